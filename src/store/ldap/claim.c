@@ -31,7 +31,7 @@ int claim_compare(const struct claim *x, const struct claim *y)
 	return order;
 }
 
-/* qsort() need not keep what came first first. */
+/* Makes the order unique, as qsort() is not stable. */
 static int compare_places(const void *a, const void *b)
 {
 	const struct claim *x = *(const struct claim *const *)a;

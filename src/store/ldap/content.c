@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What the search tells, brought into the copy. */
+/* Applies the search's messages to the copy. */
 #include "os/clock.h"
 #include "store/ldap/dn.h"
 #include "store/ldap/session.h"
@@ -9,7 +9,7 @@
 
 /* --- commits --- */
 
-/* False when it failed; that is the end of the session. */
+/* False: it failed, and the session has ended. */
 bool session_commit(struct session *session)
 {
 	struct follower *follower = session->follower;
@@ -41,7 +41,7 @@ void session_set_fresh(struct session *session, int64_t fresh_us)
 	(void)session_commit(session);
 }
 
-/* --- what the search tells --- */
+/* --- messages of the search --- */
 
 static void on_bad(void *context, struct str dn, const char *reason)
 {
@@ -53,8 +53,8 @@ static void on_bad(void *context, struct str dn, const char *reason)
 			      log_string("reason", reason));
 }
 
-/* OpenLDAP's cookie for one change tells only of the server where that was made: its consumers
- * gather them. They also leave out its "sid", which in a request says who asks. */
+/* OpenLDAP's cookie after a change has only the CSN of the server where that was made: consumers
+ * must merge them. We also drop its "sid", which in a request identifies the client. */
 static void take_cookie(struct session *session, struct str cookie)
 {
 	struct csn_set csns = {0};
@@ -75,8 +75,8 @@ static void take_cookie(struct session *session, struct str cookie)
 	session->is_changed = true;
 }
 
-/* Who is named as being there is one of whom we were told, or one who is told of in this load:
- * names alone are few. Entries are counted where it matters only: that reads the whole copy. */
+/* Entries reported as present must be known, or sent in this load, so their number is bounded.
+ * Counts entries only if necessary, as that reads the whole copy. */
 static bool may_name(struct session *session, size_t size)
 {
 	if (size <= session->present_max)
@@ -147,8 +147,8 @@ static int compare_uuids(const void *a, const void *b)
 	return memcmp(a, b, SYNC_UUID_SIZE);
 }
 
-/* An account that may suddenly read nothing, or little, is a mistake in the server's access rules,
- * and must not make addresses vanish: mail for them would be refused. */
+/* If the account can suddenly read nothing, or little, this is probably a mistake in the server's
+ * access rules. Addresses must not disappear because of it, as their mail would be rejected. */
 static bool is_plausible(struct session *session, size_t count)
 {
 	struct buffer why = {0};
@@ -165,7 +165,7 @@ static bool is_plausible(struct session *session, size_t count)
 	return false;
 }
 
-/* All who are there have been named: the others are not any more. */
+/* Every entry that still exists has been reported: deletes all others. */
 static void keep_present(struct session *session)
 {
 	struct sync_uuid *uuids = (struct sync_uuid *)(void *)buffer_data(&session->present);
@@ -244,7 +244,7 @@ void session_on_info(struct session *session, LDAPMessage *message)
 		finish_load(session);
 }
 
-/* The server ends a search that has no end. */
+/* The server has ended a search that should not end. */
 void session_on_end(struct session *session, LDAPMessage *message)
 {
 	char *said = NULL;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* directory/record/record.h and store/ldap/map.h, as SQL needs them */
+/* the tables of directory/record/record.h and store/ldap/map.h, as SQL literals */
 #define ADDRESS     "2"
 #define MEMBER      "3"
 #define MEMBER_NAME "6"
@@ -38,7 +38,7 @@ static const char *const SQL[COPY_STATEMENTS] = {
 	[COPY_ENTRY_NEW] = "INSERT INTO ldap_entry(uuid, dn, mail) VALUES(?1, ?2, ?3)",
 	[COPY_ENTRY_SET] = "UPDATE ldap_entry SET dn = ?2, mail = ?3 WHERE id = ?1",
 	[COPY_ENTRY_DELETE] = "DELETE FROM ldap_entry WHERE id = ?1",
-	/* '-' follows ',' */
+	/* '-' is the byte after ',' */
 	[COPY_ENTRIES_BELOW] = "SELECT id, dn, mail FROM ldap_entry"
 			       " WHERE dn > ?1 || ',' AND dn < ?1 || '-'",
 	[COPY_ENTRIES_ALL] = "SELECT uuid FROM ldap_entry",
@@ -48,11 +48,11 @@ static const char *const SQL[COPY_STATEMENTS] = {
 			   " VALUES(?1, ?2, ?3, ?4)",
 	[COPY_CLAIM_DELETE] = "DELETE FROM ldap_claim WHERE tbl = ?1 AND key = ?2 AND entry = ?3",
 	[COPY_CHANGED] = "INSERT OR IGNORE INTO ldap_changed(tbl, key) VALUES(?1, ?2)",
-	/* the list ?2 has a member of the name ?1, or has it no more */
+	/* list ?2 gains or loses the member with the name ?1 */
 	[COPY_CHANGED_MEMBER] = "INSERT OR IGNORE INTO ldap_changed(tbl, key)"
 				" SELECT " MEMBER ", ?2 || ' ' || mail FROM ldap_entry"
 				" WHERE dn = ?1 AND mail IS NOT NULL",
-	/* the entry of the name ?1 has the address ?2, or has it no more */
+	/* the entry with the name ?1 gains or loses the address ?2 */
 	[COPY_CHANGED_MEMBERS] = "INSERT OR IGNORE INTO ldap_changed(tbl, key)"
 				 " SELECT " MEMBER ", fields || ' ' || ?2 FROM ldap_claim"
 				 " WHERE tbl = " MEMBER_NAME " AND key = ?1",
@@ -192,7 +192,7 @@ static void keep_cookie(struct copy *copy)
 	buffer_append_str(&copy->cookie_kept, buffer_view(&copy->cookie));
 }
 
-/* What was gathered otherwise is gathered anew, and until then stays as it is. */
+/* Forgets the cookie if the copy was made with other settings; its data stay until the reload. */
 static int check_shape(struct copy *copy, struct str shape)
 {
 	struct copy_counts counts = {0};

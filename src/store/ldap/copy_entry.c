@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: ISC
-/* Entries and their claims; each change notes whose records follow from it. */
+/* Entries and their claims; each change notes the keys of the records that it may affect. */
 #include "store/ldap/claim.h"
 #include "store/ldap/copy_internal.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* An entry as the file has it. */
+/* An entry in the file. */
 struct kept {
 	int64_t id;
 	struct str name;
 	struct str mail;
 };
 
-/* Claims that are to be taken back and made, in this order. */
+/* Claims to delete, and to add, both in order. */
 struct difference {
-	struct buffer old; /* struct claim after struct claim */
+	struct buffer old; /* an array of struct claim */
 	struct buffer new;
 };
 
@@ -36,7 +36,7 @@ static void touch_record(struct copy *copy, int table, struct str key)
 	copy_run(copy, statement);
 }
 
-/* The entry of NAME has the address MAIL, or has it no more: lists that name it change. */
+/* The entry called NAME gains or loses the address MAIL: marks the lists that name it. */
 static void touch_name(struct copy *copy, struct str name, struct str mail)
 {
 	if (mail.length == 0)
@@ -97,7 +97,7 @@ static bool step_claim(struct copy *copy, sqlite3_stmt *statement, struct claim 
 	return true;
 }
 
-/* Both sides are in order, so they are gone through side by side. */
+/* Compares both sides in one pass, as both are in order. */
 static void find_difference(struct copy *copy, int64_t entry, const struct mapping *mapping,
 			    struct difference *difference)
 {
@@ -126,7 +126,7 @@ static void find_difference(struct copy *copy, int64_t entry, const struct mappi
 	}
 }
 
-/* Whether there was any difference. */
+/* Whether anything differed. */
 static bool put_claims(struct copy *copy, int64_t entry, const struct mapping *mapping)
 {
 	struct difference difference = {0};
@@ -198,7 +198,7 @@ static void update(struct copy *copy, const struct kept *kept, struct str name, 
 	touch_name(copy, name, mail);
 }
 
-/* Servers tell of the entry that was renamed alone. */
+/* Renames the entries below a renamed one, as servers report only the latter. */
 static void move_below(struct copy *copy, struct str from, struct str to)
 {
 	sqlite3_stmt *statement = copy->statements[COPY_ENTRIES_BELOW];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* store/ldap/copy_internal.h - between the parts of ldap_copy. */
+/* store/ldap/copy_internal.h - shared by the parts of store/ldap/copy.h. */
 #ifndef STORE_LDAP_COPY_INTERNAL_H
 #define STORE_LDAP_COPY_INTERNAL_H
 
@@ -39,39 +39,39 @@ struct copy {
 	sqlite3 *database;
 	sqlite3_stmt *statements[COPY_STATEMENTS];
 	struct directory_schema schemas[DIRECTORY_TABLES];
-	sqlite3_stmt *rows[DIRECTORY_TABLES][SQLITE_STATEMENTS]; /* row.c's; or NULL */
+	sqlite3_stmt *rows[DIRECTORY_TABLES][SQLITE_STATEMENTS]; /* of row.c; or NULL */
 	copy_conflict *conflict;
 	void *context;
-	struct arena *arena;       /* of one record, one entry */
-	struct buffer cookie;      /* as it will be after the commit */
-	struct buffer cookie_kept; /* as it was at the last */
+	struct arena *arena;       /* for one record or entry */
+	struct buffer cookie;      /* after the commit */
+	struct buffer cookie_kept; /* of the last commit */
 	int64_t fresh_us;
 	struct copy_counts counts; /* since the last commit */
 	int error;                 /* sticky */
 	char error_text[200];
-	bool is_open; /* in a transaction */
+	bool is_open; /* a transaction is open */
 };
 
 /* Begins a transaction unless there is one. */
 void copy_begin(struct copy *copy);
-/* Text and bytes of a statement; they have to live until it has run. */
+/* Binds a text or blob, which must live until the statement has run. */
 void copy_bind(sqlite3_stmt *statement, int place, struct str text);
 void copy_bind_bytes(sqlite3_stmt *statement, int place, struct str bytes);
-/* Of the row that was stepped to; valid until the next step. */
+/* Of the present row; valid until the next step. */
 struct str copy_column(sqlite3_stmt *statement, int column);
-/* Whether there is a row; otherwise it has been reset, and an error stuck. */
+/* Whether there is a row; if not, the statement is reset, and an error sticks. */
 bool copy_step(struct copy *copy, sqlite3_stmt *statement);
-/* Ends a statement that gave a row. */
+/* Resets a statement that returned a row. */
 void copy_reset(sqlite3_stmt *statement);
 void copy_run(struct copy *copy, sqlite3_stmt *statement);
 
-/* row.c: prepares its statements: 0, or an error of SQLite. */
+/* row.c: prepares its statements: 0, or an SQLite error. */
 MUST_CHECK int copy_row_prepare(struct copy *copy);
-/* The record of KEY becomes what FIELDS (of a claim) say, or is removed. */
+/* Gives the record of KEY the FIELDS of a claim, or removes it. */
 void copy_row_put(struct copy *copy, int table, struct str key, struct str fields);
 void copy_row_remove(struct copy *copy, int table, struct str key);
 
-/* derive.c: brings the records of all changed keys into line with the claims. */
+/* derive.c: updates the records of all changed keys from the claims. */
 void copy_derive(struct copy *copy);
 
 #endif

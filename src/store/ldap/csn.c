@@ -2,7 +2,7 @@
 #include "store/ldap/csn.h"
 #include <string.h>
 
-/* The SERVER in CSN, between the second and the third '#'; empty when it is no CSN. */
+/* The SERVER of CSN, between the second and the third '#'; empty if it is malformed. */
 static struct str server_of(struct str csn)
 {
 	struct str piece = {0};

@@ -10,7 +10,7 @@
 
 enum {
 	LEVEL = (LBER_SBIOD_LEVEL_PROVIDER + LBER_SBIOD_LEVEL_TRANSPORT) / 2,
-	OPTION_UNTIL = 0x5350, /* of ber_sockbuf_ctrl(): ours; other layers pass it on */
+	OPTION_UNTIL = 0x5350, /* of ber_sockbuf_ctrl(): our own; other layers pass it on */
 };
 
 struct deadline {
@@ -40,7 +40,7 @@ static int control(Sockbuf_IO_Desc *layer, int option, void *argument)
 	return 1;
 }
 
-/* Whether there is something to do without waiting; otherwise errno. */
+/* Waits until the socket is ready; false, with errno, if it is not. */
 static bool wait_for(Sockbuf_IO_Desc *layer, bool is_writing)
 {
 	const struct deadline *deadline = layer->sbiod_pvt;

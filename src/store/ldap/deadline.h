@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * store/ldap/deadline.h - until when libldap may wait for the peer of a connection.
+ * store/ldap/deadline.h - a time limit for libldap's reads and writes.
  *
- * libldap 2.5 has no bound for a TLS handshake, nor for the rest of a TLS record: it waits in the
- * read itself, and tries again whatever SO_RCVTIMEO says. A layer between the socket and TLS
- * (lber-sockbuf(3)) lets no read or write begin to wait beyond the deadline.
+ * libldap 2.5 has no time limit for a TLS handshake, nor for the rest of a TLS record: it blocks in
+ * the read, and retries whatever SO_RCVTIMEO is. This layer between the socket and TLS
+ * (lber-sockbuf(3)) does not start to wait after the deadline.
  */
 #ifndef STORE_LDAP_DEADLINE_H
 #define STORE_LDAP_DEADLINE_H
@@ -13,10 +13,10 @@
 #include <ldap.h>
 #include <stdint.h>
 
-/* Adds the layer, to a connection that has its socket and no TLS yet. Gone with the connection.
- * An LDAP result code. */
+/* Adds the layer to a connection that has a socket but no TLS yet. It ends with the connection.
+ * Returns an LDAP result code. */
 MUST_CHECK int deadline_add(LDAP *ld);
-/* Reads and writes fail with ETIMEDOUT when they have to wait longer than until UNTIL_US of
+/* Makes reads and writes fail with ETIMEDOUT if they would wait longer than until UNTIL_US of
  * os_clock_monotonic_us(). */
 void deadline_set(LDAP *ld, int64_t until_us);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
-/* Records from claims. */
+/* Derives records from claims. */
 #include "directory/record/key.h"
 #include "store/ldap/claim.h"
 #include "store/ldap/copy_internal.h"
 
-/* The owner that ENTRY names, as the address that he has now; empty when none has one. */
+/* The present address of the owner that ENTRY names; empty if there is none. */
 static struct str find_owner(struct copy *copy, int64_t entry)
 {
 	sqlite3_stmt *statement = copy->statements[COPY_OWNER];
@@ -18,7 +18,7 @@ static struct str find_owner(struct copy *copy, int64_t entry)
 	return owner;
 }
 
-/* FIELDS of a list with the owner whom ENTRY names instead of the one that stands for none. */
+/* FIELDS of a list, with the owner that ENTRY names in place of the default one. */
 static struct str with_owner(struct copy *copy, int64_t entry, struct str text)
 {
 	struct directory_record record = {0};

@@ -16,8 +16,8 @@ static bool is_special(char byte)
 	return (unsigned char)byte < ' ' || byte == 0x7f || strchr(",+\"\\<>;=#", byte) != NULL;
 }
 
-/* TEXT with single spaces, none at its ends, and special bytes escaped; so are all that are not
- * ASCII, unless IS_UNICODE. */
+/* Appends TEXT with single spaces, none at its ends, and special bytes escaped; also escapes what
+ * is not ASCII, unless IS_UNICODE. */
 static void append_escaped(struct buffer *out, struct str text, bool is_unicode)
 {
 	text = str_trim(text);
@@ -40,7 +40,7 @@ static void append_value(struct buffer *out, const struct berval *value)
 		append_escaped(out, str_slice((const char *)folded, length), true);
 	else if (errno == ENOMEM)
 		panic("out of memory");
-	else /* no UTF-8 */
+	else /* not UTF-8 */
 		append_escaped(out, str_slice(value->bv_val, value->bv_len), false);
 	free(folded);
 }
@@ -60,7 +60,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Several parts, cn=a+sn=b: in the order of their text. */
+/* Appends the parts of a multivalued RDN, cn=a+sn=b, sorted by their text. */
 static void append_parts(struct buffer *out, LDAPRDN rdn, size_t count)
 {
 	struct buffer text = {0};
@@ -94,7 +94,7 @@ static void append_rdn(struct buffer *out, LDAPRDN rdn)
 		append_parts(out, rdn, count);
 }
 
-/* #'0101'B at the end of a value of uniqueMember. */
+/* Strips #'0101'B from the end of a value of uniqueMember. */
 static struct str without_identifier(struct str text)
 {
 	ptrdiff_t mark = str_find_last(text, '#');
@@ -105,7 +105,7 @@ static struct str without_identifier(struct str text)
 	return text;
 }
 
-/* libldap looks at bytes behind a name. NULL when TEXT is none. */
+/* Checks first, as libldap reads beyond the end of some names. NULL: TEXT is not a valid name. */
 static LDAPDN parse(struct str text)
 {
 	struct str name = without_identifier(text);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: ISC
-/* An entry of LDAP to what it claims. */
+/* Maps an LDAP entry to its claims. */
 #include "directory/record/key.h"
 #include "directory/wire/route.h"
 #include "store/ldap/claim.h"
 #include "store/ldap/dn.h"
 
-/* One entry that is being mapped. */
+/* An entry being mapped. */
 struct work {
 	const struct entry_map *map;
 	const struct entry *entry;
 	struct arena *arena;
 	mapping_bad *bad;
 	void *context;
-	struct buffer claims; /* struct claim after struct claim */
+	struct buffer claims; /* an array of struct claim */
 	struct str mail;
 };
 
@@ -35,8 +35,8 @@ static void add_claim(struct work *work, int table, struct str key, struct str f
 	buffer_append(&work->claims, &claim, sizeof(claim));
 }
 
-/* Claims the record of TABLE and KEY once it has been checked; the key in its one form, or
- * empty when it was refused. */
+/* Claims the record of TABLE and KEY, if it passes the check; returns the key in canonical form, or
+ * empty if it was refused. */
 static struct str claim_record(struct work *work, enum directory_table table, struct str key,
 			       const struct directory_field *fields, size_t count)
 {
@@ -59,7 +59,7 @@ static size_t values_of(struct work *work, enum config_map_field field,
 	return entry_map_values(work->map, work->entry, field, work->arena, values_out);
 }
 
-/* The first value of FIELD as NAME behind FIELDS, when there is one. */
+/* Appends the first value of FIELD, if there is one, to FIELDS as NAME. */
 static void add_field(struct work *work, enum config_map_field field, const char *name,
 		      struct directory_field *fields, size_t *count)
 {
@@ -69,8 +69,8 @@ static void add_field(struct work *work, enum config_map_field field, const char
 		fields[(*count)++] = (struct directory_field){str_from(name), values[0]};
 }
 
-/* The state that FIELD has, behind FIELDS, when there is one. What is none that we know defers: who
- * wrote it wanted something else than what is usual. */
+/* Appends the state in FIELD, if there is one, to FIELDS. An unknown state means deferred: its
+ * author did not mean the default. */
 static void add_state(struct work *work, enum config_map_field field,
 		      struct directory_field *fields, size_t *count)
 {
@@ -92,7 +92,7 @@ static void add_state(struct work *work, enum config_map_field field,
 	fields[(*count)++] = (struct directory_field){STR("state"), state};
 }
 
-/* The same of who may post: what is no such word keeps everybody out but the owner. */
+/* Likewise for who may post: an unknown word excludes all but the owner. */
 static void add_post(struct work *work, struct directory_field *fields, size_t *count)
 {
 	const struct str *values;
@@ -107,7 +107,7 @@ static void add_post(struct work *work, struct directory_field *fields, size_t *
 	fields[(*count)++] = (struct directory_field){STR("post"), str_from(name)};
 }
 
-/* TEXT as an address in its one form, in the arena; empty when it is none, which is reported
+/* TEXT as an address in canonical form, in the arena; empty if it is not valid, which is reported
  * as WHAT. */
 static struct str address_of(struct work *work, const char *what, struct str text)
 {
@@ -144,7 +144,7 @@ static void claim_mailbox(struct work *work)
 	size_t count = 1;
 
 	add_field(work, CONFIG_MAP_ADDRESS_SERVICE, "service", fields, &count);
-	if (count == 1) /* a service stands for itself */
+	if (count == 1) /* a service takes precedence */
 		add_field(work, CONFIG_MAP_ADDRESS_USER, "user", fields, &count);
 	add_field(work, CONFIG_MAP_ADDRESS_MAILBOX, "mailbox", fields, &count);
 	add_field(work, CONFIG_MAP_ADDRESS_QUOTA, "quota", fields, &count);
@@ -152,8 +152,8 @@ static void claim_mailbox(struct work *work)
 	work->mail = claim_record(work, DIRECTORY_ADDRESS, work->mail, fields, count);
 }
 
-/* Who wanted mail sent on, to what is no address, must not find it in a mailbox, and those who
- * write must not hear that there is no such user. */
+/* The mail was meant to be forwarded, but to no valid address: it must not be delivered into the
+ * mailbox, and senders must not be told that there is no such user. */
 static void claim_refusal(struct work *work)
 {
 	const struct directory_field fields[] = {
@@ -186,7 +186,7 @@ static void claim_forward(struct work *work, const struct str *values, size_t va
 	add_state(work, CONFIG_MAP_ADDRESS_STATE, fields, &count);
 	if (is_elsewhere)
 		work->mail = claim_record(work, DIRECTORY_ADDRESS, work->mail, fields, count);
-	else /* only to itself */
+	else /* its only target is itself */
 		claim_mailbox(work);
 }
 
@@ -211,7 +211,7 @@ static void map_person(struct work *work)
 	claim_aliases(work, CONFIG_MAP_ADDRESS_ALIAS, 0);
 }
 
-/* {CRYPT} is how RFC 2307 writes the hashes of crypt(5). */
+/* {CRYPT} marks a hash of crypt(5) (RFC 2307). */
 static struct str password_of(struct str value)
 {
 	const struct str scheme = STR("{CRYPT}");
@@ -272,7 +272,7 @@ static struct str postmaster_of(struct work *work)
 	return address;
 }
 
-/* Claims that the entry called NAME is KIND of the list; false when it is no name. */
+/* Claims that the entry called NAME is KIND of the list; false if the name is not valid. */
 static bool claim_name(struct work *work, int kind, struct str name)
 {
 	struct buffer form = {0};

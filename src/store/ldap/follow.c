@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-/* --- what the loop's thread is told --- */
+/* --- notifying the loop's thread --- */
 
 static void note_free(struct note *note)
 {
@@ -82,7 +82,7 @@ void follower_set_fresh(struct follower *follower, int64_t fresh_us)
 	os_wakeup_send(follower->wakeup);
 }
 
-/* No server is followed any more. */
+/* Records that no server is being followed. */
 static void set_lost(struct follower *follower)
 {
 	pthread_mutex_lock(&follower->mutex);
@@ -159,7 +159,7 @@ static void wait_for(struct follower *follower, int64_t delay_us)
 	pthread_mutex_unlock(&follower->mutex);
 }
 
-/* Says once what is wrong with a server, and again when it is something else. */
+/* Logs what is wrong with a server once, and again when it changes. */
 static void complain(struct follower *follower, size_t number, bool was_loaded,
 		     const struct buffer *why)
 {
@@ -173,8 +173,8 @@ static void complain(struct follower *follower, size_t number, bool was_loaded,
 	buffer_append_str(last, buffer_view(why));
 }
 
-/* Follows server NUMBER, twice when it refuses the cookie; whether it came to where changes are
- * waited for. */
+/* Follows server NUMBER, and tries again if it refuses the cookie. Returns whether it got as far as
+ * waiting for changes. */
 static bool follow(struct follower *follower, size_t number, enum session_end *end_out)
 {
 	struct buffer why = {0};
@@ -198,8 +198,8 @@ static bool follow(struct follower *follower, size_t number, enum session_end *e
 	return was_loaded;
 }
 
-/* Follows until one server was followed and is lost, or none can be. The number of the one to
- * begin with next; *WAS_LOADED_OUT: whether one was. */
+/* Follows until one server was followed and is lost, or none can be. Returns the number of the
+ * server to try next; *WAS_LOADED_OUT: whether one was followed. */
 static size_t follow_any(struct follower *follower, size_t first, bool *was_loaded_out)
 {
 	size_t count = follower->settings.server_count;
@@ -237,9 +237,9 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* --- its beginning and end --- */
+/* --- life --- */
 
-/* What the copy's content follows from, beside the servers. */
+/* On what the copy's content depends besides the servers. */
 static void print_shape(const struct follower_settings *settings, struct buffer *out)
 {
 	struct buffer base = {0};
@@ -265,7 +265,7 @@ static void on_conflict(void *context, struct str key, struct str first, struct 
 	buffer_clear(&unused);
 }
 
-/* When the content was last in line before this start, if the clock can be believed. */
+/* When the content was last in sync before this start, if the wall clock is plausible. */
 static int64_t known_fresh_us(const struct follower *follower)
 {
 	int64_t age_us = os_clock_wall_us() - copy_fresh_us(follower->copy);

@@ -2,9 +2,9 @@
 /*
  * store/ldap/follow.h - the thread that follows LDAP servers and writes the copy.
  *
- * It tries the servers in their order until one is followed; while it is not the first, it
- * looks every minute whether one before it can be gone back to. Lines for the log are
- * kept for the loop's thread, which alone may write it.
+ * It tries the servers in order until it can follow one; while that is not the first, it checks
+ * every minute whether an earlier one is available again. Only the loop's thread may write to the
+ * log, so lines are queued for it.
  */
 #ifndef STORE_LDAP_FOLLOW_H
 #define STORE_LDAP_FOLLOW_H
@@ -25,24 +25,23 @@ struct follower_settings {
 	struct entry_map *map;
 };
 
-/* MOVED is called in LOOP when a commit may have changed records, or what
- * follower_fresh_us() says. What is in SETTINGS stays the caller's and must outlive the follower.
- * 0; or -errno of the copy, and a sentence in WHY. */
+/* Calls MOVED in LOOP when a commit may have changed records, or the result of
+ * follower_fresh_us(). SETTINGS belong to the caller and must outlive the follower. 0; or -errno of
+ * the copy, and a sentence in WHY. */
 MUST_CHECK int follower_new(struct os_loop *loop, const struct follower_settings *settings,
 			    void (*moved)(void *context), void *context,
 			    struct follower **follower_out, struct buffer *why);
 void follower_start(struct follower *follower);
-/* By os_clock_monotonic_us(): since when no server is followed; 0: one is. */
+/* By os_clock_monotonic_us(): since when no server is being followed; 0: one is. */
 int64_t follower_lost_us(struct follower *follower);
-/* Its URL; NULL: none is followed. */
+/* The URL of the server being followed, or NULL. */
 const char *follower_server(struct follower *follower);
-/* By os_clock_monotonic_us(): all that the server had then is in the copy; INT64_MIN: never yet. */
+/* By os_clock_monotonic_us(): the copy has all that the server had then; INT64_MIN: never yet. */
 int64_t follower_fresh_us(struct follower *follower);
-/* The operator means what the next load shows, however little it is. */
+/* The operator accepts the next load, however few entries it has. */
 void follower_accept(struct follower *follower);
-/* Waits for the thread. False when that does not end in FOLLOWER_PATIENCE_S, because it waits for a
- * name server: then nothing is freed, what is in the settings must stay, and the process has to
- * end. */
+/* Waits for the thread. False if it has not ended in FOLLOWER_PATIENCE_S, because it waits for a
+ * name server: then nothing is freed, the settings must stay, and the process must exit. */
 bool follower_free(struct follower *follower);
 
 #endif

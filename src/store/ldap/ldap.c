@@ -13,24 +13,24 @@
 
 enum {
 	PASSWORD_MAX = 1024,
-	FRESH_MIN_US = 5000000, /* fresh_us is not newer than that while a server is followed */
+	FRESH_MIN_US = 5000000, /* minimum age of fresh_us while a server is being followed */
 };
 
-/* Reads are the copy's; this says whether they may be believed. */
+/* Reads the copy, if it is recent enough. */
 struct store_ldap {
 	struct directory_store store; /* first */
 	struct directory_store *copy; /* of store/sqlite/sqlite.h */
 	struct follower *follower;
 	struct follower_settings settings; /* owned */
 	struct os_loop *loop;
-	struct os_task start;    /* in the first turn: the sandbox is entered by then */
-	const char **urls;       /* of the servers; owned, the texts are the settings' */
-	struct os_timer *expiry; /* of the TTL beyond fresh_us */
-	int64_t ttl_us;          /* beyond fresh_us, that answers go on */
-	bool is_known;           /* the handler has been told whether it is up */
+	struct os_task start;    /* in the first turn, when the sandbox has been entered */
+	const char **urls;       /* of the servers; owned, but not their texts */
+	struct os_timer *expiry; /* of the TTL after fresh_us */
+	int64_t ttl_us;          /* how long answers are given after fresh_us */
+	bool is_known;           /* the handler knows whether the store is up */
 };
 
-/* --- whether answers are to be believed --- */
+/* --- whether answers may be given --- */
 
 static bool is_readable(const struct store_ldap *ldap)
 {
@@ -75,7 +75,7 @@ static void on_moved(void *context)
 	ldap->store.lost_us = follower_lost_us(ldap->follower);
 	store_sqlite_follow(ldap->copy);
 	judge(ldap);
-	/* whoever keeps refusals has to drop them */
+	/* clients must drop cached refusals */
 	if (!was_lost && ldap->store.lost_us != 0 && ldap->store.handler != NULL)
 		ldap->store.handler->reset(ldap->store.context);
 }
@@ -88,7 +88,7 @@ static void on_start(void *context)
 	follower_start(ldap->follower);
 }
 
-/* --- what the copy tells --- */
+/* --- events of the copy --- */
 
 static void on_changed(void *context, const struct directory_key *keys, const uint64_t *versions,
 		       size_t count)
@@ -206,7 +206,7 @@ static void free_store(struct directory_store *store)
 
 	os_task_cancel(ldap->loop, &ldap->start);
 	if (!follower_free(ldap->follower))
-		return; /* the thread still uses all of it */
+		return; /* the thread still uses everything */
 	if (ldap->copy != NULL)
 		ldap->copy->operations->free(ldap->copy);
 	os_timer_free(ldap->expiry);
@@ -328,7 +328,7 @@ int store_ldap_new(struct os_loop *loop, const struct store_ldap_settings *setti
 	ldap->loop = loop;
 	ldap->start = (struct os_task){.call = on_start, .context = ldap};
 	ldap->expiry = os_timer_new(loop, on_expiry, ldap);
-	(void)setenv("LDAPNOINIT", "1", 1); /* nobody's ldap.conf has a say */
+	(void)setenv("LDAPNOINIT", "1", 1); /* ldap.conf must have no effect */
 	error = take_settings(ldap, settings, why);
 	if (error < 0) {
 		free_store(&ldap->store);

@@ -50,7 +50,7 @@ static bool is_ldaps(const LDAPURLDesc *url)
 	return strcasecmp(url->lud_scheme, "ldaps") == 0;
 }
 
-/* Of ldaps only what comes before TLS: between the two our layer is added. */
+/* For ldaps, only the part before TLS: our layer is added in between. */
 static char *print_uri(const LDAPURLDesc *url)
 {
 	LDAPURLDesc plain = {.lud_scheme = is_ldaps(url) ? "ldap" : url->lud_scheme,
@@ -141,7 +141,7 @@ void link_describe(LDAP *ld, int code, struct buffer *why)
 	ldap_memfree(said);
 }
 
-/* libldap would take memory for whatever length a server names. */
+/* libldap would allocate whatever length a server announces. */
 static void bound_messages(LDAP *ld)
 {
 	ber_len_t most = LINK_MESSAGE_MAX;
@@ -178,9 +178,9 @@ void link_allow(LDAP *ld, int seconds)
 	deadline_set(ld, os_clock_monotonic_us() + seconds * SECOND_US);
 }
 
-/* The result of the operation NUMBER, which leaves its code as the error of LD. The first entry
- * that comes before it is the caller's, where he wants one; of others there may be few. Message
- * by message: libldap would gather them all. */
+/* Waits for the result of operation NUMBER, whose code becomes LD's error. Returns the first entry
+ * before it to the caller, if he wants one; a few other messages may precede it. Reads message by
+ * message, as libldap would buffer all of them. */
 static int wait_for_result(LDAP *ld, int number, LDAPMessage **entry_out)
 {
 	int64_t until_us = os_clock_monotonic_us() + LINK_PATIENCE_S * SECOND_US;
@@ -239,7 +239,7 @@ static int bind_as(LDAP *ld, const struct link_login *login)
 	return code == LDAP_SUCCESS ? wait_for_result(ld, number, NULL) : code;
 }
 
-/* libldap does not say what it did not like of a certificate. */
+/* libldap does not say what is wrong with a certificate. */
 static void describe_failure(const struct link_server *server, LDAP *ld, const char *tried,
 			     int code, struct buffer *why)
 {
@@ -324,7 +324,7 @@ void link_add_csns(LDAP *ld, LDAPMessage *message, struct csn_set *set)
 	ldap_value_free_len(values);
 }
 
-/* The first entry found, or NULL, in *ENTRY_OUT: the caller's, also after an error. */
+/* The first entry found, or NULL, in *ENTRY_OUT, which the caller frees, also after an error. */
 static int read_entry(LDAP *ld, const char *name, const char *attribute, LDAPMessage **entry_out)
 {
 	char *attributes[] = {(char *)attribute, NULL};
@@ -347,7 +347,7 @@ int link_read_csns(LDAP *ld, const char *context, struct csn_set *set)
 									       : code;
 }
 
-/* Whether the entry BASE is that of NAME or below it. */
+/* Whether BASE is the entry NAME, or is below it. */
 static bool is_above(struct str name, const char *base)
 {
 	struct buffer above = {0};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * store/ldap/link.h - a connection to an LDAP server: made, made secure, bound.
+ * store/ldap/link.h - connects to an LDAP server, with TLS, and binds.
  *
- * All calls block, at most LINK_PATIENCE_S for each thing that they wait for.
+ * All calls block, each wait at most LINK_PATIENCE_S.
  */
 #ifndef STORE_LDAP_LINK_H
 #define STORE_LDAP_LINK_H
@@ -14,17 +14,17 @@
 
 enum {
 	LINK_PATIENCE_S = 5,
-	LINK_RECORD_S = 10,          /* until a TLS record is whole of which a part came */
-	LINK_MESSAGE_MAX = 64 << 20, /* bytes: an entry with a million members; a connection on
-				      * which a longer one comes is lost */
-	LINK_MESSAGES_MAX = 100,     /* that come before the result of what has one */
+	LINK_RECORD_S = 10,          /* for the rest of a TLS record */
+	LINK_MESSAGE_MAX = 64 << 20, /* bytes: an entry with a million members; over it, the
+				      * connection is lost */
+	LINK_MESSAGES_MAX = 100,     /* before the result of an operation that has one */
 };
 
 struct link_server {
-	char *url;       /* as it was given */
-	char *uri;       /* what libldap is told: scheme (ldap, of ldaps, too), host and port */
-	bool is_tls;     /* ldaps: before anything is said */
-	bool starts_tls; /* by StartTLS */
+	char *url;       /* as configured */
+	char *uri;       /* for libldap: scheme (ldap, also for ldaps), host and port */
+	bool is_tls;     /* ldaps: TLS from the start */
+	bool starts_tls; /* StartTLS */
 };
 
 struct link_login {
@@ -33,37 +33,36 @@ struct link_login {
 	const char *base;
 };
 
-/* 0 and *SERVER_OUT; -EINVAL, and in WHY what is wrong with URL. */
+/* 0 and *SERVER_OUT; or -EINVAL, and in WHY what is wrong with URL. */
 MUST_CHECK int link_server_parse(const char *url, struct link_server *server_out,
 				 struct buffer *why);
 void link_server_clear(struct link_server *server);
 bool link_server_needs_tls(const struct link_server *server);
 
-/* For all connections of the process: certificates are checked against AUTHORITY (a PEM file;
- * NULL: the system's). Reads the file. -EINVAL, and a sentence in WHY. */
+/* For all connections of the process: certificates are verified against AUTHORITY (a PEM file;
+ * NULL: the system's), which is read now. -EINVAL, and a sentence in WHY. */
 MUST_CHECK int link_prepare_tls(const char *authority, struct buffer *why);
 
-/* A connection that is bound: 0 and *LD_OUT, to be ended by link_close(). Otherwise an LDAP
- * result code, and in WHY what was tried, what the server said, and the code. */
+/* Connects and binds: 0 and *LD_OUT, for link_close(). Otherwise an LDAP result code, and in WHY
+ * what was tried, the server's reply, and the code. */
 MUST_CHECK int link_open(const struct link_server *server, const struct link_login *login,
 			 LDAP **ld_out, struct buffer *why);
 void link_close(LDAP *ld);
-/* What is read and written on LD from now on may wait SECONDS, until this is called again: a
- * message whose rest does not come by then is a lost connection. */
+/* Reads and writes on LD may wait SECONDS from now on, until the next call: if the rest of a
+ * message does not come by then, the connection is lost. */
 void link_allow(LDAP *ld, int seconds);
-/* Appends CODE for people, and what the server or the system said last: "Invalid credentials (49)".
- */
+/* Appends CODE for people, and the last message of the server or the system: "Invalid credentials
+ * (49)". */
 void link_describe(LDAP *ld, int code, struct buffer *why);
 
 /* The name of the entry above (or at) BASE that has contextCSN; the caller frees it. NULL: none is
- * shown. */
+ * visible. */
 char *link_find_context(LDAP *ld, const char *base);
-/* Begins to ask for contextCSN of CONTEXT: the number of the messages that answer; negative when
- * the connection is lost. */
+/* Requests contextCSN of CONTEXT: returns the message ID; negative if the connection is lost. */
 int link_ask_csns(LDAP *ld, const char *context);
-/* Adds what MESSAGE, an entry, has of it. */
+/* Adds the contextCSN values of MESSAGE, an entry. */
 void link_add_csns(LDAP *ld, LDAPMessage *message, struct csn_set *set);
-/* Asks and waits. Where nothing is to be read, SET stays empty. An LDAP result code. */
+/* Requests them and waits. SET stays empty if they cannot be read. An LDAP result code. */
 MUST_CHECK int link_read_csns(LDAP *ld, const char *context, struct csn_set *set);
 
 #endif

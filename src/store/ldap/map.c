@@ -6,8 +6,8 @@
 #include <string.h>
 
 struct words {
-	char *text;         /* owned; the words, each ended by a NUL */
-	struct str *values; /* owned; into it */
+	char *text;         /* owned; words that end with a NUL each */
+	struct str *values; /* owned; views of TEXT */
 	size_t count;
 	bool is_constant;
 };
@@ -38,7 +38,7 @@ static char *copy_text(struct str text)
 	return copy;
 }
 
-/* Attribute names (RFC 4512 section 1.4: descriptors or numbers) between spaces. */
+/* Parses attribute names (RFC 4512 section 1.4: descriptors or OIDs), separated by spaces. */
 static bool parse_words(struct str text, struct words *words)
 {
 	char *start;
@@ -190,7 +190,8 @@ static bool is_named(const struct entry_attribute *attribute, struct str name)
 	return str_equal_nocase(base, name);
 }
 
-/* Values of ENTRY's attributes that WORDS name, into VALUES unless it is NULL. */
+/* Gets the values of the attributes WORDS in ENTRY into VALUES, unless that is NULL: their number.
+ * */
 static size_t gather_values(const struct words *words, const struct entry *entry,
 			    struct str *values)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * store/ldap/map.h - what an entry of LDAP says about mail: attributes to records.
+ * store/ldap/map.h - maps attributes of LDAP entries to records.
  *
- * An entry claims records: several entries may claim one, then the one whose name comes
- * first has it. Members and owners of lists are entries, too, whose addresses are found when they
- * are needed: a claim of the kinds CLAIM_MEMBER_NAME and CLAIM_OWNER_NAME has such a name as its
+ * An entry claims records; if several entries claim the same one, the entry whose name sorts first
+ * gets it. Members and owners of lists are entries, too, whose addresses are looked up when
+ * needed: a claim of the kinds CLAIM_MEMBER_NAME and CLAIM_OWNER_NAME has the entry's name as its
  * key (store/ldap/dn.h) and the list's address as its fields.
  */
 #ifndef STORE_LDAP_MAP_H
@@ -16,7 +16,7 @@
 #include "directory/record/record.h"
 
 struct entry_attribute {
-	struct str name; /* options (";lang-en") may follow */
+	struct str name; /* may have options (";lang-en") */
 	const struct str *values;
 	size_t value_count;
 };
@@ -30,44 +30,44 @@ struct entry {
 enum { CLAIM_MEMBER_NAME = DIRECTORY_TABLES, CLAIM_OWNER_NAME };
 
 struct claim {
-	int table; /* enum directory_table, or one of the two above */
+	int table; /* enum directory_table, or one of the two kinds above */
 	struct str key;
 	struct str fields; /* NAME NUL VALUE NUL ... */
 };
 
-/* What an entry says; its texts are in the arena. */
+/* What an entry claims; its texts are in the arena. */
 struct mapping {
-	struct str mail; /* the address by which lists that name the entry reach it; or empty */
-	const struct claim *claims; /* by table and key, each once */
+	struct str mail;            /* its address as a member of lists; or empty */
+	const struct claim *claims; /* sorted by table and key, without duplicates */
 	size_t claim_count;
-	size_t passwords_unusable; /* of a kind that a record has no place for */
+	size_t passwords_unusable; /* of a kind that records cannot have */
 };
 
-/* A value that cannot be used, and why; the rest of the entry is. */
+/* Called for a value that cannot be used, with the reason; the rest of the entry is used. */
 typedef void mapping_bad(void *context, struct str dn, const char *reason);
 
 struct entry_map;
 
 /* The table of config/map.h with the changes in TEXTS: "FIELD=ATTRIBUTE ATTRIBUTE ...", whose
- * values all count, in this order (the first, where a field has one value), or "FIELD='TEXT'", the
- * same for every entry, or "FIELD=", none. 0; or -EINVAL, and in WHY what is wrong. */
+ * values are all used, in this order (the first one, if a field has one value); or "FIELD='TEXT'",
+ * the same for every entry; or "FIELD=", none. 0; or -EINVAL, and in WHY what is wrong. */
 MUST_CHECK int entry_map_new(const char *const *texts, size_t count, struct entry_map **map_out,
 			     struct buffer *why);
 void entry_map_free(struct entry_map *map);
-/* What is to be asked for: NULL behind the last; MAP's. */
+/* The attributes to request, NULL after the last; owned by MAP. */
 char *const *entry_map_attributes(const struct entry_map *map);
-/* As one text: another one maps otherwise. */
+/* As text: two maps with the same text are equal. */
 void entry_map_print(const struct entry_map *map, struct buffer *out);
 /* Each row of the table as a line "FIELD=ATTRIBUTES<TAB>MEANING". */
 void entry_map_describe(struct buffer *out);
 
-/* Values of FIELD, no class, in ENTRY: those of each of its attributes in turn; memory of ARENA. */
+/* Values of FIELD, which is not a class, in ENTRY, attribute by attribute; memory of ARENA. */
 size_t entry_map_values(const struct entry_map *map, const struct entry *entry,
 			enum config_map_field field, struct arena *arena,
 			const struct str **values_out);
 bool entry_map_has_class(const struct entry_map *map, const struct entry *entry,
 			 enum config_map_field field);
-/* Whether FIELD is made of the attribute NAME. */
+/* Whether FIELD uses the attribute NAME. */
 bool entry_map_uses(const struct entry_map *map, enum config_map_field field, const char *name);
 
 void entry_map_apply(const struct entry_map *map, const struct entry *entry, struct arena *arena,

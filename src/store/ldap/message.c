@@ -40,7 +40,7 @@ static const struct str *copy_values(const struct berval *values, struct arena *
 	return texts;
 }
 
-/* How many attributes follow in BER, which is left where it is. */
+/* Counts the attributes that follow in BER, without consuming them. */
 static size_t count_attributes(LDAP *ld, LDAPMessage *message)
 {
 	BerElement *ber = NULL;

@@ -9,17 +9,17 @@
 #include "store/ldap/value.h"
 #include <ldap.h>
 
-/* Begins content synchronisation below BASE from COOKIE on: the number of the messages that
- * answer; or negative, a code of libldap's. */
+/* Starts content synchronisation below BASE with COOKIE: returns the message ID; or a negative code
+ * of libldap. */
 int message_ask_sync(LDAP *ld, const char *base, char *const *attributes, struct str cookie);
 
-/* MESSAGE, an entry; lists in ARENA, texts in MESSAGE. -EBADMSG when it cannot be read. */
+/* Parses MESSAGE, an entry; arrays are in ARENA, texts in MESSAGE. -EBADMSG: malformed. */
 MUST_CHECK int message_entry(LDAP *ld, LDAPMessage *message, struct arena *arena,
 			     struct entry *entry_out);
-/* What says of an entry what happened to it. -EBADMSG. */
+/* Parses the Sync State control of an entry. -EBADMSG. */
 MUST_CHECK int message_sync_state(LDAP *ld, LDAPMessage *message, struct arena *arena,
 				  struct sync_state_value *value_out);
-/* An intermediate message. -EBADMSG; -ENOMSG when it is of another kind. */
+/* Parses an intermediate message. -EBADMSG; -ENOMSG: it is of another kind. */
 MUST_CHECK int message_sync_info(LDAP *ld, LDAPMessage *message, struct arena *arena,
 				 struct sync_info_value *value_out);
 

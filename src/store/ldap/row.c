@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Records in the tables that store/sqlite/sqlite.h reads: written only where they differ, because
+/* Writes records to the tables that store/sqlite/sqlite.h reads, but only if they differ, because
  * every write is a change that is pushed. */
 #include "directory/record/key.h"
 #include "store/ldap/claim.h"
@@ -44,7 +44,7 @@ static sqlite3_stmt *begin(struct copy *copy, int table, enum sqlite_statement w
 	return statement;
 }
 
-/* Whether the row of RECORD is there and says the same in its columns. */
+/* Whether the row of RECORD exists and has the same columns. */
 static bool has_columns(struct copy *copy, const struct directory_record *record)
 {
 	const struct directory_schema *schema = &copy->schemas[record->key.table];
@@ -66,7 +66,7 @@ static bool is_child(struct copy *copy, const struct directory_record *record, s
 	return str_equal(record->fields[i].name, str_from(copy->schemas[record->key.table].child));
 }
 
-/* The same of the field that may come more than once. */
+/* Likewise for the field that may be repeated. */
 static bool has_children(struct copy *copy, const struct directory_record *record)
 {
 	sqlite3_stmt *statement;
@@ -106,7 +106,7 @@ static void write_children(struct copy *copy, const struct directory_record *rec
 	}
 }
 
-/* Whether STATEMENT, which updates or inserts, has found or made the row of RECORD. */
+/* Whether STATEMENT, which updates or inserts, has written the row of RECORD. */
 static bool write_columns(struct copy *copy, const struct directory_record *record,
 			  enum sqlite_statement which)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * One connection to an LDAP server: the content is brought into line (RFC 4533 section 3.3), then
- * changes are waited for (3.4). Beside the search, on the same connection, the server is
- * asked how far it is: so silence is told from death, and it is known when nothing lacks.
+ * One connection to an LDAP server: loads the content (RFC 4533 section 3.3), then waits for
+ * changes (3.4). On the same connection the server is regularly asked for its contextCSN: this
+ * distinguishes an idle server from a dead one, and shows when nothing is missing.
  */
 #include "store/ldap/session.h"
 #include "os/clock.h"
@@ -39,10 +39,10 @@ struct csn_set session_csns(struct follower *follower)
 	return set;
 }
 
-/* --- how far the server is --- */
+/* --- how recent the server's content is --- */
 
-/* Whether all that the server had at MARK is in the copy, which is committed. A cookie does not
- * follow every change: not those elsewhere than below our base. */
+/* Checks whether the copy, as committed, has all that the server had at MARK. Cookies do not
+ * suffice: changes outside our base do not advance them. */
 static void settle(struct session *session)
 {
 	struct csn_set ours;
@@ -66,8 +66,8 @@ static void ask_probe(struct session *session, int64_t now_us)
 		session_end_lost(session, "the connection is lost");
 }
 
-/* Its answer is whole. Where no cookie came for what we do not see, the next answer shows that all
- * that was under way at the last has arrived. */
+/* After a probe's result. If no cookie comes for changes that we cannot see, the next probe shows
+ * that everything sent before this one has arrived. */
 static void on_probed(struct session *session)
 {
 	struct mark *waiting = &session->waiting;
@@ -84,7 +84,7 @@ static void on_probed(struct session *session)
 	session->probing.is_set = false;
 }
 
-/* While all is loaded anew a server may well have no time for questions: then it has to load. */
+/* A server may be too busy to answer during a reload, but must then send entries. */
 static bool is_talking_idly(const struct session *session, int64_t now_us)
 {
 	int64_t since_us = session->probing.at_us;
@@ -113,7 +113,7 @@ static void take(struct session *session, LDAPMessage *message)
 	int number = ldap_msgid(message);
 	int kind = ldap_msgtype(message);
 
-	/* what nobody asked for, and references, which lead nowhere, are no sign of life */
+	/* unsolicited messages and search references are no sign of progress */
 	if (number == session->sync && kind != LDAP_RES_SEARCH_REFERENCE)
 		session->told_us = session->heard_us = now_us;
 	else if (number == session->probe)
@@ -133,7 +133,7 @@ static void take(struct session *session, LDAPMessage *message)
 		session_on_end(session, message);
 }
 
-/* What has come, at most FOLLOW_TURN_MAX messages; whether there was any. */
+/* Handles the messages that have come, at most FOLLOW_TURN_MAX; whether there were any. */
 static bool take_all(struct session *session)
 {
 	struct timeval now = {0};
@@ -196,7 +196,7 @@ static void turn(struct session *session, size_t number)
 		look_for_better(session, number, now_us);
 }
 
-/* --- its beginning --- */
+/* --- the start --- */
 
 static bool is_behind(struct follower *follower, LDAP *ld, const char *context, struct buffer *why)
 {

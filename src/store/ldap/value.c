@@ -21,7 +21,7 @@ static BerElement *ber_begin(struct str data)
 	return data.length == 0 ? NULL : ber_init(&value);
 }
 
-/* LBER_DEFAULT follows where nothing does, or nothing that is whole. */
+/* Whether TAG follows. At the end, or before an incomplete element, LBER_DEFAULT does. */
 static bool follows(BerElement *ber, ber_tag_t tag)
 {
 	ber_len_t length;
@@ -29,7 +29,7 @@ static bool follows(BerElement *ber, ber_tag_t tag)
 	return ber_peek_tag(ber, &length) == tag;
 }
 
-/* What is left could be an element that we do not know, but is none that is whole. */
+/* The rest might be an unknown element, but is not a complete one. */
 static bool is_broken(BerElement *ber)
 {
 	ber_len_t left = 0;
@@ -55,8 +55,7 @@ void ldap_sync_request_encode(struct str cookie, struct buffer *out)
 	if (error >= 0 && cookie.length > 0)
 		error = ber_printf(ber, "o", cookie.data, (ber_len_t)cookie.length);
 	if (error >= 0)
-		error = ber_printf(ber,
-				   "}"); /* no reloadHint: a cookie that is too old is an error */
+		error = ber_printf(ber, "}"); /* no reloadHint: a stale cookie is an error */
 	if (error < 0 || ber_flatten2(ber, &value, 0) < 0)
 		panic("out of memory");
 	buffer_append(out, value.bv_val, value.bv_len);
@@ -86,7 +85,7 @@ int sync_state_decode(struct str data, struct arena *arena, struct sync_state_va
 	return 0;
 }
 
-/* An optional cookie and an optional boolean, which *FLAG has the default of. */
+/* Decodes an optional cookie and an optional boolean; *FLAG must be set to its default. */
 static int decode_cookie(BerElement *ber, struct arena *arena, struct str *cookie_out, bool *flag)
 {
 	struct berval cookie;

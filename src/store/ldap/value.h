@@ -17,7 +17,7 @@ struct sync_uuid {
 
 enum sync_state { SYNC_PRESENT, SYNC_ADD, SYNC_MODIFY, SYNC_DELETE };
 
-/* What stands beside an entry: the Sync State control (2.2). */
+/* The Sync State control of an entry (2.2). */
 struct sync_state_value {
 	enum sync_state state;
 	struct sync_uuid uuid;
@@ -26,8 +26,8 @@ struct sync_state_value {
 
 enum sync_info {
 	SYNC_NEW_COOKIE,
-	SYNC_REFRESH_DELETE,  /* who was deleted has been named */
-	SYNC_REFRESH_PRESENT, /* who is left has been named */
+	SYNC_REFRESH_DELETE,  /* all deleted entries have been reported */
+	SYNC_REFRESH_PRESENT, /* all remaining entries have been reported */
 	SYNC_ID_SET,
 };
 
@@ -36,15 +36,15 @@ struct sync_info_value {
 	enum sync_info info;
 	struct str cookie;
 	bool is_refresh_done; /* of the second and third */
-	bool are_deleted;     /* of the last: UUIDS were deleted, or else are present */
+	bool are_deleted;     /* of the last: UUIDS were deleted, otherwise they are present */
 	const struct sync_uuid *uuids;
 	size_t uuid_count;
 };
 
-/* The value of the Sync Request control (2.2): refreshAndPersist from COOKIE on, or, when it is
- * empty, from nothing. Into OUT. */
+/* Appends the value of the Sync Request control (2.2) to OUT: refreshAndPersist with COOKIE, or, if
+ * that is empty, from the beginning. */
 void ldap_sync_request_encode(struct str cookie, struct buffer *out);
-/* 0 and *VALUE_OUT, its texts in ARENA; -EBADMSG when DATA is no such value. */
+/* 0 and *VALUE_OUT, with texts in ARENA; -EBADMSG: DATA is malformed. */
 MUST_CHECK int sync_state_decode(struct str data, struct arena *arena,
 				 struct sync_state_value *value_out);
 MUST_CHECK int sync_info_decode(struct str data, struct arena *arena,
