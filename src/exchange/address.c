@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
-/* Addresses as they stand in files of aliases: RFC 5322 section 3.4, one at a time. */
+/* Addresses in alias files: RFC 5322 section 3.4, one at a time. */
 #include "exchange/internal.h"
 #include <string.h>
 
-/* What a scan is inside of. */
+/* The nesting at a position. */
 struct place {
 	bool in_quotes;
 	bool is_escaped;
@@ -11,7 +11,7 @@ struct place {
 	bool in_brackets;
 };
 
-/* Whether BYTE stands outside of everything. */
+/* Advances over BYTE; returns whether it is outside quotes, comments and angle brackets. */
 static bool step(struct place *place, char byte)
 {
 	bool was_bare = !place->in_quotes && place->comments == 0 && !place->in_brackets;
@@ -60,7 +60,7 @@ bool exchange_split(struct str *rest, struct str *piece_out)
 	return true;
 }
 
-/* TEXT without its comments, and only what is between < and > where there is such. */
+/* TEXT without comments; if it has angle brackets, only what is within them. */
 static struct str strip(struct arena *arena, struct str text)
 {
 	char *copy = arena_alloc(arena, text.length + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* aliases(5), as sendmail reads it and Postfix does. */
+/* aliases(5) of sendmail and Postfix. */
 #include "directory/record/key.h"
 #include "exchange/internal.h"
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 static const char LIST_TEXT[] = "an alias with more is a list: give it an owner-NAME";
 
-/* The next member of the list that is being read; 0 behind the last. */
+/* The next member of the list being read; 0 after the last. */
 static int next_member(struct exchange_reader *reader, struct exchange_entry *entry)
 {
 	struct buffer key CLEANUP(buffer_clear) = {0};
@@ -44,7 +44,7 @@ static int add_target(struct exchange_reader *reader, struct exchange_entry *ent
 				DIRECTORY_FIELDS_MAX - 2, LIST_TEXT);
 }
 
-/* All values of a forward into one record. */
+/* Collects all values of a forward in one record. */
 static int take_forward(struct exchange_reader *reader, struct exchange_entry *entry,
 			struct str address, struct exchange_values *values)
 {
@@ -67,7 +67,7 @@ static int take_forward(struct exchange_reader *reader, struct exchange_entry *e
 	return exchange_finish(reader, entry, DIRECTORY_ADDRESS, address);
 }
 
-/* The list itself; its members follow. */
+/* The record of the list itself; its members follow. */
 static int take_list(struct exchange_reader *reader, struct exchange_entry *entry, struct str list)
 {
 	struct buffer owner CLEANUP(buffer_clear) = {0};
@@ -81,7 +81,7 @@ static int take_list(struct exchange_reader *reader, struct exchange_entry *entr
 	return exchange_finish(reader, entry, DIRECTORY_ADDRESS, list);
 }
 
-/* Whether the alias ADDRESS is a list, and then its address as a key. */
+/* Whether the alias ADDRESS is a list; then its address as a key. */
 static bool is_list(struct exchange_reader *reader, struct str address, struct str *list_out)
 {
 	struct buffer key CLEANUP(buffer_clear) = {0};

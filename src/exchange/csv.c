@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* RFC 4180: a line of names, then a record a row. */
+/* RFC 4180: a line of column names, then a row for each record. */
 #include "base/panic.h"
 #include "exchange/internal.h"
 #include <errno.h>
@@ -15,7 +15,7 @@ struct exchange_columns {
 	struct buffer row;
 };
 
-/* Where a row has been read to. */
+/* The state of the row parser. */
 enum state { AT_START, IN_CELL, IN_QUOTES, AT_QUOTE };
 
 static enum state step(enum state state, char byte)
@@ -44,7 +44,7 @@ static enum state run(enum state state, struct str text)
 	return state;
 }
 
-/* The next row into ROW: the lines that its quotes hold together. */
+/* Reads the next row into ROW: several lines if a quoted cell contains line breaks. */
 static int read_row(struct exchange_reader *reader, struct buffer *row, unsigned *line_out)
 {
 	enum state state = AT_START;
@@ -70,8 +70,8 @@ static int read_row(struct exchange_reader *reader, struct buffer *row, unsigned
 	return result == 0 && row->length > 0 ? -EBADMSG : result;
 }
 
-/* The next cell off *ROW, its quotes taken away, in memory that *PLACE points to. NULL, or
- * what is wrong. *IS_LAST: no comma is behind it. */
+/* Takes the next cell off *ROW and removes its quotes, into memory at *PLACE. Returns NULL, or what
+ * is wrong. *IS_LAST: no comma follows. */
 static const char *take_cell(struct str *row, char **place, struct str *cell_out, bool *is_last)
 {
 	enum state state = AT_START;
@@ -116,7 +116,7 @@ static bool is_column(struct str name)
 	return str_equal(name, STR("table")) || str_equal(name, STR("key")) || is_field(name);
 }
 
-/* Reads the names. 0, or what is wrong as a problem: then nothing can be read. */
+/* Reads the column names. 0, or the problem: then the file cannot be read. */
 static int take_names(struct exchange_reader *reader, struct exchange_entry *entry,
 		      struct exchange_columns *columns)
 {
@@ -175,7 +175,7 @@ static int read_names(struct exchange_reader *reader, struct exchange_entry *ent
 	return result < 0 ? result : 1;
 }
 
-/* CELL's values, a line each, as fields. */
+/* Adds the values in CELL, one a line, as fields. */
 static int add_values(struct exchange_reader *reader, struct str name, struct str cell)
 {
 	struct str value;
@@ -230,7 +230,7 @@ int exchange_csv_next(struct exchange_reader *reader, struct exchange_entry *ent
 	if (reader->columns == NULL)
 		result = read_names(reader, entry);
 	if (result <= 0 || reader->columns->count == 0)
-		return result < 0 ? result : 0; /* without names nothing can be read */
+		return result < 0 ? result : 0; /* without column names nothing can be read */
 	result = read_row(reader, &reader->columns->row, &entry->line);
 	if (result == -EBADMSG)
 		return exchange_problem(reader, entry, "the last quote is not closed");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* An entry, made of what a format says field by field; or what is wrong with it. */
+/* Builds an entry from the fields that a format's parser finds, or reports a problem. */
 #include "directory/record/key.h"
 #include "directory/record/password.h"
 #include "exchange/internal.h"

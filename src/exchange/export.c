@@ -18,7 +18,7 @@ static int flush(struct export *export)
 	return error;
 }
 
-/* Behind the name of a list in aliases. */
+/* Writes the members after the name of a list in aliases. */
 static int write_members(struct export *export, struct str list)
 {
 	struct buffer prefix CLEANUP(buffer_clear) = {0};
@@ -46,7 +46,7 @@ static int write_members(struct export *export, struct str list)
 	return result;
 }
 
-/* Whether the format is about RECORD at all, so that it is missed where it has no place. */
+/* Whether the format is meant for such records, so that one it cannot express must be reported. */
 static bool is_wanted(const struct exchange_export_settings *settings,
 		      const struct directory_record *record)
 {
@@ -119,7 +119,7 @@ static int export_table(struct export *export, enum directory_table table)
 	return result;
 }
 
-/* Whether the format is about TABLE at all. */
+/* Whether the format is meant for TABLE. */
 static bool has_table(const struct exchange_export_settings *settings, enum directory_table table)
 {
 	if (settings->table != DIRECTORY_NO_TABLE && settings->table != table)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * exchange/export.h - the records of a directory, written in the order of tables and keys.
+ * exchange/export.h - writes the records of a directory, ordered by table and key.
  */
 #ifndef EXCHANGE_EXPORT_H
 #define EXCHANGE_EXPORT_H
@@ -11,10 +11,10 @@
 struct exchange_export_settings {
 	enum exchange_format format;
 	const struct exchange_settings *record; /* domain and service: see exchange_write() */
-	enum directory_table table;             /* this one alone; DIRECTORY_NO_TABLE: all */
-	/* What was written, in pieces: 0; or -errno, which ends the export. */
+	enum directory_table table;             /* only this one; DIRECTORY_NO_TABLE: all */
+	/* Writes the output, piece by piece: 0; or -errno, which aborts the export. */
 	int (*write)(void *context, struct str text);
-	/* This record is not written: WHY, "is a list", for which the format has no place, or "is
+	/* The record was not written: WHY, "is a list", if the format cannot express it, or "is
 	 * malformed: ...". */
 	void (*left_out)(void *context, const struct directory_key *key, const char *why);
 	void *context;

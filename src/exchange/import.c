@@ -52,7 +52,7 @@ void exchange_import_forget(struct exchange_import *import, enum exchange_event 
 	import->counts[event] = 0;
 }
 
-/* A key that comes again has no say; a member that does is the same member. */
+/* A repeated key is ignored; a repeated member is the same member. */
 static void check_entry(struct exchange_import *import, const struct exchange_entry *entry)
 {
 	const struct exchange_place here = {.file = import->checked, .line = entry->line};
@@ -68,7 +68,7 @@ static void check_entry(struct exchange_import *import, const struct exchange_en
 	import_tell(import, EXCHANGE_BAD, entry->file, entry->line, NULL, str_from(text));
 }
 
-/* What the directory has of a key whose line is wrong is not removed for that. */
+/* The record of a malformed line is not removed. */
 static void check_problem(struct exchange_import *import, const struct exchange_entry *entry)
 {
 	const struct exchange_place here = {.file = import->checked, .line = entry->line};

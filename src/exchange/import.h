@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: ISC
 /*
- * exchange/import.h - the records of a file into a directory.
+ * exchange/import.h - imports the records of files into a directory.
  *
- * The file is read twice: exchange_import_check() says all that is wrong with it and asks nobody;
- * exchange_import_apply() changes what is different, many at once, and leaves alone what is as the
- * file has it. Each record is durable as a whole; all of them are no one change: who looks
- * meanwhile sees some of them. What was broken off is finished by doing it again.
+ * Each file is read twice: exchange_import_check() reports all problems without asking the server;
+ * exchange_import_apply() changes the records that differ, many at once, and leaves the others
+ * alone. Each record is durable as a whole, but the import is not atomic: meanwhile others see some
+ * of its changes. An import that was aborted can be repeated.
  *
- * To replace is to remove what the file does not have, after everything that it has was put:
- * without a source, from each table of which it has a record; with one, records of that
- * source alone, and the members of lists of that source. What stands in a line that is wrong
- * stays as it is. With a source, records that others
- * have made are left alone, too, and told of (EXCHANGE_KEPT).
+ * To replace means to remove what the file does not have, after everything in it was put: without a
+ * source, from each table of which the file has a record; with one, only records of that source,
+ * and the members of lists of that source. The record of a malformed line is kept. With a source,
+ * records of other sources are neither changed nor removed, but reported (EXCHANGE_KEPT).
  */
 #ifndef EXCHANGE_IMPORT_H
 #define EXCHANGE_IMPORT_H
@@ -20,8 +19,8 @@
 #include "exchange/reader.h"
 
 enum exchange_event {
-	EXCHANGE_BAD,     /* a line is wrong: file, line, text */
-	EXCHANGE_KEPT,    /* somebody else's record stands there: file, line, text */
+	EXCHANGE_BAD,     /* a malformed line: file, line, text */
+	EXCHANGE_KEPT,    /* a record of another source was kept: file, line, text */
 	EXCHANGE_REFUSED, /* the server refuses the record: file, line, text */
 	EXCHANGE_ADDED,   /* key; likewise: */
 	EXCHANGE_CHANGED,
@@ -32,34 +31,34 @@ enum exchange_event {
 
 struct exchange_import_settings {
 	const char *source; /* NULL: none */
-	bool dry_run;       /* tell what would be done */
-	/* KEY is NULL where there is a TEXT. All are valid during the call. */
+	bool dry_run;       /* only report what would be done */
+	/* KEY is NULL if there is a TEXT. All are valid during the call. */
 	void (*tell)(void *context, enum exchange_event event, const char *file, unsigned line,
 		     const struct directory_key *key, struct str text);
-	/* Now and then; may be NULL. */
+	/* Called now and then; may be NULL. */
 	void (*progress)(void *context, const char *what, uint64_t count);
 	void *context;
 };
 
 struct exchange_import;
 
-/* SERVER, and SETTINGS with its context, outlive it. */
+/* SERVER, and SETTINGS with its context, must outlive the import. */
 struct exchange_import *exchange_import_new(struct exchange_server *server,
 					    const struct exchange_import_settings *settings);
-/* Reads READER to its end. 0, though lines may be wrong; or -errno of the reading. */
+/* Reads READER to its end. 0, even if lines are malformed; or -errno if reading fails. */
 MUST_CHECK int exchange_import_check(struct exchange_import *import,
 				     struct exchange_reader *reader);
-/* The same file from its start; several in the order in which they were checked. 0; or -errno of
- * the reading, or of exchange_server_errno(), for which exchange_server_problem() has the words. */
+/* Reads the same file from its start; several files in the order of the checks. 0; or -errno if
+ * reading fails, or of exchange_server_errno(), explained by exchange_server_problem(). */
 MUST_CHECK int exchange_import_apply(struct exchange_import *import,
 				     struct exchange_reader *reader);
-/* Removes what no file that was checked has. DRY_RUN: only counts and tells. Results as above. */
+/* Removes what no checked file has. DRY_RUN: only counts and reports. Returns as above. */
 MUST_CHECK int exchange_import_remove(struct exchange_import *import, bool dry_run);
-/* How often there was such an event. */
+/* The number of such events. */
 uint64_t exchange_import_count(const struct exchange_import *import, enum exchange_event event);
-/* Records that were read and are right. */
+/* The number of valid records read. */
 uint64_t exchange_import_records(const struct exchange_import *import);
-/* Counts EVENT from 0 again. */
+/* Resets the count of EVENT to 0. */
 void exchange_import_forget(struct exchange_import *import, enum exchange_event event);
 void exchange_import_free(struct exchange_import *import);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Each record of a file is asked for, and put where it is another: many at a time. */
+/* Gets each record of a file from the server, and puts it if it differs: many at a time. */
 #include "base/arena.h"
 #include "base/panic.h"
 #include "directory/record/key.h"
@@ -11,15 +11,15 @@
 
 struct apply;
 
-/* A record on its way. */
+/* A record being processed. */
 struct slot {
 	struct apply *apply;
-	struct slot *next; /* of those that are free */
+	struct slot *next; /* in the list of free ones */
 	struct arena *arena;
 	struct directory_record record;
 	const char *file;
 	unsigned line;
-	bool exists; /* there is another one */
+	bool exists; /* on the server, but differs */
 	struct directory_question question;
 };
 
@@ -30,9 +30,9 @@ struct apply {
 	struct slot *free;
 	size_t under_way;
 	uint64_t done;
-	int error;       /* why nothing more is begun */
+	int error;       /* ends the import */
 	bool at_end;     /* of the file */
-	bool must_drain; /* a list is under way; its members have to know whose it is */
+	bool must_drain; /* a list is pending; its source must be known before its members */
 	bool is_in_pump;
 };
 
@@ -59,7 +59,7 @@ static void tell_text(struct slot *slot, enum exchange_event event, struct str t
 	import_tell(slot->apply->import, event, slot->file, slot->line, NULL, text);
 }
 
-/* What is wrong with this record is told, and the others go on; all else ends it. */
+/* If the error is about this record, reports it and continues; otherwise ends the import. */
 static void fail(struct slot *slot, const struct directory_answer_text *answer)
 {
 	struct apply *apply = slot->apply;
@@ -123,7 +123,7 @@ static bool is_same(const struct directory_record *record,
 	return true;
 }
 
-/* Whose the record is that is there. */
+/* The source of the existing record. */
 static struct str source_of(const struct directory_answer_text *answer)
 {
 	for (size_t i = 0; i < answer->result_count; i++) {
@@ -142,7 +142,7 @@ static bool is_list(const struct directory_record *record)
 	       str_equal(directory_record_field(record, "kind"), STR("list"));
 }
 
-/* Somebody else's record stands there: it stays. */
+/* Whether the existing record has another source, and is kept. */
 static bool is_foreign(struct slot *slot, const struct directory_answer_text *answer)
 {
 	const char *source = slot->apply->import->settings->source;
@@ -186,8 +186,8 @@ static void on_got(void *context, const struct directory_answer_text *answer)
 	}
 }
 
-/* Whether ENTRY is to be put: not when its key stood in an earlier line, or when it is a member of
- * a list of somebody else. */
+/* Whether to put ENTRY: not if an earlier line has the same key, nor if it is a member of a list of
+ * another source. */
 static bool is_wanted(struct apply *apply, const struct exchange_entry *entry)
 {
 	const struct directory_key *key = &entry->record.key;
@@ -223,7 +223,7 @@ static void begin(struct apply *apply, const struct exchange_entry *entry)
 			     DIRECTORY_PATIENCE_US, &slot->question);
 }
 
-/* The next record; what is wrong was told when it was checked. */
+/* Processes the next record; problems were reported by the check. */
 static void take(struct apply *apply)
 {
 	struct exchange_entry entry;

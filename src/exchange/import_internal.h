@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* exchange/import_internal.h - between import.c, import_apply.c and import_remove.c. */
+/* exchange/import_internal.h - shared by import.c, import_apply.c and import_remove.c. */
 #ifndef EXCHANGE_IMPORT_INTERNAL_H
 #define EXCHANGE_IMPORT_INTERNAL_H
 
@@ -7,8 +7,8 @@
 #include "exchange/seen.h"
 
 enum {
-	IMPORT_WINDOW = 800, /* questions under way: fewer than a server allows of a connection */
-	IMPORT_TELL_EVERY = 1000 /* records, of progress */
+	IMPORT_WINDOW = 800, /* pending questions: fewer than a server allows for a connection */
+	IMPORT_TELL_EVERY = 1000 /* records, between calls of progress */
 };
 
 struct exchange_import {
@@ -19,7 +19,7 @@ struct exchange_import {
 	uint64_t records;
 	unsigned checked; /* files */
 	unsigned applied;
-	struct exchange_seen *foreign; /* lists that belong to somebody else, by their address */
+	struct exchange_seen *foreign; /* lists of other sources, by their address */
 };
 
 void import_tell(struct exchange_import *import, enum exchange_event event, const char *file,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What the file does not have is removed: page by page, many at a time. */
+/* Removes the records that the file does not have: page by page, many at a time. */
 #include "base/arena.h"
 #include "base/panic.h"
 #include "exchange/import_internal.h"
@@ -18,7 +18,7 @@ struct removal {
 	size_t list_capacity;
 };
 
-/* A key that goes; until its answer. */
+/* A key being removed, until the answer. */
 struct going {
 	struct removal *removal;
 	struct directory_key key;
@@ -39,7 +39,7 @@ static void on_removed(void *context, const struct directory_answer_text *answer
 		exchange_server_stop(removal->import->server);
 }
 
-/* Of a page that stays until all of it are gone. */
+/* KEY is of a page, which lives until all of these are removed. */
 static void remove_key(struct removal *removal, struct arena *arena,
 		       const struct directory_key *key)
 {
@@ -70,7 +70,7 @@ static void note_list(struct removal *removal, struct str name)
 	removal->list_names[removal->list_count++] = arena_copy_str(removal->lists, name);
 }
 
-/* Whether RECORD is one that this import may remove. */
+/* Whether this import may remove RECORD. */
 static bool is_ours(struct removal *removal, const struct directory_record *record)
 {
 	const char *source = removal->import->settings->source;
@@ -84,7 +84,7 @@ static bool is_ours(struct removal *removal, const struct directory_record *reco
 	return true;
 }
 
-/* All of TABLE with PREFIX that is ours and was not seen. */
+/* Removes all of TABLE with PREFIX that is ours and was not in a file. */
 static int remove_from(struct removal *removal, enum directory_table table, struct str prefix)
 {
 	struct exchange_pages *pages = exchange_pages_new(removal->import->server, table, prefix);
@@ -112,7 +112,7 @@ static int remove_from(struct removal *removal, enum directory_table table, stru
 	return removal->error;
 }
 
-/* Of each table that the file has records of; members before their lists, addresses before their
+/* From each table of which the file has records; members before lists, addresses before
  * domains. */
 static int remove_tables(struct removal *removal)
 {

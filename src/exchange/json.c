@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: ISC
-/* One record as one object of JSON (RFC 8259), a line. */
+/* Each line is a JSON object (RFC 8259) with one record. */
 #include "exchange/internal.h"
 #include <errno.h>
 #include <string.h>
 
-/* A line that is read. */
+/* A line being parsed. */
 struct cursor {
 	struct str rest;
-	char *memory;        /* for texts without their escapes: of the line's size */
+	char *memory;        /* for unescaped texts: as large as the line */
 	const char *problem; /* NULL: none so far */
 };
 
@@ -73,7 +73,7 @@ static size_t append_utf8(char *out, uint32_t character)
 	return 4;
 }
 
-/* Behind \u; of a character beyond 0xffff there are two. */
+/* Parses what follows \u; characters above 0xffff take two of them. */
 static bool take_code(struct cursor *cursor, uint32_t *character_out)
 {
 	uint32_t high;
@@ -93,7 +93,7 @@ static bool take_code(struct cursor *cursor, uint32_t *character_out)
 	return true;
 }
 
-/* Behind a backslash, to *OUT. */
+/* Parses what follows a backslash, into *OUT. */
 static bool take_escape(struct cursor *cursor, char *out, size_t *length)
 {
 	static const char letters[] = "\"\\/bfnrt";
@@ -143,7 +143,7 @@ static bool take_text(struct cursor *cursor, struct str *text_out)
 	return fail(cursor, "a text does not end");
 }
 
-/* "table" and "key", and all else. */
+/* The members "table" and "key", and all others. */
 struct object {
 	struct str table;
 	struct str key;
@@ -220,7 +220,8 @@ int exchange_json_next(struct exchange_reader *reader, struct exchange_entry *en
 	if (result <= 0)
 		return exchange_line_problem(reader, entry, result);
 	cursor.rest = line;
-	cursor.memory = arena_alloc(reader->arena, line.length + 1); /* no escape makes it longer */
+	cursor.memory =
+		arena_alloc(reader->arena, line.length + 1); /* unescaping never lengthens */
 	if (reader->settings->table != NULL)
 		object.table = str_from(reader->settings->table);
 	if (!take_object(reader, &cursor, &object))

@@ -20,7 +20,7 @@ static int fill(struct exchange_lines *lines)
 	return 0;
 }
 
-/* The length of the first line that lies in the input with its LF; 0: it is not whole. */
+/* The length of the first complete line in the input, with its LF; 0: incomplete. */
 static int find_end(struct exchange_lines *lines, size_t *length_out)
 {
 	size_t seen = 0;
@@ -42,7 +42,7 @@ static int find_end(struct exchange_lines *lines, size_t *length_out)
 	}
 }
 
-/* Drops the rest of a line that is too long. */
+/* Drops the rest of a line over the limit. */
 static int skip_line(struct exchange_lines *lines)
 {
 	for (;;) {
@@ -71,7 +71,7 @@ static struct str strip_end(struct str line)
 	return line;
 }
 
-/* The next line stays in the input: *LENGTH_OUT bytes of it. */
+/* Finds the next line without consuming it: *LENGTH_OUT bytes of the input. */
 static int peek(struct exchange_lines *lines, struct str *line_out, size_t *length_out)
 {
 	int error = find_end(lines, length_out);
@@ -115,7 +115,7 @@ static bool is_ignored(struct str line)
 	return text.length == 0 || text.data[0] == '#';
 }
 
-/* Whether what was joined so far goes on in LINE; a backslash at its end is taken away. */
+/* Whether LINE continues what was joined so far; removes a backslash at the end of that. */
 static bool goes_on(struct buffer *joined, struct str line)
 {
 	struct str so_far = buffer_view(joined);
@@ -127,7 +127,7 @@ static bool goes_on(struct buffer *joined, struct str line)
 	return line.length > 0 && is_space(line.data[0]);
 }
 
-/* Joins what continues; lines that are ignored may stand between. */
+/* Joins continuation lines; ignored lines may come between. */
 static int join(struct exchange_lines *lines)
 {
 	struct str line;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What is known of a whole file before its first line is read: a set of names. */
+/* A set of names that is collected from the whole file before its first line is processed. */
 #include "base/panic.h"
 #include "base/table.h"
 #include "exchange/internal.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Which aliases are lists: those that have an owner-NAME. */
+/* Finds the aliases that are lists: those with an owner-NAME. */
 #include "directory/record/key.h"
 #include "exchange/internal.h"
 #include <errno.h>
@@ -18,7 +18,7 @@ int exchange_owner_address(struct str list, struct buffer *out)
 	return directory_key_address(buffer_view(&owner), out);
 }
 
-/* Whose owner the address OWNER, a key, is by its name; -EINVAL: of none. */
+/* The list whose owner OWNER, a key, is by its name; -EINVAL: none. */
 static int list_address(struct str owner, struct buffer *out)
 {
 	struct buffer list CLEANUP(buffer_clear) = {0};
@@ -33,7 +33,7 @@ static int list_address(struct str owner, struct buffer *out)
 	return directory_key_address(buffer_view(&list), out);
 }
 
-/* Of the logical line LINE. */
+/* Processes the logical line LINE. */
 static void take_line(struct exchange_reader *reader, struct exchange_names *lists, struct str line)
 {
 	struct buffer owner CLEANUP(buffer_clear) = {0};

@@ -11,11 +11,11 @@ struct exchange_pages {
 	struct exchange_server *server;
 	enum directory_table table;
 	struct buffer prefix;
-	struct buffer after; /* the last key that was seen */
+	struct buffer after; /* the last key of the last page */
 	struct directory_question question;
 	struct arena *arena; /* of the page */
 	struct directory_page page;
-	exchange_malformed *malformed; /* NULL: nobody wants to know */
+	exchange_malformed *malformed; /* NULL: not reported */
 	void *context;
 	bool at_end;
 	bool has_failed;

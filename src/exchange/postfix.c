@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* virtual(5), and the same form of maps that name mailboxes. */
+/* virtual(5), and virtual_mailbox_maps, which have the same format. */
 #include "directory/record/key.h"
 #include "exchange/internal.h"
 #include <errno.h>
@@ -22,7 +22,7 @@ static bool is_alias_domain(struct str key, struct str value)
 	return is_domain(key) && is_domain(value) && exchange_find_bare(value, ",") < 0;
 }
 
-/* "@a.example @b.example": each address of the one is that of the other. */
+/* "@a.example @b.example": each address of one domain is that of the other. */
 static int take_alias_domain(struct exchange_reader *reader, struct exchange_entry *entry,
 			     struct str domain, struct str target)
 {
@@ -84,7 +84,7 @@ static int take_forward(struct exchange_reader *reader, struct exchange_entry *e
 	return exchange_finish(reader, entry, DIRECTORY_ADDRESS, address);
 }
 
-/* The key, where it is an address: with a domain. */
+/* KEY as an address with a domain. */
 static const char *complete(struct exchange_reader *reader, struct str key, struct str *address_out)
 {
 	if (is_domain(key)) {
@@ -121,7 +121,7 @@ static int take_pair(struct exchange_reader *reader, struct exchange_entry *entr
 	return take_forward(reader, entry, address, value);
 }
 
-/* "KEY VALUE"; false: nothing is behind the key. */
+/* Splits "KEY VALUE"; false: nothing follows the key. */
 static bool split_line(struct str line, struct str *key_out, struct str *value_out)
 {
 	ptrdiff_t space = exchange_find_bare(line, " \t");
@@ -150,8 +150,8 @@ int exchange_alias_domains_read(struct exchange_reader *reader, struct exchange_
 	return exchange_names_read(reader, take_name, domains_out);
 }
 
-/* Whether "a.example anything" says nothing more than another line, "@a.example @b.example":
- * Postfix wants both for an alias domain. */
+/* Whether "a.example anything" only accompanies another line, "@a.example @b.example": for an alias
+ * domain Postfix requires both. */
 static bool is_only_declared(const struct exchange_reader *reader, struct str key, struct str value)
 {
 	struct buffer name CLEANUP(buffer_clear) = {0};

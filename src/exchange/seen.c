@@ -11,7 +11,7 @@ struct entry {
 	uint64_t low;
 	uint32_t high : 24;
 	uint32_t file : 8;
-	uint32_t line; /* 0: nothing is here */
+	uint32_t line; /* 0: unused */
 };
 
 struct exchange_seen {
@@ -24,7 +24,7 @@ struct exchange_seen {
 
 typedef unsigned __int128 wide;
 
-/* FNV-1a of 128 bits from a secret start. */
+/* FNV-1a of 128 bits with a secret start value. */
 static struct entry hash(const struct exchange_seen *seen, const struct directory_key *key)
 {
 	static const wide PRIME = ((wide)0x1000000 << 64) + 0x13b;
@@ -37,7 +37,7 @@ static struct entry hash(const struct exchange_seen *seen, const struct director
 			      .high = (uint32_t)(state >> 96) & 0xffffff};
 }
 
-/* The entry that is WANTED's, or the place for it. */
+/* WANTED's entry, or the place for it. */
 static struct entry *find(const struct exchange_seen *seen, const struct entry *wanted)
 {
 	size_t at = wanted->low & (seen->capacity - 1);

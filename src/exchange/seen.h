@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * exchange/seen.h - which keys files have, in 16 bytes each: a hash of 88 bits by a secret of
- * the process, and the place. That two keys have the same is so unlikely (a million of them: one
- * in 10^14) that it counts as never.
+ * exchange/seen.h - the set of keys in files, with 16 bytes for each: a hash of 88 bits, keyed by
+ * a secret of the process, and the key's place. Collisions are so unlikely (one in 10^14 with a
+ * million keys) that they are ignored.
  */
 #ifndef EXCHANGE_SEEN_H
 #define EXCHANGE_SEEN_H
@@ -12,18 +12,18 @@
 struct exchange_seen;
 
 struct exchange_seen *exchange_seen_new(void);
-/* Where a key stands. */
+/* The position of a key. */
 struct exchange_place {
 	unsigned file; /* its number, up to 255 */
-	unsigned line; /* from 1 on; 0: nowhere */
+	unsigned line; /* from 1; 0: none */
 };
 
-/* Where KEY was added; nowhere: it was not, and is now, at PLACE. */
+/* The place where KEY was added before; or none, and then adds it at PLACE. */
 struct exchange_place exchange_seen_add(struct exchange_seen *seen, const struct directory_key *key,
 					struct exchange_place place);
 struct exchange_place exchange_seen_find(const struct exchange_seen *seen,
 					 const struct directory_key *key);
-/* How many there are of TABLE. */
+/* The number of keys of TABLE. */
 size_t exchange_seen_count(const struct exchange_seen *seen, enum directory_table table);
 /* NULL is allowed. */
 void exchange_seen_free(struct exchange_seen *seen);

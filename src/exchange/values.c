@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What stands behind an alias, with what is included there. */
+/* The values of an alias, with those of included files. */
 #include "base/panic.h"
 #include "exchange/internal.h"
 #include "os/file.h"
@@ -22,7 +22,7 @@ struct exchange_values {
 	struct exchange_reader *reader;
 	struct buffer name;
 	struct buffer text;
-	struct source sources[DEPTH_MAX]; /* the last is read */
+	struct source sources[DEPTH_MAX]; /* the last one is being read */
 	size_t depth;
 };
 
@@ -79,7 +79,7 @@ static void set_place(struct exchange_values *values, struct exchange_entry *ent
 	const struct source *source = top(values);
 
 	entry->file = values->reader->file;
-	if (source->file != NULL) /* it may be closed before the entry is told of */
+	if (source->file != NULL) /* copied: it may be closed before the entry is used */
 		entry->file = arena_copy(values->reader->arena, str_from(source->file));
 	entry->line = source->lines.line;
 }
@@ -124,7 +124,7 @@ static int include(struct exchange_values *values, struct exchange_entry *entry,
 	return 0;
 }
 
-/* "\name": the mailbox of that name, whatever aliases it has. */
+/* "\name": the mailbox of that name, regardless of aliases. */
 static int take_mailbox(struct exchange_values *values, struct exchange_entry *entry,
 			struct str name, struct exchange_value *value_out)
 {
@@ -159,7 +159,7 @@ static int refuse(struct exchange_values *values, struct exchange_entry *entry, 
 				text.data);
 }
 
-/* 1: VALUE is filled; 0: a file was included; -EBADMSG. */
+/* 1: VALUE is set; 0: a file was included; -EBADMSG. */
 static int take(struct exchange_values *values, struct exchange_entry *entry, struct str piece,
 		struct exchange_value *value_out)
 {
@@ -186,7 +186,7 @@ static int take(struct exchange_values *values, struct exchange_entry *entry, st
 	return 1;
 }
 
-/* The next line of the included file that is read; at its end the file before goes on. */
+/* The next line of the innermost included file; at its end, of the one before. */
 static int read_line(struct exchange_values *values, struct exchange_entry *entry)
 {
 	struct source *source = top(values);

@@ -46,7 +46,7 @@ static bool is_in_earlier_table(enum directory_table table, const char *name)
 	return false;
 }
 
-/* Calls EACH for the name of every field, each once. */
+/* Calls EACH for the name of every field, without duplicates. */
 static void each_column(void (*each)(void *context, const char *name), void *context)
 {
 	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++) {
@@ -75,7 +75,7 @@ void exchange_write_head(enum exchange_format format, struct buffer *out)
 	buffer_append_string(out, "\r\n");
 }
 
-/* A part of a cell that stands in quotes. */
+/* Appends TEXT to a quoted cell. */
 static void append_quoted(struct buffer *out, struct str text)
 {
 	for (size_t i = 0; i < text.length; i++) {
@@ -133,9 +133,9 @@ static void append_row(const struct directory_record *record, struct buffer *out
 	buffer_append_string(out, "\r\n");
 }
 
-/* --- what other mail systems have --- */
+/* --- formats of other mail systems --- */
 
-/* ADDRESS so that no form takes its first byte for something else. */
+/* Appends ADDRESS so that no format misinterprets its first byte. */
 static void append_address(struct buffer *out, struct str address)
 {
 	ptrdiff_t at = str_find_last(address, '@');
@@ -174,7 +174,7 @@ static bool is_forwarded(const struct directory_record *record)
 	       (is_kind(record, "forward") || is_kind(record, "alias"));
 }
 
-/* The local part of an address at DOMAIN; empty when it is elsewhere. */
+/* The local part of an address at DOMAIN; empty if it is in another domain. */
 static struct str local_at(struct str address, const char *domain)
 {
 	ptrdiff_t at = str_find_last(address, '@');
@@ -185,7 +185,7 @@ static struct str local_at(struct str address, const char *domain)
 	return str_slice(address.data, (size_t)at);
 }
 
-/* Whether the list's owner is owner-NAME, as aliases have it. */
+/* Whether the list's owner is owner-NAME, as in aliases. */
 static bool has_usual_owner(const struct directory_record *record)
 {
 	struct buffer owner CLEANUP(buffer_clear) = {0};
@@ -230,7 +230,7 @@ static const char *write_alias(const struct directory_record *record,
 	return NULL;
 }
 
-/* Whether the service is the one that is added when it is read. */
+/* Whether the service is the one that reading adds by default. */
 static bool has_usual_service(const struct directory_record *record,
 			      const struct exchange_settings *settings)
 {
@@ -296,7 +296,7 @@ static const char *write_mailbox(const struct directory_record *record,
 	return NULL;
 }
 
-/* Maps and aliases cannot say that an address is off: wherever they are read it would take mail. */
+/* Maps and aliases cannot express that an address is disabled: it would get mail. */
 static bool can_say(enum exchange_format format, const struct directory_record *record)
 {
 	return format == EXCHANGE_JSON || format == EXCHANGE_CSV ||
@@ -334,7 +334,7 @@ bool exchange_write_is_list(enum exchange_format format, const struct directory_
 	       is_kind(record, "list");
 }
 
-/* Behind the comma a line ends where the address would make it too long. */
+/* Breaks the line after the comma if the address would make it too long. */
 void exchange_write_member(struct str member, bool is_first, struct buffer *out)
 {
 	struct str text = buffer_view(out);
