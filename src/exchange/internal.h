@@ -81,8 +81,7 @@ MUST_CHECK int exchange_alias_domains_read(struct exchange_reader *reader,
 					   struct exchange_names **domains_out);
 
 /* Appends the owner's address that belongs to LIST by name, as a key: owner-LIST. -EINVAL: too
- * long.
- */
+ * long. */
 MUST_CHECK int exchange_owner_address(struct str list, struct buffer *out);
 
 /* values.c: the values of an alias, with those of included files. */

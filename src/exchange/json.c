@@ -220,8 +220,7 @@ int exchange_json_next(struct exchange_reader *reader, struct exchange_entry *en
 	if (result <= 0)
 		return exchange_line_problem(reader, entry, result);
 	cursor.rest = line;
-	cursor.memory =
-		arena_alloc(reader->arena, line.length + 1); /* unescaping never lengthens */
+	cursor.memory = arena_alloc(reader->arena, line.length + 1); /* unescaping only shortens */
 	if (reader->settings->table != NULL)
 		object.table = str_from(reader->settings->table);
 	if (!take_object(reader, &cursor, &object))

@@ -18,8 +18,8 @@ static bool is_atext(char c)
 	return is_alphanumeric(c) || (c != '\0' && strchr("!#$%&'*+-/=?^_`{|}~", c) != NULL);
 }
 
-/* How many bytes at the start of S are one character of an atom or a label;
- * 0: none. */
+/* The length of the character at the start of S, if it may be part of an atom or a label;
+ * 0: it may not. */
 static size_t character(struct str s, bool (*is_ascii)(char), bool allow_utf8)
 {
 	if (s.length == 0)
@@ -29,8 +29,7 @@ static size_t character(struct str s, bool (*is_ascii)(char), bool allow_utf8)
 	return allow_utf8 ? utf8_length(s) : 0;
 }
 
-/* Atoms with dots between them, single ones when it is strict; its length, 0 when
- * there is none. */
+/* The length of a dot-string: atoms with dots between them, single ones in strict mode; 0: none. */
 static size_t dot_string_length(struct str s, unsigned flags)
 {
 	bool allow_utf8 = flags & MAIL_ADDRESS_UTF8;
@@ -59,7 +58,7 @@ static bool is_quotable(char c)
 	return c >= ' ' && c <= '~';
 }
 
-/* RFC 5321 section 4.1.2, Quoted-string; its length with both quotes, or 0. */
+/* RFC 5321 section 4.1.2, Quoted-string: its length with both quotes, or 0. */
 static size_t quoted_string_length(struct str s, bool allow_utf8)
 {
 	size_t length = 1;

@@ -2,12 +2,12 @@
 /*
  * mail/address.h - a mailbox address, RFC 5321 section 4.1.2.
  *
- * An address is kept as text without angle brackets: LOCAL@DOMAIN, where LOCAL
+ * An address is text without angle brackets: LOCAL@DOMAIN, where LOCAL
  * is a dot-string or a quoted string and DOMAIN a host name or an address
- * literal. The empty text is the null sender "<>". Plain ASCII here; UTF-8
- * (RFC 6531) only where a caller allows it. Dots may stand anywhere in a local
- * part, as in addresses that some providers have given their users, unless a
- * caller is strict.
+ * literal. The empty text is the null sender "<>". Only ASCII, unless a caller
+ * allows UTF-8 (RFC 6531). Dots are allowed anywhere in a local part, as some
+ * providers have given such addresses to their users, unless a caller is
+ * strict.
  */
 #ifndef MAIL_ADDRESS_H
 #define MAIL_ADDRESS_H
@@ -27,7 +27,7 @@ enum mail_address_flags {
 	MAIL_ADDRESS_UTF8 = 1 << 0,      /* allow UTF-8 in both parts */
 	MAIL_ADDRESS_NULL = 1 << 1,      /* allow the empty address */
 	MAIL_ADDRESS_NO_DOMAIN = 1 << 2, /* allow a local part alone ("postmaster") */
-	MAIL_ADDRESS_STRICT = 1 << 3,    /* no dots in a row or at an end without quotes */
+	MAIL_ADDRESS_STRICT = 1 << 3,    /* no leading, trailing or repeated dots without quotes */
 };
 
 struct mail_address {
@@ -38,26 +38,26 @@ struct mail_address {
 };
 
 /* Parses TEXT (no angle brackets, no source route). The views point into TEXT.
- * -EINVAL when it is no address, -ENAMETOOLONG when a part is over its bound. */
+ * -EINVAL: not a valid address; -ENAMETOOLONG: a part is too long. */
 MUST_CHECK int mail_address_parse(struct str text, unsigned flags, struct mail_address *out);
 
-/* Where the address at the front of TEXT ends: at the first space outside of quotes, or with TEXT;
- * -1 when its quotes do not end. */
+/* The end of the address at the start of TEXT: the first space outside quotes, or the end of TEXT;
+ * -1 if a quote is not closed. */
 ptrdiff_t mail_address_end(struct str text);
 
-/* The address that LITERAL, "[192.0.2.1]" or "[IPv6:2001:db8::1]", stands for, IPv4 mapped
- * into IPv6; false when it is none. RFC 5321 section 4.1.3 without the general form, for
- * which no tag was ever registered. */
+/* Parses an address literal, "[192.0.2.1]" or "[IPv6:2001:db8::1]"; IPv4 is mapped into IPv6.
+ * False: malformed. RFC 5321 section 4.1.3 without the general form, for which no tag was ever
+ * registered. */
 bool mail_literal_parse(struct str literal, struct in6_addr *out);
 
-/* Whether mail of SENDER is a bounce, or a bounce of one: "#@[]" is qmail's sender
- * of those; it never leaves. */
+/* Whether mail from SENDER is a bounce, or a double bounce, for which qmail's sender is "#@[]",
+ * which is never sent to other hosts. */
 bool mail_sender_is_null(struct str sender);
-/* SENDER as anybody outside of the queue is told it: empty for the null sender. */
+/* SENDER as shown outside the queue: empty for the null sender. */
 struct str mail_sender_told(struct str sender);
 
 /* Whether NAME is a host name of letters, digits, hyphens, underscores and
- * dots, labels of 1 to 63, 255 in all, no dot at either end. */
+ * dots: labels of 1 to 63, 255 in total, no dot at either end. */
 bool mail_domain_is_valid(struct str name);
 
 #endif

@@ -2,7 +2,7 @@
 #include "mail/envelope.h"
 #include <string.h>
 
-/* Writes the digits of VALUE before END; where they begin. */
+/* Writes the digits of VALUE before END; returns their beginning. */
 static char *put_digits(char *end, uint64_t value, unsigned base)
 {
 	do {
@@ -12,7 +12,7 @@ static char *put_digits(char *end, uint64_t value, unsigned base)
 	return end;
 }
 
-/* By hand: it is done several times for each message, and printf is a fifth of the log. */
+/* Without printf, as this is done several times for each message and was a fifth of logging. */
 void mail_id_format(struct mail_id id, char text[MAIL_ID_SIZE])
 {
 	char *end = text + MAIL_ID_SIZE;

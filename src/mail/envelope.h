@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * mail/envelope.h - who a message is from and for, and how it came.
+ * mail/envelope.h - sender, recipients and origin of a message.
  */
 #ifndef MAIL_ENVELOPE_H
 #define MAIL_ENVELOPE_H
@@ -9,8 +9,8 @@
 #include "base/attributes.h"
 #include "base/timestamp.h"
 
-/* A message's name. The number is the inode of its data file, used again after
- * the message is gone; with the birth time after it, it is unique for ever. */
+/* A message's identifier: the inode number of its data file, which is reused after the message is
+ * gone, and the time of its birth, which makes it globally unique. */
 struct mail_id {
 	uint64_t number;
 	int64_t born_us;
@@ -61,13 +61,12 @@ struct mail_envelope {
 	struct mail_id id;
 	enum mail_stage stage;
 	enum mail_ret ret;
-	bool utf8; /* SMTPUTF8 was asked for (RFC 6531): hosts without it cannot have it */
-	struct str
-		sender;      /* LOCAL@DOMAIN, "" for the null sender, "#@[]" for a double bounce,
-			      * LOCAL@DOMAIN-@[] for one of its own for each recipient (mail/verp.h) */
-	struct str envid;    /* as xtext; empty: none */
+	bool utf8;         /* SMTPUTF8 (RFC 6531): it can be sent only to hosts that support this */
+	struct str sender; /* LOCAL@DOMAIN, "" for the null sender, "#@[]" for a double bounce,
+			    * LOCAL@DOMAIN-@[] for VERP (mail/verp.h) */
+	struct str envid;  /* as xtext; empty: none */
 	struct str received; /* "smtp 192.0.2.7:53112 helo=mail.example.com" */
-	struct str trigger;  /* while it is set no delivery is tried; empty: none */
+	struct str trigger;  /* no delivery is attempted while it is set; empty: none */
 	uint64_t size;       /* bytes of the data file */
 	struct mail_recipient *recipients;
 	size_t recipient_count;
@@ -79,11 +78,11 @@ struct mail_envelope {
 struct mail_envelope *mail_envelope_new(void);
 void mail_envelope_free(struct mail_envelope *envelope);
 
-/* Copies ADDRESS; numbers the recipient one above the last. The
+/* Copies ADDRESS; gives the recipient the number after the last one's. The
  * pointer is valid until the next recipient is added. */
 struct mail_recipient *mail_envelope_add(struct mail_envelope *envelope, struct str address);
 
-/* The recipient of that number, or NULL. Their numbers ascend. */
+/* The recipient with that number, or NULL. Numbers ascend. */
 const struct mail_recipient *mail_envelope_find(const struct mail_envelope *envelope,
 						uint32_t number);
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { COMPONENT_MAX = 255 }; /* NAME_MAX of every Linux filesystem we know */
+enum { COMPONENT_MAX = 255 }; /* NAME_MAX of Linux file systems */
 
 struct mail_parts mail_parts_of(struct str address)
 {
@@ -16,7 +16,7 @@ struct mail_parts mail_parts_of(struct str address)
 				   str_skip(address, (size_t)at + 1)};
 }
 
-/* Copies what the quotes of LOCAL hold. */
+/* Copies what is within the quotes of LOCAL. */
 static int unquote(struct str local, struct mail_localpart *out)
 {
 	size_t i = 1;
@@ -29,8 +29,8 @@ static int unquote(struct str local, struct mail_localpart *out)
 	return i + 1 == local.length ? 0 : -EINVAL;
 }
 
-/* One mailbox for all cases and compositions of a letter. What has no such form, as bytes that
- * are not UTF-8, stays what it is. */
+/* Lower case and NFC, so that all spellings are one mailbox. What cannot be converted, such as
+ * bytes that are not UTF-8, stays unchanged. */
 static int fold(struct mail_localpart *local)
 {
 	struct buffer form = {0};

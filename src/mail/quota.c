@@ -4,7 +4,7 @@
 
 static const char UNITS[] = "KMGT";
 
-/* The power of 1024 that C means; 0: it is no unit. */
+/* The exponent of 1024 that the unit C means; 0: not a unit. */
 static unsigned power_of(char c)
 {
 	for (unsigned i = 0; UNITS[i] != '\0'; i++)

@@ -32,7 +32,7 @@ static bool parse_port(struct str text, uint16_t *port_out)
 	return true;
 }
 
-/* Without the address of a bracketed host in IPv4's form: each server has one canonical form. */
+/* Refuses a bracketed IPv4-mapped address: each server has one canonical form. */
 static bool parse_host(struct str host, struct mail_server *server)
 {
 	bool is_bracketed =

@@ -23,7 +23,7 @@ void mail_seven_bit_free(struct mail_seven_bit *message)
 
 static void walk_line(struct mail_seven_bit *message, bool ends)
 {
-	/* a CR may be the first byte of its end */
+	/* a CR at the end may belong to a CRLF */
 	size_t kept = !ends && message->line[message->line_length - 1] == '\r';
 
 	seven_bit_walk(message, str_slice(message->line, message->line_length - kept),

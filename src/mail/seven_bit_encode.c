@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: ISC
-/* Quoted-printable and base64 (RFC 2045 section 6), a piece at a time. */
+/* Quoted-printable and base64 (RFC 2045 section 6), piece by piece. */
 #include "mail/seven_bit_internal.h"
 
-enum { QUOTED_COLUMNS = 75, BASE64_COLUMNS = 76 }; /* of 76, one is for the soft line end */
+enum { QUOTED_COLUMNS = 75, BASE64_COLUMNS = 76 }; /* of 76; the soft line break needs one */
 
 static bool is_hex(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f');
 }
 
-/* RFC 2045 section 6.7: printable characters stand for themselves, blanks unless a line ends
- * with them. A piece's end counts as a line's. */
+/* RFC 2045 section 6.7: printable characters are literal, blanks unless they end a line. The end of
+ * a piece counts as the end of a line. */
 static bool is_literal(struct str text, size_t at)
 {
 	char c = text.data[at];
@@ -53,7 +53,7 @@ static void quote(struct seven_bit_encoder *encoder, struct str text, bool ends_
 	}
 }
 
-/* Whether "=XX" is at AT, as far as the piece shows it. */
+/* Whether "=XX" is at AT, as far as the piece has it. */
 static bool is_escape(struct str text, size_t at)
 {
 	for (size_t i = 1; i <= 2 && at + i < text.length; i++)
@@ -62,7 +62,7 @@ static bool is_escape(struct str text, size_t at)
 	return true;
 }
 
-/* What is ASCII stays, but for more soft line ends; no "=XX" may be torn by one. */
+/* Keeps ASCII unchanged, but adds soft line breaks; none may split a "=XX". */
 static void quote_rest(struct seven_bit_encoder *encoder, struct str text, bool ends_line,
 		       struct buffer *out)
 {
@@ -120,7 +120,7 @@ static void put_base64(struct seven_bit_encoder *encoder, struct str text, struc
 	}
 }
 
-/* '-' is noise, too, and may begin a boundary when what is before it goes. */
+/* Removes '-', too: it is noise, and might begin a boundary once the bytes before it are gone. */
 static void remove_noise(struct str text, bool ends_line, struct buffer *out)
 {
 	for (size_t i = 0; i < text.length; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The fields of a part's header that say what it is, RFC 2045. */
+/* The header fields that describe a part, RFC 2045. */
 #include "mail/seven_bit_internal.h"
 #include <string.h>
 
@@ -15,7 +15,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* The name of the field that begins with LINE; empty when none does. */
+/* The name of the field that begins in LINE; empty if none does. */
 static struct str field_name(struct str line)
 {
 	ptrdiff_t colon = str_find(line, ':');
@@ -31,12 +31,12 @@ bool seven_bit_header_has(const struct seven_bit_header *header, struct str line
 {
 	if (line.length > 0 && is_blank(line.data[0]))
 		return true;
-	if (!header->has_line && str_starts_with(line, STR("From "))) /* of a mailbox file */
+	if (!header->has_line && str_starts_with(line, STR("From "))) /* of the mbox format */
 		return true;
 	return field_name(line).length > 0;
 }
 
-/* Without comments and line ends, RFC 5322 section 3.2.2. */
+/* The value without comments and line breaks, RFC 5322 section 3.2.2. */
 static struct str clean_value(struct seven_bit_header *header)
 {
 	size_t depth = 0;
@@ -64,7 +64,7 @@ static struct str clean_value(struct seven_bit_header *header)
 	return str_slice(header->value, length);
 }
 
-/* Cuts what is in front of the next ';' off *REST. */
+/* Takes the text before the next ';' off *REST. */
 static struct str take_piece(struct str *rest)
 {
 	bool is_quoted = false;
@@ -99,7 +99,7 @@ static void set_boundary(struct seven_bit_header *header, struct str value)
 	}
 	header->boundary_length = str_trim(str_slice(header->boundary, length)).length;
 	if (header->boundary_length < length && length > 0 && is_blank(header->boundary[0]))
-		header->boundary_length = 0; /* no line of ours can be told to be it */
+		header->boundary_length = 0; /* a leading blank was trimmed: never matches */
 }
 
 static const struct {
@@ -111,7 +111,7 @@ static const struct {
 	{"message/external-body", SEVEN_BIT_OPAQUE},
 };
 
-/* What has no type that can be read is text (RFC 2045 section 5.2). */
+/* Without a valid type, the part is text (RFC 2045 section 5.2). */
 static enum seven_bit_class class_of(struct str type)
 {
 	ptrdiff_t slash = str_find(type, '/');
@@ -154,7 +154,7 @@ static void read_encoding(struct seven_bit_header *header)
 		header->encoding = SEVEN_BIT_IS_BASE64;
 }
 
-/* Of several fields of one name the first counts, as most readers have it. */
+/* Of several fields with one name the first counts, as for most readers. */
 static void end_field(struct seven_bit_header *header)
 {
 	if (header->field == SEVEN_BIT_FIELD_TYPE && !header->has_type) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Where in the message a line is, RFC 2046 section 5.1; what becomes of it there. */
+/* Tracks the structure of a message, RFC 2046 section 5.1, and converts each line accordingly. */
 #include "base/panic.h"
 #include "mail/seven_bit_internal.h"
 #include <string.h>
@@ -9,7 +9,7 @@ static enum seven_bit_action action_of(const struct mail_seven_bit *message)
 	return (enum seven_bit_action)buffer_data(&message->plan)[message->part];
 }
 
-/* For the part that the region belongs to, and those that it is in. */
+/* Plans ACTION for the region's part, and a new label for those that contain it. */
 static void plan(struct mail_seven_bit *message, enum seven_bit_action action)
 {
 	char *actions = buffer_data(&message->plan);
@@ -105,7 +105,7 @@ static const char *encoding_after(enum seven_bit_action action)
 									   : "base64";
 }
 
-/* At the end of the header of a part that changes. */
+/* Ends the header of a part that changes. */
 static void put_fields(struct mail_seven_bit *message)
 {
 	const struct seven_bit_header *header = &message->header;
@@ -121,7 +121,7 @@ static void put_fields(struct mail_seven_bit *message)
 				     encoding_after(action));
 }
 
-/* A header may end without an empty line; then what changes gets one. */
+/* A header may lack the empty line after it; a changed part gets one. */
 static void end_header(struct mail_seven_bit *message, struct str empty_line)
 {
 	seven_bit_header_end(&message->header);
@@ -169,7 +169,7 @@ static void walk_body(struct mail_seven_bit *message, struct str line, bool ends
 		count_body(message, text);
 }
 
-/* No reader shows it: it loses what cannot be sent. No line becomes a boundary by that. */
+/* No reader shows this text: 8-bit bytes are replaced, so that no line becomes a boundary. */
 static void walk_gap(struct mail_seven_bit *message, struct str line, bool starts)
 {
 	bool is_near_boundary = starts && str_starts_with(line, STR("--")) && has_high_byte(line);
@@ -186,7 +186,7 @@ static void walk_gap(struct mail_seven_bit *message, struct str line, bool start
 	}
 }
 
-/* Three bytes of a body are four in base64; one that must be escaped is three. */
+/* base64 takes four bytes for three; quoted-printable three for each escaped one. */
 static enum seven_bit_action choose_action(const struct mail_seven_bit *message)
 {
 	if (message->header.encoding == SEVEN_BIT_IS_QUOTED)
@@ -226,7 +226,7 @@ static bool is_boundary(const struct seven_bit_level *level, struct str line, bo
 	return str_trim(rest).length == 0;
 }
 
-/* A line of a multipart's own, which ends all that is in its part. */
+/* Handles a boundary line, which ends all parts within its part. */
 static bool walk_boundary(struct mail_seven_bit *message, struct str line)
 {
 	bool is_closing = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * mail/text.h - text from outside on its way into a header.
+ * mail/text.h - makes foreign text safe for a header.
  */
 #ifndef MAIL_TEXT_H
 #define MAIL_TEXT_H
@@ -8,12 +8,12 @@
 #include "base/buffer.h"
 
 enum mail_text {
-	MAIL_TEXT_ASCII, /* bytes above 0x7e become '?' too */
-	MAIL_TEXT_8BIT,  /* they stay as they are */
+	MAIL_TEXT_ASCII, /* bytes above 0x7e become '?', too */
+	MAIL_TEXT_8BIT,  /* bytes above 0x7e stay */
 };
 
-/* Appends TEXT with every control character, CR, LF, tab and NUL included, as
- * '?': whatever it holds, it stays within one header line. */
+/* Appends TEXT with every control character, including CR, LF, tab and NUL, as
+ * '?': the result is always within one header line. */
 void mail_text_append(struct buffer *out, struct str text, enum mail_text kind);
 
 #endif

@@ -9,7 +9,7 @@
 #include <uninorm.h>
 
 enum {
-	NAME_MAX_BYTES = 1024, /* of a domain in U-labels: 253 of them, at most 4 bytes each */
+	NAME_MAX_BYTES = 1024, /* of a domain in U-labels: 253 characters of at most 4 bytes */
 	IDNA_FLAGS = IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL,
 };
 
@@ -18,7 +18,7 @@ static void free_bytes(uint8_t **bytes)
 	free(*bytes);
 }
 
-/* NAME, with a NUL after it, to A-labels: malloc'd, or NULL. */
+/* Converts NAME, which ends with a NUL, to A-labels: malloc'd, or NULL. */
 static uint8_t *to_a_labels(const uint8_t *name)
 {
 	uint8_t *result = NULL;
@@ -47,7 +47,7 @@ int mail_unicode_domain(struct str name, struct buffer *out)
 		return -EINVAL;
 	result = str_from((char *)first);
 	str_lower((char *)first, result.length);
-	/* what has no stable form would be found under one name and kept under another */
+	/* if converting twice gives another result, it would be stored and looked up differently */
 	second = to_a_labels(first);
 	if (second == NULL || strcmp((char *)first, (char *)second) != 0 ||
 	    !mail_domain_is_valid(result))
@@ -71,7 +71,7 @@ static bool is_text(struct str s)
 	return true;
 }
 
-/* In lower case and NFC; malloc'd, NULL: no memory or not UTF-8. */
+/* Converts to lower case and NFC; malloc'd, NULL: no memory, or not UTF-8. */
 static uint8_t *to_lower(const uint8_t *text, size_t length, size_t *length_out)
 {
 	CLEANUP(free_bytes)
@@ -79,7 +79,7 @@ static uint8_t *to_lower(const uint8_t *text, size_t length, size_t *length_out)
 
 	if (composed == NULL)
 		return NULL;
-	/* "" : no language's own rules (Turkish), so that it is one form everywhere */
+	/* "": without rules of a language (Turkish), so that it is the same everywhere */
 	return u8_tolower(composed, *length_out, "", UNINORM_NFC, NULL, length_out);
 }
 

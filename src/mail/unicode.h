@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * mail/unicode.h - the canonical form of what internationalised addresses are made of.
+ * mail/unicode.h - the canonical form of internationalised addresses.
  *
- * A domain in U-labels and the same in A-labels are one: everywhere inside it is in A-labels and
- * lower case. Who shows it to people may show U-labels.
+ * A domain in U-labels and in A-labels is the same: internally it is always in A-labels and in
+ * lower case. For people it may be shown in U-labels.
  */
 #ifndef MAIL_UNICODE_H
 #define MAIL_UNICODE_H
@@ -11,14 +11,14 @@
 #include "base/buffer.h"
 #include "mail/address.h"
 
-/* NAME as IDNA2008 has it (non-transitional UTS 46 mapping): -EINVAL when it has no stable form. */
+/* Appends NAME by IDNA2008 (non-transitional UTS 46 mapping). -EINVAL: it has no stable form. */
 MUST_CHECK int mail_unicode_domain(struct str name, struct buffer *out);
 
-/* The lower case of LOCAL, which has no quotes of its own: NFC, in lower case, NFC. -EINVAL
- * when it is no text or has no stable form. */
+/* Appends the lower case of LOCAL, which is unquoted: NFC, in lower case, NFC. -EINVAL: it is not
+ * valid text, or has no stable form. */
 MUST_CHECK int mail_unicode_local(struct str local, struct buffer *out);
 
-/* NAME in U-labels, or as it is. */
+/* Appends NAME in U-labels, or unchanged if that is impossible. */
 void mail_unicode_display(struct str name, struct buffer *out);
 
 struct mail_domain {
@@ -26,11 +26,11 @@ struct mail_domain {
 	size_t length;
 };
 
-/* The form by which domains of addresses and of the configuration are compared and looked up.
- * Any ASCII has it, also address literals and names of no host: in lower case, without
- * allocation. False: NAME has none, and *OUT is what there is of it. */
+/* The canonical form in which domains of addresses and of the configuration are compared and looked
+ * up. Any ASCII has one, even an address literal or an invalid name: it is lower-cased, without
+ * allocation. False: NAME has none, and *OUT is an approximation. */
 bool mail_domain_form(struct str name, struct mail_domain *out);
-/* Lives as long as DOMAIN. */
+/* Valid as long as DOMAIN. */
 struct str mail_domain_view(const struct mail_domain *domain);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * mail/verdict.h - what was decided about a command, a recipient or a delivery.
+ * mail/verdict.h - the decision about a command, a recipient or a delivery.
  *
  * A refusal is a value, not an error: it has a class, an enhanced status code
  * (RFC 3463) and a text for people.
@@ -17,9 +17,9 @@ enum {
 };
 
 enum mail_verdict_class {
-	MAIL_OK,   /* 2.x.x: done */
-	MAIL_WAIT, /* 4.x.x: not now, try again */
-	MAIL_FAIL, /* 5.x.x: never */
+	MAIL_OK,   /* 2.x.x: success */
+	MAIL_WAIT, /* 4.x.x: temporary failure, try again */
+	MAIL_FAIL, /* 5.x.x: permanent failure */
 };
 
 struct mail_verdict {
@@ -28,20 +28,20 @@ struct mail_verdict {
 	char text[MAIL_TEXT_SIZE];
 };
 
-/* Fills *VERDICT; the text is formatted, then made safe: every control
+/* Sets *VERDICT. The text is formatted, then made safe: every control
  * character and every byte that is not UTF-8 becomes '?', and it is cut to its
- * bound at a character. The class follows the first digit of STATUS. */
+ * limit at a character. The class follows from the first digit of STATUS. */
 void mail_verdict_set(struct mail_verdict *verdict, const char *status, const char *format, ...)
 	PRINTF_LIKE(3, 4);
 
-/* The class of an enhanced status code; MAIL_WAIT for what is none. */
+/* The class of an enhanced status code; MAIL_WAIT if it is malformed. */
 enum mail_verdict_class mail_verdict_class_of(const char *status);
 /* "ok", "wait", "fail" */
 const char *mail_verdict_class_name(enum mail_verdict_class class);
-/* What others are told instead of the text of a failure of our own with STATUS, which may name
- * services, servers, users or the addresses that an address leads to; NULL: the text itself. */
+/* The public text for a failure of our own with STATUS, whose text may name services, servers,
+ * users or the targets of an address; NULL: its text may be shown. */
 const char *mail_status_public_text(struct str status);
-/* D.D.D or D.D{1,3}.D{1,3} with 2, 4 or 5 first, RFC 3463 section 2. */
+/* D.D.D or D.D{1,3}.D{1,3} with a first digit of 2, 4 or 5, RFC 3463 section 2. */
 bool mail_status_is_valid(struct str status);
 
 #endif

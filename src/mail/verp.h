@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: ISC
 /*
  * mail/verp.h - variable envelope return paths: a sender of its own for each recipient, so
- * that a bounce tells by its address whom it is about. (Source: qmail, qmail-send(8);
+ * that the address of a bounce tells which recipient it is about. (Source: qmail, qmail-send(8);
  * https://cr.yp.to/proto/verp.txt.)
  *
  * In the queue such a sender is LOCAL@DOMAIN-@[], usually with "-" or "+" at the end of
- * LOCAL. Where a delivery to USER@HOST starts it becomes LOCALUSER=HOST@DOMAIN. The message
+ * LOCAL. A delivery to USER@HOST has the sender LOCALUSER=HOST@DOMAIN. Bounces of the message
+ * as a whole go to LOCAL@DOMAIN.
  * as a whole has LOCAL@DOMAIN: its bounces go there.
  */
 #ifndef MAIL_VERP_H
@@ -14,13 +15,13 @@
 #include "base/attributes.h"
 #include "base/buffer.h"
 
-/* Whether SENDER is of that form, its LOCAL@DOMAIN an address. */
+/* Whether SENDER has that form, with a valid LOCAL@DOMAIN. */
 bool mail_verp_is(struct str sender);
-/* LOCAL@DOMAIN, a view; SENDER itself when it is not of that form. */
+/* LOCAL@DOMAIN, a view; SENDER itself if it does not have that form. */
 struct str mail_verp_whole(struct str sender);
-/* Appends the sender for RECIPIENT; LOCAL@DOMAIN where that would be over a bound of
- * mail/address.h. Quotes are put round the local part where it needs them. SENDER itself when
- * it is not of that form. */
+/* Appends the sender for RECIPIENT; or LOCAL@DOMAIN if that would exceed a limit of
+ * mail/address.h; or SENDER itself if it does not have that form. Quotes the local part if
+ * needed. */
 void mail_verp_expand(struct str sender, struct str recipient, struct buffer *out);
 
 #endif

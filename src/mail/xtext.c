@@ -6,7 +6,7 @@ static bool is_graphic(uint64_t byte)
 	return byte > ' ' && byte <= '~';
 }
 
-/* Whether BYTE stands for itself. */
+/* Whether BYTE is literal in xtext. */
 static bool is_xchar(unsigned char byte)
 {
 	return is_graphic(byte) && byte != '=' && byte != '+';

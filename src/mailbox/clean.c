@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: ISC
-/* Removes what deliveries that did not end left in tmp/. */
+/* Removes what interrupted deliveries left in tmp/. */
 #include "base/timestamp.h"
 #include "mailbox/internal.h"
 #include "os/clock.h"
 #include "os/file.h"
 
-/* The sources' age for what an interrupted delivery left behind. */
+/* Files of interrupted deliveries are removed at this age (Source: maildir(5), qmail). */
 #define ABANDONED_US (36 * HOUR_US)
 
-/* Names that are looked at in one go: what an owner puts into tmp/ must not hold up the
- * mail of others. Where there are more, the next delivery goes on. */
+/* Names examined at once, so that the contents of one tmp/ cannot delay the mail of others. If
+ * there are more, the next delivery continues. */
 enum { CLEAN_MAX = 1000 };
 
 struct cleaning {
@@ -33,7 +33,7 @@ static int clean_one(void *context, const char *name)
 	if (info.is_directory || info.modified_us >= cleaning->before_us)
 		return 0;
 	if (os_file_unlink(OS_FILE_HERE, path.text) < 0)
-		return 1; /* the others will not go either */
+		return 1; /* removing the others will fail, too */
 	cleaning->removed++;
 	return 0;
 }

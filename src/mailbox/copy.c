@@ -18,7 +18,7 @@ static void append_newline(struct mailbox_copy *copy, struct buffer *out)
 	append(copy, "\n", 1, out);
 }
 
-/* Appends DATA with CRLF as LF; a CR elsewhere stays. */
+/* Appends DATA with each CRLF converted to LF; other CRs stay. */
 static void convert(struct mailbox_copy *copy, const char *data, size_t length, struct buffer *out)
 {
 	const char *end = data + length;
@@ -60,8 +60,8 @@ static bool next_header_line(struct str *rest, struct str *line)
 	return line->length > 0;
 }
 
-/* HEADER may be cut: a loop longer than a block of Received lines is stopped by
- * their number. */
+/* HEADER may be incomplete: a loop with more Received lines than that is stopped by their
+ * number. */
 static bool is_loop(struct str header, struct str recipient)
 {
 	static const struct str name = {"delivered-to:", 13};

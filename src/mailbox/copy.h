@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * mailbox/copy.h - a message as a mailbox or a program gets it: "Return-Path:
- * <SENDER>" and "Delivered-To: RECIPIENT" in front, lines that end in LF.
+ * mailbox/copy.h - a message as delivered to a mailbox or a program: "Return-Path:
+ * <SENDER>" and "Delivered-To: RECIPIENT" first, and lines that end in LF.
  */
 #ifndef MAILBOX_COPY_H
 #define MAILBOX_COPY_H
@@ -16,19 +16,18 @@ struct mailbox_copy {
 	struct ipc_content content; /* the message, CRLF lines */
 	uint64_t offset;
 	struct str recipient;
-	uint64_t lines; /* so far: LF that a reader turns into CRLF */
-	bool held_cr;   /* the last byte was CR: what follows decides */
+	uint64_t lines; /* so far: LFs that a reader turns into CRLFs */
+	bool held_cr;   /* the last byte was a CR: the next one decides */
 	char last;      /* byte appended */
 };
 
-/* Appends what stands in front to OUT. RECIPIENT is borrowed, what CONTENT refers to as well. */
+/* Appends the added header lines to OUT. Borrows RECIPIENT, and what CONTENT refers to. */
 void mailbox_copy_begin(struct mailbox_copy *copy, const struct ipc_content *content,
 			struct str sender, struct str recipient, struct buffer *out);
 bool mailbox_copy_is_done(const struct mailbox_copy *copy);
-/* Appends what becomes of up to BLOCK_SIZE more bytes, perhaps read into BLOCK, to OUT: 0,
- * MAILBOX_COPY_LOOP when the header, as far as it stands in the first block, has
- * a Delivered-To of the same recipient already, or -errno (-EIO when the file is
- * shorter than was said). */
+/* Appends up to BLOCK_SIZE more bytes, converted, to OUT; BLOCK is scratch memory. 0;
+ * MAILBOX_COPY_LOOP if the header, as far as it is in the first block, already has a Delivered-To
+ * of the same recipient; or -errno (-EIO if the file is shorter than announced). */
 MUST_CHECK int mailbox_copy_next(struct mailbox_copy *copy, char *block, size_t block_size,
 				 struct buffer *out);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Makes a Maildir and the folders above it, and makes them durable. */
+/* Creates a Maildir and the directories above it, durably. */
 #include "base/panic.h"
 #include "mailbox/internal.h"
 #include "os/file.h"
@@ -18,8 +18,8 @@ int maildir_path_join(struct maildir_path *out, struct str path, const char *fol
 	return length < (int)sizeof out->text ? 0 : -ENAMETOOLONG;
 }
 
-/* The length of the directory part of PATH's first LENGTH bytes; "/" has 1, a
- * name alone 0. */
+/* The length of the directory part of PATH's first LENGTH bytes: 1 for "/", 0 for a name
+ * without a directory. */
 static size_t parent_length(const char *path, size_t length)
 {
 	while (length > 0 && path[length - 1] != '/')
@@ -38,20 +38,20 @@ static int sync_parent(const char *path, size_t length)
 	return os_file_sync_directory(OS_FILE_HERE, length == 0 ? "." : parent.text);
 }
 
-/* 0 for a directory that was made, 1 for one that was there. */
+/* 0: the directory was created; 1: it existed. */
 static int make(const char *path)
 {
 	int result = os_file_make_directory(OS_FILE_HERE, path);
 	struct os_file_info info;
 
-	/* a read-only or foreign parent may refuse what is there already */
+	/* in a read-only or foreign parent mkdir() may fail with another error though it exists */
 	if (result < 0 && (result == -EEXIST || os_file_info_at(OS_FILE_HERE, path, &info) == 0))
 		return 1;
 	return result;
 }
 
-/* Makes the directory PATH[0..LENGTH) unless it is there and makes its name
- * durable either way: whoever made it may have died before doing so. */
+/* Creates the directory PATH[0..LENGTH) unless it exists. Makes its name durable in either case:
+ * the process that created it may have died before doing so. */
 static int make_durable(const char *path, size_t length)
 {
 	struct maildir_path directory;
@@ -64,11 +64,11 @@ static int make_durable(const char *path, size_t length)
 	if (made < 0)
 		return made;
 	synced = sync_parent(path, parent_length(path, length));
-	/* a directory above ours that we may not even read was not made by us */
+	/* a directory above, which we may not even read, was not created by us */
 	return made == 1 && (synced == -EACCES || synced == -EPERM) ? 0 : synced;
 }
 
-/* Each directory of PATH from the top down, PATH itself included. */
+/* Each directory of PATH from the top down, including PATH. */
 static int make_all(const char *path)
 {
 	size_t length = strlen(path);
@@ -140,7 +140,7 @@ int maildir_create_names(struct maildir *maildir, struct str path)
 		result = make_parents(maildir, whole.text);
 	if (result == 0)
 		result = make(whole.text);
-	if (result == -ENOENT) /* the parent remembered as durable was removed */
+	if (result == -ENOENT) /* the parent that was known to be durable has been removed */
 		result = make_all(whole.text);
 	if (result >= 0)
 		result = make_folder(path, "cur");

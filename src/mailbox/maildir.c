@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* HOST with what cannot be in a name as its octal code, the Maildir way. */
+/* HOST with characters that a name cannot have in octal, as Maildirs do. */
 static char *safe_host(const char *host)
 {
 	struct buffer safe = {0};
@@ -116,7 +116,7 @@ static void take_quota(struct maildir_work *work)
 
 static void begin(struct maildir *maildir, struct maildir_work *work)
 {
-	bool may_lack = !work->lacks_mailbox; /* but not twice */
+	bool may_lack = !work->lacks_mailbox; /* once only */
 
 	name_tmp(maildir, work);
 	work->file = open_tmp(work->delivery->path, work->tmp_name);
@@ -129,8 +129,8 @@ static void begin(struct maildir *maildir, struct maildir_work *work)
 	take_quota(work);
 }
 
-/* Makes what mailboxes are missing, all names before the first wait for the
- * disk, and begins their deliveries again. */
+/* Creates the missing mailboxes, all names before the first wait for the disk, and starts their
+ * deliveries again. */
 static void create_missing(struct maildir *maildir, struct maildir_work *works, size_t count)
 {
 	static const char doing[] = "make the mailbox";
@@ -191,8 +191,8 @@ static void set_error(struct maildir_work *work)
 				 strerror(-work->error));
 }
 
-/* After a failed sync of new/ the message may be there or not; taken away, it is
- * not delivered twice when the delivery is tried again. */
+/* After a failed sync of new/ the message may or may not be durable; it is removed so that the next
+ * attempt does not deliver it twice. */
 static void remove_file(struct maildir_work *work)
 {
 	bool is_new = work->new_name[0] != '\0';
@@ -201,7 +201,7 @@ static void remove_file(struct maildir_work *work)
 	if (maildir_path_join(&path, work->delivery->path, is_new ? "new" : "tmp",
 			      is_new ? work->new_name : work->tmp_name) == 0 &&
 	    os_file_unlink(OS_FILE_HERE, path.text) < 0)
-		return; /* in tmp/ it is cleaned one day; in new/ it is a duplicate */
+		return; /* in tmp/ it will be cleaned up; in new/ it becomes a duplicate */
 }
 
 static void end(struct maildir *maildir, struct maildir_work *work)

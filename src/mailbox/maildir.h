@@ -2,15 +2,14 @@
 /*
  * mailbox/maildir.h - durable delivery into Maildirs, many at once.
  *
- * A delivery is written to tmp/, synced, renamed to new/, and new/ is synced:
- * only then is it reported as stored, and before that nobody who reads new/
- * sees any of it. A crash leaves at worst a file in tmp/, or a message in new/
- * that will be delivered a second time.
+ * A delivery is written to tmp/, synced and renamed to new/, and new/ is synced: only then is it
+ * reported as stored, and before the rename no reader of new/ sees it. At worst a crash leaves
+ * a file in tmp/, or a message in new/ that will be delivered a second time.
  *
  * The file holds "Return-Path: <SENDER>", "Delivered-To: RECIPIENT" and the
- * message. Its lines end in LF, the message's CRLF are converted: that is what
- * every Maildir reader expects (Dovecot takes both, mutt and grep do not), and
- * IMAP and POP3 servers give clients their CRLF back.
+ * message. Its lines end in LF, converted from CRLF: this is what
+ * Maildir readers expect (Dovecot accepts both, mutt and grep do not), and
+ * IMAP and POP3 servers send CRLF to clients.
  *
  * Its name is TIME.MMICROSECONDSPPIDQCOUNTIINODE.HOST,S=SIZE,W=VIRTUAL: the
  * sizes, with LF and with CRLF, as Dovecot and Courier read them. The inode
@@ -28,8 +27,8 @@
 #include <stdint.h>
 
 enum maildir_sync {
-	MAILDIR_SYNC_AUTO,       /* ORDERED where it is promised; FILESYSTEM where the mail is
-				  * not on the root filesystem; else FILES */
+	MAILDIR_SYNC_AUTO,       /* ORDERED if it is guaranteed; FILESYSTEM if the mail is not
+				  * on the root file system; else FILES */
 	MAILDIR_SYNC_FILES,      /* each file and each directory */
 	MAILDIR_SYNC_FILESYSTEM, /* groups of MAILDIR_FILESYSTEM_FROM: syncfs */
 	MAILDIR_SYNC_ORDERED,    /* write out, rename, sync one directory: os_file_order_watch() */
@@ -38,39 +37,37 @@ enum maildir_sync {
 enum { MAILDIR_FILESYSTEM_FROM = 8 }; /* deliveries on one filesystem */
 
 struct maildir_delivery {
-	struct str path;                /* of the Maildir, from maildir_path_expand() */
+	struct str path;                /* of the Maildir, by maildir_path_expand() */
 	struct str sender;              /* "" : the null sender */
 	struct str recipient;           /* LOCAL@DOMAIN */
 	struct ipc_content content;     /* the message, CRLF lines */
-	const struct mail_quota *quota; /* NULL: nothing is counted */
-	bool refuses_over_quota;        /* what has no room fails, and does not wait */
+	const struct mail_quota *quota; /* NULL: none */
+	bool refuses_over_quota;        /* over quota it fails, instead of being deferred */
 	struct mail_verdict verdict;    /* out */
-	uint64_t device;                /* out: the filesystem it was stored on; 0: it was not */
+	uint64_t device; /* out: the file system where it was stored; 0: not stored */
 };
 
 struct maildir;
 
-/* HOST goes into file names. One maildir_deliver_group() at a time. The
- * process's umask must be 077: then what is made here is private to its user. */
+/* HOST becomes part of file names. One maildir_deliver_group() at a time. The process's umask must
+ * be 077, so that files are private to its user. */
 struct maildir *maildir_new(const char *host, enum maildir_sync sync);
 void maildir_free(struct maildir *maildir);
 
-/* Makes the directory BASE and those above it, durably, where they lack. */
+/* Creates the directory BASE and those above it, durably, if they are missing. */
 MUST_CHECK int maildir_make_base(struct str base);
 
-/* Delivers all of them, each to its end: 2.0.0 stored; FAIL 5.4.6 when the
- * header has a Delivered-To of the same recipient already (a loop), 5.1.3 when
- * the path is too long, 5.2.3 when it is larger than the quota; WAIT 4.2.2 (over quota; or FAIL
- * 5.2.2), 4.3.1 (disk full) or 4.3.0
- * (anything else, with the system's words). Missing Maildirs are made, and made
- * durable. Blocks for the disk: for a thread of its own. */
+/* Attempts all deliveries, and sets their verdicts: OK 2.0.0; FAIL 5.4.6 if the header already has
+ * a Delivered-To of the same recipient (a loop), 5.1.3 if the path is too long, 5.2.3 if the
+ * message is larger than the quota; WAIT 4.2.2 (over quota; or FAIL 5.2.2), 4.3.1 (disk full) or
+ * 4.3.0 (other errors, with the system's text). Creates missing Maildirs, durably. Blocks for the
+ * disk: use a thread. */
 void maildir_deliver_group(struct maildir *maildir, struct maildir_delivery *deliveries,
 			   size_t count);
 
-/* Appends TEMPLATE with %d as the domain, %u as the user (without +tag), both in
- * lower case, and %% as '%'. Each must be safe as a component of a path, see
- * mail_name_is_path_safe(). -EINVAL otherwise (FAIL 5.1.3: bounce it), with OUT
- * unchanged. */
+/* Appends TEMPLATE with %d as the domain, %u as the user (without +tag), both in lower case, and %%
+ * as '%'. Each must be safe as a component of a path, see mail_name_is_path_safe(). Otherwise
+ * -EINVAL, with OUT unchanged (then bounce with FAIL 5.1.3). */
 MUST_CHECK int maildir_path_expand(const char *template, struct str address, struct buffer *out);
 
 #endif

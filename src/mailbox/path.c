@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* From a service's path with its %-words and a recipient to a Maildir's path. */
+/* Expands a service's path template for a recipient. */
 #include "mail/localpart.h"
 #include "mail/unicode.h"
 #include "mailbox/maildir.h"

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* As Maildir++ has them. */
+/* The file's maximum size in Maildir++. */
 enum { SIZE_MAX_BYTES = 5120 };
 static const int64_t BELIEVED_US = 15 * 60 * SECOND_US;
 
@@ -23,7 +23,7 @@ struct usage {
 
 /* ---- the file ---- */
 
-/* "1000000S,1000C"; of what is not bounded nothing. */
+/* Appends "1000000S,1000C", omitting what is unlimited. */
 static void append_quota(struct buffer *out, const struct mail_quota *quota)
 {
 	if (quota->bytes > 0)
@@ -34,7 +34,7 @@ static void append_quota(struct buffer *out, const struct mail_quota *quota)
 	buffer_append_byte(out, '\n');
 }
 
-/* A number, perhaps negative, with spaces before it. */
+/* A number, which may be negative, after spaces. */
 static bool take_number(struct str *text, int64_t *out)
 {
 	bool is_negative;
@@ -56,7 +56,7 @@ static bool take_number(struct str *text, int64_t *out)
 	return digits > 0;
 }
 
-/* Adds up the lines behind the first; false: one of them is none. *LINES_OUT: how many. */
+/* Adds up the lines after the first; false: one of them is malformed. *LINES_OUT: their number. */
 static bool add_lines(struct str text, struct usage *usage, size_t *lines_out)
 {
 	struct str line;
@@ -75,7 +75,7 @@ static bool add_lines(struct str text, struct usage *usage, size_t *lines_out)
 	return usage->bytes >= 0 && usage->messages >= 0;
 }
 
-/* What the file says, when it can be believed; *IS_FRESH: counting would find the same. */
+/* Reads the file, if it is valid; *IS_FRESH: a recount would find the same. */
 static bool read_file(const char *path, const struct mail_quota *quota, struct usage *usage,
 		      bool *is_fresh)
 {
@@ -111,9 +111,9 @@ static void append_line(const char *path, int64_t bytes, int messages)
 				OS_FILE_WRITE | OS_FILE_APPEND | OS_FILE_NO_FOLLOW);
 
 	if (file < 0)
-		return; /* it is counted anew then */
+		return; /* it will be recounted */
 	if (os_file_append(file, line, (size_t)length) < 0)
-		(void)!os_file_unlink(OS_FILE_HERE, path); /* half a line */
+		(void)!os_file_unlink(OS_FILE_HERE, path); /* the line is incomplete */
 	os_file_close(file);
 }
 
@@ -121,14 +121,14 @@ static void append_line(const char *path, int64_t bytes, int messages)
 
 struct count {
 	struct str path;
-	struct maildir_path folder; /* in which names are looked at */
+	struct maildir_path folder; /* being counted */
 	struct usage usage;
-	uint64_t changed; /* of when the folders were changed: the same if none was since */
-	bool is_look;     /* at the folders alone, not at their names */
+	uint64_t changed; /* from the folders' change times: equal if none has changed */
+	bool is_look;     /* examines the folders only, not their names */
 	int error;
 };
 
-/* ",S=SIZE" in NAME. */
+/* Parses ",S=SIZE" in NAME. */
 static bool size_of_name(const char *name, int64_t *size_out)
 {
 	const char *found = strstr(name, ",S=");
@@ -149,7 +149,7 @@ static int count_file(void *context, const char *name)
 	if (!size_of_name(name, &size)) {
 		if (maildir_path_join(&file, str_from(count->folder.text), name, NULL) < 0 ||
 		    os_file_info_at(OS_FILE_HERE, file.text, &info) < 0)
-			return 0; /* it was moved or removed */
+			return 0; /* it was moved or removed meanwhile */
 		size = (int64_t)info.size;
 	}
 	count->usage.bytes += size;
@@ -200,7 +200,7 @@ static void count_all(struct count *count)
 		count->error = -EIO;
 }
 
-/* What was counted is written unless something came or went meanwhile. */
+/* Writes the result, unless something was added or removed meanwhile. */
 static void write_count(const struct count *count, const struct mail_quota *quota, const char *path)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
@@ -225,7 +225,7 @@ static void write_count(const struct count *count, const struct mail_quota *quot
 	os_file_close(file);
 }
 
-/* False: it cannot be counted. */
+/* False: counting failed. */
 static bool count_anew(struct str path, const struct mail_quota *quota, const char *file,
 		       struct usage *usage)
 {
@@ -242,7 +242,7 @@ static bool count_anew(struct str path, const struct mail_quota *quota, const ch
 	return true;
 }
 
-/* ---- taking ---- */
+/* ---- reserving ---- */
 
 static bool has_room(const struct mail_quota *quota, const struct usage *usage, uint64_t size)
 {

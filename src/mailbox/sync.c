@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: ISC
-/* How the files and folders of a batch are made durable: in few calls where the filesystem allows
- * it. */
+/* Makes the files and directories of a group durable, with few system calls if the file system
+ * allows that. */
 #include "base/panic.h"
 #include "mailbox/internal.h"
 #include "os/file.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Measured with 4 KiB messages into 1,000 Maildirs, ext4 on a loop device over
- * an SSD, deliveries a second with FILES and with FILESYSTEM: a group of 1: 900
- * both; 8: 4,400 and 4,100; 16: 3,700 and 5,700; 64: 7,900 and 9,300; 256: 8,900
- * and 10,200. So the group is what counts; syncfs helps from about 8 on. */
+/* Measured with 4 KiB messages into 1,000 Maildirs, ext4 on a loop device over an SSD, deliveries a
+ * second with FILES and with FILESYSTEM: a group of 1: 900 both; 8: 4,400 and 4,100; 16: 3,700 and
+ * 5,700; 64: 7,900 and 9,300; 256: 8,900 and 10,200. So the size of the group matters most; syncfs
+ * helps from about 8 on. */
 
 void maildir_work_fail(struct maildir_work *work, const char *doing, int result)
 {
@@ -48,7 +48,7 @@ static enum maildir_sync choose(struct maildir *maildir, const struct maildir_wo
 	if (sync == MAILDIR_SYNC_AUTO && is_ordered(maildir, work))
 		return MAILDIR_SYNC_ORDERED;
 	if (sync == MAILDIR_SYNC_AUTO)
-		/* others write to the root filesystem; we would wait for them */
+		/* on the root file system syncfs would wait for the writes of others */
 		sync = work->device == maildir->root_device ? MAILDIR_SYNC_FILES
 							    : MAILDIR_SYNC_FILESYSTEM;
 	if (sync == MAILDIR_SYNC_FILESYSTEM &&
@@ -71,7 +71,7 @@ void maildir_sync_plan(struct maildir *maildir, struct maildir_work *works, size
 	}
 }
 
-/* One sync for each filesystem, its outcome for every delivery on it. */
+/* One sync for each file system, with its result for every delivery there. */
 static void sync_filesystems(struct maildir_work *works, size_t count, const char *doing)
 {
 	bool *is_synced = memory_alloc_zero(count, sizeof *is_synced);
@@ -93,7 +93,7 @@ static void sync_filesystems(struct maildir_work *works, size_t count, const cha
 	free(is_synced);
 }
 
-/* The bytes of all files that are to be made durable as SYNC says, side by side. */
+/* Calls STORE_MANY for all files that are to be made durable as SYNC says, in parallel. */
 static void for_each_file(struct maildir_work *works, size_t count, enum maildir_sync sync,
 			  void (*store_many)(const int *files, size_t count, int *results),
 			  const char *doing)
@@ -142,7 +142,7 @@ static int sync_new(struct str path)
 	return result < 0 ? result : os_file_sync_directory(OS_FILE_HERE, folder.text);
 }
 
-/* On each filesystem that keeps order, the one that the last name came into. */
+/* On each file system that keeps order, only the directory of the last rename. */
 static void sync_last_folders(struct maildir_work *works, size_t count, const char *doing)
 {
 	for (size_t last = count; last-- > 0;) {
@@ -162,7 +162,7 @@ static void sync_last_folders(struct maildir_work *works, size_t count, const ch
 	}
 }
 
-/* Each distinct new/ once, however many deliveries went there. */
+/* Each distinct new/ once, even for several deliveries. */
 static void sync_each_folder(struct maildir_work *works, size_t count, const char *doing)
 {
 	struct maildir_work **sorted = memory_alloc_zero(count, sizeof *sorted);
@@ -181,7 +181,7 @@ static void sync_each_folder(struct maildir_work *works, size_t count, const cha
 	free(sorted);
 }
 
-/* The order that was relied upon may have ended on the way: then all is synced, too. */
+/* If the guarantee of order has ended meanwhile, everything is synced after all. */
 static void sync_unordered(struct maildir *maildir, struct maildir_work *works, size_t count,
 			   const char *doing)
 {
