@@ -14,7 +14,7 @@ build/build.ninja:
 
 .DEFAULT_GOAL := all
 .PHONY: all tree run test check lint format coverage bench burst big crash kill freeze faults smuggle hostile \
-	partition world mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
+	partition world world-finds mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
 	fresh clean help packages
 
 all: build/build.ninja ## build what runs: build/stagepost
@@ -108,6 +108,9 @@ model: tree ## ten million random events against the queue manager; two minutes
 
 world: tree ## simulated worlds with new seeds for T seconds, each twice; SEED=N: that one, with its log
 	@tests/world/run build/tests/world/world $(if $(SEED),--seed=$(SEED),--seconds=$(T)) -- $(WORLD)
+
+world-finds: tree ## old faults in simulated worlds, until a judge notices; FINDS="--only TEXT --seeds N"
+	@tests/world/finds/run build --page doc/design/world-finds.md $(FINDS)
 
 mutants: ## take each check of the sources away in turn: a test must notice
 	@tests/mutants/run

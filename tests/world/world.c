@@ -25,6 +25,8 @@ enum { CLIENTS = 5, OFTEN = 4, RARELY = 250 };
 
 static const int64_t SECOND = 1000000;
 static const int64_t STORM = 60 * INT64_C(1000000);
+static const int64_t SOON = 10 * INT64_C(1000000);
+static const int64_t LOOK = 4000;
 static const int64_t HOUR = 3600 * INT64_C(1000000);
 
 enum { NODES_MAX = 2, CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009 };
@@ -67,8 +69,10 @@ struct fate {
 	struct machine *node;
 	int64_t calm_from_us;
 	int64_t storm_until_us;
-	uint64_t read_changes; /* of the disk, when the mailboxes were read */
-	uint64_t rarity;       /* of faults, but in a storm: one in so many looks */
+	uint64_t read_changes;   /* of the disk, when the mailboxes were read */
+	int64_t strike_until_us; /* then a fault comes that waits for the disk to be busy */
+	size_t strike_undecided; /* what was not durable before */
+	uint64_t rarity;         /* of faults, but in a storm: one in so many looks */
 };
 
 struct world {
@@ -125,6 +129,28 @@ static bool is_storm(const struct fate *fate)
 	return kernel_now_us() < fate->calm_from_us && kernel_now_us() < fate->storm_until_us;
 }
 
+/* Where most can go wrong: while something changes on the disk. */
+static void strike_busy(void *context)
+{
+	struct fate *fate = context;
+
+	if (kernel_now_us() < fate->strike_until_us &&
+	    disk_undecided(fate->node->disk) <= fate->strike_undecided) {
+		kernel_at(kernel_now_us() + (int64_t)kernel_below((uint64_t)LOOK), strike_busy,
+			  fate);
+		return;
+	}
+	strike(fate->node);
+}
+
+/* Now, or soon. */
+static void choose_moment(struct fate *fate)
+{
+	fate->strike_until_us = kernel_one_in(2) ? 0 : kernel_now_us() + SOON;
+	fate->strike_undecided = disk_undecided(fate->node->disk);
+	strike_busy(fate);
+}
+
 /* Faults come alone, and in storms. */
 static int64_t next_look(struct fate *fate)
 {
@@ -146,7 +172,7 @@ static void mind(void *context)
 		node_start(fate->node);
 	} else if (kernel_now_us() < fate->calm_from_us &&
 		   kernel_one_in(is_storm(fate) ? OFTEN : fate->rarity)) {
-		strike(fate->node);
+		choose_moment(fate);
 	}
 	if (fate->read_changes != disk_changes(fate->node->disk)) {
 		fate->read_changes = disk_changes(fate->node->disk);
