@@ -131,7 +131,7 @@ fresh: ## "make run" and a part of "make test" in a minimal Debian, as root and 
 	@tools/fresh $(if $(FULL),--full)
 
 clean: ## remove what was built
-	rm -rf build build-test build-clang build-fuzz build-coverage build-mutants
+	rm -rf build build-test build-clang build-fuzz build-coverage build-mutants build-finds
 
 help: ## this text
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 22

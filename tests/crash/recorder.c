@@ -81,11 +81,6 @@ static void place_of(const char *path, char place[DISK_NAME_SIZE])
 	snprintf(place, DISK_NAME_SIZE, "%.*s", (int)strcspn(path, "/"), path);
 }
 
-static bool is_call(enum call call, const char *place, enum call wanted, const char *wanted_place)
-{
-	return call == wanted && (wanted_place == NULL || strcmp(place, wanted_place) == 0);
-}
-
 /* 0, or the error that this call is to have. */
 static int begin(enum call call, const char *place)
 {
@@ -134,7 +129,7 @@ static void sync_or_mutate(enum call call, const char *place, uint64_t inode)
 	const struct mutant *mutant = recorder.mutant;
 
 	if (mutant == NULL || mutant->kind == MUTANT_FORGET_REMOVALS ||
-	    !is_call(call, place, mutant->call, mutant->place)) {
+	    !mutant_is_call(call, place, mutant->call, mutant->place)) {
 		sync_inode(inode);
 		return;
 	}
@@ -157,7 +152,7 @@ static void note_first(enum call call, const char *place, const struct disk_node
 	const struct mutant *mutant = recorder.mutant;
 
 	if (mutant != NULL && mutant->kind == MUTANT_FIRST && world->first == 0 &&
-	    is_call(call, place, mutant->until, mutant->until_place))
+	    mutant_is_call(call, place, mutant->until, mutant->until_place))
 		world->first = directory->inode;
 }
 
@@ -165,7 +160,7 @@ static void note_first(enum call call, const char *place, const struct disk_node
 static void end(enum call call, const char *place)
 {
 	if (!world->deferred.is_set || recorder.mutant == NULL ||
-	    !is_call(call, place, recorder.mutant->until, recorder.mutant->until_place))
+	    !mutant_is_call(call, place, recorder.mutant->until, recorder.mutant->until_place))
 		return;
 	if (recorder.before != NULL)
 		recorder.before(CALL_SYNC, "deferred");
@@ -182,7 +177,7 @@ static bool is_skipped(enum call call, const char *place)
 	const struct mutant *mutant = recorder.mutant;
 
 	if (mutant == NULL || mutant->kind != MUTANT_SKIP ||
-	    !is_call(call, place, mutant->call, mutant->place))
+	    !mutant_is_call(call, place, mutant->call, mutant->place))
 		return false;
 	recorder.mutant_has_struck = true;
 	return true;
@@ -401,12 +396,13 @@ static int write_out(int file)
 
 	if (result < 0)
 		disk_lose_bytes(node);
-	else if (mutant == NULL || !is_call(CALL_WRITE_OUT, place, mutant->call, mutant->place))
+	else if (mutant == NULL ||
+		 !mutant_is_call(CALL_WRITE_OUT, place, mutant->call, mutant->place))
 		disk_write_out(world->disk, node);
 	else
 		recorder.mutant_has_struck = true;
 	if (result == 0 && mutant != NULL && mutant->kind == MUTANT_DEFER &&
-	    is_call(CALL_WRITE_OUT, place, mutant->call, mutant->place)) {
+	    mutant_is_call(CALL_WRITE_OUT, place, mutant->call, mutant->place)) {
 		world->deferred.is_set = true;
 		world->deferred.is_write_out = true;
 		world->deferred.inode = node->inode;

@@ -10,41 +10,7 @@
 #define TESTS_CRASH_RECORDER_H
 
 #include "disk.h"
-
-enum call {
-	CALL_ANY,
-	CALL_OPEN,
-	CALL_READ,
-	CALL_WRITE,
-	CALL_TRUNCATE,
-	CALL_SYNC,
-	CALL_WRITE_OUT,
-	CALL_SYNC_DIRECTORY,
-	CALL_SYNC_FILESYSTEM,
-	CALL_LINK,
-	CALL_RENAME,
-	CALL_UNLINK,
-	CALL_MAKE,
-	CALL_INFO,
-	CALL_LIST,
-	CALL_MODIFY,
-};
-
-/* What spoils a call. A call has a kind and a place: the first part of the path
- * (of the new name for link and rename, of the file's last name for those that
- * take a descriptor); that of a sync of a filesystem is "bounce" when a bounce
- * record is undecided, "names" when new names in todo/ or info/ are, else "bytes". */
-struct mutant {
-	const char *name;
-	enum { MUTANT_SKIP, MUTANT_DEFER, MUTANT_FORGET_REMOVALS, MUTANT_FIRST } kind;
-	enum call call;
-	const char *place;
-	enum call until; /* MUTANT_DEFER: done after the next such call;
-			  * MUTANT_FIRST: done on the directory that the first such call changed */
-	const char *until_place;
-	unsigned modes;    /* added up: 1 << enum queue_sync */
-	bool is_aftermath; /* strikes only in what comes after a power cut */
-};
+#include "mutants.h"
 
 /* A process: its disk and its open files. */
 struct world;

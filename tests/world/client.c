@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORT = 25, USERS = 20, ON_ONE_CONNECTION = 10 };
+enum { PORT = 25, USERS = 20, ON_ONE_CONNECTION = 10, STRANGERS = 20 };
 
 static const int64_t CONNECT_US = 60 * INT64_C(1000000);
 static const int64_t AGAIN_US = 10 * INT64_C(1000000);
@@ -33,16 +33,35 @@ static bool ask(struct talk *talk, const char *text, int code)
 	return talk_say(talk, text) && talk_reply(talk) == code;
 }
 
-static bool give(struct talk *talk, uint64_t number, const char *recipient)
+static bool open_by_steps(struct talk *talk, const char *recipient)
 {
 	char line[128];
+
+	snprintf(line, sizeof line, "RCPT TO:<%s>\r\n", recipient);
+	return ask(talk, "MAIL FROM:<" CLIENT_SENDER ">\r\n", 250) && ask(talk, line, 250) &&
+	       ask(talk, "DATA\r\n", 354);
+}
+
+/* RFC 2920: all commands, then all replies. */
+static bool open_at_once(struct talk *talk, const char *recipient)
+{
+	char lines[256];
+	bool is_open;
+
+	snprintf(lines, sizeof lines, "MAIL FROM:<" CLIENT_SENDER ">\r\nRCPT TO:<%s>\r\nDATA\r\n",
+		 recipient);
+	is_open = talk_say(talk, lines) && talk_reply(talk) == 250;
+	is_open &= talk_reply(talk) == 250;
+	return talk_reply(talk) == 354 && is_open;
+}
+
+static bool give(struct talk *talk, uint64_t number, const char *recipient)
+{
 	char *text;
 	size_t size;
 	bool is_given;
 
-	snprintf(line, sizeof line, "RCPT TO:<%s>\r\n", recipient);
-	if (!ask(talk, "MAIL FROM:<world@client.example>\r\n", 250) || !ask(talk, line, 250) ||
-	    !ask(talk, "DATA\r\n", 354))
+	if (!(kernel_one_in(3) ? open_at_once(talk, recipient) : open_by_steps(talk, recipient)))
 		return false;
 	size = ledger_text(number, &text);
 	is_given = talk_write(talk, text, size) && talk_reply(talk) == 250;
@@ -63,8 +82,8 @@ static void choose_recipient(const struct client *client, char *out, size_t size
 
 	while (client->domains[count] != NULL)
 		count++;
-	snprintf(out, size, "user%d@%s", (int)kernel_below(USERS),
-		 client->domains[kernel_below(count)]);
+	snprintf(out, size, "%s%d@%s", kernel_one_in(STRANGERS) ? HOP_REFUSED : "user",
+		 (int)kernel_below(USERS), client->domains[kernel_below(count)]);
 }
 
 /* One that was refused, or whose reply was lost, is another message. */

@@ -113,6 +113,8 @@ static bool answer(const struct hop *hop, struct talk *talk, struct transaction 
 	if (strncasecmp(line, "RCPT", 4) == 0) {
 		if (is_odd(hop))
 			return talk_say(talk, "450 greylisted\r\n");
+		if (strstr(line, "<" HOP_REFUSED) != NULL)
+			return talk_say(talk, "550 nobody of that name\r\n");
 		add_recipient(transaction, line);
 	}
 	if (strncasecmp(line, "EHLO", 4) == 0)

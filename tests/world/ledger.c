@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES_MAX = 40, TOLD_MAX = 20 };
+enum { LINES_MAX = 40, MANY_LINES_MAX = 3000, LONG_ONES = 50, TOLD_MAX = 20 };
 
 struct entry {
 	char recipient[64];
@@ -49,7 +49,9 @@ uint64_t ledger_new(const char *recipient)
 			err(1, "no memory");
 	}
 	entry = &ledger.entries[ledger.count];
-	*entry = (struct entry){.lines = kernel_below(LINES_MAX), .began_us = kernel_now_us()};
+	*entry = (struct entry){
+		.lines = kernel_below(kernel_one_in(LONG_ONES) ? MANY_LINES_MAX : LINES_MAX),
+		.began_us = kernel_now_us()};
 	snprintf(entry->recipient, sizeof entry->recipient, "%s", recipient);
 	return ledger.count++;
 }
@@ -159,6 +161,17 @@ static char *without_returns(const char *text, size_t size)
 	return copy;
 }
 
+/* Whether RECIPIENT is to have TEXT: the report to the sender carries all of the message, or a part
+ * of it. */
+static bool is_right(const struct entry *entry, const char *recipient, const char *text)
+{
+	if (strncmp(entry->recipient, HOP_REFUSED, strlen(HOP_REFUSED)) == 0 &&
+	    strcmp(recipient, CLIENT_SENDER) == 0)
+		return strstr(text, entry->recipient) != NULL;
+	return strcmp(entry->recipient, recipient) == 0 &&
+	       has_body(text, (uint64_t)(entry - ledger.entries));
+}
+
 uint64_t ledger_deliver(const char *recipient, const char *text, size_t size)
 {
 	char *copy = without_returns(text, size);
@@ -171,7 +184,7 @@ uint64_t ledger_deliver(const char *recipient, const char *text, size_t size)
 	} else {
 		struct entry *entry = &ledger.entries[number];
 
-		if (strcmp(entry->recipient, recipient) != 0 || !has_body(copy, number))
+		if (!is_right(entry, recipient, copy))
 			entry->is_changed = true;
 		if (entry->copies++ == 0) {
 			entry->first_us = kernel_now_us();

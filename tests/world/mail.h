@@ -27,7 +27,8 @@ void ledger_end(void);
 uint64_t ledger_new(const char *recipient);
 /* The node has answered 250 to it. */
 void ledger_promise(uint64_t number);
-/* TEXT, with CR or without, came for RECIPIENT: the number that it says. */
+/* TEXT, with CR or without, came for RECIPIENT: the number that it says. For one whom the next hop
+ * refuses the report to the sender is the delivery. */
 uint64_t ledger_deliver(const char *recipient, const char *text, size_t size);
 /* A copy that had come is there no more: a power cut has taken it. */
 void ledger_take_back(uint64_t number);
@@ -43,6 +44,9 @@ void ledger_tell(void);
 size_t ledger_text(uint64_t number, char **text_out);
 
 /* --- inhabitants --- */
+
+#define CLIENT_SENDER "world@client.example" /* of all messages; reports go there */
+#define HOP_REFUSED   "refused"              /* so begin users whom the next hop never has */
 
 /* A client that gives COUNT messages to ADDRESS, port 25, some of them on one connection, each
  * again until it is promised, with pauses of PAUSE_US in the mean. */

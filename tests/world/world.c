@@ -189,6 +189,7 @@ static void tell_names(size_t node_count)
 		dns_add_host(nodes[i].host, nodes[i].address);
 	}
 	dns_add_mx("hop.example", 10, "mx.hop.example");
+	dns_add_mx("client.example", 10, "mx.hop.example");
 	dns_add_mx("far.example", 10, "dead.hop.example");
 	dns_add_mx("far.example", 20, "mx.hop.example");
 	dns_add_host("mx.hop.example", HOP);
