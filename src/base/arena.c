@@ -9,13 +9,13 @@ enum { BLOCK_SIZE = 2048 };
 
 struct block {
 	struct block *next;
-	size_t size; /* of bytes */
+	size_t size; /* of BYTES */
 	size_t used;
 	alignas(max_align_t) char bytes[];
 };
 
 struct arena {
-	struct block *newest; /* the first block made is the last of the list */
+	struct block *newest; /* the list ends with the first block */
 };
 
 static struct block *block_new(struct block *next, size_t size)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * base/arena.h - memory for one unit of work, freed whole.
+ * base/arena.h - memory for one unit of work, freed as a whole.
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
@@ -12,7 +12,7 @@ struct arena;
 struct arena *arena_new(void);
 /* Frees the arena and everything in it. NULL is allowed. */
 void arena_free(struct arena *arena);
-/* Frees everything in it but the first block, for the next unit of work. */
+/* Frees everything in it but the first block, to reuse it for the next unit of work. */
 void arena_reset(struct arena *arena);
 
 /* SIZE zeroed bytes, aligned for any type. */

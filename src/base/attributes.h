@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * base/attributes.h - what the compiler can check for us.
+ * base/attributes.h - attributes that let the compiler check more.
  */
 #ifndef BASE_ATTRIBUTES_H
 #define BASE_ATTRIBUTES_H

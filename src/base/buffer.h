@@ -2,8 +2,8 @@
 /*
  * base/buffer.h - bytes that grow at one end and are consumed at the other.
  *
- * A buffer of all zeroes is empty and ready. Growth has no bound of its own:
- * whoever appends what a peer sent bounds it first.
+ * A zeroed buffer is empty and ready to use. Its growth is not limited: the caller
+ * must limit the size of foreign data first.
  */
 #ifndef BASE_BUFFER_H
 #define BASE_BUFFER_H
@@ -15,16 +15,16 @@
 struct buffer {
 	char *memory;    /* owned */
 	size_t capacity; /* of memory */
-	size_t start;    /* bytes at the front that were consumed */
-	size_t length;   /* bytes after start that are in use */
+	size_t start;    /* consumed bytes at the beginning */
+	size_t length;   /* bytes in use after START */
 };
 
 /* The bytes in use. Valid until the next call that changes the buffer. */
 char *buffer_data(const struct buffer *buffer);
 struct str buffer_view(const struct buffer *buffer);
 
-/* Room for COUNT more bytes at the end; their place. Follow with
- * buffer_commit() to take some of them into use. */
+/* Reserves room for COUNT more bytes at the end, and returns its address. Call
+ * buffer_commit() for those that were written. */
 char *buffer_reserve(struct buffer *buffer, size_t count);
 void buffer_commit(struct buffer *buffer, size_t count);
 
@@ -37,7 +37,7 @@ void buffer_append_format(struct buffer *buffer, const char *format, ...) PRINTF
 void buffer_append_format_list(struct buffer *buffer, const char *format, va_list arguments)
 	PRINTF_LIKE(2, 0);
 
-/* Drops the first COUNT bytes (at most all). */
+/* Removes the first COUNT bytes, or all if there are fewer. */
 void buffer_consume(struct buffer *buffer, size_t count);
 /* Keeps only the first LENGTH bytes. */
 void buffer_truncate(struct buffer *buffer, size_t length);

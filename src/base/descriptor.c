@@ -6,7 +6,7 @@
 
 int descriptor_status(int descriptor, struct stat *status_out)
 {
-#if defined(SYS_fstat) && LONG_MAX > INT_MAX /* elsewhere the kernel's struct is another one */
+#if defined(SYS_fstat) && LONG_MAX > INT_MAX /* otherwise the kernel's struct differs */
 	return (int)syscall(SYS_fstat, descriptor, status_out);
 #else
 	return fstat(descriptor, status_out);

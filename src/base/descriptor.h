@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: ISC
 /*
- * base/descriptor.h - what an open file is.
+ * base/descriptor.h - the status of an open file.
  */
 #ifndef BASE_DESCRIPTOR_H
 #define BASE_DESCRIPTOR_H
 
 #include <sys/stat.h>
 
-/* fstat(2): 0, or -1 with errno. That of the C library asks newfstatat(2), which a sandbox does
- * not let through where no paths are to be asked about. */
+/* fstat(2): 0, or -1 with errno. The C library's function calls newfstatat(2), which a sandbox
+ * without access to paths forbids. */
 int descriptor_status(int descriptor, struct stat *status_out);
 
 #endif

@@ -64,7 +64,7 @@ uint64_t hash_keyed(struct hash_key key, const void *data, size_t size)
 
 static struct hash_key own_key;
 
-/* Before there are threads. The bytes are 16 (getauxval(3)). */
+/* Runs before there are threads. AT_RANDOM has 16 bytes (getauxval(3)). */
 __attribute__((constructor)) static void choose_key(void)
 {
 	const void *random = (const void *)(uintptr_t)getauxval(AT_RANDOM);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * base/hash.h - hashes of what strangers may choose.
+ * base/hash.h - hashes of keys that an attacker may choose.
  *
- * SipHash-2-4 (Aumasson and Bernstein, 2012) under a key that the kernel gave this process at
- * its start: nobody who does not know it can choose texts that share a chain of a table.
+ * SipHash-2-4 (Aumasson and Bernstein, 2012) with a key that the kernel gave this process at its
+ * start: without it nobody can choose texts that collide in a table.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
@@ -17,7 +17,7 @@ struct hash_key {
 };
 
 uint64_t hash_keyed(struct hash_key key, const void *data, size_t size);
-/* Under this process's own key; of no use outside of it. */
+/* With this process's own key, so the result is meaningless outside it. */
 uint64_t hash_own(const void *data, size_t size);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * base/heap.h - a priority queue of things that are due at a time.
+ * base/heap.h - a priority queue of items by time.
  *
- * The item embeds a node; the heap knows where each node stands, so that any
- * of them can be moved or removed in O(log n).
+ * An item embeds a node; each node stores its position in the heap, so that it
+ * can be moved or removed in O(log n).
  */
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H
@@ -23,9 +23,9 @@ struct heap {
 	size_t capacity;
 };
 
-/* Adds NODE, or moves it when it is in HEAP already. */
+/* Adds NODE, or moves it if it is in HEAP already. */
 void heap_put(struct heap *heap, struct heap_node *node, int64_t key);
-/* Removes NODE; nothing happens when it is in no heap. */
+/* Removes NODE, if it is in a heap. */
 void heap_remove(struct heap *heap, struct heap_node *node);
 /* The node with the smallest key, or NULL. */
 struct heap_node *heap_first(const struct heap *heap);

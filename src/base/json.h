@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * base/json.h - JSON as it is written: RFC 8259, one object a line.
+ * base/json.h - writes JSON: RFC 8259, one object a line.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -10,11 +10,11 @@
 /* Appends TEXT in quotes, escaped; a byte that is not UTF-8 becomes U+FFFD. */
 void json_append_text(struct buffer *out, struct str text);
 
-/* Append "NAME": VALUE, with a comma in front unless an object or array begins
- * just before. */
+/* Append "NAME": VALUE, after a comma unless it is the first in its object or
+ * array. */
 void json_field_text(struct buffer *out, const char *name, struct str text);
 void json_field_number(struct buffer *out, const char *name, uint64_t value);
-/* As far as the ':' only. */
+/* Only up to the ':'. */
 void json_field(struct buffer *out, const char *name);
 
 #endif

@@ -14,13 +14,13 @@ static void append_escaped(struct buffer *out, struct str word)
 		if (word.data[i] == '\\')
 			buffer_append_string(out, "\\e");
 		else if (word.data[i] == '-' && (i == 0 || word.data[i - 1] == '-'))
-			buffer_append_string(out, "\\-"); /* of an option, not a hyphen */
+			buffer_append_string(out, "\\-"); /* a minus sign, not a hyphen */
 		else
 			buffer_append_byte(out, word.data[i]);
 	}
 }
 
-/* One word. Nothing in it is a request or an escape. */
+/* Appends a word so that nothing in it is a request or an escape. */
 static void append_word(struct buffer *out, struct str word, bool is_first)
 {
 	if (is_first && word.length > 0 && (word.data[0] == '.' || word.data[0] == '\''))
@@ -54,7 +54,7 @@ void mdoc_append_text(struct buffer *out, const char *text)
 	buffer_append_byte(out, '\n');
 }
 
-/* A word of two letters may be the name of a macro, and punctuation is set apart. */
+/* A word of two letters might be the name of a macro, and punctuation would be separated. */
 void mdoc_append_argument(struct buffer *out, struct str word)
 {
 	buffer_append_string(out, "\\&");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * base/panic.h - the end of a process whose invariants no longer hold.
+ * base/panic.h - ends a process whose invariants no longer hold.
  *
- * The queue survives a crash, so a crash is the honest answer to a broken
- * invariant or to exhausted memory. Never called for what a peer sent.
+ * The queue survives a crash, so a broken invariant or exhausted memory ends the
+ * process. A peer's input must never lead to it.
  */
 #ifndef BASE_PANIC_H
 #define BASE_PANIC_H
@@ -14,9 +14,9 @@
 /* Writes "panic: MESSAGE" to standard error and aborts. */
 _Noreturn void panic(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* The end of a process to which the system does not give what it needs to begin (WHAT: "no
- * thread"; ERROR: -errno): tells it by the function of cannot_begin_by(), or on standard error,
- * and exits with status 71. What starts it starts it again later. */
+/* Ends a process that cannot start because the system lacks a resource (WHAT: "no thread"; ERROR:
+ * -errno): reports it by the function of cannot_begin_by(), or on standard error, and exits with
+ * status 71. The supervisor will start it again later. */
 _Noreturn void cannot_begin(const char *what, int error);
 void cannot_begin_by(void (*tell)(const char *what, int error));
 

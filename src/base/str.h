@@ -2,7 +2,7 @@
 /*
  * base/str.h - a view of bytes that somebody else owns.
  *
- * Not terminated by a NUL, may contain any byte. Passed by value.
+ * Does not end with a NUL, and may contain any byte. Passed by value.
  */
 #ifndef BASE_STR_H
 #define BASE_STR_H
@@ -39,7 +39,7 @@ static inline bool str_equal(struct str a, struct str b)
 	return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
 }
 
-/* Letters A-Z and a-z are the same; other bytes are compared as they are. */
+/* Ignores the case of A-Z and a-z; other bytes must be equal. */
 bool str_equal_nocase(struct str a, struct str b);
 bool str_starts_with(struct str s, struct str prefix);
 bool str_ends_with_nocase(struct str s, struct str suffix);
@@ -48,17 +48,17 @@ bool str_ends_with_nocase(struct str s, struct str suffix);
 ptrdiff_t str_find(struct str s, char byte);
 ptrdiff_t str_find_last(struct str s, char byte);
 
-/* S without its first COUNT bytes (at most all of them). */
+/* S without its first COUNT bytes, or empty if there are fewer. */
 struct str str_skip(struct str s, size_t count);
 /* S without spaces and tabs at both ends. */
 struct str str_trim(struct str s);
 
-/* Cuts the text up to the first BYTE off *S into *PIECE_OUT; *S becomes what
- * follows that byte. The last piece is what remains; then false. */
+/* Moves the text before the first BYTE from *S to *PIECE_OUT, and removes that byte. Without a BYTE
+ * the piece is all that is left, and the result false. */
 bool str_split(struct str *s, char byte, struct str *piece_out);
 
-/* The whole of S as an unsigned decimal (or hexadecimal) number; false when it
- * is empty, has another byte, or does not fit. */
+/* Parses all of S as an unsigned decimal (or hexadecimal) number; false if it
+ * is empty, has any other byte, or is too large. */
 bool str_to_u64(struct str s, uint64_t *value_out);
 bool str_to_u64_hex(struct str s, uint64_t *value_out);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * base/table.h - uthash, with hashes that nobody can foresee and without memory that runs out.
+ * base/table.h - uthash with unpredictable hashes, and a panic when memory is exhausted.
  */
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The last second that has four digits for its year. */
+/* The last second whose year has four digits. */
 static const int64_t LAST_SECOND = INT64_C(253402300799);
 
 static void split(int64_t time_us, struct tm *tm_out, int64_t *fraction_out)
@@ -21,7 +21,7 @@ static void split(int64_t time_us, struct tm *tm_out, int64_t *fraction_out)
 	gmtime_r(&unix_time, tm_out);
 }
 
-/* Behind the seconds: ".482913Z" */
+/* Appends the fraction after the seconds: ".482913Z" */
 static void put_fraction(int64_t fraction, char text[TIMESTAMP_SIZE])
 {
 	text[19] = '.';
@@ -65,7 +65,7 @@ void timestamp_format_seconds(int64_t time_us, char text[TIMESTAMP_SIZE])
 	strftime(text, TIMESTAMP_SIZE, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
-/* Not strftime: a header's names are English whatever the locale. */
+/* Not by strftime(), as headers are in English whatever the locale is. */
 void timestamp_format_header(int64_t time_us, char text[TIMESTAMP_HEADER_SIZE])
 {
 	static const char days[7][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};

@@ -2,7 +2,7 @@
 /*
  * base/timestamp.h - times as text.
  *
- * A time is an int64_t: microseconds since 1970-01-01T00:00:00Z. Its name ends
+ * A time is an int64_t: microseconds since 1970-01-01T00:00:00Z; its name ends
  * in _us. Durations have the same type and unit.
  */
 #ifndef BASE_TIMESTAMP_H
@@ -23,9 +23,8 @@ enum {
 /* RFC 3339 in UTC, with microseconds or with whole seconds. */
 void timestamp_format(int64_t time_us, char text[TIMESTAMP_SIZE]);
 void timestamp_format_seconds(int64_t time_us, char text[TIMESTAMP_SIZE]);
-/* The same as timestamp_format(), for times that follow each other closely: of a second
- * that CACHE holds only the fraction is written. CACHE is zeroed at first; the result is
- * in it. */
+/* Like timestamp_format(), but faster for times close to each other: if CACHE has the same second,
+ * only the fraction is written. CACHE is zeroed at first, and holds the result. */
 struct timestamp_cache {
 	int64_t second;
 	char text[TIMESTAMP_SIZE];
@@ -34,7 +33,7 @@ const char *timestamp_format_cached(int64_t time_us, struct timestamp_cache *cac
 /* The date of a mail header, RFC 5322 section 3.3, in UTC. */
 void timestamp_format_header(int64_t time_us, char text[TIMESTAMP_HEADER_SIZE]);
 
-/* Reads what timestamp_format() or timestamp_format_seconds() wrote. */
+/* Parses the output of timestamp_format() or timestamp_format_seconds(). */
 bool timestamp_parse(struct str text, int64_t *time_us_out);
 
 #endif

@@ -7,9 +7,9 @@
 
 #include "base/str.h"
 
-/* The bytes of the character at the start of S, 1 to 4; 0 when there is none. */
+/* The length of the character at the start of S, 1 to 4 bytes; 0: not valid. */
 size_t utf8_length(struct str s);
-/* That character; the byte itself when there is none. S is not empty. */
+/* That character; if it is not valid, the first byte. S must not be empty. */
 uint32_t utf8_code_point(struct str s);
 
 #endif

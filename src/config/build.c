@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* From a tree to the structs, section by section. */
+/* Converts the tree to the structs, section by section. */
 #include "config/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static void add_service(struct config *config, const struct config_tree_section 
 	config_fill_section(config, section, service, problems);
 }
 
-/* Every transport with its defaults: as if an empty section stood in the file. */
+/* Adds a transport with its defaults, as if the file had an empty section for it. */
 static void add_stage(struct config *config, const char *name)
 {
 	struct config_tree_section empty = {.kind = CONFIG_SECTION_TRANSPORT, .title = name};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What concerns more than one setting. */
+/* Checks that involve more than one setting. */
 #include "base/panic.h"
 #include "config/internal.h"
 #include "mail/host.h"
@@ -52,7 +52,7 @@ static void complete_doublebounceto(struct config *config)
 	buffer_clear(&address);
 }
 
-struct named { /* something with a name that must be there once */
+struct named { /* something whose name must be unique */
 	const char *name;
 	const char *setting;
 	unsigned line;
@@ -70,7 +70,7 @@ static int compare_names(const void *a, const void *b)
 	return one->order < other->order ? -1 : 1;
 }
 
-/* Sorts NAMES; they are gone afterwards. */
+/* Sorts NAMES; the caller must not use them afterwards. */
 static void check_once(struct named *names, size_t count, struct config_problems *problems)
 {
 	const struct named *first = names;
@@ -117,7 +117,7 @@ static int compare_domains(const void *a, const void *b)
 	return strcmp((*one)->name, (*other)->name);
 }
 
-/* config_domain_find() and config_domain_has() search by halves. */
+/* For the binary searches of config_domain_find() and config_domain_has(). */
 static void sort_domains(struct config *config)
 {
 	size_t count = config->domain_count;
@@ -133,7 +133,7 @@ static void sort_domains(struct config *config)
 		qsort(config->domain_index, count, sizeof *config->domain_index, compare_domains);
 }
 
-/* The values of a list as they stand, in lower case, up to the first of END. */
+/* The values of a list, in lower case and cut at the first of END, must be unique. */
 static void check_values(struct config *config, const struct config_tree_section *section,
 			 const char *setting, const char *end, struct config_problems *problems)
 {
@@ -146,7 +146,7 @@ static void check_values(struct config *config, const struct config_tree_section
 		char *copy = config_copy_lower(config->arena, v->text);
 
 		copy[strcspn(copy, end)] = '\0';
-		if (strcmp(copy, "!@") == 0) /* a route may be given so: type_list.c */
+		if (strcmp(copy, "!@") == 0) /* a route's alternative spelling: type_list.c */
 			copy[1] = '\0';
 		names[count] = (struct named){copy, name, v->line, count};
 		count++;
@@ -154,7 +154,7 @@ static void check_values(struct config *config, const struct config_tree_section
 	check_once(names, count, problems);
 }
 
-struct bound { /* an address that is listened at */
+struct bound { /* an address to listen at */
 	const struct config_endpoint *endpoint;
 	const char *setting;
 	unsigned line;
@@ -208,7 +208,7 @@ static void check_bound(const struct bound *all, size_t index, struct config_pro
 
 enum { BOUND_MAX = 256 };
 
-/* The addresses of one setting; those that were refused are left out. */
+/* The addresses of one setting, without those that were rejected. */
 static size_t add_bounds(const struct config_endpoint *endpoints, size_t endpoint_count,
 			 const struct config_tree_section *section, const char *setting,
 			 struct bound *bounds, size_t room, struct config_problems *problems)

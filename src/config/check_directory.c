@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What is checked of section directory as a whole, when each setting for itself is right. */
+/* Checks that involve several settings of section directory. */
 #include "config/internal.h"
 #include <string.h>
 
@@ -12,7 +12,7 @@ const struct config_tree_section *config_directory_section(const struct config_t
 	return section;
 }
 
-/* Those that are not on this machine are asked by TLS. */
+/* Servers that are not on this machine are asked over TLS. */
 static bool has_remote_server(const struct config_directory *directory)
 {
 	for (size_t i = 0; i < directory->server_count; i++)
@@ -31,7 +31,7 @@ static void report(const struct config_tree_section *section, const char *settin
 			   STR(""), message, allowed);
 }
 
-/* The files of TLS come together; who listens or asks elsewhere needs them. */
+/* The TLS files must be set together, and are required for listening or asking elsewhere. */
 static void check_tls(const struct config_directory *directory,
 		      const struct config_tree_section *section, struct config_problems *problems)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What a setting means only for some kinds of services, or backends of the directory. */
+/* Checks settings that only some kinds of services, or backends of the directory, have. */
 #include "config/internal.h"
 #include <string.h>
 
@@ -9,7 +9,7 @@ static const char *meaningless(enum config_section section)
 						 : "means nothing for this backend";
 }
 
-/* A setting that other kinds have, or that this kind must have. */
+/* Reports a setting that only other kinds have, or a missing one that this kind requires. */
 static void check_kind(const void *base, const struct config_tree_section *section,
 		       const struct config_setting *setting, struct config_problems *problems)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * What pipe services run, and as whom. A program may be anything, and may be somebody else's: it
- * must not have the rights of a process of ours, nor be able to stop or to trace one. Names are
- * compared here; whether two of them are one user is found out when a program is started
- * (deliver/owner.h).
+ * Checks the programs of pipe services, and the users to run them as. A program may be anything,
+ * and may belong to somebody else: it must not have the rights of a process of ours, nor be able to
+ * stop or trace one. Names are compared here; whether two names are the same user is checked when a
+ * program is started (deliver/owner.h).
  */
 #include "config/internal.h"
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define ALLOWED "a user that no process of Stagepost runs as, or %u"
 
-/* What is run does not depend on the message. */
+/* The program must not depend on the message. */
 static void check_command(const struct config_service *service,
 			  const struct config_tree_section *section,
 			  struct config_problems *problems)
@@ -27,7 +27,7 @@ static void check_command(const struct config_service *service,
 			   "an absolute path without % as the first");
 }
 
-/* The process that runs as NAME: "queue" and "send", or another; NULL: none does. */
+/* The process that runs as user NAME: "queue" and "send", or another; NULL: none. */
 static const char *process_of(const struct config *config, const char *name)
 {
 	if (strcmp(config->user, name) == 0)

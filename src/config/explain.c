@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
-/* What stands in a configuration and what its settings are, for people. */
+/* Describes settings and their values, for people. */
 #include "base/panic.h"
 #include "config/internal.h"
 #include "config/suggest.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what is said otherwise than the defaults --- */
+/* --- settings that differ from their defaults --- */
 
 struct changes {
 	const struct config *config;
@@ -15,7 +15,7 @@ struct changes {
 	struct buffer *out;
 };
 
-/* TEXT as config_print() has it. */
+/* Appends TEXT as config_print() does. */
 static void append_value(const struct changes *changes, const struct config_setting *row,
 			 struct str text, struct buffer *out)
 {
@@ -85,7 +85,7 @@ static void append_settings(const struct changes *changes,
 	}
 }
 
-/* Those that exist by themselves are there only with what is changed in them. */
+/* Sections that exist by default are printed only with settings that were changed. */
 static void append_section(const struct changes *changes, const struct config_tree_section *section,
 			   struct buffer *out)
 {
@@ -122,7 +122,7 @@ void config_print_changed(const struct config *config, const char *file, struct 
 
 /* --- one setting --- */
 
-/* NAME is none in what is in force; SECTION is the one that it names, or NULL. */
+/* There is no setting NAME; SECTION is the one that it names, or NULL. */
 static void append_unknown(const char *name, const struct config_tree_section *section,
 			   struct buffer *why)
 {
@@ -140,7 +140,7 @@ static void append_unknown(const char *name, const struct config_tree_section *s
 	config_problems_clear(&problems);
 }
 
-/* TREE is of what config_print() says: every setting that has a value stands in it. */
+/* TREE is parsed from config_print()'s output, which has every setting with a value. */
 static void take_value(const struct config *config, const struct config_tree_found *found,
 		       struct config_explanation *out)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* From the tree of a file's sections and settings to struct config, by the tables of schema_*.c. */
+/* Fills struct config from the tree of sections and settings, by the tables of schema_*.c. */
 #include "base/panic.h"
 #include "config/internal.h"
 #include <string.h>

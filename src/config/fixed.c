@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Settings that a running node cannot change: who holds the queue, and who runs. */
+/* Settings that cannot change while a node runs. */
 #include "config/schema.h"
 #include <string.h>
 

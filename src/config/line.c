@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Where a setting stands, for who finds fault with it later than the parser. */
+/* Finds the line of a setting, for errors that are found after parsing. */
 #include "base/panic.h"
 #include "config/internal.h"
 #include <string.h>

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: ISC
 /*
- * Where the lines of a configuration are from.
+ * Maps lines of the text to lines of files.
  *
- * What a file includes stands in the text between lines that say from which line of which file
- * the next ones are: "#\f12 /etc/stagepost.conf". They are comments to whoever parses the text, and
- * so it can be handed on to other processes as it is.
+ * Included text is between marks, lines that give the file and line number of the next line:
+ * "#\f12 /etc/stagepost.conf". To the parser these are comments, so the text can be passed on to
+ * other processes as it is.
  */
 #include "config/internal.h"
 #include <string.h>
 
-enum { MARKS_MAX = 2 * CONFIG_FILES_MAX + 2 }; /* before and after each */
+enum { MARKS_MAX = 2 * CONFIG_FILES_MAX + 2 }; /* before and after each file */
 
-struct mark { /* a line of the text, and where it is from */
+struct mark { /* a mark's line, and the file and line it gives */
 	unsigned line;
 	struct config_place place;
 };
 
 struct config_lines {
-	struct mark *marks; /* in order */
+	struct mark *marks; /* sorted by line */
 	size_t count;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The whole way of a configuration: files, tree, settings, checks. */
+/* Runs all stages: files, tree, settings, checks. */
 #include "config/internal.h"
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Questions to a finished configuration: which domain, service, user or limit applies. */
+/* Queries on a configuration: which domain, service, user or limit applies. */
 #include "config/config.h"
 #include "mail/server.h"
 #include <string.h>
@@ -45,7 +45,7 @@ bool config_has_owners(const struct config *config, enum config_service_kind kin
 	return false;
 }
 
-/* "%%" ends it as well: then it is a directory above, which does no harm. */
+/* "%%" ends it, too: the result is then a directory above, which is harmless. */
 struct str config_mailbox_base(const struct config_service *service)
 {
 	size_t length = strcspn(service->path, "%");

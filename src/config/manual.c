@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The reference manual, in the language of mdoc(7). */
+/* Prints the reference manual in mdoc(7). */
 #include "base/mdoc.h"
 #include "config/schema.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 #include "config/map.h"
 
-/* The defaults are those of inetOrgPerson (RFC 2798), posixAccount (RFC 2307), of
- * inetLocalMailRecipient (draft-lachman-laser-ldap-mail-routing-02), and what mail servers that
- * were kept in LDAP have made usual. */
+/* The defaults are attributes of inetOrgPerson (RFC 2798), posixAccount (RFC 2307) and
+ * inetLocalMailRecipient (draft-lachman-laser-ldap-mail-routing-02), and others that are common in
+ * LDAP directories of mail servers. */
 const struct config_map_field_info config_map_fields[CONFIG_MAP_FIELDS] = {
 	/* clang-format off */
 	[CONFIG_MAP_ADDRESS_KEY] = {"address.key", "mail",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * config/map.h - the fields that the setting map of section directory can make of other
- * attributes of LDAP, and what they are made of without it.
+ * config/map.h - the fields that the setting map of section directory can map to other LDAP
+ * attributes, and their default attributes.
  */
 #ifndef CONFIG_MAP_H
 #define CONFIG_MAP_H
@@ -41,13 +41,13 @@ enum config_map_field {
 
 struct config_map_field_info {
 	const char *name;
-	const char *attributes; /* between spaces; for ..._CLASS object classes */
+	const char *attributes; /* separated by spaces; for ..._CLASS object classes */
 	const char *meaning;
 };
 
 extern const struct config_map_field_info config_map_fields[CONFIG_MAP_FIELDS];
 
-/* CONFIG_MAP_FIELDS when there is none of that NAME. */
+/* CONFIG_MAP_FIELDS if no field has that NAME. */
 enum config_map_field config_map_field_find(struct str name);
 
 #endif

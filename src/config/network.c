@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Networks, as values. */
+/* Networks: parsing, and membership of addresses. */
 #include "config/config.h"
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * Tokens into a tree. What is no syntax is reported, and ends the reading; a
- * name that does not exist is reported and passed over, and the rest is read.
+ * Builds a tree from tokens. A syntax error is reported, and ends the parsing; an
+ * unknown name is reported and skipped, and parsing continues.
  */
 #include "base/panic.h"
 #include "config/internal.h"
@@ -10,7 +10,7 @@
 
 struct parser {
 	struct config_reader in;
-	struct config_tree_section *section; /* in which the position is */
+	struct config_tree_section *section; /* at the present position */
 	struct config_tree *tree;
 };
 
@@ -31,23 +31,23 @@ static bool is_text(const struct config_token *token)
 	return token->kind == TOKEN_WORD || token->kind == TOKEN_STRING;
 }
 
-/* The token is not one that may stand here: SETTING (may be NULL) has MESSAGE about it. Always
+/* Reports an unexpected token with MESSAGE about SETTING, which may be NULL. Always returns
  * false. */
 static bool refuse_token(struct parser *s, const char *setting, const char *message,
 			 const char *allowed)
 {
-	if (s->in.token.kind != TOKEN_BAD) /* else it is reported */
+	if (s->in.token.kind != TOKEN_BAD) /* already reported */
 		config_problem_add(s->in.problems, s->in.token.line, setting,
 				   config_token_text(&s->in, &s->in.token), message, allowed);
 	return false;
 }
 
-/* What follows NAME makes neither a setting nor a section of it. */
+/* Reports that NAME is followed by neither a setting's nor a section's syntax. */
 static bool refuse_statement(struct parser *s, const struct config_token *name)
 {
 	struct str text = config_token_text(&s->in, name);
 
-	if (s->in.token.kind == TOKEN_BAD) /* reported */
+	if (s->in.token.kind == TOKEN_BAD) /* already reported */
 		return false;
 	if (config_setting_find(s->section->kind, text) != NULL)
 		config_problem_add(s->in.problems, name->line, name_text(s, name), STR(""),
@@ -62,7 +62,7 @@ static bool refuse_statement(struct parser *s, const struct config_token *name)
 	return false;
 }
 
-/* NAME = or NAME += is read; USE is NULL where NAME does not exist. */
+/* NAME = or NAME += is being parsed; USE is NULL if NAME is unknown. */
 struct assignment {
 	const struct config_token *name;
 	struct config_tree_use *use;
@@ -82,7 +82,7 @@ static void add_value(struct parser *s, struct assignment *assignment)
 						    use->line);
 		use->is_repeated = true;
 	}
-	assignment->is_more = true; /* what follows is of the same list */
+	assignment->is_more = true; /* further values belong to the same list */
 	if (!use->is_repeated)
 		config_tree_append(s->tree, use, token_value(s), s->in.token.line);
 }
@@ -118,7 +118,7 @@ static bool parse_list(struct parser *s, struct assignment *assignment)
 	return true;
 }
 
-/* NULL: no setting of the section. */
+/* NULL: not a setting of the section. */
 static struct config_tree_use *find_use(struct parser *s, struct str name)
 {
 	const struct config_setting *row = config_setting_find(s->section->kind, name);
@@ -161,7 +161,7 @@ static bool parse_assignment(struct parser *s, const struct config_token *name)
 	return true;
 }
 
-/* From the '{' of a section that does not exist to its '}'. */
+/* From the '{' of an unknown section to its '}'. */
 static bool skip_section(struct parser *s, const struct config_token *name)
 {
 	size_t depth = 0;
@@ -185,7 +185,7 @@ static bool skip_section(struct parser *s, const struct config_token *name)
 
 static bool parse_statements(struct parser *s);
 
-/* The statements of a section that exists; at its '{'. */
+/* The statements of a known section; at its '{'. */
 static bool parse_body(struct parser *s, enum config_section section, const char *title,
 		       const struct config_token *name)
 {
@@ -208,7 +208,7 @@ static bool parse_body(struct parser *s, enum config_section section, const char
 	return true;
 }
 
-/* A title that is lacking, or one too many. */
+/* Reports a missing or superfluous title. */
 static void report_title(struct parser *s, const struct config_token *name,
 			 enum config_section section)
 {
@@ -250,7 +250,7 @@ static bool parse_section(struct parser *s, const struct config_token *name)
 	return skip_section(s, name);
 }
 
-/* Until the '}' of the section, or the end; false when the text does not read on. */
+/* Parses up to the '}' of the section, or the end; false after a syntax error. */
 static bool parse_statements(struct parser *s)
 {
 	while (s->in.token.kind != TOKEN_END &&

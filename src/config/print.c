@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* A configuration as text that can be read again: what "stagepost config" prints. */
+/* Prints a configuration as a file that can be parsed again, for "stagepost config". */
 #include "config/internal.h"
 #include <string.h>
 
@@ -33,7 +33,7 @@ static void print_name(const struct config_setting *setting, const char *indent,
 	buffer_append_string(out, " = ");
 }
 
-/* An empty list is left out: it is the default. */
+/* Omits an empty list, which is the default. */
 static void print_list(const struct config_setting *setting, const char *base, const char *indent,
 		       struct buffer *out)
 {

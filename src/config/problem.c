@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What is wrong with a configuration: collected, in the order of files and lines, and printed. */
+/* Problems in a configuration: collected, sorted by file and line, and printed. */
 #include "base/panic.h"
 #include "config/internal.h"
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 enum { FOUND_MAX = 200 };
 
-/* A copy that is one printable line, cut where it is too long. */
+/* A copy as one printable line, shortened if it is too long. */
 static const char *copy_visible(struct arena *arena, struct str text)
 {
 	bool is_cut = text.length > FOUND_MAX;
@@ -46,7 +46,7 @@ void config_problem_add(struct config_problems *problems, unsigned line, const c
 	problem->found = copy_visible(problems->arena, found);
 	problem->message = arena_copy(problems->arena, str_from(message));
 	problem->allowed = arena_copy(problems->arena, str_from(allowed != NULL ? allowed : ""));
-	/* last first, until they are sorted */
+	/* in reverse order, until they are sorted */
 	problem->next = problems->first;
 	problems->first = problem;
 	problems->count++;

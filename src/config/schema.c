@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What the sections are, and which settings each has. */
+/* The sections, and the settings of each. */
 #include "config/schema_row.h"
 
 static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {

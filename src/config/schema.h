@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * config/schema.h - the one table of settings.
+ * config/schema.h - the table of settings.
  *
  * The parser, the error texts, config_print() and the reference manual all
- * read it; a setting is added by adding its row (schema_root.c, schema_section.c).
+ * derive from it; to add a setting, add its row (schema_root.c, schema_section.c).
  */
 #ifndef CONFIG_SCHEMA_H
 #define CONFIG_SCHEMA_H
@@ -11,7 +11,7 @@
 #include "config/config.h"
 
 enum config_section {
-	CONFIG_SECTION_ROOT, /* outside of every section */
+	CONFIG_SECTION_ROOT, /* outside all sections */
 	CONFIG_SECTION_LISTEN,
 	CONFIG_SECTION_SERVICE,
 	CONFIG_SECTION_DOMAIN,
@@ -26,27 +26,27 @@ struct config_word {
 	unsigned value;   /* of the enum */
 };
 
-/* Why a value is refused; no message: it is not. */
+/* Why a value is rejected; without a message, it is accepted. */
 struct config_complaint {
 	const char *message;
-	const char *allowed; /* NULL: what the setting's row says */
+	const char *allowed; /* NULL: as in the setting's row */
 };
 
 struct config_setting;
 
-/* How the values of a setting are written and kept. */
+/* How the values of a setting are written and stored. */
 struct config_type {
 	const char *name;    /* for the manual */
 	const char *allowed; /* for people; NULL: from the row's range or words */
 	size_t size;         /* bytes of one value in memory */
-	bool is_list;        /* the field is a pointer to values, beside their count */
+	bool is_list;        /* the field is a pointer to values, next to their number */
 	bool is_bare;        /* printed without quotes */
-	/* Reads TEXT into the value at PLACE; what it keeps is in CONFIG's arena. */
+	/* Parses TEXT into the value at PLACE; memory is in CONFIG's arena. */
 	struct config_complaint (*parse)(const struct config_setting *setting,
 					 const struct config *config, struct str text, void *place);
-	/* Writes the value at PLACE so that parse() reads the same, without quotes. */
+	/* Prints the value at PLACE so that parse() returns the same, without quotes. */
 	void (*print)(const struct config_setting *setting, const void *place, struct buffer *out);
-	/* Writes a bound (a row's min or max) with its unit; NULL where there are none. */
+	/* Prints a limit (a row's min or max) with its unit; NULL if the type has none. */
 	void (*print_number)(uint64_t number, struct buffer *out);
 };
 
@@ -55,28 +55,28 @@ struct config_setting {
 	const char *name;
 	const struct config_type *type;
 	size_t offset;                   /* of the field in the section's struct */
-	size_t count_offset;             /* of a list's count (a size_t) */
+	size_t count_offset;             /* of a list's length (a size_t) */
 	const char *initial;             /* the default, as text; "" for a list: empty */
-	const char *computed;            /* the default in words, when check.c works it out */
+	const char *computed;            /* the default in words, if check.c computes it */
 	uint64_t min;                    /* of a number; in seconds for a duration */
-	uint64_t max;                    /* the same; of a path: its length */
+	uint64_t max;                    /* likewise; of a path: its length */
 	const struct config_word *words; /* of a word */
-	unsigned kinds;      /* of services or backends that it is for, a bit each; 0: all.
-			      * Without a default it must be set for these */
+	unsigned kinds;      /* of services or backends that have it, a bit each; 0: all.
+			      * Without a default these require it */
 	const char *meaning; /* for the manual: sentences */
 };
 
-/* What a section is: "listen smtp { ... }". */
+/* A kind of section: "listen smtp { ... }". */
 struct config_section_info {
 	const char *name;    /* "" for the root */
-	const char *title;   /* what follows the name, for people; "" where nothing does */
+	const char *title;   /* what follows the name, for people; "": nothing */
 	const char *meaning; /* for the manual */
-	size_t size;         /* bytes of its struct, which begins zeroed */
-	const char *kind;    /* the word on which it depends what else has a meaning; NULL */
+	size_t size;         /* bytes of its struct, which is zeroed first */
+	const char *kind;    /* the setting that decides which others apply; or NULL */
 };
 
 const struct config_section_info *config_section_info(enum config_section section);
-/* CONFIG_SECTION_COUNT when there is none called NAME. */
+/* CONFIG_SECTION_COUNT if no section is called NAME. */
 enum config_section config_section_find(struct str name);
 
 /* The rows of a section, in the order of the manual. */
@@ -86,12 +86,12 @@ const struct config_setting *config_setting_find(enum config_section section, st
 
 /* The allowed values in words, for messages and the manual. */
 void config_setting_allowed(const struct config_setting *setting, struct buffer *out);
-/* The kinds that a setting is for, in words: "kind = lmtp, pipe". */
+/* The kinds that have the setting, in words: "kind = lmtp, pipe". */
 void config_setting_kinds(const struct config_setting *setting, struct buffer *out);
-/* Whether the setting is one for the kind of which the struct at BASE is. */
+/* Whether the kind of the struct at BASE has the setting. */
 bool config_setting_applies(const struct config_setting *setting, const void *base);
 
-/* Whether another value needs a restart (fixed.c). */
+/* Whether changing it needs a restart (fixed.c). */
 bool config_setting_is_fixed(const struct config_setting *setting);
 
 extern const struct config_type config_type_number;   /* uint32_t */

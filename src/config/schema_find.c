@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What is asked of the table of settings. */
+/* Queries on the table of settings. */
 #include "config/schema.h"
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The settings outside of every section. */
+/* The settings outside all sections. */
 #include "config/schema_row.h"
 
 static const struct config_word sync_words[] = {
@@ -92,7 +92,7 @@ const struct config_setting config_schema_root[] = {
 		MEANING("How often the queue directories are read for mail that was "
 			"not announced.")),
 
-	/* taking mail in */
+	/* receiving mail */
 	SETTING(ROOT, "relay_from", networks, LIST(config, relay_from, relay_from_count),
 		INITIAL(""),
 		MEANING("The clients that may send to any address. An address alone is a network "
@@ -164,7 +164,7 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "proxy_timeout", seconds, AT(config, proxy_timeout), INITIAL("5s"),
 		RANGE(1, 3600), MEANING("How long a proxy may take to name its client.")),
 
-	/* sending mail on */
+	/* sending mail */
 	SETTING(ROOT, "smtproutes", routes, LIST(config, smtproutes, smtproute_count), INITIAL(""),
 		MEANING("Where mail for a domain goes instead of to its MX hosts. The domain may "
 			"be "

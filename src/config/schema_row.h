@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * config/schema_row.h - how the rows of the table of settings are written: schema_root.c has those
- * outside of every section, schema_section.c the others.
+ * config/schema_row.h - macros for the rows of the table of settings: schema_root.c has those
+ * outside all sections, schema_section.c the others.
  */
 #ifndef CONFIG_SCHEMA_ROW_H
 #define CONFIG_SCHEMA_ROW_H
@@ -25,7 +25,7 @@
 #define KINDS(bits)        .kinds = (bits)
 #define MEANING(text)      .meaning = (text)
 
-/* The rows, COUNT of them; each section's are together. */
+/* The rows and their number; those of a section are adjacent. */
 extern const struct config_setting config_schema_root[];
 extern const size_t config_schema_root_count;
 extern const struct config_setting config_schema_section[];

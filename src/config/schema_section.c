@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The settings of the sections; those of one stand together. */
+/* The settings of the sections, grouped by section. */
 #include "config/schema_row.h"
 
 static const struct config_word stage_words[] = {

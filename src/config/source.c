@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * The files of a configuration, as one text.
+ * Reads the files of a configuration as one text.
  *
- * What a file includes is put in the place of its statement, between marks of lines.c.
+ * The contents of an included file replace the statement, between marks of lines.c.
  */
 #include "base/panic.h"
 #include "config/internal.h"
@@ -16,7 +16,7 @@
 
 enum { DEPTH_MAX = 8 };
 
-/* A file that is being read, and the one that includes it. */
+/* A file being read, and the one that includes it. */
 struct level {
 	const char *file;
 	const struct level *above;
@@ -34,7 +34,7 @@ struct source {
 /* The statement "include PATTERN". */
 struct include {
 	const struct level *level;
-	struct str text; /* the pattern as it stands there */
+	struct str text; /* the pattern as written */
 	unsigned line;
 };
 
@@ -54,7 +54,7 @@ static void report_include(struct source *source, const struct include *include,
 
 /* --- reading a file --- */
 
-/* Up to one byte more than is allowed, so that it is seen that there is more. */
+/* Reads one byte more than allowed, to detect a larger file. */
 static int read_all(int descriptor, struct buffer *text)
 {
 	while (text->length <= CONFIG_TEXT_MAX) {
@@ -88,7 +88,7 @@ static int read_file(struct level *level, struct buffer *text)
 	return result;
 }
 
-/* --- what is included --- */
+/* --- included files --- */
 
 static void mark(struct source *source, const char *file, unsigned line)
 {
@@ -177,15 +177,15 @@ static void take_include(struct source *source, const struct include *include, c
 	arena_free(arena);
 }
 
-/* --- where it is included --- */
+/* --- include statements --- */
 
 struct walk {
 	struct source *source;
 	const struct level *level;
 	struct config_reader in;
-	size_t taken; /* bytes of the text that are in the output */
+	size_t taken; /* bytes of the text that were copied to the output */
 	size_t braces;
-	unsigned brace_line; /* of the first that is open */
+	unsigned brace_line; /* of the first open brace */
 };
 
 static void take_until(struct walk *walk, size_t end)
@@ -195,7 +195,7 @@ static void take_until(struct walk *walk, size_t end)
 	walk->taken = end;
 }
 
-/* Behind the word "include", NAME. */
+/* Handles what follows the word "include", NAME. */
 static void on_include(struct walk *walk, const struct config_token *name)
 {
 	const struct config_token *token = &walk->in.token;
@@ -203,13 +203,13 @@ static void on_include(struct walk *walk, const struct config_token *name)
 	struct arena *arena;
 
 	if ((token->kind != TOKEN_WORD && token->kind != TOKEN_STRING) || token->line != name->line)
-		return; /* the parser says what is wrong */
+		return; /* the parser will report it */
 	if (walk->braces > 0) {
 		report_include(walk->source, &include, "include inside of a section", NULL);
 		return;
 	}
 	arena = arena_new();
-	if (walk->source->out->length == 0) /* now it matters of which file these lines are */
+	if (walk->source->out->length == 0) /* from now on lines need their file */
 		mark(walk->source, walk->level->file, 1);
 	take_until(walk, name->start);
 	take_include(walk->source, &include, config_token_value(&walk->in, token, arena));
@@ -233,7 +233,7 @@ static void on_token(struct walk *walk, enum token_kind before)
 		on_include(walk, &token);
 }
 
-/* Each file stands for itself: nothing that begins in one ends in another. */
+/* Each file must be complete: a section or string that begins in it must end in it. */
 static void check_end(struct walk *walk, const struct config_problems *problems)
 {
 	if (walk->in.token.kind == TOKEN_BAD && problems->first != NULL)

@@ -10,7 +10,7 @@ static unsigned least(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/* How many characters must be put in, left out or replaced (Levenshtein). */
+/* The edit distance (Levenshtein). */
 static unsigned distance(struct str a, struct str b)
 {
 	unsigned row[NAME_MAX_LENGTH + 1];
@@ -60,7 +60,7 @@ static const char *nearest_name(enum config_section section, struct str name)
 	return best;
 }
 
-/* The section that has a setting called NAME, or CONFIG_SECTION_COUNT. */
+/* The section with a setting called NAME, or CONFIG_SECTION_COUNT. */
 static enum config_section home_of(struct str name)
 {
 	unsigned i = CONFIG_SECTION_ROOT;
@@ -76,7 +76,7 @@ static bool has_title(struct str section)
 	return *config_section_info(config_section_find(section))->title != '\0';
 }
 
-/* What there is in SECTION; the root has too much to be listed. */
+/* The names in SECTION; the root has too many to list. */
 static const char *list_of(enum config_section section, struct buffer *list)
 {
 	size_t count;

@@ -28,7 +28,7 @@ static void skip_line(struct config_reader *s)
 		s->position++;
 }
 
-/* Skips blanks and comments; false when a comment does not end. */
+/* Skips blanks and comments; false if a comment is not closed. */
 static bool skip_blanks(struct config_reader *s)
 {
 	while (s->position < s->text.length) {
@@ -62,7 +62,7 @@ static bool skip_blanks(struct config_reader *s)
 	return true;
 }
 
-/* A string in QUOTE, which stands at the position. */
+/* A string in QUOTE, at the present position. */
 static enum token_kind take_string(struct config_reader *s, char quote)
 {
 	size_t start = s->position++;
@@ -102,7 +102,7 @@ static bool is_word_byte(char c)
 	return (unsigned char)c > 0x20 && c != 0x7f && strchr("#\"'={}()+,*", c) == NULL;
 }
 
-/* A '*' or '+' in a word is kept for what the format may come to mean by it. */
+/* Rejects '*' and '+' in a word, which are reserved for extensions of the format. */
 static enum token_kind take_word(struct config_reader *s)
 {
 	size_t start = s->position;

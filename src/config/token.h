@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * config/token.h - the text of a configuration as a row of tokens.
+ * config/token.h - splits the text of a configuration into tokens.
  *
- * The format is libConfuse's, less what that takes in silence: environment variables, characters
- * that it does not know, strings and comments without an end.
+ * The format is libConfuse's, without what that silently accepts: environment variables, unknown
+ * characters, unclosed strings and comments.
  */
 #ifndef CONFIG_TOKEN_H
 #define CONFIG_TOKEN_H
@@ -18,7 +18,7 @@ enum token_kind {
 	TOKEN_OPEN,
 	TOKEN_CLOSE,
 	TOKEN_COMMA,
-	TOKEN_BAD, /* no token: reported */
+	TOKEN_BAD, /* invalid, and reported */
 };
 
 struct config_token {
@@ -32,14 +32,14 @@ struct config_reader {
 	struct str text;
 	size_t position;
 	unsigned line;
-	struct config_token token; /* the last one; its end is the position */
+	struct config_token token; /* the last one; the position is at its end */
 	struct config_problems *problems;
 };
 
-/* Reads the next token; stays at TOKEN_BAD once it is there. */
+/* Reads the next token; after TOKEN_BAD, always TOKEN_BAD. */
 void config_reader_next(struct config_reader *reader);
 
-/* The token as it stands. */
+/* The token as written. */
 struct str config_token_text(const struct config_reader *reader, const struct config_token *token);
 /* The text of a string or word without quotes and escapes, in ARENA. */
 const char *config_token_value(const struct config_reader *reader, const struct config_token *token,

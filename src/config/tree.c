@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The tree of sections and settings that a text becomes. */
+/* The tree of sections and settings of a text. */
 #include "base/panic.h"
 #include "config/internal.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The types of settings that have one value. */
+/* The types of settings with a single value. */
 #include "config/type.h"
 #include <string.h>
 

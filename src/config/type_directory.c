@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The types of settings that only section directory has. */
+/* The types of settings of section directory only. */
 #include "config/map.h"
 #include "config/type.h"
 #include "config/value.h"

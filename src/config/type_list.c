@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The types of settings that are lists, and an endpoint alone. */
+/* The types of settings that are lists, and the type of a single endpoint. */
 #include "config/type.h"
 #include "config/value.h"
 #include <arpa/inet.h>
@@ -108,7 +108,7 @@ const struct config_type config_type_arguments = {
 	.parse = parse_argument,
 	.print = config_type_print_text};
 
-/* Clears the bits of ADDRESS after PREFIX; whether there were any. */
+/* Clears the bits of ADDRESS after PREFIX; whether any were set. */
 static bool clear_host_bits(struct in6_addr *address, unsigned prefix)
 {
 	struct in6_addr before = *address;
@@ -185,7 +185,7 @@ const struct config_type config_type_networks = {.name = "list of networks",
 						 .print = print_network};
 
 /* "[192.0.2.1]", "[2001:db8::1]" or "[IPv6:2001:db8::1]" as the second, or a
- * bare IPv4 address as the first. NULL when RELAY is none of them. */
+ * bare IPv4 address as the first. NULL: RELAY is not a literal. */
 static const char *literal_of(const struct config *config, struct str relay)
 {
 	struct buffer literal = {0};
@@ -207,7 +207,7 @@ static const char *literal_of(const struct config *config, struct str relay)
 	return copy;
 }
 
-/* In its canonical form; NULL when it is none. */
+/* The canonical form; NULL: DOMAIN is not valid. */
 static const char *route_domain(const struct config *config, struct str domain)
 {
 	const char *form;

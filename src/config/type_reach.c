@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The type of setting servers of a service: which servers the directory may name. */
+/* The type of a service's setting servers: the servers that the directory may name. */
 #include "config/type.h"
 #include "config/value.h"
 #include "mail/host.h"
@@ -8,7 +8,7 @@
 
 enum { IPV4_BITS = 32, IPV6_BITS = 128 };
 
-/* "10.0.0.0/8", "[2001:db8::/32]", either without a prefix. */
+/* "10.0.0.0/8", "[2001:db8::/32]", or either without a prefix. */
 static struct config_complaint parse_network(const struct config *config, struct str text,
 					     struct config_network *network_out)
 {
@@ -35,7 +35,7 @@ static bool is_network(struct str text)
 	       text.data[text.length - 1] <= '9' && !mail_host_is_name(text);
 }
 
-/* "lmtp.example.org", "*.example.org" for all below. */
+/* "lmtp.example.org", or "*.example.org" for all names below. */
 static struct config_complaint parse_name(const struct config *config, struct str text,
 					  struct config_reach *reach)
 {

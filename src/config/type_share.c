@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What the parsers of several types of settings share. */
+/* Functions shared by the parsers of several types of settings. */
 #include "config/type.h"
 #include <string.h>
 #include <sys/un.h>

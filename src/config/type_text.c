@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The types of settings that are kept as text. */
+/* The types of settings that are stored as text. */
 #include "config/type.h"
 #include "config/value.h"
 #include "mail/host.h"
@@ -155,8 +155,8 @@ const struct config_type config_type_local_part = {
 	.parse = parse_local_part,
 	.print = config_type_print_text};
 
-/* What an address of letters and digits may have without quotes, and no '.': those who have their
- * full name for an address would be cut off behind the first one. */
+/* Delimiters are characters that addresses may have without quotes, but not '.', since "first.last"
+ * would be cut at the dot. */
 static struct config_complaint parse_delimiter(const struct config_setting *setting,
 					       const struct config *config, struct str text,
 					       void *place)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * config/value.h - pieces of values that several types of settings share.
+ * config/value.h - parts of values that several types of settings share.
  */
 #ifndef CONFIG_VALUE_H
 #define CONFIG_VALUE_H
@@ -9,19 +9,19 @@
 #include "base/attributes.h"
 #include <netinet/in.h>
 
-/* The canonical form of the host or domain TEXT, which may be in U-labels (mail/unicode.h); NULL
- * when it is none. */
+/* The canonical form of the host or domain TEXT, which may have U-labels (mail/unicode.h); NULL:
+ * not valid. */
 const char *config_text_to_host(struct arena *arena, struct str text);
-/* The canonical form of an unquoted local part of our own (mail/localpart.h), also UTF-8; NULL when
- * it is none. */
+/* The canonical form of an unquoted local part of ours (mail/localpart.h), including UTF-8; NULL:
+ * not valid. */
 const char *config_text_to_local_part(struct arena *arena, struct str text);
 /* An unquoted local part: RFC 5321 section 4.1.2 Dot-string, at most 64 bytes. */
 bool config_text_is_local_part(struct str text);
 /* 1 to 65535 in decimal. */
 bool config_text_to_port(struct str text, uint16_t *port_out);
-/* An address without brackets; IPv4 is mapped into ::ffff:0:0/96. */
+/* A literal address without brackets; IPv4 is mapped into ::ffff:0:0/96. */
 bool config_text_to_address(struct str text, struct in6_addr *address_out, bool *is_ipv4_out);
-/* A copy with letters in lower case. */
+/* A copy in lower case. */
 char *config_copy_lower(struct arena *arena, struct str text);
 
 #endif

@@ -37,7 +37,7 @@ static void shuffle(struct dns_mx *list, size_t count)
 	}
 }
 
-/* A resolver gives records in any order: all are read, also when few are wanted. */
+/* Records come in any order: all are parsed, even if only few are kept. */
 size_t dns_mx_read(const struct dns_answer *answer, struct dns_mx *list)
 {
 	struct dns_mx *all = memory_alloc_zero(answer->count + 1, sizeof *all);

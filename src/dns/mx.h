@@ -9,19 +9,19 @@
 #include "dns/name.h"
 #include "dns/resolver.h"
 
-enum { DNS_MX_MAX = 100 }; /* worse ones are left out */
+enum { DNS_MX_MAX = 100 }; /* further ones, by preference, are ignored */
 
 struct dns_mx {
 	uint16_t preference;
-	char host[DNS_NAME_SIZE]; /* lower case, no dot at the end; "" : the root */
+	char host[DNS_NAME_SIZE]; /* lower case, without a trailing dot; "": the root */
 };
 
-/* One rdata: a preference and an uncompressed name. False when it is malformed
- * or the name is no host name. */
+/* Parses the rdata of an MX record: a preference and an uncompressed name. False: it is malformed,
+ * or the name is not a host name. */
 bool dns_mx_parse(struct str data, struct dns_mx *mx_out);
 
-/* Reads the rdata of ANSWER into LIST (room for DNS_MX_MAX), best preference
- * first, equal ones in random order. Malformed ones are left out. */
+/* Parses the rdata of ANSWER into LIST (room for DNS_MX_MAX), by preference, and equal ones in
+ * random order. Ignores malformed ones. */
 size_t dns_mx_read(const struct dns_answer *answer, struct dns_mx *list);
 
 #endif

@@ -9,7 +9,7 @@ static bool is_host_byte(char c)
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
-/* Takes one label off *DATA, to the end of NAME. */
+/* Moves one label from *DATA to the end of NAME. */
 static bool take_label(struct str *data, char name[DNS_NAME_SIZE])
 {
 	size_t used = strlen(name);

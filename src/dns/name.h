@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * dns/name.h - names of hosts in the data of DNS records, RFC 1035 section 3.1.
+ * dns/name.h - host names in the rdata of DNS records, RFC 1035 section 3.1.
  *
- * This is laxer than mail_host_is_name(): others chose these names, and the resolver has found
- * them. One with '-' in front or digits at the end is shown in headers and logs as it is; no
- * address is made of it, and no setting. What counts is that none of its bytes means something
- * there.
+ * Less strict than mail_host_is_name(), as these names were chosen by others and do resolve. One
+ * that begins with '-' or ends in digits appears in headers and logs, but never becomes part of an
+ * address or a setting. It is enough that none of its bytes is special in headers and logs.
  */
 #ifndef DNS_NAME_H
 #define DNS_NAME_H
@@ -14,11 +13,11 @@
 
 enum { DNS_NAME_SIZE = 256 }; /* a name as text, and a NUL */
 
-/* DATA, an uncompressed name and nothing else, as text in lower case, without a dot at the end;
- * "" for the root. False when it is malformed, or when another byte than a letter, digit, '-' or
- * '_' is in it: then it is no name of a host. */
+/* Converts DATA, exactly one uncompressed name, to text in lower case, without a trailing dot; ""
+ * for the root. False: it is malformed, or has a byte other than letters, digits, '-' and '_', and
+ * so is not a host name. */
 bool dns_name_parse(struct str data, char name_out[DNS_NAME_SIZE]);
-/* Whether TEXT is such a name, at least one label long. */
+/* Whether TEXT is such a name, with at least one label. */
 bool dns_name_is_host(struct str text);
 
 #endif

@@ -16,7 +16,7 @@ enum {
 	SERVERS_MAX = 8,
 	PORT = 53,
 	HEADER_SIZE = 12,
-	QUERY_SIZE = HEADER_SIZE + 5, /* the root's name is one byte */
+	QUERY_SIZE = HEADER_SIZE + 5, /* the root's name takes one byte, type and class four */
 	RESOLV_CONF_MAX = 16384,
 };
 
@@ -26,7 +26,7 @@ static const int64_t REMEMBERED_US = 5 * SECOND_US;
 struct server {
 	struct dns_reach *reach;
 	union os_socket_address address;
-	int socket; /* -1: not asked, or it has refused */
+	int socket; /* -1: not asked, or it refused */
 	struct os_watch *watch;
 };
 
@@ -42,9 +42,9 @@ struct dns_reach {
 	struct os_timer *timer;
 	struct server servers[SERVERS_MAX];
 	size_t server_count;
-	size_t asked;     /* of them, and neither answered nor refused */
-	uint16_t number;  /* of the question under way */
-	int64_t until_us; /* monotonic: up to then IS_REACHED is what the next are told */
+	size_t asked;     /* servers that have neither answered nor refused */
+	uint16_t number;  /* ID of the present question */
+	int64_t until_us; /* monotonic: until then IS_REACHED is the answer for others */
 	bool is_reached;
 	bool is_asking;
 	struct dns_reach_question *questions;
@@ -83,7 +83,7 @@ static void add_line(struct dns_reach *reach, struct str line)
 		add_server(reach, str_trim(str_skip(word, sizeof "nameserver" - 1)));
 }
 
-/* What cannot be read names none: resolv.conf(5) has this machine asked then. */
+/* If the file cannot be read, this machine is the name server, by resolv.conf(5). */
 static void add_servers_of_system(struct dns_reach *reach)
 {
 	char text[RESOLV_CONF_MAX];
@@ -111,7 +111,7 @@ static void forget_server(struct server *server)
 	server->reach->asked--;
 }
 
-/* Answers come from the loop alone: the timer fires at once when there is one. */
+/* Answers must come from the loop: if there is one already, the timer fires at once. */
 static void decide(struct dns_reach *reach, bool is_reached)
 {
 	for (size_t i = 0; i < reach->server_count; i++)
@@ -124,7 +124,7 @@ static void decide(struct dns_reach *reach, bool is_reached)
 
 static void answer_all(struct dns_reach *reach)
 {
-	/* an answer may lead to the next question, which others then wait for as well */
+	/* a callback may ask the next question, for which others must wait, too */
 	while (reach->questions != NULL && !reach->is_asking) {
 		struct dns_reach_question question = *reach->questions;
 
@@ -161,7 +161,7 @@ static void on_readable(void *context, unsigned events)
 		decide(reach, false);
 }
 
-/* A question for the name servers of the root; the server may look further. */
+/* Asks for the root's name servers; the server may recurse. */
 static void ask_server(struct server *server)
 {
 	struct dns_reach *reach = server->reach;

@@ -21,16 +21,16 @@ struct dns_resolver {
 
 struct dns_query {
 	struct dns_resolver *resolver;
-	int id;                           /* libunbound's */
-	bool is_asked;                    /* libunbound has it */
-	struct dns_reach_question *reach; /* it has failed; why? */
+	int id;                           /* of libunbound */
+	bool is_asked;                    /* pending in libunbound */
+	struct dns_reach_question *reach; /* after a failure, to find out why */
 	struct os_timer *timer;
 	void (*done)(void *context, const struct dns_answer *answer);
 	void *context;
 };
 
-/* A server that does not answer is given up after about 11 seconds and asked
- * again soon. No DNSSEC anchors yet, so no validator. */
+/* A server that does not answer is considered down after about 11 seconds, and retried
+ * soon. There are no trust anchors yet, so no DNSSEC validation. */
 static const struct {
 	const char *name;
 	const char *value;
@@ -44,11 +44,11 @@ static const struct {
 	{"num-queries-per-thread:", "1024"},
 	{"use-syslog:", "no"},
 	{"target-fetch-policy:", "0 0 0 0 0"},
-	/* private networks have names where the name servers know them */
+	/* allow names of private networks, if the name servers know them */
 	{"unblock-lan-zones:", "yes"},
 };
 
-/* ERROR is libunbound's; what it says less exactly than the system did. */
+/* Prefers the system's errno to libunbound's ERROR, which is less specific. */
 static int error_of(int error)
 {
 	bool is_of_system = error == UB_READFILE || error == UB_PIPE || error == UB_SOCKET;
@@ -76,7 +76,7 @@ static int configure(struct ub_ctx *unbound, const char *server)
 			return error;
 		(void)ub_ctx_hosts(unbound, NULL);
 	}
-	/* libunbound itself would deny the names under "test" */
+	/* by default libunbound answers that names under "test" do not exist */
 	if (ub_ctx_async(unbound, 1) != 0 || ub_ctx_zone_remove(unbound, "test.") != 0)
 		return -EINVAL;
 	return 0;

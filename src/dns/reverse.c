@@ -7,19 +7,19 @@
 
 struct candidate {
 	struct dns_reverse *reverse;
-	struct dns_query *query; /* NULL: done */
+	struct dns_query *query; /* NULL: finished */
 	char name[DNS_NAME_SIZE];
 };
 
 struct dns_reverse {
 	struct dns_resolver *resolver;
 	struct in6_addr address;
-	struct dns_query *query; /* for the names */
+	struct dns_query *query; /* for the PTR records */
 	struct candidate candidates[DNS_REVERSE_NAMES_MAX];
 	size_t count;
-	size_t pending; /* candidates that have a query */
+	size_t pending; /* candidates with a pending query */
 	uint32_t ttl;
-	bool has_failed; /* some question */
+	bool has_failed; /* at least one query */
 	struct dns_reverse_answer answer;
 	void (*done)(void *context, const struct dns_reverse_answer *answer);
 	void *context;

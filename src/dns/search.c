@@ -6,17 +6,17 @@
 #include <string.h>
 
 enum {
-	HOSTS_MAX = 16,   /* whose addresses are looked up */
-	ADDRESSES_MAX = 5 /* of one host and family */
+	HOSTS_MAX = 16,   /* exchangers whose addresses are looked up */
+	ADDRESSES_MAX = 5 /* for each host and address family */
 };
 
 struct addresses {
 	union os_socket_address list[ADDRESSES_MAX];
 	size_t count;
-	struct dns_query *query; /* NULL: done */
+	struct dns_query *query; /* NULL: finished */
 	struct host *host;
 	enum dns_status status;
-	const char *reason; /* DNS_FAILED */
+	const char *reason; /* of DNS_FAILED */
 };
 
 struct host {
@@ -28,14 +28,14 @@ struct host {
 
 struct dns_search {
 	struct dns_resolver *resolver;
-	const struct dns_self *self; /* NULL: a relay */
+	const struct dns_self *self; /* NULL: search for a relay */
 	char domain[DNS_NAME_SIZE];
 	uint16_t port;
 	struct dns_query *mx_query;
 	size_t pending; /* address queries */
 	struct host *hosts;
 	size_t host_count;
-	bool is_none_met;         /* an address that is no host's */
+	bool is_none_met;         /* an address was not that of a host */
 	bool is_self_met;         /* this host is among the exchangers, */
 	uint16_t self_preference; /* with this preference */
 	struct dns_servers servers;
@@ -50,7 +50,7 @@ static void meet_self(struct dns_search *search, uint16_t preference)
 	search->is_self_met = true;
 }
 
-/* Exchangers that are not better than this host would send the mail back here. */
+/* An exchanger that is not better than this host would return the mail to this host. */
 static bool is_better_than_self(const struct dns_search *search, const struct host *host)
 {
 	return !search->is_self_met || host->mx.preference < search->self_preference;
@@ -139,7 +139,7 @@ static bool read_address(const struct dns_answer *answer, size_t index, bool is_
 	return false;
 }
 
-/* Whether mail may be sent there. */
+/* Whether mail may be sent to ADDRESS. */
 static bool is_acceptable(struct dns_search *search, const struct host *host,
 			  const union os_socket_address *address)
 {
@@ -183,7 +183,7 @@ static void look_up_addresses(struct dns_search *search, struct addresses *addre
 	search->pending++;
 }
 
-/* LIST is in order of preference. */
+/* LIST is sorted by preference. */
 static void look_up_hosts(struct dns_search *search, const struct dns_mx *list, size_t count)
 {
 	search->hosts = memory_alloc_zero(HOSTS_MAX, sizeof *search->hosts);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * dns/search.h - which addresses take the mail of a domain, best first.
+ * dns/search.h - the addresses to which mail of a domain can be sent, by preference.
  *
- * A domain that says that it takes no mail (RFC 7505), that does not exist, or
- * whose mail would come back to this host is a permanent failure; what the DNS
- * cannot tell now is a temporary one. Addresses that are no host's are passed by.
+ * It is a permanent failure if a domain declares that it accepts no mail (RFC 7505), does not
+ * exist, or is to be delivered to this host; if the DNS cannot answer now, it is a temporary one.
+ * Addresses that cannot be those of a host are ignored.
  */
 #ifndef DNS_SEARCH_H
 #define DNS_SEARCH_H
@@ -18,31 +18,30 @@ enum { DNS_SERVERS_MAX = 10 };
 
 struct dns_server {
 	union os_socket_address address;
-	const char *host; /* the name that had this address */
+	const char *host; /* the name to which the address belongs */
 };
 
 struct dns_servers {
-	struct mail_verdict verdict; /* MAIL_OK, or why there are none */
+	struct mail_verdict verdict; /* MAIL_OK, or why there are no addresses */
 	struct dns_server list[DNS_SERVERS_MAX];
 	size_t count;
 };
 
 struct dns_search;
 
-/* Searches the mail exchangers of DOMAIN. SELF is used during the call and until
- * DONE. DONE is called once, never before this returns; SERVERS are valid until
- * dns_search_free(). */
+/* Searches for the mail exchangers of DOMAIN. SELF must live until DONE. Calls DONE once, never
+ * before returning; SERVERS are valid until dns_search_free(). */
 struct dns_search *dns_search_exchangers(struct dns_resolver *resolver, const char *domain,
 					 const struct dns_self *self, uint16_t port,
 					 void (*done)(void *context,
 						      const struct dns_servers *servers),
 					 void *context);
-/* Searches the addresses of HOST, a relay that the operator chose: any address
- * will do, and what is wrong is temporary. */
+/* Searches for the addresses of HOST, a relay that the operator chose: any address is
+ * acceptable, and every failure is temporary. */
 struct dns_search *dns_search_relay(struct dns_resolver *resolver, const char *host, uint16_t port,
 				    void (*done)(void *context, const struct dns_servers *servers),
 				    void *context);
-/* Cancels it when it is not done. NULL is allowed. */
+/* Cancels it if it has not finished. NULL is allowed. */
 void dns_search_free(struct dns_search *search);
 
 #endif

@@ -2,7 +2,7 @@
 #include "dns/self.h"
 #include <string.h>
 
-/* RFC 6890. Private networks are not in it: mail goes to them where somebody wants that. */
+/* RFC 6890, without private networks: operators may send mail there. */
 static enum dns_target target_of_v4(const uint8_t address[4])
 {
 	if (address[0] == 0 || address[0] == 127)

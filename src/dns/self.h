@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * dns/self.h - which addresses a stranger cannot have mail sent to: this host's own, and
- * those that are no host's. What an operator chose is not asked about here.
+ * dns/self.h - addresses to which others must not be able to direct mail: this host's own, and
+ * those that cannot be those of a host. Does not apply to what the operator has configured.
  */
 #ifndef DNS_SELF_H
 #define DNS_SELF_H
@@ -15,13 +15,12 @@ struct dns_self {
 };
 
 enum dns_target {
-	DNS_TARGET_HOST, /* another host, perhaps */
+	DNS_TARGET_HOST, /* any other address */
 	DNS_TARGET_SELF, /* one of SELF's addresses, loopback, unspecified ("this host") */
-	DNS_TARGET_NONE, /* multicast, broadcast, reserved, link-local: not one host of the Internet
-			  */
+	DNS_TARGET_NONE, /* multicast, broadcast, reserved, link-local: no single Internet host */
 };
 
-/* An IPv4 address counts the same inside an IPv6 one: mapped, compatible, of a
+/* An IPv4 address is treated the same inside an IPv6 one: mapped, compatible, of a
  * translator (RFC 6052 section 2.1) or of 6to4 (RFC 3056). */
 enum dns_target dns_self_target(const struct dns_self *self,
 				const union os_socket_address *address);

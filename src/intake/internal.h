@@ -4,7 +4,7 @@
  *
  * What a session does next is the first line of this table that applies (session.c, next_step()):
  *
- *   the engine has a question that was not passed on    ASK it
+ *   the engine has a question that was not passed on     ASK it
  *   bytes are kept, and the engine is ready              FEED it
  *   replies, and the socket may accept some              SEND them
  *   the engine is closed, and no replies are left        END

@@ -19,12 +19,13 @@
  *            as many as are decided; flags: enum ipc_job_flags
  *   FINISH   like REPORT; the job is over
  *   DRAIN    (nothing)   to the helper: "send" stops. FINISH at once, without reports, jobs that
- * can be repeated without a duplicate; the others when they are decided RETIRE (nothing) from the
- * helper: it ends, and drains; it must get no more STARTs To resolve, and back (the tag is not
- * used; number is the message, question is chosen by "send"). A packet contains as many questions
- * or answers as fit; answers come in any order: RESOLVE (u64 number, u32 question, str sender, u32
- * count, (u32 number, str address)...)... RESOLVED (u64 number, u32 question, u32 flags, u64
- * version, u32 count, (u32 recipient, u32 route, str service, str server, str address, str status,
+ *            can be repeated without a duplicate; the others when they are decided
+ *   RETIRE   (nothing)   from the helper: it ends, and drains; it must get no more STARTs
+ * To resolve, and back (the tag is not used; number is the message, question is chosen by "send").
+ * A packet contains as many questions or answers as fit; answers come in any order:
+ *   RESOLVE  (u64 number, u32 question, str sender, u32 count, (u32 number, str address)...)...
+ *   RESOLVED (u64 number, u32 question, u32 flags, u64 version, u32 count,
+ *            (u32 recipient, u32 route, str service, str server, str address, str status,
  *            str text)...)...
  *            flags: enum ipc_job_resolved_flags; status is empty for a target to be tried;
  *            4.x.x for the whole message: ask again later. The targets of one recipient come

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * Accounts, looked up here or by a process that is kept for it: the modules of the
- * system's name service open files, connect and load code, each its own, which a
- * sandbox cannot know.
+ * Account look-ups, in this process or by a helper process: the modules of the system's name
+ * service open files, connect to servers and load code, each in its own way, which a sandbox cannot
+ * foresee.
  */
 #include "base/panic.h"
 #include "os/process.h"

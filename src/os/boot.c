@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Which boot of the machine this is. */
+/* Identifies the present boot of the machine. */
 #include "os/process.h"
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Root's powers one by one (capabilities(7)), for who has some and is not root. */
+/* Capabilities (capabilities(7)) of processes that have some but are not root. */
 #include "os/capability.h"
 #include "os/process.h"
 #include <errno.h>
@@ -34,7 +34,7 @@ bool os_process_may_change_user(void)
 	return get_sets(&sets) == 0 && (sets.data[0].effective & identities) == identities;
 }
 
-/* Who changes from one user to another, neither of them root, keeps all sets. */
+/* A change between users neither of which is root leaves all capability sets unchanged. */
 int os_capability_keep(uint64_t kept, bool by_programs)
 {
 	struct sets sets;

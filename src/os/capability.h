@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * os/capability.h - which of root's powers a process keeps: bits 1 << CAP_..., as of
+ * os/capability.h - which capabilities a process keeps: bits 1 << CAP_..., as in
  * <linux/capability.h>.
  */
 #ifndef OS_CAPABILITY_H
@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Gives up all but KEPT of what this process has, for good, and what it would hand to programs
- * that it runs, unless BY_PROGRAMS: then these begin with the same. Safe after fork(). */
+/* Drops all capabilities of this process but KEPT, permanently. Programs that it runs get none, or
+ * KEPT if BY_PROGRAMS. Safe after fork(). */
 MUST_CHECK int os_capability_keep(uint64_t kept, bool by_programs);
 
 #endif

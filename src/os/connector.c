@@ -9,12 +9,12 @@
 #include <sys/socket.h>
 
 static const int64_t PATIENCE_US = SECOND_US / 2;
-/* Who did not answer is not asked, and waited for, again and again. */
+/* After a question was not answered, none is asked for so long. */
 static const int64_t SILENCE_US = SECOND_US;
 
 struct answer {
-	uint32_t number; /* of the question */
-	int32_t error;   /* 0: a descriptor comes with it */
+	uint32_t number; /* of the question that it answers */
+	int32_t error;   /* 0: a descriptor is attached */
 };
 
 static int asking = -1;
@@ -30,7 +30,8 @@ bool os_connector_is_used(void)
 	return asking >= 0;
 }
 
-/* What comes with an answer, *RESULT_OUT; false for one to a question before QUESTION. */
+/* Takes a descriptor or error, *RESULT_OUT, from an answer; false if it answers an earlier
+ * question. */
 static bool take_answer(const struct os_connector_question *question, int *result_out)
 {
 	int descriptors[OS_SOCKET_DESCRIPTORS];
@@ -89,7 +90,7 @@ int os_connector_hear(int socket, struct os_connector_question *out)
 
 	if (length < 0)
 		return length == -EMSGSIZE ? -EBADMSG : (int)length;
-	while (count > 0) /* somebody wants to fill our table */
+	while (count > 0) /* descriptors that were not asked for would fill our table */
 		os_socket_close(descriptors[--count]);
 	if (length == 0)
 		return -EPIPE;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: ISC
 /*
- * os/connector.h - connections that somebody else makes.
+ * os/connector.h - connections that another process makes for this one.
  *
- * A process whose sandbox lets it make no socket, and connect none, cannot be made to
- * reach what it has no business with: neither other UNIX sockets of the system nor,
- * over a connection that it accepted and took apart, the network. So it asks who started it
- * for each connection, over a pair of sockets for that only: one packet with a path, answered
- * by one with an error or a connected descriptor. The kernel tells whom it connects to that
- * it is the asker's user (os_connector_connect_as()).
+ * If the sandbox of a process forbids it to create and to connect sockets, an attacker who has
+ * taken it over cannot reach other UNIX sockets of the system, nor the network by reusing an
+ * accepted connection. So it asks the process that started it for each connection, over a socket
+ * pair that serves nothing else: a packet with a path, answered by one with an error or a
+ * connected descriptor. To the kernel, the connection's peer is the asker's user
+ * (os_connector_connect_as()).
  *
- * Who asks waits for the answer, half a second at most; it is asked only when a connection
- * was lost, or to another server. An answer that comes later is dropped, and nothing is asked for a
- * second.
+ * The asker waits for the answer, half a second at most; it asks only after a connection was
+ * lost, or for another server. A later answer is dropped, and for a second nothing is asked.
  */
 #ifndef OS_CONNECTOR_H
 #define OS_CONNECTOR_H
@@ -22,35 +21,36 @@
 
 struct os_process_user;
 
-/* --- who asks --- */
+/* --- the asker --- */
 
 /* From now on os_socket_connect_unix() of this process, and os_socket_connect() to a UNIX socket,
- * asks over SOCKET, which it keeps. */
+ * ask over SOCKET, which this module owns. */
 void os_connector_use(int socket);
-/* What os_socket_connect_unix() does then: a connected descriptor; -ETIMEDOUT without an answer,
- * -EACCES when such a connection is not this process's to have, -errno of the connection (-EAGAIN:
- * too many wait there). */
+/* What os_socket_connect_unix() then does. Returns a connected descriptor; -ETIMEDOUT: no answer;
+ * -EACCES: this process may not have such a connection; or -errno of connecting (-EAGAIN: too many
+ * are waiting there). */
 MUST_CHECK int os_connector_connect(const char *path, int kind);
 /* Whether os_connector_use() was called. */
 bool os_connector_is_used(void);
 
-/* --- who is asked --- */
+/* --- the process that is asked --- */
 
 enum { OS_CONNECTOR_PATH_SIZE = 108 };
 
 struct os_connector_question {
 	uint32_t number;
-	int32_t kind; /* SOCK_STREAM, SOCK_SEQPACKET, SOCK_DGRAM: whatever he says */
+	int32_t kind; /* SOCK_STREAM, SOCK_SEQPACKET, SOCK_DGRAM; not checked */
 	char path[OS_CONNECTOR_PATH_SIZE];
 };
 
-/* The next question at SOCKET: 0, -EAGAIN, -EPIPE when nobody can ask any more, -EBADMSG for
- * what is no question, or another -errno. */
+/* Reads the next question at SOCKET: 0; -EAGAIN; -EPIPE: the asker has closed it; -EBADMSG: it is
+ * malformed; or another -errno. */
 MUST_CHECK int os_connector_hear(int socket, struct os_connector_question *out);
-/* RESULT: a descriptor, which stays the caller's, or -errno. Is dropped when there is no room. */
+/* RESULT: a descriptor, which the caller owns, or -errno. Dropped if there is no room. */
 void os_connector_answer(int socket, const struct os_connector_question *question, int result);
-/* Connects to the UNIX socket at PATH with USER's rights, as whom the kernel shows this to whom
- * it connects to: a descriptor or -errno. For root, with one thread; or USER is no change. */
+/* Connects to the UNIX socket at PATH with USER's rights; to the peer, the connection is USER's.
+ * Returns a descriptor or -errno. For root, in a process with one thread; or USER is the present
+ * user. */
 MUST_CHECK int os_connector_connect_as(const struct os_process_user *user, const char *path,
 				       int kind);
 

@@ -14,8 +14,8 @@ static bool take_identity(const gid_t *groups, size_t count, gid_t gid, uid_t ui
 	return setgroups(count, groups) == 0 && setegid(gid) == 0 && seteuid(uid) == 0;
 }
 
-/* The kernel keeps the effective ids of who calls connect(2) for the other side (SO_PEERCRED).
- * The real ids stay root's, so that he whose ids are taken can neither signal nor trace us
+/* For the peer (SO_PEERCRED) the kernel records the effective ids of the process that calls
+ * connect(2). The real ids stay root's, so that USER can neither signal nor trace this process
  * meanwhile. (Sources: unix(7), kill(2), ptrace(2).) */
 int os_connector_connect_as(const struct os_process_user *user, const char *path, int kind)
 {

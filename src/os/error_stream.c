@@ -16,8 +16,7 @@
 
 static enum { SINK_PIPE, SINK_FILE, SINK_SOCKET, SINK_OWN } kind;
 
-/* A pipe that cannot block and does not kill, as the supervisor gives each process one of its
- * own. */
+/* A pipe of the kind that the supervisor gives each process: it neither blocks nor is shared. */
 static bool is_own_pipe(void)
 {
 	struct sigaction broken;
@@ -41,8 +40,8 @@ void os_error_stream_open(void)
 		kind = SINK_OWN;
 }
 
-/* Whole lines, as many as are written in one piece. A pipe that is ready takes
- * PIPE_BUF bytes without blocking, and does not mix them with those of others. */
+/* The length of a write: whole lines that fit into PIPE_BUF. A pipe that polls as writable accepts
+ * that many bytes without blocking, and never interleaves them with others. */
 static size_t piece_length(struct str lines)
 {
 	ptrdiff_t end;
@@ -53,7 +52,7 @@ static size_t piece_length(struct str lines)
 	return end < 0 ? PIPE_BUF : (size_t)end + 1;
 }
 
-/* write(2) without the signal of a broken pipe, whatever the process made of it. */
+/* write(2) without SIGPIPE, whatever its disposition is. */
 static ssize_t write_quietly(const char *data, size_t length)
 {
 	static const struct timespec now = {0, 0};

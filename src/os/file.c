@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* What CALL returned, or -errno; again while a signal interrupts it. */
+/* The result of CALL, or -errno; repeats it while a signal interrupts it. */
 #define RETRY(call)                                           \
 	({                                                    \
 		typeof(call) result_;                         \
@@ -111,10 +111,10 @@ int os_file_sync(int file)
 	return RETRY(fdatasync(file));
 }
 
-/* All I/O is begun before any is waited for. What the first call fails with, a
- * block that could not be allocated, no later call would tell. The second waits
- * for pages that the kernel's own writers have begun, and tells (and takes off
- * this open file) any error of a write since the file was opened. */
+/* All I/O is started before any is waited for. An error of the first call, such as a block that
+ * could not be allocated, would not be reported by later ones. The second call also waits for pages
+ * that the kernel's own writeback has started, and reports (and clears for this open file) any
+ * write error since the file was opened. */
 void os_file_write_out_many(const int *files, size_t count, int *results)
 {
 	const unsigned int all =
@@ -155,7 +155,7 @@ int os_file_rename_new(int directory, const char *from, const char *to)
 
 	if (result != -EINVAL && result != -ENOSYS)
 		return result;
-	/* a filesystem that does not know how */
+	/* the file system does not support RENAME_NOREPLACE */
 	result = os_file_link(directory, from, to);
 	return result == 0 ? os_file_unlink(directory, from) : result;
 }
@@ -246,7 +246,7 @@ int os_file_filesystem_type(int file, uint64_t *type_out)
 	return result;
 }
 
-/* A DIR under another name. */
+/* A struct os_file_list is a DIR. */
 int os_file_list_open(int directory, const char *path, struct os_file_list **list_out)
 {
 	int file = os_file_open_directory(directory, path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* A lock on a file, waited for with a bound. */
+/* Waits for a lock on a file, up to a limit. */
 #include "os/file.h"
 #include <errno.h>
 #include <time.h>

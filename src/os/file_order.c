@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: ISC
 /*
- * Filesystems that make changes durable in their order.
+ * File systems that make changes durable in order.
  *
- * os_file_order_watch() asks for two promises. First, changes of names, sizes and
- * block maps become durable as a prefix of the order they were made in; an
- * fsync of a directory makes durable all up to that directory's last change.
- * Second, bytes that the device has (os_file_write_out_many()) before such a
+ * os_file_order_watch() requires two guarantees. First, changes of names, sizes and
+ * block maps become durable in the order in which they were made; an fsync of a
+ * directory makes durable everything up to that directory's last change.
+ * Second, bytes that were written to the device (os_file_write_out_many()) before such a
  * change are durable whenever that change is.
  *
- * ext4 with a journal keeps the first: each change belongs to the transaction
- * that runs when it begins, transactions commit one after the other, replay ends
- * at the first that is not whole. A directory remembers the transaction of its
+ * ext4 with a journal gives the first: each change belongs to the transaction
+ * that is running when it begins, transactions are committed one after the other, and
+ * replay ends at the first incomplete one. A directory remembers the transaction of its
  * last change, and fsync waits for its commit.
  *
- * It keeps the second because the commit record is written with a flush of the
- * device's cache before it and forced through it (so: barriers, and a journal
- * on the same device; an external one flushes the other device only for data
- * it knows of). What has to be in an earlier transaction is there when
- * sync_file_range() has waited: blocks put off (delalloc) are allocated, and the
+ * It gives the second because the commit record is written with a flush of the
+ * device's cache before it, and with FUA (hence barriers, and a journal
+ * on the same device; with an external one, the other device is flushed only for data
+ * that the journal knows of). Everything that must be in an earlier transaction is there
+ * when sync_file_range() has waited: delayed blocks (delalloc) are allocated, and the
  * size on disk is raised, in a transaction opened before the write is submitted;
- * where blocks are "unwritten" until the write is over (dioread_nolock), they are
- * converted before their pages cease to be under writeback (ext4_end_io_end()
- * since Linux 3.11), which is what is waited for. Errors of writing are told once
- * for each open file (errseq, since 4.13), the same that fsync would tell.
+ * if blocks are "unwritten" until the write completes (dioread_nolock), they are
+ * converted before their pages leave writeback (ext4_end_io_end()
+ * since Linux 3.11), which sync_file_range() waits for. Write errors are reported once
+ * for each open file (errseq, since 4.13), as fsync would do.
  *
- * data=journal would do, but its write-out commits: no gain. data=writeback: the
- * same blocks would be waited for, yet we take only what is the default and
- * tested. Without a journal, XFS (the log is ordered, but sizes change in
- * another transaction after the write) and btrfs (fsync logs one inode, not what
- * came before it): no.
+ * data=journal would work, but writing out commits: no gain. data=writeback: sync_file_range()
+ * waits for the same blocks, yet we accept only the default, which is
+ * tested. Not without a journal, not XFS (the log is ordered, but sizes change in
+ * another transaction after the write), and not btrfs (fsync logs one inode, not
+ * earlier changes).
  */
 #include "os/file.h"
 #include <errno.h>
@@ -94,8 +94,8 @@ static bool find_device(uint64_t device, char name[DEVICE_MAX])
 	return false;
 }
 
-/* The options in force, defaults too. (mountinfo leaves those out, so that it
- * cannot even tell whether there is a journal.) */
+/* All mount options, including defaults. (mountinfo omits these, so it does not even show whether
+ * there is a journal.) */
 static int open_options(const char *device)
 {
 	char path[64];
@@ -104,8 +104,8 @@ static int open_options(const char *device)
 	return os_file_open(OS_FILE_HERE, path, OS_FILE_READ);
 }
 
-/* The journal's name has an inode number in it, that of the journal's file,
- * when it is on this filesystem. */
+/* If the journal is on this file system, its name contains the inode number of the journal's
+ * file. */
 static bool has_internal_journal(const char *device)
 {
 	struct os_file_info info;
@@ -115,7 +115,7 @@ static bool has_internal_journal(const char *device)
 	return os_file_info_at(OS_FILE_HERE, path, &info) == 0 && info.is_directory;
 }
 
-/* The kernel writes the text anew each time that it is read from its beginning. */
+/* The kernel generates the text again whenever it is read from the beginning. */
 bool os_file_order_holds(int watch)
 {
 	char text[TEXT_MAX];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * os/file_rights.h - whose files are, and who may do what with them. Every function returns 0 or
+ * os/file_rights.h - owners and permissions of files. Every function returns 0 or
  * -errno.
  */
 #ifndef OS_FILE_RIGHTS_H
@@ -8,10 +8,10 @@
 
 #include "os/file.h"
 
-/* os_file_info_at() of what symbolic links lead to. */
+/* os_file_info_at() of the target of symbolic links. */
 MUST_CHECK int os_file_info_behind(const char *path, struct os_file_info *info_out);
-/* Whether this process, as the user who started it, may write there, or run it: -EACCES, -EROFS,
- * ... (access(2)) */
+/* Whether this process, with the rights of the user who started it, may write to PATH, or execute
+ * it: -EACCES, -EROFS, ... (access(2)) */
 MUST_CHECK int os_file_may_write(const char *path);
 MUST_CHECK int os_file_may_run(const char *path);
 /* Does not follow a symbolic link. */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * The kernel makes one journal commit for all who wait for it at the same time,
- * so files are synced side by side: a few threads, started when first needed,
- * share the list with the caller. A process that cannot have threads syncs in
- * turn and is only slower. (io_uring hands each fsync to a kernel thread of the
+ * The kernel makes one journal commit for all callers that wait for it at the same time,
+ * so files are synced in parallel: a few threads, started when first needed,
+ * share the list with the caller. A process without threads syncs one file after the
+ * other, which is only slower. (io_uring passes each fsync to a kernel thread of the
+ * same kind, and is often forbidden in sandboxes.)
  * same kind, and is often forbidden in sandboxes.)
  */
 #include "os/file.h"
@@ -14,20 +15,20 @@
 
 enum { HELPERS_MAX = 31 };
 
-/* What one caller waits for. On its stack, in the list while it waits. */
+/* The files of one caller, on its stack; in the list while it waits. */
 struct batch {
 	const int *files;
 	int (*sync)(int file);
 	int *results;
 	size_t count;
-	size_t next;     /* to be taken */
+	size_t next;     /* to sync */
 	size_t finished; /* of count */
 	pthread_cond_t done;
 	struct batch *following;
 };
 
 static struct {
-	pthread_mutex_t mutex; /* guards all of this, and the batches but for their files */
+	pthread_mutex_t mutex; /* guards all of this, and the batches except their files */
 	pthread_cond_t work;
 	struct batch *first;
 	unsigned helpers;
@@ -36,7 +37,7 @@ static struct {
 	.work = PTHREAD_COND_INITIALIZER,
 };
 
-/* An open one, names and all: fdatasync(2) may leave a changed name out. */
+/* fsync(2), not fdatasync(2), which may omit changed names. */
 static int sync_names(int directory)
 {
 	int result;
@@ -47,15 +48,15 @@ static int sync_names(int directory)
 	return result < 0 ? -errno : 0;
 }
 
-/* Syncs the next file of BATCH, which has one. With the mutex held; afterwards the
- * batch may be gone. */
+/* Syncs the next file of BATCH, of which there must be one. Called with the mutex held; BATCH may
+ * be invalid afterwards. */
 static void sync_next(struct batch *batch)
 {
 	size_t mine = batch->next++;
 	int result;
 
 	pthread_mutex_unlock(&pool.mutex);
-	/* the batch stays while one of its files is being synced */
+	/* the batch remains valid while one of its files is being synced */
 	result = batch->sync(batch->files[mine]);
 	pthread_mutex_lock(&pool.mutex);
 	batch->results[mine] = result;
@@ -86,7 +87,7 @@ static void *help(void *unused)
 	return unused;
 }
 
-/* Helpers take no signals: those are the main loop's. */
+/* Helpers block all signals, which are for the main loop. */
 static void start_helpers(size_t wanted)
 {
 	sigset_t all;
@@ -115,8 +116,8 @@ static void leave(struct batch *batch)
 	*place = batch->following;
 }
 
-/* Each caller syncs its own files, with what help there is: where a disk stands still, the
- * helpers that wait for it are missed by the others, who go on without. */
+/* Each caller syncs its own files, with the helpers that are free: if they all wait for a disk that
+ * hangs, others still make progress. */
 static void sync_all(int (*sync)(int file), const int *files, size_t count, int *results)
 {
 	struct batch batch = {

@@ -13,7 +13,7 @@ struct os_file_watch {
 	void *context;
 };
 
-/* Equal events in a row are one. */
+/* The kernel merges equal consecutive events. */
 static void drain(const struct os_file_watch *watch)
 {
 	char told[1024];

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: ISC
-/* Whether anybody else can write a file or has it open: the kernel's leases say so. */
+/* Uses the kernel's leases to find out whether anybody else can write to a file or has it open. */
 #include "os/file.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 
 /*
- * The kernel gives a lease only on a file that others use in no way that it forbids: a read lease
- * where nobody has it open for writing, a write lease where nobody else has it open at all. It
- * counts, for each inode, the open file descriptions that may write and those that only read
- * (i_writecount, i_readcount), whoever has them, in whatever process, on their way in a socket, or
- * only as a shared mapping (check_conflicting_open() in fs/locks.c; fcntl(2)). So a lease is asked
- * for, and given back.
+ * The kernel grants a lease only on a file without conflicting use: a read lease if nobody has it
+ * open for writing, a write lease if nobody else has it open at all. For each inode it counts the
+ * open file descriptions that may write and those that only read (i_writecount, i_readcount), of
+ * all processes, also in transit in a socket, or kept only by a shared mapping
+ * (check_conflicting_open() in fs/locks.c; fcntl(2)). So a lease is requested, and released.
  */
 static int try_lease(int file, int kind)
 {
-	/* Who opens it just then has us told by SIGIO, which would end a process. */
+	/* If the file is opened at that time, SIGIO is sent, which would end the process. */
 	if (signal(SIGIO, SIG_IGN) == SIG_ERR)
 		return -errno;
 	if (fcntl(file, F_SETLEASE, kind) != 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What this process and this machine are called. */
+/* Names of this process and this machine. */
 #include "os/process.h"
 #include <errno.h>
 #include <unistd.h>

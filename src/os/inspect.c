@@ -20,7 +20,7 @@ static const char *const capability_lines[OS_INSPECT_SETS] = {
 	[OS_INSPECT_AMBIENT] = "CapAmb:",
 };
 
-/* What follows NAME in LINE; NULL: the line is another one. */
+/* What follows NAME in LINE; NULL: LINE does not begin with NAME. */
 static const char *value_of(const char *line, const char *name)
 {
 	size_t length = strlen(name);
@@ -79,7 +79,7 @@ static FILE *open_text(pid_t pid, const char *name)
 	return fopen(path, "re");
 }
 
-/* The files of a process that may not be traced are root's (proc(5)). */
+/* The /proc files of an undumpable process belong to root (proc(5)). */
 static bool is_root_only(pid_t pid)
 {
 	char path[64];

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * os/inspect.h - what the kernel tells of another process: who it is, what it may, what it has
- * open. (proc(5))
+ * os/inspect.h - what the kernel shows of another process: its users, its rights, its open files.
+ * (proc(5))
  *
- * A process that ends meanwhile is -ESRCH or -ENOENT; one that this process may not look into
- * is -EACCES or -EPERM.
+ * -ESRCH or -ENOENT: the process has ended; -EACCES or -EPERM: this process may not inspect it.
  */
 #ifndef OS_INSPECT_H
 #define OS_INSPECT_H
@@ -27,25 +26,25 @@ enum os_inspect_set {
 
 struct os_inspect_status {
 	pid_t parent;
-	uid_t users[4]; /* real, effective, saved, of files */
+	uid_t users[4]; /* real, effective, saved, file system */
 	gid_t groups[4];
 	gid_t others[OS_INSPECT_GROUPS_MAX]; /* supplementary */
-	size_t other_count;                  /* may be more than there is room for */
+	size_t other_count;                  /* may exceed the array */
 	uint64_t capabilities[OS_INSPECT_SETS];
 	bool may_not_gain;   /* no_new_privs */
 	unsigned seccomp;    /* 2: filters */
-	unsigned filters;    /* how many; 0: a kernel before 5.9 does not tell */
-	bool may_be_trapped; /* others of its user may trace it: it is "dumpable" */
+	unsigned filters;    /* their number; 0: unknown, before Linux 5.9 */
+	bool may_be_trapped; /* "dumpable": others of its user may trace it */
 };
 
-/* What is done with each descriptor: its number, what it leads to ("socket:[123]",
- * "/a/file"), and its flags as of open(2). */
+/* Called for each descriptor with its number, its target ("socket:[123]", "/a/file"), and its flags
+ * as of open(2). */
 typedef void os_inspect_each(void *context, int number, const char *target, unsigned flags);
 
 MUST_CHECK int os_inspect_status(pid_t pid, struct os_inspect_status *out);
-/* As os_process_may_change_user() tells that process. */
+/* What os_process_may_change_user() returns in that process. */
 bool os_inspect_may_change_user(const struct os_inspect_status *status);
-/* The path of the file that it runs. */
+/* The path of its executable. */
 MUST_CHECK int os_inspect_program(pid_t pid, char path_out[OS_PROCESS_PATH_SIZE]);
 MUST_CHECK int os_inspect_descriptors(pid_t pid, os_inspect_each *each, void *context);
 /* Calls EACH with each process of the machine and its parent. */

@@ -15,7 +15,7 @@
 enum { LINE_SIZE = 512, ANSWER_SIZE = 64 * 1024, TCP_LISTENING = 10 };
 
 struct os_inspect_sockets {
-	struct os_inspect_socket *list; /* in order of their numbers */
+	struct os_inspect_socket *list; /* sorted by number */
 	size_t count;
 	size_t size;
 };
@@ -34,7 +34,7 @@ static struct os_inspect_socket *add(struct os_inspect_sockets *sockets, uint64_
 	return added;
 }
 
-/* --- those of UNIX, by sock_diag(7) --- */
+/* --- UNIX sockets, by sock_diag(7) --- */
 
 static void take_name(struct os_inspect_socket *socket, const char *name, size_t length)
 {
@@ -66,7 +66,7 @@ static void take_unix(struct os_inspect_sockets *sockets, const struct nlmsghdr 
 	}
 }
 
-/* 1: the last one came; 0: more will. */
+/* 1: that was the last one; 0: more follow. */
 static int take_answer(struct os_inspect_sockets *sockets, const void *data, size_t length)
 {
 	const struct nlmsghdr *header = data;
@@ -112,9 +112,9 @@ static int ask_unix(struct os_inspect_sockets *sockets)
 	return result < 0 ? result : 0;
 }
 
-/* --- the others, by the tables in /proc/PID/net --- */
+/* --- other sockets, by the tables in /proc/PID/net --- */
 
-/* "0100007F:0019", or 32 digits of IPv6: words in the machine's order. */
+/* "0100007F:0019", or 32 digits for IPv6: words in host byte order. */
 static void parse_address(const char *text, union os_socket_address *out)
 {
 	unsigned words[4];
@@ -151,7 +151,7 @@ static void take_line(struct os_inspect_sockets *sockets, const char *line,
 	parse_address(remote, &socket->remote);
 }
 
-/* Of these tables the number is the last word. */
+/* In these tables the number is the last word. */
 static void take_last(struct os_inspect_sockets *sockets, const char *line,
 		      enum os_inspect_kind kind)
 {
@@ -176,7 +176,7 @@ static void read_table(struct os_inspect_sockets *sockets, pid_t pid, const char
 	snprintf(line, sizeof line, "/proc/%ld/net/%s", (long)pid, name);
 	file = fopen(line, "re");
 	if (file == NULL)
-		return; /* this kernel has no IPv6, or no packets */
+		return; /* this kernel does not have IPv6, or packet sockets */
 	while (fgets(line, sizeof line, file) != NULL)
 		if (kind == OS_INSPECT_NETLINK || strcmp(name, "packet") == 0)
 			take_last(sockets, line, kind);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * os/inspect_sockets.h - the sockets of the machine, whoever has them: by the number that
- * "socket:[NUMBER]" among a process's descriptors has. (sock_diag(7), proc(5))
+ * os/inspect_sockets.h - the sockets of all processes, by the number in "socket:[NUMBER]" of a
+ * process's descriptors. (sock_diag(7), proc(5))
  */
 #ifndef OS_INSPECT_SOCKETS_H
 #define OS_INSPECT_SOCKETS_H
@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 enum os_inspect_kind {
-	OS_INSPECT_UNKNOWN, /* none that the kernel lists: a TCP socket that is not connected */
+	OS_INSPECT_UNKNOWN, /* not listed by the kernel: an unconnected TCP socket */
 	OS_INSPECT_UNIX,
 	OS_INSPECT_TCP,
 	OS_INSPECT_UDP,
-	OS_INSPECT_RAW, /* IP or packets, past all ports */
+	OS_INSPECT_RAW, /* raw IP or packets, which bypass ports */
 	OS_INSPECT_NETLINK,
 };
 
@@ -24,20 +24,20 @@ struct os_inspect_socket {
 	uint64_t number;
 	enum os_inspect_kind kind;
 	bool is_listening;
-	bool is_bound;  /* UNIX: it has a name */
-	uint64_t peer;  /* UNIX: the number of the socket at the other end; 0: none */
-	char name[112]; /* UNIX: its path, '@' before an abstract name; or "" */
+	bool is_bound;  /* UNIX: has a name */
+	uint64_t peer;  /* UNIX: number of the socket at the other end; 0: none */
+	char name[112]; /* UNIX: its path, with '@' before an abstract name; or "" */
 	union os_socket_address local;
 	union os_socket_address remote;
 };
 
 struct os_inspect_sockets;
 
-/* All sockets as of now, of the network namespace that this process and PID are in; -errno. The
- * caller frees them. */
+/* A snapshot of all sockets in the network namespace of this process and PID; -errno. The caller
+ * frees it. */
 MUST_CHECK int os_inspect_sockets_new(pid_t pid, struct os_inspect_sockets **out);
 void os_inspect_sockets_free(struct os_inspect_sockets *sockets);
-/* NULL when there is none of that NUMBER. */
+/* NULL if no socket has that NUMBER. */
 const struct os_inspect_socket *os_inspect_sockets_find(const struct os_inspect_sockets *sockets,
 							uint64_t number);
 

@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 
 /* Fills LIST with up to SIZE addresses of the network interfaces, IPv4 mapped
- * into ::ffff:0:0/96. Their count, or -errno. */
+ * into ::ffff:0:0/96. Returns their number, or -errno. */
 MUST_CHECK int os_interface_addresses(struct in6_addr *list, size_t size);
 
 #endif

@@ -22,7 +22,7 @@ static void begin_pause(struct os_listener *listener)
 	os_timer_start(listener->pause, OS_LISTENER_PAUSE_US);
 }
 
-/* Whether one was taken. */
+/* Whether a connection was accepted. */
 static bool take_one(struct os_listener *listener)
 {
 	const struct os_listener_handler *handler = listener->handler;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 /*
- * os/listener.h - takes connections from a listening socket.
+ * os/listener.h - accepts connections at a listening socket.
  *
- * In one turn of the loop it takes a few, so that those who have one are not kept waiting. When
- * none can be taken, because descriptors or memory are lacking or the socket was shut down, or
- * because there is no room, it tries again after OS_LISTENER_PAUSE_US: a listening socket stays
- * ready, and would keep the processor busy.
+ * It accepts a few in one turn of the loop, so that existing connections do not have to wait. If it
+ * cannot accept, because descriptors or memory are exhausted, the socket was shut down, or the
+ * owner has no room, it tries again after OS_LISTENER_PAUSE_US: a listening socket stays
+ * readable, and would keep the processor busy.
  */
 #ifndef OS_LISTENER_H
 #define OS_LISTENER_H
@@ -18,20 +18,20 @@
 struct os_listener;
 
 struct os_listener_handler {
-	/* SOCKET is whoever is called's. The listener must not be freed. */
+	/* The callback owns SOCKET. It must not free the listener. */
 	void (*accepted)(void *context, int socket, const union os_socket_address *peer);
-	/* What accept(2) said, -errno; a pause follows. */
+	/* accept(2) has failed with -errno; a pause follows. */
 	void (*failed)(void *context, int error);
 	/* Whether there is room for one more; NULL: always. */
 	bool (*has_room)(void *context);
 };
 
-/* LISTENING stays the caller's. */
+/* The caller owns LISTENING. */
 struct os_listener *os_listener_new(struct os_loop *loop, int listening,
 				    const struct os_listener_handler *handler, void *context);
-/* There is room again: ends a pause. */
+/* Ends a pause, as there is room again. */
 void os_listener_go_on(struct os_listener *listener);
-/* Takes no more. */
+/* Accepts no more. */
 void os_listener_stop(struct os_listener *listener);
 /* NULL is allowed. */
 void os_listener_free(struct os_listener *listener);

@@ -17,7 +17,7 @@ void os_load_close(struct os_load *load)
 	load->file = -1;
 }
 
-/* The first line is the sum of all processors: user, nice, system, idle, iowait, irq, softirq,
+/* The first line has the totals of all processors: user, nice, system, idle, iowait, irq, softirq,
  * steal (proc(5)). */
 unsigned os_load_processors(struct os_load *load)
 {

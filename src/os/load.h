@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * os/load.h - how busy the machine's processors are.
+ * os/load.h - the load of the machine's processors.
  */
 #ifndef OS_LOAD_H
 #define OS_LOAD_H
@@ -10,11 +10,10 @@ struct os_load {
 	unsigned long long total, idle;
 };
 
-/* Opens what tells it: before a sandbox. Without it nothing is ever known to be busy. */
+/* Opens /proc/stat, before a sandbox is entered. If it fails, the load is always 0. */
 void os_load_open(struct os_load *load);
 void os_load_close(struct os_load *load);
-/* For how much of the time since the last call the processors were at work, all together, in
- * thousandths. */
+/* How busy all processors together were since the last call, in thousandths. */
 unsigned os_load_processors(struct os_load *load);
 
 #endif

@@ -11,7 +11,7 @@
 struct os_loop {
 	struct event_base *base;
 	struct os_task *tasks;
-	struct os_watch *refused; /* the kernel had no room to watch them */
+	struct os_watch *refused; /* not watched, as the kernel had no room */
 	struct event refused_timer;
 	void (*idle)(void);
 	void (*trouble)(int error);
@@ -22,7 +22,7 @@ struct os_watch {
 	struct event event;
 	struct os_loop *loop;
 	unsigned events; /* wanted */
-	unsigned armed;  /* what the kernel tells of; may be more */
+	unsigned armed;  /* that the kernel reports; may be more */
 	struct os_watch *next_refused;
 	void (*call)(void *context, unsigned events);
 	void *context;
@@ -41,8 +41,8 @@ struct os_wakeup {
 	void *context;
 };
 
-/* What libevent would tell on standard error: our callers hear it as errors, but for that
- * after which it calls exit(). */
+/* Silences libevent's messages on standard error: callers get errors. Except the one before it
+ * calls exit(). */
 static void hear(int severity, const char *text)
 {
 	if (severity == EVENT_LOG_ERR)
@@ -58,8 +58,8 @@ struct os_loop *os_loop_new(void)
 
 	if (config == NULL)
 		cannot_begin("no event configuration", -ENOMEM);
-	/* No timer of ours needs more than milliseconds: precise ones would cost a
-	 * timerfd_settime(2) before every epoll_wait(2). */
+	/* Milliseconds suffice for our timers: precise ones would cost a timerfd_settime(2)
+	 * before every epoll_wait(2). */
 	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
 	loop->base = event_base_new_with_config(config);
 	event_config_free(config);
@@ -154,7 +154,7 @@ static void forget_refused(struct os_watch *watch)
 		*place = watch->next_refused;
 }
 
-/* A process that ends for it would take down all that it has in hand. */
+/* The process does not end because of this, as it would take its work down. */
 static void refuse(struct os_watch *watch, int error)
 {
 	static const struct timeval soon = {.tv_usec = 100000};
@@ -172,7 +172,7 @@ static void refuse(struct os_watch *watch, int error)
 		loop->trouble(-error);
 }
 
-/* Tells the kernel what is wanted. */
+/* Tells the kernel which events are wanted. */
 static void watch_arm(struct os_watch *watch, int descriptor)
 {
 	short what = EV_PERSIST;
@@ -221,7 +221,7 @@ static void watch_ready(evutil_socket_t descriptor, short what, void *context)
 	if (what & EV_WRITE)
 		events |= OS_WATCH_WRITE;
 	if ((events & ~watch->events) != 0)
-		watch_arm(watch, descriptor); /* it would tell again and again */
+		watch_arm(watch, descriptor); /* otherwise it would be reported again and again */
 	events &= watch->events;
 	if (events != OS_WATCH_NONE)
 		watch->call(watch->context, events);
@@ -242,9 +242,9 @@ struct os_watch *os_watch_new(struct os_loop *loop, int descriptor, unsigned eve
 	return watch;
 }
 
-/* A session that is not to be read for a moment seldom has anything to be read:
- * the kernel is only told when it says so. That saves two epoll_ctl(2) each time.
- * A descriptor can almost always be written to, so there it is told at once. */
+/* A descriptor that must not be read for a moment is seldom readable then, so the kernel is told
+ * only if it reports it. This saves two epoll_ctl(2) calls each time. A descriptor is nearly always
+ * writable, so for writing the kernel is told at once. */
 void os_watch_set(struct os_watch *watch, unsigned events)
 {
 	watch->events = events;
@@ -342,7 +342,7 @@ void os_wakeup_send(struct os_wakeup *wakeup)
 	do
 		written = write(wakeup->descriptor, &one, sizeof one);
 	while (written < 0 && errno == EINTR);
-	/* A full counter means that the call is due anyway. */
+	/* A full counter means that the call is pending anyway. */
 	if (written < 0 && errno != EAGAIN)
 		panic("a wakeup cannot be sent: errno %d", errno);
 }

@@ -28,7 +28,8 @@ static struct str take_word(struct str *line)
 	return word;
 }
 
-/* One byte of a name: a space, tab, line's end or '\' is written as '\' and three octal digits. */
+/* One byte of a name, in which space, tab, newline and '\' are written as '\' and three octal
+ * digits. */
 static char take_byte(struct str *name)
 {
 	const char *data = name->data;
@@ -43,7 +44,7 @@ static char take_byte(struct str *name)
 	return byte;
 }
 
-/* Whether PATH is at the mount POINT or beneath it; *LENGTH_OUT: of the part that they share. */
+/* Whether PATH is at or below the mount POINT; *LENGTH_OUT: the length of the common part. */
 static bool is_beneath(struct str path, struct str point, size_t *length_out)
 {
 	size_t length = 0;
@@ -71,7 +72,7 @@ static bool take_device(struct str word, uint64_t *out)
 	return true;
 }
 
-/* "36 35 98:0 /root /mount/point options": of two at one place the later one is seen. */
+/* "36 35 98:0 /root /mount/point options": of several at one place the last one is visible. */
 uint64_t os_mounts_find_in(struct str text, struct str path)
 {
 	uint64_t found = 0;
@@ -97,7 +98,7 @@ uint64_t os_mounts_find_in(struct str text, struct str path)
 
 /* --- the table --- */
 
-/* The kernel marks the file when something is mounted or unmounted. */
+/* The kernel marks the file when file systems are mounted or unmounted. */
 static bool has_changed(void)
 {
 	struct pollfd one = {.fd = table, .events = POLLPRI};

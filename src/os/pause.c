@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Waiting for time to pass, for commands, which do nothing else meanwhile. */
+/* Sleeping, for commands that have nothing else to do meanwhile. */
 #include "os/clock.h"
 #include <time.h>
 

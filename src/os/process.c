@@ -68,7 +68,7 @@ void os_process_change_group_back(const struct os_process_user *user, gid_t befo
 		panic("cannot be of the former group again");
 }
 
-/* In the new process: only what is safe after fork(). */
+/* Runs in the new process: only what is safe after fork() is allowed. */
 static _Noreturn void become_program(const char *path, const char *const *arguments,
 				     const struct os_process_user *user, int control, int output)
 {
@@ -131,7 +131,7 @@ void os_process_kill(pid_t pid, int signal)
 		(void)kill(pid, signal);
 }
 
-/* Whose process PID is, by his real user id; -1: nobody's. */
+/* The real user id of process PID; -1 if there is none. */
 static uid_t user_of(pid_t pid)
 {
 	char path[64];
@@ -150,8 +150,8 @@ static uid_t user_of(pid_t pid)
 	return line != NULL ? (uid_t)strtoul(line + 6, NULL, 10) : (uid_t)-1;
 }
 
-/* Whether PROCESS, whose number is PID, is USER's. Where /proc hides it, the kernel tells who has
- * no power over others, by what he may signal. */
+/* Whether PROCESS, with the number PID, belongs to USER. If /proc hides it, a caller without
+ * capabilities finds out by whether the kernel allows a signal. */
 static int check_user(int process, pid_t pid, uid_t user)
 {
 	uid_t owner = user_of(pid);
@@ -165,7 +165,7 @@ static int check_user(int process, pid_t pid, uid_t user)
 	return error < 0 ? error : owner == user ? 0 : -ENOTUNIQ;
 }
 
-/* The process is held by a descriptor, so that no other one takes its number meanwhile. */
+/* A pidfd holds the process, so that its number is not reused meanwhile. */
 int os_process_signal_of(pid_t pid, uid_t user, int signal)
 {
 	int process = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -287,7 +287,7 @@ void os_process_limit_memory(uint64_t bytes)
 	struct rlimit limit;
 
 #ifdef __SANITIZE_ADDRESS__
-	bytes = RLIM_INFINITY; /* its map of the memory is counted as well */
+	bytes = RLIM_INFINITY; /* a sanitizer's shadow memory counts, too */
 #endif
 	if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur <= bytes)
 		return;

@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DESCRIPTORS = 1024 }; /* for programs that use select() */
+enum { DESCRIPTORS = 1024 }; /* the limit, for programs that use select() */
 
-/* In the new process, as all until exec: only what is safe after fork(). */
+/* In the new process, like everything until exec: only what is safe after fork() is allowed. */
 static _Noreturn void fail(int output, int status)
 {
 	const char *reason = strerrordesc_np(errno);
@@ -57,8 +57,8 @@ static _Noreturn void become(const char *const *arguments, const char *const *en
 	if (setsid() < 0 || syscall(SYS_close_range, 3, UINT_MAX, 0) != 0 || chdir("/") != 0 ||
 	    os_process_become(user) != 0)
 		fail(STDERR_FILENO, 126);
-	/* After the change of user, which takes it back. Who starts us and ends before we read
-	 * must not seem to have written all. */
+	/* After the change of user, which resets it. A process that dies before it has read the
+	 * output must not leave a program that continues. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(126);
@@ -67,7 +67,7 @@ static _Noreturn void become(const char *const *arguments, const char *const *en
 	fail(STDERR_FILENO, 127);
 }
 
-/* ENDS is what was opened: the first two are the program's. */
+/* ENDS are the pipes; the first two are the program's. */
 static int fail_to_start(const int ends[4], int error)
 {
 	for (size_t i = 0; i < 4; i++)
@@ -76,8 +76,8 @@ static int fail_to_start(const int ends[4], int error)
 	return error;
 }
 
-/* ENDS_OUT: to read the input and write the output, to write the input and read the
- * output. None is 0 to 2, where the program's are put: those are open in our
+/* ENDS_OUT: reads the input and writes the output, for the program; writes the input and
+ * reads the output. None of them is 0 to 2, where the program's will be: those are open in our
  * processes. */
 static int open_pipes(int ends_out[4])
 {
@@ -132,7 +132,7 @@ bool os_program_has_ended(const struct os_program *program, bool waiting, int *s
 	return pid == program->pid;
 }
 
-/* By its own number too: it may not have come as far as to have a group. */
+/* Also kills it by its pid, as it may not have created its group yet. */
 void os_program_kill(const struct os_program *program)
 {
 	(void)kill(-program->pid, SIGKILL);

@@ -3,10 +3,10 @@
 #include "base/panic.h"
 #include <sys/random.h>
 
-/* A call gives as many as the kernel gives whole, whatever signals come: 256 bytes. */
+/* Bytes in one call: up to 256, the kernel returns all of them, even with signals. */
 enum { AHEAD = 32 };
 
-/* No process forks and goes on in the child: nobody else has the same numbers. */
+/* No process continues in a child after fork(): so no numbers are used twice. */
 static _Thread_local struct {
 	uint64_t numbers[AHEAD];
 	unsigned left;

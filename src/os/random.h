@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * os/random.h - numbers nobody can guess.
+ * os/random.h - unpredictable numbers.
  */
 #ifndef OS_RANDOM_H
 #define OS_RANDOM_H
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 uint64_t os_random_u64(void);
-/* 0 to BOUND - 1, each as likely; BOUND > 0. */
+/* A number from 0 to BOUND - 1, uniformly; BOUND > 0. */
 uint64_t os_random_below(uint64_t bound);
 
 #endif

@@ -19,7 +19,7 @@ unsigned os_sandbox_lacks(void)
 	return lacks;
 }
 
-/* That root keeps, or who was given it; who is somebody else has none to keep. */
+/* Which capabilities are kept, if the process has them. */
 static uint32_t capabilities_for(unsigned calls)
 {
 	const uint32_t identity = 1U << CAP_SETUID | 1U << CAP_SETGID;
@@ -28,11 +28,11 @@ static uint32_t capabilities_for(unsigned calls)
 		return identity | 1U << CAP_KILL;
 	if ((calls & OS_SANDBOX_OWNERS) != 0)
 		return identity;
-	/* of a node that is all root's, the files may not be */
+	/* in a node that runs as root, files may belong to other users */
 	return (calls & OS_SANDBOX_CHANGE) != 0 ? 1U << CAP_DAC_OVERRIDE : 0;
 }
 
-/* Adds LACK to *LACKS when RESULT says that the kernel has no such thing. */
+/* Adds LACK to *LACKS if RESULT says that the kernel does not support it. */
 static int note_lack(int result, unsigned lack, unsigned *lacks)
 {
 	if (result != -ENOSYS)
@@ -47,9 +47,9 @@ int os_sandbox_enter(const struct os_sandbox *sandbox, unsigned *lacks_out)
 	unsigned lacks = 0;
 	int error = 0;
 
-	if (is_whole) /* or the file would be looked for each time */
+	if (is_whole) /* otherwise the file would be searched for each time */
 		(void)setenv("TZ", ":/etc/localtime", 0);
-	tzset(); /* reads a file, which local times in the log need */
+	tzset(); /* reads a file that local times in the log need */
 	if (prctl(is_whole ? PR_SET_NO_NEW_PRIVS : PR_SET_DUMPABLE, is_whole, 0, 0, 0) != 0)
 		return -errno;
 	if (is_whole)

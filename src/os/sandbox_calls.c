@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * seccomp, by libseccomp: a list of calls that are allowed; the others fail with
- * EPERM. Names, not numbers: what an architecture lacks is passed over.
+ * seccomp, by libseccomp: a list of allowed system calls; all others fail with
+ * EPERM. By name: those that an architecture does not have are ignored.
  *
- * A few calls have another way round in the C library, which it takes when it is
- * told that the kernel does not know them: those fail with ENOSYS.
+ * For a few calls the C library has an alternative, which it uses if the kernel seems not
+ * to support them: those fail with ENOSYS.
  */
 #include "os/sandbox_internal.h"
 #include <errno.h>
@@ -21,7 +21,7 @@ static const struct {
 	const char *name;
 	unsigned calls; /* any of them; SANDBOX_ALWAYS */
 } allowed[] = {
-	/* what is open */
+	/* open descriptors */
 	{"read", SANDBOX_ALWAYS},
 	{"readv", SANDBOX_ALWAYS},
 	{"pread64", SANDBOX_ALWAYS},
@@ -43,7 +43,7 @@ static const struct {
 	{"pipe2", SANDBOX_ALWAYS},
 	{"nanosleep", SANDBOX_ALWAYS},
 	{"clock_nanosleep", SANDBOX_ALWAYS},
-	/* time and chance */
+	/* time and randomness */
 	{"clock_gettime", SANDBOX_ALWAYS},
 	{"clock_getres", SANDBOX_ALWAYS},
 	{"gettimeofday", SANDBOX_ALWAYS},
@@ -69,7 +69,7 @@ static const struct {
 	{"restart_syscall", SANDBOX_ALWAYS},
 	{"exit", SANDBOX_ALWAYS},
 	{"exit_group", SANDBOX_ALWAYS},
-	/* who we are */
+	/* identity */
 	{"getpid", SANDBOX_ALWAYS},
 	{"getppid", SANDBOX_ALWAYS},
 	{"gettid", SANDBOX_ALWAYS},
@@ -79,7 +79,7 @@ static const struct {
 	{"getegid", SANDBOX_ALWAYS},
 	{"uname", SANDBOX_ALWAYS},
 	{"sysinfo", SANDBOX_ALWAYS},
-	/* sockets; what makes, connects, changes and ends them is in sandbox_sockets.c */
+	/* sockets; creating, connecting, changing and closing them is in sandbox_sockets.c */
 	{"recvfrom", SANDBOX_ALWAYS},
 	{"recvmsg", SANDBOX_ALWAYS},
 	{"getsockopt", SANDBOX_ALWAYS},
@@ -90,7 +90,7 @@ static const struct {
 	/* files */
 	{"open", OS_SANDBOX_OPEN},
 	{"openat", OS_SANDBOX_OPEN},
-	{"newfstatat", OS_SANDBOX_OPEN}, /* fstat(3) is that, too: base/descriptor.h */
+	{"newfstatat", OS_SANDBOX_OPEN}, /* also fstat(3): see base/descriptor.h */
 	{"statx", OS_SANDBOX_OPEN},
 	{"getdents64", OS_SANDBOX_OPEN},
 	{"fstatfs", OS_SANDBOX_OPEN},
@@ -120,7 +120,7 @@ static const struct {
 	{"setfsuid", OS_SANDBOX_OWNERS},
 	{"setfsgid", OS_SANDBOX_OWNERS},
 #ifdef __SANITIZE_ADDRESS__
-	/* what a sanitizer does to find leaks, and to tell of what it found */
+	/* a sanitizer needs these to find and report leaks */
 	{"clone", SANDBOX_ALWAYS},
 	{"ptrace", SANDBOX_ALWAYS},
 	{"wait4", SANDBOX_ALWAYS},
@@ -156,14 +156,14 @@ static int allow_all(scmp_filter_ctx filter, unsigned calls)
 	return error;
 }
 
-/* No memory that is executed can be made, no process, and no signal for another one;
- * limits, terminals and open files can be asked about. */
+/* No executable memory can be created, no process, and no signal sent to another process;
+ * limits, terminals and open files can be queried. */
 static int allow_within(scmp_filter_ctx filter, unsigned calls)
 {
 	const struct {
 		const char *name;
 		struct scmp_arg_cmp condition;
-		unsigned calls; /* 0: always */
+		unsigned calls; /* 0: always allowed */
 	} rows[] = {
 		{"mmap", SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
 		{"mprotect", SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
@@ -173,13 +173,13 @@ static int allow_within(scmp_filter_ctx filter, unsigned calls)
 		{"getrlimit", SCMP_A1(SCMP_CMP_NE, 0)},
 		{"prctl", SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)},
 		{"ioctl", SCMP_A1(SCMP_CMP_EQ, TCGETS)}, /* isatty(3) */
-		/* no flags of a file that others share are changed (F_SETFL), nobody is sent
-		 * signals (F_SETOWN) */
+		/* not F_SETFL, which changes files that others share, nor F_SETOWN, which directs
+		 * signals to a process */
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_GETFD)},
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_SETFD)},
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_GETFL)},
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_DUPFD_CLOEXEC)},
-		/* who may write to a file: os/file_writers.c */
+		/* for os/file_writers.c */
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_SETLEASE), OS_SANDBOX_CHANGE},
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_GETLK), OS_SANDBOX_DATABASE},
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_SETLK), OS_SANDBOX_DATABASE},
@@ -198,15 +198,15 @@ bool sandbox_has_seccomp(void)
 	return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
 }
 
-/* A tree finds a call in a few comparisons, where a list would take a hundred. */
+/* As a tree the filter needs a few comparisons for a call, as a list it would need a hundred. */
 static int fill(scmp_filter_ctx filter, unsigned calls)
 {
 	int error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 
 	if (error == 0)
 		error = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
-	/* who calls as another architecture has been taken over; old kernels can only end
-	 * the thread */
+	/* calls of another architecture are an attack; old kernels can only kill the
+	 * thread */
 	(void)seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 	if (error == 0)
 		error = allow_all(filter, calls);
@@ -227,7 +227,7 @@ int sandbox_limit_calls(unsigned calls)
 	error = fill(filter, calls);
 	if (error == 0) {
 		error = seccomp_load(filter);
-		/* the kernel, or a container's filter, does not have it */
+		/* not supported by the kernel, or denied by a container's filter */
 		if (error < 0 && error != -ENOMEM)
 			error = -ENOSYS;
 	}

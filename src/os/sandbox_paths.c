@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * Landlock, by its calls themselves: the C library has no functions for them, and
- * the headers of the system may be older than its kernel. Each version of the
+ * Landlock by system calls: the C library has no functions for it, and
+ * the system's headers may be older than its kernel. Each version of the
  * kernel's interface ("ABI", landlock(7)) knows more rights; those of the first six
- * are taken away, as many as the kernel has, and what a path is to have is given back
- * beneath it.
+ * are removed, as far as the kernel knows them, and then granted
+ * again below the given paths.
  */
 #include "os/sandbox_internal.h"
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The numbers are the same on every architecture. */
+/* The same numbers on every architecture. */
 enum {
 	CALL_CREATE_RULESET = 444,
 	CALL_ADD_RULE = 445,
@@ -53,7 +53,7 @@ struct path_rule {
 	int32_t directory;
 } __attribute__((packed));
 
-/* 0: none. */
+/* 0: not supported. */
 static int abi(void)
 {
 	long version = syscall(CALL_CREATE_RULESET, NULL, 0, CREATE_RULESET_VERSION);
@@ -114,8 +114,8 @@ static uint64_t rights_of(unsigned access)
 	return rights;
 }
 
-/* The descriptor stays open: below /proc a directory that nobody holds can become
- * another one, which the rule would not be about. */
+/* The descriptor stays open: a directory below /proc that is not held open can be replaced by
+ * another one, to which the rule would not apply. */
 static int allow_path(int ruleset, const struct ruleset *all, const struct os_sandbox_path *path)
 {
 	struct path_rule rule = {.rights = rights_of(path->access) & all->files};
@@ -148,8 +148,8 @@ static int restrict_self(int ruleset, const struct ruleset *all, const struct os
 	return syscall(CALL_RESTRICT_SELF, ruleset, 0) != 0 ? -errno : 0;
 }
 
-/* ABI 1 lets nobody rename from one directory to another, whatever the rules say:
- * to who must do that, it is as good as none. */
+/* ABI 1 forbids all renames between directories, whatever the rules are, so it is useless for a
+ * process that needs them. */
 static bool is_of_use(int version, const struct os_sandbox *sandbox)
 {
 	return version >= 2 || (version == 1 && (sandbox->calls & OS_SANDBOX_CHANGE) == 0);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: ISC
 /*
- * The part of the filter that is about sockets, by the arguments of calls, since a filter
- * cannot read the addresses that they point to.
+ * The part of the filter that checks the arguments of socket calls; it cannot read the addresses to
+ * which they point.
  *
- * Who only accepts makes no socket and connects none: connect(2) would take an accepted
- * connection apart (AF_UNSPEC) and make another one of it, to anywhere, or end a listener
- * that others share. A connection that it needs is made for it (os/connector.h). Nor is
- * there another way to connect: not TCP Fast Open, by a flag of a send or an option of a
- * socket. Nobody binds a TCP port. A listener cannot be shut down, made to block, or be given a
- * filter of packets. (Sources: tcp_disconnect(), tcp_sendmsg_fastopen(), inet_shutdown() of
+ * A process that only accepts can neither create nor connect sockets: connect(2) could dissolve an
+ * accepted connection (AF_UNSPEC) and connect it to any other address, or disable a listener that
+ * others share. Connections that it needs are made for it (os/connector.h). Nor is there another
+ * way to connect: no TCP Fast Open, neither by a flag of a send nor by a socket option. No process
+ * can bind a TCP port. A listener cannot be shut down, made blocking, or given a packet
+ * filter. (Sources: tcp_disconnect(), tcp_sendmsg_fastopen(), inet_shutdown() of
  * Linux 6.1.)
  */
 #include "os/sandbox_internal.h"
@@ -35,7 +35,7 @@ int sandbox_allow(void *filter, const char *name, unsigned count,
 	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, count, conditions);
 }
 
-/* Sockets of FAMILY and TYPE, whatever flags stand beside the type. */
+/* Allows sockets of FAMILY and TYPE, with any flags. */
 static int allow_socket(scmp_filter_ctx filter, int family, int type)
 {
 	const struct scmp_arg_cmp conditions[] = {
@@ -56,7 +56,7 @@ static int allow_making(scmp_filter_ctx filter, unsigned calls)
 		{AF_INET6, SOCK_STREAM, NETWORK},         {AF_INET, SOCK_DGRAM, OS_SANDBOX_DNS},
 		{AF_INET6, SOCK_DGRAM, OS_SANDBOX_DNS},
 	};
-	/* one for datagrams could be connected to another path */
+	/* not datagrams, as such a socket could be connected to another path */
 	const struct scmp_arg_cmp pairs[] = {
 		SCMP_A0(SCMP_CMP_EQ, AF_UNIX),
 		SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPES, SOCK_STREAM)};
@@ -76,8 +76,8 @@ static int allow_making(scmp_filter_ctx filter, unsigned calls)
 	return error;
 }
 
-/* Who talks to the network may send as it likes: libunbound asks by Fast Open. To an address of the
- * call's own otherwise only who answers questions. */
+/* A process with network access may send in any way: libunbound uses Fast Open. Others cannot pass
+ * an address, unless they answer datagrams. */
 static int allow_sending(scmp_filter_ctx filter, unsigned calls)
 {
 	const struct scmp_arg_cmp to[] = {SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0),
@@ -102,7 +102,7 @@ static int allow_option(scmp_filter_ctx filter, int level, enum scmp_compare com
 	return sandbox_allow(filter, "setsockopt", COUNT_OF(conditions), conditions);
 }
 
-/* Not those of Fast Open, of filters, and of devices. */
+/* All options except those for Fast Open, filters and devices. */
 static int allow_options(scmp_filter_ctx filter, unsigned calls)
 {
 	static const struct {
@@ -130,10 +130,10 @@ static int allow_options(scmp_filter_ctx filter, unsigned calls)
 	return error;
 }
 
-/* A filter cannot tell a TCP socket from one that asks the DNS. Where Landlock can, it refuses the
- * former. Elsewhere nothing is done, and bind(2) returns 0: the kernel gives a UDP socket a port of
- * its own choice when it first sends, which the libraries that ask the DNS do not notice. The
- * kernel's sockets for routes have shorter addresses than any other socket takes. */
+/* A filter cannot distinguish a TCP socket from one for DNS queries. If Landlock can forbid TCP, it
+ * does. Otherwise bind(2) is not executed, but returns 0: the kernel then chooses a UDP socket's
+ * port when it first sends, which DNS libraries do not notice. Netlink sockets have shorter
+ * addresses than all others, and so can be bound. */
 static int allow_binding(scmp_filter_ctx filter, unsigned calls)
 {
 	const struct scmp_arg_cmp routes = SCMP_A2(SCMP_CMP_EQ, sizeof(struct sockaddr_nl));
@@ -150,8 +150,8 @@ static int allow_binding(scmp_filter_ctx filter, unsigned calls)
 					    seccomp_syscall_resolve_name("bind"), 1, others);
 }
 
-/* Only SHUT_WR: a listener does not mind that. Libraries that ask the DNS change the flags of their
- * descriptors; those that have them have no listener that others share. */
+/* Only SHUT_WR, which does not affect a listener. DNS libraries change the flags of their
+ * descriptors; processes that use them have no shared listener. */
 static int allow_changing(scmp_filter_ctx filter, unsigned calls)
 {
 	const struct scmp_arg_cmp half = SCMP_A1(SCMP_CMP_EQ, SHUT_WR);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* libevent could do this, but ends the process with exit(1) when what its handler wrote
- * cannot be read. A wakeup is read in the next turn. */
+/* Not by libevent, which calls exit(1) if it cannot read from its signal pipe. A wakeup is read in
+ * the next turn. */
 #include "os/signal_watch.h"
 #include "base/panic.h"
 #include <errno.h>
@@ -15,11 +15,11 @@ struct os_signal_watch {
 	int number;
 };
 
-/* A handler is told nothing but the number. */
+/* Global, as a signal handler gets only the number. */
 static struct os_signal_watch *listeners[NSIG];
 
-/* A child that has not executed its program yet shares the wakeup's descriptor: what is
- * sent to it is not for us. */
+/* A child that has not executed its program yet shares the wakeup's descriptor, but its signals are
+ * not for us. */
 static void handle(int number)
 {
 	const struct os_signal_watch *watch = listeners[number];

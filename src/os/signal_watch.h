@@ -9,11 +9,11 @@
 
 struct os_signal_watch;
 
-/* Calls CALL in a turn of LOOP after signal NUMBER has come; several that came before may
- * become one call. Each NUMBER has one listener at a time. */
+/* Calls CALL in a turn of LOOP after signal NUMBER; several signals may become one call. Each
+ * NUMBER can have one watch at a time. */
 struct os_signal_watch *os_signal_watch_new(struct os_loop *loop, int number,
 					    void (*call)(void *context), void *context);
-/* The signal does again what it did before. */
+/* Restores the signal's previous disposition. */
 void os_signal_watch_free(struct os_signal_watch *watch);
 
 #endif

@@ -219,7 +219,7 @@ uid_t os_socket_peer_user(int socket)
 	return peer.uid;
 }
 
-/* There is room for no descriptors that somebody sends along. */
+/* Leaves no room for descriptors, so that a sender cannot pass any. */
 static void read_credentials(struct msghdr *message, struct os_socket_sender *sender)
 {
 	for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL;

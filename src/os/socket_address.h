@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * os/socket_address.h - addresses of sockets, and their text.
+ * os/socket_address.h - socket addresses, and their text form.
  */
 #ifndef OS_SOCKET_ADDRESS_H
 #define OS_SOCKET_ADDRESS_H
@@ -17,12 +17,12 @@ union os_socket_address {
 	struct sockaddr any;
 	struct sockaddr_in v4;
 	struct sockaddr_in6 v6;
-	struct sockaddr_un local; /* only where it is said */
+	struct sockaddr_un local; /* only where this is documented */
 };
 
-/* HOST is an address literal without brackets; false when it is none. */
+/* HOST is a literal address without brackets; false: malformed. */
 bool os_socket_address_parse(const char *host, uint16_t port, union os_socket_address *out);
-/* The address of the UNIX socket at PATH; false when that is too long. */
+/* The address of the UNIX socket at PATH; false: too long. */
 bool os_socket_address_of_path(const char *path, union os_socket_address *out);
 socklen_t os_socket_address_size(const union os_socket_address *address);
 /* "192.0.2.7:53112" or "[2001:db8::7]:53112" */
@@ -32,9 +32,9 @@ void os_socket_address_format(const union os_socket_address *address,
 void os_socket_address_format_host(const union os_socket_address *address,
 				   char text[OS_SOCKET_TEXT_SIZE]);
 uint16_t os_socket_address_port(const union os_socket_address *address);
-/* Of the Internet only: the same address and port. */
+/* For IPv4 and IPv6 only: whether address and port are equal. */
 bool os_socket_address_is_equal(const union os_socket_address *a, const union os_socket_address *b);
-/* The address as IPv6, an IPv4 one mapped into ::ffff:0:0/96. */
+/* The address as IPv6; IPv4 is mapped into ::ffff:0:0/96. */
 struct in6_addr os_socket_address_mapped(const union os_socket_address *address);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Sockets that listen, and such that connect. */
+/* Creates listening sockets, and connects. */
 #include "os/connector.h"
 #include "os/socket.h"
 #include <errno.h>
@@ -28,7 +28,7 @@ static int new_stream(const union os_socket_address *address)
 	return descriptor < 0 ? -errno : descriptor;
 }
 
-/* Replies and commands are written whole: waiting for more would only delay. */
+/* Replies and commands are written in one piece, so Nagle's algorithm would only delay them. */
 static void set_no_delay(int descriptor)
 {
 	static const int on = 1;
@@ -77,7 +77,7 @@ static int unix_address(const char *path, union os_socket_address *out)
 	return os_socket_address_of_path(path, out) ? 0 : -ENAMETOOLONG;
 }
 
-/* A chmod(2) afterwards could meet what somebody has put in its place. */
+/* A chmod(2) afterwards could apply to a file that somebody put in its place. */
 static int bind_with_mode(int descriptor, const union os_socket_address *address, unsigned mode)
 {
 	mode_t before = umask(0777 & ~mode);
@@ -146,7 +146,7 @@ int os_socket_ask_unix(const char *path)
 	descriptor = socket(AF_UNIX, SOCK_DGRAM | FLAGS, 0);
 	if (descriptor < 0)
 		return -errno;
-	/* an address without a name: the kernel chooses one */
+	/* without a name: the kernel chooses an address */
 	if (bind(descriptor, (const struct sockaddr *)&any, sizeof any.sun_family) != 0 ||
 	    connect(descriptor, &address.any, sizeof address.local) != 0)
 		return fail(descriptor);

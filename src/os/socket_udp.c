@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* UDP sockets that are connected to one address. */
+/* Connected UDP sockets. */
 #include "os/socket.h"
 #include <errno.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * os/system_log.h - the socket of the system's log (syslog(3)), which must not stop who writes to
- * it.
+ * os/system_log.h - the socket of the system log (syslog(3)), used without ever blocking.
  */
 #ifndef OS_SYSTEM_LOG_H
 #define OS_SYSTEM_LOG_H
@@ -9,10 +8,10 @@
 #include "base/attributes.h"
 #include <stddef.h>
 
-/* A datagram socket to who collects lines: a descriptor, close-on-exec, or -errno. */
+/* A datagram socket connected to the collector: a descriptor, close-on-exec, or -errno. */
 MUST_CHECK int os_system_log_connect(void);
-/* One line, whole: 0; -EAGAIN: the collector has no room now; another -errno: nobody takes lines
- * from this socket any more. It may be of another origin (os/connector.h). */
+/* Sends one line: 0; -EAGAIN: the collector has no room now; another -errno: the socket cannot be
+ * used any more. SOCKET may come from another process (os/connector.h). */
 MUST_CHECK int os_system_log_send(int socket, const char *line, size_t size);
 void os_system_log_close(int socket);
 

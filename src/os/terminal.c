@@ -8,10 +8,10 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* What the terminal itself makes of keys otherwise. */
+/* Keys that the terminal itself would otherwise handle. */
 enum { KEY_INTERRUPT = 3, KEY_END = 4, KEY_BACK = '\b', KEY_CLEAR = 21, KEY_ERASE = 127 };
 
-/* Takes the last character away, all bytes of it. */
+/* Removes the last character, with all its bytes. */
 static void erase(struct buffer *out, size_t before)
 {
 	while (out->length > before) {
@@ -23,7 +23,7 @@ static void erase(struct buffer *out, size_t before)
 	}
 }
 
-/* A key at a time, up to the end of the line. */
+/* Reads key by key, up to the end of the line. */
 static int read_line(int terminal, size_t max, struct buffer *out)
 {
 	size_t before = out->length;
@@ -54,7 +54,7 @@ static int say(int terminal, const char *text)
 	return count < 0 ? (int)count : 0;
 }
 
-/* Signals from elsewhere wait until the terminal is as it was. */
+/* Signals are blocked until the terminal's settings are restored. */
 static int ask(int terminal, const char *prompt, size_t max, struct buffer *out)
 {
 	struct termios before;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Who started this process, and what of that counts. */
+/* The user who started this process, and whose rights it has. */
 #include "os/process.h"
 #include <errno.h>
 #include <pwd.h>
@@ -19,9 +19,9 @@ uid_t os_process_effective_user(void)
 	return geteuid();
 }
 
-/* The kernel has these identities for each thread; the C library's setgroups() would
- * change all of them, so it is gone around. setfsuid() reports nothing: asked for
- * what cannot be, it tells what is. */
+/* The kernel has these identities for each thread; the C library's setgroups() would change all
+ * threads, so it is bypassed. setfsuid() reports no error: a second, invalid call returns the
+ * present value. */
 int os_process_files_as(const struct os_process_user *user)
 {
 	if (syscall(SYS_setgroups, 0, NULL) != 0)

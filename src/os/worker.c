@@ -10,7 +10,7 @@ struct os_worker {
 	void *context;
 	struct os_wakeup *wakeup;
 	pthread_t thread;
-	pthread_mutex_t mutex; /* for what follows */
+	pthread_mutex_t mutex; /* for the members below */
 	pthread_cond_t changed;
 	bool is_busy;
 	bool is_ending;
@@ -31,7 +31,7 @@ static void *thread_main(void *argument)
 		pthread_mutex_lock(&worker->mutex);
 		worker->is_busy = false;
 		pthread_mutex_unlock(&worker->mutex);
-		os_wakeup_send(worker->wakeup); /* who is woken asks whether it is busy */
+		os_wakeup_send(worker->wakeup); /* its callback checks whether the worker is busy */
 		pthread_mutex_lock(&worker->mutex);
 	}
 	pthread_mutex_unlock(&worker->mutex);

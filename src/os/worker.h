@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * os/worker.h - a thread beside the loop's, which does one thing at a time: what may wait for
- * a disk.
+ * os/worker.h - a thread besides the loop's that does one thing at a time, such as waiting for a
+ * disk.
  */
 #ifndef OS_WORKER_H
 #define OS_WORKER_H
@@ -11,13 +11,14 @@
 
 struct os_worker;
 
-/* For each os_worker_start() WORK runs once in the thread, with CONTEXT, and then WAKEUP, which is
- * the caller's, is sent. Signals are the loop's. -EAGAIN, -EPERM: there is no thread to be had. */
+/* For each os_worker_start(), runs WORK once in the thread, with CONTEXT, and then sends WAKEUP,
+ * which is the caller's. Signals stay with the loop's thread. -EAGAIN, -EPERM: no thread can be
+ * created. */
 MUST_CHECK int os_worker_new(void (*work)(void *context), void *context, struct os_wakeup *wakeup,
 			     struct os_worker **worker_out);
-/* Not while it is busy. What was written before is seen by WORK. */
+/* Must not be called while it is busy. WORK sees all earlier writes of the caller. */
 void os_worker_start(struct os_worker *worker);
-/* From the start until WORK has returned; then what it wrote is seen. */
+/* True from the start until WORK has returned; after that its writes are visible. */
 bool os_worker_is_busy(struct os_worker *worker);
 /* Waits until it is not busy. NULL is allowed. */
 void os_worker_free(struct os_worker *worker);

@@ -2,6 +2,7 @@
 #include "program/conninfo.h"
 #include "base/attributes.h"
 #include "base/buffer.h"
+#include <string.h>
 
 static const char *const names[] = {"sslcert", "sslkey", "sslrootcert", "sslcrl", "passfile"};
 
@@ -60,7 +61,9 @@ static void take_value(struct str *text, struct buffer *value)
 		*text = str_skip(*text, 1);
 		if (is_quoted ? byte == '\'' : is_space(byte))
 			return;
-		if (byte == '\\' && text->length > 0) {
+		if (byte == '\\' && text->length == 0)
+			return;
+		if (byte == '\\') {
 			byte = text->data[0];
 			*text = str_skip(*text, 1);
 		}
@@ -106,52 +109,69 @@ static void read_query(struct reader *reader, struct str text)
 	struct str pair;
 
 	while (str_split(&text, '&', &pair)) {
-		struct str name = {0};
+		struct str word;
+		struct buffer name = {0};
 		struct buffer value = {0};
 
-		(void)str_split(&pair, '=', &name);
+		(void)str_split(&pair, '=', &word);
+		decode(word, &name);
 		decode(pair, &value);
-		reader->take(reader, name, buffer_view(&value));
+		reader->take(reader, buffer_view(&name), buffer_view(&value));
+		buffer_clear(&name);
 		buffer_clear(&value);
 	}
 }
 
-/* The hosts of "postgresql://USER:PASSWORD@HOST:PORT,HOST:PORT/..." */
-static void read_authority(struct reader *reader, struct str text)
+/* Takes what is before the first of ENDS, or all. */
+static struct str take_until(struct str *text, const char *ends)
 {
-	bool is_first = true;
-	ptrdiff_t at;
-	struct str hosts;
-	struct str piece;
+	size_t length = 0;
+	struct str taken;
 
-	(void)str_split(&text, '/', &hosts);
-	at = str_find_last(hosts, '@');
-	if (at >= 0)
-		hosts = str_skip(hosts, (size_t)at + 1);
-	for (; str_split(&hosts, ',', &piece); is_first = false) {
-		struct str host = piece;
+	while (length < text->length && strchr(ends, text->data[length]) == NULL)
+		length++;
+	taken = str_slice(text->data, length);
+	*text = str_skip(*text, length);
+	return taken;
+}
 
-		if (piece.length > 0 && piece.data[0] != '[')
-			(void)str_split(&piece, ':', &host);
-		if (!is_first)
-			buffer_append_byte(&reader->hosts, ',');
-		decode(host, &reader->hosts);
+static bool begins_with(struct str text, char byte)
+{
+	return text.length > 0 && text.data[0] == byte;
+}
+
+/* The hosts of "USER:PASSWORD@HOST:PORT,[ADDRESS]:PORT/...", where libpq finds them: the user and
+ * the password end at the first '@', unless there is a '/' before it. */
+static void read_authority(struct reader *reader, struct str *text)
+{
+	struct str rest = *text;
+
+	(void)take_until(&rest, "@/");
+	if (begins_with(rest, '@'))
+		*text = str_skip(rest, 1);
+	for (;;) {
+		decode(take_until(text, begins_with(*text, '[') ? "]" : ":/?,"), &reader->hosts);
+		(void)take_until(text, "/?,");
+		if (!begins_with(*text, ','))
+			return;
+		buffer_append_byte(&reader->hosts, ',');
+		*text = str_skip(*text, 1);
 	}
 }
 
 static void read_text(struct reader *reader, const char *text)
 {
-	struct str whole = str_from(text);
-	struct str before;
+	struct str rest = str_from(text);
 
-	if (!str_starts_with(whole, STR("postgresql://")) &&
-	    !str_starts_with(whole, STR("postgres://"))) {
-		read_pairs(reader, whole);
+	if (!str_starts_with(rest, STR("postgresql://")) &&
+	    !str_starts_with(rest, STR("postgres://"))) {
+		read_pairs(reader, rest);
 		return;
 	}
-	(void)str_split(&whole, '?', &before);
-	read_authority(reader, str_skip(before, (size_t)str_find(before, '/') + 2));
-	read_query(reader, whole);
+	rest = str_skip(rest, (size_t)str_find(rest, '/') + 2);
+	read_authority(reader, &rest);
+	(void)take_until(&rest, "?");
+	read_query(reader, str_skip(rest, 1));
 }
 
 /* ---- what is needed ---- */

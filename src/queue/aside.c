@@ -10,9 +10,8 @@
  * "xNUMBER.BOOT". A name that comes back leads to the message that had it, which is delivered twice
  * at worst, or to an empty file, which a queued message never is: queue_store_look(). At S4 such a
  * name is removed: without an envelope there is nobody to deliver or report to. At S5 there is an
- * envelope, and the case cannot be told from an accepted message whose data the disk has lost: so
- * the message waits like one whose data cannot be read, and in the end that is reported to its
- * sender.
+ * envelope, and the case looks like an accepted message whose data the disk has lost: so the
+ * message waits like one whose data cannot be read, and in the end that is reported to its sender.
  *
  * In doubt are only names that were removed before the sync failed: a later removal writes its
  * block of the directory again, and the next sync reports errors of that. So files that end later
@@ -51,7 +50,7 @@ bool queue_aside_parse(const struct queue_intake *intake, const char *name, uint
 	rest = str_skip(rest, 1);
 	if (!str_split(&rest, '.', &word) || !str_to_u64(word, number_out))
 		return false;
-	/* no boot id known: treat it as new */
+	/* without a boot id it counts as set aside in this boot */
 	*is_of_this_boot_out = rest.length == 0 || intake->store->boot[0] == '\0' ||
 			       str_equal(rest, str_from(intake->store->boot));
 	return true;

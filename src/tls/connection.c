@@ -15,17 +15,17 @@ struct tls_connection {
 	SSL *openssl;
 	struct tls_socket socket;
 	bool is_made; /* the handshake is done */
-	int failure;  /* -errno; nothing can be done any more */
+	int failure;  /* -errno; the connection cannot be used any more */
 	bool has_said_end;
-	unsigned read_wants; /* also of the handshake */
+	unsigned read_wants; /* also for the handshake */
 	unsigned write_wants;
-	struct buffer reason; /* ends in a NUL, when there is one */
+	struct buffer reason; /* ends with a NUL, unless empty */
 	struct arena *arena;
 	const char *const *names;
 	size_t name_count;
 };
 
-/* A literal is compared with the addresses of the certificate, and not told as a name. */
+/* A literal is compared with the certificate's addresses, and not sent as SNI. */
 static void expect_name(SSL *openssl, const char *name)
 {
 	union os_socket_address address;
@@ -76,7 +76,7 @@ void tls_connection_free(struct tls_connection *connection)
 	if (connection->is_made && connection->failure == 0 && !connection->has_said_end)
 		(void)!tls_connection_close_notify(connection);
 	SSL_free(connection->openssl);
-	/* why it was refused the peer has to be able to read */
+	/* so that the peer can still read an alert */
 	os_socket_close_politely(connection->socket.descriptor);
 	buffer_clear(&connection->reason);
 	arena_free(connection->arena);
@@ -84,7 +84,7 @@ void tls_connection_free(struct tls_connection *connection)
 	tls_errors_clear();
 }
 
-/* What one side says to the other about its certificate. */
+/* Whether the error is about one side's certificate. */
 static bool is_refusal(unsigned long error)
 {
 	switch (ERR_GET_REASON(error)) {
@@ -137,15 +137,15 @@ static int fail_by_protocol(struct tls_connection *connection)
 	return is_refusal(error) ? -EACCES : -EPROTO;
 }
 
-/* What came of a call that returned COUNT: that; -EAGAIN, and *WANTS says for what; or the end
- * of all. */
+/* The result of an OpenSSL call that returned COUNT: COUNT; -EAGAIN, with *WANTS set; or the
+ * failure of the connection. */
 static int conclude(struct tls_connection *connection, int count, unsigned *wants)
 {
 	int status = SSL_get_error(connection->openssl, count);
 	int result;
 
 	if (count <= 0 && connection->socket.error < 0)
-		status = SSL_ERROR_SYSCALL; /* also once the other has said its end */
+		status = SSL_ERROR_SYSCALL; /* also after the peer's close_notify */
 	switch (status) {
 	case SSL_ERROR_NONE:
 		result = count;
@@ -188,7 +188,7 @@ int tls_connection_handshake(struct tls_connection *connection)
 	tls_errors_clear();
 	result = conclude(connection, SSL_do_handshake(connection->openssl),
 			  &connection->read_wants);
-	if (result == 0) { /* close_notify, instead of a handshake */
+	if (result == 0) { /* close_notify during the handshake */
 		explain(connection, "the other side has closed the connection");
 		connection->failure = -ECONNRESET;
 	}
@@ -248,7 +248,7 @@ int tls_connection_close_notify(struct tls_connection *connection)
 		return error;
 	connection->has_said_end = true;
 	said = SSL_shutdown(connection->openssl);
-	if (said >= 0) { /* 0: the other has not said it yet, and need not */
+	if (said >= 0) { /* 0: the peer has not sent its close_notify, which is optional */
 		tls_errors_clear();
 		return 0;
 	}

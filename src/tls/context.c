@@ -7,9 +7,9 @@
 
 static const char CIPHERS[] = "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20:!aNULL";
 
-enum { CHAIN_MAX = 8 }; /* certificates between a peer's and its authority */
+enum { CHAIN_MAX = 8 }; /* intermediate certificates of a peer */
 
-/* RFC 7301 section 3.2: who offers protocols and not ours is refused. */
+/* RFC 7301 section 3.2: refuses a peer that offers protocols, but not ours. */
 static int select_protocol(SSL *openssl, const unsigned char **selected, unsigned char *length,
 			   const unsigned char *offered, unsigned offered_length, void *context)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* OpenSSL's errors of a thread as one line of text. */
+/* The OpenSSL errors of a thread as one line of text. */
 #include "tls/internal.h"
 #include <openssl/err.h>
 #include <string.h>

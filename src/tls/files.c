@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Certificates, keys and authorities from files, with the file's name in what goes wrong. */
+/* Reads certificates, keys and authorities from files; errors name the file. */
 #include "os/file.h"
 #include "os/process.h"
 #include "tls/internal.h"
@@ -10,7 +10,7 @@
 
 enum { FILE_SIZE_MAX = 1 << 20 };
 
-/* A file of the settings, as far as it was read. */
+/* A file of the settings that is being read. */
 struct file {
 	const char *path;
 	struct buffer text;
@@ -51,7 +51,7 @@ static int open_file(struct file *file, const char *path, struct buffer *reason)
 	return 0;
 }
 
-/* WHAT is wrong with the file, and what OpenSSL says to that. */
+/* Reports WHAT is wrong with the file, with OpenSSL's reason. */
 static int refuse(struct file *file, const char *what)
 {
 	struct buffer detail = {0};
@@ -65,7 +65,7 @@ static int refuse(struct file *file, const char *what)
 	return -EINVAL;
 }
 
-/* Nobody is there to be asked. */
+/* Nobody could enter a passphrase. */
 static int deny_passphrase(char *text, int size, int is_new, void *context)
 {
 	struct file *file = context;
@@ -77,7 +77,7 @@ static int deny_passphrase(char *text, int size, int is_new, void *context)
 	return -1;
 }
 
-/* The next certificate: 1 and *CERTIFICATE_OUT; 0 at the end; -EINVAL. */
+/* Reads the next certificate: 1 and *CERTIFICATE_OUT; 0 at the end; -EINVAL. */
 static int next_certificate(struct file *file, X509 **certificate_out)
 {
 	X509 *certificate = PEM_read_bio_X509(file->bio, NULL, deny_passphrase, file);

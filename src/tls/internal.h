@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* tls/internal.h - between the files of this folder. */
+/* tls/internal.h - shared by the files of this folder. */
 #ifndef TLS_INTERNAL_H
 #define TLS_INTERNAL_H
 
@@ -14,24 +14,24 @@ struct tls_context {
 	unsigned char protocol[256]; /* a length byte, and the name; 0: none */
 };
 
-/* OpenSSL keeps its errors in a queue of the thread: what is left there would be taken
- * for an error of the next call. Each of ours begins with an empty one and leaves one. */
+/* OpenSSL keeps its errors in a queue of the thread: one left there would be taken for an error of
+ * the next call. Each of our functions starts and ends with an empty queue. */
 void tls_errors_clear(void);
-/* Appends what the queue holds as text, and empties it. "" when it holds nothing. */
+/* Appends the errors in the queue as text, and empties it. Appends nothing if it is empty. */
 void tls_errors_take(struct buffer *out);
 
-/* Reads what SETTINGS name into CONTEXT. As tls_context_open(). */
+/* Reads the files of SETTINGS into CONTEXT. Errors as of tls_context_open(). */
 MUST_CHECK int tls_files_read(struct tls_context *context, const struct tls_settings *settings,
 			      struct buffer *reason);
 
-/* The socket's bytes, by os_socket_read() and os_socket_write(): no signal when the peer
- * is gone. */
+/* A BIO's socket, used by os_socket_read() and os_socket_write(): no signal if the peer has
+ * closed. */
 struct tls_socket {
 	int descriptor;
-	int error; /* the last -errno but -EAGAIN */
+	int error; /* the last -errno except -EAGAIN */
 	bool has_ended;
 };
-/* SOCKET outlives the BIO. */
+/* SOCKET must outlive the BIO. */
 BIO *tls_socket_bio(struct tls_socket *socket);
 
 /* The names of CERTIFICATE, in ARENA; see tls_connection_names(). */

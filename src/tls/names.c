@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The names in a certificate: its alternatives, or its common name. */
+/* The names in a certificate: alternative names, or the common name. */
 #include "base/panic.h"
 #include "tls/connection.h"
 #include "tls/internal.h"
@@ -12,7 +12,7 @@ struct names {
 	size_t count;
 };
 
-/* A name with a NUL in it is one to some and another to others: it is nobody's. */
+/* Ignores a name that contains a NUL, since programs interpret it differently. */
 static void add(struct names *names, const unsigned char *data, int length)
 {
 	struct str name = str_slice((const char *)data, length > 0 ? (size_t)length : 0);

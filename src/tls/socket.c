@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* OpenSSL's way to bytes, over our sockets. */
+/* A BIO that lets OpenSSL use our sockets. */
 #include "os/socket.h"
 #include "base/panic.h"
 #include "tls/internal.h"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""The time of day jumps by a day, either way, whatever a message is just waiting for.
-Nothing is lost or comes twice; what waits goes on waiting as long as it would have, more
-or less, and is neither tried over and over nor given up early."""
+"""The time of day jumps by a day, in either direction, at whatever point a message waits. Nothing
+is lost or delivered twice; waiting messages wait about as long as they would have, and are neither
+tried over and over nor given up early."""
 
 import collections
 import re

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
-"""Directory servers, their databases and the mail machines that ask them are parted,
-delayed, stopped and half-answering at random, while addresses change. No answer is older
-than its TTL, nobody is refused who exists, and once all is mended everyone knows
-everything ("make partition": 200 times)."""
+"""Directory servers, their databases and the mail machines that query them are partitioned,
+delayed, stopped and cut off in the middle of answers at random, while addresses change. No answer
+is older than its TTL, no existing address is refused, and once everything is repaired every
+machine has the current data ("make partition": 200 times)."""
 
 import os
 import random
@@ -70,9 +70,9 @@ def test_partition(cluster, capsys):
             command="make partition", seconds=time.monotonic() - begun,
             counts={"times": ROUNDS, **faults.counts, **judge.counts, "changes": load.changes,
                     "changes without an answer": load.unknown,
-                    "stale answers, or of who never existed": len(judge.stale),
-                    "all knew all after (seconds, at most)": round(max(longest, took), 1)},
-            filesystem="ext4", zero=("stale answers, or of who never existed",)))
+                    "stale or invented answers": len(judge.stale),
+                    "seconds until all were in sync, at most": round(max(longest, took), 1)},
+            filesystem="ext4", zero=("stale or invented answers",)))
 
 
 def time_until_known(cluster):

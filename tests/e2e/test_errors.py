@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""Every call of every process fails once, with each error that it can fail with, on each
-way of a message. Nothing is lost, nobody is told 5yz for it, nothing panics or spins, the
-log says what failed, and the next message goes through."""
+"""Every call of every process fails once, with each error that it can return, on each path of a
+message. Nothing is lost or refused with 5yz because of it, nothing panics or spins, the log says
+what failed, and the next message is delivered."""
 
 import collections
 import errno
@@ -62,7 +62,7 @@ class Campaign:
             "different calls": len(self.calls), "faults": sum(self.faults.values()),
             **{f"of {name}": count for name, count in sorted(self.faults.items())},
             "messages answered 250": self.answered,
-            "put off with 4yz or cut off": self.refused,
+            "deferred with 4yz or disconnected": self.refused,
             "of no consequence, and not in the log": self.unnoticed,
             "processes started again": sum(self.restarts.values()),
             "lost": self.count("lost"), "corrupt": self.count("corrupt"),

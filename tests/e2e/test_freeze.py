@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: ISC
-"""Every process of a whole node stands still at random, for moments and for longer than timeouts,
+"""Every process of a whole node is suspended at random, for moments and for longer than timeouts,
 while others are killed, the configuration and the directory change, and descriptors, memory and
 the disk run out. Mail goes by SMTP, LMTP, Maildir, a program, a list and forwards. Each line of
-each message says whose it is, so a ledger judges: what was answered with 250 is delivered or
+each message says whose it is, so a ledger can check: what was answered with 250 is delivered or
 bounced, byte for byte; nobody, not even a next hop whose connection broke, has seen a byte of
-another's message; and a minute after peace nothing waits."""
+another's message; and a minute after the last fault nothing waits."""
 
 import contextlib
 import os
@@ -226,7 +226,7 @@ def test_freeze_campaign(scene, disk, ledger, capsys):
     bad = without_excuse(copies, verdict.twice, FreezeExcuses(
         faults, mx, mx.log.find("delivered")))
     line = record(
-        "freeze", title="Processes that stand still", what=__doc__.replace("\n", " "),
+        "freeze", title="Suspended processes", what=__doc__.replace("\n", " "),
         command="make freeze", seconds=SECONDS, filesystem="ext4", counts={
             "faults": sum(faults.fallen.values()),
             **{f"faults: {name}": count for name, count in sorted(faults.fallen.items())},

@@ -293,8 +293,8 @@ def test_record():
     print(record(
         "hostile-clients", title="Hostile clients",
         what="Clients of the SMTP server that are slow or gone in each state, end after each "
-             "byte, flood it with commands, lines and bytes, or read no reply. A good client is "
-             "served beside each.",
+             "byte, flood it with commands, lines and bytes, or do not read replies. A good client "
+             "is served at the same time.",
         command="tests/e2e/run tests/e2e/test_hostile_clients.py", counts=COUNTS,
         zero=("lost or answered wrongly", "processes that ended"),
         seconds=time.monotonic() - BEGIN))

@@ -169,9 +169,9 @@ def test_nothing_is_lost(campaign):
              if fates[to] not in (1, "bounced", "lost") and not may_have_taken(case)]
     print(record(
         "hostile-servers", title="Hostile servers as next hops",
-        what="SMTP and LMTP servers that break the protocol in each of its states, and close "
-             "behind each byte of theirs. Every recipient must get its verdict in time, and when "
-             "the server is mended, the message, once.",
+        what="SMTP and LMTP servers that violate the protocol in each of its states, and close the "
+             "connection after each byte of theirs. Every recipient must get its verdict in time "
+             "and, when the server is repaired, the message, once.",
         command="tests/e2e/run tests/e2e/test_hostile_servers.py",
         counts={"servers": len(CASES), "recipients": len(fates), "messages lost": len(lost),
                 "messages sent twice without need": len(twice),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: ISC
-"""kill -9 of everything at random, under load, on every way of a message. What was answered
-250 is delivered, bounced or still queued, byte for byte. It may come twice where who was to
-tell that it had come was killed before the mark of that was durable; all else is counted."""
+"""kill -9 of all processes at random, under load, on every path of a message. What was answered
+with 250 is delivered, bounced or still queued, byte for byte. It may be delivered twice if a
+process was killed after the delivery and before the record of it was durable; every other
+duplicate is counted."""
 
 import collections
 import datetime

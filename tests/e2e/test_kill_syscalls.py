@@ -80,11 +80,11 @@ def campaign():
     yield made
     print(f"\n  KILL_SEED={SEED} KILL_CALLS={SAMPLE}\n  " + record(
         "kill-syscalls", title="kill -9 at every system call",
-        what="Each process is killed before its Nth call of a kind, for each call that changes "
-        "a file, makes it durable or talks, and each N, while one message takes one of the ways "
-        "through a node (mailbox, SMTP, LMTP, program, bounce, retry, the command, a start "
-        "with litter); then it is started again as it would be. A duplicate is excused where "
-        "who died had delivered, or was to record it.",
+        what="Each process is killed before its Nth call of a kind, for each call that changes a file, "
+        "makes it durable or communicates, and each N, while one message takes one of the paths "
+        "through a node (mailbox, SMTP, LMTP, program, bounce, retry, the command, a start with "
+        "litter); then it is restarted as usual. A duplicate is excused if the killed process had "
+        "delivered, or had yet to record, the delivery.",
         command="make kill", counts=made.counts(), seconds=time.monotonic() - made.begun,
         filesystem="ext4", zero=("lost", "corrupt", "not excused")))
 

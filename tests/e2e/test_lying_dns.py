@@ -48,8 +48,8 @@ def test_searches_end(found):
     print(record(
         "hostile-dns", title="Name servers that lie",
         what="Domains whose name server answers with loops, other names, other numbers, broken "
-             "records, too much or nothing, or names addresses that are no host's. The search for "
-             "their exchangers must end as it should, and never with such an address.",
+             "records, too much or nothing, or gives addresses that cannot be a host's. The search "
+             "for their exchangers must end as it should, and never with such an address.",
         command="tests/e2e/run tests/e2e/test_lying_dns.py",
         counts={"domains": len(CASES), "addresses not to be used": len(ADDRESSES)},
         seconds=found["seconds"]))

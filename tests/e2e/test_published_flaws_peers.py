@@ -202,7 +202,8 @@ def test_record(request):
     cases = [item for item in request.session.items if item.originalname.startswith("test_cve_")]
     print(record(
         "published-flaws", title="Published flaws of other mail systems",
-        what="What broke other mail systems' parsers, tried on ours; doc/published-flaws.md.",
+        what="Flaws published for the parsers of other mail systems, tried on ours; "
+             "doc/published-flaws.md.",
         command="tests/e2e/run " + " ".join("tests/e2e/" + name for name in FILES),
         counts={"flaws": len({one for case in cases for one in ids_of(case.originalname)}),
                 "cases": len(cases),

@@ -268,10 +268,10 @@ def outcomes(world):
     print(record(
         "sandbox" if world.landlock is None else f"sandbox_landlock_{world.landlock}",
         title="Sandbox" if world.landlock is None else f"Sandbox, with Landlock {world.landlock}", counts=counts, seconds=time.monotonic() - begun,
-        what="Each process of a running node, every one with a user of its own, is stopped by a "
-        "debugger and made to try what it must not be able to do: open others' files, run and "
-        "trace, connect, become another. What it may do, and a process without a sandbox, must "
-        "succeed.", command="tests/e2e/run tests/e2e/test_sandbox.py",
+        what="Each process of a running node with a separate user for each is stopped by a debugger and "
+        "made to try what it must not be able to do: open files of others, run and trace programs, "
+        "connect, change its identity. What it may do must succeed, and everything in a process "
+        "without a sandbox.", command="tests/e2e/run tests/e2e/test_sandbox.py",
         zero=["attempts that should have been refused", "attempts that should have been allowed"]))
     return found
 

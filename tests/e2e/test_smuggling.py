@@ -115,10 +115,10 @@ def test_record():
     """Behind the others."""
     print(record(
         "smuggling", title="Smuggling",
-        what="Every string of up to five bytes out of CR, LF, dot, NUL and \"a\", at two "
-             "places before a second transaction inside a message: into Stagepost by DATA and "
-             "BDAT, from there to Postfix, Exim (SMTP) and Dovecot (LMTP), and from Postfix and "
-             "Exim into Stagepost. Each must be one message with the same content, or refused.",
+        what="Every string of up to five characters from CR, LF, dot, NUL and \"a\", at two places "
+             "before a second transaction inside a message: into Stagepost by DATA and BDAT, from "
+             "there to Postfix, Exim (SMTP) and Dovecot (LMTP), and from Postfix and Exim into "
+             "Stagepost. Each must be one message with the same content, or refused.",
         command="make smuggle", counts=COUNTS, zero=("second messages",),
         seconds=time.monotonic() - BEGIN))
     assert COUNTS["messages tried"] > 0 and COUNTS["second messages"] == 0

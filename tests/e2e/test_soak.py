@@ -144,9 +144,9 @@ def test_soak(scene, capsys):
             "soak", title="Soak", command="make soak", counts=counts,
             seconds=time.monotonic() - begin, filesystem="ext4",
             zero=("lost", "corrupt", "that grow"),
-            what="Mixed load by every way in and out, with faults at random. Each half minute "
-                 "everything that was answered for must have come out; the memory, "
-                 "descriptors (but for one of each data file in stock) and files that are held "
-                 "then must not grow; at the end \"queue stats\" must agree with the disk."))
+            what="Mixed load by every way in and out, with random faults. Each half minute every "
+                 "accepted message must have been delivered; the memory, descriptors (except one "
+                 "for each data file in stock) and files in use must not grow; at the end \"queue "
+                 "stats\" must agree with the disk."))
     assert not growing, "\n".join(growing)
     assert SECONDS < 600 or held.judged() >= 6, "too few processes lived long enough"

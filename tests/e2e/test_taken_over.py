@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: ISC
-"""Each process of a node, every one with a user of its own, is taken over in turn by somebody who
-knows all our protocols and has its user, groups, sandbox and descriptors (taken.py). He says what
-is of a wrong size, order or identity, replays and floods, keeps descriptors, signals, and spoils
-what he shares, while honest mail flows through the others. Nothing that he has no part in is lost
-or changed, he sees no byte of it, the others go on within bounds, and the log says who it was."""
+"""Each process of a node with a separate user for each is taken over in turn by an attacker who
+knows all our protocols and has its user, groups, sandbox and descriptors (taken.py). The attacker
+sends messages of the wrong size, order or identity, replays and floods, keeps descriptors,
+signals, and damages what he shares, while honest mail flows through the others. No mail that the
+process does not handle is lost, changed or seen, the others stay within their limits, and the log
+names the attacker."""
 
 import contextlib
 import itertools
@@ -280,8 +281,8 @@ def campaign(scene, ledger, programs, extra=None, least=SECONDS, bounds=None):
     assert (status, errors) == (0, "") or problems
     counts = {**counts, "messages answered 250": verdict.accepted,
               "recipients delivered": verdict.delivered, "recipients that wait": verdict.queued,
-              "lost by who had them": len(verdict.lost) - len(lost), "lost": len(lost),
-              "changed or made up by who had them": len(verdict.corrupt) - len(corrupt),
+              "lost by the process that had them": len(verdict.lost) - len(lost), "lost": len(lost),
+              "changed or invented by the process that had them": len(verdict.corrupt) - len(corrupt),
               "corrupt": len(corrupt), "bounds, leaks and silences": len(problems)}
     return time.monotonic() - begun, counts, problems, corrupt, lost
 
@@ -311,7 +312,7 @@ def test_with_one_user(node, ledger, capsys):
         # the directory is read by everybody here, and what "queue" grants is for the user
         said = campaign(made, ledger, ["lmtp", "smtpd"], "ann@a.test", bounds={
             "connections to queue": 8 * (2 + 4 + 2), "numbers": 1 << 20, "recipients": 1 << 20})
-    conclude(said, capsys, "inside-one-user", "Processes of one user are taken over")
+    conclude(said, capsys, "inside-one-user", "Processes that share one user are taken over")
 
 
 def test_with_servers(node, ground, ledger, capsys):
@@ -328,7 +329,7 @@ def test_with_servers(node, ground, ledger, capsys):
     with contextlib.closing(made):
         made.mx.start()
         said = campaign(made, ledger, ["directory"], "ann@example.org", LEAST_MAIL)
-    conclude(said, capsys, "inside-servers", "What asks other directories is taken over")
+    conclude(said, capsys, "inside-servers", "The relay to other directories is taken over")
 
 
 def test_with_ldap(node, ground, ledger, capsys):
@@ -347,7 +348,7 @@ def test_with_ldap(node, ground, ledger, capsys):
         made.mx.start().log.wait("ldap_followed")
         with contextlib.closing(made):
             said = campaign(made, ledger, ["directory"], "ann@example.org", LEAST_MAIL)
-        conclude(said, capsys, "inside-ldap", "What follows LDAP is taken over")
+        conclude(said, capsys, "inside-ldap", "The LDAP directory is taken over")
     finally:
         server.stop()
         shutil.rmtree(path, ignore_errors=True)
@@ -366,4 +367,4 @@ def test_with_postgresql(node, ground, ledger, capsys):
         made.mx.start().log.wait("store_connected", role="read")
         with contextlib.closing(made):
             said = campaign(made, ledger, ["directory"], "ann@example.org", LEAST_MAIL)
-        conclude(said, capsys, "inside-postgresql", "What asks PostgreSQL is taken over")
+        conclude(said, capsys, "inside-postgresql", "The PostgreSQL directory is taken over")

@@ -55,7 +55,7 @@ class Judge:
 
     def __init__(self, truth, ttl, slack):
         self.truth, self.ttl, self.slack = truth, ttl, slack
-        self.counts = {"answers": 0, "put off": 0}
+        self.counts = {"answers": 0, "deferred": 0}
         self.stale = []
         self._lock = threading.Lock()
 
@@ -78,4 +78,4 @@ class Judge:
 
     def put_off(self):
         with self._lock:
-            self.counts["put off"] += 1
+            self.counts["deferred"] += 1

@@ -8,14 +8,14 @@ from common.record import record
 
 ZERO = ("lost", "corrupt", "unexcused duplicates", "not recovered")
 UNORDERED = "variants that are not taken as ordered"
-WHAT = ("SMTP in, SMTP, LMTP and Maildir out, bounces and mail that waits, on {name}, on a disk "
-        "that records every write and flush. The power is cut at random, half of the times right "
-        "behind an answer: what was flushed is left, and any part of what was written since, in "
-        "sectors of 512 bytes (but for blocks that ext4, XFS and btrfs themselves do not survive "
-        "torn, their superblocks: they are left old or new). The whole system is started on that "
-        "and delivers everything; a share of the recoveries is cut again (nested). A duplicate "
-        "is excused if the queue on the disk still said, less than {window:.0f} s after it was "
-        "delivered, that it was not.")
+WHAT = ("SMTP in, SMTP, LMTP and Maildir out, bounces and waiting mail, on {name}, on a disk "
+        "that records every write and flush. The power is cut at random, half of the time "
+        "directly after an answer: what was flushed remains, with any part of what was written "
+        "since, in sectors of 512 bytes (except superblocks, which ext4, XFS and btrfs themselves "
+        "need untorn: these remain old or new). The whole system is started on the result and "
+        "delivers everything; a share of the recoveries is cut again (nested). A duplicate is "
+        "excused if the queue on the disk still said, less than {window:.0f} s after the "
+        "delivery, that it was not delivered.")
 
 
 class Tally:
@@ -116,7 +116,7 @@ class VariantTally:
         counts = {"variants": len(self.tallies), **total,
                   **{f"cuts: {tally.filesystem}": tally.cuts for tally in self.tallies}, **zeros}
         return record("power-ext4-variants", title="Power cuts on variants of ext4",
-                      what=WHAT.format(name="each kind of ext4 that is taken as ordered", window=WINDOW)
+                      what=WHAT.format(name="each kind of ext4 that counts as ordered", window=WINDOW)
                       + " The queue is synced by queue_sync = auto.",
                       command=f"make crash (tests/power/run --variant {self.options.variant})",
                       counts=counts, seconds=seconds, filesystem="ext4", zero=tuple(zeros))

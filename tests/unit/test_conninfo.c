@@ -18,10 +18,13 @@ static const struct {
 	{"passfile=relative sslrootcert=system", ""},
 	{"password='passfile=/etc/shadow' user=passfile=/etc/shadow", ""},
 	{"passfile='/not closed", "/not closed "},
+	{"passfile=/end\\", "/end "},
 	{"passfile /no sign", ""},
 	{"passfile=", ""},
 	{"postgresql://u:p@h:5432/mail?sslkey=/a%20b&sslcert=/c&x=/d", "/a b /c "},
 	{"postgres:///mail?passfile=%2Fetc%2fp", "/etc/p "},
+	{"postgres:///mail?%70assfile=/etc/p", "/etc/p "},
+	{"postgres://u:p?x@db1/mail?passfile=/etc/p", "/etc/p "},
 	{"postgres:///mail?passfile=/a%2&sslcrl=/b%zz", "/a%2 /b%zz "},
 	{"postgres://h/passfile=/etc/p", ""},
 	{"postgres:///mail?passfile&=&&sslkey=/k", "/k "},
@@ -84,6 +87,8 @@ static void test_places(void **state)
 		{"postgres://db1/mail?host=%2frun", true},
 		{"postgres:///mail?host=db1", false},
 		{"postgres://u:db1@/mail", true},
+		{"postgres://u:p?x@db1/mail", false},
+		{"postgres:///u:p@db1", true},
 	};
 
 	(void)state;

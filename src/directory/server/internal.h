@@ -76,6 +76,20 @@ void answer_clear(struct answer *answer);
 
 struct session;
 
+/* A list that is read portion by portion. */
+struct listing {
+	struct str prefix;
+	struct buffer after;
+	size_t left;    /* records that may follow */
+	size_t asked;   /* of these, asked of the store */
+	size_t portion; /* to ask for next */
+	directory_listed *listed;
+	bool has_begun; /* the first portion was read, with: */
+	uint64_t version;
+	char identity[SERVER_IDENTITY_SIZE];
+	char memory[]; /* of the prefix */
+};
+
 struct question {
 	struct directory_server *server;
 	struct session *session; /* NULL: it has ended */
@@ -95,7 +109,8 @@ struct question {
 	size_t id_length;
 	uint64_t since;
 	bool is_removal;
-	struct listing *listing; /* LIST */
+	struct listing *listing;                /* LIST */
+	void (*ask)(struct question *question); /* or NULL */
 	struct question *paused_next, *paused_previous;
 };
 
@@ -151,17 +166,24 @@ struct directory_server {
 	bool is_freed;    /* the last pending question frees it */
 };
 
-/* server.c */
-struct question *question_new(struct session *session, enum question_kind kind, struct str id);
+/* question_life.c. ASK asks the store; it is called again after a pause. NULL: it never pauses. */
+struct question *question_new(struct session *session, enum question_kind kind, struct str id,
+			      void (*ask)(struct question *question));
 /* After it was answered. */
 void question_free(struct question *question);
-/* The TTL in milliseconds of an answer that would normally be cached for FULL_US. */
-uint64_t server_ttl_ms(const struct directory_server *server, int64_t full_us);
+/* When no question is under way any more. */
+void server_free_whole(struct directory_server *server);
 
 /* session.c */
 struct session *session_new(struct directory_server *server,
 			    const struct directory_transport *transport, unsigned roles,
 			    const char *peer);
+/* To call at each tick. */
+void session_check(struct session *session, int64_t now_us);
+void session_free(struct session *session);
+
+/* output.c */
+
 /* After output was added, or when the session may continue. */
 void session_wake(struct session *session);
 /* The buffer for an answer. First appends a reset if a push was lost, so that a client that has
@@ -169,20 +191,20 @@ void session_wake(struct session *session);
 struct buffer *session_output(struct session *session);
 /* Sends the client the reason, logs it, and ends the connection. */
 void session_refuse(struct session *session, const char *reason);
-/* To call at each tick. */
-void session_check(struct session *session, int64_t now_us);
-void session_free(struct session *session);
 void session_error(struct session *session, struct str id, enum directory_error error,
 		   const char *text);
+/* Sends the reset instead of the pushes that were lost. */
+void session_late_reset(struct session *session);
+void session_add_reset(const struct directory_server *server, struct buffer *out);
 
 /* question.c: handles one frame of a client. */
 void question_take(struct session *session, struct str content);
-/* Asks the store again, for a paused question. */
-void question_ask(struct question *question);
 
 /* list.c: reads a page from the store in portions that fit into a client's backlog. Lists records
- * of TABLE whose keys begin with PREFIX and follow AFTER, at most LIMIT. */
-void list_begin(struct question *question, struct str prefix, struct str after, size_t limit);
+ * of TABLE whose keys begin with PREFIX and follow AFTER, at most LIMIT. LISTED gets each portion.
+ */
+void list_begin(struct question *question, struct str prefix, struct str after, size_t limit,
+		directory_listed *listed);
 /* Reads the next portion. */
 void list_ask(struct question *question);
 /* How many of COUNT records belong to the portion that was asked for. */
@@ -192,7 +214,6 @@ size_t list_portion(const struct question *question, size_t count);
  * of the list, which is the first portion's. */
 MUST_CHECK int list_take(struct question *question, const struct directory_record *records,
 			 size_t count, size_t bytes, uint64_t *version);
-void list_free(struct listing *listing);
 
 /* pause.c: for a client that does not read its answers, only its questions are kept. */
 
@@ -203,7 +224,11 @@ void pause_question(struct question *question);
 /* Resumes the questions for which there is room. */
 void pause_resume(struct session *session);
 /* QUESTION, which may have been resumed, was answered or paused again. */
-void pause_resumed(struct question *question);
+static inline void pause_resumed(struct question *question)
+{
+	if (question->session->resumed == question)
+		question->session->resumed = NULL;
+}
 /* Frees them, as the session ends. */
 void pause_drop(struct session *session);
 
@@ -228,8 +253,6 @@ void push_state(struct directory_server *server, bool is_up);
 void push_hello(struct session *session);
 /* Records that SESSION may have cached something that depends on the key. */
 void push_holds(struct session *session, enum directory_table table, struct str key);
-/* To one client, when it has read its backlog. */
-void push_late_reset(struct session *session);
 void push_missed(struct question *question, int error, const struct directory_key *keys,
 		 const uint64_t *versions, size_t count);
 int64_t push_longest_ttl_us(const struct directory_server *server);

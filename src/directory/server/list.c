@@ -17,19 +17,8 @@ enum {
 	WANTED = SERVER_BACKLOG_MAX / 4, /* bytes of a portion */
 };
 
-struct listing {
-	struct str prefix;
-	struct buffer after;
-	size_t left;    /* records that may follow */
-	size_t asked;   /* of these, asked of the store */
-	size_t portion; /* to ask for next */
-	bool has_begun; /* the first portion was read, with: */
-	uint64_t version;
-	char identity[SERVER_IDENTITY_SIZE];
-	char memory[]; /* of the prefix */
-};
-
-void list_begin(struct question *question, struct str prefix, struct str after, size_t limit)
+void list_begin(struct question *question, struct str prefix, struct str after, size_t limit,
+		directory_listed *listed)
 {
 	struct listing *listing = memory_alloc_zero(1, sizeof *listing + prefix.length);
 
@@ -38,6 +27,7 @@ void list_begin(struct question *question, struct str prefix, struct str after, 
 	listing->prefix = str_slice(listing->memory, prefix.length);
 	buffer_append_str(&listing->after, after);
 	listing->left = limit;
+	listing->listed = listed;
 	listing->portion = FIRST;
 	question->listing = listing;
 	list_ask(question);
@@ -57,7 +47,7 @@ void list_ask(struct question *question)
 	store->operations->list(store, question->table,
 				str_slice(buffer_view(&texts).data, prefix_length),
 				str_skip(buffer_view(&texts), prefix_length), listing->asked,
-				reply_listed, question);
+				listing->listed, question);
 }
 
 size_t list_portion(const struct question *question, size_t count)
@@ -97,12 +87,4 @@ int list_take(struct question *question, const struct directory_record *records,
 	buffer_reset(&listing->after);
 	buffer_append_str(&listing->after, records[count - 1].key.name);
 	return 0;
-}
-
-void list_free(struct listing *listing)
-{
-	if (listing == NULL)
-		return;
-	buffer_clear(&listing->after);
-	free(listing);
 }

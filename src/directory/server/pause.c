@@ -26,12 +26,6 @@ void pause_question(struct question *question)
 	session_wake(session);
 }
 
-void pause_resumed(struct question *question)
-{
-	if (question->session->resumed == question)
-		question->session->resumed = NULL;
-}
-
 void pause_resume(struct session *session)
 {
 	while (session->paused != NULL && session->resumed == NULL && has_room(session)) {
@@ -39,7 +33,7 @@ void pause_resume(struct session *session)
 
 		DL_DELETE2(session->paused, question, paused_previous, paused_next);
 		session->resumed = question;
-		question_ask(question);
+		question->ask(question);
 	}
 }
 

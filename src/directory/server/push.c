@@ -12,16 +12,6 @@ int64_t push_longest_ttl_us(const struct directory_server *server)
 	return config->ttl_us > config->negative_ttl_us ? config->ttl_us : config->negative_ttl_us;
 }
 
-static void add_reset(const struct directory_server *server, struct buffer *out)
-{
-	struct directory_frame frame;
-
-	directory_frame_begin(&frame, out, "reset");
-	directory_frame_add(&frame, str_from(server->identity));
-	directory_frame_add_number(&frame, server->store->version);
-	directory_frame_end(&frame);
-}
-
 static void add_word(struct buffer *out, const char *verb)
 {
 	struct directory_frame frame;
@@ -115,17 +105,10 @@ void push_reset(struct directory_server *server)
 	for (struct session *s = server->sessions; s != NULL; s = s->next) {
 		s->must_reset = s->output.length > SERVER_BACKLOG_MAX;
 		if (!s->must_reset)
-			add_reset(server, &s->output);
+			session_add_reset(server, &s->output);
 		session_wake(s);
 	}
 	server->counts.resets++;
-}
-
-void push_late_reset(struct session *session)
-{
-	session->must_reset = false;
-	add_reset(session->server, &session->output);
-	session->server->counts.resets++;
 }
 
 void push_state(struct directory_server *server, bool is_up)
@@ -145,7 +128,7 @@ void push_missed(struct question *question, int error, const struct directory_ke
 	struct directory_frame frame;
 
 	if (error != 0) {
-		add_reset(server, session_output(session));
+		session_add_reset(server, session_output(session));
 		return;
 	}
 	(void)session_output(session);

@@ -53,18 +53,6 @@ static void ask_route(struct question *question, struct str address)
 		directory_expand(server->expander, address, reply_expanded, question);
 }
 
-static void on_route(struct session *session, const struct words *words)
-{
-	struct question *question = question_new(session, QUESTION_ROUTE, words->id);
-	struct str address = words->words[1];
-
-	if (address.length <= DIRECTORY_KEY_MAX) {
-		memcpy(question->key_memory, address.data, address.length);
-		question->key = str_slice(question->key_memory, address.length);
-	}
-	ask_route(question, address);
-}
-
 static void ask_get(struct question *question)
 {
 	struct directory_store *store = question->server->store;
@@ -73,7 +61,8 @@ static void ask_get(struct question *question)
 	store->operations->get(store, &key, 1, reply_got, question);
 }
 
-void question_ask(struct question *question)
+/* Asks the store, perhaps again after a pause. */
+static void ask(struct question *question)
 {
 	if (question->kind == QUESTION_LIST)
 		list_ask(question);
@@ -81,6 +70,18 @@ void question_ask(struct question *question)
 		ask_route(question, question->key);
 	else
 		ask_get(question);
+}
+
+static void on_route(struct session *session, const struct words *words)
+{
+	struct question *question = question_new(session, QUESTION_ROUTE, words->id, ask);
+	struct str address = words->words[1];
+
+	if (address.length <= DIRECTORY_KEY_MAX) {
+		memcpy(question->key_memory, address.data, address.length);
+		question->key = str_slice(question->key_memory, address.length);
+	}
+	ask_route(question, address);
 }
 
 static void on_get(struct session *session, const struct words *words)
@@ -96,7 +97,7 @@ static void on_get(struct session *session, const struct words *words)
 		refuse(session, words, "There is no such table");
 		return;
 	}
-	question = question_new(session, QUESTION_GET, words->id);
+	question = question_new(session, QUESTION_GET, words->id, ask);
 	question->table = table;
 	if (!take_key(question, words->words[1])) {
 		refuse(session, words, "That cannot be a key of this table");
@@ -121,9 +122,9 @@ static void on_list(struct session *session, const struct words *words)
 		   limit > DIRECTORY_LIST_MAX) {
 		refuse(session, words, "The limit is not 1 to 1000");
 	} else {
-		question = question_new(session, QUESTION_LIST, words->id);
+		question = question_new(session, QUESTION_LIST, words->id, ask);
 		question->table = table;
-		list_begin(question, words->words[1], words->words[2], (size_t)limit);
+		list_begin(question, words->words[1], words->words[2], (size_t)limit, reply_listed);
 	}
 }
 
@@ -162,7 +163,7 @@ static void on_put(struct session *session, const struct words *words)
 	    (reason = directory_password_problem(&record)) != NULL)
 		refuse(session, words, reason);
 	else
-		change_add(question_new(session, QUESTION_CHANGE, words->id), &record);
+		change_add(question_new(session, QUESTION_CHANGE, words->id, NULL), &record);
 }
 
 static void on_del(struct session *session, const struct words *words)
@@ -175,7 +176,7 @@ static void on_del(struct session *session, const struct words *words)
 		refuse(session, words, "There is no such table");
 		return;
 	}
-	question = question_new(session, QUESTION_CHANGE, words->id);
+	question = question_new(session, QUESTION_CHANGE, words->id, NULL);
 	question->table = table;
 	question->is_removal = true;
 	if (!take_key(question, words->words[1])) {
@@ -277,7 +278,7 @@ static void on_stats(struct session *session, const struct words *words)
 static void on_since(struct session *session, const struct words *words)
 {
 	struct directory_server *server = session->server;
-	struct question *question = question_new(session, QUESTION_SINCE, STR("0"));
+	struct question *question = question_new(session, QUESTION_SINCE, STR("0"), NULL);
 	uint64_t version;
 
 	if (!str_to_u64(words->words[1], &version)) {

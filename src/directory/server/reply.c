@@ -1,8 +1,23 @@
 // SPDX-License-Identifier: ISC
 /* The store's results, as answers to questions. */
 #include "directory/server/internal.h"
+#include "os/clock.h"
 #include <errno.h>
 #include <string.h>
+
+/* In milliseconds, of an answer that would normally be cached for FULL_US. */
+static uint64_t ttl_ms_of(const struct directory_server *server, int64_t full_us)
+{
+	const struct directory_store *store = server->store;
+	int64_t now_us = os_clock_monotonic_us();
+	int64_t left_us = full_us;
+
+	if (store->fresh_us != INT64_MAX && store->fresh_us < now_us)
+		left_us = full_us - (now_us - store->fresh_us);
+	if (store->until_us != 0 && store->until_us - now_us < left_us)
+		left_us = store->until_us - now_us;
+	return left_us > 0 ? (uint64_t)(left_us / 1000) : 0;
+}
 
 static struct str id_of(const struct question *question)
 {
@@ -67,7 +82,7 @@ void reply_got(void *context, int error, const struct directory_record *const *r
 	struct directory_server *server = question->server;
 	const struct config_directory *config = &server->config->directory;
 	bool exists = error == 0 && records[0] != NULL;
-	uint64_t ttl_ms = server_ttl_ms(server, exists ? config->ttl_us : config->negative_ttl_us);
+	uint64_t ttl_ms = ttl_ms_of(server, exists ? config->ttl_us : config->negative_ttl_us);
 
 	if (error == 0 && !exists && server->store->lost_us != 0)
 		error = -ENOTCONN; /* it may exist by now */
@@ -112,8 +127,8 @@ void reply_expanded(void *context, int error, const struct directory_expansion *
 	if (is_wanted(question) && error != 0) {
 		answer_error(question, error);
 	} else if (is_wanted(question)) {
-		ttl_ms = server_ttl_ms(server, is_refused(expansion) ? config->negative_ttl_us
-								     : config->ttl_us);
+		ttl_ms = ttl_ms_of(server, is_refused(expansion) ? config->negative_ttl_us
+								 : config->ttl_us);
 		if (!expansion->may_keep)
 			ttl_ms = 0;
 		answer_reset(&server->answer);

@@ -121,87 +121,6 @@ static void ignore_state(void *context, bool is_up)
 static const struct directory_store_handler deaf_handler = {ignore_changed, ignore_reset,
 							    ignore_state};
 
-uint64_t server_ttl_ms(const struct directory_server *server, int64_t full_us)
-{
-	const struct directory_store *store = server->store;
-	int64_t now_us = os_clock_monotonic_us();
-	int64_t left_us = full_us;
-
-	if (store->fresh_us != INT64_MAX && store->fresh_us < now_us)
-		left_us = full_us - (now_us - store->fresh_us);
-	if (store->until_us != 0 && store->until_us - now_us < left_us)
-		left_us = store->until_us - now_us;
-	return left_us > 0 ? (uint64_t)(left_us / 1000) : 0;
-}
-
-/* --- questions --- */
-
-struct question *question_new(struct session *session, enum question_kind kind, struct str id)
-{
-	struct directory_server *server = session->server;
-	struct question *question = server->unused;
-
-	if (question != NULL)
-		server->unused = question->next;
-	else
-		question = memory_alloc(sizeof *question);
-	question->server = server;
-	question->session = session;
-	question->kind = kind;
-	question->table = DIRECTORY_NO_TABLE;
-	question->key = STR("");
-	question->is_removal = false;
-	question->listing = NULL;
-	memcpy(question->id, id.data, id.length);
-	question->id_length = id.length;
-	question->next = session->questions;
-	question->previous = &session->questions;
-	if (question->next != NULL)
-		question->next->previous = &question->next;
-	session->questions = question;
-	session->question_count++;
-	session->list_count += kind == QUESTION_LIST || kind == QUESTION_SINCE;
-	server->questions_under_way++;
-	return question;
-}
-
-static void free_server(struct directory_server *server)
-{
-	while (server->unused != NULL) {
-		struct question *question = server->unused;
-
-		server->unused = question->next;
-		free(question);
-	}
-	directory_expander_free(server->expander);
-	answer_clear(&server->answer);
-	buffer_clear(&server->scratch);
-	free(server);
-}
-
-void question_free(struct question *question)
-{
-	struct directory_server *server = question->server;
-	struct session *session = question->session;
-
-	if (session != NULL) {
-		*question->previous = question->next;
-		if (question->next != NULL)
-			question->next->previous = question->previous;
-		session->question_count--;
-		session->list_count -=
-			question->kind == QUESTION_LIST || question->kind == QUESTION_SINCE;
-		pause_resumed(question);
-		session_wake(session);
-	}
-	list_free(question->listing);
-	question->next = server->unused;
-	server->unused = question;
-	server->questions_under_way--;
-	if (server->is_freed && server->questions_under_way == 0)
-		free_server(server);
-}
-
 /* --- life --- */
 
 static void on_tick(void *context)
@@ -335,5 +254,5 @@ void directory_server_free(struct directory_server *server)
 	server->store->handler = &deaf_handler;
 	server->is_freed = true;
 	if (server->questions_under_way == 0)
-		free_server(server);
+		server_free_whole(server);
 }

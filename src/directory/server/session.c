@@ -17,47 +17,10 @@ enum {
 
 static void set_watch(struct session *session);
 
-void session_wake(struct session *session)
-{
-	os_loop_defer(session->server->loop, &session->task);
-}
-
 static void break_off(struct session *session)
 {
 	session->is_broken = true;
 	session_wake(session);
-}
-
-void session_refuse(struct session *session, const char *reason)
-{
-	if (session->is_broken || session->has_ended)
-		return;
-	log_event(EVENT_DIRECTORY_REFUSED, log_string("peer", session->peer),
-		  log_string("reason", reason));
-	session->server->counts.errors++;
-	session_error(session, STR("0"), DIRECTORY_ERROR_BAD, reason);
-	session->has_ended = true;
-	buffer_reset(&session->input);
-	session_wake(session);
-}
-
-void session_error(struct session *session, struct str id, enum directory_error error,
-		   const char *text)
-{
-	struct directory_frame frame;
-
-	directory_frame_begin(&frame, session_output(session), "err");
-	directory_frame_add(&frame, id);
-	directory_frame_add(&frame, str_from(directory_error_name(error)));
-	directory_frame_add(&frame, str_from(text));
-	directory_frame_end(&frame);
-}
-
-struct buffer *session_output(struct session *session)
-{
-	if (session->must_reset)
-		push_late_reset(session);
-	return &session->output;
 }
 
 static bool is_full(const struct session *session)
@@ -152,7 +115,7 @@ static void write_all(struct session *session)
 		session->stuck_since_us = os_clock_monotonic_us();
 	trim(&session->output);
 	if (session->must_reset && session->output.length == 0)
-		push_late_reset(session);
+		session_late_reset(session);
 }
 
 static bool is_over(const struct session *session)

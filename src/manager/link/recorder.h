@@ -48,13 +48,13 @@ struct recorder *recorder_new(struct os_loop *loop, struct queue_store *store,
 void recorder_free(struct recorder *recorder);
 bool recorder_is_idle(const struct recorder *recorder);
 
-/* RECORDING is due in DELAY_US, or earlier where it is already. */
+/* Makes RECORDING due in DELAY_US, unless it is due earlier already. */
 void recorder_soon(struct recorder *recorder, struct recording *recording, int64_t delay_us);
-/* It is not due any more; nothing happens when it was not. */
+/* Makes it not due any more; does nothing if it was not. */
 void recorder_cancel(struct recorder *recorder, struct recording *recording);
-/* How long news is deferred so that others share a commit. */
+/* How long news is deferred so that several messages share a commit. */
 int64_t recorder_delay_us(void);
-/* All that wait are due now. */
+/* Makes all that wait due now. */
 void recorder_flush(struct recorder *recorder);
 
 struct recorder_work {
@@ -62,16 +62,17 @@ struct recorder_work {
 	struct message_facts facts;    /* where it is */
 	struct queue_control *control; /* borrowed until it is recorded */
 	unsigned char *news;           /* enum recorder_news, for each delivery */
-	/* With RECORDER_MAP: the deliveries on the disk until then, borrowed so long. */
+	/* With RECORDER_MAP: the deliveries of the map that is on the disk, borrowed until it is
+	 * replaced. */
 	const struct queue_delivery *former;
 	size_t former_count;
 };
 
-/* Writes the news of WORK, as it is now: it is no news any more, and what happens to the same
- * deliveries meanwhile is. 0, or -errno: it cannot be written at all, and stays news. */
+/* Begins to write the news of WORK as it is now, and clears it; later outcomes of the same
+ * deliveries are new news. 0, or -errno: it cannot be written at all, and remains news. */
 MUST_CHECK int recorder_write(struct recorder *recorder, struct message *message,
 			      const struct recorder_work *work);
-/* Whether all that is new is that deliveries wait: without a record they would be tried earlier. */
+/* Whether the news is only that deliveries wait: without a record they would be tried earlier. */
 bool recorder_only_waits(const struct recorder_work *work);
 
 #endif

@@ -42,7 +42,7 @@ void resolver_lost(struct resolver *resolver);
 MUST_CHECK bool resolver_answered(struct resolver *resolver, struct str body);
 /* The directory does not answer: asks resolve to report when it does. */
 void resolver_await(struct resolver *resolver);
-/* It does. */
+/* The directory answers again. */
 void resolver_back(struct resolver *resolver);
 
 #endif

@@ -54,6 +54,8 @@ struct copy {
 
 /* Begins a transaction unless there is one. */
 void copy_begin(struct copy *copy);
+/* copy_statement.c. The errno of SQLite's ERROR. */
+int copy_errno(int error);
 /* Binds a text or blob, which must live until the statement has run. */
 void copy_bind(sqlite3_stmt *statement, int place, struct str text);
 void copy_bind_bytes(sqlite3_stmt *statement, int place, struct str bytes);

@@ -4,140 +4,16 @@
 #include "os/clock.h"
 #include "store/ldap/dn.h"
 #include "store/ldap/follow_internal.h"
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-/* --- notifying the loop's thread --- */
-
-static void note_free(struct note *note)
-{
-	for (size_t i = 0; note->fields[i].type != LOG_FIELD_END; i++)
-		free((char *)note->fields[i].text.data);
-	free(note);
-}
-
-void follower_add_note(struct follower *follower, enum log_name event,
-		       const struct log_field *fields)
-{
-	struct note *note = memory_alloc_zero(1, sizeof(*note));
-
-	note->event = event;
-	for (size_t i = 0; i < NOTE_FIELDS_MAX && fields[i].type != LOG_FIELD_END; i++) {
-		note->fields[i] = fields[i];
-		if (fields[i].text.data != NULL) {
-			char *text = memory_alloc(fields[i].text.length + 1);
-
-			memcpy(text, fields[i].text.data, fields[i].text.length);
-			note->fields[i].text.data = text;
-		}
-	}
-	pthread_mutex_lock(&follower->mutex);
-	if (follower->note_count < FOLLOW_NOTES_MAX) {
-		follower->note_count++;
-		*follower->last_note = note;
-		follower->last_note = &note->next;
-		note = NULL;
-	}
-	pthread_mutex_unlock(&follower->mutex);
-	if (note != NULL)
-		note_free(note);
-	os_wakeup_send(follower->wakeup);
-}
-
-static void write_notes(struct follower *follower)
-{
-	struct note *note;
-	struct note *next;
-
-	pthread_mutex_lock(&follower->mutex);
-	note = follower->notes;
-	follower->notes = NULL;
-	follower->last_note = &follower->notes;
-	follower->note_count = 0;
-	pthread_mutex_unlock(&follower->mutex);
-	for (; note != NULL; note = next) {
-		next = note->next;
-		log_write(note->event, note->fields);
-		note_free(note);
-	}
-}
 
 static void on_wakeup(void *context)
 {
 	struct follower *follower = context;
 
-	write_notes(follower);
+	follower_write_notes(follower);
 	follower->moved(follower->context);
-}
-
-void follower_set_fresh(struct follower *follower, int64_t fresh_us)
-{
-	pthread_mutex_lock(&follower->mutex);
-	follower->fresh_us = fresh_us;
-	follower->lost_us = 0;
-	pthread_mutex_unlock(&follower->mutex);
-	os_wakeup_send(follower->wakeup);
-}
-
-/* Records that no server is being followed. */
-static void set_lost(struct follower *follower)
-{
-	pthread_mutex_lock(&follower->mutex);
-	if (follower->lost_us == 0)
-		follower->lost_us = os_clock_monotonic_us();
-	pthread_mutex_unlock(&follower->mutex);
-	os_wakeup_send(follower->wakeup);
-}
-
-static void set_server(struct follower *follower, size_t number)
-{
-	pthread_mutex_lock(&follower->mutex);
-	follower->number = number;
-	pthread_mutex_unlock(&follower->mutex);
-}
-
-const char *follower_server(struct follower *follower)
-{
-	const char *url = NULL;
-
-	pthread_mutex_lock(&follower->mutex);
-	if (follower->lost_us == 0)
-		url = follower->settings.servers[follower->number].url;
-	pthread_mutex_unlock(&follower->mutex);
-	return url;
-}
-
-int64_t follower_lost_us(struct follower *follower)
-{
-	int64_t lost_us;
-
-	pthread_mutex_lock(&follower->mutex);
-	lost_us = follower->lost_us;
-	pthread_mutex_unlock(&follower->mutex);
-	return lost_us;
-}
-
-int64_t follower_fresh_us(struct follower *follower)
-{
-	int64_t fresh_us;
-
-	pthread_mutex_lock(&follower->mutex);
-	fresh_us = follower->fresh_us;
-	pthread_mutex_unlock(&follower->mutex);
-	return fresh_us;
-}
-
-void follower_tell(struct follower *follower)
-{
-	os_wakeup_send(follower->wakeup);
-}
-
-bool follower_is_stopping(struct follower *follower)
-{
-	return atomic_load(&follower->is_stopping);
 }
 
 /* --- the thread --- */
@@ -180,15 +56,15 @@ static bool follow(struct follower *follower, size_t number, enum session_end *e
 	struct buffer why = {0};
 	bool was_loaded = false;
 
-	set_server(follower, number);
+	follower_set_server(follower, number);
 	*end_out = session_run(follower, number, &was_loaded, &why);
-	set_lost(follower);
+	follower_set_lost(follower);
 	if (*end_out == SESSION_REFUSED && !follower->is_reload) {
 		follower->is_reload = true;
 		complain(follower, number, was_loaded, &why);
 		buffer_reset(&why);
 		*end_out = session_run(follower, number, &was_loaded, &why);
-		set_lost(follower);
+		follower_set_lost(follower);
 	}
 	if (*end_out == SESSION_LOST || *end_out == SESSION_BEHIND || *end_out == SESSION_REFUSED)
 		complain(follower, number, was_loaded, &why);
@@ -354,7 +230,7 @@ bool follower_free(struct follower *follower)
 		return true;
 	if (!stop_thread(follower))
 		return false;
-	write_notes(follower);
+	follower_write_notes(follower);
 	os_wakeup_free(follower->wakeup);
 	copy_close(follower->copy);
 	for (size_t i = 0; i < follower->settings.server_count; i++)

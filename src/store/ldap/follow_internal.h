@@ -59,14 +59,20 @@ struct follower {
 	bool is_reload;              /* the cookie was refused */
 };
 
-/* Queues a log line; fields as for log_event(). */
+/* follow_state.c. Queues a log line; fields as for log_event(). */
 #define follower_note(follower, name, ...) \
 	follower_add_note(follower, name, (const struct log_field[]){__VA_ARGS__, {LOG_FIELD_END}})
 void follower_add_note(struct follower *follower, enum log_name event,
 		       const struct log_field *fields);
+/* Writes the queued lines; in the loop's thread. */
+void follower_write_notes(struct follower *follower);
 bool follower_is_stopping(struct follower *follower);
 /* The copy has all that the server had at FRESH_US. */
 void follower_set_fresh(struct follower *follower, int64_t fresh_us);
+/* No server is being followed. */
+void follower_set_lost(struct follower *follower);
+/* Server NUMBER is tried, or followed. */
+void follower_set_server(struct follower *follower, size_t number);
 /* Notifies the loop's thread that records may have changed. */
 void follower_tell(struct follower *follower);
 

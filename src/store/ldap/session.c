@@ -9,20 +9,6 @@
 #include "os/socket.h"
 #include <stdlib.h>
 
-void session_end(struct session *session, enum session_end end)
-{
-	session->is_over = true;
-	session->end = end;
-}
-
-void session_end_lost(struct session *session, const char *why)
-{
-	if (session->is_over)
-		return;
-	buffer_append_string(session->why, why);
-	session_end(session, SESSION_LOST);
-}
-
 static void end_broken(struct session *session, int code)
 {
 	if (session->is_over)

@@ -43,9 +43,20 @@ struct session {
 	struct buffer *why;
 };
 
-void session_end(struct session *session, enum session_end end);
+static inline void session_end(struct session *session, enum session_end end)
+{
+	session->is_over = true;
+	session->end = end;
+}
+
 /* Ends the session as SESSION_LOST with WHY, unless it has ended already. */
-void session_end_lost(struct session *session, const char *why);
+static inline void session_end_lost(struct session *session, const char *why)
+{
+	if (session->is_over)
+		return;
+	buffer_append_string(session->why, why);
+	session_end(session, SESSION_LOST);
+}
 
 /* content.c: false: it failed, and the session has ended. */
 bool session_commit(struct session *session);

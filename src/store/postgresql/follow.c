@@ -5,7 +5,6 @@
  * the connection of the gets, so that answers and reported changes are in order.
  */
 #include "base/panic.h"
-#include "directory/record/key.h"
 #include "log/event.h"
 #include "os/clock.h"
 #include "store/postgresql/internal.h"
@@ -37,20 +36,6 @@ static const char state_sql[] =
 static struct postgresql_store *store_of(struct postgresql_request *request)
 {
 	return request->context;
-}
-
-bool postgresql_change_key(const char *table, struct str key, struct directory_key *key_out)
-{
-	enum directory_table found = directory_table_find(str_from(table));
-	struct buffer form = {0};
-	bool is_ours = found != DIRECTORY_NO_TABLE &&
-		       directory_key_normalize(found, key, &form) == 0 &&
-		       str_equal(buffer_view(&form), key);
-
-	buffer_clear(&form);
-	if (is_ours)
-		*key_out = (struct directory_key){found, key};
-	return is_ours;
 }
 
 static void take_changes(struct postgresql_follower *follower, const PGresult *result)
@@ -325,9 +310,9 @@ static void follow(struct postgresql_store *store)
 	if (leave_stale(store) || leave_cut_off(store))
 		return;
 	if (!is_fresh(store))
-		postgresql_reader_stale(store);
+		store->follower.handler->stale(store);
 	else if (!store->follower.is_full)
-		postgresql_reader_followed(store);
+		store->follower.handler->followed(store);
 	ask_later(store);
 }
 
@@ -371,8 +356,10 @@ static bool has_diverged(const struct postgresql_store *store, const struct post
 	       (store->base.version > 0 && strcmp(about->seen_mark, store->follower.mark) != 0);
 }
 
-void postgresql_follow_prepare(struct postgresql_store *store)
+void postgresql_follow_prepare(struct postgresql_store *store,
+			       const struct postgresql_follow_handler *handler)
 {
+	store->follower.handler = handler;
 	store->follower.timer = os_timer_new(store->loop, on_time, store);
 }
 

@@ -195,6 +195,8 @@ enum postgresql_statement {
 
 /* The number of columns in the rows of its records. */
 int postgresql_table_width(const struct directory_schema *schema);
+/* Converts a key of "change"; false: not one of our tables. */
+bool postgresql_change_key(const char *table, struct str key, struct directory_key *key_out);
 /* "get_address" */
 const char *postgresql_statement_name(enum postgresql_statement statement,
 				      enum directory_table table, char name[40]);
@@ -242,7 +244,15 @@ struct postgresql_reader {
 	struct os_timer *grace;
 };
 
+struct postgresql_follow_handler {
+	/* After the first poll of a connection: answers are now in sync with reported changes. */
+	void (*followed)(struct postgresql_store *store);
+	/* The data are too old: the store is down until FOLLOWED. */
+	void (*stale)(struct postgresql_store *store);
+};
+
 struct postgresql_follower {
+	const struct postgresql_follow_handler *handler;
 	struct postgresql_request request;
 	struct os_timer *timer;
 	struct arena *arena; /* of one poll */
@@ -303,17 +313,13 @@ void postgresql_count(struct directory_store *store, directory_counted *counted,
 void postgresql_missed(struct directory_store *store, uint64_t version, size_t limit,
 		       directory_missed *missed, void *context);
 
-void postgresql_follow_prepare(struct postgresql_store *store);
+/* HANDLER is borrowed. */
+void postgresql_follow_prepare(struct postgresql_store *store,
+			       const struct postgresql_follow_handler *handler);
 /* Polls at once. */
 void postgresql_follow_start(struct postgresql_store *store, const struct postgresql_about *about);
 void postgresql_follow_stop(struct postgresql_store *store);
 void postgresql_follow_notified(struct postgresql_store *store);
-/* After the first poll of a connection: answers are now in sync with reported changes. */
-void postgresql_reader_followed(struct postgresql_store *store);
-/* The data are too old: the store is down until postgresql_reader_followed(). */
-void postgresql_reader_stale(struct postgresql_store *store);
-/* Converts a key of "change"; false: not one of our tables. */
-bool postgresql_change_key(const char *table, struct str key, struct directory_key *key_out);
 
 void postgresql_writer_start(struct postgresql_store *store);
 void postgresql_writer_stop(struct postgresql_store *store);

@@ -7,93 +7,14 @@
 #include "store/postgresql/link.h"
 #include "base/panic.h"
 #include "log/event.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-static const int64_t WAIT_MIN_US = SECOND_US / 20;
 static const int64_t CONNECT_US = 2 * SECOND_US; /* there may be others to try */
 
 static void attempt(struct postgresql_link *link);
 static void connect_to(struct postgresql_link *link, const char *address);
-
-static void log_reason(struct postgresql_link *link, enum log_name event, const char *reason)
-{
-	char line[POSTGRESQL_REASON_SIZE];
-	char *known = link->reasons[link->position];
-
-	snprintf(line, sizeof line, STR_FORMAT, STR_ARGUMENTS(str_trim(str_from(reason))));
-	for (char *byte = line; *byte != '\0'; byte++)
-		if (*byte == '\n' || *byte == '\t')
-			*byte = ' ';
-	if (event != EVENT_STORE_LOST && strcmp(line, known) == 0)
-		return;
-	memcpy(known, line, sizeof line);
-	log_event(event, log_string("role", link->name),
-		  log_string("database", postgresql_link_label(link)),
-		  log_str("reason", str_trim(str_from(line))));
-}
-
-static void close_connection(struct postgresql_link *link)
-{
-	os_watch_free(link->watch);
-	link->watch = NULL;
-	dns_search_free(link->search);
-	link->search = NULL;
-	if (link->connection != NULL)
-		PQfinish(link->connection);
-	link->connection = NULL;
-	link->statements = 0;
-	link->is_broken = false;
-	os_task_cancel(link->loop, &link->losing);
-}
-
-/* Tries the next database; after the last one, pauses first. */
-static void advance(struct postgresql_link *link)
-{
-	link->state = POSTGRESQL_LINK_WAITING;
-	link->address_count = 0;
-	link->position = (link->position + 1) % link->databases->count;
-	if (++link->tried < link->databases->count) {
-		os_timer_start(link->timer, 0);
-		return;
-	}
-	link->tried = 0;
-	os_timer_start(link->timer, link->wait_us);
-	link->wait_us *= 2;
-	if (link->wait_us > link->may_wait_us)
-		link->wait_us = link->may_wait_us;
-}
-
-void postgresql_link_lose(struct postgresql_link *link, const char *reason)
-{
-	bool was_accepted = link->is_accepted;
-	bool was_open = link->state == POSTGRESQL_LINK_OPEN;
-
-	if (reason != NULL)
-		log_reason(link, was_accepted ? EVENT_STORE_LOST : EVENT_STORE_REFUSED, reason);
-	link->is_accepted = false;
-	close_connection(link);
-	advance(link);
-	if (was_accepted) {
-		link->tried = 0;
-		link->wait_us = WAIT_MIN_US;
-		os_timer_start(link->timer, 0);
-	}
-	postgresql_link_fail_requests(link);
-	if (was_open)
-		link->handler.lost(link->context);
-}
-
-void postgresql_link_lose_broken(void *context)
-{
-	struct postgresql_link *link = context;
-	char reason[POSTGRESQL_REASON_SIZE];
-
-	snprintf(reason, sizeof reason, "%s", PQerrorMessage(link->connection));
-	postgresql_link_lose(link, reason);
-}
 
 /* ---- connecting ---- */
 
@@ -130,7 +51,7 @@ static void connect_failed(struct postgresql_link *link)
 	char reason[POSTGRESQL_REASON_SIZE];
 
 	if (link->address < link->address_count) {
-		close_connection(link);
+		postgresql_link_close(link);
 		try_address(link);
 		return;
 	}
@@ -249,7 +170,7 @@ struct postgresql_link *postgresql_link_new(struct os_loop *loop,
 	link->handler = *handler;
 	link->context = context;
 	link->reasons = memory_alloc_zero(databases->count, sizeof *link->reasons);
-	link->wait_us = WAIT_MIN_US;
+	link->wait_us = POSTGRESQL_LINK_WAIT_MIN_US;
 	link->may_wait_us = may_wait_us;
 	link->timer = os_timer_new(loop, on_time, link);
 	link->losing = (struct os_task){.call = postgresql_link_lose_broken, .context = link};
@@ -259,7 +180,7 @@ struct postgresql_link *postgresql_link_new(struct os_loop *loop,
 
 void postgresql_link_free(struct postgresql_link *link)
 {
-	close_connection(link);
+	postgresql_link_close(link);
 	postgresql_link_fail_requests(link);
 	os_timer_free(link->timer);
 	free(link->reasons);
@@ -270,7 +191,7 @@ void postgresql_link_accept(struct postgresql_link *link)
 {
 	link->is_accepted = true;
 	link->tried = 0;
-	link->wait_us = WAIT_MIN_US;
+	link->wait_us = POSTGRESQL_LINK_WAIT_MIN_US;
 	memset(link->reasons, 0, link->databases->count * sizeof *link->reasons);
 	log_event(EVENT_STORE_CONNECTED, log_string("role", link->name),
 		  log_string("database", postgresql_link_label(link)));
@@ -290,7 +211,7 @@ void postgresql_link_move(struct postgresql_link *link, size_t position, const c
 void postgresql_link_hurry(struct postgresql_link *link)
 {
 	if (link->state == POSTGRESQL_LINK_WAITING) {
-		link->wait_us = WAIT_MIN_US;
+		link->wait_us = POSTGRESQL_LINK_WAIT_MIN_US;
 		os_timer_start(link->timer, 0);
 	}
 }
@@ -303,9 +224,4 @@ bool postgresql_link_is_accepted(const struct postgresql_link *link)
 size_t postgresql_link_position(const struct postgresql_link *link)
 {
 	return link->position;
-}
-
-const char *postgresql_link_label(const struct postgresql_link *link)
-{
-	return link->databases->list[link->position].label;
 }

@@ -41,6 +41,11 @@ struct postgresql_link {
 	char (*reasons)[POSTGRESQL_REASON_SIZE]; /* last logged, of each database */
 };
 
+/* Before the next attempt, at first and after an accepted connection was lost; doubles. */
+static const int64_t POSTGRESQL_LINK_WAIT_MIN_US = SECOND_US / 20;
+
+/* Closes the connection, and nothing else. */
+void postgresql_link_close(struct postgresql_link *link);
 /* Closes the connection, fails pending requests and tries the next. REASON may be NULL. */
 void postgresql_link_lose(struct postgresql_link *link, const char *reason);
 /* Likewise, with libpq's error as the reason. A task. */

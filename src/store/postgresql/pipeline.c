@@ -24,19 +24,6 @@ enum {
 
 static const int64_t ANSWER_US = 30 * SECOND_US; /* for an answer at any rate */
 
-void postgresql_link_fail_requests(struct postgresql_link *link)
-{
-	const struct postgresql_failure lost = {
-		.error = -ENOTCONN, .is_lost = true, .text = "the connection was lost"};
-
-	while (link->requests != NULL) {
-		struct postgresql_request *request = link->requests;
-
-		DL_DELETE(link->requests, request);
-		request->done(request, request->failure.error != 0 ? &request->failure : &lost);
-	}
-}
-
 static void want(struct postgresql_link *link)
 {
 	int left = PQflush(link->connection);

@@ -76,7 +76,6 @@ int store_postgresql_new(struct os_loop *loop, const char *const *databases, siz
 	store->loop = loop;
 	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_LISTED_TABLES; table++)
 		store->schemas[table] = directory_schema_of(table);
-	postgresql_follow_prepare(store);
 	postgresql_reader_start(store);
 	postgresql_writer_start(store);
 	*store_out = &store->base;

@@ -207,7 +207,7 @@ static void go_down(struct postgresql_store *store)
 	postgresql_writer_seen(store);
 }
 
-void postgresql_reader_followed(struct postgresql_store *store)
+static void followed(struct postgresql_store *store)
 {
 	struct postgresql_reader *reader = &store->reader;
 
@@ -224,7 +224,7 @@ void postgresql_reader_followed(struct postgresql_store *store)
 		store->base.handler->state(store->base.context, true);
 }
 
-void postgresql_reader_stale(struct postgresql_store *store)
+static void stale(struct postgresql_store *store)
 {
 	struct postgresql_reader *reader = &store->reader;
 
@@ -270,8 +270,10 @@ static void on_grace_over(void *context)
 void postgresql_reader_start(struct postgresql_store *store)
 {
 	static const struct postgresql_link_handler handler = {on_connected, on_lost, on_notified};
+	static const struct postgresql_follow_handler follow_handler = {followed, stale};
 	struct postgresql_reader *reader = &store->reader;
 
+	postgresql_follow_prepare(store, &follow_handler);
 	reader->pump = (struct os_task){.call = pump, .context = store};
 	reader->grace = os_timer_new(store->loop, on_grace_over, store);
 	reader->setup.ready = ready;

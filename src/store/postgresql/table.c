@@ -274,6 +274,22 @@ bool postgresql_record_take(const struct directory_schema *schema, const PGresul
 	return false;
 }
 
+/* ---- changes ---- */
+
+bool postgresql_change_key(const char *table, struct str key, struct directory_key *key_out)
+{
+	enum directory_table found = directory_table_find(str_from(table));
+	struct buffer form = {0};
+	bool is_ours = found != DIRECTORY_NO_TABLE &&
+		       directory_key_normalize(found, key, &form) == 0 &&
+		       str_equal(buffer_view(&form), key);
+
+	buffer_clear(&form);
+	if (is_ours)
+		*key_out = (struct directory_key){found, key};
+	return is_ours;
+}
+
 /* ---- arrays ---- */
 
 enum { OID_TEXT = 25, HEADER_SIZE = 20 };
