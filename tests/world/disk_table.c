@@ -142,6 +142,7 @@ int disk_table_add(struct disk_file *file)
 {
 	struct open_file *open = calloc(1, sizeof *open);
 	struct os_file_info info;
+	int error;
 
 	if (open == NULL)
 		err(1, "no memory");
@@ -150,8 +151,12 @@ int disk_table_add(struct disk_file *file)
 		description_init(&open->description, &file_description);
 		return table_add(&open->description);
 	}
-	if (disk_info(file, &info) < 0)
-		errx(1, "a pipe of which nothing is known");
+	error = disk_info(file, &info);
+	if (error < 0) {
+		disk_close(file);
+		free(open);
+		return error;
+	}
 	description_init(&open->description, &named_pipe_description);
 	open->pipe = find_pipe(kernel_process()->machine, info.inode);
 	open->next_of_pipe = open->pipe->opens;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "files.h"
 #include <err.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,11 +14,41 @@ static uint64_t below(void *context, uint64_t bound)
 	return kernel_below(bound);
 }
 
+/* A full disk takes nothing more; its other calls succeed. The sync of names never fails: a Maildir
+ * whose making met that is not made anew yet, so mail in it may go with the next power cut
+ * (doc/design/world.md). */
+static bool can_fail(enum disk_call call, int error)
+{
+	if (call == DISK_SYNC_NAMES || call == DISK_SYNC_ALL)
+		return false;
+	return error != ENOSPC || call == DISK_WRITE || call == DISK_LINK || call == DISK_RENAME ||
+	       call == DISK_MAKE || call == DISK_SYNC || call == DISK_WRITE_OUT;
+}
+
+/* Whoever looks at the files of a machine from outside meets no fault; nor does its first process,
+ * whose few files are in memory. */
+static int fault(void *context, enum disk_call call, uint64_t inode)
+{
+	const struct machine *machine = context;
+
+	(void)inode;
+	if (kernel_task() == NULL || kernel_process()->parent == NULL ||
+	    kernel_now_us() >= machine->disk_fails_until_us ||
+	    !can_fail(call, machine->disk_error) || !kernel_one_in(machine->disk_odds))
+		return 0;
+	if (machine->disk_failed != NULL)
+		machine->disk_failed();
+	return -machine->disk_error;
+}
+
 void files_begin(struct machine *machine)
 {
 	static uint64_t devices;
-	const struct disk_options options = {
-		.device = ++devices + 100, .keeps_order = kernel_one_in(2), .below = below};
+	const struct disk_options options = {.device = ++devices + 100,
+					     .keeps_order = kernel_one_in(2),
+					     .below = below,
+					     .fault = fault,
+					     .context = machine};
 
 	machine->disk = disk_new(&options);
 }

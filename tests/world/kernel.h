@@ -50,6 +50,11 @@ struct machine {
 	uint32_t address;       /* IPv4, in host order */
 	uint64_t boots;
 	size_t descriptors; /* what a process may have open */
+	/* Until then its disk fails with DISK_ERROR once in DISK_ODDS calls of processes: */
+	int64_t disk_fails_until_us;
+	int disk_error;
+	uint64_t disk_odds;
+	void (*disk_failed)(void); /* is told of each; or NULL */
 	struct machine *next;
 };
 

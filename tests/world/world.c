@@ -15,6 +15,7 @@
 #include "dns.h"
 #include "mail.h"
 #include "node.h"
+#include "trouble.h"
 #include <err.h>
 #include <getopt.h>
 #include <signal.h>
@@ -91,12 +92,16 @@ static void thaw(void *context)
 		process_freeze(process, false);
 }
 
-static void strike(struct machine *node)
+static void strike(struct machine *node, int64_t calm_from_us)
 {
 	struct process *process = node_process(node, NULL);
 
 	if (process == NULL || process->is_frozen)
 		return;
+	if (kernel_one_in(3)) {
+		trouble_begin(node, calm_from_us);
+		return;
+	}
 	if (kernel_one_in(4)) {
 		bool is_reload = kernel_one_in(2);
 
@@ -140,7 +145,7 @@ static void strike_busy(void *context)
 			  fate);
 		return;
 	}
-	strike(fate->node);
+	strike(fate->node, fate->calm_from_us);
 }
 
 /* Now, or soon. */

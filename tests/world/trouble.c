@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: ISC
+#include "trouble.h"
+#include "mail.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t SECOND = 1000000;
+static const int64_t LONGEST = 300 * INT64_C(1000000);
+static const int64_t JUMP_MAX = 36 * 3600 * INT64_C(1000000);
+
+enum { FEW_DESCRIPTORS = 24, MORE_DESCRIPTORS = 64, RARE_ERRORS = 200 };
+
+/* What is undone at the end. */
+struct trouble {
+	struct machine *machine;
+	int64_t jump_us;
+	size_t descriptors; /* fewer */
+};
+
+static void end_trouble(void *context)
+{
+	struct trouble *trouble = context;
+	struct machine *machine = trouble->machine;
+
+	if (trouble->jump_us != 0)
+		world_log("trouble", "the clock of %s is right again", machine->name);
+	machine->wall_offset_us -= trouble->jump_us;
+	machine->descriptors += trouble->descriptors;
+	free(trouble);
+}
+
+static struct trouble *last_until(struct machine *machine, int64_t when_us)
+{
+	struct trouble *trouble = calloc(1, sizeof *trouble);
+
+	if (trouble == NULL)
+		abort();
+	trouble->machine = machine;
+	kernel_at(when_us, end_trouble, trouble);
+	return trouble;
+}
+
+static void jump(struct machine *machine, int64_t until_us)
+{
+	int64_t most = kernel_one_in(2) ? JUMP_MAX : 10 * SECOND;
+	int64_t jump_us = (int64_t)kernel_below(2 * (uint64_t)most) - most;
+
+	world_log("trouble", "the clock of %s jumps by %lld seconds", machine->name,
+		  (long long)(jump_us / SECOND));
+	last_until(machine, until_us)->jump_us = jump_us;
+	machine->wall_offset_us += jump_us;
+}
+
+static void take_descriptors(struct machine *machine, int64_t until_us)
+{
+	size_t left = FEW_DESCRIPTORS + kernel_below(MORE_DESCRIPTORS);
+
+	if (machine->descriptors <= left)
+		return;
+	world_log("trouble", "processes of %s may have %zu descriptors", machine->name, left);
+	last_until(machine, until_us)->descriptors = machine->descriptors - left;
+	machine->descriptors = left;
+}
+
+/* An error of the disk is an excuse: what was delivered may not be known to be. */
+static void break_disk(struct machine *machine, int64_t until_us)
+{
+	machine->disk_error = kernel_one_in(2) ? EIO : ENOSPC;
+	machine->disk_odds = 1 + kernel_below(kernel_one_in(2) ? RARE_ERRORS : 2);
+	machine->disk_fails_until_us = until_us;
+	machine->disk_failed = ledger_excuse;
+	world_log("trouble", "the disk of %s: %s, once in %llu calls", machine->name,
+		  strerror(machine->disk_error), (unsigned long long)machine->disk_odds);
+}
+
+void trouble_begin(struct machine *machine, int64_t end_us)
+{
+	int64_t until_us = kernel_now_us() + SECOND + (int64_t)kernel_below((uint64_t)LONGEST);
+
+	if (until_us > end_us)
+		until_us = end_us;
+	if (kernel_one_in(4))
+		jump(machine, until_us);
+	else if (kernel_one_in(3))
+		take_descriptors(machine, until_us);
+	else
+		break_disk(machine, until_us);
+}

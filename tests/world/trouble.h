@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: ISC
+/*
+ * world/trouble.h - what goes wrong with a machine while its processes live on.
+ */
+#ifndef WORLD_TROUBLE_H
+#define WORLD_TROUBLE_H
+
+#include "kernel.h"
+
+/* For some seconds or minutes, but not after END_US, as chance decides: its disk has errors, or no
+ * room; its processes may have few descriptors; or its clock, which is set right at the end, has
+ * jumped. */
+void trouble_begin(struct machine *machine, int64_t end_us);
+
+#endif
