@@ -195,8 +195,7 @@ struct config {
 	uint32_t remote_connect_timeout; /* seconds */
 	uint32_t remote_timeout;         /* seconds, for a reply */
 	bool convert_8bit;               /* for servers that do not offer 8BITMIME */
-	uint32_t stop_timeout; /* seconds, for deliveries that cannot be aborted without a duplicate
-				*/
+	uint32_t stop_timeout; /* seconds, for deliveries that cannot be repeated safely */
 	int64_t queuelifetime_us;
 	int64_t rescan_us;
 	int64_t probe_delay_us;  /* for an unreachable host */

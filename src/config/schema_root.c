@@ -25,19 +25,20 @@ const struct config_setting config_schema_root[] = {
 		MEANING("The name by which this machine is known in mail: in its greeting, in "
 			"Received lines, and as the sender of its reports.")),
 	SETTING(ROOT, "default_domain", host, AT(config, default_domain), INITIAL(""),
-		MEANING("The domain of addresses that have none: of aliases, and of postmaster "
-			"and user@[ADDRESS] of this host; where it is set, also of what users of "
-			"this machine write, which have hostname otherwise. To be set where all "
-			"domains are in the directory. Empty: hostname, if a section domain names "
-			"it or there is no such section; otherwise the first of them.")),
+		MEANING("The domain of addresses without one: of aliases, and of postmaster and "
+			"user@[ADDRESS] of this host; if it is set, also of addresses that local "
+			"users enter, which otherwise get hostname. Set it if all domains are in "
+			"the directory. Empty: hostname, if a section domain names it or there is "
+			"no such section; otherwise the first of them.")),
 	SETTING(ROOT, "recipient_delimiter", delimiter, AT(config, recipient_delimiter),
 		INITIAL("+"),
 		MEANING("Each of these characters begins the extension of a local part: where "
 			"user+extension has no record of its own, it is mail for user, and before "
-			"the catch-all. The first one in an address counts, but not in front. "
-			"Services always get the extension after a +, whichever it was. Senders "
-			"of lists with verp have a +, too. Empty: addresses have no extensions. "
-			"Of several nodes, the one that has the data decides.")),
+			"the catch-all. The first one in an address counts, except at its "
+			"beginning. Services always get the extension after a +, whatever the "
+			"delimiter was. Senders of lists with verp have a +, too. Empty: "
+			"addresses have no extensions. With several nodes, the setting of the "
+			"node that has the data counts.")),
 	SETTING(ROOT, "queue", path, AT(config, queue), INITIAL("/var/spool/stagepost"),
 		RANGE(1, 4000),
 		MEANING("The directory of the queue. It must be on a local filesystem that keeps "
@@ -52,11 +53,11 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "dns_server", server, AT(config, dns_server), INITIAL(""),
 		MEANING("The name server for all queries; empty: the system's.")),
 	SETTING(ROOT, "client_names", boolean, AT(config, client_names), INITIAL("yes"),
-		MEANING("Whether the DNS is asked what clients are called: the name of a client's "
-			"address, when that name leads back to the address. It is in Received "
-			"and in the log. Clients of this machine are not asked about. A message "
-			"waits for a name two seconds at most, and not at all while the name "
-			"servers are slow.")),
+		MEANING("Whether clients' names are looked up in the DNS: the name of a client's "
+			"address, if that name resolves back to the address. It appears in "
+			"Received and in the log. Clients on this machine are not looked up. A "
+			"message waits for a name two seconds at most, and not at all while the "
+			"name servers are slow.")),
 	SETTING(ROOT, "log_level", log_level, AT(config, log_level), INITIAL("info"),
 		MEANING("The least important events that are logged.")),
 	SETTING(ROOT, "log_format", word, AT(config, log_format), INITIAL("logfmt"),
@@ -70,8 +71,8 @@ const struct config_setting config_schema_root[] = {
 
 	/* the queue */
 	SETTING(ROOT, "split", number, AT(config, split), INITIAL("23"), RANGE(1, 10000),
-		MEANING("The number of subdirectories of each queue directory, for a queue that is "
-			"created; an existing queue keeps its own. A prime is best.")),
+		MEANING("The number of subdirectories of each queue directory, for a new queue; "
+			"an existing queue keeps its number. A prime is best.")),
 	SETTING(ROOT, "queue_sync", word, AT(config, queue_sync), INITIAL("auto"),
 		WORDS(sync_words),
 		MEANING("How a group of messages is made durable: by syncing its files; or the "
@@ -99,8 +100,8 @@ const struct config_setting config_schema_root[] = {
 			"of one.")),
 	SETTING(ROOT, "own_addresses", networks, LIST(config, own_addresses, own_address_count),
 		INITIAL(""),
-		MEANING("Addresses of this host besides those that clients reach, such as the one "
-			"in front of a translating router: mail for user@[ADDRESS] is local, that "
+		MEANING("Addresses of this host besides those at which clients connect, such as "
+			"the public one of a NAT router: mail for user@[ADDRESS] is local, that "
 			"of default_domain.")),
 	SETTING(ROOT, "maxsize", size, AT(config, maxsize), INITIAL("50M"),
 		RANGE(1024, UINT64_C(1) << 36), MEANING("The largest message that is accepted.")),
@@ -110,12 +111,12 @@ const struct config_setting config_schema_root[] = {
 			"It is never sent on with them.")),
 	SETTING(ROOT, "allow_early_commands", boolean, AT(config, allow_early_commands),
 		INITIAL("no"),
-		MEANING("Whether a client may send commands before it may (RFC 2920): several at "
-			"once without having heard an answer to EHLO, or data before the reply "
-			"354. Otherwise its session is ended. Mail servers never do it; "
-			"programs that blast mail and attacks do, and some scripts: clients in "
-			"relay_from are tolerated. A client that speaks HTTP is disconnected in "
-			"either case unless this is yes.")),
+		MEANING("Whether a client may send commands too early (RFC 2920): several at once "
+			"before it has received the reply to EHLO, or data before the reply 354. "
+			"Otherwise its session is ended. Mail servers never do that; bulk mailers "
+			"and attack tools do, and some scripts: clients in relay_from are "
+			"tolerated. A client that speaks HTTP is disconnected in either case "
+			"unless this is yes.")),
 	SETTING(ROOT, "strict_addresses", boolean, AT(config, strict_addresses), INITIAL("no"),
 		MEANING("Whether clients are held to the letter of RFC 5321 in MAIL, RCPT and "
 			"their greeting. Otherwise what real clients send passes, too: addresses "
@@ -130,18 +131,18 @@ const struct config_setting config_schema_root[] = {
 		MEANING("After how many refused commands a session is ended.")),
 	SETTING(ROOT, "maxcommands", number, AT(config, maxcommands), INITIAL("100"),
 		RANGE(1, 1000000),
-		MEANING("After how many commands that bring no message nearer (such as NOOP and "
-			"RSET) a session is ended. Each message counts them anew.")),
+		MEANING("After how many commands that do not advance a transaction (such as NOOP "
+			"and RSET) a session is ended. Each message resets the count.")),
 	SETTING(ROOT, "maxsessions", number, AT(config, maxsessions), INITIAL("10000"),
 		RANGE(1, 1000000),
-		MEANING("The most SMTP sessions at once, of all workers. When there are so many, "
-			"the client that did nothing useful for longest has to give its place to "
-			"the next one.")),
+		MEANING("The maximum number of concurrent SMTP sessions of all workers. If it is "
+			"reached, the session that has done nothing useful for longest is ended "
+			"for a new one.")),
 	SETTING(ROOT, "maxsessions_client", number, AT(config, maxsessions_client), INITIAL("50"),
 		RANGE(0, 1000000),
-		MEANING("The most SMTP sessions at once of one IPv4 address or IPv6 network of 64 "
-			"bits, in each worker; one more is answered with 421. Clients in "
-			"relay_from have no such limit. 0: no limit.")),
+		MEANING("The maximum number of concurrent SMTP sessions of one IPv4 address or "
+			"IPv6 network of 64 bits, in each worker; one more is answered with 421. "
+			"Clients in relay_from have no such limit. 0: no limit.")),
 	SETTING(ROOT, "smtpd_workers", number, AT(config, smtpd_workers), INITIAL("2"),
 		RANGE(1, 256), MEANING("The number of SMTP server processes.")),
 	SETTING(ROOT, "smtp_timeout", seconds, AT(config, smtp_timeout), INITIAL("5m"),
@@ -157,44 +158,43 @@ const struct config_setting config_schema_root[] = {
 
 	SETTING(ROOT, "proxy_from", networks, LIST(config, proxy_from, proxy_from_count),
 		COMPUTED("127.0.0.0/8 and ::1/128"),
-		MEANING("Trusted proxies: at listeners with proxy = yes, the client that their "
-			"PROXY "
-			"header names is believed. Connections from other addresses are closed "
-			"there.")),
+		MEANING("Trusted proxies: at listeners with proxy = yes, the client in their "
+			"PROXY header counts as the client. Connections from other addresses are "
+			"closed there.")),
 	SETTING(ROOT, "proxy_timeout", seconds, AT(config, proxy_timeout), INITIAL("5s"),
-		RANGE(1, 3600), MEANING("How long a proxy may take to name its client.")),
+		RANGE(1, 3600), MEANING("How long to wait for a PROXY header.")),
 
 	/* sending mail */
 	SETTING(ROOT, "smtproutes", routes, LIST(config, smtproutes, smtproute_count), INITIAL(""),
 		MEANING("Where mail for a domain goes instead of to its MX hosts. The domain may "
-			"be "
-			"a name, \".NAME\" for its subdomains, empty for all other mail, or "
+			"be a name, \".NAME\" for its subdomains, empty for all other mail, or "
 			"\"!\" or \"!@\" for mail with the empty sender. An empty relay means the "
-			"MX hosts after all. The name decides first, then the longest suffix. "
-			"Names may be in UTF-8 or as A-labels (xn--), which is the same.")),
+			"MX hosts nevertheless. An exact name takes precedence, then the longest "
+			"suffix. Names may be in UTF-8 or as A-labels (xn--), which is the same.")),
 	SETTING(ROOT, "remote_connect_timeout", seconds, AT(config, remote_connect_timeout),
 		INITIAL("1m"), RANGE(1, 3600),
 		MEANING("How long to wait for a connection to another mail server.")),
 	SETTING(ROOT, "probe_delay", duration, AT(config, probe_delay_us), INITIAL("1m"),
 		RANGE(1, 86400),
-		MEANING("When a host that could not be reached is tried again, with one message "
-			"of those that wait for it. The delay is doubled with each failed "
-			"attempt, up to thirty times itself. Mail waits no longer than that once "
-			"the host is back.")),
+		MEANING("How long after a failed connection a host is probed, with one of the "
+			"messages that wait for it. The delay doubles with each failed attempt, "
+			"up to thirty times this value. Mail waits no longer than that once the "
+			"host is back.")),
 	SETTING(ROOT, "remote_timeout", seconds, AT(config, remote_timeout), INITIAL("10m"),
 		RANGE(1, 86400), MEANING("How long to wait for another mail server's reply.")),
 	SETTING(ROOT, "convert_8bit", boolean, AT(config, convert_8bit), INITIAL("yes"),
 		MEANING("Whether messages with 8-bit data are converted to quoted-printable or "
-			"base64 for servers, LMTP servers too, that do not offer 8BITMIME. What "
-			"is signed or encrypted is not converted but bounces; a DKIM signature "
-			"does not survive it. With no, such servers are sent 8-bit data. Lines "
-			"over 998 bytes are broken for SMTP servers in either case (RFC 5321).")),
+			"base64 for servers, LMTP servers too, that do not offer 8BITMIME. A "
+			"signed or encrypted message is not converted but bounces; a DKIM "
+			"signature does not survive it. With no, such servers are sent 8-bit "
+			"data. Lines over 998 bytes are broken for SMTP servers in either case "
+			"(RFC 5321).")),
 	SETTING(ROOT, "stop_timeout", seconds, AT(config, stop_timeout), INITIAL("11m"),
 		RANGE(1, 86400),
-		MEANING("How long a stop waits for deliveries that are past the point where they "
-			"could be done again without a duplicate: for a server that has a whole "
-			"message and has not answered yet, and for a program that runs. RFC 5321 "
-			"gives such a server ten minutes. All else is given up at once, and tried "
+		MEANING("How long a stop waits for deliveries that cannot be repeated without the "
+			"risk of a duplicate: for a server that has received a whole message but "
+			"has not replied, and for a running program. RFC 5321 allows such a "
+			"server ten minutes. All other deliveries are aborted at once, and tried "
 			"again after the next start. The service manager must wait longer.")),
 
 	/* bounces */
@@ -202,9 +202,9 @@ const struct config_setting config_schema_root[] = {
 		MEANING("The local part of the address in a bounce's From line.")),
 	SETTING(ROOT, "bouncemaxbytes", size, AT(config, bouncemaxbytes), INITIAL("50K"),
 		RANGE(0, UINT64_C(1) << 36),
-		MEANING("How large a bounce may be: of the message as much is returned as fits, "
-			"and long reasons are cut where that is not enough. Each recipient is "
-			"named in it, even where that alone is more. 0: no bound.")),
+		MEANING("The maximum size of a bounce: as much of the message is returned as "
+			"fits, and if that is not enough, long reasons are cut. Each recipient is "
+			"named, even if that alone exceeds it. 0: no limit.")),
 	SETTING(ROOT, "bounceformat", word, AT(config, bounceformat), INITIAL("report"),
 		WORDS(bounce_words),
 		MEANING("How a failure is reported. report: RFC 3464, with a text part for people "

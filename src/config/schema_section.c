@@ -24,42 +24,42 @@ static const struct config_word backend_words[] = {{"sqlite", CONFIG_BACKEND_SQL
 
 const struct config_setting config_schema_section[] = {
 	SETTING(LISTEN, "address", endpoints, LIST(config_listen, addresses, address_count),
-		MEANING("The addresses and ports; an IPv6 address takes no IPv4 clients.")),
+		MEANING("The addresses and ports; an IPv6 address accepts no IPv4 clients.")),
 	SETTING(LISTEN, "stage", word, AT(config_listen, stage), WORDS(stage_words),
 		COMPUTED("arrive for smtp, submit for submission"),
-		MEANING("The queue in which mail from here begins.")),
+		MEANING("The stage at which mail from here enters the queue.")),
 	SETTING(LISTEN, "proxy", boolean, AT(config_listen, proxy), INITIAL("no"),
 		MEANING("Whether the connections come from a proxy that names its client in a "
 			"PROXY header, version 1 or 2 (HAProxy's send-proxy). See proxy_from.")),
 	SETTING(LISTEN, "bare_newline", word, AT(config_listen, bare_newline), INITIAL("auto"),
 		WORDS(bare_newline_words),
-		MEANING("What happens to a message with a bare CR or LF, which others "
-			"may take for a line end: with that, a second message can be smuggled "
-			"inside of one. reject refuses it. normalize makes an LF a line end, and a "
-			"CR a space, or nothing before a line end. auto is normalize for "
-			"submission and for clients in relay_from, whose programs often write such "
-			"lines, and reject for all others. Only CR LF, a dot and CR LF end a "
-			"message in any case.")),
+		MEANING("What happens to a message with a bare CR or LF, which other servers may "
+			"take for a line end, so that a second message can be smuggled inside "
+			"one. reject refuses it. normalize makes an LF a line end, and a CR a "
+			"space, or nothing before a line end. auto is normalize for submission "
+			"and for clients in relay_from, whose programs often write such lines, "
+			"and reject for all others. Only CR LF, a dot and CR LF end a message in "
+			"any case.")),
 
 	SETTING(SERVICE, "kind", word, AT(config_service, kind), WORDS(kind_words),
 		MEANING("What the service does.")),
 	SETTING(SERVICE, "path", mailbox_path, AT(config_service, path), KINDS(KIND(MAILDIR)),
 		MEANING("The Maildir of a mailbox. %d is its domain, %u its local part, %% a "
-			"percent sign. All that the process that delivers may touch is beneath "
-			"the directory that the path names before its first %: a symbolic link "
-			"that leads elsewhere is not followed, and mail waits.")),
+			"percent sign. The delivering process can access only what is below the "
+			"directory in the path before its first %: a symbolic link that leads "
+			"elsewhere is not followed, and mail waits.")),
 	SETTING(SERVICE, "quota", quota, AT(config_service, quota), INITIAL(""),
 		KINDS(KIND(MAILDIR)),
-		MEANING("How much a mailbox may hold: bytes, or of K, M, G or T; after a comma "
-			"messages: 1G, 500M,10000. A record of the directory may have another "
-			"one in its field quota. none: only mailboxes whose record has one. "
-			"Empty: nothing is counted. It is counted in the mailbox's file "
-			"maildirsize, with all of its folders, as Maildir++ says; Dovecot's quota "
-			"backend maildir keeps the same file. While the directory does not "
-			"answer, mail is delivered without a look at quotas.")),
+		MEANING("The limit of a mailbox: bytes, with K, M, G or T; after a comma the "
+			"number of messages: 1G, 500M,10000. A record of the directory may have "
+			"another one in its field quota. none: only mailboxes whose record has "
+			"one. Empty: no quotas. The usage of the mailbox with all of its folders "
+			"is stored in its file maildirsize, as in Maildir++; Dovecot's quota "
+			"backend maildir shares this file. While the directory does not answer, "
+			"mail is delivered without a quota check.")),
 	SETTING(SERVICE, "over_quota", word, AT(config_service, over_quota), INITIAL("defer"),
 		WORDS(over_quota_words), KINDS(KIND(MAILDIR)),
-		MEANING("What becomes of mail for which a mailbox has no room: defer tries again "
+		MEANING("What happens to mail for which a mailbox has no room: defer tries again "
 			"later (4.2.2), refuse bounces it (5.2.2). A message that is larger than "
 			"the quota is bounced in any case (5.2.3).")),
 	SETTING(SERVICE, "address", endpoint, AT(config_service, address), KINDS(KIND(LMTP)),
@@ -68,9 +68,9 @@ const struct config_setting config_schema_section[] = {
 		INITIAL(""), KINDS(KIND(LMTP)),
 		MEANING("The LMTP servers that records of the directory's table server may name "
 			"in their field address, beside the one of setting address. Mail for a "
-			"server that is not among them waits: whoever can change the directory "
-			"cannot send mail anywhere. A name is looked for in the DNS at each "
-			"delivery, and what the DNS says is believed.")),
+			"server that is not among them waits, so that a change of the directory "
+			"alone cannot direct mail to any host. A name is looked up in the DNS at "
+			"each delivery, and the answer is trusted.")),
 	SETTING(SERVICE, "command", arguments, LIST(config_service, command, command_count),
 		KINDS(KIND(PIPE)),
 		MEANING("The program that is run for each recipient, and its arguments. No shell "
@@ -78,16 +78,16 @@ const struct config_setting config_schema_section[] = {
 			"recipient's address, %u its local part without extension, %x the "
 			"extension (after the first +), %d the domain, %s the sender, %% a "
 			"percent sign; %u, %x and %d can also be parts of a path. An argument "
-			"that would begin with a hyphen only by what was filled in is refused: "
-			"the recipient fails. The message is on standard input, with LF lines "
-			"and with Return-Path and Delivered-To in front. The environment holds "
-			"PATH, SENDER, RECIPIENT, LOCAL, EXTENSION, DOMAIN, QUEUE_ID, SHELL, and "
-			"with user also HOME, USER and LOGNAME; the directory is /, the umask "
-			"077. Exit status 0 means delivered. 64 to 70, 73, 76, 77 and 100 mean "
-			"that the recipient has failed, see sysexits.h; every other status, a "
-			"signal included, that the delivery is tried again. What the program "
-			"prints is in the log and in the bounce, and may begin with an "
-			"enhanced status code of its own.")),
+			"that begins with a hyphen only after expansion is refused: the recipient "
+			"fails. The message is on standard input, with LF lines and with "
+			"Return-Path and Delivered-To in front. The environment holds PATH, "
+			"SENDER, RECIPIENT, LOCAL, EXTENSION, DOMAIN, QUEUE_ID, SHELL, and with "
+			"user also HOME, USER and LOGNAME; the directory is /, the umask 077. "
+			"Exit status 0 means delivered. 64 to 70, 73, 76, 77 and 100 mean that "
+			"the recipient has failed, see sysexits.h; every other status, a signal "
+			"included, that the delivery is tried again. What the program prints is "
+			"in the log and in the bounce, and may begin with an enhanced status code "
+			"of its own.")),
 	SETTING(SERVICE, "user", owner, AT(config_service, user), INITIAL(""),
 		KINDS(KIND(MAILDIR) | KIND(PIPE)),
 		MEANING("The user to deliver as: a name, or %u for the user of the recipient's "
@@ -109,80 +109,84 @@ const struct config_setting config_schema_section[] = {
 		MEANING("The service that delivers the domain's mail.")),
 	SETTING(DOMAIN, "addresses", local_parts, LIST(config_domain, addresses, address_count),
 		INITIAL(""),
-		MEANING("The local parts that exist, in any case, UTF-8 too. Without this "
-			"setting every one does.")),
+		MEANING("The local parts that exist, ignoring case, UTF-8 included. Without this "
+			"setting every one exists.")),
 
 	SETTING(TRANSPORT, "concurrency", number, AT(config_transport, concurrency), INITIAL("100"),
-		RANGE(1, 65000), MEANING("The most deliveries at once.")),
+		RANGE(1, 65000), MEANING("The maximum number of concurrent deliveries.")),
 	SETTING(TRANSPORT, "destination_concurrency", number,
 		AT(config_transport, destination_concurrency), INITIAL("20"), RANGE(1, 65000),
-		MEANING("The most deliveries at once to one host, or to one domain of a service.")),
+		MEANING("The maximum number of concurrent deliveries to one host, or to one "
+			"domain of a service.")),
 	SETTING(TRANSPORT, "paused", boolean, AT(config_transport, paused), INITIAL("no"),
-		MEANING("Whether to keep the transport's mail and try nothing.")),
+		MEANING("Whether to keep the transport's mail and attempt no delivery.")),
 
 	SETTING(PROCESS, "user", user, AT(config_process, user), INITIAL(""),
 		MEANING("The user that the process runs as when it is started by root; empty: "
-			"the one of the whole. With a user of its own it has no rights on the "
-			"queue's files; the queue's directory is closed to its group then. It "
-			"also has the groups of its user, and the one by which the processes "
-			"reach each other's sockets. Maildirs belong to the user of local, unless "
-			"their service has one.")),
+			"setting user. With a user of its own it has no access to the queue's "
+			"files; the queue directory is then closed to its group. It also has the "
+			"groups of its user, and the one by which the processes reach each "
+			"other's sockets. Maildirs belong to the user of local, unless their "
+			"service has one.")),
 
 	SETTING(DIRECTORY, "backend", word, AT(config_directory, backend), INITIAL("sqlite"),
 		WORDS(backend_words),
-		MEANING("What keeps the data: a file of SQLite on this machine, PostgreSQL, "
-			"LDAP, or other Stagepost directory servers.")),
+		MEANING("The backend that has the data: an SQLite file on this machine, "
+			"PostgreSQL, LDAP, or other Stagepost directory servers.")),
 	SETTING(DIRECTORY, "path", path, AT(config_directory, path),
 		INITIAL("/var/lib/stagepost/directory.db"), RANGE(1, 4000),
 		KINDS(BACKEND(SQLITE) | BACKEND(LDAP)),
-		MEANING("The database's file; it is made where there is none, and other files "
-			"beside it. ldap: a copy of what the LDAP servers said, from which a "
-			"restart resumes.")),
+		MEANING("The database file; it is created if it does not exist, as are other "
+			"files next to it. ldap: a copy of the LDAP content, from which a restart "
+			"resumes.")),
 	SETTING(DIRECTORY, "database", texts, LIST(config_directory, database, database_count),
 		KINDS(BACKEND(POSTGRESQL)),
-		MEANING("Connection strings of libpq, one for each server: the first that answers "
-			"is read, whichever is the primary is changed.")),
+		MEANING("Connection strings of libpq, one for each server: the first one that "
+			"answers is used for reading, and the primary for changes.")),
 	SETTING(DIRECTORY, "url", urls, LIST(config_directory, urls, url_count),
 		KINDS(BACKEND(LDAP)), MEANING("The LDAP servers; the first that answers is used.")),
 	SETTING(DIRECTORY, "bind_dn", text, AT(config_directory, bind_dn), INITIAL(""),
 		KINDS(BACKEND(LDAP)),
 		MEANING("The DN to bind as at the LDAP servers; empty: anonymous.")),
 	SETTING(DIRECTORY, "base", text, AT(config_directory, base), KINDS(BACKEND(LDAP)),
-		MEANING("The entry beneath which everything is.")),
+		MEANING("The entry below which all entries are.")),
 	SETTING(DIRECTORY, "password_file", optional_path, AT(config_directory, password_file),
 		INITIAL(""), RANGE(0, 4000), KINDS(BACKEND(LDAP)),
 		MEANING("The file whose first line is the password of bind_dn.")),
 	SETTING(DIRECTORY, "map", mappings, LIST(config_directory, map, map_count), INITIAL(""),
 		KINDS(BACKEND(LDAP)),
-		MEANING("Which LDAP attributes are which fields, where the defaults do not fit; "
-			"see stagepost-directory-ldap(7).")),
+		MEANING("Which LDAP attributes are used for which fields, if the defaults do not "
+			"fit; see stagepost-directory-ldap(7).")),
 	SETTING(DIRECTORY, "servers", servers, LIST(config_directory, servers, server_count),
 		KINDS(BACKEND(SERVERS)),
 		MEANING("The directory servers that are asked; the first that answers is used. "
-			"They and this one show each other their certificates.")),
+			"They and this machine authenticate each other by certificates.")),
 	SETTING(DIRECTORY, "listen", endpoints, LIST(config_directory, listens, listen_count),
 		INITIAL(""),
-		MEANING("Where other machines may ask, by TLS, with a certificate that is named "
-			"in readers or changers.")),
+		MEANING("The addresses at which other machines may ask, by TLS, with a "
+			"certificate whose name is in readers or changers.")),
 	SETTING(DIRECTORY, "socketmap", endpoints,
 		LIST(config_directory, socketmaps, socketmap_count), INITIAL(""),
-		MEANING("Where other mail systems may ask by the socketmap protocol. Whoever "
-			"reaches this address may read.")),
+		MEANING("Where other mail systems may ask by the socketmap protocol. Everybody "
+			"who can connect to this address may read.")),
 	SETTING(DIRECTORY, "certificate", optional_path, AT(config_directory, certificate),
 		INITIAL(""), RANGE(0, 4000),
-		MEANING("The file, in PEM form, of the certificate by which this machine shows "
-			"who it is, and of those between it and the authority.")),
+		MEANING("The file, in PEM form, of this machine's certificate, followed by the "
+			"intermediate certificates.")),
 	SETTING(DIRECTORY, "key", optional_path, AT(config_directory, key), INITIAL(""),
 		RANGE(0, 4000), MEANING("The file of the certificate's private key.")),
 	SETTING(DIRECTORY, "authority", optional_path, AT(config_directory, authority), INITIAL(""),
 		RANGE(0, 4000),
-		MEANING("The file of the certificates of who must have signed those of others.")),
+		MEANING("The file of the authorities that must have signed the certificates of "
+			"other machines.")),
 	SETTING(DIRECTORY, "readers", names, LIST(config_directory, readers, reader_count),
 		INITIAL(""),
 		MEANING("The names of certificates (subjectAltName, or else common name) whose "
 			"owners may read all but passwords.")),
 	SETTING(DIRECTORY, "changers", names, LIST(config_directory, changers, changer_count),
-		INITIAL(""), MEANING("The names of those who may read all, and change it.")),
+		INITIAL(""),
+		MEANING("The names of certificates whose owners may read everything, and change "
+			"it.")),
 	SETTING(DIRECTORY, "aliases", texts, LIST(config_directory, aliases, alias_count),
 		COMPUTED("/etc/aliases"),
 		MEANING("The files that newaliases reads into the directory.")),

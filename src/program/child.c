@@ -19,7 +19,7 @@ static const int64_t OPEN_AGAIN_US = SECOND_US / 10;
 static const int64_t PENDING_EVERY_US = SECOND_US;
 static const int64_t FIT_CHECK_US = 10 * SECOND_US;
 
-/* What comes behind it, in the same turn, finds nothing that it could configure or stop. */
+/* Later messages in the same turn find nothing to configure or stop. */
 static void hurry(struct supervised *supervised)
 {
 	if (supervised->is_started && supervised->program->hurry == NULL)
@@ -116,7 +116,7 @@ static void begin(struct supervised *supervised)
 	open_and_start(supervised);
 }
 
-/* Another process takes over. */
+/* Ends, so that a new process takes over. */
 static void renew(struct supervised *supervised)
 {
 	if (supervised->control != NULL)
@@ -124,7 +124,7 @@ static void renew(struct supervised *supervised)
 	stop(supervised);
 }
 
-/* Rights that are gone do not come back. */
+/* Rights that were dropped cannot be regained, so a new process is needed. */
 static void outgrow(struct supervised *supervised)
 {
 	log_event(EVENT_SANDBOX_OUTGROWN);
@@ -159,7 +159,8 @@ static void reload(struct supervised *supervised)
 	config_free(old);
 }
 
-/* Who lacks a descriptor goes on: what is not recorded yet would be done again after its end. */
+/* A process short of descriptors continues: its unrecorded deliveries would be repeated after its
+ * end. */
 static void ask_again(struct supervised *supervised)
 {
 	log_event(EVENT_PROCESS_ERROR,
@@ -227,7 +228,7 @@ static void on_lost(void *context, struct ipc_channel *channel)
 	ipc_channel_close(channel);
 	supervised->control = NULL;
 	stop(supervised);
-	/* the next supervisor's processes need what this one holds */
+	/* the next supervisor's processes need the locks and sockets of this one */
 	if (supervised->is_started)
 		os_timer_start(supervised->stop_timer, ORPHAN_SECONDS_MAX * SECOND_US);
 }
@@ -237,7 +238,7 @@ static void on_terminate(void *context)
 	stop(context);
 }
 
-/* Once a second at most: it may be so for all descriptors. */
+/* Logs at most once a second, as it may concern all descriptors. */
 static void on_trouble(int error)
 {
 	static int64_t said_us;
@@ -250,7 +251,7 @@ static void on_trouble(int error)
 		  log_error(error));
 }
 
-/* Ctrl-C goes to all processes of a terminal; it is the supervisor's to act on. */
+/* Ctrl-C reaches all processes of a terminal, but only the supervisor acts on it. */
 static void ignore(void *context)
 {
 	(void)context;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/child.h - being a process that the supervisor started.
+ * program/child.h - the main loop of a process that the supervisor has started.
  *
- * The supervisor holds the other end of descriptor 3. It sends the
- * configuration (a sealed memfd), the sockets the process works with, each by
- * name ("connector" is the one at which it asks for connections: os/connector.h),
+ * The supervisor has the other end of descriptor 3. It sends the configuration
+ * (a sealed memfd), the sockets that the process works with, each by
+ * name ("connector" is the one for requesting connections: os/connector.h),
  * and CHILD_START; the process answers CHILD_READY. Later it may send
- * new sockets with a new configuration, and CHILD_START again, or CHILD_STOP. A process that
- * had no descriptor free for one of them says CHILD_AGAIN and goes on with what it
- * has. When the supervisor is gone the
- * process stops by itself, and waits for no delivery longer than ten seconds.
- * One whose sandbox does not fit any more, because of the new configuration or
- * of what was mounted, says CHILD_RENEW and stops.
+ * new sockets with a new configuration, and CHILD_START again, or CHILD_STOP. A process
+ * without a free descriptor for one of them answers CHILD_AGAIN and continues as before. If the
+ * supervisor dies, the process stops by itself, and waits for deliveries at most ten seconds.
+ * If its sandbox does not fit any more, because of the new configuration or
+ * of a mount, it sends CHILD_RENEW and stops.
  */
 #ifndef PROGRAM_CHILD_H
 #define PROGRAM_CHILD_H
@@ -23,18 +22,18 @@
 enum child_message {
 	CHILD_CONFIG = 1, /* descriptor: the file's text; body: its name */
 	CHILD_SOCKET,     /* descriptor; body: its name */
-	CHILD_USERS,      /* (str program, u32 uid)...: as whom each runs */
-	CHILD_START,      /* all is there: begin, or take it over */
+	CHILD_USERS,      /* (str program, u32 uid)...: the user that each runs as */
+	CHILD_START,      /* all was sent: begin, or apply it */
 	CHILD_READY,      /* answer to the first CHILD_START */
-	CHILD_AGAIN,      /* answer to CHILD_START: all of it is to be sent again, later */
+	CHILD_AGAIN,      /* answer to CHILD_START: send all of it again later */
 	CHILD_STOP,       /* finish what is in flight and end */
-	CHILD_RENEW,      /* from the process: it ends, and is to be started again at once */
+	CHILD_RENEW,      /* from the process: it ends; start it again at once */
 	CHILD_PENDING,    /* from the process while it stops: u32 deliveries it waits for */
-	CHILD_TOKENS,     /* (str program, str token)...: its own, and whose it is shown */
+	CHILD_TOKENS,     /* (str program, str token)...: its own, and those it must recognise */
 	CHILD_FAILED,     /* from the process: it can never start; body: why, for people */
-	CHILD_TRANSCRIPT, /* filters of who watches sessions, all of them */
+	CHILD_TRANSCRIPT, /* filters of all watchers of sessions */
 	CHILD_SAID,       /* from the process: a line of such a session (transcript/transcript.h) */
-	CHILD_HURRY,      /* waiting is over: who waits for deliveries, or clients, ends now */
+	CHILD_HURRY,      /* the patience is over: end now */
 };
 
 enum { CHILD_SOCKETS_MAX = 256 };
@@ -59,48 +58,47 @@ struct child {
 	size_t socket_count;
 	struct child_user users[CHILD_USERS_MAX];
 	size_t user_count;
-	struct ipc_tokens tokens; /* changed at any time */
+	struct ipc_tokens tokens; /* may change at any time */
 	void *state;              /* of the program */
 };
 
 struct child_program {
 	const char *name; /* in logs, and of its sandbox */
-	/* Opens what the sandbox would not let it open, and reads nothing that came from
-	 * others. -EAGAIN: not yet, to be called again soon. Another -errno ends the
-	 * process; the reason is logged by then. May be NULL. */
+	/* Opens what the sandbox would forbid, without reading foreign data. -EAGAIN: not possible
+	 * yet, try again soon. Another -errno ends the process; the reason must have been
+	 * logged. May be NULL. */
 	int (*open)(struct child *child);
-	/* All is there, the sandbox is entered: build everything, then call child_ready().
-	 * -errno as above. */
+	/* Called with everything received and the sandbox entered: builds everything, then calls
+	 * child_ready(). -errno as above. */
 	int (*start)(struct child *child);
-	/* child->config is new; OLD lives until the call returns. */
+	/* child->config is new; OLD is valid during the call. */
 	void (*reload)(struct child *child, const struct config *old);
-	/* Finish, then os_loop_stop(). */
+	/* Finishes, then calls os_loop_stop(). */
 	void (*stop)(struct child *child);
-	/* How many deliveries a stop waits for, stop_timeout at most. NULL: it waits for none,
-	 * and has 20 seconds. */
+	/* The number of deliveries for which a stop waits, at most stop_timeout. NULL: none,
+	 * and the process has 20 seconds. */
 	size_t (*pending)(const struct child *child);
-	/* Ends at once, stopped before or not: nobody waits any longer. NULL: whom this
-	 * process waits for ends, and so does it. */
+	/* Ends at once, whether stopped before or not. NULL: the process ends anyway, together
+	 * with those for which it waits. */
 	void (*hurry)(struct child *child);
 };
 
-/* The whole of a program's main(). */
+/* The main() of a program. */
 int child_main(int argc, char **argv, const struct child_program *program);
 
 void child_ready(struct child *child);
-/* Says that no start of the process can succeed until the configuration or the machine is another
- * one, because of REASON: then neither can that of the whole. It is logged by then. */
+/* Reports that the process cannot start until the configuration or the machine is changed, because
+ * of REASON: then the node cannot start either. It must have been logged. */
 void child_cannot_start(struct child *child, struct str reason);
-/* Stops; the supervisor starts another one at once. For what a process cannot change as long as
- * it lives. */
+/* Stops; the supervisor starts it again at once. For changes that need a new process. */
 void child_renew(struct child *child);
 /* The descriptor of the socket called NAME, or -1. */
 int child_socket(const struct child *child, const char *name);
-/* As whom PROGRAM runs; -1, which is nobody's, when that was not told. */
+/* The user that PROGRAM runs as; -1, which is nobody's uid, if unknown. */
 uid_t child_user(const struct child *child, const char *program);
-/* By what this process shows that it is PROGRAM. */
+/* The token by which this process authenticates as PROGRAM. */
 struct str child_token(const struct child *child, const char *program);
-/* RUN/NAME as a path in PATH; exits when it is too long. */
+/* Puts RUN/NAME into PATH; exits if it is too long. */
 void child_path(const struct child *child, const char *name, char path[108]);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What a program asks for of what the supervisor has sent. */
+/* Gives a program access to what the supervisor has sent. */
 #include "base/panic.h"
 #include "program/child.h"
 #include <stdio.h>

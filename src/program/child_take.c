@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What the supervisor sends a process: its configuration, sockets, users and tokens. */
+/* Receives configuration, sockets, users and tokens from the supervisor. */
 #include "ipc/pack.h"
 #include "log/sink.h"
 #include "os/connector.h"
@@ -21,8 +21,8 @@ void child_fail(struct supervised *supervised, int error, const char *reason)
 	os_loop_stop(supervised->child.loop);
 }
 
-/* What the supervisor sends it has checked before; a problem here is one of the
- * machine, or of two versions mixed. */
+/* The supervisor has checked the configuration, so a problem here means a fault of the machine, or
+ * two different versions. */
 void child_take_config(struct supervised *supervised, struct ipc_message *message)
 {
 	struct config_problems problems = {0};
@@ -46,7 +46,7 @@ void child_take_config(struct supervised *supervised, struct ipc_message *messag
 	buffer_clear(&text);
 }
 
-/* At each reload all sockets come again: most are held already. */
+/* A reload sends all sockets again, although most are held already. */
 static bool is_held(const struct child *child, const char *name, int descriptor)
 {
 	struct os_file_info held;
@@ -58,11 +58,11 @@ static bool is_held(const struct child *child, const char *name, int descriptor)
 	       held.device == info.device;
 }
 
-/* It is sent with each configuration, in case it could not be taken. */
+/* It is sent with each configuration, in case it could not be received before. */
 static void take_connector(struct ipc_message *message)
 {
 	if (os_connector_is_used())
-		return; /* who calls closes what is not taken */
+		return; /* the caller closes what is not taken */
 	os_connector_use(message->descriptors[0]);
 	message->descriptors[0] = -1;
 	log_sink_connect_by(os_socket_connect_unix);
@@ -89,7 +89,7 @@ void child_take_socket(struct supervised *supervised, struct ipc_message *messag
 	memcpy(entry->name, message->body.data, message->body.length);
 	entry->name[message->body.length] = '\0';
 	if (is_held(child, entry->name, message->descriptors[0]))
-		return; /* who calls closes what is not taken */
+		return; /* the caller closes what is not taken */
 	entry->descriptor = message->descriptors[0];
 	message->descriptors[0] = -1;
 	child->socket_count++;
@@ -115,7 +115,7 @@ void child_take_users(struct supervised *supervised, const struct ipc_message *m
 	}
 }
 
-/* While the supervisor does not read, lines are lost, and nothing waits for it. */
+/* If the supervisor does not read, lines are lost; nothing waits for it. */
 static void say(void *context, struct str said)
 {
 	const struct supervised *supervised = context;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* How the command line of every command is read. */
+/* Parses the command line of every command. */
 #include "program/command.h"
 #include "os/process.h"
 #include <stdio.h>
@@ -52,7 +52,7 @@ int command_run_sub(const struct command *command, int argc, char **argv)
 	return command_usage(command, message);
 }
 
-/* The argument of an option: after '=' in its own word, or the next word. */
+/* The argument of an option: after '=' in the same word, or the next word. */
 static bool find_argument(int argc, char **argv, struct command_options *options,
 			  const char **argument_out)
 {
@@ -64,7 +64,7 @@ static bool find_argument(int argc, char **argv, struct command_options *options
 	return true;
 }
 
-/* One option with its argument, if it has one. COMMAND_OK to go on. */
+/* Parses an option with its argument, if it has one. COMMAND_OK to continue. */
 static int take_option(const struct command *command, const struct command_option *option, int argc,
 		       char **argv, struct command_options *options)
 {
@@ -85,7 +85,7 @@ static int take_option(const struct command *command, const struct command_optio
 	return COMMAND_OK;
 }
 
-/* Also "--older=5d" is "--older". */
+/* "--older=5d" also names "--older". */
 static bool is_named(const struct command_option *option, const char *word)
 {
 	size_t length = strlen(option->name);
@@ -96,7 +96,7 @@ static bool is_named(const struct command_option *option, const char *word)
 	       (word[length] == '=' && option->argument != NULL && option->name[1] == '-');
 }
 
-/* The next option; false at --help and at what is wrong. */
+/* Parses the next option; false for --help and after an error. */
 static bool parse_option(const struct command *command, int argc, char **argv,
 			 struct command_options *options, int *status_out)
 {
@@ -144,7 +144,7 @@ bool command_parse(const struct command *command, int argc, char **argv,
 		   struct command_options *options, int *status_out)
 {
 	bool behind_options = false;
-	int end = argc; /* what stands from here on are arguments that were passed over */
+	int end = argc; /* from here on are arguments that were moved behind the options */
 
 	options->first = 1;
 	while (options->first < end) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/command.h - what the subcommands of "stagepost" share.
+ * program/command.h - shared by the subcommands of "stagepost".
  */
 #ifndef PROGRAM_COMMAND_H
 #define PROGRAM_COMMAND_H
@@ -14,29 +14,29 @@ enum {
 	COMMAND_OK = 0,
 	COMMAND_FAILED = 1,
 	COMMAND_USAGE = 2,
-	COMMAND_NEVER = 78, /* serve: cannot start before something was changed (EX_CONFIG) */
+	COMMAND_NEVER = 78, /* serve: cannot start until something is changed (EX_CONFIG) */
 };
 
 /* An option of a command. */
 struct command_option {
 	const char *name;     /* "--older", "-c" */
-	const char *argument; /* what it is called in the help, or the words that are allowed,
-			       * with '|' between them; NULL: none */
-	const char *help;     /* without a full stop; NULL: that of the row before */
-	size_t offset;        /* from the command's struct command_options: of a const char *;
-			       * without an argument of a bool */
+	const char *argument; /* its name in the help, or the allowed words separated by '|';
+			       * NULL: no argument */
+	const char *help;     /* without a full stop; NULL: as for the row before */
+	size_t offset;        /* in the command's struct command_options: of a const char *,
+			       * or, without an argument, of a bool */
 };
 
 /* An exit status. */
 struct command_exit {
 	int status;
-	const char *meaning; /* NULL: this is the end of a list */
+	const char *meaning; /* NULL: end of the list */
 };
 
-/* Everything that --help, the manual and completion tell comes from here. */
+/* --help, the manual and completion derive from this. */
 struct command {
 	const char *name;      /* "queue list" */
-	const char *arguments; /* that are no options */
+	const char *arguments; /* other than options */
 	const char *summary;   /* one line */
 	const char *help;      /* paragraphs; may be "" */
 	int (*run)(const struct command *command, int argc, char **argv);
@@ -47,16 +47,16 @@ struct command {
 
 /* All of them; the last has a NULL name. */
 extern const struct command commands[];
-/* Makes them known to those of them that tell of all: completion. */
+/* Makes them known to commands that list all, such as completion. */
 void command_use(const struct command *table);
 const struct command *command_all(void);
 
-/* What was read from a command line. A command with options of its own has a
+/* The parsed command line. A command with options of its own has a
  * struct that begins with this one. */
 struct command_options {
 	const char *config_file;
 	bool json;
-	int first; /* index of the first argument that is no option; they all come last */
+	int first; /* index of the first argument; options have been moved before it */
 };
 
 /* Rows of tables of options. */
@@ -81,42 +81,41 @@ extern const struct command_option command_json_options[];
 /* 0, 1 and 2. */
 extern const struct command_exit command_usual_exits[];
 
-/* Reads the options of COMMAND, wherever they stand, into OPTIONS, which the caller
- * has cleared or filled with defaults. True to go on; otherwise *STATUS_OUT is the
- * exit status (--help was asked for, or something is wrong), and what there was to
- * say is said. */
+/* Parses the options of COMMAND, at any position, into OPTIONS, which the caller
+ * has cleared or filled with defaults. True to continue; otherwise *STATUS_OUT is the
+ * exit status (after --help or an error), and the output is printed. */
 bool command_parse(const struct command *command, int argc, char **argv,
 		   struct command_options *options, int *status_out);
-/* The same for a command that takes no arguments. */
+/* Likewise for a command without arguments. */
 bool command_parse_plain(const struct command *command, int argc, char **argv,
 			 struct command_options *options, int *status_out);
 
-/* "[-c FILE] [--json] ID": options and arguments, as the usage line has them. */
+/* "[-c FILE] [--json] ID": options and arguments of the usage line. */
 void command_append_arguments(const struct command *command, struct buffer *out);
-/* --help, and -h where that letter is free. */
+/* --help, and -h unless the command uses that letter. */
 const struct command_option *command_help_options(const struct command *command);
-/* What --help prints. */
+/* Appends the output of --help. */
 void command_append_help(const struct command *command, struct buffer *out);
-/* What the manual page's template TEXT stands for: a line "@WHAT COMMAND@" becomes what the
- * tables say of that command, in the language of mdoc(7). False, and *WHY is appended
- * to: there is something it does not know. */
+/* Expands TEXT, the template of a manual page: a line "@WHAT COMMAND@" is replaced by what the
+ * tables say about that command, in mdoc(7). False, with a reason in *WHY: something in it is
+ * unknown. */
 MUST_CHECK bool command_fill_manual(struct str text, struct buffer *out, struct buffer *why);
-/* The one of the commands, or of their subcommands, called NAME; NULL: none. */
+/* The command or subcommand called NAME; NULL: none. */
 const struct command *command_find(struct str name);
 
 /* Runs the subcommand of COMMAND that argv[1] names. */
 int command_run_sub(const struct command *command, int argc, char **argv);
-/* "90", "30m", "12h", "5d": seconds are meant without a letter. */
+/* "90", "30m", "12h", "5d"; seconds by default. */
 MUST_CHECK bool command_parse_time(const char *text, int64_t *time_us_out);
-/* "stagepost NAME: MESSAGE" and where to find help, on standard error; COMMAND_USAGE. */
+/* Prints "stagepost NAME: MESSAGE" and where to find help on standard error; COMMAND_USAGE. */
 int command_usage(const struct command *command, const char *message);
-/* FILE, or the usual configuration when it is NULL. NULL, and that is said, when FILE
- * was named by somebody with fewer rights than this program. */
+/* FILE, or the default configuration if it is NULL. NULL, after an error message: FILE was given by
+ * a user with fewer rights than this program. */
 const char *command_config_file(const char *file);
-/* The configuration; or NULL, and every problem is on standard error. */
+/* The configuration; or NULL, with all problems on standard error. */
 struct config *command_config(const char *file);
-/* The same, with the text that it was read from (appended, see config_read()); -errno tells why
- * not, -EINVAL: the file is wrong. */
+/* Likewise, with its text (appended, see config_read()); -errno, -EINVAL if the file is
+ * invalid. */
 MUST_CHECK int command_config_load(const char *file, struct buffer *text,
 				   struct config **config_out);
 
@@ -127,7 +126,7 @@ extern const struct command_exit command_check_exits[];
 int command_check(const struct command *command, int argc, char **argv);
 int command_config_print(const struct command *command, int argc, char **argv);
 int command_manual(const struct command *command, int argc, char **argv);
-/* What "mailq" prints; the exit status. */
+/* Prints what "mailq" shows; returns the exit status. */
 int command_mailq_print(const char *config_file);
 
 extern const struct command_option command_enqueue_options[];

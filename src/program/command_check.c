@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* stagepost check - the configuration, and with --running the node that works by it. */
+/* stagepost check - checks the configuration, and with --running the running node. */
 #include "base/json.h"
 #include "os/clock.h"
 #include "os/process.h"
@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is there for a moment only (a connection that is being made, a process that is about to
- * enter its sandbox) is not seen in all of the looks. */
+/* Temporary states (a connection being made, a process about to enter its sandbox) do not appear in
+ * all of these snapshots. */
 enum { LOOKS = 4 };
 enum { PAUSE_MS = 250 };
 
@@ -43,7 +43,7 @@ static void say(void *context, enum machine_severity severity, const char *line)
 	fprintf(stderr, "%s\n", line);
 }
 
-/* --- a node that runs --- */
+/* --- the running node --- */
 
 static int look(pid_t pid, const struct rights_expected *expected, struct rights_findings *findings,
 		size_t *unseen_out, size_t *count_out)
@@ -130,7 +130,7 @@ static int check_node(pid_t pid, const struct rights_expected *expected, bool is
 	return status;
 }
 
-/* The supervisor's pid, and as whom it runs; or it is said why not, and 0. */
+/* The supervisor's pid and status; or 0, after an error message. */
 static pid_t find_supervisor(const struct config *config, struct os_inspect_status *out)
 {
 	uid_t owner;
@@ -156,7 +156,7 @@ static pid_t find_supervisor(const struct config *config, struct os_inspect_stat
 	return 0;
 }
 
-/* The processes of who may change its user are somebody else's, each. */
+/* Needs root's rights to inspect processes that may change their user. */
 static int check_running(const struct config *config, bool is_json)
 {
 	static struct supervisor users;
@@ -191,7 +191,7 @@ int command_check(const struct command *command, int argc, char **argv)
 		return status;
 	if (command_config_load(options.common.config_file, &text, &config) < 0)
 		return COMMAND_FAILED;
-	/* the file is right; is it for this machine? */
+	/* the file is valid; does it fit this machine? */
 	status = machine_check(config, buffer_view(&text), say, NULL) < (int)MACHINE_FAULT
 			 ? COMMAND_OK
 			 : COMMAND_FAILED;

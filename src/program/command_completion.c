@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* stagepost completion - the commands and their options, for a shell to complete. */
+/* stagepost completion - commands and options for completion by a shell. */
 #include "program/command.h"
 #include <stdio.h>
 #include <string.h>

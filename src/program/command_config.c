@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* stagepost config, manual - the configuration and what may stand in it. */
+/* stagepost config, manual - prints and explains the configuration. */
 #include "base/attributes.h"
 #include "base/json.h"
 #include "program/command.h"
@@ -28,7 +28,7 @@ static void put(const struct buffer *text)
 
 /* --- one setting --- */
 
-/* As lines of comments. */
+/* Appends TEXT as comment lines. */
 static void append_comment(struct buffer *out, const char *text)
 {
 	struct str rest = str_from(text);
@@ -127,7 +127,7 @@ static int explain(const struct config_options *options, const struct config *co
 	return status;
 }
 
-/* The words "service", "box.path" are one name. */
+/* Joins the words "service", "box.path" to one name. */
 static void join(char **words, size_t count, struct buffer *out)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -138,7 +138,7 @@ static void join(char **words, size_t count, struct buffer *out)
 	buffer_append_byte(out, '\0');
 }
 
-/* --- the whole --- */
+/* --- the whole configuration --- */
 
 static void print(const struct config_options *options, const struct config *config,
 		  struct str text)

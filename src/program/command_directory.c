@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* stagepost directory - asks and changes the address directory. */
+/* stagepost directory - queries and changes the address directory. */
 #include "program/command_directory.h"
 
 static const struct command_exit get_exits[] = {

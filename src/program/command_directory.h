@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/command_directory.h - what the subcommands of "stagepost directory" share.
+ * program/command_directory.h - shared by the subcommands of "stagepost directory".
  */
 #ifndef PROGRAM_COMMAND_DIRECTORY_H
 #define PROGRAM_COMMAND_DIRECTORY_H
@@ -8,25 +8,24 @@
 #include "exchange/pages.h"
 #include "program/command.h"
 
-/* The directory of this node, as a command asks it. */
+/* A command's connection to the directory of this node. */
 struct command_directory {
 	struct config *config;
 	struct exchange_server server;
 };
 
-/* Begins to connect to the directory process of the configuration in FILE. False: the configuration
- * is wrong or has no section "directory", and that is said. What does not answer is found when it
- * is asked. Nothing is kept of answers. */
+/* Starts to connect to the directory process of the configuration in FILE. False, after an error
+ * message: the configuration is invalid or has no section "directory". A process that does not
+ * answer is noticed with the first question. Answers are not cached. */
 bool command_directory_open(const char *file, struct command_directory *directory_out);
 void command_directory_close(struct command_directory *directory);
-/* "stagepost NAME: WHY" on standard error, for what exchange_server_problem() says; COMMAND_FAILED.
- */
+/* Prints "stagepost NAME: " and exchange_server_problem() on standard error; COMMAND_FAILED. */
 int command_directory_failed(const struct command *command,
 			     const struct command_directory *directory);
 
 extern const struct command command_directory_subcommands[];
 
-/* The directory did not answer, or has refused. */
+/* The directory did not answer, or it refused. */
 enum { COMMAND_DIRECTORY_UNANSWERED = 3 };
 
 extern const struct command_option command_directory_get_options[];
@@ -52,14 +51,14 @@ int command_directory_passwd(const struct command *command, int argc, char **arg
 
 extern const struct command_option command_directory_check_options[];
 int command_directory_check(const struct command *command, int argc, char **argv);
-/* Warns on standard error of what the record, which was put and has FIELDS ("NAME VALUE"), names
- * and what is not there. COMMAND_OK, or COMMAND_DIRECTORY_UNANSWERED. */
+/* Warns on standard error if the record, which was put with FIELDS ("NAME VALUE"), names something
+ * that does not exist. COMMAND_OK, or COMMAND_DIRECTORY_UNANSWERED. */
 int command_directory_warn(const struct command *command, struct command_directory *directory,
 			   const char *table, const char *key, const struct str *fields,
 			   size_t count);
 
 extern const struct command_option command_newaliases_options[];
-/* By the configuration in FILE; DOMAIN may be NULL. The exit status, of sysexits(3). */
+/* With the configuration in FILE; DOMAIN may be NULL. Returns the exit status, of sysexits(3). */
 int command_newaliases_run(const char *file, const char *domain);
 int command_newaliases(const struct command *command, int argc, char **argv);
 

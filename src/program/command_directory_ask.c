@@ -56,7 +56,7 @@ struct exchange {
 
 /* --- asking --- */
 
-/* Reads the command line; false: EXCHANGE's status is all there is to do. */
+/* Parses the command line; false: end with EXCHANGE's status. */
 static bool parse(struct exchange *exchange, int argc, char **argv)
 {
 	const struct command *command = exchange->command;
@@ -66,7 +66,7 @@ static bool parse(struct exchange *exchange, int argc, char **argv)
 
 	if (!command_parse(command, argc, argv, &exchange->options.common, &exchange->status))
 		return false;
-	exchange->status = COMMAND_OK; /* it is written to in any case */
+	exchange->status = COMMAND_OK; /* set in either case */
 	table = exchange->options.table;
 	is_route = strcmp(table, "route") == 0 && command->run == command_directory_get;
 	is_listed = command->run == command_directory_list &&
@@ -119,7 +119,7 @@ static bool begin(struct exchange *exchange, directory_answered *answered)
 	return false;
 }
 
-/* parse() where a KEY is all that stands in the command line, and begin(). */
+/* parse() and begin(), for a command line with only a KEY. */
 static bool begin_with_key(struct exchange *exchange, int argc, char **argv,
 			   directory_answered *answered)
 {
@@ -152,7 +152,7 @@ int command_directory_get(const struct command *command, int argc, char **argv)
 	return end(&exchange);
 }
 
-/* "NAME=VALUE" as "NAME VALUE", in its place. */
+/* Converts "NAME=VALUE" to "NAME VALUE" in place. */
 static bool take_field(char *argument, struct str *field_out)
 {
 	char *equals = strchr(argument, '=');

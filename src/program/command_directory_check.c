@@ -133,7 +133,7 @@ static void warn(void *context, const struct directory_key *key, struct str why)
 	fwrite(buffer_data(&line), 1, line.length, stderr);
 }
 
-/* The record is made all the same: what it names may come after it. */
+/* The record was put nevertheless, as what it names may be put after it. */
 int command_directory_warn(const struct command *command, struct command_directory *directory,
 			   const char *table, const char *key, const struct str *fields,
 			   size_t count)

@@ -62,7 +62,7 @@ static bool ends_with(const char *name, const char *suffix)
 	return str_ends_with_nocase(str_from(name), str_from(suffix));
 }
 
-/* By the file's name; EXCHANGE_FORMATS when that says nothing. */
+/* Guesses from the file's name; EXCHANGE_FORMATS if that is impossible. */
 static enum exchange_format guess_format(const char *file)
 {
 	const char *slash = strrchr(file, '/');
@@ -98,7 +98,7 @@ static uint64_t count_of(const struct job *job, enum exchange_event event)
 	return exchange_import_count(job->import, event);
 }
 
-/* How many records would be removed; -errno. */
+/* The number of records that would be removed; -errno. */
 static int64_t count_removals(struct job *job)
 {
 	int error;
@@ -213,7 +213,7 @@ static int run(struct job *job)
 	return status;
 }
 
-/* What is wrong with the options; NULL: nothing. */
+/* What is wrong with the options; NULL: they are valid. */
 static const char *check_options(const struct import_options *options, enum exchange_format format)
 {
 	if (format == EXCHANGE_FORMATS)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The connection of a command to the directory. */
+/* Connects a command to the directory. */
 #include "base/panic.h"
 #include "log/event.h"
 #include "os/loop.h"
@@ -23,7 +23,7 @@ bool command_directory_open(const char *file, struct command_directory *director
 	buffer_append_format(&path, "unix:%s/directory", directory.config->run);
 	buffer_append_byte(&path, '\0');
 	server = buffer_data(&path);
-	/* what the client has to log is said by the command */
+	/* the command itself prints what the client would log */
 	log_open("stagepost", LOG_ERROR_LEVEL);
 	directory.server.loop = os_loop_new();
 	directory.server.client =

@@ -39,9 +39,9 @@ struct job {
 	const struct command *command;
 	const struct passwd_options *options;
 	struct command_directory directory;
-	struct buffer name; /* of the user, in its one form */
+	struct buffer name; /* of the user, in canonical form */
 	struct arena *arena;
-	struct str fields[FIELDS_MAX]; /* "NAME VALUE", as they will be */
+	struct str fields[FIELDS_MAX]; /* "NAME VALUE", to be put */
 	size_t field_count;
 	struct directory_question question;
 	bool exists;
@@ -56,7 +56,7 @@ static int fail(const struct job *job, const char *why)
 
 /* --- the password --- */
 
-/* The first line of standard input. */
+/* Reads the first line of standard input. */
 static int read_input(struct buffer *out)
 {
 	ssize_t count;
@@ -120,7 +120,7 @@ static void add_field(struct job *job, const char *name, struct str value)
 	job->fields[job->field_count++] = arena_copy_str(job->arena, buffer_view(&text));
 }
 
-/* SECRET by each of the methods, into the fields. */
+/* Hashes SECRET by each of the methods, into the fields. */
 static int hash(struct job *job, struct str secret)
 {
 	struct str methods = str_from(job->options->methods);
@@ -146,7 +146,7 @@ static int take_password(struct job *job)
 	struct buffer secret CLEANUP(wipe) = {0};
 	int error;
 
-	(void)buffer_reserve(&secret, TYPED_MAX + 1); /* no copy stays behind */
+	(void)buffer_reserve(&secret, TYPED_MAX + 1); /* growing would leave a copy in memory */
 	error = isatty(STDIN_FILENO) ? ask_twice(&secret) : read_input(&secret);
 	if (error == 0)
 		error = hash(job, buffer_view(&secret));
@@ -155,7 +155,7 @@ static int take_password(struct job *job)
 
 /* --- the user --- */
 
-/* What the user has besides stays. */
+/* Keeps the user's other fields. */
 static void keep_fields(struct job *job, const struct directory_answer_text *answer)
 {
 	for (size_t i = 0; i < answer->result_count && job->field_count < FIELDS_MAX; i++) {
@@ -217,7 +217,7 @@ static int put_user(struct job *job)
 
 /* --- the command --- */
 
-/* The methods that there are none of, or that this system has not. */
+/* Methods that do not exist, or are not available on this system. */
 static const char *check_methods(const char *methods)
 {
 	struct str rest = str_from(methods);
@@ -242,7 +242,7 @@ static int run(struct job *job)
 
 	if (status != COMMAND_OK || job->options->remove)
 		return status != COMMAND_OK ? status : put_user(job);
-	/* passwords stand in front */
+	/* passwords come first */
 	memcpy(first, job->fields, sizeof first);
 	job->field_count = 0;
 	status = take_password(job);

@@ -10,7 +10,7 @@
 #include "program/command_queue.h"
 #include <stdlib.h>
 
-/* --- what an address becomes, in words --- */
+/* --- routes, in words --- */
 
 static void say_local(const struct directory_route *route, struct buffer *out)
 {
@@ -55,7 +55,7 @@ static void say_elsewhere(const struct directory_route *route, struct buffer *ou
 	buffer_append_string(out, "is sent to the servers of its domain, which is not ours");
 }
 
-/* A later server's. */
+/* A kind that only a later server knows. */
 static void say_other(const struct directory_route *route, struct buffer *out)
 {
 	buffer_append_str(out, route->text);

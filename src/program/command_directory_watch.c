@@ -19,10 +19,10 @@ struct watch {
 	struct command_options options;
 	struct command_directory directory;
 	struct os_timer *timer;
-	struct buffer problem; /* what was said last; empty: it is connected */
+	struct buffer problem; /* last printed; empty: connected */
 };
 
-/* Nothing comes while no server is there: so that is said, once, and when one is there again. */
+/* Nothing arrives while there is no server, so its loss and return are printed, once each. */
 static void look(void *context)
 {
 	struct watch *watch = context;
@@ -80,7 +80,7 @@ int command_directory_watch(const struct command *command, int argc, char **argv
 	watch.timer = os_timer_new(loop, look, &watch);
 	os_timer_start(watch.timer, LOOK_US);
 	directory_client_watch(watch.directory.server.client, on_change, &watch.options);
-	os_loop_run(loop); /* until a signal ends it, or nobody reads */
+	os_loop_run(loop); /* until a signal, or the reader of the output has gone */
 	os_timer_free(watch.timer);
 	buffer_clear(&watch.problem);
 	command_directory_close(&watch.directory);
@@ -106,9 +106,9 @@ struct stats {
 	const struct stats_options *options;
 	struct command_directory directory;
 	struct directory_question question;
-	bool is_status; /* only what tells whether the data can be reached */
+	bool is_status; /* only whether the data can be reached */
 	struct buffer out;
-	struct buffer servers; /* of JSON: an array's content */
+	struct buffer servers; /* for JSON: the contents of an array */
 	bool has_failed;
 };
 

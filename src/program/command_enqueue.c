@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* stagepost enqueue - one message into the queue, also while no daemon runs. */
+/* stagepost enqueue - queues one message, even while no daemon runs. */
 #include "inject/envelope.h"
 #include "mail/envelope.h"
 #include "os/process.h"
@@ -13,7 +13,7 @@ enum { MESSAGE_DESCRIPTOR = 0, ENVELOPE_DESCRIPTOR = 1 };
 
 static const char NAME[] = "stagepost enqueue";
 
-/* The message first, then the envelope: the order in which callers write them. */
+/* First the message, then the envelope, as callers write them. */
 static int receive(const struct config *config, struct inject_message *message,
 		   struct mail_envelope *envelope, struct buffer *reason)
 {
@@ -67,7 +67,7 @@ const struct command_option command_enqueue_options[] = {
 	COMMAND_OPTION_END,
 };
 
-/* A trigger holds all back that names it: not for everybody to set. */
+/* Messages are held while their trigger is set, so not everybody may set one. */
 static bool may_wait_for(const char *trigger)
 {
 	struct str name = str_from(trigger);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What --help says, from the tables. */
+/* Prints --help from the tables. */
 #include "program/command.h"
 #include <string.h>
 
@@ -67,7 +67,7 @@ static void fill_up(size_t begin, struct buffer *out)
 		buffer_append_byte(out, ' ');
 }
 
-/* TEXT in a column of its own, after what stands in the line that BEGIN begins. */
+/* Appends TEXT in its own column, after the text that begins the line at BEGIN. */
 static void append_column(const char *text, size_t begin, struct buffer *out)
 {
 	struct str rest = str_from(text);
@@ -89,7 +89,8 @@ static void append_column(const char *text, size_t begin, struct buffer *out)
 	buffer_append_byte(out, '\n');
 }
 
-/* Those of one meaning, in lines of a bounded length; the number of rows. */
+/* Appends options that share a help text, in lines of limited length; returns the number of rows.
+ * */
 static size_t append_option(const struct command_option *option, struct buffer *out)
 {
 	size_t begin = out->length;

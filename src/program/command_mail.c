@@ -79,19 +79,18 @@ static int become_user(const char *name, const struct config *config)
 	return error < 0 ? command_mail_failed(name, error, NULL) : INJECT_OK;
 }
 
-/* Files of another user than the queue's would be accepted here and never be
- * delivered by the daemons. */
+/* The daemons would never deliver files that belong to a user other than the queue's. */
 static int check_owner(const char *name, const struct config *config)
 {
 	int owns = os_process_owns(config->queue);
 
 	if (owns != 0)
-		return INJECT_OK; /* where it does not exist it is made */
+		return INJECT_OK; /* if it does not exist, it will be created */
 	fprintf(stderr, "%s: %s belongs to another user\n", name, config->queue);
 	return INJECT_NO_PERMISSION;
 }
 
-/* What is no fault of the file is over another time, and the message may come again. */
+/* Unless the file itself is invalid, the error is temporary, and the caller may try again. */
 static int config_status(int error)
 {
 	switch (-error) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
-/* What manual pages say of commands, from the tables, in the language of mdoc(7). */
+/* Writes the parts of manual pages about commands, from the tables, in mdoc(7). */
 #include "base/mdoc.h"
 #include "log/event.h"
 #include "program/command.h"
 #include <string.h>
 
-/* "[ID ...]", "NAME [REASON ...]", "bash": a line each. */
+/* "[ID ...]", "NAME [REASON ...]", "bash": on a line each. */
 static void append_operands(const char *text, struct buffer *out)
 {
 	struct str rest = str_from(text);
@@ -54,7 +54,7 @@ static void append_usage(const struct command *command, struct buffer *out)
 	append_operands(command->arguments, out);
 }
 
-/* Rows of one meaning; after them. */
+/* Rows that share a meaning; returns the row after them. */
 static const struct command_option *append_meaning(const struct command_option *option,
 						   struct buffer *out)
 {
@@ -95,7 +95,7 @@ static void append_exits(const struct command *command, struct buffer *out)
 	buffer_append_string(out, ".El\n");
 }
 
-/* Paragraphs, with an empty line between them. */
+/* Paragraphs, separated by empty lines. */
 static void append_paragraphs(const char *text, struct buffer *out)
 {
 	struct buffer line CLEANUP(buffer_clear) = {0};
@@ -154,7 +154,7 @@ static void append_events(const struct command *command, struct buffer *out)
 	}
 }
 
-/* The last two are about no command in particular. */
+/* The last two do not concern a particular command. */
 static const struct {
 	const char *name;
 	void (*append)(const struct command *command, struct buffer *out);
@@ -164,7 +164,7 @@ static const struct {
 	{"events", append_events},
 };
 
-/* "options queue list", without the signs around it. */
+/* Expands "options queue list", without the signs around it. */
 static bool fill(struct str line, struct buffer *out)
 {
 	const struct command *command;

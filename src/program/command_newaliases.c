@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* newaliases: the files of aliases into the directory, as sendmail's users expect it. */
+/* newaliases: imports alias files into the directory, like sendmail's command. */
 #include "base/panic.h"
 #include "directory/record/key.h"
 #include "inject/message.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char SOURCE[] = "aliases"; /* of all that it makes */
+static const char SOURCE[] = "aliases"; /* field "source" of its records */
 
 struct newaliases_options {
 	struct command_options common;
@@ -27,10 +27,10 @@ const struct command_option command_newaliases_options[] = {
 	COMMAND_OPTION_END,
 };
 
-/* What a file has. */
+/* The size of a file. */
 struct sizes {
 	uint64_t aliases;
-	uint64_t longest; /* bytes of the addresses of one */
+	uint64_t longest; /* bytes of addresses in the longest alias */
 	uint64_t bytes;   /* of names and addresses */
 };
 
@@ -43,7 +43,7 @@ struct job {
 	size_t file_count;
 };
 
-/* --- sizes, as sendmail tells them --- */
+/* --- sizes, as printed by sendmail --- */
 
 static uint64_t size_of(const struct directory_record *record)
 {
@@ -61,7 +61,7 @@ static uint64_t size_of(const struct directory_record *record)
 	return size;
 }
 
-/* A list has its members after it. */
+/* A list is followed by its members. */
 static void add_record(struct sizes *sizes, const struct directory_record *record, uint64_t *size)
 {
 	uint64_t added = size_of(record);
@@ -99,7 +99,7 @@ static int measure(struct directory_file *file, struct sizes *sizes)
 	return result;
 }
 
-/* --- what can go wrong --- */
+/* --- errors --- */
 
 static int file_failed(const struct directory_file *file, int error)
 {
@@ -173,7 +173,7 @@ static int import_all(struct job *job)
 	return status == INJECT_OK && was_told(job) ? INJECT_BAD_DATA : status;
 }
 
-/* All are opened before anything is done. */
+/* Opens all files before anything is changed. */
 static int open_files(struct job *job)
 {
 	const struct config_directory *config = &job->directory.config->directory;
@@ -211,8 +211,8 @@ static int run(struct job *job)
 	return status;
 }
 
-/* Whether the configuration in FILE has a directory at all: there is nothing to do where it has
- * none. *STATUS_OUT: what to end with. */
+/* Whether the configuration in FILE has a directory; without one there is nothing to do.
+ * *STATUS_OUT: the exit status. */
 static bool has_directory(const char *file, int *status_out)
 {
 	struct config *config = command_config(file);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* stagepost queue - what is in the queue, read from its directory. */
+/* stagepost queue - shows and changes the queue by its directory. */
 #include "program/command_queue.h"
 
 #define ORDER_HELP                                                                 \

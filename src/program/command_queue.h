@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/command_queue.h - what the subcommands of "stagepost queue" share.
+ * program/command_queue.h - shared by the subcommands of "stagepost queue".
  */
 #ifndef PROGRAM_COMMAND_QUEUE_H
 #define PROGRAM_COMMAND_QUEUE_H
@@ -8,15 +8,15 @@
 #include "listing/listing.h"
 #include "program/command.h"
 
-/* The queue that CONFIG_FILE names, for reading; NULL, and why is on standard error. */
+/* Opens the queue of CONFIG_FILE for reading; NULL, after an error message. */
 struct queue_store *command_queue_open(const char *config_file);
 struct queue_store *command_queue_open_to_read(const struct config *config);
-/* The same to change something in it, as the queue's owner: becomes that user when
- * started as root. */
+/* Likewise for changes, as the queue's owner: becomes that user if started as
+ * root. */
 struct queue_store *command_queue_open_for_change(const struct config *config);
-/* What that does first; false: why not is on standard error. */
+/* The first step of that; false, after an error message. */
 bool command_queue_become_owner(const struct config *config);
-/* Says that WHAT failed with ERROR (-errno); COMMAND_FAILED. */
+/* Prints that WHAT failed with ERROR (-errno); COMMAND_FAILED. */
 int command_queue_failed(const char *what, int error);
 /* Moves TEXT to standard output. */
 void command_queue_flush(struct buffer *text);
@@ -35,7 +35,7 @@ int command_queue_list(const struct command *command, int argc, char **argv);
 int command_queue_show(const struct command *command, int argc, char **argv);
 /* hold, release, retry, bounce, remove */
 int command_queue_order(const struct command *command, int argc, char **argv);
-/* Takes both locks of the queue at PATH; false: why not is said. */
+/* Takes both locks of the queue at PATH; false, after an error message. */
 bool command_queue_lock(struct queue_store *store, const char *path);
 
 int command_queue_adopt(const struct command *command, int argc, char **argv);

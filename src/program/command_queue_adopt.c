@@ -20,7 +20,7 @@ struct adoption {
 	uint64_t left;
 };
 
-/* Through the manager, who would not see the file at once; or where none runs. */
+/* By the manager, which would not notice the file at once; or directly if none runs. */
 static int on_hold(void *context, struct mail_id id)
 {
 	const struct adoption *adoption = context;
@@ -81,7 +81,7 @@ static void on_progress(void *context, uint64_t count)
 	(void)count;
 }
 
-/* What a repair has under way stands nowhere else. */
+/* The queue must not be in the middle of a repair, whose data are nowhere else. */
 static int finish_repair(struct adoption *adoption)
 {
 	const struct queue_repair options = {.renumbered = on_renumbered,

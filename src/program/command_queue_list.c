@@ -51,7 +51,7 @@ static int list_one(void *context, const struct listing_entry *entry)
 	return ferror(stdout) ? OUTPUT_FAILED : 0;
 }
 
-/* In all of the queue; -1 when that cannot be told. */
+/* The number of all messages in the queue; -1: unknown. */
 static int64_t count_all(struct queue_store *store)
 {
 	const struct listing_filter all = {0};
@@ -62,7 +62,7 @@ static int64_t count_all(struct queue_store *store)
 
 static void say_none(struct queue_store *store, const struct listing_filter *filter)
 {
-	/* who sees only his own is not told of the others */
+	/* a user who sees only his own messages must not learn about others */
 	int64_t count = filter->is_of_one_user ? 0 : count_all(store);
 
 	if (count > 0)
@@ -80,7 +80,7 @@ static int list_store(struct queue_store *store, const struct listing_filter *fi
 
 	buffer_clear(&list.text);
 	if (result == OUTPUT_FAILED)
-		return COMMAND_FAILED; /* main() says it */
+		return COMMAND_FAILED; /* main() prints the error */
 	if (result < 0)
 		return command_queue_failed("list", result);
 	if (!list.json && list.count == 0)
@@ -92,7 +92,7 @@ static int list_store(struct queue_store *store, const struct listing_filter *fi
 	return COMMAND_OK;
 }
 
-/* With the rights of the queue's owner anybody sees what he has queued himself. */
+/* With the rights of the queue's owner, every user can list the messages that he has queued. */
 static void limit(struct listing_filter *filter)
 {
 	if (os_process_is_privileged() && !os_process_was_started_by_owner(&filter->user))

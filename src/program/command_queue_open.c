@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The queue as a command opens it. */
+/* Opens the queue for a command. */
 #include "os/process.h"
 #include "program/command_queue.h"
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * stagepost queue hold, release, retry, requeue, bounce, remove - one command a message to
- * the manager that runs. Without one, holds are changed on disk.
+ * stagepost queue hold, release, retry, requeue, bounce, remove - one order for each message to
+ * the running manager. If none runs, holds are changed on disk.
  */
 #include "base/panic.h"
 #include "os/clock.h"
@@ -28,7 +28,7 @@ static int add_up(void *context, const struct listing_entry *entry)
 	return 0;
 }
 
-/* Asks on the terminal; false: no. */
+/* Asks at the terminal; false: no. */
 static bool confirm(const struct queue_order *order, char **names,
 		    const struct listing_filter *filter)
 {
@@ -57,7 +57,7 @@ static bool works_on_disk(const struct queue_order *order)
 	return order->kind == ORDER_HOLD || order->kind == ORDER_RELEASE;
 }
 
-/* The way to the manager, or to the disk where nothing runs. */
+/* Connects to the manager, or opens the disk if none runs. */
 static bool open_way(struct queue_order *order)
 {
 	int error =
@@ -113,7 +113,7 @@ static int begin(struct queue_order *order, const char *config_file, char **name
 	return status;
 }
 
-/* Bounces that this very command makes are not meant. */
+/* Bounces created by this very command must not be selected. */
 static void leave_out_later(struct listing_filter *filter)
 {
 	if (filter->born_before_us == 0)

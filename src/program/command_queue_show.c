@@ -12,7 +12,7 @@
 
 enum { HEADER_MAX = 1 << 20, PIECE = 1 << 20, TRIES = 5 };
 
-/* The data up to its empty line. */
+/* Reads the data up to the empty line after the header. */
 static int read_header(struct queue_store *store, const struct listing_entry *entry,
 		       struct buffer *out)
 {
@@ -32,9 +32,9 @@ static int read_header(struct queue_store *store, const struct listing_entry *en
 	return 0;
 }
 
-/* What is damaged has no birth to be known by. But its text is the message's own when it is there
- * again, the same: where its file was used again after the first look at it, the second, by its
- * name, finds another's text or none. An envelope that is not there at all is empty. */
+/* A damaged message has no birth to identify it. It is identified by its text: if its file was
+ * reused after the first reading, the second one, by its name, finds another text or none. A
+ * missing envelope is empty. */
 static int read_damaged(struct queue_store *store, const struct listing_entry *entry,
 			const enum mail_stage *stage, struct buffer *control)
 {
@@ -50,11 +50,11 @@ static int read_damaged(struct queue_store *store, const struct listing_entry *e
 		return -ENOENT;
 	result = queue_update_load(store, stage, entry->number, &sound, NULL);
 	queue_control_free(sound);
-	return result == 0 ? -ENOENT : 0; /* it is the next message's, and sound */
+	return result == 0 ? -ENOENT : 0; /* sound, so it is another message */
 }
 
-/* All that is shown of a message. -ENOENT: it has ended or moved on meanwhile, and what was read
- * may be another's. Of what is damaged no data are shown: nobody knows where they end. */
+/* Reads everything that is shown. -ENOENT: the message has ended or moved meanwhile, and the data
+ * may be another's. The data of a damaged message are not shown, as their end is unknown. */
 static int read_all(struct queue_store *store, const struct listing_entry *entry,
 		    struct buffer *control, struct buffer *header)
 {
@@ -72,7 +72,7 @@ static int read_all(struct queue_store *store, const struct listing_entry *entry
 	return result == 0 ? -ENOENT : result < 0 ? result : 0;
 }
 
-/* Lines from outside on a terminal: without what would steer it. */
+/* Prints foreign text on a terminal, without control characters. */
 static void print_safely(struct str text)
 {
 	struct buffer safe CLEANUP(buffer_clear) = {0};
@@ -114,7 +114,7 @@ static void print_message(const struct listing_entry *entry, struct str control,
 	command_queue_flush(&text);
 }
 
-/* A message may be on its way from one place to another. */
+/* Tries again, as the message may be moving from one place to another. */
 static int find_and_read(struct queue_store *store, const char *id, struct listing_entry *entry,
 			 struct buffer *control, struct buffer *header)
 {
@@ -158,10 +158,10 @@ static int show(struct queue_store *store, const char *id, bool json)
 	return COMMAND_OK;
 }
 
-/* --- the content --- */
+/* --- contents --- */
 
-/* A piece of the data of ENTRY, from FROM. -ENOENT: it has gone meanwhile, and what was read may be
- * another's. */
+/* Reads a piece of the data of ENTRY, from FROM. -ENOENT: the message has gone meanwhile, and the
+ * piece may be another's. */
 static int read_piece(struct queue_store *store, const struct listing_entry *entry, int file,
 		      uint64_t from, struct buffer *piece)
 {
@@ -180,8 +180,8 @@ static int read_piece(struct queue_store *store, const struct listing_entry *ent
 	return result == 0 ? -ENOENT : result < 0 ? result : 0;
 }
 
-/* A terminal is shown lines, without what would steer it; one that is longer than a piece is broken
- * there. */
+/* On a terminal, prints lines without control characters, and breaks lines longer than a piece.
+ */
 static void print_piece(struct buffer *piece, bool is_terminal)
 {
 	if (is_terminal)
@@ -190,7 +190,7 @@ static void print_piece(struct buffer *piece, bool is_terminal)
 		fwrite(buffer_data(piece), 1, piece->length, stdout);
 }
 
-/* *SHOWN_OUT: how many bytes of it were. */
+/* *SHOWN_OUT: the number of bytes printed. */
 static int print_content(struct queue_store *store, const struct listing_entry *entry,
 			 uint64_t *shown_out)
 {
@@ -201,7 +201,7 @@ static int print_content(struct queue_store *store, const struct listing_entry *
 	int result;
 
 	if (entry->control == NULL)
-		return -EBADMSG; /* nobody knows where its data end */
+		return -EBADMSG; /* the end of its data is unknown */
 	file = queue_update_open_data(store, stage, entry->number);
 	result = file < 0 ? file : 0;
 	while (result == 0 && *shown_out < entry->control->envelope->size && !ferror(stdout)) {
@@ -216,8 +216,7 @@ static int print_content(struct queue_store *store, const struct listing_entry *
 	return result;
 }
 
-/* A message that moves from one place to another before the first piece was shown is found again.
- */
+/* Searches again if the message has moved to another place before the first piece was shown. */
 static int show_content(struct queue_store *store, const char *id)
 {
 	struct listing_entry entry;

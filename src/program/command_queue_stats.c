@@ -77,7 +77,7 @@ static void add_aside(struct stats *stats, uint64_t count, uint64_t bytes)
 		(unsigned long long)count, (unsigned long long)bytes);
 }
 
-/* What the operator has to know, and to do. */
+/* Problems that need the operator's attention. */
 static int add_troubles(struct stats *stats, struct queue_store *store)
 {
 	struct queue_misnamed misnamed;

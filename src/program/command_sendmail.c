@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* sendmail - what users' programs call to send mail. */
+/* sendmail - the command by which users' programs send mail. */
 #include "inject/addresses.h"
 #include "inject/envelope.h"
 #include "inject/header.h"
@@ -19,10 +19,10 @@ static const char NAME[] = "sendmail";
 /* One message. */
 struct sending {
 	const struct config *config;
-	const char *domain; /* of addresses without one */
+	const char *domain; /* for addresses without one */
 	const struct sendmail_options *options;
 	const struct os_process_caller *caller;
-	struct str author; /* LOCAL@DOMAIN of the user or of -f */
+	struct str author; /* LOCAL@DOMAIN, of the user or by -f */
 	struct mail_envelope *envelope;
 	struct inject_reader reader;
 	struct inject_header header;

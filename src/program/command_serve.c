@@ -19,7 +19,7 @@ int command_serve(const struct command *command, int argc, char **argv)
 		return status;
 	if (command_config_load(options.config_file, &text, &config) < 0)
 		return COMMAND_NEVER;
-	os_process_close_inherited(); /* FILE, too */
+	os_process_close_inherited(); /* also if FILE is one of them */
 	logs_elsewhere = config->log_target == CONFIG_LOG_SYSLOG;
 	status = serve(options.config_file, buffer_view(&text), config);
 	if (status != COMMAND_OK && logs_elsewhere)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* stagepost reload, stagepost stop - a word to the supervisor that runs. */
+/* stagepost reload, stagepost stop - send a signal to the running supervisor. */
 #include "os/clock.h"
 #include "os/process.h"
 #include "program/command.h"
@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The supervisor itself loses patience a minute after stop_timeout. */
+/* The supervisor itself gives up a minute after stop_timeout. */
 enum { STOP_MORE_SECONDS = 90, LOOKS_A_SECOND = 20, RELOAD_SECONDS = 60 };
 
-/* The supervisor's pid; or it is said that there is none, and 0. */
+/* The supervisor's pid; or 0, after a message that there is none. */
 static pid_t find(const struct command *command, const struct config *config, uid_t *owner_out)
 {
 	pid_t pid = pid_file_read(config->run, owner_out);
@@ -71,7 +71,7 @@ static int tell_outcome(const struct command *command, const struct reload_recor
 	return COMMAND_FAILED;
 }
 
-/* Until a reload that began after the one with the number BEFORE has ended. */
+/* Waits for the end of a reload that began after the one with the number BEFORE. */
 static int wait_for_reload(const struct command *command, const struct config *config,
 			   uint64_t before)
 {
@@ -93,7 +93,7 @@ static int wait_for_reload(const struct command *command, const struct config *c
 	return COMMAND_FAILED;
 }
 
-/* command_config() has said what is wrong with the file by then, if anything. */
+/* If the file is invalid, command_config() has printed the problems. */
 int command_reload(const struct command *command, int argc, char **argv)
 {
 	struct reload_record record CLEANUP(reload_record_clear) = {0};
@@ -117,7 +117,7 @@ int command_reload(const struct command *command, int argc, char **argv)
 	return status;
 }
 
-/* Until its lock on the file is gone: then all its processes have ended. */
+/* Waits until the supervisor's lock on the file is gone, when all its processes have ended. */
 static int wait_for_end(const struct command *command, const struct config *config)
 {
 	uint32_t seconds = config->stop_timeout + STOP_MORE_SECONDS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The commands: what runs, and what --help, the manual and completion tell of it. */
+/* The table of commands, from which --help, the manual and completion derive. */
 #include "inject/message.h"
 #include "program/command_directory.h"
 #include "program/command_queue.h"

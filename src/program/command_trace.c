@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* stagepost trace - the way of one message, out of the logs. */
+/* stagepost trace - the history of a message, from the logs. */
 #include "base/panic.h"
 #include "program/command.h"
 #include "trace/story.h"
@@ -20,7 +20,7 @@ static int failed(const char *file, int error)
 	return COMMAND_FAILED;
 }
 
-/* What comes through a pipe is kept in a file, because it is read again. */
+/* Copies a pipe's data to a file, because it must be read twice. */
 static FILE *copy_input(void)
 {
 	char piece[16 * 1024];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* stagepost transcript - what is said in sessions, as it is said. */
+/* stagepost transcript - shows the dialogue of sessions live. */
 #include "base/json.h"
 #include "base/timestamp.h"
 #include "ipc/channel.h"
@@ -71,7 +71,7 @@ static void print_json(struct buffer *out, struct str process, const struct tran
 	buffer_append_string(out, "}\n");
 }
 
-/* "10:33:11.482 smtpd[4711] 3 192.0.2.7 > EHLO mail.example.com", the time as it is here. */
+/* "10:33:11.482 smtpd[4711] 3 192.0.2.7 > EHLO mail.example.com", in local time. */
 static void print_text(struct buffer *out, struct str process, const struct transcript_said *said)
 {
 	time_t seconds = (time_t)(said->time_us / SECOND_US);
@@ -196,7 +196,7 @@ static int watch_sessions(struct watch *watch, const struct config *config,
 	return watch->status;
 }
 
-/* NULL, or what is wrong. */
+/* NULL, or what is wrong with the options. */
 static const char *read_filter(const struct transcript_options *options,
 			       const struct config *config, struct transcript_filter *filter_out)
 {

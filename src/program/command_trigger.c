@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* stagepost trigger - events that messages wait for. */
+/* stagepost trigger - shows and changes triggers. */
 #include "base/json.h"
 #include "base/panic.h"
 #include "base/table.h"
@@ -22,11 +22,11 @@ static const char name_rules[] =
 
 struct known_trigger {
 	char *name;
-	struct str since; /* into text */
+	struct str since; /* a view of TEXT */
 	struct str reason;
 	struct buffer text; /* of the file */
-	uint64_t waiting;   /* messages */
-	uint64_t seen_in;   /* the message counted last */
+	uint64_t waiting;   /* number of messages */
+	uint64_t seen_in;   /* the last message counted */
 	UT_hash_handle hh;
 };
 
@@ -34,7 +34,7 @@ struct trigger_list {
 	struct queue_store *store;
 	struct known_trigger *all;
 	bool shows_holds;
-	uint64_t holds; /* that are not shown */
+	uint64_t holds; /* not shown */
 };
 
 static struct str record_of(const struct buffer *text, struct str name)
@@ -212,7 +212,7 @@ static int say(const struct command *command, const char *name, const char *why)
 	return COMMAND_FAILED;
 }
 
-/* No manager runs, so nobody has these files in memory. */
+/* If no manager runs, no process has these files in memory, so they can be changed directly. */
 static int change_file(const struct command *command, const struct config *config, const char *name,
 		       const struct str *reason)
 {

@@ -14,12 +14,12 @@ static bool is_file(struct str name)
 	return false;
 }
 
-/* Of each parameter that has a value: VALUE is valid during the call. */
+/* Called for each parameter with a value: VALUE is valid during the call. */
 struct reader {
 	void (*take)(struct reader *reader, struct str name, struct str value);
 	void (*found)(void *context, struct str path);
 	void *context;
-	struct buffer hosts; /* comma-separated, as are the next */
+	struct buffer hosts; /* separated by commas, like the next ones */
 	struct buffer addresses;
 };
 
@@ -174,7 +174,7 @@ static void read_text(struct reader *reader, const char *text)
 	read_query(reader, str_skip(rest, 1));
 }
 
-/* ---- what is needed ---- */
+/* ---- results ---- */
 
 static void take_file(struct reader *reader, struct str name, struct str value)
 {
@@ -182,7 +182,7 @@ static void take_file(struct reader *reader, struct str name, struct str value)
 		reader->found(reader->context, value);
 }
 
-/* The last one counts. */
+/* If a parameter is repeated, the last one counts. */
 static void take_host(struct reader *reader, struct str name, struct str value)
 {
 	struct buffer *place = str_equal(name, STR("host"))       ? &reader->hosts
@@ -195,7 +195,7 @@ static void take_host(struct reader *reader, struct str name, struct str value)
 	buffer_append_str(place, value);
 }
 
-/* No piece of TEXT is empty, or the path of a directory with sockets, or an abstract one. */
+/* No item of TEXT is empty, the path of a directory with sockets, or an abstract address. */
 static bool has_no_path(struct str text)
 {
 	struct str piece;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* directory - the address directory in an SQLite file, or of other servers. */
+/* directory - serves the address directory from an SQLite file or from other servers. */
 #include "program/directory_process.h"
 #include "store/relay/relay.h"
 #include "store/sqlite/sqlite.h"

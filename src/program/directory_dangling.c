@@ -5,7 +5,7 @@
 #include "directory/wire/route.h"
 #include <stdlib.h>
 
-enum { LOOKS_MAX = 2 }; /* for a record */
+enum { LOOKS_MAX = 2 }; /* questions about a record */
 
 enum wanted {
 	WANTED_OURS,   /* a route of an address of a domain of ours */
@@ -23,12 +23,12 @@ struct survey {
 	size_t count;
 };
 
-/* One question about a record. */
+/* A question about a record. */
 struct look {
 	struct survey *survey;
 	const struct directory_key *key; /* of the record */
 	enum wanted wanted;
-	struct str name; /* what is looked for */
+	struct str name; /* asked for */
 	struct directory_question question;
 };
 
@@ -45,7 +45,7 @@ static void tell(const struct survey *survey, const struct directory_key *key, s
 	survey->dangles(survey->context, key, buffer_view(&text));
 }
 
-/* Refusals that somebody has written down are none: "kind refused". */
+/* An intended refusal ("kind refused") is not a problem. */
 static bool is_dangling(struct str status)
 {
 	static const struct str statuses[] = {STR("4.3.5"), STR("5.1.1"), STR("5.1.3"),
@@ -123,7 +123,7 @@ static void look_at_address(struct survey *survey, const struct directory_record
 
 	if (str_equal(directory_record_field(record, "kind"), STR("refused")))
 		return;
-	if (address.length > 0 && address.data[0] == '@') /* as somebody has it with no record */
+	if (address.length > 0 && address.data[0] == '@') /* the catch-all: try an address in it */
 		address = join(survey, "nobody-else", address);
 	look_for(survey, record, WANTED_OURS, DIRECTORY_NO_TABLE, address);
 	if (owner.length > 0)

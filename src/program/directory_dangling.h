@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/directory_dangling.h - records of the directory that name what is not there: a service, a
- * user, a server, a domain, an address; and those whose mail would go round in a loop.
+ * program/directory_dangling.h - finds records of the directory that name something missing: a
+ * service, a user, a server, a domain, an address; and those that form a loop.
  */
 #ifndef PROGRAM_DIRECTORY_DANGLING_H
 #define PROGRAM_DIRECTORY_DANGLING_H
@@ -9,12 +9,11 @@
 #include "config/config.h"
 #include "exchange/pages.h"
 
-/* WHY is for people, one line that any byte may be in. */
+/* WHY is for people, one line that may contain any byte. */
 typedef void directory_dangles(void *context, const struct directory_key *key, struct str why);
 
-/* Asks SERVER what becomes of COUNT records, and calls DANGLES for each thing that one of them
- * names and that is not there. The services are those of CONFIG. 0, or -errno of
- * exchange_server_errno(). */
+/* Asks SERVER about COUNT records, and calls DANGLES for each thing that one of them names but that
+ * does not exist. The services are those of CONFIG. 0, or -errno of exchange_server_errno(). */
 MUST_CHECK int directory_dangling(struct exchange_server *server, const struct config *config,
 				  const struct directory_record *records, size_t count,
 				  directory_dangles *dangles, void *context);

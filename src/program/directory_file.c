@@ -11,7 +11,7 @@
 
 enum { PIECE = 64 * 1024, PROGRESS_WIDTH = 40 };
 
-/* What comes through a pipe is kept in a file, because it is read again. */
+/* Copies a pipe's data to a file, because it must be read twice. */
 static int copy_input(int input)
 {
 	static char piece[PIECE];
@@ -74,7 +74,7 @@ int directory_file_pass(struct directory_file *file, struct exchange_import *imp
 	return error;
 }
 
-/* --- telling --- */
+/* --- output --- */
 
 static void print(struct directory_teller *teller, FILE *out)
 {

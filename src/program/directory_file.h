@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/directory_file.h - a file of records, and what there is to say of its import.
+ * program/directory_file.h - a file of records, and the output of its import.
  */
 #ifndef PROGRAM_DIRECTORY_FILE_H
 #define PROGRAM_DIRECTORY_FILE_H
@@ -14,7 +14,7 @@ struct directory_file {
 	int descriptor; /* -1: not open */
 };
 
-/* Opens NAME; what cannot be read twice (a pipe, "-") is copied to a file without a name: 0 or
+/* Opens NAME; what cannot be read twice (a pipe, "-") is copied to an unlinked file: 0 or
  * -errno. */
 MUST_CHECK int directory_file_open(struct directory_file *file);
 void directory_file_close(struct directory_file *file);
@@ -24,19 +24,19 @@ MUST_CHECK int directory_file_pass(struct directory_file *file, struct exchange_
 				   int (*pass)(struct exchange_import *import,
 					       struct exchange_reader *reader));
 
-/* What an import tells, on standard error: "FILE:LINE: TEXT"; and what it does to which key on
- * standard output where it only tries. Its progress, on a terminal. */
+/* The output of an import: "FILE:LINE: TEXT" on standard error; with a dry run, the changes on
+ * standard output; on a terminal, its progress. */
 struct directory_teller {
 	bool dry_run;
-	bool is_quiet;       /* counts only */
+	bool is_quiet;       /* prints only the counts */
 	bool shows_progress; /* standard error is a terminal */
-	bool has_progress;   /* a line of it stands there */
+	bool has_progress;   /* a progress line is on the terminal */
 	struct buffer line;
 };
 void directory_teller_tell(void *teller, enum exchange_event event, const char *file, unsigned line,
 			   const struct directory_key *key, struct str text);
 void directory_teller_progress(void *teller, const char *what, uint64_t count);
-/* Before something else is printed. */
+/* To call before printing anything else. */
 void directory_teller_end_progress(struct directory_teller *teller);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
-/* directory-ldap - the address directory out of LDAP. */
+/* directory-ldap - serves the address directory from LDAP. */
 #include "log/event.h"
 #include "program/directory_process.h"
 #include "store/ldap/ldap.h"
 
-static struct directory_store *made; /* by open(), which comes before there is a state */
+static struct directory_store *made; /* by open(), before there is a state */
 
 static int open_files(struct child *child)
 {

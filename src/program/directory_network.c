@@ -16,21 +16,21 @@ static const int64_t SAY_AGAIN_US = MINUTE_US;
 
 /* A listening socket. */
 struct door {
-	char name[192]; /* that the supervisor gave it */
+	char name[192]; /* given by the supervisor */
 	struct directory_acceptor *acceptor;
 	struct door *next;
 };
 
 struct directory_network {
 	struct child *child;
-	struct directory_server *server; /* NULL: nobody is let in */
-	struct tls_context *server_tls;  /* NULL: there is none */
+	struct directory_server *server; /* NULL: no clients are accepted */
+	struct tls_context *server_tls;  /* NULL: none */
 	struct tls_context *client_tls;
 	struct dns_resolver *resolver;
 	struct directory_tls_dialer *dialer;
 	struct door *doors;
-	struct os_timer *again; /* reads files that could not be used */
-	int64_t said_us;        /* when it was logged why; 0: never */
+	struct os_timer *again; /* to read files again that could not be used */
+	int64_t said_us;        /* when the reason was last logged; 0: never */
 };
 
 static void read_again(void *context);
@@ -40,7 +40,7 @@ static const struct config_directory *config_of(const struct directory_network *
 	return &network->child->config->directory;
 }
 
-/* Whether others are asked over TCP. */
+/* Whether other servers are asked over TCP. */
 static bool dials(const struct config_directory *config)
 {
 	for (size_t i = 0; config->backend == CONFIG_BACKEND_SERVERS && i < config->server_count;
@@ -50,7 +50,7 @@ static bool dials(const struct config_directory *config)
 	return false;
 }
 
-/* Once a minute: it is tried again and again. */
+/* Logs at most once a minute, as reading is retried. */
 static void log_reason(struct directory_network *network, struct buffer *reason)
 {
 	int64_t now_us = os_clock_monotonic_us();
@@ -63,7 +63,7 @@ static void log_reason(struct directory_network *network, struct buffer *reason)
 	buffer_clear(reason);
 }
 
-/* The contexts are new then; otherwise they stay as they are, and it is tried again. */
+/* Creates new contexts; on failure the old ones stay, and reading is retried. */
 static bool read_files(struct directory_network *network)
 {
 	const struct config_directory *config = config_of(network);
@@ -200,7 +200,7 @@ void directory_network_listen(struct directory_network *network, struct director
 	open_doors(network);
 }
 
-/* The configuration, and the contexts when they are NEW: OLD are those before. */
+/* Applies the configuration, and the contexts if they are NEW: OLD are the previous ones. */
 static void take_over(struct directory_network *network, bool is_new,
 		      const struct directory_network *old)
 {
@@ -227,7 +227,7 @@ static void read_again(void *context)
 		take_over(network, true, &old);
 }
 
-/* A relay that begins to dial, or ends, is another process. */
+/* A relay that begins or ceases to use TCP needs a new process. */
 void directory_network_configure(struct directory_network *network)
 {
 	const struct directory_network old = *network;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: ISC
-/* directory-postgresql - the address directory in PostgreSQL. */
+/* directory-postgresql - serves the address directory from PostgreSQL. */
 #include "os/process.h"
 #include "program/directory_process.h"
 #include "store/postgresql/postgresql.h"
 
-/* libpq makes room for a message of whatever length a server names, and reads all of it in one
- * go; where there is no room, it gives the connection up. */
+/* libpq allocates memory for whatever length of a message a server announces, and reads all of it;
+ * if the allocation fails, it closes the connection. */
 #define MEMORY_MAX (UINT64_C(512) << 20)
 
 static struct directory_store *store;
 
-/* The system's files about names are read here, once; it connects later. */
+/* Reads the system's files for name look-ups once, as connections are made later. */
 static int open_store(struct child *child)
 {
 	const struct config_directory *config = &child->config->directory;
@@ -33,7 +33,7 @@ static int start(struct child *child, const struct directory_network *network,
 
 	(void)network;
 	(void)why;
-	/* several databases are one store: they replicate each other; others are another one */
+	/* databases that replicate each other are one store; another list is another store */
 	for (size_t i = 0; i < config->database_count; i++)
 		buffer_append_format(&place, "%s\n", config->database[i]);
 	buffer_append_byte(&place, '\0');

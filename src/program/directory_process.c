@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often it is seen whether all is answered, when it ends; and for how long at most. */
+/* At its end: how often to check whether all questions are answered, and the time limit. */
 static const int64_t IDLE_STEP_US = SECOND_US / 50;
 static const int64_t IDLE_PATIENCE_US = 10 * SECOND_US;
 
@@ -30,11 +30,11 @@ struct process {
 	struct directory_socketmap *socketmap;
 	struct ipc_listener *listener;
 	struct os_timer *idle;
-	int64_t waited_us;         /* for the last answers */
-	char place[64 + PATH_MAX]; /* of the store that is guarded; "": it is not */
+	int64_t waited_us;         /* for the last answers, so far */
+	char place[64 + PATH_MAX]; /* of the guarded store; "": not guarded */
 };
 
-static struct process process; /* a program has one; open() comes before there is a state */
+static struct process process; /* global, as open() is called before there is a state */
 
 /* --- clients on this machine --- */
 
@@ -59,7 +59,7 @@ static void on_client(void *context, int socket)
 
 /* --- socketmap --- */
 
-/* What sockets it listens at is settled anew with each configuration. */
+/* The addresses to listen at may change with each configuration. */
 static void start_socketmap(const struct config *config)
 {
 	const struct config_directory *directory = &config->directory;
@@ -84,7 +84,7 @@ static void start_socketmap(const struct config *config)
 	}
 }
 
-/* Whether the same sockets are listened at. */
+/* Whether both listen at the same sockets. */
 static bool has_same_socketmaps(const struct config_directory *a, const struct config_directory *b)
 {
 	if (a->socketmap_count != b->socketmap_count)
@@ -156,7 +156,7 @@ static bool is_same_list(const char *const *a, size_t a_count, const char *const
 	return true;
 }
 
-/* What stores of other machines' data are told when they are made. */
+/* Whether the settings that stores of remote data get when they are created are equal. */
 static bool has_same_terms(const struct config_directory *a, const struct config_directory *b)
 {
 	if (a->backend == CONFIG_BACKEND_LDAP && !is_same_text(a->authority, b->authority))
@@ -165,7 +165,7 @@ static bool has_same_terms(const struct config_directory *a, const struct config
 	       a->backend == CONFIG_BACKEND_SERVERS;
 }
 
-/* Whether the data come from where they did. */
+/* Whether the data come from the same place. */
 static bool has_same_store(const struct config_directory *a, const struct config_directory *b)
 {
 	return a->backend == b->backend && has_same_terms(a, b) && is_same_text(a->path, b->path) &&
@@ -177,7 +177,7 @@ static bool has_same_store(const struct config_directory *a, const struct config
 	       is_same_list(a->servers, a->server_count, b->servers, b->server_count);
 }
 
-/* Whether all may go on who have come from other machines. */
+/* Whether the clients on other machines may stay connected. */
 static bool has_same_names(const struct config_directory *a, const struct config_directory *b)
 {
 	return is_same_list(a->readers, a->reader_count, b->readers, b->reader_count) &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/directory_process.h - the whole of a program that serves the directory; one for
- * each kind of library that the backends need.
+ * program/directory_process.h - the main() of programs that serve the directory; there is one
+ * program for each database library that the backends need.
  */
 #ifndef PROGRAM_DIRECTORY_PROCESS_H
 #define PROGRAM_DIRECTORY_PROCESS_H
@@ -13,18 +13,18 @@
 
 struct directory_backend {
 	const char *program; /* file name; also of its sandbox */
-	/* Before the sandbox is entered; may be NULL. As struct child_program's. */
+	/* Called before the sandbox is entered; may be NULL. As in struct child_program. */
 	int (*open)(struct child *child);
-	/* In the sandbox. 0 and *STORE_OUT; or -errno, with a sentence in WHY. */
+	/* Called in the sandbox. 0 and *STORE_OUT; or -errno, with a sentence in WHY. */
 	int (*start)(struct child *child, const struct directory_network *network,
 		     struct directory_store **store_out, struct buffer *why);
 };
 
-/* What this node has seen of the store at PLACE (store/guard/guard.h), which the backend starts;
- * from then on it is guarded. */
+/* Reads what this node has seen of the store at PLACE (store/guard/guard.h), which the backend is
+ * creating, and makes it guarded. */
 void directory_process_guard(const struct child *child, const char *place,
 			     struct store_guard_memory *seen_out);
-/* The whole of main(). */
+/* The main() of a program. */
 int directory_process_main(int argc, char **argv, const struct directory_backend *backend);
 
 #endif

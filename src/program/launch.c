@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-/* launch - starts the programs of pipe services for "pipe" (deliver/launch.h), as the users that
- * they run as: the one process that may become somebody else, and that is in no sandbox, since its
- * programs would inherit it. It reads no mail. */
+/* launch - starts the programs of pipe services for "pipe" (deliver/launch.h), as their users: the
+ * only process that may change to other users and that has no sandbox, since its programs would
+ * inherit it. It reads no mail. */
 #include "base/panic.h"
 #include "deliver/launcher.h"
 #include "program/child.h"
@@ -60,7 +60,7 @@ static void reload(struct child *child, const struct config *old)
 	deliver_launcher_configure(program->launcher, child->config, &peer);
 }
 
-/* "pipe" has ended before, or its last service is gone and what it runs may come to its end. */
+/* "pipe" has ended already, or its last service is gone and its programs may finish. */
 static void stop(struct child *child)
 {
 	struct launch_program *program = child->state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* list - sends mail for lists on to their members. */
+/* list - sends mail to lists on to their members. */
 #include "deliver/list.h"
 #include "base/panic.h"
 #include "program/child.h"

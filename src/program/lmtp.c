@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* lmtp - delivers to LMTP servers: one helper for each lmtp service. */
+/* lmtp - delivers to LMTP servers: one transport for each lmtp service. */
 #include "deliver/lmtp.h"
 #include "dns/resolver.h"
 #include "program/child.h"
@@ -7,10 +7,10 @@
 
 enum { CONCURRENCY = 1000 };
 
-/* Of all services; NULL while none has servers with names. */
+/* For all services; NULL while none has servers by name. */
 static struct dns_resolver *resolver;
 
-/* The system's files about the DNS are read here, once. */
+/* Reads the system's DNS configuration once. */
 static int open_resolver(struct child *child)
 {
 	if (!config_has_server_names(child->config))

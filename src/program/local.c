@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* local - delivers into mailboxes: one helper for each maildir service. */
+/* local - delivers into mailboxes: one transport for each maildir service. */
 #include "deliver/local.h"
 #include "base/panic.h"
 #include "mailbox/maildir.h"
@@ -14,7 +14,7 @@ enum { CONCURRENCY = 1000 };
 static const struct child *process;
 
 struct local_transport {
-	struct directory *directory; /* NULL: no quota was counted yet */
+	struct directory *directory; /* NULL: no service has quotas yet */
 	struct deliver_local *local;
 };
 
@@ -80,8 +80,8 @@ static void free_transport(void *context)
 	free(transport);
 }
 
-/* What mailboxes are in must be there to be let in; whoever may make it, does. Where
- * that is not us, mail waits for it. */
+/* The directories of mailboxes must exist for the sandbox to allow them; this process creates them
+ * if it may. Otherwise mail waits until they exist. */
 static void make_bases(const struct config *config)
 {
 	os_process_private_mask();
@@ -101,7 +101,7 @@ static int open_local(struct child *child)
 	make_bases(config);
 	if (!config_has_owners(config, CONFIG_SERVICE_MAILDIR))
 		return 0;
-	(void)!os_mounts_open(); /* without it owners are told apart later */
+	(void)!os_mounts_open(); /* without it, owners are distinguished later */
 	if (os_process_may_change_user() && *config_process_user(config, "local") != '\0')
 		error = os_process_user_find(config_process_user(config, "local"), &user);
 	return error == 0 ? os_process_account_helper(&user) : error;

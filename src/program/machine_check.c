@@ -48,7 +48,7 @@ static void report(struct check *check, enum machine_severity severity, const ch
 
 /* --- users --- */
 
-/* Who is not root serves as himself. */
+/* Only root can change the user: others serve as themselves. */
 static void check_user(struct check *check, enum machine_severity severity, const char *setting,
 		       const char *user)
 {
@@ -96,7 +96,7 @@ static void check_program(struct check *check, const struct config_service *serv
 	}
 }
 
-/* Somebody's mail in another one's mailbox is seldom meant. */
+/* Warns if several users' mail would go into one mailbox, which is seldom intended. */
 static void check_mailbox_path(struct check *check, const struct config_service *service)
 {
 	char setting[NAME_SIZE];
@@ -122,7 +122,7 @@ static void check_services(struct check *check)
 
 /* --- files --- */
 
-/* Of what is not there the nearest directory above it, in which it would be made. */
+/* The nearest existing directory above PATH, in which it would be created. */
 static void parent_of(const char *path, char parent[PATH_MAX])
 {
 	char *slash;
@@ -135,7 +135,7 @@ static void parent_of(const char *path, char parent[PATH_MAX])
 		*slash = '\0';
 }
 
-/* A directory that is there or is made at a start: like "serve", without what is above it. */
+/* A directory that exists or will be created by "serve", which does not create its parents. */
 static void check_directory(struct check *check, const char *setting, const char *path)
 {
 	char parent[PATH_MAX];
@@ -175,7 +175,7 @@ static void check_queue_place(struct check *check)
 	buffer_clear(&reason);
 }
 
-/* The system empties "run" when it starts. */
+/* The directory "run" is emptied when the system starts. */
 static bool is_inside(const char *path, const char *directory)
 {
 	size_t length = strlen(directory);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/machine_check.h - whether this machine has what a configuration names:
- * users, programs, files, directories. "stagepost check" says what is missing, and
- * "stagepost serve" does not begin where it could not work.
+ * program/machine_check.h - checks whether this machine has what a configuration names:
+ * users, programs, files, directories. "stagepost check" reports what is missing, and
+ * "stagepost serve" refuses to start if it could not work.
  */
 #ifndef PROGRAM_MACHINE_CHECK_H
 #define PROGRAM_MACHINE_CHECK_H
@@ -10,17 +10,17 @@
 #include "config/config.h"
 
 enum machine_severity {
-	MACHINE_WARNING, /* works, but perhaps not as it is meant */
-	MACHINE_FAULT,   /* mail will wait or fail because of it, the node works */
+	MACHINE_WARNING, /* works, but perhaps not as intended */
+	MACHINE_FAULT,   /* the node works, but mail will wait or fail */
 	MACHINE_FATAL,   /* the node cannot start */
 };
 
-/* LINE is for people: "FILE:LINE: SETTING: what is wrong: what is there". */
+/* LINE is for people: "FILE:LINE: SETTING: what is wrong: details". */
 typedef void machine_found(void *context, enum machine_severity severity, const char *line);
 
-/* Calls FOUND for each thing that is wrong with CONFIG, which was read from TEXT, on this machine;
- * the worst of them. -1: nothing is. Changes nothing on the machine. What this user may not look
- * at is not found. */
+/* Calls FOUND for each problem of CONFIG, which was parsed from TEXT, on this machine; returns the
+ * worst severity, or -1 if there is none. Changes nothing on the machine. Does not find problems
+ * with files that this user may not access. */
 int machine_check(const struct config *config, struct str text, machine_found *found,
 		  void *context);
 

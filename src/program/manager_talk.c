@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The kernel keeps 10 datagrams for who is slow to read (net.unix.max_dgram_qlen),
- * and drops answers beyond. */
+/* The kernel queues 10 datagrams for a slow reader (net.unix.max_dgram_qlen); further answers would
+ * be dropped. */
 enum { OUTSTANDING_MAX = 8, ANSWER_MAX = ORDER_ANSWER_MAX + 8, PATH_SIZE = 4096 };
 
 struct manager_talk {
@@ -58,14 +58,14 @@ void manager_talk_close(struct manager_talk *talk)
 	free(talk);
 }
 
-/* A supervisor that has ended takes its socket along. */
+/* A supervisor that has ended leaves no socket. */
 static int gone(ssize_t error)
 {
 	return error == -ECONNREFUSED || error == -ENOTCONN || error == -ECONNRESET ? -ESRCH
 										    : (int)error;
 }
 
-/* An answer, with views of TEXT. -EAGAIN. */
+/* Receives an answer, whose texts are views of TEXT. -EAGAIN. */
 static int receive(const struct manager_talk *talk, char text[ANSWER_MAX],
 		   struct order_answer *answer_out)
 {

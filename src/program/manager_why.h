@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/manager_why.h - what messages wait for that no file says: of one that was never tried
- * only the manager knows the trigger.
+ * program/manager_why.h - finds out what messages wait for if no file says so: for a message that
+ * was never tried, only the manager knows the trigger.
  */
 #ifndef PROGRAM_MANAGER_WHY_H
 #define PROGRAM_MANAGER_WHY_H
@@ -12,9 +12,9 @@
 struct manager_talk;
 
 struct manager_why {
-	const char *run; /* the directory of the manager that is asked; borrowed */
+	const char *run; /* the run directory of the manager; borrowed */
 	struct manager_talk *talk;
-	bool is_over; /* none runs, or it does not answer us: nobody is asked any more */
+	bool is_over; /* no manager runs, or it does not answer: ask no more */
 };
 
 void manager_why_clear(struct manager_why *why);

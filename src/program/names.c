@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* names - says what clients are called, by the DNS: the one process that asks it for "smtpd", which
- * reads what strangers send and has no network. */
+/* names - looks up clients' names in the DNS: the only process that does so for "smtpd", which
+ * reads foreign input and has no network access. */
 #include "base/panic.h"
 #include "log/event.h"
 #include "names/server.h"
@@ -14,7 +14,7 @@ struct names_program {
 
 static struct names_program program_state;
 
-/* The system's files about the DNS are read here, once. */
+/* Reads the system's DNS configuration once. */
 static int open_resolver(struct child *child)
 {
 	int error =

@@ -45,7 +45,7 @@ static struct node_process *add_process(struct node *node, pid_t pid,
 	return process;
 }
 
-/* Children, then theirs: each of the list is looked for as a parent once. */
+/* Adds children, then their children: each process in the list is searched for as a parent once. */
 static void add_children(struct node *node, const struct pairs *pairs)
 {
 	for (size_t i = 0; i < node->count; i++)
@@ -54,7 +54,7 @@ static void add_children(struct node *node, const struct pairs *pairs)
 				(void)add_process(node, pairs->list[j].pid, &node->processes[i]);
 }
 
-/* --- what they have --- */
+/* --- their descriptors --- */
 
 struct descriptors {
 	struct node *node;

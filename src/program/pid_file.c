@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-enum { TEXT_SIZE = 24, LOCK_MS = 500 /* whoever reads the file has the lock for a moment */ };
+enum { TEXT_SIZE = 24, LOCK_MS = 500 /* readers of the file hold the lock for a moment */ };
 
 static int open_file(const char *run, unsigned flags)
 {
@@ -19,8 +19,8 @@ static int open_file(const char *run, unsigned flags)
 	return os_file_open(OS_FILE_HERE, path, flags);
 }
 
-/* A file that we alone can have made: -EBADF for another one, so that what a supervisor says stands
- * in a file of its own. */
+/* The file must be one that only we can have created: otherwise -EBADF, so that a supervisor always
+ * writes to a file of its own. */
 static int check_file(int file, uid_t *owner_out)
 {
 	struct os_file_info info;
@@ -32,7 +32,7 @@ static int check_file(int file, uid_t *owner_out)
 	return S_ISREG(info.mode) && info.links == 1 ? 0 : -EBADF;
 }
 
-/* What somebody else has left there goes, unless he has it locked. */
+/* Replaces a file that somebody else has left, unless he has locked it. */
 static int replace(const char *run, int file)
 {
 	char path[PATH_MAX];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* pipe - delivers to programs: one helper for each pipe service. The programs are started by
- * "launch". */
+/* pipe - delivers to programs: one transport for each pipe service. "launch" starts the
+ * programs. */
 #include "deliver/pipe.h"
 #include "base/panic.h"
 #include "program/child.h"
@@ -17,7 +17,7 @@ struct pipe_entry {
 
 static struct {
 	const struct child *child;
-	struct launch_client *launcher; /* of all, from the first on */
+	struct launch_client *launcher; /* shared by all services, since the first one */
 	struct pipe_entry *entries;
 } program;
 
@@ -79,7 +79,7 @@ static void lost(void *context)
 	deliver_pipe_lost(entry->pipe);
 }
 
-/* Without a service nobody asks "launch", which ends as well. */
+/* Without a service "launch" is not needed, and ends as well. */
 static void free_stage(void *context)
 {
 	struct pipe_entry *entry = context;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* queue - sole creator and remover of what is in pid, mess and todo. */
+/* queue - the only process that creates and removes files in pid, mess and todo. */
 #include "base/panic.h"
 #include "directory/wire/frame.h"
 #include "log/event.h"
@@ -14,7 +14,7 @@
 enum {
 	SPARE_SIZE = 64 * 1024,
 	OTHERS_OPEN_MAX = 8192,        /* messages of "send" or "list" at once */
-	DESCRIPTORS_OF_OUR_OWN = 4096, /* directories, connections, and some to spare */
+	DESCRIPTORS_OF_OUR_OWN = 4096, /* directories, connections, and a reserve */
 };
 
 struct queue_program {
@@ -24,15 +24,15 @@ struct queue_program {
 	struct queue_server *server;
 };
 
-/* Room for one more of the largest messages, and for what the system itself
+/* Space for one more message of maximum size, and for what the system itself
  * writes while it is received. */
 static uint64_t reserve(const struct config *config)
 {
 	return config->maxsize + config->maxsize / 2;
 }
 
-/* Of a queue of another format, or on a filesystem that loses mail, nothing becomes good by
- * trying again. */
+/* If the queue has another format, or is on a file system that loses mail, a new attempt would not
+ * help. */
 static void refuse_store(struct child *child, int error, struct str reason)
 {
 	struct buffer text = {0};
@@ -67,7 +67,7 @@ static int open_store(struct queue_program *program, const struct config *config
 	return error;
 }
 
-/* Its messages are on their way to other numbers. */
+/* The messages are being moved to other numbers. */
 static int refuse_half_repaired(struct queue_store *store)
 {
 	int result = queue_repair_is_pending(store);
@@ -94,9 +94,9 @@ static int open_queue(struct child *child)
 	return error;
 }
 
-/* An smtpd has a message for each of its sessions, as many of clients that went while theirs was on
- * its way to the disk, and some numbers in stock; "list" the messages of some lists; "send"
- * reports. Of each there may be one that ends and one that begins. */
+/* An smtpd has a message for each session, as many of clients that left while theirs was being
+ * committed, and some spare numbers; "list" has the messages of some lists; "send" has
+ * reports. Of each process one may be ending while another one begins. */
 static void find_peers(const struct child *child, struct queue_server_peers *peers)
 {
 	const struct config *config = child->config;
@@ -113,7 +113,7 @@ static void find_peers(const struct child *child, struct queue_server_peers *pee
 		.open = UINT32_MAX,
 		.tokens = &child->tokens,
 	};
-	if (descriptors > 0 && descriptors < UINT32_MAX) /* 0: it is not known */
+	if (descriptors > 0 && descriptors < UINT32_MAX) /* 0: unknown */
 		peers->open = descriptors > 2 * (size_t)spared ? (uint32_t)descriptors - spared
 							       : (uint32_t)descriptors / 2;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/queue_adopt_report.h - what "queue adopt" tells senders of successes that the dead
- * node did not get to report.
+ * program/queue_adopt_report.h - reports to senders, by "queue adopt", the successes that the dead
+ * node could not report.
  */
 #ifndef PROGRAM_QUEUE_ADOPT_REPORT_H
 #define PROGRAM_QUEUE_ADOPT_REPORT_H

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* When who is as old as TEXT says was born; TEXT may be NULL. */
+/* The latest birth of messages that are as old as TEXT says; TEXT may be NULL. */
 static bool parse_birth(const char *text, int64_t *born_us_out)
 {
 	int64_t age_us;
@@ -31,7 +31,7 @@ static struct str word(const char *text)
 	return text != NULL ? str_from(text) : STR("");
 }
 
-/* An empty word would let everything pass. */
+/* An empty word would match everything. */
 static bool has_empty_word(const struct queue_filter *filter)
 {
 	const char *const words[] = {filter->sender, filter->recipient, filter->domain,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/queue_filter.h - the options that choose messages of the queue.
+ * program/queue_filter.h - the options that select messages of the queue.
  */
 #ifndef PROGRAM_QUEUE_FILTER_H
 #define PROGRAM_QUEUE_FILTER_H
@@ -10,7 +10,7 @@
 #include "queue/trigger.h"
 
 struct queue_filter {
-	const char *sender; /* the words of the command line; NULL: not given */
+	const char *sender; /* arguments of the command line; NULL: not given */
 	const char *recipient;
 	const char *domain;
 	const char *stage;
@@ -63,16 +63,15 @@ struct queue_filter {
 		QUEUE_FILTER_OPTION("--held", NULL, "only what an operator holds", type, filter,  \
 				    held)
 
-/* Whether any was given. */
+/* Whether any option was given. */
 bool queue_filter_is_given(const struct queue_filter *filter);
-/* What the words mean; false: *WHY_OUT says what is wrong. The result borrows from
+/* Parses the options; false: *WHY_OUT says what is wrong. The result borrows from
  * FILTER. */
 bool queue_filter_parse(struct queue_filter *filter, struct listing_filter *parsed_out,
 			const char **why_out);
 
-/* Whether there is such a transport as the filter names: configured, or with messages left
- * from a time when it was. Otherwise that is said: a word that was misspelt would find
- * nothing. */
+/* Whether the transport in the filter exists: it is configured, or has messages left from when it
+ * was. If not, prints an error, since a misspelt name would silently match nothing. */
 bool queue_filter_transport_exists(const struct listing_filter *filter, const struct config *config,
 				   const struct queue_store *store);
 

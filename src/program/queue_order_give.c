@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Giving a command for each message: to the manager, or where none runs to the disk. */
+/* Gives an order for each message: to the manager, or to the disk if none runs. */
 #include "base/panic.h"
 #include "os/clock.h"
 #include "program/queue_order.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-	AGAIN_MAX = 100000, /* messages that are asked for again */
+	AGAIN_MAX = 100000, /* messages to ask for again */
 	AGAIN_ROUNDS = 40,
 	AGAIN_MS = 250,
 };
@@ -33,7 +33,7 @@ void queue_order_answered(void *context, struct mail_id id, const struct order_a
 	if (answer->code == ORDER_OK) {
 		order->done++;
 	} else if (order->is_chosen && answer->code == ORDER_NO_MESSAGE) {
-		/* it has ended since it was chosen */
+		/* the message has ended since it was selected */
 	} else if (!order->is_last_round && order_code_is_passing(answer->code) &&
 		   order->again_count < AGAIN_MAX) {
 		ask_later(order, id);
@@ -111,8 +111,8 @@ static int give(void *context, const struct listing_entry *entry)
 	return send_command(order, entry->control->envelope->id);
 }
 
-/* One of all, or of those that a filter lets pass: what is not held has nothing to be released
- * from, and is not refused as if somebody had named it. */
+/* For a message selected by a filter, or of all: if it is not held, releasing it is skipped, and
+ * not counted as refused as it would be for a named one. */
 static int give_chosen(void *context, const struct listing_entry *entry)
 {
 	const struct queue_order *order = context;
@@ -143,7 +143,7 @@ static int give_named(struct queue_order *order, char **names)
 	return error;
 }
 
-/* Those that were busy, until they are not or it has been tried long enough. */
+/* Retries messages that were busy, until they are not, or for a limited time. */
 static int give_again(struct queue_order *order)
 {
 	int error = 0;

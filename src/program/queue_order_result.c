@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What became of the messages that a command was given for. */
+/* The results of a command's orders. */
 #include "base/json.h"
 #include "os/clock.h"
 #include "program/queue_order.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SAID_MAX = 20 }; /* refusals that are told one by one */
+enum { SAID_MAX = 20 }; /* refusals printed one by one */
 
 void queue_order_progress(struct queue_order *order)
 {
@@ -43,7 +43,7 @@ static void count_refusal(struct queue_order *order, struct str reason)
 	refusal->count++;
 }
 
-/* Each of them: a program that asks for JSON wants to know which, however many. */
+/* As JSON, every refusal is printed, so that a program learns which messages are concerned. */
 static void print_refusal(const char *name, struct str reason)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/reload_record.h - RUN/stagepost.reload, in which the supervisor tells
- * what became of the reloads that it was asked for by a signal.
+ * program/reload_record.h - RUN/stagepost.reload, in which the supervisor records the results of
+ * reloads that were requested by a signal.
  *
- * Each has a number, from 1. Who asks reads which have begun, and after his signal
- * waits until one that began later has ended: it has read the file that he wants
- * to be read. The file is replaced whole, so nobody reads half of it.
+ * Reloads are numbered from 1. A command that requests one first reads how many have begun, and
+ * after its signal waits for the end of one that began later, which has read the present file. The
+ * file is replaced atomically.
  */
 #ifndef PROGRAM_RELOAD_RECORD_H
 #define PROGRAM_RELOAD_RECORD_H
@@ -16,19 +16,19 @@
 #include <sys/types.h>
 
 struct reload_record {
-	uint64_t begun; /* the number of the last one that began; 0: none did */
+	uint64_t begun; /* the number of the last one that began; 0: none */
 	uint64_t ended;
-	bool is_refused;      /* the last one that ended; the old configuration is in force */
-	struct buffer reason; /* why, a line for each; clear it */
+	bool is_refused;      /* the last one that ended; the old configuration stays in force */
+	struct buffer reason; /* why, a line for each problem; the caller clears it */
 };
 
 #define RELOAD_RECORD_NAME "stagepost.reload"
 
 void reload_record_clear(struct reload_record *record);
-/* Replaces what is in the directory RUN; -errno. */
+/* Replaces the record in the directory RUN; -errno. */
 MUST_CHECK int reload_record_write(const char *run, const struct reload_record *record);
-/* Appends to RECORD->reason. A record of somebody else's than OWNER is not believed: -EPERM. None
- * there: 0, and all zero. -EBADMSG, or another -errno. */
+/* Appends to RECORD->reason. -EPERM: the record does not belong to OWNER, and is not trusted. If
+ * there is none: 0, and all zero. -EBADMSG, or another -errno. */
 MUST_CHECK int reload_record_read(const char *run, uid_t owner, struct reload_record *record);
 
 #endif

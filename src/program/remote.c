@@ -8,7 +8,7 @@ enum { CONCURRENCY = 2000 };
 
 static struct deliver_remote *remote;
 
-/* The system's files about the DNS are read here, once. */
+/* Reads the system's DNS configuration once. */
 static int open_remote(struct child *child)
 {
 	return deliver_remote_new(child->loop, child->config, &remote);

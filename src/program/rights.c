@@ -8,8 +8,8 @@
 static const uint64_t FILES = CAPABILITY(CAP_DAC_OVERRIDE);
 static const uint64_t IDENTITIES = CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID);
 
-/* What a row has of a large message that others handed it: its file is named anew when it is
- * queued and when it is done, while who had it has yet to hear of that. */
+/* The files of a large message that others passed on: the file is renamed when it is queued and
+ * when it is finished, before the process that has it open learns that. */
 #define CONTENT_TO_WRITE                   \
 	{RIGHTS_QUEUE, "pid", true},       \
 	{                                  \
@@ -67,7 +67,7 @@ static const struct rights table[] = {
 	  {RIGHTS_QUEUE, "remote", true},
 	  {RIGHTS_QUEUE, "bounce", true},
 	  {RIGHTS_QUEUE, "trigger", true},
-	  {RIGHTS_SYSTEM, "/proc/stat", false}, /* how busy the processors are */
+	  {RIGHTS_SYSTEM, "/proc/stat", false}, /* the load of the processors */
 	  {RIGHTS_SYSTEM, "/proc/fs/ext4", false}}},
 	{"resolve", "process", 0, {NULL}, {"send", "directory"}, RIGHTS_CONFINED, {{0}}},
 	{"list",
@@ -168,7 +168,7 @@ const struct rights *rights_find(const char *program)
 	return NULL;
 }
 
-/* "directory-ldap" is a "directory", too. */
+/* "directory-ldap" belongs to the family "directory". */
 static bool is_of(const char *program, const char *family)
 {
 	size_t length = strlen(family);

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Who a process should be. */
+/* The expected identity of a process. */
 struct identity {
 	uid_t uid;
 	gid_t gid;
@@ -14,14 +14,14 @@ struct identity {
 	uint64_t capabilities;
 };
 
-/* --- who it is --- */
+/* --- identity --- */
 
 static const struct node_process *supervisor_of(const struct rights_check *check)
 {
 	return &check->node->processes[0];
 }
 
-/* "directory-ldap" runs as "directory" is to. */
+/* "directory-ldap" runs as the user of "directory". */
 static const char *family_of(const struct node_process *process)
 {
 	return strncmp(process->program, "directory", strlen("directory")) == 0 ? "directory"
@@ -94,10 +94,10 @@ static void check_groups(const struct rights_check *check, const struct identity
 				      (unsigned long)status->others[i]);
 }
 
-/* --- what it may --- */
+/* --- rights --- */
 
-/* What is in the bounding set alone could only come from a file with capabilities: its
- * programs never had it if the supervisor has not. */
+/* A capability in the bounding set alone could be gained only from a file with capabilities: its
+ * programs do not have it unless the supervisor has. */
 static void check_capabilities(const struct rights_check *check, uint64_t kept)
 {
 	static const char *const names[] = {[OS_INSPECT_INHERITABLE] = "inheritable",
@@ -123,7 +123,7 @@ static void check_capabilities(const struct rights_check *check, uint64_t kept)
 	}
 }
 
-/* Beside what a container, or whoever started the node, gave all of it. */
+/* In addition to filters that a container, or the program that started the node, gave all of it. */
 static bool has_filter(const struct rights_check *check)
 {
 	const struct os_inspect_status *status = &check->process->status;
@@ -171,8 +171,8 @@ static bool is_user_of_ours(const struct rights_check *check, uid_t uid)
 	return false;
 }
 
-/* Who was started by one of ours: a program of a pipe service, which may have open what it
- * likes, or the process that looks users up for "local". */
+/* A process started by one of ours: a program of a pipe service, which may have anything open, or
+ * the process that looks up users for "local". */
 static void check_descendant(const struct rights_check *check)
 {
 	const struct os_inspect_status *status = &check->process->status;

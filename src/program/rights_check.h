@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/rights_check.h - compares a node that runs with program/rights.h.
+ * program/rights_check.h - compares a running node with program/rights.h.
  */
 #ifndef PROGRAM_RIGHTS_CHECK_H
 #define PROGRAM_RIGHTS_CHECK_H
@@ -9,13 +9,13 @@
 #include "program/node.h"
 #include "program/serve_internal.h"
 
-/* One thing that a process has or is, and the table does not allow. */
+/* Something that a process has, but the table does not allow. */
 struct rights_finding {
 	pid_t pid;
 	const char *program;
 	const char *found;
 	const char *allowed;
-	uint64_t socket; /* that it is about, or 0 */
+	uint64_t socket; /* that it is about; or 0 */
 };
 
 struct rights_findings {
@@ -25,37 +25,37 @@ struct rights_findings {
 	size_t size;
 };
 
-/* What a node has to be compared with. */
+/* What to compare a node with. */
 struct rights_expected {
 	const struct config *config;
-	const struct supervisor *users; /* who runs as whom (serve_find_users()); NULL: all are
-					 * who the supervisor is */
+	const struct supervisor *users; /* the users of processes (serve_find_users()); NULL: all
+					 * run as the supervisor's */
 };
 
 void rights_findings_init(struct rights_findings *findings);
 void rights_findings_clear(struct rights_findings *findings);
-/* Adds what is found in NODE. */
+/* Adds the findings about NODE. */
 void rights_check(const struct node *node, const struct rights_expected *expected,
 		  struct rights_findings *findings);
-/* Keeps of FINDINGS what OTHERS have as well: what two looks saw was no moment's. Another socket
- * at the same descriptor is another finding. */
+/* Keeps only FINDINGS that are also in OTHERS: those of two snapshots are not temporary. If the
+ * same descriptor has another socket, the finding is a different one. */
 void rights_findings_keep(struct rights_findings *findings, const struct rights_findings *others);
 
-/* What the files of the check share. */
+/* Shared by the files of the check. */
 struct rights_check {
 	const struct node *node;
 	const struct rights_expected *expected;
-	const struct node_process *process; /* one with rights */
+	const struct node_process *process; /* being checked; has rights */
 	struct rights_findings *findings;
-	uint64_t socket; /* that is looked at, or 0 */
+	uint64_t socket; /* being checked; or 0 */
 };
 
-/* Adds to the findings about CHECK's process. */
+/* Adds a finding about CHECK's process. */
 void rights_report(const struct rights_check *check, const char *allowed, const char *format, ...)
 	PRINTF_LIKE(3, 4);
-/* What its descriptors are, and lead to. */
+/* Checks all descriptors of the process. */
 void rights_check_descriptors(const struct rights_check *check);
-/* One of them, which is a file. */
+/* Checks a descriptor that is a file. */
 void rights_check_file(const struct rights_check *check, const struct node_descriptor *descriptor);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What a process has open: sockets and who is at their other end, its log, pipes. */
+/* Checks the descriptors of a process: sockets and their peers, its log, pipes. */
 #include "program/rights_check.h"
 #include <limits.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static bool may(const struct rights_check *check, unsigned flag)
 	return (check->process->rights->flags & flag) != 0;
 }
 
-/* --- sockets of the network --- */
+/* --- network sockets --- */
 
 static bool is_at(const struct config_endpoint *endpoint, const union os_socket_address *address)
 {
@@ -31,7 +31,7 @@ static bool is_at(const struct config_endpoint *endpoint, const union os_socket_
 	if (memcmp(&mapped, &any, sizeof any) == 0 ||
 	    (own.any.sa_family == AF_INET && own.v4.sin_addr.s_addr == 0))
 		return true;
-	mapped = os_socket_address_mapped(address); /* an IPv6 socket's client may be an IPv4 one */
+	mapped = os_socket_address_mapped(address); /* an IPv6 socket may have an IPv4 peer */
 	if (own.any.sa_family == AF_INET && address->any.sa_family == AF_INET6)
 		return memcmp(&mapped.s6_addr[12], &own.v4.sin_addr, 4) == 0;
 	os_socket_address_format(&own, texts[0]);
@@ -48,7 +48,7 @@ static bool is_one_of(const struct config_endpoint *list, size_t count,
 	return false;
 }
 
-/* Whether the process listens at ADDRESS, by the configuration. */
+/* Whether the configuration has the process listen at ADDRESS. */
 static bool listens_at(const struct rights_check *check, const union os_socket_address *address)
 {
 	const struct config *config = check->expected->config;
@@ -84,7 +84,7 @@ static void check_tcp(const struct rights_check *check, int number,
 		      "descriptor %d: a TCP connection from %s to %s", number, local, remote);
 }
 
-/* --- sockets of UNIX --- */
+/* --- UNIX sockets --- */
 
 static bool is_path_of(const struct config_endpoint *list, size_t count, const char *path)
 {
@@ -94,7 +94,7 @@ static bool is_path_of(const struct config_endpoint *list, size_t count, const c
 	return false;
 }
 
-/* What the socket at PATH is called in program/child.h; NULL: it is none of the node's. */
+/* The name in program/child.h of the socket at PATH; NULL: not one of the node's. */
 static const char *name_of(const struct config *config, const char *path)
 {
 	static const char *const names[] = {"queue", "send",      "notify",    "launch",
@@ -117,7 +117,7 @@ static const char *name_of(const struct config *config, const char *path)
 	return NULL;
 }
 
-/* An accepted socket has the name of that at which it came. */
+/* An accepted socket has the name of the listening one. */
 static bool is_clients(const struct rights_check *check, const struct os_inspect_socket *socket)
 {
 	const char *name = name_of(check->expected->config, socket->name);
@@ -219,7 +219,7 @@ static bool has_target(const struct node_process *process, const char *target, i
 	return false;
 }
 
-/* Who has a pipe of another's could write lines in his name. */
+/* A process with the log pipe of another could write lines in its name. */
 static bool is_own_log(const struct rights_check *check, const struct node_descriptor *descriptor)
 {
 	const struct node *node = check->node;
@@ -235,7 +235,7 @@ static bool is_own_log(const struct rights_check *check, const struct node_descr
 	return true;
 }
 
-/* Standard output and error: those of the supervisor, or a pipe that it reads. */
+/* Standard output and error: those of the supervisor, or a pipe to it. */
 static bool is_standard(const struct rights_check *check, const struct node_descriptor *descriptor)
 {
 	const struct node_process *supervisor = supervisor_of(check);
@@ -249,7 +249,7 @@ static bool is_standard(const struct rights_check *check, const struct node_desc
 		       : is_own_log(check, descriptor);
 }
 
-/* Both ends of a pipe are its own: it wakes itself by it. */
+/* A pipe of which it has both ends, to wake itself. */
 static bool is_own_pipe(const struct rights_check *check, const struct node_descriptor *descriptor)
 {
 	size_t ends = 0;
@@ -259,7 +259,7 @@ static bool is_own_pipe(const struct rights_check *check, const struct node_desc
 	return ends > 1;
 }
 
-/* As the kernel calls it: since 6.9, and before. */
+/* A pidfd, as the kernel shows it: since 6.9, and before. */
 static bool is_process(const char *target)
 {
 	return strncmp(target, "pidfd:", strlen("pidfd:")) == 0 ||

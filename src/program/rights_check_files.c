@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Where the files are that a process has open, and whether it may have them. */
+/* Checks the places of open files. */
 #include "program/rights_check.h"
 #include <fcntl.h>
 #include <limits.h>
@@ -61,7 +61,7 @@ static bool is_in_a_mailbox(struct str path, const struct config *config)
 	return false;
 }
 
-/* Of /proc each has what is of its own, under its number. */
+/* In /proc a process may only have its own directory, by its pid. */
 static bool is_own(struct str path, const char *place, pid_t pid)
 {
 	static const char self[] = "/proc/self/";

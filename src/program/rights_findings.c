@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What the check of a node has found. */
+/* The findings of a check. */
 #include "base/arena.h"
 #include "base/panic.h"
 #include "program/rights_check.h"

@@ -12,7 +12,7 @@
 enum {
 	PLACES_MAX = 16,
 	KEEP = OS_SANDBOX_READ | OS_SANDBOX_LIST | OS_SANDBOX_WRITE | OS_SANDBOX_MAKE |
-	       OS_SANDBOX_REMOVE, /* all that is done to files */
+	       OS_SANDBOX_REMOVE, /* everything that is done to files */
 };
 
 enum base {
@@ -21,14 +21,14 @@ enum base {
 	BASE_MAILBOXES,
 	BASE_DATABASE,
 	BASE_CERTIFICATES,
-	BASE_CONNINFO, /* files that connection strings name */
+	BASE_CONNINFO, /* files named in connection strings */
 };
 
 static const struct profile {
 	const char *program;
 	unsigned calls;
 	struct place {
-		enum base base; /* 0: the end */
+		enum base base; /* 0: end of the list */
 		const char *path;
 		unsigned access;
 	} places[PLACES_MAX];
@@ -39,7 +39,7 @@ static const struct profile {
 	 {{BASE_QUEUE, "pid", KEEP},
 	  {BASE_QUEUE, "mess", KEEP & ~OS_SANDBOX_MAKE},
 	  {BASE_QUEUE, "todo", KEEP},
-	  {BASE_QUEUE, "info", OS_SANDBOX_LIST}, /* is synced before a number is free */
+	  {BASE_QUEUE, "info", OS_SANDBOX_LIST}, /* synced before a number is reused */
 	  {BASE_QUEUE, "local", OS_SANDBOX_LIST | OS_SANDBOX_FOLDERS}}},
 	{"send",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE | OS_SANDBOX_ANSWER,
@@ -50,7 +50,7 @@ static const struct profile {
 	  {BASE_QUEUE, "bounce", KEEP},
 	  {BASE_QUEUE, "trigger", KEEP},
 	  {BASE_QUEUE, "todo", OS_SANDBOX_READ | OS_SANDBOX_LIST | OS_SANDBOX_LINK},
-	  /* removes only what was half made */
+	  /* removes only what was incomplete */
 	  {BASE_QUEUE, "mess", KEEP & ~OS_SANDBOX_WRITE},
 	  {BASE_QUEUE, "lock/trigger", OS_SANDBOX_READ}}},
 	{"resolve", 0, {{0}}},
@@ -95,9 +95,9 @@ struct sandbox {
 	struct arena *arena;
 	unsigned calls;
 	struct os_sandbox_path *paths;
-	struct os_sandbox_place *places; /* where the paths led at the time */
+	struct os_sandbox_place *places; /* where the paths led at that time */
 	size_t count;
-	struct str backend; /* whose data the directory has: as whom, from where */
+	struct str backend; /* the directory's source of data, and its user there */
 };
 
 static const struct profile *profile_find(const char *program)
@@ -131,7 +131,7 @@ static void add_mailboxes(struct sandbox *sandbox, const struct config *config, 
 			add_path(sandbox, config_mailbox_base(&config->services[i]), access);
 }
 
-/* The directory in which the file at PATH is: others appear beside it, or in its place. */
+/* Allows the directory of the file at PATH: others are created next to it, or replace it. */
 static void add_parent(struct sandbox *sandbox, const char *path, unsigned access)
 {
 	struct str text = str_from(path != NULL ? path : "");
@@ -149,7 +149,7 @@ static void add_database(struct sandbox *sandbox, const struct config_directory 
 		add_parent(sandbox, directory->path, access);
 }
 
-/* They are read again when the configuration is. */
+/* They are read again at each reload. */
 static void add_certificates(struct sandbox *sandbox, const struct config_directory *directory,
 			     unsigned access)
 {
@@ -206,8 +206,8 @@ static void add_places(struct sandbox *sandbox, const struct config *config)
 	}
 }
 
-/* A process that has once talked to a database, with what it was told and what it waits for,
- * does not turn to another one: a new one does. */
+/* A process that has talked to one database may hold its state, so another database needs a new
+ * process. */
 static struct str tell_backend(struct arena *arena, const struct config_directory *directory)
 {
 	struct buffer text = {0};
@@ -286,7 +286,7 @@ static int remember_places(struct sandbox *sandbox)
 
 int sandbox_enter(const char *name, const struct config *config, struct sandbox **sandbox_out)
 {
-	unsigned known = os_sandbox_lacks(); /* the supervisor has said so, once for all */
+	unsigned known = os_sandbox_lacks(); /* already logged by the supervisor */
 	struct sandbox *sandbox = sandbox_new(profile_find(name), config);
 	const struct os_sandbox limits = {sandbox->calls, sandbox->paths, sandbox->count};
 	unsigned lacks = 0;
@@ -311,7 +311,7 @@ static bool has_path(const struct sandbox *sandbox, const struct os_sandbox_path
 	return false;
 }
 
-/* Whether the path leads where it did, or that cannot be told now. */
+/* Whether the path leads to the same place, or that cannot be determined now. */
 static bool is_in_place(const char *path, const struct os_sandbox_place *place)
 {
 	struct os_sandbox_place now;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/sandbox.h - what each of our processes may do, as one table.
+ * program/sandbox.h - what each of our processes may do, in one table.
  */
 #ifndef PROGRAM_SANDBOX_H
 #define PROGRAM_SANDBOX_H
@@ -9,15 +9,14 @@
 
 struct sandbox;
 
-/* Enters the sandbox of the program called NAME, as CONFIG makes it, and logs what
- * is lacking of it. One that is not in the table is a broken invariant. -errno as
- * os_sandbox_enter(). */
+/* Enters the sandbox of the program called NAME for CONFIG, and logs what the kernel does not
+ * support. Panics if NAME is not in the table. -errno as os_sandbox_enter(). */
 MUST_CHECK int sandbox_enter(const char *name, const struct config *config,
 			     struct sandbox **sandbox_out);
-/* Whether it still is the right one: nothing is needed by CONFIG that was not
- * there to be allowed, and the paths lead where they did. */
+/* Whether it still fits: CONFIG needs no path that did not exist then, and all paths lead to the
+ * same places. */
 bool sandbox_fits(const struct sandbox *sandbox, const struct config *config);
-/* Logs, as a warning, the LACKS (enum os_sandbox_lack) if there are any. */
+/* Logs LACKS (enum os_sandbox_lack) as a warning, if there are any. */
 void sandbox_log_lacks(unsigned lacks);
 
 #endif

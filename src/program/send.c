@@ -13,7 +13,7 @@ struct send_program {
 	struct os_load load;
 	struct queue_store *store;
 	struct manager *manager;
-	char token[IPC_TOKEN_SIZE]; /* its own */
+	char token[IPC_TOKEN_SIZE]; /* this process's */
 };
 
 static int open_store(struct send_program *program)
@@ -36,7 +36,7 @@ static void ready(void *context)
 	child_ready(context);
 }
 
-/* On a new machine "queue" creates the queue while we start. */
+/* On a new machine "queue" is creating the queue meanwhile. */
 static int open_queue(struct child *child)
 {
 	struct send_program *program = child->state;

@@ -46,7 +46,7 @@ const struct command_option sendmail_options_rows[] = {
 
 enum { LETTERS_SIZE = 3 * COUNT_OF(sendmail_options_rows) + 3 };
 
-/* For getopt(3). "+": what follows the first recipient is no option. */
+/* For getopt(3). "+": options end at the first recipient. */
 static void list_letters(char letters[LETTERS_SIZE])
 {
 	const struct command_option *option = sendmail_options_rows;
@@ -126,7 +126,7 @@ static bool set_return(struct sendmail_options *options, const char *text)
 	return true;
 }
 
-/* Some programs give xtext, as they would have to in SMTP, and others plain text. */
+/* Some programs pass xtext, as in SMTP, and others plain text. */
 static bool set_envid(struct sendmail_options *options, const char *text)
 {
 	struct buffer xtext CLEANUP(buffer_clear) = {0};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/sendmail_options.h - what the command line of "sendmail" asks for.
+ * program/sendmail_options.h - the command line of "sendmail".
  *
- * Programs have called a sendmail command for forty years, with options that
- * mean something to one of its implementations: those that change nothing here
- * are accepted and passed over.
+ * Programs have called a sendmail command for forty years, with options of its
+ * various implementations: those that have no effect here
+ * are accepted and ignored.
  */
 #ifndef PROGRAM_SENDMAIL_OPTIONS_H
 #define PROGRAM_SENDMAIL_OPTIONS_H
@@ -14,7 +14,7 @@
 
 enum sendmail_mode {
 	SENDMAIL_DELIVER,
-	SENDMAIL_LIST_QUEUE, /* -bp */
+	SENDMAIL_LIST_QUEUE, /* -bp: as mailq */
 	SENDMAIL_ALIASES,    /* -bi: as newaliases */
 	SENDMAIL_NOTHING,    /* -q: the queue runs by itself */
 };
@@ -32,11 +32,11 @@ struct sendmail_options {
 	int first;                      /* index of the first recipient */
 };
 
-/* The letters, for getopt(3) and for the help; "[LETTERS]" is an argument that may be
- * left out. Their offsets mean nothing. */
+/* The options, for getopt(3) and for the help; "[LETTERS]" is an optional argument. Their offsets
+ * are not used. */
 extern const struct command_option sendmail_options_rows[];
 
-/* False: what is wrong was said on standard error. */
+/* False, after an error message on standard error. */
 bool sendmail_options_parse(int argc, char **argv, struct sendmail_options *options);
 
 #endif

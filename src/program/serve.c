@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* When a supervisor was killed its processes take a moment to notice and to let go. */
+/* After a supervisor was killed, its processes need a moment to notice and to close sockets. */
 static const int64_t BIND_PATIENCE_US = 5 * SECOND_US;
 
 static void on_child_signal(void *context)
@@ -53,7 +53,7 @@ static int write_pid_file(const struct config *config)
 	return file;
 }
 
-/* Of another supervisor's reloads nobody is to be told. */
+/* Removes the record of another supervisor's reloads. */
 static int begin_reload_record(const struct supervisor *supervisor)
 {
 	int error = reload_record_write(supervisor->config->run, &supervisor->reload);
@@ -75,8 +75,8 @@ static int find_own_directory(struct supervisor *supervisor)
 	return error;
 }
 
-/* Of the capabilities that a service manager lets a supervisor begin with that is not root's, its
- * processes have none but what each is given (serve_find_users()). */
+/* A service manager may give a supervisor that is not root capabilities; its processes get none of
+ * them, except those that serve_find_users() assigns. */
 static int give_nothing_on(void)
 {
 	int error = os_capability_keep(UINT64_MAX, false);
@@ -87,7 +87,7 @@ static int give_nothing_on(void)
 	return error;
 }
 
-/* Who fails has told the log. */
+/* Each step logs its own failure. */
 static int prepare(struct supervisor *supervisor)
 {
 	const struct config *config = supervisor->config;
@@ -116,8 +116,8 @@ static int prepare(struct supervisor *supervisor)
 	return error;
 }
 
-/* Installed: where the command's own file says, so that a tree may be moved;
- * not installed: beside it. */
+/* If installed, relative to the command's own file, so that a tree can be moved; otherwise next to
+ * that file. */
 static void find_programs(struct supervisor *supervisor)
 {
 	static const char *const places[] = {"../libexec/stagepost", "."};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * program/serve.h - the supervisor: binds ports, starts, watches and restarts
- * the other processes, hands them open sockets, reloads, and does nothing else.
+ * the other processes, passes them open sockets, reloads, and does nothing else.
  */
 #ifndef PROGRAM_SERVE_H
 #define PROGRAM_SERVE_H
@@ -9,8 +9,8 @@
 #include "config/config.h"
 
 /* Serves until SIGTERM or SIGINT (exit status 0), or until it cannot: COMMAND_FAILED, or
- * COMMAND_NEVER when the configuration or the machine has to be changed first. Takes
- * over CONFIG, which was read from FILE and had TEXT. */
+ * COMMAND_NEVER if the configuration or the machine must be changed first. Takes
+ * over CONFIG, which was read from FILE and parsed from TEXT. */
 int serve(const char *file, struct str text, struct config *config);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* Whether the whole can begin, has begun, or never will; and who is told: the log, and the service
- * manager that started it. */
+/* Decides whether the node can start, has started, or never can; reports that to the log, and to
+ * the service manager that started it. */
 #include "log/event.h"
 #include "program/command.h"
 #include "program/machine_check.h"
@@ -15,7 +15,7 @@ static void log_finding(void *context, enum machine_severity severity, const cha
 	struct buffer *fatal = context;
 
 	if (severity == MACHINE_WARNING)
-		return; /* "stagepost check" has it, for those who ask */
+		return; /* "stagepost check" reports these */
 	log_event(EVENT_CONFIG_REFUSED, log_string("problem", line),
 		  log_string("then",
 			     severity == MACHINE_FATAL ? "nothing begins" : "all else works"));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* The connections that the supervisor makes for its processes, which cannot (os/connector.h):
- * only those that each has business with, and not more of them than a process that behaves
- * ever asks for. */
+/* Makes connections for processes that cannot make them (os/connector.h): only those that a process
+ * needs, and no more of them than one that works normally requests. */
 #include "log/event.h"
 #include "os/connector.h"
 #include "os/socket.h"

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: ISC
 /*
- * What processes say to the supervisor, at the other end of their descriptor 3.
+ * Receives what processes send to the supervisor, at the other end of their descriptor 3.
  *
- * One that was broken into could say as much as it likes, and the supervisor would do nothing else:
- * not start others again, not pass lines on to the log. So each is heard no faster than one that
- * works as hard as it can speaks; what it says beyond that waits at its own end.
+ * A compromised process could send so much that the supervisor does nothing else: neither restart
+ * other processes, nor pass on log lines. So each is read no faster than a process under full load
+ * sends; the rest waits at its own end.
  */
 #include "log/event.h"
 #include "os/clock.h"
 #include "program/serve_internal.h"
 
-/* Lines of watched sessions are the most: 10,000 a second or 16 MiB, and a fifth of that at once.
- */
+/* Lines of watched sessions are the most frequent: 10,000 a second or 16 MiB, and a fifth of that
+ * at once. */
 static const int64_t MESSAGE_US = 100;
 static const int64_t BYTES_A_SECOND = 16 << 20;
 static const int64_t BURST_US = SECOND_US / 5;
@@ -24,7 +24,7 @@ static void end_pause(void *context)
 		ipc_channel_pause(process->control, false);
 }
 
-/* MESSAGE was heard: it is paid for with time. */
+/* Charges the process for MESSAGE, in time. */
 static void pay(struct process *process, const struct ipc_message *message)
 {
 	int64_t now_us = os_clock_monotonic_us();

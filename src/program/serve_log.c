@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: ISC
 /*
- * What processes write to their standard error, on its way into the log.
+ * Passes on what processes write to their standard error to the log.
  *
- * Who reads what strangers send could be broken into, and with a descriptor that all share it
- * could write lines in the names of others, or tear theirs. So it writes into a pipe of its own,
- * and what is no line of its log is passed on as a line that says who wrote it. Those on whom the
- * others depend for every message, and who read no stranger's bytes before these have, write
- * for themselves: their lines are half of all.
+ * A process that reads foreign input could be compromised, and with a shared descriptor it could
+ * write lines in the names of others, or tear theirs. So it writes into a pipe of its own, and what
+ * is not a line of its log is passed on as a line that names its writer. Processes that are
+ * involved in every message, and read no foreign bytes before others have, write directly: their
+ * lines are half of all.
  *
- * A process never waits for its log: while the supervisor stands still a pipe takes 1 MiB, the
- * process keeps as much, and then counts what is lost (log/sink.h).
+ * A process never waits for its log: while the supervisor is blocked, the pipe takes 1 MiB, the
+ * process buffers as much, and then counts what is lost (log/sink.h).
  */
 #include "base/buffer.h"
 #include "log/event.h"
@@ -27,11 +27,11 @@ enum {
 	LINE_MAX_BYTES = 32 << 10,
 };
 
-/* More than a process writes that works as hard as it can: 8 MiB at once, 4 MiB a second. */
+/* More than a process writes under full load: 8 MiB at once, 4 MiB a second. */
 static const int64_t BYTES_A_SECOND = 4 << 20;
 static const int64_t BURST_US = 2 * SECOND_US;
-/* The first line after a silence is read at once. Those after it are gathered, for all
- * processes at the same times: each wakeup costs more than the lines do. */
+/* The first line after a silence is read at once. Later lines are gathered, for all processes at
+ * the same times, as a wakeup costs more than the lines do. */
 static const int64_t GATHER_US = SECOND_US / 40;
 
 int serve_log_open(struct process *process, int *to_out)
@@ -76,7 +76,7 @@ static void pass_lines(struct process *process, bool is_end)
 	buffer_consume(kept, kept->length - rest.length);
 }
 
-/* How many bytes came. */
+/* Returns the number of bytes. */
 static size_t read_some(struct process *process)
 {
 	struct serve_log *log = &process->log;
@@ -88,7 +88,7 @@ static size_t read_some(struct process *process)
 	return (size_t)count;
 }
 
-/* When it may be read again, after COUNT bytes. */
+/* The time at which it may be read again, after COUNT bytes. */
 static int64_t pay(struct process *process, size_t count)
 {
 	struct serve_log *log = &process->log;
@@ -114,7 +114,7 @@ static size_t read_lines(struct process *process)
 	return count;
 }
 
-/* A pause always follows: what is closed is readable, too, and must not keep the loop busy. */
+/* A pause always follows: a closed pipe is readable, too, and must not keep the loop busy. */
 static void on_ready(void *context, unsigned events)
 {
 	struct process *process = context;
@@ -125,7 +125,7 @@ static void on_ready(void *context, unsigned events)
 	os_timer_start(log->pause, pay(process, read_lines(process)));
 }
 
-/* Once nothing came, the next line wakes. */
+/* If nothing came, the next line wakes us. */
 static void on_paused(void *context)
 {
 	struct process *process = context;
@@ -159,7 +159,7 @@ void serve_log_end(struct process *process)
 	os_watch_free(log->watch);
 	if (log->pause != NULL)
 		os_timer_free(log->pause);
-	/* others may have the other end: no more than there was room for */
+	/* others may have inherited the writing end: read no more than the pipe's capacity */
 	for (size_t count = 0, more = 1; more > 0 && count <= ROOM; count += more)
 		more = read_some(process);
 	pass_lines(process, true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The directories of a node, made as their processes need them. */
+/* Creates the directories of a node with the rights that their processes need. */
 #include "log/event.h"
 #include "os/file_rights.h"
 #include "program/serve_internal.h"
@@ -21,8 +21,8 @@ static int prepare_directory(struct supervisor *supervisor, const char *path)
 	return error;
 }
 
-/* That of the sockets is root's, and the group's to go through: who could change what is in it
- * could stand for any of them. */
+/* The directory of sockets belongs to root, with search permission for the group: whoever could
+ * change it could replace any socket. */
 int serve_prepare_run(struct supervisor *supervisor)
 {
 	const char *path = supervisor->config->run;
@@ -40,7 +40,8 @@ int serve_prepare_run(struct supervisor *supervisor)
 	return error;
 }
 
-/* Nobody but USER gets in. A link to a directory is followed, but not to one of somebody else's. */
+/* Makes a directory private to USER. Follows a symbolic link, but not to a directory of another
+ * user. */
 static int close_directory(const char *path, uid_t user)
 {
 	struct os_file_info info;
@@ -49,7 +50,7 @@ static int close_directory(const char *path, uid_t user)
 
 	if (os_file_info_behind(path, &info) == 0 && info.owner == user &&
 	    (info.mode & 0777) == 0700)
-		return 0; /* then no right to open it is needed */
+		return 0; /* so the right to open it is not needed */
 	directory = os_file_open_directory(OS_FILE_HERE, path);
 	if (directory < 0)
 		return directory;
@@ -61,7 +62,7 @@ static int close_directory(const char *path, uid_t user)
 	return error;
 }
 
-/* The group is what processes with users of their own have in common with its owner. */
+/* Processes with users of their own share the owner's group. */
 int serve_prepare_queue(struct supervisor *supervisor)
 {
 	const char *path = supervisor->config->queue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The processes that the supervisor starts, watches and starts again. */
+/* Starts, watches and restarts processes. */
 #include "base/panic.h"
 #include "ipc/pack.h"
 #include "log/event.h"
@@ -40,7 +40,7 @@ static struct process *add_process(struct supervisor *supervisor,
 	return process;
 }
 
-/* The longer, the more often it has ended soon. */
+/* The delay grows if a process ends repeatedly soon after its start. */
 static void start_later(struct process *process)
 {
 	os_timer_start(process->restart, process->delay_us);
@@ -54,8 +54,8 @@ static bool was_healthy(const struct process *process)
 	return os_clock_monotonic_us() - process->started_us > HEALTHY_US;
 }
 
-/* A helper may finish what it has beside its successor; of the others there is one only. Who asks
- * for one soon after its start waits as long as who has ended then. */
+/* A helper may finish its work next to its successor; other processes exist only once. A process
+ * that asks for a successor soon after its start is delayed like one that has ended. */
 static void renew(struct process *process)
 {
 	struct supervisor *supervisor = process->supervisor;
@@ -73,7 +73,7 @@ static void renew(struct process *process)
 	else if (supervisor->process_count < PROCESSES_MAX)
 		successor = add_process(supervisor, process->program);
 	if (successor == NULL)
-		return; /* it is started when this one has ended */
+		return; /* it will be started when this one has ended */
 	successor->is_retired = false;
 	successor->is_wanted = true;
 	process->is_retired = true;
@@ -130,7 +130,7 @@ void serve_process_start(void *context)
 	int output = -1;
 	int error = os_process_socket_pair(sockets);
 
-	serve_renew_token(process); /* before it is there to show it */
+	serve_renew_token(process); /* before the process can present it */
 	if (error == 0) {
 		error = serve_log_open(process, &output);
 		process->pid = error == 0 ? start_program(process, sockets[1], output) : error;
@@ -158,7 +158,7 @@ void serve_process_start(void *context)
 	if (error < 0) {
 		log_event(EVENT_PROCESS_ERROR, log_string("program", process->program->name),
 			  log_error(error));
-		os_process_kill(process->pid, SIGKILL); /* and is started again */
+		os_process_kill(process->pid, SIGKILL); /* it will be restarted */
 		return;
 	}
 	serve_mend_sockets(process);
@@ -211,7 +211,7 @@ void serve_process_ended(struct process *process, int status)
 	log_event(is_expected ? EVENT_PROCESS_STOPPED : EVENT_PROCESS_ENDED,
 		  log_string("program", process->program->name), log_number("pid", process->pid),
 		  log_string("status", text));
-	/* who asks for it again and again would have us do nothing else */
+	/* a process that asks again and again must not keep us busy */
 	is_at_once = process->is_stopped || (process->is_renewed && was_healthy(process));
 	process->pid = 0;
 	process->pending = 0;
@@ -223,7 +223,7 @@ void serve_process_ended(struct process *process, int status)
 	serve_judge_end(supervisor, process->program->name, status);
 	if (supervisor->is_stopping || !process->is_wanted)
 		return;
-	if (is_at_once) { /* perhaps wanted again meanwhile */
+	if (is_at_once) { /* it may be wanted again meanwhile */
 		serve_process_start(process);
 		return;
 	}

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const struct serve_pace ONES_OWN = {16, SECOND_US};
-/* To servers of LMTP, which may want a connection for each message. */
+/* For LMTP servers, which may need a connection for each message. */
 static const struct serve_pace SERVERS = {500, SECOND_US / 10};
 
 static bool has_directory(const struct config *config)
@@ -22,7 +22,7 @@ static uint32_t smtpd_count(const struct config *config)
 	return config->smtpd_workers;
 }
 
-/* It depends on what keeps the data: who needs no library of a database does not load it. */
+/* By the backend, so that only a process that needs a database library loads it. */
 static const char *directory_file(const struct config *config)
 {
 	switch (config->directory.backend) {
@@ -58,7 +58,7 @@ static bool has_program_owners(const struct config *config)
 	return config_has_owners(config, CONFIG_SERVICE_PIPE);
 }
 
-/* A relay's servers, where they are on this machine. */
+/* Whether PATH is a relay's server on this machine. */
 static bool is_server(const struct config *config, const char *path)
 {
 	for (size_t i = 0; i < config->directory.server_count; i++)
@@ -80,7 +80,7 @@ static bool is_lmtp_server(const struct config *config, const char *path)
 	return false;
 }
 
-/* In the order of the start. */
+/* In the order in which they are started. */
 const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	{.name = "queue",
 	 .turn = TURN_LAST,

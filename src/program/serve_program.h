@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/serve_program.h - the programs that the supervisor starts: one table of what it does for
- * each. What they may do themselves is in program/sandbox.c, and seen from outside in
+ * program/serve_program.h - the table of programs that the supervisor starts, and of what it does
+ * for each. What they may do is in program/sandbox.c, and what can be observed of them in
  * program/rights.h.
  */
 #ifndef PROGRAM_SERVE_PROGRAM_H
@@ -15,11 +15,12 @@ enum {
 	SERVE_TARGETS_MAX = 3,
 };
 
-/* At a stop the intake goes first, so that what it has accepted can still be queued; then the
- * manager, while its helpers can finish; then whom they ask, "launch" too; "queue" last. */
+/* The order of a stop: first the intake, while what it has accepted can still be queued; then the
+ * manager, while its helpers can finish; then the helpers; then those that they ask, such as the
+ * directory and "launch"; "queue" last. */
 enum serve_turn { TURN_INTAKE, TURN_MANAGER, TURN_HELPERS, TURN_DIRECTORY, TURN_LAST };
 
-/* Who asks for more connections waits for the rest of the pause. */
+/* A process that requests more connections waits for the rest of the pause. */
 struct serve_pace {
 	unsigned questions;
 	int64_t pause_us;
@@ -28,29 +29,29 @@ struct serve_pace {
 struct serve_program {
 	const char *name;
 	enum serve_turn turn;
-	/* Of the configuration of the start: how many processes. NULL: one. */
+	/* The number of processes, by the configuration at the start. NULL: one. */
 	uint32_t (*count)(const struct config *config);
-	/* Of the one in force: whether they run. NULL: always. */
+	/* Whether they run, by the present configuration. NULL: always. */
 	bool (*is_wanted)(const struct config *config);
-	/* Which file it is. NULL: NAME. */
+	/* The executable's file name. NULL: NAME. */
 	const char *(*file)(const struct config *config);
-	/* Whether it must be able to become the owners of mailboxes or programs. NULL: never. */
+	/* Whether it must be able to change to the owners of mailboxes or programs. NULL: never. */
 	bool (*becomes_others)(const struct config *config);
-	/* The sockets it is given, by their names in child.h up to the space. */
+	/* Sockets that it gets, by their names in child.h up to the space. */
 	const char *sockets[SERVE_SOCKETS_MAX];
-	/* Sockets in the run directory that it is connected to when it asks, */
+	/* Sockets in the run directory to which connections are made for it, */
 	const char *targets[SERVE_TARGETS_MAX];
-	/* and whether to PATH. NULL: to none. */
+	/* and whether to PATH. NULL: no other. */
 	bool (*may_connect)(const struct config *config, const char *path);
 	const struct serve_pace *pace;
-	bool writes_log;   /* itself; others have a pipe to the supervisor */
-	bool is_watched;   /* by who watches sessions */
-	bool is_told_seen; /* what was seen of the directory's data */
+	bool writes_log;   /* directly; others have a pipe to the supervisor */
+	bool is_watched;   /* its sessions can be watched */
+	bool is_told_seen; /* gets the file of what was seen of the directory's data */
 };
 
 extern const struct serve_program serve_programs[SERVE_PROGRAMS];
 
-/* Whether a process of PROGRAM works with the socket called NAME. */
+/* Whether processes of PROGRAM use the socket called NAME. */
 bool serve_program_has_socket(const struct serve_program *program, const char *name);
 
 #endif

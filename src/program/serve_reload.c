@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* A new configuration: checked first; the old one stays in force if it is wrong. */
+/* A new configuration is checked first; if it is invalid, the old one stays in force. */
 #include "log/event.h"
 #include "os/process.h"
 #include "program/log_settings.h"
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* In the log, and for who waits for the outcome. */
+/* Logs the problem, and records it for commands that wait for the result. */
 static void refuse(struct supervisor *supervisor, struct str problem)
 {
 	struct reload_record *record = &supervisor->reload;
@@ -55,14 +55,14 @@ static void refuse_sockets(struct supervisor *supervisor)
 	serve_drop_sockets(supervisor);
 }
 
-/* Whether services of KIND begin or cease to deliver as others. */
+/* Whether services of KIND begin or cease to deliver as other users. */
 static bool has_changed(const struct config *old, const struct config *new,
 			enum config_service_kind kind)
 {
 	return config_has_owners(old, kind) != config_has_owners(new, kind);
 }
 
-/* What a running node cannot change: said, not ignored. */
+/* A setting that a running node cannot change: reported, not ignored. */
 static const char *fixed_setting_changed(const struct config *old, const struct config *new)
 {
 	const char *setting = config_fixed_change(old, new);
@@ -84,7 +84,7 @@ static void take_over(struct supervisor *supervisor, struct config *config, stru
 	log_settings_apply("stagepost", config);
 	supervisor->text = *text;
 	*text = old_text;
-	(void)!serve_prepare_data(supervisor); /* logged; its process says it, too */
+	(void)!serve_prepare_data(supervisor); /* it logs; the directory process reports it, too */
 	for (size_t i = 0; i < supervisor->process_count; i++)
 		serve_set_up(&supervisor->processes[i]);
 	serve_choose_processes(supervisor);

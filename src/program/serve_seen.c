@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * What the node has seen of the directory's data (store/guard/guard.h) is beside the queue, apart
- * from them, and survives what becomes of them: QUEUE/directory. The process has the open
- * file only; with PostgreSQL it may open none.
+ * What the node has seen of the directory's data (store/guard/guard.h) is stored in the queue,
+ * QUEUE/directory, independent of the data. The process gets only the open file; with PostgreSQL it
+ * may not open any.
  */
 #include "log/event.h"
 #include "os/file.h"
@@ -22,7 +22,7 @@ static int open_seen(const char *path)
 	if (file < 0)
 		return file;
 	error = os_file_info(file, &info);
-	if (error == 0 && info.links != 1) /* another file's name was put here */
+	if (error == 0 && info.links != 1) /* a hard link to another file */
 		error = -EMLINK;
 	if (error == 0)
 		return file;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What a process is given: the configuration, its sockets, tokens and users. */
+/* Sends a process its configuration, sockets, tokens and users. */
 #include "ipc/pack.h"
 #include "log/event.h"
 #include "os/file.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The sockets that the supervisor binds and hands out. */
+/* Binds the sockets that the supervisor passes to processes. */
 #include "log/event.h"
 #include "os/clock.h"
 #include "os/socket.h"
@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* As the kernel allows: a burst of clients beyond it would each wait a second for their
- * second SYN. */
+/* The kernel's maximum: in a burst beyond it, each client would wait a second for its second
+ * SYN. */
 enum { LISTEN_BACKLOG = SOMAXCONN };
 
 static const int64_t MEND_EVERY_US = SECOND_US;
@@ -24,7 +24,7 @@ static struct bound_socket *socket_find(struct supervisor *supervisor, const cha
 	return NULL;
 }
 
-/* Behind the use, where it has one. */
+/* The part of the name after the use, if it has one. */
 static const char *address_of(const struct bound_socket *bound)
 {
 	const char *space = strchr(bound->name, ' ');
@@ -32,7 +32,7 @@ static const char *address_of(const struct bound_socket *bound)
 	return space != NULL ? space + 1 : bound->name;
 }
 
-/* Where NAME is: ENDPOINT, or, without one, in the run directory. */
+/* Sets where NAME is: at ENDPOINT, or, without one, in the run directory. */
 static void describe(struct bound_socket *bound, const char *name, int kind,
 		     const struct config_endpoint *endpoint)
 {
@@ -42,8 +42,8 @@ static void describe(struct bound_socket *bound, const char *name, int kind,
 	snprintf(bound->host, sizeof bound->host, "%s", endpoint != NULL ? endpoint->host : "");
 }
 
-/* It is root's, as is the directory, so that nobody puts something else in its place; the group
- * of the processes may connect. */
+/* It belongs to root, like the directory, so that nobody can replace it; the processes' group may
+ * connect. */
 static int bind_unix(const struct supervisor *supervisor, const struct bound_socket *bound)
 {
 	const struct os_process_user *user = &supervisor->user;
@@ -92,7 +92,7 @@ static int bind_until(const struct supervisor *supervisor, const struct bound_so
 	return descriptor;
 }
 
-/* Binds what stands at the end of the table, and keeps it there. */
+/* Binds the entry at the end of the table, and keeps it on success. */
 static int keep(struct supervisor *supervisor, const struct bound_socket *wanted)
 {
 	struct bound_socket *bound = &supervisor->sockets[supervisor->socket_count];
@@ -174,7 +174,7 @@ int serve_bind_sockets(struct supervisor *supervisor, const struct config *confi
 	int error = 0;
 
 	supervisor->bind_until_us = os_clock_monotonic_us() + patience_us;
-	/* those of the run directory have no address in their names */
+	/* names of sockets in the run directory have no address */
 	for (size_t i = 0; i < supervisor->socket_count; i++)
 		supervisor->sockets[i].is_wanted = strchr(supervisor->sockets[i].name, ' ') == NULL;
 	for (size_t i = 0; error == 0 && i < config->listen_count; i++)
@@ -208,9 +208,9 @@ int serve_bind_run_sockets(struct supervisor *supervisor)
 	return error;
 }
 
-/* --- those that have ended --- */
+/* --- sockets that have ended --- */
 
-/* Whether it is another one now. What waited to be accepted is lost with the old one. */
+/* Whether it was replaced. Connections that waited at the old one are lost. */
 static bool mend(struct supervisor *supervisor, struct bound_socket *bound)
 {
 	int descriptor;
@@ -250,7 +250,7 @@ static void hand_out(struct supervisor *supervisor, const struct bound_socket *b
 	}
 }
 
-/* Sockets of the run directory are those of one process: a new one gets a new one. */
+/* Only shared ones: sockets in the run directory belong to one process, and are renewed with it. */
 void serve_watch_sockets(void *context)
 {
 	struct supervisor *supervisor = context;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The stop of a node: whose turn it is to end, what is waited for, and for how long. */
+/* Stops a node: in which order processes end, what is waited for, and for how long. */
 #include "log/event.h"
 #include "os/clock.h"
 #include "os/notify.h"
@@ -7,10 +7,10 @@
 #include <limits.h>
 #include <signal.h>
 
-/* Beyond what deliveries may take, for all else that is done at a stop. */
+/* In addition to the time for deliveries, for everything else in a stop. */
 static const int64_t STOP_PATIENCE_US = MINUTE_US;
 static const int64_t HURRY_PATIENCE_US = 20 * SECOND_US;
-/* When what a stop waits for is told: soon, then less and less often. */
+/* When to log what a stop waits for: soon, then less and less often. */
 static const int64_t WAITING_FIRST_US = 2 * SECOND_US;
 static const int64_t WAITING_LAST_US = MINUTE_US;
 void serve_notify(const char *text)
@@ -38,7 +38,7 @@ static size_t running(const struct supervisor *supervisor)
 	return count;
 }
 
-/* Those whose turn it is; the others when these have ended. */
+/* Stops the processes whose turn it is; others follow when these have ended. */
 void serve_stop_next(struct supervisor *supervisor)
 {
 	unsigned turn = UINT_MAX;
@@ -73,7 +73,7 @@ static void tell_waiting(void *context)
 	os_timer_start(supervisor->waiting, supervisor->waiting_every_us);
 }
 
-/* What was told a server and is not answered is left alone. */
+/* Abandons messages that a server has received but not answered. */
 static void hurry(struct supervisor *supervisor)
 {
 	log_event(EVENT_SERVE_HURRIED);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * Who shows whom a token: helpers show theirs to "send", "pipe" its own also to "launch", and
- * "send" its own to "queue". Those
- * who are shown one are told of it before the process starts that has it, so that they know
- * it when that connects.
+ * Tokens by which processes authenticate to each other: helpers present theirs to "send", "pipe"
+ * its own also to "launch", and "send" its own to "queue". The process that checks a token gets it
+ * before the one that presents it is started, so that it knows it when that connects.
  */
 #include "ipc/pack.h"
 #include "program/serve_internal.h"
@@ -34,7 +33,7 @@ static bool believes(const char *believer, const char *program)
 	return false;
 }
 
-/* A retired one has said HELLO, and does not again. */
+/* A retired process has authenticated already, and will not again. */
 static bool needs(const struct process *process, const struct process *holder)
 {
 	if (holder->token.text[0] == '\0')

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 /*
- * Who watches sessions ("stagepost transcript"): operators at RUN/transcript.
+ * Operators who watch sessions ("stagepost transcript") at RUN/transcript.
  *
- * The filter of each goes to the processes that speak to the network, and what they say is handed
- * to him: it passes nobody else, and is nowhere kept. A process that was broken into can tell
- * of sessions what it likes, as much as its channel takes; a watcher who is slow loses lines, and
- * is told how many.
+ * Each one's filter goes to the processes that talk to the network, and their lines are passed on
+ * to him: no other process sees them, and they are not stored. A compromised process can send any
+ * lines about sessions, as many as its channel takes; a slow watcher loses lines, and is told how
+ * many.
  */
 #include "base/panic.h"
 #include "ipc/listener.h"
@@ -20,20 +20,20 @@
 
 enum {
 	BACKLOG_MAX = 1 << 20,
-	GUESTS_MAX = 2 * TRANSCRIPT_WATCHERS_MAX, /* connections, also of those who may not */
+	GUESTS_MAX = 2 * TRANSCRIPT_WATCHERS_MAX, /* connections, including unauthorised ones */
 };
 
-/* In which a guest has to say what he wants. */
+/* The time limit for a guest's request. */
 static const int64_t WISH_US = 10 * SECOND_US;
 
 struct watcher {
 	struct supervisor *supervisor;
-	struct ipc_channel *channel; /* NULL: nobody */
+	struct ipc_channel *channel; /* NULL: unused */
 	uid_t user;
-	struct transcript_filter filter; /* of who is_watching */
+	struct transcript_filter filter; /* if is_watching */
 	struct os_timer *end;
 	bool is_watching;
-	uint64_t lost; /* lines that he did not take */
+	uint64_t lost; /* lines that he was too slow for */
 };
 
 struct transcripts {
@@ -124,7 +124,7 @@ void serve_pass_transcript(struct process *process, struct str said)
 	}
 }
 
-/* --- who watches --- */
+/* --- watchers --- */
 
 static void forget(struct watcher *watcher)
 {
@@ -140,7 +140,7 @@ static void forget(struct watcher *watcher)
 		tell_processes(watcher->supervisor);
 }
 
-/* His time is over. What has to wait to be sent is lost with the channel. */
+/* His time is over. Unsent output is lost with the channel. */
 static void on_end(void *context)
 {
 	struct watcher *watcher = context;
@@ -156,7 +156,7 @@ static void refuse(struct watcher *watcher, struct str reason)
 	forget(watcher);
 }
 
-/* The lowest number that no watcher has; TRANSCRIPT_WATCHERS_MAX: they have all. */
+/* The lowest unused number; TRANSCRIPT_WATCHERS_MAX: all are in use. */
 static uint32_t free_number(const struct transcripts *transcripts)
 {
 	uint32_t taken = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * As whom the processes run. What they share is a group: that of the user of the
- * whole, which may go through the run directory and connect to the sockets there.
+ * The users of the processes. They share a group: that of the node's user, which has search
+ * permission for the run directory and may connect to the sockets there.
  */
 #include "base/panic.h"
 #include "log/event.h"
@@ -18,8 +18,8 @@ static int find_user(const char *name, struct os_process_user *out)
 	return error;
 }
 
-/* To deliver as somebody else, one must be able to become him: root stays root, and another
- * supervisor hands down what the table of rights names. */
+/* Delivering as other users requires the right to change the user: root stays root, and another
+ * supervisor passes on the capabilities in the table of rights. */
 static int find_for_program(const struct supervisor *supervisor,
 			    const struct serve_program *program, struct program_user *entry)
 {

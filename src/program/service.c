@@ -21,7 +21,7 @@ static struct {
 	const char *name;
 	const struct service_kind *kinds;
 	struct service *services;
-	struct service *retired; /* that a reload took away, with jobs that go on */
+	struct service *retired; /* removed by a reload, with jobs that continue */
 	struct os_timer *stop_check;
 	struct os_timer *retired_check;
 } program;
@@ -59,7 +59,7 @@ static const struct service_kind *find_kind(enum config_service_kind kind)
 	return known->new != NULL ? known : NULL;
 }
 
-/* NAME: of CONFIG, or of what is always there. */
+/* NAME: a service of CONFIG, or one that always exists. */
 static void add_service(const char *name, const struct config_service *config,
 			const struct service_kind *kind)
 {
@@ -115,7 +115,7 @@ static void add_missing_services(void)
 			add_service(kind->name, NULL, kind);
 }
 
-/* Whether SERVICE goes on with the new configuration. */
+/* Whether SERVICE continues with the new configuration. */
 static bool keep_service(struct service *service)
 {
 	const struct config *config = program.child->config;
@@ -181,7 +181,7 @@ static void end(void)
 	os_loop_stop(program.child->loop);
 }
 
-/* What cannot be done again without a duplicate may come to its end. */
+/* Jobs that cannot be repeated without a duplicate may finish. */
 static void check_stop(void *unused)
 {
 	(void)unused;
@@ -201,9 +201,9 @@ static int start(struct child *child)
 	return 0;
 }
 
-/* Of services that are gone the jobs that cannot be done again without a duplicate go on,
- * where the transport keeps all that they need of the old configuration. The others are finished
- * without a report and tried again. */
+/* If a service was removed, its jobs that cannot be repeated without a duplicate continue, if the
+ * transport keeps what they need of the old configuration. The others end without a report, and are
+ * tried again. */
 static void reload(struct child *child, const struct config *old)
 {
 	struct service **place = &program.services;

@@ -23,8 +23,8 @@ struct listener {
 	struct listener *next;
 };
 
-/* Services outlive the sessions that began with them, so a reload adds some and
- * frees none. */
+/* Services outlive the sessions that began with them, so a reload only adds to
+ * them. */
 struct service {
 	struct smtp_service smtp;
 	struct service *next;
@@ -34,7 +34,7 @@ struct smtpd {
 	struct child *child;
 	struct service *services;
 	struct intake intake;
-	struct names *names; /* NULL: nobody was to be asked so far */
+	struct names *names; /* NULL: not needed so far */
 	struct listener *listeners;
 	bool is_full;
 	bool is_stopping;
@@ -47,7 +47,7 @@ static size_t session_limit(const struct smtpd *smtpd)
 	return (config->maxsessions + config->smtpd_workers - 1) / config->smtpd_workers;
 }
 
-/* For one session more; perhaps only in place of an idle one. */
+/* Whether there is room for one more session, if necessary by closing an idle one. */
 static bool has_room(void *context)
 {
 	const struct listener *listener = context;
@@ -66,7 +66,7 @@ static void turn_one_away(struct smtpd *smtpd)
 		intake_session_turn_away(idle);
 }
 
-/* Perhaps descriptors are lacking, of which messages need some, too. */
+/* Descriptors may be exhausted, which messages need, too. */
 static void on_failed(void *context, int error)
 {
 	const struct listener *listener = context;
@@ -212,7 +212,7 @@ static void add_listeners(struct smtpd *smtpd)
 	}
 }
 
-/* Sockets that the new configuration does not want are closed. */
+/* Closes listening sockets that the new configuration does not have. */
 static void close_unwanted(struct smtpd *smtpd)
 {
 	struct child *child = smtpd->child;
@@ -232,7 +232,7 @@ static void close_unwanted(struct smtpd *smtpd)
 	child->socket_count = kept;
 }
 
-/* Once there are names they stay: sessions may have asked for some. */
+/* Once it exists it stays, as sessions may have asked it. */
 static void configure_names(struct smtpd *smtpd)
 {
 	char path[108];
@@ -296,7 +296,7 @@ static void stop(struct child *child)
 		os_loop_stop(child->loop);
 }
 
-/* A message that was not answered for is the client's. */
+/* The client keeps the responsibility for unanswered messages. */
 static void hurry(struct child *child)
 {
 	os_loop_stop(child->loop);

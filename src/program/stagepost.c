@@ -15,14 +15,14 @@ static int usage(FILE *out)
 	return out == stdout ? COMMAND_OK : COMMAND_USAGE;
 }
 
-/* What a program with another user's rights does for everybody. */
+/* The commands of a set-user-ID program that everybody may use. */
 static bool is_for_everybody(const char *name)
 {
 	return strcmp(name, "sendmail") == 0 || strcmp(name, "mailq") == 0 ||
 	       strcmp(name, "enqueue") == 0;
 }
 
-/* Runs the command called NAME; -1 when there is none. */
+/* Runs the command called NAME; -1: there is none. */
 static int run(const char *name, int argc, char **argv)
 {
 	if (os_process_is_privileged() && !is_for_everybody(name)) {
@@ -36,7 +36,7 @@ static int run(const char *name, int argc, char **argv)
 	return -1;
 }
 
-/* "sendmail", "mailq" and "newaliases" are called by these names. */
+/* "sendmail", "mailq" and "newaliases" may be names of this program. */
 static int run_as(char **argv, int argc)
 {
 	const char *slash = strrchr(argv[0], '/');
@@ -88,7 +88,7 @@ static int run_by_arguments(int argc, char **argv)
 	return COMMAND_USAGE;
 }
 
-/* Whoever reads half of a list must not take it for the whole. */
+/* An incomplete output must not look complete, so a failed write changes the status. */
 static int check_output(int status)
 {
 	bool has_failed = ferror(stdout) != 0;

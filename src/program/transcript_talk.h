@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/transcript_talk.h - between "stagepost transcript" and the supervisor, at RUN/transcript:
- * messages of ipc/channel.h. The command asks once, and reads until either ends the connection.
+ * program/transcript_talk.h - the protocol of "stagepost transcript" and the supervisor, at
+ * RUN/transcript: messages of ipc/channel.h. The command sends one request, and reads until either
+ * side closes the connection.
  */
 #ifndef PROGRAM_TRANSCRIPT_TALK_H
 #define PROGRAM_TRANSCRIPT_TALK_H
@@ -10,9 +11,9 @@
 
 enum transcript_talk {
 	TRANSCRIPT_TALK_WATCH = 1, /* u32 seconds, a filter (transcript_pack()) of any watcher */
-	TRANSCRIPT_TALK_BEGUN,     /* all processes that run have been told */
+	TRANSCRIPT_TALK_BEGUN,     /* all running processes know the filter */
 	TRANSCRIPT_TALK_REFUSED,   /* body: why */
-	TRANSCRIPT_TALK_LINE,      /* str process, what it said (transcript_pack_said()) */
+	TRANSCRIPT_TALK_LINE,      /* str process, its line (transcript_pack_said()) */
 	TRANSCRIPT_TALK_END,       /* the time is over */
 };
 
