@@ -360,7 +360,7 @@ struct deliver_local *deliver_local_new(struct os_loop *loop, const struct confi
 	local->devices = local_devices_new();
 	local->directory = directory;
 	local->quotas = local_quotas_new(take, local);
-	(void)find_place(local); /* until no more threads can be created */
+	(void)find_place(local); /* while threads can still be created */
 	return local;
 }
 

@@ -3,7 +3,7 @@
  * Setting files aside after a failed sync.
  *
  * What a failed sync should have made durable may never become so, and no later sync reports that:
- * the kernel has marked the pages that it could not write as clean. If that was the removal of a
+ * the kernel has marked as clean the pages that it could not write. If that was the removal of a
  * name from todo/, a power failure may bring the name back, and it leads to whatever file has that
  * number then. So the number must stay taken, and the file must not become another message's. But
  * its bytes need not stay: the file is truncated to 0, and keeps its number under a name in pid/,
@@ -72,7 +72,7 @@ static int empty(const struct queue_intake *intake, const char *path, int file)
 
 static void empty_or_keep(struct queue_intake *intake, const char *path, uint64_t number, int file)
 {
-	/* a process that only adds messages is not the one that the manager asks */
+	/* the manager does not ask a process that only adds messages before it begins one */
 	if (!intake->options.is_daemon) {
 		os_file_close(file);
 		return;

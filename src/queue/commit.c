@@ -6,11 +6,12 @@
  * of these names are made durable. The last step also covers names that were removed before the
  * group began, so the files in quarantine become usable.
  *
- * Where the filesystem keeps order (QUEUE_SYNC_ORDERED) the first step only starts writing the
- * bytes, and the last step syncs one directory, that of the last name made: everything done before
- * that name is durable with it. That covers the bytes and names of all messages, and every removal,
- * by any process, of files that were in quarantine before the group began. Without a new name that
- * directory is pid/: each quarantined file was renamed to it after its names were removed.
+ * Where the filesystem keeps order (QUEUE_SYNC_ORDERED) the first step writes the bytes to the disk
+ * without a sync, and the last step syncs one directory, that of the last name made: everything
+ * done before that name is durable with it. That covers the bytes and names of all messages, and
+ * every removal, by any process, of files that were in quarantine before the group began. Without a
+ * new name that directory is pid/: each quarantined file was renamed to it after its names were
+ * removed.
  */
 #include "base/panic.h"
 #include "os/file.h"

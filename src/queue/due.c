@@ -50,8 +50,8 @@ static int open_new(struct queue_due_writer *writer)
 	return result < 0 ? result : 0;
 }
 
-/* Starts writing to disk at once: otherwise the next commit of the filesystem would have to do
- * it, and new mail waits for that. */
+/* Writes the bytes out at once: otherwise the next commit of the filesystem would have to, and new
+ * mail waits for that. */
 static int write_lines(struct queue_due_writer *writer)
 {
 	struct str lines = buffer_view(&writer->lines);
