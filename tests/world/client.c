@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORT = 25, USERS = 20, ON_ONE_CONNECTION = 10, STRANGERS = 20 };
+enum { PORT = 25, USERS = 20, ON_ONE_CONNECTION = 10, STRANGERS = 5 };
 
 static const int64_t CONNECT_US = 60 * INT64_C(1000000);
 static const int64_t AGAIN_US = 10 * INT64_C(1000000);

@@ -186,21 +186,13 @@ static void mind(void *context)
 	kernel_at(kernel_now_us() + next_look(fate), mind, fate);
 }
 
-static bool judge(const struct world_options *options, bool is_given)
+static uint64_t left_in_queues(const struct world *world)
 {
-	struct ledger_sums sums;
+	uint64_t left = 0;
 
-	ledger_sum(&sums);
-	ledger_tell();
-	printf("seed %llu: fingerprint %016llx, %lld simulated seconds, %llu promised, %llu "
-	       "delivered, %llu lost, %llu changed, %llu twice, %llu of them without an excuse%s\n",
-	       (unsigned long long)options->seed, (unsigned long long)world_fingerprint(),
-	       (long long)(kernel_now_us() / SECOND), (unsigned long long)sums.promised,
-	       (unsigned long long)sums.delivered, (unsigned long long)sums.lost,
-	       (unsigned long long)sums.changed, (unsigned long long)sums.twice,
-	       (unsigned long long)sums.unexcused, is_given ? "" : "; a client waits still");
-	return is_given && sums.promised >= options->messages && sums.lost == 0 &&
-	       sums.changed == 0 && sums.unexcused == 0;
+	for (size_t i = 0; i < world->node_count; i++)
+		left += left_in_queue(world->fates[i].node);
+	return left;
 }
 
 static bool is_given(const struct client clients[CLIENTS])
@@ -210,6 +202,30 @@ static bool is_given(const struct client clients[CLIENTS])
 	for (size_t i = 0; i < CLIENTS; i++)
 		all = all && clients[i].is_done;
 	return all;
+}
+
+static bool is_done(const struct world *world)
+{
+	return is_given(world->clients) && ledger_is_done() && left_in_queues(world) == 0;
+}
+
+static bool judge(const struct world_options *options, const struct world *world, uint64_t left)
+{
+	struct ledger_sums sums;
+
+	ledger_sum(&sums);
+	ledger_tell();
+	printf("seed %llu: fingerprint %016llx, %lld simulated seconds, %llu promised, %llu "
+	       "delivered, %llu lost, %llu changed, %llu twice, %llu of them without an excuse, "
+	       "%llu left in queues%s\n",
+	       (unsigned long long)options->seed, (unsigned long long)world_fingerprint(),
+	       (long long)(kernel_now_us() / SECOND), (unsigned long long)sums.promised,
+	       (unsigned long long)sums.delivered, (unsigned long long)sums.lost,
+	       (unsigned long long)sums.changed, (unsigned long long)sums.twice,
+	       (unsigned long long)sums.unexcused, (unsigned long long)left,
+	       is_given(world->clients) ? "" : "; a client waits still");
+	return is_given(world->clients) && left == 0 && sums.promised >= options->messages &&
+	       sums.lost == 0 && sums.changed == 0 && sums.unexcused == 0;
 }
 
 /* Domains of the nodes, and some that are the next hop's. */
@@ -280,17 +296,19 @@ static bool live(const struct world_options *options)
 {
 	const int64_t end_us = options->hours * HOUR;
 	struct world world = {0};
+	uint64_t left;
 	bool is_good;
 
 	begin(&world, options);
 	while (kernel_now_us() < end_us && !world_has_stopped() &&
-	       (options->is_whole || !(is_given(world.clients) && ledger_is_done())))
+	       (options->is_whole || !is_done(&world)))
 		world_run(kernel_now_us() + 60 * SECOND);
 	/* what else comes is too much */
 	if (!world_has_stopped())
 		world_run(kernel_now_us() + 600 * SECOND);
+	left = left_in_queues(&world);
 	end(&world);
-	is_good = world_has_stopped() || judge(options, is_given(world.clients));
+	is_good = world_has_stopped() || judge(options, &world, left);
 	mailboxes_end();
 	world_end();
 	dns_end();
