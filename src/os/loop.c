@@ -190,7 +190,7 @@ static void watch_arm(struct os_watch *watch, int descriptor)
 		what |= EV_WRITE;
 	if (event_assign(&watch->event, watch->loop->base, descriptor, what, watch_ready, watch) !=
 	    0)
-		panic("descriptor %d is none", descriptor);
+		panic("invalid descriptor %d", descriptor);
 	if (event_add(&watch->event, NULL) != 0)
 		refuse(watch, errno);
 }

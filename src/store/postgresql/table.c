@@ -266,7 +266,7 @@ bool postgresql_record_take(const struct directory_schema *schema, const PGresul
 			  value_at(result, first, column));
 	for (int i = first; schema->child != NULL && i < first + rows; i++)
 		add_field(&raw, fields, schema->child, value_at(result, i, column));
-	*reason_out = "the key is not in its one form (lower case, no quotes)";
+	*reason_out = "the key is not in canonical form (lower case, no quotes)";
 	if (is_in_form(&raw) && directory_record_check(&raw, arena, record_out, reason_out) == 0)
 		return true;
 	log_bad(&raw, *reason_out);

@@ -200,7 +200,7 @@ static const struct directory_record *check(struct sqlite_store *store,
 {
 	struct directory_record *record = arena_alloc(arena, sizeof *record);
 	struct directory_record input = {*key, row->fields, row->count};
-	const char *reason = "the key is not in its one form";
+	const char *reason = "the key is not in canonical form";
 	struct directory_field *fields;
 
 	if (directory_record_is_in_form(&input, is_key_in_form, &store->scratch)) {
