@@ -14,30 +14,36 @@ static uint64_t below(void *context, uint64_t bound)
 	return kernel_below(bound);
 }
 
-/* A full disk takes nothing more; its other calls succeed. The sync of names never fails: a Maildir
- * whose making met that is not made anew yet, so mail in it may go with the next power cut
- * (doc/design/world.md). */
+static bool is_change(enum disk_call call)
+{
+	return call != DISK_OPEN && call != DISK_READ && call != DISK_INFO && call != DISK_LIST;
+}
+
+/* A full disk takes nothing more; its other calls succeed. */
 static bool can_fail(enum disk_call call, int error)
 {
-	if (call == DISK_SYNC_NAMES || call == DISK_SYNC_ALL)
-		return false;
 	return error != ENOSPC || call == DISK_WRITE || call == DISK_LINK || call == DISK_RENAME ||
 	       call == DISK_MAKE || call == DISK_SYNC || call == DISK_WRITE_OUT;
 }
 
 /* Whoever looks at the files of a machine from outside meets no fault; nor does its first process,
- * whose few files are in memory. */
+ * whose few files are in memory. When names cannot be made durable the file system, which has a
+ * journal, takes no changes any more until the machine starts again. */
 static int fault(void *context, enum disk_call call, uint64_t inode)
 {
-	const struct machine *machine = context;
+	struct machine *machine = context;
 
 	(void)inode;
-	if (kernel_task() == NULL || kernel_process()->parent == NULL ||
-	    kernel_now_us() >= machine->disk_fails_until_us ||
+	if (kernel_task() == NULL || kernel_process()->parent == NULL)
+		return 0;
+	if (machine->disk_has_stopped)
+		return is_change(call) ? -EROFS : 0;
+	if (kernel_now_us() >= machine->disk_fails_until_us ||
 	    !can_fail(call, machine->disk_error) || !kernel_one_in(machine->disk_odds))
 		return 0;
 	if (machine->disk_failed != NULL)
 		machine->disk_failed();
+	machine->disk_has_stopped = call == DISK_SYNC_NAMES || call == DISK_SYNC_ALL;
 	return -machine->disk_error;
 }
 

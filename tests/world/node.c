@@ -150,6 +150,7 @@ void node_cut_power(struct machine *machine)
 		process_end(process, SIGKILL);
 	disk_table_forget(machine);
 	disk_cut_power(machine->disk);
+	machine->disk_has_stopped = false;
 	machine->boots++;
 	files_empty(machine, RUN);
 }

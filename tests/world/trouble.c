@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "trouble.h"
 #include "mail.h"
+#include "node.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,12 @@ static void end_trouble(void *context)
 	machine->wall_offset_us -= trouble->jump_us;
 	machine->descriptors += trouble->descriptors;
 	free(trouble);
+	if (!machine->disk_has_stopped)
+		return;
+	world_log("trouble", "%s is started again: its disk took no changes", machine->name);
+	ledger_excuse();
+	node_cut_power(machine);
+	mailboxes_check(machine);
 }
 
 static struct trouble *last_until(struct machine *machine, int64_t when_us)
@@ -70,6 +77,7 @@ static void break_disk(struct machine *machine, int64_t until_us)
 	machine->disk_odds = 1 + kernel_below(kernel_one_in(2) ? RARE_ERRORS : 2);
 	machine->disk_fails_until_us = until_us;
 	machine->disk_failed = ledger_excuse;
+	last_until(machine, until_us);
 	world_log("trouble", "the disk of %s: %s, once in %llu calls", machine->name,
 		  strerror(machine->disk_error), (unsigned long long)machine->disk_odds);
 }
