@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * world SEED [--hours=N] [--messages=N] [--nodes=N] [--until=TEXT] [--log=FILE] [--calm] [--idle]
- *       [--whole]
+ * world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] [--until=TEXT] [--log=FILE]
+ *       [--calm] [--idle] [--whole]
  *
  * One node or two that relay to each other, clients that give them mail for mailboxes and for a
  * next hop that is not always good, name servers that are not either, and somebody who kills,
@@ -9,7 +9,7 @@
  * and the ledger must be even. The exit status is 0 only then. --until stops at the first line of
  * the log with TEXT in it, and judges nothing. --calm: no faults. --whole: lives through all hours,
  * also when there is nothing left to be done. --idle: mail comes all the time that is not calm, and
- * faults a few times a day.
+ * faults a few times a day. --strikes: no more than so many faults.
  */
 #include "disk.h"
 #include "dns.h"
@@ -59,6 +59,7 @@ struct world_options {
 	int64_t hours;
 	uint64_t messages;
 	size_t nodes; /* 0: the seed decides */
+	uint64_t strikes;
 	const char *until;
 	FILE *log;
 	bool is_calm;
@@ -73,12 +74,14 @@ struct fate {
 	uint64_t read_changes;   /* of the disk, when the mailboxes were read */
 	int64_t strike_until_us; /* then a fault comes that waits for the disk to be busy */
 	size_t strike_undecided; /* what was not durable before */
+	uint64_t *strikes_left;  /* of the world */
 	uint64_t rarity;         /* of faults, but in a storm: one in so many looks */
 };
 
 struct world {
 	struct fate fates[NODES_MAX];
 	size_t node_count;
+	uint64_t strikes_left;
 	struct client clients[CLIENTS];
 	struct hop hop;
 };
@@ -145,6 +148,9 @@ static void strike_busy(void *context)
 			  fate);
 		return;
 	}
+	if (*fate->strikes_left == 0)
+		return;
+	--*fate->strikes_left;
 	strike(fate->node, fate->calm_from_us);
 }
 
@@ -271,6 +277,7 @@ static void begin(struct world *world, const struct world_options *options)
 	world_begin(options->seed, options->log);
 	ledger_begin();
 	node_add_programs();
+	world->strikes_left = options->strikes;
 	world->node_count = options->nodes > 0 ? options->nodes : 1 + kernel_below(NODES_MAX);
 	tell_names(world->node_count);
 	dns_be_odd(calm_from_us);
@@ -279,6 +286,7 @@ static void begin(struct world *world, const struct world_options *options)
 	start_clients(world, options);
 	for (size_t i = 0; i < world->node_count; i++) {
 		world->fates[i].calm_from_us = calm_from_us;
+		world->fates[i].strikes_left = &world->strikes_left;
 		world->fates[i].rarity = options->is_idle ? OFTEN * RARELY : OFTEN;
 		world->fates[i].node = node_new(nodes[i].name, nodes[i].address, nodes[i].config);
 		mind(&world->fates[i]);
@@ -318,23 +326,20 @@ static bool live(const struct world_options *options)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: world SEED [--hours=N] [--messages=N] [--nodes=N] [--until=TEXT] "
-			"[--log=FILE] [--calm] [--idle] [--whole]\n");
+	fprintf(stderr, "usage: world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] "
+			"[--until=TEXT] [--log=FILE] [--calm] [--idle] [--whole]\n");
 	exit(2);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option names[] = {{"hours", required_argument, NULL, 'h'},
-					      {"messages", required_argument, NULL, 'm'},
-					      {"nodes", required_argument, NULL, 'n'},
-					      {"until", required_argument, NULL, 'u'},
-					      {"calm", no_argument, NULL, 'c'},
-					      {"idle", no_argument, NULL, 'i'},
-					      {"whole", no_argument, NULL, 'w'},
-					      {"log", required_argument, NULL, 'l'},
-					      {0}};
-	struct world_options options = {.hours = 24, .messages = 500};
+	static const struct option names[] = {
+		{"hours", required_argument, NULL, 'h'}, {"messages", required_argument, NULL, 'm'},
+		{"nodes", required_argument, NULL, 'n'}, {"strikes", required_argument, NULL, 's'},
+		{"until", required_argument, NULL, 'u'}, {"calm", no_argument, NULL, 'c'},
+		{"idle", no_argument, NULL, 'i'},        {"whole", no_argument, NULL, 'w'},
+		{"log", required_argument, NULL, 'l'},   {0}};
+	struct world_options options = {.hours = 24, .messages = 500, .strikes = UINT64_MAX};
 	int option;
 	bool is_good;
 
@@ -345,6 +350,8 @@ int main(int argc, char **argv)
 			options.messages = strtoull(optarg, NULL, 10);
 		else if (option == 'n')
 			options.nodes = strtoull(optarg, NULL, 10);
+		else if (option == 's')
+			options.strikes = strtoull(optarg, NULL, 10);
 		else if (option == 'c')
 			options.is_calm = true;
 		else if (option == 'i')
