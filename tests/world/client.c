@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORT = 25, USERS = 20, ON_ONE_CONNECTION = 10, STRANGERS = 5 };
+enum { PORT = 25, USERS = 20, ON_ONE_CONNECTION = 10, ODDITY = 12, CUT = 40, STRANGERS = 5 };
 
 static const int64_t CONNECT_US = 60 * INT64_C(1000000);
 static const int64_t AGAIN_US = 10 * INT64_C(1000000);
@@ -55,16 +55,49 @@ static bool open_at_once(struct talk *talk, const char *recipient)
 	return talk_reply(talk) == 354 && is_open;
 }
 
+/* What few clients say, and the answer to it. */
+static bool say_oddity(struct talk *talk)
+{
+	static const struct {
+		const char *line;
+		int code;
+	} oddities[] = {
+		{"NOOP still here\r\n", 250},
+		{"rset\r\n", 250},
+		{"DATA\r\n", 503},
+		{"RCPT TO:<user1@one.example>\r\n", 503},
+		{"MAIL FROM:<client.example\r\n", 501},
+		{"MAIL FROM:<a@client.example> COLOUR=red\r\n", 555},
+		{"HELP ME\r\n", 214},
+		{"GET / HTTP/1.0\r\n", 554}, /* and the session ends */
+	};
+	const size_t which = kernel_below(sizeof oddities / sizeof oddities[0]);
+	int reply;
+
+	if (!talk_say(talk, oddities[which].line))
+		return false;
+	reply = talk_reply(talk);
+	if (reply != 0 && reply != 421 && reply != oddities[which].code)
+		ledger_complain(oddities[which].line, reply);
+	return reply == oddities[which].code;
+}
+
 static bool give(struct talk *talk, uint64_t number, const char *recipient)
 {
+	bool is_cut = kernel_one_in(CUT);
 	char *text;
 	size_t size;
 	bool is_given;
 
+	if (kernel_one_in(ODDITY) && !say_oddity(talk))
+		return false;
 	if (!(kernel_one_in(3) ? open_at_once(talk, recipient) : open_by_steps(talk, recipient)))
 		return false;
 	size = ledger_text(number, &text);
-	is_given = talk_write(talk, text, size) && talk_reply(talk) == 250;
+	if (is_cut)
+		ledger_cut(number);
+	is_given = talk_write(talk, text, is_cut ? kernel_below(size - 3) : size) && !is_cut &&
+		   talk_reply(talk) == 250;
 	free(text);
 	if (is_given)
 		ledger_promise(number);

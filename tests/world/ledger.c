@@ -10,6 +10,7 @@ struct entry {
 	char recipient[64];
 	uint64_t lines;
 	bool is_promised;
+	bool is_cut; /* its text was never finished */
 	bool is_changed;
 	uint64_t copies;
 	int64_t began_us;
@@ -70,6 +71,18 @@ void ledger_promise(uint64_t number)
 	entry->is_promised = true;
 	ledger.promised++;
 	count_done(entry);
+}
+
+void ledger_cut(uint64_t number)
+{
+	ledger.entries[number].is_cut = true;
+}
+
+void ledger_complain(const char *said, int reply)
+{
+	world_log("ledger", "a client said %.*s and heard %d", (int)strcspn(said, "\r"), said,
+		  reply);
+	ledger.strange++;
 }
 
 void ledger_excuse(void)
@@ -184,7 +197,7 @@ uint64_t ledger_deliver(const char *recipient, const char *text, size_t size)
 	} else {
 		struct entry *entry = &ledger.entries[number];
 
-		if (!is_right(entry, recipient, copy))
+		if (entry->is_cut || !is_right(entry, recipient, copy))
 			entry->is_changed = true;
 		if (entry->copies++ == 0) {
 			entry->first_us = kernel_now_us();

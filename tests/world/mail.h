@@ -27,6 +27,10 @@ void ledger_end(void);
 uint64_t ledger_new(const char *recipient);
 /* The node has answered 250 to it. */
 void ledger_promise(uint64_t number);
+/* REPLY is no answer to what a client SAID. Counts as a change. */
+void ledger_complain(const char *said, int reply);
+/* The client closes the connection before the end of the text: nobody may get it. */
+void ledger_cut(uint64_t number);
 /* TEXT, with CR or without, came for RECIPIENT: the number that it says. For one whom the next hop
  * refuses the report to the sender is the delivery. */
 uint64_t ledger_deliver(const char *recipient, const char *text, size_t size);

@@ -17,7 +17,26 @@ struct trouble {
 	struct machine *machine;
 	int64_t jump_us;
 	size_t descriptors; /* fewer */
+	struct trouble *next;
 };
+
+static struct trouble *troubles;
+
+static void drop(struct trouble *trouble)
+{
+	struct trouble **place = &troubles;
+
+	while (*place != trouble)
+		place = &(*place)->next;
+	*place = trouble->next;
+	free(trouble);
+}
+
+void trouble_end(void)
+{
+	while (troubles != NULL)
+		drop(troubles);
+}
 
 static void end_trouble(void *context)
 {
@@ -28,7 +47,7 @@ static void end_trouble(void *context)
 		world_log("trouble", "the clock of %s is right again", machine->name);
 	machine->wall_offset_us -= trouble->jump_us;
 	machine->descriptors += trouble->descriptors;
-	free(trouble);
+	drop(trouble);
 	if (!machine->disk_has_stopped)
 		return;
 	world_log("trouble", "%s is started again: its disk took no changes", machine->name);
@@ -44,6 +63,8 @@ static struct trouble *last_until(struct machine *machine, int64_t when_us)
 	if (trouble == NULL)
 		abort();
 	trouble->machine = machine;
+	trouble->next = troubles;
+	troubles = trouble;
 	kernel_at(when_us, end_trouble, trouble);
 	return trouble;
 }

@@ -11,5 +11,7 @@
  * room; its processes may have few descriptors; or its clock, which is set right at the end, has
  * jumped. */
 void trouble_begin(struct machine *machine, int64_t end_us);
+/* After the world's end. */
+void trouble_end(void);
 
 #endif

@@ -319,6 +319,7 @@ static bool live(const struct world_options *options)
 	is_good = world_has_stopped() || judge(options, &world, left);
 	mailboxes_end();
 	world_end();
+	trouble_end();
 	dns_end();
 	ledger_end();
 	return is_good;
