@@ -332,6 +332,32 @@ static void usage(void)
 	exit(2);
 }
 
+static void take_option(struct world_options *options, int option)
+{
+	if (option == 'h')
+		options->hours = atoll(optarg);
+	else if (option == 'm')
+		options->messages = strtoull(optarg, NULL, 10);
+	else if (option == 'n')
+		options->nodes = strtoull(optarg, NULL, 10);
+	else if (option == 's')
+		options->strikes = strtoull(optarg, NULL, 10);
+	else if (option == 'c')
+		options->is_calm = true;
+	else if (option == 'i')
+		options->is_idle = true;
+	else if (option == 'w')
+		options->is_whole = true;
+	else if (option == 'u')
+		options->until = optarg;
+	else if (option == 'l')
+		options->log = strcmp(optarg, "-") == 0 ? stdout : fopen(optarg, "w");
+	else
+		usage();
+	if (option == 'l' && options->log == NULL)
+		err(2, "%s", optarg);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option names[] = {
@@ -344,30 +370,8 @@ int main(int argc, char **argv)
 	int option;
 	bool is_good;
 
-	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-		if (option == 'h')
-			options.hours = atoll(optarg);
-		else if (option == 'm')
-			options.messages = strtoull(optarg, NULL, 10);
-		else if (option == 'n')
-			options.nodes = strtoull(optarg, NULL, 10);
-		else if (option == 's')
-			options.strikes = strtoull(optarg, NULL, 10);
-		else if (option == 'c')
-			options.is_calm = true;
-		else if (option == 'i')
-			options.is_idle = true;
-		else if (option == 'w')
-			options.is_whole = true;
-		else if (option == 'u')
-			options.until = optarg;
-		else if (option == 'l')
-			options.log = strcmp(optarg, "-") == 0 ? stdout : fopen(optarg, "w");
-		else
-			usage();
-		if (option == 'l' && options.log == NULL)
-			err(2, "%s", optarg);
-	}
+	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1)
+		take_option(&options, option);
 	if (optind + 1 != argc || options.nodes > NODES_MAX)
 		usage();
 	options.seed = strtoull(argv[optind], NULL, 10);
