@@ -5,6 +5,7 @@
 #include "store/sqlite/internal.h"
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The file is read through the page cache of the kernel (mmap); SQLite's own cache has only pages
@@ -63,6 +64,33 @@ static int take_log(void *is_wal, int columns, char **texts, char **names)
 	return 0;
 }
 
+/* What a writer could not sync before its end is in the log of writes, and is read from there as
+ * if it were durable. It is made so, before anybody has seen it. */
+static int sync_content(struct sqlite_store *store)
+{
+	int error = sqlite3_wal_checkpoint_v2(store->database, NULL, SQLITE_CHECKPOINT_PASSIVE,
+					      NULL, NULL);
+
+	return (error & 0xff) == SQLITE_BUSY ? SQLITE_OK : error; /* another process does it */
+}
+
+/* With the name of its log of writes the database loses all changes in it. SQLite syncs the name,
+ * but ignores an error. */
+static int sync_names(const struct sqlite_store *store, struct buffer *why)
+{
+	const char *slash = strrchr(store->path, '/');
+	char *folder = memory_copy_string(slash == NULL ? "." : store->path);
+	int error;
+
+	if (slash != NULL)
+		folder[slash == store->path ? 1 : slash - store->path] = '\0';
+	error = os_file_sync_directory(OS_FILE_HERE, folder);
+	if (error < 0)
+		buffer_append_format(why, "%s: %s", folder, strerror(-error));
+	free(folder);
+	return error;
+}
+
 static int set_up(struct sqlite_store *store, struct buffer *why)
 {
 	bool is_wal = false;
@@ -76,7 +104,9 @@ static int set_up(struct sqlite_store *store, struct buffer *why)
 	}
 	if (error == SQLITE_OK)
 		error = sqlite3_exec(store->database, SETTINGS, NULL, NULL, NULL);
-	return error == SQLITE_OK ? 0 : fail(store, error, why);
+	if (error == SQLITE_OK)
+		error = sync_content(store);
+	return error == SQLITE_OK ? sync_names(store, why) : fail(store, error, why);
 }
 
 static int prepare(struct sqlite_store *store, struct buffer *why)

@@ -144,11 +144,18 @@ static int make_or_upgrade(struct sqlite_store *store, struct file_marks *marks)
 	return error;
 }
 
+/* What the database says of ERROR; of one before a ROLLBACK it has forgotten that. */
+static const char *reason(const struct sqlite_store *store, int error)
+{
+	if (error == SQLITE_NOTADB)
+		return "this is no SQLite database";
+	return sqlite3_errcode(store->database) == SQLITE_OK ? sqlite3_errstr(error)
+							     : sqlite3_errmsg(store->database);
+}
+
 static int say(struct sqlite_store *store, int error, struct buffer *why)
 {
-	buffer_append_format(why, "%s: %s", store->path,
-			     error == SQLITE_NOTADB ? "this is no SQLite database"
-						    : sqlite3_errmsg(store->database));
+	buffer_append_format(why, "%s: %s", store->path, reason(store, error));
 	return error == SQLITE_NOTADB ? -EINVAL : sqlite_errno(store, error);
 }
 
