@@ -2,6 +2,7 @@
 /* Who gives mail to a node. */
 #include "mail.h"
 #include "os/socket.h"
+#include "people.h"
 #include "talk.h"
 #include <stdlib.h>
 #include <string.h>
@@ -33,12 +34,28 @@ static bool ask(struct talk *talk, const char *text, int code)
 	return talk_say(talk, text) && talk_reply(talk) == code;
 }
 
+/* The answer to "RCPT", which was asked at ASKED_US: 250; what is no right answer is told. */
+static bool is_accepted(struct talk *talk, const char *recipient, int64_t asked_us)
+{
+	int reply = talk_reply(talk);
+
+	if (people_answer_at(talk->host) && people_have(recipient) &&
+	    ((reply == 250 && !people_may_accept(recipient, asked_us)) ||
+	     (reply / 100 == 5 && !people_may_refuse(recipient, asked_us))))
+		ledger_complain(recipient, reply);
+	return reply == 250;
+}
+
 static bool open_by_steps(struct talk *talk, const char *recipient)
 {
 	char line[128];
+	int64_t asked_us;
 
 	snprintf(line, sizeof line, "RCPT TO:<%s>\r\n", recipient);
-	return ask(talk, "MAIL FROM:<" CLIENT_SENDER ">\r\n", 250) && ask(talk, line, 250) &&
+	if (!ask(talk, "MAIL FROM:<" CLIENT_SENDER ">\r\n", 250))
+		return false;
+	asked_us = kernel_now_us();
+	return talk_say(talk, line) && is_accepted(talk, recipient, asked_us) &&
 	       ask(talk, "DATA\r\n", 354);
 }
 
@@ -46,12 +63,13 @@ static bool open_by_steps(struct talk *talk, const char *recipient)
 static bool open_at_once(struct talk *talk, const char *recipient)
 {
 	char lines[256];
+	int64_t asked_us = kernel_now_us();
 	bool is_open;
 
 	snprintf(lines, sizeof lines, "MAIL FROM:<" CLIENT_SENDER ">\r\nRCPT TO:<%s>\r\nDATA\r\n",
 		 recipient);
 	is_open = talk_say(talk, lines) && talk_reply(talk) == 250;
-	is_open &= talk_reply(talk) == 250;
+	is_open &= is_accepted(talk, recipient, asked_us);
 	return talk_reply(talk) == 354 && is_open;
 }
 
@@ -122,7 +140,7 @@ static void choose_recipient(const struct client *client, char *out, size_t size
 /* One that was refused, or whose reply was lost, is another message. */
 static uint64_t give_some(struct client *client, uint64_t left)
 {
-	struct talk talk = {.socket = open_connection(client->address)};
+	struct talk talk = {.socket = open_connection(client->address), .host = client->address};
 	uint64_t given = 0;
 	uint64_t wanted = 1 + kernel_below(ON_ONE_CONNECTION);
 	char recipient[64];

@@ -4,6 +4,7 @@
 #include "description.h"
 #include "fiber.h"
 #include "image.h"
+#include "streams.h"
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>
@@ -349,6 +350,7 @@ void world_begin(uint64_t seed, FILE *log)
 	kernel.now_us = 0;
 	kernel.numbers = 0;
 	kernel.log = log;
+	streams_begin();
 	kernel.fiber = fiber_new(NULL, NULL);
 }
 

@@ -79,8 +79,9 @@ struct process {
 	bool ignored[WORLD_SIGNALS];
 	bool is_frozen;
 	bool has_ended;
-	int status;    /* as of waitpid() */
-	void *context; /* of who started it: inhabitants */
+	int status;                              /* as of waitpid() */
+	void *context;                           /* of who started it: inhabitants */
+	void (*on_end)(struct process *process); /* has_ended, with its STATUS; or NULL */
 	struct process *next;
 };
 

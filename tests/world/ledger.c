@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "mail.h"
+#include "people.h"
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,7 @@ void ledger_complain(const char *said, int reply)
 void ledger_excuse(void)
 {
 	ledger.killed_us = kernel_now_us();
+	people_excuse();
 }
 
 void ledger_take_back(uint64_t number)
@@ -174,15 +176,28 @@ static char *without_returns(const char *text, size_t size)
 	return copy;
 }
 
+static bool is_place(const struct entry *entry, const char *recipient)
+{
+	return people_have(entry->recipient)
+		       ? people_may_deliver(entry->recipient, recipient, entry->began_us)
+		       : strcmp(entry->recipient, recipient) == 0;
+}
+
+/* Whether the sender may be told that RECIPIENT gets nothing. */
+static bool is_refused(const struct entry *entry)
+{
+	return people_have(entry->recipient)
+		       ? people_may_refuse(entry->recipient, entry->began_us)
+		       : strncmp(entry->recipient, HOP_REFUSED, strlen(HOP_REFUSED)) == 0;
+}
+
 /* Whether RECIPIENT is to have TEXT: the report to the sender carries all of the message, or a part
  * of it. */
 static bool is_right(const struct entry *entry, const char *recipient, const char *text)
 {
-	if (strncmp(entry->recipient, HOP_REFUSED, strlen(HOP_REFUSED)) == 0 &&
-	    strcmp(recipient, CLIENT_SENDER) == 0)
+	if (strcmp(recipient, CLIENT_SENDER) == 0 && is_refused(entry))
 		return strstr(text, entry->recipient) != NULL;
-	return strcmp(entry->recipient, recipient) == 0 &&
-	       has_body(text, (uint64_t)(entry - ledger.entries));
+	return is_place(entry, recipient) && has_body(text, (uint64_t)(entry - ledger.entries));
 }
 
 uint64_t ledger_deliver(const char *recipient, const char *text, size_t size)

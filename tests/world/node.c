@@ -9,21 +9,22 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define CONFIG "/etc/stagepost.conf"
+#define CONFIG "/etc/stagepost/stagepost.conf"
 #define RUN    "/run/stagepost"
 
-#define PROGRAMS(X) \
-	X(queue)    \
-	X(send)     \
-	X(resolve)  \
-	X(remote)   \
-	X(lmtp)     \
-	X(local)    \
-	X(pipe)     \
-	X(list)     \
-	X(names)    \
-	X(launch)   \
-	X(smtpd)    \
+#define PROGRAMS(X)  \
+	X(queue)     \
+	X(send)      \
+	X(resolve)   \
+	X(remote)    \
+	X(lmtp)      \
+	X(local)     \
+	X(pipe)      \
+	X(list)      \
+	X(names)     \
+	X(launch)    \
+	X(smtpd)     \
+	X(directory) \
 	X(stagepost)
 
 /* The names that make_product gives to what is of a copy. */
@@ -136,7 +137,12 @@ struct process *node_process(const struct machine *machine, const char *program)
 
 struct process *node_supervisor(const struct machine *machine)
 {
-	return node_process(machine, "stagepost");
+	for (struct process *process = process_first(); process != NULL; process = process->next)
+		if (process->machine == machine && !process->has_ended &&
+		    strcmp(process->program->name, "stagepost") == 0 &&
+		    strcmp(process->arguments[1], "serve") == 0)
+			return process;
+	return NULL;
 }
 
 void node_cut_power(struct machine *machine)

@@ -150,6 +150,8 @@ void process_end(struct process *process, int status)
 	process->has_ended = true;
 	process->is_frozen = false;
 	process->status = status;
+	if (process->on_end != NULL)
+		process->on_end(process);
 	loop_forget_process(process);
 	kernel_drop_tasks(process);
 	table_close_all(process);

@@ -15,6 +15,7 @@
 #include "dns.h"
 #include "mail.h"
 #include "node.h"
+#include "people.h"
 #include "trouble.h"
 #include <err.h>
 #include <getopt.h>
@@ -22,13 +23,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLIENTS = 5, OFTEN = 4, RARELY = 250 };
+enum { CLIENTS = 5, OFTEN = 4, RARELY = 250, CHANGES = 500 };
 
 static const int64_t SECOND = 1000000;
 static const int64_t STORM = 60 * INT64_C(1000000);
 static const int64_t SOON = 10 * INT64_C(1000000);
 static const int64_t LOOK = 4000;
 static const int64_t HOUR = 3600 * INT64_C(1000000);
+/* A clock that was wrong makes mail look older, and its next attempt comes later, as of one of 36
+ * hours. */
+static const int64_t PATIENCE = 12 * 3600 * INT64_C(1000000);
 
 enum { NODES_MAX = 2, CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009 };
 
@@ -50,7 +54,8 @@ static const struct {
 	const char *config;
 } nodes[NODES_MAX] = {
 	{"one", "one.example", "mx.one.example", 0x0a000001,
-	 SETTINGS("one", "10.0.0.1") "smtproutes = { \"hop.example:10.0.0.3\" }\n"},
+	 SETTINGS("one", "10.0.0.1") "smtproutes = { \"hop.example:10.0.0.3\" }\n"
+				     "directory { path = \"/var/lib/directory.sqlite\" }\n"},
 	{"two", "two.example", "mx.two.example", 0x0a000004, SETTINGS("two", "10.0.0.4")},
 };
 
@@ -241,6 +246,7 @@ static void tell_names(size_t node_count)
 		dns_add_mx(nodes[i].domain, 10, nodes[i].host);
 		dns_add_host(nodes[i].host, nodes[i].address);
 	}
+	dns_add_mx(PEOPLE_DOMAIN, 10, nodes[0].host);
 	dns_add_mx("hop.example", 10, "mx.hop.example");
 	dns_add_mx("client.example", 10, "mx.hop.example");
 	dns_add_mx("far.example", 10, "dead.hop.example");
@@ -253,9 +259,10 @@ static void tell_names(size_t node_count)
 /* They are done after a small part of the time, each in a rhythm of its own. */
 static void start_clients(struct world *world, const struct world_options *options)
 {
-	static const char *const domains[NODES_MAX][6] = {
-		{"hop.example", "far.example", "host.example", "one.example"},
-		{"hop.example", "far.example", "host.example", "one.example", "two.example"}};
+	static const char *const domains[NODES_MAX][7] = {
+		{"hop.example", "far.example", "host.example", "one.example", PEOPLE_DOMAIN},
+		{"hop.example", "far.example", "host.example", "one.example", "two.example",
+		 PEOPLE_DOMAIN}};
 	const uint64_t each = (options->messages + CLIENTS - 1) / CLIENTS;
 	const int64_t mean_us =
 		1 + options->hours * HOUR / (options->is_idle ? 6 : 64) / (int64_t)(each + 1);
@@ -291,6 +298,8 @@ static void begin(struct world *world, const struct world_options *options)
 		world->fates[i].node = node_new(nodes[i].name, nodes[i].address, nodes[i].config);
 		mind(&world->fates[i]);
 	}
+	people_start(world->fates[0].node, options->hours * HOUR / 2 / CHANGES,
+		     options->hours * HOUR * 3 / 4);
 	world_stop_at(options->until);
 }
 
@@ -303,12 +312,13 @@ static void end(struct world *world)
 static bool live(const struct world_options *options)
 {
 	const int64_t end_us = options->hours * HOUR;
+	const int64_t last_us = end_us + (options->is_whole ? 0 : PATIENCE);
 	struct world world = {0};
 	uint64_t left;
 	bool is_good;
 
 	begin(&world, options);
-	while (kernel_now_us() < end_us && !world_has_stopped() &&
+	while (kernel_now_us() < last_us && !world_has_stopped() &&
 	       (options->is_whole || !is_done(&world)))
 		world_run(kernel_now_us() + 60 * SECOND);
 	/* what else comes is too much */
@@ -321,6 +331,7 @@ static bool live(const struct world_options *options)
 	world_end();
 	trouble_end();
 	dns_end();
+	people_end();
 	ledger_end();
 	return is_good;
 }

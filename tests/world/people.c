@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: ISC
+#include "people.h"
+#include "command.h"
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORWARDS "hop.example"
+
+static const int64_t SECOND = 1000000;
+static const int64_t LIVE_US = 1000000;                /* a change is known everywhere */
+static const int64_t LATE_US = 180 * INT64_C(1000000); /* after something was done to a machine */
+static const int64_t AGAIN_US = 5 * INT64_C(1000000);
+
+enum { USER_SIZE = 64, ARGUMENTS = 8 };
+
+enum meaning { ABSENT, MAILBOX, FORWARDED, REFUSED, MEANINGS };
+
+/* What an address may have meant since FROM_US, until another change was confirmed. */
+struct change {
+	enum meaning meaning;
+	int64_t from_us;      /* its command began */
+	int64_t confirmed_us; /* INT64_MAX: it failed, or goes on still */
+	bool has_failed;
+	struct change *older;
+};
+
+struct user {
+	char name[USER_SIZE]; /* with its domain */
+	struct change *newest;
+};
+
+static struct {
+	struct machine *node;
+	int64_t pause_us;
+	int64_t quiet_from_us;
+	int64_t struck_us;
+	struct user users[PEOPLE_USERS];
+	struct user *busy; /* whose change is under way */
+	int64_t domain_us; /* when it was confirmed; 0: not yet */
+	uint64_t tried;
+	uint64_t confirmed;
+} people;
+
+/* --- changes --- */
+
+static struct change *change_new(struct user *user, enum meaning meaning)
+{
+	struct change *change = calloc(1, sizeof *change);
+
+	if (change == NULL)
+		err(1, "no memory");
+	*change = (struct change){.meaning = meaning,
+				  .from_us = kernel_now_us(),
+				  .confirmed_us = INT64_MAX,
+				  .older = user->newest};
+	user->newest = change;
+	return change;
+}
+
+static void plan(int64_t delay_us);
+
+static void user_done(void *context, int status, const char *output)
+{
+	struct user *user = context;
+	struct change *change = user->newest;
+	/* "del": there was no such record is as good */
+	bool is_good = status == 0 || (change->meaning == ABSENT && status == 1 << 8);
+
+	world_log("people", "%s: status %d%s%.*s", user->name, status, *output != '\0' ? ", " : "",
+		  (int)strcspn(output, "\n"), output);
+	people.busy = NULL;
+	if (is_good) {
+		change->confirmed_us = kernel_now_us();
+		people.confirmed++;
+	}
+	change->has_failed = !is_good;
+	plan(is_good ? (int64_t)kernel_below(2 * (uint64_t)people.pause_us) : AGAIN_US);
+}
+
+static void change_user(struct user *user, enum meaning meaning)
+{
+	static const char *const fields[MEANINGS][4] = {
+		[MAILBOX] = {"kind=mailbox"},
+		[FORWARDED] = {"kind=forward"},
+		[REFUSED] = {"kind=refused", "text=moved away"},
+	};
+	const char *arguments[ARGUMENTS] = {"directory", meaning == ABSENT ? "del" : "put",
+					    user->name, fields[meaning][0], fields[meaning][1]};
+	char target[USER_SIZE + 16];
+
+	snprintf(target, sizeof target, "target=%.*s@" FORWARDS, (int)strcspn(user->name, "@"),
+		 user->name);
+	if (meaning == FORWARDED)
+		arguments[4] = target;
+	change_new(user, meaning);
+	people.busy = user;
+	people.tried++;
+	command_run(people.node, arguments, user_done, user);
+}
+
+/* A change that failed is tried again, until all know what is true. */
+static void change_something(void *context)
+{
+	struct user *user = &people.users[kernel_below(PEOPLE_USERS)];
+
+	(void)context;
+	for (size_t i = 0; i < PEOPLE_USERS; i++)
+		if (people.users[i].newest != NULL && people.users[i].newest->has_failed) {
+			change_user(&people.users[i], people.users[i].newest->meaning);
+			return;
+		}
+	if (kernel_now_us() < people.quiet_from_us)
+		change_user(user, (enum meaning)kernel_below(MEANINGS));
+}
+
+static void domain_done(void *context, int status, const char *output)
+{
+	(void)context;
+	world_log("people", "domain: status %d%s%.*s", status, *output != '\0' ? ", " : "",
+		  (int)strcspn(output, "\n"), output);
+	if (status == 0)
+		people.domain_us = kernel_now_us();
+	plan(status == 0 ? 0 : AGAIN_US);
+}
+
+static void make_domain(void *context)
+{
+	static const char *const arguments[] = {"directory",       "put",         "--table",
+						"domain",          PEOPLE_DOMAIN, "kind=local",
+						"service=maildir", NULL};
+
+	(void)context;
+	command_run(people.node, arguments, domain_done, NULL);
+}
+
+static void plan(int64_t delay_us)
+{
+	kernel_at(kernel_now_us() + delay_us, people.domain_us > 0 ? change_something : make_domain,
+		  NULL);
+}
+
+void people_start(struct machine *node, int64_t pause_us, int64_t quiet_from_us)
+{
+	people.node = node;
+	people.pause_us = pause_us;
+	people.quiet_from_us = quiet_from_us;
+	people.struck_us = -LATE_US;
+	for (int i = 0; i < PEOPLE_USERS; i++)
+		snprintf(people.users[i].name, USER_SIZE, "user%d@" PEOPLE_DOMAIN, i);
+	plan(SECOND);
+}
+
+void people_end(void)
+{
+	for (size_t i = 0; i < PEOPLE_USERS; i++)
+		while (people.users[i].newest != NULL) {
+			struct change *change = people.users[i].newest;
+
+			people.users[i].newest = change->older;
+			free(change);
+		}
+	memset(&people, 0, sizeof people);
+}
+
+/* --- what is true --- */
+
+static struct user *find(const char *recipient)
+{
+	for (size_t i = 0; i < PEOPLE_USERS; i++)
+		if (strcmp(people.users[i].name, recipient) == 0)
+			return &people.users[i];
+	return NULL;
+}
+
+bool people_answer_at(uint32_t host)
+{
+	return people.node->address == host;
+}
+
+bool people_have(const char *recipient)
+{
+	const char *at = strchr(recipient, '@');
+
+	return at != NULL && strcmp(at + 1, PEOPLE_DOMAIN) == 0;
+}
+
+void people_excuse(void)
+{
+	people.struck_us = kernel_now_us();
+}
+
+/* Whether RECIPIENT may have had a meaning of MEANINGS, a bit each, for somebody who asked at
+ * SINCE_US or later. */
+static bool may_mean(const char *recipient, unsigned meanings, int64_t since_us)
+{
+	struct user *user = find(recipient);
+	bool is_late = people.struck_us + LATE_US > since_us;
+	int64_t later_us = is_late ? LATE_US : LIVE_US;
+
+	if (people.domain_us == 0 || people.domain_us + later_us >= since_us)
+		return true; /* nobody has said what the domain is */
+	if (user == NULL)
+		return (meanings & 1u << ABSENT) != 0;
+	for (struct change *change = user->newest; change != NULL; change = change->older) {
+		if ((meanings & 1u << change->meaning) != 0)
+			return true;
+		if (change->confirmed_us < INT64_MAX && change->confirmed_us + later_us < since_us)
+			return false;
+	}
+	return (meanings & 1u << ABSENT) != 0;
+}
+
+bool people_may_accept(const char *recipient, int64_t since_us)
+{
+	return may_mean(recipient, 1u << MAILBOX | 1u << FORWARDED, since_us);
+}
+
+bool people_may_refuse(const char *recipient, int64_t since_us)
+{
+	return may_mean(recipient, 1u << ABSENT | 1u << REFUSED, since_us);
+}
+
+/* A forward leads to the same user of the next hop. */
+static bool is_forward(const char *recipient, const char *place)
+{
+	size_t length = strcspn(recipient, "@");
+
+	return strncmp(recipient, place, length) == 0 && strcmp(place + length, "@" FORWARDS) == 0;
+}
+
+bool people_may_deliver(const char *recipient, const char *place, int64_t since_us)
+{
+	if (people.domain_us == 0)
+		return false;
+	if (strcmp(recipient, place) == 0)
+		return may_mean(recipient, 1u << MAILBOX, since_us);
+	return is_forward(recipient, place) && may_mean(recipient, 1u << FORWARDED, since_us);
+}
+
+uint64_t people_changes(uint64_t *tried_out)
+{
+	*tried_out = people.tried;
+	return people.confirmed;
+}

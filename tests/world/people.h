@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: ISC
+/*
+ * world/people.h - those who change the addresses of a domain, and what these may mean at a time.
+ *
+ * Users of PEOPLE_DOMAIN are mailboxes, forwarded, refused, or not there, as records of the
+ * directory say; people change them with commands ("stagepost directory put"). A change that was
+ * confirmed is true for all mail that comes a second later, one whose command failed may be.
+ */
+#ifndef WORLD_PEOPLE_H
+#define WORLD_PEOPLE_H
+
+#include "kernel.h"
+
+#define PEOPLE_DOMAIN "people.example"
+enum { PEOPLE_USERS = 20 };
+
+/* People of NODE make the domain, and change an address after every PAUSE_US in the mean, until
+ * QUIET_FROM_US. */
+void people_start(struct machine *node, int64_t pause_us, int64_t quiet_from_us);
+void people_end(void);
+
+/* Whether the machine at HOST has the addresses. */
+bool people_answer_at(uint32_t host);
+/* Whether RECIPIENT is in the domain. */
+bool people_have(const char *recipient);
+/* Something was done to a machine: for a while changes may be known late. */
+void people_excuse(void);
+/* Whether mail for RECIPIENT that was offered at SINCE_US may come to PLACE now, and may be
+ * accepted, or refused for good, now. */
+bool people_may_deliver(const char *recipient, const char *place, int64_t since_us);
+bool people_may_accept(const char *recipient, int64_t since_us);
+bool people_may_refuse(const char *recipient, int64_t since_us);
+/* Changes that were confirmed, and tried. */
+uint64_t people_changes(uint64_t *tried_out);
+
+#endif
