@@ -5,12 +5,23 @@
 
 enum { FEW = 20 }; /* this many waiters of a trigger are all woken at once */
 
+/* Messages that are awake, with a delivery that is to wait for NAME: it has not come to that. */
+static void spare_waiting(struct manager *manager, struct str name)
+{
+	for (struct message *m = manager->messages; m != NULL; m = m->hh.next)
+		for (size_t i = 0; m->control != NULL && i < m->control->delivery_count; i++)
+			if (m->control->deliveries[i].outcome == QUEUE_WAIT &&
+			    str_equal(m->control->deliveries[i].trigger, name))
+				m->facts.is_released = true;
+}
+
 static void on_trigger_released(void *context, struct trigger *trigger)
 {
 	struct manager *manager = context;
 	struct waiters *waiters = trigger_waiters(trigger);
 
 	transports_unblock(manager->transports, trigger);
+	spare_waiting(manager, trigger_name(trigger));
 	/* mail that waits for the directory has not been tried yet: it is new mail */
 	if (waiters->count <= FEW ||
 	    queue_trigger_kind(trigger_name(trigger)) == QUEUE_TRIGGER_DIRECTORY)

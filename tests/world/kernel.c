@@ -361,6 +361,7 @@ void world_stop(void)
 
 void world_stop_at(const char *text)
 {
+	kernel.is_stopping = false;
 	kernel.until = text;
 }
 

@@ -93,7 +93,7 @@ void world_begin(uint64_t seed, FILE *log);
 void world_run(int64_t when_us);
 /* Ends the call of world_run() soon. */
 void world_stop(void);
-/* world_run() ends at the first line of the log that has TEXT in it, borrowed; NULL: none. */
+/* world_run() ends at the next line of the log that has TEXT in it, borrowed; NULL: none. */
 void world_stop_at(const char *text);
 bool world_has_stopped(void);
 /* Every process is gone, and all that they had. */

@@ -175,7 +175,7 @@ static struct user *find(const char *recipient)
 
 bool people_answer_at(uint32_t host)
 {
-	return people.node->address == host;
+	return people.node != NULL && people.node->address == host;
 }
 
 bool people_have(const char *recipient)
