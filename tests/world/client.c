@@ -39,7 +39,7 @@ static bool is_accepted(struct talk *talk, const char *recipient, int64_t asked_
 {
 	int reply = talk_reply(talk);
 
-	if (people_answer_at(talk->host) && people_have(recipient) &&
+	if (people_have(recipient) &&
 	    ((reply == 250 && !people_may_accept(recipient, asked_us)) ||
 	     (reply / 100 == 5 && !people_may_refuse(recipient, asked_us))))
 		ledger_complain(recipient, reply);
@@ -140,7 +140,7 @@ static void choose_recipient(const struct client *client, char *out, size_t size
 /* One that was refused, or whose reply was lost, is another message. */
 static uint64_t give_some(struct client *client, uint64_t left)
 {
-	struct talk talk = {.socket = open_connection(client->address), .host = client->address};
+	struct talk talk = {.socket = open_connection(client->address)};
 	uint64_t given = 0;
 	uint64_t wanted = 1 + kernel_below(ON_ONE_CONNECTION);
 	char recipient[64];

@@ -12,7 +12,7 @@ static const int64_t LIVE_US = 1000000;                /* a change is known ever
 static const int64_t LATE_US = 180 * INT64_C(1000000); /* after something was done to a machine */
 static const int64_t AGAIN_US = 5 * INT64_C(1000000);
 
-enum { USER_SIZE = 64, ARGUMENTS = 8 };
+enum { USER_SIZE = 64, ARGUMENTS = 8, NODES_MAX = 4 };
 
 enum meaning { ABSENT, MAILBOX, FORWARDED, REFUSED, MEANINGS };
 
@@ -31,7 +31,8 @@ struct user {
 };
 
 static struct {
-	struct machine *node;
+	struct machine *nodes[NODES_MAX];
+	size_t node_count;
 	int64_t pause_us;
 	int64_t quiet_from_us;
 	int64_t struck_us;
@@ -59,6 +60,11 @@ static struct change *change_new(struct user *user, enum meaning meaning)
 }
 
 static void plan(int64_t delay_us);
+
+static struct machine *some_node(void)
+{
+	return people.nodes[kernel_below(people.node_count)];
+}
 
 static void user_done(void *context, int status, const char *output)
 {
@@ -96,7 +102,7 @@ static void change_user(struct user *user, enum meaning meaning)
 	change_new(user, meaning);
 	people.busy = user;
 	people.tried++;
-	command_run(people.node, arguments, user_done, user);
+	command_run(some_node(), arguments, user_done, user);
 }
 
 /* A change that failed is tried again, until all know what is true. */
@@ -131,7 +137,7 @@ static void make_domain(void *context)
 						"service=maildir", NULL};
 
 	(void)context;
-	command_run(people.node, arguments, domain_done, NULL);
+	command_run(some_node(), arguments, domain_done, NULL);
 }
 
 static void plan(int64_t delay_us)
@@ -140,9 +146,13 @@ static void plan(int64_t delay_us)
 		  NULL);
 }
 
-void people_start(struct machine *node, int64_t pause_us, int64_t quiet_from_us)
+void people_add_node(struct machine *node)
 {
-	people.node = node;
+	people.nodes[people.node_count++] = node;
+}
+
+void people_start(int64_t pause_us, int64_t quiet_from_us)
+{
 	people.pause_us = pause_us;
 	people.quiet_from_us = quiet_from_us;
 	people.struck_us = -LATE_US;
@@ -171,11 +181,6 @@ static struct user *find(const char *recipient)
 		if (strcmp(people.users[i].name, recipient) == 0)
 			return &people.users[i];
 	return NULL;
-}
-
-bool people_answer_at(uint32_t host)
-{
-	return people.node != NULL && people.node->address == host;
 }
 
 bool people_have(const char *recipient)

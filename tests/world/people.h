@@ -14,13 +14,12 @@
 #define PEOPLE_DOMAIN "people.example"
 enum { PEOPLE_USERS = 20 };
 
-/* People of NODE make the domain, and change an address after every PAUSE_US in the mean, until
- * QUIET_FROM_US. */
-void people_start(struct machine *node, int64_t pause_us, int64_t quiet_from_us);
+/* People make the domain, and change an address after every PAUSE_US in the mean, until
+ * QUIET_FROM_US; each time at one of the nodes that were added. */
+void people_start(int64_t pause_us, int64_t quiet_from_us);
+void people_add_node(struct machine *node);
 void people_end(void);
 
-/* Whether the machine at HOST has the addresses. */
-bool people_answer_at(uint32_t host);
 /* Whether RECIPIENT is in the domain. */
 bool people_have(const char *recipient);
 /* Something was done to a machine: for a while changes may be known late. */

@@ -11,7 +11,6 @@
 
 struct talk {
 	int socket;
-	uint32_t host; /* with whom, of clients */
 	size_t used;
 	char data[8192];
 	char line[1024]; /* the last one that was read, without its end */

@@ -13,6 +13,7 @@
  */
 #include "disk.h"
 #include "dns.h"
+#include "files.h"
 #include "mail.h"
 #include "node.h"
 #include "people.h"
@@ -46,6 +47,11 @@ enum { NODES_MAX = 2, CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009
 	"service maildir { kind = maildir  path = \"/var/mail/%d/%u\" }\n" \
 	"domain \"" name ".example\" { service = maildir }\n"
 
+/* The second one may use and change the directory of the first. */
+#define DIRECTORY_TLS                                                      \
+	"certificate = \"/etc/certificate\"  key = \"/etc/certificate\"  " \
+	"authority = \"/etc/authority\""
+
 static const struct {
 	const char *name;
 	const char *domain;
@@ -55,8 +61,12 @@ static const struct {
 } nodes[NODES_MAX] = {
 	{"one", "one.example", "mx.one.example", 0x0a000001,
 	 SETTINGS("one", "10.0.0.1") "smtproutes = { \"hop.example:10.0.0.3\" }\n"
-				     "directory { path = \"/var/lib/directory.sqlite\" }\n"},
-	{"two", "two.example", "mx.two.example", 0x0a000004, SETTINGS("two", "10.0.0.4")},
+				     "directory { path = \"/var/lib/directory.sqlite\"  listen = { "
+				     "\"10.0.0.1:7071\" }\n" DIRECTORY_TLS
+				     " changers = { \"mx.two.example\" } }\n"},
+	{"two", "two.example", "mx.two.example", 0x0a000004,
+	 SETTINGS("two", "10.0.0.4") "directory { backend = servers  servers = { "
+				     "\"mx.one.example:7071\" }\n" DIRECTORY_TLS " }\n"},
 };
 
 struct world_options {
@@ -277,6 +287,15 @@ static void start_clients(struct world *world, const struct world_options *optio
 	}
 }
 
+static void certify(struct machine *machine, const char *name)
+{
+	char text[128];
+
+	snprintf(text, sizeof text, "certificate %s world\n", name);
+	files_put(machine, "/etc/certificate", text);
+	files_put(machine, "/etc/authority", "authority world\n");
+}
+
 static void begin(struct world *world, const struct world_options *options)
 {
 	const int64_t calm_from_us = options->is_calm ? 0 : options->hours * HOUR / 2;
@@ -296,10 +315,11 @@ static void begin(struct world *world, const struct world_options *options)
 		world->fates[i].strikes_left = &world->strikes_left;
 		world->fates[i].rarity = options->is_idle ? OFTEN * RARELY : OFTEN;
 		world->fates[i].node = node_new(nodes[i].name, nodes[i].address, nodes[i].config);
+		certify(world->fates[i].node, nodes[i].host);
+		people_add_node(world->fates[i].node);
 		mind(&world->fates[i]);
 	}
-	people_start(world->fates[0].node, options->hours * HOUR / 2 / CHANGES,
-		     options->hours * HOUR * 3 / 4);
+	people_start(options->hours * HOUR / 2 / CHANGES, options->hours * HOUR * 3 / 4);
 	world_stop_at(options->until);
 }
 

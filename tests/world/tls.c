@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: ISC
+/*
+ * src/tls/ of the world: records and a handshake as of TLS, without cryptography. A certificate's
+ * file says "certificate NAME AUTHORITY", an authority's "authority AUTHORITY".
+ *
+ * A record is its type, two bytes with the length, and so many bytes. Each side begins with a
+ * HELLO: its name, who signed that, and its protocol. As with TLS 1.3 a client is done when it has
+ * the server's, and learns later what the server thinks of its own.
+ */
+#include "base/panic.h"
+#include "os/file.h"
+#include "os/loop.h"
+#include "os/socket.h"
+#include "tls/connection.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+	NAME_SIZE = 64,
+	HEAD = 3,
+	RECORD_MAX = 16384,
+	HELLO = 'h',
+	DATA = 'd',
+	REFUSAL = 'r',
+	END = 'e'
+};
+
+struct tls_context {
+	enum tls_side side;
+	char name[NAME_SIZE];      /* ours; "": none */
+	char signed_by[NAME_SIZE]; /* who vouches for it */
+	char authority[NAME_SIZE]; /* "": peers are not verified */
+	char protocol[NAME_SIZE];
+};
+
+struct tls_connection {
+	const struct tls_context *context;
+	int socket;
+	char wanted[NAME_SIZE]; /* the name of the peer; "": any */
+	char peer[NAME_SIZE];
+	const char *names[1]; /* the same, once it is verified */
+	bool has_protocol;
+	bool is_shaken; /* the peer's HELLO has come, and is good */
+	bool has_ended; /* END has come */
+	int error;
+	const char *reason;
+	/* to be sent */
+	char out[HEAD + RECORD_MAX];
+	size_t out_size;
+	size_t out_sent;
+	size_t promised; /* bytes in OUT that the next write reports */
+	/* received: of one record */
+	char in[HEAD + RECORD_MAX];
+	size_t in_size;
+	size_t in_read; /* of its content */
+};
+
+/* --- contexts --- */
+
+/* The words of the first line of the file at PATH, of which the first one is KIND. */
+static int read_words(const char *path, const char *kind, char first[NAME_SIZE],
+		      char second[NAME_SIZE], struct buffer *reason)
+{
+	char text[4 * NAME_SIZE] = "";
+	char format[32];
+	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ);
+	ssize_t size = file < 0 ? file : os_file_read(file, text, sizeof text - 1, 0);
+
+	os_file_close(file);
+	if (size < 0) {
+		buffer_append_format(reason, "%s: %s", path, strerror((int)-size));
+		return (int)size;
+	}
+	snprintf(format, sizeof format, "%s %%63s %%63s", kind);
+	if (sscanf(text, format, first, second) >= 1)
+		return 0;
+	buffer_append_format(reason, "%s: no %s", path, kind);
+	return -EINVAL;
+}
+
+int tls_context_open(enum tls_side side, const struct tls_settings *settings,
+		     struct tls_context **context_out, struct buffer *reason)
+{
+	struct tls_context *context = memory_alloc_zero(1, sizeof *context);
+	char unused[NAME_SIZE];
+	int error = 0;
+
+	context->side = side;
+	if (settings->protocol != NULL)
+		snprintf(context->protocol, NAME_SIZE, "%s", settings->protocol);
+	if (settings->certificate != NULL && *settings->certificate != '\0')
+		error = read_words(settings->certificate, "certificate", context->name,
+				   context->signed_by, reason);
+	if (error == 0 && settings->authority != NULL && *settings->authority != '\0')
+		error = read_words(settings->authority, "authority", context->authority, unused,
+				   reason);
+	if (error < 0) {
+		free(context);
+		return error;
+	}
+	*context_out = context;
+	return 0;
+}
+
+void tls_context_free(struct tls_context *context)
+{
+	free(context);
+}
+
+/* --- records --- */
+
+static int fail(struct tls_connection *connection, int error, const char *reason)
+{
+	connection->error = error;
+	connection->reason = reason;
+	return error;
+}
+
+/* 0: all of OUT is sent. */
+static int flush(struct tls_connection *connection)
+{
+	while (connection->out_sent < connection->out_size) {
+		ssize_t count =
+			os_socket_write(connection->socket, connection->out + connection->out_sent,
+					connection->out_size - connection->out_sent);
+
+		if (count == -EAGAIN)
+			return -EAGAIN;
+		if (count < 0)
+			return fail(connection, (int)count, strerror((int)-count));
+		connection->out_sent += (size_t)count;
+	}
+	connection->out_size = 0;
+	connection->out_sent = 0;
+	return 0;
+}
+
+/* OUT is empty. */
+static void put_record(struct tls_connection *connection, char type, const void *data, size_t size)
+{
+	connection->out[0] = type;
+	connection->out[1] = (char)(size >> 8);
+	connection->out[2] = (char)(size & 0xff);
+	memcpy(connection->out + HEAD, data, size);
+	connection->out_size = HEAD + size;
+}
+
+static size_t content_size(const struct tls_connection *connection)
+{
+	return (size_t)(unsigned char)connection->in[1] << 8 | (unsigned char)connection->in[2];
+}
+
+/* 0: IN has a record. */
+static int fill(struct tls_connection *connection)
+{
+	for (;;) {
+		size_t wanted = HEAD;
+		ssize_t count;
+
+		if (connection->in_size >= HEAD)
+			wanted += content_size(connection);
+		if (wanted > sizeof connection->in)
+			return fail(connection, -EPROTO, "a record is too long");
+		if (connection->in_size == wanted && wanted >= HEAD &&
+		    (connection->in_size > HEAD || content_size(connection) == 0))
+			return 0;
+		count = os_socket_read(connection->socket, connection->in + connection->in_size,
+				       wanted - connection->in_size);
+		if (count == -EAGAIN)
+			return -EAGAIN;
+		if (count == 0)
+			return fail(connection, -ECONNRESET, "the peer has closed the connection");
+		if (count < 0)
+			return fail(connection, (int)count, strerror((int)-count));
+		connection->in_size += (size_t)count;
+	}
+}
+
+static void take_record(struct tls_connection *connection)
+{
+	connection->in_size = 0;
+	connection->in_read = 0;
+}
+
+/* --- the handshake --- */
+
+struct tls_connection *tls_connection_new(const struct tls_context *context, int socket,
+					  const char *name)
+{
+	struct tls_connection *connection = memory_alloc_zero(1, sizeof *connection);
+	char hello[4 * NAME_SIZE];
+	int size = snprintf(hello, sizeof hello, "%s %s %s",
+			    *context->name != '\0' ? context->name : "-",
+			    *context->signed_by != '\0' ? context->signed_by : "-",
+			    *context->protocol != '\0' ? context->protocol : "-");
+
+	connection->context = context;
+	connection->socket = socket;
+	connection->reason = "";
+	snprintf(connection->wanted, NAME_SIZE, "%s", name != NULL ? name : "");
+	put_record(connection, HELLO, hello, (size_t)size);
+	return connection;
+}
+
+/* One that is not sent at once is not sent. */
+static void send_last(struct tls_connection *connection, char type)
+{
+	if (flush(connection) < 0)
+		return;
+	put_record(connection, type, "", 0);
+	(void)flush(connection);
+}
+
+void tls_connection_free(struct tls_connection *connection)
+{
+	if (connection == NULL)
+		return;
+	if (connection->error == 0)
+		send_last(connection, END);
+	os_socket_close(connection->socket);
+	free(connection);
+}
+
+static int check_hello(struct tls_connection *connection)
+{
+	const struct tls_context *context = connection->context;
+	char text[4 * NAME_SIZE];
+	char signed_by[NAME_SIZE] = "";
+	char protocol[NAME_SIZE] = "";
+
+	snprintf(text, sizeof text, "%.*s", (int)content_size(connection), connection->in + HEAD);
+	if (connection->in[0] != HELLO ||
+	    sscanf(text, "%63s %63s %63s", connection->peer, signed_by, protocol) != 3)
+		return fail(connection, -EPROTO, "no TLS");
+	connection->has_protocol = strcmp(protocol, context->protocol) == 0;
+	if (*context->authority != '\0' && strcmp(signed_by, context->authority) != 0) {
+		send_last(connection, REFUSAL);
+		return fail(connection, -EACCES, "unable to get local issuer certificate");
+	}
+	if (*connection->wanted != '\0' && strcasecmp(connection->wanted, connection->peer) != 0) {
+		send_last(connection, REFUSAL);
+		return fail(connection, -EACCES, "hostname mismatch");
+	}
+	connection->is_shaken = true;
+	if (*context->authority != '\0')
+		connection->names[0] = connection->peer;
+	take_record(connection);
+	return 0;
+}
+
+int tls_connection_handshake(struct tls_connection *connection)
+{
+	int error;
+
+	if (connection->error < 0)
+		return connection->error;
+	error = flush(connection);
+	if (error < 0 || connection->is_shaken)
+		return error;
+	error = fill(connection);
+	return error < 0 ? error : check_hello(connection);
+}
+
+/* --- data --- */
+
+/* 1: IN has data; 0: the peer has ended. */
+static int next_data(struct tls_connection *connection)
+{
+	int error =
+		connection->is_shaken ? connection->error : tls_connection_handshake(connection);
+
+	while (error == 0 && !connection->has_ended) {
+		error = fill(connection);
+		if (error < 0)
+			return error;
+		if (connection->in[0] == REFUSAL)
+			return fail(connection, -EACCES, "the peer rejects our certificate");
+		if (connection->in[0] == END)
+			connection->has_ended = true;
+		else if (connection->in[0] != DATA)
+			return fail(connection, -EPROTO, "an unknown record");
+		else if (connection->in_read < content_size(connection))
+			return 1;
+		else
+			take_record(connection);
+	}
+	return error;
+}
+
+int tls_connection_peek(struct tls_connection *connection)
+{
+	return next_data(connection);
+}
+
+ssize_t tls_connection_read(struct tls_connection *connection, void *data, size_t size)
+{
+	int result = next_data(connection);
+	size_t left;
+
+	if (result <= 0)
+		return result;
+	left = content_size(connection) - connection->in_read;
+	if (size > left)
+		size = left;
+	memcpy(data, connection->in + HEAD + connection->in_read, size);
+	connection->in_read += size;
+	return (ssize_t)size;
+}
+
+/* As OpenSSL: what is in a record is reported once all of it is sent. */
+ssize_t tls_connection_write(struct tls_connection *connection, const void *data, size_t size)
+{
+	int error = tls_connection_handshake(connection);
+	size_t count;
+
+	if (error < 0)
+		return error;
+	if (connection->promised == 0 && size > 0) {
+		connection->promised = size < RECORD_MAX ? size : RECORD_MAX;
+		put_record(connection, DATA, data, connection->promised);
+		error = flush(connection);
+	}
+	if (error < 0)
+		return error;
+	count = connection->promised;
+	connection->promised = 0;
+	return (ssize_t)count;
+}
+
+int tls_connection_close_notify(struct tls_connection *connection)
+{
+	int error = tls_connection_handshake(connection);
+
+	if (error < 0)
+		return error;
+	put_record(connection, END, "", 0);
+	return flush(connection);
+}
+
+/* --- what is known of it --- */
+
+unsigned tls_connection_wants(const struct tls_connection *connection, bool has_output)
+{
+	if (connection->is_shaken)
+		return OS_WATCH_READ | (has_output ? OS_WATCH_WRITE : 0);
+	return connection->out_size > 0 ? OS_WATCH_WRITE : OS_WATCH_READ;
+}
+
+int tls_connection_socket(const struct tls_connection *connection)
+{
+	return connection->socket;
+}
+
+const char *tls_connection_reason(const struct tls_connection *connection)
+{
+	return connection->reason;
+}
+
+const char *const *tls_connection_names(const struct tls_connection *connection, size_t *count_out)
+{
+	*count_out = connection->names[0] != NULL;
+	return connection->names[0] != NULL ? connection->names : NULL;
+}
+
+bool tls_connection_has_name(const struct tls_connection *connection, const char *name)
+{
+	return connection->names[0] != NULL && strcasecmp(connection->names[0], name) == 0;
+}
+
+const char *tls_connection_version(const struct tls_connection *connection)
+{
+	(void)connection;
+	return "TLSv1.3";
+}
+
+const char *tls_connection_cipher(const struct tls_connection *connection)
+{
+	(void)connection;
+	return "none";
+}
+
+bool tls_connection_has_protocol(const struct tls_connection *connection)
+{
+	return connection->has_protocol;
+}
