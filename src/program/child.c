@@ -85,9 +85,9 @@ static void start(struct supervised *supervised)
 		child_fail(supervised, error, "the sandbox cannot be entered");
 		return;
 	}
-	supervised->is_started = true;
 	os_timer_start(supervised->fit_timer, FIT_CHECK_US);
 	error = supervised->program->start(&supervised->child);
+	supervised->is_started = error >= 0;
 	if (error < 0)
 		child_fail(supervised, error, "cannot start");
 }
