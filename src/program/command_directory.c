@@ -6,7 +6,8 @@ static const struct command_exit get_exits[] = {
 	{COMMAND_OK, "the record exists; or the address is accepted"},
 	{COMMAND_FAILED, "the record does not exist; or the address is refused"},
 	{COMMAND_USAGE, "the command line is wrong"},
-	{COMMAND_DIRECTORY_UNANSWERED, "the directory does not answer, or does not take that"},
+	{COMMAND_DIRECTORY_UNANSWERED,
+	 "the directory does not answer, or does not take that; or the configuration is wrong"},
 	{0, NULL},
 };
 
@@ -14,16 +15,17 @@ static const struct command_exit change_exits[] = {
 	{COMMAND_OK, "the change is durable"},
 	{COMMAND_FAILED, "there was no such record"},
 	{COMMAND_USAGE, "the command line is wrong"},
-	{COMMAND_DIRECTORY_UNANSWERED, "the directory does not answer, or does not take that"},
+	{COMMAND_DIRECTORY_UNANSWERED,
+	 "the directory does not answer, or does not take that; or the configuration is wrong"},
 	{0, NULL},
 };
 
 static const struct command_exit accept_exits[] = {
 	{COMMAND_OK, "from now on they are what is expected"},
-	{COMMAND_FAILED, "the configuration is wrong"},
 	{COMMAND_USAGE, "the command line is wrong"},
 	{COMMAND_DIRECTORY_UNANSWERED,
-	 "the directory does not answer, or its data are not guarded"},
+	 "the directory does not answer, or its data are not guarded; or the configuration is "
+	 "wrong"},
 	{0, NULL},
 };
 

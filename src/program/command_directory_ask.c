@@ -115,7 +115,7 @@ static bool begin(struct exchange *exchange, directory_answered *answered)
 	exchange->question = (struct directory_question){.answered = answered, .context = exchange};
 	if (command_directory_open(exchange->options.common.config_file, &exchange->directory))
 		return true;
-	exchange->status = COMMAND_FAILED;
+	exchange->status = COMMAND_DIRECTORY_UNANSWERED; /* and not "no such record" */
 	return false;
 }
 

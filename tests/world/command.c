@@ -57,10 +57,10 @@ static void note_status(struct process *process)
 	run->status = process->status;
 }
 
-void command_run(struct machine *machine, const char *const *arguments,
+void command_run(struct machine *machine, const char *program, const char *const *arguments,
 		 void (*done)(void *context, int status, const char *output), void *context)
 {
-	const char *all[ARGUMENTS_MAX + 2] = {"stagepost"};
+	const char *all[ARGUMENTS_MAX + 2] = {program};
 	struct run *run = calloc(1, sizeof *run);
 	struct process *process;
 	size_t count = 0;
@@ -75,7 +75,7 @@ void command_run(struct machine *machine, const char *const *arguments,
 	run->done = done;
 	run->context = context;
 	run->output = calloc(1, 1);
-	process = process_new(machine, NULL, world_find_program("stagepost"), all, run);
+	process = process_new(machine, NULL, world_find_program(program), all, run);
 	process->on_end = note_status;
 	for (int descriptor = 0; descriptor <= 2; descriptor++)
 		table_put(process, descriptor, &run->description);

@@ -26,6 +26,12 @@ static bool can_fail(enum disk_call call, int error)
 	       call == DISK_MAKE || call == DISK_SYNC || call == DISK_WRITE_OUT;
 }
 
+/* Nobody's child, and no command that somebody runs. */
+static bool is_first(const struct process *process)
+{
+	return process->parent == NULL && process->on_end == NULL;
+}
+
 /* Whoever looks at the files of a machine from outside meets no fault; nor does its first process,
  * whose few files are in memory. When names cannot be made durable the file system, which has a
  * journal, takes no changes any more until the machine starts again. */
@@ -34,7 +40,7 @@ static int fault(void *context, enum disk_call call, uint64_t inode)
 	struct machine *machine = context;
 
 	(void)inode;
-	if (kernel_task() == NULL || kernel_process()->parent == NULL)
+	if (kernel_task() == NULL || is_first(kernel_process()))
 		return 0;
 	if (machine->disk_has_stopped)
 		return is_change(call) ? -EROFS : 0;

@@ -25,6 +25,7 @@
 	X(launch)    \
 	X(smtpd)     \
 	X(directory) \
+	X(sql)       \
 	X(stagepost)
 
 /* The names that make_product gives to what is of a copy. */

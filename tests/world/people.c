@@ -21,6 +21,7 @@ struct change {
 	enum meaning meaning;
 	int64_t from_us;      /* its command began */
 	int64_t confirmed_us; /* INT64_MAX: it failed, or goes on still */
+	bool is_sql;
 	bool has_failed;
 	struct change *older;
 };
@@ -66,12 +67,21 @@ static struct machine *some_node(void)
 	return people.nodes[kernel_below(people.node_count)];
 }
 
+/* SQLite ignores an error when it makes the name of its log durable: while the disk fails, what
+ * somebody else than Stagepost writes can be lost. */
+static bool is_sure(const struct change *change)
+{
+	return !change->is_sql || people.nodes[0]->disk_fails_until_us < change->from_us;
+}
+
 static void user_done(void *context, int status, const char *output)
 {
 	struct user *user = context;
 	struct change *change = user->newest;
 	/* "del": there was no such record is as good */
-	bool is_good = status == 0 || (change->meaning == ABSENT && status == 1 << 8);
+	bool is_good = (status == 0 ||
+			(change->meaning == ABSENT && status == 1 << 8 && !change->is_sql)) &&
+		       is_sure(change);
 
 	world_log("people", "%s: status %d%s%.*s", user->name, status, *output != '\0' ? ", " : "",
 		  (int)strcspn(output, "\n"), output);
@@ -84,7 +94,7 @@ static void user_done(void *context, int status, const char *output)
 	plan(is_good ? (int64_t)kernel_below(2 * (uint64_t)people.pause_us) : AGAIN_US);
 }
 
-static void change_user(struct user *user, enum meaning meaning)
+static void use_command(struct user *user, enum meaning meaning, const char *target)
 {
 	static const char *const fields[MEANINGS][4] = {
 		[MAILBOX] = {"kind=mailbox"},
@@ -93,16 +103,56 @@ static void change_user(struct user *user, enum meaning meaning)
 	};
 	const char *arguments[ARGUMENTS] = {"directory", meaning == ABSENT ? "del" : "put",
 					    user->name, fields[meaning][0], fields[meaning][1]};
+	char field[USER_SIZE + 16];
+
+	snprintf(field, sizeof field, "target=%s", target);
+	if (meaning == FORWARDED)
+		arguments[4] = field;
+	command_run(some_node(), "stagepost", arguments, user_done, user);
+}
+
+/* In the database itself, beside the process that serves it. */
+static void use_sql(struct user *user, enum meaning meaning, const char *target)
+{
+	static const char *const kinds[MEANINGS] = {
+		[MAILBOX] = "'mailbox', NULL",
+		[FORWARDED] = "'forward', NULL",
+		[REFUSED] = "'refused', 'moved away'",
+	};
+	char statements[1024];
+	const char *arguments[] = {PEOPLE_STORE, statements, NULL};
+	int used = snprintf(statements, sizeof statements,
+			    "BEGIN IMMEDIATE; DELETE FROM target WHERE address = '%s'; "
+			    "DELETE FROM address WHERE address = '%s';",
+			    user->name, user->name);
+
+	if (meaning != ABSENT)
+		used += snprintf(statements + used, sizeof statements - (size_t)used,
+				 "INSERT INTO address(address, kind, text) VALUES ('%s', %s);",
+				 user->name, kinds[meaning]);
+	if (meaning == FORWARDED)
+		used += snprintf(statements + used, sizeof statements - (size_t)used,
+				 "INSERT INTO target(address, position, target) VALUES "
+				 "('%s', 0, '%s');",
+				 user->name, target);
+	snprintf(statements + used, sizeof statements - (size_t)used, "COMMIT");
+	command_run(people.nodes[0], "sql", arguments, user_done, user);
+}
+
+static void change_user(struct user *user, enum meaning meaning)
+{
 	char target[USER_SIZE + 16];
 
-	snprintf(target, sizeof target, "target=%.*s@" FORWARDS, (int)strcspn(user->name, "@"),
+	snprintf(target, sizeof target, "%.*s@" FORWARDS, (int)strcspn(user->name, "@"),
 		 user->name);
-	if (meaning == FORWARDED)
-		arguments[4] = target;
 	change_new(user, meaning);
 	people.busy = user;
 	people.tried++;
-	command_run(some_node(), arguments, user_done, user);
+	user->newest->is_sql = kernel_one_in(3);
+	if (user->newest->is_sql)
+		use_sql(user, meaning, target);
+	else
+		use_command(user, meaning, target);
 }
 
 /* A change that failed is tried again, until all know what is true. */
@@ -137,7 +187,7 @@ static void make_domain(void *context)
 						"service=maildir", NULL};
 
 	(void)context;
-	command_run(some_node(), arguments, domain_done, NULL);
+	command_run(some_node(), "stagepost", arguments, domain_done, NULL);
 }
 
 static void plan(int64_t delay_us)

@@ -12,6 +12,7 @@
 #include "kernel.h"
 
 #define PEOPLE_DOMAIN "people.example"
+#define PEOPLE_STORE  "/var/lib/directory.sqlite" /* on the node that was added first */
 enum { PEOPLE_USERS = 20 };
 
 /* People make the domain, and change an address after every PAUSE_US in the mean, until

@@ -144,7 +144,7 @@ static void trigger_is_released_before_the_record(void **state)
 	wait_for("event=trigger_set trigger=host.10.0.0.3");
 	assert_false(has_logged("event=message_preprocessed"));
 	hop_start(machine_new("hop", 0x0a000003), &hop);
-	command_run(scene.node, release, note_end, NULL);
+	command_run(scene.node, "stagepost", release, note_end, NULL);
 	wait_for("event=trigger_released");
 	assert_int_equal(scene.status, 0);
 	wait_for("event=delivered");

@@ -61,7 +61,7 @@ static const struct {
 } nodes[NODES_MAX] = {
 	{"one", "one.example", "mx.one.example", 0x0a000001,
 	 SETTINGS("one", "10.0.0.1") "smtproutes = { \"hop.example:10.0.0.3\" }\n"
-				     "directory { path = \"/var/lib/directory.sqlite\"  listen = { "
+				     "directory { path = \"" PEOPLE_STORE "\"  listen = { "
 				     "\"10.0.0.1:7071\" }\n" DIRECTORY_TLS
 				     " changers = { \"mx.two.example\" } }\n"},
 	{"two", "two.example", "mx.two.example", 0x0a000004,
