@@ -227,6 +227,14 @@ def test_changes_are_watched(command):
         watch.send_signal(signal.SIGTERM)
 
 
+def test_no_configuration_is_no_answer(command):
+    command.node.settings += "colour = red\n"
+    command.node.write_configuration()
+    for words in (("get", "ann@a.test"), ("del", "ann@a.test"), ("put", "ann@a.test", "kind=mailbox")):
+        status, told, errors = command(*words)
+        assert (status, told) == (3, "") and "colour" in errors, errors
+
+
 def test_lists_of_a_member(command):
     command("put", "all@a.test", "kind=list", "owner=ann@a.test")
     command("put", "--table", "member", "all@a.test ann@a.test")

@@ -10,9 +10,10 @@
 static const int64_t SECOND = 1000000;
 static const int64_t LIVE_US = 1000000;                /* a change is known everywhere */
 static const int64_t LATE_US = 180 * INT64_C(1000000); /* after something was done to a machine */
+static const int64_t AWAY_US = 300 * INT64_C(1000000);
 static const int64_t AGAIN_US = 5 * INT64_C(1000000);
 
-enum { USER_SIZE = 64, ARGUMENTS = 8, NODES_MAX = 4 };
+enum { USER_SIZE = 64, ARGUMENTS = 8, NODES_MAX = 4, ACCIDENT = 40 };
 
 enum meaning { ABSENT, MAILBOX, FORWARDED, REFUSED, MEANINGS };
 
@@ -155,6 +156,65 @@ static void change_user(struct user *user, enum meaning meaning)
 		use_command(user, meaning, target);
 }
 
+/* --- an accident --- */
+
+/* All records go, and come back a while later: until then mail waits, and nobody hears that he is
+ * not there. A command may have failed after its end: the next one finds out. */
+static void plan_step(int64_t delay_us, void (*step)(void *context))
+{
+	kernel_at(kernel_now_us() + delay_us, step, NULL);
+}
+
+static void bring_back(void *context);
+
+static void back_done(void *context, int status, const char *output)
+{
+	(void)context;
+	world_log("people", "all is there again: status %d%s%.*s", status,
+		  *output != '\0' ? ", " : "", (int)strcspn(output, "\n"), output);
+	if (status == 0 || strstr(output, "no such table") != NULL)
+		plan(AGAIN_US);
+	else
+		plan_step(AGAIN_US, bring_back);
+}
+
+static void bring_back(void *context)
+{
+	static const char *const arguments[] = {
+		PEOPLE_STORE,
+		"BEGIN IMMEDIATE;"
+		"INSERT INTO domain SELECT * FROM gone_domain; DROP TABLE gone_domain;"
+		"INSERT INTO address SELECT * FROM gone_address; DROP TABLE gone_address;"
+		"INSERT INTO target SELECT * FROM gone_target; DROP TABLE gone_target; COMMIT",
+		NULL};
+
+	(void)context;
+	command_run(people.nodes[0], "sql", arguments, back_done, NULL);
+}
+
+static void away_done(void *context, int status, const char *output)
+{
+	(void)context;
+	world_log("people", "all is gone: status %d%s%.*s", status, *output != '\0' ? ", " : "",
+		  (int)strcspn(output, "\n"), output);
+	plan_step((int64_t)kernel_below((uint64_t)AWAY_US), bring_back);
+}
+
+static void take_away(void)
+{
+	static const char *const arguments[] = {
+		PEOPLE_STORE,
+		"BEGIN IMMEDIATE;"
+		"CREATE TABLE gone_domain AS SELECT * FROM domain; DELETE FROM domain;"
+		"CREATE TABLE gone_address AS SELECT * FROM address; DELETE FROM address;"
+		"CREATE TABLE gone_target AS SELECT * FROM target; DELETE FROM target; COMMIT",
+		NULL};
+
+	command_run(people.nodes[0], "sql", arguments, away_done, NULL);
+}
+
+/* --- what they do --- */
+
 /* A change that failed is tried again, until all know what is true. */
 static void change_something(void *context)
 {
@@ -166,7 +226,11 @@ static void change_something(void *context)
 			change_user(&people.users[i], people.users[i].newest->meaning);
 			return;
 		}
-	if (kernel_now_us() < people.quiet_from_us)
+	if (kernel_now_us() >= people.quiet_from_us)
+		return;
+	if (kernel_one_in(ACCIDENT))
+		take_away();
+	else
 		change_user(user, (enum meaning)kernel_below(MEANINGS));
 }
 
