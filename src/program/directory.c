@@ -11,7 +11,10 @@ static int start(struct child *child, const struct directory_network *network,
 	struct store_guard_memory seen;
 
 	if (config->backend != CONFIG_BACKEND_SERVERS) {
-		directory_process_guard(child, config->path, &seen);
+		int error = directory_process_guard(child, config->path, &seen, why);
+
+		if (error < 0)
+			return error;
 		return store_sqlite_open_followed(child->loop, config->path, seen.count > 0,
 						  store_out, why);
 	}

@@ -31,16 +31,20 @@ static int start(struct child *child, const struct directory_network *network,
 	struct store_guard_memory seen;
 	struct buffer place = {0};
 
+	int error;
+
 	(void)network;
-	(void)why;
 	/* databases that replicate each other are one store; another list is another store */
 	for (size_t i = 0; i < config->database_count; i++)
 		buffer_append_format(&place, "%s\n", config->database[i]);
 	buffer_append_byte(&place, '\0');
-	directory_process_guard(child, buffer_data(&place), &seen);
+	error = directory_process_guard(child, buffer_data(&place), &seen, why);
 	buffer_clear(&place);
-	*store_out = store;
-	return 0;
+	if (error < 0)
+		store->operations->free(store);
+	else
+		*store_out = store;
+	return error;
 }
 
 int main(int argc, char **argv)

@@ -30,8 +30,9 @@ struct process {
 	struct directory_socketmap *socketmap;
 	struct ipc_listener *listener;
 	struct os_timer *idle;
-	int64_t waited_us;         /* for the last answers, so far */
-	char place[64 + PATH_MAX]; /* of the guarded store; "": not guarded */
+	int64_t waited_us;              /* for the last answers, so far */
+	char place[64 + PATH_MAX];      /* of the guarded store; "": not guarded */
+	struct store_guard_memory seen; /* of it, when it was opened */
 };
 
 static struct process process; /* global, as open() is called before there is a state */
@@ -109,11 +110,17 @@ static int open_all(struct child *child)
 	return error;
 }
 
-void directory_process_guard(const struct child *child, const char *place,
-			     struct store_guard_memory *seen_out)
+int directory_process_guard(const struct child *child, const char *place,
+			    struct store_guard_memory *seen_out, struct buffer *why)
 {
+	int error;
+
 	snprintf(process.place, sizeof process.place, "%s", place);
-	store_guard_read(child_socket(child, "directory_seen"), process.place, seen_out);
+	error = store_guard_read(child_socket(child, "directory_seen"), place, &process.seen);
+	if (error < 0)
+		buffer_append_string(why, "what was seen of the data cannot be read");
+	*seen_out = process.seen;
+	return error;
 }
 
 static int start(struct child *child)
@@ -129,9 +136,9 @@ static int start(struct child *child)
 	if (error < 0)
 		return error;
 	if (process.place[0] != '\0')
-		process.store =
-			store_guard_new(child->loop, process.store,
-					child_socket(child, "directory_seen"), process.place);
+		process.store = store_guard_new(child->loop, process.store,
+						child_socket(child, "directory_seen"),
+						process.place, &process.seen);
 	process.server = directory_server_new(child->loop, process.store, child->config);
 	start_socketmap(child->config);
 	if (listening >= 0)

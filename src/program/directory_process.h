@@ -21,9 +21,9 @@ struct directory_backend {
 };
 
 /* Reads what this node has seen of the store at PLACE (store/guard/guard.h), which the backend is
- * creating, and makes it guarded. */
-void directory_process_guard(const struct child *child, const char *place,
-			     struct store_guard_memory *seen_out);
+ * creating, and makes it guarded. 0; or -errno, with a sentence in WHY: it cannot be read. */
+MUST_CHECK int directory_process_guard(const struct child *child, const char *place,
+				       struct store_guard_memory *seen_out, struct buffer *why);
 /* The main() of a program. */
 int directory_process_main(int argc, char **argv, const struct directory_backend *backend);
 

@@ -7,10 +7,27 @@
 #include "log/event.h"
 #include "os/file.h"
 #include "program/serve_internal.h"
+#include "store/guard/guard.h"
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
-static int open_seen(const char *path)
+/* The file has its size on the disk before anything is written in place: a size that grows may be
+ * durable before what is in it. */
+static int make_blank(int file, const char *queue)
+{
+	char blank[STORE_GUARD_RECORD_MAX];
+	int error;
+
+	memset(blank, ' ', sizeof blank);
+	blank[sizeof blank - 1] = '\n';
+	error = os_file_write(file, blank, sizeof blank, 0);
+	if (error == 0)
+		error = os_file_sync(file);
+	return error == 0 ? os_file_sync_directory(OS_FILE_HERE, queue) : error;
+}
+
+static int open_seen(const char *path, const char *queue)
 {
 	const unsigned flags = OS_FILE_WRITE | OS_FILE_NO_FOLLOW | OS_FILE_NO_BLOCK;
 	struct os_file_info info;
@@ -24,6 +41,8 @@ static int open_seen(const char *path)
 	error = os_file_info(file, &info);
 	if (error == 0 && info.links != 1) /* a hard link to another file */
 		error = -EMLINK;
+	if (error == 0 && info.size == 0)
+		error = make_blank(file, queue);
 	if (error == 0)
 		return file;
 	os_file_close(file);
@@ -32,11 +51,12 @@ static int open_seen(const char *path)
 
 void serve_send_seen(struct process *process)
 {
+	const char *queue = process->supervisor->config->queue;
 	char path[OS_PROCESS_PATH_SIZE + 32];
 	int file;
 
-	snprintf(path, sizeof path, "%s/directory", process->supervisor->config->queue);
-	file = open_seen(path);
+	snprintf(path, sizeof path, "%s/directory", queue);
+	file = open_seen(path, queue);
 	if (file < 0) {
 		log_event(EVENT_PROCESS_ERROR, log_string("file", path), log_error(file));
 		return;

@@ -24,9 +24,12 @@ static void begin(struct scene *scene)
 
 static void start(struct scene *scene, struct memory_store *inner)
 {
+	struct store_guard_memory seen;
+
+	assert_int_equal(store_guard_read(fileno(scene->memory), "/data/file", &seen), 0);
 	scene->inner = inner;
-	scene->store =
-		store_guard_new(scene->loop, &inner->base, fileno(scene->memory), "/data/file");
+	scene->store = store_guard_new(scene->loop, &inner->base, fileno(scene->memory),
+				       "/data/file", &seen);
 }
 
 static void fill(struct scene *scene)
@@ -218,14 +221,19 @@ static void another_place_is_another_store(void **state)
 	begin(&scene);
 	start(&scene, memory_store_new(NULL));
 	fill(&scene);
-	store_guard_read(fileno(scene.memory), "/data/file", &seen);
+	assert_int_equal(store_guard_read(fileno(scene.memory), "/data/file", &seen), 0);
 	assert_int_equal(seen.count, 3);
 	assert_string_equal(seen.identity, "memory-1");
-	store_guard_read(fileno(scene.memory), "/data/other", &seen);
+	assert_int_equal(store_guard_read(fileno(scene.memory), "/data/other", &seen), 0);
 	assert_int_equal(seen.count, 0);
 	assert_int_equal(os_file_write(fileno(scene.memory), "9", 1, 8), 0);
-	store_guard_read(fileno(scene.memory), "/data/file", &seen);
+	assert_int_equal(store_guard_read(fileno(scene.memory), "/data/file", &seen), 0);
 	assert_int_equal(seen.count, 0);
+	assert_int_equal(os_file_write(fileno(scene.memory), "      \n", 7, 0), 0);
+	assert_int_equal(os_file_truncate(fileno(scene.memory), 7), 0);
+	assert_int_equal(store_guard_read(fileno(scene.memory), "/data/file", &seen), 0);
+	assert_int_equal(seen.count, 0);
+	assert_int_equal(store_guard_read(4000, "/data/file", &seen), -EBADF); /* not open */
 	end(&scene);
 }
 

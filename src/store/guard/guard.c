@@ -281,7 +281,8 @@ static const struct directory_store_operations operations = {
 };
 
 struct directory_store *store_guard_new(struct os_loop *loop, struct directory_store *inner,
-					int file, const char *place)
+					int file, const char *place,
+					const struct store_guard_memory *seen)
 {
 	struct guard *guard = memory_alloc_zero(1, sizeof *guard);
 
@@ -292,7 +293,7 @@ struct directory_store *store_guard_new(struct os_loop *loop, struct directory_s
 	guard->place = memory_copy_string(place);
 	guard->timer = os_timer_new(loop, on_time, guard);
 	os_timer_start(guard->timer, COUNT_US);
-	store_guard_read(file, place, &guard->seen);
+	guard->seen = *seen;
 	inner->is_known = guard->seen.count > 0;
 	inner->handler = &guard_handler;
 	inner->context = guard;

@@ -36,14 +36,17 @@ struct store_guard_memory {
 	uint64_t count; /* domains and addresses; 0: no data were seen, any data are accepted */
 };
 
-/* Reads what FILE, which may be -1 or empty, says about the store at PLACE. If it cannot be read,
- * that is logged (store_memory_bad), and counts as nothing seen. */
-void store_guard_read(int file, const char *place, struct store_guard_memory *memory_out);
+/* Reads what FILE, which may be -1, empty or blank, says about the store at PLACE. Other contents
+ * are logged (store_memory_bad), and count as nothing seen. 0; -errno when it cannot be read: then
+ * nobody knows whether the data are those that were seen. */
+MUST_CHECK int store_guard_read(int file, const char *place, struct store_guard_memory *memory_out);
 
-/* A store that answers for INNER, and frees it at its end. It remembers what it saw in FILE, which
+/* A store that answers for INNER, and frees it at its end. SEEN, copied, was read before. It
+ * remembers what it saw in FILE, which
  * the caller owns; -1: in memory only. PLACE, copied, is one word that identifies the store (a
  * path). INNER must implement "count". */
 struct directory_store *store_guard_new(struct os_loop *loop, struct directory_store *inner,
-					int file, const char *place);
+					int file, const char *place,
+					const struct store_guard_memory *seen);
 
 #endif

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: ISC
-/* The file: one line, written in place, with a checksum. It is at most a hundred bytes, within one
- * sector. A crash of the process loses nothing; a crash of the machine may bring back an older
- * line, with an older version. */
+/* The file: one line, written in place, with a checksum, within one sector of the disk. It has its
+ * size from the beginning, when it is blank (program/serve_seen.c). A crash of the process loses
+ * nothing; a crash of the machine may bring back an older line, with an older version. */
 #include "log/event.h"
 #include "os/file.h"
 #include "store/guard/internal.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +62,15 @@ static bool parse(struct str text, struct store_guard_memory *memory, uint64_t *
 	       take_words(str_slice(line.data, line.length - 16), memory, place_out);
 }
 
-void store_guard_read(int file, const char *place, struct store_guard_memory *memory_out)
+static bool is_blank(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if (text.data[i] != ' ' && text.data[i] != '\n')
+			return false;
+	return true;
+}
+
+int store_guard_read(int file, const char *place, struct store_guard_memory *memory_out)
 {
 	char text[STORE_GUARD_RECORD_MAX];
 	ssize_t length = file >= 0 ? os_file_read(file, text, sizeof text, 0) : 0;
@@ -69,12 +78,15 @@ void store_guard_read(int file, const char *place, struct store_guard_memory *me
 	uint64_t about = 0;
 
 	*memory_out = (struct store_guard_memory){0};
-	if (length == 0)
-		return;
-	if (length < 0 || !parse(str_slice(text, (size_t)length), &memory, &about))
-		log_event(EVENT_STORE_MEMORY_BAD, log_error(length < 0 ? (int)length : 0));
+	if (length < 0)
+		return (int)length;
+	if (is_blank(str_slice(text, (size_t)length)))
+		return 0;
+	if (!parse(str_slice(text, (size_t)length), &memory, &about))
+		log_event(EVENT_STORE_MEMORY_BAD, log_error(-EBADMSG));
 	else if (about == digest(place, strlen(place)))
 		*memory_out = memory;
+	return 0;
 }
 
 void guard_remember(struct guard *guard)
