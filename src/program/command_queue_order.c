@@ -113,10 +113,11 @@ static int begin(struct queue_order *order, const char *config_file, char **name
 	return status;
 }
 
-/* Bounces created by this very command must not be selected. */
-static void leave_out_later(struct listing_filter *filter)
+/* Bounces created by this very command must not be selected. Other orders create none, and are for
+ * mail of a clock that was ahead, too. */
+static void leave_out_bounces(const struct queue_order *order, struct listing_filter *filter)
 {
-	if (filter->born_before_us == 0)
+	if (order->kind == ORDER_BOUNCE && filter->born_before_us == 0)
 		filter->born_before_us = os_clock_wall_us();
 }
 
@@ -176,7 +177,7 @@ int command_queue_order(const struct command *command, int argc, char **argv)
 	if (!options.yes && !is_terminal &&
 	    (order.kind == ORDER_BOUNCE || order.kind == ORDER_REMOVE))
 		return command_usage(command, "without a terminal to ask at, --yes is needed");
-	leave_out_later(&filter);
+	leave_out_bounces(&order, &filter);
 	return begin(&order, options.common.config_file, argv + options.common.first, &filter,
 		     options.yes || !is_terminal);
 }

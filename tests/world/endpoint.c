@@ -6,7 +6,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { UNIX_ROOM = 208 << 10, TCP_ROOM_MIN = 4 << 10, TCP_ROOM_MAX = 256 << 10 };
+static struct endpoint *askers; /* who sends datagrams, and may be answered */
+
+enum {
+	UNIX_ROOM = 208 << 10,
+	ANSWERS = 64 << 10,
+	TCP_ROOM_MIN = 4 << 10,
+	TCP_ROOM_MAX = 256 << 10
+};
 
 struct endpoint *endpoint_new(enum endpoint_kind kind, bool is_tcp)
 {
@@ -133,6 +140,25 @@ static size_t room_of(const struct endpoint *endpoint)
 	return endpoint->queued < endpoint->capacity ? endpoint->capacity - endpoint->queued : 0;
 }
 
+void endpoint_become_asker(struct endpoint *endpoint)
+{
+	endpoint->capacity = ANSWERS;
+	endpoint->next_asker = askers;
+	askers = endpoint;
+}
+
+void endpoint_answer(uint64_t asker, const void *data, size_t size)
+{
+	struct endpoint *endpoint = askers;
+
+	while (endpoint != NULL && endpoint->description.inode != asker)
+		endpoint = endpoint->next_asker;
+	if (endpoint == NULL || size > room_of(endpoint))
+		return;
+	kernel_mix(data, size);
+	append(endpoint, new_segment(data, size));
+}
+
 ssize_t endpoint_send(struct endpoint *endpoint, const void *data, size_t size,
 		      struct description **descriptions, size_t description_count)
 {
@@ -160,6 +186,7 @@ ssize_t endpoint_send(struct endpoint *endpoint, const void *data, size_t size,
 		size = 1 + kernel_below(size);
 	segment = new_segment(data, size);
 	segment->user = 1000;
+	segment->asker = endpoint->description.inode;
 	for (size_t i = 0; i < description_count; i++) {
 		segment->descriptions[segment->description_count++] = descriptions[i];
 		descriptions[i]->references++;
@@ -230,7 +257,7 @@ ssize_t endpoint_read(struct endpoint *endpoint, void *data, size_t size)
 		if (segment->used < segment->size)
 			break;
 		segment_free(endpoint_take(endpoint));
-		segment = endpoint_arrived(endpoint);
+		segment = endpoint->kind == ENDPOINT_STREAM ? endpoint_arrived(endpoint) : NULL;
 	}
 	return (ssize_t)count;
 }
@@ -245,9 +272,8 @@ static unsigned poll_endpoint(struct description *description)
 	if (endpoint->is_connecting)
 		return OS_WATCH_NONE;
 	if (endpoint->kind == ENDPOINT_DATAGRAM)
-		return endpoint->peer != NULL               ? OS_WATCH_WRITE
-		       : endpoint_arrived(endpoint) != NULL ? OS_WATCH_READ
-							    : OS_WATCH_NONE;
+		return (endpoint->peer != NULL ? OS_WATCH_WRITE : OS_WATCH_NONE) |
+		       (endpoint_arrived(endpoint) != NULL ? OS_WATCH_READ : OS_WATCH_NONE);
 	if (endpoint->error < 0 || (endpoint->peer == NULL && endpoint->first == NULL) ||
 	    (endpoint->first != NULL && endpoint->first->error < 0 &&
 	     endpoint->first->arrives_us <= kernel_now_us()))
@@ -265,12 +291,23 @@ static bool has_unread(const struct endpoint *endpoint)
 }
 
 /* TCP answers bytes that nobody will read with a reset; so does the end of a UNIX socket. */
+static void forget_asker(const struct endpoint *endpoint)
+{
+	struct endpoint **place = &askers;
+
+	while (*place != NULL && *place != endpoint)
+		place = &(*place)->next_asker;
+	if (*place != NULL)
+		*place = endpoint->next_asker;
+}
+
 static void close_endpoint(struct description *description)
 {
 	struct endpoint *endpoint = (void *)description;
 	struct endpoint *peer = endpoint->peer;
 
 	if (peer != NULL && endpoint->kind == ENDPOINT_DATAGRAM) {
+		forget_asker(endpoint);
 		description_drop(&peer->description);
 	} else if (peer != NULL) {
 		if (has_unread(endpoint))

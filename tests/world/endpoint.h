@@ -26,6 +26,7 @@ struct segment {
 	bool is_end; /* the peer will send nothing more */
 	int error;   /* the peer is gone: -ECONNRESET */
 	uid_t user;
+	uint64_t asker; /* the endpoint that a datagram came from */
 	size_t description_count;
 	struct description *descriptions[OS_SOCKET_DESCRIPTORS];
 	char data[];
@@ -52,6 +53,7 @@ struct endpoint {
 	union os_socket_address local;
 	union os_socket_address remote;
 	struct event *arrival;
+	struct endpoint *next_asker;
 	struct description *front; /* NULL: itself; what is watched for what comes here */
 };
 
@@ -67,6 +69,10 @@ void endpoint_make_pipe(struct endpoint *from, struct endpoint *to, size_t room)
 void endpoint_send_end(struct endpoint *endpoint, int error);
 ssize_t endpoint_send(struct endpoint *endpoint, const void *data, size_t size,
 		      struct description **descriptions, size_t description_count);
+/* ENDPOINT sends datagrams, and hears answers to them. */
+void endpoint_become_asker(struct endpoint *endpoint);
+/* An answer to a datagram: it is dropped when who asked is gone. */
+void endpoint_answer(uint64_t asker, const void *data, size_t size);
 /* The segment that can be taken now; NULL: none. */
 struct segment *endpoint_arrived(const struct endpoint *endpoint);
 /* Takes the first segment off; the caller frees it with segment_free(). */

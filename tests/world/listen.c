@@ -261,6 +261,7 @@ static int connect_unix(const char *path, int kind)
 	if (kind == SOCK_DGRAM) {
 		client->peer = listener->datagrams;
 		client->peer->description.references++;
+		endpoint_become_asker(client);
 		return table_add(&client->description);
 	}
 	server = endpoint_new(which, false);

@@ -169,7 +169,8 @@ ssize_t os_socket_receive_from(int socket, void *data, size_t size,
 	(void)endpoint_take(listener->datagrams);
 	count = segment->size < size ? segment->size : size;
 	memcpy(data, segment->data, count);
-	sender_out->size = 0;
+	memcpy(&sender_out->address, &segment->asker, sizeof segment->asker);
+	sender_out->size = sizeof segment->asker;
 	sender_out->user = segment->user;
 	segment_free(segment);
 	return (ssize_t)count;
@@ -178,8 +179,9 @@ ssize_t os_socket_receive_from(int socket, void *data, size_t size,
 void os_socket_answer(int socket, const void *data, size_t size,
 		      const struct os_socket_sender *sender)
 {
+	uint64_t asker;
+
 	(void)socket;
-	(void)data;
-	(void)size;
-	(void)sender;
+	memcpy(&asker, &sender->address, sizeof asker);
+	endpoint_answer(asker, data, size);
 }

@@ -16,6 +16,7 @@
 #include "files.h"
 #include "mail.h"
 #include "node.h"
+#include "operator.h"
 #include "people.h"
 #include "trouble.h"
 #include <err.h>
@@ -24,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLIENTS = 5, OFTEN = 4, RARELY = 250, CHANGES = 500 };
+enum { CLIENTS = 5, OFTEN = 4, RARELY = 250, CHANGES = 500, LOOKS = 100 };
 
 static const int64_t SECOND = 1000000;
 static const int64_t STORM = 60 * INT64_C(1000000);
@@ -317,6 +318,8 @@ static void begin(struct world *world, const struct world_options *options)
 		world->fates[i].node = node_new(nodes[i].name, nodes[i].address, nodes[i].config);
 		certify(world->fates[i].node, nodes[i].host);
 		people_add_node(world->fates[i].node);
+		operator_start(world->fates[i].node, options->hours * HOUR / 2 / LOOKS,
+			       options->hours * HOUR * 3 / 4);
 		mind(&world->fates[i]);
 	}
 	people_start(options->hours * HOUR / 2 / CHANGES, options->hours * HOUR * 3 / 4);
@@ -345,12 +348,15 @@ static bool live(const struct world_options *options)
 	if (!world_has_stopped())
 		world_run(kernel_now_us() + 600 * SECOND);
 	left = left_in_queues(&world);
+	if (left == 0 && !world_has_stopped())
+		operator_look_at_end();
 	end(&world);
 	is_good = world_has_stopped() || judge(options, &world, left);
 	mailboxes_end();
 	world_end();
 	trouble_end();
 	dns_end();
+	operator_end();
 	people_end();
 	ledger_end();
 	return is_good;
