@@ -4,8 +4,6 @@
 #include "os/process.h"
 #include "os/socket.h"
 #include "talk.h"
-#include <err.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PORT = 25, BACKLOG = 64, ODDITY = 40 };
@@ -46,26 +44,22 @@ static char *hear_text(struct talk *talk, size_t *size_out)
 		size_t length;
 
 		if (!talk_hear(talk, IDLE_US)) {
-			free(text);
+			world_free(text);
 			return NULL;
 		}
 		if (strcmp(line, ".") == 0)
 			break;
 		line += line[0] == '.';
 		length = strlen(line);
-		text = realloc(text, used + length + 2);
-		if (text == NULL)
-			err(1, "no memory");
+		text = world_realloc(text, used + length + 2);
 		memcpy(text + used, line, length);
 		text[used + length] = '\n';
 		used += length + 1;
 	}
 	if (text == NULL)
-		text = calloc(1, 1);
+		text = world_calloc(1, 1);
 	else
-		text = realloc(text, used + 1);
-	if (text == NULL)
-		err(1, "no memory");
+		text = world_realloc(text, used + 1);
 	text[used] = '\0';
 	*size_out = used;
 	return text;
@@ -83,12 +77,12 @@ static bool take_message(const struct hop *hop, struct talk *talk, struct transa
 	if (text == NULL)
 		return false;
 	if (is_odd(hop)) {
-		free(text);
+		world_free(text);
 		return kernel_one_in(2) && talk_say(talk, "451 not now\r\n");
 	}
 	for (size_t i = 0; i < transaction->count; i++)
 		ledger_deliver(transaction->recipients[i], text, size);
-	free(text);
+	world_free(text);
 	transaction->count = 0;
 	return talk_say(talk, "250 taken\r\n");
 }
@@ -137,7 +131,7 @@ static void serve_visit(void *context)
 		while (talk_hear(&talk, IDLE_US) && answer(visit->hop, &talk, &transaction))
 			;
 	os_socket_close(visit->socket);
-	free(visit);
+	world_free(visit);
 }
 
 static int run_hop(int argc, char **argv)
@@ -160,10 +154,8 @@ static int run_hop(int argc, char **argv)
 			;
 		socket = os_socket_accept(listening, &peer);
 		if (socket >= 0) {
-			struct visit *visit = malloc(sizeof *visit);
+			struct visit *visit = world_malloc(sizeof *visit);
 
-			if (visit == NULL)
-				err(1, "no memory");
 			*visit = (struct visit){hop, socket};
 			(void)task_new(kernel_process(), serve_visit, visit);
 		}
