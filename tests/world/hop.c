@@ -4,6 +4,7 @@
 #include "os/process.h"
 #include "os/socket.h"
 #include "talk.h"
+#include <err.h>
 #include <string.h>
 
 enum { PORT = 25, BACKLOG = 64, ODDITY = 40 };
@@ -156,6 +157,8 @@ static int run_hop(int argc, char **argv)
 		if (socket >= 0) {
 			struct visit *visit = world_malloc(sizeof *visit);
 
+			if (visit == NULL)
+				err(1, "no memory");
 			*visit = (struct visit){hop, socket};
 			(void)task_new(kernel_process(), serve_visit, visit);
 		}
