@@ -5,8 +5,9 @@
 
 enum { FEW = 20 }; /* this many waiters of a trigger are all woken at once */
 
-/* Messages that are awake, with a delivery that is to wait for NAME: it has not come to that. */
-static void spare_waiting(struct manager *manager, struct str name)
+/* Also for messages that are awake: a delivery of theirs was to wait for NAME once that is
+ * recorded. */
+static void release_awake(struct manager *manager, struct str name)
 {
 	for (struct message *m = manager->messages; m != NULL; m = m->hh.next)
 		for (size_t i = 0; m->control != NULL && i < m->control->delivery_count; i++)
@@ -21,7 +22,7 @@ static void on_trigger_released(void *context, struct trigger *trigger)
 	struct waiters *waiters = trigger_waiters(trigger);
 
 	transports_unblock(manager->transports, trigger);
-	spare_waiting(manager, trigger_name(trigger));
+	release_awake(manager, trigger_name(trigger));
 	/* mail that waits for the directory has not been tried yet: it is new mail */
 	if (waiters->count <= FEW ||
 	    queue_trigger_kind(trigger_name(trigger)) == QUEUE_TRIGGER_DIRECTORY)

@@ -30,7 +30,6 @@ static int start(struct child *child, const struct directory_network *network,
 	const struct config_directory *config = &child->config->directory;
 	struct store_guard_memory seen;
 	struct buffer place = {0};
-
 	int error;
 
 	(void)network;

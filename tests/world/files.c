@@ -160,3 +160,36 @@ void files_empty(struct machine *machine, const char *path)
 	if (names != NULL)
 		disk_list_free(names);
 }
+
+/* The names in the folder of the file PATH are durable. */
+static void sync_folder(struct machine *machine, const char *path)
+{
+	struct disk_file *folder;
+	char name[1024];
+
+	snprintf(name, sizeof name, "%.*s", (int)(strrchr(path, '/') - path), path);
+	must(disk_open_directory(disk_of(machine), NULL, name, &folder), name);
+	must(disk_sync_names(folder), name);
+	disk_close(folder);
+}
+
+bool files_move(struct machine *machine, const char *path, const char *to)
+{
+	if (disk_link(disk_of(machine), NULL, path, to) < 0)
+		return false;
+	sync_folder(machine, to);
+	must(disk_unlink(disk_of(machine), NULL, path), path);
+	sync_folder(machine, path);
+	return true;
+}
+
+void files_change(struct machine *machine, const char *path, const char *text)
+{
+	struct disk_file *file;
+
+	must(disk_open(disk_of(machine), NULL, path, OS_FILE_WRITE, &file), path);
+	must(disk_truncate(file, 0), path);
+	must(disk_write(file, text, strlen(text), 0), path);
+	must(disk_sync(file), path);
+	disk_close(file);
+}

@@ -20,6 +20,10 @@ char *files_names(struct machine *machine, const char *path, size_t *size_out);
 /* What is in the file at PATH, with a NUL behind it; the caller frees it. NULL: there is none. */
 char *files_read(struct machine *machine, const char *path, size_t *size_out);
 bool files_exist(struct machine *machine, const char *path);
+/* Gives the file at PATH the name TO, durably: false when that cannot be done. */
+bool files_move(struct machine *machine, const char *path, const char *to);
+/* The file at PATH has TEXT from now on, durably. */
+void files_change(struct machine *machine, const char *path, const char *text);
 /* Removes the files in the directory PATH. */
 void files_empty(struct machine *machine, const char *path);
 

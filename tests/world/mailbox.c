@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FILED = 3 };
+
 /* A message that was seen. */
 struct seen {
 	struct machine *machine;
@@ -67,6 +69,28 @@ static void read_message(struct machine *machine, const char *path, const char *
 	free(text);
 }
 
+/* The reader of a mailbox moves some of what is new to cur/ (maildir(5)). */
+static void file_away(struct machine *machine, const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+	struct seen moved = seen.list[place_of(machine, path)];
+	size_t place = place_of(machine, path);
+	char to[2048];
+
+	snprintf(to, sizeof to, "%.*scur/%s:2,S", (int)(name - path - 4), path, name);
+	if (!files_move(machine, path, to))
+		return;
+	free(moved.path);
+	memmove(&seen.list[place], &seen.list[place + 1],
+		(seen.count - place - 1) * sizeof *seen.list);
+	seen.count--;
+	place = place_of(machine, to);
+	moved.path = strdup(to);
+	memmove(&seen.list[place + 1], &seen.list[place], (seen.count - place) * sizeof *seen.list);
+	seen.list[place] = moved;
+	seen.count++;
+}
+
 static void read_box(struct machine *machine, const char *path, const char *recipient)
 {
 	size_t size = 0;
@@ -76,6 +100,8 @@ static void read_box(struct machine *machine, const char *path, const char *reci
 	for (size_t i = 0; names != NULL && i < size; i += strlen(names + i) + 1) {
 		snprintf(file, sizeof file, "%s/%s", path, names + i);
 		read_message(machine, file, recipient);
+		if (kernel_one_in(FILED))
+			file_away(machine, file);
 	}
 	if (names != NULL)
 		disk_list_free(names);

@@ -102,6 +102,11 @@ struct machine *node_new(const char *name, uint32_t address, const char *text)
 	return machine;
 }
 
+void node_set(struct machine *machine, const char *text)
+{
+	files_change(machine, CONFIG, text);
+}
+
 struct process *node_start(struct machine *machine)
 {
 	static const char *const arguments[] = {"stagepost", "serve", "-c", CONFIG, NULL};

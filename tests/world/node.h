@@ -11,6 +11,8 @@
 void node_add_programs(void);
 /* A machine with the settings TEXT in its file. */
 struct machine *node_new(const char *name, uint32_t address, const char *text);
+/* Its file has these settings from the next start or reload on. */
+void node_set(struct machine *machine, const char *text);
 /* Runs "stagepost serve" there. */
 struct process *node_start(struct machine *machine);
 /* The supervisor; NULL when none runs. */

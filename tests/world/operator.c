@@ -9,7 +9,7 @@
 
 #define EMPTY "Mail queue is empty\n"
 
-enum { ORDERS = 4 };
+enum { ORDERS = 4, SPLIT = 23 /* of the queue */ };
 
 static const int64_t SECOND = 1000000;
 static const int64_t AGAIN_US = 20 * INT64_C(1000000);
@@ -70,19 +70,28 @@ static char *read_messages(struct machine *node, size_t *size_out)
 	return all;
 }
 
+/* Whether the message has a control file and a text: one of them is rubbish that a crash left. */
+static bool is_there(struct machine *node, const char *number)
+{
+	unsigned long long folder = strtoull(number, NULL, 10) % SPLIT;
+	char info[128];
+	char mess[128];
+
+	snprintf(info, sizeof info, "/var/queue/info/%llu/%s", folder, number);
+	snprintf(mess, sizeof mess, "/var/queue/mess/%llu/%s", folder, number);
+	return files_exist(node, info) && files_exist(node, mess);
+}
+
 /* What was there before and is there still, the listing must have. */
 static void check_listing(struct node_operator *self, const char *listing)
 {
 	char wanted[64];
-	char path[128];
 
 	for (size_t i = 0; i < self->size; i += strlen(self->messages + i) + 1) {
 		const char *number = self->messages + i;
 
-		snprintf(path, sizeof path, "/var/queue/info/%llu/%s",
-			 strtoull(number, NULL, 10) % 23, number);
 		snprintf(wanted, sizeof wanted, "\"id\":\"%s-", number);
-		if (!files_exist(self->node, path) || strstr(listing, wanted) != NULL)
+		if (!is_there(self->node, number) || strstr(listing, wanted) != NULL)
 			continue;
 		world_log("operator", "%s: message %s is there, and not in the listing",
 			  self->node->name, number);

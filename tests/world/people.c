@@ -39,10 +39,7 @@ static struct {
 	int64_t quiet_from_us;
 	int64_t struck_us;
 	struct user users[PEOPLE_USERS];
-	struct user *busy; /* whose change is under way */
 	int64_t domain_us; /* when it was confirmed; 0: not yet */
-	uint64_t tried;
-	uint64_t confirmed;
 } people;
 
 /* --- changes --- */
@@ -86,11 +83,8 @@ static void user_done(void *context, int status, const char *output)
 
 	world_log("people", "%s: status %d%s%.*s", user->name, status, *output != '\0' ? ", " : "",
 		  (int)strcspn(output, "\n"), output);
-	people.busy = NULL;
-	if (is_good) {
+	if (is_good)
 		change->confirmed_us = kernel_now_us();
-		people.confirmed++;
-	}
 	change->has_failed = !is_good;
 	plan(is_good ? (int64_t)kernel_below(2 * (uint64_t)people.pause_us) : AGAIN_US);
 }
@@ -147,8 +141,6 @@ static void change_user(struct user *user, enum meaning meaning)
 	snprintf(target, sizeof target, "%.*s@" FORWARDS, (int)strcspn(user->name, "@"),
 		 user->name);
 	change_new(user, meaning);
-	people.busy = user;
-	people.tried++;
 	user->newest->is_sql = kernel_one_in(3);
 	if (user->newest->is_sql)
 		use_sql(user, meaning, target);
@@ -355,10 +347,4 @@ bool people_may_deliver(const char *recipient, const char *place, int64_t since_
 	if (strcmp(recipient, place) == 0)
 		return may_mean(recipient, 1u << MAILBOX, since_us);
 	return is_forward(recipient, place) && may_mean(recipient, 1u << FORWARDED, since_us);
-}
-
-uint64_t people_changes(uint64_t *tried_out)
-{
-	*tried_out = people.tried;
-	return people.confirmed;
 }

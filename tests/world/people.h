@@ -30,7 +30,5 @@ void people_excuse(void);
 bool people_may_deliver(const char *recipient, const char *place, int64_t since_us);
 bool people_may_accept(const char *recipient, int64_t since_us);
 bool people_may_refuse(const char *recipient, int64_t since_us);
-/* Changes that were confirmed, and tried. */
-uint64_t people_changes(uint64_t *tried_out);
 
 #endif

@@ -3,16 +3,16 @@
  * world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] [--until=TEXT] [--log=FILE]
  *       [--calm] [--idle] [--whole]
  *
- * One node or two that relay to each other, clients that give them mail for mailboxes and for a
- * next hop that is not always good, name servers that are not either, and somebody who kills,
- * freezes, stops, reloads, cuts the power and starts. For the second half of the time all are good,
+ * One node or two that relay to each other and share a directory, clients that give them mail for
+ * mailboxes and for a next hop that is not always good, name servers that are not either, people
+ * who change addresses, operators, and fate (fate.h). For the second half of the time all are good,
  * and the ledger must be even. The exit status is 0 only then. --until stops at the first line of
  * the log with TEXT in it, and judges nothing. --calm: no faults. --whole: lives through all hours,
  * also when there is nothing left to be done. --idle: mail comes all the time that is not calm, and
  * faults a few times a day. --strikes: no more than so many faults.
  */
-#include "disk.h"
 #include "dns.h"
+#include "fate.h"
 #include "files.h"
 #include "mail.h"
 #include "node.h"
@@ -21,16 +21,12 @@
 #include "trouble.h"
 #include <err.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLIENTS = 5, OFTEN = 4, RARELY = 250, CHANGES = 500, LOOKS = 100 };
+enum { CLIENTS = 5, CHANGES = 500, LOOKS = 100 };
 
 static const int64_t SECOND = 1000000;
-static const int64_t STORM = 60 * INT64_C(1000000);
-static const int64_t SOON = 10 * INT64_C(1000000);
-static const int64_t LOOK = 4000;
 static const int64_t HOUR = 3600 * INT64_C(1000000);
 /* A clock that was wrong makes mail look older, and its next attempt comes later, as of one of 36
  * hours. */
@@ -83,17 +79,6 @@ struct world_options {
 	bool is_whole;
 };
 
-struct fate {
-	struct machine *node;
-	int64_t calm_from_us;
-	int64_t storm_until_us;
-	uint64_t read_changes;   /* of the disk, when the mailboxes were read */
-	int64_t strike_until_us; /* then a fault comes that waits for the disk to be busy */
-	size_t strike_undecided; /* what was not durable before */
-	uint64_t *strikes_left;  /* of the world */
-	uint64_t rarity;         /* of faults, but in a storm: one in so many looks */
-};
-
 struct world {
 	struct fate fates[NODES_MAX];
 	size_t node_count;
@@ -101,112 +86,6 @@ struct world {
 	struct client clients[CLIENTS];
 	struct hop hop;
 };
-
-static void thaw(void *context)
-{
-	pid_t pid = (pid_t)(intptr_t)context;
-	struct process *process = process_find(pid);
-
-	if (process != NULL)
-		process_freeze(process, false);
-}
-
-static void strike(struct machine *node, int64_t calm_from_us)
-{
-	struct process *process = node_process(node, NULL);
-
-	if (process == NULL || process->is_frozen)
-		return;
-	if (kernel_one_in(3)) {
-		trouble_begin(node, calm_from_us);
-		return;
-	}
-	if (kernel_one_in(4)) {
-		bool is_reload = kernel_one_in(2);
-
-		process = node_supervisor(node);
-		world_log("fate", "%s %s", is_reload ? "reloads" : "stops", node->name);
-		if (process != NULL)
-			process_signal(process, is_reload ? SIGHUP : SIGTERM);
-		return; /* which excuses nothing */
-	}
-	ledger_excuse();
-	if (kernel_one_in(4)) {
-		world_log("fate", "cuts the power of %s", node->name);
-		node_cut_power(node);
-		mailboxes_check(node);
-		return;
-	}
-	if (kernel_one_in(3)) {
-		world_log("fate", "freezes %s %d", process->program->name, process->pid);
-		process_freeze(process, true);
-		kernel_at(kernel_now_us() + (int64_t)kernel_below(120 * (uint64_t)SECOND), thaw,
-			  (void *)(intptr_t)process->pid);
-		return;
-	}
-	world_log("fate", "kills %s %d", process->program->name, process->pid);
-	process_end(process, SIGKILL);
-}
-
-static bool is_storm(const struct fate *fate)
-{
-	return kernel_now_us() < fate->calm_from_us && kernel_now_us() < fate->storm_until_us;
-}
-
-/* Where most can go wrong: while something changes on the disk. */
-static void strike_busy(void *context)
-{
-	struct fate *fate = context;
-
-	if (kernel_now_us() < fate->strike_until_us &&
-	    disk_undecided(fate->node->disk) <= fate->strike_undecided) {
-		kernel_at(kernel_now_us() + (int64_t)kernel_below((uint64_t)LOOK), strike_busy,
-			  fate);
-		return;
-	}
-	if (*fate->strikes_left == 0)
-		return;
-	--*fate->strikes_left;
-	strike(fate->node, fate->calm_from_us);
-}
-
-/* Now, or soon. */
-static void choose_moment(struct fate *fate)
-{
-	fate->strike_until_us = kernel_one_in(2) ? 0 : kernel_now_us() + SOON;
-	fate->strike_undecided = disk_undecided(fate->node->disk);
-	strike_busy(fate);
-}
-
-/* Faults come alone, and in storms. */
-static int64_t next_look(struct fate *fate)
-{
-	if (!is_storm(fate)) {
-		if (kernel_one_in(12 * fate->rarity))
-			fate->storm_until_us = kernel_now_us() + STORM;
-		return 5 * SECOND + (int64_t)kernel_below(20 * (uint64_t)SECOND);
-	}
-	return (int64_t)kernel_below((uint64_t)SECOND);
-}
-
-/* A machine whose supervisor is gone starts it again, as a service manager does. */
-static void mind(void *context)
-{
-	struct fate *fate = context;
-
-	if (node_supervisor(fate->node) == NULL) {
-		world_log("fate", "starts %s", fate->node->name);
-		node_start(fate->node);
-	} else if (kernel_now_us() < fate->calm_from_us &&
-		   kernel_one_in(is_storm(fate) ? OFTEN : fate->rarity)) {
-		choose_moment(fate);
-	}
-	if (fate->read_changes != disk_changes(fate->node->disk)) {
-		fate->read_changes = disk_changes(fate->node->disk);
-		mailboxes_read(fate->node, "/var/mail");
-	}
-	kernel_at(kernel_now_us() + next_look(fate), mind, fate);
-}
 
 static uint64_t left_in_queues(const struct world *world)
 {
@@ -313,14 +192,15 @@ static void begin(struct world *world, const struct world_options *options)
 	start_clients(world, options);
 	for (size_t i = 0; i < world->node_count; i++) {
 		world->fates[i].calm_from_us = calm_from_us;
+		world->fates[i].settings = nodes[i].config;
 		world->fates[i].strikes_left = &world->strikes_left;
-		world->fates[i].rarity = options->is_idle ? OFTEN * RARELY : OFTEN;
+		world->fates[i].rarity = options->is_idle ? FATE_RARELY : FATE_OFTEN;
 		world->fates[i].node = node_new(nodes[i].name, nodes[i].address, nodes[i].config);
 		certify(world->fates[i].node, nodes[i].host);
 		people_add_node(world->fates[i].node);
 		operator_start(world->fates[i].node, options->hours * HOUR / 2 / LOOKS,
 			       options->hours * HOUR * 3 / 4);
-		mind(&world->fates[i]);
+		fate_begin(&world->fates[i]);
 	}
 	people_start(options->hours * HOUR / 2 / CHANGES, options->hours * HOUR * 3 / 4);
 	world_stop_at(options->until);

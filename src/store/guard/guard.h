@@ -41,10 +41,9 @@ struct store_guard_memory {
  * nobody knows whether the data are those that were seen. */
 MUST_CHECK int store_guard_read(int file, const char *place, struct store_guard_memory *memory_out);
 
-/* A store that answers for INNER, and frees it at its end. SEEN, copied, was read before. It
- * remembers what it saw in FILE, which
- * the caller owns; -1: in memory only. PLACE, copied, is one word that identifies the store (a
- * path). INNER must implement "count". */
+/* A store that answers for INNER, and frees it at its end. SEEN, copied, is what was read. It
+ * remembers what it sees in FILE, which the caller owns; -1: in memory only. PLACE, copied, is one
+ * word that identifies the store (a path). INNER must implement "count". */
 struct directory_store *store_guard_new(struct os_loop *loop, struct directory_store *inner,
 					int file, const char *place,
 					const struct store_guard_memory *seen);
