@@ -44,8 +44,8 @@ const struct config_setting config_schema_section[] = {
 	SETTING(SERVICE, "kind", word, AT(config_service, kind), WORDS(kind_words),
 		MEANING("What the service does.")),
 	SETTING(SERVICE, "path", mailbox_path, AT(config_service, path), KINDS(KIND(MAILDIR)),
-		MEANING("The Maildir of a mailbox. %d is its domain, %u its local part, %% a "
-			"percent sign. The delivering process can access only what is below the "
+		MEANING("The Maildir of a mailbox. %d is its domain, %u its local part up to "
+			"the first +, %% a percent sign. The delivering process can access only what is below the "
 			"directory in the path before its first %: a symbolic link that leads "
 			"elsewhere is not followed, and mail waits.")),
 	SETTING(SERVICE, "quota", quota, AT(config_service, quota), INITIAL(""),

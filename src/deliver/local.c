@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "deliver/local_devices.h"
 #include "deliver/local_group.h"
+#include "deliver/local_places.h"
 #include "deliver/local_quota.h"
 #include "deliver/owner.h"
 #include "log/event.h"
@@ -12,30 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	GROUP_MAX = 256,  /* deliveries written together; a larger job is not split */
-	HANDS_MAX = 48,   /* threads; each may be stuck with one mailbox owner */
-	DEVICE_MAX = 4,   /* stuck on one filesystem: its other owners are not tried meanwhile */
-	UNKNOWN_MAX = 16, /* the same, for owners whose filesystem is unknown */
-};
+enum { GROUP_MAX = 256 }; /* deliveries written together; a larger job is not split */
 
 static const int64_t PATIENCE_US = 5 * SECOND_US;   /* with one owner; then another thread
 						     * continues */
 static const int64_t PATIENCE_STUCK_US = SECOND_US; /* when another owner is stuck */
 static const int64_t WATCH_US = SECOND_US;
-
-/* A thread ("hand") and its work. */
-struct place {
-	struct local_hand *hand;
-	struct maildir *maildir;  /* owned by the hand */
-	unsigned generation;      /* of the configuration that it was made from */
-	struct local_batch batch; /* while is_busy */
-	size_t first;             /* in the batch: those before it are reported */
-	struct local_disk disk;   /* the owner's, while is_stuck */
-	bool is_busy;
-	bool is_stuck; /* the disk of its current owner does not answer */
-	bool is_lost;  /* its deliveries get no report */
-};
 
 struct deliver_local {
 	const struct config *config;
@@ -50,49 +33,17 @@ struct deliver_local {
 	struct local_quotas *quotas;
 	struct local_list waiting;
 	struct local_batch rest; /* taken back from a stuck hand, to go next; may have no targets */
-	struct place places[HANDS_MAX];
-	size_t place_count;
+	struct local_places places;
 	struct local_devices *devices;
 };
-
-/* How many hands are stuck on DISK. */
-static size_t count_stuck(const struct deliver_local *local, const struct local_disk *disk)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < local->place_count; i++)
-		count += local->places[i].is_stuck &&
-			 local_disk_is_same(&local->places[i].disk, disk);
-	return count;
-}
-
-/* Whether mail for UID at PATH would block a hand too, because mail for the same owner does, or
- * mail for several owners on the same filesystem. A single owner whose files are slow delays
- * nobody else's mail. */
-static bool is_owner_stuck(const struct deliver_local *local, uid_t uid, struct str path)
-{
-	struct local_disk disk;
-	bool is_any_stuck = false;
-
-	for (size_t i = 0; i < local->place_count; i++) {
-		const struct place *place = &local->places[i];
-
-		if (place->is_stuck && place->batch.group.owners[place->first].uid == uid)
-			return true;
-		is_any_stuck |= place->is_stuck;
-	}
-	if (!is_any_stuck)
-		return false;
-	disk = local_devices_find(local->devices, uid, path);
-	return count_stuck(local, &disk) >= (disk.device != 0 ? DEVICE_MAX : UNKNOWN_MAX);
-}
 
 static bool may_try(const struct deliver_local *local, const struct local_target *target,
 		    struct mail_verdict *why)
 {
 	const struct os_process_user *owner = &target->owner;
 
-	if (!owner->change || !is_owner_stuck(local, owner->uid, target->path))
+	if (!owner->change ||
+	    !local_places_blocks(&local->places, local->devices, owner->uid, target->path))
 		return true;
 	mail_verdict_set(why, "4.3.0", "The disk of the mailbox does not answer");
 	return false;
@@ -153,35 +104,6 @@ static void gather(struct deliver_local *local, struct local_batch *batch)
 	local_batch_fill(batch);
 }
 
-static bool is_any_working(const struct deliver_local *local)
-{
-	for (size_t i = 0; i < local->place_count; i++)
-		if (local->places[i].is_busy && !local->places[i].is_stuck)
-			return true;
-	return false;
-}
-
-/* An idle hand, perhaps a new one; NULL: all are stuck. */
-static struct place *find_place(struct deliver_local *local)
-{
-	struct place *place = local->places;
-	int error;
-
-	while (place < local->places + local->place_count && place->is_busy)
-		place++;
-	if (place < local->places + local->place_count)
-		return place;
-	if (local->place_count == HANDS_MAX)
-		return NULL;
-	error = local_hand_new(local->wakeup, &place->hand);
-	if (error < 0 && local->place_count == 0)
-		cannot_begin("no thread for deliveries", error);
-	if (error < 0)
-		return NULL;
-	local->place_count++;
-	return place;
-}
-
 static enum maildir_sync sync_of(enum config_sync sync)
 {
 	if (sync == CONFIG_SYNC_FILESYSTEM)
@@ -189,7 +111,7 @@ static enum maildir_sync sync_of(enum config_sync sync)
 	return sync == CONFIG_SYNC_FILES ? MAILDIR_SYNC_FILES : MAILDIR_SYNC_AUTO;
 }
 
-static void give(struct deliver_local *local, struct place *place)
+static void give(struct deliver_local *local, struct local_place *place)
 {
 	if (place->generation != local->generation || place->maildir == NULL)
 		place->maildir =
@@ -226,11 +148,12 @@ static void take_rest(struct deliver_local *local, struct local_batch *batch)
 static void start(void *context)
 {
 	struct deliver_local *local = context;
-	struct place *place;
+	struct local_place *place;
 
-	if (is_any_working(local) || (local->waiting.first == NULL && local->rest.targets == NULL))
+	if (local_places_is_working(&local->places) ||
+	    (local->waiting.first == NULL && local->rest.targets == NULL))
 		return;
-	place = find_place(local);
+	place = local_places_idle(&local->places, local->wakeup);
 	if (place == NULL)
 		return;
 	take_rest(local, &place->batch);
@@ -239,16 +162,8 @@ static void start(void *context)
 	give(local, place);
 }
 
-static void log_stuck(const struct place *place, enum log_name name)
-{
-	const struct maildir_delivery *delivery = &place->batch.group.deliveries[place->first];
-
-	log_event(name, log_str("path", delivery->path), log_str("to", delivery->recipient),
-		  log_number("uid", (int64_t)place->batch.group.owners[place->first].uid));
-}
-
 /* The disk of the owner of PLACE's delivery I. */
-static struct local_disk disk_of(const struct deliver_local *local, const struct place *place,
+static struct local_disk disk_of(const struct deliver_local *local, const struct local_place *place,
 				 size_t i)
 {
 	return local_devices_find(local->devices, place->batch.group.owners[i].uid,
@@ -257,32 +172,33 @@ static struct local_disk disk_of(const struct deliver_local *local, const struct
 
 /* Deliveries from END on are for another hand. Those already done are reported now, even if
  * other deliveries of the same message wait. */
-static void set_stuck(struct deliver_local *local, struct place *place, size_t first, size_t end)
+static void set_stuck(struct deliver_local *local, struct local_place *place, size_t first,
+		      size_t end)
 {
 	local->rest = local_batch_split(&place->batch, end);
 	local_batch_finish(&place->batch, 0, first, place->is_lost);
 	place->first = first;
 	place->disk = disk_of(local, place, first);
 	place->is_stuck = true;
-	log_stuck(place, EVENT_MAILBOX_STUCK);
+	local_place_log(place, EVENT_MAILBOX_STUCK);
 	local_batch_tell(&place->batch, first, end);
 }
 
 /* Sends the reports made so far of messages that also have a stuck delivery. */
 static void tell_of_stuck(struct deliver_local *local)
 {
-	for (size_t i = 0; i < local->place_count; i++) {
-		struct place *place = &local->places[i];
+	for (size_t i = 0; i < local->places.count; i++) {
+		struct local_place *place = &local->places.all[i];
 
 		if (place->is_stuck)
 			local_batch_tell(&place->batch, place->first, place->batch.group.count);
 	}
 }
 
-static void come_back(struct deliver_local *local, struct place *place)
+static void come_back(struct deliver_local *local, struct local_place *place)
 {
 	if (place->is_stuck)
-		log_stuck(place, EVENT_MAILBOX_BACK);
+		local_place_log(place, EVENT_MAILBOX_BACK);
 	local_devices_learn(local->devices, &place->batch.group);
 	local_batch_finish(&place->batch, place->first, place->batch.group.count, place->is_lost);
 	local_batch_clear(&place->batch);
@@ -293,7 +209,7 @@ static void come_back(struct deliver_local *local, struct place *place)
 
 /* If the disk of the current owner of PLACE, which is busy, does not answer: takes back the
  * rest. */
-static bool take_back(struct deliver_local *local, struct place *place, size_t *first_out,
+static bool take_back(struct deliver_local *local, struct local_place *place, size_t *first_out,
 		      size_t *end_out)
 {
 	int64_t patience_us = PATIENCE_US;
@@ -303,7 +219,7 @@ static bool take_back(struct deliver_local *local, struct place *place, size_t *
 	if (!local_hand_owner(place->hand, &at))
 		return false;
 	disk = disk_of(local, place, at);
-	if (count_stuck(local, &disk) > 0)
+	if (local_places_stuck_on(&local->places, &disk) > 0)
 		patience_us = PATIENCE_STUCK_US;
 	return local_hand_take_back(place->hand, os_clock_monotonic_us() - patience_us, first_out,
 				    end_out);
@@ -315,14 +231,14 @@ static void watch(void *context)
 	size_t first;
 	size_t end;
 
-	for (size_t i = 0; i < local->place_count; i++) {
-		struct place *place = &local->places[i];
+	for (size_t i = 0; i < local->places.count; i++) {
+		struct local_place *place = &local->places.all[i];
 
 		if (place->is_busy && !place->is_stuck && take_back(local, place, &first, &end))
 			set_stuck(local, place, first, end);
 	}
 	start(local);
-	if (is_any_working(local))
+	if (local_places_is_working(&local->places))
 		os_timer_start(local->watch, WATCH_US);
 }
 
@@ -330,9 +246,9 @@ static void on_wakeup(void *context)
 {
 	struct deliver_local *local = context;
 
-	for (size_t i = 0; i < local->place_count; i++)
-		if (local->places[i].is_busy && local_hand_is_done(local->places[i].hand))
-			come_back(local, &local->places[i]);
+	for (size_t i = 0; i < local->places.count; i++)
+		if (local->places.all[i].is_busy && local_hand_is_done(local->places.all[i].hand))
+			come_back(local, &local->places.all[i]);
 	start(local);
 }
 
@@ -360,7 +276,8 @@ struct deliver_local *deliver_local_new(struct os_loop *loop, const struct confi
 	local->devices = local_devices_new();
 	local->directory = directory;
 	local->quotas = local_quotas_new(take, local);
-	(void)find_place(local); /* while threads can still be created */
+	(void)local_places_idle(&local->places,
+				local->wakeup); /* while threads can still be created */
 	return local;
 }
 
@@ -390,10 +307,10 @@ void deliver_local_free(struct deliver_local *local)
 		return;
 	os_task_cancel(local->loop, &local->start);
 	os_timer_free(local->watch);
-	for (size_t i = 0; i < local->place_count; i++) {
-		local_hand_free(local->places[i].hand);
-		if (local->places[i].is_busy)
-			come_back(local, &local->places[i]);
+	for (size_t i = 0; i < local->places.count; i++) {
+		local_hand_free(local->places.all[i].hand);
+		if (local->places.all[i].is_busy)
+			come_back(local, &local->places.all[i]);
 	}
 	give_up_waiting(local);
 	local_quotas_free(local->quotas);
@@ -420,7 +337,7 @@ void deliver_local_drain(struct deliver_local *local)
 
 void deliver_local_lost(struct deliver_local *local)
 {
-	for (size_t i = 0; i < local->place_count; i++)
-		local->places[i].is_lost = true;
+	for (size_t i = 0; i < local->places.count; i++)
+		local->places.all[i].is_lost = true;
 	give_up_waiting(local);
 }

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "deliver/remote_content.h"
+#include "deliver/remote_peer.h"
 #include "deliver/remote_recipients.h"
 #include "mail/address.h"
 #include "os/clock.h"
@@ -109,7 +110,7 @@ static void try_next_server(struct remote_attempt *attempt)
 			start_transaction(attempt);
 			return;
 		}
-		remote_session_explain(&verdict, server, strerror(-result));
+		remote_peer_unreachable(&verdict, server, strerror(-result));
 		keep_failure(attempt, &verdict);
 		attempt->was_connected = attempt->was_connected || is_no_absence(result);
 	}

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "deliver/remote_form.h"
+#include "deliver/remote_peer.h"
 #include "deliver/remote_route.h"
 #include "deliver/remote_tell.h"
 #include "os/clock.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRANSACTIONS_MAX = 100, PEER_SIZE = DNS_NAME_SIZE + OS_SOCKET_TEXT_SIZE };
+enum { TRANSACTIONS_MAX = 100 };
 
 struct remote_session {
 	struct remote_session_settings settings;
@@ -42,32 +43,6 @@ struct remote_session {
 static void on_event(void *context, unsigned events);
 static void on_timer(void *context);
 
-/* "mx.example.org[192.0.2.7]", with an unusual port appended; a UNIX socket by its path. */
-static void format_peer(const struct dns_server *server, char peer[PEER_SIZE])
-{
-	char address[OS_SOCKET_TEXT_SIZE];
-	bool is_unix = server->address.any.sa_family == AF_UNIX;
-	uint16_t port = is_unix ? 25 : os_socket_address_port(&server->address);
-	int length;
-
-	os_socket_address_format_host(&server->address, address);
-	if (is_unix || strcmp(address, server->host) == 0)
-		length = snprintf(peer, PEER_SIZE, "%s", server->host);
-	else
-		length = snprintf(peer, PEER_SIZE, "%s[%s]", server->host, address);
-	if (port != 25 && length > 0 && length < PEER_SIZE)
-		snprintf(peer + length, (size_t)(PEER_SIZE - length), ":%u", port);
-}
-
-void remote_session_explain(struct mail_verdict *verdict, const struct dns_server *server,
-			    const char *reason)
-{
-	char peer[PEER_SIZE];
-
-	format_peer(server, peer);
-	mail_verdict_set(verdict, "4.4.1", "connect to %s: %s", peer, reason);
-}
-
 /* A timer that is already running is left to fire early and is then restarted: most deadlines
  * move many times before one passes. */
 static void set_deadline(struct remote_session *session, int64_t delay_us)
@@ -96,11 +71,11 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 	int descriptor = os_socket_connect(&server->address);
 	struct remote_session *session;
 	struct smtp_client_settings client_settings;
-	char peer[PEER_SIZE];
+	char peer[REMOTE_PEER_SIZE];
 
 	if (descriptor < 0)
 		return descriptor;
-	format_peer(server, peer);
+	remote_peer_format(server, peer);
 	client_settings = (struct smtp_client_settings){
 		.protocol = settings->protocol,
 		.hostname = settings->hostname,

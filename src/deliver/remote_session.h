@@ -66,8 +66,4 @@ void remote_session_wait(struct remote_session *session, int64_t delay_us,
 			 void (*ended)(void *context, struct remote_session *session),
 			 void *context);
 
-/* Why a connection to HOST failed, as a verdict. */
-void remote_session_explain(struct mail_verdict *verdict, const struct dns_server *server,
-			    const char *reason);
-
 #endif

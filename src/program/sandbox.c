@@ -24,6 +24,26 @@ enum base {
 	BASE_CONNINFO, /* files named in connection strings */
 };
 
+static unsigned calls_for_owners(const struct config *config)
+{
+	bool has_owners =
+		os_process_may_change_user() && config_has_owners(config, CONFIG_SERVICE_MAILDIR);
+
+	return has_owners ? OS_SANDBOX_OWNERS : 0;
+}
+
+static unsigned calls_for_servers(const struct config *config)
+{
+	bool has_servers = config->directory.backend == CONFIG_BACKEND_SERVERS;
+
+	return has_servers ? OS_SANDBOX_CONNECT | OS_SANDBOX_DNS : 0;
+}
+
+static unsigned calls_for_names(const struct config *config)
+{
+	return config_has_server_names(config) ? OS_SANDBOX_DNS : 0;
+}
+
 static const struct profile {
 	const char *program;
 	unsigned calls;
@@ -32,6 +52,8 @@ static const struct profile {
 		const char *path;
 		unsigned access;
 	} places[PLACES_MAX];
+	unsigned (*more)(const struct config *config); /* calls that settings need; may be NULL */
+	bool is_bound_to_backend; /* another source of data needs another process */
 } profiles[] = {
 	{"smtpd", OS_SANDBOX_ACCEPT, {{0}}},
 	{"queue",
@@ -57,13 +79,14 @@ static const struct profile {
 	{"list", 0, {{0}}},
 	{"names", OS_SANDBOX_ACCEPT | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}},
 	{"remote", OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}},
-	{"lmtp", OS_SANDBOX_CONNECT, {{0}}},
+	{"lmtp", OS_SANDBOX_CONNECT, {{0}}, calls_for_names},
 	{"local",
 	 OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE,
 	 {{BASE_MAILBOXES, "", KEEP | OS_SANDBOX_FOLDERS},
 	  /* os_file_order_watch() */
 	  {BASE_SYSTEM, "/proc/fs/ext4", OS_SANDBOX_READ},
-	  {BASE_SYSTEM, "/sys/devices", OS_SANDBOX_READ}}},
+	  {BASE_SYSTEM, "/sys/devices", OS_SANDBOX_READ}},
+	 calls_for_owners},
 	{"pipe", 0, {{0}}},
 	{"launch", OS_SANDBOX_PROGRAMS, {{0}}},
 	{"directory",
@@ -71,7 +94,8 @@ static const struct profile {
 		 OS_SANDBOX_KEEP_ALIVE,
 	 {{BASE_DATABASE, "", KEEP},
 	  {BASE_CERTIFICATES, "", OS_SANDBOX_READ},
-	  {BASE_SYSTEM, "/dev/urandom", OS_SANDBOX_READ}}},
+	  {BASE_SYSTEM, "/dev/urandom", OS_SANDBOX_READ}},
+	 calls_for_servers},
 	{"directory-ldap",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE | OS_SANDBOX_DATABASE |
 		 OS_SANDBOX_CONNECT | OS_SANDBOX_DNS | OS_SANDBOX_LOCAL,
@@ -87,7 +111,8 @@ static const struct profile {
 	{"directory-postgresql",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS |
 		 OS_SANDBOX_LOCAL,
-	 {{BASE_CONNINFO, "", OS_SANDBOX_READ}, {BASE_CERTIFICATES, "", OS_SANDBOX_READ}}},
+	 {{BASE_CONNINFO, "", OS_SANDBOX_READ}, {BASE_CERTIFICATES, "", OS_SANDBOX_READ}},
+	 .is_bound_to_backend = true},
 };
 
 struct sandbox {
@@ -250,18 +275,12 @@ static struct sandbox *sandbox_new(const struct profile *profile, const struct c
 	sandbox->arena = arena;
 	sandbox->profile = profile;
 	sandbox->calls = profile->calls;
-	if (strcmp(profile->program, "local") == 0 && os_process_may_change_user() &&
-	    config_has_owners(config, CONFIG_SERVICE_MAILDIR))
-		sandbox->calls |= OS_SANDBOX_OWNERS;
-	if (strcmp(profile->program, "directory") == 0 &&
-	    config->directory.backend == CONFIG_BACKEND_SERVERS)
-		sandbox->calls |= OS_SANDBOX_CONNECT | OS_SANDBOX_DNS;
-	if (strcmp(profile->program, "lmtp") == 0 && config_has_server_names(config))
-		sandbox->calls |= OS_SANDBOX_DNS;
+	if (profile->more != NULL)
+		sandbox->calls |= profile->more(config);
 	if (!has_local_server(&config->directory))
 		sandbox->calls &= ~(unsigned)OS_SANDBOX_LOCAL;
 	add_places(sandbox, config);
-	if (strcmp(profile->program, "directory-postgresql") == 0)
+	if (profile->is_bound_to_backend)
 		sandbox->backend = tell_backend(arena, &config->directory);
 	return sandbox;
 }

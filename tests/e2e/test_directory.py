@@ -204,12 +204,12 @@ def test_floods_do_not_keep_others_waiting(server, client):
     for thread in threads:
         thread.start()
     try:
-        slowest = 0
+        waited = []
         end = time.monotonic() + 8
         while time.monotonic() < end:
             began = time.monotonic()
             assert good.ask("get", "address", "ann@example.org")[0] == "val"
-            slowest = max(slowest, time.monotonic() - began)
+            waited.append(time.monotonic() - began)
             over.wait(.01)
         mx.log.wait("directory_refused", reason="It does not read its answers")
     finally:
@@ -218,7 +218,9 @@ def test_floods_do_not_keep_others_waiting(server, client):
             thread.join()
         for one in floods:
             one.close()
-    assert slowest < 1, f"{slowest:.3f} s"
+    # not the slowest: the machine itself may be busy for a second
+    nearly_all = sorted(waited)[len(waited) * 9 // 10]
+    assert nearly_all < .5, f"{nearly_all:.3f} s, {len(waited)} questions"
 
 
 def test_a_thousand_connections_and_no_more(server, client):

@@ -158,7 +158,7 @@ def test_what_is_wrong_is_said(command):
     command.node.settings = ""
     command.node.write_configuration()
     status, _, error = command("get", "a@b")
-    assert status == 1 and "no section" in error
+    assert status == 3 and "no section" in error
     command.node.start()
 
 

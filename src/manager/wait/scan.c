@@ -3,10 +3,10 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "log/event.h"
+#include "manager/wait/message_file.h"
 #include "manager/wait/pull.h"
 #include "manager/wait/schedule.h"
 #include "os/clock.h"
-#include "os/file.h"
 #include "queue/due.h"
 #include "queue/number_table.h"
 #include "queue/walk.h"
@@ -65,33 +65,12 @@ static bool is_known(struct scan *scan, uint64_t number)
 	       scan->handler->is_awake(scan->context, number);
 }
 
-/* Looks at the file itself, in WALK's directory (NULL: anywhere): a name in a directory's list
- * may be gone by now. If the file cannot be examined, it is assumed to exist and to be due:
- * whoever reads it finds out. */
-static bool stat_at(struct scan *scan, const struct queue_walk *walk, enum queue_place place,
-		    const char *name, uint64_t number, struct os_file_info *info)
-{
-	char path[QUEUE_PATH_SIZE];
-	int error;
-
-	queue_store_path(scan->store, place, name, number, path);
-	error = walk != NULL ? queue_walk_info(walk, info)
-			     : os_file_info_at(queue_store_directory(scan->store), path, info);
-	if (error < 0 && error != -ENOENT) {
-		log_event(EVENT_QUEUE_ERROR, log_string("path", path), log_error(error));
-		*info = (struct os_file_info){.inode = number};
-		return true;
-	}
-	return error == 0;
-}
-
 static void add_queued(struct scan *scan, enum mail_stage stage, uint64_t number)
 {
-	struct os_file_info info;
 	struct sleeper *sleeper;
 	bool is_settled;
 
-	if (!stat_at(scan, NULL, QUEUE_TODO, mail_stage_name(stage), number, &info))
+	if (!message_file_is_at(scan->store, stage, number))
 		return;
 	is_settled = scan->handler->settle(scan->context, stage, number);
 	sleeper = sleepers_add(scan->sleepers, number, INT64_MAX);
@@ -99,12 +78,6 @@ static void add_queued(struct scan *scan, enum mail_stage stage, uint64_t number
 	sleeper->facts.is_found = true;
 	sleeper->facts.stage = (unsigned)stage & 15U;
 	wake_first(scan->wake, sleeper);
-}
-
-/* No message waits this long: the clock was set back since, and the message may be late. */
-static bool is_absurd(const struct scan *scan, int64_t due_us, int64_t now_us)
-{
-	return due_us > now_us + schedule_longest_us(scan->times.lifetime_us);
 }
 
 static struct sleeper *add_preprocessed(struct scan *scan, uint64_t number, int64_t due_us)
@@ -116,15 +89,15 @@ static struct sleeper *add_preprocessed(struct scan *scan, uint64_t number, int6
 	return sleeper;
 }
 
-/* When the file says it is due. WALK: as for stat_at(). False: no such file. */
+/* When the file says it is due. WALK: the directory of its name; NULL: anywhere. */
 static bool read_due(struct scan *scan, const struct queue_walk *walk, uint64_t number,
 		     int64_t now_us, int64_t *due_us_out)
 {
-	struct os_file_info info;
-
-	if (!stat_at(scan, walk, QUEUE_INFO, NULL, number, &info))
+	if (!message_file_due(scan->store, walk, number, due_us_out))
 		return false;
-	*due_us_out = is_absurd(scan, info.modified_us, now_us) ? 0 : info.modified_us;
+	/* no message waits this long: the clock was set back since, and it may be late */
+	if (*due_us_out > now_us + schedule_longest_us(scan->times.lifetime_us))
+		*due_us_out = 0;
 	return true;
 }
 
@@ -134,24 +107,13 @@ void scan_add(struct scan *scan, enum mail_stage stage, uint64_t number)
 		add_queued(scan, stage, number);
 }
 
-/* An unknown message at S4 comes by a notice or a scan. */
-static bool is_in_todo(struct scan *scan, uint64_t number)
-{
-	struct os_file_info info;
-
-	for (enum mail_stage stage = 0; stage < MAIL_STAGE_COUNT; stage++)
-		if (stat_at(scan, NULL, QUEUE_TODO, mail_stage_name(stage), number, &info))
-			return true;
-	return false;
-}
-
 struct sleeper *scan_find(struct scan *scan, uint64_t number)
 {
 	struct sleeper *sleeper = sleepers_find(scan->sleepers, number);
 	int64_t due_us;
 
-	if (sleeper != NULL || is_in_todo(scan, number))
-		return sleeper;
+	if (sleeper != NULL || message_file_is_in_todo(scan->store, number))
+		return sleeper; /* an unknown message at S4 comes by a notice or a scan */
 	wake_check_clock(scan->wake);
 	return read_due(scan, NULL, number, os_clock_wall_us(), &due_us)
 		       ? add_preprocessed(scan, number, due_us)
