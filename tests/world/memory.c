@@ -7,13 +7,16 @@
 
 struct memory {
 	void **blocks; /* a table by address, with open addressing */
-	size_t size;   /* a power of two */
+	unsigned bits; /* of its size */
 	size_t count;
-	size_t used; /* with those that were removed */
 };
 
-static char removed;
-#define REMOVED ((void *)&removed)
+enum { BITS_MIN = 8 };
+
+static size_t size_of(const struct memory *memory)
+{
+	return memory->blocks == NULL ? 0 : (size_t)1 << memory->bits;
+}
 
 struct memory *memory_new(void)
 {
@@ -26,9 +29,8 @@ struct memory *memory_new(void)
 
 void memory_free_all(struct memory *memory)
 {
-	for (size_t i = 0; i < memory->size; i++)
-		if (memory->blocks[i] != NULL && memory->blocks[i] != REMOVED)
-			free(memory->blocks[i]);
+	for (size_t i = 0; i < size_of(memory); i++)
+		free(memory->blocks[i]);
 	free(memory->blocks);
 	free(memory);
 }
@@ -37,7 +39,12 @@ static size_t place_of(const struct memory *memory, const void *block)
 {
 	uint64_t mixed = ((uint64_t)(uintptr_t)block >> 4) * 0x9e3779b97f4a7c15;
 
-	return (size_t)(mixed >> 20) & (memory->size - 1);
+	return (size_t)(mixed >> (64 - memory->bits));
+}
+
+static size_t next_of(const struct memory *memory, size_t place)
+{
+	return (place + 1) & (size_of(memory) - 1);
 }
 
 static void put(struct memory *memory, void *block)
@@ -45,31 +52,44 @@ static void put(struct memory *memory, void *block)
 	size_t place = place_of(memory, block);
 
 	while (memory->blocks[place] != NULL)
-		place = (place + 1) & (memory->size - 1);
+		place = next_of(memory, place);
 	memory->blocks[place] = block;
-	memory->used++;
 	memory->count++;
 }
 
 static void make_room(struct memory *memory)
 {
 	void **old = memory->blocks;
-	size_t old_size = memory->size;
+	size_t old_size = size_of(memory);
 
-	if (memory->used * 2 < memory->size)
+	if (memory->count * 2 < old_size)
 		return;
-	memory->size = 256;
-	while (memory->size < memory->count * 4)
-		memory->size *= 2;
-	memory->blocks = calloc(memory->size, sizeof *memory->blocks);
+	memory->bits = old == NULL ? BITS_MIN : memory->bits + 1;
+	memory->blocks = calloc((size_t)1 << memory->bits, sizeof *memory->blocks);
 	if (memory->blocks == NULL)
 		err(1, "no memory");
 	memory->count = 0;
-	memory->used = 0;
 	for (size_t i = 0; i < old_size; i++)
-		if (old[i] != NULL && old[i] != REMOVED)
+		if (old[i] != NULL)
 			put(memory, old[i]);
 	free(old);
+}
+
+/* Those behind PLACE that would have been put there move up, so that each is found from its own
+ * place on without a gap. */
+static void close_gap(struct memory *memory, size_t gap)
+{
+	size_t mask = size_of(memory) - 1;
+
+	for (size_t i = next_of(memory, gap); memory->blocks[i] != NULL; i = next_of(memory, i)) {
+		size_t home = place_of(memory, memory->blocks[i]);
+
+		if (((i - home) & mask) < ((i - gap) & mask))
+			continue;
+		memory->blocks[gap] = memory->blocks[i];
+		gap = i;
+	}
+	memory->blocks[gap] = NULL;
 }
 
 static void *keep(void *block)
@@ -89,14 +109,14 @@ static void forget(const void *block)
 	struct memory *memory = process != NULL ? process->memory : NULL;
 	size_t place;
 
-	if (memory == NULL || memory->size == 0)
+	if (memory == NULL || memory->blocks == NULL)
 		return;
 	place = place_of(memory, block);
 	while (memory->blocks[place] != NULL && memory->blocks[place] != block)
-		place = (place + 1) & (memory->size - 1);
+		place = next_of(memory, place);
 	if (memory->blocks[place] == NULL)
 		return; /* the C library has allocated it */
-	memory->blocks[place] = REMOVED;
+	close_gap(memory, place);
 	memory->count--;
 }
 

@@ -155,14 +155,15 @@ static void start_clients(struct world *world, const struct world_options *optio
 		 PEOPLE_DOMAIN}};
 	const uint64_t each = (options->messages + CLIENTS - 1) / CLIENTS;
 	const int64_t mean_us =
-		1 + options->hours * HOUR / (options->is_idle ? 6 : 64) / (int64_t)(each + 1);
+		1 + options->hours * HOUR / (options->is_idle ? 12 : 64) / (int64_t)(each + 1);
 	struct machine *machine = machine_new("client", CLIENT);
 
 	for (size_t i = 0; i < CLIENTS; i++) {
-		world->clients[i] = (struct client){.address = nodes[i % world->node_count].address,
-						    .count = each,
-						    .pause_us = mean_us << kernel_below(5),
-						    .domains = domains[world->node_count - 1]};
+		world->clients[i] = (struct client){
+			.address = nodes[i % world->node_count].address,
+			.count = each,
+			.pause_us = mean_us << kernel_below(options->is_idle ? 3 : 5),
+			.domains = domains[world->node_count - 1]};
 		client_start(machine, &world->clients[i]);
 	}
 }
