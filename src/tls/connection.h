@@ -25,6 +25,11 @@ struct tls_connection *tls_connection_new(const struct tls_context *context, int
 /* Sends close_notify, if possible without waiting, and closes the socket. NULL is allowed. */
 void tls_connection_free(struct tls_connection *connection);
 
+/* While somebody else signs for it (tls/signer.h), a handshake returns -EAGAIN and wants no events.
+ * RESUME is called when it can go on: tls_connection_handshake() again. RESUME may free the
+ * connection. To be set before the handshake of a context of tls/identity.h. */
+void tls_connection_on_resume(struct tls_connection *connection, void (*resume)(void *context),
+			      void *context);
 /* 0: both sides have authenticated each other (but see tls_connection_read()); -EAGAIN: see
  * tls_connection_wants(); -EACCES: one side rejects the other; -ECONNRESET: the peer has closed the
  * connection; -EPROTO: no TLS, or no common version or parameters; another -errno of the socket. */
