@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SERVICES_MAX = 250, LISTENS_MAX = 64 };
+enum { SERVICES_MAX = 250, LISTENS_MAX = 64, CERTIFICATES_MAX = 256 };
 
 static size_t count_sections(const struct config_tree *tree, enum config_section kind)
 {
@@ -48,7 +48,7 @@ static void add_listen(struct config *config, const struct config_tree_section *
 	config_fill_section(config, section, listen, problems);
 }
 
-static bool is_service_name(struct str name)
+static bool is_short_name(struct str name)
 {
 	if (name.length == 0 || name.length > 32)
 		return false;
@@ -58,7 +58,13 @@ static bool is_service_name(struct str name)
 		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '_')
 			return false;
 	}
-	return !str_equal(name, STR("remote")) && !str_equal(name, STR(CONFIG_LIST_SERVICE));
+	return true;
+}
+
+static bool is_service_name(struct str name)
+{
+	return is_short_name(name) && !str_equal(name, STR("remote")) &&
+	       !str_equal(name, STR(CONFIG_LIST_SERVICE));
 }
 
 static void add_service(struct config *config, const struct config_tree_section *section,
@@ -149,9 +155,11 @@ static void set_process(struct config *config, const struct config_tree_section 
 	while (i < CONFIG_PROCESSES && strcmp(config->processes[i].name, section->title) != 0)
 		i++;
 	if (i == CONFIG_PROCESSES) {
-		report_title(section, "no such process",
-			     "smtpd, names, resolve, remote, lmtp, local, pipe, list, directory",
-			     problems);
+		report_title(
+			section, "no such process",
+			"smtpd, names, keys, policy, resolve, remote, lmtp, local, pipe, list, "
+			"directory",
+			problems);
 		config_fill_section(config, section, &ignored, problems);
 		return;
 	}
@@ -165,9 +173,9 @@ static void set_process(struct config *config, const struct config_tree_section 
 static void add_processes(struct config *config, const struct config_tree *tree,
 			  struct config_problems *problems)
 {
-	static const char *const names[CONFIG_PROCESSES] = {"smtpd",  "names", "resolve",
-							    "remote", "lmtp",  "local",
-							    "pipe",   "list",  "directory"};
+	static const char *const names[CONFIG_PROCESSES] = {
+		"smtpd", "names", "keys", "policy", "resolve",  "remote",
+		"lmtp",  "local", "pipe", "list",   "directory"};
 	unsigned lines[CONFIG_PROCESSES] = {0};
 
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
@@ -212,6 +220,61 @@ static void add_domains(struct config *config, const struct config_tree *tree,
 	}
 }
 
+static void add_certificate(struct config *config, const struct config_tree_section *section,
+			    unsigned *lines, struct config_problems *problems)
+{
+	struct str name = str_from(section->title);
+	const struct config_certificate *other = config_certificate_find(config, name);
+	struct config_certificate *certificate;
+
+	if (!is_short_name(name))
+		report_title(section, "a certificate cannot be called this",
+			     "1 to 32 of a-z, 0-9, '-', '_'", problems);
+	if (other != NULL)
+		report_twice(section, lines[other - config->certificates], problems);
+	if (config->certificate_count == CERTIFICATES_MAX) {
+		report_title(section, "too many certificates", "at most 256", problems);
+		return;
+	}
+	lines[config->certificate_count] = section->line;
+	certificate = &config->certificates[config->certificate_count++];
+	certificate->name = arena_copy(config->arena, name);
+	config_fill_section(config, section, certificate, problems);
+}
+
+static void add_certificates(struct config *config, const struct config_tree *tree,
+			     struct config_problems *problems)
+{
+	unsigned lines[CERTIFICATES_MAX] = {0};
+
+	config->certificates =
+		arena_alloc(config->arena, CERTIFICATES_MAX * sizeof *config->certificates);
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
+		if (s->kind == CONFIG_SECTION_CERTIFICATE)
+			add_certificate(config, s, lines, problems);
+}
+
+static void add_tls_policies(struct config *config, const struct config_tree *tree,
+			     struct config_problems *problems)
+{
+	config->tls_policies = arena_alloc(config->arena, count_sections(tree, CONFIG_SECTION_TLS) *
+								  sizeof *config->tls_policies);
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
+		struct config_tls_policy *policy;
+
+		if (s->kind != CONFIG_SECTION_TLS)
+			continue;
+		policy = &config->tls_policies[config->tls_policy_count++];
+		policy->destination = config_text_to_destination(config->arena, str_from(s->title));
+		if (policy->destination == NULL) {
+			policy->destination = s->title;
+			report_title(s, "not a destination", "a domain, .DOMAIN, or [ADDRESS]",
+				     problems);
+		}
+		config_fill_section(config, s, policy, problems);
+	}
+}
+
 static void set_directory(struct config *config, const struct config_tree *tree,
 			  struct config_problems *problems)
 {
@@ -238,6 +301,8 @@ void config_build(struct config *config, const struct config_tree *tree,
 	add_services(config, tree, problems);
 	add_processes(config, tree, problems);
 	add_domains(config, tree, problems);
+	add_certificates(config, tree, problems);
+	add_tls_policies(config, tree, problems);
 	set_directory(config, tree, problems);
 	config_check(config, tree, problems);
 }

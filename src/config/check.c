@@ -86,22 +86,33 @@ static void check_once(struct named *names, size_t count, struct config_problems
 	free(names);
 }
 
-static void check_domains(const struct config *config, const struct config_tree *tree,
-			  struct config_problems *problems)
+/* No two sections of KIND have the same name; NAME_OF is the canonical form of one's. */
+static void check_titles(const struct config *config, const struct config_tree *tree,
+			 enum config_section kind, size_t most,
+			 const char *(*name_of)(const struct config *config, size_t index),
+			 struct config_problems *problems)
 {
-	struct named *names = memory_alloc_zero(config->domain_count, sizeof *names);
+	struct named *names = memory_alloc_zero(most, sizeof *names);
 	size_t count = 0;
 
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
-		if (s->kind != CONFIG_SECTION_DOMAIN)
+		if (s->kind != kind)
 			continue;
-		names[count].name = config->domains[count].name;
-		names[count].setting = "domain";
-		names[count].line = s->line;
-		names[count].order = count;
+		names[count] = (struct named){name_of(config, count),
+					      config_section_info(kind)->name, s->line, count};
 		count++;
 	}
 	check_once(names, count, problems);
+}
+
+static const char *domain_name(const struct config *config, size_t index)
+{
+	return config->domains[index].name;
+}
+
+static const char *policy_destination(const struct config *config, size_t index)
+{
+	return config->tls_policies[index].destination;
 }
 
 static int compare_strings(const void *a, const void *b)
@@ -310,9 +321,13 @@ void config_check(struct config *config, const struct config_tree *tree,
 	check_listens(config, tree, problems);
 	check_values(config, &tree->root, "smtproutes", ":", problems);
 	check_services(config, tree, problems);
+	config_check_tls(config, tree, problems);
 	config_check_directory(config, tree, problems);
 	complete_aliases(config);
-	check_domains(config, tree, problems);
+	check_titles(config, tree, CONFIG_SECTION_DOMAIN, config->domain_count, domain_name,
+		     problems);
+	check_titles(config, tree, CONFIG_SECTION_TLS, config->tls_policy_count, policy_destination,
+		     problems);
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
 		if (s->kind == CONFIG_SECTION_DOMAIN)
 			check_values(config, s, "addresses", "", problems);

@@ -33,6 +33,46 @@ enum config_bare_newline { /* how messages with a bare CR or LF are treated */
 
 enum config_nul { CONFIG_NUL_REJECT, CONFIG_NUL_REMOVE };
 
+enum config_listen_tls {
+	CONFIG_LISTEN_TLS_NONE,
+	CONFIG_LISTEN_TLS_STARTTLS, /* offered */
+	CONFIG_LISTEN_TLS_REQUIRED, /* offered; no mail without it */
+	CONFIG_LISTEN_TLS_IMPLICIT, /* before the greeting (RFC 8314) */
+};
+
+/* How strictly a connection to a server is protected, from least to most. */
+enum config_tls_level {
+	CONFIG_TLS_NONE,
+	CONFIG_TLS_MAY,     /* TLS if it works, else plain text */
+	CONFIG_TLS_ENCRYPT, /* TLS with any certificate */
+	CONFIG_TLS_DANE,    /* by TLSA records where there are some, else "encrypt" with MX from
+			     * insecure zones as "may" (RFC 7672 section 2.2) */
+	CONFIG_TLS_DANE_ONLY,
+	CONFIG_TLS_VERIFY,      /* a trusted authority, and a name of setting match, by default
+				 * the MX host's */
+	CONFIG_TLS_SECURE,      /* the same, by default the domain's, which no DNS can change */
+	CONFIG_TLS_FINGERPRINT, /* one of setting fingerprints */
+};
+
+struct config_certificate { /* certificate NAME { ... } */
+	const char *name;
+	const char *chain;  /* PEM files */
+	const char *key;    /* "": in the same file */
+	const char **names; /* host names, "*.NAME"; none: those in the certificate */
+	size_t name_count;
+};
+
+struct config_tls_policy {       /* tls "DESTINATION" { ... } */
+	const char *destination; /* "example.net", ".example.edu", "[192.0.2.1]" */
+	enum config_tls_level level;
+	const char **matches; /* "NAME", ".NAME" for any name below, "nexthop", "hostname" */
+	size_t match_count;
+	const char **fingerprints; /* SHA-256 of certificate or public key, hexadecimal */
+	size_t fingerprint_count;
+	const char *authority;   /* PEM file; "": setting tls_authorities */
+	const char *certificate; /* name of a section certificate to present; "": none */
+};
+
 struct config_listen {
 	enum config_protocol protocol;
 	struct config_endpoint *addresses;
@@ -40,6 +80,13 @@ struct config_listen {
 	enum mail_stage stage;
 	bool proxy; /* connections begin with a PROXY header */
 	enum config_bare_newline bare_newline;
+	enum config_listen_tls tls;
+	bool client_certificates;     /* ask for them */
+	const char *client_authority; /* PEM file; "": none */
+	const char **client_names;    /* of certificates whose owners may relay */
+	size_t client_name_count;
+	const char **client_fingerprints; /* likewise, SHA-256 of certificate or public key */
+	size_t client_fingerprint_count;
 };
 
 enum config_service_kind { /* 0: unknown */
@@ -83,7 +130,10 @@ struct config_service {
 	size_t command_count;
 	const char *user; /* maildir, pipe: user to deliver as; "%u": the mailbox's; "": not set */
 	uint32_t timeout; /* seconds; lmtp: for a reply; pipe: for a run */
-	uint64_t output_max; /* pipe: bytes */
+	uint64_t output_max;       /* pipe: bytes */
+	enum config_tls_level tls; /* lmtp */
+	const char *authority;     /* lmtp: PEM file; "": setting tls_authorities */
+	const char *certificate;   /* lmtp: section to present; "": none */
 };
 
 struct config_domain {
@@ -164,7 +214,7 @@ struct config_directory { /* directory { ... } */
 	int64_t negative_ttl_us; /* of negative answers */
 };
 
-enum { CONFIG_PROCESSES = 9 };
+enum { CONFIG_PROCESSES = 11 };
 
 struct config {
 	struct arena *arena; /* owns everything here */
@@ -230,6 +280,18 @@ struct config {
 	size_t transport_count;
 	struct config_process processes[CONFIG_PROCESSES]; /* those whose user can be set */
 	struct config_directory directory;
+	struct config_certificate *certificates;
+	size_t certificate_count;
+	struct config_tls_policy *tls_policies;
+	size_t tls_policy_count;
+	enum config_tls_level remote_tls; /* none, may, encrypt, verify */
+	bool dane;
+	bool mta_sts;
+	bool tls_reports;
+	const char *tls_report_from; /* "": postmaster@HOSTNAME */
+	const char *tls_authorities; /* PEM file */
+	const char *policy_path;     /* directory of MTA-STS policies and TLS results */
+	uint32_t tls_timeout;        /* seconds, for a handshake */
 };
 
 /* A position in a configuration. */
@@ -287,6 +349,15 @@ const struct config_service *config_service_find(const struct config *config, st
 const char *config_service_server_problem(const struct config_service *service, struct str text);
 /* Whether a service has servers by name, which must be looked up in the DNS. */
 bool config_has_server_names(const struct config *config);
+/* The section called NAME, or NULL. */
+const struct config_certificate *config_certificate_find(const struct config *config,
+							 struct str name);
+/* The section that applies to DESTINATION, a domain in canonical form or a relay ("NAME",
+ * "[ADDRESS]"), exactly or by its longest suffix; NULL: none. */
+const struct config_tls_policy *config_tls_policy_find(const struct config *config,
+						       struct str destination);
+/* Whether any listen section has TLS, or needs a certificate. */
+bool config_has_tls_in(const struct config *config);
 /* The user to run the process called NAME as; "": the present one. */
 const char *config_process_user(const struct config *config, const char *name);
 /* Whether a process may have a user other than the queue's. */

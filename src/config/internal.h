@@ -131,6 +131,9 @@ void config_check_kinds(const void *base, const struct config_tree_section *sect
 void config_check_program(const struct config *config, const struct config_service *service,
 			  const struct config_tree_section *section,
 			  struct config_problems *problems);
+/* check_tls.c: completes and checks what is about TLS. */
+void config_check_tls(struct config *config, const struct config_tree *tree,
+		      struct config_problems *problems);
 /* check_directory.c */
 void config_check_directory(const struct config *config, const struct config_tree *tree,
 			    struct config_problems *problems);

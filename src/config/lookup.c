@@ -20,6 +20,46 @@ const struct config_service *config_service_find(const struct config *config, st
 	return NULL;
 }
 
+const struct config_certificate *config_certificate_find(const struct config *config,
+							 struct str name)
+{
+	for (size_t i = 0; i < config->certificate_count; i++)
+		if (str_equal(name, str_from(config->certificates[i].name)))
+			return &config->certificates[i];
+	return NULL;
+}
+
+static const struct config_tls_policy *find_policy(const struct config *config, struct str name)
+{
+	for (size_t i = 0; i < config->tls_policy_count; i++)
+		if (str_equal_nocase(name, str_from(config->tls_policies[i].destination)))
+			return &config->tls_policies[i];
+	return NULL;
+}
+
+const struct config_tls_policy *config_tls_policy_find(const struct config *config,
+						       struct str destination)
+{
+	const struct config_tls_policy *found = find_policy(config, destination);
+	ptrdiff_t dot;
+
+	if (destination.length > 0 && destination.data[0] == '[')
+		return found;
+	while (found == NULL && (dot = str_find(destination, '.')) >= 0) {
+		found = find_policy(config, str_skip(destination, (size_t)dot));
+		destination = str_skip(destination, (size_t)dot + 1);
+	}
+	return found;
+}
+
+bool config_has_tls_in(const struct config *config)
+{
+	for (size_t i = 0; i < config->listen_count; i++)
+		if (config->listens[i].tls != CONFIG_LISTEN_TLS_NONE)
+			return true;
+	return false;
+}
+
 const char *config_process_user(const struct config *config, const char *name)
 {
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)

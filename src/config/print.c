@@ -105,6 +105,12 @@ void config_print(const struct config *config, struct buffer *out)
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
 		print_section(CONFIG_SECTION_PROCESS, config->processes[i].name,
 			      &config->processes[i], out);
+	for (size_t i = 0; i < config->certificate_count; i++)
+		print_section(CONFIG_SECTION_CERTIFICATE, config->certificates[i].name,
+			      &config->certificates[i], out);
+	for (size_t i = 0; i < config->tls_policy_count; i++)
+		print_section(CONFIG_SECTION_TLS, config->tls_policies[i].destination,
+			      &config->tls_policies[i], out);
 	if (config->directory.backend != CONFIG_BACKEND_NONE)
 		print_section(CONFIG_SECTION_DIRECTORY, NULL, &config->directory, out);
 }

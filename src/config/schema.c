@@ -25,10 +25,27 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 		 sizeof(struct config_transport)},
 	[CONFIG_SECTION_PROCESS] =
 		{"process", "NAME",
-		 "One of the processes smtpd, names, resolve, remote, lmtp, local, pipe, "
-		 "list and directory. Those that have the queue, queue and send, run as "
+		 "One of the processes smtpd, names, keys, policy, resolve, remote, lmtp, local, "
+		 "pipe, list and directory. Those that have the queue, queue and send, run as "
 		 "setting user says.",
 		 sizeof(struct config_process)},
+	[CONFIG_SECTION_CERTIFICATE] =
+		{"certificate", "NAME",
+		 "A certificate with its private key. Servers present it: the first one by "
+		 "default, "
+		 "another one to clients that ask for a name that it has. Their files are watched, "
+		 "and taken up within ten seconds when they change. The name is 1 to 32 of a-z, "
+		 "0-9, '-' and '_'.",
+		 sizeof(struct config_certificate)},
+	[CONFIG_SECTION_TLS] =
+		{"tls", "\"DESTINATION\"",
+		 "How mail for a destination is protected on its way to other servers: a domain, "
+		 "\".NAME\" for the subdomains of one, or the relay of a route, as a name or "
+		 "\"[ADDRESS]\". For mail that goes to a relay, the relay's section counts, "
+		 "else that of the domain, an exact name before the longest suffix. Destinations "
+		 "without a section have what their DNS says (settings dane, mta_sts), or else "
+		 "setting remote_tls.",
+		 sizeof(struct config_tls_policy)},
 	[CONFIG_SECTION_DIRECTORY] = {"directory", "",
 				      "Where addresses, domains, lists and users are kept that are "
 				      "not in this file, see stagepost-directory(7). Without this "

@@ -17,6 +17,8 @@ enum config_section {
 	CONFIG_SECTION_DOMAIN,
 	CONFIG_SECTION_TRANSPORT,
 	CONFIG_SECTION_PROCESS,
+	CONFIG_SECTION_CERTIFICATE,
+	CONFIG_SECTION_TLS,
 	CONFIG_SECTION_DIRECTORY,
 	CONFIG_SECTION_COUNT,
 };
@@ -125,6 +127,9 @@ extern const struct config_type config_type_names;
 extern const struct config_type config_type_urls;
 extern const struct config_type config_type_mappings;
 extern const struct config_type config_type_servers;
-extern const struct config_type config_type_reaches; /* struct config_reach */
+extern const struct config_type config_type_tls_names;    /* of a certificate or a client */
+extern const struct config_type config_type_tls_matches;  /* of a server's certificate */
+extern const struct config_type config_type_fingerprints; /* lower case, without colons */
+extern const struct config_type config_type_reaches;      /* struct config_reach */
 
 #endif

@@ -17,6 +17,11 @@ static const struct config_word target_words[] = {
 	{"stderr", CONFIG_LOG_STDERR}, {"syslog", CONFIG_LOG_SYSLOG}, {NULL, 0}};
 static const struct config_word nul_words[] = {
 	{"reject", CONFIG_NUL_REJECT}, {"remove", CONFIG_NUL_REMOVE}, {NULL, 0}};
+static const struct config_word remote_tls_words[] = {{"none", CONFIG_TLS_NONE},
+						      {"may", CONFIG_TLS_MAY},
+						      {"encrypt", CONFIG_TLS_ENCRYPT},
+						      {"verify", CONFIG_TLS_VERIFY},
+						      {NULL, 0}};
 
 const struct config_setting config_schema_root[] = {
 	/* this machine */
@@ -182,6 +187,39 @@ const struct config_setting config_schema_root[] = {
 			"host is back.")),
 	SETTING(ROOT, "remote_timeout", seconds, AT(config, remote_timeout), INITIAL("10m"),
 		RANGE(1, 86400), MEANING("How long to wait for another mail server's reply.")),
+	SETTING(ROOT, "remote_tls", word, AT(config, remote_tls), INITIAL("may"),
+		WORDS(remote_tls_words),
+		MEANING("How connections to destinations without a section tls of their own are "
+			"protected, if neither dane nor mta_sts says more. none: plain text. may: "
+			"TLS where the server offers it, with any certificate; plain text if the "
+			"handshake fails or stalls, in the same attempt. encrypt: TLS with any "
+			"certificate, else mail waits. verify: TLS with a certificate that an "
+			"authority of tls_authorities has signed for the MX host's name.")),
+	SETTING(ROOT, "dane", boolean, AT(config, dane), INITIAL("yes"),
+		MEANING("Whether TLSA records that DNSSEC protects decide which certificates are "
+			"valid (RFC 7672), before mta_sts and remote_tls. The DNS answers are "
+			"validated here, from the system's trust anchor for the root.")),
+	SETTING(ROOT, "mta_sts", boolean, AT(config, mta_sts), INITIAL("no"),
+		MEANING("Whether policies that domains publish by HTTPS are followed (RFC 8461), "
+			"where there are no TLSA records. The process policy fetches and keeps "
+			"them.")),
+	SETTING(ROOT, "tls_reports", boolean, AT(config, tls_reports), INITIAL("no"),
+		MEANING("Whether domains that ask for it are sent a daily report of how TLS went "
+			"(RFC 8460).")),
+	SETTING(ROOT, "tls_report_from", address, AT(config, tls_report_from), INITIAL(""),
+		MEANING("The sender and contact of these reports; empty: postmaster at "
+			"hostname.")),
+	SETTING(ROOT, "policy_path", path, AT(config, policy_path),
+		INITIAL("/var/lib/stagepost/policy"), RANGE(1, 4000),
+		MEANING("The directory in which policies of mta_sts and results for tls_reports "
+			"are kept.")),
+	SETTING(ROOT, "tls_authorities", path, AT(config, tls_authorities),
+		INITIAL("/etc/ssl/certs/ca-certificates.crt"), RANGE(1, 4000),
+		MEANING("The file, in PEM form, of the authorities by which servers' certificates "
+			"are verified.")),
+	SETTING(ROOT, "tls_timeout", seconds, AT(config, tls_timeout), INITIAL("30s"),
+		RANGE(1, 600),
+		MEANING("How long a handshake of TLS may take, with clients and with servers.")),
 	SETTING(ROOT, "convert_8bit", boolean, AT(config, convert_8bit), INITIAL("yes"),
 		MEANING("Whether messages with 8-bit data are converted to quoted-printable or "
 			"base64 for servers, LMTP servers too, that do not offer 8BITMIME. A "

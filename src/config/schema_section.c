@@ -10,6 +10,29 @@ static const struct config_word bare_newline_words[] = {
 	{"normalize", CONFIG_BARE_NEWLINE_NORMALIZE},
 	{NULL, 0},
 };
+static const struct config_word listen_tls_words[] = {
+	{"none", CONFIG_LISTEN_TLS_NONE},
+	{"starttls", CONFIG_LISTEN_TLS_STARTTLS},
+	{"required", CONFIG_LISTEN_TLS_REQUIRED},
+	{"implicit", CONFIG_LISTEN_TLS_IMPLICIT},
+	{NULL, 0},
+};
+static const struct config_word tls_level_words[] = {
+	{"none", CONFIG_TLS_NONE},
+	{"may", CONFIG_TLS_MAY},
+	{"encrypt", CONFIG_TLS_ENCRYPT},
+	{"dane", CONFIG_TLS_DANE},
+	{"dane-only", CONFIG_TLS_DANE_ONLY},
+	{"verify", CONFIG_TLS_VERIFY},
+	{"secure", CONFIG_TLS_SECURE},
+	{"fingerprint", CONFIG_TLS_FINGERPRINT},
+	{NULL, 0},
+};
+static const struct config_word service_tls_words[] = {{"none", CONFIG_TLS_NONE},
+						       {"may", CONFIG_TLS_MAY},
+						       {"encrypt", CONFIG_TLS_ENCRYPT},
+						       {"verify", CONFIG_TLS_VERIFY},
+						       {NULL, 0}};
 static const struct config_word kind_words[] = {{"maildir", CONFIG_SERVICE_MAILDIR},
 						{"lmtp", CONFIG_SERVICE_LMTP},
 						{"pipe", CONFIG_SERVICE_PIPE},
@@ -41,11 +64,35 @@ const struct config_setting config_schema_section[] = {
 			"and reject for all others. Only CR LF, a dot and CR LF end a message in "
 			"any case.")),
 
+	SETTING(LISTEN, "tls", word, AT(config_listen, tls), WORDS(listen_tls_words),
+		COMPUTED("starttls if there is a section certificate, else none"),
+		MEANING("none: plain text only. starttls: the client may begin TLS (RFC 3207). "
+			"required: the same, and mail is not accepted without it. implicit: TLS "
+			"begins with the connection, as on port 465 (RFC 8314).")),
+	SETTING(LISTEN, "client_certificates", boolean, AT(config_listen, client_certificates),
+		INITIAL("no"),
+		MEANING("Whether clients are asked for a certificate in TLS. Without a valid one "
+			"they may go on.")),
+	SETTING(LISTEN, "client_authority", optional_path, AT(config_listen, client_authority),
+		INITIAL(""), RANGE(0, 4000),
+		MEANING("The file, in PEM form, of the authorities that sign certificates of "
+			"clients. Needs client_certificates.")),
+	SETTING(LISTEN, "client_names", tls_names,
+		LIST(config_listen, client_names, client_name_count), INITIAL(""),
+		MEANING("Clients with a certificate of client_authority that has one of these "
+			"names (subjectAltName, or else common name) may relay; \"*\" is any "
+			"name.")),
+	SETTING(LISTEN, "client_fingerprints", fingerprints,
+		LIST(config_listen, client_fingerprints, client_fingerprint_count), INITIAL(""),
+		MEANING("Clients whose certificate, or its public key, has one of these SHA-256 "
+			"fingerprints may relay, whoever has signed it.")),
+
 	SETTING(SERVICE, "kind", word, AT(config_service, kind), WORDS(kind_words),
 		MEANING("What the service does.")),
 	SETTING(SERVICE, "path", mailbox_path, AT(config_service, path), KINDS(KIND(MAILDIR)),
 		MEANING("The Maildir of a mailbox. %d is its domain, %u its local part up to "
-			"the first +, %% a percent sign. The delivering process can access only what is below the "
+			"the first +, %% a percent sign. The delivering process can access only "
+			"what is below the "
 			"directory in the path before its first %: a symbolic link that leads "
 			"elsewhere is not followed, and mail waits.")),
 	SETTING(SERVICE, "quota", quota, AT(config_service, quota), INITIAL(""),
@@ -105,6 +152,19 @@ const struct config_setting config_schema_section[] = {
 		RANGE(0, 65536), KINDS(KIND(PIPE)),
 		MEANING("How much of a program's output is kept; the rest is discarded.")),
 
+	SETTING(SERVICE, "tls", word, AT(config_service, tls), INITIAL("none"),
+		WORDS(service_tls_words), KINDS(KIND(LMTP)),
+		MEANING("How connections to the LMTP servers are protected, by STARTTLS: see "
+			"remote_tls. verify: for the server's name, or its address.")),
+	SETTING(SERVICE, "authority", optional_path, AT(config_service, authority), INITIAL(""),
+		RANGE(0, 4000), KINDS(KIND(LMTP)),
+		MEANING("The file, in PEM form, of the authorities that sign the LMTP servers' "
+			"certificates; empty: tls_authorities.")),
+	SETTING(SERVICE, "certificate", text, AT(config_service, certificate), INITIAL(""),
+		KINDS(KIND(LMTP)),
+		MEANING("The section certificate that is presented to the LMTP servers; empty: "
+			"none.")),
+
 	SETTING(DOMAIN, "service", service, AT(config_domain, service),
 		MEANING("The service that delivers the domain's mail.")),
 	SETTING(DOMAIN, "addresses", local_parts, LIST(config_domain, addresses, address_count),
@@ -128,6 +188,46 @@ const struct config_setting config_schema_section[] = {
 			"groups of its user, and the one by which the processes reach each "
 			"other's sockets. Maildirs belong to the user of local, unless their "
 			"service has one.")),
+
+	SETTING(CERTIFICATE, "chain", path, AT(config_certificate, chain), RANGE(1, 4000),
+		MEANING("The file, in PEM form, of the certificate, followed by the intermediate "
+			"certificates.")),
+	SETTING(CERTIFICATE, "key", optional_path, AT(config_certificate, key), INITIAL(""),
+		RANGE(0, 4000),
+		MEANING("The file of the private key, in PEM form, without a passphrase; empty: "
+			"it is in the file of the chain. Only the process keys reads it.")),
+	SETTING(CERTIFICATE, "names", tls_names, LIST(config_certificate, names, name_count),
+		INITIAL(""),
+		MEANING("The names that clients ask for to get this certificate (SNI); \"*.NAME\" "
+			"stands for one more label. Without this setting, those in the "
+			"certificate.")),
+
+	SETTING(TLS, "level", word, AT(config_tls_policy, level), WORDS(tls_level_words),
+		MEANING("none, may, encrypt and verify: see remote_tls. dane: as TLSA records say "
+			"where DNSSEC protects them, TLS with any certificate if they cannot be "
+			"used, and else as may. dane-only: by TLSA records, else mail waits. "
+			"verify: "
+			"a certificate of a trusted authority for a name of match, by default the "
+			"MX "
+			"host's, which the DNS can change. secure: the same, by default the "
+			"domain's or a name below it. fingerprint: a certificate of "
+			"fingerprints.")),
+	SETTING(TLS, "match", tls_matches, LIST(config_tls_policy, matches, match_count),
+		INITIAL(""),
+		MEANING("The names of which the server's certificate must have one, for verify "
+			"and secure: a name, \".NAME\" for all names below it, \"nexthop\" for "
+			"the destination's domain, \"hostname\" for the MX host.")),
+	SETTING(TLS, "fingerprints", fingerprints,
+		LIST(config_tls_policy, fingerprints, fingerprint_count), INITIAL(""),
+		MEANING("SHA-256 of the server's certificate, or of its public key, in "
+			"hexadecimal, with or without colons.")),
+	SETTING(TLS, "authority", optional_path, AT(config_tls_policy, authority), INITIAL(""),
+		RANGE(0, 4000),
+		MEANING("The file, in PEM form, of the authorities that are trusted for this "
+			"destination; empty: tls_authorities.")),
+	SETTING(TLS, "certificate", text, AT(config_tls_policy, certificate), INITIAL(""),
+		MEANING("The section certificate that is presented to this destination's servers; "
+			"empty: none.")),
 
 	SETTING(DIRECTORY, "backend", word, AT(config_directory, backend), INITIAL("sqlite"),
 		WORDS(backend_words),

@@ -210,22 +210,11 @@ static const char *literal_of(const struct config *config, struct str relay)
 /* The canonical form; NULL: DOMAIN is not valid. */
 static const char *route_domain(const struct config *config, struct str domain)
 {
-	const char *form;
-	char *subdomains;
-
 	if (str_equal(domain, STR("!@"))) /* as s/qmail writes it */
 		domain = STR("!");
 	if (domain.length == 0 || str_equal(domain, STR("!")))
 		return arena_copy(config->arena, domain);
-	if (domain.data[0] != '.')
-		return config_text_to_host(config->arena, domain);
-	form = config_text_to_host(config->arena, str_skip(domain, 1));
-	if (form == NULL)
-		return NULL;
-	subdomains = arena_alloc(config->arena, strlen(form) + 2);
-	subdomains[0] = '.';
-	memcpy(subdomains + 1, form, strlen(form) + 1);
-	return subdomains;
+	return domain.data[0] == '[' ? NULL : config_text_to_destination(config->arena, domain);
 }
 
 static struct config_complaint parse_route(const struct config_setting *setting,

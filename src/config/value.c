@@ -92,3 +92,32 @@ char *config_copy_lower(struct arena *arena, struct str text)
 	str_lower(copy, text.length);
 	return copy;
 }
+
+/* ".example.net" */
+static const char *to_subdomains(struct arena *arena, struct str domain)
+{
+	const char *form = config_text_to_host(arena, domain);
+	char *subdomains;
+
+	if (form == NULL)
+		return NULL;
+	subdomains = arena_alloc(arena, strlen(form) + 2);
+	subdomains[0] = '.';
+	memcpy(subdomains + 1, form, strlen(form) + 1);
+	return subdomains;
+}
+
+const char *config_text_to_destination(struct arena *arena, struct str text)
+{
+	struct in6_addr address;
+	bool is_ipv4;
+
+	if (text.length > 0 && text.data[0] == '.')
+		return to_subdomains(arena, str_skip(text, 1));
+	if (text.length < 2 || text.data[0] != '[')
+		return config_text_to_host(arena, text);
+	if (text.data[text.length - 1] != ']' ||
+	    !config_text_to_address(str_slice(text.data + 1, text.length - 2), &address, &is_ipv4))
+		return NULL;
+	return config_copy_lower(arena, text);
+}

@@ -12,6 +12,9 @@
 /* The canonical form of the host or domain TEXT, which may have U-labels (mail/unicode.h); NULL:
  * not valid. */
 const char *config_text_to_host(struct arena *arena, struct str text);
+/* The canonical form of a destination of mail: a host or domain, ".DOMAIN" for its subdomains, or
+ * "[ADDRESS]"; NULL: not valid. */
+const char *config_text_to_destination(struct arena *arena, struct str text);
 /* The canonical form of an unquoted local part of ours (mail/localpart.h), including UTF-8; NULL:
  * not valid. */
 const char *config_text_to_local_part(struct arena *arena, struct str text);

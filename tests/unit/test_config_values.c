@@ -2,6 +2,8 @@
 /* Wrong values and sections: every problem, exactly. */
 #include "config_outcome.h"
 
+#define CERTIFICATE "certificate main { chain = /x }\n"
+#define FINGERPRINT "0123456789abcdef0123456789abcdef0123456789ABCDEF0123456789ABCDEF"
 #define REACHES                                                                                  \
 	"NETWORK:PORT or NAME:PORT; a network as 10.0.0.0/8 or [2001:db8::/32] or one address, " \
 	"a name as lmtp.example.org or *.example.org for all below"
@@ -295,13 +297,51 @@ static const struct refusal sections_cases[] = {
 	 "mail addresses before their @\n"
 	 "t:3: domain x.org.addresses: given twice: first in line 3: found \"a\"\n"},
 	{HOST "process queue { user = 5 }\nprocess pipe {}\nprocess pipe {}",
-	 "t:2: process queue: no such process; allowed: smtpd, names, resolve, remote, lmtp, "
-	 "local, pipe, "
+	 "t:2: process queue: no such process; allowed: smtpd, names, keys, policy, "
+	 "resolve, remote, lmtp, local, pipe, "
 	 "list, "
 	 "directory\n"
 	 "t:2: process queue.user: not a user name: found \"5\"; allowed: the name of a user, or "
 	 "empty\n"
 	 "t:4: process pipe: given twice: first in line 3\n"},
+	{HOST "listen smtp { address = 1.2.3.4:25 tls = starttls }",
+	 "t:2: listen smtp.tls: there is no section certificate; allowed: none, or with a section "
+	 "certificate\n"},
+	{HOST CERTIFICATE
+	 "listen smtp { address = 1.2.3.4:25 client_names = a.b }\n"
+	 "listen submission { address = 1.2.3.4:26 client_certificates = yes "
+	 "client_names = { a.b, \"*\" } }\n"
+	 "listen smtp { address = 1.2.3.4:27 tls = none client_certificates = yes }",
+	 "t:3: listen smtp.client_names: means nothing here; allowed: with client_certificates = "
+	 "yes\n"
+	 "t:4: listen submission.client_names: means nothing here; allowed: with "
+	 "client_authority\n"
+	 "t:5: listen smtp.client_certificates: means nothing here; allowed: with tls\n"},
+	{HOST CERTIFICATE "certificate main { chain = /y }\ncertificate A { chain = z }",
+	 "t:3: certificate main: given twice: first in line 2\n"
+	 "t:4: certificate A: a certificate cannot be called this; allowed: 1 to 32 of a-z, 0-9, "
+	 "'-', '_'\n"
+	 "t:4: certificate A.chain: not an absolute path: found \"z\"; allowed: an absolute path "
+	 "of at most 4000 bytes\n"},
+	{HOST "tls a.b { level = may match = hostname authority = /x }\n"
+	      "tls \".A.b\" { level = fingerprint }\n"
+	      "tls \"A.b\" { level = none certificate = x }\n"
+	      "tls \"[1.2.3]\" { level = mai }",
+	 "t:2: tls a.b.match: means nothing here; allowed: with level = verify, secure\n"
+	 "t:2: tls a.b.authority: means nothing here; allowed: with level = verify, secure\n"
+	 "t:3: tls .A.b.fingerprints: must be set; allowed: SHA-256 fingerprints\n"
+	 "t:4: tls A.b.certificate: means nothing here; allowed: with a level other than none\n"
+	 "t:4: tls A.b.certificate: there is no such section certificate; allowed: the name of a "
+	 "section certificate\n"
+	 "t:4: tls: given twice: first in line 2: found \"a.b\"\n"
+	 "t:5: tls [1.2.3]: not a destination; allowed: a domain, .DOMAIN, or [ADDRESS]\n"
+	 "t:5: tls [1.2.3].level: unknown word: found \"mai\"; allowed: none, may, encrypt, dane, "
+	 "dane-only, verify, secure, fingerprint\n"},
+	{HOST "tls a.b { level = fingerprint fingerprints = { 00:11, \"" FINGERPRINT "\", zz } }",
+	 "t:2: tls a.b.fingerprints: not a SHA-256 fingerprint: found \"00:11\"; allowed: 64 "
+	 "hexadecimal digits, with or without a colon after each two\n"
+	 "t:2: tls a.b.fingerprints: not a SHA-256 fingerprint: found \"zz\"; allowed: 64 "
+	 "hexadecimal digits, with or without a colon after each two\n"},
 	{HOST "transport nope { paused = 5 }",
 	 "t:2: transport nope: no such transport; allowed: remote, list, or the name of a service\n"
 	 "t:2: transport nope.paused: neither yes nor no: found \"5\"; allowed: yes, no, on, off, "
