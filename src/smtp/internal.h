@@ -20,6 +20,7 @@ enum smtp_state {
 	SMTP_STATE_FAILED = 1 << 8,     /* a BDAT was refused: only RSET or BDAT until LAST */
 	SMTP_STATE_END = 1 << 9,        /* the message is complete and being decided */
 	SMTP_STATE_CLOSED = 1 << 10,
+	SMTP_STATE_STARTTLS = 1 << 11, /* accepted; the handshake follows */
 };
 
 /* The position of the scanner in the message. */
@@ -77,6 +78,7 @@ struct smtp_server {
 	const struct smtp_service *service;
 	struct smtp_peer peer;
 	enum smtp_state state;
+	struct smtp_tls tls;  /* no version: none */
 	bool is_extended;     /* greeted with EHLO or LHLO */
 	bool line_is_secret;  /* may hold a password: AUTH, or a line after a refused AUTH */
 	bool line_has_more;   /* the client sent more before it was answered */
@@ -203,6 +205,8 @@ enum smtp_step smtp_reply_greeting(struct smtp_server *s);
 /* 221, 421 or 554, then the session is closed. */
 enum smtp_step smtp_reply_last(struct smtp_server *s, unsigned code, const char *status,
 			       const char *text);
+/* Mail without TLS where it is required (RFC 3207 section 4). */
+enum smtp_step smtp_reply_no_tls(struct smtp_server *s);
 /* To a command that is not allowed in this state. */
 enum smtp_step smtp_reply_misplaced(struct smtp_server *s, bool is_mail);
 

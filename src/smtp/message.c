@@ -27,16 +27,21 @@ static void append_from(struct buffer *out, const struct smtp_server *s)
 	buffer_append_format(out, "[%s%s])", is_ipv6(peer) ? "IPv6:" : "", peer->address);
 }
 
-/* RFC 3848, RFC 6531 section 4.3 */
+/* RFC 3848, RFC 6531 section 4.3. There is no word for SMTP without EHLO in TLS. */
 static const char *with_protocol(const struct smtp_server *s)
 {
+	static const char *const names[][2] = {
+		{"SMTP", "SMTP"},          {"ESMTP", "ESMTPS"}, {"UTF8SMTP", "UTF8SMTPS"},
+		{"UTF8LMTP", "UTF8LMTPS"}, {"LMTP", "LMTPS"},
+	};
 	bool is_utf8 = s->transaction->envelope->utf8;
+	size_t row = s->is_extended ? 1 : 0;
 
 	if (s->service->protocol == SMTP_PROTOCOL_LMTP)
-		return is_utf8 ? "UTF8LMTP" : "LMTP";
-	if (is_utf8)
-		return "UTF8SMTP";
-	return s->is_extended ? "ESMTP" : "SMTP";
+		row = is_utf8 ? 3 : 4;
+	else if (is_utf8)
+		row = 2;
+	return names[row][s->tls.version != NULL];
 }
 
 /* With several recipients none is named, so that blind copies stay blind. */
@@ -50,6 +55,9 @@ static void append_trace(struct buffer *out, const struct smtp_server *s)
 	timestamp_format_header(envelope->id.born_us, date);
 	buffer_append_string(out, "Received: ");
 	append_from(out, s);
+	if (s->tls.version != NULL)
+		buffer_append_format(out, "\r\n\t(using %s with cipher %s)", s->tls.version,
+				     s->tls.cipher);
 	buffer_append_format(out, "\r\n\tby %s with %s id %s", s->service->hostname,
 			     with_protocol(s), id);
 	if (envelope->recipient_count == 1)
@@ -72,6 +80,8 @@ static struct str received_record(const struct smtp_server *s)
 		buffer_append_format(&text, is_ipv6(peer) ? "[%s]:%u" : "%s:%u", peer->address,
 				     (unsigned)peer->port);
 	buffer_append_format(&text, " helo=%s", s->helo);
+	if (s->tls.version != NULL)
+		buffer_append_format(&text, " tls=%s", s->tls.version);
 	copy = arena_copy_str(s->transaction->envelope->arena, buffer_view(&text));
 	buffer_clear(&text);
 	return copy;

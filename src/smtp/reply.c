@@ -142,6 +142,7 @@ void smtp_reply_banner(struct smtp_server *s)
 
 static void append_greeting(struct smtp_server *s)
 {
+	static const char starttls[] = "250-STARTTLS\r\n";
 	static const char extensions[] = "250-PIPELINING\r\n"
 					 "250-8BITMIME\r\n"
 					 "250-ENHANCEDSTATUSCODES\r\n"
@@ -155,6 +156,8 @@ static void append_greeting(struct smtp_server *s)
 	buffer_append(&s->output, "\r\n", 2);
 	if (!s->is_extended)
 		return;
+	if (s->service->tls != SMTP_TLS_NONE && s->tls.version == NULL && s->peer.may_tls)
+		buffer_append(&s->output, starttls, sizeof starttls - 1);
 	buffer_append(&s->output, extensions, sizeof extensions - 1);
 	buffer_append_number(&s->output, s->service->limits.message_size);
 	buffer_append(&s->output, "\r\n", 2);
@@ -167,6 +170,13 @@ enum smtp_step smtp_reply_greeting(struct smtp_server *s)
 	append_greeting(s);
 	tell(s, before);
 	return SMTP_STEP_DONE;
+}
+
+enum smtp_step smtp_reply_no_tls(struct smtp_server *s)
+{
+	if (!s->peer.may_tls)
+		return smtp_reply(s, 454, "4.7.0", "TLS is required, and not available now");
+	return smtp_reply(s, 530, "5.7.0", "TLS is required, send STARTTLS first");
 }
 
 enum smtp_step smtp_reply_misplaced(struct smtp_server *s, bool is_mail)

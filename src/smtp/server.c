@@ -30,6 +30,30 @@ void smtp_server_set_peer_name(struct smtp_server *s, const char *name)
 	s->peer.name = name;
 }
 
+void smtp_server_set_peer_ours(struct smtp_server *s)
+{
+	s->peer.is_ours = true;
+}
+
+bool smtp_server_wants_tls(const struct smtp_server *s)
+{
+	return s->state == SMTP_STATE_STARTTLS;
+}
+
+void smtp_server_set_tls(struct smtp_server *s, const struct smtp_tls *tls)
+{
+	if (s->state != SMTP_STATE_STARTTLS && s->state != SMTP_STATE_NEW)
+		panic("TLS begins amid a session of the SMTP server");
+	s->tls = *tls;
+	if (s->state == SMTP_STATE_NEW)
+		return;
+	free(s->helo);
+	s->helo = NULL;
+	s->is_extended = false;
+	s->line_is_secret = false;
+	smtp_server_enter(s, SMTP_STATE_CONNECTED);
+}
+
 void smtp_server_start(struct smtp_server *s)
 {
 	smtp_reply_banner(s);
@@ -105,7 +129,8 @@ size_t smtp_server_input(struct smtp_server *s, const char *data, size_t length)
 
 bool smtp_server_is_ready(const struct smtp_server *s)
 {
-	return !s->is_asking && s->state != SMTP_STATE_NEW && s->state != SMTP_STATE_CLOSED &&
+	return !s->is_asking &&
+	       !(s->state & (SMTP_STATE_NEW | SMTP_STATE_CLOSED | SMTP_STATE_STARTTLS)) &&
 	       s->body.length < SMTP_SERVER_BODY_MAX && s->output.length < SMTP_SERVER_OUTPUT_MAX;
 }
 

@@ -2,7 +2,8 @@
 /*
  * smtp/server.h - the server's side of SMTP (RFC 5321), submission (RFC 6409) and LMTP (RFC 2033),
  * as an engine without I/O. Extensions: 8BITMIME (RFC 6152), CHUNKING without BINARYMIME (RFC
- * 3030), SMTPUTF8 (RFC 6531), DSN (RFC 3461), SIZE (RFC 1870), PIPELINING, ENHANCEDSTATUSCODES.
+ * 3030), SMTPUTF8 (RFC 6531), DSN (RFC 3461), SIZE (RFC 1870), PIPELINING, ENHANCEDSTATUSCODES,
+ * STARTTLS (RFC 3207).
  *
  * Bytes from the client go in through smtp_server_input(), replies are collected in
  * smtp_server_output(), the message in smtp_server_body(). At most one question is pending;
@@ -14,9 +15,13 @@
  *     a file is open and !smtp_server_message_is_open(): abandon the file
  *     smtp_server_body() over SMTP_SERVER_BODY_MAX, or COMMIT is pending: write it to the file
  *     smtp_server_question(): smtp_server_answer*(), perhaps at once; then start again from the top
- *     flush smtp_server_output(); then close if smtp_server_is_closed()
+ *     flush smtp_server_output(); then close if smtp_server_is_closed(),
+ *       or begin TLS if smtp_server_wants_tls()
  *     read on only while smtp_server_is_ready(), for smtp_server_timeout_seconds()
  *   smtp_server_free()
+ *
+ * TLS lies beneath: the engine only learns what was negotiated. Bytes that the driver still keeps
+ * when TLS begins were injected, or sent by a client that does not wait: the driver must close.
  *
  * Trace headers are written here, so the file contains the message as it will be sent: CRLF lines,
  * without dot-stuffing, the Received header first.
@@ -71,6 +76,19 @@ struct smtp_server_rules {
 	bool removes_nul;      /* from messages; otherwise they are refused with 550 5.6.0 */
 };
 
+enum smtp_tls_rule {
+	SMTP_TLS_NONE, /* unknown to this service; or before the session: smtp_server_start_in_tls()
+			*/
+	SMTP_TLS_OFFERED,  /* STARTTLS */
+	SMTP_TLS_REQUIRED, /* the same; without it no mail: 530 5.7.0 */
+};
+
+/* What was negotiated. The strings must outlive the session. */
+struct smtp_tls {
+	const char *version; /* "TLSv1.3" */
+	const char *cipher;  /* "TLS_AES_256_GCM_SHA384" */
+};
+
 /* A reply 4yz or 5yz. */
 struct smtp_refusal {
 	unsigned code;
@@ -89,6 +107,7 @@ struct smtp_service {
 	const char *hostname;
 	struct smtp_server_limits limits;
 	struct smtp_server_rules rules;
+	enum smtp_tls_rule tls;
 	/* Called for refusals, for the log: for every 5yz, and for as many 4yz replies to
 	 * commands as 5yz are allowed. It must not call the engine. May be NULL. */
 	void (*on_refusal)(void *context, const struct smtp_refusal *refusal);
@@ -106,6 +125,7 @@ struct smtp_peer {
 	uint16_t port;
 	void *context; /* passed to the service's functions */
 	bool is_ours;  /* trusted: a machine of our users, which may relay */
+	bool may_tls;  /* TLS can begin: else STARTTLS is not offered, and deferred (454) */
 };
 
 struct smtp_server;
@@ -117,6 +137,16 @@ void smtp_server_free(struct smtp_server *server);
 /* Sets the peer's name once it is known; NAME must outlive the session. Used for messages that
  * begin later. */
 void smtp_server_set_peer_name(struct smtp_server *server, const char *name);
+
+/* The client's certificate has shown that it is one of ours. */
+void smtp_server_set_peer_ours(struct smtp_server *server);
+
+/* TLS was negotiated before the session, or after smtp_server_wants_tls(): then nothing of what the
+ * client said before counts any more (RFC 3207 section 4.2). */
+void smtp_server_set_tls(struct smtp_server *server, const struct smtp_tls *tls);
+/* The client was told to begin TLS. Nothing is consumed until smtp_server_set_tls(); if the
+ * handshake fails, the session is over. */
+bool smtp_server_wants_tls(const struct smtp_server *server);
 
 /* Sends the banner: the session begins. */
 void smtp_server_start(struct smtp_server *server);

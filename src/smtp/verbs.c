@@ -112,6 +112,24 @@ static enum smtp_step on_bdat(struct smtp_server *s, const struct smtp_argument 
 	return smtp_chunk_begin(s, argument);
 }
 
+/* What the client sends after it is encrypted, or was injected by somebody: then it is known here
+ * already, and the session ends (RFC 3207 section 6). */
+static enum smtp_step on_starttls(struct smtp_server *s, const struct smtp_argument *argument)
+{
+	(void)argument;
+	if (s->tls.version != NULL)
+		return smtp_reply(s, 503, "5.5.1", "TLS has begun already");
+	if (s->transaction != NULL)
+		return smtp_reply(s, 503, "5.5.1", "A transaction has begun, send RSET first");
+	if (!s->peer.may_tls)
+		return smtp_reply(s, 454, "4.7.0", "TLS is not available now");
+	if (s->line_has_more)
+		return smtp_reply_last(s, 554, "5.5.0", "Nothing may follow STARTTLS but TLS");
+	smtp_reply(s, 220, "2.0.0", "Ready to start TLS");
+	smtp_server_enter(s, SMTP_STATE_STARTTLS);
+	return SMTP_STEP_DONE;
+}
+
 static enum smtp_step on_rset(struct smtp_server *s, const struct smtp_argument *argument)
 {
 	(void)argument;
@@ -172,29 +190,39 @@ static const struct verb {
 	unsigned states;
 	bool is_idle; /* does not bring a message nearer */
 	bool is_last; /* RFC 2920 section 3.1: must be the last of a group */
+	bool is_mail; /* not without TLS where that is required */
 	bool (*parse)(struct smtp_server *s, struct smtp_argument *argument);
 	enum smtp_step (*handle)(struct smtp_server *s, const struct smtp_argument *argument);
 } verbs[] = {
-	{STR("HELO"), SMTP, ANY, true, true, smtp_argument_helo, on_helo},
-	{STR("EHLO"), SMTP, ANY, true, true, smtp_argument_helo, on_ehlo},
-	{STR("LHLO"), LMTP, ANY, true, true, smtp_argument_helo, on_ehlo},
-	{STR("MAIL"), BOTH, GREETED, false, false, smtp_argument_sender, on_mail},
-	{STR("RCPT"), BOTH, SENDER | RECIPIENTS, false, false, smtp_argument_recipient, on_rcpt},
-	{STR("DATA"), BOTH, RECIPIENTS, false, true, smtp_argument_none, on_data},
-	{STR("BDAT"), BOTH, ANY, false, false, smtp_argument_chunk, on_bdat},
-	{STR("RSET"), BOTH, ANY, true, false, smtp_argument_none, on_rset},
-	{STR("NOOP"), BOTH, ANY, true, false, smtp_argument_any, on_noop},
-	{STR("QUIT"), BOTH, ANY, false, false, smtp_argument_none, on_quit},
-	{STR("VRFY"), BOTH, ANY, true, true, smtp_argument_text, on_vrfy},
-	{STR("EXPN"), BOTH, ANY, true, true, smtp_argument_any, on_expn},
-	{STR("HELP"), BOTH, ANY, true, false, smtp_argument_any, on_help},
+	{STR("HELO"), SMTP, ANY, true, true, false, smtp_argument_helo, on_helo},
+	{STR("EHLO"), SMTP, ANY, true, true, false, smtp_argument_helo, on_ehlo},
+	{STR("LHLO"), LMTP, ANY, true, true, false, smtp_argument_helo, on_ehlo},
+	{STR("STARTTLS"), BOTH, ANY & ~CONNECTED, true, true, false, smtp_argument_none,
+	 on_starttls},
+	{STR("MAIL"), BOTH, GREETED, false, false, true, smtp_argument_sender, on_mail},
+	{STR("RCPT"), BOTH, SENDER | RECIPIENTS, false, false, true, smtp_argument_recipient,
+	 on_rcpt},
+	{STR("DATA"), BOTH, RECIPIENTS, false, true, true, smtp_argument_none, on_data},
+	{STR("BDAT"), BOTH, ANY, false, false, false, smtp_argument_chunk, on_bdat},
+	{STR("RSET"), BOTH, ANY, true, false, false, smtp_argument_none, on_rset},
+	{STR("NOOP"), BOTH, ANY, true, false, false, smtp_argument_any, on_noop},
+	{STR("QUIT"), BOTH, ANY, false, false, false, smtp_argument_none, on_quit},
+	{STR("VRFY"), BOTH, ANY, true, true, true, smtp_argument_text, on_vrfy},
+	{STR("EXPN"), BOTH, ANY, true, true, true, smtp_argument_any, on_expn},
+	{STR("HELP"), BOTH, ANY, true, false, false, smtp_argument_any, on_help},
 };
+
+static bool is_known(const struct smtp_server *s, const struct verb *verb)
+{
+	if (verb->handle == on_starttls && s->service->tls == SMTP_TLS_NONE)
+		return false;
+	return verb->protocols & 1U << s->service->protocol;
+}
 
 static const struct verb *find_verb(const struct smtp_server *s, struct str name)
 {
 	for (size_t i = 0; i < COUNT_OF(verbs); i++)
-		if (str_equal_nocase(name, verbs[i].name) &&
-		    verbs[i].protocols & 1U << s->service->protocol)
+		if (str_equal_nocase(name, verbs[i].name) && is_known(s, &verbs[i]))
 			return &verbs[i];
 	return NULL;
 }
@@ -303,6 +331,8 @@ enum smtp_step smtp_command(struct smtp_server *s)
 		return refuse_line(s, line, "5.5.2", "Control characters, or a CR alone");
 	if (verb == NULL)
 		return smtp_reply(s, 500, "5.5.1", "Unknown command");
+	if (verb->is_mail && s->service->tls == SMTP_TLS_REQUIRED && s->tls.version == NULL)
+		return smtp_reply_no_tls(s);
 	if (!(verb->states & s->state))
 		return smtp_reply_misplaced(s, verb->states == GREETED);
 	if (verb->is_idle && exceeds_commands(s))

@@ -25,6 +25,7 @@ static bool compare(const char *what, const struct buffer *expected, const struc
 
 static bool happen(struct session *session, const struct script_event *event)
 {
+	static const struct smtp_tls tls = {"TLSv1.3", "TLS_AES_256_GCM_SHA384"};
 	struct str bytes = buffer_view(&event->bytes);
 
 	switch (event->type) {
@@ -47,6 +48,13 @@ static bool happen(struct session *session, const struct script_event *event)
 		break;
 	case EVENT_NO_FILE:
 		return !session->has_file;
+	case EVENT_IMPLICIT_TLS: /* begin() */
+		return false;
+	case EVENT_TLS:
+		if (!smtp_server_wants_tls(session->server) || session->kept.length > 0)
+			return false;
+		smtp_server_set_tls(session->server, &tls);
+		break;
 	}
 	session_settle(session);
 	return true;
@@ -64,7 +72,9 @@ static size_t gather(const struct script *script, size_t first, struct buffer *b
 
 static bool play_events(const struct script *script, struct session *session, enum pace pace)
 {
-	for (size_t i = 0; i < script->event_count;) {
+	size_t first = script->event_count > 0 && script->events[0].type == EVENT_IMPLICIT_TLS;
+
+	for (size_t i = first; i < script->event_count;) {
 		const struct script_event *event = &script->events[i];
 		struct buffer bytes = {0};
 
@@ -109,6 +119,18 @@ static bool judge(const struct script *script, const struct session *session)
 	       session->answers_used == script->answer_count;
 }
 
+static void begin(const struct script *script, struct session *session)
+{
+	static const struct smtp_tls tls = {"TLSv1.2", "ECDHE-RSA-AES256-GCM-SHA384"};
+	enum script_event_type first =
+		script->event_count > 0 ? script->events[0].type : EVENT_CLIENT;
+
+	if (first == EVENT_IMPLICIT_TLS)
+		smtp_server_set_tls(session->server, &tls);
+	if (first != EVENT_EARLY)
+		smtp_server_start(session->server);
+}
+
 static bool play(const struct script *script, enum pace pace, bool is_delayed)
 {
 	struct session session = script->settings;
@@ -119,8 +141,7 @@ static bool play(const struct script *script, enum pace pace, bool is_delayed)
 	session.is_delayed = is_delayed;
 	session.chunk = pace == PACE_BYTES ? 1 : 0;
 	session_start(&session);
-	if (script->event_count == 0 || script->events[0].type != EVENT_EARLY)
-		smtp_server_start(session.server);
+	begin(script, &session);
 	session_settle(&session);
 	good = play_events(script, &session, pace);
 	good = judge(script, &session) && good;

@@ -135,7 +135,11 @@ static void parse_setting(struct script *script, struct str text)
 		rules->bare_newline = SMTP_BARE_NEWLINE_NORMALIZE;
 	else if (str_equal(text, STR("reject")))
 		rules->bare_newline = SMTP_BARE_NEWLINE_REJECT;
-	else if (str_equal(name, STR("nul")))
+	else if (str_equal(name, STR("tls"))) {
+		settings->service.tls =
+			str_equal(text, STR("required")) ? SMTP_TLS_REQUIRED : SMTP_TLS_OFFERED;
+		settings->peer.may_tls = !str_equal(text, STR("away"));
+	} else if (str_equal(name, STR("nul")))
 		rules->removes_nul = str_equal(text, STR("remove"));
 	else if (str_equal(name, STR("message_size")))
 		limits->message_size = value;
@@ -163,6 +167,10 @@ static void parse_event(struct script *script, struct str text)
 		add_event(script, EVENT_EARLY);
 	else if (str_equal(text, STR("no file")))
 		add_event(script, EVENT_NO_FILE);
+	else if (str_equal(text, STR("tls")))
+		add_event(script, EVENT_TLS);
+	else if (str_equal(text, STR("implicit tls")))
+		add_event(script, EVENT_IMPLICIT_TLS);
 	else
 		panic("unknown event " STR_FORMAT, STR_ARGUMENTS(text));
 }

@@ -12,6 +12,7 @@
  *   A: TYPE shutdown the daemon stops while the next such question is pending
  *   T: timeout, shutdown or early  (early: instead of the banner)
  *   T: no file       the driver has abandoned the message by now
+ *   T: tls           the handshake is done: TLSv1.3; T: implicit tls: before the banner
  *   F: STATUS TEXT   the data file cannot be written
  *   M: H: E:         the messages committed, their trace headers, their envelopes;
  *                    H and E are compared only when there are any
@@ -30,7 +31,9 @@ enum script_event_type {
 	EVENT_SHUTDOWN,
 	EVENT_EARLY,
 	EVENT_FAULT,
-	EVENT_NO_FILE
+	EVENT_NO_FILE,
+	EVENT_TLS,
+	EVENT_IMPLICIT_TLS,
 };
 
 struct script_event {
