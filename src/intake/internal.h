@@ -4,11 +4,14 @@
  *
  * What a session does next is the first line of this table that applies (session.c, next_step()):
  *
+ *   a handshake of TLS is under way                      go on with the HANDSHAKE
  *   the engine has a question that was not passed on     ASK it
  *   bytes are kept, and the engine is ready              FEED it
  *   replies, and the socket may accept some              SEND them
+ *   the engine wants TLS, and no replies are left        begin a HANDSHAKE
  *   the engine is closed, and no replies are left        END
  *   no replies are left, and the client closed its side  END
+ *   TLS has decrypted more than was read                 READ it
  *   otherwise                                            WAIT
  *
  * So kept bytes are fed again as soon as replies are sent, and a client that has closed its own
@@ -17,6 +20,7 @@
  *   replies that the socket does not accept              until it is writable
  *   a question that was passed on                        for the answer
  *   an engine that is ready, nothing kept, not closed    until there is something to read
+ *   a handshake                                          for what TLS wants, or a signature
  *
  * and a timer in any case. The end of input is read only when nothing is kept and no question is
  * open, so that it is handled after everything the client sent. There are no other cases: an engine
@@ -30,6 +34,7 @@
 #include "intake/client.h"
 #include "intake/pace.h"
 #include "intake/session.h"
+#include "tls/stream.h"
 
 enum { INTAKE_REFUSALS_LOGGED = 50 }; /* commands of a session */
 
@@ -49,13 +54,15 @@ struct intake_session {
 	int64_t message_began_us;     /* monotonic: when it got its number */
 	struct intake_client *client; /* NULL: not counted */
 	struct intake_pace pace;
-	struct intake_pace idle; /* the same, but only a message resets it */
-	int64_t deadline_us;     /* monotonic; the client must send something before */
-	int64_t timer_us;        /* when the timer fires */
-	uint64_t refusals;       /* of commands, so far */
-	size_t unsent;           /* bytes of replies that the client has not accepted yet */
-	const char *reason;      /* of a refusal, for the log only; NULL: the reply says it */
-	int socket;
+	struct intake_pace idle;    /* the same, but only a message resets it */
+	int64_t deadline_us;        /* monotonic; the client must send something before */
+	int64_t timer_us;           /* when the timer fires */
+	int64_t handshake_until_us; /* monotonic; 0: none is under way */
+	uint64_t refusals;          /* of commands, so far */
+	size_t unsent;              /* bytes of replies that the client has not accepted yet */
+	const char *reason;         /* of a refusal, for the log only; NULL: the reply says it */
+	const struct intake_security *security;
+	struct tls_stream stream;
 	bool may_relay;
 	bool is_asking;  /* a question was passed on */
 	bool is_unnamed; /* and OPEN waits for the client's name */
@@ -71,6 +78,20 @@ struct intake_session {
 
 /* session.c: lets the engine work as far as it can, then waits. May free the session. */
 void intake_session_pump(struct intake_session *session);
+
+/* secure.c: begins a handshake; EARLY was read already. False: it cannot begin, the session ends.
+ */
+bool intake_secure_begin(struct intake_session *session, struct str early);
+enum intake_secure { INTAKE_SECURE_WAIT, INTAKE_SECURE_DONE, INTAKE_SECURE_FAILED };
+/* Goes on with it. When it is done, the engine knows; when it has failed, the log does. */
+enum intake_secure intake_secure_go_on(struct intake_session *session);
+/* It took too long: logs that. */
+void intake_secure_timeout(struct intake_session *session);
+/* Whether TLS can begin now. */
+bool intake_secure_is_possible(const struct intake_session *session);
+
+/* session.c: sends the banner, or refuses a client that did not wait for it. */
+void intake_session_greet(struct intake_session *session, bool has_spoken);
 
 /* tell.c: a watched session ends. */
 void intake_tell_end(struct intake_session *session);

@@ -10,6 +10,7 @@
 struct intake_proxy {
 	struct intake *intake;
 	const struct smtp_service *service;
+	const struct intake_security *security;
 	struct os_watch *watch;
 	struct os_timer *timer;
 	int socket;
@@ -51,16 +52,18 @@ static void hand_over(struct intake_proxy *proxy, const struct smtp_proxy *heade
 {
 	struct intake *intake = proxy->intake;
 	const struct smtp_service *service = proxy->service;
+	const struct intake_security *security = proxy->security;
 	union os_socket_address client = proxy->peer;
-	bool has_spoken = header->length < proxy->length;
+	struct buffer early CLEANUP(buffer_clear) = {0};
 	int socket = proxy->socket;
 
 	if (header->is_named && !os_socket_address_parse(header->address, header->port, &client)) {
 		refuse(proxy, "The PROXY header names no address");
 		return;
 	}
+	buffer_append(&early, proxy->bytes + header->length, proxy->length - header->length);
 	proxy_free(proxy);
-	intake_session_new(intake, service, socket, &client, has_spoken);
+	intake_session_new(intake, service, security, socket, &client, buffer_view(&early));
 }
 
 static void on_ready(void *context, unsigned events)
@@ -95,7 +98,8 @@ static void on_timer(void *context)
 	refuse(context, "The PROXY header did not come in time");
 }
 
-void intake_proxy_new(struct intake *intake, const struct smtp_service *service, int socket,
+void intake_proxy_new(struct intake *intake, const struct smtp_service *service,
+		      const struct intake_security *security, int socket,
 		      const union os_socket_address *peer)
 {
 	struct in6_addr mapped = os_socket_address_mapped(peer);
@@ -109,6 +113,7 @@ void intake_proxy_new(struct intake *intake, const struct smtp_service *service,
 	proxy = memory_alloc_zero(1, sizeof *proxy);
 	proxy->intake = intake;
 	proxy->service = service;
+	proxy->security = security;
 	proxy->socket = socket;
 	proxy->peer = *peer;
 	proxy->watch = os_watch_new(intake->loop, socket, OS_WATCH_READ, on_ready, proxy);

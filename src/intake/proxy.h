@@ -10,7 +10,8 @@
 
 /* Takes over SOCKET, whose PEER must be in proxy_from. When the header is complete, the client's
  * session begins. */
-void intake_proxy_new(struct intake *intake, const struct smtp_service *service, int socket,
+void intake_proxy_new(struct intake *intake, const struct smtp_service *service,
+		      const struct intake_security *security, int socket,
 		      const union os_socket_address *peer);
 /* Closes all such connections. */
 void intake_proxy_stop(struct intake *intake);

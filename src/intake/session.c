@@ -38,10 +38,8 @@ static void session_free(struct intake_session *session)
 	os_watch_free(session->watch);
 	os_timer_free(session->timer);
 	/* after QUIT, or its end of input, nothing unread can be left */
-	if (session->is_at_end || smtp_server_has_quit(session->server))
-		os_socket_close(session->socket);
-	else
-		os_socket_close_politely(session->socket);
+	tls_stream_close(&session->stream,
+			 !session->is_at_end && !smtp_server_has_quit(session->server));
 	intake_tell_end(session);
 	smtp_server_free(session->server);
 	buffer_clear(&session->kept);
@@ -61,7 +59,7 @@ bool intake_is_our_address(void *context, const struct in6_addr *address)
 
 	if (config_is_own_address(session->intake->config, address))
 		return true;
-	if (os_socket_local_address(session->socket, &local) < 0)
+	if (os_socket_local_address(session->stream.socket, &local) < 0)
 		return false;
 	mapped = os_socket_address_mapped(&local);
 	return local.any.sa_family != AF_UNIX && memcmp(&mapped, address, sizeof mapped) == 0;
@@ -98,7 +96,7 @@ static bool send_replies(struct intake_session *session)
 	follow_pace(session);
 	while (output->length > 0 && !session->is_blocked) {
 		ssize_t count =
-			os_socket_write(session->socket, buffer_data(output), output->length);
+			tls_stream_write(&session->stream, buffer_data(output), output->length);
 
 		if (count < 0 && count != -EAGAIN)
 			return false;
@@ -112,16 +110,25 @@ static bool send_replies(struct intake_session *session)
 	return true;
 }
 
+static bool is_shaking_hands(const struct intake_session *session)
+{
+	return session->handshake_until_us > 0;
+}
+
 static void watch_what_is_needed(struct intake_session *session)
 {
 	unsigned events = OS_WATCH_NONE;
 
+	if (is_shaking_hands(session)) {
+		os_watch_set(session->watch, tls_connection_wants(session->stream.tls, false));
+		return;
+	}
 	if (smtp_server_output(session->server)->length > 0)
 		events |= OS_WATCH_WRITE;
 	if (smtp_server_is_ready(session->server) && session->kept.length == 0 &&
 	    !session->is_at_end)
 		events |= OS_WATCH_READ;
-	os_watch_set(session->watch, events);
+	os_watch_set(session->watch, tls_stream_events(&session->stream, events));
 }
 
 static void set_deadline(struct intake_session *session)
@@ -139,19 +146,34 @@ static void set_deadline(struct intake_session *session)
 		seconds = config->smtp_timeout;
 	left_us = intake_pace_left_us(&session->pace, seconds * SECOND_US, config->smtp_min_rate);
 	session->deadline_us = now_us + left_us;
+	if (is_shaking_hands(session)) {
+		session->deadline_us = session->handshake_until_us;
+		left_us = session->deadline_us - now_us;
+	}
 	if (os_timer_is_running(session->timer) && session->timer_us <= session->deadline_us)
 		return;
 	session->timer_us = session->deadline_us;
 	os_timer_start(session->timer, left_us > 0 ? left_us : 0);
 }
 
-enum step { STEP_ASK, STEP_FEED, STEP_SEND, STEP_WAIT, STEP_END };
+enum step {
+	STEP_ASK,
+	STEP_FEED,
+	STEP_SEND,
+	STEP_SECURE,
+	STEP_SHAKE,
+	STEP_READ,
+	STEP_WAIT,
+	STEP_END
+};
 
 /* The table in intake/internal.h. */
 static enum step next_step(const struct intake_session *session)
 {
 	size_t replies = smtp_server_output(session->server)->length;
 
+	if (is_shaking_hands(session))
+		return smtp_server_is_closed(session->server) ? STEP_END : STEP_SHAKE;
 	if (smtp_server_question(session->server) != NULL && !session->is_asking)
 		return STEP_ASK;
 	if (session->kept.length > 0 && smtp_server_is_ready(session->server))
@@ -160,7 +182,57 @@ static enum step next_step(const struct intake_session *session)
 		return session->is_blocked ? STEP_WAIT : STEP_SEND;
 	if (smtp_server_is_closed(session->server) || session->is_at_end)
 		return STEP_END;
+	if (smtp_server_wants_tls(session->server))
+		return STEP_SECURE;
+	if (tls_stream_has_pending(&session->stream) && smtp_server_is_ready(session->server))
+		return STEP_READ;
 	return STEP_WAIT;
+}
+
+static enum step shake_hands(struct intake_session *session)
+{
+	static const enum step steps[] = {
+		[INTAKE_SECURE_WAIT] = STEP_WAIT,
+		[INTAKE_SECURE_DONE] = STEP_SHAKE,
+		[INTAKE_SECURE_FAILED] = STEP_END,
+	};
+
+	return steps[intake_secure_go_on(session)];
+}
+
+/* What is kept came in plain text behind STARTTLS. */
+static enum step secure(struct intake_session *session)
+{
+	if (session->kept.length > 0 || !intake_secure_begin(session, STR("")))
+		return STEP_END;
+	return STEP_SECURE;
+}
+
+static void receive(struct intake_session *session);
+
+static enum step take(struct intake_session *session, enum step step)
+{
+	switch (step) {
+	case STEP_ASK:
+		intake_question_see_to(session, smtp_server_question(session->server));
+		break;
+	case STEP_FEED:
+		feed_kept(session);
+		break;
+	case STEP_SEND:
+		return send_replies(session) ? step : STEP_END;
+	case STEP_SECURE:
+		return secure(session);
+	case STEP_SHAKE:
+		return shake_hands(session);
+	case STEP_READ:
+		receive(session);
+		break;
+	case STEP_WAIT:
+	case STEP_END:
+		break;
+	}
+	return step;
 }
 
 /* Continues as far as possible: STEP_WAIT, or STEP_END. */
@@ -171,13 +243,7 @@ static enum step go_on(struct intake_session *session)
 	session->is_pumping = true;
 	do {
 		intake_question_see_to_body(session);
-		step = next_step(session);
-		if (step == STEP_ASK)
-			intake_question_see_to(session, smtp_server_question(session->server));
-		else if (step == STEP_FEED)
-			feed_kept(session);
-		else if (step == STEP_SEND && !send_replies(session))
-			step = STEP_END;
+		step = take(session, next_step(session));
 	} while (step != STEP_WAIT && step != STEP_END);
 	session->is_pumping = false;
 	return step;
@@ -198,7 +264,7 @@ void intake_session_pump(struct intake_session *session)
 static void receive(struct intake_session *session)
 {
 	static char bytes[READ_SIZE];
-	ssize_t count = os_socket_read(session->socket, bytes, sizeof bytes);
+	ssize_t count = tls_stream_read(&session->stream, bytes, sizeof bytes);
 	int64_t now_us;
 	size_t consumed;
 
@@ -220,8 +286,9 @@ static void on_ready(void *context, unsigned events)
 {
 	struct intake_session *session = context;
 
-	if ((events & OS_WATCH_READ) && smtp_server_is_ready(session->server) &&
-	    session->kept.length == 0)
+	if (!is_shaking_hands(session) && smtp_server_is_ready(session->server) &&
+	    session->kept.length == 0 &&
+	    ((events & OS_WATCH_READ) != 0 || session->stream.tls != NULL))
 		receive(session);
 	intake_session_pump(session);
 }
@@ -239,7 +306,9 @@ static void on_timer(void *context)
 		os_timer_start(session->timer, left_us);
 		return;
 	}
-	if (smtp_server_output(session->server)->length > 0) {
+	if (is_shaking_hands(session))
+		intake_secure_timeout(session);
+	if (is_shaking_hands(session) || smtp_server_output(session->server)->length > 0) {
 		session_free(session);
 		return;
 	}
@@ -270,7 +339,8 @@ struct intake_session *intake_session_find_idle(struct intake *intake)
 void intake_session_turn_away(struct intake_session *session)
 {
 	smtp_server_turn_away(session->server, "Too many clients wait, try again later");
-	(void)send_replies(session);
+	if (!is_shaking_hands(session))
+		(void)send_replies(session);
 	session_free(session);
 }
 
@@ -293,20 +363,30 @@ static bool is_local(const struct in6_addr *mapped)
 	       (IN6_IS_ADDR_V4MAPPED(mapped) && mapped->s6_addr[12] == IN_LOOPBACKNET);
 }
 
-static void greet(struct intake_session *session, const struct in6_addr *mapped, bool has_spoken)
+void intake_session_greet(struct intake_session *session, bool has_spoken)
 {
 	char early;
 
-	if (!is_local(mapped))
-		intake_question_ask_name(session, mapped);
-	if (has_spoken || os_socket_read(session->socket, &early, 1) > 0)
+	if (has_spoken || tls_stream_read(&session->stream, &early, 1) > 0)
 		smtp_server_early_talker(session->server);
 	else
 		smtp_server_start(session->server);
 }
 
-void intake_session_new(struct intake *intake, const struct smtp_service *service, int socket,
-			const union os_socket_address *peer, bool has_spoken)
+/* False: the session cannot begin. */
+static bool begin(struct intake_session *session, struct str early)
+{
+	if (!is_local(&session->mapped))
+		intake_question_ask_name(session, &session->mapped);
+	if (session->security->is_implicit)
+		return intake_secure_begin(session, early);
+	intake_session_greet(session, early.length > 0);
+	return true;
+}
+
+void intake_session_new(struct intake *intake, const struct smtp_service *service,
+			const struct intake_security *security, int socket,
+			const union os_socket_address *peer, struct str early)
 {
 	struct intake_session *session = memory_alloc_zero(1, sizeof *session);
 	struct smtp_peer who = {.name = "", .context = session};
@@ -316,9 +396,11 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	who.address = session->address;
 	who.port = os_socket_address_port(peer);
 	session->intake = intake;
-	session->socket = socket;
+	session->security = security;
+	session->stream.socket = socket;
 	session->may_relay = config_may_relay(intake->config, &session->mapped);
 	who.is_ours = session->may_relay;
+	who.may_tls = intake_secure_is_possible(session);
 	session->pump = intake_session_pump;
 	intake_question_init(session);
 	session->server = smtp_server_new(service, who);
@@ -327,10 +409,12 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	DL_APPEND2(intake->sessions, session, previous, next);
 	intake->session_count++;
 	log_event(EVENT_SESSION_OPENED, log_string("client", session->address));
-	if (count_client(session, peer, &session->mapped))
-		greet(session, &session->mapped, has_spoken);
-	else
+	if (!count_client(session, peer, &session->mapped)) {
 		smtp_server_turn_away(session->server,
 				      "You have too many connections to this server");
+	} else if (!begin(session, early)) {
+		session_free(session);
+		return;
+	}
 	intake_session_pump(session);
 }

@@ -14,6 +14,18 @@
 #include "queue/client.h"
 #include "smtp/server.h"
 
+struct tls_context;
+
+/* A listener's: how its sessions are protected. Outlives them. */
+struct intake_security {
+	/* The context for new connections, or NULL: there is none at the moment. NULL: no TLS. */
+	const struct tls_context *(*context)(void *owner);
+	void *owner;
+	bool is_implicit; /* TLS begins with the connection */
+	/* Whether the owner of the certificate with these names and fingerprints may relay. */
+	const struct config_listen *rights;
+};
+
 /* What all sessions of a process share. */
 struct intake {
 	struct os_loop *loop;
@@ -31,10 +43,11 @@ struct intake {
 	void *context;
 };
 
-/* Takes over SOCKET and begins. SERVICE must outlive the session. HAS_SPOKEN: bytes of the
- * client were read already. */
-void intake_session_new(struct intake *intake, const struct smtp_service *service, int socket,
-			const union os_socket_address *peer, bool has_spoken);
+/* Takes over SOCKET and begins. SERVICE and SECURITY must outlive the session. EARLY: what was read
+ * from the client already, at most TLS_EARLY_MAX bytes. */
+void intake_session_new(struct intake *intake, const struct smtp_service *service,
+			const struct intake_security *security, int socket,
+			const union os_socket_address *peer, struct str early);
 /* The session whose place may be given to another client, or NULL: the one that has been idle
  * longest, if that is long enough. */
 struct intake_session *intake_session_find_idle(struct intake *intake);

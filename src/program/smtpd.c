@@ -18,6 +18,7 @@ struct listener {
 	struct smtpd *smtpd;
 	const struct smtp_service *service;
 	struct os_listener *taking;
+	const struct intake_security *security;
 	int socket;
 	bool is_proxied;
 	struct listener *next;
@@ -27,6 +28,7 @@ struct listener {
  * them. */
 struct service {
 	struct smtp_service smtp;
+	struct intake_security security;
 	struct service *next;
 };
 
@@ -86,9 +88,11 @@ static void on_accepted(void *context, int socket, const union os_socket_address
 	if (smtpd->intake.session_count >= session_limit(smtpd))
 		turn_one_away(smtpd);
 	if (listener->is_proxied)
-		intake_proxy_new(&smtpd->intake, listener->service, socket, peer);
+		intake_proxy_new(&smtpd->intake, listener->service, listener->security, socket,
+				 peer);
 	else
-		intake_session_new(&smtpd->intake, listener->service, socket, peer, false);
+		intake_session_new(&smtpd->intake, listener->service, listener->security, socket,
+				   peer, STR(""));
 }
 
 static const struct os_listener_handler listener_handler = {on_accepted, on_failed, has_room};
@@ -135,8 +139,7 @@ static struct smtp_server_rules rules_of(const struct config *config,
 	};
 }
 
-static const struct smtp_service *add_service(struct smtpd *smtpd,
-					      const struct config_listen *listen)
+static const struct service *add_service(struct smtpd *smtpd, const struct config_listen *listen)
 {
 	const struct config *config = smtpd->child->config;
 	struct service *added = memory_alloc_zero(1, sizeof *added);
@@ -164,7 +167,7 @@ static const struct smtp_service *add_service(struct smtpd *smtpd,
 		.command_timeout = config->smtp_timeout,
 		.data_timeout = config->smtp_data_timeout,
 	};
-	return service;
+	return added;
 }
 
 static void drop_listeners(struct smtpd *smtpd)
@@ -178,7 +181,7 @@ static void drop_listeners(struct smtpd *smtpd)
 	}
 }
 
-static void add_listener(struct smtpd *smtpd, const struct smtp_service *service,
+static void add_listener(struct smtpd *smtpd, const struct service *service,
 			 const struct config_endpoint *endpoint, bool is_proxied)
 {
 	struct listener *listener = memory_alloc_zero(1, sizeof *listener);
@@ -186,7 +189,8 @@ static void add_listener(struct smtpd *smtpd, const struct smtp_service *service
 
 	snprintf(name, sizeof name, "listen %s", endpoint->text);
 	listener->smtpd = smtpd;
-	listener->service = service;
+	listener->service = &service->smtp;
+	listener->security = &service->security;
 	listener->is_proxied = is_proxied;
 	listener->socket = child_socket(smtpd->child, name);
 	if (listener->socket < 0) {
@@ -205,7 +209,7 @@ static void add_listeners(struct smtpd *smtpd)
 
 	for (size_t i = 0; i < config->listen_count; i++) {
 		const struct config_listen *listen = &config->listens[i];
-		const struct smtp_service *service = add_service(smtpd, listen);
+		const struct service *service = add_service(smtpd, listen);
 
 		for (size_t j = 0; j < listen->address_count; j++)
 			add_listener(smtpd, service, &listen->addresses[j], listen->proxy);

@@ -19,6 +19,8 @@ struct tls_connection {
 	bool has_said_end;
 	unsigned read_wants; /* also for the handshake */
 	unsigned write_wants;
+	void (*resume)(void *context); /* tls_connection_on_resume() */
+	void *resume_context;
 	struct buffer reason; /* ends with a NUL, unless empty */
 	struct arena *arena;
 	const char *const *names;
@@ -79,6 +81,7 @@ void tls_connection_free(struct tls_connection *connection)
 	/* so that the peer can still read an alert */
 	os_socket_close_politely(connection->socket.descriptor);
 	buffer_clear(&connection->reason);
+	buffer_clear(&connection->socket.early);
 	arena_free(connection->arena);
 	free(connection);
 	tls_errors_clear();
@@ -263,6 +266,24 @@ unsigned tls_connection_wants(const struct tls_connection *connection, bool has_
 	return connection->read_wants | (is_writing ? connection->write_wants : OS_WATCH_NONE);
 }
 
+unsigned tls_connection_write_wants(const struct tls_connection *connection)
+{
+	return connection->is_made ? connection->write_wants : connection->read_wants;
+}
+
+bool tls_connection_has_pending(const struct tls_connection *connection)
+{
+	return connection->is_made && connection->failure == 0 &&
+	       SSL_has_pending(connection->openssl) == 1;
+}
+
+void tls_connection_preload(struct tls_connection *connection, struct str bytes)
+{
+	if (bytes.length > TLS_EARLY_MAX)
+		panic("too much was read before TLS");
+	buffer_append_str(&connection->socket.early, bytes);
+}
+
 int tls_connection_socket(const struct tls_connection *connection)
 {
 	return connection->socket.descriptor;
@@ -285,6 +306,59 @@ bool tls_connection_has_name(const struct tls_connection *connection, const char
 		if (str_equal_nocase(str_from(connection->names[i]), str_from(name)))
 			return true;
 	return false;
+}
+
+bool tls_connection_is_verified(const struct tls_connection *connection)
+{
+	return connection->is_made && SSL_get0_peer_certificate(connection->openssl) != NULL &&
+	       SSL_get_verify_mode(connection->openssl) != SSL_VERIFY_NONE &&
+	       SSL_get_verify_result(connection->openssl) == X509_V_OK;
+}
+
+static void write_hexadecimal(const unsigned char *digest, unsigned length, char *out)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (unsigned i = 0; i < length; i++) {
+		out[2 * i] = digits[digest[i] >> 4];
+		out[2 * i + 1] = digits[digest[i] & 15];
+	}
+	out[2 * length] = '\0';
+}
+
+static bool digest_key(X509 *certificate, unsigned char *digest, unsigned *length)
+{
+	unsigned char *der = NULL;
+	int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &der);
+	bool is_done =
+		size > 0 && EVP_Digest(der, (size_t)size, digest, length, EVP_sha256(), NULL) == 1;
+
+	OPENSSL_free(der);
+	return is_done;
+}
+
+bool tls_connection_fingerprints(const struct tls_connection *connection,
+				 char certificate_out[TLS_FINGERPRINT_SIZE],
+				 char key_out[TLS_FINGERPRINT_SIZE])
+{
+	X509 *certificate = SSL_get0_peer_certificate(connection->openssl);
+	unsigned char digest[EVP_MAX_MD_SIZE];
+	unsigned length = 0;
+
+	if (certificate == NULL || X509_digest(certificate, EVP_sha256(), digest, &length) != 1)
+		return false;
+	write_hexadecimal(digest, length, certificate_out);
+	if (!digest_key(certificate, digest, &length))
+		return false;
+	write_hexadecimal(digest, length, key_out);
+	return true;
+}
+
+void tls_connection_on_resume(struct tls_connection *connection, void (*resume)(void *context),
+			      void *context)
+{
+	connection->resume = resume;
+	connection->resume_context = context;
 }
 
 const char *tls_connection_version(const struct tls_connection *connection)

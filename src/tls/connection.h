@@ -15,6 +15,8 @@ struct tls_connection;
 
 enum {
 	TLS_NAMES_MAX = 100, /* of a certificate; further ones are ignored */
+	TLS_EARLY_MAX = 1024,
+	TLS_FINGERPRINT_SIZE = 65, /* SHA-256 in hexadecimal, lower case, with its end */
 };
 
 /* Wraps SOCKET, which is connected, and owns it from now on. NAME, for clients: the host name or
@@ -52,6 +54,13 @@ MUST_CHECK int tls_connection_close_notify(struct tls_connection *connection);
 /* The events (enum os_watch_events) to wait for after -EAGAIN: of the handshake until it is done;
  * then for reading, and for writing if HAS_OUTPUT. */
 unsigned tls_connection_wants(const struct tls_connection *connection, bool has_output);
+/* Those for writing alone. */
+unsigned tls_connection_write_wants(const struct tls_connection *connection);
+/* Whether something can be read that poll does not report. */
+bool tls_connection_has_pending(const struct tls_connection *connection);
+/* BYTES of the peer were already read from the socket, at most TLS_EARLY_MAX: they come first.
+ * Before the handshake. */
+void tls_connection_preload(struct tls_connection *connection, struct str bytes);
 int tls_connection_socket(const struct tls_connection *connection);
 /* Why it failed: "certificate has expired". "" if it has not. */
 const char *tls_connection_reason(const struct tls_connection *connection);
@@ -62,6 +71,12 @@ const char *tls_connection_reason(const struct tls_connection *connection);
 const char *const *tls_connection_names(const struct tls_connection *connection, size_t *count_out);
 /* Whether NAME is one of these, ignoring case: no wildcards. */
 bool tls_connection_has_name(const struct tls_connection *connection, const char *name);
+/* Whether it has a certificate that an authority of ours has signed. */
+bool tls_connection_is_verified(const struct tls_connection *connection);
+/* SHA-256 of the peer's certificate and of its SubjectPublicKeyInfo. False: it sent none. */
+bool tls_connection_fingerprints(const struct tls_connection *connection,
+				 char certificate_out[TLS_FINGERPRINT_SIZE],
+				 char key_out[TLS_FINGERPRINT_SIZE]);
 /* "TLSv1.3" and "TLS_AES_256_GCM_SHA384" */
 const char *tls_connection_version(const struct tls_connection *connection);
 const char *tls_connection_cipher(const struct tls_connection *connection);

@@ -30,6 +30,7 @@ struct tls_socket {
 	int descriptor;
 	int error; /* the last -errno except -EAGAIN */
 	bool has_ended;
+	struct buffer early; /* read before TLS began: comes first */
 };
 /* SOCKET must outlive the BIO. */
 BIO *tls_socket_bio(struct tls_socket *socket);

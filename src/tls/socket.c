@@ -4,6 +4,7 @@
 #include "base/panic.h"
 #include "tls/internal.h"
 #include <errno.h>
+#include <string.h>
 
 static int note(BIO *bio, ssize_t count, int retry)
 {
@@ -18,12 +19,23 @@ static int note(BIO *bio, ssize_t count, int retry)
 	return -1;
 }
 
+static int take_early(struct tls_socket *socket, char *data, size_t size)
+{
+	size_t count = socket->early.length < size ? socket->early.length : size;
+
+	memcpy(data, buffer_data(&socket->early), count);
+	buffer_consume(&socket->early, count);
+	return (int)count;
+}
+
 static int read_socket(BIO *bio, char *data, int size)
 {
 	struct tls_socket *socket = BIO_get_data(bio);
 	ssize_t count;
 
 	BIO_clear_retry_flags(bio);
+	if (socket->early.length > 0)
+		return take_early(socket, data, (size_t)size);
 	count = os_socket_read(socket->descriptor, data, (size_t)size);
 	socket->has_ended = count == 0;
 	return note(bio, count, BIO_FLAGS_READ);

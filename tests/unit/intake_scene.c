@@ -22,6 +22,11 @@ void log_write(enum log_name name, const struct log_field *fields)
 		intake_scene.withheld = fields[1].number;
 }
 
+void log_write_rated(enum log_name name, const struct log_field *fields)
+{
+	log_write(name, fields);
+}
+
 struct log_field log_error(int negative_errno)
 {
 	return log_number("error", negative_errno);

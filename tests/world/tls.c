@@ -386,3 +386,45 @@ bool tls_connection_has_protocol(const struct tls_connection *connection)
 {
 	return connection->has_protocol;
 }
+
+unsigned tls_connection_write_wants(const struct tls_connection *connection)
+{
+	return tls_connection_wants(connection, true) & OS_WATCH_WRITE;
+}
+
+bool tls_connection_has_pending(const struct tls_connection *connection)
+{
+	return connection->is_shaken && connection->in_size > HEAD &&
+	       content_size(connection) > connection->in_read;
+}
+
+void tls_connection_preload(struct tls_connection *connection, struct str bytes)
+{
+	(void)connection;
+	if (bytes.length > 0)
+		panic("no proxy speaks TLS in the world");
+}
+
+/* Nobody signs elsewhere. */
+void tls_connection_on_resume(struct tls_connection *connection, void (*resume)(void *context),
+			      void *context)
+{
+	(void)connection;
+	(void)resume;
+	(void)context;
+}
+
+bool tls_connection_is_verified(const struct tls_connection *connection)
+{
+	return connection->names[0] != NULL;
+}
+
+bool tls_connection_fingerprints(const struct tls_connection *connection,
+				 char certificate_out[TLS_FINGERPRINT_SIZE],
+				 char key_out[TLS_FINGERPRINT_SIZE])
+{
+	(void)connection;
+	(void)certificate_out;
+	(void)key_out;
+	return false;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: ISC
+/* A session's TLS: the handshake, and what the client's certificate gives leave to. */
+#include "intake/internal.h"
+#include "log/event.h"
+#include "os/clock.h"
+#include <errno.h>
+#include <string.h>
+
+bool intake_secure_is_possible(const struct intake_session *session)
+{
+	const struct intake_security *security = session->security;
+
+	return security->context != NULL && security->context(security->owner) != NULL;
+}
+
+static void resume(void *context)
+{
+	intake_session_pump(context);
+}
+
+bool intake_secure_begin(struct intake_session *session, struct str early)
+{
+	const struct intake_security *security = session->security;
+	const struct tls_context *context =
+		security->context != NULL ? security->context(security->owner) : NULL;
+
+	if (context == NULL) {
+		log_event_rated(EVENT_TLS_FAILED, log_string("client", session->address),
+				log_string("text", "no certificate can be used now"));
+		return false;
+	}
+	session->stream.tls = tls_connection_new(context, session->stream.socket, NULL);
+	tls_connection_on_resume(session->stream.tls, resume, session);
+	tls_connection_preload(session->stream.tls, early);
+	session->handshake_until_us =
+		os_clock_monotonic_us() + session->intake->config->tls_timeout * SECOND_US;
+	return true;
+}
+
+static bool is_one_of(const char *const *list, size_t count, const char *text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(list[i], text) == 0)
+			return true;
+	return false;
+}
+
+static bool has_listed_name(const struct config_listen *rights, const struct tls_connection *tls)
+{
+	if (!tls_connection_is_verified(tls))
+		return false;
+	for (size_t i = 0; i < rights->client_name_count; i++)
+		if (strcmp(rights->client_names[i], "*") == 0 ||
+		    tls_connection_has_name(tls, rights->client_names[i]))
+			return true;
+	return false;
+}
+
+static bool has_listed_fingerprint(const struct config_listen *rights,
+				   const struct tls_connection *tls)
+{
+	const char *const *list = rights->client_fingerprints;
+	char certificate[TLS_FINGERPRINT_SIZE];
+	char key[TLS_FINGERPRINT_SIZE];
+
+	return rights->client_fingerprint_count > 0 &&
+	       tls_connection_fingerprints(tls, certificate, key) &&
+	       (is_one_of(list, rights->client_fingerprint_count, certificate) ||
+		is_one_of(list, rights->client_fingerprint_count, key));
+}
+
+static void learn_rights(struct intake_session *session)
+{
+	const struct config_listen *rights = session->security->rights;
+	const struct tls_connection *tls = session->stream.tls;
+
+	if (!rights->client_certificates ||
+	    (!has_listed_name(rights, tls) && !has_listed_fingerprint(rights, tls)))
+		return;
+	session->may_relay = true;
+	smtp_server_set_peer_ours(session->server);
+}
+
+static void conclude(struct intake_session *session)
+{
+	const struct tls_connection *tls = session->stream.tls;
+	const struct smtp_tls negotiated = {tls_connection_version(tls),
+					    tls_connection_cipher(tls)};
+
+	session->handshake_until_us = 0;
+	learn_rights(session);
+	smtp_server_set_tls(session->server, &negotiated);
+	log_event(EVENT_TLS_BEGUN, log_string("client", session->address),
+		  log_string("tls", negotiated.version), log_string("cipher", negotiated.cipher));
+	if (session->security->is_implicit)
+		intake_session_greet(session, false);
+}
+
+enum intake_secure intake_secure_go_on(struct intake_session *session)
+{
+	int error = tls_connection_handshake(session->stream.tls);
+
+	if (error == -EAGAIN)
+		return INTAKE_SECURE_WAIT;
+	if (error == 0) {
+		conclude(session);
+		return INTAKE_SECURE_DONE;
+	}
+	log_event_rated(EVENT_TLS_FAILED, log_string("client", session->address),
+			log_string("text", tls_connection_reason(session->stream.tls)));
+	return INTAKE_SECURE_FAILED;
+}
+
+void intake_secure_timeout(struct intake_session *session)
+{
+	log_event_rated(EVENT_TLS_FAILED, log_string("client", session->address),
+			log_string("text", "the handshake took too long"));
+}
