@@ -114,7 +114,7 @@ static void read_records(struct dns_tlsa_search *search, const struct dns_answer
 			 "%s has no usable TLSA record, of %zu", search->question, answer->count);
 		finish(search, DNS_TLSA_UNUSABLE);
 	} else {
-		snprintf(search->reason, sizeof search->reason, "%s has %zu usable TLSA records",
+		snprintf(search->reason, sizeof search->reason, "%s has usable TLSA records: %zu",
 			 search->question, search->answer.count);
 		finish(search, DNS_TLSA_USABLE);
 	}
