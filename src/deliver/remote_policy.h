@@ -31,8 +31,8 @@ struct remote_policy {
 	const char *origin;
 	struct tls_verify verify;
 	const char *certificate; /* the section certificate to present; "": none */
-	/* MAIL_OK, or why this host must not be used at all: then the next one is tried. */
-	struct mail_verdict refusal;
+	/* NULL; or why this host must not be used at all: then the next one is tried. */
+	const struct mail_verdict *refusal;
 };
 
 /* "may", "dane-only" */
@@ -43,16 +43,16 @@ const char *remote_policy_source_name(enum remote_policy_source source);
 /* What policies are found by: the configuration and the authorities' files. */
 struct remote_policies;
 
-/* Reads the files of authorities that CONFIG needs: for "remote", or if SERVICE is not NULL, for
- * it. One that cannot be read is logged, and the mail that needs it waits. Before the sandbox is
- * entered. CONFIG must live until the next remote_policies_configure(). */
-struct remote_policies *remote_policies_new(const struct config *config,
-					    const struct config_service *service);
+/* Reads the files of authorities that CONFIG needs for mail to other hosts, or to the servers of
+ * its LMTP services. One that cannot be read is logged, and the mail that needs it waits. To be
+ * called before the sandbox is entered. CONFIG must live until the next
+ * remote_policies_configure(). */
+struct remote_policies *remote_policies_new(const struct config *config, bool is_lmtp);
 void remote_policies_free(struct remote_policies *policies);
 /* CONFIG applies from now on. False: it needs files that were not read; the mail that needs them
  * waits until the process is started again. */
-bool remote_policies_configure(struct remote_policies *policies, const struct config *config,
-			       const struct config_service *service);
+MUST_CHECK bool remote_policies_configure(struct remote_policies *policies,
+					  const struct config *config);
 
 struct remote_policy_question {
 	const char *domain; /* of the recipients, lower case; "[literal]" */
