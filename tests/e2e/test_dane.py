@@ -4,15 +4,15 @@ Mail goes only where the TLSA records say that the server is the right one; else
 says why. test_tlsa.py has the rules of the DNS, this file what follows from them."""
 
 import hashlib
+import json
 import os
 import subprocess
 
 import pytest
-from dns import NameServer
 from peers import Lan, Postfix
 from signed_dns import SignedNameServer, Zone
 from smtp import Client
-from stagepost import PATIENCE, give_to_user, is_root, listening, wait_until
+from stagepost import PATIENCE, as_user, give_to_user, is_root, listening, wait_until
 
 pytestmark = pytest.mark.skipif(not is_root(), reason="only root makes networks")
 
@@ -248,6 +248,18 @@ def internet(ground):
             yield names, hop
 
 
+@pytest.fixture
+def run(ground):
+    """run(node, "tls", ...) is the ended process."""
+    def run(node, *words):
+        return subprocess.run(
+            [*as_user(), os.path.join(ground.programs, "stagepost"), *words], check=False,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
+            env={**os.environ, "STAGEPOST_CONF": node.conf}, cwd=node.directory)
+
+    return run
+
+
 def send(mx, domains):
     with Client(mx) as client:
         for domain in domains:
@@ -281,3 +293,38 @@ def test_each_zone(node, internet):
     wrong = list(wrong_outcomes(mx))
     assert not wrong, "\n".join(wrong)
     wait_until(lambda: len(hop.maildir("bob").messages()) == len(DELIVERED), "all mail has arrived")
+
+
+def test_the_command_agrees(node, internet, run):
+    """stagepost tls tells of each domain what became of its mail."""
+    names, _ = internet
+    mx = node(settings=names.settings() + SECTIONS)
+    wrong = []
+    for domain in (*DELIVERED, *WAITS):
+        ended = run(mx, "tls", "--json", domain)
+        hosts = [json.loads(line) for line in ended.stdout.splitlines()]
+        # of two hosts the second one is right
+        host = hosts[-1] if hosts else {"result": "waits", "reason": ended.stderr}
+        if domain in WAITS:
+            is_right = host["result"] == "waits" and WAITS[domain] in host["reason"] \
+                and ended.returncode == 1
+        elif DELIVERED[domain] is None:
+            is_right = host["result"] == "plain" and ended.returncode == 3
+        else:
+            is_right = (host["result"], host["policy"], host["verified"]) == (
+                "secured", *DELIVERED[domain])
+        if not is_right:
+            wrong.append(f"{domain}: {ended.returncode} {host} {ended.stderr}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_command_shows_records(node, internet, run):
+    names, _ = internet
+    mx = node(settings=names.settings(), start=False)
+    ended = run(mx, "tls", "rolling.test")
+    assert ended.returncode == 0, ended.stderr
+    assert "  policy      dane (dane)\n" in ended.stdout
+    assert "  dane        _25._tcp.mx.rolling.test has usable TLSA records: 2\n" in ended.stdout
+    assert f"    tlsa      {WRONG.removeprefix('TLSA ')}\n" in ended.stdout
+    ended = run(mx, "tls", "island.test")
+    assert "  dane        the MX records that name mx.island.test are not signed\n" in ended.stdout
