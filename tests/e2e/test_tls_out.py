@@ -5,10 +5,13 @@ what "stagepost tls" says of it."""
 import contextlib
 import json
 import os
+import re
 import subprocess
 
 import pytest
 from dns import NameServer
+from exim import Exim
+from peers import Postfix
 from smtp import deliver
 from stagepost import PATIENCE, as_user, wait_until
 from tls_hop import Certificates, Hop
@@ -115,7 +118,6 @@ WRONG = [
     ("level = verify", "foreign-mx.right.test", "good", "4.7.5",
      "unable to get local issuer certificate"),
     ('level = verify match = { "nexthop" }', "wrong.test", "good", "4.7.5", "hostname mismatch"),
-    ('level = verify match = { ".right.test" }', "many-right.test", "good", None, None),
     ("level = secure", "wrong.test", "good", "4.7.5", "hostname mismatch"),
     ('level = secure match = { "right.test" }', "mx.right.test", "good", "4.7.5",
      "hostname mismatch"),
@@ -131,7 +133,8 @@ WRONG = [
     ("level = encrypt", "mx.right.test", "refuse", "4.7.4", "TLS not available"),
     ("level = encrypt", "mx.right.test", "stall", "4.4.2", "took too long: the handshake of TLS"),
     ("level = encrypt", "mx.right.test", "garbage", "4.7.5", "wrong version number"),
-    ("level = encrypt", "mx.right.test", "close", "4.7.5", "has closed the connection"),
+    ("level = encrypt", "mx.right.test", "close", "4.7.5",
+     "closed the connection|Broken pipe|reset by peer"),
     ("level = encrypt", "mx.right.test", "inject", "4.5.0", "plain text behind the reply"),
     ("level = verify", "mx.right.test", "inject", "4.5.0", "plain text behind the reply"),
     ("level = may", "mx.right.test", "inject", "4.5.0", "plain text behind the reply"),
@@ -142,18 +145,18 @@ WRONG = [
 
 
 @pytest.mark.parametrize("section, certificate, behaviour, status, why",
-                         [case for case in WRONG if case[3]])
+                         WRONG)
 def test_wrong_servers_get_nothing(place, certificates, section, certificate, behaviour, status,
                                    why):
     """The mail waits, says why, and no line of it was sent in plain text."""
     mx, hop = place(fill(section, certificates), certificate, behaviour)
     deliver(mx, "bob@right.test", TEXT)
     event = mx.log.wait("deferred", to="bob@right.test")
-    assert event["status"] == status and why in event["text"], event
+    assert event["status"] == status and re.search(why, event["text"]), event
     assert not hop.messages and not hop.mail_in_plain_text()
     exit_status, said = try_tls(mx)
     assert (exit_status, said["result"]) == (1, "waits")
-    assert why in said["reason"]
+    assert re.search(why, said["reason"])
     assert "verified" not in said
     assert not hop.messages and not hop.mail_in_plain_text()
     assert not mx.log.find("tls_plain")
@@ -173,14 +176,11 @@ def test_may_be_plain_text(place, behaviour, is_remembered):
     assert hop.connections == 1 + is_remembered
     status, said = try_tls(mx)
     assert (status, said["result"]) == (3, "plain")
-    before = hop.connections
-    wait_until(lambda: mx.log.read() is not None, "")
-    asked = len([line for line in hop.plain if line.startswith(b"STARTTLS")])
-    mx.log.wait("delivered", to="bob@right.test")
+    hop.plain.clear()
     deliver(mx, "eve@right.test", TEXT)
     mx.log.wait("delivered", to="eve@right.test")
-    again = len([line for line in hop.plain if line.startswith(b"STARTTLS")]) - asked
-    assert again == (behaviour == "refuse" and hop.connections > before)
+    assert len(hop.messages) == 2
+    assert not is_remembered or b"STARTTLS\r\n" not in hop.plain
 
 
 def test_a_policy_of_none_asks_for_no_tls(place):
@@ -253,3 +253,95 @@ def test_authorities_that_a_reload_names(place, certificates):
     deliver(mx, "bob@right.test", TEXT)
     assert mx.log.wait("delivered", to="bob@right.test")["verified"] == "authority"
     assert len(hop.messages) == 1
+
+
+# --- other mail systems ---
+
+PEERS = ("mx.right.test", "expired-mx.right.test", "foreign-mx.right.test", "wrong.test")
+
+
+@contextlib.contextmanager
+def peer_system(ground, kind, certificates, name):
+    certificate = certificates.path(name).removesuffix(".pem")
+    with kind(ground.directory("peer"), domain="right.test", hostname="mx.right.test",
+              certificate=certificate) as peer:
+        yield peer
+
+
+@pytest.mark.parametrize("kind", [Postfix, Exim])
+@pytest.mark.parametrize("name, good", [("mx.right.test", True), ("expired-mx.right.test", False),
+                                        ("wrong.test", False)])
+def test_other_mail_systems(ground, node, certificates, kind, name, good):
+    """Are asked for TLS 1.3, and say in Received that they had it."""
+    with peer_system(ground, kind, certificates, name) as peer, NameServer(ZONES) as names:
+        mx = node(routes=[f"right.test:mx.right.test;{peer.port}"], settings=(
+            f"dns_server = {names.dns_server}\n"
+            f'tls_authorities = "{certificates.authority}"\n'
+            'tls "right.test" { level = verify }\n'))
+        deliver(mx, "bob@right.test", TEXT)
+        event = mx.log.wait("delivered" if good else "deferred", to="bob@right.test")
+        if good:
+            assert (event["tls"], event["verified"]) == ("TLSv1.3", "authority")
+            (stored,) = peer.maildir("bob@right.test").wait()
+            assert b"TLS1.3" in stored or b"TLSv1.3" in stored
+        else:
+            assert event["status"] == "4.7.5"
+            assert not peer.maildir("bob@right.test").files()
+
+
+def finger(certificates, names, level, port, *words):
+    """What posttls-finger says of mx.right.test."""
+    directory = certificates.directory
+    with open(os.path.join(directory, "main.cf"), "w", encoding="ascii") as conf:
+        conf.write("compatibility_level = 3.6\n")
+    ended = subprocess.run(
+        ["posttls-finger", "-c", "-t", "5", "-o", f"config_directory={directory}",
+         "-o", f"smtp_tls_CAfile={certificates.authority}", "-o", "smtp_host_lookup=native",
+         "-F", certificates.authority, "-l", level, "-L", "summary,certmatch,verbose",
+         f"[127.0.0.1]:{port}", *words],
+        capture_output=True, text=True, check=False, timeout=PATIENCE)
+    return ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("level, section, words", [
+    ("encrypt", "level = encrypt", ()),
+    ("verify", "level = verify", ("mx.right.test",)),
+    ("secure", "level = secure", (".right.test", "right.test")),
+    ("fingerprint", 'level = fingerprint fingerprints = { "FINGERPRINT" }', ("FINGERPRINT",)),
+])
+@pytest.mark.parametrize("name", PEERS)
+def test_posttls_finger_agrees(ground, place, certificates, level, section, words, name):
+    """Of each certificate, whether it is verified by each policy."""
+    mx, hop = place(fill(section, certificates), name)
+    said = finger(certificates, None, level, hop.port,
+                  *(fill(word, certificates) for word in words))
+    theirs = re.search(r"(Verified|Trusted|Untrusted|Anonymous) TLS connection established", said)
+    assert theirs, said
+    status, ours = try_tls(mx)
+    is_demanded = level != "encrypt"
+    assert (ours["result"] == "secured") == (theirs[1] == "Verified" or not is_demanded), said
+    assert status == (0 if ours["result"] == "secured" else 1)
+    if ours["result"] == "secured":
+        assert (ours["verified"] != "no") == (theirs[1] == "Verified"), said
+
+
+# --- LMTP ---
+
+@pytest.mark.parametrize("tls, name, good", [
+    ("verify", "loopback-other.test", True), ("verify", "mx.right.test", False),
+    ("encrypt", "foreign-mx.right.test", True), ("may", None, True), ("encrypt", None, False)])
+def test_lmtp_services(node, certificates, tls, name, good):
+    """On TCP, by the address of the server."""
+    with Hop(certificates.context(name) if name else None) as hop:
+        mx = node(domains=['domain "box.test" { service = box }'], settings=(
+            f'tls_authorities = "{certificates.authority}"\n'
+            f'service box {{ kind = lmtp address = "127.0.0.1:{hop.port}" tls = {tls} }}\n'))
+        deliver(mx, "bob@box.test", TEXT)
+        event = mx.log.wait("delivered" if good else "deferred", to="bob@box.test")
+        if good:
+            assert hop.messages[0][2] == bool(name)
+            assert event.get("verified") == ("authority" if tls == "verify" else
+                                             "no" if name else None)
+        else:
+            assert event["status"] in ("4.7.4", "4.7.5")
+            assert not hop.messages and not hop.mail_in_plain_text()
