@@ -14,6 +14,7 @@ static struct remote_policies *policies;
 static int open_remote(struct child *child)
 {
 	policies = remote_policies_new(child->config, false);
+	remote_policies_log(policies);
 	return deliver_remote_new(child->loop, child->config, policies, &remote);
 }
 

@@ -11,6 +11,7 @@
 #include "os/file.h"
 #include "os/loop.h"
 #include "os/socket.h"
+#include "tls/chain.h"
 #include "tls/client.h"
 #include "tls/connection.h"
 #include <errno.h>
@@ -518,4 +519,13 @@ bool tls_connection_is_resumed(const struct tls_connection *connection)
 {
 	(void)connection;
 	return false;
+}
+
+size_t tls_chain_read(const struct tls_connection *connection, struct arena *arena,
+		      const struct tls_chain_certificate **list_out)
+{
+	(void)connection;
+	(void)arena;
+	*list_out = NULL;
+	return 0;
 }
