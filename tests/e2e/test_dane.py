@@ -329,7 +329,7 @@ def wrong_outcomes(mx):
             yield f"{domain}: {event[0]}"
 
 
-def test_each_zone(node, internet):
+def test_each_zone(node, internet, run):
     names, hop = internet
     mx = node(settings=names.settings() + SECTIONS)
     domains = [*DELIVERED, *WAITS]
@@ -340,6 +340,11 @@ def test_each_zone(node, internet):
     wrong = list(wrong_outcomes(mx))
     assert not wrong, "\n".join(wrong)
     wait_until(lambda: len(hop.maildir("bob").messages()) == len(DELIVERED), "all mail has arrived")
+    waiting = {message["recipients"][0]["address"]: json.dumps(message)
+               for message in map(json.loads, run(mx, "queue", "list", "--json").stdout.splitlines())}
+    assert waiting.keys() == {f"bob@{domain}" for domain in WAITS}
+    for domain, reason in WAITS.items():
+        assert reason in waiting[f"bob@{domain}"]
 
 
 def test_the_command_agrees(node, internet, run):
