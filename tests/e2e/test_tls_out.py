@@ -35,12 +35,12 @@ def place(node, certificates):
         names = stack.enter_context(NameServer(ZONES))
 
         def make(section, certificate="mx.right.test", behaviour="good", *, settings="",
-                 relay="mx.right.test", more_routes=()):
+                 start=True):
             context = certificates.context(certificate) if certificate else None
             hop = stack.enter_context(Hop(context, behaviour))
             section = section and f'tls "right.test" {{ {section} }}\n'
             made = node(
-                routes=[f"right.test:{relay};{hop.port}", *more_routes],
+                start=start, routes=[f"right.test:mx.right.test;{hop.port}"],
                 settings=f"dns_server = {names.dns_server}\ntls_timeout = 1s\n"
                 f'tls_authorities = "{certificates.authority}"\n{section}{settings}')
             return made, hop
@@ -215,8 +215,8 @@ def test_an_end_without_close_notify_is_no_reply(place):
 
 
 def test_sessions_are_resumed(place):
-    """By a new connection to the same server. Another policy begins its own."""
-    mx, hop = place("level = verify", settings='remote_tls = encrypt\n', relay="mx.right.test")
+    """By a new connection to the same server."""
+    mx, hop = place("level = verify")
     for number in range(3):
         deliver(mx, f"bob{number}@right.test", TEXT)
         event = mx.log.wait("delivered", to=f"bob{number}@right.test")
@@ -227,8 +227,7 @@ def test_sessions_are_resumed(place):
 
 def test_connections_are_shared_only_by_equal_policies(place):
     """Mail for two domains by the same relay, of which one has a policy of its own."""
-    mx, hop = place("level = verify", relay="mx.right.test",
-                    settings='tls "plain.test" { level = none }\n')
+    mx, hop = place("level = verify", settings='tls "plain.test" { level = none }\n')
     # the section "right.test" covers right.test; the relay has none of its own
     mx.routes.append(f"plain.test:mx.right.test;{hop.port}")
     mx.write_configuration()
@@ -289,17 +288,16 @@ def test_other_mail_systems(ground, node, certificates, kind, name, good):
             assert not peer.maildir("bob@right.test").files()
 
 
-def finger(certificates, names, level, port, *words):
+def finger(certificates, level, port, *words):
     """What posttls-finger says of mx.right.test."""
     directory = certificates.directory
     with open(os.path.join(directory, "main.cf"), "w", encoding="ascii") as conf:
         conf.write("compatibility_level = 3.6\n")
     ended = subprocess.run(
-        ["posttls-finger", "-c", "-t", "5", "-o", f"config_directory={directory}",
-         "-o", f"smtp_tls_CAfile={certificates.authority}", "-o", "smtp_host_lookup=native",
-         "-F", certificates.authority, "-l", level, "-L", "summary,certmatch,verbose",
+        ["posttls-finger", "-c", "-t", "5", "-o", "smtp_host_lookup=native", "-F", certificates.authority, "-l", level, "-L", "summary,certmatch,verbose",
          f"[127.0.0.1]:{port}", *words],
-        capture_output=True, text=True, check=False, timeout=PATIENCE)
+        env=os.environ | {"MAIL_CONFIG": directory}, capture_output=True, text=True, check=False,
+        timeout=PATIENCE)
     return ended.stdout + ended.stderr
 
 
@@ -312,8 +310,8 @@ def finger(certificates, names, level, port, *words):
 @pytest.mark.parametrize("name", PEERS)
 def test_posttls_finger_agrees(ground, place, certificates, level, section, words, name):
     """Of each certificate, whether it is verified by each policy."""
-    mx, hop = place(fill(section, certificates), name)
-    said = finger(certificates, None, level, hop.port,
+    mx, hop = place(fill(section, certificates), name, start=False)
+    said = finger(certificates, level, hop.port,
                   *(fill(word, certificates) for word in words))
     theirs = re.search(r"(Verified|Trusted|Untrusted|Anonymous) TLS connection established", said)
     assert theirs, said
