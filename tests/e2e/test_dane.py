@@ -12,7 +12,7 @@ import pytest
 from peers import Lan, Postfix
 from signed_dns import SignedNameServer, Zone
 from smtp import Client
-from stagepost import PATIENCE, as_user, give_to_user, is_root, listening, wait_until
+from stagepost import PATIENCE, as_user, is_root, listening, wait_until
 
 pytestmark = pytest.mark.skipif(not is_root(), reason="only root makes networks")
 
@@ -291,7 +291,6 @@ def internet(ground):
     certificates = Certificates(ground.directory("certificates"))
     with Lan() as lan, SecureHop(ground.directory("hop"), lan, certificates) as hop:
         with SignedNameServer(zones_of(certificates), address="198.18.0.1") as names:
-            give_to_user(names.directory)
             yield names, hop
 
 
