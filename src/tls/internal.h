@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "tls/context.h"
+#include "tls/signer.h"
 #include <openssl/ssl.h>
 
 struct tls_context {
@@ -34,6 +35,10 @@ struct tls_socket {
 };
 /* SOCKET must outlive the BIO. */
 BIO *tls_socket_bio(struct tls_socket *socket);
+
+/* What KEY is, and its identifier: 0; or -EINVAL, "its key is ..." appended to REASON. */
+MUST_CHECK int tls_key_identify(EVP_PKEY *key, enum tls_key_kind *kind_out,
+				uint8_t id_out[TLS_KEY_ID_SIZE], struct buffer *reason);
 
 /* The names of CERTIFICATE, in ARENA; see tls_connection_names(). */
 const char *const *tls_names_read(const X509 *certificate, struct arena *arena, size_t *count_out);
