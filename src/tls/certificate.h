@@ -32,8 +32,8 @@ struct tls_chain {
 	enum tls_key_kind kind;
 	unsigned bits;
 	uint8_t key[TLS_KEY_ID_SIZE];
-	/* The number, from 1, of the first certificate that the next one has not signed, or whose
-	 * validity begins when the next one may not sign; 0: the chain hangs together. */
+	/* The number, from 1, of the first certificate that the next one has not signed, or may
+	 * not sign; 0: the chain hangs together. */
 	size_t broken_at;
 };
 

@@ -40,6 +40,14 @@ BIO *tls_socket_bio(struct tls_socket *socket);
 MUST_CHECK int tls_key_identify(EVP_PKEY *key, enum tls_key_kind *kind_out,
 				uint8_t id_out[TLS_KEY_ID_SIZE], struct buffer *reason);
 
+/* The properties by which everything but the keys of signers is fetched in a library context with
+ * our provider (internal_provider.h). */
+#define TLS_PROPERTIES "?provider=default"
+
+/* Reads the certificates of PEM, 1 to TLS_CHAIN_MAX, for LIBRARY: 0; or -EINVAL with a REASON. */
+MUST_CHECK int tls_chain_parse(struct str pem, OSSL_LIB_CTX *library, STACK_OF(X509) * *chain_out,
+			       struct buffer *reason);
+
 /* The names of CERTIFICATE, in ARENA; see tls_connection_names(). */
 const char *const *tls_names_read(const X509 *certificate, struct arena *arena, size_t *count_out);
 
