@@ -80,7 +80,7 @@ int tls_chain_read(struct str pem, struct arena *arena, struct tls_chain *chain_
 {
 	struct tls_chain chain = {0};
 	STACK_OF(X509) * all;
-	int error = tls_chain_parse(pem, NULL, &all, reason);
+	int error = tls_chain_parse(pem, tls_chain_limits, NULL, &all, reason);
 
 	if (error < 0)
 		return error;

@@ -8,6 +8,8 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
+const struct tls_chain_limits tls_chain_limits = {TLS_CHAIN_SIZE_MAX, TLS_CHAIN_MAX};
+
 /* Appends WHAT, and OpenSSL's reason. */
 static int refuse(const char *what, struct buffer *reason)
 {
@@ -52,7 +54,8 @@ static int next_certificate(BIO *bio, OSSL_LIB_CTX *library, X509 **certificate_
 	return 0;
 }
 
-static int read_all(BIO *bio, OSSL_LIB_CTX *library, STACK_OF(X509) * chain, struct buffer *reason)
+static int read_all(BIO *bio, OSSL_LIB_CTX *library, int count_max, STACK_OF(X509) * chain,
+		    struct buffer *reason)
 {
 	X509 *certificate;
 	int found;
@@ -60,7 +63,7 @@ static int read_all(BIO *bio, OSSL_LIB_CTX *library, STACK_OF(X509) * chain, str
 	while ((found = next_certificate(bio, library, &certificate, reason)) > 0) {
 		if (sk_X509_push(chain, certificate) <= 0)
 			panic("no memory for TLS");
-		if (sk_X509_num(chain) > TLS_CHAIN_MAX)
+		if (sk_X509_num(chain) > count_max)
 			return refuse("it holds too many certificates", reason);
 	}
 	if (found == 0 && sk_X509_num(chain) == 0)
@@ -68,22 +71,22 @@ static int read_all(BIO *bio, OSSL_LIB_CTX *library, STACK_OF(X509) * chain, str
 	return found;
 }
 
-int tls_chain_parse(struct str pem, OSSL_LIB_CTX *library, STACK_OF(X509) * *chain_out,
-		    struct buffer *reason)
+int tls_chain_parse(struct str pem, struct tls_chain_limits limits, OSSL_LIB_CTX *library,
+		    STACK_OF(X509) * *chain_out, struct buffer *reason)
 {
 	STACK_OF(X509) *chain = sk_X509_new_null();
 	BIO *bio;
 	int error;
 
 	tls_errors_clear();
-	if (pem.length > TLS_CHAIN_SIZE_MAX) {
+	if (pem.length > limits.size) {
 		sk_X509_free(chain);
 		return refuse("it is too large", reason);
 	}
 	bio = BIO_new_mem_buf(pem.length > 0 ? pem.data : "", (int)pem.length);
 	if (chain == NULL || bio == NULL)
 		panic("no memory for TLS");
-	error = read_all(bio, library, chain, reason);
+	error = read_all(bio, library, limits.count, chain, reason);
 	BIO_free(bio);
 	tls_errors_clear();
 	if (error < 0) {
