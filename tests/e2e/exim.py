@@ -27,7 +27,7 @@ trusted_users = {user}
 message_size_limit = {size}
 accept_8bitmime = true
 smtputf8_advertise_hosts = *
-tls_advertise_hosts =
+{server_tls}
 chunking_advertise_hosts = *
 pipelining_advertise_hosts = *
 dsn_advertise_hosts = *
@@ -86,7 +86,7 @@ smtp:
   port = {next_port}
   allow_localhost
   hosts_try_chunking = {chunking}
-  hosts_avoid_tls = *
+  {client_tls}
   message_linelength_limit = 100M
   connection_max_messages = 0
 
@@ -98,12 +98,14 @@ begin retry
 class Exim(MailSystem):
     """Has mailboxes for the USERS of DOMAIN. Other mail goes to NEXT_PORT, by BDAT if
     CHUNKING. SIZE is the largest message that it says it takes, UNSAID_SIZE the largest that
-    it does take. Also refuses and defers messages whose Subject has "refuse this" and "defer
+    it does take; SERVER_TLS and CLIENT_TLS are settings of its main part and of its transport.
+    Also refuses and defers messages whose Subject has "refuse this" and "defer
     this"."""
 
     def __init__(self, directory, *, users=("bob",), domain="exim.test",
                  hostname="mx.exim.test", next_port=None, chunking=True, size=100_000_000,
-                 unsaid_size=100_000_000):
+                 unsaid_size=100_000_000, server_tls="tls_advertise_hosts =",
+                 client_tls="hosts_avoid_tls = *"):
         program = os.path.join(PACKAGE, "usr/sbin/exim4")
         assert os.path.exists(program), f"{program} is missing: run tools/install-packages test"
         super().__init__(directory)
@@ -117,7 +119,8 @@ class Exim(MailSystem):
         self._write("exim.conf", CONFIGURATION.format(
             directory=directory, user=owner.st_uid, group=owner.st_gid, port=self.port,
             hostname=hostname, domain=domain, next_port=next_port or 1,
-            chunking="*" if chunking else ":", size=size, unsaid_size=unsaid_size))
+            chunking="*" if chunking else ":", size=size, unsaid_size=unsaid_size,
+            server_tls=server_tls, client_tls=client_tls))
         self.start()
 
     def _write_accounts(self, user, group):
