@@ -177,6 +177,8 @@ void handshake_end(struct handshake *handshake)
 {
 	int socket = SSL_get_fd(handshake->client);
 
+	/* else OpenSSL would not resume its session */
+	SSL_set_shutdown(handshake->client, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
 	SSL_free(handshake->client);
 	tls_connection_free(handshake->server);
 	assert_int_equal(close(socket), 0);
