@@ -71,8 +71,13 @@ static int on_ticket(SSL *openssl, unsigned char *name, unsigned char *iv, EVP_C
 	const struct tls_tickets *tickets =
 		SSL_CTX_get_ex_data(SSL_get_SSL_CTX(openssl), own_index());
 
-	return is_new ? encrypt(tickets, name, iv, cipher, mac)
-		      : decrypt(tickets, name, iv, cipher, mac);
+	int found;
+
+	if (is_new)
+		return encrypt(tickets, name, iv, cipher, mac);
+	found = decrypt(tickets, name, iv, cipher, mac);
+	/* clients use each ticket of TLS 1.3 once (RFC 8446 appendix C.4) */
+	return found == DONE && SSL_version(openssl) == TLS1_3_VERSION ? RENEW : found;
 }
 
 void tls_tickets_read(struct tls_tickets *tickets, const struct tls_identity_settings *settings,

@@ -109,36 +109,39 @@ static void signatures_are_right(void **state)
 
 static void what_does_not_fit_is_refused(void **state)
 {
+	enum { RSA_KEY, EC_KEY, ED_KEY };
 	static char data[TLS_SIGNED_MAX + 1];
 	static const struct {
-		const char *type;
+		int type; /* of keys */
 		int scheme;
 		int hash;
 		size_t length;
 	} cases[] = {
-		{"RSA", TLS_SCHEME_ECDSA, TLS_HASH_SHA256, 32},
-		{"RSA", TLS_SCHEME_ED25519, TLS_HASH_NONE, 32},
-		{"RSA", TLS_SCHEME_RSA_PSS, TLS_HASH_NONE, 32},
-		{"RSA", TLS_SCHEME_RSA_PSS, TLS_HASH_SHA256, 31},
-		{"RSA", TLS_SCHEME_RSA_PSS, TLS_HASH_SHA256, 48},
-		{"RSA", TLS_SCHEME_RSA_PKCS1, TLS_HASH_SHA384, 32},
-		{"RSA", TLS_SCHEME_RSA_PKCS1, 99, 32},
-		{"RSA", 0, TLS_HASH_SHA256, 32},
-		{"RSA", 99, TLS_HASH_SHA256, 32},
-		{"RSA", -1, TLS_HASH_SHA256, 32},
-		{"P-256", TLS_SCHEME_RSA_PSS, TLS_HASH_SHA256, 32},
-		{"P-256", TLS_SCHEME_ED25519, TLS_HASH_NONE, 32},
-		{"P-256", TLS_SCHEME_ECDSA, TLS_HASH_SHA256, 0},
-		{"P-256", TLS_SCHEME_ECDSA, TLS_HASH_SHA256, 33},
-		{"ED25519", TLS_SCHEME_ECDSA, TLS_HASH_SHA256, 32},
-		{"ED25519", TLS_SCHEME_ED25519, TLS_HASH_SHA256, 32},
-		{"ED25519", TLS_SCHEME_ED25519, TLS_HASH_NONE, TLS_SIGNED_MAX + 1},
+		{RSA_KEY, TLS_SCHEME_ECDSA, TLS_HASH_SHA256, 32},
+		{RSA_KEY, TLS_SCHEME_ED25519, TLS_HASH_NONE, 32},
+		{RSA_KEY, TLS_SCHEME_RSA_PSS, TLS_HASH_NONE, 32},
+		{RSA_KEY, TLS_SCHEME_RSA_PSS, TLS_HASH_SHA256, 31},
+		{RSA_KEY, TLS_SCHEME_RSA_PSS, TLS_HASH_SHA256, 48},
+		{RSA_KEY, TLS_SCHEME_RSA_PKCS1, TLS_HASH_SHA384, 32},
+		{RSA_KEY, TLS_SCHEME_RSA_PKCS1, 99, 32},
+		{RSA_KEY, 0, TLS_HASH_SHA256, 32},
+		{RSA_KEY, 99, TLS_HASH_SHA256, 32},
+		{RSA_KEY, -1, TLS_HASH_SHA256, 32},
+		{EC_KEY, TLS_SCHEME_RSA_PSS, TLS_HASH_SHA256, 32},
+		{EC_KEY, TLS_SCHEME_ED25519, TLS_HASH_NONE, 32},
+		{EC_KEY, TLS_SCHEME_ECDSA, TLS_HASH_SHA256, 0},
+		{EC_KEY, TLS_SCHEME_ECDSA, TLS_HASH_SHA256, 33},
+		{ED_KEY, TLS_SCHEME_ECDSA, TLS_HASH_SHA256, 32},
+		{ED_KEY, TLS_SCHEME_ED25519, TLS_HASH_SHA256, 32},
+		{ED_KEY, TLS_SCHEME_ED25519, TLS_HASH_NONE, TLS_SIGNED_MAX + 1},
 	};
+
+	EVP_PKEY *keys[] = {tls_scene_key("RSA", 2048), tls_scene_key("P-256", 0),
+			    tls_scene_key("ED25519", 0)};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
-		EVP_PKEY *openssl = tls_scene_key(cases[i].type, 2048);
-		struct tls_private_key *key = read_key(openssl);
+		struct tls_private_key *key = read_key(keys[cases[i].type]);
 		uint8_t signature[TLS_SIGNATURE_MAX];
 		size_t length = 77;
 
@@ -150,8 +153,9 @@ static void what_does_not_fit_is_refused(void **state)
 		assert_int_equal(length, 77);
 		assert_int_equal(ERR_peek_error(), 0);
 		tls_private_key_free(key);
-		EVP_PKEY_free(openssl);
 	}
+	for (size_t i = 0; i < COUNT_OF(keys); i++)
+		EVP_PKEY_free(keys[i]);
 }
 
 static void ids_are_those_of_the_public_key(void **state)
