@@ -2,8 +2,8 @@
 /* What clients verify by names, fingerprints and TLSA records, and which sessions they resume. */
 #include "certificates.h"
 #include "test.h"
-#include "tls/chain.h"
 #include "tls/client.h"
+#include "tls/peer_chain.h"
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -370,12 +370,12 @@ static void what_was_sent_is_shown(void **state)
 							      .names = names,
 							      .name_count = 1}};
 	struct tls_connection *connection = connect_to(&server, &request);
-	const struct tls_chain_certificate *chain;
+	const struct tls_peer_certificate *chain;
 	struct arena *arena = arena_new();
 
 	(void)state;
 	assert_int_equal(shake_hands(&server, connection), -EACCES);
-	assert_int_equal(tls_chain_read(connection, arena, &chain), 2);
+	assert_int_equal(tls_peer_chain_read(connection, arena, &chain), 2);
 	assert_string_equal(chain[0].subject, "CN=" HOST ",O=Tests");
 	assert_string_equal(chain[0].issuer, "CN=foreign,O=Tests");
 	assert_string_equal(chain[1].subject, "CN=authority,O=Tests");

@@ -11,9 +11,9 @@
 #include "os/file.h"
 #include "os/loop.h"
 #include "os/socket.h"
-#include "tls/chain.h"
 #include "tls/client.h"
 #include "tls/connection.h"
+#include "tls/peer_chain.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -521,8 +521,8 @@ bool tls_connection_is_resumed(const struct tls_connection *connection)
 	return false;
 }
 
-size_t tls_chain_read(const struct tls_connection *connection, struct arena *arena,
-		      const struct tls_chain_certificate **list_out)
+size_t tls_peer_chain_read(const struct tls_connection *connection, struct arena *arena,
+			   const struct tls_peer_certificate **list_out)
 {
 	(void)connection;
 	(void)arena;
