@@ -284,6 +284,11 @@ static void drive(struct remote_session *session)
 		wait(session, is_sent);
 }
 
+void remote_session_resume(void *context)
+{
+	drive(context);
+}
+
 static void fail_to_connect(struct remote_session *session, const char *reason)
 {
 	char so_far[MAIL_TEXT_SIZE];

@@ -52,6 +52,8 @@ void remote_session_form(struct remote_session *session);
 bool remote_session_secure(struct remote_session *session, unsigned *events_out);
 
 /* remote_session.c */
+/* CONTEXT, a session, can go on with its handshake. */
+void remote_session_resume(void *context);
 /* TEXT, about the session, to those who watch it. */
 void remote_session_note(struct remote_session *session, struct str text);
 

@@ -14,6 +14,7 @@ static void begin(struct remote_session *session)
 	os_socket_address_format(&session->address, peer);
 	session->stream.tls =
 		tls_client_connect(session->settings.tls, session->stream.socket, &request);
+	tls_connection_on_resume(session->stream.tls, remote_session_resume, session);
 }
 
 static void learn(struct remote_session *session)
