@@ -14,7 +14,7 @@
 #include "tls/client.h"
 #include "tls/connection.h"
 #include "tls/identity.h"
-#include "tls/presented.h"
+#include "tls/peer_chain.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -540,8 +540,8 @@ bool tls_connection_is_resumed(const struct tls_connection *connection)
 	return false;
 }
 
-size_t tls_presented_read(const struct tls_connection *connection, struct arena *arena,
-			  const struct tls_presented **list_out)
+size_t tls_peer_chain_read(const struct tls_connection *connection, struct arena *arena,
+			   const struct tls_peer_certificate **list_out)
 {
 	(void)connection;
 	(void)arena;
