@@ -39,49 +39,61 @@ static void free_certificate(struct tls_certified *certified)
 }
 
 /* Whether OpenSSL takes it, which also judges the strength of signatures in the chain. */
-static int try_certificate(const struct tls_identity *identity,
-			   const struct tls_certified *certified, struct buffer *reason)
+static int try_certificate(SSL_CTX *trial, const struct tls_certified *certified,
+			   struct buffer *reason)
+{
+	if (SSL_CTX_use_cert_and_key(trial, certified->certificate, certified->key,
+				     certified->chain, 1) == 1)
+		return 0;
+	buffer_append_string(reason, "it cannot be used: ");
+	tls_errors_take(reason);
+	return -EINVAL;
+}
+
+static int read_all(struct tls_identity *identity, const struct tls_identity_settings *settings,
+		    SSL_CTX *trial, struct buffer *reason)
+{
+	int error = 0;
+
+	while (error == 0 && identity->count < settings->certificate_count) {
+		struct tls_certified *certified = &identity->certificates[identity->count];
+		struct str chain = settings->certificates[identity->count].chain;
+
+		error = read_certificate(identity, settings->signer, chain, certified, reason);
+		if (error == 0)
+			error = try_certificate(trial, certified, reason);
+		identity->count++;
+	}
+	return error;
+}
+
+static SSL_CTX *new_openssl(const struct tls_identity *identity)
 {
 	SSL_CTX *openssl =
 		SSL_CTX_new_ex(identity->library.openssl, TLS_PROPERTIES, TLS_server_method());
-	int error = 0;
 
 	if (openssl == NULL)
 		panic("no memory for TLS");
-	if (SSL_CTX_use_cert_and_key(openssl, certified->certificate, certified->key,
-				     certified->chain, 1) != 1) {
-		buffer_append_string(reason, "it cannot be used: ");
-		tls_errors_take(reason);
-		error = -EINVAL;
-	}
-	SSL_CTX_free(openssl);
-	return error;
+	return openssl;
 }
 
 static int read_certificates(struct tls_identity *identity,
 			     const struct tls_identity_settings *settings, struct buffer *reason)
 {
+	SSL_CTX *trial = new_openssl(identity);
 	struct buffer why = {0};
-	int error = 0;
+	int error;
 
 	if (settings->certificate_count == 0 || settings->certificate_count > TLS_CERTIFICATES_MAX)
 		panic("an identity has 1 to %d certificates", TLS_CERTIFICATES_MAX);
 	identity->certificates =
 		memory_alloc_zero(settings->certificate_count, sizeof *identity->certificates);
-	while (error == 0 && identity->count < settings->certificate_count) {
-		struct tls_certified *certified = &identity->certificates[identity->count];
-
-		error = read_certificate(identity, settings->signer,
-					 settings->certificates[identity->count].chain, certified,
-					 &why);
-		if (error == 0)
-			error = try_certificate(identity, certified, &why);
-		identity->count++;
-	}
+	error = read_all(identity, settings, trial, &why);
 	if (error < 0)
 		buffer_append_format(reason, "certificate %zu: " STR_FORMAT, identity->count,
 				     STR_ARGUMENTS(buffer_view(&why)));
 	buffer_clear(&why);
+	SSL_CTX_free(trial);
 	return error;
 }
 
@@ -112,11 +124,8 @@ static void offer_certificate(SSL_CTX *openssl, const struct tls_certified *cert
 
 SSL_CTX *tls_identity_new_context(struct tls_identity *identity, const struct tls_offer *offer)
 {
-	SSL_CTX *openssl =
-		SSL_CTX_new_ex(identity->library.openssl, TLS_PROPERTIES, TLS_server_method());
+	SSL_CTX *openssl = new_openssl(identity);
 
-	if (openssl == NULL)
-		panic("no memory for TLS");
 	tls_context_set_rules(openssl);
 	(void)SSL_CTX_set_mode(openssl, SSL_MODE_NO_AUTO_CHAIN);
 	if (SSL_CTX_set1_sigalgs_list(openssl, SIGNATURES) != 1 ||
@@ -129,6 +138,14 @@ SSL_CTX *tls_identity_new_context(struct tls_identity *identity, const struct tl
 	tls_clients_apply(&identity->clients, openssl);
 	tls_tickets_apply(&identity->tickets, openssl);
 	return openssl;
+}
+
+void tls_identity_present(const struct tls_identity *identity, SSL *openssl)
+{
+	const struct tls_certified *first = &identity->certificates[0];
+
+	if (SSL_use_cert_and_key(openssl, first->certificate, first->key, first->chain, 1) != 1)
+		panic("no memory for TLS");
 }
 
 struct tls_identity *tls_identity_hold(struct tls_identity *identity)
