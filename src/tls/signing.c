@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { PAUSED_MAX = 256 }; /* 32 KiB of stack each */
+enum { PAUSED_MAX = 256 }; /* 32 KiB of stack each, of which the deepest handshake seen uses 8 */
 
 struct tls_signing {
 	enum { SIGNING_WANTED, SIGNING_ASKED, SIGNING_ANSWERED } progress;
