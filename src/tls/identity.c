@@ -5,13 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* No SHA-1, nor what no signer knows. */
-static const char SIGNATURES[] =
-	"ecdsa_secp256r1_sha256:ecdsa_secp384r1_sha384:ecdsa_secp521r1_sha512:ed25519:"
-	"rsa_pss_rsae_sha256:rsa_pss_rsae_sha384:rsa_pss_rsae_sha512:"
-	"rsa_pss_pss_sha256:rsa_pss_pss_sha384:rsa_pss_pss_sha512:"
-	"rsa_pkcs1_sha256:rsa_pkcs1_sha384:rsa_pkcs1_sha512";
-
 static int read_certificate(struct tls_identity *identity, const struct tls_signer *signer,
 			    struct str pem, struct tls_certified *certified, struct buffer *reason)
 {
@@ -67,20 +60,10 @@ static int read_all(struct tls_identity *identity, const struct tls_identity_set
 	return error;
 }
 
-static SSL_CTX *new_openssl(const struct tls_identity *identity)
-{
-	SSL_CTX *openssl =
-		SSL_CTX_new_ex(identity->library.openssl, TLS_PROPERTIES, TLS_server_method());
-
-	if (openssl == NULL)
-		panic("no memory for TLS");
-	return openssl;
-}
-
 static int read_certificates(struct tls_identity *identity,
 			     const struct tls_identity_settings *settings, struct buffer *reason)
 {
-	SSL_CTX *trial = new_openssl(identity);
+	SSL_CTX *trial = tls_library_new_context(&identity->library);
 	struct buffer why = {0};
 	int error;
 
@@ -113,31 +96,6 @@ static void make_session_context(struct tls_identity *identity,
 	    EVP_DigestFinal_ex(digest, identity->session_context, NULL) != 1)
 		panic("no memory for TLS");
 	EVP_MD_CTX_free(digest);
-}
-
-static void offer_certificate(SSL_CTX *openssl, const struct tls_certified *certified)
-{
-	if (SSL_CTX_use_cert_and_key(openssl, certified->certificate, certified->key,
-				     certified->chain, 1) != 1)
-		panic("no memory for TLS");
-}
-
-SSL_CTX *tls_identity_new_context(struct tls_identity *identity, const struct tls_offer *offer)
-{
-	SSL_CTX *openssl = new_openssl(identity);
-
-	tls_context_set_rules(openssl);
-	(void)SSL_CTX_set_mode(openssl, SSL_MODE_NO_AUTO_CHAIN);
-	if (SSL_CTX_set1_sigalgs_list(openssl, SIGNATURES) != 1 ||
-	    SSL_CTX_set_session_id_context(openssl, identity->session_context,
-					   sizeof identity->session_context) != 1)
-		panic("this OpenSSL has not the signatures of TLS");
-	for (int kind = 1; kind <= TLS_KEY_KINDS; kind++)
-		if (offer->by_kind[kind] >= 0)
-			offer_certificate(openssl, &identity->certificates[offer->by_kind[kind]]);
-	tls_clients_apply(&identity->clients, openssl);
-	tls_tickets_apply(&identity->tickets, openssl);
-	return openssl;
 }
 
 void tls_identity_present(const struct tls_identity *identity, SSL *openssl)

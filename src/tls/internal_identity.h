@@ -48,7 +48,7 @@ struct tls_offer {
 };
 
 /* An SSL_CTX with the rules of IDENTITY, which offers OFFER. */
-SSL_CTX *tls_identity_new_context(struct tls_identity *identity, const struct tls_offer *offer);
+SSL_CTX *tls_offer_new_context(struct tls_identity *identity, const struct tls_offer *offer);
 
 /* Makes the tables of IDENTITY, whose certificates are read, and returns the SSL_CTX of the
  * default, which chooses another one by the name that a client asks for. */
