@@ -29,12 +29,6 @@ static void expect_name(SSL *openssl, const char *name)
 		panic("no memory for TLS");
 }
 
-static void use_identity(struct tls_connection *connection, struct tls_identity *identity)
-{
-	connection->identity = tls_identity_hold(identity);
-	(void)SSL_set_mode(connection->openssl, SSL_MODE_ASYNC);
-}
-
 struct tls_connection *tls_connection_new(const struct tls_context *context, int socket,
 					  const char *name)
 {
@@ -58,17 +52,11 @@ struct tls_connection *tls_connection_new(const struct tls_context *context, int
 			expect_name(connection->openssl, name);
 	}
 	connection->write_wants = OS_WATCH_WRITE;
-	if (context->identity != NULL)
-		use_identity(connection, context->identity);
+	if (context->identity != NULL) {
+		connection->identity = tls_identity_hold(context->identity);
+		(void)SSL_set_mode(connection->openssl, SSL_MODE_ASYNC);
+	}
 	return connection;
-}
-
-void tls_connection_present(struct tls_connection *connection, const struct tls_context *identity)
-{
-	if (connection->identity != NULL || identity->identity == NULL)
-		panic("a client presents one certificate of an identity");
-	use_identity(connection, identity->identity);
-	tls_identity_present(identity->identity, connection->openssl);
 }
 
 void tls_connection_free(struct tls_connection *connection)
