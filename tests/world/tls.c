@@ -11,9 +11,10 @@
 #include "os/file.h"
 #include "os/loop.h"
 #include "os/socket.h"
-#include "tls/chain.h"
 #include "tls/client.h"
 #include "tls/connection.h"
+#include "tls/identity.h"
+#include "tls/peer_chain.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +104,24 @@ int tls_context_open(enum tls_side side, const struct tls_settings *settings,
 	if (error < 0) {
 		free(context);
 		return error;
+	}
+	*context_out = context;
+	return 0;
+}
+
+/* Its first certificate is the only one. */
+int tls_identity_open(const struct tls_identity_settings *settings,
+		      struct tls_context **context_out, struct buffer *reason)
+{
+	struct tls_context *context = memory_alloc_zero(1, sizeof *context);
+	char text[4 * NAME_SIZE];
+
+	context->side = TLS_SERVER;
+	snprintf(text, sizeof text, STR_FORMAT, STR_ARGUMENTS(settings->certificates[0].chain));
+	if (sscanf(text, "certificate %63s %63s", context->name, context->signed_by) < 1) {
+		buffer_append_string(reason, "certificate 1: no certificate");
+		free(context);
+		return -EINVAL;
 	}
 	*context_out = context;
 	return 0;
@@ -471,6 +490,10 @@ void tls_authorities_free(struct tls_authorities *authorities)
 	free(authorities);
 }
 
+void tls_client_prepare(void)
+{
+}
+
 struct tls_client *tls_client_new(void)
 {
 	struct tls_client *client = memory_alloc_zero(1, sizeof *client);
@@ -521,8 +544,8 @@ bool tls_connection_is_resumed(const struct tls_connection *connection)
 	return false;
 }
 
-size_t tls_chain_read(const struct tls_connection *connection, struct arena *arena,
-		      const struct tls_chain_certificate **list_out)
+size_t tls_peer_chain_read(const struct tls_connection *connection, struct arena *arena,
+			   const struct tls_peer_certificate **list_out)
 {
 	(void)connection;
 	(void)arena;
