@@ -15,7 +15,13 @@
 struct dns_resolver;
 struct dns_query;
 
-enum dns_type { DNS_TYPE_A = 1, DNS_TYPE_PTR = 12, DNS_TYPE_MX = 15, DNS_TYPE_AAAA = 28 };
+enum dns_type {
+	DNS_TYPE_A = 1,
+	DNS_TYPE_PTR = 12,
+	DNS_TYPE_MX = 15,
+	DNS_TYPE_TXT = 16,
+	DNS_TYPE_AAAA = 28
+};
 
 enum dns_status {
 	DNS_FOUND,

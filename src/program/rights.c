@@ -84,11 +84,18 @@ static const struct rights table[] = {
 	 {"smtpd"},
 	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_CONFINED,
 	 {{0}}},
+	{"policy",
+	 "process",
+	 0,
+	 {"policy"},
+	 {"remote"},
+	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_CONFINED,
+	 {{RIGHTS_POLICIES, "", true}, {RIGHTS_AUTHORITIES, "", false}}},
 	{"remote",
 	 "process",
 	 0,
 	 {NULL},
-	 {"send"},
+	 {"send", "policy"},
 	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_CONFINED,
 	 {CONTENT_TO_READ}},
 	{"lmtp",
@@ -271,7 +278,8 @@ static void append_places(struct buffer *out, const struct rights_place *places)
 	static const char *const bases[] = {
 		[RIGHTS_SYSTEM] = "",           [RIGHTS_QUEUE] = "QUEUE",
 		[RIGHTS_RUN] = "RUN",           [RIGHTS_MAILBOXES] = "MAILBOXES",
-		[RIGHTS_DATABASE] = "DATABASE", [RIGHTS_CERTIFICATES] = "CERTIFICATES"};
+		[RIGHTS_DATABASE] = "DATABASE", [RIGHTS_CERTIFICATES] = "CERTIFICATES",
+		[RIGHTS_POLICIES] = "POLICIES", [RIGHTS_AUTHORITIES] = "AUTHORITIES"};
 	size_t begin = out->length;
 
 	for (size_t i = 0; i < RIGHTS_PLACES_MAX && places[i].base != 0; i++) {

@@ -48,6 +48,11 @@ static bool has_client_names(const struct config *config)
 	return config->client_names;
 }
 
+static bool has_policies(const struct config *config)
+{
+	return config->mta_sts;
+}
+
 static bool has_mailbox_owners(const struct config *config)
 {
 	return config_has_owners(config, CONFIG_SERVICE_MAILDIR);
@@ -108,6 +113,11 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .is_wanted = has_client_names,
 	 .sockets = {"names"},
 	 .pace = &ONES_OWN},
+	{.name = "policy",
+	 .turn = TURN_DIRECTORY,
+	 .is_wanted = has_policies,
+	 .sockets = {"policy"},
+	 .pace = &ONES_OWN},
 	{.name = "send",
 	 .turn = TURN_MANAGER,
 	 .sockets = {"send", "notify"},
@@ -120,7 +130,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .pace = &ONES_OWN},
 	{.name = "remote",
 	 .turn = TURN_HELPERS,
-	 .targets = {"send"},
+	 .targets = {"send", "policy"},
 	 .pace = &ONES_OWN,
 	 .is_watched = true},
 	{.name = "lmtp",

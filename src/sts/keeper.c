@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: ISC
+#include "sts/keeper.h"
+#include "base/table.h"
+#include "log/event.h"
+#include "os/clock.h"
+#include "shelf/shelf.h"
+#include "sts/lookup.h"
+#include "sts/store.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+enum {
+	LOOKUPS_MAX = 500, /* at once; the others wait for their turn */
+	REFRESHES_MAX = 50 /* begun in a sweep */
+};
+
+static const int64_t CHECK_EVERY_US = HOUR_US;
+static const int64_t NONE_LEAST_US = 5 * MINUTE_US;
+static const int64_t NONE_MOST_US = HOUR_US;
+static const int64_t NO_ANSWER_US = MINUTE_US;
+static const int64_t FAILED_LEAST_US = 5 * MINUTE_US;
+static const int64_t FAILED_MOST_US = HOUR_US;
+static const int64_t SWEEP_US = MINUTE_US;
+
+/* A domain. It is in the keeper's list "kept" if it has a policy, else in "plain"; those asked for
+ * most recently last. Times of the wall clock, as they outlive a restart, are marked (wall). */
+struct sts_entry {
+	struct sts_keeper *keeper;
+	bool is_kept;
+	struct sts_policy policy;
+	char id[STS_ID_MAX + 1];
+	int64_t fetched_us; /* (wall) */
+	bool is_used;       /* since it was fetched */
+	int64_t checked_us; /* the id was compared, or the policy fetched; 0: never */
+	int64_t wait_us;    /* no lookup before */
+	unsigned failures;  /* in a row */
+	enum sts_problem problem;
+	struct sts_lookup *lookup;
+	bool is_queued;
+	struct sts_request *requests;
+	struct sts_entry *next, *previous;
+	struct sts_entry *queue_next, *queue_previous;
+	UT_hash_handle hh;
+	char domain[STS_DOMAIN_MAX + 1];
+};
+
+struct sts_list {
+	struct sts_entry *first;
+	size_t count;
+};
+
+struct sts_keeper {
+	struct dns_resolver *resolver;
+	struct https *https;
+	struct shelf *shelf; /* NULL: there is none */
+	struct os_timer *sweep;
+	struct sts_entry *entries;
+	struct sts_list kept;
+	struct sts_list plain;
+	struct sts_entry *queue; /* for a lookup */
+	size_t lookups;
+};
+
+/* --- lists --- */
+
+static struct sts_list *list_of(const struct sts_entry *entry)
+{
+	return entry->is_kept ? &entry->keeper->kept : &entry->keeper->plain;
+}
+
+static void leave_list(struct sts_entry *entry)
+{
+	struct sts_list *list = list_of(entry);
+
+	DL_DELETE2(list->first, entry, previous, next);
+	list->count--;
+}
+
+static void enter_list(struct sts_entry *entry)
+{
+	struct sts_list *list = list_of(entry);
+
+	DL_APPEND2(list->first, entry, previous, next);
+	list->count++;
+}
+
+static void leave_queue(struct sts_entry *entry)
+{
+	if (entry->is_queued)
+		DL_DELETE2(entry->keeper->queue, entry, queue_previous, queue_next);
+	entry->is_queued = false;
+}
+
+static void forget_policy(struct sts_entry *entry)
+{
+	if (entry->keeper->shelf != NULL)
+		shelf_remove(entry->keeper->shelf, str_from(entry->domain));
+	leave_list(entry);
+	sts_policy_clear(&entry->policy);
+	entry->is_kept = false;
+	enter_list(entry);
+}
+
+static void drop(struct sts_entry *entry)
+{
+	leave_queue(entry);
+	leave_list(entry);
+	if (entry->lookup != NULL)
+		entry->keeper->lookups--;
+	sts_lookup_cancel(entry->lookup);
+	HASH_DEL(entry->keeper->entries, entry);
+	sts_policy_clear(&entry->policy);
+	free(entry);
+}
+
+/* Drops the first of the list of NEW, which has come last, that nobody waits for. */
+static void make_room(const struct sts_entry *new)
+{
+	const struct sts_list *list = list_of(new);
+	struct sts_entry *entry;
+
+	if (list->count <= STS_KEPT_MAX)
+		return;
+	DL_FOREACH2 (list->first, entry, next) {
+		if (entry->requests != NULL || entry->lookup != NULL || entry == new)
+			continue;
+		if (entry->is_kept)
+			forget_policy(entry);
+		drop(entry);
+		return;
+	}
+}
+
+static struct sts_entry *find(struct sts_keeper *keeper, struct str domain)
+{
+	struct sts_entry *entry;
+
+	HASH_FIND(hh, keeper->entries, domain.data, domain.length, entry);
+	return entry;
+}
+
+static struct sts_entry *add(struct sts_keeper *keeper, struct str domain)
+{
+	struct sts_entry *entry = memory_alloc_zero(1, sizeof *entry);
+
+	entry->keeper = keeper;
+	memcpy(entry->domain, domain.data, domain.length);
+	HASH_ADD(hh, keeper->entries, domain[0], domain.length, entry);
+	enter_list(entry);
+	make_room(entry);
+	return entry;
+}
+
+/* --- the policy of an entry --- */
+
+static int64_t end_us(const struct sts_entry *entry)
+{
+	return entry->fetched_us + entry->policy.max_age_us;
+}
+
+/* A policy is valid for a minute at least, or one with a max_age of 0 never was. */
+static bool is_valid(const struct sts_entry *entry)
+{
+	int64_t end = end_us(entry);
+
+	if (end < entry->fetched_us + MINUTE_US)
+		end = entry->fetched_us + MINUTE_US;
+	return entry->is_kept && os_clock_wall_us() < end;
+}
+
+static bool is_due(const struct sts_entry *entry)
+{
+	int64_t pause_us = sts_policy_refresh_us(entry->policy.max_age_us, entry->is_used);
+
+	return os_clock_wall_us() >= entry->fetched_us + pause_us;
+}
+
+static void keep(struct sts_entry *entry, const struct sts_stored *stored)
+{
+	leave_list(entry);
+	sts_policy_clear(&entry->policy);
+	entry->policy = stored->policy;
+	entry->fetched_us = stored->fetched_us;
+	memcpy(entry->id, stored->id, sizeof entry->id);
+	entry->is_kept = true;
+	entry->is_used = entry->requests != NULL;
+	enter_list(entry);
+	make_room(entry);
+}
+
+static void save(const struct sts_entry *entry, const struct sts_stored *stored)
+{
+	struct buffer file = {0};
+
+	if (entry->keeper->shelf == NULL)
+		return;
+	sts_store_format(stored, &file);
+	shelf_put(entry->keeper->shelf, str_from(entry->domain), buffer_view(&file));
+	buffer_clear(&file);
+}
+
+static void answer(const struct sts_entry *entry, struct sts_request *request)
+{
+	struct sts_answer known = {.kind = STS_NONE, .problem = entry->problem};
+
+	if (is_valid(entry)) {
+		known.kind = STS_FOUND;
+		known.mode = entry->policy.mode;
+		known.until_us = end_us(entry);
+		known.id = str_from(entry->id);
+		known.patterns = str_from(entry->policy.patterns);
+	}
+	request->done(request->context, &known);
+}
+
+static void answer_all(struct sts_entry *entry)
+{
+	while (entry->requests != NULL) {
+		struct sts_request *request = entry->requests;
+
+		sts_request_cancel(request);
+		answer(entry, request);
+	}
+}
+
+/* --- lookups --- */
+
+static void take_policy(struct sts_entry *entry, const struct sts_lookup_result *result)
+{
+	struct sts_stored stored = {
+		.fetched_us = os_clock_wall_us(), .text = result->text, .policy = result->policy};
+
+	snprintf(stored.id, sizeof stored.id, "%s", result->id);
+	log_event(EVENT_POLICY_FETCHED, log_string("domain", entry->domain),
+		  log_string("mode", sts_mode_name(result->policy.mode)),
+		  log_string("policy", result->id),
+		  log_number("seconds", result->policy.max_age_us / SECOND_US));
+	save(entry, &stored);
+	keep(entry, &stored);
+}
+
+static void take_failure(struct sts_entry *entry, const struct sts_lookup_result *result)
+{
+	int64_t pause_us = FAILED_LEAST_US << (entry->failures < 8 ? entry->failures : 8);
+
+	log_event_rated(EVENT_POLICY_FAILED, log_string("domain", entry->domain),
+			log_string("policy", result->id), log_string("reason", result->reason));
+	entry->failures++;
+	entry->problem = result->problem;
+	entry->wait_us =
+		os_clock_boot_us() + (pause_us < FAILED_MOST_US ? pause_us : FAILED_MOST_US);
+}
+
+static void wait_for_record(struct sts_entry *entry, uint32_t ttl)
+{
+	int64_t pause_us = ttl * SECOND_US;
+
+	if (pause_us < NONE_LEAST_US)
+		pause_us = NONE_LEAST_US;
+	if (pause_us > NONE_MOST_US)
+		pause_us = NONE_MOST_US;
+	entry->wait_us = os_clock_boot_us() + pause_us;
+}
+
+/* Without a failure. */
+static void settle(struct sts_entry *entry)
+{
+	entry->checked_us = os_clock_boot_us();
+	entry->failures = 0;
+	entry->problem = STS_PROBLEM_NONE;
+}
+
+static void begin_queued(struct sts_keeper *keeper);
+
+static void on_result(void *context, const struct sts_lookup_result *result)
+{
+	struct sts_entry *entry = context;
+	struct sts_keeper *keeper = entry->keeper;
+
+	entry->lookup = NULL;
+	keeper->lookups--;
+	switch (result->status) {
+	case STS_LOOKUP_FETCHED:
+		settle(entry);
+		take_policy(entry, result);
+		break;
+	case STS_LOOKUP_SAME:
+		settle(entry);
+		break;
+	case STS_LOOKUP_NO_RECORD: /* a known policy stays valid: RFC 8461 section 5.1 */
+		settle(entry);
+		wait_for_record(entry, result->ttl);
+		break;
+	case STS_LOOKUP_NO_ANSWER:
+		entry->wait_us = os_clock_boot_us() + NO_ANSWER_US;
+		break;
+	case STS_LOOKUP_FAILED:
+		take_failure(entry, result);
+		break;
+	}
+	answer_all(entry);
+	begin_queued(keeper);
+}
+
+static void begin(struct sts_entry *entry)
+{
+	struct sts_keeper *keeper = entry->keeper;
+	const char *known = is_valid(entry) && !is_due(entry) ? entry->id : "";
+
+	keeper->lookups++;
+	entry->lookup = sts_lookup_new(keeper->resolver, keeper->https, entry->domain, known,
+				       on_result, entry);
+}
+
+static void begin_queued(struct sts_keeper *keeper)
+{
+	while (keeper->queue != NULL && keeper->lookups < LOOKUPS_MAX) {
+		struct sts_entry *entry = keeper->queue;
+
+		leave_queue(entry);
+		begin(entry);
+	}
+}
+
+static void look_up(struct sts_entry *entry)
+{
+	struct sts_keeper *keeper = entry->keeper;
+
+	if (entry->lookup != NULL || entry->is_queued)
+		return;
+	DL_APPEND2(keeper->queue, entry, queue_previous, queue_next);
+	entry->is_queued = true;
+	begin_queued(keeper);
+}
+
+static bool may_look_up(const struct sts_entry *entry)
+{
+	return os_clock_boot_us() >= entry->wait_us;
+}
+
+static bool is_check_due(const struct sts_entry *entry)
+{
+	return may_look_up(entry) &&
+	       (entry->checked_us == 0 || os_clock_boot_us() - entry->checked_us >= CHECK_EVERY_US);
+}
+
+void sts_keeper_ask(struct sts_keeper *keeper, struct str domain, struct sts_request *request)
+{
+	struct sts_entry *entry = find(keeper, domain);
+
+	if (entry == NULL)
+		entry = add(keeper, domain);
+	leave_list(entry);
+	enter_list(entry);
+	entry->is_used = true;
+	if (is_valid(entry)) {
+		if (is_check_due(entry))
+			look_up(entry);
+		answer(entry, request);
+		return;
+	}
+	if (entry->lookup == NULL && !entry->is_queued && !may_look_up(entry)) {
+		answer(entry, request);
+		return;
+	}
+	request->entry = entry;
+	DL_APPEND2(entry->requests, request, previous, next);
+	look_up(entry);
+}
+
+void sts_request_cancel(struct sts_request *request)
+{
+	if (request->entry == NULL)
+		return;
+	DL_DELETE2(request->entry->requests, request, previous, next);
+	request->entry = NULL;
+}
+
+/* --- time, and the disk --- */
+
+/* Questions come before refreshes, which leave room for them. */
+static void on_sweep(void *context)
+{
+	struct sts_keeper *keeper = context;
+	struct sts_entry *entry;
+	struct sts_entry *next;
+	unsigned begun = 0;
+
+	DL_FOREACH_SAFE2 (keeper->kept.first, entry, next, next) {
+		if (entry->lookup != NULL || entry->is_queued)
+			continue;
+		if (!is_valid(entry) && entry->requests == NULL) {
+			forget_policy(entry);
+		} else if (is_due(entry) && may_look_up(entry) && begun < REFRESHES_MAX &&
+			   keeper->lookups < LOOKUPS_MAX / 2) {
+			begun++;
+			look_up(entry);
+		}
+	}
+	os_timer_start(keeper->sweep, SWEEP_US);
+}
+
+/* What it says of a damaged file is not known, so the policy is fetched again. */
+static void load(void *context, struct str name, struct str file)
+{
+	struct sts_keeper *keeper = context;
+	struct sts_entry *entry;
+	struct sts_stored stored;
+	const char *problem;
+
+	if (name.length > STS_DOMAIN_MAX)
+		return;
+	problem = sts_store_parse(file, &stored);
+	entry = add(keeper, name);
+	if (problem == NULL) {
+		keep(entry, &stored);
+		return;
+	}
+	log_event(EVENT_POLICY_DAMAGED, log_str("domain", name), log_string("reason", problem));
+	shelf_remove(keeper->shelf, name);
+	look_up(entry);
+}
+
+static void open_shelf(struct sts_keeper *keeper, struct os_loop *loop, const char *path)
+{
+	int error = shelf_open(loop, path, &keeper->shelf);
+
+	if (error == 0)
+		error = shelf_each(keeper->shelf, STS_STORE_SIZE_MAX, load, keeper);
+	if (error < 0)
+		log_event(EVENT_SHELF_ERROR, log_string("directory", path), log_error(error));
+}
+
+struct sts_keeper *sts_keeper_new(struct os_loop *loop, struct dns_resolver *resolver,
+				  struct https *https, const char *path)
+{
+	struct sts_keeper *keeper = memory_alloc_zero(1, sizeof *keeper);
+
+	keeper->resolver = resolver;
+	keeper->https = https;
+	keeper->sweep = os_timer_new(loop, on_sweep, keeper);
+	open_shelf(keeper, loop, path);
+	os_timer_start(keeper->sweep, 0);
+	return keeper;
+}
+
+void sts_keeper_free(struct sts_keeper *keeper)
+{
+	if (keeper == NULL)
+		return;
+	while (keeper->kept.first != NULL)
+		drop(keeper->kept.first);
+	while (keeper->plain.first != NULL)
+		drop(keeper->plain.first);
+	shelf_close(keeper->shelf);
+	os_timer_free(keeper->sweep);
+	free(keeper);
+}
