@@ -97,7 +97,8 @@ static const char *take_line(struct parser *parser, struct str line)
 		      {"mx", take_mx}};
 	struct str name;
 
-	if (!str_split(&line, ':', &name))
+	(void)str_split(&line, ':', &name);
+	if (line.data == NULL)
 		return "a line without \":\"";
 	line = str_trim(line);
 	for (size_t i = 0; i < COUNT_OF(fields); i++)

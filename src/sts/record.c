@@ -27,7 +27,8 @@ static bool take_field(struct sts_record *record, struct str field)
 {
 	struct str name;
 
-	if (!str_split(&field, '=', &name) || !sts_field_is_name(name))
+	(void)str_split(&field, '=', &name);
+	if (field.data == NULL || !sts_field_is_name(name))
 		return false;
 	if (!str_equal(name, STR("id")))
 		return is_extension(field);

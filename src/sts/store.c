@@ -17,7 +17,10 @@ static bool take_line(struct str *file, const char *name, struct str *value_out)
 	struct str line;
 	struct str found;
 
-	if (!str_split(file, '\n', &line) || !str_split(&line, ':', &found))
+	if (!str_split(file, '\n', &line))
+		return false;
+	(void)str_split(&line, ':', &found);
+	if (line.data == NULL)
 		return false;
 	*value_out = str_trim(line);
 	return str_equal(found, str_from(name));
