@@ -27,7 +27,7 @@ struct remote_hop {
 	uint16_t port;
 	char name[DNS_NAME_SIZE];        /* also shown to people */
 	union os_socket_address address; /* for ADDRESS and LITERAL */
-	char key[REMOTE_HOP_KEY_SIZE];   /* hops with the same key may share connections */
+	char key[REMOTE_HOP_KEY_SIZE];   /* hops with the same key are the same servers */
 };
 
 struct remote_routes;

@@ -45,30 +45,40 @@ static void expect_name(SSL *openssl, const char *name)
 		panic("no memory for TLS");
 }
 
+struct tls_connection *tls_connection_wrap(SSL *openssl, enum tls_side side, int socket)
+{
+	struct tls_connection *connection = memory_alloc_zero(1, sizeof *connection);
+	BIO *bio = tls_socket_bio(&connection->socket);
+
+	connection->socket.descriptor = socket;
+	connection->openssl = openssl;
+	SSL_set_bio(openssl, bio, bio);
+	if (side == TLS_SERVER)
+		SSL_set_accept_state(openssl);
+	else
+		SSL_set_connect_state(openssl);
+	connection->read_wants = side == TLS_SERVER ? OS_WATCH_READ : OS_WATCH_WRITE;
+	connection->write_wants = OS_WATCH_WRITE;
+	return connection;
+}
+
 struct tls_connection *tls_connection_new(const struct tls_context *context, int socket,
 					  const char *name)
 {
-	struct tls_connection *connection = memory_alloc_zero(1, sizeof *connection);
-	BIO *bio;
+	SSL *openssl;
 
 	tls_errors_clear();
-	connection->socket.descriptor = socket;
-	connection->openssl = SSL_new(context->openssl);
-	if (connection->openssl == NULL)
+	openssl = SSL_new(context->openssl);
+	if (openssl == NULL)
 		panic("no memory for TLS");
-	bio = tls_socket_bio(&connection->socket);
-	SSL_set_bio(connection->openssl, bio, bio);
-	if (context->side == TLS_SERVER) {
-		SSL_set_accept_state(connection->openssl);
-		connection->read_wants = OS_WATCH_READ;
-	} else {
-		SSL_set_connect_state(connection->openssl);
-		connection->read_wants = OS_WATCH_WRITE;
-		if (name != NULL)
-			expect_name(connection->openssl, name);
-	}
-	connection->write_wants = OS_WATCH_WRITE;
-	return connection;
+	if (context->side == TLS_CLIENT && name != NULL)
+		expect_name(openssl, name);
+	return tls_connection_wrap(openssl, context->side, socket);
+}
+
+SSL *tls_connection_openssl(const struct tls_connection *connection)
+{
+	return connection->openssl;
 }
 
 void tls_connection_free(struct tls_connection *connection)

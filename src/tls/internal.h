@@ -35,6 +35,11 @@ struct tls_socket {
 /* SOCKET must outlive the BIO. */
 BIO *tls_socket_bio(struct tls_socket *socket);
 
+struct tls_connection;
+/* Takes over OPENSSL, which has its rules, and SOCKET. */
+struct tls_connection *tls_connection_wrap(SSL *openssl, enum tls_side side, int socket);
+SSL *tls_connection_openssl(const struct tls_connection *connection);
+
 /* The names of CERTIFICATE, in ARENA; see tls_connection_names(). */
 const char *const *tls_names_read(const X509 *certificate, struct arena *arena, size_t *count_out);
 
