@@ -77,7 +77,8 @@ static void give_answer(struct input *input)
 	size_t index = input_byte(input) % pending_count;
 	struct dns_query query = *pending[index];
 	struct dns_answer answer = {.status = (enum dns_status)(input_byte(input) % 4),
-				    .reason = "SERVFAIL"};
+				    .reason = "SERVFAIL",
+				    .canonical = ""};
 	size_t count = input_byte(input) % RECORDS_MAX;
 	char *records[RECORDS_MAX];
 	int lengths[RECORDS_MAX];
