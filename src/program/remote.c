@@ -4,33 +4,45 @@
 #include "deliver/remote_policy.h"
 #include "program/child.h"
 #include "program/service.h"
+#include "sts/client.h"
 
 enum { CONCURRENCY = 2000 };
 
 static struct deliver_remote *remote;
 static struct remote_policies *policies;
+static const struct child *process;
+static struct sts_client *sts; /* NULL: setting mta_sts is off */
+static bool has_sts;
 
 /* Reads the system's DNS configuration and authorities once. */
 static int open_remote(struct child *child)
 {
+	process = child;
+	has_sts = child->config->mta_sts;
 	policies = remote_policies_new(child->config, false);
 	return deliver_remote_new(child->loop, child->config, policies, &remote);
 }
 
-/* What is read at the start, before the sandbox is entered, needs a new process. */
+/* What is read at the start, before the sandbox is entered, and a connection more or less need a
+ * new process. */
 static bool fits(const struct config *config)
 {
 	bool has_files = remote_policies_configure(policies, config);
 
-	return deliver_remote_fits(remote, config) && has_files;
+	return deliver_remote_fits(remote, config) && has_files && config->mta_sts == has_sts;
 }
 
 static void *new_transport(struct os_loop *loop, const struct config *config,
 			   const struct config_service *none)
 {
-	(void)loop;
-	(void)config;
+	char path[108];
+
 	(void)none;
+	if (config->mta_sts) {
+		child_path(process, "policy", path);
+		sts = sts_client_new(loop, path);
+		remote_policies_use_sts(policies, sts);
+	}
 	return remote;
 }
 
@@ -59,6 +71,9 @@ static void lost(void *transport)
 static void free_transport(void *transport)
 {
 	deliver_remote_free(transport);
+	remote_policies_use_sts(policies, NULL);
+	sts_client_free(sts);
+	sts = NULL;
 }
 
 int main(int argc, char **argv)
