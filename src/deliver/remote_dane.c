@@ -219,6 +219,7 @@ static void on_tlsa(void *context, const struct dns_tlsa_answer *answer)
 {
 	struct remote_dane_search *search = context;
 
+	search->policy->dane = arena_copy(search->question->arena, str_from(answer->reason));
 	switch (answer->status) {
 	case DNS_TLSA_NONE:
 		do_without(search->policy, search->question, answer->reason);

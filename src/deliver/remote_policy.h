@@ -37,6 +37,7 @@ struct remote_policy {
 	bool is_by_section; /* a section "tls" decided, or asked for DANE */
 	struct tls_verify verify;
 	const char *server_name; /* for SNI; NULL: the host's name */
+	const char *dane;        /* for people: what the DNS says about DANE; NULL: not asked */
 	const char *certificate; /* the section certificate to present; "": none */
 	/* NULL; or why this host must not be used at all: then the next one is tried. */
 	const struct mail_verdict *refusal;

@@ -9,6 +9,7 @@
 #ifndef DELIVER_REMOTE_ROUTE_H
 #define DELIVER_REMOTE_ROUTE_H
 
+#include "base/arena.h"
 #include "config/config.h"
 #include "dns/mx.h"
 #include "os/socket.h"
@@ -40,5 +41,8 @@ void remote_routes_free(struct remote_routes *routes);
  * or the route's relay is not a valid host. */
 MUST_CHECK bool remote_routes_choose(const struct remote_routes *routes, struct str sender,
 				     struct str domain, struct remote_hop *hop_out);
+
+/* The relay as sections "tls" name it: a host name, or "[address]"; NULL: there is none. */
+const char *remote_hop_relay(const struct remote_hop *hop, struct arena *arena);
 
 #endif

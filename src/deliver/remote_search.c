@@ -139,22 +139,6 @@ static bool protect(void *context, struct remote_attempt *attempt, const struct 
 
 const struct remote_finder remote_search_finder = {find, end, protect};
 
-/* The relay as sections "tls" name it. */
-static const char *name_relay(struct arena *arena, const struct remote_hop *hop)
-{
-	struct buffer text = {0};
-	const char *name;
-
-	if (hop->kind == REMOTE_HOP_RELAY)
-		return hop->name;
-	if (hop->kind != REMOTE_HOP_ADDRESS)
-		return NULL;
-	buffer_append_format(&text, "[%s]", hop->name);
-	name = arena_copy(arena, buffer_view(&text));
-	buffer_clear(&text);
-	return name;
-}
-
 /* The policy comes last in it. */
 static const char *make_key(const struct remote_search *search)
 {
@@ -177,7 +161,7 @@ struct remote_search *remote_search_new(struct deliver_remote *remote,
 	if (!remote_routes_choose(remote->routes, job->sender, job->destination, &search->hop))
 		return NULL;
 	search->domain = arena_copy(job->arena, job->destination);
-	search->relay = name_relay(job->arena, &search->hop);
+	search->relay = remote_hop_relay(&search->hop, job->arena);
 	search->key = make_key(search);
 	return search;
 }

@@ -117,7 +117,9 @@ void remote_session_free(struct remote_session *session)
 
 const struct mail_verdict *remote_session_failure(const struct remote_session *session)
 {
-	return &session->failure;
+	const struct mail_verdict *failure = smtp_client_failure(session->client);
+
+	return failure != NULL ? failure : &session->failure;
 }
 
 const union os_socket_address *remote_session_address(const struct remote_session *session)

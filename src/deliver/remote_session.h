@@ -61,11 +61,12 @@ void remote_session_free(struct remote_session *session);
  * may free the session or run the next one. */
 void remote_session_run(struct remote_session *session,
 			const struct remote_transaction *transaction);
+/* Why no connection was made, or why the session has ended. */
 const struct mail_verdict *remote_session_failure(const struct remote_session *session);
 
 /* What protects the connection; NULL: plain text. */
 const struct ipc_job_tls *remote_session_tls(const struct remote_session *session);
-/* The same, for those who look closer. */
+/* The connection of a handshake, which may have failed; NULL: none was begun. */
 const struct tls_connection *remote_session_connection(const struct remote_session *session);
 /* Whether it is in plain text because the server refused STARTTLS, which it had offered. */
 bool remote_session_is_tls_refused(const struct remote_session *session);

@@ -70,7 +70,7 @@ const struct ipc_job_tls *remote_session_tls(const struct remote_session *sessio
 
 const struct tls_connection *remote_session_connection(const struct remote_session *session)
 {
-	return remote_session_tls(session) != NULL ? session->stream.tls : NULL;
+	return session->stream.tls;
 }
 
 bool remote_session_is_tls_refused(const struct remote_session *session)

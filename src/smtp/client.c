@@ -253,3 +253,8 @@ bool smtp_client_is_tls_refused(const struct smtp_client *client)
 {
 	return client->is_refused;
 }
+
+const struct mail_verdict *smtp_client_failure(const struct smtp_client *client)
+{
+	return client->failure;
+}

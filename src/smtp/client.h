@@ -151,6 +151,8 @@ bool smtp_client_is_unserved(const struct smtp_client *client);
  * session, or could not reset it, before it answered any command of this one: nothing was
  * decided, and a new connection may do better. */
 bool smtp_client_is_stale(const struct smtp_client *client);
+/* Why the client is CLOSED; NULL: it was told to quit, or is not. */
+const struct mail_verdict *smtp_client_failure(const struct smtp_client *client);
 /* Whether the client is CLOSED because TLS failed: the server did not answer STARTTLS; the
  * handshake failed; or, since a server may reject it last, no reply came after it. */
 bool smtp_client_is_insecure(const struct smtp_client *client);

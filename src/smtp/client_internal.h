@@ -47,9 +47,10 @@ struct smtp_client {
 	bool is_proven;   /* a reply has come by TLS */
 	bool is_insecure; /* see smtp_client_is_insecure() */
 	bool is_refused;  /* see smtp_client_is_tls_refused() */
-	bool is_stale;    /* see smtp_client_is_stale() */
-	bool is_unserved; /* see smtp_client_is_unserved() */
-	bool is_unsent;   /* nothing of the output has been sent yet */
+	const struct mail_verdict *failure; /* see smtp_client_failure() */
+	bool is_stale;                      /* see smtp_client_is_stale() */
+	bool is_unserved;                   /* see smtp_client_is_unserved() */
+	bool is_unsent;                     /* nothing of the output has been sent yet */
 	unsigned reply_count;
 	unsigned completed; /* number of finished transactions */
 

@@ -347,21 +347,29 @@ static bool digest_key(X509 *certificate, unsigned char *digest, unsigned *lengt
 	return is_done;
 }
 
-bool tls_connection_fingerprints(const struct tls_connection *connection,
-				 char certificate_out[TLS_FINGERPRINT_SIZE],
-				 char key_out[TLS_FINGERPRINT_SIZE])
+bool tls_certificate_fingerprints(X509 *certificate, char certificate_out[TLS_FINGERPRINT_SIZE],
+				  char key_out[TLS_FINGERPRINT_SIZE])
 {
-	X509 *certificate = SSL_get0_peer_certificate(connection->openssl);
 	unsigned char digest[EVP_MAX_MD_SIZE];
 	unsigned length = 0;
 
-	if (certificate == NULL || X509_digest(certificate, EVP_sha256(), digest, &length) != 1)
+	if (X509_digest(certificate, EVP_sha256(), digest, &length) != 1)
 		return false;
 	write_hexadecimal(digest, length, certificate_out);
 	if (!digest_key(certificate, digest, &length))
 		return false;
 	write_hexadecimal(digest, length, key_out);
 	return true;
+}
+
+bool tls_connection_fingerprints(const struct tls_connection *connection,
+				 char certificate_out[TLS_FINGERPRINT_SIZE],
+				 char key_out[TLS_FINGERPRINT_SIZE])
+{
+	X509 *certificate = SSL_get0_peer_certificate(connection->openssl);
+
+	return certificate != NULL &&
+	       tls_certificate_fingerprints(certificate, certificate_out, key_out);
 }
 
 void tls_connection_on_resume(struct tls_connection *connection, void (*resume)(void *context),

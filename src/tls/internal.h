@@ -4,6 +4,7 @@
 #define TLS_INTERNAL_H
 
 #include "base/arena.h"
+#include "tls/connection.h"
 #include "tls/context.h"
 #include <openssl/ssl.h>
 
@@ -39,6 +40,10 @@ struct tls_connection;
 /* Takes over OPENSSL, which has its rules, and SOCKET. */
 struct tls_connection *tls_connection_wrap(SSL *openssl, enum tls_side side, int socket);
 SSL *tls_connection_openssl(const struct tls_connection *connection);
+
+/* As tls_connection_fingerprints(), of CERTIFICATE. */
+bool tls_certificate_fingerprints(X509 *certificate, char certificate_out[TLS_FINGERPRINT_SIZE],
+				  char key_out[TLS_FINGERPRINT_SIZE]);
 
 /* The names of CERTIFICATE, in ARENA; see tls_connection_names(). */
 const char *const *tls_names_read(const X509 *certificate, struct arena *arena, size_t *count_out);
