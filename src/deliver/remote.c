@@ -49,6 +49,11 @@ void deliver_remote_configure(struct deliver_remote *remote, const struct config
 	remote->routes = remote_routes_new(config->smtproutes, config->smtproute_count);
 }
 
+void deliver_remote_report(struct deliver_remote *remote, struct sts_client *client)
+{
+	remote->reports = client;
+}
+
 void deliver_remote_start(struct deliver_remote *remote, struct deliver_helper_job *job)
 {
 	struct remote_search *search = remote_search_new(remote, job);

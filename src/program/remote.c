@@ -11,14 +11,16 @@ enum { CONCURRENCY = 2000 };
 static struct deliver_remote *remote;
 static struct remote_policies *policies;
 static const struct child *process;
-static struct sts_client *sts; /* NULL: setting mta_sts is off */
+static struct sts_client *sts; /* NULL: neither policies nor reports are wanted */
 static bool has_sts;
+static bool has_reports;
 
 /* Reads the system's DNS configuration and authorities once. */
 static int open_remote(struct child *child)
 {
 	process = child;
 	has_sts = child->config->mta_sts;
+	has_reports = child->config->tls_reports;
 	policies = remote_policies_new(child->config, false);
 	return deliver_remote_new(child->loop, child->config, policies, &remote);
 }
@@ -29,7 +31,8 @@ static bool fits(const struct config *config)
 {
 	bool has_files = remote_policies_configure(policies, config);
 
-	return deliver_remote_fits(remote, config) && has_files && config->mta_sts == has_sts;
+	return deliver_remote_fits(remote, config) && has_files && config->mta_sts == has_sts &&
+	       config->tls_reports == has_reports;
 }
 
 static void *new_transport(struct os_loop *loop, const struct config *config,
@@ -37,12 +40,16 @@ static void *new_transport(struct os_loop *loop, const struct config *config,
 {
 	char path[108];
 
+	(void)config;
 	(void)none;
-	if (config->mta_sts) {
-		child_path(process, "policy", path);
-		sts = sts_client_new(loop, path);
+	if (!has_sts && !has_reports)
+		return remote;
+	child_path(process, "policy", path);
+	sts = sts_client_new(loop, path);
+	if (has_sts)
 		remote_policies_use_sts(policies, sts);
-	}
+	if (has_reports)
+		deliver_remote_report(remote, sts);
 	return remote;
 }
 

@@ -50,7 +50,7 @@ static bool has_client_names(const struct config *config)
 
 static bool has_policies(const struct config *config)
 {
-	return config->mta_sts;
+	return config->mta_sts || config->tls_reports;
 }
 
 static bool has_mailbox_owners(const struct config *config)
@@ -117,6 +117,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .turn = TURN_DIRECTORY,
 	 .is_wanted = has_policies,
 	 .sockets = {"policy"},
+	 .targets = {"queue"},
 	 .pace = &ONES_OWN},
 	{.name = "send",
 	 .turn = TURN_MANAGER,

@@ -5,7 +5,10 @@
 #include "ipc/pack.h"
 #include "mail/host.h"
 #include "os/clock.h"
+#include "tlsrpt/session.h"
 #include <stdlib.h>
+
+enum { BACKLOG_MAX = 1 << 20 }; /* bytes that wait for "policy" */
 
 struct sts_question {
 	struct sts_client *client;
@@ -170,6 +173,31 @@ void sts_question_cancel(struct sts_question *question)
 {
 	if (question != NULL)
 		question_free(question);
+}
+
+static struct str cut(struct str text, size_t most)
+{
+	return str_slice(text.data, text.length < most ? text.length : most);
+}
+
+void sts_client_count(struct sts_client *client, const struct tlsrpt_session *session)
+{
+	struct ipc_channel *channel = ipc_client_channel(client->ipc);
+	struct buffer body = {0};
+
+	if (channel == NULL || ipc_channel_backlog(channel) > BACKLOG_MAX ||
+	    !is_domain(session->domain))
+		return;
+	pack_str(&body, session->domain);
+	pack_u32(&body, session->policy);
+	pack_str(&body, cut(session->text, TLSRPT_TEXT_MAX));
+	pack_u32(&body, session->result);
+	pack_str(&body, session->host);
+	pack_str(&body, session->server_address);
+	pack_str(&body, session->own_address);
+	pack_str(&body, cut(session->reason, TLSRPT_REASON_MAX));
+	ipc_channel_send(channel, STS_COUNT, 0, buffer_view(&body), NULL, 0);
+	buffer_clear(&body);
 }
 
 struct sts_client *sts_client_new(struct os_loop *loop, const char *path)

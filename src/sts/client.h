@@ -28,6 +28,11 @@ void sts_client_free(struct sts_client *client);
 struct sts_question *sts_client_ask(struct sts_client *client, struct str domain,
 				    void (*done)(void *context, const struct sts_answer *answer),
 				    void *context);
+struct tlsrpt_session;
+
+/* Counts SESSION for reports; it is lost if there is no connection to "policy", or too much waits
+ * there. */
+void sts_client_count(struct sts_client *client, const struct tlsrpt_session *session);
 /* DONE is not called any more. NULL is allowed. */
 void sts_question_cancel(struct sts_question *question);
 

@@ -377,6 +377,25 @@ void sts_request_cancel(struct sts_request *request)
 	request->entry = NULL;
 }
 
+bool sts_keeper_describe(struct sts_keeper *keeper, struct str domain, struct buffer *out,
+			 struct str *patterns_out)
+{
+	const struct sts_entry *entry = find(keeper, domain);
+	struct str patterns;
+	struct str pattern;
+
+	if (entry == NULL || !entry->is_kept)
+		return false;
+	patterns = str_from(entry->policy.patterns);
+	*patterns_out = patterns;
+	buffer_append_format(out, "version: STSv1\nmode: %s\n", sts_mode_name(entry->policy.mode));
+	while (patterns.length > 0 && str_split(&patterns, ' ', &pattern))
+		buffer_append_format(out, "mx: " STR_FORMAT "\n", STR_ARGUMENTS(pattern));
+	buffer_append_format(out, "max_age: %lld",
+			     (long long)(entry->policy.max_age_us / SECOND_US));
+	return true;
+}
+
 /* --- time, and the disk --- */
 
 /* Questions come before refreshes, which leave room for them. */

@@ -43,6 +43,10 @@ struct sts_request {
 /* DOMAIN: a host name of at most STS_DOMAIN_MAX bytes, lower case. DONE may be called before this
  * returns. */
 void sts_keeper_ask(struct sts_keeper *keeper, struct str domain, struct sts_request *request);
+/* Appends the lines of DOMAIN's policy, '\n' between them, as a report shows it (RFC 8460 section
+ * 4.4), and points *PATTERNS_OUT to its hosts. False: none is known. */
+MUST_CHECK bool sts_keeper_describe(struct sts_keeper *keeper, struct str domain,
+				    struct buffer *out, struct str *patterns_out);
 /* DONE is not called any more. Does nothing if it is not waiting. */
 void sts_request_cancel(struct sts_request *request);
 

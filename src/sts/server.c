@@ -37,6 +37,8 @@ struct sts_server {
 	struct sts_keeper *keeper;
 	struct ipc_listener *listener;
 	uid_t user;
+	void (*counted)(void *context, const struct tlsrpt_session *session); /* or NULL */
+	void *context;
 	struct client *clients;
 	size_t client_count;
 };
@@ -110,17 +112,53 @@ static bool is_domain(struct str text)
 	return text.length <= STS_DOMAIN_MAX && mail_host_is_name(text);
 }
 
-static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+/* False: it is malformed. */
+static bool take_question(struct client *client, const struct ipc_message *message)
 {
-	struct client *client = context;
 	struct unpack unpack = {message->body, false};
 	struct str domain = unpack_str(&unpack);
 
-	if (message->type != STS_ASK || !unpack_is_whole(&unpack) || !is_domain(domain) ||
-	    message->descriptor_count > 0 || ipc_channel_backlog(channel) > BACKLOG_MAX)
+	if (!unpack_is_whole(&unpack) || !is_domain(domain))
+		return false;
+	ask(client, message->tag, domain);
+	return true;
+}
+
+static bool take_session(const struct sts_server *server, struct str body)
+{
+	struct unpack unpack = {body, false};
+	struct tlsrpt_session session = {.domain = unpack_str(&unpack)};
+	uint32_t policy = unpack_u32(&unpack);
+	uint32_t result;
+
+	session.text = unpack_str(&unpack);
+	result = unpack_u32(&unpack);
+	session.host = unpack_str(&unpack);
+	session.server_address = unpack_str(&unpack);
+	session.own_address = unpack_str(&unpack);
+	session.reason = unpack_str(&unpack);
+	if (!unpack_is_whole(&unpack) || !is_domain(session.domain) || policy >= TLSRPT_POLICIES ||
+	    result >= TLSRPT_RESULTS || session.text.length > TLSRPT_TEXT_MAX)
+		return false;
+	session.policy = (enum tlsrpt_policy)policy;
+	session.result = (enum tlsrpt_result)result;
+	if (server->counted != NULL)
+		server->counted(server->context, &session);
+	return true;
+}
+
+static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+{
+	struct client *client = context;
+	bool is_good =
+		message->descriptor_count == 0 && ipc_channel_backlog(channel) <= BACKLOG_MAX;
+
+	if (is_good && message->type == STS_ASK)
+		is_good = take_question(client, message);
+	else if (is_good)
+		is_good = message->type == STS_COUNT && take_session(client->server, message->body);
+	if (!is_good)
 		ipc_channel_refuse(channel, message->type);
-	else
-		ask(client, message->tag, domain);
 }
 
 static void on_lost(void *context, struct ipc_channel *channel)
@@ -163,6 +201,14 @@ struct sts_server *sts_server_new(struct os_loop *loop, int listening, struct st
 void sts_server_set_user(struct sts_server *server, uid_t user)
 {
 	server->user = user;
+}
+
+void sts_server_on_count(struct sts_server *server,
+			 void (*counted)(void *context, const struct tlsrpt_session *session),
+			 void *context)
+{
+	server->counted = counted;
+	server->context = context;
 }
 
 void sts_server_free(struct sts_server *server)
