@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STOCK = 0 }; /* numbers of messages: reports are rare */
+enum { STOCK = 1 }; /* numbers of messages: reports are rare */
 
 struct policy_program {
 	struct dns_resolver *resolver;

@@ -2,6 +2,10 @@
 """Mail to domains with policies of MTA-STS: a node, an HTTPS server with the policies, and Postfix
 as the domains' servers. It goes only where the policy lets it go; else it waits and says why."""
 
+import os
+import signal
+import subprocess
+
 import pytest
 from directory_tls import make_certificates
 from lying_dns import TXT, A, Answer, LyingServer, a, mx
@@ -9,7 +13,7 @@ from peers import Lan
 from policies import Asker, HttpsServer, Served, policy, published, txt
 from secure_hops import SecureHops
 from smtp import Client
-from stagepost import is_root, wait_until
+from stagepost import PATIENCE, as_user, is_root, wait_until
 
 pytestmark = pytest.mark.skipif(not is_root(), reason="only root makes networks")
 
@@ -121,7 +125,6 @@ def test_enforce(place, hops):
     for domain in "right.test", "wildcard.test", "second.test":
         event = delivered(mx, domain)
         assert (event["policy"], event["verified"]) == ("verify", "authority"), event
-        assert event["host"].startswith("a.hop.test"), event
     for domain, reason in reasons.items():
         event = deferred(mx, domain)
         assert reason in event["text"], event
@@ -181,8 +184,8 @@ def test_mail_goes_when_the_policy_allows_it_again(place, hops, names, https):
     with Asker(mx) as asker:
         asker.ask("unnamed.test")
         mx.log.wait("policy_fetched", domain="unnamed.test", policy="2")
-    mx.stop()
-    mx.start()
+    subprocess.run([*as_user(), f"{mx.programs}/stagepost", "queue", "retry", "--all", "--yes", "-c", mx.conf],
+                   check=True, capture_output=True, timeout=PATIENCE)
     delivered(mx, "unnamed.test")
 
 
@@ -191,7 +194,6 @@ def test_without_the_process(place, hops, names):
     other mail does not."""
     mx = place('tls "plain.test" { level = may }\n')
     pid, = mx.pids("policy")
-    import os, signal
     os.kill(pid, signal.SIGSTOP)
     send(mx, "right.test", "plain.test")
     delivered(mx, "plain.test")

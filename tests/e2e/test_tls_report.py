@@ -170,7 +170,7 @@ def test_a_day(node_of, names, https, ground, keys):
     mail, report = unpack(by_mail)
     assert mail["TLS-Report-Domain"] == "report.test"
     assert mail["TLS-Report-Submitter"] == "mx.stagepost.test"
-    assert mail["From"] == "<postmaster@mx.stagepost.test>"
+    assert mail["From"] == "postmaster@mx.stagepost.test"
     assert b"Return-Path: <postmaster@mx.stagepost.test>" in by_mail
     assert report["date-range"] == {"start-datetime": f"{YESTERDAY}T00:00:00Z",
                                     "end-datetime": f"{YESTERDAY}T23:59:59Z"}
@@ -242,7 +242,7 @@ def test_what_is_kept_is_what_is_sent(node_of, https):
     place(node_of, "report.test")
     mx_node = node_of.start()
     mail, report = unpack(mx_node.maildir("tls@a.test").wait()[0])
-    assert mail["From"] == "<tls-reports@a.test>" and report["contact-info"] == "tls-reports@a.test"
+    assert mail["From"] == "tls-reports@a.test" and report["contact-info"] == "tls-reports@a.test"
     sts, tlsa = report["policies"]
     assert sts["summary"] == {"total-successful-session-count": 7, "total-failure-session-count": 4}
     assert sts["failure-details"] == [
