@@ -76,7 +76,6 @@ static void read_file(struct remote_policies *policies, const char *path)
 	file->next = policies->files;
 	policies->files = file;
 	if (tls_authorities_open(path, &file->authorities, &reason) < 0) {
-		log_event(EVENT_TLS_AUTHORITY_UNREADABLE, log_str("text", buffer_view(&reason)));
 		buffer_append_byte(&reason, '\0');
 		file->problem = memory_copy_string(buffer_data(&reason));
 	}
@@ -139,6 +138,14 @@ struct remote_policies *remote_policies_new(const struct config *config, bool is
 	policies->is_lmtp = is_lmtp;
 	(void)each_file(policies, read_new);
 	return policies;
+}
+
+void remote_policies_log(const struct remote_policies *policies)
+{
+	for (const struct file *file = policies->files; file != NULL; file = file->next)
+		if (file->problem != NULL)
+			log_event(EVENT_TLS_AUTHORITY_UNREADABLE,
+				  log_string("text", file->problem));
 }
 
 void remote_policies_free(struct remote_policies *policies)

@@ -52,10 +52,11 @@ const char *remote_policy_source_name(enum remote_policy_source source);
 struct remote_policies;
 
 /* Reads the files of authorities that CONFIG needs for mail to other hosts, or to the servers of
- * its LMTP services. One that cannot be read is logged, and the mail that needs it waits. To be
- * called before the sandbox is entered. CONFIG must live until the next
- * remote_policies_configure(). */
+ * its LMTP services. If one cannot be read, the mail that needs it waits. To be called before the
+ * sandbox is entered. CONFIG must live until the next remote_policies_configure(). */
 struct remote_policies *remote_policies_new(const struct config *config, bool is_lmtp);
+/* Logs which files could not be read. */
+void remote_policies_log(const struct remote_policies *policies);
 void remote_policies_free(struct remote_policies *policies);
 /* CONFIG applies from now on. False: it needs files that were not read; the mail that needs them
  * waits until the process is started again. */

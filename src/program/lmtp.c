@@ -16,6 +16,7 @@ static struct remote_policies *policies;
 static int open_lmtp(struct child *child)
 {
 	policies = remote_policies_new(child->config, true);
+	remote_policies_log(policies);
 	if (!config_has_server_names(child->config))
 		return 0;
 	return dns_resolver_new(child->loop, child->config->dns_server, &resolver);

@@ -22,6 +22,7 @@ static int open_remote(struct child *child)
 	has_sts = child->config->mta_sts;
 	has_reports = child->config->tls_reports;
 	policies = remote_policies_new(child->config, false);
+	remote_policies_log(policies);
 	return deliver_remote_new(child->loop, child->config, policies, &remote);
 }
 

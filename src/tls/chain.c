@@ -1,87 +1,98 @@
 // SPDX-License-Identifier: ISC
-#include "tls/chain.h"
+/* Reads the certificates of a PEM text. */
 #include "base/panic.h"
-#include "base/timestamp.h"
+#include "tls/certificate.h"
+#include "tls/identity.h"
 #include "tls/internal.h"
-#include <openssl/x509v3.h>
-#include <string.h>
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
 
-static const char *copy_bio(BIO *bio, struct arena *arena)
+const struct tls_chain_limits tls_chain_limits = {TLS_CHAIN_SIZE_MAX, TLS_CHAIN_MAX};
+
+/* Appends WHAT, and OpenSSL's reason. */
+static int refuse(const char *what, struct buffer *reason)
 {
-	char *data;
-	long length = BIO_get_mem_data(bio, &data);
-	const char *text = arena_copy(arena, str_slice(data, length > 0 ? (size_t)length : 0));
+	struct buffer detail = {0};
 
-	BIO_free(bio);
-	return text;
+	tls_errors_take(&detail);
+	buffer_append_string(reason, what);
+	if (detail.length > 0)
+		buffer_append_format(reason, ": " STR_FORMAT, STR_ARGUMENTS(buffer_view(&detail)));
+	buffer_clear(&detail);
+	return -EINVAL;
 }
 
-static BIO *new_bio(void)
+/* Certificates are never encrypted. */
+static int deny_passphrase(char *text, int size, int is_new, void *context)
 {
-	BIO *bio = BIO_new(BIO_s_mem());
+	(void)text;
+	(void)size;
+	(void)is_new;
+	(void)context;
+	return -1;
+}
 
-	if (bio == NULL)
+/* Reads the next certificate: 1 and *CERTIFICATE_OUT; 0 at the end; -EINVAL. */
+static int next_certificate(BIO *bio, OSSL_LIB_CTX *library, X509 **certificate_out,
+			    struct buffer *reason)
+{
+	X509 *certificate = X509_new_ex(library, TLS_PROPERTIES);
+	unsigned long error;
+
+	if (certificate == NULL)
 		panic("no memory for TLS");
-	return bio;
-}
-
-/* Control characters and what is no UTF-8 are escaped with a backslash. */
-static const char *name_text(const X509_NAME *name, struct arena *arena)
-{
-	BIO *bio = new_bio();
-
-	(void)X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
-	return copy_bio(bio, arena);
-}
-
-static const char *key_text(const X509 *certificate, struct arena *arena)
-{
-	const EVP_PKEY *key = X509_get0_pubkey(certificate);
-	BIO *bio = new_bio();
-
-	if (key == NULL)
-		BIO_printf(bio, "unknown");
-	else
-		BIO_printf(bio, "%s, %d bits", OBJ_nid2ln(EVP_PKEY_get_base_id(key)),
-			   EVP_PKEY_get_bits(key));
-	return copy_bio(bio, arena);
-}
-
-static int64_t time_of(const ASN1_TIME *time)
-{
-	ASN1_TIME *epoch = ASN1_TIME_set(NULL, 0);
-	int days = 0;
-	int seconds = 0;
-
-	if (epoch == NULL)
-		panic("no memory for TLS");
-	(void)ASN1_TIME_diff(&days, &seconds, epoch, time);
-	ASN1_TIME_free(epoch);
-	return days * DAY_US + seconds * SECOND_US;
-}
-
-static void read_certificate(X509 *certificate, struct arena *arena,
-			     struct tls_chain_certificate *out)
-{
-	out->subject = name_text(X509_get_subject_name(certificate), arena);
-	out->issuer = name_text(X509_get_issuer_name(certificate), arena);
-	out->key = key_text(certificate, arena);
-	out->not_before_us = time_of(X509_get0_notBefore(certificate));
-	out->not_after_us = time_of(X509_get0_notAfter(certificate));
-	out->names = tls_names_read(certificate, arena, &out->name_count);
-	(void)tls_certificate_fingerprints(certificate, out->fingerprint, out->key_fingerprint);
-}
-
-size_t tls_chain_read(const struct tls_connection *connection, struct arena *arena,
-		      const struct tls_chain_certificate **list_out)
-{
-	const STACK_OF(X509) *chain = SSL_get_peer_cert_chain(tls_connection_openssl(connection));
-	struct tls_chain_certificate *list = arena_alloc(arena, TLS_CHAIN_MAX * sizeof *list);
-	size_t count = 0;
-
-	for (int i = 0; i < sk_X509_num(chain) && count < TLS_CHAIN_MAX; i++)
-		read_certificate(sk_X509_value(chain, i), arena, &list[count++]);
+	if (PEM_read_bio_X509(bio, &certificate, deny_passphrase, NULL) != NULL) {
+		*certificate_out = certificate;
+		return 1;
+	}
+	X509_free(certificate);
+	error = ERR_peek_last_error();
+	if (ERR_GET_LIB(error) != ERR_LIB_PEM || ERR_GET_REASON(error) != PEM_R_NO_START_LINE)
+		return refuse("a certificate in it is damaged", reason);
 	tls_errors_clear();
-	*list_out = list;
-	return count;
+	return 0;
+}
+
+static int read_all(BIO *bio, OSSL_LIB_CTX *library, int count_max, STACK_OF(X509) * chain,
+		    struct buffer *reason)
+{
+	X509 *certificate;
+	int found;
+
+	while ((found = next_certificate(bio, library, &certificate, reason)) > 0) {
+		if (sk_X509_push(chain, certificate) <= 0)
+			panic("no memory for TLS");
+		if (sk_X509_num(chain) > count_max)
+			return refuse("it holds too many certificates", reason);
+	}
+	if (found == 0 && sk_X509_num(chain) == 0)
+		return refuse("it holds no certificate in PEM form", reason);
+	return found;
+}
+
+int tls_chain_parse(struct str pem, struct tls_chain_limits limits, OSSL_LIB_CTX *library,
+		    STACK_OF(X509) * *chain_out, struct buffer *reason)
+{
+	STACK_OF(X509) *chain = sk_X509_new_null();
+	BIO *bio;
+	int error;
+
+	tls_errors_clear();
+	if (pem.length > limits.size) {
+		sk_X509_free(chain);
+		return refuse("it is too large", reason);
+	}
+	bio = BIO_new_mem_buf(pem.length > 0 ? pem.data : "", (int)pem.length);
+	if (chain == NULL || bio == NULL)
+		panic("no memory for TLS");
+	error = read_all(bio, library, limits.count, chain, reason);
+	BIO_free(bio);
+	tls_errors_clear();
+	if (error < 0) {
+		sk_X509_pop_free(chain, X509_free);
+		return error;
+	}
+	*chain_out = chain;
+	return 0;
 }

@@ -276,7 +276,7 @@ struct tls_connection *tls_client_connect(struct tls_client *client, int socket,
 		tls_client_key(request, part->key);
 		resume(openssl, part);
 	}
-	connection = tls_connection_wrap(openssl, TLS_CLIENT, socket);
+	connection = tls_connection_wrap(openssl, NULL, TLS_CLIENT, socket);
 	tls_errors_clear();
 	return connection;
 }

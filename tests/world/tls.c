@@ -13,6 +13,7 @@
 #include "os/socket.h"
 #include "tls/client.h"
 #include "tls/connection.h"
+#include "tls/peer_chain.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -518,4 +519,13 @@ bool tls_connection_is_resumed(const struct tls_connection *connection)
 {
 	(void)connection;
 	return false;
+}
+
+size_t tls_peer_chain_read(const struct tls_connection *connection, struct arena *arena,
+			   const struct tls_peer_certificate **list_out)
+{
+	(void)connection;
+	(void)arena;
+	*list_out = NULL;
+	return 0;
 }
