@@ -18,7 +18,7 @@ from stagepost import PATIENCE, as_user
 NONE, FOUND, LATER = range(3)
 FETCH, INVALID, WEBPKI = range(1, 4)
 MODES = ("none", "testing", "enforce")
-ASK, ANSWER = 1, 2
+ASK, COUNT, ANSWER = 1, 2, 3
 PATH = "/.well-known/mta-sts.txt"
 
 

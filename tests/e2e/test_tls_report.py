@@ -82,7 +82,7 @@ def names():
         ("reports.collector.test", A): Answer(a("127.0.0.1")),
         **published("report.test"),
         **wants_reports("report.test", "mailto:tls@a.test", "https://reports.collector.test/v1/tls?x=1"),
-        **wants_reports("plain.test", "mailto:plain%2Btls@a.test"),
+        **wants_reports("plain.test", "mailto:plain%2Dtls@a.test"),
         **wants_reports("nobody.test", "https://reports.collector.test/gone"),
     }
     answers["_smtp._tls.silent.test", TXT] = Answer([txt("v=spf1 -all")])
@@ -189,7 +189,7 @@ def test_a_day(node_of, names, https, ground, keys):
     ((headers, body),) = posts.received
     assert headers["Content-Type"] == "application/tlsrpt+gzip"
     assert check(json.loads(gzip.decompress(body))) == report
-    _, plain = unpack(mx_node.maildir("plain+tls@a.test").wait()[0])
+    _, plain = unpack(mx_node.maildir("plain-tls@a.test").wait()[0])
     (one,) = plain["policies"]
     assert one["policy"] == {"policy-type": "no-policy-found", "policy-domain": "plain.test"}
     assert one["failure-details"][0]["result-type"] == "starttls-not-supported"
