@@ -93,23 +93,30 @@ void tlsrpt_day_free(struct tlsrpt_day *day)
 	free(day);
 }
 
-/* Lines stay lines. */
-static char *copy_lines(struct str text)
+/* Items with BETWEEN between them stay so; empty ones are left out. */
+static char *copy_items(struct str text, char between)
 {
-	size_t length = text.length < TLSRPT_LINES_MAX ? text.length : TLSRPT_LINES_MAX;
-	char *copy = memory_alloc_zero(length + 1, 1);
+	size_t most = text.length < TLSRPT_LINES_MAX ? text.length : TLSRPT_LINES_MAX;
+	char *copy = memory_alloc_zero(most + 1, 1);
+	size_t length = 0;
 
-	for (size_t i = 0; i < length; i++)
-		copy[i] = (text.data[i] < ' ' && text.data[i] != '\n') || text.data[i] > '~'
-				  ? '?'
-				  : text.data[i];
+	for (size_t i = 0; i < most; i++) {
+		char byte = text.data[i];
+
+		if (byte != between)
+			copy[length++] = byte < ' ' || byte > '~' ? '?' : byte;
+		else if (length > 0 && copy[length - 1] != between)
+			copy[length++] = byte;
+	}
+	if (length > 0 && copy[length - 1] == between)
+		copy[length - 1] = '\0';
 	return copy;
 }
 
 struct tlsrpt_applied *tlsrpt_day_find(struct tlsrpt_day *day, enum tlsrpt_policy kind,
 				       struct str text, struct str hosts)
 {
-	char *copy = copy_lines(text);
+	char *copy = copy_items(text, '\n');
 	struct tlsrpt_applied *policy;
 
 	LL_FOREACH(day->policies, policy)
@@ -122,7 +129,7 @@ struct tlsrpt_applied *tlsrpt_day_find(struct tlsrpt_day *day, enum tlsrpt_polic
 	policy = memory_alloc_zero(1, sizeof *policy);
 	policy->kind = kind;
 	policy->text = copy;
-	policy->hosts = copy_lines(hosts);
+	policy->hosts = copy_items(hosts, ' ');
 	LL_APPEND(day->policies, policy);
 	day->policy_count++;
 	return policy;
