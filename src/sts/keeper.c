@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "sts/keeper.h"
-#include "base/table.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "shelf/shelf.h"
-#include "sts/lookup.h"
+#include "sts/internal.h"
 #include "sts/store.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,135 +20,6 @@ static const int64_t NO_ANSWER_US = MINUTE_US;
 static const int64_t FAILED_LEAST_US = 5 * MINUTE_US;
 static const int64_t FAILED_MOST_US = HOUR_US;
 static const int64_t SWEEP_US = MINUTE_US;
-
-/* A domain. It is in the keeper's list "kept" if it has a policy, else in "plain"; those asked for
- * most recently last. Times of the wall clock, as they outlive a restart, are marked (wall). */
-struct sts_entry {
-	struct sts_keeper *keeper;
-	bool is_kept;
-	struct sts_policy policy;
-	char id[STS_ID_MAX + 1];
-	int64_t fetched_us; /* (wall) */
-	bool is_used;       /* since it was fetched */
-	int64_t checked_us; /* the id was compared, or the policy fetched; 0: never */
-	int64_t wait_us;    /* no lookup before */
-	unsigned failures;  /* in a row */
-	enum sts_problem problem;
-	struct sts_lookup *lookup;
-	bool is_queued;
-	struct sts_request *requests;
-	struct sts_entry *next, *previous;
-	struct sts_entry *queue_next, *queue_previous;
-	UT_hash_handle hh;
-	char domain[STS_DOMAIN_MAX + 1];
-};
-
-struct sts_list {
-	struct sts_entry *first;
-	size_t count;
-};
-
-struct sts_keeper {
-	struct dns_resolver *resolver;
-	struct https *https;
-	struct shelf *shelf; /* NULL: there is none */
-	struct os_timer *sweep;
-	struct sts_entry *entries;
-	struct sts_list kept;
-	struct sts_list plain;
-	struct sts_entry *queue; /* for a lookup */
-	size_t lookups;
-};
-
-/* --- lists --- */
-
-static struct sts_list *list_of(const struct sts_entry *entry)
-{
-	return entry->is_kept ? &entry->keeper->kept : &entry->keeper->plain;
-}
-
-static void leave_list(struct sts_entry *entry)
-{
-	struct sts_list *list = list_of(entry);
-
-	DL_DELETE2(list->first, entry, previous, next);
-	list->count--;
-}
-
-static void enter_list(struct sts_entry *entry)
-{
-	struct sts_list *list = list_of(entry);
-
-	DL_APPEND2(list->first, entry, previous, next);
-	list->count++;
-}
-
-static void leave_queue(struct sts_entry *entry)
-{
-	if (entry->is_queued)
-		DL_DELETE2(entry->keeper->queue, entry, queue_previous, queue_next);
-	entry->is_queued = false;
-}
-
-static void forget_policy(struct sts_entry *entry)
-{
-	if (entry->keeper->shelf != NULL)
-		shelf_remove(entry->keeper->shelf, str_from(entry->domain));
-	leave_list(entry);
-	sts_policy_clear(&entry->policy);
-	entry->is_kept = false;
-	enter_list(entry);
-}
-
-static void drop(struct sts_entry *entry)
-{
-	leave_queue(entry);
-	leave_list(entry);
-	if (entry->lookup != NULL)
-		entry->keeper->lookups--;
-	sts_lookup_cancel(entry->lookup);
-	HASH_DEL(entry->keeper->entries, entry);
-	sts_policy_clear(&entry->policy);
-	free(entry);
-}
-
-/* Drops the first of the list of NEW, which has come last, that nobody waits for. */
-static void make_room(const struct sts_entry *new)
-{
-	const struct sts_list *list = list_of(new);
-	struct sts_entry *entry;
-
-	if (list->count <= STS_KEPT_MAX)
-		return;
-	DL_FOREACH2 (list->first, entry, next) {
-		if (entry->requests != NULL || entry->lookup != NULL || entry == new)
-			continue;
-		if (entry->is_kept)
-			forget_policy(entry);
-		drop(entry);
-		return;
-	}
-}
-
-static struct sts_entry *find(struct sts_keeper *keeper, struct str domain)
-{
-	struct sts_entry *entry;
-
-	HASH_FIND(hh, keeper->entries, domain.data, domain.length, entry);
-	return entry;
-}
-
-static struct sts_entry *add(struct sts_keeper *keeper, struct str domain)
-{
-	struct sts_entry *entry = memory_alloc_zero(1, sizeof *entry);
-
-	entry->keeper = keeper;
-	memcpy(entry->domain, domain.data, domain.length);
-	HASH_ADD(hh, keeper->entries, domain[0], domain.length, entry);
-	enter_list(entry);
-	make_room(entry);
-	return entry;
-}
 
 /* --- the policy of an entry --- */
 
@@ -178,15 +47,15 @@ static bool is_due(const struct sts_entry *entry)
 
 static void keep(struct sts_entry *entry, const struct sts_stored *stored)
 {
-	leave_list(entry);
+	sts_entry_leave_list(entry);
 	sts_policy_clear(&entry->policy);
 	entry->policy = stored->policy;
 	entry->fetched_us = stored->fetched_us;
 	memcpy(entry->id, stored->id, sizeof entry->id);
 	entry->is_kept = true;
 	entry->is_used = entry->requests != NULL;
-	enter_list(entry);
-	make_room(entry);
+	sts_entry_enter_list(entry);
+	sts_entry_make_room(entry);
 }
 
 static void save(const struct sts_entry *entry, const struct sts_stored *stored)
@@ -318,7 +187,7 @@ static void begin_queued(struct sts_keeper *keeper)
 	while (keeper->queue != NULL && keeper->lookups < LOOKUPS_MAX) {
 		struct sts_entry *entry = keeper->queue;
 
-		leave_queue(entry);
+		sts_entry_leave_queue(entry);
 		begin(entry);
 	}
 }
@@ -347,12 +216,12 @@ static bool is_check_due(const struct sts_entry *entry)
 
 void sts_keeper_ask(struct sts_keeper *keeper, struct str domain, struct sts_request *request)
 {
-	struct sts_entry *entry = find(keeper, domain);
+	struct sts_entry *entry = sts_entry_find(keeper, domain);
 
 	if (entry == NULL)
-		entry = add(keeper, domain);
-	leave_list(entry);
-	enter_list(entry);
+		entry = sts_entry_add(keeper, domain);
+	sts_entry_leave_list(entry);
+	sts_entry_enter_list(entry);
 	entry->is_used = true;
 	if (is_valid(entry)) {
 		if (is_check_due(entry))
@@ -380,7 +249,7 @@ void sts_request_cancel(struct sts_request *request)
 bool sts_keeper_describe(struct sts_keeper *keeper, struct str domain, struct buffer *out,
 			 struct str *patterns_out)
 {
-	const struct sts_entry *entry = find(keeper, domain);
+	const struct sts_entry *entry = sts_entry_find(keeper, domain);
 	struct str patterns;
 	struct str pattern;
 
@@ -410,7 +279,7 @@ static void on_sweep(void *context)
 		if (entry->lookup != NULL || entry->is_queued)
 			continue;
 		if (!is_valid(entry) && entry->requests == NULL) {
-			forget_policy(entry);
+			sts_entry_forget_policy(entry);
 		} else if (is_due(entry) && may_look_up(entry) && begun < REFRESHES_MAX &&
 			   keeper->lookups < LOOKUPS_MAX / 2) {
 			begun++;
@@ -431,7 +300,7 @@ static void load(void *context, struct str name, struct str file)
 	if (name.length > STS_DOMAIN_MAX)
 		return;
 	problem = sts_store_parse(file, &stored);
-	entry = add(keeper, name);
+	entry = sts_entry_add(keeper, name);
 	if (problem == NULL) {
 		keep(entry, &stored);
 		return;
@@ -469,9 +338,9 @@ void sts_keeper_free(struct sts_keeper *keeper)
 	if (keeper == NULL)
 		return;
 	while (keeper->kept.first != NULL)
-		drop(keeper->kept.first);
+		sts_entry_drop(keeper->kept.first);
 	while (keeper->plain.first != NULL)
-		drop(keeper->plain.first);
+		sts_entry_drop(keeper->plain.first);
 	shelf_close(keeper->shelf);
 	os_timer_free(keeper->sweep);
 	free(keeper);
