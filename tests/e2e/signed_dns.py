@@ -39,6 +39,10 @@ class SignedNameServer(NameServer):
     def trust_anchor(self):
         return os.path.join(self.directory, "root.key")
 
+    def _write(self, zones):
+        os.chmod(self.directory, 0o755)  # nodes read the trust anchor
+        super()._write(zones)
+
     def settings(self):
         return f'dns_server = "{self.dns_server}"\ndns_trust_anchor = "{self.trust_anchor}"\n'
 

@@ -12,7 +12,7 @@ import pytest
 from peers import Lan, Postfix
 from signed_dns import SignedNameServer, Zone
 from smtp import Client
-from stagepost import PATIENCE, as_user, give_to_user, is_root, listening, wait_until
+from stagepost import PATIENCE, as_user, is_root, listening, wait_until
 
 pytestmark = pytest.mark.skipif(not is_root(), reason="only root makes networks")
 
@@ -72,7 +72,7 @@ class SecureHop(Postfix):
     which has none. OTHER has the good one for clients that ask for sni.test only."""
 
     def __init__(self, directory, lan, certificates):
-        self._lan = lan
+        self.lan = lan
         good = certificates.make("good", ["mx.anchor.test", "mx.anchor-key.test", "anchor-domain.test",
                                          "mx.sni.test"])
         expired = certificates.make("expired", ["mx.old-anchor.test"], days="-1")
@@ -117,7 +117,7 @@ class SecureHop(Postfix):
     def _run(self, name, command):
         with open(os.path.join(self.directory, "log", name), "ab") as log:
             self.process = subprocess.Popen(
-                [*self._lan.inside, *command], cwd=self.directory, stdin=subprocess.DEVNULL,
+                [*self.lan.inside, *command], cwd=self.directory, stdin=subprocess.DEVNULL,
                 stdout=log, stderr=log, start_new_session=True)
         wait_until(lambda: listening(25, PLAIN) or self.process.poll() is not None,
                    "Postfix listens")
@@ -238,13 +238,59 @@ WAITS = {
 }
 
 
+class Unbound:
+    """A resolver that validates, on 127.0.0.1 of the network of the hosts, whose resolv.conf names
+    it for the commands that run() runs there."""
+
+    def __init__(self, directory, lan, names):
+        self.directory = directory
+        self._lan = lan
+        with open(self._path("unbound.conf"), "w", encoding="ascii") as conf:
+            conf.write(f"""server:
+  interface: 127.0.0.1
+  directory: "{directory}"
+  chroot: ""
+  username: ""
+  pidfile: ""
+  use-syslog: no
+  do-not-query-localhost: no
+  trust-anchor-file: "{names.trust_anchor}"
+  local-zone: test. nodefault
+forward-zone:
+  name: .
+  forward-addr: {names.dns_server}
+""")
+        with open(self._path("resolv.conf"), "w", encoding="ascii") as conf:
+            conf.write("nameserver 127.0.0.1\noptions trust-ad edns0\n")
+        with open(self._path("log"), "ab") as log:
+            self.process = subprocess.Popen(
+                [*lan.inside, "unbound", "-d", "-p", "-c", self._path("unbound.conf")],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+
+    def _path(self, name):
+        return os.path.join(self.directory, name)
+
+    def run(self, *command):
+        return subprocess.run(
+            [*self._lan.inside, "unshare", "--mount", "sh", "-c",
+             'mount --bind "$0" /etc/resolv.conf && exec "$@"', self._path("resolv.conf"), *command],
+            check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
+            env={**os.environ, "MAIL_CONFIG": self.directory})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.process.terminate()
+        self.process.wait(PATIENCE)
+
+
 @pytest.fixture(scope="module")
 def internet(ground):
     """(server of the zones, Postfix)"""
     certificates = Certificates(ground.directory("certificates"))
     with Lan() as lan, SecureHop(ground.directory("hop"), lan, certificates) as hop:
-        with SignedNameServer(zones_of(certificates)) as names:
-            give_to_user(names.directory)
+        with SignedNameServer(zones_of(certificates), address="198.18.0.1") as names:
             yield names, hop
 
 
@@ -282,7 +328,7 @@ def wrong_outcomes(mx):
             yield f"{domain}: {event[0]}"
 
 
-def test_each_zone(node, internet):
+def test_each_zone(node, internet, run):
     names, hop = internet
     mx = node(settings=names.settings() + SECTIONS)
     domains = [*DELIVERED, *WAITS]
@@ -293,6 +339,11 @@ def test_each_zone(node, internet):
     wrong = list(wrong_outcomes(mx))
     assert not wrong, "\n".join(wrong)
     wait_until(lambda: len(hop.maildir("bob").messages()) == len(DELIVERED), "all mail has arrived")
+    waiting = {message["recipients"][0]["address"]: json.dumps(message)
+               for message in map(json.loads, run(mx, "queue", "list", "--json").stdout.splitlines())}
+    assert waiting.keys() == {f"bob@{domain}" for domain in WAITS}
+    for domain, reason in WAITS.items():
+        assert reason in waiting[f"bob@{domain}"]
 
 
 def test_the_command_agrees(node, internet, run):
@@ -328,3 +379,78 @@ def test_the_command_shows_records(node, internet, run):
     assert f"    tlsa      {WRONG.removeprefix('TLSA ')}\n" in ended.stdout
     ended = run(mx, "tls", "island.test")
     assert "  dane        the MX records that name mx.island.test are not signed\n" in ended.stdout
+
+
+def fingered(unbound, domain):
+    """What posttls-finger says by level "dane". Where MX records are not signed we do without, as
+    RFC 7672 section 2.2.1 wants."""
+    ended = unbound.run("posttls-finger", "-t10", "-c", "-l", "dane", "-L", "summary",
+                        "-o", "smtp_tls_dane_insecure_mx_policy=may", domain)
+    return ended.stdout + ended.stderr
+
+
+def test_postfix_agrees(ground, internet):
+    """posttls-finger, with a resolver that validates, finds the same for each domain."""
+    names, hop = internet
+    found = {}
+    with Unbound(ground.directory("unbound"), hop.lan, names) as unbound:
+        with open(os.path.join(unbound.directory, "main.cf"), "w", encoding="ascii") as conf:
+            conf.write("compatibility_level = 3.6\n")
+        wait_until(lambda: "Verified" in fingered(unbound, "right.test"), "unbound answers")
+        # it tries one host only, and knows nothing of our sections
+        for domain in {*DELIVERED, *WAITS} - {"next.test", "by-section.test"}:
+            found[domain] = fingered(unbound, domain)
+    for domain, text in found.items():
+        tls = DELIVERED.get(domain)
+        is_verified = tls is not None and tls[1].startswith("dane-")
+        assert ("Verified TLS connection established" in text) == is_verified, f"{domain}: {text}"
+        assert ("TLS connection established" in text or "lookup" in text
+                or "plain" in domain or domain == "by-dane-absent.test"), f"{domain}: {text}"
+    for domain, reason in WAITS.items():
+        if "bogus" in reason:
+            assert "lookup" in found[domain], f"{domain}: {found[domain]}"
+        elif "TLSA records" not in reason or "matching" in reason:
+            assert reason in found[domain] or "plain" in domain or "unusable" in domain, (
+                f"{domain}: {found[domain]}")
+
+
+def test_a_trust_anchor_that_is_missing(node, internet, run):
+    """Mail to which DANE applies waits, other mail does not; it is said in the log, by the check and
+    with each message. With dane off, by a reload, all mail goes."""
+    names, _ = internet
+    settings = (f'dns_server = "{names.dns_server}"\ndns_trust_anchor = "/nowhere/root.key"\n'
+                'tls "by-section.test" { level = encrypt }\n')
+    mx = node(settings=settings)
+    problem = "dns_trust_anchor /nowhere/root.key: No such file or directory"
+    assert mx.log.wait("dns_trust_anchor_unreadable")["text"] == problem
+    send(mx, ["right.test", "by-section.test"])
+    mx.log.wait("delivered", to="bob@by-section.test")
+    assert problem in mx.log.wait("deferred", to="bob@right.test")["text"]
+    ended = run(mx, "check")
+    assert ended.returncode != 0
+    assert "dns_trust_anchor" in ended.stdout + ended.stderr, ended.stdout + ended.stderr
+    mx.settings = settings + "dane = no\n"
+    mx.write_configuration()
+    mx.reload()
+    assert run(mx, "queue", "retry", "--all").returncode == 0
+    mx.log.wait("delivered", to="bob@right.test")
+
+
+def test_another_trust_anchor(node, internet, ground):
+    """Of another root: nobody can say which servers are right, so nothing goes."""
+    names, _ = internet
+    path = os.path.join(ground.directory("anchor"), "root.key")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(". IN DS 20326 8 2 "
+                   "E06D44B80B8F1D39A95C0B0D7C65D08458E880409BBC683457104237C7F8EC8D\n")
+    mx = node(settings=f'dns_server = "{names.dns_server}"\ndns_trust_anchor = "{path}"\n')
+    send(mx, ["right.test", "unsigned.test"])
+    for domain in "right.test", "unsigned.test":
+        event = mx.log.wait("deferred", to=f"bob@{domain}")
+        assert f"the mail exchangers of {domain}: bogus: " in event["text"]
+    # private domains can be left out
+    mx.settings += 'dns_unsigned = { "unsigned.test" }\n'
+    mx.write_configuration()
+    mx.reload()
+    send(mx, ["unsigned.test"])
+    mx.log.wait("delivered", to="bob@unsigned.test")
