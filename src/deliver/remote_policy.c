@@ -269,6 +269,13 @@ static void set_fingerprints(const struct config_tls_policy *section, struct are
 	policy->verify.fingerprint_count = section->fingerprint_count;
 }
 
+/* No process can sign with its key yet, and a server that wants it gets no mail without. */
+static void need_certificate(struct remote_policy *policy, struct arena *arena)
+{
+	if (policy->certificate[0] != '\0' && policy->refusal == NULL)
+		refuse(policy, arena, "4.3.5", "certificates cannot be presented yet");
+}
+
 static const struct config_tls_policy *find_section(const struct config *config, const char *domain,
 						    const char *relay)
 {
@@ -321,6 +328,12 @@ void remote_policies_use_sts(struct remote_policies *policies, struct sts_client
 	policies->sts = client;
 }
 
+static void conclude(struct remote_policy_search *search)
+{
+	need_certificate(&search->policy, search->question->arena);
+	search->done(search->context, &search->policy);
+}
+
 static void on_sts(void *context, const struct sts_answer *answer)
 {
 	struct remote_policy_search *search = context;
@@ -335,7 +348,7 @@ static void on_sts(void *context, const struct sts_answer *answer)
 		verify_by_authority(search->policies, search->policies->config->tls_authorities,
 				    arena, policy);
 	}
-	search->done(search->context, policy);
+	conclude(search);
 }
 
 /* DANE goes first. Whether the domain's own policy is asked for after it. */
@@ -356,7 +369,7 @@ static void on_dane(void *context)
 	struct remote_policy_search *search = context;
 
 	if (!ask_sts(search))
-		search->done(search->context, &search->policy);
+		conclude(search);
 }
 
 struct remote_policy_search *
@@ -381,6 +394,7 @@ remote_policy_find(struct remote_policies *policies, const struct remote_policy_
 	if (ask_sts(search))
 		return search;
 	*policy_out = search->policy;
+	need_certificate(policy_out, question->arena);
 	free(search);
 	return NULL;
 }
@@ -408,6 +422,7 @@ void remote_policy_of_service(const struct remote_policies *policies,
 				  : origin_of(arena, "service", service->name),
 		.certificate = copy(arena, service->certificate),
 	};
+	need_certificate(policy_out, arena);
 	if (!is_by_authority(service->tls))
 		return;
 	set_names(NULL, arena, &(struct names){host, host}, policy_out);

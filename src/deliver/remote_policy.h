@@ -31,6 +31,7 @@ struct remote_policy {
 	/* It is a policy of mode testing: VERIFY is tried, and the mail goes as if there were none.
 	 */
 	bool is_tried;
+	const char *sts;         /* what MTA-STS says, for people; NULL: it was not asked */
 	enum tlsrpt_result flaw; /* for reports: what is wrong before there is a connection */
 	/* For people: "remote_tls", "tls \"example.net\"", "service NAME", "dane", "mta-sts" */
 	const char *origin;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/remote_sts.h"
 #include "log/event.h"
+#include "tlsrpt/count.h"
 
 bool remote_sts_applies(const struct config *config, const struct remote_policy_question *question,
 			const struct remote_policy *policy)
@@ -62,12 +63,30 @@ static void try(const struct remote_policy_question *question, bool is_allowed,
 			log_string("reason", "the policy does not name the host"));
 }
 
+static const char *describe(const struct sts_answer *answer, struct arena *arena)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	if (answer->kind == STS_FOUND)
+		buffer_append_format(&text, "%s, id " STR_FORMAT ": " STR_FORMAT,
+				     sts_mode_name(answer->mode), STR_ARGUMENTS(answer->id),
+				     STR_ARGUMENTS(answer->patterns));
+	else if (answer->kind == STS_LATER)
+		buffer_append_string(&text, "nobody can say");
+	else
+		buffer_append_string(&text, "no policy");
+	if (answer->problem != STS_PROBLEM_NONE)
+		buffer_append_format(&text, "; %s", tlsrpt_result_name(result_of(answer->problem)));
+	return arena_copy(arena, buffer_view(&text));
+}
+
 bool remote_sts_decide(const struct sts_answer *answer,
 		       const struct remote_policy_question *question, struct remote_policy *policy)
 {
 	bool is_allowed;
 
 	policy->flaw = result_of(answer->problem);
+	policy->sts = describe(answer, question->arena);
 	if (answer->kind == STS_LATER)
 		mail_verdict_set(new_refusal(policy, question->arena), "4.4.3",
 				 "whether %s has an MTA-STS policy cannot be found out now",

@@ -118,15 +118,21 @@ static void open_ledger(struct policy_program *program, const struct child *chil
 
 /* --- life --- */
 
+static struct sts_users find_users(const struct child *child)
+{
+	return (struct sts_users){child_user(child, "remote"), child_user(child, "queue")};
+}
+
 static int start(struct child *child)
 {
 	struct policy_program *program = child->state;
+	const struct sts_users users = find_users(child);
 
 	https_configure(program->https, program->resolver, child->config->tls_authorities);
 	open_keeper(program, child);
 	open_ledger(program, child);
-	program->server = sts_server_new(child->loop, child_socket(child, "policy"),
-					 program->keeper, child_user(child, "remote"));
+	program->server =
+		sts_server_new(child->loop, child_socket(child, "policy"), program->keeper, &users);
 	sts_server_on_count(program->server, on_count, program);
 	child_ready(child);
 	return 0;
@@ -135,10 +141,11 @@ static int start(struct child *child)
 static void reload(struct child *child, const struct config *old)
 {
 	struct policy_program *program = child->state;
+	const struct sts_users users = find_users(child);
 	struct reports_ways ways;
 
 	https_configure(program->https, program->resolver, child->config->tls_authorities);
-	sts_server_set_user(program->server, child_user(child, "remote"));
+	sts_server_set_users(program->server, &users);
 	if (child->config->tls_reports != old->tls_reports ||
 	    strcmp(child->config->dns_server, old->dns_server) != 0) {
 		child_renew(child);

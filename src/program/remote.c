@@ -46,7 +46,7 @@ static void *new_transport(struct os_loop *loop, const struct config *config,
 	if (!has_sts && !has_reports)
 		return remote;
 	child_path(process, "policy", path);
-	sts = sts_client_new(loop, path);
+	sts = sts_client_new(loop, path, STS_PATIENCE_US);
 	if (has_sts)
 		remote_policies_use_sts(policies, sts);
 	if (has_reports)

@@ -28,6 +28,7 @@ struct sts_client {
 	struct os_timer *timer;         /* for the first question */
 	struct sts_question *questions; /* by tag, the oldest first */
 	uint32_t tag;
+	int64_t patience_us;
 };
 
 static void set_timer(struct sts_client *client)
@@ -154,7 +155,7 @@ struct sts_question *sts_client_ask(struct sts_client *client, struct str domain
 	question->tag = ++client->tag;
 	question->none.call = say_none;
 	question->none.context = question;
-	question->until_us = os_clock_boot_us() + STS_PATIENCE_US;
+	question->until_us = os_clock_boot_us() + client->patience_us;
 	question->is_answered = !is_domain(domain);
 	HASH_ADD(hh, client->questions, tag, sizeof question->tag, question);
 	if (question->is_answered) {
@@ -200,12 +201,13 @@ void sts_client_count(struct sts_client *client, const struct tlsrpt_session *se
 	buffer_clear(&body);
 }
 
-struct sts_client *sts_client_new(struct os_loop *loop, const char *path)
+struct sts_client *sts_client_new(struct os_loop *loop, const char *path, int64_t patience_us)
 {
 	static const struct ipc_client_handler handler = {on_connected, on_message, on_lost};
 	struct sts_client *client = memory_alloc_zero(1, sizeof *client);
 
 	client->loop = loop;
+	client->patience_us = patience_us;
 	client->timer = os_timer_new(loop, on_timer, client);
 	client->ipc = ipc_client_new(loop, path, &handler, client);
 	return client;

@@ -3,8 +3,8 @@
  * sts/client.h - asks the process "policy" for the policies of domains.
  *
  * While there is no connection, or it was lost, questions wait for the next one. No question waits
- * longer than STS_PATIENCE_US, which is more than a lookup takes; then the answer is STS_LATER: it
- * is not known whether a policy demands TLS, so mail must wait.
+ * longer than the client's patience, which is more than a lookup takes; then the answer is
+ * STS_LATER: it is not known whether a policy demands TLS, so mail must wait.
  */
 #ifndef STS_CLIENT_H
 #define STS_CLIENT_H
@@ -17,8 +17,8 @@
 struct sts_client;
 struct sts_question;
 
-/* PATH: the socket of "policy". */
-struct sts_client *sts_client_new(struct os_loop *loop, const char *path);
+/* PATH: the socket of "policy". PATIENCE_US: STS_PATIENCE_US, or what a command has. */
+struct sts_client *sts_client_new(struct os_loop *loop, const char *path, int64_t patience_us);
 /* Questions must have been answered or cancelled. NULL is allowed. */
 void sts_client_free(struct sts_client *client);
 

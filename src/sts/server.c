@@ -36,7 +36,7 @@ struct sts_server {
 	struct os_loop *loop;
 	struct sts_keeper *keeper;
 	struct ipc_listener *listener;
-	uid_t user;
+	struct sts_users users;
 	void (*counted)(void *context, const struct tlsrpt_session *session); /* or NULL */
 	void *context;
 	struct client *clients;
@@ -167,6 +167,11 @@ static void on_lost(void *context, struct ipc_channel *channel)
 	client_close(context);
 }
 
+static bool may_connect(const struct sts_users *users, uid_t user)
+{
+	return user == 0 || user == users->remote || user == users->owner;
+}
+
 static void on_connection(void *context, int socket)
 {
 	static const struct ipc_channel_handler handler = {on_message, on_lost};
@@ -174,7 +179,7 @@ static void on_connection(void *context, int socket)
 	uid_t user = os_socket_peer_user(socket);
 	struct client *client;
 
-	if (user != server->user || server->client_count >= CLIENTS_MAX) {
+	if (!may_connect(&server->users, user) || server->client_count >= CLIENTS_MAX) {
 		log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
 		os_socket_close(socket);
 		return;
@@ -187,20 +192,20 @@ static void on_connection(void *context, int socket)
 }
 
 struct sts_server *sts_server_new(struct os_loop *loop, int listening, struct sts_keeper *keeper,
-				  uid_t user)
+				  const struct sts_users *users)
 {
 	struct sts_server *server = memory_alloc_zero(1, sizeof *server);
 
 	server->loop = loop;
 	server->keeper = keeper;
-	server->user = user;
+	server->users = *users;
 	server->listener = ipc_listener_new(loop, listening, on_connection, server);
 	return server;
 }
 
-void sts_server_set_user(struct sts_server *server, uid_t user)
+void sts_server_set_users(struct sts_server *server, const struct sts_users *users)
 {
-	server->user = user;
+	server->users = *users;
 }
 
 void sts_server_on_count(struct sts_server *server,

@@ -11,10 +11,16 @@
 
 struct sts_server;
 
-/* LISTENING is not owned, nor is KEEPER. Only USER may connect. */
+/* Who may connect, besides root, who runs commands. */
+struct sts_users {
+	uid_t remote;
+	uid_t owner; /* of the queue, who may run commands */
+};
+
+/* LISTENING is not owned, nor is KEEPER. */
 struct sts_server *sts_server_new(struct os_loop *loop, int listening, struct sts_keeper *keeper,
-				  uid_t user);
-void sts_server_set_user(struct sts_server *server, uid_t user);
+				  const struct sts_users *users);
+void sts_server_set_users(struct sts_server *server, const struct sts_users *users);
 /* Calls COUNTED with each session that is to be counted for reports; it has a domain as in
  * sts/protocol.h. */
 void sts_server_on_count(struct sts_server *server,

@@ -110,8 +110,10 @@ static int part_index(void)
 	return index;
 }
 
-static void set_rules(SSL_CTX *openssl)
+void tls_client_set_rules(struct tls_client *client, SSL_CTX *openssl)
 {
+	must(SSL_CTX_set_app_data(openssl, client) == 1);
+	SSL_CTX_sess_set_new_cb(openssl, on_session);
 	(void)SSL_CTX_set_options(openssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
 	(void)SSL_CTX_set_session_cache_mode(openssl,
 					     SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
@@ -133,9 +135,7 @@ struct tls_client *tls_client_new(void)
 	must(client->openssl != NULL);
 	client->index = part_index();
 	client->sessions = tls_sessions_new();
-	set_rules(client->openssl);
-	must(SSL_CTX_set_app_data(client->openssl, client) == 1);
-	SSL_CTX_sess_set_new_cb(client->openssl, on_session);
+	tls_client_set_rules(client, client->openssl);
 	return client;
 }
 
@@ -258,12 +258,13 @@ static void resume(SSL *openssl, struct tls_client_part *part)
 struct tls_connection *tls_client_connect(struct tls_client *client, int socket,
 					  const struct tls_client_request *request)
 {
+	const struct tls_client_certificate *certificate = request->certificate;
 	struct tls_client_part *part = memory_alloc_zero(1, sizeof *part);
 	struct tls_connection *connection;
 	SSL *openssl;
 
 	tls_errors_clear();
-	openssl = SSL_new(client->openssl);
+	openssl = SSL_new(certificate != NULL ? certificate->openssl : client->openssl);
 	must(openssl != NULL);
 	part->client = client;
 	part->by = request->verify.by;
@@ -276,7 +277,8 @@ struct tls_connection *tls_client_connect(struct tls_client *client, int socket,
 		tls_client_key(request, part->key);
 		resume(openssl, part);
 	}
-	connection = tls_connection_wrap(openssl, NULL, TLS_CLIENT, socket);
+	connection = tls_connection_wrap(
+		openssl, certificate != NULL ? certificate->identity : NULL, TLS_CLIENT, socket);
 	tls_errors_clear();
 	return connection;
 }
@@ -286,8 +288,7 @@ enum tls_verified tls_connection_verified(const struct tls_connection *connectio
 	const SSL *openssl = tls_connection_openssl(connection);
 	const struct tls_client *client = SSL_CTX_get_app_data(SSL_get_SSL_CTX(openssl));
 
-	return client != NULL ? learn_verified(openssl, part_of(client, openssl))
-			      : TLS_VERIFIED_NOT;
+	return learn_verified(openssl, part_of(client, openssl));
 }
 
 enum tls_flaw tls_connection_flaw(const struct tls_connection *connection)

@@ -110,6 +110,12 @@ static void offer_certificate(SSL_CTX *openssl, const struct tls_certified *cert
 		panic("no memory for TLS");
 }
 
+void tls_identity_set_signatures(SSL_CTX *openssl)
+{
+	if (SSL_CTX_set1_sigalgs_list(openssl, SIGNATURES) != 1)
+		panic("this OpenSSL has not the signatures of TLS");
+}
+
 SSL_CTX *tls_identity_new_context(struct tls_identity *identity, const struct tls_offer *offer)
 {
 	SSL_CTX *openssl =
@@ -119,10 +125,10 @@ SSL_CTX *tls_identity_new_context(struct tls_identity *identity, const struct tl
 		panic("no memory for TLS");
 	tls_context_set_rules(openssl);
 	(void)SSL_CTX_set_mode(openssl, SSL_MODE_NO_AUTO_CHAIN);
-	if (SSL_CTX_set1_sigalgs_list(openssl, SIGNATURES) != 1 ||
-	    SSL_CTX_set_session_id_context(openssl, identity->session_context,
+	tls_identity_set_signatures(openssl);
+	if (SSL_CTX_set_session_id_context(openssl, identity->session_context,
 					   sizeof identity->session_context) != 1)
-		panic("this OpenSSL has not the signatures of TLS");
+		panic("no memory for TLS");
 	for (int kind = 1; kind <= TLS_KEY_KINDS; kind++)
 		if (offer->by_kind[kind] >= 0)
 			offer_certificate(openssl, &identity->certificates[offer->by_kind[kind]]);
@@ -153,20 +159,33 @@ void tls_identity_release(struct tls_identity *identity)
 	tls_errors_clear();
 }
 
-int tls_identity_open(const struct tls_identity_settings *settings,
-		      struct tls_context **context_out, struct buffer *reason)
+int tls_identity_read(const struct tls_identity_settings *settings,
+		      struct tls_identity **identity_out, struct buffer *reason)
 {
 	struct tls_identity *identity = memory_alloc_zero(1, sizeof *identity);
-	struct tls_context *context;
 	int error;
 
 	tls_errors_clear();
 	identity->users = 1;
 	tls_library_open(&identity->library);
 	error = read_certificates(identity, settings, reason);
-	if (error == 0)
-		error = tls_clients_read(&identity->clients, settings, identity->library.openssl,
-					 reason);
+	if (error < 0)
+		tls_identity_release(identity);
+	else
+		*identity_out = identity;
+	return error;
+}
+
+int tls_identity_open(const struct tls_identity_settings *settings,
+		      struct tls_context **context_out, struct buffer *reason)
+{
+	struct tls_identity *identity;
+	struct tls_context *context;
+	int error = tls_identity_read(settings, &identity, reason);
+
+	if (error < 0)
+		return error;
+	error = tls_clients_read(&identity->clients, settings, identity->library.openssl, reason);
 	if (error < 0) {
 		tls_identity_release(identity);
 		return error;
