@@ -2,6 +2,7 @@
 """Mail to domains with policies of MTA-STS: a node, an HTTPS server with the policies, and Postfix
 as the domains' servers. It goes only where the policy lets it go; else it waits and says why."""
 
+import json
 import os
 import signal
 import subprocess
@@ -160,6 +161,40 @@ def test_testing(place, hops):
     assert not mx.log.find("policy_unmet", domain="t-right.test")
 
 
+def run(mx, *words):
+    return subprocess.run([*as_user(), f"{mx.programs}/stagepost", *words, "-c", mx.conf], check=False,
+                          capture_output=True, text=True, timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("domain, status, policy, said", [
+    ("right.test", 0, "verify", "enforce, id 1: a.hop.test"),
+    ("unnamed.test", 1, "verify", "enforce, id 1: mx.elsewhere.test *.a.hop.test hop.test"),
+    ("expired.test", 1, "verify", "enforce, id 1: e.hop.test"),
+    ("t-other.test", 0, "may", "testing, id 1: o.hop.test"),
+    ("off.test", 3, "may", "none, id 1: "),
+    ("without.test", 3, "may", "no policy"),
+    ("broken.test", 3, "may", "no policy; sts-policy-invalid"),
+])
+def test_the_command_says_the_same(place, domain, status, policy, said):
+    mx = place()
+    ended = run(mx, "tls", "--json", domain)
+    assert ended.returncode == status, ended
+    (line,) = ended.stdout.splitlines()
+    host = json.loads(line)
+    assert (host["policy"], host["mta_sts"]) == (policy, said), host
+    assert "mta-sts" in run(mx, "tls", domain).stdout
+
+
+def test_the_node_is_as_its_table_says(place, hops):
+    """Also while "policy" has been asked, and has written."""
+    mx = place("tls_reports = yes\n")
+    send(mx, "right.test")
+    delivered(mx, "right.test")
+    ended = subprocess.run([f"{mx.programs}/stagepost", "check", "--running", "-c", mx.conf],
+                           check=False, capture_output=True, text=True, timeout=PATIENCE)
+    assert ended.returncode == 0 and "policy" not in ended.stderr, ended
+
+
 def test_a_section_decides_first(place, hops):
     """What the operator says of a domain, and a relay."""
     mx = place('tls "plain.test" { level = may }\ntls "right.test" { level = encrypt }\n')
@@ -184,8 +219,7 @@ def test_mail_goes_when_the_policy_allows_it_again(place, hops, names, https):
     with Asker(mx) as asker:
         asker.ask("unnamed.test")
         mx.log.wait("policy_fetched", domain="unnamed.test", policy="2")
-    subprocess.run([*as_user(), f"{mx.programs}/stagepost", "queue", "retry", "--all", "--yes", "-c", mx.conf],
-                   check=True, capture_output=True, timeout=PATIENCE)
+    assert run(mx, "queue", "retry", "--all", "--yes").returncode == 0
     delivered(mx, "unnamed.test")
 
 
