@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/remote_policy.h"
 #include "base/panic.h"
+#include "deliver/remote_dane.h"
 #include "log/event.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,14 @@ struct remote_policies {
 	const struct config *config;
 	bool is_lmtp;
 	struct file *files;
+	struct remote_dane *dane; /* NULL: none */
+};
+
+struct remote_policy_search {
+	struct remote_policy policy; /* as far as it is known */
+	struct remote_dane_search *dane;
+	void (*done)(void *context, const struct remote_policy *policy);
+	void *context;
 };
 
 static const char *const level_names[] = {
@@ -300,6 +309,7 @@ static void find_by_setting(const struct remote_policies *policies,
 	*policy = (struct remote_policy){
 		.level = section != NULL ? section->level : config->remote_tls,
 		.source = REMOTE_POLICY_SETTING,
+		.is_by_section = section != NULL,
 		.origin = section != NULL ? origin_of(arena, "tls", section->destination)
 					  : "remote_tls",
 		.certificate = section != NULL ? copy(arena, section->certificate) : "",
@@ -314,32 +324,43 @@ static void find_by_setting(const struct remote_policies *policies,
 	}
 }
 
-/* Where no TLSA records are known. */
-static void do_without_dane(struct remote_policy *policy, struct arena *arena)
+void remote_policies_use_dane(struct remote_policies *policies, struct remote_dane *dane)
 {
-	if (policy->level == CONFIG_TLS_DANE)
-		policy->level = CONFIG_TLS_MAY;
-	else if (policy->level == CONFIG_TLS_DANE_ONLY)
-		refuse(policy, arena, "4.7.0", "no TLSA records are known");
+	policies->dane = dane;
 }
 
-/* Everything is known at once: the DNS is not asked. */
+static void on_dane(void *context)
+{
+	struct remote_policy_search *search = context;
+
+	search->done(search->context, &search->policy);
+}
+
 struct remote_policy_search *
 remote_policy_find(struct remote_policies *policies, const struct remote_policy_question *question,
 		   struct remote_policy *policy_out,
 		   void (*done)(void *context, const struct remote_policy *policy), void *context)
 {
-	(void)done;
-	(void)context;
+	struct remote_policy_search *search;
+
 	find_by_setting(policies, question, policy_out);
-	do_without_dane(policy_out, question->arena);
 	need_certificate(policy_out, question->arena);
-	return NULL;
+	if (!remote_dane_applies(policies->dane, question, policy_out))
+		return NULL;
+	search = memory_alloc_zero(1, sizeof *search);
+	search->policy = *policy_out;
+	search->done = done;
+	search->context = context;
+	search->dane = remote_dane_find(policies->dane, question, &search->policy, on_dane, search);
+	return search;
 }
 
 void remote_policy_search_free(struct remote_policy_search *search)
 {
-	(void)search;
+	if (search == NULL)
+		return;
+	remote_dane_search_free(search->dane);
+	free(search);
 }
 
 void remote_policy_of_service(const struct remote_policies *policies,

@@ -29,7 +29,10 @@ struct remote_policy {
 	enum remote_policy_source source;
 	/* For people: "remote_tls", "tls \"example.net\"", "service NAME", "dane", "mta-sts" */
 	const char *origin;
+	bool is_by_section; /* a section "tls" decided, or asked for DANE */
 	struct tls_verify verify;
+	const char *server_name; /* for SNI; NULL: the host's name */
+	const char *dane;        /* for people: what the DNS says about DANE; NULL: not asked */
 	const char *certificate; /* the section certificate to present; "": none */
 	/* NULL; or why this host must not be used at all: then the next one is tried. */
 	const struct mail_verdict *refusal;
@@ -54,6 +57,11 @@ void remote_policies_free(struct remote_policies *policies);
  * waits until the process is started again. */
 MUST_CHECK bool remote_policies_configure(struct remote_policies *policies,
 					  const struct config *config);
+
+struct remote_dane;
+
+/* From now on DANE is asked, too; DANE must live until another or NULL is given. */
+void remote_policies_use_dane(struct remote_policies *policies, struct remote_dane *dane);
 
 struct remote_policy_question {
 	const char *domain; /* of the recipients, lower case; "[literal]" */

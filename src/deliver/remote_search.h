@@ -10,7 +10,8 @@
 
 struct deliver_remote {
 	struct remote_carrier carrier;
-	struct dns_resolver *resolver;
+	struct remote_dane *dane;
+	struct dns_resolver *resolver; /* of DANE */
 	struct remote_routes *routes;
 	struct remote_policies *policies;
 };

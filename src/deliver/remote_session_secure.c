@@ -8,8 +8,11 @@
 static void begin(struct remote_session *session, void (*resume)(void *context))
 {
 	char peer[OS_SOCKET_TEXT_SIZE];
+	const struct remote_policy *policy = &session->policy;
 	const struct tls_client_request request = {
-		.host = session->host, .peer = peer, .verify = session->policy.verify};
+		.host = policy->server_name != NULL ? policy->server_name : session->host,
+		.peer = peer,
+		.verify = policy->verify};
 
 	os_socket_address_format(&session->address, peer);
 	session->stream.tls =

@@ -2,6 +2,7 @@
 /* stagepost tls - how mail for a domain is protected, tried with each of its hosts. */
 #include "base/panic.h"
 #include "base/timestamp.h"
+#include "deliver/remote_dane.h"
 #include "deliver/remote_probe.h"
 #include "program/command.h"
 #include "program/command_tls_print.h"
@@ -88,11 +89,15 @@ static int run(const struct command *command, const struct config *config, struc
 	struct remote_probe_settings settings = {.session = &session, .config = config};
 	int status = COMMAND_FAILED;
 
-	if (dns_resolver_new(trial->loop, config->dns_server, &settings.resolver) == 0) {
+	struct remote_dane *dane;
+
+	if (remote_dane_new(trial->loop, config, &dane) == 0) {
+		settings.resolver = remote_dane_resolver(dane);
 		settings.policies = remote_policies_new(config, false);
+		remote_policies_use_dane(settings.policies, dane);
 		status = try_all(command, &settings, trial);
 		remote_policies_free(settings.policies);
-		dns_resolver_free(settings.resolver);
+		remote_dane_free(dane);
 	} else {
 		fprintf(stderr, "stagepost tls: setting dns_server cannot be used\n");
 	}

@@ -18,10 +18,12 @@ static int open_remote(struct child *child)
 	return deliver_remote_new(child->loop, child->config, policies, &remote);
 }
 
-/* Files of authorities that were not read at the start need a new process. */
+/* What is read at the start, before the sandbox is entered, needs a new process. */
 static bool fits(const struct config *config)
 {
-	return remote_policies_configure(policies, config);
+	bool has_files = remote_policies_configure(policies, config);
+
+	return deliver_remote_fits(remote, config) && has_files;
 }
 
 static void *new_transport(struct os_loop *loop, const struct config *config,

@@ -333,7 +333,7 @@ def test_the_dns_is_asked(node, landlock):
     """By sockets that are bound, or seem to be."""
     with NameServer({"null.test": "@ MX 0 .\n", "far.test": "@ MX 10 mx\n"}) as names:
         mx = node(start=False, switch_user=True,
-                  settings=PROCESSES + f'dns_server = "{names.dns_server}"\n')
+                  settings=PROCESSES + f'dns_server = "{names.dns_server}"\ndane = no\n')
         shutil.chown(mx.mail, USERS["local"])
         mx.prefix = with_landlock(landlock)
         mx.start()
