@@ -130,12 +130,24 @@ static bool is_known(struct remote_policies *policies, const char *path)
 	return find_file(policies, path) != NULL;
 }
 
+static bool needs_tls(const struct config *config, bool is_lmtp)
+{
+	if (!is_lmtp)
+		return config->remote_tls != CONFIG_TLS_NONE || config->tls_policy_count > 0;
+	for (size_t i = 0; i < config->service_count; i++)
+		if (config->services[i].tls != CONFIG_TLS_NONE)
+			return true;
+	return false;
+}
+
 struct remote_policies *remote_policies_new(const struct config *config, bool is_lmtp)
 {
 	struct remote_policies *policies = memory_alloc_zero(1, sizeof *policies);
 
 	policies->config = config;
 	policies->is_lmtp = is_lmtp;
+	if (needs_tls(config, is_lmtp))
+		tls_client_prepare();
 	(void)each_file(policies, read_new);
 	return policies;
 }

@@ -48,6 +48,11 @@ static bool has_client_names(const struct config *config)
 	return config->client_names;
 }
 
+static bool has_certificates(const struct config *config)
+{
+	return config->certificate_count > 0;
+}
+
 static bool has_policies(const struct config *config)
 {
 	return config->mta_sts || config->tls_reports;
@@ -113,6 +118,12 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .is_wanted = has_client_names,
 	 .sockets = {"names"},
 	 .pace = &ONES_OWN},
+	{.name = "keys",
+	 .turn = TURN_DIRECTORY,
+	 .is_wanted = has_certificates,
+	 .keeps_rights = true,
+	 .sockets = {"keys"},
+	 .pace = &ONES_OWN},
 	{.name = "policy",
 	 .turn = TURN_DIRECTORY,
 	 .is_wanted = has_policies,
@@ -155,7 +166,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .turn = TURN_INTAKE,
 	 .count = smtpd_count,
 	 .sockets = {"listen"},
-	 .targets = {"queue", "directory", "names"},
+	 .targets = {"queue", "directory", "names", "keys"},
 	 .pace = &ONES_OWN,
 	 .is_watched = true},
 };

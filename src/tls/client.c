@@ -28,8 +28,8 @@ struct tls_client_part {
 };
 
 struct tls_client {
-	SSL_CTX *openssl;
-	int index; /* of the part in an SSL's own data */
+	SSL_CTX *openssl; /* NULL until the first connection */
+	int index;        /* of the part in an SSL's own data */
 	struct tls_sessions *sessions;
 };
 
@@ -126,17 +126,29 @@ void tls_client_set_rules(struct tls_client *client, SSL_CTX *openssl)
 		panic("this OpenSSL has no ciphers for TLS 1.2");
 }
 
+void tls_client_prepare(void)
+{
+	must(OPENSSL_init_ssl(0, NULL) == 1);
+	tls_errors_clear();
+}
+
 struct tls_client *tls_client_new(void)
 {
 	struct tls_client *client = memory_alloc_zero(1, sizeof *client);
 
-	tls_errors_clear();
-	client->openssl = SSL_CTX_new(TLS_client_method());
-	must(client->openssl != NULL);
 	client->index = part_index();
 	client->sessions = tls_sessions_new();
-	tls_client_set_rules(client, client->openssl);
 	return client;
+}
+
+static SSL_CTX *context_of(struct tls_client *client)
+{
+	if (client->openssl != NULL)
+		return client->openssl;
+	client->openssl = SSL_CTX_new(TLS_client_method());
+	must(client->openssl != NULL);
+	tls_client_set_rules(client, client->openssl);
+	return client->openssl;
 }
 
 void tls_client_free(struct tls_client *client)
@@ -264,7 +276,7 @@ struct tls_connection *tls_client_connect(struct tls_client *client, int socket,
 	SSL *openssl;
 
 	tls_errors_clear();
-	openssl = SSL_new(certificate != NULL ? certificate->openssl : client->openssl);
+	openssl = SSL_new(certificate != NULL ? certificate->openssl : context_of(client));
 	must(openssl != NULL);
 	part->client = client;
 	part->by = request->verify.by;

@@ -76,6 +76,10 @@ const char *tls_verified_name(enum tls_verified verified);
 /* What the client connections of a process share: the rules, and a bounded cache of sessions. */
 struct tls_client;
 
+/* Has OpenSSL read its configuration, before a sandbox is entered that forbids that. */
+void tls_client_prepare(void);
+
+/* Costs nothing before the first connection. */
 struct tls_client *tls_client_new(void);
 /* Its connections must have been freed. NULL is allowed. */
 void tls_client_free(struct tls_client *client);

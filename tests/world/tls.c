@@ -13,6 +13,7 @@
 #include "os/socket.h"
 #include "tls/client.h"
 #include "tls/connection.h"
+#include "tls/identity.h"
 #include "tls/peer_chain.h"
 #include <errno.h>
 #include <stdio.h>
@@ -103,6 +104,24 @@ int tls_context_open(enum tls_side side, const struct tls_settings *settings,
 	if (error < 0) {
 		free(context);
 		return error;
+	}
+	*context_out = context;
+	return 0;
+}
+
+/* Its first certificate is the only one. */
+int tls_identity_open(const struct tls_identity_settings *settings,
+		      struct tls_context **context_out, struct buffer *reason)
+{
+	struct tls_context *context = memory_alloc_zero(1, sizeof *context);
+	char text[4 * NAME_SIZE];
+
+	context->side = TLS_SERVER;
+	snprintf(text, sizeof text, STR_FORMAT, STR_ARGUMENTS(settings->certificates[0].chain));
+	if (sscanf(text, "certificate %63s %63s", context->name, context->signed_by) < 1) {
+		buffer_append_string(reason, "certificate 1: no certificate");
+		free(context);
+		return -EINVAL;
 	}
 	*context_out = context;
 	return 0;
@@ -469,6 +488,10 @@ int tls_authorities_open(const char *file, struct tls_authorities **authorities_
 void tls_authorities_free(struct tls_authorities *authorities)
 {
 	free(authorities);
+}
+
+void tls_client_prepare(void)
+{
 }
 
 struct tls_client *tls_client_new(void)
