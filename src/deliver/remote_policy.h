@@ -55,6 +55,12 @@ void remote_policies_free(struct remote_policies *policies);
 MUST_CHECK bool remote_policies_configure(struct remote_policies *policies,
 					  const struct config *config);
 
+/* Those that policies may want to be presented; borrowed. NULL, as at first: none can be. */
+struct remote_certificates;
+void remote_policies_present(struct remote_policies *policies,
+			     struct remote_certificates *certificates);
+struct remote_certificates *remote_policies_certificates(const struct remote_policies *policies);
+
 struct remote_policy_question {
 	const char *domain; /* of the recipients, lower case; "[literal]" */
 	const char *relay;  /* of the route: a host name or "[address]"; NULL: the domain's MX */

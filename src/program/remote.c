@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* remote - delivers to other hosts. */
 #include "deliver/remote.h"
+#include "deliver/remote_keys.h"
 #include "deliver/remote_policy.h"
 #include "program/child.h"
 #include "program/service.h"
@@ -9,18 +10,33 @@ enum { CONCURRENCY = 2000 };
 
 static struct deliver_remote *remote;
 static struct remote_policies *policies;
+static struct child *process;
 
 /* Reads the system's DNS configuration and authorities once. */
 static int open_remote(struct child *child)
 {
+	process = child;
 	policies = remote_policies_new(child->config, false);
 	remote_policies_log(policies);
 	return deliver_remote_new(child->loop, child->config, policies, &remote);
 }
 
+/* Once they are there they stay, as sessions may need them. */
+static void present_certificates(const struct config *config)
+{
+	char path[108];
+
+	if (remote_policies_certificates(policies) != NULL ||
+	    !config_has_tls_out_certificates(config))
+		return;
+	child_path(process, "keys", path);
+	remote_policies_present(policies, remote_keys_new(process->loop, path));
+}
+
 /* Files of authorities that were not read at the start need a new process. */
 static bool fits(const struct config *config)
 {
+	present_certificates(config);
 	return remote_policies_configure(policies, config);
 }
 
@@ -28,8 +44,9 @@ static void *new_transport(struct os_loop *loop, const struct config *config,
 			   const struct config_service *none)
 {
 	(void)loop;
-	(void)config;
 	(void)none;
+	present_certificates(config);
+	deliver_remote_configure(remote, config);
 	return remote;
 }
 
