@@ -32,9 +32,6 @@ void tls_connection_free(struct tls_connection *connection);
  * connection. To be set before the handshake of a context of tls/identity.h. */
 void tls_connection_on_resume(struct tls_connection *connection, void (*resume)(void *context),
 			      void *context);
-/* Of a client: if the server asks for a certificate, it gets the first one of IDENTITY, a context
- * of tls/identity.h, whose signer signs. Before the handshake. IDENTITY may be freed earlier. */
-void tls_connection_present(struct tls_connection *connection, const struct tls_context *identity);
 /* 0: both sides have authenticated each other (but see tls_connection_read()); -EAGAIN: see
  * tls_connection_wants(); -EACCES: one side rejects the other; -ECONNRESET: the peer has closed the
  * connection; -EPROTO: no TLS, or no common version or parameters; another -errno of the socket. */

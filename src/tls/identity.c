@@ -98,14 +98,6 @@ static void make_session_context(struct tls_identity *identity,
 	EVP_MD_CTX_free(digest);
 }
 
-void tls_identity_present(const struct tls_identity *identity, SSL *openssl)
-{
-	const struct tls_certified *first = &identity->certificates[0];
-
-	if (SSL_use_cert_and_key(openssl, first->certificate, first->key, first->chain, 1) != 1)
-		panic("no memory for TLS");
-}
-
 struct tls_identity *tls_identity_hold(struct tls_identity *identity)
 {
 	if (identity != NULL)
@@ -128,20 +120,33 @@ void tls_identity_release(struct tls_identity *identity)
 	tls_errors_clear();
 }
 
-int tls_identity_open(const struct tls_identity_settings *settings,
-		      struct tls_context **context_out, struct buffer *reason)
+int tls_identity_read(const struct tls_identity_settings *settings,
+		      struct tls_identity **identity_out, struct buffer *reason)
 {
 	struct tls_identity *identity = memory_alloc_zero(1, sizeof *identity);
-	struct tls_context *context;
 	int error;
 
 	tls_errors_clear();
 	identity->users = 1;
 	tls_library_open(&identity->library);
 	error = read_certificates(identity, settings, reason);
-	if (error == 0)
-		error = tls_clients_read(&identity->clients, settings, identity->library.openssl,
-					 reason);
+	if (error < 0)
+		tls_identity_release(identity);
+	else
+		*identity_out = identity;
+	return error;
+}
+
+int tls_identity_open(const struct tls_identity_settings *settings,
+		      struct tls_context **context_out, struct buffer *reason)
+{
+	struct tls_identity *identity;
+	struct tls_context *context;
+	int error = tls_identity_read(settings, &identity, reason);
+
+	if (error < 0)
+		return error;
+	error = tls_clients_read(&identity->clients, settings, identity->library.openssl, reason);
 	if (error < 0) {
 		tls_identity_release(identity);
 		return error;

@@ -17,16 +17,22 @@ static void offer_certificate(SSL_CTX *openssl, const struct tls_certified *cert
 		panic("no memory for TLS");
 }
 
+void tls_identity_set_signatures(SSL_CTX *openssl)
+{
+	if (SSL_CTX_set1_sigalgs_list(openssl, SIGNATURES) != 1)
+		panic("this OpenSSL has not the signatures of TLS");
+}
+
 SSL_CTX *tls_offer_new_context(struct tls_identity *identity, const struct tls_offer *offer)
 {
 	SSL_CTX *openssl = tls_library_new_context(&identity->library);
 
 	tls_context_set_rules(openssl);
 	(void)SSL_CTX_set_mode(openssl, SSL_MODE_NO_AUTO_CHAIN);
-	if (SSL_CTX_set1_sigalgs_list(openssl, SIGNATURES) != 1 ||
-	    SSL_CTX_set_session_id_context(openssl, identity->session_context,
+	tls_identity_set_signatures(openssl);
+	if (SSL_CTX_set_session_id_context(openssl, identity->session_context,
 					   sizeof identity->session_context) != 1)
-		panic("this OpenSSL has not the signatures of TLS");
+		panic("no memory for TLS");
 	for (int kind = 1; kind <= TLS_KEY_KINDS; kind++)
 		if (offer->by_kind[kind] >= 0)
 			offer_certificate(openssl, &identity->certificates[offer->by_kind[kind]]);

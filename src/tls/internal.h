@@ -45,8 +45,6 @@ void tls_context_set_rules(SSL_CTX *openssl);
 /* An identity lives as long as its context or a connection. NULL is allowed. */
 struct tls_identity *tls_identity_hold(struct tls_identity *identity);
 void tls_identity_release(struct tls_identity *identity);
-/* Gives OPENSSL, a client's, the first certificate. */
-void tls_identity_present(const struct tls_identity *identity, SSL *openssl);
 
 /* A handshake that may have to wait for a signer (tls/signer.h), or for its turn to ask one. */
 struct tls_job {

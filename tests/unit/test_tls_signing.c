@@ -11,7 +11,6 @@
 #include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 enum { MANY = 2 * TLS_SIGNINGS_MAX + 88 };
 
@@ -311,70 +310,6 @@ static void contexts_may_go_before_their_connections(void **state)
 	SSL_CTX_free(client);
 }
 
-/* A connection of ours to a server that is OpenSSL alone, and that shows whom it knows. */
-static SSL *begin_client(const struct tls_context *context, const struct tls_context *own,
-			 int version, struct handshake *handshake, SSL_CTX *server)
-{
-	int sockets[2];
-	SSL *openssl = SSL_new(server);
-
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, sockets), 0);
-	*handshake = (struct handshake){.server_result = -EAGAIN, .client_result = -EAGAIN};
-	handshake->server = tls_connection_new(context, sockets[0], NULL);
-	tls_connection_present(handshake->server, own);
-	tls_connection_on_resume(handshake->server, go_on, handshake);
-	handshake->client = openssl;
-	assert_int_equal(SSL_set_fd(openssl, sockets[1]), 1);
-	SSL_set_max_proto_version(openssl, version);
-	SSL_set_accept_state(openssl);
-	return openssl;
-}
-
-static int take_any(X509_STORE_CTX *store, void *context)
-{
-	(void)store;
-	(void)context;
-	return 1;
-}
-
-static void clients_present_certificates_too(void **state)
-{
-	static const int kinds[] = {SMALL, P256, P521, ED};
-	X509 *certificate = identity_scene_certificate(P384, "DNS:mx.example.org");
-	SSL_CTX *server = SSL_CTX_new(TLS_server_method());
-	struct buffer reason = {0};
-	struct tls_context *context;
-
-	(void)state;
-	assert_int_equal(tls_context_open(TLS_CLIENT, &(struct tls_settings){0}, &context, &reason),
-			 0);
-	assert_int_equal(SSL_CTX_use_certificate(server, certificate), 1);
-	assert_int_equal(SSL_CTX_use_PrivateKey(server, scene.keys[P384]), 1);
-	SSL_CTX_set_verify(server, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
-	SSL_CTX_set_cert_verify_callback(server, take_any, NULL);
-	for (size_t i = 0; i < COUNT_OF(kinds); i++)
-		for (int version = TLS1_2_VERSION; version <= TLS1_3_VERSION; version++) {
-			struct tls_context *own = identity_scene_simple(kinds[i]);
-			struct handshake handshake;
-			SSL *peer = begin_client(context, own, version, &handshake, server);
-
-			tls_context_free(own);
-			handshake_finish(&handshake, &scene.signer);
-			assert_int_equal(handshake.server_result, 0);
-			assert_int_equal(handshake.client_result, 0);
-			assert_true(handshake_exchange(&handshake));
-			assert_int_equal(handshake.resumed, 1);
-			assert_int_equal(
-				EVP_PKEY_eq(X509_get0_pubkey(SSL_get0_peer_certificate(peer)),
-					    scene.keys[kinds[i]]),
-				1);
-			handshake_end(&handshake);
-		}
-	tls_context_free(context);
-	SSL_CTX_free(server);
-	X509_free(certificate);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,7 +321,6 @@ int main(void)
 		cmocka_unit_test(many_wait_for_their_turn),
 		cmocka_unit_test(all_fail_with_their_signer),
 		cmocka_unit_test(contexts_may_go_before_their_connections),
-		cmocka_unit_test(clients_present_certificates_too),
 	};
 
 	return cmocka_run_group_tests(tests, identity_scene_make, identity_scene_free);
