@@ -10,17 +10,17 @@ static const char SIGNATURES[] =
 	"rsa_pss_pss_sha256:rsa_pss_pss_sha384:rsa_pss_pss_sha512:"
 	"rsa_pkcs1_sha256:rsa_pkcs1_sha384:rsa_pkcs1_sha512";
 
+void tls_identity_set_signatures(SSL_CTX *openssl)
+{
+	if (SSL_CTX_set1_sigalgs_list(openssl, SIGNATURES) != 1)
+		panic("this OpenSSL has not the signatures of TLS");
+}
+
 static void offer_certificate(SSL_CTX *openssl, const struct tls_certified *certified)
 {
 	if (SSL_CTX_use_cert_and_key(openssl, certified->certificate, certified->key,
 				     certified->chain, 1) != 1)
 		panic("no memory for TLS");
-}
-
-void tls_identity_set_signatures(SSL_CTX *openssl)
-{
-	if (SSL_CTX_set1_sigalgs_list(openssl, SIGNATURES) != 1)
-		panic("this OpenSSL has not the signatures of TLS");
 }
 
 SSL_CTX *tls_offer_new_context(struct tls_identity *identity, const struct tls_offer *offer)
