@@ -178,10 +178,13 @@ def test_floods_do_not_keep_others_waiting(server, client):
     good = client(mx)
     good.ask("put", "address", "ann@example.org", "kind mailbox")
     question = directory.encode("get", 1, "address", "ann@example.org")
+    words = good.ask("get", "address", "ann@example.org")[1]
+    size = len(directory.encode("val", 1, 60, 1, *words))  # of an answer, about
     over = threading.Event()
     floods = []
+    answered = [0] * 5  # bytes of each
 
-    def flood(reads):
+    def flood(number):
         one = socket.socket(socket.AF_UNIX)
         one.connect(os.path.join(mx.run, "directory"))
         one.setblocking(False)
@@ -194,22 +197,23 @@ def test_floods_do_not_keep_others_waiting(server, client):
             except OSError:
                 return
             try:
-                while reads and one.recv(1 << 16):
-                    pass
+                while number > 0 and (heard := one.recv(1 << 16)):
+                    answered[number] += len(heard)
             except OSError:
                 pass
             over.wait(.001)
 
-    threads = [threading.Thread(target=flood, args=(number > 0,)) for number in range(5)]
+    threads = [threading.Thread(target=flood, args=(number,)) for number in range(5)]
     for thread in threads:
         thread.start()
     try:
-        waited = []
+        waited, passed = [], []
         end = time.monotonic() + 8
         while time.monotonic() < end:
-            began = time.monotonic()
+            began, before = time.monotonic(), sum(answered)
             assert good.ask("get", "address", "ann@example.org")[0] == "val"
             waited.append(time.monotonic() - began)
+            passed.append((sum(answered) - before) / size)
             over.wait(.01)
         mx.log.wait("directory_refused", reason="It does not read its answers")
     finally:
@@ -218,9 +222,11 @@ def test_floods_do_not_keep_others_waiting(server, client):
             thread.join()
         for one in floods:
             one.close()
-    # not the slowest: the machine itself may be busy for a second
-    nearly_all = sorted(waited)[len(waited) * 9 // 10]
-    assert nearly_all < .5, f"{nearly_all:.3f} s, {len(waited)} questions"
+    place = len(waited) * 9 // 10  # not the slowest: the machine itself may be busy for a second
+    said = (f"{sorted(waited)[place]:.3f} s, {sorted(passed)[place]:.0f} answers of others meanwhile, "
+            f"{len(waited)} questions, {sum(answered) / size:.0f} others")
+    print(said)
+    assert sorted(waited)[place] < .5 or sorted(passed)[place] < 5000, said
 
 
 def test_a_thousand_connections_and_no_more(server, client):
