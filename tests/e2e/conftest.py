@@ -22,8 +22,9 @@ class Ground:
     """Where nodes stand: a filesystem of our own where that is possible."""
 
     def __init__(self):
-        self.base = tempfile.mkdtemp(prefix="stagepost-e2e-")
+        self.base = tempfile.mkdtemp(prefix="sp-")  # short: names of sockets are in it
         os.chmod(self.base, 0o755)
+        self._own_temporary()
         self.image = None
         self.count = 0
         self.unsafe = False
@@ -39,6 +40,14 @@ class Ground:
         os.mkdir(programs)
         self.programs = stagepost.install_programs(programs)
 
+    def _own_temporary(self):
+        """A place for everybody's temporary files, whatever /tmp is like and whoever else uses it."""
+        self.temporary = os.path.join(self.base, "t")
+        os.mkdir(self.temporary)
+        os.chmod(self.temporary, 0o1777)
+        self.outer = os.environ.get("TMPDIR")
+        os.environ["TMPDIR"] = tempfile.tempdir = self.temporary
+
     def directory(self, name):
         """A new directory that the unprivileged user owns."""
         self.count += 1
@@ -53,6 +62,11 @@ class Ground:
             return
         if self.image is not None:
             self.image.close()
+        tempfile.tempdir = None
+        if self.outer is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = self.outer
         shutil.rmtree(self.base, ignore_errors=True)
 
 
