@@ -210,14 +210,16 @@ const struct config_setting config_schema_section[] = {
 			"verify: "
 			"a certificate of a trusted authority for a name of match, by default the "
 			"MX "
-			"host's, which the DNS can change. secure: the same, by default the "
-			"domain's or a name below it. fingerprint: a certificate of "
+			"host's, which the DNS can change. secure: the same, by default that of "
+			"the relay or else the domain, or a name below it. fingerprint: a "
+			"certificate of "
 			"fingerprints.")),
 	SETTING(TLS, "match", tls_matches, LIST(config_tls_policy, matches, match_count),
 		INITIAL(""),
 		MEANING("The names of which the server's certificate must have one, for verify "
 			"and secure: a name, \".NAME\" for all names below it, \"nexthop\" for "
-			"the destination's domain, \"hostname\" for the MX host.")),
+			"the relay of the route or else the destination's domain, \"hostname\" "
+			"for the MX host.")),
 	SETTING(TLS, "fingerprints", fingerprints,
 		LIST(config_tls_policy, fingerprints, fingerprint_count), INITIAL(""),
 		MEANING("SHA-256 of the server's certificate, or of its public key, in "

@@ -256,6 +256,10 @@ void deliver_helper_report(struct deliver_helper_job *public, size_t index,
 
 	if (recipient->is_reported)
 		return;
+	if (public->tls != NULL) {
+		report.flags |= IPC_JOB_SECURED;
+		report.tls = *public->tls;
+	}
 	recipient->is_reported = true;
 	ipc_job_add_report(&job->reports, &report);
 	if (job->reports.length > FLUSH_AT)

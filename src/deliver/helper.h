@@ -11,6 +11,7 @@
 
 #include "config/config.h"
 #include "ipc/content.h"
+#include "ipc/job.h"
 #include "mail/envelope.h"
 #include "mail/verdict.h"
 #include "os/loop.h"
@@ -37,7 +38,9 @@ struct deliver_helper_job {
 	struct deliver_helper_recipient *recipients;
 	size_t recipient_count;
 	struct ipc_content content; /* CRLF lines */
-	void *context;              /* for the code that does the job */
+	/* Set around a report: what protected the connection; NULL: nothing did. */
+	const struct ipc_job_tls *tls;
+	void *context; /* for the code that does the job */
 	struct deliver_helper *helper;
 	struct arena *arena; /* freed with the job; may be used for its work */
 	uint32_t tag;

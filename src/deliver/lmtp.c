@@ -13,17 +13,21 @@ struct target {
 	char name[NAME_SIZE];       /* of the server, for people */
 	char key[NAME_SIZE];        /* identifies connections to it */
 	char trigger[TRIGGER_SIZE]; /* "service.NAME" */
-	unsigned users;             /* jobs, and one while it is current */
+	struct arena *arena;        /* of its policy */
+	struct remote_policy policy;
+	unsigned users; /* jobs, and one while it is current */
 };
 
 struct deliver_lmtp {
 	struct remote_carrier carrier;
 	struct dns_resolver *resolver; /* or NULL */
+	struct remote_policies *policies;
 	const struct config_service *service;
 	struct target *target; /* its own server */
 };
 
-static struct target *target_new(const struct config_service *service)
+static struct target *target_new(const struct config_service *service,
+				 const struct remote_policies *policies)
 {
 	const struct config_endpoint *endpoint = &service->address;
 	struct target *target = memory_alloc_zero(1, sizeof *target);
@@ -41,14 +45,19 @@ static struct target *target_new(const struct config_service *service)
 	snprintf(target->key, sizeof target->key, "%s", endpoint->text);
 	snprintf(target->trigger, sizeof target->trigger, "service.%s", service->name);
 	target->server.host = target->name;
+	target->arena = arena_new();
+	remote_policy_of_service(policies, service, &target->server, target->arena,
+				 &target->policy);
 	target->users = 1;
 	return target;
 }
 
 static void target_release(struct target *target)
 {
-	if (target != NULL && --target->users == 0)
-		free(target);
+	if (target == NULL || --target->users > 0)
+		return;
+	arena_free(target->arena);
+	free(target);
 }
 
 static void find(void *context, struct remote_attempt *attempt)
@@ -63,15 +72,28 @@ static void end(void *context)
 	target_release(context);
 }
 
-static const struct remote_finder finder = {find, end};
+static bool protect(void *context, struct remote_attempt *attempt, const struct dns_server *server,
+		    struct remote_policy *policy_out)
+{
+	const struct target *target = context;
+
+	(void)attempt;
+	(void)server;
+	*policy_out = target->policy;
+	return true;
+}
+
+static const struct remote_finder finder = {find, end, protect};
 
 struct deliver_lmtp *deliver_lmtp_new(struct os_loop *loop, const struct config *config,
 				      const struct config_service *service,
-				      struct dns_resolver *resolver)
+				      struct dns_resolver *resolver,
+				      struct remote_policies *policies)
 {
 	struct deliver_lmtp *lmtp = memory_alloc_zero(1, sizeof *lmtp);
 
 	lmtp->resolver = resolver;
+	lmtp->policies = policies;
 	remote_carrier_init(&lmtp->carrier, loop, SMTP_CLIENT_LMTP);
 	deliver_lmtp_configure(lmtp, config, service);
 	return lmtp;
@@ -89,19 +111,18 @@ void deliver_lmtp_free(struct deliver_lmtp *lmtp)
 void deliver_lmtp_configure(struct deliver_lmtp *lmtp, const struct config *config,
 			    const struct config_service *service)
 {
-	remote_carrier_configure(&lmtp->carrier, config->hostname,
-				 config->remote_connect_timeout * SECOND_US,
-				 service->timeout * SECOND_US, config->convert_8bit);
+	remote_carrier_configure(&lmtp->carrier, config, service->timeout * SECOND_US);
 	lmtp->service = service;
 	target_release(lmtp->target);
-	lmtp->target = target_new(service);
+	lmtp->target = target_new(service, lmtp->policies);
 }
 
 /* A job for a server that the directory names. */
 static void start_there(struct deliver_lmtp *lmtp, struct deliver_helper_job *job)
 {
 	struct mail_verdict verdict;
-	struct lmtp_search *search = lmtp_search_new(lmtp->resolver, lmtp->service, job, &verdict);
+	struct lmtp_search *search =
+		lmtp_search_new(lmtp->resolver, lmtp->policies, lmtp->service, job, &verdict);
 
 	if (search != NULL) {
 		remote_attempt_start(&lmtp->carrier, job, lmtp_search_key(search),

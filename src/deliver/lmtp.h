@@ -16,12 +16,14 @@
 struct deliver_lmtp;
 
 struct dns_resolver;
+struct remote_policies;
 
 /* CONFIG and SERVICE (one of its services) are borrowed until the next deliver_lmtp_configure();
- * RESOLVER (NULL: servers cannot be found by name) until deliver_lmtp_free(). */
+ * RESOLVER (NULL: servers cannot be found by name) and POLICIES until deliver_lmtp_free(). */
 struct deliver_lmtp *deliver_lmtp_new(struct os_loop *loop, const struct config *config,
 				      const struct config_service *service,
-				      struct dns_resolver *resolver);
+				      struct dns_resolver *resolver,
+				      struct remote_policies *policies);
 /* Gives up every job. */
 void deliver_lmtp_free(struct deliver_lmtp *lmtp);
 

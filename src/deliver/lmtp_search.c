@@ -14,6 +14,7 @@ struct lmtp_search {
 	const char *host;
 	const char *key; /* the server as the directory names it */
 	char trigger[QUEUE_TRIGGER_MAX + 1];
+	struct remote_policy policy;
 };
 
 static void on_servers(void *context, const struct dns_servers *servers)
@@ -53,10 +54,22 @@ static void end(void *context)
 	dns_search_free(search->dns);
 }
 
-const struct remote_finder lmtp_search_finder = {find, end};
+static bool protect(void *context, struct remote_attempt *attempt, const struct dns_server *server,
+		    struct remote_policy *policy_out)
+{
+	const struct lmtp_search *search = context;
+
+	(void)attempt;
+	(void)server;
+	*policy_out = search->policy;
+	return true;
+}
+
+const struct remote_finder lmtp_search_finder = {find, end, protect};
 
 /* Checks the configuration again: the name comes from "send", which has it from the directory. */
 struct lmtp_search *lmtp_search_new(struct dns_resolver *resolver,
+				    const struct remote_policies *policies,
 				    const struct config_service *service,
 				    struct deliver_helper_job *job,
 				    struct mail_verdict *verdict_out)
@@ -79,6 +92,7 @@ struct lmtp_search *lmtp_search_new(struct dns_resolver *resolver,
 	search->is_address =
 		os_socket_address_parse(search->host, server.port, &search->single.address);
 	search->single.host = search->host;
+	remote_policy_of_service(policies, service, &search->single, job->arena, &search->policy);
 	snprintf(search->trigger, sizeof search->trigger, "service.%s.%s", service->name,
 		 search->key);
 	return search;

@@ -16,6 +16,7 @@ struct lmtp_search;
  * lmtp_search_finder. RESOLVER is borrowed; NULL: no names are looked up. NULL, and *VERDICT_OUT
  * of class WAIT, if SERVICE may not deliver there. */
 MUST_CHECK struct lmtp_search *lmtp_search_new(struct dns_resolver *resolver,
+					       const struct remote_policies *policies,
 					       const struct config_service *service,
 					       struct deliver_helper_job *job,
 					       struct mail_verdict *verdict_out);

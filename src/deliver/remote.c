@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 int deliver_remote_new(struct os_loop *loop, const struct config *config,
-		       struct deliver_remote **remote_out)
+		       struct remote_policies *policies, struct deliver_remote **remote_out)
 {
 	struct dns_resolver *resolver;
 	struct deliver_remote *remote;
@@ -16,6 +16,7 @@ int deliver_remote_new(struct os_loop *loop, const struct config *config,
 		return result;
 	remote = memory_alloc_zero(1, sizeof *remote);
 	remote->resolver = resolver;
+	remote->policies = policies;
 	remote_carrier_init(&remote->carrier, loop, SMTP_CLIENT_SMTP);
 	deliver_remote_configure(remote, config);
 	*remote_out = remote;
@@ -34,9 +35,7 @@ void deliver_remote_free(struct deliver_remote *remote)
 
 void deliver_remote_configure(struct deliver_remote *remote, const struct config *config)
 {
-	remote_carrier_configure(&remote->carrier, config->hostname,
-				 config->remote_connect_timeout * SECOND_US,
-				 config->remote_timeout * SECOND_US, config->convert_8bit);
+	remote_carrier_configure(&remote->carrier, config, config->remote_timeout * SECOND_US);
 	remote_routes_free(remote->routes);
 	remote->routes = remote_routes_new(config->smtproutes, config->smtproute_count);
 }

@@ -14,10 +14,12 @@
 #include "os/loop.h"
 
 struct deliver_remote;
+struct remote_policies;
 
-/* CONFIG is borrowed until the next deliver_remote_configure(). -EINVAL when dns_server cannot
- * be used. */
+/* CONFIG is borrowed until the next deliver_remote_configure(), POLICIES until
+ * deliver_remote_free(). -EINVAL when dns_server cannot be used. */
 MUST_CHECK int deliver_remote_new(struct os_loop *loop, const struct config *config,
+				  struct remote_policies *policies,
 				  struct deliver_remote **remote_out);
 /* Gives up every job. */
 void deliver_remote_free(struct deliver_remote *remote);

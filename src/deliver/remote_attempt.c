@@ -5,6 +5,7 @@
 #include "deliver/remote_content.h"
 #include "deliver/remote_peer.h"
 #include "deliver/remote_recipients.h"
+#include "log/event.h"
 #include "mail/address.h"
 #include "os/clock.h"
 #include <errno.h>
@@ -31,6 +32,8 @@ struct remote_attempt {
 	bool was_connected;          /* at least one of them answered */
 	struct mail_verdict failure; /* of the candidates so far; no text: none */
 
+	const struct dns_server *server; /* the current one */
+	struct remote_policy policy;     /* for it */
 	struct remote_session *session;
 	union os_socket_address asked[SERVERS_MAX]; /* asked already; recipients that are left
 						     * wait for the next */
@@ -95,26 +98,62 @@ static bool was_asked(const struct remote_attempt *attempt, const struct dns_ser
 	return false;
 }
 
+/* Connects to the current server by the current policy. False: that is impossible. */
+static bool connect_to_server(struct remote_attempt *attempt)
+{
+	struct mail_verdict verdict;
+	int result = remote_session_new(&attempt->carrier->settings, attempt->key, attempt->server,
+					&attempt->policy, &attempt->session);
+
+	if (result == 0) {
+		start_transaction(attempt);
+		return true;
+	}
+	remote_peer_unreachable(&verdict, attempt->server, strerror(-result));
+	keep_failure(attempt, &verdict);
+	attempt->was_connected = attempt->was_connected || is_no_absence(result);
+	return false;
+}
+
+/* The same, unless the policy forbids it; and without TLS if that is known not to work. */
+static bool obey_policy(struct remote_attempt *attempt)
+{
+	struct remote_policy *policy = &attempt->policy;
+
+	if (policy->refusal != NULL) {
+		keep_failure(attempt, policy->refusal);
+		attempt->was_connected = true; /* the server is not to blame */
+		return false;
+	}
+	if (policy->level == CONFIG_TLS_MAY &&
+	    remote_plain_has(attempt->carrier->plain, &attempt->server->address))
+		policy->level = CONFIG_TLS_NONE;
+	return connect_to_server(attempt);
+}
+
 static void try_next_server(struct remote_attempt *attempt)
 {
-	while (attempt->next_server < attempt->server_count) {
-		const struct dns_server *server = &attempt->servers[attempt->next_server++];
-		struct mail_verdict verdict;
-		int result;
+	const struct remote_finder *finder = attempt->finder;
 
-		if (was_asked(attempt, server))
+	while (attempt->next_server < attempt->server_count) {
+		attempt->server = &attempt->servers[attempt->next_server++];
+		if (was_asked(attempt, attempt->server))
 			continue;
-		result = remote_session_new(&attempt->carrier->settings, attempt->key, server,
-					    &attempt->session);
-		if (result == 0) {
-			start_transaction(attempt);
+		attempt->policy = (struct remote_policy){.level = CONFIG_TLS_NONE};
+		if (finder->protect != NULL && !finder->protect(attempt->finder_context, attempt,
+								attempt->server, &attempt->policy))
 			return;
-		}
-		remote_peer_unreachable(&verdict, server, strerror(-result));
-		keep_failure(attempt, &verdict);
-		attempt->was_connected = attempt->was_connected || is_no_absence(result);
+		if (obey_policy(attempt))
+			return;
 	}
 	report_failure(attempt);
+}
+
+void remote_attempt_connect(struct remote_attempt *attempt, const struct remote_policy *policy)
+{
+	attempt->policy = *policy;
+	if (!obey_policy(attempt))
+		try_next_server(attempt);
 }
 
 void remote_attempt_try(struct remote_attempt *attempt, const struct dns_server *servers,
@@ -202,15 +241,45 @@ static void pass_by(struct remote_attempt *attempt)
 		attempt->finder->find(attempt->finder_context, attempt);
 }
 
+static void log_plain(const struct remote_attempt *attempt, const char *text)
+{
+	char peer[REMOTE_PEER_SIZE];
+
+	remote_peer_format(attempt->server, peer);
+	log_event_rated(EVENT_TLS_PLAIN, log_string("host", peer), log_string("text", text));
+}
+
+/* TLS has failed. Where it may be left out, the same server gets plain text at once. */
+static void leave_tls_out(struct remote_attempt *attempt)
+{
+	if (attempt->policy.level != CONFIG_TLS_MAY) {
+		pass_by(attempt);
+		return;
+	}
+	log_plain(attempt, attempt->recipients.transaction[0].verdict->text);
+	remote_plain_add(attempt->carrier->plain, &attempt->server->address);
+	attempt->policy.level = CONFIG_TLS_NONE;
+	close_session(attempt);
+	if (!connect_to_server(attempt))
+		try_next_server(attempt);
+}
+
+static void settle(struct remote_attempt *attempt)
+{
+	attempt->was_connected = true;
+	attempt->job->tls = remote_session_tls(attempt->session);
+	remote_recipients_settle(&attempt->recipients, may_ask_elsewhere(attempt));
+	attempt->job->tls = NULL;
+	go_on_with_rest(attempt);
+}
+
 static void on_outcome(void *context, enum remote_outcome outcome)
 {
 	struct remote_attempt *attempt = context;
 
 	switch (outcome) {
 	case REMOTE_DECIDED:
-		attempt->was_connected = true;
-		remote_recipients_settle(&attempt->recipients, may_ask_elsewhere(attempt));
-		go_on_with_rest(attempt);
+		settle(attempt);
 		break;
 	case REMOTE_UNREACHABLE:
 		keep_failure(attempt, remote_session_failure(attempt->session));
@@ -219,6 +288,9 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 		break;
 	case REMOTE_UNSERVED:
 		pass_by(attempt);
+		break;
+	case REMOTE_INSECURE:
+		leave_tls_out(attempt);
 		break;
 	case REMOTE_STALE:
 		close_session(attempt);
@@ -292,21 +364,22 @@ void remote_attempt_start(struct remote_carrier *carrier, struct deliver_helper_
 void remote_carrier_init(struct remote_carrier *carrier, struct os_loop *loop,
 			 enum smtp_client_protocol protocol)
 {
-	*carrier = (struct remote_carrier){.pool = remote_pool_new()};
+	*carrier = (struct remote_carrier){.pool = remote_pool_new(), .plain = remote_plain_new()};
+	carrier->settings.tls = tls_client_new();
 	carrier->settings.loop = loop;
 	carrier->settings.protocol = protocol;
 	carrier->settings.chunk = memory_alloc(REMOTE_CHUNK_SIZE);
 }
 
-void remote_carrier_configure(struct remote_carrier *carrier, const char *hostname,
-			      int64_t connect_timeout_us, int64_t reply_timeout_us,
-			      bool converts_8bit)
+void remote_carrier_configure(struct remote_carrier *carrier, const struct config *config,
+			      int64_t reply_timeout_us)
 {
 	remote_pool_clear(carrier->pool);
-	carrier->settings.hostname = hostname;
-	carrier->settings.connect_timeout_us = connect_timeout_us;
+	carrier->settings.hostname = config->hostname;
+	carrier->settings.connect_timeout_us = config->remote_connect_timeout * SECOND_US;
 	carrier->settings.reply_timeout_us = reply_timeout_us;
-	carrier->settings.converts_8bit = converts_8bit;
+	carrier->settings.tls_timeout_us = config->tls_timeout * SECOND_US;
+	carrier->settings.converts_8bit = config->convert_8bit;
 }
 
 void remote_carrier_drain(struct remote_carrier *carrier)
@@ -333,5 +406,7 @@ void remote_carrier_clear(struct remote_carrier *carrier)
 {
 	remote_carrier_give_up(carrier);
 	remote_pool_free(carrier->pool);
+	remote_plain_free(carrier->plain);
+	tls_client_free(carrier->settings.tls);
 	free(carrier->settings.chunk);
 }

@@ -10,6 +10,7 @@
 #define DELIVER_REMOTE_ATTEMPT_H
 
 #include "deliver/helper.h"
+#include "deliver/remote_plain.h"
 #include "deliver/remote_pool.h"
 
 struct remote_attempt;
@@ -17,16 +18,16 @@ struct remote_attempt;
 /* What the attempts of a process share. */
 struct remote_carrier {
 	struct remote_pool *pool;
+	struct remote_plain *plain; /* servers whose TLS does not work */
 	struct remote_session_settings settings;
 	struct remote_attempt *attempts; /* under way */
 };
 
 void remote_carrier_init(struct remote_carrier *carrier, struct os_loop *loop,
 			 enum smtp_client_protocol protocol);
-/* For connections that are made from now on; idle ones are closed. HOSTNAME is borrowed. */
-void remote_carrier_configure(struct remote_carrier *carrier, const char *hostname,
-			      int64_t connect_timeout_us, int64_t reply_timeout_us,
-			      bool converts_8bit);
+/* For connections that are made from now on; idle ones are closed. CONFIG is borrowed. */
+void remote_carrier_configure(struct remote_carrier *carrier, const struct config *config,
+			      int64_t reply_timeout_us);
 /* Finishes every job without a report, except those whose message the server has received and
  * not yet answered: these are finished after the answer and the reports. Idle connections are
  * closed. */
@@ -43,6 +44,11 @@ struct remote_finder {
 	void (*find)(void *context, struct remote_attempt *attempt);
 	/* The attempt is over; the job's memory is freed next. */
 	void (*end)(void *context);
+	/* How a connection to SERVER, one of those found, is protected: true, with *POLICY_OUT; or
+	 * false, and remote_attempt_connect() will say it. What it points to must be valid until
+	 * end(). NULL: by nothing. */
+	bool (*protect)(void *context, struct remote_attempt *attempt,
+			const struct dns_server *server, struct remote_policy *policy_out);
 };
 
 /* Delivers JOB and finishes it. KEY, FINDER and CONTEXT must live as long as the job; jobs with
@@ -55,6 +61,8 @@ void remote_attempt_start(struct remote_carrier *carrier, struct deliver_helper_
  * over when these return. */
 void remote_attempt_try(struct remote_attempt *attempt, const struct dns_server *servers,
 			size_t count, const char *trigger);
+/* The answer to protect(). */
+void remote_attempt_connect(struct remote_attempt *attempt, const struct remote_policy *policy);
 void remote_attempt_fail(struct remote_attempt *attempt, const struct mail_verdict *verdict);
 
 #endif

@@ -154,3 +154,14 @@ bool remote_routes_choose(const struct remote_routes *routes, struct str sender,
 	*hop_out = hop;
 	return true;
 }
+
+const char *remote_hop_relay(const struct remote_hop *hop, struct arena *arena)
+{
+	enum { BRACKETS = 2 };
+	char text[DNS_NAME_SIZE + BRACKETS];
+
+	if (hop->kind != REMOTE_HOP_RELAY && hop->kind != REMOTE_HOP_ADDRESS)
+		return NULL;
+	snprintf(text, sizeof text, hop->kind == REMOTE_HOP_ADDRESS ? "[%s]" : "%s", hop->name);
+	return arena_copy(arena, str_from(text));
+}

@@ -9,6 +9,7 @@
 #ifndef DELIVER_REMOTE_ROUTE_H
 #define DELIVER_REMOTE_ROUTE_H
 
+#include "base/arena.h"
 #include "config/config.h"
 #include "dns/mx.h"
 #include "os/socket.h"
@@ -27,7 +28,7 @@ struct remote_hop {
 	uint16_t port;
 	char name[DNS_NAME_SIZE];        /* also shown to people */
 	union os_socket_address address; /* for ADDRESS and LITERAL */
-	char key[REMOTE_HOP_KEY_SIZE];   /* hops with the same key may share connections */
+	char key[REMOTE_HOP_KEY_SIZE];   /* hops with the same key are the same servers */
 };
 
 struct remote_routes;
@@ -40,5 +41,8 @@ void remote_routes_free(struct remote_routes *routes);
  * or the route's relay is not a valid host. */
 MUST_CHECK bool remote_routes_choose(const struct remote_routes *routes, struct str sender,
 				     struct str domain, struct remote_hop *hop_out);
+
+/* The relay as sections "tls" name it: a host name, or "[address]"; NULL: there is none. */
+const char *remote_hop_relay(const struct remote_hop *hop, struct arena *arena);
 
 #endif

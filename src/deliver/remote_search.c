@@ -20,6 +20,11 @@ struct remote_search {
 	struct dns_search *dns;
 	struct dns_server single;
 	char trigger[TRIGGER_SIZE];
+	const char *domain; /* of the recipients */
+	const char *relay;  /* for policies: the name, or "[address]"; NULL: none */
+	struct remote_policy_question question;
+	struct remote_policy_search *policy;
+	const char *key;
 };
 
 /* "host.NAME" of the first server tried, with ":PORT" if that is not 25: another port is another
@@ -108,9 +113,43 @@ static void end(void *context)
 	struct remote_search *search = context;
 
 	dns_search_free(search->dns);
+	remote_policy_search_free(search->policy);
 }
 
-const struct remote_finder remote_search_finder = {find, end};
+static void on_policy(void *context, const struct remote_policy *policy)
+{
+	struct remote_search *search = context;
+
+	remote_attempt_connect(search->attempt, policy);
+}
+
+static bool protect(void *context, struct remote_attempt *attempt, const struct dns_server *server,
+		    struct remote_policy *policy_out)
+{
+	struct remote_search *search = context;
+
+	(void)attempt;
+	remote_policy_search_free(search->policy);
+	search->question = (struct remote_policy_question){search->domain, search->relay, server,
+							   search->job->arena};
+	search->policy = remote_policy_find(search->remote->policies, &search->question, policy_out,
+					    on_policy, search);
+	return search->policy == NULL;
+}
+
+const struct remote_finder remote_search_finder = {find, end, protect};
+
+/* The policy comes last in it. */
+static const char *make_key(const struct remote_search *search)
+{
+	enum { SIZE = REMOTE_HOP_KEY_SIZE + REMOTE_POLICY_KEY_SIZE };
+	char policy[REMOTE_POLICY_KEY_SIZE];
+	char *key = arena_alloc(search->job->arena, SIZE);
+
+	remote_policy_key(search->remote->policies, search->domain, search->relay, policy);
+	snprintf(key, SIZE, "%s %s", search->hop.key, policy);
+	return key;
+}
 
 struct remote_search *remote_search_new(struct deliver_remote *remote,
 					struct deliver_helper_job *job)
@@ -121,10 +160,13 @@ struct remote_search *remote_search_new(struct deliver_remote *remote,
 	search->job = job;
 	if (!remote_routes_choose(remote->routes, job->sender, job->destination, &search->hop))
 		return NULL;
+	search->domain = arena_copy(job->arena, job->destination);
+	search->relay = remote_hop_relay(&search->hop, job->arena);
+	search->key = make_key(search);
 	return search;
 }
 
 const char *remote_search_key(const struct remote_search *search)
 {
-	return search->hop.key;
+	return search->key;
 }

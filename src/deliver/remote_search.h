@@ -12,6 +12,7 @@ struct deliver_remote {
 	struct remote_carrier carrier;
 	struct dns_resolver *resolver;
 	struct remote_routes *routes;
+	struct remote_policies *policies;
 };
 
 struct remote_search;
@@ -20,6 +21,7 @@ struct remote_search;
  * remote_search_finder. NULL when the job's destination or its relay is not a valid host. */
 MUST_CHECK struct remote_search *remote_search_new(struct deliver_remote *remote,
 						   struct deliver_helper_job *job);
+/* Jobs with the same one go to the same next hop by the same policy. */
 const char *remote_search_key(const struct remote_search *search);
 extern const struct remote_finder remote_search_finder;
 

@@ -2,10 +2,8 @@
 #include "deliver/remote_session.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "deliver/remote_form.h"
 #include "deliver/remote_peer.h"
-#include "deliver/remote_route.h"
-#include "deliver/remote_tell.h"
+#include "deliver/remote_session_internal.h"
 #include "os/clock.h"
 #include "transcript/transcript.h"
 #include <errno.h>
@@ -14,31 +12,6 @@
 #include <string.h>
 
 enum { TRANSACTIONS_MAX = 100 };
-
-struct remote_session {
-	struct remote_session_settings settings;
-	char key[REMOTE_HOP_KEY_SIZE];
-	union os_socket_address address;
-	int socket;
-	struct os_watch *watch;
-	unsigned events; /* being watched */
-	bool is_connecting;
-	struct os_timer *timer;
-	int64_t deadline_us; /* monotonic */
-	int64_t timer_us;    /* when the timer fires, at most deadline_us */
-
-	struct smtp_client *client;
-	unsigned reply_count; /* at the last progress */
-	unsigned transaction_count;
-	struct remote_transaction transaction; /* no DONE: none is running */
-	uint64_t position;                     /* in the message, if it is not converted */
-	struct remote_form *form;              /* the converted message; NULL: sent as it is */
-	struct mail_verdict failure;
-	struct remote_tell *told;
-
-	void (*ended)(void *context, struct remote_session *session); /* while idle */
-	void *ended_context;
-};
 
 static void on_event(void *context, unsigned events);
 static void on_timer(void *context);
@@ -59,14 +32,27 @@ static void tell_line(void *context, enum smtp_said by, struct str line)
 {
 	struct remote_session *session = context;
 
-	if (session->transaction.done != NULL)
+	if (session->transaction.done != NULL && session->transaction.message.recipient_count > 0)
 		remote_tell_destination(session->told,
 					session->transaction.message.recipients[0].address);
 	remote_tell_line(session->told, by, line);
 }
 
+void remote_session_note(struct remote_session *session, struct str text)
+{
+	tell_line(session, SMTP_SAID_NOTHING, text);
+}
+
+static enum smtp_client_tls wants_tls(const struct remote_policy *policy)
+{
+	if (policy->level == CONFIG_TLS_NONE)
+		return SMTP_CLIENT_TLS_NEVER;
+	return policy->level == CONFIG_TLS_MAY ? SMTP_CLIENT_TLS_MAY : SMTP_CLIENT_TLS_MUST;
+}
+
 int remote_session_new(const struct remote_session_settings *settings, const char *key,
-		       const struct dns_server *server, struct remote_session **session_out)
+		       const struct dns_server *server, const struct remote_policy *policy,
+		       struct remote_session **session_out)
 {
 	int descriptor = os_socket_connect(&server->address);
 	struct remote_session *session;
@@ -81,6 +67,8 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 		.hostname = settings->hostname,
 		.peer = peer,
 		.timeout_us = settings->reply_timeout_us,
+		.tls = wants_tls(policy),
+		.tls_timeout_us = settings->tls_timeout_us,
 		.watch = {transcript_is_on(), tell_line},
 	};
 	session = memory_alloc_zero(1, sizeof *session);
@@ -88,7 +76,10 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 	session->told = remote_tell_new(peer, server);
 	session->settings = *settings;
 	session->address = server->address;
-	session->socket = descriptor;
+	session->stream.socket = descriptor;
+	session->policy = *policy;
+	if (policy->level != CONFIG_TLS_NONE)
+		session->host = memory_copy_string(server->host);
 	session->is_connecting = true;
 	session->client = smtp_client_new(&client_settings);
 	snprintf(session->key, sizeof session->key, "%s", key);
@@ -106,26 +97,29 @@ void remote_session_free(struct remote_session *session)
 {
 	if (session == NULL)
 		return;
-	if (session->socket >= 0 && smtp_client_status(session->client) == SMTP_CLIENT_READY) {
+	if (smtp_client_status(session->client) == SMTP_CLIENT_READY) {
 		struct str quit;
 
 		smtp_client_quit(session->client);
 		quit = smtp_client_output(session->client);
-		if (os_socket_write(session->socket, quit.data, quit.length) < 0)
+		if (tls_stream_write(&session->stream, quit.data, quit.length) < 0)
 			session->transaction.done = NULL;
 	}
 	remote_form_free(session->form);
 	os_timer_free(session->timer);
 	os_watch_free(session->watch);
-	os_socket_close(session->socket);
+	tls_stream_close(&session->stream, false);
 	smtp_client_free(session->client);
+	free(session->host);
 	remote_tell_free(session->told);
 	free(session);
 }
 
 const struct mail_verdict *remote_session_failure(const struct remote_session *session)
 {
-	return &session->failure;
+	const struct mail_verdict *failure = smtp_client_failure(session->client);
+
+	return failure != NULL ? failure : &session->failure;
 }
 
 const union os_socket_address *remote_session_address(const struct remote_session *session)
@@ -173,17 +167,30 @@ static void finish(struct remote_session *session, enum remote_outcome outcome)
 	transaction.done(transaction.context, outcome);
 }
 
-static void receive(struct remote_session *session)
+/* False: nothing more can be read now. */
+static bool receive_part(struct remote_session *session)
 {
-	ssize_t count = os_socket_read(session->socket, session->settings.chunk, REMOTE_CHUNK_SIZE);
+	ssize_t count =
+		tls_stream_read(&session->stream, session->settings.chunk, REMOTE_CHUNK_SIZE);
 
 	if (count > 0)
 		smtp_client_input(session->client,
 				  str_slice(session->settings.chunk, (size_t)count));
 	else if (count == 0)
 		smtp_client_lost(session->client, "closed by the server");
+	else if (count != -EAGAIN && session->stream.tls != NULL)
+		smtp_client_lost(session->client, tls_connection_reason(session->stream.tls));
 	else if (count != -EAGAIN)
 		smtp_client_lost(session->client, strerror((int)-count));
+	return count > 0;
+}
+
+/* All that TLS has read, which poll does not report. */
+static void receive(struct remote_session *session)
+{
+	while (receive_part(session) && tls_stream_has_pending(&session->stream) &&
+	       smtp_client_status(session->client) != SMTP_CLIENT_CLOSED)
+		continue;
 }
 
 /* A server that closes the connection has often said why: that is read first. */
@@ -200,7 +207,7 @@ static bool flush(struct remote_session *session)
 	struct str output = smtp_client_output(session->client);
 
 	while (output.length > 0) {
-		ssize_t count = os_socket_write(session->socket, output.data, output.length);
+		ssize_t count = tls_stream_write(&session->stream, output.data, output.length);
 
 		if (count < 0) {
 			if (count != -EAGAIN)
@@ -214,99 +221,67 @@ static bool flush(struct remote_session *session)
 	return true;
 }
 
-static void give_up_message(struct remote_session *session, int error)
-{
-	char text[128];
-
-	snprintf(text, sizeof text, "the message cannot be read: %s", strerror(-error));
-	smtp_client_abandon(session->client, "4.3.0", text);
-}
-
-static int read_message(struct remote_session *session, struct str *part_out, bool *is_last_out)
-{
-	const struct ipc_content *content = &session->transaction.content;
-	int error;
-
-	if (session->form != NULL)
-		return remote_form_read(session->form, session->settings.chunk, part_out,
-					is_last_out);
-	error = ipc_content_read(content, session->position, session->settings.chunk,
-				 REMOTE_CHUNK_SIZE, part_out);
-	if (error < 0)
-		return error;
-	session->position += part_out->length;
-	*is_last_out = session->position == content->size;
-	return 0;
-}
-
-static void feed_message(struct remote_session *session)
-{
-	struct str part;
-	bool is_last;
-	int error = read_message(session, &part, &is_last);
-
-	if (error < 0)
-		give_up_message(session, error);
-	else
-		smtp_client_data(session->client, part, is_last);
-}
-
-/* A long message takes several calls. */
-static void form_message(struct remote_session *session)
-{
-	const struct remote_transaction *transaction = &session->transaction;
-	enum remote_form_state state;
-	int error;
-
-	if (!session->settings.converts_8bit) {
-		smtp_client_form(session->client, transaction->message.size);
-		return;
-	}
-	if (session->form == NULL)
-		session->form = remote_form_new(&transaction->content,
-						session->settings.protocol == SMTP_CLIENT_SMTP);
-	error = remote_form_look(session->form, session->settings.chunk, &state);
-	if (error < 0)
-		give_up_message(session, error);
-	else if (state == REMOTE_FORM_SEALED)
-		smtp_client_refuse_form(session->client, "5.6.3",
-					"what is signed or encrypted must not be converted");
-	else if (state == REMOTE_FORM_UNPARSED)
-		smtp_client_refuse_form(session->client, "5.6.3",
-					"the parts of the message cannot be told apart");
-	else if (state == REMOTE_FORM_READY)
-		smtp_client_form(session->client, remote_form_size(session->form));
-}
-
 static enum remote_outcome outcome_of(const struct remote_session *session)
 {
 	if (smtp_client_is_stale(session->client))
 		return REMOTE_STALE;
+	if (smtp_client_is_insecure(session->client))
+		return REMOTE_INSECURE;
 	return smtp_client_is_unserved(session->client) ? REMOTE_UNSERVED : REMOTE_DECIDED;
 }
 
-/* Sends what can be sent; ends the transaction when it is done. */
+/* Whether all has been sent that the engine has for the server now. */
+static bool send_all(struct remote_session *session)
+{
+	bool is_sent;
+
+	if (smtp_client_status(session->client) == SMTP_CLIENT_WANTS_FORM)
+		remote_session_form(session);
+	while ((is_sent = flush(session)) &&
+	       smtp_client_status(session->client) == SMTP_CLIENT_WANTS_DATA)
+		remote_session_feed(session);
+	return is_sent;
+}
+
+static void wait(struct remote_session *session, bool is_sent)
+{
+	unsigned events = OS_WATCH_READ;
+
+	if (!is_sent || smtp_client_status(session->client) == SMTP_CLIENT_WANTS_FORM)
+		events |= OS_WATCH_WRITE; /* a form continues at once */
+	watch(session, tls_stream_events(&session->stream, events));
+}
+
+/* The handshake, while the engine wants it. False: it waits. */
+static bool secure(struct remote_session *session)
+{
+	unsigned events;
+
+	if (smtp_client_status(session->client) != SMTP_CLIENT_WANTS_TLS ||
+	    remote_session_secure(session, &events))
+		return true;
+	watch(session, events);
+	return false;
+}
+
+/* Does what can be done; ends the transaction when it is done. */
 static void drive(struct remote_session *session)
 {
 	enum smtp_client_status status;
 	unsigned reply_count = smtp_client_reply_count(session->client);
-	bool is_sent;
+	bool is_secure = secure(session);
+	bool is_sent = is_secure && send_all(session);
 
-	if (smtp_client_status(session->client) == SMTP_CLIENT_WANTS_FORM)
-		form_message(session);
-	while ((is_sent = flush(session)) &&
-	       smtp_client_status(session->client) == SMTP_CLIENT_WANTS_DATA)
-		feed_message(session);
 	if (reply_count != session->reply_count)
 		set_deadline(session, smtp_client_timeout_us(session->client));
 	session->reply_count = reply_count;
+	if (!is_secure)
+		return;
 	status = smtp_client_status(session->client);
 	if (status == SMTP_CLIENT_READY || status == SMTP_CLIENT_CLOSED)
 		finish(session, outcome_of(session));
-	else if (!is_sent || status == SMTP_CLIENT_WANTS_FORM) /* continue at once */
-		watch(session, OS_WATCH_READ | OS_WATCH_WRITE);
 	else
-		watch(session, OS_WATCH_READ);
+		wait(session, is_sent);
 }
 
 static void fail_to_connect(struct remote_session *session, const char *reason)
@@ -329,6 +304,14 @@ static void end_wait(struct remote_session *session)
 		ended(session->ended_context, session);
 }
 
+/* TLS may have to write before it can read. What comes in a handshake is not the engine's. */
+static bool may_read(const struct remote_session *session, unsigned events)
+{
+	if (smtp_client_status(session->client) == SMTP_CLIENT_WANTS_TLS)
+		return false;
+	return session->stream.tls != NULL || (events & OS_WATCH_READ) != 0;
+}
+
 static void on_event(void *context, unsigned events)
 {
 	struct remote_session *session = context;
@@ -338,7 +321,7 @@ static void on_event(void *context, unsigned events)
 		return;
 	}
 	if (session->is_connecting) {
-		int error = os_socket_error(session->socket);
+		int error = os_socket_error(session->stream.socket);
 
 		if (error < 0) {
 			fail_to_connect(session, strerror(-error));
@@ -347,7 +330,7 @@ static void on_event(void *context, unsigned events)
 		session->is_connecting = false;
 		set_deadline(session, smtp_client_timeout_us(session->client));
 	}
-	if (events & OS_WATCH_READ)
+	if (may_read(session, events))
 		receive(session);
 	drive(session);
 }

@@ -6,8 +6,10 @@
 #ifndef DELIVER_REMOTE_SESSION_H
 #define DELIVER_REMOTE_SESSION_H
 
+#include "deliver/remote_policy.h"
 #include "dns/search.h"
 #include "ipc/content.h"
+#include "ipc/job.h"
 #include "os/loop.h"
 #include "smtp/client.h"
 
@@ -19,15 +21,19 @@ struct remote_session_settings {
 	const char *hostname; /* ours */
 	int64_t connect_timeout_us;
 	int64_t reply_timeout_us;
-	bool converts_8bit; /* for servers that do not offer 8BITMIME */
-	char *chunk;        /* REMOTE_CHUNK_SIZE bytes that sessions share: valid only during a
-			     * call */
+	struct tls_client *tls; /* for policies other than NONE */
+	int64_t tls_timeout_us; /* of a handshake */
+	bool converts_8bit;     /* for servers that do not offer 8BITMIME */
+	char *chunk;            /* REMOTE_CHUNK_SIZE bytes that sessions share: valid only during a
+				 * call */
 };
 
 enum remote_outcome {
 	REMOTE_DECIDED,     /* every recipient has a verdict */
 	REMOTE_UNREACHABLE, /* no connection was made: see remote_session_failure() */
 	REMOTE_UNSERVED,    /* it ended before the server decided; every recipient has a verdict */
+	REMOTE_INSECURE,    /* TLS failed before anything was decided; every recipient has a
+			     * verdict */
 	REMOTE_STALE,       /* the idle connection had ended meanwhile: nothing was decided */
 };
 
@@ -40,10 +46,12 @@ struct remote_transaction {
 	void *context;
 };
 
-/* Begins to connect; KEY identifies the session for reuse. Copies SETTINGS, not what they point
- * to. -errno when the network cannot be used. */
+/* Begins to connect; KEY identifies the session for reuse. Copies SETTINGS and POLICY, not what
+ * they point to, which must live until the first transaction is done. -errno when the network
+ * cannot be used. */
 MUST_CHECK int remote_session_new(const struct remote_session_settings *settings, const char *key,
 				  const struct dns_server *server,
+				  const struct remote_policy *policy,
 				  struct remote_session **session_out);
 /* Closes the connection at once, after a QUIT if the server waits for a command. DONE of a
  * running transaction is not called. */
@@ -53,7 +61,15 @@ void remote_session_free(struct remote_session *session);
  * may free the session or run the next one. */
 void remote_session_run(struct remote_session *session,
 			const struct remote_transaction *transaction);
+/* Why no connection was made, or why the session has ended. */
 const struct mail_verdict *remote_session_failure(const struct remote_session *session);
+
+/* What protects the connection; NULL: plain text. */
+const struct ipc_job_tls *remote_session_tls(const struct remote_session *session);
+/* The connection of a handshake, which may have failed; NULL: none was begun. */
+const struct tls_connection *remote_session_connection(const struct remote_session *session);
+/* Whether it is in plain text because the server refused STARTTLS, which it had offered. */
+bool remote_session_is_tls_refused(const struct remote_session *session);
 
 /* The server may have accepted the message already: see smtp_client_is_deciding(). */
 bool remote_session_is_deciding(const struct remote_session *session);

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: ISC
-/* A session's TLS: the handshake, and what the client's certificate gives leave to. */
+/* A session's TLS: the handshake, and what its outcome changes. */
 #include "intake/internal.h"
 #include "log/event.h"
 #include "os/clock.h"
 #include <errno.h>
-#include <string.h>
 
 bool intake_secure_is_possible(const struct intake_session *session)
 {
-	const struct intake_security *security = session->security;
-
-	return security->context != NULL && security->context(security->owner) != NULL;
+	return intake_security_context(session->security) != NULL;
 }
 
 static void resume(void *context)
@@ -20,9 +17,7 @@ static void resume(void *context)
 
 bool intake_secure_begin(struct intake_session *session, struct str early)
 {
-	const struct intake_security *security = session->security;
-	const struct tls_context *context =
-		security->context != NULL ? security->context(security->owner) : NULL;
+	const struct tls_context *context = intake_security_context(session->security);
 
 	if (context == NULL) {
 		log_event_rated(EVENT_TLS_FAILED, log_string("client", session->address),
@@ -37,45 +32,9 @@ bool intake_secure_begin(struct intake_session *session, struct str early)
 	return true;
 }
 
-static bool is_one_of(const char *const *list, size_t count, const char *text)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(list[i], text) == 0)
-			return true;
-	return false;
-}
-
-static bool has_listed_name(const struct config_listen *rights, const struct tls_connection *tls)
-{
-	if (!tls_connection_is_verified(tls))
-		return false;
-	for (size_t i = 0; i < rights->client_name_count; i++)
-		if (strcmp(rights->client_names[i], "*") == 0 ||
-		    tls_connection_has_name(tls, rights->client_names[i]))
-			return true;
-	return false;
-}
-
-static bool has_listed_fingerprint(const struct config_listen *rights,
-				   const struct tls_connection *tls)
-{
-	const char *const *list = rights->client_fingerprints;
-	char certificate[TLS_FINGERPRINT_SIZE];
-	char key[TLS_FINGERPRINT_SIZE];
-
-	return rights->client_fingerprint_count > 0 &&
-	       tls_connection_fingerprints(tls, certificate, key) &&
-	       (is_one_of(list, rights->client_fingerprint_count, certificate) ||
-		is_one_of(list, rights->client_fingerprint_count, key));
-}
-
 static void learn_rights(struct intake_session *session)
 {
-	const struct config_listen *rights = session->security->rights;
-	const struct tls_connection *tls = session->stream.tls;
-
-	if (!rights->client_certificates ||
-	    (!has_listed_name(rights, tls) && !has_listed_fingerprint(rights, tls)))
+	if (!intake_security_may_relay(session->security, session->stream.tls))
 		return;
 	session->may_relay = true;
 	smtp_server_set_peer_ours(session->server);
@@ -92,7 +51,7 @@ static void conclude(struct intake_session *session)
 	smtp_server_set_tls(session->server, &negotiated);
 	log_event(EVENT_TLS_BEGUN, log_string("client", session->address),
 		  log_string("tls", negotiated.version), log_string("cipher", negotiated.cipher));
-	if (session->security->is_implicit)
+	if (intake_security_is_implicit(session->security))
 		intake_session_greet(session, false);
 }
 

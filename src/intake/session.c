@@ -373,12 +373,20 @@ void intake_session_greet(struct intake_session *session, bool has_spoken)
 		smtp_server_start(session->server);
 }
 
-/* False: the session cannot begin. */
-static bool begin(struct intake_session *session, struct str early)
+/* False: the session cannot begin. Nothing can be said to who waits for a handshake. */
+static bool admit(struct intake_session *session, const union os_socket_address *peer,
+		  struct str early)
 {
+	bool is_implicit = intake_security_is_implicit(session->security);
+
+	if (!count_client(session, peer, &session->mapped)) {
+		smtp_server_turn_away(session->server,
+				      "You have too many connections to this server");
+		return !is_implicit;
+	}
 	if (!is_local(&session->mapped))
 		intake_question_ask_name(session, &session->mapped);
-	if (session->security->is_implicit)
+	if (is_implicit)
 		return intake_secure_begin(session, early);
 	intake_session_greet(session, early.length > 0);
 	return true;
@@ -409,12 +417,8 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	DL_APPEND2(intake->sessions, session, previous, next);
 	intake->session_count++;
 	log_event(EVENT_SESSION_OPENED, log_string("client", session->address));
-	if (!count_client(session, peer, &session->mapped)) {
-		smtp_server_turn_away(session->server,
-				      "You have too many connections to this server");
-	} else if (!begin(session, early)) {
+	if (admit(session, peer, early))
+		intake_session_pump(session);
+	else
 		session_free(session);
-		return;
-	}
-	intake_session_pump(session);
 }

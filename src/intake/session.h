@@ -8,23 +8,12 @@
 
 #include "config/config.h"
 #include "directory/lookup/lookup.h"
+#include "intake/security.h"
 #include "names/client.h"
 #include "os/loop.h"
 #include "os/socket.h"
 #include "queue/client.h"
 #include "smtp/server.h"
-
-struct tls_context;
-
-/* A listener's: how its sessions are protected. Outlives them. */
-struct intake_security {
-	/* The context for new connections, or NULL: there is none at the moment. NULL: no TLS. */
-	const struct tls_context *(*context)(void *owner);
-	void *owner;
-	bool is_implicit; /* TLS begins with the connection */
-	/* Whether the owner of the certificate with these names and fingerprints may relay. */
-	const struct config_listen *rights;
-};
 
 /* What all sessions of a process share. */
 struct intake {

@@ -51,6 +51,16 @@ void ipc_job_add_hello(struct buffer *out, const struct ipc_job_hello *hello)
 	pack_str(out, hello->token);
 }
 
+static bool take_tls(struct unpack *body, struct ipc_job_tls *tls_out)
+{
+	tls_out->version = unpack_str(body);
+	tls_out->cipher = unpack_str(body);
+	tls_out->policy = unpack_str(body);
+	tls_out->verified = unpack_str(body);
+	return is_word(tls_out->version) && is_word(tls_out->cipher) && is_word(tls_out->policy) &&
+	       is_word(tls_out->verified);
+}
+
 bool ipc_job_take_report(struct unpack *body, struct ipc_job_report *report_out)
 {
 	report_out->number = unpack_u32(body);
@@ -58,6 +68,9 @@ bool ipc_job_take_report(struct unpack *body, struct ipc_job_report *report_out)
 	report_out->status = unpack_str(body);
 	report_out->text = unpack_str(body);
 	report_out->trigger = unpack_str(body);
+	report_out->tls = (struct ipc_job_tls){0};
+	if ((report_out->flags & IPC_JOB_SECURED) != 0 && !take_tls(body, &report_out->tls))
+		return false;
 	return !body->failed && (report_out->flags & ~(uint32_t)IPC_JOB_FLAGS) == 0 &&
 	       mail_status_is_valid(report_out->status) && is_line(report_out->text) &&
 	       is_word(report_out->trigger);
@@ -70,6 +83,12 @@ void ipc_job_add_report(struct buffer *out, const struct ipc_job_report *report)
 	pack_str(out, report->status);
 	pack_str(out, report->text);
 	pack_str(out, report->trigger);
+	if ((report->flags & IPC_JOB_SECURED) == 0)
+		return;
+	pack_str(out, report->tls.version);
+	pack_str(out, report->tls.cipher);
+	pack_str(out, report->tls.policy);
+	pack_str(out, report->tls.verified);
 }
 
 bool ipc_job_take_resolved(struct unpack *body, struct ipc_job_resolved *resolved_out)

@@ -15,8 +15,9 @@
  *            otherwise content is empty there, and CONTENT packets follow. For a larger
  *            message it is empty, and a descriptor of its data file comes with START.
  *   CONTENT  a part of the content of the last START, unencoded: SIZE bytes in all
- *   REPORT   (u32 number, u32 flags, str status, str text, str trigger)...
- *            as many as are decided; flags: enum ipc_job_flags
+ *   REPORT   (u32 number, u32 flags, str status, str text, str trigger, TLS)...
+ *            as many as are decided; flags: enum ipc_job_flags. TLS, with IPC_JOB_SECURED only:
+ *            str version, str cipher, str policy, str verified
  *   FINISH   like REPORT; the job is over
  *   DRAIN    (nothing)   to the helper: "send" stops. FINISH at once, without reports, jobs that
  *            can be repeated without a duplicate; the others when they are decided
@@ -65,7 +66,8 @@ enum {
 
 enum ipc_job_flags {
 	IPC_JOB_PASSED_ON = 1 << 0, /* the next host has been asked to report the success */
-	IPC_JOB_FLAGS = IPC_JOB_PASSED_ON,
+	IPC_JOB_SECURED = 1 << 1,   /* by TLS */
+	IPC_JOB_FLAGS = IPC_JOB_PASSED_ON | IPC_JOB_SECURED,
 };
 
 enum ipc_job_resolved_flags {
@@ -94,12 +96,21 @@ struct ipc_job_hello {
 MUST_CHECK bool ipc_job_read_hello(struct str body, struct ipc_job_hello *hello_out);
 void ipc_job_add_hello(struct buffer *out, const struct ipc_job_hello *hello);
 
+/* What protected a connection. */
+struct ipc_job_tls {
+	struct str version;  /* "TLSv1.3" */
+	struct str cipher;   /* "TLS_AES_256_GCM_SHA384" */
+	struct str policy;   /* "may"; "dane" */
+	struct str verified; /* "no", "dane-ee" */
+};
+
 struct ipc_job_report {
-	uint32_t number;    /* of the delivery */
-	uint32_t flags;     /* enum ipc_job_flags */
-	struct str status;  /* "2.0.0" */
-	struct str text;    /* shorter than MAIL_TEXT_SIZE, like all texts here */
-	struct str trigger; /* empty: none */
+	uint32_t number;        /* of the delivery */
+	uint32_t flags;         /* enum ipc_job_flags */
+	struct str status;      /* "2.0.0" */
+	struct str text;        /* shorter than MAIL_TEXT_SIZE, like all texts here */
+	struct str trigger;     /* empty: none */
+	struct ipc_job_tls tls; /* with IPC_JOB_SECURED; else empty */
 };
 
 /* Takes the next report from BODY, which is not empty. */

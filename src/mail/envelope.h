@@ -61,6 +61,8 @@ struct mail_envelope {
 	struct mail_id id;
 	enum mail_stage stage;
 	enum mail_ret ret;
+	bool require_tls;  /* REQUIRETLS (RFC 8689): it is sent only to hosts that are verified and
+			    * ask the same of the next one */
 	bool utf8;         /* SMTPUTF8 (RFC 6531): it can be sent only to hosts that support this */
 	struct str sender; /* LOCAL@DOMAIN, "" for the null sender, "#@[]" for a double bounce,
 			    * LOCAL@DOMAIN-@[] for VERP (mail/verp.h) */

@@ -128,7 +128,7 @@ static void expire(struct message *message, uint32_t index, int64_t now_us)
 	struct queue_delivery *delivery = &message->control->deliveries[index];
 
 	outcome_expire(message->control->envelope->arena, delivery, now_us);
-	outcome_log(message->control->envelope, delivery);
+	outcome_log(message->control->envelope, delivery, NULL);
 	message->news[index] |= RECORDER_OUTCOME;
 }
 

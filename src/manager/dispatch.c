@@ -109,7 +109,7 @@ static void interrupt_rest(struct manager *manager, struct job *job)
 		outcome_interrupt(message->control->envelope->arena,
 				  &message->control->deliveries[index], &terms);
 		message->news[index] |= RECORDER_OUTCOME;
-		outcome_log(message->control->envelope, &message->control->deliveries[index]);
+		outcome_log(message->control->envelope, &message->control->deliveries[index], NULL);
 	}
 }
 
@@ -330,6 +330,6 @@ bool dispatch_on_report(void *context, void *subject, const struct ipc_job_repor
 	delivery->is_quiet = report->flags & IPC_JOB_PASSED_ON &&
 			     notice_is_success_wanted(message->control, delivery);
 	message->news[reported->index] |= RECORDER_OUTCOME;
-	outcome_log(message->control->envelope, delivery);
+	outcome_log(message->control->envelope, delivery, &report->tls);
 	return true;
 }

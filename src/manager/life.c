@@ -89,7 +89,8 @@ static enum message_state take_mapping(struct manager *manager, struct message *
 	(void)detail;
 	for (size_t i = 0; i < message->control->delivery_count; i++)
 		if (message->news[i] & RECORDER_OUTCOME)
-			outcome_log(message->control->envelope, &message->control->deliveries[i]);
+			outcome_log(message->control->envelope, &message->control->deliveries[i],
+				    NULL);
 	if (trigger != NULL && trigger_is_probe(trigger, message))
 		triggers_release(manager->triggers, trigger);
 	return MESSAGE_DECIDING;

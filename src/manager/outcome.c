@@ -14,12 +14,12 @@ bool outcome_is_open(const struct queue_delivery *delivery)
 }
 
 /* Optional fields: one slot for each, and the end. */
-enum { EXTRAS = 2 };
+enum { EXTRAS = 6 };
 
 /* server=HOST:PORT: the server that the directory named. original=ADDRESS: the recipient as the
- * sender wrote it. */
+ * sender wrote it. tls=VERSION and what belongs to it: what protected the connection. */
 static void add_extras(const struct mail_envelope *envelope, const struct queue_delivery *delivery,
-		       struct log_field extras[EXTRAS + 1])
+		       const struct ipc_job_tls *tls, struct log_field extras[EXTRAS + 1])
 {
 	const struct mail_recipient *recipient = mail_envelope_find(envelope, delivery->recipient);
 
@@ -27,10 +27,17 @@ static void add_extras(const struct mail_envelope *envelope, const struct queue_
 		*extras++ = log_str("server", delivery->server);
 	if (recipient != NULL && !str_equal(recipient->address, delivery->address))
 		*extras++ = log_str("original", recipient->address);
+	if (tls != NULL && tls->version.length > 0) {
+		*extras++ = log_str("tls", tls->version);
+		*extras++ = log_str("cipher", tls->cipher);
+		*extras++ = log_str("policy", tls->policy);
+		*extras++ = log_str("verified", tls->verified);
+	}
 	extras->type = LOG_FIELD_END;
 }
 
-void outcome_log(const struct mail_envelope *envelope, const struct queue_delivery *delivery)
+void outcome_log(const struct mail_envelope *envelope, const struct queue_delivery *delivery,
+		 const struct ipc_job_tls *tls)
 {
 	enum log_name event = delivery->outcome == QUEUE_DONE   ? EVENT_DELIVERED
 			      : delivery->outcome == QUEUE_WAIT ? EVENT_DEFERRED
@@ -41,13 +48,14 @@ void outcome_log(const struct mail_envelope *envelope, const struct queue_delive
 	char until[TIMESTAMP_SIZE] = "-";
 	struct log_field extras[EXTRAS + 1] = {{LOG_FIELD_END}};
 
-	add_extras(envelope, delivery, extras);
+	add_extras(envelope, delivery, tls, extras);
 	if (delivery->outcome == QUEUE_WAIT)
 		timestamp_format_seconds(delivery->until_us, until);
 	log_event(event, log_id(envelope->id), log_number("delivery", delivery->number),
 		  log_str("to", delivery->address), log_str("by", place),
 		  log_str("status", delivery->status), log_str("text", delivery->text),
-		  log_string("until", until), extras[0], extras[1]);
+		  log_string("until", until), extras[0], extras[1], extras[2], extras[3], extras[4],
+		  extras[5]);
 }
 
 void outcome_expire(struct arena *arena, struct queue_delivery *delivery, int64_t now_us)

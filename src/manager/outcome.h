@@ -20,8 +20,10 @@ struct outcome_terms {
 /* Whether it is undecided: waiting or never tried. */
 bool outcome_is_open(const struct queue_delivery *delivery);
 /* Logs the outcome of a delivery: once for each attempt, and for one decided without an attempt.
- * The original recipient is logged too if the delivery goes to another address. */
-void outcome_log(const struct mail_envelope *envelope, const struct queue_delivery *delivery);
+ * The original recipient is logged too if the delivery goes to another address. TLS: what protected
+ * the attempt, as reported; NULL or empty: nothing. */
+void outcome_log(const struct mail_envelope *envelope, const struct queue_delivery *delivery,
+		 const struct ipc_job_tls *tls);
 /* It has waited too long: failed. */
 void outcome_expire(struct arena *arena, struct queue_delivery *delivery, int64_t now_us);
 /* A helper has reported on it. */

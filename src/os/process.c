@@ -47,6 +47,8 @@ size_t os_process_groups_find(const char *name, gid_t gid, gid_t groups[OS_PROCE
 
 int os_process_become(const struct os_process_user *user)
 {
+	if (user->change && user->capabilities != 0 && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0)
+		return -errno;
 	if (user->change && (setgroups(user->group_count, user->groups) != 0 ||
 			     setresgid(user->gid, user->gid, user->gid) != 0 ||
 			     setresuid(user->uid, user->uid, user->uid) != 0))

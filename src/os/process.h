@@ -23,7 +23,7 @@ struct os_process_user {
 	const gid_t *groups; /* borrowed: supplementary groups */
 	size_t group_count;
 	uint64_t capabilities; /* to keep, if we have them and the user is not root, and to pass on
-				* to programs: bits 1 << CAP_... */
+				* to programs, also if we were root: bits 1 << CAP_... */
 };
 
 /* A user and his account. */

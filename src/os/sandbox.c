@@ -28,6 +28,8 @@ static uint32_t capabilities_for(unsigned calls)
 		return identity | 1U << CAP_KILL;
 	if ((calls & OS_SANDBOX_OWNERS) != 0)
 		return identity;
+	if ((calls & OS_SANDBOX_SECRETS) != 0)
+		return 1U << CAP_DAC_READ_SEARCH;
 	/* in a node that runs as root, files may belong to other users */
 	return (calls & OS_SANDBOX_CHANGE) != 0 ? 1U << CAP_DAC_OVERRIDE : 0;
 }
@@ -50,6 +52,8 @@ int os_sandbox_enter(const struct os_sandbox *sandbox, unsigned *lacks_out)
 	if (is_whole) /* otherwise the file would be searched for each time */
 		(void)setenv("TZ", ":/etc/localtime", 0);
 	tzset(); /* reads a file that local times in the log need */
+	if ((sandbox->calls & OS_SANDBOX_SECRETS) != 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+		return -errno;
 	if (prctl(is_whole ? PR_SET_NO_NEW_PRIVS : PR_SET_DUMPABLE, is_whole, 0, 0, 0) != 0)
 		return -errno;
 	if (is_whole)
@@ -74,4 +78,9 @@ int os_sandbox_place(const char *path, struct os_sandbox_place *place_out)
 	else if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
 		return -errno;
 	return 0;
+}
+
+int os_sandbox_real_path(const char *path, char real_out[OS_SANDBOX_PATH_SIZE])
+{
+	return realpath(path, real_out) == NULL ? -errno : 0;
 }

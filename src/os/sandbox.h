@@ -54,6 +54,9 @@ enum os_sandbox_calls { /* besides memory, time, threads, and I/O on existing so
 			OS_SANDBOX_LOCAL = 1 << 9,    /* connect to UNIX stream sockets */
 			OS_SANDBOX_KEEP_ALIVE =
 				1 << 10, /* os_socket_keep_alive() on accepted connections */
+			OS_SANDBOX_SECRETS =
+				1 << 11, /* read files of any owner, where paths allow it; nobody
+					  * can trace the process, and it leaves no core */
 };
 
 struct os_sandbox {
@@ -79,5 +82,9 @@ struct os_sandbox_place {
 };
 /* -errno if that cannot be determined now. */
 MUST_CHECK int os_sandbox_place(const char *path, struct os_sandbox_place *place_out);
+
+enum { OS_SANDBOX_PATH_SIZE = 4096 };
+/* The absolute path of the file to which PATH leads, without symbolic links. */
+MUST_CHECK int os_sandbox_real_path(const char *path, char real_out[OS_SANDBOX_PATH_SIZE]);
 
 #endif

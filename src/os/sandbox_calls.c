@@ -112,7 +112,7 @@ static const struct {
 	{"inotify_add_watch", OS_SANDBOX_DATABASE},
 	{"access", OS_SANDBOX_DATABASE},
 	{"faccessat", OS_SANDBOX_DATABASE},
-	{"readlink", OS_SANDBOX_DATABASE},
+	{"readlink", OS_SANDBOX_DATABASE | OS_SANDBOX_SECRETS},
 	{"unlink", OS_SANDBOX_DATABASE},
 	{"fallocate", OS_SANDBOX_DATABASE},
 	/* os_process_files_as() */

@@ -192,7 +192,7 @@ int command_check(const struct command *command, int argc, char **argv)
 	if (command_config_load(options.common.config_file, &text, &config) < 0)
 		return COMMAND_FAILED;
 	/* the file is valid; does it fit this machine? */
-	status = machine_check(config, buffer_view(&text), say, NULL) < (int)MACHINE_FAULT
+	status = machine_check(config, buffer_view(&text), true, say, NULL) < (int)MACHINE_FAULT
 			 ? COMMAND_OK
 			 : COMMAND_FAILED;
 	if (options.running && check_running(config, options.common.json) != COMMAND_OK)

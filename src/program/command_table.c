@@ -106,6 +106,11 @@ const struct command commands[] = {
 	 "or\n"
 	 "what a client says it is called. Of two options both must fit.\n",
 	 command_transcript, command_transcript_options, command_transcript_exits, NULL},
+	{"tls", "DOMAIN", "Tries how mail for a domain is protected, with each of its hosts.",
+	 "For each host it says which policy holds and who set it, connects, begins TLS as a\n"
+	 "delivery would, and shows what was negotiated, the certificates, and what would become\n"
+	 "of mail. No mail is sent. HOST:PORT in place of DOMAIN is that host alone.\n",
+	 command_tls, command_tls_options, command_tls_exits, NULL},
 	{"newaliases", "", "Reads the files of aliases into the address directory.",
 	 "The files are those of setting aliases in section directory, at first /etc/aliases, in\n"
 	 "the language of sendmail's aliases(5). Their addresses are marked as made by\n"

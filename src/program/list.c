@@ -90,5 +90,5 @@ int main(int argc, char **argv)
 		{0},
 	};
 
-	return service_main(argc, argv, "list", kinds, open_list);
+	return service_main(argc, argv, &(struct service_program){"list", kinds, open_list});
 }

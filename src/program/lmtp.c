@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* lmtp - delivers to LMTP servers: one transport for each lmtp service. */
 #include "deliver/lmtp.h"
+#include "deliver/remote_policy.h"
 #include "dns/resolver.h"
 #include "program/child.h"
 #include "program/service.h"
@@ -9,19 +10,28 @@ enum { CONCURRENCY = 1000 };
 
 /* For all services; NULL while none has servers by name. */
 static struct dns_resolver *resolver;
+static struct remote_policies *policies;
 
-/* Reads the system's DNS configuration once. */
-static int open_resolver(struct child *child)
+/* Reads authorities and the system's DNS configuration once. */
+static int open_lmtp(struct child *child)
 {
+	policies = remote_policies_new(child->config, true);
+	remote_policies_log(policies);
 	if (!config_has_server_names(child->config))
 		return 0;
 	return dns_resolver_new(child->loop, child->config->dns_server, &resolver);
 }
 
+/* Files of authorities that were not read at the start need a new process. */
+static bool fits(const struct config *config)
+{
+	return remote_policies_configure(policies, config);
+}
+
 static void *new_transport(struct os_loop *loop, const struct config *config,
 			   const struct config_service *service)
 {
-	return deliver_lmtp_new(loop, config, service, resolver);
+	return deliver_lmtp_new(loop, config, service, resolver, policies);
 }
 
 static void configure(void *transport, const struct config *config,
@@ -64,5 +74,5 @@ int main(int argc, char **argv)
 		{0},
 	};
 
-	return service_main(argc, argv, "lmtp", kinds, open_resolver);
+	return service_main(argc, argv, &(struct service_program){"lmtp", kinds, open_lmtp, fits});
 }

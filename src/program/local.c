@@ -121,5 +121,5 @@ int main(int argc, char **argv)
 		{0},
 	};
 
-	return service_main(argc, argv, "local", kinds, open_local);
+	return service_main(argc, argv, &(struct service_program){"local", kinds, open_local});
 }

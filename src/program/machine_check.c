@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
-#include "program/machine_check.h"
 #include "base/attributes.h"
 #include "base/buffer.h"
 #include "os/file_rights.h"
 #include "os/process.h"
+#include "program/machine_check_internal.h"
 #include "queue/store.h"
 #include <errno.h>
 #include <limits.h>
@@ -12,19 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { NAME_SIZE = 96 };
-
-struct check {
-	const struct config *config;
-	struct str text;
-	machine_found *found;
-	void *context;
-	int worst;
-};
-
-PRINTF_LIKE(4, 5)
-static void report(struct check *check, enum machine_severity severity, const char *setting,
-		   const char *format, ...)
+void machine_check_report(struct machine_check *check, enum machine_severity severity,
+			  const char *setting, const char *format, ...)
 {
 	struct config_place place = config_setting_place(check->text, setting);
 	struct buffer out = {0};
@@ -49,22 +38,22 @@ static void report(struct check *check, enum machine_severity severity, const ch
 /* --- users --- */
 
 /* Only root can change the user: others serve as themselves. */
-static void check_user(struct check *check, enum machine_severity severity, const char *setting,
-		       const char *user)
+static void check_user(struct machine_check *check, enum machine_severity severity,
+		       const char *setting, const char *user)
 {
 	struct os_process_user found;
 
 	if (*user == '\0' || strcmp(user, "%u") == 0 ||
 	    os_process_user_find(user, &found) != -ENOENT)
 		return;
-	report(check, os_process_may_change_user() ? severity : MACHINE_FAULT, setting,
-	       "there is no user %s on this machine", user);
+	machine_check_report(check, os_process_may_change_user() ? severity : MACHINE_FAULT,
+			     setting, "there is no user %s on this machine", user);
 }
 
-static void check_users(struct check *check)
+static void check_users(struct machine_check *check)
 {
 	const struct config *config = check->config;
-	char setting[NAME_SIZE];
+	char setting[MACHINE_SETTING_SIZE];
 
 	check_user(check, MACHINE_FATAL, "user", config->user);
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++) {
@@ -79,10 +68,10 @@ static void check_users(struct check *check)
 
 /* --- services --- */
 
-static void check_program(struct check *check, const struct config_service *service)
+static void check_program(struct machine_check *check, const struct config_service *service)
 {
 	const char *path = service->command[0];
-	char setting[NAME_SIZE];
+	char setting[MACHINE_SETTING_SIZE];
 	struct os_file_info info;
 	int error;
 
@@ -90,25 +79,28 @@ static void check_program(struct check *check, const struct config_service *serv
 	error = os_file_info_behind(path, &info);
 	if (error < 0) {
 		if (error != -EACCES)
-			report(check, MACHINE_FAULT, setting, "%s: %s", path, strerror(-error));
+			machine_check_report(check, MACHINE_FAULT, setting, "%s: %s", path,
+					     strerror(-error));
 	} else if (!S_ISREG(info.mode) || (info.mode & 0111) == 0) {
-		report(check, MACHINE_FAULT, setting, "%s cannot be run: no executable file", path);
+		machine_check_report(check, MACHINE_FAULT, setting,
+				     "%s cannot be run: no executable file", path);
 	}
 }
 
 /* Warns if several users' mail would go into one mailbox, which is seldom intended. */
-static void check_mailbox_path(struct check *check, const struct config_service *service)
+static void check_mailbox_path(struct machine_check *check, const struct config_service *service)
 {
-	char setting[NAME_SIZE];
+	char setting[MACHINE_SETTING_SIZE];
 
 	if (strstr(service->path, "%u") != NULL)
 		return;
 	snprintf(setting, sizeof setting, "service %s.path", service->name);
-	report(check, MACHINE_WARNING, setting,
-	       "%s has no %%u: all addresses of a domain share one mailbox", service->path);
+	machine_check_report(check, MACHINE_WARNING, setting,
+			     "%s has no %%u: all addresses of a domain share one mailbox",
+			     service->path);
 }
 
-static void check_services(struct check *check)
+static void check_services(struct machine_check *check)
 {
 	for (size_t i = 0; i < check->config->service_count; i++) {
 		const struct config_service *service = &check->config->services[i];
@@ -136,7 +128,7 @@ static void parent_of(const char *path, char parent[PATH_MAX])
 }
 
 /* A directory that exists or will be created by "serve", which does not create its parents. */
-static void check_directory(struct check *check, const char *setting, const char *path)
+static void check_directory(struct machine_check *check, const char *setting, const char *path)
 {
 	char parent[PATH_MAX];
 	struct os_file_info info;
@@ -145,33 +137,35 @@ static void check_directory(struct check *check, const char *setting, const char
 	error = os_file_info_behind(path, &info);
 	if (error == 0) {
 		if (!info.is_directory)
-			report(check, MACHINE_FATAL, setting, "%s is no directory", path);
+			machine_check_report(check, MACHINE_FATAL, setting, "%s is no directory",
+					     path);
 		else if (os_file_may_write(path) == -EROFS)
-			report(check, MACHINE_FATAL, setting, "%s: %s", path, strerror(EROFS));
+			machine_check_report(check, MACHINE_FATAL, setting, "%s: %s", path,
+					     strerror(EROFS));
 		return;
 	}
 	if (error != -ENOENT)
 		return;
 	parent_of(path, parent);
 	if (os_file_info_behind(parent, &info) == -ENOENT) {
-		report(check, MACHINE_FATAL, setting, "%s cannot be made: there is no %s", path,
-		       parent);
+		machine_check_report(check, MACHINE_FATAL, setting,
+				     "%s cannot be made: there is no %s", path, parent);
 		return;
 	}
 	error = os_file_may_write(parent);
 	if (error < 0)
-		report(check, MACHINE_FATAL, setting, "%s cannot be made in %s: %s", path, parent,
-		       strerror(-error));
+		machine_check_report(check, MACHINE_FATAL, setting, "%s cannot be made in %s: %s",
+				     path, parent, strerror(-error));
 }
 
-static void check_queue_place(struct check *check)
+static void check_queue_place(struct machine_check *check)
 {
 	const struct config *config = check->config;
 	struct buffer reason = {0};
 
 	if (!config->queue_unsafe && queue_store_check_place(config->queue, &reason) == -ENOTSUP)
-		report(check, MACHINE_FATAL, "queue", "%s: " STR_FORMAT, config->queue,
-		       STR_ARGUMENTS(buffer_view(&reason)));
+		machine_check_report(check, MACHINE_FATAL, "queue", "%s: " STR_FORMAT,
+				     config->queue, STR_ARGUMENTS(buffer_view(&reason)));
 	buffer_clear(&reason);
 }
 
@@ -184,23 +178,24 @@ static bool is_inside(const char *path, const char *directory)
 	       (path[length] == '\0' || path[length] == '/');
 }
 
-static void check_places(struct check *check)
+static void check_places(struct machine_check *check)
 {
 	const struct config *config = check->config;
 
 	if (is_inside(config->queue, config->run))
-		report(check, MACHINE_FATAL, "queue",
-		       "%s is inside run, %s: that is emptied when the machine starts",
-		       config->queue, config->run);
+		machine_check_report(
+			check, MACHINE_FATAL, "queue",
+			"%s is inside run, %s: that is emptied when the machine starts",
+			config->queue, config->run);
 	else if (is_inside(config->run, config->queue))
-		report(check, MACHINE_FATAL, "run", "%s is inside queue, %s", config->run,
-		       config->queue);
+		machine_check_report(check, MACHINE_FATAL, "run", "%s is inside queue, %s",
+				     config->run, config->queue);
 	check_directory(check, "queue", config->queue);
 	check_directory(check, "run", config->run);
 	check_queue_place(check);
 }
 
-static void check_file(struct check *check, const char *setting, const char *path)
+static void check_file(struct machine_check *check, const char *setting, const char *path)
 {
 	struct os_file_info info;
 	int error;
@@ -209,10 +204,11 @@ static void check_file(struct check *check, const char *setting, const char *pat
 		return;
 	error = os_file_info_behind(path, &info);
 	if (error < 0 && error != -EACCES)
-		report(check, MACHINE_FAULT, setting, "%s: %s", path, strerror(-error));
+		machine_check_report(check, MACHINE_FAULT, setting, "%s: %s", path,
+				     strerror(-error));
 }
 
-static void check_directory_files(struct check *check)
+static void check_directory_files(struct machine_check *check)
 {
 	const struct config_directory *directory = &check->config->directory;
 
@@ -224,25 +220,29 @@ static void check_directory_files(struct check *check)
 	check_file(check, "directory.password_file", directory->password_file);
 }
 
-static void check_listens(struct check *check)
+static void check_listens(struct machine_check *check)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < check->config->listen_count; i++)
 		count += check->config->listens[i].address_count;
 	if (count == 0)
-		report(check, MACHINE_WARNING, "listen",
-		       "not configured: mail comes only from commands on this machine");
+		machine_check_report(
+			check, MACHINE_WARNING, "listen",
+			"not configured: mail comes only from commands on this machine");
 }
 
-int machine_check(const struct config *config, struct str text, machine_found *found, void *context)
+int machine_check(const struct config *config, struct str text, bool reads_secrets,
+		  machine_found *found, void *context)
 {
-	struct check check = {config, text, found, context, -1};
+	struct machine_check check = {config, text, found, context, -1};
 
 	check_users(&check);
 	check_services(&check);
 	check_places(&check);
 	check_directory_files(&check);
 	check_listens(&check);
+	if (reads_secrets)
+		machine_check_tls(&check);
 	return check.worst;
 }

@@ -20,8 +20,9 @@ typedef void machine_found(void *context, enum machine_severity severity, const 
 
 /* Calls FOUND for each problem of CONFIG, which was parsed from TEXT, on this machine; returns the
  * worst severity, or -1 if there is none. Changes nothing on the machine. Does not find problems
- * with files that this user may not access. */
-int machine_check(const struct config *config, struct str text, machine_found *found,
-		  void *context);
+ * with files that this user may not access. READS_SECRETS: also private keys, which the processes
+ * of a node leave to "keys". */
+int machine_check(const struct config *config, struct str text, bool reads_secrets,
+		  machine_found *found, void *context);
 
 #endif

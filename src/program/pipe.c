@@ -113,5 +113,5 @@ int main(int argc, char **argv)
 		{0},
 	};
 
-	return service_main(argc, argv, "pipe", kinds, open_pipe);
+	return service_main(argc, argv, &(struct service_program){"pipe", kinds, open_pipe});
 }

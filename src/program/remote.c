@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: ISC
 /* remote - delivers to other hosts. */
 #include "deliver/remote.h"
+#include "deliver/remote_policy.h"
 #include "program/child.h"
 #include "program/service.h"
 
 enum { CONCURRENCY = 2000 };
 
 static struct deliver_remote *remote;
+static struct remote_policies *policies;
 
-/* Reads the system's DNS configuration once. */
+/* Reads the system's DNS configuration and authorities once. */
 static int open_remote(struct child *child)
 {
-	return deliver_remote_new(child->loop, child->config, &remote);
+	policies = remote_policies_new(child->config, false);
+	remote_policies_log(policies);
+	return deliver_remote_new(child->loop, child->config, policies, &remote);
+}
+
+/* Files of authorities that were not read at the start need a new process. */
+static bool fits(const struct config *config)
+{
+	return remote_policies_configure(policies, config);
 }
 
 static void *new_transport(struct os_loop *loop, const struct config *config,
@@ -64,5 +74,6 @@ int main(int argc, char **argv)
 		{0},
 	};
 
-	return service_main(argc, argv, "remote", kinds, open_remote);
+	return service_main(argc, argv,
+			    &(struct service_program){"remote", kinds, open_remote, fits});
 }

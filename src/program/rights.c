@@ -6,6 +6,7 @@
 #define CAPABILITY(number) (UINT64_C(1) << (number))
 
 static const uint64_t FILES = CAPABILITY(CAP_DAC_OVERRIDE);
+static const uint64_t SECRETS = CAPABILITY(CAP_DAC_READ_SEARCH);
 static const uint64_t IDENTITIES = CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID);
 
 /* The files of a large message that others passed on: the file is renamed when it is queued and
@@ -33,7 +34,7 @@ static const struct rights table[] = {
 	 "process",
 	 0,
 	 {"listen"},
-	 {"queue", "directory", "names"},
+	 {"queue", "directory", "names", "keys"},
 	 RIGHTS_CLIENTS | RIGHTS_CONFINED,
 	 {CONTENT_TO_WRITE}},
 	{"queue",
@@ -84,6 +85,13 @@ static const struct rights table[] = {
 	 {"smtpd"},
 	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_CONFINED,
 	 {{0}}},
+	{"keys",
+	 "process",
+	 SECRETS,
+	 {"keys"},
+	 {"smtpd"},
+	 RIGHTS_CONFINED | RIGHTS_UNTRACEABLE,
+	 {{RIGHTS_CERTIFICATES, "", false}}},
 	{"remote",
 	 "process",
 	 0,
@@ -230,6 +238,7 @@ static void append_capabilities(struct buffer *out, uint64_t capabilities)
 		unsigned number;
 		const char *name;
 	} names[] = {{CAP_DAC_OVERRIDE, "dac_override"},
+		     {CAP_DAC_READ_SEARCH, "dac_read_search"},
 		     {CAP_SETUID, "setuid"},
 		     {CAP_SETGID, "setgid"},
 		     {CAP_KILL, "kill"}};

@@ -38,7 +38,7 @@ enum rights_base {
 	RIGHTS_RUN,
 	RIGHTS_MAILBOXES,
 	RIGHTS_DATABASE,     /* next to the directory's data file */
-	RIGHTS_CERTIFICATES, /* next to the certificates of its port */
+	RIGHTS_CERTIFICATES, /* next to certificates that settings name */
 };
 
 struct rights_place {

@@ -92,6 +92,10 @@ static bool is_in(struct str path, const struct rights_place *place,
 	case RIGHTS_DATABASE:
 		return is_beside(path, directory->path);
 	case RIGHTS_CERTIFICATES:
+		for (size_t i = 0; i < config->certificate_count; i++)
+			if (is_beside(path, config->certificates[i].chain) ||
+			    is_beside(path, config->certificates[i].key))
+				return true;
 		return is_beside(path, directory->certificate) || is_beside(path, directory->key) ||
 		       is_beside(path, directory->authority);
 	}

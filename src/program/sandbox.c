@@ -22,6 +22,7 @@ enum base {
 	BASE_DATABASE,
 	BASE_CERTIFICATES,
 	BASE_CONNINFO, /* files named in connection strings */
+	BASE_SECRETS,  /* of sections certificate and listen */
 };
 
 static unsigned calls_for_owners(const struct config *config)
@@ -78,6 +79,9 @@ static const struct profile {
 	{"resolve", 0, {{0}}},
 	{"list", 0, {{0}}},
 	{"names", OS_SANDBOX_ACCEPT | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}},
+	{"keys",
+	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_SECRETS,
+	 {{BASE_SECRETS, "", OS_SANDBOX_READ}}},
 	{"remote", OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}},
 	{"lmtp", OS_SANDBOX_CONNECT, {{0}}, calls_for_names},
 	{"local",
@@ -183,6 +187,34 @@ static void add_certificates(struct sandbox *sandbox, const struct config_direct
 	add_parent(sandbox, directory->authority, access);
 }
 
+/* Those who renew a certificate put files beside it, or beside the one to which a symbolic link
+ * leads. */
+static void add_secret(struct sandbox *sandbox, const char *path, unsigned access)
+{
+	char real[OS_SANDBOX_PATH_SIZE];
+
+	if (*path == '\0')
+		return;
+	add_parent(sandbox, path, access);
+	if (os_sandbox_real_path(path, real) == 0)
+		add_parent(sandbox, real, access);
+}
+
+static void add_secrets(struct sandbox *sandbox, const struct config *config, unsigned access)
+{
+	for (size_t i = 0; i < config->certificate_count; i++) {
+		add_secret(sandbox, config->certificates[i].chain, access);
+		add_secret(sandbox, config->certificates[i].key, access);
+	}
+	for (size_t i = 0; i < config->listen_count; i++)
+		add_secret(sandbox, config->listens[i].client_authority, access);
+}
+
+static size_t count_secrets(const struct config *config)
+{
+	return 4 * config->certificate_count + 2 * config->listen_count;
+}
+
 static void count_file(void *context, struct str path)
 {
 	(void)path;
@@ -212,7 +244,8 @@ static void add_conninfo(struct sandbox *sandbox, const struct config_directory 
 static void add_places(struct sandbox *sandbox, const struct config *config)
 {
 	const struct place *place = sandbox->profile->places;
-	size_t most = PLACES_MAX + config->service_count + count_conninfo(&config->directory);
+	size_t most = PLACES_MAX + config->service_count + count_conninfo(&config->directory) +
+		      count_secrets(config);
 
 	sandbox->paths = arena_alloc(sandbox->arena, most * sizeof *sandbox->paths);
 	for (; place->base != 0; place++) {
@@ -226,6 +259,8 @@ static void add_places(struct sandbox *sandbox, const struct config *config)
 			add_certificates(sandbox, &config->directory, place->access);
 		else if (place->base == BASE_CONNINFO)
 			add_conninfo(sandbox, &config->directory);
+		else if (place->base == BASE_SECRETS)
+			add_secrets(sandbox, config, place->access);
 		else
 			add_path(sandbox, str_from(place->path), place->access);
 	}

@@ -28,7 +28,7 @@ static void log_finding(void *context, enum machine_severity severity, const cha
 
 bool serve_can_work(const struct config *config, struct str text, struct buffer *reason)
 {
-	return machine_check(config, text, log_finding, reason) < (int)MACHINE_FATAL;
+	return machine_check(config, text, false, log_finding, reason) < (int)MACHINE_FATAL;
 }
 
 void serve_announce_ready(struct supervisor *supervisor)

@@ -48,6 +48,11 @@ static bool has_client_names(const struct config *config)
 	return config->client_names;
 }
 
+static bool has_certificates(const struct config *config)
+{
+	return config->certificate_count > 0;
+}
+
 static bool has_mailbox_owners(const struct config *config)
 {
 	return config_has_owners(config, CONFIG_SERVICE_MAILDIR);
@@ -108,6 +113,12 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .is_wanted = has_client_names,
 	 .sockets = {"names"},
 	 .pace = &ONES_OWN},
+	{.name = "keys",
+	 .turn = TURN_DIRECTORY,
+	 .is_wanted = has_certificates,
+	 .keeps_rights = true,
+	 .sockets = {"keys"},
+	 .pace = &ONES_OWN},
 	{.name = "send",
 	 .turn = TURN_MANAGER,
 	 .sockets = {"send", "notify"},
@@ -144,7 +155,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .turn = TURN_INTAKE,
 	 .count = smtpd_count,
 	 .sockets = {"listen"},
-	 .targets = {"queue", "directory", "names"},
+	 .targets = {"queue", "directory", "names", "keys"},
 	 .pace = &ONES_OWN,
 	 .is_watched = true},
 };

@@ -10,9 +10,9 @@
 #include "config/config.h"
 
 enum {
-	SERVE_PROGRAMS = 12,
+	SERVE_PROGRAMS = 13,
 	SERVE_SOCKETS_MAX = 2,
-	SERVE_TARGETS_MAX = 3,
+	SERVE_TARGETS_MAX = 4,
 };
 
 /* The order of a stop: first the intake, while what it has accepted can still be queued; then the
@@ -37,6 +37,9 @@ struct serve_program {
 	const char *(*file)(const struct config *config);
 	/* Whether it must be able to change to the owners of mailboxes or programs. NULL: never. */
 	bool (*becomes_others)(const struct config *config);
+	/* It keeps the capabilities in the table of rights, also as a user of its own, if the
+	 * supervisor has them. */
+	bool keeps_rights;
 	/* Sockets that it gets, by their names in child.h up to the space. */
 	const char *sockets[SERVE_SOCKETS_MAX];
 	/* Sockets in the run directory to which connections are made for it, */

@@ -38,10 +38,10 @@ static int find_for_program(const struct supervisor *supervisor,
 	if (supervisor->user.change && supervisor->user.gid != user->gid)
 		entry->groups[user->group_count++] = supervisor->user.gid;
 	user->groups = entry->groups;
-	if (becomes && supervisor->uid != 0) {
+	if (program->keeps_rights || (becomes && supervisor->uid != 0))
 		user->capabilities = rights_find(program->name)->capabilities;
+	if (becomes && supervisor->uid != 0)
 		user->may_gain = true;
-	}
 	return 0;
 }
 

@@ -18,8 +18,7 @@ struct service {
 
 static struct {
 	struct child *child;
-	const char *name;
-	const struct service_kind *kinds;
+	const struct service_program *own;
 	struct service *services;
 	struct service *retired; /* removed by a reload, with jobs that continue */
 	struct os_timer *stop_check;
@@ -52,7 +51,7 @@ static const struct deliver_helper_handler handler = {on_job, on_drain, on_lost}
 
 static const struct service_kind *find_kind(enum config_service_kind kind)
 {
-	const struct service_kind *known = program.kinds;
+	const struct service_kind *known = program.own->kinds;
 
 	while (known->new != NULL && (known->name != NULL || known->kind != kind))
 		known++;
@@ -73,7 +72,7 @@ static void add_service(const char *name, const struct config_service *config,
 	service->transport = kind->new (child->loop, child->config, config);
 	service->helper = deliver_helper_new(
 		child->loop,
-		&(struct deliver_helper_call){path, child_token(child, program.name), name,
+		&(struct deliver_helper_call){path, child_token(child, program.own->name), name,
 					      kind->concurrency},
 		&handler, service);
 	service->next = program.services;
@@ -110,7 +109,7 @@ static void add_missing_services(void)
 		if (kind != NULL && !has_service(config->services[i].name))
 			add_service(config->services[i].name, &config->services[i], kind);
 	}
-	for (const struct service_kind *kind = program.kinds; kind->new != NULL; kind++)
+	for (const struct service_kind *kind = program.own->kinds; kind->new != NULL; kind++)
 		if (kind->name != NULL && !has_service(kind->name))
 			add_service(kind->name, NULL, kind);
 }
@@ -207,8 +206,8 @@ static int start(struct child *child)
 static void reload(struct child *child, const struct config *old)
 {
 	struct service **place = &program.services;
+	bool fits = program.own->fits == NULL || program.own->fits(child->config);
 
-	(void)child;
 	(void)old;
 	while (*place != NULL) {
 		if (keep_service(*place))
@@ -218,6 +217,8 @@ static void reload(struct child *child, const struct config *old)
 	}
 	drop_retired(NULL);
 	add_missing_services();
+	if (!fits)
+		child_renew(child);
 }
 
 static void stop(struct child *child)
@@ -240,12 +241,11 @@ static void hurry(struct child *child)
 	end();
 }
 
-int service_main(int argc, char **argv, const char *name, const struct service_kind *kinds,
-		 int (*open)(struct child *child))
+int service_main(int argc, char **argv, const struct service_program *service)
 {
-	const struct child_program supervised = {name, open, start, reload, stop, pending, hurry};
+	const struct child_program supervised = {service->name, service->open, start, reload,
+						 stop,          pending,       hurry};
 
-	program.name = name;
-	program.kinds = kinds;
+	program.own = service;
 	return child_main(argc, argv, &supervised);
 }

@@ -30,9 +30,16 @@ struct service_kind {
 	void (*free)(void *transport);
 };
 
-/* The main() of a program. KINDS ends with a zeroed one; OPEN is that of struct
- * child_program (program/child.h). */
-int service_main(int argc, char **argv, const char *name, const struct service_kind *kinds,
-		 int (*open)(struct child *child));
+struct service_program {
+	const char *name;
+	const struct service_kind *kinds; /* the last one is zeroed */
+	int (*open)(struct child *child); /* of struct child_program (program/child.h); or NULL */
+	/* A new configuration, before it is applied to the transports. False: it needs a new
+	 * process, which will be started. May be NULL. */
+	bool (*fits)(const struct config *config);
+};
+
+/* The main() of a program. */
+int service_main(int argc, char **argv, const struct service_program *service);
 
 #endif

@@ -28,7 +28,7 @@ struct listener {
  * them. */
 struct service {
 	struct smtp_service smtp;
-	struct intake_security security;
+	const struct intake_security *security;
 	struct service *next;
 };
 
@@ -36,8 +36,11 @@ struct smtpd {
 	struct child *child;
 	struct service *services;
 	struct intake intake;
-	struct names *names; /* NULL: not needed so far */
+	struct names *names;    /* NULL: not needed so far */
+	struct intake_tls *tls; /* likewise */
+	struct os_timer *patience;
 	struct listener *listeners;
+	bool is_begun; /* it accepts clients */
 	bool is_full;
 	bool is_stopping;
 };
@@ -139,6 +142,16 @@ static struct smtp_server_rules rules_of(const struct config *config,
 	};
 }
 
+/* Before it knows the certificates, a process that needs some accepts nobody for so long. */
+static const int64_t PATIENCE_US = 5 * SECOND_US;
+
+static const enum smtp_tls_rule tls_rules[] = {
+	[CONFIG_LISTEN_TLS_NONE] = SMTP_TLS_NONE,
+	[CONFIG_LISTEN_TLS_STARTTLS] = SMTP_TLS_OFFERED,
+	[CONFIG_LISTEN_TLS_REQUIRED] = SMTP_TLS_REQUIRED,
+	[CONFIG_LISTEN_TLS_IMPLICIT] = SMTP_TLS_NONE,
+};
+
 static const struct service *add_service(struct smtpd *smtpd, const struct config_listen *listen)
 {
 	const struct config *config = smtpd->child->config;
@@ -152,6 +165,8 @@ static const struct service *add_service(struct smtpd *smtpd, const struct confi
 								  : SMTP_PROTOCOL_SMTP;
 	service->stage = listen->stage;
 	service->hostname = memory_copy_string(config->hostname);
+	service->tls = tls_rules[listen->tls];
+	added->security = intake_security_new(smtpd->tls, listen);
 	service->on_refusal = intake_log_refusal;
 	service->is_our_address = intake_is_our_address;
 	service->watch = (struct smtp_watch){transcript_is_on(), intake_tell_line};
@@ -190,7 +205,7 @@ static void add_listener(struct smtpd *smtpd, const struct service *service,
 	snprintf(name, sizeof name, "listen %s", endpoint->text);
 	listener->smtpd = smtpd;
 	listener->service = &service->smtp;
-	listener->security = &service->security;
+	listener->security = service->security;
 	listener->is_proxied = is_proxied;
 	listener->socket = child_socket(smtpd->child, name);
 	if (listener->socket < 0) {
@@ -252,6 +267,33 @@ static void configure_names(struct smtpd *smtpd)
 	smtpd->intake.names = smtpd->names;
 }
 
+static void begin(void *context)
+{
+	struct smtpd *smtpd = context;
+
+	os_timer_free(smtpd->patience);
+	smtpd->patience = NULL;
+	if (smtpd->is_begun || smtpd->is_stopping)
+		return;
+	smtpd->is_begun = true;
+	add_listeners(smtpd);
+	child_ready(smtpd->child);
+}
+
+/* Once it exists it stays, as sessions may need it. */
+static void configure_tls(struct smtpd *smtpd)
+{
+	const struct config *config = smtpd->child->config;
+	char path[108];
+
+	if (smtpd->tls != NULL) {
+		intake_tls_configure(smtpd->tls, config);
+	} else if (config_has_tls_in(config)) {
+		child_path(smtpd->child, "keys", path);
+		smtpd->tls = intake_tls_new(smtpd->child->loop, path, config, begin, smtpd);
+	}
+}
+
 static int start(struct child *child)
 {
 	struct smtpd *smtpd = memory_alloc_zero(1, sizeof *smtpd);
@@ -269,8 +311,13 @@ static int start(struct child *child)
 	configure_names(smtpd);
 	smtpd->intake.session_ended = on_session_ended;
 	smtpd->intake.context = smtpd;
-	add_listeners(smtpd);
-	child_ready(child);
+	configure_tls(smtpd);
+	if (smtpd->tls == NULL) {
+		begin(smtpd);
+		return 0;
+	}
+	smtpd->patience = os_timer_new(child->loop, begin, smtpd);
+	os_timer_start(smtpd->patience, PATIENCE_US);
 	return 0;
 }
 
@@ -282,6 +329,9 @@ static void reload(struct child *child, const struct config *old)
 	smtpd->intake.config = child->config;
 	directory_configure(smtpd->intake.directory, child->config);
 	configure_names(smtpd);
+	configure_tls(smtpd);
+	if (!smtpd->is_begun)
+		return;
 	drop_listeners(smtpd);
 	add_listeners(smtpd);
 	close_unwanted(smtpd);

@@ -37,6 +37,7 @@ struct mail_envelope *adopt_remaining(const struct queue_control *control, bool 
 	out->stage = envelope->stage;
 	out->ret = envelope->ret;
 	out->utf8 = envelope->utf8;
+	out->require_tls = envelope->require_tls;
 	out->sender = envelope->sender;
 	out->envid = envelope->envid;
 	out->received = envelope->received;

@@ -62,6 +62,8 @@ static bool read_from_option(struct mail_envelope *envelope, struct str name, st
 		return parse_word(value, &envelope->envid);
 	if (str_equal(name, STR("smtputf8")))
 		envelope->utf8 = true;
+	if (str_equal(name, STR("requiretls")))
+		envelope->require_tls = true;
 	return true;
 }
 

@@ -104,6 +104,8 @@ static void write_head(struct buffer *out, const struct mail_envelope *envelope)
 	record_write_word(out, " envid=", envelope->envid);
 	if (envelope->utf8)
 		buffer_append_string(out, " smtputf8");
+	if (envelope->require_tls)
+		buffer_append_string(out, " requiretls");
 	record_write_word(out, "\nreceived: ", envelope->received);
 	record_write_word(out, "\ntrigger: ", envelope->trigger);
 	buffer_append_string(out, "\nsize: ");

@@ -12,6 +12,8 @@ struct smtp_client *smtp_client_new(const struct smtp_client_settings *settings)
 	client->hostname = memory_copy_string(settings->hostname);
 	client->peer = memory_copy_string(settings->peer);
 	client->timeout_us = settings->timeout_us;
+	client->tls = settings->tls;
+	client->tls_timeout_us = settings->tls_timeout_us;
 	client->watch = settings->watch;
 	client->watch_context = settings->watch_context;
 	client->verdicts = arena_new();
@@ -50,8 +52,16 @@ void smtp_client_begin(struct smtp_client *client, const struct smtp_client_mess
 		client_start_transaction(client);
 }
 
+/* Nothing of what came with the reply to STARTTLS is TLS: somebody may have put it there. */
+static void check_injected(struct smtp_client *client, struct str input)
+{
+	if (client->state == CLIENT_TLS && input.length > 0)
+		client_break_session(client, "plain text behind the reply to STARTTLS");
+}
+
 void smtp_client_input(struct smtp_client *client, struct str input)
 {
+	check_injected(client, input);
 	while (client->state != CLIENT_CLOSED && input.length > 0) {
 		switch (smtp_client_reply_take(&client->reply, &input)) {
 		case SMTP_CLIENT_REPLY_MORE:
@@ -60,12 +70,21 @@ void smtp_client_input(struct smtp_client *client, struct str input)
 			client->reply_count++;
 			client_tell_reply(client);
 			client_on_reply(client);
+			check_injected(client, input);
 			break;
 		case SMTP_CLIENT_REPLY_MALFORMED:
 			client_break_session(client, "a malformed reply");
 			break;
 		}
 	}
+}
+
+/* Whether a session that ends now ends because of TLS. A server that rejects the handshake last, as
+ * with TLS 1.3, does it when ours is done. */
+static bool is_unproven(const struct smtp_client *client)
+{
+	return client->state == CLIENT_STARTTLS || client->state == CLIENT_TLS ||
+	       (client->is_secured && !client->is_proven);
 }
 
 void smtp_client_lost(struct smtp_client *client, const char *reason)
@@ -79,6 +98,7 @@ void smtp_client_lost(struct smtp_client *client, const char *reason)
 			 client->peer, client_state_name(client->state), reason);
 	client_tell_end(client, verdict);
 	client->is_in_doubt = smtp_client_is_deciding(client);
+	client->is_insecure = is_unproven(client);
 	client_fail_session(client, verdict);
 }
 
@@ -93,8 +113,27 @@ void smtp_client_timed_out(struct smtp_client *client)
 			 client_state_name(client->state));
 	client_tell_end(client, verdict);
 	client->is_in_doubt = smtp_client_is_deciding(client);
+	client->is_insecure = is_unproven(client);
 	client_fail_session(client, verdict);
 	client->is_stale = false;
+}
+
+void smtp_client_secured(struct smtp_client *client)
+{
+	if (client->state != CLIENT_TLS)
+		return;
+	client->is_secured = true;
+	client_enter(client, CLIENT_HELLO);
+}
+
+void smtp_client_insecure(struct smtp_client *client, const char *reason)
+{
+	struct mail_verdict *verdict = client_new_verdict(client);
+
+	mail_verdict_set(verdict, "4.7.5", "TLS with %s failed: %s", client->peer, reason);
+	client_tell_end(client, verdict);
+	client->is_insecure = true;
+	client_fail_session(client, verdict);
 }
 
 void smtp_client_abandon(struct smtp_client *client, const char *status, const char *reason)
@@ -158,6 +197,8 @@ enum smtp_client_status smtp_client_status(const struct smtp_client *client)
 	switch (client->state) {
 	case CLIENT_READY:
 		return SMTP_CLIENT_READY;
+	case CLIENT_TLS:
+		return SMTP_CLIENT_WANTS_TLS;
 	case CLIENT_FORM:
 		return SMTP_CLIENT_WANTS_FORM;
 	case CLIENT_BODY:
@@ -171,6 +212,8 @@ enum smtp_client_status smtp_client_status(const struct smtp_client *client)
 
 int64_t smtp_client_timeout_us(const struct smtp_client *client)
 {
+	if (client->state == CLIENT_STARTTLS || client->state == CLIENT_TLS)
+		return client->tls_timeout_us;
 	return client->state == CLIENT_FINAL ? 2 * client->timeout_us : client->timeout_us;
 }
 
@@ -199,4 +242,19 @@ bool smtp_client_is_unserved(const struct smtp_client *client)
 bool smtp_client_is_stale(const struct smtp_client *client)
 {
 	return client->is_stale;
+}
+
+bool smtp_client_is_insecure(const struct smtp_client *client)
+{
+	return client->is_insecure;
+}
+
+bool smtp_client_is_tls_refused(const struct smtp_client *client)
+{
+	return client->is_refused;
+}
+
+const struct mail_verdict *smtp_client_failure(const struct smtp_client *client)
+{
+	return client->failure;
 }

@@ -18,6 +18,9 @@
  * What the sender requested by DSN (RFC 3461) is passed to a server that offers it. A message that
  * needs SMTPUTF8 is refused with 5.6.7 before its data when the server does not offer that.
  *
+ * If the settings want TLS, STARTTLS (RFC 3207) comes before the first transaction: the driver is
+ * asked for the handshake, and after it everything that the server said before is forgotten.
+ *
  * The same engine speaks LMTP (RFC 2033).
  */
 #ifndef SMTP_CLIENT_H
@@ -33,11 +36,19 @@ struct smtp_client;
 
 enum smtp_client_protocol { SMTP_CLIENT_SMTP, SMTP_CLIENT_LMTP };
 
+enum smtp_client_tls {
+	SMTP_CLIENT_TLS_NEVER,
+	SMTP_CLIENT_TLS_MAY,  /* where the server offers it and then begins it */
+	SMTP_CLIENT_TLS_MUST, /* else no transaction begins: 4.7.x */
+};
+
 struct smtp_client_settings {
 	enum smtp_client_protocol protocol;
 	const char *hostname; /* ours, for EHLO */
 	const char *peer;     /* "mx.example.org[192.0.2.7]", for verdicts */
 	int64_t timeout_us;   /* for a reply; twice as long for the final one */
+	enum smtp_client_tls tls;
+	int64_t tls_timeout_us; /* for the reply to STARTTLS, and for the handshake */
 	struct smtp_watch watch;
 	void *watch_context;
 };
@@ -77,6 +88,8 @@ struct smtp_client_message {
 
 enum smtp_client_status {
 	SMTP_CLIENT_WAITING,    /* for the server */
+	SMTP_CLIENT_WANTS_TLS,  /* begin the handshake, once its output was sent; then call
+				 * smtp_client_secured() or smtp_client_insecure() */
 	SMTP_CLIENT_WANTS_FORM, /* call smtp_client_form() or smtp_client_refuse_form() */
 	SMTP_CLIENT_WANTS_DATA, /* call smtp_client_data(), once its output was sent */
 	SMTP_CLIENT_READY,      /* no transaction is running */
@@ -107,6 +120,11 @@ void smtp_client_timed_out(struct smtp_client *client);
  * undecided recipients. */
 void smtp_client_abandon(struct smtp_client *client, const char *status, const char *reason);
 
+/* The handshake is done: from now on all bytes come and go by TLS. */
+void smtp_client_secured(struct smtp_client *client);
+/* It failed, for REASON ("certificate has expired"): the client is CLOSED. */
+void smtp_client_insecure(struct smtp_client *client, const char *reason);
+
 /* The driver will give the message in 7 bits, or unchanged after all; it has SIZE bytes,
  * including breaks. */
 void smtp_client_form(struct smtp_client *client, uint64_t size);
@@ -133,5 +151,12 @@ bool smtp_client_is_unserved(const struct smtp_client *client);
  * session, or could not reset it, before it answered any command of this one: nothing was
  * decided, and a new connection may do better. */
 bool smtp_client_is_stale(const struct smtp_client *client);
+/* Why the client is CLOSED; NULL: it was told to quit, or is not. */
+const struct mail_verdict *smtp_client_failure(const struct smtp_client *client);
+/* Whether the client is CLOSED because TLS failed: the server did not answer STARTTLS; the
+ * handshake failed; or, since a server may reject it last, no reply came after it. */
+bool smtp_client_is_insecure(const struct smtp_client *client);
+/* Whether the server offered STARTTLS in plain text, and refused it then. */
+bool smtp_client_is_tls_refused(const struct smtp_client *client);
 
 #endif

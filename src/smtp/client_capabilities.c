@@ -26,6 +26,12 @@ static void take_utf8(struct smtp_capabilities *capabilities, struct str paramet
 	capabilities->has_utf8 = true;
 }
 
+static void take_starttls(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	(void)parameters;
+	capabilities->has_starttls = true;
+}
+
 static void take_size(struct smtp_capabilities *capabilities, struct str parameters)
 {
 	capabilities->has_size = true;
@@ -42,6 +48,7 @@ static const struct {
 	{"SIZE", take_size},
 	{"DSN", take_dsn},
 	{"SMTPUTF8", take_utf8},
+	{"STARTTLS", take_starttls},
 };
 
 void smtp_capabilities_parse(struct str text, struct smtp_capabilities *capabilities_out)

@@ -12,6 +12,7 @@ struct smtp_capabilities {
 	bool has_8bitmime;   /* RFC 6152 */
 	bool has_dsn;        /* RFC 3461 */
 	bool has_utf8;       /* SMTPUTF8, RFC 6531 */
+	bool has_starttls;   /* RFC 3207 */
 	bool has_size;       /* RFC 1870 */
 	uint64_t size;       /* the largest message; 0: not given */
 };

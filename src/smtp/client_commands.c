@@ -48,6 +48,8 @@ static void emit_command(struct smtp_client *client, enum client_state state)
 		emit_hello(client, client->protocol == SMTP_CLIENT_LMTP ? "LHLO" : "EHLO");
 	if (state == CLIENT_HELO)
 		emit_hello(client, "HELO");
+	if (state == CLIENT_STARTTLS)
+		client_emit(client, "STARTTLS\r\n");
 	if (client->capabilities.has_pipelining)
 		return;
 	if (state == CLIENT_RESET)
@@ -80,6 +82,8 @@ static const struct {
 	[CLIENT_GREETING] = {"the greeting", NULL},
 	[CLIENT_HELLO] = {"the reply to EHLO", "EHLO"},
 	[CLIENT_HELO] = {"the reply to HELO", "HELO"},
+	[CLIENT_STARTTLS] = {"the reply to STARTTLS", "STARTTLS"},
+	[CLIENT_TLS] = {"the handshake of TLS", NULL},
 	[CLIENT_FORM] = {"the conversion of the message", NULL},
 	[CLIENT_READY] = {"nothing", NULL},
 	[CLIENT_RESET] = {"the reply to RSET", "RSET"},

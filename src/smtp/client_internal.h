@@ -11,12 +11,14 @@
 #include "smtp/client_reply.h"
 #include "smtp/client_stuffing.h"
 
-/* What the client waits for: a reply, except in CLIENT_FORM, CLIENT_READY, CLIENT_BODY and
- * CLIENT_CLOSED. */
+/* What the client waits for: a reply, except in CLIENT_TLS, CLIENT_FORM, CLIENT_READY, CLIENT_BODY
+ * and CLIENT_CLOSED. */
 enum client_state {
 	CLIENT_GREETING,
 	CLIENT_HELLO,
 	CLIENT_HELO,
+	CLIENT_STARTTLS,
+	CLIENT_TLS,  /* for the driver's handshake */
 	CLIENT_FORM, /* for the driver's conversion */
 	CLIENT_READY,
 	CLIENT_RESET,
@@ -33,15 +35,22 @@ struct smtp_client {
 	char *hostname;
 	char *peer;
 	int64_t timeout_us;
+	enum smtp_client_tls tls;
+	int64_t tls_timeout_us;
 	struct smtp_watch watch;
 	void *watch_context;
 	enum client_state state;
 	struct smtp_capabilities capabilities;
 	bool is_greeted;
 	bool needs_reset; /* the server is still in a transaction that we have ended */
-	bool is_stale;    /* see smtp_client_is_stale() */
-	bool is_unserved; /* see smtp_client_is_unserved() */
-	bool is_unsent;   /* nothing of the output has been sent yet */
+	bool is_secured;  /* by TLS */
+	bool is_proven;   /* a reply has come by TLS */
+	bool is_insecure; /* see smtp_client_is_insecure() */
+	bool is_refused;  /* see smtp_client_is_tls_refused() */
+	const struct mail_verdict *failure; /* see smtp_client_failure() */
+	bool is_stale;                      /* see smtp_client_is_stale() */
+	bool is_unserved;                   /* see smtp_client_is_unserved() */
+	bool is_unsent;                     /* nothing of the output has been sent yet */
 	unsigned reply_count;
 	unsigned completed; /* number of finished transactions */
 

@@ -39,10 +39,52 @@ static void be_greeted(struct smtp_client *client)
 		client_start_transaction(client);
 }
 
+/* PROBLEM goes on with REST. Nothing is sent in plain text where TLS is demanded. */
+static void go_on_in_plain_text(struct smtp_client *client, const char *problem, const char *rest)
+{
+	struct mail_verdict *verdict;
+
+	if (client->tls != SMTP_CLIENT_TLS_MUST) {
+		be_greeted(client);
+		return;
+	}
+	verdict = client_new_verdict(client);
+	mail_verdict_set(verdict, "4.7.4", "TLS is required: %s%s", problem, rest);
+	client_tell_end(client, verdict);
+	client_fail_session(client, verdict);
+}
+
 static void on_hello(struct smtp_client *client)
 {
 	smtp_capabilities_parse(buffer_view(&client->reply.text), &client->capabilities);
-	be_greeted(client);
+	if (client->is_secured || client->tls == SMTP_CLIENT_TLS_NEVER)
+		be_greeted(client);
+	else if (client->capabilities.has_starttls)
+		client_enter(client, CLIENT_STARTTLS);
+	else
+		go_on_in_plain_text(client, client->peer, " does not offer STARTTLS");
+}
+
+/* What it said in plain text may be somebody else's word. */
+static void on_starttls(struct smtp_client *client)
+{
+	client->capabilities = (struct smtp_capabilities){0};
+	client_enter(client, CLIENT_TLS);
+}
+
+static void on_starttls_refused(struct smtp_client *client)
+{
+	client->is_refused = true;
+	go_on_in_plain_text(client, client_reply_verdict(client)->text, "");
+}
+
+/* HELO knows no STARTTLS. */
+static void on_helo(struct smtp_client *client)
+{
+	if (client->is_secured)
+		be_greeted(client);
+	else
+		go_on_in_plain_text(client, client->peer, " knows no EHLO, and so no STARTTLS");
 }
 
 static void on_hello_refused(struct smtp_client *client)
@@ -197,7 +239,8 @@ static const struct {
 } states[] = {
 	[CLIENT_GREETING] = {2, on_greeting, on_greeting_refused},
 	[CLIENT_HELLO] = {2, on_hello, on_hello_refused},
-	[CLIENT_HELO] = {2, be_greeted, on_session_refused},
+	[CLIENT_HELO] = {2, on_helo, on_session_refused},
+	[CLIENT_STARTTLS] = {2, on_starttls, on_starttls_refused},
 	[CLIENT_RESET] = {2, on_reset, on_reset_refused},
 	[CLIENT_MAIL] = {2, on_mail, on_mail_refused},
 	[CLIENT_RECIPIENT] = {2, on_recipient, on_recipient_refused},
@@ -212,7 +255,7 @@ static bool is_early(const struct smtp_client *client)
 	if (client->state == CLIENT_FINAL || client->state == CLIENT_BODY)
 		return client->output.length > 0 || client->state == CLIENT_BODY;
 	return client->state == CLIENT_READY || client->state == CLIENT_FORM ||
-	       (client->is_unsent && client->output.length > 0);
+	       client->state == CLIENT_TLS || (client->is_unsent && client->output.length > 0);
 }
 
 static void on_early(struct smtp_client *client)
@@ -229,6 +272,7 @@ void client_on_reply(struct smtp_client *client)
 {
 	unsigned first_digit = client->reply.code / 100;
 
+	client->is_proven = client->is_secured;
 	if (client->reply.code == 421) {
 		client_fail_session(client, client_reply_verdict(client));
 		return;

@@ -72,6 +72,7 @@ void client_fail_session(struct smtp_client *client, const struct mail_verdict *
 	client->is_stale = is_under_way && client->completed > 0 && !client->is_answered &&
 			   client->state != CLIENT_CLOSED;
 	client->is_unserved = is_under_way && client->state < CLIENT_BODY && is_undecided(client);
+	client->failure = verdict;
 	client_decide_rest(client, verdict);
 	client_end_transaction(client, CLIENT_CLOSED);
 }

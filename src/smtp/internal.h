@@ -113,11 +113,16 @@ struct smtp_argument {
 	bool is_last;                /* of a BDAT */
 	bool is_utf8;                /* of MAIL: SMTPUTF8 was given; of RCPT: it was given in
 				      * MAIL */
+	bool requires_tls;           /* of MAIL: REQUIRETLS was given */
 	enum mail_ret ret;           /* of MAIL */
 	struct str envid;            /* of MAIL, xtext; empty: not given */
 	unsigned notify;             /* of RCPT, enum mail_notify */
 	struct str original;         /* of RCPT, ORCPT; empty: not given */
 };
+
+/* reply.c: whether the client may say REQUIRETLS: inside TLS (RFC 8689 section 2), and not to who
+ * delivers. */
+bool smtp_offers_requiretls(const struct smtp_server *s);
 
 /* recipient.c: whether ADDRESS is already a recipient of the transaction; ignores the case of
  * its domain. */

@@ -37,6 +37,13 @@ static bool parse_smtputf8(struct str value, struct smtp_argument *argument)
 	return value.data == NULL;
 }
 
+/* RFC 8689 section 4.1 */
+static bool parse_requiretls(struct str value, struct smtp_argument *argument)
+{
+	argument->requires_tls = true;
+	return value.data == NULL;
+}
+
 static bool parse_ret(struct str value, struct smtp_argument *argument)
 {
 	bool is_full = str_equal_nocase(value, STR("FULL"));
@@ -128,8 +135,11 @@ static bool parse_orcpt(struct str value, struct smtp_argument *argument)
 
 static const struct parameter mail_parameters[] = {
 	{STR("SIZE"), parse_size}, {STR("BODY"), parse_body},   {STR("SMTPUTF8"), parse_smtputf8},
-	{STR("RET"), parse_ret},   {STR("ENVID"), parse_envid},
+	{STR("RET"), parse_ret},   {STR("ENVID"), parse_envid}, {STR("REQUIRETLS"), parse_requiretls},
 };
+
+/* Those before it are known in every session. */
+enum { MAIL_REQUIRETLS = COUNT_OF(mail_parameters) - 1 };
 
 static const struct parameter rcpt_parameters[] = {
 	{STR("NOTIFY"), parse_notify},
@@ -174,7 +184,9 @@ static bool parse(struct smtp_server *s, struct str text, const struct parameter
 
 bool smtp_parameters_of_mail(struct smtp_server *s, struct str text, struct smtp_argument *argument)
 {
-	return parse(s, text, mail_parameters, COUNT_OF(mail_parameters), argument);
+	size_t count = smtp_offers_requiretls(s) ? COUNT_OF(mail_parameters) : MAIL_REQUIRETLS;
+
+	return parse(s, text, mail_parameters, count, argument);
 }
 
 bool smtp_parameters_of_rcpt(struct smtp_server *s, struct str text, struct smtp_argument *argument)

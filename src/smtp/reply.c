@@ -140,8 +140,14 @@ void smtp_reply_banner(struct smtp_server *s)
 	tell(s, before);
 }
 
+bool smtp_offers_requiretls(const struct smtp_server *s)
+{
+	return s->tls.version != NULL && s->service->protocol != SMTP_PROTOCOL_LMTP;
+}
+
 static void append_greeting(struct smtp_server *s)
 {
+	static const char requiretls[] = "250-REQUIRETLS\r\n";
 	static const char starttls[] = "250-STARTTLS\r\n";
 	static const char extensions[] = "250-PIPELINING\r\n"
 					 "250-8BITMIME\r\n"
@@ -158,6 +164,8 @@ static void append_greeting(struct smtp_server *s)
 		return;
 	if (s->service->tls != SMTP_TLS_NONE && s->tls.version == NULL && s->peer.may_tls)
 		buffer_append(&s->output, starttls, sizeof starttls - 1);
+	if (smtp_offers_requiretls(s))
+		buffer_append(&s->output, requiretls, sizeof requiretls - 1);
 	buffer_append(&s->output, extensions, sizeof extensions - 1);
 	buffer_append_number(&s->output, s->service->limits.message_size);
 	buffer_append(&s->output, "\r\n", 2);

@@ -41,6 +41,7 @@ void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *m
 	envelope->stage = s->service->stage;
 	envelope->sender = arena_copy_str(envelope->arena, mail->address.text);
 	envelope->utf8 = mail->is_utf8;
+	envelope->require_tls = mail->requires_tls;
 	envelope->ret = mail->ret;
 	envelope->envid = arena_copy_str(envelope->arena, mail->envid);
 }

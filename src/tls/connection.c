@@ -3,29 +3,13 @@
 #include "base/panic.h"
 #include "os/loop.h"
 #include "os/socket.h"
-#include "tls/internal.h"
+#include "tls/internal_connection.h"
 #include <errno.h>
 #include <limits.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct tls_connection {
-	SSL *openssl;
-	struct tls_socket socket;
-	bool is_made; /* the handshake is done */
-	int failure;  /* -errno; the connection cannot be used any more */
-	bool has_said_end;
-	unsigned read_wants; /* also for the handshake */
-	unsigned write_wants;
-	void (*resume)(void *context); /* tls_connection_on_resume() */
-	void *resume_context;
-	struct buffer reason; /* ends with a NUL, unless empty */
-	struct arena *arena;
-	const char *const *names;
-	size_t name_count;
-};
 
 /* A literal is compared with the certificate's addresses, and not sent as SNI. */
 static void expect_name(SSL *openssl, const char *name)
@@ -45,30 +29,46 @@ static void expect_name(SSL *openssl, const char *name)
 		panic("no memory for TLS");
 }
 
+struct tls_connection *tls_connection_wrap(SSL *openssl, enum tls_side side, int socket)
+{
+	struct tls_connection *connection = memory_alloc_zero(1, sizeof *connection);
+	BIO *bio = tls_socket_bio(&connection->socket);
+
+	connection->socket.descriptor = socket;
+	connection->openssl = openssl;
+	SSL_set_bio(openssl, bio, bio);
+	if (side == TLS_SERVER)
+		SSL_set_accept_state(openssl);
+	else
+		SSL_set_connect_state(openssl);
+	connection->read_wants = side == TLS_SERVER ? OS_WATCH_READ : OS_WATCH_WRITE;
+	connection->write_wants = OS_WATCH_WRITE;
+	return connection;
+}
+
 struct tls_connection *tls_connection_new(const struct tls_context *context, int socket,
 					  const char *name)
 {
-	struct tls_connection *connection = memory_alloc_zero(1, sizeof *connection);
-	BIO *bio;
+	struct tls_connection *connection;
+	SSL *openssl;
 
 	tls_errors_clear();
-	connection->socket.descriptor = socket;
-	connection->openssl = SSL_new(context->openssl);
-	if (connection->openssl == NULL)
+	openssl = SSL_new(context->openssl);
+	if (openssl == NULL)
 		panic("no memory for TLS");
-	bio = tls_socket_bio(&connection->socket);
-	SSL_set_bio(connection->openssl, bio, bio);
-	if (context->side == TLS_SERVER) {
-		SSL_set_accept_state(connection->openssl);
-		connection->read_wants = OS_WATCH_READ;
-	} else {
-		SSL_set_connect_state(connection->openssl);
-		connection->read_wants = OS_WATCH_WRITE;
-		if (name != NULL)
-			expect_name(connection->openssl, name);
+	if (context->side == TLS_CLIENT && name != NULL)
+		expect_name(openssl, name);
+	connection = tls_connection_wrap(openssl, context->side, socket);
+	if (context->identity != NULL) {
+		connection->identity = tls_identity_hold(context->identity);
+		(void)SSL_set_mode(openssl, SSL_MODE_ASYNC);
 	}
-	connection->write_wants = OS_WATCH_WRITE;
 	return connection;
+}
+
+SSL *tls_connection_openssl(const struct tls_connection *connection)
+{
+	return connection->openssl;
 }
 
 void tls_connection_free(struct tls_connection *connection)
@@ -77,7 +77,9 @@ void tls_connection_free(struct tls_connection *connection)
 		return;
 	if (connection->is_made && connection->failure == 0 && !connection->has_said_end)
 		(void)!tls_connection_close_notify(connection);
+	tls_job_end(&connection->job, connection->openssl);
 	SSL_free(connection->openssl);
+	tls_identity_release(connection->identity);
 	/* so that the peer can still read an alert */
 	os_socket_close_politely(connection->socket.descriptor);
 	buffer_clear(&connection->reason);
@@ -129,6 +131,10 @@ static int fail_by_protocol(struct tls_connection *connection)
 		explain(connection, strerror(-connection->socket.error));
 		return connection->socket.error;
 	}
+	if (connection->job.has_failed) {
+		explain(connection, "there is no signature by the private key");
+		return -EPROTO;
+	}
 	if (error == 0 || ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
 		explain(connection, "the other side has closed the connection");
 		return -ECONNRESET;
@@ -172,14 +178,31 @@ static int conclude(struct tls_connection *connection, int count, unsigned *want
 	return result;
 }
 
-static void read_names(struct tls_connection *connection)
+/* As SSL_do_handshake() and conclude(). */
+static int shake_hands(struct tls_connection *connection)
 {
-	const X509 *certificate = SSL_get0_peer_certificate(connection->openssl);
+	int count;
 
-	if (certificate == NULL || SSL_get_verify_mode(connection->openssl) == SSL_VERIFY_NONE)
-		return;
-	connection->arena = arena_new();
-	connection->names = tls_names_read(certificate, connection->arena, &connection->name_count);
+	if (connection->identity == NULL)
+		return conclude(connection, SSL_do_handshake(connection->openssl),
+				&connection->read_wants);
+	if (tls_job_is_waiting(&connection->job))
+		return -EAGAIN;
+	count = tls_job_handshake(&connection->job, connection->openssl);
+	if (tls_job_is_waiting(&connection->job)) {
+		connection->read_wants = OS_WATCH_NONE;
+		return -EAGAIN;
+	}
+	return conclude(connection, count, &connection->read_wants);
+}
+
+static void begin_use(struct tls_connection *connection)
+{
+	connection->is_made = true;
+	connection->read_wants = OS_WATCH_READ;
+	/* nothing is signed any more, so reading and writing needs no jobs */
+	(void)SSL_clear_mode(connection->openssl, SSL_MODE_ASYNC);
+	tls_peer_learn(connection);
 }
 
 int tls_connection_handshake(struct tls_connection *connection)
@@ -189,17 +212,14 @@ int tls_connection_handshake(struct tls_connection *connection)
 	if (connection->failure < 0 || connection->is_made)
 		return connection->failure;
 	tls_errors_clear();
-	result = conclude(connection, SSL_do_handshake(connection->openssl),
-			  &connection->read_wants);
+	result = shake_hands(connection);
 	if (result == 0) { /* close_notify during the handshake */
 		explain(connection, "the other side has closed the connection");
 		connection->failure = -ECONNRESET;
 	}
 	if (result <= 0)
 		return connection->failure < 0 ? connection->failure : result;
-	connection->is_made = true;
-	connection->read_wants = OS_WATCH_READ;
-	read_names(connection);
+	begin_use(connection);
 	return 0;
 }
 
@@ -294,88 +314,9 @@ const char *tls_connection_reason(const struct tls_connection *connection)
 	return connection->reason.length > 0 ? buffer_data(&connection->reason) : "";
 }
 
-const char *const *tls_connection_names(const struct tls_connection *connection, size_t *count_out)
-{
-	*count_out = connection->name_count;
-	return connection->names;
-}
-
-bool tls_connection_has_name(const struct tls_connection *connection, const char *name)
-{
-	for (size_t i = 0; i < connection->name_count; i++)
-		if (str_equal_nocase(str_from(connection->names[i]), str_from(name)))
-			return true;
-	return false;
-}
-
-bool tls_connection_is_verified(const struct tls_connection *connection)
-{
-	return connection->is_made && SSL_get0_peer_certificate(connection->openssl) != NULL &&
-	       SSL_get_verify_mode(connection->openssl) != SSL_VERIFY_NONE &&
-	       SSL_get_verify_result(connection->openssl) == X509_V_OK;
-}
-
-static void write_hexadecimal(const unsigned char *digest, unsigned length, char *out)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (unsigned i = 0; i < length; i++) {
-		out[2 * i] = digits[digest[i] >> 4];
-		out[2 * i + 1] = digits[digest[i] & 15];
-	}
-	out[2 * length] = '\0';
-}
-
-static bool digest_key(X509 *certificate, unsigned char *digest, unsigned *length)
-{
-	unsigned char *der = NULL;
-	int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &der);
-	bool is_done =
-		size > 0 && EVP_Digest(der, (size_t)size, digest, length, EVP_sha256(), NULL) == 1;
-
-	OPENSSL_free(der);
-	return is_done;
-}
-
-bool tls_connection_fingerprints(const struct tls_connection *connection,
-				 char certificate_out[TLS_FINGERPRINT_SIZE],
-				 char key_out[TLS_FINGERPRINT_SIZE])
-{
-	X509 *certificate = SSL_get0_peer_certificate(connection->openssl);
-	unsigned char digest[EVP_MAX_MD_SIZE];
-	unsigned length = 0;
-
-	if (certificate == NULL || X509_digest(certificate, EVP_sha256(), digest, &length) != 1)
-		return false;
-	write_hexadecimal(digest, length, certificate_out);
-	if (!digest_key(certificate, digest, &length))
-		return false;
-	write_hexadecimal(digest, length, key_out);
-	return true;
-}
-
 void tls_connection_on_resume(struct tls_connection *connection, void (*resume)(void *context),
 			      void *context)
 {
-	connection->resume = resume;
-	connection->resume_context = context;
-}
-
-const char *tls_connection_version(const struct tls_connection *connection)
-{
-	return SSL_get_version(connection->openssl);
-}
-
-const char *tls_connection_cipher(const struct tls_connection *connection)
-{
-	return SSL_get_cipher_name(connection->openssl);
-}
-
-bool tls_connection_has_protocol(const struct tls_connection *connection)
-{
-	const unsigned char *protocol;
-	unsigned length;
-
-	SSL_get0_alpn_selected(connection->openssl, &protocol, &length);
-	return length > 0;
+	connection->job.resume = resume;
+	connection->job.context = context;
 }

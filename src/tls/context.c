@@ -41,7 +41,7 @@ static void set_protocol(struct tls_context *context, const char *protocol)
 		panic("no memory for TLS");
 }
 
-static void set_rules(SSL_CTX *openssl)
+void tls_context_set_rules(SSL_CTX *openssl)
 {
 	(void)SSL_CTX_set_options(openssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
 						   SSL_OP_NO_TICKET |
@@ -68,7 +68,7 @@ int tls_context_open(enum tls_side side, const struct tls_settings *settings,
 		SSL_CTX_new(side == TLS_SERVER ? TLS_server_method() : TLS_client_method());
 	if (context->openssl == NULL)
 		panic("no memory for TLS");
-	set_rules(context->openssl);
+	tls_context_set_rules(context->openssl);
 	set_protocol(context, settings->protocol);
 	error = tls_files_read(context, settings, reason);
 	if (error < 0) {
@@ -89,5 +89,6 @@ void tls_context_free(struct tls_context *context)
 	if (context == NULL)
 		return;
 	SSL_CTX_free(context->openssl);
+	tls_identity_release(context->identity);
 	free(context);
 }

@@ -4,11 +4,16 @@
 #define TLS_INTERNAL_H
 
 #include "base/arena.h"
+#include "tls/connection.h"
 #include "tls/context.h"
+#include "tls/signer.h"
 #include <openssl/ssl.h>
+
+struct tls_identity;
 
 struct tls_context {
 	SSL_CTX *openssl;
+	struct tls_identity *identity; /* tls_identity_open(); else NULL */
 	enum tls_side side;
 	bool has_authority;
 	unsigned char protocol[256]; /* a length byte, and the name; 0: none */
@@ -34,6 +39,60 @@ struct tls_socket {
 };
 /* SOCKET must outlive the BIO. */
 BIO *tls_socket_bio(struct tls_socket *socket);
+
+/* What tls/context.h says of all contexts. */
+void tls_context_set_rules(SSL_CTX *openssl);
+
+/* An identity lives as long as its context or a connection. NULL is allowed. */
+struct tls_identity *tls_identity_hold(struct tls_identity *identity);
+void tls_identity_release(struct tls_identity *identity);
+
+/* A handshake that may have to wait for a signer (tls/signer.h), or for its turn to ask one. */
+struct tls_job {
+	void (*resume)(void *context); /* tls_connection_on_resume() */
+	void *context;
+	struct tls_signing *signing; /* that it waits for, or whose answer it has; or NULL */
+	bool is_queued;
+	bool is_over;    /* to be freed: no signature any more */
+	bool has_failed; /* there was no signature */
+	struct tls_job *prev;
+	struct tls_job *next;
+};
+
+/* SSL_do_handshake(), to be called only if the job is not waiting. If it waits then, RESUME will be
+ * called when it does not any more. */
+int tls_job_handshake(struct tls_job *job, SSL *openssl);
+bool tls_job_is_waiting(const struct tls_job *job);
+/* Before SSL_free(): gives up a signature, and ends the job that waits for it. */
+void tls_job_end(struct tls_job *job, SSL *openssl);
+
+/* What KEY is, and its identifier: 0; or -EINVAL, "its key is ..." appended to REASON. */
+MUST_CHECK int tls_key_identify(EVP_PKEY *key, enum tls_key_kind *kind_out,
+				uint8_t id_out[TLS_KEY_ID_SIZE], struct buffer *reason);
+
+/* The properties by which everything but the keys of signers is fetched in a library context with
+ * our provider (internal_provider.h). */
+#define TLS_PROPERTIES "?provider=default"
+
+struct tls_chain_limits {
+	size_t size;
+	int count;
+};
+
+/* Reads the certificates of PEM, at least one, for LIBRARY: 0; or -EINVAL with a REASON. */
+MUST_CHECK int tls_chain_parse(struct str pem, struct tls_chain_limits limits,
+			       OSSL_LIB_CTX *library, STACK_OF(X509) * *chain_out,
+			       struct buffer *reason);
+/* Those of the public headers. */
+extern const struct tls_chain_limits tls_chain_limits;
+
+/* Takes over OPENSSL, which has its rules, and SOCKET. */
+struct tls_connection *tls_connection_wrap(SSL *openssl, enum tls_side side, int socket);
+SSL *tls_connection_openssl(const struct tls_connection *connection);
+
+/* As tls_connection_fingerprints(), of CERTIFICATE. */
+bool tls_certificate_fingerprints(X509 *certificate, char certificate_out[TLS_FINGERPRINT_SIZE],
+				  char key_out[TLS_FINGERPRINT_SIZE]);
 
 /* The names of CERTIFICATE, in ARENA; see tls_connection_names(). */
 const char *const *tls_names_read(const X509 *certificate, struct arena *arena, size_t *count_out);

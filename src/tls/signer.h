@@ -21,6 +21,10 @@ enum {
 	TLS_SIGNATURE_MAX = 1024, /* bytes: RSA with 8192 bits */
 };
 
+/* The keys that can be used: RSA of 2048 to 8192 bits; P-256, P-384 or P-521; Ed25519. */
+enum tls_key_kind { TLS_KEY_RSA = 1, TLS_KEY_ECDSA, TLS_KEY_ED25519 };
+enum { TLS_KEY_KINDS = 3 };
+
 /* What TLS 1.2 and 1.3 ask of a key (RFC 8446 section 4.2.3). Numbers are part of keys/protocol.h.
  */
 enum tls_scheme {

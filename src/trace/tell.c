@@ -44,6 +44,9 @@ static const struct {
 	{"message_damaged", "damaged: it cannot be read and is left alone"},
 };
 
+/* Appended to the sentence of an attempt that TLS protected. */
+#define SECURED " ({tls}, {cipher}, policy {policy}, verified: {verified})"
+
 /* The fields at the start of every line are shown separately. */
 static const char *const common[] = {"time", "level", "process", "event", "id"};
 
@@ -124,6 +127,8 @@ void trace_tell(const struct log_line *line, bool with_id, struct buffer *out)
 		tell_sentence(line, str_from(sentence), out);
 	else
 		tell_fields(line, event, out);
+	if (sentence != NULL && log_line_get(line, "cipher").length > 0)
+		tell_sentence(line, STR(SECURED), out);
 	buffer_append_byte(out, '\n');
 }
 

@@ -17,7 +17,7 @@ import report as reporting  # noqa: E402
 from disk import Disk  # noqa: E402
 from floor import commits, sink_rate  # noqa: E402
 from idle import GOAL_SESSIONS, idle_memory  # noqa: E402
-from servers import DEAD_PORT, Sink, Stagepost  # noqa: E402
+from servers import DEAD_PORT, Sink, Stagepost, make_certificate  # noqa: E402
 from waiting import measure_passes, measure_waiting  # noqa: E402
 
 POSTFIX_SESSIONS = 80  # idle; each is a process
@@ -39,45 +39,47 @@ def run_rounds(systems, sink, of_kind, options, floor):
     runs = {case.name: {system.name: [] for system in systems} for case in of_kind}
     for system in systems:
         cases.run_once(system, sink, cases.warm_up(of_kind[0].kind),
-                       min(cases.WARM_UP_MESSAGES, options.messages))
+                       min(cases.WARM_UP_MESSAGES, options.messages), options.build)
     for number in range(options.rounds):
         for case in of_kind:
             for system in systems[::-1] if number % 2 else systems:
-                result = cases.run_once(system, sink, case, options.messages)
+                result = cases.run_once(system, sink, case, options.messages, options.build)
                 runs[case.name][system.name].append(result)
                 note(f"round {number + 1}: {case.name}: {system.name} {result['rate']:.0f}/s")
-            if options.floor:
+            if options.floor and not case.tls:
                 floor.setdefault(case.name, []).append(sink_rate(case, options.messages))
     return runs
 
 
-def count_calls(system, sink, kind, directory, messages):
+def count_calls(system, sink, kind, directory, messages, build):
     """Of every process, for each message."""
     with measure.SystemCalls(system.pid, directory) as calls:
-        cases.run_once(system, sink, cases.warm_up(kind), messages)
+        cases.run_once(system, sink, cases.warm_up(kind), messages, build)
     return {process: {call: count / messages for call, count in of.items()}
             for process, of in calls.counts.items()}
 
 
-def count_instructions(system, sink, kind, directory, messages):
+def count_instructions(system, sink, kind, directory, messages, build):
     """Of all processes, for each message; None where they are not counted."""
     if not measure.Instructions.are_counted():
         return None
     with measure.Instructions(system.pid, directory) as instructions:
-        cases.run_once(system, sink, cases.warm_up(kind), messages)
+        cases.run_once(system, sink, cases.warm_up(kind), messages, build)
     return instructions.count / messages if instructions.count is not None else None
 
 
 def start_systems(options, disk, kind, sink, started):
+    certificate = make_certificate(disk.directory("certificate")) if kind == "tls" else None
     for build in [options.build] + options.against:
         is_ours = build == options.build
         name = "stagepost" if is_ours else build.strip("/")
         settings = options.config if is_ours else options.against_config or options.config
         started.append(Stagepost(disk.directory(f"stagepost{len(started)}-{kind}"), build,
-                                 sink.port, name, settings))
+                                 sink.port, name, settings, certificate=certificate))
     if options.with_postfix:
         for name in cases.SYSTEMS[kind]:
-            started.append(postfix.Postfix(disk.directory(f"{name}-{kind}"), sink.port, name))
+            started.append(postfix.Postfix(disk.directory(f"{name}-{kind}"), sink.port, name,
+                                           certificate=certificate))
 
 
 def measure_kind(options, disk, kind, report):
@@ -96,7 +98,7 @@ def measure_kind(options, disk, kind, report):
                                          report["floor"]["sink"]))
         if options.counts:
             counted = (systems[0], sink, kind, disk.base,
-                       min(COUNTED_MESSAGES, options.messages))
+                       min(COUNTED_MESSAGES, options.messages), options.build)
             report["calls"][kind] = count_calls(*counted)
             report["instructions"][kind] = count_instructions(*counted)
     finally:

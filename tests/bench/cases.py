@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
 """The loads, what they are held against, and how one of them is run."""
+import os
 import subprocess
 import time
 from dataclasses import dataclass
@@ -9,9 +10,10 @@ from common.net import wait_until
 from servers import HELD, LMTP, LOCAL, MAILBOXES, REMOTE
 
 WARM_UP_MESSAGES = 300
+CIPHERS = "TLS_AES_128_GCM_SHA256"  # with TLS, for both systems
 SENDER = "sender@client.example"
-SYSTEMS = {"accept": ("postfix",), "relay": ("postfix", "postfix-tuned"),
-           "lmtp": ("postfix", "postfix-tuned"), "local": ("postfix",)}
+SYSTEMS = {"accept": ("postfix",), "tls": ("postfix",),
+           "relay": ("postfix", "postfix-tuned"), "lmtp": ("postfix", "postfix-tuned"), "local": ("postfix",)}
 
 
 @dataclass(frozen=True)
@@ -22,12 +24,14 @@ class Case:
     keep: bool = False
     divisor: int = 1  # of the number of messages
     goal: float = 0  # times Postfix's rate; 0: none
+    tls: str = ""  # handshakes: "full", or "resumed": with the session of the one before
 
     @property
     def name(self):
         sessions = f"{self.sessions} kept open" if self.keep else \
             f"{self.sessions} session" + "s" * (self.sessions > 1)
-        return f"{self.kind}, {sessions}, {self.size // 1024} KiB"
+        tls = f" {self.tls} handshakes," if self.tls else ""
+        return f"{self.kind}, {sessions},{tls} {self.size // 1024} KiB"
 
 
 CASES = (
@@ -36,6 +40,9 @@ CASES = (
     Case("accept", 50, 10240, keep=True, goal=4.5),
     Case("accept", 50, 1024, keep=True, goal=4.5),
     Case("accept", 1, 10240, divisor=8, goal=1.2),
+    Case("tls", 50, 10240, goal=2, tls="full"),
+    Case("tls", 50, 10240, goal=3, tls="resumed"),
+    Case("tls", 50, 10240, keep=True, goal=4, tls="full"),
     Case("relay", 50, 10240, goal=4),
     Case("relay", 50, 1024, goal=4),
     Case("lmtp", 50, 10240, goal=4),
@@ -45,15 +52,21 @@ CASES = (
 
 
 def warm_up(kind):
-    return Case(kind, 50, 10240)
+    return Case(kind, 50, 10240, tls="full" if kind == "tls" else "")
 
 
-def start_source(port, messages, case, recipient):
-    command = ["smtp-source", "-4", "-s", str(case.sessions), "-m", str(messages),
-               "-l", str(case.size), "-f", SENDER, "-t", recipient]
+def start_source(port, messages, case, recipient, build=""):
+    """smtp-source; it knows no TLS, for which there is one of ours."""
+    command = [os.path.join(build, "tests/bench/tls_source"), "-c", CIPHERS] if case.tls else \
+        ["smtp-source", "-4"]
+    command += ["-s", str(case.sessions), "-m", str(messages), "-l", str(case.size), "-f", SENDER,
+                "-t", recipient]
     if case.keep:
         command.append("-d")
-    return subprocess.Popen(command + [f"127.0.0.1:{port}"], stderr=subprocess.PIPE, text=True)
+    if case.tls == "resumed":
+        command.append("-r")
+    return subprocess.Popen(command + [f"127.0.0.1:{port}"], stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, text=True)
 
 
 def finish_sources(sources):
@@ -61,33 +74,33 @@ def finish_sources(sources):
         for source in sources:
             _, errors = source.communicate(timeout=300)
             if source.returncode != 0:
-                raise RuntimeError("smtp-source: " + errors)
+                raise RuntimeError(f"{source.args[0]}: {errors}")
     finally:
         for source in sources:
             source.kill()
 
 
-def load(system, case, messages):
+def load(system, case, messages, build=""):
     """Sends; how many were sent. Local mail goes to several mailboxes at once."""
     if case.kind == "local":
         share = messages // MAILBOXES
         part = Case(case.kind, max(1, case.sessions // MAILBOXES), case.size, case.keep)
-        finish_sources([start_source(system.port, share, part, f"user{i}@{LOCAL}")
+        finish_sources([start_source(system.port, share, part, f"user{i}@{LOCAL}", build)
                         for i in range(MAILBOXES)])
         return share * MAILBOXES
-    domain = {"accept": HELD, "relay": REMOTE, "lmtp": LMTP}[case.kind]
-    finish_sources([start_source(system.port, messages, case, "user@" + domain)])
+    domain = {"accept": HELD, "tls": HELD, "relay": REMOTE, "lmtp": LMTP}[case.kind]
+    finish_sources([start_source(system.port, messages, case, "user@" + domain, build)])
     return messages
 
 
-def run_once(system, sink, case, messages):
-    count = {"accept": lambda: 0, "local": system.delivered}.get(case.kind, lambda: sink.count)
+def run_once(system, sink, case, messages, build=""):
+    count = {"accept": lambda: 0, "tls": lambda: 0, "local": system.delivered}.get(case.kind, lambda: sink.count)
     before = count()
     processor = measure.processor_seconds(system.pid)
     begin = time.monotonic()
-    sent = load(system, case, max(1, messages // case.divisor))
+    sent = load(system, case, max(1, messages // case.divisor), build)
     accepted = time.monotonic() - begin
-    if case.kind != "accept":
+    if case.kind not in ("accept", "tls"):
         wait_until(lambda: count() - before >= sent, f"{system.name}: {case.name}", 120)
     seconds = time.monotonic() - begin
     time.sleep(0.3)

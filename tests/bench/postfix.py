@@ -31,14 +31,20 @@ smtp_connection_cache_destinations = static:all
 lmtp_connection_cache_on_demand = yes
 lmtp_connection_cache_destinations = static:all"""
 
+TLS = """
+smtpd_tls_security_level = may
+smtpd_tls_chain_files = {certificate}.key, {certificate}.pem
+"""
+
 SETTINGS = {"postfix": "its defaults; in_flow_delay = 0, no limit of connections, no look-ups",
             "postfix-tuned": "the same; " + ", ".join(TUNED.splitlines())}
 
 
 class Postfix:
-    """ROUTES: {domain: (address, port)} of those that do not go to the sink."""
+    """ROUTES: {domain: (address, port)} of those that do not go to the sink. CERTIFICATE: as
+    servers.make_certificate() says; None: no TLS."""
 
-    def __init__(self, directory, sink_port, name="postfix", routes=None):
+    def __init__(self, directory, sink_port, name="postfix", routes=None, certificate=None):
         self.name = name
         self.directory = directory
         self.port = free_port()
@@ -52,7 +58,8 @@ class Postfix:
         text = MAIN_CF.format(
             directory=directory, daemons=POSTFIX_DAEMONS, hostname="bench.example", domain=LOCAL,
             uid=owner.pw_uid, gid=owner.pw_gid, sink=sink_port, lmtp=LMTP, held=HELD, users=users,
-            extra=TUNED if name == "postfix-tuned" else "")
+            extra=(TUNED if name == "postfix-tuned" else "") +
+            (TLS.format(certificate=certificate) if certificate else ""))
         pathlib.Path(config, "main.cf").write_text(text, encoding="utf-8")
         pathlib.Path(config, "transport").write_text("".join(
             f"{domain} smtp:[{host}]:{port}\n" for domain, (host, port) in (routes or {}).items()),

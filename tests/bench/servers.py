@@ -62,10 +62,19 @@ class Sink:
         self.process.wait()
 
 
-class Stagepost:
-    """ROUTES: smtproutes that go before those of the other domains."""
+def make_certificate(directory):
+    """Of ECDSA with P-256, for all systems: the path to which .pem and .key are added."""
+    make = pathlib.Path(__file__).parent.parent / "common" / "make-certificates"
+    subprocess.run([make, directory, "bench.example"], check=True, timeout=60)
+    return os.path.join(directory, "bench.example")
 
-    def __init__(self, directory, build, sink_port, name="stagepost", extra="", routes=()):
+
+class Stagepost:
+    """ROUTES: smtproutes that go before those of the other domains. CERTIFICATE: as
+    make_certificate() says; None: no TLS."""
+
+    def __init__(self, directory, build, sink_port, name="stagepost", extra="", routes=(),
+                 certificate=None):
         self.name = name
         self.port = free_port()
         self.directory = directory
@@ -91,6 +100,7 @@ transport held {{ paused = yes }}
 smtproutes = {{ {"".join(f'"{route}", ' for route in routes)}
 	"{DEAD}:127.0.0.1;{DEAD_PORT}", ":127.0.0.1;{sink_port}" }}
 {extra or "queue_sync = auto"}
+{f'certificate bench {{ chain = "{certificate}.pem" key = "{certificate}.key" }}' if certificate else ""}
 """, encoding="utf-8")
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([os.path.join(build, "stagepost"), "serve", "-c", file],

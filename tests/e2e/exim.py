@@ -11,6 +11,11 @@ from stagepost import PATIENCE, ROOT, as_user, give_to_user
 
 PACKAGE = os.path.join(ROOT, "build-packages", "exim4-daemon-light")
 
+NO_TLS = "tls_advertise_hosts ="
+TLS = """tls_advertise_hosts = *
+tls_certificate = {certificate}.pem
+tls_privatekey = {certificate}.key"""
+
 CONFIGURATION = """exim_user = {user}
 exim_group = {group}
 exim_path = {directory}/exim4
@@ -27,7 +32,7 @@ trusted_users = {user}
 message_size_limit = {size}
 accept_8bitmime = true
 smtputf8_advertise_hosts = *
-tls_advertise_hosts =
+{tls}
 chunking_advertise_hosts = *
 pipelining_advertise_hosts = *
 dsn_advertise_hosts = *
@@ -86,7 +91,7 @@ smtp:
   port = {next_port}
   allow_localhost
   hosts_try_chunking = {chunking}
-  hosts_avoid_tls = *
+  {client_tls}
   message_linelength_limit = 100M
   connection_max_messages = 0
 
@@ -99,11 +104,12 @@ class Exim(MailSystem):
     """Has mailboxes for the USERS of DOMAIN. Other mail goes to NEXT_PORT, by BDAT if
     CHUNKING. SIZE is the largest message that it says it takes, UNSAID_SIZE the largest that
     it does take. Also refuses and defers messages whose Subject has "refuse this" and "defer
-    this"."""
+    this". CERTIFICATE, a path without ".pem" and ".key": it offers STARTTLS. CLIENT_TLS is for its
+    transport."""
 
     def __init__(self, directory, *, users=("bob",), domain="exim.test",
                  hostname="mx.exim.test", next_port=None, chunking=True, size=100_000_000,
-                 unsaid_size=100_000_000):
+                 unsaid_size=100_000_000, certificate=None, client_tls="hosts_avoid_tls = *"):
         program = os.path.join(PACKAGE, "usr/sbin/exim4")
         assert os.path.exists(program), f"{program} is missing: run tools/install-packages test"
         super().__init__(directory)
@@ -116,8 +122,10 @@ class Exim(MailSystem):
         self._write("users", "".join(f"{user}: {user}\n" for user in users))
         self._write("exim.conf", CONFIGURATION.format(
             directory=directory, user=owner.st_uid, group=owner.st_gid, port=self.port,
+            tls=TLS.format(certificate=certificate) if certificate else NO_TLS,
             hostname=hostname, domain=domain, next_port=next_port or 1,
-            chunking="*" if chunking else ":", size=size, unsaid_size=unsaid_size))
+            chunking="*" if chunking else ":", size=size, unsaid_size=unsaid_size,
+            client_tls=client_tls))
         self.start()
 
     def _write_accounts(self, user, group):

@@ -24,7 +24,9 @@ mailbox_size_limit = 0
 message_size_limit = 100000000
 smtp_host_lookup = native
 smtp_tls_security_level = none
-smtpd_tls_security_level = none
+smtpd_tls_security_level = {tls_level}
+smtpd_tls_chain_files = {tls_files}
+smtpd_tls_received_header = yes
 # it is to change nothing
 local_header_rewrite_clients =
 smtp_line_length_limit = 0
@@ -93,10 +95,11 @@ class MailSystem:
 
 
 class Postfix(MailSystem):
-    """Has mailboxes for the USERS of DOMAIN. Other mail goes to NEXT_PORT."""
+    """Has mailboxes for the USERS of DOMAIN. Other mail goes to NEXT_PORT. CERTIFICATE, a path
+    without ".pem" and ".key": it offers STARTTLS. MORE is text for the end of main.cf."""
 
     def __init__(self, directory, *, users=("bob",), domain="postfix.test",
-                 hostname="mx.postfix.test", next_port=None):
+                 hostname="mx.postfix.test", next_port=None, certificate=None, more=""):
         assert is_root(), "Postfix starts only as root"
         super().__init__(directory)
         make_directories(directory)
@@ -105,7 +108,9 @@ class Postfix(MailSystem):
         self._write("etc/main.cf", MAIN_CF.format(
             directory=directory, daemons=POSTFIX_DAEMONS, hostname=hostname, domain=domain,
             transport=f"smtp:[127.0.0.1]:{next_port}" if next_port else "error:5.7.1 no way out",
-            uid=owner.st_uid, gid=owner.st_gid))
+            tls_level="may" if certificate else "none",
+            tls_files=f"{certificate}.key {certificate}.pem" if certificate else "",
+            uid=owner.st_uid, gid=owner.st_gid) + more)
         self._write("etc/master.cf", MASTER_CF.format(port=self.port))
         self._write("mailboxes", "".join(f"{user}@{domain} {user}/\n" for user in users))
         self._write("refuse", "/^later/ 450 4.2.0 come back later\n/^full/ 452 4.2.2 full\n")

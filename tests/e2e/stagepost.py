@@ -24,7 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = ("stagepost", "smtpd", "queue", "send", "resolve", "names", "remote", "lmtp", "local", "pipe",
             "launch")
 # run only with a section for it
-FOR_DIRECTORY = ("list", "directory", "directory-ldap", "directory-postgresql")
+FOR_SECTIONS = ("keys", "list", "directory", "directory-ldap", "directory-postgresql")
 USER = "nobody"
 STOP_PATIENCE = 45  # the supervisor's own patience is 35
 
@@ -49,7 +49,7 @@ def is_alive(pid):
 def install_programs(directory):
     """Copies what was built to where the unprivileged user may execute it."""
     build = os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build"))
-    for name in PROGRAMS + FOR_DIRECTORY:
+    for name in PROGRAMS + FOR_SECTIONS:
         shutil.copy2(os.path.join(build, name), os.path.join(directory, name))
         os.chmod(os.path.join(directory, name), 0o755)
     return directory

@@ -68,6 +68,7 @@ static void append_sender(struct buffer *out, const struct mail_envelope *envelo
 	if (envelope->envid.length > 0)
 		buffer_append_format(out, " envid=" STR_FORMAT, STR_ARGUMENTS(envelope->envid));
 	buffer_append_string(out, envelope->utf8 ? " smtputf8" : "");
+	buffer_append_string(out, envelope->require_tls ? " requiretls" : "");
 }
 
 /* NOTIFY as its bits. */

@@ -3,6 +3,8 @@
 #include "base/panic.h"
 #include "config/config.h"
 #include "fake_loop.h"
+#include "intake/security.h"
+#include "keys/client.h"
 #include "log/event.h"
 #include "test.h"
 #include <errno.h>
@@ -13,6 +15,40 @@ struct intake_scene intake_scene;
 void intake_scene_begin(void)
 {
 	memset(&intake_scene, 0, sizeof intake_scene);
+}
+
+/* Nobody has certificates here. */
+struct keys *keys_new(struct os_loop *loop, const char *path, void (*changed)(void *context),
+		      void *context)
+{
+	(void)loop;
+	(void)path;
+	(void)changed;
+	(void)context;
+	fail_msg("certificates are asked for");
+	return NULL;
+}
+
+const struct keys_set *keys_set(const struct keys *keys)
+{
+	(void)keys;
+	return NULL;
+}
+
+const struct tls_signer *keys_signer(const struct keys *keys)
+{
+	(void)keys;
+	return NULL;
+}
+
+struct intake_security *intake_scene_plain(void)
+{
+	static const struct config_listen listen = {.tls = CONFIG_LISTEN_TLS_NONE};
+	static struct intake_security *plain;
+
+	if (plain == NULL)
+		plain = intake_security_new(NULL, &listen);
+	return plain;
 }
 
 void log_write(enum log_name name, const struct log_field *fields)

@@ -48,6 +48,8 @@ void intake_scene_begin(void);
 void intake_scene_answer(void);
 /* Says the client's name, or that it has none. */
 void intake_scene_say_name(void);
+/* That of a listener without TLS. */
+struct intake_security *intake_scene_plain(void);
 /* For struct intake. */
 void intake_scene_ended(void *context);
 

@@ -23,7 +23,9 @@ static char byte_at(uint64_t position)
 	return position % 50 == 48 ? '\r' : position % 50 == 49 ? '\n' : position % 50 ? 'x' : '.';
 }
 
-ssize_t os_file_read(int file, void *data, size_t size, uint64_t offset)
+ssize_t __wrap_os_file_read(int file, void *data, size_t size, uint64_t offset);
+
+ssize_t __wrap_os_file_read(int file, void *data, size_t size, uint64_t offset)
 {
 	size_t count = 0;
 

@@ -79,11 +79,21 @@ static void check_output(struct run *run)
 	buffer_reset(&run->expected);
 }
 
+static void append_lines(struct buffer *out, struct str text, bool is_several)
+{
+	for (size_t i = 0; i < text.length; i++) {
+		if (is_several && text.data[i] == '|')
+			buffer_append_string(out, "\r\n");
+		else
+			buffer_append_byte(out, text.data[i]);
+	}
+}
+
 static void take_step(struct run *run, struct str step)
 {
 	struct buffer line = {0};
 
-	buffer_append_str(&line, str_skip(step, 3));
+	append_lines(&line, str_skip(step, 3), step.data[0] == 'S');
 	buffer_append_string(&line, "\r\n");
 	if (step.data[0] == 'C')
 		buffer_append_str(&run->expected, buffer_view(&line));
@@ -101,6 +111,12 @@ static void take_step(struct run *run, struct str step)
 	}
 	if (step.data[0] == 'R')
 		smtp_client_refuse_form(run->client, "5.6.3", "it is sealed");
+	if (step.data[0] == 'H' || step.data[0] == 'h')
+		assert_int_equal(smtp_client_status(run->client), SMTP_CLIENT_WANTS_TLS);
+	if (step.data[0] == 'H')
+		smtp_client_secured(run->client);
+	if (step.data[0] == 'h')
+		smtp_client_insecure(run->client, "certificate has expired");
 	if (step.data[0] == 'X')
 		smtp_client_lost(run->client, "reset");
 	if (step.data[0] == 'T')
@@ -135,6 +151,7 @@ static void run_scenario(const struct smtp_client_script *scenario, bool is_byte
 		.hostname = "us.example",
 		.peer = "mx.example",
 		.timeout_us = 1,
+		.tls = scenario->tls,
 	};
 	struct run run = {
 		.scenario = scenario,
@@ -154,6 +171,9 @@ static void run_scenario(const struct smtp_client_script *scenario, bool is_byte
 	assert_int_equal(smtp_client_is_stale(run.client), scenario->is_stale);
 	if (smtp_client_is_unserved(run.client) != scenario->is_unserved)
 		fail_msg("%s: unserved %d", scenario->name, !scenario->is_unserved);
+	if (smtp_client_is_insecure(run.client) != scenario->is_insecure)
+		fail_msg("%s: insecure %d", scenario->name, !scenario->is_insecure);
+	assert_int_equal(smtp_client_is_tls_refused(run.client), scenario->is_tls_refused);
 	for (size_t i = 0; scenario->again != NULL && i < strlen(scenario->again); i++)
 		if ("leh"[run.recipients[i].again] != scenario->again[i])
 			fail_msg("%s: recipient %zu again %d", scenario->name, i,

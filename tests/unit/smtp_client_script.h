@@ -2,11 +2,11 @@
 /*
  * tests/unit/smtp_client_script.h - dialogues for the SMTP client engine.
  *
- * A script has a step a line: "S: text" the server sends a line, "C: text" the
- * client must have sent exactly this since the last step, "D" the message is
- * given, "N" the next transaction begins, "X" the connection is lost, "T" the
- * server takes too long, "Q" the client is told to quit, "F" the message has another form of
- * seven bytes, "R" it has none.
+ * A script has a step a line: "S: text" the server sends a line (in which "|" stands for CRLF, all
+ * of it at once), "C: text" the client must have sent exactly this since the last step, "D" the
+ * message is given, "N" the next transaction begins, "X" the connection is lost, "T" the server
+ * takes too long, "Q" the client is told to quit, "F" the message has another form of seven bytes,
+ * "R" it has none, "H" the handshake is done, "h" it failed.
  */
 #ifndef SMTP_CLIENT_SCRIPT_H
 #define SMTP_CLIENT_SCRIPT_H
@@ -25,6 +25,9 @@ struct smtp_client_script {
 	bool is_lmtp;
 	bool is_stale;
 	bool is_unserved;
+	enum smtp_client_tls tls;
+	bool is_insecure;
+	bool is_tls_refused;
 	const char *again; /* 'l', 'e' or 'h' of each recipient, as enum smtp_client_again; NULL:
 			    * not seen to */
 	uint64_t size;     /* 0: of the message */

@@ -5,6 +5,7 @@
  */
 #include "base/panic.h"
 #include "deliver/remote.h"
+#include "deliver/remote_policy.h"
 #include "os/interface.h"
 #include "os/socket.h"
 #include "test.h"
@@ -48,6 +49,7 @@ struct fixture {
 	struct server server;
 	struct config config;
 	struct config_route route;
+	struct remote_policies *policies;
 	struct deliver_remote *remote;
 	size_t open_jobs;
 	struct os_task next;
@@ -278,7 +280,10 @@ static int set_up(void **state)
 		.smtproutes = &fixture->route,
 		.smtproute_count = 1,
 	};
-	assert_int_equal(deliver_remote_new(fixture->loop, &fixture->config, &fixture->remote), 0);
+	fixture->policies = remote_policies_new(&fixture->config, false);
+	assert_int_equal(deliver_remote_new(fixture->loop, &fixture->config, fixture->policies,
+					    &fixture->remote),
+			 0);
 	memset(outcomes, 0, sizeof outcomes);
 	current = fixture;
 	*state = fixture;
@@ -290,6 +295,7 @@ static int tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	deliver_remote_free(fixture->remote);
+	remote_policies_free(fixture->policies);
 	stop_server(&fixture->server);
 	os_loop_free(fixture->loop);
 	free(fixture);
@@ -431,7 +437,9 @@ static void an_address_that_the_sender_chose_is_another_host(void **state)
 
 	deliver_remote_free(fixture->remote);
 	fixture->config.smtproute_count = 0;
-	assert_int_equal(deliver_remote_new(fixture->loop, &fixture->config, &fixture->remote), 0);
+	assert_int_equal(deliver_remote_new(fixture->loop, &fixture->config, fixture->policies,
+					    &fixture->remote),
+			 0);
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		memset(outcomes, 0, sizeof outcomes);
 		fixture->destination = cases[i].destination;

@@ -290,7 +290,6 @@ static void bring_to_end(void)
 	}
 }
 
-static const struct intake_security plain;
 static size_t posts; /* in all runs */
 
 static void run(uint64_t seed, const struct smtp_service *service, const struct config *config)
@@ -322,9 +321,9 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 		scene.token_count = fake_random((uint32_t)scene.token_count) + 1;
 	assert_true(os_socket_address_parse("192.0.2.1", 4711, &peer));
 	if (has_proxy)
-		intake_proxy_new(&scene.intake, service, &plain, scene.socket, &peer);
+		intake_proxy_new(&scene.intake, service, intake_scene_plain(), scene.socket, &peer);
 	else
-		intake_session_new(&scene.intake, service, &plain, scene.socket, &peer, STR(""));
+		intake_session_new(&scene.intake, service, intake_scene_plain(), scene.socket, &peer, STR(""));
 	check();
 	play();
 	check_replies(shuts);

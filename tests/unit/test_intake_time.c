@@ -55,8 +55,6 @@ static int tear_down(void **state)
 	return intake.session_count > 0 || fake_timers() > 0 ? -1 : 0;
 }
 
-static const struct intake_security plain;
-
 /* Its socket; FIRST is what it has sent before it was accepted. */
 static int connect_with(size_t room_to_client, const char *first, bool has_spoken)
 {
@@ -65,7 +63,7 @@ static int connect_with(size_t room_to_client, const char *first, bool has_spoke
 
 	assert_true(os_socket_address_parse("192.0.2.1", 4711, &peer));
 	assert_int_equal(fake_peer_write(socket, first, strlen(first)), strlen(first));
-	intake_session_new(&intake, &service, &plain, socket, &peer,
+	intake_session_new(&intake, &service, intake_scene_plain(), socket, &peer,
 			   has_spoken ? STR("?") : STR(""));
 	return socket;
 }

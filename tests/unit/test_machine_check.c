@@ -94,7 +94,7 @@ static int check(const char *text, struct heard *heard)
 	fill(text, &filled);
 	whole = str_from(buffer_data(&filled));
 	assert_int_equal(config_parse("t", whole, &config, &problems), 0);
-	worst = machine_check(config, whole, hear, heard);
+	worst = machine_check(config, whole, true, hear, heard);
 	assert_int_equal(worst, heard->worst);
 	config_free(config);
 	config_problems_clear(&problems);

@@ -320,6 +320,8 @@ static bool are_all_closed(void)
 
 static void run(uint64_t seed)
 {
+	static const struct config config = {
+		.hostname = "client.test", .remote_connect_timeout = 30, .convert_8bit = true};
 	bool drains;
 
 	fake_begin(seed);
@@ -329,8 +331,7 @@ static void run(uint64_t seed)
 	drains = fake_random(4) == 0;
 	remote_carrier_init(&scene.carrier, NULL,
 			    scene.is_lmtp ? SMTP_CLIENT_LMTP : SMTP_CLIENT_SMTP);
-	remote_carrier_configure(&scene.carrier, "client.test", 30 * SECOND_US, 300 * SECOND_US,
-				 true);
+	remote_carrier_configure(&scene.carrier, &config, 300 * SECOND_US);
 	for (unsigned left = JOBS; left > 0; left--) {
 		start_job();
 		play(drains && left == 1);

@@ -42,7 +42,9 @@ int os_socket_error(int socket)
 	return scene.connect_error;
 }
 
-ssize_t os_file_read(int file, void *data, size_t size, uint64_t offset)
+ssize_t __wrap_os_file_read(int file, void *data, size_t size, uint64_t offset);
+
+ssize_t __wrap_os_file_read(int file, void *data, size_t size, uint64_t offset)
 {
 	(void)file;
 	(void)offset;
@@ -56,6 +58,7 @@ static int set_up(void **state)
 {
 	static char chunk[REMOTE_CHUNK_SIZE];
 	struct dns_server server = {.host = "server.test"};
+	const struct remote_policy policy = {.level = CONFIG_TLS_NONE};
 
 	(void)state;
 	fake_begin(1);
@@ -67,7 +70,7 @@ static int set_up(void **state)
 							  .chunk = chunk};
 	if (!os_socket_address_parse("192.0.2.1", 25, &server.address))
 		return -1;
-	return remote_session_new(&scene.settings, "key", &server, &scene.session);
+	return remote_session_new(&scene.settings, "key", &server, &policy, &scene.session);
 }
 
 static int tear_down(void **state)

@@ -150,6 +150,11 @@ static void test_where_it_came_from(void **state)
 		    "from=a@b.c recipients=2 size=9 message_id=<1@b.c>",
 		    "T p: accepted from 192.0.2.7 (h): from <a@b.c>, 2 recipients, 9 bytes, "
 		    "Message-ID <1@b.c>\n");
+	assert_told("time=T process=p event=delivered id=7-a to=m@b.c by=remote status=2.0.0 "
+		    "text=taken tls=TLSv1.3 cipher=TLS_AES_256_GCM_SHA384 policy=dane "
+		    "verified=dane-ee",
+		    "T p: delivered to <m@b.c> by remote: 2.0.0 taken (TLSv1.3, "
+		    "TLS_AES_256_GCM_SHA384, policy dane, verified: dane-ee)\n");
 	assert_told("time=T process=p event=delivered id=7-a to=m@b.c by=maildir status=2.0.0 "
 		    "text=stored until=- original=a@b.c",
 		    "T p: delivered to <m@b.c> by maildir for <a@b.c>: 2.0.0 stored\n");

@@ -154,6 +154,12 @@ int os_sandbox_place(const char *path, struct os_sandbox_place *place_out)
 	return 0;
 }
 
+int os_sandbox_real_path(const char *path, char real_out[OS_SANDBOX_PATH_SIZE])
+{
+	snprintf(real_out, OS_SANDBOX_PATH_SIZE, "%s", path);
+	return 0;
+}
+
 int os_interface_addresses(struct in6_addr *list, size_t size)
 {
 	if (size < 1)

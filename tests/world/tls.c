@@ -11,7 +11,10 @@
 #include "os/file.h"
 #include "os/loop.h"
 #include "os/socket.h"
+#include "tls/client.h"
 #include "tls/connection.h"
+#include "tls/identity.h"
+#include "tls/presented.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +44,8 @@ struct tls_connection {
 	int socket;
 	char wanted[NAME_SIZE]; /* the name of the peer; "": any */
 	char peer[NAME_SIZE];
-	const char *names[1]; /* the same, once it is verified */
+	const char *names[1];  /* the same, once it is verified */
+	const char *authority; /* of a client's own request; NULL: the context's */
 	bool has_protocol;
 	bool is_shaken; /* the peer's HELLO has come, and is good */
 	bool has_ended; /* END has come */
@@ -100,6 +104,24 @@ int tls_context_open(enum tls_side side, const struct tls_settings *settings,
 	if (error < 0) {
 		free(context);
 		return error;
+	}
+	*context_out = context;
+	return 0;
+}
+
+/* Its first certificate is the only one. */
+int tls_identity_open(const struct tls_identity_settings *settings,
+		      struct tls_context **context_out, struct buffer *reason)
+{
+	struct tls_context *context = memory_alloc_zero(1, sizeof *context);
+	char text[4 * NAME_SIZE];
+
+	context->side = TLS_SERVER;
+	snprintf(text, sizeof text, STR_FORMAT, STR_ARGUMENTS(settings->certificates[0].chain));
+	if (sscanf(text, "certificate %63s %63s", context->name, context->signed_by) < 1) {
+		buffer_append_string(reason, "certificate 1: no certificate");
+		free(context);
+		return -EINVAL;
 	}
 	*context_out = context;
 	return 0;
@@ -224,6 +246,16 @@ void tls_connection_free(struct tls_connection *connection)
 	free(connection);
 }
 
+/* The world's clients verify by authorities, or not at all. */
+static bool is_verified(const struct tls_connection *connection, const char *signed_by)
+{
+	const char *authority = connection->context->authority;
+
+	if (connection->authority != NULL)
+		authority = connection->authority;
+	return *authority == '\0' || strcmp(signed_by, authority) == 0;
+}
+
 static int check_hello(struct tls_connection *connection)
 {
 	const struct tls_context *context = connection->context;
@@ -236,7 +268,7 @@ static int check_hello(struct tls_connection *connection)
 	    sscanf(text, "%63s %63s %63s", connection->peer, signed_by, protocol) != 3)
 		return fail(connection, -EPROTO, "no TLS");
 	connection->has_protocol = strcmp(protocol, context->protocol) == 0;
-	if (*context->authority != '\0' && strcmp(signed_by, context->authority) != 0) {
+	if (!is_verified(connection, signed_by)) {
 		send_last(connection, REFUSAL);
 		return fail(connection, -EACCES, "unable to get local issuer certificate");
 	}
@@ -427,4 +459,92 @@ bool tls_connection_fingerprints(const struct tls_connection *connection,
 	(void)certificate_out;
 	(void)key_out;
 	return false;
+}
+
+/* --- clients --- */
+
+struct tls_authorities {
+	char name[NAME_SIZE];
+};
+
+struct tls_client {
+	struct tls_context context;
+};
+
+int tls_authorities_open(const char *file, struct tls_authorities **authorities_out,
+			 struct buffer *reason)
+{
+	struct tls_authorities *authorities = memory_alloc_zero(1, sizeof *authorities);
+	char unused[NAME_SIZE];
+	int error = read_words(file, "authority", authorities->name, unused, reason);
+
+	if (error < 0)
+		free(authorities);
+	else
+		*authorities_out = authorities;
+	return error;
+}
+
+void tls_authorities_free(struct tls_authorities *authorities)
+{
+	free(authorities);
+}
+
+struct tls_client *tls_client_new(void)
+{
+	struct tls_client *client = memory_alloc_zero(1, sizeof *client);
+
+	client->context.side = TLS_CLIENT;
+	return client;
+}
+
+void tls_client_free(struct tls_client *client)
+{
+	free(client);
+}
+
+void tls_client_forget(struct tls_client *client)
+{
+	(void)client;
+}
+
+/* Sessions are not resumed. */
+struct tls_connection *tls_client_connect(struct tls_client *client, int socket,
+					  const struct tls_client_request *request)
+{
+	const struct tls_verify *verify = &request->verify;
+	bool has_names = verify->by == TLS_VERIFY_AUTHORITIES;
+	struct tls_connection *connection =
+		tls_connection_new(&client->context, socket, has_names ? verify->names[0] : NULL);
+
+	if (verify->by != TLS_VERIFY_NOTHING && !has_names)
+		panic("the world has no fingerprints and no TLSA records");
+	if (has_names)
+		connection->authority = verify->authorities->name;
+	return connection;
+}
+
+enum tls_verified tls_connection_verified(const struct tls_connection *connection)
+{
+	return connection->authority != NULL ? TLS_VERIFIED_AUTHORITY : TLS_VERIFIED_NOT;
+}
+
+const char *tls_verified_name(enum tls_verified verified)
+{
+	return verified == TLS_VERIFIED_AUTHORITY ? "authority" : "no";
+}
+
+bool tls_connection_is_resumed(const struct tls_connection *connection)
+{
+	(void)connection;
+	return false;
+}
+
+size_t tls_presented_read(const struct tls_connection *connection, struct arena *arena,
+			  const struct tls_presented **list_out)
+{
+	(void)connection;
+	(void)arena;
+	*list_out = NULL;
+	return 0;
 }

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: ISC
+/*
+ * deliver/remote_plain.h - servers whose TLS has failed a short while ago: where TLS may be left
+ * out, it is, so that a handshake that stalls does not delay each message.
+ */
+#ifndef DELIVER_REMOTE_PLAIN_H
+#define DELIVER_REMOTE_PLAIN_H
+
+#include "os/socket.h"
+#include <stdbool.h>
+
+/* At most 1000 servers, each for 15 minutes; the most recent ones stay. */
+struct remote_plain;
+
+struct remote_plain *remote_plain_new(void);
+void remote_plain_free(struct remote_plain *plain);
+void remote_plain_add(struct remote_plain *plain, const union os_socket_address *address);
+bool remote_plain_has(struct remote_plain *plain, const union os_socket_address *address);
+
+#endif

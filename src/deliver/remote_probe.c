@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/remote_probe.h"
+#include "base/panic.h"
+#include "deliver/remote_peer.h"
+#include "deliver/remote_route.h"
+#include "mail/server.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct remote_probe {
+	const struct remote_probe_settings *settings;
+	const struct remote_probe_handler *handler;
+	void *context;
+	struct arena *arena;
+	struct remote_hop hop;
+	const char *domain;
+	const char *relay; /* as sections "tls" name it; NULL: none */
+	struct dns_self self;
+	struct os_timer *begin;
+	struct dns_search *dns;
+	struct dns_server single;
+	const struct dns_server *servers;
+	size_t count, next;
+	struct remote_policy_question question;
+	struct remote_policy_search *search;
+	struct remote_policy policy;
+	struct remote_session *session;
+};
+
+static void try_next(struct remote_probe *probe);
+
+static void tell(struct remote_probe *probe, enum remote_probe_outcome outcome, const char *reason)
+{
+	const struct remote_session *session = probe->session;
+	const struct remote_probe_result result = {
+		.server = probe->question.server,
+		.policy = &probe->policy,
+		.outcome = outcome,
+		.reason = reason,
+		.tls = session != NULL ? remote_session_tls(session) : NULL,
+		.connection = session != NULL ? remote_session_connection(session) : NULL,
+	};
+
+	probe->handler->tried(probe->context, &result);
+	remote_session_free(probe->session);
+	probe->session = NULL;
+}
+
+static void judge_plain(struct remote_probe *probe)
+{
+	if (probe->policy.level == CONFIG_TLS_NONE)
+		tell(probe, REMOTE_PROBE_PLAIN, "the policy is none");
+	else if (remote_session_is_tls_refused(probe->session))
+		tell(probe, REMOTE_PROBE_PLAIN, "the server refuses STARTTLS");
+	else
+		tell(probe, REMOTE_PROBE_PLAIN, "the server does not offer STARTTLS");
+}
+
+static void on_done(void *context, enum remote_outcome outcome)
+{
+	struct remote_probe *probe = context;
+	const char *reason = remote_session_failure(probe->session)->text;
+	bool may_be_plain = outcome == REMOTE_INSECURE && probe->policy.level == CONFIG_TLS_MAY;
+
+	if (!remote_session_is_reusable(probe->session))
+		tell(probe, may_be_plain ? REMOTE_PROBE_PLAIN : REMOTE_PROBE_WAITS, reason);
+	else if (remote_session_tls(probe->session) != NULL)
+		tell(probe, REMOTE_PROBE_SECURED, "");
+	else
+		judge_plain(probe);
+	try_next(probe);
+}
+
+static void connect_by_policy(struct remote_probe *probe)
+{
+	const struct remote_transaction none = {.done = on_done, .context = probe};
+	struct mail_verdict verdict;
+	int result;
+
+	if (probe->policy.refusal != NULL) {
+		tell(probe, REMOTE_PROBE_WAITS, probe->policy.refusal->text);
+		try_next(probe);
+		return;
+	}
+	result = remote_session_new(probe->settings->session, "", probe->question.server,
+				    &probe->policy, &probe->session);
+	if (result == 0) {
+		remote_session_run(probe->session, &none);
+		return;
+	}
+	remote_peer_unreachable(&verdict, probe->question.server, strerror(-result));
+	tell(probe, REMOTE_PROBE_WAITS, verdict.text);
+	try_next(probe);
+}
+
+static void on_policy(void *context, const struct remote_policy *policy)
+{
+	struct remote_probe *probe = context;
+
+	probe->policy = *policy;
+	connect_by_policy(probe);
+}
+
+static void try_next(struct remote_probe *probe)
+{
+	remote_policy_search_free(probe->search);
+	probe->search = NULL;
+	if (probe->next == probe->count) {
+		probe->handler->ended(probe->context, NULL);
+		return;
+	}
+	probe->question = (struct remote_policy_question){
+		probe->domain, probe->relay, &probe->servers[probe->next++], probe->arena};
+	probe->search = remote_policy_find(probe->settings->policies, &probe->question,
+					   &probe->policy, on_policy, probe);
+	if (probe->search == NULL)
+		connect_by_policy(probe);
+}
+
+static void try_servers(struct remote_probe *probe, const struct dns_server *servers, size_t count)
+{
+	probe->servers = servers;
+	probe->count = count;
+	try_next(probe);
+}
+
+static void on_servers(void *context, const struct dns_servers *servers)
+{
+	struct remote_probe *probe = context;
+
+	if (servers->verdict.class == MAIL_OK)
+		try_servers(probe, servers->list, servers->count);
+	else
+		probe->handler->ended(probe->context, &servers->verdict);
+}
+
+/* This host is tried like any other. */
+static void begin(void *context)
+{
+	struct remote_probe *probe = context;
+	struct dns_resolver *resolver = probe->settings->resolver;
+	const struct remote_hop *hop = &probe->hop;
+
+	if (hop->kind == REMOTE_HOP_EXCHANGERS) {
+		probe->dns = dns_search_exchangers(resolver, hop->name, &probe->self, hop->port,
+						   on_servers, probe);
+	} else if (hop->kind == REMOTE_HOP_RELAY) {
+		probe->dns = dns_search_relay(resolver, hop->name, hop->port, on_servers, probe);
+	} else {
+		probe->single = (struct dns_server){.address = hop->address, .host = hop->name};
+		try_servers(probe, &probe->single, 1);
+	}
+}
+
+/* HOST:PORT, as a route would have it. */
+static bool choose_host(struct remote_probe *probe, struct str destination)
+{
+	ptrdiff_t colon = str_find_last(destination, ':');
+	struct config_route route = {.domain = ""};
+	struct remote_routes *routes;
+	uint64_t port;
+	bool is_good;
+
+	if (colon <= 0 || !str_to_u64(str_skip(destination, (size_t)colon + 1), &port) ||
+	    port == 0 || port > UINT16_MAX)
+		return false;
+	route.relay = arena_copy(probe->arena, str_slice(destination.data, (size_t)colon));
+	route.port = (uint16_t)port;
+	routes = remote_routes_new(&route, 1);
+	is_good = remote_routes_choose(routes, STR("x"), STR("x"), &probe->hop);
+	remote_routes_free(routes);
+	return is_good;
+}
+
+static bool choose_domain(struct remote_probe *probe, struct str destination)
+{
+	const struct config *config = probe->settings->config;
+	struct remote_routes *routes =
+		remote_routes_new(config->smtproutes, config->smtproute_count);
+	bool is_good = remote_routes_choose(routes, STR("x"), destination, &probe->hop);
+
+	remote_routes_free(routes);
+	return is_good;
+}
+
+struct remote_probe *remote_probe_new(const struct remote_probe_settings *settings,
+				      struct str destination,
+				      const struct remote_probe_handler *handler, void *context)
+{
+	struct remote_probe *probe = memory_alloc_zero(1, sizeof *probe);
+	char *domain;
+
+	probe->arena = arena_new();
+	probe->settings = settings;
+	probe->handler = handler;
+	probe->context = context;
+	probe->self.hostname = "";
+	domain = arena_copy(probe->arena, destination);
+	str_lower(domain, destination.length);
+	if (!choose_host(probe, str_from(domain)) && !choose_domain(probe, str_from(domain))) {
+		remote_probe_free(probe);
+		return NULL;
+	}
+	probe->domain = domain;
+	probe->relay = remote_hop_relay(&probe->hop, probe->arena);
+	probe->begin = os_timer_new(settings->session->loop, begin, probe);
+	os_timer_start(probe->begin, 0);
+	return probe;
+}
+
+void remote_probe_free(struct remote_probe *probe)
+{
+	if (probe == NULL)
+		return;
+	remote_session_free(probe->session);
+	remote_policy_search_free(probe->search);
+	dns_search_free(probe->dns);
+	os_timer_free(probe->begin);
+	arena_free(probe->arena);
+	free(probe);
+}

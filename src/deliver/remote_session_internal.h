@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: ISC
+/*
+ * deliver/remote_session_internal.h - what the files of a session with a server share.
+ */
+#ifndef DELIVER_REMOTE_SESSION_INTERNAL_H
+#define DELIVER_REMOTE_SESSION_INTERNAL_H
+
+#include "deliver/remote_form.h"
+#include "deliver/remote_route.h"
+#include "deliver/remote_session.h"
+#include "deliver/remote_tell.h"
+#include "tls/stream.h"
+
+struct remote_session {
+	struct remote_session_settings settings;
+	char key[REMOTE_HOP_KEY_SIZE + REMOTE_POLICY_KEY_SIZE];
+	union os_socket_address address;
+	struct tls_stream stream;
+	struct os_watch *watch;
+	unsigned events; /* being watched */
+	bool is_connecting;
+	struct os_timer *timer;
+	int64_t deadline_us; /* monotonic */
+	int64_t timer_us;    /* when the timer fires, at most deadline_us */
+
+	struct remote_policy policy;
+	char *host;             /* of the server; NULL: no TLS */
+	struct ipc_job_tls tls; /* once the handshake is done */
+
+	struct smtp_client *client;
+	unsigned reply_count; /* at the last progress */
+	unsigned transaction_count;
+	struct remote_transaction transaction; /* no DONE: none is running */
+	uint64_t position;                     /* in the message, if it is not converted */
+	struct remote_form *form;              /* the converted message; NULL: sent as it is */
+	struct mail_verdict failure;
+	struct remote_tell *told;
+
+	void (*ended)(void *context, struct remote_session *session); /* while idle */
+	void *ended_context;
+};
+
+/* remote_session_feed.c */
+/* Gives the engine the next part of the message. */
+void remote_session_feed(struct remote_session *session);
+/* Converts the message; a long one takes several calls. */
+void remote_session_form(struct remote_session *session);
+
+/* remote_session_secure.c */
+/* Goes on with the handshake that the engine wants, or begins it; the engine is told when it is
+ * done, or has failed. False: it waits for *EVENTS_OUT. */
+bool remote_session_secure(struct remote_session *session, unsigned *events_out);
+
+/* remote_session.c */
+/* TEXT, about the session, to those who watch it. */
+void remote_session_note(struct remote_session *session, struct str text);
+
+#endif

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: ISC
+#include "keys/read.h"
+#include <errno.h>
+#include <string.h>
+
+struct keys_stamp keys_stamp_of(const char *path)
+{
+	struct keys_stamp stamp = {0};
+	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ | OS_FILE_NO_BLOCK);
+
+	stamp.error = file < 0 ? file : os_file_info(file, &stamp.info);
+	if (file >= 0)
+		os_file_close(file);
+	return stamp;
+}
+
+bool keys_stamp_is_same(const struct keys_stamp *left, const struct keys_stamp *right)
+{
+	return left->error == right->error && left->info.inode == right->info.inode &&
+	       left->info.device == right->info.device && left->info.size == right->info.size &&
+	       left->info.modified_us == right->info.modified_us;
+}
+
+static int read_whole(int file, size_t most, struct buffer *text)
+{
+	for (;;) {
+		char *place = buffer_reserve(text, 16384);
+		ssize_t count = os_file_read(file, place, 16384, text->length);
+
+		if (count <= 0)
+			return (int)count;
+		buffer_commit(text, (size_t)count);
+		if (text->length > most)
+			return -EFBIG;
+	}
+}
+
+int keys_read(const char *path, size_t most, struct buffer *text, struct buffer *reason)
+{
+	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ | OS_FILE_NO_BLOCK);
+	int error = file;
+
+	if (file >= 0) {
+		error = read_whole(file, most, text);
+		os_file_close(file);
+	}
+	if (error == -EFBIG)
+		buffer_append_format(reason, "larger than %zu bytes", most);
+	else if (error < 0)
+		buffer_append_string(reason, strerror(-error));
+	return error;
+}
+
+int keys_file_refresh(struct keys_file *file, const char *path, size_t most, struct buffer *reason)
+{
+	struct keys_stamp stamp = keys_stamp_of(path);
+	struct buffer text = {0};
+	int error;
+
+	if (file->is_known && keys_stamp_is_same(&stamp, &file->stamp))
+		return 0;
+	file->is_known = true;
+	file->stamp = stamp;
+	error = keys_read(path, most, &text, reason);
+	if (error < 0) {
+		buffer_clear(&text);
+		return error;
+	}
+	buffer_clear(&file->text);
+	file->text = text;
+	return 1;
+}
+
+void keys_file_clear(struct keys_file *file)
+{
+	buffer_clear(&file->text);
+}

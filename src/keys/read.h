@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: ISC
+/* keys/read.h - a file that is read again when it has changed. */
+#ifndef KEYS_READ_H
+#define KEYS_READ_H
+
+#include "base/attributes.h"
+#include "base/buffer.h"
+#include "os/file.h"
+
+struct keys_stamp { /* differs when the file may have changed */
+	struct os_file_info info;
+	int error; /* it could not be looked at */
+};
+
+/* What PATH leads to now. */
+struct keys_stamp keys_stamp_of(const char *path);
+bool keys_stamp_is_same(const struct keys_stamp *left, const struct keys_stamp *right);
+
+/* Appends the text of PATH, at most MOST bytes. 0, or -errno with the REASON, -EFBIG: it is larger.
+ */
+MUST_CHECK int keys_read(const char *path, size_t most, struct buffer *text, struct buffer *reason);
+
+/* The last good text of a file. */
+struct keys_file {
+	struct keys_stamp stamp;
+	struct buffer text;
+	bool is_known; /* it was looked at */
+};
+
+/* 1: the text is another; 0: as before; -errno with the REASON: it has changed and cannot be read,
+ * and the text stays. */
+MUST_CHECK int keys_file_refresh(struct keys_file *file, const char *path, size_t most,
+				 struct buffer *reason);
+void keys_file_clear(struct keys_file *file);
+
+#endif

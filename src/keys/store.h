@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: ISC
+/*
+ * keys/store.h - the files of certificates, private keys and authorities that a configuration
+ * names: read, judged, and read again when they change.
+ *
+ * A certificate whose files change to something that cannot be used stays as it was, which is
+ * logged once: those who renew one write two files, one after the other.
+ */
+#ifndef KEYS_STORE_H
+#define KEYS_STORE_H
+
+#include "config/config.h"
+#include "keys/set.h"
+#include "tls/private_key.h"
+
+struct keys_store;
+
+struct keys_store *keys_store_new(void);
+/* NULL is allowed. */
+void keys_store_free(struct keys_store *store);
+
+/* Reads what CONFIG names and has changed since the last call. True: the set differs from the one
+ * before. Also makes a new key for session tickets when the last is KEYS_TICKET_US old, and logs
+ * which certificates end soon. */
+bool keys_store_refresh(struct keys_store *store, const struct config *config);
+/* Packed (keys/set.h). */
+void keys_store_pack(const struct keys_store *store, struct buffer *out);
+/* By its TLS_KEY_ID_SIZE bytes; NULL: unknown. */
+const struct tls_private_key *keys_store_find(const struct keys_store *store, const void *id);
+
+/* How long a key encrypts tickets; it decrypts them for TLS_TICKET_KEYS_MAX times as long. */
+#define KEYS_TICKET_US (12 * HOUR_US)
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: ISC
+/* stagepost tls - how mail for a domain is protected, tried with each of its hosts. */
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "deliver/remote_probe.h"
+#include "program/command.h"
+#include "program/command_tls_print.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLAIN = 3, REPLY_SECONDS = 30 };
+
+const struct command_option command_tls_options[] = {
+	COMMAND_OPTION_CONFIG,
+	COMMAND_OPTION_JSON("print an object of JSON for each host"),
+	COMMAND_OPTION_END,
+};
+
+const struct command_exit command_tls_exits[] = {
+	{COMMAND_OK, "each host was reached by TLS, as its policy demands"},
+	{COMMAND_FAILED, "with at least one, mail would wait; or there is none"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{PLAIN, "with at least one, mail would be sent in plain text, which its policy allows"},
+	{0, NULL},
+};
+
+struct trial {
+	struct os_loop *loop;
+	struct str destination;
+	bool is_json;
+	int status;
+};
+
+static void on_tried(void *context, const struct remote_probe_result *result)
+{
+	struct trial *trial = context;
+	struct buffer text = {0};
+
+	(trial->is_json ? command_tls_json : command_tls_text)(trial->destination, result, &text);
+	fwrite(buffer_data(&text), 1, text.length, stdout);
+	buffer_clear(&text);
+	if (result->outcome == REMOTE_PROBE_WAITS)
+		trial->status = COMMAND_FAILED;
+	else if (result->outcome == REMOTE_PROBE_PLAIN && trial->status == COMMAND_OK)
+		trial->status = PLAIN;
+}
+
+static void on_ended(void *context, const struct mail_verdict *failure)
+{
+	struct trial *trial = context;
+
+	if (failure != NULL) {
+		fprintf(stderr, "stagepost tls: %s\n", failure->text);
+		trial->status = COMMAND_FAILED;
+	}
+	os_loop_stop(trial->loop);
+}
+
+static const struct remote_probe_handler handler = {on_tried, on_ended};
+
+static int try_all(const struct command *command, const struct remote_probe_settings *settings,
+		   struct trial *trial)
+{
+	struct remote_probe *probe =
+		remote_probe_new(settings, trial->destination, &handler, trial);
+
+	if (probe == NULL)
+		return command_usage(command, "not a domain, and not HOST:PORT");
+	os_loop_run(trial->loop);
+	remote_probe_free(probe);
+	return trial->status;
+}
+
+static int run(const struct command *command, const struct config *config, struct trial *trial)
+{
+	struct remote_session_settings session = {
+		.loop = trial->loop,
+		.protocol = SMTP_CLIENT_SMTP,
+		.hostname = config->hostname,
+		.connect_timeout_us = config->remote_connect_timeout * SECOND_US,
+		.reply_timeout_us = REPLY_SECONDS * SECOND_US,
+		.tls_timeout_us = config->tls_timeout * SECOND_US,
+		.tls = tls_client_new(),
+		.chunk = memory_alloc(REMOTE_CHUNK_SIZE),
+	};
+	struct remote_probe_settings settings = {.session = &session, .config = config};
+	int status = COMMAND_FAILED;
+
+	if (dns_resolver_new(trial->loop, config->dns_server, &settings.resolver) == 0) {
+		settings.policies = remote_policies_new(config, false);
+		status = try_all(command, &settings, trial);
+		remote_policies_free(settings.policies);
+		dns_resolver_free(settings.resolver);
+	} else {
+		fprintf(stderr, "stagepost tls: setting dns_server cannot be used\n");
+	}
+	tls_client_free(session.tls);
+	free(session.chunk);
+	return status;
+}
+
+int command_tls(const struct command *command, int argc, char **argv)
+{
+	struct command_options options = {NULL};
+	struct trial trial = {.status = COMMAND_OK};
+	struct config *config;
+	int status;
+
+	if (!command_parse(command, argc, argv, &options, &status))
+		return status;
+	if (argc != options.first + 1)
+		return command_usage(command, "one DOMAIN or HOST:PORT is needed");
+	config = command_config(options.config_file);
+	if (config == NULL)
+		return COMMAND_FAILED;
+	trial.loop = os_loop_new();
+	trial.destination = str_from(argv[options.first]);
+	trial.is_json = options.json;
+	status = run(command, config, &trial);
+	os_loop_free(trial.loop);
+	config_free(config);
+	return status;
+}

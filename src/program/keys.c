@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: ISC
+/* keys - has the private keys of certificates, and signs with them for the processes that speak
+ * TLS. The only one that can read the keys' files; it has no network access. */
+#include "keys/server.h"
+#include "program/child.h"
+
+static void allow_users(struct child *child, struct keys_server *server)
+{
+	const uid_t users[] = {child_user(child, "smtpd")};
+
+	keys_server_set_users(server, users, COUNT_OF(users));
+}
+
+static int start(struct child *child)
+{
+	struct keys_server *server =
+		keys_server_new(child->loop, child_socket(child, "keys"), child->config);
+
+	child->state = server;
+	allow_users(child, server);
+	child_ready(child);
+	return 0;
+}
+
+static void reload(struct child *child, const struct config *old)
+{
+	(void)old;
+	keys_server_configure(child->state, child->config);
+	allow_users(child, child->state);
+}
+
+static void stop(struct child *child)
+{
+	keys_server_free(child->state);
+	os_loop_stop(child->loop);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct child_program program = {"keys", NULL, start, reload, stop};
+
+	return child_main(argc, argv, &program);
+}

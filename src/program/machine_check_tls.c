@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: ISC
+/* Checks the files of TLS: would clients accept what they are shown? */
+#include "base/timestamp.h"
+#include "keys/certificate.h"
+#include "keys/set.h"
+#include "os/clock.h"
+#include "program/machine_check_internal.h"
+#include "tls/certificate.h"
+#include <errno.h>
+#include <stdio.h>
+
+static const int64_t SOON_US = 30 * DAY_US;
+
+struct file_check {
+	struct machine_check *check;
+	const struct config_certificate *wanted;
+	char setting[MACHINE_SETTING_SIZE]; /* that names the chain */
+};
+
+static void check_dates(const struct file_check *files, const struct tls_chain *chain)
+{
+	int64_t now_us = os_clock_wall_us();
+
+	for (size_t i = 0; i < chain->link_count; i++) {
+		const struct tls_chain_link *link = &chain->links[i];
+		char date[TIMESTAMP_SIZE];
+
+		if (link->begins_us > now_us) {
+			timestamp_format_seconds(link->begins_us, date);
+			machine_check_report(files->check, MACHINE_FAULT, files->setting,
+					     "%s: certificate %zu is not valid before %s",
+					     files->wanted->chain, i + 1, date);
+		} else if (link->ends_us < now_us + SOON_US) {
+			bool is_over = link->ends_us < now_us;
+
+			timestamp_format_seconds(link->ends_us, date);
+			machine_check_report(
+				files->check, is_over ? MACHINE_FAULT : MACHINE_WARNING,
+				files->setting, "%s: certificate %zu %s %s", files->wanted->chain,
+				i + 1, is_over ? "has expired at" : "expires at", date);
+		}
+	}
+}
+
+static void check_names(const struct file_check *files, const struct tls_chain *chain)
+{
+	const struct config_certificate *wanted = files->wanted;
+	char setting[MACHINE_SETTING_SIZE];
+
+	snprintf(setting, sizeof setting, "certificate %s.names", wanted->name);
+	for (size_t i = 0; i < wanted->name_count; i++)
+		if (!tls_chain_covers(chain, str_from(wanted->names[i])))
+			machine_check_report(files->check, MACHINE_FAULT, setting,
+					     "%s is not a name in %s", wanted->names[i],
+					     wanted->chain);
+}
+
+static void check_chain(const struct file_check *files, struct str pem, bool *covers_host)
+{
+	struct buffer reason CLEANUP(buffer_clear) = {0};
+	struct arena *arena = arena_new();
+	struct tls_chain chain;
+
+	if (tls_chain_read(pem, arena, &chain, &reason) == 0) {
+		if (chain.broken_at > 0)
+			machine_check_report(files->check, MACHINE_FAULT, files->setting,
+					     "%s: certificate %zu is not signed by the next one",
+					     files->wanted->chain, chain.broken_at);
+		check_dates(files, &chain);
+		check_names(files, &chain);
+		*covers_host |= tls_chain_covers(&chain, str_from(files->check->config->hostname));
+	}
+	arena_free(arena);
+}
+
+/* A file that only other users may read is theirs to check. */
+static void check_certificate(struct machine_check *check, const struct config_certificate *wanted,
+			      bool *covers_host)
+{
+	struct file_check files = {check, wanted, ""};
+	struct buffer reason CLEANUP(buffer_clear) = {0};
+	struct keys_certificate read = {0};
+	const char *file;
+	int error = keys_certificate_read(wanted, &read, &file, &reason);
+	bool is_key = file == wanted->key;
+
+	snprintf(files.setting, sizeof files.setting, "certificate %s.%s", wanted->name,
+		 is_key ? "key" : "chain");
+	if (error < 0 && error != -EACCES)
+		machine_check_report(check, MACHINE_FAULT, files.setting, "%s: " STR_FORMAT, file,
+				     STR_ARGUMENTS(buffer_view(&reason)));
+	else if (error == -EACCES)
+		machine_check_report(check, MACHINE_WARNING, files.setting,
+				     "%s cannot be checked by this user", file);
+	if (is_key || error == 0)
+		check_chain(&files, buffer_view(&read.chain), covers_host);
+	keys_certificate_clear(&read);
+}
+
+static void check_authorities(struct machine_check *check)
+{
+	const struct config *config = check->config;
+
+	for (size_t i = 0; i < config->listen_count; i++) {
+		const char *path = config->listens[i].client_authority;
+		struct buffer reason CLEANUP(buffer_clear) = {0};
+		struct buffer text CLEANUP(buffer_clear) = {0};
+
+		if (*path != '\0' && keys_read(path, KEYS_AUTHORITY_SIZE_MAX, &text, &reason) < 0)
+			machine_check_report(check, MACHINE_FAULT, "listen.client_authority",
+					     "%s: " STR_FORMAT, path,
+					     STR_ARGUMENTS(buffer_view(&reason)));
+	}
+}
+
+void machine_check_tls(struct machine_check *check)
+{
+	const struct config *config = check->config;
+	bool covers_host = false;
+
+	for (size_t i = 0; i < config->certificate_count; i++)
+		check_certificate(check, &config->certificates[i], &covers_host);
+	if (config_has_tls_in(config) && config->certificate_count > 0 && !covers_host)
+		machine_check_report(check, MACHINE_WARNING, "hostname", "no certificate is for %s",
+				     config->hostname);
+	check_authorities(check);
+}

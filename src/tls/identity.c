@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: ISC
+#include "tls/identity.h"
+#include "base/panic.h"
+#include "tls/internal_identity.h"
+#include <errno.h>
+#include <stdlib.h>
+
+/* No SHA-1, nor what no signer knows. */
+static const char SIGNATURES[] =
+	"ecdsa_secp256r1_sha256:ecdsa_secp384r1_sha384:ecdsa_secp521r1_sha512:ed25519:"
+	"rsa_pss_rsae_sha256:rsa_pss_rsae_sha384:rsa_pss_rsae_sha512:"
+	"rsa_pss_pss_sha256:rsa_pss_pss_sha384:rsa_pss_pss_sha512:"
+	"rsa_pkcs1_sha256:rsa_pkcs1_sha384:rsa_pkcs1_sha512";
+
+static int read_certificate(struct tls_identity *identity, const struct tls_signer *signer,
+			    struct str pem, struct tls_certified *certified, struct buffer *reason)
+{
+	struct tls_remote_key source = {.library = &identity->library, .signer = signer};
+	int error = tls_chain_parse(pem, tls_chain_limits, identity->library.openssl,
+				    &certified->chain, reason);
+
+	if (error < 0)
+		return error;
+	certified->certificate = sk_X509_shift(certified->chain);
+	source.public = X509_get0_pubkey(certified->certificate);
+	error = tls_key_identify(source.public, &source.kind, source.id, reason);
+	if (error < 0)
+		return error;
+	certified->kind = source.kind;
+	certified->key = tls_remote_key_new(&source);
+	return 0;
+}
+
+static void free_certificate(struct tls_certified *certified)
+{
+	sk_X509_pop_free(certified->chain, X509_free);
+	X509_free(certified->certificate);
+	EVP_PKEY_free(certified->key);
+}
+
+/* Whether OpenSSL takes it, which also judges the strength of signatures in the chain. */
+static int try_certificate(const struct tls_identity *identity,
+			   const struct tls_certified *certified, struct buffer *reason)
+{
+	SSL_CTX *openssl =
+		SSL_CTX_new_ex(identity->library.openssl, TLS_PROPERTIES, TLS_server_method());
+	int error = 0;
+
+	if (openssl == NULL)
+		panic("no memory for TLS");
+	if (SSL_CTX_use_cert_and_key(openssl, certified->certificate, certified->key,
+				     certified->chain, 1) != 1) {
+		buffer_append_string(reason, "it cannot be used: ");
+		tls_errors_take(reason);
+		error = -EINVAL;
+	}
+	SSL_CTX_free(openssl);
+	return error;
+}
+
+static int read_certificates(struct tls_identity *identity,
+			     const struct tls_identity_settings *settings, struct buffer *reason)
+{
+	struct buffer why = {0};
+	int error = 0;
+
+	if (settings->certificate_count == 0 || settings->certificate_count > TLS_CERTIFICATES_MAX)
+		panic("an identity has 1 to %d certificates", TLS_CERTIFICATES_MAX);
+	identity->certificates =
+		memory_alloc_zero(settings->certificate_count, sizeof *identity->certificates);
+	while (error == 0 && identity->count < settings->certificate_count) {
+		struct tls_certified *certified = &identity->certificates[identity->count];
+
+		error = read_certificate(identity, settings->signer,
+					 settings->certificates[identity->count].chain, certified,
+					 &why);
+		if (error == 0)
+			error = try_certificate(identity, certified, &why);
+		identity->count++;
+	}
+	if (error < 0)
+		buffer_append_format(reason, "certificate %zu: " STR_FORMAT, identity->count,
+				     STR_ARGUMENTS(buffer_view(&why)));
+	buffer_clear(&why);
+	return error;
+}
+
+/* A session is resumed only by an identity that asks clients for the same: what the ticket says of
+ * a client's certificate was verified by the same authorities. */
+static void make_session_context(struct tls_identity *identity,
+				 const struct tls_identity_settings *settings)
+{
+	unsigned char is_asking = identity->clients.are_asked;
+	EVP_MD_CTX *digest = EVP_MD_CTX_new();
+
+	if (digest == NULL ||
+	    EVP_DigestInit_ex2(digest, identity->library.digests[TLS_HASH_SHA256], NULL) != 1 ||
+	    EVP_DigestUpdate(digest, &is_asking, 1) != 1 ||
+	    EVP_DigestUpdate(digest, settings->client_authorities.data,
+			     settings->client_authorities.length) != 1 ||
+	    EVP_DigestFinal_ex(digest, identity->session_context, NULL) != 1)
+		panic("no memory for TLS");
+	EVP_MD_CTX_free(digest);
+}
+
+static void offer_certificate(SSL_CTX *openssl, const struct tls_certified *certified)
+{
+	if (SSL_CTX_use_cert_and_key(openssl, certified->certificate, certified->key,
+				     certified->chain, 1) != 1)
+		panic("no memory for TLS");
+}
+
+SSL_CTX *tls_identity_new_context(struct tls_identity *identity, const struct tls_offer *offer)
+{
+	SSL_CTX *openssl =
+		SSL_CTX_new_ex(identity->library.openssl, TLS_PROPERTIES, TLS_server_method());
+
+	if (openssl == NULL)
+		panic("no memory for TLS");
+	tls_context_set_rules(openssl);
+	(void)SSL_CTX_set_mode(openssl, SSL_MODE_NO_AUTO_CHAIN);
+	if (SSL_CTX_set1_sigalgs_list(openssl, SIGNATURES) != 1 ||
+	    SSL_CTX_set_session_id_context(openssl, identity->session_context,
+					   sizeof identity->session_context) != 1)
+		panic("this OpenSSL has not the signatures of TLS");
+	for (int kind = 1; kind <= TLS_KEY_KINDS; kind++)
+		if (offer->by_kind[kind] >= 0)
+			offer_certificate(openssl, &identity->certificates[offer->by_kind[kind]]);
+	tls_clients_apply(&identity->clients, openssl);
+	tls_tickets_apply(&identity->tickets, openssl);
+	return openssl;
+}
+
+struct tls_identity *tls_identity_hold(struct tls_identity *identity)
+{
+	if (identity != NULL)
+		identity->users++;
+	return identity;
+}
+
+void tls_identity_release(struct tls_identity *identity)
+{
+	if (identity == NULL || --identity->users > 0)
+		return;
+	tls_choices_free(identity);
+	for (size_t i = 0; i < identity->count; i++)
+		free_certificate(&identity->certificates[i]);
+	free(identity->certificates);
+	tls_clients_free(&identity->clients);
+	tls_tickets_free(&identity->tickets);
+	tls_library_close(&identity->library);
+	free(identity);
+	tls_errors_clear();
+}
+
+int tls_identity_open(const struct tls_identity_settings *settings,
+		      struct tls_context **context_out, struct buffer *reason)
+{
+	struct tls_identity *identity = memory_alloc_zero(1, sizeof *identity);
+	struct tls_context *context;
+	int error;
+
+	tls_errors_clear();
+	identity->users = 1;
+	tls_library_open(&identity->library);
+	error = read_certificates(identity, settings, reason);
+	if (error == 0)
+		error = tls_clients_read(&identity->clients, settings, identity->library.openssl,
+					 reason);
+	if (error < 0) {
+		tls_identity_release(identity);
+		return error;
+	}
+	make_session_context(identity, settings);
+	tls_tickets_read(&identity->tickets, settings, identity->library.openssl);
+	context = memory_alloc_zero(1, sizeof *context);
+	context->side = TLS_SERVER;
+	context->identity = identity;
+	context->openssl = tls_choices_make(identity, settings);
+	tls_errors_clear();
+	*context_out = context;
+	return 0;
+}
+
+int tls_identity_key(struct str chain, uint8_t key_out[TLS_KEY_ID_SIZE], struct buffer *reason)
+{
+	STACK_OF(X509) * all;
+	enum tls_key_kind kind;
+	int error = tls_chain_parse(chain, tls_chain_limits, NULL, &all, reason);
+
+	if (error < 0)
+		return error;
+	error = tls_key_identify(X509_get0_pubkey(sk_X509_value(all, 0)), &kind, key_out, reason);
+	sk_X509_pop_free(all, X509_free);
+	tls_errors_clear();
+	return error;
+}

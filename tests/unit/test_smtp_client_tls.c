@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: ISC
+/* STARTTLS as the client sees it: when it begins, what is forgotten, and what ends the session. */
+#include "smtp_client_script.h"
+#include "test.h"
+
+#define EHLO        "C: EHLO us.example\n"
+#define OFFERS      "S: 220 mx\n" EHLO "S: 250-mx|250-STARTTLS|250-PIPELINING|250 SIZE 100000\n"
+#define BEGINS      OFFERS "C: STARTTLS\nS: 220 2.0.0 go ahead\n"
+#define SECURED     BEGINS "H\n" EHLO
+#define NO_STARTTLS "S: 220 mx\n" EHLO "S: 250-mx|250 PIPELINING\n"
+#define BATCH       "C: MAIL FROM:<s@s.example>\nC: RCPT TO:<a@d.example>\nC: DATA\n"
+#define ACCEPTED    "S: 250 ok|250 ok|354 go\nD\nC: hi\nC: .\nS: 250 2.6.0 queued\n"
+#define MAY         .tls = SMTP_CLIENT_TLS_MAY
+#define MUST        .tls = SMTP_CLIENT_TLS_MUST
+#define TRIED       .is_unserved = true, .again = "e"
+
+static const struct smtp_client_script scripts[] = {
+	{"what was offered in plain text is forgotten", "a", "hi\r\n",
+	 SECURED "S: 250 mx\nC: MAIL FROM:<s@s.example>\nS: 250 ok\nC: RCPT TO:<a@d.example>\n"
+		 "S: 250 ok\nC: DATA\nS: 354 go\nD\nC: hi\nC: .\nS: 250 2.6.0 queued\n",
+	 "ok 2.6.0", SMTP_CLIENT_READY, MUST},
+	{"what is offered by TLS counts", "a", "hi\r\n",
+	 SECURED "S: 250-mx|250 PIPELINING\n" BATCH ACCEPTED, "ok 2.6.0", SMTP_CLIENT_READY, MAY},
+	{"STARTTLS in TLS means nothing", "a", "hi\r\n",
+	 SECURED "S: 250-mx|250-STARTTLS|250 PIPELINING\n" BATCH ACCEPTED, "ok 2.6.0",
+	 SMTP_CLIENT_READY, MUST},
+	{"the next transaction needs no other one", "a", "hi\r\n",
+	 SECURED "S: 250-mx|250 PIPELINING\n" BATCH ACCEPTED "N\n" BATCH ACCEPTED, "ok 2.6.0",
+	 SMTP_CLIENT_READY, MUST},
+	{"LMTP", "a", "hi\r\n",
+	 "S: 220 mx\nC: LHLO us.example\nS: 250-mx|250 STARTTLS\nC: STARTTLS\nS: 220 go\nH\n"
+	 "C: LHLO us.example\nS: 250-mx|250 PIPELINING\n" BATCH ACCEPTED,
+	 "ok 2.6.0", SMTP_CLIENT_READY, .is_lmtp = true, MUST},
+	{"not wanted", "a", "hi\r\n",
+	 "S: 220 mx\n" EHLO "S: 250-mx|250-STARTTLS|250 PIPELINING\n" BATCH ACCEPTED, "ok 2.6.0",
+	 SMTP_CLIENT_READY},
+	{"EHLO refused by TLS", "a", "hi\r\n",
+	 SECURED "S: 502 what\nC: HELO us.example\nS: 250 mx\nC: MAIL FROM:<s@s.example>\n", "",
+	 SMTP_CLIENT_WAITING, MUST},
+
+	{"may, not offered", "a", "hi\r\n", NO_STARTTLS BATCH ACCEPTED, "ok 2.6.0",
+	 SMTP_CLIENT_READY, MAY},
+	{"must, not offered", "a", "hi\r\n", NO_STARTTLS, "wait 4.7.4", SMTP_CLIENT_CLOSED, MUST,
+	 TRIED},
+	{"may, refused", "a", "hi\r\n",
+	 OFFERS "C: STARTTLS\nS: 454 4.7.0 not now\nC: MAIL FROM:<s@s.example> SIZE=4\n"
+		"C: RCPT TO:<a@d.example>\nC: DATA\n" ACCEPTED,
+	 "ok 2.6.0", SMTP_CLIENT_READY, MAY, .is_tls_refused = true},
+	{"must, refused", "a", "hi\r\n", OFFERS "C: STARTTLS\nS: 454 4.7.0 not now\n", "wait 4.7.4",
+	 SMTP_CLIENT_CLOSED, MUST, TRIED, .is_tls_refused = true},
+	{"must, refused for good", "a", "hi\r\n", OFFERS "C: STARTTLS\nS: 554 5.7.1 never\n",
+	 "wait 4.7.4", SMTP_CLIENT_CLOSED, MUST, TRIED, .is_tls_refused = true},
+	{"may, only HELO", "a", "hi\r\n",
+	 "S: 220 mx\n" EHLO "S: 502 what\nC: HELO us.example\nS: 250 mx\n"
+	 "C: MAIL FROM:<s@s.example>\n",
+	 "", SMTP_CLIENT_WAITING, MAY},
+	{"must, only HELO", "a", "hi\r\n",
+	 "S: 220 mx\n" EHLO "S: 502 what\nC: HELO us.example\nS: 250 mx\n", "wait 4.7.4",
+	 SMTP_CLIENT_CLOSED, MUST, TRIED},
+	{"an answer to STARTTLS that is none", "a", "hi\r\n",
+	 OFFERS "C: STARTTLS\nS: 354 go ahead\n", "wait 4.5.0", SMTP_CLIENT_CLOSED, MUST, TRIED},
+	{"421 to STARTTLS", "a", "hi\r\n", OFFERS "C: STARTTLS\nS: 421 4.3.2 bye\n", "wait 4.3.2",
+	 SMTP_CLIENT_CLOSED, MAY, TRIED},
+
+	{"the handshake fails", "a", "hi\r\n", BEGINS "h\n", "wait 4.7.5", SMTP_CLIENT_CLOSED, MUST,
+	 TRIED, .is_insecure = true},
+	{"the handshake fails where it may", "a", "hi\r\n", BEGINS "h\n", "wait 4.7.5",
+	 SMTP_CLIENT_CLOSED, MAY, TRIED, .is_insecure = true},
+	{"no answer to STARTTLS", "a", "hi\r\n", OFFERS "C: STARTTLS\nT\n", "wait 4.4.2",
+	 SMTP_CLIENT_CLOSED, MAY, TRIED, .is_insecure = true},
+	{"the end in place of an answer to STARTTLS", "a", "hi\r\n", OFFERS "C: STARTTLS\nX\n",
+	 "wait 4.4.2", SMTP_CLIENT_CLOSED, MAY, TRIED, .is_insecure = true},
+	{"the end in the handshake", "a", "hi\r\n", BEGINS "X\n", "wait 4.4.2", SMTP_CLIENT_CLOSED,
+	 MAY, TRIED, .is_insecure = true},
+	{"rejected when the handshake is done here", "a", "hi\r\n", SECURED "X\n", "wait 4.4.2",
+	 SMTP_CLIENT_CLOSED, MAY, TRIED, .is_insecure = true},
+	{"silence after the handshake", "a", "hi\r\n", SECURED "T\n", "wait 4.4.2",
+	 SMTP_CLIENT_CLOSED, MAY, TRIED, .is_insecure = true},
+	{"lost when TLS has worked", "a", "hi\r\n",
+	 SECURED "S: 250-mx|250 PIPELINING\n" BATCH "X\n", "wait 4.4.2", SMTP_CLIENT_CLOSED, MAY,
+	 TRIED},
+	{"lost before the greeting is no fault of TLS", "a", "hi\r\n", "X\n", "wait 4.4.2",
+	 SMTP_CLIENT_CLOSED, MAY, TRIED},
+
+	{"a reply injected behind that to STARTTLS", "a", "hi\r\n",
+	 OFFERS "C: STARTTLS\nS: 220 go|250-mx|250 PIPELINING\n", "wait 4.5.0", SMTP_CLIENT_CLOSED,
+	 MUST, TRIED},
+	{"one that may be followed by plain text is not, then", "a", "hi\r\n",
+	 OFFERS "C: STARTTLS\nS: 220 go|250 mx\n", "wait 4.5.0", SMTP_CLIENT_CLOSED, MAY, TRIED},
+	{"part of a reply injected", "a", "hi\r\n", OFFERS "C: STARTTLS\nS: 220 go|2\n",
+	 "wait 4.5.0", SMTP_CLIENT_CLOSED, MUST, TRIED},
+	{"a reply while the handshake is asked for", "a", "hi\r\n", BEGINS "S: 250 mx\n",
+	 "wait 4.5.0", SMTP_CLIENT_CLOSED, MUST, TRIED},
+	{"the reply to STARTTLS before it was sent", "a", "hi\r\n",
+	 "S: 220 mx\n" EHLO "S: 250-mx|250 STARTTLS|220 go\n", "wait 4.5.0", SMTP_CLIENT_CLOSED,
+	 MUST, TRIED},
+	{"all of it at once", "a", "hi\r\n",
+	 "S: 220 mx|250-mx|250 STARTTLS|220 go|250 mx|250 ok|250 ok|354 go|250 queued\n",
+	 "wait 4.5.0", SMTP_CLIENT_CLOSED, MUST, TRIED},
+	{"421 injected", "a", "hi\r\n", OFFERS "C: STARTTLS\nS: 220 go|421 4.3.2 bye\n",
+	 "wait 4.5.0", SMTP_CLIENT_CLOSED, MUST, TRIED},
+};
+
+static void tls_begins_and_nothing_before_it_counts(void **state)
+{
+	(void)state;
+	smtp_client_scripts_run(scripts, COUNT_OF(scripts));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tls_begins_and_nothing_before_it_counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
