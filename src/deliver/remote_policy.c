@@ -115,12 +115,24 @@ static bool is_known(struct remote_policies *policies, const char *path)
 	return find_file(policies, path) != NULL;
 }
 
+static bool needs_tls(const struct config *config, bool is_lmtp)
+{
+	if (!is_lmtp)
+		return config->remote_tls != CONFIG_TLS_NONE || config->tls_policy_count > 0;
+	for (size_t i = 0; i < config->service_count; i++)
+		if (config->services[i].tls != CONFIG_TLS_NONE)
+			return true;
+	return false;
+}
+
 struct remote_policies *remote_policies_new(const struct config *config, bool is_lmtp)
 {
 	struct remote_policies *policies = memory_alloc_zero(1, sizeof *policies);
 
 	policies->config = config;
 	policies->is_lmtp = is_lmtp;
+	if (needs_tls(config, is_lmtp))
+		tls_client_prepare();
 	(void)each_file(policies, read_new);
 	return policies;
 }
@@ -254,6 +266,13 @@ static void set_fingerprints(const struct config_tls_policy *section, struct are
 	policy->verify.fingerprint_count = section->fingerprint_count;
 }
 
+/* No process can sign with its key yet, and a server that wants it gets no mail without. */
+static void need_certificate(struct remote_policy *policy, struct arena *arena)
+{
+	if (policy->certificate[0] != '\0' && policy->refusal == NULL)
+		refuse(policy, arena, "4.3.5", "certificates cannot be presented yet");
+}
+
 static const struct config_tls_policy *find_section(const struct config *config, const char *domain,
 						    const char *relay)
 {
@@ -314,6 +333,7 @@ remote_policy_find(struct remote_policies *policies, const struct remote_policy_
 	(void)context;
 	find_by_setting(policies, question, policy_out);
 	do_without_dane(policy_out, question->arena);
+	need_certificate(policy_out, question->arena);
 	return NULL;
 }
 
@@ -336,6 +356,7 @@ void remote_policy_of_service(const struct remote_policies *policies,
 				  : origin_of(arena, "service", service->name),
 		.certificate = copy(arena, service->certificate),
 	};
+	need_certificate(policy_out, arena);
 	if (!is_by_authority(service->tls))
 		return;
 	set_names(NULL, arena, &(struct names){host, host}, policy_out);

@@ -15,6 +15,7 @@ enum { TRANSACTIONS_MAX = 100 };
 
 static void on_event(void *context, unsigned events);
 static void on_timer(void *context);
+static void drive(struct remote_session *session);
 
 /* A timer that is already running is left to fire early and is then restarted: most deadlines
  * move many times before one passes. */
@@ -36,11 +37,6 @@ static void tell_line(void *context, enum smtp_said by, struct str line)
 		remote_tell_destination(session->told,
 					session->transaction.message.recipients[0].address);
 	remote_tell_line(session->told, by, line);
-}
-
-void remote_session_note(struct remote_session *session, struct str text)
-{
-	tell_line(session, SMTP_SAID_NOTHING, text);
 }
 
 static enum smtp_client_tls wants_tls(const struct remote_policy *policy)
@@ -252,13 +248,18 @@ static void wait(struct remote_session *session, bool is_sent)
 	watch(session, tls_stream_events(&session->stream, events));
 }
 
+static void resume(void *context)
+{
+	drive(context);
+}
+
 /* The handshake, while the engine wants it. False: it waits. */
 static bool secure(struct remote_session *session)
 {
 	unsigned events;
 
 	if (smtp_client_status(session->client) != SMTP_CLIENT_WANTS_TLS ||
-	    remote_session_secure(session, &events))
+	    remote_session_secure(session, resume, &events))
 		return true;
 	watch(session, events);
 	return false;

@@ -48,11 +48,8 @@ void remote_session_form(struct remote_session *session);
 
 /* remote_session_secure.c */
 /* Goes on with the handshake that the engine wants, or begins it; the engine is told when it is
- * done, or has failed. False: it waits for *EVENTS_OUT. */
-bool remote_session_secure(struct remote_session *session, unsigned *events_out);
-
-/* remote_session.c */
-/* TEXT, about the session, to those who watch it. */
-void remote_session_note(struct remote_session *session, struct str text);
+ * done, or has failed. False: it waits for *EVENTS_OUT, or for RESUME to be called. */
+bool remote_session_secure(struct remote_session *session, void (*resume)(void *context),
+			   unsigned *events_out);
 
 #endif

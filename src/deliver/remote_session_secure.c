@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-static void begin(struct remote_session *session)
+static void begin(struct remote_session *session, void (*resume)(void *context))
 {
 	char peer[OS_SOCKET_TEXT_SIZE];
 	const struct tls_client_request request = {
@@ -14,6 +14,7 @@ static void begin(struct remote_session *session)
 	os_socket_address_format(&session->address, peer);
 	session->stream.tls =
 		tls_client_connect(session->settings.tls, session->stream.socket, &request);
+	tls_connection_on_resume(session->stream.tls, resume, session);
 }
 
 static void learn(struct remote_session *session)
@@ -35,17 +36,18 @@ static void learn(struct remote_session *session)
 			STR_ARGUMENTS(session->tls.version), STR_ARGUMENTS(session->tls.cipher),
 			STR_ARGUMENTS(session->tls.policy), STR_ARGUMENTS(session->tls.verified),
 			tls_connection_is_resumed(tls) ? ", resumed" : "");
-		remote_session_note(session, buffer_view(&text));
+		remote_tell_line(session->told, SMTP_SAID_NOTHING, buffer_view(&text));
 	}
 	buffer_clear(&text);
 }
 
-bool remote_session_secure(struct remote_session *session, unsigned *events_out)
+bool remote_session_secure(struct remote_session *session, void (*resume)(void *context),
+			   unsigned *events_out)
 {
 	int error;
 
 	if (session->stream.tls == NULL)
-		begin(session);
+		begin(session, resume);
 	error = tls_connection_handshake(session->stream.tls);
 	if (error == -EAGAIN) {
 		*events_out = tls_connection_wants(session->stream.tls, false);

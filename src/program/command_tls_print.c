@@ -4,7 +4,7 @@
 #include "base/timestamp.h"
 #include "deliver/remote_peer.h"
 #include "mail/text.h"
-#include "tls/presented.h"
+#include "tls/peer_chain.h"
 
 static const char *const outcome_names[] = {
 	[REMOTE_PROBE_SECURED] = "secured",
@@ -35,7 +35,7 @@ static void append_time(struct buffer *out, int64_t time_us)
 }
 
 static void append_certificate(struct buffer *out, size_t number,
-			       const struct tls_presented *certificate)
+			       const struct tls_peer_certificate *certificate)
 {
 	struct buffer text = {0};
 
@@ -88,9 +88,9 @@ static void append_outcome(struct buffer *out, const struct remote_probe_result 
 }
 
 static size_t read_chain(const struct remote_probe_result *result, struct arena *arena,
-			 const struct tls_presented **list_out)
+			 const struct tls_peer_certificate **list_out)
 {
-	return result->connection != NULL ? tls_presented_read(result->connection, arena, list_out)
+	return result->connection != NULL ? tls_peer_chain_read(result->connection, arena, list_out)
 					  : 0;
 }
 
@@ -98,7 +98,7 @@ void command_tls_text(struct str destination, const struct remote_probe_result *
 		      struct buffer *out)
 {
 	struct arena *arena = arena_new();
-	const struct tls_presented *chain;
+	const struct tls_peer_certificate *chain;
 	size_t count = read_chain(result, arena, &chain);
 	char peer[REMOTE_PEER_SIZE];
 
@@ -123,7 +123,7 @@ static void json_time(struct buffer *out, const char *name, int64_t time_us)
 	json_field_text(out, name, str_from(text));
 }
 
-static void json_certificate(struct buffer *out, const struct tls_presented *certificate)
+static void json_certificate(struct buffer *out, const struct tls_peer_certificate *certificate)
 {
 	buffer_append_byte(out, '{');
 	json_field_text(out, "subject", str_from(certificate->subject));
@@ -162,7 +162,7 @@ void command_tls_json(struct str destination, const struct remote_probe_result *
 		      struct buffer *out)
 {
 	struct arena *arena = arena_new();
-	const struct tls_presented *chain;
+	const struct tls_peer_certificate *chain;
 	size_t count = read_chain(result, arena, &chain);
 	char address[OS_SOCKET_TEXT_SIZE];
 

@@ -28,8 +28,8 @@ struct tls_client_part {
 };
 
 struct tls_client {
-	SSL_CTX *openssl;
-	int index; /* of the part in an SSL's own data */
+	SSL_CTX *openssl; /* NULL until the first connection */
+	int index;        /* of the part in an SSL's own data */
 	struct tls_sessions *sessions;
 };
 
@@ -108,8 +108,10 @@ static int part_index(void)
 	return index;
 }
 
-static void set_rules(SSL_CTX *openssl)
+void tls_client_set_rules(struct tls_client *client, SSL_CTX *openssl)
 {
+	must(SSL_CTX_set_app_data(openssl, client) == 1);
+	SSL_CTX_sess_set_new_cb(openssl, on_session);
 	(void)SSL_CTX_set_options(openssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
 	(void)SSL_CTX_set_session_cache_mode(openssl,
 					     SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
@@ -122,19 +124,29 @@ static void set_rules(SSL_CTX *openssl)
 		panic("this OpenSSL has no ciphers for TLS 1.2");
 }
 
+void tls_client_prepare(void)
+{
+	must(OPENSSL_init_ssl(0, NULL) == 1);
+	tls_errors_clear();
+}
+
 struct tls_client *tls_client_new(void)
 {
 	struct tls_client *client = memory_alloc_zero(1, sizeof *client);
 
-	tls_errors_clear();
-	client->openssl = SSL_CTX_new(TLS_client_method());
-	must(client->openssl != NULL);
 	client->index = part_index();
 	client->sessions = tls_sessions_new();
-	set_rules(client->openssl);
-	must(SSL_CTX_set_app_data(client->openssl, client) == 1);
-	SSL_CTX_sess_set_new_cb(client->openssl, on_session);
 	return client;
+}
+
+static SSL_CTX *context_of(struct tls_client *client)
+{
+	if (client->openssl != NULL)
+		return client->openssl;
+	client->openssl = SSL_CTX_new(TLS_client_method());
+	must(client->openssl != NULL);
+	tls_client_set_rules(client, client->openssl);
+	return client->openssl;
 }
 
 void tls_client_free(struct tls_client *client)
@@ -256,12 +268,13 @@ static void resume(SSL *openssl, struct tls_client_part *part)
 struct tls_connection *tls_client_connect(struct tls_client *client, int socket,
 					  const struct tls_client_request *request)
 {
+	const struct tls_client_certificate *certificate = request->certificate;
 	struct tls_client_part *part = memory_alloc_zero(1, sizeof *part);
 	struct tls_connection *connection;
 	SSL *openssl;
 
 	tls_errors_clear();
-	openssl = SSL_new(client->openssl);
+	openssl = SSL_new(certificate != NULL ? certificate->openssl : context_of(client));
 	must(openssl != NULL);
 	part->client = client;
 	part->by = request->verify.by;
@@ -274,7 +287,8 @@ struct tls_connection *tls_client_connect(struct tls_client *client, int socket,
 		tls_client_key(request, part->key);
 		resume(openssl, part);
 	}
-	connection = tls_connection_wrap(openssl, TLS_CLIENT, socket);
+	connection = tls_connection_wrap(
+		openssl, certificate != NULL ? certificate->identity : NULL, TLS_CLIENT, socket);
 	tls_errors_clear();
 	return connection;
 }
@@ -284,8 +298,7 @@ enum tls_verified tls_connection_verified(const struct tls_connection *connectio
 	const SSL *openssl = tls_connection_openssl(connection);
 	const struct tls_client *client = SSL_CTX_get_app_data(SSL_get_SSL_CTX(openssl));
 
-	return client != NULL ? learn_verified(openssl, part_of(client, openssl))
-			      : TLS_VERIFIED_NOT;
+	return learn_verified(openssl, part_of(client, openssl));
 }
 
 bool tls_connection_is_resumed(const struct tls_connection *connection)

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "tls/connection.h"
+#include "tls/signer.h"
 
 /* Trusted authorities. Immutable. */
 struct tls_authorities;
@@ -72,11 +73,27 @@ const char *tls_verified_name(enum tls_verified verified);
 /* What the client connections of a process share: the rules, and a bounded cache of sessions. */
 struct tls_client;
 
+/* Has OpenSSL read its configuration, before a sandbox is entered that forbids that. */
+void tls_client_prepare(void);
+
+/* Costs nothing before the first connection. */
 struct tls_client *tls_client_new(void);
 /* Its connections must have been freed. NULL is allowed. */
 void tls_client_free(struct tls_client *client);
 /* Forgets all sessions. */
 void tls_client_forget(struct tls_client *client);
+
+/* A certificate of ours that servers may ask for; its private key is a signer's. */
+struct tls_client_certificate;
+
+/* CHAIN: PEM, the certificate, then the intermediate ones. SIGNER and CLIENT must outlive it and
+ * its connections. 0; or -EINVAL with a REASON. */
+MUST_CHECK int tls_client_certificate_open(struct tls_client *client, struct str chain,
+					   const struct tls_signer *signer,
+					   struct tls_client_certificate **certificate_out,
+					   struct buffer *reason);
+/* Connections with it may go on; none may be begun. NULL is allowed. */
+void tls_client_certificate_free(struct tls_client_certificate *certificate);
 
 struct tls_client_request {
 	const char *host; /* sent as SNI, unless it is a literal address */
@@ -84,13 +101,15 @@ struct tls_client_request {
 	 * request is the same. NULL: sessions are neither kept nor resumed. */
 	const char *peer;
 	struct tls_verify verify;
+	/* NULL: none. The handshake then may wait for the signer (tls_connection_on_resume()). */
+	const struct tls_client_certificate *certificate;
 };
 
 /* Wraps SOCKET, which is connected, and owns it from now on. REQUEST is copied. */
 struct tls_connection *tls_client_connect(struct tls_client *client, int socket,
 					  const struct tls_client_request *request);
 
-/* After the handshake. */
+/* After the handshake, of such a connection. */
 enum tls_verified tls_connection_verified(const struct tls_connection *connection);
 /* Whether it continues an earlier session, whose verification counts. */
 bool tls_connection_is_resumed(const struct tls_connection *connection);

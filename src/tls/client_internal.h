@@ -4,6 +4,7 @@
 #define TLS_CLIENT_INTERNAL_H
 
 #include "tls/client.h"
+#include "tls/internal.h"
 #include <openssl/ssl.h>
 
 enum {
@@ -17,6 +18,15 @@ enum {
 	TLS_SHA256_SIZE = 32,
 	TLS_SHA512_SIZE = 64,
 	TLS_CLIENT_KEY_SIZE = TLS_SHA256_SIZE,
+};
+
+/* Contexts of clients: SSL_CTX_set_app_data() is the client. */
+void tls_client_set_rules(struct tls_client *client, SSL_CTX *openssl);
+
+struct tls_client_certificate {
+	uint64_t number; /* never used again, unlike an address */
+	SSL_CTX *openssl;
+	struct tls_identity *identity;
 };
 
 X509_STORE *tls_authorities_store(const struct tls_authorities *authorities);

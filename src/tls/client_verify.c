@@ -157,6 +157,8 @@ void tls_client_key(const struct tls_client_request *request, uint8_t key_out[TL
 		panic("no memory for TLS");
 	add_text(digest, request->host);
 	add_text(digest, request->peer);
+	if (request->certificate != NULL)
+		add(digest, &request->certificate->number, sizeof request->certificate->number);
 	add(digest, &verify->by, sizeof verify->by);
 	add(digest, &verify->authorities, sizeof verify->authorities);
 	add_texts(digest, verify->names, verify->name_count);

@@ -29,7 +29,8 @@ static void expect_name(SSL *openssl, const char *name)
 		panic("no memory for TLS");
 }
 
-struct tls_connection *tls_connection_wrap(SSL *openssl, enum tls_side side, int socket)
+struct tls_connection *tls_connection_wrap(SSL *openssl, struct tls_identity *identity,
+					   enum tls_side side, int socket)
 {
 	struct tls_connection *connection = memory_alloc_zero(1, sizeof *connection);
 	BIO *bio = tls_socket_bio(&connection->socket);
@@ -43,13 +44,16 @@ struct tls_connection *tls_connection_wrap(SSL *openssl, enum tls_side side, int
 		SSL_set_connect_state(openssl);
 	connection->read_wants = side == TLS_SERVER ? OS_WATCH_READ : OS_WATCH_WRITE;
 	connection->write_wants = OS_WATCH_WRITE;
+	if (identity != NULL) {
+		connection->identity = tls_identity_hold(identity);
+		(void)SSL_set_mode(openssl, SSL_MODE_ASYNC);
+	}
 	return connection;
 }
 
 struct tls_connection *tls_connection_new(const struct tls_context *context, int socket,
 					  const char *name)
 {
-	struct tls_connection *connection;
 	SSL *openssl;
 
 	tls_errors_clear();
@@ -58,12 +62,7 @@ struct tls_connection *tls_connection_new(const struct tls_context *context, int
 		panic("no memory for TLS");
 	if (context->side == TLS_CLIENT && name != NULL)
 		expect_name(openssl, name);
-	connection = tls_connection_wrap(openssl, context->side, socket);
-	if (context->identity != NULL) {
-		connection->identity = tls_identity_hold(context->identity);
-		(void)SSL_set_mode(openssl, SSL_MODE_ASYNC);
-	}
-	return connection;
+	return tls_connection_wrap(openssl, context->identity, context->side, socket);
 }
 
 SSL *tls_connection_openssl(const struct tls_connection *connection)

@@ -40,6 +40,17 @@ struct tls_socket {
 /* SOCKET must outlive the BIO. */
 BIO *tls_socket_bio(struct tls_socket *socket);
 
+struct tls_connection;
+/* Takes over OPENSSL, which has its rules, and SOCKET. IDENTITY: whose signer signs; NULL: no
+ * signer does. */
+struct tls_connection *tls_connection_wrap(SSL *openssl, struct tls_identity *identity,
+					   enum tls_side side, int socket);
+SSL *tls_connection_openssl(const struct tls_connection *connection);
+
+/* As tls_connection_fingerprints(), of CERTIFICATE. */
+bool tls_certificate_fingerprints(X509 *certificate, char certificate_out[TLS_FINGERPRINT_SIZE],
+				  char key_out[TLS_FINGERPRINT_SIZE]);
+
 /* What tls/context.h says of all contexts. */
 void tls_context_set_rules(SSL_CTX *openssl);
 
@@ -85,14 +96,6 @@ MUST_CHECK int tls_chain_parse(struct str pem, struct tls_chain_limits limits,
 			       struct buffer *reason);
 /* Those of the public headers. */
 extern const struct tls_chain_limits tls_chain_limits;
-
-/* Takes over OPENSSL, which has its rules, and SOCKET. */
-struct tls_connection *tls_connection_wrap(SSL *openssl, enum tls_side side, int socket);
-SSL *tls_connection_openssl(const struct tls_connection *connection);
-
-/* As tls_connection_fingerprints(), of CERTIFICATE. */
-bool tls_certificate_fingerprints(X509 *certificate, char certificate_out[TLS_FINGERPRINT_SIZE],
-				  char key_out[TLS_FINGERPRINT_SIZE]);
 
 /* The names of CERTIFICATE, in ARENA; see tls_connection_names(). */
 const char *const *tls_names_read(const X509 *certificate, struct arena *arena, size_t *count_out);

@@ -47,8 +47,14 @@ struct tls_offer {
 	int by_kind[TLS_KEY_KINDS + 1];
 };
 
+/* An identity with the certificates of SETTINGS and nothing else: 0; or -EINVAL with a REASON. */
+MUST_CHECK int tls_identity_read(const struct tls_identity_settings *settings,
+				 struct tls_identity **identity_out, struct buffer *reason);
+/* Those that signers know. */
+void tls_identity_set_signatures(SSL_CTX *openssl);
+
 /* An SSL_CTX with the rules of IDENTITY, which offers OFFER. */
-SSL_CTX *tls_identity_new_context(struct tls_identity *identity, const struct tls_offer *offer);
+SSL_CTX *tls_offer_new_context(struct tls_identity *identity, const struct tls_offer *offer);
 
 /* Makes the tables of IDENTITY, whose certificates are read, and returns the SSL_CTX of the
  * default, which chooses another one by the name that a client asks for. */

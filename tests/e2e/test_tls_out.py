@@ -241,6 +241,29 @@ def test_connections_are_shared_only_by_equal_policies(place):
     assert hop.connections == 2
 
 
+@pytest.mark.parametrize("behaviour", ["good", "stall", "none"])
+def test_another_host_may_do(place, certificates, behaviour):
+    """One address is that of an impostor, or its TLS does not work; the other one takes the mail."""
+    mx, bad = place("level = verify", "foreign-mx.right.test", behaviour, start=False)
+    with (Hop(certificates.context("mx.right.test"), address="127.0.0.2", port=bad.port) as good,
+          NameServer({"right.test": "mx A 127.0.0.1\nmx A 127.0.0.2\n"}) as names):
+        mx.settings = re.sub("dns_server = .*", f"dns_server = {names.dns_server}", mx.settings)
+        mx.write_configuration()
+        mx.start()
+        for number in range(3):
+            deliver(mx, f"bob{number}@right.test", TEXT)
+            mx.log.wait("delivered", to=f"bob{number}@right.test")
+            mx.reload()
+        assert len(good.messages) == 3
+        assert not bad.messages and not bad.mail_in_plain_text()
+        assert not mx.log.find("deferred")
+        ended = run_tls(mx, "--json", "right.test")
+        assert ended.returncode == 1
+        results = {line["address"].partition(":")[0]: line["result"]
+                   for line in map(json.loads, ended.stdout.splitlines())}
+        assert results == {"127.0.0.1": "waits", "127.0.0.2": "secured"}
+
+
 def test_authorities_that_a_reload_names(place, certificates):
     """Their file is read by a new process."""
     mx, hop = place("level = encrypt")

@@ -145,7 +145,7 @@ class Hop:
     "stall", "garbage", "close" or "inject" (in place of the handshake), "cut" (no reply to the
     message, and no close_notify). CONTEXT: of the server; None: no TLS."""
 
-    def __init__(self, context=None, behaviour="good"):
+    def __init__(self, context=None, behaviour="good", address="127.0.0.1", port=0):
         self.context = context
         self.behaviour = behaviour
         self.messages = []  # (recipients, text, whether by TLS)
@@ -173,7 +173,7 @@ class Hop:
                 session.connection.close()
 
         socketserver.ThreadingTCPServer.allow_reuse_address = True
-        self.server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self.server = socketserver.ThreadingTCPServer((address, port), Handler)
         self.server.daemon_threads = True
         self.server.block_on_close = False
         self.port = self.server.server_address[1]

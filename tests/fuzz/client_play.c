@@ -9,6 +9,7 @@ enum {
 	CHOICE_MESSAGE = 3 << 3,
 	CHOICE_UTF8 = 1 << 5,
 	CHOICE_OWN_MESSAGE = 1 << 6, /* the replies' last line is the message, too */
+	CHOICE_TLS = 1 << 7,         /* demanded if there is one recipient, else welcome */
 };
 
 static const char *const messages[] = {"a\r\n", ".\r\n.b", "", "a\n.\r\nRSET\r\n"};
@@ -19,6 +20,9 @@ struct play {
 	struct smtp_client_message message;
 	struct str text;
 	bool is_bytewise;
+	bool must_be_secured;
+	bool is_secured;
+	bool fails_handshake;
 	struct buffer log; /* what was sent and decided */
 };
 
@@ -49,10 +53,36 @@ static void give_message(struct play *play)
 	smtp_client_data(play->client, STR(""), true);
 }
 
+static void shake_hands(struct play *play)
+{
+	if (play->fails_handshake) {
+		smtp_client_insecure(play->client, "no common version");
+		return;
+	}
+	play->is_secured = true;
+	smtp_client_secured(play->client);
+}
+
+/* No mail is in plain text where TLS is demanded. */
+static void check_plain_text(const struct play *play, struct str output)
+{
+	struct str line;
+
+	while (play->must_be_secured && !play->is_secured && output.length > 0) {
+		(void)str_split(&output, '\n', &line);
+		if (!str_starts_with(line, STR("EHLO ")) && !str_starts_with(line, STR("LHLO ")) &&
+		    !str_starts_with(line, STR("HELO ")) && !str_equal(line, STR("STARTTLS\r")))
+			panic("in plain text: " STR_FORMAT, STR_ARGUMENTS(line));
+	}
+}
+
 static void settle(struct play *play)
 {
 	struct str output;
 
+	check_plain_text(play, smtp_client_output(play->client));
+	if (smtp_client_status(play->client) == SMTP_CLIENT_WANTS_TLS)
+		shake_hands(play);
 	if (smtp_client_status(play->client) == SMTP_CLIENT_WANTS_FORM)
 		smtp_client_form(play->client, play->text.length);
 	if (smtp_client_status(play->client) == SMTP_CLIENT_WANTS_DATA)
@@ -93,14 +123,19 @@ static void set_message(struct play *play, enum smtp_client_protocol protocol, u
 static void begin(struct play *play, enum smtp_client_protocol protocol, unsigned choice,
 		  struct str replies)
 {
+	enum smtp_client_tls tls =
+		choice & CHOICE_RECIPIENTS ? SMTP_CLIENT_TLS_MAY : SMTP_CLIENT_TLS_MUST;
 	struct smtp_client_settings settings = {
 		.protocol = protocol,
 		.hostname = "us.example",
 		.peer = "mx.example",
 		.timeout_us = 1,
+		.tls = choice & CHOICE_TLS ? tls : SMTP_CLIENT_TLS_NEVER,
 	};
 
 	play->client = smtp_client_new(&settings);
+	play->must_be_secured = settings.tls == SMTP_CLIENT_TLS_MUST;
+	play->fails_handshake = (choice & CHOICE_UTF8) != 0;
 	play->text = str_from(messages[(choice & CHOICE_MESSAGE) >> 3]);
 	if (choice & CHOICE_OWN_MESSAGE)
 		play->text = str_skip(replies, (size_t)(str_find_last(replies, '\0') + 1));

@@ -8,7 +8,7 @@
 
 #include "smtp/client.h"
 
-/* CHOICE chooses recipients, message and SMTPUTF8; a zero byte in REPLIES is where the
+/* CHOICE chooses recipients, message, SMTPUTF8 and TLS; a zero byte in REPLIES is where the
  * client's output is sent and its message given. Panics unless replies and message whole
  * and byte by byte come to the same, every recipient gets a verdict, and nothing that
  * ends a line early is sent. */

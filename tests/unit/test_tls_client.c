@@ -3,7 +3,7 @@
 #include "certificates.h"
 #include "test.h"
 #include "tls/client.h"
-#include "tls/presented.h"
+#include "tls/peer_chain.h"
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -370,12 +370,12 @@ static void what_was_sent_is_shown(void **state)
 							      .names = names,
 							      .name_count = 1}};
 	struct tls_connection *connection = connect_to(&server, &request);
-	const struct tls_presented *chain;
+	const struct tls_peer_certificate *chain;
 	struct arena *arena = arena_new();
 
 	(void)state;
 	assert_int_equal(shake_hands(&server, connection), -EACCES);
-	assert_int_equal(tls_presented_read(connection, arena, &chain), 2);
+	assert_int_equal(tls_peer_chain_read(connection, arena, &chain), 2);
 	assert_string_equal(chain[0].subject, "CN=" HOST ",O=Tests");
 	assert_string_equal(chain[0].issuer, "CN=foreign,O=Tests");
 	assert_string_equal(chain[1].subject, "CN=authority,O=Tests");
@@ -385,6 +385,110 @@ static void what_was_sent_is_shown(void **state)
 	assert_int_equal(strlen(chain[0].fingerprint), 64);
 	arena_free(arena);
 	hang_up(&server, connection);
+	SSL_CTX_free(server.context);
+}
+
+/* --- a server that stops, or is somebody else --- */
+
+struct wire { /* between the client, whose socket is at its other end, and the server */
+	int client;
+	int server;
+	size_t from_server; /* bytes that were passed to the client */
+	size_t most;        /* then it is cut; a byte more and that one is spoilt */
+	bool spoils;
+};
+
+static void pass_on(struct wire *wire)
+{
+	char data[DATA_MAX];
+	ssize_t count = read(wire->client, data, sizeof data);
+	size_t left = wire->most - wire->from_server;
+
+	if (count > 0)
+		assert_int_equal(write(wire->server, data, (size_t)count), count);
+	count = read(wire->server, data, sizeof data);
+	if (count <= 0)
+		return;
+	if ((size_t)count > left && !wire->spoils) {
+		assert_int_equal(write(wire->client, data, left), left);
+		shutdown(wire->client, SHUT_WR);
+		wire->from_server = wire->most;
+		return;
+	}
+	if ((size_t)count > left && left < sizeof data)
+		data[left] ^= 1;
+	assert_int_equal(write(wire->client, data, (size_t)count), count);
+	wire->from_server += (size_t)count;
+	if (wire->from_server > wire->most)
+		wire->most = SIZE_MAX;
+}
+
+/* The result of the client's handshake, by a wire that passes MOST bytes of the server whole. */
+static int try_wire(struct server *server, size_t most, bool spoils, size_t *passed_out)
+{
+	static const char *const names[] = {HOST};
+	const struct tls_client_request request = {.host = HOST,
+						   .verify = {.by = TLS_VERIFY_AUTHORITIES,
+							      .authorities = authorities,
+							      .names = names,
+							      .name_count = 1}};
+	struct tls_connection *connection;
+	int ends[2][2];
+	struct wire wire = {.most = most, .spoils = spoils};
+	int result = -EAGAIN;
+
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends[i]), 0);
+	wire.client = ends[0][1];
+	wire.server = ends[1][1];
+	server->openssl = SSL_new(server->context);
+	assert_int_equal(SSL_set_fd(server->openssl, ends[1][0]), 1);
+	SSL_set_accept_state(server->openssl);
+	connection = tls_client_connect(client, ends[0][0], &request);
+	for (unsigned turn = 0; turn < 20 && result == -EAGAIN; turn++) {
+		result = tls_connection_handshake(connection);
+		(void)SSL_do_handshake(server->openssl);
+		ERR_clear_error();
+		pass_on(&wire);
+	}
+	*passed_out = wire.from_server;
+	hang_up(server, connection);
+	close(ends[0][1]);
+	close(ends[1][1]);
+	return result;
+}
+
+static void a_server_that_stops_is_no_server(void **state)
+{
+	struct server server = {.context = new_server_context(HOST, false)};
+	size_t whole;
+	size_t passed;
+
+	(void)state;
+	assert_int_equal(SSL_CTX_set_num_tickets(server.context, 0), 1);
+	assert_int_equal(try_wire(&server, SIZE_MAX, false, &whole), 0);
+	assert_in_range(whole, 500, DATA_MAX);
+	/* the length of a signature varies by a few bytes */
+	for (size_t most = 0; most < whole - 10; most += most < 200 ? 1 : 7)
+		if (try_wire(&server, most, false, &passed) != -ECONNRESET)
+			fail_msg("stopped after %zu bytes", most);
+	SSL_CTX_free(server.context);
+}
+
+/* Only the version in the heads of records, which nobody looks at, may be anything. */
+static void a_spoilt_byte_is_noticed(void **state)
+{
+	struct server server = {.context = new_server_context(HOST, false)};
+	size_t accepted = 0;
+	size_t whole;
+	size_t passed;
+
+	(void)state;
+	assert_int_equal(SSL_CTX_set_num_tickets(server.context, 0), 1);
+	assert_int_equal(try_wire(&server, SIZE_MAX, false, &whole), 0);
+	for (size_t place = 0; place < whole - 10; place += place < 200 ? 1 : 7)
+		accepted += try_wire(&server, place, true, &passed) == 0;
+	assert_in_range(accepted, 0, 4);
 	SSL_CTX_free(server.context);
 }
 
@@ -416,6 +520,8 @@ int main(void)
 		cmocka_unit_test(which_records_can_be_used),
 		cmocka_unit_test(sessions_are_resumed_by_equal_requests_only),
 		cmocka_unit_test(what_was_sent_is_shown),
+		cmocka_unit_test(a_server_that_stops_is_no_server),
+		cmocka_unit_test(a_spoilt_byte_is_noticed),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

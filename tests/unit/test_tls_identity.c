@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: ISC
 #include "identity_scene.h"
+#include "os/sandbox.h"
 #include "test.h"
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static bool has_name(SSL *client, const char *name)
 {
@@ -256,6 +259,41 @@ static void nothing_is_negotiated_again(void **state)
 	tls_context_free(context);
 }
 
+/* In a process that may do next to nothing any more: files were read by another one. */
+static int work_in_sandbox(void)
+{
+	const struct os_sandbox sandbox = {0};
+	struct tls_context *context = identity_scene_simple(P256);
+	SSL_CTX *client = handshake_client(0, NULL);
+	struct handshake handshake;
+	unsigned lacks;
+
+	handshake_begin(&handshake, context, client, "mx.example.org");
+	if (os_sandbox_enter(&sandbox, &lacks) < 0)
+		return 2;
+	tls_context_free(context);
+	context = identity_scene_simple(SMALL);
+	handshake_finish(&handshake, &scene.signer);
+	if (handshake.server_result != 0 || !handshake_exchange(&handshake))
+		return 3;
+	tls_context_free(context);
+	return 0;
+}
+
+static void the_sandbox_lets_it_work(void **state)
+{
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(work_in_sandbox());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,6 +304,7 @@ int main(void)
 		cmocka_unit_test(a_key_is_known_by_its_certificate),
 		cmocka_unit_test(old_ways_are_refused),
 		cmocka_unit_test(nothing_is_negotiated_again),
+		cmocka_unit_test(the_sandbox_lets_it_work),
 	};
 
 	return cmocka_run_group_tests(tests, identity_scene_make, identity_scene_free);

@@ -14,7 +14,7 @@
 #include "tls/client.h"
 #include "tls/connection.h"
 #include "tls/identity.h"
-#include "tls/presented.h"
+#include "tls/peer_chain.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -490,6 +490,10 @@ void tls_authorities_free(struct tls_authorities *authorities)
 	free(authorities);
 }
 
+void tls_client_prepare(void)
+{
+}
+
 struct tls_client *tls_client_new(void)
 {
 	struct tls_client *client = memory_alloc_zero(1, sizeof *client);
@@ -540,8 +544,8 @@ bool tls_connection_is_resumed(const struct tls_connection *connection)
 	return false;
 }
 
-size_t tls_presented_read(const struct tls_connection *connection, struct arena *arena,
-			  const struct tls_presented **list_out)
+size_t tls_peer_chain_read(const struct tls_connection *connection, struct arena *arena,
+			   const struct tls_peer_certificate **list_out)
 {
 	(void)connection;
 	(void)arena;

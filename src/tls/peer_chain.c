@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "tls/presented.h"
+#include "tls/peer_chain.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "tls/internal.h"
@@ -60,7 +60,8 @@ static int64_t time_of(const ASN1_TIME *time)
 	return days * DAY_US + seconds * SECOND_US;
 }
 
-static void read_certificate(X509 *certificate, struct arena *arena, struct tls_presented *out)
+static void read_certificate(X509 *certificate, struct arena *arena,
+			     struct tls_peer_certificate *out)
 {
 	out->subject = name_text(X509_get_subject_name(certificate), arena);
 	out->issuer = name_text(X509_get_issuer_name(certificate), arena);
@@ -71,14 +72,14 @@ static void read_certificate(X509 *certificate, struct arena *arena, struct tls_
 	(void)tls_certificate_fingerprints(certificate, out->fingerprint, out->key_fingerprint);
 }
 
-size_t tls_presented_read(const struct tls_connection *connection, struct arena *arena,
-			  const struct tls_presented **list_out)
+size_t tls_peer_chain_read(const struct tls_connection *connection, struct arena *arena,
+			   const struct tls_peer_certificate **list_out)
 {
 	const STACK_OF(X509) *chain = SSL_get_peer_cert_chain(tls_connection_openssl(connection));
-	struct tls_presented *list = arena_alloc(arena, TLS_PRESENTED_MAX * sizeof *list);
+	struct tls_peer_certificate *list = arena_alloc(arena, TLS_PEER_CHAIN_MAX * sizeof *list);
 	size_t count = 0;
 
-	for (int i = 0; i < sk_X509_num(chain) && count < TLS_PRESENTED_MAX; i++)
+	for (int i = 0; i < sk_X509_num(chain) && count < TLS_PEER_CHAIN_MAX; i++)
 		read_certificate(sk_X509_value(chain, i), arena, &list[count++]);
 	tls_errors_clear();
 	*list_out = list;

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: ISC
+/* Certificates that clients present. */
+#include "base/panic.h"
+#include "tls/client_internal.h"
+#include "tls/internal_identity.h"
+#include <stdlib.h>
+
+static SSL_CTX *new_context(struct tls_client *client, struct tls_identity *identity)
+{
+	const struct tls_certified *own = &identity->certificates[0];
+	SSL_CTX *openssl =
+		SSL_CTX_new_ex(identity->library.openssl, TLS_PROPERTIES, TLS_client_method());
+
+	if (openssl == NULL)
+		panic("no memory for TLS");
+	tls_client_set_rules(client, openssl);
+	tls_identity_set_signatures(openssl);
+	if (SSL_CTX_use_cert_and_key(openssl, own->certificate, own->key, own->chain, 1) != 1)
+		panic("no memory for TLS");
+	return openssl;
+}
+
+int tls_client_certificate_open(struct tls_client *client, struct str chain,
+				const struct tls_signer *signer,
+				struct tls_client_certificate **certificate_out,
+				struct buffer *reason)
+{
+	static uint64_t number;
+	const struct tls_certificate one = {.chain = chain};
+	const struct tls_identity_settings settings = {
+		.certificates = &one, .certificate_count = 1, .signer = signer};
+	struct tls_client_certificate *certificate;
+	struct tls_identity *identity;
+	int error = tls_identity_read(&settings, &identity, reason);
+
+	if (error < 0)
+		return error;
+	certificate = memory_alloc_zero(1, sizeof *certificate);
+	certificate->number = ++number;
+	certificate->identity = identity;
+	certificate->openssl = new_context(client, identity);
+	tls_errors_clear();
+	*certificate_out = certificate;
+	return 0;
+}
+
+void tls_client_certificate_free(struct tls_client_certificate *certificate)
+{
+	if (certificate == NULL)
+		return;
+	SSL_CTX_free(certificate->openssl);
+	tls_identity_release(certificate->identity);
+	free(certificate);
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: ISC
+/* Which policy of TLS holds for a host, and which servers are remembered as without TLS. */
+#include "base/timestamp.h"
+#include "deliver/remote_plain.h"
+#include "deliver/remote_policy.h"
+#include "fake_loop.h"
+#include "test.h"
+#include <stdio.h>
+#include <string.h>
+
+#define PRINT "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+enum { SERVERS = 1100 };
+
+static const char *names_below[] = {".example.net", "nexthop", "hostname"};
+static const char *prints[] = {PRINT};
+
+static struct config_tls_policy sections[] = {
+	{.destination = "none.example", .level = CONFIG_TLS_NONE},
+	{.destination = ".example", .level = CONFIG_TLS_ENCRYPT},
+	{.destination = "verify.example", .level = CONFIG_TLS_VERIFY},
+	{.destination = "match.example",
+	 .level = CONFIG_TLS_VERIFY,
+	 .matches = names_below,
+	 .match_count = COUNT_OF(names_below)},
+	{.destination = "secure.example", .level = CONFIG_TLS_SECURE},
+	{.destination = "relay.test", .level = CONFIG_TLS_SECURE},
+	{.destination = "[192.0.2.1]", .level = CONFIG_TLS_SECURE},
+	{.destination = "print.example",
+	 .level = CONFIG_TLS_FINGERPRINT,
+	 .fingerprints = prints,
+	 .fingerprint_count = 1},
+	{.destination = "dane.example", .level = CONFIG_TLS_DANE},
+	{.destination = "only.example", .level = CONFIG_TLS_DANE_ONLY},
+};
+
+static struct config config = {
+	.tls_policies = sections,
+	.tls_policy_count = COUNT_OF(sections),
+	.remote_tls = CONFIG_TLS_MAY,
+	.tls_authorities = "/nonexistent/authorities",
+};
+
+/* "LEVEL ORIGIN NAMES... FINGERPRINTS...", and "!STATUS" of a refusal. */
+static void show(const struct remote_policy *policy, struct buffer *out)
+{
+	buffer_append_format(out, "%s %s", remote_policy_level_name(policy->level), policy->origin);
+	for (size_t i = 0; i < policy->verify.name_count; i++)
+		buffer_append_format(out, " %s", policy->verify.names[i]);
+	for (size_t i = 0; i < policy->verify.fingerprint_count; i++)
+		buffer_append_format(out, " %s", policy->verify.fingerprints[i]);
+	if (policy->refusal != NULL)
+		buffer_append_format(out, " !%s", policy->refusal->status);
+	buffer_append_byte(out, '\0');
+}
+
+static void fill_in(void)
+{
+	for (size_t i = 0; i < COUNT_OF(sections); i++) {
+		sections[i].authority = "";
+		sections[i].certificate = "";
+	}
+}
+
+static void never(void *context, const struct remote_policy *policy)
+{
+	(void)context;
+	(void)policy;
+	fail();
+}
+
+/* The file of authorities does not exist: what needs it is refused. */
+static void sections_come_before_the_default(void **state)
+{
+	static const struct {
+		const char *domain;
+		const char *relay;
+		const char *policy;
+		enum tls_verify_by by;
+	} cases[] = {
+		{"other.test", NULL, "may remote_tls", TLS_VERIFY_NOTHING},
+		{"none.example", NULL, "none tls \"none.example\"", TLS_VERIFY_NOTHING},
+		{"a.example", NULL, "encrypt tls \".example\"", TLS_VERIFY_NOTHING},
+		{"b.none.example", NULL, "encrypt tls \".example\"", TLS_VERIFY_NOTHING},
+		{"verify.example", NULL, "verify tls \"verify.example\" mx.host.test !4.3.5",
+		 TLS_VERIFY_AUTHORITIES},
+		{"match.example", NULL,
+		 "verify tls \"match.example\" .example.net match.example mx.host.test !4.3.5",
+		 TLS_VERIFY_AUTHORITIES},
+		{"match.example", "via.test",
+		 "verify tls \"match.example\" .example.net via.test mx.host.test !4.3.5",
+		 TLS_VERIFY_AUTHORITIES},
+		{"secure.example", NULL,
+		 "secure tls \"secure.example\" secure.example .secure.example !4.3.5",
+		 TLS_VERIFY_AUTHORITIES},
+		{"secure.example", "relay.test",
+		 "secure tls \"relay.test\" relay.test .relay.test !4.3.5", TLS_VERIFY_AUTHORITIES},
+		{"none.example", "relay.test",
+		 "secure tls \"relay.test\" relay.test .relay.test !4.3.5", TLS_VERIFY_AUTHORITIES},
+		{"none.example", "via.test", "none tls \"none.example\"", TLS_VERIFY_NOTHING},
+		{"other.test", "[192.0.2.1]",
+		 "secure tls \"[192.0.2.1]\" 192.0.2.1 .192.0.2.1 !4.3.5", TLS_VERIFY_AUTHORITIES},
+		{"print.example", NULL, "fingerprint tls \"print.example\" " PRINT,
+		 TLS_VERIFY_FINGERPRINTS},
+		{"dane.example", NULL, "may tls \"dane.example\"", TLS_VERIFY_NOTHING},
+		{"only.example", NULL, "dane-only tls \"only.example\" !4.7.0", TLS_VERIFY_NOTHING},
+	};
+	struct remote_policies *policies = remote_policies_new(&config, false);
+	const struct dns_server server = {.host = "mx.host.test"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct arena *arena = arena_new();
+		const struct remote_policy_question question = {cases[i].domain, cases[i].relay,
+								&server, arena};
+		struct remote_policy policy;
+		struct buffer shown = {0};
+
+		assert_null(remote_policy_find(policies, &question, &policy, never, NULL));
+		show(&policy, &shown);
+		assert_string_equal(buffer_data(&shown), cases[i].policy);
+		assert_int_equal(policy.verify.by, cases[i].by);
+		assert_int_equal(policy.source, REMOTE_POLICY_SETTING);
+		buffer_clear(&shown);
+		arena_free(arena);
+	}
+	remote_policies_free(policies);
+}
+
+static void a_key_for_each_section(void **state)
+{
+	static const struct {
+		const char *domain;
+		const char *relay;
+		const char *key;
+	} cases[] = {
+		{"other.test", NULL, "remote_tls"},
+		{"a.example", NULL, ".example"},
+		{"none.example", "relay.test", "relay.test"},
+		{"none.example", "via.test", "none.example"},
+	};
+	struct remote_policies *policies = remote_policies_new(&config, false);
+	char key[REMOTE_POLICY_KEY_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		remote_policy_key(policies, cases[i].domain, cases[i].relay, key);
+		assert_string_equal(key, cases[i].key);
+	}
+	remote_policies_free(policies);
+}
+
+static void new_files_need_a_new_process(void **state)
+{
+	struct config_tls_policy section = sections[0];
+	struct config other = {.tls_policies = &section,
+			       .tls_policy_count = 1,
+			       .remote_tls = CONFIG_TLS_MAY,
+			       .tls_authorities = "/nonexistent/authorities"};
+	struct remote_policies *policies = remote_policies_new(&other, false);
+
+	(void)state;
+	assert_true(remote_policies_configure(policies, &other));
+	section.level = CONFIG_TLS_VERIFY;
+	assert_false(remote_policies_configure(policies, &other));
+	remote_policies_free(policies);
+	policies = remote_policies_new(&other, false);
+	assert_true(remote_policies_configure(policies, &other));
+	section.authority = "/nonexistent/other";
+	assert_false(remote_policies_configure(policies, &other));
+	remote_policies_free(policies);
+	policies = remote_policies_new(&other, true); /* for services only */
+	assert_true(remote_policies_configure(policies, &other));
+	remote_policies_free(policies);
+}
+
+static void services_have_their_own(void **state)
+{
+	const struct config_service service = {.name = "box",
+					       .kind = CONFIG_SERVICE_LMTP,
+					       .tls = CONFIG_TLS_VERIFY,
+					       .authority = "",
+					       .certificate = ""};
+	const struct dns_server server = {.host = "192.0.2.7"};
+	struct remote_policies *policies = remote_policies_new(&config, true);
+	struct arena *arena = arena_new();
+	struct remote_policy policy;
+	struct buffer shown = {0};
+
+	(void)state;
+	remote_policy_of_service(policies, &service, &server, arena, &policy);
+	show(&policy, &shown);
+	assert_string_equal(buffer_data(&shown), "verify service \"box\" 192.0.2.7 !4.3.5");
+	buffer_clear(&shown);
+	arena_free(arena);
+	remote_policies_free(policies);
+}
+
+static union os_socket_address address_of(unsigned number)
+{
+	union os_socket_address address;
+	char text[32];
+
+	snprintf(text, sizeof text, "192.0.%u.%u", number / 256, number % 256);
+	assert_true(os_socket_address_parse(text, 25, &address));
+	return address;
+}
+
+static void servers_without_tls_are_remembered_for_a_while(void **state)
+{
+	union os_socket_address one = address_of(1);
+	union os_socket_address other = address_of(2);
+	struct remote_plain *plain;
+
+	(void)state;
+	fake_begin(1);
+	plain = remote_plain_new();
+	assert_false(remote_plain_has(plain, &one));
+	remote_plain_add(plain, &one);
+	assert_true(remote_plain_has(plain, &one));
+	assert_false(remote_plain_has(plain, &other));
+	fake_advance(15 * MINUTE_US - 1);
+	assert_true(remote_plain_has(plain, &one));
+	fake_advance(1);
+	assert_false(remote_plain_has(plain, &one));
+	assert_false(remote_plain_has(plain, &one));
+	for (unsigned i = 0; i < SERVERS; i++) {
+		union os_socket_address address = address_of(i);
+
+		remote_plain_add(plain, &address);
+		remote_plain_add(plain, &address);
+	}
+	other = address_of(SERVERS - 1000);
+	assert_true(remote_plain_has(plain, &other));
+	other = address_of(SERVERS - 1001);
+	assert_false(remote_plain_has(plain, &other)); /* dropped for the latest */
+	remote_plain_free(plain);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	fill_in();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sections_come_before_the_default),
+		cmocka_unit_test(a_key_for_each_section),
+		cmocka_unit_test(new_files_need_a_new_process),
+		cmocka_unit_test(services_have_their_own),
+		cmocka_unit_test(servers_without_tls_are_remembered_for_a_while),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}
