@@ -38,7 +38,11 @@ class Ground:
             self.text = f"{self.disk}, queue_unsafe = yes, because: {why}"
         programs = os.path.join(self.base, "programs")
         os.mkdir(programs)
-        self.programs = stagepost.install_programs(programs)
+        try:
+            self.programs = stagepost.install_programs(programs)
+        except OSError:  # they are not built
+            self.close()
+            raise
 
     def _own_temporary(self):
         """A place for everybody's temporary files, whatever /tmp is like and whoever else uses it."""
@@ -77,7 +81,8 @@ def pytest_configure(config):
 
 
 def pytest_unconfigure(config):
-    config.stagepost_ground.close()
+    if hasattr(config, "stagepost_ground"):
+        config.stagepost_ground.close()
 
 
 def pytest_report_header(config):
