@@ -3,6 +3,7 @@
 #include "mail.h"
 #include "os/socket.h"
 #include "people.h"
+#include "states.h"
 #include "talk.h"
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +101,18 @@ static bool say_oddity(struct talk *talk)
 	return reply == oddities[which].code;
 }
 
-static bool give(struct talk *talk, uint64_t number, const char *recipient)
+static void note_promise(const struct client *client, const struct talk *talk, uint64_t number)
+{
+	static const char queued[] = "queued as ";
+	const char *id = strstr(talk->line, queued);
+
+	ledger_promise(number);
+	if (id != NULL)
+		states_promised(client->address, id + sizeof queued - 1, number);
+}
+
+static bool give(const struct client *client, struct talk *talk, uint64_t number,
+		 const char *recipient)
 {
 	bool is_cut = kernel_one_in(CUT);
 	char *text;
@@ -118,7 +130,7 @@ static bool give(struct talk *talk, uint64_t number, const char *recipient)
 		   talk_reply(talk) == 250;
 	free(text);
 	if (is_given)
-		ledger_promise(number);
+		note_promise(client, talk, number);
 	return is_given;
 }
 
@@ -150,7 +162,7 @@ static uint64_t give_some(struct client *client, uint64_t left)
 	if (greet(&talk)) {
 		while (given < wanted && given < left) {
 			choose_recipient(client, recipient, sizeof recipient);
-			if (!give(&talk, ledger_new(recipient), recipient))
+			if (!give(client, &talk, ledger_new(recipient), recipient))
 				break;
 			given++;
 		}

@@ -40,7 +40,7 @@ static int fault(void *context, enum disk_call call, uint64_t inode)
 	struct machine *machine = context;
 
 	(void)inode;
-	if (kernel_task() == NULL || is_first(kernel_process()))
+	if (machine->is_looked_at || kernel_task() == NULL || is_first(kernel_process()))
 		return 0;
 	if (machine->disk_has_stopped)
 		return is_change(call) ? -EROFS : 0;
@@ -138,6 +138,36 @@ char *files_read(struct machine *machine, const char *path, size_t *size_out)
 	text[count] = '\0';
 	*size_out = (size_t)count;
 	return text;
+}
+
+size_t files_end_of(struct machine *machine, const char *path, char *text, size_t size)
+{
+	struct os_file_info info = {0};
+	struct disk_file *file;
+	ssize_t count;
+
+	machine->is_looked_at = true;
+	must(disk_open(disk_of(machine), NULL, path, OS_FILE_READ, &file), path);
+	must(disk_info(file, &info), path);
+	count = disk_read(file, text, size, info.size > size ? info.size - size : 0);
+	must((int)count, path);
+	disk_close(file);
+	machine->is_looked_at = false;
+	return (size_t)count;
+}
+
+uint64_t files_inode(struct machine *machine, const char *path)
+{
+	struct os_file_info info = {0};
+
+	return disk_info_at(disk_of(machine), NULL, path, &info) == 0 ? info.inode : 0;
+}
+
+bool files_is_folder(struct machine *machine, const char *path)
+{
+	struct os_file_info info = {0};
+
+	return disk_info_at(disk_of(machine), NULL, path, &info) == 0 && info.is_directory;
 }
 
 bool files_exist(struct machine *machine, const char *path)

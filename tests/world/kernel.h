@@ -55,6 +55,7 @@ struct machine {
 	int disk_error;
 	uint64_t disk_odds;
 	void (*disk_failed)(void); /* is told of each; or NULL */
+	bool is_looked_at;         /* by a judge, in the middle of a call: no faults */
 	bool disk_has_stopped;     /* it takes no changes until the power is cut */
 	struct machine *next;
 };

@@ -14,10 +14,12 @@
 #include "dns.h"
 #include "fate.h"
 #include "files.h"
+#include "judge.h"
 #include "mail.h"
 #include "node.h"
 #include "operator.h"
 #include "people.h"
+#include "states.h"
 #include "trouble.h"
 #include <err.h>
 #include <getopt.h>
@@ -118,15 +120,18 @@ static bool judge(const struct world_options *options, const struct world *world
 	ledger_tell();
 	printf("seed %llu: fingerprint %016llx, %lld simulated seconds, %llu promised, %llu "
 	       "delivered, %llu lost, %llu changed, %llu twice, %llu of them without an excuse, "
-	       "%llu left in queues%s\n",
+	       "%llu left in queues%s",
 	       (unsigned long long)options->seed, (unsigned long long)world_fingerprint(),
 	       (long long)(kernel_now_us() / SECOND), (unsigned long long)sums.promised,
 	       (unsigned long long)sums.delivered, (unsigned long long)sums.lost,
 	       (unsigned long long)sums.changed, (unsigned long long)sums.twice,
 	       (unsigned long long)sums.unexcused, (unsigned long long)left,
 	       is_given(world->clients) ? "" : "; a client waits still");
-	return is_given(world->clients) && left == 0 && sums.promised >= options->messages &&
-	       sums.lost == 0 && sums.changed == 0 && sums.unexcused == 0;
+	judge_print();
+	putchar('\n');
+	return judge_count_all() == 0 && is_given(world->clients) && left == 0 &&
+	       sums.promised >= options->messages && sums.lost == 0 && sums.changed == 0 &&
+	       sums.unexcused == 0;
 }
 
 /* Domains of the nodes, and some that are the next hop's. */
@@ -183,6 +188,7 @@ static void begin(struct world *world, const struct world_options *options)
 
 	world_begin(options->seed, options->log);
 	ledger_begin();
+	judge_begin();
 	node_add_programs();
 	world->strikes_left = options->strikes;
 	world->node_count = options->nodes > 0 ? options->nodes : 1 + kernel_below(NODES_MAX);
@@ -197,6 +203,7 @@ static void begin(struct world *world, const struct world_options *options)
 		world->fates[i].strikes_left = &world->strikes_left;
 		world->fates[i].rarity = options->is_idle ? FATE_RARELY : FATE_OFTEN;
 		world->fates[i].node = node_new(nodes[i].name, nodes[i].address, nodes[i].config);
+		states_begin(world->fates[i].node);
 		certify(world->fates[i].node, nodes[i].host);
 		people_add_node(world->fates[i].node);
 		operator_start(world->fates[i].node, options->hours * HOUR / 2 / LOOKS,
@@ -229,12 +236,15 @@ static bool live(const struct world_options *options)
 	if (!world_has_stopped())
 		world_run(kernel_now_us() + 600 * SECOND);
 	left = left_in_queues(&world);
-	if (left == 0 && !world_has_stopped())
+	if (left == 0 && !world_has_stopped()) {
 		operator_look_at_end();
+		states_look_at_end();
+	}
 	end(&world);
 	is_good = world_has_stopped() || judge(options, &world, left);
 	mailboxes_end();
 	world_end();
+	states_end();
 	trouble_end();
 	dns_end();
 	operator_end();
