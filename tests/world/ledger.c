@@ -92,6 +92,11 @@ void ledger_excuse(void)
 	people_excuse();
 }
 
+bool ledger_is_disturbed(void)
+{
+	return ledger.killed_us >= 0;
+}
+
 void ledger_take_back(uint64_t number)
 {
 	struct entry *entry;

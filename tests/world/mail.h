@@ -38,6 +38,8 @@ uint64_t ledger_deliver(const char *recipient, const char *text, size_t size);
 void ledger_take_back(uint64_t number);
 /* Something was killed: a message that is on its way may come twice. */
 void ledger_excuse(void);
+/* Whether that was ever called. */
+bool ledger_is_disturbed(void);
 /* Whether each that was promised is delivered. */
 bool ledger_is_done(void);
 void ledger_sum(struct ledger_sums *out);

@@ -2,6 +2,7 @@
 #include "states.h"
 #include "files.h"
 #include "judge.h"
+#include "mail.h"
 #include <ctype.h>
 #include <err.h>
 #include <stdlib.h>
@@ -171,15 +172,23 @@ static bool has_only(const struct state *state, unsigned places_allowed)
 static bool is_in_table(const struct state *state)
 {
 	const uint8_t *names = state->names;
-	const unsigned way = 1u << INTD | 1u << MESS | 1u << INFO | 1u << LOCAL | 1u << REMOTE;
+	const unsigned way =
+		1u << INTD | 1u << MESS | 1u << INFO | 1u << LOCAL | 1u << REMOTE | 1u << BOUNCE;
 
 	if (names[PID] > 1 || names[TODO] > 1 || names[MESS] > 1)
 		return false;
 	if (names[TODO] > 0)
 		return has_only(state, way | 1u << TODO);
 	if (names[MESS] > 0 && names[INFO] > 0)
-		return has_only(state, way | 1u << BOUNCE);
+		return has_only(state, way);
 	return has_only(state, 1u << PID) || has_only(state, 1u << MESS);
+}
+
+/* Names of a control file that a crash or a full disk has left: only the cleaner cares. */
+static bool is_litter(const struct state *state)
+{
+	return ledger_is_disturbed() && state->names[PID] <= 1 &&
+	       has_only(state, 1u << PID | 1u << INTD | 1u << LOCAL | 1u << REMOTE);
 }
 
 static void object(const struct states *states, uint64_t number, const char *when)
@@ -217,7 +226,7 @@ static void settled(void *context)
 
 		if (is_in_table(state))
 			state->is_torn = false;
-		else if (!state->is_torn)
+		else if (!state->is_torn && !is_litter(state))
 			object(states, states->touched[i], "");
 	}
 	states->touched_count = 0;
@@ -267,6 +276,7 @@ static void cut(void *context)
 
 	forget(states);
 	states->is_reading = true;
+	add_folder(states, files_inode(states->machine, "/"), "");
 	read_folder(states, "/var");
 	states->is_reading = false;
 	states->touched_count = 0;
@@ -315,7 +325,8 @@ static bool find_data(struct states *states, uint64_t number, char *path, size_t
 	return false;
 }
 
-/* Its number may be another one's by now. */
+/* Its number may be another one's by now. Where order is kept, the name in todo may come back
+ * instead of that in mess. */
 void states_promised(uint32_t address, const char *id, uint64_t number)
 {
 	struct states *states = all;
@@ -328,6 +339,8 @@ void states_promised(uint32_t address, const char *id, uint64_t number)
 	    !find_data(states, strtoull(id, NULL, 10), path, sizeof path))
 		return;
 	snprintf(header, sizeof header, "X-World: %llu\r\n", (unsigned long long)number);
+	if (disk_keeps_order(states->machine->disk) && strstr(path, "/mess/") != NULL)
+		return;
 	if (!disk_is_durable(states->machine->disk, path) &&
 	    has_text(states->machine, path, header))
 		judge_object(JUDGE_STATES, "%s: %s was promised and is not durable",

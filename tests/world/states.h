@@ -4,9 +4,9 @@
  *
  *          pid todo intd mess info local remote bounce
  *   S1-S3   ?   -    -    -    -    -     -      -     not accepted
- *   S4      -   +    ?    ?    ?    ?     ?      -     queued
- *   S5      -   -    ?    +    +    ?     ?      ?     preprocessed; intd: a shorter control file
- *   end     -   -    -    +    -    -     -      -     its data file goes next
+ *   S4      -   +    ?    ?    ?    ?     ?      ?     queued
+ *   S5      -   -    ?    +    +    ?     ?      ?     preprocessed
+ *   end     -   -    -    +    -    -     -      -     done
  *
  * (queue/store.h; the sources, section 2.) It looks after each call that changed a name, at the
  * messages whose names it changed:
@@ -16,7 +16,8 @@
  * - what a client was answered 250 for is durable then, or its recipients are done.
  *
  * What a power cut leaves may be none of these states: such a message is watched again from when
- * it is in one; at the end all are.
+ * it is in one. After a fault names in intd, local and remote may outlive their message, until the
+ * cleaner of the next start comes by (queue/cleaner.h). At the end all are in a state.
  */
 #ifndef WORLD_STATES_H
 #define WORLD_STATES_H
@@ -29,7 +30,8 @@ enum { STATES_SPLIT = 23 /* of a node's queue */ };
 void states_begin(struct machine *machine);
 /* The node at ADDRESS has said 250 and that it has queued message NUMBER as ID. */
 void states_promised(uint32_t address, const char *id, uint64_t number);
-/* Nothing is left to be done: nobody is in a state that only a power cut can leave. */
+/* Nothing is left to be done, and the nodes were started since the last fault: all that is left is
+ * in a state. */
 void states_look_at_end(void);
 void states_end(void);
 

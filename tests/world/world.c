@@ -23,6 +23,7 @@
 #include "trouble.h"
 #include <err.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -214,6 +215,21 @@ static void begin(struct world *world, const struct world_options *options)
 	world_stop_at(options->until);
 }
 
+/* Nodes stop, and fate starts them again: what the cleaner of a start is to remove is gone. */
+static void look_at_end(struct world *world)
+{
+	for (size_t i = 0; i < world->node_count; i++) {
+		struct process *supervisor = node_supervisor(world->fates[i].node);
+
+		world->fates[i].node->disk_fails_until_us = 0;
+		if (supervisor != NULL)
+			process_signal(supervisor, SIGTERM);
+	}
+	world_run(kernel_now_us() + 300 * SECOND);
+	operator_look_at_end();
+	states_look_at_end();
+}
+
 static void end(struct world *world)
 {
 	for (size_t i = 0; i < world->node_count; i++)
@@ -236,10 +252,8 @@ static bool live(const struct world_options *options)
 	if (!world_has_stopped())
 		world_run(kernel_now_us() + 600 * SECOND);
 	left = left_in_queues(&world);
-	if (left == 0 && !world_has_stopped()) {
-		operator_look_at_end();
-		states_look_at_end();
-	}
+	if (left == 0 && !world_has_stopped())
+		look_at_end(&world);
 	end(&world);
 	is_good = world_has_stopped() || judge(options, &world, left);
 	mailboxes_end();
