@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Who gives mail to a node. */
+#include "accounts.h"
 #include "mail.h"
 #include "os/socket.h"
 #include "people.h"
@@ -107,8 +108,10 @@ static void note_promise(const struct client *client, const struct talk *talk, u
 	const char *id = strstr(talk->line, queued);
 
 	ledger_promise(number);
-	if (id != NULL)
-		states_promised(client->address, id + sizeof queued - 1, number);
+	if (id == NULL)
+		return;
+	states_promised(client->address, id + sizeof queued - 1, number);
+	accounts_promised(client->address, id + sizeof queued - 1, number);
 }
 
 static bool give(const struct client *client, struct talk *talk, uint64_t number,

@@ -48,7 +48,7 @@ static int fault(void *context, enum disk_call call, uint64_t inode)
 	    !can_fail(call, machine->disk_error) || !kernel_one_in(machine->disk_odds))
 		return 0;
 	if (machine->disk_failed != NULL)
-		machine->disk_failed();
+		machine->disk_failed(machine);
 	machine->disk_has_stopped = call == DISK_SYNC_NAMES || call == DISK_SYNC_ALL;
 	return -machine->disk_error;
 }

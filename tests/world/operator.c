@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "operator.h"
+#include "accounts.h"
 #include "command.h"
 #include "files.h"
 #include "mail.h"
@@ -141,6 +142,7 @@ static void hold(struct node_operator *self)
 						"hop.example", "--yes", NULL};
 
 	self->may_hold = true;
+	accounts_hold(self->node, true);
 	command_run(self->node, "stagepost", arguments, ordered, self);
 }
 
@@ -151,6 +153,7 @@ static void released(void *context, int status, const char *output)
 
 	tell(self, "release", status, output);
 	self->may_hold = status != 0;
+	accounts_hold(self->node, self->may_hold);
 	if (status == 0)
 		go_on(self);
 	else

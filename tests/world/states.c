@@ -299,6 +299,16 @@ void states_begin(struct machine *machine)
 	disk_set_watch(machine->disk, &states->watch);
 }
 
+bool states_have(const struct machine *machine, uint64_t number)
+{
+	const struct states *states = all;
+
+	while (states != NULL && states->machine != machine)
+		states = states->next;
+	return states != NULL && number < states->count &&
+	       (states->list[number].names[TODO] > 0 || states->list[number].names[MESS] > 0);
+}
+
 /* --- promises --- */
 
 static bool has_text(struct machine *machine, const char *path, const char *wanted)

@@ -11,6 +11,7 @@
  * also when there is nothing left to be done. --idle: mail comes all the time that is not calm, and
  * faults a few times a day. --strikes: no more than so many faults.
  */
+#include "accounts.h"
 #include "dns.h"
 #include "fate.h"
 #include "files.h"
@@ -205,6 +206,7 @@ static void begin(struct world *world, const struct world_options *options)
 		world->fates[i].rarity = options->is_idle ? FATE_RARELY : FATE_OFTEN;
 		world->fates[i].node = node_new(nodes[i].name, nodes[i].address, nodes[i].config);
 		states_begin(world->fates[i].node);
+		accounts_watch(world->fates[i].node);
 		certify(world->fates[i].node, nodes[i].host);
 		people_add_node(world->fates[i].node);
 		operator_start(world->fates[i].node, options->hours * HOUR / 2 / LOOKS,
@@ -212,6 +214,7 @@ static void begin(struct world *world, const struct world_options *options)
 		fate_begin(&world->fates[i]);
 	}
 	people_start(options->hours * HOUR / 2 / CHANGES, options->hours * HOUR * 3 / 4);
+	waiting_begin();
 	world_stop_at(options->until);
 }
 
@@ -228,6 +231,7 @@ static void look_at_end(struct world *world)
 	world_run(kernel_now_us() + 300 * SECOND);
 	operator_look_at_end();
 	states_look_at_end();
+	accounts_look_at_end();
 }
 
 static void end(struct world *world)
@@ -259,6 +263,7 @@ static bool live(const struct world_options *options)
 	mailboxes_end();
 	world_end();
 	states_end();
+	accounts_end();
 	trouble_end();
 	dns_end();
 	operator_end();
