@@ -85,7 +85,6 @@ static struct account *account_of(struct books *books, const char *id)
 	account = must(calloc(1, sizeof *account));
 	snprintf(account->id, sizeof account->id, "%s", id);
 	account->books = books;
-	account->message = UINT64_MAX;
 	account->first_us = kernel_now_us();
 	account->before = books->last_open;
 	*(books->last_open != NULL ? &books->last_open->after : &books->first_open) = account;
@@ -95,6 +94,7 @@ static struct account *account_of(struct books *books, const char *id)
 	*place = account;
 	books->count++;
 	books->open_count++;
+	account->message = states_message(books->machine, strtoull(id, NULL, 10));
 	return account;
 }
 
@@ -156,9 +156,11 @@ bool books_are_hurt_between(const struct books *books, int64_t from_us, int64_t 
 	return false;
 }
 
+/* One whose beginning is not known began before a fault. */
 static bool is_hurt(const struct account *account)
 {
-	return books_are_hurt_between(account->books, account->first_us, INT64_MAX);
+	return books_are_hurt_between(account->books, account->queued > 0 ? account->first_us : 0,
+				      INT64_MAX);
 }
 
 static void object(const struct account *account, const char *what)
@@ -191,7 +193,7 @@ static void excuse(const struct account *account)
 {
 	int64_t from_us =
 		account->is_at_hop ? ledger_first_us(account->message) : account->first_us;
-	int64_t until_us = account->end_us > 0 ? account->end_us + SLACK_US : INT64_MAX;
+	int64_t until_us = account->done_us > 0 ? account->done_us + SLACK_US : INT64_MAX;
 
 	if (from_us >= 0 && books_are_hurt_between(account->books, from_us, until_us))
 		ledger_excuse_message(account->message);
@@ -208,9 +210,20 @@ static void close_account(struct account *account)
 	drop(account);
 }
 
+static bool is_frozen(const struct machine *machine)
+{
+	for (const struct process *process = process_first(); process != NULL;
+	     process = process->next)
+		if (process->machine == machine && process->is_frozen)
+			return true;
+	return false;
+}
+
 /* Those that are done, or gone without a word, since a while. */
 static void close_some(struct books *books, int64_t before_us)
 {
+	if (books->moved_us >= before_us || is_frozen(books->machine))
+		return; /* lines may be late */
 	for (struct account *account = books->first_open, *next; account != NULL; account = next) {
 		next = account->after;
 		if (account->done_us > 0 && account->done_us < before_us) {
@@ -318,7 +331,7 @@ static void enter(struct account *account, const char *event, const char *line)
 		report(account, line);
 	else if (strcmp(event, "message_done") == 0 && account->done_us > 0)
 		object(account, "is done twice");
-	if (strcmp(event, "message_done") == 0)
+	if (strcmp(event, "message_done") == 0 && account->done_us == 0)
 		account->done_us = kernel_now_us();
 }
 

@@ -42,6 +42,8 @@ static int fault(void *context, enum disk_call call, uint64_t inode)
 	(void)inode;
 	if (machine->is_looked_at || kernel_task() == NULL || is_first(kernel_process()))
 		return 0;
+	if (machine->disk_has_stopped && is_change(call) && machine->disk_failed != NULL)
+		machine->disk_failed(machine);
 	if (machine->disk_has_stopped)
 		return is_change(call) ? -EROFS : 0;
 	if (kernel_now_us() >= machine->disk_fails_until_us ||
@@ -126,8 +128,11 @@ char *files_read(struct machine *machine, const char *path, size_t *size_out)
 	char *text;
 	ssize_t count;
 
-	if (disk_open(disk_of(machine), NULL, path, OS_FILE_READ, &file) < 0)
+	machine->is_looked_at = true;
+	if (disk_open(disk_of(machine), NULL, path, OS_FILE_READ, &file) < 0) {
+		machine->is_looked_at = false;
 		return NULL;
+	}
 	must(disk_info(file, &info), path);
 	text = malloc((size_t)info.size + 1);
 	if (text == NULL)
@@ -135,6 +140,7 @@ char *files_read(struct machine *machine, const char *path, size_t *size_out)
 	count = disk_read(file, text, (size_t)info.size, 0);
 	must((int)count, path);
 	disk_close(file);
+	machine->is_looked_at = false;
 	text[count] = '\0';
 	*size_out = (size_t)count;
 	return text;
@@ -173,8 +179,12 @@ bool files_is_folder(struct machine *machine, const char *path)
 bool files_exist(struct machine *machine, const char *path)
 {
 	struct os_file_info info;
+	bool is_there;
 
-	return disk_info_at(disk_of(machine), NULL, path, &info) == 0;
+	machine->is_looked_at = true;
+	is_there = disk_info_at(disk_of(machine), NULL, path, &info) == 0;
+	machine->is_looked_at = false;
+	return is_there;
 }
 
 void files_empty(struct machine *machine, const char *path)

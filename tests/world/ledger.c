@@ -94,7 +94,8 @@ void ledger_excuse(void)
 
 void ledger_excuse_message(uint64_t number)
 {
-	ledger.entries[number].is_excused = true;
+	if (number < ledger.count)
+		ledger.entries[number].is_excused = true;
 }
 
 int64_t ledger_first_us(uint64_t number)

@@ -66,6 +66,7 @@ struct client {
 	uint64_t count;
 	int64_t pause_us;
 	const char *const *domains; /* ends with NULL: of the recipients */
+	int64_t connected_us;       /* the last time */
 	bool is_done;
 };
 void client_start(struct machine *machine, struct client *client);

@@ -269,12 +269,54 @@ static void forget(struct states *states)
 	states->count = 0;
 }
 
+static bool has_data(const struct states *states, uint64_t number)
+{
+	return number < states->count &&
+	       (states->list[number].names[TODO] > 0 || states->list[number].names[MESS] > 0);
+}
+
+/* Where the message has a name, if it has one. */
+static bool find_data(struct states *states, uint64_t number, char *path, size_t size)
+{
+	static const char *const folders[] = {"todo/arrive", "todo/submit", "mess"};
+
+	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+		snprintf(path, size, ROOT "/%s/%llu/%llu", folders[i],
+			 (unsigned long long)(number % STATES_SPLIT), (unsigned long long)number);
+		if (files_exist(states->machine, path))
+			return true;
+	}
+	return false;
+}
+
+/* What it says in its header, or in that of the message that it reports. */
+static uint64_t read_message(struct states *states, uint64_t number)
+{
+	static const char header[] = "\nX-World: ";
+	uint64_t message = UINT64_MAX;
+	char path[512];
+	const char *found;
+	size_t size;
+	char *text;
+
+	if (!has_data(states, number) || !find_data(states, number, path, sizeof path))
+		return message;
+	text = files_read(states->machine, path, &size);
+	found = text != NULL ? memmem(text, size, header, sizeof header - 1) : NULL;
+	if (found != NULL)
+		message = strtoull(found + sizeof header - 1, NULL, 10);
+	free(text);
+	return message;
+}
+
 /* What the power cut has left, each in a state of the table or not. */
 static void cut(void *context)
 {
 	struct states *states = context;
+	struct states before = *states;
 
-	forget(states);
+	states->list = NULL;
+	states->count = 0;
 	states->is_reading = true;
 	add_folder(states, files_inode(states->machine, "/"), "");
 	read_folder(states, "/var");
@@ -283,6 +325,10 @@ static void cut(void *context)
 	states->queued[0] = '\0';
 	for (uint64_t i = 0; i < states->count; i++)
 		states->list[i].is_torn = !is_in_table(&states->list[i]);
+	for (uint64_t i = 0; i < before.count; i++)
+		if (has_data(states, i) && !has_data(&before, i)) /* it had ended */
+			ledger_excuse_message(read_message(states, i));
+	forget(&before);
 }
 
 void states_begin(struct machine *machine)
@@ -299,14 +345,22 @@ void states_begin(struct machine *machine)
 	disk_set_watch(machine->disk, &states->watch);
 }
 
+uint64_t states_message(struct machine *machine, uint64_t number)
+{
+	struct states *states = all;
+
+	while (states != NULL && states->machine != machine)
+		states = states->next;
+	return states != NULL ? read_message(states, number) : UINT64_MAX;
+}
+
 bool states_have(const struct machine *machine, uint64_t number)
 {
 	const struct states *states = all;
 
 	while (states != NULL && states->machine != machine)
 		states = states->next;
-	return states != NULL && number < states->count &&
-	       (states->list[number].names[TODO] > 0 || states->list[number].names[MESS] > 0);
+	return states != NULL && has_data(states, number);
 }
 
 /* --- promises --- */
@@ -319,20 +373,6 @@ static bool has_text(struct machine *machine, const char *path, const char *want
 
 	free(text);
 	return has;
-}
-
-/* Where the message has a name, if it has one. */
-static bool find_data(struct states *states, uint64_t number, char *path, size_t size)
-{
-	static const char *const folders[] = {"todo/arrive", "todo/submit", "mess"};
-
-	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-		snprintf(path, size, ROOT "/%s/%llu/%llu", folders[i],
-			 (unsigned long long)(number % STATES_SPLIT), (unsigned long long)number);
-		if (files_exist(states->machine, path))
-			return true;
-	}
-	return false;
 }
 
 /* Its number may be another one's by now. Where order is kept, the name in todo may come back

@@ -30,6 +30,8 @@ enum { STATES_SPLIT = 23 /* of a node's queue */ };
 void states_begin(struct machine *machine);
 /* The node at ADDRESS has said 250 and that it has queued message NUMBER as ID. */
 void states_promised(uint32_t address, const char *id, uint64_t number);
+/* Which message of the ledger NUMBER is in the queue of MACHINE; UINT64_MAX: that is not known. */
+uint64_t states_message(struct machine *machine, uint64_t number);
 /* Whether message NUMBER has a data file in the queue of MACHINE. */
 bool states_have(const struct machine *machine, uint64_t number);
 /* Nothing is left to be done, and the nodes were started since the last fault: all that is left is

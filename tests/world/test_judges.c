@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: ISC
 /* Each judge of a world sees a fault that is planted before its eyes, and objects to nothing
  * else. */
+#include "accounts.h"
 #include "files.h"
 #include "judge.h"
+#include "mail.h"
 #include "states.h"
+#include <stdlib.h>
 #include <string.h>
 
 #include <setjmp.h>
@@ -22,8 +25,10 @@ static int begin(void **state)
 	(void)state;
 	world_begin(1, NULL);
 	judge_begin();
+	ledger_begin();
 	node = machine_new("one", 0x0a000001);
 	files_begin(node);
+	accounts_watch(node);
 	return 0;
 }
 
@@ -31,6 +36,8 @@ static int end(void **state)
 {
 	(void)state;
 	states_end();
+	accounts_end();
+	ledger_end();
 	world_end();
 	return 0;
 }
@@ -162,6 +169,242 @@ static void what_a_power_cut_tears_must_be_whole_at_the_end(void **state)
 	assert_int_equal(judge_count(JUDGE_STATES), 1);
 }
 
+/* --- the log --- */
+
+static const int64_t SECOND = 1000000;
+
+static void nothing(void *context)
+{
+	(void)context;
+}
+
+static void pass(int64_t seconds)
+{
+	kernel_at(kernel_now_us() + seconds * SECOND, nothing, NULL);
+	world_run(kernel_now_us() + seconds * SECOND);
+}
+
+/* The node says that EVENT came for message 7-a, with REST. */
+static void say(const char *event, const char *rest)
+{
+	char line[256];
+
+	snprintf(line, sizeof line, "time=- process=send[1] event=%s id=7-a%s", event, rest);
+	node->heard(node, line);
+}
+
+static void say_delivered(void)
+{
+	say("delivered", " delivery=1 to=user1@hop.example by=remote status=2.0.0");
+}
+
+/* A message of the ledger, which the node has promised and accepted: its number. */
+static uint64_t accept(void)
+{
+	uint64_t message = ledger_new("user1@hop.example");
+
+	pass(1);
+	say("message_queued", "");
+	say("message_accepted", "");
+	ledger_promise(message);
+	accounts_promised(node->address, "7-a", message);
+	return message;
+}
+
+static void arrive(uint64_t message)
+{
+	char *text;
+	size_t size = ledger_text(message, &text);
+
+	ledger_deliver("user1@hop.example", text, size - 3);
+	free(text);
+}
+
+static uint64_t objections_after_a_while(void)
+{
+	pass(61);
+	accounts_close();
+	return judge_count(JUDGE_LOG);
+}
+
+static void the_log_of_a_message_is_right(void **state)
+{
+	(void)state;
+	arrive(accept());
+	say("deferred", " delivery=1 until=2026-01-01T00:00:00Z");
+	say_delivered();
+	say("message_done", "");
+	assert_int_equal(objections_after_a_while(), 0);
+	assert_null(accounts_of(node)->first_open);
+}
+
+static void two_ends_are_seen(void **state)
+{
+	(void)state;
+	arrive(accept());
+	say_delivered();
+	say_delivered();
+	say("message_done", "");
+	assert_int_equal(objections_after_a_while(), 1);
+}
+
+static void an_end_after_the_end_is_seen(void **state)
+{
+	(void)state;
+	arrive(accept());
+	say_delivered();
+	say("message_done", "");
+	say("message_done", "");
+	assert_int_equal(objections_after_a_while(), 1);
+}
+
+static void a_promise_that_the_log_does_not_know_is_seen(void **state)
+{
+	uint64_t message = ledger_new("user1@hop.example");
+
+	(void)state;
+	say("message_queued", "");
+	accounts_promised(node->address, "7-a", message);
+	arrive(message);
+	say_delivered();
+	say("message_done", "");
+	assert_int_equal(objections_after_a_while(), 1);
+}
+
+static void a_delivery_that_nobody_got_is_seen(void **state)
+{
+	(void)state;
+	accept();
+	say_delivered();
+	say("message_done", "");
+	assert_int_equal(objections_after_a_while(), 1);
+}
+
+static void a_failure_without_a_report_is_seen(void **state)
+{
+	(void)state;
+	accept();
+	say("failed", " delivery=1 status=5.1.1");
+	say("message_done", "");
+	assert_int_equal(objections_after_a_while(), 1);
+}
+
+static void an_end_without_a_word_is_seen(void **state)
+{
+	(void)state;
+	accept();
+	assert_true(objections_after_a_while() > 0);
+}
+
+static void a_process_that_dies_is_seen(void **state)
+{
+	(void)state;
+	node->heard(node, "time=- event=process_ended program=send status=\"signal 9\"");
+	assert_int_equal(judge_count(JUDGE_LOG), 0);
+	node->heard(node, "time=- event=process_ended program=send status=\"signal 11\"");
+	assert_int_equal(judge_count(JUDGE_LOG), 1);
+}
+
+/* --- excuses --- */
+
+static uint64_t unexcused(void)
+{
+	struct ledger_sums sums;
+
+	pass(200);
+	accounts_close();
+	ledger_sum(&sums);
+	assert_int_equal(sums.twice, 1);
+	return sums.unexcused;
+}
+
+static void a_fault_between_answer_and_record_excuses(void **state)
+{
+	uint64_t message = accept();
+
+	(void)state;
+	pass(1);
+	arrive(message);
+	pass(5);
+	accounts_hurt(node);
+	pass(5);
+	arrive(message);
+	say_delivered();
+	say("message_done", "");
+	assert_int_equal(unexcused(), 0);
+}
+
+static void a_fault_before_the_answer_excuses_nothing(void **state)
+{
+	uint64_t message = accept();
+
+	(void)state;
+	accounts_hurt(node);
+	pass(5);
+	arrive(message);
+	pass(5);
+	arrive(message);
+	say_delivered();
+	say("message_done", "");
+	assert_int_equal(unexcused(), 1);
+}
+
+static void a_fault_after_the_record_excuses_nothing(void **state)
+{
+	uint64_t message = accept();
+
+	(void)state;
+	pass(1);
+	arrive(message);
+	say_delivered();
+	say("message_done", "");
+	pass(5);
+	accounts_hurt(node);
+	pass(5);
+	arrive(message);
+	assert_int_equal(unexcused(), 1);
+}
+
+/* --- waiting --- */
+
+static void waiting_is_seen(void **state)
+{
+	char line[128];
+
+	(void)state;
+	queue_text(TRAILER, true);
+	waiting_begin();
+	snprintf(line, sizeof line, "time=- event=message_queued id=%llu-a",
+		 (unsigned long long)queued);
+	node->heard(node, line);
+	pass(9 * 60);
+	assert_int_equal(judge_count(JUDGE_WAITING), 0);
+	accounts_moved(node);
+	pass(9 * 60);
+	assert_int_equal(judge_count(JUDGE_WAITING), 0);
+	snprintf(line, sizeof line, "time=- event=deferred id=%llu-a until=1970-01-01T00:30:00Z",
+		 (unsigned long long)queued);
+	node->heard(node, line);
+	pass(21 * 60);
+	assert_int_equal(judge_count(JUDGE_WAITING), 0);
+	accounts_hold(node, true);
+	pass(10 * 60);
+	assert_int_equal(judge_count(JUDGE_WAITING), 0);
+	accounts_hold(node, false);
+	pass(15 * 60);
+	assert_int_equal(judge_count(JUDGE_WAITING), 1);
+}
+
+static void a_client_that_waits_is_seen(void **state)
+{
+	(void)state;
+	pass(20 * 60);
+	waiting_check_client(node->address, kernel_now_us() - 5 * 60 * SECOND, "a reply");
+	assert_int_equal(judge_count(JUDGE_WAITING), 0);
+	waiting_check_client(node->address, kernel_now_us() - 11 * 60 * SECOND, "a reply");
+	assert_int_equal(judge_count(JUDGE_WAITING), 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -173,6 +416,19 @@ int main(void)
 		TEST(a_message_without_its_envelope_is_seen),
 		TEST(a_promise_that_is_not_durable_is_seen),
 		TEST(what_a_power_cut_tears_must_be_whole_at_the_end),
+		TEST(the_log_of_a_message_is_right),
+		TEST(two_ends_are_seen),
+		TEST(an_end_after_the_end_is_seen),
+		TEST(a_promise_that_the_log_does_not_know_is_seen),
+		TEST(a_delivery_that_nobody_got_is_seen),
+		TEST(a_failure_without_a_report_is_seen),
+		TEST(an_end_without_a_word_is_seen),
+		TEST(a_process_that_dies_is_seen),
+		TEST(a_fault_between_answer_and_record_excuses),
+		TEST(a_fault_before_the_answer_excuses_nothing),
+		TEST(a_fault_after_the_record_excuses_nothing),
+		TEST(waiting_is_seen),
+		TEST(a_client_that_waits_is_seen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
