@@ -10,7 +10,10 @@
 
 /* An account is closed when what was on its way has arrived: lines, replies, looks at mailboxes. */
 static const int64_t SETTLE_US = 60 * INT64_C(1000000);
-static const int64_t SLACK_US = 1000000; /* of lines on their way to the log */
+/* Of lines on their way to the log, and of bytes on their way to the next hop. */
+static const int64_t SLACK_US = 1000000;
+/* Processes live on so long when their supervisor was killed, and nobody hears them. */
+static const int64_t UNHEARD_US = 5 * INT64_C(1000000);
 
 static struct books *all;
 
@@ -159,7 +162,8 @@ bool books_are_hurt_between(const struct books *books, int64_t from_us, int64_t 
 /* One whose beginning is not known began before a fault. */
 static bool is_hurt(const struct account *account)
 {
-	return books_are_hurt_between(account->books, account->queued > 0 ? account->first_us : 0,
+	return books_are_hurt_between(account->books,
+				      account->queued > 0 ? account->first_us - UNHEARD_US : 0,
 				      INT64_MAX);
 }
 
@@ -189,13 +193,19 @@ static void check_ends(const struct account *account)
 		object(account, "has not one report of its failures");
 }
 
+static uint64_t number_of(const struct account *account)
+{
+	return strtoull(account->id, NULL, 10);
+}
+
 static void excuse(const struct account *account)
 {
 	int64_t from_us =
 		account->is_at_hop ? ledger_first_us(account->message) : account->first_us;
-	int64_t until_us = account->done_us > 0 ? account->done_us + SLACK_US : INT64_MAX;
+	int64_t gone_us = states_gone_us(account->books->machine, number_of(account));
+	int64_t until_us = (gone_us > account->done_us ? gone_us : account->done_us) + SLACK_US;
 
-	if (from_us >= 0 && books_are_hurt_between(account->books, from_us, until_us))
+	if (from_us >= 0 && books_are_hurt_between(account->books, from_us - SLACK_US, until_us))
 		ledger_excuse_message(account->message);
 }
 
@@ -226,10 +236,11 @@ static void close_some(struct books *books, int64_t before_us)
 		return; /* lines may be late */
 	for (struct account *account = books->first_open, *next; account != NULL; account = next) {
 		next = account->after;
+		if (states_have(books->machine, number_of(account)))
+			continue;
 		if (account->done_us > 0 && account->done_us < before_us) {
 			close_account(account);
-		} else if (account->done_us == 0 && account->last_us < before_us &&
-			   !states_have(books->machine, strtoull(account->id, NULL, 10))) {
+		} else if (account->done_us == 0 && account->last_us < before_us) {
 			object(account, "has ended without a word");
 			account->done_us = kernel_now_us();
 		}

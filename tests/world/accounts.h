@@ -14,8 +14,8 @@
  * message was there.
  *
  * Excuses: a message may come twice when the machine was hurt between the next hop's answer (the
- * ledger knows it) and the line that says so here (for mailboxes, other nodes and reports: between
- * its beginning here and that line), or when the power took the end back (states.h).
+ * ledger knows it; for mailboxes, other nodes and reports: its beginning here) and the moment when
+ * its file left the queue, or when a power cut brought it back (states.h).
  */
 #ifndef WORLD_ACCOUNTS_H
 #define WORLD_ACCOUNTS_H

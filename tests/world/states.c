@@ -22,8 +22,9 @@ static const struct {
 /* The message of a number, and the folder of that inode, if it is one. */
 struct state {
 	uint8_t names[PLACES];
-	bool is_torn; /* in no state, since the power was cut */
-	char *path;   /* of the folder, below ROOT's parents too */
+	bool is_torn;    /* in no state, since the power was cut */
+	int64_t gone_us; /* when its data file went, the last time */
+	char *path;      /* of the folder, below ROOT's parents too */
 	enum place place;
 	unsigned part;
 };
@@ -120,6 +121,12 @@ static void check_name(struct states *states, const struct state *folder, uint64
 			     folder->path, (unsigned long long)number, (unsigned long long)inode);
 }
 
+static bool has_data(const struct states *states, uint64_t number)
+{
+	return number < states->count &&
+	       (states->list[number].names[TODO] > 0 || states->list[number].names[MESS] > 0);
+}
+
 static void name_in(struct states *states, const struct state *folder, const char *name,
 		    uint64_t before, uint64_t inode)
 {
@@ -132,6 +139,8 @@ static void name_in(struct states *states, const struct state *folder, const cha
 		check_name(states, folder, place == PID ? inode : number, inode);
 	if (before != 0) {
 		state_of(states, place == PID ? before : number)->names[place]--;
+		if ((place == TODO || place == MESS) && !has_data(states, number))
+			states->list[number].gone_us = kernel_now_us();
 		touch(states, place == PID ? before : number);
 	}
 	if (inode != 0) {
@@ -269,12 +278,6 @@ static void forget(struct states *states)
 	states->count = 0;
 }
 
-static bool has_data(const struct states *states, uint64_t number)
-{
-	return number < states->count &&
-	       (states->list[number].names[TODO] > 0 || states->list[number].names[MESS] > 0);
-}
-
 /* Where the message has a name, if it has one. */
 static bool find_data(struct states *states, uint64_t number, char *path, size_t size)
 {
@@ -326,6 +329,8 @@ static void cut(void *context)
 	for (uint64_t i = 0; i < states->count; i++)
 		states->list[i].is_torn = !is_in_table(&states->list[i]);
 	for (uint64_t i = 0; i < before.count; i++)
+		state_of(states, i)->gone_us = before.list[i].gone_us;
+	for (uint64_t i = 0; i < before.count; i++)
 		if (has_data(states, i) && !has_data(&before, i)) /* it had ended */
 			ledger_excuse_message(read_message(states, i));
 	forget(&before);
@@ -361,6 +366,15 @@ bool states_have(const struct machine *machine, uint64_t number)
 	while (states != NULL && states->machine != machine)
 		states = states->next;
 	return states != NULL && has_data(states, number);
+}
+
+int64_t states_gone_us(const struct machine *machine, uint64_t number)
+{
+	const struct states *states = all;
+
+	while (states != NULL && states->machine != machine)
+		states = states->next;
+	return states != NULL && number < states->count ? states->list[number].gone_us : 0;
 }
 
 /* --- promises --- */

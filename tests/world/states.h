@@ -34,6 +34,8 @@ void states_promised(uint32_t address, const char *id, uint64_t number);
 uint64_t states_message(struct machine *machine, uint64_t number);
 /* Whether message NUMBER has a data file in the queue of MACHINE. */
 bool states_have(const struct machine *machine, uint64_t number);
+/* When it went, the last time; 0: never. */
+int64_t states_gone_us(const struct machine *machine, uint64_t number);
 /* Nothing is left to be done, and the nodes were started since the last fault: all that is left is
  * in a state. */
 void states_look_at_end(void);
