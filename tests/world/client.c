@@ -160,7 +160,8 @@ static void choose_recipient(const struct client *client, char *out, size_t size
 	while (client->domains[count] != NULL)
 		count++;
 	snprintf(out, size, "%s%d@%s", kernel_one_in(STRANGERS) ? HOP_REFUSED : "user",
-		 (int)kernel_below(USERS), client->domains[kernel_below(count)]);
+		 (int)kernel_below(client->users > 0 ? client->users : USERS),
+		 client->domains[kernel_below(count)]);
 }
 
 /* One that was refused, or whose reply was lost, is another message. */

@@ -169,6 +169,13 @@ uint64_t files_inode(struct machine *machine, const char *path)
 	return disk_info_at(disk_of(machine), NULL, path, &info) == 0 ? info.inode : 0;
 }
 
+uint64_t files_size(struct machine *machine, const char *path)
+{
+	struct os_file_info info = {0};
+
+	return disk_info_at(disk_of(machine), NULL, path, &info) == 0 ? info.size : 0;
+}
+
 bool files_is_folder(struct machine *machine, const char *path)
 {
 	struct os_file_info info = {0};

@@ -23,6 +23,7 @@ char *files_read(struct machine *machine, const char *path, size_t *size_out);
 size_t files_end_of(struct machine *machine, const char *path, char *text, size_t size);
 /* 0: there is no such file or directory. */
 uint64_t files_inode(struct machine *machine, const char *path);
+uint64_t files_size(struct machine *machine, const char *path);
 bool files_is_folder(struct machine *machine, const char *path);
 bool files_exist(struct machine *machine, const char *path);
 /* Gives the file at PATH the name TO, durably: false when that cannot be done. */

@@ -174,6 +174,8 @@ void process_freeze(struct process *process, bool is_frozen);
 
 struct memory *memory_new(void);
 void memory_free_all(struct memory *memory);
+/* Blocks that are allocated. */
+size_t memory_count(const struct memory *memory);
 /* What the running process has allocated goes with it. */
 void *world_malloc(size_t size);
 void *world_calloc(size_t count, size_t size);

@@ -66,6 +66,7 @@ struct client {
 	uint64_t count;
 	int64_t pause_us;
 	const char *const *domains; /* ends with NULL: of the recipients */
+	unsigned users;             /* of each domain; 0: the usual number */
 	int64_t connected_us;       /* the last time */
 	bool is_done;
 };

@@ -3,6 +3,7 @@
  * else. */
 #include "accounts.h"
 #include "files.h"
+#include "growth.h"
 #include "judge.h"
 #include "mail.h"
 #include "states.h"
@@ -405,6 +406,60 @@ static void a_client_that_waits_is_seen(void **state)
 	assert_int_equal(judge_count(JUDGE_WAITING), 1);
 }
 
+/* --- growth --- */
+
+static int wait_for_ever(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	for (int64_t i = 1; i < 1000; i++) {
+		task_sleep_until(i * 60 * SECOND);
+		for (unsigned k = 0; k < 100; k++)
+			world_free(i % 2 == 0 ? world_malloc(1) : NULL);
+		for (unsigned k = 0; i > 3 && k < 100; k++)
+			(void)world_malloc(1);
+	}
+	return 0;
+}
+
+static void memory_that_grows_is_seen(void **state)
+{
+	static const struct world_program program = {"leak", wait_for_ever, NULL};
+	static const char *const arguments[] = {"leak", NULL};
+
+	(void)state;
+	process_new(node, NULL, &program, arguments, NULL);
+	pass(61);
+	growth_note(node);
+	pass(61);
+	growth_compare(node);
+	assert_int_equal(judge_count(JUDGE_GROWTH), 0);
+	growth_note(node);
+	pass(61 * 3);
+	growth_compare(node);
+	assert_int_equal(judge_count(JUDGE_GROWTH), 1);
+}
+
+static void files_that_grow_are_seen(void **state)
+{
+	char *text = calloc(1, GROWTH_CONTROL + 2);
+
+	(void)state;
+	memset(text, 'a', GROWTH_CONTROL);
+	files_put(node, "/var/queue/info/3/26", text);
+	files_put(node, "/var/queue/pid/a", "");
+	growth_look_at_controls(node);
+	growth_look_at_end(node);
+	assert_int_equal(judge_count(JUDGE_GROWTH), 0);
+	text[GROWTH_CONTROL] = 'a';
+	files_put(node, "/var/queue/info/3/49", text);
+	files_put(node, "/var/queue/trigger/host.a", "");
+	growth_look_at_controls(node);
+	growth_look_at_end(node);
+	assert_int_equal(judge_count(JUDGE_GROWTH), 2);
+	free(text);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -427,6 +482,8 @@ int main(void)
 		TEST(a_fault_between_answer_and_record_excuses),
 		TEST(a_fault_before_the_answer_excuses_nothing),
 		TEST(a_fault_after_the_record_excuses_nothing),
+		TEST(memory_that_grows_is_seen),
+		TEST(files_that_grow_are_seen),
 		TEST(waiting_is_seen),
 		TEST(a_client_that_waits_is_seen),
 	};

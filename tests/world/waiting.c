@@ -2,8 +2,10 @@
 /* The judge of waiting (accounts.h). */
 #include "accounts.h"
 #include "files.h"
+#include "growth.h"
 #include "judge.h"
 #include "states.h"
+#include <string.h>
 
 static const int64_t MINUTE_US = 60 * INT64_C(1000000);
 
@@ -12,15 +14,18 @@ static int64_t later(int64_t one, int64_t other)
 	return one > other ? one : other;
 }
 
-/* Names of triggers: mail may wait for them as long as they are there. */
+/* Mail may wait for a trigger as long as that has its name; those of holds are the operator's. */
 static bool has_triggers(struct machine *machine)
 {
 	size_t size = 0;
 	char *names = files_names(machine, "/var/queue/trigger", &size);
+	bool has = false;
 
+	for (size_t i = 0; names != NULL && i < size; i += strlen(names + i) + 1)
+		has |= strncmp(names + i, "hold.", 5) != 0;
 	if (names != NULL)
 		disk_list_free(names);
-	return size > 0;
+	return has;
 }
 
 static void look_at(struct books *books)
@@ -49,8 +54,10 @@ static void look(void *context)
 {
 	(void)context;
 	accounts_close();
-	for (struct books *books = accounts_first(); books != NULL; books = books->next)
+	for (struct books *books = accounts_first(); books != NULL; books = books->next) {
 		look_at(books);
+		growth_look_at_controls(books->machine);
+	}
 	kernel_at(kernel_now_us() + MINUTE_US, look, NULL);
 }
 

@@ -15,6 +15,7 @@
 #include "dns.h"
 #include "fate.h"
 #include "files.h"
+#include "growth.h"
 #include "judge.h"
 #include "mail.h"
 #include "node.h"
@@ -88,6 +89,7 @@ struct world {
 	size_t node_count;
 	uint64_t strikes_left;
 	struct client clients[CLIENTS];
+	struct machine *outside; /* where they are */
 	struct hop hop;
 };
 
@@ -163,15 +165,15 @@ static void start_clients(struct world *world, const struct world_options *optio
 	const uint64_t each = (options->messages + CLIENTS - 1) / CLIENTS;
 	const int64_t mean_us =
 		1 + options->hours * HOUR / (options->is_idle ? 12 : 64) / (int64_t)(each + 1);
-	struct machine *machine = machine_new("client", CLIENT);
 
+	world->outside = machine_new("client", CLIENT);
 	for (size_t i = 0; i < CLIENTS; i++) {
 		world->clients[i] = (struct client){
 			.address = nodes[i % world->node_count].address,
 			.count = each,
 			.pause_us = mean_us << kernel_below(options->is_idle ? 3 : 5),
 			.domains = domains[world->node_count - 1]};
-		client_start(machine, &world->clients[i]);
+		client_start(world->outside, &world->clients[i]);
 	}
 }
 
@@ -219,6 +221,39 @@ static void begin(struct world *world, const struct world_options *options)
 }
 
 /* Nodes stop, and fate starts them again: what the cleaner of a start is to remove is gone. */
+/* The same messages for the same few recipients, and then none for a while. */
+static void give_round(struct world *world)
+{
+	static const char *const domains[NODES_MAX][4] = {
+		{"hop.example", "far.example", "one.example"},
+		{"hop.example", "one.example", "two.example"}};
+
+	for (size_t i = 0; i < world->node_count; i++) {
+		world->clients[i] = (struct client){.address = nodes[i].address,
+						    .count = GROWTH_MESSAGES,
+						    .pause_us = SECOND / 2,
+						    .users = 1,
+						    .domains = domains[world->node_count - 1]};
+		client_start(world->outside, &world->clients[i]);
+	}
+	for (unsigned minutes = 0; minutes < 60 && !is_done(world); minutes++)
+		world_run(kernel_now_us() + 60 * SECOND);
+	world_run(kernel_now_us() + GROWTH_IDLE_US);
+}
+
+static void judge_growth(struct world *world)
+{
+	give_round(world);
+	for (size_t i = 0; i < world->node_count; i++)
+		growth_note(world->fates[i].node);
+	give_round(world);
+	for (size_t i = 0; i < world->node_count; i++) {
+		growth_compare(world->fates[i].node);
+		growth_look_at_end(world->fates[i].node);
+	}
+	growth_end();
+}
+
 static void look_at_end(struct world *world)
 {
 	for (size_t i = 0; i < world->node_count; i++) {
@@ -229,6 +264,7 @@ static void look_at_end(struct world *world)
 			process_signal(supervisor, SIGTERM);
 	}
 	world_run(kernel_now_us() + 300 * SECOND);
+	judge_growth(world);
 	operator_look_at_end();
 	states_look_at_end();
 	accounts_look_at_end();
