@@ -12,6 +12,8 @@ struct note {
 	pid_t pid;
 	size_t descriptors;
 	size_t blocks;
+	bool had_more_descriptors; /* than the time before */
+	bool had_more_blocks;
 	struct note *next;
 };
 
@@ -34,40 +36,46 @@ void growth_note(const struct machine *machine)
 		note = malloc(sizeof *note);
 		if (note == NULL)
 			err(1, "no memory");
-		*note = (struct note){process->pid, process->open_count,
-				      memory_count(process->memory), notes};
+		*note = (struct note){.pid = process->pid,
+				      .descriptors = process->open_count,
+				      .blocks = memory_count(process->memory),
+				      .next = notes};
 		notes = note;
 	}
 }
 
-static void compare(const struct note *note, const struct process *process)
+static bool has_grown(size_t now, size_t *before, size_t most, bool *had_grown)
 {
-	size_t blocks = memory_count(process->memory);
+	const bool had = *had_grown;
 
-	if (process->open_count > note->descriptors)
-		judge_object(JUDGE_GROWTH, "%s: %s has %zu descriptors, and had %zu",
-			     process->machine->name, process->program->name, process->open_count,
-			     note->descriptors);
-	if (blocks > note->blocks + GROWTH_BLOCKS)
-		judge_object(JUDGE_GROWTH, "%s: %s has %zu blocks of memory, and had %zu",
-			     process->machine->name, process->program->name, blocks, note->blocks);
+	*had_grown = now > *before + most;
+	*before = now;
+	return had && *had_grown;
+}
+
+static void compare(struct note *note, const struct process *process)
+{
+	const char *node = process->machine->name;
+	const char *program = process->program->name;
+
+	if (has_grown(process->open_count, &note->descriptors, GROWTH_DESCRIPTORS,
+		      &note->had_more_descriptors))
+		judge_object(JUDGE_GROWTH, "%s: %s has %zu descriptors, more each time", node,
+			     program, note->descriptors);
+	if (has_grown(memory_count(process->memory), &note->blocks, GROWTH_BLOCKS,
+		      &note->had_more_blocks))
+		judge_object(JUDGE_GROWTH, "%s: %s has %zu blocks of memory, more each time", node,
+			     program, note->blocks);
 }
 
 /* One that has started since then has nothing to be compared with. */
 void growth_compare(const struct machine *machine)
 {
-	for (struct note **place = &notes; *place != NULL;) {
-		struct note *note = *place;
+	for (struct note *note = notes; note != NULL; note = note->next) {
 		const struct process *process = process_find(note->pid);
 
-		if (process == NULL || process->machine == machine) {
-			if (process != NULL && is_of_node(process, machine))
-				compare(note, process);
-			*place = note->next;
-			free(note);
-		} else {
-			place = &note->next;
-		}
+		if (process != NULL && is_of_node(process, machine))
+			compare(note, process);
 	}
 }
 

@@ -2,9 +2,8 @@
 /*
  * world/growth.h - the judge of growth: what can grow is back at its base when all is done.
  *
- * - Two snapshots of the processes, each after the same messages were delivered and a quarter of an
- *   hour without any: the second has no more descriptors and hardly more blocks of memory, process
- *   by process.
+ * - Snapshots of the processes, each after the same messages were delivered and a quarter of an
+ *   hour without any: no process has notably more descriptors or blocks of memory twice in a row.
  * - Where nothing was killed the queue has no trigger at the end, and no more spares than it uses.
  * - At any time a control file is short enough to have been rewritten (queue/control.h).
  */
@@ -15,8 +14,9 @@
 
 enum {
 	GROWTH_MESSAGES = 100, /* of each round, for the same few recipients */
-	GROWTH_BLOCKS = 50,    /* what a process may have more, of allocations */
-	GROWTH_SPARES = 2000,  /* files in pid */
+	GROWTH_DESCRIPTORS = 20,
+	GROWTH_BLOCKS = 50,   /* what a process may have more, of allocations */
+	GROWTH_SPARES = 2000, /* files in pid */
 	GROWTH_CONTROL =
 		2 << 20 /* bytes of a control file: QUEUE_CONTROL_KEPT, and as much again */
 };
@@ -24,7 +24,7 @@ enum {
 
 /* Remembers what the processes of MACHINE have now. */
 void growth_note(const struct machine *machine);
-/* Judges what they have more now, and forgets it. */
+/* Judges what they have more now, and remembers that. */
 void growth_compare(const struct machine *machine);
 /* The control files of MACHINE, now. */
 void growth_look_at_controls(struct machine *machine);

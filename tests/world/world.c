@@ -246,11 +246,13 @@ static void judge_growth(struct world *world)
 	give_round(world);
 	for (size_t i = 0; i < world->node_count; i++)
 		growth_note(world->fates[i].node);
-	give_round(world);
-	for (size_t i = 0; i < world->node_count; i++) {
-		growth_compare(world->fates[i].node);
-		growth_look_at_end(world->fates[i].node);
+	for (unsigned round = 0; round < 2; round++) {
+		give_round(world);
+		for (size_t i = 0; i < world->node_count; i++)
+			growth_compare(world->fates[i].node);
 	}
+	for (size_t i = 0; i < world->node_count; i++)
+		growth_look_at_end(world->fates[i].node);
 	growth_end();
 }
 
