@@ -76,6 +76,13 @@ static struct account *find(const struct books *books, const char *id)
 	return account;
 }
 
+const struct account *accounts_find(const struct machine *machine, const char *id)
+{
+	const struct books *books = accounts_of(machine);
+
+	return books != NULL ? find(books, id) : NULL;
+}
+
 static struct account *account_of(struct books *books, const char *id)
 {
 	struct account *account = find(books, id);

@@ -70,6 +70,8 @@ void accounts_watch(struct machine *machine);
 void accounts_end(void);
 struct books *accounts_first(void);
 struct books *accounts_of(const struct machine *machine);
+/* NULL: nothing is known of ID, or not any more. */
+const struct account *accounts_find(const struct machine *machine, const char *id);
 /* The node at ADDRESS has said 250 for MESSAGE, and that it is ID there. */
 void accounts_promised(uint32_t address, const char *id, uint64_t message);
 /* Something was killed, frozen, cut off or broken on MACHINE. */

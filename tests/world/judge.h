@@ -12,7 +12,7 @@ enum judge {
 	JUDGE_WAITING,  /* waiting.h */
 	JUDGE_GROWTH,   /* growth.h */
 	JUDGE_LOG,      /* accounts.h */
-	JUDGE_COMMANDS, /* operator.h */
+	JUDGE_COMMANDS, /* listings.h */
 	JUDGE_COUNT
 };
 

@@ -110,6 +110,11 @@ bool ledger_has(uint64_t number)
 	return ledger.entries[number].copies > 0;
 }
 
+const char *ledger_recipient(uint64_t number)
+{
+	return ledger.entries[number].recipient;
+}
+
 bool ledger_is_disturbed(void)
 {
 	return ledger.killed_us >= 0;

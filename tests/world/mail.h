@@ -43,6 +43,8 @@ void ledger_excuse_message(uint64_t number);
 /* When the first copy of it came; -1: none has. */
 int64_t ledger_first_us(uint64_t number);
 bool ledger_has(uint64_t number);
+/* Whom it is for. */
+const char *ledger_recipient(uint64_t number);
 /* Something was killed at some time. */
 bool ledger_is_disturbed(void);
 /* Whether each that was promised is delivered. */

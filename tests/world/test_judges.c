@@ -5,6 +5,7 @@
 #include "files.h"
 #include "growth.h"
 #include "judge.h"
+#include "listings.h"
 #include "mail.h"
 #include "states.h"
 #include <stdlib.h>
@@ -463,6 +464,38 @@ static void files_that_grow_are_seen(void **state)
 	free(text);
 }
 
+/* --- commands --- */
+
+static void list(const char *id, const char *address, const char *before)
+{
+	char listing[256];
+
+	snprintf(listing, sizeof listing, "{\"id\":\"%s\",\"address\":\"%s\"}\n", id, address);
+	listing_check(node, listing, before, strlen(before) + (*before != '\0'), kernel_now_us());
+}
+
+static void a_listing_that_is_wrong_is_seen(void **state)
+{
+	char number[32];
+
+	(void)state;
+	arrive(accept());
+	list("7-a", "user1@hop.example", "");
+	assert_int_equal(judge_count(JUDGE_COMMANDS), 0);
+	list("7-a", "user2@hop.example", "");
+	assert_int_equal(judge_count(JUDGE_COMMANDS), 1);
+	say_delivered();
+	say("message_done", "");
+	pass(1);
+	list("7-a", "user1@hop.example", "");
+	assert_int_equal(judge_count(JUDGE_COMMANDS), 2);
+	queue_text(TRAILER, true);
+	preprocess();
+	snprintf(number, sizeof number, "%llu", (unsigned long long)queued);
+	list("8-a", "", number);
+	assert_int_equal(judge_count(JUDGE_COMMANDS), 3);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -487,6 +520,7 @@ int main(void)
 		TEST(a_fault_after_the_record_excuses_nothing),
 		TEST(memory_that_grows_is_seen),
 		TEST(files_that_grow_are_seen),
+		TEST(a_listing_that_is_wrong_is_seen),
 		TEST(waiting_is_seen),
 		TEST(a_client_that_waits_is_seen),
 	};
