@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] [--until=TEXT] [--log=FILE]
- *       [--calm] [--idle] [--whole]
+ *       [--burst=N] [--calm] [--idle] [--whole]
  *
  * One node or two that relay to each other and share a directory, clients that give them mail for
  * mailboxes and for a next hop that is not always good, name servers that are not either, people
@@ -9,7 +9,8 @@
  * and the ledger must be even. The exit status is 0 only then. --until stops at the first line of
  * the log with TEXT in it, and judges nothing. --calm: no faults. --whole: lives through all hours,
  * also when there is nothing left to be done. --idle: mail comes all the time that is not calm, and
- * faults a few times a day. --strikes: no more than so many faults.
+ * faults a few times a day. --burst: so many messages more, all at once and for one destination, in
+ * the midst of the others. --strikes: no more than so many faults.
  */
 #include "accounts.h"
 #include "dns.h"
@@ -29,7 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLIENTS = 5, CHANGES = 500, LOOKS = 100 };
+enum { CLIENTS = 5, BURSTING = 20, CHANGES = 500, LOOKS = 100 };
 
 static const int64_t SECOND = 1000000;
 static const int64_t HOUR = 3600 * INT64_C(1000000);
@@ -75,7 +76,8 @@ struct world_options {
 	uint64_t seed;
 	int64_t hours;
 	uint64_t messages;
-	size_t nodes; /* 0: the seed decides */
+	uint64_t burst; /* messages */
+	size_t nodes;   /* 0: the seed decides */
 	uint64_t strikes;
 	const char *until;
 	FILE *log;
@@ -89,6 +91,9 @@ struct world {
 	size_t node_count;
 	uint64_t strikes_left;
 	struct client clients[CLIENTS];
+	struct client bursting[BURSTING]; /* the first BURSTING_COUNT */
+	size_t bursting_count;
+	uint64_t burst;          /* of all of them */
 	struct machine *outside; /* where they are */
 	struct hop hop;
 };
@@ -102,18 +107,20 @@ static uint64_t left_in_queues(const struct world *world)
 	return left;
 }
 
-static bool is_given(const struct client clients[CLIENTS])
+static bool is_given(const struct world *world)
 {
 	bool all = true;
 
 	for (size_t i = 0; i < CLIENTS; i++)
-		all = all && clients[i].is_done;
+		all = all && world->clients[i].is_done;
+	for (size_t i = 0; i < world->bursting_count; i++)
+		all = all && world->bursting[i].is_done;
 	return all;
 }
 
 static bool is_done(const struct world *world)
 {
-	return is_given(world->clients) && ledger_is_done() && left_in_queues(world) == 0;
+	return is_given(world) && ledger_is_done() && left_in_queues(world) == 0;
 }
 
 static bool judge(const struct world_options *options, const struct world *world, uint64_t left)
@@ -130,12 +137,12 @@ static bool judge(const struct world_options *options, const struct world *world
 	       (unsigned long long)sums.delivered, (unsigned long long)sums.lost,
 	       (unsigned long long)sums.changed, (unsigned long long)sums.twice,
 	       (unsigned long long)sums.unexcused, (unsigned long long)left,
-	       is_given(world->clients) ? "" : "; a client waits still");
+	       is_given(world) ? "" : "; a client waits still");
 	judge_print();
 	putchar('\n');
-	return judge_count_all() == 0 && is_given(world->clients) && left == 0 &&
-	       sums.promised >= options->messages && sums.lost == 0 && sums.changed == 0 &&
-	       sums.unexcused == 0;
+	return judge_count_all() == 0 && is_given(world) && left == 0 &&
+	       sums.promised >= options->messages + world->burst / BURSTING * BURSTING &&
+	       sums.lost == 0 && sums.changed == 0 && sums.unexcused == 0;
 }
 
 /* Domains of the nodes, and some that are the next hop's. */
@@ -177,6 +184,31 @@ static void start_clients(struct world *world, const struct world_options *optio
 	}
 }
 
+/* While the others give, many clients at once give to one node what is for one destination. */
+static void burst(void *context)
+{
+	static const char *const domains[] = {"hop.example", NULL};
+	struct world *world = context;
+
+	world_log("world", "a burst of %llu messages", (unsigned long long)world->burst);
+	for (size_t i = 0; i < world->bursting_count; i++) {
+		world->bursting[i] = (struct client){.address = nodes[0].address,
+						     .count = world->burst / world->bursting_count,
+						     .pause_us = 1,
+						     .domains = domains};
+		client_start(world->outside, &world->bursting[i]);
+	}
+}
+
+static void plan_burst(struct world *world, const struct world_options *options)
+{
+	if (options->burst < BURSTING)
+		return;
+	world->burst = options->burst;
+	world->bursting_count = BURSTING;
+	kernel_at((int64_t)kernel_below((uint64_t)(options->hours * HOUR / 64)), burst, world);
+}
+
 static void certify(struct machine *machine, const char *name)
 {
 	char text[128];
@@ -201,6 +233,7 @@ static void begin(struct world *world, const struct world_options *options)
 	world->hop.earnest_from_us = calm_from_us;
 	hop_start(machine_new("hop", HOP), &world->hop);
 	start_clients(world, options);
+	plan_burst(world, options);
 	for (size_t i = 0; i < world->node_count; i++) {
 		world->fates[i].calm_from_us = calm_from_us;
 		world->fates[i].settings = nodes[i].config;
@@ -313,7 +346,7 @@ static bool live(const struct world_options *options)
 static void usage(void)
 {
 	fprintf(stderr, "usage: world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] "
-			"[--until=TEXT] [--log=FILE] [--calm] [--idle] [--whole]\n");
+			"[--until=TEXT] [--log=FILE] [--burst=N] [--calm] [--idle] [--whole]\n");
 	exit(2);
 }
 
@@ -323,6 +356,8 @@ static void take_option(struct world_options *options, int option)
 		options->hours = atoll(optarg);
 	else if (option == 'm')
 		options->messages = strtoull(optarg, NULL, 10);
+	else if (option == 'b')
+		options->burst = strtoull(optarg, NULL, 10);
 	else if (option == 'n')
 		options->nodes = strtoull(optarg, NULL, 10);
 	else if (option == 's')
@@ -345,12 +380,17 @@ static void take_option(struct world_options *options, int option)
 
 int main(int argc, char **argv)
 {
-	static const struct option names[] = {
-		{"hours", required_argument, NULL, 'h'}, {"messages", required_argument, NULL, 'm'},
-		{"nodes", required_argument, NULL, 'n'}, {"strikes", required_argument, NULL, 's'},
-		{"until", required_argument, NULL, 'u'}, {"calm", no_argument, NULL, 'c'},
-		{"idle", no_argument, NULL, 'i'},        {"whole", no_argument, NULL, 'w'},
-		{"log", required_argument, NULL, 'l'},   {0}};
+	static const struct option names[] = {{"burst", required_argument, NULL, 'b'},
+					      {"hours", required_argument, NULL, 'h'},
+					      {"messages", required_argument, NULL, 'm'},
+					      {"nodes", required_argument, NULL, 'n'},
+					      {"strikes", required_argument, NULL, 's'},
+					      {"until", required_argument, NULL, 'u'},
+					      {"calm", no_argument, NULL, 'c'},
+					      {"idle", no_argument, NULL, 'i'},
+					      {"whole", no_argument, NULL, 'w'},
+					      {"log", required_argument, NULL, 'l'},
+					      {0}};
 	struct world_options options = {.hours = 24, .messages = 500, .strikes = UINT64_MAX};
 	int option;
 	bool is_good;
