@@ -85,6 +85,13 @@ void accounts_close(void);
 /* All is done: what has not ended has ended without a word. */
 void accounts_look_at_end(void);
 
+/* --- closing.c --- */
+
+/* Objects to WHAT the log says of ACCOUNT, unless its machine was hurt meanwhile. */
+void account_object(const struct account *account, const char *what);
+/* accounts.c: forgets it. */
+void account_drop(struct account *account);
+
 /* --- waiting.c --- */
 
 /* Looks at the open messages of each machine, once a minute. */
