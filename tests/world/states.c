@@ -3,6 +3,7 @@
 #include "files.h"
 #include "judge.h"
 #include "mail.h"
+#include "queue_files.h"
 #include <ctype.h>
 #include <err.h>
 #include <stdlib.h>
@@ -278,38 +279,9 @@ static void forget(struct states *states)
 	states->count = 0;
 }
 
-/* Where the message has a name, if it has one. */
-static bool find_data(struct states *states, uint64_t number, char *path, size_t size)
-{
-	static const char *const folders[] = {"todo/arrive", "todo/submit", "mess"};
-
-	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-		snprintf(path, size, ROOT "/%s/%llu/%llu", folders[i],
-			 (unsigned long long)(number % STATES_SPLIT), (unsigned long long)number);
-		if (files_exist(states->machine, path))
-			return true;
-	}
-	return false;
-}
-
-/* What it says in its header, or in that of the message that it reports. */
 static uint64_t read_message(struct states *states, uint64_t number)
 {
-	static const char header[] = "\nX-World: ";
-	uint64_t message = UINT64_MAX;
-	char path[512];
-	const char *found;
-	size_t size;
-	char *text;
-
-	if (!has_data(states, number) || !find_data(states, number, path, sizeof path))
-		return message;
-	text = files_read(states->machine, path, &size);
-	found = text != NULL ? memmem(text, size, header, sizeof header - 1) : NULL;
-	if (found != NULL)
-		message = strtoull(found + sizeof header - 1, NULL, 10);
-	free(text);
-	return message;
+	return has_data(states, number) ? queue_file_message(states->machine, number) : UINT64_MAX;
 }
 
 /* What the power cut has left, each in a state of the table or not. */
@@ -379,34 +351,22 @@ int64_t states_gone_us(const struct machine *machine, uint64_t number)
 
 /* --- promises --- */
 
-static bool has_text(struct machine *machine, const char *path, const char *wanted)
-{
-	size_t size;
-	char *text = files_read(machine, path, &size);
-	bool has = text != NULL && memmem(text, size, wanted, strlen(wanted)) != NULL;
-
-	free(text);
-	return has;
-}
-
 /* Its number may be another one's by now. Where order is kept, the name in todo may come back
  * instead of that in mess. */
 void states_promised(uint32_t address, const char *id, uint64_t number)
 {
 	struct states *states = all;
 	char path[512];
-	char header[64];
 
 	while (states != NULL && states->machine->address != address)
 		states = states->next;
 	if (states == NULL || states->machine->disk_has_stopped ||
-	    !find_data(states, strtoull(id, NULL, 10), path, sizeof path))
+	    !queue_file_find(states->machine, strtoull(id, NULL, 10), path, sizeof path))
 		return;
-	snprintf(header, sizeof header, "X-World: %llu\r\n", (unsigned long long)number);
 	if (disk_keeps_order(states->machine->disk) && strstr(path, "/mess/") != NULL)
 		return;
 	if (!disk_is_durable(states->machine->disk, path) &&
-	    has_text(states->machine, path, header))
+	    queue_file_message(states->machine, strtoull(id, NULL, 10)) == number)
 		judge_object(JUDGE_STATES, "%s: %s was promised and is not durable",
 			     states->machine->name, path);
 }

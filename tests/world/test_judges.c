@@ -106,7 +106,7 @@ static void the_life_of_a_message_is_right(void **state)
 	char id[32];
 
 	(void)state;
-	queue_text("X-World: 7\r\n" TRAILER, true);
+	queue_text("From: a\r\nX-World: 7\r\n" TRAILER, true);
 	snprintf(id, sizeof id, "%llu-0", (unsigned long long)queued);
 	states_promised(0x0a000001, id, 7);
 	preprocess();
@@ -149,7 +149,7 @@ static void a_promise_that_is_not_durable_is_seen(void **state)
 	char id[32];
 
 	(void)state;
-	queue_text("X-World: 7\r\n" TRAILER, false);
+	queue_text("From: a\r\nX-World: 7\r\n" TRAILER, false);
 	snprintf(id, sizeof id, "%llu-0", (unsigned long long)queued);
 	states_promised(0x0a000001, id, 8); /* another one has that number */
 	assert_int_equal(judge_count(JUDGE_STATES), 0);
