@@ -253,6 +253,19 @@ static void begin(struct world *world, const struct world_options *options)
 	world_stop_at(options->until);
 }
 
+/* From now on all are good. */
+static void be_calm(struct world *world)
+{
+	const int64_t now_us = kernel_now_us();
+
+	if (world->hop.earnest_from_us > now_us)
+		world->hop.earnest_from_us = now_us;
+	dns_be_odd(now_us);
+	for (size_t i = 0; i < world->node_count; i++)
+		if (world->fates[i].calm_from_us > now_us)
+			world->fates[i].calm_from_us = now_us;
+}
+
 /* Nodes stop, and fate starts them again: what the cleaner of a start is to remove is gone. */
 /* The same messages for the same few recipients, and then none for a while. */
 static void give_round(struct world *world)
@@ -291,6 +304,7 @@ static void judge_growth(struct world *world)
 
 static void look_at_end(struct world *world)
 {
+	be_calm(world);
 	for (size_t i = 0; i < world->node_count; i++) {
 		struct process *supervisor = node_supervisor(world->fates[i].node);
 
