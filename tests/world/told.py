@@ -9,8 +9,10 @@ import subprocess
 MESSAGES = 3  # of each world
 LINE = re.compile(r" time=(\S+) .* event=(delivered|deferred|failed|message_done) id=(\S+)")
 TO = re.compile(r" to=(\S+)")
-SENTENCES = (("delivered", re.compile(r"delivered to <(.*?)> ")), ("deferred", re.compile(r"waiting: <(.*?)> ")),
-             ("failed", re.compile(r"failed: <(.*?)> ")), ("message_done", re.compile(r"done: ()")))
+SENTENCES = (("delivered", re.compile(r"delivered to <(.*?)> ")),
+             ("deferred", re.compile(r"waiting: <(.*?)> ")),
+             ("failed", re.compile(r"failed: <(.*?)> ")),
+             ("message_done", re.compile(r"done: ()")))
 
 
 def logged(lines):
