@@ -69,8 +69,8 @@ void queue_update_account(struct queue_control *control, const struct queue_upda
 MUST_CHECK int queue_update_leave(struct queue_store *store, uint64_t number, const char *service);
 
 /* S5 to S2, after the bounce was handled: removes the names in local, remote, bounce, intd (what an
- * interrupted update has left) and then info. SERVICES: all services that the queue knows. After that "queue" may be told to remove
- * the data. */
+ * interrupted update has left) and then info. SERVICES: all services that the queue knows. After
+ * that "queue" may be told to remove the data. */
 MUST_CHECK int queue_update_finish(struct queue_store *store, uint64_t number,
 				   const char *const *services, size_t service_count);
 
