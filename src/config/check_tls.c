@@ -84,6 +84,10 @@ static void check_policy(const struct config *config, const struct config_tls_po
 		report_useless(section, "fingerprints", "with level = fingerprint", problems);
 	if (policy->level == CONFIG_TLS_FINGERPRINT && policy->fingerprint_count == 0)
 		report(section, "fingerprints", "must be set", "SHA-256 fingerprints", problems);
+	if (!config->dane &&
+	    (policy->level == CONFIG_TLS_DANE || policy->level == CONFIG_TLS_DANE_ONLY))
+		report_useless(section, "level", "dane and dane-only with setting dane = yes",
+			       problems);
 	if (policy->level == CONFIG_TLS_NONE && is_set(policy->certificate))
 		report_useless(section, "certificate", "with a level other than none", problems);
 	check_certificate_name(config, section, policy->certificate, problems);

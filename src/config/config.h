@@ -286,6 +286,9 @@ struct config {
 	size_t tls_policy_count;
 	enum config_tls_level remote_tls; /* none, may, encrypt, verify */
 	bool dane;
+	const char *dns_trust_anchor; /* file; only read with dane */
+	const char **dns_unsigned;    /* domains below which nothing is validated */
+	size_t dns_unsigned_count;
 	bool mta_sts;
 	bool tls_reports;
 	const char *tls_report_from; /* "": postmaster@HOSTNAME */

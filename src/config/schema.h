@@ -125,6 +125,7 @@ extern const struct config_type config_type_arguments;
 extern const struct config_type config_type_texts;
 extern const struct config_type config_type_names;
 extern const struct config_type config_type_urls;
+extern const struct config_type config_type_domains;
 extern const struct config_type config_type_mappings;
 extern const struct config_type config_type_servers;
 extern const struct config_type config_type_tls_names;    /* of a certificate or a client */

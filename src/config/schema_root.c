@@ -198,7 +198,19 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "dane", boolean, AT(config, dane), INITIAL("yes"),
 		MEANING("Whether TLSA records that DNSSEC protects decide which certificates are "
 			"valid (RFC 7672), before mta_sts and remote_tls. The DNS answers are "
-			"validated here, from the system's trust anchor for the root.")),
+			"validated here, from dns_trust_anchor, so the name servers must pass on "
+			"signatures. An answer that is bogus counts as a failure: mail waits.")),
+	SETTING(ROOT, "dns_trust_anchor", path, AT(config, dns_trust_anchor),
+		INITIAL("/usr/share/dns/root.key"), RANGE(1, 4000),
+		MEANING("The file of the root's public keys, from which DNS answers are "
+			"validated for dane, as DNSKEY or DS records; Debian's package "
+			"dns-root-data has it, and keeps it up to date. If it cannot be read, "
+			"mail that dane applies to waits.")),
+	SETTING(ROOT, "dns_unsigned", domains, LIST(config, dns_unsigned, dns_unsigned_count),
+		INITIAL(""),
+		MEANING("Domains for which DNS answers are not validated, and neither for all "
+			"names below them: private names, as \"lan\", that only your own name "
+			"servers know, and the root does not.")),
 	SETTING(ROOT, "mta_sts", boolean, AT(config, mta_sts), INITIAL("no"),
 		MEANING("Whether policies that domains publish by HTTPS are followed (RFC 8461), "
 			"where there are no TLSA records. The process policy fetches and keeps "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The types of settings about TLS: names of certificates, and fingerprints. */
+/* The types of settings about TLS and DNSSEC: domains, names of certificates, and fingerprints. */
 #include "config/type.h"
 #include "config/value.h"
 #include <string.h>
@@ -40,6 +40,21 @@ const struct config_type config_type_tls_names = {.name = "list of host names",
 						  .is_list = true,
 						  .parse = parse_tls_name,
 						  .print = config_type_print_text};
+
+static struct config_complaint parse_domain(const struct config_setting *setting,
+					    const struct config *config, struct str text,
+					    void *place)
+{
+	(void)setting;
+	return keep_below(config, STR(""), text, place);
+}
+
+const struct config_type config_type_domains = {.name = "list of domains",
+						.allowed = "a domain",
+						.size = sizeof(char *),
+						.is_list = true,
+						.parse = parse_domain,
+						.print = config_type_print_text};
 
 static struct config_complaint parse_tls_match(const struct config_setting *setting,
 					       const struct config *config, struct str text,

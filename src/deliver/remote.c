@@ -2,21 +2,24 @@
 #include "deliver/remote.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
+#include "deliver/remote_dane.h"
 #include "deliver/remote_search.h"
 #include <stdlib.h>
 
 int deliver_remote_new(struct os_loop *loop, const struct config *config,
 		       struct remote_policies *policies, struct deliver_remote **remote_out)
 {
-	struct dns_resolver *resolver;
+	struct remote_dane *dane;
 	struct deliver_remote *remote;
-	int result = dns_resolver_new(loop, config->dns_server, &resolver);
+	int result = remote_dane_new(loop, config, &dane);
 
 	if (result < 0)
 		return result;
 	remote = memory_alloc_zero(1, sizeof *remote);
-	remote->resolver = resolver;
+	remote->dane = dane;
+	remote->resolver = remote_dane_resolver(dane);
 	remote->policies = policies;
+	remote_policies_use_dane(policies, dane);
 	remote_carrier_init(&remote->carrier, loop, SMTP_CLIENT_SMTP);
 	deliver_remote_configure(remote, config);
 	*remote_out = remote;
@@ -29,8 +32,14 @@ void deliver_remote_free(struct deliver_remote *remote)
 		return;
 	remote_carrier_clear(&remote->carrier);
 	remote_routes_free(remote->routes);
-	dns_resolver_free(remote->resolver);
+	remote_policies_use_dane(remote->policies, NULL);
+	remote_dane_free(remote->dane);
 	free(remote);
+}
+
+bool deliver_remote_fits(const struct deliver_remote *remote, const struct config *config)
+{
+	return remote_dane_fits(remote->dane, config);
 }
 
 void deliver_remote_configure(struct deliver_remote *remote, const struct config *config)
@@ -39,6 +48,11 @@ void deliver_remote_configure(struct deliver_remote *remote, const struct config
 	remote->carrier.settings.certificates = remote_policies_certificates(remote->policies);
 	remote_routes_free(remote->routes);
 	remote->routes = remote_routes_new(config->smtproutes, config->smtproute_count);
+}
+
+void deliver_remote_report(struct deliver_remote *remote, struct sts_client *client)
+{
+	remote->reports = client;
 }
 
 void deliver_remote_start(struct deliver_remote *remote, struct deliver_helper_job *job)

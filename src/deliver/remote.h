@@ -24,8 +24,15 @@ MUST_CHECK int deliver_remote_new(struct os_loop *loop, const struct config *con
 /* Gives up every job. */
 void deliver_remote_free(struct deliver_remote *remote);
 
-/* From now on CONFIG applies, for new jobs and new connections; dns_server does not change. */
+/* Whether CONFIG has the settings of the resolver that are in use; others need a new process. */
+bool deliver_remote_fits(const struct deliver_remote *remote, const struct config *config);
+/* From now on CONFIG applies, for new jobs and new connections; the resolver does not change. */
 void deliver_remote_configure(struct deliver_remote *remote, const struct config *config);
+
+struct sts_client;
+
+/* From now on CLIENT is told how TLS goes; it must live until deliver_remote_free(). */
+void deliver_remote_report(struct deliver_remote *remote, struct sts_client *client);
 
 /* For struct deliver_helper_handler: takes over JOB. */
 void deliver_remote_start(struct deliver_remote *remote, struct deliver_helper_job *job);

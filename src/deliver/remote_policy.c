@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/remote_policy.h"
 #include "base/panic.h"
+#include "deliver/remote_dane.h"
+#include "deliver/remote_sts.h"
 #include "log/event.h"
+#include "sts/client.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +22,18 @@ struct remote_policies {
 	bool is_lmtp;
 	struct file *files;
 	struct remote_certificates *certificates;
+	struct remote_dane *dane; /* NULL: none */
+	struct sts_client *sts;   /* NULL: none */
+};
+
+struct remote_policy_search {
+	struct remote_policy policy; /* as far as it is known */
+	const struct remote_policies *policies;
+	const struct remote_policy_question *question;
+	struct remote_dane_search *dane;
+	struct sts_question *sts;
+	void (*done)(void *context, const struct remote_policy *policy);
+	void *context;
 };
 
 static const char *const level_names[] = {
@@ -305,6 +320,7 @@ static void find_by_setting(const struct remote_policies *policies,
 	*policy = (struct remote_policy){
 		.level = section != NULL ? section->level : config->remote_tls,
 		.source = REMOTE_POLICY_SETTING,
+		.is_by_section = section != NULL,
 		.origin = section != NULL ? origin_of(arena, "tls", section->destination)
 					  : "remote_tls",
 		.certificate = section != NULL ? copy(arena, section->certificate) : "",
@@ -319,31 +335,92 @@ static void find_by_setting(const struct remote_policies *policies,
 	}
 }
 
-/* Where no TLSA records are known. */
-static void do_without_dane(struct remote_policy *policy, struct arena *arena)
+void remote_policies_use_dane(struct remote_policies *policies, struct remote_dane *dane)
 {
-	if (policy->level == CONFIG_TLS_DANE)
-		policy->level = CONFIG_TLS_MAY;
-	else if (policy->level == CONFIG_TLS_DANE_ONLY)
-		refuse(policy, arena, "4.7.0", "no TLSA records are known");
+	policies->dane = dane;
 }
 
-/* Everything is known at once: the DNS is not asked. */
+void remote_policies_use_sts(struct remote_policies *policies, struct sts_client *client)
+{
+	policies->sts = client;
+}
+
+static void conclude(struct remote_policy_search *search)
+{
+	search->done(search->context, &search->policy);
+}
+
+static void on_sts(void *context, const struct sts_answer *answer)
+{
+	struct remote_policy_search *search = context;
+	struct remote_policy *policy = &search->policy;
+	struct arena *arena = search->question->arena;
+	const char *host = copy(arena, search->question->server->host);
+
+	search->sts = NULL;
+	if (remote_sts_decide(answer, search->question, policy)) {
+		policy->verify = (struct tls_verify){.is_tried = policy->is_tried};
+		set_names(NULL, arena, &(struct names){host, host}, policy);
+		verify_by_authority(search->policies, search->policies->config->tls_authorities,
+				    arena, policy);
+	}
+	conclude(search);
+}
+
+/* DANE goes first. Whether the domain's own policy is asked for after it. */
+static bool ask_sts(struct remote_policy_search *search)
+{
+	const struct remote_policies *policies = search->policies;
+
+	if (policies->sts == NULL ||
+	    !remote_sts_applies(policies->config, search->question, &search->policy))
+		return false;
+	search->sts =
+		sts_client_ask(policies->sts, str_from(search->question->domain), on_sts, search);
+	return true;
+}
+
+static void on_dane(void *context)
+{
+	struct remote_policy_search *search = context;
+
+	if (!ask_sts(search))
+		conclude(search);
+}
+
 struct remote_policy_search *
 remote_policy_find(struct remote_policies *policies, const struct remote_policy_question *question,
 		   struct remote_policy *policy_out,
 		   void (*done)(void *context, const struct remote_policy *policy), void *context)
 {
-	(void)done;
-	(void)context;
+	struct remote_policy_search *search;
+
 	find_by_setting(policies, question, policy_out);
-	do_without_dane(policy_out, question->arena);
+	search = memory_alloc_zero(1, sizeof *search);
+	search->policies = policies;
+	search->question = question;
+	search->done = done;
+	search->context = context;
+	search->policy = *policy_out;
+	if (remote_dane_applies(policies->dane, question, &search->policy)) {
+		search->dane = remote_dane_find(policies->dane, question, &search->policy, on_dane,
+						search);
+		return search;
+	}
+	if (ask_sts(search))
+		return search;
+	*policy_out = search->policy;
+	free(search);
 	return NULL;
 }
 
 void remote_policy_search_free(struct remote_policy_search *search)
 {
-	(void)search;
+	if (search == NULL)
+		return;
+	remote_dane_search_free(search->dane);
+	sts_question_cancel(search->sts);
+	free(search);
 }
 
 void remote_policy_of_service(const struct remote_policies *policies,

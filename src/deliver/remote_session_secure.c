@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The handshake of a session, and what came of it. */
 #include "deliver/remote_session_internal.h"
+#include "os/socket.h"
 #include "transcript/transcript.h"
 #include <errno.h>
 #include <string.h>
@@ -29,8 +30,11 @@ static enum begun find_certificate(struct remote_session *session, void (*resume
 static enum begun begin(struct remote_session *session, void (*resume)(void *context))
 {
 	char peer[OS_SOCKET_TEXT_SIZE];
+	const struct remote_policy *policy = &session->policy;
 	struct tls_client_request request = {
-		.host = session->host, .peer = peer, .verify = session->policy.verify};
+		.host = policy->server_name != NULL ? policy->server_name : session->host,
+		.peer = peer,
+		.verify = policy->verify};
 	enum begun begun = find_certificate(session, resume, &request.certificate);
 
 	if (begun != BEGUN)
@@ -106,6 +110,16 @@ const struct ipc_job_tls *remote_session_tls(const struct remote_session *sessio
 const struct tls_connection *remote_session_connection(const struct remote_session *session)
 {
 	return session->stream.tls;
+}
+
+const struct tls_connection *remote_session_handshake(const struct remote_session *session)
+{
+	return session->stream.tls;
+}
+
+bool remote_session_own_address(const struct remote_session *session, union os_socket_address *out)
+{
+	return os_socket_local_address(session->stream.socket, out) == 0;
 }
 
 bool remote_session_is_tls_refused(const struct remote_session *session)

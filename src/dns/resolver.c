@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: ISC
 #include "dns/resolver.h"
+#include "base/buffer.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
+#include "dns/name.h"
 #include "dns/reach.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unbound.h>
 
 #define QUERY_TIMEOUT_US (30 * SECOND_US)
 
-enum { CLASS_IN = 1, SERVFAIL = 2 };
+enum { CLASS_IN = 1, SERVFAIL = 2, REASON_SIZE = 240 };
 
 struct dns_resolver {
 	struct os_loop *loop;
@@ -30,12 +33,11 @@ struct dns_query {
 };
 
 /* A server that does not answer is considered down after about 11 seconds, and retried
- * soon. There are no trust anchors yet, so no DNSSEC validation. */
+ * soon. */
 static const struct {
 	const char *name;
 	const char *value;
 } options[] = {
-	{"module-config:", "iterator"},
 	{"do-not-query-localhost:", "no"},
 	{"infra-host-ttl:", "30"},
 	{"infra-keep-probing:", "yes"},
@@ -60,8 +62,43 @@ static int error_of(int error)
 	return error == UB_NOMEM ? -ENOMEM : -EINVAL;
 }
 
-static int configure(struct ub_ctx *unbound, const char *server)
+/* One call for each line: libunbound reads only the first of several. */
+static int add_anchors(struct ub_ctx *unbound, struct str anchors)
 {
+	struct buffer copy CLEANUP(buffer_clear) = {0};
+	struct str line;
+
+	while (anchors.length > 0) {
+		if (!str_split(&anchors, '\n', &line)) {
+			line = anchors;
+			anchors = STR("");
+		}
+		buffer_reset(&copy);
+		buffer_append_str(&copy, line);
+		buffer_append_byte(&copy, '\0');
+		if (line.length > 0 && ub_ctx_add_ta(unbound, buffer_data(&copy)) != 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int configure_trust(struct ub_ctx *unbound, const struct dns_trust *trust)
+{
+	bool validates = trust->anchors.length > 0;
+
+	if (ub_ctx_set_option(unbound,
+			      "module-config:", validates ? "validator iterator" : "iterator") != 0)
+		return -EINVAL;
+	for (size_t i = 0; i < trust->unsigned_count && validates; i++)
+		if (ub_ctx_set_option(unbound, "domain-insecure:", trust->unsigned_domains[i]) != 0)
+			return -EINVAL;
+	return add_anchors(unbound, trust->anchors);
+}
+
+static int configure(struct ub_ctx *unbound, const char *server, const struct dns_trust *trust)
+{
+	if (configure_trust(unbound, trust) < 0)
+		return -EINVAL;
 	for (size_t i = 0; i < COUNT_OF(options); i++)
 		if (ub_ctx_set_option(unbound, options[i].name, options[i].value) != 0)
 			return -EINVAL;
@@ -76,7 +113,8 @@ static int configure(struct ub_ctx *unbound, const char *server)
 			return error;
 		(void)ub_ctx_hosts(unbound, NULL);
 	}
-	/* by default libunbound answers that names under "test" do not exist */
+	/* by default libunbound answers that names under "test" do not exist; and this call checks
+	 * all options and anchors */
 	if (ub_ctx_async(unbound, 1) != 0 || ub_ctx_zone_remove(unbound, "test.") != 0)
 		return -EINVAL;
 	return 0;
@@ -90,7 +128,8 @@ static void on_readable(void *context, unsigned events)
 	(void)ub_process(resolver->unbound);
 }
 
-int dns_resolver_new(struct os_loop *loop, const char *server, struct dns_resolver **resolver_out)
+int dns_resolver_new_validating(struct os_loop *loop, const char *server,
+				const struct dns_trust *trust, struct dns_resolver **resolver_out)
 {
 	struct dns_resolver *resolver;
 	struct ub_ctx *unbound;
@@ -100,7 +139,7 @@ int dns_resolver_new(struct os_loop *loop, const char *server, struct dns_resolv
 	unbound = ub_ctx_create();
 	if (unbound == NULL)
 		return errno != 0 ? -errno : -ENOMEM;
-	result = configure(unbound, server);
+	result = configure(unbound, server, trust);
 	if (result < 0) {
 		ub_ctx_delete(unbound);
 		return result;
@@ -112,6 +151,11 @@ int dns_resolver_new(struct os_loop *loop, const char *server, struct dns_resolv
 	resolver->watch = os_watch_new(loop, ub_fd(unbound), OS_WATCH_READ, on_readable, resolver);
 	*resolver_out = resolver;
 	return 0;
+}
+
+int dns_resolver_new(struct os_loop *loop, const char *server, struct dns_resolver **resolver_out)
+{
+	return dns_resolver_new_validating(loop, server, &(struct dns_trust){{0}}, resolver_out);
 }
 
 void dns_resolver_free(struct dns_resolver *resolver)
@@ -134,10 +178,46 @@ static void finish(struct dns_query *query, const struct dns_answer *answer)
 	done(context, answer);
 }
 
-static struct dns_answer read_result(const struct ub_result *result)
+/* What follows "validation failure <NAME TYPE CLASS>: ". It has names and addresses that others
+ * chose. */
+static void explain_bogus(const struct ub_result *result, char reason[REASON_SIZE])
 {
-	struct dns_answer answer = {.status = DNS_NO_DATA, .reason = ""};
+	const char *why = result->why_bogus != NULL ? result->why_bogus : "no reason is known";
+	const char *rest = strstr(why, ">: ");
+	size_t length;
 
+	if (rest != NULL)
+		why = rest + 3;
+	snprintf(reason, REASON_SIZE, "bogus: %s", why);
+	for (length = 0; reason[length] != '\0'; length++)
+		if (reason[length] < ' ' || reason[length] > '~')
+			reason[length] = '?';
+	while (length > 0 && reason[length - 1] == ' ')
+		reason[--length] = '\0';
+}
+
+static void read_canonical(const struct ub_result *result, char name[DNS_NAME_SIZE])
+{
+	size_t length = result->canonname != NULL ? strlen(result->canonname) : 0;
+
+	name[0] = '\0';
+	if (length > 0 && result->canonname[length - 1] == '.')
+		length--;
+	if (length == 0 || length >= DNS_NAME_SIZE)
+		return;
+	memcpy(name, result->canonname, length);
+	name[length] = '\0';
+	str_lower(name, length);
+	if (!dns_name_is_host(str_from(name)))
+		name[0] = '\0';
+}
+
+/* CANONICAL is what the answer points to. */
+static struct dns_answer read_result(const struct ub_result *result, char canonical[DNS_NAME_SIZE])
+{
+	struct dns_answer answer = {.status = DNS_NO_DATA, .reason = "", .canonical = canonical};
+
+	read_canonical(result, canonical);
 	if (result->havedata) {
 		answer.status = DNS_FOUND;
 		answer.data = result->data;
@@ -152,13 +232,15 @@ static struct dns_answer read_result(const struct ub_result *result)
 	}
 	if (answer.status != DNS_FAILED && result->ttl > 0)
 		answer.ttl = (uint32_t)result->ttl;
+	answer.is_secure = answer.status != DNS_FAILED && result->secure;
 	return answer;
 }
 
 static void on_reach_known(void *context, bool is_reached)
 {
 	struct dns_query *query = context;
-	struct dns_answer answer = {.status = DNS_FAILED, .reason = "no name server answers"};
+	struct dns_answer answer = {
+		.status = DNS_FAILED, .reason = "no name server answers", .canonical = ""};
 
 	query->reach = NULL;
 	if (is_reached)
@@ -169,17 +251,24 @@ static void on_reach_known(void *context, bool is_reached)
 static void on_result(void *context, int error, struct ub_result *result)
 {
 	struct dns_query *query = context;
-	struct dns_answer answer = {.status = DNS_FAILED, .reason = ub_strerror(error)};
+	struct dns_answer answer = {
+		.status = DNS_FAILED, .reason = ub_strerror(error), .canonical = ""};
+	char canonical[DNS_NAME_SIZE];
+	char reason[REASON_SIZE];
 
 	query->is_asked = false;
-	if (error == 0 && result->rcode == SERVFAIL) {
+	if (error == 0 && result->rcode == SERVFAIL && !result->bogus) {
 		os_timer_stop(query->timer);
 		query->reach = dns_reach_ask(query->resolver->reach, on_reach_known, query);
 		ub_resolve_free(result);
 		return;
 	}
-	if (error == 0)
-		answer = read_result(result);
+	if (error == 0 && result->bogus) {
+		explain_bogus(result, reason);
+		answer.reason = reason;
+	} else if (error == 0) {
+		answer = read_result(result, canonical);
+	}
 	finish(query, &answer);
 	ub_resolve_free(result);
 }
@@ -187,7 +276,7 @@ static void on_result(void *context, int error, struct ub_result *result)
 static void on_timeout(void *context)
 {
 	struct dns_query *query = context;
-	struct dns_answer answer = {.status = DNS_FAILED, .reason = "timeout"};
+	struct dns_answer answer = {.status = DNS_FAILED, .reason = "timeout", .canonical = ""};
 
 	if (query->is_asked)
 		(void)ub_cancel(query->resolver->unbound, query->id);

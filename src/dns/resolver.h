@@ -4,6 +4,10 @@
  *
  * libunbound resolves in a thread of its own, which starts with the first
  * query, and caches answers for their TTL.
+ *
+ * With trust anchors it validates (DNSSEC, RFC 4035 section 4.3): an answer is
+ * secure (signed, by a chain from a trust anchor), insecure (proven not to be
+ * signed) or bogus, which is a failure. Without, no answer is secure or bogus.
  */
 #ifndef DNS_RESOLVER_H
 #define DNS_RESOLVER_H
@@ -15,7 +19,15 @@
 struct dns_resolver;
 struct dns_query;
 
-enum dns_type { DNS_TYPE_A = 1, DNS_TYPE_PTR = 12, DNS_TYPE_MX = 15, DNS_TYPE_AAAA = 28 };
+enum dns_type {
+	DNS_TYPE_A = 1,
+	DNS_TYPE_CNAME = 5,
+	DNS_TYPE_PTR = 12,
+	DNS_TYPE_MX = 15,
+	DNS_TYPE_TXT = 16,
+	DNS_TYPE_AAAA = 28,
+	DNS_TYPE_TLSA = 52,
+};
 
 enum dns_status {
 	DNS_FOUND,
@@ -26,17 +38,37 @@ enum dns_status {
 
 struct dns_answer {
 	enum dns_status status;
-	const char *reason; /* DNS_FAILED: "no name server answers", "timeout"; static */
+	/* DNS_FAILED: "no name server answers", "timeout", "bogus: signature expired"; one
+	 * printable line */
+	const char *reason;
 	char *const *data;  /* rdata, after following CNAMEs */
 	const int *lengths; /* of the rdata */
 	size_t count;
 	uint32_t ttl; /* seconds; 0 for DNS_FAILED */
+	/* The answer, or that there is none, is proven, and so is every CNAME on the way. */
+	bool is_secure;
+	/* The name that the query's name is an alias of in the end: lower case, without a trailing
+	 * dot; "": it is no alias, or of a name that is not dns_name_is_host(). */
+	const char *canonical;
+};
+
+/* How to validate; plain values. */
+struct dns_trust {
+	struct str anchors; /* lines, from dns_anchor_read(); empty: nothing is validated */
+	const char *const *unsigned_domains; /* these and all below are insecure, whatever is above:
+					      * private names that the root does not know */
+	size_t unsigned_count;
 };
 
 /* SERVER is "ADDRESS@PORT", to which all queries go, or "" for the servers in
- * /etc/resolv.conf. -EINVAL: libunbound rejects it. */
+ * /etc/resolv.conf. Does not validate. -EINVAL: libunbound rejects it. */
 MUST_CHECK int dns_resolver_new(struct os_loop *loop, const char *server,
 				struct dns_resolver **resolver_out);
+/* Validates as TRUST says, which is copied. The servers must pass on signatures (RFC 4035 section
+ * 3.2): else all answers are bogus. */
+MUST_CHECK int dns_resolver_new_validating(struct os_loop *loop, const char *server,
+					   const struct dns_trust *trust,
+					   struct dns_resolver **resolver_out);
 /* All queries must have been cancelled or answered. */
 void dns_resolver_free(struct dns_resolver *resolver);
 

@@ -2,12 +2,14 @@
 #include "dns/search.h"
 #include "base/panic.h"
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	HOSTS_MAX = 16,   /* exchangers whose addresses are looked up */
-	ADDRESSES_MAX = 5 /* for each host and address family */
+	HOSTS_MAX = 16,    /* exchangers whose addresses are looked up */
+	ADDRESSES_MAX = 5, /* for each host and address family */
+	REASON_SIZE = 240,
 };
 
 struct addresses {
@@ -16,7 +18,9 @@ struct addresses {
 	struct dns_query *query; /* NULL: finished */
 	struct host *host;
 	enum dns_status status;
-	const char *reason; /* of DNS_FAILED */
+	bool is_secure;
+	char canonical[DNS_NAME_SIZE]; /* as of the answer */
+	char reason[REASON_SIZE];      /* of DNS_FAILED */
 };
 
 struct host {
@@ -32,6 +36,7 @@ struct dns_search {
 	char domain[DNS_NAME_SIZE];
 	uint16_t port;
 	struct dns_query *mx_query;
+	bool is_host_secure;
 	size_t pending; /* address queries */
 	struct host *hosts;
 	size_t host_count;
@@ -56,6 +61,19 @@ static bool is_better_than_self(const struct dns_search *search, const struct ho
 	return !search->is_self_met || host->mx.preference < search->self_preference;
 }
 
+/* A family that could not be looked up says nothing about the other. */
+static bool is_insecure(const struct addresses *addresses)
+{
+	return addresses->status != DNS_FAILED && !addresses->is_secure;
+}
+
+static const char *canonical_of(const struct host *host)
+{
+	if (host->v6.canonical[0] != '\0')
+		return host->v6.canonical;
+	return host->v4.canonical[0] != '\0' ? host->v4.canonical : host->mx.host;
+}
+
 static void add_server(struct dns_search *search, const struct host *host,
 		       const struct addresses *addresses, size_t index)
 {
@@ -63,9 +81,13 @@ static void add_server(struct dns_search *search, const struct host *host,
 
 	if (index >= addresses->count || servers->count >= DNS_SERVERS_MAX)
 		return;
-	servers->list[servers->count].address = addresses->list[index];
-	servers->list[servers->count].host = host->mx.host;
-	servers->count++;
+	servers->list[servers->count++] = (struct dns_server){
+		.address = addresses->list[index],
+		.host = host->mx.host,
+		.canonical = canonical_of(host),
+		.is_host_secure = search->is_host_secure,
+		.is_addresses_secure = !is_insecure(&host->v6) && !is_insecure(&host->v4),
+	};
 }
 
 static void explain_nothing(struct dns_search *search)
@@ -162,7 +184,9 @@ static void on_addresses(void *context, const struct dns_answer *answer)
 
 	addresses->query = NULL;
 	addresses->status = answer->status;
-	addresses->reason = answer->reason;
+	addresses->is_secure = answer->is_secure;
+	snprintf(addresses->reason, sizeof addresses->reason, "%s", answer->reason);
+	snprintf(addresses->canonical, sizeof addresses->canonical, "%s", answer->canonical);
 	for (size_t i = 0; i < answer->count && addresses->count < ADDRESSES_MAX; i++) {
 		union os_socket_address *address = &addresses->list[addresses->count];
 
@@ -234,6 +258,7 @@ static void on_exchangers(void *context, const struct dns_answer *answer)
 	struct mail_verdict *verdict = &search->servers.verdict;
 
 	search->mx_query = NULL;
+	search->is_host_secure = answer->is_secure;
 	switch (answer->status) {
 	case DNS_FOUND:
 		take_exchangers(search, answer);
@@ -289,6 +314,7 @@ struct dns_search *dns_search_relay(struct dns_resolver *resolver, const char *h
 {
 	struct dns_search *search = new_search(resolver, host, port, done, context);
 
+	search->is_host_secure = true;
 	look_up_single(search);
 	return search;
 }

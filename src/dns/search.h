@@ -19,6 +19,10 @@ enum { DNS_SERVERS_MAX = 10 };
 struct dns_server {
 	union os_socket_address address;
 	const char *host; /* the name to which the address belongs */
+	/* For dns/tlsa.h, from a search. */
+	const char *canonical;    /* what HOST is an alias of in the end; HOST if of nothing */
+	bool is_host_secure;      /* no DNS has chosen HOST, or DNSSEC proves that it is right */
+	bool is_addresses_secure; /* DNSSEC proves that all of HOST's addresses are right */
 };
 
 struct dns_servers {

@@ -56,6 +56,14 @@ static void append_certificate(struct buffer *out, size_t number,
 	buffer_clear(&text);
 }
 
+/* "3 1 1 8d4c...": as zone files have it (RFC 6698 section 2.2). */
+static void append_tlsa(struct buffer *out, const struct tls_tlsa *record)
+{
+	buffer_append_format(out, "%u %u %u ", record->usage, record->selector, record->matching);
+	for (size_t i = 0; i < record->data.length; i++)
+		buffer_append_format(out, "%02x", (unsigned char)record->data.data[i]);
+}
+
 static void append_policy(struct buffer *out, const struct remote_policy *policy)
 {
 	struct buffer text = {0};
@@ -63,6 +71,15 @@ static void append_policy(struct buffer *out, const struct remote_policy *policy
 	buffer_append_format(&text, "%s (%s)", remote_policy_level_name(policy->level),
 			     policy->origin);
 	append_line(out, "policy", buffer_view(&text));
+	if (policy->dane != NULL)
+		append_line(out, "dane", str_from(policy->dane));
+	if (policy->sts != NULL)
+		append_line(out, "mta-sts", str_from(policy->sts));
+	for (size_t i = 0; i < policy->verify.record_count; i++) {
+		buffer_reset(&text);
+		append_tlsa(&text, &policy->verify.records[i]);
+		append_line(out, "  tlsa", buffer_view(&text));
+	}
 	buffer_clear(&text);
 }
 
@@ -149,6 +166,27 @@ static void json_policy(struct buffer *out, const struct remote_policy *policy)
 	json_field_text(out, "policy", str_from(remote_policy_level_name(policy->level)));
 	json_field_text(out, "source", str_from(remote_policy_source_name(policy->source)));
 	json_field_text(out, "origin", str_from(policy->origin));
+	if (policy->sts != NULL)
+		json_field_text(out, "mta_sts", str_from(policy->sts));
+}
+
+static void json_dane(struct buffer *out, const struct remote_policy *policy)
+{
+	if (policy->dane == NULL)
+		return;
+	json_field_text(out, "dane", str_from(policy->dane));
+	json_field(out, "tlsa");
+	buffer_append_byte(out, '[');
+	for (size_t i = 0; i < policy->verify.record_count; i++) {
+		struct buffer text = {0};
+
+		if (i > 0)
+			buffer_append_byte(out, ',');
+		append_tlsa(&text, &policy->verify.records[i]);
+		json_append_text(out, buffer_view(&text));
+		buffer_clear(&text);
+	}
+	buffer_append_byte(out, ']');
 }
 
 static void json_tls(struct buffer *out, const struct ipc_job_tls *tls)
@@ -172,6 +210,7 @@ void command_tls_json(struct str destination, const struct remote_probe_result *
 	json_field_text(out, "host", str_from(result->server->host));
 	json_field_text(out, "address", str_from(address));
 	json_policy(out, result->policy);
+	json_dane(out, result->policy);
 	if (result->tls != NULL)
 		json_tls(out, result->tls);
 	json_field(out, "certificates");

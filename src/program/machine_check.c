@@ -241,6 +241,8 @@ int machine_check(const struct config *config, struct str text, bool reads_secre
 	check_services(&check);
 	check_places(&check);
 	check_directory_files(&check);
+	if (config->dane)
+		check_file(&check, "dns_trust_anchor", config->dns_trust_anchor);
 	check_listens(&check);
 	if (reads_secrets)
 		machine_check_tls(&check);

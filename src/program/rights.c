@@ -41,7 +41,7 @@ static const struct rights table[] = {
 	 "owner",
 	 FILES,
 	 {"queue"},
-	 {"smtpd", "list", "send"},
+	 {"smtpd", "list", "policy", "send"},
 	 RIGHTS_CONFINED | RIGHTS_LOG,
 	 {{RIGHTS_QUEUE, ".", false},
 	  {RIGHTS_QUEUE, "lock/queue", true},
@@ -92,11 +92,18 @@ static const struct rights table[] = {
 	 {"smtpd", "remote", "lmtp"},
 	 RIGHTS_CONFINED | RIGHTS_UNTRACEABLE,
 	 {{RIGHTS_CERTIFICATES, "", false}}},
+	{"policy",
+	 "process",
+	 0,
+	 {"policy"},
+	 {"remote", "queue"},
+	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_CONFINED,
+	 {{RIGHTS_POLICIES, "", true}, {RIGHTS_AUTHORITIES, "", false}}},
 	{"remote",
 	 "process",
 	 0,
 	 {NULL},
-	 {"send", "keys"},
+	 {"send", "keys", "policy"},
 	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_CONFINED,
 	 {CONTENT_TO_READ}},
 	{"lmtp",
@@ -280,7 +287,8 @@ static void append_places(struct buffer *out, const struct rights_place *places)
 	static const char *const bases[] = {
 		[RIGHTS_SYSTEM] = "",           [RIGHTS_QUEUE] = "QUEUE",
 		[RIGHTS_RUN] = "RUN",           [RIGHTS_MAILBOXES] = "MAILBOXES",
-		[RIGHTS_DATABASE] = "DATABASE", [RIGHTS_CERTIFICATES] = "CERTIFICATES"};
+		[RIGHTS_DATABASE] = "DATABASE", [RIGHTS_CERTIFICATES] = "CERTIFICATES",
+		[RIGHTS_POLICIES] = "POLICIES", [RIGHTS_AUTHORITIES] = "AUTHORITIES"};
 	size_t begin = out->length;
 
 	for (size_t i = 0; i < RIGHTS_PLACES_MAX && places[i].base != 0; i++) {

@@ -58,6 +58,8 @@ static enum tls_verified learn_verified(const SSL *openssl, const struct tls_cli
 
 	if (SSL_session_reused(openssl) == 1)
 		return part->verified;
+	if (part->by == TLS_VERIFY_AUTHORITIES && SSL_get_verify_result(openssl) != X509_V_OK)
+		return TLS_VERIFIED_NOT;
 	if (part->by == TLS_VERIFY_AUTHORITIES)
 		return TLS_VERIFIED_AUTHORITY;
 	if (part->by == TLS_VERIFY_FINGERPRINTS)
@@ -230,7 +232,7 @@ static void expect_fingerprints(SSL *openssl, const struct tls_verify *verify)
 
 static void expect(SSL *openssl, const struct tls_verify *verify)
 {
-	bool is_verified = verify->by != TLS_VERIFY_NOTHING;
+	bool is_verified = verify->by != TLS_VERIFY_NOTHING && !verify->is_tried;
 
 	SSL_set_security_level(openssl, is_verified ? LEVEL_HIGH : LEVEL_LOW);
 	SSL_set_verify(openssl, is_verified ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
@@ -295,6 +297,35 @@ enum tls_verified tls_connection_verified(const struct tls_connection *connectio
 	const SSL *openssl = tls_connection_openssl(connection);
 
 	return learn_verified(openssl, part_of(openssl));
+}
+
+enum tls_flaw tls_connection_flaw(const struct tls_connection *connection)
+{
+	const SSL *openssl = tls_connection_openssl(connection);
+	const struct tls_client_part *part = part_of(openssl);
+
+	if (part == NULL || part->by == TLS_VERIFY_NOTHING)
+		return TLS_FLAW_NONE;
+	switch (SSL_get_verify_result(openssl)) {
+	case X509_V_OK:
+		return TLS_FLAW_NONE;
+	case X509_V_ERR_HOSTNAME_MISMATCH:
+	case X509_V_ERR_IP_ADDRESS_MISMATCH:
+		return TLS_FLAW_NAME;
+	case X509_V_ERR_CERT_HAS_EXPIRED:
+	case X509_V_ERR_CERT_NOT_YET_VALID:
+		return TLS_FLAW_EXPIRED;
+	case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+	case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+	case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+	case X509_V_ERR_CERT_UNTRUSTED:
+	case X509_V_ERR_CERT_REJECTED:
+		return TLS_FLAW_UNTRUSTED;
+	default:
+		return TLS_FLAW_OTHER;
+	}
 }
 
 bool tls_connection_is_resumed(const struct tls_connection *connection)

@@ -56,6 +56,9 @@ struct tls_verify {
 	size_t fingerprint_count;
 	const struct tls_tlsa *records; /* those that are not usable are ignored */
 	size_t record_count;
+	/* With AUTHORITIES: a certificate that is not valid is accepted, and known by
+	 * tls_connection_flaw(). */
+	bool is_tried;
 };
 
 /* How a connection was verified. */
@@ -107,6 +110,18 @@ struct tls_client_request {
 /* Wraps SOCKET, which is connected, and owns it from now on. REQUEST is copied. */
 struct tls_connection *tls_client_connect(struct tls_client *client, int socket,
 					  const struct tls_client_request *request);
+
+/* What is wrong with the server's certificate. */
+enum tls_flaw {
+	TLS_FLAW_NONE,
+	TLS_FLAW_NAME,      /* it is for others */
+	TLS_FLAW_EXPIRED,   /* or not valid yet */
+	TLS_FLAW_UNTRUSTED, /* no authority has signed it */
+	TLS_FLAW_OTHER,
+};
+
+/* After the handshake, or its failure; NONE, too, if nothing was verified. */
+enum tls_flaw tls_connection_flaw(const struct tls_connection *connection);
 
 /* After the handshake, of such a connection. */
 enum tls_verified tls_connection_verified(const struct tls_connection *connection);

@@ -5,13 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* No SHA-1, nor what no signer knows. */
-static const char SIGNATURES[] =
-	"ecdsa_secp256r1_sha256:ecdsa_secp384r1_sha384:ecdsa_secp521r1_sha512:ed25519:"
-	"rsa_pss_rsae_sha256:rsa_pss_rsae_sha384:rsa_pss_rsae_sha512:"
-	"rsa_pss_pss_sha256:rsa_pss_pss_sha384:rsa_pss_pss_sha512:"
-	"rsa_pkcs1_sha256:rsa_pkcs1_sha384:rsa_pkcs1_sha512";
-
 static int read_certificate(struct tls_identity *identity, const struct tls_signer *signer,
 			    struct str pem, struct tls_certified *certified, struct buffer *reason)
 {
@@ -39,49 +32,51 @@ static void free_certificate(struct tls_certified *certified)
 }
 
 /* Whether OpenSSL takes it, which also judges the strength of signatures in the chain. */
-static int try_certificate(const struct tls_identity *identity,
-			   const struct tls_certified *certified, struct buffer *reason)
+static int try_certificate(SSL_CTX *trial, const struct tls_certified *certified,
+			   struct buffer *reason)
 {
-	SSL_CTX *openssl =
-		SSL_CTX_new_ex(identity->library.openssl, TLS_PROPERTIES, TLS_server_method());
+	if (SSL_CTX_use_cert_and_key(trial, certified->certificate, certified->key,
+				     certified->chain, 1) == 1)
+		return 0;
+	buffer_append_string(reason, "it cannot be used: ");
+	tls_errors_take(reason);
+	return -EINVAL;
+}
+
+static int read_all(struct tls_identity *identity, const struct tls_identity_settings *settings,
+		    SSL_CTX *trial, struct buffer *reason)
+{
 	int error = 0;
 
-	if (openssl == NULL)
-		panic("no memory for TLS");
-	if (SSL_CTX_use_cert_and_key(openssl, certified->certificate, certified->key,
-				     certified->chain, 1) != 1) {
-		buffer_append_string(reason, "it cannot be used: ");
-		tls_errors_take(reason);
-		error = -EINVAL;
+	while (error == 0 && identity->count < settings->certificate_count) {
+		struct tls_certified *certified = &identity->certificates[identity->count];
+		struct str chain = settings->certificates[identity->count].chain;
+
+		error = read_certificate(identity, settings->signer, chain, certified, reason);
+		if (error == 0)
+			error = try_certificate(trial, certified, reason);
+		identity->count++;
 	}
-	SSL_CTX_free(openssl);
 	return error;
 }
 
 static int read_certificates(struct tls_identity *identity,
 			     const struct tls_identity_settings *settings, struct buffer *reason)
 {
+	SSL_CTX *trial = tls_library_new_context(&identity->library);
 	struct buffer why = {0};
-	int error = 0;
+	int error;
 
 	if (settings->certificate_count == 0 || settings->certificate_count > TLS_CERTIFICATES_MAX)
 		panic("an identity has 1 to %d certificates", TLS_CERTIFICATES_MAX);
 	identity->certificates =
 		memory_alloc_zero(settings->certificate_count, sizeof *identity->certificates);
-	while (error == 0 && identity->count < settings->certificate_count) {
-		struct tls_certified *certified = &identity->certificates[identity->count];
-
-		error = read_certificate(identity, settings->signer,
-					 settings->certificates[identity->count].chain, certified,
-					 &why);
-		if (error == 0)
-			error = try_certificate(identity, certified, &why);
-		identity->count++;
-	}
+	error = read_all(identity, settings, trial, &why);
 	if (error < 0)
 		buffer_append_format(reason, "certificate %zu: " STR_FORMAT, identity->count,
 				     STR_ARGUMENTS(buffer_view(&why)));
 	buffer_clear(&why);
+	SSL_CTX_free(trial);
 	return error;
 }
 
@@ -101,40 +96,6 @@ static void make_session_context(struct tls_identity *identity,
 	    EVP_DigestFinal_ex(digest, identity->session_context, NULL) != 1)
 		panic("no memory for TLS");
 	EVP_MD_CTX_free(digest);
-}
-
-static void offer_certificate(SSL_CTX *openssl, const struct tls_certified *certified)
-{
-	if (SSL_CTX_use_cert_and_key(openssl, certified->certificate, certified->key,
-				     certified->chain, 1) != 1)
-		panic("no memory for TLS");
-}
-
-void tls_identity_set_signatures(SSL_CTX *openssl)
-{
-	if (SSL_CTX_set1_sigalgs_list(openssl, SIGNATURES) != 1)
-		panic("this OpenSSL has not the signatures of TLS");
-}
-
-SSL_CTX *tls_identity_new_context(struct tls_identity *identity, const struct tls_offer *offer)
-{
-	SSL_CTX *openssl =
-		SSL_CTX_new_ex(identity->library.openssl, TLS_PROPERTIES, TLS_server_method());
-
-	if (openssl == NULL)
-		panic("no memory for TLS");
-	tls_context_set_rules(openssl);
-	(void)SSL_CTX_set_mode(openssl, SSL_MODE_NO_AUTO_CHAIN);
-	tls_identity_set_signatures(openssl);
-	if (SSL_CTX_set_session_id_context(openssl, identity->session_context,
-					   sizeof identity->session_context) != 1)
-		panic("no memory for TLS");
-	for (int kind = 1; kind <= TLS_KEY_KINDS; kind++)
-		if (offer->by_kind[kind] >= 0)
-			offer_certificate(openssl, &identity->certificates[offer->by_kind[kind]]);
-	tls_clients_apply(&identity->clients, openssl);
-	tls_tickets_apply(&identity->tickets, openssl);
-	return openssl;
 }
 
 struct tls_identity *tls_identity_hold(struct tls_identity *identity)

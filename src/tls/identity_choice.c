@@ -86,7 +86,7 @@ static const struct tls_choice *choose(struct tls_identity *identity, const stru
 		return choice;
 	choice = memory_alloc_zero(1, sizeof *choice);
 	choice->offer = *offer;
-	choice->openssl = tls_identity_new_context(identity, offer);
+	choice->openssl = tls_offer_new_context(identity, offer);
 	HASH_ADD(hh, identity->choices, offer, sizeof choice->offer, choice);
 	return choice;
 }
@@ -170,7 +170,7 @@ SSL_CTX *tls_choices_make(struct tls_identity *identity,
 		name->choice = choose(identity, &name->offer);
 	first = find_default(identity);
 	/* it alone has the callback, so it is none of the others */
-	openssl = tls_identity_new_context(identity, &first);
+	openssl = tls_offer_new_context(identity, &first);
 	(void)SSL_CTX_set_tlsext_servername_callback(openssl, on_name);
 	(void)SSL_CTX_set_tlsext_servername_arg(openssl, identity);
 	return openssl;

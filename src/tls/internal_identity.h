@@ -54,7 +54,7 @@ MUST_CHECK int tls_identity_read(const struct tls_identity_settings *settings,
 void tls_identity_set_signatures(SSL_CTX *openssl);
 
 /* An SSL_CTX with the rules of IDENTITY, which offers OFFER. */
-SSL_CTX *tls_identity_new_context(struct tls_identity *identity, const struct tls_offer *offer);
+SSL_CTX *tls_offer_new_context(struct tls_identity *identity, const struct tls_offer *offer);
 
 /* Makes the tables of IDENTITY, whose certificates are read, and returns the SSL_CTX of the
  * default, which chooses another one by the name that a client asks for. */

@@ -79,3 +79,12 @@ void tls_library_close(struct tls_library *library)
 	OSSL_PROVIDER_unload(library->standard);
 	OSSL_LIB_CTX_free(library->openssl);
 }
+
+SSL_CTX *tls_library_new_context(const struct tls_library *library)
+{
+	SSL_CTX *context = SSL_CTX_new_ex(library->openssl, TLS_PROPERTIES, TLS_server_method());
+
+	if (context == NULL)
+		panic("no memory for TLS");
+	return context;
+}

@@ -19,6 +19,7 @@ enum {
 	TLS_KEY_ID_SIZE = 32,     /* SHA-256 of the SubjectPublicKeyInfo (RFC 7469 section 2.4) */
 	TLS_SIGNED_MAX = 4096,    /* bytes to sign: a digest, or with Ed25519 all of the data */
 	TLS_SIGNATURE_MAX = 1024, /* bytes: RSA with 8192 bits */
+	TLS_SIGNINGS_MAX = 256, /* that a thread waits for; other handshakes wait for their turn */
 };
 
 /* The keys that can be used: RSA of 2048 to 8192 bits; P-256, P-384 or P-521; Ed25519. */
@@ -48,7 +49,8 @@ struct tls_signing;
 
 struct tls_signer {
 	/* Begins to make a signature. REQUEST is valid during the call. The answer is given by
-	 * tls_signing_done(), once, never during the call. */
+	 * tls_signing_done(), once, never during the call. Called from
+	 * tls_connection_handshake(), on the thread's ordinary stack. */
 	void (*sign)(void *context, struct tls_signing *signing,
 		     const struct tls_signing_request *request);
 	/* Nobody waits any more: tls_signing_done() must not be called. */
@@ -57,7 +59,8 @@ struct tls_signer {
 };
 
 /* The answer; an empty SIGNATURE: there is none, and the handshake fails. Resumes the handshake
- * (tls_connection_on_resume()), whose owner may free the connection. */
+ * (tls_connection_on_resume()), whose owner may free the connection, and those whose turn it is
+ * then: sign and cancel of the signer may be called meanwhile. */
 void tls_signing_done(struct tls_signing *signing, struct str signature);
 
 /* For the signer's own use. */

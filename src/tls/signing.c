@@ -4,8 +4,9 @@
  *
  * A handshake with a remote key runs in a job of OpenSSL (ASYNC_start_job(3)), which has a stack of
  * its own from a pool. It gives that back whenever it returns to wait for the peer, and keeps it
- * only while it waits for a signature: a handshake begins one only while fewer than PAUSED_MAX
- * others do, else it waits in a queue. So the pool stays small, whatever many clients do at once.
+ * only while it waits for a signature: a handshake goes on only while fewer than TLS_SIGNINGS_MAX
+ * others do, else it waits in a queue. So the pool stays small, whatever many clients do at once:
+ * 32 KiB each, of which the deepest handshake seen uses 8.
  * Pool, running job and queue are the thread's.
  */
 #include "base/panic.h"
@@ -13,8 +14,6 @@
 #include <openssl/async.h>
 #include <stdlib.h>
 #include <utlist.h>
-
-enum { PAUSED_MAX = 256 }; /* 32 KiB of stack each */
 
 struct tls_signing {
 	enum { SIGNING_WANTED, SIGNING_ASKED, SIGNING_ANSWERED } progress;
@@ -101,7 +100,7 @@ int tls_job_handshake(struct tls_job *job, SSL *openssl)
 	struct tls_signing *signing;
 	int count;
 
-	if (job->signing == NULL && jobs.paused >= PAUSED_MAX) {
+	if (job->signing == NULL && jobs.paused >= TLS_SIGNINGS_MAX) {
 		DL_APPEND(jobs.queue, job);
 		jobs.queue_length++;
 		job->is_queued = true;
@@ -154,7 +153,7 @@ static void resume_queue(void)
 	for (size_t left = jobs.queue_length; left > 0; left--) {
 		struct tls_job *job = jobs.queue;
 
-		if (job == NULL || jobs.paused >= PAUSED_MAX)
+		if (job == NULL || jobs.paused >= TLS_SIGNINGS_MAX)
 			return;
 		leave_queue(job);
 		resume(job);

@@ -224,6 +224,8 @@ int main(int count, char **arguments)
 	double seconds = count > 1 ? strtod(arguments[1], NULL) : 3;
 	unsigned connections = count > 3 ? (unsigned)strtoul(arguments[3], NULL, 10) : 400;
 
+	if (connections == 0)
+		panic("no connections");
 	open_bench(&bench, count > 2 ? arguments[2] : "P-256");
 	measure_speed(&bench, TLS1_3_VERSION, "tls13", seconds);
 	measure_speed(&bench, TLS1_2_VERSION, "tls12", seconds);

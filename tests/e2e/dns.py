@@ -60,8 +60,12 @@ class NameServer:
             )
             for number, (name, text) in enumerate(zones.items()):
                 with open(path(f"{number}.zone"), "w", encoding="ascii") as zone:
-                    zone.write(f"$ORIGIN {name.rstrip('.')}.\n$TTL 60\n{SOA}{text}\n")
+                    zone.write(self._zone(name, text))
                 conf.write(f'zone:\n  name: "{name}"\n  zonefile: "{number}.zone"\n')
+
+    def _zone(self, name, text):
+        """The file of one zone."""
+        return f"$ORIGIN {name.rstrip('.')}.\n$TTL 60\n{SOA}{text}\n"
 
     def start(self):
         """Starts it (again) and returns when it answers."""

@@ -226,7 +226,7 @@ def internet(node, ground):
     with Lan() as lan, NameServer(ZONES) as names, \
             lan.sink(ground.directory("sink10"), 10) as ten, \
             lan.sink(ground.directory("sink11"), 11) as eleven:
-        mx = node(settings=f'dns_server = "{names.dns_server}"\nremote_connect_timeout = 5')
+        mx = node(settings=f'dns_server = "{names.dns_server}"\ndane = no\nremote_connect_timeout = 5')
         yield mx, ten, eleven, names
 
 
@@ -250,7 +250,7 @@ def test_a_deferral_leads_to_the_next_exchanger(node, ground, command):
             lan.sink(ground.directory(f"busy{command}"), 10, "-Q" if command == "EHLO" else "-r",
                      command), \
             lan.sink(ground.directory(f"idle{command}"), 11) as idle:
-        mx = node(settings=f'dns_server = "{names.dns_server}"')
+        mx = node(settings=f'dns_server = "{names.dns_server}"\ndane = no')
         deliver(mx, ["bob@two.test", "eve@two.test"], TEXT)
         for to in ("bob", "eve"):
             assert "idle.two.test" in mx.log.wait("delivered", to=f"{to}@two.test")["text"]

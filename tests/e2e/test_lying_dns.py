@@ -73,7 +73,7 @@ def test_the_next_exchanger_is_used_and_ours_never():
 def test_mail_is_put_off_or_returned(node):
     """With the reason; and other mail does not wait for those that are silent."""
     with LyingServer(answers_of(CASES)) as server:
-        mx_node = node(settings=f'dns_server = "{server.dns_server}"', relay_from=["127.0.0.0/8"])
+        mx_node = node(settings=f'dns_server = "{server.dns_server}"\ndane = no', relay_from=["127.0.0.0/8"])
         for number in range(SILENT):
             deliver(mx_node, f"x@silent{number}.silent.test", TEXT, sender="anna@a.test")
         for name in "link_local", "loopback", "null_mx", "servfail":
@@ -111,7 +111,7 @@ def test_questions_for_one_message(node, code):
     answers = {("many.test", MX): Answer([mx(number, host) for number, host in enumerate(hosts)])}
     answers |= {(host, kind): Answer(code=code) for host in hosts for kind in (A, AAAA)}
     with LyingServer(answers) as server:
-        made = node(settings=f'dns_server = "{server.dns_server}"', relay_from=["127.0.0.0/8"])
+        made = node(settings=f'dns_server = "{server.dns_server}"\ndane = no', relay_from=["127.0.0.0/8"])
         deliver(made, [f"x{number}@many.test" for number in range(50)], TEXT, sender="anna@a.test")
         wait_until(lambda: made.log.find("deferred") or made.log.find("bounced") or
                    made.log.find("failed"), "it has an outcome", PATIENCE)

@@ -13,6 +13,7 @@ import pytest
 from dns import NameServer
 from exim import Exim
 from peers import Postfix
+from signed_dns import SignedNameServer, Zone
 from smtp import deliver
 from stagepost import PATIENCE, as_user, wait_until
 from tls_hop import Certificates, Hop
@@ -33,7 +34,9 @@ def place(node, certificates):
     """place(section, certificate, behaviour, ...) makes a node that relays mail for right.test to
     mx.right.test by the section "tls" with this content, and the hop: (node, hop)."""
     with contextlib.ExitStack() as stack:
-        names = stack.enter_context(NameServer(ZONES))
+        # for level "dane": a root that proves that nothing is signed
+        names = stack.enter_context(SignedNameServer(
+            {name: Zone(text, signed=False) for name, text in ZONES.items()}))
 
         def make(section, certificate="mx.right.test", behaviour="good", *, settings="",
                  start=True):
@@ -42,7 +45,7 @@ def place(node, certificates):
             section = section and f'tls "right.test" {{ {section} }}\n'
             made = node(
                 start=start, routes=[f"right.test:mx.right.test;{hop.port}"],
-                settings=f"dns_server = {names.dns_server}\ntls_timeout = 1s\n"
+                settings=names.settings() + "tls_timeout = 1s\n"
                 f'tls_authorities = "{certificates.authority}"\n{section}{settings}')
             return made, hop
 
@@ -128,7 +131,7 @@ WRONG = [
      "4.7.5", "DANE"),
     ('level = verify authority = "/nonexistent"', "mx.right.test", "good", "4.3.5",
      "/nonexistent: No such file"),
-    ("level = dane-only", "mx.right.test", "good", "4.7.0", "no TLSA records"),
+    ("level = dane-only", "mx.right.test", "good", "4.7.5", "are not signed"),
     ("level = encrypt", None, "none", "4.7.4", "does not offer STARTTLS"),
     ("level = encrypt", "mx.right.test", "ehlo", "4.7.4", "knows no EHLO"),
     ("level = encrypt", "mx.right.test", "refuse", "4.7.4", "TLS not available"),
@@ -298,7 +301,7 @@ def test_other_mail_systems(ground, node, certificates, kind, name, good):
     """Are asked for TLS 1.3, and say in Received that they had it."""
     with peer_system(ground, kind, certificates, name) as peer, NameServer(ZONES) as names:
         mx = node(routes=[f"right.test:mx.right.test;{peer.port}"], settings=(
-            f"dns_server = {names.dns_server}\n"
+            f"dns_server = {names.dns_server}\ndane = no\n"
             f'tls_authorities = "{certificates.authority}"\n'
             'tls "right.test" { level = verify }\n'))
         deliver(mx, "bob@right.test", TEXT)

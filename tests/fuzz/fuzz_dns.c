@@ -2,15 +2,17 @@
 /*
  * tests/fuzz/fuzz_dns.c - what is made of answers from the DNS, whatever is in them.
  *
- * The first byte: a relay's addresses or a domain's exchangers. Then for each answer a
- * byte that says to which of the pending questions, one for its status, one for how many
- * records, and these. When the input ends amid them, the search is given up.
+ * The first byte: a relay's addresses or a domain's exchangers, and whether the TLSA records of
+ * the first server follow. Then for each answer a byte that says to which of the pending
+ * questions, one for its status, one for how many records, and these. When the input ends amid
+ * them, the search is given up.
  *
  * In the place of the resolver stands this file.
  */
 #include "base/panic.h"
 #include "dns/search.h"
 #include "dns/self.h"
+#include "dns/tlsa.h"
 #include "input.h"
 #include "os/random.h"
 #include <arpa/inet.h>
@@ -20,6 +22,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { QUERIES_MAX = 64, RECORDS_MAX = 130, PORT = 2525 };
+enum { RELAY = 1, TLSA = 2 };         /* of the first byte */
+enum { SECURE = 0x80, ALIAS = 0x40 }; /* of a status */
 
 struct dns_query {
 	void (*done)(void *context, const struct dns_answer *answer);
@@ -76,8 +80,11 @@ static void give_answer(struct input *input)
 {
 	size_t index = input_byte(input) % pending_count;
 	struct dns_query query = *pending[index];
-	struct dns_answer answer = {.status = (enum dns_status)(input_byte(input) % 4),
-				    .reason = "SERVFAIL"};
+	unsigned status = input_byte(input);
+	struct dns_answer answer = {.status = (enum dns_status)(status % 4),
+				    .reason = "SERVFAIL",
+				    .is_secure = status & SECURE,
+				    .canonical = status & ALIAS ? "real.example" : ""};
 	size_t count = input_byte(input) % RECORDS_MAX;
 	char *records[RECORDS_MAX];
 	int lengths[RECORDS_MAX];
@@ -134,12 +141,48 @@ static void check_servers(const struct dns_servers *servers, const struct dns_se
 	}
 }
 
+static void on_tlsa(void *context, const struct dns_tlsa_answer *answer)
+{
+	*(bool *)context = true;
+	if (answer->count > DNS_TLSA_MAX || answer->reason[0] == '\0')
+		panic("%zu TLSA records, for no reason", answer->count);
+	if (answer->status == DNS_TLSA_USABLE && (answer->count == 0 || answer->base == NULL))
+		panic("usable TLSA records that are not there");
+	for (size_t i = 0; i < answer->count; i++) {
+		const struct dns_tlsa *tlsa = &answer->list[i];
+		bool is_usage = tlsa->usage == 2 || tlsa->usage == 3;
+
+		if (!is_usage || tlsa->selector > 1 || tlsa->matching > 2 ||
+		    tlsa->data.length == 0 || tlsa->data.length > DNS_TLSA_DATA_MAX)
+			panic("a TLSA record that is of no use");
+	}
+}
+
+/* Of one server. If nothing is asked, the answer comes from the loop, and is not waited for. */
+static void look_up_tlsa(struct input *input, const struct dns_server *server)
+{
+	struct os_loop *loop = os_loop_new();
+	bool is_done = false;
+	struct dns_tlsa_search *search = dns_tlsa_search_new(loop, NULL, server, on_tlsa, &is_done);
+	bool is_asked = pending_count > 0;
+
+	if (is_asked && !server->is_host_secure)
+		panic("the TLSA records of a server that is not secure are asked for");
+	while (pending_count > 0 && input->rest.length > 0)
+		give_answer(input);
+	if (is_asked && pending_count == 0 && !is_done)
+		panic("nothing is asked about TLSA records, and nothing was said");
+	dns_tlsa_search_free(search);
+	os_loop_free(loop);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct in6_addr own = {{{[10] = 0xff, [11] = 0xff, 192, 0, 2, 1}}};
 	static const struct dns_self self = {"us.example", &own, 1};
 	struct input input = {str_slice((const char *)data, size)};
-	bool is_relay = input_byte(&input) & 1;
+	unsigned kind = input_byte(&input);
+	bool is_relay = kind & RELAY;
 	struct dns_search *search;
 
 	found = NULL;
@@ -153,6 +196,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		panic("nothing is asked, and nothing was said");
 	if (found != NULL)
 		check_servers(found, is_relay ? NULL : &self);
+	if (found != NULL && found->count > 0 && (kind & TLSA))
+		look_up_tlsa(&input, &found->list[0]);
 	dns_search_free(search);
 	if (pending_count > 0)
 		panic("a question outlives its search");

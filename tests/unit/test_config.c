@@ -17,6 +17,9 @@ static void defaults_are_complete(void **state)
 	assert_string_equal(c->run, "/run/stagepost");
 	assert_string_equal(c->user, "stagepost");
 	assert_string_equal(c->dns_server, "");
+	assert_true(c->dane);
+	assert_string_equal(c->dns_trust_anchor, "/usr/share/dns/root.key");
+	assert_int_equal(c->dns_unsigned_count, 0);
 	assert_string_equal(c->log_level, "info");
 	assert_string_equal(c->recipient_delimiter, "+");
 	assert_string_equal(c->bouncefrom, "MAILER-DAEMON");
@@ -77,7 +80,8 @@ static void every_way_to_write_a_value_is_read(void **state)
 		"/* { */ queue = \"/a \\\"b\\\\\" user = \"\" run = /run/a /*x*/\r\n"
 		"relay_from = 10.0.0.0/8 relay_from += { ::1, '2001:db8::/32', }\n"
 		"maxsize = 1G rescan = 90 queuelifetime = 2w delaynotice = 4h queue_unsafe = on\n"
-		"dns_server = ::1 doublebounceto = \"\" bouncemaxbytes = 0\n"
+		"dns_server = ::1 dns_unsigned = { lan, Corp.Example } doublebounceto = \"\" "
+		"bouncemaxbytes = 0\n"
 		"smtproutes = { a.org:192.0.2.1, \"b.org:[IPv6:2001:db8::1];26\", c.org:Relay;1 }\n"
 		"listen smtp{address={unix:/run/s,1.2.3.4:25}proxy=yes bare_newline=normalize}\n"
 		"nul = remove strict_addresses = yes allow_early_commands = yes\n"
@@ -97,6 +101,9 @@ static void every_way_to_write_a_value_is_read(void **state)
 	assert_int_equal(c->delaynotice_us, 4 * HOUR_US);
 	assert_true(c->queue_unsafe);
 	assert_string_equal(c->dns_server, "::1@53");
+	assert_int_equal(c->dns_unsigned_count, 2);
+	assert_string_equal(c->dns_unsigned[0], "lan");
+	assert_string_equal(c->dns_unsigned[1], "corp.example");
 	assert_string_equal(c->doublebounceto, "");
 	assert_string_equal(c->smtproutes[0].relay, "[192.0.2.1]");
 	assert_string_equal(c->smtproutes[1].relay, "[2001:db8::1]");

@@ -84,6 +84,8 @@ static const struct refusal values_cases[] = {
 	{HOST "dns_server = ns.example.org",
 	 "t:2: dns_server: not an IP address: found \"ns.example.org\"; allowed: ADDRESS, "
 	 "ADDRESS@PORT with a port from 1 to 65535, or empty\n"},
+	{HOST "dns_unsigned = { lan, .corp }",
+	 "t:2: dns_unsigned: not a host name: found \".corp\"; allowed: a domain\n"},
 	{HOST "dns_server = 127.0.0.1@0",
 	 "t:2: dns_server: not a port: found \"127.0.0.1@0\"; allowed: ADDRESS, ADDRESS@PORT with "
 	 "a port from 1 to 65535, or empty\n"},
@@ -337,6 +339,13 @@ static const struct refusal sections_cases[] = {
 	 "t:5: tls [1.2.3]: not a destination; allowed: a domain, .DOMAIN, or [ADDRESS]\n"
 	 "t:5: tls [1.2.3].level: unknown word: found \"mai\"; allowed: none, may, encrypt, dane, "
 	 "dane-only, verify, secure, fingerprint\n"},
+	{HOST "dane = no\n"
+	      "tls a.b { level = dane }\n"
+	      "tls b.c { level = dane-only }",
+	 "t:3: tls a.b.level: means nothing here; allowed: dane and dane-only with setting dane = "
+	 "yes\n"
+	 "t:4: tls b.c.level: means nothing here; allowed: dane and dane-only with setting dane = "
+	 "yes\n"},
 	{HOST "tls a.b { level = fingerprint fingerprints = { 00:11, \"" FINGERPRINT "\", zz } }",
 	 "t:2: tls a.b.fingerprints: not a SHA-256 fingerprint: found \"00:11\"; allowed: 64 "
 	 "hexadecimal digits, with or without a colon after each two\n"

@@ -262,34 +262,39 @@ static void a_ticket_counts_only_for_the_same_authorities(void **state)
 	struct buffer ours = identity_scene_text(scene.authority);
 	struct buffer others = identity_scene_text(other);
 	const struct {
-		struct str authorities;
-		bool asks;
+		struct str here; /* authorities */
+		bool asks_here;
+		struct str there;
+		bool asks_there;
 	} cases[] = {
-		{buffer_view(&others), false},
-		{STR(""), true},
-		{STR(""), false},
+		{buffer_view(&ours), false, buffer_view(&others), false},
+		{buffer_view(&ours), false, STR(""), true},
+		{buffer_view(&ours), false, STR(""), false},
+		{STR(""), true, STR(""), false},
+		{STR(""), true, buffer_view(&others), false},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++)
 		for (int version = TLS1_2_VERSION; version <= TLS1_3_VERSION; version++) {
 			struct tls_context *here =
-				open_tickets(ticket_keys, 1, false, buffer_view(&ours));
+				open_tickets(ticket_keys, 1, cases[i].asks_here, cases[i].here);
 			struct tls_context *there =
-				open_tickets(ticket_keys, 1, cases[i].asks, cases[i].authorities);
+				open_tickets(ticket_keys, 1, cases[i].asks_there, cases[i].there);
+			bool is_verified = cases[i].here.length > 0;
 			SSL_CTX *client = handshake_client(version, NULL);
 			SSL_SESSION *session = NULL;
 			struct handshake handshake;
 
 			present(client, OURS);
 			assert_false(is_resumed(here, client, &session, &handshake));
-			check_client(&handshake, true, true);
+			check_client(&handshake, is_verified, true);
 			handshake_end(&handshake);
 			assert_false(is_resumed(there, client, &session, &handshake));
 			assert_false(tls_connection_is_verified(handshake.server));
 			handshake_end(&handshake);
 			assert_false(is_resumed(here, client, &session, &handshake));
-			check_client(&handshake, true, true);
+			check_client(&handshake, is_verified, true);
 			handshake_end(&handshake);
 			SSL_SESSION_free(session);
 			SSL_CTX_free(client);

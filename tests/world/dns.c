@@ -282,6 +282,13 @@ int ub_ctx_set_option(struct ub_ctx *context, const char *option, const char *va
 	return 0;
 }
 
+int ub_ctx_add_ta(struct ub_ctx *context, const char *anchor)
+{
+	(void)context;
+	(void)anchor;
+	return 0;
+}
+
 int ub_ctx_set_fwd(struct ub_ctx *context, const char *address)
 {
 	(void)context;

@@ -38,6 +38,7 @@ static int begin(void **state)
 			      "queue = \"/var/queue\"\n"
 			      "run = \"/run/stagepost\"\n"
 			      "client_names = no\n"
+			      "dane = no\n"
 			      "relay_from = { \"10.0.0.2/32\" }\n"
 			      "smtproutes = { \"hop.example:10.0.0.3\" }\n"
 			      "listen smtp { address = { \"10.0.0.1:25\" } }\n");

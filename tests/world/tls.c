@@ -528,6 +528,12 @@ struct tls_connection *tls_client_connect(struct tls_client *client, int socket,
 	return connection;
 }
 
+enum tls_flaw tls_connection_flaw(const struct tls_connection *connection)
+{
+	(void)connection;
+	return TLS_FLAW_NONE;
+}
+
 enum tls_verified tls_connection_verified(const struct tls_connection *connection)
 {
 	return connection->authority != NULL ? TLS_VERIFIED_AUTHORITY : TLS_VERIFIED_NOT;

@@ -39,6 +39,7 @@ enum { NODES_MAX = 2, CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009
 	"queue = \"/var/queue\"\n"                                         \
 	"run = \"/run/stagepost\"\n"                                       \
 	"client_names = no\n"                                              \
+	"dane = no\n"                                                      \
 	"relay_from = { \"10.0.0.2/32\" }\n"                               \
 	"listen smtp { address = { \"" address ":25\" } }\n"               \
 	"service maildir { kind = maildir  path = \"/var/mail/%d/%u\" }\n" \

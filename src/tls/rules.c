@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: ISC
+/* The versions, ciphers and limits of all contexts. */
+#include "base/panic.h"
+#include "tls/internal.h"
+
+static const char CIPHERS[] = "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20:!aNULL";
+
+enum { CHAIN_MAX = 8 }; /* intermediate certificates of a peer */
+
+void tls_context_set_rules(SSL_CTX *openssl)
+{
+	(void)SSL_CTX_set_options(openssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+						   SSL_OP_NO_TICKET |
+						   SSL_OP_CIPHER_SERVER_PREFERENCE);
+	(void)SSL_CTX_set_session_cache_mode(openssl, SSL_SESS_CACHE_OFF);
+	(void)SSL_CTX_set_mode(openssl, SSL_MODE_ENABLE_PARTIAL_WRITE |
+						SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+						SSL_MODE_RELEASE_BUFFERS);
+	SSL_CTX_set_verify_depth(openssl, CHAIN_MAX);
+	if (SSL_CTX_set_min_proto_version(openssl, TLS1_2_VERSION) != 1 ||
+	    SSL_CTX_set_num_tickets(openssl, 0) != 1 ||
+	    SSL_CTX_set_cipher_list(openssl, CIPHERS) != 1)
+		panic("this OpenSSL has no ciphers for TLS 1.2");
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: ISC
+/* The file of DNSSEC's trust anchors. */
+#include "dns/anchor.h"
+#include "os/file.h"
+#include "scratch.h"
+#include "test.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static void files_of_trust_anchors(void **state)
+{
+	static const struct {
+		const char *text;
+		int error;
+		const char *out;
+	} cases[] = {
+		{"; comment\n\n. IN DS 1 8 2 AB ; more\n.\t86400\tIN\tDNSKEY 257 3 8 AA=", 0,
+		 ". IN DS 1 8 2 AB\n.\t86400\tIN\tDNSKEY 257 3 8 AA=\n"},
+		{"x.test. DS 1 8 2 AB\n", 0, "x.test. DS 1 8 2 AB\n"},
+		{"", -EINVAL, "there is no DNSKEY or DS record in it"},
+		{"; nothing\n", -EINVAL, "there is no DNSKEY or DS record in it"},
+		{". IN DS 1 8 2 AB\n. IN A 192.0.2.1\n", -EINVAL,
+		 "line 2 is no DNSKEY or DS record"},
+		{". IN DS\n", -EINVAL, "line 1 is no DNSKEY or DS record"},
+		{"hello\n", -EINVAL, "line 1 is no DNSKEY or DS record"},
+	};
+	char directory[SCRATCH_SIZE];
+	char path[SCRATCH_SIZE + 16];
+
+	(void)state;
+	assert_int_equal(scratch_make(directory), 0);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct buffer text CLEANUP(buffer_clear) = {0};
+		struct buffer reason CLEANUP(buffer_clear) = {0};
+		int file;
+
+		snprintf(path, sizeof path, "%s/anchor%zu", directory, i);
+		file = os_file_open(OS_FILE_HERE, path, OS_FILE_WRITE | OS_FILE_CREATE);
+		assert_true(file >= 0);
+		assert_int_equal(os_file_write(file, cases[i].text, strlen(cases[i].text), 0), 0);
+		os_file_close(file);
+		assert_int_equal(dns_anchor_read(path, &text, &reason), cases[i].error);
+		assert_true(str_equal(buffer_view(cases[i].error == 0 ? &text : &reason),
+				      str_from(cases[i].out)));
+	}
+	assert_int_equal(scratch_remove(directory), 0);
+}
+
+static void a_file_of_trust_anchors_that_is_missing(void **state)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct buffer reason CLEANUP(buffer_clear) = {0};
+
+	(void)state;
+	assert_int_equal(dns_anchor_read("/nowhere/root.key", &text, &reason), -ENOENT);
+	assert_true(str_equal(buffer_view(&reason), STR("No such file or directory")));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(files_of_trust_anchors),
+		cmocka_unit_test(a_file_of_trust_anchors_that_is_missing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
