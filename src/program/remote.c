@@ -57,6 +57,7 @@ static void *new_transport(struct os_loop *loop, const struct config *config,
 
 	(void)none;
 	present_certificates(config);
+	deliver_remote_configure(remote, config);
 	if (!has_sts && !has_reports)
 		return remote;
 	child_path(process, "policy", path);
