@@ -29,6 +29,11 @@ bool deliver_remote_fits(const struct deliver_remote *remote, const struct confi
 /* From now on CONFIG applies, for new jobs and new connections; the resolver does not change. */
 void deliver_remote_configure(struct deliver_remote *remote, const struct config *config);
 
+struct sts_client;
+
+/* From now on CLIENT is told how TLS goes; it must live until deliver_remote_free(). */
+void deliver_remote_report(struct deliver_remote *remote, struct sts_client *client);
+
 /* For struct deliver_helper_handler: takes over JOB. */
 void deliver_remote_start(struct deliver_remote *remote, struct deliver_helper_job *job);
 /* For struct deliver_helper_handler: as remote_carrier_drain(). */

@@ -35,6 +35,7 @@ struct remote_attempt {
 	const struct dns_server *server; /* the current one */
 	struct remote_policy policy;     /* for it */
 	struct remote_session *session;
+	bool is_told;                               /* how TLS went in the session */
 	union os_socket_address asked[SERVERS_MAX]; /* asked already; recipients that are left
 						     * wait for the next */
 	size_t asked_count;
@@ -98,6 +99,15 @@ static bool was_asked(const struct remote_attempt *attempt, const struct dns_ser
 	return false;
 }
 
+static void tell(struct remote_attempt *attempt, const char *failure)
+{
+	if (attempt->finder->tell != NULL && !attempt->is_told &&
+	    attempt->policy.level != CONFIG_TLS_NONE)
+		attempt->finder->tell(attempt->finder_context, attempt->server, &attempt->policy,
+				      attempt->session, failure);
+	attempt->is_told = true;
+}
+
 /* Connects to the current server by the current policy. False: that is impossible. */
 static bool connect_to_server(struct remote_attempt *attempt)
 {
@@ -106,6 +116,7 @@ static bool connect_to_server(struct remote_attempt *attempt)
 					&attempt->policy, &attempt->session);
 
 	if (result == 0) {
+		attempt->is_told = false;
 		start_transaction(attempt);
 		return true;
 	}
@@ -121,6 +132,8 @@ static bool obey_policy(struct remote_attempt *attempt)
 	struct remote_policy *policy = &attempt->policy;
 
 	if (policy->refusal != NULL) {
+		attempt->is_told = false;
+		tell(attempt, policy->refusal->text);
 		keep_failure(attempt, policy->refusal);
 		attempt->was_connected = true; /* the server is not to blame */
 		return false;
@@ -252,6 +265,7 @@ static void log_plain(const struct remote_attempt *attempt, const char *text)
 /* TLS has failed. Where it may be left out, the same server gets plain text at once. */
 static void leave_tls_out(struct remote_attempt *attempt)
 {
+	tell(attempt, attempt->recipients.transaction[0].verdict->text);
 	if (attempt->policy.level != CONFIG_TLS_MAY) {
 		pass_by(attempt);
 		return;
@@ -267,6 +281,7 @@ static void leave_tls_out(struct remote_attempt *attempt)
 static void settle(struct remote_attempt *attempt)
 {
 	attempt->was_connected = true;
+	tell(attempt, NULL);
 	attempt->job->tls = remote_session_tls(attempt->session);
 	remote_recipients_settle(&attempt->recipients, may_ask_elsewhere(attempt));
 	attempt->job->tls = NULL;
@@ -355,6 +370,7 @@ void remote_attempt_start(struct remote_carrier *carrier, struct deliver_helper_
 	attempt->finder = finder;
 	attempt->finder_context = context;
 	attempt->session = remote_pool_take(carrier->pool, key);
+	attempt->is_told = true;
 	if (attempt->session != NULL)
 		start_transaction(attempt);
 	else

@@ -49,6 +49,12 @@ struct remote_finder {
 	 * end(). NULL: by nothing. */
 	bool (*protect)(void *context, struct remote_attempt *attempt,
 			const struct dns_server *server, struct remote_policy *policy_out);
+	/* Once for each connection that POLICY allows TLS for, to SERVER, when it is known how TLS
+	 * went: FAILURE is why it failed, NULL: it did not, or is left out. SESSION is NULL if
+	 * POLICY forbids to connect at all. NULL: not told. */
+	void (*tell)(void *context, const struct dns_server *server,
+		     const struct remote_policy *policy, const struct remote_session *session,
+		     const char *failure);
 };
 
 /* Delivers JOB and finishes it. KEY, FINDER and CONTEXT must live as long as the job; jobs with

@@ -131,8 +131,10 @@ static void do_without(struct remote_policy *policy, const struct remote_policy_
 {
 	if (policy->level == CONFIG_TLS_DANE)
 		policy->level = CONFIG_TLS_MAY;
-	else if (policy->level == CONFIG_TLS_DANE_ONLY)
-		refuse(policy, question->arena, "4.7.5", question->server->host, reason);
+	if (policy->level != CONFIG_TLS_DANE_ONLY)
+		return;
+	refuse(policy, question->arena, "4.7.5", question->server->host, reason);
+	policy->flaw = TLSRPT_DANE_REQUIRED;
 }
 
 /* Sections "tls" decide before DANE, except that they may ask for it. */
@@ -201,6 +203,7 @@ static void demand(struct remote_policy *policy, const struct remote_policy_ques
 
 	if (!is_usable && policy->level == CONFIG_TLS_DANE_ONLY) {
 		refuse(policy, question->arena, "4.7.5", question->server->host, answer->reason);
+		policy->flaw = TLSRPT_TLSA_INVALID;
 		return;
 	}
 	policy->source = REMOTE_POLICY_DANE;
@@ -231,6 +234,7 @@ static void on_tlsa(void *context, const struct dns_tlsa_answer *answer)
 	case DNS_TLSA_FAILED:
 		refuse(search->policy, search->question->arena, "4.4.3",
 		       search->question->server->host, answer->reason);
+		search->policy->flaw = TLSRPT_DNSSEC_INVALID;
 		break;
 	}
 	search->done(search->context);

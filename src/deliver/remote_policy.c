@@ -2,7 +2,9 @@
 #include "deliver/remote_policy.h"
 #include "base/panic.h"
 #include "deliver/remote_dane.h"
+#include "deliver/remote_sts.h"
 #include "log/event.h"
+#include "sts/client.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +22,16 @@ struct remote_policies {
 	bool is_lmtp;
 	struct file *files;
 	struct remote_dane *dane; /* NULL: none */
+	struct sts_client *sts;   /* NULL: none */
+	struct remote_certificates *certificates;
 };
 
 struct remote_policy_search {
 	struct remote_policy policy; /* as far as it is known */
-	struct arena *arena;         /* of the question */
+	const struct remote_policies *policies;
+	const struct remote_policy_question *question;
 	struct remote_dane_search *dane;
+	struct sts_question *sts;
 	void (*done)(void *context, const struct remote_policy *policy);
 	void *context;
 };
@@ -171,6 +177,17 @@ void remote_policies_free(struct remote_policies *policies)
 	free(policies);
 }
 
+void remote_policies_present(struct remote_policies *policies,
+			     struct remote_certificates *certificates)
+{
+	policies->certificates = certificates;
+}
+
+struct remote_certificates *remote_policies_certificates(const struct remote_policies *policies)
+{
+	return policies->certificates;
+}
+
 bool remote_policies_configure(struct remote_policies *policies, const struct config *config)
 {
 	policies->config = config;
@@ -276,13 +293,6 @@ static void set_fingerprints(const struct config_tls_policy *section, struct are
 	policy->verify.fingerprint_count = section->fingerprint_count;
 }
 
-/* No process can sign with its key yet, and a server that wants it gets no mail without. */
-static void need_certificate(struct remote_policy *policy, struct arena *arena)
-{
-	if (policy->certificate[0] != '\0' && policy->refusal == NULL)
-		refuse(policy, arena, "4.3.5", "certificates cannot be presented yet");
-}
-
 static const struct config_tls_policy *find_section(const struct config *config, const char *domain,
 						    const char *relay)
 {
@@ -330,12 +340,52 @@ void remote_policies_use_dane(struct remote_policies *policies, struct remote_da
 	policies->dane = dane;
 }
 
+void remote_policies_use_sts(struct remote_policies *policies, struct sts_client *client)
+{
+	policies->sts = client;
+}
+
+static void conclude(struct remote_policy_search *search)
+{
+	search->done(search->context, &search->policy);
+}
+
+static void on_sts(void *context, const struct sts_answer *answer)
+{
+	struct remote_policy_search *search = context;
+	struct remote_policy *policy = &search->policy;
+	struct arena *arena = search->question->arena;
+	const char *host = copy(arena, search->question->server->host);
+
+	search->sts = NULL;
+	if (remote_sts_decide(answer, search->question, policy)) {
+		policy->verify = (struct tls_verify){.is_tried = policy->is_tried};
+		set_names(NULL, arena, &(struct names){host, host}, policy);
+		verify_by_authority(search->policies, search->policies->config->tls_authorities,
+				    arena, policy);
+	}
+	conclude(search);
+}
+
+/* DANE goes first. Whether the domain's own policy is asked for after it. */
+static bool ask_sts(struct remote_policy_search *search)
+{
+	const struct remote_policies *policies = search->policies;
+
+	if (policies->sts == NULL ||
+	    !remote_sts_applies(policies->config, search->question, &search->policy))
+		return false;
+	search->sts =
+		sts_client_ask(policies->sts, str_from(search->question->domain), on_sts, search);
+	return true;
+}
+
 static void on_dane(void *context)
 {
 	struct remote_policy_search *search = context;
 
-	need_certificate(&search->policy, search->arena);
-	search->done(search->context, &search->policy);
+	if (!ask_sts(search))
+		conclude(search);
 }
 
 struct remote_policy_search *
@@ -346,17 +396,22 @@ remote_policy_find(struct remote_policies *policies, const struct remote_policy_
 	struct remote_policy_search *search;
 
 	find_by_setting(policies, question, policy_out);
-	if (!remote_dane_applies(policies->dane, question, policy_out)) {
-		need_certificate(policy_out, question->arena);
-		return NULL;
-	}
 	search = memory_alloc_zero(1, sizeof *search);
-	search->policy = *policy_out;
-	search->arena = question->arena;
+	search->policies = policies;
+	search->question = question;
 	search->done = done;
 	search->context = context;
-	search->dane = remote_dane_find(policies->dane, question, &search->policy, on_dane, search);
-	return search;
+	search->policy = *policy_out;
+	if (remote_dane_applies(policies->dane, question, &search->policy)) {
+		search->dane = remote_dane_find(policies->dane, question, &search->policy, on_dane,
+						search);
+		return search;
+	}
+	if (ask_sts(search))
+		return search;
+	*policy_out = search->policy;
+	free(search);
+	return NULL;
 }
 
 void remote_policy_search_free(struct remote_policy_search *search)
@@ -364,6 +419,7 @@ void remote_policy_search_free(struct remote_policy_search *search)
 	if (search == NULL)
 		return;
 	remote_dane_search_free(search->dane);
+	sts_question_cancel(search->sts);
 	free(search);
 }
 
@@ -381,7 +437,6 @@ void remote_policy_of_service(const struct remote_policies *policies,
 				  : origin_of(arena, "service", service->name),
 		.certificate = copy(arena, service->certificate),
 	};
-	need_certificate(policy_out, arena);
 	if (!is_by_authority(service->tls))
 		return;
 	set_names(NULL, arena, &(struct names){host, host}, policy_out);

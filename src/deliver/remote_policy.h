@@ -13,6 +13,7 @@
 #include "config/config.h"
 #include "dns/search.h"
 #include "tls/client.h"
+#include "tlsrpt/result.h"
 
 enum remote_policy_source {
 	REMOTE_POLICY_SETTING,
@@ -27,6 +28,11 @@ struct remote_policy {
 	 * says, or the mail waits. */
 	enum config_tls_level level;
 	enum remote_policy_source source;
+	/* It is a policy of mode testing: VERIFY is tried, and the mail goes as if there were none.
+	 */
+	bool is_tried;
+	const char *sts;         /* what MTA-STS says, for people; NULL: it was not asked */
+	enum tlsrpt_result flaw; /* for reports: what is wrong before there is a connection */
 	/* For people: "remote_tls", "tls \"example.net\"", "service NAME", "dane", "mta-sts" */
 	const char *origin;
 	bool is_by_section; /* a section "tls" decided, or asked for DANE */
@@ -58,10 +64,22 @@ void remote_policies_free(struct remote_policies *policies);
 MUST_CHECK bool remote_policies_configure(struct remote_policies *policies,
 					  const struct config *config);
 
+/* Those that policies may want to be presented; borrowed. NULL, as at first: none can be. */
+struct remote_certificates;
+void remote_policies_present(struct remote_policies *policies,
+			     struct remote_certificates *certificates);
+struct remote_certificates *remote_policies_certificates(const struct remote_policies *policies);
+
 struct remote_dane;
 
 /* From now on DANE is asked, too; DANE must live until another or NULL is given. */
 void remote_policies_use_dane(struct remote_policies *policies, struct remote_dane *dane);
+
+struct sts_client;
+
+/* From now on the policies of domains are asked for, too; CLIENT must live until another or NULL is
+ * given, and no search with it is open then. */
+void remote_policies_use_sts(struct remote_policies *policies, struct sts_client *client);
 
 struct remote_policy_question {
 	const char *domain; /* of the recipients, lower case; "[literal]" */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/remote_search.h"
+#include "deliver/remote_report.h"
 #include "dns/search.h"
 #include "os/interface.h"
 #include <stdio.h>
@@ -137,7 +138,25 @@ static bool protect(void *context, struct remote_attempt *attempt, const struct 
 	return search->policy == NULL;
 }
 
-const struct remote_finder remote_search_finder = {find, end, protect};
+/* Reports are for domains whose servers were found by the DNS. */
+static void tell(void *context, const struct dns_server *server, const struct remote_policy *policy,
+		 const struct remote_session *session, const char *failure)
+{
+	const struct remote_search *search = context;
+	const struct remote_report report = {
+		.domain = search->domain,
+		.server = server,
+		.policy = policy,
+		.session = session,
+		.has_failed = failure != NULL,
+		.reason = failure,
+	};
+
+	if (search->hop.kind == REMOTE_HOP_EXCHANGERS)
+		remote_report_tell(search->remote->reports, &report);
+}
+
+const struct remote_finder remote_search_finder = {find, end, protect, tell};
 
 /* The policy comes last in it. */
 static const char *make_key(const struct remote_search *search)

@@ -6,6 +6,7 @@
 #ifndef DELIVER_REMOTE_SESSION_H
 #define DELIVER_REMOTE_SESSION_H
 
+#include "deliver/remote_certificates.h"
 #include "deliver/remote_policy.h"
 #include "dns/search.h"
 #include "ipc/content.h"
@@ -21,11 +22,12 @@ struct remote_session_settings {
 	const char *hostname; /* ours */
 	int64_t connect_timeout_us;
 	int64_t reply_timeout_us;
-	struct tls_client *tls; /* for policies other than NONE */
-	int64_t tls_timeout_us; /* of a handshake */
-	bool converts_8bit;     /* for servers that do not offer 8BITMIME */
-	char *chunk;            /* REMOTE_CHUNK_SIZE bytes that sessions share: valid only during a
-				 * call */
+	struct remote_certificates *certificates; /* for policies with one; NULL: none */
+	struct tls_client *tls;                   /* for policies other than NONE */
+	int64_t tls_timeout_us;                   /* of a handshake */
+	bool converts_8bit;                       /* for servers that do not offer 8BITMIME */
+	char *chunk; /* REMOTE_CHUNK_SIZE bytes that sessions share: valid only during a
+		      * call */
 };
 
 enum remote_outcome {
@@ -68,6 +70,11 @@ const struct mail_verdict *remote_session_failure(const struct remote_session *s
 const struct ipc_job_tls *remote_session_tls(const struct remote_session *session);
 /* The connection of a handshake, which may have failed; NULL: none was begun. */
 const struct tls_connection *remote_session_connection(const struct remote_session *session);
+/* The same, also of a handshake that has failed; NULL: none was begun. */
+const struct tls_connection *remote_session_handshake(const struct remote_session *session);
+/* Our end of the connection; false: it is not known. */
+MUST_CHECK bool remote_session_own_address(const struct remote_session *session,
+					   union os_socket_address *out);
 /* Whether it is in plain text because the server refused STARTTLS, which it had offered. */
 bool remote_session_is_tls_refused(const struct remote_session *session);
 

@@ -24,6 +24,7 @@ enum dns_type {
 	DNS_TYPE_CNAME = 5,
 	DNS_TYPE_PTR = 12,
 	DNS_TYPE_MX = 15,
+	DNS_TYPE_TXT = 16,
 	DNS_TYPE_AAAA = 28,
 	DNS_TYPE_TLSA = 52,
 };

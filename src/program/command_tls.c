@@ -6,12 +6,13 @@
 #include "deliver/remote_probe.h"
 #include "program/command.h"
 #include "program/command_tls_print.h"
+#include "sts/client.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLAIN = 3, REPLY_SECONDS = 30 };
+enum { PLAIN = 3, REPLY_SECONDS = 30, STS_SECONDS = 70 };
 
 const struct command_option command_tls_options[] = {
 	COMMAND_OPTION_CONFIG,
@@ -74,6 +75,21 @@ static int try_all(const struct command *command, const struct remote_probe_sett
 	return trial->status;
 }
 
+/* Asks the node's own process, which knows what it applies. */
+static struct sts_client *open_sts(const struct config *config, const struct trial *trial)
+{
+	struct buffer path = {0};
+	struct sts_client *sts;
+
+	if (!config->mta_sts)
+		return NULL;
+	buffer_append_format(&path, "%s/policy", config->run);
+	buffer_append_byte(&path, '\0');
+	sts = sts_client_new(trial->loop, buffer_data(&path), STS_SECONDS * SECOND_US);
+	buffer_clear(&path);
+	return sts;
+}
+
 static int run(const struct command *command, const struct config *config, struct trial *trial)
 {
 	struct remote_session_settings session = {
@@ -89,13 +105,17 @@ static int run(const struct command *command, const struct config *config, struc
 	struct remote_probe_settings settings = {.session = &session, .config = config};
 	int status = COMMAND_FAILED;
 
+	struct sts_client *sts;
 	struct remote_dane *dane;
 
 	if (remote_dane_new(trial->loop, config, &dane) == 0) {
 		settings.resolver = remote_dane_resolver(dane);
 		settings.policies = remote_policies_new(config, false);
 		remote_policies_use_dane(settings.policies, dane);
+		sts = open_sts(config, trial);
+		remote_policies_use_sts(settings.policies, sts);
 		status = try_all(command, &settings, trial);
+		sts_client_free(sts);
 		remote_policies_free(settings.policies);
 		remote_dane_free(dane);
 	} else {

@@ -73,6 +73,8 @@ static void append_policy(struct buffer *out, const struct remote_policy *policy
 	append_line(out, "policy", buffer_view(&text));
 	if (policy->dane != NULL)
 		append_line(out, "dane", str_from(policy->dane));
+	if (policy->sts != NULL)
+		append_line(out, "mta-sts", str_from(policy->sts));
 	for (size_t i = 0; i < policy->verify.record_count; i++) {
 		buffer_reset(&text);
 		append_tlsa(&text, &policy->verify.records[i]);
@@ -164,6 +166,8 @@ static void json_policy(struct buffer *out, const struct remote_policy *policy)
 	json_field_text(out, "policy", str_from(remote_policy_level_name(policy->level)));
 	json_field_text(out, "source", str_from(remote_policy_source_name(policy->source)));
 	json_field_text(out, "origin", str_from(policy->origin));
+	if (policy->sts != NULL)
+		json_field_text(out, "mta_sts", str_from(policy->sts));
 }
 
 static void json_dane(struct buffer *out, const struct remote_policy *policy)

@@ -13,6 +13,7 @@
 
 enum {
 	SPARE_SIZE = 64 * 1024,
+	REPORTS_OPEN_MAX = 64,         /* of "policy" */
 	OTHERS_OPEN_MAX = 8192,        /* messages of "send" or "list" at once */
 	DESCRIPTORS_OF_OUR_OWN = 4096, /* directories, connections, and a reserve */
 };
@@ -95,8 +96,8 @@ static int open_queue(struct child *child)
 }
 
 /* An smtpd has a message for each session, as many of clients that left while theirs was being
- * committed, and some spare numbers; "list" has the messages of some lists; "send" has
- * reports. Of each process one may be ending while another one begins. */
+ * committed, and some spare numbers; "list" has the messages of some lists; "send" and
+ * "policy" have reports. Of each process one may be ending while another one begins. */
 static void find_peers(const struct child *child, struct queue_server_peers *peers)
 {
 	const struct config *config = child->config;
@@ -110,6 +111,7 @@ static void find_peers(const struct child *child, struct queue_server_peers *pee
 		.intake = {child_user(child, "smtpd"), config->smtpd_workers + 2,
 			   2 * sessions + 4 * QUEUE_OPEN_MAX, config->maxrecipients},
 		.list = {child_user(child, "list"), 2, OTHERS_OPEN_MAX, DIRECTORY_LIST_MAX},
+		.reports = {child_user(child, "policy"), 2, REPORTS_OPEN_MAX, 1},
 		.open = UINT32_MAX,
 		.tokens = &child->tokens,
 	};

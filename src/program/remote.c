@@ -1,37 +1,71 @@
 // SPDX-License-Identifier: ISC
 /* remote - delivers to other hosts. */
 #include "deliver/remote.h"
+#include "deliver/remote_keys.h"
 #include "deliver/remote_policy.h"
 #include "program/child.h"
 #include "program/service.h"
+#include "sts/client.h"
 
 enum { CONCURRENCY = 2000 };
 
 static struct deliver_remote *remote;
 static struct remote_policies *policies;
+static struct child *process;
+static struct sts_client *sts; /* NULL: neither policies nor reports are wanted */
+static bool has_sts;
+static bool has_reports;
 
 /* Reads the system's DNS configuration and authorities once. */
 static int open_remote(struct child *child)
 {
+	process = child;
+	has_sts = child->config->mta_sts;
+	has_reports = child->config->tls_reports;
 	policies = remote_policies_new(child->config, false);
 	remote_policies_log(policies);
 	return deliver_remote_new(child->loop, child->config, policies, &remote);
 }
 
-/* What is read at the start, before the sandbox is entered, needs a new process. */
+/* Once they are there they stay, as sessions may need them. */
+static void present_certificates(const struct config *config)
+{
+	char path[108];
+
+	if (remote_policies_certificates(policies) != NULL ||
+	    !config_has_tls_out_certificates(config))
+		return;
+	child_path(process, "keys", path);
+	remote_policies_present(policies, remote_keys_new(process->loop, path));
+}
+
+/* What is read at the start, before the sandbox is entered, and a connection more or less need a
+ * new process. */
 static bool fits(const struct config *config)
 {
 	bool has_files = remote_policies_configure(policies, config);
 
-	return deliver_remote_fits(remote, config) && has_files;
+	present_certificates(config);
+	return deliver_remote_fits(remote, config) && has_files && config->mta_sts == has_sts &&
+	       config->tls_reports == has_reports;
 }
 
 static void *new_transport(struct os_loop *loop, const struct config *config,
 			   const struct config_service *none)
 {
-	(void)loop;
-	(void)config;
+	char path[108];
+
 	(void)none;
+	present_certificates(config);
+	deliver_remote_configure(remote, config);
+	if (!has_sts && !has_reports)
+		return remote;
+	child_path(process, "policy", path);
+	sts = sts_client_new(loop, path, STS_PATIENCE_US);
+	if (has_sts)
+		remote_policies_use_sts(policies, sts);
+	if (has_reports)
+		deliver_remote_report(remote, sts);
 	return remote;
 }
 
@@ -60,6 +94,9 @@ static void lost(void *transport)
 static void free_transport(void *transport)
 {
 	deliver_remote_free(transport);
+	remote_policies_use_sts(policies, NULL);
+	sts_client_free(sts);
+	sts = NULL;
 }
 
 int main(int argc, char **argv)

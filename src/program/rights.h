@@ -39,6 +39,8 @@ enum rights_base {
 	RIGHTS_MAILBOXES,
 	RIGHTS_DATABASE,     /* next to the directory's data file */
 	RIGHTS_CERTIFICATES, /* next to certificates that settings name */
+	RIGHTS_POLICIES,     /* setting policy_path */
+	RIGHTS_AUTHORITIES,  /* next to setting tls_authorities */
 };
 
 struct rights_place {

@@ -98,6 +98,10 @@ static bool is_in(struct str path, const struct rights_place *place,
 				return true;
 		return is_beside(path, directory->certificate) || is_beside(path, directory->key) ||
 		       is_beside(path, directory->authority);
+	case RIGHTS_POLICIES:
+		return is_beneath(path, config->policy_path, place->path);
+	case RIGHTS_AUTHORITIES:
+		return is_beside(path, config->tls_authorities);
 	}
 	return false;
 }

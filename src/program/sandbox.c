@@ -21,6 +21,8 @@ enum base {
 	BASE_MAILBOXES,
 	BASE_DATABASE,
 	BASE_CERTIFICATES,
+	BASE_AUTHORITIES, /* of servers */
+	BASE_POLICIES,
 	BASE_CONNINFO, /* files named in connection strings */
 	BASE_SECRETS,  /* of sections certificate and listen */
 };
@@ -82,6 +84,10 @@ static const struct profile {
 	{"keys",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_SECRETS,
 	 {{BASE_SECRETS, "", OS_SANDBOX_READ}}},
+	{"policy",
+	 OS_SANDBOX_ACCEPT | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS | OS_SANDBOX_OPEN |
+		 OS_SANDBOX_CHANGE,
+	 {{BASE_POLICIES, "", KEEP | OS_SANDBOX_FOLDERS}, {BASE_AUTHORITIES, "", OS_SANDBOX_READ}}},
 	{"remote", OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}},
 	{"lmtp", OS_SANDBOX_CONNECT, {{0}}, calls_for_names},
 	{"local",
@@ -257,6 +263,10 @@ static void add_places(struct sandbox *sandbox, const struct config *config)
 			add_database(sandbox, &config->directory, place->access);
 		else if (place->base == BASE_CERTIFICATES)
 			add_certificates(sandbox, &config->directory, place->access);
+		else if (place->base == BASE_AUTHORITIES)
+			add_parent(sandbox, config->tls_authorities, place->access);
+		else if (place->base == BASE_POLICIES)
+			add_path(sandbox, str_from(config->policy_path), place->access);
 		else if (place->base == BASE_CONNINFO)
 			add_conninfo(sandbox, &config->directory);
 		else if (place->base == BASE_SECRETS)

@@ -53,6 +53,11 @@ static bool has_certificates(const struct config *config)
 	return config->certificate_count > 0;
 }
 
+static bool has_policies(const struct config *config)
+{
+	return config->mta_sts || config->tls_reports;
+}
+
 static bool has_mailbox_owners(const struct config *config)
 {
 	return config_has_owners(config, CONFIG_SERVICE_MAILDIR);
@@ -119,6 +124,12 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .keeps_rights = true,
 	 .sockets = {"keys"},
 	 .pace = &ONES_OWN},
+	{.name = "policy",
+	 .turn = TURN_DIRECTORY,
+	 .is_wanted = has_policies,
+	 .sockets = {"policy"},
+	 .targets = {"queue"},
+	 .pace = &ONES_OWN},
 	{.name = "send",
 	 .turn = TURN_MANAGER,
 	 .sockets = {"send", "notify"},
@@ -131,12 +142,12 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .pace = &ONES_OWN},
 	{.name = "remote",
 	 .turn = TURN_HELPERS,
-	 .targets = {"send"},
+	 .targets = {"send", "keys", "policy"},
 	 .pace = &ONES_OWN,
 	 .is_watched = true},
 	{.name = "lmtp",
 	 .turn = TURN_HELPERS,
-	 .targets = {"send"},
+	 .targets = {"send", "keys"},
 	 .may_connect = is_lmtp_server,
 	 .pace = &SERVERS,
 	 .is_watched = true},

@@ -35,6 +35,7 @@ struct queue_server_peers {
 	struct queue_server_part manager; /* also adds bounces */
 	struct queue_server_part intake;  /* only adds messages */
 	struct queue_server_part list;    /* likewise */
+	struct queue_server_part reports; /* likewise: "policy" */
 	uint32_t open;                    /* messages of all */
 	const struct ipc_tokens *tokens;  /* the current token of "send"; borrowed */
 };

@@ -56,6 +56,9 @@ struct tls_verify {
 	size_t fingerprint_count;
 	const struct tls_tlsa *records; /* those that are not usable are ignored */
 	size_t record_count;
+	/* With AUTHORITIES: a certificate that is not valid is accepted, and known by
+	 * tls_connection_flaw(). */
+	bool is_tried;
 };
 
 /* How a connection was verified. */
@@ -86,10 +89,9 @@ void tls_client_forget(struct tls_client *client);
 /* A certificate of ours that servers may ask for; its private key is a signer's. */
 struct tls_client_certificate;
 
-/* CHAIN: PEM, the certificate, then the intermediate ones. SIGNER and CLIENT must outlive it and
- * its connections. 0; or -EINVAL with a REASON. */
-MUST_CHECK int tls_client_certificate_open(struct tls_client *client, struct str chain,
-					   const struct tls_signer *signer,
+/* CHAIN: PEM, the certificate, then the intermediate ones. SIGNER must outlive it and its
+ * connections. 0; or -EINVAL with a REASON. */
+MUST_CHECK int tls_client_certificate_open(struct str chain, const struct tls_signer *signer,
 					   struct tls_client_certificate **certificate_out,
 					   struct buffer *reason);
 /* Connections with it may go on; none may be begun. NULL is allowed. */
@@ -108,6 +110,18 @@ struct tls_client_request {
 /* Wraps SOCKET, which is connected, and owns it from now on. REQUEST is copied. */
 struct tls_connection *tls_client_connect(struct tls_client *client, int socket,
 					  const struct tls_client_request *request);
+
+/* What is wrong with the server's certificate. */
+enum tls_flaw {
+	TLS_FLAW_NONE,
+	TLS_FLAW_NAME,      /* it is for others */
+	TLS_FLAW_EXPIRED,   /* or not valid yet */
+	TLS_FLAW_UNTRUSTED, /* no authority has signed it */
+	TLS_FLAW_OTHER,
+};
+
+/* After the handshake, or its failure; NONE, too, if nothing was verified. */
+enum tls_flaw tls_connection_flaw(const struct tls_connection *connection);
 
 /* After the handshake, of such a connection. */
 enum tls_verified tls_connection_verified(const struct tls_connection *connection);

@@ -160,6 +160,7 @@ void tls_client_key(const struct tls_client_request *request, uint8_t key_out[TL
 	if (request->certificate != NULL)
 		add(digest, &request->certificate->number, sizeof request->certificate->number);
 	add(digest, &verify->by, sizeof verify->by);
+	add(digest, &verify->is_tried, sizeof verify->is_tried);
 	add(digest, &verify->authorities, sizeof verify->authorities);
 	add_texts(digest, verify->names, verify->name_count);
 	add_texts(digest, verify->fingerprints, verify->fingerprint_count);

@@ -20,6 +20,7 @@ user = "stagepost"
 process smtpd { user = "stagepost-smtpd" }
 process resolve { user = "stagepost-resolve" }
 process names { user = "stagepost-names" }
+process policy { user = "stagepost-policy" }
 process remote { user = "stagepost-remote" }
 process local { user = "stagepost-local" }
 process pipe { user = "stagepost-pipe" }

@@ -4,6 +4,7 @@
 Tests wait for events of the log and for files, always with a deadline."""
 
 import contextlib
+import datetime
 import glob
 import os
 import re
@@ -20,7 +21,7 @@ from common.net import (PATIENCE, POLL, free_port,  # noqa: E402,F401
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-PROGRAMS = ("stagepost", "smtpd", "queue", "send", "resolve", "names", "remote", "lmtp", "local", "pipe",
+PROGRAMS = ("stagepost", "smtpd", "queue", "send", "resolve", "names", "policy", "remote", "lmtp", "local", "pipe",
             "launch")
 # run only with a section for it
 FOR_SECTIONS = ("keys", "list", "directory", "directory-ldap", "directory-postgresql")
@@ -92,6 +93,11 @@ def parse_logfmt(line):
         fields[match.group(1)] = value
         end = match.end()
     return fields if end == len(line) and "event" in fields else {}
+
+
+def stamp(text):
+    """A time in the log, as time.time() has it."""
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 class Log:

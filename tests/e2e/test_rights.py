@@ -80,7 +80,8 @@ class Session:
 
 def bases_of(mx):
     return {"QUEUE": mx.queue, "RUN": mx.run, "MAILBOXES": mx.mail,
-            "DATABASE": os.path.dirname(mx.data), "CERTIFICATES": []}
+            "DATABASE": os.path.dirname(mx.data), "CERTIFICATES": [],
+            "POLICIES": mx.policies, "AUTHORITIES": "/etc/ssl/certs"}
 
 
 def paths_of(rows, mx):

@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -22,8 +23,8 @@ from stagepost import PATIENCE, Node, free_port, wait_until
 from common.record import record
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
-PROGRAMS = ("smtpd", "queue", "send", "resolve", "names", "remote", "lmtp", "local", "pipe", "list",
-            "directory")
+PROGRAMS = ("smtpd", "queue", "send", "resolve", "names", "policy", "remote", "lmtp", "local", "pipe",
+            "list", "directory")
 LAUNCHED_AS = "www-data"  # programs of the pipe service
 REFUSED = ("-EPERM", "-EACCES")
 
@@ -35,17 +36,22 @@ def world(ground, request):
     """A node with everything, each process as a user of its own, and mail in it."""
     data = os.path.join(ground.directory("data"), "directory.db")
     shutil.chown(os.path.dirname(data), USERS["directory"])
+    policies = ground.directory("policies")
+    shutil.chown(policies, USERS["policy"])
     with Sink(ground.directory("sink")) as sink:
         mx = Node(
             ground.programs, ground.directory("sandbox"), switch_user=True, unsafe=ground.unsafe,
             routes=[f"b.test:127.0.0.1;{sink.port}", f"c.test:127.0.0.1;{free_port()}"],
             domains=["a.test", 'domain "l.test" { service = other }',
                      'domain "p.test" { service = box }'],
-            settings=PROCESSES + f'directory {{ path = "{data}" }}\n'
+            settings=PROCESSES + f'mta_sts = yes\npolicy_path = "{policies}"\n'
+            f'directory {{ path = "{data}" }}\n'
             f'service other {{ kind = lmtp address = "127.0.0.1:{sink.port}" }}\n'
             f'service box {{ kind = pipe command = "/bin/true" user = {LAUNCHED_AS} }}\n')
         shutil.chown(mx.mail, USERS["local"])
         mx.data = data
+        mx.policies = policies
+        mx.everybodys = os.path.join(tempfile.gettempdir(), "made")  # where all may make files
         mx.landlock = request.param
         mx.prefix = with_landlock(request.param)
         mx.start()
@@ -109,7 +115,7 @@ def test_lists_are_sent_on(world):
 O_CREATE = os.O_WRONLY | os.O_CREAT
 AF_INET, AF_INET6, AF_NETLINK, AF_PACKET = 2, 10, 16, 17
 FORK = int(signal.SIGCHLD)
-OPENERS = ["queue", "send", "local", "directory"]
+OPENERS = ["queue", "send", "local", "directory", "policy"]
 EXECUTED = 7  # PROT_READ | PROT_WRITE | PROT_EXEC
 ANONYMOUS = 0x22
 
@@ -140,11 +146,12 @@ def attempts(mx, sibling):
         ("change the directory's data", root(mx.data, os.O_WRONLY), ["directory"]),
         ("make a file beside the directory's", root(mx.data + ".made", O_CREATE, 0o600),
          ["directory"]),
+        ("make a policy", root(mx.policies + "/mta-sts/made", O_CREATE, 0o600), ["policy"]),
         ("make a file in the queue", root(mx.queue + "/pid/made", O_CREATE, 0o600), ["queue"]),
         ("make a control file", root(mx.queue + "/intd/made", O_CREATE, 0o600), ["send"]),
         ("make a file beside the queue", root(mx.queue + "/made", O_CREATE, 0o600), []),
         ("make a file in a mailbox", root(mailbox + "/tmp/made", O_CREATE, 0o600), ["local"]),
-        ("make a file in /tmp", root("/tmp/stagepost-made", O_CREATE, 0o600), []),
+        ("make a temporary file", root(mx.everybodys, O_CREATE, 0o600), []),
         ("make a directory in a mailbox", ("mkdirat", -100, f"={mailbox}/made", 0o700), ["local"]),
         ("link a mailbox to elsewhere", ("symlinkat", "=/etc", -100, f"={mailbox}/link"), []),
         ("change a file's mode", ("fchmodat", -100, f"={mail}", 0o777), []),
@@ -156,12 +163,12 @@ def attempts(mx, sibling):
         ("signal all processes", ("kill", -1, 0), []),
         ("trace another process", ("ptrace", 0x4206, sibling, 0, 0), []),
         ("read another's memory", ("process_vm_readv", sibling, "*16", 0, "*16", 0, 0), []),
-        ("TCP over IPv4", ("socket", AF_INET, 1, 0), ["names", "remote", "lmtp"]),
-        ("TCP over IPv6", ("socket", AF_INET6, 1, 0), ["names", "remote", "lmtp"]),
-        ("UDP", ("socket", AF_INET, 2, 0), ["names", "remote"]),
+        ("TCP over IPv4", ("socket", AF_INET, 1, 0), ["names", "policy", "remote", "lmtp"]),
+        ("TCP over IPv6", ("socket", AF_INET6, 1, 0), ["names", "policy", "remote", "lmtp"]),
+        ("UDP", ("socket", AF_INET, 2, 0), ["names", "policy", "remote"]),
         ("raw packets", ("socket", AF_PACKET, 3, 0), []),
         ("raw IP", ("socket", AF_INET, 3, 1), []),
-        ("ask the kernel for routes", ("socket", AF_NETLINK, 3, 0), ["names", "remote"]),
+        ("ask the kernel for routes", ("socket", AF_NETLINK, 3, 0), ["names", "policy", "remote"]),
         ("ask the kernel for audits", ("socket", AF_NETLINK, 3, 9), []),
         ("a UNIX socket", ("socket", 1, 1, 0), []),
         ("a UNIX socket for datagrams", ("socket", 1, 2, 0), []),
@@ -190,7 +197,7 @@ BY_USER = {
     "read the password file": OPENERS,
     "read the configuration": OPENERS,
     "list the root directory": OPENERS,
-    "make a file in /tmp": OPENERS,
+    "make a temporary file": OPENERS,
     "change a queued message": ["send"],
     "read a control file": ["queue"],
     "change a control file": ["queue"],
@@ -216,8 +223,8 @@ def control():
 
 
 def clean(mx):
-    for path in (mx.queue + "/pid/made", mx.queue + "/intd/made", mx.queue + "/made",
-                 "/tmp/stagepost-made", *glob.glob(mx.mail + "/*/*/tmp/made")):
+    for path in (mx.policies + "/mta-sts/made", mx.queue + "/pid/made", mx.queue + "/intd/made",
+                 mx.queue + "/made", mx.everybodys, *glob.glob(mx.mail + "/*/*/tmp/made")):
         if os.path.exists(path):
             os.unlink(path)
     for path in glob.glob(mx.mail + "/*/*/made"):

@@ -103,7 +103,7 @@ static void sections_come_before_the_default(void **state)
 		{"print.example", NULL, "fingerprint tls \"print.example\" " PRINT,
 		 TLS_VERIFY_FINGERPRINTS},
 		{"dane.example", NULL, "may tls \"dane.example\"", TLS_VERIFY_NOTHING},
-		{"only.example", NULL, "dane-only tls \"only.example\" !4.7.0", TLS_VERIFY_NOTHING},
+		{"only.example", NULL, "dane-only tls \"only.example\" !4.7.5", TLS_VERIFY_NOTHING},
 	};
 	struct remote_policies *policies = remote_policies_new(&config, false);
 	const struct dns_server server = {.host = "mx.host.test"};

@@ -528,6 +528,12 @@ struct tls_connection *tls_client_connect(struct tls_client *client, int socket,
 	return connection;
 }
 
+enum tls_flaw tls_connection_flaw(const struct tls_connection *connection)
+{
+	(void)connection;
+	return TLS_FLAW_NONE;
+}
+
 enum tls_verified tls_connection_verified(const struct tls_connection *connection)
 {
 	return connection->authority != NULL ? TLS_VERIFIED_AUTHORITY : TLS_VERIFIED_NOT;
@@ -551,4 +557,20 @@ size_t tls_peer_chain_read(const struct tls_connection *connection, struct arena
 	(void)arena;
 	*list_out = NULL;
 	return 0;
+}
+
+int tls_client_certificate_open(struct str chain, const struct tls_signer *signer,
+				struct tls_client_certificate **certificate_out,
+				struct buffer *reason)
+{
+	(void)chain;
+	(void)signer;
+	(void)certificate_out;
+	buffer_append_string(reason, "the world's servers ask for none");
+	return -EINVAL;
+}
+
+void tls_client_certificate_free(struct tls_client_certificate *certificate)
+{
+	(void)certificate;
 }

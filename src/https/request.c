@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: ISC
+/* One request: finds the host's addresses, then lets the library transfer. */
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "dns/search.h"
+#include "https/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONNECT_SECONDS = 10 };
+
+struct https_request {
+	struct https *https;
+	struct os_timer *timer; /* for all of it */
+	struct dns_search *search;
+	CURL *easy; /* NULL: its addresses are being looked up */
+	struct curl_slist *addresses;
+	struct curl_slist *headers;
+	char *url;
+	char *host;
+	uint16_t port;
+	bool is_post;
+	struct buffer content;
+	struct buffer body;
+	size_t size_max;
+	bool is_too_large;
+	char reason[CURL_ERROR_SIZE];
+	void (*done)(void *context, const struct https_answer *answer);
+	void *context;
+};
+
+static void request_free(struct https_request *request)
+{
+	if (request->easy != NULL) {
+		(void)curl_multi_remove_handle(request->https->multi, request->easy);
+		curl_easy_cleanup(request->easy);
+	}
+	curl_slist_free_all(request->addresses);
+	curl_slist_free_all(request->headers);
+	dns_search_free(request->search);
+	os_timer_free(request->timer);
+	buffer_clear(&request->content);
+	buffer_clear(&request->body);
+	free(request->url);
+	free(request->host);
+	free(request);
+}
+
+static void fail(struct https_request *request, enum https_status status, const char *reason)
+{
+	struct https_answer answer = {.status = status, .type = ""};
+	void (*done)(void *context, const struct https_answer *answer) = request->done;
+	void *context = request->context;
+	char copy[CURL_ERROR_SIZE];
+
+	strncpy(copy, reason, sizeof copy - 1);
+	copy[sizeof copy - 1] = '\0';
+	answer.reason = copy;
+	request_free(request);
+	done(context, &answer);
+}
+
+static void succeed(struct https_request *request)
+{
+	struct https_answer answer = {.status = HTTPS_OK, .reason = ""};
+	void (*done)(void *context, const struct https_answer *answer) = request->done;
+	void *context = request->context;
+	struct buffer body = request->body;
+	const char *type = NULL;
+	long code = 0;
+	char *copy;
+
+	(void)curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &code);
+	(void)curl_easy_getinfo(request->easy, CURLINFO_CONTENT_TYPE, &type);
+	copy = memory_copy_string(type != NULL ? type : "");
+	request->body = (struct buffer){0};
+	request_free(request);
+	answer.code = (unsigned)code;
+	answer.type = copy;
+	answer.body = buffer_view(&body);
+	done(context, &answer);
+	free(copy);
+	buffer_clear(&body);
+}
+
+void https_request_end(struct https_request *request, CURLcode result)
+{
+	const char *reason =
+		request->reason[0] != '\0' ? request->reason : curl_easy_strerror(result);
+
+	if (result == CURLE_OK)
+		succeed(request);
+	else if (request->is_too_large || result == CURLE_FILESIZE_EXCEEDED)
+		fail(request, HTTPS_TOO_LARGE, "the answer is too large");
+	else if (result == CURLE_PEER_FAILED_VERIFICATION)
+		fail(request, HTTPS_UNTRUSTED, reason);
+	else
+		fail(request, HTTPS_FAILED, reason);
+}
+
+static void on_timeout(void *context)
+{
+	fail(context, HTTPS_FAILED, "timeout");
+}
+
+static size_t take_body(const char *data, size_t one, size_t length, void *context)
+{
+	struct https_request *request = context;
+
+	(void)one;
+	request->is_too_large = length > request->size_max - request->body.length;
+	if (request->is_too_large)
+		return 0;
+	buffer_append(&request->body, data, length);
+	return length;
+}
+
+/* The addresses that were found, so that the library looks up nothing. */
+static struct curl_slist *list_addresses(const struct https_request *request,
+					 const struct dns_servers *servers)
+{
+	struct buffer text = {0};
+	struct curl_slist *list;
+
+	buffer_append_format(&text, "%s:%u:", request->host, request->port);
+	for (size_t i = 0; i < servers->count; i++) {
+		char address[OS_SOCKET_TEXT_SIZE];
+		const union os_socket_address *one = &servers->list[i].address;
+
+		os_socket_address_format_host(one, address);
+		buffer_append_format(&text, one->any.sa_family == AF_INET6 ? "%s[%s]" : "%s%s",
+				     i > 0 ? "," : "", address);
+	}
+	buffer_append_byte(&text, '\0');
+	list = curl_slist_append(NULL, buffer_data(&text));
+	buffer_clear(&text);
+	return list;
+}
+
+static void set_limits(const struct https_request *request)
+{
+	CURL *easy = request->easy;
+
+	(void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	(void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "https");
+	(void)curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+	(void)curl_easy_setopt(easy, CURLOPT_PROXY, "");
+	(void)curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+	(void)curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	(void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+	(void)curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)request->size_max);
+	(void)curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+	(void)curl_easy_setopt(easy, CURLOPT_USERAGENT, "stagepost");
+}
+
+static void set_security(const struct https_request *request)
+{
+	CURL *easy = request->easy;
+
+	(void)curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	(void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+	(void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+	(void)curl_easy_setopt(easy, CURLOPT_CAINFO, request->https->authorities);
+	(void)curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+}
+
+static void set_content(const struct https_request *request)
+{
+	CURL *easy = request->easy;
+
+	(void)curl_easy_setopt(easy, CURLOPT_URL, request->url);
+	(void)curl_easy_setopt(easy, CURLOPT_RESOLVE, request->addresses);
+	(void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, request->headers);
+	(void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
+	(void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, request);
+	(void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, request->reason);
+	(void)curl_easy_setopt(easy, CURLOPT_PRIVATE, request);
+	if (!request->is_post)
+		return;
+	(void)curl_easy_setopt(easy, CURLOPT_POST, 1L);
+	(void)curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+			       (curl_off_t)request->content.length);
+	(void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, buffer_data(&request->content));
+}
+
+static void on_addresses(void *context, const struct dns_servers *servers)
+{
+	struct https_request *request = context;
+
+	if (servers->count == 0) {
+		fail(request, HTTPS_FAILED, servers->verdict.text);
+		return;
+	}
+	request->addresses = list_addresses(request, servers);
+	dns_search_free(request->search);
+	request->search = NULL;
+	request->easy = curl_easy_init();
+	if (request->easy == NULL)
+		panic("no memory for a transfer");
+	set_limits(request);
+	set_security(request);
+	set_content(request);
+	if (curl_multi_add_handle(request->https->multi, request->easy) != CURLM_OK)
+		panic("a transfer cannot begin");
+}
+
+static char *make_url(const struct https_ask *ask)
+{
+	struct buffer url = {0};
+	char *copy;
+
+	buffer_append_format(&url, "https://%s:%u%s", ask->host, ask->port, ask->path);
+	buffer_append_byte(&url, '\0');
+	copy = memory_copy_string(buffer_data(&url));
+	buffer_clear(&url);
+	return copy;
+}
+
+static struct curl_slist *make_headers(const struct https_ask *ask)
+{
+	struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
+	struct buffer type = {0};
+
+	if (ask->content_type == NULL)
+		return headers;
+	buffer_append_format(&type, "Content-Type: %s", ask->content_type);
+	buffer_append_byte(&type, '\0');
+	headers = curl_slist_append(headers, buffer_data(&type));
+	buffer_clear(&type);
+	return headers;
+}
+
+struct https_request *https_ask(struct https *https, const struct https_ask *ask,
+				void (*done)(void *context, const struct https_answer *answer),
+				void *context)
+{
+	struct https_request *request = memory_alloc_zero(1, sizeof *request);
+
+	request->https = https;
+	request->done = done;
+	request->context = context;
+	request->url = make_url(ask);
+	request->host = memory_copy_string(ask->host);
+	request->port = ask->port;
+	request->headers = make_headers(ask);
+	request->size_max = ask->size_max;
+	request->is_post = ask->content_type != NULL;
+	buffer_append_str(&request->content, ask->content);
+	request->timer = os_timer_new(https->loop, on_timeout, request);
+	os_timer_start(request->timer, ask->seconds * SECOND_US);
+	request->search =
+		dns_search_relay(https->resolver, ask->host, ask->port, on_addresses, request);
+	return request;
+}
+
+void https_cancel(struct https_request *request)
+{
+	if (request != NULL)
+		request_free(request);
+}

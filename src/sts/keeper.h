@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: ISC
+/*
+ * sts/keeper.h - the policies of domains: looked up when somebody asks, kept to their max_age in
+ * memory and on disk, and refreshed before that.
+ *
+ * A known policy is answered at once, and looked after behind that: its id is asked for once an
+ * hour at most, and it is fetched when the id has changed or it is due (sts_policy_refresh_us()).
+ * While that fails the old one stays until its end. A domain without one waits for its lookup, at
+ * most STS_LOOKUP_SECONDS; then that there is none is kept for 5 minutes to an hour, as long as the
+ * DNS says. After a failed fetch the next one waits 5 minutes, then 10, up to an hour.
+ *
+ * At most STS_KEPT_MAX domains with a policy, and as many without: those not asked for the longest
+ * time are dropped for others.
+ */
+#ifndef STS_KEEPER_H
+#define STS_KEEPER_H
+
+#include "dns/resolver.h"
+#include "https/https.h"
+#include "sts/answer.h"
+
+enum { STS_KEPT_MAX = 10000, STS_LOOKUP_SECONDS = 60 };
+
+struct sts_keeper;
+struct sts_entry;
+
+/* PATH: the directory for the policies; if it cannot be used, they are only in memory, and that is
+ * logged. RESOLVER and HTTPS are borrowed. */
+struct sts_keeper *sts_keeper_new(struct os_loop *loop, struct dns_resolver *resolver,
+				  struct https *https, const char *path);
+/* Only after all requests were answered or cancelled. NULL is allowed. */
+void sts_keeper_free(struct sts_keeper *keeper);
+
+/* Storage of the caller, all zero or as it was left, except DONE and CONTEXT. */
+struct sts_request {
+	/* Called once; ANSWER is valid during the call. */
+	void (*done)(void *context, const struct sts_answer *answer);
+	void *context;
+	struct sts_entry *entry; /* NULL: not waiting */
+	struct sts_request *next, *previous;
+};
+
+/* DOMAIN: a host name of at most STS_DOMAIN_MAX bytes, lower case. DONE may be called before this
+ * returns. */
+void sts_keeper_ask(struct sts_keeper *keeper, struct str domain, struct sts_request *request);
+/* Appends the lines of DOMAIN's policy, '\n' between them, as a report shows it (RFC 8460 section
+ * 4.4), and points *PATTERNS_OUT to its hosts. False: none is known. */
+MUST_CHECK bool sts_keeper_describe(struct sts_keeper *keeper, struct str domain,
+				    struct buffer *out, struct str *patterns_out);
+/* DONE is not called any more. Does nothing if it is not waiting. */
+void sts_request_cancel(struct sts_request *request);
+
+#endif

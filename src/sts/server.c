@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: ISC
+#include "sts/server.h"
+#include "base/panic.h"
+#include "ipc/channel.h"
+#include "ipc/listener.h"
+#include "ipc/pack.h"
+#include "log/event.h"
+#include "mail/host.h"
+#include "os/socket.h"
+#include <stdlib.h>
+#include <utlist.h>
+
+enum {
+	CLIENTS_MAX = 64,      /* connections */
+	BACKLOG_MAX = 4 << 20, /* bytes of answers that a client has not read */
+};
+
+struct client;
+
+struct question {
+	struct client *client;
+	uint32_t tag;
+	struct sts_request request;
+	struct question *next, *previous;
+};
+
+struct client {
+	struct sts_server *server;
+	struct ipc_channel *channel;
+	struct question *questions;
+	size_t question_count;
+	struct client *next, *previous;
+};
+
+struct sts_server {
+	struct os_loop *loop;
+	struct sts_keeper *keeper;
+	struct ipc_listener *listener;
+	struct sts_users users;
+	void (*counted)(void *context, const struct tlsrpt_session *session); /* or NULL */
+	void *context;
+	struct client *clients;
+	size_t client_count;
+};
+
+static void question_free(struct question *question)
+{
+	sts_request_cancel(&question->request);
+	DL_DELETE2(question->client->questions, question, previous, next);
+	question->client->question_count--;
+	free(question);
+}
+
+static void client_close(struct client *client)
+{
+	struct sts_server *server = client->server;
+
+	while (client->questions != NULL)
+		question_free(client->questions);
+	ipc_channel_close(client->channel);
+	DL_DELETE2(server->clients, client, previous, next);
+	server->client_count--;
+	free(client);
+}
+
+static void send_answer(const struct client *client, uint32_t tag, const struct sts_answer *answer)
+{
+	struct buffer body = {0};
+
+	pack_u32(&body, answer->kind);
+	pack_u32(&body, answer->mode);
+	pack_u64(&body, (uint64_t)answer->until_us);
+	pack_u32(&body, answer->problem);
+	pack_str(&body, answer->id);
+	pack_str(&body, answer->patterns);
+	ipc_channel_send(client->channel, STS_ANSWER, tag, buffer_view(&body), NULL, 0);
+	buffer_clear(&body);
+}
+
+static void on_known(void *context, const struct sts_answer *answer)
+{
+	struct question *question = context;
+
+	send_answer(question->client, question->tag, answer);
+	question_free(question);
+}
+
+static void ask(struct client *client, uint32_t tag, struct str domain)
+{
+	static const struct sts_answer later = {.kind = STS_LATER};
+	struct question *question;
+
+	if (client->question_count >= STS_OPEN_MAX) {
+		send_answer(client, tag, &later);
+		return;
+	}
+	question = memory_alloc_zero(1, sizeof *question);
+	question->client = client;
+	question->tag = tag;
+	question->request.done = on_known;
+	question->request.context = question;
+	DL_APPEND2(client->questions, question, previous, next);
+	client->question_count++;
+	sts_keeper_ask(client->server->keeper, domain, &question->request);
+}
+
+static bool is_domain(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if (text.data[i] >= 'A' && text.data[i] <= 'Z')
+			return false;
+	return text.length <= STS_DOMAIN_MAX && mail_host_is_name(text);
+}
+
+/* False: it is malformed. */
+static bool take_question(struct client *client, const struct ipc_message *message)
+{
+	struct unpack unpack = {message->body, false};
+	struct str domain = unpack_str(&unpack);
+
+	if (!unpack_is_whole(&unpack) || !is_domain(domain))
+		return false;
+	ask(client, message->tag, domain);
+	return true;
+}
+
+static bool take_session(const struct sts_server *server, struct str body)
+{
+	struct unpack unpack = {body, false};
+	struct tlsrpt_session session = {.domain = unpack_str(&unpack)};
+	uint32_t policy = unpack_u32(&unpack);
+	uint32_t result;
+
+	session.text = unpack_str(&unpack);
+	result = unpack_u32(&unpack);
+	session.host = unpack_str(&unpack);
+	session.server_address = unpack_str(&unpack);
+	session.own_address = unpack_str(&unpack);
+	session.reason = unpack_str(&unpack);
+	if (!unpack_is_whole(&unpack) || !is_domain(session.domain) || policy >= TLSRPT_POLICIES ||
+	    result >= TLSRPT_RESULTS || session.text.length > TLSRPT_TEXT_MAX)
+		return false;
+	session.policy = (enum tlsrpt_policy)policy;
+	session.result = (enum tlsrpt_result)result;
+	if (server->counted != NULL)
+		server->counted(server->context, &session);
+	return true;
+}
+
+static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+{
+	struct client *client = context;
+	bool is_good =
+		message->descriptor_count == 0 && ipc_channel_backlog(channel) <= BACKLOG_MAX;
+
+	if (is_good && message->type == STS_ASK)
+		is_good = take_question(client, message);
+	else if (is_good)
+		is_good = message->type == STS_COUNT && take_session(client->server, message->body);
+	if (!is_good)
+		ipc_channel_refuse(channel, message->type);
+}
+
+static void on_lost(void *context, struct ipc_channel *channel)
+{
+	(void)channel;
+	client_close(context);
+}
+
+static bool may_connect(const struct sts_users *users, uid_t user)
+{
+	return user == 0 || user == users->remote || user == users->owner;
+}
+
+static void on_connection(void *context, int socket)
+{
+	static const struct ipc_channel_handler handler = {on_message, on_lost};
+	struct sts_server *server = context;
+	uid_t user = os_socket_peer_user(socket);
+	struct client *client;
+
+	if (!may_connect(&server->users, user) || server->client_count >= CLIENTS_MAX) {
+		log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
+		os_socket_close(socket);
+		return;
+	}
+	client = memory_alloc_zero(1, sizeof *client);
+	client->server = server;
+	client->channel = ipc_channel_new(server->loop, socket, &handler, client);
+	DL_APPEND2(server->clients, client, previous, next);
+	server->client_count++;
+}
+
+struct sts_server *sts_server_new(struct os_loop *loop, int listening, struct sts_keeper *keeper,
+				  const struct sts_users *users)
+{
+	struct sts_server *server = memory_alloc_zero(1, sizeof *server);
+
+	server->loop = loop;
+	server->keeper = keeper;
+	server->users = *users;
+	server->listener = ipc_listener_new(loop, listening, on_connection, server);
+	return server;
+}
+
+void sts_server_set_users(struct sts_server *server, const struct sts_users *users)
+{
+	server->users = *users;
+}
+
+void sts_server_on_count(struct sts_server *server,
+			 void (*counted)(void *context, const struct tlsrpt_session *session),
+			 void *context)
+{
+	server->counted = counted;
+	server->context = context;
+}
+
+void sts_server_free(struct sts_server *server)
+{
+	if (server == NULL)
+		return;
+	ipc_listener_free(server->listener);
+	while (server->clients != NULL)
+		client_close(server->clients);
+	free(server);
+}
