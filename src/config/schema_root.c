@@ -197,11 +197,12 @@ const struct config_setting config_schema_root[] = {
 			"handshake fails or stalls, in the same attempt. encrypt: TLS with any "
 			"certificate, else mail waits. verify: TLS with a certificate that an "
 			"authority of tls_authorities has signed for the MX host's name.")),
-	SETTING(ROOT, "dane", boolean, AT(config, dane), INITIAL("yes"),
+	SETTING(ROOT, "dane", boolean, AT(config, dane), INITIAL("no"),
 		MEANING("Whether TLSA records that DNSSEC protects decide which certificates are "
 			"valid (RFC 7672), before mta_sts and remote_tls. The DNS answers are "
 			"validated here, from dns_trust_anchor, so the name servers must pass on "
-			"signatures. An answer that is bogus counts as a failure: mail waits.")),
+			"signatures: with some that do not, no answer is valid, and all mail waits. "
+			"An answer that is bogus counts as a failure.")),
 	SETTING(ROOT, "dns_trust_anchor", path, AT(config, dns_trust_anchor),
 		INITIAL("/usr/share/dns/root.key"), RANGE(1, 4000),
 		MEANING("The file of the root's public keys, from which DNS answers are "

@@ -42,6 +42,7 @@ static struct str copy(struct deliver_helper_job *job, struct unpack *body)
 
 static bool read_job(struct deliver_helper_job *job, struct unpack *body)
 {
+	uint32_t needs;
 	uint32_t ret;
 	size_t count;
 
@@ -49,7 +50,9 @@ static bool read_job(struct deliver_helper_job *job, struct unpack *body)
 	job->id.born_us = (int64_t)unpack_u64(body);
 	job->sender = copy(job, body);
 	job->content.size = unpack_u64(body);
-	job->utf8 = unpack_u32(body) != 0;
+	needs = unpack_u32(body);
+	job->utf8 = (needs & IPC_JOB_UTF8) != 0;
+	job->requires_tls = (needs & IPC_JOB_REQUIRE_TLS) != 0;
 	ret = unpack_u32(body);
 	job->ret = (enum mail_ret)ret;
 	job->envid = copy(job, body);

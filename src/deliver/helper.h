@@ -34,7 +34,8 @@ struct deliver_helper_job {
 				 * that the directory names (mail/server.h), or "" */
 	struct str envid;       /* as xtext; empty: none */
 	enum mail_ret ret;
-	bool utf8; /* SMTPUTF8 was asked for */
+	bool utf8;         /* SMTPUTF8 was asked for */
+	bool requires_tls; /* REQUIRETLS was (RFC 8689) */
 	struct deliver_helper_recipient *recipients;
 	size_t recipient_count;
 	struct ipc_content content; /* CRLF lines */

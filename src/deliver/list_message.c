@@ -126,6 +126,7 @@ struct list_message *list_message_new(struct list_expansion *expansion, const st
 	message->envelope = envelope;
 	envelope->stage = MAIL_STAGE_SUBMIT;
 	envelope->utf8 = expansion->job->utf8;
+	envelope->require_tls = expansion->job->requires_tls;
 	envelope->sender = arena_copy_str(envelope->arena, message->node->sender);
 	envelope->received = STR("list");
 	envelope->size = message->node->head.length + expansion->job->content.size;

@@ -314,6 +314,12 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 	}
 }
 
+/* To LMTP servers mail is delivered, not sent on. */
+static bool is_smtp(const struct remote_attempt *attempt)
+{
+	return attempt->carrier->settings.protocol == SMTP_CLIENT_SMTP;
+}
+
 /* Must be the last call on the attempt. */
 static void start_transaction(struct remote_attempt *attempt)
 {
@@ -328,6 +334,7 @@ static void start_transaction(struct remote_attempt *attempt)
 		.is_8bit = attempt->needs.is_8bit,
 		.is_utf8 = job->utf8,
 		.needs_utf8 = attempt->needs_utf8,
+		.requires_tls = job->requires_tls && is_smtp(attempt),
 		.ret = job->ret,
 		.envid = job->envid,
 		.recipients = attempt->recipients.transaction,

@@ -108,3 +108,22 @@ bool remote_content_has_8bit_header(const struct ipc_content *content, char *chu
 	return ipc_content_read(content, 0, chunk, REMOTE_CHUNK_SIZE, &part) == 0 &&
 	       has_high_bit(header_in(part));
 }
+
+bool remote_content_waives_tls(const struct ipc_content *content, char *chunk)
+{
+	struct str header;
+	struct str line;
+
+	if (ipc_content_read(content, 0, chunk, REMOTE_CHUNK_SIZE, &header) < 0)
+		return false;
+	header = header_in(header);
+	while (str_split(&header, '\n', &line)) {
+		struct str name;
+
+		(void)str_split(&line, ':', &name);
+		if (str_equal_nocase(name, STR("TLS-Required")) &&
+		    str_equal_nocase(str_trim(line), STR("No")))
+			return true;
+	}
+	return false;
+}

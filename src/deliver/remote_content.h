@@ -29,5 +29,8 @@ struct remote_content_needs {
 struct remote_content_needs remote_content_look(const struct ipc_content *content, char *chunk);
 /* Whether its header may hold bytes over 127, as far as that is in the first chunk. */
 bool remote_content_has_8bit_header(const struct ipc_content *content, char *chunk);
+/* Whether its header has "TLS-Required: No" (RFC 8689 section 3), as far as that is in the first
+ * chunk. */
+bool remote_content_waives_tls(const struct ipc_content *content, char *chunk);
 
 #endif

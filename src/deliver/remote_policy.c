@@ -345,8 +345,51 @@ void remote_policies_use_sts(struct remote_policies *policies, struct sts_client
 	policies->sts = client;
 }
 
+/* RFC 8689 section 4.2.1: the host must be the right one, by DNSSEC or by the configuration, unless
+ * a policy says how it is verified. */
+static void require_tls(const struct remote_policies *policies,
+			const struct remote_policy_question *question, struct remote_policy *policy)
+{
+	const char *host = copy(question->arena, question->server->host);
+
+	policy->is_tried = policy->verify.is_tried = false;
+	if (policy->refusal != NULL || policy->verify.by != TLS_VERIFY_NOTHING)
+		return;
+	policy->level = CONFIG_TLS_VERIFY;
+	policy->origin = "REQUIRETLS";
+	if (question->relay == NULL && !question->server->is_host_secure) {
+		refuse(policy, question->arena, "5.7.30",
+		       "neither DNSSEC nor a policy says that this host is the right one");
+		return;
+	}
+	set_names(NULL, question->arena, &(struct names){host, host}, policy);
+	verify_by_authority(policies, policies->config->tls_authorities, question->arena, policy);
+}
+
+/* Section 4.2.2. What a section demands stays. */
+static void waive_tls(struct remote_policy *policy)
+{
+	if (policy->is_by_section || policy->level <= CONFIG_TLS_MAY)
+		return;
+	policy->level = CONFIG_TLS_MAY;
+	policy->origin = "TLS-Required: No";
+	policy->refusal = NULL;
+	policy->verify = (struct tls_verify){0};
+}
+
+/* What the sender wants comes last. */
+static void grant_wish(const struct remote_policies *policies,
+		       const struct remote_policy_question *question, struct remote_policy *policy)
+{
+	if (question->wish == REMOTE_POLICY_REQUIRED)
+		require_tls(policies, question, policy);
+	else if (question->wish == REMOTE_POLICY_WAIVED)
+		waive_tls(policy);
+}
+
 static void conclude(struct remote_policy_search *search)
 {
+	grant_wish(search->policies, search->question, &search->policy);
 	search->done(search->context, &search->policy);
 }
 
@@ -365,6 +408,11 @@ static void on_sts(void *context, const struct sts_answer *answer)
 				    arena, policy);
 	}
 	conclude(search);
+}
+
+bool remote_policies_can_demand(const struct remote_policies *policies)
+{
+	return policies->config->dane || policies->config->mta_sts;
 }
 
 /* DANE goes first. Whether the domain's own policy is asked for after it. */
@@ -410,6 +458,7 @@ remote_policy_find(struct remote_policies *policies, const struct remote_policy_
 	if (ask_sts(search))
 		return search;
 	*policy_out = search->policy;
+	grant_wish(policies, question, policy_out);
 	free(search);
 	return NULL;
 }

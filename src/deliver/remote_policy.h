@@ -70,6 +70,9 @@ void remote_policies_present(struct remote_policies *policies,
 			     struct remote_certificates *certificates);
 struct remote_certificates *remote_policies_certificates(const struct remote_policies *policies);
 
+/* Whether anything but the configuration can demand TLS. */
+bool remote_policies_can_demand(const struct remote_policies *policies);
+
 struct remote_dane;
 
 /* From now on DANE is asked, too; DANE must live until another or NULL is given. */
@@ -81,11 +84,20 @@ struct sts_client;
  * given, and no search with it is open then. */
 void remote_policies_use_sts(struct remote_policies *policies, struct sts_client *client);
 
+/* What a message's sender wants (RFC 8689). */
+enum remote_policy_wish {
+	REMOTE_POLICY_NO_WISH,
+	REMOTE_POLICY_REQUIRED, /* REQUIRETLS: no server but one that is known to be right */
+	REMOTE_POLICY_WAIVED,   /* "TLS-Required: No": rather without TLS than not at all, where the
+				 * configuration does not decide */
+};
+
 struct remote_policy_question {
 	const char *domain; /* of the recipients, lower case; "[literal]" */
 	const char *relay;  /* of the route: a host name or "[address]"; NULL: the domain's MX */
 	const struct dns_server *server; /* the host */
 	struct arena *arena;             /* for the answer; lives at least as long */
+	enum remote_policy_wish wish;
 };
 
 /* A question that is not answered yet. */

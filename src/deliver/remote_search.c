@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/remote_search.h"
+#include "deliver/remote_content.h"
 #include "deliver/remote_report.h"
 #include "dns/search.h"
 #include "os/interface.h"
@@ -22,7 +23,8 @@ struct remote_search {
 	struct dns_server single;
 	char trigger[TRIGGER_SIZE];
 	const char *domain; /* of the recipients */
-	const char *relay;  /* for policies: the name, or "[address]"; NULL: none */
+	enum remote_policy_wish wish;
+	const char *relay; /* for policies: the name, or "[address]"; NULL: none */
 	struct remote_policy_question question;
 	struct remote_policy_search *policy;
 	const char *key;
@@ -132,7 +134,7 @@ static bool protect(void *context, struct remote_attempt *attempt, const struct 
 	(void)attempt;
 	remote_policy_search_free(search->policy);
 	search->question = (struct remote_policy_question){search->domain, search->relay, server,
-							   search->job->arena};
+							   search->job->arena, search->wish};
 	search->policy = remote_policy_find(search->remote->policies, &search->question, policy_out,
 					    on_policy, search);
 	return search->policy == NULL;
@@ -158,15 +160,28 @@ static void tell(void *context, const struct dns_server *server, const struct re
 
 const struct remote_finder remote_search_finder = {find, end, protect, tell};
 
+/* Where nothing could be waived, nobody looks. */
+static enum remote_policy_wish find_wish(const struct deliver_remote *remote,
+					 const struct deliver_helper_job *job)
+{
+	if (job->requires_tls)
+		return REMOTE_POLICY_REQUIRED;
+	if (remote_policies_can_demand(remote->policies) &&
+	    remote_content_waives_tls(&job->content, remote->carrier.settings.chunk))
+		return REMOTE_POLICY_WAIVED;
+	return REMOTE_POLICY_NO_WISH;
+}
+
 /* The policy comes last in it. */
 static const char *make_key(const struct remote_search *search)
 {
-	enum { SIZE = REMOTE_HOP_KEY_SIZE + REMOTE_POLICY_KEY_SIZE };
+	enum { SIZE = REMOTE_HOP_KEY_SIZE + REMOTE_POLICY_KEY_SIZE + 16 };
+	static const char *const wishes[] = {"", " required", " waived"};
 	char policy[REMOTE_POLICY_KEY_SIZE];
 	char *key = arena_alloc(search->job->arena, SIZE);
 
 	remote_policy_key(search->remote->policies, search->domain, search->relay, policy);
-	snprintf(key, SIZE, "%s %s", search->hop.key, policy);
+	snprintf(key, SIZE, "%s %s%s", search->hop.key, policy, wishes[search->wish]);
 	return key;
 }
 
@@ -181,6 +196,7 @@ struct remote_search *remote_search_new(struct deliver_remote *remote,
 		return NULL;
 	search->domain = arena_copy(job->arena, job->destination);
 	search->relay = remote_hop_relay(&search->hop, job->arena);
+	search->wish = find_wish(remote, job);
 	search->key = make_key(search);
 	return search;
 }

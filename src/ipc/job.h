@@ -8,12 +8,13 @@
  *                                               or "resolve"; the token is its process's
  *                                               (ipc/token.h)
  * To a delivery helper, and back:
- *   START    u64 number, u64 born, str sender, u64 size, u32 utf8, u32 ret, str envid,
+ *   START    u64 number, u64 born, str sender, u64 size, u32 needs, u32 ret, str envid,
  *            str destination, u32 count, (u32 number, u32 notify, str address, str orcpt)...,
  *            str content
  *            Content of up to IPC_JOB_CONTENT_MAX bytes comes by value: in START if it fits,
  *            otherwise content is empty there, and CONTENT packets follow. For a larger
  *            message it is empty, and a descriptor of its data file comes with START.
+ *            needs: enum ipc_job_needs
  *   CONTENT  a part of the content of the last START, unencoded: SIZE bytes in all
  *   REPORT   (u32 number, u32 flags, str status, str text, str trigger, TLS)...
  *            as many as are decided; flags: enum ipc_job_flags. TLS, with IPC_JOB_SECURED only:
@@ -62,6 +63,11 @@ enum {
 	IPC_JOB_RESOLVE_OVERHEAD = 20,   /* bytes of a message in a RESOLVE without its recipients
 					  * and texts */
 	IPC_JOB_RESOLVED_OVERHEAD = 28,  /* bytes of a message in a RESOLVED without its targets */
+};
+
+enum ipc_job_needs {
+	IPC_JOB_UTF8 = 1 << 0,        /* SMTPUTF8 was asked for */
+	IPC_JOB_REQUIRE_TLS = 1 << 1, /* REQUIRETLS was */
 };
 
 enum ipc_job_flags {

@@ -153,6 +153,15 @@ uint64_t notice_original_max(const struct queue_control *control, const struct c
 	return size;
 }
 
+/* What came by REQUIRETLS goes back without its text, unless that was asked for (RFC 8689 section
+ * 5). */
+static enum mail_ret ret_of(const struct mail_envelope *envelope)
+{
+	if (envelope->require_tls && envelope->ret == MAIL_RET_NONE)
+		return MAIL_RET_HEADERS;
+	return envelope->ret;
+}
+
 bool notice_write(const struct notice *notice, const struct queue_control *control,
 		  const struct config *config, struct buffer *out)
 {
@@ -165,7 +174,7 @@ bool notice_write(const struct notice *notice, const struct queue_control *contr
 		.now_us = notice->now_us,
 		.retry_until_us = envelope->id.born_us + config->queuelifetime_us,
 		.envid = envelope->envid,
-		.ret = envelope->ret,
+		.ret = ret_of(envelope),
 		.is_utf8 = envelope->utf8,
 		.outcomes = notice->outcomes,
 		.outcome_count = notice->count,

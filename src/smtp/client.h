@@ -16,7 +16,9 @@
  * message is_8bit and the server does not offer 8BITMIME, the driver is asked to convert it.
  *
  * What the sender requested by DSN (RFC 3461) is passed to a server that offers it. A message that
- * needs SMTPUTF8 is refused with 5.6.7 before its data when the server does not offer that.
+ * needs SMTPUTF8 is refused with 5.6.7 before its data when the server does not offer that; for one
+ * that requires TLS, the session ends with 5.7.30 if the server does not offer REQUIRETLS, since
+ * another server may.
  *
  * If the settings want TLS, STARTTLS (RFC 3207) comes before the first transaction: the driver is
  * asked for the handshake, and after it everything that the server said before is forgotten.
@@ -80,6 +82,7 @@ struct smtp_client_message {
 	bool is_8bit;      /* may contain bytes over 127 */
 	bool is_utf8;      /* the sender used SMTPUTF8 (RFC 6531) */
 	bool needs_utf8;   /* its header needs SMTPUTF8 */
+	bool requires_tls; /* REQUIRETLS (RFC 8689): to no server that does not offer it */
 	enum mail_ret ret;
 	struct str envid; /* as xtext; empty: none */
 	struct smtp_client_recipient *recipients;

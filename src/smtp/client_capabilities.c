@@ -32,6 +32,12 @@ static void take_starttls(struct smtp_capabilities *capabilities, struct str par
 	capabilities->has_starttls = true;
 }
 
+static void take_requiretls(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	(void)parameters;
+	capabilities->has_requiretls = true;
+}
+
 static void take_size(struct smtp_capabilities *capabilities, struct str parameters)
 {
 	capabilities->has_size = true;
@@ -49,6 +55,7 @@ static const struct {
 	{"DSN", take_dsn},
 	{"SMTPUTF8", take_utf8},
 	{"STARTTLS", take_starttls},
+	{"REQUIRETLS", take_requiretls},
 };
 
 void smtp_capabilities_parse(struct str text, struct smtp_capabilities *capabilities_out)

@@ -13,6 +13,7 @@ struct smtp_capabilities {
 	bool has_dsn;        /* RFC 3461 */
 	bool has_utf8;       /* SMTPUTF8, RFC 6531 */
 	bool has_starttls;   /* RFC 3207 */
+	bool has_requiretls; /* RFC 8689 */
 	bool has_size;       /* RFC 1870 */
 	uint64_t size;       /* the largest message; 0: not given */
 };

@@ -135,6 +135,8 @@ void client_emit_mail_parameters(struct smtp_client *client)
 		client_emit(client, " BODY=8BITMIME");
 	if (client->capabilities.has_utf8 && needs_utf8(message))
 		client_emit(client, " SMTPUTF8");
+	if (message->requires_tls)
+		client_emit(client, " REQUIRETLS");
 	if (!client->capabilities.has_dsn)
 		return;
 	if (message->ret != MAIL_RET_NONE)

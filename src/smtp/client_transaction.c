@@ -148,9 +148,26 @@ void client_begin_commands(struct smtp_client *client)
 	client_enter(client, client->needs_reset ? CLIENT_RESET : CLIENT_MAIL);
 }
 
+/* RFC 8689 section 4.2.1: the server must offer it, inside TLS. */
+static void refuse_server(struct smtp_client *client)
+{
+	struct mail_verdict *verdict = client_new_verdict(client);
+
+	mail_verdict_set(
+		verdict, "5.7.30",
+		"the sender requires TLS on the whole way, and %s does not offer REQUIRETLS",
+		client->peer);
+	client_tell_end(client, verdict);
+	client_fail_session(client, verdict);
+}
+
 void client_start_transaction(struct smtp_client *client)
 {
-	if (client->message.is_8bit && !takes_8bit(client))
+	bool is_safe = client->is_secured && client->capabilities.has_requiretls;
+
+	if (client->message.requires_tls && !is_safe)
+		refuse_server(client);
+	else if (client->message.is_8bit && !takes_8bit(client))
 		client_enter(client, CLIENT_FORM);
 	else
 		client_begin_commands(client);

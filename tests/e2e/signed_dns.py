@@ -44,7 +44,7 @@ class SignedNameServer(NameServer):
         super()._write(zones)
 
     def settings(self):
-        return f'dns_server = "{self.dns_server}"\ndns_trust_anchor = "{self.trust_anchor}"\n'
+        return f'dns_server = "{self.dns_server}"\ndns_trust_anchor = "{self.trust_anchor}"\ndane = yes\n'
 
     def _key(self, name):
         """The base name of the zone's only key."""

@@ -418,7 +418,7 @@ def test_a_trust_anchor_that_is_missing(node, internet, run):
     """Mail to which DANE applies waits, other mail does not; it is said in the log, by the check and
     with each message. With dane off, by a reload, all mail goes."""
     names, _ = internet
-    settings = (f'dns_server = "{names.dns_server}"\ndns_trust_anchor = "/nowhere/root.key"\n'
+    settings = (f'dns_server = "{names.dns_server}"\ndns_trust_anchor = "/nowhere/root.key"\ndane = yes\n'
                 'tls "by-section.test" { level = encrypt }\n')
     mx = node(settings=settings)
     problem = "dns_trust_anchor /nowhere/root.key: No such file or directory"
@@ -429,7 +429,7 @@ def test_a_trust_anchor_that_is_missing(node, internet, run):
     ended = run(mx, "check")
     assert ended.returncode != 0
     assert "dns_trust_anchor" in ended.stdout + ended.stderr, ended.stdout + ended.stderr
-    mx.settings = settings + "dane = no\n"
+    mx.settings = settings.replace("dane = yes", "dane = no")
     mx.write_configuration()
     mx.reload()
     assert run(mx, "queue", "retry", "--all").returncode == 0
@@ -443,7 +443,7 @@ def test_another_trust_anchor(node, internet, ground):
     with open(path, "w", encoding="ascii") as file:
         file.write(". IN DS 20326 8 2 "
                    "E06D44B80B8F1D39A95C0B0D7C65D08458E880409BBC683457104237C7F8EC8D\n")
-    mx = node(settings=f'dns_server = "{names.dns_server}"\ndns_trust_anchor = "{path}"\n')
+    mx = node(settings=f'dns_server = "{names.dns_server}"\ndns_trust_anchor = "{path}"\ndane = yes\n')
     send(mx, ["right.test", "unsigned.test"])
     for domain in "right.test", "unsigned.test":
         event = mx.log.wait("deferred", to=f"bob@{domain}")

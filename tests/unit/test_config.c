@@ -17,7 +17,7 @@ static void defaults_are_complete(void **state)
 	assert_string_equal(c->run, "/run/stagepost");
 	assert_string_equal(c->user, "stagepost");
 	assert_string_equal(c->dns_server, "");
-	assert_true(c->dane);
+	assert_false(c->dane);
 	assert_string_equal(c->dns_trust_anchor, "/usr/share/dns/root.key");
 	assert_int_equal(c->dns_unsigned_count, 0);
 	assert_string_equal(c->log_level, "info");

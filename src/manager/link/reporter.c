@@ -172,6 +172,7 @@ int reporter_start(struct reporter *reporter, struct message *message,
 	for (size_t i = 0; i < notice.count; i++)
 		report->is_failure |= notice.outcomes[i].action == BOUNCE_FAILED;
 	report->envelope = notice_envelope(&notice, report->is_utf8);
+	report->envelope->require_tls = subject->control->envelope->require_tls;
 	report->queue.done = on_queue_done;
 	report->queue.context = report;
 	report->open_task = (struct os_task){.call = open_soon, .context = report};
