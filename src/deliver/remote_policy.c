@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/remote_policy.h"
 #include "base/panic.h"
+#include "deliver/remote_authorities.h"
 #include "deliver/remote_dane.h"
 #include "deliver/remote_sts.h"
-#include "log/event.h"
 #include "sts/client.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A file of authorities, read once. */
-struct file {
-	char *path;
-	struct tls_authorities *authorities; /* NULL: it cannot be used */
-	char *problem;
-	struct file *next;
-};
-
 struct remote_policies {
 	const struct config *config;
-	bool is_lmtp;
-	struct file *files;
+	struct remote_authorities *authorities;
 	struct remote_dane *dane; /* NULL: none */
 	struct sts_client *sts;   /* NULL: none */
 	struct remote_certificates *certificates;
@@ -59,82 +50,11 @@ const char *remote_policy_source_name(enum remote_policy_source source)
 	return source_names[source];
 }
 
-static struct file *find_file(const struct remote_policies *policies, const char *path)
-{
-	struct file *file = policies->files;
-
-	while (file != NULL && strcmp(file->path, path) != 0)
-		file = file->next;
-	return file;
-}
-
-static void read_file(struct remote_policies *policies, const char *path)
-{
-	struct file *file = memory_alloc_zero(1, sizeof *file);
-	struct buffer reason = {0};
-
-	file->path = memory_copy_string(path);
-	file->next = policies->files;
-	policies->files = file;
-	if (tls_authorities_open(path, &file->authorities, &reason) < 0) {
-		buffer_append_byte(&reason, '\0');
-		file->problem = memory_copy_string(buffer_data(&reason));
-	}
-	buffer_clear(&reason);
-}
-
-static const char *authority_of(const struct config *config, const char *own)
-{
-	return own[0] != '\0' ? own : config->tls_authorities;
-}
-
-static bool is_by_authority(enum config_tls_level level)
-{
-	return level == CONFIG_TLS_VERIFY || level == CONFIG_TLS_SECURE;
-}
-
-/* Calls USE for the file of each policy that has one. False: a call returned false. */
-static bool each_file(struct remote_policies *policies,
-		      bool (*use)(struct remote_policies *policies, const char *path))
-{
-	const struct config *config = policies->config;
-	bool is_good = true;
-
-	for (size_t i = 0; policies->is_lmtp && i < config->service_count; i++) {
-		const struct config_service *service = &config->services[i];
-
-		if (service->kind == CONFIG_SERVICE_LMTP && is_by_authority(service->tls))
-			is_good &= use(policies, authority_of(config, service->authority));
-	}
-	if (policies->is_lmtp)
-		return is_good;
-	for (size_t i = 0; i < config->tls_policy_count; i++) {
-		const struct config_tls_policy *policy = &config->tls_policies[i];
-
-		if (is_by_authority(policy->level))
-			is_good &= use(policies, authority_of(config, policy->authority));
-	}
-	if (is_by_authority(config->remote_tls) || config->mta_sts)
-		is_good &= use(policies, config->tls_authorities);
-	return is_good;
-}
-
-static bool read_new(struct remote_policies *policies, const char *path)
-{
-	if (find_file(policies, path) == NULL)
-		read_file(policies, path);
-	return true;
-}
-
-static bool is_known(struct remote_policies *policies, const char *path)
-{
-	return find_file(policies, path) != NULL;
-}
-
 static bool needs_tls(const struct config *config, bool is_lmtp)
 {
 	if (!is_lmtp)
-		return config->remote_tls != CONFIG_TLS_NONE || config->tls_policy_count > 0;
+		return config->remote_tls != CONFIG_TLS_NONE || config->tls_policy_count > 0 ||
+		       config->dane || config->mta_sts || config_has_tls_in(config);
 	for (size_t i = 0; i < config->service_count; i++)
 		if (config->services[i].tls != CONFIG_TLS_NONE)
 			return true;
@@ -146,34 +66,22 @@ struct remote_policies *remote_policies_new(const struct config *config, bool is
 	struct remote_policies *policies = memory_alloc_zero(1, sizeof *policies);
 
 	policies->config = config;
-	policies->is_lmtp = is_lmtp;
 	if (needs_tls(config, is_lmtp))
 		tls_client_prepare();
-	(void)each_file(policies, read_new);
+	policies->authorities = remote_authorities_new(config, is_lmtp);
 	return policies;
 }
 
 void remote_policies_log(const struct remote_policies *policies)
 {
-	for (const struct file *file = policies->files; file != NULL; file = file->next)
-		if (file->problem != NULL)
-			log_event(EVENT_TLS_AUTHORITY_UNREADABLE,
-				  log_string("text", file->problem));
+	remote_authorities_log(policies->authorities);
 }
 
 void remote_policies_free(struct remote_policies *policies)
 {
-	struct file *file;
-
 	if (policies == NULL)
 		return;
-	while ((file = policies->files) != NULL) {
-		policies->files = file->next;
-		tls_authorities_free(file->authorities);
-		free(file->problem);
-		free(file->path);
-		free(file);
-	}
+	remote_authorities_free(policies->authorities);
 	free(policies);
 }
 
@@ -191,7 +99,7 @@ struct remote_certificates *remote_policies_certificates(const struct remote_pol
 bool remote_policies_configure(struct remote_policies *policies, const struct config *config)
 {
 	policies->config = config;
-	return each_file(policies, is_known);
+	return remote_authorities_has_all(policies->authorities, config);
 }
 
 static const char *copy(struct arena *arena, const char *text)
@@ -236,7 +144,8 @@ static void refuse(struct remote_policy *policy, struct arena *arena, const char
 static void verify_by_authority(const struct remote_policies *policies, const char *path,
 				struct arena *arena, struct remote_policy *policy)
 {
-	const struct file *file = find_file(policies, path);
+	const struct remote_authorities_file *file =
+		remote_authorities_find(policies->authorities, path);
 
 	policy->verify.by = TLS_VERIFY_AUTHORITIES;
 	if (file != NULL)
@@ -325,11 +234,12 @@ static void find_by_setting(const struct remote_policies *policies,
 					  : "remote_tls",
 		.certificate = section != NULL ? copy(arena, section->certificate) : "",
 	};
-	if (is_by_authority(policy->level)) {
+	if (remote_authorities_decide(policy->level)) {
 		set_names(section, arena, &names, policy);
-		verify_by_authority(policies,
-				    authority_of(config, section != NULL ? section->authority : ""),
-				    arena, policy);
+		verify_by_authority(
+			policies,
+			remote_authorities_of(config, section != NULL ? section->authority : ""),
+			arena, policy);
 	} else if (policy->level == CONFIG_TLS_FINGERPRINT) {
 		set_fingerprints(section, arena, policy);
 	}
@@ -486,11 +396,11 @@ void remote_policy_of_service(const struct remote_policies *policies,
 				  : origin_of(arena, "service", service->name),
 		.certificate = copy(arena, service->certificate),
 	};
-	if (!is_by_authority(service->tls))
+	if (!remote_authorities_decide(service->tls))
 		return;
 	set_names(NULL, arena, &(struct names){host, host}, policy_out);
-	verify_by_authority(policies, authority_of(policies->config, service->authority), arena,
-			    policy_out);
+	verify_by_authority(policies, remote_authorities_of(policies->config, service->authority),
+			    arena, policy_out);
 }
 
 void remote_policy_key(const struct remote_policies *policies, const char *domain,

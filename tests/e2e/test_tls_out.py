@@ -251,7 +251,8 @@ def test_another_host_may_do(place, certificates, behaviour):
     mx, bad = place("level = verify", "foreign-mx.right.test", behaviour, start=False)
     with (Hop(certificates.context("mx.right.test"), address="127.0.0.2", port=bad.port) as good,
           NameServer({"right.test": "mx A 127.0.0.1\nmx A 127.0.0.2\n"}) as names):
-        mx.settings = re.sub("dns_server = .*", f"dns_server = {names.dns_server}\ndane = no", mx.settings)
+        mx.settings = re.sub("dns_server = .*", f"dns_server = {names.dns_server}\ndane = no",
+                             mx.settings)
         mx.write_configuration()
         mx.start()
         for number in range(3):
@@ -366,7 +367,7 @@ def test_a_server_that_demands_a_certificate(node, certificates, version, presen
     with Hop(context) as hop, NameServer(ZONES) as names:
         own = 'certificate = "us"' if presented else ""
         mx = node(routes=[f"right.test:mx.right.test;{hop.port}"], settings=(
-            f"dns_server = {names.dns_server}\n"
+            f"dns_server = {names.dns_server}\ndane = no\n"
             f'tls_authorities = "{certificates.authority}"\n'
             f'tls "right.test" {{ level = verify {own} }}\n'
             + certificate_of(certificates, presented or "mx.right.test")))
@@ -388,7 +389,7 @@ def test_without_keys_mail_waits(node, certificates):
     with (Hop(certificates.context("mx.right.test", asks_clients=True)) as hop,
           NameServer(ZONES) as names):
         mx = node(routes=[f"right.test:mx.right.test;{hop.port}"], settings=(
-            f"dns_server = {names.dns_server}\n"
+            f"dns_server = {names.dns_server}\ndane = no\n"
             f'tls_authorities = "{certificates.authority}"\n'
             'tls "right.test" { level = encrypt certificate = "other" }\n'
             'certificate other { chain = "/nonexistent" }\n'

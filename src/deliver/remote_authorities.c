@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/remote_authorities.h"
+#include "base/panic.h"
+#include "log/event.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct remote_authorities {
+	bool is_lmtp;
+	struct remote_authorities_file *files;
+};
+
+const struct remote_authorities_file *
+remote_authorities_find(const struct remote_authorities *authorities, const char *path)
+{
+	const struct remote_authorities_file *file = authorities->files;
+
+	while (file != NULL && strcmp(file->path, path) != 0)
+		file = file->next;
+	return file;
+}
+
+static void read_file(struct remote_authorities *authorities, const char *path)
+{
+	struct remote_authorities_file *file = memory_alloc_zero(1, sizeof *file);
+	struct buffer reason = {0};
+
+	file->path = memory_copy_string(path);
+	file->next = authorities->files;
+	authorities->files = file;
+	if (tls_authorities_open(path, &file->authorities, &reason) < 0) {
+		buffer_append_byte(&reason, '\0');
+		file->problem = memory_copy_string(buffer_data(&reason));
+	}
+	buffer_clear(&reason);
+}
+
+const char *remote_authorities_of(const struct config *config, const char *own)
+{
+	return own[0] != '\0' ? own : config->tls_authorities;
+}
+
+bool remote_authorities_decide(enum config_tls_level level)
+{
+	return level == CONFIG_TLS_VERIFY || level == CONFIG_TLS_SECURE;
+}
+
+/* Calls USE for the file of each policy that has one. False: a call returned false. */
+static bool each_file(struct remote_authorities *authorities, const struct config *config,
+		      bool (*use)(struct remote_authorities *authorities, const char *path))
+{
+	bool is_good = true;
+
+	for (size_t i = 0; authorities->is_lmtp && i < config->service_count; i++) {
+		const struct config_service *service = &config->services[i];
+
+		if (service->kind == CONFIG_SERVICE_LMTP && remote_authorities_decide(service->tls))
+			is_good &=
+				use(authorities, remote_authorities_of(config, service->authority));
+	}
+	if (authorities->is_lmtp)
+		return is_good;
+	for (size_t i = 0; i < config->tls_policy_count; i++) {
+		const struct config_tls_policy *policy = &config->tls_policies[i];
+
+		if (remote_authorities_decide(policy->level))
+			is_good &=
+				use(authorities, remote_authorities_of(config, policy->authority));
+	}
+	/* with TLS in also for REQUIRETLS, which comes only by it */
+	if (remote_authorities_decide(config->remote_tls) || config->mta_sts ||
+	    config_has_tls_in(config))
+		is_good &= use(authorities, config->tls_authorities);
+	return is_good;
+}
+
+static bool read_new(struct remote_authorities *authorities, const char *path)
+{
+	if (remote_authorities_find(authorities, path) == NULL)
+		read_file(authorities, path);
+	return true;
+}
+
+static bool is_known(struct remote_authorities *authorities, const char *path)
+{
+	return remote_authorities_find(authorities, path) != NULL;
+}
+
+struct remote_authorities *remote_authorities_new(const struct config *config, bool is_lmtp)
+{
+	struct remote_authorities *authorities = memory_alloc_zero(1, sizeof *authorities);
+
+	authorities->is_lmtp = is_lmtp;
+	(void)each_file(authorities, config, read_new);
+	return authorities;
+}
+
+void remote_authorities_free(struct remote_authorities *authorities)
+{
+	struct remote_authorities_file *file;
+
+	while ((file = authorities->files) != NULL) {
+		authorities->files = file->next;
+		tls_authorities_free(file->authorities);
+		free(file->problem);
+		free(file->path);
+		free(file);
+	}
+	free(authorities);
+}
+
+void remote_authorities_log(const struct remote_authorities *authorities)
+{
+	const struct remote_authorities_file *file = authorities->files;
+
+	for (; file != NULL; file = file->next)
+		if (file->problem != NULL)
+			log_event(EVENT_TLS_AUTHORITY_UNREADABLE,
+				  log_string("text", file->problem));
+}
+
+bool remote_authorities_has_all(struct remote_authorities *authorities, const struct config *config)
+{
+	return each_file(authorities, config, is_known);
+}
