@@ -47,7 +47,7 @@ def fill(ground, node, count=1):
 def test_commands_are_all(node, run):
     """The list above lacks none."""
     found = []
-    for name in re.findall(r"^  (\w+) ", run(node(start=False), "help").stdout.decode(), re.M):
+    for name in re.findall(r"^  ([\w-]+) ", run(node(start=False), "help").stdout.decode(), re.M):
         found.append(name)
         told = run(node("other", start=False), "help", name).stdout.decode()
         found += [f"{name}/{sub}" for sub in re.findall(rf"^  {name} (\w+) ", told, re.M)]
