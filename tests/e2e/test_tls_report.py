@@ -167,9 +167,11 @@ def test_a_day(node_of, names, https, ground, keys):
     assert "policy: sts 1\n" in counted(mx_node, "report.test")
     shown = subprocess.run([*as_user(), f"{mx_node.programs}/stagepost", "tls-report", "--json", "-c", mx_node.conf],
                            check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
-    assert {row["domain"]: (row["day"], row["successes"], row["failures"])
-            for row in map(json.loads, shown.splitlines())} == {
-                "report.test": (str(TODAY), 1, 1), "plain.test": (str(TODAY), 0, 1)}
+    rows = {row["domain"]: (row["day"], row["successes"], row["failures"])
+            for row in map(json.loads, shown.splitlines())}
+    connections = rows["plain.test"][2]  # both messages may go by one
+    assert 1 <= connections <= 2
+    assert rows == {"report.test": (str(TODAY), 1, 1), "plain.test": (str(TODAY), 0, connections)}
     age(mx_node)
     mx_node.start()
     (by_mail,) = mx_node.maildir("tls@a.test").wait()
