@@ -359,6 +359,8 @@ const struct config_certificate *config_certificate_find(const struct config *co
  * "[ADDRESS]"), exactly or by its longest suffix; NULL: none. */
 const struct config_tls_policy *config_tls_policy_find(const struct config *config,
 						       struct str destination);
+/* Whether a certificate may be presented to servers. */
+bool config_has_tls_out_certificates(const struct config *config);
 /* Whether any listen section has TLS, or needs a certificate. */
 bool config_has_tls_in(const struct config *config);
 /* The user to run the process called NAME as; "": the present one. */

@@ -52,6 +52,18 @@ const struct config_tls_policy *config_tls_policy_find(const struct config *conf
 	return found;
 }
 
+bool config_has_tls_out_certificates(const struct config *config)
+{
+	for (size_t i = 0; i < config->tls_policy_count; i++)
+		if (*config->tls_policies[i].certificate != '\0')
+			return true;
+	for (size_t i = 0; i < config->service_count; i++)
+		if (config->services[i].certificate != NULL &&
+		    *config->services[i].certificate != '\0')
+			return true;
+	return false;
+}
+
 bool config_has_tls_in(const struct config *config)
 {
 	for (size_t i = 0; i < config->listen_count; i++)

@@ -41,7 +41,9 @@ const struct config_setting config_schema_root[] = {
 			"user+extension has no record of its own, it is mail for user, and before "
 			"the catch-all. The first one in an address counts, except at its "
 			"beginning. Services always get the extension after a +, whatever the "
-			"delimiter was. Senders of lists with verp have a +, too. Empty: "
+			"delimiter was, and split nothing off where there is none: ann+x is the "
+			"mailbox ann+x unless + is a delimiter. Senders of lists with verp have a "
+			"+, too. Empty: "
 			"addresses have no extensions. With several nodes, the setting of the "
 			"node that has the data counts.")),
 	SETTING(ROOT, "queue", path, AT(config, queue), INITIAL("/var/spool/stagepost"),

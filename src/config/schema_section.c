@@ -90,8 +90,9 @@ const struct config_setting config_schema_section[] = {
 	SETTING(SERVICE, "kind", word, AT(config_service, kind), WORDS(kind_words),
 		MEANING("What the service does.")),
 	SETTING(SERVICE, "path", mailbox_path, AT(config_service, path), KINDS(KIND(MAILDIR)),
-		MEANING("The Maildir of a mailbox. %d is its domain, %u its local part up to "
-			"the first +, %% a percent sign. The delivering process can access only "
+		MEANING("The Maildir of a mailbox. %d is its domain, %u its local part "
+			"without extension, %% a percent sign. The delivering process can access "
+			"only "
 			"what is below the "
 			"directory in the path before its first %: a symbolic link that leads "
 			"elsewhere is not followed, and mail waits.")),
@@ -123,7 +124,7 @@ const struct config_setting config_schema_section[] = {
 		MEANING("The program that is run for each recipient, and its arguments. No shell "
 			"is involved, and an expansion stays within its argument. %a is the "
 			"recipient's address, %u its local part without extension, %x the "
-			"extension (after the first +), %d the domain, %s the sender, %% a "
+			"extension, %d the domain, %s the sender, %% a "
 			"percent sign; %u, %x and %d can also be parts of a path. An argument "
 			"that begins with a hyphen only after expansion is refused: the recipient "
 			"fails. The message is on standard input, with LF lines and with "

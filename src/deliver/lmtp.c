@@ -112,6 +112,7 @@ void deliver_lmtp_configure(struct deliver_lmtp *lmtp, const struct config *conf
 			    const struct config_service *service)
 {
 	remote_carrier_configure(&lmtp->carrier, config, service->timeout * SECOND_US);
+	lmtp->carrier.settings.certificates = remote_policies_certificates(lmtp->policies);
 	lmtp->service = service;
 	target_release(lmtp->target);
 	lmtp->target = target_new(service, lmtp->policies);

@@ -45,6 +45,7 @@ bool deliver_remote_fits(const struct deliver_remote *remote, const struct confi
 void deliver_remote_configure(struct deliver_remote *remote, const struct config *config)
 {
 	remote_carrier_configure(&remote->carrier, config, config->remote_timeout * SECOND_US);
+	remote->carrier.settings.certificates = remote_policies_certificates(remote->policies);
 	remote_routes_free(remote->routes);
 	remote->routes = remote_routes_new(config->smtproutes, config->smtproute_count);
 }

@@ -23,6 +23,7 @@ struct remote_policies {
 	struct file *files;
 	struct remote_dane *dane; /* NULL: none */
 	struct sts_client *sts;   /* NULL: none */
+	struct remote_certificates *certificates;
 };
 
 struct remote_policy_search {
@@ -176,6 +177,17 @@ void remote_policies_free(struct remote_policies *policies)
 	free(policies);
 }
 
+void remote_policies_present(struct remote_policies *policies,
+			     struct remote_certificates *certificates)
+{
+	policies->certificates = certificates;
+}
+
+struct remote_certificates *remote_policies_certificates(const struct remote_policies *policies)
+{
+	return policies->certificates;
+}
+
 bool remote_policies_configure(struct remote_policies *policies, const struct config *config)
 {
 	policies->config = config;
@@ -281,13 +293,6 @@ static void set_fingerprints(const struct config_tls_policy *section, struct are
 	policy->verify.fingerprint_count = section->fingerprint_count;
 }
 
-/* No process can sign with its key yet, and a server that wants it gets no mail without. */
-static void need_certificate(struct remote_policy *policy, struct arena *arena)
-{
-	if (policy->certificate[0] != '\0' && policy->refusal == NULL)
-		refuse(policy, arena, "4.3.5", "certificates cannot be presented yet");
-}
-
 static const struct config_tls_policy *find_section(const struct config *config, const char *domain,
 						    const char *relay)
 {
@@ -342,7 +347,6 @@ void remote_policies_use_sts(struct remote_policies *policies, struct sts_client
 
 static void conclude(struct remote_policy_search *search)
 {
-	need_certificate(&search->policy, search->question->arena);
 	search->done(search->context, &search->policy);
 }
 
@@ -406,7 +410,6 @@ remote_policy_find(struct remote_policies *policies, const struct remote_policy_
 	if (ask_sts(search))
 		return search;
 	*policy_out = search->policy;
-	need_certificate(policy_out, question->arena);
 	free(search);
 	return NULL;
 }
@@ -434,7 +437,6 @@ void remote_policy_of_service(const struct remote_policies *policies,
 				  : origin_of(arena, "service", service->name),
 		.certificate = copy(arena, service->certificate),
 	};
-	need_certificate(policy_out, arena);
 	if (!is_by_authority(service->tls))
 		return;
 	set_names(NULL, arena, &(struct names){host, host}, policy_out);

@@ -64,6 +64,12 @@ void remote_policies_free(struct remote_policies *policies);
 MUST_CHECK bool remote_policies_configure(struct remote_policies *policies,
 					  const struct config *config);
 
+/* Those that policies may want to be presented; borrowed. NULL, as at first: none can be. */
+struct remote_certificates;
+void remote_policies_present(struct remote_policies *policies,
+			     struct remote_certificates *certificates);
+struct remote_certificates *remote_policies_certificates(const struct remote_policies *policies);
+
 struct remote_dane;
 
 /* From now on DANE is asked, too; DANE must live until another or NULL is given. */

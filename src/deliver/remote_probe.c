@@ -83,6 +83,8 @@ static void connect_by_policy(struct remote_probe *probe)
 		try_next(probe);
 		return;
 	}
+	if (probe->settings->session->certificates == NULL)
+		probe->policy.certificate = ""; /* who cannot sign sees what anybody does */
 	result = remote_session_new(probe->settings->session, "", probe->question.server,
 				    &probe->policy, &probe->session);
 	if (result == 0) {

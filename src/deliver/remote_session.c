@@ -101,6 +101,7 @@ void remote_session_free(struct remote_session *session)
 		if (tls_stream_write(&session->stream, quit.data, quit.length) < 0)
 			session->transaction.done = NULL;
 	}
+	remote_certificates_give_up(&session->waiter);
 	remote_form_free(session->form);
 	os_timer_free(session->timer);
 	os_watch_free(session->watch);

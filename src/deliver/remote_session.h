@@ -6,6 +6,7 @@
 #ifndef DELIVER_REMOTE_SESSION_H
 #define DELIVER_REMOTE_SESSION_H
 
+#include "deliver/remote_certificates.h"
 #include "deliver/remote_policy.h"
 #include "dns/search.h"
 #include "ipc/content.h"
@@ -21,11 +22,12 @@ struct remote_session_settings {
 	const char *hostname; /* ours */
 	int64_t connect_timeout_us;
 	int64_t reply_timeout_us;
-	struct tls_client *tls; /* for policies other than NONE */
-	int64_t tls_timeout_us; /* of a handshake */
-	bool converts_8bit;     /* for servers that do not offer 8BITMIME */
-	char *chunk;            /* REMOTE_CHUNK_SIZE bytes that sessions share: valid only during a
-				 * call */
+	struct remote_certificates *certificates; /* for policies with one; NULL: none */
+	struct tls_client *tls;                   /* for policies other than NONE */
+	int64_t tls_timeout_us;                   /* of a handshake */
+	bool converts_8bit;                       /* for servers that do not offer 8BITMIME */
+	char *chunk; /* REMOTE_CHUNK_SIZE bytes that sessions share: valid only during a
+		      * call */
 };
 
 enum remote_outcome {

@@ -24,8 +24,9 @@ struct remote_session {
 	int64_t timer_us;    /* when the timer fires, at most deadline_us */
 
 	struct remote_policy policy;
-	char *host;             /* of the server; NULL: no TLS */
-	struct ipc_job_tls tls; /* once the handshake is done */
+	char *host;                               /* of the server; NULL: no TLS */
+	struct remote_certificates_waiter waiter; /* for our certificate */
+	struct ipc_job_tls tls;                   /* once the handshake is done */
 
 	struct smtp_client *client;
 	unsigned reply_count; /* at the last progress */

@@ -6,19 +6,44 @@
 #include <errno.h>
 #include <string.h>
 
-static void begin(struct remote_session *session, void (*resume)(void *context))
+enum begun { BEGUN, BEGUN_LATER, BEGUN_NEVER };
+
+/* The certificate that the policy wants us to present. */
+static enum begun find_certificate(struct remote_session *session, void (*resume)(void *context),
+				   const struct tls_client_certificate **certificate_out)
+{
+	struct remote_certificates *certificates = session->settings.certificates;
+
+	*certificate_out = NULL;
+	if (session->policy.certificate == NULL || session->policy.certificate[0] == '\0')
+		return BEGUN;
+	if (certificates == NULL)
+		return BEGUN_NEVER;
+	if (certificates->find(certificates, session->policy.certificate, certificate_out))
+		return *certificate_out != NULL ? BEGUN : BEGUN_NEVER;
+	session->waiter.ready = resume;
+	session->waiter.context = session;
+	remote_certificates_wait(certificates, &session->waiter);
+	return BEGUN_LATER;
+}
+
+static enum begun begin(struct remote_session *session, void (*resume)(void *context))
 {
 	char peer[OS_SOCKET_TEXT_SIZE];
 	const struct remote_policy *policy = &session->policy;
-	const struct tls_client_request request = {
+	struct tls_client_request request = {
 		.host = policy->server_name != NULL ? policy->server_name : session->host,
 		.peer = peer,
 		.verify = policy->verify};
+	enum begun begun = find_certificate(session, resume, &request.certificate);
 
+	if (begun != BEGUN)
+		return begun;
 	os_socket_address_format(&session->address, peer);
 	session->stream.tls =
 		tls_client_connect(session->settings.tls, session->stream.socket, &request);
 	tls_connection_on_resume(session->stream.tls, resume, session);
+	return BEGUN;
 }
 
 static void learn(struct remote_session *session)
@@ -45,24 +70,35 @@ static void learn(struct remote_session *session)
 	buffer_clear(&text);
 }
 
+static void shake_hands(struct remote_session *session, int result)
+{
+	if (result == 0) {
+		learn(session);
+		smtp_client_secured(session->client);
+	} else {
+		smtp_client_insecure(session->client, tls_connection_reason(session->stream.tls));
+	}
+}
+
 bool remote_session_secure(struct remote_session *session, void (*resume)(void *context),
 			   unsigned *events_out)
 {
-	int error;
+	enum begun begun = session->stream.tls == NULL ? begin(session, resume) : BEGUN;
+	int result;
 
-	if (session->stream.tls == NULL)
-		begin(session, resume);
-	error = tls_connection_handshake(session->stream.tls);
-	if (error == -EAGAIN) {
+	*events_out = OS_WATCH_NONE;
+	if (begun == BEGUN_LATER)
+		return false;
+	if (begun == BEGUN_NEVER) {
+		smtp_client_insecure(session->client, "our certificate cannot be used now");
+		return true;
+	}
+	result = tls_connection_handshake(session->stream.tls);
+	if (result == -EAGAIN) {
 		*events_out = tls_connection_wants(session->stream.tls, false);
 		return false;
 	}
-	if (error < 0) {
-		smtp_client_insecure(session->client, tls_connection_reason(session->stream.tls));
-	} else {
-		learn(session);
-		smtp_client_secured(session->client);
-	}
+	shake_hands(session, result);
 	return true;
 }
 

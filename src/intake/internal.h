@@ -90,7 +90,12 @@ void intake_secure_timeout(struct intake_session *session);
 /* Whether TLS can begin now. */
 bool intake_secure_is_possible(const struct intake_session *session);
 
-/* session.c: sends the banner, or refuses a client that did not wait for it. */
+/* admit.c: whether the client at PEER may have SESSION: then it is greeted, or a handshake has
+ * begun, for which EARLY was read already; or it is told why not. False: the session ends, nothing
+ * can be said to who waits for a handshake. */
+bool intake_session_admit(struct intake_session *session, const union os_socket_address *peer,
+			  struct str early);
+/* Sends the banner, or refuses a client that did not wait for it. */
 void intake_session_greet(struct intake_session *session, bool has_spoken);
 
 /* tell.c: a watched session ends. */

@@ -12,7 +12,9 @@ bool intake_secure_is_possible(const struct intake_session *session)
 
 static void resume(void *context)
 {
-	intake_session_pump(context);
+	struct intake_session *session = context;
+
+	session->pump(session);
 }
 
 bool intake_secure_begin(struct intake_session *session, struct str early)
@@ -51,8 +53,6 @@ static void conclude(struct intake_session *session)
 	smtp_server_set_tls(session->server, &negotiated);
 	log_event(EVENT_TLS_BEGUN, log_string("client", session->address),
 		  log_string("tls", negotiated.version), log_string("cipher", negotiated.cipher));
-	if (intake_security_is_implicit(session->security))
-		intake_session_greet(session, false);
 }
 
 enum intake_secure intake_secure_go_on(struct intake_session *session)

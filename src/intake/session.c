@@ -197,7 +197,11 @@ static enum step shake_hands(struct intake_session *session)
 		[INTAKE_SECURE_FAILED] = STEP_END,
 	};
 
-	return steps[intake_secure_go_on(session)];
+	enum intake_secure outcome = intake_secure_go_on(session);
+
+	if (outcome == INTAKE_SECURE_DONE && intake_security_is_implicit(session->security))
+		intake_session_greet(session, false);
+	return steps[outcome];
 }
 
 /* What is kept came in plain text behind STARTTLS. */
@@ -344,54 +348,6 @@ void intake_session_turn_away(struct intake_session *session)
 	session_free(session);
 }
 
-/* Whether it may have one more session. */
-static bool count_client(struct intake_session *session, const union os_socket_address *peer,
-			 const struct in6_addr *mapped)
-{
-	uint32_t limit = session->intake->config->maxsessions_client;
-
-	if (session->may_relay || limit == 0 || peer->any.sa_family == AF_UNIX)
-		return true;
-	session->client = intake_client_enter(&session->intake->clients, mapped, limit);
-	return session->client != NULL;
-}
-
-/* A client on this machine, by loopback or a UNIX socket. */
-static bool is_local(const struct in6_addr *mapped)
-{
-	return IN6_IS_ADDR_LOOPBACK(mapped) || IN6_IS_ADDR_UNSPECIFIED(mapped) ||
-	       (IN6_IS_ADDR_V4MAPPED(mapped) && mapped->s6_addr[12] == IN_LOOPBACKNET);
-}
-
-void intake_session_greet(struct intake_session *session, bool has_spoken)
-{
-	char early;
-
-	if (has_spoken || tls_stream_read(&session->stream, &early, 1) > 0)
-		smtp_server_early_talker(session->server);
-	else
-		smtp_server_start(session->server);
-}
-
-/* False: the session cannot begin. Nothing can be said to who waits for a handshake. */
-static bool admit(struct intake_session *session, const union os_socket_address *peer,
-		  struct str early)
-{
-	bool is_implicit = intake_security_is_implicit(session->security);
-
-	if (!count_client(session, peer, &session->mapped)) {
-		smtp_server_turn_away(session->server,
-				      "You have too many connections to this server");
-		return !is_implicit;
-	}
-	if (!is_local(&session->mapped))
-		intake_question_ask_name(session, &session->mapped);
-	if (is_implicit)
-		return intake_secure_begin(session, early);
-	intake_session_greet(session, early.length > 0);
-	return true;
-}
-
 void intake_session_new(struct intake *intake, const struct smtp_service *service,
 			const struct intake_security *security, int socket,
 			const union os_socket_address *peer, struct str early)
@@ -417,7 +373,7 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	DL_APPEND2(intake->sessions, session, previous, next);
 	intake->session_count++;
 	log_event(EVENT_SESSION_OPENED, log_string("client", session->address));
-	if (admit(session, peer, early))
+	if (intake_session_admit(session, peer, early))
 		intake_session_pump(session);
 	else
 		session_free(session);

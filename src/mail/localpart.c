@@ -16,14 +16,20 @@ struct mail_parts mail_parts_of(struct str address)
 				   str_skip(address, (size_t)at + 1)};
 }
 
-/* Copies what is within the quotes of LOCAL. */
-static int unquote(struct str local, struct mail_localpart *out)
+/* Copies what is within the quotes of LOCAL. *ESCAPED_OUT: how many '+' are before the first that
+ * is not escaped. */
+static int unquote(struct str local, struct mail_localpart *out, size_t *escaped_out)
 {
+	bool has_tag = false;
 	size_t i = 1;
 
 	for (; i < local.length && local.data[i] != '"'; i++) {
-		if (local.data[i] == '\\' && ++i == local.length)
+		bool is_escaped = local.data[i] == '\\';
+
+		if (is_escaped && ++i == local.length)
 			return -EINVAL;
+		has_tag |= local.data[i] == '+' && !is_escaped;
+		*escaped_out += local.data[i] == '+' && !has_tag;
 		out->text[out->length++] = local.data[i];
 	}
 	return i + 1 == local.length ? 0 : -EINVAL;
@@ -51,15 +57,28 @@ static int fold(struct mail_localpart *local)
 	return fits ? 0 : -EINVAL;
 }
 
+/* Up to the first '+' after so many that are ESCAPED. */
+static size_t find_user(struct str text, size_t escaped)
+{
+	for (size_t i = 0; i < text.length; i++) {
+		if (text.data[i] != '+')
+			continue;
+		if (escaped == 0)
+			return i > 0 ? i : text.length;
+		escaped--;
+	}
+	return text.length;
+}
+
 int mail_localpart_parse(struct str local, struct mail_localpart *out)
 {
 	struct mail_localpart parsed = {.length = 0};
-	ptrdiff_t plus;
+	size_t escaped = 0;
 
 	if (local.length == 0 || local.length >= sizeof parsed.text)
 		return -EINVAL;
 	if (local.data[0] == '"') {
-		if (unquote(local, &parsed) < 0 || parsed.length == 0)
+		if (unquote(local, &parsed, &escaped) < 0 || parsed.length == 0)
 			return -EINVAL;
 	} else {
 		for (; parsed.length < local.length; parsed.length++)
@@ -67,8 +86,7 @@ int mail_localpart_parse(struct str local, struct mail_localpart *out)
 	}
 	if (fold(&parsed) < 0)
 		return -EINVAL;
-	plus = str_find(str_slice(parsed.text, parsed.length), '+');
-	parsed.user_length = plus > 0 ? (size_t)plus : parsed.length;
+	parsed.user_length = find_user(mail_localpart_whole(&parsed), escaped);
 	*out = parsed;
 	return 0;
 }

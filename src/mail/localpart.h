@@ -4,7 +4,8 @@
  * 5321 section 2.3.11: no other host may).
  *
  * On this host quotes have no meaning ("ann"@d is ann@d), nor does case, and what follows a '+' is
- * a tag of the user's choice (user+tag).
+ * a tag of the user's choice (user+tag). An escaped '+' begins no tag: "ann\+x"@d has none. That is
+ * how services are told a name that contains a '+' where recipient_delimiter has none.
  */
 #ifndef MAIL_LOCALPART_H
 #define MAIL_LOCALPART_H

@@ -2,6 +2,9 @@
 #include "os/stream.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 ssize_t os_stream_read(int descriptor, void *data, size_t size)
@@ -34,4 +37,22 @@ int os_stream_copy(int descriptor)
 int os_stream_rewind(int descriptor)
 {
 	return lseek(descriptor, 0, SEEK_SET) < 0 ? -errno : 0;
+}
+
+int os_stream_temporary(void)
+{
+	const char *folder =
+		secure_getenv("TMPDIR"); /* of the user, not of who installed us for him */
+	char path[PATH_MAX];
+	int file;
+
+	if (folder == NULL || folder[0] != '/')
+		folder = P_tmpdir;
+	if ((size_t)snprintf(path, sizeof path, "%s/stagepost-XXXXXX", folder) >= sizeof path)
+		return -ENAMETOOLONG;
+	file = mkostemp(path, O_CLOEXEC);
+	if (file < 0)
+		return -errno;
+	unlink(path);
+	return file;
 }

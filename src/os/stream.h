@@ -19,6 +19,10 @@ MUST_CHECK int os_stream_rewind(int descriptor);
 /* Another descriptor of the same open file, close-on-exec and above standard error; or -errno. */
 MUST_CHECK int os_stream_copy(int descriptor);
 
+/* A new file without a name, for what must be read twice: in $TMPDIR, or else in /tmp. Its
+ * descriptor, or -errno. */
+MUST_CHECK int os_stream_temporary(void);
+
 /* Writes up to SIZE bytes to a pipe: their number, -EAGAIN, or -errno; SIGPIPE must be ignored. */
 MUST_CHECK ssize_t os_stream_write(int descriptor, const void *data, size_t size);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost trace - the history of a message, from the logs. */
 #include "base/panic.h"
+#include "os/stream.h"
 #include "program/command.h"
 #include "trace/story.h"
 #include <errno.h>
@@ -24,11 +25,14 @@ static int failed(const char *file, int error)
 static FILE *copy_input(void)
 {
 	char piece[16 * 1024];
-	FILE *copy = tmpfile();
+	int file = os_stream_temporary();
+	FILE *copy = file >= 0 ? fdopen(file, "w+") : NULL;
 	size_t count;
 
-	if (copy == NULL)
+	if (copy == NULL) {
+		errno = file < 0 ? -file : errno;
 		return NULL;
+	}
 	while ((count = fread(piece, 1, sizeof piece, stdin)) > 0)
 		fwrite(piece, 1, count, copy);
 	if (ferror(stdin) || fflush(copy) != 0 || ferror(copy)) {

@@ -15,21 +15,21 @@ enum { PIECE = 64 * 1024, PROGRESS_WIDTH = 40 };
 static int copy_input(int input)
 {
 	static char piece[PIECE];
-	FILE *copy = tmpfile();
+	int copy = os_stream_temporary();
+	uint64_t size = 0;
 	ssize_t count;
-	int result = -EIO;
+	int error = 0;
 
-	if (copy == NULL)
-		return -errno;
-	while ((count = os_stream_read(input, piece, sizeof piece)) > 0)
-		if (fwrite(piece, 1, (size_t)count, copy) != (size_t)count)
-			break;
-	if (count < 0)
-		result = (int)count;
-	else if (count == 0 && fflush(copy) == 0)
-		result = dup(fileno(copy));
-	fclose(copy);
-	return result == -1 ? -errno : result;
+	if (copy < 0)
+		return copy;
+	while (error == 0 && (count = os_stream_read(input, piece, sizeof piece)) != 0) {
+		error = count < 0 ? (int)count : os_file_write(copy, piece, (size_t)count, size);
+		size += count > 0 ? (uint64_t)count : 0;
+	}
+	if (error == 0)
+		return copy;
+	os_file_close(copy);
+	return error;
 }
 
 int directory_file_open(struct directory_file *file)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* lmtp - delivers to LMTP servers: one transport for each lmtp service. */
 #include "deliver/lmtp.h"
+#include "deliver/remote_keys.h"
 #include "deliver/remote_policy.h"
 #include "dns/resolver.h"
 #include "program/child.h"
@@ -11,10 +12,12 @@ enum { CONCURRENCY = 1000 };
 /* For all services; NULL while none has servers by name. */
 static struct dns_resolver *resolver;
 static struct remote_policies *policies;
+static struct child *process;
 
 /* Reads authorities and the system's DNS configuration once. */
 static int open_lmtp(struct child *child)
 {
+	process = child;
 	policies = remote_policies_new(child->config, true);
 	remote_policies_log(policies);
 	if (!config_has_server_names(child->config))
@@ -22,15 +25,29 @@ static int open_lmtp(struct child *child)
 	return dns_resolver_new(child->loop, child->config->dns_server, &resolver);
 }
 
+/* Once they are there they stay, as sessions may need them. */
+static void present_certificates(const struct config *config)
+{
+	char path[108];
+
+	if (remote_policies_certificates(policies) != NULL ||
+	    !config_has_tls_out_certificates(config))
+		return;
+	child_path(process, "keys", path);
+	remote_policies_present(policies, remote_keys_new(process->loop, path));
+}
+
 /* Files of authorities that were not read at the start need a new process. */
 static bool fits(const struct config *config)
 {
+	present_certificates(config);
 	return remote_policies_configure(policies, config);
 }
 
 static void *new_transport(struct os_loop *loop, const struct config *config,
 			   const struct config_service *service)
 {
+	present_certificates(config);
 	return deliver_lmtp_new(loop, config, service, resolver, policies);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* remote - delivers to other hosts. */
 #include "deliver/remote.h"
+#include "deliver/remote_keys.h"
 #include "deliver/remote_policy.h"
 #include "program/child.h"
 #include "program/service.h"
@@ -10,7 +11,7 @@ enum { CONCURRENCY = 2000 };
 
 static struct deliver_remote *remote;
 static struct remote_policies *policies;
-static const struct child *process;
+static struct child *process;
 static struct sts_client *sts; /* NULL: neither policies nor reports are wanted */
 static bool has_sts;
 static bool has_reports;
@@ -26,12 +27,25 @@ static int open_remote(struct child *child)
 	return deliver_remote_new(child->loop, child->config, policies, &remote);
 }
 
+/* Once they are there they stay, as sessions may need them. */
+static void present_certificates(const struct config *config)
+{
+	char path[108];
+
+	if (remote_policies_certificates(policies) != NULL ||
+	    !config_has_tls_out_certificates(config))
+		return;
+	child_path(process, "keys", path);
+	remote_policies_present(policies, remote_keys_new(process->loop, path));
+}
+
 /* What is read at the start, before the sandbox is entered, and a connection more or less need a
  * new process. */
 static bool fits(const struct config *config)
 {
 	bool has_files = remote_policies_configure(policies, config);
 
+	present_certificates(config);
 	return deliver_remote_fits(remote, config) && has_files && config->mta_sts == has_sts &&
 	       config->tls_reports == has_reports;
 }
@@ -41,8 +55,9 @@ static void *new_transport(struct os_loop *loop, const struct config *config,
 {
 	char path[108];
 
-	(void)config;
 	(void)none;
+	present_certificates(config);
+	deliver_remote_configure(remote, config);
 	if (!has_sts && !has_reports)
 		return remote;
 	child_path(process, "policy", path);

@@ -30,8 +30,13 @@
  *   S1      +   -    -    -    -    -     -      -     not in use
  *   S2      +   -    -    -    -    -     -      -     being written
  *   S3      +   -    -    -    -    -     -      -     the envelope follows the data
- *   S4      -   +    ?    ?    ?    ?     ?      -     queued
- *   S5      -   -    -    +    +    ?     ?      ?     preprocessed
+ *   S4      -   +    ?    ?    ?    ?     ?      ?     queued
+ *   S5      -   -    ?    +    +    ?     ?      ?     preprocessed
+ *   end     -   -    -    +    -    -     -      -     done; the data file goes next
+ *
+ * At S4 bounce has records only while the control file is made: outcomes are known before the
+ * message is preprocessed, and a failure is recorded before the outcome that says so. (In the
+ * sources bounce comes after S5.) At S5 intd may have a shorter control file.
  *
  * Only the name in info is read. Those in local and remote are for people and for counting: after a
  * crash they may lead to an older control file, or be missing.

@@ -68,9 +68,9 @@ void queue_update_account(struct queue_control *control, const struct queue_upda
  * SERVICE is NULL. No error when it is gone already. */
 MUST_CHECK int queue_update_leave(struct queue_store *store, uint64_t number, const char *service);
 
-/* S5 to S2, after the bounce was handled: removes the names in local, remote, bounce and then
- * info. SERVICES: all services that the queue knows. After that "queue" may be told to remove
- * the data. */
+/* S5 to S2, after the bounce was handled: removes the names in local, remote, bounce, intd (what an
+ * interrupted update has left) and then info. SERVICES: all services that the queue knows. After
+ * that "queue" may be told to remove the data. */
 MUST_CHECK int queue_update_finish(struct queue_store *store, uint64_t number,
 				   const char *const *services, size_t service_count);
 

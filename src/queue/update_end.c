@@ -38,7 +38,9 @@ int queue_update_finish(struct queue_store *store, uint64_t number, const char *
 		result = queue_update_leave(store, number, NULL);
 	if (result == 0)
 		result = queue_update_bounced(store, number);
-	if (result == 0)
+	if (result >= 0) /* what was to replace the control file when something failed */
+		result = queue_store_drop(store, QUEUE_INTD, NULL, number);
+	if (result >= 0)
 		result = queue_store_drop(store, QUEUE_INFO, NULL, number);
 	return result < 0 ? result : 0;
 }

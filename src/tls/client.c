@@ -71,23 +71,6 @@ static enum tls_verified learn_verified(const SSL *openssl, const struct tls_cli
 	return TLS_VERIFIED_NOT;
 }
 
-static struct tls_client_part *part_of(const struct tls_client *client, const SSL *openssl)
-{
-	return SSL_get_ex_data(openssl, client->index);
-}
-
-/* 1: the reference to SESSION is kept. */
-static int on_session(SSL *openssl, SSL_SESSION *session)
-{
-	struct tls_client *client = SSL_CTX_get_app_data(SSL_get_SSL_CTX(openssl));
-	const struct tls_client_part *part = part_of(client, openssl);
-
-	if (!part->has_key || SSL_SESSION_is_resumable(session) != 1)
-		return 0;
-	tls_sessions_put(client->sessions, part->key, session, learn_verified(openssl, part));
-	return 1;
-}
-
 static void free_part(void *parent, void *data, CRYPTO_EX_DATA *all, int index, long number,
 		      void *context)
 {
@@ -110,9 +93,24 @@ static int part_index(void)
 	return index;
 }
 
-void tls_client_set_rules(struct tls_client *client, SSL_CTX *openssl)
+static struct tls_client_part *part_of(const SSL *openssl)
 {
-	must(SSL_CTX_set_app_data(openssl, client) == 1);
+	return SSL_get_ex_data(openssl, part_index());
+}
+
+/* 1: the reference to SESSION is kept. */
+static int on_session(SSL *openssl, SSL_SESSION *session)
+{
+	const struct tls_client_part *part = part_of(openssl);
+
+	if (!part->has_key || SSL_SESSION_is_resumable(session) != 1)
+		return 0;
+	tls_sessions_put(part->client->sessions, part->key, session, learn_verified(openssl, part));
+	return 1;
+}
+
+void tls_client_set_rules(SSL_CTX *openssl)
+{
 	SSL_CTX_sess_set_new_cb(openssl, on_session);
 	(void)SSL_CTX_set_options(openssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
 	(void)SSL_CTX_set_session_cache_mode(openssl,
@@ -136,7 +134,6 @@ struct tls_client *tls_client_new(void)
 {
 	struct tls_client *client = memory_alloc_zero(1, sizeof *client);
 
-	client->index = part_index();
 	client->sessions = tls_sessions_new();
 	return client;
 }
@@ -147,7 +144,7 @@ static SSL_CTX *context_of(struct tls_client *client)
 		return client->openssl;
 	client->openssl = SSL_CTX_new(TLS_client_method());
 	must(client->openssl != NULL);
-	tls_client_set_rules(client, client->openssl);
+	tls_client_set_rules(client->openssl);
 	return client->openssl;
 }
 
@@ -281,7 +278,7 @@ struct tls_connection *tls_client_connect(struct tls_client *client, int socket,
 	part->client = client;
 	part->by = request->verify.by;
 	part->has_key = request->peer != NULL;
-	must(SSL_set_ex_data(openssl, client->index, part) == 1);
+	must(SSL_set_ex_data(openssl, part_index(), part) == 1);
 	if (request->host != NULL && !is_literal(request->host))
 		must(SSL_set_tlsext_host_name(openssl, request->host) == 1);
 	expect(openssl, &request->verify);
@@ -298,17 +295,16 @@ struct tls_connection *tls_client_connect(struct tls_client *client, int socket,
 enum tls_verified tls_connection_verified(const struct tls_connection *connection)
 {
 	const SSL *openssl = tls_connection_openssl(connection);
-	const struct tls_client *client = SSL_CTX_get_app_data(SSL_get_SSL_CTX(openssl));
 
-	return learn_verified(openssl, part_of(client, openssl));
+	return learn_verified(openssl, part_of(openssl));
 }
 
 enum tls_flaw tls_connection_flaw(const struct tls_connection *connection)
 {
 	const SSL *openssl = tls_connection_openssl(connection);
-	const struct tls_client *client = SSL_CTX_get_app_data(SSL_get_SSL_CTX(openssl));
+	const struct tls_client_part *part = part_of(openssl);
 
-	if (client == NULL || part_of(client, openssl)->by == TLS_VERIFY_NOTHING)
+	if (part == NULL || part->by == TLS_VERIFY_NOTHING)
 		return TLS_FLAW_NONE;
 	switch (SSL_get_verify_result(openssl)) {
 	case X509_V_OK:

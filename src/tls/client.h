@@ -89,10 +89,9 @@ void tls_client_forget(struct tls_client *client);
 /* A certificate of ours that servers may ask for; its private key is a signer's. */
 struct tls_client_certificate;
 
-/* CHAIN: PEM, the certificate, then the intermediate ones. SIGNER and CLIENT must outlive it and
- * its connections. 0; or -EINVAL with a REASON. */
-MUST_CHECK int tls_client_certificate_open(struct tls_client *client, struct str chain,
-					   const struct tls_signer *signer,
+/* CHAIN: PEM, the certificate, then the intermediate ones. SIGNER must outlive it and its
+ * connections. 0; or -EINVAL with a REASON. */
+MUST_CHECK int tls_client_certificate_open(struct str chain, const struct tls_signer *signer,
 					   struct tls_client_certificate **certificate_out,
 					   struct buffer *reason);
 /* Connections with it may go on; none may be begun. NULL is allowed. */

@@ -5,7 +5,7 @@
 #include "tls/internal_identity.h"
 #include <stdlib.h>
 
-static SSL_CTX *new_context(struct tls_client *client, struct tls_identity *identity)
+static SSL_CTX *new_context(struct tls_identity *identity)
 {
 	const struct tls_certified *own = &identity->certificates[0];
 	SSL_CTX *openssl =
@@ -13,15 +13,14 @@ static SSL_CTX *new_context(struct tls_client *client, struct tls_identity *iden
 
 	if (openssl == NULL)
 		panic("no memory for TLS");
-	tls_client_set_rules(client, openssl);
+	tls_client_set_rules(openssl);
 	tls_identity_set_signatures(openssl);
 	if (SSL_CTX_use_cert_and_key(openssl, own->certificate, own->key, own->chain, 1) != 1)
 		panic("no memory for TLS");
 	return openssl;
 }
 
-int tls_client_certificate_open(struct tls_client *client, struct str chain,
-				const struct tls_signer *signer,
+int tls_client_certificate_open(struct str chain, const struct tls_signer *signer,
 				struct tls_client_certificate **certificate_out,
 				struct buffer *reason)
 {
@@ -38,7 +37,7 @@ int tls_client_certificate_open(struct tls_client *client, struct str chain,
 	certificate = memory_alloc_zero(1, sizeof *certificate);
 	certificate->number = ++number;
 	certificate->identity = identity;
-	certificate->openssl = new_context(client, identity);
+	certificate->openssl = new_context(identity);
 	tls_errors_clear();
 	*certificate_out = certificate;
 	return 0;

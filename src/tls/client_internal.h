@@ -20,8 +20,8 @@ enum {
 	TLS_CLIENT_KEY_SIZE = TLS_SHA256_SIZE,
 };
 
-/* Contexts of clients: SSL_CTX_set_app_data() is the client. */
-void tls_client_set_rules(struct tls_client *client, SSL_CTX *openssl);
+/* What is the same for all clients. */
+void tls_client_set_rules(SSL_CTX *openssl);
 
 struct tls_client_certificate {
 	uint64_t number; /* never used again, unlike an address */

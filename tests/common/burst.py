@@ -2,6 +2,7 @@
 """Bursts of mail, a trickle of mail beside them, and how long the trickle waited: from its 250
 to where it was delivered. Knows no mail system: both sides of a comparison are judged alike."""
 
+import bisect
 import os
 import smtplib
 import socket
@@ -190,8 +191,8 @@ class Waiting:
     def __init__(self, accepted, taken, now=None):
         """ACCEPTED: {mark: (time, address)}; TAKEN: {mark: time}."""
         now = time.time() if now is None else now
-        self.seconds = sorted(max(0, taken.get(mark, now) - when)
-                              for mark, (when, _) in accepted.items())
+        self.spans = [(when, taken.get(mark, now)) for mark, (when, _) in accepted.items()]
+        self.seconds = sorted(max(0, end - when) for when, end in self.spans)
         self.missing = len(accepted.keys() - taken.keys())
 
     def __len__(self):
@@ -201,6 +202,12 @@ class Waiting:
         """The wait that PART of the messages did not exceed: 0.99 for p99."""
         place = min(len(self.seconds) - 1, int(part * len(self.seconds)))
         return self.seconds[place]
+
+    def passed_by(self, others):
+        """For each message, how many of OTHERS, times of events, came while it waited; sorted."""
+        others = sorted(others)
+        return sorted(max(0, bisect.bisect(others, end) - bisect.bisect(others, when))
+                      for when, end in self.spans)
 
     def __repr__(self):
         if not self.seconds:

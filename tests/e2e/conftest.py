@@ -22,8 +22,9 @@ class Ground:
     """Where nodes stand: a filesystem of our own where that is possible."""
 
     def __init__(self):
-        self.base = tempfile.mkdtemp(prefix="stagepost-e2e-")
+        self.base = tempfile.mkdtemp(prefix="sp-")  # short: names of sockets are in it
         os.chmod(self.base, 0o755)
+        self._own_temporary()
         self.image = None
         self.count = 0
         self.unsafe = False
@@ -37,7 +38,19 @@ class Ground:
             self.text = f"{self.disk}, queue_unsafe = yes, because: {why}"
         programs = os.path.join(self.base, "programs")
         os.mkdir(programs)
-        self.programs = stagepost.install_programs(programs)
+        try:
+            self.programs = stagepost.install_programs(programs)
+        except OSError:  # they are not built
+            self.close()
+            raise
+
+    def _own_temporary(self):
+        """A place for everybody's temporary files, whatever /tmp is like and whoever else uses it."""
+        self.temporary = os.path.join(self.base, "t")
+        os.mkdir(self.temporary)
+        os.chmod(self.temporary, 0o1777)
+        self.outer = os.environ.get("TMPDIR")
+        os.environ["TMPDIR"] = tempfile.tempdir = self.temporary
 
     def directory(self, name):
         """A new directory that the unprivileged user owns."""
@@ -53,6 +66,11 @@ class Ground:
             return
         if self.image is not None:
             self.image.close()
+        tempfile.tempdir = None
+        if self.outer is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = self.outer
         shutil.rmtree(self.base, ignore_errors=True)
 
 
@@ -63,7 +81,8 @@ def pytest_configure(config):
 
 
 def pytest_unconfigure(config):
-    config.stagepost_ground.close()
+    if hasattr(config, "stagepost_ground"):
+        config.stagepost_ground.close()
 
 
 def pytest_report_header(config):

@@ -18,7 +18,7 @@ MEMORY = 32 << 10  # KiB, of any process
 @pytest.fixture
 def marker():
     """A file that must not come to be. Its path fits into an address."""
-    with tempfile.TemporaryDirectory(prefix="f", dir="/tmp") as directory:
+    with tempfile.TemporaryDirectory(prefix="f") as directory:
         os.chmod(directory, 0o777)
         yield os.path.join(directory, "m")
         assert not os.listdir(directory)

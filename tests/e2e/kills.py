@@ -3,13 +3,12 @@
 
 import collections
 import contextlib
-import datetime
 import os
 import re
 import signal
 import time
 
-from stagepost import is_alive, wait_until
+from stagepost import is_alive, stamp, wait_until
 from common.ledger import MARK
 
 PROGRAMS = ("queue", "send", "smtpd", "resolve", "names", "remote", "lmtp", "local", "pipe",
@@ -140,10 +139,6 @@ class Excuses:
                  for host in (self.mx, self.other) if queued_at(text, host)]
         return (f"{recipient}: at {begin:.3f} and {second[1] - begin:+.3f}, taken {taken}, "
                 f"told {told and f'{told - begin:+.3f}'}, kills {kills}")
-
-
-def stamp(text):
-    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 def number_of(text):

@@ -79,6 +79,7 @@ class LyingServer:
         self.address = address
         self.port = free_port(address)
         self.asked = {}  # how often
+        self.questions = set()  # (name, type): who gets no answer in time asks again
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.udp.bind((address, self.port))
         self.tcp = socket.create_server((address, self.port), backlog=128)
@@ -98,6 +99,7 @@ class LyingServer:
         kind, = struct.unpack(">H", query[end + 1:end + 3])
         name = b".".join(name).lower().decode("latin-1")
         self.asked[name] = self.asked.get(name, 0) + 1
+        self.questions.add((name, kind))
         known = any(name == other for other, _ in self.answers)
         answer = self.answers.get((name, kind), NO_DATA if known else NO_NAME)
         if isinstance(answer, tuple):

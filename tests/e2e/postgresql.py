@@ -202,6 +202,19 @@ def several(ground):
         shutil.rmtree(path, ignore_errors=True)
 
 
+def judge_pushes(measure):
+    """MEASURE() gives milliseconds from commits to pushes, and those of questions beside them, which
+    tell how busy the machine is. What is polled for, or seen by accident only, takes hundreds."""
+    for _ in range(3):
+        took, others = (sorted(each) for each in measure())
+        half, most = len(took) // 2, len(took) * 99 // 100 - 1
+        print(f"commit to push: median {took[half]:.1f} ms, p99 {took[most]:.1f} ms; "
+              f"questions: median {others[half]:.1f} ms, p99 {others[most]:.1f} ms")
+        if took[half] < max(25, 4 * others[half]) and took[most] < max(50, 4 * others[most]):
+            return
+    raise AssertionError(f"99 of 100 pushes take {took[most]:.1f} ms, questions {others[most]:.1f} ms")
+
+
 class Session:
     """One psql that goes on: what is run in it is committed when run() returns."""
 

@@ -4,6 +4,7 @@
 Tests wait for events of the log and for files, always with a deadline."""
 
 import contextlib
+import datetime
 import glob
 import os
 import re
@@ -92,6 +93,11 @@ def parse_logfmt(line):
         fields[match.group(1)] = value
         end = match.end()
     return fields if end == len(line) and "event" in fields else {}
+
+
+def stamp(text):
+    """A time in the log, as time.time() has it."""
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 class Log:

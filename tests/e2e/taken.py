@@ -39,6 +39,9 @@ class Taken(Hands):
                         if not self.is_root or action in self.ROOTS]
         self.untried = [action for action, _ in self.actions if action not in self.LAST]
         self.source.shuffle(self.untried)
+        self.is_heard = not self.is_root  # who cannot connect to others is heard by those who do
+        if self.is_root:
+            self.untried.insert(0, "misspeak")  # the last of them
 
     def say(self, to=None):
         to = to if to is not None else self.source.choice(self.sockets)
@@ -334,6 +337,23 @@ class Taken(Hands):
         if not self.is_root:
             self.call(self.source.choice(("unlinkat", "fchmodat")), -100, f"={path}", 0, 0)
 
+    def welcome(self):
+        """Whoever connects to him."""
+        for socket in self.listeners:
+            self.call("fcntl", socket, 4, 0o4000)  # F_SETFL: it does not block
+            while (made := self.number_of("accept4", socket, 0, 0, 0o2004000)) >= 0:
+                self.sockets.append(made)
+
+    def misspeak(self):
+        """To each, in a version that there is not: whoever hears him has something to say of it.
+        Until somebody does, it is tried again."""
+        said = packet(STARTED, b"", version=9)
+        for socket in self.sockets:
+            self.is_heard |= self.number_of("sendto", socket, f"~{said.hex()}", len(said), MSG, 0,
+                                            0) > 0
+        if not self.is_heard:
+            self.untried = ["misspeak", "welcome"]
+
     def descriptors(self):
         for _ in range(self.source.randint(1, 100)):
             if self.number_of("dup", self.source.choice(self.sockets)) < 0:
@@ -343,10 +363,10 @@ class Taken(Hands):
                ("keep", 10), ("ask_wrongly", 0.3), ("tell_supervisor", 0.02), ("signal", 3),
                ("listener", 2), ("network", 2), ("files", 2), ("descriptors", 0.2),
                ("hoard_jobs", 15), ("manage", 10), ("commit_to_many", 3), ("run_programs", 4),
-               ("crowd_in", 4), ("scribble", 4))
+               ("crowd_in", 4), ("scribble", 4), ("welcome", 4))
     LAST = ("tell_supervisor", "listener", "descriptors")  # after these much else cannot be tried
     # Of root's: nothing that the whole machine would feel.
-    ROOTS = ("say", "hear", "flood", "listener", "descriptors", "tell_supervisor")
+    ROOTS = ("say", "hear", "flood", "listener", "descriptors", "tell_supervisor", "welcome")
 
     def act(self):
         """One thing; False when it has ended."""

@@ -57,6 +57,20 @@ def find_connector(pid):
     return None
 
 
+def find_listeners(pid, names):
+    libc = ctypes.CDLL(None, use_errno=True)
+    process = os.pidfd_open(pid)
+    try:
+        found = []
+        for name in names:
+            with sockets.socket(fileno=libc.syscall(PIDFD_GETFD, process, name, 0)) as one:
+                if one.getsockopt(sockets.SOL_SOCKET, sockets.SO_ACCEPTCONN):
+                    found.append(name)
+        return found
+    finally:
+        os.close(process)
+
+
 class Hands(Words):
     """The process PID, a PROGRAM of the node MX, until release()."""
 
@@ -82,6 +96,7 @@ class Hands(Words):
         self.connector = find_connector(pid)
         self.control = CONTROL
         self.sockets = [one for one in self.find_sockets() if one not in (CONTROL, self.connector)]
+        self.listeners = find_listeners(pid, self.sockets) if self.is_root else []
 
     def release(self):
         """It ends, as who was found out would: its supervisor starts another one."""

@@ -534,6 +534,13 @@ def test_extensions_begin_where_the_configuration_says(mx, records):
     data.remove("address", "dora@d.test")
     wait_for_reply(one, "dora-x@d.test", "550 5.1.1")
     assert reply(one, "ann+x@d.test").startswith("550 5.1.1")
+    data.put("address", "ann+x@d.test", "kind mailbox")
+    wait_for_reply(one, "ann+x@d.test", "250")
+    deliver(one, ["ann+x@d.test", "ann+x-tag@d.test"], TEXT)
+    one.maildir("ann+x@d.test").wait(2)  # a + is a character of its name like any other
+    data.remove("address", "ann+x@d.test")
+    wait_for_reply(one, "ann+x@d.test", "550 5.1.1")
+    assert len(one.maildir("ann@d.test").files()) == 1
     one.settings = one.settings.replace('= "-"', '= "+"')
     one.write_configuration()
     one.reload()

@@ -20,7 +20,7 @@ from common.holdings import all_queued
 from common.ledger import Generator, Ledger, judge, make_message
 from common.record import record
 
-SECONDS = float(os.environ.get("KILL_SECONDS", "45"))
+SECONDS = float(os.environ.get("KILL_SECONDS", "30"))
 SEED = int(os.environ.get("KILL_SEED", str(random.randrange(1 << 30))))
 MAILBOXES = 40
 

@@ -117,6 +117,9 @@ def test_questions_for_one_message(node, code):
                    made.log.find("failed"), "it has an outcome", PATIENCE)
         asked = sum(server.asked.values())
         names = len(server.asked.keys() - {""})  # the root's: whether anybody is there
-    print(f"questions: {asked}, about {names} names")
+        questions = len([name for name, _ in server.questions if name != ""])
+    print(f"questions: {asked}, {questions} different ones about {names} names")
     assert names <= 1 + 16
-    assert asked <= QUESTIONS_MAX * (1 if code != SERVFAIL else 12)  # libunbound asks again
+    assert questions <= QUESTIONS_MAX
+    # libunbound asks again what fails, and what is not answered in time: that depends on the machine
+    assert asked <= QUESTIONS_MAX * 12

@@ -2,6 +2,7 @@
 """The store in PostgreSQL (store/postgresql/postgresql.h) with real servers: what is read, changed and
 told, by plain SQL too, and what becomes of it when connections and servers go."""
 
+import os
 import shutil
 import signal
 import statistics
@@ -9,10 +10,11 @@ import threading
 import time
 
 import pytest
-from postgresql import OWNER, SCHEMA, Server, Store, several
+from postgresql import OWNER, SCHEMA, Server, Store, judge_pushes, several
 from stagepost import PATIENCE, wait_until
 from store_lines import closing
 
+BULK = int(os.environ.get("BULK", "250000"))  # rows; 100,000 changes are kept
 TABLES = ("address", "target", "domain", "member", '"user"', "password", "server")
 
 
@@ -296,10 +298,15 @@ def test_concurrent_sql(empty, shared):
 
 
 def pushes(server, one, rounds=200):
-    """Milliseconds from each of ROUNDS commits to its push."""
+    """Milliseconds from each of ROUNDS commits to its push, and beside each what a question to the
+    database and one to the process take."""
     session = server.session()
-    took = []
+    took, others = [], []
     for i in range(rounds):
+        begun = time.monotonic()
+        session.run("SELECT 1")
+        one.get("domain", "t.org")
+        others.append((time.monotonic() - begun) * 1000)
         mark = one.mark()
         session.run("INSERT INTO domain VALUES ('t.org', 'local') ON CONFLICT (name)"
                     f" DO UPDATE SET service = '{i}'")
@@ -307,19 +314,12 @@ def pushes(server, one, rounds=200):
         event = one.wait_event("changed", None, "domain", "t.org", since=mark)
         took.append((event[0] - committed) * 1000)
     session.close()
-    return took
+    return took, others
 
 
 def test_commit_to_push(empty, shared):
-    """Milliseconds from the commit of plain SQL to the push; where something else has the
-    processors, once more."""
-    for _ in range(3):
-        took = pushes(shared, empty)
-        print(f"commit to push: median {statistics.median(took):.1f} ms, "
-              f"p99 {percentile(took, .99):.1f} ms")
-        if percentile(took, .99) < 50:
-            return
-    pytest.fail("99 of 100 pushes take longer than 50 ms")
+    """Milliseconds from the commit of plain SQL to the push."""
+    judge_pushes(lambda: pushes(shared, empty))
 
 
 @pytest.mark.parametrize("count", (199, 200, 201, 600, 850))
@@ -335,12 +335,12 @@ def test_statements(empty, shared, count):
 
 
 def test_bulk(empty, shared):
-    """A million rows by SQL: one change, which says everything."""
+    """More rows than changes are kept of, by SQL: one change, which says everything."""
     before = int(shared.sql("SELECT version FROM meta"))
     times = {}
     for what, sql in (
             ("insert", "INSERT INTO address (address, kind) SELECT 'u' || i || '@example.org',"
-                       " 'mailbox' FROM generate_series(0, 999999) AS i"),
+                       f" 'mailbox' FROM generate_series(0, {BULK - 1}) AS i"),
             ("update", "UPDATE address SET service = 'box'"),
             ("delete", "DELETE FROM address WHERE address >= 'u5'")):
         mark = empty.mark()
@@ -348,7 +348,7 @@ def test_bulk(empty, shared):
         shared.sql(sql, timeout=300)
         times[what] = time.monotonic() - begun
         empty.wait_event("reset", since=mark)
-    print("a million rows: " + ", ".join(f"{what} {s:.1f} s" for what, s in times.items()))
+    print(f"{BULK} rows: " + ", ".join(f"{what} {s:.1f} s" for what, s in times.items()))
     assert sum(times.values()) < 200
     assert empty.ask("missed", before, 1000).error == "ESTALE"
     assert empty.record("address", "u7@example.org") == "-"
@@ -535,7 +535,7 @@ def test_standby(servers, store):
     assert str(primary.port) in one.log.wait("store_connected", role="change")["database"]
     assert one.put("domain", "x.org|kind local").error == "0"
     assert one.record("domain", "x.org") == "x.org|kind local"
-    took = pushes(primary, one, 60)
+    took, _ = pushes(primary, one, 60)
     print(f"commit at the primary to push by a standby: median {statistics.median(took):.0f} ms, "
           f"p99 {percentile(took, .99):.0f} ms")
     assert percentile(took, .99) < 1000
@@ -728,9 +728,8 @@ def test_failover(servers, store):
     there = set(standby.sql("SELECT address FROM address").split())
     assert [key for key in load.durable if key not in there] == []
     assert not [e for e in one.events if e[1] == "reset"]
-    took = pushes(standby, one, 40)  # it is listened at since it is no standby any more
-    print(f"afterwards, commit to push: median {statistics.median(took):.1f} ms")
-    assert statistics.median(took) < 50
+    # it is listened at since it is no standby any more
+    judge_pushes(lambda: pushes(standby, one, 40))
 
 
 def test_speed(empty, shared):

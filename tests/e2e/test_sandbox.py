@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -50,6 +51,7 @@ def world(ground, request):
         shutil.chown(mx.mail, USERS["local"])
         mx.data = data
         mx.policies = policies
+        mx.everybodys = os.path.join(tempfile.gettempdir(), "made")  # where all may make files
         mx.landlock = request.param
         mx.prefix = with_landlock(request.param)
         mx.start()
@@ -149,7 +151,7 @@ def attempts(mx, sibling):
         ("make a control file", root(mx.queue + "/intd/made", O_CREATE, 0o600), ["send"]),
         ("make a file beside the queue", root(mx.queue + "/made", O_CREATE, 0o600), []),
         ("make a file in a mailbox", root(mailbox + "/tmp/made", O_CREATE, 0o600), ["local"]),
-        ("make a file in /tmp", root("/tmp/stagepost-made", O_CREATE, 0o600), []),
+        ("make a temporary file", root(mx.everybodys, O_CREATE, 0o600), []),
         ("make a directory in a mailbox", ("mkdirat", -100, f"={mailbox}/made", 0o700), ["local"]),
         ("link a mailbox to elsewhere", ("symlinkat", "=/etc", -100, f"={mailbox}/link"), []),
         ("change a file's mode", ("fchmodat", -100, f"={mail}", 0o777), []),
@@ -195,7 +197,7 @@ BY_USER = {
     "read the password file": OPENERS,
     "read the configuration": OPENERS,
     "list the root directory": OPENERS,
-    "make a file in /tmp": OPENERS,
+    "make a temporary file": OPENERS,
     "change a queued message": ["send"],
     "read a control file": ["queue"],
     "change a control file": ["queue"],
@@ -221,8 +223,8 @@ def control():
 
 
 def clean(mx):
-    for path in (mx.policies + "/mta-sts/made", mx.queue + "/pid/made", mx.queue + "/intd/made", mx.queue + "/made",
-                 "/tmp/stagepost-made", *glob.glob(mx.mail + "/*/*/tmp/made")):
+    for path in (mx.policies + "/mta-sts/made", mx.queue + "/pid/made", mx.queue + "/intd/made",
+                 mx.queue + "/made", mx.everybodys, *glob.glob(mx.mail + "/*/*/tmp/made")):
         if os.path.exists(path):
             os.unlink(path)
     for path in glob.glob(mx.mail + "/*/*/made"):

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import ssl
 import subprocess
 
 import pytest
@@ -250,7 +251,7 @@ def test_another_host_may_do(place, certificates, behaviour):
     mx, bad = place("level = verify", "foreign-mx.right.test", behaviour, start=False)
     with (Hop(certificates.context("mx.right.test"), address="127.0.0.2", port=bad.port) as good,
           NameServer({"right.test": "mx A 127.0.0.1\nmx A 127.0.0.2\n"}) as names):
-        mx.settings = re.sub("dns_server = .*", f"dns_server = {names.dns_server}", mx.settings)
+        mx.settings = re.sub("dns_server = .*", f"dns_server = {names.dns_server}\ndane = no", mx.settings)
         mx.write_configuration()
         mx.start()
         for number in range(3):
@@ -347,6 +348,63 @@ def test_posttls_finger_agrees(ground, place, certificates, level, section, word
     assert status == (0 if ours["result"] == "secured" else 1)
     if ours["result"] == "secured":
         assert (ours["verified"] != "no") == (theirs[1] == "Verified"), said
+
+
+# --- our own certificate ---
+
+def certificate_of(certificates, name):
+    return (f'certificate us {{ chain = "{certificates.path(name)}" '
+            f'key = "{certificates.path(name, "key")}" }}\n')
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@pytest.mark.parametrize("presented", ["mx.right.test", "foreign-mx.right.test", None])
+def test_a_server_that_demands_a_certificate(node, certificates, version, presented):
+    """Gets it from the first attempt on, signed by "keys"; a wrong one, or none, is rejected."""
+    context = certificates.context("mx.right.test", asks_clients=True)
+    context.minimum_version = context.maximum_version = version
+    with Hop(context) as hop, NameServer(ZONES) as names:
+        own = 'certificate = "us"' if presented else ""
+        mx = node(routes=[f"right.test:mx.right.test;{hop.port}"], settings=(
+            f"dns_server = {names.dns_server}\n"
+            f'tls_authorities = "{certificates.authority}"\n'
+            f'tls "right.test" {{ level = verify {own} }}\n'
+            + certificate_of(certificates, presented or "mx.right.test")))
+        deliver(mx, "bob@right.test", TEXT)
+        if presented == "mx.right.test":
+            mx.log.wait("delivered", to="bob@right.test")
+            assert hop.presented == ["mx.right.test"]
+        else:
+            event = mx.log.wait("deferred", to="bob@right.test")
+            assert event["status"] in ("4.7.5", "4.4.2")
+            assert not hop.messages and not hop.mail_in_plain_text()
+        if presented:
+            # whoever asks without the mail system cannot sign
+            assert try_tls(mx)[0] == 1
+
+
+def test_without_keys_mail_waits(node, certificates):
+    """And is delivered when there is a signature again."""
+    with (Hop(certificates.context("mx.right.test", asks_clients=True)) as hop,
+          NameServer(ZONES) as names):
+        mx = node(routes=[f"right.test:mx.right.test;{hop.port}"], settings=(
+            f"dns_server = {names.dns_server}\n"
+            f'tls_authorities = "{certificates.authority}"\n'
+            'tls "right.test" { level = encrypt certificate = "other" }\n'
+            'certificate other { chain = "/nonexistent" }\n'
+            + certificate_of(certificates, "mx.right.test")))
+        deliver(mx, "bob@right.test", TEXT)
+        event = mx.log.wait("deferred", to="bob@right.test")
+        assert event["status"] == "4.7.5" and "our certificate cannot be used now" in event["text"]
+        mx.settings = mx.settings.replace('"other" }', '"us" }')
+        mx.write_configuration()
+        mx.reload()
+        mx.kill_and_wait("keys")
+        deliver(mx, "eve@right.test", TEXT)
+        wait_until(lambda: mx.log.find("delivered", to="eve@right.test") or
+                   mx.log.find("deferred", to="eve@right.test"), "an outcome")
+        assert len(hop.messages) == len(mx.log.find("delivered"))
+        assert not hop.mail_in_plain_text()
 
 
 # --- LMTP ---

@@ -31,7 +31,7 @@ class Desk:
         if not os.path.lexists(self.sendmail):
             os.symlink("stagepost", self.sendmail)
         self.environment = {"PATH": "/usr/bin:/bin", "HOME": self.home, "LC_ALL": "C.UTF-8",
-                            "USER": "nobody", "LOGNAME": "nobody",
+                            "USER": "nobody", "LOGNAME": "nobody", "TMPDIR": os.environ["TMPDIR"],
                             "STAGEPOST_CONF": self.node.conf}
         self.attachment = self.write("Anhang ö.bin", BYTES)
 
@@ -42,10 +42,10 @@ class Desk:
         os.chmod(path, 0o644)
         return path
 
-    def run(self, *command, text="", **settings):
+    def run(self, *command, text="", prefix=(), **settings):
         """The program has nothing to say and is content."""
         ended = subprocess.run(
-            [*as_user(), *command], input=text.encode(), env=self.environment, cwd=self.home,
+            [*prefix, *as_user(), *command], input=text.encode(), env=self.environment, cwd=self.home,
             capture_output=True, timeout=PATIENCE, check=False, **settings)
         assert ended.returncode == 0, (ended.stdout + ended.stderr).decode()
         return ended
@@ -103,10 +103,26 @@ def test_mutt(desk):
         assert mail["From"].addresses[0].display_name == "Anna Müller"
 
 
-def test_bsd_mailx(desk):
+# An empty /tmp for a program that knows no other place, with what of ours is below it.
+OWN_TMP = """set -e
+mount --rbind "$1" /mnt
+mount -t tmpfs -o mode=1777 none /tmp
+mkdir -p "$1"
+mount --rbind /mnt "$1"
+shift
+exec "$@"
+"""
+
+
+def with_own_tmp(ground):
+    return ["unshare", "--mount", "--propagation=private", "sh", "-c", OWN_TMP, "sh",
+            ground.base] if is_root() else []
+
+
+def test_bsd_mailx(desk, ground):
     desk.environment["MAILRC"] = desk.write("mailrc", f"set sendmail={desk.sendmail}\n")
     desk.run("bsd-mailx", "-n", "-s", "hello", "-r", ANNA, "-b", SECRET, BOB,
-             text="A line.\n.\nAnother.\n")
+             text="A line.\n.\nAnother.\n", prefix=with_own_tmp(ground))
     for address in (BOB, SECRET):
         mail = desk.mail(address)
         check_header(mail, subject="hello")

@@ -26,9 +26,13 @@ class Certificates:
     def path(self, name, suffix="pem"):
         return os.path.join(self.directory, f"{name}.{suffix}")
 
-    def context(self, name):
+    def context(self, name, asks_clients=False):
+        """A server's. ASKS_CLIENTS: it demands a certificate of the authority."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.path(name), self.path(name, "key"))
+        if asks_clients:
+            context.verify_mode = ssl.CERT_REQUIRED
+            context.load_verify_locations(self.authority)
         return context
 
     def fingerprint(self, name):
@@ -98,6 +102,9 @@ class Session:
         self.rfile = self.connection.makefile("rb")
         self.is_secured = True
         self.hop.resumed += bool(self.connection.session_reused)
+        presented = self.connection.getpeercert()
+        self.hop.presented.append(presented and dict(
+            pair for name in presented["subject"] for pair in name)["commonName"])
         return True
 
     def take(self):
@@ -154,6 +161,7 @@ class Hop:
         self.names = []  # that clients asked for
         self.connections = 0
         self.resumed = 0
+        self.presented = []  # names in the certificates of clients; None: none
         self.stopped = threading.Event()
         outer = self
         if context is not None:

@@ -192,6 +192,12 @@ static void local_parts_are_understood(void **state)
 		 "a"},
 		{"\"a b\"", "a b", "a b"},
 		{"\"a\\\"b\"", "a\"b", "a\"b"},
+		/* an escaped + begins no extension */
+		{"\"Ann\\+x\"", "ann+x", "ann+x"},
+		{"\"ann\\+x+y\\+z\"", "ann+x+y+z", "ann+x"},
+		{"\"\\+a+b\"", "+a+b", "+a"},
+		{"\"ann+x\"", "ann+x", "ann"},
+		{"\"A\xcc\x88\\+b+c\"", "\xc3\xa4+b+c", "\xc3\xa4+b"},
 		{"\"\"", NULL, NULL},
 		{"\"a", NULL, NULL},
 		{"\"a\\", NULL, NULL},

@@ -192,7 +192,15 @@ static const struct {
 	{"-", "ann-Tag@d.example", "local maildir ann+tag@d.example"},
 	{"-", "ann-a-b@d.example", "local maildir ann+a-b@d.example"},
 	{"-", "ann+Tag@d.example", "refuse 5.1.1 ann+Tag@d.example No such user here"},
-	{"-", "ann+own@d.example", "local other ann+own@d.example"},
+	/* no extension: services are told that they must not split there */
+	{"-", "ann+own@d.example", "local other \"ann\\+own\"@d.example"},
+	{"-", "ann+own-x@d.example", "local other \"ann\\+own+x\"@d.example"},
+	{"-", "+any@all.example", "local maildir \"\\+any\"@all.example"},
+	{"-", "a+b-c+d@all.example", "local maildir \"a\\+b+c+d\"@all.example"},
+	{"-", "0123456789+123456789+123456789+123456789+123456789+123456789@all.example",
+	 "refuse 5.1.3 0123456789+123456789+123456789+123456789+123456789+123456789@all.example "
+	 "The address is too long"},
+	{"-", "a+b@relay.example", "remote a+b@relay.example"},
 	{"-", "alias-tag@d.example", "local maildir ann+tag@d.example"},
 	{"-", "fwd-x@d.example",
 	 "local maildir fwd@d.example; local maildir ann@d.example; "
@@ -217,7 +225,8 @@ static const struct {
 	{"+-", "ann+a-b@d.example", "local maildir ann+a-b@d.example"},
 	{"", "ann@d.example", "local maildir ann@d.example"},
 	{"", "ann+Tag@d.example", "refuse 5.1.1 ann+Tag@d.example No such user here"},
-	{"", "ann+own@d.example", "local other ann+own@d.example"},
+	{"", "ann+own@d.example", "local other \"ann\\+own\"@d.example"},
+	{"", "A+b@all.example", "local maildir \"a\\+b\"@all.example"},
 };
 
 static void delimiters_are_those_of_the_configuration(void **state)

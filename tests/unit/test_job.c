@@ -52,6 +52,35 @@ static void texts_are_lines(void **state)
 	assert_false(is_taken(with_text(STR("\x7f"))));
 }
 
+static void tls_is_told_with_its_flag(void **state)
+{
+	struct ipc_job_report report = good;
+	struct buffer body = {0};
+	struct unpack unpack;
+	struct ipc_job_report taken;
+
+	(void)state;
+	report.flags |= IPC_JOB_SECURED;
+	report.tls = (struct ipc_job_tls){STR("TLSv1.3"), STR("TLS_AES_256_GCM_SHA384"),
+					  STR("dane"), STR("dane-ee")};
+	assert_true(is_taken(report));
+	ipc_job_add_report(&body, &report);
+	ipc_job_add_report(&body, &good);
+	unpack = (struct unpack){buffer_view(&body), false};
+	assert_true(ipc_job_take_report(&unpack, &taken));
+	assert_true(str_equal(taken.tls.version, report.tls.version));
+	assert_true(str_equal(taken.tls.cipher, report.tls.cipher));
+	assert_true(str_equal(taken.tls.policy, report.tls.policy));
+	assert_true(str_equal(taken.tls.verified, report.tls.verified));
+	assert_true(ipc_job_take_report(&unpack, &taken));
+	assert_int_equal(taken.tls.version.length, 0);
+	buffer_clear(&body);
+	report.tls.cipher = STR("two words");
+	assert_false(is_taken(report));
+	report.tls.cipher = STR("x\ny");
+	assert_false(is_taken(report));
+}
+
 static void words_have_no_spaces(void **state)
 {
 	struct ipc_job_report report = good;
@@ -147,6 +176,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_are_lines),
+		cmocka_unit_test(tls_is_told_with_its_flag),
 		cmocka_unit_test(words_have_no_spaces),
 		cmocka_unit_test(status_and_flags_are_known),
 		cmocka_unit_test(targets_are_lines),

@@ -235,6 +235,36 @@ static void cleaning_spares_who_comes_meanwhile(void **state)
 	queue_store_close(store);
 }
 
+/* One at S4 comes to S5 after each step in turn: once after info/ was read and before mess/, so
+ * that only its data are known when it is judged. Its control file is there by then. */
+static void cleaning_looks_again_for_a_control_file(void **state)
+{
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	struct queue_intake *intake = queue_scene_intake(store);
+	int left = 1; /* the cleaner was not through when the message came to S5 */
+
+	(void)state;
+	for (unsigned before = 0; left != 0; before++) {
+		uint64_t number = queue_scene_enqueue(intake, NULL, "late\r\n");
+		struct hands hands = {.intake = intake};
+		struct queue_cleaner *cleaner = begin_cleaning(store, &hands);
+
+		assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
+		left = 1;
+		for (unsigned i = 0; i < before && left != 0; i++)
+			left = queue_cleaner_step(cleaner);
+		queue_scene_preprocess(store, intake, number,
+				       "map: 1 local mailbox <b@c>\nmapped: directory=1 count=1\n",
+				       "");
+		finish_cleaning(cleaner);
+		assert_true(stands(store, QUEUE_MESS, NULL, number));
+		assert_true(stands(store, QUEUE_INFO, NULL, number));
+		assert_int_equal(hands.forgotten, 0);
+	}
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
 #define STORE_TEST(test) \
 	cmocka_unit_test_setup_teardown(test, queue_scene_set_up, queue_scene_tear_down)
 
@@ -243,6 +273,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STORE_TEST(cleaning_spares_the_living),
 		STORE_TEST(cleaning_spares_who_comes_meanwhile),
+		STORE_TEST(cleaning_looks_again_for_a_control_file),
 		STORE_TEST(what_has_come_back_goes),
 		STORE_TEST(a_message_at_s4_is_settled),
 	};

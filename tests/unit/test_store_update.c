@@ -37,6 +37,9 @@ static void preprocessed_message_ends(void **state)
 				       .control = STR("fail: 1 2026-11-20T08:33:11Z 5.0.0\n")};
 	struct queue_update *one = &update;
 	struct buffer bounce = {0};
+	struct os_file_info left;
+	char info[QUEUE_PATH_SIZE];
+	char intd[QUEUE_PATH_SIZE];
 
 	(void)state;
 	assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
@@ -70,7 +73,12 @@ static void preprocessed_message_ends(void **state)
 	assert_true(str_equal(buffer_view(&bounce), STR("1 gone\n")));
 	buffer_clear(&bounce);
 	assert_int_equal(queue_update_leave(store, update.number, "mailbox"), 0);
+	/* what was to replace the control file, when the power failed */
+	queue_store_path(store, QUEUE_INFO, NULL, update.number, info);
+	queue_store_path(store, QUEUE_INTD, NULL, update.number, intd);
+	assert_int_equal(os_file_link(queue_store_directory(store), info, intd), 0);
 	assert_int_equal(queue_update_finish(store, update.number, services, 1), 0);
+	assert_int_equal(os_file_info_at(queue_store_directory(store), intd, &left), -ENOENT);
 	assert_int_equal(queue_message_remove_data(intake, update.number), 0);
 	assert_int_equal(queue_intake_held(intake), 1);
 	queue_intake_close(intake);

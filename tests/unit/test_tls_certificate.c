@@ -117,7 +117,9 @@ static void a_break_is_found(void **state)
  */
 static void impostors_do_not_hold_a_chain(void **state)
 {
+	EVP_PKEY *other = tls_scene_key("P-384", 0);
 	const struct tls_scene_certificate impostors[] = {
+		{.name = "Middle é", .is_authority = true, .key = other},
 		{.name = "Middle é", .is_authority = true, .key = keys[ROOT]},
 		{.name = "Middle é", .key = keys[MIDDLE]},
 	};
@@ -136,6 +138,7 @@ static void impostors_do_not_hold_a_chain(void **state)
 		X509_free(impostor);
 		arena_free(arena);
 	}
+	EVP_PKEY_free(other);
 }
 
 static void names_are_covered(void **state)

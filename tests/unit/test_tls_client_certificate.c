@@ -92,8 +92,8 @@ static struct tls_client_certificate *open_certificate(int key)
 	struct buffer reason = {0};
 	struct tls_client_certificate *own;
 
-	assert_int_equal(tls_client_certificate_open(client, buffer_view(&text),
-						     &scene.signer.signer, &own, &reason),
+	assert_int_equal(tls_client_certificate_open(buffer_view(&text), &scene.signer.signer, &own,
+						     &reason),
 			 0);
 	assert_int_equal(ERR_peek_error(), 0);
 	buffer_clear(&text);
@@ -181,9 +181,9 @@ static void what_is_no_certificate_is_refused(void **state)
 	struct buffer reason = {0};
 
 	(void)state;
-	assert_int_equal(tls_client_certificate_open(client, STR("nothing"), &scene.signer.signer,
-						     &own, &reason),
-			 -EINVAL);
+	assert_int_equal(
+		tls_client_certificate_open(STR("nothing"), &scene.signer.signer, &own, &reason),
+		-EINVAL);
 	assert_true(reason.length > 0);
 	buffer_clear(&reason);
 }

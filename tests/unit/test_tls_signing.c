@@ -11,7 +11,6 @@
 #include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 enum { MANY = 2 * TLS_SIGNINGS_MAX + 88 };
 

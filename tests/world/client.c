@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: ISC
 /* Who gives mail to a node. */
+#include "accounts.h"
 #include "mail.h"
 #include "os/socket.h"
 #include "people.h"
+#include "states.h"
 #include "talk.h"
 #include <stdlib.h>
 #include <string.h>
@@ -29,15 +31,26 @@ static int open_connection(uint32_t host)
 	return -1;
 }
 
+/* As talk_reply(); a node that lets its client wait is judged. */
+static int hear_reply(struct talk *talk)
+{
+	const struct client *client = kernel_process()->context;
+	const int64_t since_us = kernel_now_us();
+	int reply = talk_reply(talk);
+
+	waiting_check_client(client->address, since_us, "a reply");
+	return reply;
+}
+
 static bool ask(struct talk *talk, const char *text, int code)
 {
-	return talk_say(talk, text) && talk_reply(talk) == code;
+	return talk_say(talk, text) && hear_reply(talk) == code;
 }
 
 /* The answer to "RCPT", which was asked at ASKED_US: 250; what is no right answer is told. */
 static bool is_accepted(struct talk *talk, const char *recipient, int64_t asked_us)
 {
-	int reply = talk_reply(talk);
+	int reply = hear_reply(talk);
 
 	if (people_have(recipient) &&
 	    ((reply == 250 && !people_may_accept(recipient, asked_us)) ||
@@ -68,9 +81,9 @@ static bool open_at_once(struct talk *talk, const char *recipient)
 
 	snprintf(lines, sizeof lines, "MAIL FROM:<" CLIENT_SENDER ">\r\nRCPT TO:<%s>\r\nDATA\r\n",
 		 recipient);
-	is_open = talk_say(talk, lines) && talk_reply(talk) == 250;
+	is_open = talk_say(talk, lines) && hear_reply(talk) == 250;
 	is_open &= is_accepted(talk, recipient, asked_us);
-	return talk_reply(talk) == 354 && is_open;
+	return hear_reply(talk) == 354 && is_open;
 }
 
 /* What few clients say, and the answer to it. */
@@ -94,13 +107,26 @@ static bool say_oddity(struct talk *talk)
 
 	if (!talk_say(talk, oddities[which].line))
 		return false;
-	reply = talk_reply(talk);
+	reply = hear_reply(talk);
 	if (reply != 0 && reply != 421 && reply != oddities[which].code)
 		ledger_complain(oddities[which].line, reply);
 	return reply == oddities[which].code;
 }
 
-static bool give(struct talk *talk, uint64_t number, const char *recipient)
+static void note_promise(const struct client *client, const struct talk *talk, uint64_t number)
+{
+	static const char queued[] = "queued as ";
+	const char *id = strstr(talk->line, queued);
+
+	ledger_promise(number);
+	if (id == NULL)
+		return;
+	states_promised(client->address, id + sizeof queued - 1, number);
+	accounts_promised(client->address, id + sizeof queued - 1, number);
+}
+
+static bool give(const struct client *client, struct talk *talk, uint64_t number,
+		 const char *recipient)
 {
 	bool is_cut = kernel_one_in(CUT);
 	char *text;
@@ -115,16 +141,16 @@ static bool give(struct talk *talk, uint64_t number, const char *recipient)
 	if (is_cut)
 		ledger_cut(number);
 	is_given = talk_write(talk, text, is_cut ? kernel_below(size - 3) : size) && !is_cut &&
-		   talk_reply(talk) == 250;
+		   hear_reply(talk) == 250;
 	free(text);
 	if (is_given)
-		ledger_promise(number);
+		note_promise(client, talk, number);
 	return is_given;
 }
 
 static bool greet(struct talk *talk)
 {
-	return talk_reply(talk) == 220 && ask(talk, "EHLO client.example\r\n", 250);
+	return hear_reply(talk) == 220 && ask(talk, "EHLO client.example\r\n", 250);
 }
 
 static void choose_recipient(const struct client *client, char *out, size_t size)
@@ -134,7 +160,8 @@ static void choose_recipient(const struct client *client, char *out, size_t size
 	while (client->domains[count] != NULL)
 		count++;
 	snprintf(out, size, "%s%d@%s", kernel_one_in(STRANGERS) ? HOP_REFUSED : "user",
-		 (int)kernel_below(USERS), client->domains[kernel_below(count)]);
+		 (int)kernel_below(client->users > 0 ? client->users : USERS),
+		 client->domains[kernel_below(count)]);
 }
 
 /* One that was refused, or whose reply was lost, is another message. */
@@ -145,17 +172,20 @@ static uint64_t give_some(struct client *client, uint64_t left)
 	uint64_t wanted = 1 + kernel_below(ON_ONE_CONNECTION);
 	char recipient[64];
 
-	if (talk.socket < 0)
+	if (talk.socket < 0) {
+		waiting_check_client(client->address, client->connected_us, "a connection");
 		return 0;
+	}
+	client->connected_us = kernel_now_us();
 	if (greet(&talk)) {
 		while (given < wanted && given < left) {
 			choose_recipient(client, recipient, sizeof recipient);
-			if (!give(&talk, ledger_new(recipient), recipient))
+			if (!give(client, &talk, ledger_new(recipient), recipient))
 				break;
 			given++;
 		}
 		if (!kernel_one_in(4) && talk_say(&talk, "QUIT\r\n"))
-			(void)talk_reply(&talk);
+			(void)hear_reply(&talk);
 	}
 	os_socket_close(talk.socket);
 	return given;

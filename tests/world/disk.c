@@ -184,6 +184,11 @@ void disk_free(struct disk *disk)
 	free(disk);
 }
 
+void disk_set_watch(struct disk *disk, const struct disk_watch *watch)
+{
+	disk->watch = watch;
+}
+
 void disk_act(struct disk *disk, int64_t now_us, uid_t user)
 {
 	disk->now_us = now_us;

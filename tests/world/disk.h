@@ -59,6 +59,18 @@ struct disk_options {
 	void *context; /* of both */
 };
 
+/* Who is told of names while calls change them. */
+struct disk_watch {
+	/* In DIRECTORY NAME leads to INODE now, to BEFORE until now; 0: nowhere. */
+	void (*named)(void *context, uint64_t directory, const char *name, uint64_t before,
+		      uint64_t inode, bool is_directory);
+	/* All changes of a call are done. */
+	void (*settled)(void *context);
+	/* The power was cut: any name may have changed. */
+	void (*cut)(void *context);
+	void *context;
+};
+
 struct disk;
 struct disk_file; /* an open file; counted, with a lock and a position of its own */
 
@@ -69,6 +81,10 @@ void disk_act(struct disk *disk, int64_t now_us, uid_t user);
 /* All open files must have been closed: who had them is dead. Leaves what the disk shows when the
  * power comes back. */
 void disk_cut_power(struct disk *disk);
+/* WATCH is borrowed; NULL: nobody. */
+void disk_set_watch(struct disk *disk, const struct disk_watch *watch);
+/* Whether the file at PATH and its name there are as they are seen whatever the power does. */
+bool disk_is_durable(struct disk *disk, const char *path);
 /* Changes that a power cut may still take back: names, cuts and write-outs. */
 size_t disk_undecided(const struct disk *disk);
 

@@ -273,3 +273,37 @@ int disk_truncate(struct disk_file *file, uint64_t size)
 			disk_node_clean(node, i);
 	return 0;
 }
+
+static bool is_page_durable(const struct disk_node *node, size_t number)
+{
+	static const struct disk_page hole;
+	const struct disk_page *seen = node->seen.pages[number];
+	const struct disk_page *durable =
+		number < node->durable.count ? node->durable.pages[number] : NULL;
+
+	if (seen == durable)
+		return true;
+	seen = seen != NULL ? seen : &hole;
+	durable = durable != NULL ? durable : &hole;
+	return memcmp(seen->bytes, durable->bytes, DISK_PAGE) == 0;
+}
+
+bool disk_is_durable(struct disk *disk, const char *path)
+{
+	char name[DISK_NAME_MAX + 1];
+	struct disk_node *directory;
+	const struct disk_entry *entry;
+	const struct disk_node *node;
+
+	if (disk_walk(disk, NULL, path, &directory, name) < 0)
+		return false;
+	entry = disk_entry_find(directory, name);
+	node = entry != NULL ? entry->durable : NULL;
+	if (node == NULL || entry->items > 0 || node != entry->seen || node->item_count > 0 ||
+	    node->durable.size != node->seen.size)
+		return false;
+	for (size_t i = 0; i < node->seen.count; i++)
+		if (!is_page_durable(node, i))
+			return false;
+	return true;
+}

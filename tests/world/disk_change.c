@@ -45,7 +45,7 @@ int disk_link(struct disk *disk, struct disk_file *from, const char *path, const
 	if (S_ISDIR(node->mode))
 		return -EPERM;
 	disk_entry_see(place.directory, place.name, node, 0);
-	return 0;
+	return disk_settle(disk);
 }
 
 static bool is_inside(const struct disk_node *node, const struct disk_node *directory)
@@ -99,7 +99,7 @@ int disk_rename(struct disk *disk, struct disk_file *from, const char *path, con
 	disk_entry_see(old.directory, old.name, NULL, disk->changes);
 	if (S_ISDIR(old.node->mode))
 		old.node->parent = new.directory;
-	return 0;
+	return disk_settle(disk);
 }
 
 int disk_unlink(struct disk *disk, struct disk_file *from, const char *path)
@@ -118,7 +118,7 @@ int disk_unlink(struct disk *disk, struct disk_file *from, const char *path)
 	if (S_ISDIR(place.node->mode))
 		return -EISDIR;
 	disk_entry_see(place.directory, place.name, NULL, 0);
-	return 0;
+	return disk_settle(disk);
 }
 
 int disk_make(struct disk *disk, struct disk_file *from, const char *path, mode_t mode)
@@ -138,5 +138,5 @@ int disk_make(struct disk *disk, struct disk_file *from, const char *path, mode_
 		return -ENOSPC;
 	node->parent = place.directory;
 	disk_entry_see(place.directory, place.name, node, 0);
-	return 0;
+	return disk_settle(disk);
 }

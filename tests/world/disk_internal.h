@@ -94,6 +94,7 @@ struct disk_file {
 
 struct disk {
 	struct disk_options options;
+	const struct disk_watch *watch; /* NULL: nobody */
 	struct disk_node *root;
 	struct disk_node *nodes;
 	struct disk_item *first, *last;
@@ -146,6 +147,8 @@ struct disk_entry *disk_entry_find(const struct disk_node *directory, const char
 void disk_entry_check(struct disk_node *directory, struct disk_entry *entry);
 void disk_entry_see(struct disk_node *directory, const char *name, struct disk_node *node,
 		    uint64_t order);
+/* All that a call changes of names is done: its result, 0. */
+int disk_settle(const struct disk *disk);
 /* The directory that PATH ends in, and its last name ("." for none): 0 or -errno. */
 int disk_walk(struct disk *disk, struct disk_file *from, const char *path,
 	      struct disk_node **directory_out, char name[DISK_NAME_MAX + 1]);

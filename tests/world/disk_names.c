@@ -92,6 +92,17 @@ static void forget_seen(struct disk_node *directory, struct disk_node *node)
 	disk_node_drop(node);
 }
 
+static void tell(const struct disk_node *directory, const char *name,
+		 const struct disk_node *before, const struct disk_node *node)
+{
+	const struct disk_watch *watch = directory->disk->watch;
+
+	if (watch != NULL)
+		watch->named(watch->context, directory->inode, name,
+			     before != NULL ? before->inode : 0, node != NULL ? node->inode : 0,
+			     node != NULL && S_ISDIR(node->mode));
+}
+
 /* What NAME leads to from now on; NODE NULL: nothing. ORDER: that of another change, with which
  * it is one; 0: its own. */
 void disk_entry_see(struct disk_node *directory, const char *name, struct disk_node *node,
@@ -117,8 +128,16 @@ void disk_entry_see(struct disk_node *directory, const char *name, struct disk_n
 			node->parent = directory;
 	}
 	entry->seen = node;
+	tell(directory, name, before, node);
 	if (before != NULL)
 		forget_seen(directory, before);
+}
+
+int disk_settle(const struct disk *disk)
+{
+	if (disk->watch != NULL)
+		disk->watch->settled(disk->watch->context);
+	return 0;
 }
 
 static struct disk_node *step(struct disk_node *node, const char *name)

@@ -39,7 +39,7 @@ static int create(struct disk *disk, struct disk_file *from, const char *path, u
 		return -ENOSPC;
 	disk_entry_see(directory, name, node, 0);
 	*out = file_new(node, flags);
-	return 0;
+	return disk_settle(disk);
 }
 
 int disk_open(struct disk *disk, struct disk_file *from, const char *path, unsigned flags,

@@ -347,4 +347,6 @@ void disk_cut_power(struct disk *disk)
 	}
 	count_inodes(disk);
 	disk->is_broken = false;
+	if (disk->watch != NULL)
+		disk->watch->cut(disk->watch->context);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "fate.h"
+#include "accounts.h"
 #include "disk.h"
 #include "mail.h"
 #include "node.h"
@@ -17,8 +18,10 @@ static void thaw(void *context)
 	pid_t pid = (pid_t)(intptr_t)context;
 	struct process *process = process_find(pid);
 
-	if (process != NULL)
-		process_freeze(process, false);
+	if (process == NULL)
+		return;
+	accounts_hurt(process->machine);
+	process_freeze(process, false);
 }
 
 /* Before a reload somebody changes some settings, or takes that back. */
@@ -62,9 +65,11 @@ static void strike(const struct fate *fate)
 		world_log("fate", "%s %s", is_reload ? "reloads" : "stops", node->name);
 		if (process != NULL)
 			process_signal(process, is_reload ? SIGHUP : SIGTERM);
+		accounts_moved(node);
 		return; /* which excuses nothing */
 	}
 	ledger_excuse();
+	accounts_hurt(node);
 	if (kernel_one_in(4)) {
 		world_log("fate", "cuts the power of %s", node->name);
 		node_cut_power(node);
@@ -131,6 +136,7 @@ static void mind(void *context)
 	if (node_supervisor(fate->node) == NULL) {
 		world_log("fate", "starts %s", fate->node->name);
 		node_start(fate->node);
+		accounts_moved(fate->node);
 	} else if (kernel_now_us() < fate->calm_from_us &&
 		   kernel_one_in(is_storm(fate) ? FATE_OFTEN : fate->rarity)) {
 		choose_moment(fate);

@@ -40,15 +40,17 @@ static int fault(void *context, enum disk_call call, uint64_t inode)
 	struct machine *machine = context;
 
 	(void)inode;
-	if (kernel_task() == NULL || is_first(kernel_process()))
+	if (machine->is_looked_at || kernel_task() == NULL || is_first(kernel_process()))
 		return 0;
+	if (machine->disk_has_stopped && is_change(call) && machine->disk_failed != NULL)
+		machine->disk_failed(machine);
 	if (machine->disk_has_stopped)
 		return is_change(call) ? -EROFS : 0;
 	if (kernel_now_us() >= machine->disk_fails_until_us ||
 	    !can_fail(call, machine->disk_error) || !kernel_one_in(machine->disk_odds))
 		return 0;
 	if (machine->disk_failed != NULL)
-		machine->disk_failed();
+		machine->disk_failed(machine);
 	machine->disk_has_stopped = call == DISK_SYNC_NAMES || call == DISK_SYNC_ALL;
 	return -machine->disk_error;
 }
@@ -126,8 +128,11 @@ char *files_read(struct machine *machine, const char *path, size_t *size_out)
 	char *text;
 	ssize_t count;
 
-	if (disk_open(disk_of(machine), NULL, path, OS_FILE_READ, &file) < 0)
+	machine->is_looked_at = true;
+	if (disk_open(disk_of(machine), NULL, path, OS_FILE_READ, &file) < 0) {
+		machine->is_looked_at = false;
 		return NULL;
+	}
 	must(disk_info(file, &info), path);
 	text = malloc((size_t)info.size + 1);
 	if (text == NULL)
@@ -135,16 +140,58 @@ char *files_read(struct machine *machine, const char *path, size_t *size_out)
 	count = disk_read(file, text, (size_t)info.size, 0);
 	must((int)count, path);
 	disk_close(file);
+	machine->is_looked_at = false;
 	text[count] = '\0';
 	*size_out = (size_t)count;
 	return text;
 }
 
+size_t files_end_of(struct machine *machine, const char *path, char *text, size_t size)
+{
+	struct os_file_info info = {0};
+	struct disk_file *file;
+	ssize_t count;
+
+	machine->is_looked_at = true;
+	must(disk_open(disk_of(machine), NULL, path, OS_FILE_READ, &file), path);
+	must(disk_info(file, &info), path);
+	count = disk_read(file, text, size, info.size > size ? info.size - size : 0);
+	must((int)count, path);
+	disk_close(file);
+	machine->is_looked_at = false;
+	return (size_t)count;
+}
+
+uint64_t files_inode(struct machine *machine, const char *path)
+{
+	struct os_file_info info = {0};
+
+	return disk_info_at(disk_of(machine), NULL, path, &info) == 0 ? info.inode : 0;
+}
+
+uint64_t files_size(struct machine *machine, const char *path)
+{
+	struct os_file_info info = {0};
+
+	return disk_info_at(disk_of(machine), NULL, path, &info) == 0 ? info.size : 0;
+}
+
+bool files_is_folder(struct machine *machine, const char *path)
+{
+	struct os_file_info info = {0};
+
+	return disk_info_at(disk_of(machine), NULL, path, &info) == 0 && info.is_directory;
+}
+
 bool files_exist(struct machine *machine, const char *path)
 {
 	struct os_file_info info;
+	bool is_there;
 
-	return disk_info_at(disk_of(machine), NULL, path, &info) == 0;
+	machine->is_looked_at = true;
+	is_there = disk_info_at(disk_of(machine), NULL, path, &info) == 0;
+	machine->is_looked_at = false;
+	return is_there;
 }
 
 void files_empty(struct machine *machine, const char *path)

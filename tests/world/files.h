@@ -19,6 +19,12 @@ void files_put(struct machine *machine, const char *path, const char *text);
 char *files_names(struct machine *machine, const char *path, size_t *size_out);
 /* What is in the file at PATH, with a NUL behind it; the caller frees it. NULL: there is none. */
 char *files_read(struct machine *machine, const char *path, size_t *size_out);
+/* The last bytes of the file at PATH, SIZE at most: how many. */
+size_t files_end_of(struct machine *machine, const char *path, char *text, size_t size);
+/* 0: there is no such file or directory. */
+uint64_t files_inode(struct machine *machine, const char *path);
+uint64_t files_size(struct machine *machine, const char *path);
+bool files_is_folder(struct machine *machine, const char *path);
 bool files_exist(struct machine *machine, const char *path);
 /* Gives the file at PATH the name TO, durably: false when that cannot be done. */
 bool files_move(struct machine *machine, const char *path, const char *to);

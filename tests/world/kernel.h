@@ -54,8 +54,11 @@ struct machine {
 	int64_t disk_fails_until_us;
 	int disk_error;
 	uint64_t disk_odds;
-	void (*disk_failed)(void); /* is told of each; or NULL */
-	bool disk_has_stopped;     /* it takes no changes until the power is cut */
+	void (*disk_failed)(const struct machine *machine); /* is told of each; or NULL */
+	/* Each line that a node of it says; or NULL. */
+	void (*heard)(struct machine *machine, const char *line);
+	bool is_looked_at;     /* by a judge, in the middle of a call: no faults */
+	bool disk_has_stopped; /* it takes no changes until the power is cut */
 	struct machine *next;
 };
 
@@ -171,6 +174,8 @@ void process_freeze(struct process *process, bool is_frozen);
 
 struct memory *memory_new(void);
 void memory_free_all(struct memory *memory);
+/* Blocks that are allocated. */
+size_t memory_count(const struct memory *memory);
 /* What the running process has allocated goes with it. */
 void *world_malloc(size_t size);
 void *world_calloc(size_t count, size_t size);

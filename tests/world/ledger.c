@@ -16,7 +16,7 @@ struct entry {
 	uint64_t copies;
 	int64_t began_us;
 	int64_t first_us; /* when the first copy came */
-	bool is_excused;  /* something was killed before the last copy came */
+	bool is_excused;  /* it may come twice (accounts.h) */
 };
 
 static struct {
@@ -90,6 +90,34 @@ void ledger_excuse(void)
 {
 	ledger.killed_us = kernel_now_us();
 	people_excuse();
+}
+
+void ledger_excuse_message(uint64_t number)
+{
+	if (number < ledger.count)
+		ledger.entries[number].is_excused = true;
+}
+
+int64_t ledger_first_us(uint64_t number)
+{
+	const struct entry *entry = &ledger.entries[number];
+
+	return entry->first_us > 0 ? entry->first_us : -1;
+}
+
+bool ledger_has(uint64_t number)
+{
+	return ledger.entries[number].copies > 0;
+}
+
+const char *ledger_recipient(uint64_t number)
+{
+	return ledger.entries[number].recipient;
+}
+
+bool ledger_is_disturbed(void)
+{
+	return ledger.killed_us >= 0;
 }
 
 void ledger_take_back(uint64_t number)
@@ -215,10 +243,9 @@ uint64_t ledger_deliver(const char *recipient, const char *text, size_t size)
 		if (entry->is_cut || !is_right(entry, recipient, copy))
 			entry->is_changed = true;
 		if (entry->copies++ == 0) {
-			entry->first_us = kernel_now_us();
+			entry->first_us = entry->first_us > 0 ? entry->first_us : kernel_now_us();
 			count_done(entry);
 		}
-		entry->is_excused = ledger.killed_us >= entry->began_us;
 	}
 	free(copy);
 	return number;

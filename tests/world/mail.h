@@ -36,8 +36,17 @@ void ledger_cut(uint64_t number);
 uint64_t ledger_deliver(const char *recipient, const char *text, size_t size);
 /* A copy that had come is there no more: a power cut has taken it. */
 void ledger_take_back(uint64_t number);
-/* Something was killed: a message that is on its way may come twice. */
+/* Something was killed: people hear of changes later. */
 void ledger_excuse(void);
+/* Message NUMBER may come twice. */
+void ledger_excuse_message(uint64_t number);
+/* When the first copy of it came; -1: none has. */
+int64_t ledger_first_us(uint64_t number);
+bool ledger_has(uint64_t number);
+/* Whom it is for. */
+const char *ledger_recipient(uint64_t number);
+/* Something was killed at some time. */
+bool ledger_is_disturbed(void);
 /* Whether each that was promised is delivered. */
 bool ledger_is_done(void);
 void ledger_sum(struct ledger_sums *out);
@@ -59,6 +68,8 @@ struct client {
 	uint64_t count;
 	int64_t pause_us;
 	const char *const *domains; /* ends with NULL: of the recipients */
+	unsigned users;             /* of each domain; 0: the usual number */
+	int64_t connected_us;       /* the last time */
 	bool is_done;
 };
 void client_start(struct machine *machine, struct client *client);

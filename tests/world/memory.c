@@ -35,6 +35,11 @@ void memory_free_all(struct memory *memory)
 	free(memory);
 }
 
+size_t memory_count(const struct memory *memory)
+{
+	return memory->count;
+}
+
 static size_t place_of(const struct memory *memory, const void *block)
 {
 	uint64_t mixed = ((uint64_t)(uintptr_t)block >> 4) * 0x9e3779b97f4a7c15;

@@ -81,6 +81,11 @@ int os_stream_rewind(int descriptor)
 	return -ESPIPE;
 }
 
+int os_stream_temporary(void)
+{
+	return -ENOSPC;
+}
+
 /* --- what there is none of --- */
 
 int os_notify(const char *text)

@@ -58,9 +58,9 @@ void node_add_programs(void)
 /* Standard error of a supervisor: its lines go to the world's log. */
 struct output {
 	struct description description;
-	char who[WORLD_NAME_SIZE];
+	struct machine *machine;
 	size_t used;
-	char line[4096];
+	char line[4096 + 1];
 };
 
 static void close_output(struct description *description)
@@ -74,11 +74,14 @@ static ssize_t write_output(struct description *description, const void *data, s
 	const char *bytes = data;
 
 	for (size_t i = 0; i < size; i++) {
-		if (bytes[i] != '\n' && output->used < sizeof output->line)
+		if (bytes[i] != '\n' && output->used < sizeof output->line - 1)
 			output->line[output->used++] = bytes[i];
 		if (bytes[i] != '\n')
 			continue;
-		world_log_text(output->who, output->line, output->used);
+		output->line[output->used] = '\0';
+		world_log_text(output->machine->name, output->line, output->used);
+		if (output->machine->heard != NULL)
+			output->machine->heard(output->machine, output->line);
 		output->used = 0;
 	}
 	return (ssize_t)size;
@@ -116,7 +119,7 @@ struct process *node_start(struct machine *machine)
 	if (output == NULL)
 		err(1, "no memory");
 	description_init(&output->description, &output_description);
-	snprintf(output->who, sizeof output->who, "%s", machine->name);
+	output->machine = machine;
 	process = process_new(machine, NULL, world_find_program("stagepost"), arguments, NULL);
 	table_put(process, 0, &output->description);
 	table_put(process, 1, &output->description);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: ISC
 #include "operator.h"
+#include "accounts.h"
 #include "command.h"
 #include "files.h"
+#include "judge.h"
+#include "listings.h"
 #include "mail.h"
 #include <err.h>
 #include <stdlib.h>
@@ -9,7 +12,7 @@
 
 #define EMPTY "Mail queue is empty\n"
 
-enum { ORDERS = 4, SPLIT = 23 /* of the queue */ };
+enum { ORDERS = 4 };
 
 static const int64_t SECOND = 1000000;
 static const int64_t AGAIN_US = 20 * INT64_C(1000000);
@@ -21,6 +24,7 @@ struct node_operator {
 	bool may_hold;  /* something may be held */
 	char *messages; /* as of files_names(), before a listing */
 	size_t size;
+	int64_t listing_us; /* when it began */
 	struct node_operator *next;
 };
 
@@ -70,35 +74,6 @@ static char *read_messages(struct machine *node, size_t *size_out)
 	return all;
 }
 
-/* Whether the message has a control file and a text: one of them is rubbish that a crash left. */
-static bool is_there(struct machine *node, const char *number)
-{
-	unsigned long long folder = strtoull(number, NULL, 10) % SPLIT;
-	char info[128];
-	char mess[128];
-
-	snprintf(info, sizeof info, "/var/queue/info/%llu/%s", folder, number);
-	snprintf(mess, sizeof mess, "/var/queue/mess/%llu/%s", folder, number);
-	return files_exist(node, info) && files_exist(node, mess);
-}
-
-/* What was there before and is there still, the listing must have. */
-static void check_listing(struct node_operator *self, const char *listing)
-{
-	char wanted[64];
-
-	for (size_t i = 0; i < self->size; i += strlen(self->messages + i) + 1) {
-		const char *number = self->messages + i;
-
-		snprintf(wanted, sizeof wanted, "\"id\":\"%s-", number);
-		if (!is_there(self->node, number) || strstr(listing, wanted) != NULL)
-			continue;
-		world_log("operator", "%s: message %s is there, and not in the listing",
-			  self->node->name, number);
-		ledger_complain("queue list", 0);
-	}
-}
-
 static void listed(void *context, int status, const char *output)
 {
 	struct node_operator *self = context;
@@ -106,7 +81,7 @@ static void listed(void *context, int status, const char *output)
 	world_log("operator", "%s: a listing of %zu bytes, status %d", self->node->name,
 		  strlen(output), status);
 	if (status == 0)
-		check_listing(self, output);
+		listing_check(self->node, output, self->messages, self->size, self->listing_us);
 	free(self->messages);
 	self->messages = NULL;
 	go_on(self);
@@ -117,6 +92,7 @@ static void list(struct node_operator *self)
 	static const char *const arguments[] = {"queue", "list", "--json", NULL};
 
 	self->messages = read_messages(self->node, &self->size);
+	self->listing_us = kernel_now_us();
 	command_run(self->node, "stagepost", arguments, listed, self);
 }
 
@@ -141,6 +117,7 @@ static void hold(struct node_operator *self)
 						"hop.example", "--yes", NULL};
 
 	self->may_hold = true;
+	accounts_hold(self->node, true);
 	command_run(self->node, "stagepost", arguments, ordered, self);
 }
 
@@ -151,6 +128,7 @@ static void released(void *context, int status, const char *output)
 
 	tell(self, "release", status, output);
 	self->may_hold = status != 0;
+	accounts_hold(self->node, self->may_hold);
 	if (status == 0)
 		go_on(self);
 	else
@@ -210,7 +188,7 @@ static void listed_at_end(void *context, int status, const char *output)
 {
 	tell(context, "listing at the end", status, output);
 	if (status != 0 || strcmp(output, EMPTY) != 0)
-		ledger_complain("queue list", status);
+		judge_object(JUDGE_COMMANDS, "the listing at the end has status %d", status);
 }
 
 void operator_look_at_end(void)

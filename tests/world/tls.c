@@ -558,3 +558,19 @@ size_t tls_peer_chain_read(const struct tls_connection *connection, struct arena
 	*list_out = NULL;
 	return 0;
 }
+
+int tls_client_certificate_open(struct str chain, const struct tls_signer *signer,
+				struct tls_client_certificate **certificate_out,
+				struct buffer *reason)
+{
+	(void)chain;
+	(void)signer;
+	(void)certificate_out;
+	buffer_append_string(reason, "the world's servers ask for none");
+	return -EINVAL;
+}
+
+void tls_client_certificate_free(struct tls_client_certificate *certificate)
+{
+	(void)certificate;
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "trouble.h"
+#include "accounts.h"
 #include "mail.h"
 #include "node.h"
 #include <errno.h>
@@ -47,11 +48,13 @@ static void end_trouble(void *context)
 		world_log("trouble", "the clock of %s is right again", machine->name);
 	machine->wall_offset_us -= trouble->jump_us;
 	machine->descriptors += trouble->descriptors;
+	accounts_moved(machine);
 	drop(trouble);
 	if (!machine->disk_has_stopped)
 		return;
 	world_log("trouble", "%s is started again: its disk took no changes", machine->name);
 	ledger_excuse();
+	accounts_hurt(machine);
 	node_cut_power(machine);
 	mailboxes_check(machine);
 }
@@ -91,13 +94,19 @@ static void take_descriptors(struct machine *machine, int64_t until_us)
 	machine->descriptors = left;
 }
 
+static void note_error(const struct machine *machine)
+{
+	ledger_excuse();
+	accounts_hurt(machine);
+}
+
 /* An error of the disk is an excuse: what was delivered may not be known to be. */
 static void break_disk(struct machine *machine, int64_t until_us)
 {
 	machine->disk_error = kernel_one_in(2) ? EIO : ENOSPC;
 	machine->disk_odds = 1 + kernel_below(kernel_one_in(2) ? RARE_ERRORS : 2);
 	machine->disk_fails_until_us = until_us;
-	machine->disk_failed = ledger_excuse;
+	machine->disk_failed = note_error;
 	last_until(machine, until_us);
 	world_log("trouble", "the disk of %s: %s, once in %llu calls", machine->name,
 		  strerror(machine->disk_error), (unsigned long long)machine->disk_odds);
@@ -109,6 +118,7 @@ void trouble_begin(struct machine *machine, int64_t end_us)
 
 	if (until_us > end_us)
 		until_us = end_us;
+	accounts_moved(machine);
 	if (kernel_one_in(4))
 		jump(machine, until_us);
 	else if (kernel_one_in(3))

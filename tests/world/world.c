@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] [--until=TEXT] [--log=FILE]
- *       [--calm] [--idle] [--whole]
+ *       [--burst=N] [--calm] [--idle] [--whole]
  *
  * One node or two that relay to each other and share a directory, clients that give them mail for
  * mailboxes and for a next hop that is not always good, name servers that are not either, people
@@ -9,22 +9,28 @@
  * and the ledger must be even. The exit status is 0 only then. --until stops at the first line of
  * the log with TEXT in it, and judges nothing. --calm: no faults. --whole: lives through all hours,
  * also when there is nothing left to be done. --idle: mail comes all the time that is not calm, and
- * faults a few times a day. --strikes: no more than so many faults.
+ * faults a few times a day. --burst: so many messages more, all at once and for one destination, in
+ * the midst of the others. --strikes: no more than so many faults.
  */
+#include "accounts.h"
 #include "dns.h"
 #include "fate.h"
 #include "files.h"
+#include "growth.h"
+#include "judge.h"
 #include "mail.h"
 #include "node.h"
 #include "operator.h"
 #include "people.h"
+#include "states.h"
 #include "trouble.h"
 #include <err.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLIENTS = 5, CHANGES = 500, LOOKS = 100 };
+enum { CLIENTS = 5, BURSTING = 20, CHANGES = 500, LOOKS = 100 };
 
 static const int64_t SECOND = 1000000;
 static const int64_t HOUR = 3600 * INT64_C(1000000);
@@ -71,7 +77,8 @@ struct world_options {
 	uint64_t seed;
 	int64_t hours;
 	uint64_t messages;
-	size_t nodes; /* 0: the seed decides */
+	uint64_t burst; /* messages */
+	size_t nodes;   /* 0: the seed decides */
 	uint64_t strikes;
 	const char *until;
 	FILE *log;
@@ -85,6 +92,10 @@ struct world {
 	size_t node_count;
 	uint64_t strikes_left;
 	struct client clients[CLIENTS];
+	struct client bursting[BURSTING]; /* the first BURSTING_COUNT */
+	size_t bursting_count;
+	uint64_t burst;          /* of all of them */
+	struct machine *outside; /* where they are */
 	struct hop hop;
 };
 
@@ -97,18 +108,20 @@ static uint64_t left_in_queues(const struct world *world)
 	return left;
 }
 
-static bool is_given(const struct client clients[CLIENTS])
+static bool is_given(const struct world *world)
 {
 	bool all = true;
 
 	for (size_t i = 0; i < CLIENTS; i++)
-		all = all && clients[i].is_done;
+		all = all && world->clients[i].is_done;
+	for (size_t i = 0; i < world->bursting_count; i++)
+		all = all && world->bursting[i].is_done;
 	return all;
 }
 
 static bool is_done(const struct world *world)
 {
-	return is_given(world->clients) && ledger_is_done() && left_in_queues(world) == 0;
+	return is_given(world) && ledger_is_done() && left_in_queues(world) == 0;
 }
 
 static bool judge(const struct world_options *options, const struct world *world, uint64_t left)
@@ -119,14 +132,17 @@ static bool judge(const struct world_options *options, const struct world *world
 	ledger_tell();
 	printf("seed %llu: fingerprint %016llx, %lld simulated seconds, %llu promised, %llu "
 	       "delivered, %llu lost, %llu changed, %llu twice, %llu of them without an excuse, "
-	       "%llu left in queues%s\n",
+	       "%llu left in queues%s",
 	       (unsigned long long)options->seed, (unsigned long long)world_fingerprint(),
 	       (long long)(kernel_now_us() / SECOND), (unsigned long long)sums.promised,
 	       (unsigned long long)sums.delivered, (unsigned long long)sums.lost,
 	       (unsigned long long)sums.changed, (unsigned long long)sums.twice,
 	       (unsigned long long)sums.unexcused, (unsigned long long)left,
-	       is_given(world->clients) ? "" : "; a client waits still");
-	return is_given(world->clients) && left == 0 && sums.promised >= options->messages &&
+	       is_given(world) ? "" : "; a client waits still");
+	judge_print();
+	putchar('\n');
+	return judge_count_all() == 0 && is_given(world) && left == 0 &&
+	       sums.promised >= options->messages + world->burst / BURSTING * BURSTING &&
 	       sums.lost == 0 && sums.changed == 0 && sums.unexcused == 0;
 }
 
@@ -157,16 +173,41 @@ static void start_clients(struct world *world, const struct world_options *optio
 	const uint64_t each = (options->messages + CLIENTS - 1) / CLIENTS;
 	const int64_t mean_us =
 		1 + options->hours * HOUR / (options->is_idle ? 12 : 64) / (int64_t)(each + 1);
-	struct machine *machine = machine_new("client", CLIENT);
 
+	world->outside = machine_new("client", CLIENT);
 	for (size_t i = 0; i < CLIENTS; i++) {
 		world->clients[i] = (struct client){
 			.address = nodes[i % world->node_count].address,
 			.count = each,
 			.pause_us = mean_us << kernel_below(options->is_idle ? 3 : 5),
 			.domains = domains[world->node_count - 1]};
-		client_start(machine, &world->clients[i]);
+		client_start(world->outside, &world->clients[i]);
 	}
+}
+
+/* While the others give, many clients at once give to one node what is for one destination. */
+static void burst(void *context)
+{
+	static const char *const domains[] = {"hop.example", NULL};
+	struct world *world = context;
+
+	world_log("world", "a burst of %llu messages", (unsigned long long)world->burst);
+	for (size_t i = 0; i < world->bursting_count; i++) {
+		world->bursting[i] = (struct client){.address = nodes[0].address,
+						     .count = world->burst / world->bursting_count,
+						     .pause_us = 1,
+						     .domains = domains};
+		client_start(world->outside, &world->bursting[i]);
+	}
+}
+
+static void plan_burst(struct world *world, const struct world_options *options)
+{
+	if (options->burst < BURSTING)
+		return;
+	world->burst = options->burst;
+	world->bursting_count = BURSTING;
+	kernel_at((int64_t)kernel_below((uint64_t)(options->hours * HOUR / 64)), burst, world);
 }
 
 static void certify(struct machine *machine, const char *name)
@@ -184,6 +225,7 @@ static void begin(struct world *world, const struct world_options *options)
 
 	world_begin(options->seed, options->log);
 	ledger_begin();
+	judge_begin();
 	node_add_programs();
 	world->strikes_left = options->strikes;
 	world->node_count = options->nodes > 0 ? options->nodes : 1 + kernel_below(NODES_MAX);
@@ -192,12 +234,15 @@ static void begin(struct world *world, const struct world_options *options)
 	world->hop.earnest_from_us = calm_from_us;
 	hop_start(machine_new("hop", HOP), &world->hop);
 	start_clients(world, options);
+	plan_burst(world, options);
 	for (size_t i = 0; i < world->node_count; i++) {
 		world->fates[i].calm_from_us = calm_from_us;
 		world->fates[i].settings = nodes[i].config;
 		world->fates[i].strikes_left = &world->strikes_left;
 		world->fates[i].rarity = options->is_idle ? FATE_RARELY : FATE_OFTEN;
 		world->fates[i].node = node_new(nodes[i].name, nodes[i].address, nodes[i].config);
+		states_begin(world->fates[i].node);
+		accounts_watch(world->fates[i].node);
 		certify(world->fates[i].node, nodes[i].host);
 		people_add_node(world->fates[i].node);
 		operator_start(world->fates[i].node, options->hours * HOUR / 2 / LOOKS,
@@ -205,7 +250,74 @@ static void begin(struct world *world, const struct world_options *options)
 		fate_begin(&world->fates[i]);
 	}
 	people_start(options->hours * HOUR / 2 / CHANGES, options->hours * HOUR * 3 / 4);
+	waiting_begin();
 	world_stop_at(options->until);
+}
+
+/* From now on all are good. */
+static void be_calm(struct world *world)
+{
+	const int64_t now_us = kernel_now_us();
+
+	if (world->hop.earnest_from_us > now_us)
+		world->hop.earnest_from_us = now_us;
+	dns_be_odd(now_us);
+	for (size_t i = 0; i < world->node_count; i++)
+		if (world->fates[i].calm_from_us > now_us)
+			world->fates[i].calm_from_us = now_us;
+}
+
+/* Nodes stop, and fate starts them again: what the cleaner of a start is to remove is gone. */
+/* The same messages for the same few recipients, and then none for a while. */
+static void give_round(struct world *world)
+{
+	static const char *const domains[NODES_MAX][4] = {
+		{"hop.example", "far.example", "one.example"},
+		{"hop.example", "one.example", "two.example"}};
+
+	for (size_t i = 0; i < world->node_count; i++) {
+		world->clients[i] = (struct client){.address = nodes[i].address,
+						    .count = GROWTH_MESSAGES,
+						    .pause_us = SECOND / 2,
+						    .users = 1,
+						    .domains = domains[world->node_count - 1]};
+		client_start(world->outside, &world->clients[i]);
+	}
+	for (unsigned minutes = 0; minutes < 60 && !is_done(world); minutes++)
+		world_run(kernel_now_us() + 60 * SECOND);
+	world_run(kernel_now_us() + GROWTH_IDLE_US);
+}
+
+static void judge_growth(struct world *world)
+{
+	give_round(world);
+	for (size_t i = 0; i < world->node_count; i++)
+		growth_note(world->fates[i].node);
+	for (unsigned round = 0; round < 2; round++) {
+		give_round(world);
+		for (size_t i = 0; i < world->node_count; i++)
+			growth_compare(world->fates[i].node);
+	}
+	for (size_t i = 0; i < world->node_count; i++)
+		growth_look_at_end(world->fates[i].node);
+	growth_end();
+}
+
+static void look_at_end(struct world *world)
+{
+	be_calm(world);
+	for (size_t i = 0; i < world->node_count; i++) {
+		struct process *supervisor = node_supervisor(world->fates[i].node);
+
+		world->fates[i].node->disk_fails_until_us = 0;
+		if (supervisor != NULL)
+			process_signal(supervisor, SIGTERM);
+	}
+	world_run(kernel_now_us() + 300 * SECOND);
+	judge_growth(world);
+	operator_look_at_end();
+	states_look_at_end();
+	accounts_look_at_end();
 }
 
 static void end(struct world *world)
@@ -231,11 +343,13 @@ static bool live(const struct world_options *options)
 		world_run(kernel_now_us() + 600 * SECOND);
 	left = left_in_queues(&world);
 	if (left == 0 && !world_has_stopped())
-		operator_look_at_end();
+		look_at_end(&world);
 	end(&world);
 	is_good = world_has_stopped() || judge(options, &world, left);
 	mailboxes_end();
 	world_end();
+	states_end();
+	accounts_end();
 	trouble_end();
 	dns_end();
 	operator_end();
@@ -247,7 +361,7 @@ static bool live(const struct world_options *options)
 static void usage(void)
 {
 	fprintf(stderr, "usage: world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] "
-			"[--until=TEXT] [--log=FILE] [--calm] [--idle] [--whole]\n");
+			"[--until=TEXT] [--log=FILE] [--burst=N] [--calm] [--idle] [--whole]\n");
 	exit(2);
 }
 
@@ -257,6 +371,8 @@ static void take_option(struct world_options *options, int option)
 		options->hours = atoll(optarg);
 	else if (option == 'm')
 		options->messages = strtoull(optarg, NULL, 10);
+	else if (option == 'b')
+		options->burst = strtoull(optarg, NULL, 10);
 	else if (option == 'n')
 		options->nodes = strtoull(optarg, NULL, 10);
 	else if (option == 's')
@@ -279,12 +395,17 @@ static void take_option(struct world_options *options, int option)
 
 int main(int argc, char **argv)
 {
-	static const struct option names[] = {
-		{"hours", required_argument, NULL, 'h'}, {"messages", required_argument, NULL, 'm'},
-		{"nodes", required_argument, NULL, 'n'}, {"strikes", required_argument, NULL, 's'},
-		{"until", required_argument, NULL, 'u'}, {"calm", no_argument, NULL, 'c'},
-		{"idle", no_argument, NULL, 'i'},        {"whole", no_argument, NULL, 'w'},
-		{"log", required_argument, NULL, 'l'},   {0}};
+	static const struct option names[] = {{"burst", required_argument, NULL, 'b'},
+					      {"hours", required_argument, NULL, 'h'},
+					      {"messages", required_argument, NULL, 'm'},
+					      {"nodes", required_argument, NULL, 'n'},
+					      {"strikes", required_argument, NULL, 's'},
+					      {"until", required_argument, NULL, 'u'},
+					      {"calm", no_argument, NULL, 'c'},
+					      {"idle", no_argument, NULL, 'i'},
+					      {"whole", no_argument, NULL, 'w'},
+					      {"log", required_argument, NULL, 'l'},
+					      {0}};
 	struct world_options options = {.hours = 24, .messages = 500, .strikes = UINT64_MAX};
 	int option;
 	bool is_good;

@@ -88,7 +88,8 @@ struct str expand_address_extend(struct arena *arena, struct str address, struct
 	return local.length > 0 ? expand_address_join(arena, local, domain) : local;
 }
 
-struct str expand_address_plus(struct arena *arena, struct str extension)
+/* EXTENSION as services get it: after a '+', whatever its delimiter was. */
+static struct str after_plus(struct arena *arena, struct str extension)
 {
 	char *form;
 
@@ -100,13 +101,54 @@ struct str expand_address_plus(struct arena *arena, struct str extension)
 	return str_slice(form, extension.length);
 }
 
-struct str expand_address_told(struct arena *arena, const struct expand_node *node,
-			       struct str extension)
+/* USER with each '+' escaped, and EXTENSION, which begins with one. */
+static struct str escape_plus(struct arena *arena, struct str user, struct str extension)
 {
-	if (extension.length == 0 || extension.data[0] == '+')
+	struct str text = inside(user);
+	struct buffer local CLEANUP(buffer_clear) = {0};
+
+	buffer_append_byte(&local, '"');
+	for (size_t i = 0; i < text.length; i++) {
+		if (text.data[i] == '+')
+			buffer_append_byte(&local, '\\');
+		buffer_append_byte(&local, text.data[i]);
+	}
+	buffer_append_str(&local, extension);
+	buffer_append_byte(&local, '"');
+	return local.length <= MAIL_LOCAL_MAX ? arena_copy_str(arena, buffer_view(&local))
+					      : str_slice("", 0);
+}
+
+static bool is_escaped(const char *delimiters, struct str user)
+{
+	return str_find(user, '+') >= 0 && str_find(str_from(delimiters), '+') < 0;
+}
+
+struct str expand_address_mailbox(struct arena *arena, const char *delimiters, struct str mailbox,
+				  struct str extension)
+{
+	ptrdiff_t at = str_find_last(mailbox, '@');
+	struct str user = str_slice(mailbox.data, (size_t)at);
+	struct str plus = after_plus(arena, extension);
+	struct str local;
+
+	if (!is_escaped(delimiters, user))
+		return expand_address_extend(arena, mailbox, plus);
+	local = escape_plus(arena, user, plus);
+	return local.length > 0
+		       ? expand_address_join(arena, local, str_skip(mailbox, (size_t)at + 1))
+		       : local;
+}
+
+struct str expand_address_told(struct arena *arena, const char *delimiters,
+			       const struct expand_node *node, struct str extension)
+{
+	struct str user = extension.length > 0 ? node->user : node->local;
+
+	if ((extension.length == 0 || extension.data[0] == '+') && !is_escaped(delimiters, user))
 		return node->shown;
-	return expand_address_extend(arena, expand_address_join(arena, node->user, node->domain),
-				     expand_address_plus(arena, extension));
+	return expand_address_mailbox(arena, delimiters,
+				      expand_address_join(arena, user, node->domain), extension);
 }
 
 bool expand_is_postmaster(struct str user)

@@ -113,12 +113,14 @@ struct directory_expander {
 /* Sets local, user and extension from address. An extension begins with the first of DELIMITERS
  * that is not the first character. */
 void expand_address_split(struct arena *arena, const char *delimiters, struct expand_node *node);
-/* EXTENSION as services get it: after a '+', whatever its delimiter was. They split addresses
- * there, and a name that has a record never contains what they split off. */
-struct str expand_address_plus(struct arena *arena, struct str extension);
-/* NODE's address for its service, if it was found without EXTENSION, which may be empty. */
-struct str expand_address_told(struct arena *arena, const struct expand_node *node,
-			       struct str extension);
+/* MAILBOX as its service gets it: with EXTENSION, which may be empty, after a '+', whatever its
+ * delimiter was, because services split addresses there. Where '+' is not among DELIMITERS, those
+ * in the name itself are escaped (mail/localpart.h). Empty if the result is not a valid address. */
+struct str expand_address_mailbox(struct arena *arena, const char *delimiters, struct str mailbox,
+				  struct str extension);
+/* The same for NODE's own address, which was found without EXTENSION. */
+struct str expand_address_told(struct arena *arena, const char *delimiters,
+			       const struct expand_node *node, struct str extension);
 /* ADDRESS with EXTENSION, which may be empty; empty if the result is not a valid address. */
 struct str expand_address_extend(struct arena *arena, struct str address, struct str extension);
 /* LOCAL@DOMAIN */

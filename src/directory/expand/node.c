@@ -62,6 +62,21 @@ static bool goes_elsewhere(const struct expand_node *node, struct str service)
 	return node->facts.kind == EXPAND_RELAY && service.length == 0;
 }
 
+static const char *delimiters(const struct expansion *expansion)
+{
+	return expansion->expander->config->recipient_delimiter;
+}
+
+/* A relay gets what came. */
+static struct str told(const struct expansion *expansion, const struct expand_node *node,
+		       struct str service, struct str extension)
+{
+	return goes_elsewhere(node, service)
+		       ? node->shown
+		       : expand_address_told(expansion->arena, delimiters(expansion), node,
+					     extension);
+}
+
 /* EXTENSION is empty if the record is of the address with its extension. */
 static void take_mailbox(struct expansion *expansion, struct expand_node *node,
 			 const struct directory_record *record, struct str extension)
@@ -69,29 +84,47 @@ static void take_mailbox(struct expansion *expansion, struct expand_node *node,
 	struct str service = directory_record_field(record, "service");
 	struct str user = directory_record_field(record, "user");
 	struct str mailbox = directory_record_field(record, "mailbox");
-	struct str told;
+	struct str address;
 
-	if (mailbox.length > 0)
-		told = expand_address_extend(
-			expansion->arena, copy(expansion, mailbox),
-			goes_elsewhere(node, service)
-				? extension
-				: expand_address_plus(expansion->arena, extension));
+	if (mailbox.length == 0)
+		address = told(expansion, node, service, extension);
 	else if (goes_elsewhere(node, service))
-		told = node->shown;
+		address = expand_address_extend(expansion->arena, copy(expansion, mailbox),
+						extension);
 	else
-		told = expand_address_told(expansion->arena, node, extension);
-	if (told.length == 0) {
+		address = expand_address_mailbox(expansion->arena, delimiters(expansion),
+						 copy(expansion, mailbox), extension);
+	if (address.length == 0) {
 		expand_refuse(expansion, node, "5.1.3", "The address is too long");
 	} else if (service.length > 0) {
-		expand_deliver(expansion, node, service, told, false);
+		expand_deliver(expansion, node, service, address, false);
 	} else if (user.length > 0) {
-		node->told = told;
+		node->told = address;
 		node->wanted = copy(expansion, user);
 		node->wish = EXPAND_WANTS_USER;
 	} else {
-		deliver_by_domain(expansion, node, told);
+		deliver_by_domain(expansion, node, address);
 	}
+}
+
+/* A forward that keeps a copy: TARGET is its own address. */
+static void take_own_target(struct expansion *expansion, struct expand_node *node,
+			    struct str target)
+{
+	struct expand_node *own = expand_add_leaf(expansion, node);
+	struct str address;
+
+	own->shown = copy(expansion, target);
+	own->domain = node->domain;
+	own->facts = node->facts;
+	address = goes_elsewhere(own, str_slice("", 0))
+			  ? own->shown
+			  : expand_address_mailbox(expansion->arena, delimiters(expansion),
+						   own->shown, str_slice("", 0));
+	if (address.length > 0)
+		deliver_by_domain(expansion, own, address);
+	else
+		expand_refuse(expansion, own, "5.1.3", "The address is too long");
 }
 
 static void take_forward(struct expansion *expansion, struct expand_node *node,
@@ -104,12 +137,7 @@ static void take_forward(struct expansion *expansion, struct expand_node *node,
 		if (!str_equal(record->fields[i].name, STR("target")))
 			continue;
 		if (str_equal(target, record->key.name)) {
-			struct expand_node *own = expand_add_leaf(expansion, node);
-
-			own->shown = copy(expansion, target);
-			own->domain = node->domain;
-			own->facts = node->facts;
-			deliver_by_domain(expansion, own, own->shown);
+			take_own_target(expansion, node, target);
 		} else {
 			expand_add_child(expansion, node, copy(expansion, target));
 		}
@@ -171,6 +199,17 @@ static bool refuse_by_state(struct expansion *expansion, struct expand_node *nod
 	return state != DIRECTORY_ACTIVE;
 }
 
+static void take_program(struct expansion *expansion, struct expand_node *node, struct str service,
+			 struct str extension)
+{
+	struct str address = told(expansion, node, service, extension);
+
+	if (address.length > 0)
+		expand_deliver(expansion, node, service, address, true);
+	else
+		expand_refuse(expansion, node, "5.1.3", "The address is too long");
+}
+
 static void take_record(struct expansion *expansion, struct expand_node *node,
 			const struct directory_record *record, struct str extension)
 {
@@ -187,8 +226,7 @@ static void take_record(struct expansion *expansion, struct expand_node *node,
 	else if (str_equal(kind, STR("list")))
 		take_list(expansion, node, record);
 	else if (str_equal(kind, STR("program")))
-		expand_deliver(expansion, node, directory_record_field(record, "service"),
-			       expand_address_told(expansion->arena, node, extension), true);
+		take_program(expansion, node, directory_record_field(record, "service"), extension);
 	else
 		take_refusal(expansion, node, record);
 }
@@ -206,13 +244,25 @@ static bool is_configured(const struct expand_node *node, struct str local)
 	return domain != NULL && domain->address_count > 0 && config_domain_has(domain, local);
 }
 
+/* By the transport of its domain, without a record. */
+static void deliver_found(struct expansion *expansion, struct expand_node *node,
+			  struct str extension)
+{
+	struct str address = told(expansion, node, str_slice("", 0), extension);
+
+	if (address.length > 0)
+		deliver_by_domain(expansion, node, address);
+	else
+		expand_refuse(expansion, node, "5.1.3", "The address is too long");
+}
+
 static void take_address(struct expansion *expansion, struct expand_node *node,
 			 const struct directory_record *record)
 {
 	if (record != NULL)
 		take_record(expansion, node, record, str_slice("", 0));
 	else if (is_configured(node, node->local))
-		deliver_by_domain(expansion, node, node->shown);
+		deliver_found(expansion, node, str_slice("", 0));
 	else
 		node->wish = node->extension.length > 0 ? EXPAND_WANTS_USERS_ADDRESS
 							: EXPAND_WANTS_CATCH_ALL;
@@ -224,8 +274,7 @@ static void take_users_address(struct expansion *expansion, struct expand_node *
 	if (record != NULL)
 		take_record(expansion, node, record, node->extension);
 	else if (is_configured(node, node->user))
-		deliver_by_domain(expansion, node,
-				  expand_address_told(expansion->arena, node, node->extension));
+		deliver_found(expansion, node, node->extension);
 	else
 		node->wish = EXPAND_WANTS_CATCH_ALL;
 }
@@ -241,11 +290,7 @@ static void take_catch_all(struct expansion *expansion, struct expand_node *node
 		take_record(expansion, node, record, node->extension);
 	else if (is_postmaster || node->facts.kind == EXPAND_RELAY ||
 		 (configured != NULL && configured->address_count == 0))
-		deliver_by_domain(
-			expansion, node,
-			node->facts.kind == EXPAND_RELAY
-				? node->shown
-				: expand_address_told(expansion->arena, node, node->extension));
+		deliver_found(expansion, node, node->extension);
 	else
 		expand_refuse(expansion, node, "5.1.1", "No such user here");
 }

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: ISC
+/*
+ * deliver/remote_keys.h - our certificates for servers, from the process "keys", which signs with
+ * their private keys.
+ */
+#ifndef DELIVER_REMOTE_KEYS_H
+#define DELIVER_REMOTE_KEYS_H
+
+#include "deliver/remote_certificates.h"
+#include "os/loop.h"
+
+/* PATH: the socket of "keys". They live as long as the process. */
+struct remote_certificates *remote_keys_new(struct os_loop *loop, const char *path);
+
+#endif

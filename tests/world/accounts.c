@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: ISC
+#include "accounts.h"
+#include "judge.h"
+#include "states.h"
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static struct books *all;
+
+struct books *accounts_first(void)
+{
+	return all;
+}
+
+struct books *accounts_of(const struct machine *machine)
+{
+	struct books *books = all;
+
+	while (books != NULL && books->machine != machine)
+		books = books->next;
+	return books;
+}
+
+static void *must(void *block)
+{
+	if (block == NULL)
+		err(1, "no memory");
+	return block;
+}
+
+/* --- the table --- */
+
+static size_t place_of(const struct books *books, const char *id)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (; *id != '\0'; id++)
+		hash = (hash ^ (unsigned char)*id) * UINT64_C(0x100000001b3);
+	return (size_t)(hash ^ hash >> 29) & (((size_t)1 << books->bits) - 1);
+}
+
+static void widen(struct books *books)
+{
+	struct account **old = books->table;
+	size_t size = old == NULL ? 0 : (size_t)1 << books->bits;
+
+	books->bits = old == NULL ? 8 : books->bits + 1;
+	books->table = must(calloc((size_t)1 << books->bits, sizeof *books->table));
+	for (size_t i = 0; i < size; i++)
+		for (struct account *account = old[i], *next; account != NULL; account = next) {
+			struct account **place = &books->table[place_of(books, account->id)];
+
+			next = account->next;
+			account->next = *place;
+			*place = account;
+		}
+	free(old);
+}
+
+static struct account *find(const struct books *books, const char *id)
+{
+	struct account *account = books->table != NULL ? books->table[place_of(books, id)] : NULL;
+
+	while (account != NULL && strcmp(account->id, id) != 0)
+		account = account->next;
+	return account;
+}
+
+const struct account *accounts_find(const struct machine *machine, const char *id)
+{
+	const struct books *books = accounts_of(machine);
+
+	return books != NULL ? find(books, id) : NULL;
+}
+
+static struct account *account_of(struct books *books, const char *id)
+{
+	struct account *account = find(books, id);
+	struct account **place;
+
+	if (account != NULL)
+		return account;
+	if (books->table == NULL || books->count >> books->bits > 0)
+		widen(books);
+	account = must(calloc(1, sizeof *account));
+	snprintf(account->id, sizeof account->id, "%s", id);
+	account->books = books;
+	account->first_us = kernel_now_us();
+	account->before = books->last_open;
+	*(books->last_open != NULL ? &books->last_open->after : &books->first_open) = account;
+	books->last_open = account;
+	place = &books->table[place_of(books, id)];
+	account->next = *place;
+	*place = account;
+	books->count++;
+	books->open_count++;
+	account->message = states_message(books->machine, strtoull(id, NULL, 10));
+	return account;
+}
+
+void account_drop(struct account *account)
+{
+	struct books *books = account->books;
+	struct account **place = &books->table[place_of(books, account->id)];
+
+	while (*place != account)
+		place = &(*place)->next;
+	*place = account->next;
+	*(account->before != NULL ? &account->before->after : &books->first_open) = account->after;
+	*(account->after != NULL ? &account->after->before : &books->last_open) = account->before;
+	books->count--;
+	books->open_count--;
+	free(account);
+}
+
+/* --- what hurts --- */
+
+void accounts_moved(const struct machine *machine)
+{
+	struct books *books = accounts_of(machine);
+
+	if (books != NULL)
+		books->moved_us = kernel_now_us();
+}
+
+void accounts_hurt(const struct machine *machine)
+{
+	struct books *books = accounts_of(machine);
+
+	if (books == NULL)
+		return;
+	accounts_moved(machine);
+	if (books->hurt_count > 0 && books->hurts[books->hurt_count - 1] == kernel_now_us())
+		return;
+	if (books->hurt_count == books->hurt_size) {
+		books->hurt_size = 2 * books->hurt_size + 64;
+		books->hurts = must(realloc(books->hurts, books->hurt_size * sizeof *books->hurts));
+	}
+	books->hurts[books->hurt_count++] = kernel_now_us();
+}
+
+void accounts_hold(const struct machine *machine, bool is_held)
+{
+	struct books *books = accounts_of(machine);
+
+	accounts_moved(machine);
+	if (books != NULL)
+		books->is_held = is_held;
+}
+
+bool books_are_hurt_between(const struct books *books, int64_t from_us, int64_t until_us)
+{
+	for (size_t i = books->hurt_count; i > 0 && books->hurts[i - 1] >= from_us; i--)
+		if (books->hurts[i - 1] <= until_us)
+			return true;
+	return false;
+}
+
+/* --- lines --- */
+
+/* The value of FIELD, without quotes; false: there is none. */
+static bool field(const char *line, const char *name, char *out, size_t size)
+{
+	char wanted[32];
+	const char *found;
+
+	snprintf(wanted, sizeof wanted, " %s=", name);
+	found = strstr(line, wanted);
+	if (found == NULL)
+		return false;
+	found += strlen(wanted);
+	if (*found == '"')
+		snprintf(out, size, "%.*s", (int)strcspn(found + 1, "\""), found + 1);
+	else
+		snprintf(out, size, "%.*s", (int)strcspn(found, " "), found);
+	return true;
+}
+
+static void end_delivery(struct account *account, const char *line, bool is_failed)
+{
+	char value[1024];
+	unsigned delivery =
+		field(line, "delivery", value, sizeof value) ? (unsigned)atoi(value) : 0;
+
+	if (account->done_us > 0)
+		account_object(account, "has a delivery after its end");
+	if (delivery < ACCOUNT_DELIVERIES)
+		account->ends[delivery]++;
+	if (account->end_us == 0)
+		account->end_us = kernel_now_us();
+	account->is_failed |= is_failed;
+	if (!is_failed && strstr(line, "queued as ") == NULL) {
+		account->is_delivered_here = true;
+		account->is_at_hop |= strstr(line, " by=remote ") != NULL;
+	}
+}
+
+/* The report is about the same message. */
+static void report(struct account *account, const char *line)
+{
+	char id[64];
+
+	account->reported++;
+	if (!account->is_failed)
+		account_object(account, "has a report, and has not failed");
+	if (field(line, "bounce", id, sizeof id))
+		account_of(account->books, id)->message = account->message;
+}
+
+/* When a deferred delivery is tried again, by the world's clock. */
+static int64_t read_due(const struct machine *machine, const char *line)
+{
+	char text[64];
+	struct tm broken = {0};
+
+	if (!field(line, "until", text, sizeof text) ||
+	    strptime(text, "%Y-%m-%dT%H:%M:%SZ", &broken) == NULL)
+		return 0;
+	return timegm(&broken) * INT64_C(1000000) - machine->wall_offset_us;
+}
+
+static void enter(struct account *account, const char *event, const char *line)
+{
+	account->last_us = kernel_now_us();
+	if (strcmp(event, "message_queued") == 0)
+		account->queued++;
+	else if (strcmp(event, "message_accepted") == 0)
+		account->accepted++;
+	else if (strcmp(event, "deferred") == 0)
+		account->due_us = read_due(account->books->machine, line);
+	else if (strcmp(event, "delivered") == 0 || strcmp(event, "failed") == 0)
+		end_delivery(account, line, event[0] == 'f');
+	else if (strcmp(event, "bounced") == 0)
+		report(account, line);
+	else if (strcmp(event, "message_done") == 0 && account->done_us > 0)
+		account_object(account, "is done twice");
+	if (strcmp(event, "message_done") == 0 && account->done_us == 0)
+		account->done_us = kernel_now_us();
+}
+
+static bool is_of_message(const char *event)
+{
+	static const char *const events[] = {
+		"message_queued", "message_accepted", "message_found", "message_preprocessed",
+		"deferred",       "delivered",        "failed",        "bounced",
+		"message_done"};
+
+	for (size_t i = 0; i < sizeof events / sizeof events[0]; i++)
+		if (strcmp(event, events[i]) == 0)
+			return true;
+	return false;
+}
+
+static void check_process(const struct books *books, const char *event, const char *line)
+{
+	char status[64];
+
+	if (strcmp(event, "process_ended") == 0 && field(line, "status", status, sizeof status) &&
+	    strncmp(status, "signal ", 7) == 0 && strcmp(status, "signal 9") != 0)
+		judge_object(JUDGE_LOG, "%s: a process ended by %s", books->machine->name, status);
+}
+
+static void hear(struct machine *machine, const char *line)
+{
+	struct books *books = accounts_of(machine);
+	char event[64];
+	char id[40];
+
+	if (!field(line, "event", event, sizeof event))
+		return;
+	if (strcmp(event, "log_lost") == 0 || strcmp(event, "log_withheld") == 0)
+		accounts_hurt(machine);
+	else if (is_of_message(event) && field(line, "id", id, sizeof id))
+		enter(account_of(books, id), event, line);
+	else
+		check_process(books, event, line);
+}
+
+void accounts_promised(uint32_t address, const char *id, uint64_t message)
+{
+	struct books *books = all;
+	char text[40];
+
+	while (books != NULL && books->machine->address != address)
+		books = books->next;
+	if (books == NULL)
+		return;
+	snprintf(text, sizeof text, "%.*s", (int)strcspn(id, " \r"), id);
+	account_of(books, text)->message = message;
+	account_of(books, text)->is_promised = true;
+}
+
+void accounts_watch(struct machine *machine)
+{
+	struct books *books = must(calloc(1, sizeof *books));
+
+	books->machine = machine;
+	books->next = all;
+	all = books;
+	machine->heard = hear;
+}
+
+void accounts_end(void)
+{
+	while (all != NULL) {
+		struct books *books = all;
+
+		while (books->first_open != NULL)
+			account_drop(books->first_open);
+		all = books->next;
+		free(books->table);
+		free(books->hurts);
+		free(books);
+	}
+}

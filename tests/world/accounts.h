@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: ISC
+/*
+ * world/accounts.h - what the log of each node says of each of its messages, and who judges that.
+ *
+ * The judge of the log: a message is queued once and accepted once; each of its deliveries has one
+ * end, delivered or failed, with any deferrals before it; failures are followed by one report;
+ * "message_done" comes once, last, and when the message's names are gone; what the log calls
+ * delivered the ledger has. No process ends by a signal that nobody sent.
+ *
+ * The judge of waiting (waiting.c): a message has its next attempt WAITING_US after it was due at
+ * the latest, and no client waits longer for a reply. (More where many messages are open.)
+ *
+ * A line may be missing, and an end may come twice, only when the machine was hurt while the
+ * message was there.
+ *
+ * Excuses: a message may come twice when the machine was hurt between the next hop's answer (the
+ * ledger knows it; for mailboxes, other nodes and reports: its beginning here) and the moment when
+ * its file left the queue, or when a power cut brought it back (states.h).
+ */
+#ifndef WORLD_ACCOUNTS_H
+#define WORLD_ACCOUNTS_H
+
+#include "kernel.h"
+
+enum { ACCOUNT_DELIVERIES = 4 /* that are told apart */ };
+
+/* Of faults, seconds of a slow next hop, names that are asked for in vain: simulated. */
+#define WAITING_US INT64_C(600000000)
+/* What each open message of the machine may add to that. */
+#define WAITING_EACH_US INT64_C(100000)
+
+struct account {
+	struct account *next;           /* of its hash */
+	struct account *before, *after; /* of the open ones */
+	struct books *books;
+	char id[40];
+	uint64_t message; /* of the ledger; UINT64_MAX: not known */
+	int64_t first_us;
+	int64_t last_us; /* the last line */
+	int64_t due_us;  /* the next attempt */
+	int64_t done_us; /* 0: not yet */
+	int64_t end_us;  /* the first delivered or failed, 0: none */
+	unsigned queued;
+	unsigned accepted;
+	unsigned reported;
+	bool is_promised; /* a client has heard so */
+	bool is_failed;
+	bool is_delivered_here; /* in a mailbox, or at the next hop: the ledger has it */
+	bool is_at_hop;
+	unsigned ends[ACCOUNT_DELIVERIES];
+};
+
+/* What is known of a machine. */
+struct books {
+	struct machine *machine;
+	struct account **table;
+	size_t bits;
+	size_t count;
+	struct account *first_open, *last_open;
+	size_t open_count;
+	int64_t *hurts; /* when */
+	size_t hurt_count, hurt_size;
+	int64_t moved_us; /* the last time that something delayed its mail */
+	bool is_held;     /* an operator holds some */
+	struct books *next;
+};
+
+/* Reads the log of MACHINE from now on. */
+void accounts_watch(struct machine *machine);
+void accounts_end(void);
+struct books *accounts_first(void);
+struct books *accounts_of(const struct machine *machine);
+/* NULL: nothing is known of ID, or not any more. */
+const struct account *accounts_find(const struct machine *machine, const char *id);
+/* The node at ADDRESS has said 250 for MESSAGE, and that it is ID there. */
+void accounts_promised(uint32_t address, const char *id, uint64_t message);
+/* Something was killed, frozen, cut off or broken on MACHINE. */
+void accounts_hurt(const struct machine *machine);
+/* Mail may be late: a stop, a start, a reload, a thaw, a clock that jumps; and a hurt. */
+void accounts_moved(const struct machine *machine);
+void accounts_hold(const struct machine *machine, bool is_held);
+bool books_are_hurt_between(const struct books *books, int64_t from_us, int64_t until_us);
+/* Judges the accounts that are done since a minute. */
+void accounts_close(void);
+/* All is done: what has not ended has ended without a word. */
+void accounts_look_at_end(void);
+
+/* --- closing.c --- */
+
+/* Objects to WHAT the log says of ACCOUNT, unless its machine was hurt meanwhile. */
+void account_object(const struct account *account, const char *what);
+/* accounts.c: forgets it. */
+void account_drop(struct account *account);
+
+/* --- waiting.c --- */
+
+/* Looks at the open messages of each machine, once a minute. */
+void waiting_begin(void);
+/* A client of the node at ADDRESS has waited SINCE_US for WHAT. */
+void waiting_check_client(uint32_t address, int64_t since_us, const char *what);
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: ISC
+/* The judge of the log, and excuses: when a message is gone, what was said of it (accounts.h). */
+#include "accounts.h"
+#include "judge.h"
+#include "mail.h"
+#include "states.h"
+#include <stdlib.h>
+
+/* An account is closed when what was on its way has arrived: lines, replies, looks at mailboxes. */
+static const int64_t SETTLE_US = 60 * INT64_C(1000000);
+/* Of lines on their way to the log, and of bytes on their way to the next hop. */
+static const int64_t SLACK_US = 1000000;
+/* Processes live on so long when their supervisor was killed, and nobody hears them. */
+static const int64_t UNHEARD_US = 5 * INT64_C(1000000);
+
+/* One whose beginning is not known began before a fault. */
+static bool is_hurt(const struct account *account)
+{
+	return books_are_hurt_between(account->books,
+				      account->queued > 0 ? account->first_us - UNHEARD_US : 0,
+				      INT64_MAX);
+}
+
+void account_object(const struct account *account, const char *what)
+{
+	if (!is_hurt(account))
+		judge_object(JUDGE_LOG, "%s: message %s %s", account->books->machine->name,
+			     account->id, what);
+}
+
+/* --- the end of an account --- */
+
+static void check_ends(const struct account *account)
+{
+	for (size_t i = 0; i < ACCOUNT_DELIVERIES; i++)
+		if (account->ends[i] > 1)
+			account_object(account, "has a delivery that ended twice");
+	if (account->end_us == 0)
+		account_object(account, "is done, and no delivery has ended");
+	if (account->queued != 1)
+		account_object(account, "was not queued once");
+	if (account->accepted > 1)
+		account_object(account, "was accepted more than once");
+	if (account->is_promised && account->accepted != 1)
+		account_object(account, "was promised, and not accepted once");
+	if (account->reported != (unsigned)account->is_failed)
+		account_object(account, "has not one report of its failures");
+}
+
+static uint64_t number_of(const struct account *account)
+{
+	return strtoull(account->id, NULL, 10);
+}
+
+static void excuse(const struct account *account)
+{
+	int64_t from_us =
+		account->is_at_hop ? ledger_first_us(account->message) : account->first_us;
+	int64_t gone_us = states_gone_us(account->books->machine, number_of(account));
+	int64_t until_us = (gone_us > account->done_us ? gone_us : account->done_us) + SLACK_US;
+
+	if (from_us >= 0 && books_are_hurt_between(account->books, from_us - SLACK_US, until_us))
+		ledger_excuse_message(account->message);
+}
+
+static void close_account(struct account *account)
+{
+	check_ends(account);
+	if (account->message != UINT64_MAX) {
+		if (account->is_delivered_here && !ledger_has(account->message))
+			account_object(account, "was delivered, says the log, and nobody has it");
+		excuse(account);
+	}
+	account_drop(account);
+}
+
+static bool is_frozen(const struct machine *machine)
+{
+	for (const struct process *process = process_first(); process != NULL;
+	     process = process->next)
+		if (process->machine == machine && process->is_frozen)
+			return true;
+	return false;
+}
+
+/* Those that are done, or gone without a word, since a while. */
+static void close_some(struct books *books, int64_t before_us)
+{
+	if (books->moved_us >= before_us || is_frozen(books->machine))
+		return; /* lines may be late */
+	for (struct account *account = books->first_open, *next; account != NULL; account = next) {
+		next = account->after;
+		if (states_have(books->machine, number_of(account)))
+			continue;
+		if (account->done_us > 0 && account->done_us < before_us) {
+			close_account(account);
+		} else if (account->done_us == 0 && account->last_us < before_us) {
+			account_object(account, "has ended without a word");
+			account->done_us = kernel_now_us();
+		}
+	}
+}
+
+void accounts_close(void)
+{
+	for (struct books *books = accounts_first(); books != NULL; books = books->next)
+		close_some(books, kernel_now_us() - SETTLE_US);
+}
+
+void accounts_look_at_end(void)
+{
+	for (struct books *books = accounts_first(); books != NULL; books = books->next) {
+		close_some(books, INT64_MAX);
+		close_some(books, INT64_MAX);
+		for (struct account *account = books->first_open; account != NULL;
+		     account = account->after)
+			account_object(account, "is there still, says the log");
+	}
+}

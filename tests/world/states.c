@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: ISC
+#include "states.h"
+#include "files.h"
+#include "judge.h"
+#include "mail.h"
+#include "queue_files.h"
+#include <ctype.h>
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOT "/var/queue"
+
+enum place { PID, TODO, INTD, MESS, INFO, LOCAL, REMOTE, BOUNCE, PLACES, ELSEWHERE = PLACES };
+
+/* How many folders there are between a place and its names, the last of which is the part. */
+static const struct {
+	const char *name;
+	unsigned depth;
+} places[PLACES] = {{"pid", 0},  {"todo", 2},  {"intd", 1},   {"mess", 1},
+		    {"info", 1}, {"local", 2}, {"remote", 1}, {"bounce", 1}};
+
+/* The message of a number, and the folder of that inode, if it is one. */
+struct state {
+	uint8_t names[PLACES];
+	bool is_torn;    /* in no state, since the power was cut */
+	int64_t gone_us; /* when its data file went, the last time */
+	char *path;      /* of the folder, below ROOT's parents too */
+	enum place place;
+	unsigned part;
+};
+
+enum { TOUCHED_MAX = 8 };
+
+struct states {
+	struct machine *machine;
+	struct disk_watch watch;
+	struct state *list; /* by number */
+	uint64_t count;
+	uint64_t touched[TOUCHED_MAX]; /* by the call that is not done yet */
+	size_t touched_count;
+	char queued[512]; /* what got a name in todo by it, or "" */
+	bool is_reading;  /* what the disk has, which may be wrong */
+	struct states *next;
+};
+
+static struct states *all;
+
+static struct state *state_of(struct states *states, uint64_t number)
+{
+	uint64_t count = states->count;
+
+	if (number < count)
+		return &states->list[number];
+	states->count = 2 * number + 64;
+	states->list = realloc(states->list, states->count * sizeof *states->list);
+	if (states->list == NULL)
+		err(1, "no memory");
+	memset(&states->list[count], 0, (states->count - count) * sizeof *states->list);
+	return &states->list[number];
+}
+
+/* --- folders --- */
+
+/* "todo/arrive/7" is where messages of part 7 are in todo. */
+static void classify(struct state *folder, const char *path)
+{
+	folder->place = ELSEWHERE;
+	for (unsigned i = 0; i < PLACES; i++) {
+		size_t length = strlen(places[i].name);
+		unsigned depth = 0;
+
+		if (strncmp(path, places[i].name, length) != 0 ||
+		    (path[length] != '/' && path[length] != '\0'))
+			continue;
+		for (const char *at = path; *at != '\0'; at++)
+			depth += *at == '/';
+		if (depth != places[i].depth)
+			continue;
+		folder->place = (enum place)i;
+		folder->part = depth > 0 ? (unsigned)atoi(strrchr(path, '/') + 1) : 0;
+	}
+}
+
+static void add_folder(struct states *states, uint64_t inode, const char *path)
+{
+	struct state *folder = state_of(states, inode);
+
+	free(folder->path);
+	folder->path = strdup(path);
+	if (folder->path == NULL)
+		err(1, "no memory");
+	folder->place = ELSEWHERE;
+	if (strncmp(path, ROOT "/", sizeof ROOT) == 0)
+		classify(folder, path + sizeof ROOT);
+}
+
+static bool is_of_queue(const char *path)
+{
+	return strcmp(path, "/var") == 0 || strncmp(path, ROOT, sizeof ROOT - 1) == 0;
+}
+
+/* --- names --- */
+
+static void touch(struct states *states, uint64_t number)
+{
+	for (size_t i = 0; i < states->touched_count; i++)
+		if (states->touched[i] == number)
+			return;
+	if (states->touched_count < TOUCHED_MAX)
+		states->touched[states->touched_count++] = number;
+}
+
+static void check_name(struct states *states, const struct state *folder, uint64_t number,
+		       uint64_t inode)
+{
+	if (folder->place != PID && number % STATES_SPLIT != folder->part)
+		judge_object(JUDGE_STATES, "%s: message %llu has a name in %s",
+			     states->machine->name, (unsigned long long)number, folder->path);
+	if ((folder->place == TODO || folder->place == MESS) && number != inode)
+		judge_object(JUDGE_STATES, "%s: %s/%llu leads to file %llu", states->machine->name,
+			     folder->path, (unsigned long long)number, (unsigned long long)inode);
+}
+
+static bool has_data(const struct states *states, uint64_t number)
+{
+	return number < states->count &&
+	       (states->list[number].names[TODO] > 0 || states->list[number].names[MESS] > 0);
+}
+
+static void name_in(struct states *states, const struct state *folder, const char *name,
+		    uint64_t before, uint64_t inode)
+{
+	const enum place place = folder->place;
+	const uint64_t number = place == PID ? 0 : strtoull(name, NULL, 10);
+
+	if (place != PID && !isdigit((unsigned char)name[0]))
+		return;
+	if (inode != 0 && !states->is_reading)
+		check_name(states, folder, place == PID ? inode : number, inode);
+	if (before != 0) {
+		state_of(states, place == PID ? before : number)->names[place]--;
+		if ((place == TODO || place == MESS) && !has_data(states, number))
+			states->list[number].gone_us = kernel_now_us();
+		touch(states, place == PID ? before : number);
+	}
+	if (inode != 0) {
+		state_of(states, place == PID ? inode : number)->names[place]++;
+		touch(states, place == PID ? inode : number);
+		if (place == TODO)
+			snprintf(states->queued, sizeof states->queued, "%s/%s", folder->path,
+				 name);
+	}
+}
+
+static void named(void *context, uint64_t directory, const char *name, uint64_t before,
+		  uint64_t inode, bool is_directory)
+{
+	struct states *states = context;
+	struct state folder = *state_of(states, directory);
+	char path[512];
+
+	if (folder.path == NULL)
+		return;
+	snprintf(path, sizeof path, "%s/%s", folder.path, name);
+	if (is_directory && is_of_queue(path))
+		add_folder(states, inode, path);
+	else if (folder.place != ELSEWHERE)
+		name_in(states, &folder, name, before, inode);
+}
+
+/* --- the table --- */
+
+static bool has_only(const struct state *state, unsigned places_allowed)
+{
+	for (unsigned i = 0; i < PLACES; i++)
+		if (state->names[i] > 0 && (places_allowed & 1u << i) == 0)
+			return false;
+	return true;
+}
+
+static bool is_in_table(const struct state *state)
+{
+	const uint8_t *names = state->names;
+	const unsigned way =
+		1u << INTD | 1u << MESS | 1u << INFO | 1u << LOCAL | 1u << REMOTE | 1u << BOUNCE;
+
+	if (names[PID] > 1 || names[TODO] > 1 || names[MESS] > 1)
+		return false;
+	if (names[TODO] > 0)
+		return has_only(state, way | 1u << TODO);
+	if (names[MESS] > 0 && names[INFO] > 0)
+		return has_only(state, way);
+	return has_only(state, 1u << PID) || has_only(state, 1u << MESS);
+}
+
+/* Names of a control file that a crash or a full disk has left: only the cleaner cares. */
+static bool is_litter(const struct state *state)
+{
+	return ledger_is_disturbed() && state->names[PID] <= 1 &&
+	       has_only(state, 1u << PID | 1u << INTD | 1u << LOCAL | 1u << REMOTE);
+}
+
+static void object(const struct states *states, uint64_t number, const char *when)
+{
+	const struct state *state = &states->list[number];
+	char text[128] = "";
+	size_t used = 0;
+
+	for (unsigned i = 0; i < PLACES; i++)
+		if (state->names[i] > 0)
+			used += (size_t)snprintf(text + used, sizeof text - used, " %s",
+						 places[i].name);
+	judge_object(JUDGE_STATES, "%s: message %llu is in no state%s: it has names in%s",
+		     states->machine->name, (unsigned long long)number, when, text);
+}
+
+/* Its last line is "at: " and 20 digits. */
+static void check_whole(const struct states *states)
+{
+	enum { LINE = 25 };
+	char line[LINE];
+	size_t size = files_end_of(states->machine, states->queued, line, LINE);
+
+	if (size == LINE && memcmp(line, "at: ", 4) == 0 && line[LINE - 1] == '\n')
+		return;
+	judge_object(JUDGE_STATES, "%s: %s is not complete", states->machine->name, states->queued);
+}
+
+static void settled(void *context)
+{
+	struct states *states = context;
+
+	for (size_t i = 0; i < states->touched_count; i++) {
+		struct state *state = &states->list[states->touched[i]];
+
+		if (is_in_table(state))
+			state->is_torn = false;
+		else if (!state->is_torn && !is_litter(state))
+			object(states, states->touched[i], "");
+	}
+	states->touched_count = 0;
+	if (states->queued[0] != '\0')
+		check_whole(states);
+	states->queued[0] = '\0';
+}
+
+/* --- all of a disk --- */
+
+static void read_folder(struct states *states, const char *path)
+{
+	size_t size = 0;
+	char *names = files_names(states->machine, path, &size);
+	uint64_t directory = files_inode(states->machine, path);
+
+	add_folder(states, directory, path);
+	for (size_t i = 0; names != NULL && i < size; i += strlen(names + i) + 1) {
+		char file[512];
+		bool is_directory;
+		uint64_t inode;
+
+		snprintf(file, sizeof file, "%s/%s", path, names + i);
+		is_directory = files_is_folder(states->machine, file);
+		inode = files_inode(states->machine, file);
+		named(states, directory, names + i, 0, inode, is_directory);
+		if (is_directory && is_of_queue(file))
+			read_folder(states, file);
+	}
+	if (names != NULL)
+		disk_list_free(names);
+}
+
+static void forget(struct states *states)
+{
+	for (uint64_t i = 0; i < states->count; i++)
+		free(states->list[i].path);
+	free(states->list);
+	states->list = NULL;
+	states->count = 0;
+}
+
+static uint64_t read_message(struct states *states, uint64_t number)
+{
+	return has_data(states, number) ? queue_file_message(states->machine, number) : UINT64_MAX;
+}
+
+/* What the power cut has left, each in a state of the table or not. */
+static void cut(void *context)
+{
+	struct states *states = context;
+	struct states before = *states;
+
+	states->list = NULL;
+	states->count = 0;
+	states->is_reading = true;
+	add_folder(states, files_inode(states->machine, "/"), "");
+	read_folder(states, "/var");
+	states->is_reading = false;
+	states->touched_count = 0;
+	states->queued[0] = '\0';
+	for (uint64_t i = 0; i < states->count; i++)
+		states->list[i].is_torn = !is_in_table(&states->list[i]);
+	for (uint64_t i = 0; i < before.count; i++)
+		state_of(states, i)->gone_us = before.list[i].gone_us;
+	for (uint64_t i = 0; i < before.count; i++)
+		if (has_data(states, i) && !has_data(&before, i)) /* it had ended */
+			ledger_excuse_message(read_message(states, i));
+	forget(&before);
+}
+
+void states_begin(struct machine *machine)
+{
+	struct states *states = calloc(1, sizeof *states);
+
+	if (states == NULL)
+		err(1, "no memory");
+	states->machine = machine;
+	states->watch = (struct disk_watch){named, settled, cut, states};
+	states->next = all;
+	all = states;
+	cut(states);
+	disk_set_watch(machine->disk, &states->watch);
+}
+
+uint64_t states_message(struct machine *machine, uint64_t number)
+{
+	struct states *states = all;
+
+	while (states != NULL && states->machine != machine)
+		states = states->next;
+	return states != NULL ? read_message(states, number) : UINT64_MAX;
+}
+
+bool states_have(const struct machine *machine, uint64_t number)
+{
+	const struct states *states = all;
+
+	while (states != NULL && states->machine != machine)
+		states = states->next;
+	return states != NULL && has_data(states, number);
+}
+
+int64_t states_gone_us(const struct machine *machine, uint64_t number)
+{
+	const struct states *states = all;
+
+	while (states != NULL && states->machine != machine)
+		states = states->next;
+	return states != NULL && number < states->count ? states->list[number].gone_us : 0;
+}
+
+/* --- promises --- */
+
+/* Its number may be another one's by now. Where order is kept, the name in todo may come back
+ * instead of that in mess. */
+void states_promised(uint32_t address, const char *id, uint64_t number)
+{
+	struct states *states = all;
+	char path[512];
+
+	while (states != NULL && states->machine->address != address)
+		states = states->next;
+	if (states == NULL || states->machine->disk_has_stopped ||
+	    !queue_file_find(states->machine, strtoull(id, NULL, 10), path, sizeof path))
+		return;
+	if (disk_keeps_order(states->machine->disk) && strstr(path, "/mess/") != NULL)
+		return;
+	if (!disk_is_durable(states->machine->disk, path) &&
+	    queue_file_message(states->machine, strtoull(id, NULL, 10)) == number)
+		judge_object(JUDGE_STATES, "%s: %s was promised and is not durable",
+			     states->machine->name, path);
+}
+
+/* --- the end --- */
+
+void states_look_at_end(void)
+{
+	for (struct states *states = all; states != NULL; states = states->next)
+		for (uint64_t i = 0; i < states->count; i++)
+			if (!is_in_table(&states->list[i]))
+				object(states, i, " at the end");
+}
+
+void states_end(void)
+{
+	while (all != NULL) {
+		struct states *states = all;
+
+		all = states->next;
+		forget(states);
+		free(states);
+	}
+}
