@@ -216,8 +216,12 @@ const struct config_setting config_schema_root[] = {
 			"servers know, and the root does not.")),
 	SETTING(ROOT, "mta_sts", boolean, AT(config, mta_sts), INITIAL("no"),
 		MEANING("Whether policies that domains publish by HTTPS are followed (RFC 8461), "
-			"where there are no TLSA records. The process policy fetches and keeps "
-			"them.")),
+			"where there are no TLSA records, no section tls and no relay. The process "
+			"policy fetches and keeps them. In mode enforce mail goes only to hosts "
+			"that "
+			"the policy names, by TLS, with a certificate that an authority of "
+			"tls_authorities has signed, else it waits; in mode testing the log says "
+			"what would have waited.")),
 	SETTING(ROOT, "tls_reports", boolean, AT(config, tls_reports), INITIAL("no"),
 		MEANING("Whether domains that ask for it are sent a daily report of how TLS went "
 			"(RFC 8460).")),

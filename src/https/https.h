@@ -20,7 +20,8 @@ enum { HTTPS_PORT = 443 };
 
 /* To call before the sandbox is entered: reads the library's configuration. -errno. */
 MUST_CHECK int https_new(struct os_loop *loop, struct https **https_out);
-/* RESOLVER is borrowed; AUTHORITIES: a PEM file, which is read for each request. */
+/* RESOLVER is borrowed; AUTHORITIES: a PEM file, which is read again ten minutes later at the
+ * earliest. */
 void https_configure(struct https *https, struct dns_resolver *resolver, const char *authorities);
 /* There must be no requests left. NULL is allowed. */
 void https_free(struct https *https);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONNECT_SECONDS = 10 };
+enum { CONNECT_SECONDS = 10, AUTHORITIES_SECONDS = 600 };
 
 struct https_request {
 	struct https *https;
@@ -162,6 +162,8 @@ static void set_security(const struct https_request *request)
 	(void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
 	(void)curl_easy_setopt(easy, CURLOPT_CAINFO, request->https->authorities);
 	(void)curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+	/* requests share what was read of the file: parsed, it is large */
+	(void)curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, (long)AUTHORITIES_SECONDS);
 }
 
 static void set_content(const struct https_request *request)

@@ -111,6 +111,11 @@ const struct command commands[] = {
 	 "delivery would, and shows what was negotiated, the certificates, and what would become\n"
 	 "of mail. No mail is sent. HOST:PORT in place of DOMAIN is that host alone.\n",
 	 command_tls, command_tls_options, command_tls_exits, NULL},
+	{"tls-report", "", "Shows what is counted for reports of how TLS went.",
+	 "A line for each domain and day (UTC): how many connections were protected as they "
+	 "should\n"
+	 "be, and how many were not.\n",
+	 command_tls_report, command_tls_report_options, command_tls_report_exits, NULL},
 	{"newaliases", "", "Reads the files of aliases into the address directory.",
 	 "The files are those of setting aliases in section directory, at first /etc/aliases, in\n"
 	 "the language of sendmail's aliases(5). Their addresses are marked as made by\n"

@@ -119,6 +119,8 @@ static bool take_line(struct reader *reader, struct str line)
 	struct str name;
 
 	(void)str_split(&line, ':', &name);
+	if (line.length == 0 || line.data[0] != ' ')
+		return false;
 	line = str_skip(line, 1);
 	if (str_equal(name, STR("policy")))
 		return take_policy(reader, line);

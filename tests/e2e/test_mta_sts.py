@@ -244,6 +244,9 @@ def test_many_at_once(mx, https, names):
     assert len(found) == 1000
     # no certificate is for them
     assert all((known.kind, known.problem) == (NONE, WEBPKI) for known in found.values())
+    with open(f"/proc/{mx.pids('policy')[0]}/status", encoding="ascii") as status:
+        most, = (int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+    assert most < 150 << 10, f"{most} KiB"
 
 
 @pytest.mark.parametrize("text", ["", "a..test", "UPPER.test", "a" * 243, "-a.test", "../x", "a/b"])

@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import re
+import subprocess
 
 import pytest
 from directory_tls import make_certificates
@@ -16,7 +17,7 @@ from peers import Lan
 from policies import HttpsServer, Posts, Served, policy, published, txt
 from secure_hops import SecureHops
 from smtp import Client
-from stagepost import is_root, wait_until
+from stagepost import PATIENCE, as_user, is_root, wait_until
 
 pytestmark = pytest.mark.skipif(not is_root(), reason="only root makes networks")
 
@@ -164,6 +165,13 @@ def test_a_day(node_of, names, https, ground, keys):
         mx_node.log.wait("deferred", to="bob@report.test")
         mx_node.stop()
     assert "policy: sts 1\n" in counted(mx_node, "report.test")
+    shown = subprocess.run([*as_user(), f"{mx_node.programs}/stagepost", "tls-report", "--json", "-c", mx_node.conf],
+                           check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
+    rows = {row["domain"]: (row["day"], row["successes"], row["failures"])
+            for row in map(json.loads, shown.splitlines())}
+    connections = rows["plain.test"][2]  # both messages may go by one
+    assert 1 <= connections <= 2
+    assert rows == {"report.test": (str(TODAY), 1, 1), "plain.test": (str(TODAY), 0, connections)}
     age(mx_node)
     mx_node.start()
     (by_mail,) = mx_node.maildir("tls@a.test").wait()

@@ -12,7 +12,7 @@ import pytest
 from stagepost import PATIENCE, as_user, wait_until
 
 TEXT = b"Subject: hello\n\nA line.\n"
-COMMANDS = """serve reload stop check config manual enqueue mailq trace transcript tls sendmail completion
+COMMANDS = """serve reload stop check config manual enqueue mailq trace transcript tls tls-report sendmail completion
 version queue queue/list queue/show queue/hold queue/release queue/retry queue/requeue queue/bounce
 queue/remove queue/stats queue/repair queue/adopt trigger trigger/list trigger/wait
 trigger/release directory directory/accept directory/check directory/get directory/put directory/del directory/list directory/watch
@@ -47,7 +47,7 @@ def fill(ground, node, count=1):
 def test_commands_are_all(node, run):
     """The list above lacks none."""
     found = []
-    for name in re.findall(r"^  (\w+) ", run(node(start=False), "help").stdout.decode(), re.M):
+    for name in re.findall(r"^  ([\w-]+) ", run(node(start=False), "help").stdout.decode(), re.M):
         found.append(name)
         told = run(node("other", start=False), "help", name).stdout.decode()
         found += [f"{name}/{sub}" for sub in re.findall(rf"^  {name} (\w+) ", told, re.M)]
