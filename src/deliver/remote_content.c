@@ -118,7 +118,7 @@ bool remote_content_waives_tls(const struct ipc_content *content, char *chunk)
 		return false;
 	header = header_in(header);
 	while (str_split(&header, '\n', &line)) {
-		struct str name;
+		struct str name = STR("");
 
 		(void)str_split(&line, ':', &name);
 		if (str_equal_nocase(name, STR("TLS-Required")) &&

@@ -35,6 +35,8 @@ OTHERS = {  # block: the test that runs it
     "stagepost-serve.8/0": "test_drop_in",
     "stagepost-serve.8/1": "test_a_node_of_a_user",
     "stagepost-sendmail.8/1": "test_php",
+    "stagepost-tls.8/0": "test_tls",
+    "stagepost-tls-report.8/0": "test_tls",
     "stagepost-transcript.8/0": "test_transcripts",
     "stagepost-directory-postgresql.7/1": "test_sql",
     "stagepost-directory-postgresql.7/2": "test_sql",
@@ -322,6 +324,19 @@ def test_transcripts(machine):
     for line in lines:
         words = [word for word in shlex.split(line)[2:] if word not in ("--for", "1h")]
         assert tell(machine, *words, "--for", "1s") == ""
+
+
+@pytest.mark.parametrize("name", ("stagepost-tls.8/0", "stagepost-tls-report.8/0"))
+def test_tls(machine, name):
+    """No name server answers here: the command lines are right, and say so."""
+    conf = f"{machine.directory}/without-dns.conf"
+    with open(machine.conf, encoding="utf-8") as old, open(conf, "w", encoding="utf-8") as new:
+        new.write(old.read() + 'dns_server = "127.0.0.1@1"\n')
+    for line in BLOCKS[name].text.splitlines():
+        assert line.startswith("$ stagepost tls"), line
+        ended = subprocess.run([f"{machine.programs}/stagepost", *shlex.split(line)[2:], "-c", conf],
+                               capture_output=True, text=True, check=False, timeout=3 * PATIENCE)
+        assert ended.returncode in (0, 1, 3) and "usage" not in ended.stderr, (line, ended)
 
 
 def test_sql(ground):
