@@ -8,6 +8,7 @@ import subprocess
 
 MESSAGES = 3  # of each world
 LINE = re.compile(r" time=(\S+) .* event=(delivered|deferred|failed|message_done) id=(\S+)")
+REPORT = re.compile(r" event=(?:bounced|notified) id=(\S+) bounce=(\S+)")
 TO = re.compile(r" to=(\S+)")
 SENTENCES = (("delivered", re.compile(r"delivered to <(.*?)> ")),
              ("deferred", re.compile(r"waiting: <(.*?)> ")),
@@ -16,15 +17,28 @@ SENTENCES = (("delivered", re.compile(r"delivered to <(.*?)> ")),
 
 
 def logged(lines):
-    """For each message how often each outcome was logged, with its time and recipient."""
+    """For each message how often each outcome was logged, with its time and recipient; of its
+    reports, too, which a trace follows."""
     messages = collections.defaultdict(collections.Counter)
+    reports = collections.defaultdict(list)
     for line in lines:
+        report = REPORT.search(line)
+        if report:
+            reports[report.group(1)].append(report.group(2))
         found = LINE.search(line)
         if found:
             when, event, message = found.groups()
             to = TO.search(line) if event != "message_done" else None
             messages[message][(when, event, to.group(1) if to else "")] += 1
-    return messages
+    own = dict(messages)
+
+    def whole(message):
+        outcomes = collections.Counter(own.get(message, ()))
+        for report in reports[message]:
+            outcomes += whole(report)
+        return outcomes
+
+    return {message: whole(message) for message in own}
 
 
 def told(text):
