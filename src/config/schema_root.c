@@ -192,7 +192,8 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "remote_tls", word, AT(config, remote_tls), INITIAL("may"),
 		WORDS(remote_tls_words),
 		MEANING("How connections to destinations without a section tls of their own are "
-			"protected, if neither dane nor mta_sts says more. none: plain text. may: "
+			"protected, if neither dane nor mta_sts says more. none: plain text, and "
+			"dane and mta_sts do not apply. may: "
 			"TLS where the server offers it, with any certificate; plain text if the "
 			"handshake fails or stalls, in the same attempt. encrypt: TLS with any "
 			"certificate, else mail waits. verify: TLS with a certificate that an "
