@@ -9,7 +9,7 @@
 #include "queue/client.h"
 #include "tlsrpt/count.h"
 
-/* By what reports are sent. All borrowed; texts may change once whoever has a copy got another. */
+/* By what reports are sent. All borrowed; the texts until a reload has given others. */
 struct reports_ways {
 	struct os_loop *loop;
 	struct dns_resolver *resolver;
