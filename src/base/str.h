@@ -54,7 +54,8 @@ struct str str_skip(struct str s, size_t count);
 struct str str_trim(struct str s);
 
 /* Moves the text before the first BYTE from *S to *PIECE_OUT, and removes that byte. Without a BYTE
- * the piece is all that is left, and the result false. */
+ * the piece is all that is left, and S becomes one without data, which tells it from text that ends
+ * with BYTE. False, and no piece: S had no data. */
 bool str_split(struct str *s, char byte, struct str *piece_out);
 
 /* Parses all of S as an unsigned decimal (or hexadecimal) number; false if it

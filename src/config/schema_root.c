@@ -192,7 +192,8 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "remote_tls", word, AT(config, remote_tls), INITIAL("may"),
 		WORDS(remote_tls_words),
 		MEANING("How connections to destinations without a section tls of their own are "
-			"protected, if neither dane nor mta_sts says more. none: plain text. may: "
+			"protected, if neither dane nor mta_sts says more. none: plain text, and "
+			"dane and mta_sts do not apply. may: "
 			"TLS where the server offers it, with any certificate; plain text if the "
 			"handshake fails or stalls, in the same attempt. encrypt: TLS with any "
 			"certificate, else mail waits. verify: TLS with a certificate that an "
@@ -201,7 +202,8 @@ const struct config_setting config_schema_root[] = {
 		MEANING("Whether TLSA records that DNSSEC protects decide which certificates are "
 			"valid (RFC 7672), before mta_sts and remote_tls. The DNS answers are "
 			"validated here, from dns_trust_anchor, so the name servers must pass on "
-			"signatures: with some that do not, no answer is valid, and all mail waits. "
+			"signatures: with some that do not, no answer is valid, and all mail "
+			"waits. "
 			"An answer that is bogus counts as a failure.")),
 	SETTING(ROOT, "dns_trust_anchor", path, AT(config, dns_trust_anchor),
 		INITIAL("/usr/share/dns/root.key"), RANGE(1, 4000),
@@ -217,21 +219,25 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "mta_sts", boolean, AT(config, mta_sts), INITIAL("no"),
 		MEANING("Whether policies that domains publish by HTTPS are followed (RFC 8461), "
 			"where there are no TLSA records, no section tls and no relay. The process "
-			"policy fetches and keeps them. In mode enforce mail goes only to hosts "
-			"that "
-			"the policy names, by TLS, with a certificate that an authority of "
-			"tls_authorities has signed, else it waits; in mode testing the log says "
-			"what would have waited.")),
+			"policy fetches and keeps them; mail to a domain that is new to it waits "
+			"for that, usually for seconds, and for 90 at most. In mode enforce mail "
+			"goes only to hosts that the policy names, by TLS, with a certificate that "
+			"an authority of tls_authorities has signed, else it waits; in mode "
+			"testing the log says what would have waited.")),
 	SETTING(ROOT, "tls_reports", boolean, AT(config, tls_reports), INITIAL("no"),
 		MEANING("Whether domains that ask for it are sent a daily report of how TLS went "
-			"(RFC 8460).")),
+			"(RFC 8460): the number of connections, and of those in which it failed, "
+			"why, and this node's address. Reports go by HTTPS or by mail. Mail has no "
+			"DKIM signature, without which the RFC lets receivers ignore it, unless a "
+			"relay signs it.")),
 	SETTING(ROOT, "tls_report_from", address, AT(config, tls_report_from), INITIAL(""),
 		MEANING("The sender and contact of these reports; empty: postmaster at "
 			"hostname.")),
 	SETTING(ROOT, "policy_path", path, AT(config, policy_path),
 		INITIAL("/var/lib/stagepost/policy"), RANGE(1, 4000),
 		MEANING("The directory in which policies of mta_sts and results for tls_reports "
-			"are kept.")),
+			"are kept. The user of the process policy must be able to write there, "
+			"else they are only in memory, and a restart loses them.")),
 	SETTING(ROOT, "tls_authorities", path, AT(config, tls_authorities),
 		INITIAL("/etc/ssl/certs/ca-certificates.crt"), RANGE(1, 4000),
 		MEANING("The file, in PEM form, of the authorities by which servers' certificates "

@@ -303,6 +303,15 @@ static void conclude(struct remote_policy_search *search)
 	search->done(search->context, &search->policy);
 }
 
+/* A policy in mode testing demands nothing, so no mail waits where there is nothing to try it by.
+ */
+static void try_nothing(struct remote_policy *policy)
+{
+	policy->is_tried = false;
+	policy->refusal = NULL;
+	policy->verify = (struct tls_verify){0};
+}
+
 static void on_sts(void *context, const struct sts_answer *answer)
 {
 	struct remote_policy_search *search = context;
@@ -317,6 +326,8 @@ static void on_sts(void *context, const struct sts_answer *answer)
 		verify_by_authority(search->policies, search->policies->config->tls_authorities,
 				    arena, policy);
 	}
+	if (policy->is_tried && policy->refusal != NULL)
+		try_nothing(policy);
 	conclude(search);
 }
 

@@ -24,6 +24,7 @@ struct remote_search {
 	char trigger[TRIGGER_SIZE];
 	const char *domain; /* of the recipients */
 	enum remote_policy_wish wish;
+	bool is_reported;  /* its connections are counted for reports */
 	const char *relay; /* for policies: the name, or "[address]"; NULL: none */
 	struct remote_policy_question question;
 	struct remote_policy_search *policy;
@@ -140,7 +141,6 @@ static bool protect(void *context, struct remote_attempt *attempt, const struct 
 	return search->policy == NULL;
 }
 
-/* Reports are for domains whose servers were found by the DNS. */
 static void tell(void *context, const struct dns_server *server, const struct remote_policy *policy,
 		 const struct remote_session *session, const char *failure)
 {
@@ -154,8 +154,9 @@ static void tell(void *context, const struct dns_server *server, const struct re
 		.reason = failure,
 	};
 
+	/* reports are for domains whose servers were found by the DNS */
 	if (search->hop.kind == REMOTE_HOP_EXCHANGERS)
-		remote_report_tell(search->remote->reports, &report);
+		remote_report_tell(search->is_reported ? search->remote->reports : NULL, &report);
 }
 
 const struct remote_finder remote_search_finder = {find, end, protect, tell};
@@ -170,6 +171,17 @@ static enum remote_policy_wish find_wish(const struct deliver_remote *remote,
 	    remote_content_waives_tls(&job->content, remote->carrier.settings.chunk))
 		return REMOTE_POLICY_WAIVED;
 	return REMOTE_POLICY_NO_WISH;
+}
+
+/* Mail that waives TLS is left out, as reports are such mail: else each would be the cause of the
+ * next day's, for ever. */
+static bool is_reported(const struct remote_search *search)
+{
+	if (search->remote->reports == NULL || search->wish == REMOTE_POLICY_WAIVED)
+		return false;
+	return search->wish == REMOTE_POLICY_REQUIRED ||
+	       !remote_content_waives_tls(&search->job->content,
+					  search->remote->carrier.settings.chunk);
 }
 
 /* The policy comes last in it. */
@@ -197,6 +209,7 @@ struct remote_search *remote_search_new(struct deliver_remote *remote,
 	search->domain = arena_copy(job->arena, job->destination);
 	search->relay = remote_hop_relay(&search->hop, job->arena);
 	search->wish = find_wish(remote, job);
+	search->is_reported = is_reported(search);
 	search->key = make_key(search);
 	return search;
 }

@@ -51,10 +51,7 @@ static int read_lines(struct str text, struct buffer *out, struct buffer *reason
 
 	while (text.length > 0) {
 		number++;
-		if (!str_split(&text, '\n', &line)) {
-			line = text;
-			text = STR("");
-		}
+		(void)str_split(&text, '\n', &line);
 		line = without_comment(line);
 		if (line.length == 0)
 			continue;

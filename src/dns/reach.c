@@ -60,9 +60,8 @@ static void add_server(struct dns_reach *reach, struct str text)
 
 	if (reach->server_count == SERVERS_MAX)
 		return;
-	if (!str_split(&text, '@', &host))
-		host = text;
-	else if (!str_to_u64(text, &port) || port > UINT16_MAX)
+	(void)str_split(&text, '@', &host);
+	if (text.data != NULL && (!str_to_u64(text, &port) || port > UINT16_MAX))
 		return;
 	if (host.length >= sizeof copy)
 		return;
@@ -96,7 +95,6 @@ static void add_servers_of_system(struct dns_reach *reach)
 		os_file_close(file);
 	while (str_split(&rest, '\n', &line))
 		add_line(reach, line);
-	add_line(reach, rest);
 	if (reach->server_count == 0)
 		add_server(reach, STR("127.0.0.1"));
 }

@@ -69,10 +69,7 @@ static int add_anchors(struct ub_ctx *unbound, struct str anchors)
 	struct str line;
 
 	while (anchors.length > 0) {
-		if (!str_split(&anchors, '\n', &line)) {
-			line = anchors;
-			anchors = STR("");
-		}
+		(void)str_split(&anchors, '\n', &line);
 		buffer_reset(&copy);
 		buffer_append_str(&copy, line);
 		buffer_append_byte(&copy, '\0');

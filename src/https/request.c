@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONNECT_SECONDS = 10, AUTHORITIES_SECONDS = 600 };
+enum {
+	CONNECT_SECONDS = 10,
+	AUTHORITIES_SECONDS = 600,
+	ADDRESSES_SECONDS = 120, /* longer than any request */
+};
 
 struct https_request {
 	struct https *https;
@@ -115,14 +119,15 @@ static size_t take_body(const char *data, size_t one, size_t length, void *conte
 	return length;
 }
 
-/* The addresses that were found, so that the library looks up nothing. */
+/* The addresses that were found, so that the library looks up nothing. With "+" it forgets them
+ * after ADDRESSES_SECONDS, and does not keep those of all hosts for ever. */
 static struct curl_slist *list_addresses(const struct https_request *request,
 					 const struct dns_servers *servers)
 {
 	struct buffer text = {0};
 	struct curl_slist *list;
 
-	buffer_append_format(&text, "%s:%u:", request->host, request->port);
+	buffer_append_format(&text, "+%s:%u:", request->host, request->port);
 	for (size_t i = 0; i < servers->count; i++) {
 		char address[OS_SOCKET_TEXT_SIZE];
 		const union os_socket_address *one = &servers->list[i].address;
@@ -172,6 +177,7 @@ static void set_content(const struct https_request *request)
 
 	(void)curl_easy_setopt(easy, CURLOPT_URL, request->url);
 	(void)curl_easy_setopt(easy, CURLOPT_RESOLVE, request->addresses);
+	(void)curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, (long)ADDRESSES_SECONDS);
 	(void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, request->headers);
 	(void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
 	(void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, request);

@@ -2,6 +2,7 @@
 /* stagepost tls-report - what is counted for reports of how TLS went. */
 #include "base/json.h"
 #include "base/panic.h"
+#include "mail/host.h"
 #include "os/file.h"
 #include "program/command.h"
 #include "tlsrpt/count.h"
@@ -53,15 +54,29 @@ static void append_row(struct listing *listing, struct str name, const struct tl
 	buffer_append_string(out, "}\n");
 }
 
+/* A name as the process "policy" gives them; no other is shown to whoever runs this. */
+static bool is_result(struct str name)
+{
+	for (size_t i = 0; i < name.length && i < DAY_LENGTH; i++)
+		if (name.data[i] != '-' && (name.data[i] < '0' || name.data[i] > '9'))
+			return false;
+	return name.length > DAY_LENGTH && name.data[DAY_LENGTH] == '.' &&
+	       mail_host_is_name(str_skip(name, DAY_LENGTH + 1));
+}
+
 /* 0 or -errno. A file that is being removed, or is damaged, is left out. */
 static int read_one(void *context, const char *name)
 {
 	struct listing *listing = context;
-	int file = os_file_open(listing->directory, name, OS_FILE_READ | OS_FILE_NO_FOLLOW);
 	struct tlsrpt_day *day = NULL;
 	char *text;
 	ssize_t length;
+	int file;
 
+	if (!is_result(str_from(name)))
+		return 0;
+	file = os_file_open(listing->directory, name,
+			    OS_FILE_READ | OS_FILE_NO_FOLLOW | OS_FILE_NO_BLOCK);
 	if (file == -ENOENT)
 		return 0;
 	if (file < 0)
@@ -69,7 +84,7 @@ static int read_one(void *context, const char *name)
 	text = memory_alloc(TLSRPT_DAY_FILE_MAX + 1);
 	length = os_file_read(file, text, TLSRPT_DAY_FILE_MAX + 1, 0);
 	os_file_close(file);
-	if (length > 0 && strlen(name) > DAY_LENGTH + 1 && name[0] != '.')
+	if (length > 0)
 		day = tlsrpt_day_parse(str_slice(text, (size_t)length));
 	if (day != NULL)
 		append_row(listing, str_from(name), day);

@@ -118,16 +118,21 @@ static void forget(struct entry *entry)
 	drop(entry);
 }
 
+static void send_due(struct reports_ledger *ledger);
+
+/* The next one follows at once, so that those of many domains do not take days. */
 static void on_end(void *context, enum reports_end end)
 {
 	struct entry *entry = context;
+	struct reports_ledger *ledger = entry->ledger;
 
 	entry->post = NULL;
-	entry->ledger->posts--;
+	ledger->posts--;
 	if (end == REPORTS_LATER && os_clock_wall_us() < entry->begin_us + GIVE_UP_US)
 		entry->try_us = os_clock_boot_us() + RETRY_US;
 	else
 		forget(entry);
+	send_due(ledger);
 }
 
 static void send(struct entry *entry)
@@ -138,30 +143,31 @@ static void send(struct entry *entry)
 }
 
 /* The first report of a day that has just ended waits, so that not all sites send at midnight. */
-static void consider(struct entry *entry)
+static void consider(struct entry *entry, int64_t now_us)
 {
-	int64_t now_us = os_clock_boot_us();
-
-	if (entry->post != NULL || entry->ledger->posts >= POSTS_MAX)
-		return;
 	if (entry->try_us == 0)
 		entry->try_us = now_us + (int64_t)os_random_below((uint64_t)SPREAD_US);
-	if (entry->try_us <= now_us)
+	if (entry->post == NULL && entry->try_us <= now_us && entry->ledger->posts < POSTS_MAX)
 		send(entry);
+}
+
+static void send_due(struct reports_ledger *ledger)
+{
+	int64_t today_us = day_of(os_clock_wall_us());
+	int64_t now_us = os_clock_boot_us();
+
+	for (struct entry *entry = ledger->entries; entry != NULL; entry = entry->hh.next)
+		if (entry->begin_us < today_us)
+			consider(entry, now_us);
 }
 
 static void on_tick(void *context)
 {
 	struct reports_ledger *ledger = context;
-	int64_t today_us = day_of(os_clock_wall_us());
-	struct entry *next;
 
-	for (struct entry *entry = ledger->entries; entry != NULL; entry = next) {
-		next = entry->hh.next;
+	for (struct entry *entry = ledger->entries; entry != NULL; entry = entry->hh.next)
 		write_down(entry);
-		if (entry->begin_us < today_us)
-			consider(entry);
-	}
+	send_due(ledger);
 	os_timer_start(ledger->timer, TICK_US);
 }
 
@@ -209,6 +215,7 @@ static void load(void *context, struct str name, struct str file)
 {
 	struct reports_ledger *ledger = context;
 	struct tlsrpt_day *day;
+	struct entry *entry;
 	int64_t begin_us;
 
 	if (!parse_name(name, &begin_us) || HASH_COUNT(ledger->entries) >= REPORTS_MAX)
@@ -219,8 +226,11 @@ static void load(void *context, struct str name, struct str file)
 		shelf_remove(ledger->shelf, name);
 		return;
 	}
-	/* what is due is sent soon, and not hours after each start */
-	add(ledger, name, begin_us, day)->try_us = 1;
+	entry = add(ledger, name, begin_us, day);
+	/* what is due is sent soon, and not hours after each start; what was counted today waits as
+	 * if there had been no start */
+	if (begin_us < day_of(os_clock_wall_us()))
+		entry->try_us = 1;
 }
 
 static void open_shelf(struct reports_ledger *ledger, const char *path)

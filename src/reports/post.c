@@ -25,7 +25,9 @@ enum {
 };
 
 struct reports_post {
-	struct reports_ways ways;
+	struct reports_ways ways; /* its texts are ours: a reload comes while a place is slow */
+	char *hostname;
+	char *from;
 	char domain[STS_DOMAIN_MAX + 1];
 	int64_t begin_us;
 	char id[ID_SIZE];
@@ -206,6 +208,8 @@ struct reports_post *reports_post_new(const struct reports_ways *ways, const cha
 	char name[NAME_SIZE];
 
 	post->ways = *ways;
+	post->ways.hostname = post->hostname = memory_copy_string(ways->hostname);
+	post->ways.from = post->from = memory_copy_string(ways->from);
 	post->begin_us = begin_us;
 	post->done = done;
 	post->context = context;
@@ -229,5 +233,7 @@ void reports_post_free(struct reports_post *post)
 	mail_envelope_free(post->envelope);
 	buffer_clear(&post->content);
 	buffer_clear(&post->data);
+	free(post->hostname);
+	free(post->from);
 	free(post);
 }

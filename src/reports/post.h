@@ -9,7 +9,7 @@
 #include "queue/client.h"
 #include "tlsrpt/count.h"
 
-/* By what reports are sent. All borrowed. */
+/* By what reports are sent. All borrowed; the texts until a reload has given others. */
 struct reports_ways {
 	struct os_loop *loop;
 	struct dns_resolver *resolver;
@@ -27,8 +27,9 @@ enum reports_end {
 
 struct reports_post;
 
-/* Sends the report of DAY, which began at BEGIN_US, to DOMAIN. DAY and DOMAIN are copied or used
- * before this returns. Calls DONE once, never before returning; POST is gone before that. */
+/* Sends the report of DAY, which began at BEGIN_US, to DOMAIN. DAY, DOMAIN and the texts of WAYS
+ * are copied or used before this returns. Calls DONE once, never before returning; POST is gone
+ * before that. */
 struct reports_post *reports_post_new(const struct reports_ways *ways, const char *domain,
 				      int64_t begin_us, const struct tlsrpt_day *day,
 				      void (*done)(void *context, enum reports_end end),

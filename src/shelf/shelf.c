@@ -172,9 +172,10 @@ struct reading {
 	size_t size_max;
 	void (*each)(void *context, struct str name, struct str text);
 	void *context;
+	int error; /* the first; 0: none */
 };
 
-static int read_file(const struct reading *reading, const char *name, int file)
+static int read_open(const struct reading *reading, const char *name, int file)
 {
 	struct os_file_info info;
 	int error = os_file_info(file, &info);
@@ -195,29 +196,37 @@ static int read_file(const struct reading *reading, const char *name, int file)
 	return length < 0 ? (int)length : 0;
 }
 
-static int read_name(void *context, const char *name)
+static int read_file(const struct reading *reading, const char *name)
 {
-	const struct reading *reading = context;
+	int file = os_file_open(reading->shelf->directory, name,
+				OS_FILE_READ | OS_FILE_NO_FOLLOW | OS_FILE_NO_BLOCK);
 	int error;
-	int file;
 
-	if (!shelf_is_name(str_from(name)))
-		return 0;
-	file = os_file_open(reading->shelf->directory, name,
-			    OS_FILE_READ | OS_FILE_NO_FOLLOW | OS_FILE_NO_BLOCK);
 	if (file < 0)
 		return file;
-	error = read_file(reading, name, file);
+	error = read_open(reading, name, file);
 	os_file_close(file);
 	return error;
+}
+
+/* What is wrong with one file does not hide the others. */
+static int read_name(void *context, const char *name)
+{
+	struct reading *reading = context;
+	int error = shelf_is_name(str_from(name)) ? read_file(reading, name) : 0;
+
+	if (reading->error == 0)
+		reading->error = error;
+	return 0;
 }
 
 int shelf_each(struct shelf *shelf, size_t size_max,
 	       void (*each)(void *context, struct str name, struct str text), void *context)
 {
-	struct reading reading = {shelf, size_max, each, context};
+	struct reading reading = {shelf, size_max, each, context, 0};
+	int error = os_file_list(shelf->directory, ".", read_name, &reading);
 
-	return os_file_list(shelf->directory, ".", read_name, &reading);
+	return error < 0 ? error : reading.error;
 }
 
 int shelf_open(struct os_loop *loop, const char *path, struct shelf **shelf_out)

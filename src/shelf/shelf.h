@@ -26,8 +26,8 @@ void shelf_close(struct shelf *shelf);
 bool shelf_is_name(struct str name);
 
 /* Calls EACH for every file with such a name and at most SIZE_MAX bytes; others are ignored, and
- * too large ones passed as TEXT without data. -errno: not all could be read. To call before
- * anything is written. */
+ * too large ones passed as TEXT without data. -errno: one could not be read, the others were. To
+ * call before anything is written. */
 MUST_CHECK int shelf_each(struct shelf *shelf, size_t size_max,
 			  void (*each)(void *context, struct str name, struct str text),
 			  void *context);

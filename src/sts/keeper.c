@@ -38,11 +38,13 @@ static bool is_valid(const struct sts_entry *entry)
 	return entry->is_kept && os_clock_wall_us() < end;
 }
 
+/* So is one that was fetched while the clock was wrong: it would be valid for too long. */
 static bool is_due(const struct sts_entry *entry)
 {
 	int64_t pause_us = sts_policy_refresh_us(entry->policy.max_age_us, entry->is_used);
+	int64_t now_us = os_clock_wall_us();
 
-	return os_clock_wall_us() >= entry->fetched_us + pause_us;
+	return now_us >= entry->fetched_us + pause_us || now_us < entry->fetched_us - HOUR_US;
 }
 
 static void keep(struct sts_entry *entry, const struct sts_stored *stored)

@@ -4,6 +4,7 @@
 #include "deliver/remote_plain.h"
 #include "deliver/remote_policy.h"
 #include "fake_loop.h"
+#include "sts/client.h"
 #include "test.h"
 #include <stdio.h>
 #include <string.h>
@@ -237,6 +238,83 @@ static void servers_without_tls_are_remembered_for_a_while(void **state)
 	remote_plain_free(plain);
 }
 
+/* --- policies of MTA-STS --- */
+
+/* The question that was asked, in the place of the client of "policy". */
+struct sts_question {
+	void (*done)(void *context, const struct sts_answer *answer);
+	void *context;
+};
+
+static struct sts_question asked;
+
+struct sts_question *sts_client_ask(struct sts_client *client, struct str domain,
+				    void (*done)(void *context, const struct sts_answer *answer),
+				    void *context)
+{
+	(void)client;
+	assert_true(str_equal(domain, STR("a.b")));
+	asked = (struct sts_question){done, context};
+	return &asked;
+}
+
+void sts_question_cancel(struct sts_question *question)
+{
+	assert_null(question);
+}
+
+void sts_client_count(struct sts_client *client, const struct tlsrpt_session *session)
+{
+	(void)client;
+	(void)session;
+	fail();
+}
+
+static void on_policy(void *context, const struct remote_policy *policy)
+{
+	show(policy, context);
+}
+
+/* Its authorities cannot be read. */
+static void only_what_is_enforced_makes_mail_wait(void **state)
+{
+	static const struct {
+		enum sts_mode mode;
+		const char *policy;
+	} cases[] = {
+		{STS_MODE_NONE, "may remote_tls"},
+		{STS_MODE_TESTING, "may remote_tls"},
+		{STS_MODE_ENFORCE, "verify mta-sts mx.a.b !4.3.5"},
+	};
+	static const struct dns_server server = {.host = "mx.a.b"};
+	struct config with_sts = {.mta_sts = true, .tls_authorities = "/nonexistent/authorities"};
+	struct remote_policies *policies;
+
+	(void)state;
+	with_sts.remote_tls = CONFIG_TLS_MAY;
+	policies = remote_policies_new(&with_sts, false);
+	remote_policies_use_sts(policies, (struct sts_client *)policies); /* is never looked into */
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct buffer out CLEANUP(buffer_clear) = {0};
+		struct arena *arena = arena_new();
+		const struct remote_policy_question question = {"a.b", NULL, &server, arena};
+		const struct sts_answer answer = {.kind = STS_FOUND,
+						  .mode = cases[i].mode,
+						  .id = STR("1"),
+						  .patterns = STR("mx.a.b")};
+		struct remote_policy policy;
+		struct remote_policy_search *search =
+			remote_policy_find(policies, &question, &policy, on_policy, &out);
+
+		assert_non_null(search);
+		asked.done(asked.context, &answer);
+		assert_string_equal(buffer_data(&out), cases[i].policy);
+		remote_policy_search_free(search);
+		arena_free(arena);
+	}
+	remote_policies_free(policies);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -252,6 +330,7 @@ int main(void)
 		cmocka_unit_test(new_files_need_a_new_process),
 		cmocka_unit_test(services_have_their_own),
 		cmocka_unit_test(servers_without_tls_are_remembered_for_a_while),
+		cmocka_unit_test(only_what_is_enforced_makes_mail_wait),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

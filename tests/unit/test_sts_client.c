@@ -369,6 +369,26 @@ static void a_start_refreshes_what_is_due(void **state)
 	assert_int_equal(ask(false).answer.kind, STS_NONE);
 }
 
+/* It is used, and fetched again, so that it is not valid until the time that was wrong. */
+static void a_policy_from_the_future_is_due(void **state)
+{
+	(void)state;
+	say(STS_LOOKUP_FETCHED, "1", TEXT("mx.a.b"));
+	(void)ask(false);
+	sts_keeper_free(world.keeper);
+	world.jump_us -= HOUR_US / 2;
+	open_keeper();
+	run_for(SECOND_US / 20);
+	assert_int_equal(world.lookups, 1);
+	sts_keeper_free(world.keeper);
+	world.jump_us -= HOUR_US;
+	open_keeper();
+	assert_string_equal(ask(true).patterns, "mx.a.b");
+	run_for(SECOND_US / 20);
+	assert_int_equal(world.lookups, 2);
+	assert_string_equal(world.known, "");
+}
+
 static void questions_share_a_lookup(void **state)
 {
 	struct asked one;
@@ -630,6 +650,7 @@ int main(void)
 		TEST(failures_keep_the_old_policy_until_its_end),
 		TEST(a_failure_without_a_policy_is_none),
 		TEST(a_start_refreshes_what_is_due),
+		TEST(a_policy_from_the_future_is_due),
 		TEST(questions_share_a_lookup),
 		TEST(domains_are_bounded),
 		TEST(answers_come_through),
