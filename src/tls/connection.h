@@ -15,7 +15,7 @@ struct tls_connection;
 
 enum {
 	TLS_NAMES_MAX = 100, /* of a certificate; further ones are ignored */
-	TLS_EARLY_MAX = 1024,
+	TLS_EARLY_MAX = 2048,
 	TLS_FINGERPRINT_SIZE = 65, /* SHA-256 in hexadecimal, lower case, with its end */
 };
 

@@ -98,6 +98,68 @@ def test_proxy_before_tls(server, certificates):
     assert b"192.0.2.77" in mx.maildir("anna@a.test").wait()[0]
 
 
+def piecewise(certificates, protocols=()):
+    """(a client's TLS, what it has got, what it says): the test moves the bytes."""
+    context = context_for(certificates)
+    if protocols:
+        context.set_alpn_protocols(protocols)
+    got, said = ssl.MemoryBIO(), ssl.MemoryBIO()
+    return context.wrap_bio(got, said, server_hostname=HOST), got, said
+
+
+def finish(made, tls, got, said):
+    """Both sides' handshakes."""
+    while True:
+        try:
+            tls.do_handshake()
+            made.sendall(said.read())
+            return
+        except ssl.SSLWantReadError:
+            made.sendall(said.read())
+            got.write(made.recv(65536))
+
+
+def read_line(made, tls, got):
+    while True:
+        try:
+            return tls.read(65536)
+        except ssl.SSLWantReadError:
+            got.write(made.recv(65536))
+
+
+def test_a_long_hello_comes_with_the_header(server, certificates):
+    """In one packet, as a proxy sends on what it has: all of it counts."""
+    text, port = implicit(certificates, proxy="yes")
+    mx = server(certificates.section(HOST) + 'proxy_from = { "127.0.0.1/32" }\n' + text)
+    tls, got, said = piecewise(certificates, [f"{number:0250d}" for number in range(5)])
+    with raw(mx, port) as made:
+        with pytest.raises(ssl.SSLWantReadError):
+            tls.do_handshake()
+        hello = said.read()
+        assert len(hello) > 1250
+        made.sendall(b"PROXY TCP4 192.0.2.77 192.0.2.1 4711 465\r\n" + hello)
+        got.write(made.recv(65536))
+        finish(made, tls, got, said)
+        assert read_line(made, tls, got).startswith(b"220 ")
+
+
+def test_who_sends_a_part_of_a_record_delays_nobody(server, certificates):
+    text, port = implicit(certificates)
+    mx = server(certificates.section(HOST) + "smtpd_workers = 1\n" + text)
+    tls, got, said = piecewise(certificates)
+    with raw(mx, port) as made:
+        finish(made, tls, got, said)
+        assert read_line(made, tls, got).startswith(b"220 ")
+        tls.write(b"NOOP\r\n")
+        record = said.read()
+        made.sendall(record[:3])
+        time.sleep(0.2)
+        with Client(mx) as client:
+            deliver(client)
+        made.sendall(record[3:])
+        assert read_line(made, tls, got).startswith(b"250 ")
+
+
 # --- what was said before ---
 
 def test_nothing_said_before_counts(server, certificates):
