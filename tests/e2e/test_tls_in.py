@@ -53,7 +53,9 @@ def test_starttls(server, certificates, version):
     stored = mx.maildir("anna@a.test").wait()[0]
     assert re.search(rb"Received: from client\.test [^\n]*\n(?:\s[^\n]*\n)*?\s+[^\n]*with ESMTPS",
                      stored), stored
-    assert f"(using {version.replace('_', '.')} with cipher ".encode() in stored
+    version = version.replace("_", ".")
+    cipher = re.search(rf"\(using {version} with cipher ([\w-]+)\)".encode(), stored)
+    assert mx.log.wait("message_accepted", tls=version, cipher=cipher[1].decode())
 
 
 def test_mail_passes_without_it(server):
