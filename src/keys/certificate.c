@@ -55,6 +55,21 @@ static int read_chain(const char *path, struct keys_certificate *out, struct buf
 	return error;
 }
 
+/* As those who get it will do: one that they cannot use would keep them from all others. */
+static int try_chain(struct str chain, struct buffer *reason)
+{
+	static const struct tls_signer nobody;
+	const struct tls_certificate one = {.chain = chain};
+	const struct tls_identity_settings settings = {
+		.certificates = &one, .certificate_count = 1, .signer = &nobody};
+	struct tls_context *context;
+	int error = tls_identity_open(&settings, &context, reason);
+
+	if (error == 0)
+		tls_context_free(context);
+	return error;
+}
+
 /* A chain with gaps or out of date can be used: clients will say what they think of it. */
 static int judge(struct keys_certificate *out, struct buffer *reason)
 {
@@ -68,6 +83,8 @@ static int judge(struct keys_certificate *out, struct buffer *reason)
 			buffer_append_string(reason,
 					     "the private key does not match the certificate");
 			error = -EINVAL;
+		} else {
+			error = try_chain(buffer_view(&out->chain), reason);
 		}
 	}
 	arena_free(arena);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "keys/read.h"
+#include "keys/set.h"
+#include "tls/identity.h"
 #include <errno.h>
 #include <string.h>
 
@@ -51,7 +53,14 @@ int keys_read(const char *path, size_t most, struct buffer *text, struct buffer 
 	return error;
 }
 
-int keys_file_refresh(struct keys_file *file, const char *path, size_t most, struct buffer *reason)
+int keys_read_authorities(const char *path, struct buffer *text, struct buffer *reason)
+{
+	int error = keys_read(path, KEYS_AUTHORITY_SIZE_MAX, text, reason);
+
+	return error < 0 ? error : tls_identity_judge_authorities(buffer_view(text), reason);
+}
+
+int keys_file_refresh(struct keys_file *file, const char *path, struct buffer *reason)
 {
 	struct keys_stamp stamp = keys_stamp_of(path);
 	struct buffer text = {0};
@@ -61,7 +70,7 @@ int keys_file_refresh(struct keys_file *file, const char *path, size_t most, str
 		return 0;
 	file->is_known = true;
 	file->stamp = stamp;
-	error = keys_read(path, most, &text, reason);
+	error = keys_read_authorities(path, &text, reason);
 	if (error < 0) {
 		buffer_clear(&text);
 		return error;

@@ -27,10 +27,11 @@ struct keys_file {
 	bool is_known; /* it was looked at */
 };
 
-/* 1: the text is another; 0: as before; -errno with the REASON: it has changed and cannot be read,
- * and the text stays. */
-MUST_CHECK int keys_file_refresh(struct keys_file *file, const char *path, size_t most,
-				 struct buffer *reason);
+/* A file of authorities: 1: the text is another; 0: as before; -errno with the REASON: it has
+ * changed and cannot be used, and the text stays. */
+MUST_CHECK int keys_file_refresh(struct keys_file *file, const char *path, struct buffer *reason);
+/* Appends the authorities of PATH: 0, or -errno with the REASON. */
+MUST_CHECK int keys_read_authorities(const char *path, struct buffer *text, struct buffer *reason);
 void keys_file_clear(struct keys_file *file);
 
 #endif
