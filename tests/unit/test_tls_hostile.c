@@ -395,6 +395,35 @@ static void a_part_of_a_record_is_not_pending(void **state)
 	tls_context_free(context);
 }
 
+/* New keys, again and again, are no reason to read on: others wait. */
+static void a_read_ends_after_each_new_key(void **state)
+{
+	enum { UPDATES = 3 };
+	struct tls_context *context = identity_scene_simple(P256);
+	SSL_CTX *client = handshake_client(TLS1_3_VERSION, NULL);
+	struct hostile hostile;
+	char data[PIECE];
+	int length;
+
+	(void)state;
+	begin(&hostile, context, client);
+	play(&hostile);
+	assert_int_equal(hostile.result, 0);
+	for (unsigned i = 0; i < UPDATES; i++) {
+		assert_int_equal(SSL_key_update(hostile.client, SSL_KEY_UPDATE_NOT_REQUESTED), 1);
+		assert_int_equal(SSL_do_handshake(hostile.client), 1);
+	}
+	assert_int_equal(SSL_write(hostile.client, "x", 1), 1);
+	length = BIO_read(hostile.out, data, sizeof data);
+	send_bytes(&hostile, data, (size_t)length);
+	for (unsigned i = 0; i < UPDATES; i++)
+		assert_int_equal(tls_connection_read(hostile.server, data, 1), -EAGAIN);
+	assert_int_equal(tls_connection_read(hostile.server, data, 1), 1);
+	end(&hostile);
+	SSL_CTX_free(client);
+	tls_context_free(context);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -405,6 +434,7 @@ int main(void)
 		cmocka_unit_test(small_pieces_are_put_together),
 		cmocka_unit_test(spoilt_handshakes_do_no_harm),
 		cmocka_unit_test(a_part_of_a_record_is_not_pending),
+		cmocka_unit_test(a_read_ends_after_each_new_key),
 	};
 
 	return cmocka_run_group_tests(tests, identity_scene_make, identity_scene_free);
