@@ -14,39 +14,10 @@ static const char *key_path(const struct config_certificate *wanted)
 	return *wanted->key != '\0' ? wanted->key : wanted->chain;
 }
 
-/* Copies the certificates in TEXT, which may also hold a private key, to the end of OUT. */
-static void copy_certificates(struct str text, struct buffer *out)
-{
-	static const char begin[] = "-----BEGIN CERTIFICATE-----";
-	static const char end[] = "-----END CERTIFICATE-----";
-	struct str rest = text;
-
-	for (;;) {
-		const char *from = memmem(rest.data, rest.length, begin, sizeof begin - 1);
-		const char *to = from == NULL
-					 ? NULL
-					 : memmem(from, rest.length - (size_t)(from - rest.data),
-						  end, sizeof end - 1);
-
-		if (to == NULL)
-			return;
-		to += sizeof end - 1;
-		buffer_append(out, from, (size_t)(to - from));
-		buffer_append_byte(out, '\n');
-		rest = str_slice(to, rest.length - (size_t)(to - rest.data));
-	}
-}
-
 static int read_chain(const char *path, struct keys_certificate *out, struct buffer *reason)
 {
-	struct buffer text = {0};
-	int error = keys_read(path, TLS_KEY_FILE_SIZE_MAX, &text, reason);
+	int error = keys_read_certificates(path, TLS_KEY_FILE_SIZE_MAX, &out->chain, reason);
 
-	if (error == 0)
-		copy_certificates(buffer_view(&text), &out->chain);
-	if (text.memory != NULL)
-		explicit_bzero(text.memory, text.capacity); /* a key may be there, too */
-	buffer_clear(&text);
 	if (error == 0 && out->chain.length > TLS_CHAIN_SIZE_MAX) {
 		buffer_append_format(reason, "more than %d bytes of certificates",
 				     TLS_CHAIN_SIZE_MAX);
