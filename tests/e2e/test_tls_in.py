@@ -322,6 +322,34 @@ def test_a_client_relays_by_its_certificate(server, certificates, listen):
             assert (code == 250) == may, (client, code)
 
 
+def test_a_damaged_authority_changes_nothing(server, certificates):
+    path = certificates.path("changing-authority.pem")
+
+    def write(text):
+        with open(f"{path}.new", "w", encoding="ascii") as target:
+            target.write(text)
+        os.chmod(f"{path}.new", 0o644)
+        os.rename(f"{path}.new", path)
+
+    def may_relay():
+        with session_with(mx, context_for(certificates, client="client.test")) as session:
+            assert session.docmd("MAIL FROM:<a@a.test>")[0] == 250
+            return session.docmd("RCPT TO:<b@elsewhere.test>")[0] == 250
+
+    with open(certificates.authority, encoding="ascii") as source:
+        good = source.read()
+    write(good)
+    mx = server(listen=f'client_certificates = yes client_authority = "{path}" '
+                       'client_names = { "client.test" }', relay_from=())
+    assert may_relay()
+    write("nothing\n")
+    assert "no certificate" in mx.log.wait("certificate_error", file=path, timeout=20)["text"]
+    assert may_relay()
+    ended = subprocess.run([f"{mx.programs}/stagepost", "check", "-c", mx.conf], check=False,
+                           capture_output=True, text=True, timeout=PATIENCE)
+    assert f"{path}: client authorities: it holds no certificate" in ended.stdout + ended.stderr
+
+
 # --- sessions are resumed ---
 
 @pytest.mark.parametrize("version", ("TLSv1_2", "TLSv1_3"))
