@@ -3,9 +3,12 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "smtp/proxy.h"
+#include "tls/connection.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <utlist.h>
+
+_Static_assert((int)SMTP_PROXY_MAX <= (int)TLS_EARLY_MAX, "what came behind a header is not lost");
 
 struct intake_proxy {
 	struct intake *intake;

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <utlist.h>
 
+enum { EXTRAS = 3 };
+
 /* The reply when the queue cannot accept a message. */
 static void queue_verdict(struct mail_verdict *verdict, int error)
 {
@@ -117,19 +119,33 @@ static void answer_open(struct intake_session *session, int result)
 	smtp_server_answer_open(session->server, session->id);
 }
 
+/* What only some sessions have. */
+static void add_extras(const struct intake_session *session, struct log_field extras[EXTRAS + 1])
+{
+	const struct tls_connection *tls = session->stream.tls;
+
+	if (session->name != NULL)
+		*extras++ = log_string("name", session->name);
+	if (tls != NULL) {
+		*extras++ = log_string("tls", tls_connection_version(tls));
+		*extras++ = log_string("cipher", tls_connection_cipher(tls));
+	}
+	extras->type = LOG_FIELD_END;
+}
+
 static void log_accepted(struct intake_session *session, const struct smtp_question *commit)
 {
-	const struct log_field none = {LOG_FIELD_END};
 	const struct mail_envelope *envelope = commit->envelope;
+	struct log_field extras[EXTRAS + 1] = {{LOG_FIELD_END}};
 
+	add_extras(session, extras);
 	log_event(EVENT_MESSAGE_ACCEPTED, log_id(session->id),
 		  log_string("client", session->address),
 		  log_str("helo", smtp_server_helo(session->server)),
 		  log_str("from", envelope->sender),
 		  log_number("recipients", (int64_t)envelope->recipient_count),
 		  log_number("size", (int64_t)envelope->size),
-		  log_str("message_id", commit->message_id),
-		  session->name != NULL ? log_string("name", session->name) : none);
+		  log_str("message_id", commit->message_id), extras[0], extras[1], extras[2]);
 }
 
 /* The client has sent a message, so it is the last to lose its place. */

@@ -14,44 +14,30 @@ static const char *key_path(const struct config_certificate *wanted)
 	return *wanted->key != '\0' ? wanted->key : wanted->chain;
 }
 
-/* Copies the certificates in TEXT, which may also hold a private key, to the end of OUT. */
-static void copy_certificates(struct str text, struct buffer *out)
-{
-	static const char begin[] = "-----BEGIN CERTIFICATE-----";
-	static const char end[] = "-----END CERTIFICATE-----";
-	struct str rest = text;
-
-	for (;;) {
-		const char *from = memmem(rest.data, rest.length, begin, sizeof begin - 1);
-		const char *to = from == NULL
-					 ? NULL
-					 : memmem(from, rest.length - (size_t)(from - rest.data),
-						  end, sizeof end - 1);
-
-		if (to == NULL)
-			return;
-		to += sizeof end - 1;
-		buffer_append(out, from, (size_t)(to - from));
-		buffer_append_byte(out, '\n');
-		rest = str_slice(to, rest.length - (size_t)(to - rest.data));
-	}
-}
-
 static int read_chain(const char *path, struct keys_certificate *out, struct buffer *reason)
 {
-	struct buffer text = {0};
-	int error = keys_read(path, TLS_KEY_FILE_SIZE_MAX, &text, reason);
+	int error = keys_read_certificates(path, TLS_KEY_FILE_SIZE_MAX, &out->chain, reason);
 
-	if (error == 0)
-		copy_certificates(buffer_view(&text), &out->chain);
-	if (text.memory != NULL)
-		explicit_bzero(text.memory, text.capacity); /* a key may be there, too */
-	buffer_clear(&text);
 	if (error == 0 && out->chain.length > TLS_CHAIN_SIZE_MAX) {
 		buffer_append_format(reason, "more than %d bytes of certificates",
 				     TLS_CHAIN_SIZE_MAX);
 		error = -EFBIG;
 	}
+	return error;
+}
+
+/* As those who get it will do: one that they cannot use would keep them from all others. */
+static int try_chain(struct str chain, struct buffer *reason)
+{
+	static const struct tls_signer nobody;
+	const struct tls_certificate one = {.chain = chain};
+	const struct tls_identity_settings settings = {
+		.certificates = &one, .certificate_count = 1, .signer = &nobody};
+	struct tls_context *context;
+	int error = tls_identity_open(&settings, &context, reason);
+
+	if (error == 0)
+		tls_context_free(context);
 	return error;
 }
 
@@ -68,6 +54,8 @@ static int judge(struct keys_certificate *out, struct buffer *reason)
 			buffer_append_string(reason,
 					     "the private key does not match the certificate");
 			error = -EINVAL;
+		} else {
+			error = try_chain(buffer_view(&out->chain), reason);
 		}
 	}
 	arena_free(arena);

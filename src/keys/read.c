@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: ISC
 #include "keys/read.h"
+#include "keys/set.h"
+#include "tls/identity.h"
 #include <errno.h>
 #include <string.h>
+
+enum { PIECE = 16384 };
 
 struct keys_stamp keys_stamp_of(const char *path)
 {
@@ -24,8 +28,8 @@ bool keys_stamp_is_same(const struct keys_stamp *left, const struct keys_stamp *
 static int read_whole(int file, size_t most, struct buffer *text)
 {
 	for (;;) {
-		char *place = buffer_reserve(text, 16384);
-		ssize_t count = os_file_read(file, place, 16384, text->length);
+		char *place = buffer_reserve(text, PIECE);
+		ssize_t count = os_file_read(file, place, PIECE, text->length);
 
 		if (count <= 0)
 			return (int)count;
@@ -35,7 +39,7 @@ static int read_whole(int file, size_t most, struct buffer *text)
 	}
 }
 
-int keys_read(const char *path, size_t most, struct buffer *text, struct buffer *reason)
+static int read_file(const char *path, size_t most, struct buffer *text, struct buffer *reason)
 {
 	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ | OS_FILE_NO_BLOCK);
 	int error = file;
@@ -51,7 +55,53 @@ int keys_read(const char *path, size_t most, struct buffer *text, struct buffer 
 	return error;
 }
 
-int keys_file_refresh(struct keys_file *file, const char *path, size_t most, struct buffer *reason)
+/* Copies the certificates in TEXT to the end of OUT. */
+static void copy_certificates(struct str text, struct buffer *out)
+{
+	static const char begin[] = "-----BEGIN CERTIFICATE-----";
+	static const char end[] = "-----END CERTIFICATE-----";
+	struct str rest = text;
+
+	for (;;) {
+		const char *from = memmem(rest.data, rest.length, begin, sizeof begin - 1);
+		const char *to = from == NULL
+					 ? NULL
+					 : memmem(from, rest.length - (size_t)(from - rest.data),
+						  end, sizeof end - 1);
+
+		if (to == NULL)
+			return;
+		to += sizeof end - 1;
+		buffer_append(out, from, (size_t)(to - from));
+		buffer_append_byte(out, '\n');
+		rest = str_slice(to, rest.length - (size_t)(to - rest.data));
+	}
+}
+
+int keys_read_certificates(const char *path, size_t most, struct buffer *certificates,
+			   struct buffer *reason)
+{
+	struct buffer text = {0};
+	int error;
+
+	/* at once: as it grows it would leave copies behind */
+	(void)buffer_reserve(&text, most + 2 * PIECE);
+	error = read_file(path, most, &text, reason);
+	if (error == 0)
+		copy_certificates(buffer_view(&text), certificates);
+	explicit_bzero(text.memory, text.capacity);
+	buffer_clear(&text);
+	return error;
+}
+
+int keys_read_authorities(const char *path, struct buffer *text, struct buffer *reason)
+{
+	int error = keys_read_certificates(path, KEYS_AUTHORITY_SIZE_MAX, text, reason);
+
+	return error < 0 ? error : tls_identity_judge_authorities(buffer_view(text), reason);
+}
+
+int keys_file_refresh(struct keys_file *file, const char *path, struct buffer *reason)
 {
 	struct keys_stamp stamp = keys_stamp_of(path);
 	struct buffer text = {0};
@@ -61,7 +111,7 @@ int keys_file_refresh(struct keys_file *file, const char *path, size_t most, str
 		return 0;
 	file->is_known = true;
 	file->stamp = stamp;
-	error = keys_read(path, most, &text, reason);
+	error = keys_read_authorities(path, &text, reason);
 	if (error < 0) {
 		buffer_clear(&text);
 		return error;

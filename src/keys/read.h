@@ -16,9 +16,10 @@ struct keys_stamp { /* differs when the file may have changed */
 struct keys_stamp keys_stamp_of(const char *path);
 bool keys_stamp_is_same(const struct keys_stamp *left, const struct keys_stamp *right);
 
-/* Appends the text of PATH, at most MOST bytes. 0, or -errno with the REASON, -EFBIG: it is larger.
- */
-MUST_CHECK int keys_read(const char *path, size_t most, struct buffer *text, struct buffer *reason);
+/* Appends the certificates in PATH, and nothing else of it: there may be a private key, which
+ * nobody else may get. 0, or -errno with the REASON, -EFBIG: it is larger than MOST bytes. */
+MUST_CHECK int keys_read_certificates(const char *path, size_t most, struct buffer *certificates,
+				      struct buffer *reason);
 
 /* The last good text of a file. */
 struct keys_file {
@@ -27,10 +28,11 @@ struct keys_file {
 	bool is_known; /* it was looked at */
 };
 
-/* 1: the text is another; 0: as before; -errno with the REASON: it has changed and cannot be read,
- * and the text stays. */
-MUST_CHECK int keys_file_refresh(struct keys_file *file, const char *path, size_t most,
-				 struct buffer *reason);
+/* A file of authorities: 1: the text is another; 0: as before; -errno with the REASON: it has
+ * changed and cannot be used, and the text stays. */
+MUST_CHECK int keys_file_refresh(struct keys_file *file, const char *path, struct buffer *reason);
+/* Appends the authorities of PATH: 0, or -errno with the REASON. */
+MUST_CHECK int keys_read_authorities(const char *path, struct buffer *text, struct buffer *reason);
 void keys_file_clear(struct keys_file *file);
 
 #endif

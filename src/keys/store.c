@@ -131,8 +131,7 @@ static struct authority take_authority(struct keys_store *store, const char *pat
 static bool refresh_authority(struct authority *authority)
 {
 	struct buffer reason = {0};
-	int result = keys_file_refresh(&authority->file, authority->path, KEYS_AUTHORITY_SIZE_MAX,
-				       &reason);
+	int result = keys_file_refresh(&authority->file, authority->path, &reason);
 
 	if (result < 0)
 		log_event(EVENT_CERTIFICATE_ERROR, log_string("file", authority->path),

@@ -105,8 +105,12 @@ static void check_authorities(struct machine_check *check)
 		const char *path = config->listens[i].client_authority;
 		struct buffer reason CLEANUP(buffer_clear) = {0};
 		struct buffer text CLEANUP(buffer_clear) = {0};
+		int error = *path != '\0' ? keys_read_authorities(path, &text, &reason) : 0;
 
-		if (*path != '\0' && keys_read(path, KEYS_AUTHORITY_SIZE_MAX, &text, &reason) < 0)
+		if (error == -EACCES)
+			machine_check_report(check, MACHINE_WARNING, "listen.client_authority",
+					     "%s cannot be checked by this user", path);
+		else if (error < 0)
 			machine_check_report(check, MACHINE_FAULT, "listen.client_authority",
 					     "%s: " STR_FORMAT, path,
 					     STR_ARGUMENTS(buffer_view(&reason)));

@@ -94,7 +94,7 @@ static const struct rights table[] = {
 	 {{RIGHTS_CERTIFICATES, "", false}}},
 	{"policy",
 	 "process",
-	 0,
+	 FILES,
 	 {"policy"},
 	 {"remote", "queue"},
 	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_CONFINED,

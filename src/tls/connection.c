@@ -227,6 +227,13 @@ static int at_most(size_t size)
 	return size < INT_MAX ? (int)size : INT_MAX;
 }
 
+/* OpenSSL also counts a part of a record as pending, whose rest only poll can report. */
+static ssize_t note_drained(struct tls_connection *connection, ssize_t result)
+{
+	connection->is_drained = result == -EAGAIN;
+	return result;
+}
+
 ssize_t tls_connection_read(struct tls_connection *connection, void *data, size_t size)
 {
 	int error = tls_connection_handshake(connection);
@@ -234,8 +241,9 @@ ssize_t tls_connection_read(struct tls_connection *connection, void *data, size_
 	if (error < 0)
 		return error;
 	connection->read_wants = OS_WATCH_READ;
-	return conclude(connection, SSL_read(connection->openssl, data, at_most(size)),
-			&connection->read_wants);
+	return note_drained(connection,
+			    conclude(connection, SSL_read(connection->openssl, data, at_most(size)),
+				     &connection->read_wants));
 }
 
 int tls_connection_peek(struct tls_connection *connection)
@@ -246,8 +254,9 @@ int tls_connection_peek(struct tls_connection *connection)
 	if (error < 0)
 		return error;
 	connection->read_wants = OS_WATCH_READ;
-	return conclude(connection, SSL_peek(connection->openssl, &byte, 1),
-			&connection->read_wants);
+	return (int)note_drained(connection,
+				 conclude(connection, SSL_peek(connection->openssl, &byte, 1),
+					  &connection->read_wants));
 }
 
 ssize_t tls_connection_write(struct tls_connection *connection, const void *data, size_t size)
@@ -292,7 +301,7 @@ unsigned tls_connection_write_wants(const struct tls_connection *connection)
 
 bool tls_connection_has_pending(const struct tls_connection *connection)
 {
-	return connection->is_made && connection->failure == 0 &&
+	return connection->is_made && connection->failure == 0 && !connection->is_drained &&
 	       SSL_has_pending(connection->openssl) == 1;
 }
 

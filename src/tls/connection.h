@@ -15,7 +15,7 @@ struct tls_connection;
 
 enum {
 	TLS_NAMES_MAX = 100, /* of a certificate; further ones are ignored */
-	TLS_EARLY_MAX = 1024,
+	TLS_EARLY_MAX = 2048,
 	TLS_FINGERPRINT_SIZE = 65, /* SHA-256 in hexadecimal, lower case, with its end */
 };
 
@@ -56,7 +56,7 @@ MUST_CHECK int tls_connection_close_notify(struct tls_connection *connection);
 unsigned tls_connection_wants(const struct tls_connection *connection, bool has_output);
 /* Those for writing alone. */
 unsigned tls_connection_write_wants(const struct tls_connection *connection);
-/* Whether something can be read that poll does not report. */
+/* Whether something may be read that poll does not report; false after a read that was -EAGAIN. */
 bool tls_connection_has_pending(const struct tls_connection *connection);
 /* BYTES of the peer were already read from the socket, at most TLS_EARLY_MAX: they come first.
  * Before the handshake. */

@@ -56,6 +56,9 @@ struct tls_identity_settings {
 MUST_CHECK int tls_identity_open(const struct tls_identity_settings *settings,
 				 struct tls_context **context_out, struct buffer *reason);
 
+/* Whether PEM can be client_authorities: 0; or -EINVAL with a REASON. */
+MUST_CHECK int tls_identity_judge_authorities(struct str pem, struct buffer *reason);
+
 /* The identifier of the key of CHAIN's first certificate. -EINVAL with a REASON. */
 MUST_CHECK int tls_identity_key(struct str chain, uint8_t key_out[TLS_KEY_ID_SIZE],
 				struct buffer *reason);

@@ -51,6 +51,21 @@ int tls_clients_read(struct tls_clients *clients, const struct tls_identity_sett
 	return add_authorities(clients, settings->client_authorities, library, reason);
 }
 
+int tls_identity_judge_authorities(struct str pem, struct buffer *reason)
+{
+	const struct tls_identity_settings none = {.certificates = NULL};
+	struct tls_clients clients;
+	int error;
+
+	tls_errors_clear();
+	error = tls_clients_read(&clients, &none, NULL, reason);
+	if (error == 0)
+		error = add_authorities(&clients, pem, NULL, reason);
+	tls_clients_free(&clients);
+	tls_errors_clear();
+	return error;
+}
+
 /* A certificate that is not verified does not end the handshake: the verdict is kept. */
 static int verify(X509_STORE_CTX *context, void *data)
 {

@@ -13,6 +13,7 @@ struct tls_connection {
 	bool is_made; /* the handshake is done */
 	int failure;  /* -errno; the connection cannot be used any more */
 	bool has_said_end;
+	bool is_drained; /* the last read has found nothing whole */
 	unsigned read_wants; /* also for the handshake */
 	unsigned write_wants;
 	struct tls_job job;   /* the handshake's, if a signer signs */

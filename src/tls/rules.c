@@ -16,6 +16,8 @@ void tls_context_set_rules(SSL_CTX *openssl)
 	(void)SSL_CTX_set_mode(openssl, SSL_MODE_ENABLE_PARTIAL_WRITE |
 						SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
 						SSL_MODE_RELEASE_BUFFERS);
+	/* a read ends after a record without data, so that who sends only these keeps nobody */
+	(void)SSL_CTX_clear_mode(openssl, SSL_MODE_AUTO_RETRY);
 	SSL_CTX_set_verify_depth(openssl, CHAIN_MAX);
 	if (SSL_CTX_set_min_proto_version(openssl, TLS1_2_VERSION) != 1 ||
 	    SSL_CTX_set_num_tickets(openssl, 0) != 1 ||

@@ -53,7 +53,9 @@ def test_starttls(server, certificates, version):
     stored = mx.maildir("anna@a.test").wait()[0]
     assert re.search(rb"Received: from client\.test [^\n]*\n(?:\s[^\n]*\n)*?\s+[^\n]*with ESMTPS",
                      stored), stored
-    assert f"(using {version.replace('_', '.')} with cipher ".encode() in stored
+    version = version.replace("_", ".")
+    cipher = re.search(rf"\(using {version} with cipher ([\w-]+)\)".encode(), stored)
+    assert mx.log.wait("message_accepted", tls=version, cipher=cipher[1].decode())
 
 
 def test_mail_passes_without_it(server):
@@ -96,6 +98,68 @@ def test_proxy_before_tls(server, certificates):
     with ImplicitClient(mx, context_for(certificates), port, before=before) as client:
         assert client.deliver("sender@x.test", "anna@a.test", MESSAGE).startswith("250")
     assert b"192.0.2.77" in mx.maildir("anna@a.test").wait()[0]
+
+
+def piecewise(certificates, protocols=()):
+    """(a client's TLS, what it has got, what it says): the test moves the bytes."""
+    context = context_for(certificates)
+    if protocols:
+        context.set_alpn_protocols(protocols)
+    got, said = ssl.MemoryBIO(), ssl.MemoryBIO()
+    return context.wrap_bio(got, said, server_hostname=HOST), got, said
+
+
+def finish(made, tls, got, said):
+    """Both sides' handshakes."""
+    while True:
+        try:
+            tls.do_handshake()
+            made.sendall(said.read())
+            return
+        except ssl.SSLWantReadError:
+            made.sendall(said.read())
+            got.write(made.recv(65536))
+
+
+def read_line(made, tls, got):
+    while True:
+        try:
+            return tls.read(65536)
+        except ssl.SSLWantReadError:
+            got.write(made.recv(65536))
+
+
+def test_a_long_hello_comes_with_the_header(server, certificates):
+    """In one packet, as a proxy sends on what it has: all of it counts."""
+    text, port = implicit(certificates, proxy="yes")
+    mx = server(certificates.section(HOST) + 'proxy_from = { "127.0.0.1/32" }\n' + text)
+    tls, got, said = piecewise(certificates, [f"{number:0250d}" for number in range(5)])
+    with raw(mx, port) as made:
+        with pytest.raises(ssl.SSLWantReadError):
+            tls.do_handshake()
+        hello = said.read()
+        assert len(hello) > 1250
+        made.sendall(b"PROXY TCP4 192.0.2.77 192.0.2.1 4711 465\r\n" + hello)
+        got.write(made.recv(65536))
+        finish(made, tls, got, said)
+        assert read_line(made, tls, got).startswith(b"220 ")
+
+
+def test_who_sends_a_part_of_a_record_delays_nobody(server, certificates):
+    text, port = implicit(certificates)
+    mx = server(certificates.section(HOST) + "smtpd_workers = 1\n" + text)
+    tls, got, said = piecewise(certificates)
+    with raw(mx, port) as made:
+        finish(made, tls, got, said)
+        assert read_line(made, tls, got).startswith(b"220 ")
+        tls.write(b"NOOP\r\n")
+        record = said.read()
+        made.sendall(record[:3])
+        time.sleep(0.2)
+        with Client(mx) as client:
+            deliver(client)
+        made.sendall(record[3:])
+        assert read_line(made, tls, got).startswith(b"250 ")
 
 
 # --- what was said before ---
@@ -256,6 +320,34 @@ def test_a_client_relays_by_its_certificate(server, certificates, listen):
             assert session.docmd("MAIL FROM:<a@a.test>")[0] == 250
             code = session.docmd("RCPT TO:<b@elsewhere.test>")[0]
             assert (code == 250) == may, (client, code)
+
+
+def test_a_damaged_authority_changes_nothing(server, certificates):
+    path = certificates.path("changing-authority.pem")
+
+    def write(text):
+        with open(f"{path}.new", "w", encoding="ascii") as target:
+            target.write(text)
+        os.chmod(f"{path}.new", 0o644)
+        os.rename(f"{path}.new", path)
+
+    def may_relay():
+        with session_with(mx, context_for(certificates, client="client.test")) as session:
+            assert session.docmd("MAIL FROM:<a@a.test>")[0] == 250
+            return session.docmd("RCPT TO:<b@elsewhere.test>")[0] == 250
+
+    with open(certificates.authority, encoding="ascii") as source:
+        good = source.read()
+    write(good)
+    mx = server(listen=f'client_certificates = yes client_authority = "{path}" '
+                       'client_names = { "client.test" }', relay_from=())
+    assert may_relay()
+    write("nothing\n")
+    assert "no certificate" in mx.log.wait("certificate_error", file=path, timeout=20)["text"]
+    assert may_relay()
+    ended = subprocess.run([f"{mx.programs}/stagepost", "check", "-c", mx.conf], check=False,
+                           capture_output=True, text=True, timeout=PATIENCE)
+    assert f"{path}: client authorities: it holds no certificate" in ended.stdout + ended.stderr
 
 
 # --- sessions are resumed ---

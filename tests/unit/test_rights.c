@@ -146,6 +146,7 @@ static void test_roots_capabilities(void **state)
 		     {"local", CAP_KILL, "permitted capabilities 20"},
 		     {"launch", CAP_KILL, ""},
 		     {"launch", CAP_DAC_OVERRIDE, "permitted capabilities 2"},
+		     {"policy", CAP_DAC_OVERRIDE, ""},
 		     {"pipe", CAP_KILL, "permitted capabilities 20"},
 		     {"smtpd", CAP_SETUID, "permitted capabilities 80"}};
 

@@ -351,6 +351,79 @@ static void spoilt_handshakes_do_no_harm(void **state)
 	}
 }
 
+/* A record of which the first LENGTH bytes come first. */
+static void send_in_two(const struct tls_context *context, SSL_CTX *client, size_t length)
+{
+	char record[PIECE];
+	char text[PIECE / 2] = {0};
+	struct hostile hostile;
+	int size;
+
+	begin(&hostile, context, client);
+	play(&hostile);
+	assert_int_equal(hostile.result, 0);
+	assert_int_equal(SSL_write(hostile.client, text, sizeof text), sizeof text);
+	size = BIO_read(hostile.out, record, sizeof record);
+	send_bytes(&hostile, record, length);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(tls_connection_read(hostile.server, text, 1), -EAGAIN);
+		assert_false(tls_connection_has_pending(hostile.server));
+	}
+	send_bytes(&hostile, record + length, (size_t)size - length);
+	assert_int_equal(tls_connection_read(hostile.server, text, 1), 1);
+	assert_true(tls_connection_has_pending(hostile.server));
+	assert_int_equal(tls_connection_read(hostile.server, text, sizeof text), sizeof text - 1);
+	assert_false(tls_connection_has_pending(hostile.server));
+	end(&hostile);
+}
+
+/* A part of a record is nothing that could be read now: who tried again at once would do so until
+ * the client sends the rest. */
+static void a_part_of_a_record_is_not_pending(void **state)
+{
+	static const size_t lengths[] = {1, 3, 5, 100};
+	struct tls_context *context = identity_scene_simple(P256);
+
+	(void)state;
+	for (int version = TLS1_2_VERSION; version <= TLS1_3_VERSION; version++) {
+		SSL_CTX *client = handshake_client(version, NULL);
+
+		for (size_t i = 0; i < COUNT_OF(lengths); i++)
+			send_in_two(context, client, lengths[i]);
+		SSL_CTX_free(client);
+	}
+	tls_context_free(context);
+}
+
+/* New keys, again and again, are no reason to read on: others wait. */
+static void a_read_ends_after_each_new_key(void **state)
+{
+	enum { UPDATES = 3 };
+	struct tls_context *context = identity_scene_simple(P256);
+	SSL_CTX *client = handshake_client(TLS1_3_VERSION, NULL);
+	struct hostile hostile;
+	char data[PIECE];
+	int length;
+
+	(void)state;
+	begin(&hostile, context, client);
+	play(&hostile);
+	assert_int_equal(hostile.result, 0);
+	for (unsigned i = 0; i < UPDATES; i++) {
+		assert_int_equal(SSL_key_update(hostile.client, SSL_KEY_UPDATE_NOT_REQUESTED), 1);
+		assert_int_equal(SSL_do_handshake(hostile.client), 1);
+	}
+	assert_int_equal(SSL_write(hostile.client, "x", 1), 1);
+	length = BIO_read(hostile.out, data, sizeof data);
+	send_bytes(&hostile, data, (size_t)length);
+	for (unsigned i = 0; i < UPDATES; i++)
+		assert_int_equal(tls_connection_read(hostile.server, data, 1), -EAGAIN);
+	assert_int_equal(tls_connection_read(hostile.server, data, 1), 1);
+	end(&hostile);
+	SSL_CTX_free(client);
+	tls_context_free(context);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -360,6 +433,8 @@ int main(void)
 		cmocka_unit_test(floods_are_refused),
 		cmocka_unit_test(small_pieces_are_put_together),
 		cmocka_unit_test(spoilt_handshakes_do_no_harm),
+		cmocka_unit_test(a_part_of_a_record_is_not_pending),
+		cmocka_unit_test(a_read_ends_after_each_new_key),
 	};
 
 	return cmocka_run_group_tests(tests, identity_scene_make, identity_scene_free);

@@ -294,6 +294,25 @@ static void the_sandbox_lets_it_work(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* What can be no client_authorities is told before anybody gets it. */
+static void authorities_are_judged(void **state)
+{
+	struct buffer good = identity_scene_text(scene.authority);
+	struct buffer damaged = {0};
+	struct buffer reason = {0};
+
+	(void)state;
+	buffer_append(&damaged, buffer_data(&good), good.length / 2);
+	assert_int_equal(tls_identity_judge_authorities(buffer_view(&good), &reason), 0);
+	assert_int_equal(reason.length, 0);
+	assert_int_equal(tls_identity_judge_authorities(STR(""), &reason), -EINVAL);
+	assert_int_equal(tls_identity_judge_authorities(buffer_view(&damaged), &reason), -EINVAL);
+	assert_true(reason.length > 0);
+	buffer_clear(&damaged);
+	buffer_clear(&reason);
+	buffer_clear(&good);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,6 +324,7 @@ int main(void)
 		cmocka_unit_test(old_ways_are_refused),
 		cmocka_unit_test(nothing_is_negotiated_again),
 		cmocka_unit_test(the_sandbox_lets_it_work),
+		cmocka_unit_test(authorities_are_judged),
 	};
 
 	return cmocka_run_group_tests(tests, identity_scene_make, identity_scene_free);

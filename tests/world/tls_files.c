@@ -4,6 +4,7 @@
  * keys, so the process "keys" has nothing to do in the world.
  */
 #include "tls/certificate.h"
+#include "tls/identity.h"
 #include "tls/private_key.h"
 #include <errno.h>
 #include <stdio.h>
@@ -32,6 +33,13 @@ int tls_chain_read(struct str pem, struct arena *arena, struct tls_chain *chain_
 bool tls_chain_covers(const struct tls_chain *chain, struct str name)
 {
 	return str_equal_nocase(str_from(chain->names[0]), name);
+}
+
+int tls_identity_judge_authorities(struct str pem, struct buffer *reason)
+{
+	(void)pem;
+	buffer_append_string(reason, "the world has no authorities of clients");
+	return -EINVAL;
 }
 
 int tls_private_key_open(const char *path, struct tls_private_key **key_out, struct buffer *reason)
