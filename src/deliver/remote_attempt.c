@@ -42,8 +42,9 @@ struct remote_attempt {
 	int64_t begin_us; /* monotonic */
 	struct remote_recipients recipients;
 	struct remote_content_needs needs;
-	bool needs_utf8; /* its header does */
-	bool is_last;    /* no transaction follows the current one */
+	bool needs_utf8;        /* its header does */
+	bool is_last;           /* no transaction follows the current one */
+	unsigned configuration; /* the carrier's at the start */
 	struct remote_attempt *next, **previous;
 };
 
@@ -190,10 +191,11 @@ static void close_session(struct remote_attempt *attempt)
 	attempt->session = NULL;
 }
 
-/* A connection to a server that is not the best is not kept for the next message. */
+/* A connection to a server that is not the best is not kept for the next message, nor one that an
+ * earlier configuration has allowed. */
 static void leave_session(struct remote_attempt *attempt)
 {
-	if (attempt->asked_count == 0)
+	if (attempt->asked_count == 0 && attempt->configuration == attempt->carrier->configurations)
 		remote_pool_put(attempt->carrier->pool, attempt->session);
 	else
 		remote_session_free(attempt->session);
@@ -351,6 +353,7 @@ static struct remote_attempt *new_attempt(struct remote_carrier *carrier,
 
 	attempt->carrier = carrier;
 	attempt->job = job;
+	attempt->configuration = carrier->configurations;
 	attempt->begin_us = os_clock_monotonic_us();
 	attempt->needs = remote_content_look(&job->content, chunk);
 	if (carrier->settings.protocol == SMTP_CLIENT_LMTP) /* which breaks no lines */
