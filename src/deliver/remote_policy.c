@@ -133,6 +133,8 @@ remote_policy_find(struct remote_policies *policies, const struct remote_policy_
 	struct remote_policy_search *search;
 
 	remote_policy_set(policies, question, policy_out);
+	if (remote_policy_is_waived(question, policy_out))
+		return NULL;
 	search = memory_alloc_zero(1, sizeof *search);
 	search->policies = policies;
 	search->question = question;

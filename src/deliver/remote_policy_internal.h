@@ -29,7 +29,11 @@ void remote_policy_refuse(struct remote_policy *policy, struct arena *arena, con
 			  const char *reason);
 
 /* remote_policy_wish.c */
-/* Changes *POLICY, which all others have decided on, as the sender wants it. */
+/* Whether the sender wants what DNSSEC or the domain say of TLS not to matter (RFC 8689 section
+ * 4.2.2), where POLICY is what the configuration says. */
+bool remote_policy_is_waived(const struct remote_policy_question *question,
+			     const struct remote_policy *policy);
+/* Changes *POLICY, which all others have decided on, as REQUIRETLS demands. */
 void remote_policy_grant(const struct remote_policies *policies,
 			 const struct remote_policy_question *question,
 			 struct remote_policy *policy);

@@ -177,6 +177,7 @@ void remote_policy_verify_host(const struct remote_policies *policies,
 {
 	const char *host = copy(question->arena, question->server->host);
 
+	policy->server_name = NULL;
 	set_names(NULL, question->arena, &(struct names){host, host}, policy);
 	verify_by_authority(policies, policies->config->tls_authorities, question->arena, policy);
 }
