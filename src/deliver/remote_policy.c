@@ -86,16 +86,26 @@ static void conclude(struct remote_policy_search *search)
 	search->done(search->context, &search->policy);
 }
 
+/* What is only tried keeps no mail waiting. */
+static void verify_host(struct remote_policy_search *search)
+{
+	struct remote_policy *policy = &search->policy;
+
+	policy->verify = (struct tls_verify){.is_tried = policy->is_tried};
+	remote_policy_verify_host(search->policies, search->question, policy);
+	if (!policy->is_tried || policy->refusal == NULL)
+		return;
+	policy->refusal = NULL;
+	policy->verify = (struct tls_verify){0};
+}
+
 static void on_sts(void *context, const struct sts_answer *answer)
 {
 	struct remote_policy_search *search = context;
-	struct remote_policy *policy = &search->policy;
 
 	search->sts = NULL;
-	if (remote_sts_decide(answer, search->question, policy)) {
-		policy->verify = (struct tls_verify){.is_tried = policy->is_tried};
-		remote_policy_verify_host(search->policies, search->question, policy);
-	}
+	if (remote_sts_decide(answer, search->question, &search->policy))
+		verify_host(search);
 	conclude(search);
 }
 

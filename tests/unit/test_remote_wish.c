@@ -228,6 +228,7 @@ static void who_waives_tls_is_kept_by_no_policy_of_others(void **state)
 		check(&cases[i], certificates_path(directory, "authority", "pem"));
 }
 
+/* A policy in testing demands nothing. */
 static void without_authorities_what_is_demanded_waits(void **state)
 {
 	static const struct wanted cases[] = {
@@ -235,6 +236,10 @@ static void without_authorities_what_is_demanded_waits(void **state)
 		 "verify mta-sts mx.a.b !4.3.5"},
 		{TLS, CONFIG_TLS_MAY, "a.b", NULL, &NO_POLICY, true,
 		 "verify REQUIRETLS mx.a.b !4.3.5"},
+		{REMOTE_POLICY_NO_WISH, CONFIG_TLS_MAY, "a.b", NULL, &TESTING, false,
+		 "may remote_tls"},
+		{REMOTE_POLICY_NO_WISH, CONFIG_TLS_ENCRYPT, "a.b", NULL, &TESTING_OTHER, false,
+		 "encrypt remote_tls"},
 	};
 
 	(void)state;
