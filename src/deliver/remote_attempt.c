@@ -8,7 +8,6 @@
 #include "log/event.h"
 #include "mail/address.h"
 #include "os/clock.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,14 +82,6 @@ static void report_failure(struct remote_attempt *attempt)
 	finish_with(attempt, &attempt->failure, attempt->was_connected ? NULL : attempt->trigger);
 }
 
-/* A lack of descriptors or memory says nothing about the server; and the full queue of a UNIX
- * socket says that the server is there. */
-static bool is_no_absence(int error)
-{
-	return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM ||
-	       error == -EAGAIN;
-}
-
 /* A new search returns all servers again, including those already asked. */
 static bool was_asked(const struct remote_attempt *attempt, const struct dns_server *server)
 {
@@ -123,7 +114,7 @@ static bool connect_to_server(struct remote_attempt *attempt)
 	}
 	remote_peer_unreachable(&verdict, attempt->server, strerror(-result));
 	keep_failure(attempt, &verdict);
-	attempt->was_connected = attempt->was_connected || is_no_absence(result);
+	attempt->was_connected = attempt->was_connected || !remote_peer_is_absent(result);
 	return false;
 }
 
