@@ -8,7 +8,6 @@
 #include "log/event.h"
 #include "mail/address.h"
 #include "os/clock.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,8 +41,9 @@ struct remote_attempt {
 	int64_t begin_us; /* monotonic */
 	struct remote_recipients recipients;
 	struct remote_content_needs needs;
-	bool needs_utf8; /* its header does */
-	bool is_last;    /* no transaction follows the current one */
+	bool needs_utf8;        /* its header does */
+	bool is_last;           /* no transaction follows the current one */
+	unsigned configuration; /* the carrier's at the start */
 	struct remote_attempt *next, **previous;
 };
 
@@ -82,14 +82,6 @@ static void report_failure(struct remote_attempt *attempt)
 	finish_with(attempt, &attempt->failure, attempt->was_connected ? NULL : attempt->trigger);
 }
 
-/* A lack of descriptors or memory says nothing about the server; and the full queue of a UNIX
- * socket says that the server is there. */
-static bool is_no_absence(int error)
-{
-	return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM ||
-	       error == -EAGAIN;
-}
-
 /* A new search returns all servers again, including those already asked. */
 static bool was_asked(const struct remote_attempt *attempt, const struct dns_server *server)
 {
@@ -122,7 +114,7 @@ static bool connect_to_server(struct remote_attempt *attempt)
 	}
 	remote_peer_unreachable(&verdict, attempt->server, strerror(-result));
 	keep_failure(attempt, &verdict);
-	attempt->was_connected = attempt->was_connected || is_no_absence(result);
+	attempt->was_connected = attempt->was_connected || !remote_peer_is_absent(result);
 	return false;
 }
 
@@ -190,10 +182,11 @@ static void close_session(struct remote_attempt *attempt)
 	attempt->session = NULL;
 }
 
-/* A connection to a server that is not the best is not kept for the next message. */
+/* A connection to a server that is not the best is not kept for the next message, nor one that an
+ * earlier configuration has allowed. */
 static void leave_session(struct remote_attempt *attempt)
 {
-	if (attempt->asked_count == 0)
+	if (attempt->asked_count == 0 && attempt->configuration == attempt->carrier->configurations)
 		remote_pool_put(attempt->carrier->pool, attempt->session);
 	else
 		remote_session_free(attempt->session);
@@ -351,6 +344,7 @@ static struct remote_attempt *new_attempt(struct remote_carrier *carrier,
 
 	attempt->carrier = carrier;
 	attempt->job = job;
+	attempt->configuration = carrier->configurations;
 	attempt->begin_us = os_clock_monotonic_us();
 	attempt->needs = remote_content_look(&job->content, chunk);
 	if (carrier->settings.protocol == SMTP_CLIENT_LMTP) /* which breaks no lines */

@@ -20,12 +20,14 @@ struct remote_carrier {
 	struct remote_pool *pool;
 	struct remote_plain *plain; /* servers whose TLS does not work */
 	struct remote_session_settings settings;
+	unsigned configurations;         /* how many there have been */
 	struct remote_attempt *attempts; /* under way */
 };
 
 void remote_carrier_init(struct remote_carrier *carrier, struct os_loop *loop,
 			 enum smtp_client_protocol protocol);
-/* For connections that are made from now on; idle ones are closed. CONFIG is borrowed. */
+/* For connections that are made from now on; idle ones are closed, and others when their message
+ * is done: the policy they were made by may no longer be in force. CONFIG is borrowed. */
 void remote_carrier_configure(struct remote_carrier *carrier, const struct config *config,
 			      int64_t reply_timeout_us);
 /* Finishes every job without a report, except those whose message the server has received and

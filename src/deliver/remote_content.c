@@ -109,20 +109,51 @@ bool remote_content_has_8bit_header(const struct ipc_content *content, char *chu
 	       has_high_bit(header_in(part));
 }
 
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static struct str without_space(struct str text)
+{
+	while (text.length > 0 && is_space(text.data[0]))
+		text = str_skip(text, 1);
+	while (text.length > 0 && is_space(text.data[text.length - 1]))
+		text.length--;
+	return text;
+}
+
+/* Takes the first field from *HEADER, with the lines that continue it. False: there is none. */
+static bool take_field(struct str *header, struct str *field_out)
+{
+	size_t end = 0;
+
+	if (header->length == 0)
+		return false;
+	do {
+		ptrdiff_t line = str_find(str_skip(*header, end), '\n');
+
+		end = line < 0 ? header->length : end + (size_t)line + 1;
+	} while (end < header->length && (header->data[end] == ' ' || header->data[end] == '\t'));
+	*field_out = str_slice(header->data, end);
+	*header = str_skip(*header, end);
+	return true;
+}
+
 bool remote_content_waives_tls(const struct ipc_content *content, char *chunk)
 {
 	struct str header;
-	struct str line;
+	struct str field;
 
 	if (ipc_content_read(content, 0, chunk, REMOTE_CHUNK_SIZE, &header) < 0)
 		return false;
 	header = header_in(header);
-	while (str_split(&header, '\n', &line)) {
+	while (take_field(&header, &field)) {
 		struct str name = STR("");
 
-		(void)str_split(&line, ':', &name);
+		(void)str_split(&field, ':', &name);
 		if (str_equal_nocase(name, STR("TLS-Required")) &&
-		    str_equal_nocase(str_trim(line), STR("No")))
+		    str_equal_nocase(without_space(field), STR("No")))
 			return true;
 	}
 	return false;

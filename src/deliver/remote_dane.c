@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/remote_dane.h"
 #include "base/panic.h"
+#include "deliver/remote_authorities.h"
 #include "dns/anchor.h"
 #include "dns/tlsa.h"
 #include "log/event.h"
@@ -195,7 +196,8 @@ static void set_records(struct remote_policy *policy, struct arena *arena,
 	policy->verify.record_count = answer->count;
 }
 
-/* What was demanded by other means does not count any more: DANE goes first. */
+/* What was demanded by other means does not count any more: DANE goes first. But records that
+ * cannot be used verify nothing, and so do not stand in for what does. */
 static void demand(struct remote_policy *policy, const struct remote_policy_question *question,
 		   const struct dns_tlsa_answer *answer)
 {
@@ -206,6 +208,8 @@ static void demand(struct remote_policy *policy, const struct remote_policy_ques
 		policy->flaw = TLSRPT_TLSA_INVALID;
 		return;
 	}
+	if (!is_usable && remote_authorities_decide(policy->level))
+		return;
 	policy->source = REMOTE_POLICY_DANE;
 	policy->origin = "dane";
 	policy->refusal = NULL;

@@ -35,10 +35,10 @@ bool remote_dane_applies(const struct remote_dane *dane,
 struct remote_dane_search;
 
 /* Looks up the TLSA records of QUESTION's server and changes *POLICY, which
- * remote_dane_applies() to, accordingly: usable records are demanded; unusable ones demand TLS; if
- * none are known to be there, POLICY remains, with "dane" as "may", and "dane-only" refuses; if
- * nobody knows, the host is refused. Calls DONE once, never before returning. QUESTION and POLICY
- * must live until then. */
+ * remote_dane_applies() to, accordingly: usable records are demanded; unusable ones demand TLS, at
+ * least; if none are known to be there, POLICY remains, with "dane" as "may", and "dane-only"
+ * refuses; if nobody knows, the host is refused. Calls DONE once, never before returning. QUESTION
+ * and POLICY must live until then. */
 struct remote_dane_search *remote_dane_find(struct remote_dane *dane,
 					    const struct remote_policy_question *question,
 					    struct remote_policy *policy,

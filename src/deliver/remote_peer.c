@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/remote_peer.h"
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,4 +29,10 @@ void remote_peer_unreachable(struct mail_verdict *verdict, const struct dns_serv
 
 	remote_peer_format(server, peer);
 	mail_verdict_set(verdict, "4.4.1", "connect to %s: %s", peer, reason);
+}
+
+bool remote_peer_is_absent(int error)
+{
+	return error != -EMFILE && error != -ENFILE && error != -ENOBUFS && error != -ENOMEM &&
+	       error != -EAGAIN;
 }

@@ -16,5 +16,9 @@ void remote_peer_format(const struct dns_server *server, char peer[REMOTE_PEER_S
 /* 4.4.1: no connection to SERVER, because of REASON. */
 void remote_peer_unreachable(struct mail_verdict *verdict, const struct dns_server *server,
 			     const char *reason);
+/* Whether a connection that fails with ERROR (-errno) says that the server is away. A lack of
+ * descriptors or memory says nothing about it; and the full queue of a UNIX socket, that it is
+ * there. */
+bool remote_peer_is_absent(int error);
 
 #endif

@@ -88,8 +88,8 @@ void remote_policies_use_sts(struct remote_policies *policies, struct sts_client
 enum remote_policy_wish {
 	REMOTE_POLICY_NO_WISH,
 	REMOTE_POLICY_REQUIRED, /* REQUIRETLS: no server but one that is known to be right */
-	REMOTE_POLICY_WAIVED,   /* "TLS-Required: No": rather without TLS than not at all, where the
-				 * configuration does not decide */
+	REMOTE_POLICY_WAIVED,   /* "TLS-Required: No": only the configuration counts, neither DANE
+				 * nor what the domain publishes */
 };
 
 struct remote_policy_question {

@@ -51,6 +51,7 @@ static void go_on_in_plain_text(struct smtp_client *client, const char *problem,
 	verdict = client_new_verdict(client);
 	mail_verdict_set(verdict, "4.7.4", "TLS is required: %s%s", problem, rest);
 	client_tell_end(client, verdict);
+	client->is_insecure = true;
 	client_fail_session(client, verdict);
 }
 

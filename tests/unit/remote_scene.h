@@ -69,6 +69,7 @@ struct remote_scene {
 	const char *triggers[RECIPIENTS_MAX];
 	bool is_taken[RECIPIENTS_MAX];
 	bool is_given_up;              /* the job may be finished without reports */
+	bool is_outdated;              /* the job began by an earlier configuration */
 	struct remote_attempt *wanted; /* the servers are still searched */
 };
 

@@ -35,6 +35,7 @@ struct smtp_client_script {
 	const char *sender; /* NULL: s@s.example */
 	bool is_utf8;
 	bool needs_utf8;
+	bool requires_tls;
 	enum mail_ret ret;
 	const char *envid;    /* NULL: none */
 	const char *original; /* of every recipient; NULL: none */

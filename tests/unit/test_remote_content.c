@@ -91,11 +91,48 @@ static void what_is_behind_the_first_mib_may_be_8bit(void **state)
 	buffer_clear(&text);
 }
 
+/* RFC 8689 section 4.2.2 */
+static void the_field_that_waives_tls(void **state)
+{
+	static const struct {
+		const char *text;
+		bool waives;
+	} cases[] = {
+		{"TLS-Required: No\r\nSubject: a\r\n\r\ntext\r\n", true},
+		{"Subject: a\r\nTLS-Required: No\r\n\r\ntext\r\n", true},
+		{"Subject: a\r\nTLS-Required: No", true}, /* no more than this is known */
+		{"tls-required:nO\t\r\n\r\n", true},
+		{"TLS-Required:\r\n\tNo\r\n \r\n\r\n", true},
+		{"TLS-Required: No\r\n way\r\n\r\n", false},
+		{"TLS-Required: Yes\r\n\r\n", false},
+		{"TLS-Required: \r\n\r\n", false},
+		{"TLS-Required: Nobody\r\n\r\n", false},
+		{"TLS-Required: Yes, No\r\n\r\n", false},
+		{"TLS-Required No\r\n\r\n", false},
+		{"X-TLS-Required: No\r\n\r\n", false},
+		{"Subject: a\r\n TLS-Required: No\r\n\r\n", false},
+		{"Subject: TLS-Required: No\r\n\r\n", false},
+		{"Subject: a\r\n\r\nTLS-Required: No\r\n\r\n", false},
+		{"", false},
+	};
+	static char chunk[REMOTE_CHUNK_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct str text = str_from(cases[i].text);
+		const struct ipc_content content = {.bytes = text, .file = -1, .size = text.length};
+
+		if (remote_content_waives_tls(&content, chunk) != cases[i].waives)
+			fail_msg("%s", cases[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(breaks_are_counted_as_they_are_made),
 		cmocka_unit_test(what_is_behind_the_first_mib_may_be_8bit),
+		cmocka_unit_test(the_field_that_waives_tls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

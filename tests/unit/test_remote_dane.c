@@ -119,6 +119,7 @@ static void what_becomes_of_each_level(void **state)
 		{CONFIG_TLS_ENCRYPT, false, usable, CONFIG_TLS_DANE, true, NULL},
 		{CONFIG_TLS_ENCRYPT, false, none, CONFIG_TLS_ENCRYPT, false, NULL},
 		{CONFIG_TLS_VERIFY, false, usable, CONFIG_TLS_DANE, true, NULL},
+		{CONFIG_TLS_VERIFY, false, unusable, CONFIG_TLS_VERIFY, false, NULL},
 		{CONFIG_TLS_VERIFY, false, none, CONFIG_TLS_VERIFY, false, NULL},
 		{CONFIG_TLS_NONE, false, usable, CONFIG_TLS_NONE, false, NULL},
 		{CONFIG_TLS_DANE, true, usable, CONFIG_TLS_DANE, true, NULL},
@@ -163,7 +164,7 @@ static void what_is_verified(void **state)
 	assert_true(str_equal(policy.verify.records[0].data, STR(DIGEST)));
 	assert_string_equal(policy.server_name, "mx.x");
 	assert_string_equal(policy.dane, "_25._tcp.mx.x has usable TLSA records: 1");
-	policy = find(CONFIG_TLS_VERIFY, false, unusable);
+	policy = find(CONFIG_TLS_MAY, false, unusable);
 	assert_int_equal(policy.verify.by, TLS_VERIFY_NOTHING);
 	assert_int_equal(policy.verify.record_count, 0);
 	assert_string_equal(policy.server_name, "mx.x");

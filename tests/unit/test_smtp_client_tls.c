@@ -9,6 +9,7 @@
 #define SECURED     BEGINS "H\n" EHLO
 #define NO_STARTTLS "S: 220 mx\n" EHLO "S: 250-mx|250 PIPELINING\n"
 #define BATCH       "C: MAIL FROM:<s@s.example>\nC: RCPT TO:<a@d.example>\nC: DATA\n"
+#define REQUIRING   "C: MAIL FROM:<s@s.example> REQUIRETLS\nC: RCPT TO:<a@d.example>\nC: DATA\n"
 #define ACCEPTED    "S: 250 ok|250 ok|354 go\nD\nC: hi\nC: .\nS: 250 2.6.0 queued\n"
 #define MAY         .tls = SMTP_CLIENT_TLS_MAY
 #define MUST        .tls = SMTP_CLIENT_TLS_MUST
@@ -41,22 +42,23 @@ static const struct smtp_client_script scripts[] = {
 	{"may, not offered", "a", "hi\r\n", NO_STARTTLS BATCH ACCEPTED, "ok 2.6.0",
 	 SMTP_CLIENT_READY, MAY},
 	{"must, not offered", "a", "hi\r\n", NO_STARTTLS, "wait 4.7.4", SMTP_CLIENT_CLOSED, MUST,
-	 TRIED},
+	 TRIED, .is_insecure = true},
 	{"may, refused", "a", "hi\r\n",
 	 OFFERS "C: STARTTLS\nS: 454 4.7.0 not now\nC: MAIL FROM:<s@s.example> SIZE=4\n"
 		"C: RCPT TO:<a@d.example>\nC: DATA\n" ACCEPTED,
 	 "ok 2.6.0", SMTP_CLIENT_READY, MAY, .is_tls_refused = true},
 	{"must, refused", "a", "hi\r\n", OFFERS "C: STARTTLS\nS: 454 4.7.0 not now\n", "wait 4.7.4",
-	 SMTP_CLIENT_CLOSED, MUST, TRIED, .is_tls_refused = true},
+	 SMTP_CLIENT_CLOSED, MUST, TRIED, .is_insecure = true, .is_tls_refused = true},
 	{"must, refused for good", "a", "hi\r\n", OFFERS "C: STARTTLS\nS: 554 5.7.1 never\n",
-	 "wait 4.7.4", SMTP_CLIENT_CLOSED, MUST, TRIED, .is_tls_refused = true},
+	 "wait 4.7.4", SMTP_CLIENT_CLOSED, MUST, TRIED, .is_insecure = true,
+	 .is_tls_refused = true},
 	{"may, only HELO", "a", "hi\r\n",
 	 "S: 220 mx\n" EHLO "S: 502 what\nC: HELO us.example\nS: 250 mx\n"
 	 "C: MAIL FROM:<s@s.example>\n",
 	 "", SMTP_CLIENT_WAITING, MAY},
 	{"must, only HELO", "a", "hi\r\n",
 	 "S: 220 mx\n" EHLO "S: 502 what\nC: HELO us.example\nS: 250 mx\n", "wait 4.7.4",
-	 SMTP_CLIENT_CLOSED, MUST, TRIED},
+	 SMTP_CLIENT_CLOSED, MUST, TRIED, .is_insecure = true},
 	{"an answer to STARTTLS that is none", "a", "hi\r\n",
 	 OFFERS "C: STARTTLS\nS: 354 go ahead\n", "wait 4.5.0", SMTP_CLIENT_CLOSED, MUST, TRIED},
 	{"421 to STARTTLS", "a", "hi\r\n", OFFERS "C: STARTTLS\nS: 421 4.3.2 bye\n", "wait 4.3.2",
@@ -81,6 +83,28 @@ static const struct smtp_client_script scripts[] = {
 	 TRIED},
 	{"lost before the greeting is no fault of TLS", "a", "hi\r\n", "X\n", "wait 4.4.2",
 	 SMTP_CLIENT_CLOSED, MAY, TRIED},
+
+	{"REQUIRETLS goes on", "a", "hi\r\n",
+	 SECURED "S: 250-mx|250-PIPELINING|250-8BITMIME|250 REQUIRETLS\n" REQUIRING ACCEPTED,
+	 "ok 2.6.0", SMTP_CLIENT_READY, MUST, .requires_tls = true},
+	{"in each transaction", "a", "hi\r\n",
+	 SECURED "S: 250-mx|250-PIPELINING|250 requiretls\n" REQUIRING ACCEPTED
+		 "N\n" REQUIRING ACCEPTED,
+	 "ok 2.6.0", SMTP_CLIENT_READY, MUST, .requires_tls = true},
+	{"who does not require it says nothing", "a", "hi\r\n",
+	 SECURED "S: 250-mx|250-PIPELINING|250 REQUIRETLS\n" BATCH ACCEPTED, "ok 2.6.0",
+	 SMTP_CLIENT_READY, MUST},
+	{"to a server that knows no REQUIRETLS nothing is said", "a", "hi\r\n",
+	 SECURED "S: 250-mx|250 PIPELINING\n", "fail 5.7.30", SMTP_CLIENT_CLOSED, MUST,
+	 .is_unserved = true, .requires_tls = true},
+	{"nor to one that offered it in plain text only", "ab", "hi\r\n",
+	 "S: 220 mx\n" EHLO
+	 "S: 250-mx|250-STARTTLS|250 REQUIRETLS\nC: STARTTLS\nS: 220 go\nH\n" EHLO "S: 250 mx\n",
+	 "fail 5.7.30 fail 5.7.30", SMTP_CLIENT_CLOSED, MUST, .is_unserved = true,
+	 .requires_tls = true},
+	{"nor in plain text, whatever is offered", "a", "hi\r\n",
+	 "S: 220 mx\n" EHLO "S: 250-mx|250 REQUIRETLS\n", "fail 5.7.30", SMTP_CLIENT_CLOSED, MAY,
+	 .is_unserved = true, .requires_tls = true},
 
 	{"a reply injected behind that to STARTTLS", "a", "hi\r\n",
 	 OFFERS "C: STARTTLS\nS: 220 go|250-mx|250 PIPELINING\n", "wait 4.5.0", SMTP_CLIENT_CLOSED,
