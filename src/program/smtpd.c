@@ -277,6 +277,7 @@ static void begin(void *context)
 		return;
 	smtpd->is_begun = true;
 	add_listeners(smtpd);
+	close_unwanted(smtpd); /* those that a reload meanwhile has removed */
 	child_ready(smtpd->child);
 }
 

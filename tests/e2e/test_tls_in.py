@@ -109,6 +109,12 @@ def piecewise(certificates, protocols=()):
     return context.wrap_bio(got, said, server_hostname=HOST), got, said
 
 
+def take(made, got):
+    data = made.recv(65536)
+    assert data, "the server has closed the connection"
+    got.write(data)
+
+
 def finish(made, tls, got, said):
     """Both sides' handshakes."""
     while True:
@@ -118,7 +124,7 @@ def finish(made, tls, got, said):
             return
         except ssl.SSLWantReadError:
             made.sendall(said.read())
-            got.write(made.recv(65536))
+            take(made, got)
 
 
 def read_line(made, tls, got):
@@ -126,7 +132,7 @@ def read_line(made, tls, got):
         try:
             return tls.read(65536)
         except ssl.SSLWantReadError:
-            got.write(made.recv(65536))
+            take(made, got)
 
 
 def test_a_long_hello_comes_with_the_header(server, certificates):
@@ -140,7 +146,7 @@ def test_a_long_hello_comes_with_the_header(server, certificates):
         hello = said.read()
         assert len(hello) > 1250
         made.sendall(b"PROXY TCP4 192.0.2.77 192.0.2.1 4711 465\r\n" + hello)
-        got.write(made.recv(65536))
+        take(made, got)
         finish(made, tls, got, said)
         assert read_line(made, tls, got).startswith(b"220 ")
 
