@@ -165,8 +165,9 @@ static void change_user(struct user *user, enum meaning meaning)
 
 /* --- an accident --- */
 
-/* All records go, and come back a while later: until then mail waits, and nobody hears that he is
- * not there. A command may have failed after its end: the next one finds out. */
+/* All records go, and come back a while later, instead of what somebody whom nobody answered has
+ * put in their place: until then mail waits, and nobody hears that he is not there. A command may
+ * have failed after its end: the next one finds out. */
 static void plan_step(int64_t delay_us, void (*step)(void *context))
 {
 	kernel_at(kernel_now_us() + delay_us, step, NULL);
@@ -190,6 +191,7 @@ static void bring_back(void *context)
 	static const char *const arguments[] = {
 		PEOPLE_STORE,
 		"BEGIN IMMEDIATE;"
+		"DELETE FROM domain; DELETE FROM address; DELETE FROM target;"
 		"INSERT INTO domain SELECT * FROM gone_domain; DROP TABLE gone_domain;"
 		"INSERT INTO address SELECT * FROM gone_address; DROP TABLE gone_address;"
 		"INSERT INTO target SELECT * FROM gone_target; DROP TABLE gone_target; COMMIT",
@@ -212,9 +214,10 @@ static void take_away(void)
 	static const char *const arguments[] = {
 		PEOPLE_STORE,
 		"BEGIN IMMEDIATE;"
-		"CREATE TABLE gone_domain AS SELECT * FROM domain; DELETE FROM domain;"
-		"CREATE TABLE gone_address AS SELECT * FROM address; DELETE FROM address;"
-		"CREATE TABLE gone_target AS SELECT * FROM target; DELETE FROM target; COMMIT",
+		"CREATE TABLE gone_domain AS SELECT * FROM domain;"
+		"CREATE TABLE gone_address AS SELECT * FROM address;"
+		"CREATE TABLE gone_target AS SELECT * FROM target;"
+		"DELETE FROM domain; DELETE FROM address; DELETE FROM target; COMMIT",
 		NULL};
 
 	command_run(people.nodes[0], "sql", arguments, away_done, NULL);
