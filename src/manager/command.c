@@ -76,8 +76,9 @@ static enum order_code release(const struct request *request)
 
 	if (trigger == NULL)
 		return ORDER_NOT_HELD;
-	triggers_release(request->manager->triggers, trigger);
-	return ORDER_OK;
+	return triggers_release_for_good(request->manager->triggers, trigger) == 0
+		       ? ORDER_OK
+		       : ORDER_NOT_RECORDED;
 }
 
 static enum order_code retry(const struct request *request)

@@ -190,6 +190,49 @@ static void nothing_is_denied_while_it_is_counted(void **state)
 	end(&scene);
 }
 
+/* Lives for MS milliseconds. */
+static void stop_loop(void *context)
+{
+	os_loop_stop(context);
+}
+
+static void pass(struct scene *scene, int64_t ms)
+{
+	struct os_timer *timer = os_timer_new(scene->loop, stop_loop, scene->loop);
+
+	os_timer_start(timer, ms * 1000);
+	os_loop_run(scene->loop);
+	os_timer_free(timer);
+}
+
+/* All but the domain is removed, and the count that this needs fails. */
+static void nothing_is_denied_while_it_cannot_be_counted(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	start(&scene, memory_store_new(NULL));
+	fill(&scene);
+	assert_string_equal(get(&scene, "none@d.test"), "none");
+	scene.inner->error = -EIO;
+	memory_store_remove(scene.inner, "address ann@d.test");
+	memory_store_remove(scene.inner, "address bob@d.test");
+	scene.inner->error = 0;
+	assert_string_equal(get(&scene, "ann@d.test"), "later");
+	pass(&scene, 1200); /* it is counted again, and much is missing */
+	assert_held(&scene);
+	scene.inner->error = -EIO;
+	memory_store_put(scene.inner, "address ann@d.test|kind mailbox");
+	memory_store_put(scene.inner, "address bob@d.test|kind mailbox");
+	scene.inner->error = 0;
+	assert_held(&scene);
+	pass(&scene, 1200); /* all is back */
+	assert_string_equal(get(&scene, "ann@d.test"), "val");
+	assert_string_equal(get(&scene, "none@d.test"), "none");
+	end(&scene);
+}
+
 static void hear_state(void *context, bool is_up)
 {
 	struct scene *scene = context;
@@ -244,6 +287,7 @@ int main(void)
 		cmocka_unit_test(they_are_held_after_a_restart),
 		cmocka_unit_test(what_vanishes_is_held_and_what_is_removed_here_is_not),
 		cmocka_unit_test(nothing_is_denied_while_it_is_counted),
+		cmocka_unit_test(nothing_is_denied_while_it_cannot_be_counted),
 		cmocka_unit_test(what_was_settled_before_is_told),
 		cmocka_unit_test(another_place_is_another_store),
 	};

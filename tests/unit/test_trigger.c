@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "test.h"
 #include "wait_scene.h"
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,6 +51,30 @@ static void it_is_set_until_it_is_released(void **state)
 	assert_false(triggers_have_released(scene->triggers)); /* nobody waited for it */
 	set(scene, "host.a");
 	assert_true(scene_has_file("trigger/host.a"));
+	wait_scene_free(scene);
+}
+
+/* A file that stays would set it again at the next reading. */
+static void what_is_released_for_good_has_no_file(void **state)
+{
+	struct wait_scene *scene = wait_scene_new();
+	struct trigger *trigger = set(scene, "hold.7-a");
+
+	(void)state;
+	sleep_at(scene, 1, trigger);
+	scene_rename("trigger/hold.7-a", "intd/aside");
+	scene_rename("bounce", "trigger/hold.7-a"); /* no folder can be removed like that */
+	assert_int_equal(triggers_release_for_good(scene->triggers, trigger), -EISDIR);
+	assert_string_equal(scene->released, "");
+	assert_ptr_equal(triggers_find(scene->triggers, STR("hold.7-a")), trigger);
+	assert_null(triggers_next_released(scene->triggers));
+	scene_rename("trigger/hold.7-a", "bounce");
+	scene_rename("intd/aside", "trigger/hold.7-a");
+	assert_int_equal(triggers_release_for_good(scene->triggers, trigger), 0);
+	assert_false(scene_has_file("trigger/hold.7-a"));
+	assert_string_equal(scene->released, "h");
+	assert_int_equal(triggers_release_for_good(scene->triggers, trigger), 0);
+	expect_released(scene, 1);
 	wait_scene_free(scene);
 }
 
@@ -364,6 +389,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_set_until_it_is_released),
+		cmocka_unit_test(what_is_released_for_good_has_no_file),
 		cmocka_unit_test(who_waited_is_taken_out_in_turn),
 		cmocka_unit_test(who_still_sleeps_waits_on_when_it_is_set_again),
 		cmocka_unit_test(one_message_probes_less_and_less_often),

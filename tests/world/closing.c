@@ -13,12 +13,15 @@ static const int64_t SLACK_US = 1000000;
 /* Processes live on so long when their supervisor was killed, and nobody hears them. */
 static const int64_t UNHEARD_US = 5 * INT64_C(1000000);
 
-/* One whose beginning is not known began before a fault. */
+/* One whose beginning is not known began before a fault: the line about it was lost. */
+static int64_t beginning(const struct account *account)
+{
+	return account->queued > 0 ? account->first_us : 0;
+}
+
 static bool is_hurt(const struct account *account)
 {
-	return books_are_hurt_between(account->books,
-				      account->queued > 0 ? account->first_us - UNHEARD_US : 0,
-				      INT64_MAX);
+	return books_are_hurt_between(account->books, beginning(account) - UNHEARD_US, INT64_MAX);
 }
 
 void account_object(const struct account *account, const char *what)
@@ -55,7 +58,7 @@ static uint64_t number_of(const struct account *account)
 static void excuse(const struct account *account)
 {
 	int64_t from_us =
-		account->is_at_hop ? ledger_first_us(account->message) : account->first_us;
+		account->is_at_hop ? ledger_first_us(account->message) : beginning(account);
 	int64_t gone_us = states_gone_us(account->books->machine, number_of(account));
 	int64_t until_us = (gone_us > account->done_us ? gone_us : account->done_us) + SLACK_US;
 

@@ -95,14 +95,15 @@ int disk_write_out(struct disk_file *file)
 	return 0;
 }
 
-/* What was to be made durable, and never is. */
+/* What was to be made durable, and never is. Where there is an order, nothing that was done before
+ * the sync failed is kept: what came after those names must not be there without them. */
 static void lose_names(struct disk_node *directory)
 {
 	struct disk *disk = directory->disk;
 
 	disk->is_broken = true;
 	if (disk->options.keeps_order)
-		while (disk->first != NULL && disk->first->order <= directory->changed)
+		while (disk->first != NULL)
 			disk_item_lose(disk->first);
 	else
 		while (directory->first != NULL)

@@ -4,6 +4,7 @@
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define FORWARDS "hop.example"
 
@@ -12,16 +13,21 @@ static const int64_t LIVE_US = 1000000;                /* a change is known ever
 static const int64_t LATE_US = 180 * INT64_C(1000000); /* after something was done to a machine */
 static const int64_t AWAY_US = 300 * INT64_C(1000000);
 static const int64_t AGAIN_US = 5 * INT64_C(1000000);
+/* Two directories may stand still between a command and the data, one after the other, each for up
+ * to two minutes; then they find what it asked for. */
+static const int64_t UNANSWERED_US = 300 * INT64_C(1000000);
 
 enum { USER_SIZE = 64, ARGUMENTS = 8, NODES_MAX = 4, ACCIDENT = 40 };
 
 enum meaning { ABSENT, MAILBOX, FORWARDED, REFUSED, MEANINGS };
 
-/* What an address may have meant since FROM_US, until another change was confirmed. */
+/* What an address may have meant since FROM_US, until another change was confirmed that began after
+ * LAST_US. */
 struct change {
 	enum meaning meaning;
 	int64_t from_us;      /* its command began */
 	int64_t confirmed_us; /* INT64_MAX: it failed, or goes on still */
+	int64_t last_us;      /* not made later than then; INT64_MAX: it goes on still */
 	bool is_sql;
 	bool has_failed;
 	struct change *older;
@@ -53,6 +59,7 @@ static struct change *change_new(struct user *user, enum meaning meaning)
 	*change = (struct change){.meaning = meaning,
 				  .from_us = kernel_now_us(),
 				  .confirmed_us = INT64_MAX,
+				  .last_us = INT64_MAX,
 				  .older = user->newest};
 	user->newest = change;
 	return change;
@@ -72,6 +79,12 @@ static bool is_sure(const struct change *change)
 	return !change->is_sql || people.nodes[0]->disk_fails_until_us < change->from_us;
 }
 
+/* A command that nobody answered may be carried out yet, after others that came later. */
+static bool is_answered(const struct change *change, int status, const char *output)
+{
+	return change->is_sql || (WIFEXITED(status) && strstr(output, "does not answer") == NULL);
+}
+
 static void user_done(void *context, int status, const char *output)
 {
 	struct user *user = context;
@@ -85,6 +98,8 @@ static void user_done(void *context, int status, const char *output)
 		  (int)strcspn(output, "\n"), output);
 	if (is_good)
 		change->confirmed_us = kernel_now_us();
+	change->last_us =
+		kernel_now_us() + (is_answered(change, status, output) ? 0 : UNANSWERED_US);
 	change->has_failed = !is_good;
 	plan(is_good ? (int64_t)kernel_below(2 * (uint64_t)people.pause_us) : AGAIN_US);
 }
@@ -150,8 +165,9 @@ static void change_user(struct user *user, enum meaning meaning)
 
 /* --- an accident --- */
 
-/* All records go, and come back a while later: until then mail waits, and nobody hears that he is
- * not there. A command may have failed after its end: the next one finds out. */
+/* All records go, and come back a while later, instead of what somebody whom nobody answered has
+ * put in their place: until then mail waits, and nobody hears that he is not there. A command may
+ * have failed after its end: the next one finds out. */
 static void plan_step(int64_t delay_us, void (*step)(void *context))
 {
 	kernel_at(kernel_now_us() + delay_us, step, NULL);
@@ -175,6 +191,7 @@ static void bring_back(void *context)
 	static const char *const arguments[] = {
 		PEOPLE_STORE,
 		"BEGIN IMMEDIATE;"
+		"DELETE FROM domain; DELETE FROM address; DELETE FROM target;"
 		"INSERT INTO domain SELECT * FROM gone_domain; DROP TABLE gone_domain;"
 		"INSERT INTO address SELECT * FROM gone_address; DROP TABLE gone_address;"
 		"INSERT INTO target SELECT * FROM gone_target; DROP TABLE gone_target; COMMIT",
@@ -197,9 +214,10 @@ static void take_away(void)
 	static const char *const arguments[] = {
 		PEOPLE_STORE,
 		"BEGIN IMMEDIATE;"
-		"CREATE TABLE gone_domain AS SELECT * FROM domain; DELETE FROM domain;"
-		"CREATE TABLE gone_address AS SELECT * FROM address; DELETE FROM address;"
-		"CREATE TABLE gone_target AS SELECT * FROM target; DELETE FROM target; COMMIT",
+		"CREATE TABLE gone_domain AS SELECT * FROM domain;"
+		"CREATE TABLE gone_address AS SELECT * FROM address;"
+		"CREATE TABLE gone_target AS SELECT * FROM target;"
+		"DELETE FROM domain; DELETE FROM address; DELETE FROM target; COMMIT",
 		NULL};
 
 	command_run(people.nodes[0], "sql", arguments, away_done, NULL);
@@ -301,6 +319,21 @@ void people_excuse(void)
 	people.struck_us = kernel_now_us();
 }
 
+/* Whether one of MEANINGS is not ruled out by a change that was confirmed before BEFORE_US: what
+ * may have been made after that one began counts, too. */
+static bool may_still_mean(const struct user *user, unsigned meanings, int64_t before_us)
+{
+	int64_t ruled_us = INT64_MIN; /* what was made until then counts no longer */
+
+	for (const struct change *change = user->newest; change != NULL; change = change->older) {
+		if ((meanings & 1u << change->meaning) != 0 && change->last_us > ruled_us)
+			return true;
+		if (ruled_us == INT64_MIN && change->confirmed_us < before_us)
+			ruled_us = change->from_us;
+	}
+	return ruled_us == INT64_MIN && (meanings & 1u << ABSENT) != 0;
+}
+
 /* Whether RECIPIENT may have had a meaning of MEANINGS, a bit each, for somebody who asked at
  * SINCE_US or later. */
 static bool may_mean(const char *recipient, unsigned meanings, int64_t since_us)
@@ -313,13 +346,7 @@ static bool may_mean(const char *recipient, unsigned meanings, int64_t since_us)
 		return true; /* nobody has said what the domain is */
 	if (user == NULL)
 		return (meanings & 1u << ABSENT) != 0;
-	for (struct change *change = user->newest; change != NULL; change = change->older) {
-		if ((meanings & 1u << change->meaning) != 0)
-			return true;
-		if (change->confirmed_us < INT64_MAX && change->confirmed_us + later_us < since_us)
-			return false;
-	}
-	return (meanings & 1u << ABSENT) != 0;
+	return may_still_mean(user, meanings, since_us - later_us);
 }
 
 bool people_may_accept(const char *recipient, int64_t since_us)

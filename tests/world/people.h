@@ -4,7 +4,8 @@
  *
  * Users of PEOPLE_DOMAIN are mailboxes, forwarded, refused, or not there, as records of the
  * directory say; people change them with commands ("stagepost directory put"). A change that was
- * confirmed is true for all mail that comes a second later, one whose command failed may be.
+ * confirmed is true for all mail that comes a second later, one whose command failed may be. One
+ * that nobody answered may be made late, after others that were confirmed meanwhile.
  */
 #ifndef WORLD_PEOPLE_H
 #define WORLD_PEOPLE_H

@@ -223,6 +223,28 @@ static void test_failed_sync_of_names(void **state)
 	}
 }
 
+/* The only name of a file goes after another was made, whose sync fails. */
+static void test_failed_sync_keeps_order(void **state)
+{
+	static const struct disk_options plan = {.keeps_order = true};
+	char text[256];
+
+	(void)state;
+	for (uint64_t seed = 0; seed < ROUNDS; seed++) {
+		disk_scene_begin(seed, &plan);
+		assert_int_equal(on->make_directory(HERE, "new"), 0);
+		(void)make_file("a", "text", true);
+		assert_int_equal(on->sync_directory(HERE, "."), 0);
+		assert_int_equal(on->link(HERE, "a", "new/a"), 0);
+		assert_int_equal(on->unlink(HERE, "a"), 0);
+		disk_scene_fail(DISK_SYNC_NAMES, -EIO, 1);
+		assert_int_equal(on->sync_directory(HERE, "new"), -EIO);
+		disk_scene_cut_power();
+		assert_true(read_text("a", text));
+		disk_scene_end();
+	}
+}
+
 /* A file that was cut and written again is as long as it ever was, with nothing behind the cut
  * that was there before, unless the cut was lost. */
 static void test_cut(void **state)
@@ -431,6 +453,7 @@ int main(void)
 		cmocka_unit_test(test_no_order),
 		cmocka_unit_test(test_failed_sync),
 		cmocka_unit_test(test_failed_sync_of_names),
+		cmocka_unit_test(test_failed_sync_keeps_order),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_number_is_used_again),
 		cmocka_unit_test(test_full),

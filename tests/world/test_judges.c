@@ -336,6 +336,27 @@ static void a_fault_between_answer_and_record_excuses(void **state)
 	assert_int_equal(unexcused(), 0);
 }
 
+/* The power was cut when the message was queued, and before a word of that: the node that gave it
+ * has not heard so, either, and gives it again. */
+static void a_fault_before_the_first_word_excuses(void **state)
+{
+	uint64_t message = ledger_new("user1@hop.example");
+
+	(void)state;
+	pass(1);
+	accounts_hurt(node);
+	pass(10);
+	say("message_found", "");
+	ledger_promise(message);
+	accounts_promised(node->address, "7-a", message);
+	arrive(message);
+	pass(5);
+	arrive(message);
+	say("delivered", " delivery=1 to=user1@hop.example by=maildir status=2.0.0");
+	say("message_done", "");
+	assert_int_equal(unexcused(), 0);
+}
+
 static void a_fault_before_the_answer_excuses_nothing(void **state)
 {
 	uint64_t message = accept();
@@ -516,6 +537,7 @@ int main(void)
 		TEST(an_end_without_a_word_is_seen),
 		TEST(a_process_that_dies_is_seen),
 		TEST(a_fault_between_answer_and_record_excuses),
+		TEST(a_fault_before_the_first_word_excuses),
 		TEST(a_fault_before_the_answer_excuses_nothing),
 		TEST(a_fault_after_the_record_excuses_nothing),
 		TEST(memory_that_grows_is_seen),

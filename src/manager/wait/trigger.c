@@ -187,17 +187,34 @@ void trigger_drop(struct triggers *triggers, struct trigger *trigger)
 	free_if_alone(triggers, trigger);
 }
 
+static int remove_file(struct triggers *triggers, const struct trigger *trigger)
+{
+	int error = queue_trigger_release(triggers->store, str_from(trigger->name));
+
+	if (error < 0)
+		log_event(EVENT_QUEUE_ERROR, log_string("trigger", trigger->name),
+			  log_error(error));
+	return error;
+}
+
 void triggers_release(struct triggers *triggers, struct trigger *trigger)
 {
 	int error;
 
 	if (trigger->state == TRIGGER_RELEASED)
 		return;
-	error = queue_trigger_release(triggers->store, str_from(trigger->name));
-	if (error < 0)
-		log_event(EVENT_QUEUE_ERROR, log_string("trigger", trigger->name),
-			  log_error(error));
+	error = remove_file(triggers, trigger);
+	(void)error; /* it was logged, and the mail need not wait */
 	trigger_drop(triggers, trigger);
+}
+
+int triggers_release_for_good(struct triggers *triggers, struct trigger *trigger)
+{
+	int error = trigger->state != TRIGGER_RELEASED ? remove_file(triggers, trigger) : 0;
+
+	if (error == 0 && trigger->state != TRIGGER_RELEASED)
+		trigger_drop(triggers, trigger);
+	return error;
 }
 
 bool triggers_have_released(const struct triggers *triggers)

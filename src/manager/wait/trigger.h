@@ -70,6 +70,9 @@ void triggers_look(struct triggers *triggers, struct str name);
 /* The UNTIL of triggers_set_until(), even if an earlier process set it; empty: none. */
 struct str triggers_until(struct triggers *triggers, struct trigger *trigger);
 void triggers_release(struct triggers *triggers, struct trigger *trigger);
+/* The same only if its file is removed, which would set it again at the next reading: 0, or -errno,
+ * which is logged, and all is as before. */
+MUST_CHECK int triggers_release_for_good(struct triggers *triggers, struct trigger *trigger);
 /* Reads the trigger directory: sets triggers whose files are new, releases those whose files are
  * gone, and releases triggers of programs that nobody has asked for since the last reading. */
 void triggers_read(struct triggers *triggers);

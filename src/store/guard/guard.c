@@ -126,6 +126,13 @@ static void take_count(struct guard *guard, uint64_t count)
 
 static void begin_count(struct guard *guard);
 
+/* The number is unknown: until it is known, "no such record" must not be answered. */
+static void count_later(struct guard *guard)
+{
+	guard->was_counted = false;
+	os_timer_start(guard->timer, RETRY_US);
+}
+
 static void counted(void *context, int error, uint64_t count)
 {
 	struct guard *guard = context;
@@ -137,8 +144,8 @@ static void counted(void *context, int error, uint64_t count)
 		begin_count(guard);
 	else if (error == 0)
 		take_count(guard, count);
-	else /* unknown: until it is known, "no such record" must not be answered */
-		os_timer_start(guard->timer, RETRY_US);
+	else
+		count_later(guard);
 	guard_answered(guard);
 }
 
@@ -225,7 +232,7 @@ static void on_time(void *context)
 	struct guard *guard = context;
 
 	os_timer_start(guard->timer, COUNT_US);
-	if (!guard->inner->is_up || guard->is_held)
+	if (!guard->inner->is_up || (guard->is_held && guard->was_counted))
 		return;
 	if (guard->changed > 0 || guard->counted != guard->seen.count || !guard->was_counted) {
 		guard->may_lower = guard->was_counted;

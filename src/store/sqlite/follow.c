@@ -19,6 +19,7 @@ enum {
 	PAGE = 1000,           /* changes reported at a time */
 	BEHIND_MAX = 100000,   /* changes: more of them are a reset */
 	PRUNE_EACH = 1000,     /* versions between two prunings of the table */
+	UNKNOWN = -1,          /* the file's data version, which SQLite counts from 1 */
 };
 
 struct page {
@@ -167,7 +168,7 @@ static int follow(struct sqlite_store *store, struct arena *arena)
 	return error;
 }
 
-static void follow_or_say(struct sqlite_store *store)
+static int follow_or_say(struct sqlite_store *store)
 {
 	struct arena *arena = sqlite_take_arena(store);
 	int error = follow(store, arena);
@@ -175,20 +176,22 @@ static void follow_or_say(struct sqlite_store *store)
 	if (error != SQLITE_OK)
 		(void)sqlite_failed(store, error, "follow");
 	sqlite_give_arena(store, arena);
+	return error;
 }
 
 void sqlite_follow(struct sqlite_store *store)
 {
 	sqlite_end_reading(store); /* it may see an older state */
 	os_file_watch_forget(store->watch);
-	follow_or_say(store);
+	if (follow_or_say(store) != SQLITE_OK)
+		store->data_version = UNKNOWN; /* the next look tries again */
 	prune(store);
 }
 
 static int64_t data_version(struct sqlite_store *store)
 {
 	sqlite3_stmt *statement = store->data[DATA_VERSION];
-	int64_t version = 0;
+	int64_t version = UNKNOWN;
 
 	if (sqlite3_step(statement) == SQLITE_ROW)
 		version = sqlite3_column_int64(statement, 0);
@@ -196,21 +199,23 @@ static int64_t data_version(struct sqlite_store *store)
 	return version;
 }
 
-void sqlite_notice(struct sqlite_store *store)
+int sqlite_notice(struct sqlite_store *store)
 {
 	int64_t version = data_version(store);
+	int error;
 
-	if (version == store->data_version)
-		return;
-	store->data_version = version;
-	follow_or_say(store);
+	if (version == store->data_version && version != UNKNOWN)
+		return SQLITE_OK;
+	error = follow_or_say(store);
+	store->data_version = error == SQLITE_OK ? version : UNKNOWN;
+	return error;
 }
 
 /* Reports changes by others, if any. */
 static void look(struct sqlite_store *store)
 {
 	sqlite_end_reading(store);
-	sqlite_notice(store);
+	(void)!sqlite_notice(store); /* it was logged; the next poll tries again */
 }
 
 void sqlite_look(void *context)

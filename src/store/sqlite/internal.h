@@ -164,8 +164,9 @@ void sqlite_missed(struct directory_store *base, uint64_t version, size_t limit,
 		   directory_missed *missed, void *context);
 /* Reports all changes since base.version. */
 void sqlite_follow(struct sqlite_store *store);
-/* Likewise if others have changed something; within the present read transaction. */
-void sqlite_notice(struct sqlite_store *store);
+/* Likewise if others have changed something; within the present read transaction. SQLITE_OK or an
+ * error: then some changes are not reported, until a later call. */
+MUST_CHECK int sqlite_notice(struct sqlite_store *store);
 void sqlite_poll(void *context);
 /* Polls for a while after somebody has begun to write. */
 void sqlite_look(void *context);

@@ -19,7 +19,8 @@ void sqlite_end(struct directory_store *base)
 }
 
 /* All that is read between begin and end is of one state. Changes by others up to that state are
- * reported first, so that answers never mix with older cached ones. */
+ * reported first, so that answers never mix with older cached ones; while they cannot be, nothing
+ * is answered: nobody has looked whether what is gone was meant to go (store/guard). */
 static int begin_reading(struct sqlite_store *store)
 {
 	int error;
@@ -29,7 +30,9 @@ static int begin_reading(struct sqlite_store *store)
 	error = sqlite_run(store->data[DATA_BEGIN]);
 	store->is_reading = error == SQLITE_OK;
 	if (error == SQLITE_OK)
-		sqlite_notice(store);
+		error = sqlite_notice(store);
+	if (error != SQLITE_OK)
+		sqlite_end_reading(store);
 	return error;
 }
 
