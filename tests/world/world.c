@@ -338,9 +338,13 @@ static bool live(const struct world_options *options)
 	while (kernel_now_us() < last_us && !world_has_stopped() &&
 	       (options->is_whole || !is_done(&world)))
 		world_run(kernel_now_us() + 60 * SECOND);
-	/* what else comes is too much */
-	if (!world_has_stopped())
+	/* what else comes is too much, but for what a last fault has brought back */
+	if (!world_has_stopped()) {
+		be_calm(&world);
 		world_run(kernel_now_us() + 600 * SECOND);
+	}
+	while (kernel_now_us() < last_us && !world_has_stopped() && left_in_queues(&world) > 0)
+		world_run(kernel_now_us() + 60 * SECOND);
 	left = left_in_queues(&world);
 	if (left == 0 && !world_has_stopped())
 		look_at_end(&world);
