@@ -16,8 +16,7 @@ static const struct command_exit change_exits[] = {
 	{COMMAND_FAILED, "there was no such record"},
 	{COMMAND_USAGE, "the command line is wrong"},
 	{COMMAND_DIRECTORY_UNANSWERED,
-	 "the directory does not answer, and may make the change yet, even after later ones; or it "
-	 "does not take that; or the configuration is wrong"},
+	 "no answer (the change may be made yet), or not taken; or a wrong configuration"},
 	{0, NULL},
 };
 
