@@ -36,10 +36,10 @@ static struct finding find_failure(const struct remote_report *report)
 	if (report->session == NULL)
 		return found;
 	found = (struct finding){TLSRPT_STARTTLS_NOT_SUPPORTED, report->reason};
-	if (remote_session_handshake(report->session) == NULL)
+	if (remote_session_connection(report->session) == NULL)
 		return found;
 	if (report->policy->verify.by == TLS_VERIFY_AUTHORITIES)
-		found = of_flaw(tls_connection_flaw(remote_session_handshake(report->session)));
+		found = of_flaw(tls_connection_flaw(remote_session_connection(report->session)));
 	if (found.result == TLSRPT_SUCCESS || found.result == TLSRPT_STARTTLS_NOT_SUPPORTED)
 		found.result = TLSRPT_VALIDATION_FAILURE;
 	found.reason = report->reason;

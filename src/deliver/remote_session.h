@@ -70,8 +70,6 @@ const struct mail_verdict *remote_session_failure(const struct remote_session *s
 const struct ipc_job_tls *remote_session_tls(const struct remote_session *session);
 /* The connection of a handshake, which may have failed; NULL: none was begun. */
 const struct tls_connection *remote_session_connection(const struct remote_session *session);
-/* The same, also of a handshake that has failed; NULL: none was begun. */
-const struct tls_connection *remote_session_handshake(const struct remote_session *session);
 /* Our end of the connection; false: it is not known. */
 MUST_CHECK bool remote_session_own_address(const struct remote_session *session,
 					   union os_socket_address *out);

@@ -112,11 +112,6 @@ const struct tls_connection *remote_session_connection(const struct remote_sessi
 	return session->stream.tls;
 }
 
-const struct tls_connection *remote_session_handshake(const struct remote_session *session)
-{
-	return session->stream.tls;
-}
-
 bool remote_session_own_address(const struct remote_session *session, union os_socket_address *out)
 {
 	return os_socket_local_address(session->stream.socket, out) == 0;

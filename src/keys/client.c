@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { REQUESTS_MAX = KEYS_OPEN_MAX / 2 }; /* the answers of those that were cancelled also come */
+enum { REQUESTS_MAX = 5000 }; /* the answers of those that were cancelled also come */
 
 /* A signature that was asked for. When nobody waits for it any more, SIGNING is NULL. */
 struct request {

@@ -18,9 +18,4 @@ enum keys_message {
 			    * tag, in any order */
 };
 
-enum {
-	KEYS_OPEN_MAX =
-		10000, /* unanswered requests of one connection; who sends more is cut off */
-};
-
 #endif
