@@ -51,7 +51,7 @@ bool keys_set_unpack(struct str packed, struct keys_set *set)
 {
 	struct unpack unpack = {packed, false};
 
-	return unpack_texts(&unpack, set->certificates, TLS_CERTIFICATES_MAX,
+	return unpack_texts(&unpack, set->certificates, KEYS_CERTIFICATES_MAX,
 			    &set->certificate_count) &&
 	       unpack_texts(&unpack, set->authorities, KEYS_AUTHORITIES_MAX,
 			    &set->authority_count) &&

@@ -75,18 +75,18 @@ static struct keys_certificate take_certificate(struct keys_store *store, const 
 
 static bool refresh_certificates(struct keys_store *store, const struct config *config)
 {
-	size_t count = config->certificate_count;
+	size_t count = config_key_count(config);
 	struct keys_certificate *certificates = memory_alloc_zero(count + 1, sizeof *certificates);
 	bool has_changed = count != store->certificate_count;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct config_certificate *wanted = &config->certificates[i];
+		const struct config_certificate wanted = config_key_at(config, i);
 
 		has_changed |= i >= store->certificate_count ||
 			       store->certificates[i].name == NULL ||
-			       strcmp(store->certificates[i].name, wanted->name) != 0;
-		certificates[i] = take_certificate(store, wanted->name);
-		has_changed |= keys_certificate_refresh(&certificates[i], wanted);
+			       strcmp(store->certificates[i].name, wanted.name) != 0;
+		certificates[i] = take_certificate(store, wanted.name);
+		has_changed |= keys_certificate_refresh(&certificates[i], &wanted);
 	}
 	free_certificates(store->certificates, store->certificate_count);
 	store->certificates = certificates;
@@ -142,13 +142,13 @@ static bool refresh_authority(struct authority *authority)
 
 static bool refresh_authorities(struct keys_store *store, const struct config *config)
 {
-	struct authority *authorities =
-		memory_alloc_zero(config->listen_count + 1, sizeof *authorities);
+	size_t most = config_authority_count(config);
+	struct authority *authorities = memory_alloc_zero(most + 1, sizeof *authorities);
 	bool has_changed = false;
 	size_t count = 0;
 
-	for (size_t i = 0; i < config->listen_count && count < KEYS_AUTHORITIES_MAX; i++) {
-		const char *path = config->listens[i].client_authority;
+	for (size_t i = 0; i < most && count < KEYS_AUTHORITIES_MAX; i++) {
+		const char *path = config_authority_at(config, i);
 
 		if (*path == '\0' || has_authority(authorities, count, path))
 			continue;
@@ -210,7 +210,7 @@ void keys_store_pack(const struct keys_store *store, struct buffer *out)
 	for (size_t i = 0; i < store->certificate_count; i++) {
 		const struct keys_certificate *one = &store->certificates[i];
 
-		if (one->key != NULL && set->certificate_count < TLS_CERTIFICATES_MAX)
+		if (one->key != NULL && set->certificate_count < KEYS_CERTIFICATES_MAX)
 			set->certificates[set->certificate_count++] =
 				(struct keys_text){str_from(one->name), buffer_view(&one->chain)};
 	}

@@ -380,10 +380,30 @@ static void dials_are_cancelled(void **state)
 	directory_tls_dialer_configure(scene.dialer, scene.client_tls);
 	directory_acceptor_configure(scene.acceptor, scene.server_tls, &config);
 	run();
-	assert_int_equal(scene.dialled[6].error, -ECANCELED);
-	dial(&scene, 7, scene.server);
+	assert_int_equal(scene.dialled[6].error, 0);
+	close_scene(&scene);
+}
+
+static void who_has_no_certificate_yet_waits_for_it(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	open_scene(&scene, "loopback-dir1.example.org", "mx1.example.org");
+	directory_tls_dialer_configure(scene.dialer, NULL);
+	dial(&scene, 0, scene.server);
+	run_for(SECOND_US / 50);
+	assert_false(scene.dialled[0].is_done);
+	directory_tls_dialer_configure(scene.dialer, scene.client_tls);
 	run();
-	assert_int_equal(scene.dialled[7].error, 0);
+	assert_int_equal(scene.dialled[0].error, 0);
+	/* not for ever */
+	directory_tls_dialer_configure(scene.dialer, NULL);
+	haste = 100;
+	dial(&scene, 1, scene.server);
+	run();
+	assert_int_equal(scene.dialled[1].error, -EACCES);
+	assert_non_null(strstr(scene.dialled[1].reason, "no certificate of our own"));
 	close_scene(&scene);
 }
 
@@ -412,6 +432,7 @@ int main(void)
 		cmocka_unit_test(a_slow_handshake_ends),
 		cmocka_unit_test(the_oldest_handshake_gives_way),
 		cmocka_unit_test(dials_are_cancelled),
+		cmocka_unit_test(who_has_no_certificate_yet_waits_for_it),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, remove_files);
