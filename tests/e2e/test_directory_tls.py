@@ -15,6 +15,7 @@ from directory import HASH
 from directory_tls import Client, Closed, make_certificates, settings_of
 from dns import NameServer
 from inside import NEEDS, inside
+from memory import has_in_memory, secret_of
 from stagepost import PATIENCE, as_user, free_port, give_to_user, wait_until
 
 CERTIFICATES = ("loopback-dir1.example.org", "loopback-dir2.example.org", "reader.example.org",
@@ -532,6 +533,50 @@ def test_servers_and_relays_are_confined(trio, keys):
         assert not opens("/etc/passwd")
         assert not opens(database, os.O_DIRECTORY)
         assert opens(server.database) == (not is_relay)
+
+
+# --- where the keys are ---
+
+def test_the_key_is_in_no_other_process(trio, keys):
+    """Neither of a server nor of a relay, which shows its certificate on both sides. That "keys" is
+    seen to have it shows that the search finds it."""
+    server, _, relay = trio
+    for number in range(200):
+        for each, name in ((server, "127.0.0.1"), (relay, "relay.example.org")):
+            if number % 10 == 0:
+                with pytest.raises((ssl.SSLError, ConnectionError, Closed)):
+                    with each.client("stranger.example.org", server_name=name) as client:
+                        client.receive()
+            client, hello = greet(each, server_name=name)
+            client.socket.close()
+            assert hello[0] == "hello"
+    for each, name in ((server, "loopback-dir1.example.org"), (relay, "relay.example.org")):
+        needles = secret_of(f"{keys}/{name}.key")
+        assert has_in_memory(each.node.pids("keys")[0], needles)
+        for program in ("directory", "smtpd", "queue", "send", "remote"):
+            for pid in each.node.pids(program):
+                assert not has_in_memory(pid, needles), program
+
+
+def test_keys_is_lost_during_handshakes(node, keys):
+    """They fail at once, and the next ones do not; who is connected stays."""
+    server = Server(node, keys)
+    with server.client() as stays:
+        assert stays.receive()[0] == "hello"
+        for _ in range(3):
+            mark = server.log.mark()
+            server.node.kill("keys")
+            server.log.wait("process_started", since=mark, program="keys")
+
+            def passes():
+                try:
+                    with server.client() as client:
+                        return client.receive()[0] == "hello"
+                except (ssl.SSLError, ConnectionError, Closed):
+                    return False
+
+            wait_until(passes, "the keys are there again")
+        assert stays.ask("get", "address", "nobody@example.org")[0] == "none"
 
 
 # --- files ---

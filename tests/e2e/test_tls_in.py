@@ -388,34 +388,6 @@ def test_sessions_are_resumed_by_any_worker(server, certificates, version):
 
 # --- where the keys are ---
 
-def secret_of(path):
-    """The number that the private key at PATH is, in the order in which OpenSSL keeps it."""
-    text = subprocess.run(["openssl", "pkey", "-in", path, "-noout", "-text"], check=True,
-                          capture_output=True, timeout=PATIENCE).stdout.decode()
-    digits = re.search(r"(?:priv|prime1):((?:\s+[0-9a-f:]+)+)", text).group(1)
-    number = bytes.fromhex(re.sub(r"[\s:]", "", digits)).lstrip(b"\0")
-    return number, number[::-1]
-
-
-def memory_of(pid):
-    with open(f"/proc/{pid}/maps", encoding="ascii") as maps, \
-            open(f"/proc/{pid}/mem", "rb", 0) as memory:
-        for line in maps:
-            span, rights = line.split()[:2]
-            if "r" not in rights or "[v" in line:
-                continue
-            start, end = (int(number, 16) for number in span.split("-"))
-            memory.seek(start)
-            try:
-                yield memory.read(end - start)
-            except OSError:
-                continue
-
-
-def has(pid, needles):
-    return any(needle in part for part in memory_of(pid) for needle in needles)
-
-
 @pytest.mark.parametrize("kind", ("", "rsa-"))
 def test_the_key_is_in_no_other_process(server, certificates, kind):
     """After a thousand handshakes, as well by those that failed. That "keys" is seen to have it
@@ -435,10 +407,10 @@ def test_the_key_is_in_no_other_process(server, certificates, kind):
                 start_tls(client, strict)
             client.close()
     needles = secret_of(certificates.path(f"{name}.key"))
-    assert has(mx.pids("keys")[0], needles)
+    assert has_in_memory(mx.pids("keys")[0], needles)
     for program in ("smtpd", "queue", "send", "remote"):
         for pid in mx.pids(program):
-            assert not has(pid, needles), program
+            assert not has_in_memory(pid, needles), program
 
 
 def test_signatures_wait_for_the_process(server, certificates):
