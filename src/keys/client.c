@@ -31,6 +31,7 @@ struct keys {
 	struct request *asked;  /* by tag */
 	struct request *failed; /* a list: cannot be asked; answered at the end of the turn */
 	struct os_task fail;
+	struct os_task wake;
 	uint32_t next_tag;
 };
 
@@ -98,6 +99,19 @@ static void cancel(void *context, struct tls_signing *signing)
 		return; /* its answer comes yet */
 	DL_DELETE2(keys->failed, request, previous, next);
 	free(request);
+}
+
+static void go_on(void *context)
+{
+	(void)context;
+	tls_signing_go_on();
+}
+
+static void wake(void *context)
+{
+	struct keys *keys = context;
+
+	os_loop_defer(keys->loop, &keys->wake);
 }
 
 static void on_connected(void *context)
@@ -201,8 +215,9 @@ struct keys *keys_new(struct os_loop *loop, const char *path, void (*changed)(vo
 	keys->loop = loop;
 	keys->changed = changed;
 	keys->context = context;
-	keys->signer = (struct tls_signer){sign, cancel, keys};
+	keys->signer = (struct tls_signer){sign, cancel, wake, keys};
 	keys->fail = (struct os_task){.call = answer_failed, .context = keys};
+	keys->wake = (struct os_task){.call = go_on};
 	keys->client = ipc_client_new(loop, path, &handler, keys);
 	return keys;
 }
@@ -216,6 +231,7 @@ void keys_free(struct keys *keys)
 		return;
 	ipc_client_free(keys->client);
 	os_task_cancel(keys->loop, &keys->fail);
+	os_task_cancel(keys->loop, &keys->wake);
 	HASH_ITER (hh, keys->asked, request, next) {
 		HASH_DEL(keys->asked, request);
 		free(request);
