@@ -18,6 +18,7 @@ struct authority {
 struct keys_store {
 	struct keys_certificate *certificates; /* in the order of the configuration */
 	size_t certificate_count;
+	struct keys_retired retired;
 	struct authority *authorities;
 	size_t authority_count;
 	struct tls_ticket_key tickets[TLS_TICKET_KEYS_MAX]; /* the latest first */
@@ -51,6 +52,7 @@ void keys_store_free(struct keys_store *store)
 	if (store == NULL)
 		return;
 	free_certificates(store->certificates, store->certificate_count);
+	keys_retired_clear(&store->retired);
 	free_authorities(store->authorities, store->authority_count);
 	explicit_bzero(store, sizeof *store);
 	free(store);
@@ -73,6 +75,15 @@ static struct keys_certificate take_certificate(struct keys_store *store, const 
 	return (struct keys_certificate){.name = memory_copy_string(name)};
 }
 
+/* The keys of those that the configuration has no more. */
+static void retire_left(struct keys_store *store)
+{
+	for (size_t i = 0; i < store->certificate_count; i++) {
+		keys_retired_add(&store->retired, store->certificates[i].key);
+		store->certificates[i].key = NULL;
+	}
+}
+
 static bool refresh_certificates(struct keys_store *store, const struct config *config)
 {
 	size_t count = config_key_count(config);
@@ -86,8 +97,9 @@ static bool refresh_certificates(struct keys_store *store, const struct config *
 			       store->certificates[i].name == NULL ||
 			       strcmp(store->certificates[i].name, wanted.name) != 0;
 		certificates[i] = take_certificate(store, wanted.name);
-		has_changed |= keys_certificate_refresh(&certificates[i], &wanted);
+		has_changed |= keys_certificate_refresh(&certificates[i], &wanted, &store->retired);
 	}
+	retire_left(store);
 	free_certificates(store->certificates, store->certificate_count);
 	store->certificates = certificates;
 	store->certificate_count = count;
@@ -102,7 +114,7 @@ const struct tls_private_key *keys_store_find(const struct keys_store *store, co
 		if (key != NULL && memcmp(tls_private_key_id(key), id, TLS_KEY_ID_SIZE) == 0)
 			return key;
 	}
-	return NULL;
+	return keys_retired_find(&store->retired, id);
 }
 
 /* --- authorities --- */
@@ -198,6 +210,7 @@ bool keys_store_refresh(struct keys_store *store, const struct config *config)
 
 	has_changed |= refresh_authorities(store, config);
 	has_changed |= refresh_tickets(store);
+	keys_retired_expire(&store->retired);
 	for (size_t i = 0; i < store->certificate_count; i++)
 		keys_certificate_warn(&store->certificates[i]);
 	return has_changed;
