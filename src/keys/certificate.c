@@ -73,8 +73,10 @@ int keys_certificate_read(const struct config_certificate *wanted, struct keys_c
 		return error;
 	*file_out = key_path(wanted);
 	error = tls_private_key_open(key_path(wanted), &out->key, reason);
-	if (error < 0)
+	if (error < 0) {
+		keys_append_place(key_path(wanted), error, reason);
 		return error;
+	}
 	*file_out = wanted->chain;
 	return judge(out, reason);
 }

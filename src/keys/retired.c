@@ -17,8 +17,7 @@ void keys_retired_add(struct keys_retired *retired, struct tls_private_key *key)
 		return;
 	if (retired->count == KEYS_RETIRED_MAX)
 		drop_oldest(retired);
-	retired->keys[retired->count++] =
-		(struct keys_retired_key){key, os_clock_monotonic_us()};
+	retired->keys[retired->count++] = (struct keys_retired_key){key, os_clock_monotonic_us()};
 }
 
 void keys_retired_expire(struct keys_retired *retired)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * keys/retired.h - private keys that were replaced, or whose certificates the configuration has no
- * more: for a minute they still sign, as handshakes go on with the certificate with which they began.
+ * more: for a minute they still sign, as handshakes go on with the certificate with which they
+ * began.
  */
 #ifndef KEYS_RETIRED_H
 #define KEYS_RETIRED_H

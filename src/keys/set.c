@@ -3,6 +3,14 @@
 #include "ipc/pack.h"
 #include <string.h>
 
+enum { NAME_SIZE_MAX = 4096, LENGTHS = 8, SECRETS_SIZE_MAX = 1024 };
+
+_Static_assert(KEYS_CERTIFICATES_MAX *(TLS_CHAIN_SIZE_MAX + NAME_SIZE_MAX + LENGTHS) +
+			       KEYS_AUTHORITIES_MAX * (NAME_SIZE_MAX + LENGTHS) +
+			       KEYS_AUTHORITIES_SIZE_MAX + SECRETS_SIZE_MAX <=
+		       KEYS_SET_SIZE_MAX,
+	       "a set may be larger than others take");
+
 static void pack_texts(struct buffer *out, const struct keys_text *texts, size_t count)
 {
 	pack_u32(out, (uint32_t)count);

@@ -14,7 +14,8 @@ enum {
 	KEYS_SET_SIZE_MAX = 32 << 20,                     /* bytes, packed */
 	KEYS_CERTIFICATES_MAX = TLS_CERTIFICATES_MAX + 1, /* the directory's */
 	KEYS_AUTHORITIES_MAX = 256,
-	KEYS_AUTHORITY_SIZE_MAX = 1 << 20, /* bytes: a system's store has a quarter of that */
+	KEYS_AUTHORITY_SIZE_MAX = 1 << 20,    /* bytes: a system's store has a quarter of that */
+	KEYS_AUTHORITIES_SIZE_MAX = 16 << 20, /* of all files */
 };
 
 struct keys_text {

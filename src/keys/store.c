@@ -140,10 +140,16 @@ static struct authority take_authority(struct keys_store *store, const char *pat
 	return (struct authority){.path = memory_copy_string(path)};
 }
 
-static bool refresh_authority(struct authority *authority)
+static bool refresh_authority(struct keys_store *store, struct authority *authority)
 {
 	struct buffer reason = {0};
-	int result = keys_file_refresh(&authority->file, authority->path, &reason);
+	size_t room = KEYS_AUTHORITIES_SIZE_MAX;
+	int result;
+
+	for (size_t i = 0; i < store->authority_count; i++)
+		if (&store->authorities[i] != authority)
+			room -= store->authorities[i].file.text.length;
+	result = keys_file_refresh(&authority->file, authority->path, room, &reason);
 
 	if (result < 0)
 		log_event(EVENT_CERTIFICATE_ERROR, log_string("file", authority->path),
@@ -165,13 +171,17 @@ static bool refresh_authorities(struct keys_store *store, const struct config *c
 		if (*path == '\0' || has_authority(authorities, count, path))
 			continue;
 		has_changed |= !has_authority(store->authorities, store->authority_count, path);
-		authorities[count] = take_authority(store, path);
-		has_changed |= refresh_authority(&authorities[count++]);
+		authorities[count++] = take_authority(store, path);
 	}
 	has_changed |= count != store->authority_count;
 	free_authorities(store->authorities, store->authority_count);
 	store->authorities = authorities;
 	store->authority_count = count;
+	for (size_t i = 0; i < count; i++) {
+		if (has_changed && authorities[i].file.text.length == 0)
+			authorities[i].file.is_known = false; /* there may be room for it now */
+		has_changed |= refresh_authority(store, &authorities[i]);
+	}
 	return has_changed;
 }
 

@@ -108,9 +108,18 @@ static void check_certificate(struct machine_check *check, const struct config_c
 	keys_certificate_clear(&read);
 }
 
+static bool is_repeated(const struct config *config, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(config_authority_at(config, i), config_authority_at(config, index)) == 0)
+			return true;
+	return false;
+}
+
 static void check_authorities(struct machine_check *check)
 {
 	const struct config *config = check->config;
+	size_t room = KEYS_AUTHORITIES_SIZE_MAX;
 
 	for (size_t i = 0; i < config_authority_count(config); i++) {
 		const char *path = config_authority_at(config, i);
@@ -118,8 +127,11 @@ static void check_authorities(struct machine_check *check)
 							       : "directory.authority";
 		struct buffer reason CLEANUP(buffer_clear) = {0};
 		struct buffer text CLEANUP(buffer_clear) = {0};
-		int error = *path != '\0' ? keys_read_authorities(path, &text, &reason) : 0;
+		int error = 0;
 
+		if (*path != '\0' && !is_repeated(config, i))
+			error = keys_read_authorities(path, room, &text, &reason);
+		room -= error == 0 ? text.length : 0;
 		if (error == -EACCES)
 			machine_check_report(check, MACHINE_WARNING, setting,
 					     "%s cannot be checked by this user", path);
