@@ -99,8 +99,7 @@ int keys_read_certificates(const char *path, size_t most, struct buffer *certifi
 	error = read_file(path, most, &text, reason);
 	if (error == 0)
 		copy_certificates(buffer_view(&text), certificates);
-	explicit_bzero(text.memory, text.capacity);
-	buffer_clear(&text);
+	buffer_clear_secret(&text);
 	return error;
 }
 

@@ -20,8 +20,21 @@ static void pack_texts(struct buffer *out, const struct keys_text *texts, size_t
 	}
 }
 
+static size_t size_of(const struct keys_text *texts, size_t count)
+{
+	size_t size = sizeof(uint32_t);
+
+	for (size_t i = 0; i < count; i++)
+		size += LENGTHS + texts[i].name.length + texts[i].pem.length;
+	return size;
+}
+
+/* Reserves all of it first: growing would leave copies of secrets behind. */
 void keys_set_pack(const struct keys_set *set, struct buffer *out)
 {
+	(void)buffer_reserve(out, size_of(set->certificates, set->certificate_count) +
+					  size_of(set->authorities, set->authority_count) +
+					  SECRETS_SIZE_MAX);
 	pack_texts(out, set->certificates, set->certificate_count);
 	pack_texts(out, set->authorities, set->authority_count);
 	pack_u32(out, (uint32_t)set->ticket_count);
