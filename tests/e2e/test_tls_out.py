@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import ssl
 import subprocess
@@ -16,7 +17,7 @@ from exim import Exim
 from peers import Postfix
 from signed_dns import SignedNameServer, Zone
 from smtp import deliver
-from stagepost import PATIENCE, as_user, wait_until
+from stagepost import PATIENCE, as_user, give_to_user, wait_until
 from tls_hop import Certificates, Hop
 
 TEXT = b"Subject: secret\r\n\r\nNobody else reads this.\r\n"
@@ -390,6 +391,16 @@ def test_a_server_that_demands_a_certificate(node, certificates, version, presen
             assert try_tls(mx)[0] == 1
 
 
+def retry_until_delivered(mx, count):
+    def is_delivered():
+        subprocess.run([*as_user(), os.path.join(mx.programs, "stagepost"), "queue", "retry",
+                        "--all", "--yes", "-c", mx.conf], check=True, capture_output=True,
+                       timeout=PATIENCE)
+        return len(mx.log.find("delivered")) == count
+
+    wait_until(is_delivered, "all are delivered")
+
+
 def test_without_keys_mail_waits(node, certificates):
     """And is delivered when there is a signature again."""
     with (Hop(certificates.context("mx.right.test", asks_clients=True)) as hop,
@@ -416,16 +427,30 @@ def test_without_keys_mail_waits(node, certificates):
         finally:
             os.kill(keys, signal.SIGCONT)
 
-        def is_delivered():
-            subprocess.run([*as_user(), os.path.join(mx.programs, "stagepost"), "queue", "retry",
-                            "--all", "--yes", "-c", mx.conf], check=True, capture_output=True,
-                           timeout=PATIENCE)
-            return len(mx.log.find("delivered")) == 2
-
-        wait_until(is_delivered, "both are delivered")
+        retry_until_delivered(mx, 2)
         assert [secured for _, _, secured in hop.messages] == [True, True]
         assert set(hop.presented) == {"mx.right.test"}
         assert not hop.mail_in_plain_text()
+
+
+def test_changed_authorities_are_taken_up(node, certificates, ground):
+    """Without a signal, and soon: mail that waits for the right one goes."""
+    authority = os.path.join(ground.directory("authorities"), "all.pem")
+    give_to_user(shutil.copy(certificates.path("foreign"), authority))
+    with (Hop(certificates.context("mx.right.test")) as hop, NameServer(ZONES) as names):
+        mx = node(routes=[f"right.test:mx.right.test;{hop.port}"], settings=(
+            f"dns_server = {names.dns_server}\ndane = no\n"
+            f'tls "right.test" {{ level = verify authority = "{authority}" }}\n'))
+        deliver(mx, "bob@right.test", TEXT)
+        assert mx.log.wait("deferred", to="bob@right.test")["status"] == "4.7.5"
+        mark = mx.log.mark()
+        # what else happens in that directory is nothing to it
+        give_to_user(shutil.copy(certificates.authority, authority + ".new"))
+        os.rename(authority + ".new", authority)
+        mx.log.wait("process_renewed", since=mark, program="remote")
+        assert len(mx.log.find("tls_authority_changed", since=mark)) == 1
+        retry_until_delivered(mx, 1)
+        assert [secured for _, _, secured in hop.messages] == [True]
 
 
 # --- LMTP ---
