@@ -447,7 +447,7 @@ def test_changed_authorities_are_taken_up(node, certificates, ground):
         # what else happens in that directory is nothing to it
         give_to_user(shutil.copy(certificates.authority, authority + ".new"))
         os.rename(authority + ".new", authority)
-        mx.log.wait("process_renewed", since=mark, program="remote")
+        mx.log.wait("process_started", since=mark, program="remote")
         assert len(mx.log.find("tls_authority_changed", since=mark)) == 1
         retry_until_delivered(mx, 1)
         assert [secured for _, _, secured in hop.messages] == [True]
