@@ -391,7 +391,8 @@ def test_a_client_of_a_relay_hears_what_it_missed(trio):
     first, _, relay = trio
     client, hello = greet(relay)
     with client, first.client("changer.example.org") as changer:
-        changer.receive()
+        at_first = int(changer.receive()[3])
+        wait_until(lambda: int(client.ask("ping")[-1]) >= at_first, "the relay is up to date")
         version = int(client.ask("ping")[-1])
         for number in range(5):
             put_address(changer, f"a{number}@example.org")
