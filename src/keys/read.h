@@ -21,8 +21,8 @@ bool keys_stamp_is_same(const struct keys_stamp *left, const struct keys_stamp *
 MUST_CHECK int keys_read_certificates(const char *path, size_t most, struct buffer *certificates,
 				      struct buffer *reason);
 
-/* After -EACCES: appends to REASON where PATH leads, if it is a symbolic link. The sandbox allows the
- * directories to which links led at the start; it is noticed within seconds that they lead
+/* After -EACCES: appends to REASON where PATH leads, if it is a symbolic link. The sandbox allows
+ * the directories to which links led at the start; it is noticed within seconds that they lead
  * elsewhere, and the process is started again. */
 void keys_append_place(const char *path, int error, struct buffer *reason);
 

@@ -55,8 +55,8 @@ struct tls_signer {
 		     const struct tls_signing_request *request);
 	/* Nobody waits any more: tls_signing_done() must not be called. */
 	void (*cancel)(void *context, struct tls_signing *signing);
-	/* The turn of handshakes that wait for it has come without an answer: tls_signing_go_on() is
-	 * to be called soon, but not during this call, in which somebody closes a connection. */
+	/* The turn of handshakes that wait for it has come without an answer: tls_signing_go_on()
+	 * is to be called soon, but not during this call, in which somebody closes a connection. */
 	void (*wake)(void *context);
 	void *context;
 };
