@@ -96,7 +96,11 @@ class SecureWay:
     def settings(self, policies):
         """Of a node that keeps policies in the directory POLICIES."""
         return SETTINGS.format(dns=self.names.dns_server, policies=policies,
-                               authority=self.certificates.authority) + self.certificates.section(HOST)
+                               authority=self.certificates.authority) + self.certificate(HOST)
+
+    def certificate(self, name):
+        """The section of a node that is called NAME."""
+        return self.certificates.section(name)
 
     def client(self, node, **options):
         return SecureClient(node, self.client_context, **options)
