@@ -209,9 +209,9 @@ class Attempt:
         return os.strerror(action), SAID.get(action, os.strerror(action))
 
     def is_told(self, line):
-        """Whether a line that is no event may stand where the log stands, and names the error:
-        libunbound writes to standard error."""
-        return "libunbound" in line and any(word in line for word in self.words())
+        """Whether a line that is no event may stand where the log stands: libunbound writes to
+        standard error, not always what the error was."""
+        return " error: " in line and "libunbound" in line
 
     def is_named(self, events):
         call, _, action = self.point
@@ -423,6 +423,7 @@ FOUND = [
     ("later", Call("send", "openat64", ""), 6, errno.EMFILE),
     ("later", Call("send", "pread64", "file"), 3, errno.EIO),
     ("command", Call("send", "fstatat64", ""), 1, errno.EIO),
+    ("secure", Call("policy", "epoll_ctl", "other"), 1, errno.ENOMEM),
     ("command", Call("stagepost", "open64", ""), 1, errno.EMFILE),
     ("command", Call("stagepost", "open64", ""), 1, errno.EINTR),
     ("command", Call("stagepost", "openat64", ""), 8, errno.EMFILE),
