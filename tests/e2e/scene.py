@@ -273,6 +273,11 @@ class Scene:
         return [*self.far.plain, *self.impostor.plain,
                 *(str(recipients) for recipients, _ in self.impostor.messages + self.impostor.broken)]
 
+    def forget_open_mail(self):
+        self.far.plain.clear()
+        for kept in self.impostor.plain, self.impostor.messages, self.impostor.broken:
+            kept.clear()
+
     def reports(self):
         return self.mx.maildir(f"s@{SENDERS}").messages()
 
@@ -290,11 +295,11 @@ class Scene:
             shutil.rmtree(os.path.join(self.mx.mail, domain))
         for name in os.listdir(self.folder):
             os.unlink(os.path.join(self.folder, name))
-        for server in self.far, self.box, self.impostor:
-            if server is not None:
-                server.messages.clear()
-                server.times.clear()
-                server.plain.clear()
+        for server in self.far, self.box:
+            server.messages.clear()
+            server.times.clear()
+        if self.impostor is not None:
+            self.forget_open_mail()
 
     def listing(self):
         """What "queue list" tells."""

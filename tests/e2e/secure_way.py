@@ -4,14 +4,18 @@
 and an impostor is the first of that domain's hosts."""
 
 import ctypes
+import hashlib
+import re
 import socket
 import ssl
+import subprocess
 import threading
 
 from lying_dns import Answer, LyingServer, a, mx
 from peers import Lan
 from policies import HttpsServer, Served, policy, published
 from smtp import Client
+from stagepost import PATIENCE
 from tls_in import HOST, Certificates, context_for, start_tls
 
 DOMAIN = "b.test"
@@ -102,7 +106,25 @@ class SecureWay:
         """The section of a node that is called NAME."""
         return self.certificates.section(name)
 
+    def key_id(self, name):
+        """By which "keys" knows the key of NAME's certificate (src/tls/signer.h)."""
+        public = self._openssl("x509", "-in", self._files(name)[0], "-noout", "-pubkey")
+        return hashlib.sha256(ssl.PEM_cert_to_DER_cert(public.decode().replace(
+            "PUBLIC KEY", "CERTIFICATE"))).digest()
+
+    def private_number(self, name):
+        """Of the key of NAME's certificate, which is of P-256."""
+        said = self._openssl("pkey", "-in", self._files(name)[1], "-noout", "-text").decode()
+        digits = re.sub(r"[\s:]", "", said.partition("priv:")[2].partition("pub:")[0])
+        return bytes.fromhex(digits)[-32:]
+
+    @staticmethod
+    def _openssl(*words):
+        return subprocess.run(["openssl", *words], check=True, capture_output=True,
+                              timeout=PATIENCE).stdout
+
     def client(self, node, **options):
+        """After STARTTLS."""
         return SecureClient(node, self.client_context, **options)
 
     def close(self):
