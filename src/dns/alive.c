@@ -77,10 +77,12 @@ void dns_alive_free(struct dns_alive *alive)
 	free(alive);
 }
 
-void dns_alive_asked(struct dns_alive *alive)
+void dns_alive_asked(struct dns_alive *alive, bool was_taken)
 {
-	alive->open++;
 	alive->is_owed = true;
+	if (!was_taken)
+		return;
+	alive->open++;
 	if (!os_timer_is_running(alive->timer))
 		os_timer_start(alive->timer, TURN_US);
 }

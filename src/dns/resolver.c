@@ -309,8 +309,7 @@ struct dns_query *dns_query_new(struct dns_resolver *resolver, const char *name,
 	query->timer = os_timer_new(resolver->loop, on_timeout, query);
 	query->is_asked = ub_resolve_async(resolver->unbound, name, (int)type, CLASS_IN, query,
 					   on_result, &query->id) == 0;
-	if (query->is_asked)
-		dns_alive_asked(resolver->alive);
+	dns_alive_asked(resolver->alive, query->is_asked);
 	os_timer_start(query->timer, query->is_asked ? QUERY_TIMEOUT_US : 0);
 	return query;
 }

@@ -40,6 +40,9 @@ class Taken(Hands):
                         if not self.is_root or action in self.ROOTS]
         self.untried = [action for action, _ in self.actions if action not in self.LAST]
         self.source.shuffle(self.untried)
+        if "keys" in TARGETS.get(program, ()):  # before he has used up the connections that he is given
+            self.untried.remove("sign")
+            self.untried.append("sign")
         self.is_heard = not self.is_root  # who cannot connect to others is heard by those who do
         if self.is_root:
             self.untried.insert(0, "misspeak")  # the last of them

@@ -116,7 +116,7 @@ static void who_runs_may_be_slow(void **state)
 	struct dns_alive *alive = begin();
 
 	(void)state;
-	dns_alive_asked(alive);
+	dns_alive_asked(alive, true);
 	pass(100);
 	assert_in_range(thread.probes, 20, 40);
 	dns_alive_answered(alive);
@@ -133,7 +133,7 @@ static void who_has_ended_is_noticed(void **state)
 
 	(void)state;
 	thread.is_dead = true;
-	dns_alive_asked(alive);
+	dns_alive_asked(alive, true);
 	pass(12);
 	assert_int_equal(thread.probes, 1);
 	if (setjmp(end) == 0) {
@@ -149,7 +149,7 @@ static void who_cannot_be_asked_has_not_ended(void **state)
 
 	(void)state;
 	thread.refuses = true;
-	dns_alive_asked(alive);
+	dns_alive_asked(alive, true);
 	pass(5);
 	thread.refuses = false;
 	pass(20);
@@ -164,7 +164,7 @@ static void a_suspended_process_was_not_silent(void **state)
 
 	(void)state;
 	thread.is_dead = true;
-	dns_alive_asked(alive);
+	dns_alive_asked(alive, true);
 	pass(5);
 	fake_pass(100 * SECOND_US); /* one timer, however late */
 	thread.is_dead = false;
@@ -177,12 +177,15 @@ static void a_suspended_process_was_not_silent(void **state)
 static void nobody_waits_for_the_dead(void **state)
 {
 	(void)state;
-	for (int dead = 0; dead < 2; dead++) {
+	for (int i = 0; i < 4; i++) {
 		struct dns_alive *alive = begin();
+		bool dead = i % 2 == 1;
+		bool was_taken = i < 2;
 
 		thread.is_dead = dead;
-		dns_alive_asked(alive);
-		dns_alive_cancelled(alive);
+		dns_alive_asked(alive, was_taken);
+		if (was_taken)
+			dns_alive_cancelled(alive);
 		assert_int_equal(dns_alive_confirm(alive), !dead);
 		assert_int_equal(thread.waits, 1);
 		dns_alive_free(alive);
