@@ -417,6 +417,8 @@ FOUND = [
     ("pipe", Call("pipe", "epoll_ctl", "other"), 2, errno.ENOMEM),
     ("remote", Call("remote", "epoll_ctl", "other"), 1, errno.ENOSPC),
     ("lmtp", Call("smtpd", "epoll_ctl", "other"), 1, errno.ENOSPC),
+    ("lmtp", Call("stagepost", "recvmsg", "packet"), 1, errno.ENOMEM),
+    ("mixed", Call("stagepost", "recvmsg", "packet"), 1, errno.ECONNRESET),
     ("mixed", Call("queue", "write", "other"), 1, errno.EINTR),
     ("mixed", Call("queue", "renameat", ""), 1, errno.EIO),
     ("mixed", Call("queue", "renameat", ""), 1, errno.EDQUOT),
