@@ -248,6 +248,12 @@ class Attempt:
         self.judge()
         self.look()
 
+    def stop(self):
+        try:
+            self.scene.mx.stop()
+        except AssertionError as problem:
+            self.wrong(f"stuck {problem}")
+
     def perform(self, way, late):
         """The way of a message that is to be taken afterwards."""
         before = ticks(self.scene.mx.pids())
@@ -295,7 +301,9 @@ def test_every_call_fails_once(scene, shim, campaign, capsys, way):
         scene.forget()
         scene.mx.forget_past()
         scene.start_again(way)
-        Attempt(campaign, scene, shim, way, point).run(way, late=point[1] > early[point[0]])
+        attempt = Attempt(campaign, scene, shim, way, point)
+        attempt.run(way, late=point[1] > early[point[0]])
+        attempt.stop()
     campaign.check()
 
 

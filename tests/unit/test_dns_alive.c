@@ -174,18 +174,28 @@ static void a_suspended_process_was_not_silent(void **state)
 	dns_alive_free(alive);
 }
 
+static void who_has_heard_half_is_not_waited_for(void **state)
+{
+	struct dns_alive *alive = begin();
+
+	(void)state;
+	dns_alive_asked(alive, false);
+	dns_alive_asked(alive, true);
+	dns_alive_answered(alive);
+	assert_false(dns_alive_confirm(alive));
+	assert_int_equal(thread.waits, 0);
+	dns_alive_free(alive);
+}
+
 static void nobody_waits_for_the_dead(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 4; i++) {
+	for (int dead = 0; dead < 2; dead++) {
 		struct dns_alive *alive = begin();
-		bool dead = i % 2 == 1;
-		bool was_taken = i < 2;
 
 		thread.is_dead = dead;
-		dns_alive_asked(alive, was_taken);
-		if (was_taken)
-			dns_alive_cancelled(alive);
+		dns_alive_asked(alive, true);
+		dns_alive_cancelled(alive);
 		assert_int_equal(dns_alive_confirm(alive), !dead);
 		assert_int_equal(thread.waits, 1);
 		dns_alive_free(alive);
@@ -200,6 +210,7 @@ int main(void)
 		cmocka_unit_test(who_has_ended_is_noticed),
 		cmocka_unit_test(who_cannot_be_asked_has_not_ended),
 		cmocka_unit_test(a_suspended_process_was_not_silent),
+		cmocka_unit_test(who_has_heard_half_is_not_waited_for),
 		cmocka_unit_test(nobody_waits_for_the_dead),
 	};
 
