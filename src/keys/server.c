@@ -14,7 +14,7 @@
 #include <utlist.h>
 
 enum {
-	CLIENTS_MAX = 512,         /* connections */
+	USER_CLIENTS_MAX = 256,    /* connections of a user: he takes none of the others' */
 	PART_SIZE = 56 * 1024,     /* bytes of a set in one message */
 	ANSWERS_MAX = 4 * 1 << 20, /* bytes that a client has not read, besides a set */
 };
@@ -24,6 +24,7 @@ static const int64_t LOOK_EVERY_US = 3 * SECOND_US;
 struct client {
 	struct keys_server *server;
 	struct ipc_channel *channel;
+	uid_t user;
 	struct client *next, *previous;
 };
 
@@ -37,7 +38,6 @@ struct keys_server {
 	uid_t users[KEYS_USERS_MAX];
 	size_t user_count;
 	struct client *clients;
-	size_t client_count;
 };
 
 static void client_close(struct client *client)
@@ -46,7 +46,6 @@ static void client_close(struct client *client)
 
 	ipc_channel_close(client->channel);
 	DL_DELETE2(server->clients, client, previous, next);
-	server->client_count--;
 	free(client);
 }
 
@@ -115,11 +114,21 @@ static void on_lost(void *context, struct ipc_channel *channel)
 	client_close(context);
 }
 
+static bool has_room(const struct keys_server *server, uid_t user)
+{
+	const struct client *client;
+	size_t count = 0;
+
+	DL_FOREACH2 (server->clients, client, next)
+		count += client->user == user;
+	return count < USER_CLIENTS_MAX;
+}
+
 static bool may_connect(const struct keys_server *server, uid_t user)
 {
 	for (size_t i = 0; i < server->user_count; i++)
 		if (server->users[i] == user)
-			return server->client_count < CLIENTS_MAX;
+			return has_room(server, user);
 	return false;
 }
 
@@ -137,9 +146,9 @@ static void on_connection(void *context, int socket)
 	}
 	client = memory_alloc_zero(1, sizeof *client);
 	client->server = server;
+	client->user = user;
 	client->channel = ipc_channel_new(server->loop, socket, &handler, client);
 	DL_APPEND2(server->clients, client, previous, next);
-	server->client_count++;
 	send_set(client);
 }
 
