@@ -220,7 +220,8 @@ class Attempt:
                            f"{call.program} {call.name}"}
                 or any(word in value for event in events for value in event.values()
                        for word in words)
-                or any(word in self.said for word in words))
+                or any(word in self.said for word in words)
+                or call.name == "write" and any(event["event"] == "log_lost" for event in events))
 
     def is_harmless(self, events):
         """What needs no line in the log: all went on as if nothing had been."""
@@ -261,7 +262,7 @@ class Attempt:
         reply = send(self.scene, way)
         if self.point[0].program == "stagepost":
             self.said = reply
-        retries = self.scene.settle(patience=0.15)
+        retries = self.scene.settle(patience=0.15, idle=2, since=self.mark)
         self.went_on = reply[:1] == "2" and (retries == 0 or way == "later")
         if late and not self.shim.fired:
             self.shim.wait_fired(LATE)
