@@ -207,9 +207,9 @@ class Scene:
         """Has all that waits tried now, as an operator would."""
         self.command("queue", "retry", "--all", "--yes")
 
-    def settle(self, timeout=20, patience=0.3, idle=None, since=0):
+    def settle(self, timeout=20, patience=0.3, idle=None, mark=0):
         """Until the queue is empty: what waits is retried, when nothing has gone for
-        PATIENCE; for IDLE, if there is one, when nothing was deferred SINCE that mark of the log:
+        PATIENCE; for IDLE, if there is one, when nothing was deferred since that MARK of the log:
         then it is only slow. How often that was."""
         end = time.monotonic() + timeout
         retries = 0
@@ -221,7 +221,7 @@ class Scene:
             if now != waiting:
                 waiting, since = now, time.monotonic()
             elif time.monotonic() - since > (
-                    patience if idle is None or self.mx.log.find("deferred", since) else idle):
+                    patience if idle is None or self.mx.log.find("deferred", mark) else idle):
                 retries += 1
                 self.retry()
                 waiting, since = None, time.monotonic()

@@ -262,7 +262,7 @@ class Attempt:
         reply = send(self.scene, way)
         if self.point[0].program == "stagepost":
             self.said = reply
-        retries = self.scene.settle(patience=0.15, idle=2, since=self.mark)
+        retries = self.scene.settle(patience=0.15, idle=2, mark=self.mark)
         self.went_on = reply[:1] == "2" and (retries == 0 or way == "later")
         if late and not self.shim.fired:
             self.shim.wait_fired(LATE)
