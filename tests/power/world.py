@@ -3,7 +3,8 @@
 goes into a ledger, with how far the disk was.
 
 Addresses tell what is to happen: NAME@a.test is a Maildir, @l.test behind LMTP, @r.test
-behind SMTP with TLS; half of the clients use STARTTLS. fail-NAME is refused for good, later-NAME put off unless the sinks are merciful.
+behind SMTP with TLS; fail-NAME is refused for good, later-NAME deferred unless the sinks are
+merciful. Half of the clients use STARTTLS.
 Message N comes from sN@s.test, where bounces are taken."""
 
 import atexit
