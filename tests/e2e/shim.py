@@ -37,6 +37,8 @@ ERRORS = {
     "write other": (errno.EINTR,),
     "pwrite64": (*_ROOM, errno.EINTR, SHORT),
     "read stream": (*_PEER, SHORT), "write stream": (*_PEER, SHORT),
+    "read pair": (errno.EINTR, SHORT), "write pair": (errno.EINTR, errno.ENOMEM, SHORT),
+    "recv pair": (errno.EINTR, SHORT), "send pair": (errno.EINTR, errno.ENOMEM, SHORT),
     "ftruncate64": (errno.EIO, errno.EINTR), "fsync": (*_ROOM, errno.EINTR),
     "fdatasync": (*_ROOM, errno.EINTR), "syncfs": _ROOM,
     "sync_file_range": (*_ROOM[:2], errno.ENOMEM), "linkat": _NAMES, "renameat": _NAMES,
