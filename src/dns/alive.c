@@ -20,7 +20,6 @@ struct dns_alive {
 	struct ub_ctx *unbound;
 	size_t open;     /* questions */
 	bool is_owed;    /* nothing came since the last of them */
-	bool is_garbled; /* half of one may be before what it is asked next */
 	unsigned silent; /* turns without an answer */
 	int probe;       /* libunbound's number of it */
 	bool is_probing;
@@ -78,12 +77,8 @@ void dns_alive_free(struct dns_alive *alive)
 	free(alive);
 }
 
-void dns_alive_asked(struct dns_alive *alive, bool was_taken)
+void dns_alive_asked(struct dns_alive *alive)
 {
-	if (!was_taken) {
-		alive->is_garbled = true;
-		return;
-	}
 	alive->is_owed = true;
 	alive->open++;
 	if (!os_timer_is_running(alive->timer))
@@ -108,12 +103,11 @@ bool dns_alive_confirm(struct dns_alive *alive)
 	int64_t end_us = os_clock_boot_us() + CONFIRM_US;
 	int64_t left_us = CONFIRM_US;
 
-	if (alive->is_garbled)
-		return false;
 	if (alive->is_owed)
 		probe(alive);
 	while (alive->is_owed && left_us > 0 && os_socket_wait(descriptor, false, left_us) == 0) {
-		(void)ub_process(alive->unbound);
+		if (ub_process(alive->unbound) != 0)
+			return false;
 		left_us = end_us - os_clock_boot_us();
 	}
 	return !alive->is_owed;

@@ -20,9 +20,8 @@ struct dns_alive *dns_alive_new(struct os_loop *loop, struct ub_ctx *unbound);
 /* The probe, if there is one, is cancelled. NULL is allowed. */
 void dns_alive_free(struct dns_alive *alive);
 
-/* A question was asked, or could not be: half of it may have been written. An answer came. A
- * question was given up. */
-void dns_alive_asked(struct dns_alive *alive, bool was_taken);
+/* A question was asked; an answer came; a question was given up. */
+void dns_alive_asked(struct dns_alive *alive);
 void dns_alive_answered(struct dns_alive *alive);
 void dns_alive_cancelled(struct dns_alive *alive);
 

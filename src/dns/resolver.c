@@ -124,7 +124,8 @@ static void on_readable(void *context, unsigned events)
 	struct dns_resolver *resolver = context;
 
 	(void)events;
-	(void)ub_process(resolver->unbound);
+	if (ub_process(resolver->unbound) != 0)
+		cannot_begin("libunbound's thread cannot be understood", -EPIPE);
 }
 
 int dns_resolver_new_validating(struct os_loop *loop, const char *server,
@@ -302,14 +303,19 @@ struct dns_query *dns_query_new(struct dns_resolver *resolver, const char *name,
 				void *context)
 {
 	struct dns_query *query = memory_alloc_zero(1, sizeof *query);
+	int error;
 
 	query->resolver = resolver;
 	query->done = done;
 	query->context = context;
 	query->timer = os_timer_new(resolver->loop, on_timeout, query);
-	query->is_asked = ub_resolve_async(resolver->unbound, name, (int)type, CLASS_IN, query,
-					   on_result, &query->id) == 0;
-	dns_alive_asked(resolver->alive, query->is_asked);
+	error = ub_resolve_async(resolver->unbound, name, (int)type, CLASS_IN, query, on_result,
+				 &query->id);
+	if (error == UB_PIPE) /* half of it may have been written, before all that follows */
+		cannot_begin("libunbound's thread cannot be asked", -EPIPE);
+	query->is_asked = error == 0;
+	if (query->is_asked)
+		dns_alive_asked(resolver->alive);
 	os_timer_start(query->timer, query->is_asked ? QUERY_TIMEOUT_US : 0);
 	return query;
 }

@@ -435,6 +435,7 @@ FOUND = [
     ("later", Call("send", "pread64", "file"), 3, errno.EIO),
     ("command", Call("send", "fstatat64", ""), 1, errno.EIO),
     ("secure", Call("policy", "epoll_ctl", "other"), 1, errno.ENOMEM),
+    ("secure", Call("remote", "write", "pair"), 1, errno.ENOMEM),
     ("command", Call("stagepost", "open64", ""), 1, errno.EMFILE),
     ("command", Call("stagepost", "open64", ""), 1, errno.EINTR),
     ("command", Call("stagepost", "openat64", ""), 8, errno.EMFILE),

@@ -115,7 +115,7 @@ static void who_runs_may_be_slow(void **state)
 	struct dns_alive *alive = begin();
 
 	(void)state;
-	dns_alive_asked(alive, true);
+	dns_alive_asked(alive);
 	pass(100);
 	assert_in_range(thread.probes, 20, 40);
 	dns_alive_answered(alive);
@@ -132,7 +132,7 @@ static void who_has_ended_is_noticed(void **state)
 
 	(void)state;
 	thread.is_dead = true;
-	dns_alive_asked(alive, true);
+	dns_alive_asked(alive);
 	pass(12);
 	assert_int_equal(thread.probes, 1);
 	if (setjmp(end) == 0) {
@@ -148,7 +148,7 @@ static void who_cannot_be_asked_has_not_ended(void **state)
 
 	(void)state;
 	thread.refuses = true;
-	dns_alive_asked(alive, true);
+	dns_alive_asked(alive);
 	pass(5);
 	thread.refuses = false;
 	pass(20);
@@ -163,26 +163,13 @@ static void a_suspended_process_was_not_silent(void **state)
 
 	(void)state;
 	thread.is_dead = true;
-	dns_alive_asked(alive, true);
+	dns_alive_asked(alive);
 	pass(5);
 	fake_pass(100 * SECOND_US); /* one timer, however late */
 	thread.is_dead = false;
 	pass(20);
 	assert_true(thread.probes > 1);
 	dns_alive_cancelled(alive);
-	dns_alive_free(alive);
-}
-
-static void who_has_heard_half_is_not_waited_for(void **state)
-{
-	struct dns_alive *alive = begin();
-
-	(void)state;
-	dns_alive_asked(alive, false);
-	dns_alive_asked(alive, true);
-	dns_alive_answered(alive);
-	assert_false(dns_alive_confirm(alive));
-	assert_int_equal(thread.waits, 0);
 	dns_alive_free(alive);
 }
 
@@ -193,7 +180,7 @@ static void nobody_waits_for_the_dead(void **state)
 		struct dns_alive *alive = begin();
 
 		thread.is_dead = dead;
-		dns_alive_asked(alive, true);
+		dns_alive_asked(alive);
 		dns_alive_cancelled(alive);
 		assert_int_equal(dns_alive_confirm(alive), !dead);
 		assert_int_equal(thread.waits, 1);
@@ -209,7 +196,6 @@ int main(void)
 		cmocka_unit_test(who_has_ended_is_noticed),
 		cmocka_unit_test(who_cannot_be_asked_has_not_ended),
 		cmocka_unit_test(a_suspended_process_was_not_silent),
-		cmocka_unit_test(who_has_heard_half_is_not_waited_for),
 		cmocka_unit_test(nobody_waits_for_the_dead),
 	};
 
