@@ -143,8 +143,10 @@ def kill_at(scene, way, point):
     name, thread, names, number = point
     mark = scene.mx.log.mark()
     (pid,) = scene.mx.pids(name)
-    tracer = strace.Strace(strace.threads(pid)[thread], *strace.death(names, number),
-                           output="/dev/null")
+    threads = strace.threads(pid)
+    comes_later = thread >= len(threads)  # libunbound's begins with the first question
+    tracer = strace.Strace(pid if comes_later else threads[thread], *strace.death(names, number),
+                           follow=comes_later, output="/dev/null")
     try:
         send(scene, way)
         scene.settle()
