@@ -25,7 +25,7 @@ OTHER = "mail.other.test"
 @pytest.fixture(scope="module")
 def certificates(ground):
     return Certificates(ground.directory("certificates"), HOST, f"rsa-{HOST}", f"ed25519-{HOST}",
-                        OTHER, f"soon-{HOST}", f"expired-{HOST}", "client.test",
+                        OTHER, f"soon-{HOST}", f"month-{HOST}", f"expired-{HOST}", "client.test",
                         "foreign-client.test")
 
 
@@ -349,11 +349,15 @@ def test_handshakes_under_way_keep_their_certificate(server, certificates, groun
 
 
 def test_who_is_told_that_it_ends(server, certificates):
-    mx = server(certificates.section(HOST) + certificates.section(f"soon-{HOST}", "soon") +
-                certificates.section(f"expired-{HOST}", "past"))
+    mx = server(certificates.section(f"month-{HOST}") +
+                certificates.section(f"soon-{HOST}", "soon") +
+                certificates.section(f"expired-{HOST}", "past") +
+                certificates.section(HOST, "later"))
     assert mx.log.wait("certificate_ends", certificate="soon")
     assert mx.log.wait("certificate_ended", certificate="past")
-    assert mx.log.wait("certificate_ends", certificate="main")  # thirty days
+    assert mx.log.wait("certificate_ends", certificate="main")
+    mx.log.wait("certificate_loaded", certificate="later")
+    assert not mx.log.find("certificate_ends", certificate="later")
 
 
 def test_without_a_certificate_that_can_be_used(server, certificates):
