@@ -112,6 +112,7 @@ static int on_session(SSL *openssl, SSL_SESSION *session)
 void tls_client_set_rules(SSL_CTX *openssl)
 {
 	SSL_CTX_sess_set_new_cb(openssl, on_session);
+	SSL_CTX_set_read_ahead(openssl, 1); /* a call for a record, not one for its head, too */
 	(void)SSL_CTX_set_options(openssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
 	(void)SSL_CTX_set_session_cache_mode(openssl,
 					     SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);

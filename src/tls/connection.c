@@ -36,6 +36,7 @@ struct tls_connection *tls_connection_wrap(SSL *openssl, struct tls_identity *id
 	BIO *bio = tls_socket_bio(&connection->socket);
 
 	connection->socket.descriptor = socket;
+	connection->socket.openssl = openssl;
 	connection->openssl = openssl;
 	SSL_set_bio(openssl, bio, bio);
 	if (side == TLS_SERVER)
@@ -74,6 +75,7 @@ void tls_connection_free(struct tls_connection *connection)
 {
 	if (connection == NULL)
 		return;
+	connection->socket.has_more = true; /* the end */
 	if (connection->is_made && connection->failure == 0 && !connection->has_said_end)
 		(void)!tls_connection_close_notify(connection);
 	tls_job_end(&connection->job, connection->openssl);
@@ -268,6 +270,16 @@ ssize_t tls_connection_write(struct tls_connection *connection, const void *data
 	connection->write_wants = OS_WATCH_WRITE;
 	return conclude(connection, SSL_write(connection->openssl, data, at_most(size)),
 			&connection->write_wants);
+}
+
+ssize_t tls_connection_write_part(struct tls_connection *connection, const void *data, size_t size)
+{
+	ssize_t count;
+
+	connection->socket.has_more = true;
+	count = tls_connection_write(connection, data, size);
+	connection->socket.has_more = false;
+	return count;
 }
 
 int tls_connection_close_notify(struct tls_connection *connection)

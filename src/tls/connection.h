@@ -48,6 +48,9 @@ MUST_CHECK int tls_connection_peek(struct tls_connection *connection);
  * address, and may pass more. */
 MUST_CHECK ssize_t tls_connection_write(struct tls_connection *connection, const void *data,
 					size_t size);
+/* The same of what more follows at once, or the end: os_socket_write_part(). */
+MUST_CHECK ssize_t tls_connection_write_part(struct tls_connection *connection, const void *data,
+					     size_t size);
 /* Sends close_notify, so nothing more can be written (RFC 8446 section 6.1): 0, or as write. */
 MUST_CHECK int tls_connection_close_notify(struct tls_connection *connection);
 
