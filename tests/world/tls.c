@@ -362,6 +362,11 @@ ssize_t tls_connection_write(struct tls_connection *connection, const void *data
 	return (ssize_t)count;
 }
 
+ssize_t tls_connection_write_part(struct tls_connection *connection, const void *data, size_t size)
+{
+	return tls_connection_write(connection, data, size);
+}
+
 int tls_connection_close_notify(struct tls_connection *connection)
 {
 	int error = tls_connection_handshake(connection);
