@@ -334,6 +334,11 @@ const char *tls_connection_reason(const struct tls_connection *connection)
 	return connection->reason.length > 0 ? buffer_data(&connection->reason) : "";
 }
 
+bool tls_connection_lacks_signature(const struct tls_connection *connection)
+{
+	return connection->job.has_failed || tls_job_is_waiting(&connection->job);
+}
+
 void tls_connection_on_resume(struct tls_connection *connection, void (*resume)(void *context),
 			      void *context)
 {

@@ -61,6 +61,9 @@ unsigned tls_connection_wants(const struct tls_connection *connection, bool has_
 unsigned tls_connection_write_wants(const struct tls_connection *connection);
 /* Whether something may be read that poll does not report; false after a read that was -EAGAIN. */
 bool tls_connection_has_pending(const struct tls_connection *connection);
+/* Whether a handshake waits for a signature by our own private key, or has failed because there was
+ * none: the other side is not to blame. */
+bool tls_connection_lacks_signature(const struct tls_connection *connection);
 /* BYTES of the peer were already read from the socket, at most TLS_EARLY_MAX: they come first.
  * Before the handshake. */
 void tls_connection_preload(struct tls_connection *connection, struct str bytes);

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 
 import pytest
 from directory_tls import make_certificates
@@ -17,7 +18,7 @@ from peers import Lan
 from policies import HttpsServer, Posts, Served, policy, published, txt
 from secure_hops import SecureHops
 from smtp import Client
-from stagepost import PATIENCE, as_user, is_root, wait_until
+from stagepost import PATIENCE, as_user, is_root, listening, wait_until
 
 pytestmark = pytest.mark.skipif(not is_root(), reason="only root makes networks")
 
@@ -204,6 +205,39 @@ def test_a_day(node_of, names, https, ground, keys):
     wait_until(lambda: not [name for name in os.listdir(mx_node.reports) if name[0] != "."],
                "what was sent is removed")
     assert len(posts.received) == 1
+
+
+# A host that disturbs TLS: argument 1 is what it says to STARTTLS.
+DISTURBER = r"""
+import socketserver, sys
+class Handler(socketserver.StreamRequestHandler):
+    def handle(self):
+        self.wfile.write(b"220 mx ESMTP\r\n")
+        while line := self.rfile.readline():
+            self.wfile.write(b"250-mx\r\n250 STARTTLS\r\n" if line[:4] == b"EHLO" else
+                             sys.argv[2].encode() if line[:8] == b"STARTTLS" else b"250 ok\r\n")
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+Server((sys.argv[1], 25), Handler).serve_forever()
+"""
+
+
+@pytest.mark.parametrize("domain, said, counts", [
+    ("plain.test", "220 go\r\n250 mx\r\n", "failure: 1 validation-failure mx.plain.test"),
+    ("report.test", "421 4.3.2 not now\r\n", "failure: 1 starttls-not-supported mx.report.test")])
+def test_who_disturbs_tls_is_counted(node_of, names, domain, said, counts):
+    names.answers["mx.plain.test", A] = Answer(a(GOOD))
+    mx_node = node_of.start()
+    with Lan(hosts=1) as lan, subprocess.Popen(
+            [*lan.inside, sys.executable, "-c", DISTURBER, GOOD, said]) as disturber:
+        try:
+            wait_until(lambda: listening(25, GOOD), "it listens")
+            send(mx_node, domain)
+            mx_node.log.wait("deferred", to=f"bob@{domain}")
+        finally:
+            disturber.kill()
+    mx_node.stop()
+    assert counts in counted(mx_node, domain)
 
 
 DAY = """policy: sts 7

@@ -424,6 +424,13 @@ bool tls_connection_has_protocol(const struct tls_connection *connection)
 	return connection->has_protocol;
 }
 
+/* Nobody signs here. */
+bool tls_connection_lacks_signature(const struct tls_connection *connection)
+{
+	(void)connection;
+	return false;
+}
+
 unsigned tls_connection_write_wants(const struct tls_connection *connection)
 {
 	return tls_connection_wants(connection, true) & OS_WATCH_WRITE;
