@@ -186,6 +186,15 @@ static void expect_names(SSL *openssl, const struct tls_verify *verify)
 			must(SSL_add1_host(openssl, verify->names[i]) == 1);
 }
 
+void tls_client_expect_host(void *openssl, const char *host)
+{
+	X509_VERIFY_PARAM *rules = SSL_CTX_get0_param(openssl);
+
+	X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+						       X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+	must(X509_VERIFY_PARAM_set1_host(rules, host, 0) == 1);
+}
+
 static void enable_dane(SSL *openssl, const char *name)
 {
 	must(SSL_dane_enable(openssl, name) == 1);

@@ -44,7 +44,7 @@ def world(ground, request):
             routes=[f"b.test:127.0.0.1;{sink.port}", f"c.test:127.0.0.1;{free_port()}"],
             domains=["a.test", 'domain "l.test" { service = other }',
                      'domain "p.test" { service = box }'],
-            settings=PROCESSES + f'mta_sts = yes\npolicy_path = "{policies}"\n'
+            settings=PROCESSES + f'mta_sts = yes\nhttps_private = yes\npolicy_path = "{policies}"\n'
             f'directory {{ path = "{data}" }}\n'
             f'service other {{ kind = lmtp address = "127.0.0.1:{sink.port}" }}\n'
             f'service box {{ kind = pipe command = "/bin/true" user = {LAUNCHED_AS} }}\n')

@@ -86,6 +86,8 @@ def names():
         **wants_reports("report.test", "mailto:tls@a.test", "https://reports.collector.test/v1/tls?x=1"),
         **wants_reports("plain.test", "mailto:plain%2Dtls@a.test"),
         **wants_reports("nobody.test", "https://reports.collector.test/gone"),
+        **wants_reports("often.test", "https://reports.collector.test/often"),
+        **wants_reports("never.test", "https://reports.collector.test/never"),
     }
     answers["_smtp._tls.silent.test", TXT] = Answer([txt("v=spf1 -all")])
     with LyingServer(answers) as server:
@@ -96,7 +98,9 @@ def names():
 def https(keys):
     hosts = {"mta-sts.report.test": Served(POLICY),
              ("reports.collector.test", "/v1/tls?x=1"): Posts(201),
-             ("reports.collector.test", "/gone"): Posts(503)}
+             ("reports.collector.test", "/gone"): Posts(503),
+             ("reports.collector.test", "/often"): Posts(429),
+             ("reports.collector.test", "/never"): Posts(400)}
     files = {host: (f"{keys}/{host}.pem", f"{keys}/{host}.key")
              for host in ("mta-sts.report.test", "reports.collector.test")}
     with HttpsServer(hosts, files) as server:
@@ -107,7 +111,7 @@ def https(keys):
 def node_of(node, names, https, keys):
     made = node(start=False)
     made.reports = os.path.join(made.directory, "policies", "tls-reports")
-    made.settings = (f'dns_server = "{names.dns_server}"\nmta_sts = yes\ndane = no\n'
+    made.settings = (f'dns_server = "{names.dns_server}"\nmta_sts = yes\nhttps_private = yes\ndane = no\n'
                      f'tls_reports = yes\ntls_authorities = "{keys}/authority.pem"\n'
                      f'policy_path = "{made.directory}/policies"\n')
     made.write_configuration()
@@ -264,17 +268,31 @@ def test_who_wants_none_is_sent_none(node_of, https):
     """No record: the results are removed. A place that does not take it: they stay for a later
     attempt. A damaged file is removed, and a day that is not over waits."""
     place(node_of, "silent.test")
-    place(node_of, "nobody.test")
+    for domain in ("nobody.test", "often.test", "never.test"):
+        place(node_of, domain)
     place(node_of, "damaged.test", "policy: sts x\n")
     place(node_of, "report.test", day=TODAY)
     mx_node = node_of.start()
     mx_node.log.wait("tls_report_damaged", file=f"{YESTERDAY}.damaged.test")
     event = mx_node.log.wait("tls_report_failed", domain="nobody.test")
     assert event["to"] == "reports.collector.test" and event["reason"] == "HTTP status 503"
-    left = {f"{YESTERDAY}.nobody.test", f"{TODAY}.report.test"}
+    assert mx_node.log.wait("tls_report_failed", domain="often.test")["reason"] == "HTTP status 429"
+    mx_node.log.wait("tls_report_failed", domain="never.test")
+    left = {f"{YESTERDAY}.nobody.test", f"{YESTERDAY}.often.test", f"{TODAY}.report.test"}
     wait_until(lambda: set(os.listdir(node_of.reports)) - {".new"} == left, "only these are left")
     assert len(https.hosts["reports.collector.test", "/gone"].received) == 1
     assert not mx_node.log.find("tls_report_sent")
+
+
+def test_nothing_private_is_asked(node_of, https):
+    """Unless the operator allows it: the names are other domains' choice."""
+    place(node_of, "nobody.test")
+    node_of.settings = node_of.settings.replace("https_private = yes\n", "")
+    node_of.write_configuration()
+    event = node_of.start().log.wait("tls_report_failed", domain="nobody.test")
+    assert event["reason"] == ("reports.collector.test has no public address, but 127.0.0.1"
+                               " (see https_private)")
+    assert not https.hosts["reports.collector.test", "/gone"].received
 
 
 def test_what_is_kept_is_what_is_sent(node_of, https):

@@ -234,6 +234,55 @@ static void a_part_goes_along_with_the_rest(void **state)
 	os_socket_close(far);
 }
 
+static void public_addresses_are_known(void **state)
+{
+	static const struct {
+		const char *address;
+		bool is_public;
+	} cases[] = {
+		{"192.0.2.1", true},
+		{"9.255.255.255", true},
+		{"10.0.0.0", false},
+		{"11.0.0.0", true},
+		{"100.63.255.255", true},
+		{"100.64.0.0", false},
+		{"100.128.0.0", true},
+		{"127.0.0.1", false},
+		{"169.254.169.254", false},
+		{"172.15.255.255", true},
+		{"172.16.0.0", false},
+		{"172.31.255.255", false},
+		{"172.32.0.0", true},
+		{"192.168.1.1", false},
+		{"192.0.0.170", false},
+		{"223.255.255.255", true},
+		{"224.0.0.1", false},
+		{"255.255.255.255", false},
+		{"0.0.0.0", false},
+		{"::1", false},
+		{"::", false},
+		{"fe80::1", false},
+		{"fc00::1", false},
+		{"fd00::1", false},
+		{"ff02::1", false},
+		{"2001:db8::1", true},
+		{"2a00::1", true},
+		{"::ffff:127.0.0.1", false},
+		{"::ffff:192.0.2.1", true},
+		{"2002:7f00:1::", false},
+		{"64:ff9b::7f00:1", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		union os_socket_address address;
+
+		assert_true(os_socket_address_parse(cases[i].address, 443, &address));
+		if (os_socket_address_is_public(&address) != cases[i].is_public)
+			fail_msg("%s", cases[i].address);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +291,7 @@ int main(void)
 		cmocka_unit_test(a_question_is_whole),
 		cmocka_unit_test(connections_are_made_by_another),
 		cmocka_unit_test(a_part_goes_along_with_the_rest),
+		cmocka_unit_test(public_addresses_are_known),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
