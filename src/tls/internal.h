@@ -37,7 +37,7 @@ struct tls_socket {
 	const SSL *openssl;
 	int descriptor;
 	bool has_more; /* follows what is being written at once: os_socket_write_part() */
-	int error; /* the last -errno except -EAGAIN */
+	int error;     /* the last -errno except -EAGAIN */
 	bool has_ended;
 	struct buffer early; /* read before TLS began: comes first */
 };
