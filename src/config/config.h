@@ -291,6 +291,7 @@ struct config {
 	size_t dns_unsigned_count;
 	bool mta_sts;
 	bool tls_reports;
+	bool https_private;          /* addresses are asked, too */
 	const char *tls_report_from; /* "": postmaster@HOSTNAME */
 	const char *tls_authorities; /* PEM file */
 	const char *policy_path;     /* directory of MTA-STS policies and TLS results */

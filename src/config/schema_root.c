@@ -233,6 +233,11 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "tls_report_from", address, AT(config, tls_report_from), INITIAL(""),
 		MEANING("The sender and contact of these reports; empty: postmaster at "
 			"hostname.")),
+	SETTING(ROOT, "https_private", boolean, AT(config, https_private), INITIAL("no"),
+		MEANING("Whether requests by HTTPS, for mta_sts and tls_reports, also go to "
+			"addresses of this machine, of private networks and of links. The DNS of "
+			"other domains says where they go, and could name servers that only you "
+			"are to reach.")),
 	SETTING(ROOT, "policy_path", path, AT(config, policy_path),
 		INITIAL("/var/lib/stagepost/policy"), RANGE(1, 4000),
 		MEANING("The directory in which policies of mta_sts and results for tls_reports "

@@ -5,7 +5,6 @@
 #include "deliver/remote_content.h"
 #include "deliver/remote_peer.h"
 #include "deliver/remote_recipients.h"
-#include "log/event.h"
 #include "mail/address.h"
 #include "os/clock.h"
 #include <stdlib.h>
@@ -236,6 +235,15 @@ static void go_on_with_rest(struct remote_attempt *attempt)
 	}
 }
 
+/* A session without a transaction: TLS was made, or somebody has disturbed it. */
+static void tell_unserved(struct remote_attempt *attempt)
+{
+	if (remote_session_is_injected(attempt->session))
+		tell(attempt, attempt->recipients.transaction[0].verdict->text);
+	else if (remote_session_tls(attempt->session) != NULL)
+		tell(attempt, NULL);
+}
+
 static void pass_by(struct remote_attempt *attempt)
 {
 	attempt->was_connected = true;
@@ -247,14 +255,6 @@ static void pass_by(struct remote_attempt *attempt)
 		attempt->finder->find(attempt->finder_context, attempt);
 }
 
-static void log_plain(const struct remote_attempt *attempt, const char *text)
-{
-	char peer[REMOTE_PEER_SIZE];
-
-	remote_peer_format(attempt->server, peer);
-	log_event_rated(EVENT_TLS_PLAIN, log_string("host", peer), log_string("text", text));
-}
-
 /* TLS has failed. Where it may be left out, the same server gets plain text at once. */
 static void leave_tls_out(struct remote_attempt *attempt)
 {
@@ -263,8 +263,8 @@ static void leave_tls_out(struct remote_attempt *attempt)
 		pass_by(attempt);
 		return;
 	}
-	log_plain(attempt, attempt->recipients.transaction[0].verdict->text);
-	remote_plain_add(attempt->carrier->plain, &attempt->server->address);
+	remote_plain_add(attempt->carrier->plain, attempt->server,
+			 attempt->recipients.transaction[0].verdict->text);
 	attempt->policy.level = CONFIG_TLS_NONE;
 	close_session(attempt);
 	if (!connect_to_server(attempt))
@@ -295,6 +295,7 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 		try_next_server(attempt);
 		break;
 	case REMOTE_UNSERVED:
+		tell_unserved(attempt);
 		pass_by(attempt);
 		break;
 	case REMOTE_INSECURE:

@@ -160,8 +160,10 @@ const char *remote_hop_relay(const struct remote_hop *hop, struct arena *arena)
 	enum { BRACKETS = 2 };
 	char text[DNS_NAME_SIZE + BRACKETS];
 
-	if (hop->kind != REMOTE_HOP_RELAY && hop->kind != REMOTE_HOP_ADDRESS)
+	if (hop->kind == REMOTE_HOP_RELAY)
+		return arena_copy(arena, str_from(hop->name));
+	if (hop->kind != REMOTE_HOP_ADDRESS)
 		return NULL;
-	snprintf(text, sizeof text, hop->kind == REMOTE_HOP_ADDRESS ? "[%s]" : "%s", hop->name);
+	snprintf(text, sizeof text, "[%s]", hop->name);
 	return arena_copy(arena, str_from(text));
 }

@@ -222,7 +222,7 @@ static enum remote_outcome outcome_of(const struct remote_session *session)
 {
 	if (smtp_client_is_stale(session->client))
 		return REMOTE_STALE;
-	if (smtp_client_is_insecure(session->client))
+	if (smtp_client_is_insecure(session->client) && !session->is_ours)
 		return REMOTE_INSECURE;
 	return smtp_client_is_unserved(session->client) ? REMOTE_UNSERVED : REMOTE_DECIDED;
 }
@@ -350,6 +350,7 @@ static void on_timer(void *context)
 	} else if (session->is_connecting) {
 		fail_to_connect(session, "timeout");
 	} else {
+		remote_session_blame(session);
 		smtp_client_timed_out(session->client);
 		drive(session);
 	}

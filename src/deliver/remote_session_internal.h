@@ -27,6 +27,7 @@ struct remote_session {
 	char *host;                               /* of the server; NULL: no TLS */
 	struct remote_certificates_waiter waiter; /* for our certificate */
 	struct ipc_job_tls tls;                   /* once the handshake is done */
+	bool is_ours;                             /* what TLS failed for: the server may have it */
 
 	struct smtp_client *client;
 	unsigned reply_count; /* at the last progress */
@@ -52,5 +53,7 @@ void remote_session_form(struct remote_session *session);
  * done, or has failed. False: it waits for *EVENTS_OUT, or for RESUME to be called. */
 bool remote_session_secure(struct remote_session *session, void (*resume)(void *context),
 			   unsigned *events_out);
+/* The session's time is over: notes whether it waits for our own private key. */
+void remote_session_blame(struct remote_session *session);
 
 #endif

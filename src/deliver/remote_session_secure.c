@@ -8,6 +8,12 @@
 
 enum begun { BEGUN, BEGUN_LATER, BEGUN_NEVER };
 
+/* There is none, which the log says. Where even plain text would do, TLS without it does, too. */
+static enum begun do_without(const struct remote_session *session)
+{
+	return session->policy.level == CONFIG_TLS_MAY ? BEGUN : BEGUN_NEVER;
+}
+
 /* The certificate that the policy wants us to present. */
 static enum begun find_certificate(struct remote_session *session, void (*resume)(void *context),
 				   const struct tls_client_certificate **certificate_out)
@@ -18,9 +24,9 @@ static enum begun find_certificate(struct remote_session *session, void (*resume
 	if (session->policy.certificate == NULL || session->policy.certificate[0] == '\0')
 		return BEGUN;
 	if (certificates == NULL)
-		return BEGUN_NEVER;
+		return do_without(session);
 	if (certificates->find(certificates, session->policy.certificate, certificate_out))
-		return *certificate_out != NULL ? BEGUN : BEGUN_NEVER;
+		return *certificate_out != NULL ? BEGUN : do_without(session);
 	session->waiter.ready = resume;
 	session->waiter.context = session;
 	remote_certificates_wait(certificates, &session->waiter);
@@ -76,8 +82,17 @@ static void shake_hands(struct remote_session *session, int result)
 		learn(session);
 		smtp_client_secured(session->client);
 	} else {
+		remote_session_blame(session);
 		smtp_client_insecure(session->client, tls_connection_reason(session->stream.tls));
 	}
+}
+
+void remote_session_blame(struct remote_session *session)
+{
+	const struct tls_connection *tls = session->stream.tls;
+
+	session->is_ours = tls != NULL ? tls_connection_lacks_signature(tls)
+				       : session->waiter.certificates != NULL;
 }
 
 bool remote_session_secure(struct remote_session *session, void (*resume)(void *context),
@@ -90,6 +105,7 @@ bool remote_session_secure(struct remote_session *session, void (*resume)(void *
 	if (begun == BEGUN_LATER)
 		return false;
 	if (begun == BEGUN_NEVER) {
+		session->is_ours = true;
 		smtp_client_insecure(session->client, "our certificate cannot be used now");
 		return true;
 	}
@@ -115,6 +131,11 @@ const struct tls_connection *remote_session_connection(const struct remote_sessi
 bool remote_session_own_address(const struct remote_session *session, union os_socket_address *out)
 {
 	return os_socket_local_address(session->stream.socket, out) == 0;
+}
+
+bool remote_session_is_injected(const struct remote_session *session)
+{
+	return smtp_client_is_injected(session->client);
 }
 
 bool remote_session_is_tls_refused(const struct remote_session *session)

@@ -3,7 +3,8 @@
  * https/https.h - requests by HTTPS, in the event loop, of servers that strangers name. (By
  * libcurl.)
  *
- * TLS 1.2 or later; the certificate must be signed by one of the authorities for the host's name.
+ * TLS 1.2 or later; the certificate must be signed by one of the authorities for the host's name,
+ * as one of its alternative names.
  * No redirects, no proxy, no cookies, no authentication, nothing from the environment. Every
  * request has a limit of time and of the size of its answer. Host names are looked up by dns/.
  */
@@ -21,8 +22,9 @@ enum { HTTPS_PORT = 443 };
 /* To call before the sandbox is entered: reads the library's configuration. -errno. */
 MUST_CHECK int https_new(struct os_loop *loop, struct https **https_out);
 /* RESOLVER is borrowed; AUTHORITIES: a PEM file, which is read again ten minutes later at the
- * earliest. */
-void https_configure(struct https *https, struct dns_resolver *resolver, const char *authorities);
+ * earliest. ALLOWS_PRIVATE: requests may go to addresses that are not public. */
+void https_configure(struct https *https, struct dns_resolver *resolver, const char *authorities,
+		     bool allows_private);
 /* There must be no requests left. NULL is allowed. */
 void https_free(struct https *https);
 

@@ -4,6 +4,8 @@
 #include "base/timestamp.h"
 #include "dns/search.h"
 #include "https/internal.h"
+#include "tls/client.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,6 +121,27 @@ static size_t take_body(const char *data, size_t one, size_t length, void *conte
 	return length;
 }
 
+static bool may_ask(const struct https_request *request, const union os_socket_address *address)
+{
+	return request->https->allows_private || os_socket_address_is_public(address);
+}
+
+/* Whether no address of SERVERS may be asked; then the request has failed. */
+static bool is_kept_away(struct https_request *request, const struct dns_servers *servers)
+{
+	char address[OS_SOCKET_TEXT_SIZE];
+	char reason[CURL_ERROR_SIZE];
+
+	for (size_t i = 0; i < servers->count; i++)
+		if (may_ask(request, &servers->list[i].address))
+			return false;
+	os_socket_address_format_host(&servers->list[0].address, address);
+	snprintf(reason, sizeof reason, "%s has no public address, but %s (see https_private)",
+		 request->host, address);
+	fail(request, HTTPS_FAILED, reason);
+	return true;
+}
+
 /* The addresses that were found, so that the library looks up nothing. With "+" it forgets them
  * after ADDRESSES_SECONDS, and does not keep those of all hosts for ever. */
 static struct curl_slist *list_addresses(const struct https_request *request,
@@ -126,15 +149,19 @@ static struct curl_slist *list_addresses(const struct https_request *request,
 {
 	struct buffer text = {0};
 	struct curl_slist *list;
+	bool is_first = true;
 
 	buffer_append_format(&text, "+%s:%u:", request->host, request->port);
 	for (size_t i = 0; i < servers->count; i++) {
 		char address[OS_SOCKET_TEXT_SIZE];
 		const union os_socket_address *one = &servers->list[i].address;
 
+		if (!may_ask(request, one))
+			continue;
 		os_socket_address_format_host(one, address);
 		buffer_append_format(&text, one->any.sa_family == AF_INET6 ? "%s[%s]" : "%s%s",
-				     i > 0 ? "," : "", address);
+				     is_first ? "" : ",", address);
+		is_first = false;
 	}
 	buffer_append_byte(&text, '\0');
 	list = curl_slist_append(NULL, buffer_data(&text));
@@ -158,6 +185,16 @@ static void set_limits(const struct https_request *request)
 	(void)curl_easy_setopt(easy, CURLOPT_USERAGENT, "stagepost");
 }
 
+/* The library itself takes a common name for a host's if there are no alternative names. */
+static CURLcode expect_host(CURL *easy, void *openssl, void *context)
+{
+	const struct https_request *request = context;
+
+	(void)easy;
+	tls_client_expect_host(openssl, request->host);
+	return CURLE_OK;
+}
+
 static void set_security(const struct https_request *request)
 {
 	CURL *easy = request->easy;
@@ -165,6 +202,8 @@ static void set_security(const struct https_request *request)
 	(void)curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	(void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+	(void)curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, expect_host);
+	(void)curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, request);
 	(void)curl_easy_setopt(easy, CURLOPT_CAINFO, request->https->authorities);
 	(void)curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	/* requests share what was read of the file: parsed, it is large */
@@ -199,6 +238,8 @@ static void on_addresses(void *context, const struct dns_servers *servers)
 		fail(request, HTTPS_FAILED, servers->verdict.text);
 		return;
 	}
+	if (is_kept_away(request, servers))
+		return;
 	request->addresses = list_addresses(request, servers);
 	dns_search_free(request->search);
 	request->search = NULL;

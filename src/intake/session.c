@@ -88,6 +88,15 @@ static void follow_pace(struct intake_session *session)
 	session->unsent = unsent;
 }
 
+/* The reply to QUIT goes along with the end of the connection. */
+static ssize_t write_replies(struct intake_session *session, const struct buffer *output)
+{
+	return smtp_server_has_quit(session->server)
+		       ? tls_stream_write_part(&session->stream, buffer_data(output),
+					       output->length)
+		       : tls_stream_write(&session->stream, buffer_data(output), output->length);
+}
+
 /* False when the connection is gone. */
 static bool send_replies(struct intake_session *session)
 {
@@ -95,8 +104,7 @@ static bool send_replies(struct intake_session *session)
 
 	follow_pace(session);
 	while (output->length > 0 && !session->is_blocked) {
-		ssize_t count =
-			tls_stream_write(&session->stream, buffer_data(output), output->length);
+		ssize_t count = write_replies(session, output);
 
 		if (count < 0 && count != -EAGAIN)
 			return false;
@@ -209,7 +217,7 @@ static enum step secure(struct intake_session *session)
 {
 	if (session->kept.length > 0 || !intake_secure_begin(session, STR("")))
 		return STEP_END;
-	return STEP_SECURE;
+	return STEP_WAIT; /* for the client, which speaks first */
 }
 
 static void receive(struct intake_session *session);

@@ -169,6 +169,8 @@ static void check_places(struct machine_check *check)
 				     config->run, config->queue);
 	check_directory(check, "queue", config->queue);
 	check_directory(check, "run", config->run);
+	if (config->mta_sts || config->tls_reports)
+		check_directory(check, "policy_path", config->policy_path);
 	check_queue_place(check);
 }
 

@@ -48,6 +48,9 @@ MUST_CHECK int tls_connection_peek(struct tls_connection *connection);
  * address, and may pass more. */
 MUST_CHECK ssize_t tls_connection_write(struct tls_connection *connection, const void *data,
 					size_t size);
+/* The same of what more follows at once, or the end: os_socket_write_part(). */
+MUST_CHECK ssize_t tls_connection_write_part(struct tls_connection *connection, const void *data,
+					     size_t size);
 /* Sends close_notify, so nothing more can be written (RFC 8446 section 6.1): 0, or as write. */
 MUST_CHECK int tls_connection_close_notify(struct tls_connection *connection);
 
@@ -58,6 +61,9 @@ unsigned tls_connection_wants(const struct tls_connection *connection, bool has_
 unsigned tls_connection_write_wants(const struct tls_connection *connection);
 /* Whether something may be read that poll does not report; false after a read that was -EAGAIN. */
 bool tls_connection_has_pending(const struct tls_connection *connection);
+/* Whether a handshake waits for a signature by our own private key, or has failed because there was
+ * none: the other side is not to blame. */
+bool tls_connection_lacks_signature(const struct tls_connection *connection);
 /* BYTES of the peer were already read from the socket, at most TLS_EARLY_MAX: they come first.
  * Before the handshake. */
 void tls_connection_preload(struct tls_connection *connection, struct str bytes);

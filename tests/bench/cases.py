@@ -13,7 +13,8 @@ WARM_UP_MESSAGES = 300
 CIPHERS = "TLS_AES_128_GCM_SHA256"  # with TLS, for both systems
 SENDER = "sender@client.example"
 SYSTEMS = {"accept": ("postfix",), "tls": ("postfix",),
-           "relay": ("postfix", "postfix-tuned"), "lmtp": ("postfix", "postfix-tuned"), "local": ("postfix",)}
+           "relay": ("postfix", "postfix-tuned"), "tls-relay": ("postfix", "postfix-tuned"),
+           "lmtp": ("postfix", "postfix-tuned"), "local": ("postfix",)}
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,11 @@ class Case:
     divisor: int = 1  # of the number of messages
     goal: float = 0  # times Postfix's rate; 0: none
     tls: str = ""  # handshakes: "full", or "resumed": with the session of the one before
+
+    @property
+    def has_floor(self):
+        """smtp-source and smtp-sink know no TLS."""
+        return not self.kind.startswith("tls")
 
     @property
     def name(self):
@@ -45,6 +51,7 @@ CASES = (
     Case("tls", 50, 10240, keep=True, goal=4, tls="full"),
     Case("relay", 50, 10240, goal=4),
     Case("relay", 50, 1024, goal=4),
+    Case("tls-relay", 50, 10240, goal=3),
     Case("lmtp", 50, 10240, goal=4),
     Case("lmtp", 50, 1024, goal=4),
     Case("local", 50, 10240, goal=4),
@@ -88,7 +95,7 @@ def load(system, case, messages, build=""):
         finish_sources([start_source(system.port, share, part, f"user{i}@{LOCAL}", build)
                         for i in range(MAILBOXES)])
         return share * MAILBOXES
-    domain = {"accept": HELD, "tls": HELD, "relay": REMOTE, "lmtp": LMTP}[case.kind]
+    domain = {"accept": HELD, "tls": HELD, "lmtp": LMTP}.get(case.kind, REMOTE)
     finish_sources([start_source(system.port, messages, case, "user@" + domain, build)])
     return messages
 

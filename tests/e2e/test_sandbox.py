@@ -49,7 +49,10 @@ def world(ground, request):
             domains=["a.test", 'domain "l.test" { service = other }',
                      'domain "p.test" { service = box }'],
             settings=PROCESSES + certificates.section(HOST) +
-            f'mta_sts = yes\npolicy_path = "{policies}"\n'
+            f'mta_sts = yes
+https_private = yes
+policy_path = "{policies}"
+'
             f'directory {{ path = "{data}" }}\n'
             f'service other {{ kind = lmtp address = "127.0.0.1:{sink.port}" }}\n'
             f'service box {{ kind = pipe command = "/bin/true" user = {LAUNCHED_AS} }}\n')
