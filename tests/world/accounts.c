@@ -112,6 +112,7 @@ void account_drop(struct account *account)
 	*(account->after != NULL ? &account->after->before : &books->last_open) = account->before;
 	books->count--;
 	books->open_count--;
+	free(account->deliveries);
 	free(account);
 }
 
@@ -178,22 +179,42 @@ static bool field(const char *line, const char *name, char *out, size_t size)
 	return true;
 }
 
+/* The delivery NUMBER, which may be new. */
+static struct account_delivery *delivery_of(struct account *account, unsigned number)
+{
+	struct account_delivery *list = account->deliveries;
+	size_t place = account->delivery_count;
+
+	while (place > 0 && list[place - 1].number > number)
+		place--;
+	if (place > 0 && list[place - 1].number == number)
+		return &list[place - 1];
+	list = must(realloc(list, (account->delivery_count + 1) * sizeof *list));
+	memmove(&list[place + 1], &list[place], (account->delivery_count - place) * sizeof *list);
+	list[place] = (struct account_delivery){.number = number, .end_us = kernel_now_us()};
+	account->deliveries = list;
+	account->delivery_count++;
+	return &list[place];
+}
+
 static void end_delivery(struct account *account, const char *line, bool is_failed)
 {
-	char value[1024];
-	unsigned delivery =
-		field(line, "delivery", value, sizeof value) ? (unsigned)atoi(value) : 0;
+	char value[64];
+	struct account_delivery *delivery;
 
 	if (account->done_us > 0)
 		account_object(account, "has a delivery after its end");
-	if (delivery < ACCOUNT_DELIVERIES)
-		account->ends[delivery]++;
-	if (account->end_us == 0)
-		account->end_us = kernel_now_us();
+	if (!field(line, "delivery", value, sizeof value))
+		return;
+	delivery = delivery_of(account, (unsigned)atoi(value));
+	delivery->ends++;
+	if (!field(line, "original", delivery->recipient, sizeof delivery->recipient))
+		(void)field(line, "to", delivery->recipient, sizeof delivery->recipient);
+	delivery->is_failed |= is_failed;
 	account->is_failed |= is_failed;
 	if (!is_failed && strstr(line, "queued as ") == NULL) {
-		account->is_delivered_here = true;
-		account->is_at_hop |= strstr(line, " by=remote ") != NULL;
+		delivery->is_here = true;
+		delivery->is_at_hop |= strstr(line, " by=remote ") != NULL;
 	}
 }
 
@@ -236,8 +257,10 @@ static void enter(struct account *account, const char *event, const char *line)
 		report(account, line);
 	else if (strcmp(event, "message_done") == 0 && account->done_us > 0)
 		account_object(account, "is done twice");
-	if (strcmp(event, "message_done") == 0 && account->done_us == 0)
+	if (strcmp(event, "message_done") == 0 && account->done_us == 0) {
 		account->done_us = kernel_now_us();
+		account_settle(account);
+	}
 }
 
 static bool is_of_message(const char *event)

@@ -13,21 +13,37 @@
  * A line may be missing, and an end may come twice, only when the machine was hurt while the
  * message was there.
  *
- * Excuses: a message may come twice when the machine was hurt between the next hop's answer (the
- * ledger knows it; for mailboxes, other nodes and reports: its beginning here) and the moment when
- * its file left the queue, or when a power cut brought it back (states.h).
+ * Excuses: a recipient may get a message twice when the machine was hurt between the next hop's
+ * answer (the ledger knows it; for mailboxes, other nodes and reports: the message's beginning
+ * here) and ACCOUNT_RECORD_US after the log first called it delivered: by then that is on the disk.
+ * Only the last deliveries of a message end with it, without a record: these may be repeated when
+ * the machine was hurt before the message's file left the queue, or when a power cut brought it
+ * back (states.h).
  */
 #ifndef WORLD_ACCOUNTS_H
 #define WORLD_ACCOUNTS_H
 
 #include "kernel.h"
 
-enum { ACCOUNT_DELIVERIES = 4 /* that are told apart */ };
-
 /* Of faults, seconds of a slow next hop, names that are asked for in vain: simulated. */
 #define WAITING_US INT64_C(600000000)
 /* What each open message of the machine may add to that. */
 #define WAITING_EACH_US INT64_C(100000)
+
+/* An outcome is on the disk so long after its line in the log at the latest, unless the message has
+ * ended before: it waits for others for a quarter of a second, and then for the disk. */
+#define ACCOUNT_RECORD_US INT64_C(5000000)
+
+/* What the log says of one delivery. */
+struct account_delivery {
+	unsigned number;
+	unsigned ends;
+	int64_t end_us;     /* the first one; 0: none */
+	char recipient[64]; /* as the sender wrote it */
+	bool is_failed;
+	bool is_here; /* in a mailbox, or at the next hop: the ledger has it */
+	bool is_at_hop;
+};
 
 struct account {
 	struct account *next;           /* of its hash */
@@ -45,9 +61,8 @@ struct account {
 	unsigned reported;
 	bool is_promised; /* a client has heard so */
 	bool is_failed;
-	bool is_delivered_here; /* in a mailbox, or at the next hop: the ledger has it */
-	bool is_at_hop;
-	unsigned ends[ACCOUNT_DELIVERIES];
+	struct account_delivery *deliveries; /* that have ended, by number */
+	size_t delivery_count;
 };
 
 /* What is known of a machine. */
@@ -89,6 +104,8 @@ void accounts_look_at_end(void);
 
 /* Objects to WHAT the log says of ACCOUNT, unless its machine was hurt meanwhile. */
 void account_object(const struct account *account, const char *what);
+/* ACCOUNT is done: which of its deliveries must be on the disk. */
+void account_settle(const struct account *account);
 /* accounts.c: forgets it. */
 void account_drop(struct account *account);
 

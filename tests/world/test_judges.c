@@ -200,10 +200,18 @@ static void say_delivered(void)
 	say("delivered", " delivery=1 to=user1@hop.example by=remote status=2.0.0");
 }
 
+static uint64_t offer(void)
+{
+	uint64_t message = ledger_new();
+
+	ledger_add(message, "user1@hop.example");
+	return message;
+}
+
 /* A message of the ledger, which the node has promised and accepted: its number. */
 static uint64_t accept(void)
 {
-	uint64_t message = ledger_new("user1@hop.example");
+	uint64_t message = offer();
 
 	pass(1);
 	say("message_queued", "");
@@ -262,7 +270,7 @@ static void an_end_after_the_end_is_seen(void **state)
 
 static void a_promise_that_the_log_does_not_know_is_seen(void **state)
 {
-	uint64_t message = ledger_new("user1@hop.example");
+	uint64_t message = offer();
 
 	(void)state;
 	say("message_queued", "");
@@ -340,7 +348,7 @@ static void a_fault_between_answer_and_record_excuses(void **state)
  * has not heard so, either, and gives it again. */
 static void a_fault_before_the_first_word_excuses(void **state)
 {
-	uint64_t message = ledger_new("user1@hop.example");
+	uint64_t message = offer();
 
 	(void)state;
 	pass(1);

@@ -130,11 +130,12 @@ static bool judge(const struct world_options *options, const struct world *world
 
 	ledger_sum(&sums);
 	ledger_tell();
-	printf("seed %llu: fingerprint %016llx, %lld simulated seconds, %llu promised, %llu "
-	       "delivered, %llu lost, %llu changed, %llu twice, %llu of them without an excuse, "
+	printf("seed %llu: fingerprint %016llx, %lld simulated seconds, %llu promised for "
+	       "%llu, %llu delivered, %llu lost, %llu changed, %llu twice, %llu of them without an excuse, "
 	       "%llu left in queues%s",
 	       (unsigned long long)options->seed, (unsigned long long)world_fingerprint(),
-	       (long long)(kernel_now_us() / SECOND), (unsigned long long)sums.promised,
+	       (long long)(kernel_now_us() / SECOND), (unsigned long long)sums.messages,
+	       (unsigned long long)sums.promised,
 	       (unsigned long long)sums.delivered, (unsigned long long)sums.lost,
 	       (unsigned long long)sums.changed, (unsigned long long)sums.twice,
 	       (unsigned long long)sums.unexcused, (unsigned long long)left,
@@ -142,7 +143,7 @@ static bool judge(const struct world_options *options, const struct world *world
 	judge_print();
 	putchar('\n');
 	return judge_count_all() == 0 && is_given(world) && left == 0 &&
-	       sums.promised >= options->messages + world->burst / BURSTING * BURSTING &&
+	       sums.messages >= options->messages + world->burst / BURSTING * BURSTING &&
 	       sums.lost == 0 && sums.changed == 0 && sums.unexcused == 0;
 }
 
@@ -196,6 +197,7 @@ static void burst(void *context)
 		world->bursting[i] = (struct client){.address = nodes[0].address,
 						     .count = world->burst / world->bursting_count,
 						     .pause_us = 1,
+						     .is_single = true,
 						     .domains = domains};
 		client_start(world->outside, &world->bursting[i]);
 	}
