@@ -11,10 +11,10 @@ enum { LINES_MAX = 40, MANY_LINES_MAX = 3000, LONG_ONES = 50, TOLD_MAX = 20 };
 struct copy {
 	char recipient[64];
 	uint64_t count;
-	int64_t first_us;  /* when the first one came; 0: none has */
-	bool is_reported;  /* the sender was told that it does not come */
-	bool is_excused;   /* it may come twice (accounts.h) */
-	bool is_settled;   /* but not because the message is in the queue again */
+	int64_t first_us; /* when the first one came; 0: none has */
+	bool is_reported; /* the sender was told that it does not come */
+	bool is_excused;  /* it may come twice (accounts.h) */
+	bool is_settled;  /* but not because the message is in the queue again */
 };
 
 struct entry {
@@ -77,9 +77,9 @@ void ledger_add(uint64_t number, const char *recipient)
 
 	/* at 1, 2, 4... */
 	if ((entry->copy_count & (entry->copy_count - 1)) == 0)
-		entry->copies = resize(entry->copies,
-				       entry->copy_count == 0 ? 1 : 2 * entry->copy_count,
-				       sizeof *entry->copies);
+		entry->copies =
+			resize(entry->copies, entry->copy_count == 0 ? 1 : 2 * entry->copy_count,
+			       sizeof *entry->copies);
 	copy = &entry->copies[entry->copy_count++];
 	*copy = (struct copy){.count = 0};
 	snprintf(copy->recipient, sizeof copy->recipient, "%s", recipient);

@@ -131,15 +131,15 @@ static bool judge(const struct world_options *options, const struct world *world
 	ledger_sum(&sums);
 	ledger_tell();
 	printf("seed %llu: fingerprint %016llx, %lld simulated seconds, %llu promised for "
-	       "%llu, %llu delivered, %llu lost, %llu changed, %llu twice, %llu of them without an excuse, "
+	       "%llu, %llu delivered, %llu lost, %llu changed, %llu twice, %llu of them without an "
+	       "excuse, "
 	       "%llu left in queues%s",
 	       (unsigned long long)options->seed, (unsigned long long)world_fingerprint(),
 	       (long long)(kernel_now_us() / SECOND), (unsigned long long)sums.messages,
-	       (unsigned long long)sums.promised,
-	       (unsigned long long)sums.delivered, (unsigned long long)sums.lost,
-	       (unsigned long long)sums.changed, (unsigned long long)sums.twice,
-	       (unsigned long long)sums.unexcused, (unsigned long long)left,
-	       is_given(world) ? "" : "; a client waits still");
+	       (unsigned long long)sums.promised, (unsigned long long)sums.delivered,
+	       (unsigned long long)sums.lost, (unsigned long long)sums.changed,
+	       (unsigned long long)sums.twice, (unsigned long long)sums.unexcused,
+	       (unsigned long long)left, is_given(world) ? "" : "; a client waits still");
 	judge_print();
 	putchar('\n');
 	return judge_count_all() == 0 && is_given(world) && left == 0 &&
