@@ -245,6 +245,8 @@ static int64_t read_due(const struct machine *machine, const char *line)
 static void enter(struct account *account, const char *event, const char *line)
 {
 	account->last_us = kernel_now_us();
+	if (event[0] == 'd' || event[0] == 'f')
+		account->books->outcome_us = kernel_now_us();
 	if (strcmp(event, "message_queued") == 0)
 		account->queued++;
 	else if (strcmp(event, "message_accepted") == 0)
@@ -313,6 +315,7 @@ void accounts_promised(uint32_t address, const char *id, uint64_t message)
 	snprintf(text, sizeof text, "%.*s", (int)strcspn(id, " \r"), id);
 	account_of(books, text)->message = message;
 	account_of(books, text)->is_promised = true;
+	books->promised_us = kernel_now_us();
 }
 
 void accounts_watch(struct machine *machine)

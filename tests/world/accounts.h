@@ -75,8 +75,10 @@ struct books {
 	size_t open_count;
 	int64_t *hurts; /* when */
 	size_t hurt_count, hurt_size;
-	int64_t moved_us; /* the last time that something delayed its mail */
-	bool is_held;     /* an operator holds some */
+	int64_t promised_us; /* the last time that a client heard 250 for a message */
+	int64_t outcome_us;  /* the last time that a delivery ended or was deferred */
+	int64_t moved_us;    /* the last time that something delayed its mail */
+	bool is_held;        /* an operator holds some */
 	struct books *next;
 };
 

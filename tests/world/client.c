@@ -219,8 +219,20 @@ static void choose_recipients(const struct client *client, struct offer *offer)
 	}
 }
 
+/* Its control file has to be written again and again. */
+static void choose_great(struct offer *offer)
+{
+	offer->count = RECIPIENTS_MAX;
+	for (size_t i = 0; i < offer->count; i++)
+		snprintf(offer->recipients[i], RECIPIENT_SIZE, "%s%zu@hop.example",
+			 kernel_one_in(20)   ? HOP_REFUSED
+			 : kernel_one_in(10) ? "user"
+					     : HOP_LATEST,
+			 i);
+}
+
 /* One that was refused, or whose reply was lost, is another message. */
-static uint64_t give_on(const struct client *client, struct talk *talk, uint64_t left)
+static uint64_t give_on(struct client *client, struct talk *talk, uint64_t left)
 {
 	const uint64_t wanted = 1 + kernel_below(ON_ONE_CONNECTION);
 	struct offer offer = {.recipients = world_malloc(RECIPIENTS_MAX * RECIPIENT_SIZE)};
@@ -228,9 +240,13 @@ static uint64_t give_on(const struct client *client, struct talk *talk, uint64_t
 
 	while (given < wanted && given < left) {
 		offer.accepted = 0;
-		choose_recipients(client, &offer);
+		if (client->is_great)
+			choose_great(&offer);
+		else
+			choose_recipients(client, &offer);
 		if (!give(client, talk, &offer))
 			break;
+		client->is_great = false;
 		given++;
 	}
 	world_free(offer.recipients);

@@ -30,8 +30,10 @@ static bool is_busy(const struct hop *hop, const char *line)
 {
 	const int64_t now_us = kernel_now_us();
 
-	return strstr(line, "<" HOP_LATER) != NULL && now_us < hop->earnest_from_us &&
-	       now_us / LATER_US % SHARE != 0;
+	if (now_us >= hop->earnest_from_us)
+		return false;
+	return strstr(line, "<" HOP_LATEST) != NULL ||
+	       (strstr(line, "<" HOP_LATER) != NULL && now_us / LATER_US % SHARE != 0);
 }
 
 static const char *answer_recipient(const struct hop *hop, struct transaction *transaction,

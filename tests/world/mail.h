@@ -70,6 +70,7 @@ size_t ledger_text(uint64_t number, char **text_out);
 #define CLIENT_SENDER "world@client.example" /* of all messages; reports go there */
 #define HOP_REFUSED   "refused"              /* so begin users whom the next hop never has */
 #define HOP_LATER     "later"                /* for these it has time now and then only */
+#define HOP_LATEST    "latest"               /* and for these when it is good for ever */
 
 /* A client that gives COUNT messages to ADDRESS, port 25, some of them on one connection, each
  * again until it is promised, with pauses of PAUSE_US in the mean. */
@@ -80,6 +81,7 @@ struct client {
 	const char *const *domains; /* ends with NULL: of the recipients */
 	unsigned users;             /* of each domain; 0: the usual number */
 	bool is_single;             /* each message is for one recipient */
+	bool is_great;              /* but the first one is for as many as there may be */
 	int64_t connected_us;       /* the last time */
 	bool is_done;
 };

@@ -302,7 +302,8 @@ static void cut(void *context)
 		states->list[i].is_torn = !is_in_table(&states->list[i]);
 	for (uint64_t i = 0; i < before.count; i++)
 		state_of(states, i)->gone_us = before.list[i].gone_us;
-	/* It had ended. The name in todo may be back alone: what was recorded has gone with info. */
+	/* It had ended. The name in todo may be back alone: what was recorded has gone with info.
+	 */
 	for (uint64_t i = 0; i < before.count; i++)
 		if (has_data(states, i) && !has_data(&before, i))
 			ledger_excuse_message(read_message(states, i),

@@ -181,6 +181,7 @@ static void start_clients(struct world *world, const struct world_options *optio
 			.address = nodes[i % world->node_count].address,
 			.count = each,
 			.pause_us = mean_us << kernel_below(options->is_idle ? 3 : 5),
+			.is_great = i == 0 && !options->is_calm && kernel_one_in(2),
 			.domains = domains[world->node_count - 1]};
 		client_start(world->outside, &world->clients[i]);
 	}
