@@ -44,6 +44,11 @@ static int end(void **state)
 	return 0;
 }
 
+static void nothing(void *context)
+{
+	(void)context;
+}
+
 /* --- states --- */
 
 static uint64_t queued; /* the number of the message */
@@ -171,14 +176,34 @@ static void what_a_power_cut_tears_must_be_whole_at_the_end(void **state)
 	assert_int_equal(judge_count(JUDGE_STATES), 1);
 }
 
+static void a_failure_that_bounce_has_lost_is_seen(void **state)
+{
+	char line[128];
+
+	(void)state;
+	queue_text(TRAILER, true);
+	snprintf(line, sizeof line, "time=- event=message_queued id=%llu-a",
+		 (unsigned long long)queued);
+	kernel_at(kernel_now_us() + 1000000, nothing, NULL);
+	world_run(kernel_now_us() + 1000000);
+	node->heard(node, line);
+	files_put(node, path_of("info"), "end:\nmapped: count=2\nfail: 1 x\n");
+	files_put(node, path_of("bounce"), "fail: 1 x\n");
+	states_check_failures(node, queued);
+	assert_int_equal(judge_count_all(), 0);
+	unlink_at("bounce");
+	files_put(node, path_of("bounce"), "fail: 2 x\n");
+	states_check_failures(node, queued);
+	assert_int_equal(judge_count(JUDGE_STATES), 1);
+	unlink_at("info"); /* none is open: it may have been reported */
+	files_put(node, path_of("info"), "end:\nmapped: count=1\nfail: 1 x\n");
+	states_check_failures(node, queued);
+	assert_int_equal(judge_count(JUDGE_STATES), 1);
+}
+
 /* --- the log --- */
 
 static const int64_t SECOND = 1000000;
-
-static void nothing(void *context)
-{
-	(void)context;
-}
 
 static void pass(int64_t seconds)
 {
@@ -396,6 +421,91 @@ static void a_fault_after_the_record_excuses_nothing(void **state)
 	assert_int_equal(unexcused(), 1);
 }
 
+/* One recipient waits still when the power fails: what became of the other is on the disk, once it
+ * may be. */
+static uint64_t unexcused_after(int64_t seconds)
+{
+	uint64_t message = accept();
+
+	ledger_add(message, "user2@hop.example");
+	pass(1);
+	arrive(message);
+	say_delivered();
+	pass(seconds);
+	accounts_hurt(node);
+	pass(20);
+	arrive(message);
+	say_delivered();
+	say("delivered", " delivery=2 to=user2@hop.example by=remote status=2.0.0");
+	say("message_done", "");
+	return unexcused();
+}
+
+static void a_fault_before_a_record_excuses(void **state)
+{
+	(void)state;
+	assert_int_equal(unexcused_after(1), 0);
+}
+
+static void a_fault_after_a_record_excuses_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(unexcused_after(10), 1);
+}
+
+static void what_was_recorded_is_not_excused_with_its_message(void **state)
+{
+	uint64_t message = accept();
+
+	(void)state;
+	ledger_add(message, "user2@hop.example");
+	pass(1);
+	arrive(message);
+	say_delivered();
+	pass(10);
+	say("delivered", " delivery=2 to=user2@hop.example by=remote status=2.0.0");
+	say("message_done", "");
+	ledger_excuse_message(message, true);
+	arrive(message);
+	assert_int_equal(unexcused(), 1);
+	ledger_excuse_message(message, false);
+	assert_int_equal(unexcused(), 0);
+}
+
+/* --- whom a report names --- */
+
+static struct ledger_sums report(const char *recipient)
+{
+	uint64_t message = ledger_new();
+	struct ledger_sums sums;
+	char text[256];
+
+	ledger_add(message, "refused1@hop.example");
+	ledger_add(message, "user2@hop.example");
+	ledger_promise(message);
+	snprintf(text, sizeof text, "To: you\n\nFinal-Recipient: rfc822; %s\n\nX-World: %llu\n",
+		 recipient, (unsigned long long)message);
+	ledger_deliver(CLIENT_SENDER, text, strlen(text));
+	ledger_sum(&sums);
+	return sums;
+}
+
+static void a_report_is_for_those_whom_it_names(void **state)
+{
+	struct ledger_sums sums = report("refused1@hop.example");
+
+	(void)state;
+	assert_int_equal(sums.changed, 0);
+	assert_int_equal(sums.lost, 1);
+}
+
+static void a_report_that_names_another_is_seen(void **state)
+{
+	(void)state;
+	assert_int_equal(report("user2@hop.example").changed, 1); /* who gets it */
+	assert_int_equal(report("user3@hop.example").changed, 2); /* a stranger */
+}
+
 /* --- waiting --- */
 
 static void waiting_is_seen(void **state)
@@ -548,6 +658,12 @@ int main(void)
 		TEST(a_fault_before_the_first_word_excuses),
 		TEST(a_fault_before_the_answer_excuses_nothing),
 		TEST(a_fault_after_the_record_excuses_nothing),
+		TEST(a_failure_that_bounce_has_lost_is_seen),
+		TEST(a_fault_before_a_record_excuses),
+		TEST(a_fault_after_a_record_excuses_nothing),
+		TEST(what_was_recorded_is_not_excused_with_its_message),
+		TEST(a_report_is_for_those_whom_it_names),
+		TEST(a_report_that_names_another_is_seen),
 		TEST(memory_that_grows_is_seen),
 		TEST(files_that_grow_are_seen),
 		TEST(a_listing_that_is_wrong_is_seen),
