@@ -209,6 +209,7 @@ static void choose_recipients(const struct client *client, struct offer *offer)
 	for (size_t i = 0; i < offer->count; i++) {
 		const char *kind = kernel_one_in(STRANGERS) ? HOP_REFUSED
 				   : kernel_one_in(LATER)   ? HOP_LATER
+				   : kernel_one_in(LATER)   ? HOP_NEVER
 							    : "user";
 
 		do
@@ -222,13 +223,13 @@ static void choose_recipients(const struct client *client, struct offer *offer)
 /* Its control file has to be written again and again. */
 static void choose_great(struct offer *offer)
 {
+	static const char *const kinds[] = {"user",    HOP_REFUSED, HOP_NEVER,  HOP_LATER,
+					    HOP_LATER, HOP_LATEST,  HOP_LATEST, HOP_LATEST};
+
 	offer->count = RECIPIENTS_MAX;
 	for (size_t i = 0; i < offer->count; i++)
 		snprintf(offer->recipients[i], RECIPIENT_SIZE, "%s%zu@hop.example",
-			 kernel_one_in(20)   ? HOP_REFUSED
-			 : kernel_one_in(10) ? "user"
-					     : HOP_LATEST,
-			 i);
+			 kinds[kernel_below(sizeof kinds / sizeof kinds[0])], i);
 }
 
 /* One that was refused, or whose reply was lost, is another message. */

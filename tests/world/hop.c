@@ -33,7 +33,8 @@ static bool is_busy(const struct hop *hop, const char *line)
 	if (now_us >= hop->earnest_from_us)
 		return false;
 	return strstr(line, "<" HOP_LATEST) != NULL ||
-	       (strstr(line, "<" HOP_LATER) != NULL && now_us / LATER_US % SHARE != 0);
+	       ((strstr(line, "<" HOP_LATER) != NULL || strstr(line, "<" HOP_NEVER) != NULL) &&
+		now_us / LATER_US % SHARE != 0);
 }
 
 static const char *answer_recipient(const struct hop *hop, struct transaction *transaction,
@@ -45,7 +46,7 @@ static const char *answer_recipient(const struct hop *hop, struct transaction *t
 		return "501 nobody\r\n";
 	if (is_odd(hop) || is_busy(hop, line))
 		return "450 greylisted\r\n";
-	if (strstr(line, "<" HOP_REFUSED) != NULL)
+	if (strstr(line, "<" HOP_REFUSED) != NULL || strstr(line, "<" HOP_NEVER) != NULL)
 		return "550 nobody of that name\r\n";
 	if (transaction->count == RECIPIENTS_MAX)
 		return "452 so many at once\r\n";

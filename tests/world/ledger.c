@@ -308,7 +308,8 @@ static bool is_refused(const struct entry *entry, const struct copy *copy)
 {
 	return people_have(copy->recipient)
 		       ? people_may_refuse(copy->recipient, entry->began_us)
-		       : strncmp(copy->recipient, HOP_REFUSED, strlen(HOP_REFUSED)) == 0;
+		       : strncmp(copy->recipient, HOP_REFUSED, strlen(HOP_REFUSED)) == 0 ||
+				 strncmp(copy->recipient, HOP_NEVER, strlen(HOP_NEVER)) == 0;
 }
 
 /* The report to the sender carries all of the message, or a part of it. Whom it names must be those

@@ -70,6 +70,7 @@ size_t ledger_text(uint64_t number, char **text_out);
 #define CLIENT_SENDER "world@client.example" /* of all messages; reports go there */
 #define HOP_REFUSED   "refused"              /* so begin users whom the next hop never has */
 #define HOP_LATER     "later"                /* for these it has time now and then only */
+#define HOP_NEVER     "never"                /* the same, and then it refuses them */
 #define HOP_LATEST    "latest"               /* and for these when it is good for ever */
 
 /* A client that gives COUNT messages to ADDRESS, port 25, some of them on one connection, each
