@@ -81,9 +81,19 @@ static bool say_recipient(struct talk *talk, const struct offer *offer, size_t i
 	return talk_say(talk, line);
 }
 
+/* A report with many recipients has no room for the message: it names the envelope (RFC 3461). */
+static bool say_sender(struct talk *talk, const struct offer *offer)
+{
+	char line[128];
+
+	snprintf(line, sizeof line, "MAIL FROM:<" CLIENT_SENDER "> ENVID=%llu\r\n",
+		 (unsigned long long)offer->number);
+	return talk_say(talk, offer->count > FEW ? line : "MAIL FROM:<" CLIENT_SENDER ">\r\n");
+}
+
 static bool open_by_steps(struct talk *talk, struct offer *offer)
 {
-	if (!ask(talk, "MAIL FROM:<" CLIENT_SENDER ">\r\n", 250))
+	if (!say_sender(talk, offer) || hear_reply(talk) != 250)
 		return false;
 	for (size_t i = 0; i < offer->count; i++) {
 		int64_t asked_us = kernel_now_us();
@@ -99,7 +109,7 @@ static bool open_by_steps(struct talk *talk, struct offer *offer)
 static bool open_at_once(struct talk *talk, struct offer *offer)
 {
 	int64_t asked_us = kernel_now_us();
-	bool is_open = talk_say(talk, "MAIL FROM:<" CLIENT_SENDER ">\r\n");
+	bool is_open = say_sender(talk, offer);
 
 	for (size_t i = 0; i < offer->count; i++)
 		is_open = is_open && say_recipient(talk, offer, i);

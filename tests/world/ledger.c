@@ -346,11 +346,24 @@ static bool take_text(struct entry *entry, const char *place, const char *text)
 	return is_place(entry, copy, place) && has_body(text, number);
 }
 
+/* The message that TEXT is, or is a report about. */
+static uint64_t read_number(const char *text)
+{
+	static const char *const fields[] = {"\nX-World: ", "\nOriginal-Envelope-Id: "};
+
+	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+		const char *field = strstr(text, fields[i]);
+
+		if (field != NULL)
+			return strtoull(field + strlen(fields[i]), NULL, 10);
+	}
+	return UINT64_MAX;
+}
+
 uint64_t ledger_deliver(const char *place, const char *text, size_t size)
 {
 	char *copy = without_returns(text, size);
-	const char *header = strstr(copy, "\nX-World: ");
-	uint64_t number = header != NULL ? strtoull(header + 10, NULL, 10) : UINT64_MAX;
+	uint64_t number = read_number(copy);
 
 	world_log("ledger", "message %lld at %s", (long long)number, place);
 	if (number >= ledger.count) {
