@@ -600,6 +600,10 @@ static void files_that_grow_are_seen(void **state)
 	growth_look_at_controls(node);
 	growth_look_at_end(node);
 	assert_int_equal(judge_count(JUDGE_GROWTH), 2);
+	ledger_excuse();
+	files_put(node, "/var/queue/trigger/hold.5-a", "");
+	growth_look_at_end(node);
+	assert_int_equal(judge_count(JUDGE_GROWTH), 3);
 	free(text);
 }
 
