@@ -379,6 +379,18 @@ uint64_t ledger_deliver(const char *place, const char *text, size_t size)
 	return number;
 }
 
+void ledger_take(const char *place, const char *beginning)
+{
+	uint64_t number = read_number(beginning);
+	struct copy *copy = find_copy_at(number, place);
+
+	world_log("ledger", "message %lld at %s, who read the beginning", (long long)number, place);
+	if (copy == NULL || strcmp(copy->recipient, place) != 0 || find_entry(number)->is_cut)
+		ledger.strange++;
+	else
+		add_copy(find_entry(number), copy);
+}
+
 /* --- the sums --- */
 
 bool ledger_is_done(void)

@@ -37,6 +37,8 @@ void ledger_cut(uint64_t number);
 /* TEXT, with CR or without, came to PLACE: the number that it says. A report to the sender is the
  * delivery of each recipient that it names, whom the next hop refuses. */
 uint64_t ledger_deliver(const char *place, const char *text, size_t size);
+/* The same for somebody who has read the beginning only, and wants no more. */
+void ledger_take(const char *place, const char *beginning);
 /* A copy that had come to PLACE is there no more: a power cut has taken it. */
 void ledger_take_back(uint64_t number, const char *place);
 /* Something was killed: people hear of changes later. */
@@ -94,6 +96,10 @@ struct hop {
 	int64_t earnest_from_us;
 };
 void hop_start(struct machine *machine, struct hop *hop);
+/* The program "taker", which pipe services run with a recipient as its last argument: until
+ * UNTIL_US it is slow, fails for now, dies, or does not read all. */
+void taker_add_program(void);
+void taker_be_odd(int64_t until_us);
 /* What came to mailboxes below PATH (DOMAIN/USER/new/...) of MACHINE since the last call is entered
  * into the ledger. */
 void mailboxes_read(struct machine *machine, const char *path);

@@ -40,16 +40,19 @@ static const int64_t PATIENCE = 12 * 3600 * INT64_C(1000000);
 
 enum { NODES_MAX = 2, CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009 };
 
-#define SETTINGS(name, address)                                            \
-	"hostname = \"mx." name ".example\"\n"                             \
-	"queue = \"/var/queue\"\n"                                         \
-	"run = \"/run/stagepost\"\n"                                       \
-	"client_names = no\n"                                              \
-	"dane = no\n"                                                      \
-	"relay_from = { \"10.0.0.2/32\" }\n"                               \
-	"listen smtp { address = { \"" address ":25\" } }\n"               \
-	"service maildir { kind = maildir  path = \"/var/mail/%d/%u\" }\n" \
-	"domain \"" name ".example\" { service = maildir }\n"
+#define SETTINGS(name, address)                                                                 \
+	"hostname = \"mx." name ".example\"\n"                                                  \
+	"queue = \"/var/queue\"\n"                                                              \
+	"run = \"/run/stagepost\"\n"                                                            \
+	"client_names = no\n"                                                                   \
+	"dane = no\n"                                                                           \
+	"relay_from = { \"10.0.0.2/32\" }\n"                                                    \
+	"listen smtp { address = { \"" address ":25\" } }\n"                                    \
+	"service maildir { kind = maildir  path = \"/var/mail/%d/%u\" }\n"                      \
+	"service taker { kind = pipe  command = { \"/usr/bin/taker\", \"%a\" }  timeout = 60  " \
+	"user = \"" WORLD_PROGRAM_USER "\" }\n"                                                 \
+	"domain \"" name ".example\" { service = maildir }\n"                                   \
+	"domain \"pipes." name ".example\" { service = taker }\n"
 
 /* The second one may use and change the directory of the first. */
 #define DIRECTORY_TLS                                                      \
@@ -59,16 +62,17 @@ enum { NODES_MAX = 2, CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009
 static const struct {
 	const char *name;
 	const char *domain;
+	const char *pipes; /* a domain whose mail programs take */
 	const char *host;
 	uint32_t address;
 	const char *config;
 } nodes[NODES_MAX] = {
-	{"one", "one.example", "mx.one.example", 0x0a000001,
+	{"one", "one.example", "pipes.one.example", "mx.one.example", 0x0a000001,
 	 SETTINGS("one", "10.0.0.1") "smtproutes = { \"hop.example:10.0.0.3\" }\n"
 				     "directory { path = \"" PEOPLE_STORE "\"  listen = { "
 				     "\"10.0.0.1:7071\" }\n" DIRECTORY_TLS
 				     " changers = { \"mx.two.example\" } }\n"},
-	{"two", "two.example", "mx.two.example", 0x0a000004,
+	{"two", "two.example", "pipes.two.example", "mx.two.example", 0x0a000004,
 	 SETTINGS("two", "10.0.0.4") "directory { backend = servers  servers = { "
 				     "\"mx.one.example:7071\" }\n" DIRECTORY_TLS " }\n"},
 };
@@ -152,6 +156,7 @@ static void tell_names(size_t node_count)
 {
 	for (size_t i = 0; i < node_count; i++) {
 		dns_add_mx(nodes[i].domain, 10, nodes[i].host);
+		dns_add_mx(nodes[i].pipes, 10, nodes[i].host);
 		dns_add_host(nodes[i].host, nodes[i].address);
 	}
 	dns_add_mx(PEOPLE_DOMAIN, 10, nodes[0].host);
@@ -167,10 +172,11 @@ static void tell_names(size_t node_count)
 /* They are done after a small part of the time, each in a rhythm of its own. */
 static void start_clients(struct world *world, const struct world_options *options)
 {
-	static const char *const domains[NODES_MAX][7] = {
-		{"hop.example", "far.example", "host.example", "one.example", PEOPLE_DOMAIN},
-		{"hop.example", "far.example", "host.example", "one.example", "two.example",
-		 PEOPLE_DOMAIN}};
+	static const char *const domains[NODES_MAX][9] = {
+		{"hop.example", "far.example", "host.example", "one.example", "pipes.one.example",
+		 PEOPLE_DOMAIN},
+		{"hop.example", "far.example", "host.example", "one.example", "pipes.one.example",
+		 "two.example", "pipes.two.example", PEOPLE_DOMAIN}};
 	const uint64_t each = (options->messages + CLIENTS - 1) / CLIENTS;
 	const int64_t mean_us =
 		1 + options->hours * HOUR / (options->is_idle ? 12 : 64) / (int64_t)(each + 1);
@@ -230,6 +236,8 @@ static void begin(struct world *world, const struct world_options *options)
 	ledger_begin();
 	judge_begin();
 	node_add_programs();
+	taker_add_program();
+	taker_be_odd(calm_from_us);
 	world->strikes_left = options->strikes;
 	world->node_count = options->nodes > 0 ? options->nodes : 1 + kernel_below(NODES_MAX);
 	tell_names(world->node_count);
@@ -247,6 +255,7 @@ static void begin(struct world *world, const struct world_options *options)
 		states_begin(world->fates[i].node);
 		accounts_watch(world->fates[i].node);
 		certify(world->fates[i].node, nodes[i].host);
+		files_put(world->fates[i].node, "/usr/bin/taker", "a program");
 		people_add_node(world->fates[i].node);
 		operator_start(world->fates[i].node, options->hours * HOUR / 2 / LOOKS,
 			       options->hours * HOUR * 3 / 4);
@@ -265,6 +274,7 @@ static void be_calm(struct world *world)
 	if (world->hop.earnest_from_us > now_us)
 		world->hop.earnest_from_us = now_us;
 	dns_be_odd(now_us);
+	taker_be_odd(now_us);
 	for (size_t i = 0; i < world->node_count; i++)
 		if (world->fates[i].calm_from_us > now_us)
 			world->fates[i].calm_from_us = now_us;
