@@ -24,6 +24,7 @@
 #include "people.h"
 #include "states.h"
 #include "trouble.h"
+#include "yesterday.h"
 #include <err.h>
 #include <getopt.h>
 #include <signal.h>
@@ -261,6 +262,7 @@ static void begin(struct world *world, const struct world_options *options)
 			       options->hours * HOUR * 3 / 4);
 		fate_begin(&world->fates[i]);
 	}
+	people_add_accident(yesterday_act);
 	people_start(options->hours * HOUR / 2 / CHANGES, options->hours * HOUR * 3 / 4);
 	waiting_begin();
 	world_stop_at(options->until);
