@@ -45,6 +45,13 @@ struct account_delivery {
 	bool is_at_hop;
 };
 
+/* A fault. One that finds a process frozen began with the freeze: what was waited for did not come.
+ */
+struct account_hurt {
+	int64_t from_us;
+	int64_t until_us;
+};
+
 struct account {
 	struct account *next;           /* of its hash */
 	struct account *before, *after; /* of the open ones */
@@ -73,7 +80,7 @@ struct books {
 	size_t count;
 	struct account *first_open, *last_open;
 	size_t open_count;
-	int64_t *hurts; /* when */
+	struct account_hurt *hurts; /* in the order of their ends */
 	size_t hurt_count, hurt_size;
 	int64_t promised_us; /* the last time that a client heard 250 for a message */
 	int64_t outcome_us;  /* the last time that a delivery ended or was deferred */

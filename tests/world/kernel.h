@@ -83,6 +83,7 @@ struct process {
 	struct os_signal_watch *signals;
 	bool ignored[WORLD_SIGNALS];
 	bool is_frozen;
+	int64_t frozen_us; /* since when */
 	bool has_ended;
 	bool dies_with_parent;
 	int status;                              /* as of waitpid() */

@@ -423,16 +423,20 @@ static void a_fault_after_the_record_excuses_nothing(void **state)
 
 /* One recipient waits still when the power fails: what became of the other is on the disk, once it
  * may be. */
-static uint64_t unexcused_after(int64_t seconds)
+static uint64_t unexcused_after(int64_t seconds, struct process *frozen)
 {
 	uint64_t message = accept();
 
 	ledger_add(message, "user2@hop.example");
+	if (frozen != NULL)
+		process_freeze(frozen, true);
 	pass(1);
 	arrive(message);
 	say_delivered();
 	pass(seconds);
 	accounts_hurt(node);
+	if (frozen != NULL)
+		process_freeze(frozen, false);
 	pass(20);
 	arrive(message);
 	say_delivered();
@@ -444,13 +448,26 @@ static uint64_t unexcused_after(int64_t seconds)
 static void a_fault_before_a_record_excuses(void **state)
 {
 	(void)state;
-	assert_int_equal(unexcused_after(1), 0);
+	assert_int_equal(unexcused_after(1, NULL), 0);
 }
 
 static void a_fault_after_a_record_excuses_nothing(void **state)
 {
 	(void)state;
-	assert_int_equal(unexcused_after(10), 1);
+	assert_int_equal(unexcused_after(10, NULL), 1);
+}
+
+static int wait_for_ever(int argc, char **argv);
+
+/* What was to record it stood still until the power failed. */
+static void a_freeze_lasts_until_it_ends(void **state)
+{
+	static const struct world_program program = {"still", wait_for_ever, NULL};
+	static const char *const arguments[] = {"still", NULL};
+	struct process *process = process_new(node, NULL, &program, arguments, NULL);
+
+	(void)state;
+	assert_int_equal(unexcused_after(10, process), 0);
 }
 
 static void what_was_recorded_is_not_excused_with_its_message(void **state)
@@ -665,6 +682,7 @@ int main(void)
 		TEST(a_failure_that_bounce_has_lost_is_seen),
 		TEST(a_fault_before_a_record_excuses),
 		TEST(a_fault_after_a_record_excuses_nothing),
+		TEST(a_freeze_lasts_until_it_ends),
 		TEST(what_was_recorded_is_not_excused_with_its_message),
 		TEST(a_report_is_for_those_whom_it_names),
 		TEST(a_report_that_names_another_is_seen),
