@@ -117,8 +117,8 @@ static const struct profile {
 	  {BASE_SYSTEM, "/etc/host.conf", OS_SANDBOX_READ},
 	  {BASE_SYSTEM, "/etc/gai.conf", OS_SANDBOX_READ}}},
 	{"directory-postgresql",
-	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS |
-		 OS_SANDBOX_LOCAL,
+	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_SYNC | OS_SANDBOX_CONNECT |
+		 OS_SANDBOX_DNS | OS_SANDBOX_LOCAL,
 	 {{BASE_CONNINFO, "", OS_SANDBOX_READ}},
 	 .is_bound_to_backend = true},
 };
