@@ -295,6 +295,11 @@ void dovecot_free(struct dovecot *dovecot)
 	free(dovecot);
 }
 
+const char *dovecot_path(const struct dovecot *dovecot)
+{
+	return dovecot->path;
+}
+
 const struct dovecot_mechanism *dovecot_mechanisms(const struct dovecot *dovecot, size_t *count_out)
 {
 	*count_out = dovecot->is_greeted ? dovecot->mechanism_count : 0;

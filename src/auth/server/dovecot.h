@@ -26,6 +26,7 @@ struct dovecot *dovecot_new(struct os_loop *loop, const char *path, void (*chang
 			    void *context);
 /* Without requests. NULL is allowed. */
 void dovecot_free(struct dovecot *dovecot);
+const char *dovecot_path(const struct dovecot *dovecot);
 /* What it can do; none while it is not connected. */
 const struct dovecot_mechanism *dovecot_mechanisms(const struct dovecot *dovecot,
 						   size_t *count_out);

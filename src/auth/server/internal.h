@@ -40,6 +40,7 @@ struct auth_server {
 	struct auth_tokens *tokens;
 	struct buffer secret; /* for introspection */
 	struct dovecot *dovecot;
+	bool is_leaving_dovecot; /* while the settings change */
 	struct auth_offered offered[AUTH_MECHANISMS_MAX];
 	size_t offered_count;
 	struct auth_tally *tallies;

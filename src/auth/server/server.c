@@ -170,37 +170,44 @@ static void apply(struct auth_server *server, const struct config *config)
 	auth_failures_configure(server->failures, &failures);
 	open_tokens(server);
 	check_mechanisms(server);
-	if (config->auth.users == CONFIG_AUTH_DOVECOT)
+	if (config->auth.users == CONFIG_AUTH_DOVECOT && server->dovecot == NULL)
 		server->dovecot =
 			dovecot_new(server->ways.loop, config->auth.socket, on_mechanisms, server);
 	auth_offer_update(server);
 }
 
+/* What was asked of an issuer of tokens, or of a Dovecot that is not asked any more. */
 static void end_attempts(void *context, struct ipc_channel *channel)
 {
-	struct auth_asker *asker = context;
+	const struct auth_asker *asker = context;
 	struct auth_attempt *attempt;
 	struct auth_attempt *next;
 
 	(void)channel;
 	HASH_ITER (hh, asker->attempts, attempt, next)
-		if (attempt->state != ATTEMPT_HELD)
+		if (attempt->token != NULL ||
+		    (attempt->dovecot.dovecot != NULL && asker->server->is_leaving_dovecot))
 			auth_attempt_refuse(attempt, AUTH_TEMPORARY, STR(""),
-					    "the settings change");
+					    "the settings have changed");
 }
 
-static void forget(struct auth_server *server)
+static void forget_tokens(struct auth_server *server)
 {
-	dovecot_free(server->dovecot);
-	server->dovecot = NULL;
 	auth_tokens_free(server->tokens);
 	auth_jwt_keys_free(server->keys);
 }
 
 void auth_server_configure(struct auth_server *server, const struct config *config)
 {
+	server->is_leaving_dovecot =
+		config->auth.users != CONFIG_AUTH_DOVECOT || server->dovecot == NULL ||
+		strcmp(config->auth.socket, dovecot_path(server->dovecot)) != 0;
 	ipc_server_each(server->ipc, end_attempts);
-	forget(server);
+	if (server->is_leaving_dovecot) {
+		dovecot_free(server->dovecot);
+		server->dovecot = NULL;
+	}
+	forget_tokens(server);
 	apply(server, config);
 }
 
@@ -236,7 +243,8 @@ void auth_server_free(struct auth_server *server)
 	if (server == NULL)
 		return;
 	ipc_server_free(server->ipc);
-	forget(server);
+	dovecot_free(server->dovecot);
+	forget_tokens(server);
 	auth_checks_free(server->checks);
 	directory_client_free(server->directory);
 	auth_failures_free(server->failures);

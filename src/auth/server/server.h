@@ -38,7 +38,8 @@ struct auth_server_ways {
  * Files that cannot be used are logged. */
 MUST_CHECK int auth_server_new(const struct auth_server_ways *ways, const struct config *config,
 			       struct auth_server **server_out);
-/* Also reads the files again. Pending introspections are given up. */
+/* Also reads the files again. Attempts that wait for an issuer of tokens are given up, and those
+ * that wait for Dovecot if it is another one. */
 void auth_server_configure(struct auth_server *server, const struct config *config);
 /* Who may connect. */
 void auth_server_set_users(struct auth_server *server, const uid_t *users, size_t count);
