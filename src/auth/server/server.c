@@ -186,9 +186,12 @@ static void end_attempts(void *context, struct ipc_channel *channel)
 	(void)channel;
 	HASH_ITER (hh, asker->attempts, attempt, next)
 		if (attempt->token != NULL ||
-		    (attempt->dovecot.dovecot != NULL && asker->server->is_leaving_dovecot))
-			auth_attempt_refuse(attempt, AUTH_TEMPORARY, STR(""),
-					    "the settings have changed");
+		    (attempt->dovecot.dovecot != NULL && asker->server->is_leaving_dovecot)) {
+			dovecot_cancel(&attempt->dovecot);
+			if (attempt->state == ATTEMPT_ASKS)
+				auth_attempt_refuse(attempt, AUTH_TEMPORARY, STR(""),
+						    "the settings have changed");
+		}
 }
 
 static void forget_tokens(struct auth_server *server)
