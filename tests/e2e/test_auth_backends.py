@@ -2,9 +2,11 @@
 """Who clients are, where others know: Dovecot, LDAP servers, and issuers of tokens."""
 
 import base64
+import contextlib
 import json
 import os
 import shutil
+import signal
 
 import pytest
 import slapd
@@ -77,7 +79,11 @@ def test_without_dovecot_nobody_has_failed(node, dovecot, socket_path):
         client.wait_for_offer("PLAIN")
         tag, answer = client.ask("LOGIN")
         assert answer.outcome == CHALLENGE
+        own = children(dovecot.process.pid)
         dovecot.process.terminate()
+        for pid in own:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         dovecot.process.wait(PATIENCE)
         mx.log.wait("auth_service_lost")
         answer = client.respond(tag, b"bob")
@@ -92,6 +98,11 @@ def test_without_dovecot_nobody_has_failed(node, dovecot, socket_path):
             assert client.plain("bob", DOVECOT_PASSWORD).outcome == ACCEPTED
         finally:
             again.close()
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
 
 
 # --- LDAP ---
