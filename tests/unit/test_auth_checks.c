@@ -56,13 +56,14 @@ static void free_job(void *context)
 
 static const struct auth_check_kind kind = {work, done, free_job};
 
-static struct auth_check *add(unsigned number, unsigned client, bool is_suspect, unsigned gate)
+static struct auth_check *add(unsigned number, unsigned client, enum auth_trust trust,
+			      unsigned gate)
 {
 	struct job *job = memory_alloc_zero(1, sizeof *job);
 	const struct in6_addr address = {.s6_addr = {[15] = (uint8_t)client}};
 
 	*job = (struct job){number, gate};
-	return auth_checks_add(scene.checks, &kind, job, &address, is_suspect);
+	return auth_checks_add(scene.checks, &kind, job, &address, trust);
 }
 
 static void run_until(unsigned count)
@@ -122,20 +123,19 @@ static int tear_down(void **state)
 
 static void clients_take_turns(void **state)
 {
+	static const unsigned wanted[] = {0, 10, 20, 30, 11, 12, 13, 14};
+
 	(void)state;
-	add(0, 9, false, 1);
-	add(1, 9, false, 1);
-	begin(2); /* both threads are busy */
+	add(0, 9, AUTH_KNOWN, 1);
+	add(1, 9, AUTH_KNOWN, 2); /* so that one thread does the others, one by one */
+	begin(2);
 	for (unsigned i = 0; i < 5; i++)
-		add(10 + i, 1, false, 0);
-	add(20, 2, false, 0);
-	add(30, 3, false, 0);
+		add(10 + i, 1, AUTH_KNOWN, 0);
+	add(20, 2, AUTH_KNOWN, 0);
+	add(30, 3, AUTH_KNOWN, 0);
 	open_gate(1);
-	run_until(9);
-	for (unsigned i = 0; i < 9; i++) /* after at most two of the first client's */
-		if (scene.done[i] == 20 || scene.done[i] == 30)
-			assert_true(i <= 6);
-	assert_true(scene.done[8] >= 12 && scene.done[8] <= 14);
+	run_until(COUNT_OF(wanted));
+	assert_memory_equal(scene.done, wanted, sizeof wanted);
 }
 
 /* Half of the threads stay free of those who have failed, whatever they bring. */
@@ -143,24 +143,50 @@ static void suspects_get_half_of_the_threads(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 10; i++)
-		assert_non_null(add(i, i, true, 1));
+		assert_non_null(add(i, i, AUTH_SUSPECT, 1));
 	begin(1);
-	add(50, 100, false, 0);
+	add(50, 100, AUTH_KNOWN, 0);
 	run_until(1);
 	assert_int_equal(scene.done[0], 50);
 	open_gate(1);
 	run_until(11);
 }
 
+/* However many addresses somebody has: a thread is kept for those that are known. */
+static void the_known_have_a_thread_of_their_own(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 10; i++)
+		assert_non_null(add(i, i, AUTH_NEW, 1));
+	begin(1);
+	add(50, 100, AUTH_KNOWN, 0);
+	run_until(1);
+	assert_int_equal(scene.done[0], 50);
+	open_gate(1);
+	run_until(11);
+}
+
+/* Those that are not known cannot fill the queue of those that are. */
+static void each_trust_has_its_bound(void **state)
+{
+	unsigned count = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < AUTH_CHECKS_MAX + 5; i++)
+		count += add(0, i % 200, AUTH_NEW, 1) != NULL;
+	assert_int_equal(count, AUTH_CHECKS_MAX);
+	assert_non_null(add(0, 1, AUTH_KNOWN, 1));
+}
+
 static void those_without_failures_come_first(void **state)
 {
 	(void)state;
-	add(0, 9, false, 1);
-	add(1, 9, false, 2); /* so that one thread does the others, one by one */
+	add(0, 9, AUTH_KNOWN, 1);
+	add(1, 9, AUTH_KNOWN, 2); /* so that one thread does the others, one by one */
 	begin(2);
-	add(10, 1, true, 0);
-	add(20, 2, false, 0);
-	add(21, 3, false, 0);
+	add(10, 1, AUTH_SUSPECT, 0);
+	add(20, 2, AUTH_KNOWN, 0);
+	add(21, 3, AUTH_KNOWN, 0);
 	open_gate(1);
 	run_until(4);
 	assert_int_equal(scene.done[3], 10);
@@ -172,11 +198,11 @@ static void the_queue_is_bounded(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < AUTH_CHECKS_CLIENT_MAX + 5; i++)
-		count += add(i, 1, false, 1) != NULL;
+		count += add(i, 1, AUTH_KNOWN, 1) != NULL;
 	assert_int_equal(count, AUTH_CHECKS_CLIENT_MAX);
 	assert_int_equal(scene.freed, 5);
 	for (unsigned i = 0; i < AUTH_CHECKS_MAX; i++)
-		count += add(i, 2 + i % 200, false, 1) != NULL;
+		count += add(i, 2 + i % 200, AUTH_KNOWN, 1) != NULL;
 	assert_int_equal(count, AUTH_CHECKS_MAX);
 }
 
@@ -186,8 +212,8 @@ static void what_is_cancelled_is_freed_and_not_reported(void **state)
 	struct auth_check *waiting;
 
 	(void)state;
-	running = add(0, 1, true, 1);
-	waiting = add(1, 1, true, 1);
+	running = add(0, 1, AUTH_SUSPECT, 1);
+	waiting = add(1, 1, AUTH_SUSPECT, 1);
 	begin(1);
 	auth_check_cancel(waiting);
 	assert_int_equal(scene.freed, 1);
@@ -195,7 +221,7 @@ static void what_is_cancelled_is_freed_and_not_reported(void **state)
 	auth_check_cancel(NULL);
 	assert_int_equal(scene.freed, 1); /* a thread has it */
 	open_gate(1);
-	add(2, 2, true, 0);
+	add(2, 2, AUTH_SUSPECT, 0);
 	run_until(1);
 	assert_int_equal(scene.done[0], 2);
 	while (scene.freed < 3)
@@ -210,6 +236,9 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(those_without_failures_come_first, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(the_known_have_a_thread_of_their_own, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(each_trust_has_its_bound, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_queue_is_bounded, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_cancelled_is_freed_and_not_reported, set_up,
 						tear_down),

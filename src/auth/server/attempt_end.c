@@ -81,6 +81,7 @@ void auth_attempt_accept(struct auth_attempt *attempt, struct str user)
 	const struct auth_answer answer = {.outcome = AUTH_ACCEPTED, .user = user};
 
 	auth_failures_forgive(attempt->asker->server->failures, &attempt->address, user);
+	auth_known_add(attempt->asker->server->known, &attempt->client, os_clock_boot_us());
 	log_attempt(attempt, EVENT_AUTH_ACCEPTED, user, NULL, 0);
 	send_answer(attempt->asker, attempt->tag, &answer);
 	auth_attempt_free(attempt);

@@ -7,6 +7,7 @@
 #include "auth/server/dovecot.h"
 #include "auth/server/failures.h"
 #include "auth/server/invent.h"
+#include "auth/server/known.h"
 #include "auth/server/server.h"
 #include "auth/server/tokens.h"
 #include "base/table.h"
@@ -34,6 +35,7 @@ struct auth_server {
 	struct ipc_server *ipc;
 	struct directory_client *directory; /* NULL: there is none */
 	struct auth_failures *failures;
+	struct auth_known *known;
 	struct auth_checks *checks;
 	struct auth_inventor *inventor;
 	struct auth_jwt_keys *keys;

@@ -231,6 +231,7 @@ int auth_server_new(const struct auth_server_ways *ways, const struct config *co
 	}
 	server->ways = *ways;
 	server->failures = auth_failures_new();
+	server->known = auth_known_new();
 	server->inventor = auth_inventor_new(ways->seed);
 	if (ways->directory != NULL)
 		server->directory =
@@ -251,6 +252,7 @@ void auth_server_free(struct auth_server *server)
 	auth_checks_free(server->checks);
 	directory_client_free(server->directory);
 	auth_failures_free(server->failures);
+	auth_known_free(server->known);
 	auth_inventor_free(server->inventor);
 	buffer_clear(&server->secret);
 	free(server);
