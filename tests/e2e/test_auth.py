@@ -228,6 +228,19 @@ def test_one_client_cannot_fill_the_queue(mx):
     assert set(answers) == {FAILED, TEMPORARY} and answers.count(FAILED) <= 40, answers
 
 
+def test_many_addresses_do_not_hold_up_a_known_client(mx):
+    """Each is new and fails only once, so nothing is refused at once; they would take half a minute."""
+    with Client(mx) as good, Client(mx) as bad:
+        assert good.plain("ann", PASSWORD, address="198.51.100.1").outcome == ACCEPTED
+        for n in range(900):
+            bad.begin("PLAIN", f"\0ann\0wrong{n}".encode(), address=f"10.{n % 50}.{n // 50}.{n % 250}")
+        began = time.monotonic()
+        for _ in range(5):
+            assert good.plain("ann", PASSWORD, address="198.51.100.1").outcome == ACCEPTED
+        assert time.monotonic() - began < 10
+        assert len(mx.log.find("auth_failed")) < 600, "they were not waiting"
+
+
 def read_memory(pid):
     found = []
     with open(f"/proc/{pid}/maps", encoding="ascii") as maps, open(f"/proc/{pid}/mem", "rb") as memory:

@@ -88,14 +88,16 @@ static struct queue *find_queue(struct auth_checks *checks, const struct key *ke
 	return queue;
 }
 
-/* Whether another thread may check for such a client. */
+/* Whether another thread may check for such a client. Hashes also compete for the processors: so
+ * it is half of the threads that is kept for the known, not one. */
 static bool may_begin(const struct auth_checks *checks, enum auth_trust trust)
 {
 	unsigned unknown = checks->running[AUTH_NEW] + checks->running[AUTH_SUSPECT];
+	unsigned quarter = checks->thread_count >= 4 ? checks->thread_count / 4 : 1;
 
-	if (trust != AUTH_KNOWN && unknown >= checks->thread_count - 1)
+	if (trust != AUTH_KNOWN && unknown >= checks->thread_count / 2)
 		return false;
-	return trust != AUTH_SUSPECT || checks->running[AUTH_SUSPECT] < checks->thread_count / 2;
+	return trust != AUTH_SUSPECT || checks->running[AUTH_SUSPECT] < quarter;
 }
 
 /* The next check that a thread may begin, and its client goes to the end; NULL: none. */

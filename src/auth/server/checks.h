@@ -4,7 +4,8 @@
  * queue that is bounded and fair.
  *
  * Clients take turns, whatever the number of their checks. Those that are known come first, those
- * that have failed come last; a thread is kept for the former, and half of them from the latter.
+ * that have failed come last; half of the threads are kept for the former, and the latter get a
+ * quarter.
  * So who guesses passwords, even from very many addresses, does not hold up those who know theirs.
  */
 #ifndef AUTH_SERVER_CHECKS_H
