@@ -92,9 +92,7 @@ static bool on_message(void *context, struct ipc_channel *channel,
 /* A client is sent a set although it may not have read the one before. */
 static void publish(struct keys_server *server)
 {
-	if (server->packed.memory != NULL)
-		explicit_bzero(server->packed.memory, server->packed.capacity);
-	buffer_clear(&server->packed);
+	buffer_clear_secret(&server->packed);
 	keys_store_pack(server->store, &server->packed);
 	ipc_server_set_backlog_max(server->clients, server->packed.length + ANSWERS_MAX);
 	ipc_server_each(server->clients, send_set);
@@ -142,6 +140,6 @@ void keys_server_free(struct keys_server *server)
 	ipc_server_free(server->clients);
 	os_timer_free(server->timer);
 	keys_store_free(server->store);
-	buffer_clear(&server->packed);
+	buffer_clear_secret(&server->packed);
 	free(server);
 }

@@ -89,7 +89,7 @@ static const struct rights table[] = {
 	 "process",
 	 SECRETS,
 	 {"keys"},
-	 {"smtpd", "remote", "lmtp"},
+	 {"smtpd", "remote", "lmtp", "directory"},
 	 RIGHTS_CONFINED | RIGHTS_UNTRACEABLE,
 	 {{RIGHTS_CERTIFICATES, "", false}}},
 	{"auth",
@@ -109,7 +109,7 @@ static const struct rights table[] = {
 		 RIGHTS_UNTRACEABLE,
 	 {{RIGHTS_TOKENS, "", false},
 	  {RIGHTS_AUTHORITIES, "", false},
-	  {RIGHTS_CERTIFICATES, "", false},
+	  {RIGHTS_LDAP_AUTHORITY, "", false},
 	  {RIGHTS_SYSTEM, "/etc/hosts", false}, /* getaddrinfo(3) */
 	  {RIGHTS_SYSTEM, "/etc/resolv.conf", false},
 	  {RIGHTS_SYSTEM, "/etc/nsswitch.conf", false},
@@ -127,14 +127,15 @@ static const struct rights table[] = {
 	 0,
 	 {NULL},
 	 {"send", "keys", "policy"},
-	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_CONFINED,
+	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {CONTENT_TO_READ}},
 	{"lmtp",
 	 "process",
 	 0,
 	 {NULL},
 	 {"send", "keys"},
-	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE | RIGHTS_CONFINED,
+	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE | RIGHTS_CONFINED |
+		 RIGHTS_WATCHES,
 	 {CONTENT_TO_READ}},
 	{"local",
 	 "process",
@@ -165,23 +166,22 @@ static const struct rights table[] = {
 	 "process",
 	 FILES,
 	 {"directory", "socketmap"},
-	 {"smtpd", "resolve", "local", "list", "auth"},
+	 {"smtpd", "resolve", "local", "list", "keys", "auth"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {{RIGHTS_DATABASE, "", true},
 	  {RIGHTS_QUEUE, "directory", true},
-	  {RIGHTS_CERTIFICATES, "", false},
 	  {RIGHTS_SYSTEM, "/dev/urandom", false}}},
 	{"directory-ldap",
 	 "process",
 	 FILES,
 	 {"directory", "socketmap"},
-	 {"smtpd", "resolve", "local", "list", "auth"},
+	 {"smtpd", "resolve", "local", "list", "keys", "auth"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {{RIGHTS_DATABASE, "", true},
 	  {RIGHTS_QUEUE, "directory", true},
-	  {RIGHTS_CERTIFICATES, "", false},
+	  {RIGHTS_LDAP_AUTHORITY, "", false},
 	  {RIGHTS_SYSTEM, "/dev/urandom", false},
 	  {RIGHTS_SYSTEM, "/etc/hosts", false}, /* getaddrinfo(3) */
 	  {RIGHTS_SYSTEM, "/etc/resolv.conf", false},
@@ -192,10 +192,10 @@ static const struct rights table[] = {
 	 "process",
 	 0,
 	 {"directory", "socketmap"},
-	 {"smtpd", "resolve", "local", "list", "auth"},
+	 {"smtpd", "resolve", "local", "list", "keys", "auth"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED,
-	 {{RIGHTS_QUEUE, "directory", true}, {RIGHTS_CERTIFICATES, "", false}}},
+	 {{RIGHTS_QUEUE, "directory", true}}},
 };
 
 const struct rights *rights_find(const char *program)
@@ -307,12 +307,16 @@ static void append_flags(struct buffer *out, unsigned flags, unsigned mask)
 
 static void append_places(struct buffer *out, const struct rights_place *places)
 {
-	static const char *const bases[] = {
-		[RIGHTS_SYSTEM] = "",           [RIGHTS_QUEUE] = "QUEUE",
-		[RIGHTS_RUN] = "RUN",           [RIGHTS_MAILBOXES] = "MAILBOXES",
-		[RIGHTS_DATABASE] = "DATABASE", [RIGHTS_CERTIFICATES] = "CERTIFICATES",
-		[RIGHTS_POLICIES] = "POLICIES", [RIGHTS_AUTHORITIES] = "AUTHORITIES",
-		[RIGHTS_TOKENS] = "TOKENS"};
+	static const char *const bases[] = {[RIGHTS_SYSTEM] = "",
+					    [RIGHTS_QUEUE] = "QUEUE",
+					    [RIGHTS_RUN] = "RUN",
+					    [RIGHTS_MAILBOXES] = "MAILBOXES",
+					    [RIGHTS_DATABASE] = "DATABASE",
+					    [RIGHTS_CERTIFICATES] = "CERTIFICATES",
+					    [RIGHTS_POLICIES] = "POLICIES",
+					    [RIGHTS_AUTHORITIES] = "AUTHORITIES",
+					    [RIGHTS_LDAP_AUTHORITY] = "LDAP-AUTHORITY",
+					    [RIGHTS_TOKENS] = "TOKENS"};
 	size_t begin = out->length;
 
 	for (size_t i = 0; i < RIGHTS_PLACES_MAX && places[i].base != 0; i++) {
