@@ -119,6 +119,14 @@ def fixture_ldap(ground):
     shutil.rmtree(path, ignore_errors=True)
 
 
+def is_stopped(pid):
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/stat", encoding="ascii") as stat:
+            if stat.read().rpartition(")")[2].split()[0] != "T":
+                return False
+    return True
+
+
 def test_ldap_servers_are_asked_to_bind(node, ldap):
     mx = node("mx", start=False, domains=())
     password = os.path.join(mx.directory, "password")
@@ -143,6 +151,7 @@ def test_ldap_servers_are_asked_to_bind(node, ldap):
         assert client.plain("a*b", PASSWORD).user == "a*b"
         failed = len(mx.log.find("auth_failed"))
         ldap.freeze()
+        wait_until(lambda: is_stopped(ldap.process.pid), "every thread of slapd has stopped")
         try:
             answer = client.plain("ann", PASSWORD)
             assert (answer.outcome, answer.refusal) == (REFUSED, TEMPORARY)
