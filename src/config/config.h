@@ -214,7 +214,33 @@ struct config_directory { /* directory { ... } */
 	int64_t negative_ttl_us; /* of negative answers */
 };
 
-enum { CONFIG_PROCESSES = 11 };
+enum config_auth_users {                   /* who knows the passwords */
+			 CONFIG_AUTH_NONE, /* nobody is authenticated */
+			 CONFIG_AUTH_DIRECTORY,
+			 CONFIG_AUTH_DOVECOT,
+			 CONFIG_AUTH_LDAP,
+};
+
+struct config_auth { /* auth { ... } */
+	enum config_auth_users users;
+	const char **mechanisms; /* those that are offered; none: all that are possible */
+	size_t mechanism_count;
+	const char *socket;     /* dovecot: path */
+	uint32_t threads;       /* for checks of passwords */
+	uint32_t failure_limit; /* of a client; 0: none */
+	int64_t failure_memory_us;
+	const char **token_keys; /* PEM files */
+	size_t token_key_count;
+	const char *token_issuer; /* "": any */
+	const char *token_audience;
+	const char *token_claim;               /* that names the user */
+	const char *token_scope;               /* "": any */
+	const char *introspection_url;         /* "": none */
+	const char *introspection_user;        /* "": none */
+	const char *introspection_secret_file; /* "": none */
+};
+
+enum { CONFIG_PROCESSES = 12 };
 
 struct config {
 	struct arena *arena; /* owns everything here */
@@ -280,6 +306,7 @@ struct config {
 	size_t transport_count;
 	struct config_process processes[CONFIG_PROCESSES]; /* those whose user can be set */
 	struct config_directory directory;
+	struct config_auth auth;
 	struct config_certificate *certificates;
 	size_t certificate_count;
 	struct config_tls_policy *tls_policies;
@@ -333,6 +360,15 @@ const struct config_tls_policy *config_tls_policy_find(const struct config *conf
 bool config_has_tls_out_certificates(const struct config *config);
 /* Whether any listen section has TLS, or needs a certificate. */
 bool config_has_tls_in(const struct config *config);
+/* Whether clients can say who they are: there is a section auth, or a listen submission and a
+ * directory that has users. */
+bool config_has_auth(const struct config *config);
+/* Whether auth's process needs the network: to introspect tokens, or to bind at LDAP servers. */
+bool config_has_introspection(const struct config *config);
+bool config_has_ldap_bind(const struct config *config);
+/* The parts of "https://HOST[:PORT]/PATH". False: it is no such URL. HOST_OUT: a view. */
+MUST_CHECK bool config_url_split(struct str url, struct str *host_out, uint16_t *port_out,
+				 struct str *path_out);
 /* The user to run the process called NAME as; "": the present one. */
 const char *config_process_user(const struct config *config, const char *name);
 /* Whether a process may have a user other than the queue's. */

@@ -137,6 +137,9 @@ void config_check_tls(struct config *config, const struct config_tree *tree,
 /* check_directory.c */
 void config_check_directory(const struct config *config, const struct config_tree *tree,
 			    struct config_problems *problems);
+/* check_auth.c */
+void config_check_auth(const struct config *config, const struct config_tree *tree,
+		       struct config_problems *problems);
 /* The first section directory, or NULL. */
 const struct config_tree_section *config_directory_section(const struct config_tree *tree);
 

@@ -112,6 +112,21 @@ bool config_has_tls_in(const struct config *config)
 	return false;
 }
 
+bool config_has_auth(const struct config *config)
+{
+	return config->auth.users != CONFIG_AUTH_NONE;
+}
+
+bool config_has_introspection(const struct config *config)
+{
+	return config_has_auth(config) && *config->auth.introspection_url != '\0';
+}
+
+bool config_has_ldap_bind(const struct config *config)
+{
+	return config->auth.users == CONFIG_AUTH_LDAP;
+}
+
 const char *config_process_user(const struct config *config, const char *name)
 {
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)

@@ -59,6 +59,8 @@ enum os_sandbox_calls { /* besides memory, time, threads, and I/O on existing so
 					  * can trace the process, and it leaves no core */
 			OS_SANDBOX_SYNC =
 				1 << 12, /* make the bytes of files durable; part of CHANGE */
+			OS_SANDBOX_HIDDEN =
+				1 << 13, /* nobody can trace the process, and it leaves no core */
 };
 
 struct os_sandbox {
