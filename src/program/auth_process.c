@@ -66,12 +66,14 @@ static int open_process(struct child *child)
 	return error;
 }
 
+/* The issuers of tokens are the operator's choice, wherever they are. */
 static void apply(struct child *child)
 {
 	const uid_t users[] = {child_user(child, "smtpd")};
 
 	if (process.https != NULL)
-		https_configure(process.https, process.resolver, child->config->tls_authorities);
+		https_configure(process.https, process.resolver, child->config->tls_authorities,
+				true);
 	if (process.server != NULL)
 		auth_server_set_users(process.server, users, COUNT_OF(users));
 }
