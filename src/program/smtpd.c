@@ -305,6 +305,7 @@ static int start(struct child *child)
 	child_path(child, "queue", path);
 	child_path(child, "directory", directory);
 	smtpd->child = child;
+	smtpd->intake.engine = &intake_engine_smtp;
 	smtpd->intake.loop = child->loop;
 	smtpd->intake.config = child->config;
 	smtpd->intake.queue = queue_client_new(child->loop, path, STOCK);
