@@ -31,6 +31,10 @@ bool intake_session_admit(struct intake_session *session, const union os_socket_
 {
 	bool is_implicit = intake_security_is_implicit(session->security);
 
+	if (!intake_security_admits(session->security, &session->mapped)) {
+		session->engine->turn_away(session, "The address is not in clients");
+		return false;
+	}
 	if (!count_client(session, peer, &session->mapped)) {
 		session->engine->turn_away(session, "You have too many connections to this server");
 		return !is_implicit;

@@ -367,7 +367,8 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	session->intake = intake;
 	session->security = security;
 	session->stream.socket = socket;
-	session->may_relay = config_may_relay(intake->config, &session->mapped);
+	session->may_relay = intake_security_trusts_all(security) ||
+			     config_may_relay(intake->config, &session->mapped);
 	who.is_ours = session->may_relay;
 	who.may_tls = intake_secure_is_possible(session);
 	session->pump = intake_session_pump;

@@ -39,7 +39,8 @@ struct names_server {
 	struct os_loop *loop;
 	struct dns_resolver *resolver;
 	struct ipc_listener *listener;
-	uid_t user;
+	uid_t users[NAMES_USERS_MAX];
+	size_t user_count;
 	struct client *clients;
 	size_t client_count;
 	size_t search_count;
@@ -129,6 +130,14 @@ static void on_lost(void *context, struct ipc_channel *channel)
 	client_close(context);
 }
 
+static bool may_connect(const struct names_server *server, uid_t user)
+{
+	for (size_t i = 0; i < server->user_count; i++)
+		if (server->users[i] == user)
+			return true;
+	return false;
+}
+
 static void on_connection(void *context, int socket)
 {
 	static const struct ipc_channel_handler handler = {on_message, on_lost};
@@ -136,7 +145,7 @@ static void on_connection(void *context, int socket)
 	uid_t user = os_socket_peer_user(socket);
 	struct client *client;
 
-	if (user != server->user || server->client_count >= CLIENTS_MAX) {
+	if (!may_connect(server, user) || server->client_count >= CLIENTS_MAX) {
 		log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
 		os_socket_close(socket);
 		return;
@@ -155,14 +164,17 @@ struct names_server *names_server_new(struct os_loop *loop, int listening,
 
 	server->loop = loop;
 	server->resolver = resolver;
-	server->user = user;
+	names_server_set_users(server, &user, 1);
 	server->listener = ipc_listener_new(loop, listening, on_connection, server);
 	return server;
 }
 
-void names_server_set_user(struct names_server *server, uid_t user)
+void names_server_set_users(struct names_server *server, const uid_t *users, size_t count)
 {
-	server->user = user;
+	if (count > NAMES_USERS_MAX)
+		panic("more than %d users of names", NAMES_USERS_MAX);
+	memcpy(server->users, users, count * sizeof *users);
+	server->user_count = count;
 }
 
 void names_server_free(struct names_server *server)

@@ -169,6 +169,13 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .targets = {"queue", "directory", "names", "keys"},
 	 .pace = &ONES_OWN,
 	 .is_watched = true},
+	{.name = "qmtpd",
+	 .turn = TURN_INTAKE,
+	 .is_wanted = config_has_qmtp,
+	 .sockets = {"qmtp"},
+	 .targets = {"queue", "directory", "names", "keys"},
+	 .pace = &ONES_OWN,
+	 .is_watched = true},
 };
 
 bool serve_program_has_socket(const struct serve_program *program, const char *name)
