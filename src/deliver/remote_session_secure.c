@@ -74,9 +74,10 @@ static void shake_hands(struct remote_session *session, int result)
 {
 	if (result == 0) {
 		learn(session);
-		smtp_client_secured(session->client);
+		remote_engine_secured(&session->engine);
 	} else {
-		smtp_client_insecure(session->client, tls_connection_reason(session->stream.tls));
+		remote_engine_insecure(&session->engine,
+				       tls_connection_reason(session->stream.tls));
 	}
 }
 
@@ -90,7 +91,7 @@ bool remote_session_secure(struct remote_session *session, void (*resume)(void *
 	if (begun == BEGUN_LATER)
 		return false;
 	if (begun == BEGUN_NEVER) {
-		smtp_client_insecure(session->client, "our certificate cannot be used now");
+		remote_engine_insecure(&session->engine, "our certificate cannot be used now");
 		return true;
 	}
 	result = tls_connection_handshake(session->stream.tls);
@@ -119,5 +120,5 @@ bool remote_session_own_address(const struct remote_session *session, union os_s
 
 bool remote_session_is_tls_refused(const struct remote_session *session)
 {
-	return smtp_client_is_tls_refused(session->client);
+	return remote_engine_is_tls_refused(&session->engine);
 }

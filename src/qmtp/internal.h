@@ -71,9 +71,9 @@ struct qmtp_server {
 	struct buffer address;     /* on its way in, up to QMTP_SERVER_ADDRESS_MAX bytes */
 	struct qmtp_question question;
 	struct buffer output;
-	size_t flight_bytes; /* of the packages that are complete and not answered */
-	unsigned first;      /* the oldest package in flight */
-	unsigned count;      /* in flight, with the one being received */
+	size_t flight_bytes;     /* of the packages that are complete and not answered */
+	unsigned first;          /* the oldest package in flight */
+	unsigned count;          /* in flight, with the one being received */
 	unsigned complete_count; /* whose commits were not taken yet */
 	unsigned commit_count;   /* those that were taken */
 	struct qmtp_package *packages[QMTP_SERVER_SLOTS]; /* owned; NULL: the slot is free */

@@ -107,7 +107,8 @@ struct qmtp_commit {
 	struct str message_id; /* the header's, any bytes; empty: none */
 };
 
-/* The oldest package that is complete; false: there is none. What it points to is valid until its answer. */
+/* The oldest package that is complete; false: there is none. What it points to is valid until its
+ * answer. */
 bool qmtp_server_take_commit(struct qmtp_server *server, struct qmtp_commit *commit_out);
 /* The commit that was taken from SLOT. */
 struct qmtp_commit qmtp_server_commit(const struct qmtp_server *server, unsigned slot);
