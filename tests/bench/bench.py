@@ -46,7 +46,7 @@ def run_rounds(systems, sink, of_kind, options, floor):
                 result = cases.run_once(system, sink, case, options.messages, options.build)
                 runs[case.name][system.name].append(result)
                 note(f"round {number + 1}: {case.name}: {system.name} {result['rate']:.0f}/s")
-            if options.floor and not case.tls:
+            if options.floor and not case.tls and case.kind != "qmtp":
                 floor.setdefault(case.name, []).append(sink_rate(case, options.messages))
     return runs
 
@@ -75,8 +75,12 @@ def start_systems(options, disk, kind, sink, started):
         name = "stagepost" if is_ours else build.strip("/")
         settings = options.config if is_ours else options.against_config or options.config
         started.append(Stagepost(disk.directory(f"stagepost{len(started)}-{kind}"), build,
-                                 sink.port, name, settings, certificate=certificate))
-    if options.with_postfix:
+                                 sink.port, name, settings, certificate=certificate,
+                                 qmtp=kind == "qmtp"))
+    if kind == "qmtp":
+        started.append(Stagepost(disk.directory("own-smtp"), options.build, sink.port,
+                                 cases.OWN_SMTP, options.config))
+    elif options.with_postfix:
         for name in cases.SYSTEMS[kind]:
             started.append(postfix.Postfix(disk.directory(f"{name}-{kind}"), sink.port, name,
                                            certificate=certificate))
@@ -96,11 +100,12 @@ def measure_kind(options, disk, kind, report):
         systems = started[1:]
         report["runs"].update(run_rounds(systems, sink, of_kind, options,
                                          report["floor"]["sink"]))
-        if options.counts:
-            counted = (systems[0], sink, kind, disk.base,
-                       min(COUNTED_MESSAGES, options.messages), options.build)
-            report["calls"][kind] = count_calls(*counted)
-            report["instructions"][kind] = count_instructions(*counted)
+        for system in systems[:2 if kind == "qmtp" else 1] if options.counts else []:
+            what = kind if system is systems[0] else f"{kind}, {system.name}"
+            counted = (system, sink, kind, disk.base, min(COUNTED_MESSAGES, options.messages),
+                       options.build)
+            report["calls"][what] = count_calls(*counted)
+            report["instructions"][what] = count_instructions(*counted)
     finally:
         for one in reversed(started):
             one.stop()
