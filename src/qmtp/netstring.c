@@ -26,12 +26,3 @@ void qmtp_netstring_append(struct buffer *out, struct str text)
 	buffer_append_str(out, text);
 	buffer_append_byte(out, ',');
 }
-
-uint64_t qmtp_netstring_size(uint64_t length)
-{
-	uint64_t digits = 1;
-
-	for (uint64_t rest = length; rest >= 10; rest /= 10)
-		digits++;
-	return digits + length + 2;
-}

@@ -31,7 +31,5 @@ MUST_CHECK enum qmtp_length_state qmtp_length_take(struct qmtp_length *length, c
 void qmtp_netstring_append(struct buffer *out, struct str text);
 /* Appends its beginning, up to the colon, if it has LENGTH bytes. */
 void qmtp_netstring_begin(struct buffer *out, uint64_t length);
-/* The bytes of the whole netstring of a text with LENGTH bytes. */
-uint64_t qmtp_netstring_size(uint64_t length);
 
 #endif

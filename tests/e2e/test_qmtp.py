@@ -191,17 +191,17 @@ def test_client_that_never_reads(door):
         try:
             for _ in range(10000):
                 wire.socket.sendall(flood)
-        except OSError:
-            pass
+        except OSError as error:
+            ended.append(error)
 
+    ended = []
     thread = threading.Thread(target=send, daemon=True)
     thread.start()
     with Wire(port) as other:
         assert other.deliver(TEXT, SENDER, ["anna@a.test"])[0].startswith("Kok")
     thread.join(PATIENCE)
-    assert not thread.is_alive(), "it may still send"
+    assert ended, "the server has borne with it"
     wire.socket.close()
-    mx.log.wait("session_closed", count=2)
     mx.maildir("anna@a.test").wait()
 
 
