@@ -23,7 +23,7 @@ from stagepost import PATIENCE, Node, free_port, wait_until
 from common.record import record
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
-PROGRAMS = ("smtpd", "queue", "send", "resolve", "names", "policy", "remote", "lmtp", "local", "pipe",
+PROGRAMS = ("smtpd", "qmtpd", "queue", "send", "resolve", "names", "policy", "remote", "lmtp", "local", "pipe",
             "list", "directory")
 LAUNCHED_AS = "www-data"  # programs of the pipe service
 REFUSED = ("-EPERM", "-EACCES")
@@ -44,7 +44,8 @@ def world(ground, request):
             routes=[f"b.test:127.0.0.1;{sink.port}", f"c.test:127.0.0.1;{free_port()}"],
             domains=["a.test", 'domain "l.test" { service = other }',
                      'domain "p.test" { service = box }'],
-            settings=PROCESSES + f'mta_sts = yes\npolicy_path = "{policies}"\n'
+            settings=PROCESSES + f'listen qmtp {{ address = "127.0.0.1:{free_port()}" }}\n'
+            f'mta_sts = yes\npolicy_path = "{policies}"\n'
             f'directory {{ path = "{data}" }}\n'
             f'service other {{ kind = lmtp address = "127.0.0.1:{sink.port}" }}\n'
             f'service box {{ kind = pipe command = "/bin/true" user = {LAUNCHED_AS} }}\n')

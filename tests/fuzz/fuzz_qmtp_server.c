@@ -48,7 +48,7 @@ static void play(struct session *session, unsigned choice, unsigned rules, size_
 	};
 	session->peer.is_ours = (rules & OURS) != 0;
 	for (size_t i = 0; i < COUNT_OF(refusals); i++) {
-		if ((choice & REFUSE_RECIPIENT << i) == 0)
+		if ((choice & (unsigned)REFUSE_RECIPIENT << i) == 0)
 			continue;
 		session->answers = &refusals[i];
 		session->answer_count = 1;

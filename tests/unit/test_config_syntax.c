@@ -136,7 +136,7 @@ static const struct refusal names_cases[] = {
 	{HOST "Hostname = x", "t:2: Hostname: unknown setting: did you mean \"hostname\"?\n"},
 	{HOST "path = /x", "t:2: path: belongs into a section \"service\"\n"},
 	{HOST "listen smtp { address = 1.2.3.4:25 auth = required }",
-	 "t:2: listen smtp.auth: unknown setting; allowed: address, stage, proxy, bare_newline, "
+	 "t:2: listen smtp.auth: unknown setting; allowed: address, clients, stage, proxy, bare_newline, "
 	 "tls, client_certificates, client_authority, client_names, client_fingerprints\n"},
 	{HOST "listen smtp { adress = 1.2.3.4:25 }",
 	 "t:2: listen smtp.adress: unknown setting: did you mean \"address\"?\n"
