@@ -68,8 +68,8 @@ struct buffer *qmtp_server_output(struct qmtp_server *s)
 
 uint32_t qmtp_server_timeout_seconds(const struct qmtp_server *s)
 {
-	if (s->is_asking || s->state == QMTP_STATE_CLOSED)
-		return 0;
+	if (!qmtp_server_is_ready(s))
+		return 0; /* it must take its answers first */
 	if (qmtp_server_is_receiving(s))
 		return s->service->limits.data_timeout;
 	return s->count > 0 ? 0 : s->service->limits.command_timeout;
