@@ -4,10 +4,11 @@
 import socket
 import subprocess
 import threading
+import time
 
 import pytest
 from qmtp import Wire, netstring, package, qmqp_package
-from stagepost import PATIENCE, free_port, split_trace
+from stagepost import PATIENCE, POLL, free_port, split_trace, wait_until
 from tls_in import HOST, Certificates, context_for
 
 TEXT = b"Subject: hello\n\nA line.\n.dots\n"
@@ -263,6 +264,55 @@ def test_qmqp_source(door):
                    check=True, timeout=PATIENCE)
     accepted = mx.log.wait("message_accepted", count=50)
     assert {event["recipients"] for event in accepted} == {"3"}
+
+
+class Stream(threading.Thread):
+    """Sends package after package until it is told to end; a connection that ends is followed by
+    another. ANSWERED: numbers of messages."""
+
+    def __init__(self, port, recipient):
+        super().__init__(daemon=True)
+        self.port, self.recipient = port, recipient
+        self.answered = set()
+        self.is_over = False
+        self.start()
+
+    def run(self):
+        while not self.is_over:
+            try:
+                with Wire(self.port, timeout=5) as wire:
+                    self.talk(wire)
+            except (EOFError, OSError):
+                time.sleep(POLL)
+
+    def talk(self, wire):
+        while not self.is_over:
+            wire.send(b"".join(package(TEXT, SENDER, [self.recipient]) for _ in range(20)))
+            for _ in range(20):
+                answer = wire.answer()
+                if answer.startswith("K"):
+                    self.answered.add(answer.rpartition(" ")[2].encode())
+
+
+def test_kills_while_packages_come(door):
+    """Whatever dies: what was answered K is there in the end, and whole."""
+    mx, port = door()
+    streams = [Stream(port, f"u{i}@a.test") for i in range(3)]
+    for program in ("qmtpd", "queue", "qmtpd", "send", "queue", "qmtpd"):
+        before = sum(len(stream.answered) for stream in streams)
+        wait_until(lambda: sum(len(stream.answered) for stream in streams) > before + 100,
+                   "packages are answered")
+        mx.kill(program)
+    for stream in streams:
+        stream.is_over = True
+        stream.join(PATIENCE)
+    mx.wait_empty(timeout=3 * PATIENCE)
+    for stream in streams:
+        stored = mx.maildir(stream.recipient).messages()
+        for message in stored:
+            split_trace(message, TEXT)
+        found = {message.partition(b" id ")[2].partition(b";")[0] for message in stored}
+        assert stream.answered <= found, len(stream.answered - found)
 
 
 def test_stop_while_packages_come(door):

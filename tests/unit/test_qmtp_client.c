@@ -106,6 +106,40 @@ static void each_recipient_has_its_answer(void **state)
 	qmtp_client_free(client);
 }
 
+/* The last one of the answer's class. */
+static void a_status_may_be_in_the_text(void **state)
+{
+	static const struct {
+		const char *answer;
+		const char *status;
+	} cases[] = {
+		{"Dx (#5.2.2) (#4.1.1)", "5.2.2"},
+		{"Dx (#5.2.2) y (#5.1.1) z", "5.1.1"},
+		{"Zx (#5.2.2)", "4.0.0"},
+		{"Dx #5.2.2", "5.0.0"},
+		{"Dx (#5.2)", "5.0.0"},
+		{"Dx (#5.2.2", "5.0.0"},
+		{"D(#)", "5.0.0"},
+		{"Kx (#5.2.2)", "2.0.0"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct qmtp_client *client = client_of(SMTP_CLIENT_TLS_NEVER);
+		struct smtp_client_message message = message_of();
+		struct buffer answer = {0};
+
+		message.recipient_count = 1;
+		begin(client, &message);
+		send_some(client, SIZE_MAX);
+		qmtp_netstring_append(&answer, str_from(cases[i].answer));
+		qmtp_client_input(client, buffer_view(&answer));
+		assert_string_equal(recipients[0].verdict->status, cases[i].status);
+		buffer_clear(&answer);
+		qmtp_client_free(client);
+	}
+}
+
 /* Wherever the connection ends before the last byte was sent, nothing was accepted. */
 static void before_the_last_byte_nothing_is_decided(void **state)
 {
@@ -332,6 +366,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_recipient_has_its_answer),
+		cmocka_unit_test(a_status_may_be_in_the_text),
 		cmocka_unit_test(before_the_last_byte_nothing_is_decided),
 		cmocka_unit_test(lost_amid_the_answers),
 		cmocka_unit_test(an_old_connection_may_be_stale),
