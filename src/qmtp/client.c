@@ -30,71 +30,6 @@ void qmtp_client_free(struct qmtp_client *client)
 	free(client);
 }
 
-void qmtp_client_tell(const struct qmtp_client *client, enum smtp_said by, struct str line)
-{
-	if (smtp_watch_is_on(&client->watch))
-		client->watch.line(client->watch_context, by, line);
-}
-
-/* --- verdicts --- */
-
-struct mail_verdict *qmtp_client_new_verdict(struct qmtp_client *client)
-{
-	return arena_alloc(client->verdicts, sizeof(struct mail_verdict));
-}
-
-void qmtp_client_decide(struct qmtp_client *client, struct smtp_client_recipient *to,
-			const struct mail_verdict *verdict)
-{
-	bool is_open = verdict->class == MAIL_WAIT && !client->is_in_doubt;
-
-	to->verdict = verdict;
-	to->again = is_open ? SMTP_CLIENT_ELSEWHERE : SMTP_CLIENT_LATER;
-}
-
-void qmtp_client_decide_rest(struct qmtp_client *client, const struct mail_verdict *verdict)
-{
-	for (size_t i = 0; i < client->message.recipient_count; i++)
-		if (client->message.recipients[i].verdict == NULL)
-			qmtp_client_decide(client, &client->message.recipients[i], verdict);
-}
-
-bool qmtp_client_next_undecided(struct qmtp_client *client, size_t from)
-{
-	while (from < client->message.recipient_count &&
-	       client->message.recipients[from].verdict != NULL)
-		from++;
-	client->current = from;
-	return from < client->message.recipient_count;
-}
-
-void qmtp_client_end_transaction(struct qmtp_client *client, enum client_state state)
-{
-	client->message = (struct smtp_client_message){0};
-	client->completed++;
-	client->state = state;
-}
-
-static bool is_undecided(const struct qmtp_client *client)
-{
-	for (size_t i = 0; i < client->message.recipient_count; i++)
-		if (client->message.recipients[i].verdict != NULL)
-			return false;
-	return true;
-}
-
-static void fail_session(struct qmtp_client *client, const struct mail_verdict *verdict)
-{
-	bool is_open = client->message.recipient_count > 0 && !client->is_in_doubt;
-
-	client->is_unserved = is_open && is_undecided(client);
-	client->is_stale = is_open && client->completed > 0;
-	client->failure = verdict;
-	qmtp_client_tell(client, SMTP_SAID_NOTHING, str_from(verdict->text));
-	qmtp_client_decide_rest(client, verdict);
-	qmtp_client_end_transaction(client, CLIENT_CLOSED);
-}
-
 static const char *state_name(const struct qmtp_client *client)
 {
 	static const char *const names[] = {
@@ -113,7 +48,7 @@ static void end_session(struct qmtp_client *client, const struct mail_verdict *v
 	client->is_in_doubt = qmtp_client_is_deciding(client);
 	client->is_insecure =
 		client->state == CLIENT_TLS || (client->is_secured && !client->is_proven);
-	fail_session(client, verdict);
+	qmtp_client_fail_session(client, verdict);
 }
 
 void qmtp_client_lost(struct qmtp_client *client, const char *reason)
@@ -148,16 +83,7 @@ static void break_session(struct qmtp_client *client, const char *reason)
 	mail_verdict_set(verdict, "4.5.0", "%s: %s while waiting for %s", client->peer, reason,
 			 state_name(client));
 	client->is_in_doubt = qmtp_client_is_deciding(client);
-	fail_session(client, verdict);
-}
-
-void qmtp_client_abandon(struct qmtp_client *client, const char *status, const char *reason)
-{
-	struct mail_verdict *verdict = qmtp_client_new_verdict(client);
-
-	mail_verdict_set(verdict, status, "%s", reason);
-	client->is_in_doubt = true;
-	fail_session(client, verdict); /* no other server can do better */
+	qmtp_client_fail_session(client, verdict);
 }
 
 void qmtp_client_secured(struct qmtp_client *client)
@@ -176,7 +102,7 @@ void qmtp_client_insecure(struct qmtp_client *client, const char *reason)
 
 	mail_verdict_set(verdict, "4.7.5", "TLS with %s failed: %s", client->peer, reason);
 	client->is_insecure = true;
-	fail_session(client, verdict);
+	qmtp_client_fail_session(client, verdict);
 }
 
 void qmtp_client_quit(struct qmtp_client *client)

@@ -40,7 +40,7 @@ struct qmtp_client {
 	struct arena *verdicts; /* of the current transaction */
 };
 
-/* client.c */
+/* client_verdict.c */
 void qmtp_client_tell(const struct qmtp_client *client, enum smtp_said by, struct str line);
 struct mail_verdict *qmtp_client_new_verdict(struct qmtp_client *client);
 void qmtp_client_decide(struct qmtp_client *client, struct smtp_client_recipient *to,
@@ -52,5 +52,8 @@ void qmtp_client_decide_rest(struct qmtp_client *client, const struct mail_verdi
 bool qmtp_client_next_undecided(struct qmtp_client *client, size_t from);
 /* Every recipient is decided; the message is no longer used. */
 void qmtp_client_end_transaction(struct qmtp_client *client, enum client_state state);
+
+/* Decides the remaining recipients; CLIENT_CLOSED. */
+void qmtp_client_fail_session(struct qmtp_client *client, const struct mail_verdict *verdict);
 
 #endif

@@ -84,24 +84,39 @@ static inline bool qmtp_is_qmqp(const struct qmtp_server *s)
 	return s->service->protocol == SMTP_PROTOCOL_QMQP;
 }
 
-/* package.c: the one that is being received; there must be one. */
+/* slot.c: the package at PLACE, counted from the oldest. */
+struct qmtp_package *qmtp_package_at(const struct qmtp_server *s, unsigned place);
+/* The one that is being received, or was last; there must be one. */
 struct qmtp_package *qmtp_package_current(const struct qmtp_server *s);
 unsigned qmtp_package_slot(const struct qmtp_server *s);
-/* A new one. There must be a free slot. */
+/* NULL is allowed. */
+void qmtp_package_free(struct qmtp_package *p);
+/* SLOT is free again: that of the oldest or of the current package. */
+void qmtp_package_leave(struct qmtp_server *s, unsigned slot);
+/* The current one is dropped without an answer. */
+void qmtp_package_drop(struct qmtp_server *s);
+/* The message is of no use any more. */
+void qmtp_package_discard(struct qmtp_package *p);
+/* Refuses the message; the rest of it is not kept. The first reason counts. */
+void qmtp_package_refuse(struct qmtp_package *p, const struct mail_verdict *verdict);
+/* Nothing more is read; once the pending question is answered. */
+void qmtp_server_end(struct qmtp_server *s);
+
+/* answer.c: the refusal of the recipient that came last. */
+void qmtp_answer_recipient(struct qmtp_server *s, const struct mail_verdict *verdict);
+/* All answers of a package, which is the oldest. */
+void qmtp_answer_package(struct qmtp_server *s, struct qmtp_package *p);
+
+/* package.c: a new one. There must be a free slot. */
 void qmtp_package_begin(struct qmtp_server *s);
 /* The driver has a file: writes our trace to it. */
 void qmtp_package_open(struct qmtp_server *s, struct mail_id id);
-/* Refuses the message; the rest of it is not kept. The first reason counts. */
-void qmtp_package_refuse(struct qmtp_package *p, const struct mail_verdict *verdict);
 /* Bytes of the message came. */
 void qmtp_package_text(struct qmtp_package *p, const char *data, size_t length);
 /* All of it did. */
 void qmtp_package_text_end(struct qmtp_package *p);
 /* It is complete: to be committed, or decided. */
 void qmtp_package_end(struct qmtp_server *s);
-/* It is dropped without an answer. */
-void qmtp_package_drop(struct qmtp_server *s);
-void qmtp_package_free(struct qmtp_package *p);
 /* Decides it, and gives the answers that can be given now. */
 void qmtp_package_decide(struct qmtp_server *s, struct qmtp_package *p,
 			 const struct mail_verdict *verdict);
@@ -112,13 +127,5 @@ void qmtp_envelope_sender(struct qmtp_server *s, bool is_cut);
 void qmtp_envelope_recipient(struct qmtp_server *s, bool is_cut);
 /* The answer to the question. */
 void qmtp_envelope_answer(struct qmtp_server *s, const struct mail_verdict *verdict);
-
-/* answer.c: the refusal of the recipient that came last. */
-void qmtp_answer_recipient(struct qmtp_server *s, const struct mail_verdict *verdict);
-/* All answers of a package, which is the oldest. */
-void qmtp_answer_package(struct qmtp_server *s, struct qmtp_package *p);
-
-/* server.c: nothing more is read; once the pending question is answered. */
-void qmtp_server_end(struct qmtp_server *s);
 
 #endif

@@ -1,26 +1,10 @@
 // SPDX-License-Identifier: ISC
-/* The packages in flight: their slots, and each from its first byte to its answers. */
+/* A package from its first byte to its answers. */
 #include "base/panic.h"
 #include "qmtp/internal.h"
 #include "smtp/trace.h"
-#include <stdlib.h>
 
-enum { TRACE_SIZE = 512 }; /* usually enough for our own header fields */
-
-static struct qmtp_package *package_at(const struct qmtp_server *s, unsigned place)
-{
-	return s->packages[(s->first + place) % QMTP_SERVER_SLOTS];
-}
-
-struct qmtp_package *qmtp_package_current(const struct qmtp_server *s)
-{
-	return package_at(s, s->count - 1);
-}
-
-unsigned qmtp_package_slot(const struct qmtp_server *s)
-{
-	return (s->first + s->count - 1) % QMTP_SERVER_SLOTS;
-}
+enum { TRACE_SIZE = 512 };
 
 /* Those whose lines are wrong are often programs of our own users. */
 static struct smtp_text_rules rules_of(const struct qmtp_server *s)
@@ -53,30 +37,6 @@ void qmtp_package_begin(struct qmtp_server *s)
 	s->count++;
 }
 
-void qmtp_package_free(struct qmtp_package *p)
-{
-	if (p == NULL)
-		return;
-	mail_envelope_free(p->envelope);
-	buffer_clear(&p->body);
-	buffer_clear(&p->lengths);
-	buffer_clear(&p->answers);
-	free(p);
-}
-
-static void leave_slot(struct qmtp_server *s, unsigned slot)
-{
-	qmtp_package_free(s->packages[slot]);
-	s->packages[slot] = NULL;
-	s->count--;
-}
-
-void qmtp_package_drop(struct qmtp_server *s)
-{
-	leave_slot(s, qmtp_package_slot(s));
-	s->length = (struct qmtp_length){0};
-}
-
 void qmtp_package_open(struct qmtp_server *s, struct mail_id id)
 {
 	static const char *const with[][2] = {{"QMTP", "QMTPS"}, {"QMQP", "QMQPS"}};
@@ -100,26 +60,11 @@ void qmtp_package_open(struct qmtp_server *s, struct mail_id id)
 	p->is_open = true;
 }
 
-static void discard(struct qmtp_package *p)
-{
-	p->text.is_kept = false;
-	p->is_open = false;
-	buffer_clear(&p->body);
-}
-
-void qmtp_package_refuse(struct qmtp_package *p, const struct mail_verdict *verdict)
-{
-	if (!p->has_refusal)
-		p->refusal = *verdict;
-	p->has_refusal = true;
-	discard(p);
-}
-
 void qmtp_package_text(struct qmtp_package *p, const char *data, size_t length)
 {
 	smtp_text_take_all(&p->text, data, length);
 	if (p->is_open && !p->text.is_kept)
-		discard(p);
+		qmtp_package_discard(p);
 }
 
 void qmtp_package_text_end(struct qmtp_package *p)
@@ -193,13 +138,13 @@ void qmtp_package_decide(struct qmtp_server *s, struct qmtp_package *p,
 	if (verdict->class != MAIL_OK && p->envelope->recipient_count > 0)
 		report(s, p);
 	p->phase = QMTP_PHASE_DECIDED;
-	discard(p);
+	qmtp_package_discard(p);
 	mail_envelope_free(p->envelope);
 	p->envelope = NULL;
 	count_errors(s, p);
-	while (s->count > 0 && package_at(s, 0)->phase == QMTP_PHASE_DECIDED) {
-		qmtp_answer_package(s, package_at(s, 0));
-		leave_slot(s, s->first);
+	while (s->count > 0 && qmtp_package_at(s, 0)->phase == QMTP_PHASE_DECIDED) {
+		qmtp_answer_package(s, qmtp_package_at(s, 0));
+		qmtp_package_leave(s, s->first);
 		s->first = (s->first + 1) % QMTP_SERVER_SLOTS;
 	}
 }
@@ -229,9 +174,9 @@ bool qmtp_server_take_commit(struct qmtp_server *s, struct qmtp_commit *commit_o
 
 	if (s->complete_count == 0)
 		return false;
-	while (package_at(s, place)->phase != QMTP_PHASE_COMPLETE)
+	while (qmtp_package_at(s, place)->phase != QMTP_PHASE_COMPLETE)
 		place++;
-	package_at(s, place)->phase = QMTP_PHASE_COMMITTING;
+	qmtp_package_at(s, place)->phase = QMTP_PHASE_COMMITTING;
 	s->complete_count--;
 	s->commit_count++;
 	*commit_out = qmtp_server_commit(s, (s->first + place) % QMTP_SERVER_SLOTS);

@@ -51,11 +51,6 @@ void qmtp_server_start(struct qmtp_server *s)
 	s->state = first_state(s);
 }
 
-bool qmtp_server_is_receiving(const struct qmtp_server *s)
-{
-	return s->count > 0 && qmtp_package_current(s)->phase == QMTP_PHASE_RECEIVING;
-}
-
 bool qmtp_server_is_closed(const struct qmtp_server *s)
 {
 	return s->state == QMTP_STATE_CLOSED && s->count == 0;
@@ -73,18 +68,6 @@ uint32_t qmtp_server_timeout_seconds(const struct qmtp_server *s)
 	if (qmtp_server_is_receiving(s))
 		return s->service->limits.data_timeout;
 	return s->count > 0 ? 0 : s->service->limits.command_timeout;
-}
-
-/* --- the end --- */
-
-void qmtp_server_end(struct qmtp_server *s)
-{
-	s->is_stopping = true;
-	if (s->is_asking)
-		return; /* until it is answered */
-	if (qmtp_server_is_receiving(s))
-		qmtp_package_drop(s);
-	s->state = QMTP_STATE_CLOSED;
 }
 
 /* There is no answer for that, but a line in the log. */
