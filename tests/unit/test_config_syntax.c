@@ -157,7 +157,7 @@ static const struct refusal names_cases[] = {
 			     "t:2: a: unknown setting; allowed: see stagepost.conf(5)\n"},
 	{HOST "listen smtp { listen = 1 address = 1.2.3.4:25 }",
 	 "t:2: listen smtp.listen: a section, not a setting: listen NAME { ... }; allowed: "
-	 "address, stage, proxy, bare_newline, "
+	 "address, clients, stage, proxy, bare_newline, "
 	 "tls, client_certificates, client_authority, client_names, client_fingerprints\n"},
 };
 
