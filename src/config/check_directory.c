@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Checks that involve several settings of section directory. */
 #include "config/internal.h"
-#include <string.h>
 
 const struct config_tree_section *config_directory_section(const struct config_tree *tree)
 {
@@ -10,15 +9,6 @@ const struct config_tree_section *config_directory_section(const struct config_t
 	while (section != NULL && section->kind != CONFIG_SECTION_DIRECTORY)
 		section = section->next;
 	return section;
-}
-
-/* Servers that are not on this machine are asked over TLS. */
-static bool has_remote_server(const struct config_directory *directory)
-{
-	for (size_t i = 0; i < directory->server_count; i++)
-		if (strncmp(directory->servers[i], "unix:", 5) != 0)
-			return true;
-	return false;
 }
 
 static void report(const struct config_tree_section *section, const char *setting,
@@ -43,7 +33,7 @@ static void check_tls(const struct config_directory *directory,
 		{"key", directory->key},
 		{"authority", directory->authority},
 	};
-	bool is_needed = directory->listen_count > 0 || has_remote_server(directory);
+	bool is_needed = config_directory_has_tls(directory);
 	size_t count = 0;
 
 	for (size_t i = 0; i < COUNT_OF(files); i++)

@@ -316,6 +316,18 @@ bool config_has_server_names(const struct config *config);
 /* The section called NAME, or NULL. */
 const struct config_certificate *config_certificate_find(const struct config *config,
 							 struct str name);
+/* All certificates with private keys: those of the sections, and then the one by which the
+ * directory speaks TLS with other machines, under a name that no section can have. */
+#define CONFIG_DIRECTORY_CERTIFICATE "section directory"
+size_t config_key_count(const struct config *config);
+struct config_certificate config_key_at(const struct config *config, size_t index);
+/* The files of authorities by which clients, and the directory's peers, are verified; an empty text
+ * where there is none. */
+size_t config_authority_count(const struct config *config);
+const char *config_authority_at(const struct config *config, size_t index);
+/* Whether the directory asks servers on other machines, and whether it needs its certificate. */
+bool config_directory_dials(const struct config_directory *directory);
+bool config_directory_has_tls(const struct config_directory *directory);
 /* The section that applies to DESTINATION, a domain in canonical form or a relay ("NAME",
  * "[ADDRESS]"), exactly or by its longest suffix; NULL: none. */
 const struct config_tls_policy *config_tls_policy_find(const struct config *config,

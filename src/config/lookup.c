@@ -29,6 +29,46 @@ const struct config_certificate *config_certificate_find(const struct config *co
 	return NULL;
 }
 
+bool config_directory_dials(const struct config_directory *directory)
+{
+	for (size_t i = 0;
+	     directory->backend == CONFIG_BACKEND_SERVERS && i < directory->server_count; i++)
+		if (strncmp(directory->servers[i], "unix:", strlen("unix:")) != 0)
+			return true;
+	return false;
+}
+
+bool config_directory_has_tls(const struct config_directory *directory)
+{
+	return directory->backend != CONFIG_BACKEND_NONE &&
+	       (directory->listen_count > 0 || config_directory_dials(directory));
+}
+
+size_t config_key_count(const struct config *config)
+{
+	return config->certificate_count + (config_directory_has_tls(&config->directory) ? 1 : 0);
+}
+
+struct config_certificate config_key_at(const struct config *config, size_t index)
+{
+	if (index < config->certificate_count)
+		return config->certificates[index];
+	return (struct config_certificate){.name = CONFIG_DIRECTORY_CERTIFICATE,
+					   .chain = config->directory.certificate,
+					   .key = config->directory.key};
+}
+
+size_t config_authority_count(const struct config *config)
+{
+	return config->listen_count + (config_directory_has_tls(&config->directory) ? 1 : 0);
+}
+
+const char *config_authority_at(const struct config *config, size_t index)
+{
+	return index < config->listen_count ? config->listens[index].client_authority
+					    : config->directory.authority;
+}
+
 static const struct config_tls_policy *find_policy(const struct config *config, struct str name)
 {
 	for (size_t i = 0; i < config->tls_policy_count; i++)

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/remote_authorities.h"
 #include "base/panic.h"
+#include "base/timestamp.h"
 #include "log/event.h"
+#include "os/file_watch.h"
 #include <stdlib.h>
 #include <string.h>
 
 struct remote_authorities {
 	bool is_lmtp;
 	struct remote_authorities_file *files;
+	struct os_timer *timer; /* NULL: files are not watched */
+	void (*changed)(void *context);
+	void *context;
 };
+
+/* After the last event: whoever replaces one file may replace others, or write it in parts. */
+static const int64_t QUIET_US = 2 * SECOND_US;
 
 const struct remote_authorities_file *
 remote_authorities_find(const struct remote_authorities *authorities, const char *path)
@@ -95,12 +103,43 @@ struct remote_authorities *remote_authorities_new(const struct config *config, b
 	return authorities;
 }
 
+static void on_event(void *context)
+{
+	const struct remote_authorities *authorities = context;
+
+	os_timer_start(authorities->timer, QUIET_US);
+}
+
+static void on_quiet(void *context)
+{
+	const struct remote_authorities *authorities = context;
+
+	log_event(EVENT_TLS_AUTHORITY_CHANGED);
+	authorities->changed(authorities->context);
+}
+
+void remote_authorities_watch(struct remote_authorities *authorities, struct os_loop *loop,
+			      void (*changed)(void *context), void *context)
+{
+	struct remote_authorities_file *file = authorities->files;
+
+	authorities->changed = changed;
+	authorities->context = context;
+	authorities->timer = os_timer_new(loop, on_quiet, authorities);
+	for (; file != NULL; file = file->next)
+		(void)!os_file_watch_name(loop, file->path, on_event, authorities, &file->watch);
+}
+
 void remote_authorities_free(struct remote_authorities *authorities)
 {
 	struct remote_authorities_file *file;
 
+	if (authorities->timer != NULL)
+		os_timer_free(authorities->timer);
+
 	while ((file = authorities->files) != NULL) {
 		authorities->files = file->next;
+		os_file_watch_free(file->watch);
 		tls_authorities_free(file->authorities);
 		free(file->problem);
 		free(file->path);

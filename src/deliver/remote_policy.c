@@ -40,6 +40,12 @@ struct remote_policies *remote_policies_new(const struct config *config, bool is
 	return policies;
 }
 
+void remote_policies_watch(struct remote_policies *policies, struct os_loop *loop,
+			   void (*changed)(void *context), void *context)
+{
+	remote_authorities_watch(policies->authorities, loop, changed, context);
+}
+
 void remote_policies_log(const struct remote_policies *policies)
 {
 	remote_authorities_log(policies->authorities);

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "config/config.h"
 #include "dns/search.h"
+#include "os/loop.h"
 #include "tls/client.h"
 #include "tlsrpt/result.h"
 
@@ -56,6 +57,9 @@ struct remote_policies;
  * its LMTP services. If one cannot be read, the mail that needs it waits. To be called before the
  * sandbox is entered. CONFIG must live until the next remote_policies_configure(). */
 struct remote_policies *remote_policies_new(const struct config *config, bool is_lmtp);
+/* As remote_authorities_watch(): CHANGED is called when one of the files is another. */
+void remote_policies_watch(struct remote_policies *policies, struct os_loop *loop,
+			   void (*changed)(void *context), void *context);
 /* Logs which files could not be read. */
 void remote_policies_log(const struct remote_policies *policies);
 void remote_policies_free(struct remote_policies *policies);

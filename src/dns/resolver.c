@@ -3,6 +3,7 @@
 #include "base/buffer.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
+#include "dns/alive.h"
 #include "dns/name.h"
 #include "dns/reach.h"
 #include <errno.h>
@@ -20,6 +21,7 @@ struct dns_resolver {
 	struct ub_ctx *unbound;
 	struct os_watch *watch;
 	struct dns_reach *reach;
+	struct dns_alive *alive;
 };
 
 struct dns_query {
@@ -122,7 +124,8 @@ static void on_readable(void *context, unsigned events)
 	struct dns_resolver *resolver = context;
 
 	(void)events;
-	(void)ub_process(resolver->unbound);
+	if (ub_process(resolver->unbound) != 0)
+		cannot_begin("libunbound's thread cannot be understood", -EPIPE);
 }
 
 int dns_resolver_new_validating(struct os_loop *loop, const char *server,
@@ -145,6 +148,7 @@ int dns_resolver_new_validating(struct os_loop *loop, const char *server,
 	resolver->loop = loop;
 	resolver->unbound = unbound;
 	resolver->reach = dns_reach_new(loop, server);
+	resolver->alive = dns_alive_new(loop, unbound);
 	resolver->watch = os_watch_new(loop, ub_fd(unbound), OS_WATCH_READ, on_readable, resolver);
 	*resolver_out = resolver;
 	return 0;
@@ -155,13 +159,19 @@ int dns_resolver_new(struct os_loop *loop, const char *server, struct dns_resolv
 	return dns_resolver_new_validating(loop, server, &(struct dns_trust){{0}}, resolver_out);
 }
 
+/* A thread that has ended would be waited for forever: what it had goes with the process. */
 void dns_resolver_free(struct dns_resolver *resolver)
 {
+	bool is_running;
+
 	if (resolver == NULL)
 		return;
 	os_watch_free(resolver->watch);
 	dns_reach_free(resolver->reach);
-	ub_ctx_delete(resolver->unbound);
+	is_running = dns_alive_confirm(resolver->alive);
+	dns_alive_free(resolver->alive);
+	if (is_running)
+		ub_ctx_delete(resolver->unbound);
 	free(resolver);
 }
 
@@ -254,6 +264,7 @@ static void on_result(void *context, int error, struct ub_result *result)
 	char reason[REASON_SIZE];
 
 	query->is_asked = false;
+	dns_alive_answered(query->resolver->alive);
 	if (error == 0 && result->rcode == SERVFAIL && !result->bogus) {
 		os_timer_stop(query->timer);
 		query->reach = dns_reach_ask(query->resolver->reach, on_reach_known, query);
@@ -270,13 +281,20 @@ static void on_result(void *context, int error, struct ub_result *result)
 	ub_resolve_free(result);
 }
 
+static void give_up(const struct dns_query *query)
+{
+	if (!query->is_asked)
+		return;
+	(void)ub_cancel(query->resolver->unbound, query->id);
+	dns_alive_cancelled(query->resolver->alive);
+}
+
 static void on_timeout(void *context)
 {
 	struct dns_query *query = context;
 	struct dns_answer answer = {.status = DNS_FAILED, .reason = "timeout", .canonical = ""};
 
-	if (query->is_asked)
-		(void)ub_cancel(query->resolver->unbound, query->id);
+	give_up(query);
 	finish(query, &answer);
 }
 
@@ -285,13 +303,19 @@ struct dns_query *dns_query_new(struct dns_resolver *resolver, const char *name,
 				void *context)
 {
 	struct dns_query *query = memory_alloc_zero(1, sizeof *query);
+	int error;
 
 	query->resolver = resolver;
 	query->done = done;
 	query->context = context;
 	query->timer = os_timer_new(resolver->loop, on_timeout, query);
-	query->is_asked = ub_resolve_async(resolver->unbound, name, (int)type, CLASS_IN, query,
-					   on_result, &query->id) == 0;
+	error = ub_resolve_async(resolver->unbound, name, (int)type, CLASS_IN, query, on_result,
+				 &query->id);
+	if (error == UB_PIPE) /* half of it may have been written, before all that follows */
+		cannot_begin("libunbound's thread cannot be asked", -EPIPE);
+	query->is_asked = error == 0;
+	if (query->is_asked)
+		dns_alive_asked(resolver->alive);
 	os_timer_start(query->timer, query->is_asked ? QUERY_TIMEOUT_US : 0);
 	return query;
 }
@@ -300,8 +324,7 @@ void dns_query_cancel(struct dns_query *query)
 {
 	if (query == NULL)
 		return;
-	if (query->is_asked)
-		(void)ub_cancel(query->resolver->unbound, query->id);
+	give_up(query);
 	dns_reach_cancel(query->reach);
 	os_timer_free(query->timer);
 	free(query);

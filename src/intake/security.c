@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "intake/security.h"
 #include "base/panic.h"
+#include "base/timestamp.h"
 #include "keys/client.h"
 #include "log/event.h"
 #include "tls/connection.h"
@@ -21,6 +22,7 @@ struct door {
 struct intake_tls {
 	const struct config *config;
 	struct keys *keys;
+	struct os_timer *patience; /* runs while the set lacks certificates */
 	struct door *doors;
 	void (*ready)(void *context); /* NULL: was called */
 	void *context;
@@ -37,9 +39,13 @@ struct intake_security {
 	size_t fingerprint_count;
 };
 
+/* A reload reaches "keys" and this process one after the other: so long a context stays in force if
+ * the set has not all certificates of the configuration. */
+static const int64_t PATIENCE_US = 3 * SECOND_US;
+
 /* --- contexts --- */
 
-/* Those that can be used now, in the order of the configuration. */
+/* Those of the configuration that can be used now, in its order. */
 static size_t list_certificates(const struct intake_tls *tls, struct tls_certificate *list)
 {
 	const struct keys_set *set = keys_set(tls->keys);
@@ -83,8 +89,6 @@ static void renew(const struct intake_tls *tls, struct door *door)
 	struct buffer reason = {0};
 	struct tls_context *context;
 
-	if (keys_set(tls->keys) == NULL)
-		return;
 	if (open_context(tls, door, &context, &reason) < 0) {
 		log_event(EVENT_CERTIFICATE_ERROR, log_str("text", buffer_view(&reason)));
 	} else {
@@ -94,10 +98,30 @@ static void renew(const struct intake_tls *tls, struct door *door)
 	buffer_clear(&reason);
 }
 
-static void renew_all(struct intake_tls *tls)
+static bool is_complete(const struct intake_tls *tls)
 {
+	struct tls_certificate list[TLS_CERTIFICATES_MAX];
+
+	return list_certificates(tls, list) == tls->config->certificate_count;
+}
+
+static void renew_now(void *context)
+{
+	struct intake_tls *tls = context;
+
 	for (struct door *door = tls->doors; door != NULL; door = door->next)
 		renew(tls, door);
+}
+
+static void renew_all(struct intake_tls *tls)
+{
+	if (keys_set(tls->keys) == NULL)
+		return;
+	os_timer_stop(tls->patience);
+	if (is_complete(tls) || tls->ready != NULL)
+		renew_now(tls);
+	else
+		os_timer_start(tls->patience, PATIENCE_US);
 }
 
 static const struct door *find_door(struct intake_tls *tls, const char *authority,
@@ -112,7 +136,8 @@ static const struct door *find_door(struct intake_tls *tls, const char *authorit
 	door->authority = memory_copy_string(authority);
 	door->asks_clients = asks_clients;
 	LL_PREPEND(tls->doors, door);
-	renew(tls, door);
+	if (keys_set(tls->keys) != NULL)
+		renew(tls, door);
 	return door;
 }
 
@@ -138,6 +163,7 @@ struct intake_tls *intake_tls_new(struct os_loop *loop, const char *path,
 	tls->config = config;
 	tls->ready = ready;
 	tls->context = context;
+	tls->patience = os_timer_new(loop, renew_now, tls);
 	tls->keys = keys_new(loop, path, on_changed, tls);
 	return tls;
 }

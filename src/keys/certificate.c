@@ -73,16 +73,19 @@ int keys_certificate_read(const struct config_certificate *wanted, struct keys_c
 		return error;
 	*file_out = key_path(wanted);
 	error = tls_private_key_open(key_path(wanted), &out->key, reason);
-	if (error < 0)
+	if (error < 0) {
+		keys_append_place(key_path(wanted), error, reason);
 		return error;
+	}
 	*file_out = wanted->chain;
 	return judge(out, reason);
 }
 
-static void take_over(struct keys_certificate *certificate, struct keys_certificate *fresh)
+static void take_over(struct keys_certificate *certificate, struct keys_certificate *fresh,
+		      struct keys_retired *retired)
 {
 	buffer_clear(&certificate->chain);
-	tls_private_key_free(certificate->key);
+	keys_retired_add(retired, certificate->key);
 	certificate->chain = fresh->chain;
 	certificate->key = fresh->key;
 	certificate->ends_us = fresh->ends_us;
@@ -100,7 +103,7 @@ static void log_loaded(const struct keys_certificate *certificate)
 }
 
 static bool read_again(struct keys_certificate *certificate,
-		       const struct config_certificate *wanted)
+		       const struct config_certificate *wanted, struct keys_retired *retired)
 {
 	struct keys_certificate fresh = {0};
 	struct buffer reason = {0};
@@ -108,7 +111,7 @@ static bool read_again(struct keys_certificate *certificate,
 	int error = keys_certificate_read(wanted, &fresh, &file, &reason);
 
 	if (error == 0) {
-		take_over(certificate, &fresh);
+		take_over(certificate, &fresh, retired);
 		log_loaded(certificate);
 	} else {
 		log_event(EVENT_CERTIFICATE_ERROR, log_string("certificate", certificate->name),
@@ -120,7 +123,7 @@ static bool read_again(struct keys_certificate *certificate,
 }
 
 bool keys_certificate_refresh(struct keys_certificate *certificate,
-			      const struct config_certificate *wanted)
+			      const struct config_certificate *wanted, struct keys_retired *retired)
 {
 	struct keys_stamp chain = keys_stamp_of(wanted->chain);
 	struct keys_stamp key = keys_stamp_of(key_path(wanted));
@@ -131,7 +134,7 @@ bool keys_certificate_refresh(struct keys_certificate *certificate,
 	certificate->is_known = true;
 	certificate->chain_stamp = chain;
 	certificate->key_stamp = key;
-	return read_again(certificate, wanted);
+	return read_again(certificate, wanted, retired);
 }
 
 /* The most urgent of the warnings that are due with so much time left; 0: none. */

@@ -7,6 +7,7 @@
 
 #include "config/config.h"
 #include "keys/read.h"
+#include "keys/retired.h"
 #include "tls/private_key.h"
 
 /* All zero but the name at first. */
@@ -22,10 +23,11 @@ struct keys_certificate {
 	bool is_ended;        /* likewise, that it has ended */
 };
 
-/* Reads the files if they have changed: true if there is another certificate or key than before.
- * What cannot be used is logged. */
+/* Reads the files if they have changed: true if there is another certificate or key than before;
+ * the former key is RETIRED. What cannot be used is logged. */
 bool keys_certificate_refresh(struct keys_certificate *certificate,
-			      const struct config_certificate *wanted);
+			      const struct config_certificate *wanted,
+			      struct keys_retired *retired);
 /* Logs 30, 7 and 1 days before its end, and then, that it ends. */
 void keys_certificate_warn(struct keys_certificate *certificate);
 void keys_certificate_clear(struct keys_certificate *certificate);

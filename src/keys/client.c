@@ -6,6 +6,7 @@
 #include "ipc/pack.h"
 #include "keys/protocol.h"
 #include <stdlib.h>
+#include <string.h>
 #include <utlist.h>
 
 enum { REQUESTS_MAX = 5000 }; /* the answers of those that were cancelled also come */
@@ -25,12 +26,13 @@ struct keys {
 	struct tls_signer signer;
 	void (*changed)(void *context);
 	void *context;
-	struct buffer coming; /* parts of the next set */
+	struct buffer coming; /* parts of the next set; secret, as it has the keys of tickets */
 	struct buffer packed; /* the one in force */
 	struct keys_set *set;
 	struct request *asked;  /* by tag */
 	struct request *failed; /* a list: cannot be asked; answered at the end of the turn */
 	struct os_task fail;
+	struct os_task wake;
 	uint32_t next_tag;
 };
 
@@ -100,11 +102,24 @@ static void cancel(void *context, struct tls_signing *signing)
 	free(request);
 }
 
+static void go_on(void *context)
+{
+	(void)context;
+	tls_signing_go_on();
+}
+
+static void wake(void *context)
+{
+	struct keys *keys = context;
+
+	os_loop_defer(keys->loop, &keys->wake);
+}
+
 static void on_connected(void *context)
 {
 	struct keys *keys = context;
 
-	buffer_clear(&keys->coming);
+	buffer_clear_secret(&keys->coming);
 }
 
 /* Those who wait may ask again while they are told. */
@@ -121,15 +136,23 @@ static void on_lost(void *context)
 		else
 			free(request);
 	}
-	buffer_clear(&keys->coming);
+	buffer_clear_secret(&keys->coming);
 }
 
-static bool take_part(struct keys *keys, struct str part)
+static bool take_part(struct keys *keys, struct ipc_message *message)
 {
-	if (keys->coming.length + part.length > KEYS_SET_SIZE_MAX)
+	if (keys->coming.length + message->body.length > KEYS_SET_SIZE_MAX)
 		return false;
-	buffer_append(&keys->coming, part.data, part.length);
+	buffer_append_secret(&keys->coming, message->body);
+	ipc_message_wipe(message);
 	return true;
+}
+
+static void free_set(struct keys_set *set)
+{
+	if (set != NULL)
+		explicit_bzero(set, sizeof *set);
+	free(set);
 }
 
 /* Those who are told build what they need of it, and drop what they had of the one before. */
@@ -140,12 +163,12 @@ static bool take_set(struct keys *keys)
 
 	keys->coming = (struct buffer){0};
 	if (!keys_set_unpack(buffer_view(&packed), set)) {
-		buffer_clear(&packed);
-		free(set);
+		buffer_clear_secret(&packed);
+		free_set(set);
 		return false;
 	}
-	buffer_clear(&keys->packed);
-	free(keys->set);
+	buffer_clear_secret(&keys->packed);
+	free_set(keys->set);
 	keys->packed = packed;
 	keys->set = set;
 	keys->changed(keys->context);
@@ -170,11 +193,11 @@ static bool take_signature(struct keys *keys, const struct ipc_message *message)
 	return true;
 }
 
-static bool take(struct keys *keys, const struct ipc_message *message)
+static bool take(struct keys *keys, struct ipc_message *message)
 {
 	switch (message->type) {
 	case KEYS_SET_PART:
-		return take_part(keys, message->body);
+		return take_part(keys, message);
 	case KEYS_SET_END:
 		return take_set(keys);
 	case KEYS_SIGNED:
@@ -201,8 +224,9 @@ struct keys *keys_new(struct os_loop *loop, const char *path, void (*changed)(vo
 	keys->loop = loop;
 	keys->changed = changed;
 	keys->context = context;
-	keys->signer = (struct tls_signer){sign, cancel, keys};
+	keys->signer = (struct tls_signer){sign, cancel, wake, keys};
 	keys->fail = (struct os_task){.call = answer_failed, .context = keys};
+	keys->wake = (struct os_task){.call = go_on};
 	keys->client = ipc_client_new(loop, path, &handler, keys);
 	return keys;
 }
@@ -216,13 +240,14 @@ void keys_free(struct keys *keys)
 		return;
 	ipc_client_free(keys->client);
 	os_task_cancel(keys->loop, &keys->fail);
+	os_task_cancel(keys->loop, &keys->wake);
 	HASH_ITER (hh, keys->asked, request, next) {
 		HASH_DEL(keys->asked, request);
 		free(request);
 	}
-	buffer_clear(&keys->coming);
-	buffer_clear(&keys->packed);
-	free(keys->set);
+	buffer_clear_secret(&keys->coming);
+	buffer_clear_secret(&keys->packed);
+	free_set(keys->set);
 	free(keys);
 }
 

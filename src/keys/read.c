@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "keys/read.h"
 #include "keys/set.h"
+#include "os/sandbox.h"
 #include "tls/identity.h"
 #include <errno.h>
 #include <string.h>
@@ -39,6 +40,14 @@ static int read_whole(int file, size_t most, struct buffer *text)
 	}
 }
 
+void keys_append_place(const char *path, int error, struct buffer *reason)
+{
+	char real[OS_SANDBOX_PATH_SIZE];
+
+	if (error == -EACCES && os_sandbox_real_path(path, real) == 0 && strcmp(path, real) != 0)
+		buffer_append_format(reason, " (it leads to %s)", real);
+}
+
 static int read_file(const char *path, size_t most, struct buffer *text, struct buffer *reason)
 {
 	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ | OS_FILE_NO_BLOCK);
@@ -52,6 +61,7 @@ static int read_file(const char *path, size_t most, struct buffer *text, struct 
 		buffer_append_format(reason, "larger than %zu bytes", most);
 	else if (error < 0)
 		buffer_append_string(reason, strerror(-error));
+	keys_append_place(path, error, reason);
 	return error;
 }
 
@@ -89,19 +99,25 @@ int keys_read_certificates(const char *path, size_t most, struct buffer *certifi
 	error = read_file(path, most, &text, reason);
 	if (error == 0)
 		copy_certificates(buffer_view(&text), certificates);
-	explicit_bzero(text.memory, text.capacity);
-	buffer_clear(&text);
+	buffer_clear_secret(&text);
 	return error;
 }
 
-int keys_read_authorities(const char *path, struct buffer *text, struct buffer *reason)
+int keys_read_authorities(const char *path, size_t room, struct buffer *text, struct buffer *reason)
 {
 	int error = keys_read_certificates(path, KEYS_AUTHORITY_SIZE_MAX, text, reason);
 
+	if (error == 0 && text->length > room) {
+		buffer_append_format(reason,
+				     "with its %zu bytes all files of authorities together have "
+				     "more than %d bytes",
+				     text->length, KEYS_AUTHORITIES_SIZE_MAX);
+		return -EFBIG;
+	}
 	return error < 0 ? error : tls_identity_judge_authorities(buffer_view(text), reason);
 }
 
-int keys_file_refresh(struct keys_file *file, const char *path, struct buffer *reason)
+int keys_file_refresh(struct keys_file *file, const char *path, size_t room, struct buffer *reason)
 {
 	struct keys_stamp stamp = keys_stamp_of(path);
 	struct buffer text = {0};
@@ -111,7 +127,7 @@ int keys_file_refresh(struct keys_file *file, const char *path, struct buffer *r
 		return 0;
 	file->is_known = true;
 	file->stamp = stamp;
-	error = keys_read_authorities(path, &text, reason);
+	error = keys_read_authorities(path, room, &text, reason);
 	if (error < 0) {
 		buffer_clear(&text);
 		return error;

@@ -21,6 +21,11 @@ bool keys_stamp_is_same(const struct keys_stamp *left, const struct keys_stamp *
 MUST_CHECK int keys_read_certificates(const char *path, size_t most, struct buffer *certificates,
 				      struct buffer *reason);
 
+/* After -EACCES: appends to REASON where PATH leads, if it is a symbolic link. The sandbox allows
+ * the directories to which links led at the start; it is noticed within seconds that they lead
+ * elsewhere, and the process is started again. */
+void keys_append_place(const char *path, int error, struct buffer *reason);
+
 /* The last good text of a file. */
 struct keys_file {
 	struct keys_stamp stamp;
@@ -29,10 +34,13 @@ struct keys_file {
 };
 
 /* A file of authorities: 1: the text is another; 0: as before; -errno with the REASON: it has
- * changed and cannot be used, and the text stays. */
-MUST_CHECK int keys_file_refresh(struct keys_file *file, const char *path, struct buffer *reason);
-/* Appends the authorities of PATH: 0, or -errno with the REASON. */
-MUST_CHECK int keys_read_authorities(const char *path, struct buffer *text, struct buffer *reason);
+ * changed and cannot be used, and the text stays. ROOM: the bytes that all others have left of
+ * KEYS_AUTHORITIES_SIZE_MAX. */
+MUST_CHECK int keys_file_refresh(struct keys_file *file, const char *path, size_t room,
+				 struct buffer *reason);
+/* Appends the authorities of PATH, at most ROOM bytes: 0, or -errno with the REASON. */
+MUST_CHECK int keys_read_authorities(const char *path, size_t room, struct buffer *text,
+				     struct buffer *reason);
 void keys_file_clear(struct keys_file *file);
 
 #endif

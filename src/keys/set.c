@@ -3,6 +3,14 @@
 #include "ipc/pack.h"
 #include <string.h>
 
+enum { NAME_SIZE_MAX = 4096, LENGTHS = 8, SECRETS_SIZE_MAX = 1024 };
+
+_Static_assert(KEYS_CERTIFICATES_MAX *(TLS_CHAIN_SIZE_MAX + NAME_SIZE_MAX + LENGTHS) +
+			       KEYS_AUTHORITIES_MAX * (NAME_SIZE_MAX + LENGTHS) +
+			       KEYS_AUTHORITIES_SIZE_MAX + SECRETS_SIZE_MAX <=
+		       KEYS_SET_SIZE_MAX,
+	       "a set may be larger than others take");
+
 static void pack_texts(struct buffer *out, const struct keys_text *texts, size_t count)
 {
 	pack_u32(out, (uint32_t)count);
@@ -12,8 +20,21 @@ static void pack_texts(struct buffer *out, const struct keys_text *texts, size_t
 	}
 }
 
+static size_t size_of(const struct keys_text *texts, size_t count)
+{
+	size_t size = sizeof(uint32_t);
+
+	for (size_t i = 0; i < count; i++)
+		size += LENGTHS + texts[i].name.length + texts[i].pem.length;
+	return size;
+}
+
+/* Reserves all of it first: growing would leave copies of secrets behind. */
 void keys_set_pack(const struct keys_set *set, struct buffer *out)
 {
+	(void)buffer_reserve(out, size_of(set->certificates, set->certificate_count) +
+					  size_of(set->authorities, set->authority_count) +
+					  SECRETS_SIZE_MAX);
 	pack_texts(out, set->certificates, set->certificate_count);
 	pack_texts(out, set->authorities, set->authority_count);
 	pack_u32(out, (uint32_t)set->ticket_count);
@@ -51,7 +72,7 @@ bool keys_set_unpack(struct str packed, struct keys_set *set)
 {
 	struct unpack unpack = {packed, false};
 
-	return unpack_texts(&unpack, set->certificates, TLS_CERTIFICATES_MAX,
+	return unpack_texts(&unpack, set->certificates, KEYS_CERTIFICATES_MAX,
 			    &set->certificate_count) &&
 	       unpack_texts(&unpack, set->authorities, KEYS_AUTHORITIES_MAX,
 			    &set->authority_count) &&

@@ -11,19 +11,21 @@
 #include "tls/identity.h"
 
 enum {
-	KEYS_SET_SIZE_MAX = 32 << 20, /* bytes, packed */
+	KEYS_SET_SIZE_MAX = 32 << 20,                     /* bytes, packed */
+	KEYS_CERTIFICATES_MAX = TLS_CERTIFICATES_MAX + 1, /* the directory's */
 	KEYS_AUTHORITIES_MAX = 256,
-	KEYS_AUTHORITY_SIZE_MAX = 1 << 20, /* bytes: a system's store has a quarter of that */
+	KEYS_AUTHORITY_SIZE_MAX = 1 << 20,    /* bytes: a system's store has a quarter of that */
+	KEYS_AUTHORITIES_SIZE_MAX = 16 << 20, /* of all files */
 };
 
 struct keys_text {
-	struct str name; /* of a section certificate; or the path of a file of authorities */
+	struct str name; /* of config_key_at(); or the path of a file of authorities */
 	struct str pem;
 };
 
 /* Texts are views of the packed set. */
 struct keys_set {
-	struct keys_text certificates[TLS_CERTIFICATES_MAX]; /* those that can be used now */
+	struct keys_text certificates[KEYS_CERTIFICATES_MAX]; /* those that can be used now */
 	size_t certificate_count;
 	struct keys_text authorities[KEYS_AUTHORITIES_MAX];
 	size_t authority_count;

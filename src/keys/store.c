@@ -18,6 +18,7 @@ struct authority {
 struct keys_store {
 	struct keys_certificate *certificates; /* in the order of the configuration */
 	size_t certificate_count;
+	struct keys_retired retired;
 	struct authority *authorities;
 	size_t authority_count;
 	struct tls_ticket_key tickets[TLS_TICKET_KEYS_MAX]; /* the latest first */
@@ -51,6 +52,7 @@ void keys_store_free(struct keys_store *store)
 	if (store == NULL)
 		return;
 	free_certificates(store->certificates, store->certificate_count);
+	keys_retired_clear(&store->retired);
 	free_authorities(store->authorities, store->authority_count);
 	explicit_bzero(store, sizeof *store);
 	free(store);
@@ -73,21 +75,31 @@ static struct keys_certificate take_certificate(struct keys_store *store, const 
 	return (struct keys_certificate){.name = memory_copy_string(name)};
 }
 
+/* The keys of those that the configuration has no more. */
+static void retire_left(struct keys_store *store)
+{
+	for (size_t i = 0; i < store->certificate_count; i++) {
+		keys_retired_add(&store->retired, store->certificates[i].key);
+		store->certificates[i].key = NULL;
+	}
+}
+
 static bool refresh_certificates(struct keys_store *store, const struct config *config)
 {
-	size_t count = config->certificate_count;
+	size_t count = config_key_count(config);
 	struct keys_certificate *certificates = memory_alloc_zero(count + 1, sizeof *certificates);
 	bool has_changed = count != store->certificate_count;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct config_certificate *wanted = &config->certificates[i];
+		const struct config_certificate wanted = config_key_at(config, i);
 
 		has_changed |= i >= store->certificate_count ||
 			       store->certificates[i].name == NULL ||
-			       strcmp(store->certificates[i].name, wanted->name) != 0;
-		certificates[i] = take_certificate(store, wanted->name);
-		has_changed |= keys_certificate_refresh(&certificates[i], wanted);
+			       strcmp(store->certificates[i].name, wanted.name) != 0;
+		certificates[i] = take_certificate(store, wanted.name);
+		has_changed |= keys_certificate_refresh(&certificates[i], &wanted, &store->retired);
 	}
+	retire_left(store);
 	free_certificates(store->certificates, store->certificate_count);
 	store->certificates = certificates;
 	store->certificate_count = count;
@@ -102,7 +114,7 @@ const struct tls_private_key *keys_store_find(const struct keys_store *store, co
 		if (key != NULL && memcmp(tls_private_key_id(key), id, TLS_KEY_ID_SIZE) == 0)
 			return key;
 	}
-	return NULL;
+	return keys_retired_find(&store->retired, id);
 }
 
 /* --- authorities --- */
@@ -128,10 +140,16 @@ static struct authority take_authority(struct keys_store *store, const char *pat
 	return (struct authority){.path = memory_copy_string(path)};
 }
 
-static bool refresh_authority(struct authority *authority)
+static bool refresh_authority(struct keys_store *store, struct authority *authority)
 {
 	struct buffer reason = {0};
-	int result = keys_file_refresh(&authority->file, authority->path, &reason);
+	size_t room = KEYS_AUTHORITIES_SIZE_MAX;
+	int result;
+
+	for (size_t i = 0; i < store->authority_count; i++)
+		if (&store->authorities[i] != authority)
+			room -= store->authorities[i].file.text.length;
+	result = keys_file_refresh(&authority->file, authority->path, room, &reason);
 
 	if (result < 0)
 		log_event(EVENT_CERTIFICATE_ERROR, log_string("file", authority->path),
@@ -142,24 +160,28 @@ static bool refresh_authority(struct authority *authority)
 
 static bool refresh_authorities(struct keys_store *store, const struct config *config)
 {
-	struct authority *authorities =
-		memory_alloc_zero(config->listen_count + 1, sizeof *authorities);
+	size_t most = config_authority_count(config);
+	struct authority *authorities = memory_alloc_zero(most + 1, sizeof *authorities);
 	bool has_changed = false;
 	size_t count = 0;
 
-	for (size_t i = 0; i < config->listen_count && count < KEYS_AUTHORITIES_MAX; i++) {
-		const char *path = config->listens[i].client_authority;
+	for (size_t i = 0; i < most && count < KEYS_AUTHORITIES_MAX; i++) {
+		const char *path = config_authority_at(config, i);
 
 		if (*path == '\0' || has_authority(authorities, count, path))
 			continue;
 		has_changed |= !has_authority(store->authorities, store->authority_count, path);
-		authorities[count] = take_authority(store, path);
-		has_changed |= refresh_authority(&authorities[count++]);
+		authorities[count++] = take_authority(store, path);
 	}
 	has_changed |= count != store->authority_count;
 	free_authorities(store->authorities, store->authority_count);
 	store->authorities = authorities;
 	store->authority_count = count;
+	for (size_t i = 0; i < count; i++) {
+		if (has_changed && authorities[i].file.text.length == 0)
+			authorities[i].file.is_known = false; /* there may be room for it now */
+		has_changed |= refresh_authority(store, &authorities[i]);
+	}
 	return has_changed;
 }
 
@@ -198,6 +220,7 @@ bool keys_store_refresh(struct keys_store *store, const struct config *config)
 
 	has_changed |= refresh_authorities(store, config);
 	has_changed |= refresh_tickets(store);
+	keys_retired_expire(&store->retired);
 	for (size_t i = 0; i < store->certificate_count; i++)
 		keys_certificate_warn(&store->certificates[i]);
 	return has_changed;
@@ -210,7 +233,7 @@ void keys_store_pack(const struct keys_store *store, struct buffer *out)
 	for (size_t i = 0; i < store->certificate_count; i++) {
 		const struct keys_certificate *one = &store->certificates[i];
 
-		if (one->key != NULL && set->certificate_count < TLS_CERTIFICATES_MAX)
+		if (one->key != NULL && set->certificate_count < KEYS_CERTIFICATES_MAX)
 			set->certificates[set->certificate_count++] =
 				(struct keys_text){str_from(one->name), buffer_view(&one->chain)};
 	}

@@ -25,7 +25,8 @@ void keys_store_free(struct keys_store *store);
 bool keys_store_refresh(struct keys_store *store, const struct config *config);
 /* Packed (keys/set.h). */
 void keys_store_pack(const struct keys_store *store, struct buffer *out);
-/* By its TLS_KEY_ID_SIZE bytes; NULL: unknown. */
+/* By its TLS_KEY_ID_SIZE bytes; also one that was replaced or dropped within the last minute
+ * (keys/retired.h). NULL: unknown. */
 const struct tls_private_key *keys_store_find(const struct keys_store *store, const void *id);
 
 /* How long a key encrypts tickets; it decrypts them for TLS_TICKET_KEYS_MAX times as long. */

@@ -17,6 +17,12 @@ struct os_file_watch;
 MUST_CHECK int os_file_watch_new(struct os_loop *loop, const char *path,
 				 void (*call)(void *context), void *context,
 				 struct os_file_watch **watch_out);
+/* Likewise, soon after the name PATH was given to another file, or the file that has it was written
+ * and closed; it need not exist, but its directory must. What a symbolic link leads to is not
+ * watched. */
+MUST_CHECK int os_file_watch_name(struct os_loop *loop, const char *path,
+				  void (*call)(void *context), void *context,
+				  struct os_file_watch **watch_out);
 /* Discards what is not reported yet: the caller knows about all writes so far. NULL is allowed. */
 void os_file_watch_forget(struct os_file_watch *watch);
 /* NULL is allowed. */

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: ISC
 #include "program/directory_network.h"
 #include "base/panic.h"
-#include "base/timestamp.h"
 #include "directory/client/dialer.h"
 #include "directory/server/acceptor.h"
+#include "keys/client.h"
 #include "log/event.h"
-#include "os/clock.h"
+#include "tls/mutual.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const int64_t READ_AGAIN_US = 2 * SECOND_US;
-static const int64_t SAY_AGAIN_US = MINUTE_US;
 
 /* A listening socket. */
 struct door {
@@ -21,93 +18,112 @@ struct door {
 	struct door *next;
 };
 
+struct contexts { /* NULL: none */
+	struct tls_context *server;
+	struct tls_context *client;
+};
+
 struct directory_network {
 	struct child *child;
 	struct directory_server *server; /* NULL: no clients are accepted */
-	struct tls_context *server_tls;  /* NULL: none */
-	struct tls_context *client_tls;
+	struct keys *keys;               /* NULL: not needed so far */
+	struct contexts contexts;
 	struct dns_resolver *resolver;
-	struct directory_tls_dialer *dialer;
+	struct directory_tls_dialer *dialer; /* NULL: no servers on other machines are asked */
 	struct door *doors;
-	struct os_timer *again; /* to read files again that could not be used */
-	int64_t said_us;        /* when the reason was last logged; 0: never */
 };
-
-static void read_again(void *context);
 
 static const struct config_directory *config_of(const struct directory_network *network)
 {
 	return &network->child->config->directory;
 }
 
-/* Whether other servers are asked over TCP. */
-static bool dials(const struct config_directory *config)
+/* --- contexts --- */
+
+/* NULL in *CONTEXT_OUT if none is WANTED. */
+static int open_context(enum tls_side side, bool is_wanted,
+			const struct tls_mutual_settings *settings,
+			struct tls_context **context_out, struct buffer *reason)
 {
-	for (size_t i = 0; config->backend == CONFIG_BACKEND_SERVERS && i < config->server_count;
-	     i++)
-		if (strncmp(config->servers[i], "unix:", strlen("unix:")) != 0)
-			return true;
-	return false;
+	*context_out = NULL;
+	return is_wanted ? tls_mutual_open(side, settings, context_out, reason) : 0;
 }
 
-/* Logs at most once a minute, as reading is retried. */
-static void log_reason(struct directory_network *network, struct buffer *reason)
-{
-	int64_t now_us = os_clock_monotonic_us();
-
-	if (network->said_us == 0 || now_us - network->said_us >= SAY_AGAIN_US) {
-		log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "read certificates"),
-			  log_str("reason", buffer_view(reason)));
-		network->said_us = now_us;
-	}
-	buffer_clear(reason);
-}
-
-/* Creates new contexts; on failure the old ones stay, and reading is retried. */
-static bool read_files(struct directory_network *network)
+static int open_contexts(const struct directory_network *network, struct contexts *out,
+			 struct buffer *reason)
 {
 	const struct config_directory *config = config_of(network);
-	const struct tls_settings settings = {config->certificate, config->key, config->authority,
-					      DIRECTORY_TLS_PROTOCOL};
-	struct tls_context *server = NULL;
-	struct tls_context *client = NULL;
-	struct buffer reason = {0};
-	int error = 0;
+	const struct keys_set *set = keys_set(network->keys);
+	const struct tls_mutual_settings settings = {
+		.chain = keys_set_find(set->certificates, set->certificate_count,
+				       STR(CONFIG_DIRECTORY_CERTIFICATE)),
+		.authorities = keys_set_find(set->authorities, set->authority_count,
+					     str_from(config->authority)),
+		.signer = keys_signer(network->keys),
+		.protocol = DIRECTORY_TLS_PROTOCOL,
+	};
+	int error;
 
-	os_timer_stop(network->again);
-	if (config->listen_count > 0)
-		error = tls_context_open(TLS_SERVER, &settings, &server, &reason);
-	if (error == 0 && dials(config))
-		error = tls_context_open(TLS_CLIENT, &settings, &client, &reason);
-	if (error < 0) {
-		tls_context_free(server);
-		log_reason(network, &reason);
-		os_timer_start(network->again, READ_AGAIN_US);
-		return false;
+	if (settings.chain.length == 0 || settings.authorities.length == 0) {
+		buffer_append_string(reason, settings.chain.length == 0
+						     ? "there is no certificate that can be used"
+						     : "there are no authorities that can be used");
+		return -ENOENT;
 	}
-	network->server_tls = server;
-	network->client_tls = client;
-	return true;
+	error = open_context(TLS_SERVER, config->listen_count > 0, &settings, &out->server, reason);
+	if (error < 0)
+		return error;
+	error = open_context(TLS_CLIENT, config_directory_dials(config), &settings, &out->client,
+			     reason);
+	if (error < 0)
+		tls_context_free(out->server);
+	return error;
+}
+
+static void free_contexts(const struct contexts *contexts)
+{
+	tls_context_free(contexts->server);
+	tls_context_free(contexts->client);
+}
+
+/* What cannot be opened leaves the former ones in force. */
+static void renew_contexts(struct directory_network *network)
+{
+	const struct contexts old = network->contexts;
+	struct buffer reason CLEANUP(buffer_clear) = {0};
+	struct contexts new;
+
+	if (network->keys == NULL || keys_set(network->keys) == NULL ||
+	    !config_directory_has_tls(config_of(network)))
+		return;
+	if (open_contexts(network, &new, &reason) < 0) {
+		log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "use certificates"),
+			  log_str("reason", buffer_view(&reason)));
+		return;
+	}
+	network->contexts = new;
+	for (struct door *door = network->doors; door != NULL; door = door->next)
+		directory_acceptor_configure(door->acceptor, new.server, config_of(network));
+	if (network->dialer != NULL)
+		directory_tls_dialer_configure(network->dialer, new.client);
+	free_contexts(&old);
 }
 
 int directory_network_open(struct child *child, struct directory_network **network_out)
 {
 	struct directory_network *network = memory_alloc_zero(1, sizeof *network);
-	int error = 0;
+	int error;
 
 	network->child = child;
-	network->again = os_timer_new(child->loop, read_again, network);
-	(void)read_files(network);
-	if (dials(config_of(network)))
+	if (config_directory_dials(config_of(network))) {
 		error = dns_resolver_new(child->loop, child->config->dns_server,
 					 &network->resolver);
-	if (error < 0) {
-		directory_network_free(network);
-		return error;
+		if (error < 0) {
+			directory_network_free(network);
+			return error;
+		}
+		network->dialer = directory_tls_dialer_new(child->loop, NULL, network->resolver);
 	}
-	if (dials(config_of(network)))
-		network->dialer = directory_tls_dialer_new(child->loop, network->client_tls,
-							   network->resolver);
 	*network_out = network;
 	return 0;
 }
@@ -116,6 +132,8 @@ const struct directory_dialer *directory_network_dialer(const struct directory_n
 {
 	return network->dialer != NULL ? directory_tls_dialer(network->dialer) : NULL;
 }
+
+/* --- clients --- */
 
 static void on_accepted(void *context, const struct directory_transport *transport, unsigned roles,
 			const char *peer)
@@ -142,8 +160,9 @@ static void open_door(struct directory_network *network, const char *name)
 		return;
 	door = memory_alloc_zero(1, sizeof *door);
 	snprintf(door->name, sizeof door->name, "%s", name);
-	door->acceptor = directory_acceptor_new(network->child->loop, socket, network->server_tls,
-						config_of(network), on_accepted, network);
+	door->acceptor =
+		directory_acceptor_new(network->child->loop, socket, network->contexts.server,
+				       config_of(network), on_accepted, network);
 	door->next = network->doors;
 	network->doors = door;
 }
@@ -158,7 +177,7 @@ static void open_doors(struct directory_network *network)
 	const struct config_directory *config = config_of(network);
 	char name[192];
 
-	for (size_t i = 0; i < config->listen_count && network->server_tls != NULL; i++) {
+	for (size_t i = 0; i < config->listen_count && network->contexts.server != NULL; i++) {
 		name_door(&config->listens[i], name);
 		open_door(network, name);
 	}
@@ -194,51 +213,47 @@ static void close_doors(struct directory_network *network)
 	}
 }
 
-void directory_network_listen(struct directory_network *network, struct directory_server *server)
-{
-	network->server = server;
-	open_doors(network);
-}
+/* --- life --- */
 
-/* Applies the configuration, and the contexts if they are NEW: OLD are the previous ones. */
-static void take_over(struct directory_network *network, bool is_new,
-		      const struct directory_network *old)
+static void on_changed(void *context)
 {
-	close_doors(network);
-	for (struct door *door = network->doors; door != NULL; door = door->next)
-		directory_acceptor_configure(door->acceptor, network->server_tls,
-					     config_of(network));
-	if (network->dialer != NULL && is_new)
-		directory_tls_dialer_configure(network->dialer, network->client_tls);
-	if (is_new) {
-		tls_context_free(old->server_tls);
-		tls_context_free(old->client_tls);
-	}
+	struct directory_network *network = context;
+
+	renew_contexts(network);
 	if (network->server != NULL)
 		open_doors(network);
 }
 
-static void read_again(void *context)
+/* Once it exists it stays, as handshakes may need it. */
+static void ask_for_keys(struct directory_network *network)
 {
-	struct directory_network *network = context;
-	const struct directory_network old = *network;
+	char path[108];
 
-	if (read_files(network))
-		take_over(network, true, &old);
+	if (network->keys != NULL || !config_directory_has_tls(config_of(network)))
+		return;
+	child_path(network->child, "keys", path);
+	network->keys = keys_new(network->child->loop, path, on_changed, network);
+}
+
+void directory_network_listen(struct directory_network *network, struct directory_server *server)
+{
+	network->server = server;
+	ask_for_keys(network);
 }
 
 /* A relay that begins or ceases to use TCP needs a new process. */
 void directory_network_configure(struct directory_network *network)
 {
-	const struct directory_network old = *network;
-	bool is_new = dials(config_of(network)) == (network->dialer != NULL) && read_files(network);
-
-	take_over(network, is_new, &old);
+	close_doors(network);
+	for (struct door *door = network->doors; door != NULL; door = door->next)
+		directory_acceptor_configure(door->acceptor, network->contexts.server,
+					     config_of(network));
+	ask_for_keys(network);
+	on_changed(network);
 }
 
 void directory_network_stop(struct directory_network *network)
 {
-	os_timer_stop(network->again);
 	network->server = NULL;
 	close_doors(network);
 }
@@ -250,8 +265,7 @@ void directory_network_free(struct directory_network *network)
 	directory_network_stop(network);
 	directory_tls_dialer_free(network->dialer);
 	dns_resolver_free(network->resolver);
-	os_timer_free(network->again);
-	tls_context_free(network->server_tls);
-	tls_context_free(network->client_tls);
+	free_contexts(&network->contexts);
+	keys_free(network->keys);
 	free(network);
 }

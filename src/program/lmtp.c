@@ -14,12 +14,18 @@ static struct dns_resolver *resolver;
 static struct remote_policies *policies;
 static struct child *process;
 
+static void renew(void *context)
+{
+	child_renew(context);
+}
+
 /* Reads authorities and the system's DNS configuration once. */
 static int open_lmtp(struct child *child)
 {
 	process = child;
 	policies = remote_policies_new(child->config, true);
 	remote_policies_log(policies);
+	remote_policies_watch(policies, child->loop, renew, child);
 	if (!config_has_server_names(child->config))
 		return 0;
 	return dns_resolver_new(child->loop, child->config->dns_server, &resolver);

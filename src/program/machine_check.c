@@ -191,10 +191,12 @@ static void check_directory_files(struct machine_check *check)
 
 	if (directory->backend == CONFIG_BACKEND_NONE)
 		return;
+	check_file(check, "directory.password_file", directory->password_file);
+	if (config_directory_has_tls(directory))
+		return; /* machine_check_tls() reads them */
 	check_file(check, "directory.certificate", directory->certificate);
 	check_file(check, "directory.key", directory->key);
 	check_file(check, "directory.authority", directory->authority);
-	check_file(check, "directory.password_file", directory->password_file);
 }
 
 static void check_listens(struct machine_check *check)

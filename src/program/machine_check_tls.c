@@ -8,6 +8,7 @@
 #include "tls/certificate.h"
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 static const int64_t SOON_US = 30 * DAY_US;
 
@@ -16,6 +17,17 @@ struct file_check {
 	const struct config_certificate *wanted;
 	char setting[MACHINE_SETTING_SIZE]; /* that names the chain */
 };
+
+/* MEMBER is "chain", "key" or "names". */
+static void name_setting(const struct config_certificate *wanted, const char *member,
+			 char setting[MACHINE_SETTING_SIZE])
+{
+	if (strcmp(wanted->name, CONFIG_DIRECTORY_CERTIFICATE) == 0)
+		snprintf(setting, MACHINE_SETTING_SIZE, "directory.%s",
+			 strcmp(member, "chain") == 0 ? "certificate" : member);
+	else
+		snprintf(setting, MACHINE_SETTING_SIZE, "certificate %s.%s", wanted->name, member);
+}
 
 static void check_dates(const struct file_check *files, const struct tls_chain *chain)
 {
@@ -47,7 +59,7 @@ static void check_names(const struct file_check *files, const struct tls_chain *
 	const struct config_certificate *wanted = files->wanted;
 	char setting[MACHINE_SETTING_SIZE];
 
-	snprintf(setting, sizeof setting, "certificate %s.names", wanted->name);
+	name_setting(wanted, "names", setting);
 	for (size_t i = 0; i < wanted->name_count; i++)
 		if (!tls_chain_covers(chain, str_from(wanted->names[i])))
 			machine_check_report(files->check, MACHINE_FAULT, setting,
@@ -84,8 +96,7 @@ static void check_certificate(struct machine_check *check, const struct config_c
 	int error = keys_certificate_read(wanted, &read, &file, &reason);
 	bool is_key = file == wanted->key;
 
-	snprintf(files.setting, sizeof files.setting, "certificate %s.%s", wanted->name,
-		 is_key ? "key" : "chain");
+	name_setting(wanted, is_key ? "key" : "chain", files.setting);
 	if (error < 0 && error != -EACCES)
 		machine_check_report(check, MACHINE_FAULT, files.setting, "%s: " STR_FORMAT, file,
 				     STR_ARGUMENTS(buffer_view(&reason)));
@@ -97,22 +108,35 @@ static void check_certificate(struct machine_check *check, const struct config_c
 	keys_certificate_clear(&read);
 }
 
+static bool is_repeated(const struct config *config, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(config_authority_at(config, i), config_authority_at(config, index)) == 0)
+			return true;
+	return false;
+}
+
 static void check_authorities(struct machine_check *check)
 {
 	const struct config *config = check->config;
+	size_t room = KEYS_AUTHORITIES_SIZE_MAX;
 
-	for (size_t i = 0; i < config->listen_count; i++) {
-		const char *path = config->listens[i].client_authority;
+	for (size_t i = 0; i < config_authority_count(config); i++) {
+		const char *path = config_authority_at(config, i);
+		const char *setting = i < config->listen_count ? "listen.client_authority"
+							       : "directory.authority";
 		struct buffer reason CLEANUP(buffer_clear) = {0};
 		struct buffer text CLEANUP(buffer_clear) = {0};
-		int error = *path != '\0' ? keys_read_authorities(path, &text, &reason) : 0;
+		int error = 0;
 
+		if (*path != '\0' && !is_repeated(config, i))
+			error = keys_read_authorities(path, room, &text, &reason);
+		room -= error == 0 ? text.length : 0;
 		if (error == -EACCES)
-			machine_check_report(check, MACHINE_WARNING, "listen.client_authority",
+			machine_check_report(check, MACHINE_WARNING, setting,
 					     "%s cannot be checked by this user", path);
 		else if (error < 0)
-			machine_check_report(check, MACHINE_FAULT, "listen.client_authority",
-					     "%s: " STR_FORMAT, path,
+			machine_check_report(check, MACHINE_FAULT, setting, "%s: " STR_FORMAT, path,
 					     STR_ARGUMENTS(buffer_view(&reason)));
 	}
 }
@@ -121,9 +145,14 @@ void machine_check_tls(struct machine_check *check)
 {
 	const struct config *config = check->config;
 	bool covers_host = false;
+	bool ignored = false; /* what names machines have for the directory is theirs to say */
 
-	for (size_t i = 0; i < config->certificate_count; i++)
-		check_certificate(check, &config->certificates[i], &covers_host);
+	for (size_t i = 0; i < config_key_count(config); i++) {
+		const struct config_certificate one = config_key_at(config, i);
+
+		check_certificate(check, &one,
+				  i < config->certificate_count ? &covers_host : &ignored);
+	}
 	if (config_has_tls_in(config) && config->certificate_count > 0 && !covers_host)
 		machine_check_report(check, MACHINE_WARNING, "hostname", "no certificate is for %s",
 				     config->hostname);

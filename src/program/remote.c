@@ -16,6 +16,11 @@ static struct sts_client *sts; /* NULL: neither policies nor reports are wanted 
 static bool has_sts;
 static bool has_reports;
 
+static void renew(void *context)
+{
+	child_renew(context);
+}
+
 /* Reads the system's DNS configuration and authorities once. */
 static int open_remote(struct child *child)
 {
@@ -24,6 +29,7 @@ static int open_remote(struct child *child)
 	has_reports = child->config->tls_reports;
 	policies = remote_policies_new(child->config, false);
 	remote_policies_log(policies);
+	remote_policies_watch(policies, child->loop, renew, child);
 	return deliver_remote_new(child->loop, child->config, policies, &remote);
 }
 

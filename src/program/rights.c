@@ -96,7 +96,7 @@ static const struct rights table[] = {
 	 "process",
 	 SECRETS,
 	 {"keys"},
-	 {"smtpd", "qmtpd", "remote", "lmtp"},
+	 {"smtpd", "qmtpd", "remote", "lmtp", "directory"},
 	 RIGHTS_CONFINED | RIGHTS_UNTRACEABLE,
 	 {{RIGHTS_CERTIFICATES, "", false}}},
 	{"policy",
@@ -111,14 +111,15 @@ static const struct rights table[] = {
 	 0,
 	 {NULL},
 	 {"send", "keys", "policy"},
-	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_CONFINED,
+	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {CONTENT_TO_READ}},
 	{"lmtp",
 	 "process",
 	 0,
 	 {NULL},
 	 {"send", "keys"},
-	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE | RIGHTS_CONFINED,
+	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE | RIGHTS_CONFINED |
+		 RIGHTS_WATCHES,
 	 {CONTENT_TO_READ}},
 	{"local",
 	 "process",
@@ -149,23 +150,22 @@ static const struct rights table[] = {
 	 "process",
 	 FILES,
 	 {"directory", "socketmap"},
-	 {"smtpd", "qmtpd", "resolve", "local", "list"},
+	 {"smtpd", "qmtpd", "resolve", "local", "list", "keys"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {{RIGHTS_DATABASE, "", true},
 	  {RIGHTS_QUEUE, "directory", true},
-	  {RIGHTS_CERTIFICATES, "", false},
 	  {RIGHTS_SYSTEM, "/dev/urandom", false}}},
 	{"directory-ldap",
 	 "process",
 	 FILES,
 	 {"directory", "socketmap"},
-	 {"smtpd", "qmtpd", "resolve", "local", "list"},
+	 {"smtpd", "qmtpd", "resolve", "local", "list", "keys"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {{RIGHTS_DATABASE, "", true},
 	  {RIGHTS_QUEUE, "directory", true},
-	  {RIGHTS_CERTIFICATES, "", false},
+	  {RIGHTS_LDAP_AUTHORITY, "", false},
 	  {RIGHTS_SYSTEM, "/dev/urandom", false},
 	  {RIGHTS_SYSTEM, "/etc/hosts", false}, /* getaddrinfo(3) */
 	  {RIGHTS_SYSTEM, "/etc/resolv.conf", false},
@@ -176,10 +176,10 @@ static const struct rights table[] = {
 	 "process",
 	 0,
 	 {"directory", "socketmap"},
-	 {"smtpd", "qmtpd", "resolve", "local", "list"},
+	 {"smtpd", "qmtpd", "resolve", "local", "list", "keys"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED,
-	 {{RIGHTS_QUEUE, "directory", true}, {RIGHTS_CERTIFICATES, "", false}}},
+	 {{RIGHTS_QUEUE, "directory", true}}},
 };
 
 const struct rights *rights_find(const char *program)
@@ -291,11 +291,15 @@ static void append_flags(struct buffer *out, unsigned flags, unsigned mask)
 
 static void append_places(struct buffer *out, const struct rights_place *places)
 {
-	static const char *const bases[] = {
-		[RIGHTS_SYSTEM] = "",           [RIGHTS_QUEUE] = "QUEUE",
-		[RIGHTS_RUN] = "RUN",           [RIGHTS_MAILBOXES] = "MAILBOXES",
-		[RIGHTS_DATABASE] = "DATABASE", [RIGHTS_CERTIFICATES] = "CERTIFICATES",
-		[RIGHTS_POLICIES] = "POLICIES", [RIGHTS_AUTHORITIES] = "AUTHORITIES"};
+	static const char *const bases[] = {[RIGHTS_SYSTEM] = "",
+					    [RIGHTS_QUEUE] = "QUEUE",
+					    [RIGHTS_RUN] = "RUN",
+					    [RIGHTS_MAILBOXES] = "MAILBOXES",
+					    [RIGHTS_DATABASE] = "DATABASE",
+					    [RIGHTS_CERTIFICATES] = "CERTIFICATES",
+					    [RIGHTS_POLICIES] = "POLICIES",
+					    [RIGHTS_AUTHORITIES] = "AUTHORITIES",
+					    [RIGHTS_LDAP_AUTHORITY] = "LDAP-AUTHORITY"};
 	size_t begin = out->length;
 
 	for (size_t i = 0; i < RIGHTS_PLACES_MAX && places[i].base != 0; i++) {

@@ -37,10 +37,11 @@ enum rights_base {
 	RIGHTS_QUEUE,
 	RIGHTS_RUN,
 	RIGHTS_MAILBOXES,
-	RIGHTS_DATABASE,     /* next to the directory's data file */
-	RIGHTS_CERTIFICATES, /* next to certificates that settings name */
-	RIGHTS_POLICIES,     /* setting policy_path */
-	RIGHTS_AUTHORITIES,  /* next to setting tls_authorities */
+	RIGHTS_DATABASE,       /* next to the directory's data file */
+	RIGHTS_CERTIFICATES,   /* next to certificates, keys and authorities that "keys" reads */
+	RIGHTS_POLICIES,       /* setting policy_path */
+	RIGHTS_AUTHORITIES,    /* next to setting tls_authorities */
+	RIGHTS_LDAP_AUTHORITY, /* setting authority of section directory */
 };
 
 struct rights_place {

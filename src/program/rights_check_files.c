@@ -41,6 +41,20 @@ static bool is_beside(struct str path, const char *file)
 	return is_beneath(path, directory, "");
 }
 
+static bool is_beside_secrets(struct str path, const struct config *config)
+{
+	for (size_t i = 0; i < config_key_count(config); i++) {
+		const struct config_certificate one = config_key_at(config, i);
+
+		if (is_beside(path, one.chain) || is_beside(path, one.key))
+			return true;
+	}
+	for (size_t i = 0; i < config_authority_count(config); i++)
+		if (is_beside(path, config_authority_at(config, i)))
+			return true;
+	return false;
+}
+
 static bool is_in_a_mailbox(struct str path, const struct config *config)
 {
 	char base[PATH_MAX];
@@ -92,12 +106,9 @@ static bool is_in(struct str path, const struct rights_place *place,
 	case RIGHTS_DATABASE:
 		return is_beside(path, directory->path);
 	case RIGHTS_CERTIFICATES:
-		for (size_t i = 0; i < config->certificate_count; i++)
-			if (is_beside(path, config->certificates[i].chain) ||
-			    is_beside(path, config->certificates[i].key))
-				return true;
-		return is_beside(path, directory->certificate) || is_beside(path, directory->key) ||
-		       is_beside(path, directory->authority);
+		return is_beside_secrets(path, config);
+	case RIGHTS_LDAP_AUTHORITY:
+		return is_beneath(path, directory->authority, "");
 	case RIGHTS_POLICIES:
 		return is_beneath(path, config->policy_path, place->path);
 	case RIGHTS_AUTHORITIES:

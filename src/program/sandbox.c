@@ -20,11 +20,11 @@ enum base {
 	BASE_QUEUE,
 	BASE_MAILBOXES,
 	BASE_DATABASE,
-	BASE_CERTIFICATES,
-	BASE_AUTHORITIES, /* of servers */
+	BASE_LDAP_AUTHORITY, /* of the directory's LDAP servers */
+	BASE_AUTHORITIES,    /* of servers */
 	BASE_POLICIES,
 	BASE_CONNINFO, /* files named in connection strings */
-	BASE_SECRETS,  /* of sections certificate and listen */
+	BASE_SECRETS,  /* of sections certificate and listen, and of the directory's TLS */
 };
 
 static unsigned calls_for_owners(const struct config *config)
@@ -103,15 +103,13 @@ static const struct profile {
 	{"directory",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE | OS_SANDBOX_DATABASE |
 		 OS_SANDBOX_KEEP_ALIVE,
-	 {{BASE_DATABASE, "", KEEP},
-	  {BASE_CERTIFICATES, "", OS_SANDBOX_READ},
-	  {BASE_SYSTEM, "/dev/urandom", OS_SANDBOX_READ}},
+	 {{BASE_DATABASE, "", KEEP}, {BASE_SYSTEM, "/dev/urandom", OS_SANDBOX_READ}},
 	 calls_for_servers},
 	{"directory-ldap",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE | OS_SANDBOX_DATABASE |
 		 OS_SANDBOX_CONNECT | OS_SANDBOX_DNS | OS_SANDBOX_LOCAL,
 	 {{BASE_DATABASE, "", KEEP},
-	  {BASE_CERTIFICATES, "", OS_SANDBOX_READ},
+	  {BASE_LDAP_AUTHORITY, "", OS_SANDBOX_READ},
 	  {BASE_SYSTEM, "/dev/urandom", OS_SANDBOX_READ},
 	  /* getaddrinfo(3), by which libldap finds its servers */
 	  {BASE_SYSTEM, "/etc/hosts", OS_SANDBOX_READ},
@@ -122,7 +120,7 @@ static const struct profile {
 	{"directory-postgresql",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS |
 		 OS_SANDBOX_LOCAL,
-	 {{BASE_CONNINFO, "", OS_SANDBOX_READ}, {BASE_CERTIFICATES, "", OS_SANDBOX_READ}},
+	 {{BASE_CONNINFO, "", OS_SANDBOX_READ}},
 	 .is_bound_to_backend = true},
 };
 
@@ -185,13 +183,13 @@ static void add_database(struct sandbox *sandbox, const struct config_directory 
 		add_parent(sandbox, directory->path, access);
 }
 
-/* They are read again at each reload. */
-static void add_certificates(struct sandbox *sandbox, const struct config_directory *directory,
-			     unsigned access)
+/* The file alone, as libldap reads it once: there may be a private key beside it. */
+static void add_ldap_authority(struct sandbox *sandbox, const struct config_directory *directory,
+			       unsigned access)
 {
-	add_parent(sandbox, directory->certificate, access);
-	add_parent(sandbox, directory->key, access);
-	add_parent(sandbox, directory->authority, access);
+	if (directory->backend == CONFIG_BACKEND_LDAP && directory->authority != NULL &&
+	    *directory->authority != '\0')
+		add_path(sandbox, str_from(directory->authority), access);
 }
 
 /* Those who renew a certificate put files beside it, or beside the one to which a symbolic link
@@ -209,17 +207,19 @@ static void add_secret(struct sandbox *sandbox, const char *path, unsigned acces
 
 static void add_secrets(struct sandbox *sandbox, const struct config *config, unsigned access)
 {
-	for (size_t i = 0; i < config->certificate_count; i++) {
-		add_secret(sandbox, config->certificates[i].chain, access);
-		add_secret(sandbox, config->certificates[i].key, access);
+	for (size_t i = 0; i < config_key_count(config); i++) {
+		const struct config_certificate one = config_key_at(config, i);
+
+		add_secret(sandbox, one.chain, access);
+		add_secret(sandbox, one.key, access);
 	}
-	for (size_t i = 0; i < config->listen_count; i++)
-		add_secret(sandbox, config->listens[i].client_authority, access);
+	for (size_t i = 0; i < config_authority_count(config); i++)
+		add_secret(sandbox, config_authority_at(config, i), access);
 }
 
 static size_t count_secrets(const struct config *config)
 {
-	return 4 * config->certificate_count + 2 * config->listen_count;
+	return 4 * config_key_count(config) + 2 * config_authority_count(config);
 }
 
 static void count_file(void *context, struct str path)
@@ -262,8 +262,8 @@ static void add_places(struct sandbox *sandbox, const struct config *config)
 			add_mailboxes(sandbox, config, place->access);
 		else if (place->base == BASE_DATABASE)
 			add_database(sandbox, &config->directory, place->access);
-		else if (place->base == BASE_CERTIFICATES)
-			add_certificates(sandbox, &config->directory, place->access);
+		else if (place->base == BASE_LDAP_AUTHORITY)
+			add_ldap_authority(sandbox, &config->directory, place->access);
 		else if (place->base == BASE_AUTHORITIES)
 			add_parent(sandbox, config->tls_authorities, place->access);
 		else if (place->base == BASE_POLICIES)

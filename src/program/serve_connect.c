@@ -63,7 +63,7 @@ static void on_question(void *context, unsigned events)
 	(void)events;
 	if (error == -EAGAIN)
 		return;
-	if (error < 0) {
+	if (error == -EPIPE || error == -EBADMSG) {
 		serve_stop_connecting(process);
 		return;
 	}
@@ -71,7 +71,12 @@ static void on_question(void *context, unsigned events)
 		os_timer_start(process->connector_pause, pace->pause_us);
 	if (++process->questions == pace->questions)
 		os_watch_set(process->connector_watch, OS_WATCH_NONE);
-	answer(process, &question);
+	if (error == 0)
+		answer(process, &question);
+	else /* of this machine, for the moment: who gets no answer asks again */
+		log_event_rated(EVENT_IPC_ERROR, log_string("operation", "receive"),
+				log_string("program", process->program->name),
+				log_number("pid", process->pid), log_error(error));
 }
 
 int serve_start_connecting(struct process *process)

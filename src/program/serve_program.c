@@ -48,9 +48,9 @@ static bool has_client_names(const struct config *config)
 	return config->client_names;
 }
 
-static bool has_certificates(const struct config *config)
+static bool has_keys(const struct config *config)
 {
-	return config->certificate_count > 0;
+	return config_key_count(config) > 0;
 }
 
 static bool has_policies(const struct config *config)
@@ -103,6 +103,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .is_wanted = has_directory,
 	 .file = directory_file,
 	 .sockets = {"directory", "socketmap"},
+	 .targets = {"keys"},
 	 .may_connect = is_server,
 	 .pace = &ONES_OWN,
 	 .is_told_seen = true},
@@ -120,7 +121,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .pace = &ONES_OWN},
 	{.name = "keys",
 	 .turn = TURN_DIRECTORY,
-	 .is_wanted = has_certificates,
+	 .is_wanted = has_keys,
 	 .keeps_rights = true,
 	 .sockets = {"keys"},
 	 .pace = &ONES_OWN},

@@ -7,16 +7,11 @@
 
 static SSL_CTX *new_context(struct tls_identity *identity)
 {
-	const struct tls_certified *own = &identity->certificates[0];
-	SSL_CTX *openssl =
-		SSL_CTX_new_ex(identity->library.openssl, TLS_PROPERTIES, TLS_client_method());
+	SSL_CTX *openssl = tls_library_new_context(&identity->library, TLS_CLIENT);
 
-	if (openssl == NULL)
-		panic("no memory for TLS");
 	tls_client_set_rules(openssl);
 	tls_identity_set_signatures(openssl);
-	if (SSL_CTX_use_cert_and_key(openssl, own->certificate, own->key, own->chain, 1) != 1)
-		panic("no memory for TLS");
+	tls_identity_use(openssl, &identity->certificates[0]);
 	return openssl;
 }
 

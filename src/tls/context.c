@@ -9,31 +9,31 @@
 static int select_protocol(SSL *openssl, const unsigned char **selected, unsigned char *length,
 			   const unsigned char *offered, unsigned offered_length, void *context)
 {
-	const struct tls_context *own = context;
+	const unsigned char *own = context;
 	unsigned char *found;
 
 	(void)openssl;
-	if (SSL_select_next_proto(&found, length, own->protocol, own->protocol[0] + 1u, offered,
-				  offered_length) != OPENSSL_NPN_NEGOTIATED)
+	if (SSL_select_next_proto(&found, length, own, own[0] + 1u, offered, offered_length) !=
+	    OPENSSL_NPN_NEGOTIATED)
 		return SSL_TLSEXT_ERR_ALERT_FATAL;
 	*selected = found;
 	return SSL_TLSEXT_ERR_OK;
 }
 
-static void set_protocol(struct tls_context *context, const char *protocol)
+void tls_context_set_protocol(SSL_CTX *openssl, enum tls_side side, const char *protocol,
+			      unsigned char kept[TLS_PROTOCOL_SIZE])
 {
 	size_t length = protocol != NULL ? strlen(protocol) : 0;
 
 	if (length == 0)
 		return;
-	if (length >= sizeof context->protocol)
+	if (length >= TLS_PROTOCOL_SIZE)
 		panic("the name of a protocol is too long");
-	context->protocol[0] = (unsigned char)length;
-	memcpy(context->protocol + 1, protocol, length);
-	if (context->side == TLS_SERVER)
-		SSL_CTX_set_alpn_select_cb(context->openssl, select_protocol, context);
-	else if (SSL_CTX_set_alpn_protos(context->openssl, context->protocol,
-					 (unsigned)length + 1) != 0)
+	kept[0] = (unsigned char)length;
+	memcpy(kept + 1, protocol, length);
+	if (side == TLS_SERVER)
+		SSL_CTX_set_alpn_select_cb(openssl, select_protocol, kept);
+	else if (SSL_CTX_set_alpn_protos(openssl, kept, (unsigned)length + 1) != 0)
 		panic("no memory for TLS");
 }
 
@@ -49,7 +49,7 @@ int tls_context_open(enum tls_side side, const struct tls_settings *settings,
 	if (context->openssl == NULL)
 		panic("no memory for TLS");
 	tls_context_set_rules(context->openssl);
-	set_protocol(context, settings->protocol);
+	tls_context_set_protocol(context->openssl, side, settings->protocol, context->protocol);
 	error = tls_files_read(context, settings, reason);
 	if (error < 0) {
 		tls_context_free(context);

@@ -63,7 +63,7 @@ static int read_all(struct tls_identity *identity, const struct tls_identity_set
 static int read_certificates(struct tls_identity *identity,
 			     const struct tls_identity_settings *settings, struct buffer *reason)
 {
-	SSL_CTX *trial = tls_library_new_context(&identity->library);
+	SSL_CTX *trial = tls_library_new_context(&identity->library, TLS_SERVER);
 	struct buffer why = {0};
 	int error;
 

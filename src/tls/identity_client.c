@@ -75,17 +75,27 @@ static int verify(X509_STORE_CTX *context, void *data)
 	return 1;
 }
 
-void tls_clients_apply(const struct tls_clients *clients, SSL_CTX *openssl)
+static void name_authorities(const struct tls_clients *clients, SSL_CTX *openssl)
 {
-	STACK_OF(X509_NAME) * names;
+	STACK_OF(X509_NAME) *names = SSL_dup_CA_list(clients->names);
 
-	if (!clients->are_asked)
-		return;
-	names = SSL_dup_CA_list(clients->names);
 	if (names == NULL)
 		panic("no memory for TLS");
 	SSL_CTX_set_client_CA_list(openssl, names);
 	SSL_CTX_set1_cert_store(openssl, clients->authorities);
+}
+
+void tls_clients_demand(const struct tls_clients *clients, SSL_CTX *openssl)
+{
+	name_authorities(clients, openssl);
+	SSL_CTX_set_verify(openssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+}
+
+void tls_clients_apply(const struct tls_clients *clients, SSL_CTX *openssl)
+{
+	if (!clients->are_asked)
+		return;
+	name_authorities(clients, openssl);
 	SSL_CTX_set_cert_verify_callback(openssl, verify, NULL);
 	SSL_CTX_set_verify(openssl, SSL_VERIFY_PEER, NULL);
 }

@@ -16,7 +16,7 @@ void tls_identity_set_signatures(SSL_CTX *openssl)
 		panic("this OpenSSL has not the signatures of TLS");
 }
 
-static void offer_certificate(SSL_CTX *openssl, const struct tls_certified *certified)
+void tls_identity_use(SSL_CTX *openssl, const struct tls_certified *certified)
 {
 	if (SSL_CTX_use_cert_and_key(openssl, certified->certificate, certified->key,
 				     certified->chain, 1) != 1)
@@ -25,7 +25,7 @@ static void offer_certificate(SSL_CTX *openssl, const struct tls_certified *cert
 
 SSL_CTX *tls_offer_new_context(struct tls_identity *identity, const struct tls_offer *offer)
 {
-	SSL_CTX *openssl = tls_library_new_context(&identity->library);
+	SSL_CTX *openssl = tls_library_new_context(&identity->library, TLS_SERVER);
 
 	tls_context_set_rules(openssl);
 	(void)SSL_CTX_set_mode(openssl, SSL_MODE_NO_AUTO_CHAIN);
@@ -35,7 +35,7 @@ SSL_CTX *tls_offer_new_context(struct tls_identity *identity, const struct tls_o
 		panic("no memory for TLS");
 	for (int kind = 1; kind <= TLS_KEY_KINDS; kind++)
 		if (offer->by_kind[kind] >= 0)
-			offer_certificate(openssl, &identity->certificates[offer->by_kind[kind]]);
+			tls_identity_use(openssl, &identity->certificates[offer->by_kind[kind]]);
 	tls_clients_apply(&identity->clients, openssl);
 	tls_tickets_apply(&identity->tickets, openssl);
 	return openssl;

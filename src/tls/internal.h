@@ -11,12 +11,14 @@
 
 struct tls_identity;
 
+enum { TLS_PROTOCOL_SIZE = 256 }; /* a length byte, and the name; 0: none */
+
 struct tls_context {
 	SSL_CTX *openssl;
 	struct tls_identity *identity; /* tls_identity_open(); else NULL */
 	enum tls_side side;
 	bool has_authority;
-	unsigned char protocol[256]; /* a length byte, and the name; 0: none */
+	unsigned char protocol[TLS_PROTOCOL_SIZE];
 };
 
 /* OpenSSL keeps its errors in a queue of the thread: one left there would be taken for an error of
@@ -50,6 +52,11 @@ SSL *tls_connection_openssl(const struct tls_connection *connection);
 /* As tls_connection_fingerprints(), of CERTIFICATE. */
 bool tls_certificate_fingerprints(X509 *certificate, char certificate_out[TLS_FINGERPRINT_SIZE],
 				  char key_out[TLS_FINGERPRINT_SIZE]);
+
+/* Lets contexts speak PROTOCOL (ALPN) alone; NULL: whatever they like. KEPT must live as long as
+ * OPENSSL and its connections. */
+void tls_context_set_protocol(SSL_CTX *openssl, enum tls_side side, const char *protocol,
+			      unsigned char kept[TLS_PROTOCOL_SIZE]);
 
 /* What tls/context.h says of all contexts. */
 void tls_context_set_rules(SSL_CTX *openssl);

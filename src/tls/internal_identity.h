@@ -38,8 +38,9 @@ struct tls_identity {
 	struct tls_clients clients;
 	struct tls_tickets tickets;
 	unsigned char session_context[TLS_KEY_ID_SIZE];
-	struct tls_name *names;     /* a table by name */
-	struct tls_choice *choices; /* a table by what they offer */
+	unsigned char protocol[TLS_PROTOCOL_SIZE]; /* of tls/mutual.h */
+	struct tls_name *names;                    /* a table by name */
+	struct tls_choice *choices;                /* a table by what they offer */
 };
 
 /* Which certificates are offered together: their indexes, by enum tls_key_kind; -1: none. */
@@ -52,6 +53,8 @@ MUST_CHECK int tls_identity_read(const struct tls_identity_settings *settings,
 				 struct tls_identity **identity_out, struct buffer *reason);
 /* Those that signers know. */
 void tls_identity_set_signatures(SSL_CTX *openssl);
+/* Presents CERTIFIED, of the identity whose library OPENSSL has. */
+void tls_identity_use(SSL_CTX *openssl, const struct tls_certified *certified);
 
 /* An SSL_CTX with the rules of IDENTITY, which offers OFFER. */
 SSL_CTX *tls_offer_new_context(struct tls_identity *identity, const struct tls_offer *offer);
@@ -67,6 +70,8 @@ MUST_CHECK int tls_clients_read(struct tls_clients *clients,
 				const struct tls_identity_settings *settings, OSSL_LIB_CTX *library,
 				struct buffer *reason);
 void tls_clients_apply(const struct tls_clients *clients, SSL_CTX *openssl);
+/* What is verified must be, or the handshake fails; also of servers. */
+void tls_clients_demand(const struct tls_clients *clients, SSL_CTX *openssl);
 void tls_clients_free(struct tls_clients *clients);
 
 void tls_tickets_read(struct tls_tickets *tickets, const struct tls_identity_settings *settings,

@@ -26,8 +26,8 @@ void tls_library_open(struct tls_library *library);
 /* What was made with it must have been freed. */
 void tls_library_close(struct tls_library *library);
 
-/* A server's context, without any rules yet. */
-SSL_CTX *tls_library_new_context(const struct tls_library *library);
+/* A context without any rules yet. */
+SSL_CTX *tls_library_new_context(const struct tls_library *library, enum tls_side side);
 
 struct tls_remote_key {
 	const struct tls_library *library;

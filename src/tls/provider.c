@@ -80,9 +80,11 @@ void tls_library_close(struct tls_library *library)
 	OSSL_LIB_CTX_free(library->openssl);
 }
 
-SSL_CTX *tls_library_new_context(const struct tls_library *library)
+SSL_CTX *tls_library_new_context(const struct tls_library *library, enum tls_side side)
 {
-	SSL_CTX *context = SSL_CTX_new_ex(library->openssl, TLS_PROPERTIES, TLS_server_method());
+	SSL_CTX *context =
+		SSL_CTX_new_ex(library->openssl, TLS_PROPERTIES,
+			       side == TLS_SERVER ? TLS_server_method() : TLS_client_method());
 
 	if (context == NULL)
 		panic("no memory for TLS");

@@ -55,6 +55,9 @@ struct tls_signer {
 		     const struct tls_signing_request *request);
 	/* Nobody waits any more: tls_signing_done() must not be called. */
 	void (*cancel)(void *context, struct tls_signing *signing);
+	/* The turn of handshakes that wait for it has come without an answer: tls_signing_go_on()
+	 * is to be called soon, but not during this call, in which somebody closes a connection. */
+	void (*wake)(void *context);
 	void *context;
 };
 
@@ -62,6 +65,9 @@ struct tls_signer {
  * (tls_connection_on_resume()), whose owner may free the connection, and those whose turn it is
  * then: sign and cancel of the signer may be called meanwhile. */
 void tls_signing_done(struct tls_signing *signing, struct str signature);
+
+/* Resumes the handshakes whose turn it is; as tls_signing_done(). */
+void tls_signing_go_on(void);
 
 /* For the signer's own use. */
 void tls_signing_set_state(struct tls_signing *signing, void *state);

@@ -6,9 +6,9 @@
  * its own from a pool. It gives that back whenever it returns to wait for the peer, and keeps it
  * only while it waits for a signature: a handshake goes on only while fewer than TLS_SIGNINGS_MAX
  * others do, else it waits in a queue. So the pool stays small, whatever many clients do at once:
- * 32 KiB each (tests/unit/test_tls_stack.c). Answers alone wake those in the queue; if a signer
- * gives none, their owners lose patience with them as with those that have asked. Pool, running job
- * and queue are the thread's.
+ * 32 KiB each (tests/unit/test_tls_stack.c). Those in the queue are woken by answers, and by the
+ * signer when one that waits for an answer is given up; if a signer gives none, their owners lose
+ * patience with them as with those that have asked. Pool, running job and queue are the thread's.
  */
 #include "base/panic.h"
 #include "tls/internal_provider.h"
@@ -127,18 +127,22 @@ static void leave_queue(struct tls_job *job)
 void tls_job_end(struct tls_job *job, SSL *openssl)
 {
 	struct tls_signing *signing = job->signing;
+	const struct tls_signer *signer;
 
 	if (job->is_queued)
 		leave_queue(job);
 	if (signing == NULL)
 		return;
+	signer = signing->signer;
 	if (signing->progress == SIGNING_ASKED)
-		signing->signer->cancel(signing->signer->context, signing);
+		signer->cancel(signer->context, signing);
 	job->is_over = true;
 	/* SSL_free() would leave it paused for ever */
 	(void)run(job, openssl);
 	if (job->signing != NULL)
 		panic("a job of OpenSSL does not end");
+	if (jobs.queue != NULL)
+		signer->wake(signer->context);
 	tls_errors_clear();
 }
 
@@ -149,7 +153,7 @@ static void resume(const struct tls_job *job)
 }
 
 /* Resuming one may free others, also in the queue. */
-static void resume_queue(void)
+void tls_signing_go_on(void)
 {
 	for (size_t left = jobs.queue_length; left > 0; left--) {
 		struct tls_job *job = jobs.queue;
@@ -171,7 +175,7 @@ void tls_signing_done(struct tls_signing *signing, struct str signature)
 	}
 	signing->progress = SIGNING_ANSWERED;
 	resume(signing->job);
-	resume_queue();
+	tls_signing_go_on();
 }
 
 void tls_signing_set_state(struct tls_signing *signing, void *state)

@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import disk  # noqa: E402
+import secure_way as secure  # noqa: E402
 import stagepost  # noqa: E402
 
 MANY = int(os.environ.get("MANY", "0"))  # messages that a test puts into its queue
@@ -98,6 +99,16 @@ def pytest_runtest_makereport(item):
 @pytest.fixture(scope="session")
 def ground(pytestconfig):
     return pytestconfig.stagepost_ground
+
+
+@pytest.fixture(scope="module")
+def secure_way(ground):
+    """TLS on both hops of a campaign's node; None: only root makes networks."""
+    if not stagepost.is_root():
+        yield None
+        return
+    with secure.SecureWay(ground) as made:
+        yield made
 
 
 @pytest.fixture

@@ -208,6 +208,8 @@ class Lan:
         for host in range(10, 10 + hosts):
             self._ip(f"addr add 198.18.0.{host}/24 dev eth0", inside=True)
         self._ip("link set eth0 up", inside=True)
+        subprocess.run([*self.inside, "sh", "-c", "echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start"],
+                       check=True, timeout=PATIENCE)  # who is no root serves port 25
 
     @property
     def inside(self):

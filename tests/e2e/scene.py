@@ -2,6 +2,7 @@
 """A node with every way out, for campaigns that break something in it: mail goes in, a
 fault falls, and the ledger says whether what was answered 250 came out."""
 
+import glob
 import json
 import os
 import random
@@ -13,8 +14,10 @@ import time
 
 import lmtp
 import qmtp
+from policies import Asker
+from secure_way import DOMAIN, IMPOSTOR, IMPOSTOR_AT, RIGHT, RIGHT_AT
 from smtp import Client
-from stagepost import POLL, as_user, free_port, wait_until
+from stagepost import POLL, as_user, free_port, give_to_user, wait_until
 from common.ledger import Ledger, judge, make_message
 
 SENDERS = "from.test"
@@ -42,7 +45,10 @@ WAYS = {
     "later": ["later@b.test", "later@l.test", "u@a.test"],
     "command": ["u@a.test"],
     "qmtp": ["u@a.test", "v@a.test"],
+    "secure": ["u@b.test", "u@a.test"],
+    "first": ["u@b.test"],
 }
+SECURE_WAYS = ("secure", "first")  # with TLS; before the second, the domain's policy is forgotten
 
 
 # of the source of a message: all of one size are the same but for their number
@@ -77,9 +83,11 @@ def answer(outcomes):
 
 class Scene:
     """NODE is the fixture; OPTIONS those of the node; what it runs is in SHIM's hands, if
-    there is one."""
+    there is one. SECURE: a SecureWay, by which b.test is reached then; None: by a relay without
+    TLS."""
 
-    def __init__(self, node, more="", shim=None, start=True, **options):
+    def __init__(self, node, more="", shim=None, start=True, secure=None, **options):
+        self.secure = secure
         self.base = tempfile.mkdtemp(prefix="stagepost-scene-")
         os.chmod(self.base, 0o755)
         self.folder = os.path.join(self.base, "piped")
@@ -92,15 +100,21 @@ class Scene:
         with open(program, "w", encoding="ascii") as file:
             file.write(PROGRAM)
         os.chmod(program, 0o755)
-        self.far = lmtp.Server(recipient=answer({}))
+        self.policies = os.path.join(self.base, "policies")
+        os.mkdir(self.policies)
+        give_to_user(self.policies)
+        self.impostor = None
+        self.far = self._make_far()
         path = os.path.join(self.base, "lmtp")
         self.qmtp_port = free_port("127.0.0.1")
         self.box = lmtp.Server(path, recipient=answer({}))
-        self.mx = node("scene", start=False, domains=DOMAINS,
-                       routes=[f"b.test:{self.far.address.replace(':', ';')}"],
+        routes = [] if secure else [f"b.test:{self.far.address.replace(':', ';')}"]
+        more += secure.settings(self.policies) if secure else ""
+        self.mx = node("scene", start=False, domains=DOMAINS, routes=routes,
                        settings=SETTINGS.format(socket=path, qmtp=self.qmtp_port, program=program,
                                                 folder=self.folder, more=more), **options)
         self.numbers = 0
+        self.clients = 0
         self.size = SMALL
         self.environment = shim.environment if shim else {}  # of commands
         self.mx.prefix = shim.prefix if shim else []
@@ -109,9 +123,21 @@ class Scene:
         if start:
             self.mx.start()
 
+    def _make_far(self):
+        """Who takes what is for b.test; and who would like to."""
+        if self.secure is None:
+            return lmtp.Server(recipient=answer({}))
+        self.secure.set_hosts(IMPOSTOR, RIGHT)
+        self.impostor = lmtp.Server(listening=self.secure.listen(IMPOSTOR_AT),
+                                    context=self.secure.context(f"foreign-{IMPOSTOR}"))
+        return lmtp.Server(listening=self.secure.listen(RIGHT_AT),
+                           context=self.secure.context(RIGHT), recipient=answer({}))
+
     def close(self):
         self.far.close()
         self.box.close()
+        if self.impostor is not None:
+            self.impostor.close()
         self.ledger.close()
         shutil.rmtree(self.base)
 
@@ -126,7 +152,7 @@ class Scene:
         if way == "qmtp":
             return self.send_package(number, text, recipients, timeout)
         try:
-            with Client(self.mx, timeout=timeout) as client:
+            with self.client(timeout=timeout) as client:
                 client.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 reply = client.deliver(f"s@{SENDERS}", recipients, text,
                                        before_dot=lambda: self.ledger.write("dot", number))
@@ -156,6 +182,15 @@ class Scene:
         if not answers[0].startswith("Z"):
             raise Refused(answers[0])
         return f"451 {answers[0]}"
+
+    def client(self, **options):
+        """By STARTTLS, where the scene has that."""
+        return self.secure.client(self.mx, **options) if self.secure else Client(self.mx, **options)
+
+    def any_client(self, **options):
+        """By STARTTLS, or not, in turn."""
+        self.clients += 1
+        return self.client(**options) if self.clients % 2 else Client(self.mx, **options)
 
     def begin(self, way):
         self.numbers += 1
@@ -197,9 +232,10 @@ class Scene:
         """Has all that waits tried now, as an operator would."""
         self.command("queue", "retry", "--all", "--yes")
 
-    def settle(self, timeout=20, patience=0.3):
+    def settle(self, timeout=20, patience=0.3, idle=None, mark=0):
         """Until the queue is empty: what waits is retried, when nothing has gone for
-        PATIENCE. How often that was."""
+        PATIENCE; for IDLE, if there is one, when nothing was deferred since that MARK of the log:
+        then it is only slow. How often that was."""
         end = time.monotonic() + timeout
         retries = 0
         waiting, since = None, time.monotonic()
@@ -209,7 +245,8 @@ class Scene:
                 return retries
             if now != waiting:
                 waiting, since = now, time.monotonic()
-            elif time.monotonic() - since > patience:
+            elif time.monotonic() - since > (
+                    patience if idle is None or self.mx.log.find("deferred", mark) else idle):
                 retries += 1
                 self.retry()
                 waiting, since = None, time.monotonic()
@@ -232,6 +269,42 @@ class Scene:
                     recipient, _, text = file.read().partition(b"\n")
                 yield recipient.decode(), text, int(name.rpartition(".")[2]) / 1e9
 
+    # --- what must be secret ---
+
+    def learn_policy(self):
+        """From then on there is no excuse for mail that goes to others or in plain text, whatever
+        fails. The node runs."""
+        if self.secure is None:
+            return
+        with Asker(self.mx) as asker:
+            assert asker.ask(DOMAIN).mode == "enforce"
+        wait_until(lambda: self._kept_policies(), "the policy is on the disk")
+
+    def start_again(self, way):
+        """For mail of that WAY. Of the way "first", mail goes as without a policy when it cannot be
+        fetched: then there is no impostor."""
+        self.mx.stop()
+        if way == "first":
+            for path in self._kept_policies():
+                os.unlink(path)
+            self.secure.set_hosts(RIGHT)
+        self.mx.start()
+
+    def _kept_policies(self):
+        return glob.glob(f"{self.policies}/mta-sts/{DOMAIN}*")
+
+    def open_mail(self):
+        """What others than the right server may have read."""
+        if self.secure is None:
+            return []
+        return [*self.far.plain, *self.impostor.plain,
+                *(str(recipients) for recipients, _ in self.impostor.messages + self.impostor.broken)]
+
+    def forget_open_mail(self):
+        self.far.plain.clear()
+        for kept in self.impostor.plain, self.impostor.messages, self.impostor.broken:
+            kept.clear()
+
     def reports(self):
         return self.mx.maildir(f"s@{SENDERS}").messages()
 
@@ -252,6 +325,8 @@ class Scene:
         for server in self.far, self.box:
             server.messages.clear()
             server.times.clear()
+        if self.impostor is not None:
+            self.forget_open_mail()
 
     def listing(self):
         """What "queue list" tells."""

@@ -42,13 +42,6 @@ class Load(Generator):
         super()._send(client, source)
 
 
-class Sender(Client):
-    """To whom bounces come."""
-
-    def deliver(self, sender, recipients, message, before_dot=None):
-        return super().deliver(SENDER, recipients, message, before_dot)
-
-
 class Faults:
     """Each method is one; count() says how often each fell."""
 
@@ -72,8 +65,8 @@ class Faults:
         if time.monotonic() - self.last_kill < apart:
             return
         self.last_kill = time.monotonic()
-        program = self.source.choice(("queue", "send", "smtpd", "resolve", "remote", "lmtp",
-                                      "local"))
+        programs = ("queue", "send", "smtpd", "resolve", "remote", "lmtp", "local", "keys", "policy")
+        program = self.source.choice([name for name in programs if self.scene.mx.pids(name)])
         self.scene.mx.kill_and_wait(program)
         self._count("kills")
 

@@ -9,9 +9,9 @@ import time
 
 from taken_process import (CONTROL, DATAGRAM, HELPERS, MSG, QUESTION, SEQPACKET, STREAM, Enough,
                            Hands)
-from taken_words import (BACK, COMMIT, COMMITTED, ENVELOPE, FINISH, GREET, HELLO, KILL, MANAGE,
-                         MANAGED, OPEN, REPORT, RESOLVED, RUN, SHARE, START, STARTED, TARGETS,
-                         WHOLE, packet, text, u32, u64)
+from taken_words import (ASK, BACK, COMMIT, COMMITTED, COUNT, ENVELOPE, FINISH, GREET, HELLO, KILL,
+                         MANAGE, MANAGED, OPEN, REPORT, RESOLVED, RUN, SHARE, SIGN, SIGNED, START,
+                         STARTED, TARGETS, WHOLE, packet, text, u32, u64)
 
 CHILD = range(1, 14)  # program/child.h
 READ_AT_ONCE = 8192
@@ -35,10 +35,14 @@ class Taken(Hands):
         self.hoards = {}  # connections by which he takes all and answers nothing: jobs of each
         self.crowd = {}  # connections that he leaves open: when they were made
         self.most = {}  # that he had at once, of what is bounded
+        self.signed = 0
         self.actions = [(action, weight) for action, weight in self.ACTIONS
                         if not self.is_root or action in self.ROOTS]
         self.untried = [action for action, _ in self.actions if action not in self.LAST]
         self.source.shuffle(self.untried)
+        if "keys" in TARGETS.get(program, ()):  # before he has used up the connections that he is given
+            self.untried.remove("sign")
+            self.untried.append("sign")
         self.is_heard = not self.is_root  # who cannot connect to others is heard by those who do
         if self.is_root:
             self.untried.insert(0, "misspeak")  # the last of them
@@ -193,6 +197,42 @@ class Taken(Hands):
                 del self.crowd[socket]
         for to in set(open_to):
             self.had(f"connections to {to}", open_to.count(to))
+
+    def sign(self):
+        """He poses as this host: what he likes is signed, as much as he likes, in any wrong form; no
+        answer has anything of the key itself (taken_judge.py)."""
+        socket = self.own_connection("keys") if "keys" in TARGETS.get(self.program, ()) else -1
+        if socket < 0:
+            return
+        ecdsa, sha256 = 3, 1
+        for tag in range(self.source.choice((1, 5, 200))):
+            if self.source.random() < 0.02:
+                kind, body = self.tls()
+            else:
+                kind, body = SIGN, (text(self.source.choice(self.keys)) + u32(ecdsa) + u32(sha256) +
+                                    text(self.source.randbytes(32)))
+            said = packet(kind, body, tag)[:60000]
+            if self.number_of("sendto", socket, f"~{said.hex()}", len(said), MSG, 0, 0) < 0:
+                break
+        for heard in iter(lambda: self.hear(socket, PATIENT), None):
+            if len(heard) < 8:
+                break
+            self.signed += struct.unpack("<HH", heard[:4])[1] == SIGNED and len(heard) > 60
+        self.call("close", socket)
+
+    def misinform(self):
+        """He asks "policy" for all there is, and counts what was not."""
+        socket = self.own_connection("policy") if "policy" in TARGETS.get(self.program, ()) else -1
+        if socket < 0:
+            return
+        for tag in range(self.source.choice((1, 20, 200))):
+            said = packet(ASK, text(b"d%d.thief.test" % self.source.randrange(1000)), tag)
+            if self.source.random() < 0.5:
+                said = packet(COUNT, text(b"b.test") + u32(self.source.choice((0, 1, 2))) + text(b"") +
+                              u32(self.source.choice((0, 1, 5))) + 4 * text(b"x%d" % tag), 0)
+            self.call("sendto", socket, f"~{said.hex()}", len(said), MSG, 0, 0)
+        self.hear(socket)
+        self.call("close", socket)
 
     def scribble(self):
         """Into the log, in the name of others; again and again."""
@@ -363,7 +403,7 @@ class Taken(Hands):
                ("keep", 10), ("ask_wrongly", 0.3), ("tell_supervisor", 0.02), ("signal", 3),
                ("listener", 2), ("network", 2), ("files", 2), ("descriptors", 0.2),
                ("hoard_jobs", 15), ("manage", 10), ("commit_to_many", 3), ("run_programs", 4),
-               ("crowd_in", 4), ("scribble", 4), ("welcome", 4))
+               ("crowd_in", 4), ("scribble", 4), ("welcome", 4), ("sign", 4), ("misinform", 2))
     LAST = ("tell_supervisor", "listener", "descriptors")  # after these much else cannot be tried
     # Of root's: nothing that the whole machine would feel.
     ROOTS = ("say", "hear", "flood", "listener", "descriptors", "tell_supervisor", "welcome")

@@ -9,13 +9,17 @@ HELLO, START, REPORT, FINISH, RESOLVE, RESOLVED, AWAIT, BACK, DRAIN, RETIRE, CON
  MISSED, REMOVE, MANAGED, REMOVED, CLEANED, LOAD, FOUND, STANDS) = range(33, 53)
 # deliver/launch.h
 GREET, RUN, STARTED, NOT_STARTED, WHOLE, KILL, ENDED = range(1, 8)
+SET_PART, SET_END, SIGN, SIGNED = range(1, 5)  # src/keys/protocol.h
+ASK, COUNT, ANSWER = range(1, 4)  # src/sts/protocol.h
+KEY_ID = 32  # bytes
 SERVICES = (b"maildir", b"remote", b"resolve", b"list", b"box", b"run")
 PART = 50000  # bytes of an envelope in one packet
 ENVELOPE_MAX = 40000  # that a call of inside.c takes it with data
 TRIGGERS = (b"", b"directory", b"host.x", b"hold.1", b"pipe.run.x", b"../../x", b"a\nb")
 # to whom the process has connections; the others: "send"
-TARGETS = {"smtpd": ("queue", "directory", "names"), "qmtpd": ("queue", "directory", "names"),
-           "send": ("queue",), "resolve": ("send", "directory"),
+TARGETS = {"smtpd": ("queue", "directory", "names", "keys"), "qmtpd": ("queue", "directory", "names", "keys"),
+           "remote": ("send", "keys", "policy"),
+           "lmtp": ("send", "keys"), "policy": ("queue",), "send": ("queue",), "resolve": ("send", "directory"),
            "list": ("send", "queue", "directory"), "pipe": ("send", "launch")}
 
 
@@ -59,6 +63,7 @@ class Words:
         self.questions = []  # that a directory was asked
         self.packets = []  # that he was sent, to be replayed
         self.tags = []  # of those
+        self.keys = []  # by which "keys" signs
         self.recipients = {}  # of jobs, by their tags: the number of the first
 
     def number(self):
@@ -139,6 +144,27 @@ class Words:
             ENDED: lambda: u32(choose((0, 9, 256 * 75, 2**32 - 1))) + u32(choose((0, 1, 2))),
         }.get(kind, lambda: b"")()
 
+    def tls(self):
+        """What is said to "keys" and to "policy", and by them, of the kinds that the program says."""
+        choose = self.source.choice
+        domain = lambda: text(choose((b"b.test", b"b.test", b"thief.test", b"x" * 300, b"B.test", b"a\nb")))
+        noise = lambda: self.source.randbytes(choose((0, 1, 32, 70, 256, 2000)))
+        key = lambda: text(choose(self.keys or [b"k" * KEY_ID]) if self.source.random() < 0.8 else noise())
+        bodies = {
+            SIGN: lambda: key() + u32(choose((0, 1, 3, 3, 2**32 - 1))) + u32(choose((0, 1, 2, 9))) +
+            text(noise()),
+            ASK: domain,
+            COUNT: lambda: domain() + u32(choose((0, 1, 2, 9))) + text(noise()) + u32(choose((0, 3, 99)))
+            + 4 * text(choose((b"mx.thief.test", b"198.18.0.9", b"x" * 30000 if choose((0, 1)) else b"")))[:9000],
+        } if self.program != "keys" and self.program != "policy" else {
+            SET_PART: lambda: noise() * choose((1, 20)), SET_END: lambda: b"",
+            SIGNED: lambda: text(noise())} if self.program == "keys" else {
+            ANSWER: lambda: u32(choose((0, 1, 1, 2, 9))) + u32(choose((0, 1, 2, 9))) +
+            u64(choose((0, 2**62, 2**64 - 1))) + u32(choose((0, 1, 9))) + text(choose((b"1", b"x" * 99))) +
+            text(choose((b"b.hop.test", b"*.thief.test", b"", b"a\nb", b"y " * 20000)))}
+        kind = choose(sorted(bodies))
+        return kind, bodies[kind]()
+
     def frame(self):
         """Of the directory's protocol (src/directory/wire/frame.h), to whoever it is."""
         choose = self.source.choice
@@ -166,6 +192,9 @@ class Words:
             return self.frame()
         if self.packets and source.random() < 0.15:  # a replay
             return source.choice(self.packets)
+        if source.random() < {"keys": 0.9, "policy": 0.7, "remote": 0.2, "smtpd": 0.2}.get(self.program, 0.02):
+            kind, said = self.tls()
+            return packet(kind, said, source.choice((*range(4), *self.tags[-9:])))[:60000]
         if source.random() < {"launch": 0.9, "pipe": 0.3}.get(self.program, 0.01):
             kind = source.choice((*range(1, 8), 99))
             said = self.order(kind)

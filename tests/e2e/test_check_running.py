@@ -112,7 +112,7 @@ class TestRoots:
             ["setpriv", f"--reuid={USERS['smtpd']}", "--regid=nogroup", "--clear-groups",
              os.path.join(world.programs, "stagepost"), "check", "--running", "-c", world.conf],
             check=False, capture_output=True, text=True, timeout=PATIENCE)
-        assert ended.returncode == 1 and ended.stderr.startswith("stagepost check: ")
+        assert ended.returncode == 1 and "\nstagepost check: " in f"\n{ended.stderr}", ended
 
 
 # --- what a wrong start makes ---

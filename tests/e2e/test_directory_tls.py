@@ -15,6 +15,7 @@ from directory import HASH
 from directory_tls import Client, Closed, make_certificates, settings_of
 from dns import NameServer
 from inside import NEEDS, inside
+from memory import has_in_memory, secret_of
 from stagepost import PATIENCE, as_user, free_port, give_to_user, wait_until
 
 CERTIFICATES = ("loopback-dir1.example.org", "loopback-dir2.example.org", "reader.example.org",
@@ -390,7 +391,8 @@ def test_a_client_of_a_relay_hears_what_it_missed(trio):
     first, _, relay = trio
     client, hello = greet(relay)
     with client, first.client("changer.example.org") as changer:
-        changer.receive()
+        at_first = int(changer.receive()[3])
+        wait_until(lambda: int(client.ask("ping")[-1]) >= at_first, "the relay is up to date")
         version = int(client.ask("ping")[-1])
         for number in range(5):
             put_address(changer, f"a{number}@example.org")
@@ -525,13 +527,57 @@ def test_servers_and_relays_are_confined(trio, keys):
         opens = lambda path, flags=0: may(pid, "openat", -100, f"={path}", flags, 0o600)
         assert may(pid, "socket", socket.AF_INET, socket.SOCK_STREAM, 0) == is_relay
         assert may(pid, "socket", socket.AF_INET, socket.SOCK_DGRAM, 0) == is_relay
-        assert opens(key), "certificates are read again at a reload"
-        assert not opens(key, os.O_WRONLY)
+        assert not opens(key), "it is for the process keys alone"
+        assert not opens(key[:-3] + "pem")
         assert not opens(f"{keys}/made", os.O_WRONLY | os.O_CREAT)
         assert not opens(each.node.conf)
         assert not opens("/etc/passwd")
         assert not opens(database, os.O_DIRECTORY)
         assert opens(server.database) == (not is_relay)
+
+
+# --- where the keys are ---
+
+def test_the_key_is_in_no_other_process(trio, keys):
+    """Neither of a server nor of a relay, which shows its certificate on both sides. That "keys" is
+    seen to have it shows that the search finds it."""
+    server, _, relay = trio
+    for number in range(200):
+        for each, name in ((server, "127.0.0.1"), (relay, "relay.example.org")):
+            if number % 10 == 0:
+                with pytest.raises((ssl.SSLError, ConnectionError, Closed)):
+                    with each.client("stranger.example.org", server_name=name) as client:
+                        client.receive()
+            client, hello = greet(each, server_name=name)
+            client.socket.close()
+            assert hello[0] == "hello"
+    for each, name in ((server, "loopback-dir1.example.org"), (relay, "relay.example.org")):
+        needles = secret_of(f"{keys}/{name}.key")
+        assert has_in_memory(each.node.pids("keys")[0], needles)
+        for program in ("directory", "smtpd", "queue", "send", "remote"):
+            for pid in each.node.pids(program):
+                assert not has_in_memory(pid, needles), program
+
+
+def test_keys_is_lost_during_handshakes(node, keys):
+    """They fail at once, and the next ones do not; who is connected stays."""
+    server = Server(node, keys)
+    with server.client() as stays:
+        assert stays.receive()[0] == "hello"
+        for _ in range(3):
+            mark = server.log.mark()
+            server.node.kill("keys")
+            server.log.wait("process_started", since=mark, program="keys")
+
+            def passes():
+                try:
+                    with server.client() as client:
+                        return client.receive()[0] == "hello"
+                except (ssl.SSLError, ConnectionError, Closed):
+                    return False
+
+            wait_until(passes, "the keys are there again")
+        assert stays.ask("get", "address", "nobody@example.org")[0] == "none"
 
 
 # --- files ---
@@ -550,8 +596,7 @@ def test_new_certificates_are_taken(node, keys, ground):
             with open(f"{own}/{name}.pem", encoding="ascii") as one:
                 both.write(one.read())
     give_to_user(f"{own}/both.pem")
-    os.rename(f"{own}/both.pem", f"{own}/authority.pem")
-    server.node.reload()
+    os.rename(f"{own}/both.pem", f"{own}/authority.pem")  # without a word to it
 
     def is_taken():
         try:
@@ -570,8 +615,11 @@ def test_files_that_cannot_be_used_are_named(node, keys, ground):
         give_to_user(os.path.join(own, name))
     os.unlink(f"{own}/loopback-dir1.example.org.key")
     server = Server(node, own)  # this machine's own clients are served
+    found = server.log.wait("certificate_error")
+    assert found["file"] == f"{own}/loopback-dir1.example.org.key"
+    assert found["text"] == "No such file or directory"
     found = server.log.wait("directory_error")
-    assert found["reason"] == f"{own}/loopback-dir1.example.org.key: No such file or directory"
+    assert found["reason"] == "there is no certificate that can be used"
     with pytest.raises((ssl.SSLError, ConnectionError, TimeoutError)):
         server.client(patience=1)
     path = os.path.join(own, "loopback-dir1.example.org.key")
@@ -581,3 +629,4 @@ def test_files_that_cannot_be_used_are_named(node, keys, ground):
     with server.client() as client:  # without a word to it
         assert client.receive()[0] == "hello"
     assert len(server.log.find("directory_error")) == 1
+    assert len(server.log.find("certificate_error")) == 1

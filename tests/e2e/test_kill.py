@@ -2,7 +2,8 @@
 """kill -9 of all processes at random, under load, on every path of a message. What was answered
 with 250 is delivered, bounced or still queued, byte for byte. It may be delivered twice if a
 process was killed after the delivery and before the record of it was durable; every other
-duplicate is counted."""
+duplicate is counted. Half of the clients use STARTTLS, and the other node is a host that a policy of
+MTA-STS names, after an impostor: nobody else has read mail for it."""
 
 import collections
 import datetime
@@ -14,7 +15,7 @@ import time
 import pytest
 from kills import ALL, Excuses, Kill, Killer, queued_at, without_excuse
 from scene import SENDERS, Scene, stored_in
-from smtp import Client
+from secure_way import IMPOSTOR, OTHER_AT, RIGHT
 from stagepost import wait_until
 from common.holdings import all_queued
 from common.ledger import Generator, Ledger, judge, make_message
@@ -129,23 +130,43 @@ def test_excuses(recipient, copies, kills, excused):
 
 
 @pytest.fixture
-def scene(node):
-    made = Scene(node, start=False)
+def scene(node, secure_way):
+    made = Scene(node, start=False, secure=secure_way)
     yield made
     made.close()
+
+
+def make_other(node, scene):
+    """The node that has the mailboxes of b.test, in another network where there is TLS."""
+    addresses = ", ".join(f'"box{i}"' for i in range(MAILBOXES))
+    place = {}
+    if scene.secure:
+        place |= {"address": OTHER_AT, "port": 25, "settings": scene.secure.certificate(RIGHT)}
+        scene.secure.set_hosts(IMPOSTOR, RIGHT, right_at=OTHER_AT)
+    other = node("other", start=False, hostname="other.stagepost.test", domains=[
+        f'domain "b.test" {{ service = maildir addresses = {{ {addresses} }} }}'], **place)
+    if scene.secure:
+        other.prefix = scene.secure.lan.inside
+    else:
+        scene.mx.routes = [f"b.test:127.0.0.1;{other.port}"]
+        scene.mx.write_configuration()
+    return other.start()
+
+
+def in_plain_text(scene, mx, other):
+    """How many messages of MX came to OTHER so, which has a policy against it."""
+    return scene.secure is not None and sum(
+        "tls" not in event for event in other.log.find("message_accepted", helo=mx.hostname))
 
 
 def test_kill_campaign(node, scene, ledger, capsys):
     source = random.Random(SEED)
     mx = scene.mx
-    addresses = ", ".join(f'"box{i}"' for i in range(MAILBOXES))
-    other = node("other", hostname="other.stagepost.test", domains=[
-        f'domain "b.test" {{ service = maildir addresses = {{ {addresses} }} }}'])
-    mx.routes = [f"b.test:127.0.0.1;{other.port}"]
-    mx.write_configuration()
+    other = make_other(node, scene)
     mx.start()
+    scene.learn_policy()
     killer = Killer({"mx": mx, "other": other}, source)
-    generator = Generator(ledger, lambda: Client(mx, timeout=20), some_recipients, seed=SEED,
+    generator = Generator(ledger, lambda: scene.any_client(timeout=20), some_recipients, seed=SEED,
                           sender=f"s@{SENDERS}")
     end = time.monotonic() + SECONDS
     try:
@@ -173,14 +194,18 @@ def test_kill_campaign(node, scene, ledger, capsys):
             "messages answered 250": verdict.accepted,
             "recipients delivered": verdict.delivered, "recipients bounced": verdict.bounced,
             "recipients queued at the end": verdict.queued,
+            "by TLS, in": len(mx.log.find("message_accepted", tls="TLSv1.3")),
+            "by TLS, out": len(mx.log.find("delivered", verified="authority")),
             "lost": len(verdict.lost), "corrupt": len(verdict.corrupt),
+            "read by others": len(scene.open_mail()) + in_plain_text(scene, mx, other),
             "duplicates, excused": verdict.duplicates - len(bad), "not excused": len(bad),
-        }, zero=("lost", "corrupt", "not excused", "recipients queued at the end"))
+        }, zero=("lost", "corrupt", "read by others", "not excused", "recipients queued at the end"))
     with capsys.disabled():
         print(f"\n  KILL_SEED={SEED} {line}")
     assert verdict.accepted > SECONDS, "the load was too small to mean anything"
     assert not verdict.lost, verdict.lost[:20]
     assert not verdict.corrupt, verdict.corrupt[:20]
+    assert not scene.open_mail() and not in_plain_text(scene, mx, other)
     assert not bad, "\n".join(bad)
     for owner in mx, other:
         assert not owner.log.find("message_damaged")

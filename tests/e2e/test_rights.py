@@ -80,15 +80,15 @@ class Session:
 
 def bases_of(mx):
     return {"QUEUE": mx.queue, "RUN": mx.run, "MAILBOXES": mx.mail,
-            "DATABASE": os.path.dirname(mx.data), "CERTIFICATES": [],
-            "POLICIES": mx.policies, "AUTHORITIES": "/etc/ssl/certs"}
+            "DATABASE": os.path.dirname(mx.data), "CERTIFICATES": [mx.certificates],
+            "POLICIES": mx.policies, "AUTHORITIES": "/etc/ssl/certs", "LDAP-AUTHORITY": []}
 
 
 def paths_of(rows, mx):
     """Each place of any row, and a file in it, if there is one."""
     bases = bases_of(mx)
     places = {place for row in rows.values() for place, _ in row.places}
-    found = {mx.conf, mx.queue, mx.run, f"{mx.queue}/format", *OTHERS}
+    found = {mx.conf, mx.queue, mx.run, f"{mx.queue}/format", mx.certificates, mx.key, *OTHERS}
     for place in places:
         name, slash, rest = place.partition("/")
         if name != "" and not isinstance(bases[name], str):

@@ -20,13 +20,15 @@ from peers import Sink
 from records import Records
 from smtp import deliver
 from stagepost import PATIENCE, Node, free_port, wait_until
+from tls_in import HOST, Certificates
 from common.record import record
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
-PROGRAMS = ("smtpd", "qmtpd", "queue", "send", "resolve", "names", "policy", "remote", "lmtp", "local", "pipe",
-            "list", "directory")
+PROGRAMS = ("smtpd", "qmtpd", "queue", "send", "resolve", "names", "policy", "keys", "remote", "lmtp", "local",
+            "pipe", "list", "directory")
 LAUNCHED_AS = "www-data"  # programs of the pipe service
 REFUSED = ("-EPERM", "-EACCES")
+READS_ALL = 1 << 2  # CAP_DAC_READ_SEARCH
 
 pytestmark = NEEDS
 
@@ -38,13 +40,16 @@ def world(ground, request):
     shutil.chown(os.path.dirname(data), USERS["directory"])
     policies = ground.directory("policies")
     shutil.chown(policies, USERS["policy"])
+    certificates = Certificates(ground.directory("certificates"), HOST)
+    shutil.chown(certificates.path(f"{HOST}.key"), 0, 0)
     with Sink(ground.directory("sink")) as sink:
         mx = Node(
             ground.programs, ground.directory("sandbox"), switch_user=True, unsafe=ground.unsafe,
             routes=[f"b.test:127.0.0.1;{sink.port}", f"c.test:127.0.0.1;{free_port()}"],
             domains=["a.test", 'domain "l.test" { service = other }',
                      'domain "p.test" { service = box }'],
-            settings=PROCESSES + f'listen qmtp {{ address = "127.0.0.1:{free_port()}" }}\n'
+            settings=PROCESSES + certificates.section(HOST) +
+            f'listen qmtp {{ address = "127.0.0.1:{free_port()}" }}\n'
             f'mta_sts = yes\npolicy_path = "{policies}"\n'
             f'directory {{ path = "{data}" }}\n'
             f'service other {{ kind = lmtp address = "127.0.0.1:{sink.port}" }}\n'
@@ -52,6 +57,8 @@ def world(ground, request):
         shutil.chown(mx.mail, USERS["local"])
         mx.data = data
         mx.policies = policies
+        mx.certificates = certificates.directory
+        mx.key = certificates.path(f"{HOST}.key")
         mx.everybodys = os.path.join(tempfile.gettempdir(), "made")  # where all may make files
         mx.landlock = request.param
         mx.prefix = with_landlock(request.param)
@@ -80,7 +87,8 @@ def test_each_is_its_own_user(world):
             assert str(common) in status["Groups"] + status["Gid"]
             assert "0" not in status["Groups"]
             for kind in "CapEff", "CapPrm", "CapInh", "CapAmb":
-                assert int(status[kind][0], 16) == 0, (program, kind)
+                wanted = READS_ALL if program == "keys" and kind in ("CapEff", "CapPrm") else 0
+                assert int(status[kind][0], 16) == wanted, (program, kind)
             assert status["NoNewPrivs"] == ["1"], program
             assert status["Seccomp"] == ["2"], program
 
@@ -116,7 +124,7 @@ def test_lists_are_sent_on(world):
 O_CREATE = os.O_WRONLY | os.O_CREAT
 AF_INET, AF_INET6, AF_NETLINK, AF_PACKET = 2, 10, 16, 17
 FORK = int(signal.SIGCHLD)
-OPENERS = ["queue", "send", "local", "directory", "policy"]
+OPENERS = ["queue", "send", "local", "directory", "policy", "keys"]
 EXECUTED = 7  # PROT_READ | PROT_WRITE | PROT_EXEC
 ANONYMOUS = 0x22
 
@@ -147,6 +155,8 @@ def attempts(mx, sibling):
         ("change the directory's data", root(mx.data, os.O_WRONLY), ["directory"]),
         ("make a file beside the directory's", root(mx.data + ".made", O_CREATE, 0o600),
          ["directory"]),
+        ("read a private key", root(mx.key), ["keys"]),
+        ("change a private key", root(mx.key, os.O_WRONLY), []),
         ("make a policy", root(mx.policies + "/mta-sts/made", O_CREATE, 0o600), ["policy"]),
         ("make a file in the queue", root(mx.queue + "/pid/made", O_CREATE, 0o600), ["queue"]),
         ("make a control file", root(mx.queue + "/intd/made", O_CREATE, 0o600), ["send"]),
@@ -193,17 +203,22 @@ def attempts(mx, sibling):
     ]
 
 
-# Where there is no Landlock, the rights of its user bound who may open files at all.
+# Where there is no Landlock, the rights of its user bound who may open files at all; and "keys" has
+# one to read any.
 BY_USER = {
+    "read the shadow file": ["keys"],
+    "read a queued message": ["keys"],
+    "read somebody's mail": ["keys"],
+    "read the directory's data": ["keys"],
     "read the password file": OPENERS,
     "read the configuration": OPENERS,
     "list the root directory": OPENERS,
     "make a temporary file": OPENERS,
     "change a queued message": ["send"],
-    "read a control file": ["queue"],
+    "read a control file": ["queue", "keys"],
     "change a control file": ["queue"],
-    "read the queue's format": ["queue", "send"],
-    "list the spare files": ["send"],
+    "read the queue's format": ["queue", "send", "keys"],
+    "list the spare files": ["send", "keys"],
     "make a file in the queue": ["send"],
     "make a control file": ["queue"],
     "make a file beside the queue": ["queue", "send"],

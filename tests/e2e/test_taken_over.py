@@ -4,7 +4,8 @@ knows all our protocols and has its user, groups, sandbox and descriptors (taken
 sends messages of the wrong size, order or identity, replays and floods, keeps descriptors,
 signals, and damages what he shares, while honest mail flows through the others. No mail that the
 process does not handle is lost, changed or seen, the others stay within their limits, and the log
-names the attacker."""
+names the attacker. A third of the clients use STARTTLS, and mail goes out with TLS past an impostor,
+who gets none but by an attacker who has mail for that domain, or its policy."""
 
 import contextlib
 import itertools
@@ -22,11 +23,13 @@ from inside import NEEDS, PROCESSES, USERS
 from records import Records
 from postgresql import SCHEMA, several
 from scene import SENDERS, Scene
+from tls_in import HOST
 from slapd import BASE, START, Slapd, person
 from smtp import Client
 from stagepost import wait_until
 from taken import CROWDED, FORGED, Taken
-from taken_judge import PEACE, SPARES, Watch, corrupt_wrongly, leaks, lost_wrongly, names
+from taken_judge import (OPENED, PEACE, SPARES, Watch, corrupt_wrongly, has_key, leaks, lost_wrongly,
+                         names)
 from test_check_running import check
 from common.holdings import all_queued
 from common.ledger import MARK, Generator, Ledger, judge, make_named_message
@@ -35,7 +38,7 @@ from common.record import record
 SECONDS = float(os.environ.get("INSIDE_SECONDS", "5"))  # for each process
 SEED = int(os.environ.get("INSIDE_SEED", str(random.randrange(1 << 30))))
 PROGRAMS = os.environ.get("INSIDE_PROGRAMS", "smtpd qmtpd names remote lmtp local pipe list resolve directory "
-                          "send queue launch").split()
+                          "send queue launch keys policy").split()
 SIZES = (100, 2000, 3000, 8000, 40000, 150000)
 COMPLAINTS = ("ipc_refused", "helper_lost", "connect_refused", "helper_refused", "queue_refused",
               "directory_refused", "directory_lost", "directory_strange", "process_said", "log_flood",
@@ -45,7 +48,8 @@ COMPLAINTS_AT_ONCE = 250
 JOBS, SESSIONS = 8, 40  # concurrency of a service, maxsessions
 # What one may have at once, of what he asks for without end.
 BOUNDS = {"jobs": JOBS, "programs": JOBS, "numbers": 8192, "connections to queue": 4 * 8,
-          "connections to send": 64, "connections to launch": 8, "connections to names": 256, "recipients": CROWDED - 1,
+          "connections to send": 64, "connections to launch": 8, "connections to names": 256,
+          "connections to keys": 256, "connections to policy": 64, "recipients": CROWDED - 1,
           "times manager of the queue": 0}
 OTHER_BOUNDS = {"smtpd": {"numbers": 2 * SESSIONS // 2 + 4 * 128},
                 "qmtpd": {"numbers": 2 * SESSIONS + 1024}, "send": {"recipients": 1}}
@@ -72,10 +76,13 @@ class Load(Generator):
 
     def __init__(self, scene, ledger, seed, extra):
         self.extra = extra  # an address of the directory's, in place of a list
-        self.ways = itertools.cycle((None, door_of(scene.mx)))
+        door = door_of(scene.mx)
+        self.ways = itertools.cycle((lambda: Client(scene.mx, timeout=5),
+                                     lambda: Client(scene.mx, timeout=5, path=door),
+                                     lambda: scene.client(timeout=5)))
         self.by_path = 0  # messages
-        super().__init__(ledger, lambda: Client(scene.mx, timeout=5, path=next(self.ways)), None,
-                         connections=4, pause=0.02, seed=seed)
+        super().__init__(ledger, lambda: next(self.ways)(), None, connections=4, pause=0.02,
+                         seed=seed)
 
     def _send(self, client, source):
         number = self.next_number()
@@ -98,25 +105,27 @@ def door_of(mx):
     return f"{mx.run}/door"
 
 
-def make_scene(node, directory, processes=PROCESSES):
+def make_scene(node, secure, directory, processes=PROCESSES):
     """A node with every way out and bounds that can be reached, not started."""
     bounds = f"smtpd_workers = 2\nmaxsessions = {SESSIONS}\nspares = {SPARES}\n" + "".join(
         f"transport {name} {{ concurrency = {JOBS} destination_concurrency = 1000 }}\n"
         for name in ("box", "run", "maildir", "remote", "list"))
-    made = Scene(node, processes + directory, start=False, switch_user=True)
+    made = Scene(node, processes + directory, start=False, secure=secure, switch_user=True)
     made.mx.settings = made.mx.settings.replace("smtpd_workers = 1\n", bounds).replace(
         "service run { kind = pipe", 'service run { kind = pipe user = "sys"')
     made.mx.settings += f'listen smtp {{ address = "unix:{door_of(made.mx)}" }}\n'
     made.mx.write_configuration()
     shutil.chown(made.mx.mail, USERS["local"])
+    if processes:
+        shutil.chown(made.policies, USERS["policy"])
     return made
 
 
 @pytest.fixture
-def scene(node, ground):
+def scene(node, ground, secure_way):
     data = ground.directory("data")
     shutil.chown(data, USERS["directory"])
-    made = make_scene(node, f'directory {{ path = "{data}/directory.db" }}\n')
+    made = make_scene(node, secure_way, f'directory {{ path = "{data}/directory.db" }}\n')
     made.mx.start()
     with Records(made.mx) as records:
         records.put("domain", "d.test", "kind local", "service maildir")
@@ -135,12 +144,14 @@ def ledger():
         made.close()
 
 
-def hold(mx, ledger, program, seed, least, end):
+def hold(scene, ledger, program, seed, least, end):
     """One process from its start to its end, or until END and LEAST acts: who took it over, what he
     did."""
+    mx = scene.mx
     (pid, *_) = mx.pids(program)
     mark = mx.log.mark()
     taken = Taken(mx, program, pid, seed)
+    taken.keys = [scene.secure.key_id(HOST)]
     taken.since = max(ledger.known, default=0)  # it has stopped: what it was sent before has begun
     watch = Watch(mx, pid)
     try:
@@ -181,7 +192,7 @@ def take_over(scene, ledger, program, seed, bounds):
     end = time.monotonic() + SECONDS
     lives, watch, acts = [], None, 0
     while not lives or is_on(end, acts, LEAST):
-        taken, watch = hold(mx, ledger, program, f"{seed} {len(lives)}", LEAST - acts, end)
+        taken, watch = hold(scene, ledger, program, f"{seed} {len(lives)}", LEAST - acts, end)
         lives.append(taken)
         acts += taken.acts
     until = max(ledger.known, default=0)
@@ -204,7 +215,21 @@ def take_over(scene, ledger, program, seed, bounds):
     if acts < LEAST:
         problems.append(f"only {acts} acts: {[taken.acts for taken in lives]}")
     problems += [leak for taken in lives for leak in leaks(program, taken, ledger.known)]
+    problems += secrets(scene, program, lives)
     return lives, watch, acts, problems, (since, until), complaints
+
+
+def secrets(scene, program, lives):
+    """What nobody may come by, of keys and of mail for others."""
+    number = scene.secure.private_number(HOST)
+    if any(has_key(taken, number) for taken in lives):
+        yield "he has the private key"
+    if program in ("smtpd", "remote") and not any(taken.signed for taken in lives):
+        yield "he had nothing signed"
+    opened = scene.open_mail()
+    scene.forget_open_mail()
+    if opened and program not in OPENED:
+        yield f"others have read {opened[:5]}"
 
 
 def settle(scene):
@@ -250,6 +275,7 @@ def campaign(scene, ledger, programs, extra=None, least=SECONDS, bounds=None):
     counts = {"processes taken over": 0, "calls": 0, "acts": 0, "complaints in the log": 0}
     problems, spans = [], {}
     try:
+        scene.learn_policy()
         wait_until(lambda: mx.log.find("delivered"), "mail flows")
         for place, program in enumerate(programs):
             lives, watch, acts, wrong, span, complaints = take_over(scene, ledger, program,
@@ -305,9 +331,9 @@ def test_each_process_in_turn(scene, ledger, capsys):
     conclude(said, capsys, "inside", "Processes that are taken over")
 
 
-def test_with_one_user(node, ledger, capsys):
+def test_with_one_user(node, secure_way, ledger, capsys):
     """All processes have the same user, as by default: only a token tells who somebody is."""
-    made = make_scene(node, "", processes="")
+    made = make_scene(node, secure_way, "", processes="")
     with contextlib.closing(made):
         made.mx.start()
         # the directory is read by everybody here, and what "queue" grants is for the user
@@ -316,7 +342,7 @@ def test_with_one_user(node, ledger, capsys):
     conclude(said, capsys, "inside-one-user", "Processes that share one user are taken over")
 
 
-def test_with_servers(node, ground, ledger, capsys):
+def test_with_servers(node, ground, secure_way, ledger, capsys):
     """The one that asks other servers, by their socket."""
     data = ground.directory("records")
     shutil.chown(data, USERS["directory"])
@@ -325,7 +351,7 @@ def test_with_servers(node, ground, ledger, capsys):
     with Records(far) as records:
         records.put("domain", "example.org", "kind local", "service maildir")
         records.put("address", "ann@example.org", "kind mailbox")
-    made = make_scene(node, "directory { backend = servers "
+    made = make_scene(node, secure_way, "directory { backend = servers "
                       f'servers = "unix:{far.run}/directory" }}\n')
     with contextlib.closing(made):
         made.mx.start()
@@ -333,7 +359,7 @@ def test_with_servers(node, ground, ledger, capsys):
     conclude(said, capsys, "inside-servers", "The relay to other directories is taken over")
 
 
-def test_with_ldap(node, ground, ledger, capsys):
+def test_with_ldap(node, ground, secure_way, ledger, capsys):
     """The one that follows LDAP servers, with a password for them."""
     path = ground.directory("slapd")
     server = Slapd(os.path.join(path, "one")).load(START + person("ann")).start()
@@ -343,7 +369,7 @@ def test_with_ldap(node, ground, ledger, capsys):
             file.write(slapd.PASSWORD + "\n")
         for each in data, f"{data}/password":
             shutil.chown(each, USERS["directory"])
-        made = make_scene(node, LDAP.format(
+        made = make_scene(node, secure_way, LDAP.format(
             path=f"{data}/ldap.db", url=server.url, base=BASE, reader=slapd.READER,
             password=f"{data}/password"))
         made.mx.start().log.wait("ldap_followed")
@@ -355,7 +381,7 @@ def test_with_ldap(node, ground, ledger, capsys):
         shutil.rmtree(path, ignore_errors=True)
 
 
-def test_with_postgresql(node, ground, ledger, capsys):
+def test_with_postgresql(node, ground, secure_way, ledger, capsys):
     with several(ground) as make:
         server = make("a")
         with open(SCHEMA, encoding="utf-8") as schema:
@@ -363,7 +389,7 @@ def test_with_postgresql(node, ground, ledger, capsys):
         server.sql("INSERT INTO domain (name, kind, service) VALUES"
                    " ('example.org', 'local', 'maildir');"
                    "INSERT INTO address (address, kind) VALUES ('ann@example.org', 'mailbox')")
-        made = make_scene(node, "directory { backend = postgresql  database = "
+        made = make_scene(node, secure_way, "directory { backend = postgresql  database = "
                           f'{{ "{server.conninfo()}" }} }}\n')
         made.mx.start().log.wait("store_connected", role="read")
         with contextlib.closing(made):

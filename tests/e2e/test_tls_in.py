@@ -4,6 +4,7 @@ certificate; and that private keys are in one process only."""
 
 import os
 import re
+import shutil
 import smtplib
 import socket
 import ssl
@@ -11,8 +12,9 @@ import subprocess
 import time
 
 import pytest
+from memory import has_in_memory, secret_of
 from smtp import Client
-from stagepost import PATIENCE, wait_until
+from stagepost import PATIENCE, give_to_user, wait_until
 from tls_in import (HOST, Certificates, ImplicitClient, context_for, implicit, raw, session_with,
                     start_tls)
 
@@ -23,7 +25,7 @@ OTHER = "mail.other.test"
 @pytest.fixture(scope="module")
 def certificates(ground):
     return Certificates(ground.directory("certificates"), HOST, f"rsa-{HOST}", f"ed25519-{HOST}",
-                        OTHER, f"soon-{HOST}", f"expired-{HOST}", "client.test",
+                        OTHER, f"soon-{HOST}", f"month-{HOST}", f"expired-{HOST}", "client.test",
                         "foreign-client.test")
 
 
@@ -286,12 +288,76 @@ def test_changed_files_are_taken_up(server, certificates):
         deliver(old)
 
 
+def test_a_link_may_lead_elsewhere(server, certificates, ground):
+    """To a directory of which nobody knew at the start, as when another program takes over renewals:
+    the log says where, and what is there is taken up soon."""
+    link = os.path.join(ground.directory("links"), "chain.pem")
+    key = link.replace("chain", "key")
+    for path, end in ((link, "pem"), (key, "key")):
+        os.symlink(certificates.path(f"{HOST}.{end}"), path)
+    mx = server(f'certificate main {{ chain = "{link}" key = "{key}" }}\n')
+    context = context_for(certificates)
+    with session_with(mx, context) as client:
+        before = serial(client.sock)
+    other = ground.directory("elsewhere")
+    for path, end in ((key, "key"), (link, "pem")):
+        fresh = shutil.copy(certificates.path(f"rsa-{HOST}.{end}"), f"{other}/{end}")
+        give_to_user(fresh)
+        os.symlink(fresh, path + ".new")
+        os.rename(path + ".new", path)
+
+    def is_taken():
+        try:
+            with session_with(mx, context) as client:
+                return serial(client.sock) != before
+        except ssl.SSLError:
+            return False  # "keys" was just started again, and so not there
+
+    found = mx.log.wait("certificate_error")
+    assert found["text"].startswith("Permission denied (it leads to " + other), found
+    wait_until(is_taken, "the certificate elsewhere")
+
+
+def test_handshakes_under_way_keep_their_certificate(server, certificates, ground):
+    """Whoever has said STARTTLS before it was replaced gets the one of that time."""
+    own = ground.directory("own")
+    paths = [shutil.copy(certificates.path(f"{HOST}.{end}"), f"{own}/mx.{end}")
+             for end in ("pem", "key")]
+    for path in paths:
+        give_to_user(path)
+    mx = server(f'certificate main {{ chain = "{paths[0]}" key = "{paths[1]}" }}\n')
+    context = context_for(certificates)
+    with session_with(mx, context) as client:
+        before = serial(client.sock)
+    with raw(mx) as waits:
+        waits.recv(1000)
+        waits.sendall(b"EHLO x.test\r\n")
+        waits.recv(2000)
+        waits.sendall(b"STARTTLS\r\n")
+        waits.recv(1000)
+        mark = mx.log.mark()
+        for path in reversed(paths):
+            end = path.rsplit(".", 1)[1]
+            give_to_user(shutil.copy(certificates.path(f"rsa-{HOST}.{end}"), path + ".new"))
+            os.rename(path + ".new", path)
+        mx.log.wait("certificate_loaded", since=mark)
+        with session_with(mx, context) as client:
+            assert serial(client.sock) != before
+        waits.settimeout(PATIENCE)
+        with context.wrap_socket(waits, server_hostname=HOST) as old:
+            assert serial(old) == before
+
+
 def test_who_is_told_that_it_ends(server, certificates):
-    mx = server(certificates.section(HOST) + certificates.section(f"soon-{HOST}", "soon") +
-                certificates.section(f"expired-{HOST}", "past"))
+    mx = server(certificates.section(f"month-{HOST}") +
+                certificates.section(f"soon-{HOST}", "soon") +
+                certificates.section(f"expired-{HOST}", "past") +
+                certificates.section(HOST, "later"))
     assert mx.log.wait("certificate_ends", certificate="soon")
     assert mx.log.wait("certificate_ended", certificate="past")
-    assert mx.log.wait("certificate_ends", certificate="main")  # thirty days
+    assert mx.log.wait("certificate_ends", certificate="main")
+    mx.log.wait("certificate_loaded", certificate="later")
+    assert not mx.log.find("certificate_ends", certificate="later")
 
 
 def test_without_a_certificate_that_can_be_used(server, certificates):
@@ -388,34 +454,6 @@ def test_sessions_are_resumed_by_any_worker(server, certificates, version):
 
 # --- where the keys are ---
 
-def secret_of(path):
-    """The number that the private key at PATH is, in the order in which OpenSSL keeps it."""
-    text = subprocess.run(["openssl", "pkey", "-in", path, "-noout", "-text"], check=True,
-                          capture_output=True, timeout=PATIENCE).stdout.decode()
-    digits = re.search(r"(?:priv|prime1):((?:\s+[0-9a-f:]+)+)", text).group(1)
-    number = bytes.fromhex(re.sub(r"[\s:]", "", digits)).lstrip(b"\0")
-    return number, number[::-1]
-
-
-def memory_of(pid):
-    with open(f"/proc/{pid}/maps", encoding="ascii") as maps, \
-            open(f"/proc/{pid}/mem", "rb", 0) as memory:
-        for line in maps:
-            span, rights = line.split()[:2]
-            if "r" not in rights or "[v" in line:
-                continue
-            start, end = (int(number, 16) for number in span.split("-"))
-            memory.seek(start)
-            try:
-                yield memory.read(end - start)
-            except OSError:
-                continue
-
-
-def has(pid, needles):
-    return any(needle in part for part in memory_of(pid) for needle in needles)
-
-
 @pytest.mark.parametrize("kind", ("", "rsa-"))
 def test_the_key_is_in_no_other_process(server, certificates, kind):
     """After a thousand handshakes, as well by those that failed. That "keys" is seen to have it
@@ -435,10 +473,10 @@ def test_the_key_is_in_no_other_process(server, certificates, kind):
                 start_tls(client, strict)
             client.close()
     needles = secret_of(certificates.path(f"{name}.key"))
-    assert has(mx.pids("keys")[0], needles)
+    assert has_in_memory(mx.pids("keys")[0], needles)
     for program in ("smtpd", "queue", "send", "remote"):
         for pid in mx.pids(program):
-            assert not has(pid, needles), program
+            assert not has_in_memory(pid, needles), program
 
 
 def test_signatures_wait_for_the_process(server, certificates):

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static struct shim *shim;
@@ -54,6 +55,18 @@ int shim_wait(int milliseconds)
 	return most != 0 && (milliseconds < 0 || milliseconds > most) ? most : milliseconds;
 }
 
+/* One of two that a process made for itself: it cannot be reset. */
+static bool is_of_pair(int file)
+{
+	struct sockaddr_un name[2];
+	socklen_t sizes[2] = {sizeof name[0], sizeof name[1]};
+
+	return syscall(SYS_getsockname, file, &name[0], &sizes[0]) == 0 &&
+	       syscall(SYS_getpeername, file, &name[1], &sizes[1]) == 0 &&
+	       name[0].sun_family == AF_UNIX && sizes[0] == sizeof(sa_family_t) &&
+	       sizes[1] == sizeof(sa_family_t);
+}
+
 static const char *kind_of_socket(int file)
 {
 	int type = 0;
@@ -63,7 +76,9 @@ static const char *kind_of_socket(int file)
 		return "other";
 	if (type == SOCK_SEQPACKET)
 		return "packet";
-	return type == SOCK_DGRAM ? "datagram" : "stream";
+	if (type == SOCK_DGRAM)
+		return "datagram";
+	return is_of_pair(file) ? "pair" : "stream";
 }
 
 static const char *kind_of(int file)

@@ -27,8 +27,8 @@ enum shim_action {
 };
 
 /* A call, by the program that makes it, its name in the library, and what its
- * descriptor is: "file", "directory", "stream", "packet", "datagram", "pipe", "other";
- * "" where it takes none. */
+ * descriptor is: "file", "directory", "stream", "pair" (of streams), "packet", "datagram",
+ * "pipe", "other"; "" where it takes none. */
 struct shim_call {
 	char program[SHIM_NAME];
 	char name[SHIM_NAME];

@@ -52,9 +52,15 @@ static void cancel(void *context, struct tls_signing *signing)
 	scene.waiting = NULL;
 }
 
+static void wake(void *context)
+{
+	(void)context;
+	panic("no handshake waits for its turn");
+}
+
 static void open_context(size_t index, const char *type)
 {
-	static const struct tls_signer signer = {sign, cancel, NULL};
+	static const struct tls_signer signer = {sign, cancel, wake, NULL};
 	static const struct tls_ticket_key ticket_key = {"name", "secret", "mac"};
 	EVP_PKEY *key = tls_scene_key(type, 2048);
 	X509 *certificate = tls_scene_certificate(&(struct tls_scene_certificate){

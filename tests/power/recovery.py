@@ -151,6 +151,7 @@ def run_node(recording, folder, disk, sinks, entries):
 
 
 def check_log(node):
-    bad = node.log.find("message_damaged") + node.log.find("queue_error")
+    bad = [event for name in ("message_damaged", "queue_error", "tls_report_damaged", "shelf_error",
+                              "certificate_error") for event in node.log.find(name)]
     if bad:
         raise Wrong(f"the log tells of damage: {bad}")

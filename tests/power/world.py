@@ -3,19 +3,27 @@
 goes into a ledger, with how far the disk was.
 
 Addresses tell what is to happen: NAME@a.test is a Maildir, @l.test behind LMTP, @r.test
-behind SMTP; fail-NAME is refused for good, later-NAME deferred unless the sinks are merciful.
+behind SMTP with TLS; fail-NAME is refused for good, later-NAME deferred unless the sinks are
+merciful. Half of the clients use STARTTLS.
 Message N comes from sN@s.test, where bounces are taken."""
 
+import atexit
+import functools
+import itertools
 import os
 import random
 import re
+import shutil
+import ssl
 import subprocess
 import tempfile
 import threading
 
 from lmtp import Server
+from secure_way import SecureClient
 from smtp import Client
 from stagepost import Node, as_user, give_to_user
+from tls_in import HOST, Certificates, context_for
 from common.ledger import Generator, make_message, read_message, read_report
 
 SIZES = (0, 0, 100, 3000, 3000, 8000, 8000, 20000, 40000, 300000)
@@ -23,7 +31,12 @@ SETTINGS = """
 domain "l.test" {{ service = lmtp }}
 service lmtp {{ kind = lmtp address = "{lmtp}" }}
 queue_sync = {sync}
-"""
+remote_tls = encrypt
+tls_reports = yes
+policy_path = "{policies}"
+dns_server = "127.0.0.1@9"
+{certificate}"""
+SINK = "sink.test"
 ENQUEUE_PAUSE = 0.1  # seconds
 SENDER = re.compile(r"^s(\d+)@s\.test$")
 
@@ -41,6 +54,21 @@ def some_recipients(number, source):
     return chosen
 
 
+@functools.cache
+def certificates():
+    """Of a node and of the servers, for as long as we run."""
+    directory = tempfile.mkdtemp(prefix="stagepost-power-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    os.chmod(directory, 0o755)
+    return Certificates(directory, HOST, SINK)
+
+
+def server_context():
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*(certificates().path(f"{SINK}.{kind}") for kind in ("pem", "key")))
+    return context
+
+
 class Sinks:
     """What they take is written to LEDGER: "delivered" with a recipient and what is wrong with
     the text, or "bounced" with the recipients that a report names."""
@@ -48,7 +76,7 @@ class Sinks:
     def __init__(self, folder, ledger, merciful=False):
         self.ledger = ledger
         self.merciful = merciful
-        self.smtp = Server(recipient=self._reply, taken=self._taken)
+        self.smtp = Server(recipient=self._reply, taken=self._taken, context=server_context())
         path = os.path.join(folder, "lmtp")
         if os.path.exists(path):
             os.unlink(path)
@@ -101,7 +129,10 @@ class Load(Generator):
     thread queues messages by a command."""
 
     def __init__(self, mx, ledger, connections, pause, seed):
-        super().__init__(ledger, lambda: Client(mx, timeout=20), None, connections=connections,
+        context = context_for(certificates())
+        clients = itertools.cycle((lambda: Client(mx, timeout=20),
+                                   lambda: SecureClient(mx, context, timeout=20)))
+        super().__init__(ledger, lambda: next(clients)(), None, connections=connections,
                          pause=pause, seed=seed)
         self._enqueue_thread = threading.Thread(target=self._enqueue_some, args=(mx, seed))
         self._enqueue_thread.start()
@@ -156,4 +187,6 @@ def make_node(programs, folder, disk, sinks, sync="auto"):
                 mail=os.path.join(disk, "mail"), listen="bare_newline = reject",
                 routes=[f"{domain}:127.0.0.1;{sinks.smtp.server.server_address[1]}"
                         for domain in ("r.test", "s.test")],
-                settings=SETTINGS.format(lmtp=sinks.lmtp.address, sync=sync))
+                settings=SETTINGS.format(
+                    lmtp=sinks.lmtp.address, sync=sync, policies=os.path.join(disk, "policies"),
+                    certificate=certificates().section(HOST)))

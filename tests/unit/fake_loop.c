@@ -183,6 +183,22 @@ bool fake_is_polite(int socket)
 
 /* --- os/socket.h --- */
 
+static int (*waiter)(int file, int64_t timeout_us);
+
+void fake_wait_by(int (*wait)(int file, int64_t timeout_us))
+{
+	waiter = wait;
+}
+
+int os_socket_wait(int socket, bool for_writing, int64_t timeout_us)
+{
+	assert_false(for_writing);
+	if (waiter != NULL)
+		return waiter(socket, timeout_us);
+	fake_pass(timeout_us);
+	return -ETIMEDOUT;
+}
+
 int os_socket_local_address(int socket, union os_socket_address *out)
 {
 	(void)socket;

@@ -61,9 +61,16 @@ static void cancel(void *context, struct tls_signing *signing)
 	fail();
 }
 
+static void wake(void *context)
+{
+	struct signer_scene *scene = context;
+
+	scene->woken++;
+}
+
 void signer_scene_open(struct signer_scene *scene)
 {
-	*scene = (struct signer_scene){.signer = {sign, cancel, scene}};
+	*scene = (struct signer_scene){.signer = {sign, cancel, wake, scene}};
 	scene->answers = memory_alloc_zero(SIGNER_WAITING_MAX, sizeof *scene->answers);
 }
 

@@ -23,6 +23,7 @@ struct signer_scene {
 	} * answers; /* to those that wait */
 	size_t waiting_count;
 	size_t cancelled;
+	size_t woken;           /* calls for tls_signing_go_on() */
 	enum tls_scheme scheme; /* of the last request */
 	enum tls_hash hash;
 };

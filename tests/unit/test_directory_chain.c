@@ -7,6 +7,7 @@
 #include "directory/client/dialer.h"
 #include "directory/server/acceptor.h"
 #include "directory/server/server.h"
+#include "loop_signer.h"
 #include "memory_store.h"
 #include "os/clock.h"
 #include "os/socket.h"
@@ -22,6 +23,7 @@ static char directory[SCRATCH_SIZE];
 
 static struct os_loop *loop;
 static struct config *config;
+static struct loop_signer *signer;
 static struct tls_context *server_tls;
 static struct tls_context *client_tls;
 static struct directory_tls_dialer *dialer;
@@ -125,15 +127,8 @@ static void on_news(void *context, uint64_t version, struct str table, struct st
 
 static struct tls_context *open_tls(enum tls_side side)
 {
-	const struct tls_settings settings = {
-		certificates_path(directory, "loopback-dir.example.org", "pem"),
-		certificates_path(directory, "loopback-dir.example.org", "key"),
-		certificates_path(directory, "authority", "pem"), DIRECTORY_TLS_PROTOCOL};
-	struct buffer reason = {0};
-	struct tls_context *context;
-
-	assert_int_equal(tls_context_open(side, &settings, &context, &reason), 0);
-	return context;
+	return loop_signer_context(signer, side, directory, "loopback-dir.example.org",
+				   DIRECTORY_TLS_PROTOCOL);
 }
 
 static bool is_up(void)
@@ -160,6 +155,7 @@ static void begin(void)
 	config->directory.changer_count = 1;
 	config->directory.ttl_us = 60 * SECOND_US;
 	config_problems_clear(&problems);
+	signer = loop_signer_new(loop);
 	server_tls = open_tls(TLS_SERVER);
 	client_tls = open_tls(TLS_CLIENT);
 	dialer = directory_tls_dialer_new(loop, client_tls, NULL);
@@ -198,6 +194,7 @@ static void end(void)
 	directory_tls_dialer_free(dialer);
 	tls_context_free(server_tls);
 	tls_context_free(client_tls);
+	loop_signer_free(signer);
 	config_free(config);
 	os_loop_free(loop);
 }

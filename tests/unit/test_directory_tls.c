@@ -6,6 +6,7 @@
 #include "directory/client/dialer.h"
 #include "directory/server/acceptor.h"
 #include "directory/server/server.h"
+#include "loop_signer.h"
 #include "os/clock.h"
 #include "os/socket.h"
 #include "test.h"
@@ -46,6 +47,7 @@ struct dialled {
 struct scene {
 	int listening;
 	char server[64]; /* "localhost:PORT" as an address */
+	struct loop_signer *signer;
 	struct tls_context *server_tls;
 	struct tls_context *client_tls;
 	struct directory_acceptor *acceptor;
@@ -121,15 +123,18 @@ static void run_for(int64_t time_us)
 	os_timer_free(timer);
 }
 
-static struct tls_context *open_tls(enum tls_side side, const char *name)
+static struct tls_context *open_tls(struct loop_signer *signer, enum tls_side side,
+				    const char *name)
 {
 	const struct tls_settings settings = {
-		name != NULL ? certificates_path(directory, name, "pem") : NULL,
-		name != NULL ? certificates_path(directory, name, "key") : NULL,
-		certificates_path(directory, "authority", "pem"), DIRECTORY_TLS_PROTOCOL};
+		.authority = certificates_path(directory, "authority", "pem"),
+		.protocol = DIRECTORY_TLS_PROTOCOL};
 	struct buffer reason = {0};
 	struct tls_context *context;
 
+	if (name != NULL)
+		return loop_signer_context(signer, side, directory, name, DIRECTORY_TLS_PROTOCOL);
+	/* one that has no certificate */
 	assert_int_equal(tls_context_open(side, &settings, &context, &reason), 0);
 	return context;
 }
@@ -147,8 +152,9 @@ static void open_scene(struct scene *scene, const char *server, const char *clie
 	assert_true(scene->listening >= 0);
 	assert_int_equal(os_socket_local_address(scene->listening, &address), 0);
 	os_socket_address_format(&address, scene->server);
-	scene->server_tls = open_tls(TLS_SERVER, server);
-	scene->client_tls = open_tls(TLS_CLIENT, client);
+	scene->signer = loop_signer_new(loop);
+	scene->server_tls = open_tls(scene->signer, TLS_SERVER, server);
+	scene->client_tls = open_tls(scene->signer, TLS_CLIENT, client);
 	scene->acceptor = directory_acceptor_new(loop, scene->listening, scene->server_tls, &config,
 						 on_accepted, NULL);
 	scene->dialer = directory_tls_dialer_new(loop, scene->client_tls, NULL);
@@ -175,6 +181,7 @@ static void close_scene(struct scene *scene)
 	directory_tls_dialer_free(scene->dialer);
 	tls_context_free(scene->server_tls);
 	tls_context_free(scene->client_tls);
+	loop_signer_free(scene->signer);
 	os_socket_close(scene->listening);
 	os_loop_free(loop);
 }
@@ -380,10 +387,30 @@ static void dials_are_cancelled(void **state)
 	directory_tls_dialer_configure(scene.dialer, scene.client_tls);
 	directory_acceptor_configure(scene.acceptor, scene.server_tls, &config);
 	run();
-	assert_int_equal(scene.dialled[6].error, -ECANCELED);
-	dial(&scene, 7, scene.server);
+	assert_int_equal(scene.dialled[6].error, 0);
+	close_scene(&scene);
+}
+
+static void who_has_no_certificate_yet_waits_for_it(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	open_scene(&scene, "loopback-dir1.example.org", "mx1.example.org");
+	directory_tls_dialer_configure(scene.dialer, NULL);
+	dial(&scene, 0, scene.server);
+	run_for(SECOND_US / 50);
+	assert_false(scene.dialled[0].is_done);
+	directory_tls_dialer_configure(scene.dialer, scene.client_tls);
 	run();
-	assert_int_equal(scene.dialled[7].error, 0);
+	assert_int_equal(scene.dialled[0].error, 0);
+	/* not for ever */
+	directory_tls_dialer_configure(scene.dialer, NULL);
+	haste = 100;
+	dial(&scene, 1, scene.server);
+	run();
+	assert_int_equal(scene.dialled[1].error, -EACCES);
+	assert_non_null(strstr(scene.dialled[1].reason, "no certificate of our own"));
 	close_scene(&scene);
 }
 
@@ -412,6 +439,7 @@ int main(void)
 		cmocka_unit_test(a_slow_handshake_ends),
 		cmocka_unit_test(the_oldest_handshake_gives_way),
 		cmocka_unit_test(dials_are_cancelled),
+		cmocka_unit_test(who_has_no_certificate_yet_waits_for_it),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, remove_files);

@@ -97,8 +97,8 @@ static void test_limits(void **state)
 {
 	(void)state;
 	assert_true(takes_counts(0, 0, 0));
-	assert_true(takes_counts(TLS_CERTIFICATES_MAX, KEYS_AUTHORITIES_MAX, TLS_TICKET_KEYS_MAX));
-	assert_false(takes_counts(TLS_CERTIFICATES_MAX + 1, 0, 0));
+	assert_true(takes_counts(KEYS_CERTIFICATES_MAX, KEYS_AUTHORITIES_MAX, TLS_TICKET_KEYS_MAX));
+	assert_false(takes_counts(KEYS_CERTIFICATES_MAX + 1, 0, 0));
 	assert_false(takes_counts(0, KEYS_AUTHORITIES_MAX + 1, 0));
 	assert_false(takes_counts(0, 0, TLS_TICKET_KEYS_MAX + 1));
 	assert_false(takes_counts(UINT32_MAX, 0, 0));

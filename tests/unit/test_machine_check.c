@@ -15,6 +15,9 @@
 #define PLACES "queue = \"%s/queue\"\nrun = \"%s/run\"\n"
 #define LISTEN "listen smtp { address = \"127.0.0.1:2525\" }\n"
 #define RIGHT  HEAD PLACES LISTEN
+#define SHARED(listen, authority)                                                               \
+	"directory { path = \"%s/db\" " listen "certificate = \"%s/there\" key = \"%s/there\" " \
+	"authority = \"" authority "\" }\n"
 
 static char folder[SCRATCH_SIZE];
 
@@ -50,6 +53,14 @@ static const struct row {
 	{HEAD "queue = \"%s/runs\"\nrun = \"%s/run\"\n" LISTEN, "", -1},
 	{HEAD "queue = \"%s/there\"\nrun = \"%s/run\"\n" LISTEN,
 	 "t:4: queue: %s/there is no directory", MACHINE_FATAL},
+	/* the files of the TLS that it speaks with other machines are read */
+	{RIGHT SHARED("listen = \"127.0.0.1:7071\" readers = \"a.example\" ",
+		      "/etc/ssl/certs/ca-certificates.crt"),
+	 "t:7: directory.key: %s/there: it holds no private key in PEM form", MACHINE_FAULT},
+	/* nobody sees it */
+	{RIGHT SHARED("", "%s/there"), "", -1},
+	{RIGHT SHARED("", "%s/nowhere"),
+	 "t:7: directory.authority: %s/nowhere: No such file or directory", MACHINE_FAULT},
 	{HEAD "queue = \"%s/a/queue\"\nrun = \"%s/run\"\n" LISTEN,
 	 "t:4: queue: %s/a/queue cannot be made: there is no %s/a", MACHINE_FATAL},
 };

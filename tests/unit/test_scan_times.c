@@ -3,6 +3,10 @@
 #include "os/clock.h"
 #include "scan_scene.h"
 #include "test.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 /* --- scans --- */
 
@@ -184,6 +188,82 @@ static void another_pace_begins_with_a_scan(void **state)
 	scan_scene_free(scene);
 }
 
+static const int64_t LOOK_US = SECOND_US; /* of scan_scene_look() */
+
+/* The directory of message NUMBER is none meanwhile. */
+static void spoil_directory(uint64_t number, bool is_spoilt)
+{
+	int queue = queue_store_directory(scene_store);
+	char path[QUEUE_PATH_SIZE];
+	int file;
+
+	queue_store_path(scene_store, QUEUE_TODO, "arrive", number, path);
+	*strrchr(path, '/') = '\0';
+	if (!is_spoilt) {
+		assert_int_equal(unlinkat(queue, path, 0), 0);
+		assert_int_equal(renameat(queue, "aside", queue, path), 0);
+		return;
+	}
+	assert_int_equal(renameat(queue, path, queue, "aside"), 0);
+	file = openat(queue, path, O_CREAT | O_WRONLY, 0600);
+	assert_true(file >= 0);
+	assert_int_equal(close(file), 0);
+}
+
+/* Soon, and then less and less often, as long as it fails. */
+static void what_could_not_be_read_is_looked_at_again(void **state)
+{
+	struct scan_scene *scene = scan_scene_new();
+
+	(void)state;
+	scan_scene_make_queued(11);
+	spoil_directory(11, true);
+	scan_scene_look(scene, true);
+	assert_int_equal(scene->found_count, 0);
+	for (unsigned times = 0; times < 3; times++) {
+		fake_advance((2 * SECOND_US << times) - LOOK_US - 1);
+		assert_int_equal(scene->wanted_all, times);
+		fake_advance(1);
+		assert_int_equal(scene->wanted_all, times + 1);
+		scan_scene_look(scene, false);
+	}
+	assert_int_equal(scene->found_count, 0);
+	spoil_directory(11, false);
+	fake_advance(16 * SECOND_US - LOOK_US);
+	assert_int_equal(scene->wanted_all, 4);
+	scan_scene_look(scene, false);
+	assert_int_equal(scene->found_count, 1);
+	fake_advance(HOUR_US / 2);
+	assert_int_equal(scene->wanted_all, 4);
+	spoil_directory(11, true);
+	scan_scene_look(scene, true);
+	fake_advance(2 * SECOND_US - LOOK_US);
+	assert_int_equal(scene->wanted_all, 5);
+	spoil_directory(11, false);
+	scan_scene_free(scene);
+}
+
+/* Who has not closed the pipe yet has pulled once. */
+static void a_pull_is_heard_once(void **state)
+{
+	struct scan_scene *scene = scan_scene_new();
+	int pipe =
+		openat(queue_store_directory(scene_store), "lock/trigger", O_WRONLY | O_NONBLOCK);
+
+	(void)state;
+	assert_true(pipe >= 0);
+	assert_int_equal(write(pipe, "", 1), 1);
+	assert_true(fake_play_file());
+	assert_false(fake_play_file());
+	assert_int_equal(write(pipe, "", 1), 1);
+	assert_true(fake_play_file());
+	assert_false(fake_play_file());
+	assert_int_equal(close(pipe), 0);
+	while (fake_play_file())
+		assert_in_range(scene->wanted_new, 2, 3);
+	scan_scene_free(scene);
+}
+
 /* Pulled while the scan is being asked for: that is another one. */
 static void each_pull_is_heard(void **state)
 {
@@ -216,7 +296,9 @@ int main(void)
 		cmocka_unit_test(none_begins_after_the_end),
 		cmocka_unit_test(it_is_time_now_and_then),
 		cmocka_unit_test(another_pace_begins_with_a_scan),
+		cmocka_unit_test(what_could_not_be_read_is_looked_at_again),
 		cmocka_unit_test(each_pull_is_heard),
+		cmocka_unit_test(a_pull_is_heard_once),
 	};
 
 	return cmocka_run_group_tests(tests, scene_open, scene_close);

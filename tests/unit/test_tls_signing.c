@@ -259,6 +259,40 @@ static void many_wait_for_their_turn(void **state)
 	tls_context_free(context);
 }
 
+/* If all that wait for a signature go, nobody answers any more; yet those in the queue get their
+ * turn, but not while the connections of others are closed. */
+static void who_goes_makes_room(void **state)
+{
+	struct tls_context *context = identity_scene_simple(P256);
+	SSL_CTX *client = handshake_client(0, NULL);
+	struct handshake *all = begin_many(context, client);
+
+	(void)state;
+	scene.signer.woken = 0;
+	for (unsigned i = 0; i < TLS_SIGNINGS_MAX; i++)
+		handshake_end(&all[i]);
+	assert_int_equal(scene.signer.waiting_count, 0);
+	assert_int_not_equal(scene.signer.woken, 0);
+	tls_signing_go_on();
+	assert_int_equal(scene.signer.waiting_count, TLS_SIGNINGS_MAX);
+	while (signer_scene_answer(&scene.signer))
+		continue;
+	for (unsigned i = TLS_SIGNINGS_MAX; i < MANY; i++) {
+		identity_scene_agree(&all[i]);
+		handshake_end(&all[i]);
+	}
+	/* without a queue there is nobody to be woken */
+	scene.signer.woken = 0;
+	handshake_begin(&all[0], context, client, NULL);
+	handshake_step(&all[0]);
+	handshake_end(&all[0]);
+	assert_int_equal(scene.signer.woken, 0);
+	tls_signing_go_on();
+	free(all);
+	SSL_CTX_free(client);
+	tls_context_free(context);
+}
+
 /* A signer that has died answers nothing to all of them. */
 static void all_fail_with_their_signer(void **state)
 {
@@ -319,6 +353,7 @@ int main(void)
 		cmocka_unit_test(who_is_given_up_is_told),
 		cmocka_unit_test(a_wrong_signature_ends_the_handshake),
 		cmocka_unit_test(many_wait_for_their_turn),
+		cmocka_unit_test(who_goes_makes_room),
 		cmocka_unit_test(all_fail_with_their_signer),
 		cmocka_unit_test(contexts_may_go_before_their_connections),
 	};

@@ -192,6 +192,12 @@ int os_file_watch_new(struct os_loop *loop, const char *path, void (*call)(void 
 	return -ENOSPC;
 }
 
+int os_file_watch_name(struct os_loop *loop, const char *path, void (*call)(void *context),
+		       void *context, struct os_file_watch **watch_out)
+{
+	return os_file_watch_new(loop, path, call, context, watch_out);
+}
+
 void os_file_watch_forget(struct os_file_watch *watch)
 {
 	(void)watch;

@@ -22,6 +22,7 @@
 	X(pipe)      \
 	X(list)      \
 	X(names)     \
+	X(keys)      \
 	X(launch)    \
 	X(smtpd)     \
 	X(directory) \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * src/tls/ of the world: records and a handshake as of TLS, without cryptography. A certificate's
- * file says "certificate NAME AUTHORITY", an authority's "authority AUTHORITY".
+ * src/tls/ of the world: records and a handshake as of TLS, without cryptography. A certificate
+ * says "certificate NAME AUTHORITY" in its PEM block, an authority "authority AUTHORITY".
  *
  * A record is its type, two bytes with the length, and so many bytes. Each side begins with a
  * HELLO: its name, who signed that, and its protocol. As with TLS 1.3 a client is done when it has
@@ -14,6 +14,7 @@
 #include "tls/client.h"
 #include "tls/connection.h"
 #include "tls/identity.h"
+#include "tls/mutual.h"
 #include "tls/peer_chain.h"
 #include <errno.h>
 #include <stdio.h>
@@ -40,7 +41,7 @@ struct tls_context {
 };
 
 struct tls_connection {
-	const struct tls_context *context;
+	struct tls_context context; /* as it was when it began */
 	int socket;
 	char wanted[NAME_SIZE]; /* the name of the peer; "": any */
 	char peer[NAME_SIZE];
@@ -64,12 +65,23 @@ struct tls_connection {
 
 /* --- contexts --- */
 
-/* The words of the first line of the file at PATH, of which the first one is KIND. */
+/* The words after KIND in TEXT; their number. */
+static int find_words(struct str text, const char *kind, char first[NAME_SIZE],
+		      char second[NAME_SIZE])
+{
+	char line[8 * NAME_SIZE];
+	const char *found;
+
+	snprintf(line, sizeof line, STR_FORMAT, STR_ARGUMENTS(text));
+	found = strstr(line, kind);
+	return found != NULL ? sscanf(found + strlen(kind), " %63s %63s", first, second) : 0;
+}
+
+/* As find_words(), of the file at PATH: 0 or -errno. */
 static int read_words(const char *path, const char *kind, char first[NAME_SIZE],
 		      char second[NAME_SIZE], struct buffer *reason)
 {
 	char text[4 * NAME_SIZE] = "";
-	char format[32];
 	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ);
 	ssize_t size = file < 0 ? file : os_file_read(file, text, sizeof text - 1, 0);
 
@@ -78,34 +90,37 @@ static int read_words(const char *path, const char *kind, char first[NAME_SIZE],
 		buffer_append_format(reason, "%s: %s", path, strerror((int)-size));
 		return (int)size;
 	}
-	snprintf(format, sizeof format, "%s %%63s %%63s", kind);
-	if (sscanf(text, format, first, second) >= 1)
+	if (find_words(str_slice(text, (size_t)size), kind, first, second) > 0)
 		return 0;
 	buffer_append_format(reason, "%s: no %s", path, kind);
 	return -EINVAL;
 }
 
-int tls_context_open(enum tls_side side, const struct tls_settings *settings,
-		     struct tls_context **context_out, struct buffer *reason)
+static int open_context(enum tls_side side, struct str chain, struct tls_context **context_out,
+			struct buffer *reason)
 {
 	struct tls_context *context = memory_alloc_zero(1, sizeof *context);
-	char unused[NAME_SIZE];
-	int error = 0;
 
 	context->side = side;
-	if (settings->protocol != NULL)
-		snprintf(context->protocol, NAME_SIZE, "%s", settings->protocol);
-	if (settings->certificate != NULL && *settings->certificate != '\0')
-		error = read_words(settings->certificate, "certificate", context->name,
-				   context->signed_by, reason);
-	if (error == 0 && settings->authority != NULL && *settings->authority != '\0')
-		error = read_words(settings->authority, "authority", context->authority, unused,
-				   reason);
-	if (error < 0) {
+	if (find_words(chain, "certificate ", context->name, context->signed_by) < 1) {
+		buffer_append_string(reason, "certificate 1: no certificate");
 		free(context);
-		return error;
+		return -EINVAL;
 	}
 	*context_out = context;
+	return 0;
+}
+
+int tls_mutual_open(enum tls_side side, const struct tls_mutual_settings *settings,
+		    struct tls_context **context_out, struct buffer *reason)
+{
+	char unused[NAME_SIZE];
+	int error = open_context(side, settings->chain, context_out, reason);
+
+	if (error < 0)
+		return error;
+	snprintf((*context_out)->protocol, NAME_SIZE, "%s", settings->protocol);
+	(void)find_words(settings->authorities, "authority ", (*context_out)->authority, unused);
 	return 0;
 }
 
@@ -113,18 +128,7 @@ int tls_context_open(enum tls_side side, const struct tls_settings *settings,
 int tls_identity_open(const struct tls_identity_settings *settings,
 		      struct tls_context **context_out, struct buffer *reason)
 {
-	struct tls_context *context = memory_alloc_zero(1, sizeof *context);
-	char text[4 * NAME_SIZE];
-
-	context->side = TLS_SERVER;
-	snprintf(text, sizeof text, STR_FORMAT, STR_ARGUMENTS(settings->certificates[0].chain));
-	if (sscanf(text, "certificate %63s %63s", context->name, context->signed_by) < 1) {
-		buffer_append_string(reason, "certificate 1: no certificate");
-		free(context);
-		return -EINVAL;
-	}
-	*context_out = context;
-	return 0;
+	return open_context(TLS_SERVER, settings->certificates[0].chain, context_out, reason);
 }
 
 void tls_context_free(struct tls_context *context)
@@ -219,7 +223,7 @@ struct tls_connection *tls_connection_new(const struct tls_context *context, int
 			    *context->signed_by != '\0' ? context->signed_by : "-",
 			    *context->protocol != '\0' ? context->protocol : "-");
 
-	connection->context = context;
+	connection->context = *context;
 	connection->socket = socket;
 	connection->reason = "";
 	snprintf(connection->wanted, NAME_SIZE, "%s", name != NULL ? name : "");
@@ -249,7 +253,7 @@ void tls_connection_free(struct tls_connection *connection)
 /* The world's clients verify by authorities, or not at all. */
 static bool is_verified(const struct tls_connection *connection, const char *signed_by)
 {
-	const char *authority = connection->context->authority;
+	const char *authority = connection->context.authority;
 
 	if (connection->authority != NULL)
 		authority = connection->authority;
@@ -258,7 +262,7 @@ static bool is_verified(const struct tls_connection *connection, const char *sig
 
 static int check_hello(struct tls_connection *connection)
 {
-	const struct tls_context *context = connection->context;
+	const struct tls_context *context = &connection->context;
 	char text[4 * NAME_SIZE];
 	char signed_by[NAME_SIZE] = "";
 	char protocol[NAME_SIZE] = "";
@@ -476,7 +480,7 @@ int tls_authorities_open(const char *file, struct tls_authorities **authorities_
 {
 	struct tls_authorities *authorities = memory_alloc_zero(1, sizeof *authorities);
 	char unused[NAME_SIZE];
-	int error = read_words(file, "authority", authorities->name, unused, reason);
+	int error = read_words(file, "authority ", authorities->name, unused, reason);
 
 	if (error < 0)
 		free(authorities);

@@ -210,13 +210,16 @@ static void plan_burst(struct world *world, const struct world_options *options)
 	kernel_at((int64_t)kernel_below((uint64_t)(options->hours * HOUR / 64)), burst, world);
 }
 
+#define PEM_BEGIN "-----BEGIN CERTIFICATE-----\n"
+#define PEM_END   "-----END CERTIFICATE-----\n"
+
 static void certify(struct machine *machine, const char *name)
 {
-	char text[128];
+	char text[192];
 
-	snprintf(text, sizeof text, "certificate %s world\n", name);
+	snprintf(text, sizeof text, PEM_BEGIN "certificate %s world\n" PEM_END, name);
 	files_put(machine, "/etc/certificate", text);
-	files_put(machine, "/etc/authority", "authority world\n");
+	files_put(machine, "/etc/authority", PEM_BEGIN "authority world\n" PEM_END);
 }
 
 static void begin(struct world *world, const struct world_options *options)

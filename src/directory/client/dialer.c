@@ -15,6 +15,7 @@ static const int64_t ATTEMPT_US = 5 * SECOND_US;
 
 enum phase {
 	PHASE_BEGIN,  /* nothing done yet; ends at once on an error */
+	PHASE_WAIT,   /* for a context */
 	PHASE_SEARCH, /* looks up the host's addresses */
 	PHASE_CONNECT,
 	PHASE_SHAKE, /* the TLS handshake, until the server speaks */
@@ -111,6 +112,7 @@ static void succeed(struct directory_dial *dial)
 	void *context = dial->context;
 	struct directory_transport transport;
 
+	tls_connection_on_resume(dial->connection, NULL, NULL);
 	directory_transport_tls(dial->connection, &transport);
 	os_watch_free(dial->watch);
 	dial->watch = NULL;
@@ -127,8 +129,9 @@ static void fail_attempt(struct directory_dial *dial, int error, const char *rea
 	try_next(dial);
 }
 
-static void shake(struct directory_dial *dial)
+static void shake(void *context)
 {
+	struct directory_dial *dial = context;
 	int result = tls_connection_peek(dial->connection);
 
 	if (result == -EAGAIN)
@@ -160,7 +163,14 @@ static void on_event(void *context, unsigned events)
 	}
 	dial->phase = PHASE_SHAKE;
 	dial->connection = tls_connection_new(dial->dialer->tls, dial->socket, dial->host);
+	tls_connection_on_resume(dial->connection, shake, dial);
 	shake(dial);
+}
+
+static void give_up(struct directory_dial *dial, int error, const char *reason)
+{
+	explain(dial, error, reason);
+	fail(dial);
 }
 
 static void on_timeout(void *context)
@@ -171,10 +181,10 @@ static void on_timeout(void *context)
 		fail_attempt(dial, -ETIMEDOUT, "no connection in time");
 	else if (dial->phase == PHASE_SHAKE)
 		fail_attempt(dial, -ETIMEDOUT, "the server does not speak in time");
-	else {
-		explain(dial, -ETIMEDOUT, "the name is not found in time");
-		fail(dial);
-	}
+	else if (dial->phase == PHASE_WAIT)
+		give_up(dial, -EACCES, "there is no certificate of our own that can be used");
+	else
+		give_up(dial, -ETIMEDOUT, "the name is not found in time");
 }
 
 /* Tries the next address, or fails. */
@@ -215,13 +225,12 @@ static void begin(void *context)
 	if (dial->error < 0) {
 		fail(dial);
 	} else if (dial->dialer->tls == NULL) {
-		explain(dial, -EACCES, "our own certificate cannot be read");
-		fail(dial);
+		dial->phase = PHASE_WAIT;
+		os_timer_start(dial->timer, ATTEMPT_US);
 	} else if (dial->address_count > 0) {
 		try_next(dial);
 	} else if (dial->dialer->resolver == NULL) {
-		explain(dial, -EHOSTUNREACH, "names cannot be looked up here");
-		fail(dial);
+		give_up(dial, -EHOSTUNREACH, "names cannot be looked up here");
 	} else {
 		dial->phase = PHASE_SEARCH;
 		os_timer_start(dial->timer, SEARCH_US);
@@ -287,7 +296,6 @@ const struct directory_dialer *directory_tls_dialer(struct directory_tls_dialer 
 	return &dialer->interface;
 }
 
-/* A handshake under way uses the old context, so it ends. */
 void directory_tls_dialer_configure(struct directory_tls_dialer *dialer,
 				    const struct tls_context *tls)
 {
@@ -295,12 +303,10 @@ void directory_tls_dialer_configure(struct directory_tls_dialer *dialer,
 
 	dialer->tls = tls;
 	DL_FOREACH2 (dialer->dials, each, next) {
-		close_attempt(each);
-		dns_search_free(each->search);
-		each->search = NULL;
+		if (each->phase != PHASE_WAIT)
+			continue;
 		os_timer_stop(each->timer);
 		each->phase = PHASE_BEGIN;
-		explain(each, -ECANCELED, "the configuration is new");
 		os_loop_defer(dialer->loop, &each->task);
 	}
 }

@@ -16,14 +16,15 @@
 
 struct directory_tls_dialer;
 
-/* TLS, a client's context, must outlive the dialer or be replaced; if NULL, every dial fails with
- * -EACCES. RESOLVER must outlive it, too; if NULL, only literal addresses can be dialled. */
+/* TLS, a client's context (tls/mutual.h), must outlive the dialer or be replaced; while it is NULL,
+ * dials wait for one, and fail with -EACCES after five seconds. RESOLVER must outlive it, too; if
+ * NULL, only literal addresses can be dialled. */
 struct directory_tls_dialer *directory_tls_dialer_new(struct os_loop *loop,
 						      const struct tls_context *tls,
 						      struct dns_resolver *resolver);
 /* For directory_client_new(); valid while the dialer exists. */
 const struct directory_dialer *directory_tls_dialer(struct directory_tls_dialer *dialer);
-/* Replaces the context for later dials; dials under way fail with -ECANCELED. */
+/* Replaces the context. Handshakes under way keep the one that they began with. */
 void directory_tls_dialer_configure(struct directory_tls_dialer *dialer,
 				    const struct tls_context *tls);
 /* No dial may be under way. NULL is allowed. */

@@ -70,6 +70,7 @@ static struct tls_connection *end(struct handshake *handshake)
 	acceptor->handshake_count--;
 	os_watch_free(handshake->watch);
 	os_timer_free(handshake->timer);
+	tls_connection_on_resume(connection, NULL, NULL);
 	free(handshake);
 	return connection;
 }
@@ -122,18 +123,23 @@ static void admit(struct handshake *handshake)
 	buffer_clear(&peer);
 }
 
-static void go_on(void *context, unsigned events)
+static void go_on(void *context)
 {
 	struct handshake *handshake = context;
 	int result = tls_connection_handshake(handshake->connection);
 
-	(void)events;
 	if (result == -EAGAIN)
 		os_watch_set(handshake->watch, tls_connection_wants(handshake->connection, false));
 	else if (result < 0)
 		refuse(handshake, "", tls_connection_reason(handshake->connection));
 	else
 		admit(handshake);
+}
+
+static void on_ready(void *context, unsigned events)
+{
+	(void)events;
+	go_on(context);
 }
 
 static void give_up(void *context)
@@ -152,7 +158,8 @@ static void begin(void *context, int socket, const union os_socket_address *peer
 	handshake->acceptor = acceptor;
 	os_socket_address_format(peer, handshake->address);
 	handshake->connection = tls_connection_new(acceptor->tls, socket, NULL);
-	handshake->watch = os_watch_new(acceptor->loop, socket, OS_WATCH_READ, go_on, handshake);
+	tls_connection_on_resume(handshake->connection, go_on, handshake);
+	handshake->watch = os_watch_new(acceptor->loop, socket, OS_WATCH_READ, on_ready, handshake);
 	handshake->timer = os_timer_new(acceptor->loop, give_up, handshake);
 	os_timer_start(handshake->timer, HANDSHAKE_US);
 	DL_APPEND2(acceptor->handshakes, handshake, previous, next);
@@ -183,17 +190,10 @@ struct directory_acceptor *directory_acceptor_new(struct os_loop *loop, int list
 	return acceptor;
 }
 
-static void give_all_up(struct directory_acceptor *acceptor)
-{
-	while (acceptor->handshakes != NULL)
-		tls_connection_free(end(acceptor->handshakes));
-}
-
 void directory_acceptor_configure(struct directory_acceptor *acceptor,
 				  const struct tls_context *tls,
 				  const struct config_directory *config)
 {
-	give_all_up(acceptor);
 	acceptor->tls = tls;
 	acceptor->config = config;
 }
@@ -202,7 +202,8 @@ void directory_acceptor_free(struct directory_acceptor *acceptor)
 {
 	if (acceptor == NULL)
 		return;
-	give_all_up(acceptor);
+	while (acceptor->handshakes != NULL)
+		tls_connection_free(end(acceptor->handshakes));
 	os_listener_free(acceptor->listener);
 	free(acceptor);
 }

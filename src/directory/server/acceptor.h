@@ -26,13 +26,15 @@ enum { DIRECTORY_HANDSHAKES_MAX = 256 }; /* under way at once */
 typedef void directory_accepted(void *context, const struct directory_transport *transport,
 				unsigned roles, const char *peer);
 
-/* Accepts at LISTENING, which the caller owns. TLS and CONFIG (its readers and changers) must live
- * until directory_acceptor_configure() replaces them, or longer than the acceptor. */
+/* Accepts at LISTENING, which the caller owns. TLS (tls/mutual.h) and CONFIG (its readers and
+ * changers) must live until directory_acceptor_configure() replaces them, or longer than the
+ * acceptor. */
 struct directory_acceptor *directory_acceptor_new(struct os_loop *loop, int listening,
 						  const struct tls_context *tls,
 						  const struct config_directory *config,
 						  directory_accepted *accepted, void *context);
-/* For clients that connect from now on. Handshakes under way are aborted. */
+/* For clients that connect from now on; CONFIG also counts for those whose handshake is under way.
+ */
 void directory_acceptor_configure(struct directory_acceptor *acceptor,
 				  const struct tls_context *tls,
 				  const struct config_directory *config);

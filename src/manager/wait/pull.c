@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "os/file.h"
+#include "os/stream.h"
 #include <stdlib.h>
 
 struct pull {
@@ -16,6 +17,17 @@ struct pull {
 
 static void open_pipe(struct pull *pull);
 
+/* What was written stays in it while somebody has it open, who may have no processor to close it.
+ */
+static void empty_pipe(const struct pull *pull)
+{
+	char bytes[64];
+
+	while (pull->pipe >= 0 &&
+	       os_stream_read(pull->pipe, bytes, sizeof bytes) == (ssize_t)sizeof bytes)
+		;
+}
+
 /* The pipe is reopened before each scan (sources, section 7), so that a pull during the scan is
  * not lost. */
 static void on_pull(void *context, unsigned events)
@@ -24,6 +36,7 @@ static void on_pull(void *context, unsigned events)
 
 	(void)events;
 	open_pipe(pull);
+	empty_pipe(pull);
 	pull->pulled(pull->context);
 }
 

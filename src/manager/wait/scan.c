@@ -21,6 +21,8 @@ enum {
 	SAME_TIME = 16, /* names between two readings of the clock */
 };
 
+static const int64_t RETRY_US = 2 * SECOND_US;
+
 struct scan {
 	struct os_loop *loop;
 	struct queue_store *store;
@@ -39,7 +41,10 @@ struct scan {
 	bool again; /* something was missed since it began */
 	bool again_only_new;
 	bool is_stopped;
-	bool has_begun; /* a scan that was not ONLY_NEW */
+	bool has_failed;  /* to read a directory */
+	bool is_retrying; /* the next one comes before its time, since one has failed */
+	bool has_begun;   /* a scan that was not ONLY_NEW */
+	int64_t pause_us; /* before the next one, after those that failed; 0: the last did not */
 	size_t found;
 	struct queue_due_reader last; /* the list of the previous process, during the first scan */
 	struct queue_due_writer next;
@@ -170,9 +175,24 @@ static void begin_lists(struct scan *scan)
 	}
 }
 
+/* What is in a directory that could not be read is found soon, if it can be read then. */
+static void plan_next(struct scan *scan)
+{
+	if (!scan->has_failed && !scan->only_new)
+		scan->pause_us = 0;
+	if (!scan->has_failed || scan->is_retrying)
+		return;
+	scan->is_retrying = true;
+	scan->pause_us = scan->pause_us == 0 ? RETRY_US : 2 * scan->pause_us;
+	if (scan->pause_us > scan->times.rescan_us)
+		scan->pause_us = scan->times.rescan_us;
+	os_timer_start(scan->rescan_timer, scan->pause_us);
+}
+
 static void finish(struct scan *scan)
 {
 	scan->is_running = false;
+	plan_next(scan);
 	log_event(EVENT_RESCAN, log_number("found", (int64_t)scan->found));
 	if (!scan->only_new) {
 		finish_lists(scan);
@@ -254,6 +274,7 @@ static bool step(struct scan *scan, int64_t now_us)
 
 	if (result == 0)
 		return next_place(scan);
+	scan->has_failed = scan->has_failed || result < 0;
 	if (result < 0)
 		log_event(EVENT_QUEUE_ERROR, log_string("operation", "scan"), log_error(result));
 	else if (scan->place < MAIL_STAGE_COUNT ? take_queued(scan, number)
@@ -297,6 +318,7 @@ void scan_begin(struct scan *scan, bool only_new)
 	scan->is_running = true;
 	scan->again = false;
 	scan->only_new = only_new;
+	scan->has_failed = false;
 	scan->found = 0;
 	number_table_clear(&scan->asked);
 	if (!only_new)
@@ -310,6 +332,7 @@ static void on_rescan(void *context)
 {
 	struct scan *scan = context;
 
+	scan->is_retrying = false;
 	scan->handler->wanted(scan->context, false);
 	os_timer_start(scan->rescan_timer, scan->times.rescan_us);
 }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: ISC
+#include "dns/alive.h"
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "dns/resolver.h"
+#include "os/clock.h"
+#include "os/socket.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <unbound.h>
+
+/* In turns of our own timer: a process that was suspended has not been silent meanwhile. */
+enum { CLASS_IN = 1, PROBED_AFTER = 3, ENDED_AFTER = 13 };
+
+static const int64_t TURN_US = SECOND_US;
+static const int64_t CONFIRM_US = SECOND_US;
+
+struct dns_alive {
+	struct os_timer *timer;
+	struct ub_ctx *unbound;
+	size_t open;     /* questions */
+	bool is_owed;    /* nothing came since the last of them */
+	unsigned silent; /* turns without an answer */
+	int probe;       /* libunbound's number of it */
+	bool is_probing;
+};
+
+static void on_probe(void *context, int error, struct ub_result *result)
+{
+	struct dns_alive *alive = context;
+
+	alive->is_probing = false;
+	alive->is_owed = false;
+	alive->silent = 0;
+	if (error == 0)
+		ub_resolve_free(result);
+}
+
+static void probe(struct dns_alive *alive)
+{
+	if (!alive->is_probing)
+		alive->is_probing = ub_resolve_async(alive->unbound, "localhost.", DNS_TYPE_A,
+						     CLASS_IN, alive, on_probe, &alive->probe) == 0;
+}
+
+static void on_turn(void *context)
+{
+	struct dns_alive *alive = context;
+
+	if (alive->open == 0) {
+		alive->silent = 0;
+		return;
+	}
+	if (++alive->silent >= ENDED_AFTER)
+		cannot_begin("libunbound's thread has ended", -ESRCH);
+	if (alive->silent >= PROBED_AFTER)
+		probe(alive);
+	os_timer_start(alive->timer, TURN_US);
+}
+
+struct dns_alive *dns_alive_new(struct os_loop *loop, struct ub_ctx *unbound)
+{
+	struct dns_alive *alive = memory_alloc_zero(1, sizeof *alive);
+
+	alive->unbound = unbound;
+	alive->timer = os_timer_new(loop, on_turn, alive);
+	return alive;
+}
+
+void dns_alive_free(struct dns_alive *alive)
+{
+	if (alive == NULL)
+		return;
+	if (alive->is_probing)
+		(void)ub_cancel(alive->unbound, alive->probe);
+	os_timer_free(alive->timer);
+	free(alive);
+}
+
+void dns_alive_asked(struct dns_alive *alive)
+{
+	alive->is_owed = true;
+	alive->open++;
+	if (!os_timer_is_running(alive->timer))
+		os_timer_start(alive->timer, TURN_US);
+}
+
+void dns_alive_answered(struct dns_alive *alive)
+{
+	alive->open--;
+	alive->is_owed = false;
+	alive->silent = 0;
+}
+
+void dns_alive_cancelled(struct dns_alive *alive)
+{
+	alive->open--;
+}
+
+bool dns_alive_confirm(struct dns_alive *alive)
+{
+	int descriptor = ub_fd(alive->unbound);
+	int64_t end_us = os_clock_boot_us() + CONFIRM_US;
+	int64_t left_us = CONFIRM_US;
+
+	if (alive->is_owed)
+		probe(alive);
+	while (alive->is_owed && left_us > 0 && os_socket_wait(descriptor, false, left_us) == 0) {
+		if (ub_process(alive->unbound) != 0)
+			return false;
+		left_us = end_us - os_clock_boot_us();
+	}
+	return !alive->is_owed;
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: ISC
+/* Which private keys "keys" has as files and configuration change, and how much it tells others.
+ * The clock is this test's. */
+#include "base/timestamp.h"
+#include "keys/read.h"
+#include "keys/retired.h"
+#include "keys/store.h"
+#include "os/clock.h"
+#include "scratch.h"
+#include "test.h"
+#include "tls_scene.h"
+#include <errno.h>
+#include <openssl/x509.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_SIZE = SCRATCH_SIZE + 32 };
+
+static struct {
+	char folder[SCRATCH_SIZE];
+	int64_t now_us;
+	struct keys_store *store;
+	struct config_certificate sections[2];
+	struct config_listen listens[20];
+	struct config config;
+} world;
+
+int64_t __wrap_os_clock_monotonic_us(void);
+int64_t __wrap_os_clock_monotonic_us(void)
+{
+	return world.now_us;
+}
+
+static const char *path_of(const char *name)
+{
+	static char paths[32][PATH_SIZE];
+	static unsigned next;
+	char *path = paths[next++ % COUNT_OF(paths)];
+
+	snprintf(path, PATH_SIZE, "%s/%s", world.folder, name);
+	return path;
+}
+
+/* As those who renew one do: the new file is whole when it gets the name. */
+static void write_file(const char *name, struct str text)
+{
+	char fresh[PATH_SIZE];
+	FILE *file;
+
+	snprintf(fresh, sizeof fresh, "%s/fresh", world.folder);
+	file = fopen(fresh, "w");
+	assert_non_null(file);
+	assert_int_equal(fwrite(text.data, 1, text.length, file), text.length);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(rename(fresh, path_of(name)), 0);
+}
+
+struct id {
+	uint8_t bytes[TLS_KEY_ID_SIZE];
+};
+
+/* A certificate with a new key in the file NAME. */
+static struct id make(const char *name)
+{
+	EVP_PKEY *key = tls_scene_key("P-256", 0);
+	X509 *certificate = tls_scene_certificate(
+		&(struct tls_scene_certificate){.name = "mx.example.org", .key = key});
+	struct buffer text = {0};
+	struct buffer reason = {0};
+	struct id id;
+
+	tls_scene_write(certificate, &text);
+	assert_int_equal(tls_identity_key(buffer_view(&text), id.bytes, &reason), 0);
+	tls_scene_write_key(key, &text);
+	write_file(name, buffer_view(&text));
+	buffer_clear(&text);
+	X509_free(certificate);
+	EVP_PKEY_free(key);
+	return id;
+}
+
+static bool has(const struct id *id)
+{
+	return keys_store_find(world.store, id->bytes) != NULL;
+}
+
+static bool refresh(void)
+{
+	return keys_store_refresh(world.store, &world.config);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&world, 0, sizeof world);
+	world.now_us = HOUR_US;
+	assert_int_equal(scratch_make(world.folder), 0);
+	world.store = keys_store_new();
+	world.config.certificates = world.sections;
+	world.config.listens = world.listens;
+	world.sections[0] = (struct config_certificate){
+		.name = "main", .chain = path_of("main.pem"), .key = ""};
+	world.sections[1] = (struct config_certificate){
+		.name = "other", .chain = path_of("other.pem"), .key = ""};
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	keys_store_free(world.store);
+	return scratch_remove(world.folder);
+}
+
+/* --- keys of before --- */
+
+static void a_replaced_key_signs_for_a_minute(void **state)
+{
+	struct id old = make("main.pem");
+	struct id new;
+
+	(void)state;
+	world.config.certificate_count = 1;
+	assert_true(refresh());
+	assert_true(has(&old));
+	new = make("main.pem");
+	assert_true(refresh());
+	assert_true(has(&new) && has(&old));
+	world.now_us += KEYS_RETIRED_US - 1;
+	assert_false(refresh());
+	assert_true(has(&old));
+	world.now_us += 1;
+	assert_false(refresh());
+	assert_true(has(&new) && !has(&old));
+}
+
+static void so_does_one_that_the_configuration_has_no_more(void **state)
+{
+	struct id main = make("main.pem");
+	struct id other = make("other.pem");
+
+	(void)state;
+	world.config.certificate_count = 2;
+	assert_true(refresh());
+	world.config.certificate_count = 1;
+	assert_true(refresh());
+	assert_true(has(&main) && has(&other));
+	world.now_us += KEYS_RETIRED_US;
+	(void)refresh();
+	assert_true(has(&main) && !has(&other));
+}
+
+static void keys_of_before_are_bounded(void **state)
+{
+	struct id ids[KEYS_RETIRED_MAX + 2];
+
+	(void)state;
+	world.config.certificate_count = 1;
+	for (size_t i = 0; i < COUNT_OF(ids); i++) {
+		ids[i] = make("main.pem");
+		assert_true(refresh());
+	}
+	assert_false(has(&ids[0]));
+	for (size_t i = 1; i < COUNT_OF(ids); i++)
+		assert_true(has(&ids[i]));
+}
+
+static void what_cannot_be_used_replaces_nothing(void **state)
+{
+	struct id old = make("main.pem");
+
+	(void)state;
+	world.config.certificate_count = 1;
+	assert_true(refresh());
+	write_file("main.pem", STR("nothing"));
+	assert_false(refresh());
+	world.now_us += 2 * KEYS_RETIRED_US;
+	assert_false(refresh());
+	assert_true(has(&old));
+}
+
+/* --- authorities --- */
+
+/* About a megabyte of large certificates, or with COUNT fewer. */
+static struct buffer make_authorities(size_t count)
+{
+	EVP_PKEY *key = tls_scene_key("P-256", 0);
+	struct buffer names = {0};
+	struct buffer text = {0};
+	X509 *certificate;
+
+	for (unsigned i = 0; i < 800; i++)
+		buffer_append_format(&names, "%sDNS:host%04u.authority.example", i > 0 ? "," : "",
+				     i);
+	buffer_append_byte(&names, '\0');
+	certificate =
+		tls_scene_certificate(&(struct tls_scene_certificate){.name = "authority",
+								      .names = buffer_data(&names),
+								      .is_authority = true,
+								      .key = key});
+	for (size_t i = 0; i < count; i++)
+		tls_scene_write(certificate, &text);
+	buffer_clear(&names);
+	X509_free(certificate);
+	EVP_PKEY_free(key);
+	return text;
+}
+
+static size_t told_authorities(void)
+{
+	struct keys_set *set = calloc(1, sizeof *set);
+	struct buffer packed = {0};
+	size_t count;
+
+	assert_non_null(set);
+	keys_store_pack(world.store, &packed);
+	assert_true(packed.length <= KEYS_SET_SIZE_MAX);
+	assert_true(keys_set_unpack(buffer_view(&packed), set));
+	count = set->authority_count;
+	buffer_clear(&packed);
+	free(set);
+	return count;
+}
+
+/* Others can take all of them, though each file may be large. */
+static void all_authorities_together_are_bounded(void **state)
+{
+	struct buffer text = make_authorities(30);
+	char paths[COUNT_OF(world.listens)][PATH_SIZE];
+	size_t fitting = KEYS_AUTHORITIES_SIZE_MAX / text.length;
+
+	(void)state;
+	assert_in_range(text.length, 800000, KEYS_AUTHORITY_SIZE_MAX);
+	for (size_t i = 0; i < COUNT_OF(paths); i++) {
+		snprintf(paths[i], PATH_SIZE, "%s/%zu.pem", world.folder, i);
+		write_file(strrchr(paths[i], '/') + 1, buffer_view(&text));
+		world.listens[i].client_authority = paths[i];
+	}
+	world.config.listen_count = COUNT_OF(paths);
+	assert_true(refresh());
+	assert_int_equal(told_authorities(), fitting);
+	assert_in_range(fitting, 15, COUNT_OF(paths) - 1);
+	assert_false(refresh()); /* and what is too much is not read again and again */
+	/* a reload that makes room */
+	memmove(&world.listens[0], &world.listens[10], 10 * sizeof world.listens[0]);
+	world.config.listen_count = 10;
+	assert_true(refresh());
+	assert_int_equal(told_authorities(), 10);
+	buffer_clear(&text);
+}
+
+static void what_is_too_much_is_named(void **state)
+{
+	static const char wanted[] = "all files of authorities together have more than 16777216";
+	struct buffer made = make_authorities(2);
+	struct buffer text = {0};
+	struct buffer reason = {0};
+
+	(void)state;
+	write_file("a.pem", buffer_view(&made));
+	assert_int_equal(keys_read_authorities(path_of("a.pem"), made.length - 1, &text, &reason),
+			 -EFBIG);
+	assert_non_null(memmem(buffer_data(&reason), reason.length, wanted, sizeof wanted - 1));
+	buffer_clear(&text);
+	assert_int_equal(keys_read_authorities(path_of("a.pem"), made.length, &text, &reason), 0);
+	buffer_clear(&made);
+	buffer_clear(&text);
+	buffer_clear(&reason);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_replaced_key_signs_for_a_minute),
+		TEST(so_does_one_that_the_configuration_has_no_more),
+		TEST(keys_of_before_are_bounded),
+		TEST(what_cannot_be_used_replaces_nothing),
+		TEST(all_authorities_together_are_bounded),
+		TEST(what_is_too_much_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
