@@ -37,14 +37,19 @@ static void add_listen(struct config *config, const struct config_tree_section *
 {
 	struct config_listen *listen = &config->listens[config->listen_count++];
 
-	if (strcmp(section->title, "smtp") == 0)
-		*listen =
-			(struct config_listen){.protocol = CONFIG_SMTP, .stage = MAIL_STAGE_ARRIVE};
-	else if (strcmp(section->title, "submission") == 0)
-		*listen = (struct config_listen){.protocol = CONFIG_SUBMISSION,
-						 .stage = MAIL_STAGE_SUBMIT};
+	static const enum config_protocol known[] = {CONFIG_SMTP, CONFIG_SUBMISSION, CONFIG_QMTP,
+						     CONFIG_QMQP};
+	size_t i = 0;
+
+	while (i < COUNT_OF(known) && strcmp(section->title, config_protocol_name(known[i])) != 0)
+		i++;
+	if (i < COUNT_OF(known))
+		*listen = (struct config_listen){.protocol = known[i],
+						 .stage = known[i] == CONFIG_SUBMISSION
+								  ? MAIL_STAGE_SUBMIT
+								  : MAIL_STAGE_ARRIVE};
 	else
-		report_title(section, "unknown protocol", "smtp, submission", problems);
+		report_title(section, "unknown protocol", "smtp, submission, qmtp, qmqp", problems);
 	config_fill_section(config, section, listen, problems);
 }
 
@@ -155,11 +160,11 @@ static void set_process(struct config *config, const struct config_tree_section 
 	while (i < CONFIG_PROCESSES && strcmp(config->processes[i].name, section->title) != 0)
 		i++;
 	if (i == CONFIG_PROCESSES) {
-		report_title(
-			section, "no such process",
-			"smtpd, names, keys, policy, auth, resolve, remote, lmtp, local, pipe, "
-			"list, directory",
-			problems);
+		report_title(section, "no such process",
+			     "smtpd, qmtpd, names, keys, policy, auth, resolve, remote, lmtp, "
+			     "local, pipe, "
+			     "list, directory",
+			     problems);
 		config_fill_section(config, section, &ignored, problems);
 		return;
 	}
@@ -174,8 +179,8 @@ static void add_processes(struct config *config, const struct config_tree *tree,
 			  struct config_problems *problems)
 {
 	static const char *const names[CONFIG_PROCESSES] = {
-		"smtpd",  "names", "keys",  "policy", "auth", "resolve",
-		"remote", "lmtp",  "local", "pipe",   "list", "directory"};
+		"smtpd",  "qmtpd", "names", "keys", "policy", "auth",     "resolve",
+		"remote", "lmtp",  "local", "pipe", "list",   "directory"};
 	unsigned lines[CONFIG_PROCESSES] = {0};
 
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)

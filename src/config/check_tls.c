@@ -49,15 +49,33 @@ static void check_clients(const struct config_listen *listen,
 		report_useless(section, "client_names", "with client_authority", problems);
 }
 
+/* Everybody's mail goes anywhere there. */
+static void check_who_connects(const struct config_listen *listen,
+			       const struct config_tree_section *section,
+			       struct config_problems *problems)
+{
+	if (listen->protocol == CONFIG_QMQP && listen->client_count == 0)
+		report(section, "clients", "must be set", "the networks whose clients may connect",
+		       problems);
+	if (listen->protocol != CONFIG_QMQP && listen->client_count > 0)
+		report_useless(section, "clients", "with qmqp", problems);
+}
+
 static void check_listen(const struct config *config, struct config_listen *listen,
 			 const struct config_tree_section *section,
 			 struct config_problems *problems)
 {
-	if (config_tree_use(section, "tls")->line == 0 && config->certificate_count > 0)
+	if (config_tree_use(section, "tls")->line == 0 && config->certificate_count > 0 &&
+	    !config_is_qmtp(listen))
 		listen->tls = CONFIG_LISTEN_TLS_STARTTLS;
+	if (config_is_qmtp(listen) && (listen->tls == CONFIG_LISTEN_TLS_STARTTLS ||
+				       listen->tls == CONFIG_LISTEN_TLS_REQUIRED))
+		report(section, "tls", "QMTP and QMQP cannot begin TLS amid a connection",
+		       "none, implicit", problems);
 	if (listen->tls != CONFIG_LISTEN_TLS_NONE && config->certificate_count == 0)
 		report(section, "tls", "there is no section certificate",
 		       "none, or with a section certificate", problems);
+	check_who_connects(listen, section, problems);
 	check_clients(listen, section, problems);
 }
 

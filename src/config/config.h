@@ -16,7 +16,7 @@
 #include "mail/envelope.h"
 #include <netinet/in.h>
 
-enum config_protocol { CONFIG_SMTP, CONFIG_SUBMISSION, CONFIG_LMTP };
+enum config_protocol { CONFIG_SMTP, CONFIG_SUBMISSION, CONFIG_LMTP, CONFIG_QMTP, CONFIG_QMQP };
 
 struct config_endpoint { /* "0.0.0.0:25", "[::]:25", "unix:/run/x" */
 	const char *text;
@@ -78,7 +78,9 @@ struct config_listen {
 	struct config_endpoint *addresses;
 	size_t address_count;
 	enum mail_stage stage;
-	bool proxy; /* connections begin with a PROXY header */
+	bool proxy;                     /* connections begin with a PROXY header */
+	struct config_network *clients; /* qmqp: who may connect */
+	size_t client_count;
 	enum config_bare_newline bare_newline;
 	enum config_listen_tls tls;
 	bool client_certificates;     /* ask for them */
@@ -143,13 +145,13 @@ struct config_domain {
 	size_t address_count;   /* 0: every local part exists */
 };
 
-/* One element of smtproutes: DOMAIN:RELAY[;PORT]. */
+/* One element of smtproutes or qmtproutes: DOMAIN:RELAY[;PORT]. */
 struct config_route {
 	const char *domain; /* "example.net", ".example.edu" (subdomains), "" (all others),
 			     * "!" (the null sender, also written "!@") */
 	const char *relay;  /* host name, or address in brackets ("[192.0.2.1]", "[2001:db8::1]");
-			     * "": by MX nevertheless */
-	uint16_t port;      /* 25 by default */
+			     * "": by MX nevertheless, or for "!" by the routes for the domain */
+	uint16_t port;      /* 25 by default, 209 in qmtproutes */
 };
 
 enum config_sync {
@@ -240,7 +242,7 @@ struct config_auth { /* auth { ... } */
 	const char *introspection_secret_file; /* "": none */
 };
 
-enum { CONFIG_PROCESSES = 12 };
+enum { CONFIG_PROCESSES = 13 };
 
 struct config {
 	struct arena *arena; /* owns everything here */
@@ -302,6 +304,8 @@ struct config {
 	uint32_t proxy_timeout; /* seconds, for the PROXY header */
 	struct config_route *smtproutes;
 	size_t smtproute_count;
+	struct config_route *qmtproutes;
+	size_t qmtproute_count;
 	struct config_transport *transports; /* "remote", each service, "list"; never missing */
 	size_t transport_count;
 	struct config_process processes[CONFIG_PROCESSES]; /* those whose user can be set */
@@ -358,6 +362,15 @@ const struct config_tls_policy *config_tls_policy_find(const struct config *conf
 						       struct str destination);
 /* Whether a certificate may be presented to servers. */
 bool config_has_tls_out_certificates(const struct config *config);
+/* "smtp" */
+const char *config_protocol_name(enum config_protocol protocol);
+/* Whether LISTEN is one of the process qmtpd. */
+bool config_is_qmtp(const struct config_listen *listen);
+/* Whether any is. */
+bool config_has_qmtp(const struct config *config);
+/* Whether a client at ADDRESS may connect to LISTEN: with QMQP only those of its setting clients.
+ */
+bool config_admits(const struct config_listen *listen, const struct in6_addr *address);
 /* Whether any listen section has TLS, or needs a certificate. */
 bool config_has_tls_in(const struct config *config);
 /* Whether clients can say who they are: there is a section auth, or a listen submission and a

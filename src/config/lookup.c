@@ -104,6 +104,30 @@ bool config_has_tls_out_certificates(const struct config *config)
 	return false;
 }
 
+const char *config_protocol_name(enum config_protocol protocol)
+{
+	static const char *const names[] = {[CONFIG_SMTP] = "smtp",
+					    [CONFIG_SUBMISSION] = "submission",
+					    [CONFIG_LMTP] = "lmtp",
+					    [CONFIG_QMTP] = "qmtp",
+					    [CONFIG_QMQP] = "qmqp"};
+
+	return names[protocol];
+}
+
+bool config_is_qmtp(const struct config_listen *listen)
+{
+	return listen->protocol == CONFIG_QMTP || listen->protocol == CONFIG_QMQP;
+}
+
+bool config_has_qmtp(const struct config *config)
+{
+	for (size_t i = 0; i < config->listen_count; i++)
+		if (config_is_qmtp(&config->listens[i]))
+			return true;
+	return false;
+}
+
 bool config_has_tls_in(const struct config *config)
 {
 	for (size_t i = 0; i < config->listen_count; i++)
@@ -268,6 +292,12 @@ bool config_has_server_names(const struct config *config)
 			if (config->services[i].servers[j].name != NULL)
 				return true;
 	return false;
+}
+
+bool config_admits(const struct config_listen *listen, const struct in6_addr *address)
+{
+	return listen->protocol != CONFIG_QMQP ||
+	       is_in_any(address, listen->clients, listen->client_count);
 }
 
 bool config_may_relay(const struct config *config, const struct in6_addr *address)

@@ -176,8 +176,16 @@ const struct config_setting config_schema_root[] = {
 		MEANING("Where mail for a domain goes instead of to its MX hosts. The domain may "
 			"be a name, \".NAME\" for its subdomains, empty for all other mail, or "
 			"\"!\" or \"!@\" for mail with the empty sender. An empty relay means the "
-			"MX hosts nevertheless. An exact name takes precedence, then the longest "
+			"MX hosts nevertheless; for the empty sender, the routes by domain. An "
+			"exact name takes precedence, then the longest "
 			"suffix. Names may be in UTF-8 or as A-labels (xn--), which is the same.")),
+	SETTING(ROOT, "qmtproutes", qmtproutes, LIST(config, qmtproutes, qmtproute_count),
+		INITIAL(""),
+		MEANING("The same for mail that is sent by QMTP; the port is 209 unless another "
+			"one is given. A more specific route of either setting takes precedence; "
+			"where both have one for the same domain, this one does. The connection "
+			"is plain text, and TLS from its beginning (QMTPS) where remote_tls or a "
+			"section tls demands encryption for the relay: any level above may.")),
 	SETTING(ROOT, "remote_connect_timeout", seconds, AT(config, remote_connect_timeout),
 		INITIAL("1m"), RANGE(1, 3600),
 		MEANING("How long to wait for a connection to another mail server.")),

@@ -52,8 +52,13 @@ static const struct config_word backend_words[] = {{"sqlite", CONFIG_BACKEND_SQL
 const struct config_setting config_schema_section[] = {
 	SETTING(LISTEN, "address", endpoints, LIST(config_listen, addresses, address_count),
 		MEANING("The addresses and ports; an IPv6 address accepts no IPv4 clients.")),
+	SETTING(LISTEN, "clients", networks, LIST(config_listen, clients, client_count),
+		INITIAL(""),
+		MEANING("qmqp only, where it must be set: the networks whose clients may connect; "
+			"other connections are closed. Their mail may go anywhere. Who connects "
+			"to a UNIX socket needs no entry.")),
 	SETTING(LISTEN, "stage", word, AT(config_listen, stage), WORDS(stage_words),
-		COMPUTED("arrive for smtp, submit for submission"),
+		COMPUTED("submit for submission, arrive for the others"),
 		MEANING("The stage at which mail from here enters the queue.")),
 	SETTING(LISTEN, "proxy", boolean, AT(config_listen, proxy), INITIAL("no"),
 		MEANING("Whether the connections come from a proxy that names its client in a "
@@ -69,10 +74,12 @@ const struct config_setting config_schema_section[] = {
 			"any case.")),
 
 	SETTING(LISTEN, "tls", word, AT(config_listen, tls), WORDS(listen_tls_words),
-		COMPUTED("starttls if there is a section certificate, else none"),
+		COMPUTED("starttls if there is a section certificate, else none; none for qmtp and "
+			 "qmqp"),
 		MEANING("none: plain text only. starttls: the client may begin TLS (RFC 3207). "
 			"required: the same, and mail is not accepted without it. implicit: TLS "
-			"begins with the connection, as on port 465 (RFC 8314).")),
+			"begins with the connection, as on port 465 (RFC 8314). qmtp and qmqp know "
+			"only none and implicit.")),
 	SETTING(LISTEN, "client_certificates", boolean, AT(config_listen, client_certificates),
 		INITIAL("no"),
 		MEANING("Whether clients are asked for a certificate in TLS. Without a valid one "

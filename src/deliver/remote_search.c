@@ -226,6 +226,11 @@ struct remote_search *remote_search_new(struct deliver_remote *remote,
 	return search;
 }
 
+enum smtp_client_protocol remote_search_protocol(const struct remote_search *search)
+{
+	return search->hop.is_qmtp ? SMTP_CLIENT_QMTP : SMTP_CLIENT_SMTP;
+}
+
 const char *remote_search_key(const struct remote_search *search)
 {
 	return search->key;

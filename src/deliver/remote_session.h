@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/remote_session.h - a connection to one SMTP or LMTP server, and the transactions that run
- * over it one after the other.
+ * deliver/remote_session.h - a connection to one SMTP, QMTP or LMTP server, and the transactions
+ * that run over it one after the other.
  */
 #ifndef DELIVER_REMOTE_SESSION_H
 #define DELIVER_REMOTE_SESSION_H

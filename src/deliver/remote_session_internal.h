@@ -5,6 +5,7 @@
 #ifndef DELIVER_REMOTE_SESSION_INTERNAL_H
 #define DELIVER_REMOTE_SESSION_INTERNAL_H
 
+#include "deliver/remote_engine.h"
 #include "deliver/remote_form.h"
 #include "deliver/remote_route.h"
 #include "deliver/remote_session.h"
@@ -29,7 +30,7 @@ struct remote_session {
 	struct ipc_job_tls tls;                   /* once the handshake is done */
 	bool is_ours;                             /* what TLS failed for: the server may have it */
 
-	struct smtp_client *client;
+	struct remote_engine engine;
 	unsigned reply_count; /* at the last progress */
 	unsigned transaction_count;
 	struct remote_transaction transaction; /* no DONE: none is running */

@@ -80,10 +80,11 @@ static void shake_hands(struct remote_session *session, int result)
 {
 	if (result == 0) {
 		learn(session);
-		smtp_client_secured(session->client);
+		remote_engine_secured(&session->engine);
 	} else {
 		remote_session_blame(session);
-		smtp_client_insecure(session->client, tls_connection_reason(session->stream.tls));
+		remote_engine_insecure(&session->engine,
+				       tls_connection_reason(session->stream.tls));
 	}
 }
 
@@ -106,7 +107,7 @@ bool remote_session_secure(struct remote_session *session, void (*resume)(void *
 		return false;
 	if (begun == BEGUN_NEVER) {
 		session->is_ours = true;
-		smtp_client_insecure(session->client, "our certificate cannot be used now");
+		remote_engine_insecure(&session->engine, "our certificate cannot be used now");
 		return true;
 	}
 	result = tls_connection_handshake(session->stream.tls);
@@ -135,10 +136,10 @@ bool remote_session_own_address(const struct remote_session *session, union os_s
 
 bool remote_session_is_injected(const struct remote_session *session)
 {
-	return smtp_client_is_injected(session->client);
+	return remote_engine_is_injected(&session->engine);
 }
 
 bool remote_session_is_tls_refused(const struct remote_session *session)
 {
-	return smtp_client_is_tls_refused(session->client);
+	return remote_engine_is_tls_refused(&session->engine);
 }

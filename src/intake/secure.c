@@ -39,7 +39,7 @@ static void learn_rights(struct intake_session *session)
 	if (!intake_security_may_relay(session->security, session->stream.tls))
 		return;
 	session->may_relay = true;
-	smtp_server_set_peer_ours(session->server);
+	session->engine->set_peer_ours(session);
 }
 
 static void conclude(struct intake_session *session)
@@ -50,7 +50,7 @@ static void conclude(struct intake_session *session)
 
 	session->handshake_until_us = 0;
 	learn_rights(session);
-	smtp_server_set_tls(session->server, &negotiated);
+	session->engine->set_tls(session, &negotiated);
 	log_event(EVENT_TLS_BEGUN, log_string("client", session->address),
 		  log_string("tls", negotiated.version), log_string("cipher", negotiated.cipher));
 }

@@ -15,8 +15,13 @@
 #include "queue/client.h"
 #include "smtp/server.h"
 
+/* How sessions speak (intake/engine.h): SMTP, submission and LMTP; QMTP and QMQP. */
+extern const struct intake_engine intake_engine_smtp;
+extern const struct intake_engine intake_engine_qmtp;
+
 /* What all sessions of a process share. */
 struct intake {
+	const struct intake_engine *engine;
 	struct os_loop *loop;
 	const struct config *config; /* changes at a reload */
 	struct queue_client *queue;

@@ -72,6 +72,7 @@ static const struct profile {
 	bool is_bound_to_backend; /* another source of data needs another process */
 } profiles[] = {
 	{"smtpd", OS_SANDBOX_ACCEPT, {{0}}},
+	{"qmtpd", OS_SANDBOX_ACCEPT, {{0}}},
 	{"queue",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE,
 	 {{BASE_QUEUE, "pid", KEEP},

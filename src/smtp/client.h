@@ -36,7 +36,11 @@
 
 struct smtp_client;
 
-enum smtp_client_protocol { SMTP_CLIENT_SMTP, SMTP_CLIENT_LMTP };
+enum smtp_client_protocol {
+	SMTP_CLIENT_SMTP,
+	SMTP_CLIENT_LMTP,
+	SMTP_CLIENT_QMTP, /* qmtp/client.h */
+};
 
 enum smtp_client_tls {
 	SMTP_CLIENT_TLS_NEVER,

@@ -56,7 +56,7 @@ static void report(const struct smtp_server *s, unsigned code, const char *statu
 		.command = s->line_is_secret ? STR("(not shown)") : buffer_view(&s->line),
 		.is_message = s->state == SMTP_STATE_END,
 		.envelope = t != NULL ? t->envelope : NULL,
-		.message_id = t != NULL ? smtp_header_message_id(t) : STR(""),
+		.message_id = t != NULL ? smtp_text_message_id(&t->text) : STR(""),
 	};
 
 	if (code >= 400 && s->service->on_refusal != NULL)
@@ -94,8 +94,8 @@ enum smtp_step smtp_reply_last(struct smtp_server *s, unsigned code, const char 
 	return SMTP_STEP_DONE;
 }
 
-/* RFC 5321 section 4.2.2, for the statuses of RFC 3463: the first match. */
-static unsigned code_of(const struct mail_verdict *verdict)
+/* For the statuses of RFC 3463: the first match. */
+unsigned smtp_verdict_code(const struct mail_verdict *verdict)
 {
 	static const struct {
 		struct str status;
@@ -114,7 +114,7 @@ static unsigned code_of(const struct mail_verdict *verdict)
 
 enum smtp_step smtp_reply_verdict(struct smtp_server *s, const struct mail_verdict *verdict)
 {
-	return smtp_reply(s, code_of(verdict), verdict->status, verdict->text);
+	return smtp_reply(s, smtp_verdict_code(verdict), verdict->status, verdict->text);
 }
 
 enum smtp_step smtp_reply_message(struct smtp_server *s, const struct mail_verdict *verdict)
@@ -122,11 +122,11 @@ enum smtp_step smtp_reply_message(struct smtp_server *s, const struct mail_verdi
 	bool is_lmtp = s->service->protocol == SMTP_PROTOCOL_LMTP;
 	size_t count = is_lmtp ? s->transaction->accepted : 1;
 
-	if (exceeds_errors(s, code_of(verdict)))
+	if (exceeds_errors(s, smtp_verdict_code(verdict)))
 		return SMTP_STEP_DONE;
-	report(s, code_of(verdict), verdict->status, verdict->text);
+	report(s, smtp_verdict_code(verdict), verdict->status, verdict->text);
 	for (size_t i = 0; i < count; i++)
-		append_reply(s, code_of(verdict), verdict->status, verdict->text);
+		append_reply(s, smtp_verdict_code(verdict), verdict->status, verdict->text);
 	return SMTP_STEP_DONE;
 }
 

@@ -42,7 +42,13 @@ enum {
 
 struct in6_addr; /* <netinet/in.h> */
 
-enum smtp_protocol { SMTP_PROTOCOL_SMTP, SMTP_PROTOCOL_SUBMISSION, SMTP_PROTOCOL_LMTP };
+enum smtp_protocol {
+	SMTP_PROTOCOL_SMTP,
+	SMTP_PROTOCOL_SUBMISSION,
+	SMTP_PROTOCOL_LMTP,
+	SMTP_PROTOCOL_QMTP, /* these two: qmtp/server.h */
+	SMTP_PROTOCOL_QMQP,
+};
 
 struct smtp_server_limits {
 	uint64_t message_size;    /* bytes, without our trace header; 0: no limit */
@@ -99,6 +105,9 @@ struct smtp_refusal {
 	const struct mail_envelope *envelope; /* of the transaction so far; NULL: none */
 	struct str message_id; /* the message's own, as far as received; empty: none */
 };
+
+/* The reply code for VERDICT, RFC 5321 section 4.2.2. */
+unsigned smtp_verdict_code(const struct mail_verdict *verdict);
 
 /* What the sessions of one listener share. Outlives them. */
 struct smtp_service {

@@ -81,8 +81,11 @@ def start_systems(options, disk, kind, sink, started, certificate):
         name = "stagepost" if is_ours else build.strip("/")
         settings = options.config if is_ours else options.against_config or options.config
         started.append(Stagepost(disk.directory(f"stagepost{len(started)}-{kind}"), build,
-                                 sink.port, name, settings, **tls))
-    if options.with_postfix:
+                                 sink.port, name, settings, qmtp=kind == "qmtp", **tls))
+    if kind == "qmtp":
+        started.append(Stagepost(disk.directory("own-smtp"), options.build, sink.port,
+                                 cases.OWN_SMTP, options.config))
+    elif options.with_postfix:
         for name in cases.SYSTEMS[kind]:
             started.append(postfix.Postfix(disk.directory(f"{name}-{kind}"), sink.port, name,
                                            **tls))
@@ -103,11 +106,12 @@ def measure_kind(options, disk, kind, report):
         systems = started[1:]
         report["runs"].update(run_rounds(systems, sink, of_kind, options,
                                          report["floor"]["sink"]))
-        if options.counts:
-            counted = (systems[0], sink, kind, disk.base,
-                       min(COUNTED_MESSAGES, options.messages), options.build)
-            report["calls"][kind] = count_calls(*counted)
-            report["instructions"][kind] = count_instructions(*counted)
+        for system in systems[:2 if kind == "qmtp" else 1] if options.counts else []:
+            what = kind if system is systems[0] else f"{kind}, {system.name}"
+            counted = (system, sink, kind, disk.base, min(COUNTED_MESSAGES, options.messages),
+                       options.build)
+            report["calls"][what] = count_calls(*counted)
+            report["instructions"][what] = count_instructions(*counted)
     finally:
         for one in reversed(started):
             one.stop()

@@ -5,7 +5,7 @@ import statistics
 
 import idle
 import waiting
-from cases import CASES
+from cases import CASES, OWN_SMTP
 
 MIB = 1 << 20
 SYNCS = ("fsync", "fdatasync", "syncfs")
@@ -39,7 +39,7 @@ def rate_goals(entries):
     goals = {case.name: case.goal for case in CASES}
     return [judge(f"{case}, rate / {name}", ratios["rate"], goals[case])
             for case, entry in entries.items() for name, ratios in entry["ratios"].items()
-            if name.startswith("postfix") and goals.get(case)]
+            if name.startswith(("postfix", OWN_SMTP)) and goals.get(case)]
 
 
 def idle_goals(ours, what, goal_mib):

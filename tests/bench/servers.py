@@ -86,12 +86,14 @@ def make_certificate(directory):
 
 class Stagepost:
     """ROUTES: smtproutes that go before those of the other domains. CERTIFICATE: as
-    make_certificate() says; None: no TLS with clients. RELAYS_BY_TLS: and not without."""
+    make_certificate() says; None: no TLS with clients. RELAYS_BY_TLS: and not without. QMTP: also
+    by that, at qmtp_port."""
 
     def __init__(self, directory, build, sink_port, name="stagepost", extra="", routes=(),
-                 certificate=None, relays_by_tls=False):
+                 certificate=None, relays_by_tls=False, qmtp=False):
         self.name = name
         self.port = free_port()
+        self.qmtp_port = free_port()
         self.directory = directory
         self.queue = os.path.join(directory, "queue")
         self.mailboxes = os.path.join(directory, "mail", LOCAL)
@@ -105,6 +107,7 @@ run = "{directory}/run"
 maxsessions = 20000
 relay_from = {{ "127.0.0.0/8" }}
 listen smtp {{ address = {{ "127.0.0.1:{self.port}" }} }}
+{f'listen qmtp {{ address = "127.0.0.1:{self.qmtp_port}" }}' if qmtp else ""}
 service held {{ kind = maildir path = "{directory}/held/%u" }}
 service lmtp {{ kind = lmtp address = "127.0.0.1:{sink_port}" }}
 service maildir {{ kind = maildir path = "{directory}/mail/%d/%u" }}

@@ -113,7 +113,11 @@ static void parse_setting(struct script *script, struct str text)
 	uint64_t value = 0;
 
 	(void)str_to_u64(text, &value);
-	if (str_equal(text, STR("lmtp")))
+	if (str_equal(text, STR("qmtp")))
+		settings->service.protocol = SMTP_PROTOCOL_QMTP;
+	else if (str_equal(text, STR("qmqp")))
+		settings->service.protocol = SMTP_PROTOCOL_QMQP;
+	else if (str_equal(text, STR("lmtp")))
 		settings->service.protocol = SMTP_PROTOCOL_LMTP;
 	else if (str_equal(text, STR("submission")))
 		settings->service.protocol = SMTP_PROTOCOL_SUBMISSION;
@@ -179,6 +183,8 @@ static struct buffer *place_of(struct script *script, char mark)
 {
 	switch (mark) {
 	case 'C':
+		if (script->netstring != NULL)
+			return &script->netstring->bytes;
 		return &add_event(script, EVENT_CLIENT)->bytes;
 	case 'S':
 		return &script->output;
@@ -213,12 +219,68 @@ static void parse_text(struct script *script, struct str line)
 	}
 }
 
+static void append_netstring(struct buffer *out, struct str text)
+{
+	buffer_append_number(out, text.length);
+	buffer_append_byte(out, ':');
+	buffer_append_str(out, text);
+	buffer_append_byte(out, ',');
+}
+
+static void append_netstrings(struct buffer *out, struct str words)
+{
+	struct buffer all CLEANUP(buffer_clear) = {0};
+	struct str word;
+
+	while (str_split(&words, ' ', &word)) {
+		struct buffer bytes CLEANUP(buffer_clear) = {0};
+
+		append_unescaped(&bytes, word);
+		append_netstring(&all, buffer_view(&bytes));
+	}
+	append_netstring(out, buffer_view(&all));
+}
+
+/* LINE is "C, text" or "C,, words". */
+static void parse_netstring(struct script *script, struct str line)
+{
+	struct buffer *place = place_of(script, line.data[0]);
+	struct buffer bytes CLEANUP(buffer_clear) = {0};
+	struct str text = line;
+	struct str mark = take_word(&text);
+
+	if (text.data == NULL)
+		text = STR("");
+	if (mark.length == 3) {
+		append_netstrings(place, text);
+		return;
+	}
+	append_unescaped(&bytes, text);
+	append_netstring(place, buffer_view(&bytes));
+}
+
+static void end_netstring(struct script *script)
+{
+	struct buffer inner = script->netstring->bytes;
+
+	script->netstring->bytes = (struct buffer){0};
+	append_netstring(&script->netstring->bytes, buffer_view(&inner));
+	buffer_clear(&inner);
+	script->netstring = NULL;
+}
+
 static void parse_line(struct script *script, struct str line)
 {
 	if (line.length == 0 || line.data[0] == '#')
 		return;
 	if (str_equal(line, STR("S.")))
 		script->is_closed = true;
+	else if (str_equal(line, STR("C{")))
+		script->netstring = add_event(script, EVENT_CLIENT);
+	else if (str_equal(line, STR("C}")))
+		end_netstring(script);
+	else if (line.length > 1 && line.data[1] == ',')
+		parse_netstring(script, line);
 	else if (str_starts_with(line, STR("set ")))
 		parse_setting(script, str_skip(line, 4));
 	else if (str_starts_with(line, STR("A: ")))

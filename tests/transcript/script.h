@@ -4,6 +4,9 @@
  * a space, and a text that stands for a line with CRLF; with '|' in place of the
  * colon it stands for its bytes alone. MARK*COUNT repeats it.
  *
+ *   C, S,            the text as a netstring
+ *   C,, S,,          its words, each as a netstring, together as one more
+ *   C{ C}            what the client sends between them is one netstring
  *   set NAME VALUE   a limit, a rule, "protocol", or "peer", before the dialogue
  *   C: S:            what the client sends, what the server says
  *   S.               the server closes at the end
@@ -53,6 +56,7 @@ struct script {
 	size_t answer_count;
 	struct buffer output, messages, traces, envelopes; /* expected */
 	bool is_closed;
+	struct script_event *netstring; /* C{: it is gathered there; NULL: none is */
 };
 
 /* Panics with the line's number when TEXT is no script. */

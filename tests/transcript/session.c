@@ -232,3 +232,66 @@ void session_feed(struct session *session, const char *data, size_t length)
 		length -= step;
 	}
 }
+
+static bool fail_data(struct session *session, const struct mail_verdict *verdict)
+{
+	if (!smtp_server_message_is_open(session->server))
+		return false;
+	smtp_server_data_failed(session->server, verdict);
+	return true;
+}
+
+static bool begin_tls(struct session *session)
+{
+	static const struct smtp_tls tls = {"TLSv1.3", "TLS_AES_256_GCM_SHA384"};
+
+	if (!smtp_server_wants_tls(session->server) || session->kept.length > 0)
+		return false;
+	smtp_server_set_tls(session->server, &tls);
+	return true;
+}
+
+static bool happen(struct session *session, enum session_event event,
+		   const struct mail_verdict *verdict)
+{
+	static const struct smtp_tls implicit = {"TLSv1.2", "ECDHE-RSA-AES256-GCM-SHA384"};
+
+	switch (event) {
+	case SESSION_START:
+		smtp_server_start(session->server);
+		return true;
+	case SESSION_EARLY:
+		smtp_server_early_talker(session->server);
+		return true;
+	case SESSION_IMPLICIT_TLS:
+		smtp_server_set_tls(session->server, &implicit);
+		return true;
+	case SESSION_TIMEOUT:
+		smtp_server_timeout(session->server);
+		return true;
+	case SESSION_SHUTDOWN:
+		smtp_server_shutdown(session->server);
+		return true;
+	case SESSION_FAULT:
+		return fail_data(session, verdict);
+	case SESSION_NO_FILE:
+		return !session->has_file;
+	case SESSION_TLS:
+		return begin_tls(session);
+	}
+	return false;
+}
+
+bool session_happen(struct session *session, enum session_event event,
+		    const struct mail_verdict *verdict)
+{
+	bool has_happened = happen(session, event, verdict);
+
+	session_settle(session);
+	return has_happened;
+}
+
+bool session_is_closed(const struct session *session)
+{
+	return smtp_server_is_closed(session->server);
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/transcript/session.h - a driver of the SMTP server engine without
- * sockets, files or a clock, which holds the engine to its contract.
+ * tests/transcript/session.h - a driver of a server engine without sockets, files or a clock,
+ * which holds the engine to its contract: SMTP's (session.c), or QMTP's (session_qmtp.c).
  */
 #ifndef TESTS_TRANSCRIPT_SESSION_H
 #define TESTS_TRANSCRIPT_SESSION_H
@@ -22,7 +22,8 @@ struct session {
 	bool is_delayed; /* push and poke the engine before every answer */
 	size_t chunk;    /* bytes at once; 0: all there are */
 
-	struct smtp_server *server;
+	struct smtp_server *server; /* session.c */
+	struct qmtp_play *qmtp;     /* session_qmtp.c */
 	size_t answers_used;
 	struct buffer kept;      /* input not consumed yet */
 	struct buffer output;    /* all replies */
@@ -42,6 +43,21 @@ void session_clear(struct session *session);
 
 void session_start(struct session *session);
 void session_feed(struct session *session, const char *data, size_t length);
+/* What comes from elsewhere than the client. */
+enum session_event {
+	SESSION_START,
+	SESSION_EARLY,        /* instead of START: the client spoke first */
+	SESSION_IMPLICIT_TLS, /* before START */
+	SESSION_TIMEOUT,
+	SESSION_SHUTDOWN,
+	SESSION_FAULT,   /* the data file cannot be written, for VERDICT */
+	SESSION_NO_FILE, /* nothing, but the driver has no file now */
+	SESSION_TLS,     /* the handshake is done */
+};
+/* False: it cannot happen now. VERDICT is for FAULT. */
+bool session_happen(struct session *session, enum session_event event,
+		    const struct mail_verdict *verdict);
+bool session_is_closed(const struct session *session);
 /* After a call to the engine from outside: collects what came of it. */
 void session_settle(struct session *session);
 

@@ -308,7 +308,9 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 	scene.shuts = shuts = fake_random(3) == 0;
 	intake_scene.answers = (enum answers)(fake_random(10) > 0 ? fake_random(2) : ANSWERS_NEVER);
 	scene.expected = 1; /* the banner */
-	scene.intake = (struct intake){.config = config, .session_ended = intake_scene_ended};
+	scene.intake = (struct intake){.engine = &intake_engine_smtp,
+				       .config = config,
+				       .session_ended = intake_scene_ended};
 	if (fake_random(3) > 0) /* only whether there is somebody to be asked counts */
 		scene.intake.names = (struct names *)&scene;
 	intake_scene.has_slow_names = fake_random(4) == 0;
@@ -323,7 +325,8 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 	if (has_proxy)
 		intake_proxy_new(&scene.intake, service, intake_scene_plain(), scene.socket, &peer);
 	else
-		intake_session_new(&scene.intake, service, intake_scene_plain(), scene.socket, &peer, STR(""));
+		intake_session_new(&scene.intake, service, intake_scene_plain(), scene.socket,
+				   &peer, STR(""));
 	check();
 	play();
 	check_replies(shuts);
