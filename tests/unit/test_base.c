@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/arena.h"
+#include "base/base64.h"
 #include "base/buffer.h"
 #include "base/hash.h"
 #include "base/heap.h"
@@ -65,6 +66,66 @@ static void buffer_keeps_bytes_in_order(void **state)
 	buffer_append_format(&buffer, "%s %d", "abc", 42);
 	assert_true(str_equal(buffer_view(&buffer), STR("abc 42")));
 	buffer_clear(&buffer);
+}
+
+/* RFC 4648 section 10, and a byte of each kind. */
+static void base64_goes_there_and_back(void **state)
+{
+	static const struct {
+		struct str bytes;
+		const char *text;
+	} cases[] = {
+		{STR(""), ""},
+		{STR("f"), "Zg=="},
+		{STR("fo"), "Zm8="},
+		{STR("foo"), "Zm9v"},
+		{STR("foobar"), "Zm9vYmFy"},
+		{STR("\0\xff\xfe\x3e"), "AP/+Pg=="},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct buffer text = {0};
+		struct buffer bytes = {0};
+
+		base64_append(&text, cases[i].bytes);
+		assert_true(str_equal(buffer_view(&text), str_from(cases[i].text)));
+		assert_true(base64_decode(buffer_view(&text), &bytes));
+		assert_true(str_equal(buffer_view(&bytes), cases[i].bytes));
+		buffer_clear(&text);
+		buffer_clear(&bytes);
+	}
+}
+
+static void base64_is_canonical(void **state)
+{
+	static const char *const wrong[] = {
+		"Z",    "Zg",     "Zg=",   "Zg===", "=",     "====", "Zh==", "Zm9=", "Zg==Zg==",
+		"Z===", "Zm9v\n", "Zm9v ", "Zm-_",  "Zm9v=", "=m9v", "Zg=g", "*",    "Zm9v===="};
+	struct buffer bytes = {0};
+
+	(void)state;
+	buffer_append_string(&bytes, "before");
+	for (size_t i = 0; i < COUNT_OF(wrong); i++)
+		assert_false(base64_decode(str_from(wrong[i]), &bytes));
+	assert_true(str_equal(buffer_view(&bytes), STR("before")));
+	buffer_clear(&bytes);
+}
+
+static void secret_buffers_stay_secret(void **state)
+{
+	struct buffer secret = {.is_secret = true};
+
+	(void)state;
+	for (int i = 0; i < 2000; i++)
+		buffer_append_byte(&secret, (char)i);
+	buffer_consume(&secret, 1);
+	for (int i = 1; i < 2000; i++) {
+		assert_int_equal(*buffer_data(&secret), (char)i);
+		buffer_consume(&secret, 1);
+	}
+	buffer_clear(&secret);
+	assert_true(secret.is_secret);
 }
 
 static void heap_orders_and_removes(void **state)
@@ -224,6 +285,9 @@ int main(void)
 		cmocka_unit_test(str_numbers_are_checked),
 		cmocka_unit_test(str_split_yields_every_piece),
 		cmocka_unit_test(buffer_keeps_bytes_in_order),
+		cmocka_unit_test(base64_goes_there_and_back),
+		cmocka_unit_test(base64_is_canonical),
+		cmocka_unit_test(secret_buffers_stay_secret),
 		cmocka_unit_test(heap_orders_and_removes),
 		cmocka_unit_test(timestamps_survive_a_round),
 		cmocka_unit_test(cached_timestamps_are_the_same),
