@@ -30,9 +30,12 @@ static void append_from(struct buffer *out, const struct smtp_server *s)
 /* RFC 3848, RFC 6531 section 4.3. There is no word for SMTP without EHLO in TLS. */
 static const char *with_protocol(const struct smtp_server *s)
 {
-	static const char *const names[][2] = {
-		{"SMTP", "SMTP"},          {"ESMTP", "ESMTPS"}, {"UTF8SMTP", "UTF8SMTPS"},
-		{"UTF8LMTP", "UTF8LMTPS"}, {"LMTP", "LMTPS"},
+	static const char *const names[][4] = {
+		{"SMTP", "SMTP", "SMTP", "SMTP"},
+		{"ESMTP", "ESMTPS", "ESMTPA", "ESMTPSA"},
+		{"UTF8SMTP", "UTF8SMTPS", "UTF8SMTPA", "UTF8SMTPSA"},
+		{"UTF8LMTP", "UTF8LMTPS", "UTF8LMTPA", "UTF8LMTPSA"},
+		{"LMTP", "LMTPS", "LMTPA", "LMTPSA"},
 	};
 	bool is_utf8 = s->transaction->envelope->utf8;
 	size_t row = s->is_extended ? 1 : 0;
@@ -41,7 +44,17 @@ static const char *with_protocol(const struct smtp_server *s)
 		row = is_utf8 ? 3 : 4;
 	else if (is_utf8)
 		row = 2;
-	return names[row][s->tls.version != NULL];
+	return names[row][(s->tls.version != NULL) + 2 * (s->user != NULL)];
+}
+
+/* In a comment of a header field, and a word in a record. */
+static void append_user(struct buffer *out, const char *user)
+{
+	for (; *user != '\0'; user++) {
+		bool is_safe = *user > ' ' && *user <= '~' && strchr("()\\", *user) == NULL;
+
+		buffer_append_byte(out, is_safe ? *user : '?');
+	}
 }
 
 /* With several recipients none is named, so that blind copies stay blind. */
@@ -58,6 +71,11 @@ static void append_trace(struct buffer *out, const struct smtp_server *s)
 	if (s->tls.version != NULL)
 		buffer_append_format(out, "\r\n\t(using %s with cipher %s)", s->tls.version,
 				     s->tls.cipher);
+	if (s->user != NULL && s->service->shows_user) {
+		buffer_append_string(out, "\r\n\t(authenticated as ");
+		append_user(out, s->user);
+		buffer_append_byte(out, ')');
+	}
 	buffer_append_format(out, "\r\n\tby %s with %s id %s", s->service->hostname,
 			     with_protocol(s), id);
 	if (envelope->recipient_count == 1)
@@ -82,6 +100,10 @@ static struct str received_record(const struct smtp_server *s)
 	buffer_append_format(&text, " helo=%s", s->helo);
 	if (s->tls.version != NULL)
 		buffer_append_format(&text, " tls=%s", s->tls.version);
+	if (s->user != NULL) {
+		buffer_append_string(&text, " user=");
+		append_user(&text, s->user);
+	}
 	copy = arena_copy_str(s->transaction->envelope->arena, buffer_view(&text));
 	buffer_clear(&text);
 	return copy;

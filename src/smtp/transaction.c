@@ -27,7 +27,7 @@ static bool normalizes(const struct smtp_server *s)
 
 	if (rule != SMTP_BARE_NEWLINE_AUTO)
 		return rule == SMTP_BARE_NEWLINE_NORMALIZE;
-	return s->peer.is_ours || s->service->protocol == SMTP_PROTOCOL_SUBMISSION;
+	return smtp_peer_is_trusted(s) || s->service->protocol == SMTP_PROTOCOL_SUBMISSION;
 }
 
 void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *mail)
