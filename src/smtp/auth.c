@@ -30,9 +30,16 @@ bool smtp_peer_is_trusted(const struct smtp_server *s)
 	return s->peer.is_ours || s->user != NULL;
 }
 
-void smtp_auth_forget(struct smtp_server *s)
+static void forget_exchange(struct smtp_server *s)
 {
 	buffer_clear(&s->exchange.message);
+	free(s->exchange.user);
+	s->exchange.user = NULL;
+}
+
+void smtp_auth_forget(struct smtp_server *s)
+{
+	forget_exchange(s);
 	free(s->user);
 	s->user = NULL;
 }
@@ -40,7 +47,7 @@ void smtp_auth_forget(struct smtp_server *s)
 static enum smtp_step end_exchange(struct smtp_server *s, unsigned code, const char *status,
 				   const char *text)
 {
-	buffer_clear(&s->exchange.message);
+	forget_exchange(s);
 	smtp_server_enter(s, SMTP_STATE_GREETED);
 	return smtp_reply(s, code, status, text);
 }

@@ -21,7 +21,6 @@ void smtp_server_free(struct smtp_server *s)
 		return;
 	smtp_transaction_end(s);
 	smtp_auth_forget(s);
-	free(s->exchange.user);
 	buffer_clear(&s->line);
 	buffer_clear(&s->output);
 	free(s->helo);
