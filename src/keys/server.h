@@ -14,15 +14,13 @@
 
 struct keys_server;
 
-enum { KEYS_USERS_MAX = 4 };
-
 /* LISTENING is not owned; CONFIG must stay valid until the next keys_server_configure(). Reads the
  * files. */
 struct keys_server *keys_server_new(struct os_loop *loop, int listening,
 				    const struct config *config);
 /* Also reads the files anew where they changed. */
 void keys_server_configure(struct keys_server *server, const struct config *config);
-/* Only these users may connect; at most KEYS_USERS_MAX. */
+/* Only these users may connect; at most IPC_SERVER_USERS_MAX (ipc/server.h). */
 void keys_server_set_users(struct keys_server *server, const uid_t *users, size_t count);
 /* NULL is allowed. */
 void keys_server_free(struct keys_server *server);

@@ -2,18 +2,15 @@
 #include "names/server.h"
 #include "base/panic.h"
 #include "dns/reverse.h"
-#include "ipc/channel.h"
-#include "ipc/listener.h"
 #include "ipc/pack.h"
-#include "log/event.h"
+#include "ipc/server.h"
 #include "names/protocol.h"
-#include "os/socket.h"
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
 enum {
-	CLIENTS_MAX = 256,                 /* connections */
+	CLIENTS_MAX = 256,                 /* connections of a user */
 	SEARCHES_MAX = 4 * NAMES_OPEN_MAX, /* of all connections */
 	BACKLOG_MAX = 1 << 20,             /* bytes of answers that a client has not read */
 };
@@ -32,17 +29,12 @@ struct client {
 	struct ipc_channel *channel;
 	struct search *searches;
 	size_t search_count;
-	struct client *next, *previous;
 };
 
 struct names_server {
-	struct os_loop *loop;
 	struct dns_resolver *resolver;
-	struct ipc_listener *listener;
-	uid_t user;
-	struct client *clients;
-	size_t client_count;
-	size_t search_count;
+	struct ipc_server *clients;
+	size_t search_count; /* of all clients */
 };
 
 static void search_free(struct search *search)
@@ -52,18 +44,6 @@ static void search_free(struct search *search)
 	search->client->search_count--;
 	search->client->server->search_count--;
 	free(search);
-}
-
-static void client_close(struct client *client)
-{
-	struct names_server *server = client->server;
-
-	while (client->searches != NULL)
-		search_free(client->searches);
-	ipc_channel_close(client->channel);
-	DL_DELETE2(server->clients, client, previous, next);
-	server->client_count--;
-	free(client);
 }
 
 static void answer(struct client *client, const struct in6_addr *address,
@@ -106,71 +86,63 @@ static void ask(struct client *client, const struct in6_addr *address)
 	search->reverse = dns_reverse_new(client->server->resolver, address, on_found, search);
 }
 
-static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+static void *on_connected(void *context, struct ipc_channel *channel)
+{
+	struct client *client = memory_alloc_zero(1, sizeof *client);
+
+	client->server = context;
+	client->channel = channel;
+	return client;
+}
+
+static bool on_message(void *context, struct ipc_channel *channel,
+		       const struct ipc_message *message)
 {
 	struct client *client = context;
 	struct unpack unpack = {message->body, false};
 	struct str text = unpack_str(&unpack);
 	struct in6_addr address;
 
+	(void)channel;
 	if (message->type != NAMES_ASK || !unpack_is_whole(&unpack) ||
-	    text.length != NAMES_ADDRESS_SIZE || message->descriptor_count > 0 ||
-	    ipc_channel_backlog(channel) > BACKLOG_MAX) {
-		ipc_channel_refuse(channel, message->type);
-		return;
-	}
+	    text.length != NAMES_ADDRESS_SIZE)
+		return false;
 	memcpy(address.s6_addr, text.data, sizeof address.s6_addr);
 	ask(client, &address);
+	return true;
 }
 
-static void on_lost(void *context, struct ipc_channel *channel)
+static void on_lost(void *context)
 {
-	(void)channel;
-	client_close(context);
-}
+	struct client *client = context;
 
-static void on_connection(void *context, int socket)
-{
-	static const struct ipc_channel_handler handler = {on_message, on_lost};
-	struct names_server *server = context;
-	uid_t user = os_socket_peer_user(socket);
-	struct client *client;
-
-	if (user != server->user || server->client_count >= CLIENTS_MAX) {
-		log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
-		os_socket_close(socket);
-		return;
-	}
-	client = memory_alloc_zero(1, sizeof *client);
-	client->server = server;
-	client->channel = ipc_channel_new(server->loop, socket, &handler, client);
-	DL_APPEND2(server->clients, client, previous, next);
-	server->client_count++;
+	while (client->searches != NULL)
+		search_free(client->searches);
+	free(client);
 }
 
 struct names_server *names_server_new(struct os_loop *loop, int listening,
 				      struct dns_resolver *resolver, uid_t user)
 {
+	static const struct ipc_server_kind kind = {CLIENTS_MAX, BACKLOG_MAX, on_connected,
+						    on_message, on_lost};
 	struct names_server *server = memory_alloc_zero(1, sizeof *server);
 
-	server->loop = loop;
 	server->resolver = resolver;
-	server->user = user;
-	server->listener = ipc_listener_new(loop, listening, on_connection, server);
+	server->clients = ipc_server_new(loop, listening, &kind, server);
+	names_server_set_user(server, user);
 	return server;
 }
 
 void names_server_set_user(struct names_server *server, uid_t user)
 {
-	server->user = user;
+	ipc_server_set_users(server->clients, &user, 1);
 }
 
 void names_server_free(struct names_server *server)
 {
 	if (server == NULL)
 		return;
-	ipc_listener_free(server->listener);
-	while (server->clients != NULL)
-		client_close(server->clients);
+	ipc_server_free(server->clients);
 	free(server);
 }

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: ISC
 #include "sts/server.h"
 #include "base/panic.h"
-#include "ipc/channel.h"
-#include "ipc/listener.h"
 #include "ipc/pack.h"
-#include "log/event.h"
+#include "ipc/server.h"
 #include "mail/host.h"
-#include "os/socket.h"
 #include <stdlib.h>
 #include <utlist.h>
 
 enum {
-	CLIENTS_MAX = 64,      /* connections */
+	CLIENTS_MAX = 64,      /* connections of a user */
 	BACKLOG_MAX = 4 << 20, /* bytes of answers that a client has not read */
 };
 
@@ -29,18 +26,13 @@ struct client {
 	struct ipc_channel *channel;
 	struct question *questions;
 	size_t question_count;
-	struct client *next, *previous;
 };
 
 struct sts_server {
-	struct os_loop *loop;
 	struct sts_keeper *keeper;
-	struct ipc_listener *listener;
-	struct sts_users users;
+	struct ipc_server *clients;
 	void (*counted)(void *context, const struct tlsrpt_session *session); /* or NULL */
 	void *context;
-	struct client *clients;
-	size_t client_count;
 };
 
 static void question_free(struct question *question)
@@ -49,18 +41,6 @@ static void question_free(struct question *question)
 	DL_DELETE2(question->client->questions, question, previous, next);
 	question->client->question_count--;
 	free(question);
-}
-
-static void client_close(struct client *client)
-{
-	struct sts_server *server = client->server;
-
-	while (client->questions != NULL)
-		question_free(client->questions);
-	ipc_channel_close(client->channel);
-	DL_DELETE2(server->clients, client, previous, next);
-	server->client_count--;
-	free(client);
 }
 
 static void send_answer(const struct client *client, uint32_t tag, const struct sts_answer *answer)
@@ -147,65 +127,58 @@ static bool take_session(const struct sts_server *server, struct str body)
 	return true;
 }
 
-static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+static void *on_connected(void *context, struct ipc_channel *channel)
+{
+	struct client *client = memory_alloc_zero(1, sizeof *client);
+
+	client->server = context;
+	client->channel = channel;
+	return client;
+}
+
+static bool on_message(void *context, struct ipc_channel *channel,
+		       const struct ipc_message *message)
 {
 	struct client *client = context;
-	bool is_good =
-		message->descriptor_count == 0 && ipc_channel_backlog(channel) <= BACKLOG_MAX;
 
-	if (is_good && message->type == STS_ASK)
-		is_good = take_question(client, message);
-	else if (is_good)
-		is_good = message->type == STS_COUNT && take_session(client->server, message->body);
-	if (!is_good)
-		ipc_channel_refuse(channel, message->type);
-}
-
-static void on_lost(void *context, struct ipc_channel *channel)
-{
 	(void)channel;
-	client_close(context);
-}
-
-static bool may_connect(const struct sts_users *users, uid_t user)
-{
-	return user == 0 || user == users->remote || user == users->owner;
-}
-
-static void on_connection(void *context, int socket)
-{
-	static const struct ipc_channel_handler handler = {on_message, on_lost};
-	struct sts_server *server = context;
-	uid_t user = os_socket_peer_user(socket);
-	struct client *client;
-
-	if (!may_connect(&server->users, user) || server->client_count >= CLIENTS_MAX) {
-		log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
-		os_socket_close(socket);
-		return;
+	switch (message->type) {
+	case STS_ASK:
+		return take_question(client, message);
+	case STS_COUNT:
+		return take_session(client->server, message->body);
+	default:
+		return false;
 	}
-	client = memory_alloc_zero(1, sizeof *client);
-	client->server = server;
-	client->channel = ipc_channel_new(server->loop, socket, &handler, client);
-	DL_APPEND2(server->clients, client, previous, next);
-	server->client_count++;
+}
+
+static void on_lost(void *context)
+{
+	struct client *client = context;
+
+	while (client->questions != NULL)
+		question_free(client->questions);
+	free(client);
 }
 
 struct sts_server *sts_server_new(struct os_loop *loop, int listening, struct sts_keeper *keeper,
 				  const struct sts_users *users)
 {
+	static const struct ipc_server_kind kind = {CLIENTS_MAX, BACKLOG_MAX, on_connected,
+						    on_message, on_lost};
 	struct sts_server *server = memory_alloc_zero(1, sizeof *server);
 
-	server->loop = loop;
 	server->keeper = keeper;
-	server->users = *users;
-	server->listener = ipc_listener_new(loop, listening, on_connection, server);
+	server->clients = ipc_server_new(loop, listening, &kind, server);
+	sts_server_set_users(server, users);
 	return server;
 }
 
 void sts_server_set_users(struct sts_server *server, const struct sts_users *users)
 {
-	server->users = *users;
+	const uid_t list[] = {0, users->remote, users->owner};
+
+	ipc_server_set_users(server->clients, list, COUNT_OF(list));
 }
 
 void sts_server_on_count(struct sts_server *server,
@@ -220,8 +193,6 @@ void sts_server_free(struct sts_server *server)
 {
 	if (server == NULL)
 		return;
-	ipc_listener_free(server->listener);
-	while (server->clients != NULL)
-		client_close(server->clients);
+	ipc_server_free(server->clients);
 	free(server);
 }
