@@ -128,8 +128,8 @@ static enum smtp_step pass_on(struct smtp_server *s, struct str base64)
 
 enum smtp_step smtp_auth_begin(struct smtp_server *s, const struct smtp_argument *argument)
 {
-	bool may_encrypt = s->service->tls != SMTP_TLS_NONE && s->tls.version == NULL &&
-			   s->peer.may_tls;
+	bool may_encrypt =
+		s->service->tls != SMTP_TLS_NONE && s->tls.version == NULL && s->peer.may_tls;
 	struct str initial = argument->initial;
 
 	if (s->user != NULL)

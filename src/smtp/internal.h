@@ -5,7 +5,9 @@
 #ifndef SMTP_INTERNAL_H
 #define SMTP_INTERNAL_H
 
+#include "smtp/recipients.h"
 #include "smtp/server.h"
+#include "smtp/text.h"
 
 /* One bit each, so that a verb can be allowed in several. */
 enum smtp_state {
@@ -25,54 +27,21 @@ enum smtp_state {
 	SMTP_STATE_AUTH_LAST = 1 << 13, /* it is accepted: an empty line must follow */
 };
 
-/* The position of the scanner in the message. */
-enum smtp_scan {
-	SMTP_SCAN_START,     /* at the start of a line */
-	SMTP_SCAN_DOT,       /* after a dot that starts a line */
-	SMTP_SCAN_DOT_CR,    /* after such a dot and a CR */
-	SMTP_SCAN_MIDDLE,    /* in a line */
-	SMTP_SCAN_MIDDLE_CR, /* after a CR in a line, which is not yet in the body */
-	SMTP_SCAN_END,
-};
-
 enum smtp_step {
 	SMTP_STEP_DONE, /* a reply was given, or will be after a chunk */
 	SMTP_STEP_WAIT, /* a question is pending; the handler runs again with the answer */
 };
 
-enum {
-	SMTP_HEADER_NAMES = 2,
-	SMTP_MESSAGE_ID_MAX = 250, /* bytes; the rest of a longer one is dropped */
-	SMTP_AUTH_LINE_MAX = 12288 /* bytes of a line of AUTH with its CRLF, RFC 4954 section 4 */
-};
-
-/* What is known of the message's header (header.c). */
-struct smtp_header {
-	uint32_t hops;                     /* Received fields */
-	size_t position;                   /* bytes of this line, counted as far as needed */
-	size_t matched[SMTP_HEADER_NAMES]; /* how many of them match each name */
-	char *id;                          /* the value of Message-ID; NULL: none yet */
-	size_t id_length;
-	bool is_value; /* this line is part of the value */
-	bool has_id;   /* it is complete; only the first counts */
-	bool is_over;  /* the body has begun */
-};
+enum { SMTP_AUTH_LINE_MAX = 12288 }; /* bytes with CRLF, RFC 4954 section 4 */
 
 /* State that exists only from MAIL to the end of the message. */
 struct smtp_transaction {
 	struct mail_envelope *envelope;
 	uint64_t declared_size; /* MAIL's SIZE; 0: none */
 	uint64_t trace_size;    /* bytes of our own headers */
-	uint64_t size;          /* bytes of the message so far, without trace headers */
-	enum smtp_scan scan;
-	bool is_chunked;        /* by BDAT: dots have no meaning */
-	bool has_bare_line_end; /* a bare CR or LF */
-	bool is_normalized;     /* bare line ends are normalized */
-	bool has_nul;           /* and is refused because of it */
-	struct smtp_header header;
-	size_t accepted; /* RCPT commands; more than recipients if some were repeated */
-	uint32_t *slots; /* hash table of recipients, see recipient.c; NULL: few recipients */
-	size_t slot_count;
+	struct smtp_text text;  /* without trace headers */
+	size_t accepted;        /* RCPT commands; more than recipients if some were repeated */
+	struct smtp_recipients recipients;
 	const char *postmaster;             /* postmaster@HOSTNAME if it was used, or NULL */
 	const struct mail_verdict *refusal; /* why the message is refused, or NULL */
 };
@@ -140,12 +109,6 @@ struct smtp_argument {
 /* reply.c: whether the client may say REQUIRETLS: inside TLS (RFC 8689 section 2), and not to who
  * delivers. */
 bool smtp_offers_requiretls(const struct smtp_server *s);
-
-/* recipient.c: whether ADDRESS is already a recipient of the transaction; ignores the case of
- * its domain. */
-bool smtp_recipient_is_known(struct smtp_transaction *t, struct str address);
-/* Call after a recipient was added to the envelope. */
-void smtp_recipient_added(struct smtp_transaction *t);
 
 /* transaction.c: the only place where the state changes. */
 void smtp_server_enter(struct smtp_server *s, enum smtp_state state);
@@ -223,12 +186,6 @@ bool smtp_data_take(struct smtp_server *s, const char *data, size_t length, size
 void smtp_data_take_all(struct smtp_server *s, const char *data, size_t length);
 /* A message sent by BDAT is complete: ends its last line. */
 void smtp_data_end(struct smtp_server *s);
-
-/* header.c: takes bytes of a header line, without its CRLF. */
-void smtp_header_take(struct smtp_transaction *t, const char *data, size_t length);
-void smtp_header_end_line(struct smtp_transaction *t);
-/* The value of Message-ID so far, unfolded, with its brackets; empty: none. */
-struct str smtp_header_message_id(const struct smtp_transaction *t);
 
 /* chunk.c: the BDAT command. */
 enum smtp_step smtp_chunk_begin(struct smtp_server *s, const struct smtp_argument *argument);

@@ -73,7 +73,7 @@ bool smtp_ask_commit(struct smtp_server *s, const struct mail_verdict **answer_o
 	if (take_verdict(s, answer_out))
 		return true;
 	ask(s, SMTP_QUESTION_COMMIT);
-	s->question.message_id = smtp_header_message_id(s->transaction);
+	s->question.message_id = smtp_text_message_id(&s->transaction->text);
 	return false;
 }
 

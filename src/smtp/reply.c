@@ -57,7 +57,7 @@ static void report(const struct smtp_server *s, unsigned code, const char *statu
 		.command = s->line_is_secret ? STR("(not shown)") : buffer_view(&s->line),
 		.is_message = s->state == SMTP_STATE_END,
 		.envelope = t != NULL ? t->envelope : NULL,
-		.message_id = t != NULL ? smtp_header_message_id(t) : STR(""),
+		.message_id = t != NULL ? smtp_text_message_id(&t->text) : STR(""),
 	};
 
 	if (code >= 400 && s->service->on_refusal != NULL)

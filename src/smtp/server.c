@@ -91,7 +91,7 @@ static void tell_message(const struct smtp_server *s)
 	const struct smtp_watch *watch = &s->service->watch;
 
 	if (smtp_watch_is_on(watch))
-		smtp_watch_tell_message(watch, s->peer.context, s->transaction->size);
+		smtp_watch_tell_message(watch, s->peer.context, s->transaction->text.size);
 }
 
 static size_t take(struct smtp_server *s, const char *data, size_t length)

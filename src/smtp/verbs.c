@@ -58,12 +58,12 @@ static void add_recipient(struct smtp_transaction *t, const struct smtp_argument
 	struct mail_recipient *recipient;
 
 	t->accepted++;
-	if (smtp_recipient_is_known(t, argument->address.text))
+	if (smtp_recipients_have(&t->recipients, t->envelope, argument->address.text))
 		return;
 	recipient = mail_envelope_add(t->envelope, argument->address.text);
 	recipient->notify = argument->notify;
 	recipient->original = arena_copy_str(t->envelope->arena, argument->original);
-	smtp_recipient_added(t);
+	smtp_recipients_added(&t->recipients, t->envelope);
 }
 
 static enum smtp_step on_rcpt(struct smtp_server *s, const struct smtp_argument *argument)
@@ -107,7 +107,7 @@ static enum smtp_step on_bdat(struct smtp_server *s, const struct smtp_argument 
 			smtp_message_refuse(s, refusal);
 		else
 			smtp_message_begin(s);
-		s->transaction->is_chunked = true;
+		s->transaction->text.rules.form = SMTP_TEXT_COUNTED;
 	}
 	return smtp_chunk_begin(s, argument);
 }
@@ -314,8 +314,8 @@ void smtp_command_came(struct smtp_server *s)
 	struct str line = buffer_view(&s->line);
 	bool is_known = find_verb(s, name_of(line)) != NULL;
 
-	s->line_is_secret =
-		smtp_auth_is_under_way(s) || has_credentials(line) || (s->line_is_secret && !is_known);
+	s->line_is_secret = smtp_auth_is_under_way(s) || has_credentials(line) ||
+			    (s->line_is_secret && !is_known);
 	if (smtp_watch_is_on(watch))
 		watch->line(s->peer.context, SMTP_SAID_BY_CLIENT,
 			    s->line_is_secret ? STR("(not shown)") : line);
