@@ -16,7 +16,7 @@
 #include "mail/envelope.h"
 #include <netinet/in.h>
 
-enum config_protocol { CONFIG_SMTP, CONFIG_SUBMISSION, CONFIG_LMTP };
+enum config_protocol { CONFIG_SMTP, CONFIG_SUBMISSION, CONFIG_LMTP, CONFIG_PROTOCOLS };
 
 struct config_endpoint { /* "0.0.0.0:25", "[::]:25", "unix:/run/x" */
 	const char *text;
@@ -29,6 +29,24 @@ enum config_bare_newline { /* how messages with a bare CR or LF are treated */
 						      * rejected */
 			   CONFIG_BARE_NEWLINE_REJECT,
 			   CONFIG_BARE_NEWLINE_NORMALIZE,
+};
+
+enum config_auth {
+	CONFIG_AUTH_NO,
+	CONFIG_AUTH_OFFERED,
+	CONFIG_AUTH_REQUIRED, /* of clients that are not trusted */
+};
+
+enum config_clear_auth { /* AUTH without TLS */
+			 CONFIG_CLEAR_AUTH_NO,
+			 CONFIG_CLEAR_AUTH_LOCAL, /* by loopback or a UNIX socket */
+			 CONFIG_CLEAR_AUTH_YES,
+};
+
+enum config_sender_login { /* what a user may name as the sender */
+			   CONFIG_SENDER_LOGIN_OFF,
+			   CONFIG_SENDER_LOGIN_ENVELOPE,
+			   CONFIG_SENDER_LOGIN_STRICT, /* also From and Sender */
 };
 
 enum config_nul { CONFIG_NUL_REJECT, CONFIG_NUL_REMOVE };
@@ -87,6 +105,12 @@ struct config_listen {
 	size_t client_name_count;
 	const char **client_fingerprints; /* likewise, SHA-256 of certificate or public key */
 	size_t client_fingerprint_count;
+	enum config_auth auth;
+	enum config_clear_auth auth_without_tls;
+	enum config_sender_login sender_login;
+	bool received_user; /* show who has authenticated in Received */
+	bool submission;    /* complete the header fields of users' programs */
+	bool repair;        /* of their messages what other servers refuse */
 };
 
 enum config_service_kind { /* 0: unknown */
@@ -318,6 +342,8 @@ const struct config_tls_policy *config_tls_policy_find(const struct config *conf
 						       struct str destination);
 /* Whether a certificate may be presented to servers. */
 bool config_has_tls_out_certificates(const struct config *config);
+/* "smtp", "submission", "lmtp" */
+const char *config_protocol_name(enum config_protocol protocol);
 /* Whether any listen section has TLS, or needs a certificate. */
 bool config_has_tls_in(const struct config *config);
 /* The user to run the process called NAME as; "": the present one. */
