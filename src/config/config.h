@@ -342,6 +342,8 @@ const struct config_tls_policy *config_tls_policy_find(const struct config *conf
 						       struct str destination);
 /* Whether a certificate may be presented to servers. */
 bool config_has_tls_out_certificates(const struct config *config);
+/* Whether any listen section offers AUTH. */
+bool config_offers_auth(const struct config *config);
 /* "smtp", "submission", "lmtp" */
 const char *config_protocol_name(enum config_protocol protocol);
 /* Whether any listen section has TLS, or needs a certificate. */

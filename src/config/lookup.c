@@ -40,6 +40,14 @@ const char *config_protocol_name(enum config_protocol protocol)
 	return names[protocol];
 }
 
+bool config_offers_auth(const struct config *config)
+{
+	for (size_t i = 0; i < config->listen_count; i++)
+		if (config->listens[i].auth != CONFIG_AUTH_NO)
+			return true;
+	return false;
+}
+
 static const struct config_tls_policy *find_policy(const struct config *config, struct str name)
 {
 	for (size_t i = 0; i < config->tls_policy_count; i++)

@@ -245,7 +245,8 @@ struct smtp_auth_answer {
 /* Answers AUTH. */
 void smtp_server_answer_auth(struct smtp_server *server, const struct smtp_auth_answer *answer);
 /* From the first question AUTH of an exchange to its outcome. When it becomes false without one,
- * the client has given up: the driver forgets the exchange. */
+ * the client has given up: the driver forgets the exchange; likewise when another one
+ * begins. */
 bool smtp_server_is_authenticating(const struct smtp_server *server);
 /* Who has authenticated; empty: nobody, or not since TLS began. */
 struct str smtp_server_user(const struct smtp_server *server);
