@@ -8,6 +8,7 @@ void smtp_transaction_end(struct smtp_server *s)
 	buffer_clear(&s->body);
 	if (s->transaction == NULL)
 		return;
+	header_edit_free(s->transaction->text.edit);
 	mail_envelope_free(s->transaction->envelope);
 	s->transaction = NULL;
 }

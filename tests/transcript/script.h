@@ -7,7 +7,7 @@
  *   set NAME VALUE   a limit, a rule, "protocol", or "peer", before the dialogue
  *   C: S:            what the client sends, what the server says
  *   S.               the server closes at the end
- *   A: TYPE OUTCOME STATUS TEXT   the answer to a question: recipient, open or commit;
+ *   A: TYPE OUTCOME STATUS TEXT   the answer to a question: recipient, senders, open or commit;
  *                    ok, or wait or fail with their status. What is not given is ok.
  *   A: auth challenge TEXT; auth accept USER TEXT; auth failed, temporary, malformed,
  *                    unknown, insecure or weak; TEXT is what the mechanism says
@@ -18,7 +18,8 @@
  *   F: STATUS TEXT   the data file cannot be written
  *   M: H: E:         the messages committed, their trace headers, their envelopes;
  *                    H and E are compared only when there are any
- *   Q:               the messages of AUTH as the driver got them: "PLAIN TEXT", "> TEXT"
+ *   Q:               the messages of AUTH as the driver got them: "PLAIN TEXT", "> TEXT"; and
+ *                    senders that it was asked about: "lisa as: ADDRESS ADDRESS"
  *   #                a remark
  *
  * \r \n \0 \\ and \xHH stand for bytes.
