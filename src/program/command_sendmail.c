@@ -84,7 +84,7 @@ static int too_many(struct sending *sending)
 static int add_arguments(struct sending *sending, struct inject_recipients *recipients, char **argv)
 {
 	for (int i = sending->options->first; argv[i] != NULL; i++) {
-		int error = header_addresses_parse(str_from(argv[i]), str_from(sending->domain),
+		int error = header_addresses_parse(str_from(argv[i]), str_from(sending->domain), 0,
 						   NULL, inject_recipients_add, recipients);
 
 		if (error == -E2BIG)
