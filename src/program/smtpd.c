@@ -154,9 +154,9 @@ static const enum smtp_tls_rule tls_rules[] = {
 };
 
 static const enum smtp_auth_rule auth_rules[] = {
-	[CONFIG_AUTH_NO] = SMTP_AUTH_NONE,
-	[CONFIG_AUTH_OFFERED] = SMTP_AUTH_OFFERED,
-	[CONFIG_AUTH_REQUIRED] = SMTP_AUTH_REQUIRED,
+	[CONFIG_LISTEN_AUTH_NO] = SMTP_AUTH_NONE,
+	[CONFIG_LISTEN_AUTH_OFFERED] = SMTP_AUTH_OFFERED,
+	[CONFIG_LISTEN_AUTH_REQUIRED] = SMTP_AUTH_REQUIRED,
 };
 
 static const enum smtp_sender_rule sender_rules[] = {
