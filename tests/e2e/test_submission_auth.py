@@ -13,6 +13,8 @@ import ssl
 import subprocess
 
 import pytest
+from dovecot import PASSWORD as dovecot_password
+from dovecot import Dovecot
 from stagepost import PATIENCE, as_user, free_port, wait_until
 from test_transcript import Watch
 from tls_in import Certificates
@@ -339,6 +341,39 @@ def test_mail_waits_while_nobody_knows(site):
         assert codes <= {451, 250}
         wait_until(lambda: send(client, "alias@a.test")[0] == 250, "the directory is back")
         assert send(client, BOB)[0] == 550
+
+
+# --- Dovecot ---
+
+AUTH_SOCKET = """auth_mechanisms = plain login scram-sha-256
+service auth {
+  unix_listener auth-client {
+    mode = 0666
+  }
+}
+"""
+
+
+def test_dovecot_knows_the_users(node, ground):
+    dovecot = Dovecot([ANN], settings=AUTH_SOCKET)
+    try:
+        site = Site(node, ground,
+                    more=f'auth {{ users = dovecot socket = "{dovecot.base}/run/auth-client" }}\n')
+        for how in (lambda client: client.login(ANN, dovecot_password),
+                    lambda client: scram(client, "SCRAM-SHA-256", ANN, dovecot_password)):
+            with site.client() as client:
+                assert how(client)[0] == 235
+                assert send(client)[0] == 250
+                assert send(client, BOB)[0] == 550
+        with site.client() as client:
+            assert scram(client, "SCRAM-SHA-256", ANN, PASSWORD)[0] == 535
+        assert {event["user"] for event in site.mx.log.find("message_accepted")} == {ANN}
+        dovecot.process.terminate()
+        dovecot.process.wait(PATIENCE)
+        with site.client() as client:
+            assert client.docmd("AUTH", "PLAIN " + b64(f"\0{ANN}\0{dovecot_password}"))[0] == 454
+    finally:
+        dovecot.close()
 
 
 # --- what fails ---
