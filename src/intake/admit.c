@@ -14,14 +14,6 @@ static bool count_client(struct intake_session *session, const union os_socket_a
 	return session->client != NULL;
 }
 
-bool intake_session_is_local(const struct intake_session *session)
-{
-	const struct in6_addr *mapped = &session->mapped;
-
-	return IN6_IS_ADDR_LOOPBACK(mapped) || IN6_IS_ADDR_UNSPECIFIED(mapped) ||
-	       (IN6_IS_ADDR_V4MAPPED(mapped) && mapped->s6_addr[12] == IN_LOOPBACKNET);
-}
-
 void intake_session_greet(struct intake_session *session, bool has_spoken)
 {
 	char early;

@@ -90,6 +90,8 @@ enum intake_secure { INTAKE_SECURE_WAIT, INTAKE_SECURE_DONE, INTAKE_SECURE_FAILE
 enum intake_secure intake_secure_go_on(struct intake_session *session);
 /* It took too long: logs that. */
 void intake_secure_timeout(struct intake_session *session);
+/* Whether the client is on this machine, by loopback or a UNIX socket. */
+bool intake_session_is_local(const struct intake_session *session);
 /* Whether TLS can begin now. */
 bool intake_secure_is_possible(const struct intake_session *session);
 
@@ -106,8 +108,6 @@ void intake_auth_see_to(struct intake_session *session, const struct smtp_questi
 /* Forgets an exchange that the client has given up. */
 void intake_auth_see_to_end(struct intake_session *session);
 
-/* admit.c: whether the client is on this machine, by loopback or a UNIX socket. */
-bool intake_session_is_local(const struct intake_session *session);
 /* question.c: whether the client may relay, by itself or as a user. */
 bool intake_session_may_relay(const struct intake_session *session);
 

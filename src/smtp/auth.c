@@ -8,13 +8,6 @@
 #include "smtp/internal.h"
 #include <stdlib.h>
 
-struct str smtp_auth_mechanisms(const struct smtp_server *s)
-{
-	if (s->service->auth == SMTP_AUTH_NONE || s->service->mechanisms == NULL)
-		return STR("");
-	return s->service->mechanisms(s->peer.context);
-}
-
 bool smtp_auth_is_under_way(const struct smtp_server *s)
 {
 	return s->state & (SMTP_STATE_AUTH | SMTP_STATE_AUTH_LAST);
@@ -23,11 +16,6 @@ bool smtp_auth_is_under_way(const struct smtp_server *s)
 bool smtp_auth_is_missing(const struct smtp_server *s)
 {
 	return s->service->auth == SMTP_AUTH_REQUIRED && s->user == NULL && !s->peer.is_ours;
-}
-
-bool smtp_peer_is_trusted(const struct smtp_server *s)
-{
-	return s->peer.is_ours || s->user != NULL;
 }
 
 static void forget_exchange(struct smtp_server *s)
@@ -136,7 +124,7 @@ enum smtp_step smtp_auth_begin(struct smtp_server *s, const struct smtp_argument
 		return smtp_reply(s, 503, "5.5.1", "You are authenticated already");
 	if (s->transaction != NULL)
 		return smtp_reply(s, 503, "5.5.1", "A transaction has begun, send RSET first");
-	if (smtp_auth_mechanisms(s).length == 0)
+	if (smtp_offers_mechanisms(s).length == 0)
 		return may_encrypt ? smtp_reply(s, 538, "5.7.11", "Send STARTTLS first")
 				   : on_refused(s, SMTP_AUTH_TEMPORARY);
 	s->exchange.has_begun = false;

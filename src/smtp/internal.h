@@ -79,7 +79,7 @@ struct smtp_server {
 	enum smtp_state state_after_chunk; /* a skipped chunk */
 	uint64_t chunk_left;               /* bytes of the chunk still to come */
 	struct smtp_question question;
-	struct str sender; /* of a MAIL that is asked about; in LINE */
+	struct str sender;                          /* of a MAIL that is asked about; in LINE */
 	const struct mail_verdict *answer;          /* only while a handler runs with it */
 	const struct smtp_auth_answer *auth_answer; /* likewise */
 	struct smtp_exchange exchange;
@@ -111,9 +111,13 @@ struct smtp_argument {
 /* reply.c: whether the client may say REQUIRETLS: inside TLS (RFC 8689 section 2), and not to who
  * delivers. */
 bool smtp_offers_requiretls(const struct smtp_server *s);
+/* The mechanisms of AUTH that the client may use now, separated by a space; empty: none. */
+struct str smtp_offers_mechanisms(const struct smtp_server *s);
 
 /* transaction.c: the only place where the state changes. */
 void smtp_server_enter(struct smtp_server *s, enum smtp_state state);
+/* Whether the client is ours, or has authenticated. */
+bool smtp_peer_is_trusted(const struct smtp_server *s);
 void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *mail);
 void smtp_transaction_end(struct smtp_server *s);
 
@@ -156,14 +160,10 @@ bool smtp_argument_auth(struct smtp_server *s, struct smtp_argument *argument);
 /* message.c: whether the client may not name every sender. */
 bool smtp_sender_is_held(const struct smtp_server *s);
 
-/* auth.c: those that the client may use now, separated by a space; empty: none. */
-struct str smtp_auth_mechanisms(const struct smtp_server *s);
-/* Whether the next line is a response. */
+/* auth.c: whether the next line is a response. */
 bool smtp_auth_is_under_way(const struct smtp_server *s);
 /* Whether the client must authenticate before it sends mail. */
 bool smtp_auth_is_missing(const struct smtp_server *s);
-/* Whether the client is ours, or has authenticated. */
-bool smtp_peer_is_trusted(const struct smtp_server *s);
 /* The AUTH command. */
 enum smtp_step smtp_auth_begin(struct smtp_server *s, const struct smtp_argument *argument);
 /* SMTP_STATE_AUTH and SMTP_STATE_AUTH_LAST: a line is complete, or a question answered. */

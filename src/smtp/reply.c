@@ -159,9 +159,16 @@ bool smtp_offers_requiretls(const struct smtp_server *s)
 	return s->tls.version != NULL && s->service->protocol != SMTP_PROTOCOL_LMTP;
 }
 
+struct str smtp_offers_mechanisms(const struct smtp_server *s)
+{
+	if (s->service->auth == SMTP_AUTH_NONE || s->service->mechanisms == NULL)
+		return STR("");
+	return s->service->mechanisms(s->peer.context);
+}
+
 static void append_mechanisms(struct smtp_server *s)
 {
-	struct str mechanisms = smtp_auth_mechanisms(s);
+	struct str mechanisms = smtp_offers_mechanisms(s);
 
 	if (mechanisms.length > 0)
 		buffer_append_format(&s->output, "250-AUTH " STR_FORMAT "\r\n",

@@ -22,6 +22,11 @@ void smtp_server_enter(struct smtp_server *s, enum smtp_state state)
 		smtp_transaction_end(s);
 }
 
+bool smtp_peer_is_trusted(const struct smtp_server *s)
+{
+	return s->peer.is_ours || s->user != NULL;
+}
+
 static bool normalizes(const struct smtp_server *s)
 {
 	enum smtp_bare_newline rule = s->service->rules.bare_newline;
