@@ -6,7 +6,7 @@ T = 60
 CUTS = 300
 VARIANT_CUTS = 20
 # what an installation has in its folders of programs
-PROGRAMS = stagepost queue send resolve names keys policy list remote lmtp local pipe launch smtpd directory \
+PROGRAMS = stagepost queue send resolve names keys policy auth auth-ldap list remote lmtp local pipe launch smtpd directory \
 	directory-ldap directory-postgresql
 
 build/build.ninja:

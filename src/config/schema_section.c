@@ -376,7 +376,8 @@ const struct config_setting config_schema_section[] = {
 		MEANING("Dovecot's socket for authentication clients.")),
 	SETTING(AUTH, "threads", number, AT(config_auth, threads), INITIAL("4"), RANGE(2, 64),
 		MEANING("How many passwords are checked at once. Half of the threads are kept for "
-			"clients that have not failed of late.")),
+			"clients at which somebody has succeeded within a day, and those that have "
+			"failed of late get a quarter.")),
 	SETTING(AUTH, "failure_limit", number, AT(config_auth, failure_limit), INITIAL("20"),
 		RANGE(0, 1000000),
 		MEANING("After so many failures a client is refused without a check, until none "

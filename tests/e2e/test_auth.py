@@ -145,17 +145,17 @@ def test_failures_are_slowed_and_counted(mx, client):
         answer = client.plain(user, password, address=address)
         return answer, time.monotonic() - began
     # how long exactly is tested where no time passes: tests/unit/test_auth_failures.c
-    assert seconds("ann", "192.0.2.1")[1] >= 0.5
-    assert seconds("nobody", "192.0.2.1")[1] >= 1.0
+    assert seconds("ann", "192.0.2.1")[1] >= 0.45
+    assert seconds("nobody", "192.0.2.1")[1] >= 0.95
     # the other addresses of a /64 are the same client
-    assert seconds("x1", "2001:db8::1")[1] >= 0.5
-    assert seconds("x2", "2001:db8::ffff:2")[1] >= 1.0
+    assert seconds("x1", "2001:db8::1")[1] >= 0.45
+    assert seconds("x2", "2001:db8::ffff:2")[1] >= 0.95
     # a user is attacked from everywhere: slower for everybody who fails, not for himself
-    assert seconds("ann", "203.0.113.7")[1] >= 1.0
+    assert seconds("ann", "203.0.113.7")[1] >= 0.95
     assert seconds("ann", "203.0.113.8", PASSWORD)[0].outcome == ACCEPTED
     # his success forgives his own failures there, and no others
     assert seconds("ann", "192.0.2.1", PASSWORD)[0].outcome == ACCEPTED
-    assert seconds("nobody2", "192.0.2.1")[1] >= 1.0
+    assert seconds("nobody2", "192.0.2.1")[1] >= 0.95
     counts = [int(event["count"]) for event in mx.log.find("auth_failed", client="192.0.2.1")]
     assert counts == [1, 2, 2]
 
@@ -226,6 +226,19 @@ def test_one_client_cannot_fill_the_queue(mx):
         assert time.monotonic() - began < 3
         answers = [client.answer(tag).refusal for tag in tags]
     assert set(answers) == {FAILED, TEMPORARY} and answers.count(FAILED) <= 40, answers
+
+
+def test_many_addresses_do_not_hold_up_a_known_client(mx):
+    """Each is new and fails only once, so nothing is refused at once; they would take half a minute."""
+    with Client(mx) as good, Client(mx) as bad:
+        assert good.plain("ann", PASSWORD, address="198.51.100.1").outcome == ACCEPTED
+        for n in range(900):
+            bad.begin("PLAIN", f"\0ann\0wrong{n}".encode(), address=f"10.{n % 50}.{n // 50}.{n % 250}")
+        began = time.monotonic()
+        for _ in range(5):
+            assert good.plain("ann", PASSWORD, address="198.51.100.1").outcome == ACCEPTED
+        assert time.monotonic() - began < 10
+        assert len(mx.log.find("auth_failed")) < 600, "they were not waiting"
 
 
 def read_memory(pid):

@@ -23,7 +23,7 @@ from stagepost import PATIENCE, Node, free_port, wait_until
 from common.record import record
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
-PROGRAMS = ("smtpd", "queue", "send", "resolve", "names", "policy", "remote", "lmtp", "local", "pipe",
+PROGRAMS = ("smtpd", "queue", "send", "resolve", "names", "policy", "auth", "remote", "lmtp", "local", "pipe",
             "list", "directory")
 LAUNCHED_AS = "www-data"  # programs of the pipe service
 REFUSED = ("-EPERM", "-EACCES")
@@ -45,7 +45,7 @@ def world(ground, request):
             domains=["a.test", 'domain "l.test" { service = other }',
                      'domain "p.test" { service = box }'],
             settings=PROCESSES + f'mta_sts = yes\npolicy_path = "{policies}"\n'
-            f'directory {{ path = "{data}" }}\n'
+            f'directory {{ path = "{data}" }}\nauth {{ }}\n'
             f'service other {{ kind = lmtp address = "127.0.0.1:{sink.port}" }}\n'
             f'service box {{ kind = pipe command = "/bin/true" user = {LAUNCHED_AS} }}\n')
         shutil.chown(mx.mail, USERS["local"])

@@ -98,7 +98,7 @@ static void answer(struct sasl *sasl, enum sasl_finding finding, struct str user
 {
 	bool is_named = sasl->user.length > 0;
 
-	if (finding == SASL_RIGHT && is_named && !str_equal(sasl_user(sasl), user))
+	if (finding == SASL_RIGHT && is_named && !str_equal(buffer_view(&sasl->user), user))
 		finding = SASL_WRONG;
 	if (finding == SASL_RIGHT && !is_named)
 		buffer_append_str(&sasl->user, user);

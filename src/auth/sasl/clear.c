@@ -28,7 +28,7 @@ static void take_login(struct sasl *sasl, struct str message)
 		buffer_append_str(&sasl->user, message);
 		sasl_challenge(sasl, STR("Password:"));
 	} else {
-		buffer_append_str(&user, sasl_user(sasl));
+		buffer_append_str(&user, buffer_view(&sasl->user));
 		sasl_ask(sasl, SASL_ASKS_PASSWORD, STR(""), buffer_view(&user), message);
 	}
 }

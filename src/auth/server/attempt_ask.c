@@ -83,6 +83,16 @@ static void on_judged(void *context, enum sasl_finding finding)
 	conclude(attempt, finding, STR(""), NULL, attempt->reason);
 }
 
+static enum auth_trust trust_of(const struct auth_attempt *attempt)
+{
+	struct auth_server *server = server_of(attempt);
+	int64_t now_us = os_clock_boot_us();
+
+	if (auth_failures_count(server->failures, &attempt->address, now_us) > 0)
+		return AUTH_SUSPECT;
+	return auth_known_has(server->known, &attempt->client, now_us) ? AUTH_KNOWN : AUTH_NEW;
+}
+
 static void check_password(struct auth_attempt *attempt, const struct found *found)
 {
 	struct auth_server *server = server_of(attempt);
@@ -90,8 +100,6 @@ static void check_password(struct auth_attempt *attempt, const struct found *fou
 	struct auth_password *password =
 		auth_password_new(is_bound ? server->ways.binder : NULL, sasl_user(attempt->sasl),
 				  sasl_secret(attempt->sasl));
-	bool is_suspect =
-		auth_failures_count(server->failures, &attempt->address, os_clock_boot_us()) > 0;
 	size_t position = 0;
 	size_t count = 0;
 	struct str hash;
@@ -106,8 +114,8 @@ static void check_password(struct auth_attempt *attempt, const struct found *fou
 	if (found->is != USER_ACTIVE || (!is_bound && count == 0))
 		auth_password_spoil(password);
 	attempt->reason = reason_of(found);
-	attempt->check = auth_password_check(password, server->checks, &attempt->client, is_suspect,
-					     on_judged, attempt);
+	attempt->check = auth_password_check(password, server->checks, &attempt->client,
+					     trust_of(attempt), on_judged, attempt);
 	if (attempt->check == NULL)
 		conclude(attempt, SASL_LATER, STR(""), NULL, "too many checks are waiting");
 }

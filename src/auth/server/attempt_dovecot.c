@@ -26,6 +26,11 @@ static void take_right(struct auth_attempt *attempt, const struct dovecot_answer
 		auth_attempt_accept(attempt, buffer_view(&attempt->dovecot_user));
 }
 
+static void refuse_for_now(struct auth_attempt *attempt)
+{
+	auth_attempt_refuse(attempt, AUTH_TEMPORARY, STR(""), "Dovecot does not answer");
+}
+
 static void on_answer(void *context, const struct dovecot_answer *answer)
 {
 	struct auth_attempt *attempt = context;
@@ -45,8 +50,9 @@ static void on_answer(void *context, const struct dovecot_answer *answer)
 		(void)take_user(answer->user, &user);
 		auth_attempt_refuse(attempt, AUTH_FAILED, buffer_view(&user), "Dovecot says no");
 		break;
-	case DOVECOT_LATER:
-		auth_attempt_refuse(attempt, AUTH_TEMPORARY, STR(""), "Dovecot does not answer");
+	case DOVECOT_LATER: /* while the client speaks, it is told after that */
+		if (attempt->state == ATTEMPT_ASKS)
+			refuse_for_now(attempt);
 		break;
 	}
 }
@@ -73,6 +79,8 @@ void auth_attempt_pass_on(struct auth_attempt *attempt, struct str message)
 	attempt->state = ATTEMPT_ASKS;
 	if (attempt->dovecot.dovecot != NULL)
 		dovecot_respond(&attempt->dovecot, message);
+	else if (attempt->dovecot_user.length == 0)
+		refuse_for_now(attempt);
 	else if (message.length == 0)
 		auth_attempt_accept(attempt, buffer_view(&attempt->dovecot_user));
 	else

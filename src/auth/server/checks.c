@@ -7,8 +7,6 @@
 #include <string.h>
 #include <utlist.h>
 
-enum trust { TRUSTED, SUSPECT, TRUSTS };
-
 struct queue;
 
 struct auth_check {
@@ -16,7 +14,7 @@ struct auth_check {
 	const struct auth_check_kind *kind;
 	void *context;
 	struct queue *queue; /* NULL: it was begun */
-	bool is_suspect;
+	enum auth_trust trust;
 	bool is_cancelled;
 	struct auth_check *next, *previous;
 };
@@ -47,10 +45,10 @@ struct auth_checks {
 	struct os_loop *loop;
 	struct thread threads[AUTH_THREADS_MAX];
 	unsigned thread_count;
-	unsigned suspect_count; /* threads that check for a suspect */
+	unsigned running[AUTH_TRUSTS]; /* threads */
 	struct queue *table;
-	struct queue *turns[TRUSTS];
-	unsigned waiting;
+	struct queue *turns[AUTH_TRUSTS];
+	unsigned waiting[AUTH_TRUSTS];
 };
 
 static void finish(struct auth_check *check)
@@ -67,7 +65,7 @@ static void leave_queue(struct auth_check *check)
 	struct queue *queue = check->queue;
 
 	DL_DELETE2(queue->first, check, previous, next);
-	checks->waiting--;
+	checks->waiting[check->trust]--;
 	check->queue = NULL;
 	if (--queue->count > 0)
 		return;
@@ -90,24 +88,34 @@ static struct queue *find_queue(struct auth_checks *checks, const struct key *ke
 	return queue;
 }
 
+/* Whether another thread may check for such a client. Hashes also compete for the processors: so
+ * it is half of the threads that is kept for the known, not one. */
+static bool may_begin(const struct auth_checks *checks, enum auth_trust trust)
+{
+	unsigned unknown = checks->running[AUTH_NEW] + checks->running[AUTH_SUSPECT];
+	unsigned quarter = checks->thread_count >= 4 ? checks->thread_count / 4 : 1;
+
+	if (trust != AUTH_KNOWN && unknown >= checks->thread_count / 2)
+		return false;
+	return trust != AUTH_SUSPECT || checks->running[AUTH_SUSPECT] < quarter;
+}
+
 /* The next check that a thread may begin, and its client goes to the end; NULL: none. */
 static struct auth_check *take_next(struct auth_checks *checks)
 {
-	enum trust trust = TRUSTED;
-	struct auth_check *check;
-	struct queue *queue;
+	for (unsigned trust = 0; trust < AUTH_TRUSTS; trust++) {
+		struct queue *queue = checks->turns[trust];
+		struct auth_check *check;
 
-	if (checks->turns[TRUSTED] == NULL)
-		trust = SUSPECT;
-	queue = checks->turns[trust];
-	if (queue == NULL ||
-	    (trust == SUSPECT && checks->suspect_count >= checks->thread_count / 2))
-		return NULL;
-	DL_DELETE2(checks->turns[trust], queue, previous, next);
-	DL_APPEND2(checks->turns[trust], queue, previous, next);
-	check = queue->first;
-	leave_queue(check);
-	return check;
+		if (queue == NULL || !may_begin(checks, (enum auth_trust)trust))
+			continue;
+		DL_DELETE2(checks->turns[trust], queue, previous, next);
+		DL_APPEND2(checks->turns[trust], queue, previous, next);
+		check = queue->first;
+		leave_queue(check);
+		return check;
+	}
+	return NULL;
 }
 
 /* --- threads --- */
@@ -126,7 +134,7 @@ static void collect(struct thread *thread)
 	if (check == NULL || os_worker_is_busy(thread->worker))
 		return;
 	thread->check = NULL;
-	thread->checks->suspect_count -= check->is_suspect;
+	thread->checks->running[check->trust]--;
 	if (!check->is_cancelled)
 		check->kind->done(check->context);
 	finish(check);
@@ -144,7 +152,7 @@ static void start_idle(void *context)
 		thread->check = take_next(checks);
 		if (thread->check == NULL)
 			return;
-		checks->suspect_count += thread->check->is_suspect;
+		checks->running[thread->check->trust]++;
 		os_worker_start(thread->worker);
 	}
 }
@@ -161,28 +169,26 @@ static void on_wakeup(void *context)
 /* --- for the caller --- */
 
 struct auth_check *auth_checks_add(struct auth_checks *checks, const struct auth_check_kind *kind,
-				   void *context, const struct in6_addr *client, bool is_suspect)
+				   void *context, const struct in6_addr *client,
+				   enum auth_trust trust)
 {
-	const struct key key = {*client, is_suspect ? SUSPECT : TRUSTED};
+	const struct key key = {*client, trust};
 	struct auth_check *check;
 	struct queue *queue;
 
 	HASH_FIND(hh, checks->table, &key, sizeof key, queue);
-	if (checks->waiting >= AUTH_CHECKS_MAX ||
+	if (checks->waiting[trust] >= AUTH_CHECKS_MAX ||
 	    (queue != NULL && queue->count >= AUTH_CHECKS_CLIENT_MAX)) {
 		kind->free(context);
 		return NULL;
 	}
 	queue = find_queue(checks, &key);
 	check = memory_alloc_zero(1, sizeof *check);
-	*check = (struct auth_check){.checks = checks,
-				     .kind = kind,
-				     .context = context,
-				     .queue = queue,
-				     .is_suspect = is_suspect};
+	*check = (struct auth_check){
+		.checks = checks, .kind = kind, .context = context, .queue = queue, .trust = trust};
 	DL_APPEND2(queue->first, check, previous, next);
 	queue->count++;
-	checks->waiting++;
+	checks->waiting[trust]++;
 	os_loop_defer(checks->loop, &checks->start);
 	return check;
 }
@@ -235,7 +241,7 @@ void auth_checks_free(struct auth_checks *checks)
 		if (thread->check != NULL)
 			finish(thread->check);
 	}
-	for (unsigned trust = 0; trust < TRUSTS; trust++)
+	for (unsigned trust = 0; trust < AUTH_TRUSTS; trust++)
 		while (checks->turns[trust] != NULL)
 			auth_check_cancel(checks->turns[trust]->first);
 	os_wakeup_free(checks->wakeup);

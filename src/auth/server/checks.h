@@ -3,9 +3,10 @@
  * auth/server/checks.h - what takes long, such as slow hashes, on a bounded number of threads, in a
  * queue that is bounded and fair.
  *
- * Clients take turns, whatever the number of their checks. Those without failures come first, and
- * half of the threads are never given to the others: who guesses passwords does not hold up those
- * who know theirs.
+ * Clients take turns, whatever the number of their checks. Those that are known come first, those
+ * that have failed come last; half of the threads are kept for the former, and the latter get a
+ * quarter.
+ * So who guesses passwords, even from very many addresses, does not hold up those who know theirs.
  */
 #ifndef AUTH_SERVER_CHECKS_H
 #define AUTH_SERVER_CHECKS_H
@@ -15,9 +16,17 @@
 #include <netinet/in.h>
 
 enum {
-	AUTH_CHECKS_MAX = 1000,      /* that wait */
+	AUTH_CHECKS_MAX = 1000,      /* that wait, of each trust */
 	AUTH_CHECKS_CLIENT_MAX = 16, /* of one client */
 	AUTH_THREADS_MAX = 64,
+};
+
+/* What is known of a client. */
+enum auth_trust {
+	AUTH_KNOWN, /* somebody has succeeded there of late */
+	AUTH_NEW,
+	AUTH_SUSPECT, /* somebody has failed there of late */
+	AUTH_TRUSTS,
 };
 
 struct auth_checks;
@@ -39,7 +48,8 @@ void auth_checks_free(struct auth_checks *checks);
 /* Queues a check for CLIENT (auth/server/failures.h). NULL: there are too many; the context is
  * freed. */
 struct auth_check *auth_checks_add(struct auth_checks *checks, const struct auth_check_kind *kind,
-				   void *context, const struct in6_addr *client, bool is_suspect);
+				   void *context, const struct in6_addr *client,
+				   enum auth_trust trust);
 /* It is not begun any more; if it was, its result is dropped. NULL is allowed. */
 void auth_check_cancel(struct auth_check *check);
 

@@ -7,6 +7,7 @@
 #include "auth/server/dovecot.h"
 #include "auth/server/failures.h"
 #include "auth/server/invent.h"
+#include "auth/server/known.h"
 #include "auth/server/server.h"
 #include "auth/server/tokens.h"
 #include "base/table.h"
@@ -34,6 +35,7 @@ struct auth_server {
 	struct ipc_server *ipc;
 	struct directory_client *directory; /* NULL: there is none */
 	struct auth_failures *failures;
+	struct auth_known *known;
 	struct auth_checks *checks;
 	struct auth_inventor *inventor;
 	struct auth_jwt_keys *keys;
@@ -82,13 +84,21 @@ struct auth_attempt {
 /* attempt.c: false: the message is malformed. */
 MUST_CHECK bool auth_attempt_begin(struct auth_asker *asker, uint32_t tag, struct str body);
 MUST_CHECK bool auth_attempt_respond(struct auth_attempt *attempt, struct str body);
-/* Without an answer. */
+
+/* attempt_end.c: ends it without an answer. */
 void auth_attempt_free(struct auth_attempt *attempt);
-/* For the parts below: sends a challenge; ends it as accepted; as refused, perhaps later. */
+/* Of an attempt that was not begun. */
+void auth_attempt_send_refusal(struct auth_asker *asker, uint32_t tag, enum auth_refusal refusal);
+/* Sends a challenge; ends it as accepted; as refused, perhaps later. */
 void auth_attempt_challenge(struct auth_attempt *attempt, struct str message);
 void auth_attempt_accept(struct auth_attempt *attempt, struct str user);
 void auth_attempt_refuse(struct auth_attempt *attempt, enum auth_refusal refusal, struct str user,
 			 const char *reason);
+
+/* tally.c: how many attempts a client has open. */
+unsigned auth_tally_count(struct auth_server *server, const struct in6_addr *client);
+void auth_tally_add(struct auth_server *server, const struct in6_addr *client);
+void auth_tally_remove(struct auth_server *server, const struct in6_addr *client);
 
 /* attempt_ask.c: does what the mechanism wants next. */
 void auth_attempt_advance(struct auth_attempt *attempt);

@@ -80,12 +80,12 @@ static void free_password(void *context)
 }
 
 struct auth_check *auth_password_check(struct auth_password *password, struct auth_checks *checks,
-				       const struct in6_addr *client, bool is_suspect,
+				       const struct in6_addr *client, enum auth_trust trust,
 				       auth_password_judged *judged, void *context)
 {
 	static const struct auth_check_kind kind = {work, done, free_password};
 
 	password->judged = judged;
 	password->context = context;
-	return auth_checks_add(checks, &kind, password, client, is_suspect);
+	return auth_checks_add(checks, &kind, password, client, trust);
 }

@@ -28,7 +28,7 @@ void auth_password_add_hash(struct auth_password *password, struct str hash);
 void auth_password_spoil(struct auth_password *password);
 /* Queues it, and gives it away. NULL: there is no room, or it was never to be asked. */
 struct auth_check *auth_password_check(struct auth_password *password, struct auth_checks *checks,
-				       const struct in6_addr *client, bool is_suspect,
+				       const struct in6_addr *client, enum auth_trust trust,
 				       auth_password_judged *judged, void *context);
 
 enum { AUTH_PASSWORD_HASHES_MAX = 20 };

@@ -186,9 +186,12 @@ static void end_attempts(void *context, struct ipc_channel *channel)
 	(void)channel;
 	HASH_ITER (hh, asker->attempts, attempt, next)
 		if (attempt->token != NULL ||
-		    (attempt->dovecot.dovecot != NULL && asker->server->is_leaving_dovecot))
-			auth_attempt_refuse(attempt, AUTH_TEMPORARY, STR(""),
-					    "the settings have changed");
+		    (attempt->dovecot.dovecot != NULL && asker->server->is_leaving_dovecot)) {
+			dovecot_cancel(&attempt->dovecot);
+			if (attempt->state == ATTEMPT_ASKS)
+				auth_attempt_refuse(attempt, AUTH_TEMPORARY, STR(""),
+						    "the settings have changed");
+		}
 }
 
 static void forget_tokens(struct auth_server *server)
@@ -228,6 +231,7 @@ int auth_server_new(const struct auth_server_ways *ways, const struct config *co
 	}
 	server->ways = *ways;
 	server->failures = auth_failures_new();
+	server->known = auth_known_new();
 	server->inventor = auth_inventor_new(ways->seed);
 	if (ways->directory != NULL)
 		server->directory =
@@ -248,6 +252,7 @@ void auth_server_free(struct auth_server *server)
 	auth_checks_free(server->checks);
 	directory_client_free(server->directory);
 	auth_failures_free(server->failures);
+	auth_known_free(server->known);
 	auth_inventor_free(server->inventor);
 	buffer_clear(&server->secret);
 	free(server);

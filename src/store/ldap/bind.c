@@ -3,7 +3,8 @@
 #include "base/panic.h"
 #include "store/ldap/access.h"
 #include "store/ldap/map.h"
-#include <malloc.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
@@ -17,30 +18,48 @@ struct store_ldap_binder {
 
 /* --- memory that libldap frees may have held a password --- */
 
+/* In front of each piece. */
+union size {
+	size_t bytes;
+	max_align_t aligned;
+};
+
 static void *alloc(ber_len_t size, void *context)
 {
+	union size *piece = malloc(sizeof *piece + size);
+
 	(void)context;
-	return malloc(size);
+	if (piece == NULL)
+		return NULL;
+	piece->bytes = size;
+	return piece + 1;
 }
 
 static void *alloc_zero(ber_len_t count, ber_len_t size, void *context)
 {
-	(void)context;
-	return calloc(count, size);
+	void *memory =
+		size > 0 && count > SIZE_MAX / 2 / size ? NULL : alloc(count * size, context);
+
+	if (memory != NULL)
+		memset(memory, 0, count * size);
+	return memory;
 }
 
 static void free_erased(void *memory, void *context)
 {
+	union size *piece = (union size *)memory - 1;
+
 	(void)context;
-	if (memory != NULL)
-		explicit_bzero(memory, malloc_usable_size(memory));
-	free(memory);
+	if (memory == NULL)
+		return;
+	explicit_bzero(memory, piece->bytes);
+	free(piece);
 }
 
 static void *resize(void *memory, ber_len_t size, void *context)
 {
-	size_t before = memory == NULL ? 0 : malloc_usable_size(memory);
-	void *result = malloc(size);
+	size_t before = memory == NULL ? 0 : ((union size *)memory - 1)->bytes;
+	void *result = alloc(size, context);
 
 	if (result == NULL)
 		return NULL;
