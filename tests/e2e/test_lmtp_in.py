@@ -81,12 +81,12 @@ def test_nothing_is_accepted_of_a_refused_message(node):
 
 def check_handed_over(door, peer):
     """Good and bad recipients of one message, and many messages."""
-    deliver(peer, [ANNA, NOBODY, BOB], TEXT, sender="lisa@client.test")
+    deliver(peer, [ANNA, NOBODY, BOB], TEXT, sender="")  # so that nobody gets a bounce
     for address in (ANNA, BOB):
         (stored,) = door.mx.maildir(address).wait()
         assert b" with LMTP id " in stored or b" with UTF8LMTP id " in stored
         assert stored.endswith(STORED.split(b"\n\n", 1)[1])
-    assert b"Return-Path: <lisa@client.test>\n" in door.mx.maildir(ANNA).messages()[0]
+    assert b"Return-Path: <>\n" in door.mx.maildir(ANNA).messages()[0]
     (refused,) = door.mx.log.find("command_refused", code="550", status="5.1.1")
     assert refused["command"].startswith(f"RCPT TO:<{NOBODY}>")
     for number in range(20):
@@ -103,7 +103,6 @@ def test_postfix_hands_over(door, ground, where):
     with Postfix(ground.directory("postfix"),
                  more=f"default_transport = lmtp:{to}\nlmtp_destination_recipient_limit = 50\n") as peer:
         check_handed_over(door, peer)
-        assert "status=bounced" in peer.log()
 
 
 def test_exim_hands_over(door, ground):
