@@ -102,11 +102,10 @@ class Site:
             if base.startswith(self.mx.mail):
                 continue
             for name in names:
-                try:
-                    with open(os.path.join(base, name), "rb") as file:
-                        yield os.path.join(base, name), file.read()
-                except (OSError, ValueError):
-                    continue
+                path = os.path.join(base, name)
+                if os.path.isfile(path):  # no socket and no pipe
+                    with open(path, "rb") as file:
+                        yield path, file.read()
 
 
 @pytest.fixture
@@ -368,10 +367,6 @@ def test_dovecot_knows_the_users(node, ground):
         with site.client() as client:
             assert scram(client, "SCRAM-SHA-256", ANN, PASSWORD)[0] == 535
         assert {event["user"] for event in site.mx.log.find("message_accepted")} == {ANN}
-        dovecot.process.terminate()
-        dovecot.process.wait(PATIENCE)
-        with site.client() as client:
-            assert client.docmd("AUTH", "PLAIN " + b64(f"\0{ANN}\0{dovecot_password}"))[0] == 454
     finally:
         dovecot.close()
 
