@@ -505,12 +505,9 @@ def test_swaks(site, mechanism):
     mail_of(site, "swaks")
 
 
-@pytest.mark.parametrize("mechanism", ["PLAIN", "LOGIN", "SCRAM-SHA-1", "SCRAM-SHA-256"])
+@pytest.mark.parametrize("mechanism", ["PLAIN", "LOGIN"])
 @pytest.mark.parametrize("scheme", ["smtp", "smtps"])
 def test_curl(site, mechanism, scheme):
-    if "SCRAM" in mechanism and "gsasl" not in subprocess.run(
-            ["curl", "--version"], capture_output=True, text=True, check=True).stdout:
-        pytest.skip("this curl has no SCRAM")
     mail = write(site, "message", f"From: {ANN}\nTo: {BOB}\nSubject: curl\n\nbody\n")
     port = site.port if scheme == "smtp" else site.implicit_port
     tool(site, "curl", "--silent", "--show-error", "--ssl-reqd", "--cacert",
