@@ -147,6 +147,30 @@ static bool is_own_address(void *context, const struct in6_addr *address)
 	return memcmp(address, &own, sizeof own) == 0;
 }
 
+/* About users and their messages; false: it is another one. */
+static bool parse_user_setting(struct script *script, struct str name, struct str text)
+{
+	struct smtp_service *service = &script->settings.service;
+
+	if (str_equal(name, STR("sender")))
+		service->sender_rule =
+			str_equal(text, STR("strict")) ? SMTP_SENDER_STRICT : SMTP_SENDER_ENVELOPE;
+	else if (str_equal(text, STR("completes")))
+		service->completes = true;
+	else if (str_equal(text, STR("repairs")))
+		service->repairs = true;
+	else if (str_equal(name, STR("auth")))
+		service->auth =
+			str_equal(text, STR("required")) ? SMTP_AUTH_REQUIRED : SMTP_AUTH_OFFERED;
+	else if (str_equal(name, STR("mechanisms")))
+		script->settings.mechanisms_clear = arena_copy(script->arena, text);
+	else if (str_equal(text, STR("shows_user")))
+		service->shows_user = true;
+	else
+		return false;
+	return true;
+}
+
 static void parse_setting(struct script *script, struct str text)
 {
 	struct session *settings = &script->settings;
@@ -156,10 +180,9 @@ static void parse_setting(struct script *script, struct str text)
 	uint64_t value = 0;
 
 	(void)str_to_u64(text, &value);
-	if (str_equal(name, STR("sender")))
-		settings->service.sender_rule =
-			str_equal(text, STR("strict")) ? SMTP_SENDER_STRICT : SMTP_SENDER_ENVELOPE;
-	else if (str_equal(text, STR("lmtp")))
+	if (parse_user_setting(script, name, text))
+		return;
+	if (str_equal(text, STR("lmtp")))
 		settings->service.protocol = SMTP_PROTOCOL_LMTP;
 	else if (str_equal(text, STR("submission")))
 		settings->service.protocol = SMTP_PROTOCOL_SUBMISSION;
@@ -185,18 +208,7 @@ static void parse_setting(struct script *script, struct str text)
 		settings->service.tls =
 			str_equal(text, STR("required")) ? SMTP_TLS_REQUIRED : SMTP_TLS_OFFERED;
 		settings->peer.may_tls = !str_equal(text, STR("away"));
-	} else if (str_equal(text, STR("completes")))
-		settings->service.completes = true;
-	else if (str_equal(text, STR("repairs")))
-		settings->service.repairs = true;
-	else if (str_equal(name, STR("auth")))
-		settings->service.auth =
-			str_equal(text, STR("required")) ? SMTP_AUTH_REQUIRED : SMTP_AUTH_OFFERED;
-	else if (str_equal(name, STR("mechanisms")))
-		settings->mechanisms_clear = arena_copy(script->arena, text);
-	else if (str_equal(text, STR("shows_user")))
-		settings->service.shows_user = true;
-	else if (str_equal(name, STR("nul")))
+	} else if (str_equal(name, STR("nul")))
 		rules->removes_nul = str_equal(text, STR("remove"));
 	else if (str_equal(name, STR("message_size")))
 		limits->message_size = value;
