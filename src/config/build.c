@@ -36,20 +36,16 @@ static void add_listen(struct config *config, const struct config_tree_section *
 		       struct config_problems *problems)
 {
 	struct config_listen *listen = &config->listens[config->listen_count++];
+	enum config_protocol protocol = CONFIG_SMTP;
 
-	static const enum config_protocol known[] = {CONFIG_SMTP, CONFIG_SUBMISSION, CONFIG_QMTP,
-						     CONFIG_QMQP};
-	size_t i = 0;
-
-	while (i < COUNT_OF(known) && strcmp(section->title, config_protocol_name(known[i])) != 0)
-		i++;
-	if (i < COUNT_OF(known))
-		*listen = (struct config_listen){.protocol = known[i],
-						 .stage = known[i] == CONFIG_SUBMISSION
-								  ? MAIL_STAGE_SUBMIT
-								  : MAIL_STAGE_ARRIVE};
-	else
-		report_title(section, "unknown protocol", "smtp, submission, qmtp, qmqp", problems);
+	while (protocol < CONFIG_PROTOCOLS &&
+	       strcmp(section->title, config_protocol_name(protocol)) != 0)
+		protocol = (enum config_protocol)(protocol + 1);
+	listen->protocol = protocol < CONFIG_PROTOCOLS ? protocol : CONFIG_SMTP;
+	listen->stage = protocol == CONFIG_SUBMISSION ? MAIL_STAGE_SUBMIT : MAIL_STAGE_ARRIVE;
+	if (protocol == CONFIG_PROTOCOLS)
+		report_title(section, "unknown protocol", "smtp, submission, lmtp, qmtp, qmqp",
+			     problems);
 	config_fill_section(config, section, listen, problems);
 }
 
@@ -298,10 +294,12 @@ static void set_directory(struct config *config, const struct config_tree *tree,
 	}
 }
 
-static bool has_submission(const struct config *config)
+/* Users are expected. */
+static bool has_users(const struct config *config)
 {
 	for (size_t i = 0; i < config->listen_count; i++)
-		if (config->listens[i].protocol == CONFIG_SUBMISSION)
+		if (config->listens[i].protocol == CONFIG_SUBMISSION ||
+		    config->listens[i].auth != CONFIG_LISTEN_AUTH_NO)
 			return true;
 	return false;
 }
@@ -324,8 +322,7 @@ static void set_auth(struct config *config, const struct config_tree *tree,
 		config_fill_section(config, s, first == NULL ? &config->auth : &ignored, problems);
 		first = first == NULL ? s : first;
 	}
-	if (first != NULL || !has_submission(config) ||
-	    config->directory.backend == CONFIG_BACKEND_NONE)
+	if (first != NULL || !has_users(config) || config->directory.backend == CONFIG_BACKEND_NONE)
 		return;
 	config_section_settings(CONFIG_SECTION_AUTH, &count);
 	empty.uses = arena_alloc(config->arena, count * sizeof *empty.uses);

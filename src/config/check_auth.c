@@ -4,16 +4,6 @@
 #include "mail/host.h"
 #include <string.h>
 
-static void report(const struct config_tree_section *section, const char *setting,
-		   const char *message, const char *allowed, struct config_problems *problems)
-{
-	const struct config_tree_use *use = config_tree_use(section, setting);
-
-	config_problem_add(problems, use->line > 0 ? use->line : section->line,
-			   config_problem_name(problems, section->kind, section->title, setting),
-			   STR(""), message, allowed);
-}
-
 bool config_url_split(struct str url, struct str *host_out, uint16_t *port_out,
 		      struct str *path_out)
 {
@@ -51,8 +41,8 @@ static void check_mechanisms(const struct config_auth *auth,
 {
 	for (size_t i = 0; i < auth->mechanism_count; i++)
 		if (!is_mechanism(auth->mechanisms[i]))
-			report(section, "mechanisms", "not the name of a mechanism",
-			       "1 to 20 of A-Z, 0-9, '-', '_'", problems);
+			config_problem_report(section, "mechanisms", "not the name of a mechanism",
+					      "1 to 20 of A-Z, 0-9, '-', '_'", problems);
 }
 
 static void check_users(const struct config *config, const struct config_tree_section *section,
@@ -61,11 +51,11 @@ static void check_users(const struct config *config, const struct config_tree_se
 	enum config_backend backend = config->directory.backend;
 
 	if (config->auth.users == CONFIG_AUTH_DIRECTORY && backend == CONFIG_BACKEND_NONE)
-		report(section, "users", "there is no section directory",
-		       "with a section directory", problems);
+		config_problem_report(section, "users", "there is no section directory",
+				      "with a section directory", problems);
 	if (config->auth.users == CONFIG_AUTH_LDAP && backend != CONFIG_BACKEND_LDAP)
-		report(section, "users", "the directory's backend is not ldap",
-		       "with a section directory of backend ldap", problems);
+		config_problem_report(section, "users", "the directory's backend is not ldap",
+				      "with a section directory of backend ldap", problems);
 }
 
 static void check_tokens(const struct config_auth *auth, const struct config_tree_section *section,
@@ -77,25 +67,27 @@ static void check_tokens(const struct config_auth *auth, const struct config_tre
 
 	for (size_t i = 0; i < auth->token_key_count; i++)
 		if (auth->token_keys[i][0] != '/')
-			report(section, "token_keys", "not an absolute path", "absolute paths",
-			       problems);
+			config_problem_report(section, "token_keys", "not an absolute path",
+					      "absolute paths", problems);
 	if (auth->token_key_count > 0 && *auth->token_issuer == '\0')
-		report(section, "token_issuer", "must be set: any key could sign for any service",
-		       "the claim iss of the tokens", problems);
+		config_problem_report(section, "token_issuer",
+				      "must be set: any key could sign for any service",
+				      "the claim iss of the tokens", problems);
 	if (auth->token_key_count > 0 && *auth->token_audience == '\0')
-		report(section, "token_audience",
-		       "must be set: a token for another service would be accepted",
-		       "the claim aud of the tokens", problems);
+		config_problem_report(section, "token_audience",
+				      "must be set: a token for another service would be accepted",
+				      "the claim aud of the tokens", problems);
 	if (*auth->token_claim == '\0')
-		report(section, "token_claim", "must not be empty", "a claim that names the user",
-		       problems);
+		config_problem_report(section, "token_claim", "must not be empty",
+				      "a claim that names the user", problems);
 	if (*auth->introspection_url != '\0' &&
 	    !config_url_split(str_from(auth->introspection_url), &host, &port, &path))
-		report(section, "introspection_url", "not such a URL",
-		       "https://HOST/PATH, https://HOST:PORT/PATH", problems);
+		config_problem_report(section, "introspection_url", "not such a URL",
+				      "https://HOST/PATH, https://HOST:PORT/PATH", problems);
 	if (*auth->introspection_user != '\0' && *auth->introspection_secret_file == '\0')
-		report(section, "introspection_secret_file", "must be set with introspection_user",
-		       "an absolute path", problems);
+		config_problem_report(section, "introspection_secret_file",
+				      "must be set with introspection_user", "an absolute path",
+				      problems);
 }
 
 void config_check_auth(const struct config *config, const struct config_tree *tree,

@@ -16,7 +16,14 @@
 #include "mail/envelope.h"
 #include <netinet/in.h>
 
-enum config_protocol { CONFIG_SMTP, CONFIG_SUBMISSION, CONFIG_LMTP, CONFIG_QMTP, CONFIG_QMQP };
+enum config_protocol {
+	CONFIG_SMTP,
+	CONFIG_SUBMISSION,
+	CONFIG_LMTP,
+	CONFIG_QMTP,
+	CONFIG_QMQP,
+	CONFIG_PROTOCOLS,
+};
 
 struct config_endpoint { /* "0.0.0.0:25", "[::]:25", "unix:/run/x" */
 	const char *text;
@@ -29,6 +36,24 @@ enum config_bare_newline { /* how messages with a bare CR or LF are treated */
 						      * rejected */
 			   CONFIG_BARE_NEWLINE_REJECT,
 			   CONFIG_BARE_NEWLINE_NORMALIZE,
+};
+
+enum config_listen_auth {
+	CONFIG_LISTEN_AUTH_NO,
+	CONFIG_LISTEN_AUTH_OFFERED,
+	CONFIG_LISTEN_AUTH_REQUIRED, /* of clients that are not trusted */
+};
+
+enum config_clear_auth { /* AUTH without TLS */
+			 CONFIG_CLEAR_AUTH_NO,
+			 CONFIG_CLEAR_AUTH_LOCAL, /* by loopback or a UNIX socket */
+			 CONFIG_CLEAR_AUTH_YES,
+};
+
+enum config_sender_login { /* what a user may name as the sender */
+			   CONFIG_SENDER_LOGIN_OFF,
+			   CONFIG_SENDER_LOGIN_ENVELOPE,
+			   CONFIG_SENDER_LOGIN_STRICT, /* also From and Sender */
 };
 
 enum config_nul { CONFIG_NUL_REJECT, CONFIG_NUL_REMOVE };
@@ -89,6 +114,12 @@ struct config_listen {
 	size_t client_name_count;
 	const char **client_fingerprints; /* likewise, SHA-256 of certificate or public key */
 	size_t client_fingerprint_count;
+	enum config_listen_auth auth;
+	enum config_clear_auth auth_without_tls;
+	enum config_sender_login sender_login;
+	bool received_user; /* show who has authenticated in Received */
+	bool submission;    /* complete the header fields of users' programs */
+	bool repair;        /* of their messages what other servers refuse */
 };
 
 enum config_service_kind { /* 0: unknown */
@@ -371,9 +402,11 @@ bool config_has_qmtp(const struct config *config);
 /* Whether a client at ADDRESS may connect to LISTEN: with QMQP only those of its setting clients.
  */
 bool config_admits(const struct config_listen *listen, const struct in6_addr *address);
+/* Whether any listen section offers AUTH. */
+bool config_offers_auth(const struct config *config);
 /* Whether any listen section has TLS, or needs a certificate. */
 bool config_has_tls_in(const struct config *config);
-/* Whether clients can say who they are: there is a section auth, or a listen submission and a
+/* Whether clients can say who they are: there is a section auth, or a listener for users and a
  * directory that has users. */
 bool config_has_auth(const struct config *config);
 /* Whether auth's process needs the network: to introspect tokens, or to bind at LDAP servers. */

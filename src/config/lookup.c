@@ -69,6 +69,14 @@ const char *config_authority_at(const struct config *config, size_t index)
 					    : config->directory.authority;
 }
 
+bool config_offers_auth(const struct config *config)
+{
+	for (size_t i = 0; i < config->listen_count; i++)
+		if (config->listens[i].auth != CONFIG_LISTEN_AUTH_NO)
+			return true;
+	return false;
+}
+
 static const struct config_tls_policy *find_policy(const struct config *config, struct str name)
 {
 	for (size_t i = 0; i < config->tls_policy_count; i++)

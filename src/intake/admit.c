@@ -14,13 +14,6 @@ static bool count_client(struct intake_session *session, const union os_socket_a
 	return session->client != NULL;
 }
 
-/* A client on this machine, by loopback or a UNIX socket. */
-static bool is_local(const struct in6_addr *mapped)
-{
-	return IN6_IS_ADDR_LOOPBACK(mapped) || IN6_IS_ADDR_UNSPECIFIED(mapped) ||
-	       (IN6_IS_ADDR_V4MAPPED(mapped) && mapped->s6_addr[12] == IN_LOOPBACKNET);
-}
-
 void intake_session_greet(struct intake_session *session, struct str early)
 {
 	session->engine->start(session, early);
@@ -39,7 +32,7 @@ bool intake_session_admit(struct intake_session *session, const union os_socket_
 		session->engine->turn_away(session, "You have too many connections to this server");
 		return !is_implicit;
 	}
-	if (!is_local(&session->mapped))
+	if (!intake_session_is_local(session))
 		intake_lookup_name(session, &session->mapped);
 	if (is_implicit)
 		return intake_secure_begin(session, early);

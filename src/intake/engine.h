@@ -34,6 +34,8 @@ struct intake_engine {
 	void (*set_tls)(struct intake_session *session, const struct smtp_tls *tls);
 	void (*set_peer_name)(struct intake_session *session, const char *name);
 	void (*set_peer_ours)(struct intake_session *session);
+	/* The user that the client has authenticated as; empty: none. NULL: none ever is. */
+	struct str (*user)(const struct intake_session *session);
 	/* The name that the client gave; "" if it did not. */
 	struct str (*helo)(const struct intake_session *session);
 

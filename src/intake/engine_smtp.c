@@ -95,6 +95,11 @@ static void set_peer_ours(struct intake_session *session)
 	smtp_server_set_peer_ours(session->server);
 }
 
+static struct str user(const struct intake_session *session)
+{
+	return smtp_server_user(session->server);
+}
+
 static struct str helo(const struct intake_session *session)
 {
 	return session->server != NULL ? smtp_server_helo(session->server) : STR("");
@@ -110,8 +115,16 @@ static void answer_recipient(struct intake_session *session, const struct mail_v
 	smtp_server_answer(session->server, verdict);
 }
 
+static void see_to_body(struct intake_session *session)
+{
+	intake_question_see_to_body(session);
+	intake_auth_see_to_end(session);
+}
+
 static void cancel(struct intake_session *session)
 {
+	directory_sender_cancel(&session->senders);
+	auth_exchange_cancel(&session->exchange);
 	queue_client_abandon(&session->message);
 }
 
@@ -133,10 +146,11 @@ const struct intake_engine intake_engine_smtp = {
 	.set_tls = set_tls,
 	.set_peer_name = set_peer_name,
 	.set_peer_ours = set_peer_ours,
+	.user = user,
 	.helo = helo,
 	.has_question = has_question,
 	.see_to = intake_question_see_to,
-	.see_to_body = intake_question_see_to_body,
+	.see_to_body = see_to_body,
 	.answer_recipient = answer_recipient,
 	.open = intake_question_open,
 	.cancel = cancel,

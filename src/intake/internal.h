@@ -32,6 +32,7 @@
 #define INTAKE_INTERNAL_H
 
 #include "directory/lookup/post.h"
+#include "directory/lookup/sender.h"
 #include "intake/client.h"
 #include "intake/engine.h"
 #include "intake/pace.h"
@@ -48,11 +49,13 @@ struct intake_session {
 	struct intake_packages *packages; /* qmtp/engine.c */
 	struct os_watch *watch;
 	struct os_timer *timer;
-	struct buffer kept;                 /* read, but not consumed yet */
-	struct directory_request recipient; /* in use while the directory is asked */
-	struct directory_post_request post; /* and then whether the sender may post there */
-	struct names_request name_request;  /* in use while the name is looked up */
-	char *name;                         /* of the client; NULL: unknown */
+	struct buffer kept;                      /* read, but not consumed yet */
+	struct directory_request recipient;      /* in use while the directory is asked */
+	struct directory_post_request post;      /* and then whether the sender may post there */
+	struct directory_sender_request senders; /* in use while a user's senders are judged */
+	struct auth_exchange exchange;           /* in use while the client authenticates */
+	struct names_request name_request;       /* in use while the name is looked up */
+	char *name;                              /* of the client; NULL: unknown */
 	struct queue_client_message message;
 	struct mail_id id;            /* of the current message */
 	int64_t message_began_us;     /* monotonic: when it got its number */
@@ -93,6 +96,8 @@ enum intake_secure { INTAKE_SECURE_WAIT, INTAKE_SECURE_DONE, INTAKE_SECURE_FAILE
 enum intake_secure intake_secure_go_on(struct intake_session *session);
 /* It took too long: logs that. */
 void intake_secure_timeout(struct intake_session *session);
+/* Whether the client is on this machine, by loopback or a UNIX socket. */
+bool intake_session_is_local(const struct intake_session *session);
 /* Whether TLS can begin now. */
 bool intake_secure_is_possible(const struct intake_session *session);
 
@@ -103,6 +108,23 @@ bool intake_session_admit(struct intake_session *session, const union os_socket_
 			  struct str early);
 /* The session begins, after what was read EARLY. */
 void intake_session_greet(struct intake_session *session, struct str early);
+
+/* auth.c: passes a message of the client's mechanism on; the answer may come at once. */
+void intake_auth_see_to(struct intake_session *session, const struct smtp_question *question);
+/* Forgets an exchange that the client has given up. */
+void intake_auth_see_to_end(struct intake_session *session);
+
+/* The user that the client has authenticated as; empty: none. */
+static inline struct str intake_session_user(const struct intake_session *session)
+{
+	return session->engine->user != NULL ? session->engine->user(session) : STR("");
+}
+
+/* Whether the client may relay, by itself or as a user. */
+static inline bool intake_session_may_relay(const struct intake_session *session)
+{
+	return session->may_relay || intake_session_user(session).length > 0;
+}
 
 /* tell.c: a watched session ends. */
 void intake_tell_end(struct intake_session *session);

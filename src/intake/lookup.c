@@ -59,7 +59,8 @@ static void on_recipient_known(void *context, const struct directory_result *res
 	const struct directory_target *list = directory_result_closed_list(result);
 	struct mail_verdict verdict;
 
-	session->reason = directory_judge_recipient(result, session->may_relay, &verdict);
+	session->reason =
+		directory_judge_recipient(result, intake_session_may_relay(session), &verdict);
 	if (verdict.class == MAIL_OK && list != NULL)
 		directory_post_ask(session->intake->directory, list, session->sender,
 				   on_post_judged, session, &session->post);

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <utlist.h>
 
-enum { EXTRAS = 3 };
+enum { EXTRAS = 4 };
 
 void intake_message_verdict(struct mail_verdict *verdict, int error)
 {
@@ -44,9 +44,12 @@ void intake_message_log_error(const struct intake_session *session, const struct
 static void add_extras(const struct intake_session *session, struct log_field extras[EXTRAS + 1])
 {
 	const struct tls_connection *tls = session->stream.tls;
+	struct str user = intake_session_user(session);
 
 	if (session->name != NULL)
 		*extras++ = log_string("name", session->name);
+	if (user.length > 0)
+		*extras++ = log_str("user", user);
 	if (tls != NULL) {
 		*extras++ = log_string("tls", tls_connection_version(tls));
 		*extras++ = log_string("cipher", tls_connection_cipher(tls));
@@ -73,7 +76,7 @@ void intake_message_accepted(struct intake_session *session, struct mail_id id,
 		  log_str("from", envelope->sender),
 		  log_number("recipients", (int64_t)envelope->recipient_count),
 		  log_number("size", (int64_t)envelope->size), log_str("message_id", message_id),
-		  extras[0], extras[1], extras[2]);
+		  extras[0], extras[1], extras[2], extras[3]);
 	keep_place(session);
 }
 

@@ -73,6 +73,16 @@ static void on_queue_done(void *context, int result)
 		session->pump(session);
 }
 
+static void on_senders_judged(void *context, const struct mail_verdict *verdict)
+{
+	struct intake_session *session = context;
+
+	session->is_asking = false;
+	smtp_server_answer(session->server, verdict);
+	if (!session->is_pumping)
+		session->pump(session);
+}
+
 void intake_question_see_to(struct intake_session *session)
 {
 	const struct smtp_question *question = smtp_server_question(session->server);
@@ -81,6 +91,15 @@ void intake_question_see_to(struct intake_session *session)
 	case SMTP_QUESTION_RECIPIENT:
 		intake_lookup_recipient(session, question->address.text,
 					question->envelope->sender);
+		break;
+	case SMTP_QUESTION_SENDERS:
+		session->is_asking = true;
+		directory_sender_ask(session->intake->directory, smtp_server_user(session->server),
+				     question->senders, question->sender_count, on_senders_judged,
+				     session, &session->senders);
+		break;
+	case SMTP_QUESTION_AUTH:
+		intake_auth_see_to(session, question);
 		break;
 	case SMTP_QUESTION_OPEN:
 		if (!intake_lookup_awaits_name(session))

@@ -10,6 +10,14 @@ bool intake_secure_is_possible(const struct intake_session *session)
 	return intake_security_context(session->security) != NULL;
 }
 
+bool intake_session_is_local(const struct intake_session *session)
+{
+	const struct in6_addr *mapped = &session->mapped;
+
+	return IN6_IS_ADDR_LOOPBACK(mapped) || IN6_IS_ADDR_UNSPECIFIED(mapped) ||
+	       (IN6_IS_ADDR_V4MAPPED(mapped) && mapped->s6_addr[12] == IN_LOOPBACKNET);
+}
+
 static void resume(void *context)
 {
 	struct intake_session *session = context;

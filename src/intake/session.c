@@ -279,10 +279,18 @@ void intake_session_pump(struct intake_session *session)
 	set_deadline(session);
 }
 
+/* What comes may have a password, or a part of one. */
+static bool may_get_secret(const struct intake_session *session)
+{
+	return session->intake->auth != NULL && intake_session_user(session).length == 0 &&
+	       !session->engine->is_receiving(session);
+}
+
 static void receive(struct intake_session *session)
 {
 	static char bytes[READ_SIZE];
 	ssize_t count = tls_stream_read(&session->stream, bytes, sizeof bytes);
+	bool may_be_secret = may_get_secret(session);
 	int64_t now_us;
 	size_t consumed;
 
@@ -298,6 +306,8 @@ static void receive(struct intake_session *session)
 	consumed = session->engine->input(session, bytes, (size_t)count);
 	if (consumed < (size_t)count)
 		buffer_append(&session->kept, bytes + consumed, (size_t)count - consumed);
+	if (may_be_secret)
+		explicit_bzero(bytes, (size_t)count);
 }
 
 static void on_ready(void *context, unsigned events)
@@ -375,6 +385,7 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	session->intake = intake;
 	session->security = security;
 	session->stream.socket = socket;
+	session->kept.is_secret = true;
 	session->may_relay = intake_security_trusts_all(security) ||
 			     config_may_relay(intake->config, &session->mapped);
 	who.is_ours = session->may_relay;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "program/door.h"
 #include "base/panic.h"
+#include "intake/engine.h"
 #include "intake/proxy.h"
 #include "log/event.h"
 #include "os/listener.h"
@@ -36,6 +37,7 @@ struct door {
 	struct service *services;
 	struct intake intake;
 	struct names *names;    /* NULL: not needed so far */
+	struct auth *auth;      /* likewise */
 	struct intake_tls *tls; /* likewise */
 	struct os_timer *patience;
 	struct listener *listeners;
@@ -159,6 +161,18 @@ static const enum smtp_protocol protocols[] = {
 	[CONFIG_QMQP] = SMTP_PROTOCOL_QMQP,
 };
 
+static const enum smtp_auth_rule auth_rules[] = {
+	[CONFIG_LISTEN_AUTH_NO] = SMTP_AUTH_NONE,
+	[CONFIG_LISTEN_AUTH_OFFERED] = SMTP_AUTH_OFFERED,
+	[CONFIG_LISTEN_AUTH_REQUIRED] = SMTP_AUTH_REQUIRED,
+};
+
+static const enum smtp_sender_rule sender_rules[] = {
+	[CONFIG_SENDER_LOGIN_OFF] = SMTP_SENDER_ANY,
+	[CONFIG_SENDER_LOGIN_ENVELOPE] = SMTP_SENDER_ENVELOPE,
+	[CONFIG_SENDER_LOGIN_STRICT] = SMTP_SENDER_STRICT,
+};
+
 static const struct service *add_service(struct door *door, const struct config_listen *listen)
 {
 	const struct config *config = door->child->config;
@@ -171,6 +185,12 @@ static const struct service *add_service(struct door *door, const struct config_
 	service->stage = listen->stage;
 	service->hostname = memory_copy_string(config->hostname);
 	service->tls = tls_rules[listen->tls];
+	service->auth = auth_rules[listen->auth];
+	service->sender_rule = sender_rules[listen->sender_login];
+	service->completes = listen->submission;
+	service->repairs = listen->repair;
+	service->shows_user = listen->received_user;
+	service->mechanisms = intake_auth_mechanisms;
 	added->security = intake_security_new(door->tls, listen);
 	service->on_refusal = intake_log_refusal;
 	service->is_our_address = intake_is_our_address;
@@ -275,6 +295,18 @@ static void configure_names(struct door *door)
 	door->intake.names = door->names;
 }
 
+static void configure_auth(struct door *door)
+{
+	char path[108];
+
+	if (door->auth == NULL && door->kind->engine->user != NULL &&
+	    config_offers_auth(door->child->config)) {
+		child_path(door->child, "auth", path);
+		door->auth = auth_new(door->child->loop, path);
+		door->intake.auth = door->auth;
+	}
+}
+
 static void begin(void *context)
 {
 	struct door *door = context;
@@ -320,6 +352,7 @@ int door_start(struct child *child, const struct door_kind *kind)
 	door->intake.queue = queue_client_new(child->loop, path, STOCK);
 	door->intake.directory = directory_new(child->loop, child->config, directory);
 	configure_names(door);
+	configure_auth(door);
 	door->intake.session_ended = on_session_ended;
 	door->intake.context = door;
 	configure_tls(door);
@@ -340,6 +373,7 @@ void door_reload(struct child *child, const struct config *old)
 	door->intake.config = child->config;
 	directory_configure(door->intake.directory, child->config);
 	configure_names(door);
+	configure_auth(door);
 	configure_tls(door);
 	if (!door->is_begun)
 		return;

@@ -57,6 +57,39 @@ bool smtp_argument_chunk(struct smtp_server *s, struct smtp_argument *argument)
 	return false;
 }
 
+/* RFC 4422 section 3.1; some clients write it in lower case. */
+static bool take_mechanism(struct smtp_server *s, struct str name)
+{
+	char *copy = s->exchange.mechanism;
+
+	if (name.length == 0 || name.length > SMTP_MECHANISM_MAX)
+		return false;
+	for (size_t i = 0; i < name.length; i++) {
+		char c = name.data[i];
+
+		copy[i] = c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+		c = copy[i];
+		if (!(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '-' && c != '_')
+			return false;
+	}
+	s->exchange.mechanism_length = name.length;
+	return true;
+}
+
+bool smtp_argument_auth(struct smtp_server *s, struct smtp_argument *argument)
+{
+	struct str rest = argument->text;
+	struct str name = STR("");
+
+	(void)str_split(&rest, ' ', &name);
+	if (rest.data != NULL)
+		argument->initial = str_trim(rest);
+	if (take_mechanism(s, name) && str_find(argument->initial, ' ') < 0)
+		return true;
+	smtp_reply(s, 501, "5.5.4", "Syntax: AUTH MECHANISM [INITIAL-RESPONSE]");
+	return false;
+}
+
 static struct str skip_spaces(struct str s)
 {
 	while (s.length > 0 && s.data[0] == ' ')

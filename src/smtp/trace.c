@@ -34,6 +34,16 @@ static void append_from(struct buffer *out, const struct smtp_trace *trace)
 	buffer_append_byte(out, ')');
 }
 
+/* In a comment of a header field, and a word in a record. */
+static void append_user(struct buffer *out, const char *user)
+{
+	for (; *user != '\0'; user++) {
+		bool is_safe = *user > ' ' && *user <= '~' && strchr("()\\", *user) == NULL;
+
+		buffer_append_byte(out, is_safe ? *user : '?');
+	}
+}
+
 void smtp_trace_append(struct buffer *out, const struct smtp_trace *trace,
 		       const struct mail_envelope *envelope)
 {
@@ -47,6 +57,11 @@ void smtp_trace_append(struct buffer *out, const struct smtp_trace *trace,
 	if (trace->tls->version != NULL)
 		buffer_append_format(out, "\r\n\t(using %s with cipher %s)", trace->tls->version,
 				     trace->tls->cipher);
+	if (trace->user != NULL && trace->shows_user) {
+		buffer_append_string(out, "\r\n\t(authenticated as ");
+		append_user(out, trace->user);
+		buffer_append_byte(out, ')');
+	}
 	buffer_append_format(out, "\r\n\tby %s with %s id %s", trace->hostname, trace->with, id);
 	if (envelope->recipient_count == 1)
 		buffer_append_format(out, "\r\n\tfor <" STR_FORMAT ">",
@@ -69,5 +84,9 @@ struct str smtp_trace_origin(const struct smtp_trace *trace, struct arena *arena
 		buffer_append_format(&text, " helo=%s", trace->helo);
 	if (trace->tls->version != NULL)
 		buffer_append_format(&text, " tls=%s", trace->tls->version);
+	if (trace->user != NULL) {
+		buffer_append_string(&text, " user=");
+		append_user(&text, trace->user);
+	}
 	return arena_copy_str(arena, buffer_view(&text));
 }

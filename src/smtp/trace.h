@@ -12,6 +12,8 @@ struct smtp_trace {
 	const struct smtp_peer *peer;
 	const struct smtp_tls *tls; /* no version: none */
 	const char *helo;           /* the name that the client gave; NULL: none */
+	const char *user;           /* who has authenticated; NULL: nobody */
+	bool shows_user;            /* in the Received field, too */
 	const char *hostname;       /* ours */
 	const char *with;           /* "ESMTPS" */
 	const char *door;           /* "smtp", "lmtp", "qmtp", "qmqp" */

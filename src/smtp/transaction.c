@@ -8,6 +8,7 @@ void smtp_transaction_end(struct smtp_server *s)
 	buffer_clear(&s->body);
 	if (s->transaction == NULL)
 		return;
+	header_edit_free(s->transaction->text.edit);
 	mail_envelope_free(s->transaction->envelope);
 	s->transaction = NULL;
 }
@@ -21,13 +22,18 @@ void smtp_server_enter(struct smtp_server *s, enum smtp_state state)
 		smtp_transaction_end(s);
 }
 
+bool smtp_peer_is_trusted(const struct smtp_server *s)
+{
+	return s->peer.is_ours || s->user != NULL;
+}
+
 static bool normalizes(const struct smtp_server *s)
 {
 	enum smtp_bare_newline rule = s->service->rules.bare_newline;
 
 	if (rule != SMTP_BARE_NEWLINE_AUTO)
 		return rule == SMTP_BARE_NEWLINE_NORMALIZE;
-	return s->peer.is_ours || s->service->protocol == SMTP_PROTOCOL_SUBMISSION;
+	return smtp_peer_is_trusted(s) || s->service->protocol == SMTP_PROTOCOL_SUBMISSION;
 }
 
 static struct smtp_text_rules text_rules(const struct smtp_server *s)

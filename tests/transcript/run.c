@@ -18,8 +18,11 @@ static bool compare(const char *what, const struct buffer *expected, const struc
 {
 	if (str_equal(buffer_view(expected), buffer_view(found)))
 		return true;
-	printf("--- %s expected\n" STR_FORMAT "--- %s found\n" STR_FORMAT "---\n", what,
-	       STR_ARGUMENTS(buffer_view(expected)), what, STR_ARGUMENTS(buffer_view(found)));
+	printf("--- %s expected\n", what);
+	fwrite(buffer_data(expected), 1, expected->length, stdout);
+	printf("--- %s found\n", what);
+	fwrite(buffer_data(found), 1, found->length, stdout);
+	printf("---\n");
 	return false;
 }
 
@@ -88,6 +91,8 @@ static bool judge(const struct script *script, const struct session *session)
 		good = compare("traces", &script->traces, &session->traces) && good;
 	if (script->envelopes.length > 0)
 		good = compare("envelopes", &script->envelopes, &session->envelopes) && good;
+	if (script->exchanges.length > 0)
+		good = compare("exchanges", &script->exchanges, &session->exchanges) && good;
 	if (is_closed != script->is_closed)
 		printf("the server %s\n", is_closed ? "closed" : "did not close");
 	if (session->fault != NULL)
@@ -104,6 +109,7 @@ static void begin(const struct script *script, struct session *session)
 	enum script_event_type first =
 		script->event_count > 0 ? script->events[0].type : EVENT_CLIENT;
 
+	session->has_tls = first == EVENT_IMPLICIT_TLS;
 	if (first == EVENT_IMPLICIT_TLS)
 		(void)session_happen(session, SESSION_IMPLICIT_TLS, NULL);
 	if (first != EVENT_EARLY)
