@@ -138,3 +138,10 @@ void buffer_clear(struct buffer *buffer)
 	free(buffer->memory);
 	*buffer = (struct buffer){0};
 }
+
+void buffer_erase(struct buffer *buffer)
+{
+	if (buffer->memory != NULL)
+		explicit_bzero(buffer->memory, buffer->capacity);
+	buffer_clear(buffer);
+}

@@ -45,5 +45,7 @@ void buffer_truncate(struct buffer *buffer, size_t length);
 void buffer_reset(struct buffer *buffer);
 /* Frees the memory; the buffer is empty and usable again. */
 void buffer_clear(struct buffer *buffer);
+/* The same, after the memory was overwritten: for secrets. */
+void buffer_erase(struct buffer *buffer);
 
 #endif

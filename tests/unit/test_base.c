@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/arena.h"
+#include "base/base64.h"
 #include "base/buffer.h"
 #include "base/hash.h"
 #include "base/heap.h"
@@ -65,6 +66,40 @@ static void buffer_keeps_bytes_in_order(void **state)
 	buffer_append_format(&buffer, "%s %d", "abc", 42);
 	assert_true(str_equal(buffer_view(&buffer), STR("abc 42")));
 	buffer_clear(&buffer);
+}
+
+/* RFC 4648 section 10, and all bytes. */
+static void base64_is_that_of_the_standard(void **state)
+{
+	static const char *const pairs[][2] = {
+		{"", ""},
+		{"f", "Zg=="},
+		{"fo", "Zm8="},
+		{"foo", "Zm9v"},
+		{"foob", "Zm9vYg=="},
+		{"fooba", "Zm9vYmE="},
+		{"foobar", "Zm9vYmFy"},
+		{"\xfb\xff", "+/8="},
+	};
+	static const char *const wrong[] = {"Z",        "Zg",   "Zg=",    "Zh==",  "Zm9=", "====",
+					    "Zg==Zg==", "Z===", "Zm9v\n", " Zm9v", "Zm-v", "=Zg="};
+	struct buffer out = {0};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(pairs); i++) {
+		buffer_reset(&out);
+		base64_encode(str_from(pairs[i][0]), &out);
+		assert_true(str_equal(buffer_view(&out), str_from(pairs[i][1])));
+		buffer_reset(&out);
+		assert_true(base64_decode(str_from(pairs[i][1]), &out));
+		assert_true(str_equal(buffer_view(&out), str_from(pairs[i][0])));
+	}
+	buffer_reset(&out);
+	buffer_append_byte(&out, 'x');
+	for (size_t i = 0; i < COUNT_OF(wrong); i++)
+		assert_false(base64_decode(str_from(wrong[i]), &out));
+	assert_true(str_equal(buffer_view(&out), STR("x")));
+	buffer_erase(&out);
 }
 
 static void heap_orders_and_removes(void **state)
@@ -229,6 +264,7 @@ int main(void)
 		cmocka_unit_test(cached_timestamps_are_the_same),
 		cmocka_unit_test(mdoc_text_holds_no_requests),
 		cmocka_unit_test(arena_memory_is_zeroed_after_reset),
+		cmocka_unit_test(base64_is_that_of_the_standard),
 		cmocka_unit_test(hashes_are_those_of_siphash),
 		cmocka_unit_test(own_hashes_are_keyed),
 	};
