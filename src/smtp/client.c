@@ -14,6 +14,8 @@ struct smtp_client *smtp_client_new(const struct smtp_client_settings *settings)
 	client->timeout_us = settings->timeout_us;
 	client->tls = settings->tls;
 	client->tls_timeout_us = settings->tls_timeout_us;
+	client->login.is_wanted = settings->wants_login;
+	client->login.may_be_plain = settings->may_login_plainly;
 	client->watch = settings->watch;
 	client->watch_context = settings->watch_context;
 	client->verdicts = arena_new();
@@ -25,6 +27,7 @@ void smtp_client_free(struct smtp_client *client)
 {
 	if (client == NULL)
 		return;
+	client_login_clear(client);
 	smtp_client_reply_clear(&client->reply);
 	buffer_clear(&client->output);
 	arena_free(client->verdicts);
@@ -199,6 +202,8 @@ enum smtp_client_status smtp_client_status(const struct smtp_client *client)
 		return SMTP_CLIENT_READY;
 	case CLIENT_TLS:
 		return SMTP_CLIENT_WANTS_TLS;
+	case CLIENT_LOGIN:
+		return SMTP_CLIENT_WANTS_LOGIN;
 	case CLIENT_FORM:
 		return SMTP_CLIENT_WANTS_FORM;
 	case CLIENT_BODY:
@@ -247,6 +252,11 @@ bool smtp_client_is_stale(const struct smtp_client *client)
 bool smtp_client_is_insecure(const struct smtp_client *client)
 {
 	return client->is_insecure;
+}
+
+bool smtp_client_is_login_refused(const struct smtp_client *client)
+{
+	return client->login.is_refused;
 }
 
 bool smtp_client_is_tls_refused(const struct smtp_client *client)

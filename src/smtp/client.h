@@ -23,6 +23,11 @@
  * If the settings want TLS, STARTTLS (RFC 3207) comes before the first transaction: the driver is
  * asked for the handshake, and after it everything that the server said before is forgotten.
  *
+ * If they want a login, AUTH (RFC 4954) comes before the first transaction, too: the driver chooses
+ * the mechanism and answers the server's challenges, of which the engine understands nothing.
+ * Without TLS, or where the server offers no AUTH, there is neither login nor mail. What the server
+ * answers to AUTH is not repeated if it has parts of what was sent.
+ *
  * The same engine speaks LMTP (RFC 2033).
  */
 #ifndef SMTP_CLIENT_H
@@ -51,6 +56,8 @@ struct smtp_client_settings {
 	int64_t timeout_us;   /* for a reply; twice as long for the final one */
 	enum smtp_client_tls tls;
 	int64_t tls_timeout_us; /* for the reply to STARTTLS, and for the handshake */
+	bool wants_login;
+	bool may_login_plainly; /* also without TLS */
 	struct smtp_watch watch;
 	void *watch_context;
 };
@@ -90,13 +97,14 @@ struct smtp_client_message {
 };
 
 enum smtp_client_status {
-	SMTP_CLIENT_WAITING,    /* for the server */
-	SMTP_CLIENT_WANTS_TLS,  /* begin the handshake, once its output was sent; then call
-				 * smtp_client_secured() or smtp_client_insecure() */
-	SMTP_CLIENT_WANTS_FORM, /* call smtp_client_form() or smtp_client_refuse_form() */
-	SMTP_CLIENT_WANTS_DATA, /* call smtp_client_data(), once its output was sent */
-	SMTP_CLIENT_READY,      /* no transaction is running */
-	SMTP_CLIENT_CLOSED,     /* close the connection, once its output was sent */
+	SMTP_CLIENT_WAITING,     /* for the server */
+	SMTP_CLIENT_WANTS_TLS,   /* begin the handshake, once its output was sent; then call
+				  * smtp_client_secured() or smtp_client_insecure() */
+	SMTP_CLIENT_WANTS_LOGIN, /* do what smtp_client_login() says */
+	SMTP_CLIENT_WANTS_FORM,  /* call smtp_client_form() or smtp_client_refuse_form() */
+	SMTP_CLIENT_WANTS_DATA,  /* call smtp_client_data(), once its output was sent */
+	SMTP_CLIENT_READY,       /* no transaction is running */
+	SMTP_CLIENT_CLOSED,      /* close the connection, once its output was sent */
 };
 
 /* Copies SETTINGS and its strings. The status is WAITING for the greeting. */
@@ -127,6 +135,25 @@ void smtp_client_abandon(struct smtp_client *client, const char *status, const c
 void smtp_client_secured(struct smtp_client *client);
 /* It failed, for REASON ("certificate has expired"): the client is CLOSED. */
 void smtp_client_insecure(struct smtp_client *client, const char *reason);
+
+enum smtp_client_login {
+	SMTP_CLIENT_LOGIN_BEGIN,     /* choose one of the mechanisms: smtp_client_login_begin() */
+	SMTP_CLIENT_LOGIN_CHALLENGE, /* smtp_client_login_respond() */
+	SMTP_CLIENT_LOGIN_SUCCESS, /* smtp_client_login_accept(), if the server has proved itself */
+};
+
+/* When the client WANTS_LOGIN: what the driver has to do; in any case it may call
+ * smtp_client_login_cancel() instead. *TEXT_OUT is the mechanisms offered, separated by spaces, or
+ * the challenge, decoded; valid until the driver has answered. */
+enum smtp_client_login smtp_client_login(const struct smtp_client *client, struct str *text_out);
+/* Copies MECHANISM and INITIAL, its first message; NULL: the server begins. */
+void smtp_client_login_begin(struct smtp_client *client, const char *mechanism,
+			     const struct str *initial);
+/* Copies RESPONSE. */
+void smtp_client_login_respond(struct smtp_client *client, struct str response);
+void smtp_client_login_accept(struct smtp_client *client);
+/* There can be no login, because of REASON: the client is CLOSED. */
+void smtp_client_login_cancel(struct smtp_client *client, const char *reason);
 
 /* The driver will give the message in 7 bits, or unchanged after all; it has SIZE bytes,
  * including breaks. */
@@ -160,6 +187,9 @@ const struct mail_verdict *smtp_client_failure(const struct smtp_client *client)
  * refuses it; the server did not answer STARTTLS; the handshake failed; or, since a server may
  * reject it last, no reply came after it. */
 bool smtp_client_is_insecure(const struct smtp_client *client);
+/* Whether the client is CLOSED because there was no login: the server offers none, or has refused
+ * it, or the driver has cancelled it. */
+bool smtp_client_is_login_refused(const struct smtp_client *client);
 /* Whether the server offered STARTTLS in plain text, and refused it then. */
 bool smtp_client_is_tls_refused(const struct smtp_client *client);
 

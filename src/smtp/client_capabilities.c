@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "smtp/client_capabilities.h"
 #include "base/attributes.h"
+#include <string.h>
 
 static void take_pipelining(struct smtp_capabilities *capabilities, struct str parameters)
 {
@@ -38,6 +39,24 @@ static void take_requiretls(struct smtp_capabilities *capabilities, struct str p
 	capabilities->has_requiretls = true;
 }
 
+/* One of several lines, perhaps. */
+static void take_auth(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	size_t length = strlen(capabilities->mechanisms);
+	struct str word;
+
+	capabilities->has_auth = true;
+	while (str_split(&parameters, ' ', &word)) {
+		if (word.length == 0 || length + word.length + 2 > SMTP_MECHANISMS_SIZE)
+			continue;
+		if (length > 0)
+			capabilities->mechanisms[length++] = ' ';
+		memcpy(capabilities->mechanisms + length, word.data, word.length);
+		length += word.length;
+		capabilities->mechanisms[length] = '\0';
+	}
+}
+
 static void take_size(struct smtp_capabilities *capabilities, struct str parameters)
 {
 	capabilities->has_size = true;
@@ -54,6 +73,7 @@ static const struct {
 	{"SIZE", take_size},
 	{"DSN", take_dsn},
 	{"SMTPUTF8", take_utf8},
+	{"AUTH", take_auth},
 	{"STARTTLS", take_starttls},
 	{"REQUIRETLS", take_requiretls},
 };

@@ -84,6 +84,8 @@ static const struct {
 	[CLIENT_HELO] = {"the reply to HELO", "HELO"},
 	[CLIENT_STARTTLS] = {"the reply to STARTTLS", "STARTTLS"},
 	[CLIENT_TLS] = {"the handshake of TLS", NULL},
+	[CLIENT_LOGIN] = {"our next message of the login", NULL},
+	[CLIENT_AUTH] = {"the reply to AUTH", "AUTH"},
 	[CLIENT_FORM] = {"the conversion of the message", NULL},
 	[CLIENT_READY] = {"nothing", NULL},
 	[CLIENT_RESET] = {"the reply to RSET", "RSET"},

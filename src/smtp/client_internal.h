@@ -11,14 +11,16 @@
 #include "smtp/client_reply.h"
 #include "smtp/client_stuffing.h"
 
-/* What the client waits for: a reply, except in CLIENT_TLS, CLIENT_FORM, CLIENT_READY, CLIENT_BODY
- * and CLIENT_CLOSED. */
+/* What the client waits for: a reply, except in CLIENT_TLS, CLIENT_LOGIN, CLIENT_FORM,
+ * CLIENT_READY, CLIENT_BODY and CLIENT_CLOSED. */
 enum client_state {
 	CLIENT_GREETING,
 	CLIENT_HELLO,
 	CLIENT_HELO,
 	CLIENT_STARTTLS,
-	CLIENT_TLS,  /* for the driver's handshake */
+	CLIENT_TLS,   /* for the driver's handshake */
+	CLIENT_LOGIN, /* for the driver's next message of the login */
+	CLIENT_AUTH,
 	CLIENT_FORM, /* for the driver's conversion */
 	CLIENT_READY,
 	CLIENT_RESET,
@@ -28,6 +30,17 @@ enum client_state {
 	CLIENT_BODY,
 	CLIENT_FINAL,
 	CLIENT_CLOSED
+};
+
+struct client_login {
+	bool is_wanted;
+	bool may_be_plain; /* see struct smtp_client_settings */
+	bool is_refused;   /* see smtp_client_is_login_refused() */
+	enum smtp_client_login question;
+	struct buffer challenge; /* decoded */
+	struct buffer initial;   /* in base64: to be sent after an empty challenge */
+	bool has_initial;
+	struct buffer sent; /* all messages sent: decoded and in base64, a NUL after each */
 };
 
 struct smtp_client {
@@ -61,6 +74,7 @@ struct smtp_client {
 	size_t current;                     /* the recipient being sent or decided */
 	struct smtp_stuffing stuffing;
 
+	struct client_login login;
 	struct smtp_client_reply reply;
 	struct buffer output;
 	struct arena *verdicts; /* of the current transaction */
@@ -107,9 +121,10 @@ const char *client_state_name(enum client_state state);
 /* The command that the expected reply belongs to: "RCPT"; NULL: none. */
 const char *client_command_name(const struct smtp_client *client);
 
-/* client_watch.c: pass to the watch: the output from FROM on, whole commands; the complete
- * reply; that the message was sent; why the session ends. */
+/* client_watch.c: pass to the watch: the output from FROM on, whole commands; a line that stands
+ * for one; the complete reply; that the message was sent; why the session ends. */
 void client_tell_output(const struct smtp_client *client, size_t from);
+void client_tell_line(const struct smtp_client *client, const char *line);
 void client_tell_reply(const struct smtp_client *client);
 void client_tell_message(const struct smtp_client *client);
 void client_tell_end(const struct smtp_client *client, const struct mail_verdict *verdict);
@@ -125,7 +140,23 @@ void client_emit_mail_parameters(struct smtp_client *client);
 void client_emit_recipient_parameters(struct smtp_client *client,
 				      const struct smtp_client_recipient *to);
 
-/* client_replies.c: handles the complete reply. */
+/* client_replies.c */
+/* Handles the complete reply. */
 void client_on_reply(struct smtp_client *client);
+/* The session is open for mail. */
+void client_be_greeted(struct smtp_client *client);
+/* Ends the session by the last reply; another attempt may do better, whatever its code says. */
+void client_refuse_for_now(struct smtp_client *client);
+
+/* client_login.c */
+/* Begins the login, in CLIENT_HELLO or CLIENT_HELO. */
+void client_start_login(struct smtp_client *client);
+/* What the replies to AUTH and its messages mean. */
+void client_login_on_challenge(struct smtp_client *client);
+void client_login_on_success(struct smtp_client *client);
+void client_login_on_refusal(struct smtp_client *client);
+/* Whether the last reply repeats what was sent, and must not be shown. */
+bool client_login_is_repeated(const struct smtp_client *client);
+void client_login_clear(struct smtp_client *client);
 
 #endif

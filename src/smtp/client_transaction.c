@@ -11,6 +11,8 @@ struct mail_verdict *client_reply_verdict(struct smtp_client *client)
 {
 	struct mail_verdict *verdict = client_new_verdict(client);
 
+	if (client_login_is_repeated(client))
+		buffer_reset(&client->reply.text);
 	smtp_client_reply_verdict(&client->reply, client->peer, client_command_name(client),
 				  verdict);
 	return verdict;
