@@ -143,14 +143,20 @@ struct config_domain {
 	size_t address_count;   /* 0: every local part exists */
 };
 
-/* One element of smtproutes: DOMAIN:RELAY[;PORT]. */
+/* One element of smtproutes: DOMAIN:RELAY[;PORT][|USER[|PASSWORD]]. */
 struct config_route {
 	const char *domain; /* "example.net", ".example.edu" (subdomains), "" (all others),
 			     * "!" (the null sender, also written "!@") */
 	const char *relay;  /* host name, or address in brackets ("[192.0.2.1]", "[2001:db8::1]");
 			     * "": by MX nevertheless */
 	uint16_t port;      /* 25 by default */
+	const char *user;   /* to log in to the relay as; "": without a login */
+	/* "": in the file of relay_passwords; CONFIG_HIDDEN except in the supervisor, in "keys" and
+	 * in commands */
+	const char *password;
 };
+enum { CONFIG_USER_MAX = 255, CONFIG_PASSWORD_MAX = 1000 }; /* bytes */
+#define CONFIG_HIDDEN "hidden"
 
 enum config_sync {
 	CONFIG_SYNC_AUTO,
@@ -276,6 +282,8 @@ struct config {
 	uint32_t proxy_timeout; /* seconds, for the PROXY header */
 	struct config_route *smtproutes;
 	size_t smtproute_count;
+	const char *relay_passwords; /* file; "": none */
+	bool login_without_tls;
 	struct config_transport *transports; /* "remote", each service, "list"; never missing */
 	size_t transport_count;
 	struct config_process processes[CONFIG_PROCESSES]; /* those whose user can be set */
@@ -361,6 +369,13 @@ const struct config_tls_policy *config_tls_policy_find(const struct config *conf
 						       struct str destination);
 /* Whether a certificate may be presented to servers. */
 bool config_has_tls_out_certificates(const struct config *config);
+/* Whether there is a login to a relay. */
+bool config_has_logins(const struct config *config);
+/* Whether passwords of relays are in the configuration itself. */
+bool config_has_passwords(const struct config *config);
+/* Appends TEXT, a configuration that config_parse() has accepted, with CONFIG_HIDDEN in place of
+ * each of those passwords. */
+void config_hide_passwords(struct str text, struct buffer *out);
 /* Whether any listen section has TLS, or needs a certificate. */
 bool config_has_tls_in(const struct config *config);
 /* The user to run the process called NAME as; "": the present one. */

@@ -64,6 +64,22 @@ bool config_has_tls_out_certificates(const struct config *config)
 	return false;
 }
 
+bool config_has_logins(const struct config *config)
+{
+	for (size_t i = 0; i < config->smtproute_count; i++)
+		if (*config->smtproutes[i].user != '\0')
+			return true;
+	return false;
+}
+
+bool config_has_passwords(const struct config *config)
+{
+	for (size_t i = 0; i < config->smtproute_count; i++)
+		if (*config->smtproutes[i].password != '\0')
+			return true;
+	return false;
+}
+
 bool config_has_tls_in(const struct config *config)
 {
 	for (size_t i = 0; i < config->listen_count; i++)

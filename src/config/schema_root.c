@@ -177,7 +177,27 @@ const struct config_setting config_schema_root[] = {
 			"be a name, \".NAME\" for its subdomains, empty for all other mail, or "
 			"\"!\" or \"!@\" for mail with the empty sender. An empty relay means the "
 			"MX hosts nevertheless. An exact name takes precedence, then the longest "
-			"suffix. Names may be in UTF-8 or as A-labels (xn--), which is the same.")),
+			"suffix. Names may be in UTF-8 or as A-labels (xn--), which is the same. "
+			"With |USER or |USER|PASSWORD after the relay, mail is sent only after a "
+			"login as this user (AUTH), by the "
+			"strongest of SCRAM-SHA-256, SCRAM-SHA-1, PLAIN and LOGIN that the relay "
+			"offers, and else waits. Without a PASSWORD, the file of relay_passwords "
+			"has it, which is better: who can read the configuration can read what is "
+			"in it.")),
+	SETTING(ROOT, "relay_passwords", optional_path, AT(config, relay_passwords), INITIAL(""),
+		RANGE(0, 4000),
+		MEANING("The file of the passwords of users in smtproutes: lines "
+			"RELAY|USER|PASSWORD "
+			"or RELAY;PORT|USER|PASSWORD, with relay and port as there; a password "
+			"ends with its line. Lines that are empty or begin with \"#\" say nothing. "
+			"It is read at each login, by the process keys. Nobody but its owner and "
+			"group may be able to read or change it, else it is not used, and mail "
+			"waits.")),
+	SETTING(ROOT, "login_without_tls", boolean, AT(config, login_without_tls), INITIAL("no"),
+		MEANING("Whether logins to relays are allowed in plain text. no: such mail is sent "
+			"by TLS only, also where remote_tls is may or none; which certificates "
+			"are valid is what a section tls of the relay says, and else any, so a "
+			"section with level verify is better.")),
 	SETTING(ROOT, "remote_connect_timeout", seconds, AT(config, remote_connect_timeout),
 		INITIAL("1m"), RANGE(1, 3600),
 		MEANING("How long to wait for a connection to another mail server.")),

@@ -217,17 +217,39 @@ static const char *route_domain(const struct config *config, struct str domain)
 	return domain.data[0] == '[' ? NULL : config_text_to_destination(config->arena, domain);
 }
 
+/* "USER" or "USER|PASSWORD"; without data: no login. */
+static const char *parse_login(const struct config *config, struct str login,
+			       struct config_route *route)
+{
+	struct str user = STR("");
+
+	route->password = "";
+	if (login.data != NULL && (!str_split(&login, '|', &user) || user.length == 0))
+		return "no user after the '|'";
+	if (user.length > 0 && *route->relay == '\0')
+		return "a user without a relay";
+	if (user.length > CONFIG_USER_MAX || login.length > CONFIG_PASSWORD_MAX)
+		return "a user or password that is too long";
+	route->user = arena_copy(config->arena, user);
+	if (login.length > 0)
+		route->password = arena_copy(config->arena, login);
+	return NULL;
+}
+
 static struct config_complaint parse_route(const struct config_setting *setting,
 					   const struct config *config, struct str text,
 					   void *place)
 {
 	struct config_route route = {.port = 25, .relay = ""};
-	struct str rest = text;
+	const char *problem;
+	struct str login = text;
+	struct str rest;
 	struct str domain;
 	struct str relay;
 
 	(void)setting;
-	if (str_find(text, ':') < 0 || !str_split(&rest, ':', &domain))
+	if (!str_split(&login, '|', &rest) || str_find(rest, ':') < 0 ||
+	    !str_split(&rest, ':', &domain))
 		return config_type_complain("no ':' after the domain");
 	route.domain = route_domain(config, domain);
 	if (route.domain == NULL)
@@ -242,6 +264,9 @@ static struct config_complaint parse_route(const struct config_setting *setting,
 		if (route.relay == NULL)
 			return config_type_complain("not a host name or address after the ':'");
 	}
+	problem = parse_login(config, login, &route);
+	if (problem != NULL)
+		return (struct config_complaint){problem, "RELAY|USER or RELAY|USER|PASSWORD"};
 	*(struct config_route *)place = route;
 	return config_type_fine;
 }
@@ -258,6 +283,12 @@ static void print_route(const struct config_setting *setting, const void *place,
 		buffer_append_byte(out, ';');
 		buffer_append_number(out, route->port);
 	}
+	if (*route->user != '\0') {
+		buffer_append_byte(out, '|');
+		buffer_append_string(out, route->user);
+	}
+	if (*route->password != '\0')
+		buffer_append_string(out, "|" CONFIG_HIDDEN);
 }
 
 const struct config_type config_type_routes = {
