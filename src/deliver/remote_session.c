@@ -65,6 +65,8 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 		.timeout_us = settings->reply_timeout_us,
 		.tls = wants_tls(policy),
 		.tls_timeout_us = settings->tls_timeout_us,
+		.wants_login = policy->login != NULL,
+		.may_login_plainly = policy->login != NULL && policy->login->may_be_plain,
 		.watch = {transcript_is_on(), tell_line},
 	};
 	session = memory_alloc_zero(1, sizeof *session);
@@ -76,6 +78,8 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 	session->policy = *policy;
 	if (policy->level != CONFIG_TLS_NONE)
 		session->host = memory_copy_string(server->host);
+	if (policy->login != NULL)
+		remote_session_want_login(session, policy->login);
 	session->is_connecting = true;
 	session->client = smtp_client_new(&client_settings);
 	snprintf(session->key, sizeof session->key, "%s", key);
@@ -102,6 +106,7 @@ void remote_session_free(struct remote_session *session)
 			session->transaction.done = NULL;
 	}
 	remote_certificates_give_up(&session->waiter);
+	remote_session_forget_login(session);
 	remote_form_free(session->form);
 	os_timer_free(session->timer);
 	os_watch_free(session->watch);
@@ -224,6 +229,8 @@ static enum remote_outcome outcome_of(const struct remote_session *session)
 		return REMOTE_STALE;
 	if (smtp_client_is_insecure(session->client))
 		return REMOTE_INSECURE;
+	if (smtp_client_is_login_refused(session->client))
+		return REMOTE_REFUSED;
 	return smtp_client_is_unserved(session->client) ? REMOTE_UNSERVED : REMOTE_DECIDED;
 }
 
@@ -266,18 +273,27 @@ static bool secure(struct remote_session *session)
 	return false;
 }
 
+/* The login, while the engine wants it. False: it waits. */
+static bool log_in(struct remote_session *session)
+{
+	if (remote_session_log_in(session, resume))
+		return true;
+	watch(session, OS_WATCH_NONE);
+	return false;
+}
+
 /* Does what can be done; ends the transaction when it is done. */
 static void drive(struct remote_session *session)
 {
 	enum smtp_client_status status;
 	unsigned reply_count = smtp_client_reply_count(session->client);
-	bool is_secure = secure(session);
-	bool is_sent = is_secure && send_all(session);
+	bool is_allowed = secure(session) && log_in(session);
+	bool is_sent = is_allowed && send_all(session);
 
 	if (reply_count != session->reply_count)
 		set_deadline(session, smtp_client_timeout_us(session->client));
 	session->reply_count = reply_count;
-	if (!is_secure)
+	if (!is_allowed)
 		return;
 	status = smtp_client_status(session->client);
 	if (status == SMTP_CLIENT_READY || status == SMTP_CLIENT_CLOSED)

@@ -78,19 +78,22 @@ static void copy_certificates(struct str text, struct buffer *out)
 	}
 }
 
+int keys_read_secret(const char *path, size_t most, struct buffer *text, struct buffer *reason)
+{
+	/* at once: as it grows it would leave copies behind */
+	(void)buffer_reserve(text, most + 2 * PIECE);
+	return read_file(path, most, text, reason);
+}
+
 int keys_read_certificates(const char *path, size_t most, struct buffer *certificates,
 			   struct buffer *reason)
 {
 	struct buffer text = {0};
-	int error;
+	int error = keys_read_secret(path, most, &text, reason);
 
-	/* at once: as it grows it would leave copies behind */
-	(void)buffer_reserve(&text, most + 2 * PIECE);
-	error = read_file(path, most, &text, reason);
 	if (error == 0)
 		copy_certificates(buffer_view(&text), certificates);
-	explicit_bzero(text.memory, text.capacity);
-	buffer_clear(&text);
+	buffer_erase(&text);
 	return error;
 }
 

@@ -13,6 +13,7 @@ static struct deliver_remote *remote;
 static struct remote_policies *policies;
 static struct child *process;
 static struct sts_client *sts; /* NULL: neither policies nor reports are wanted */
+static struct remote_logins logins;
 static bool has_sts;
 static bool has_reports;
 
@@ -24,6 +25,7 @@ static int open_remote(struct child *child)
 	has_reports = child->config->tls_reports;
 	policies = remote_policies_new(child->config, false);
 	remote_policies_log(policies);
+	logins.library = login_library_open();
 	return deliver_remote_new(child->loop, child->config, policies, &remote);
 }
 
@@ -39,6 +41,17 @@ static void present_certificates(const struct config *config)
 	remote_policies_present(policies, remote_keys_new(process->loop, path));
 }
 
+/* Likewise. */
+static void prepare_logins(const struct config *config)
+{
+	char path[108];
+
+	if (logins.passwords != NULL || !config_has_logins(config))
+		return;
+	child_path(process, "keys", path);
+	logins.passwords = keys_passwords_new(process->loop, path);
+}
+
 /* What is read at the start, before the sandbox is entered, and a connection more or less need a
  * new process. */
 static bool fits(const struct config *config)
@@ -46,6 +59,7 @@ static bool fits(const struct config *config)
 	bool has_files = remote_policies_configure(policies, config);
 
 	present_certificates(config);
+	prepare_logins(config);
 	return deliver_remote_fits(remote, config) && has_files && config->mta_sts == has_sts &&
 	       config->tls_reports == has_reports;
 }
@@ -57,6 +71,8 @@ static void *new_transport(struct os_loop *loop, const struct config *config,
 
 	(void)none;
 	present_certificates(config);
+	prepare_logins(config);
+	deliver_remote_use_logins(remote, &logins);
 	deliver_remote_configure(remote, config);
 	if (!has_sts && !has_reports)
 		return remote;

@@ -24,7 +24,7 @@ enum base {
 	BASE_AUTHORITIES, /* of servers */
 	BASE_POLICIES,
 	BASE_CONNINFO, /* files named in connection strings */
-	BASE_SECRETS,  /* of sections certificate and listen */
+	BASE_SECRETS,  /* of sections certificate and listen, and passwords */
 };
 
 static unsigned calls_for_owners(const struct config *config)
@@ -214,11 +214,12 @@ static void add_secrets(struct sandbox *sandbox, const struct config *config, un
 	}
 	for (size_t i = 0; i < config->listen_count; i++)
 		add_secret(sandbox, config->listens[i].client_authority, access);
+	add_secret(sandbox, config->relay_passwords, access);
 }
 
 static size_t count_secrets(const struct config *config)
 {
-	return 4 * config->certificate_count + 2 * config->listen_count;
+	return 4 * config->certificate_count + 2 * config->listen_count + 2;
 }
 
 static void count_file(void *context, struct str path)
