@@ -51,7 +51,7 @@ void deliver_remote_configure(struct deliver_remote *remote, const struct config
 	remote->routes = remote_routes_new(config->smtproutes, config->smtproute_count);
 }
 
-void deliver_remote_use_logins(struct deliver_remote *remote, const struct remote_logins *logins)
+void deliver_remote_use_logins(struct deliver_remote *remote, struct remote_logins *logins)
 {
 	remote->carrier.settings.logins = logins;
 }

@@ -31,8 +31,9 @@ void deliver_remote_configure(struct deliver_remote *remote, const struct config
 
 struct remote_logins;
 
-/* From now on there are LOGINS, which must live until deliver_remote_free(). */
-void deliver_remote_use_logins(struct deliver_remote *remote, const struct remote_logins *logins);
+/* From now on there are LOGINS, which must live until deliver_remote_free(); NULL, as at first:
+ * none is possible. */
+void deliver_remote_use_logins(struct deliver_remote *remote, struct remote_logins *logins);
 
 struct sts_client;
 

@@ -16,9 +16,12 @@ struct remote_login {
 	bool may_be_plain; /* also without TLS */
 };
 
+/* deliver/remote_keys.h has them. */
 struct remote_logins {
 	struct login_library *library;
-	struct keys_passwords *passwords; /* NULL: they cannot be asked for */
+	/* As keys_passwords_ask() and keys_password_cancel(). */
+	void (*ask)(struct remote_logins *logins, struct keys_password_question *question);
+	void (*cancel)(struct keys_password_question *question);
 };
 
 #endif

@@ -27,7 +27,7 @@ struct remote_session_settings {
 	int64_t connect_timeout_us;
 	int64_t reply_timeout_us;
 	struct remote_certificates *certificates; /* for policies with one; NULL: none */
-	const struct remote_logins *logins;       /* for policies with a login; NULL: none */
+	struct remote_logins *logins;             /* for policies with a login; NULL: none */
 	struct tls_client *tls;                   /* for policies other than NONE */
 	int64_t tls_timeout_us;                   /* of a handshake */
 	bool converts_8bit;                       /* for servers that do not offer 8BITMIME */

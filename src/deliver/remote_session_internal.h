@@ -15,6 +15,7 @@ struct remote_session_login {
 	char *relay, *user;         /* owned */
 	const char *mechanism;
 	struct keys_password_question question;
+	bool is_asking;
 	struct login_exchange *exchange; /* from the password's arrival to the end */
 	void (*resume)(void *context);
 };

@@ -19,6 +19,7 @@ static void on_password(void *context, struct str password, struct str problem)
 	struct remote_session_login *login = &session->login;
 	char copy[LOGIN_PASSWORD_MAX + 1];
 
+	login->is_asking = false;
 	if (problem.length > 0 || password.length > LOGIN_PASSWORD_MAX) {
 		give_up(session, "the password cannot be used");
 	} else {
@@ -41,8 +42,7 @@ static bool prepare(struct remote_session *session, struct str offered)
 		give_up(session, "it offers no mechanism that is known here");
 		return true;
 	}
-	if (session->settings.logins == NULL || session->settings.logins->passwords == NULL ||
-	    session->settings.logins->library == NULL) {
+	if (session->settings.logins == NULL) {
 		give_up(session, "there are no passwords here");
 		return true;
 	}
@@ -51,7 +51,8 @@ static bool prepare(struct remote_session *session, struct str offered)
 							  .relay = login->wanted.relay,
 							  .user = login->wanted.user,
 							  .port = login->wanted.port};
-	keys_passwords_ask(session->settings.logins->passwords, &login->question);
+	login->is_asking = true;
+	session->settings.logins->ask(session->settings.logins, &login->question);
 	return false;
 }
 
@@ -106,7 +107,7 @@ bool remote_session_log_in(struct remote_session *session, void (*resume)(void *
 	while (smtp_client_status(session->client) == SMTP_CLIENT_WANTS_LOGIN) {
 		switch (smtp_client_login(session->client, &text)) {
 		case SMTP_CLIENT_LOGIN_BEGIN:
-			if (session->login.question.passwords != NULL)
+			if (session->login.is_asking)
 				return false;
 			if (session->login.exchange != NULL)
 				begin(session);
@@ -142,7 +143,8 @@ void remote_session_want_login(struct remote_session *session, const struct remo
 
 void remote_session_forget_login(struct remote_session *session)
 {
-	keys_password_cancel(&session->login.question);
+	if (session->login.is_asking)
+		session->settings.logins->cancel(&session->login.question);
 	login_exchange_free(session->login.exchange);
 	free(session->login.relay);
 	free(session->login.user);

@@ -47,6 +47,12 @@ static unsigned calls_for_names(const struct config *config)
 	return config_has_server_names(config) ? OS_SANDBOX_DNS : 0;
 }
 
+/* Passwords pass through it. */
+static unsigned calls_for_logins(const struct config *config)
+{
+	return config_has_logins(config) ? OS_SANDBOX_UNTRACED : 0;
+}
+
 static const struct profile {
 	const char *program;
 	unsigned calls;
@@ -88,7 +94,7 @@ static const struct profile {
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS | OS_SANDBOX_OPEN |
 		 OS_SANDBOX_CHANGE,
 	 {{BASE_POLICIES, "", KEEP | OS_SANDBOX_FOLDERS}, {BASE_AUTHORITIES, "", OS_SANDBOX_READ}}},
-	{"remote", OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}},
+	{"remote", OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}, calls_for_logins},
 	{"lmtp", OS_SANDBOX_CONNECT, {{0}}, calls_for_names},
 	{"local",
 	 OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE,
