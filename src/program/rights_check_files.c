@@ -96,7 +96,8 @@ static bool is_in(struct str path, const struct rights_place *place,
 			if (is_beside(path, config->certificates[i].chain) ||
 			    is_beside(path, config->certificates[i].key))
 				return true;
-		return is_beside(path, directory->certificate) || is_beside(path, directory->key) ||
+		return is_beside(path, config->relay_passwords) ||
+		       is_beside(path, directory->certificate) || is_beside(path, directory->key) ||
 		       is_beside(path, directory->authority);
 	case RIGHTS_POLICIES:
 		return is_beneath(path, config->policy_path, place->path);
