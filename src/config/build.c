@@ -36,15 +36,15 @@ static void add_listen(struct config *config, const struct config_tree_section *
 		       struct config_problems *problems)
 {
 	struct config_listen *listen = &config->listens[config->listen_count++];
+	enum config_protocol protocol = CONFIG_SMTP;
 
-	if (strcmp(section->title, "smtp") == 0)
-		*listen =
-			(struct config_listen){.protocol = CONFIG_SMTP, .stage = MAIL_STAGE_ARRIVE};
-	else if (strcmp(section->title, "submission") == 0)
-		*listen = (struct config_listen){.protocol = CONFIG_SUBMISSION,
-						 .stage = MAIL_STAGE_SUBMIT};
-	else
-		report_title(section, "unknown protocol", "smtp, submission", problems);
+	while (protocol < CONFIG_PROTOCOLS &&
+	       strcmp(section->title, config_protocol_name(protocol)) != 0)
+		protocol = (enum config_protocol)(protocol + 1);
+	listen->protocol = protocol < CONFIG_PROTOCOLS ? protocol : CONFIG_SMTP;
+	listen->stage = protocol == CONFIG_SUBMISSION ? MAIL_STAGE_SUBMIT : MAIL_STAGE_ARRIVE;
+	if (protocol == CONFIG_PROTOCOLS)
+		report_title(section, "unknown protocol", "smtp, submission, lmtp", problems);
 	config_fill_section(config, section, listen, problems);
 }
 

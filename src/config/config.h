@@ -16,7 +16,7 @@
 #include "mail/envelope.h"
 #include <netinet/in.h>
 
-enum config_protocol { CONFIG_SMTP, CONFIG_SUBMISSION, CONFIG_LMTP };
+enum config_protocol { CONFIG_SMTP, CONFIG_SUBMISSION, CONFIG_LMTP, CONFIG_PROTOCOLS };
 
 struct config_endpoint { /* "0.0.0.0:25", "[::]:25", "unix:/run/x" */
 	const char *text;
@@ -29,6 +29,24 @@ enum config_bare_newline { /* how messages with a bare CR or LF are treated */
 						      * rejected */
 			   CONFIG_BARE_NEWLINE_REJECT,
 			   CONFIG_BARE_NEWLINE_NORMALIZE,
+};
+
+enum config_auth {
+	CONFIG_AUTH_NO,
+	CONFIG_AUTH_OFFERED,
+	CONFIG_AUTH_REQUIRED, /* of clients that are not trusted */
+};
+
+enum config_clear_auth { /* AUTH without TLS */
+			 CONFIG_CLEAR_AUTH_NO,
+			 CONFIG_CLEAR_AUTH_LOCAL, /* by loopback or a UNIX socket */
+			 CONFIG_CLEAR_AUTH_YES,
+};
+
+enum config_sender_login { /* what a user may name as the sender */
+			   CONFIG_SENDER_LOGIN_OFF,
+			   CONFIG_SENDER_LOGIN_ENVELOPE,
+			   CONFIG_SENDER_LOGIN_STRICT, /* also From and Sender */
 };
 
 enum config_nul { CONFIG_NUL_REJECT, CONFIG_NUL_REMOVE };
@@ -87,6 +105,12 @@ struct config_listen {
 	size_t client_name_count;
 	const char **client_fingerprints; /* likewise, SHA-256 of certificate or public key */
 	size_t client_fingerprint_count;
+	enum config_auth auth;
+	enum config_clear_auth auth_without_tls;
+	enum config_sender_login sender_login;
+	bool received_user; /* show who has authenticated in Received */
+	bool submission;    /* complete the header fields of users' programs */
+	bool repair;        /* of their messages what other servers refuse */
 };
 
 enum config_service_kind { /* 0: unknown */
@@ -305,51 +329,8 @@ struct config {
 	uint32_t tls_timeout;        /* seconds, for a handshake */
 };
 
-/* A position in a configuration. */
-struct config_place {
-	struct str file; /* empty: the main file, not an included one */
-	unsigned line;   /* 0: none */
-};
-
-/* A problem in a configuration. */
-struct config_problem {
-	const char *file;    /* "": not an included one */
-	unsigned line;       /* 0: the file as a whole */
-	const char *setting; /* "listen smtp.address"; "": not about a setting */
-	const char *found;   /* the text there; "": none */
-	const char *message; /* what is wrong */
-	const char *allowed; /* what is allowed; "": nothing to say */
-	struct config_problem *next;
-};
-
-struct config_problems {
-	struct config_problem *first; /* in order of lines */
-	size_t count;
-	struct arena *arena;
-	const char *file; /* for problems that are added while files are read; may be NULL */
-	const struct config_lines *lines; /* of the text being parsed; may be NULL */
-};
-
-/* Appends the text of FILE to *TEXT_OUT, at most 4 MiB, with included files in place of their
- * "include" statements, and marks that say which line is from which file. -errno: FILE cannot be
- * read; -EINVAL: an include is wrong, which *PROBLEMS explain. */
-MUST_CHECK int config_read(const char *file, struct buffer *text_out,
-			   struct config_problems *problems);
-/* Parses TEXT, the contents of the file named FILE. 0 and *CONFIG_OUT, which the
- * caller frees; or -EINVAL, with all problems in *PROBLEMS, not only the first. */
-MUST_CHECK int config_parse(const char *file, struct str text, struct config **config_out,
-			    struct config_problems *problems);
+/* NULL is allowed. */
 void config_free(struct config *config);
-void config_problems_clear(struct config_problems *problems);
-
-/* The position in TEXT, a configuration that config_parse() has accepted, of the setting called
- * NAME as in problems ("user", "service box.user"), or of its section if it is not set; the file is
- * a view of TEXT. */
-struct config_place config_setting_place(struct str text, const char *name);
-
-/* Appends a line "FILE:LINE: SETTING: MESSAGE: found FOUND; allowed: ALLOWED" for each problem. */
-void config_problems_print(const struct config_problems *problems, const char *file,
-			   struct buffer *out);
 
 /* The transport called NAME, or NULL. */
 const struct config_transport *config_transport_find(const struct config *config, struct str name);
@@ -376,6 +357,10 @@ bool config_has_passwords(const struct config *config);
 /* Appends TEXT, a configuration that config_parse() has accepted, with CONFIG_HIDDEN in place of
  * each of those passwords. */
 void config_hide_passwords(struct str text, struct buffer *out);
+/* Whether any listen section offers AUTH. */
+bool config_offers_auth(const struct config *config);
+/* "smtp", "submission", "lmtp" */
+const char *config_protocol_name(enum config_protocol protocol);
 /* Whether any listen section has TLS, or needs a certificate. */
 bool config_has_tls_in(const struct config *config);
 /* The user to run the process called NAME as; "": the present one. */
@@ -407,36 +392,5 @@ const char *config_network_parse(const struct config *config, struct str text,
 bool config_is_own_address(const struct config *config, const struct in6_addr *address);
 /* Whether the address is that of a trusted proxy. */
 bool config_is_proxy(const struct config *config, const struct in6_addr *address);
-
-/* The whole configuration in force, including defaults, as a file that parses to
- * the same (stagepost config). */
-void config_print(const struct config *config, struct buffer *out);
-/* Likewise, but only settings that differ from their defaults, each with its position in a comment;
- * CONFIG was parsed from TEXT, the contents of FILE. */
-void config_print_changed(const struct config *config, const char *file, struct str text,
-			  struct buffer *out);
-
-/* A description of one setting. */
-struct config_explanation {
-	const char *name;
-	struct buffer value;       /* as in a file, with "{ }" for a list; empty: not set */
-	const char *initial;       /* the default, or in words how it is computed; NULL: none */
-	struct config_place place; /* its file is a view of the text */
-	struct buffer allowed;     /* in words */
-	bool needs_restart;        /* to change it; otherwise a reload suffices */
-	const char *meaning;
-};
-
-/* Describes the setting called NAME as in problems. False: there is none; *WHY says what is wrong
- * with NAME. The caller must clear *OUT in either case. */
-MUST_CHECK bool config_explain(const struct config *config, struct str text, const char *name,
-			       struct config_explanation *out, struct buffer *why);
-void config_explanation_clear(struct config_explanation *explanation);
-
-/* The name of a setting that differs but cannot change while a node runs; NULL: there is none. */
-const char *config_fixed_change(const struct config *old, const struct config *new);
-
-/* Prints the reference manual stagepost.conf(5) as mdoc, from the table. */
-void config_print_manual(struct buffer *out);
 
 #endif

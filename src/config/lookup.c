@@ -29,6 +29,25 @@ const struct config_certificate *config_certificate_find(const struct config *co
 	return NULL;
 }
 
+const char *config_protocol_name(enum config_protocol protocol)
+{
+	static const char *const names[CONFIG_PROTOCOLS] = {
+		[CONFIG_SMTP] = "smtp",
+		[CONFIG_SUBMISSION] = "submission",
+		[CONFIG_LMTP] = "lmtp",
+	};
+
+	return names[protocol];
+}
+
+bool config_offers_auth(const struct config *config)
+{
+	for (size_t i = 0; i < config->listen_count; i++)
+		if (config->listens[i].auth != CONFIG_AUTH_NO)
+			return true;
+	return false;
+}
+
 static const struct config_tls_policy *find_policy(const struct config *config, struct str name)
 {
 	for (size_t i = 0; i < config->tls_policy_count; i++)

@@ -8,7 +8,7 @@
 #ifndef CONFIG_SCHEMA_H
 #define CONFIG_SCHEMA_H
 
-#include "config/config.h"
+#include "config/text.h"
 
 enum config_section {
 	CONFIG_SECTION_ROOT, /* outside all sections */

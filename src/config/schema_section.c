@@ -17,6 +17,20 @@ static const struct config_word listen_tls_words[] = {
 	{"implicit", CONFIG_LISTEN_TLS_IMPLICIT},
 	{NULL, 0},
 };
+static const struct config_word auth_words[] = {{"no", CONFIG_AUTH_NO},
+						{"offered", CONFIG_AUTH_OFFERED},
+						{"required", CONFIG_AUTH_REQUIRED},
+						{NULL, 0}};
+static const struct config_word clear_auth_words[] = {{"no", CONFIG_CLEAR_AUTH_NO},
+						      {"local", CONFIG_CLEAR_AUTH_LOCAL},
+						      {"yes", CONFIG_CLEAR_AUTH_YES},
+						      {NULL, 0}};
+static const struct config_word sender_login_words[] = {
+	{"strict", CONFIG_SENDER_LOGIN_STRICT},
+	{"envelope", CONFIG_SENDER_LOGIN_ENVELOPE},
+	{"off", CONFIG_SENDER_LOGIN_OFF},
+	{NULL, 0},
+};
 static const struct config_word tls_level_words[] = {
 	{"none", CONFIG_TLS_NONE},
 	{"may", CONFIG_TLS_MAY},
@@ -49,7 +63,7 @@ const struct config_setting config_schema_section[] = {
 	SETTING(LISTEN, "address", endpoints, LIST(config_listen, addresses, address_count),
 		MEANING("The addresses and ports; an IPv6 address accepts no IPv4 clients.")),
 	SETTING(LISTEN, "stage", word, AT(config_listen, stage), WORDS(stage_words),
-		COMPUTED("arrive for smtp, submit for submission"),
+		COMPUTED("submit for submission, else arrive"),
 		MEANING("The stage at which mail from here enters the queue.")),
 	SETTING(LISTEN, "proxy", boolean, AT(config_listen, proxy), INITIAL("no"),
 		MEANING("Whether the connections come from a proxy that names its client in a "
@@ -86,6 +100,41 @@ const struct config_setting config_schema_section[] = {
 		LIST(config_listen, client_fingerprints, client_fingerprint_count), INITIAL(""),
 		MEANING("Clients whose certificate, or its public key, has one of these SHA-256 "
 			"fingerprints may relay, whoever has signed it.")),
+
+	SETTING(LISTEN, "auth", word, AT(config_listen, auth), WORDS(auth_words),
+		COMPUTED("required for submission if there is a section directory, and tls or "
+			 "auth_without_tls; else no"),
+		MEANING("Whether clients authenticate by AUTH (RFC 4954), as users of the "
+			"directory. Who has authenticated may relay. required: a client that is "
+			"not in relay_from, and has no certificate of client_names or "
+			"client_fingerprints, must do so before it sends mail.")),
+	SETTING(LISTEN, "auth_without_tls", word, AT(config_listen, auth_without_tls),
+		INITIAL("no"), WORDS(clear_auth_words),
+		MEANING("Whether AUTH is offered without TLS, too, so that passwords can be read "
+			"on the way: no; local: to clients on this machine, by loopback or a UNIX "
+			"socket; yes: to all.")),
+	SETTING(LISTEN, "sender_login", word, AT(config_listen, sender_login), INITIAL("strict"),
+		WORDS(sender_login_words),
+		MEANING("Which senders a user may name who has authenticated. strict: in MAIL "
+			"FROM and in the fields From and Sender only his own addresses: those of "
+			"his mailboxes, aliases and forwards that lead to him, and those that "
+			"send_as of his record grants; a message has one field From, and all of "
+			"its addresses must be his. envelope: the same, but From and Sender are "
+			"not looked at. off: any. The empty sender is allowed, because receipts "
+			"have it (RFC 8098).")),
+	SETTING(LISTEN, "received_user", boolean, AT(config_listen, received_user), INITIAL("no"),
+		MEANING("Whether the field Received has the name of the user who has "
+			"authenticated, for all who read the message.")),
+	SETTING(LISTEN, "submission", boolean, AT(config_listen, submission),
+		COMPUTED("yes for submission, else no"),
+		MEANING("Whether messages come from users' programs, and are completed (RFC 6409 "
+			"section 8): Date, From and Message-ID are added where they lack, "
+			"addresses without a domain get default_domain, Bcc is removed.")),
+	SETTING(LISTEN, "repair", boolean, AT(config_listen, repair), COMPUTED("as submission"),
+		MEANING("Whether what other servers refuse is put right: lines of more than 998 "
+			"bytes are broken, after a space if there is one; header fields with "
+			"8-bit characters are encoded (RFC 2047) unless the client uses SMTPUTF8. "
+			"See bare_newline, too.")),
 
 	SETTING(SERVICE, "kind", word, AT(config_service, kind), WORDS(kind_words),
 		MEANING("What the service does.")),

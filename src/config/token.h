@@ -8,7 +8,7 @@
 #ifndef CONFIG_TOKEN_H
 #define CONFIG_TOKEN_H
 
-#include "config/config.h"
+#include "config/text.h"
 
 enum token_kind {
 	TOKEN_END,

@@ -59,7 +59,7 @@ static bool prepare(struct remote_session *session, struct str offered)
 static void begin(struct remote_session *session)
 {
 	struct remote_session_login *login = &session->login;
-	struct buffer message = {0};
+	struct buffer message = {.is_secret = true};
 	const char *problem = NULL;
 	struct str initial;
 
@@ -73,19 +73,19 @@ static void begin(struct remote_session *session)
 		smtp_client_login_begin(session->client, login->mechanism, &initial);
 	else
 		give_up(session, problem);
-	buffer_erase(&message);
+	buffer_clear(&message);
 }
 
 static void respond(struct remote_session *session, struct str challenge)
 {
-	struct buffer message = {0};
+	struct buffer message = {.is_secret = true};
 	const char *problem = login_exchange_step(session->login.exchange, challenge, &message);
 
 	if (problem == NULL)
 		smtp_client_login_respond(session->client, buffer_view(&message));
 	else
 		give_up(session, problem);
-	buffer_erase(&message);
+	buffer_clear(&message);
 }
 
 static void conclude(struct remote_session *session)

@@ -14,9 +14,10 @@ static bool count_client(struct intake_session *session, const union os_socket_a
 	return session->client != NULL;
 }
 
-/* A client on this machine, by loopback or a UNIX socket. */
-static bool is_local(const struct in6_addr *mapped)
+bool intake_session_is_local(const struct intake_session *session)
 {
+	const struct in6_addr *mapped = &session->mapped;
+
 	return IN6_IS_ADDR_LOOPBACK(mapped) || IN6_IS_ADDR_UNSPECIFIED(mapped) ||
 	       (IN6_IS_ADDR_V4MAPPED(mapped) && mapped->s6_addr[12] == IN_LOOPBACKNET);
 }
@@ -41,7 +42,7 @@ bool intake_session_admit(struct intake_session *session, const union os_socket_
 				      "You have too many connections to this server");
 		return !is_implicit;
 	}
-	if (!is_local(&session->mapped))
+	if (!intake_session_is_local(session))
 		intake_question_ask_name(session, &session->mapped);
 	if (is_implicit)
 		return intake_secure_begin(session, early);

@@ -47,6 +47,7 @@ struct intake_session {
 	struct buffer kept;                 /* read, but not consumed yet */
 	struct directory_request recipient; /* in use while the directory is asked */
 	struct directory_post_request post; /* and then whether the sender may post there */
+	struct auth_exchange exchange;      /* in use while the client authenticates */
 	struct names_request name_request;  /* in use while the name is looked up */
 	char *name;                         /* of the client; NULL: unknown */
 	struct queue_client_message message;
@@ -97,6 +98,16 @@ bool intake_session_admit(struct intake_session *session, const union os_socket_
 			  struct str early);
 /* Sends the banner, or refuses a client that did not wait for it. */
 void intake_session_greet(struct intake_session *session, bool has_spoken);
+
+/* auth.c: passes a message of the client's mechanism on; the answer may come at once. */
+void intake_auth_see_to(struct intake_session *session, const struct smtp_question *question);
+/* Forgets an exchange that the client has given up. */
+void intake_auth_see_to_end(struct intake_session *session);
+
+/* admit.c: whether the client is on this machine, by loopback or a UNIX socket. */
+bool intake_session_is_local(const struct intake_session *session);
+/* question.c: whether the client may relay, by itself or as a user. */
+bool intake_session_may_relay(const struct intake_session *session);
 
 /* tell.c: a watched session ends. */
 void intake_tell_end(struct intake_session *session);

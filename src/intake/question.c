@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <utlist.h>
 
-enum { EXTRAS = 3 };
+enum { EXTRAS = 4 };
 
 /* The reply when the queue cannot accept a message. */
 static void queue_verdict(struct mail_verdict *verdict, int error)
@@ -87,6 +87,11 @@ static void on_post_judged(void *context, const struct mail_verdict *verdict, bo
 	answer_recipient(context, verdict);
 }
 
+bool intake_session_may_relay(const struct intake_session *session)
+{
+	return session->may_relay || smtp_server_user(session->server).length > 0;
+}
+
 /* The directory has answered, perhaps at once. */
 static void on_recipient_known(void *context, const struct directory_result *result)
 {
@@ -95,7 +100,8 @@ static void on_recipient_known(void *context, const struct directory_result *res
 	const struct directory_target *list = directory_result_closed_list(result);
 	struct mail_verdict verdict;
 
-	session->reason = directory_judge_recipient(result, session->may_relay, &verdict);
+	session->reason =
+		directory_judge_recipient(result, intake_session_may_relay(session), &verdict);
 	if (verdict.class == MAIL_OK && list != NULL)
 		directory_post_ask(session->intake->directory, list, question->envelope->sender,
 				   on_post_judged, session, &session->post);
@@ -124,8 +130,12 @@ static void add_extras(const struct intake_session *session, struct log_field ex
 {
 	const struct tls_connection *tls = session->stream.tls;
 
+	struct str user = smtp_server_user(session->server);
+
 	if (session->name != NULL)
 		*extras++ = log_string("name", session->name);
+	if (user.length > 0)
+		*extras++ = log_str("user", user);
 	if (tls != NULL) {
 		*extras++ = log_string("tls", tls_connection_version(tls));
 		*extras++ = log_string("cipher", tls_connection_cipher(tls));
@@ -145,7 +155,8 @@ static void log_accepted(struct intake_session *session, const struct smtp_quest
 		  log_str("from", envelope->sender),
 		  log_number("recipients", (int64_t)envelope->recipient_count),
 		  log_number("size", (int64_t)envelope->size),
-		  log_str("message_id", commit->message_id), extras[0], extras[1], extras[2]);
+		  log_str("message_id", commit->message_id), extras[0], extras[1], extras[2],
+		  extras[3]);
 }
 
 /* The client has sent a message, so it is the last to lose its place. */
@@ -218,6 +229,9 @@ void intake_question_see_to(struct intake_session *session, const struct smtp_qu
 	case SMTP_QUESTION_OPEN:
 		see_to_open(session);
 		break;
+	case SMTP_QUESTION_AUTH:
+		intake_auth_see_to(session, question);
+		break;
 	case SMTP_QUESTION_COMMIT:
 		if (is_too_late(session)) {
 			queue_client_abandon(&session->message);
@@ -282,6 +296,7 @@ void intake_question_cancel(struct intake_session *session)
 	directory_request_cancel(&session->recipient);
 	directory_post_cancel(&session->post);
 	names_request_cancel(&session->name_request);
+	auth_exchange_cancel(&session->exchange);
 	queue_client_abandon(&session->message);
 }
 

@@ -28,6 +28,8 @@ struct intake_tls {
 
 struct intake_security {
 	const struct door *door; /* NULL: no TLS */
+	const char *protocol;
+	enum config_clear_auth clear_auth;
 	bool is_implicit;
 	bool asks_clients;
 	const char **names;
@@ -163,6 +165,8 @@ struct intake_security *intake_security_new(struct intake_tls *tls,
 {
 	struct intake_security *security = memory_alloc_zero(1, sizeof *security);
 
+	security->protocol = config_protocol_name(listen->protocol);
+	security->clear_auth = listen->auth_without_tls;
 	if (tls == NULL || listen->tls == CONFIG_LISTEN_TLS_NONE)
 		return security;
 	security->is_implicit = listen->tls == CONFIG_LISTEN_TLS_IMPLICIT;
@@ -184,6 +188,17 @@ const struct tls_context *intake_security_context(const struct intake_security *
 bool intake_security_is_implicit(const struct intake_security *security)
 {
 	return security->is_implicit;
+}
+
+bool intake_security_allows_clear_auth(const struct intake_security *security, bool is_local)
+{
+	return security->clear_auth == CONFIG_CLEAR_AUTH_YES ||
+	       (security->clear_auth == CONFIG_CLEAR_AUTH_LOCAL && is_local);
+}
+
+const char *intake_security_protocol(const struct intake_security *security)
+{
+	return security->protocol;
 }
 
 /* --- clients --- */

@@ -32,6 +32,11 @@ const struct tls_context *intake_security_context(const struct intake_security *
 /* Whether TLS begins with the connection. */
 bool intake_security_is_implicit(const struct intake_security *security);
 
+/* Whether AUTH is offered without TLS to a client that IS_LOCAL, by loopback or a UNIX socket. */
+bool intake_security_allows_clear_auth(const struct intake_security *security, bool is_local);
+/* "submission" */
+const char *intake_security_protocol(const struct intake_security *security);
+
 struct tls_connection;
 /* Whether the client of CONNECTION may relay by its certificate. */
 bool intake_security_may_relay(const struct intake_security *security,

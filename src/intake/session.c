@@ -247,6 +247,7 @@ static enum step go_on(struct intake_session *session)
 	session->is_pumping = true;
 	do {
 		intake_question_see_to_body(session);
+		intake_auth_see_to_end(session);
 		step = take(session, next_step(session));
 	} while (step != STEP_WAIT && step != STEP_END);
 	session->is_pumping = false;
@@ -265,10 +266,18 @@ void intake_session_pump(struct intake_session *session)
 	set_deadline(session);
 }
 
+/* What comes may have a password, or a part of one. */
+static bool may_get_secret(const struct intake_session *session)
+{
+	return session->intake->auth != NULL && smtp_server_user(session->server).length == 0 &&
+	       !smtp_server_is_receiving(session->server);
+}
+
 static void receive(struct intake_session *session)
 {
 	static char bytes[READ_SIZE];
 	ssize_t count = tls_stream_read(&session->stream, bytes, sizeof bytes);
+	bool may_be_secret = may_get_secret(session);
 	int64_t now_us;
 	size_t consumed;
 
@@ -284,6 +293,8 @@ static void receive(struct intake_session *session)
 	consumed = smtp_server_input(session->server, bytes, (size_t)count);
 	if (consumed < (size_t)count)
 		buffer_append(&session->kept, bytes + consumed, (size_t)count - consumed);
+	if (may_be_secret)
+		explicit_bzero(bytes, (size_t)count);
 }
 
 static void on_ready(void *context, unsigned events)
@@ -362,6 +373,7 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	session->intake = intake;
 	session->security = security;
 	session->stream.socket = socket;
+	session->kept.is_secret = true;
 	session->may_relay = config_may_relay(intake->config, &session->mapped);
 	who.is_ours = session->may_relay;
 	who.may_tls = intake_secure_is_possible(session);

@@ -75,7 +75,7 @@ static int find_in_file(const char *path, const struct wanted *wanted, struct bu
 			struct buffer *reason)
 {
 	struct keys_stamp stamp = keys_stamp_of(path);
-	struct buffer text = {0};
+	struct buffer text = {.is_secret = true};
 	int error;
 
 	if (stamp.error == 0 && (stamp.info.mode & (S_IRWXO)) != 0) {
@@ -86,7 +86,7 @@ static int find_in_file(const char *path, const struct wanted *wanted, struct bu
 	error = keys_read_secret(path, FILE_SIZE_MAX, &text, reason);
 	if (error == 0)
 		error = find_line(buffer_view(&text), wanted, password, reason);
-	buffer_erase(&text);
+	buffer_clear(&text);
 	return error;
 }
 

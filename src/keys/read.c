@@ -80,8 +80,7 @@ static void copy_certificates(struct str text, struct buffer *out)
 
 int keys_read_secret(const char *path, size_t most, struct buffer *text, struct buffer *reason)
 {
-	/* at once: as it grows it would leave copies behind */
-	(void)buffer_reserve(text, most + 2 * PIECE);
+	text->is_secret = true;
 	return read_file(path, most, text, reason);
 }
 
@@ -93,7 +92,7 @@ int keys_read_certificates(const char *path, size_t most, struct buffer *certifi
 
 	if (error == 0)
 		copy_certificates(buffer_view(&text), certificates);
-	buffer_erase(&text);
+	buffer_clear(&text);
 	return error;
 }
 

@@ -21,7 +21,7 @@ bool keys_stamp_is_same(const struct keys_stamp *left, const struct keys_stamp *
 MUST_CHECK int keys_read_certificates(const char *path, size_t most, struct buffer *certificates,
 				      struct buffer *reason);
 
-/* Appends what is in PATH, a secret: 0, or -errno with the REASON. No copy is left in memory. */
+/* Appends what is in PATH to TEXT, which becomes secret: 0, or -errno with the REASON. */
 MUST_CHECK int keys_read_secret(const char *path, size_t most, struct buffer *text,
 				struct buffer *reason);
 

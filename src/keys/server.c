@@ -78,12 +78,10 @@ static void tell_password(const struct keys_server *server, struct ipc_channel *
 			  const struct ipc_message *message, struct str relay, uint32_t port,
 			  struct str user)
 {
-	struct buffer password = {0};
+	struct buffer password = {.is_secret = true};
 	struct buffer reason = {0};
-	struct buffer body = {0};
+	struct buffer body = {.is_secret = true};
 
-	(void)buffer_reserve(&body, 2 * CONFIG_PASSWORD_MAX); /* so that no copy is left behind */
-	(void)buffer_reserve(&password, CONFIG_PASSWORD_MAX);
 	if (keys_password_find(server->config, relay, (uint16_t)port, user, &password, &reason) < 0)
 		log_event_rated(EVENT_LOGIN_IMPOSSIBLE, log_str("relay", relay),
 				log_str("user", user), log_str("text", buffer_view(&reason)));
@@ -91,8 +89,8 @@ static void tell_password(const struct keys_server *server, struct ipc_channel *
 	pack_str(&body, password.length > 0 ? STR("") : buffer_view(&reason));
 	ipc_channel_set_secret(channel);
 	ipc_channel_send(channel, KEYS_PASSWORD, message->tag, buffer_view(&body), NULL, 0);
-	buffer_erase(&body);
-	buffer_erase(&password);
+	buffer_clear(&body);
+	buffer_clear(&password);
 	buffer_clear(&reason);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Receives configuration, sockets, users and tokens from the supervisor. */
+#include "config/text.h"
 #include "ipc/pack.h"
 #include "log/sink.h"
 #include "os/connector.h"

@@ -5,7 +5,7 @@
 #ifndef PROGRAM_COMMAND_H
 #define PROGRAM_COMMAND_H
 
-#include "config/config.h"
+#include "config/text.h"
 #include <stddef.h>
 
 #define COMMAND_CONFIG_FILE "/etc/stagepost/stagepost.conf"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Checks the passwords of logins to relays: are there any, and who else could read them? */
+#include "config/text.h"
 #include "keys/passwords.h"
 #include "os/file.h"
 #include "program/machine_check_internal.h"
@@ -31,7 +32,7 @@ static void check_configuration(struct machine_check *check)
 
 static void check_route(struct machine_check *check, const struct config_route *route)
 {
-	struct buffer password CLEANUP(buffer_erase) = {0};
+	struct buffer password CLEANUP(buffer_clear) = {.is_secret = true};
 	struct buffer reason CLEANUP(buffer_clear) = {0};
 	const char *path = check->config->relay_passwords;
 	int error = keys_password_find(check->config, str_from(route->relay), route->port,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What the check of the machine found, with the place of the setting. */
 #include "base/buffer.h"
+#include "config/text.h"
 #include "program/machine_check_internal.h"
 #include <limits.h>
 #include <stdarg.h>

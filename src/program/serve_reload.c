@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* A new configuration is checked first; if it is invalid, the old one stays in force. */
+#include "config/text.h"
 #include "log/event.h"
 #include "os/process.h"
 #include "program/log_settings.h"

@@ -37,6 +37,7 @@ struct smtpd {
 	struct service *services;
 	struct intake intake;
 	struct names *names;    /* NULL: not needed so far */
+	struct auth *auth;      /* likewise */
 	struct intake_tls *tls; /* likewise */
 	struct os_timer *patience;
 	struct listener *listeners;
@@ -152,6 +153,12 @@ static const enum smtp_tls_rule tls_rules[] = {
 	[CONFIG_LISTEN_TLS_IMPLICIT] = SMTP_TLS_NONE,
 };
 
+static const enum smtp_auth_rule auth_rules[] = {
+	[CONFIG_AUTH_NO] = SMTP_AUTH_NONE,
+	[CONFIG_AUTH_OFFERED] = SMTP_AUTH_OFFERED,
+	[CONFIG_AUTH_REQUIRED] = SMTP_AUTH_REQUIRED,
+};
+
 static const struct service *add_service(struct smtpd *smtpd, const struct config_listen *listen)
 {
 	const struct config *config = smtpd->child->config;
@@ -166,6 +173,9 @@ static const struct service *add_service(struct smtpd *smtpd, const struct confi
 	service->stage = listen->stage;
 	service->hostname = memory_copy_string(config->hostname);
 	service->tls = tls_rules[listen->tls];
+	service->auth = auth_rules[listen->auth];
+	service->shows_user = listen->received_user;
+	service->mechanisms = intake_auth_mechanisms;
 	added->security = intake_security_new(smtpd->tls, listen);
 	service->on_refusal = intake_log_refusal;
 	service->is_our_address = intake_is_our_address;
@@ -267,6 +277,17 @@ static void configure_names(struct smtpd *smtpd)
 	smtpd->intake.names = smtpd->names;
 }
 
+static void configure_auth(struct smtpd *smtpd)
+{
+	char path[108];
+
+	if (smtpd->auth == NULL && config_offers_auth(smtpd->child->config)) {
+		child_path(smtpd->child, "auth", path);
+		smtpd->auth = auth_new(smtpd->child->loop, path);
+		smtpd->intake.auth = smtpd->auth;
+	}
+}
+
 static void begin(void *context)
 {
 	struct smtpd *smtpd = context;
@@ -310,6 +331,7 @@ static int start(struct child *child)
 	smtpd->intake.queue = queue_client_new(child->loop, path, STOCK);
 	smtpd->intake.directory = directory_new(child->loop, child->config, directory);
 	configure_names(smtpd);
+	configure_auth(smtpd);
 	smtpd->intake.session_ended = on_session_ended;
 	smtpd->intake.context = smtpd;
 	configure_tls(smtpd);
@@ -330,6 +352,7 @@ static void reload(struct child *child, const struct config *old)
 	smtpd->intake.config = child->config;
 	directory_configure(smtpd->intake.directory, child->config);
 	configure_names(smtpd);
+	configure_auth(smtpd);
 	configure_tls(smtpd);
 	if (!smtpd->is_begun)
 		return;

@@ -15,6 +15,8 @@ struct smtp_client *smtp_client_new(const struct smtp_client_settings *settings)
 	client->tls = settings->tls;
 	client->tls_timeout_us = settings->tls_timeout_us;
 	client->login.is_wanted = settings->wants_login;
+	client->output.is_secret = client->login.sent.is_secret = settings->wants_login;
+	client->login.initial.is_secret = settings->wants_login;
 	client->login.may_be_plain = settings->may_login_plainly;
 	client->watch = settings->watch;
 	client->watch_context = settings->watch_context;

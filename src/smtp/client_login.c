@@ -57,7 +57,7 @@ static void encode(struct smtp_client *client, struct str message, struct buffer
 	size_t before = out->length;
 	struct str text;
 
-	base64_encode(message, out);
+	base64_append(out, message);
 	text = str_skip(buffer_view(out), before);
 	buffer_append_str(sent, message);
 	buffer_append_byte(sent, '\0');
@@ -71,14 +71,14 @@ static void send_line(struct smtp_client *client, struct buffer *line)
 	buffer_append_byte(line, '\0');
 	client_enter(client, CLIENT_AUTH);
 	client_emit(client, buffer_data(line));
-	buffer_erase(line);
+	buffer_clear(line);
 }
 
 void smtp_client_login_begin(struct smtp_client *client, const char *mechanism,
 			     const struct str *initial)
 {
 	struct client_login *login = &client->login;
-	struct buffer command = {0};
+	struct buffer command = {.is_secret = true};
 	struct buffer shown = {0};
 
 	if (client->state != CLIENT_LOGIN || login->question != SMTP_CLIENT_LOGIN_BEGIN)
@@ -103,7 +103,7 @@ void smtp_client_login_begin(struct smtp_client *client, const char *mechanism,
 
 void smtp_client_login_respond(struct smtp_client *client, struct str response)
 {
-	struct buffer line = {0};
+	struct buffer line = {.is_secret = true};
 
 	if (client->state != CLIENT_LOGIN)
 		return;
@@ -183,9 +183,7 @@ void client_login_on_refusal(struct smtp_client *client)
 
 void client_login_clear(struct smtp_client *client)
 {
-	buffer_erase(&client->login.challenge);
-	buffer_erase(&client->login.initial);
-	buffer_erase(&client->login.sent);
-	if (client->output.length == 0)
-		buffer_erase(&client->output);
+	buffer_clear(&client->login.challenge);
+	buffer_clear(&client->login.initial);
+	buffer_clear(&client->login.sent);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Replies as text, and the count of errors that ends a session. */
+#include "base/base64.h"
 #include "smtp/internal.h"
 #include <string.h>
 
@@ -56,7 +57,7 @@ static void report(const struct smtp_server *s, unsigned code, const char *statu
 		.command = s->line_is_secret ? STR("(not shown)") : buffer_view(&s->line),
 		.is_message = s->state == SMTP_STATE_END,
 		.envelope = t != NULL ? t->envelope : NULL,
-		.message_id = t != NULL ? smtp_header_message_id(t) : STR(""),
+		.message_id = t != NULL ? smtp_text_message_id(&t->text) : STR(""),
 	};
 
 	if (code >= 400 && s->service->on_refusal != NULL)
@@ -130,6 +131,19 @@ enum smtp_step smtp_reply_message(struct smtp_server *s, const struct mail_verdi
 	return SMTP_STEP_DONE;
 }
 
+/* What a mechanism says is no secret, but nobody's business either. */
+enum smtp_step smtp_reply_challenge(struct smtp_server *s, struct str message)
+{
+	const struct smtp_watch *watch = &s->service->watch;
+
+	buffer_append_string(&s->output, "334 ");
+	base64_append(&s->output, message);
+	buffer_append(&s->output, "\r\n", 2);
+	if (smtp_watch_is_on(watch))
+		watch->line(s->peer.context, SMTP_SAID_BY_SERVER, STR("334 (not shown)"));
+	return SMTP_STEP_DONE;
+}
+
 void smtp_reply_banner(struct smtp_server *s)
 {
 	bool is_lmtp = s->service->protocol == SMTP_PROTOCOL_LMTP;
@@ -143,6 +157,15 @@ void smtp_reply_banner(struct smtp_server *s)
 bool smtp_offers_requiretls(const struct smtp_server *s)
 {
 	return s->tls.version != NULL && s->service->protocol != SMTP_PROTOCOL_LMTP;
+}
+
+static void append_mechanisms(struct smtp_server *s)
+{
+	struct str mechanisms = smtp_auth_mechanisms(s);
+
+	if (mechanisms.length > 0)
+		buffer_append_format(&s->output, "250-AUTH " STR_FORMAT "\r\n",
+				     STR_ARGUMENTS(mechanisms));
 }
 
 static void append_greeting(struct smtp_server *s)
@@ -164,6 +187,7 @@ static void append_greeting(struct smtp_server *s)
 		return;
 	if (s->service->tls != SMTP_TLS_NONE && s->tls.version == NULL && s->peer.may_tls)
 		buffer_append(&s->output, starttls, sizeof starttls - 1);
+	append_mechanisms(s);
 	if (smtp_offers_requiretls(s))
 		buffer_append(&s->output, requiretls, sizeof requiretls - 1);
 	buffer_append(&s->output, extensions, sizeof extensions - 1);

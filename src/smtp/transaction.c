@@ -27,7 +27,18 @@ static bool normalizes(const struct smtp_server *s)
 
 	if (rule != SMTP_BARE_NEWLINE_AUTO)
 		return rule == SMTP_BARE_NEWLINE_NORMALIZE;
-	return s->peer.is_ours || s->service->protocol == SMTP_PROTOCOL_SUBMISSION;
+	return smtp_peer_is_trusted(s) || s->service->protocol == SMTP_PROTOCOL_SUBMISSION;
+}
+
+static struct smtp_text_rules text_rules(const struct smtp_server *s)
+{
+	return (struct smtp_text_rules){
+		.form = SMTP_TEXT_STUFFED, /* until BDAT is sent */
+		.size = s->service->limits.message_size,
+		.hops = s->service->limits.hops,
+		.is_normalized = normalizes(s),
+		.removes_nul = s->service->rules.removes_nul,
+	};
 }
 
 void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *mail)
@@ -37,7 +48,8 @@ void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *m
 	s->transaction = arena_alloc(envelope->arena, sizeof *s->transaction);
 	s->transaction->envelope = envelope;
 	s->transaction->declared_size = mail->size;
-	s->transaction->is_normalized = normalizes(s);
+	s->transaction->text = (struct smtp_text){
+		.rules = text_rules(s), .arena = envelope->arena, .body = &s->body};
 	envelope->stage = s->service->stage;
 	envelope->sender = arena_copy_str(envelope->arena, mail->address.text);
 	envelope->utf8 = mail->is_utf8;

@@ -99,5 +99,7 @@ extern const struct tls_chain_limits tls_chain_limits;
 
 /* The names of CERTIFICATE, in ARENA; see tls_connection_names(). */
 const char *const *tls_names_read(const X509 *certificate, struct arena *arena, size_t *count_out);
+/* The first e-mail address in it; NULL: none. */
+const char *tls_names_email(const X509 *certificate, struct arena *arena);
 
 #endif

@@ -3,7 +3,7 @@
  * tests/crash/disk.h - a disk in memory that can lose its power.
  *
  * Every change has two lives: what a process sees at once, and what the disk
- * would show after a power cut. Between them stands a list of undecided items:
+ * would show after a power cut. Between them is a list of undecided items:
  * a write of at most 512 bytes, a file's new size, one name added, one name
  * removed. Each of them may or may not have reached the disk, in any order,
  * until a sync decides them. (No filesystem is as bad as that; each is as bad

@@ -17,7 +17,7 @@ struct world {
 		bool is_append;
 		char place[DISK_NAME_SIZE]; /* of the path it was opened by */
 	} files[FILES_MAX];
-	struct { /* a sync that a mutant put off */
+	struct { /* a sync that a mutant deferred */
 		bool is_set;
 		bool is_write_out;
 		uint64_t inode; /* 0: the filesystem */
@@ -204,7 +204,7 @@ static int open_node(struct disk_node *node, bool is_append, const char *place)
 	panic("files are left open");
 }
 
-/* The directory that PATH ends in, and the last name; NULL when it lacks. */
+/* The directory that PATH ends in, and the last name; NULL if it does not exist. */
 static struct disk_node *walk(int directory, const char *path, char name[DISK_NAME_SIZE])
 {
 	struct disk_node *node =

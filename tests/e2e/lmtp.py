@@ -14,7 +14,7 @@ class Cut(Exception):
 class Server:
     """RECIPIENT(address) and FINAL(address) give replies, or raise Cut, or take their time;
     BEFORE_DATA() may take it before each 354. OFFERS are its extensions.
-    TAKEN(recipients, text) is told of each message before any FINAL. What came of those whose
+    TAKEN(recipients, text) is called for each message before any FINAL. What came of those whose
     client went away is in self.broken, as (recipients, text).
     On a UNIX socket at PATH, or on TCP at self.address."""
 

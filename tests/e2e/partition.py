@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""A cluster to be parted: two PostgreSQL machines (a primary and its standby), two directory
+"""A cluster to be partitioned: two PostgreSQL machines (a primary and its standby), two directory
 servers on them, two mail machines whose directory is a relay to these; a wire before
 each server; and a load that asks and changes all the while."""
 

@@ -90,7 +90,7 @@ def test_mail_waits_for_a_host_that_is_down(node):
     trigger = mx.log.wait("trigger_set")["trigger"]
     for _ in range(50):
         deliver(mx, "bob@b.test", TEXT)
-    mx.log.wait("deferred", count=2)  # the first probe was in vain
+    mx.log.wait("deferred", count=2)  # the first probe failed
     assert "Connection refused" in mx.trigger_files()[trigger]
     mx.restart()
     assert len(mx.control_files()) == 51

@@ -213,7 +213,7 @@ def test_changes_are_watched(command):
             as_user() + [os.path.join(mx.programs, "stagepost"), "directory", "watch", "-c",
                          mx.conf],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as watch:
-        # who watches is not told apart from others who are connected: it is told of a change
+        # watchers look like any other connection: each gets the change
         wait_until(lambda: command("put", "bob@a.test", "kind=mailbox")[0] == 0
                    and select.select([watch.stdout], [], [], 0.1)[0], "it watches")
         command("put", "ann@a.test", "kind=mailbox")

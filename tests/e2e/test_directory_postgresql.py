@@ -340,7 +340,7 @@ def test_failover_at_rcpt(servers, mx, client):
 
 
 def test_no_database_at_rcpt(servers, mx, client):
-    """Without any database: what nothing was kept of is put off."""
+    """Without any database: mail for addresses that are not cached is deferred."""
     primary = filled(servers, 10)
     made = mx(primary.conninfo())
     client(made)

@@ -134,7 +134,7 @@ def reply(made, address):
 
 
 def test_a_server_that_is_not_listed_gets_nothing(mx, lmtp):
-    """put warns, check says why, the client is put off and hears nothing of our inside."""
+    """put warns, check says why, the client gets 451 and learns nothing about our inside."""
     good, bad = lmtp(), lmtp()
     made = mx(listed(good))
     reason = "service box may not deliver there (setting servers)"

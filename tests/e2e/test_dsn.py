@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""What senders are told of their mail: RFC 3461 and 3464, and SMTPUTF8 on the way."""
+"""Reports to senders: RFC 3461 and 3464, and SMTPUTF8 on the way."""
 
 import email
 import email.policy
@@ -112,7 +112,7 @@ def test_next_hop_reports(node, hop):
 
 
 def test_next_hop_is_told_never(node, hop):
-    """Also one that refuses; and whom it would tell is not told by us either."""
+    """Also one that refuses: then we do not report either."""
     peer, port = hop
     mx = node(port=port, routes=[f"hop.test:127.0.0.1;{peer.port}"])
     send(mx, {"bob@hop.test": "NOTIFY=NEVER", "none@hop.test": "NOTIFY=NEVER",

@@ -307,7 +307,7 @@ def test_judge_sees_it(scene, shim, way, call, number, action, seen):
 
 
 def restart(scene):
-    """That of the supervisor itself may be in vain, and then has to say why and to work
+    """That of the supervisor itself may fail, and then has to say why and to work
     again at once. Whether it was not."""
     scene.mx.stop()
     try:
@@ -319,7 +319,7 @@ def restart(scene):
 
 
 def reload(scene):
-    """Taken over, or refused, or asked for in vain; the node works on. False: it has ended."""
+    """Taken over, refused, or failed; the node goes on working. False: it has ended."""
     mark = scene.mx.log.mark()
     scene.mx.process.send_signal(signal.SIGHUP)
     try:

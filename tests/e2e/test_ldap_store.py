@@ -193,7 +193,7 @@ def test_changes(server, store):
 
 
 def test_wrong_entries(server, store):
-    """They are named with the reason; two for one address are told of."""
+    """They are named with the reason; two entries for one address are reported."""
     one = server("one", START + person("ann") +
                  person("bob", more="mailLocalAddress: not an address\n"))
     copy = store(one)
@@ -296,7 +296,7 @@ def test_filled_anew(server, store):
     again = copy.log.wait("ldap_followed")
     assert (again["entries"], again["deleted"], again["records"]) == ("303", "304", "2")
     wait_until(lambda: sorted(keys_after(copy, 0)) == ["address p0@example.org", "user p0"],
-               "the difference is told of")
+               "the difference is reported")
     assert watch.stop() == []
     assert copy.record("address", "p0@example.org") == "-"
 
@@ -333,7 +333,7 @@ def test_cookie_refused(server, store):
     again = copy.log.wait("ldap_followed", since)
     assert (again["load"], again["entries"], again["records"]) == ("full", "2", "2")
     wait_until(lambda: sorted(keys_after(copy, mark)) == ["address bob@example.org", "user bob"],
-               "the difference is told of")
+               "the difference is reported")
     assert watch.stop() == []
 
 

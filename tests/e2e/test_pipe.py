@@ -341,7 +341,7 @@ def test_no_program_is_one_of_us(node, program, user):
 
 @needs_root
 def test_no_recipient_makes_a_program_one_of_us(node, program):
-    """His name decides as whom the program runs: root, and those as whom we run, it cannot be."""
+    """The mailbox's name decides which user the program runs as: never root, nor a user of ours."""
     tool = program(REPORT)
     mx = node(domains=[DOMAIN], switch_user=True, settings=(
         "process remote { user = backup }\n" + tool.service(tool.report_path, more='user = "%u"')))

@@ -548,7 +548,7 @@ def test_standby(servers, store):
 
 def test_standby_cut_off(servers, store):
     """What a standby says that is not known to be in line any more is used for a TTL, and no
-    longer: then it is asked to wait, not told of what may have changed. When another
+    longer: then it is asked to wait, and gets no changes that may be wrong. When another
     one can be read it is."""
     primary = servers("primary", settings="wal_sender_timeout = 1000\n")
     store(primary.conninfo()).close()
@@ -614,7 +614,7 @@ def test_stale_standby(servers, store):
     assert one.record("domain", "y.org") == "y.org|kind local"
 
 
-def test_parted(servers, store):
+def test_partitioned(servers, store):
     """A failover that lost changes: while the new primary is behind it is not read; when its
     versions have passed, what was told before is known to be another history."""
     primary = servers("primary")

@@ -75,7 +75,7 @@ REFUSAL = re.compile(r"^\d+ +(\w+)\((.*)\) += -1 (EPERM|EACCES|ENOSYS) ")
 
 
 def refusals(mx, trace):
-    """[(call, arguments)] of what processes tried in vain, but for the directories above
+    """[(call, arguments)] of calls that were refused to processes, but for the directories above
     all mailboxes, which are synced where that is allowed, and clone3()."""
     found = []
     with open(trace, encoding="utf-8", errors="replace") as lines:

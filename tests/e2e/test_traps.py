@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""What other users leave in a node's way, and what a node leaves to whom it starts."""
+"""What other users leave in a node's way, and what a node leaves to the processes that it starts."""
 
 import fcntl
 import os

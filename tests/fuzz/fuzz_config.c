@@ -4,7 +4,7 @@
  * problems, or accepted and then printed so that it parses to the same.
  */
 #include "base/panic.h"
-#include "config/config.h"
+#include "config/text.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

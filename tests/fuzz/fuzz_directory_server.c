@@ -5,6 +5,7 @@
  * connection ends when it does.
  */
 #include "base/panic.h"
+#include "config/text.h"
 #include "directory/server/server.h"
 #include "os/process.h"
 #include "stream.h"

@@ -54,7 +54,7 @@ static void check_same(const struct mail_envelope *a, const struct mail_envelope
 {
 	check_equal(a->sender, b->sender, "senders");
 	check_equal(a->envid, b->envid, "envelope identifiers");
-	check_equal(a->received, b->received, "what is told of the client");
+	check_equal(a->received, b->received, "what the envelope says of the client");
 	check_equal(a->trigger, b->trigger, "triggers");
 	if (a->id.number != b->id.number || a->id.born_us != b->id.born_us || a->size != b->size ||
 	    a->stage != b->stage || a->utf8 != b->utf8 || a->ret != b->ret)

@@ -4,6 +4,7 @@
  * taken are written to the bytes they came from, and each request has one answer that is allowed.
  */
 #include "base/panic.h"
+#include "config/text.h"
 #include "directory/socketmap/internal.h"
 #include "input.h"
 #include <string.h>

@@ -108,7 +108,7 @@ static void nobody_gets_it_twice(void **state)
 	scene_end();
 }
 
-/* The old map stands until the new one is on the disk; who is away is waited for. */
+/* The old map is in force until the new one is on the disk; a lost process is waited for. */
 static void an_order_waits_for_the_directory(void **state)
 {
 	static const char *const now[] = {"r@fast.example", NULL};

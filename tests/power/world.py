@@ -3,7 +3,7 @@
 goes into a ledger, with how far the disk was.
 
 Addresses tell what is to happen: NAME@a.test is a Maildir, @l.test behind LMTP, @r.test
-behind SMTP; fail-NAME is refused for good, later-NAME put off unless the sinks are merciful.
+behind SMTP; fail-NAME is refused for good, later-NAME deferred unless the sinks are merciful.
 Message N comes from sN@s.test, where bounces are taken."""
 
 import os

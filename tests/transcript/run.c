@@ -53,6 +53,7 @@ static bool happen(struct session *session, const struct script_event *event)
 	case EVENT_TLS:
 		if (!smtp_server_wants_tls(session->server) || session->kept.length > 0)
 			return false;
+		session->has_tls = true;
 		smtp_server_set_tls(session->server, &tls);
 		break;
 	}
@@ -108,6 +109,8 @@ static bool judge(const struct script *script, const struct session *session)
 		good = compare("traces", &script->traces, &session->traces) && good;
 	if (script->envelopes.length > 0)
 		good = compare("envelopes", &script->envelopes, &session->envelopes) && good;
+	if (script->exchanges.length > 0)
+		good = compare("exchanges", &script->exchanges, &session->exchanges) && good;
 	if (is_closed != script->is_closed)
 		printf("the server %s\n", is_closed ? "closed" : "did not close");
 	if (session->fault != NULL)
@@ -125,6 +128,7 @@ static void begin(const struct script *script, struct session *session)
 	enum script_event_type first =
 		script->event_count > 0 ? script->events[0].type : EVENT_CLIENT;
 
+	session->has_tls = first == EVENT_IMPLICIT_TLS;
 	if (first == EVENT_IMPLICIT_TLS)
 		smtp_server_set_tls(session->server, &tls);
 	if (first != EVENT_EARLY)

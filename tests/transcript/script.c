@@ -71,6 +71,41 @@ static void parse_verdict(struct str text, struct mail_verdict *verdict)
 	mail_verdict_set(verdict, buffer, STR_FORMAT, STR_ARGUMENTS(text));
 }
 
+static struct str unescaped(struct script *script, struct str text)
+{
+	struct buffer bytes = {0};
+	struct str copy;
+
+	append_unescaped(&bytes, text);
+	copy = arena_copy_str(script->arena, buffer_view(&bytes));
+	buffer_clear(&bytes);
+	return copy;
+}
+
+static void parse_auth(struct script *script, struct str text, struct session_answer *answer)
+{
+	static const struct {
+		struct str word;
+		enum smtp_auth_outcome outcome;
+	} outcomes[] = {
+		{STR("challenge"), SMTP_AUTH_CHALLENGE}, {STR("accept"), SMTP_AUTH_ACCEPTED},
+		{STR("failed"), SMTP_AUTH_FAILED},       {STR("temporary"), SMTP_AUTH_TEMPORARY},
+		{STR("malformed"), SMTP_AUTH_MALFORMED}, {STR("unknown"), SMTP_AUTH_UNKNOWN},
+		{STR("insecure"), SMTP_AUTH_INSECURE},   {STR("weak"), SMTP_AUTH_TOO_WEAK},
+	};
+	struct str word = take_word(&text);
+	size_t i = 0;
+
+	while (i < COUNT_OF(outcomes) && !str_equal(word, outcomes[i].word))
+		i++;
+	if (i == COUNT_OF(outcomes))
+		panic("unknown outcome " STR_FORMAT, STR_ARGUMENTS(word));
+	answer->outcome = outcomes[i].outcome;
+	if (answer->outcome == SMTP_AUTH_ACCEPTED)
+		answer->user = arena_copy(script->arena, take_word(&text));
+	answer->message = text.data != NULL ? unescaped(script, text) : STR("");
+}
+
 static void parse_answer(struct script *script, struct str text)
 {
 	struct session_answer *answer = &script->answers[script->answer_count++];
@@ -84,11 +119,17 @@ static void parse_answer(struct script *script, struct str text)
 		answer->type = SMTP_QUESTION_OPEN;
 	else if (str_equal(type, STR("commit")))
 		answer->type = SMTP_QUESTION_COMMIT;
+	else if (str_equal(type, STR("auth")))
+		answer->type = SMTP_QUESTION_AUTH;
 	else
 		panic("unknown question " STR_FORMAT, STR_ARGUMENTS(type));
 	answer->is_shutdown = str_equal(text, STR("shutdown"));
 	if (answer->is_shutdown)
 		return;
+	if (answer->type == SMTP_QUESTION_AUTH) {
+		parse_auth(script, text, answer);
+		return;
+	}
 	if (str_equal(text, STR("ok")))
 		text = STR("ok 2.0.0 queued");
 	take_word(&text);
@@ -139,7 +180,14 @@ static void parse_setting(struct script *script, struct str text)
 		settings->service.tls =
 			str_equal(text, STR("required")) ? SMTP_TLS_REQUIRED : SMTP_TLS_OFFERED;
 		settings->peer.may_tls = !str_equal(text, STR("away"));
-	} else if (str_equal(name, STR("nul")))
+	} else if (str_equal(name, STR("auth")))
+		settings->service.auth =
+			str_equal(text, STR("required")) ? SMTP_AUTH_REQUIRED : SMTP_AUTH_OFFERED;
+	else if (str_equal(name, STR("mechanisms")))
+		settings->mechanisms_clear = arena_copy(script->arena, text);
+	else if (str_equal(text, STR("shows_user")))
+		settings->service.shows_user = true;
+	else if (str_equal(name, STR("nul")))
 		rules->removes_nul = str_equal(text, STR("remove"));
 	else if (str_equal(name, STR("message_size")))
 		limits->message_size = value;
@@ -188,6 +236,8 @@ static struct buffer *place_of(struct script *script, char mark)
 		return &script->traces;
 	case 'E':
 		return &script->envelopes;
+	case 'Q':
+		return &script->exchanges;
 	default:
 		panic("unknown mark %c", mark);
 	}
@@ -236,6 +286,7 @@ void script_parse(struct script *script, struct str text)
 	struct str line;
 
 	session_init(&script->settings);
+	script->arena = arena_new();
 	while (str_split(&text, '\n', &line))
 		parse_line(script, line);
 }
@@ -248,4 +299,6 @@ void script_clear(struct script *script)
 	buffer_clear(&script->messages);
 	buffer_clear(&script->traces);
 	buffer_clear(&script->envelopes);
+	buffer_clear(&script->exchanges);
+	arena_free(script->arena);
 }

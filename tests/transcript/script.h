@@ -9,6 +9,8 @@
  *   S.               the server closes at the end
  *   A: TYPE OUTCOME STATUS TEXT   the answer to a question: recipient, open or commit;
  *                    ok, or wait or fail with their status. What is not given is ok.
+ *   A: auth challenge TEXT; auth accept USER TEXT; auth failed, temporary, malformed,
+ *                    unknown, insecure or weak; TEXT is what the mechanism says
  *   A: TYPE shutdown the daemon stops while the next such question is pending
  *   T: timeout, shutdown or early  (early: instead of the banner)
  *   T: no file       the driver has abandoned the message by now
@@ -16,6 +18,7 @@
  *   F: STATUS TEXT   the data file cannot be written
  *   M: H: E:         the messages committed, their trace headers, their envelopes;
  *                    H and E are compared only when there are any
+ *   Q:               the messages of AUTH as the driver got them: "PLAIN TEXT", "> TEXT"
  *   #                a remark
  *
  * \r \n \0 \\ and \xHH stand for bytes.
@@ -51,7 +54,8 @@ struct script {
 	size_t event_count;
 	struct session_answer answers[SCRIPT_ANSWERS_MAX];
 	size_t answer_count;
-	struct buffer output, messages, traces, envelopes; /* expected */
+	struct buffer output, messages, traces, envelopes, exchanges; /* expected */
+	struct arena *arena;                                          /* texts of the answers */
 	bool is_closed;
 };
 

@@ -3,12 +3,23 @@
 
 static const struct mail_id ID = {457, 1795163591482913};
 
+static struct str mechanisms(void *context)
+{
+	const struct session *session = context;
+	const char *clear = session->mechanisms_clear != NULL ? session->mechanisms_clear : "";
+	const char *within = session->mechanisms != NULL ? session->mechanisms
+							 : "SCRAM-SHA-256-PLUS SCRAM-SHA-256 PLAIN";
+
+	return str_from(session->has_tls ? within : clear);
+}
+
 void session_init(struct session *session)
 {
 	*session = (struct session){
 		.service = {.protocol = SMTP_PROTOCOL_SMTP,
 			    .stage = MAIL_STAGE_ARRIVE,
 			    .hostname = "mx.example.org",
+			    .mechanisms = mechanisms,
 			    .limits = {.message_size = 1000000,
 				       .recipients = 100,
 				       .errors = 20,
@@ -29,10 +40,12 @@ void session_clear(struct session *session)
 	buffer_clear(&session->traces);
 	buffer_clear(&session->messages);
 	buffer_clear(&session->envelopes);
+	buffer_clear(&session->exchanges);
 }
 
 void session_start(struct session *session)
 {
+	session->peer.context = session;
 	session->server = smtp_server_new(&session->service, session->peer);
 }
 
@@ -158,6 +171,32 @@ static const struct session_answer *next_answer(struct session *session,
 	return next;
 }
 
+/* "PLAIN", and a response if there is one; ">" when it goes on. */
+static void answer_auth(struct session *session, const struct smtp_question *question,
+			const struct session_answer *next)
+{
+	static const struct smtp_auth_answer ok = {.outcome = SMTP_AUTH_ACCEPTED,
+						   .user = {"lisa", 4}};
+	bool begins = question->mechanism.length > 0;
+
+	check(session, smtp_server_is_authenticating(session->server), "not authenticating");
+	check(session, smtp_server_user(session->server).length == 0, "authenticated twice");
+	buffer_append_str(&session->exchanges, begins ? question->mechanism : STR(">"));
+	if (!begins || question->has_response)
+		buffer_append_format(&session->exchanges, " ");
+	buffer_append_str(&session->exchanges, question->response);
+	buffer_append_string(&session->exchanges, "\r\n");
+	if (next == NULL)
+		smtp_server_answer_auth(session->server, &ok);
+	else
+		smtp_server_answer_auth(
+			session->server,
+			&(struct smtp_auth_answer){.outcome = next->outcome,
+						   .message = next->message,
+						   .user = next->user != NULL ? str_from(next->user)
+									      : STR("")});
+}
+
 static void answer(struct session *session, const struct smtp_question *question)
 {
 	static const struct mail_verdict ok = {MAIL_OK, "2.0.0", "queued"};
@@ -170,7 +209,9 @@ static void answer(struct session *session, const struct smtp_question *question
 		next = next_answer(session, question);
 	}
 	verdict = next != NULL ? &next->verdict : &ok;
-	if (question->type == SMTP_QUESTION_OPEN && verdict->class == MAIL_OK)
+	if (question->type == SMTP_QUESTION_AUTH)
+		answer_auth(session, question, next);
+	else if (question->type == SMTP_QUESTION_OPEN && verdict->class == MAIL_OK)
 		answer_open(session);
 	else if (question->type == SMTP_QUESTION_COMMIT)
 		answer_commit(session, question, verdict);

@@ -12,6 +12,9 @@ struct session_answer {
 	enum smtp_question_type type;
 	bool is_shutdown; /* no answer: the daemon stops while the question is pending */
 	struct mail_verdict verdict;
+	enum smtp_auth_outcome outcome; /* AUTH */
+	const char *user;               /* owned by whoever made the answer; AUTH */
+	struct str message;             /* likewise */
 };
 
 struct session {
@@ -19,8 +22,10 @@ struct session {
 	struct smtp_peer peer;
 	const struct session_answer *answers; /* in order; what is missing is answered well */
 	size_t answer_count;
-	bool is_delayed; /* push and poke the engine before every answer */
-	size_t chunk;    /* bytes at once; 0: all there are */
+	bool is_delayed;              /* push and poke the engine before every answer */
+	size_t chunk;                 /* bytes at once; 0: all there are */
+	const char *mechanisms;       /* within TLS; NULL: some */
+	const char *mechanisms_clear; /* without TLS; NULL: none */
 
 	struct smtp_server *server;
 	size_t answers_used;
@@ -31,6 +36,8 @@ struct session {
 	struct buffer traces;    /* the trace headers of all messages committed */
 	struct buffer messages;  /* the rest of them, one after the other */
 	struct buffer envelopes; /* a line for each */
+	struct buffer exchanges; /* a line for each message of AUTH */
+	bool has_tls;
 	size_t message_count;
 	bool has_file;
 	const char *fault; /* the first breach of the contract, or NULL */

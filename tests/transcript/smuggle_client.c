@@ -5,7 +5,7 @@
  * middle and before a second transaction at its end, by SMTP and LMTP, whole and
  * split at every byte. A server that is told nothing but the bytes finds one message
  * with the same content, or the session is cut and there is no end of a message;
- * no CR or LF stands alone on the wire either way.
+ * no bare CR or LF is on the wire either way.
  */
 #include "base/buffer.h"
 #include "common/line_ends.h"
@@ -54,7 +54,7 @@ static void give(struct smtp_client *client, struct str text, size_t length, str
 	}
 }
 
-/* What a server takes for the message: what stands before the first CRLF.CRLF, without
+/* What a server takes for the message: the text before the first CRLF.CRLF, without
  * the stuffing. False when there is no such end, or something after it. */
 static bool receive(struct str wire, struct buffer *message)
 {

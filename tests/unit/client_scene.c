@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "client_scene.h"
+#include "config/text.h"
 #include "os/socket.h"
 #include <stdio.h>
 #include <string.h>

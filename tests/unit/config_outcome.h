@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_CONFIG_OUTCOME_H
 #define TESTS_UNIT_CONFIG_OUTCOME_H
 
-#include "config/config.h"
+#include "config/text.h"
 #include "test.h"
 
 #define HOST "hostname = mx.example.org\n"

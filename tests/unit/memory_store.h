@@ -16,7 +16,7 @@ struct memory_store {
 	int error;     /* not 0: what every question is answered from now on, -ENOTCONN */
 	bool is_late;  /* questions wait for memory_store_answer() */
 	size_t gets;   /* keys that were asked for */
-	size_t listed; /* records that were told of in answers to lists */
+	size_t listed; /* records in answers to lists */
 	size_t begins; /* calls of begin; of end: the same */
 	size_t ends;
 	struct memory_store_private *private;

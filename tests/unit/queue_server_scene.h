@@ -70,7 +70,7 @@ void scene_expect_queued(struct queue_peer *manager, uint64_t number, bool has_t
 void scene_expect_queued_with(struct queue_peer *manager, uint64_t number, bool has_text,
 			      struct str content);
 void scene_expect_removed(struct queue_peer *manager, uint64_t number);
-/* It is told of NUMBER, and has it removed. */
+/* The manager gets the report of NUMBER, and has it removed. */
 void scene_remove_message(struct queue_peer *manager, uint64_t number);
 
 #endif

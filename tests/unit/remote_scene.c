@@ -206,7 +206,7 @@ static void on_message(struct peer *peer)
 		++peer->messages == scene.messages_max || (!scene.is_lmtp && final[0] == 421);
 }
 
-/* Whether the line is the one that stands there in the message; its end is none. */
+/* Whether the line is the one at this position of the message; the end is not a line. */
 static void check_line(struct str line, uint64_t *position)
 {
 	size_t skipped = line.length > 0 && line.data[0] == '.';

@@ -52,7 +52,7 @@ struct remote_scene {
 	bool hears_one_by_one; /* nothing more before its replies are taken */
 	unsigned messages_max; /* of a connection; 0: any */
 	uint64_t size;
-	uint64_t high; /* where a byte over 127 stands in the message; none after its end */
+	uint64_t high; /* position of a byte over 127 in the message; none after its end */
 	bool has_extensions;
 	bool is_utf8;
 	unsigned sender;
@@ -77,7 +77,7 @@ extern struct remote_scene scene;
 /* By scene.sender: what the job says, of which only the first is told to a server. */
 extern const char *const scene_senders[3];
 
-/* When all of the plan stands. */
+/* When the plan is complete. */
 void scene_plan_text(void);
 
 /* Whether PEER would read what it was sent; it does, and answers. */

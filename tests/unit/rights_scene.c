@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "rights_scene.h"
+#include "config/text.h"
 #include "test.h"
 #include <stdio.h>
 #include <string.h>

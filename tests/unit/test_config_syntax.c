@@ -135,9 +135,11 @@ static const struct refusal names_cases[] = {
 	 "t:2: folder: unknown section; allowed: see stagepost.conf(5)\n"},
 	{HOST "Hostname = x", "t:2: Hostname: unknown setting: did you mean \"hostname\"?\n"},
 	{HOST "path = /x", "t:2: path: belongs into a section \"service\"\n"},
-	{HOST "listen smtp { address = 1.2.3.4:25 auth = required }",
-	 "t:2: listen smtp.auth: unknown setting; allowed: address, stage, proxy, bare_newline, "
-	 "tls, client_certificates, client_authority, client_names, client_fingerprints\n"},
+	{HOST "listen smtp { address = 1.2.3.4:25 greeting = x }",
+	 "t:2: listen smtp.greeting: unknown setting; allowed: address, stage, proxy, "
+	 "bare_newline, "
+	 "tls, client_certificates, client_authority, client_names, client_fingerprints, auth, "
+	 "auth_without_tls, sender_login, received_user, submission, repair\n"},
 	{HOST "listen smtp { adress = 1.2.3.4:25 }",
 	 "t:2: listen smtp.adress: unknown setting: did you mean \"address\"?\n"
 	 "t:2: listen smtp.address: must be set; allowed: IPV4:PORT, [IPV6]:PORT with a port from "
@@ -158,7 +160,8 @@ static const struct refusal names_cases[] = {
 	{HOST "listen smtp { listen = 1 address = 1.2.3.4:25 }",
 	 "t:2: listen smtp.listen: a section, not a setting: listen NAME { ... }; allowed: "
 	 "address, stage, proxy, bare_newline, "
-	 "tls, client_certificates, client_authority, client_names, client_fingerprints\n"},
+	 "tls, client_certificates, client_authority, client_names, client_fingerprints, auth, "
+	 "auth_without_tls, sender_login, received_user, submission, repair\n"},
 };
 
 static void broken_syntax_is_reported(void **state)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What the directory's server holds for clients that are behind with their answers. */
 #include "base/timestamp.h"
+#include "config/text.h"
 #include "directory/server/internal.h"
 #include "directory_peer.h"
 #include "memory_store.h"

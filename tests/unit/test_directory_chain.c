@@ -2,6 +2,7 @@
 /* A client, a relay, and two servers of the same data behind it; TLS between all of them. */
 #include "base/timestamp.h"
 #include "certificates.h"
+#include "config/text.h"
 #include "directory/client/client.h"
 #include "directory/client/dialer.h"
 #include "directory/server/acceptor.h"

@@ -2,6 +2,7 @@
 /* The directory's server, frame by frame, around a store in memory that answers at once and late.
  */
 #include "base/timestamp.h"
+#include "config/text.h"
 #include "directory/server/internal.h"
 #include "directory_peer.h"
 #include "memory_store.h"

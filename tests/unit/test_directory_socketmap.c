@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+#include "config/text.h"
 #include "directory/socketmap/internal.h"
 #include "directory/socketmap/socketmap.h"
 #include "directory_peer.h"

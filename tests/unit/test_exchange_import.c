@@ -284,7 +284,7 @@ static void test_wrong(void **state)
 	teardown(&world);
 }
 
-/* A record that the server refuses is told of; the others go on. */
+/* A record that the server refuses is reported; the others are imported. */
 static void test_refused(void **state)
 {
 	static const char *const none[] = {NULL};

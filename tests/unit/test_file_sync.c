@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Files that are synced side by side, by several threads, while a disk stands still: its calls
+/* Files that are synced side by side, by several threads, while a disk hangs: its calls
  * wait here until they are let go. */
 #include "os/file.h"
 #include "test.h"
@@ -16,7 +16,7 @@ static struct {
 	bool may_go;
 } disk = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* Instead of the system's: descriptors from STANDING on are of the disk that stands still, the
+/* Instead of the system's: descriptors from STANDING on are of the disk that hangs, the
  * others fail when they are odd. */
 int fdatasync(int file)
 {

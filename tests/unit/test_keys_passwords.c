@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The passwords of logins to relays: where they are found, and where nothing is said of them. */
+#include "config/text.h"
 #include "keys/passwords.h"
 #include "scratch.h"
 #include "test.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What "launch" does for a "pipe" that behaves, and for one that was taken over. */
+#include "config/text.h"
 #include "deliver/launch.h"
 #include "deliver/launcher.h"
 #include "ipc/channel.h"

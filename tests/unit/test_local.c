@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The local transport on a real loop and disk; the helper's side is played here. */
 #include "base/panic.h"
+#include "config/text.h"
 #include "deliver/local.h"
 #include "scratch.h"
 #include "test.h"

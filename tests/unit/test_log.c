@@ -30,7 +30,7 @@ static void restore(void)
 	close(saved_error);
 }
 
-/* What stands in the pipe, without waiting. */
+/* What is in the pipe, without waiting. */
 static struct str read_pipe(int descriptor)
 {
 	ssize_t count;

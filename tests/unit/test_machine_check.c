@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What this machine lacks of what a configuration names: what is said of it, and how bad it is. */
 #include "base/buffer.h"
-#include "config/config.h"
+#include "config/text.h"
 #include "os/process.h"
 #include "program/machine_check.h"
 #include "scratch.h"

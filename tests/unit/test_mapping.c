@@ -167,7 +167,7 @@ static void deliveries_are_numbered(void **state)
 	}
 }
 
-/* The recipient at whom it becomes too much fails, and all who follow; the others do not. */
+/* The recipient over the limit fails, and all after it; the others do not. */
 static void too_many_deliveries_fail(void **state)
 {
 	struct mapping mapping = begin(3);

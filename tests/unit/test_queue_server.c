@@ -30,7 +30,7 @@ static void a_message_comes_and_goes(void **state)
 	scene_end();
 }
 
-/* An envelope over a packet is told of, but not told. */
+/* A message whose envelope does not fit into a packet is reported without it. */
 static void a_large_envelope_comes_in_parts(void **state)
 {
 	(void)state;
@@ -39,7 +39,7 @@ static void a_large_envelope_comes_in_parts(void **state)
 	scene_end();
 }
 
-/* Who is too slow to be told of each message is told to look for itself. */
+/* A manager too slow to read each report is told to scan the queue. */
 static void a_slow_manager_is_told_to_scan(void **state)
 {
 	unsigned type;

@@ -132,7 +132,7 @@ static void drop_kept(struct keeper *keeper)
 		munmap(keeper->map, 4096);
 }
 
-/* Envelope and data stand in one file: who could write to it could change whom it goes to. */
+/* Envelope and data are in one file: whoever can write to it can change its recipients. */
 static void nothing_is_queued_that_somebody_can_change(void **state)
 {
 	struct queue_peer client;

@@ -129,7 +129,8 @@ static void what_a_scan_finds_on_its_way(void **state)
 	scene_end();
 }
 
-/* A file that was copied into the queue: the manager is not told of it, and no more is taken. */
+/* A file that was copied into the queue: it is not reported to the manager, and no more is
+ * accepted. */
 static void a_file_of_another_number(void **state)
 {
 	struct unpack body;

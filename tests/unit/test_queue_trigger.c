@@ -49,7 +49,7 @@ static void expect_names(const char *expected)
 	buffer_clear(&names);
 }
 
-/* What stands in the file: no line but its own two, whatever the reason is. */
+/* The file has its own two lines and no other, whatever the reason is. */
 static void expect_text(const char *name, const char *end)
 {
 	char path[256];

@@ -396,7 +396,7 @@ static void records_are_read(void **state)
 	assert_said("got 0 100 ann@example.org{kind=mailbox,service=maildir} -\n");
 	assert_until(10 * (int64_t)SECOND);
 
-	/* what changed up to the version of an answer has been told of */
+	/* all changes up to the version of an answer have been pushed */
 	tell_new(101, "user", "eve");
 	assert_said("changed user eve 101\n");
 	at_once = &found;
@@ -553,7 +553,7 @@ static void a_new_connection_fills_the_gap(void **state)
 	client_version = 105;
 	is_syncing = true;
 	tell_state(true);
-	tell_new(105, "user", "eve"); /* while the others are still being told of */
+	tell_new(105, "user", "eve"); /* while the others are still being pushed */
 	tell_new(102, "user", "bob");
 	tell_new(101, "user", "ann");
 	assert_said("up first 101\nchanged user eve 105\nchanged user bob 102\n");

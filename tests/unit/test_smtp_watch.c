@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What is told of a session, by either engine, however its bytes come. */
+/* What watchers see of a session, by either engine, however its bytes arrive. */
 #include "base/buffer.h"
 #include "smtp/client.h"
 #include "smtp/server.h"

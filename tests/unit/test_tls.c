@@ -193,7 +193,7 @@ static void any_peer_will_do_without_authority(void **state)
 	connect_pair(&pair, NULL);
 	agree(&pair);
 	assert_null(tls_connection_names(pair.client, &count));
-	assert_int_equal(count, 0); /* nobody stands for them */
+	assert_int_equal(count, 0); /* no authority vouches for them */
 	close_pair(&pair);
 }
 

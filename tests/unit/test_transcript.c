@@ -42,7 +42,7 @@ static void configure(const struct transcript_filter *filters, size_t number)
 	assert_int_equal(*transcript_is_on(), number > 0);
 }
 
-/* The watchers who are told of a line, by a bit each. */
+/* The watchers that get a line, one bit each. */
 static uint32_t watchers(const char *address, const char *name, const char *other)
 {
 	struct in6_addr mapped;
