@@ -174,7 +174,7 @@ struct config_route {
 	const char *relay;  /* host name, or address in brackets ("[192.0.2.1]", "[2001:db8::1]");
 			     * "": by MX nevertheless */
 	uint16_t port;      /* 25 by default */
-	const char *user;   /* to log in to the relay as; "": without a login */
+	const char *user;   /* to log in to the relay as; "" or NULL: without a login */
 	/* "": in the file of relay_passwords; CONFIG_HIDDEN except in the supervisor, in "keys" and
 	 * in commands */
 	const char *password;

@@ -151,7 +151,7 @@ bool remote_routes_choose(const struct remote_routes *routes, struct str sender,
 	} else if (!fill_hop(&hop, domain, REMOTE_HOP_LITERAL, REMOTE_HOP_EXCHANGERS, SMTP_PORT)) {
 		return false;
 	}
-	if (route != NULL && *route->user != '\0') {
+	if (route != NULL && route->user != NULL && *route->user != '\0') {
 		size_t length = strlen(hop.key);
 
 		snprintf(hop.user, sizeof hop.user, "%s", route->user);

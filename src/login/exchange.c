@@ -115,11 +115,16 @@ static bool asks_too_much(struct str challenge)
 static const char *take_step(struct login_exchange *exchange, struct str challenge,
 			     struct buffer *response)
 {
+	struct buffer copy = {.is_secret = true}; /* the library reads it as a string, too */
 	char *message = NULL;
 	size_t length = 0;
-	int result =
-		gsasl_step(exchange->session, challenge.data, challenge.length, &message, &length);
+	int result;
 
+	buffer_append_str(&copy, challenge);
+	buffer_append_byte(&copy, '\0');
+	result = gsasl_step(exchange->session, buffer_data(&copy), challenge.length, &message,
+			    &length);
+	buffer_clear(&copy);
 	if (message != NULL) {
 		buffer_append(response, message, length);
 		explicit_bzero(message, length);

@@ -93,8 +93,9 @@ static int converse(const char *mechanism, const char *password, bool *is_comple
 		assert_null(login_exchange_step(exchange, str_slice(challenge, length), &response));
 		gsasl_free(challenge);
 		challenge = NULL;
-		result = gsasl_step(session, buffer_data(&response), response.length, &challenge,
-				    &length);
+		buffer_append_byte(&response, '\0');
+		result = gsasl_step(session, buffer_data(&response), response.length - 1,
+				    &challenge, &length);
 	}
 	if (result == GSASL_OK && length > 0) /* the last word of SCRAM */
 		assert_null(login_exchange_step(exchange, str_slice(challenge, length), &response));
