@@ -297,6 +297,12 @@ struct config {
 	struct config_domain *domains; /* in the order of the file */
 	size_t domain_count;
 	const struct config_domain **domain_index; /* sorted by name */
+	struct config_network *etrn_from;
+	size_t etrn_from_count;
+	struct config_network *xclient_from;
+	size_t xclient_from_count;
+	struct config_network *xforward_from;
+	size_t xforward_from_count;
 	struct config_network *relay_from;
 	size_t relay_from_count;
 	struct config_network *own_addresses; /* besides those at which clients connect */
@@ -382,6 +388,9 @@ const char *config_users_domain(const struct config *config);
 /* Whether LOCAL, ignoring case, exists in DOMAIN. */
 bool config_domain_has(const struct config_domain *domain, struct str local);
 /* Whether the address (IPv4 mapped into ::ffff:0:0/96) may relay. */
+bool config_may_etrn(const struct config *config, const struct in6_addr *address);
+bool config_may_xclient(const struct config *config, const struct in6_addr *address);
+bool config_may_xforward(const struct config *config, const struct in6_addr *address);
 bool config_may_relay(const struct config *config, const struct in6_addr *address);
 /* Whether NETWORK contains ADDRESS (IPv4 mapped). */
 bool config_network_has(const struct config_network *network, const struct in6_addr *address);

@@ -250,6 +250,21 @@ bool config_has_server_names(const struct config *config)
 	return false;
 }
 
+bool config_may_etrn(const struct config *config, const struct in6_addr *address)
+{
+	return is_in_any(address, config->etrn_from, config->etrn_from_count);
+}
+
+bool config_may_xclient(const struct config *config, const struct in6_addr *address)
+{
+	return is_in_any(address, config->xclient_from, config->xclient_from_count);
+}
+
+bool config_may_xforward(const struct config *config, const struct in6_addr *address)
+{
+	return is_in_any(address, config->xforward_from, config->xforward_from_count);
+}
+
 bool config_may_relay(const struct config *config, const struct in6_addr *address)
 {
 	return is_in_any(address, config->relay_from, config->relay_from_count);

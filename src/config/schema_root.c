@@ -168,6 +168,24 @@ const struct config_setting config_schema_root[] = {
 		MEANING("Trusted proxies: at listeners with proxy = yes, the client in their "
 			"PROXY header counts as the client. Connections from other addresses are "
 			"closed there.")),
+	SETTING(ROOT, "xclient_from", networks, LIST(config, xclient_from, xclient_from_count),
+		INITIAL(""),
+		MEANING("Trusted proxies that speak SMTP themselves: from them, the command "
+			"XCLIENT "
+			"makes the session that of the client it names, with this client's "
+			"rights, name and address, and of the user who has authenticated there "
+			"(LOGIN). Who can connect from such an address can be any client and any "
+			"user.")),
+	SETTING(ROOT, "xforward_from", networks, LIST(config, xforward_from, xforward_from_count),
+		INITIAL(""),
+		MEANING("Trusted mail servers, as content filters have them before and after "
+			"them: what they say of a message's client by the command XFORWARD is "
+			"in the log with the message. It changes nothing else.")),
+	SETTING(ROOT, "etrn_from", networks, LIST(config, etrn_from, etrn_from_count), INITIAL(""),
+		MEANING("Clients that may ask for the mail of a domain (ETRN, RFC 1985), as hosts "
+			"do that are not always connected: mail that waits because a host in the "
+			"domain, or the relay of its route, could not be reached is tried at once. "
+			"Mail that waits for its next attempt for another reason is not.")),
 	SETTING(ROOT, "proxy_timeout", seconds, AT(config, proxy_timeout), INITIAL("5s"),
 		RANGE(1, 3600), MEANING("How long to wait for a PROXY header.")),
 

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <utlist.h>
 
-enum { EXTRAS = 4 };
+enum { EXTRAS = 6 };
 
 /* The reply when the queue cannot accept a message. */
 static void queue_verdict(struct mail_verdict *verdict, int error)
@@ -129,6 +129,7 @@ static void answer_open(struct intake_session *session, int result)
 static void add_extras(const struct intake_session *session, struct log_field extras[EXTRAS + 1])
 {
 	const struct tls_connection *tls = session->stream.tls;
+	const struct smtp_claim *forwarded = smtp_server_forwarded(session->server);
 
 	struct str user = smtp_server_user(session->server);
 
@@ -140,6 +141,10 @@ static void add_extras(const struct intake_session *session, struct log_field ex
 		*extras++ = log_string("tls", tls_connection_version(tls));
 		*extras++ = log_string("cipher", tls_connection_cipher(tls));
 	}
+	if (forwarded != NULL)
+		*extras++ = log_string("forwarded_for", forwarded->address);
+	if (forwarded != NULL && *forwarded->ident != '\0')
+		*extras++ = log_string("ident", forwarded->ident);
 	extras->type = LOG_FIELD_END;
 }
 
@@ -156,7 +161,7 @@ static void log_accepted(struct intake_session *session, const struct smtp_quest
 		  log_number("recipients", (int64_t)envelope->recipient_count),
 		  log_number("size", (int64_t)envelope->size),
 		  log_str("message_id", commit->message_id), extras[0], extras[1], extras[2],
-		  extras[3]);
+		  extras[3], extras[4], extras[5]);
 }
 
 /* The client has sent a message, so it is the last to lose its place. */
@@ -231,6 +236,12 @@ void intake_question_see_to(struct intake_session *session, const struct smtp_qu
 		break;
 	case SMTP_QUESTION_AUTH:
 		intake_auth_see_to(session, question);
+		break;
+	case SMTP_QUESTION_CLIENT:
+		intake_claim_take(session, question->claim);
+		break;
+	case SMTP_QUESTION_RELEASE:
+		intake_claim_release(session, question->node);
 		break;
 	case SMTP_QUESTION_COMMIT:
 		if (is_too_late(session)) {

@@ -174,6 +174,7 @@ static const struct service *add_service(struct smtpd *smtpd, const struct confi
 	service->hostname = memory_copy_string(config->hostname);
 	service->tls = tls_rules[listen->tls];
 	service->auth = auth_rules[listen->auth];
+	service->has_etrn = config->etrn_from_count > 0;
 	service->shows_user = listen->received_user;
 	service->mechanisms = intake_auth_mechanisms;
 	added->security = intake_security_new(smtpd->tls, listen);
