@@ -213,6 +213,20 @@ const struct smtp_claim *smtp_server_forwarded(const struct smtp_server *s)
 	return s->has_forwarded ? &s->forwarded : NULL;
 }
 
+static bool is_node(struct str node, struct mail_domain *form)
+{
+	if (!mail_domain_form(node, form) || memchr(form->text, '.', form->length) == NULL)
+		return false;
+	for (size_t i = 0; i < form->length; i++) {
+		char c = form->text[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '.' && c != '-' &&
+		    c != '_')
+			return false;
+	}
+	return true;
+}
+
 /* RFC 1985. "@DOMAIN" is DOMAIN with all below it, which is what DOMAIN means here, too. */
 enum smtp_step smtp_on_etrn(struct smtp_server *s, const struct smtp_argument *argument)
 {
@@ -223,7 +237,7 @@ enum smtp_step smtp_on_etrn(struct smtp_server *s, const struct smtp_argument *a
 
 	if (node.length > 0 && node.data[0] == '@')
 		node = str_skip(node, 1);
-	if (!mail_domain_form(node, &form) || str_find(node, '.') < 0)
+	if (!is_node(node, &form))
 		return smtp_reply(s, 501, "5.5.4", "Give the domain whose mail is wanted");
 	if (!s->peer.may_etrn) {
 		snprintf(text, sizeof text, "Node %.*s not allowed: not from here",
