@@ -314,6 +314,7 @@ struct config {
 	size_t smtproute_count;
 	const char *relay_passwords; /* file; "": none */
 	bool login_without_tls;
+	bool bdat;
 	struct config_transport *transports; /* "remote", each service, "list"; never missing */
 	size_t transport_count;
 	struct config_process processes[CONFIG_PROCESSES]; /* those whose user can be set */

@@ -65,6 +65,7 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 		.timeout_us = settings->reply_timeout_us,
 		.tls = wants_tls(policy),
 		.tls_timeout_us = settings->tls_timeout_us,
+		.avoids_chunks = settings->avoids_chunks,
 		.wants_login = policy->login != NULL,
 		.may_login_plainly = policy->login != NULL && policy->login->may_be_plain,
 		.watch = {transcript_is_on(), tell_line},
@@ -143,7 +144,8 @@ bool remote_session_is_reusable(const struct remote_session *session)
 {
 	return session->transaction.done == NULL &&
 	       smtp_client_status(session->client) == SMTP_CLIENT_READY &&
-	       session->transaction_count < TRANSACTIONS_MAX;
+	       session->transaction_count < TRANSACTIONS_MAX &&
+	       !smtp_client_is_used_up(session->client);
 }
 
 static void watch(struct remote_session *session, unsigned events)

@@ -30,6 +30,7 @@ struct remote_session_settings {
 	struct remote_logins *logins;             /* for policies with a login; NULL: none */
 	struct tls_client *tls;                   /* for policies other than NONE */
 	int64_t tls_timeout_us;                   /* of a handshake */
+	bool avoids_chunks;                       /* never BDAT */
 	bool converts_8bit;                       /* for servers that do not offer 8BITMIME */
 	char *chunk; /* REMOTE_CHUNK_SIZE bytes that sessions share: valid only during a
 		      * call */

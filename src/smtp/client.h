@@ -11,6 +11,11 @@
  * LF is never sent: the session is cut before the end of the data instead, and the message is
  * refused with 5.6.11.
  *
+ * Where the server offers CHUNKING (RFC 3030) and PIPELINING, the message is sent by BDAT, without
+ * dot-stuffing: each piece that the driver gives is a chunk, and no reply is waited for between
+ * them. At most as many recipients and transactions are tried as the server has LIMITS for (RFC
+ * 9422).
+ *
  * With SMTP a line over 998 bytes is sent as several, and those after the first begin with a space
  * (RFC 5321 section 4.5.3.1.6); LMTP servers, which store the message, get it unchanged. If a
  * message is_8bit and the server does not offer 8BITMIME, the driver is asked to convert it.
@@ -58,6 +63,7 @@ struct smtp_client_settings {
 	int64_t tls_timeout_us; /* for the reply to STARTTLS, and for the handshake */
 	bool wants_login;
 	bool may_login_plainly; /* also without TLS */
+	bool avoids_chunks;     /* never BDAT */
 	struct smtp_watch watch;
 	void *watch_context;
 };
@@ -172,6 +178,8 @@ void smtp_client_sent(struct smtp_client *client, size_t count);
 /* The server has the complete message, and its reply is pending: if the session ends now, nobody
  * knows whether the message was accepted. Before that it was not. */
 bool smtp_client_is_deciding(const struct smtp_client *client);
+/* Whether the server takes no further transaction in this session: RFC 9422, MAILMAX. */
+bool smtp_client_is_used_up(const struct smtp_client *client);
 /* The number of replies handled: grows as the server makes progress. */
 unsigned smtp_client_reply_count(const struct smtp_client *client);
 /* Whether the client is CLOSED because the session ended before the server had decided about any

@@ -57,6 +57,32 @@ static void take_auth(struct smtp_capabilities *capabilities, struct str paramet
 	}
 }
 
+static void take_chunking(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	(void)parameters;
+	capabilities->has_chunking = true;
+}
+
+/* A limit of 0, or that is no number, is none. */
+static void take_limits(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	struct str word;
+	struct str name;
+
+	while (str_split(&parameters, ' ', &word)) {
+		uint64_t *limit = NULL;
+
+		if (!str_split(&word, '=', &name) || word.data == NULL)
+			continue;
+		if (str_equal_nocase(name, STR("MAILMAX")))
+			limit = &capabilities->mail_max;
+		else if (str_equal_nocase(name, STR("RCPTMAX")))
+			limit = &capabilities->rcpt_max;
+		if (limit != NULL && !str_to_u64(word, limit))
+			*limit = 0;
+	}
+}
+
 static void take_size(struct smtp_capabilities *capabilities, struct str parameters)
 {
 	capabilities->has_size = true;
@@ -74,6 +100,8 @@ static const struct {
 	{"DSN", take_dsn},
 	{"SMTPUTF8", take_utf8},
 	{"AUTH", take_auth},
+	{"CHUNKING", take_chunking},
+	{"LIMITS", take_limits},
 	{"STARTTLS", take_starttls},
 	{"REQUIRETLS", take_requiretls},
 };

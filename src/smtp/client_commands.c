@@ -38,7 +38,8 @@ void client_emit_batch(struct smtp_client *client)
 	for (size_t i = 0; i < client->message.recipient_count; i++)
 		if (client->message.recipients[i].is_asked)
 			emit_recipient(client, &client->message.recipients[i]);
-	client_emit(client, "DATA\r\n");
+	if (!client->uses_chunks)
+		client_emit(client, "DATA\r\n");
 	client_tell_output(client, before);
 }
 

@@ -73,6 +73,10 @@ struct smtp_client {
 	bool is_answered;                   /* the server answered a command of it */
 	size_t current;                     /* the recipient being sent or decided */
 	struct smtp_stuffing stuffing;
+	bool avoids_chunks;
+	bool uses_chunks;     /* the current transaction: BDAT */
+	unsigned chunk_count; /* whose replies have not come, with the last one */
+	struct buffer chunk;  /* the next one's bytes */
 
 	struct client_login login;
 	struct smtp_client_reply reply;
@@ -110,6 +114,12 @@ void client_end_transaction(struct smtp_client *client, enum client_state state)
 void client_fail_session(struct smtp_client *client, const struct mail_verdict *verdict);
 /* The same after a violation of the protocol. */
 void client_break_session(struct smtp_client *client, const char *reason);
+
+/* client_chunk.c */
+/* Sends the bytes of the next chunk, which may be none with the last one. */
+void client_send_chunk(struct smtp_client *client, bool is_last);
+/* Takes a reply to a chunk that is not the last one; false: it is none. */
+bool client_take_chunk_reply(struct smtp_client *client);
 
 /* client_commands.c: the only place where the state changes; sends the command whose reply the
  * state waits for, unless it was sent in a batch. */

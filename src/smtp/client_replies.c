@@ -145,6 +145,10 @@ static void go_on_after_recipient(struct smtp_client *client)
 {
 	if (client_next_asked(client, client->current + 1))
 		client_enter(client, CLIENT_RECIPIENT);
+	else if (client->uses_chunks && client_next_undecided(client, 0))
+		client_enter(client, CLIENT_BODY);
+	else if (client->uses_chunks)
+		client_end_transaction(client, CLIENT_READY);
 	else if (client->capabilities.has_pipelining || client_next_undecided(client, 0))
 		client_enter(client, CLIENT_DATA);
 	else
@@ -224,7 +228,8 @@ static void on_data_refused(struct smtp_client *client)
 /* LMTP answers once for each recipient, SMTP for all of them. */
 static void on_final(struct smtp_client *client)
 {
-	client->needs_reset = false;
+	/* RFC 3030 section 2: after a chunk that was refused only RSET is in order */
+	client->needs_reset = client->uses_chunks && client->reply.code >= 400;
 	if (client->current >= client->message.recipient_count) {
 		client_end_transaction(client, CLIENT_READY);
 		return;
@@ -288,6 +293,8 @@ void client_on_reply(struct smtp_client *client)
 		client_fail_session(client, client_reply_verdict(client));
 		return;
 	}
+	if (client_take_chunk_reply(client))
+		return;
 	if (is_early(client)) {
 		on_early(client);
 		return;

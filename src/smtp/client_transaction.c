@@ -108,6 +108,8 @@ static void check_message(struct smtp_client *client)
 	struct mail_verdict *whole = client_new_verdict(client);
 	struct mail_verdict *unsafe = client_new_verdict(client);
 	struct mail_verdict *foreign = client_new_verdict(client);
+	struct mail_verdict *more = client_new_verdict(client);
+	uint64_t asked = 0;
 
 	check_sender(client, whole);
 	if (whole->text[0] != '\0') {
@@ -118,9 +120,16 @@ static void check_message(struct smtp_client *client)
 	mail_verdict_set(unsafe, "5.1.3", "the address cannot be sent");
 	mail_verdict_set(foreign, "5.6.7", "the address needs SMTPUTF8, which %s does not offer",
 			 client->peer);
+	mail_verdict_set(more, "4.5.3", "%s takes at most %llu recipients at a time", client->peer,
+			 (unsigned long long)client->capabilities.rcpt_max);
 	for (size_t i = 0; i < message->recipient_count; i++) {
 		struct smtp_client_recipient *to = &message->recipients[i];
 
+		if (client->capabilities.rcpt_max > 0 && asked == client->capabilities.rcpt_max) {
+			client_decide(client, to, more);
+			to->again = SMTP_CLIENT_HERE;
+			continue;
+		}
 		if (to->address.length == 0 || !client_is_safe_path(to->address))
 			client_decide(client, to, unsafe);
 		else if (client_path(client, to->address).length == 0)
@@ -128,6 +137,7 @@ static void check_message(struct smtp_client *client)
 		else
 			to->address = client_path(client, to->address);
 		to->is_asked = to->verdict == NULL;
+		asked += to->is_asked;
 		to->is_passed_on = to->is_asked && client->capabilities.has_dsn;
 	}
 }
@@ -145,6 +155,9 @@ void client_begin_commands(struct smtp_client *client)
 		client_end_transaction(client, CLIENT_READY);
 		return;
 	}
+	client->uses_chunks = client->capabilities.has_chunking &&
+			      client->capabilities.has_pipelining && !client->avoids_chunks;
+	client->stuffing.is_chunked = client->uses_chunks;
 	if (client->capabilities.has_pipelining)
 		client_emit_batch(client);
 	client_enter(client, client->needs_reset ? CLIENT_RESET : CLIENT_MAIL);

@@ -26,6 +26,7 @@ struct play {
 	bool is_secured;
 	bool fails_handshake;
 	bool logs_in;
+	bool gives_whole;
 	struct buffer log; /* what was sent and decided */
 };
 
@@ -51,7 +52,7 @@ static void log_verdicts(struct play *play)
 
 static void give_message(struct play *play)
 {
-	size_t step = play->is_bytewise ? 1 : play->text.length;
+	size_t step = play->is_bytewise && !play->gives_whole ? 1 : play->text.length;
 
 	for (size_t i = 0; i < play->text.length; i += step)
 		smtp_client_data(play->client, str_slice(play->text.data + i, step), false);
@@ -162,10 +163,12 @@ static void begin(struct play *play, enum smtp_client_protocol protocol, unsigne
 		.timeout_us = 1,
 		.tls = choice & CHOICE_TLS ? tls : SMTP_CLIENT_TLS_NEVER,
 		.wants_login = (choice & CLIENT_PLAY_LOGIN) != 0,
+		.avoids_chunks = !(choice & CLIENT_PLAY_CHUNKS),
 		.may_login_plainly = !(choice & CHOICE_UTF8),
 	};
 
 	play->client = smtp_client_new(&settings);
+	play->gives_whole = !settings.avoids_chunks;
 	play->logs_in = settings.wants_login;
 	play->must_be_secured = settings.tls == SMTP_CLIENT_TLS_MUST;
 	play->fails_handshake = (choice & CHOICE_UTF8) != 0;

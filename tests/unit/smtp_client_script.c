@@ -60,9 +60,18 @@ static void feed(struct run *run, struct str bytes)
 static void give_message(struct run *run)
 {
 	struct str message = str_from(run->scenario->message);
-	size_t step = run->is_bytewise ? 1 : message.length;
+	bool is_whole = !run->is_bytewise || run->scenario->gives_whole;
+	size_t step = is_whole ? message.length : 1;
+	const char *cut = strchr(run->scenario->message, '^'); /* between two pieces */
 
 	assert_int_equal(smtp_client_status(run->client), SMTP_CLIENT_WANTS_DATA);
+	if (cut != NULL) {
+		size_t first = (size_t)(cut - run->scenario->message);
+
+		smtp_client_data(run->client, str_slice(message.data, first), false);
+		smtp_client_data(run->client, str_skip(message, first + 1), true);
+		return;
+	}
 	for (size_t i = 0; i < message.length; i += step)
 		smtp_client_data(run->client, str_slice(message.data + i, step),
 				 i + step == message.length);
@@ -231,6 +240,7 @@ static void run_scenario(const struct smtp_client_script *scenario, bool is_byte
 		.peer = "mx.example",
 		.timeout_us = 1,
 		.tls = scenario->tls,
+		.avoids_chunks = scenario->avoids_chunks,
 		.wants_login = scenario->wants_login,
 		.may_login_plainly = scenario->may_login_plainly,
 		.watch = {&is_watched, watch_line},
@@ -254,6 +264,7 @@ static void run_scenario(const struct smtp_client_script *scenario, bool is_byte
 		fail_msg("%s: insecure %d", scenario->name, !scenario->is_insecure);
 	assert_int_equal(smtp_client_is_tls_refused(run.client), scenario->is_tls_refused);
 	assert_int_equal(smtp_client_is_login_refused(run.client), scenario->is_login_refused);
+	assert_int_equal(smtp_client_is_used_up(run.client), scenario->is_used_up);
 	check_secret(&run);
 	for (size_t i = 0; scenario->again != NULL && i < strlen(scenario->again); i++)
 		if ("leh"[run.recipients[i].again] != scenario->again[i])

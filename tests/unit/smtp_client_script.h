@@ -33,6 +33,9 @@ struct smtp_client_script {
 	bool wants_login;
 	bool may_login_plainly;
 	bool is_login_refused;
+	bool gives_whole; /* the message, also byte by byte: each piece is a chunk */
+	bool avoids_chunks;
+	bool is_used_up;
 	const char *secret; /* is in no verdict, and in nothing that is watched; NULL: none */
 	const char *again;  /* 'l', 'e' or 'h' of each recipient, as enum smtp_client_again; NULL:
 			     * not seen to */
