@@ -3,18 +3,6 @@
 #include "config/internal.h"
 #include "config/token.h"
 
-size_t config_route_length(struct str text)
-{
-	ptrdiff_t colon = str_find(text, ':');
-	ptrdiff_t bar = str_find(text, '|');
-	ptrdiff_t second;
-
-	if (colon < 0 || bar < colon)
-		return text.length;
-	second = str_find(str_skip(text, (size_t)bar + 1), '|');
-	return second < 0 ? text.length : (size_t)bar + (size_t)second + 2;
-}
-
 /* Appends TOKEN, a value of smtproutes, without its password. */
 static void append_route(struct str token, struct buffer *out)
 {

@@ -148,7 +148,7 @@ void config_check_directory(const struct config *config, const struct config_tre
 /* The first section directory, or NULL. */
 const struct config_tree_section *config_directory_section(const struct config_tree *tree);
 
-/* hide.c: how many bytes of TEXT, an element of smtproutes, come before its password; all of them
+/* route.c: how many bytes of TEXT, an element of smtproutes, come before its password; all of them
  * if there is none. */
 size_t config_route_length(struct str text);
 

@@ -129,7 +129,7 @@ void remote_session_log_refusal(const struct remote_session *session, const char
 {
 	log_event_rated(EVENT_LOGIN_REFUSED, log_string("host", peer),
 			log_string("user", session->login.wanted.user),
-			log_string("text", remote_session_failure(session)->text));
+			log_string("text", smtp_client_failure(session->client)->text));
 }
 
 void remote_session_want_login(struct remote_session *session, const struct remote_login *wanted)

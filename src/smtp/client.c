@@ -30,7 +30,7 @@ void smtp_client_free(struct smtp_client *client)
 {
 	if (client == NULL)
 		return;
-	client_login_clear(client);
+	client_secret_forget(client);
 	smtp_client_reply_clear(&client->reply);
 	buffer_clear(&client->output);
 	buffer_clear(&client->chunk);

@@ -108,6 +108,8 @@ bool client_next_undecided(struct smtp_client *client, size_t from);
 void client_start_transaction(struct smtp_client *client);
 /* Continues once the message has a form that the server accepts. */
 void client_begin_commands(struct smtp_client *client);
+/* The session is open for mail. */
+void client_be_greeted(struct smtp_client *client);
 /* Every recipient is decided; the message is no longer used. */
 void client_end_transaction(struct smtp_client *client, enum client_state state);
 /* Decides the remaining recipients; CLIENT_CLOSED. */
@@ -153,10 +155,6 @@ void client_emit_recipient_parameters(struct smtp_client *client,
 /* client_replies.c */
 /* Handles the complete reply. */
 void client_on_reply(struct smtp_client *client);
-/* The session is open for mail. */
-void client_be_greeted(struct smtp_client *client);
-/* Ends the session by the last reply; another attempt may do better, whatever its code says. */
-void client_refuse_for_now(struct smtp_client *client);
 
 /* client_login.c */
 /* Begins the login, in CLIENT_HELLO or CLIENT_HELO. */
@@ -165,8 +163,11 @@ void client_start_login(struct smtp_client *client);
 void client_login_on_challenge(struct smtp_client *client);
 void client_login_on_success(struct smtp_client *client);
 void client_login_on_refusal(struct smtp_client *client);
-/* Whether the last reply repeats what was sent, and must not be shown. */
-bool client_login_is_repeated(const struct smtp_client *client);
-void client_login_clear(struct smtp_client *client);
+
+/* client_secret.c */
+/* Whether the last reply repeats what was sent in the login, and must not be shown. */
+bool client_secret_is_repeated(const struct smtp_client *client);
+/* The login is over. */
+void client_secret_forget(struct smtp_client *client);
 
 #endif

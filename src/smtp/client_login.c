@@ -8,14 +8,11 @@
 /* Of a line with its CRLF (RFC 4954 section 4.2). */
 enum { COMMAND_LINE_MAX = 512 };
 
-/* Shorter parts of what was sent may stand in a reply by chance. */
-enum { REPEATED_MIN = 3 };
-
 static void fail(struct smtp_client *client, struct mail_verdict *verdict)
 {
 	client_tell_end(client, verdict);
 	client->login.is_refused = true;
-	client_login_clear(client);
+	client_secret_forget(client);
 	client_fail_session(client, verdict);
 }
 
@@ -116,7 +113,7 @@ void smtp_client_login_accept(struct smtp_client *client)
 {
 	if (client->state != CLIENT_LOGIN || client->login.question != SMTP_CLIENT_LOGIN_SUCCESS)
 		return;
-	client_login_clear(client);
+	client_secret_forget(client);
 	client->login.is_wanted = false;
 	client_be_greeted(client);
 }
@@ -158,19 +155,6 @@ void client_login_on_success(struct smtp_client *client)
 	client_enter(client, CLIENT_LOGIN);
 }
 
-bool client_login_is_repeated(const struct smtp_client *client)
-{
-	struct str reply = buffer_view(&client->reply.text);
-	struct str rest = buffer_view(&client->login.sent);
-	struct str part;
-
-	while (rest.length > 0 && str_split(&rest, '\0', &part))
-		if (part.length >= REPEATED_MIN &&
-		    memmem(reply.data, reply.length, part.data, part.length) != NULL)
-			return true;
-	return false;
-}
-
 /* A wrong password may be put right meanwhile: the mail waits. */
 void client_login_on_refusal(struct smtp_client *client)
 {
@@ -179,11 +163,4 @@ void client_login_on_refusal(struct smtp_client *client)
 	verdict->class = MAIL_WAIT;
 	verdict->status[0] = '4';
 	fail(client, verdict);
-}
-
-void client_login_clear(struct smtp_client *client)
-{
-	buffer_clear(&client->login.challenge);
-	buffer_clear(&client->login.initial);
-	buffer_clear(&client->login.sent);
 }

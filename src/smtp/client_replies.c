@@ -9,7 +9,7 @@ static void on_greeting(struct smtp_client *client)
 }
 
 /* The verdict when a server refuses all mail: it says nothing about a recipient. */
-void client_refuse_for_now(struct smtp_client *client)
+static void refuse_for_now(struct smtp_client *client)
 {
 	struct mail_verdict *verdict = client_reply_verdict(client);
 
@@ -28,15 +28,7 @@ static void on_greeting_refused(struct smtp_client *client)
 	if (client->reply.code == 521 && client->protocol == SMTP_CLIENT_SMTP)
 		client_fail_session(client, client_reply_verdict(client));
 	else
-		client_refuse_for_now(client);
-}
-
-void client_be_greeted(struct smtp_client *client)
-{
-	client->is_greeted = true;
-	client_enter(client, CLIENT_READY);
-	if (client->message.recipient_count > 0)
-		client_start_transaction(client);
+		refuse_for_now(client);
 }
 
 static void go_ahead(struct smtp_client *client)
@@ -99,7 +91,7 @@ static void on_helo(struct smtp_client *client)
 static void on_hello_refused(struct smtp_client *client)
 {
 	if (client->protocol == SMTP_CLIENT_LMTP) /* not an LMTP server: misconfigured */
-		client_refuse_for_now(client);
+		refuse_for_now(client);
 	else if (client->reply.code >= 500)
 		client_enter(client, CLIENT_HELO);
 	else

@@ -11,7 +11,7 @@ struct mail_verdict *client_reply_verdict(struct smtp_client *client)
 {
 	struct mail_verdict *verdict = client_new_verdict(client);
 
-	if (client_login_is_repeated(client))
+	if (client_secret_is_repeated(client))
 		buffer_reset(&client->reply.text);
 	smtp_client_reply_verdict(&client->reply, client->peer, client_command_name(client),
 				  verdict);
@@ -186,6 +186,14 @@ void client_start_transaction(struct smtp_client *client)
 		client_enter(client, CLIENT_FORM);
 	else
 		client_begin_commands(client);
+}
+
+void client_be_greeted(struct smtp_client *client)
+{
+	client->is_greeted = true;
+	client_enter(client, CLIENT_READY);
+	if (client->message.recipient_count > 0)
+		client_start_transaction(client);
 }
 
 bool smtp_client_is_deciding(const struct smtp_client *client)

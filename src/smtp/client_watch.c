@@ -20,7 +20,7 @@ void client_tell_line(const struct smtp_client *client, const char *line)
 static bool is_hidden(const struct smtp_client *client)
 {
 	return (client->state == CLIENT_AUTH && client->reply.code == 334) ||
-	       client_login_is_repeated(client);
+	       client_secret_is_repeated(client);
 }
 
 /* Writes the reply's lines again, each with the code. */
