@@ -1,76 +1,106 @@
 // SPDX-License-Identifier: ISC
-/* Completes and checks the settings about users who authenticate. */
+/* Checks that involve several settings of section auth, and its URL. */
 #include "config/internal.h"
+#include "mail/host.h"
+#include <string.h>
 
-static bool is_given(const struct config_tree_section *section, const char *setting)
+bool config_url_split(struct str url, struct str *host_out, uint16_t *port_out,
+		      struct str *path_out)
 {
-	return config_tree_use(section, setting)->line > 0;
+	struct str rest = str_skip(url, 8);
+	ptrdiff_t slash = str_find(rest, '/');
+	struct str host;
+	struct str port;
+	uint64_t number = 443;
+
+	if (!str_starts_with(url, STR("https://")) || slash <= 0)
+		return false;
+	*path_out = str_skip(rest, (size_t)slash);
+	for (size_t i = 0; i < path_out->length; i++)
+		if (path_out->data[i] <= ' ' || path_out->data[i] > '~' || path_out->data[i] == '#')
+			return false;
+	port = str_slice(rest.data, (size_t)slash);
+	(void)str_split(&port, ':', &host);
+	if (port.data != NULL && (!str_to_u64(port, &number) || number < 1 || number > 65535))
+		return false;
+	*host_out = host;
+	*port_out = (uint16_t)number;
+	return mail_host_is_name(host);
 }
 
-/* Whether somebody knows the users. */
-static bool has_users(const struct config *config)
+/* RFC 4422 section 3.1. */
+static bool is_mechanism(const char *name)
 {
-	return config->directory.backend != CONFIG_BACKEND_NONE;
+	return *name != '\0' && strlen(name) <= 20 &&
+	       strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == strlen(name);
 }
 
-/* Only what can succeed is required of clients. */
-static void complete(const struct config *config, struct config_listen *listen,
-		     const struct config_tree_section *section)
+static void check_mechanisms(const struct config_auth *auth,
+			     const struct config_tree_section *section,
+			     struct config_problems *problems)
 {
-	bool is_possible = has_users(config) && (listen->tls != CONFIG_LISTEN_TLS_NONE ||
-						 listen->auth_without_tls != CONFIG_CLEAR_AUTH_NO);
-
-	if (!is_given(section, "auth") && listen->protocol == CONFIG_SUBMISSION && is_possible)
-		listen->auth = CONFIG_AUTH_REQUIRED;
-	if (!is_given(section, "submission"))
-		listen->submission = listen->protocol == CONFIG_SUBMISSION;
-	if (!is_given(section, "repair"))
-		listen->repair = listen->submission;
+	for (size_t i = 0; i < auth->mechanism_count; i++)
+		if (!is_mechanism(auth->mechanisms[i]))
+			config_problem_report(section, "mechanisms", "not the name of a mechanism",
+					      "1 to 20 of A-Z, 0-9, '-', '_'", problems);
 }
 
-/* Settings that need AUTH. */
-static void check_without(const struct config_listen *listen,
-			  const struct config_tree_section *section,
-			  struct config_problems *problems)
+static void check_users(const struct config *config, const struct config_tree_section *section,
+			struct config_problems *problems)
 {
-	const struct {
-		const char *setting;
-		bool is_changed;
-	} about[] = {
-		{"auth_without_tls", listen->auth_without_tls != CONFIG_CLEAR_AUTH_NO},
-		{"sender_login", listen->sender_login != CONFIG_SENDER_LOGIN_STRICT},
-		{"received_user", listen->received_user},
-	};
+	enum config_backend backend = config->directory.backend;
 
-	for (size_t i = 0; i < COUNT_OF(about); i++)
-		if (about[i].is_changed)
-			config_problem_report(section, about[i].setting, "means nothing here",
-					      "with auth", problems);
+	if (config->auth.users == CONFIG_AUTH_DIRECTORY && backend == CONFIG_BACKEND_NONE)
+		config_problem_report(section, "users", "there is no section directory",
+				      "with a section directory", problems);
+	if (config->auth.users == CONFIG_AUTH_LDAP && backend != CONFIG_BACKEND_LDAP)
+		config_problem_report(section, "users", "the directory's backend is not ldap",
+				      "with a section directory of backend ldap", problems);
 }
 
-static void check(const struct config *config, const struct config_listen *listen,
-		  const struct config_tree_section *section, struct config_problems *problems)
+static void check_tokens(const struct config_auth *auth, const struct config_tree_section *section,
+			 struct config_problems *problems)
 {
-	if (listen->auth == CONFIG_AUTH_NO)
-		check_without(listen, section, problems);
-	else if (!has_users(config))
-		config_problem_report(section, "auth", "nobody knows the users",
-				      "no, or with a section directory", problems);
-	else if (listen->tls == CONFIG_LISTEN_TLS_NONE &&
-		 listen->auth_without_tls == CONFIG_CLEAR_AUTH_NO)
-		config_problem_report(section, "auth", "can never be offered",
-				      "no, or with tls or auth_without_tls", problems);
+	struct str host;
+	struct str path;
+	uint16_t port;
+
+	for (size_t i = 0; i < auth->token_key_count; i++)
+		if (auth->token_keys[i][0] != '/')
+			config_problem_report(section, "token_keys", "not an absolute path",
+					      "absolute paths", problems);
+	if (auth->token_key_count > 0 && *auth->token_issuer == '\0')
+		config_problem_report(section, "token_issuer",
+				      "must be set: any key could sign for any service",
+				      "the claim iss of the tokens", problems);
+	if (auth->token_key_count > 0 && *auth->token_audience == '\0')
+		config_problem_report(section, "token_audience",
+				      "must be set: a token for another service would be accepted",
+				      "the claim aud of the tokens", problems);
+	if (*auth->token_claim == '\0')
+		config_problem_report(section, "token_claim", "must not be empty",
+				      "a claim that names the user", problems);
+	if (*auth->introspection_url != '\0' &&
+	    !config_url_split(str_from(auth->introspection_url), &host, &port, &path))
+		config_problem_report(section, "introspection_url", "not such a URL",
+				      "https://HOST/PATH, https://HOST:PORT/PATH", problems);
+	if (*auth->introspection_user != '\0' && *auth->introspection_secret_file == '\0')
+		config_problem_report(section, "introspection_secret_file",
+				      "must be set with introspection_user", "an absolute path",
+				      problems);
 }
 
-void config_check_auth(struct config *config, const struct config_tree *tree,
+void config_check_auth(const struct config *config, const struct config_tree *tree,
 		       struct config_problems *problems)
 {
-	size_t listens = 0;
+	const struct config_tree_section *section = tree->first;
 
-	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
-		if (s->kind != CONFIG_SECTION_LISTEN || listens == config->listen_count)
-			continue;
-		complete(config, &config->listens[listens], s);
-		check(config, &config->listens[listens++], s, problems);
-	}
+	while (section != NULL && section->kind != CONFIG_SECTION_AUTH)
+		section = section->next;
+	if (section == NULL || !config_has_auth(config))
+		return;
+	config_check_kinds(&config->auth, section, problems);
+	check_users(config, section, problems);
+	check_mechanisms(&config->auth, section, problems);
+	check_tokens(&config->auth, section, problems);
 }

@@ -31,10 +31,10 @@ enum config_bare_newline { /* how messages with a bare CR or LF are treated */
 			   CONFIG_BARE_NEWLINE_NORMALIZE,
 };
 
-enum config_auth {
-	CONFIG_AUTH_NO,
-	CONFIG_AUTH_OFFERED,
-	CONFIG_AUTH_REQUIRED, /* of clients that are not trusted */
+enum config_listen_auth {
+	CONFIG_LISTEN_AUTH_NO,
+	CONFIG_LISTEN_AUTH_OFFERED,
+	CONFIG_LISTEN_AUTH_REQUIRED, /* of clients that are not trusted */
 };
 
 enum config_clear_auth { /* AUTH without TLS */
@@ -105,7 +105,7 @@ struct config_listen {
 	size_t client_name_count;
 	const char **client_fingerprints; /* likewise, SHA-256 of certificate or public key */
 	size_t client_fingerprint_count;
-	enum config_auth auth;
+	enum config_listen_auth auth;
 	enum config_clear_auth auth_without_tls;
 	enum config_sender_login sender_login;
 	bool received_user; /* show who has authenticated in Received */
@@ -244,7 +244,33 @@ struct config_directory { /* directory { ... } */
 	int64_t negative_ttl_us; /* of negative answers */
 };
 
-enum { CONFIG_PROCESSES = 11 };
+enum config_auth_users {                   /* who knows the passwords */
+			 CONFIG_AUTH_NONE, /* nobody is authenticated */
+			 CONFIG_AUTH_DIRECTORY,
+			 CONFIG_AUTH_DOVECOT,
+			 CONFIG_AUTH_LDAP,
+};
+
+struct config_auth { /* auth { ... } */
+	enum config_auth_users users;
+	const char **mechanisms; /* those that are offered; none: all that are possible */
+	size_t mechanism_count;
+	const char *socket;     /* dovecot: path */
+	uint32_t threads;       /* for checks of passwords */
+	uint32_t failure_limit; /* of a client; 0: none */
+	int64_t failure_memory_us;
+	const char **token_keys; /* PEM files */
+	size_t token_key_count;
+	const char *token_issuer; /* "": any */
+	const char *token_audience;
+	const char *token_claim;               /* that names the user */
+	const char *token_scope;               /* "": any */
+	const char *introspection_url;         /* "": none */
+	const char *introspection_user;        /* "": none */
+	const char *introspection_secret_file; /* "": none */
+};
+
+enum { CONFIG_PROCESSES = 12 };
 
 struct config {
 	struct arena *arena; /* owns everything here */
@@ -319,6 +345,7 @@ struct config {
 	size_t transport_count;
 	struct config_process processes[CONFIG_PROCESSES]; /* those whose user can be set */
 	struct config_directory directory;
+	struct config_auth auth;
 	struct config_certificate *certificates;
 	size_t certificate_count;
 	struct config_tls_policy *tls_policies;
@@ -370,6 +397,15 @@ bool config_offers_auth(const struct config *config);
 const char *config_protocol_name(enum config_protocol protocol);
 /* Whether any listen section has TLS, or needs a certificate. */
 bool config_has_tls_in(const struct config *config);
+/* Whether clients can say who they are: there is a section auth, or a listener for users and a
+ * directory that has users. */
+bool config_has_auth(const struct config *config);
+/* Whether auth's process needs the network: to introspect tokens, or to bind at LDAP servers. */
+bool config_has_introspection(const struct config *config);
+bool config_has_ldap_bind(const struct config *config);
+/* The parts of "https://HOST[:PORT]/PATH". False: it is no such URL. HOST_OUT: a view. */
+MUST_CHECK bool config_url_split(struct str url, struct str *host_out, uint16_t *port_out,
+				 struct str *path_out);
 /* The user to run the process called NAME as; "": the present one. */
 const char *config_process_user(const struct config *config, const char *name);
 /* Whether a process may have a user other than the queue's. */

@@ -137,14 +137,17 @@ void config_check_program(const struct config *config, const struct config_servi
 			  const struct config_tree_section *section,
 			  struct config_problems *problems);
 /* check_tls.c: completes and checks what is about TLS. */
-/* check_auth.c: after config_check_tls(). */
-void config_check_auth(struct config *config, const struct config_tree *tree,
-		       struct config_problems *problems);
+/* check_listen_auth.c: after config_check_tls(). */
+void config_check_listen_auth(struct config *config, const struct config_tree *tree,
+			      struct config_problems *problems);
 void config_check_tls(struct config *config, const struct config_tree *tree,
 		      struct config_problems *problems);
 /* check_directory.c */
 void config_check_directory(const struct config *config, const struct config_tree *tree,
 			    struct config_problems *problems);
+/* check_auth.c */
+void config_check_auth(const struct config *config, const struct config_tree *tree,
+		       struct config_problems *problems);
 /* The first section directory, or NULL. */
 const struct config_tree_section *config_directory_section(const struct config_tree *tree);
 

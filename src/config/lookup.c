@@ -43,7 +43,7 @@ const char *config_protocol_name(enum config_protocol protocol)
 bool config_offers_auth(const struct config *config)
 {
 	for (size_t i = 0; i < config->listen_count; i++)
-		if (config->listens[i].auth != CONFIG_AUTH_NO)
+		if (config->listens[i].auth != CONFIG_LISTEN_AUTH_NO)
 			return true;
 	return false;
 }
@@ -105,6 +105,21 @@ bool config_has_tls_in(const struct config *config)
 		if (config->listens[i].tls != CONFIG_LISTEN_TLS_NONE)
 			return true;
 	return false;
+}
+
+bool config_has_auth(const struct config *config)
+{
+	return config->auth.users != CONFIG_AUTH_NONE;
+}
+
+bool config_has_introspection(const struct config *config)
+{
+	return config_has_auth(config) && *config->auth.introspection_url != '\0';
+}
+
+bool config_has_ldap_bind(const struct config *config)
+{
+	return config->auth.users == CONFIG_AUTH_LDAP;
 }
 
 const char *config_process_user(const struct config *config, const char *name)

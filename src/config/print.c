@@ -113,4 +113,6 @@ void config_print(const struct config *config, struct buffer *out)
 			      &config->tls_policies[i], out);
 	if (config->directory.backend != CONFIG_BACKEND_NONE)
 		print_section(CONFIG_SECTION_DIRECTORY, NULL, &config->directory, out);
+	if (config_has_auth(config))
+		print_section(CONFIG_SECTION_AUTH, NULL, &config->auth, out);
 }

@@ -25,7 +25,8 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 		 sizeof(struct config_transport)},
 	[CONFIG_SECTION_PROCESS] =
 		{"process", "NAME",
-		 "One of the processes smtpd, names, keys, policy, resolve, remote, lmtp, local, "
+		 "One of the processes smtpd, names, keys, policy, auth, resolve, remote, lmtp, "
+		 "local, "
 		 "pipe, list and directory. Those that have the queue, queue and send, run as "
 		 "setting user says.",
 		 sizeof(struct config_process)},
@@ -52,6 +53,11 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 				      "section the domain sections are all there is; with it they "
 				      "come first.",
 				      sizeof(struct config_directory), "backend"},
+	[CONFIG_SECTION_AUTH] =
+		{"auth", "",
+		 "How clients say who they are (SMTP's AUTH). Without this section its defaults "
+		 "apply if there is a listen submission and a directory.",
+		 sizeof(struct config_auth), "users"},
 };
 
 const struct config_section_info *config_section_info(enum config_section section)

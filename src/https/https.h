@@ -4,7 +4,8 @@
  * libcurl.)
  *
  * TLS 1.2 or later; the certificate must be signed by one of the authorities for the host's name.
- * No redirects, no proxy, no cookies, no authentication, nothing from the environment. Every
+ * No redirects, no proxy, no cookies, nothing from the environment; authentication only as the
+ * caller says. Every
  * request has a limit of time and of the size of its answer. Host names are looked up by dns/.
  */
 #ifndef HTTPS_HTTPS_H
@@ -45,11 +46,12 @@ struct https_answer {
 struct https_ask {
 	const char *host; /* a host name */
 	uint16_t port;
-	const char *path;         /* begins with '/'; only characters of a URL */
-	size_t size_max;          /* of the answer's body */
-	unsigned seconds;         /* for all of it */
-	const char *content_type; /* to POST; NULL: GET */
-	struct str content;       /* to POST; copied */
+	const char *path;          /* begins with '/'; only characters of a URL */
+	size_t size_max;           /* of the answer's body */
+	unsigned seconds;          /* for all of it */
+	const char *content_type;  /* to POST; NULL: GET */
+	struct str content;        /* to POST; copied, and erased afterwards */
+	const char *authorization; /* HTTP's field, likewise; NULL: none */
 };
 
 /* Calls DONE once, never before returning; the request is gone before that. */

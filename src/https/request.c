@@ -33,6 +33,14 @@ struct https_request {
 	void *context;
 };
 
+/* One of them may be a password. */
+static void free_headers(struct curl_slist *headers)
+{
+	for (struct curl_slist *header = headers; header != NULL; header = header->next)
+		explicit_bzero(header->data, strlen(header->data));
+	curl_slist_free_all(headers);
+}
+
 static void request_free(struct https_request *request)
 {
 	if (request->easy != NULL) {
@@ -40,7 +48,7 @@ static void request_free(struct https_request *request)
 		curl_easy_cleanup(request->easy);
 	}
 	curl_slist_free_all(request->addresses);
-	curl_slist_free_all(request->headers);
+	free_headers(request->headers);
 	dns_search_free(request->search);
 	os_timer_free(request->timer);
 	buffer_clear(&request->content);
@@ -224,18 +232,25 @@ static char *make_url(const struct https_ask *ask)
 	return copy;
 }
 
+/* VALUE: NULL: none. */
+static struct curl_slist *add_header(struct curl_slist *headers, const char *name,
+				     const char *value)
+{
+	struct buffer text CLEANUP(buffer_clear) = {.is_secret = true};
+
+	if (value == NULL)
+		return headers;
+	buffer_append_format(&text, "%s: %s", name, value);
+	buffer_append_byte(&text, '\0');
+	return curl_slist_append(headers, buffer_data(&text));
+}
+
 static struct curl_slist *make_headers(const struct https_ask *ask)
 {
 	struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
-	struct buffer type = {0};
 
-	if (ask->content_type == NULL)
-		return headers;
-	buffer_append_format(&type, "Content-Type: %s", ask->content_type);
-	buffer_append_byte(&type, '\0');
-	headers = curl_slist_append(headers, buffer_data(&type));
-	buffer_clear(&type);
-	return headers;
+	headers = add_header(headers, "Content-Type", ask->content_type);
+	return add_header(headers, "Authorization", ask->authorization);
 }
 
 struct https_request *https_ask(struct https *https, const struct https_ask *ask,
@@ -253,6 +268,7 @@ struct https_request *https_ask(struct https *https, const struct https_ask *ask
 	request->headers = make_headers(ask);
 	request->size_max = ask->size_max;
 	request->is_post = ask->content_type != NULL;
+	request->content.is_secret = true;
 	buffer_append_str(&request->content, ask->content);
 	request->timer = os_timer_new(https->loop, on_timeout, request);
 	os_timer_start(request->timer, ask->seconds * SECOND_US);

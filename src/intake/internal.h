@@ -31,6 +31,7 @@
 #define INTAKE_INTERNAL_H
 
 #include "directory/lookup/post.h"
+#include "directory/lookup/sender.h"
 #include "intake/client.h"
 #include "intake/pace.h"
 #include "intake/session.h"
@@ -44,12 +45,13 @@ struct intake_session {
 	struct smtp_server *server;
 	struct os_watch *watch;
 	struct os_timer *timer;
-	struct buffer kept;                 /* read, but not consumed yet */
-	struct directory_request recipient; /* in use while the directory is asked */
-	struct directory_post_request post; /* and then whether the sender may post there */
-	struct auth_exchange exchange;      /* in use while the client authenticates */
-	struct names_request name_request;  /* in use while the name is looked up */
-	char *name;                         /* of the client; NULL: unknown */
+	struct buffer kept;                     /* read, but not consumed yet */
+	struct directory_request recipient;     /* in use while the directory is asked */
+	struct directory_post_request post;     /* and then whether the sender may post there */
+	struct directory_sender_request sender; /* in use while a user's senders are judged */
+	struct auth_exchange exchange;          /* in use while the client authenticates */
+	struct names_request name_request;      /* in use while the name is looked up */
+	char *name;                             /* of the client; NULL: unknown */
 	struct queue_client_message message;
 	struct mail_id id;            /* of the current message */
 	int64_t message_began_us;     /* monotonic: when it got its number */

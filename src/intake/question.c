@@ -72,7 +72,7 @@ static void see_to_open(struct intake_session *session)
 		open_message(session);
 }
 
-static void answer_recipient(struct intake_session *session, const struct mail_verdict *verdict)
+static void answer_question(struct intake_session *session, const struct mail_verdict *verdict)
 {
 	session->is_asking = false;
 	smtp_server_answer(session->server, verdict);
@@ -84,7 +84,7 @@ static void answer_recipient(struct intake_session *session, const struct mail_v
 static void on_post_judged(void *context, const struct mail_verdict *verdict, bool is_away)
 {
 	(void)is_away;
-	answer_recipient(context, verdict);
+	answer_question(context, verdict);
 }
 
 bool intake_session_may_relay(const struct intake_session *session)
@@ -106,7 +106,12 @@ static void on_recipient_known(void *context, const struct directory_result *res
 		directory_post_ask(session->intake->directory, list, question->envelope->sender,
 				   on_post_judged, session, &session->post);
 	else
-		answer_recipient(session, &verdict);
+		answer_question(session, &verdict);
+}
+
+static void on_senders_judged(void *context, const struct mail_verdict *verdict)
+{
+	answer_question(context, verdict);
 }
 
 static void answer_open(struct intake_session *session, int result)
@@ -231,6 +236,12 @@ void intake_question_see_to(struct intake_session *session, const struct smtp_qu
 		directory_lookup(session->intake->directory, question->address.text,
 				 on_recipient_known, session, &session->recipient);
 		break;
+	case SMTP_QUESTION_SENDERS:
+		session->is_asking = true;
+		directory_sender_ask(session->intake->directory, smtp_server_user(session->server),
+				     question->senders, question->sender_count, on_senders_judged,
+				     session, &session->sender);
+		break;
 	case SMTP_QUESTION_OPEN:
 		see_to_open(session);
 		break;
@@ -306,6 +317,7 @@ void intake_question_cancel(struct intake_session *session)
 {
 	directory_request_cancel(&session->recipient);
 	directory_post_cancel(&session->post);
+	directory_sender_cancel(&session->sender);
 	names_request_cancel(&session->name_request);
 	auth_exchange_cancel(&session->exchange);
 	queue_client_abandon(&session->message);

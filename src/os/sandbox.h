@@ -55,10 +55,10 @@ enum os_sandbox_calls { /* besides memory, time, threads, and I/O on existing so
 			OS_SANDBOX_KEEP_ALIVE =
 				1 << 10, /* os_socket_keep_alive() on accepted connections */
 			OS_SANDBOX_SECRETS =
-				1 << 11, /* read files of any owner, where paths allow it; and
-					  * as UNTRACED */
-			OS_SANDBOX_UNTRACED =
-				1 << 12, /* nobody can trace the process, and it leaves no core */
+				1 << 11, /* read files of any owner, where paths allow it; nobody
+					  * can trace the process, and it leaves no core */
+			OS_SANDBOX_HIDDEN = 1 << 12, /* only the latter: nobody can trace the
+						      * process, and it leaves no core */
 };
 
 struct os_sandbox {

@@ -54,6 +54,17 @@ void os_socket_address_format(const union os_socket_address *address,
 		snprintf(text, OS_SOCKET_TEXT_SIZE, "%s:%u", host, os_socket_address_port(address));
 }
 
+void os_socket_address_format_mapped(const struct in6_addr *address, char text[OS_SOCKET_TEXT_SIZE])
+{
+	union os_socket_address full = {.v6 = {.sin6_family = AF_INET6, .sin6_addr = *address}};
+
+	if (IN6_IS_ADDR_V4MAPPED(address)) {
+		full = (union os_socket_address){.v4 = {.sin_family = AF_INET}};
+		memcpy(&full.v4.sin_addr, address->s6_addr + 12, sizeof full.v4.sin_addr);
+	}
+	os_socket_address_format_host(&full, text);
+}
+
 uint16_t os_socket_address_port(const union os_socket_address *address)
 {
 	return ntohs(address->any.sa_family == AF_INET6 ? address->v6.sin6_port

@@ -44,7 +44,7 @@ struct child_socket {
 	int descriptor;
 };
 
-enum { CHILD_USERS_MAX = 16 };
+enum { CHILD_USERS_MAX = 24 };
 
 struct child_user {
 	char program[16];

@@ -34,7 +34,7 @@ static const struct rights table[] = {
 	 "process",
 	 0,
 	 {"listen"},
-	 {"queue", "directory", "names", "keys"},
+	 {"queue", "directory", "names", "keys", "auth"},
 	 RIGHTS_CLIENTS | RIGHTS_CONFINED,
 	 {CONTENT_TO_WRITE}},
 	{"queue",
@@ -92,6 +92,29 @@ static const struct rights table[] = {
 	 {"smtpd", "remote", "lmtp"},
 	 RIGHTS_CONFINED | RIGHTS_UNTRACEABLE,
 	 {{RIGHTS_CERTIFICATES, "", false}}},
+	{"auth",
+	 "process",
+	 SECRETS,
+	 {"auth"},
+	 {"smtpd", "directory"},
+	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE | RIGHTS_CONFINED |
+		 RIGHTS_UNTRACEABLE,
+	 {{RIGHTS_TOKENS, "", false}, {RIGHTS_AUTHORITIES, "", false}}},
+	{"auth-ldap",
+	 "process",
+	 SECRETS,
+	 {"auth"},
+	 {"smtpd", "directory"},
+	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE | RIGHTS_CONFINED |
+		 RIGHTS_UNTRACEABLE,
+	 {{RIGHTS_TOKENS, "", false},
+	  {RIGHTS_AUTHORITIES, "", false},
+	  {RIGHTS_CERTIFICATES, "", false},
+	  {RIGHTS_SYSTEM, "/etc/hosts", false}, /* getaddrinfo(3) */
+	  {RIGHTS_SYSTEM, "/etc/resolv.conf", false},
+	  {RIGHTS_SYSTEM, "/etc/nsswitch.conf", false},
+	  {RIGHTS_SYSTEM, "/etc/host.conf", false},
+	  {RIGHTS_SYSTEM, "/etc/gai.conf", false}}},
 	{"policy",
 	 "process",
 	 FILES,
@@ -142,7 +165,7 @@ static const struct rights table[] = {
 	 "process",
 	 FILES,
 	 {"directory", "socketmap"},
-	 {"smtpd", "resolve", "local", "list"},
+	 {"smtpd", "resolve", "local", "list", "auth"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {{RIGHTS_DATABASE, "", true},
@@ -153,7 +176,7 @@ static const struct rights table[] = {
 	 "process",
 	 FILES,
 	 {"directory", "socketmap"},
-	 {"smtpd", "resolve", "local", "list"},
+	 {"smtpd", "resolve", "local", "list", "auth"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {{RIGHTS_DATABASE, "", true},
@@ -169,7 +192,7 @@ static const struct rights table[] = {
 	 "process",
 	 0,
 	 {"directory", "socketmap"},
-	 {"smtpd", "resolve", "local", "list"},
+	 {"smtpd", "resolve", "local", "list", "auth"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED,
 	 {{RIGHTS_QUEUE, "directory", true}, {RIGHTS_CERTIFICATES, "", false}}},
@@ -288,7 +311,8 @@ static void append_places(struct buffer *out, const struct rights_place *places)
 		[RIGHTS_SYSTEM] = "",           [RIGHTS_QUEUE] = "QUEUE",
 		[RIGHTS_RUN] = "RUN",           [RIGHTS_MAILBOXES] = "MAILBOXES",
 		[RIGHTS_DATABASE] = "DATABASE", [RIGHTS_CERTIFICATES] = "CERTIFICATES",
-		[RIGHTS_POLICIES] = "POLICIES", [RIGHTS_AUTHORITIES] = "AUTHORITIES"};
+		[RIGHTS_POLICIES] = "POLICIES", [RIGHTS_AUTHORITIES] = "AUTHORITIES",
+		[RIGHTS_TOKENS] = "TOKENS"};
 	size_t begin = out->length;
 
 	for (size_t i = 0; i < RIGHTS_PLACES_MAX && places[i].base != 0; i++) {

@@ -41,6 +41,7 @@ enum rights_base {
 	RIGHTS_CERTIFICATES, /* next to certificates that settings name */
 	RIGHTS_POLICIES,     /* setting policy_path */
 	RIGHTS_AUTHORITIES,  /* next to setting tls_authorities */
+	RIGHTS_TOKENS,       /* next to the files of section auth */
 };
 
 struct rights_place {

@@ -25,6 +25,7 @@ enum base {
 	BASE_POLICIES,
 	BASE_CONNINFO, /* files named in connection strings */
 	BASE_SECRETS,  /* of sections certificate and listen, and passwords */
+	BASE_TOKENS,   /* of section auth; and the authorities of issuers of tokens */
 };
 
 static unsigned calls_for_owners(const struct config *config)
@@ -50,7 +51,19 @@ static unsigned calls_for_names(const struct config *config)
 /* Passwords pass through it. */
 static unsigned calls_for_logins(const struct config *config)
 {
-	return config_has_logins(config) ? OS_SANDBOX_UNTRACED : 0;
+	return config_has_logins(config) ? OS_SANDBOX_HIDDEN : 0;
+}
+
+static unsigned calls_for_tokens(const struct config *config)
+{
+	const struct config_auth *auth = &config->auth;
+	bool has_files = auth->token_key_count > 0 || (auth->introspection_secret_file != NULL &&
+						       *auth->introspection_secret_file != '\0');
+
+	return (has_files ? OS_SANDBOX_OPEN | OS_SANDBOX_SECRETS : 0) |
+	       (config_has_introspection(config)
+			? OS_SANDBOX_OPEN | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS
+			: 0);
 }
 
 static const struct profile {
@@ -90,6 +103,22 @@ static const struct profile {
 	{"keys",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_SECRETS,
 	 {{BASE_SECRETS, "", OS_SANDBOX_READ}}},
+	{"auth",
+	 OS_SANDBOX_ACCEPT | OS_SANDBOX_HIDDEN,
+	 {{BASE_TOKENS, "", OS_SANDBOX_READ}},
+	 calls_for_tokens},
+	{"auth-ldap",
+	 OS_SANDBOX_ACCEPT | OS_SANDBOX_HIDDEN | OS_SANDBOX_OPEN | OS_SANDBOX_CONNECT |
+		 OS_SANDBOX_DNS | OS_SANDBOX_LOCAL,
+	 {{BASE_TOKENS, "", OS_SANDBOX_READ},
+	  {BASE_CERTIFICATES, "", OS_SANDBOX_READ},
+	  /* getaddrinfo(3), by which libldap finds its servers */
+	  {BASE_SYSTEM, "/etc/hosts", OS_SANDBOX_READ},
+	  {BASE_SYSTEM, "/etc/resolv.conf", OS_SANDBOX_READ},
+	  {BASE_SYSTEM, "/etc/nsswitch.conf", OS_SANDBOX_READ},
+	  {BASE_SYSTEM, "/etc/host.conf", OS_SANDBOX_READ},
+	  {BASE_SYSTEM, "/etc/gai.conf", OS_SANDBOX_READ}},
+	 calls_for_tokens},
 	{"policy",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS | OS_SANDBOX_OPEN |
 		 OS_SANDBOX_CHANGE,
@@ -223,6 +252,22 @@ static void add_secrets(struct sandbox *sandbox, const struct config *config, un
 	add_secret(sandbox, config->relay_passwords, access);
 }
 
+static void add_tokens(struct sandbox *sandbox, const struct config *config, unsigned access)
+{
+	for (size_t i = 0; i < config->auth.token_key_count; i++)
+		add_secret(sandbox, config->auth.token_keys[i], access);
+	if (!config_has_auth(config))
+		return;
+	add_secret(sandbox, config->auth.introspection_secret_file, access);
+	if (config_has_introspection(config))
+		add_parent(sandbox, config->tls_authorities, access);
+}
+
+static size_t count_tokens(const struct config *config)
+{
+	return 2 * config->auth.token_key_count + 3;
+}
+
 static size_t count_secrets(const struct config *config)
 {
 	return 4 * config->certificate_count + 2 * config->listen_count + 2;
@@ -258,7 +303,7 @@ static void add_places(struct sandbox *sandbox, const struct config *config)
 {
 	const struct place *place = sandbox->profile->places;
 	size_t most = PLACES_MAX + config->service_count + count_conninfo(&config->directory) +
-		      count_secrets(config);
+		      count_secrets(config) + count_tokens(config);
 
 	sandbox->paths = arena_alloc(sandbox->arena, most * sizeof *sandbox->paths);
 	for (; place->base != 0; place++) {
@@ -278,6 +323,8 @@ static void add_places(struct sandbox *sandbox, const struct config *config)
 			add_conninfo(sandbox, &config->directory);
 		else if (place->base == BASE_SECRETS)
 			add_secrets(sandbox, config, place->access);
+		else if (place->base == BASE_TOKENS)
+			add_tokens(sandbox, config, place->access);
 		else
 			add_path(sandbox, str_from(place->path), place->access);
 	}

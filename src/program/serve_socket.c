@@ -206,6 +206,8 @@ int serve_bind_run_sockets(struct supervisor *supervisor)
 	if (error == 0)
 		error = bind_run_socket(supervisor, "policy", SOCK_SEQPACKET);
 	if (error == 0)
+		error = bind_run_socket(supervisor, "auth", SOCK_SEQPACKET);
+	if (error == 0)
 		error = bind_run_socket(supervisor, "transcript", SOCK_SEQPACKET);
 	if (error == 0 && supervisor->config->directory.backend != CONFIG_BACKEND_NONE)
 		error = bind_run_socket(supervisor, "directory", SOCK_STREAM);

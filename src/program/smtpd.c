@@ -154,9 +154,15 @@ static const enum smtp_tls_rule tls_rules[] = {
 };
 
 static const enum smtp_auth_rule auth_rules[] = {
-	[CONFIG_AUTH_NO] = SMTP_AUTH_NONE,
-	[CONFIG_AUTH_OFFERED] = SMTP_AUTH_OFFERED,
-	[CONFIG_AUTH_REQUIRED] = SMTP_AUTH_REQUIRED,
+	[CONFIG_LISTEN_AUTH_NO] = SMTP_AUTH_NONE,
+	[CONFIG_LISTEN_AUTH_OFFERED] = SMTP_AUTH_OFFERED,
+	[CONFIG_LISTEN_AUTH_REQUIRED] = SMTP_AUTH_REQUIRED,
+};
+
+static const enum smtp_sender_rule sender_rules[] = {
+	[CONFIG_SENDER_LOGIN_OFF] = SMTP_SENDER_ANY,
+	[CONFIG_SENDER_LOGIN_ENVELOPE] = SMTP_SENDER_ENVELOPE,
+	[CONFIG_SENDER_LOGIN_STRICT] = SMTP_SENDER_STRICT,
 };
 
 static const struct service *add_service(struct smtpd *smtpd, const struct config_listen *listen)
@@ -175,6 +181,9 @@ static const struct service *add_service(struct smtpd *smtpd, const struct confi
 	service->tls = tls_rules[listen->tls];
 	service->auth = auth_rules[listen->auth];
 	service->has_etrn = config->etrn_from_count > 0;
+	service->sender_rule = sender_rules[listen->sender_login];
+	service->completes = listen->submission;
+	service->repairs = listen->repair;
 	service->shows_user = listen->received_user;
 	service->mechanisms = intake_auth_mechanisms;
 	added->security = intake_security_new(smtpd->tls, listen);

@@ -78,5 +78,7 @@ void smtp_header_end_line(struct smtp_text *t)
 
 struct str smtp_text_message_id(const struct smtp_text *t)
 {
-	return str_trim(str_slice(t->header.id, t->header.id_length));
+	struct str own = str_trim(str_slice(t->header.id, t->header.id_length));
+
+	return own.length > 0 || t->edit == NULL ? own : header_edit_message_id(t->edit);
 }

@@ -44,6 +44,7 @@ struct smtp_transaction {
 	struct smtp_recipients recipients;
 	const char *postmaster;             /* postmaster@HOSTNAME if it was used, or NULL */
 	const struct mail_verdict *refusal; /* why the message is refused, or NULL */
+	bool has_judged;                    /* the authors, or they need not be */
 };
 
 /* An exchange of AUTH. */
@@ -78,6 +79,7 @@ struct smtp_server {
 	enum smtp_state state_after_chunk; /* a skipped chunk */
 	uint64_t chunk_left;               /* bytes of the chunk still to come */
 	struct smtp_question question;
+	struct str sender; /* of a MAIL that is asked about; in LINE */
 	const struct mail_verdict *answer;          /* only while a handler runs with it */
 	const struct smtp_auth_answer *auth_answer; /* likewise */
 	struct smtp_exchange exchange;
@@ -124,6 +126,9 @@ bool smtp_ask_recipient(struct smtp_server *s, const struct mail_address *addres
 			const struct mail_verdict **answer_out);
 /* The answer NULL means that the file is open; then opened_id is the message's id. */
 bool smtp_ask_open(struct smtp_server *s, const struct mail_verdict **answer_out);
+/* Whether who has authenticated may send as SENDERS. */
+bool smtp_ask_senders(struct smtp_server *s, const struct str *senders, size_t count,
+		      const struct mail_verdict **answer_out);
 /* The client's message of an exchange. */
 bool smtp_ask_auth(struct smtp_server *s, const struct smtp_auth_answer **answer_out);
 /* The answer, if the handler runs with one. */
@@ -155,6 +160,9 @@ bool smtp_argument_chunk(struct smtp_server *s, struct smtp_argument *argument);
 
 /* Leaves the mechanism in s->exchange. */
 bool smtp_argument_auth(struct smtp_server *s, struct smtp_argument *argument);
+
+/* message.c: whether the client may not name every sender. */
+bool smtp_sender_is_held(const struct smtp_server *s);
 
 /* auth.c: those that the client may use now, separated by a space; empty: none. */
 struct str smtp_auth_mechanisms(const struct smtp_server *s);

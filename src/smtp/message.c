@@ -42,6 +42,35 @@ static struct smtp_trace trace_of(const struct smtp_server *s)
 	};
 }
 
+bool smtp_sender_is_held(const struct smtp_server *s)
+{
+	return s->user != NULL && s->service->sender_rule != SMTP_SENDER_ANY;
+}
+
+static bool has_held_authors(const struct smtp_server *s)
+{
+	return smtp_sender_is_held(s) && s->service->sender_rule == SMTP_SENDER_STRICT;
+}
+
+static struct header_edit *new_edit(const struct smtp_server *s)
+{
+	const struct smtp_service *service = s->service;
+	const struct mail_envelope *envelope = s->transaction->envelope;
+	const struct header_edit_settings settings = {
+		.completes = service->completes,
+		.repairs = service->repairs,
+		.allows_utf8 = envelope->utf8,
+		.has_authors = has_held_authors(s),
+		.domain = service->local_domain != NULL ? str_from(service->local_domain)
+							: str_from(service->hostname),
+		.hostname = str_from(service->hostname),
+		.from = envelope->sender,
+		.id = envelope->id,
+	};
+
+	return header_edit_new(&settings, envelope->arena);
+}
+
 void smtp_message_begin(struct smtp_server *s)
 {
 	struct smtp_transaction *t = s->transaction;
@@ -55,6 +84,7 @@ void smtp_message_begin(struct smtp_server *s)
 	t->envelope->received = smtp_trace_origin(&trace, t->envelope->arena);
 	smtp_trace_append(&s->body, &trace, t->envelope);
 	t->trace_size = s->body.length;
+	t->text.edit = new_edit(s);
 	t->text.is_kept = true;
 	s->message_is_open = true;
 }
@@ -90,12 +120,42 @@ static const struct mail_verdict *refusal_of(const struct smtp_server *s)
 	return refusal != NULL ? refusal : s->transaction->refusal;
 }
 
+/* Whether all authors are the user's own addresses; if not, that is the message's refusal. False:
+ * it is being asked. */
+static bool judge_authors(struct smtp_server *s)
+{
+	static const struct mail_verdict faults[] = {
+		[HEADER_EDIT_SEVERAL] = {MAIL_FAIL, "5.6.0",
+					 "There may be one field From, and one field Sender"},
+		[HEADER_EDIT_UNKNOWN] = {MAIL_FAIL, "5.6.0",
+					 "The field From or Sender has no valid address"},
+	};
+	const struct mail_verdict *verdict = NULL;
+	const struct str *authors;
+	size_t count;
+	enum header_edit_fault fault =
+		header_edit_authors(s->transaction->text.edit, &authors, &count);
+
+	if (fault != HEADER_EDIT_GOOD)
+		verdict = &faults[fault];
+	else if (count > 0 && !smtp_ask_senders(s, authors, count, &verdict))
+		return false;
+	if (verdict != NULL && verdict->class != MAIL_OK)
+		smtp_message_refuse(s, verdict);
+	return true;
+}
+
 enum smtp_step smtp_message_end(struct smtp_server *s)
 {
 	struct smtp_transaction *t = s->transaction;
-	const struct mail_verdict *verdict = refusal_of(s);
+	const struct mail_verdict *verdict;
 
-	t->envelope->size = t->trace_size + t->text.size;
+	t->has_judged |= !has_held_authors(s) || (s->answer == NULL && refusal_of(s) != NULL);
+	if (!t->has_judged && !judge_authors(s))
+		return SMTP_STEP_WAIT;
+	t->has_judged = true;
+	verdict = refusal_of(s);
+	t->envelope->size = t->trace_size + t->text.kept;
 	if (verdict == NULL && !smtp_ask_commit(s, &verdict))
 		return SMTP_STEP_WAIT;
 	if (verdict->class == MAIL_OK)

@@ -65,6 +65,17 @@ bool smtp_ask_open(struct smtp_server *s, const struct mail_verdict **answer_out
 	return false;
 }
 
+bool smtp_ask_senders(struct smtp_server *s, const struct str *senders, size_t count,
+		      const struct mail_verdict **answer_out)
+{
+	if (take_verdict(s, answer_out))
+		return true;
+	ask(s, SMTP_QUESTION_SENDERS);
+	s->question.senders = senders;
+	s->question.sender_count = count;
+	return false;
+}
+
 bool smtp_take_auth_answer(struct smtp_server *s, const struct smtp_auth_answer **answer_out)
 {
 	if (s->auth_answer == NULL)

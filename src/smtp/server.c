@@ -229,16 +229,16 @@ struct str smtp_server_helo(const struct smtp_server *s)
 /* --- answers --- */
 
 /* Runs the handler that asked again; it now gets the answer. After OPEN the message may already
- * be complete (BDAT 0 LAST). */
+ * be complete (BDAT 0 LAST), and after SENDERS it is to be committed. */
 static void run_again(struct smtp_server *s)
 {
-	bool is_open = s->question.type == SMTP_QUESTION_OPEN;
+	enum smtp_question_type last = s->question.type;
 	enum smtp_step step;
 
 	s->is_asking = false;
 	step = s->state == SMTP_STATE_END ? smtp_message_end(s) : smtp_command(s);
-	if ((step == SMTP_STEP_WAIT && !is_open) || s->answer != NULL || s->has_opened ||
-	    s->auth_answer != NULL)
+	if ((step == SMTP_STEP_WAIT && s->question.type == last) || s->answer != NULL ||
+	    s->has_opened || s->auth_answer != NULL)
 		panic("an SMTP handler asks more than one question");
 	if (s->state != SMTP_STATE_CHUNK)
 		buffer_clear(&s->line);

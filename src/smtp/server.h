@@ -91,6 +91,13 @@ enum smtp_auth_rule {
 			     */
 };
 
+/* What a user who has authenticated may name as the sender. */
+enum smtp_sender_rule {
+	SMTP_SENDER_ANY,
+	SMTP_SENDER_ENVELOPE, /* MAIL FROM is asked about */
+	SMTP_SENDER_STRICT,   /* also From and Sender */
+};
+
 /* What was negotiated. The strings must outlive the session. */
 struct smtp_tls {
 	const char *version; /* "TLSv1.3" */
@@ -117,7 +124,10 @@ struct smtp_service {
 	struct smtp_server_rules rules;
 	enum smtp_tls_rule tls;
 	enum smtp_auth_rule auth;
-	bool has_etrn;   /* some clients may send it */
+	bool has_etrn; /* some clients may send it */
+	enum smtp_sender_rule sender_rule;
+	bool completes;  /* messages of users' programs: header/edit.h */
+	bool repairs;    /* likewise */
 	bool shows_user; /* the Received field has the name of who has authenticated */
 	/* The mechanisms that the client may use now, in upper case, separated by a space; empty:
 	 * none. Valid until the next call. It must not call the engine. NULL only without AUTH. */
@@ -128,7 +138,8 @@ struct smtp_service {
 	/* Whether ADDRESS (IPv4 mapped) belongs to this host, so that USER@[ADDRESS] is local
 	 * (RFC 5321 section 4.1.3). It must not call the engine. NULL: none does. */
 	bool (*is_our_address)(void *context, const struct in6_addr *address);
-	const char *local_domain; /* of such recipients; NULL only without is_our_address */
+	const char *local_domain; /* of such recipients, and of addresses without a domain in header
+				   * fields; NULL only without both */
 	struct smtp_watch watch;
 };
 
@@ -221,8 +232,10 @@ void smtp_server_turn_away(struct smtp_server *server, const char *text);
 enum smtp_question_type {
 	SMTP_QUESTION_RECIPIENT, /* may ADDRESS receive mail? MAIL_OK: yes */
 	SMTP_QUESTION_OPEN,      /* a data file for a message with this envelope */
-	SMTP_QUESTION_AUTH,      /* a message of the client's mechanism. While the exchange goes on:
-				  * smtp_server_is_authenticating() */
+	SMTP_QUESTION_SENDERS, /* may the user (smtp_server_user()) send as all of SENDERS? MAIL_OK:
+				* yes */
+	SMTP_QUESTION_AUTH,    /* a message of the client's mechanism. While the exchange goes on:
+				* smtp_server_is_authenticating() */
 	SMTP_QUESTION_CLIENT,  /* the session is from now on that of the client in CLAIM (XCLIENT):
 				* the driver calls smtp_server_set_peer(), then MAIL_OK */
 	SMTP_QUESTION_RELEASE, /* mail for NODE, a domain as A-labels, is to be tried now (ETRN) */
@@ -237,6 +250,8 @@ struct smtp_question {
 	const struct smtp_claim *claim;       /* CLIENT only */
 	struct str node;                      /* RELEASE only */
 	const struct mail_envelope *envelope; /* complete (size, id, recipients) at COMMIT */
+	const struct str *senders;            /* SENDERS: addresses, at least one */
+	size_t sender_count;
 	struct str mechanism;  /* AUTH, that begins: its name in upper case; empty: it goes on */
 	struct str response;   /* AUTH: the message, decoded; secret */
 	bool has_response;     /* AUTH, that begins: there was an initial response, perhaps empty */
@@ -246,8 +261,8 @@ struct smtp_question {
 /* The pending question or NULL. Valid until it is answered. */
 const struct smtp_question *smtp_server_question(const struct smtp_server *server);
 
-/* Answers RECIPIENT or COMMIT; refuses OPEN (then VERDICT is not MAIL_OK). The reply code is
- * derived from the verdict's status: 4.3.1 gives 452, 5.1.1 gives 550 and so on. */
+/* Answers RECIPIENT, SENDERS or COMMIT; refuses OPEN (then VERDICT is not MAIL_OK). The reply code
+ * is derived from the verdict's status: 4.3.1 gives 452, 5.1.1 gives 550 and so on. */
 void smtp_server_answer(struct smtp_server *server, const struct mail_verdict *verdict);
 /* Answers OPEN: the message has the id ID, and was received at ID's birth. */
 void smtp_server_answer_open(struct smtp_server *server, struct mail_id id);

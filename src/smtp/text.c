@@ -3,7 +3,7 @@
 #include "smtp/header.h"
 #include <string.h>
 
-enum { PIECE_MAX = 65536 }; /* taken at once */
+enum { PIECE_MAX = 65536, EDITED_PIECE_MAX = 16384 };
 
 static bool is_counted(const struct smtp_text *t)
 {
@@ -20,12 +20,28 @@ static void end_header_line(struct smtp_text *t)
 static void keep_text(struct smtp_text *t, const char *data, size_t length)
 {
 	uint64_t bound = t->rules.size;
+	size_t before;
 
 	t->size += length;
 	if (bound > 0 && t->size > bound)
 		t->is_kept = false;
-	if (t->is_kept)
+	if (!t->is_kept)
+		return;
+	before = t->body->length;
+	if (t->edit != NULL)
+		header_edit_take(t->edit, str_slice(data, length), t->body);
+	else
 		buffer_append(t->body, data, length);
+	t->kept += t->body->length - before;
+}
+
+static void end_edit(struct smtp_text *t)
+{
+	size_t before = t->body->length;
+
+	if (t->edit != NULL && t->is_kept)
+		header_edit_end(t->edit, t->body);
+	t->kept += t->body->length - before;
 }
 
 /* A first line that begins with a space or tab would continue our own Received line, and could
@@ -310,16 +326,24 @@ static size_t take_some(struct smtp_text *t, const char *data, size_t length)
 	return length;
 }
 
+size_t smtp_text_piece(const struct smtp_text *t)
+{
+	return t->edit != NULL ? EDITED_PIECE_MAX : PIECE_MAX;
+}
+
 bool smtp_text_take(struct smtp_text *t, const char *data, size_t length, size_t *taken_out)
 {
 	size_t taken = 0;
 
-	if (length > PIECE_MAX)
-		length = PIECE_MAX;
+	if (length > smtp_text_piece(t))
+		length = smtp_text_piece(t);
 	while (taken < length && t->scan != SMTP_SCAN_END)
 		taken += take_some(t, data + taken, length - taken);
 	*taken_out = taken;
-	return t->scan == SMTP_SCAN_END;
+	if (t->scan != SMTP_SCAN_END)
+		return false;
+	end_edit(t);
+	return true;
 }
 
 void smtp_text_take_all(struct smtp_text *t, const char *data, size_t length)
@@ -339,6 +363,7 @@ void smtp_text_end(struct smtp_text *t)
 	else if (scan == SMTP_SCAN_MIDDLE_CR || scan == SMTP_SCAN_MIDDLE)
 		end_line(t);
 	t->scan = SMTP_SCAN_END;
+	end_edit(t);
 }
 
 const struct mail_verdict *smtp_text_refusal_so_far(const struct smtp_text *t)

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "header/edit.h"
 #include "mail/verdict.h"
 
 enum smtp_text_form {
@@ -55,8 +56,10 @@ struct smtp_header {
 /* Zeroed at first, but for rules, arena and body. */
 struct smtp_text {
 	struct smtp_text_rules rules;
-	struct arena *arena;    /* for the header's Message-ID */
-	struct buffer *body;    /* what is kept is appended to it */
+	struct arena *arena;      /* for the header's Message-ID */
+	struct buffer *body;      /* what is kept is appended to it */
+	struct header_edit *edit; /* changes it on the way; NULL: unchanged */
+	uint64_t kept;            /* bytes appended to BODY */
 	bool is_kept;           /* becomes false when the message is to be refused: the rest is only
 				 * counted, and what BODY has is of no use any more */
 	bool has_bare_line_end; /* a bare CR or LF */
@@ -66,6 +69,8 @@ struct smtp_text {
 	struct smtp_header header;
 };
 
+/* How many bytes may be given at once: more could become too large by the edit. */
+size_t smtp_text_piece(const struct smtp_text *text);
 /* STUFFED: takes bytes up to the end of the message; returns whether it is complete. */
 bool smtp_text_take(struct smtp_text *text, const char *data, size_t length, size_t *taken_out);
 /* The other forms: takes all bytes. */
@@ -77,7 +82,8 @@ void smtp_text_end(struct smtp_text *text);
 const struct mail_verdict *smtp_text_refusal_so_far(const struct smtp_text *text);
 /* The same at its end: also bare line ends and NULs. */
 const struct mail_verdict *smtp_text_refusal(const struct smtp_text *text);
-/* The value of Message-ID so far, unfolded, with its brackets; empty: none. */
+/* The value of Message-ID so far, unfolded, with its brackets, or of the one that was added; empty:
+ * none. */
 struct str smtp_text_message_id(const struct smtp_text *text);
 
 #endif

@@ -44,9 +44,17 @@ static enum smtp_step on_ehlo(struct smtp_server *s, const struct smtp_argument 
 static enum smtp_step on_mail(struct smtp_server *s, const struct smtp_argument *argument)
 {
 	uint64_t bound = s->service->limits.message_size;
+	const struct mail_verdict *verdict;
 
 	if (bound > 0 && argument->size > bound)
 		return smtp_reply(s, 552, "5.3.4", "Message is over the size limit");
+	s->sender = argument->address.text;
+	if (smtp_sender_is_held(s) && s->sender.length > 0) {
+		if (!smtp_ask_senders(s, &s->sender, 1, &verdict))
+			return SMTP_STEP_WAIT;
+		if (verdict->class != MAIL_OK)
+			return smtp_reply_verdict(s, verdict);
+	}
 	smtp_transaction_begin(s, argument);
 	smtp_server_enter(s, SMTP_STATE_SENDER);
 	return smtp_reply(s, 250, "2.1.0", "Sender ok");

@@ -123,6 +123,8 @@ static void parse_answer(struct script *script, struct str text)
 		answer->type = SMTP_QUESTION_CLIENT;
 	else if (str_equal(type, STR("release")))
 		answer->type = SMTP_QUESTION_RELEASE;
+	else if (str_equal(type, STR("senders")))
+		answer->type = SMTP_QUESTION_SENDERS;
 	else if (str_equal(type, STR("auth")))
 		answer->type = SMTP_QUESTION_AUTH;
 	else
@@ -158,7 +160,10 @@ static void parse_setting(struct script *script, struct str text)
 	uint64_t value = 0;
 
 	(void)str_to_u64(text, &value);
-	if (str_equal(text, STR("lmtp")))
+	if (str_equal(name, STR("sender")))
+		settings->service.sender_rule =
+			str_equal(text, STR("strict")) ? SMTP_SENDER_STRICT : SMTP_SENDER_ENVELOPE;
+	else if (str_equal(text, STR("lmtp")))
 		settings->service.protocol = SMTP_PROTOCOL_LMTP;
 	else if (str_equal(text, STR("submission")))
 		settings->service.protocol = SMTP_PROTOCOL_SUBMISSION;
@@ -189,7 +194,11 @@ static void parse_setting(struct script *script, struct str text)
 		settings->service.tls =
 			str_equal(text, STR("required")) ? SMTP_TLS_REQUIRED : SMTP_TLS_OFFERED;
 		settings->peer.may_tls = !str_equal(text, STR("away"));
-	} else if (str_equal(name, STR("auth")))
+	} else if (str_equal(text, STR("completes")))
+		settings->service.completes = true;
+	else if (str_equal(text, STR("repairs")))
+		settings->service.repairs = true;
+	else if (str_equal(name, STR("auth")))
 		settings->service.auth =
 			str_equal(text, STR("required")) ? SMTP_AUTH_REQUIRED : SMTP_AUTH_OFFERED;
 	else if (str_equal(name, STR("mechanisms")))

@@ -7,15 +7,21 @@
  *   set NAME VALUE   a limit, a rule, "protocol", or "peer", before the dialogue
  *   C: S:            what the client sends, what the server says
  *   S.               the server closes at the end
- *   A: TYPE OUTCOME STATUS TEXT   the answer to a question: recipient, open, client, release or
- * commit; ok, or wait or fail with their status. What is not given is ok. A: auth challenge TEXT;
- * auth accept USER TEXT; auth failed, temporary, malformed, unknown, insecure or weak; TEXT is what
- * the mechanism says A: TYPE shutdown the daemon stops while the next such question is pending T:
- * timeout, shutdown or early  (early: instead of the banner) T: no file       the driver has
- * abandoned the message by now T: tls           the handshake is done: TLSv1.3; T: implicit tls:
- * before the banner F: STATUS TEXT   the data file cannot be written M: H: E:         the messages
- * committed, their trace headers, their envelopes; H and E are compared only when there are any Q:
- * the messages of AUTH as the driver got them: "PLAIN TEXT", "> TEXT" #                a remark
+ *   A: TYPE OUTCOME STATUS TEXT   the answer to a question: recipient, senders, open, client,
+ *                    release or commit;
+ *                    ok, or wait or fail with their status. What is not given is ok.
+ *   A: auth challenge TEXT; auth accept USER TEXT; auth failed, temporary, malformed,
+ *                    unknown, insecure or weak; TEXT is what the mechanism says
+ *   A: TYPE shutdown the daemon stops while the next such question is pending
+ *   T: timeout, shutdown or early  (early: instead of the banner)
+ *   T: no file       the driver has abandoned the message by now
+ *   T: tls           the handshake is done: TLSv1.3; T: implicit tls: before the banner
+ *   F: STATUS TEXT   the data file cannot be written
+ *   M: H: E:         the messages committed, their trace headers, their envelopes;
+ *                    H and E are compared only when there are any
+ *   Q:               the messages of AUTH as the driver got them: "PLAIN TEXT", "> TEXT"; and
+ *                    senders that it was asked about: "lisa as: ADDRESS ADDRESS"
+ *   #                a remark
  *
  * \r \n \0 \\ and \xHH stand for bytes.
  */

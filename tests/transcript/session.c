@@ -213,6 +213,19 @@ static void answer_auth(struct session *session, const struct smtp_question *que
 									      : STR("")});
 }
 
+static void note_senders(struct session *session, const struct smtp_question *question)
+{
+	struct str user = smtp_server_user(session->server);
+
+	check(session, user.length > 0, "nobody's senders");
+	check(session, question->sender_count > 0, "no sender");
+	buffer_append_format(&session->exchanges, STR_FORMAT " as:", STR_ARGUMENTS(user));
+	for (size_t i = 0; i < question->sender_count; i++)
+		buffer_append_format(&session->exchanges, " " STR_FORMAT,
+				     STR_ARGUMENTS(question->senders[i]));
+	buffer_append_string(&session->exchanges, "\r\n");
+}
+
 static void answer(struct session *session, const struct smtp_question *question)
 {
 	static const struct mail_verdict ok = {MAIL_OK, "2.0.0", "queued"};
@@ -225,6 +238,8 @@ static void answer(struct session *session, const struct smtp_question *question
 		next = next_answer(session, question);
 	}
 	verdict = next != NULL ? &next->verdict : &ok;
+	if (question->type == SMTP_QUESTION_SENDERS)
+		note_senders(session, question);
 	if (question->type == SMTP_QUESTION_AUTH)
 		answer_auth(session, question, next);
 	else if (question->type == SMTP_QUESTION_OPEN && verdict->class == MAIL_OK)
@@ -266,7 +281,7 @@ static void push(struct session *session)
 
 		check(session, consumed <= kept.length, "more consumed than given");
 		check(session, is_ready == (consumed > 0), "ready, but nothing consumed");
-		check(session, smtp_server_body(session->server)->length < 2 * SMTP_SERVER_BODY_MAX,
+		check(session, smtp_server_body(session->server)->length < 3 * SMTP_SERVER_BODY_MAX,
 		      "the body grows without bound");
 		check(session,
 		      smtp_server_output(session->server)->length < 2 * SMTP_SERVER_OUTPUT_MAX,

@@ -114,6 +114,15 @@ static void answer_auth(void)
 	exchange->answered(exchange->context, &answer);
 }
 
+static void answer_senders(void)
+{
+	static const char *const statuses[] = {"2.1.0", "2.1.0", "5.7.1", "4.4.3"};
+	struct mail_verdict verdict;
+
+	mail_verdict_set(&verdict, statuses[fake_random(COUNT_OF(statuses))], "so it is");
+	intake_scene.senders_judged(intake_scene.senders_context, &verdict);
+}
+
 static void answer_post(void)
 {
 	static const char *const statuses[] = {"2.1.5", "5.7.2", "4.4.3"};
@@ -139,6 +148,9 @@ void intake_scene_answer(void)
 		break;
 	case PENDING_AUTH:
 		answer_auth();
+		break;
+	case PENDING_SENDERS:
+		answer_senders();
 		break;
 	case PENDING_OPEN:
 		message->state = is_good ? QUEUE_CLIENT_OPEN : QUEUE_CLIENT_IDLE;
@@ -265,6 +277,27 @@ void auth_exchange_cancel(struct auth_exchange *exchange)
 	intake_scene.exchange = NULL;
 	exchange->auth = NULL;
 	if (intake_scene.pending == PENDING_AUTH)
+		intake_scene.pending = PENDING_NONE;
+}
+
+void directory_sender_ask(struct directory *directory, struct str user, const struct str *senders,
+			  size_t count, directory_sender_judged *judged, void *context,
+			  struct directory_sender_request *request)
+{
+	(void)directory;
+	(void)request;
+	assert_true(str_equal(user, STR("lisa")));
+	assert_true(count > 0 && senders[0].length > 0);
+	intake_scene.senders += count;
+	intake_scene.senders_judged = judged;
+	intake_scene.senders_context = context;
+	ask(PENDING_SENDERS);
+}
+
+void directory_sender_cancel(struct directory_sender_request *request)
+{
+	(void)request;
+	if (intake_scene.pending == PENDING_SENDERS)
 		intake_scene.pending = PENDING_NONE;
 }
 

@@ -8,6 +8,7 @@
 
 #include "auth/client.h"
 #include "directory/lookup/post.h"
+#include "directory/lookup/sender.h"
 #include "names/client.h"
 #include "queue/client.h"
 
@@ -16,6 +17,7 @@ enum pending {
 	PENDING_RECIPIENT,
 	PENDING_POST,
 	PENDING_AUTH,
+	PENDING_SENDERS,
 	PENDING_OPEN,
 	PENDING_SHARE,
 	PENDING_COMMIT
@@ -39,6 +41,9 @@ struct intake_scene {
 	enum mail_verdict_class recipient; /* the last answer about one */
 	struct auth_exchange *exchange;    /* the open one */
 	size_t users;                      /* that were accepted */
+	directory_sender_judged *senders_judged;
+	void *senders_context;
+	size_t senders; /* that were asked about */
 	struct queue_client_message *message;
 	struct names_request *name; /* that waits for the client's name */
 	bool has_slow_names;

@@ -436,25 +436,25 @@ static void users_are_asked_for_where_they_can_answer(void **state)
 {
 	static const struct {
 		const char *text;
-		enum config_auth auth;
+		enum config_listen_auth auth;
 		bool submission;
 		bool repair;
 	} cases[] = {
-		{"listen submission { address = 1.2.3.4:1 }", CONFIG_AUTH_NO, true, true},
+		{"listen submission { address = 1.2.3.4:1 }", CONFIG_LISTEN_AUTH_NO, true, true},
 		{"directory { backend = sqlite } listen submission { address = 1.2.3.4:1 }",
-		 CONFIG_AUTH_NO, true, true},
+		 CONFIG_LISTEN_AUTH_NO, true, true},
 		{"directory { backend = sqlite }\ncertificate a { chain = /x }\n"
 		 "listen submission { address = 1.2.3.4:1 submission = no }",
-		 CONFIG_AUTH_REQUIRED, false, false},
+		 CONFIG_LISTEN_AUTH_REQUIRED, false, false},
 		{"directory { backend = sqlite }\n"
 		 "listen submission { address = 1.2.3.4:1 auth_without_tls = local repair = no }",
-		 CONFIG_AUTH_REQUIRED, true, false},
+		 CONFIG_LISTEN_AUTH_REQUIRED, true, false},
 		{"directory { backend = sqlite }\ncertificate a { chain = /x }\n"
 		 "listen smtp { address = 1.2.3.4:1 }",
-		 CONFIG_AUTH_NO, false, false},
+		 CONFIG_LISTEN_AUTH_NO, false, false},
 		{"directory { backend = sqlite }\ncertificate a { chain = /x }\n"
 		 "listen lmtp { address = unix:/x auth = offered submission = yes }",
-		 CONFIG_AUTH_OFFERED, true, true},
+		 CONFIG_LISTEN_AUTH_OFFERED, true, true},
 	};
 
 	(void)state;

@@ -311,7 +311,7 @@ static const struct refusal sections_cases[] = {
 	 "mail addresses before their @\n"
 	 "t:3: domain x.org.addresses: given twice: first in line 3: found \"a\"\n"},
 	{HOST "process queue { user = 5 }\nprocess pipe {}\nprocess pipe {}",
-	 "t:2: process queue: no such process; allowed: smtpd, names, keys, policy, "
+	 "t:2: process queue: no such process; allowed: smtpd, names, keys, policy, auth, "
 	 "resolve, remote, lmtp, local, pipe, "
 	 "list, "
 	 "directory\n"
@@ -337,7 +337,7 @@ static const struct refusal sections_cases[] = {
 	 "auth_without_tls = yes }\n"
 	 "listen smtp { address = 1.2.3.4:28 auth = maybe }",
 	 "t:2: listen submission.auth: nobody knows the users; allowed: no, or with a section "
-	 "directory\n"
+	 "auth\n"
 	 "t:3: listen smtp.auth_without_tls: means nothing here; allowed: with auth\n"
 	 "t:3: listen smtp.sender_login: means nothing here; allowed: with auth\n"
 	 "t:3: listen smtp.received_user: means nothing here; allowed: with auth\n"

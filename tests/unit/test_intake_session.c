@@ -90,7 +90,8 @@ static void add_data(void)
 	struct token *body;
 
 	add(TOKEN_COMMAND, "DATA\r\n");
-	body = add(TOKEN_BODY, "Subject: x\r\n\r\n");
+	body = add(TOKEN_BODY,
+		   fake_random(2) ? "From: a@client.test\r\n\r\n" : "Subject: x\r\n\r\n");
 	body->waits = true;
 	add_bytes(fake_random(3) > 0 ? fake_random(300) : fake_random(20000));
 	buffer_append_string(&scene.script, "\r\n.\r\n");
@@ -304,7 +305,7 @@ static void bring_to_end(void)
 	}
 }
 
-static size_t posts, users; /* in all runs */
+static size_t posts, users, senders; /* in all runs */
 
 static void run(uint64_t seed, const struct smtp_service *service, const struct config *config)
 {
@@ -351,6 +352,7 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 	assert_null(scene.intake.clients);
 	posts += intake_scene.posts;
 	users += intake_scene.users;
+	senders += intake_scene.senders;
 	assert_null(intake_scene.exchange);
 	buffer_clear(&scene.script);
 }
@@ -362,6 +364,9 @@ static void run_seed(uint64_t seed)
 						    SMTP_AUTH_NONE, SMTP_AUTH_OFFERED};
 	const struct smtp_service service = {.auth = rules[seed % 4],
 					     .mechanisms = intake_auth_mechanisms,
+					     .sender_rule = (enum smtp_sender_rule)(seed % 3),
+					     .completes = seed % 2 == 0,
+					     .repairs = seed % 2 == 0,
 					     .hostname = "server.test",
 					     .protocol = seed % 7 == 0 ? SMTP_PROTOCOL_SUBMISSION
 								       : SMTP_PROTOCOL_SMTP,
@@ -385,6 +390,7 @@ static void test_clients(void **state)
 	fake_seeds(SEEDS, run_seed);
 	assert_true(posts > 0);
 	assert_true(users > 0);
+	assert_true(senders > 0);
 }
 
 int main(void)

@@ -55,7 +55,7 @@ static void ask(struct sasl *sasl, struct str user, struct str token)
 static bool is_over(struct sasl *sasl)
 {
 	if (sasl->step > 0)
-		sasl_refuse(sasl, AUTH_FAILED);
+		sasl_refuse(sasl, AUTH_FAILED, "the token is not accepted");
 	return sasl->step > 0;
 }
 
@@ -72,7 +72,7 @@ static void take_bearer(struct sasl *sasl, struct str message)
 	    (gs2.as.length > 0 && !sasl_gs2_name(gs2.as, &user)) ||
 	    !str_starts_with(message, STR("\1")) ||
 	    !find_token(str_skip(message, 1), "auth", &token))
-		sasl_refuse(sasl, AUTH_MALFORMED);
+		sasl_refuse_malformed(sasl);
 	else
 		ask(sasl, buffer_view(&user), token);
 }
@@ -87,7 +87,7 @@ static void take_xoauth2(struct sasl *sasl, struct str message)
 		return;
 	if (!str_starts_with(message, STR("user=")) || !str_split(&message, '\1', &user) ||
 	    message.data == NULL || user.length <= 5 || !find_token(message, "auth", &token))
-		sasl_refuse(sasl, AUTH_MALFORMED);
+		sasl_refuse_malformed(sasl);
 	else
 		ask(sasl, str_skip(user, 5), token);
 }

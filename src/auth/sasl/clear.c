@@ -12,7 +12,7 @@ static void take_plain(struct sasl *sasl, struct str message)
 	if (!str_split(&message, '\0', &as) || message.data == NULL ||
 	    !str_split(&message, '\0', &user) || message.data == NULL || user.length == 0 ||
 	    message.length == 0 || str_find(message, '\0') >= 0)
-		sasl_refuse(sasl, AUTH_MALFORMED);
+		sasl_refuse_malformed(sasl);
 	else
 		sasl_ask(sasl, SASL_ASKS_PASSWORD, as, user, message);
 }
@@ -23,7 +23,7 @@ static void take_login(struct sasl *sasl, struct str message)
 	struct buffer user CLEANUP(buffer_clear) = {0};
 
 	if (message.length == 0) {
-		sasl_refuse(sasl, AUTH_MALFORMED);
+		sasl_refuse_malformed(sasl);
 	} else if (sasl->step == 0) {
 		buffer_append_str(&sasl->user, message);
 		sasl_challenge(sasl, STR("Password:"));
@@ -37,7 +37,7 @@ static void take_login(struct sasl *sasl, struct str message)
 static void take_external(struct sasl *sasl, struct str message)
 {
 	if (str_find(message, '\0') >= 0)
-		sasl_refuse(sasl, AUTH_MALFORMED);
+		sasl_refuse_malformed(sasl);
 	else
 		sasl_ask(sasl, SASL_ASKS_CERTIFICATE, message, sasl->peer.certificate_name,
 			 STR(""));

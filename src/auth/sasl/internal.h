@@ -38,10 +38,15 @@ struct sasl {
 	struct buffer user;
 	struct buffer secret;
 	enum auth_refusal refusal;
+	const char *reason;
 	struct sasl_scram_state scram;
 };
 
-void sasl_refuse(struct sasl *sasl, enum auth_refusal refusal);
+void sasl_refuse(struct sasl *sasl, enum auth_refusal refusal, const char *reason);
+/* MESSAGE is none of the mechanism. */
+void sasl_refuse_malformed(struct sasl *sasl);
+/* As FINDING, which is not RIGHT, means. */
+void sasl_refuse_for(struct sasl *sasl, enum sasl_finding finding);
 void sasl_accept(struct sasl *sasl);
 /* Sends MESSAGE. */
 void sasl_challenge(struct sasl *sasl, struct str message);
@@ -49,8 +54,6 @@ void sasl_challenge(struct sasl *sasl, struct str message);
  * not valid, or they differ, it is refused. */
 void sasl_ask(struct sasl *sasl, enum sasl_state question, struct str as, struct str user,
 	      struct str secret);
-/* The refusal that FINDING means, unless it is RIGHT. */
-enum auth_refusal sasl_refusal_of(enum sasl_finding finding);
 /* Accepts or refuses. */
 void sasl_conclude(struct sasl *sasl, enum sasl_finding finding, struct str user,
 		   const struct directory_scram *keys);

@@ -37,10 +37,26 @@ const struct sasl_mechanism *sasl_mechanism_find(struct str name)
 
 /* --- for the mechanisms --- */
 
-void sasl_refuse(struct sasl *sasl, enum auth_refusal refusal)
+void sasl_refuse(struct sasl *sasl, enum auth_refusal refusal, const char *reason)
 {
 	sasl->refusal = refusal;
+	sasl->reason = reason;
 	sasl->state = SASL_REFUSED;
+}
+
+void sasl_refuse_malformed(struct sasl *sasl)
+{
+	sasl_refuse(sasl, AUTH_MALFORMED, "not a message of this mechanism");
+}
+
+void sasl_refuse_for(struct sasl *sasl, enum sasl_finding finding)
+{
+	if (finding == SASL_LATER)
+		sasl_refuse(sasl, AUTH_TEMPORARY, "no answer");
+	else if (finding == SASL_TOO_WEAK)
+		sasl_refuse(sasl, AUTH_TOO_WEAK, "no such credentials");
+	else
+		sasl_refuse(sasl, AUTH_FAILED, "wrong credentials");
 }
 
 void sasl_accept(struct sasl *sasl)
@@ -55,18 +71,6 @@ void sasl_challenge(struct sasl *sasl, struct str message)
 	sasl->state = SASL_WANTS_MESSAGE;
 }
 
-enum auth_refusal sasl_refusal_of(enum sasl_finding finding)
-{
-	switch (finding) {
-	case SASL_LATER:
-		return AUTH_TEMPORARY;
-	case SASL_TOO_WEAK:
-		return AUTH_TOO_WEAK;
-	default:
-		return AUTH_FAILED;
-	}
-}
-
 void sasl_conclude(struct sasl *sasl, enum sasl_finding finding, struct str user,
 		   const struct directory_scram *keys)
 {
@@ -75,7 +79,7 @@ void sasl_conclude(struct sasl *sasl, enum sasl_finding finding, struct str user
 	if (finding == SASL_RIGHT)
 		sasl_accept(sasl);
 	else
-		sasl_refuse(sasl, sasl_refusal_of(finding));
+		sasl_refuse_for(sasl, finding);
 }
 
 /* Whether TEXT is a name; appends it in canonical form. */
@@ -94,12 +98,12 @@ void sasl_ask(struct sasl *sasl, enum sasl_state question, struct str as, struct
 	buffer_reset(&sasl->user);
 	if (!append_user(user, &sasl->user)) {
 		buffer_reset(&sasl->user);
-		sasl_refuse(sasl, AUTH_FAILED);
+		sasl_refuse(sasl, AUTH_FAILED, "not a name");
 		return;
 	}
 	if (as.length > 0 && (!append_user(as, &other) ||
 			      !str_equal(buffer_view(&other), buffer_view(&sasl->user)))) {
-		sasl_refuse(sasl, AUTH_FAILED);
+		sasl_refuse(sasl, AUTH_FAILED, "wants to act as somebody else");
 		return;
 	}
 	buffer_reset(&sasl->secret);
@@ -163,12 +167,17 @@ enum auth_refusal sasl_refusal(const struct sasl *sasl)
 	return sasl->refusal;
 }
 
+const char *sasl_reason(const struct sasl *sasl)
+{
+	return sasl->reason;
+}
+
 void sasl_take(struct sasl *sasl, struct str message)
 {
 	if (sasl->state != SASL_WANTS_MESSAGE)
 		panic("a message for a mechanism that wants none");
 	if (message.length > AUTH_MESSAGE_MAX) {
-		sasl_refuse(sasl, AUTH_MALFORMED);
+		sasl_refuse_malformed(sasl);
 		return;
 	}
 	sasl->mechanism->kind->take(sasl, message);

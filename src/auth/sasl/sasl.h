@@ -91,5 +91,7 @@ struct str sasl_secret(const struct sasl *sasl);
 void sasl_answer(struct sasl *sasl, enum sasl_finding finding, struct str user,
 		 const struct directory_scram *keys);
 enum auth_refusal sasl_refusal(const struct sasl *sasl);
+/* Why, for the log: says nothing that is secret. */
+const char *sasl_reason(const struct sasl *sasl);
 
 #endif

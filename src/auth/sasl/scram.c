@@ -89,18 +89,20 @@ static void take_first(struct sasl *sasl, struct str message)
 	struct str rest;
 
 	if (!sasl_gs2_take(&message, &gs2)) {
-		sasl_refuse(sasl, AUTH_MALFORMED);
+		sasl_refuse_malformed(sasl);
 		return;
 	}
 	rest = message;
 	if (!take_attribute(&rest, 'n', &name) || !take_attribute(&rest, 'r', &nonce) ||
 	    !is_nonce(nonce) || !sasl_gs2_name(name, &user) ||
 	    (gs2.as.length > 0 && !sasl_gs2_name(gs2.as, &as))) {
-		sasl_refuse(sasl, AUTH_MALFORMED);
+		sasl_refuse_malformed(sasl);
 		return;
 	}
 	if (!choose_binding(sasl, &gs2)) {
-		sasl_refuse(sasl, AUTH_FAILED);
+		sasl_refuse(sasl, AUTH_FAILED,
+			    gs2.flag == 'y' ? "somebody has taken mechanisms out of the offer"
+					    : "no such channel binding");
 		return;
 	}
 	begin_conversation(sasl, message, nonce);
@@ -115,7 +117,7 @@ static void answer_keys(struct sasl *sasl, enum sasl_finding finding, struct str
 
 	(void)user;
 	if (finding != SASL_RIGHT) {
-		sasl_refuse(sasl, sasl_refusal_of(finding));
+		sasl_refuse_for(sasl, finding);
 		return;
 	}
 	scram->keys = *keys;
@@ -207,16 +209,19 @@ static void take_final(struct sasl *sasl, struct str message)
 	struct str proven;
 
 	if (!split_final(message, &binding, &nonce, &proven, &proof)) {
-		sasl_refuse(sasl, AUTH_MALFORMED);
+		sasl_refuse_malformed(sasl);
 		return;
 	}
 	buffer_append_byte(&scram->conversation, ',');
 	buffer_append_str(&scram->conversation, proven);
-	if (str_equal(nonce, buffer_view(&scram->nonce)) && is_bound(sasl, binding) &&
-	    proof.length == scram->keys.key_length && is_proof(sasl, buffer_view(&proof)))
-		send_signature(sasl);
+	if (!str_equal(nonce, buffer_view(&scram->nonce)))
+		sasl_refuse(sasl, AUTH_FAILED, "the nonce is of another conversation");
+	else if (!is_bound(sasl, binding))
+		sasl_refuse(sasl, AUTH_FAILED, "bound to another connection");
+	else if (proof.length != scram->keys.key_length || !is_proof(sasl, buffer_view(&proof)))
+		sasl_refuse(sasl, AUTH_FAILED, "wrong credentials");
 	else
-		sasl_refuse(sasl, AUTH_FAILED);
+		send_signature(sasl);
 }
 
 static void take(struct sasl *sasl, struct str message)
@@ -224,7 +229,7 @@ static void take(struct sasl *sasl, struct str message)
 	if (sasl->scram.is_proven && message.length == 0)
 		sasl_accept(sasl);
 	else if (sasl->scram.is_proven)
-		sasl_refuse(sasl, AUTH_MALFORMED);
+		sasl_refuse_malformed(sasl);
 	else if (sasl->step == 0)
 		take_first(sasl, message);
 	else
