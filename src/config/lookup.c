@@ -83,10 +83,15 @@ bool config_has_tls_out_certificates(const struct config *config)
 	return false;
 }
 
+static bool has_text(const char *text)
+{
+	return text != NULL && *text != '\0';
+}
+
 bool config_has_logins(const struct config *config)
 {
 	for (size_t i = 0; i < config->smtproute_count; i++)
-		if (*config->smtproutes[i].user != '\0')
+		if (has_text(config->smtproutes[i].user))
 			return true;
 	return false;
 }
@@ -94,7 +99,7 @@ bool config_has_logins(const struct config *config)
 bool config_has_passwords(const struct config *config)
 {
 	for (size_t i = 0; i < config->smtproute_count; i++)
-		if (*config->smtproutes[i].password != '\0')
+		if (has_text(config->smtproutes[i].password))
 			return true;
 	return false;
 }
