@@ -217,8 +217,8 @@ const struct config_setting config_schema_root[] = {
 			"are valid is what a section tls of the relay says, and else any, so a "
 			"section with level verify is better.")),
 	SETTING(ROOT, "bdat", boolean, AT(config, bdat), INITIAL("yes"),
-		MEANING("Whether messages are sent by BDAT to servers that offer CHUNKING "
-			"(RFC 3030), SMTP and LMTP, and otherwise by DATA.")),
+		MEANING("Whether messages of up to 64 KiB are sent by BDAT to servers that offer "
+			"CHUNKING (RFC 3030), SMTP and LMTP. All others are sent by DATA.")),
 	SETTING(ROOT, "remote_connect_timeout", seconds, AT(config, remote_connect_timeout),
 		INITIAL("1m"), RANGE(1, 3600),
 		MEANING("How long to wait for a connection to another mail server.")),

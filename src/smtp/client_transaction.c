@@ -156,7 +156,8 @@ void client_begin_commands(struct smtp_client *client)
 		return;
 	}
 	client->uses_chunks = client->capabilities.has_chunking &&
-			      client->capabilities.has_pipelining && !client->avoids_chunks;
+			      client->capabilities.has_pipelining && !client->avoids_chunks &&
+			      client->message.size <= SMTP_CLIENT_CHUNKED_MAX;
 	client->stuffing.is_chunked = client->uses_chunks;
 	if (client->capabilities.has_pipelining)
 		client_emit_batch(client);

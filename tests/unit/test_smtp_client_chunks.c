@@ -60,6 +60,8 @@ static const struct smtp_client_script scripts[] = {
 	{"not where it is not wanted", "a", "hi\r\n", CHUNKS MAIL TO_A "C: DATA\n", "",
 	 SMTP_CLIENT_WAITING, WHOLE, .avoids_chunks = true},
 
+	{"a large message goes by DATA", "a", "hi\r\n", CHUNKS MAIL TO_A "C: DATA\n", "",
+	 SMTP_CLIENT_WAITING, WHOLE, .size = 65537},
 	{"RCPTMAX", "abc", "hi\r\n",
 	 GREETING "S: 250-mx|250-PIPELINING|250 LIMITS X=1 RCPTMAX=2 MAILMAX=x\n" MAIL TO_A TO_B
 		  "C: DATA\nS: 250 ok|250 ok|250 ok|354 go\nD\nC: hi\nC: .\nS: 250 2.6.0 queued\n",
