@@ -13,8 +13,9 @@
  *
  * Where the server offers CHUNKING (RFC 3030) and PIPELINING, a message of up to
  * SMTP_CLIENT_CHUNKED_MAX bytes is sent by BDAT, without dot-stuffing: each piece that the driver
- * gives is a chunk, and no reply is waited for between them. Larger ones go faster by DATA. At most
- * as many recipients and transactions are tried as the server has LIMITS for (RFC 9422).
+ * gives is a chunk, and no reply is waited for between them. Larger ones go by DATA: many chunks
+ * gain nothing. At most as many recipients and transactions are tried as the server has LIMITS for
+ * (RFC 9422).
  *
  * With SMTP a line over 998 bytes is sent as several, and those after the first begin with a space
  * (RFC 5321 section 4.5.3.1.6); LMTP servers, which store the message, get it unchanged. If a

@@ -75,18 +75,20 @@ def test_xclient_gives_the_rights_of_the_client(node):
 
 
 def test_xclient_login_is_a_user(node):
-    mx = node(routes=[f"far.test:127.0.0.1;{free_port()}"], relay_from=["192.0.2.0/24"], settings=PROXY)
+    """He may send as himself, to anybody; without him, the client may not."""
+    mx = node(routes=[f"far.test:127.0.0.1;{free_port()}"], relay_from=["192.0.2.0/24"],
+              settings=PROXY)
     with Client(mx) as client:
         client.ehlo("proxy.test")
-        client.docmd("XCLIENT", "ADDR=198.51.100.7 LOGIN=ann")
+        client.docmd("XCLIENT", "ADDR=198.51.100.7 LOGIN=anna@a.test")
         client.ehlo("spike.test")
-        client.mail("a@client.test")
-        assert client.rcpt("bob@far.test")[0] == 250
+        client.mail("anna@a.test")
+        assert client.rcpt("bob@far.test") == (250, b"2.1.5 Recipient ok")
     with Client(mx) as client:
         client.ehlo("proxy.test")
         client.docmd("XCLIENT", "ADDR=198.51.100.7")
         client.ehlo("spike.test")
-        client.mail("a@client.test")
+        client.mail("anna@a.test")
         assert client.rcpt("bob@far.test")[0] >= 500
 
 
