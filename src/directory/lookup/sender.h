@@ -2,7 +2,7 @@
 /*
  * directory/lookup/sender.h - as which addresses a user may send.
  *
- * Those are, with any extension:
+ * Those are, with any extension, unless the address with it has a record of its own:
  *   his name, if it is an address; without section directory also NAME@default_domain
  *   what his record grants: each send_as, an address, or @DOMAIN for all of a domain
  *   the addresses of his mailboxes: records of kind mailbox with his name in the field user, or as
