@@ -219,9 +219,12 @@ def test_signed_tokens(node, keys, tmp_path):
             mark = mx.log.mark()
             assert client.bearer(wrong).refusal == FAILED, reason
             assert mx.log.wait("auth_failed", since=mark)["reason"] == reason
-        # the answer says why, and the client ends the exchange (RFC 7628 section 3.2.3)
+            assert len(mx.log.find("auth_failed", since=mark)) == 1, "it counts twice"
+        # the answer says why, and the client ends the exchange (RFC 7628 section 3.2.3), or leaves
+        mark = mx.log.mark()
         answer = client.ask("OAUTHBEARER", b"n,,\1auth=Bearer x.y.z\1\1")[1]
         assert json.loads(answer.message) == {"status": "invalid_token"}
+        assert mx.log.wait("auth_failed", since=mark)["client"] == "192.0.2.1"
 
 
 def test_introspected_tokens(node, keys, issuer):

@@ -480,6 +480,8 @@ static void a_wrong_token_is_told_and_then_refused(void **state)
 	sasl_take(sasl, STR("n,,\1auth=Bearer abc\1\1"));
 	sasl_answer(sasl, SASL_WRONG, STR(""), NULL);
 	expect_text(sasl_message(sasl), "{\"status\":\"invalid_token\"}");
+	assert_true(sasl_has_failed(sasl));
+	assert_string_equal(sasl_reason(sasl), "the token is not accepted");
 	sasl_take(sasl, STR("n,,\1auth=Bearer abc\1\1"));
 	expect_refused(sasl, AUTH_FAILED);
 	sasl_free(sasl);
