@@ -395,6 +395,11 @@ static void login_asks_twice(void **state)
 	sasl_take(sasl, STR(""));
 	expect_refused(sasl, AUTH_MALFORMED);
 	sasl_free(sasl);
+	sasl = begin("LOGIN");
+	sasl_take(sasl, STR("Ann"));
+	sasl_take(sasl, STR("secret\0x"));
+	expect_refused(sasl, AUTH_MALFORMED);
+	sasl_free(sasl);
 }
 
 static void external_is_who_the_certificate_names(void **state)
