@@ -66,6 +66,10 @@ def test_dovecot_knows_the_users(node, dovecot, socket_path):
         event = mx.log.wait("auth_failed", client="2001:db8::1")
         assert (event["user"], event["reason"]) == ("bob", "Dovecot says no")
         assert client.ask("SCRAM-SHA-256-PLUS", b"p=tls-exporter,,n=bob,r=x")[1].refusal == UNKNOWN
+        # the right password of somebody who may not log in
+        with open(os.path.join(dovecot.base, "users"), "a", encoding="ascii") as file:
+            file.write(f"eve:{{PLAIN}}{DOVECOT_PASSWORD}:nobody:nogroup::{dovecot.base}::nologin=y\n")
+        assert client.plain("eve", DOVECOT_PASSWORD).refusal == FAILED
         # many at once, one of them cancelled
         tags = [client.begin("PLAIN", f"\0bob\0{DOVECOT_PASSWORD}".encode(),
                              address=f"198.51.100.{n}") for n in range(100)]
