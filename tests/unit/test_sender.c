@@ -234,6 +234,11 @@ static void addresses_have_users(void **state)
 		{"ann", "", "5.7.1"},
 		{"ann", "ann", "5.7.1"},
 		{"ann", "a b@a.test", "5.7.1"},
+		/* as a proxy may write them */
+		{"Ann", "ann@a.test", "2.1.0"},
+		{"BOB@a.TEST", "bob@a.test", "2.1.0"},
+		{"", "ann@a.test", "5.7.1"},
+		{"a b@", "ann@a.test", "5.7.1"},
 		/* an unknown user */
 		{"nobody", "ann@a.test", "5.7.1"},
 	};

@@ -287,6 +287,7 @@ void directory_sender_ask(struct directory *directory, struct str user, const st
 			  struct directory_sender_request *request)
 {
 	struct directory_sending *sending = memory_alloc_zero(1, sizeof *sending);
+	struct buffer name CLEANUP(buffer_clear) = {0};
 	struct str *copies;
 
 	if (request->sending != NULL)
@@ -298,11 +299,15 @@ void directory_sender_ask(struct directory *directory, struct str user, const st
 					      .arena = arena_new(),
 					      .count = count};
 	request->sending = sending;
-	sending->user = arena_copy_str(sending->arena, user);
 	copies = arena_alloc(sending->arena, count * sizeof *copies);
 	for (size_t i = 0; i < count; i++)
 		copies[i] = arena_copy_str(sending->arena, senders[i]);
 	sending->senders = copies;
+	if (directory_key_normalize(DIRECTORY_USER, user, &name) < 0) {
+		refuse(sending);
+		return;
+	}
+	sending->user = arena_copy_str(sending->arena, buffer_view(&name));
 	examine(sending);
 }
 

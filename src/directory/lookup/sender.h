@@ -28,8 +28,9 @@ struct directory_sender_request {
 	struct directory_sending *sending; /* NULL: not pending */
 };
 
-/* Judges whether USER, in canonical form, may send as each of COUNT SENDERS, any texts; may call
- * JUDGED before it returns. Copies all. */
+/* Judges whether USER may send as each of COUNT SENDERS, any texts; may call JUDGED before it
+ * returns. Copies all. USER: in any form, as proxies pass on names that were typed; one that is not
+ * valid may send as nobody. */
 void directory_sender_ask(struct directory *directory, struct str user, const struct str *senders,
 			  size_t count, directory_sender_judged *judged, void *context,
 			  struct directory_sender_request *request);
