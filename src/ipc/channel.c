@@ -94,7 +94,7 @@ static void drop_first(struct ipc_channel *channel)
 	channel->first = waiting->next;
 	if (channel->first == NULL)
 		channel->end = &channel->first;
-	channel->backlog -= waiting->size;
+	channel->backlog -= sizeof *waiting + waiting->size;
 	close_all(waiting->descriptors, waiting->descriptor_count);
 	free(waiting);
 }
@@ -240,7 +240,7 @@ static void keep(struct ipc_channel *channel, const char *packet, size_t size,
 	}
 	*channel->end = waiting;
 	channel->end = &waiting->next;
-	channel->backlog += size;
+	channel->backlog += sizeof *waiting + size;
 	update_watch(channel);
 }
 

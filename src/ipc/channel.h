@@ -57,7 +57,7 @@ void ipc_channel_set_peer(struct ipc_channel *channel, const char *name);
 void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type);
 /* Only logs, for a caller that closes the channel itself. */
 void ipc_channel_log_refused(const struct ipc_channel *channel, uint16_t type);
-/* Bytes that wait to be sent. */
+/* Bytes of memory for what waits to be sent. */
 size_t ipc_channel_backlog(const struct ipc_channel *channel);
 /* Stops or resumes reading. */
 void ipc_channel_pause(struct ipc_channel *channel, bool paused);
