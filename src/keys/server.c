@@ -71,8 +71,9 @@ static void sign(const struct keys_server *server, struct ipc_channel *channel, 
 	buffer_clear(&body);
 }
 
-static void *on_connected(void *context, struct ipc_channel *channel)
+static void *on_connected(void *context, struct ipc_channel *channel, uid_t user)
 {
+	(void)user;
 	send_set(context, channel);
 	return context;
 }

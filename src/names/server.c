@@ -86,10 +86,11 @@ static void ask(struct client *client, const struct in6_addr *address)
 	search->reverse = dns_reverse_new(client->server->resolver, address, on_found, search);
 }
 
-static void *on_connected(void *context, struct ipc_channel *channel)
+static void *on_connected(void *context, struct ipc_channel *channel, uid_t user)
 {
 	struct client *client = memory_alloc_zero(1, sizeof *client);
 
+	(void)user;
 	client->server = context;
 	client->channel = channel;
 	return client;
