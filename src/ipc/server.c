@@ -84,9 +84,10 @@ static void on_lost(void *context, struct ipc_channel *channel)
 	client_close(context);
 }
 
+/* Not who is not known, among users some of whom are not there. */
 static bool is_allowed(const struct ipc_server *server, uid_t user)
 {
-	for (size_t i = 0; i < server->user_count; i++)
+	for (size_t i = 0; i < server->user_count && user != (uid_t)-1; i++)
 		if (server->users[i] == user)
 			return true;
 	return false;

@@ -37,7 +37,8 @@ struct ipc_server_kind {
  * ipc_server_set_users(). */
 struct ipc_server *ipc_server_new(struct os_loop *loop, int listening,
 				  const struct ipc_server_kind *kind, void *context);
-/* Who may connect from now on: at most IPC_SERVER_USERS_MAX. Those who are connected stay. */
+/* Who may connect from now on: at most IPC_SERVER_USERS_MAX; (uid_t)-1 is nobody. Those who are
+ * connected stay. */
 void ipc_server_set_users(struct ipc_server *server, const uid_t *users, size_t count);
 /* Instead of the kind's. */
 void ipc_server_set_backlog_max(struct ipc_server *server, size_t bytes);

@@ -192,7 +192,7 @@ static void those_allowed_are_served(void **state)
 
 static void others_are_not(void **state)
 {
-	static const uid_t only_bob[] = {BOB};
+	static const uid_t only_bob[] = {BOB, (uid_t)-1};
 	struct peer *alice = settle_as(ALICE);
 	struct peer *late;
 
@@ -202,6 +202,7 @@ static void others_are_not(void **state)
 	ipc_server_set_users(world.server, only_bob, COUNT_OF(only_bob));
 	late = settle_as(ALICE);
 	assert_true(late->is_lost);
+	assert_true(settle_as((uid_t)-1)->is_lost); /* the kernel does not say who it is */
 	assert_false(settle_as(BOB)->is_lost);
 	assert_false(alice->is_lost); /* was there before */
 	assert_int_equal(world.served_count, 2);
