@@ -6,7 +6,7 @@ T = 60
 CUTS = 300
 VARIANT_CUTS = 20
 # what an installation has in its folders of programs
-PROGRAMS = stagepost queue send resolve names keys policy list remote lmtp local pipe launch smtpd directory \
+PROGRAMS = stagepost queue send resolve names keys policy auth auth-ldap list remote lmtp local pipe launch smtpd qmtpd directory \
 	directory-ldap directory-postgresql
 
 build/build.ninja:
@@ -14,7 +14,7 @@ build/build.ninja:
 
 .DEFAULT_GOAL := all
 .PHONY: all tree run test check lint format coverage bench burst big crash kill freeze faults smuggle hostile \
-	partition world world-finds mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
+	partition world world-finds world-long mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
 	fresh clean help packages
 
 all: build/build.ninja ## build what runs: build/stagepost
@@ -111,6 +111,9 @@ world: tree ## simulated worlds with new seeds for T seconds, each twice; SEED=N
 
 world-finds: tree ## old faults in simulated worlds, until a judge notices; FINDS="--only TEXT --seeds N"
 	@tests/world/finds/run build --page doc/design/world-finds.md $(FINDS)
+
+world-long: tree ## 100 simulated years and 10^7 messages, in pieces that add up: LONG="--seconds 3600 --jobs 2"
+	@tests/world/long build/tests/world/world --totals build/world-long.jsonl $(LONG)
 
 mutants: ## take each check of the sources away in turn: a test must notice
 	@tests/mutants/run

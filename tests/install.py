@@ -35,6 +35,8 @@ def check_files(root, prefix, sysconfdir):
                  f"{prefix}/share/stagepost/postgresql_schema.sql",
                  f"{prefix}/share/bash-completion/completions/stagepost",
                  f"{prefix}/lib/systemd/system/stagepost.service",
+                 f"{sysconfdir}/fail2ban/filter.d/stagepost.conf",
+                 f"{sysconfdir}/fail2ban/jail.d/stagepost.conf",
                  f"{sysconfdir}/stagepost/stagepost.conf.example"):
         assert (root / path.lstrip("/")).exists(), f"{path} was not installed"
     for path in root.rglob("*"):
@@ -47,7 +49,7 @@ def check_users(root, prefix, sysconfdir):
     example = (root / sysconfdir.lstrip("/") / "stagepost/stagepost.conf.example").read_text()
     made = (root / prefix.lstrip("/") / "lib/sysusers.d/stagepost.conf").read_text()
     named = re.findall(r'\buser *= "(stagepost[a-z-]*)"', example)
-    assert len(named) == 12
+    assert len(named) == 13
     for user in named:
         assert re.search(rf"^u {user} ", made, re.MULTILINE), f"sysusers.d makes no {user}"
 

@@ -19,6 +19,7 @@
 
 #include "base/attributes.h"
 #include "base/str.h"
+#include "base/table.h"
 #include "base/timestamp.h"
 #include "os/loop.h"
 #include <netinet/in.h>
@@ -76,7 +77,9 @@ struct auth_exchange {
 	uint32_t tag;
 	int64_t until_us;
 	bool is_asking; /* an answer is to come */
+	bool is_lost;   /* "auth" has forgotten it */
 	struct auth_exchange *next, *previous;
+	UT_hash_handle hh;
 };
 
 /* PATH: the socket of "auth". */
@@ -87,7 +90,7 @@ void auth_free(struct auth *auth);
 /* The mechanisms that may be offered to a client, separated by a space, best first; with what
  * "auth" can do now: empty while it is not connected. IS_SECURED, HAS_BINDING and HAS_CERTIFICATE
  * as in struct auth_peer. Valid until the next call. */
-struct str auth_mechanisms(const struct auth *auth, bool is_secured, bool has_binding,
+struct str auth_mechanisms(struct auth *auth, bool is_secured, bool has_binding,
 			   bool has_certificate);
 
 /* Begins an exchange by MECHANISM, in upper case. INITIAL: the initial response; HAS_INITIAL: there

@@ -18,6 +18,24 @@ struct str buffer_view(const struct buffer *buffer)
 			 buffer->length);
 }
 
+/* What is moved elsewhere by realloc() would stay where it was. */
+static void resize(struct buffer *buffer, size_t capacity)
+{
+	char *memory;
+
+	if (!buffer->is_secret || buffer->memory == NULL) {
+		buffer->memory = memory_resize(buffer->memory, capacity);
+		buffer->capacity = capacity;
+		return;
+	}
+	memory = memory_resize(NULL, capacity);
+	memcpy(memory, buffer->memory, buffer->start + buffer->length);
+	explicit_bzero(buffer->memory, buffer->capacity);
+	free(buffer->memory);
+	buffer->memory = memory;
+	buffer->capacity = capacity;
+}
+
 static void make_room(struct buffer *buffer, size_t count)
 {
 	size_t wanted;
@@ -33,8 +51,7 @@ static void make_room(struct buffer *buffer, size_t count)
 		wanted = buffer->capacity * 2;
 	if (wanted < SMALLEST)
 		wanted = SMALLEST;
-	buffer->memory = memory_resize(buffer->memory, wanted);
-	buffer->capacity = wanted;
+	resize(buffer, wanted);
 }
 
 char *buffer_reserve(struct buffer *buffer, size_t count)
@@ -135,8 +152,10 @@ void buffer_reset(struct buffer *buffer)
 
 void buffer_clear(struct buffer *buffer)
 {
+	if (buffer->is_secret && buffer->memory != NULL)
+		explicit_bzero(buffer->memory, buffer->capacity);
 	free(buffer->memory);
-	*buffer = (struct buffer){0};
+	*buffer = (struct buffer){.is_secret = buffer->is_secret};
 }
 
 /* Moves the bytes, as the heap would, but leaves none behind. */

@@ -17,6 +17,7 @@ struct buffer {
 	size_t capacity; /* of memory */
 	size_t start;    /* consumed bytes at the beginning */
 	size_t length;   /* bytes in use after START */
+	bool is_secret;  /* memory is overwritten before it is freed */
 };
 
 /* The bytes in use. Valid until the next call that changes the buffer. */
@@ -43,7 +44,7 @@ void buffer_consume(struct buffer *buffer, size_t count);
 void buffer_truncate(struct buffer *buffer, size_t length);
 /* Empties the buffer, keeps its memory. */
 void buffer_reset(struct buffer *buffer);
-/* Frees the memory; the buffer is empty and usable again. */
+/* Frees the memory; the buffer is empty and usable again, and as secret as it was. */
 void buffer_clear(struct buffer *buffer);
 
 /* Appends a part of a secret: when the buffer grows, what it leaves is overwritten. */

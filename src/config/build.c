@@ -36,15 +36,16 @@ static void add_listen(struct config *config, const struct config_tree_section *
 		       struct config_problems *problems)
 {
 	struct config_listen *listen = &config->listens[config->listen_count++];
+	enum config_protocol protocol = CONFIG_SMTP;
 
-	if (strcmp(section->title, "smtp") == 0)
-		*listen =
-			(struct config_listen){.protocol = CONFIG_SMTP, .stage = MAIL_STAGE_ARRIVE};
-	else if (strcmp(section->title, "submission") == 0)
-		*listen = (struct config_listen){.protocol = CONFIG_SUBMISSION,
-						 .stage = MAIL_STAGE_SUBMIT};
-	else
-		report_title(section, "unknown protocol", "smtp, submission", problems);
+	while (protocol < CONFIG_PROTOCOLS &&
+	       strcmp(section->title, config_protocol_name(protocol)) != 0)
+		protocol = (enum config_protocol)(protocol + 1);
+	listen->protocol = protocol < CONFIG_PROTOCOLS ? protocol : CONFIG_SMTP;
+	listen->stage = protocol == CONFIG_SUBMISSION ? MAIL_STAGE_SUBMIT : MAIL_STAGE_ARRIVE;
+	if (protocol == CONFIG_PROTOCOLS)
+		report_title(section, "unknown protocol", "smtp, submission, lmtp, qmtp, qmqp",
+			     problems);
 	config_fill_section(config, section, listen, problems);
 }
 
@@ -155,11 +156,11 @@ static void set_process(struct config *config, const struct config_tree_section 
 	while (i < CONFIG_PROCESSES && strcmp(config->processes[i].name, section->title) != 0)
 		i++;
 	if (i == CONFIG_PROCESSES) {
-		report_title(
-			section, "no such process",
-			"smtpd, names, keys, policy, resolve, remote, lmtp, local, pipe, list, "
-			"directory",
-			problems);
+		report_title(section, "no such process",
+			     "smtpd, qmtpd, names, keys, policy, auth, resolve, remote, lmtp, "
+			     "local, pipe, "
+			     "list, directory",
+			     problems);
 		config_fill_section(config, section, &ignored, problems);
 		return;
 	}
@@ -174,8 +175,8 @@ static void add_processes(struct config *config, const struct config_tree *tree,
 			  struct config_problems *problems)
 {
 	static const char *const names[CONFIG_PROCESSES] = {
-		"smtpd", "names", "keys", "policy", "resolve",  "remote",
-		"lmtp",  "local", "pipe", "list",   "directory"};
+		"smtpd",  "qmtpd", "names", "keys", "policy", "auth",     "resolve",
+		"remote", "lmtp",  "local", "pipe", "list",   "directory"};
 	unsigned lines[CONFIG_PROCESSES] = {0};
 
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
@@ -293,6 +294,41 @@ static void set_directory(struct config *config, const struct config_tree *tree,
 	}
 }
 
+/* Users are expected. */
+static bool has_users(const struct config *config)
+{
+	for (size_t i = 0; i < config->listen_count; i++)
+		if (config->listens[i].protocol == CONFIG_SUBMISSION ||
+		    config->listens[i].auth != CONFIG_LISTEN_AUTH_NO)
+			return true;
+	return false;
+}
+
+/* Without a section, its defaults apply where users are expected and can be known. */
+static void set_auth(struct config *config, const struct config_tree *tree,
+		     struct config_problems *problems)
+{
+	struct config_tree_section empty = {.kind = CONFIG_SECTION_AUTH, .title = ""};
+	const struct config_tree_section *first = NULL;
+	size_t count;
+
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
+		struct config_auth ignored = {0};
+
+		if (s->kind != CONFIG_SECTION_AUTH)
+			continue;
+		if (first != NULL)
+			report_twice(s, first->line, problems);
+		config_fill_section(config, s, first == NULL ? &config->auth : &ignored, problems);
+		first = first == NULL ? s : first;
+	}
+	if (first != NULL || !has_users(config) || config->directory.backend == CONFIG_BACKEND_NONE)
+		return;
+	config_section_settings(CONFIG_SECTION_AUTH, &count);
+	empty.uses = arena_alloc(config->arena, count * sizeof *empty.uses);
+	config_fill_section(config, &empty, &config->auth, problems);
+}
+
 void config_build(struct config *config, const struct config_tree *tree,
 		  struct config_problems *problems)
 {
@@ -304,5 +340,6 @@ void config_build(struct config *config, const struct config_tree *tree,
 	add_certificates(config, tree, problems);
 	add_tls_policies(config, tree, problems);
 	set_directory(config, tree, problems);
+	set_auth(config, tree, problems);
 	config_check(config, tree, problems);
 }

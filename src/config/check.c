@@ -320,9 +320,12 @@ void config_check(struct config *config, const struct config_tree *tree,
 	set_proxy_from(config, tree);
 	check_listens(config, tree, problems);
 	check_values(config, &tree->root, "smtproutes", ":", problems);
+	check_values(config, &tree->root, "qmtproutes", ":", problems);
 	check_services(config, tree, problems);
 	config_check_tls(config, tree, problems);
 	config_check_directory(config, tree, problems);
+	config_check_auth(config, tree, problems);
+	config_check_listen_auth(config, tree, problems);
 	complete_aliases(config);
 	check_titles(config, tree, CONFIG_SECTION_DOMAIN, config->domain_count, domain_name,
 		     problems);

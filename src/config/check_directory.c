@@ -11,16 +11,6 @@ const struct config_tree_section *config_directory_section(const struct config_t
 	return section;
 }
 
-static void report(const struct config_tree_section *section, const char *setting,
-		   const char *message, const char *allowed, struct config_problems *problems)
-{
-	const struct config_tree_use *use = config_tree_use(section, setting);
-
-	config_problem_add(problems, use->line > 0 ? use->line : section->line,
-			   config_problem_name(problems, section->kind, section->title, setting),
-			   STR(""), message, allowed);
-}
-
 /* The TLS files must be set together, and are required for listening or asking elsewhere. */
 static void check_tls(const struct config_directory *directory,
 		      const struct config_tree_section *section, struct config_problems *problems)
@@ -40,11 +30,12 @@ static void check_tls(const struct config_directory *directory,
 		count += files[i].value != NULL && *files[i].value != '\0';
 	for (size_t i = 0; i < COUNT_OF(files); i++)
 		if ((is_needed || count > 0) && files[i].value != NULL && *files[i].value == '\0')
-			report(section, files[i].setting,
-			       is_needed
-				       ? "must be set: machines show each other who they are"
-				       : "must be set: certificate, key and authority go together",
-			       "an absolute path", problems);
+			config_problem_report(
+				section, files[i].setting,
+				is_needed
+					? "must be set: machines show each other who they are"
+					: "must be set: certificate, key and authority go together",
+				"an absolute path", problems);
 }
 
 static void check_listen(const struct config_directory *directory,
@@ -53,16 +44,18 @@ static void check_listen(const struct config_directory *directory,
 {
 	for (size_t i = 0; i < directory->listen_count; i++)
 		if (directory->listens[i].port == 0)
-			report(section, "listen", "a UNIX socket, which RUN/directory is already",
-			       "IPV4:PORT, [IPV6]:PORT", problems);
+			config_problem_report(section, "listen",
+					      "a UNIX socket, which RUN/directory is already",
+					      "IPV4:PORT, [IPV6]:PORT", problems);
 	if (directory->listen_count > 0 && directory->reader_count + directory->changer_count == 0)
-		report(section, "readers", "must be set: nobody may ask at listen",
-		       "names of certificates, in readers or changers", problems);
+		config_problem_report(section, "readers", "must be set: nobody may ask at listen",
+				      "names of certificates, in readers or changers", problems);
 	if (directory->listen_count == 0 && directory->reader_count > 0)
-		report(section, "readers", "means nothing without listen", "with listen", problems);
+		config_problem_report(section, "readers", "means nothing without listen",
+				      "with listen", problems);
 	if (directory->listen_count == 0 && directory->changer_count > 0)
-		report(section, "changers", "means nothing without listen", "with listen",
-		       problems);
+		config_problem_report(section, "changers", "means nothing without listen",
+				      "with listen", problems);
 }
 
 void config_check_directory(const struct config *config, const struct config_tree *tree,

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: ISC
-/* Checks settings that only some kinds of services, or backends of the directory, have. */
+/* Checks settings that only some kinds of services, backends of the
+ * directory, or users of auth have. */
 #include "config/internal.h"
 #include <string.h>
 
 static const char *meaningless(enum config_section section)
 {
+	if (section == CONFIG_SECTION_AUTH)
+		return "means nothing for these users";
 	return section == CONFIG_SECTION_SERVICE ? "means nothing for this kind of service"
 						 : "means nothing for this backend";
 }

@@ -3,21 +3,11 @@
 #include "config/internal.h"
 #include <string.h>
 
-static void report(const struct config_tree_section *section, const char *setting,
-		   const char *message, const char *allowed, struct config_problems *problems)
-{
-	const struct config_tree_use *use = config_tree_use(section, setting);
-
-	config_problem_add(problems, use->line > 0 ? use->line : section->line,
-			   config_problem_name(problems, section->kind, section->title, setting),
-			   STR(""), message, allowed);
-}
-
 /* Reports SETTING, which has a value, though it needs something else. */
 static void report_useless(const struct config_tree_section *section, const char *setting,
 			   const char *allowed, struct config_problems *problems)
 {
-	report(section, setting, "means nothing here", allowed, problems);
+	config_problem_report(section, setting, "means nothing here", allowed, problems);
 }
 
 static bool is_set(const char *text)
@@ -49,15 +39,34 @@ static void check_clients(const struct config_listen *listen,
 		report_useless(section, "client_names", "with client_authority", problems);
 }
 
+/* Everybody's mail goes anywhere there. */
+static void check_who_connects(const struct config_listen *listen,
+			       const struct config_tree_section *section,
+			       struct config_problems *problems)
+{
+	if (listen->protocol == CONFIG_QMQP && listen->client_count == 0)
+		config_problem_report(section, "clients", "must be set",
+				      "the networks whose clients may connect", problems);
+	if (listen->protocol != CONFIG_QMQP && listen->client_count > 0)
+		report_useless(section, "clients", "with qmqp", problems);
+}
+
 static void check_listen(const struct config *config, struct config_listen *listen,
 			 const struct config_tree_section *section,
 			 struct config_problems *problems)
 {
-	if (config_tree_use(section, "tls")->line == 0 && config->certificate_count > 0)
+	if (config_tree_use(section, "tls")->line == 0 && config->certificate_count > 0 &&
+	    !config_is_qmtp(listen))
 		listen->tls = CONFIG_LISTEN_TLS_STARTTLS;
+	if (config_is_qmtp(listen) && (listen->tls == CONFIG_LISTEN_TLS_STARTTLS ||
+				       listen->tls == CONFIG_LISTEN_TLS_REQUIRED))
+		config_problem_report(section, "tls",
+				      "QMTP and QMQP cannot begin TLS amid a connection",
+				      "none, implicit", problems);
 	if (listen->tls != CONFIG_LISTEN_TLS_NONE && config->certificate_count == 0)
-		report(section, "tls", "there is no section certificate",
-		       "none, or with a section certificate", problems);
+		config_problem_report(section, "tls", "there is no section certificate",
+				      "none, or with a section certificate", problems);
+	check_who_connects(listen, section, problems);
 	check_clients(listen, section, problems);
 }
 
@@ -66,8 +75,9 @@ static void check_certificate_name(const struct config *config,
 				   struct config_problems *problems)
 {
 	if (is_set(name) && config_certificate_find(config, str_from(name)) == NULL)
-		report(section, "certificate", "there is no such section certificate",
-		       "the name of a section certificate", problems);
+		config_problem_report(section, "certificate",
+				      "there is no such section certificate",
+				      "the name of a section certificate", problems);
 }
 
 static void check_policy(const struct config *config, const struct config_tls_policy *policy,
@@ -83,7 +93,8 @@ static void check_policy(const struct config *config, const struct config_tls_po
 	if (policy->level != CONFIG_TLS_FINGERPRINT && policy->fingerprint_count > 0)
 		report_useless(section, "fingerprints", "with level = fingerprint", problems);
 	if (policy->level == CONFIG_TLS_FINGERPRINT && policy->fingerprint_count == 0)
-		report(section, "fingerprints", "must be set", "SHA-256 fingerprints", problems);
+		config_problem_report(section, "fingerprints", "must be set",
+				      "SHA-256 fingerprints", problems);
 	if (!config->dane &&
 	    (policy->level == CONFIG_TLS_DANE || policy->level == CONFIG_TLS_DANE_ONLY))
 		report_useless(section, "level", "dane and dane-only with setting dane = yes",

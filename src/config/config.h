@@ -16,7 +16,14 @@
 #include "mail/envelope.h"
 #include <netinet/in.h>
 
-enum config_protocol { CONFIG_SMTP, CONFIG_SUBMISSION, CONFIG_LMTP };
+enum config_protocol {
+	CONFIG_SMTP,
+	CONFIG_SUBMISSION,
+	CONFIG_LMTP,
+	CONFIG_QMTP,
+	CONFIG_QMQP,
+	CONFIG_PROTOCOLS,
+};
 
 struct config_endpoint { /* "0.0.0.0:25", "[::]:25", "unix:/run/x" */
 	const char *text;
@@ -29,6 +36,24 @@ enum config_bare_newline { /* how messages with a bare CR or LF are treated */
 						      * rejected */
 			   CONFIG_BARE_NEWLINE_REJECT,
 			   CONFIG_BARE_NEWLINE_NORMALIZE,
+};
+
+enum config_listen_auth {
+	CONFIG_LISTEN_AUTH_NO,
+	CONFIG_LISTEN_AUTH_OFFERED,
+	CONFIG_LISTEN_AUTH_REQUIRED, /* of clients that are not trusted */
+};
+
+enum config_clear_auth { /* AUTH without TLS */
+			 CONFIG_CLEAR_AUTH_NO,
+			 CONFIG_CLEAR_AUTH_LOCAL, /* by loopback or a UNIX socket */
+			 CONFIG_CLEAR_AUTH_YES,
+};
+
+enum config_sender_login { /* what a user may name as the sender */
+			   CONFIG_SENDER_LOGIN_OFF,
+			   CONFIG_SENDER_LOGIN_ENVELOPE,
+			   CONFIG_SENDER_LOGIN_STRICT, /* also From and Sender */
 };
 
 enum config_nul { CONFIG_NUL_REJECT, CONFIG_NUL_REMOVE };
@@ -78,7 +103,9 @@ struct config_listen {
 	struct config_endpoint *addresses;
 	size_t address_count;
 	enum mail_stage stage;
-	bool proxy; /* connections begin with a PROXY header */
+	bool proxy;                     /* connections begin with a PROXY header */
+	struct config_network *clients; /* qmqp: who may connect */
+	size_t client_count;
 	enum config_bare_newline bare_newline;
 	enum config_listen_tls tls;
 	bool client_certificates;     /* ask for them */
@@ -87,6 +114,12 @@ struct config_listen {
 	size_t client_name_count;
 	const char **client_fingerprints; /* likewise, SHA-256 of certificate or public key */
 	size_t client_fingerprint_count;
+	enum config_listen_auth auth;
+	enum config_clear_auth auth_without_tls;
+	enum config_sender_login sender_login;
+	bool received_user; /* show who has authenticated in Received */
+	bool submission;    /* complete the header fields of users' programs */
+	bool repair;        /* of their messages what other servers refuse */
 };
 
 enum config_service_kind { /* 0: unknown */
@@ -143,13 +176,13 @@ struct config_domain {
 	size_t address_count;   /* 0: every local part exists */
 };
 
-/* One element of smtproutes: DOMAIN:RELAY[;PORT]. */
+/* One element of smtproutes or qmtproutes: DOMAIN:RELAY[;PORT]. */
 struct config_route {
 	const char *domain; /* "example.net", ".example.edu" (subdomains), "" (all others),
 			     * "!" (the null sender, also written "!@") */
 	const char *relay;  /* host name, or address in brackets ("[192.0.2.1]", "[2001:db8::1]");
-			     * "": by MX nevertheless */
-	uint16_t port;      /* 25 by default */
+			     * "": by MX nevertheless, or for "!" by the routes for the domain */
+	uint16_t port;      /* 25 by default, 209 in qmtproutes */
 };
 
 enum config_sync {
@@ -214,7 +247,33 @@ struct config_directory { /* directory { ... } */
 	int64_t negative_ttl_us; /* of negative answers */
 };
 
-enum { CONFIG_PROCESSES = 11 };
+enum config_auth_users {                   /* who knows the passwords */
+			 CONFIG_AUTH_NONE, /* nobody is authenticated */
+			 CONFIG_AUTH_DIRECTORY,
+			 CONFIG_AUTH_DOVECOT,
+			 CONFIG_AUTH_LDAP,
+};
+
+struct config_auth { /* auth { ... } */
+	enum config_auth_users users;
+	const char **mechanisms; /* those that are offered; none: all that are possible */
+	size_t mechanism_count;
+	const char *socket;     /* dovecot: path */
+	uint32_t threads;       /* for checks of passwords */
+	uint32_t failure_limit; /* of a client; 0: none */
+	int64_t failure_memory_us;
+	const char **token_keys; /* PEM files */
+	size_t token_key_count;
+	const char *token_issuer; /* "": any */
+	const char *token_audience;
+	const char *token_claim;               /* that names the user */
+	const char *token_scope;               /* "": any */
+	const char *introspection_url;         /* "": none */
+	const char *introspection_user;        /* "": none */
+	const char *introspection_secret_file; /* "": none */
+};
+
+enum { CONFIG_PROCESSES = 13 };
 
 struct config {
 	struct arena *arena; /* owns everything here */
@@ -276,10 +335,13 @@ struct config {
 	uint32_t proxy_timeout; /* seconds, for the PROXY header */
 	struct config_route *smtproutes;
 	size_t smtproute_count;
+	struct config_route *qmtproutes;
+	size_t qmtproute_count;
 	struct config_transport *transports; /* "remote", each service, "list"; never missing */
 	size_t transport_count;
 	struct config_process processes[CONFIG_PROCESSES]; /* those whose user can be set */
 	struct config_directory directory;
+	struct config_auth auth;
 	struct config_certificate *certificates;
 	size_t certificate_count;
 	struct config_tls_policy *tls_policies;
@@ -291,6 +353,7 @@ struct config {
 	size_t dns_unsigned_count;
 	bool mta_sts;
 	bool tls_reports;
+	bool https_private;          /* addresses are asked, too */
 	const char *tls_report_from; /* "": postmaster@HOSTNAME */
 	const char *tls_authorities; /* PEM file */
 	const char *policy_path;     /* directory of MTA-STS policies and TLS results */
@@ -330,8 +393,28 @@ const struct config_tls_policy *config_tls_policy_find(const struct config *conf
 						       struct str destination);
 /* Whether a certificate may be presented to servers. */
 bool config_has_tls_out_certificates(const struct config *config);
+/* "smtp" */
+const char *config_protocol_name(enum config_protocol protocol);
+/* Whether LISTEN is one of the process qmtpd. */
+bool config_is_qmtp(const struct config_listen *listen);
+/* Whether any is. */
+bool config_has_qmtp(const struct config *config);
+/* Whether a client at ADDRESS may connect to LISTEN: with QMQP only those of its setting clients.
+ */
+bool config_admits(const struct config_listen *listen, const struct in6_addr *address);
+/* Whether any listen section offers AUTH. */
+bool config_offers_auth(const struct config *config);
 /* Whether any listen section has TLS, or needs a certificate. */
 bool config_has_tls_in(const struct config *config);
+/* Whether clients can say who they are: there is a section auth, or a listener for users and a
+ * directory that has users. */
+bool config_has_auth(const struct config *config);
+/* Whether auth's process needs the network: to introspect tokens, or to bind at LDAP servers. */
+bool config_has_introspection(const struct config *config);
+bool config_has_ldap_bind(const struct config *config);
+/* The parts of "https://HOST[:PORT]/PATH". False: it is no such URL. HOST_OUT: a view. */
+MUST_CHECK bool config_url_split(struct str url, struct str *host_out, uint16_t *port_out,
+				 struct str *path_out);
 /* The user to run the process called NAME as; "": the present one. */
 const char *config_process_user(const struct config *config, const char *name);
 /* Whether a process may have a user other than the queue's. */

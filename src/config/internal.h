@@ -124,6 +124,11 @@ void config_print_quoted(struct str text, struct buffer *out);
 void config_print_value(const struct config_setting *setting, const void *place,
 			struct buffer *out);
 
+/* problem.c: a problem of SETTING in SECTION, in its line, or that of the section where it is not
+ * set. */
+void config_problem_report(const struct config_tree_section *section, const char *setting,
+			   const char *message, const char *allowed,
+			   struct config_problems *problems);
 /* check_kind.c: checks the settings of a section against the kind in the struct at BASE. */
 void config_check_kinds(const void *base, const struct config_tree_section *section,
 			struct config_problems *problems);
@@ -132,11 +137,17 @@ void config_check_program(const struct config *config, const struct config_servi
 			  const struct config_tree_section *section,
 			  struct config_problems *problems);
 /* check_tls.c: completes and checks what is about TLS. */
+/* check_listen_auth.c: after config_check_tls(). */
+void config_check_listen_auth(struct config *config, const struct config_tree *tree,
+			      struct config_problems *problems);
 void config_check_tls(struct config *config, const struct config_tree *tree,
 		      struct config_problems *problems);
 /* check_directory.c */
 void config_check_directory(const struct config *config, const struct config_tree *tree,
 			    struct config_problems *problems);
+/* check_auth.c */
+void config_check_auth(const struct config *config, const struct config_tree *tree,
+		       struct config_problems *problems);
 /* The first section directory, or NULL. */
 const struct config_tree_section *config_directory_section(const struct config_tree *tree);
 

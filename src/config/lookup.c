@@ -69,6 +69,14 @@ const char *config_authority_at(const struct config *config, size_t index)
 					    : config->directory.authority;
 }
 
+bool config_offers_auth(const struct config *config)
+{
+	for (size_t i = 0; i < config->listen_count; i++)
+		if (config->listens[i].auth != CONFIG_LISTEN_AUTH_NO)
+			return true;
+	return false;
+}
+
 static const struct config_tls_policy *find_policy(const struct config *config, struct str name)
 {
 	for (size_t i = 0; i < config->tls_policy_count; i++)
@@ -104,12 +112,51 @@ bool config_has_tls_out_certificates(const struct config *config)
 	return false;
 }
 
+const char *config_protocol_name(enum config_protocol protocol)
+{
+	static const char *const names[] = {[CONFIG_SMTP] = "smtp",
+					    [CONFIG_SUBMISSION] = "submission",
+					    [CONFIG_LMTP] = "lmtp",
+					    [CONFIG_QMTP] = "qmtp",
+					    [CONFIG_QMQP] = "qmqp"};
+
+	return names[protocol];
+}
+
+bool config_is_qmtp(const struct config_listen *listen)
+{
+	return listen->protocol == CONFIG_QMTP || listen->protocol == CONFIG_QMQP;
+}
+
+bool config_has_qmtp(const struct config *config)
+{
+	for (size_t i = 0; i < config->listen_count; i++)
+		if (config_is_qmtp(&config->listens[i]))
+			return true;
+	return false;
+}
+
 bool config_has_tls_in(const struct config *config)
 {
 	for (size_t i = 0; i < config->listen_count; i++)
 		if (config->listens[i].tls != CONFIG_LISTEN_TLS_NONE)
 			return true;
 	return false;
+}
+
+bool config_has_auth(const struct config *config)
+{
+	return config->auth.users != CONFIG_AUTH_NONE;
+}
+
+bool config_has_introspection(const struct config *config)
+{
+	return config_has_auth(config) && *config->auth.introspection_url != '\0';
+}
+
+bool config_has_ldap_bind(const struct config *config)
+{
+	return config->auth.users == CONFIG_AUTH_LDAP;
 }
 
 const char *config_process_user(const struct config *config, const char *name)
@@ -253,6 +300,12 @@ bool config_has_server_names(const struct config *config)
 			if (config->services[i].servers[j].name != NULL)
 				return true;
 	return false;
+}
+
+bool config_admits(const struct config_listen *listen, const struct in6_addr *address)
+{
+	return listen->protocol != CONFIG_QMQP ||
+	       is_in_any(address, listen->clients, listen->client_count);
 }
 
 bool config_may_relay(const struct config *config, const struct in6_addr *address)

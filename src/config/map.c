@@ -26,6 +26,8 @@ const struct config_map_field_info config_map_fields[CONFIG_MAP_FIELDS] = {
 	[CONFIG_MAP_USER_NAME] = {"user.name", "displayName cn", "the user's display name"},
 	[CONFIG_MAP_USER_PASSWORD] = {"user.password", "userPassword",
 		"{CRYPT} and a hash of crypt(5), or a SCRAM key; others cannot be used"},
+	[CONFIG_MAP_USER_SEND_AS] = {"user.send_as", "",
+				     "addresses as which the user may send, or @DOMAIN"},
 	[CONFIG_MAP_USER_STATE] = {"user.state", "",
 		"active, deferred or disabled: whether the user's mailboxes accept mail, and the passwords are valid"},
 	[CONFIG_MAP_LIST_CLASS] = {"list.class",

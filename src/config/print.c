@@ -91,7 +91,7 @@ void config_print(const struct config *config, struct buffer *out)
 	print_settings(CONFIG_SECTION_ROOT, config, out);
 	for (size_t i = 0; i < config->listen_count; i++)
 		print_section(CONFIG_SECTION_LISTEN,
-			      config->listens[i].protocol == CONFIG_SMTP ? "smtp" : "submission",
+			      config_protocol_name(config->listens[i].protocol),
 			      &config->listens[i], out);
 	for (size_t i = 0; i < config->service_count; i++)
 		print_section(CONFIG_SECTION_SERVICE, config->services[i].name,
@@ -113,4 +113,6 @@ void config_print(const struct config *config, struct buffer *out)
 			      &config->tls_policies[i], out);
 	if (config->directory.backend != CONFIG_BACKEND_NONE)
 		print_section(CONFIG_SECTION_DIRECTORY, NULL, &config->directory, out);
+	if (config_has_auth(config))
+		print_section(CONFIG_SECTION_AUTH, NULL, &config->auth, out);
 }

@@ -181,3 +181,14 @@ void config_problems_print(const struct config_problems *problems, const char *f
 		buffer_append_byte(out, '\n');
 	}
 }
+
+void config_problem_report(const struct config_tree_section *section, const char *setting,
+			   const char *message, const char *allowed,
+			   struct config_problems *problems)
+{
+	const struct config_tree_use *use = config_tree_use(section, setting);
+
+	config_problem_add(problems, use->line > 0 ? use->line : section->line,
+			   config_problem_name(problems, section->kind, section->title, setting),
+			   STR(""), message, allowed);
+}

@@ -5,7 +5,7 @@
 static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 	[CONFIG_SECTION_ROOT] = {"", "", "Settings outside of every section.",
 				 sizeof(struct config)},
-	[CONFIG_SECTION_LISTEN] = {"listen", "smtp or submission",
+	[CONFIG_SECTION_LISTEN] = {"listen", "smtp, submission, qmtp or qmqp",
 				   "Where mail is taken in, and by which protocol. "
 				   "May be given several times.",
 				   sizeof(struct config_listen)},
@@ -25,7 +25,9 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 		 sizeof(struct config_transport)},
 	[CONFIG_SECTION_PROCESS] =
 		{"process", "NAME",
-		 "One of the processes smtpd, names, keys, policy, resolve, remote, lmtp, local, "
+		 "One of the processes smtpd, qmtpd, names, keys, policy, auth, resolve, remote, "
+		 "lmtp, "
+		 "local, "
 		 "pipe, list and directory. Those that have the queue, queue and send, run as "
 		 "setting user says.",
 		 sizeof(struct config_process)},
@@ -52,6 +54,11 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 				      "section the domain sections are all there is; with it they "
 				      "come first.",
 				      sizeof(struct config_directory), "backend"},
+	[CONFIG_SECTION_AUTH] =
+		{"auth", "",
+		 "How clients say who they are (SMTP's AUTH). Without this section its defaults "
+		 "apply if there is a listen submission and a directory.",
+		 sizeof(struct config_auth), "users"},
 };
 
 const struct config_section_info *config_section_info(enum config_section section)

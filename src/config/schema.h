@@ -20,6 +20,7 @@ enum config_section {
 	CONFIG_SECTION_CERTIFICATE,
 	CONFIG_SECTION_TLS,
 	CONFIG_SECTION_DIRECTORY,
+	CONFIG_SECTION_AUTH,
 	CONFIG_SECTION_COUNT,
 };
 
@@ -121,6 +122,7 @@ extern const struct config_type config_type_local_parts;
 extern const struct config_type config_type_endpoints;
 extern const struct config_type config_type_networks;
 extern const struct config_type config_type_routes;
+extern const struct config_type config_type_qmtproutes;
 extern const struct config_type config_type_arguments;
 extern const struct config_type config_type_texts;
 extern const struct config_type config_type_names;

@@ -176,8 +176,16 @@ const struct config_setting config_schema_root[] = {
 		MEANING("Where mail for a domain goes instead of to its MX hosts. The domain may "
 			"be a name, \".NAME\" for its subdomains, empty for all other mail, or "
 			"\"!\" or \"!@\" for mail with the empty sender. An empty relay means the "
-			"MX hosts nevertheless. An exact name takes precedence, then the longest "
+			"MX hosts nevertheless; for the empty sender, the routes by domain. An "
+			"exact name takes precedence, then the longest "
 			"suffix. Names may be in UTF-8 or as A-labels (xn--), which is the same.")),
+	SETTING(ROOT, "qmtproutes", qmtproutes, LIST(config, qmtproutes, qmtproute_count),
+		INITIAL(""),
+		MEANING("The same for mail that is sent by QMTP; the port is 209 unless another "
+			"one is given. A more specific route of either setting takes precedence; "
+			"where both have one for the same domain, this one does. The connection "
+			"is plain text, and TLS from its beginning (QMTPS) where remote_tls or a "
+			"section tls demands encryption for the relay: any level above may.")),
 	SETTING(ROOT, "remote_connect_timeout", seconds, AT(config, remote_connect_timeout),
 		INITIAL("1m"), RANGE(1, 3600),
 		MEANING("How long to wait for a connection to another mail server.")),
@@ -233,6 +241,11 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "tls_report_from", address, AT(config, tls_report_from), INITIAL(""),
 		MEANING("The sender and contact of these reports; empty: postmaster at "
 			"hostname.")),
+	SETTING(ROOT, "https_private", boolean, AT(config, https_private), INITIAL("no"),
+		MEANING("Whether requests by HTTPS, for mta_sts and tls_reports, also go to "
+			"addresses of this machine, of private networks and of links. The DNS of "
+			"other domains says where they go, and could name servers that only you "
+			"are to reach.")),
 	SETTING(ROOT, "policy_path", path, AT(config, policy_path),
 		INITIAL("/var/lib/stagepost/policy"), RANGE(1, 4000),
 		MEANING("The directory in which policies of mta_sts and results for tls_reports "

@@ -22,6 +22,7 @@
 #define WORDS(list)        .words = (list)
 #define KIND(name)         (1u << CONFIG_SERVICE_##name)
 #define BACKEND(name)      (1u << CONFIG_BACKEND_##name)
+#define USERS(name)        (1u << CONFIG_AUTH_##name)
 #define KINDS(bits)        .kinds = (bits)
 #define MEANING(text)      .meaning = (text)
 

@@ -17,6 +17,20 @@ static const struct config_word listen_tls_words[] = {
 	{"implicit", CONFIG_LISTEN_TLS_IMPLICIT},
 	{NULL, 0},
 };
+static const struct config_word auth_words[] = {{"no", CONFIG_LISTEN_AUTH_NO},
+						{"offered", CONFIG_LISTEN_AUTH_OFFERED},
+						{"required", CONFIG_LISTEN_AUTH_REQUIRED},
+						{NULL, 0}};
+static const struct config_word clear_auth_words[] = {{"no", CONFIG_CLEAR_AUTH_NO},
+						      {"local", CONFIG_CLEAR_AUTH_LOCAL},
+						      {"yes", CONFIG_CLEAR_AUTH_YES},
+						      {NULL, 0}};
+static const struct config_word sender_login_words[] = {
+	{"strict", CONFIG_SENDER_LOGIN_STRICT},
+	{"envelope", CONFIG_SENDER_LOGIN_ENVELOPE},
+	{"off", CONFIG_SENDER_LOGIN_OFF},
+	{NULL, 0},
+};
 static const struct config_word tls_level_words[] = {
 	{"none", CONFIG_TLS_NONE},
 	{"may", CONFIG_TLS_MAY},
@@ -39,6 +53,10 @@ static const struct config_word kind_words[] = {{"maildir", CONFIG_SERVICE_MAILD
 						{NULL, 0}};
 static const struct config_word over_quota_words[] = {
 	{"defer", CONFIG_OVER_QUOTA_DEFER}, {"refuse", CONFIG_OVER_QUOTA_REFUSE}, {NULL, 0}};
+static const struct config_word users_words[] = {{"directory", CONFIG_AUTH_DIRECTORY},
+						 {"dovecot", CONFIG_AUTH_DOVECOT},
+						 {"ldap", CONFIG_AUTH_LDAP},
+						 {NULL, 0}};
 static const struct config_word backend_words[] = {{"sqlite", CONFIG_BACKEND_SQLITE},
 						   {"postgresql", CONFIG_BACKEND_POSTGRESQL},
 						   {"ldap", CONFIG_BACKEND_LDAP},
@@ -48,8 +66,13 @@ static const struct config_word backend_words[] = {{"sqlite", CONFIG_BACKEND_SQL
 const struct config_setting config_schema_section[] = {
 	SETTING(LISTEN, "address", endpoints, LIST(config_listen, addresses, address_count),
 		MEANING("The addresses and ports; an IPv6 address accepts no IPv4 clients.")),
+	SETTING(LISTEN, "clients", networks, LIST(config_listen, clients, client_count),
+		INITIAL(""),
+		MEANING("qmqp only, where it must be set: the networks whose clients may connect; "
+			"other connections are closed. Their mail may go anywhere. Who connects "
+			"to a UNIX socket needs no entry.")),
 	SETTING(LISTEN, "stage", word, AT(config_listen, stage), WORDS(stage_words),
-		COMPUTED("arrive for smtp, submit for submission"),
+		COMPUTED("submit for submission, arrive for the others"),
 		MEANING("The stage at which mail from here enters the queue.")),
 	SETTING(LISTEN, "proxy", boolean, AT(config_listen, proxy), INITIAL("no"),
 		MEANING("Whether the connections come from a proxy that names its client in a "
@@ -65,10 +88,12 @@ const struct config_setting config_schema_section[] = {
 			"any case.")),
 
 	SETTING(LISTEN, "tls", word, AT(config_listen, tls), WORDS(listen_tls_words),
-		COMPUTED("starttls if there is a section certificate, else none"),
+		COMPUTED("starttls if there is a section certificate, else none; none for qmtp and "
+			 "qmqp"),
 		MEANING("none: plain text only. starttls: the client may begin TLS (RFC 3207). "
 			"required: the same, and mail is not accepted without it. implicit: TLS "
-			"begins with the connection, as on port 465 (RFC 8314).")),
+			"begins with the connection, as on port 465 (RFC 8314). qmtp and qmqp know "
+			"only none and implicit.")),
 	SETTING(LISTEN, "client_certificates", boolean, AT(config_listen, client_certificates),
 		INITIAL("no"),
 		MEANING("Whether clients are asked for a certificate in TLS. Without a valid one "
@@ -86,6 +111,41 @@ const struct config_setting config_schema_section[] = {
 		LIST(config_listen, client_fingerprints, client_fingerprint_count), INITIAL(""),
 		MEANING("Clients whose certificate, or its public key, has one of these SHA-256 "
 			"fingerprints may relay, whoever has signed it.")),
+
+	SETTING(LISTEN, "auth", word, AT(config_listen, auth), WORDS(auth_words),
+		COMPUTED("required for submission if there is a section directory, and tls or "
+			 "auth_without_tls; else no"),
+		MEANING("Whether clients authenticate by AUTH (RFC 4954), as users of the "
+			"directory. Who has authenticated may relay. required: a client that is "
+			"not in relay_from, and has no certificate of client_names or "
+			"client_fingerprints, must do so before it sends mail.")),
+	SETTING(LISTEN, "auth_without_tls", word, AT(config_listen, auth_without_tls),
+		INITIAL("no"), WORDS(clear_auth_words),
+		MEANING("Whether AUTH is offered without TLS, too, so that passwords can be read "
+			"on the way: no; local: to clients on this machine, by loopback or a UNIX "
+			"socket; yes: to all.")),
+	SETTING(LISTEN, "sender_login", word, AT(config_listen, sender_login), INITIAL("strict"),
+		WORDS(sender_login_words),
+		MEANING("Which senders a user may name who has authenticated. strict: in MAIL "
+			"FROM and in the fields From and Sender only his own addresses: those of "
+			"his mailboxes, aliases and forwards that lead to him, and those that "
+			"send_as of his record grants; a message has one field From, and all of "
+			"its addresses must be his. envelope: the same, but From and Sender are "
+			"not looked at. off: any. The empty sender is allowed, because receipts "
+			"have it (RFC 8098).")),
+	SETTING(LISTEN, "received_user", boolean, AT(config_listen, received_user), INITIAL("no"),
+		MEANING("Whether the field Received has the name of the user who has "
+			"authenticated, for all who read the message.")),
+	SETTING(LISTEN, "submission", boolean, AT(config_listen, submission),
+		COMPUTED("yes for submission, else no"),
+		MEANING("Whether messages come from users' programs, and are completed (RFC 6409 "
+			"section 8): Date, From and Message-ID are added where they lack, "
+			"addresses without a domain get default_domain, Bcc is removed.")),
+	SETTING(LISTEN, "repair", boolean, AT(config_listen, repair), COMPUTED("as submission"),
+		MEANING("Whether what other servers refuse is put right: lines of more than 998 "
+			"bytes are broken, after a space if there is one; header fields with "
+			"8-bit characters are encoded (RFC 2047) unless the client uses SMTPUTF8. "
+			"See bare_newline, too.")),
 
 	SETTING(SERVICE, "kind", word, AT(config_service, kind), WORDS(kind_words),
 		MEANING("What the service does.")),
@@ -300,6 +360,66 @@ const struct config_setting config_schema_section[] = {
 	SETTING(DIRECTORY, "negative_ttl", duration, AT(config_directory, negative_ttl_us),
 		INITIAL("5m"), RANGE(0, 7 * 86400),
 		MEANING("How long a client may use the answer that something does not exist.")),
+
+	SETTING(AUTH, "users", word, AT(config_auth, users), INITIAL("directory"),
+		WORDS(users_words),
+		MEANING("Who knows the users and their passwords. directory: the hashes and SCRAM "
+			"keys of its users. dovecot: the authentication service of Dovecot. ldap: "
+			"the servers of the directory, whose backend must be ldap: they are asked "
+			"to bind as the user, so that no hash leaves them; for mechanisms with "
+			"the password in clear.")),
+	SETTING(AUTH, "mechanisms", texts, LIST(config_auth, mechanisms, mechanism_count),
+		COMPUTED("all that are possible"),
+		MEANING("The mechanisms of SASL that are offered, of EXTERNAL, "
+			"SCRAM-SHA-256-PLUS, SCRAM-SHA-1-PLUS, SCRAM-SHA-256, SCRAM-SHA-1, "
+			"OAUTHBEARER, XOAUTH2, PLAIN and LOGIN; with dovecot also others that it "
+			"has. SCRAM needs users with SCRAM keys, or dovecot; OAUTHBEARER and "
+			"XOAUTH2 token_keys, introspection_url, or dovecot; EXTERNAL "
+			"a listen section with client_authority. A client that prefers SCRAM does "
+			"not try another one when it fails: if some users have only hashes of "
+			"crypt(5), offer PLAIN and LOGIN only.")),
+	SETTING(AUTH, "socket", path, AT(config_auth, socket), INITIAL("/run/dovecot/auth-client"),
+		RANGE(1, 107), KINDS(USERS(DOVECOT)),
+		MEANING("Dovecot's socket for authentication clients.")),
+	SETTING(AUTH, "threads", number, AT(config_auth, threads), INITIAL("4"), RANGE(2, 64),
+		MEANING("How many passwords are checked at once. Half of the threads are kept for "
+			"clients at which somebody has succeeded within a day, and those that have "
+			"failed of late get a quarter.")),
+	SETTING(AUTH, "failure_limit", number, AT(config_auth, failure_limit), INITIAL("20"),
+		RANGE(0, 1000000),
+		MEANING("After so many failures a client is refused without a check, until none "
+			"has come for failure_memory. A client is an address of IPv4, or a /64 of "
+			"IPv6. Its network, /24 or /48, may have five times as many. 0: no limit. "
+			"Each failure is also answered half a second to five seconds late, by the "
+			"number of those before.")),
+	SETTING(AUTH, "failure_memory", duration, AT(config_auth, failure_memory_us),
+		INITIAL("15m"), RANGE(1, 7 * 86400),
+		MEANING("How long after the last one the failures of a client, of a network and "
+			"of a user are remembered. When a user succeeds, his failures from that "
+			"client are forgotten.")),
+	SETTING(AUTH, "token_keys", texts, LIST(config_auth, token_keys, token_key_count),
+		INITIAL(""),
+		MEANING("Files with public keys or certificates, in PEM form, of those who issue "
+			"tokens (JWT, RFC 7519): RSA of at least 2048 bits, P-256, P-384 or "
+			"Ed25519. Needs token_issuer and token_audience. Read at the start and "
+			"at a reload.")),
+	SETTING(AUTH, "token_issuer", text, AT(config_auth, token_issuer), INITIAL(""),
+		MEANING("The claim iss that a token must have.")),
+	SETTING(AUTH, "token_audience", text, AT(config_auth, token_audience), INITIAL(""),
+		MEANING("What the claim aud of a token must be, or have in its list.")),
+	SETTING(AUTH, "token_claim", text, AT(config_auth, token_claim), INITIAL("email"),
+		MEANING("The claim that names the user.")),
+	SETTING(AUTH, "token_scope", text, AT(config_auth, token_scope), INITIAL(""),
+		MEANING("A scope that a token must have; empty: none.")),
+	SETTING(AUTH, "introspection_url", text, AT(config_auth, introspection_url), INITIAL(""),
+		MEANING("Where tokens that token_keys cannot verify are introspected (RFC 7662): "
+			"https://HOST/PATH or https://HOST:PORT/PATH. Answers are used for at most "
+			"a minute.")),
+	SETTING(AUTH, "introspection_user", text, AT(config_auth, introspection_user), INITIAL(""),
+		MEANING("The client identifier of this server there; empty: none.")),
+	SETTING(AUTH, "introspection_secret_file", optional_path,
+		AT(config_auth, introspection_secret_file), INITIAL(""), RANGE(0, 4000),
+		MEANING("The file whose first line is the secret of introspection_user.")),
 };
 
 const size_t config_schema_section_count = COUNT_OF(config_schema_section);

@@ -217,16 +217,16 @@ static const char *route_domain(const struct config *config, struct str domain)
 	return domain.data[0] == '[' ? NULL : config_text_to_destination(config->arena, domain);
 }
 
-static struct config_complaint parse_route(const struct config_setting *setting,
-					   const struct config *config, struct str text,
-					   void *place)
+enum { SMTP_PORT = 25, QMTP_PORT = 209 };
+
+static struct config_complaint parse_route_to(const struct config *config, struct str text,
+					      uint16_t port, struct config_route *route_out)
 {
-	struct config_route route = {.port = 25, .relay = ""};
+	struct config_route route = {.port = port, .relay = ""};
 	struct str rest = text;
 	struct str domain;
 	struct str relay;
 
-	(void)setting;
 	if (str_find(text, ':') < 0 || !str_split(&rest, ':', &domain))
 		return config_type_complain("no ':' after the domain");
 	route.domain = route_domain(config, domain);
@@ -242,22 +242,48 @@ static struct config_complaint parse_route(const struct config_setting *setting,
 		if (route.relay == NULL)
 			return config_type_complain("not a host name or address after the ':'");
 	}
-	*(struct config_route *)place = route;
+	*route_out = route;
 	return config_type_fine;
+}
+
+static struct config_complaint parse_route(const struct config_setting *setting,
+					   const struct config *config, struct str text,
+					   void *place)
+{
+	(void)setting;
+	return parse_route_to(config, text, SMTP_PORT, place);
+}
+
+static struct config_complaint parse_qmtp_route(const struct config_setting *setting,
+						const struct config *config, struct str text,
+						void *place)
+{
+	(void)setting;
+	return parse_route_to(config, text, QMTP_PORT, place);
+}
+
+static void print_route_to(const struct config_route *route, uint16_t port, struct buffer *out)
+{
+	buffer_append_string(out, route->domain);
+	buffer_append_byte(out, ':');
+	buffer_append_string(out, route->relay);
+	if (route->port != port) {
+		buffer_append_byte(out, ';');
+		buffer_append_number(out, route->port);
+	}
 }
 
 static void print_route(const struct config_setting *setting, const void *place, struct buffer *out)
 {
-	const struct config_route *route = place;
-
 	(void)setting;
-	buffer_append_string(out, route->domain);
-	buffer_append_byte(out, ':');
-	buffer_append_string(out, route->relay);
-	if (route->port != 25) {
-		buffer_append_byte(out, ';');
-		buffer_append_number(out, route->port);
-	}
+	print_route_to(place, SMTP_PORT, out);
+}
+
+static void print_qmtp_route(const struct config_setting *setting, const void *place,
+			     struct buffer *out)
+{
+	(void)setting;
+	print_route_to(place, QMTP_PORT, out);
 }
 
 const struct config_type config_type_routes = {
@@ -267,3 +293,11 @@ const struct config_type config_type_routes = {
 	.is_list = true,
 	.parse = parse_route,
 	.print = print_route};
+
+const struct config_type config_type_qmtproutes = {
+	.name = "list of routes",
+	.allowed = "DOMAIN:RELAY or DOMAIN:RELAY;PORT, where RELAY is a host, [ADDRESS] or empty",
+	.size = sizeof(struct config_route),
+	.is_list = true,
+	.parse = parse_qmtp_route,
+	.print = print_qmtp_route};

@@ -94,7 +94,7 @@ struct deliver_lmtp *deliver_lmtp_new(struct os_loop *loop, const struct config 
 
 	lmtp->resolver = resolver;
 	lmtp->policies = policies;
-	remote_carrier_init(&lmtp->carrier, loop, SMTP_CLIENT_LMTP);
+	remote_carrier_init(&lmtp->carrier, loop);
 	deliver_lmtp_configure(lmtp, config, service);
 	return lmtp;
 }
@@ -126,7 +126,7 @@ static void start_there(struct deliver_lmtp *lmtp, struct deliver_helper_job *jo
 		lmtp_search_new(lmtp->resolver, lmtp->policies, lmtp->service, job, &verdict);
 
 	if (search != NULL) {
-		remote_attempt_start(&lmtp->carrier, job, lmtp_search_key(search),
+		remote_attempt_start(&lmtp->carrier, SMTP_CLIENT_LMTP, job, lmtp_search_key(search),
 				     &lmtp_search_finder, search);
 		return;
 	}
@@ -143,7 +143,7 @@ void deliver_lmtp_start(struct deliver_lmtp *lmtp, struct deliver_helper_job *jo
 		return;
 	}
 	target->users++;
-	remote_attempt_start(&lmtp->carrier, job, target->key, &finder, target);
+	remote_attempt_start(&lmtp->carrier, SMTP_CLIENT_LMTP, job, target->key, &finder, target);
 }
 
 void deliver_lmtp_give_up(struct deliver_lmtp *lmtp)

@@ -20,7 +20,7 @@ int deliver_remote_new(struct os_loop *loop, const struct config *config,
 	remote->resolver = remote_dane_resolver(dane);
 	remote->policies = policies;
 	remote_policies_use_dane(policies, dane);
-	remote_carrier_init(&remote->carrier, loop, SMTP_CLIENT_SMTP);
+	remote_carrier_init(&remote->carrier, loop);
 	deliver_remote_configure(remote, config);
 	*remote_out = remote;
 	return 0;
@@ -47,7 +47,7 @@ void deliver_remote_configure(struct deliver_remote *remote, const struct config
 	remote_carrier_configure(&remote->carrier, config, config->remote_timeout * SECOND_US);
 	remote->carrier.settings.certificates = remote_policies_certificates(remote->policies);
 	remote_routes_free(remote->routes);
-	remote->routes = remote_routes_new(config->smtproutes, config->smtproute_count);
+	remote->routes = remote_routes_of(config);
 }
 
 void deliver_remote_report(struct deliver_remote *remote, struct sts_client *client)
@@ -61,8 +61,8 @@ void deliver_remote_start(struct deliver_remote *remote, struct deliver_helper_j
 	struct mail_verdict verdict;
 
 	if (search != NULL) {
-		remote_attempt_start(&remote->carrier, job, remote_search_key(search),
-				     &remote_search_finder, search);
+		remote_attempt_start(&remote->carrier, remote_search_protocol(search), job,
+				     remote_search_key(search), &remote_search_finder, search);
 		return;
 	}
 	mail_verdict_set(&verdict, "5.1.2", "\"" STR_FORMAT "\" is not a valid host name",

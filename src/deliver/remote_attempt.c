@@ -5,7 +5,6 @@
 #include "deliver/remote_content.h"
 #include "deliver/remote_peer.h"
 #include "deliver/remote_recipients.h"
-#include "log/event.h"
 #include "mail/address.h"
 #include "os/clock.h"
 #include <stdlib.h>
@@ -20,6 +19,7 @@ static const int64_t ASKING_US = 10 * MINUTE_US;
 /* In the arena of its job. */
 struct remote_attempt {
 	struct remote_carrier *carrier;
+	enum smtp_client_protocol protocol;
 	struct deliver_helper_job *job;
 	const char *key;
 	const struct remote_finder *finder;
@@ -103,9 +103,13 @@ static void tell(struct remote_attempt *attempt, const char *failure)
 /* Connects to the current server by the current policy. False: that is impossible. */
 static bool connect_to_server(struct remote_attempt *attempt)
 {
+	struct remote_session_settings settings = attempt->carrier->settings;
 	struct mail_verdict verdict;
-	int result = remote_session_new(&attempt->carrier->settings, attempt->key, attempt->server,
-					&attempt->policy, &attempt->session);
+	int result;
+
+	settings.protocol = attempt->protocol;
+	result = remote_session_new(&settings, attempt->key, attempt->server, &attempt->policy,
+				    &attempt->session);
 
 	if (result == 0) {
 		attempt->is_told = false;
@@ -116,6 +120,13 @@ static bool connect_to_server(struct remote_attempt *attempt)
 	keep_failure(attempt, &verdict);
 	attempt->was_connected = attempt->was_connected || !remote_peer_is_absent(result);
 	return false;
+}
+
+/* Whether TLS is left out where it may be: by QMTP a server cannot offer it. */
+static bool is_plain(const struct remote_attempt *attempt)
+{
+	return attempt->protocol == SMTP_CLIENT_QMTP ||
+	       remote_plain_has(attempt->carrier->plain, &attempt->server->address);
 }
 
 /* The same, unless the policy forbids it; and without TLS if that is known not to work. */
@@ -130,8 +141,7 @@ static bool obey_policy(struct remote_attempt *attempt)
 		attempt->was_connected = true; /* the server is not to blame */
 		return false;
 	}
-	if (policy->level == CONFIG_TLS_MAY &&
-	    remote_plain_has(attempt->carrier->plain, &attempt->server->address))
+	if (policy->level == CONFIG_TLS_MAY && is_plain(attempt))
 		policy->level = CONFIG_TLS_NONE;
 	return connect_to_server(attempt);
 }
@@ -200,7 +210,7 @@ static bool may_ask_elsewhere(const struct remote_attempt *attempt)
 	bool has_next = attempt->next_server < attempt->server_count || attempt->server_count == 0;
 
 	return has_next && !attempt->is_last && attempt->asked_count + 1 < SERVERS_MAX &&
-	       attempt->carrier->settings.protocol == SMTP_CLIENT_SMTP &&
+	       attempt->protocol != SMTP_CLIENT_LMTP &&
 	       os_clock_monotonic_us() - attempt->begin_us < ASKING_US;
 }
 
@@ -236,6 +246,15 @@ static void go_on_with_rest(struct remote_attempt *attempt)
 	}
 }
 
+/* A session without a transaction: TLS was made, or somebody has disturbed it. */
+static void tell_unserved(struct remote_attempt *attempt)
+{
+	if (remote_session_is_injected(attempt->session))
+		tell(attempt, attempt->recipients.transaction[0].verdict->text);
+	else if (remote_session_tls(attempt->session) != NULL)
+		tell(attempt, NULL);
+}
+
 static void pass_by(struct remote_attempt *attempt)
 {
 	attempt->was_connected = true;
@@ -247,14 +266,6 @@ static void pass_by(struct remote_attempt *attempt)
 		attempt->finder->find(attempt->finder_context, attempt);
 }
 
-static void log_plain(const struct remote_attempt *attempt, const char *text)
-{
-	char peer[REMOTE_PEER_SIZE];
-
-	remote_peer_format(attempt->server, peer);
-	log_event_rated(EVENT_TLS_PLAIN, log_string("host", peer), log_string("text", text));
-}
-
 /* TLS has failed. Where it may be left out, the same server gets plain text at once. */
 static void leave_tls_out(struct remote_attempt *attempt)
 {
@@ -263,8 +274,8 @@ static void leave_tls_out(struct remote_attempt *attempt)
 		pass_by(attempt);
 		return;
 	}
-	log_plain(attempt, attempt->recipients.transaction[0].verdict->text);
-	remote_plain_add(attempt->carrier->plain, &attempt->server->address);
+	remote_plain_add(attempt->carrier->plain, attempt->server,
+			 attempt->recipients.transaction[0].verdict->text);
 	attempt->policy.level = CONFIG_TLS_NONE;
 	close_session(attempt);
 	if (!connect_to_server(attempt))
@@ -295,6 +306,7 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 		try_next_server(attempt);
 		break;
 	case REMOTE_UNSERVED:
+		tell_unserved(attempt);
 		pass_by(attempt);
 		break;
 	case REMOTE_INSECURE:
@@ -308,9 +320,9 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 }
 
 /* To LMTP servers mail is delivered, not sent on. */
-static bool is_smtp(const struct remote_attempt *attempt)
+static bool is_sent_on(const struct remote_attempt *attempt)
 {
-	return attempt->carrier->settings.protocol == SMTP_CLIENT_SMTP;
+	return attempt->protocol != SMTP_CLIENT_LMTP;
 }
 
 /* Must be the last call on the attempt. */
@@ -327,7 +339,7 @@ static void start_transaction(struct remote_attempt *attempt)
 		.is_8bit = attempt->needs.is_8bit,
 		.is_utf8 = job->utf8,
 		.needs_utf8 = attempt->needs_utf8,
-		.requires_tls = job->requires_tls && is_smtp(attempt),
+		.requires_tls = job->requires_tls && is_sent_on(attempt),
 		.ret = job->ret,
 		.envid = job->envid,
 		.recipients = attempt->recipients.transaction,
@@ -337,20 +349,21 @@ static void start_transaction(struct remote_attempt *attempt)
 }
 
 static struct remote_attempt *new_attempt(struct remote_carrier *carrier,
+					  enum smtp_client_protocol protocol,
 					  struct deliver_helper_job *job)
 {
 	struct remote_attempt *attempt = arena_alloc(job->arena, sizeof *attempt);
 	char *chunk = carrier->settings.chunk;
 
 	attempt->carrier = carrier;
+	attempt->protocol = protocol;
 	attempt->job = job;
 	attempt->configuration = carrier->configurations;
 	attempt->begin_us = os_clock_monotonic_us();
 	attempt->needs = remote_content_look(&job->content, chunk);
-	if (carrier->settings.protocol == SMTP_CLIENT_LMTP) /* which breaks no lines */
+	if (protocol != SMTP_CLIENT_SMTP) /* the others break no lines */
 		attempt->needs.breaks_size = 0;
-	attempt->needs_utf8 = attempt->needs.is_8bit && job->utf8 &&
-			      carrier->settings.protocol == SMTP_CLIENT_SMTP &&
+	attempt->needs_utf8 = attempt->needs.is_8bit && job->utf8 && protocol == SMTP_CLIENT_SMTP &&
 			      remote_content_has_8bit_header(&job->content, chunk);
 	remote_recipients_init(&attempt->recipients, job);
 	attempt->next = carrier->attempts;
@@ -362,10 +375,11 @@ static struct remote_attempt *new_attempt(struct remote_carrier *carrier,
 	return attempt;
 }
 
-void remote_attempt_start(struct remote_carrier *carrier, struct deliver_helper_job *job,
-			  const char *key, const struct remote_finder *finder, void *context)
+void remote_attempt_start(struct remote_carrier *carrier, enum smtp_client_protocol protocol,
+			  struct deliver_helper_job *job, const char *key,
+			  const struct remote_finder *finder, void *context)
 {
-	struct remote_attempt *attempt = new_attempt(carrier, job);
+	struct remote_attempt *attempt = new_attempt(carrier, protocol, job);
 
 	attempt->key = key;
 	attempt->finder = finder;

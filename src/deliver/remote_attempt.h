@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/remote_attempt.h - one job's way to a server, by SMTP or LMTP.
+ * deliver/remote_attempt.h - one job's way to a server, by SMTP, QMTP or LMTP.
  *
  * It uses an idle connection with this job's key, or makes a new one to the first of its servers
  * that serves; transactions of up to 100 recipients each; a report for each recipient. The creator
@@ -18,14 +18,13 @@ struct remote_attempt;
 /* What the attempts of a process share. */
 struct remote_carrier {
 	struct remote_pool *pool;
-	struct remote_plain *plain; /* servers whose TLS does not work */
-	struct remote_session_settings settings;
-	unsigned configurations;         /* how many there have been */
-	struct remote_attempt *attempts; /* under way */
+	struct remote_plain *plain;              /* servers whose TLS does not work */
+	struct remote_session_settings settings; /* but for the protocol */
+	unsigned configurations;                 /* how many there have been */
+	struct remote_attempt *attempts;         /* under way */
 };
 
-void remote_carrier_init(struct remote_carrier *carrier, struct os_loop *loop,
-			 enum smtp_client_protocol protocol);
+void remote_carrier_init(struct remote_carrier *carrier, struct os_loop *loop);
 /* For connections that are made from now on; idle ones are closed, and others when their message
  * is done: the policy they were made by may no longer be in force. CONFIG is borrowed. */
 void remote_carrier_configure(struct remote_carrier *carrier, const struct config *config,
@@ -59,10 +58,11 @@ struct remote_finder {
 		     const char *failure);
 };
 
-/* Delivers JOB and finishes it. KEY, FINDER and CONTEXT must live as long as the job; jobs with
- * the same key may share connections. */
-void remote_attempt_start(struct remote_carrier *carrier, struct deliver_helper_job *job,
-			  const char *key, const struct remote_finder *finder, void *context);
+/* Delivers JOB by PROTOCOL and finishes it. KEY, FINDER and CONTEXT must live as long as the job;
+ * jobs with the same key may share connections. */
+void remote_attempt_start(struct remote_carrier *carrier, enum smtp_client_protocol protocol,
+			  struct deliver_helper_job *job, const char *key,
+			  const struct remote_finder *finder, void *context);
 
 /* The answers to find(). SERVERS (at least one, best first) and TRIGGER, which is what to wait
  * for when none can be reached, must be valid until the next answer or end(). The attempt may be

@@ -5,13 +5,11 @@
 #include "deliver/remote_attempt.h"
 #include <stdlib.h>
 
-void remote_carrier_init(struct remote_carrier *carrier, struct os_loop *loop,
-			 enum smtp_client_protocol protocol)
+void remote_carrier_init(struct remote_carrier *carrier, struct os_loop *loop)
 {
 	*carrier = (struct remote_carrier){.pool = remote_pool_new(), .plain = remote_plain_new()};
 	carrier->settings.tls = tls_client_new();
 	carrier->settings.loop = loop;
-	carrier->settings.protocol = protocol;
 	carrier->settings.chunk = memory_alloc(REMOTE_CHUNK_SIZE);
 }
 

@@ -2,6 +2,8 @@
 #include "deliver/remote_plain.h"
 #include "base/table.h"
 #include "base/timestamp.h"
+#include "deliver/remote_peer.h"
+#include "log/event.h"
 #include "os/clock.h"
 #include <stdlib.h>
 #include <string.h>
@@ -50,10 +52,21 @@ static struct server *find(const struct remote_plain *plain, const union os_sock
 	return server;
 }
 
-void remote_plain_add(struct remote_plain *plain, const union os_socket_address *address)
+static void log_added(const struct dns_server *server, const char *reason)
 {
+	char peer[REMOTE_PEER_SIZE];
+
+	remote_peer_format(server, peer);
+	log_event_rated(EVENT_TLS_PLAIN, log_string("host", peer), log_string("text", reason));
+}
+
+void remote_plain_add(struct remote_plain *plain, const struct dns_server *which,
+		      const char *reason)
+{
+	const union os_socket_address *address = &which->address;
 	struct server *server = find(plain, address);
 
+	log_added(which, reason);
 	if (server != NULL)
 		drop(plain, server);
 	if (HASH_COUNT(plain->table) >= SERVERS_MAX)

@@ -6,6 +6,7 @@
 #ifndef DELIVER_REMOTE_PLAIN_H
 #define DELIVER_REMOTE_PLAIN_H
 
+#include "dns/search.h"
 #include "os/socket.h"
 #include <stdbool.h>
 
@@ -14,7 +15,9 @@ struct remote_plain;
 
 struct remote_plain *remote_plain_new(void);
 void remote_plain_free(struct remote_plain *plain);
-void remote_plain_add(struct remote_plain *plain, const union os_socket_address *address);
+/* Also logs it, with the REASON. */
+void remote_plain_add(struct remote_plain *plain, const struct dns_server *server,
+		      const char *reason);
 bool remote_plain_has(struct remote_plain *plain, const union os_socket_address *address);
 
 #endif

@@ -122,8 +122,8 @@ void remote_policy_of_service(const struct remote_policies *policies,
 			      const struct config_service *service, const struct dns_server *server,
 			      struct arena *arena, struct remote_policy *policy_out);
 
-/* Messages with the same text share connections to the same next hop. */
-void remote_policy_key(const struct remote_policies *policies, const char *domain,
-		       const char *relay, char key[REMOTE_POLICY_KEY_SIZE]);
+/* Messages with the same text, of the configuration, share connections to the same next hop. */
+const char *remote_policy_key(const struct remote_policies *policies, const char *domain,
+			      const char *relay);
 
 #endif

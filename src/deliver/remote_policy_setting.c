@@ -3,7 +3,6 @@
 #include "base/panic.h"
 #include "deliver/remote_authorities.h"
 #include "deliver/remote_policy_internal.h"
-#include <stdio.h>
 #include <string.h>
 
 static const char *const level_names[] = {
@@ -203,11 +202,10 @@ void remote_policy_of_service(const struct remote_policies *policies,
 			    arena, policy_out);
 }
 
-void remote_policy_key(const struct remote_policies *policies, const char *domain,
-		       const char *relay, char key[REMOTE_POLICY_KEY_SIZE])
+const char *remote_policy_key(const struct remote_policies *policies, const char *domain,
+			      const char *relay)
 {
 	const struct config_tls_policy *section = find_section(policies->config, domain, relay);
 
-	snprintf(key, REMOTE_POLICY_KEY_SIZE, "%s",
-		 section != NULL ? section->destination : "remote_tls");
+	return section != NULL ? section->destination : "remote_tls";
 }

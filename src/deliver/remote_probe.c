@@ -53,6 +53,9 @@ static void judge_plain(struct remote_probe *probe)
 		tell(probe, REMOTE_PROBE_PLAIN, "the policy is none");
 	else if (remote_session_is_tls_refused(probe->session))
 		tell(probe, REMOTE_PROBE_PLAIN, "the server refuses STARTTLS");
+	else if (probe->hop.is_qmtp)
+		tell(probe, REMOTE_PROBE_PLAIN,
+		     "with QMTP a server cannot offer TLS: it must be demanded");
 	else
 		tell(probe, REMOTE_PROBE_PLAIN, "the server does not offer STARTTLS");
 }
@@ -75,6 +78,7 @@ static void on_done(void *context, enum remote_outcome outcome)
 static void connect_by_policy(struct remote_probe *probe)
 {
 	const struct remote_transaction none = {.done = on_done, .context = probe};
+	struct remote_session_settings settings = *probe->settings->session;
 	struct mail_verdict verdict;
 	int result;
 
@@ -85,8 +89,9 @@ static void connect_by_policy(struct remote_probe *probe)
 	}
 	if (probe->settings->session->certificates == NULL)
 		probe->policy.certificate = ""; /* who cannot sign sees what anybody does */
-	result = remote_session_new(probe->settings->session, "", probe->question.server,
-				    &probe->policy, &probe->session);
+	settings.protocol = probe->hop.is_qmtp ? SMTP_CLIENT_QMTP : SMTP_CLIENT_SMTP;
+	result = remote_session_new(&settings, "", probe->question.server, &probe->policy,
+				    &probe->session);
 	if (result == 0) {
 		remote_session_run(probe->session, &none);
 		return;
@@ -178,8 +183,7 @@ static bool choose_host(struct remote_probe *probe, struct str destination)
 static bool choose_domain(struct remote_probe *probe, struct str destination)
 {
 	const struct config *config = probe->settings->config;
-	struct remote_routes *routes =
-		remote_routes_new(config->smtproutes, config->smtproute_count);
+	struct remote_routes *routes = remote_routes_of(config);
 	bool is_good = remote_routes_choose(routes, STR("x"), destination, &probe->hop);
 
 	remote_routes_free(routes);

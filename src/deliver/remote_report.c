@@ -36,6 +36,8 @@ static struct finding find_failure(const struct remote_report *report)
 	if (report->session == NULL)
 		return found;
 	found = (struct finding){TLSRPT_STARTTLS_NOT_SUPPORTED, report->reason};
+	if (remote_session_is_injected(report->session))
+		found.result = TLSRPT_VALIDATION_FAILURE;
 	if (remote_session_connection(report->session) == NULL)
 		return found;
 	if (report->policy->verify.by == TLS_VERIFY_AUTHORITIES)

@@ -8,9 +8,14 @@
 
 enum { SMTP_PORT = 25 };
 
-struct remote_routes {
+/* One of the settings, sorted by domain. */
+struct sorted {
+	const struct config_route **routes;
 	size_t count;
-	const struct config_route *sorted[]; /* by domain */
+};
+
+struct remote_routes {
+	struct sorted qmtp, smtp;
 };
 
 static int compare_text(struct str a, struct str b)
@@ -30,56 +35,104 @@ static int compare_routes(const void *a, const void *b)
 	return order != 0 ? order : (*left > *right) - (*left < *right);
 }
 
+static struct sorted sort(const struct config_route *routes, size_t count)
+{
+	struct sorted sorted = {memory_alloc_zero(count + 1, sizeof *sorted.routes), count};
+
+	for (size_t i = 0; i < count; i++)
+		sorted.routes[i] = &routes[i];
+	qsort(sorted.routes, count, sizeof *sorted.routes, compare_routes);
+	return sorted;
+}
+
+struct remote_routes *remote_routes_of(const struct config *config)
+{
+	struct remote_routes *routes = memory_alloc_zero(1, sizeof *routes);
+
+	routes->qmtp = sort(config->qmtproutes, config->qmtproute_count);
+	routes->smtp = sort(config->smtproutes, config->smtproute_count);
+	return routes;
+}
+
 struct remote_routes *remote_routes_new(const struct config_route *routes, size_t count)
 {
-	struct remote_routes *sorted =
-		memory_alloc(sizeof *sorted + count * sizeof sorted->sorted[0]);
+	const struct config config = {.smtproutes = (struct config_route *)(uintptr_t)routes,
+				      .smtproute_count = count};
 
-	sorted->count = count;
-	for (size_t i = 0; i < count; i++)
-		sorted->sorted[i] = &routes[i];
-	qsort(sorted->sorted, count, sizeof sorted->sorted[0], compare_routes);
-	return sorted;
+	return remote_routes_of(&config);
 }
 
 void remote_routes_free(struct remote_routes *routes)
 {
+	if (routes == NULL)
+		return;
+	free(routes->qmtp.routes);
+	free(routes->smtp.routes);
 	free(routes);
 }
 
 /* The first configured route for exactly DOMAIN, or NULL. */
-static const struct config_route *find_exact(const struct remote_routes *routes, struct str domain)
+static const struct config_route *find_exact(const struct sorted *sorted, struct str domain)
 {
 	size_t low = 0;
-	size_t high = routes->count;
+	size_t high = sorted->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (compare_text(str_from(routes->sorted[middle]->domain), domain) < 0)
+		if (compare_text(str_from(sorted->routes[middle]->domain), domain) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low < routes->count && str_equal(str_from(routes->sorted[low]->domain), domain))
-		return routes->sorted[low];
+	if (low < sorted->count && str_equal(str_from(sorted->routes[low]->domain), domain))
+		return sorted->routes[low];
 	return NULL;
 }
 
-static const struct config_route *find(const struct remote_routes *routes, struct str sender,
-				       struct str domain)
+/* A route of either setting. */
+struct found {
+	const struct config_route *route; /* NULL: none */
+	bool is_qmtp;
+};
+
+static bool find_level(const struct remote_routes *routes, struct str domain, struct found *found)
 {
-	const struct config_route *route = NULL;
+	found->route = find_exact(&routes->qmtp, domain);
+	found->is_qmtp = found->route != NULL;
+	if (found->route == NULL)
+		found->route = find_exact(&routes->smtp, domain);
+	return found->route != NULL;
+}
+
+/* An empty relay there says nothing. */
+static bool find_null(const struct remote_routes *routes, struct found *found)
+{
+	const struct sorted *const settings[] = {&routes->qmtp, &routes->smtp};
+
+	for (size_t i = 0; i < COUNT_OF(settings); i++) {
+		found->route = find_exact(settings[i], STR("!"));
+		found->is_qmtp = i == 0;
+		if (found->route != NULL && found->route->relay[0] != '\0')
+			return true;
+	}
+	return false;
+}
+
+static struct found find(const struct remote_routes *routes, struct str sender, struct str domain)
+{
+	struct found found;
 	bool is_literal = domain.length > 0 && domain.data[0] == '[';
 
-	if (mail_sender_is_null(sender))
-		route = find_exact(routes, STR("!"));
-	if (route == NULL && domain.length > 0)
-		route = find_exact(routes, domain);
-	for (size_t i = 1; i < domain.length && route == NULL && !is_literal; i++)
-		if (domain.data[i] == '.')
-			route = find_exact(routes, str_skip(domain, i));
-	return route != NULL ? route : find_exact(routes, STR(""));
+	if (mail_sender_is_null(sender) && find_null(routes, &found))
+		return found;
+	if (domain.length > 0 && find_level(routes, domain, &found))
+		return found;
+	for (size_t i = 1; i < domain.length && !is_literal; i++)
+		if (domain.data[i] == '.' && find_level(routes, str_skip(domain, i), &found))
+			return found;
+	(void)find_level(routes, STR(""), &found);
+	return found;
 }
 
 /* "192.0.2.1", "2001:db8::1", either also in brackets, and there also with "IPv6:". */
@@ -134,17 +187,20 @@ static bool fill_hop(struct remote_hop *hop, struct str name, enum remote_hop_ki
 		memcpy(hop->name, name.data, name.length);
 		str_lower(hop->name, name.length);
 	}
-	snprintf(hop->key, sizeof hop->key, "%c %s %u", kind_letters[hop->kind], hop->name, port);
+	snprintf(hop->key, sizeof hop->key, "%s%c %s %u", hop->is_qmtp ? "q" : "",
+		 kind_letters[hop->kind], hop->name, port);
 	return true;
 }
 
 bool remote_routes_choose(const struct remote_routes *routes, struct str sender, struct str domain,
 			  struct remote_hop *hop_out)
 {
-	const struct config_route *route = find(routes, sender, domain);
+	struct found found = find(routes, sender, domain);
+	const struct config_route *route = found.route;
 	struct remote_hop hop = {0};
 
 	if (route != NULL && route->relay[0] != '\0') {
+		hop.is_qmtp = found.is_qmtp;
 		if (!fill_hop(&hop, str_from(route->relay), REMOTE_HOP_ADDRESS, REMOTE_HOP_RELAY,
 			      route->port))
 			return false;
@@ -160,8 +216,10 @@ const char *remote_hop_relay(const struct remote_hop *hop, struct arena *arena)
 	enum { BRACKETS = 2 };
 	char text[DNS_NAME_SIZE + BRACKETS];
 
-	if (hop->kind != REMOTE_HOP_RELAY && hop->kind != REMOTE_HOP_ADDRESS)
+	if (hop->kind == REMOTE_HOP_RELAY)
+		return arena_copy(arena, str_from(hop->name));
+	if (hop->kind != REMOTE_HOP_ADDRESS)
 		return NULL;
-	snprintf(text, sizeof text, hop->kind == REMOTE_HOP_ADDRESS ? "[%s]" : "%s", hop->name);
+	snprintf(text, sizeof text, "[%s]", hop->name);
 	return arena_copy(arena, str_from(text));
 }

@@ -2,9 +2,10 @@
 /*
  * deliver/remote_route.h - the next hop for a domain.
  *
- * smtproutes as in s/qmail: for the null sender first "!", then the domain itself, then ".suffix",
- * the longest first, then "". The first one found decides; an empty relay means the domain's mail
- * exchangers after all.
+ * smtproutes and qmtproutes as in s/qmail: for the null sender first "!", then the domain itself,
+ * then ".suffix", the longest first, then "". At each of these qmtproutes comes before smtproutes.
+ * The first one found decides; an empty relay means the domain's mail exchangers after all, by
+ * SMTP, but with "!" that the search goes on.
  */
 #ifndef DELIVER_REMOTE_ROUTE_H
 #define DELIVER_REMOTE_ROUTE_H
@@ -25,6 +26,7 @@ enum { REMOTE_HOP_KEY_SIZE = DNS_NAME_SIZE + 16 };
 
 struct remote_hop {
 	enum remote_hop_kind kind;
+	bool is_qmtp;
 	uint16_t port;
 	char name[DNS_NAME_SIZE];        /* also shown to people */
 	union os_socket_address address; /* for ADDRESS and LITERAL */
@@ -33,7 +35,9 @@ struct remote_hop {
 
 struct remote_routes;
 
-/* ROUTES is borrowed. */
+/* What CONFIG has of them is borrowed. */
+struct remote_routes *remote_routes_of(const struct config *config);
+/* SMTP's alone; borrowed. */
 struct remote_routes *remote_routes_new(const struct config_route *routes, size_t count);
 void remote_routes_free(struct remote_routes *routes);
 

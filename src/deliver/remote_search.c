@@ -184,16 +184,28 @@ static bool is_reported(const struct remote_search *search)
 					  search->remote->carrier.settings.chunk);
 }
 
-/* The policy comes last in it. */
+/* The policy comes last in it. Made for each message, so without a format. */
 static const char *make_key(const struct remote_search *search)
 {
-	enum { SIZE = REMOTE_HOP_KEY_SIZE + REMOTE_POLICY_KEY_SIZE + 16 };
 	static const char *const wishes[] = {"", " required", " waived"};
-	char policy[REMOTE_POLICY_KEY_SIZE];
-	char *key = arena_alloc(search->job->arena, SIZE);
+	const char *const words[] = {
+		search->hop.key,
+		" ",
+		remote_policy_key(search->remote->policies, search->domain, search->relay),
+		wishes[search->wish],
+	};
+	char *key;
+	size_t length = 0;
 
-	remote_policy_key(search->remote->policies, search->domain, search->relay, policy);
-	snprintf(key, SIZE, "%s %s%s", search->hop.key, policy, wishes[search->wish]);
+	for (size_t i = 0; i < COUNT_OF(words); i++)
+		length += strlen(words[i]);
+	key = arena_alloc(search->job->arena, length + 1);
+	for (size_t i = 0, end = 0; i < COUNT_OF(words); i++) {
+		size_t size = strlen(words[i]);
+
+		memcpy(key + end, words[i], size + 1);
+		end += size;
+	}
 	return key;
 }
 
@@ -212,6 +224,11 @@ struct remote_search *remote_search_new(struct deliver_remote *remote,
 	search->is_reported = is_reported(search);
 	search->key = make_key(search);
 	return search;
+}
+
+enum smtp_client_protocol remote_search_protocol(const struct remote_search *search)
+{
+	return search->hop.is_qmtp ? SMTP_CLIENT_QMTP : SMTP_CLIENT_SMTP;
 }
 
 const char *remote_search_key(const struct remote_search *search)

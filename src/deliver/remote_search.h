@@ -25,6 +25,7 @@ MUST_CHECK struct remote_search *remote_search_new(struct deliver_remote *remote
 						   struct deliver_helper_job *job);
 /* Jobs with the same one go to the same next hop by the same policy. */
 const char *remote_search_key(const struct remote_search *search);
+enum smtp_client_protocol remote_search_protocol(const struct remote_search *search);
 extern const struct remote_finder remote_search_finder;
 
 #endif

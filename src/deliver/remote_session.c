@@ -77,7 +77,7 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 	if (policy->level != CONFIG_TLS_NONE)
 		session->host = memory_copy_string(server->host);
 	session->is_connecting = true;
-	session->client = smtp_client_new(&client_settings);
+	session->engine = remote_engine_new(&client_settings);
 	snprintf(session->key, sizeof session->key, "%s", key);
 	mail_verdict_set(&session->failure, "4.4.1", "connect to %s: ", peer);
 	session->events = OS_WATCH_WRITE;
@@ -93,12 +93,13 @@ void remote_session_free(struct remote_session *session)
 {
 	if (session == NULL)
 		return;
-	if (smtp_client_status(session->client) == SMTP_CLIENT_READY) {
+	if (remote_engine_status(&session->engine) == SMTP_CLIENT_READY) {
 		struct str quit;
 
-		smtp_client_quit(session->client);
-		quit = smtp_client_output(session->client);
-		if (tls_stream_write(&session->stream, quit.data, quit.length) < 0)
+		remote_engine_quit(&session->engine);
+		quit = remote_engine_output(&session->engine);
+		if (quit.length > 0 &&
+		    tls_stream_write(&session->stream, quit.data, quit.length) < 0)
 			session->transaction.done = NULL;
 	}
 	remote_certificates_give_up(&session->waiter);
@@ -106,7 +107,7 @@ void remote_session_free(struct remote_session *session)
 	os_timer_free(session->timer);
 	os_watch_free(session->watch);
 	tls_stream_close(&session->stream, false);
-	smtp_client_free(session->client);
+	remote_engine_free(&session->engine);
 	free(session->host);
 	remote_tell_free(session->told);
 	free(session);
@@ -114,7 +115,7 @@ void remote_session_free(struct remote_session *session)
 
 const struct mail_verdict *remote_session_failure(const struct remote_session *session)
 {
-	const struct mail_verdict *failure = smtp_client_failure(session->client);
+	const struct mail_verdict *failure = remote_engine_failure(&session->engine);
 
 	return failure != NULL ? failure : &session->failure;
 }
@@ -131,13 +132,13 @@ const char *remote_session_key(const struct remote_session *session)
 
 bool remote_session_is_deciding(const struct remote_session *session)
 {
-	return session->transaction.done != NULL && smtp_client_is_deciding(session->client);
+	return session->transaction.done != NULL && remote_engine_is_deciding(&session->engine);
 }
 
 bool remote_session_is_reusable(const struct remote_session *session)
 {
 	return session->transaction.done == NULL &&
-	       smtp_client_status(session->client) == SMTP_CLIENT_READY &&
+	       remote_engine_status(&session->engine) == SMTP_CLIENT_READY &&
 	       session->transaction_count < TRANSACTIONS_MAX;
 }
 
@@ -171,14 +172,14 @@ static bool receive_part(struct remote_session *session)
 		tls_stream_read(&session->stream, session->settings.chunk, REMOTE_CHUNK_SIZE);
 
 	if (count > 0)
-		smtp_client_input(session->client,
-				  str_slice(session->settings.chunk, (size_t)count));
+		remote_engine_input(&session->engine,
+				    str_slice(session->settings.chunk, (size_t)count));
 	else if (count == 0)
-		smtp_client_lost(session->client, "closed by the server");
+		remote_engine_lost(&session->engine, "closed by the server");
 	else if (count != -EAGAIN && session->stream.tls != NULL)
-		smtp_client_lost(session->client, tls_connection_reason(session->stream.tls));
+		remote_engine_lost(&session->engine, tls_connection_reason(session->stream.tls));
 	else if (count != -EAGAIN)
-		smtp_client_lost(session->client, strerror((int)-count));
+		remote_engine_lost(&session->engine, strerror((int)-count));
 	return count > 0;
 }
 
@@ -186,7 +187,7 @@ static bool receive_part(struct remote_session *session)
 static void receive(struct remote_session *session)
 {
 	while (receive_part(session) && tls_stream_has_pending(&session->stream) &&
-	       smtp_client_status(session->client) != SMTP_CLIENT_CLOSED)
+	       remote_engine_status(&session->engine) != SMTP_CLIENT_CLOSED)
 		continue;
 }
 
@@ -194,14 +195,14 @@ static void receive(struct remote_session *session)
 static void lose(struct remote_session *session, ssize_t error)
 {
 	receive(session);
-	if (smtp_client_status(session->client) != SMTP_CLIENT_CLOSED)
-		smtp_client_lost(session->client, strerror((int)-error));
+	if (remote_engine_status(&session->engine) != SMTP_CLIENT_CLOSED)
+		remote_engine_lost(&session->engine, strerror((int)-error));
 }
 
 /* Whether all output has been passed to the kernel. */
 static bool flush(struct remote_session *session)
 {
-	struct str output = smtp_client_output(session->client);
+	struct str output = remote_engine_output(&session->engine);
 
 	while (output.length > 0) {
 		ssize_t count = tls_stream_write(&session->stream, output.data, output.length);
@@ -211,20 +212,20 @@ static bool flush(struct remote_session *session)
 				lose(session, count);
 			return false;
 		}
-		smtp_client_sent(session->client, (size_t)count);
-		set_deadline(session, smtp_client_timeout_us(session->client));
-		output = smtp_client_output(session->client);
+		remote_engine_sent(&session->engine, (size_t)count);
+		set_deadline(session, remote_engine_timeout_us(&session->engine));
+		output = remote_engine_output(&session->engine);
 	}
 	return true;
 }
 
 static enum remote_outcome outcome_of(const struct remote_session *session)
 {
-	if (smtp_client_is_stale(session->client))
+	if (remote_engine_is_stale(&session->engine))
 		return REMOTE_STALE;
-	if (smtp_client_is_insecure(session->client))
+	if (remote_engine_is_insecure(&session->engine) && !session->is_ours)
 		return REMOTE_INSECURE;
-	return smtp_client_is_unserved(session->client) ? REMOTE_UNSERVED : REMOTE_DECIDED;
+	return remote_engine_is_unserved(&session->engine) ? REMOTE_UNSERVED : REMOTE_DECIDED;
 }
 
 /* Whether all has been sent that the engine has for the server now. */
@@ -232,10 +233,10 @@ static bool send_all(struct remote_session *session)
 {
 	bool is_sent;
 
-	if (smtp_client_status(session->client) == SMTP_CLIENT_WANTS_FORM)
+	if (remote_engine_status(&session->engine) == SMTP_CLIENT_WANTS_FORM)
 		remote_session_form(session);
 	while ((is_sent = flush(session)) &&
-	       smtp_client_status(session->client) == SMTP_CLIENT_WANTS_DATA)
+	       remote_engine_status(&session->engine) == SMTP_CLIENT_WANTS_DATA)
 		remote_session_feed(session);
 	return is_sent;
 }
@@ -244,7 +245,7 @@ static void wait(struct remote_session *session, bool is_sent)
 {
 	unsigned events = OS_WATCH_READ;
 
-	if (!is_sent || smtp_client_status(session->client) == SMTP_CLIENT_WANTS_FORM)
+	if (!is_sent || remote_engine_status(&session->engine) == SMTP_CLIENT_WANTS_FORM)
 		events |= OS_WATCH_WRITE; /* a form continues at once */
 	watch(session, tls_stream_events(&session->stream, events));
 }
@@ -259,7 +260,7 @@ static bool secure(struct remote_session *session)
 {
 	unsigned events;
 
-	if (smtp_client_status(session->client) != SMTP_CLIENT_WANTS_TLS ||
+	if (remote_engine_status(&session->engine) != SMTP_CLIENT_WANTS_TLS ||
 	    remote_session_secure(session, resume, &events))
 		return true;
 	watch(session, events);
@@ -270,16 +271,16 @@ static bool secure(struct remote_session *session)
 static void drive(struct remote_session *session)
 {
 	enum smtp_client_status status;
-	unsigned reply_count = smtp_client_reply_count(session->client);
+	unsigned reply_count = remote_engine_reply_count(&session->engine);
 	bool is_secure = secure(session);
 	bool is_sent = is_secure && send_all(session);
 
 	if (reply_count != session->reply_count)
-		set_deadline(session, smtp_client_timeout_us(session->client));
+		set_deadline(session, remote_engine_timeout_us(&session->engine));
 	session->reply_count = reply_count;
 	if (!is_secure)
 		return;
-	status = smtp_client_status(session->client);
+	status = remote_engine_status(&session->engine);
 	if (status == SMTP_CLIENT_READY || status == SMTP_CLIENT_CLOSED)
 		finish(session, outcome_of(session));
 	else
@@ -309,7 +310,7 @@ static void end_wait(struct remote_session *session)
 /* TLS may have to write before it can read. What comes in a handshake is not the engine's. */
 static bool may_read(const struct remote_session *session, unsigned events)
 {
-	if (smtp_client_status(session->client) == SMTP_CLIENT_WANTS_TLS)
+	if (remote_engine_status(&session->engine) == SMTP_CLIENT_WANTS_TLS)
 		return false;
 	return session->stream.tls != NULL || (events & OS_WATCH_READ) != 0;
 }
@@ -330,7 +331,7 @@ static void on_event(void *context, unsigned events)
 			return;
 		}
 		session->is_connecting = false;
-		set_deadline(session, smtp_client_timeout_us(session->client));
+		set_deadline(session, remote_engine_timeout_us(&session->engine));
 	}
 	if (may_read(session, events))
 		receive(session);
@@ -350,7 +351,8 @@ static void on_timer(void *context)
 	} else if (session->is_connecting) {
 		fail_to_connect(session, "timeout");
 	} else {
-		smtp_client_timed_out(session->client);
+		remote_session_blame(session);
+		remote_engine_timed_out(&session->engine);
 		drive(session);
 	}
 }
@@ -362,7 +364,7 @@ void remote_session_run(struct remote_session *session,
 	session->transaction_count++;
 	session->position = 0;
 	session->ended = NULL;
-	smtp_client_begin(session->client, &transaction->message);
+	remote_engine_begin(&session->engine, &transaction->message);
 	if (!session->is_connecting)
 		drive(session);
 }

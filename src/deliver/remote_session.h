@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/remote_session.h - a connection to one SMTP or LMTP server, and the transactions that run
- * over it one after the other.
+ * deliver/remote_session.h - a connection to one SMTP, QMTP or LMTP server, and the transactions
+ * that run over it one after the other.
  */
 #ifndef DELIVER_REMOTE_SESSION_H
 #define DELIVER_REMOTE_SESSION_H
@@ -73,6 +73,8 @@ const struct tls_connection *remote_session_connection(const struct remote_sessi
 /* Our end of the connection; false: it is not known. */
 MUST_CHECK bool remote_session_own_address(const struct remote_session *session,
 					   union os_socket_address *out);
+/* Whether it has ended because of smtp_client_is_injected(). */
+bool remote_session_is_injected(const struct remote_session *session);
 /* Whether it is in plain text because the server refused STARTTLS, which it had offered. */
 bool remote_session_is_tls_refused(const struct remote_session *session);
 

@@ -9,7 +9,7 @@ static void give_up_message(struct remote_session *session, int error)
 	char text[128];
 
 	snprintf(text, sizeof text, "the message cannot be read: %s", strerror(-error));
-	smtp_client_abandon(session->client, "4.3.0", text);
+	remote_engine_abandon(&session->engine, "4.3.0", text);
 }
 
 static int read_message(struct remote_session *session, struct str *part_out, bool *is_last_out)
@@ -38,7 +38,7 @@ void remote_session_feed(struct remote_session *session)
 	if (error < 0)
 		give_up_message(session, error);
 	else
-		smtp_client_data(session->client, part, is_last);
+		remote_engine_data(&session->engine, part, is_last);
 }
 
 void remote_session_form(struct remote_session *session)
@@ -48,7 +48,7 @@ void remote_session_form(struct remote_session *session)
 	int error;
 
 	if (!session->settings.converts_8bit) {
-		smtp_client_form(session->client, transaction->message.size);
+		remote_engine_form(&session->engine, transaction->message.size);
 		return;
 	}
 	if (session->form == NULL)
@@ -58,11 +58,11 @@ void remote_session_form(struct remote_session *session)
 	if (error < 0)
 		give_up_message(session, error);
 	else if (state == REMOTE_FORM_SEALED)
-		smtp_client_refuse_form(session->client, "5.6.3",
-					"what is signed or encrypted must not be converted");
+		remote_engine_refuse_form(&session->engine, "5.6.3",
+					  "what is signed or encrypted must not be converted");
 	else if (state == REMOTE_FORM_UNPARSED)
-		smtp_client_refuse_form(session->client, "5.6.3",
-					"the parts of the message cannot be told apart");
+		remote_engine_refuse_form(&session->engine, "5.6.3",
+					  "the parts of the message cannot be told apart");
 	else if (state == REMOTE_FORM_READY)
-		smtp_client_form(session->client, remote_form_size(session->form));
+		remote_engine_form(&session->engine, remote_form_size(session->form));
 }

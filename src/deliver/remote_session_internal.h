@@ -5,6 +5,7 @@
 #ifndef DELIVER_REMOTE_SESSION_INTERNAL_H
 #define DELIVER_REMOTE_SESSION_INTERNAL_H
 
+#include "deliver/remote_engine.h"
 #include "deliver/remote_form.h"
 #include "deliver/remote_route.h"
 #include "deliver/remote_session.h"
@@ -27,8 +28,9 @@ struct remote_session {
 	char *host;                               /* of the server; NULL: no TLS */
 	struct remote_certificates_waiter waiter; /* for our certificate */
 	struct ipc_job_tls tls;                   /* once the handshake is done */
+	bool is_ours;                             /* what TLS failed for: the server may have it */
 
-	struct smtp_client *client;
+	struct remote_engine engine;
 	unsigned reply_count; /* at the last progress */
 	unsigned transaction_count;
 	struct remote_transaction transaction; /* no DONE: none is running */
@@ -52,5 +54,7 @@ void remote_session_form(struct remote_session *session);
  * done, or has failed. False: it waits for *EVENTS_OUT, or for RESUME to be called. */
 bool remote_session_secure(struct remote_session *session, void (*resume)(void *context),
 			   unsigned *events_out);
+/* The session's time is over: notes whether it waits for our own private key. */
+void remote_session_blame(struct remote_session *session);
 
 #endif

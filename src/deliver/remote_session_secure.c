@@ -8,6 +8,12 @@
 
 enum begun { BEGUN, BEGUN_LATER, BEGUN_NEVER };
 
+/* There is none, which the log says. Where even plain text would do, TLS without it does, too. */
+static enum begun do_without(const struct remote_session *session)
+{
+	return session->policy.level == CONFIG_TLS_MAY ? BEGUN : BEGUN_NEVER;
+}
+
 /* The certificate that the policy wants us to present. */
 static enum begun find_certificate(struct remote_session *session, void (*resume)(void *context),
 				   const struct tls_client_certificate **certificate_out)
@@ -18,9 +24,9 @@ static enum begun find_certificate(struct remote_session *session, void (*resume
 	if (session->policy.certificate == NULL || session->policy.certificate[0] == '\0')
 		return BEGUN;
 	if (certificates == NULL)
-		return BEGUN_NEVER;
+		return do_without(session);
 	if (certificates->find(certificates, session->policy.certificate, certificate_out))
-		return *certificate_out != NULL ? BEGUN : BEGUN_NEVER;
+		return *certificate_out != NULL ? BEGUN : do_without(session);
 	session->waiter.ready = resume;
 	session->waiter.context = session;
 	remote_certificates_wait(certificates, &session->waiter);
@@ -74,10 +80,20 @@ static void shake_hands(struct remote_session *session, int result)
 {
 	if (result == 0) {
 		learn(session);
-		smtp_client_secured(session->client);
+		remote_engine_secured(&session->engine);
 	} else {
-		smtp_client_insecure(session->client, tls_connection_reason(session->stream.tls));
+		remote_session_blame(session);
+		remote_engine_insecure(&session->engine,
+				       tls_connection_reason(session->stream.tls));
 	}
+}
+
+void remote_session_blame(struct remote_session *session)
+{
+	const struct tls_connection *tls = session->stream.tls;
+
+	session->is_ours = tls != NULL ? tls_connection_lacks_signature(tls)
+				       : session->waiter.certificates != NULL;
 }
 
 bool remote_session_secure(struct remote_session *session, void (*resume)(void *context),
@@ -90,7 +106,8 @@ bool remote_session_secure(struct remote_session *session, void (*resume)(void *
 	if (begun == BEGUN_LATER)
 		return false;
 	if (begun == BEGUN_NEVER) {
-		smtp_client_insecure(session->client, "our certificate cannot be used now");
+		session->is_ours = true;
+		remote_engine_insecure(&session->engine, "our certificate cannot be used now");
 		return true;
 	}
 	result = tls_connection_handshake(session->stream.tls);
@@ -117,7 +134,12 @@ bool remote_session_own_address(const struct remote_session *session, union os_s
 	return os_socket_local_address(session->stream.socket, out) == 0;
 }
 
+bool remote_session_is_injected(const struct remote_session *session)
+{
+	return remote_engine_is_injected(&session->engine);
+}
+
 bool remote_session_is_tls_refused(const struct remote_session *session)
 {
-	return smtp_client_is_tls_refused(session->client);
+	return remote_engine_is_tls_refused(&session->engine);
 }

@@ -127,8 +127,10 @@ int https_new(struct os_loop *loop, struct https **https_out)
 	return 0;
 }
 
-void https_configure(struct https *https, struct dns_resolver *resolver, const char *authorities)
+void https_configure(struct https *https, struct dns_resolver *resolver, const char *authorities,
+		     bool allows_private)
 {
+	https->allows_private = allows_private;
 	https->resolver = resolver;
 	free(https->authorities);
 	https->authorities = memory_copy_string(authorities);

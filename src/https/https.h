@@ -3,8 +3,9 @@
  * https/https.h - requests by HTTPS, in the event loop, of servers that strangers name. (By
  * libcurl.)
  *
- * TLS 1.2 or later; the certificate must be signed by one of the authorities for the host's name.
- * No redirects, no proxy, no cookies, no authentication, nothing from the environment. Every
+ * TLS 1.2 or later; the certificate must be signed by one of the authorities for the host's name,
+ * as one of its alternative names. No redirects, no proxy, no cookies, nothing from the
+ * environment; authentication only as the caller says. Every
  * request has a limit of time and of the size of its answer. Host names are looked up by dns/.
  */
 #ifndef HTTPS_HTTPS_H
@@ -21,8 +22,9 @@ enum { HTTPS_PORT = 443 };
 /* To call before the sandbox is entered: reads the library's configuration. -errno. */
 MUST_CHECK int https_new(struct os_loop *loop, struct https **https_out);
 /* RESOLVER is borrowed; AUTHORITIES: a PEM file, which is read again ten minutes later at the
- * earliest. */
-void https_configure(struct https *https, struct dns_resolver *resolver, const char *authorities);
+ * earliest. ALLOWS_PRIVATE: requests may go to addresses that are not public. */
+void https_configure(struct https *https, struct dns_resolver *resolver, const char *authorities,
+		     bool allows_private);
 /* There must be no requests left. NULL is allowed. */
 void https_free(struct https *https);
 
@@ -45,11 +47,12 @@ struct https_answer {
 struct https_ask {
 	const char *host; /* a host name */
 	uint16_t port;
-	const char *path;         /* begins with '/'; only characters of a URL */
-	size_t size_max;          /* of the answer's body */
-	unsigned seconds;         /* for all of it */
-	const char *content_type; /* to POST; NULL: GET */
-	struct str content;       /* to POST; copied */
+	const char *path;          /* begins with '/'; only characters of a URL */
+	size_t size_max;           /* of the answer's body */
+	unsigned seconds;          /* for all of it */
+	const char *content_type;  /* to POST; NULL: GET */
+	struct str content;        /* to POST; copied, and erased afterwards */
+	const char *authorization; /* HTTP's field, likewise; NULL: none */
 };
 
 /* Calls DONE once, never before returning; the request is gone before that. */

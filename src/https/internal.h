@@ -12,6 +12,7 @@ struct https {
 	struct os_loop *loop;
 	struct dns_resolver *resolver;
 	char *authorities;
+	bool allows_private;
 	CURLM *multi;
 	struct os_timer *timer;
 	struct os_task collect; /* reads which transfers have ended, outside of the library */

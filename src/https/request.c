@@ -4,6 +4,8 @@
 #include "base/timestamp.h"
 #include "dns/search.h"
 #include "https/internal.h"
+#include "tls/client.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +35,14 @@ struct https_request {
 	void *context;
 };
 
+/* One of them may be a password. */
+static void free_headers(struct curl_slist *headers)
+{
+	for (struct curl_slist *header = headers; header != NULL; header = header->next)
+		explicit_bzero(header->data, strlen(header->data));
+	curl_slist_free_all(headers);
+}
+
 static void request_free(struct https_request *request)
 {
 	if (request->easy != NULL) {
@@ -40,7 +50,7 @@ static void request_free(struct https_request *request)
 		curl_easy_cleanup(request->easy);
 	}
 	curl_slist_free_all(request->addresses);
-	curl_slist_free_all(request->headers);
+	free_headers(request->headers);
 	dns_search_free(request->search);
 	os_timer_free(request->timer);
 	buffer_clear(&request->content);
@@ -119,6 +129,27 @@ static size_t take_body(const char *data, size_t one, size_t length, void *conte
 	return length;
 }
 
+static bool may_ask(const struct https_request *request, const union os_socket_address *address)
+{
+	return request->https->allows_private || os_socket_address_is_public(address);
+}
+
+/* Whether no address of SERVERS may be asked; then the request has failed. */
+static bool is_kept_away(struct https_request *request, const struct dns_servers *servers)
+{
+	char address[OS_SOCKET_TEXT_SIZE];
+	char reason[CURL_ERROR_SIZE];
+
+	for (size_t i = 0; i < servers->count; i++)
+		if (may_ask(request, &servers->list[i].address))
+			return false;
+	os_socket_address_format_host(&servers->list[0].address, address);
+	snprintf(reason, sizeof reason, "%s has no public address, but %s (see https_private)",
+		 request->host, address);
+	fail(request, HTTPS_FAILED, reason);
+	return true;
+}
+
 /* The addresses that were found, so that the library looks up nothing. With "+" it forgets them
  * after ADDRESSES_SECONDS, and does not keep those of all hosts for ever. */
 static struct curl_slist *list_addresses(const struct https_request *request,
@@ -126,15 +157,19 @@ static struct curl_slist *list_addresses(const struct https_request *request,
 {
 	struct buffer text = {0};
 	struct curl_slist *list;
+	bool is_first = true;
 
 	buffer_append_format(&text, "+%s:%u:", request->host, request->port);
 	for (size_t i = 0; i < servers->count; i++) {
 		char address[OS_SOCKET_TEXT_SIZE];
 		const union os_socket_address *one = &servers->list[i].address;
 
+		if (!may_ask(request, one))
+			continue;
 		os_socket_address_format_host(one, address);
 		buffer_append_format(&text, one->any.sa_family == AF_INET6 ? "%s[%s]" : "%s%s",
-				     i > 0 ? "," : "", address);
+				     is_first ? "" : ",", address);
+		is_first = false;
 	}
 	buffer_append_byte(&text, '\0');
 	list = curl_slist_append(NULL, buffer_data(&text));
@@ -158,6 +193,16 @@ static void set_limits(const struct https_request *request)
 	(void)curl_easy_setopt(easy, CURLOPT_USERAGENT, "stagepost");
 }
 
+/* The library itself takes a common name for a host's if there are no alternative names. */
+static CURLcode expect_host(CURL *easy, void *openssl, void *context)
+{
+	const struct https_request *request = context;
+
+	(void)easy;
+	tls_client_expect_host(openssl, request->host);
+	return CURLE_OK;
+}
+
 static void set_security(const struct https_request *request)
 {
 	CURL *easy = request->easy;
@@ -165,6 +210,8 @@ static void set_security(const struct https_request *request)
 	(void)curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	(void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+	(void)curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, expect_host);
+	(void)curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, request);
 	(void)curl_easy_setopt(easy, CURLOPT_CAINFO, request->https->authorities);
 	(void)curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	/* requests share what was read of the file: parsed, it is large */
@@ -199,6 +246,8 @@ static void on_addresses(void *context, const struct dns_servers *servers)
 		fail(request, HTTPS_FAILED, servers->verdict.text);
 		return;
 	}
+	if (is_kept_away(request, servers))
+		return;
 	request->addresses = list_addresses(request, servers);
 	dns_search_free(request->search);
 	request->search = NULL;
@@ -224,18 +273,25 @@ static char *make_url(const struct https_ask *ask)
 	return copy;
 }
 
+/* VALUE: NULL: none. */
+static struct curl_slist *add_header(struct curl_slist *headers, const char *name,
+				     const char *value)
+{
+	struct buffer text CLEANUP(buffer_clear) = {.is_secret = true};
+
+	if (value == NULL)
+		return headers;
+	buffer_append_format(&text, "%s: %s", name, value);
+	buffer_append_byte(&text, '\0');
+	return curl_slist_append(headers, buffer_data(&text));
+}
+
 static struct curl_slist *make_headers(const struct https_ask *ask)
 {
 	struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
-	struct buffer type = {0};
 
-	if (ask->content_type == NULL)
-		return headers;
-	buffer_append_format(&type, "Content-Type: %s", ask->content_type);
-	buffer_append_byte(&type, '\0');
-	headers = curl_slist_append(headers, buffer_data(&type));
-	buffer_clear(&type);
-	return headers;
+	headers = add_header(headers, "Content-Type", ask->content_type);
+	return add_header(headers, "Authorization", ask->authorization);
 }
 
 struct https_request *https_ask(struct https *https, const struct https_ask *ask,
@@ -253,6 +309,7 @@ struct https_request *https_ask(struct https *https, const struct https_ask *ask
 	request->headers = make_headers(ask);
 	request->size_max = ask->size_max;
 	request->is_post = ask->content_type != NULL;
+	request->content.is_secret = true;
 	buffer_append_str(&request->content, ask->content);
 	request->timer = os_timer_new(https->loop, on_timeout, request);
 	os_timer_start(request->timer, ask->seconds * SECOND_US);

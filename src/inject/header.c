@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "inject/header.h"
-#include "inject/addresses.h"
+#include "header/addresses.h"
 #include <errno.h>
 #include <string.h>
 
@@ -108,34 +108,27 @@ void inject_header_clear(struct inject_header *header)
 	buffer_clear(&header->body);
 }
 
-bool inject_header_next(struct str *rest, struct inject_field *field_out)
+bool inject_header_next(struct str *rest, struct header_field *field_out)
 {
 	struct str text = *rest;
-	struct inject_field field = {.whole = str_slice(text.data, 0)};
+	struct str whole = str_slice(text.data, 0);
 	bool is_whole = true;
-	size_t colon;
 
 	do {
-		struct str line = first_line(str_skip(text, field.whole.length), &is_whole);
+		struct str line = first_line(str_skip(text, whole.length), &is_whole);
 
-		field.whole.length += line.length;
-	} while (field.whole.length < text.length && is_blank(text.data[field.whole.length]));
-	if (field.whole.length == 0)
+		whole.length += line.length;
+	} while (whole.length < text.length && is_blank(text.data[whole.length]));
+	if (whole.length == 0)
 		return false;
-	*rest = str_skip(text, field.whole.length);
-	field.name = str_slice(text.data, name_length(field.whole));
-	colon = (size_t)str_find(field.whole, ':');
-	field.body = str_skip(field.whole, colon + 1);
-	if (field.body.length >= 2)
-		field.body.length -= 2;
-	*field_out = field;
-	return true;
+	*rest = str_skip(text, whole.length);
+	return header_field_parse(whole, field_out);
 }
 
 size_t inject_header_count(const struct inject_header *header, struct str name)
 {
 	struct str rest = buffer_view(&header->text);
-	struct inject_field field;
+	struct header_field field;
 	size_t count = 0;
 
 	while (inject_header_next(&rest, &field))
@@ -143,7 +136,7 @@ size_t inject_header_count(const struct inject_header *header, struct str name)
 	return count;
 }
 
-static bool has_recipients(const struct inject_field *field, bool is_resent)
+static bool has_recipients(const struct header_field *field, bool is_resent)
 {
 	static const struct str prefix = STR("resent-");
 	struct str name = field->name;
@@ -163,7 +156,7 @@ int inject_header_recipients(const struct inject_header *header, struct str host
 			     struct str *bad_out)
 {
 	struct str rest = buffer_view(&header->text);
-	struct inject_field field;
+	struct header_field field;
 	bool is_resent = false;
 	bool was_seen = false;
 	int error = 0;
@@ -178,7 +171,7 @@ int inject_header_recipients(const struct inject_header *header, struct str host
 		if (!has_recipients(&field, is_resent))
 			continue;
 		*bad_out = field.name;
-		error = inject_addresses_parse(field.body, hostname, NULL, each, context);
+		error = header_addresses_parse(field.body, hostname, 0, NULL, each, context);
 	}
 	return error;
 }

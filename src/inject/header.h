@@ -6,6 +6,7 @@
 #ifndef INJECT_HEADER_H
 #define INJECT_HEADER_H
 
+#include "header/field.h"
 #include "inject/reader.h"
 #include "mail/envelope.h"
 
@@ -16,12 +17,6 @@ struct inject_header {
 	struct buffer body; /* what was read after the header, from the empty line on */
 };
 
-struct inject_field {
-	struct str whole; /* including the CRLF at its end */
-	struct str name;
-	struct str body; /* after the colon, folds included, without the last CRLF */
-};
-
 /* Reads into *HEADER (zeroed by the caller) up to the first line that is not part of a field. A
  * "From " line at the start is dropped. -EFBIG when the header exceeds INJECT_HEADER_MAX; errors
  * of the reader. */
@@ -29,11 +24,11 @@ MUST_CHECK int inject_header_read(struct inject_reader *reader, struct inject_he
 void inject_header_clear(struct inject_header *header);
 
 /* Takes the next field from *REST, which is a header's text at first. */
-bool inject_header_next(struct str *rest, struct inject_field *field_out);
+bool inject_header_next(struct str *rest, struct header_field *field_out);
 /* How many fields have NAME, ignoring case. */
 size_t inject_header_count(const struct inject_header *header, struct str name);
 
-/* Calls EACH as inject_addresses_parse() does with the addresses of To, Cc and Bcc; or, if there
+/* Calls EACH as header_addresses_parse() does with the addresses of To, Cc and Bcc; or, if there
  * are fields Resent-To, -Cc or -Bcc, with theirs (RFC 5322 section 3.6.6), but only those of the
  * last resending, which come before the Received fields of the one before. -EBADMSG: *BAD_OUT is
  * the field that is not an address list. */
@@ -53,9 +48,5 @@ struct inject_completion {
  * addresses that have no domain, and with Date, From and Message-ID if they are missing. */
 void inject_header_complete(const struct inject_header *header,
 			    const struct inject_completion *completion, struct buffer *out);
-
-/* Appends NAME as a display name, RFC 5322 section 3.2.5: quoted or as encoded words (RFC 2047)
- * if necessary. */
-void inject_name_append(struct buffer *out, struct str name);
 
 #endif

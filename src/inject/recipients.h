@@ -16,7 +16,7 @@ void inject_recipients_free(struct inject_recipients *recipients);
 
 /* Adds ADDRESS unless it is there already, ignoring the case of its domain; -E2BIG when there
  * are too many. CONTEXT is a struct inject_recipients: this is an EACH of
- * inject_addresses_parse(). */
+ * header_addresses_parse(). */
 int inject_recipients_add(void *context, struct str address);
 
 #endif

@@ -14,21 +14,9 @@ static bool count_client(struct intake_session *session, const union os_socket_a
 	return session->client != NULL;
 }
 
-/* A client on this machine, by loopback or a UNIX socket. */
-static bool is_local(const struct in6_addr *mapped)
+void intake_session_greet(struct intake_session *session, struct str early)
 {
-	return IN6_IS_ADDR_LOOPBACK(mapped) || IN6_IS_ADDR_UNSPECIFIED(mapped) ||
-	       (IN6_IS_ADDR_V4MAPPED(mapped) && mapped->s6_addr[12] == IN_LOOPBACKNET);
-}
-
-void intake_session_greet(struct intake_session *session, bool has_spoken)
-{
-	char early;
-
-	if (has_spoken || tls_stream_read(&session->stream, &early, 1) > 0)
-		smtp_server_early_talker(session->server);
-	else
-		smtp_server_start(session->server);
+	session->engine->start(session, early);
 }
 
 bool intake_session_admit(struct intake_session *session, const union os_socket_address *peer,
@@ -36,15 +24,18 @@ bool intake_session_admit(struct intake_session *session, const union os_socket_
 {
 	bool is_implicit = intake_security_is_implicit(session->security);
 
+	if (!intake_security_admits(session->security, &session->mapped)) {
+		session->engine->turn_away(session, "The address is not in clients");
+		return false;
+	}
 	if (!count_client(session, peer, &session->mapped)) {
-		smtp_server_turn_away(session->server,
-				      "You have too many connections to this server");
+		session->engine->turn_away(session, "You have too many connections to this server");
 		return !is_implicit;
 	}
-	if (!is_local(&session->mapped))
-		intake_question_ask_name(session, &session->mapped);
+	if (!intake_session_is_local(session))
+		intake_lookup_name(session, &session->mapped);
 	if (is_implicit)
 		return intake_secure_begin(session, early);
-	intake_session_greet(session, early.length > 0);
+	intake_session_greet(session, early);
 	return true;
 }

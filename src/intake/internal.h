@@ -10,7 +10,8 @@
  *   replies, and the socket may accept some              SEND them
  *   the engine wants TLS, and no replies are left        begin a HANDSHAKE
  *   the engine is closed, and no replies are left        END
- *   no replies are left, and the client closed its side  END
+ *   no replies are left, no commit is pending,
+ *     and the client closed its side                     END
  *   TLS has decrypted more than was read                 READ it
  *   otherwise                                            WAIT
  *
@@ -18,20 +19,22 @@
  * side still gets its replies. A session that WAITs has something to wait for:
  *
  *   replies that the socket does not accept              until it is writable
- *   a question that was passed on                        for the answer
+ *   a question or a commit that was passed on            for the answer
  *   an engine that is ready, nothing kept, not closed    until there is something to read
  *   a handshake                                          for what TLS wants, or a signature
  *
  * and a timer in any case. The end of input is read only when nothing is kept and no question is
  * open, so that it is handled after everything the client sent. There are no other cases: an engine
  * that is not ready is closed, has a question, has too many replies, or has more of a message than
- * it keeps in memory; and that was written or dropped before (intake_question_see_to_body()).
+ * it keeps in memory; and that was written or dropped before (see_to_body() of the engine).
  */
 #ifndef INTAKE_INTERNAL_H
 #define INTAKE_INTERNAL_H
 
 #include "directory/lookup/post.h"
+#include "directory/lookup/sender.h"
 #include "intake/client.h"
+#include "intake/engine.h"
 #include "intake/pace.h"
 #include "intake/session.h"
 #include "tls/stream.h"
@@ -41,14 +44,18 @@ enum { INTAKE_REFUSALS_LOGGED = 50 }; /* commands of a session */
 struct intake_session {
 	struct intake *intake;
 	void (*pump)(struct intake_session *session); /* when an answer comes */
-	struct smtp_server *server;
+	const struct intake_engine *engine;
+	struct smtp_server *server;       /* engine_smtp.c */
+	struct intake_packages *packages; /* qmtp/engine.c */
 	struct os_watch *watch;
 	struct os_timer *timer;
-	struct buffer kept;                 /* read, but not consumed yet */
-	struct directory_request recipient; /* in use while the directory is asked */
-	struct directory_post_request post; /* and then whether the sender may post there */
-	struct names_request name_request;  /* in use while the name is looked up */
-	char *name;                         /* of the client; NULL: unknown */
+	struct buffer kept;                      /* read, but not consumed yet */
+	struct directory_request recipient;      /* in use while the directory is asked */
+	struct directory_post_request post;      /* and then whether the sender may post there */
+	struct directory_sender_request senders; /* in use while a user's senders are judged */
+	struct auth_exchange exchange;           /* in use while the client authenticates */
+	struct names_request name_request;       /* in use while the name is looked up */
+	char *name;                              /* of the client; NULL: unknown */
 	struct queue_client_message message;
 	struct mail_id id;            /* of the current message */
 	int64_t message_began_us;     /* monotonic: when it got its number */
@@ -60,13 +67,15 @@ struct intake_session {
 	int64_t handshake_until_us; /* monotonic; 0: none is under way */
 	uint64_t refusals;          /* of commands, so far */
 	size_t unsent;              /* bytes of replies that the client has not accepted yet */
+	struct str sender;          /* while a recipient is looked up */
 	const char *reason;         /* of a refusal, for the log only; NULL: the reply says it */
 	const struct intake_security *security;
 	struct tls_stream stream;
 	bool may_relay;
-	bool is_asking;  /* a question was passed on */
-	bool is_unnamed; /* and OPEN waits for the client's name */
-	bool is_blocked; /* the socket accepts no more */
+	unsigned commits; /* that were passed on while the engine goes on */
+	bool is_asking;   /* a question was passed on, and the engine waits for its answer */
+	bool is_unnamed;  /* and OPEN waits for the client's name */
+	bool is_blocked;  /* the socket accepts no more */
 	bool is_pumping;
 	bool is_receiving; /* a message */
 	bool is_at_end;    /* the client closed its side */
@@ -87,6 +96,8 @@ enum intake_secure { INTAKE_SECURE_WAIT, INTAKE_SECURE_DONE, INTAKE_SECURE_FAILE
 enum intake_secure intake_secure_go_on(struct intake_session *session);
 /* It took too long: logs that. */
 void intake_secure_timeout(struct intake_session *session);
+/* Whether the client is on this machine, by loopback or a UNIX socket. */
+bool intake_session_is_local(const struct intake_session *session);
 /* Whether TLS can begin now. */
 bool intake_secure_is_possible(const struct intake_session *session);
 
@@ -95,22 +106,62 @@ bool intake_secure_is_possible(const struct intake_session *session);
  * can be said to who waits for a handshake. */
 bool intake_session_admit(struct intake_session *session, const union os_socket_address *peer,
 			  struct str early);
-/* Sends the banner, or refuses a client that did not wait for it. */
-void intake_session_greet(struct intake_session *session, bool has_spoken);
+/* The session begins, after what was read EARLY. */
+void intake_session_greet(struct intake_session *session, struct str early);
+
+/* auth.c: passes a message of the client's mechanism on; the answer may come at once. */
+void intake_auth_see_to(struct intake_session *session, const struct smtp_question *question);
+/* Forgets an exchange that the client has given up. */
+void intake_auth_see_to_end(struct intake_session *session);
+
+/* The user that the client has authenticated as; empty: none. */
+static inline struct str intake_session_user(const struct intake_session *session)
+{
+	return session->engine->user != NULL ? session->engine->user(session) : STR("");
+}
+
+/* Whether the client may relay, by itself or as a user. */
+static inline bool intake_session_may_relay(const struct intake_session *session)
+{
+	return session->may_relay || intake_session_user(session).length > 0;
+}
 
 /* tell.c: a watched session ends. */
 void intake_tell_end(struct intake_session *session);
 
-/* question.c */
+/* question.c: SMTP's questions. */
 void intake_question_init(struct intake_session *session);
-/* Looks up the name of the client, at ADDRESS. */
-void intake_question_ask_name(struct intake_session *session, const struct in6_addr *address);
-/* The session ends: drops open questions, and gives up its message. */
-void intake_question_cancel(struct intake_session *session);
+void intake_question_open(struct intake_session *session);
 /* Passes the question on; the answer may come at once. */
-void intake_question_see_to(struct intake_session *session, const struct smtp_question *question);
-/* Writes the message to its file when enough of it has come, and gives the file up when the
- * engine did. */
+void intake_question_see_to(struct intake_session *session);
 void intake_question_see_to_body(struct intake_session *session);
+
+/* lookup.c: what is asked about clients and addresses. */
+void intake_lookup_init(struct intake_session *session);
+/* Looks up the name of the client, at ADDRESS. */
+void intake_lookup_name(struct intake_session *session, const struct in6_addr *address);
+/* Whether a message must wait for it: then the engine's open() is called once it is known. */
+bool intake_lookup_awaits_name(struct intake_session *session);
+/* Whether ADDRESS may have mail from SENDER; both stay valid until the engine's
+ * answer_recipient(), which may come at once. */
+void intake_lookup_recipient(struct intake_session *session, struct str address, struct str sender);
+/* The session ends: drops what is open. */
+void intake_lookup_cancel(struct intake_session *session);
+
+/* message.c: a message at the queue. */
+/* The reply when the queue cannot accept it. */
+void intake_message_verdict(struct mail_verdict *verdict, int error);
+/* Whether it began, at that monotonic time, longer ago than a message may take. */
+bool intake_message_is_late(int64_t began_us);
+/* OPERATION on it failed; ID: NULL: it has none. */
+void intake_message_log_error(const struct intake_session *session, const struct mail_id *id,
+			      const char *operation, int error);
+/* It is in the queue: logs that, and the client is the last to lose its place. */
+void intake_message_accepted(struct intake_session *session, struct mail_id id,
+			     const struct mail_envelope *envelope, struct str message_id);
+/* Writes BODY to the file of a message too large to go by value, and consumes it. False: the file
+ * was requested first, which may come at once; otherwise *ERROR_OUT is what the write came to. */
+bool intake_message_write(struct queue_client_message *message, struct buffer *body,
+			  int *error_out);
 
 #endif

@@ -1,106 +1,13 @@
 // SPDX-License-Identifier: ISC
 /* Passes the engine's questions to the directory, and the message to the queue. */
-#include "base/panic.h"
 #include "intake/internal.h"
-#include "log/event.h"
 #include "os/clock.h"
 #include <errno.h>
-#include <utlist.h>
 
-enum { EXTRAS = 3 };
-
-/* The reply when the queue cannot accept a message. */
-static void queue_verdict(struct mail_verdict *verdict, int error)
-{
-	if (error == -ENOSPC || error == -EDQUOT)
-		mail_verdict_set(verdict, "4.3.1", "Insufficient system storage");
-	else if (error == -ETIMEDOUT)
-		mail_verdict_set(verdict, "4.4.2", "The message took longer than a day");
-	else if (error == -E2BIG)
-		mail_verdict_set(verdict, "5.3.4", "The envelope is over the size limit");
-	else
-		mail_verdict_set(verdict, "4.3.0", "The queue cannot take the message now");
-}
-
-/* A process that writes a message gives up after a day (qmail internals, section 3): an older
- * unfinished file may be taken for litter. */
-static const int64_t MESSAGE_US = DAY_US;
-
-static bool is_too_late(const struct intake_session *session)
-{
-	return os_clock_monotonic_us() - session->message_began_us > MESSAGE_US;
-}
-
-static void open_message(struct intake_session *session)
+void intake_question_open(struct intake_session *session)
 {
 	session->is_asking = true;
 	queue_client_open(session->intake->queue, &session->message);
-}
-
-/* The trace header contains the name: a message begins when the name is known, or the lookup
- * took too long (names/client.h). */
-static void on_name_known(void *context, const char *name, bool is_temporary)
-{
-	struct intake_session *session = context;
-
-	(void)is_temporary;
-	if (*name != '\0') {
-		session->name = memory_copy_string(name);
-		smtp_server_set_peer_name(session->server, session->name);
-	}
-	if (!session->is_unnamed)
-		return;
-	session->is_unnamed = false;
-	open_message(session);
-}
-
-void intake_question_ask_name(struct intake_session *session, const struct in6_addr *address)
-{
-	if (session->intake->names != NULL)
-		names_ask(session->intake->names, address, &session->name_request);
-}
-
-static void see_to_open(struct intake_session *session)
-{
-	const struct names *names = session->intake->names;
-
-	session->is_unnamed = names != NULL && names_request_is_open(&session->name_request) &&
-			      !names_are_slow(names);
-	if (session->is_unnamed)
-		session->is_asking = true;
-	else
-		open_message(session);
-}
-
-static void answer_recipient(struct intake_session *session, const struct mail_verdict *verdict)
-{
-	session->is_asking = false;
-	smtp_server_answer(session->server, verdict);
-	session->reason = NULL;
-	if (!session->is_pumping)
-		session->pump(session);
-}
-
-static void on_post_judged(void *context, const struct mail_verdict *verdict, bool is_away)
-{
-	(void)is_away;
-	answer_recipient(context, verdict);
-}
-
-/* The directory has answered, perhaps at once. */
-static void on_recipient_known(void *context, const struct directory_result *result)
-{
-	struct intake_session *session = context;
-	const struct smtp_question *question = smtp_server_question(session->server);
-	const struct directory_target *list = directory_result_closed_list(result);
-	struct mail_verdict verdict;
-
-	session->reason = directory_judge_recipient(result, session->may_relay, &verdict);
-	if (verdict.class == MAIL_OK && list != NULL)
-		directory_post_ask(session->intake->directory, list, question->envelope->sender,
-				   on_post_judged, session, &session->post);
-	else
-		answer_recipient(session, &verdict);
 }
 
 static void answer_open(struct intake_session *session, int result)
@@ -108,52 +15,14 @@ static void answer_open(struct intake_session *session, int result)
 	struct mail_verdict verdict;
 
 	if (result < 0) {
-		log_event(EVENT_QUEUE_ERROR, log_string("client", session->address),
-			  log_string("operation", "open"), log_error(result));
-		queue_verdict(&verdict, result);
+		intake_message_log_error(session, NULL, "open", result);
+		intake_message_verdict(&verdict, result);
 		smtp_server_answer(session->server, &verdict);
 		return;
 	}
 	session->id = (struct mail_id){session->message.number, os_clock_wall_us()};
 	session->message_began_us = os_clock_monotonic_us();
 	smtp_server_answer_open(session->server, session->id);
-}
-
-/* What only some sessions have. */
-static void add_extras(const struct intake_session *session, struct log_field extras[EXTRAS + 1])
-{
-	const struct tls_connection *tls = session->stream.tls;
-
-	if (session->name != NULL)
-		*extras++ = log_string("name", session->name);
-	if (tls != NULL) {
-		*extras++ = log_string("tls", tls_connection_version(tls));
-		*extras++ = log_string("cipher", tls_connection_cipher(tls));
-	}
-	extras->type = LOG_FIELD_END;
-}
-
-static void log_accepted(struct intake_session *session, const struct smtp_question *commit)
-{
-	const struct mail_envelope *envelope = commit->envelope;
-	struct log_field extras[EXTRAS + 1] = {{LOG_FIELD_END}};
-
-	add_extras(session, extras);
-	log_event(EVENT_MESSAGE_ACCEPTED, log_id(session->id),
-		  log_string("client", session->address),
-		  log_str("helo", smtp_server_helo(session->server)),
-		  log_str("from", envelope->sender),
-		  log_number("recipients", (int64_t)envelope->recipient_count),
-		  log_number("size", (int64_t)envelope->size),
-		  log_str("message_id", commit->message_id), extras[0], extras[1], extras[2]);
-}
-
-/* The client has sent a message, so it is the last to lose its place. */
-static void keep_place(struct intake_session *session)
-{
-	intake_pace_reset(&session->idle);
-	DL_DELETE2(session->intake->sessions, session, previous, next);
-	DL_APPEND2(session->intake->sessions, session, previous, next);
 }
 
 static void answer_commit(struct intake_session *session, int result)
@@ -165,13 +34,11 @@ static void answer_commit(struct intake_session *session, int result)
 
 	buffer_consume(body, body->length);
 	if (result < 0) {
-		log_event(EVENT_QUEUE_ERROR, log_id(session->id),
-			  log_string("client", session->address), log_string("operation", "commit"),
-			  log_error(result));
-		queue_verdict(&verdict, result);
+		intake_message_log_error(session, &session->id, "commit", result);
+		intake_message_verdict(&verdict, result);
 	} else {
-		log_accepted(session, question);
-		keep_place(session);
+		intake_message_accepted(session, session->id, question->envelope,
+					question->message_id);
 		mail_id_format(session->id, id);
 		mail_verdict_set(&verdict, "2.0.0", "queued as %s", id);
 	}
@@ -183,10 +50,9 @@ static void data_failed(struct intake_session *session, int error)
 {
 	struct mail_verdict verdict;
 
-	log_event(EVENT_QUEUE_ERROR, log_id(session->id), log_string("client", session->address),
-		  log_string("operation", "write"), log_error(error));
+	intake_message_log_error(session, &session->id, "write", error);
 	queue_client_abandon(&session->message);
-	queue_verdict(&verdict, error);
+	intake_message_verdict(&verdict, error);
 	smtp_server_data_failed(session->server, &verdict);
 }
 
@@ -207,19 +73,40 @@ static void on_queue_done(void *context, int result)
 		session->pump(session);
 }
 
-void intake_question_see_to(struct intake_session *session, const struct smtp_question *question)
+static void on_senders_judged(void *context, const struct mail_verdict *verdict)
 {
+	struct intake_session *session = context;
+
+	session->is_asking = false;
+	smtp_server_answer(session->server, verdict);
+	if (!session->is_pumping)
+		session->pump(session);
+}
+
+void intake_question_see_to(struct intake_session *session)
+{
+	const struct smtp_question *question = smtp_server_question(session->server);
+
 	switch (question->type) {
 	case SMTP_QUESTION_RECIPIENT:
+		intake_lookup_recipient(session, question->address.text,
+					question->envelope->sender);
+		break;
+	case SMTP_QUESTION_SENDERS:
 		session->is_asking = true;
-		directory_lookup(session->intake->directory, question->address.text,
-				 on_recipient_known, session, &session->recipient);
+		directory_sender_ask(session->intake->directory, smtp_server_user(session->server),
+				     question->senders, question->sender_count, on_senders_judged,
+				     session, &session->senders);
+		break;
+	case SMTP_QUESTION_AUTH:
+		intake_auth_see_to(session, question);
 		break;
 	case SMTP_QUESTION_OPEN:
-		see_to_open(session);
+		if (!intake_lookup_awaits_name(session))
+			intake_question_open(session);
 		break;
 	case SMTP_QUESTION_COMMIT:
-		if (is_too_late(session)) {
+		if (intake_message_is_late(session->message_began_us)) {
 			queue_client_abandon(&session->message);
 			answer_commit(session, -ETIMEDOUT);
 			break;
@@ -234,18 +121,12 @@ void intake_question_see_to(struct intake_session *session, const struct smtp_qu
 /* Writes what the engine has of a message too large to go by value. */
 static void write_body(struct intake_session *session)
 {
-	struct buffer *body = smtp_server_body(session->server);
-	int error;
+	int error = 0;
 
-	if (!queue_client_is_shared(&session->message)) {
-		/* nothing more is read from the client while the body is full */
-		session->is_asking = true;
-		queue_client_share(&session->message);
-		return;
-	}
-	error = queue_client_write(&session->message, buffer_view(body));
-	buffer_consume(body, body->length);
-	if (error < 0)
+	/* while the file is requested, nothing more is read: the body is full */
+	if (!intake_message_write(&session->message, smtp_server_body(session->server), &error))
+		session->is_asking = session->message.state == QUEUE_CLIENT_SHARING;
+	else if (error < 0)
 		data_failed(session, error);
 }
 
@@ -268,7 +149,7 @@ void intake_question_see_to_body(struct intake_session *session)
 		return;
 	}
 	if (state == QUEUE_CLIENT_OPEN && smtp_server_question(session->server) == NULL &&
-	    is_too_late(session)) {
+	    intake_message_is_late(session->message_began_us)) {
 		data_failed(session, -ETIMEDOUT);
 		return;
 	}
@@ -277,17 +158,8 @@ void intake_question_see_to_body(struct intake_session *session)
 		write_body(session);
 }
 
-void intake_question_cancel(struct intake_session *session)
-{
-	directory_request_cancel(&session->recipient);
-	directory_post_cancel(&session->post);
-	names_request_cancel(&session->name_request);
-	queue_client_abandon(&session->message);
-}
-
 void intake_question_init(struct intake_session *session)
 {
-	session->name_request = (struct names_request){.done = on_name_known, .context = session};
 	session->message.done = on_queue_done;
 	session->message.context = session;
 }

@@ -20,7 +20,7 @@ static void log_command(struct intake_session *session, const struct smtp_refusa
 	if (session->refusals++ >= INTAKE_REFUSALS_LOGGED)
 		return;
 	log_event(EVENT_COMMAND_REFUSED, log_string("client", session->address),
-		  log_str("helo", smtp_server_helo(session->server)),
+		  log_str("helo", session->engine->helo(session)),
 		  log_number("code", refusal->code),
 		  log_string("status", refusal->status != NULL ? refusal->status : "-"),
 		  log_string("text", text), log_str("command", first_line(refusal->command)),
@@ -35,7 +35,7 @@ static void log_message(const struct intake_session *session, const struct smtp_
 	const struct mail_envelope *envelope = refusal->envelope;
 
 	log_event(EVENT_MESSAGE_REFUSED, log_string("client", session->address),
-		  log_str("helo", smtp_server_helo(session->server)),
+		  log_str("helo", session->engine->helo(session)),
 		  log_number("code", refusal->code), log_string("status", refusal->status),
 		  log_string("text", text), log_str("from", envelope->sender),
 		  log_str("to", envelope->recipients[0].address),

@@ -10,6 +10,14 @@ bool intake_secure_is_possible(const struct intake_session *session)
 	return intake_security_context(session->security) != NULL;
 }
 
+bool intake_session_is_local(const struct intake_session *session)
+{
+	const struct in6_addr *mapped = &session->mapped;
+
+	return IN6_IS_ADDR_LOOPBACK(mapped) || IN6_IS_ADDR_UNSPECIFIED(mapped) ||
+	       (IN6_IS_ADDR_V4MAPPED(mapped) && mapped->s6_addr[12] == IN_LOOPBACKNET);
+}
+
 static void resume(void *context)
 {
 	struct intake_session *session = context;
@@ -39,7 +47,7 @@ static void learn_rights(struct intake_session *session)
 	if (!intake_security_may_relay(session->security, session->stream.tls))
 		return;
 	session->may_relay = true;
-	smtp_server_set_peer_ours(session->server);
+	session->engine->set_peer_ours(session);
 }
 
 static void conclude(struct intake_session *session)
@@ -50,7 +58,7 @@ static void conclude(struct intake_session *session)
 
 	session->handshake_until_us = 0;
 	learn_rights(session);
-	smtp_server_set_tls(session->server, &negotiated);
+	session->engine->set_tls(session, &negotiated);
 	log_event(EVENT_TLS_BEGUN, log_string("client", session->address),
 		  log_string("tls", negotiated.version), log_string("cipher", negotiated.cipher));
 }

@@ -28,7 +28,10 @@ struct intake_tls {
 };
 
 struct intake_security {
-	const struct door *door; /* NULL: no TLS */
+	struct config_listen listen; /* who may connect: a copy */
+	const struct door *door;     /* NULL: no TLS */
+	const char *protocol;
+	enum config_clear_auth clear_auth;
 	bool is_implicit;
 	bool asks_clients;
 	const char **names;
@@ -179,11 +182,26 @@ static const char **copy_texts(const char *const *texts, size_t count)
 	return copies;
 }
 
+static void copy_clients(struct intake_security *security, const struct config_listen *listen)
+{
+	struct config_network *clients =
+		memory_alloc_zero(listen->client_count + 1, sizeof *clients);
+
+	for (size_t i = 0; i < listen->client_count; i++)
+		clients[i] = listen->clients[i];
+	security->listen = (struct config_listen){.protocol = listen->protocol,
+						  .clients = clients,
+						  .client_count = listen->client_count};
+}
+
 struct intake_security *intake_security_new(struct intake_tls *tls,
 					    const struct config_listen *listen)
 {
 	struct intake_security *security = memory_alloc_zero(1, sizeof *security);
 
+	security->protocol = config_protocol_name(listen->protocol);
+	security->clear_auth = listen->auth_without_tls;
+	copy_clients(security, listen);
 	if (tls == NULL || listen->tls == CONFIG_LISTEN_TLS_NONE)
 		return security;
 	security->is_implicit = listen->tls == CONFIG_LISTEN_TLS_IMPLICIT;
@@ -207,7 +225,29 @@ bool intake_security_is_implicit(const struct intake_security *security)
 	return security->is_implicit;
 }
 
+bool intake_security_allows_clear_auth(const struct intake_security *security, bool is_local)
+{
+	return security->clear_auth == CONFIG_CLEAR_AUTH_YES ||
+	       (security->clear_auth == CONFIG_CLEAR_AUTH_LOCAL && is_local);
+}
+
+const char *intake_security_protocol(const struct intake_security *security)
+{
+	return security->protocol;
+}
+
 /* --- clients --- */
+
+/* A UNIX socket has permissions of its own, and its clients no address. */
+bool intake_security_admits(const struct intake_security *security, const struct in6_addr *address)
+{
+	return IN6_IS_ADDR_UNSPECIFIED(address) || config_admits(&security->listen, address);
+}
+
+bool intake_security_trusts_all(const struct intake_security *security)
+{
+	return security->listen.protocol == CONFIG_QMQP;
+}
 
 static bool has_listed_name(const struct intake_security *security,
 			    const struct tls_connection *connection)

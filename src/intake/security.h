@@ -29,8 +29,17 @@ struct intake_security *intake_security_new(struct intake_tls *tls,
 					    const struct config_listen *listen);
 /* The context for new connections; NULL: there is no TLS, or no certificate at the moment. */
 const struct tls_context *intake_security_context(const struct intake_security *security);
+/* Whether a client at ADDRESS may connect at all. */
+bool intake_security_admits(const struct intake_security *security, const struct in6_addr *address);
+/* Whether those who may connect may also relay. */
+bool intake_security_trusts_all(const struct intake_security *security);
 /* Whether TLS begins with the connection. */
 bool intake_security_is_implicit(const struct intake_security *security);
+
+/* Whether AUTH is offered without TLS to a client that IS_LOCAL, by loopback or a UNIX socket. */
+bool intake_security_allows_clear_auth(const struct intake_security *security, bool is_local);
+/* "submission" */
+const char *intake_security_protocol(const struct intake_security *security);
 
 struct tls_connection;
 /* Whether the client of CONNECTION may relay by its certificate. */

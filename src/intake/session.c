@@ -14,6 +14,12 @@ enum {
 	IDLE_LOOKS = 16,
 };
 
+/* It waits for us, and not we for it. */
+static bool is_busy(const struct intake_session *session)
+{
+	return session->is_asking || session->commits > 0;
+}
+
 /* A client idle for this long, since it connected or sent a message, may lose its place to
  * another: on a busy server no honest client is that slow. */
 static const int64_t IDLE_US = SECOND_US;
@@ -32,16 +38,17 @@ static void session_free(struct intake_session *session)
 {
 	struct intake *intake = session->intake;
 
-	intake_question_cancel(session);
+	intake_lookup_cancel(session);
+	session->engine->cancel(session);
 	if (session->client != NULL)
 		intake_client_leave(&intake->clients, session->client);
 	os_watch_free(session->watch);
 	os_timer_free(session->timer);
 	/* after QUIT, or its end of input, nothing unread can be left */
 	tls_stream_close(&session->stream,
-			 !session->is_at_end && !smtp_server_has_quit(session->server));
+			 !session->is_at_end && !session->engine->has_quit(session));
 	intake_tell_end(session);
-	smtp_server_free(session->server);
+	session->engine->free(session);
 	buffer_clear(&session->kept);
 	log_end(session);
 	DL_DELETE2(intake->sessions, session, previous, next);
@@ -67,8 +74,8 @@ bool intake_is_our_address(void *context, const struct in6_addr *address)
 
 static void feed_kept(struct intake_session *session)
 {
-	size_t consumed = smtp_server_input(session->server, buffer_data(&session->kept),
-					    session->kept.length);
+	size_t consumed =
+		session->engine->input(session, buffer_data(&session->kept), session->kept.length);
 
 	buffer_consume(&session->kept, consumed);
 	if (session->kept.length == 0)
@@ -79,8 +86,8 @@ static void feed_kept(struct intake_session *session)
  * then only the whole message counts. */
 static void follow_pace(struct intake_session *session)
 {
-	bool is_receiving = smtp_server_is_receiving(session->server);
-	size_t unsent = smtp_server_output(session->server)->length;
+	bool is_receiving = session->engine->is_receiving(session);
+	size_t unsent = session->engine->output(session)->length;
 
 	if (is_receiving != session->is_receiving || (unsent > session->unsent && !is_receiving))
 		intake_pace_reset(&session->pace);
@@ -88,15 +95,23 @@ static void follow_pace(struct intake_session *session)
 	session->unsent = unsent;
 }
 
+/* The reply to QUIT goes along with the end of the connection. */
+static ssize_t write_replies(struct intake_session *session, const struct buffer *output)
+{
+	return session->engine->has_quit(session)
+		       ? tls_stream_write_part(&session->stream, buffer_data(output),
+					       output->length)
+		       : tls_stream_write(&session->stream, buffer_data(output), output->length);
+}
+
 /* False when the connection is gone. */
 static bool send_replies(struct intake_session *session)
 {
-	struct buffer *output = smtp_server_output(session->server);
+	struct buffer *output = session->engine->output(session);
 
 	follow_pace(session);
 	while (output->length > 0 && !session->is_blocked) {
-		ssize_t count =
-			tls_stream_write(&session->stream, buffer_data(output), output->length);
+		ssize_t count = write_replies(session, output);
 
 		if (count < 0 && count != -EAGAIN)
 			return false;
@@ -123,10 +138,9 @@ static void watch_what_is_needed(struct intake_session *session)
 		os_watch_set(session->watch, tls_connection_wants(session->stream.tls, false));
 		return;
 	}
-	if (smtp_server_output(session->server)->length > 0)
+	if (session->engine->output(session)->length > 0)
 		events |= OS_WATCH_WRITE;
-	if (smtp_server_is_ready(session->server) && session->kept.length == 0 &&
-	    !session->is_at_end)
+	if (session->engine->is_ready(session) && session->kept.length == 0 && !session->is_at_end)
 		events |= OS_WATCH_READ;
 	os_watch_set(session->watch, tls_stream_events(&session->stream, events));
 }
@@ -134,7 +148,7 @@ static void watch_what_is_needed(struct intake_session *session)
 static void set_deadline(struct intake_session *session)
 {
 	const struct config *config = session->intake->config;
-	uint32_t seconds = session->is_asking ? 0 : smtp_server_timeout_seconds(session->server);
+	uint32_t seconds = session->is_asking ? 0 : session->engine->timeout_seconds(session);
 	int64_t now_us = os_clock_monotonic_us();
 	int64_t left_us;
 
@@ -170,21 +184,21 @@ enum step {
 /* The table in intake/internal.h. */
 static enum step next_step(const struct intake_session *session)
 {
-	size_t replies = smtp_server_output(session->server)->length;
+	size_t replies = session->engine->output(session)->length;
 
 	if (is_shaking_hands(session))
-		return smtp_server_is_closed(session->server) ? STEP_END : STEP_SHAKE;
-	if (smtp_server_question(session->server) != NULL && !session->is_asking)
+		return session->engine->is_closed(session) ? STEP_END : STEP_SHAKE;
+	if (!session->is_asking && session->engine->has_question(session))
 		return STEP_ASK;
-	if (session->kept.length > 0 && smtp_server_is_ready(session->server))
+	if (session->kept.length > 0 && session->engine->is_ready(session))
 		return STEP_FEED;
 	if (replies > 0)
 		return session->is_blocked ? STEP_WAIT : STEP_SEND;
-	if (smtp_server_is_closed(session->server) || session->is_at_end)
+	if (session->engine->is_closed(session) || (session->is_at_end && session->commits == 0))
 		return STEP_END;
-	if (smtp_server_wants_tls(session->server))
+	if (session->engine->wants_tls(session))
 		return STEP_SECURE;
-	if (tls_stream_has_pending(&session->stream) && smtp_server_is_ready(session->server))
+	if (tls_stream_has_pending(&session->stream) && session->engine->is_ready(session))
 		return STEP_READ;
 	return STEP_WAIT;
 }
@@ -200,7 +214,7 @@ static enum step shake_hands(struct intake_session *session)
 	enum intake_secure outcome = intake_secure_go_on(session);
 
 	if (outcome == INTAKE_SECURE_DONE && intake_security_is_implicit(session->security))
-		intake_session_greet(session, false);
+		intake_session_greet(session, STR(""));
 	return steps[outcome];
 }
 
@@ -209,7 +223,7 @@ static enum step secure(struct intake_session *session)
 {
 	if (session->kept.length > 0 || !intake_secure_begin(session, STR("")))
 		return STEP_END;
-	return STEP_SECURE;
+	return STEP_WAIT; /* for the client, which speaks first */
 }
 
 static void receive(struct intake_session *session);
@@ -218,7 +232,7 @@ static enum step take(struct intake_session *session, enum step step)
 {
 	switch (step) {
 	case STEP_ASK:
-		intake_question_see_to(session, smtp_server_question(session->server));
+		session->engine->see_to(session);
 		break;
 	case STEP_FEED:
 		feed_kept(session);
@@ -246,7 +260,7 @@ static enum step go_on(struct intake_session *session)
 
 	session->is_pumping = true;
 	do {
-		intake_question_see_to_body(session);
+		session->engine->see_to_body(session);
 		step = take(session, next_step(session));
 	} while (step != STEP_WAIT && step != STEP_END);
 	session->is_pumping = false;
@@ -265,10 +279,18 @@ void intake_session_pump(struct intake_session *session)
 	set_deadline(session);
 }
 
+/* What comes may have a password, or a part of one. */
+static bool may_get_secret(const struct intake_session *session)
+{
+	return session->intake->auth != NULL && intake_session_user(session).length == 0 &&
+	       !session->engine->is_receiving(session);
+}
+
 static void receive(struct intake_session *session)
 {
 	static char bytes[READ_SIZE];
 	ssize_t count = tls_stream_read(&session->stream, bytes, sizeof bytes);
+	bool may_be_secret = may_get_secret(session);
 	int64_t now_us;
 	size_t consumed;
 
@@ -281,16 +303,18 @@ static void receive(struct intake_session *session)
 	now_us = os_clock_monotonic_us();
 	intake_pace_receive(&session->pace, now_us, (uint64_t)count);
 	intake_pace_receive(&session->idle, now_us, (uint64_t)count);
-	consumed = smtp_server_input(session->server, bytes, (size_t)count);
+	consumed = session->engine->input(session, bytes, (size_t)count);
 	if (consumed < (size_t)count)
 		buffer_append(&session->kept, bytes + consumed, (size_t)count - consumed);
+	if (may_be_secret)
+		explicit_bzero(bytes, (size_t)count);
 }
 
 static void on_ready(void *context, unsigned events)
 {
 	struct intake_session *session = context;
 
-	if (!is_shaking_hands(session) && smtp_server_is_ready(session->server) &&
+	if (!is_shaking_hands(session) && session->engine->is_ready(session) &&
 	    session->kept.length == 0 &&
 	    ((events & OS_WATCH_READ) != 0 || session->stream.tls != NULL))
 		receive(session);
@@ -303,7 +327,7 @@ static void on_timer(void *context)
 	struct intake_session *session = context;
 	int64_t left_us = session->deadline_us - os_clock_monotonic_us();
 
-	if (left_us > 0 || session->is_asking) {
+	if (left_us > 0 || is_busy(session)) {
 		if (left_us <= 0)
 			left_us = SECOND_US;
 		session->timer_us = os_clock_monotonic_us() + left_us;
@@ -312,11 +336,11 @@ static void on_timer(void *context)
 	}
 	if (is_shaking_hands(session))
 		intake_secure_timeout(session);
-	if (is_shaking_hands(session) || smtp_server_output(session->server)->length > 0) {
+	if (is_shaking_hands(session) || session->engine->output(session)->length > 0) {
 		session_free(session);
 		return;
 	}
-	smtp_server_timeout(session->server);
+	session->engine->timeout(session);
 	intake_session_pump(session);
 }
 
@@ -328,10 +352,9 @@ struct intake_session *intake_session_find_idle(struct intake *intake)
 	for (unsigned i = 0; i < IDLE_LOOKS && intake->sessions != NULL; i++) {
 		struct intake_session *session = intake->sessions;
 
-		if (!session->is_asking &&
-		    intake_pace_is_over(&session->idle, IDLE_US, rate, now_us))
+		if (!is_busy(session) && intake_pace_is_over(&session->idle, IDLE_US, rate, now_us))
 			return session;
-		if (!session->is_asking && !intake_pace_is_over(&session->idle, IDLE_US, 0, now_us))
+		if (!is_busy(session) && !intake_pace_is_over(&session->idle, IDLE_US, 0, now_us))
 			return NULL; /* nor are those after it, which are younger */
 		/* it is busy sending a message at a good rate: look at others first next time */
 		DL_DELETE2(intake->sessions, session, previous, next);
@@ -342,7 +365,7 @@ struct intake_session *intake_session_find_idle(struct intake *intake)
 
 void intake_session_turn_away(struct intake_session *session)
 {
-	smtp_server_turn_away(session->server, "Too many clients wait, try again later");
+	session->engine->turn_away(session, "Too many clients wait, try again later");
 	if (!is_shaking_hands(session))
 		(void)send_replies(session);
 	session_free(session);
@@ -362,12 +385,15 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	session->intake = intake;
 	session->security = security;
 	session->stream.socket = socket;
-	session->may_relay = config_may_relay(intake->config, &session->mapped);
+	session->kept.is_secret = true;
+	session->may_relay = intake_security_trusts_all(security) ||
+			     config_may_relay(intake->config, &session->mapped);
 	who.is_ours = session->may_relay;
 	who.may_tls = intake_secure_is_possible(session);
 	session->pump = intake_session_pump;
-	intake_question_init(session);
-	session->server = smtp_server_new(service, who);
+	intake_lookup_init(session);
+	session->engine = intake->engine;
+	session->engine->begin(session, service, &who);
 	session->watch = os_watch_new(intake->loop, socket, OS_WATCH_NONE, on_ready, session);
 	session->timer = os_timer_new(intake->loop, on_timer, session);
 	DL_APPEND2(intake->sessions, session, previous, next);

@@ -6,6 +6,7 @@
 #ifndef INTAKE_SESSION_H
 #define INTAKE_SESSION_H
 
+#include "auth/client.h"
 #include "config/config.h"
 #include "directory/lookup/lookup.h"
 #include "intake/security.h"
@@ -15,14 +16,20 @@
 #include "queue/client.h"
 #include "smtp/server.h"
 
+/* How sessions speak (intake/engine.h): SMTP, submission and LMTP; QMTP and QMQP. */
+extern const struct intake_engine intake_engine_smtp;
+extern const struct intake_engine intake_engine_qmtp;
+
 /* What all sessions of a process share. */
 struct intake {
+	const struct intake_engine *engine;
 	struct os_loop *loop;
 	const struct config *config; /* changes at a reload */
 	struct queue_client *queue;
 	struct directory *directory;
 	struct names *names;             /* NULL: names of clients are not looked up (setting
 					  * client_names) */
+	struct auth *auth;               /* NULL: nobody can authenticate */
 	struct intake_session *sessions; /* the one that has been idle longest comes first */
 	struct intake_client *clients;   /* clients with their counts of sessions */
 	struct intake_proxy *proxies;    /* connections that are not sessions yet */
@@ -44,6 +51,8 @@ struct intake_session *intake_session_find_idle(struct intake *intake);
 void intake_session_turn_away(struct intake_session *session);
 /* For struct smtp_service: one line in the log for each refusal. */
 void intake_log_refusal(void *context, const struct smtp_refusal *refusal);
+/* For struct smtp_service: the mechanisms that "auth" has for the client. */
+struct str intake_auth_mechanisms(void *context);
 /* For struct smtp_watch: passes a line of the session to its watchers (transcript/transcript.h). */
 void intake_tell_line(void *context, enum smtp_said by, struct str line);
 /* For struct smtp_service: whether ADDRESS is the one the client connected to, or in the setting

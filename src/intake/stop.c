@@ -11,7 +11,7 @@ void intake_stop(struct intake *intake)
 
 	intake_proxy_stop(intake);
 	DL_FOREACH_SAFE2 (intake->sessions, session, next, next) {
-		smtp_server_shutdown(session->server);
+		session->engine->shutdown(session);
 		if (!session->is_asking)
 			intake_session_pump(session);
 	}

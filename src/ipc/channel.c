@@ -36,6 +36,7 @@ struct ipc_channel {
 	size_t backlog;
 	const char *peer; /* NULL: not set */
 	bool is_paused;
+	bool is_secret;
 	bool is_in_call; /* of a handler: if it is closed there, it is freed afterwards */
 	bool is_closed;
 	bool is_lost;
@@ -87,6 +88,12 @@ static void tell_lost(void *context)
 	channel->handler->lost(channel->context, channel);
 }
 
+static void erase(const struct ipc_channel *channel, char *bytes, size_t size)
+{
+	if (channel->is_secret)
+		explicit_bzero(bytes, size);
+}
+
 static void drop_first(struct ipc_channel *channel)
 {
 	struct waiting *waiting = channel->first;
@@ -96,6 +103,7 @@ static void drop_first(struct ipc_channel *channel)
 		channel->end = &channel->first;
 	channel->backlog -= sizeof *waiting + waiting->size;
 	close_all(waiting->descriptors, waiting->descriptor_count);
+	erase(channel, waiting->bytes, waiting->size);
 	free(waiting);
 }
 
@@ -166,6 +174,7 @@ static bool receive(struct ipc_channel *channel)
 	}
 	channel->handler->message(channel->context, channel, &message);
 	close_all(message.descriptors, message.descriptor_count);
+	erase(channel, packet, (size_t)length);
 	return true;
 }
 
@@ -265,6 +274,12 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 		keep(channel, packet, size, descriptors, descriptor_count);
 	else if (sent < 0)
 		fail(channel, "send", (int)sent);
+	erase(channel, packet, size);
+}
+
+void ipc_channel_set_secret(struct ipc_channel *channel)
+{
+	channel->is_secret = true;
 }
 
 void ipc_channel_set_peer(struct ipc_channel *channel, const char *name)

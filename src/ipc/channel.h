@@ -52,6 +52,9 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 /* Names the peer for the log; NAME must outlive the channel. Without it, the user who connected
  * is logged. */
 void ipc_channel_set_peer(struct ipc_channel *channel, const char *name);
+/* What passes through is secret from now on: it is erased from this process's memory as soon as it
+ * is sent, or handled. */
+void ipc_channel_set_secret(struct ipc_channel *channel);
 /* The message of TYPE that the handler was just given is malformed: logs that and ends the
  * connection, which lost() reports. No more messages come from it. */
 void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type);

@@ -7,7 +7,6 @@
  * In the queue such a sender is LOCAL@DOMAIN-@[], usually with "-" or "+" at the end of
  * LOCAL. A delivery to USER@HOST has the sender LOCALUSER=HOST@DOMAIN. Bounces of the message
  * as a whole go to LOCAL@DOMAIN.
- * as a whole has LOCAL@DOMAIN: its bounces go there.
  */
 #ifndef MAIL_VERP_H
 #define MAIL_VERP_H

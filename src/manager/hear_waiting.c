@@ -109,6 +109,15 @@ static void on_data_left(void *context, uint64_t number)
 	queue_link_remove(manager->queue, QUEUE_REMOVE_DATA, MAIL_STAGE_ARRIVE, number);
 }
 
+static int on_hold_left(void *context, struct str name)
+{
+	struct manager *manager = context;
+	struct trigger *hold = triggers_find(manager->triggers, name);
+
+	return hold != NULL ? triggers_release_for_good(manager->triggers, hold)
+			    : queue_trigger_release(manager->store, name);
+}
+
 static void on_cleaned(void *context, bool is_sure)
 {
 	struct manager *manager = context;
@@ -120,7 +129,8 @@ static void on_cleaned(void *context, bool is_sure)
 		queue_link_cleaned(manager->queue);
 }
 
-static const struct cleaning_handler cleaning_handler = {is_awake, on_data_left, on_cleaned};
+static const struct cleaning_handler cleaning_handler = {is_awake, on_data_left, on_hold_left,
+							 on_cleaned};
 
 static void on_all_found(void *context)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * names/protocol.h - the protocol between "smtpd" and "names", in messages of ipc/channel.h.
+ * names/protocol.h - the protocol between "smtpd" or "qmtpd" and "names", in messages of
+ * ipc/channel.h.
  */
 #ifndef NAMES_PROTOCOL_H
 #define NAMES_PROTOCOL_H

@@ -131,13 +131,13 @@ struct names_server *names_server_new(struct os_loop *loop, int listening,
 
 	server->resolver = resolver;
 	server->clients = ipc_server_new(loop, listening, &kind, server);
-	names_server_set_user(server, user);
+	names_server_set_users(server, &user, 1);
 	return server;
 }
 
-void names_server_set_user(struct names_server *server, uid_t user)
+void names_server_set_users(struct names_server *server, const uid_t *users, size_t count)
 {
-	ipc_server_set_users(server->clients, &user, 1);
+	ipc_server_set_users(server->clients, users, count);
 }
 
 void names_server_free(struct names_server *server)

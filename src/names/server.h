@@ -14,7 +14,8 @@ struct names_server;
 /* LISTENING is not owned, nor is RESOLVER. Only USER may connect. */
 struct names_server *names_server_new(struct os_loop *loop, int listening,
 				      struct dns_resolver *resolver, uid_t user);
-void names_server_set_user(struct names_server *server, uid_t user);
+/* Only these users may. */
+void names_server_set_users(struct names_server *server, const uid_t *users, size_t count);
 /* NULL is allowed. */
 void names_server_free(struct names_server *server);
 

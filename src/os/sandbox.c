@@ -52,7 +52,8 @@ int os_sandbox_enter(const struct os_sandbox *sandbox, unsigned *lacks_out)
 	if (is_whole) /* otherwise the file would be searched for each time */
 		(void)setenv("TZ", ":/etc/localtime", 0);
 	tzset(); /* reads a file that local times in the log need */
-	if ((sandbox->calls & OS_SANDBOX_SECRETS) != 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+	if ((sandbox->calls & (OS_SANDBOX_SECRETS | OS_SANDBOX_HIDDEN)) != 0 &&
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
 		return -errno;
 	if (prctl(is_whole ? PR_SET_NO_NEW_PRIVS : PR_SET_DUMPABLE, is_whole, 0, 0, 0) != 0)
 		return -errno;

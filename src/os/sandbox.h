@@ -57,6 +57,10 @@ enum os_sandbox_calls { /* besides memory, time, threads, and I/O on existing so
 			OS_SANDBOX_SECRETS =
 				1 << 11, /* read files of any owner, where paths allow it; nobody
 					  * can trace the process, and it leaves no core */
+			OS_SANDBOX_SYNC =
+				1 << 12, /* make the bytes of files durable; part of CHANGE */
+			OS_SANDBOX_HIDDEN =
+				1 << 13, /* nobody can trace the process, and it leaves no core */
 };
 
 struct os_sandbox {

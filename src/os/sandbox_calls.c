@@ -99,7 +99,7 @@ static const struct {
 	{"umask", OS_SANDBOX_CHANGE},
 	{"ftruncate", OS_SANDBOX_CHANGE},
 	{"fsync", OS_SANDBOX_CHANGE},
-	{"fdatasync", OS_SANDBOX_CHANGE},
+	{"fdatasync", OS_SANDBOX_CHANGE | OS_SANDBOX_SYNC},
 	{"sync_file_range", OS_SANDBOX_CHANGE},
 	{"syncfs", OS_SANDBOX_CHANGE},
 	{"linkat", OS_SANDBOX_CHANGE},

@@ -104,14 +104,24 @@ ssize_t os_socket_read(int socket, void *data, size_t size)
 	return count < 0 ? -errno : count;
 }
 
-ssize_t os_socket_write(int socket, const void *data, size_t size)
+static ssize_t write_with(int socket, const void *data, size_t size, int flags)
 {
 	ssize_t count;
 
 	do
-		count = send(socket, data, size, MSG_NOSIGNAL);
+		count = send(socket, data, size, MSG_NOSIGNAL | flags);
 	while (count < 0 && errno == EINTR);
 	return count < 0 ? -errno : count;
+}
+
+ssize_t os_socket_write(int socket, const void *data, size_t size)
+{
+	return write_with(socket, data, size, 0);
+}
+
+ssize_t os_socket_write_part(int socket, const void *data, size_t size)
+{
+	return write_with(socket, data, size, MSG_MORE);
 }
 
 void os_socket_close(int socket)

@@ -50,6 +50,9 @@ MUST_CHECK int os_socket_wait(int socket, bool for_writing, int64_t timeout_us);
  * peer has closed. */
 MUST_CHECK ssize_t os_socket_read(int socket, void *data, size_t size);
 MUST_CHECK ssize_t os_socket_write(int socket, const void *data, size_t size);
+/* The same of what more follows at once, or the end: both can be one segment (MSG_MORE in send(2)).
+ * If nothing follows, it leaves after 0.2 s. */
+MUST_CHECK ssize_t os_socket_write_part(int socket, const void *data, size_t size);
 void os_socket_close(int socket);
 /* Closes a connection after a last message to the peer: unread input would make the kernel reset
  * the connection, and the peer lose that message. */

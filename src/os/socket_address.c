@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "os/socket_address.h"
+#include "base/attributes.h"
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,6 +55,17 @@ void os_socket_address_format(const union os_socket_address *address,
 		snprintf(text, OS_SOCKET_TEXT_SIZE, "%s:%u", host, os_socket_address_port(address));
 }
 
+void os_socket_address_format_mapped(const struct in6_addr *address, char text[OS_SOCKET_TEXT_SIZE])
+{
+	union os_socket_address full = {.v6 = {.sin6_family = AF_INET6, .sin6_addr = *address}};
+
+	if (IN6_IS_ADDR_V4MAPPED(address)) {
+		full = (union os_socket_address){.v4 = {.sin_family = AF_INET}};
+		memcpy(&full.v4.sin_addr, address->s6_addr + 12, sizeof full.v4.sin_addr);
+	}
+	os_socket_address_format_host(&full, text);
+}
+
 uint16_t os_socket_address_port(const union os_socket_address *address)
 {
 	return ntohs(address->any.sa_family == AF_INET6 ? address->v6.sin6_port
@@ -81,6 +93,50 @@ bool os_socket_address_of_path(const char *path, union os_socket_address *out)
 	memcpy(local.sun_path, path, strlen(path));
 	out->local = local;
 	return true;
+}
+
+/* RFC 6890, and the addresses of several hosts. */
+static bool is_public_v4(uint32_t address)
+{
+	static const struct {
+		uint32_t network;
+		unsigned bits;
+	} special[] = {
+		{0x00000000, 8},  /* this network */
+		{0x0a000000, 8},  /* private */
+		{0x64400000, 10}, /* of carriers */
+		{0x7f000000, 8},  /* loopback */
+		{0xa9fe0000, 16}, /* a link's */
+		{0xac100000, 12}, /* private */
+		{0xc0000000, 24}, /* of protocols */
+		{0xc0a80000, 16}, /* private */
+		{0xe0000000, 3},  /* multicast, reserved */
+	};
+
+	for (size_t i = 0; i < COUNT_OF(special); i++)
+		if (address >> (32 - special[i].bits) ==
+		    special[i].network >> (32 - special[i].bits))
+			return false;
+	return true;
+}
+
+bool os_socket_address_is_public(const union os_socket_address *address)
+{
+	struct in6_addr mapped;
+	uint32_t v4;
+
+	if (address->any.sa_family == AF_UNIX)
+		return false;
+	mapped = os_socket_address_mapped(address);
+	memcpy(&v4, &mapped.s6_addr[12], sizeof v4);
+	if (IN6_IS_ADDR_V4MAPPED(&mapped))
+		return is_public_v4(ntohl(v4));
+	/* 2000::/3 is all that was given out; among it are those of IPv4 by 6to4 */
+	if (mapped.s6_addr[0] == 0x20 && mapped.s6_addr[1] == 0x02) {
+		memcpy(&v4, &mapped.s6_addr[2], sizeof v4);
+		return is_public_v4(ntohl(v4));
+	}
+	return (mapped.s6_addr[0] & 0xe0) == 0x20;
 }
 
 bool os_socket_address_is_equal(const union os_socket_address *a, const union os_socket_address *b)

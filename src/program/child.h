@@ -39,12 +39,12 @@ enum child_message {
 enum { CHILD_SOCKETS_MAX = 256 };
 
 struct child_socket {
-	char name[192]; /* "listen 0.0.0.0:25", "queue", "send", "notify", "directory",
-			 * "directory 0.0.0.0:7071", "socketmap 127.0.0.1:7072" */
+	char name[192]; /* "listen 0.0.0.0:25", "qmtp 0.0.0.0:209", "queue", "send", "notify",
+			 * "directory", "directory 0.0.0.0:7071", "socketmap 127.0.0.1:7072" */
 	int descriptor;
 };
 
-enum { CHILD_USERS_MAX = 16 };
+enum { CHILD_USERS_MAX = 24 };
 
 struct child_user {
 	char program[16];

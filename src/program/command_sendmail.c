@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* sendmail - the command by which users' programs send mail. */
-#include "inject/addresses.h"
+#include "header/addresses.h"
 #include "inject/envelope.h"
 #include "inject/header.h"
 #include "inject/recipients.h"
@@ -62,8 +62,8 @@ static int set_sender(struct sending *sending)
 		return 0;
 	user = sending->author;
 	sending->author = STR("");
-	if (inject_addresses_parse(str_from(sender), str_from(sending->domain), NULL, copy_address,
-				   sending) < 0) {
+	if (header_addresses_parse(str_from(sender), str_from(sending->domain), 0, NULL,
+				   copy_address, sending) < 0) {
 		buffer_append_string(&sending->reason, "not an address of a sender: ");
 		mail_text_append(&sending->reason, str_from(sender), MAIL_TEXT_ASCII);
 		return -EBADMSG;
@@ -84,7 +84,7 @@ static int too_many(struct sending *sending)
 static int add_arguments(struct sending *sending, struct inject_recipients *recipients, char **argv)
 {
 	for (int i = sending->options->first; argv[i] != NULL; i++) {
-		int error = inject_addresses_parse(str_from(argv[i]), str_from(sending->domain),
+		int error = header_addresses_parse(str_from(argv[i]), str_from(sending->domain), 0,
 						   NULL, inject_recipients_add, recipients);
 
 		if (error == -E2BIG)

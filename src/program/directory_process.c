@@ -19,6 +19,7 @@ static const int64_t IDLE_PATIENCE_US = 10 * SECOND_US;
 enum {
 	ROLES_OF_ALL = DIRECTORY_ROLE_READ,
 	ROLES_OF_OURS = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_SECRET | DIRECTORY_ROLE_CHANGE,
+	ROLES_OF_AUTH = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_SECRET,
 };
 
 struct process {
@@ -45,6 +46,13 @@ static bool is_ours(uid_t user)
 	       user == child_user(process.child, "queue");
 }
 
+static unsigned roles_of(uid_t user)
+{
+	if (is_ours(user))
+		return ROLES_OF_OURS;
+	return user == child_user(process.child, "auth") ? ROLES_OF_AUTH : ROLES_OF_ALL;
+}
+
 static void on_client(void *context, int socket)
 {
 	struct directory_transport transport;
@@ -54,8 +62,7 @@ static void on_client(void *context, int socket)
 	(void)context;
 	snprintf(peer, sizeof peer, "uid %ld", user == (uid_t)-1 ? -1L : (long)user);
 	directory_transport_plain(socket, &transport);
-	directory_server_accept(process.server, &transport,
-				is_ours(user) ? ROLES_OF_OURS : ROLES_OF_ALL, peer);
+	directory_server_accept(process.server, &transport, roles_of(user), peer);
 }
 
 /* --- socketmap --- */

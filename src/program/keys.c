@@ -6,8 +6,9 @@
 
 static void allow_users(struct child *child, struct keys_server *server)
 {
-	const uid_t users[] = {child_user(child, "smtpd"), child_user(child, "remote"),
-			       child_user(child, "lmtp"), child_user(child, "directory")};
+	const uid_t users[] = {child_user(child, "smtpd"), child_user(child, "qmtpd"),
+			       child_user(child, "remote"), child_user(child, "lmtp"),
+			       child_user(child, "directory")};
 
 	keys_server_set_users(server, users, COUNT_OF(users));
 }

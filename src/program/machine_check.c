@@ -169,6 +169,8 @@ static void check_places(struct machine_check *check)
 				     config->run, config->queue);
 	check_directory(check, "queue", config->queue);
 	check_directory(check, "run", config->run);
+	if (config->mta_sts || config->tls_reports)
+		check_directory(check, "policy_path", config->policy_path);
 	check_queue_place(check);
 }
 
@@ -199,6 +201,17 @@ static void check_directory_files(struct machine_check *check)
 	check_file(check, "directory.authority", directory->authority);
 }
 
+static void check_auth_files(struct machine_check *check)
+{
+	const struct config_auth *auth = &check->config->auth;
+
+	if (!config_has_auth(check->config))
+		return;
+	for (size_t i = 0; i < auth->token_key_count; i++)
+		check_file(check, "auth.token_keys", auth->token_keys[i]);
+	check_file(check, "auth.introspection_secret_file", auth->introspection_secret_file);
+}
+
 static void check_listens(struct machine_check *check)
 {
 	size_t count = 0;
@@ -220,6 +233,7 @@ int machine_check(const struct config *config, struct str text, bool reads_secre
 	check_services(&check);
 	check_places(&check);
 	check_directory_files(&check);
+	check_auth_files(&check);
 	if (config->dane)
 		check_file(&check, "dns_trust_anchor", config->dns_trust_anchor);
 	check_listens(&check);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* names - looks up clients' names in the DNS: the only process that does so for "smtpd", which
- * reads foreign input and has no network access. */
+/* names - looks up clients' names in the DNS: the only process that does so for "smtpd" and
+ * "qmtpd", which read foreign input and have no network access. */
 #include "base/panic.h"
 #include "log/event.h"
 #include "names/server.h"
@@ -27,12 +27,20 @@ static int open_resolver(struct child *child)
 	return error;
 }
 
+static void allow_users(struct child *child, struct names_server *server)
+{
+	const uid_t users[] = {child_user(child, "smtpd"), child_user(child, "qmtpd")};
+
+	names_server_set_users(server, users, COUNT_OF(users));
+}
+
 static int start(struct child *child)
 {
 	struct names_program *program = child->state;
 
 	program->server = names_server_new(child->loop, child_socket(child, "names"),
 					   program->resolver, child_user(child, "smtpd"));
+	allow_users(child, program->server);
 	child_ready(child);
 	return 0;
 }
@@ -42,7 +50,7 @@ static void reload(struct child *child, const struct config *old)
 	const struct names_program *program = child->state;
 
 	(void)old;
-	names_server_set_user(program->server, child_user(child, "smtpd"));
+	allow_users(child, program->server);
 }
 
 static void stop(struct child *child)

@@ -128,7 +128,8 @@ static int start(struct child *child)
 	struct policy_program *program = child->state;
 	const struct sts_users users = find_users(child);
 
-	https_configure(program->https, program->resolver, child->config->tls_authorities);
+	https_configure(program->https, program->resolver, child->config->tls_authorities,
+			child->config->https_private);
 	open_keeper(program, child);
 	open_ledger(program, child);
 	program->server =
@@ -144,7 +145,8 @@ static void reload(struct child *child, const struct config *old)
 	const struct sts_users users = find_users(child);
 	struct reports_ways ways;
 
-	https_configure(program->https, program->resolver, child->config->tls_authorities);
+	https_configure(program->https, program->resolver, child->config->tls_authorities,
+			child->config->https_private);
 	sts_server_set_users(program->server, &users);
 	if (child->config->tls_reports != old->tls_reports ||
 	    strcmp(child->config->dns_server, old->dns_server) != 0) {

@@ -95,6 +95,10 @@ static int open_queue(struct child *child)
 	return error;
 }
 
+/* What clients send by QMTP at once, and by that many connections they rarely do, is refused for
+ * now beyond this. */
+enum { PACKAGES_MAX = 1024 };
+
 /* An smtpd has a message for each session, as many of clients that left while theirs was being
  * committed, and some spare numbers; "list" has the messages of some lists; "send" and
  * "policy" have reports. Of each process one may be ending while another one begins. */
@@ -110,6 +114,8 @@ static void find_peers(const struct child *child, struct queue_server_peers *pee
 		.manager = {child_user(child, "send"), 2, OTHERS_OPEN_MAX, 1},
 		.intake = {child_user(child, "smtpd"), config->smtpd_workers + 2,
 			   2 * sessions + 4 * QUEUE_OPEN_MAX, config->maxrecipients},
+		.packages = {child_user(child, "qmtpd"), 3, 2 * config->maxsessions + PACKAGES_MAX,
+			     config->maxrecipients},
 		.list = {child_user(child, "list"), 2, OTHERS_OPEN_MAX, DIRECTORY_LIST_MAX},
 		.reports = {child_user(child, "policy"), 2, REPORTS_OPEN_MAX, 1},
 		.open = UINT32_MAX,

@@ -48,6 +48,12 @@ static bool is_one_of(const struct config_endpoint *list, size_t count,
 	return false;
 }
 
+/* The name of its sockets, up to the address. */
+static const char *use_of(const struct config_listen *listen)
+{
+	return config_is_qmtp(listen) ? "qmtp" : "listen";
+}
+
 /* Whether the configuration has the process listen at ADDRESS. */
 static bool listens_at(const struct rights_check *check, const union os_socket_address *address)
 {
@@ -56,7 +62,7 @@ static bool listens_at(const struct rights_check *check, const union os_socket_a
 	const struct rights *rights = check->process->rights;
 
 	for (size_t i = 0; i < config->listen_count; i++)
-		if (rights_may_listen(rights, "listen") &&
+		if (rights_may_listen(rights, use_of(&config->listens[i])) &&
 		    is_one_of(config->listens[i].addresses, config->listens[i].address_count,
 			      address))
 			return true;
@@ -97,8 +103,8 @@ static bool is_path_of(const struct config_endpoint *list, size_t count, const c
 /* The name in program/child.h of the socket at PATH; NULL: not one of the node's. */
 static const char *name_of(const struct config *config, const char *path)
 {
-	static const char *const names[] = {"queue", "send",   "notify",    "launch",    "names",
-					    "keys",  "policy", "directory", "transcript"};
+	static const char *const names[] = {"queue", "send",   "notify", "launch",    "names",
+					    "keys",  "policy", "auth",   "directory", "transcript"};
 	const struct config_directory *directory = &config->directory;
 	size_t length = strlen(config->run);
 
@@ -109,7 +115,7 @@ static const char *name_of(const struct config *config, const char *path)
 	for (size_t i = 0; i < config->listen_count; i++)
 		if (is_path_of(config->listens[i].addresses, config->listens[i].address_count,
 			       path))
-			return "listen";
+			return use_of(&config->listens[i]);
 	if (is_path_of(directory->listens, directory->listen_count, path))
 		return "directory";
 	if (is_path_of(directory->socketmaps, directory->socketmap_count, path))

@@ -113,6 +113,11 @@ static bool is_in(struct str path, const struct rights_place *place,
 		return is_beneath(path, config->policy_path, place->path);
 	case RIGHTS_AUTHORITIES:
 		return is_beside(path, config->tls_authorities);
+	case RIGHTS_TOKENS:
+		for (size_t i = 0; i < config->auth.token_key_count; i++)
+			if (is_beside(path, config->auth.token_keys[i]))
+				return true;
+		return is_beside(path, config->auth.introspection_secret_file);
 	}
 	return false;
 }

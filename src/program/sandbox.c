@@ -25,6 +25,7 @@ enum base {
 	BASE_POLICIES,
 	BASE_CONNINFO, /* files named in connection strings */
 	BASE_SECRETS,  /* of sections certificate and listen, and of the directory's TLS */
+	BASE_TOKENS,   /* of section auth; and the authorities of issuers of tokens */
 };
 
 static unsigned calls_for_owners(const struct config *config)
@@ -47,6 +48,18 @@ static unsigned calls_for_names(const struct config *config)
 	return config_has_server_names(config) ? OS_SANDBOX_DNS : 0;
 }
 
+static unsigned calls_for_tokens(const struct config *config)
+{
+	const struct config_auth *auth = &config->auth;
+	bool has_files = auth->token_key_count > 0 || (auth->introspection_secret_file != NULL &&
+						       *auth->introspection_secret_file != '\0');
+
+	return (has_files ? OS_SANDBOX_OPEN | OS_SANDBOX_SECRETS : 0) |
+	       (config_has_introspection(config)
+			? OS_SANDBOX_OPEN | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS
+			: 0);
+}
+
 static const struct profile {
 	const char *program;
 	unsigned calls;
@@ -59,6 +72,7 @@ static const struct profile {
 	bool is_bound_to_backend; /* another source of data needs another process */
 } profiles[] = {
 	{"smtpd", OS_SANDBOX_ACCEPT, {{0}}},
+	{"qmtpd", OS_SANDBOX_ACCEPT, {{0}}},
 	{"queue",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE,
 	 {{BASE_QUEUE, "pid", KEEP},
@@ -84,6 +98,22 @@ static const struct profile {
 	{"keys",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_SECRETS,
 	 {{BASE_SECRETS, "", OS_SANDBOX_READ}}},
+	{"auth",
+	 OS_SANDBOX_ACCEPT | OS_SANDBOX_HIDDEN,
+	 {{BASE_TOKENS, "", OS_SANDBOX_READ}},
+	 calls_for_tokens},
+	{"auth-ldap",
+	 OS_SANDBOX_ACCEPT | OS_SANDBOX_HIDDEN | OS_SANDBOX_OPEN | OS_SANDBOX_CONNECT |
+		 OS_SANDBOX_DNS | OS_SANDBOX_LOCAL,
+	 {{BASE_TOKENS, "", OS_SANDBOX_READ},
+	  {BASE_LDAP_AUTHORITY, "", OS_SANDBOX_READ},
+	  /* getaddrinfo(3), by which libldap finds its servers */
+	  {BASE_SYSTEM, "/etc/hosts", OS_SANDBOX_READ},
+	  {BASE_SYSTEM, "/etc/resolv.conf", OS_SANDBOX_READ},
+	  {BASE_SYSTEM, "/etc/nsswitch.conf", OS_SANDBOX_READ},
+	  {BASE_SYSTEM, "/etc/host.conf", OS_SANDBOX_READ},
+	  {BASE_SYSTEM, "/etc/gai.conf", OS_SANDBOX_READ}},
+	 calls_for_tokens},
 	{"policy",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS | OS_SANDBOX_OPEN |
 		 OS_SANDBOX_CHANGE,
@@ -117,8 +147,8 @@ static const struct profile {
 	  {BASE_SYSTEM, "/etc/host.conf", OS_SANDBOX_READ},
 	  {BASE_SYSTEM, "/etc/gai.conf", OS_SANDBOX_READ}}},
 	{"directory-postgresql",
-	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS |
-		 OS_SANDBOX_LOCAL,
+	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_SYNC | OS_SANDBOX_CONNECT |
+		 OS_SANDBOX_DNS | OS_SANDBOX_LOCAL,
 	 {{BASE_CONNINFO, "", OS_SANDBOX_READ}},
 	 .is_bound_to_backend = true},
 };
@@ -216,6 +246,22 @@ static void add_secrets(struct sandbox *sandbox, const struct config *config, un
 		add_secret(sandbox, config_authority_at(config, i), access);
 }
 
+static void add_tokens(struct sandbox *sandbox, const struct config *config, unsigned access)
+{
+	for (size_t i = 0; i < config->auth.token_key_count; i++)
+		add_secret(sandbox, config->auth.token_keys[i], access);
+	if (!config_has_auth(config))
+		return;
+	add_secret(sandbox, config->auth.introspection_secret_file, access);
+	if (config_has_introspection(config))
+		add_parent(sandbox, config->tls_authorities, access);
+}
+
+static size_t count_tokens(const struct config *config)
+{
+	return 2 * config->auth.token_key_count + 3;
+}
+
 static size_t count_secrets(const struct config *config)
 {
 	return 4 * config_key_count(config) + 2 * config_authority_count(config);
@@ -251,7 +297,7 @@ static void add_places(struct sandbox *sandbox, const struct config *config)
 {
 	const struct place *place = sandbox->profile->places;
 	size_t most = PLACES_MAX + config->service_count + count_conninfo(&config->directory) +
-		      count_secrets(config);
+		      count_secrets(config) + count_tokens(config);
 
 	sandbox->paths = arena_alloc(sandbox->arena, most * sizeof *sandbox->paths);
 	for (; place->base != 0; place++) {
@@ -271,6 +317,8 @@ static void add_places(struct sandbox *sandbox, const struct config *config)
 			add_conninfo(sandbox, &config->directory);
 		else if (place->base == BASE_SECRETS)
 			add_secrets(sandbox, config, place->access);
+		else if (place->base == BASE_TOKENS)
+			add_tokens(sandbox, config, place->access);
 		else
 			add_path(sandbox, str_from(place->path), place->access);
 	}

@@ -78,6 +78,17 @@ static bool is_server(const struct config *config, const char *path)
 	return false;
 }
 
+/* Likewise, so that only a process that needs it loads the library of LDAP. */
+static const char *auth_file(const struct config *config)
+{
+	return config_has_ldap_bind(config) ? "auth-ldap" : "auth";
+}
+
+static bool is_dovecot(const struct config *config, const char *path)
+{
+	return config->auth.users == CONFIG_AUTH_DOVECOT && strcmp(config->auth.socket, path) == 0;
+}
+
 static bool is_lmtp_server(const struct config *config, const char *path)
 {
 	for (size_t i = 0; i < config->service_count; i++) {
@@ -125,6 +136,15 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .keeps_rights = true,
 	 .sockets = {"keys"},
 	 .pace = &ONES_OWN},
+	{.name = "auth",
+	 .turn = TURN_DIRECTORY,
+	 .is_wanted = config_has_auth,
+	 .file = auth_file,
+	 .keeps_rights = true,
+	 .sockets = {"auth"},
+	 .targets = {"directory"},
+	 .may_connect = is_dovecot,
+	 .pace = &ONES_OWN},
 	{.name = "policy",
 	 .turn = TURN_DIRECTORY,
 	 .is_wanted = has_policies,
@@ -163,11 +183,18 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .is_wanted = has_directory,
 	 .targets = {"send", "queue", "directory"},
 	 .pace = &ONES_OWN},
+	{.name = "qmtpd",
+	 .turn = TURN_INTAKE,
+	 .is_wanted = config_has_qmtp,
+	 .sockets = {"qmtp"},
+	 .targets = {"queue", "directory", "names", "keys"},
+	 .pace = &ONES_OWN,
+	 .is_watched = true},
 	{.name = "smtpd",
 	 .turn = TURN_INTAKE,
 	 .count = smtpd_count,
 	 .sockets = {"listen"},
-	 .targets = {"queue", "directory", "names", "keys"},
+	 .targets = {"queue", "directory", "names", "keys", "auth"},
 	 .pace = &ONES_OWN,
 	 .is_watched = true},
 };

@@ -10,9 +10,9 @@
 #include "config/config.h"
 
 enum {
-	SERVE_PROGRAMS = 14,
+	SERVE_PROGRAMS = 16,
 	SERVE_SOCKETS_MAX = 2,
-	SERVE_TARGETS_MAX = 4,
+	SERVE_TARGETS_MAX = 5,
 };
 
 /* The order of a stop: first the intake, while what it has accepted can still be queued; then the

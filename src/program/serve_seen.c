@@ -16,7 +16,7 @@
  * durable before what is in it. */
 static int make_blank(int file, const char *queue)
 {
-	char blank[STORE_GUARD_RECORD_MAX];
+	char blank[STORE_GUARD_FILE_SIZE];
 	int error;
 
 	memset(blank, ' ', sizeof blank);

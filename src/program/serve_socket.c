@@ -112,7 +112,7 @@ static int keep(struct supervisor *supervisor, const struct bound_socket *wanted
 	return 0;
 }
 
-/* USE: "listen", "directory", "socketmap". */
+/* USE: "listen", "qmtp", "directory", "socketmap". */
 static int bind_listen(struct supervisor *supervisor, const char *use,
 		       const struct config_endpoint *endpoint)
 {
@@ -167,6 +167,12 @@ static int bind_listens(struct supervisor *supervisor, const char *use,
 	return error;
 }
 
+/* The process whose it is. */
+static const char *use_of(const struct config_listen *listen)
+{
+	return config_is_qmtp(listen) ? "qmtp" : "listen";
+}
+
 int serve_bind_sockets(struct supervisor *supervisor, const struct config *config,
 		       int64_t patience_us)
 {
@@ -178,7 +184,8 @@ int serve_bind_sockets(struct supervisor *supervisor, const struct config *confi
 	for (size_t i = 0; i < supervisor->socket_count; i++)
 		supervisor->sockets[i].is_wanted = strchr(supervisor->sockets[i].name, ' ') == NULL;
 	for (size_t i = 0; error == 0 && i < config->listen_count; i++)
-		error = bind_listens(supervisor, "listen", config->listens[i].addresses,
+		error = bind_listens(supervisor, use_of(&config->listens[i]),
+				     config->listens[i].addresses,
 				     config->listens[i].address_count);
 	if (error == 0)
 		error = bind_listens(supervisor, "directory", directory->listens,
@@ -205,6 +212,8 @@ int serve_bind_run_sockets(struct supervisor *supervisor)
 		error = bind_run_socket(supervisor, "keys", SOCK_SEQPACKET);
 	if (error == 0)
 		error = bind_run_socket(supervisor, "policy", SOCK_SEQPACKET);
+	if (error == 0)
+		error = bind_run_socket(supervisor, "auth", SOCK_SEQPACKET);
 	if (error == 0)
 		error = bind_run_socket(supervisor, "transcript", SOCK_SEQPACKET);
 	if (error == 0 && supervisor->config->directory.backend != CONFIG_BACKEND_NONE)

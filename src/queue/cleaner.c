@@ -8,9 +8,11 @@
 #include "os/file.h"
 #include "queue/internal.h"
 #include "queue/number_table.h"
+#include "queue/trigger.h"
 #include "queue/update.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	NAMES_A_STEP = 1000,
@@ -37,6 +39,7 @@ struct queue_cleaner {
 	size_t judged;             /* entries of the table */
 	struct number_table table;
 	bool has_failed;
+	bool is_finished;
 	int error; /* of the current step */
 };
 
@@ -252,6 +255,64 @@ static int judge_some(struct queue_cleaner *cleaner)
 	return 1;
 }
 
+/* --- holds --- */
+
+/* A number that is in use again keeps the hold of the message that had it before, which holds
+ * nobody: to see that, each message that is held would have to be read. */
+static int judge_hold(struct queue_cleaner *cleaner, struct str name)
+{
+	struct mail_id id;
+	int result;
+
+	if (queue_trigger_kind(name) != QUEUE_TRIGGER_HOLD ||
+	    !mail_id_parse(str_skip(name, strlen("hold.")), &id) ||
+	    cleaner->handler->is_busy(cleaner->context, id.number))
+		return 0;
+	result = queue_store_has(cleaner->store, QUEUE_MESS, NULL, id.number);
+	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++)
+		result = queue_store_has(cleaner->store, QUEUE_TODO, mail_stage_name(stage),
+					 id.number);
+	if (result != 0)
+		return result < 0 ? result : 0;
+	return cleaner->handler->end_hold(cleaner->context, name);
+}
+
+/* Some names of trigger/: whether there may be more, or -errno. */
+static int judge_holds(struct queue_cleaner *cleaner)
+{
+	int result = cleaner->list != NULL ? 1
+					   : os_file_list_open(cleaner->store->directory, "trigger",
+							       &cleaner->list);
+
+	for (unsigned i = 0; result >= 0 && i < NAMES_A_STEP; i++) {
+		const char *entry;
+
+		result = os_file_list_next(cleaner->list, &entry);
+		if (result <= 0)
+			return result;
+		result = judge_hold(cleaner, str_from(entry));
+		if (result < 0)
+			fail(cleaner, result);
+		result = 1;
+	}
+	return result;
+}
+
+/* After the last X. */
+static int end_holds(struct queue_cleaner *cleaner)
+{
+	int result = cleaner->handler->end_hold != NULL ? judge_holds(cleaner) : 0;
+
+	if (result < 0)
+		fail(cleaner, result);
+	cleaner->is_finished = result <= 0;
+	if (cleaner->is_finished) {
+		os_file_list_close(cleaner->list);
+		cleaner->list = NULL;
+	}
+	return cleaner->error < 0 ? cleaner->error : !cleaner->is_finished;
+}
+
 /* Begins the next phase, perhaps of the next X. */
 static void go_on(struct queue_cleaner *cleaner)
 {
@@ -270,9 +331,11 @@ int queue_cleaner_step(struct queue_cleaner *cleaner)
 {
 	int result;
 
-	if (cleaner->x == cleaner->store->split)
+	if (cleaner->is_finished)
 		return 0;
 	cleaner->error = 0;
+	if (cleaner->x == cleaner->store->split)
+		return end_holds(cleaner);
 	result = cleaner->phase == PHASE_JUDGE ? judge_some(cleaner) : read_names(cleaner);
 	if (result < 0) {
 		fail(cleaner, result);
@@ -281,5 +344,5 @@ int queue_cleaner_step(struct queue_cleaner *cleaner)
 	}
 	if (result <= 0)
 		go_on(cleaner);
-	return cleaner->error < 0 ? cleaner->error : cleaner->x < cleaner->store->split;
+	return cleaner->error < 0 ? cleaner->error : 1;
 }

@@ -2,7 +2,8 @@
 /*
  * queue/cleaner.h - removes what a crash left, a little at a time, while "send" serves mail: names
  * that a power failure brought back after their message had ended, and names of messages that were
- * interrupted on their way to S5.
+ * interrupted on their way to S5. Last it ends the holds of messages that are gone
+ * (trigger/hold.ID).
  *
  * Nothing waits for the cleaner, because a name that it has not reached yet is harmless:
  *
@@ -35,6 +36,9 @@ struct queue_cleaner_handler {
 	int (*remove_data)(void *context, uint64_t number);
 	/* PATH was removed. May be NULL. */
 	void (*removed)(void *context, const char *path);
+	/* The message that the trigger NAME, hold.ID, holds is gone. 0 or -errno. NULL: holds are
+	 * left alone. */
+	int (*end_hold)(void *context, struct str name);
 };
 
 /* SERVICES is the list of all services that the queue knows. SERVICES and HANDLER are borrowed. */

@@ -3,7 +3,7 @@
  * queue/protocol.h - the messages between "queue" and its clients over its SOCK_SEQPACKET socket
  * (ipc/channel.h). Bodies are written with ipc/pack.h.
  *
- * A server (smtpd), "list", or "send" with a bounce:
+ * A server (smtpd, qmtpd), "list", or "send" with a bounce:
  *   OPEN      u32 count                        requests numbers for that many messages
  *   OPENED    u64 number...                    at least one; answer to OPEN
  *   REFUSED   u32 errno                        answer to OPEN

@@ -32,12 +32,13 @@ struct queue_server_part {
 };
 
 struct queue_server_peers {
-	struct queue_server_part manager; /* also adds bounces */
-	struct queue_server_part intake;  /* only adds messages */
-	struct queue_server_part list;    /* likewise */
-	struct queue_server_part reports; /* likewise: "policy" */
-	uint32_t open;                    /* messages of all */
-	const struct ipc_tokens *tokens;  /* the current token of "send"; borrowed */
+	struct queue_server_part manager;  /* also adds bounces */
+	struct queue_server_part intake;   /* only adds messages */
+	struct queue_server_part packages; /* likewise: "qmtpd" */
+	struct queue_server_part list;     /* likewise */
+	struct queue_server_part reports;  /* likewise: "policy" */
+	uint32_t open;                     /* messages of all */
+	const struct ipc_tokens *tokens;   /* the current token of "send"; borrowed */
 };
 
 /* LISTENING: a SOCK_SEQPACKET socket that clients connect to. RESERVE: bytes that must be free

@@ -24,7 +24,8 @@ static uint32_t larger(uint32_t a, uint32_t b)
 static struct queue_server_part limits_of(const struct queue_server *server, uid_t user)
 {
 	const struct queue_server_part *parts[] = {&server->peers.manager, &server->peers.intake,
-						   &server->peers.list, &server->peers.reports};
+						   &server->peers.packages, &server->peers.list,
+						   &server->peers.reports};
 	struct queue_server_part limits = {.user = user};
 
 	for (size_t i = 0; i < COUNT_OF(parts); i++) {
@@ -94,6 +95,7 @@ void queue_server_configure(struct queue_server *server, uint64_t reserve,
 	server->reserve = reserve;
 	raise(&server->peers.manager, &peers->manager);
 	raise(&server->peers.intake, &peers->intake);
+	raise(&server->peers.packages, &peers->packages);
 	raise(&server->peers.list, &peers->list);
 	raise(&server->peers.reports, &peers->reports);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "reports/mail.h"
+#include "base/base64.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include <zlib.h>
@@ -29,27 +30,13 @@ void reports_compress(struct str text, struct buffer *out)
 	(void)deflateEnd(&stream);
 }
 
-static void append_group(struct buffer *out, const unsigned char *bytes, size_t count)
-{
-	static const char letters[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	unsigned value = (unsigned)bytes[0] << 16 | (count > 1 ? (unsigned)bytes[1] << 8 : 0) |
-			 (count > 2 ? bytes[2] : 0);
-
-	buffer_append_byte(out, letters[value >> 18]);
-	buffer_append_byte(out, letters[value >> 12 & 63]);
-	buffer_append_byte(out, count > 1 ? letters[value >> 6 & 63] : '=');
-	buffer_append_byte(out, count > 2 ? letters[value & 63] : '=');
-}
-
 static void append_base64(struct buffer *out, struct str bytes)
 {
-	for (size_t i = 0; i < bytes.length; i += 3) {
-		size_t left = bytes.length - i;
+	for (; bytes.length > 0; bytes = str_skip(bytes, LINE_BYTES)) {
+		size_t length = bytes.length < LINE_BYTES ? bytes.length : LINE_BYTES;
 
-		append_group(out, (const unsigned char *)bytes.data + i, left < 3 ? left : 3);
-		if ((i + 3) % LINE_BYTES == 0 || left <= 3)
-			buffer_append_string(out, "\r\n");
+		base64_append(out, str_slice(bytes.data, length));
+		buffer_append_string(out, "\r\n");
 	}
 }
 

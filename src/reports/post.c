@@ -74,6 +74,13 @@ static void settle(struct reports_post *post, const char *reason)
 
 /* --- by HTTPS --- */
 
+/* A request that is wrong stays so; one that came too slowly or too often does not (RFC 9110
+ * section 15.5.9, RFC 6585 section 4). */
+static bool may_try_again(unsigned code)
+{
+	return code / 100 != 4 || code == 408 || code == 429;
+}
+
 static void on_posted(void *context, const struct https_answer *answer)
 {
 	struct reports_post *post = context;
@@ -85,7 +92,7 @@ static void on_posted(void *context, const struct https_answer *answer)
 		settle(post, answer->reason);
 	} else if (answer->code / 100 != 2) {
 		snprintf(reason, sizeof reason, "HTTP status %u", answer->code);
-		post->has_failed |= answer->code / 100 != 4;
+		post->has_failed |= may_try_again(answer->code);
 		settle(post, reason);
 	} else {
 		settle(post, NULL);

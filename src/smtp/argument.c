@@ -2,7 +2,7 @@
 /* What follows a verb: names, paths and parameters; parsed strictly, or leniently as real
  * clients write them. */
 #include "smtp/internal.h"
-#include <netinet/in.h>
+#include "smtp/recipient.h"
 #include <string.h>
 
 bool smtp_argument_none(struct smtp_server *s, struct smtp_argument *argument)
@@ -54,6 +54,39 @@ bool smtp_argument_chunk(struct smtp_server *s, struct smtp_argument *argument)
 	if (is_valid && (last.length == 0 || str_equal_nocase(last, STR("LAST"))))
 		return true;
 	smtp_reply_last(s, 501, "5.5.4", "Syntax: BDAT SIZE [LAST]");
+	return false;
+}
+
+/* RFC 4422 section 3.1; some clients write it in lower case. */
+static bool take_mechanism(struct smtp_server *s, struct str name)
+{
+	char *copy = s->exchange.mechanism;
+
+	if (name.length == 0 || name.length > SMTP_MECHANISM_MAX)
+		return false;
+	for (size_t i = 0; i < name.length; i++) {
+		char c = name.data[i];
+
+		copy[i] = c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+		c = copy[i];
+		if (!(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '-' && c != '_')
+			return false;
+	}
+	s->exchange.mechanism_length = name.length;
+	return true;
+}
+
+bool smtp_argument_auth(struct smtp_server *s, struct smtp_argument *argument)
+{
+	struct str rest = argument->text;
+	struct str name = STR("");
+
+	(void)str_split(&rest, ' ', &name);
+	if (rest.data != NULL)
+		argument->initial = str_trim(rest);
+	if (take_mechanism(s, name) && str_find(argument->initial, ' ') < 0)
+		return true;
+	smtp_reply(s, 501, "5.5.4", "Syntax: AUTH MECHANISM [INITIAL-RESPONSE]");
 	return false;
 }
 
@@ -177,44 +210,6 @@ bool smtp_argument_sender(struct smtp_server *s, struct smtp_argument *argument)
 	return smtp_parameters_of_mail(s, text, argument) && check_ascii(s, argument);
 }
 
-/* RFC 5321 section 4.5.1: "<postmaster>" is local, whatever the domains are. */
-static bool complete_postmaster(struct smtp_server *s, struct mail_address *address)
-{
-	struct smtp_transaction *t = s->transaction;
-	const char *hostname = s->service->hostname;
-	char *text;
-
-	if (address->domain.length > 0)
-		return true;
-	if (!str_equal_nocase(address->local, STR("postmaster")))
-		return false;
-	if (t->postmaster == NULL) {
-		text = arena_alloc(t->envelope->arena, sizeof "postmaster@" + strlen(hostname));
-		strcat(strcat(text, "postmaster@"), hostname);
-		t->postmaster = text;
-	}
-	return mail_address_parse(str_from(t->postmaster), 0, address) == 0;
-}
-
-/* USER@[192.0.2.1], if that is our address, is treated like an address in a local domain. */
-static void complete_literal(struct smtp_server *s, struct mail_address *address)
-{
-	const struct smtp_service *service = s->service;
-	struct buffer text CLEANUP(buffer_clear) = {0};
-	struct mail_address named;
-	struct in6_addr ours;
-
-	if (!address->is_literal || service->is_our_address == NULL ||
-	    !mail_literal_parse(address->domain, &ours) ||
-	    !service->is_our_address(s->peer.context, &ours))
-		return;
-	buffer_append_str(&text, address->local);
-	buffer_append_format(&text, "@%s", service->local_domain);
-	if (mail_address_parse(arena_copy_str(s->transaction->envelope->arena, buffer_view(&text)),
-			       MAIL_ADDRESS_UTF8, &named) == 0)
-		*address = named;
-}
-
 bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argument)
 {
 	struct str text = argument->text;
@@ -224,11 +219,11 @@ bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argume
 		return false;
 	}
 	if (!take_path(s, &text, MAIL_ADDRESS_NO_DOMAIN, &argument->address) ||
-	    !complete_postmaster(s, &argument->address)) {
+	    !smtp_recipient_complete(s->service, s->peer.context, s->transaction->envelope->arena,
+				     &s->transaction->postmaster, &argument->address)) {
 		smtp_reply(s, 501, "5.1.3", "Bad recipient address");
 		return false;
 	}
-	complete_literal(s, &argument->address);
 	argument->is_utf8 = s->transaction->envelope->utf8;
 	return check_ascii(s, argument) && smtp_parameters_of_rcpt(s, text, argument);
 }

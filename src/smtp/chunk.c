@@ -19,8 +19,11 @@ enum smtp_step smtp_chunk_begin(struct smtp_server *s, const struct smtp_argumen
 
 bool smtp_chunk_take(struct smtp_server *s, const char *data, size_t length, size_t *taken_out)
 {
-	if (length > SMTP_SERVER_BODY_MAX)
-		length = SMTP_SERVER_BODY_MAX;
+	size_t piece = s->transaction != NULL ? smtp_text_piece(&s->transaction->text)
+					      : SMTP_SERVER_BODY_MAX;
+
+	if (length > piece)
+		length = piece;
 	if (length > s->chunk_left)
 		length = (size_t)s->chunk_left;
 	if (!s->chunk_is_skipped)

@@ -55,8 +55,10 @@ void smtp_client_begin(struct smtp_client *client, const struct smtp_client_mess
 /* Nothing of what came with the reply to STARTTLS is TLS: somebody may have put it there. */
 static void check_injected(struct smtp_client *client, struct str input)
 {
-	if (client->state == CLIENT_TLS && input.length > 0)
-		client_break_session(client, "plain text behind the reply to STARTTLS");
+	if (client->state != CLIENT_TLS || input.length == 0)
+		return;
+	client->is_injected = true;
+	client_break_session(client, "plain text behind the reply to STARTTLS");
 }
 
 void smtp_client_input(struct smtp_client *client, struct str input)
@@ -247,6 +249,11 @@ bool smtp_client_is_stale(const struct smtp_client *client)
 bool smtp_client_is_insecure(const struct smtp_client *client)
 {
 	return client->is_insecure;
+}
+
+bool smtp_client_is_injected(const struct smtp_client *client)
+{
+	return client->is_injected;
 }
 
 bool smtp_client_is_tls_refused(const struct smtp_client *client)

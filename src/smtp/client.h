@@ -36,7 +36,11 @@
 
 struct smtp_client;
 
-enum smtp_client_protocol { SMTP_CLIENT_SMTP, SMTP_CLIENT_LMTP };
+enum smtp_client_protocol {
+	SMTP_CLIENT_SMTP,
+	SMTP_CLIENT_LMTP,
+	SMTP_CLIENT_QMTP, /* qmtp/client.h */
+};
 
 enum smtp_client_tls {
 	SMTP_CLIENT_TLS_NEVER,
@@ -157,9 +161,12 @@ bool smtp_client_is_stale(const struct smtp_client *client);
 /* Why the client is CLOSED; NULL: it was told to quit, or is not. */
 const struct mail_verdict *smtp_client_failure(const struct smtp_client *client);
 /* Whether the client is CLOSED because TLS failed: it is demanded, and the server does not offer or
- * refuses it; the server did not answer STARTTLS; the handshake failed; or, since a server may
- * reject it last, no reply came after it. */
+ * refuses it; the server did not answer STARTTLS, or 421; the handshake failed; or, since a server
+ * may reject it last, no reply came after it. */
 bool smtp_client_is_insecure(const struct smtp_client *client);
+/* Whether the client is CLOSED because of replies in plain text that nobody can have sent who waits
+ * for a handshake: somebody between the server and us has. That is no reason for plain text. */
+bool smtp_client_is_injected(const struct smtp_client *client);
 /* Whether the server offered STARTTLS in plain text, and refused it then. */
 bool smtp_client_is_tls_refused(const struct smtp_client *client);
 

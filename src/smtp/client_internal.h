@@ -46,6 +46,7 @@ struct smtp_client {
 	bool is_secured;  /* by TLS */
 	bool is_proven;   /* a reply has come by TLS */
 	bool is_insecure; /* see smtp_client_is_insecure() */
+	bool is_injected; /* see smtp_client_is_injected() */
 	bool is_refused;  /* see smtp_client_is_tls_refused() */
 	const struct mail_verdict *failure; /* see smtp_client_failure() */
 	bool is_stale;                      /* see smtp_client_is_stale() */

@@ -263,6 +263,7 @@ static void on_early(struct smtp_client *client)
 {
 	bool is_refusal = client->reply.code >= 400;
 
+	client->is_injected = client->state == CLIENT_STARTTLS;
 	if (is_refusal && (client->state == CLIENT_BODY || client->state == CLIENT_FINAL))
 		client_fail_session(client, client_reply_verdict(client));
 	else
@@ -275,6 +276,7 @@ void client_on_reply(struct smtp_client *client)
 
 	client->is_proven = client->is_secured;
 	if (client->reply.code == 421) {
+		client->is_insecure = client->state == CLIENT_STARTTLS;
 		client_fail_session(client, client_reply_verdict(client));
 		return;
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Reads a message's header fields as they pass: counts Received fields, and keeps the first
  * Message-ID, for the log. */
-#include "smtp/internal.h"
+#include "smtp/header.h"
 #include <string.h>
 
 enum { RECEIVED, MESSAGE_ID };
@@ -34,14 +34,14 @@ static void begin_line(struct smtp_header *h, char first)
 		h->has_id = true;
 }
 
-static void keep_value(struct smtp_transaction *t, const char *data, size_t length)
+static void keep_value(struct smtp_text *t, const char *data, size_t length)
 {
 	struct smtp_header *h = &t->header;
 
 	if (h->has_id)
 		return;
 	if (h->id == NULL)
-		h->id = arena_alloc(t->envelope->arena, SMTP_MESSAGE_ID_MAX);
+		h->id = arena_alloc(t->arena, SMTP_MESSAGE_ID_MAX);
 	if (length > SMTP_MESSAGE_ID_MAX - h->id_length)
 		length = SMTP_MESSAGE_ID_MAX - h->id_length;
 	if (length > 0)
@@ -49,7 +49,7 @@ static void keep_value(struct smtp_transaction *t, const char *data, size_t leng
 	h->id_length += length;
 }
 
-void smtp_header_take(struct smtp_transaction *t, const char *data, size_t length)
+void smtp_header_take(struct smtp_text *t, const char *data, size_t length)
 {
 	struct smtp_header *h = &t->header;
 	size_t done = 0;
@@ -64,7 +64,7 @@ void smtp_header_take(struct smtp_transaction *t, const char *data, size_t lengt
 		keep_value(t, data + done, length - done);
 }
 
-void smtp_header_end_line(struct smtp_transaction *t)
+void smtp_header_end_line(struct smtp_text *t)
 {
 	struct smtp_header *h = &t->header;
 
@@ -76,7 +76,9 @@ void smtp_header_end_line(struct smtp_transaction *t)
 	memset(h->matched, 0, sizeof h->matched);
 }
 
-struct str smtp_header_message_id(const struct smtp_transaction *t)
+struct str smtp_text_message_id(const struct smtp_text *t)
 {
-	return str_trim(str_slice(t->header.id, t->header.id_length));
+	struct str own = str_trim(str_slice(t->header.id, t->header.id_length));
+
+	return own.length > 0 || t->edit == NULL ? own : header_edit_message_id(t->edit);
 }

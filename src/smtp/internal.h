@@ -5,7 +5,9 @@
 #ifndef SMTP_INTERNAL_H
 #define SMTP_INTERNAL_H
 
+#include "smtp/recipients.h"
 #include "smtp/server.h"
+#include "smtp/text.h"
 
 /* One bit each, so that a verb can be allowed in several. */
 enum smtp_state {
@@ -20,17 +22,9 @@ enum smtp_state {
 	SMTP_STATE_FAILED = 1 << 8,     /* a BDAT was refused: only RSET or BDAT until LAST */
 	SMTP_STATE_END = 1 << 9,        /* the message is complete and being decided */
 	SMTP_STATE_CLOSED = 1 << 10,
-	SMTP_STATE_STARTTLS = 1 << 11, /* accepted; the handshake follows */
-};
-
-/* The position of the scanner in the message. */
-enum smtp_scan {
-	SMTP_SCAN_START,     /* at the start of a line */
-	SMTP_SCAN_DOT,       /* after a dot that starts a line */
-	SMTP_SCAN_DOT_CR,    /* after such a dot and a CR */
-	SMTP_SCAN_MIDDLE,    /* in a line */
-	SMTP_SCAN_MIDDLE_CR, /* after a CR in a line, which is not yet in the body */
-	SMTP_SCAN_END,
+	SMTP_STATE_STARTTLS = 1 << 11,  /* accepted; the handshake follows */
+	SMTP_STATE_AUTH = 1 << 12,      /* amid an exchange: lines are responses */
+	SMTP_STATE_AUTH_LAST = 1 << 13, /* it is accepted: an empty line must follow */
 };
 
 enum smtp_step {
@@ -38,40 +32,29 @@ enum smtp_step {
 	SMTP_STEP_WAIT, /* a question is pending; the handler runs again with the answer */
 };
 
-enum {
-	SMTP_HEADER_NAMES = 2,
-	SMTP_MESSAGE_ID_MAX = 250 /* bytes; the rest of a longer one is dropped */
-};
-
-/* What is known of the message's header (header.c). */
-struct smtp_header {
-	uint32_t hops;                     /* Received fields */
-	size_t position;                   /* bytes of this line, counted as far as needed */
-	size_t matched[SMTP_HEADER_NAMES]; /* how many of them match each name */
-	char *id;                          /* the value of Message-ID; NULL: none yet */
-	size_t id_length;
-	bool is_value; /* this line is part of the value */
-	bool has_id;   /* it is complete; only the first counts */
-	bool is_over;  /* the body has begun */
-};
+enum { SMTP_AUTH_LINE_MAX = 12288 }; /* bytes with CRLF, RFC 4954 section 4 */
 
 /* State that exists only from MAIL to the end of the message. */
 struct smtp_transaction {
 	struct mail_envelope *envelope;
 	uint64_t declared_size; /* MAIL's SIZE; 0: none */
 	uint64_t trace_size;    /* bytes of our own headers */
-	uint64_t size;          /* bytes of the message so far, without trace headers */
-	enum smtp_scan scan;
-	bool is_chunked;        /* by BDAT: dots have no meaning */
-	bool has_bare_line_end; /* a bare CR or LF */
-	bool is_normalized;     /* bare line ends are normalized */
-	bool has_nul;           /* and is refused because of it */
-	struct smtp_header header;
-	size_t accepted; /* RCPT commands; more than recipients if some were repeated */
-	uint32_t *slots; /* hash table of recipients, see recipient.c; NULL: few recipients */
-	size_t slot_count;
+	struct smtp_text text;  /* without trace headers */
+	size_t accepted;        /* RCPT commands; more than recipients if some were repeated */
+	struct smtp_recipients recipients;
 	const char *postmaster;             /* postmaster@HOSTNAME if it was used, or NULL */
 	const struct mail_verdict *refusal; /* why the message is refused, or NULL */
+	bool has_judged;                    /* the authors, or they need not be */
+};
+
+/* An exchange of AUTH. */
+struct smtp_exchange {
+	char mechanism[SMTP_MECHANISM_MAX]; /* upper case */
+	size_t mechanism_length;
+	bool has_begun;        /* the driver knows of it */
+	bool has_initial;      /* AUTH came with an initial response */
+	struct buffer message; /* the client's, decoded; secret */
+	char *user;            /* owned; accepted, but not said yet */
 };
 
 struct smtp_server {
@@ -96,7 +79,11 @@ struct smtp_server {
 	enum smtp_state state_after_chunk; /* a skipped chunk */
 	uint64_t chunk_left;               /* bytes of the chunk still to come */
 	struct smtp_question question;
-	const struct mail_verdict *answer; /* only while a handler runs with it */
+	struct str sender;                          /* of a MAIL that is asked about; in LINE */
+	const struct mail_verdict *answer;          /* only while a handler runs with it */
+	const struct smtp_auth_answer *auth_answer; /* likewise */
+	struct smtp_exchange exchange;
+	char *user; /* owned; who has authenticated, or NULL */
 	struct mail_id opened_id;
 	char *helo;         /* owned; NULL before the greeting */
 	struct buffer line; /* the current command line, or the one that waits for its answer */
@@ -118,20 +105,19 @@ struct smtp_argument {
 	struct str envid;            /* of MAIL, xtext; empty: not given */
 	unsigned notify;             /* of RCPT, enum mail_notify */
 	struct str original;         /* of RCPT, ORCPT; empty: not given */
+	struct str initial;          /* of AUTH, base64 or "="; empty: not given */
 };
 
 /* reply.c: whether the client may say REQUIRETLS: inside TLS (RFC 8689 section 2), and not to who
  * delivers. */
 bool smtp_offers_requiretls(const struct smtp_server *s);
-
-/* recipient.c: whether ADDRESS is already a recipient of the transaction; ignores the case of
- * its domain. */
-bool smtp_recipient_is_known(struct smtp_transaction *t, struct str address);
-/* Call after a recipient was added to the envelope. */
-void smtp_recipient_added(struct smtp_transaction *t);
+/* The mechanisms of AUTH that the client may use now, separated by a space; empty: none. */
+struct str smtp_offers_mechanisms(const struct smtp_server *s);
 
 /* transaction.c: the only place where the state changes. */
 void smtp_server_enter(struct smtp_server *s, enum smtp_state state);
+/* Whether the client is ours, or has authenticated. */
+bool smtp_peer_is_trusted(const struct smtp_server *s);
 void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *mail);
 void smtp_transaction_end(struct smtp_server *s);
 
@@ -140,6 +126,13 @@ bool smtp_ask_recipient(struct smtp_server *s, const struct mail_address *addres
 			const struct mail_verdict **answer_out);
 /* The answer NULL means that the file is open; then opened_id is the message's id. */
 bool smtp_ask_open(struct smtp_server *s, const struct mail_verdict **answer_out);
+/* Whether who has authenticated may send as SENDERS. */
+bool smtp_ask_senders(struct smtp_server *s, const struct str *senders, size_t count,
+		      const struct mail_verdict **answer_out);
+/* The client's message of an exchange. */
+bool smtp_ask_auth(struct smtp_server *s, const struct smtp_auth_answer **answer_out);
+/* The answer, if the handler runs with one. */
+bool smtp_take_auth_answer(struct smtp_server *s, const struct smtp_auth_answer **answer_out);
 bool smtp_ask_commit(struct smtp_server *s, const struct mail_verdict **answer_out);
 
 /* line.c: takes bytes up to the end of a command line; returns whether the line is complete. */
@@ -160,6 +153,23 @@ bool smtp_argument_sender(struct smtp_server *s, struct smtp_argument *argument)
 bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argument);
 /* A wrong argument closes the session, because the end of the chunk is unknown. */
 bool smtp_argument_chunk(struct smtp_server *s, struct smtp_argument *argument);
+
+/* Leaves the mechanism in s->exchange. */
+bool smtp_argument_auth(struct smtp_server *s, struct smtp_argument *argument);
+
+/* message.c: whether the client may not name every sender. */
+bool smtp_sender_is_held(const struct smtp_server *s);
+
+/* auth.c: whether the next line is a response. */
+bool smtp_auth_is_under_way(const struct smtp_server *s);
+/* Whether the client must authenticate before it sends mail. */
+bool smtp_auth_is_missing(const struct smtp_server *s);
+/* The AUTH command. */
+enum smtp_step smtp_auth_begin(struct smtp_server *s, const struct smtp_argument *argument);
+/* SMTP_STATE_AUTH and SMTP_STATE_AUTH_LAST: a line is complete, or a question answered. */
+enum smtp_step smtp_auth_go_on(struct smtp_server *s);
+/* Nobody has authenticated any more. */
+void smtp_auth_forget(struct smtp_server *s);
 
 /* parameter.c: parses TEXT after the address; false when it is wrong; then an error was replied. */
 bool smtp_parameters_of_mail(struct smtp_server *s, struct str text,
@@ -185,12 +195,6 @@ void smtp_data_take_all(struct smtp_server *s, const char *data, size_t length);
 /* A message sent by BDAT is complete: ends its last line. */
 void smtp_data_end(struct smtp_server *s);
 
-/* header.c: takes bytes of a header line, without its CRLF. */
-void smtp_header_take(struct smtp_transaction *t, const char *data, size_t length);
-void smtp_header_end_line(struct smtp_transaction *t);
-/* The value of Message-ID so far, unfolded, with its brackets; empty: none. */
-struct str smtp_header_message_id(const struct smtp_transaction *t);
-
 /* chunk.c: the BDAT command. */
 enum smtp_step smtp_chunk_begin(struct smtp_server *s, const struct smtp_argument *argument);
 /* Takes bytes up to the end of a chunk; returns whether it is complete. */
@@ -212,6 +216,8 @@ enum smtp_step smtp_reply_last(struct smtp_server *s, unsigned code, const char 
 			       const char *text);
 /* Mail without TLS where it is required (RFC 3207 section 4). */
 enum smtp_step smtp_reply_no_tls(struct smtp_server *s);
+/* 334 with MESSAGE in base64. */
+enum smtp_step smtp_reply_challenge(struct smtp_server *s, struct str message);
 /* To a command that is not allowed in this state. */
 enum smtp_step smtp_reply_misplaced(struct smtp_server *s, bool is_mail);
 

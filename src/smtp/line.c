@@ -5,11 +5,35 @@
 
 enum { VERB_LENGTH = 4 }; /* kept of a line that is too long */
 
+/* Whether the line that begins with s->line, and goes on with DATA, has the verb AUTH. */
+static bool is_auth(const struct smtp_server *s, const char *data, size_t length)
+{
+	const struct str verb = STR("AUTH ");
+	char start[sizeof "AUTH "];
+	size_t count = s->line.length < verb.length ? s->line.length : verb.length;
+
+	if (count + length < verb.length)
+		return false;
+	if (count > 0)
+		memcpy(start, buffer_data(&s->line), count);
+	memcpy(start + count, data, verb.length - count);
+	return str_equal_nocase(str_slice(start, verb.length), verb);
+}
+
+/* Tokens may be longer than other commands. */
+static size_t longest(const struct smtp_server *s, const char *data, size_t length)
+{
+	bool is_long = s->service->auth != SMTP_AUTH_NONE &&
+		       (smtp_auth_is_under_way(s) || is_auth(s, data, length));
+
+	return is_long ? SMTP_AUTH_LINE_MAX : s->service->limits.line;
+}
+
 static void keep(struct smtp_server *s, const char *data, size_t length)
 {
 	bool was_long = s->line_is_long;
 
-	s->line_is_long = was_long || s->line.length + length > s->service->limits.line;
+	s->line_is_long = was_long || s->line.length + length > longest(s, data, length);
 	if (!s->line_is_long)
 		buffer_append(&s->line, data, length);
 	else if (!was_long && s->line.length < VERB_LENGTH)

@@ -1,38 +1,22 @@
 // SPDX-License-Identifier: ISC
 /* A message from its beginning to its end: the Received field, and reasons to refuse it. */
 #include "smtp/internal.h"
-#include <string.h>
+#include "smtp/trace.h"
 
 enum {
 	TRACE_SIZE = 512,   /* usually enough for our own header fields */
 	TYPICAL_SIZE = 8192 /* of a message without SIZE */
 };
 
-static bool is_ipv6(const struct smtp_peer *peer)
-{
-	return strchr(peer->address, ':') != NULL;
-}
-
-/* "from HELO (NAME [ADDRESS])", RFC 5321 section 4.4 */
-static void append_from(struct buffer *out, const struct smtp_server *s)
-{
-	const struct smtp_peer *peer = &s->peer;
-
-	buffer_append_format(out, "from %s", s->helo);
-	if (peer->address[0] == '\0')
-		return;
-	buffer_append_string(out, " (");
-	if (peer->name[0] != '\0')
-		buffer_append_format(out, "%s ", peer->name);
-	buffer_append_format(out, "[%s%s])", is_ipv6(peer) ? "IPv6:" : "", peer->address);
-}
-
 /* RFC 3848, RFC 6531 section 4.3. There is no word for SMTP without EHLO in TLS. */
 static const char *with_protocol(const struct smtp_server *s)
 {
-	static const char *const names[][2] = {
-		{"SMTP", "SMTP"},          {"ESMTP", "ESMTPS"}, {"UTF8SMTP", "UTF8SMTPS"},
-		{"UTF8LMTP", "UTF8LMTPS"}, {"LMTP", "LMTPS"},
+	static const char *const names[][4] = {
+		{"SMTP", "SMTP", "SMTP", "SMTP"},
+		{"ESMTP", "ESMTPS", "ESMTPA", "ESMTPSA"},
+		{"UTF8SMTP", "UTF8SMTPS", "UTF8SMTPA", "UTF8SMTPSA"},
+		{"UTF8LMTP", "UTF8LMTPS", "UTF8LMTPA", "UTF8LMTPSA"},
+		{"LMTP", "LMTPS", "LMTPA", "LMTPSA"},
 	};
 	bool is_utf8 = s->transaction->envelope->utf8;
 	size_t row = s->is_extended ? 1 : 0;
@@ -41,70 +25,74 @@ static const char *with_protocol(const struct smtp_server *s)
 		row = is_utf8 ? 3 : 4;
 	else if (is_utf8)
 		row = 2;
-	return names[row][s->tls.version != NULL];
+	return names[row][(s->tls.version != NULL) + 2 * (s->user != NULL)];
 }
 
-/* With several recipients none is named, so that blind copies stay blind. */
-static void append_trace(struct buffer *out, const struct smtp_server *s)
+static struct smtp_trace trace_of(const struct smtp_server *s)
 {
+	return (struct smtp_trace){
+		.peer = &s->peer,
+		.tls = &s->tls,
+		.helo = s->helo,
+		.hostname = s->service->hostname,
+		.user = s->user,
+		.shows_user = s->service->shows_user,
+		.with = with_protocol(s),
+		.door = s->service->protocol == SMTP_PROTOCOL_LMTP ? "lmtp" : "smtp",
+	};
+}
+
+bool smtp_sender_is_held(const struct smtp_server *s)
+{
+	return s->user != NULL && s->service->sender_rule != SMTP_SENDER_ANY;
+}
+
+static bool has_held_authors(const struct smtp_server *s)
+{
+	return smtp_sender_is_held(s) && s->service->sender_rule == SMTP_SENDER_STRICT;
+}
+
+static struct header_edit *new_edit(const struct smtp_server *s)
+{
+	const struct smtp_service *service = s->service;
 	const struct mail_envelope *envelope = s->transaction->envelope;
-	char date[TIMESTAMP_HEADER_SIZE];
-	char id[MAIL_ID_SIZE];
+	const struct header_edit_settings settings = {
+		.completes = service->completes,
+		.repairs = service->repairs,
+		.allows_utf8 = envelope->utf8,
+		.has_authors = has_held_authors(s),
+		.domain = service->local_domain != NULL ? str_from(service->local_domain)
+							: str_from(service->hostname),
+		.hostname = str_from(service->hostname),
+		.from = envelope->sender,
+		.id = envelope->id,
+	};
 
-	mail_id_format(envelope->id, id);
-	timestamp_format_header(envelope->id.born_us, date);
-	buffer_append_string(out, "Received: ");
-	append_from(out, s);
-	if (s->tls.version != NULL)
-		buffer_append_format(out, "\r\n\t(using %s with cipher %s)", s->tls.version,
-				     s->tls.cipher);
-	buffer_append_format(out, "\r\n\tby %s with %s id %s", s->service->hostname,
-			     with_protocol(s), id);
-	if (envelope->recipient_count == 1)
-		buffer_append_format(out, "\r\n\tfor <" STR_FORMAT ">",
-				     STR_ARGUMENTS(envelope->recipients[0].address));
-	buffer_append_format(out, ";\r\n\t%s\r\n", date);
-}
-
-/* "smtp 192.0.2.7:53112 helo=mail.example.com" */
-static struct str received_record(const struct smtp_server *s)
-{
-	const struct smtp_peer *peer = &s->peer;
-	struct buffer text = {0};
-	struct str copy;
-
-	buffer_append_string(&text, s->service->protocol == SMTP_PROTOCOL_LMTP ? "lmtp " : "smtp ");
-	if (peer->address[0] == '\0')
-		buffer_append_string(&text, "local");
-	else
-		buffer_append_format(&text, is_ipv6(peer) ? "[%s]:%u" : "%s:%u", peer->address,
-				     (unsigned)peer->port);
-	buffer_append_format(&text, " helo=%s", s->helo);
-	if (s->tls.version != NULL)
-		buffer_append_format(&text, " tls=%s", s->tls.version);
-	copy = arena_copy_str(s->transaction->envelope->arena, buffer_view(&text));
-	buffer_clear(&text);
-	return copy;
+	return header_edit_new(&settings, envelope->arena);
 }
 
 void smtp_message_begin(struct smtp_server *s)
 {
 	struct smtp_transaction *t = s->transaction;
+	struct smtp_trace trace = trace_of(s);
 	uint64_t expected = t->declared_size > 0 ? t->declared_size : TYPICAL_SIZE;
 
 	if (expected > SMTP_SERVER_BODY_MAX)
 		expected = SMTP_SERVER_BODY_MAX;
 	(void)buffer_reserve(&s->body, TRACE_SIZE + (size_t)expected);
 	t->envelope->id = s->opened_id;
-	t->envelope->received = received_record(s);
-	append_trace(&s->body, s);
+	t->envelope->received = smtp_trace_origin(&trace, t->envelope->arena);
+	smtp_trace_append(&s->body, &trace, t->envelope);
 	t->trace_size = s->body.length;
+	t->text.edit = new_edit(s);
+	t->text.is_kept = true;
 	s->message_is_open = true;
 }
 
 void smtp_message_discard(struct smtp_server *s)
 {
 	s->message_is_open = false;
+	s->transaction->text.is_kept = false;
 	buffer_clear(&s->body);
 }
 
@@ -119,40 +107,55 @@ void smtp_message_refuse(struct smtp_server *s, const struct mail_verdict *verdi
 
 const struct mail_verdict *smtp_message_refusal(const struct smtp_server *s)
 {
-	static const struct mail_verdict large = {MAIL_FAIL, "5.3.4",
-						  "Message is over the size limit"};
-	static const struct mail_verdict loop = {MAIL_FAIL, "5.4.6",
-						 "Too many hops, this message loops"};
-	const struct smtp_server_limits *limits = &s->service->limits;
-	const struct smtp_transaction *t = s->transaction;
+	const struct mail_verdict *refusal = smtp_text_refusal_so_far(&s->transaction->text);
 
-	if (limits->message_size > 0 && t->size > limits->message_size)
-		return &large;
-	if (t->header.hops > limits->hops)
-		return &loop;
-	return t->refusal;
+	return refusal != NULL ? refusal : s->transaction->refusal;
 }
 
 /* Checked at the end, when the whole message is known. */
 static const struct mail_verdict *refusal_of(const struct smtp_server *s)
 {
-	static const struct mail_verdict bare = {MAIL_FAIL, "5.6.11",
-						 "A CR or LF stands alone in the message"};
+	const struct mail_verdict *refusal = smtp_text_refusal(&s->transaction->text);
 
-	static const struct mail_verdict nul = {MAIL_FAIL, "5.6.0", "A NUL is in the message"};
-	const struct smtp_transaction *t = s->transaction;
+	return refusal != NULL ? refusal : s->transaction->refusal;
+}
 
-	if (t->has_bare_line_end && !t->is_normalized)
-		return &bare;
-	return t->has_nul ? &nul : smtp_message_refusal(s);
+/* Whether all authors are the user's own addresses; if not, that is the message's refusal. False:
+ * it is being asked. */
+static bool judge_authors(struct smtp_server *s)
+{
+	static const struct mail_verdict faults[] = {
+		[HEADER_EDIT_SEVERAL] = {MAIL_FAIL, "5.6.0",
+					 "There may be one field From, and one field Sender"},
+		[HEADER_EDIT_UNKNOWN] = {MAIL_FAIL, "5.6.0",
+					 "The field From or Sender has no valid address"},
+	};
+	const struct mail_verdict *verdict = NULL;
+	const struct str *authors;
+	size_t count;
+	enum header_edit_fault fault =
+		header_edit_authors(s->transaction->text.edit, &authors, &count);
+
+	if (fault != HEADER_EDIT_GOOD)
+		verdict = &faults[fault];
+	else if (count > 0 && !smtp_ask_senders(s, authors, count, &verdict))
+		return false;
+	if (verdict != NULL && verdict->class != MAIL_OK)
+		smtp_message_refuse(s, verdict);
+	return true;
 }
 
 enum smtp_step smtp_message_end(struct smtp_server *s)
 {
 	struct smtp_transaction *t = s->transaction;
-	const struct mail_verdict *verdict = refusal_of(s);
+	const struct mail_verdict *verdict;
 
-	t->envelope->size = t->trace_size + t->size;
+	t->has_judged |= !has_held_authors(s) || (s->answer == NULL && refusal_of(s) != NULL);
+	if (!t->has_judged && !judge_authors(s))
+		return SMTP_STEP_WAIT;
+	t->has_judged = true;
+	verdict = refusal_of(s);
+	t->envelope->size = t->trace_size + t->text.kept;
 	if (verdict == NULL && !smtp_ask_commit(s, &verdict))
 		return SMTP_STEP_WAIT;
 	if (verdict->class == MAIL_OK)

@@ -4,10 +4,13 @@
 #include "mail/xtext.h"
 #include "smtp/internal.h"
 
+enum { AUTH_MAX = 500 }; /* bytes of a value, RFC 4954 section 3 */
+
 /* Each is false when VALUE is wrong; its data is NULL when there was no '='. */
 struct parameter {
 	struct str name;
 	bool (*parse)(struct str value, struct smtp_argument *argument);
+	bool (*is_offered)(const struct smtp_server *s); /* NULL: in every session */
 };
 
 /* RFC 1870: up to 20 digits; a number that overflows is certainly too large. */
@@ -42,6 +45,19 @@ static bool parse_requiretls(struct str value, struct smtp_argument *argument)
 {
 	argument->requires_tls = true;
 	return value.data == NULL;
+}
+
+/* RFC 4954 section 5: who the client says has sent the message first. Nobody is trusted so far,
+ * which is as if it said "<>". */
+static bool parse_auth(struct str value, struct smtp_argument *argument)
+{
+	(void)argument;
+	return value.length <= AUTH_MAX && mail_xtext_is_valid(value);
+}
+
+static bool offers_auth(const struct smtp_server *s)
+{
+	return s->service->auth != SMTP_AUTH_NONE;
 }
 
 static bool parse_ret(struct str value, struct smtp_argument *argument)
@@ -134,25 +150,31 @@ static bool parse_orcpt(struct str value, struct smtp_argument *argument)
 }
 
 static const struct parameter mail_parameters[] = {
-	{STR("SIZE"), parse_size}, {STR("BODY"), parse_body},   {STR("SMTPUTF8"), parse_smtputf8},
-	{STR("RET"), parse_ret},   {STR("ENVID"), parse_envid}, {STR("REQUIRETLS"), parse_requiretls},
+	{STR("SIZE"), parse_size, NULL},
+	{STR("BODY"), parse_body, NULL},
+	{STR("SMTPUTF8"), parse_smtputf8, NULL},
+	{STR("RET"), parse_ret, NULL},
+	{STR("ENVID"), parse_envid, NULL},
+	{STR("AUTH"), parse_auth, offers_auth},
+	{STR("REQUIRETLS"), parse_requiretls, smtp_offers_requiretls},
 };
-
-/* Those before it are known in every session. */
-enum { MAIL_REQUIRETLS = COUNT_OF(mail_parameters) - 1 };
 
 static const struct parameter rcpt_parameters[] = {
-	{STR("NOTIFY"), parse_notify},
-	{STR("ORCPT"), parse_orcpt},
+	{STR("NOTIFY"), parse_notify, NULL},
+	{STR("ORCPT"), parse_orcpt, NULL},
 };
 
-static size_t find_parameter(const struct parameter *parameters, size_t count, struct str name)
+static size_t find_parameter(const struct smtp_server *s, const struct parameter *parameters,
+			     size_t count, struct str name)
 {
-	size_t i = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct parameter *one = &parameters[i];
 
-	while (i < count && !str_equal_nocase(name, parameters[i].name))
-		i++;
-	return i;
+		if (str_equal_nocase(name, one->name) &&
+		    (one->is_offered == NULL || one->is_offered(s)))
+			return i;
+	}
+	return count;
 }
 
 static bool parse(struct smtp_server *s, struct str text, const struct parameter *parameters,
@@ -168,7 +190,7 @@ static bool parse(struct smtp_server *s, struct str text, const struct parameter
 		if (value.length == 0)
 			continue;
 		(void)str_split(&value, '=', &name);
-		i = find_parameter(parameters, count, name);
+		i = find_parameter(s, parameters, count, name);
 		if (i == count) {
 			smtp_reply(s, 555, "5.5.4", "Unknown parameter");
 			return false;
@@ -184,9 +206,7 @@ static bool parse(struct smtp_server *s, struct str text, const struct parameter
 
 bool smtp_parameters_of_mail(struct smtp_server *s, struct str text, struct smtp_argument *argument)
 {
-	size_t count = smtp_offers_requiretls(s) ? COUNT_OF(mail_parameters) : MAIL_REQUIRETLS;
-
-	return parse(s, text, mail_parameters, count, argument);
+	return parse(s, text, mail_parameters, COUNT_OF(mail_parameters), argument);
 }
 
 bool smtp_parameters_of_rcpt(struct smtp_server *s, struct str text, struct smtp_argument *argument)

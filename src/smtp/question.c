@@ -4,7 +4,10 @@
 
 static void ask(struct smtp_server *s, enum smtp_question_type type)
 {
-	s->question = (struct smtp_question){.type = type, .envelope = s->transaction->envelope};
+	const struct smtp_transaction *t = s->transaction;
+
+	s->question =
+		(struct smtp_question){.type = type, .envelope = t != NULL ? t->envelope : NULL};
 	s->is_asking = true;
 }
 
@@ -40,12 +43,48 @@ bool smtp_ask_open(struct smtp_server *s, const struct mail_verdict **answer_out
 	return false;
 }
 
+bool smtp_ask_senders(struct smtp_server *s, const struct str *senders, size_t count,
+		      const struct mail_verdict **answer_out)
+{
+	if (take_verdict(s, answer_out))
+		return true;
+	ask(s, SMTP_QUESTION_SENDERS);
+	s->question.senders = senders;
+	s->question.sender_count = count;
+	return false;
+}
+
+bool smtp_take_auth_answer(struct smtp_server *s, const struct smtp_auth_answer **answer_out)
+{
+	if (s->auth_answer == NULL)
+		return false;
+	*answer_out = s->auth_answer;
+	s->auth_answer = NULL;
+	return true;
+}
+
+bool smtp_ask_auth(struct smtp_server *s, const struct smtp_auth_answer **answer_out)
+{
+	struct smtp_exchange *exchange = &s->exchange;
+
+	if (smtp_take_auth_answer(s, answer_out))
+		return true;
+	ask(s, SMTP_QUESTION_AUTH);
+	s->question.response = buffer_view(&exchange->message);
+	if (exchange->has_begun)
+		return false;
+	exchange->has_begun = true;
+	s->question.mechanism = str_slice(exchange->mechanism, exchange->mechanism_length);
+	s->question.has_response = exchange->has_initial;
+	return false;
+}
+
 bool smtp_ask_commit(struct smtp_server *s, const struct mail_verdict **answer_out)
 {
 	if (take_verdict(s, answer_out))
 		return true;
 	ask(s, SMTP_QUESTION_COMMIT);
-	s->question.message_id = smtp_header_message_id(s->transaction);
+	s->question.message_id = smtp_text_message_id(&s->transaction->text);
 	return false;
 }
 

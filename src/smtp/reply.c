@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Replies as text, and the count of errors that ends a session. */
+#include "base/base64.h"
 #include "smtp/internal.h"
 #include <string.h>
 
@@ -56,7 +57,7 @@ static void report(const struct smtp_server *s, unsigned code, const char *statu
 		.command = s->line_is_secret ? STR("(not shown)") : buffer_view(&s->line),
 		.is_message = s->state == SMTP_STATE_END,
 		.envelope = t != NULL ? t->envelope : NULL,
-		.message_id = t != NULL ? smtp_header_message_id(t) : STR(""),
+		.message_id = t != NULL ? smtp_text_message_id(&t->text) : STR(""),
 	};
 
 	if (code >= 400 && s->service->on_refusal != NULL)
@@ -94,8 +95,8 @@ enum smtp_step smtp_reply_last(struct smtp_server *s, unsigned code, const char 
 	return SMTP_STEP_DONE;
 }
 
-/* RFC 5321 section 4.2.2, for the statuses of RFC 3463: the first match. */
-static unsigned code_of(const struct mail_verdict *verdict)
+/* For the statuses of RFC 3463: the first match. */
+unsigned smtp_verdict_code(const struct mail_verdict *verdict)
 {
 	static const struct {
 		struct str status;
@@ -114,7 +115,7 @@ static unsigned code_of(const struct mail_verdict *verdict)
 
 enum smtp_step smtp_reply_verdict(struct smtp_server *s, const struct mail_verdict *verdict)
 {
-	return smtp_reply(s, code_of(verdict), verdict->status, verdict->text);
+	return smtp_reply(s, smtp_verdict_code(verdict), verdict->status, verdict->text);
 }
 
 enum smtp_step smtp_reply_message(struct smtp_server *s, const struct mail_verdict *verdict)
@@ -122,11 +123,24 @@ enum smtp_step smtp_reply_message(struct smtp_server *s, const struct mail_verdi
 	bool is_lmtp = s->service->protocol == SMTP_PROTOCOL_LMTP;
 	size_t count = is_lmtp ? s->transaction->accepted : 1;
 
-	if (exceeds_errors(s, code_of(verdict)))
+	if (exceeds_errors(s, smtp_verdict_code(verdict)))
 		return SMTP_STEP_DONE;
-	report(s, code_of(verdict), verdict->status, verdict->text);
+	report(s, smtp_verdict_code(verdict), verdict->status, verdict->text);
 	for (size_t i = 0; i < count; i++)
-		append_reply(s, code_of(verdict), verdict->status, verdict->text);
+		append_reply(s, smtp_verdict_code(verdict), verdict->status, verdict->text);
+	return SMTP_STEP_DONE;
+}
+
+/* What a mechanism says is no secret, but nobody's business either. */
+enum smtp_step smtp_reply_challenge(struct smtp_server *s, struct str message)
+{
+	const struct smtp_watch *watch = &s->service->watch;
+
+	buffer_append_string(&s->output, "334 ");
+	base64_append(&s->output, message);
+	buffer_append(&s->output, "\r\n", 2);
+	if (smtp_watch_is_on(watch))
+		watch->line(s->peer.context, SMTP_SAID_BY_SERVER, STR("334 (not shown)"));
 	return SMTP_STEP_DONE;
 }
 
@@ -143,6 +157,22 @@ void smtp_reply_banner(struct smtp_server *s)
 bool smtp_offers_requiretls(const struct smtp_server *s)
 {
 	return s->tls.version != NULL && s->service->protocol != SMTP_PROTOCOL_LMTP;
+}
+
+struct str smtp_offers_mechanisms(const struct smtp_server *s)
+{
+	if (s->service->auth == SMTP_AUTH_NONE || s->service->mechanisms == NULL)
+		return STR("");
+	return s->service->mechanisms(s->peer.context);
+}
+
+static void append_mechanisms(struct smtp_server *s)
+{
+	struct str mechanisms = smtp_offers_mechanisms(s);
+
+	if (mechanisms.length > 0)
+		buffer_append_format(&s->output, "250-AUTH " STR_FORMAT "\r\n",
+				     STR_ARGUMENTS(mechanisms));
 }
 
 static void append_greeting(struct smtp_server *s)
@@ -164,6 +194,7 @@ static void append_greeting(struct smtp_server *s)
 		return;
 	if (s->service->tls != SMTP_TLS_NONE && s->tls.version == NULL && s->peer.may_tls)
 		buffer_append(&s->output, starttls, sizeof starttls - 1);
+	append_mechanisms(s);
 	if (smtp_offers_requiretls(s))
 		buffer_append(&s->output, requiretls, sizeof requiretls - 1);
 	buffer_append(&s->output, extensions, sizeof extensions - 1);

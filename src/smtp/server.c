@@ -11,6 +11,7 @@ struct smtp_server *smtp_server_new(const struct smtp_service *service, struct s
 	s->service = service;
 	s->peer = peer;
 	s->state = SMTP_STATE_NEW;
+	s->line.is_secret = true;
 	return s;
 }
 
@@ -19,6 +20,7 @@ void smtp_server_free(struct smtp_server *s)
 	if (s == NULL)
 		return;
 	smtp_transaction_end(s);
+	smtp_auth_forget(s);
 	buffer_clear(&s->line);
 	buffer_clear(&s->output);
 	free(s->helo);
@@ -51,6 +53,7 @@ void smtp_server_set_tls(struct smtp_server *s, const struct smtp_tls *tls)
 	s->helo = NULL;
 	s->is_extended = false;
 	s->line_is_secret = false;
+	smtp_auth_forget(s);
 	smtp_server_enter(s, SMTP_STATE_CONNECTED);
 }
 
@@ -88,7 +91,7 @@ static void tell_message(const struct smtp_server *s)
 	const struct smtp_watch *watch = &s->service->watch;
 
 	if (smtp_watch_is_on(watch))
-		smtp_watch_tell_message(watch, s->peer.context, s->transaction->size);
+		smtp_watch_tell_message(watch, s->peer.context, s->transaction->text.size);
 }
 
 static size_t take(struct smtp_server *s, const char *data, size_t length)
@@ -203,6 +206,16 @@ void smtp_server_data_failed(struct smtp_server *s, const struct mail_verdict *v
 	smtp_message_refuse(s, verdict);
 }
 
+bool smtp_server_is_authenticating(const struct smtp_server *s)
+{
+	return s->state == SMTP_STATE_AUTH;
+}
+
+struct str smtp_server_user(const struct smtp_server *s)
+{
+	return s->user != NULL ? str_from(s->user) : STR("");
+}
+
 struct str smtp_server_helo(const struct smtp_server *s)
 {
 	return s->helo != NULL ? str_from(s->helo) : STR("");
@@ -211,15 +224,16 @@ struct str smtp_server_helo(const struct smtp_server *s)
 /* --- answers --- */
 
 /* Runs the handler that asked again; it now gets the answer. After OPEN the message may already
- * be complete (BDAT 0 LAST). */
+ * be complete (BDAT 0 LAST), and after SENDERS it is to be committed. */
 static void run_again(struct smtp_server *s)
 {
-	bool is_open = s->question.type == SMTP_QUESTION_OPEN;
+	enum smtp_question_type last = s->question.type;
 	enum smtp_step step;
 
 	s->is_asking = false;
 	step = s->state == SMTP_STATE_END ? smtp_message_end(s) : smtp_command(s);
-	if ((step == SMTP_STEP_WAIT && !is_open) || s->answer != NULL || s->has_opened)
+	if ((step == SMTP_STEP_WAIT && s->question.type == last) || s->answer != NULL ||
+	    s->has_opened || s->auth_answer != NULL)
 		panic("an SMTP handler asks more than one question");
 	if (s->state != SMTP_STATE_CHUNK)
 		buffer_clear(&s->line);
@@ -229,7 +243,8 @@ static void run_again(struct smtp_server *s)
 
 void smtp_server_answer(struct smtp_server *s, const struct mail_verdict *verdict)
 {
-	if (!s->is_asking || (s->question.type == SMTP_QUESTION_OPEN && verdict->class == MAIL_OK))
+	if (!s->is_asking || s->question.type == SMTP_QUESTION_AUTH ||
+	    (s->question.type == SMTP_QUESTION_OPEN && verdict->class == MAIL_OK))
 		panic("an answer to no question of the SMTP server");
 	s->answer = verdict;
 	run_again(s);
@@ -241,5 +256,13 @@ void smtp_server_answer_open(struct smtp_server *s, struct mail_id id)
 		panic("an answer to no question of the SMTP server");
 	s->opened_id = id;
 	s->has_opened = true;
+	run_again(s);
+}
+
+void smtp_server_answer_auth(struct smtp_server *s, const struct smtp_auth_answer *answer)
+{
+	if (!s->is_asking || s->question.type != SMTP_QUESTION_AUTH)
+		panic("an answer to no question of the SMTP server");
+	s->auth_answer = answer;
 	run_again(s);
 }

@@ -3,7 +3,7 @@
  * smtp/server.h - the server's side of SMTP (RFC 5321), submission (RFC 6409) and LMTP (RFC 2033),
  * as an engine without I/O. Extensions: 8BITMIME (RFC 6152), CHUNKING without BINARYMIME (RFC
  * 3030), SMTPUTF8 (RFC 6531), DSN (RFC 3461), SIZE (RFC 1870), PIPELINING, ENHANCEDSTATUSCODES,
- * STARTTLS (RFC 3207).
+ * STARTTLS (RFC 3207), AUTH (RFC 4954).
  *
  * Bytes from the client go in through smtp_server_input(), replies are collected in
  * smtp_server_output(), the message in smtp_server_body(). At most one question is pending;
@@ -38,11 +38,18 @@
 enum {
 	SMTP_SERVER_BODY_MAX = 65536,   /* nothing is consumed while the body has this many bytes */
 	SMTP_SERVER_OUTPUT_MAX = 16384, /* nor while this many bytes of replies are unsent */
+	SMTP_MECHANISM_MAX = 20,        /* bytes of a mechanism's name, RFC 4422 section 3.1 */
 };
 
 struct in6_addr; /* <netinet/in.h> */
 
-enum smtp_protocol { SMTP_PROTOCOL_SMTP, SMTP_PROTOCOL_SUBMISSION, SMTP_PROTOCOL_LMTP };
+enum smtp_protocol {
+	SMTP_PROTOCOL_SMTP,
+	SMTP_PROTOCOL_SUBMISSION,
+	SMTP_PROTOCOL_LMTP,
+	SMTP_PROTOCOL_QMTP, /* these two: qmtp/server.h */
+	SMTP_PROTOCOL_QMQP,
+};
 
 struct smtp_server_limits {
 	uint64_t message_size;    /* bytes, without our trace header; 0: no limit */
@@ -83,6 +90,21 @@ enum smtp_tls_rule {
 	SMTP_TLS_REQUIRED, /* the same; without it no mail: 530 5.7.0 */
 };
 
+/* Whether clients authenticate (RFC 4954). */
+enum smtp_auth_rule {
+	SMTP_AUTH_NONE, /* unknown to this service */
+	SMTP_AUTH_OFFERED,
+	SMTP_AUTH_REQUIRED, /* the same; without it no mail but from peers that are ours: 530 5.7.0
+			     */
+};
+
+/* What a user who has authenticated may name as the sender. */
+enum smtp_sender_rule {
+	SMTP_SENDER_ANY,
+	SMTP_SENDER_ENVELOPE, /* MAIL FROM is asked about */
+	SMTP_SENDER_STRICT,   /* also From and Sender */
+};
+
 /* What was negotiated. The strings must outlive the session. */
 struct smtp_tls {
 	const char *version; /* "TLSv1.3" */
@@ -100,6 +122,9 @@ struct smtp_refusal {
 	struct str message_id; /* the message's own, as far as received; empty: none */
 };
 
+/* The reply code for VERDICT, RFC 5321 section 4.2.2. */
+unsigned smtp_verdict_code(const struct mail_verdict *verdict);
+
 /* What the sessions of one listener share. Outlives them. */
 struct smtp_service {
 	enum smtp_protocol protocol;
@@ -108,13 +133,22 @@ struct smtp_service {
 	struct smtp_server_limits limits;
 	struct smtp_server_rules rules;
 	enum smtp_tls_rule tls;
+	enum smtp_auth_rule auth;
+	enum smtp_sender_rule sender_rule;
+	bool completes;  /* messages of users' programs: header/edit.h */
+	bool repairs;    /* likewise */
+	bool shows_user; /* the Received field has the name of who has authenticated */
+	/* The mechanisms that the client may use now, in upper case, separated by a space; empty:
+	 * none. Valid until the next call. It must not call the engine. NULL only without AUTH. */
+	struct str (*mechanisms)(void *context);
 	/* Called for refusals, for the log: for every 5yz, and for as many 4yz replies to
 	 * commands as 5yz are allowed. It must not call the engine. May be NULL. */
 	void (*on_refusal)(void *context, const struct smtp_refusal *refusal);
 	/* Whether ADDRESS (IPv4 mapped) belongs to this host, so that USER@[ADDRESS] is local
 	 * (RFC 5321 section 4.1.3). It must not call the engine. NULL: none does. */
 	bool (*is_our_address)(void *context, const struct in6_addr *address);
-	const char *local_domain; /* of such recipients; NULL only without is_our_address */
+	const char *local_domain; /* of such recipients, and of addresses without a domain in header
+				   * fields; NULL only without both */
 	struct smtp_watch watch;
 };
 
@@ -185,26 +219,61 @@ void smtp_server_turn_away(struct smtp_server *server, const char *text);
 enum smtp_question_type {
 	SMTP_QUESTION_RECIPIENT, /* may ADDRESS receive mail? MAIL_OK: yes */
 	SMTP_QUESTION_OPEN,      /* a data file for a message with this envelope */
-	SMTP_QUESTION_COMMIT,    /* the message is complete: queue it. MAIL_OK: it is durable,
-				  * and the verdict's text is sent to the client ("queued as
-				  * 457-63f1...") */
+	SMTP_QUESTION_SENDERS, /* may the user (smtp_server_user()) send as all of SENDERS? MAIL_OK:
+				* yes */
+	SMTP_QUESTION_AUTH,    /* a message of the client's mechanism. While the exchange goes on:
+				* smtp_server_is_authenticating() */
+	SMTP_QUESTION_COMMIT,  /* the message is complete: queue it. MAIL_OK: it is durable,
+				* and the verdict's text is sent to the client ("queued as
+				* 457-63f1...") */
 };
 
 struct smtp_question {
 	enum smtp_question_type type;
 	struct mail_address address;          /* RECIPIENT only */
 	const struct mail_envelope *envelope; /* complete (size, id, recipients) at COMMIT */
+	const struct str *senders;            /* SENDERS: addresses, at least one */
+	size_t sender_count;
+	struct str mechanism;  /* AUTH, that begins: its name in upper case; empty: it goes on */
+	struct str response;   /* AUTH: the message, decoded; secret */
+	bool has_response;     /* AUTH, that begins: there was an initial response, perhaps empty */
 	struct str message_id; /* COMMIT: the header's Message-ID, any bytes; empty: none */
 };
 
 /* The pending question or NULL. Valid until it is answered. */
 const struct smtp_question *smtp_server_question(const struct smtp_server *server);
 
-/* Answers RECIPIENT or COMMIT; refuses OPEN (then VERDICT is not MAIL_OK). The reply code is
- * derived from the verdict's status: 4.3.1 gives 452, 5.1.1 gives 550 and so on. */
+/* Answers RECIPIENT, SENDERS or COMMIT; refuses OPEN (then VERDICT is not MAIL_OK). The reply code
+ * is derived from the verdict's status: 4.3.1 gives 452, 5.1.1 gives 550 and so on. */
 void smtp_server_answer(struct smtp_server *server, const struct mail_verdict *verdict);
 /* Answers OPEN: the message has the id ID, and was received at ID's birth. */
 void smtp_server_answer_open(struct smtp_server *server, struct mail_id id);
+
+enum smtp_auth_outcome {
+	SMTP_AUTH_CHALLENGE, /* 334: the client responds */
+	SMTP_AUTH_ACCEPTED,  /* 235 */
+	SMTP_AUTH_FAILED,    /* 535 5.7.8: wrong user, password or token */
+	SMTP_AUTH_TEMPORARY, /* 454 4.7.0: cannot be judged now */
+	SMTP_AUTH_MALFORMED, /* 501 5.5.2: not a message of this mechanism */
+	SMTP_AUTH_UNKNOWN,   /* 504 5.5.4: no such mechanism, or not for this client */
+	SMTP_AUTH_INSECURE,  /* 538 5.7.11: the mechanism needs TLS */
+	SMTP_AUTH_TOO_WEAK,  /* 534 5.7.9: the user cannot use this mechanism */
+};
+
+struct smtp_auth_answer {
+	enum smtp_auth_outcome outcome;
+	struct str message; /* CHALLENGE; ACCEPTED: the mechanism's last, or empty */
+	struct str user;    /* ACCEPTED: who it is, without NULs, not empty */
+};
+
+/* Answers AUTH. */
+void smtp_server_answer_auth(struct smtp_server *server, const struct smtp_auth_answer *answer);
+/* From the first question AUTH of an exchange to its outcome. When it becomes false without one,
+ * the client has given up: the driver forgets the exchange; likewise when another one
+ * begins. */
+bool smtp_server_is_authenticating(const struct smtp_server *server);
+/* Who has authenticated; empty: nobody, or not since TLS began. */
+struct str smtp_server_user(const struct smtp_server *server);
 
 /* The bytes for the data file, in order; the driver consumes what it has written. */
 struct buffer *smtp_server_body(struct smtp_server *server);

@@ -8,6 +8,7 @@ void smtp_transaction_end(struct smtp_server *s)
 	buffer_clear(&s->body);
 	if (s->transaction == NULL)
 		return;
+	header_edit_free(s->transaction->text.edit);
 	mail_envelope_free(s->transaction->envelope);
 	s->transaction = NULL;
 }
@@ -21,13 +22,29 @@ void smtp_server_enter(struct smtp_server *s, enum smtp_state state)
 		smtp_transaction_end(s);
 }
 
+bool smtp_peer_is_trusted(const struct smtp_server *s)
+{
+	return s->peer.is_ours || s->user != NULL;
+}
+
 static bool normalizes(const struct smtp_server *s)
 {
 	enum smtp_bare_newline rule = s->service->rules.bare_newline;
 
 	if (rule != SMTP_BARE_NEWLINE_AUTO)
 		return rule == SMTP_BARE_NEWLINE_NORMALIZE;
-	return s->peer.is_ours || s->service->protocol == SMTP_PROTOCOL_SUBMISSION;
+	return smtp_peer_is_trusted(s) || s->service->protocol == SMTP_PROTOCOL_SUBMISSION;
+}
+
+static struct smtp_text_rules text_rules(const struct smtp_server *s)
+{
+	return (struct smtp_text_rules){
+		.form = SMTP_TEXT_STUFFED, /* until BDAT is sent */
+		.size = s->service->limits.message_size,
+		.hops = s->service->limits.hops,
+		.is_normalized = normalizes(s),
+		.removes_nul = s->service->rules.removes_nul,
+	};
 }
 
 void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *mail)
@@ -37,7 +54,8 @@ void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *m
 	s->transaction = arena_alloc(envelope->arena, sizeof *s->transaction);
 	s->transaction->envelope = envelope;
 	s->transaction->declared_size = mail->size;
-	s->transaction->is_normalized = normalizes(s);
+	s->transaction->text = (struct smtp_text){
+		.rules = text_rules(s), .arena = envelope->arena, .body = &s->body};
 	envelope->stage = s->service->stage;
 	envelope->sender = arena_copy_str(envelope->arena, mail->address.text);
 	envelope->utf8 = mail->is_utf8;

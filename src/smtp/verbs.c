@@ -44,9 +44,17 @@ static enum smtp_step on_ehlo(struct smtp_server *s, const struct smtp_argument 
 static enum smtp_step on_mail(struct smtp_server *s, const struct smtp_argument *argument)
 {
 	uint64_t bound = s->service->limits.message_size;
+	const struct mail_verdict *verdict;
 
 	if (bound > 0 && argument->size > bound)
 		return smtp_reply(s, 552, "5.3.4", "Message is over the size limit");
+	s->sender = argument->address.text;
+	if (smtp_sender_is_held(s) && s->sender.length > 0) {
+		if (!smtp_ask_senders(s, &s->sender, 1, &verdict))
+			return SMTP_STEP_WAIT;
+		if (verdict->class != MAIL_OK)
+			return smtp_reply_verdict(s, verdict);
+	}
 	smtp_transaction_begin(s, argument);
 	smtp_server_enter(s, SMTP_STATE_SENDER);
 	return smtp_reply(s, 250, "2.1.0", "Sender ok");
@@ -58,12 +66,12 @@ static void add_recipient(struct smtp_transaction *t, const struct smtp_argument
 	struct mail_recipient *recipient;
 
 	t->accepted++;
-	if (smtp_recipient_is_known(t, argument->address.text))
+	if (smtp_recipients_have(&t->recipients, t->envelope, argument->address.text))
 		return;
 	recipient = mail_envelope_add(t->envelope, argument->address.text);
 	recipient->notify = argument->notify;
 	recipient->original = arena_copy_str(t->envelope->arena, argument->original);
-	smtp_recipient_added(t);
+	smtp_recipients_added(&t->recipients, t->envelope);
 }
 
 static enum smtp_step on_rcpt(struct smtp_server *s, const struct smtp_argument *argument)
@@ -107,7 +115,7 @@ static enum smtp_step on_bdat(struct smtp_server *s, const struct smtp_argument 
 			smtp_message_refuse(s, refusal);
 		else
 			smtp_message_begin(s);
-		s->transaction->is_chunked = true;
+		s->transaction->text.rules.form = SMTP_TEXT_COUNTED;
 	}
 	return smtp_chunk_begin(s, argument);
 }
@@ -190,7 +198,7 @@ static const struct verb {
 	unsigned states;
 	bool is_idle; /* does not bring a message nearer */
 	bool is_last; /* RFC 2920 section 3.1: must be the last of a group */
-	bool is_mail; /* not without TLS where that is required */
+	bool is_mail; /* not without TLS or AUTH where these are required */
 	bool (*parse)(struct smtp_server *s, struct smtp_argument *argument);
 	enum smtp_step (*handle)(struct smtp_server *s, const struct smtp_argument *argument);
 } verbs[] = {
@@ -199,6 +207,8 @@ static const struct verb {
 	{STR("LHLO"), LMTP, ANY, true, true, false, smtp_argument_helo, on_ehlo},
 	{STR("STARTTLS"), BOTH, ANY & ~CONNECTED, true, true, false, smtp_argument_none,
 	 on_starttls},
+	{STR("AUTH"), BOTH, ANY & ~CONNECTED, true, true, false, smtp_argument_auth,
+	 smtp_auth_begin},
 	{STR("MAIL"), BOTH, GREETED, false, false, true, smtp_argument_sender, on_mail},
 	{STR("RCPT"), BOTH, SENDER | RECIPIENTS, false, false, true, smtp_argument_recipient,
 	 on_rcpt},
@@ -215,6 +225,8 @@ static const struct verb {
 static bool is_known(const struct smtp_server *s, const struct verb *verb)
 {
 	if (verb->handle == on_starttls && s->service->tls == SMTP_TLS_NONE)
+		return false;
+	if (verb->handle == smtp_auth_begin && s->service->auth == SMTP_AUTH_NONE)
 		return false;
 	return verb->protocols & 1U << s->service->protocol;
 }
@@ -282,7 +294,7 @@ static bool is_out_of_step(const struct smtp_server *s, const struct verb *verb,
 		return false;
 	if (verb == NULL && is_http(line))
 		return true;
-	if (!s->line_has_more || s->peer.is_ours)
+	if (!s->line_has_more || smtp_peer_is_trusted(s))
 		return false;
 	if (verb != NULL && (verb->handle == on_quit || verb->handle == on_bdat))
 		return false;
@@ -310,7 +322,8 @@ void smtp_command_came(struct smtp_server *s)
 	struct str line = buffer_view(&s->line);
 	bool is_known = find_verb(s, name_of(line)) != NULL;
 
-	s->line_is_secret = has_credentials(line) || (s->line_is_secret && !is_known);
+	s->line_is_secret = smtp_auth_is_under_way(s) || has_credentials(line) ||
+			    (s->line_is_secret && !is_known);
 	if (smtp_watch_is_on(watch))
 		watch->line(s->peer.context, SMTP_SAID_BY_CLIENT,
 			    s->line_is_secret ? STR("(not shown)") : line);
@@ -323,6 +336,8 @@ enum smtp_step smtp_command(struct smtp_server *s)
 	struct smtp_argument argument = {.text = str_trim(str_skip(line, name.length))};
 	const struct verb *verb = find_verb(s, name);
 
+	if (smtp_auth_is_under_way(s))
+		return smtp_auth_go_on(s);
 	if (is_out_of_step(s, verb, line))
 		return smtp_reply_last(s, 554, "5.5.0", "Wait for answers before you go on");
 	if (s->line_is_long)
@@ -333,6 +348,8 @@ enum smtp_step smtp_command(struct smtp_server *s)
 		return smtp_reply(s, 500, "5.5.1", "Unknown command");
 	if (verb->is_mail && s->service->tls == SMTP_TLS_REQUIRED && s->tls.version == NULL)
 		return smtp_reply_no_tls(s);
+	if (verb->is_mail && smtp_auth_is_missing(s))
+		return smtp_reply(s, 530, "5.7.0", "Authentication is required");
 	if (!(verb->states & s->state))
 		return smtp_reply_misplaced(s, verb->states == GREETED);
 	if (verb->is_idle && exceeds_commands(s))

@@ -112,6 +112,7 @@ static int on_session(SSL *openssl, SSL_SESSION *session)
 void tls_client_set_rules(SSL_CTX *openssl)
 {
 	SSL_CTX_sess_set_new_cb(openssl, on_session);
+	SSL_CTX_set_read_ahead(openssl, 1); /* a call for a record, not one for its head, too */
 	(void)SSL_CTX_set_options(openssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
 	(void)SSL_CTX_set_session_cache_mode(openssl,
 					     SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
@@ -183,6 +184,15 @@ static void expect_names(SSL *openssl, const struct tls_verify *verify)
 	for (size_t i = 0; i < verify->name_count; i++)
 		if (!is_literal(verify->names[i]))
 			must(SSL_add1_host(openssl, verify->names[i]) == 1);
+}
+
+void tls_client_expect_host(void *openssl, const char *host)
+{
+	X509_VERIFY_PARAM *rules = SSL_CTX_get0_param(openssl);
+
+	X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+						       X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+	must(X509_VERIFY_PARAM_set1_host(rules, host, 0) == 1);
 }
 
 static void enable_dane(SSL *openssl, const char *name)

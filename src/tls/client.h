@@ -128,4 +128,8 @@ enum tls_verified tls_connection_verified(const struct tls_connection *connectio
 /* Whether it continues an earlier session, whose verification counts. */
 bool tls_connection_is_resumed(const struct tls_connection *connection);
 
+/* For a library that makes connections of its own with OPENSSL, an SSL_CTX, and verifies: the
+ * certificate must have HOST among its alternative names. */
+void tls_client_expect_host(void *openssl, const char *host);
+
 #endif

@@ -36,6 +36,7 @@ struct tls_connection *tls_connection_wrap(SSL *openssl, struct tls_identity *id
 	BIO *bio = tls_socket_bio(&connection->socket);
 
 	connection->socket.descriptor = socket;
+	connection->socket.openssl = openssl;
 	connection->openssl = openssl;
 	SSL_set_bio(openssl, bio, bio);
 	if (side == TLS_SERVER)
@@ -74,6 +75,7 @@ void tls_connection_free(struct tls_connection *connection)
 {
 	if (connection == NULL)
 		return;
+	connection->socket.has_more = true; /* the end */
 	if (connection->is_made && connection->failure == 0 && !connection->has_said_end)
 		(void)!tls_connection_close_notify(connection);
 	tls_job_end(&connection->job, connection->openssl);
@@ -270,6 +272,16 @@ ssize_t tls_connection_write(struct tls_connection *connection, const void *data
 			&connection->write_wants);
 }
 
+ssize_t tls_connection_write_part(struct tls_connection *connection, const void *data, size_t size)
+{
+	ssize_t count;
+
+	connection->socket.has_more = true;
+	count = tls_connection_write(connection, data, size);
+	connection->socket.has_more = false;
+	return count;
+}
+
 int tls_connection_close_notify(struct tls_connection *connection)
 {
 	int error = tls_connection_handshake(connection);
@@ -320,6 +332,11 @@ int tls_connection_socket(const struct tls_connection *connection)
 const char *tls_connection_reason(const struct tls_connection *connection)
 {
 	return connection->reason.length > 0 ? buffer_data(&connection->reason) : "";
+}
+
+bool tls_connection_lacks_signature(const struct tls_connection *connection)
+{
+	return connection->job.has_failed || tls_job_is_waiting(&connection->job);
 }
 
 void tls_connection_on_resume(struct tls_connection *connection, void (*resume)(void *context),

@@ -16,6 +16,7 @@ struct tls_connection;
 enum {
 	TLS_NAMES_MAX = 100, /* of a certificate; further ones are ignored */
 	TLS_EARLY_MAX = 2048,
+	TLS_BINDING_MAX = 64,      /* bytes of a channel binding */
 	TLS_FINGERPRINT_SIZE = 65, /* SHA-256 in hexadecimal, lower case, with its end */
 };
 
@@ -48,6 +49,9 @@ MUST_CHECK int tls_connection_peek(struct tls_connection *connection);
  * address, and may pass more. */
 MUST_CHECK ssize_t tls_connection_write(struct tls_connection *connection, const void *data,
 					size_t size);
+/* The same of what more follows at once, or the end: os_socket_write_part(). */
+MUST_CHECK ssize_t tls_connection_write_part(struct tls_connection *connection, const void *data,
+					     size_t size);
 /* Sends close_notify, so nothing more can be written (RFC 8446 section 6.1): 0, or as write. */
 MUST_CHECK int tls_connection_close_notify(struct tls_connection *connection);
 
@@ -58,6 +62,9 @@ unsigned tls_connection_wants(const struct tls_connection *connection, bool has_
 unsigned tls_connection_write_wants(const struct tls_connection *connection);
 /* Whether something may be read that poll does not report; false after a read that was -EAGAIN. */
 bool tls_connection_has_pending(const struct tls_connection *connection);
+/* Whether a handshake waits for a signature by our own private key, or has failed because there was
+ * none: the other side is not to blame. */
+bool tls_connection_lacks_signature(const struct tls_connection *connection);
 /* BYTES of the peer were already read from the socket, at most TLS_EARLY_MAX: they come first.
  * Before the handshake. */
 void tls_connection_preload(struct tls_connection *connection, struct str bytes);
@@ -71,12 +78,20 @@ const char *tls_connection_reason(const struct tls_connection *connection);
 const char *const *tls_connection_names(const struct tls_connection *connection, size_t *count_out);
 /* Whether NAME is one of these, ignoring case: no wildcards. */
 bool tls_connection_has_name(const struct tls_connection *connection, const char *name);
+/* The first e-mail address in subjectAltName of a verified certificate; NULL: none. */
+const char *tls_connection_email(const struct tls_connection *connection);
 /* Whether it has a certificate that an authority of ours has signed. */
 bool tls_connection_is_verified(const struct tls_connection *connection);
 /* SHA-256 of the peer's certificate and of its SubjectPublicKeyInfo. False: it sent none. */
 bool tls_connection_fingerprints(const struct tls_connection *connection,
 				 char certificate_out[TLS_FINGERPRINT_SIZE],
 				 char key_out[TLS_FINGERPRINT_SIZE]);
+/* The channel bindings "tls-exporter" (RFC 9266), and "tls-server-end-point" (RFC 5929 section 4.1)
+ * of the server's certificate: their bytes, or 0 if the connection has none. */
+size_t tls_connection_exporter(const struct tls_connection *connection,
+			       unsigned char out[TLS_BINDING_MAX]);
+size_t tls_connection_end_point(const struct tls_connection *connection,
+				unsigned char out[TLS_BINDING_MAX]);
 /* "TLSv1.3" and "TLS_AES_256_GCM_SHA384" */
 const char *tls_connection_version(const struct tls_connection *connection);
 const char *tls_connection_cipher(const struct tls_connection *connection);

@@ -29,6 +29,7 @@ SSL_CTX *tls_offer_new_context(struct tls_identity *identity, const struct tls_o
 
 	tls_context_set_rules(openssl);
 	(void)SSL_CTX_set_mode(openssl, SSL_MODE_NO_AUTO_CHAIN);
+	SSL_CTX_set_read_ahead(openssl, 1); /* a call for a record, not one for its head, too */
 	tls_identity_set_signatures(openssl);
 	if (SSL_CTX_set_session_id_context(openssl, identity->session_context,
 					   sizeof identity->session_context) != 1)

@@ -34,8 +34,10 @@ MUST_CHECK int tls_files_read(struct tls_context *context, const struct tls_sett
 /* A BIO's socket, used by os_socket_read() and os_socket_write(): no signal if the peer has
  * closed. */
 struct tls_socket {
+	const SSL *openssl;
 	int descriptor;
-	int error; /* the last -errno except -EAGAIN */
+	bool has_more; /* follows what is being written at once: os_socket_write_part() */
+	int error;     /* the last -errno except -EAGAIN */
 	bool has_ended;
 	struct buffer early; /* read before TLS began: comes first */
 };
@@ -106,5 +108,7 @@ extern const struct tls_chain_limits tls_chain_limits;
 
 /* The names of CERTIFICATE, in ARENA; see tls_connection_names(). */
 const char *const *tls_names_read(const X509 *certificate, struct arena *arena, size_t *count_out);
+/* The first e-mail address in it; NULL: none. */
+const char *tls_names_email(const X509 *certificate, struct arena *arena);
 
 #endif

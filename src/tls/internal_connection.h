@@ -13,7 +13,7 @@ struct tls_connection {
 	bool is_made; /* the handshake is done */
 	int failure;  /* -errno; the connection cannot be used any more */
 	bool has_said_end;
-	bool is_drained; /* the last read has found nothing whole */
+	bool is_drained;     /* the last read has found nothing whole */
 	unsigned read_wants; /* also for the handshake */
 	unsigned write_wants;
 	struct tls_job job;   /* the handshake's, if a signer signs */
@@ -21,6 +21,7 @@ struct tls_connection {
 	struct arena *arena;
 	const char *const *names;
 	size_t name_count;
+	const char *email; /* in ARENA; NULL: none */
 };
 
 /* After the handshake: makes what tls_connection_names() returns. */

@@ -68,3 +68,21 @@ const char *const *tls_names_read(const X509 *certificate, struct arena *arena, 
 	*count_out = names.count;
 	return names.list;
 }
+
+const char *tls_names_email(const X509 *certificate, struct arena *arena)
+{
+	GENERAL_NAMES *all = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+	const char *first;
+	struct names names = {arena, &first, 0};
+
+	for (int i = 0; i < sk_GENERAL_NAME_num(all) && names.count == 0; i++) {
+		const GENERAL_NAME *name = sk_GENERAL_NAME_value(all, i);
+
+		if (name->type == GEN_EMAIL)
+			add(&names, ASN1_STRING_get0_data(name->d.rfc822Name),
+			    ASN1_STRING_length(name->d.rfc822Name));
+	}
+	GENERAL_NAMES_free(all);
+	tls_errors_clear();
+	return names.count > 0 ? first : NULL;
+}

@@ -10,6 +10,13 @@ void tls_peer_learn(struct tls_connection *connection)
 	connection->arena = arena_new();
 	connection->names = tls_names_read(SSL_get0_peer_certificate(connection->openssl),
 					   connection->arena, &connection->name_count);
+	connection->email =
+		tls_names_email(SSL_get0_peer_certificate(connection->openssl), connection->arena);
+}
+
+const char *tls_connection_email(const struct tls_connection *connection)
+{
+	return connection->email;
 }
 
 const char *const *tls_connection_names(const struct tls_connection *connection, size_t *count_out)

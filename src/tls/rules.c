@@ -11,7 +11,8 @@ void tls_context_set_rules(SSL_CTX *openssl)
 {
 	(void)SSL_CTX_set_options(openssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
 						   SSL_OP_NO_TICKET |
-						   SSL_OP_CIPHER_SERVER_PREFERENCE);
+						   SSL_OP_CIPHER_SERVER_PREFERENCE |
+						   SSL_OP_CLEANSE_PLAINTEXT); /* passwords */
 	(void)SSL_CTX_set_session_cache_mode(openssl, SSL_SESS_CACHE_OFF);
 	(void)SSL_CTX_set_mode(openssl, SSL_MODE_ENABLE_PARTIAL_WRITE |
 						SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |

@@ -41,12 +41,23 @@ static int read_socket(BIO *bio, char *data, int size)
 	return note(bio, count, BIO_FLAGS_READ);
 }
 
+/* A server's tickets of TLS 1.3 are the end of its handshake, but no client waits for them: they go
+ * along with the reply to what it says first. */
+static bool are_tickets(const SSL *openssl)
+{
+	return SSL_get_state(openssl) == TLS_ST_SW_SESSION_TICKET &&
+	       SSL_version(openssl) == TLS1_3_VERSION;
+}
+
 static int write_socket(BIO *bio, const char *data, int size)
 {
 	struct tls_socket *socket = BIO_get_data(bio);
+	bool is_part = socket->has_more || are_tickets(socket->openssl);
+	ssize_t count = is_part ? os_socket_write_part(socket->descriptor, data, (size_t)size)
+				: os_socket_write(socket->descriptor, data, (size_t)size);
 
 	BIO_clear_retry_flags(bio);
-	return note(bio, os_socket_write(socket->descriptor, data, (size_t)size), BIO_FLAGS_WRITE);
+	return note(bio, count, BIO_FLAGS_WRITE);
 }
 
 static long control(BIO *bio, int command, long number, void *pointer)

@@ -14,6 +14,12 @@ ssize_t tls_stream_write(struct tls_stream *stream, const void *data, size_t siz
 				   : os_socket_write(stream->socket, data, size);
 }
 
+ssize_t tls_stream_write_part(struct tls_stream *stream, const void *data, size_t size)
+{
+	return stream->tls != NULL ? tls_connection_write_part(stream->tls, data, size)
+				   : os_socket_write_part(stream->socket, data, size);
+}
+
 bool tls_stream_has_pending(const struct tls_stream *stream)
 {
 	return stream->tls != NULL && tls_connection_has_pending(stream->tls);

@@ -20,6 +20,8 @@ struct tls_stream {
  * close_notify, which is no end of anything, and -EACCES, -EPROTO: tls_connection_reason(). */
 MUST_CHECK ssize_t tls_stream_read(struct tls_stream *stream, void *data, size_t size);
 MUST_CHECK ssize_t tls_stream_write(struct tls_stream *stream, const void *data, size_t size);
+/* The same of what more follows at once, or the end: os_socket_write_part(). */
+MUST_CHECK ssize_t tls_stream_write_part(struct tls_stream *stream, const void *data, size_t size);
 /* Whether a read would return something that poll does not report. */
 bool tls_stream_has_pending(const struct tls_stream *stream);
 /* What to wait for (enum os_watch_events) to read (WANTED has OS_WATCH_READ) or write. */

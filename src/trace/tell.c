@@ -17,6 +17,10 @@ static const struct {
 	 "bytes",
 	 "uid"},
 	{"message_accepted",
+	 "accepted from {client} ({helo}), user {user}: from <{from}>, {recipients} recipients, "
+	 "{size} bytes, Message-ID {message_id}",
+	 "user"},
+	{"message_accepted",
 	 "accepted from {client} ({helo}): from <{from}>, {recipients} recipients, {size} bytes, "
 	 "Message-ID {message_id}",
 	 "message_id"},

@@ -16,8 +16,8 @@ import postfix  # noqa: E402
 import report as reporting  # noqa: E402
 from disk import Disk  # noqa: E402
 from floor import commits, sink_rate  # noqa: E402
-from idle import GOAL_SESSIONS, idle_memory  # noqa: E402
-from servers import DEAD_PORT, Sink, Stagepost, make_certificate  # noqa: E402
+from idle import GOAL_SESSIONS, idle_memory, idle_tls_memory  # noqa: E402
+from servers import DEAD_PORT, Sink, Stagepost, TlsSink, make_certificate  # noqa: E402
 from waiting import measure_passes, measure_waiting  # noqa: E402
 
 POSTFIX_SESSIONS = 80  # idle; each is a process
@@ -46,7 +46,7 @@ def run_rounds(systems, sink, of_kind, options, floor):
                 result = cases.run_once(system, sink, case, options.messages, options.build)
                 runs[case.name][system.name].append(result)
                 note(f"round {number + 1}: {case.name}: {system.name} {result['rate']:.0f}/s")
-            if options.floor and not case.tls:
+            if options.floor and case.has_floor:
                 floor.setdefault(case.name, []).append(sink_rate(case, options.messages))
     return runs
 
@@ -68,18 +68,27 @@ def count_instructions(system, sink, kind, directory, messages, build):
     return instructions.count / messages if instructions.count is not None else None
 
 
-def start_systems(options, disk, kind, sink, started):
-    certificate = make_certificate(disk.directory("certificate")) if kind == "tls" else None
+def start_sink(options, kind, certificate):
+    if kind == "tls-relay":
+        return TlsSink(options.build, certificate, cases.CIPHERS)
+    return Sink("-L") if kind == "lmtp" else Sink()
+
+
+def start_systems(options, disk, kind, sink, started, certificate):
+    tls = {"certificate": certificate} if kind == "tls" else {"relays_by_tls": kind == "tls-relay"}
     for build in [options.build] + options.against:
         is_ours = build == options.build
         name = "stagepost" if is_ours else build.strip("/")
         settings = options.config if is_ours else options.against_config or options.config
         started.append(Stagepost(disk.directory(f"stagepost{len(started)}-{kind}"), build,
-                                 sink.port, name, settings, certificate=certificate))
-    if options.with_postfix:
+                                 sink.port, name, settings, qmtp=kind == "qmtp", **tls))
+    if kind == "qmtp":
+        started.append(Stagepost(disk.directory("own-smtp"), options.build, sink.port,
+                                 cases.OWN_SMTP, options.config))
+    elif options.with_postfix:
         for name in cases.SYSTEMS[kind]:
             started.append(postfix.Postfix(disk.directory(f"{name}-{kind}"), sink.port, name,
-                                           certificate=certificate))
+                                           **tls))
 
 
 def measure_kind(options, disk, kind, report):
@@ -90,17 +99,19 @@ def measure_kind(options, disk, kind, report):
     if not of_kind:
         return
     try:
-        sink = Sink("-L") if kind == "lmtp" else Sink()
+        certificate = make_certificate(disk.directory("certificate"))
+        sink = start_sink(options, kind, certificate)
         started.append(sink)
-        start_systems(options, disk, kind, sink, started)
+        start_systems(options, disk, kind, sink, started, certificate)
         systems = started[1:]
         report["runs"].update(run_rounds(systems, sink, of_kind, options,
                                          report["floor"]["sink"]))
-        if options.counts:
-            counted = (systems[0], sink, kind, disk.base,
-                       min(COUNTED_MESSAGES, options.messages), options.build)
-            report["calls"][kind] = count_calls(*counted)
-            report["instructions"][kind] = count_instructions(*counted)
+        for system in systems[:2 if kind == "qmtp" else 1] if options.counts else []:
+            what = kind if system is systems[0] else f"{kind}, {system.name}"
+            counted = (system, sink, kind, disk.base, min(COUNTED_MESSAGES, options.messages),
+                       options.build)
+            report["calls"][what] = count_calls(*counted)
+            report["instructions"][what] = count_instructions(*counted)
     finally:
         for one in reversed(started):
             one.stop()
@@ -123,6 +134,17 @@ def measure_idle(options, disk):
     return result
 
 
+def measure_idle_tls(options, disk):
+    note("idle sessions with TLS")
+    certificate = make_certificate(disk.directory("idle-certificate"))
+    system = Stagepost(disk.directory("idle-tls"), options.build, DEAD_PORT,
+                       certificate=certificate)
+    try:
+        return idle_tls_memory(system, options.idle, options.build)
+    finally:
+        system.stop()
+
+
 def is_wanted(options, name):
     return options.case in name
 
@@ -141,6 +163,8 @@ def measure_all(options, disk):
         report["floor"]["commit"] = commits(disk)
     if options.idle and is_wanted(options, "idle"):
         report["idle"] = measure_idle(options, disk)
+    if options.idle and is_wanted(options, "idle, tls"):
+        report["idle_tls"] = measure_idle_tls(options, disk)
     for kind in cases.SYSTEMS:
         disk.clear()
         measure_kind(options, disk, kind, report)
@@ -163,7 +187,7 @@ def main():
     parser.add_argument("--messages", type=int, default=int(os.environ.get("BENCH_MESSAGES", 3000)))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--case", default="",
-                        help="only cases with this in their name; also: idle, waiting, due")
+                        help="only cases with this in their name; also: idle; idle, tls; waiting; due")
     parser.add_argument("--alone", action="store_true", help="without Postfix")
     parser.add_argument("--against", action="append", default=[], metavar="BUILD",
                         help="instead of Postfix: programs of another build")

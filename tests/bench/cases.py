@@ -12,8 +12,11 @@ from servers import HELD, LMTP, LOCAL, MAILBOXES, REMOTE
 WARM_UP_MESSAGES = 300
 CIPHERS = "TLS_AES_128_GCM_SHA256"  # with TLS, for both systems
 SENDER = "sender@client.example"
+OWN_SMTP = "own-smtp"  # a node of ours, loaded by SMTP with sessions kept open
 SYSTEMS = {"accept": ("postfix",), "tls": ("postfix",),
-           "relay": ("postfix", "postfix-tuned"), "lmtp": ("postfix", "postfix-tuned"), "local": ("postfix",)}
+           "qmtp": (OWN_SMTP,), "relay": ("postfix", "postfix-tuned"),
+           "tls-relay": ("postfix", "postfix-tuned"), "lmtp": ("postfix", "postfix-tuned"),
+           "local": ("postfix",)}
 
 
 @dataclass(frozen=True)
@@ -23,8 +26,13 @@ class Case:
     size: int
     keep: bool = False
     divisor: int = 1  # of the number of messages
-    goal: float = 0  # times Postfix's rate; 0: none
+    goal: float = 0  # times the other system's rate; 0: none
     tls: str = ""  # handshakes: "full", or "resumed": with the session of the one before
+
+    @property
+    def has_floor(self):
+        """smtp-source and smtp-sink know neither TLS nor QMTP."""
+        return not self.kind.startswith("tls") and self.kind != "qmtp"
 
     @property
     def name(self):
@@ -43,8 +51,11 @@ CASES = (
     Case("tls", 50, 10240, goal=2, tls="full"),
     Case("tls", 50, 10240, goal=3, tls="resumed"),
     Case("tls", 50, 10240, keep=True, goal=4, tls="full"),
+    Case("qmtp", 50, 10240, keep=True, goal=2),
+    Case("qmtp", 50, 1024, keep=True, goal=2),
     Case("relay", 50, 10240, goal=4),
     Case("relay", 50, 1024, goal=4),
+    Case("tls-relay", 50, 10240, goal=3),
     Case("lmtp", 50, 10240, goal=4),
     Case("lmtp", 50, 1024, goal=4),
     Case("local", 50, 10240, goal=4),
@@ -52,11 +63,16 @@ CASES = (
 
 
 def warm_up(kind):
-    return Case(kind, 50, 10240, tls="full" if kind == "tls" else "")
+    return Case(kind, 50, 10240, keep=kind == "qmtp", tls="full" if kind == "tls" else "")
 
 
 def start_source(port, messages, case, recipient, build=""):
-    """smtp-source; it knows no TLS, for which there is one of ours."""
+    """smtp-source; it knows no TLS and no QMTP, for which there are ones of ours."""
+    if case.kind == "qmtp":
+        return subprocess.Popen(
+            [os.path.join(build, "tests/bench/qmtp_source"), "-s", str(case.sessions),
+             "-m", str(messages), "-l", str(case.size), "-f", SENDER, "-t", recipient,
+             f"127.0.0.1:{port}"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     command = [os.path.join(build, "tests/bench/tls_source"), "-c", CIPHERS] if case.tls else \
         ["smtp-source", "-4"]
     command += ["-s", str(case.sessions), "-m", str(messages), "-l", str(case.size), "-f", SENDER,
@@ -88,19 +104,24 @@ def load(system, case, messages, build=""):
         finish_sources([start_source(system.port, share, part, f"user{i}@{LOCAL}", build)
                         for i in range(MAILBOXES)])
         return share * MAILBOXES
-    domain = {"accept": HELD, "tls": HELD, "relay": REMOTE, "lmtp": LMTP}[case.kind]
-    finish_sources([start_source(system.port, messages, case, "user@" + domain, build)])
+    port = system.port
+    if case.kind == "qmtp" and system.name == OWN_SMTP:
+        case = Case("accept", case.sessions, case.size, keep=True)
+    elif case.kind == "qmtp":
+        port = system.qmtp_port
+    domain = {"accept": HELD, "tls": HELD, "qmtp": HELD, "lmtp": LMTP}.get(case.kind, REMOTE)
+    finish_sources([start_source(port, messages, case, "user@" + domain, build)])
     return messages
 
 
 def run_once(system, sink, case, messages, build=""):
-    count = {"accept": lambda: 0, "tls": lambda: 0, "local": system.delivered}.get(case.kind, lambda: sink.count)
+    count = {"accept": lambda: 0, "tls": lambda: 0, "qmtp": lambda: 0, "local": system.delivered}.get(case.kind, lambda: sink.count)
     before = count()
     processor = measure.processor_seconds(system.pid)
     begin = time.monotonic()
     sent = load(system, case, max(1, messages // case.divisor), build)
     accepted = time.monotonic() - begin
-    if case.kind not in ("accept", "tls"):
+    if case.kind not in ("accept", "tls", "qmtp"):
         wait_until(lambda: count() - before >= sent, f"{system.name}: {case.name}", 120)
     seconds = time.monotonic() - begin
     time.sleep(0.3)

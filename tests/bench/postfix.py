@@ -36,15 +36,23 @@ smtpd_tls_security_level = may
 smtpd_tls_chain_files = {certificate}.key, {certificate}.pem
 """
 
+# Sessions are resumed, as ours are.
+RELAY_TLS = """
+smtp_tls_security_level = encrypt
+smtp_tls_session_cache_database = btree:${{data_directory}}/smtp_scache
+"""
+TUNED_RELAY_TLS = "smtp_tls_connection_reuse = yes\n"
+
 SETTINGS = {"postfix": "its defaults; in_flow_delay = 0, no limit of connections, no look-ups",
             "postfix-tuned": "the same; " + ", ".join(TUNED.splitlines())}
 
 
 class Postfix:
     """ROUTES: {domain: (address, port)} of those that do not go to the sink. CERTIFICATE: as
-    servers.make_certificate() says; None: no TLS."""
+    servers.make_certificate() says; None: no TLS with clients. RELAYS_BY_TLS: and not without."""
 
-    def __init__(self, directory, sink_port, name="postfix", routes=None, certificate=None):
+    def __init__(self, directory, sink_port, name="postfix", routes=None, certificate=None,
+                 relays_by_tls=False):
         self.name = name
         self.directory = directory
         self.port = free_port()
@@ -58,8 +66,7 @@ class Postfix:
         text = MAIN_CF.format(
             directory=directory, daemons=POSTFIX_DAEMONS, hostname="bench.example", domain=LOCAL,
             uid=owner.pw_uid, gid=owner.pw_gid, sink=sink_port, lmtp=LMTP, held=HELD, users=users,
-            extra=(TUNED if name == "postfix-tuned" else "") +
-            (TLS.format(certificate=certificate) if certificate else ""))
+            extra=self._extra(certificate, relays_by_tls))
         pathlib.Path(config, "main.cf").write_text(text, encoding="utf-8")
         pathlib.Path(config, "transport").write_text("".join(
             f"{domain} smtp:[{host}]:{port}\n" for domain, (host, port) in (routes or {}).items()),
@@ -73,6 +80,13 @@ class Postfix:
             start_new_session=True)
         self.pid = self.process.pid
         wait_until(self._is_ready, "postfix answers", 30)
+
+    def _extra(self, certificate, relays_by_tls):
+        is_tuned = self.name == "postfix-tuned"
+        parts = [(is_tuned, TUNED), (certificate, TLS.format(certificate=certificate)),
+                 (relays_by_tls, RELAY_TLS.format()),
+                 (relays_by_tls and is_tuned, TUNED_RELAY_TLS)]
+        return "\n".join(text for is_wanted, text in parts if is_wanted)
 
     def _is_ready(self):
         if self.process.poll() is not None:

@@ -5,7 +5,7 @@ import statistics
 
 import idle
 import waiting
-from cases import CASES
+from cases import CASES, OWN_SMTP
 
 MIB = 1 << 20
 SYNCS = ("fsync", "fdatasync", "syncfs")
@@ -39,15 +39,14 @@ def rate_goals(entries):
     goals = {case.name: case.goal for case in CASES}
     return [judge(f"{case}, rate / {name}", ratios["rate"], goals[case])
             for case, entry in entries.items() for name, ratios in entry["ratios"].items()
-            if name.startswith("postfix") and goals.get(case)]
+            if name.startswith(("postfix", OWN_SMTP)) and goals.get(case)]
 
 
-def idle_goals(memory):
-    ours = memory.get("stagepost")
+def idle_goals(ours, what, goal_mib):
     if ours is None or ours["wanted"] < idle.GOAL_SESSIONS:
         return []
-    goal = judge(f"all processes with {ours['sessions']} idle sessions", ours["total"] / MIB,
-                 idle.GOAL_MIB, "MiB", at_most=True)
+    goal = judge(f"{what} with {ours['sessions']} idle sessions", ours["total"] / MIB,
+                 goal_mib, "MiB", at_most=True)
     if ours["sessions"] < idle.GOAL_SESSIONS:
         goal["what"] += f" (descriptors did not allow {ours['wanted']})"
     return [goal]
@@ -72,7 +71,9 @@ def pass_goals(passes):
 def finish(report):
     """Adds what follows from the runs."""
     report["medians"] = medians(report["runs"])
-    report["goals"] = (rate_goals(report["medians"]) + idle_goals(report.get("idle", {}))
+    report["goals"] = (rate_goals(report["medians"]) + idle_goals(report.get("idle", {}).get("stagepost"), "all processes", idle.GOAL_MIB)
+                       + idle_goals(report.get("idle_tls"), "with TLS: smtpd and keys",
+                                    idle.GOAL_TLS_MIB)
                        + waiting_goals(report.get("waiting"))
                        + pass_goals(report.get("passes", {})))
     rates = {case: statistics.median(of) for case, of in report["floor"]["sink"].items()}
@@ -96,6 +97,12 @@ def print_table(title, key, report):
                   + "".join(f"{'/ ' + name[-13:]:>16}" for name in columns[1]))
         print(f"{case:32}" + "".join(" " + number(of[key]) for of in entry["systems"].values())
               + "".join(f"{of.get(key, 0):16.2f}" for of in entry["ratios"].values()))
+
+
+def print_idle_tls(memory):
+    if memory:
+        print(f"\nwith TLS: {memory['each'] / 1024:.1f} KiB for each of {memory['sessions']} idle "
+              f"sessions; smtpd and keys {memory['total'] / MIB:.1f} MiB")
 
 
 def print_goals(goals):
@@ -171,6 +178,7 @@ def print_report(report):
     for name, memory in report.get("idle", {}).items():
         print(f"\n{name}: {memory['each'] / 1024:.1f} KiB for each of {memory['sessions']} idle "
               f"sessions; all processes {memory['total'] / MIB:.1f} MiB")
+    print_idle_tls(report.get("idle_tls"))
     print_waiting(report.get("waiting"))
     print_passes(report.get("passes", {}))
     print_calls(report["calls"])

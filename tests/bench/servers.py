@@ -40,16 +40,19 @@ def delivered(mailboxes):
 class Sink:
     """smtp-sink (with -L: by LMTP), and how many messages it has had."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, build=""):
         self.port = free_port()
+        self.process = subprocess.Popen(self._command(options, build), stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL)
+        self.count = 0
+        threading.Thread(target=self._read, daemon=True).start()
+        wait_until(lambda: answers(self.port), "the sink answers")
+
+    def _command(self, options, _):
         command = ["smtp-sink", "-4", "-c", *options]
         if os.geteuid() == 0:
             command += ["-u", "nobody"]
-        self.process = subprocess.Popen(command + [f"127.0.0.1:{self.port}", "1000"],
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.count = 0
-        threading.Thread(target=self._read, daemon=True).start()
-        wait_until(lambda: answers(self.port), "smtp-sink answers")
+        return command + [f"127.0.0.1:{self.port}", "1000"]
 
     def _read(self):
         while chunk := os.read(self.process.stdout.fileno(), 65536):
@@ -62,6 +65,18 @@ class Sink:
         self.process.wait()
 
 
+class TlsSink(Sink):
+    """tls_sink: the same with STARTTLS. CERTIFICATE: as make_certificate() says."""
+
+    def __init__(self, build, certificate, ciphers):
+        self.certificate, self.ciphers = certificate, ciphers
+        super().__init__(build=build)
+
+    def _command(self, options, build):
+        return [os.path.join(build, "tests/bench/tls_sink"), "-c", self.ciphers,
+                f"{self.certificate}.pem", f"{self.certificate}.key", f"127.0.0.1:{self.port}"]
+
+
 def make_certificate(directory):
     """Of ECDSA with P-256, for all systems: the path to which .pem and .key are added."""
     make = pathlib.Path(__file__).parent.parent / "common" / "make-certificates"
@@ -71,12 +86,14 @@ def make_certificate(directory):
 
 class Stagepost:
     """ROUTES: smtproutes that go before those of the other domains. CERTIFICATE: as
-    make_certificate() says; None: no TLS."""
+    make_certificate() says; None: no TLS with clients. RELAYS_BY_TLS: and not without. QMTP: also
+    by that, at qmtp_port."""
 
     def __init__(self, directory, build, sink_port, name="stagepost", extra="", routes=(),
-                 certificate=None):
+                 certificate=None, relays_by_tls=False, qmtp=False):
         self.name = name
         self.port = free_port()
+        self.qmtp_port = free_port()
         self.directory = directory
         self.queue = os.path.join(directory, "queue")
         self.mailboxes = os.path.join(directory, "mail", LOCAL)
@@ -90,6 +107,7 @@ run = "{directory}/run"
 maxsessions = 20000
 relay_from = {{ "127.0.0.0/8" }}
 listen smtp {{ address = {{ "127.0.0.1:{self.port}" }} }}
+{f'listen qmtp {{ address = "127.0.0.1:{self.qmtp_port}" }}' if qmtp else ""}
 service held {{ kind = maildir path = "{directory}/held/%u" }}
 service lmtp {{ kind = lmtp address = "127.0.0.1:{sink_port}" }}
 service maildir {{ kind = maildir path = "{directory}/mail/%d/%u" }}
@@ -100,6 +118,7 @@ transport held {{ paused = yes }}
 smtproutes = {{ {"".join(f'"{route}", ' for route in routes)}
 	"{DEAD}:127.0.0.1;{DEAD_PORT}", ":127.0.0.1;{sink_port}" }}
 {extra or "queue_sync = auto"}
+{"remote_tls = encrypt" if relays_by_tls else ""}
 {f'certificate bench {{ chain = "{certificate}.pem" key = "{certificate}.key" }}' if certificate else ""}
 """, encoding="utf-8")
         with open(self.log, "wb") as log:

@@ -13,15 +13,13 @@
  * Certificates are not verified. At the end, the number of handshakes and of those that were
  * resumed is printed.
  */
+#include "tls_wire.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,30 +30,14 @@
 enum { EVENTS = 64, REPLY_SIZE = 4096, EACH_ADDRESS = 1000 };
 
 /* What a session waits for: the reply to what it said last, or a handshake. */
-enum phase {
-	CONNECT,
-	BANNER,
-	EHLO,
-	STARTTLS,
-	HANDSHAKE,
-	EHLO_AGAIN,
-	MAIL,
-	RCPT,
-	DATA,
-	DOT,
-	QUIT,
-	CLOSED
-};
+enum phase { BANNER, EHLO, STARTTLS, HANDSHAKE, EHLO_AGAIN, MAIL, RCPT, DATA, DOT, QUIT, CLOSED };
 
 struct session {
-	int socket;
-	SSL *tls; /* NULL: plain text */
+	struct tls_wire wire;
 	enum phase phase;
+	bool is_blocked; /* waits until it can write */
 	char reply[REPLY_SIZE];
 	size_t length;
-	const char *out; /* what is still to be sent */
-	size_t out_length;
-	char command[512];
 };
 
 static struct {
@@ -79,103 +61,94 @@ static struct {
 	 .sender = "sender@client.example",
 	 .recipient = "user@held.example"};
 
-static _Noreturn void fail(const char *what, const char *why)
-{
-	fprintf(stderr, "tls_source: %s: %s\n", what, why);
-	exit(1);
-}
-
-static _Noreturn void fail_tls(const char *what)
-{
-	char text[256];
-
-	ERR_error_string_n(ERR_peek_error(), text, sizeof text);
-	fail(what, text);
-}
-
 static void say(struct session *session, enum phase phase, const char *text, size_t length)
 {
 	session->phase = phase;
 	session->length = 0;
-	session->out = text;
-	session->out_length = length;
+	tls_wire_write(&session->wire, text, length);
 }
 
-static void command(struct session *session, enum phase phase, const char *verb, const char *rest)
+/* FORMAT has one "%s", for VALUE. */
+static void command(struct session *session, enum phase phase, const char *format,
+		    const char *value)
 {
-	int length = snprintf(session->command, sizeof session->command, "%s%s\r\n", verb, rest);
+	char text[512];
+	int length = snprintf(text, sizeof text, format, value);
 
-	say(session, phase, session->command, (size_t)length);
-}
-
-static void address(struct session *session, enum phase phase, const char *verb, const char *whom)
-{
-	int length = snprintf(session->command, sizeof session->command, "%s:<%s>\r\n", verb, whom);
-
-	say(session, phase, session->command, (size_t)length);
+	say(session, phase, text, (size_t)length);
 }
 
 static void watch(struct session *session, unsigned events, int how)
 {
 	struct epoll_event event = {.events = events, .data.ptr = session};
 
-	if (epoll_ctl(run.epoll, how, session->socket, &event) != 0)
-		fail("epoll_ctl", strerror(errno));
+	if (epoll_ctl(run.epoll, how, session->wire.socket, &event) != 0)
+		tls_wire_fail("epoll_ctl", strerror(errno));
 }
 
 static void open_session(struct session *session)
 {
 	struct sockaddr_in from = {.sin_family = AF_INET};
+	int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int yes = 1;
 
 	from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1 + run.opened++ / EACH_ADDRESS % 200);
-	session->socket = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (session->socket < 0)
-		fail("socket", strerror(errno));
-	(void)setsockopt(session->socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-	if (run.idle > 0 && bind(session->socket, (struct sockaddr *)&from, sizeof from) != 0)
-		fail("bind", strerror(errno));
-	if (connect(session->socket, (struct sockaddr *)&run.server, sizeof run.server) != 0 &&
+	if (descriptor < 0)
+		tls_wire_fail("socket", strerror(errno));
+	(void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+	if (run.idle > 0 && bind(descriptor, (struct sockaddr *)&from, sizeof from) != 0)
+		tls_wire_fail("bind", strerror(errno));
+	if (connect(descriptor, (struct sockaddr *)&run.server, sizeof run.server) != 0 &&
 	    errno != EINPROGRESS)
-		fail("connect", strerror(errno));
-	session->tls = NULL;
+		tls_wire_fail("connect", strerror(errno));
+	tls_wire_open(&session->wire, descriptor);
 	session->phase = BANNER;
 	session->length = 0;
-	session->out_length = 0;
+	session->is_blocked = false;
 	watch(session, EPOLLIN, EPOLL_CTL_ADD);
+}
+
+/* Every session after it uses it, as many as there are at a time. OpenSSL's own cache allows this
+ * to one only; so it is off, and the session is asked for its ticket at the end. */
+static void keep_ticket(SSL *tls)
+{
+	SSL_SESSION *ticket = SSL_get1_session(tls);
+
+	if (SSL_SESSION_is_resumable(ticket) != 1) {
+		SSL_SESSION_free(ticket);
+		return;
+	}
+	SSL_SESSION_free(run.ticket);
+	run.ticket = ticket;
 }
 
 static void close_session(struct session *session)
 {
-	if (session->tls != NULL) {
-		(void)SSL_shutdown(session->tls);
-		SSL_free(session->tls);
-	}
-	close(session->socket);
+	if (run.resumes && session->wire.tls != NULL)
+		keep_ticket(session->wire.tls);
+	tls_wire_close(&session->wire);
 	session->phase = CLOSED;
-	if (run.begun < run.messages)
+	if (!run.keeps && run.opened < run.messages)
 		open_session(session);
 }
 
 static void begin_tls(struct session *session)
 {
 	session->phase = HANDSHAKE;
-	session->tls = SSL_new(run.tls);
-	if (session->tls == NULL || SSL_set_fd(session->tls, session->socket) != 1)
-		fail_tls("SSL_new");
+	tls_wire_secure(&session->wire, run.tls);
 	if (run.resumes && run.ticket != NULL)
-		(void)SSL_set_session(session->tls, run.ticket);
-	SSL_set_connect_state(session->tls);
+		(void)SSL_set_session(session->wire.tls, run.ticket);
+	SSL_set_connect_state(session->wire.tls);
 }
 
 static void next_message(struct session *session)
 {
 	if (run.begun >= run.messages) {
-		command(session, QUIT, "QUIT", "");
+		command(session, QUIT, "QUIT%s\r\n", "");
 		return;
 	}
 	run.begun++;
-	address(session, MAIL, "MAIL FROM", run.sender);
+	command(session, MAIL, "MAIL FROM:<%s>\r\n", run.sender);
 }
 
 /* What follows a good reply. */
@@ -183,10 +156,10 @@ static void go_on(struct session *session)
 {
 	switch (session->phase) {
 	case BANNER:
-		command(session, run.plain ? EHLO_AGAIN : EHLO, "EHLO ", "client.example");
+		command(session, run.plain ? EHLO_AGAIN : EHLO, "EHLO %s\r\n", "client.example");
 		break;
 	case EHLO:
-		command(session, STARTTLS, "STARTTLS", "");
+		command(session, STARTTLS, "STARTTLS%s\r\n", "");
 		break;
 	case STARTTLS:
 		begin_tls(session);
@@ -198,10 +171,10 @@ static void go_on(struct session *session)
 			next_message(session);
 		break;
 	case MAIL:
-		address(session, RCPT, "RCPT TO", run.recipient);
+		command(session, RCPT, "RCPT TO:<%s>\r\n", run.recipient);
 		break;
 	case RCPT:
-		command(session, DATA, "DATA", "");
+		command(session, DATA, "DATA%s\r\n", "");
 		break;
 	case DATA:
 		say(session, DOT, run.message, run.message_length);
@@ -211,7 +184,7 @@ static void go_on(struct session *session)
 		if (run.keeps)
 			next_message(session);
 		else
-			command(session, QUIT, "QUIT", "");
+			command(session, QUIT, "QUIT%s\r\n", "");
 		break;
 	default:
 		close_session(session);
@@ -233,105 +206,71 @@ static bool is_whole(struct session *session)
 	return false;
 }
 
-static ssize_t read_some(struct session *session)
-{
-	size_t room = REPLY_SIZE - 1 - session->length;
-	char *place = session->reply + session->length;
-	int count;
-
-	if (session->tls == NULL)
-		return recv(session->socket, place, room, 0);
-	count = SSL_read(session->tls, place, (int)room);
-	if (count > 0)
-		return count;
-	errno = SSL_get_error(session->tls, count) == SSL_ERROR_WANT_READ ? EAGAIN : ECONNRESET;
-	return SSL_get_error(session->tls, count) == SSL_ERROR_ZERO_RETURN ? 0 : -1;
-}
-
-static ssize_t write_some(struct session *session)
-{
-	int count;
-
-	if (session->tls == NULL)
-		return send(session->socket, session->out, session->out_length, MSG_NOSIGNAL);
-	count = SSL_write(session->tls, session->out, (int)session->out_length);
-	if (count > 0)
-		return count;
-	errno = SSL_get_error(session->tls, count) == SSL_ERROR_WANT_WRITE ? EAGAIN : ECONNRESET;
-	return -1;
-}
-
 /* False: it has to wait. */
 static bool shake_hands(struct session *session)
 {
-	int result = SSL_do_handshake(session->tls);
+	int result = tls_wire_shake_hands(&session->wire);
 
-	if (result != 1) {
-		int error = SSL_get_error(session->tls, result);
-
-		if (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE)
-			fail_tls("handshake");
+	if (result < 0)
+		tls_wire_fail_tls("handshake");
+	if (result == 0)
 		return false;
-	}
 	run.handshakes++;
-	run.resumed += SSL_session_reused(session->tls) == 1;
-	command(session, EHLO_AGAIN, "EHLO ", "client.example");
+	run.resumed += SSL_session_reused(session->wire.tls) == 1;
+	command(session, EHLO_AGAIN, "EHLO %s\r\n", "client.example");
 	return true;
 }
 
-static bool send_rest(struct session *session)
-{
-	while (session->out_length > 0) {
-		ssize_t count = write_some(session);
-
-		if (count < 0 && errno == EAGAIN)
-			return false;
-		if (count < 0)
-			fail("send", strerror(errno));
-		session->out += count;
-		session->out_length -= (size_t)count;
-	}
-	return true;
-}
-
-/* False: it has to wait. */
+/* False: it has to wait, or is another session now. */
 static bool hear(struct session *session)
 {
-	ssize_t count = read_some(session);
+	ssize_t count = tls_wire_read(&session->wire, session->reply + session->length,
+				      REPLY_SIZE - 1 - session->length);
 
-	if (count < 0 && errno == EAGAIN)
+	if (count == -1)
 		return false;
-	if (count == 0 && session->phase == QUIT) {
+	if (count <= 0 && session->phase == QUIT) {
 		close_session(session);
-		return session->phase != CLOSED;
+		return false;
 	}
 	if (count <= 0)
-		fail("receive", count == 0 ? "the server has closed" : strerror(errno));
+		tls_wire_fail("receive", count == 0 ? "the server has closed" : "lost");
 	session->length += (size_t)count;
 	if (!is_whole(session))
 		return true;
 	if (session->reply[0] != '2' && session->reply[0] != '3')
-		fail("refused", session->reply);
+		tls_wire_fail("refused", session->reply);
+	if (session->phase == QUIT) {
+		close_session(session);
+		return false;
+	}
 	go_on(session);
-	return session->phase != CLOSED;
+	return true;
 }
 
+static void send_all(struct session *session)
+{
+	int result = tls_wire_flush(&session->wire);
+
+	if (result < 0)
+		tls_wire_fail("send", strerror(errno));
+	if (session->is_blocked != (result == 0))
+		watch(session, result == 0 ? EPOLLOUT : EPOLLIN, EPOLL_CTL_MOD);
+	session->is_blocked = result == 0;
+}
+
+/* There is something to read. Only with a handshake or a reply there is something to say. */
 static void work(struct session *session)
 {
-	bool goes_on = true;
+	bool goes_on;
 
-	while (goes_on) {
-		if (session->phase == HANDSHAKE)
-			goes_on = shake_hands(session);
-		else if (session->out_length > 0)
-			goes_on = send_rest(session);
-		else
-			goes_on = hear(session);
-	}
+	do
+		goes_on = session->phase == HANDSHAKE ? shake_hands(session) : hear(session);
+	while (goes_on && (session->phase == HANDSHAKE || tls_wire_has_more(&session->wire)));
 	if (session->phase != CLOSED)
-		watch(session,
-		      session->phase != HANDSHAKE && session->out_length > 0 ? EPOLLOUT : EPOLLIN,
-		      EPOLL_CTL_MOD);
+		send_all(session);
+	if (run.idle > 0 && !session->is_blocked)
+		tls_wire_shrink(&session->wire);
 }
 
 static void serve_until(unsigned wanted)
@@ -342,20 +281,16 @@ static void serve_until(unsigned wanted)
 		int count = epoll_wait(run.epoll, events, EVENTS, 60000);
 
 		if (count == 0)
-			fail("waiting", "no reply in a minute");
-		for (int i = 0; i < count; i++)
-			work(events[i].data.ptr);
-	}
-}
+			tls_wire_fail("waiting", "no reply in a minute");
+		for (int i = 0; i < count; i++) {
+			struct session *session = events[i].data.ptr;
 
-static int keep_ticket(SSL *tls, SSL_SESSION *session)
-{
-	(void)tls;
-	if (!run.resumes)
-		return 0;
-	SSL_SESSION_free(run.ticket);
-	run.ticket = session;
-	return 1;
+			if (session->is_blocked)
+				send_all(session);
+			else
+				work(session);
+		}
+	}
 }
 
 static void make_message(void)
@@ -365,7 +300,7 @@ static void make_message(void)
 
 	run.message = malloc(run.size + sizeof head + 128);
 	if (run.message == NULL)
-		fail("memory", "none");
+		tls_wire_fail("memory", "none");
 	memcpy(run.message, head, sizeof head - 1);
 	length = sizeof head - 1;
 	while (length < run.size) {
@@ -425,15 +360,14 @@ static void read_options(int argc, char **argv)
 			exit(2);
 		}
 	}
-	if (ciphers != NULL && SSL_CTX_set_ciphersuites(run.tls, ciphers) != 1)
-		fail_tls("ciphers");
+	tls_wire_prepare(run.tls, ciphers);
 	if (optind != argc - 1 || (colon = strchr(argv[optind], ':')) == NULL)
 		exit(2);
 	*colon = '\0';
 	run.server.sin_family = AF_INET;
 	run.server.sin_port = htons((uint16_t)number(colon + 1));
 	if (inet_pton(AF_INET, argv[optind], &run.server.sin_addr) != 1)
-		fail("address", argv[optind]);
+		tls_wire_fail("address", argv[optind]);
 }
 
 int main(int argc, char **argv)
@@ -442,8 +376,7 @@ int main(int argc, char **argv)
 	unsigned wanted;
 
 	read_options(argc, argv);
-	SSL_CTX_set_session_cache_mode(run.tls, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-	SSL_CTX_sess_set_new_cb(run.tls, keep_ticket);
+	SSL_CTX_set_session_cache_mode(run.tls, SSL_SESS_CACHE_OFF);
 	run.epoll = epoll_create1(EPOLL_CLOEXEC);
 	make_message();
 	wanted = run.idle > 0                  ? run.idle
@@ -451,7 +384,7 @@ int main(int argc, char **argv)
 					       : run.messages;
 	sessions = calloc(wanted, sizeof *sessions);
 	if (sessions == NULL)
-		fail("memory", "none");
+		tls_wire_fail("memory", "none");
 	/* idle ones a few at a time, so that the server's backlog is enough */
 	for (unsigned i = 0; i < wanted; i++) {
 		open_session(&sessions[i]);

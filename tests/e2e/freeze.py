@@ -15,7 +15,7 @@ import time
 from kills import RECORDED, Kill
 from stagepost import as_user, is_alive, wait_until
 
-PROGRAMS = ("queue", "send", "smtpd", "resolve", "names", "remote", "lmtp", "local", "pipe",
+PROGRAMS = ("queue", "send", "smtpd", "qmtpd", "resolve", "names", "remote", "lmtp", "local", "pipe",
             "launch", "list", "directory", "keys", "policy")
 HELD = ("remote", "remote", "remote", "lmtp", "pipe", "local", "list", "smtpd")  # a message's file
 NEIGHBOURS = ("send", "send", "send", "queue", "supervisor")

@@ -11,7 +11,7 @@ import time
 from stagepost import is_alive, stamp, wait_until
 from common.ledger import MARK
 
-PROGRAMS = ("queue", "send", "smtpd", "resolve", "names", "remote", "lmtp", "local", "pipe",
+PROGRAMS = ("queue", "send", "smtpd", "qmtpd", "resolve", "names", "remote", "lmtp", "local", "pipe",
             "launch", "keys", "policy")
 ALL = "all at once"
 RECORDED = 1.0  # seconds; after that an outcome that was logged is on the disk

@@ -21,6 +21,7 @@ process smtpd { user = "stagepost-smtpd" }
 process resolve { user = "stagepost-resolve" }
 process names { user = "stagepost-names" }
 process policy { user = "stagepost-policy" }
+process auth { user = "stagepost-auth" }
 process remote { user = "stagepost-remote" }
 process local { user = "stagepost-local" }
 process pipe { user = "stagepost-pipe" }

@@ -13,10 +13,11 @@ import tempfile
 import time
 
 import lmtp
+import qmtp
 from policies import Asker
 from secure_way import DOMAIN, IMPOSTOR, IMPOSTOR_AT, RIGHT, RIGHT_AT
 from smtp import Client
-from stagepost import POLL, as_user, give_to_user, wait_until
+from stagepost import POLL, as_user, free_port, give_to_user, wait_until
 from common.ledger import Ledger, judge, make_message
 
 SENDERS = "from.test"
@@ -24,6 +25,7 @@ DOMAINS = ["a.test", SENDERS, 'domain "l.test" { service = box }',
            'domain "p.test" { service = run }']
 SETTINGS = """smtpd_workers = 1
 probe_delay = 1
+listen qmtp {{ address = "127.0.0.1:{qmtp}" }}
 service box {{ kind = lmtp address = "unix:{socket}" }}
 service run {{ kind = pipe command = {{ "{program}", "{folder}" }} }}
 {more}"""
@@ -42,6 +44,7 @@ WAYS = {
     "bounce": ["bad@b.test", "u@a.test"],
     "later": ["later@b.test", "later@l.test", "u@a.test"],
     "command": ["u@a.test"],
+    "qmtp": ["u@a.test", "v@a.test"],
     "secure": ["u@b.test", "u@a.test"],
     "first": ["u@b.test"],
 }
@@ -103,11 +106,12 @@ class Scene:
         self.impostor = None
         self.far = self._make_far()
         path = os.path.join(self.base, "lmtp")
+        self.qmtp_port = free_port("127.0.0.1")
         self.box = lmtp.Server(path, recipient=answer({}))
         routes = [] if secure else [f"b.test:{self.far.address.replace(':', ';')}"]
         more += secure.settings(self.policies) if secure else ""
         self.mx = node("scene", start=False, domains=DOMAINS, routes=routes,
-                       settings=SETTINGS.format(socket=path, program=program,
+                       settings=SETTINGS.format(socket=path, qmtp=self.qmtp_port, program=program,
                                                 folder=self.folder, more=more), **options)
         self.numbers = 0
         self.clients = 0
@@ -145,6 +149,8 @@ class Scene:
         number, text, recipients = self.begin(way)
         if way == "command":
             return self.enqueue(number, text, recipients)
+        if way == "qmtp":
+            return self.send_package(number, text, recipients, timeout)
         try:
             with self.client(timeout=timeout) as client:
                 client.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -157,6 +163,25 @@ class Scene:
         elif not reply.startswith("4"):
             raise Refused(reply)
         return reply
+
+    def send_package(self, number, text, recipients, timeout):
+        """By QMTP; the answers to all recipients of a message are the same."""
+        package = qmtp.package(text, f"s@{SENDERS}", recipients, b"\r")
+        try:
+            with qmtp.Wire(self.qmtp_port, timeout=timeout) as wire:
+                wire.send(package[:-1])
+                self.ledger.write("dot", number)
+                wire.send(package[-1:])
+                answers = wire.answers(len(recipients))
+        except (OSError, EOFError):
+            return ""
+        assert len(set(answers)) == 1, answers
+        if answers[0].startswith("K"):
+            self.ledger.write("accepted", number, reply=answers[0])
+            return f"250 {answers[0]}"
+        if not answers[0].startswith("Z"):
+            raise Refused(answers[0])
+        return f"451 {answers[0]}"
 
     def client(self, **options):
         """By STARTTLS, where the scene has that."""

@@ -21,10 +21,10 @@ from common.net import (PATIENCE, POLL, free_port,  # noqa: E402,F401
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-PROGRAMS = ("stagepost", "smtpd", "queue", "send", "resolve", "names", "remote", "lmtp", "local", "pipe",
+PROGRAMS = ("stagepost", "smtpd", "qmtpd", "queue", "send", "resolve", "names", "remote", "lmtp", "local", "pipe",
             "launch")
 # run only with a section or a setting for it
-FOR_SECTIONS = ("keys", "policy", "list", "directory", "directory-ldap", "directory-postgresql")
+FOR_SECTIONS = ("keys", "policy", "auth", "auth-ldap", "list", "directory", "directory-ldap", "directory-postgresql")
 USER = "nobody"
 STOP_PATIENCE = 45  # the supervisor's own patience is 35
 

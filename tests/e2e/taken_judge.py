@@ -10,7 +10,7 @@ from stagepost import is_alive, wait_until
 from common.ledger import find_leaks
 
 # Whose mail he has in his hands: it may be lost with him, or be his to read.
-OWN = {"smtpd": (), "names": (), "remote": ("b.test",), "lmtp": ("l.test",),
+OWN = {"smtpd": (), "qmtpd": (), "names": (), "remote": ("b.test",), "lmtp": ("l.test",),
        "local": ("a.test", "d.test", "example.org", SENDERS), "pipe": ("p.test",),
        "launch": ("p.test",), "list": ("d.test",), "directory": (),
        "keys": (), "policy": ()}  # the others: all
@@ -46,7 +46,7 @@ class Watch:
 
     def __init__(self, mx, without):
         self.pids = [pid for pid in mx.pids() if pid != without] + [mx.process.pid]
-        self.names = {pid: name for name in ("smtpd", "queue", "send", "resolve", "names", "remote", "lmtp",
+        self.names = {pid: name for name in ("smtpd", "qmtpd", "queue", "send", "resolve", "names", "remote", "lmtp",
                                              "local", "pipe", "launch", "list", "directory", "keys",
                                              "policy")
                       for pid in mx.pids(name)}
@@ -92,7 +92,7 @@ def is_his(program, recipient):
 
 def leaks(program, taken, entries):
     """Bytes that he came by, of messages that are not his to deliver."""
-    may = lambda _, number: (program == "smtpd" and taken.since - OPEN < number <= taken.since) or any(
+    may = lambda _, number: (program in ("smtpd", "qmtpd") and taken.since - OPEN < number <= taken.since) or any(
         is_his(program, recipient) for recipient in entries.get(number, {"recipients": ()})[
             "recipients"])
     found = []

@@ -17,7 +17,8 @@ PART = 50000  # bytes of an envelope in one packet
 ENVELOPE_MAX = 40000  # that a call of inside.c takes it with data
 TRIGGERS = (b"", b"directory", b"host.x", b"hold.1", b"pipe.run.x", b"../../x", b"a\nb")
 # to whom the process has connections; the others: "send"
-TARGETS = {"smtpd": ("queue", "directory", "names", "keys"), "remote": ("send", "keys", "policy"),
+TARGETS = {"smtpd": ("queue", "directory", "names", "keys"), "qmtpd": ("queue", "directory", "names", "keys"),
+           "remote": ("send", "keys", "policy"),
            "lmtp": ("send", "keys"), "policy": ("queue",), "send": ("queue",), "resolve": ("send", "directory"),
            "list": ("send", "queue", "directory"), "pipe": ("send", "launch")}
 

@@ -21,7 +21,7 @@ SEED = int(os.environ.get("FAULT_SEED", str(random.randrange(1 << 30))))
 SAMPLE = int(os.environ.get("FAULTS", "6"))  # for each way; 0: all
 PART, PARTS = map(int, os.environ.get("FAULTS_PART", "0/1").split("/"))  # of the calls
 COMMAND = f"FAULTS={SAMPLE} tests/e2e/run tests/e2e/test_errors.py" if SAMPLE else "make faults"
-WAYS = ["local", "remote", "lmtp", "pipe", "mixed", "large", "bounce", "later", "command",
+WAYS = ["local", "remote", "lmtp", "pipe", "mixed", "large", "bounce", "later", "command", "qmtp",
         *SECURE_WAYS]
 FAILING = (*PROGRAMS, "keys", "policy")
 SEEDED = f"FAULT_SEED={SEED} FAULTS={SAMPLE}"  # the same calls again
@@ -31,7 +31,7 @@ LATE = 0.8  # seconds; by then a removal is durable and its file a spare
 # counted as log_lost; a file that is not removed is found by the cleaner; clients come and
 # go, at level debug; whoever hung up is named by ipc_lost; what is looked at before it is
 # sent is read again; and libevent knows other ways to wait.
-UNNAMED = {"close", "epoll_create1", "write file", "unlinkat", "smtpd recv", "smtpd send", "remote pread64",
+UNNAMED = {"close", "epoll_create1", "write file", "unlinkat", "smtpd recv", "smtpd send", "qmtpd recv", "qmtpd send", "remote pread64",
            "lmtp pread64", errno.ECONNRESET, errno.EINTR}
 SAID = {errno.ENOSPC: "full", errno.EDQUOT: "quota"}  # in our own words
 EVENTS = 200  # of the log, for one fault: more is a loop

@@ -17,7 +17,7 @@ from common.record import record
 
 SEED = int(os.environ.get("KILL_SEED", str(random.randrange(1 << 30))))
 SAMPLE = int(os.environ.get("KILL_CALLS", "3"))  # of all (process, call, N); 0: every one
-WAYS = ["local", "remote", "lmtp", "pipe", "bounce", "later", "command", *SECURE_WAYS]
+WAYS = ["local", "remote", "lmtp", "pipe", "bounce", "later", "command", "qmtp", *SECURE_WAYS]
 KILLED = (*PROGRAMS[1:], "keys", "policy")
 LATE = 0.8  # seconds; by then a removal is durable and its file a spare
 # whose death may make a recipient get it twice: who delivers, and who records it

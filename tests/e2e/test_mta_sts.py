@@ -37,6 +37,7 @@ SERVED = {
     "foreign.test": Served(policy("mx.foreign.test")),
     "expired.test": Served(policy("mx.expired.test")),
     "other.test": Served(policy("mx.other.test")),  # its certificate is for good.test
+    "common.test": Served(policy("mx.common.test")),  # has the host as its common name only
 }
 KNOWN = {
     "good.test": (FOUND, "enforce", ["mx.good.test", "*.good.test"]),
@@ -48,7 +49,7 @@ KNOWN = {
 WRONG = {
     "garbage.test": INVALID, "version.test": INVALID, "html.test": INVALID, "untyped.test": INVALID,
     "huge.test": INVALID, "endless.test": INVALID, "moved.test": FETCH, "found.test": FETCH,
-    "gone.test": FETCH, "foreign.test": WEBPKI, "expired.test": WEBPKI, "other.test": WEBPKI,
+    "gone.test": FETCH, "foreign.test": WEBPKI, "expired.test": WEBPKI, "other.test": WEBPKI, "common.test": WEBPKI,
     "closed.test": FETCH, "nowhere.test": FETCH,
 }
 RECORDS = {
@@ -63,7 +64,7 @@ RECORDS = {
 @pytest.fixture(scope="module")
 def keys(ground):
     """{host: (certificate, key)}, and the authority."""
-    prefixes = {"foreign.test": "foreign-", "expired.test": "expired-"}
+    prefixes = {"foreign.test": "foreign-", "expired.test": "expired-", "common.test": "common-"}
     names = {f"mta-sts.{domain}": f"{prefixes.get(domain, '')}mta-sts.{domain}"
              for domain in SERVED if domain != "other.test"}
     folder = make_certificates(ground.directory("certificates"), *names.values())
@@ -99,7 +100,7 @@ def https(keys):
 
 
 def settings(names, authority, path, more=""):
-    return (f'dns_server = "{names.dns_server}"\nmta_sts = yes\ntls_authorities = "{authority}"\n'
+    return (f'dns_server = "{names.dns_server}"\nmta_sts = yes\nhttps_private = yes\ntls_authorities = "{authority}"\n'
             f'policy_path = "{path}"\n{more}')
 
 

@@ -86,7 +86,7 @@ def place(node, names, https, hops, keys):
     def make(more=""):
         made = node(start=False)
         made.policies = f"{made.directory}/policies"
-        made.settings = (f'dns_server = "{names.dns_server}"\nmta_sts = yes\ndane = no\n'
+        made.settings = (f'dns_server = "{names.dns_server}"\nmta_sts = yes\nhttps_private = yes\ndane = no\n'
                          f'tls_authorities = "{keys}/authority.pem"\n'
                          f'policy_path = "{made.policies}"\n{more}')
         made.write_configuration()

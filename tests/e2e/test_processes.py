@@ -191,10 +191,11 @@ def test_process_is_killed(node, program):
     """It is started again, and mail goes on; nothing is lost, nothing comes twice."""
     mx, other = node(domains=["a.test"]), node("other", domains=["b.test"])
     mx.routes = [f"b.test:127.0.0.1;{other.port}"]
-    mx.settings = 'service box { kind = pipe command = "/bin/true" }\n'  # for "launch"
+    mx.settings = ('service box { kind = pipe command = "/bin/true" }\n'  # for "launch"
+                   f'listen qmtp {{ address = "127.0.0.1:{free_port("127.0.0.1")}" }}\n')
     mx.write_configuration()
     mx.reload()
-    wait_until(lambda: mx.pids("launch"), "what starts programs is there")
+    wait_until(lambda: mx.pids("launch") and mx.pids("qmtpd"), "what starts later is there")
     with Client(mx) as client:
         for number in range(20):
             assert client.deliver("s@c.test", [f"u{number}@a.test", f"u{number}@b.test"],

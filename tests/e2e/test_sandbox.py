@@ -24,8 +24,8 @@ from tls_in import HOST, Certificates
 from common.record import record
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
-PROGRAMS = ("smtpd", "queue", "send", "resolve", "names", "policy", "keys", "remote", "lmtp", "local",
-            "pipe", "list", "directory")
+PROGRAMS = ("smtpd", "qmtpd", "queue", "send", "resolve", "names", "policy", "keys", "auth", "remote", "lmtp",
+            "local", "pipe", "list", "directory")
 LAUNCHED_AS = "www-data"  # programs of the pipe service
 REFUSED = ("-EPERM", "-EACCES")
 READS_ALL = 1 << 2  # CAP_DAC_READ_SEARCH
@@ -49,8 +49,9 @@ def world(ground, request):
             domains=["a.test", 'domain "l.test" { service = other }',
                      'domain "p.test" { service = box }'],
             settings=PROCESSES + certificates.section(HOST) +
-            f'mta_sts = yes\npolicy_path = "{policies}"\n'
-            f'directory {{ path = "{data}" }}\n'
+            f'listen qmtp {{ address = "127.0.0.1:{free_port()}" }}\n'
+            f'mta_sts = yes\nhttps_private = yes\npolicy_path = "{policies}"\n'
+            f'directory {{ path = "{data}" }}\nauth {{ }}\n'
             f'service other {{ kind = lmtp address = "127.0.0.1:{sink.port}" }}\n'
             f'service box {{ kind = pipe command = "/bin/true" user = {LAUNCHED_AS} }}\n')
         shutil.chown(mx.mail, USERS["local"])

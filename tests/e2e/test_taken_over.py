@@ -37,7 +37,7 @@ from common.record import record
 
 SECONDS = float(os.environ.get("INSIDE_SECONDS", "5"))  # for each process
 SEED = int(os.environ.get("INSIDE_SEED", str(random.randrange(1 << 30))))
-PROGRAMS = os.environ.get("INSIDE_PROGRAMS", "smtpd names remote lmtp local pipe list resolve directory "
+PROGRAMS = os.environ.get("INSIDE_PROGRAMS", "smtpd qmtpd names remote lmtp local pipe list resolve directory "
                           "send queue launch keys policy").split()
 SIZES = (100, 2000, 3000, 8000, 40000, 150000)
 COMPLAINTS = ("ipc_refused", "helper_lost", "connect_refused", "helper_refused", "queue_refused",
@@ -51,7 +51,8 @@ BOUNDS = {"jobs": JOBS, "programs": JOBS, "numbers": 8192, "connections to queue
           "connections to send": 64, "connections to launch": 8, "connections to names": 256,
           "connections to keys": 256, "connections to policy": 64, "recipients": CROWDED - 1,
           "times manager of the queue": 0}
-OTHER_BOUNDS = {"smtpd": {"numbers": 2 * SESSIONS // 2 + 4 * 128}, "send": {"recipients": 1}}
+OTHER_BOUNDS = {"smtpd": {"numbers": 2 * SESSIONS // 2 + 4 * 128},
+                "qmtpd": {"numbers": 2 * SESSIONS + 1024}, "send": {"recipients": 1}}
 # Of triggers that he names, whose they are.
 TRIGGERS = {"directory": ("resolve", "list", "directory"), "host.x": ("remote",),
             "pipe.run.x": ("pipe", "launch")}

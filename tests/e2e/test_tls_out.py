@@ -170,7 +170,7 @@ def test_wrong_servers_get_nothing(place, certificates, section, certificate, be
 
 @pytest.mark.parametrize("behaviour, is_remembered", [
     ("none", False), ("ehlo", False), ("refuse", False),
-    ("stall", True), ("garbage", True), ("close", True)])
+    ("busy", True), ("stall", True), ("garbage", True), ("close", True)])
 def test_may_be_plain_text(place, behaviour, is_remembered):
     """In the same attempt. A server whose handshake fails is not asked for TLS again."""
     mx, hop = place("level = may", behaviour=behaviour)
@@ -431,6 +431,33 @@ def test_without_keys_mail_waits(node, certificates):
         assert [secured for _, _, secured in hop.messages] == [True, True]
         assert set(hop.presented) == {"mx.right.test"}
         assert not hop.mail_in_plain_text()
+
+
+def test_without_our_certificate_it_is_still_tls(node, certificates):
+    """Where plain text would do, one that cannot be used is left out; one that cannot be signed
+    with now makes mail wait. It is never a reason for plain text."""
+    with (Hop(certificates.context("mx.right.test", asks_clients=True)) as strict,
+          Hop(certificates.context("mx.right.test")) as hop,
+          NameServer(ZONES | {"strict.test": "mx A 127.0.0.1\n"}) as names):
+        mx = node(routes=[f"right.test:mx.right.test;{hop.port}",
+                          f"strict.test:mx.strict.test;{strict.port}"], settings=(
+            f"dns_server = {names.dns_server}\ndane = no\ntls_timeout = 1s\n"
+            'tls "right.test" { level = may certificate = "other" }\n'
+            'tls "strict.test" { level = may certificate = "us" }\n'
+            'certificate other { chain = "/nonexistent" }\n'
+            + certificate_of(certificates, "mx.right.test")))
+        deliver(mx, "bob@right.test", TEXT)
+        assert mx.log.wait("delivered", to="bob@right.test")["tls"] == "TLSv1.3"
+        assert hop.presented == [None]
+        (keys,) = mx.pids("keys")
+        os.kill(keys, signal.SIGSTOP)
+        try:
+            deliver(mx, "bob@strict.test", TEXT)
+            mx.log.wait("deferred", to="bob@strict.test")
+        finally:
+            os.kill(keys, signal.SIGCONT)
+        assert not strict.messages and not strict.mail_in_plain_text()
+        assert not mx.log.find("tls_plain")
 
 
 def test_changed_authorities_are_taken_up(node, certificates, ground):

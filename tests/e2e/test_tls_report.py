@@ -9,6 +9,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 
 import pytest
 from directory_tls import make_certificates
@@ -17,7 +18,7 @@ from peers import Lan
 from policies import HttpsServer, Posts, Served, policy, published, txt
 from secure_hops import SecureHops
 from smtp import Client
-from stagepost import PATIENCE, as_user, is_root, wait_until
+from stagepost import PATIENCE, as_user, is_root, listening, wait_until
 
 pytestmark = pytest.mark.skipif(not is_root(), reason="only root makes networks")
 
@@ -85,6 +86,8 @@ def names():
         **wants_reports("report.test", "mailto:tls@a.test", "https://reports.collector.test/v1/tls?x=1"),
         **wants_reports("plain.test", "mailto:plain%2Dtls@a.test"),
         **wants_reports("nobody.test", "https://reports.collector.test/gone"),
+        **wants_reports("often.test", "https://reports.collector.test/often"),
+        **wants_reports("never.test", "https://reports.collector.test/never"),
     }
     answers["_smtp._tls.silent.test", TXT] = Answer([txt("v=spf1 -all")])
     with LyingServer(answers) as server:
@@ -95,7 +98,9 @@ def names():
 def https(keys):
     hosts = {"mta-sts.report.test": Served(POLICY),
              ("reports.collector.test", "/v1/tls?x=1"): Posts(201),
-             ("reports.collector.test", "/gone"): Posts(503)}
+             ("reports.collector.test", "/gone"): Posts(503),
+             ("reports.collector.test", "/often"): Posts(429),
+             ("reports.collector.test", "/never"): Posts(400)}
     files = {host: (f"{keys}/{host}.pem", f"{keys}/{host}.key")
              for host in ("mta-sts.report.test", "reports.collector.test")}
     with HttpsServer(hosts, files) as server:
@@ -106,7 +111,7 @@ def https(keys):
 def node_of(node, names, https, keys):
     made = node(start=False)
     made.reports = os.path.join(made.directory, "policies", "tls-reports")
-    made.settings = (f'dns_server = "{names.dns_server}"\nmta_sts = yes\ndane = no\n'
+    made.settings = (f'dns_server = "{names.dns_server}"\nmta_sts = yes\nhttps_private = yes\ndane = no\n'
                      f'tls_reports = yes\ntls_authorities = "{keys}/authority.pem"\n'
                      f'policy_path = "{made.directory}/policies"\n')
     made.write_configuration()
@@ -206,6 +211,39 @@ def test_a_day(node_of, names, https, ground, keys):
     assert len(posts.received) == 1
 
 
+# A host that disturbs TLS: argument 1 is what it says to STARTTLS.
+DISTURBER = r"""
+import socketserver, sys
+class Handler(socketserver.StreamRequestHandler):
+    def handle(self):
+        self.wfile.write(b"220 mx ESMTP\r\n")
+        while line := self.rfile.readline():
+            self.wfile.write(b"250-mx\r\n250 STARTTLS\r\n" if line[:4] == b"EHLO" else
+                             sys.argv[2].encode() if line[:8] == b"STARTTLS" else b"250 ok\r\n")
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+Server((sys.argv[1], 25), Handler).serve_forever()
+"""
+
+
+@pytest.mark.parametrize("domain, said, counts", [
+    ("plain.test", "220 go\r\n250 mx\r\n", "failure: 1 validation-failure mx.plain.test"),
+    ("report.test", "421 4.3.2 not now\r\n", "failure: 1 starttls-not-supported mx.report.test")])
+def test_who_disturbs_tls_is_counted(node_of, names, domain, said, counts):
+    names.answers["mx.plain.test", A] = Answer(a(GOOD))
+    mx_node = node_of.start()
+    with Lan(hosts=1) as lan, subprocess.Popen(
+            [*lan.inside, sys.executable, "-c", DISTURBER, GOOD, said]) as disturber:
+        try:
+            wait_until(lambda: listening(25, GOOD), "it listens")
+            send(mx_node, domain)
+            mx_node.log.wait("deferred", to=f"bob@{domain}")
+        finally:
+            disturber.kill()
+    mx_node.stop()
+    assert counts in counted(mx_node, domain)
+
+
 DAY = """policy: sts 7
 string: version: STSv1
 string: mode: testing
@@ -230,17 +268,31 @@ def test_who_wants_none_is_sent_none(node_of, https):
     """No record: the results are removed. A place that does not take it: they stay for a later
     attempt. A damaged file is removed, and a day that is not over waits."""
     place(node_of, "silent.test")
-    place(node_of, "nobody.test")
+    for domain in ("nobody.test", "often.test", "never.test"):
+        place(node_of, domain)
     place(node_of, "damaged.test", "policy: sts x\n")
     place(node_of, "report.test", day=TODAY)
     mx_node = node_of.start()
     mx_node.log.wait("tls_report_damaged", file=f"{YESTERDAY}.damaged.test")
     event = mx_node.log.wait("tls_report_failed", domain="nobody.test")
     assert event["to"] == "reports.collector.test" and event["reason"] == "HTTP status 503"
-    left = {f"{YESTERDAY}.nobody.test", f"{TODAY}.report.test"}
+    assert mx_node.log.wait("tls_report_failed", domain="often.test")["reason"] == "HTTP status 429"
+    mx_node.log.wait("tls_report_failed", domain="never.test")
+    left = {f"{YESTERDAY}.nobody.test", f"{YESTERDAY}.often.test", f"{TODAY}.report.test"}
     wait_until(lambda: set(os.listdir(node_of.reports)) - {".new"} == left, "only these are left")
     assert len(https.hosts["reports.collector.test", "/gone"].received) == 1
     assert not mx_node.log.find("tls_report_sent")
+
+
+def test_nothing_private_is_asked(node_of, https):
+    """Unless the operator allows it: the names are other domains' choice."""
+    place(node_of, "nobody.test")
+    node_of.settings = node_of.settings.replace("https_private = yes\n", "")
+    node_of.write_configuration()
+    event = node_of.start().log.wait("tls_report_failed", domain="nobody.test")
+    assert event["reason"] == ("reports.collector.test has no public address, but 127.0.0.1"
+                               " (see https_private)")
+    assert not https.hosts["reports.collector.test", "/gone"].received
 
 
 def test_what_is_kept_is_what_is_sent(node_of, https):

@@ -13,7 +13,7 @@ import threading
 import pytest
 from lmtp import Server
 from smtp import Client, deliver
-from stagepost import USER, as_user, is_root, wait_until
+from stagepost import USER, as_user, free_port, is_root, wait_until
 
 TEXT = b"Subject: confidential\r\n\r\nThe content of it.\r\n"
 WATCHERS_MAX = 8
@@ -156,6 +156,22 @@ def test_lmtp(node, watch):
         mx.stop()
         server.close()
     assert not [line for line in map(json.loads, by_peer.lines) if "lmtp[" in line["process"]]
+
+
+def test_qmtp(node, watch):
+    """Both sides: the envelope, the answers, of the message its size alone."""
+    port = free_port("127.0.0.1")
+    hop = node("hop", domains=["b.test"], settings=f'listen qmtp {{ address = "127.0.0.1:{port}" }}\n')
+    mx = node("mx", settings=f'qmtproutes = {{ "b.test:[127.0.0.1];{port}" }}\n')
+    taken, sent = watch(hop, "--peer", "127.0.0.1", "--json"), watch(mx, "--domain", "b.test", "--json")
+    deliver(mx, "anna@b.test", TEXT)
+    hop.maildir("anna@b.test").wait()
+    for one, process in (taken, "qmtpd["), (sent, "remote["):
+        one.wait(":Kok, queued as" if one is taken else "Kok, queued as")
+        said = [line.get("line", line.get("note")) for line in map(json.loads, one.lines)
+                if process in line["process"]]
+        assert "(from) sender@client.test" in said and "(to) anna@b.test" in said
+        assert not any("confidential" in line or "content" in line for line in said)
 
 
 def test_it_ends(node, watch):

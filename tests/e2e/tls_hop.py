@@ -83,6 +83,9 @@ class Session:
         if behaviour == "refuse":
             self.say("454 4.7.0 TLS not available")
             return True
+        if behaviour == "busy":
+            self.say("421 4.3.2 TLS is broken here")
+            return False
         if behaviour == "inject":
             self.say("220 go ahead", "250-mx.injected.test", "250 PIPELINING", "250 ok",
                      "250 ok", "354 go ahead", "250 2.0.0 taken")
@@ -149,7 +152,7 @@ class Session:
 
 class Hop:
     """BEHAVIOUR: "good", "none" (STARTTLS is not offered), "ehlo" (EHLO is unknown), "refuse",
-    "stall", "garbage", "close" or "inject" (in place of the handshake), "cut" (no reply to the
+    "busy" (421 to STARTTLS), "stall", "garbage", "close" or "inject" (in place of the handshake), "cut" (no reply to the
     message, and no close_notify). CONTEXT: of the server; None: no TLS."""
 
     def __init__(self, context=None, behaviour="good", address="127.0.0.1", port=0):

@@ -7,7 +7,7 @@
  * every address found is one; a header that was completed needs no completion.
  */
 #include "base/panic.h"
-#include "inject/addresses.h"
+#include "header/addresses.h"
 #include "inject/envelope.h"
 #include "inject/header.h"
 #include <stdio.h>
@@ -42,9 +42,9 @@ static void check_list(struct str list)
 	size_t count = 0;
 	size_t count_again = 0;
 
-	if (inject_addresses_parse(list, STR("host.test"), &rewritten, check_address, &count) ==
+	if (header_addresses_parse(list, STR("host.test"), 0, &rewritten, check_address, &count) ==
 	    0) {
-		if (inject_addresses_parse(buffer_view(&rewritten), STR("other.test"), &again,
+		if (header_addresses_parse(buffer_view(&rewritten), STR("other.test"), 0, &again,
 					   check_address, &count_again) < 0 ||
 		    count != count_again ||
 		    !str_equal(buffer_view(&again), buffer_view(&rewritten)))
@@ -62,7 +62,7 @@ static void check_header(struct str text)
 	struct inject_header completed = {0};
 	struct buffer again = {0};
 	struct str rest = text;
-	struct inject_field field;
+	struct header_field field;
 	size_t length = 0;
 
 	buffer_append_str(&header.text, text);

@@ -11,6 +11,16 @@ static const struct session_answer refusals[] = {
 	{SMTP_QUESTION_COMMIT, false, {MAIL_WAIT, "4.3.0", "Write error"}},
 };
 
+static const struct session_answer exchanges[] = {
+	{.type = SMTP_QUESTION_AUTH, .outcome = SMTP_AUTH_CHALLENGE, .message = {"r=1", 3}},
+	{.type = SMTP_QUESTION_AUTH, .outcome = SMTP_AUTH_FAILED},
+	{.type = SMTP_QUESTION_AUTH, .outcome = SMTP_AUTH_CHALLENGE},
+	{.type = SMTP_QUESTION_AUTH,
+	 .outcome = SMTP_AUTH_ACCEPTED,
+	 .user = "lisa",
+	 .message = {"v=2", 3}},
+};
+
 static const struct session_answer *choose_answers(unsigned choice, size_t *count_out)
 {
 	static const unsigned bits[] = {SERVER_PLAY_REFUSE_RECIPIENT, SERVER_PLAY_REFUSE_OPEN,
@@ -22,8 +32,8 @@ static const struct session_answer *choose_answers(unsigned choice, size_t *coun
 			return &refusals[i];
 		}
 	}
-	*count_out = 0;
-	return NULL;
+	*count_out = choice >> SERVER_PLAY_RULES & SERVER_PLAY_AUTH ? COUNT_OF(exchanges) : 0;
+	return exchanges;
 }
 
 static bool is_our_address(void *context, const struct in6_addr *address)
@@ -45,6 +55,10 @@ static void choose_rules(struct session *session, unsigned rules)
 		.strict_addresses = (rules & SERVER_PLAY_STRICT) != 0,
 		.removes_nul = (rules & SERVER_PLAY_REMOVE_NUL) != 0,
 	};
+	if (rules & SERVER_PLAY_AUTH) {
+		session->service.auth = SMTP_AUTH_REQUIRED;
+		session->mechanisms_clear = "SCRAM-SHA-256 PLAIN";
+	}
 	session->peer.is_ours = (rules & SERVER_PLAY_OURS) != 0;
 	if ((rules & SERVER_PLAY_OWN_ADDRESSES) == 0)
 		return;
@@ -85,11 +99,12 @@ void server_play_check_equal(const struct session *a, const struct session *b)
 	check_equal(buffer_view(&a->messages), buffer_view(&b->messages), "messages");
 	check_equal(buffer_view(&a->traces), buffer_view(&b->traces), "trace headers");
 	check_equal(buffer_view(&a->envelopes), buffer_view(&b->envelopes), "envelopes");
+	check_equal(buffer_view(&a->exchanges), buffer_view(&b->exchanges), "exchanges");
 }
 
 static void check_reply(struct str line)
 {
-	if (line.length < 6 || line.length > 511 || line.data[line.length - 1] != '\r' ||
+	if (line.length < 5 || line.length > 511 || line.data[line.length - 1] != '\r' ||
 	    line.data[0] < '2' || line.data[0] > '5')
 		panic("a reply is malformed: " STR_FORMAT, STR_ARGUMENTS(line));
 	for (size_t i = 0; i + 1 < line.length; i++)
@@ -108,6 +123,16 @@ static size_t check_replies(struct str output)
 		taken += str_equal(line, STR("250 2.0.0 queued\r"));
 	}
 	return taken;
+}
+
+/* Nobody sends mail before the reply that lets him. */
+static void check_auth(const struct session *session)
+{
+	struct str output = buffer_view(&session->output);
+
+	if (session->service.auth == SMTP_AUTH_REQUIRED && !session->peer.is_ours &&
+	    session->message_count > 0 && memmem(output.data, output.length, "\r\n235 ", 6) == NULL)
+		panic("a message from nobody");
 }
 
 /* Our own headers: the first lines of what is written, Received and its continuation. */
@@ -162,6 +187,7 @@ void server_play_check_result(const struct session *session)
 		panic("a message with a NUL");
 	if (messages.length > 0 && messages.data[messages.length - 1] != '\n')
 		panic("a message without the end of its last line");
+	check_auth(session);
 	check_traces(buffer_view(&session->traces), session->message_count);
 }
 

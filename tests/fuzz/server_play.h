@@ -25,6 +25,7 @@ enum {
 	SERVER_PLAY_END_EARLY = 1 << 4,
 	SERVER_PLAY_OURS = 1 << 5,          /* a client that may relay */
 	SERVER_PLAY_OWN_ADDRESSES = 1 << 6, /* those of 192.0.2.0/24 */
+	SERVER_PLAY_AUTH = 1 << 7,          /* required, and clients do not always succeed */
 	SERVER_PLAY_RULES = 8,              /* by so many bits it stands above the other byte */
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/transcript/run.c - plays dialogue files with the SMTP server engine.
+ * tests/transcript/run.c - plays dialogue files with a server engine.
  *
  * Each is played line by line, where every reply must come at its place, then
  * all at once and byte by byte; each of these with instant and with delayed
@@ -18,45 +18,28 @@ static bool compare(const char *what, const struct buffer *expected, const struc
 {
 	if (str_equal(buffer_view(expected), buffer_view(found)))
 		return true;
-	printf("--- %s expected\n" STR_FORMAT "--- %s found\n" STR_FORMAT "---\n", what,
-	       STR_ARGUMENTS(buffer_view(expected)), what, STR_ARGUMENTS(buffer_view(found)));
+	printf("--- %s expected\n", what);
+	fwrite(buffer_data(expected), 1, expected->length, stdout);
+	printf("--- %s found\n", what);
+	fwrite(buffer_data(found), 1, found->length, stdout);
+	printf("---\n");
 	return false;
 }
 
 static bool happen(struct session *session, const struct script_event *event)
 {
-	static const struct smtp_tls tls = {"TLSv1.3", "TLS_AES_256_GCM_SHA384"};
+	static const enum session_event events[] = {
+		[EVENT_TIMEOUT] = SESSION_TIMEOUT, [EVENT_SHUTDOWN] = SESSION_SHUTDOWN,
+		[EVENT_EARLY] = SESSION_EARLY,     [EVENT_FAULT] = SESSION_FAULT,
+		[EVENT_NO_FILE] = SESSION_NO_FILE, [EVENT_TLS] = SESSION_TLS,
+	};
 	struct str bytes = buffer_view(&event->bytes);
 
-	switch (event->type) {
-	case EVENT_CLIENT:
-		session_feed(session, bytes.data, bytes.length);
-		return true;
-	case EVENT_TIMEOUT:
-		smtp_server_timeout(session->server);
-		break;
-	case EVENT_SHUTDOWN:
-		smtp_server_shutdown(session->server);
-		break;
-	case EVENT_EARLY:
-		smtp_server_early_talker(session->server);
-		break;
-	case EVENT_FAULT:
-		if (!smtp_server_message_is_open(session->server))
-			return false;
-		smtp_server_data_failed(session->server, &event->verdict);
-		break;
-	case EVENT_NO_FILE:
-		return !session->has_file;
-	case EVENT_IMPLICIT_TLS: /* begin() */
+	if (event->type == EVENT_IMPLICIT_TLS) /* begin() */
 		return false;
-	case EVENT_TLS:
-		if (!smtp_server_wants_tls(session->server) || session->kept.length > 0)
-			return false;
-		smtp_server_set_tls(session->server, &tls);
-		break;
-	}
-	session_settle(session);
+	if (event->type != EVENT_CLIENT)
+		return session_happen(session, events[event->type], &event->verdict);
+	session_feed(session, bytes.data, bytes.length);
 	return true;
 }
 
@@ -100,7 +83,7 @@ static bool play_events(const struct script *script, struct session *session, en
 
 static bool judge(const struct script *script, const struct session *session)
 {
-	bool is_closed = smtp_server_is_closed(session->server);
+	bool is_closed = session_is_closed(session);
 	bool good = compare("output", &script->output, &session->output);
 
 	good = compare("messages", &script->messages, &session->messages) && good;
@@ -108,6 +91,8 @@ static bool judge(const struct script *script, const struct session *session)
 		good = compare("traces", &script->traces, &session->traces) && good;
 	if (script->envelopes.length > 0)
 		good = compare("envelopes", &script->envelopes, &session->envelopes) && good;
+	if (script->exchanges.length > 0)
+		good = compare("exchanges", &script->exchanges, &session->exchanges) && good;
 	if (is_closed != script->is_closed)
 		printf("the server %s\n", is_closed ? "closed" : "did not close");
 	if (session->fault != NULL)
@@ -121,14 +106,14 @@ static bool judge(const struct script *script, const struct session *session)
 
 static void begin(const struct script *script, struct session *session)
 {
-	static const struct smtp_tls tls = {"TLSv1.2", "ECDHE-RSA-AES256-GCM-SHA384"};
 	enum script_event_type first =
 		script->event_count > 0 ? script->events[0].type : EVENT_CLIENT;
 
+	session->has_tls = first == EVENT_IMPLICIT_TLS;
 	if (first == EVENT_IMPLICIT_TLS)
-		smtp_server_set_tls(session->server, &tls);
+		(void)session_happen(session, SESSION_IMPLICIT_TLS, NULL);
 	if (first != EVENT_EARLY)
-		smtp_server_start(session->server);
+		(void)session_happen(session, SESSION_START, NULL);
 }
 
 static bool play(const struct script *script, enum pace pace, bool is_delayed)
@@ -142,7 +127,6 @@ static bool play(const struct script *script, enum pace pace, bool is_delayed)
 	session.chunk = pace == PACE_BYTES ? 1 : 0;
 	session_start(&session);
 	begin(script, &session);
-	session_settle(&session);
 	good = play_events(script, &session, pace);
 	good = judge(script, &session) && good;
 	session_clear(&session);

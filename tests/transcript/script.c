@@ -71,6 +71,41 @@ static void parse_verdict(struct str text, struct mail_verdict *verdict)
 	mail_verdict_set(verdict, buffer, STR_FORMAT, STR_ARGUMENTS(text));
 }
 
+static struct str unescaped(struct script *script, struct str text)
+{
+	struct buffer bytes = {0};
+	struct str copy;
+
+	append_unescaped(&bytes, text);
+	copy = arena_copy_str(script->arena, buffer_view(&bytes));
+	buffer_clear(&bytes);
+	return copy;
+}
+
+static void parse_auth(struct script *script, struct str text, struct session_answer *answer)
+{
+	static const struct {
+		struct str word;
+		enum smtp_auth_outcome outcome;
+	} outcomes[] = {
+		{STR("challenge"), SMTP_AUTH_CHALLENGE}, {STR("accept"), SMTP_AUTH_ACCEPTED},
+		{STR("failed"), SMTP_AUTH_FAILED},       {STR("temporary"), SMTP_AUTH_TEMPORARY},
+		{STR("malformed"), SMTP_AUTH_MALFORMED}, {STR("unknown"), SMTP_AUTH_UNKNOWN},
+		{STR("insecure"), SMTP_AUTH_INSECURE},   {STR("weak"), SMTP_AUTH_TOO_WEAK},
+	};
+	struct str word = take_word(&text);
+	size_t i = 0;
+
+	while (i < COUNT_OF(outcomes) && !str_equal(word, outcomes[i].word))
+		i++;
+	if (i == COUNT_OF(outcomes))
+		panic("unknown outcome " STR_FORMAT, STR_ARGUMENTS(word));
+	answer->outcome = outcomes[i].outcome;
+	if (answer->outcome == SMTP_AUTH_ACCEPTED)
+		answer->user = arena_copy(script->arena, take_word(&text));
+	answer->message = text.data != NULL ? unescaped(script, text) : STR("");
+}
+
 static void parse_answer(struct script *script, struct str text)
 {
 	struct session_answer *answer = &script->answers[script->answer_count++];
@@ -84,11 +119,19 @@ static void parse_answer(struct script *script, struct str text)
 		answer->type = SMTP_QUESTION_OPEN;
 	else if (str_equal(type, STR("commit")))
 		answer->type = SMTP_QUESTION_COMMIT;
+	else if (str_equal(type, STR("senders")))
+		answer->type = SMTP_QUESTION_SENDERS;
+	else if (str_equal(type, STR("auth")))
+		answer->type = SMTP_QUESTION_AUTH;
 	else
 		panic("unknown question " STR_FORMAT, STR_ARGUMENTS(type));
 	answer->is_shutdown = str_equal(text, STR("shutdown"));
 	if (answer->is_shutdown)
 		return;
+	if (answer->type == SMTP_QUESTION_AUTH) {
+		parse_auth(script, text, answer);
+		return;
+	}
 	if (str_equal(text, STR("ok")))
 		text = STR("ok 2.0.0 queued");
 	take_word(&text);
@@ -104,6 +147,30 @@ static bool is_own_address(void *context, const struct in6_addr *address)
 	return memcmp(address, &own, sizeof own) == 0;
 }
 
+/* About users and their messages; false: it is another one. */
+static bool parse_user_setting(struct script *script, struct str name, struct str text)
+{
+	struct smtp_service *service = &script->settings.service;
+
+	if (str_equal(name, STR("sender")))
+		service->sender_rule =
+			str_equal(text, STR("strict")) ? SMTP_SENDER_STRICT : SMTP_SENDER_ENVELOPE;
+	else if (str_equal(text, STR("completes")))
+		service->completes = true;
+	else if (str_equal(text, STR("repairs")))
+		service->repairs = true;
+	else if (str_equal(name, STR("auth")))
+		service->auth =
+			str_equal(text, STR("required")) ? SMTP_AUTH_REQUIRED : SMTP_AUTH_OFFERED;
+	else if (str_equal(name, STR("mechanisms")))
+		script->settings.mechanisms_clear = arena_copy(script->arena, text);
+	else if (str_equal(text, STR("shows_user")))
+		service->shows_user = true;
+	else
+		return false;
+	return true;
+}
+
 static void parse_setting(struct script *script, struct str text)
 {
 	struct session *settings = &script->settings;
@@ -113,7 +180,13 @@ static void parse_setting(struct script *script, struct str text)
 	uint64_t value = 0;
 
 	(void)str_to_u64(text, &value);
-	if (str_equal(text, STR("lmtp")))
+	if (parse_user_setting(script, name, text))
+		return;
+	if (str_equal(text, STR("qmtp")))
+		settings->service.protocol = SMTP_PROTOCOL_QMTP;
+	else if (str_equal(text, STR("qmqp")))
+		settings->service.protocol = SMTP_PROTOCOL_QMQP;
+	else if (str_equal(text, STR("lmtp")))
 		settings->service.protocol = SMTP_PROTOCOL_LMTP;
 	else if (str_equal(text, STR("submission")))
 		settings->service.protocol = SMTP_PROTOCOL_SUBMISSION;
@@ -179,6 +252,8 @@ static struct buffer *place_of(struct script *script, char mark)
 {
 	switch (mark) {
 	case 'C':
+		if (script->netstring != NULL)
+			return &script->netstring->bytes;
 		return &add_event(script, EVENT_CLIENT)->bytes;
 	case 'S':
 		return &script->output;
@@ -188,6 +263,8 @@ static struct buffer *place_of(struct script *script, char mark)
 		return &script->traces;
 	case 'E':
 		return &script->envelopes;
+	case 'Q':
+		return &script->exchanges;
 	default:
 		panic("unknown mark %c", mark);
 	}
@@ -213,12 +290,68 @@ static void parse_text(struct script *script, struct str line)
 	}
 }
 
+static void append_netstring(struct buffer *out, struct str text)
+{
+	buffer_append_number(out, text.length);
+	buffer_append_byte(out, ':');
+	buffer_append_str(out, text);
+	buffer_append_byte(out, ',');
+}
+
+static void append_netstrings(struct buffer *out, struct str words)
+{
+	struct buffer all CLEANUP(buffer_clear) = {0};
+	struct str word;
+
+	while (str_split(&words, ' ', &word)) {
+		struct buffer bytes CLEANUP(buffer_clear) = {0};
+
+		append_unescaped(&bytes, word);
+		append_netstring(&all, buffer_view(&bytes));
+	}
+	append_netstring(out, buffer_view(&all));
+}
+
+/* LINE is "C, text" or "C,, words". */
+static void parse_netstring(struct script *script, struct str line)
+{
+	struct buffer *place = place_of(script, line.data[0]);
+	struct buffer bytes CLEANUP(buffer_clear) = {0};
+	struct str text = line;
+	struct str mark = take_word(&text);
+
+	if (text.data == NULL)
+		text = STR("");
+	if (mark.length == 3) {
+		append_netstrings(place, text);
+		return;
+	}
+	append_unescaped(&bytes, text);
+	append_netstring(place, buffer_view(&bytes));
+}
+
+static void end_netstring(struct script *script)
+{
+	struct buffer inner = script->netstring->bytes;
+
+	script->netstring->bytes = (struct buffer){0};
+	append_netstring(&script->netstring->bytes, buffer_view(&inner));
+	buffer_clear(&inner);
+	script->netstring = NULL;
+}
+
 static void parse_line(struct script *script, struct str line)
 {
 	if (line.length == 0 || line.data[0] == '#')
 		return;
 	if (str_equal(line, STR("S.")))
 		script->is_closed = true;
+	else if (str_equal(line, STR("C{")))
+		script->netstring = add_event(script, EVENT_CLIENT);
+	else if (str_equal(line, STR("C}")))
+		end_netstring(script);
+	else if (line.length > 1 && line.data[1] == ',')
+		parse_netstring(script, line);
 	else if (str_starts_with(line, STR("set ")))
 		parse_setting(script, str_skip(line, 4));
 	else if (str_starts_with(line, STR("A: ")))
@@ -236,6 +369,7 @@ void script_parse(struct script *script, struct str text)
 	struct str line;
 
 	session_init(&script->settings);
+	script->arena = arena_new();
 	while (str_split(&text, '\n', &line))
 		parse_line(script, line);
 }
@@ -248,4 +382,6 @@ void script_clear(struct script *script)
 	buffer_clear(&script->messages);
 	buffer_clear(&script->traces);
 	buffer_clear(&script->envelopes);
+	buffer_clear(&script->exchanges);
+	arena_free(script->arena);
 }

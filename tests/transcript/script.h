@@ -4,11 +4,16 @@
  * a space, and a text that stands for a line with CRLF; with '|' in place of the
  * colon it stands for its bytes alone. MARK*COUNT repeats it.
  *
+ *   C, S,            the text as a netstring
+ *   C,, S,,          its words, each as a netstring, together as one more
+ *   C{ C}            what the client sends between them is one netstring
  *   set NAME VALUE   a limit, a rule, "protocol", or "peer", before the dialogue
  *   C: S:            what the client sends, what the server says
  *   S.               the server closes at the end
- *   A: TYPE OUTCOME STATUS TEXT   the answer to a question: recipient, open or commit;
+ *   A: TYPE OUTCOME STATUS TEXT   the answer to a question: recipient, senders, open or commit;
  *                    ok, or wait or fail with their status. What is not given is ok.
+ *   A: auth challenge TEXT; auth accept USER TEXT; auth failed, temporary, malformed,
+ *                    unknown, insecure or weak; TEXT is what the mechanism says
  *   A: TYPE shutdown the daemon stops while the next such question is pending
  *   T: timeout, shutdown or early  (early: instead of the banner)
  *   T: no file       the driver has abandoned the message by now
@@ -16,6 +21,8 @@
  *   F: STATUS TEXT   the data file cannot be written
  *   M: H: E:         the messages committed, their trace headers, their envelopes;
  *                    H and E are compared only when there are any
+ *   Q:               the messages of AUTH as the driver got them: "PLAIN TEXT", "> TEXT"; and
+ *                    senders that it was asked about: "lisa as: ADDRESS ADDRESS"
  *   #                a remark
  *
  * \r \n \0 \\ and \xHH stand for bytes.
@@ -51,8 +58,10 @@ struct script {
 	size_t event_count;
 	struct session_answer answers[SCRIPT_ANSWERS_MAX];
 	size_t answer_count;
-	struct buffer output, messages, traces, envelopes; /* expected */
+	struct buffer output, messages, traces, envelopes, exchanges; /* expected */
+	struct arena *arena;                                          /* texts of the answers */
 	bool is_closed;
+	struct script_event *netstring; /* C{: it is gathered there; NULL: none is */
 };
 
 /* Panics with the line's number when TEXT is no script. */

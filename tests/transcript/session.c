@@ -3,12 +3,23 @@
 
 static const struct mail_id ID = {457, 1795163591482913};
 
+static struct str mechanisms(void *context)
+{
+	const struct session *session = context;
+	const char *clear = session->mechanisms_clear != NULL ? session->mechanisms_clear : "";
+	const char *within = session->mechanisms != NULL ? session->mechanisms
+							 : "SCRAM-SHA-256-PLUS SCRAM-SHA-256 PLAIN";
+
+	return str_from(session->has_tls ? within : clear);
+}
+
 void session_init(struct session *session)
 {
 	*session = (struct session){
 		.service = {.protocol = SMTP_PROTOCOL_SMTP,
 			    .stage = MAIL_STAGE_ARRIVE,
 			    .hostname = "mx.example.org",
+			    .mechanisms = mechanisms,
 			    .limits = {.message_size = 1000000,
 				       .recipients = 100,
 				       .errors = 20,
@@ -29,10 +40,12 @@ void session_clear(struct session *session)
 	buffer_clear(&session->traces);
 	buffer_clear(&session->messages);
 	buffer_clear(&session->envelopes);
+	buffer_clear(&session->exchanges);
 }
 
 void session_start(struct session *session)
 {
+	session->peer.context = session;
 	session->server = smtp_server_new(&session->service, session->peer);
 }
 
@@ -158,6 +171,45 @@ static const struct session_answer *next_answer(struct session *session,
 	return next;
 }
 
+/* "PLAIN", and a response if there is one; ">" when it goes on. */
+static void answer_auth(struct session *session, const struct smtp_question *question,
+			const struct session_answer *next)
+{
+	static const struct smtp_auth_answer ok = {.outcome = SMTP_AUTH_ACCEPTED,
+						   .user = {"lisa", 4}};
+	bool begins = question->mechanism.length > 0;
+
+	check(session, smtp_server_is_authenticating(session->server), "not authenticating");
+	check(session, smtp_server_user(session->server).length == 0, "authenticated twice");
+	buffer_append_str(&session->exchanges, begins ? question->mechanism : STR(">"));
+	if (!begins || question->has_response)
+		buffer_append_format(&session->exchanges, " ");
+	buffer_append_str(&session->exchanges, question->response);
+	buffer_append_string(&session->exchanges, "\r\n");
+	if (next == NULL)
+		smtp_server_answer_auth(session->server, &ok);
+	else
+		smtp_server_answer_auth(
+			session->server,
+			&(struct smtp_auth_answer){.outcome = next->outcome,
+						   .message = next->message,
+						   .user = next->user != NULL ? str_from(next->user)
+									      : STR("")});
+}
+
+static void note_senders(struct session *session, const struct smtp_question *question)
+{
+	struct str user = smtp_server_user(session->server);
+
+	check(session, user.length > 0, "nobody's senders");
+	check(session, question->sender_count > 0, "no sender");
+	buffer_append_format(&session->exchanges, STR_FORMAT " as:", STR_ARGUMENTS(user));
+	for (size_t i = 0; i < question->sender_count; i++)
+		buffer_append_format(&session->exchanges, " " STR_FORMAT,
+				     STR_ARGUMENTS(question->senders[i]));
+	buffer_append_string(&session->exchanges, "\r\n");
+}
+
 static void answer(struct session *session, const struct smtp_question *question)
 {
 	static const struct mail_verdict ok = {MAIL_OK, "2.0.0", "queued"};
@@ -170,7 +222,11 @@ static void answer(struct session *session, const struct smtp_question *question
 		next = next_answer(session, question);
 	}
 	verdict = next != NULL ? &next->verdict : &ok;
-	if (question->type == SMTP_QUESTION_OPEN && verdict->class == MAIL_OK)
+	if (question->type == SMTP_QUESTION_SENDERS)
+		note_senders(session, question);
+	if (question->type == SMTP_QUESTION_AUTH)
+		answer_auth(session, question, next);
+	else if (question->type == SMTP_QUESTION_OPEN && verdict->class == MAIL_OK)
 		answer_open(session);
 	else if (question->type == SMTP_QUESTION_COMMIT)
 		answer_commit(session, question, verdict);
@@ -207,7 +263,7 @@ static void push(struct session *session)
 
 		check(session, consumed <= kept.length, "more consumed than given");
 		check(session, is_ready == (consumed > 0), "ready, but nothing consumed");
-		check(session, smtp_server_body(session->server)->length < 2 * SMTP_SERVER_BODY_MAX,
+		check(session, smtp_server_body(session->server)->length < 3 * SMTP_SERVER_BODY_MAX,
 		      "the body grows without bound");
 		check(session,
 		      smtp_server_output(session->server)->length < 2 * SMTP_SERVER_OUTPUT_MAX,
@@ -231,4 +287,69 @@ void session_feed(struct session *session, const char *data, size_t length)
 		data += step;
 		length -= step;
 	}
+}
+
+static bool fail_data(struct session *session, const struct mail_verdict *verdict)
+{
+	if (!smtp_server_message_is_open(session->server))
+		return false;
+	smtp_server_data_failed(session->server, verdict);
+	return true;
+}
+
+static bool begin_tls(struct session *session)
+{
+	static const struct smtp_tls tls = {"TLSv1.3", "TLS_AES_256_GCM_SHA384"};
+
+	if (!smtp_server_wants_tls(session->server) || session->kept.length > 0)
+		return false;
+	session->has_tls = true;
+	smtp_server_set_tls(session->server, &tls);
+	return true;
+}
+
+static bool happen(struct session *session, enum session_event event,
+		   const struct mail_verdict *verdict)
+{
+	static const struct smtp_tls implicit = {"TLSv1.2", "ECDHE-RSA-AES256-GCM-SHA384"};
+
+	switch (event) {
+	case SESSION_START:
+		smtp_server_start(session->server);
+		return true;
+	case SESSION_EARLY:
+		smtp_server_early_talker(session->server);
+		return true;
+	case SESSION_IMPLICIT_TLS:
+		session->has_tls = true;
+		smtp_server_set_tls(session->server, &implicit);
+		return true;
+	case SESSION_TIMEOUT:
+		smtp_server_timeout(session->server);
+		return true;
+	case SESSION_SHUTDOWN:
+		smtp_server_shutdown(session->server);
+		return true;
+	case SESSION_FAULT:
+		return fail_data(session, verdict);
+	case SESSION_NO_FILE:
+		return !session->has_file;
+	case SESSION_TLS:
+		return begin_tls(session);
+	}
+	return false;
+}
+
+bool session_happen(struct session *session, enum session_event event,
+		    const struct mail_verdict *verdict)
+{
+	bool has_happened = happen(session, event, verdict);
+
+	session_settle(session);
+	return has_happened;
+}
+
+bool session_is_closed(const struct session *session)
+{
+	return smtp_server_is_closed(session->server);
 }

@@ -20,6 +20,7 @@ static struct connection {
 	struct direction to_us, to_peer;
 	bool is_shut, is_gone, is_closed; /* by the peer, by the peer, by us */
 	bool is_polite;                   /* when we closed it */
+	bool is_held;                     /* the last write may wait for another one */
 	struct os_watch *watch;
 } connections[CONNECTIONS_MAX];
 
@@ -103,6 +104,7 @@ int fake_connect(size_t room_to_us, size_t room_to_peer)
 	made->to_us.room = room_to_us < ROOM_MAX ? room_to_us : ROOM_MAX;
 	made->to_peer.room = room_to_peer < ROOM_MAX ? room_to_peer : ROOM_MAX;
 	made->is_shut = made->is_gone = made->is_closed = made->is_polite = false;
+	made->is_held = false;
 	made->watch = NULL;
 	return FIRST_SOCKET + world.connection_count - 1;
 }
@@ -222,10 +224,19 @@ ssize_t os_socket_write(int socket, const void *data, size_t size)
 	size_t count;
 
 	assert_false(connection->is_closed);
+	connection->is_held = false;
 	if (connection->is_gone)
 		return -EPIPE;
 	count = put(&connection->to_peer, data, size);
 	return count > 0 ? (ssize_t)count : -EAGAIN;
+}
+
+ssize_t os_socket_write_part(int socket, const void *data, size_t size)
+{
+	ssize_t count = os_socket_write(socket, data, size);
+
+	connection_of(socket)->is_held = count > 0;
+	return count;
 }
 
 void os_socket_close(int socket)
@@ -261,6 +272,9 @@ struct os_watch *os_watch_new(struct os_loop *loop, int descriptor, unsigned eve
 
 void os_watch_set(struct os_watch *watch, unsigned events)
 {
+	/* who waits for the peer has nothing on its way that the peer waits for */
+	if (watch->descriptor >= FIRST_SOCKET && (events & OS_WATCH_WRITE) == 0)
+		assert_false(connection_of(watch->descriptor)->is_held);
 	watch->events = events;
 }
 

@@ -43,7 +43,8 @@ const struct tls_signer *keys_signer(const struct keys *keys)
 
 struct intake_security *intake_scene_plain(void)
 {
-	static const struct config_listen listen = {.tls = CONFIG_LISTEN_TLS_NONE};
+	static const struct config_listen listen = {.tls = CONFIG_LISTEN_TLS_NONE,
+						    .auth_without_tls = CONFIG_CLEAR_AUTH_YES};
 	static struct intake_security *plain;
 
 	if (plain == NULL)
@@ -75,6 +76,13 @@ bool config_may_relay(const struct config *config, const struct in6_addr *addres
 	return intake_scene.may_relay;
 }
 
+bool config_admits(const struct config_listen *listen, const struct in6_addr *address)
+{
+	(void)listen;
+	(void)address;
+	return true;
+}
+
 bool config_is_own_address(const struct config *config, const struct in6_addr *address)
 {
 	(void)config;
@@ -87,6 +95,39 @@ bool config_is_proxy(const struct config *config, const struct in6_addr *address
 	(void)config;
 	(void)address;
 	return true;
+}
+
+const char *config_protocol_name(enum config_protocol protocol)
+{
+	(void)protocol;
+	return "smtp";
+}
+
+static void answer_auth(void)
+{
+	struct auth_exchange *exchange = intake_scene.exchange;
+	struct auth_answer answer = {.outcome = (enum auth_outcome)fake_random(3),
+				     .refusal = (enum auth_refusal)fake_random(AUTH_TOO_WEAK + 1),
+				     .message = fake_random(2) ? STR("r=1") : STR("")};
+
+	if (answer.outcome != AUTH_CHALLENGE) {
+		intake_scene.exchange = NULL;
+		exchange->auth = NULL;
+	}
+	if (answer.outcome == AUTH_ACCEPTED) {
+		answer.user = STR("lisa");
+		intake_scene.users++;
+	}
+	exchange->answered(exchange->context, &answer);
+}
+
+static void answer_senders(void)
+{
+	static const char *const statuses[] = {"2.1.0", "2.1.0", "5.7.1", "4.4.3"};
+	struct mail_verdict verdict;
+
+	mail_verdict_set(&verdict, statuses[fake_random(COUNT_OF(statuses))], "so it is");
+	intake_scene.senders_judged(intake_scene.senders_context, &verdict);
 }
 
 static void answer_post(void)
@@ -111,6 +152,12 @@ void intake_scene_answer(void)
 		break;
 	case PENDING_POST:
 		answer_post();
+		break;
+	case PENDING_AUTH:
+		answer_auth();
+		break;
+	case PENDING_SENDERS:
+		answer_senders();
 		break;
 	case PENDING_OPEN:
 		message->state = is_good ? QUEUE_CLIENT_OPEN : QUEUE_CLIENT_IDLE;
@@ -199,6 +246,65 @@ void directory_post_cancel(struct directory_post_request *request)
 {
 	(void)request;
 	if (intake_scene.pending == PENDING_POST)
+		intake_scene.pending = PENDING_NONE;
+}
+
+struct str auth_mechanisms(struct auth *auth, bool is_secured, bool has_binding,
+			   bool has_certificate)
+{
+	(void)auth;
+	assert_true(is_secured && !has_binding && !has_certificate);
+	return fake_random(50) > 0 ? STR("PLAIN LOGIN") : STR("");
+}
+
+/* The one before is over, or was cancelled. */
+void auth_exchange_begin(struct auth *auth, const struct auth_peer *peer, struct str mechanism,
+			 bool has_initial, struct str initial, struct auth_exchange *exchange)
+{
+	assert_null(intake_scene.exchange);
+	assert_true(mechanism.length > 0 && (has_initial || initial.length == 0));
+	assert_true(peer->is_secured);
+	exchange->auth = auth;
+	intake_scene.exchange = exchange;
+	ask(PENDING_AUTH);
+}
+
+void auth_exchange_respond(struct auth_exchange *exchange, struct str response)
+{
+	(void)response;
+	assert_ptr_equal(intake_scene.exchange, exchange);
+	ask(PENDING_AUTH);
+}
+
+void auth_exchange_cancel(struct auth_exchange *exchange)
+{
+	if (exchange->auth == NULL)
+		return;
+	assert_ptr_equal(intake_scene.exchange, exchange);
+	intake_scene.exchange = NULL;
+	exchange->auth = NULL;
+	if (intake_scene.pending == PENDING_AUTH)
+		intake_scene.pending = PENDING_NONE;
+}
+
+void directory_sender_ask(struct directory *directory, struct str user, const struct str *senders,
+			  size_t count, directory_sender_judged *judged, void *context,
+			  struct directory_sender_request *request)
+{
+	(void)directory;
+	(void)request;
+	assert_true(str_equal(user, STR("lisa")));
+	assert_true(count > 0 && senders[0].length > 0);
+	intake_scene.senders += count;
+	intake_scene.senders_judged = judged;
+	intake_scene.senders_context = context;
+	ask(PENDING_SENDERS);
+}
+
+void directory_sender_cancel(struct directory_sender_request *request)
+{
+	(void)request;
+	if (intake_scene.pending == PENDING_SENDERS)
 		intake_scene.pending = PENDING_NONE;
 }
 

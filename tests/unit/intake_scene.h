@@ -6,7 +6,9 @@
 #ifndef TESTS_UNIT_INTAKE_SCENE_H
 #define TESTS_UNIT_INTAKE_SCENE_H
 
+#include "auth/client.h"
 #include "directory/lookup/post.h"
+#include "directory/lookup/sender.h"
 #include "names/client.h"
 #include "queue/client.h"
 
@@ -14,6 +16,8 @@ enum pending {
 	PENDING_NONE,
 	PENDING_RECIPIENT,
 	PENDING_POST,
+	PENDING_AUTH,
+	PENDING_SENDERS,
 	PENDING_OPEN,
 	PENDING_SHARE,
 	PENDING_COMMIT
@@ -35,6 +39,11 @@ struct intake_scene {
 	directory_post_judged *judged;
 	void *judged_context;
 	enum mail_verdict_class recipient; /* the last answer about one */
+	struct auth_exchange *exchange;    /* the open one */
+	size_t users;                      /* that were accepted */
+	directory_sender_judged *senders_judged;
+	void *senders_context;
+	size_t senders; /* that were asked about */
 	struct queue_client_message *message;
 	struct names_request *name; /* that waits for the client's name */
 	bool has_slow_names;

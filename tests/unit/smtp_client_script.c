@@ -175,6 +175,8 @@ static void run_scenario(const struct smtp_client_script *scenario, bool is_byte
 	if (smtp_client_is_insecure(run.client) != scenario->is_insecure)
 		fail_msg("%s: insecure %d", scenario->name, !scenario->is_insecure);
 	assert_int_equal(smtp_client_is_tls_refused(run.client), scenario->is_tls_refused);
+	if (smtp_client_is_injected(run.client) != scenario->is_injected)
+		fail_msg("%s: injected %d", scenario->name, !scenario->is_injected);
 	for (size_t i = 0; scenario->again != NULL && i < strlen(scenario->again); i++)
 		if ("leh"[run.recipients[i].again] != scenario->again[i])
 			fail_msg("%s: recipient %zu again %d", scenario->name, i,

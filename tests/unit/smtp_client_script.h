@@ -28,6 +28,7 @@ struct smtp_client_script {
 	enum smtp_client_tls tls;
 	bool is_insecure;
 	bool is_tls_refused;
+	bool is_injected;
 	const char *again; /* 'l', 'e' or 'h' of each recipient, as enum smtp_client_again; NULL:
 			    * not seen to */
 	uint64_t size;     /* 0: of the message */

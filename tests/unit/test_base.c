@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/arena.h"
+#include "base/base64.h"
 #include "base/buffer.h"
 #include "base/hash.h"
 #include "base/heap.h"
@@ -7,6 +8,65 @@
 #include "base/timestamp.h"
 #include "test.h"
 #include <string.h>
+
+/* RFC 4648 section 10, and every byte. */
+static void base64_is_what_it_stands_for(void **state)
+{
+	static const struct {
+		const char *bytes;
+		const char *text;
+	} cases[] = {{"", ""},
+		     {"f", "Zg=="},
+		     {"fo", "Zm8="},
+		     {"foo", "Zm9v"},
+		     {"foob", "Zm9vYg=="},
+		     {"fooba", "Zm9vYmE="},
+		     {"foobar", "Zm9vYmFy"}};
+	struct buffer all = {0};
+	struct buffer text = {0};
+	struct buffer back = {0};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		buffer_reset(&text);
+		buffer_reset(&back);
+		base64_append(&text, str_from(cases[i].bytes));
+		assert_true(str_equal(buffer_view(&text), str_from(cases[i].text)));
+		assert_true(base64_decode(buffer_view(&text), &back));
+		assert_true(str_equal(buffer_view(&back), str_from(cases[i].bytes)));
+	}
+	buffer_reset(&text);
+	buffer_reset(&back);
+	for (unsigned i = 0; i < 256; i++)
+		buffer_append_byte(&all, (char)i);
+	base64_append(&text, buffer_view(&all));
+	assert_true(base64_decode(buffer_view(&text), &back));
+	assert_true(str_equal(buffer_view(&back), buffer_view(&all)));
+	buffer_clear(&all);
+	buffer_clear(&text);
+	buffer_clear(&back);
+}
+
+static void what_is_not_base64_is_refused(void **state)
+{
+	static const char *const wrong[] = {
+		"Zg",   "Zg=",  "Zg===", "Zh==",   "Zm9=", "Zm8",      "=",
+		"====", "Z===", "Zm 8",  "Zm8=\n", "Zm-_", "Zg==Zg==", "Zm\xff" "8"};
+	struct buffer out = {0};
+
+	(void)state;
+	buffer_append_string(&out, "x");
+	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+		assert_false(base64_decode(str_from(wrong[i]), &out));
+		assert_true(str_equal(buffer_view(&out), STR("x")));
+	}
+	assert_false(base64_decode_url(STR("Zg=="), &out));
+	assert_false(base64_decode_url(STR("Zh"), &out));
+	assert_false(base64_decode_url(STR("+/8"), &out));
+	assert_true(base64_decode_url(STR("-_8"), &out));
+	assert_true(str_equal(buffer_view(&out), STR("x\xfb\xff")));
+	buffer_clear(&out);
+}
 
 static void str_numbers_are_checked(void **state)
 {
@@ -222,6 +282,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(str_numbers_are_checked),
+		cmocka_unit_test(base64_is_what_it_stands_for),
+		cmocka_unit_test(what_is_not_base64_is_refused),
 		cmocka_unit_test(str_split_yields_every_piece),
 		cmocka_unit_test(buffer_keeps_bytes_in_order),
 		cmocka_unit_test(heap_orders_and_removes),

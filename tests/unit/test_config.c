@@ -385,11 +385,55 @@ static void many_domains_are_read_quickly(void **state)
 	buffer_clear(&text);
 }
 
+/* What a listener does by itself with users, and what only if it is told to. */
+static void users_are_asked_for_where_they_can_answer(void **state)
+{
+	static const struct {
+		const char *text;
+		enum config_listen_auth auth;
+		bool submission;
+		bool repair;
+	} cases[] = {
+		{"listen submission { address = 1.2.3.4:1 }", CONFIG_LISTEN_AUTH_NO, true, true},
+		{"directory { backend = sqlite } listen submission { address = 1.2.3.4:1 }",
+		 CONFIG_LISTEN_AUTH_NO, true, true},
+		{"directory { backend = sqlite }\ncertificate a { chain = /x }\n"
+		 "listen submission { address = 1.2.3.4:1 submission = no }",
+		 CONFIG_LISTEN_AUTH_REQUIRED, false, false},
+		{"directory { backend = sqlite }\n"
+		 "listen submission { address = 1.2.3.4:1 auth_without_tls = local repair = no }",
+		 CONFIG_LISTEN_AUTH_REQUIRED, true, false},
+		{"directory { backend = sqlite }\ncertificate a { chain = /x }\n"
+		 "listen smtp { address = 1.2.3.4:1 }",
+		 CONFIG_LISTEN_AUTH_NO, false, false},
+		{"directory { backend = sqlite }\ncertificate a { chain = /x }\n"
+		 "listen lmtp { address = unix:/x auth = offered submission = yes }",
+		 CONFIG_LISTEN_AUTH_OFFERED, true, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct buffer text = {0};
+		struct config *c;
+
+		buffer_append_format(&text, "hostname = a.example\n%s", cases[i].text);
+		buffer_append_byte(&text, '\0');
+		c = config_of(buffer_data(&text));
+		assert_int_equal(c->listens[0].auth, cases[i].auth);
+		assert_int_equal(c->listens[0].submission, cases[i].submission);
+		assert_int_equal(c->listens[0].repair, cases[i].repair);
+		assert_int_equal(c->listens[0].sender_login, CONFIG_SENDER_LOGIN_STRICT);
+		config_free(c);
+		buffer_clear(&text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_complete),
 		cmocka_unit_test(the_example_parses),
+		cmocka_unit_test(users_are_asked_for_where_they_can_answer),
 		cmocka_unit_test(every_way_to_write_a_value_is_read),
 		cmocka_unit_test(what_is_printed_parses_to_the_same),
 		cmocka_unit_test(services_have_their_settings),

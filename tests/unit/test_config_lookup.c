@@ -352,6 +352,35 @@ static void servers_are_reached_as_listed(void **state)
 	config_free(config);
 }
 
+static void who_may_connect_is_said_for_qmqp_alone(void **state)
+{
+	static const struct {
+		const char *address;
+		bool is_client;
+	} cases[] = {
+		{"::ffff:10.1.2.3", true},   {"::ffff:11.1.2.3", false}, {"::ffff:192.0.2.7", true},
+		{"::ffff:192.0.2.6", false}, {"2001:db8::1", true},      {"2001:db9::1", false},
+	};
+	struct config *config =
+		config_of(HOST "listen qmqp { address = 127.0.0.1:628 clients = { 10.0.0.0/8, "
+			       "192.0.2.7, \"2001:db8::/32\" } }\n"
+			       "listen qmtp { address = 127.0.0.1:209 }\n");
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct in6_addr address = address_of(cases[i].address);
+
+		assert_int_equal(config_admits(&config->listens[0], &address), cases[i].is_client);
+		assert_true(config_admits(&config->listens[1], &address));
+	}
+	assert_true(config_has_qmtp(config));
+	assert_true(config_is_qmtp(&config->listens[0]));
+	config_free(config);
+	config = config_of(HOST "listen smtp { address = 127.0.0.1:25 }");
+	assert_false(config_has_qmtp(config));
+	config_free(config);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -362,6 +391,7 @@ int main(void)
 		cmocka_unit_test(local_parts_have_their_bounds),
 		cmocka_unit_test(numbers_and_addresses_have_their_bounds),
 		cmocka_unit_test(servers_are_reached_as_listed),
+		cmocka_unit_test(who_may_connect_is_said_for_qmqp_alone),
 		cmocka_unit_test(parts_are_found_by_their_names),
 	};
 

@@ -54,7 +54,7 @@ static const struct refusal syntax_cases[] = {
 
 	{HOST "listen\n"
 	      "{ address = x }",
-	 "t:2: listen: a section without its name; allowed: smtp or submission\n"},
+	 "t:2: listen: a section without its name; allowed: smtp, submission, qmtp or qmqp\n"},
 	{HOST "unknown {", "t:2: unknown: unknown section; allowed: see stagepost.conf(5)\n"
 			   "t:2: unknown: the section that begins here has no end; allowed: }\n"},
 	{HOST "unknown { a = \"x }",
@@ -135,9 +135,11 @@ static const struct refusal names_cases[] = {
 	 "t:2: folder: unknown section; allowed: see stagepost.conf(5)\n"},
 	{HOST "Hostname = x", "t:2: Hostname: unknown setting: did you mean \"hostname\"?\n"},
 	{HOST "path = /x", "t:2: path: belongs into a section \"service\"\n"},
-	{HOST "listen smtp { address = 1.2.3.4:25 auth = required }",
-	 "t:2: listen smtp.auth: unknown setting; allowed: address, stage, proxy, bare_newline, "
-	 "tls, client_certificates, client_authority, client_names, client_fingerprints\n"},
+	{HOST "listen smtp { address = 1.2.3.4:25 greeting = x }",
+	 "t:2: listen smtp.greeting: unknown setting; allowed: address, clients, stage, proxy, "
+	 "bare_newline, "
+	 "tls, client_certificates, client_authority, client_names, client_fingerprints, auth, "
+	 "auth_without_tls, sender_login, received_user, submission, repair\n"},
 	{HOST "listen smtp { adress = 1.2.3.4:25 }",
 	 "t:2: listen smtp.adress: unknown setting: did you mean \"address\"?\n"
 	 "t:2: listen smtp.address: must be set; allowed: IPV4:PORT, [IPV6]:PORT with a port from "
@@ -147,7 +149,7 @@ static const struct refusal names_cases[] = {
 	{HOST "listen = 5", "t:2: listen: a section, not a setting: listen NAME { ... }\n"},
 	{HOST "queue { }", "t:2: queue: a setting, not a section: an '=' is missing\n"},
 	{HOST "listen { }",
-	 "t:2: listen: a section without its name; allowed: smtp or submission\n"},
+	 "t:2: listen: a section without its name; allowed: smtp, submission, qmtp or qmqp\n"},
 	{HOST "listen smtp { address = 1.2.3.4:25 service a { } }",
 	 "t:2: listen smtp.service: a section inside of another\n"},
 	{HOST "class \"*\" { queue = 5 }",
@@ -157,8 +159,9 @@ static const struct refusal names_cases[] = {
 			     "t:2: a: unknown setting; allowed: see stagepost.conf(5)\n"},
 	{HOST "listen smtp { listen = 1 address = 1.2.3.4:25 }",
 	 "t:2: listen smtp.listen: a section, not a setting: listen NAME { ... }; allowed: "
-	 "address, stage, proxy, bare_newline, "
-	 "tls, client_certificates, client_authority, client_names, client_fingerprints\n"},
+	 "address, clients, stage, proxy, bare_newline, "
+	 "tls, client_certificates, client_authority, client_names, client_fingerprints, auth, "
+	 "auth_without_tls, sender_login, received_user, submission, repair\n"},
 };
 
 static void broken_syntax_is_reported(void **state)

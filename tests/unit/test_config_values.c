@@ -148,8 +148,8 @@ static const struct refusal values_cases[] = {
 static const struct refusal sections_cases[] = {
 	{HOST "listen smtp { }", "t:2: listen smtp.address: must be set; allowed: IPV4:PORT, "
 				 "[IPV6]:PORT with a port from 1 to 65535, unix:/PATH\n"},
-	{HOST "listen lmtp { address = 1.2.3.4:24 }",
-	 "t:2: listen lmtp: unknown protocol; allowed: smtp, submission\n"},
+	{HOST "listen qmtps { address = 1.2.3.4:24 }",
+	 "t:2: listen qmtps: unknown protocol; allowed: smtp, submission, lmtp, qmtp, qmqp\n"},
 	{HOST "listen smtp { address = { 1.2.3.4, \"1.2.3.4:0\", \"1.2.3.4:65536\", \"::1:25\", "
 	      "\"[1.2.3.4]:25\", \"[::ffff:1.2.3.4]:25\", \"host:25\", \"unix:x\", \"[::1]\" } }",
 	 "t:2: listen smtp.address: no port: found \"1.2.3.4\"; allowed: IPV4:PORT, [IPV6]:PORT "
@@ -298,11 +298,24 @@ static const struct refusal sections_cases[] = {
 	 "t:3: domain x.org.addresses: not a local part: found \"a@x.org\"; allowed: the parts of "
 	 "mail addresses before their @\n"
 	 "t:3: domain x.org.addresses: given twice: first in line 3: found \"a\"\n"},
+	{HOST "listen smpt { address = 127.0.0.1:25 }",
+	 "t:2: listen smpt: unknown protocol; allowed: smtp, submission, lmtp, qmtp, qmqp\n"},
+	{HOST "listen qmqp { address = 127.0.0.1:628 }",
+	 "t:2: listen qmqp.clients: must be set; allowed: the networks whose clients may "
+	 "connect\n"},
+	{HOST "listen qmtp { address = 127.0.0.1:209 clients = 10.0.0.0/8 }",
+	 "t:2: listen qmtp.clients: means nothing here; allowed: with qmqp\n"},
+	{HOST
+	 "certificate x { chain = /x }\nlisten qmtp { address = 127.0.0.1:209 tls = starttls }",
+	 "t:3: listen qmtp.tls: QMTP and QMQP cannot begin TLS amid a connection; allowed: none, "
+	 "implicit\n"},
+	{HOST "qmtproutes = { a.org:r1, \"A.org:r2\", \"!:r1\", \"!@:\", \"b.org:r;0\" }",
+	 "t:2: qmtproutes: not a port after the ';': found \"b.org:r;0\"; allowed: 1 to 65535\n"
+	 "t:2: qmtproutes: given twice: first in line 2: found \"!\"\n"
+	 "t:2: qmtproutes: given twice: first in line 2: found \"a.org\"\n"},
 	{HOST "process queue { user = 5 }\nprocess pipe {}\nprocess pipe {}",
-	 "t:2: process queue: no such process; allowed: smtpd, names, keys, policy, "
-	 "resolve, remote, lmtp, local, pipe, "
-	 "list, "
-	 "directory\n"
+	 "t:2: process queue: no such process; allowed: smtpd, qmtpd, names, keys, policy, auth, "
+	 "resolve, remote, lmtp, local, pipe, list, directory\n"
 	 "t:2: process queue.user: not a user name: found \"5\"; allowed: the name of a user, or "
 	 "empty\n"
 	 "t:4: process pipe: given twice: first in line 3\n"},
@@ -319,6 +332,22 @@ static const struct refusal sections_cases[] = {
 	 "t:4: listen submission.client_names: means nothing here; allowed: with "
 	 "client_authority\n"
 	 "t:5: listen smtp.client_certificates: means nothing here; allowed: with tls\n"},
+	{HOST
+	 "listen submission { address = 1.2.3.4:26 auth = required auth_without_tls = local }\n"
+	 "listen smtp { address = 1.2.3.4:27 sender_login = off received_user = yes "
+	 "auth_without_tls = yes }\n"
+	 "listen smtp { address = 1.2.3.4:28 auth = maybe }",
+	 "t:2: listen submission.auth: nobody knows the users; allowed: no, or with a section "
+	 "auth\n"
+	 "t:3: listen smtp.auth_without_tls: means nothing here; allowed: with auth\n"
+	 "t:3: listen smtp.sender_login: means nothing here; allowed: with auth\n"
+	 "t:3: listen smtp.received_user: means nothing here; allowed: with auth\n"
+	 "t:4: listen smtp.auth: unknown word: found \"maybe\"; allowed: no, offered, "
+	 "required\n"},
+	{HOST "directory { backend = sqlite }\n"
+	      "listen submission { address = 1.2.3.4:26 auth = required }",
+	 "t:3: listen submission.auth: can never be offered; allowed: no, or with tls or "
+	 "auth_without_tls\n"},
 	{HOST CERTIFICATE "certificate main { chain = /y }\ncertificate A { chain = z }",
 	 "t:3: certificate main: given twice: first in line 2\n"
 	 "t:4: certificate A: a certificate cannot be called this; allowed: 1 to 32 of a-z, 0-9, "
@@ -363,12 +392,12 @@ static const struct refusal sections_cases[] = {
 	{HOST "service x { kind = maildir path = /x kind = maildir }\n"
 	      "spares = -1\n"
 	      "domain d { service = y }\n"
-	      "listen lmtp { address = x }",
+	      "listen qmtps { address = x }",
 	 "t:2: service x.kind: given twice: first in line 2\n"
 	 "t:3: spares: not a number: found \"-1\"; allowed: a number from 0 to 1000000\n"
 	 "t:4: domain d.service: no such service: found \"y\"; allowed: x\n"
-	 "t:5: listen lmtp: unknown protocol; allowed: smtp, submission\n"
-	 "t:5: listen lmtp.address: no port: found \"x\"; allowed: IPV4:PORT, [IPV6]:PORT with a "
+	 "t:5: listen qmtps: unknown protocol; allowed: smtp, submission, lmtp, qmtp, qmqp\n"
+	 "t:5: listen qmtps.address: no port: found \"x\"; allowed: IPV4:PORT, [IPV6]:PORT with a "
 	 "port from 1 to 65535, unix:/PATH\n"},
 };
 

@@ -75,6 +75,9 @@ static void records_have_one_form(void **state)
 		 "|name Ann B\xc3\xbc"
 		 "cher"},
 		{"user ann@example.org", NULL},
+		{"user ann|send_as a@d.example @e.example", NULL},
+		{"user ann|send_as  A@D.example  @E.Example ",
+		 "user ann|send_as a@d.example @e.example"},
 		{"server s1|service maildir", NULL},
 		{"server s1|address B\xc3\xbc"
 		 "cher.Example:24|service box",
@@ -169,8 +172,11 @@ static void what_is_wrong_is_named(void **state)
 		{"user ann|password secret", "field password is \"secret\"; allowed: a hash of "
 					     "crypt(5), or SCRAM-SHA-256$... or "
 					     "SCRAM-SHA-1$..., RFC 5803"},
+		{"user ann|send_as a@d.example b",
+		 "field send_as is \"a@d.example b\"; allowed: addresses, LOCAL@DOMAIN, or @DOMAIN "
+		 "for all of a domain, with spaces between; at most 1024 bytes"},
 		{"user ann|passwort x",
-		 "there is no field \"passwort\"; allowed: password, server, name, state"},
+		 "there is no field \"passwort\"; allowed: password, server, name, send_as, state"},
 		{"server s1",
 		 "field service is missing; allowed: a service: 1 to 32 of a-z, 0-9, _ "
 		 "and -"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "base/panic.h"
-#include "inject/addresses.h"
+#include "header/addresses.h"
+#include "header/name.h"
 #include "inject/envelope.h"
 #include "inject/header.h"
 #include "inject/reader.h"
@@ -182,8 +183,8 @@ static void test_addresses(void **state)
 		const struct address_case *one = &address_cases[i];
 		struct buffer found = {0};
 		struct buffer rewritten = {0};
-		int error = inject_addresses_parse(str_from(one->list), HOST, &rewritten, collect,
-						   &found);
+		int error = header_addresses_parse(str_from(one->list), HOST, 0, &rewritten,
+						   collect, &found);
 
 		if (error != (one->found != NULL ? 0 : -EBADMSG))
 			fail_msg("\"%s\": %d", one->list, error);
@@ -210,7 +211,7 @@ static void test_addresses_stop(void **state)
 
 	(void)state;
 	assert_int_equal(
-		inject_addresses_parse(STR("a@b.c, d@e.f"), HOST, NULL, stop_at_once, &calls),
+		header_addresses_parse(STR("a@b.c, d@e.f"), HOST, 0, NULL, stop_at_once, &calls),
 		-E2BIG);
 	assert_int_equal(calls, 1);
 }
@@ -398,7 +399,7 @@ static void assert_name(const char *name, const char *expected)
 {
 	struct buffer out = {0};
 
-	inject_name_append(&out, str_from(name));
+	header_name_append(&out, str_from(name));
 	assert_text(&out, expected);
 	buffer_clear(&out);
 }
@@ -411,7 +412,7 @@ static void test_name(void **state)
 	assert_name("a\"b\\c", "\"a\\\"b\\\\c\"");
 	assert_name("J\xc3\xb6rg X", "=?UTF-8?Q?J=C3=B6rg_X?=");
 	assert_name("a\r\nTo: b", "=?UTF-8?Q?a=0D=0ATo=3A_b?=");
-	assert_name("\xff", "=?UTF-8?Q?=3F?=");
+	assert_name("\xff", "=?unknown-8bit?Q?=FF?=");
 	assert_name(
 		"\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6"
 		"\xc3\xb6",

@@ -90,7 +90,8 @@ static void add_data(void)
 	struct token *body;
 
 	add(TOKEN_COMMAND, "DATA\r\n");
-	body = add(TOKEN_BODY, "Subject: x\r\n\r\n");
+	body = add(TOKEN_BODY,
+		   fake_random(2) ? "From: a@client.test\r\n\r\n" : "Subject: x\r\n\r\n");
 	body->waits = true;
 	add_bytes(fake_random(3) > 0 ? fake_random(300) : fake_random(20000));
 	buffer_append_string(&scene.script, "\r\n.\r\n");
@@ -114,14 +115,28 @@ static void add_transaction(void)
 		add_chunks();
 }
 
+/* Each line has one reply, whatever it is taken for. */
+static void add_auth(void)
+{
+	static const char *const lines[] = {
+		"AUTH PLAIN AGEAYg==\r\n", "AUTH LOGIN\r\n", "YQ==\r\n", "\r\n", "*\r\n",
+		"AUTH PLAIN ?\r\n"};
+
+	for (unsigned left = 1 + fake_random(6); left > 0; left--)
+		add(TOKEN_COMMAND, lines[fake_random(COUNT_OF(lines))]);
+}
+
 static void write_script(bool has_proxy)
 {
 	if (has_proxy)
 		add(TOKEN_BYTES, "PROXY TCP4 192.0.2.7 192.0.2.8 4711 25\r\n");
 	add(TOKEN_COMMAND, fake_random(4) > 0 ? "EHLO client.test\r\n" : "HELO client.test\r\n")
 		->waits = has_proxy || fake_random(50) > 0; /* or it talks early */
-	for (unsigned left = fake_random(3); left > 0; left--)
+	for (unsigned left = fake_random(3); left > 0; left--) {
+		if (fake_random(3) == 0)
+			add_auth();
 		add_transaction();
+	}
 	if (fake_random(3) > 0)
 		add(TOKEN_COMMAND, "QUIT\r\n");
 }
@@ -290,7 +305,7 @@ static void bring_to_end(void)
 	}
 }
 
-static size_t posts; /* in all runs */
+static size_t posts, users, senders; /* in all runs */
 
 static void run(uint64_t seed, const struct smtp_service *service, const struct config *config)
 {
@@ -308,9 +323,13 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 	scene.shuts = shuts = fake_random(3) == 0;
 	intake_scene.answers = (enum answers)(fake_random(10) > 0 ? fake_random(2) : ANSWERS_NEVER);
 	scene.expected = 1; /* the banner */
-	scene.intake = (struct intake){.config = config, .session_ended = intake_scene_ended};
+	scene.intake = (struct intake){.engine = &intake_engine_smtp,
+				       .config = config,
+				       .session_ended = intake_scene_ended};
 	if (fake_random(3) > 0) /* only whether there is somebody to be asked counts */
 		scene.intake.names = (struct names *)&scene;
+	if (fake_random(5) > 0)
+		scene.intake.auth = (struct auth *)&scene;
 	intake_scene.has_slow_names = fake_random(4) == 0;
 	intake_scene.has_lists = fake_random(3) == 0;
 	write_script(has_proxy);
@@ -323,7 +342,8 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 	if (has_proxy)
 		intake_proxy_new(&scene.intake, service, intake_scene_plain(), scene.socket, &peer);
 	else
-		intake_session_new(&scene.intake, service, intake_scene_plain(), scene.socket, &peer, STR(""));
+		intake_session_new(&scene.intake, service, intake_scene_plain(), scene.socket,
+				   &peer, STR(""));
 	check();
 	play();
 	check_replies(shuts);
@@ -333,13 +353,23 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 	assert_int_equal(scene.intake.session_count, 0);
 	assert_null(scene.intake.clients);
 	posts += intake_scene.posts;
+	users += intake_scene.users;
+	senders += intake_scene.senders;
+	assert_null(intake_scene.exchange);
 	buffer_clear(&scene.script);
 }
 
 /* Of every kind of server. */
 static void run_seed(uint64_t seed)
 {
-	const struct smtp_service service = {.hostname = "server.test",
+	static const enum smtp_auth_rule rules[] = {SMTP_AUTH_OFFERED, SMTP_AUTH_REQUIRED,
+						    SMTP_AUTH_NONE, SMTP_AUTH_OFFERED};
+	const struct smtp_service service = {.auth = rules[seed % 4],
+					     .mechanisms = intake_auth_mechanisms,
+					     .sender_rule = (enum smtp_sender_rule)(seed % 3),
+					     .completes = seed % 2 == 0,
+					     .repairs = seed % 2 == 0,
+					     .hostname = "server.test",
 					     .protocol = seed % 7 == 0 ? SMTP_PROTOCOL_SUBMISSION
 								       : SMTP_PROTOCOL_SMTP,
 					     .limits = {.recipients = 1000,
@@ -361,6 +391,8 @@ static void test_clients(void **state)
 	(void)state;
 	fake_seeds(SEEDS, run_seed);
 	assert_true(posts > 0);
+	assert_true(users > 0);
+	assert_true(senders > 0);
 }
 
 int main(void)

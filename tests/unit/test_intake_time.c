@@ -31,7 +31,9 @@ static int set_up(void **state)
 	fake_begin(1);
 	intake_scene_begin();
 	config = (struct config){.smtp_timeout = 300, .smtp_min_rate = RATE};
-	intake = (struct intake){.config = &config, .session_ended = intake_scene_ended};
+	intake = (struct intake){.engine = &intake_engine_smtp,
+				 .config = &config,
+				 .session_ended = intake_scene_ended};
 	client_count = 0;
 	return 0;
 }

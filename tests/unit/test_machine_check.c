@@ -63,6 +63,9 @@ static const struct row {
 	 "t:7: directory.authority: %s/nowhere: No such file or directory", MACHINE_FAULT},
 	{HEAD "queue = \"%s/a/queue\"\nrun = \"%s/run\"\n" LISTEN,
 	 "t:4: queue: %s/a/queue cannot be made: there is no %s/a", MACHINE_FATAL},
+	{RIGHT "mta_sts = yes\npolicy_path = \"%s/a/policy\"\n",
+	 "t:8: policy_path: %s/a/policy cannot be made: there is no %s/a", MACHINE_FATAL},
+	{RIGHT "policy_path = \"%s/a/policy\"\n", "", -1},
 };
 
 struct heard {

@@ -276,7 +276,8 @@ static void start_job(void)
 	scene.is_outdated = false;
 	scene.job = job;
 	scene.begin_us = os_clock_monotonic_us();
-	remote_attempt_start(&scene.carrier, job, fake_random(4) ? "key" : "other", &finder, NULL);
+	remote_attempt_start(&scene.carrier, scene.is_lmtp ? SMTP_CLIENT_LMTP : SMTP_CLIENT_SMTP,
+			     job, fake_random(4) ? "key" : "other", &finder, NULL);
 	check();
 }
 
@@ -339,8 +340,7 @@ static void run(uint64_t seed)
 	plan(seed);
 	scene_plan_text();
 	drains = fake_random(4) == 0;
-	remote_carrier_init(&scene.carrier, NULL,
-			    scene.is_lmtp ? SMTP_CLIENT_LMTP : SMTP_CLIENT_SMTP);
+	remote_carrier_init(&scene.carrier, NULL);
 	configure();
 	for (unsigned left = JOBS; left > 0; left--) {
 		start_job();

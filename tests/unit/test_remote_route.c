@@ -47,6 +47,69 @@ static void the_most_specific_route_decides(void **state)
 	remote_routes_free(list);
 }
 
+/* At each length of suffix qmtproutes comes first. */
+static void qmtp_comes_before_smtp(void **state)
+{
+	static const struct config_route smtp[] = {
+		{"both.example", "s1", 25},
+		{".both.example", "s2", 25},
+		{"x.deep.example", "s3", 25},
+		{".smtp.example", "s4", 25},
+		{"!", "s5", 25},
+		{"", "s6", 25},
+		{"empty.example", "s7", 25},
+	};
+	static const struct config_route qmtp[] = {
+		{"both.example", "q1", 209},  {".both.example", "q2", 1209},
+		{".deep.example", "q3", 209}, {"a.smtp.example", "q4", 209},
+		{"empty.example", "", 209},   {"literal.example", "[192.0.2.9]", 209},
+	};
+	const struct config config = {.smtproutes = (struct config_route *)(uintptr_t)smtp,
+				      .smtproute_count = COUNT_OF(smtp),
+				      .qmtproutes = (struct config_route *)(uintptr_t)qmtp,
+				      .qmtproute_count = COUNT_OF(qmtp)};
+	struct remote_routes *list = remote_routes_of(&config);
+
+	(void)state;
+	check(list, "a@b", "both.example", "qr q1 209");
+	check(list, "a@b", "x.both.example", "qr q2 1209");
+	check(list, "a@b", "x.deep.example", "r s3 25"); /* the more specific one */
+	check(list, "a@b", "y.deep.example", "qr q3 209");
+	check(list, "a@b", "a.smtp.example", "qr q4 209");
+	check(list, "a@b", "b.smtp.example", "r s4 25");
+	check(list, "a@b", "other.example", "r s6 25");
+	check(list, "a@b", "empty.example", "m empty.example 25");
+	check(list, "a@b", "literal.example", "qr 192.0.2.9 209");
+	check(list, "", "both.example", "r s5 25"); /* the sender comes before the domain */
+	remote_routes_free(list);
+}
+
+/* Then the routes for the domain decide, and after an empty one of QMTP that of SMTP. */
+static void an_empty_route_of_the_null_sender_says_nothing(void **state)
+{
+	static const struct config_route empty[] = {{"!", "", 25}, {"a.example", "s1", 25}};
+	static const struct config_route full[] = {{"!", "s2", 25}};
+	static const struct config_route qmtp[] = {{"!", "", 209}, {"a.example", "q1", 209}};
+	struct config config = {.smtproutes = (struct config_route *)(uintptr_t)empty,
+				.smtproute_count = COUNT_OF(empty)};
+	struct remote_routes *list = remote_routes_of(&config);
+
+	(void)state;
+	check(list, "", "a.example", "r s1 25");
+	check(list, "", "b.example", "m b.example 25");
+	remote_routes_free(list);
+	config.qmtproutes = (struct config_route *)(uintptr_t)qmtp;
+	config.qmtproute_count = COUNT_OF(qmtp);
+	list = remote_routes_of(&config);
+	check(list, "", "a.example", "qr q1 209");
+	remote_routes_free(list);
+	config.smtproutes = (struct config_route *)(uintptr_t)full;
+	config.smtproute_count = COUNT_OF(full);
+	list = remote_routes_of(&config);
+	check(list, "", "a.example", "r s2 25");
+	remote_routes_free(list);
+}
+
 static void without_routes_the_domain_decides(void **state)
 {
 	struct remote_routes *list = remote_routes_new(NULL, 0);
@@ -65,6 +128,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_most_specific_route_decides),
+		cmocka_unit_test(qmtp_comes_before_smtp),
+		cmocka_unit_test(an_empty_route_of_the_null_sender_says_nothing),
 		cmocka_unit_test(without_routes_the_domain_decides),
 	};
 

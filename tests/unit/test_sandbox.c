@@ -242,6 +242,16 @@ static int ask_about_descriptor(void)
 	return descriptor_status(pair[0], &status);
 }
 
+static int sync_bytes(void)
+{
+	return fdatasync(pair[0]);
+}
+
+static int sync_names(void)
+{
+	return fsync(pair[0]);
+}
+
 static const struct row {
 	const char *name;
 	int (*attempt)(void);
@@ -278,6 +288,8 @@ static const struct row {
 	{"accept", take_connection, OS_SANDBOX_ACCEPT},
 	{"ask about a file", ask_about_file, PATHS},
 	{"ask about a descriptor", ask_about_descriptor, ALL},
+	{"make bytes durable", sync_bytes, OS_SANDBOX_CHANGE | OS_SANDBOX_SYNC},
+	{"make names durable", sync_names, OS_SANDBOX_CHANGE},
 };
 
 static _Noreturn void try(const struct row *row, unsigned calls)
@@ -316,7 +328,8 @@ static void calls_are_known_by_their_arguments(void **state)
 				       OS_SANDBOX_ANSWER,
 				       OS_SANDBOX_DATABASE,
 				       OS_SANDBOX_LOCAL,
-				       OS_SANDBOX_KEEP_ALIVE};
+				       OS_SANDBOX_KEEP_ALIVE,
+				       OS_SANDBOX_SYNC};
 	unsigned wrong = 0;
 
 	(void)state;

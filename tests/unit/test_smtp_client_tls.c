@@ -62,7 +62,7 @@ static const struct smtp_client_script scripts[] = {
 	{"an answer to STARTTLS that is none", "a", "hi\r\n",
 	 OFFERS "C: STARTTLS\nS: 354 go ahead\n", "wait 4.5.0", SMTP_CLIENT_CLOSED, MUST, TRIED},
 	{"421 to STARTTLS", "a", "hi\r\n", OFFERS "C: STARTTLS\nS: 421 4.3.2 bye\n", "wait 4.3.2",
-	 SMTP_CLIENT_CLOSED, MAY, TRIED},
+	 SMTP_CLIENT_CLOSED, MAY, TRIED, .is_insecure = true},
 
 	{"the handshake fails", "a", "hi\r\n", BEGINS "h\n", "wait 4.7.5", SMTP_CLIENT_CLOSED, MUST,
 	 TRIED, .is_insecure = true},
@@ -108,21 +108,22 @@ static const struct smtp_client_script scripts[] = {
 
 	{"a reply injected behind that to STARTTLS", "a", "hi\r\n",
 	 OFFERS "C: STARTTLS\nS: 220 go|250-mx|250 PIPELINING\n", "wait 4.5.0", SMTP_CLIENT_CLOSED,
-	 MUST, TRIED},
+	 MUST, TRIED, .is_injected = true},
 	{"one that may be followed by plain text is not, then", "a", "hi\r\n",
-	 OFFERS "C: STARTTLS\nS: 220 go|250 mx\n", "wait 4.5.0", SMTP_CLIENT_CLOSED, MAY, TRIED},
+	 OFFERS "C: STARTTLS\nS: 220 go|250 mx\n", "wait 4.5.0", SMTP_CLIENT_CLOSED, MAY, TRIED,
+	 .is_injected = true},
 	{"part of a reply injected", "a", "hi\r\n", OFFERS "C: STARTTLS\nS: 220 go|2\n",
-	 "wait 4.5.0", SMTP_CLIENT_CLOSED, MUST, TRIED},
+	 "wait 4.5.0", SMTP_CLIENT_CLOSED, MUST, TRIED, .is_injected = true},
 	{"a reply while the handshake is asked for", "a", "hi\r\n", BEGINS "S: 250 mx\n",
-	 "wait 4.5.0", SMTP_CLIENT_CLOSED, MUST, TRIED},
+	 "wait 4.5.0", SMTP_CLIENT_CLOSED, MUST, TRIED, .is_injected = true},
 	{"the reply to STARTTLS before it was sent", "a", "hi\r\n",
 	 "S: 220 mx\n" EHLO "S: 250-mx|250 STARTTLS|220 go\n", "wait 4.5.0", SMTP_CLIENT_CLOSED,
-	 MUST, TRIED},
+	 MUST, TRIED, .is_injected = true},
 	{"all of it at once", "a", "hi\r\n",
 	 "S: 220 mx|250-mx|250 STARTTLS|220 go|250 mx|250 ok|250 ok|354 go|250 queued\n",
 	 "wait 4.5.0", SMTP_CLIENT_CLOSED, MUST, TRIED},
 	{"421 injected", "a", "hi\r\n", OFFERS "C: STARTTLS\nS: 220 go|421 4.3.2 bye\n",
-	 "wait 4.5.0", SMTP_CLIENT_CLOSED, MUST, TRIED},
+	 "wait 4.5.0", SMTP_CLIENT_CLOSED, MUST, TRIED, .is_injected = true},
 };
 
 static void tls_begins_and_nothing_before_it_counts(void **state)

@@ -28,20 +28,42 @@ static void expect_told(const char *text)
 
 /* --- the server --- */
 
+static struct str mechanisms(void *context)
+{
+	(void)context;
+	return STR("LOGIN");
+}
+
+/* After two responses the user is accepted, with a last word. */
+static void answer_auth(struct smtp_server *server, const struct smtp_question *question)
+{
+	bool is_last = str_equal(question->response, STR("secret"));
+
+	smtp_server_answer_auth(server,
+				&(struct smtp_auth_answer){.outcome = is_last ? SMTP_AUTH_ACCEPTED
+									      : SMTP_AUTH_CHALLENGE,
+							   .user = STR("lisa"),
+							   .message = STR("word")});
+}
+
 static void answer(struct smtp_server *server)
 {
 	static const struct mail_verdict ok = {MAIL_OK, "2.0.0", "ok"};
 	const struct smtp_question *question = smtp_server_question(server);
 
-	if (question->type == SMTP_QUESTION_OPEN)
+	if (question->type == SMTP_QUESTION_AUTH)
+		answer_auth(server, question);
+	else if (question->type == SMTP_QUESTION_OPEN)
 		smtp_server_answer_open(server, (struct mail_id){7, 7});
 	else
 		smtp_server_answer(server, &ok);
 }
 
-static void play(const char *text, size_t piece, bool watched)
+static void play(const char *text, size_t piece, bool watched, enum smtp_auth_rule auth)
 {
-	static const struct smtp_service service = {
+	const struct smtp_service service = {
+		.auth = auth,
+		.mechanisms = mechanisms,
 		.protocol = SMTP_PROTOCOL_SMTP,
 		.stage = MAIL_STAGE_ARRIVE,
 		.hostname = "mx.example",
@@ -102,15 +124,41 @@ static const struct {
 	 "C: NOOP\nS: 250 2.0.0 Ok\nC: XAUTH\nS: 500 5.5.1 Unknown command\n"},
 };
 
+/* Whatever the lines look like. */
+static const char exchange[] =
+	"EHLO c.example\r\nAUTH LOGIN\r\nQUIT\r\nDATA\r\nc2VjcmV0\r\n\r\nNOOP x\r\n"
+	"AUTH LOGIN\r\n*\r\n";
+
+static void no_word_of_an_exchange_is_told(void **state)
+{
+	(void)state;
+	for (size_t piece = 1; piece < 1000; piece *= 7) {
+		play(exchange, piece, true, SMTP_AUTH_OFFERED);
+		expect_told("S: 220 mx.example ESMTP Stagepost\n"
+			    "C: EHLO c.example\n"
+			    "S: 250-mx.example\nS: 250-AUTH LOGIN\nS: 250-PIPELINING\n"
+			    "S: 250-8BITMIME\nS: 250-ENHANCEDSTATUSCODES\n"
+			    "S: 250-CHUNKING\nS: 250-SMTPUTF8\nS: 250-DSN\nS: 250 SIZE 1000\n"
+			    "C: (not shown)\nS: 334 (not shown)\n"
+			    "C: (not shown)\nS: 334 (not shown)\n"
+			    "C: (not shown)\nS: 334 (not shown)\n"
+			    "C: (not shown)\nS: 334 (not shown)\n"
+			    "C: (not shown)\nS: 235 2.7.0 Authentication succeeded\n"
+			    "C: NOOP x\nS: 250 2.0.0 Ok\n"
+			    "C: (not shown)\nS: 503 5.5.1 You are authenticated already\n"
+			    "C: (not shown)\nS: 500 5.5.1 Unknown command\n");
+	}
+}
+
 static void the_server_tells_both_sides(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		play(cases[i].input, 10000, true);
+		play(cases[i].input, 10000, true, SMTP_AUTH_NONE);
 		expect_told(cases[i].told);
-		play(cases[i].input, 1, true);
+		play(cases[i].input, 1, true, SMTP_AUTH_NONE);
 		expect_told(cases[i].told);
-		play(cases[i].input, 10000, false);
+		play(cases[i].input, 10000, false, SMTP_AUTH_NONE);
 		expect_told("");
 	}
 }
@@ -203,6 +251,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_server_tells_both_sides),
+		cmocka_unit_test(no_word_of_an_exchange_is_told),
 		cmocka_unit_test(the_client_tells_both_sides),
 		cmocka_unit_test(the_client_tells_of_the_message),
 	};

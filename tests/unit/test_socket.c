@@ -9,6 +9,7 @@
 #include "test.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,6 +197,92 @@ static void connections_are_made_by_another(void **state)
 	os_socket_close(sockets[0]);
 }
 
+/* Two ends of a connection of TCP. */
+static void connect_pair(int *near, int *far)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	socklen_t length = sizeof address;
+	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	*near = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_true(listening >= 0 && *near >= 0);
+	assert_int_equal(bind(listening, (struct sockaddr *)&address, sizeof address), 0);
+	assert_int_equal(listen(listening, 1), 0);
+	assert_int_equal(getsockname(listening, (struct sockaddr *)&address, &length), 0);
+	assert_int_equal(connect(*near, (struct sockaddr *)&address, sizeof address), 0);
+	*far = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+	assert_true(*far >= 0);
+	close(listening);
+}
+
+static void a_part_goes_along_with_the_rest(void **state)
+{
+	int near;
+	int far;
+	char text[8];
+
+	(void)state;
+	connect_pair(&near, &far);
+	assert_int_equal(os_socket_write_part(near, "221", 3), 3);
+	assert_int_equal(recv(far, text, sizeof text, MSG_DONTWAIT), -1);
+	assert_int_equal(os_socket_write(near, "bye", 3), 3);
+	assert_int_equal(recv(far, text, sizeof text, 0), 6);
+	assert_int_equal(os_socket_write_part(near, "end", 3), 3);
+	os_socket_close(near);
+	assert_int_equal(recv(far, text, sizeof text, MSG_WAITALL), 3);
+	os_socket_close(far);
+}
+
+static void public_addresses_are_known(void **state)
+{
+	static const struct {
+		const char *address;
+		bool is_public;
+	} cases[] = {
+		{"192.0.2.1", true},
+		{"9.255.255.255", true},
+		{"10.0.0.0", false},
+		{"11.0.0.0", true},
+		{"100.63.255.255", true},
+		{"100.64.0.0", false},
+		{"100.128.0.0", true},
+		{"127.0.0.1", false},
+		{"169.254.169.254", false},
+		{"172.15.255.255", true},
+		{"172.16.0.0", false},
+		{"172.31.255.255", false},
+		{"172.32.0.0", true},
+		{"192.168.1.1", false},
+		{"192.0.0.170", false},
+		{"223.255.255.255", true},
+		{"224.0.0.1", false},
+		{"255.255.255.255", false},
+		{"0.0.0.0", false},
+		{"::1", false},
+		{"::", false},
+		{"fe80::1", false},
+		{"fc00::1", false},
+		{"fd00::1", false},
+		{"ff02::1", false},
+		{"2001:db8::1", true},
+		{"2a00::1", true},
+		{"::ffff:127.0.0.1", false},
+		{"::ffff:192.0.2.1", true},
+		{"2002:7f00:1::", false},
+		{"64:ff9b::7f00:1", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		union os_socket_address address;
+
+		assert_true(os_socket_address_parse(cases[i].address, 443, &address));
+		if (os_socket_address_is_public(&address) != cases[i].is_public)
+			fail_msg("%s", cases[i].address);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +290,8 @@ int main(void)
 		cmocka_unit_test(an_ended_listener_is_known),
 		cmocka_unit_test(a_question_is_whole),
 		cmocka_unit_test(connections_are_made_by_another),
+		cmocka_unit_test(a_part_goes_along_with_the_rest),
+		cmocka_unit_test(public_addresses_are_known),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

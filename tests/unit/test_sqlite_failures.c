@@ -134,8 +134,8 @@ static void what_is_not_ours_is_refused(void **state)
 	expect_refusal(&scene, -EINVAL, ": this is another program's SQLite database");
 
 	snprintf(scene.path, sizeof scene.path, "%s/directory.db", scene.directory);
-	scene_sql(&scene, "PRAGMA user_version = 5");
-	expect_refusal(&scene, -EINVAL, ": the data have schema 5; this program knows 4");
+	scene_sql(&scene, "PRAGMA user_version = 6");
+	expect_refusal(&scene, -EINVAL, ": the data have schema 6; this program knows 5");
 
 	snprintf(scene.path, sizeof scene.path, "%s/none/x.db", scene.directory);
 	expect_refusal(&scene, -ENOENT, ": No such file or directory");

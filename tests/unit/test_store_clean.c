@@ -2,6 +2,7 @@
 /* What crashes and power failures left in a queue goes, and nothing else. */
 #include "os/file.h"
 #include "queue/cleaner.h"
+#include "queue/trigger.h"
 #include "queue_scene.h"
 #include "test.h"
 #include <errno.h>
@@ -17,6 +18,8 @@ struct hands {
 	struct queue_intake *intake;
 	uint64_t busy; /* 0: none */
 	uint64_t forgotten;
+	struct queue_store *store;
+	unsigned holds; /* that were ended */
 };
 
 static bool is_busy(void *context, uint64_t number)
@@ -40,11 +43,21 @@ static int remove_data(void *context, uint64_t number)
 	return queue_message_remove_data(hands->intake, number);
 }
 
+static int end_hold(void *context, struct str name)
+{
+	struct hands *hands = context;
+
+	hands->holds++;
+	return queue_trigger_release(hands->store, name);
+}
+
 static struct queue_cleaner *begin_cleaning(struct queue_store *store, struct hands *hands)
 {
 	static const char *const services[] = {"mailbox"};
-	static const struct queue_cleaner_handler handler = {is_busy, forget, remove_data, NULL};
+	static const struct queue_cleaner_handler handler = {is_busy, forget, remove_data, NULL,
+							     end_hold};
 
+	hands->store = store;
 	return queue_cleaner_new(store, services, 1, &handler, hands);
 }
 
@@ -208,6 +221,46 @@ static void cleaning_spares_the_living(void **state)
 	queue_store_close(store);
 }
 
+static void hold(struct queue_store *store, uint64_t number)
+{
+	const struct mail_id id = {number, 1000};
+	char name[MAIL_ID_SIZE + 8] = "hold.";
+
+	mail_id_format(id, name + strlen(name));
+	assert_int_equal(queue_trigger_set(store, str_from(name), 0, STR("held")), 0);
+}
+
+/* One at S4, one at S5, one that somebody works on, one that is gone; and triggers of other kinds.
+ */
+static void holds_of_messages_that_are_gone_end(void **state)
+{
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	struct queue_intake *intake = queue_scene_intake(store);
+	struct hands hands = {.intake = intake, .busy = 4000001};
+	struct queue_update update;
+	uint64_t queued;
+
+	(void)state;
+	assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
+	queued = queue_scene_enqueue(intake, NULL, "text\r\n");
+	update = queue_scene_preprocessed(store, intake);
+	hold(store, queued);
+	hold(store, update.number);
+	hold(store, 4000001);
+	hold(store, 4000002);
+	assert_int_equal(queue_trigger_set(store, STR("host.a.test"), 0, STR("away")), 0);
+	assert_int_equal(queue_trigger_set(store, STR("hold.over"), 0, STR("no message")), 0);
+	clean(store, &hands);
+	assert_int_equal(hands.holds, 1);
+	clean(store, &hands);
+	assert_int_equal(hands.holds, 1);
+	hands.busy = 0;
+	clean(store, &hands);
+	assert_int_equal(hands.holds, 2);
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
 /* Of one that comes to S5 between two steps, some names are seen and others are not. */
 static void cleaning_spares_who_comes_meanwhile(void **state)
 {
@@ -272,6 +325,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORE_TEST(cleaning_spares_the_living),
+		STORE_TEST(holds_of_messages_that_are_gone_end),
 		STORE_TEST(cleaning_spares_who_comes_meanwhile),
 		STORE_TEST(cleaning_looks_again_for_a_control_file),
 		STORE_TEST(what_has_come_back_goes),

@@ -269,14 +269,63 @@ static void another_place_is_another_store(void **state)
 	assert_string_equal(seen.identity, "memory-1");
 	assert_int_equal(store_guard_read(fileno(scene.memory), "/data/other", &seen), 0);
 	assert_int_equal(seen.count, 0);
-	assert_int_equal(os_file_write(fileno(scene.memory), "9", 1, 8), 0);
-	assert_int_equal(store_guard_read(fileno(scene.memory), "/data/file", &seen), 0);
-	assert_int_equal(seen.count, 0);
 	assert_int_equal(os_file_write(fileno(scene.memory), "      \n", 7, 0), 0);
 	assert_int_equal(os_file_truncate(fileno(scene.memory), 7), 0);
 	assert_int_equal(store_guard_read(fileno(scene.memory), "/data/file", &seen), 0);
 	assert_int_equal(seen.count, 0);
 	assert_int_equal(store_guard_read(4000, "/data/file", &seen), -EBADF); /* not open */
+	end(&scene);
+}
+
+/* The count, as the file says. */
+static uint64_t count_in(const struct scene *scene)
+{
+	struct store_guard_memory seen;
+
+	assert_int_equal(store_guard_read(fileno(scene->memory), "/data/file", &seen), 0);
+	return seen.count;
+}
+
+static void tear(const struct scene *scene, unsigned place)
+{
+	uint64_t at = place * STORE_GUARD_FILE_SIZE / 2 + 8;
+
+	assert_int_equal(os_file_write(fileno(scene->memory), "9", 1, at), 0);
+}
+
+/* A line that is torn leaves the one before it, which was durable. */
+static void what_was_counted_outlives_a_torn_line(void **state)
+{
+	struct scene scene;
+	struct store_guard_memory seen;
+
+	(void)state;
+	begin(&scene);
+	start(&scene, memory_store_new(NULL));
+	fill(&scene);
+	assert_int_equal(count_in(&scene), 3);
+	memory_store_put(scene.inner, "address carl@d.test|kind mailbox");
+	assert_int_equal(count_in(&scene), 4); /* in the other place */
+	assert_int_equal(store_guard_read(fileno(scene.memory), "/data/file", &seen), 0);
+	tear(&scene, seen.kept);
+	assert_int_equal(count_in(&scene), 3);
+	tear(&scene, 1 - seen.kept);
+	assert_int_equal(count_in(&scene), 0);
+	end(&scene);
+}
+
+/* The line of a release that had one. */
+static void an_older_line_is_read(void **state)
+{
+	static const char line[] = "seen 00000000000000000004 00000000000000000003 0000000000 "
+				   "231202982fb1b4bd memory-1 f92b7254e57d69e6\n";
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	assert_int_equal(os_file_write(fileno(scene.memory), line, sizeof line - 1, 0), 0);
+	assert_int_equal(count_in(&scene), 3);
+	start(&scene, memory_store_new(NULL));
 	end(&scene);
 }
 
@@ -290,6 +339,8 @@ int main(void)
 		cmocka_unit_test(nothing_is_denied_while_it_cannot_be_counted),
 		cmocka_unit_test(what_was_settled_before_is_told),
 		cmocka_unit_test(another_place_is_another_store),
+		cmocka_unit_test(what_was_counted_outlives_a_torn_line),
+		cmocka_unit_test(an_older_line_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

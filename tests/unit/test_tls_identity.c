@@ -313,6 +313,56 @@ static void authorities_are_judged(void **state)
 	buffer_clear(&good);
 }
 
+/* Both sides have the same, and another connection has another. */
+static void connections_are_bound(void **state)
+{
+	static const struct {
+		int key;
+		int version;
+		size_t length; /* of what binds to the certificate, whose signer has P-256 */
+	} cases[] = {
+		{P256, TLS1_3_VERSION, 32},
+		{SMALL, TLS1_2_VERSION, 32},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct tls_context *context = identity_scene_simple(cases[i].key);
+		SSL_CTX *client = handshake_client(cases[i].version, NULL);
+		unsigned char last[TLS_BINDING_MAX] = {0};
+
+		for (int round = 0; round < 2; round++) {
+			struct handshake handshake;
+			unsigned char ours[TLS_BINDING_MAX];
+			unsigned char theirs[EVP_MAX_MD_SIZE];
+			unsigned length = 0;
+
+			handshake_begin(&handshake, context, client, NULL);
+			assert_int_equal(tls_connection_exporter(handshake.server, ours), 0);
+			assert_int_equal(tls_connection_end_point(handshake.server, ours), 0);
+			identity_scene_agree(&handshake);
+			assert_int_equal(tls_connection_exporter(handshake.server, ours), 32);
+			assert_int_equal(SSL_export_keying_material(handshake.client, theirs, 32,
+								    "EXPORTER-Channel-Binding", 24,
+								    (const unsigned char *)"", 0,
+								    1),
+					 1);
+			assert_memory_equal(ours, theirs, 32);
+			assert_memory_not_equal(ours, last, 32);
+			memcpy(last, ours, 32);
+			assert_int_equal(tls_connection_end_point(handshake.server, ours),
+					 cases[i].length);
+			assert_int_equal(X509_digest(SSL_get0_peer_certificate(handshake.client),
+						     EVP_sha256(), theirs, &length),
+					 1);
+			assert_memory_equal(ours, theirs, length);
+			handshake_end(&handshake);
+		}
+		SSL_CTX_free(client);
+		tls_context_free(context);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +375,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_negotiated_again),
 		cmocka_unit_test(the_sandbox_lets_it_work),
 		cmocka_unit_test(authorities_are_judged),
+		cmocka_unit_test(connections_are_bound),
 	};
 
 	return cmocka_run_group_tests(tests, identity_scene_make, identity_scene_free);

@@ -112,6 +112,7 @@ void account_drop(struct account *account)
 	*(account->after != NULL ? &account->after->before : &books->last_open) = account->before;
 	books->count--;
 	books->open_count--;
+	free(account->deliveries);
 	free(account);
 }
 
@@ -125,6 +126,19 @@ void accounts_moved(const struct machine *machine)
 		books->moved_us = kernel_now_us();
 }
 
+/* Since when a process of MACHINE is frozen; if none is, now. */
+static int64_t frozen_since(const struct machine *machine)
+{
+	int64_t since_us = kernel_now_us();
+
+	for (const struct process *process = process_first(); process != NULL;
+	     process = process->next)
+		if (process->machine == machine && process->is_frozen &&
+		    process->frozen_us < since_us)
+			since_us = process->frozen_us;
+	return since_us;
+}
+
 void accounts_hurt(const struct machine *machine)
 {
 	struct books *books = accounts_of(machine);
@@ -132,13 +146,15 @@ void accounts_hurt(const struct machine *machine)
 	if (books == NULL)
 		return;
 	accounts_moved(machine);
-	if (books->hurt_count > 0 && books->hurts[books->hurt_count - 1] == kernel_now_us())
+	if (books->hurt_count > 0 &&
+	    books->hurts[books->hurt_count - 1].until_us == kernel_now_us())
 		return;
 	if (books->hurt_count == books->hurt_size) {
 		books->hurt_size = 2 * books->hurt_size + 64;
 		books->hurts = must(realloc(books->hurts, books->hurt_size * sizeof *books->hurts));
 	}
-	books->hurts[books->hurt_count++] = kernel_now_us();
+	books->hurts[books->hurt_count++] =
+		(struct account_hurt){frozen_since(machine), kernel_now_us()};
 }
 
 void accounts_hold(const struct machine *machine, bool is_held)
@@ -152,8 +168,8 @@ void accounts_hold(const struct machine *machine, bool is_held)
 
 bool books_are_hurt_between(const struct books *books, int64_t from_us, int64_t until_us)
 {
-	for (size_t i = books->hurt_count; i > 0 && books->hurts[i - 1] >= from_us; i--)
-		if (books->hurts[i - 1] <= until_us)
+	for (size_t i = books->hurt_count; i > 0 && books->hurts[i - 1].until_us >= from_us; i--)
+		if (books->hurts[i - 1].from_us <= until_us)
 			return true;
 	return false;
 }
@@ -178,22 +194,42 @@ static bool field(const char *line, const char *name, char *out, size_t size)
 	return true;
 }
 
+/* The delivery NUMBER, which may be new. */
+static struct account_delivery *delivery_of(struct account *account, unsigned number)
+{
+	struct account_delivery *list = account->deliveries;
+	size_t place = account->delivery_count;
+
+	while (place > 0 && list[place - 1].number > number)
+		place--;
+	if (place > 0 && list[place - 1].number == number)
+		return &list[place - 1];
+	list = must(realloc(list, (account->delivery_count + 1) * sizeof *list));
+	memmove(&list[place + 1], &list[place], (account->delivery_count - place) * sizeof *list);
+	list[place] = (struct account_delivery){.number = number, .end_us = kernel_now_us()};
+	account->deliveries = list;
+	account->delivery_count++;
+	return &list[place];
+}
+
 static void end_delivery(struct account *account, const char *line, bool is_failed)
 {
-	char value[1024];
-	unsigned delivery =
-		field(line, "delivery", value, sizeof value) ? (unsigned)atoi(value) : 0;
+	char value[64];
+	struct account_delivery *delivery;
 
 	if (account->done_us > 0)
 		account_object(account, "has a delivery after its end");
-	if (delivery < ACCOUNT_DELIVERIES)
-		account->ends[delivery]++;
-	if (account->end_us == 0)
-		account->end_us = kernel_now_us();
+	if (!field(line, "delivery", value, sizeof value))
+		return;
+	delivery = delivery_of(account, (unsigned)atoi(value));
+	delivery->ends++;
+	if (!field(line, "original", delivery->recipient, sizeof delivery->recipient))
+		(void)field(line, "to", delivery->recipient, sizeof delivery->recipient);
+	delivery->is_failed |= is_failed;
 	account->is_failed |= is_failed;
 	if (!is_failed && strstr(line, "queued as ") == NULL) {
-		account->is_delivered_here = true;
-		account->is_at_hop |= strstr(line, " by=remote ") != NULL;
+		delivery->is_here = true;
+		delivery->is_at_hop |= strstr(line, " by=remote ") != NULL;
 	}
 }
 
@@ -224,6 +260,8 @@ static int64_t read_due(const struct machine *machine, const char *line)
 static void enter(struct account *account, const char *event, const char *line)
 {
 	account->last_us = kernel_now_us();
+	if (event[0] == 'd' || event[0] == 'f')
+		account->books->outcome_us = kernel_now_us();
 	if (strcmp(event, "message_queued") == 0)
 		account->queued++;
 	else if (strcmp(event, "message_accepted") == 0)
@@ -236,8 +274,10 @@ static void enter(struct account *account, const char *event, const char *line)
 		report(account, line);
 	else if (strcmp(event, "message_done") == 0 && account->done_us > 0)
 		account_object(account, "is done twice");
-	if (strcmp(event, "message_done") == 0 && account->done_us == 0)
+	if (strcmp(event, "message_done") == 0 && account->done_us == 0) {
 		account->done_us = kernel_now_us();
+		account_settle(account);
+	}
 }
 
 static bool is_of_message(const char *event)
@@ -290,6 +330,7 @@ void accounts_promised(uint32_t address, const char *id, uint64_t message)
 	snprintf(text, sizeof text, "%.*s", (int)strcspn(id, " \r"), id);
 	account_of(books, text)->message = message;
 	account_of(books, text)->is_promised = true;
+	books->promised_us = kernel_now_us();
 }
 
 void accounts_watch(struct machine *machine)

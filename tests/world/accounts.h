@@ -13,21 +13,44 @@
  * A line may be missing, and an end may come twice, only when the machine was hurt while the
  * message was there.
  *
- * Excuses: a message may come twice when the machine was hurt between the next hop's answer (the
- * ledger knows it; for mailboxes, other nodes and reports: its beginning here) and the moment when
- * its file left the queue, or when a power cut brought it back (states.h).
+ * Excuses: a recipient may get a message twice when the machine was hurt between the next hop's
+ * answer (the ledger knows it; for mailboxes, other nodes and reports: the message's beginning
+ * here) and ACCOUNT_RECORD_US after the log first called it delivered: by then that is on the disk.
+ * Only the last deliveries of a message end with it, without a record: these may be repeated when
+ * the machine was hurt before the message's file left the queue, or when a power cut brought it
+ * back (states.h).
  */
 #ifndef WORLD_ACCOUNTS_H
 #define WORLD_ACCOUNTS_H
 
 #include "kernel.h"
 
-enum { ACCOUNT_DELIVERIES = 4 /* that are told apart */ };
-
 /* Of faults, seconds of a slow next hop, names that are asked for in vain: simulated. */
 #define WAITING_US INT64_C(600000000)
 /* What each open message of the machine may add to that. */
 #define WAITING_EACH_US INT64_C(100000)
+
+/* An outcome is on the disk so long after its line in the log at the latest, unless the message has
+ * ended before: it waits for others for a quarter of a second, and then for the disk. */
+#define ACCOUNT_RECORD_US INT64_C(5000000)
+
+/* What the log says of one delivery. */
+struct account_delivery {
+	unsigned number;
+	unsigned ends;
+	int64_t end_us;     /* the first one; 0: none */
+	char recipient[64]; /* as the sender wrote it */
+	bool is_failed;
+	bool is_here; /* in a mailbox, or at the next hop: the ledger has it */
+	bool is_at_hop;
+};
+
+/* A fault. One that finds a process frozen began with the freeze: what was waited for did not come.
+ */
+struct account_hurt {
+	int64_t from_us;
+	int64_t until_us;
+};
 
 struct account {
 	struct account *next;           /* of its hash */
@@ -45,9 +68,8 @@ struct account {
 	unsigned reported;
 	bool is_promised; /* a client has heard so */
 	bool is_failed;
-	bool is_delivered_here; /* in a mailbox, or at the next hop: the ledger has it */
-	bool is_at_hop;
-	unsigned ends[ACCOUNT_DELIVERIES];
+	struct account_delivery *deliveries; /* that have ended, by number */
+	size_t delivery_count;
 };
 
 /* What is known of a machine. */
@@ -58,10 +80,12 @@ struct books {
 	size_t count;
 	struct account *first_open, *last_open;
 	size_t open_count;
-	int64_t *hurts; /* when */
+	struct account_hurt *hurts; /* in the order of their ends */
 	size_t hurt_count, hurt_size;
-	int64_t moved_us; /* the last time that something delayed its mail */
-	bool is_held;     /* an operator holds some */
+	int64_t promised_us; /* the last time that a client heard 250 for a message */
+	int64_t outcome_us;  /* the last time that a delivery ended or was deferred */
+	int64_t moved_us;    /* the last time that something delayed its mail */
+	bool is_held;        /* an operator holds some */
 	struct books *next;
 };
 
@@ -89,6 +113,8 @@ void accounts_look_at_end(void);
 
 /* Objects to WHAT the log says of ACCOUNT, unless its machine was hurt meanwhile. */
 void account_object(const struct account *account, const char *what);
+/* ACCOUNT is done: which of its deliveries must be on the disk. */
+void account_settle(const struct account *account);
 /* accounts.c: forgets it. */
 void account_drop(struct account *account);
 

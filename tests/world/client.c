@@ -10,6 +10,8 @@
 #include <string.h>
 
 enum { PORT = 25, USERS = 20, ON_ONE_CONNECTION = 10, ODDITY = 12, CUT = 40, STRANGERS = 5 };
+enum { SEVERAL = 3, FEW = 6, CROWDS = 60, CROWD = 200, RECIPIENTS_MAX = 1000, LATER = 6 };
+enum { RECIPIENT_SIZE = 64 };
 
 static const int64_t CONNECT_US = 60 * INT64_C(1000000);
 static const int64_t AGAIN_US = 10 * INT64_C(1000000);
@@ -47,43 +49,75 @@ static bool ask(struct talk *talk, const char *text, int code)
 	return talk_say(talk, text) && hear_reply(talk) == code;
 }
 
-/* The answer to "RCPT", which was asked at ASKED_US: 250; what is no right answer is told. */
-static bool is_accepted(struct talk *talk, const char *recipient, int64_t asked_us)
+/* A message that is being given, and those who have been accepted for it. */
+struct offer {
+	uint64_t number;
+	char (*recipients)[RECIPIENT_SIZE];
+	size_t count;
+	size_t accepted;
+};
+
+/* Hears the answer to "RCPT", which was asked at ASKED_US; what is no right answer is told. */
+static void hear_recipient(struct talk *talk, struct offer *offer, size_t index, int64_t asked_us)
 {
+	const char *recipient = offer->recipients[index];
 	int reply = hear_reply(talk);
 
 	if (people_have(recipient) &&
 	    ((reply == 250 && !people_may_accept(recipient, asked_us)) ||
 	     (reply / 100 == 5 && !people_may_refuse(recipient, asked_us))))
 		ledger_complain(recipient, reply);
-	return reply == 250;
+	if (reply != 250)
+		return;
+	ledger_add(offer->number, recipient);
+	offer->accepted++;
 }
 
-static bool open_by_steps(struct talk *talk, const char *recipient)
+static bool say_recipient(struct talk *talk, const struct offer *offer, size_t index)
 {
 	char line[128];
-	int64_t asked_us;
 
-	snprintf(line, sizeof line, "RCPT TO:<%s>\r\n", recipient);
-	if (!ask(talk, "MAIL FROM:<" CLIENT_SENDER ">\r\n", 250))
+	snprintf(line, sizeof line, "RCPT TO:<%s>\r\n", offer->recipients[index]);
+	return talk_say(talk, line);
+}
+
+/* A report with many recipients has no room for the message: it names the envelope (RFC 3461). */
+static bool say_sender(struct talk *talk, const struct offer *offer)
+{
+	char line[128];
+
+	snprintf(line, sizeof line, "MAIL FROM:<" CLIENT_SENDER "> ENVID=%llu\r\n",
+		 (unsigned long long)offer->number);
+	return talk_say(talk, offer->count > FEW ? line : "MAIL FROM:<" CLIENT_SENDER ">\r\n");
+}
+
+static bool open_by_steps(struct talk *talk, struct offer *offer)
+{
+	if (!say_sender(talk, offer) || hear_reply(talk) != 250)
 		return false;
-	asked_us = kernel_now_us();
-	return talk_say(talk, line) && is_accepted(talk, recipient, asked_us) &&
-	       ask(talk, "DATA\r\n", 354);
+	for (size_t i = 0; i < offer->count; i++) {
+		int64_t asked_us = kernel_now_us();
+
+		if (!say_recipient(talk, offer, i))
+			return false;
+		hear_recipient(talk, offer, i, asked_us);
+	}
+	return offer->accepted > 0 && ask(talk, "DATA\r\n", 354);
 }
 
 /* RFC 2920: all commands, then all replies. */
-static bool open_at_once(struct talk *talk, const char *recipient)
+static bool open_at_once(struct talk *talk, struct offer *offer)
 {
-	char lines[256];
 	int64_t asked_us = kernel_now_us();
-	bool is_open;
+	bool is_open = say_sender(talk, offer);
 
-	snprintf(lines, sizeof lines, "MAIL FROM:<" CLIENT_SENDER ">\r\nRCPT TO:<%s>\r\nDATA\r\n",
-		 recipient);
-	is_open = talk_say(talk, lines) && hear_reply(talk) == 250;
-	is_open &= is_accepted(talk, recipient, asked_us);
-	return hear_reply(talk) == 354 && is_open;
+	for (size_t i = 0; i < offer->count; i++)
+		is_open = is_open && say_recipient(talk, offer, i);
+	if (!is_open || !talk_say(talk, "DATA\r\n") || hear_reply(talk) != 250)
+		return false;
+	for (size_t i = 0; i < offer->count; i++)
+		hear_recipient(talk, offer, i, asked_us);
+	return hear_reply(talk) == 354 && offer->accepted > 0;
 }
 
 /* What few clients say, and the answer to it. */
@@ -125,19 +159,13 @@ static void note_promise(const struct client *client, const struct talk *talk, u
 	accounts_promised(client->address, id + sizeof queued - 1, number);
 }
 
-static bool give(const struct client *client, struct talk *talk, uint64_t number,
-		 const char *recipient)
+static bool give_text(const struct client *client, struct talk *talk, uint64_t number)
 {
 	bool is_cut = kernel_one_in(CUT);
 	char *text;
-	size_t size;
+	size_t size = ledger_text(number, &text);
 	bool is_given;
 
-	if (kernel_one_in(ODDITY) && !say_oddity(talk))
-		return false;
-	if (!(kernel_one_in(3) ? open_at_once(talk, recipient) : open_by_steps(talk, recipient)))
-		return false;
-	size = ledger_text(number, &text);
 	if (is_cut)
 		ledger_cut(number);
 	is_given = talk_write(talk, text, is_cut ? kernel_below(size - 3) : size) && !is_cut &&
@@ -148,29 +176,98 @@ static bool give(const struct client *client, struct talk *talk, uint64_t number
 	return is_given;
 }
 
+static bool give(const struct client *client, struct talk *talk, struct offer *offer)
+{
+	if (kernel_one_in(ODDITY) && !say_oddity(talk))
+		return false;
+	offer->number = ledger_new();
+	return (kernel_one_in(3) ? open_at_once(talk, offer) : open_by_steps(talk, offer)) &&
+	       give_text(client, talk, offer->number);
+}
+
 static bool greet(struct talk *talk)
 {
 	return hear_reply(talk) == 220 && ask(talk, "EHLO client.example\r\n", 250);
 }
 
-static void choose_recipient(const struct client *client, char *out, size_t size)
-{
-	size_t count = 0;
+/* --- for whom --- */
 
-	while (client->domains[count] != NULL)
-		count++;
-	snprintf(out, size, "%s%d@%s", kernel_one_in(STRANGERS) ? HOP_REFUSED : "user",
-		 (int)kernel_below(client->users > 0 ? client->users : USERS),
-		 client->domains[kernel_below(count)]);
+/* How many recipients a message has: mostly one, else a few, seldom a crowd. */
+static size_t choose_count(const struct client *client, size_t users)
+{
+	size_t count = 1;
+
+	if (!client->is_single && kernel_one_in(SEVERAL))
+		count += kernel_below(FEW);
+	if (!client->is_single && kernel_one_in(CROWDS))
+		count += kernel_below(CROWD);
+	return count < users ? count : users;
+}
+
+/* Each of them has a user name that no other has: so a place where mail comes to says whose it
+ * is. */
+static void choose_recipients(const struct client *client, struct offer *offer)
+{
+	const size_t users = client->users > 0 ? client->users : USERS;
+	const size_t all = users > CROWD ? users : CROWD;
+	size_t user = kernel_below(users);
+	size_t domains = 0;
+
+	while (client->domains[domains] != NULL)
+		domains++;
+	offer->count = choose_count(client, client->users > 0 ? users : all);
+	for (size_t i = 0; i < offer->count; i++) {
+		const char *kind = kernel_one_in(STRANGERS) ? HOP_REFUSED
+				   : kernel_one_in(LATER)   ? HOP_LATER
+				   : kernel_one_in(LATER)   ? HOP_NEVER
+							    : "user";
+
+		do
+			snprintf(offer->recipients[i], RECIPIENT_SIZE, "%s%d@%s", kind,
+				 (int)((user + i) % (offer->count > users ? all : users)),
+				 client->domains[kernel_below(domains)]);
+		while (i >= FEW && people_have(offer->recipients[i])); /* few of them are there */
+	}
+}
+
+/* Its control file has to be written again and again. */
+static void choose_great(struct offer *offer)
+{
+	static const char *const kinds[] = {"user",    HOP_REFUSED, HOP_NEVER,  HOP_LATER,
+					    HOP_LATER, HOP_LATEST,  HOP_LATEST, HOP_LATEST};
+
+	offer->count = RECIPIENTS_MAX;
+	for (size_t i = 0; i < offer->count; i++)
+		snprintf(offer->recipients[i], RECIPIENT_SIZE, "%s%zu@hop.example",
+			 kinds[kernel_below(sizeof kinds / sizeof kinds[0])], i);
 }
 
 /* One that was refused, or whose reply was lost, is another message. */
+static uint64_t give_on(struct client *client, struct talk *talk, uint64_t left)
+{
+	const uint64_t wanted = 1 + kernel_below(ON_ONE_CONNECTION);
+	struct offer offer = {.recipients = world_malloc(RECIPIENTS_MAX * RECIPIENT_SIZE)};
+	uint64_t given = 0;
+
+	while (given < wanted && given < left) {
+		offer.accepted = 0;
+		if (client->is_great)
+			choose_great(&offer);
+		else
+			choose_recipients(client, &offer);
+		if (!give(client, talk, &offer))
+			break;
+		client->is_great = false;
+		given++;
+	}
+	world_free(offer.recipients);
+	return given;
+}
+
 static uint64_t give_some(struct client *client, uint64_t left)
 {
 	struct talk talk = {.socket = open_connection(client->address)};
 	uint64_t given = 0;
-	uint64_t wanted = 1 + kernel_below(ON_ONE_CONNECTION);
-	char recipient[64];
 
 	if (talk.socket < 0) {
 		waiting_check_client(client->address, client->connected_us, "a connection");
@@ -178,12 +275,7 @@ static uint64_t give_some(struct client *client, uint64_t left)
 	}
 	client->connected_us = kernel_now_us();
 	if (greet(&talk)) {
-		while (given < wanted && given < left) {
-			choose_recipient(client, recipient, sizeof recipient);
-			if (!give(client, &talk, ledger_new(recipient), recipient))
-				break;
-			given++;
-		}
+		given = give_on(client, &talk, left);
 		if (!kernel_one_in(4) && talk_say(&talk, "QUIT\r\n"))
 			(void)hear_reply(&talk);
 	}

@@ -5,6 +5,7 @@
 #include "mail.h"
 #include "states.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* An account is closed when what was on its way has arrived: lines, replies, looks at mailboxes. */
 static const int64_t SETTLE_US = 60 * INT64_C(1000000);
@@ -35,10 +36,10 @@ void account_object(const struct account *account, const char *what)
 
 static void check_ends(const struct account *account)
 {
-	for (size_t i = 0; i < ACCOUNT_DELIVERIES; i++)
-		if (account->ends[i] > 1)
+	for (size_t i = 0; i < account->delivery_count; i++)
+		if (account->deliveries[i].ends > 1)
 			account_object(account, "has a delivery that ended twice");
-	if (account->end_us == 0)
+	if (account->delivery_count == 0)
 		account_object(account, "is done, and no delivery has ended");
 	if (account->queued != 1)
 		account_object(account, "was not queued once");
@@ -55,25 +56,71 @@ static uint64_t number_of(const struct account *account)
 	return strtoull(account->id, NULL, 10);
 }
 
-static void excuse(const struct account *account)
-{
-	int64_t from_us =
-		account->is_at_hop ? ledger_first_us(account->message) : beginning(account);
-	int64_t gone_us = states_gone_us(account->books->machine, number_of(account));
-	int64_t until_us = (gone_us > account->done_us ? gone_us : account->done_us) + SLACK_US;
+/* --- excuses --- */
 
-	if (from_us >= 0 && books_are_hurt_between(account->books, from_us - SLACK_US, until_us))
-		ledger_excuse_message(account->message);
+/* Whether it may have ended with the message, without a record. */
+static bool is_last(const struct account *account, const struct account_delivery *delivery)
+{
+	return account->done_us == 0 || delivery->end_us + ACCOUNT_RECORD_US >= account->done_us;
+}
+
+/* A report has another way than a message: its end is the message's. */
+static bool is_recorded(const struct account *account, const struct account_delivery *delivery)
+{
+	return !delivery->is_failed && !is_last(account, delivery);
+}
+
+static int64_t end_of_excuse(const struct account *account, const struct account_delivery *delivery)
+{
+	int64_t gone_us = states_gone_us(account->books->machine, number_of(account));
+
+	if (is_recorded(account, delivery))
+		return delivery->end_us + ACCOUNT_RECORD_US;
+	return (gone_us > account->done_us ? gone_us : account->done_us) + SLACK_US;
+}
+
+static void excuse_delivery(const struct account *account, const struct account_delivery *delivery)
+{
+	int64_t from_us = delivery->is_at_hop
+				  ? ledger_first_us(account->message, delivery->recipient)
+				  : beginning(account);
+
+	if (strcmp(delivery->recipient, CLIENT_SENDER) == 0)
+		from_us = beginning(account);
+	if (from_us < 0 || !books_are_hurt_between(account->books, from_us - SLACK_US,
+						   end_of_excuse(account, delivery)))
+		return;
+	if (strcmp(delivery->recipient, CLIENT_SENDER) == 0)
+		ledger_excuse_report(account->message);
+	else
+		ledger_excuse_recipient(account->message, delivery->recipient);
+}
+
+void account_settle(const struct account *account)
+{
+	for (size_t i = 0; i < account->delivery_count; i++) {
+		const struct account_delivery *delivery = &account->deliveries[i];
+
+		if (is_recorded(account, delivery) &&
+		    !books_are_hurt_between(account->books, delivery->end_us - SLACK_US,
+					    delivery->end_us + ACCOUNT_RECORD_US))
+			ledger_settle(account->message, delivery->recipient);
+	}
+}
+
+static void close_delivery(const struct account *account, const struct account_delivery *delivery)
+{
+	if (delivery->is_here && strcmp(delivery->recipient, CLIENT_SENDER) != 0 &&
+	    !ledger_has(account->message, delivery->recipient))
+		account_object(account, "was delivered, says the log, and somebody has nothing");
+	excuse_delivery(account, delivery);
 }
 
 static void close_account(struct account *account)
 {
 	check_ends(account);
-	if (account->message != UINT64_MAX) {
-		if (account->is_delivered_here && !ledger_has(account->message))
-			account_object(account, "was delivered, says the log, and nobody has it");
-		excuse(account);
-	}
+	for (size_t i = 0; i < account->delivery_count && account->message != UINT64_MAX; i++)
+		close_delivery(account, &account->deliveries[i]);
 	account_drop(account);
 }
 

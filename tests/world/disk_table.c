@@ -188,3 +188,12 @@ int64_t disk_table_now_us(void)
 {
 	return kernel_now_us() + kernel_process()->machine->wall_offset_us;
 }
+
+/* Up to 8 ms, mostly less. */
+void disk_table_take_time(size_t count)
+{
+	const uint64_t most_us = UINT64_C(1) << kernel_below(14);
+
+	if (kernel_task() != NULL)
+		task_sleep_until(kernel_now_us() + (int64_t)kernel_below(1 + most_us / count));
+}

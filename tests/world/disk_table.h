@@ -21,5 +21,8 @@ void disk_table_close(int descriptor);
 /* The disk of the machine on which this process runs, and its clock. */
 struct disk *disk_table_disk(void);
 int64_t disk_table_now_us(void);
+/* A call that makes one of COUNT things durable takes its time: before the disk has done it, and
+ * after that. */
+void disk_table_take_time(size_t count);
 
 #endif

@@ -12,6 +12,9 @@ static const int64_t SECOND = 1000000;
 static const int64_t STORM = 60 * INT64_C(1000000);
 static const int64_t SOON = 10 * INT64_C(1000000);
 static const int64_t LOOK = 4000;
+static const int64_t AFTER = 600000; /* outcomes are collected for a quarter of a second */
+
+enum { RECOVERIES = 4 };
 
 static void thaw(void *context)
 {
@@ -45,6 +48,17 @@ static void change_settings(const struct fate *fate)
 	node_set(fate->node, text);
 }
 
+static void cut_power(const struct fate *fate)
+{
+	struct machine *node = fate->node;
+
+	ledger_excuse();
+	accounts_hurt(node);
+	world_log("fate", "cuts the power of %s", node->name);
+	node_cut_power(node);
+	mailboxes_check(node);
+}
+
 static void strike(const struct fate *fate)
 {
 	struct machine *node = fate->node;
@@ -68,14 +82,12 @@ static void strike(const struct fate *fate)
 		accounts_moved(node);
 		return; /* which excuses nothing */
 	}
-	ledger_excuse();
-	accounts_hurt(node);
 	if (kernel_one_in(4)) {
-		world_log("fate", "cuts the power of %s", node->name);
-		node_cut_power(node);
-		mailboxes_check(node);
+		cut_power(fate);
 		return;
 	}
+	ledger_excuse();
+	accounts_hurt(node);
 	if (kernel_one_in(3)) {
 		world_log("fate", "freezes %s %d", process->program->name, process->pid);
 		process_freeze(process, true);
@@ -92,29 +104,79 @@ static bool is_storm(const struct fate *fate)
 	return kernel_now_us() < fate->calm_from_us && kernel_now_us() < fate->storm_until_us;
 }
 
-/* Where most can go wrong: while something changes on the disk. */
-static void strike_busy(void *context)
+static bool may_strike(struct fate *fate)
+{
+	if (*fate->strikes_left == 0 || kernel_now_us() >= fate->calm_from_us)
+		return false;
+	--*fate->strikes_left;
+	return true;
+}
+
+static void strike_now(void *context)
 {
 	struct fate *fate = context;
 
-	if (kernel_now_us() < fate->strike_until_us &&
-	    disk_undecided(fate->node->disk) <= fate->strike_undecided) {
-		kernel_at(kernel_now_us() + (int64_t)kernel_below((uint64_t)LOOK), strike_busy,
+	if (may_strike(fate))
+		strike(fate);
+}
+
+static void cut_now(void *context)
+{
+	struct fate *fate = context;
+
+	if (node_process(fate->node, NULL) != NULL && may_strike(fate))
+		cut_power(fate);
+}
+
+/* Whether what the fault waits for has happened. */
+static bool is_moment(const struct fate *fate)
+{
+	const struct books *books = accounts_of(fate->node);
+
+	if (fate->moment == FATE_PROMISED)
+		return books->promised_us >= fate->strike_from_us;
+	if (fate->moment == FATE_OUTCOME)
+		return books->outcome_us >= fate->strike_from_us;
+	return disk_undecided(fate->node->disk) > fate->strike_undecided;
+}
+
+/* What follows a promise or an outcome on the disk comes within a while. */
+static void strike_at_moment(void *context)
+{
+	struct fate *fate = context;
+
+	if (kernel_now_us() < fate->strike_until_us && !is_moment(fate))
+		kernel_at(kernel_now_us() + (int64_t)kernel_below((uint64_t)LOOK), strike_at_moment,
 			  fate);
-		return;
-	}
-	if (*fate->strikes_left == 0)
-		return;
-	--*fate->strikes_left;
-	strike(fate);
+	else if (fate->moment == FATE_BUSY)
+		strike_now(fate);
+	else
+		kernel_at(kernel_now_us() + (int64_t)kernel_below((uint64_t)AFTER),
+			  kernel_one_in(4) ? strike_now : cut_now, fate);
 }
 
 /* Now, or soon. */
 static void choose_moment(struct fate *fate)
 {
-	fate->strike_until_us = kernel_one_in(2) ? 0 : kernel_now_us() + SOON;
+	if (kernel_one_in(2)) {
+		strike_now(fate);
+		return;
+	}
+	fate->moment = (enum fate_moment)kernel_below(FATE_MOMENTS);
+	fate->strike_from_us = kernel_now_us();
+	fate->strike_until_us = kernel_now_us() + SOON;
 	fate->strike_undecided = disk_undecided(fate->node->disk);
-	strike_busy(fate);
+	strike_at_moment(fate);
+}
+
+static void start(struct fate *fate)
+{
+	world_log("fate", "starts %s", fate->node->name);
+	node_start(fate->node);
+	accounts_moved(fate->node);
+	if (kernel_now_us() < fate->calm_from_us && fate->rarity == FATE_OFTEN &&
+	    kernel_one_in(RECOVERIES))
+		kernel_at(kernel_now_us() + (int64_t)kernel_below((uint64_t)AFTER), cut_now, fate);
 }
 
 /* Faults come alone, and in storms. */
@@ -134,9 +196,7 @@ static void mind(void *context)
 	struct fate *fate = context;
 
 	if (node_supervisor(fate->node) == NULL) {
-		world_log("fate", "starts %s", fate->node->name);
-		node_start(fate->node);
-		accounts_moved(fate->node);
+		start(fate);
 	} else if (kernel_now_us() < fate->calm_from_us &&
 		   kernel_one_in(is_storm(fate) ? FATE_OFTEN : fate->rarity)) {
 		choose_moment(fate);

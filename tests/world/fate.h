@@ -2,6 +2,10 @@
 /*
  * world/fate.h - who kills, freezes, stops, reloads with other settings, cuts the power and causes
  * troubles, alone and in storms; and who starts a node again and looks into its mailboxes.
+ *
+ * Half of the faults come at once. The others wait for a moment when more can go wrong: the disk is
+ * busy, a client has just heard 250, or a delivery has just ended; the power is what fails in most
+ * of the latter. And it may fail again while a node recovers.
  */
 #ifndef WORLD_FATE_H
 #define WORLD_FATE_H
@@ -9,6 +13,8 @@
 #include "kernel.h"
 
 enum { FATE_OFTEN = 4, FATE_RARELY = 1000 };
+
+enum fate_moment { FATE_BUSY, FATE_PROMISED, FATE_OUTCOME, FATE_MOMENTS };
 
 struct fate {
 	struct machine *node;
@@ -19,7 +25,9 @@ struct fate {
 	/* fate.c's: */
 	int64_t storm_until_us;
 	uint64_t read_changes;   /* of the disk, when the mailboxes were read */
-	int64_t strike_until_us; /* then a fault comes that waits for the disk to be busy */
+	enum fate_moment moment; /* that a fault waits for */
+	int64_t strike_from_us;  /* since when it waits */
+	int64_t strike_until_us; /* it comes then at the latest */
 	size_t strike_undecided; /* what was not durable before */
 };
 

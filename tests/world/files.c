@@ -230,6 +230,27 @@ bool files_move(struct machine *machine, const char *path, const char *to)
 	return true;
 }
 
+void files_replace(struct machine *machine, const char *path, const char *to)
+{
+	struct disk_file *file;
+
+	machine->is_looked_at = true;
+	must(disk_open(disk_of(machine), NULL, path, OS_FILE_READ, &file), path);
+	must(disk_sync(file), path);
+	disk_close(file);
+	must(disk_rename(disk_of(machine), NULL, path, to, true), to);
+	sync_folder(machine, to);
+	machine->is_looked_at = false;
+}
+
+void files_remove(struct machine *machine, const char *path)
+{
+	machine->is_looked_at = true;
+	must(disk_unlink(disk_of(machine), NULL, path), path);
+	sync_folder(machine, path);
+	machine->is_looked_at = false;
+}
+
 void files_change(struct machine *machine, const char *path, const char *text)
 {
 	struct disk_file *file;

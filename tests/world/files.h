@@ -28,6 +28,9 @@ bool files_is_folder(struct machine *machine, const char *path);
 bool files_exist(struct machine *machine, const char *path);
 /* Gives the file at PATH the name TO, durably: false when that cannot be done. */
 bool files_move(struct machine *machine, const char *path, const char *to);
+/* The same, and what had the name TO is gone. PATH's bytes become durable, too. */
+void files_replace(struct machine *machine, const char *path, const char *to);
+void files_remove(struct machine *machine, const char *path);
 /* The file at PATH has TEXT from now on, durably. */
 void files_change(struct machine *machine, const char *path, const char *text);
 /* Removes the files in the directory PATH. */

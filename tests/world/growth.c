@@ -127,6 +127,20 @@ void growth_look_at_controls(struct machine *machine)
 		disk_list_free(parts);
 }
 
+/* Whether something holds a message: all are gone. */
+static bool has_holds(struct machine *machine)
+{
+	size_t size = 0;
+	char *names = files_names(machine, "/var/queue/trigger", &size);
+	bool has = false;
+
+	for (size_t i = 0; names != NULL && i < size; i += strlen(names + i) + 1)
+		has |= strncmp(names + i, "hold.", 5) == 0;
+	if (names != NULL)
+		disk_list_free(names);
+	return has;
+}
+
 void growth_look_at_end(struct machine *machine)
 {
 	size_t spares = count_names(machine, "/var/queue/pid");
@@ -134,6 +148,9 @@ void growth_look_at_end(struct machine *machine)
 
 	if (spares > GROWTH_SPARES && !ledger_is_disturbed()) /* 36 hours after a crash */
 		judge_object(JUDGE_GROWTH, "%s: %zu files in pid", machine->name, spares);
+	if (has_holds(
+		    machine)) /* the start before this ended those that a power cut brought back */
+		judge_object(JUDGE_GROWTH, "%s: holds of no messages are left", machine->name);
 	if (triggers > 0 && !ledger_is_disturbed()) /* a power cut may bring a name back */
 		judge_object(JUDGE_GROWTH, "%s: %zu triggers are left", machine->name, triggers);
 }

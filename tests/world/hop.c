@@ -7,14 +7,15 @@
 #include <err.h>
 #include <string.h>
 
-enum { PORT = 25, BACKLOG = 64, ODDITY = 40 };
+enum { PORT = 25, BACKLOG = 64, ODDITY = 40, RECIPIENTS_MAX = 100, SHARE = 4 };
 
 static const int64_t HOUR_US = INT64_C(3600000000);
 static const int64_t IDLE_US = 300 * INT64_C(1000000);
 static const int64_t SLOW_US = 30 * INT64_C(1000000);
+static const int64_t LATER_US = 600 * INT64_C(1000000); /* in one of SHARE such spans */
 
 struct transaction {
-	char recipients[100][64];
+	char recipients[RECIPIENTS_MAX][64];
 	size_t count;
 };
 
@@ -24,14 +25,34 @@ static bool is_odd(const struct hop *hop)
 	return kernel_now_us() < hop->earnest_from_us && kernel_one_in(ODDITY);
 }
 
-static void add_recipient(struct transaction *transaction, const char *line)
+/* Whether it has no time now for those who come later. */
+static bool is_busy(const struct hop *hop, const char *line)
+{
+	const int64_t now_us = kernel_now_us();
+
+	if (now_us >= hop->earnest_from_us)
+		return false;
+	return strstr(line, "<" HOP_LATEST) != NULL ||
+	       ((strstr(line, "<" HOP_LATER) != NULL || strstr(line, "<" HOP_NEVER) != NULL) &&
+		now_us / LATER_US % SHARE != 0);
+}
+
+static const char *answer_recipient(const struct hop *hop, struct transaction *transaction,
+				    const char *line)
 {
 	const char *begin = strchr(line, '<');
 
-	if (begin == NULL || transaction->count == 100)
-		return;
+	if (begin == NULL)
+		return "501 nobody\r\n";
+	if (is_odd(hop) || is_busy(hop, line))
+		return "450 greylisted\r\n";
+	if (strstr(line, "<" HOP_REFUSED) != NULL || strstr(line, "<" HOP_NEVER) != NULL)
+		return "550 nobody of that name\r\n";
+	if (transaction->count == RECIPIENTS_MAX)
+		return "452 so many at once\r\n";
 	snprintf(transaction->recipients[transaction->count++], 64, "%.*s",
 		 (int)strcspn(begin + 1, ">"), begin + 1);
+	return "250 yes\r\n";
 }
 
 /* The text up to its "." line, unstuffed; NULL when the client has gone. */
@@ -72,6 +93,8 @@ static bool take_message(const struct hop *hop, struct talk *talk, struct transa
 	size_t size;
 	char *text;
 
+	if (transaction->count == 0)
+		return talk_say(talk, "503 for whom\r\n");
 	if (!talk_say(talk, "354 go on\r\n"))
 		return false;
 	text = hear_text(talk, &size);
@@ -105,13 +128,8 @@ static bool answer(const struct hop *hop, struct talk *talk, struct transaction 
 		return talk_say(talk, "221 bye\r\n") && false;
 	if (strncasecmp(line, "MAIL", 4) == 0 || strncasecmp(line, "RSET", 4) == 0)
 		transaction->count = 0;
-	if (strncasecmp(line, "RCPT", 4) == 0) {
-		if (is_odd(hop))
-			return talk_say(talk, "450 greylisted\r\n");
-		if (strstr(line, "<" HOP_REFUSED) != NULL)
-			return talk_say(talk, "550 nobody of that name\r\n");
-		add_recipient(transaction, line);
-	}
+	if (strncasecmp(line, "RCPT", 4) == 0)
+		return talk_say(talk, answer_recipient(hop, transaction, line));
 	if (strncasecmp(line, "EHLO", 4) == 0)
 		return talk_say(talk, "250-hop.example\r\n250-PIPELINING\r\n250 8BITMIME\r\n");
 	return talk_say(talk, "250 yes\r\n");

@@ -333,6 +333,7 @@ void process_freeze(struct process *process, bool is_frozen)
 	if (process->has_ended || process->is_frozen == is_frozen)
 		return;
 	process->is_frozen = is_frozen;
+	process->frozen_us = kernel.now_us;
 	for (struct task *task = process->tasks; task != NULL; task = task->next) {
 		if (is_frozen && task != kernel.running)
 			take_ready(task);

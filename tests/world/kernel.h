@@ -62,6 +62,8 @@ struct machine {
 	struct machine *next;
 };
 
+#define WORLD_PROGRAM_USER "program" /* the only user who is known by name */
+
 struct process {
 	pid_t pid;
 	struct process *parent; /* NULL: nobody waits for its end */
@@ -81,7 +83,9 @@ struct process {
 	struct os_signal_watch *signals;
 	bool ignored[WORLD_SIGNALS];
 	bool is_frozen;
+	int64_t frozen_us; /* since when */
 	bool has_ended;
+	bool dies_with_parent;
 	int status;                              /* as of waitpid() */
 	void *context;                           /* of who started it: inhabitants */
 	void (*on_end)(struct process *process); /* has_ended, with its STATUS; or NULL */

@@ -38,10 +38,14 @@ static void check_all_are_in(struct machine *machine, const char *listing, const
 /* A report is for the sender. */
 static bool is_for(const char *entry, size_t length, uint64_t message)
 {
-	const char *recipient = ledger_recipient(message);
+	const char *recipient = CLIENT_SENDER;
 
-	return memmem(entry, length, recipient, strlen(recipient)) != NULL ||
-	       memmem(entry, length, CLIENT_SENDER, strlen(CLIENT_SENDER)) != NULL;
+	for (size_t i = 0; recipient != NULL; i++) {
+		if (memmem(entry, length, recipient, strlen(recipient)) != NULL)
+			return true;
+		recipient = ledger_recipient(message, i);
+	}
+	return false;
 }
 
 static void check_entry(const struct machine *machine, const char *entry, size_t length,

@@ -13,38 +13,49 @@
 /* --- the ledger --- */
 
 struct ledger_sums {
-	uint64_t promised;
+	uint64_t messages;  /* promised */
+	uint64_t promised;  /* recipients of these; so are all that follow */
 	uint64_t delivered; /* different ones */
 	uint64_t lost;      /* promised, and not delivered */
-	uint64_t changed;   /* arrived in another form, or at somebody else's */
+	uint64_t changed;   /* messages: arrived in another form, or at somebody else's */
 	uint64_t twice;     /* copies that are too many */
 	uint64_t unexcused; /* of these, without an interruption while it was on its way */
 };
 
 void ledger_begin(void);
 void ledger_end(void);
-/* The number of a message for RECIPIENT. */
-uint64_t ledger_new(const char *recipient);
-/* The node has answered 250 to it. */
+/* The number of a message that is offered now, and is for nobody yet. */
+uint64_t ledger_new(void);
+/* It is for RECIPIENT. No two of a message have the same local part. */
+void ledger_add(uint64_t number, const char *recipient);
+/* The node has answered 250 to it: all its recipients are promised. */
 void ledger_promise(uint64_t number);
 /* REPLY is no answer to what a client SAID. Counts as a change. */
 void ledger_complain(const char *said, int reply);
 /* The client closes the connection before the end of the text: nobody may get it. */
 void ledger_cut(uint64_t number);
-/* TEXT, with CR or without, came for RECIPIENT: the number that it says. For one whom the next hop
- * refuses the report to the sender is the delivery. */
-uint64_t ledger_deliver(const char *recipient, const char *text, size_t size);
-/* A copy that had come is there no more: a power cut has taken it. */
-void ledger_take_back(uint64_t number);
+/* TEXT, with CR or without, came to PLACE: the number that it says. A report to the sender is the
+ * delivery of each recipient that it names, whom the next hop refuses. */
+uint64_t ledger_deliver(const char *place, const char *text, size_t size);
+/* The same for somebody who has read the beginning only, and wants no more. */
+void ledger_take(const char *place, const char *beginning);
+/* A copy that had come to PLACE is there no more: a power cut has taken it. */
+void ledger_take_back(uint64_t number, const char *place);
 /* Something was killed: people hear of changes later. */
 void ledger_excuse(void);
-/* Message NUMBER may come twice. */
-void ledger_excuse_message(uint64_t number);
-/* When the first copy of it came; -1: none has. */
-int64_t ledger_first_us(uint64_t number);
-bool ledger_has(uint64_t number);
-/* Whom it is for. */
-const char *ledger_recipient(uint64_t number);
+/* RECIPIENT may get message NUMBER twice. */
+void ledger_excuse_recipient(uint64_t number, const char *recipient);
+/* The report about it may come twice. */
+void ledger_excuse_report(uint64_t number);
+/* All may get it twice, but where HAS_RECORD whose deliveries are settled. */
+void ledger_excuse_message(uint64_t number, bool has_record);
+/* What became of RECIPIENT must be on the disk by now. */
+void ledger_settle(uint64_t number, const char *recipient);
+/* When the first copy came for RECIPIENT; -1: none has. */
+int64_t ledger_first_us(uint64_t number, const char *recipient);
+bool ledger_has(uint64_t number, const char *recipient);
+/* Whom it is for: the recipient INDEX; NULL: it has not so many. */
+const char *ledger_recipient(uint64_t number, size_t index);
 /* Something was killed at some time. */
 bool ledger_is_disturbed(void);
 /* Whether each that was promised is delivered. */
@@ -60,6 +71,9 @@ size_t ledger_text(uint64_t number, char **text_out);
 
 #define CLIENT_SENDER "world@client.example" /* of all messages; reports go there */
 #define HOP_REFUSED   "refused"              /* so begin users whom the next hop never has */
+#define HOP_LATER     "later"                /* for these it has time now and then only */
+#define HOP_NEVER     "never"                /* the same, and then it refuses them */
+#define HOP_LATEST    "latest"               /* and for these when it is good for ever */
 
 /* A client that gives COUNT messages to ADDRESS, port 25, some of them on one connection, each
  * again until it is promised, with pauses of PAUSE_US in the mean. */
@@ -69,6 +83,8 @@ struct client {
 	int64_t pause_us;
 	const char *const *domains; /* ends with NULL: of the recipients */
 	unsigned users;             /* of each domain; 0: the usual number */
+	bool is_single;             /* each message is for one recipient */
+	bool is_great;              /* but the first one is for as many as there may be */
 	int64_t connected_us;       /* the last time */
 	bool is_done;
 };
@@ -80,6 +96,10 @@ struct hop {
 	int64_t earnest_from_us;
 };
 void hop_start(struct machine *machine, struct hop *hop);
+/* The program "taker", which pipe services run with a recipient as its last argument: until
+ * UNTIL_US it is slow, fails for now, dies, or does not read all. */
+void taker_add_program(void);
+void taker_be_odd(int64_t until_us);
 /* What came to mailboxes below PATH (DOMAIN/USER/new/...) of MACHINE since the last call is entered
  * into the ledger. */
 void mailboxes_read(struct machine *machine, const char *path);

@@ -12,6 +12,7 @@ enum { FILED = 3 };
 struct seen {
 	struct machine *machine;
 	char *path;
+	char *place;
 	uint64_t number;
 };
 
@@ -63,8 +64,8 @@ static void read_message(struct machine *machine, const char *path, const char *
 			err(1, "no memory");
 	}
 	memmove(&seen.list[place + 1], &seen.list[place], (seen.count - place) * sizeof *seen.list);
-	seen.list[place] =
-		(struct seen){machine, strdup(path), ledger_deliver(recipient, text, size)};
+	seen.list[place] = (struct seen){machine, strdup(path), strdup(recipient),
+					 ledger_deliver(recipient, text, size)};
 	seen.count++;
 	free(text);
 }
@@ -146,16 +147,19 @@ void mailboxes_check(struct machine *machine)
 			seen.list[kept++] = seen.list[i];
 			continue;
 		}
-		ledger_take_back(seen.list[i].number);
+		ledger_take_back(seen.list[i].number, seen.list[i].place);
 		free(seen.list[i].path);
+		free(seen.list[i].place);
 	}
 	seen.count = kept;
 }
 
 void mailboxes_end(void)
 {
-	for (size_t i = 0; i < seen.count; i++)
+	for (size_t i = 0; i < seen.count; i++) {
 		free(seen.list[i].path);
+		free(seen.list[i].place);
+	}
 	free(seen.list);
 	memset(&seen, 0, sizeof seen);
 }

@@ -10,7 +10,6 @@
 #include "os/load.h"
 #include "os/mounts.h"
 #include "os/notify.h"
-#include "os/program.h"
 #include "os/random.h"
 #include "os/sandbox.h"
 #include "os/stream.h"
@@ -206,46 +205,6 @@ void os_file_watch_forget(struct os_file_watch *watch)
 void os_file_watch_free(struct os_file_watch *watch)
 {
 	(void)watch;
-}
-
-/* --- programs of others --- */
-
-int os_program_start(const char *const *arguments, const char *const *environment,
-		     const struct os_process_user *user, struct os_program *out)
-{
-	(void)arguments;
-	(void)environment;
-	(void)user;
-	(void)out;
-	return -EAGAIN;
-}
-
-bool os_program_has_ended(const struct os_program *program, bool waiting, int *status_out)
-{
-	(void)program;
-	(void)waiting;
-	(void)status_out;
-	return false;
-}
-
-void os_program_kill(const struct os_program *program)
-{
-	(void)program;
-}
-
-void os_program_close_input(struct os_program *program)
-{
-	(void)program;
-}
-
-void os_program_close_output(struct os_program *program)
-{
-	(void)program;
-}
-
-void os_program_close(struct os_program *program)
-{
-	(void)program;
 }
 
 /* --- looking into others --- */

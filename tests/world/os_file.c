@@ -91,26 +91,34 @@ int os_file_truncate(int file, uint64_t size)
 	return open != NULL ? disk_truncate(open, size) : -EBADF;
 }
 
+/* What a descriptor leads to may be closed while the call takes its time. */
+static int make_durable(int file, size_t count, int (*call)(struct disk_file *file))
+{
+	struct disk_file *open;
+	int result;
+
+	disk_table_take_time(count);
+	open = find(file);
+	result = open != NULL ? call(open) : -EBADF;
+	disk_table_take_time(count);
+	return result;
+}
+
 int os_file_sync(int file)
 {
-	struct disk_file *open = find(file);
-
-	return open != NULL ? disk_sync(open) : -EBADF;
+	return make_durable(file, 1, disk_sync);
 }
 
 void os_file_sync_many(const int *files, size_t count, int *results)
 {
 	for (size_t i = 0; i < count; i++)
-		results[i] = os_file_sync(files[i]);
+		results[i] = make_durable(files[i], count, disk_sync);
 }
 
 void os_file_write_out_many(const int *files, size_t count, int *results)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct disk_file *open = find(files[i]);
-
-		results[i] = open != NULL ? disk_write_out(open) : -EBADF;
-	}
+	for (size_t i = 0; i < count; i++)
+		results[i] = make_durable(files[i], count, disk_write_out);
 }
 
 int os_file_sync_directory(int directory, const char *path)
@@ -127,16 +135,19 @@ int os_file_sync_directory(int directory, const char *path)
 
 void os_file_sync_directories(const int *directories, size_t count, int *results)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct disk_file *open = find(directories[i]);
+	for (size_t i = 0; i < count; i++)
+		results[i] = make_durable(directories[i], count, disk_sync_names);
+}
 
-		results[i] = open != NULL ? disk_sync_names(open) : -EBADF;
-	}
+static int sync_all(struct disk_file *file)
+{
+	(void)file;
+	return disk_sync_all(disk_now());
 }
 
 int os_file_sync_filesystem(int file)
 {
-	return find(file) != NULL ? disk_sync_all(disk_now()) : -EBADF;
+	return make_durable(file, 1, sync_all);
 }
 
 int os_file_link(int directory, const char *from, const char *to)

@@ -17,7 +17,7 @@ static const int64_t AGAIN_US = 5 * INT64_C(1000000);
  * to two minutes; then they find what it asked for. */
 static const int64_t UNANSWERED_US = 300 * INT64_C(1000000);
 
-enum { USER_SIZE = 64, ARGUMENTS = 8, NODES_MAX = 4, ACCIDENT = 40 };
+enum { USER_SIZE = 64, ARGUMENTS = 8, NODES_MAX = 4, ACCIDENT = 40, COPIES = 20 };
 
 enum meaning { ABSENT, MAILBOX, FORWARDED, REFUSED, MEANINGS };
 
@@ -45,6 +45,7 @@ static struct {
 	int64_t quiet_from_us;
 	int64_t struck_us;
 	struct user users[PEOPLE_USERS];
+	void (*accident)(struct machine *node, const char *store, void (*done)(void));
 	int64_t domain_us; /* when it was confirmed; 0: not yet */
 } people;
 
@@ -225,6 +226,11 @@ static void take_away(void)
 
 /* --- what they do --- */
 
+static void go_on(void)
+{
+	plan(AGAIN_US);
+}
+
 /* A change that failed is tried again, until all know what is true. */
 static void change_something(void *context)
 {
@@ -240,6 +246,8 @@ static void change_something(void *context)
 		return;
 	if (kernel_one_in(ACCIDENT))
 		take_away();
+	else if (people.accident != NULL && kernel_one_in(COPIES))
+		people.accident(people.nodes[0], PEOPLE_STORE, go_on);
 	else
 		change_user(user, (enum meaning)kernel_below(MEANINGS));
 }
@@ -273,6 +281,11 @@ static void plan(int64_t delay_us)
 void people_add_node(struct machine *node)
 {
 	people.nodes[people.node_count++] = node;
+}
+
+void people_add_accident(void (*act)(struct machine *node, const char *store, void (*done)(void)))
+{
+	people.accident = act;
 }
 
 void people_start(int64_t pause_us, int64_t quiet_from_us)

@@ -126,19 +126,26 @@ static void free_arguments(struct process *process)
 	process->arguments = NULL;
 }
 
-static void orphan_children(const struct process *parent)
+/* The first that is a child of PARENT. */
+static struct process *child_of(const struct process *parent)
 {
 	struct process *process = all.first;
 
-	while (process != NULL) {
-		struct process *next = process->next;
+	while (process != NULL && process->parent != parent)
+		process = process->next;
+	return process;
+}
 
-		if (process->parent == parent) {
-			process->parent = NULL;
-			if (process->has_ended && process->tasks == NULL)
-				process_forget(process);
-		}
-		process = next;
+static void orphan_children(const struct process *parent)
+{
+	struct process *process;
+
+	while ((process = child_of(parent)) != NULL) {
+		process->parent = NULL;
+		if (process->dies_with_parent && !process->has_ended)
+			process_end(process, SIGKILL);
+		else if (process->has_ended && process->tasks == NULL)
+			process_forget(process);
 	}
 }
 

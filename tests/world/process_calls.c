@@ -222,9 +222,12 @@ int os_process_user_find(const char *name, struct os_process_user *out)
 
 int os_process_account_find(const char *name, struct os_process_account *out)
 {
-	(void)name;
-	(void)out;
-	return -ENOENT;
+	if (strcmp(name, WORLD_PROGRAM_USER) != 0)
+		return -ENOENT;
+	*out = (struct os_process_account){
+		.user = {.change = true, .uid = OWN_USER, .gid = OWN_USER}};
+	snprintf(out->name, sizeof out->name, "%s", name);
+	return 0;
 }
 
 int os_process_account_helper(const struct os_process_user *user)

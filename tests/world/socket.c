@@ -64,6 +64,11 @@ ssize_t os_socket_write(int socket, const void *data, size_t size)
 	return endpoint == NULL ? -EBADF : endpoint_send(endpoint, data, size, NULL, 0);
 }
 
+ssize_t os_socket_write_part(int socket, const void *data, size_t size)
+{
+	return os_socket_write(socket, data, size);
+}
+
 void os_socket_close(int socket)
 {
 	if (socket >= 0)

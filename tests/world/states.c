@@ -284,6 +284,20 @@ static uint64_t read_message(struct states *states, uint64_t number)
 	return has_data(states, number) ? queue_file_message(states->machine, number) : UINT64_MAX;
 }
 
+/* A message that had ended is there again: where its name in todo is back alone, what was recorded
+ * has gone with info. Where order is kept that may happen to one that had not ended, too: S5 is
+ * durable with what comes after it. */
+static void excuse(struct states *states, const struct states *before, uint64_t number)
+{
+	const bool has_record = states->list[number].names[INFO] > 0;
+
+	if (!has_data(states, number))
+		return;
+	if (!has_data(before, number) || (disk_keeps_order(states->machine->disk) && !has_record &&
+					  before->list[number].names[INFO] > 0))
+		ledger_excuse_message(read_message(states, number), has_record);
+}
+
 /* What the power cut has left, each in a state of the table or not. */
 static void cut(void *context)
 {
@@ -300,11 +314,13 @@ static void cut(void *context)
 	states->queued[0] = '\0';
 	for (uint64_t i = 0; i < states->count; i++)
 		states->list[i].is_torn = !is_in_table(&states->list[i]);
+	for (uint64_t i = 0; i < states->count; i++)
+		if (states->list[i].names[MESS] > 0 && states->list[i].names[INFO] > 0)
+			states_check_failures(states->machine, i);
 	for (uint64_t i = 0; i < before.count; i++)
 		state_of(states, i)->gone_us = before.list[i].gone_us;
 	for (uint64_t i = 0; i < before.count; i++)
-		if (has_data(states, i) && !has_data(&before, i)) /* it had ended */
-			ledger_excuse_message(read_message(states, i));
+		excuse(states, &before, i);
 	forget(&before);
 }
 

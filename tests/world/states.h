@@ -15,6 +15,8 @@
  * - what gets a name in todo is complete: it ends with the line that says where its envelope is;
  * - what a client was answered 250 for is durable then, or its recipients are done.
  *
+ * - after a power cut: a failure in a control file is in bounce/, too.
+ *
  * What a power cut leaves may be none of these states: such a message is watched again from when
  * it is in one. After a fault names in intd, local and remote may outlive their message, until the
  * cleaner of the next start comes by (queue/cleaner.h). At the end all are in a state.
@@ -30,6 +32,9 @@ enum { STATES_SPLIT = 23 /* of a node's queue */ };
 void states_begin(struct machine *machine);
 /* The node at ADDRESS has said 250 and that it has queued message NUMBER as ID. */
 void states_promised(uint32_t address, const char *id, uint64_t number);
+/* failures.c: after a power cut, what the control file of NUMBER calls failed is in bounce/, if
+ * others of its deliveries are open. */
+void states_check_failures(struct machine *machine, uint64_t number);
 /* Which message of the ledger NUMBER is in the queue of MACHINE; UINT64_MAX: that is not known. */
 uint64_t states_message(struct machine *machine, uint64_t number);
 /* Whether message NUMBER has a data file in the queue of MACHINE. */

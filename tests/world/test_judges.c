@@ -44,6 +44,11 @@ static int end(void **state)
 	return 0;
 }
 
+static void nothing(void *context)
+{
+	(void)context;
+}
+
 /* --- states --- */
 
 static uint64_t queued; /* the number of the message */
@@ -171,14 +176,34 @@ static void what_a_power_cut_tears_must_be_whole_at_the_end(void **state)
 	assert_int_equal(judge_count(JUDGE_STATES), 1);
 }
 
+static void a_failure_that_bounce_has_lost_is_seen(void **state)
+{
+	char line[128];
+
+	(void)state;
+	queue_text(TRAILER, true);
+	snprintf(line, sizeof line, "time=- event=message_queued id=%llu-a",
+		 (unsigned long long)queued);
+	kernel_at(kernel_now_us() + 1000000, nothing, NULL);
+	world_run(kernel_now_us() + 1000000);
+	node->heard(node, line);
+	files_put(node, path_of("info"), "end:\nmapped: count=2\nfail: 1 x\n");
+	files_put(node, path_of("bounce"), "fail: 1 x\n");
+	states_check_failures(node, queued);
+	assert_int_equal(judge_count_all(), 0);
+	unlink_at("bounce");
+	files_put(node, path_of("bounce"), "fail: 2 x\n");
+	states_check_failures(node, queued);
+	assert_int_equal(judge_count(JUDGE_STATES), 1);
+	unlink_at("info"); /* none is open: it may have been reported */
+	files_put(node, path_of("info"), "end:\nmapped: count=1\nfail: 1 x\n");
+	states_check_failures(node, queued);
+	assert_int_equal(judge_count(JUDGE_STATES), 1);
+}
+
 /* --- the log --- */
 
 static const int64_t SECOND = 1000000;
-
-static void nothing(void *context)
-{
-	(void)context;
-}
 
 static void pass(int64_t seconds)
 {
@@ -200,10 +225,18 @@ static void say_delivered(void)
 	say("delivered", " delivery=1 to=user1@hop.example by=remote status=2.0.0");
 }
 
+static uint64_t offer(void)
+{
+	uint64_t message = ledger_new();
+
+	ledger_add(message, "user1@hop.example");
+	return message;
+}
+
 /* A message of the ledger, which the node has promised and accepted: its number. */
 static uint64_t accept(void)
 {
-	uint64_t message = ledger_new("user1@hop.example");
+	uint64_t message = offer();
 
 	pass(1);
 	say("message_queued", "");
@@ -262,7 +295,7 @@ static void an_end_after_the_end_is_seen(void **state)
 
 static void a_promise_that_the_log_does_not_know_is_seen(void **state)
 {
-	uint64_t message = ledger_new("user1@hop.example");
+	uint64_t message = offer();
 
 	(void)state;
 	say("message_queued", "");
@@ -340,7 +373,7 @@ static void a_fault_between_answer_and_record_excuses(void **state)
  * has not heard so, either, and gives it again. */
 static void a_fault_before_the_first_word_excuses(void **state)
 {
-	uint64_t message = ledger_new("user1@hop.example");
+	uint64_t message = offer();
 
 	(void)state;
 	pass(1);
@@ -386,6 +419,108 @@ static void a_fault_after_the_record_excuses_nothing(void **state)
 	pass(5);
 	arrive(message);
 	assert_int_equal(unexcused(), 1);
+}
+
+/* One recipient waits still when the power fails: what became of the other is on the disk, once it
+ * may be. */
+static uint64_t unexcused_after(int64_t seconds, struct process *frozen)
+{
+	uint64_t message = accept();
+
+	ledger_add(message, "user2@hop.example");
+	if (frozen != NULL)
+		process_freeze(frozen, true);
+	pass(1);
+	arrive(message);
+	say_delivered();
+	pass(seconds);
+	accounts_hurt(node);
+	if (frozen != NULL)
+		process_freeze(frozen, false);
+	pass(20);
+	arrive(message);
+	say_delivered();
+	say("delivered", " delivery=2 to=user2@hop.example by=remote status=2.0.0");
+	say("message_done", "");
+	return unexcused();
+}
+
+static void a_fault_before_a_record_excuses(void **state)
+{
+	(void)state;
+	assert_int_equal(unexcused_after(1, NULL), 0);
+}
+
+static void a_fault_after_a_record_excuses_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(unexcused_after(10, NULL), 1);
+}
+
+static int wait_for_ever(int argc, char **argv);
+
+/* What was to record it stood still until the power failed. */
+static void a_freeze_lasts_until_it_ends(void **state)
+{
+	static const struct world_program program = {"still", wait_for_ever, NULL};
+	static const char *const arguments[] = {"still", NULL};
+	struct process *process = process_new(node, NULL, &program, arguments, NULL);
+
+	(void)state;
+	assert_int_equal(unexcused_after(10, process), 0);
+}
+
+static void what_was_recorded_is_not_excused_with_its_message(void **state)
+{
+	uint64_t message = accept();
+
+	(void)state;
+	ledger_add(message, "user2@hop.example");
+	pass(1);
+	arrive(message);
+	say_delivered();
+	pass(10);
+	say("delivered", " delivery=2 to=user2@hop.example by=remote status=2.0.0");
+	say("message_done", "");
+	ledger_excuse_message(message, true);
+	arrive(message);
+	assert_int_equal(unexcused(), 1);
+	ledger_excuse_message(message, false);
+	assert_int_equal(unexcused(), 0);
+}
+
+/* --- whom a report names --- */
+
+static struct ledger_sums report(const char *recipient)
+{
+	uint64_t message = ledger_new();
+	struct ledger_sums sums;
+	char text[256];
+
+	ledger_add(message, "refused1@hop.example");
+	ledger_add(message, "user2@hop.example");
+	ledger_promise(message);
+	snprintf(text, sizeof text, "To: you\n\nFinal-Recipient: rfc822; %s\n\nX-World: %llu\n",
+		 recipient, (unsigned long long)message);
+	ledger_deliver(CLIENT_SENDER, text, strlen(text));
+	ledger_sum(&sums);
+	return sums;
+}
+
+static void a_report_is_for_those_whom_it_names(void **state)
+{
+	struct ledger_sums sums = report("refused1@hop.example");
+
+	(void)state;
+	assert_int_equal(sums.changed, 0);
+	assert_int_equal(sums.lost, 1);
+}
+
+static void a_report_that_names_another_is_seen(void **state)
+{
+	(void)state;
+	assert_int_equal(report("user2@hop.example").changed, 1); /* who gets it */
+	assert_int_equal(report("user3@hop.example").changed, 2); /* a stranger */
 }
 
 /* --- waiting --- */
@@ -482,6 +617,10 @@ static void files_that_grow_are_seen(void **state)
 	growth_look_at_controls(node);
 	growth_look_at_end(node);
 	assert_int_equal(judge_count(JUDGE_GROWTH), 2);
+	ledger_excuse();
+	files_put(node, "/var/queue/trigger/hold.5-a", "");
+	growth_look_at_end(node);
+	assert_int_equal(judge_count(JUDGE_GROWTH), 3);
 	free(text);
 }
 
@@ -540,6 +679,13 @@ int main(void)
 		TEST(a_fault_before_the_first_word_excuses),
 		TEST(a_fault_before_the_answer_excuses_nothing),
 		TEST(a_fault_after_the_record_excuses_nothing),
+		TEST(a_failure_that_bounce_has_lost_is_seen),
+		TEST(a_fault_before_a_record_excuses),
+		TEST(a_fault_after_a_record_excuses_nothing),
+		TEST(a_freeze_lasts_until_it_ends),
+		TEST(what_was_recorded_is_not_excused_with_its_message),
+		TEST(a_report_is_for_those_whom_it_names),
+		TEST(a_report_that_names_another_is_seen),
 		TEST(memory_that_grows_is_seen),
 		TEST(files_that_grow_are_seen),
 		TEST(a_listing_that_is_wrong_is_seen),

@@ -366,6 +366,11 @@ ssize_t tls_connection_write(struct tls_connection *connection, const void *data
 	return (ssize_t)count;
 }
 
+ssize_t tls_connection_write_part(struct tls_connection *connection, const void *data, size_t size)
+{
+	return tls_connection_write(connection, data, size);
+}
+
 int tls_connection_close_notify(struct tls_connection *connection)
 {
 	int error = tls_connection_handshake(connection);
@@ -421,6 +426,13 @@ const char *tls_connection_cipher(const struct tls_connection *connection)
 bool tls_connection_has_protocol(const struct tls_connection *connection)
 {
 	return connection->has_protocol;
+}
+
+/* Nobody signs here. */
+bool tls_connection_lacks_signature(const struct tls_connection *connection)
+{
+	(void)connection;
+	return false;
 }
 
 unsigned tls_connection_write_wants(const struct tls_connection *connection)

@@ -24,6 +24,7 @@
 #include "people.h"
 #include "states.h"
 #include "trouble.h"
+#include "yesterday.h"
 #include <err.h>
 #include <getopt.h>
 #include <signal.h>
@@ -40,16 +41,19 @@ static const int64_t PATIENCE = 12 * 3600 * INT64_C(1000000);
 
 enum { NODES_MAX = 2, CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009 };
 
-#define SETTINGS(name, address)                                            \
-	"hostname = \"mx." name ".example\"\n"                             \
-	"queue = \"/var/queue\"\n"                                         \
-	"run = \"/run/stagepost\"\n"                                       \
-	"client_names = no\n"                                              \
-	"dane = no\n"                                                      \
-	"relay_from = { \"10.0.0.2/32\" }\n"                               \
-	"listen smtp { address = { \"" address ":25\" } }\n"               \
-	"service maildir { kind = maildir  path = \"/var/mail/%d/%u\" }\n" \
-	"domain \"" name ".example\" { service = maildir }\n"
+#define SETTINGS(name, address)                                                                 \
+	"hostname = \"mx." name ".example\"\n"                                                  \
+	"queue = \"/var/queue\"\n"                                                              \
+	"run = \"/run/stagepost\"\n"                                                            \
+	"client_names = no\n"                                                                   \
+	"dane = no\n"                                                                           \
+	"relay_from = { \"10.0.0.2/32\" }\n"                                                    \
+	"listen smtp { address = { \"" address ":25\" } }\n"                                    \
+	"service maildir { kind = maildir  path = \"/var/mail/%d/%u\" }\n"                      \
+	"service taker { kind = pipe  command = { \"/usr/bin/taker\", \"%a\" }  timeout = 60  " \
+	"user = \"" WORLD_PROGRAM_USER "\" }\n"                                                 \
+	"domain \"" name ".example\" { service = maildir }\n"                                   \
+	"domain \"pipes." name ".example\" { service = taker }\n"
 
 /* The second one may use and change the directory of the first. */
 #define DIRECTORY_TLS                                                      \
@@ -59,16 +63,17 @@ enum { NODES_MAX = 2, CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009
 static const struct {
 	const char *name;
 	const char *domain;
+	const char *pipes; /* a domain whose mail programs take */
 	const char *host;
 	uint32_t address;
 	const char *config;
 } nodes[NODES_MAX] = {
-	{"one", "one.example", "mx.one.example", 0x0a000001,
+	{"one", "one.example", "pipes.one.example", "mx.one.example", 0x0a000001,
 	 SETTINGS("one", "10.0.0.1") "smtproutes = { \"hop.example:10.0.0.3\" }\n"
 				     "directory { path = \"" PEOPLE_STORE "\"  listen = { "
 				     "\"10.0.0.1:7071\" }\n" DIRECTORY_TLS
 				     " changers = { \"mx.two.example\" } }\n"},
-	{"two", "two.example", "mx.two.example", 0x0a000004,
+	{"two", "two.example", "pipes.two.example", "mx.two.example", 0x0a000004,
 	 SETTINGS("two", "10.0.0.4") "directory { backend = servers  servers = { "
 				     "\"mx.one.example:7071\" }\n" DIRECTORY_TLS " }\n"},
 };
@@ -130,19 +135,20 @@ static bool judge(const struct world_options *options, const struct world *world
 
 	ledger_sum(&sums);
 	ledger_tell();
-	printf("seed %llu: fingerprint %016llx, %lld simulated seconds, %llu promised, %llu "
-	       "delivered, %llu lost, %llu changed, %llu twice, %llu of them without an excuse, "
+	printf("seed %llu: fingerprint %016llx, %lld simulated seconds, %llu promised for "
+	       "%llu, %llu delivered, %llu lost, %llu changed, %llu twice, %llu of them without an "
+	       "excuse, "
 	       "%llu left in queues%s",
 	       (unsigned long long)options->seed, (unsigned long long)world_fingerprint(),
-	       (long long)(kernel_now_us() / SECOND), (unsigned long long)sums.promised,
-	       (unsigned long long)sums.delivered, (unsigned long long)sums.lost,
-	       (unsigned long long)sums.changed, (unsigned long long)sums.twice,
-	       (unsigned long long)sums.unexcused, (unsigned long long)left,
-	       is_given(world) ? "" : "; a client waits still");
+	       (long long)(kernel_now_us() / SECOND), (unsigned long long)sums.messages,
+	       (unsigned long long)sums.promised, (unsigned long long)sums.delivered,
+	       (unsigned long long)sums.lost, (unsigned long long)sums.changed,
+	       (unsigned long long)sums.twice, (unsigned long long)sums.unexcused,
+	       (unsigned long long)left, is_given(world) ? "" : "; a client waits still");
 	judge_print();
 	putchar('\n');
 	return judge_count_all() == 0 && is_given(world) && left == 0 &&
-	       sums.promised >= options->messages + world->burst / BURSTING * BURSTING &&
+	       sums.messages >= options->messages + world->burst / BURSTING * BURSTING &&
 	       sums.lost == 0 && sums.changed == 0 && sums.unexcused == 0;
 }
 
@@ -151,6 +157,7 @@ static void tell_names(size_t node_count)
 {
 	for (size_t i = 0; i < node_count; i++) {
 		dns_add_mx(nodes[i].domain, 10, nodes[i].host);
+		dns_add_mx(nodes[i].pipes, 10, nodes[i].host);
 		dns_add_host(nodes[i].host, nodes[i].address);
 	}
 	dns_add_mx(PEOPLE_DOMAIN, 10, nodes[0].host);
@@ -166,10 +173,11 @@ static void tell_names(size_t node_count)
 /* They are done after a small part of the time, each in a rhythm of its own. */
 static void start_clients(struct world *world, const struct world_options *options)
 {
-	static const char *const domains[NODES_MAX][7] = {
-		{"hop.example", "far.example", "host.example", "one.example", PEOPLE_DOMAIN},
-		{"hop.example", "far.example", "host.example", "one.example", "two.example",
-		 PEOPLE_DOMAIN}};
+	static const char *const domains[NODES_MAX][9] = {
+		{"hop.example", "far.example", "host.example", "one.example", "pipes.one.example",
+		 PEOPLE_DOMAIN},
+		{"hop.example", "far.example", "host.example", "one.example", "pipes.one.example",
+		 "two.example", "pipes.two.example", PEOPLE_DOMAIN}};
 	const uint64_t each = (options->messages + CLIENTS - 1) / CLIENTS;
 	const int64_t mean_us =
 		1 + options->hours * HOUR / (options->is_idle ? 12 : 64) / (int64_t)(each + 1);
@@ -180,6 +188,7 @@ static void start_clients(struct world *world, const struct world_options *optio
 			.address = nodes[i % world->node_count].address,
 			.count = each,
 			.pause_us = mean_us << kernel_below(options->is_idle ? 3 : 5),
+			.is_great = i == 0 && !options->is_calm && kernel_one_in(2),
 			.domains = domains[world->node_count - 1]};
 		client_start(world->outside, &world->clients[i]);
 	}
@@ -196,6 +205,7 @@ static void burst(void *context)
 		world->bursting[i] = (struct client){.address = nodes[0].address,
 						     .count = world->burst / world->bursting_count,
 						     .pause_us = 1,
+						     .is_single = true,
 						     .domains = domains};
 		client_start(world->outside, &world->bursting[i]);
 	}
@@ -230,6 +240,8 @@ static void begin(struct world *world, const struct world_options *options)
 	ledger_begin();
 	judge_begin();
 	node_add_programs();
+	taker_add_program();
+	taker_be_odd(calm_from_us);
 	world->strikes_left = options->strikes;
 	world->node_count = options->nodes > 0 ? options->nodes : 1 + kernel_below(NODES_MAX);
 	tell_names(world->node_count);
@@ -247,11 +259,13 @@ static void begin(struct world *world, const struct world_options *options)
 		states_begin(world->fates[i].node);
 		accounts_watch(world->fates[i].node);
 		certify(world->fates[i].node, nodes[i].host);
+		files_put(world->fates[i].node, "/usr/bin/taker", "a program");
 		people_add_node(world->fates[i].node);
 		operator_start(world->fates[i].node, options->hours * HOUR / 2 / LOOKS,
 			       options->hours * HOUR * 3 / 4);
 		fate_begin(&world->fates[i]);
 	}
+	people_add_accident(yesterday_act);
 	people_start(options->hours * HOUR / 2 / CHANGES, options->hours * HOUR * 3 / 4);
 	waiting_begin();
 	world_stop_at(options->until);
@@ -265,6 +279,7 @@ static void be_calm(struct world *world)
 	if (world->hop.earnest_from_us > now_us)
 		world->hop.earnest_from_us = now_us;
 	dns_be_odd(now_us);
+	taker_be_odd(now_us);
 	for (size_t i = 0; i < world->node_count; i++)
 		if (world->fates[i].calm_from_us > now_us)
 			world->fates[i].calm_from_us = now_us;

@@ -15,6 +15,12 @@ void directory_get_record(struct directory *directory, enum directory_table tabl
 /* Does nothing if nothing is pending. */
 void directory_cancel_record(struct directory *directory, struct directory_question *question);
 
+/* Appends the key of the record of ADDRESS's mailbox: without extension. -EINVAL: it has none. */
+MUST_CHECK int directory_mailbox_key(struct str address, struct buffer *out);
+/* Whether ADDRESS, in canonical form, is NAME@default_domain. */
+bool directory_is_default_address(const struct directory *directory, struct str name,
+				  struct str address);
+
 /* read.c: parses what a server answered from the table "route" into RESULT, which is empty and has
  * its arena. If it makes no sense, or names a service that CONFIG does not have, it is logged, and
  * the answer is UNKNOWN. */

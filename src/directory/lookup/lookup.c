@@ -112,6 +112,30 @@ void directory_cancel_record(struct directory *directory, struct directory_quest
 		directory_question_cancel(directory->client, question);
 }
 
+int directory_mailbox_key(struct str address, struct buffer *out)
+{
+	struct mail_parts parts = mail_parts_of(address);
+	struct mail_localpart local;
+	struct buffer plain CLEANUP(buffer_clear) = {0};
+
+	if (mail_localpart_parse(parts.local, &local) < 0)
+		return -EINVAL;
+	mail_address_write(mail_localpart_user(&local), parts.domain, &plain);
+	return directory_key_address(buffer_view(&plain), out);
+}
+
+bool directory_is_default_address(const struct directory *directory, struct str name,
+				  struct str address)
+{
+	struct buffer form CLEANUP(buffer_clear) = {0};
+	struct buffer whole CLEANUP(buffer_clear) = {0};
+
+	buffer_append_format(&whole, STR_FORMAT "@%s", STR_ARGUMENTS(name),
+			     config_default_domain(directory->config));
+	return directory_key_address(buffer_view(&whole), &form) == 0 &&
+	       str_equal(buffer_view(&form), address);
+}
+
 /* --- members of lists --- */
 
 static void on_page(void *context, const struct directory_answer_text *answer)
@@ -214,19 +238,6 @@ static void on_quota(void *context, const struct directory_answer_text *answer)
 	request->found(request->context, kind, &quota);
 }
 
-/* Appends ADDRESS without its extension, which is the key of the record. */
-static int append_mailbox(struct str address, struct buffer *out)
-{
-	struct mail_parts parts = mail_parts_of(address);
-	struct mail_localpart local;
-	struct buffer plain CLEANUP(buffer_clear) = {0};
-
-	if (mail_localpart_parse(parts.local, &local) < 0)
-		return -EINVAL;
-	mail_address_write(mail_localpart_user(&local), parts.domain, &plain);
-	return directory_key_address(buffer_view(&plain), out);
-}
-
 void directory_find_quota(struct directory *directory, struct str address,
 			  directory_quota_found *found, void *context,
 			  struct directory_quota_request *request)
@@ -235,7 +246,7 @@ void directory_find_quota(struct directory *directory, struct str address,
 
 	if (request->directory != NULL)
 		panic("a directory request is made twice");
-	if (append_mailbox(address, &key) < 0) {
+	if (directory_mailbox_key(address, &key) < 0) {
 		found(context, DIRECTORY_QUOTA_NONE, &(struct mail_quota){0});
 		return;
 	}

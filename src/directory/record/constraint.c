@@ -9,6 +9,7 @@
 static const char *const VALUES[] = {
 	[DIRECTORY_VALUE_DOMAIN] = "? NOT LIKE '%@%' AND ? NOT LIKE '% %'",
 	[DIRECTORY_VALUE_ADDRESS] = "? LIKE '%_@_%'",
+	[DIRECTORY_VALUE_SENDERS] = "? LIKE '%@_%' AND length(?) <= 1024",
 	[DIRECTORY_VALUE_SERVICE] = "? = lower(?) AND length(?) <= 32 AND ? NOT LIKE '% %'",
 	[DIRECTORY_VALUE_NAME] = "? NOT LIKE '%@'",
 	[DIRECTORY_VALUE_FLAG] = "? IN ('yes', 'no')",

@@ -25,7 +25,8 @@
  *            state = active | deferred | disabled (enum directory_state)
  *   member   LIST MEMBER                no fields; the key is two addresses and a space between
  *   (membership  MEMBER LIST            the same records by member, only to be listed)
- *   user     NAME                       password+, server, name, state as above
+ *   user     NAME                       password+, server, name, send_as, state as above
+ *            send_as: addresses and @DOMAINs, with spaces between (directory/lookup/sender.h)
  *            password: crypt(5), "$ID$..."; or in the format of RFC 5803, "SCRAM-SHA-256$..." and
  *            "SCRAM-SHA-1$..." (directory/record/password.h)
  *   server   NAME                       service*, address

@@ -62,6 +62,8 @@ static const struct directory_rule user_rules[] = {
 	{NULL, "password", VALUE(PASSWORD), SEVERAL, "never the password itself"},
 	{NULL, "server", VALUE(NAME), 0, "where the user's mailboxes are"},
 	{NULL, "name", VALUE(TEXT), 0, "for people"},
+	{NULL, "send_as", VALUE(SENDERS), 0,
+	 "as whom the user may send, besides the user's own addresses"},
 	{NULL, "state", VALUE(STATE), 0,
 	 "whether the user's mailboxes take mail, and the passwords count"},
 	{0},
@@ -115,6 +117,33 @@ static int service(struct str text, struct buffer *out)
 static int name(struct str text, struct buffer *out)
 {
 	return directory_key_normalize(DIRECTORY_USER, text, out);
+}
+
+/* On failure OUT has what came before. */
+static int append_senders(struct str text, struct buffer *out)
+{
+	const char *separator = "";
+	struct str one;
+
+	while (str_split(&text, ' ', &one)) {
+		if (one.length == 0)
+			continue;
+		buffer_append_string(out, separator);
+		if (directory_key_normalize(DIRECTORY_ADDRESS, one, out) < 0)
+			return -EINVAL;
+		separator = " ";
+	}
+	return *separator == '\0' ? -EINVAL : 0;
+}
+
+static int senders(struct str text, struct buffer *out)
+{
+	size_t before = out->length;
+
+	if (append_senders(text, out) == 0 && out->length - before <= DIRECTORY_FIELD_MAX)
+		return 0;
+	buffer_truncate(out, before);
+	return -EINVAL;
 }
 
 static int flag(struct str text, struct buffer *out)
@@ -187,6 +216,9 @@ static const struct {
 } VALUES[] = {
 	[VALUE(DOMAIN)] = {directory_key_domain, "a domain"},
 	[VALUE(ADDRESS)] = {directory_key_address, "an address, LOCAL@DOMAIN"},
+	[VALUE(SENDERS)] = {senders,
+			    "addresses, LOCAL@DOMAIN, or @DOMAIN for all of a domain, with "
+			    "spaces between; at most 1024 bytes"},
 	[VALUE(SERVICE)] = {service, "a service: 1 to 32 of a-z, 0-9, _ and -"},
 	[VALUE(NAME)] = {name, "a name: a local part, or an address"},
 	[VALUE(FLAG)] = {flag, "yes, no"},

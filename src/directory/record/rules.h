@@ -13,6 +13,7 @@ enum directory_value {
 	DIRECTORY_VALUE_KIND, /* a kind for which the table has rules */
 	DIRECTORY_VALUE_DOMAIN,
 	DIRECTORY_VALUE_ADDRESS,
+	DIRECTORY_VALUE_SENDERS, /* addresses and @DOMAINs, with a space between */
 	DIRECTORY_VALUE_SERVICE,
 	DIRECTORY_VALUE_NAME, /* of a user or server */
 	DIRECTORY_VALUE_FLAG,

@@ -49,8 +49,15 @@ static int remove_data(void *context, uint64_t number)
 	return 0;
 }
 
+static int end_hold(void *context, struct str name)
+{
+	struct cleaning *cleaning = context;
+
+	return cleaning->handler->end_hold(cleaning->context, name);
+}
+
 static const struct queue_cleaner_handler cleaner_handler = {is_busy, forget, remove_data,
-							     cleaning_log};
+							     cleaning_log, end_hold};
 
 static void on_slice(void *context)
 {

@@ -120,7 +120,7 @@ static void take_count(struct guard *guard, uint64_t count)
 	guard->removed = 0;
 	guard->was_counted = true;
 	guard->inner->is_known = guard->seen.count > 0;
-	guard_remember(guard);
+	guard_remember(guard, true);
 	go_on(guard);
 }
 
@@ -193,7 +193,7 @@ static void on_changed(void *context, const struct directory_key *keys, const ui
 		judge(guard);
 	} else if (guard->was_counted) {
 		guard->seen.version = guard->inner->version;
-		guard_remember(guard);
+		guard_remember(guard, false);
 		if (is_due(guard))
 			begin_count(guard);
 	}
@@ -248,10 +248,11 @@ static void guard_accept(struct directory_store *base)
 {
 	struct guard *guard = CONTAINER_OF(base, struct guard, base);
 
-	guard->seen = (struct store_guard_memory){.epoch = guard->seen.epoch + 1};
+	guard->seen = (struct store_guard_memory){
+		.epoch = guard->seen.epoch + 1, .turn = guard->seen.turn, .kept = guard->seen.kept};
 	guard->was_counted = false;
 	guard->counted = 0;
-	guard_remember(guard);
+	guard_remember(guard, true);
 	guard->inner->is_known = false;
 	if (guard->inner->operations->accept != NULL)
 		guard->inner->operations->accept(guard->inner);

@@ -25,7 +25,7 @@
 #include "os/loop.h"
 #include "store/store.h"
 
-enum { STORE_GUARD_RECORD_MAX = 256 }; /* bytes of the file */
+enum { STORE_GUARD_FILE_SIZE = 1024 }; /* bytes */
 
 /* What a node has seen of a store. */
 struct store_guard_memory {
@@ -34,6 +34,8 @@ struct store_guard_memory {
 	uint64_t epoch; /* how often other data were accepted: part of the identity, so that caches
 			 * of the previous data are dropped */
 	uint64_t count; /* domains and addresses; 0: no data were seen, any data are accepted */
+	uint64_t turn;  /* the file's: the number of the line */
+	unsigned kept;  /* the file's: the place that must not be written next */
 };
 
 /* Reads what FILE, which may be -1, empty or blank, says about the store at PLACE. Other contents

@@ -38,8 +38,9 @@ struct guard {
 	char reason[200]; /* why it is held */
 };
 
-/* memory.c: writes what GUARD has seen to its file. */
-void guard_remember(struct guard *guard);
+/* memory.c: writes what GUARD has seen to its file; IS_DURABLE: a power failure does not take it
+ * away. */
+void guard_remember(struct guard *guard, bool is_durable);
 
 /* ask.c: the operations of the store. */
 void guard_get(struct directory_store *base, const struct directory_key *keys, size_t count,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: ISC
-/* The file: one line, written in place, with a checksum, within one sector of the disk. It has its
- * size from the beginning, when it is blank (program/serve_seen.c). A crash of the process loses
- * nothing; a crash of the machine may bring back an older line, with an older version. */
+/* The file: two places, each within one sector of the disk, for a line with a checksum. They have
+ * their size from the beginning, when they are blank (program/serve_seen.c). The line with the
+ * higher number is valid; the next one is written over the other. A line after a count is made
+ * durable, and kept until the next one is, so a crash of the machine, or a write that fails
+ * halfway, may bring back an older version, but never the time when nothing was seen. */
 #include "log/event.h"
 #include "os/file.h"
 #include "store/guard/internal.h"
@@ -9,6 +11,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { PLACES = 2, PLACE_SIZE = STORE_GUARD_FILE_SIZE / PLACES, LINE_MAX = 256 };
 
 static uint64_t digest(const char *text, size_t length)
 {
@@ -19,21 +23,22 @@ static uint64_t digest(const char *text, size_t length)
 	return hash;
 }
 
-/* The words VERSION COUNT EPOCH PLACE IDENTITY CHECKSUM; PLACE is a digest. */
-static int print(const struct store_guard_memory *memory, const char *place,
-		 char line[STORE_GUARD_RECORD_MAX])
+/* The words VERSION COUNT EPOCH PLACE IDENTITY TURN CHECKSUM; PLACE is a digest. */
+static int print(const struct store_guard_memory *memory, const char *place, char line[LINE_MAX])
 {
-	int length = snprintf(
-		line, STORE_GUARD_RECORD_MAX,
-		"seen %020" PRIu64 " %020" PRIu64 " %010" PRIu64 " %016" PRIx64 " %s ",
-		memory->version, memory->count, memory->epoch, digest(place, strlen(place)),
-		*memory->identity != '\0' ? memory->identity : "-");
+	int length = snprintf(line, LINE_MAX,
+			      "seen %020" PRIu64 " %020" PRIu64 " %010" PRIu64 " %016" PRIx64
+			      " %s %020" PRIu64 " ",
+			      memory->version, memory->count, memory->epoch,
+			      digest(place, strlen(place)),
+			      *memory->identity != '\0' ? memory->identity : "-", memory->turn);
 
-	return length + snprintf(line + length, (size_t)(STORE_GUARD_RECORD_MAX - length),
-				 "%016" PRIx64 "\n", digest(line, (size_t)length));
+	return length + snprintf(line + length, (size_t)(LINE_MAX - length), "%016" PRIx64 "\n",
+				 digest(line, (size_t)length));
 }
 
-/* Parses the words before the checksum. */
+/* Parses the words before the checksum. A line without a turn is of a release that had one place.
+ */
 static bool take_words(struct str rest, struct store_guard_memory *memory, uint64_t *place_out)
 {
 	struct str word;
@@ -46,7 +51,8 @@ static bool take_words(struct str rest, struct store_guard_memory *memory, uint6
 	    !str_split(&rest, ' ', &word) || word.length >= sizeof memory->identity)
 		return false;
 	snprintf(memory->identity, sizeof memory->identity, STR_FORMAT, STR_ARGUMENTS(word));
-	return true;
+	return rest.length == 0 ||
+	       (str_split(&rest, ' ', &word) && str_to_u64(word, &memory->turn));
 }
 
 static bool parse(struct str text, struct store_guard_memory *memory, uint64_t *place_out)
@@ -62,17 +68,37 @@ static bool parse(struct str text, struct store_guard_memory *memory, uint64_t *
 	       take_words(str_slice(line.data, line.length - 16), memory, place_out);
 }
 
+/* As it was made, or with a size and no bytes, as after a crash. */
 static bool is_blank(struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
-		if (text.data[i] != ' ' && text.data[i] != '\n')
+		if (text.data[i] != ' ' && text.data[i] != '\n' && text.data[i] != '\0')
 			return false;
 	return true;
 }
 
+/* The line at the place NUMBER of TEXT, if it is newer than MEMORY. */
+static void read_place(struct str text, unsigned number, struct store_guard_memory *memory,
+		       uint64_t *about)
+{
+	struct str rest = str_skip(text, (size_t)number * PLACE_SIZE);
+	struct str line = str_slice(rest.data, rest.length < PLACE_SIZE ? rest.length : PLACE_SIZE);
+	struct store_guard_memory found = {.kept = number};
+	uint64_t found_about = 0;
+
+	if (is_blank(line))
+		return;
+	if (!parse(line, &found, &found_about)) {
+		log_event(EVENT_STORE_MEMORY_BAD, log_error(-EBADMSG));
+	} else if (*memory->identity == '\0' || found.turn > memory->turn) {
+		*memory = found;
+		*about = found_about;
+	}
+}
+
 int store_guard_read(int file, const char *place, struct store_guard_memory *memory_out)
 {
-	char text[STORE_GUARD_RECORD_MAX];
+	char text[STORE_GUARD_FILE_SIZE];
 	ssize_t length = file >= 0 ? os_file_read(file, text, sizeof text, 0) : 0;
 	struct store_guard_memory memory = {0};
 	uint64_t about = 0;
@@ -80,21 +106,30 @@ int store_guard_read(int file, const char *place, struct store_guard_memory *mem
 	*memory_out = (struct store_guard_memory){0};
 	if (length < 0)
 		return (int)length;
-	if (is_blank(str_slice(text, (size_t)length)))
-		return 0;
-	if (!parse(str_slice(text, (size_t)length), &memory, &about))
-		log_event(EVENT_STORE_MEMORY_BAD, log_error(-EBADMSG));
-	else if (about == digest(place, strlen(place)))
+	for (unsigned i = 0; i < PLACES; i++)
+		read_place(str_slice(text, (size_t)length), i, &memory, &about);
+	if (about == digest(place, strlen(place)))
 		*memory_out = memory;
+	memory_out->turn = memory.turn;
+	memory_out->kept = memory.kept;
 	return 0;
 }
 
-void guard_remember(struct guard *guard)
+void guard_remember(struct guard *guard, bool is_durable)
 {
-	char line[STORE_GUARD_RECORD_MAX];
-	int length = print(&guard->seen, guard->place, line);
-	int error = guard->file >= 0 ? os_file_write(guard->file, line, (size_t)length, 0) : 0;
+	const unsigned number = 1 - guard->seen.kept;
+	char line[LINE_MAX];
+	int error = 0;
 
+	if (guard->file < 0)
+		return;
+	guard->seen.turn++;
+	error = os_file_write(guard->file, line, (size_t)print(&guard->seen, guard->place, line),
+			      (uint64_t)number * PLACE_SIZE);
+	if (error == 0 && is_durable)
+		error = os_file_sync(guard->file);
 	if (error < 0)
 		log_event(EVENT_STORE_MEMORY_BAD, log_error(error));
+	else if (is_durable)
+		guard->seen.kept = number;
 }

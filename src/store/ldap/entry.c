@@ -234,6 +234,24 @@ static bool is_usable(struct work *work, struct str password)
 	return directory_record_check(&input, work->arena, &record, &reason) == 0;
 }
 
+/* All values in one field. */
+static void add_senders(struct work *work, struct directory_field *fields, size_t *count)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	const struct str *values;
+	size_t value_count = values_of(work, CONFIG_MAP_USER_SEND_AS, &values);
+
+	if (value_count == 0)
+		return;
+	for (size_t i = 0; i < value_count; i++) {
+		if (i > 0)
+			buffer_append_byte(&text, ' ');
+		buffer_append_str(&text, values[i]);
+	}
+	fields[(*count)++] = (struct directory_field){
+		STR("send_as"), arena_copy_str(work->arena, buffer_view(&text))};
+}
+
 static void map_user(struct work *work, size_t *unusable)
 {
 	const struct str *names;
@@ -245,7 +263,7 @@ static void map_user(struct work *work, size_t *unusable)
 	if (values_of(work, CONFIG_MAP_USER_KEY, &names) == 0)
 		return;
 	password_count = values_of(work, CONFIG_MAP_USER_PASSWORD, &passwords);
-	fields = arena_alloc(work->arena, (password_count + 3) * sizeof(*fields));
+	fields = arena_alloc(work->arena, (password_count + 4) * sizeof(*fields));
 	for (size_t i = 0; i < password_count; i++) {
 		struct str password = password_of(passwords[i]);
 
@@ -256,6 +274,7 @@ static void map_user(struct work *work, size_t *unusable)
 	}
 	add_field(work, CONFIG_MAP_USER_SERVER, "server", fields, &count);
 	add_field(work, CONFIG_MAP_USER_NAME, "name", fields, &count);
+	add_senders(work, fields, &count);
 	add_state(work, CONFIG_MAP_USER_STATE, fields, &count);
 	(void)claim_record(work, DIRECTORY_USER, names[0], fields, count);
 }

@@ -3,8 +3,7 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/file.h"
-#include "store/ldap/dn.h"
+#include "store/ldap/access.h"
 #include "store/ldap/follow.h"
 #include "store/sqlite/sqlite.h"
 #include <errno.h>
@@ -12,7 +11,6 @@
 #include <string.h>
 
 enum {
-	PASSWORD_MAX = 1024,
 	FRESH_MIN_US = 5000000, /* minimum age of fresh_us while a server is being followed */
 };
 
@@ -188,15 +186,9 @@ static const char *followed(struct directory_store *store)
 
 static void free_settings(struct follower_settings *settings)
 {
-	for (size_t i = 0; i < settings->server_count; i++)
-		link_server_clear(&settings->servers[i]);
-	free(settings->servers);
+	access_clear_servers(settings->servers, settings->server_count);
+	access_clear_login(&settings->login);
 	free((char *)settings->path);
-	free((char *)settings->login.base);
-	free((char *)settings->login.bind_dn);
-	if (settings->login.password != NULL)
-		explicit_bzero((char *)settings->login.password, strlen(settings->login.password));
-	free((char *)settings->login.password);
 	entry_map_free(settings->map);
 }
 
@@ -229,89 +221,16 @@ static const struct directory_store_operations operations = {
 
 /* --- opening --- */
 
-/* The first line of the file at PATH. */
-static int read_password(const char *path, char **password_out, struct buffer *why)
-{
-	char text[PASSWORD_MAX + 1];
-	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ);
-	ssize_t length = file < 0 ? file : os_file_read(file, text, sizeof(text), 0);
-
-	if (file >= 0)
-		os_file_close(file);
-	if (length < 0) {
-		buffer_append_format(why, "password_file %s: %s", path, strerror((int)-length));
-		return (int)length;
-	}
-	text[length < PASSWORD_MAX ? length : PASSWORD_MAX] = '\0';
-	text[strcspn(text, "\r\n")] = '\0';
-	if (text[0] == '\0' || length > PASSWORD_MAX) {
-		buffer_append_format(why, "password_file %s: its first line is %s", path,
-				     text[0] == '\0' ? "empty" : "too long");
-		return -EINVAL;
-	}
-	*password_out = memory_copy_string(text);
-	explicit_bzero(text, sizeof(text));
-	return 0;
-}
-
-static char *copy_setting(const char *text)
-{
-	return text == NULL || text[0] == '\0' ? NULL : memory_copy_string(text);
-}
-
-static int take_servers(struct follower_settings *settings, const struct store_ldap_settings *given,
-			struct buffer *why)
-{
-	const char *authority =
-		given->authority != NULL && given->authority[0] != '\0' ? given->authority : NULL;
-	bool needs_tls = false;
-	int error = 0;
-
-	settings->servers = memory_alloc_zero(given->url_count, sizeof(*settings->servers));
-	for (size_t i = 0; i < given->url_count && error == 0; i++) {
-		error = link_server_parse(given->urls[i], &settings->servers[i], why);
-		if (error < 0)
-			break;
-		settings->server_count++;
-		needs_tls = needs_tls || link_server_needs_tls(&settings->servers[i]);
-	}
-	if (error == 0 && needs_tls)
-		error = link_prepare_tls(authority, why);
-	return error;
-}
-
-static int take_login(struct link_login *login, const struct store_ldap_settings *given,
-		      struct buffer *why)
-{
-	struct buffer form = {0};
-	int error = dn_normalize(str_from(given->base), &form);
-
-	buffer_clear(&form);
-	if (error < 0) {
-		buffer_append_format(why, "base \"%s\" is not the name of an entry", given->base);
-		return error;
-	}
-	login->base = memory_copy_string(given->base);
-	login->bind_dn = copy_setting(given->bind_dn);
-	if (login->bind_dn == NULL)
-		return 0;
-	if (given->password_file == NULL || given->password_file[0] == '\0') {
-		buffer_append_string(why, "bind_dn needs a password_file");
-		return -EINVAL;
-	}
-	return read_password(given->password_file, (char **)&login->password, why);
-}
-
 static int take_settings(struct store_ldap *ldap, const struct store_ldap_settings *given,
 			 struct buffer *why)
 {
 	struct follower_settings *settings = &ldap->settings;
-	int error = take_servers(settings, given, why);
+	int error = access_take_servers(given, &settings->servers, &settings->server_count, why);
 
 	ldap->ttl_us = given->ttl_us > FRESH_MIN_US ? given->ttl_us : FRESH_MIN_US;
 	settings->path = memory_copy_string(given->path);
 	if (error == 0)
-		error = take_login(&settings->login, given, why);
+		error = access_take_login(given, &settings->login, why);
 	if (error == 0)
 		error = entry_map_new(given->map, given->map_count, &settings->map, why);
 	return error;

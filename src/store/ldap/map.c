@@ -174,6 +174,13 @@ void entry_map_print(const struct entry_map *map, struct buffer *out)
 	}
 }
 
+size_t entry_map_names(const struct entry_map *map, enum config_map_field field,
+		       const struct str **names_out)
+{
+	*names_out = map->fields[field].values;
+	return map->fields[field].is_constant ? 0 : map->fields[field].count;
+}
+
 void entry_map_describe(struct buffer *out)
 {
 	for (size_t i = 0; i < CONFIG_MAP_FIELDS; i++)

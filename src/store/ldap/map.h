@@ -67,6 +67,9 @@ size_t entry_map_values(const struct entry_map *map, const struct entry *entry,
 			const struct str **values_out);
 bool entry_map_has_class(const struct entry_map *map, const struct entry *entry,
 			 enum config_map_field field);
+/* The attributes of FIELD, best first; owned by MAP. None if it has the same value everywhere. */
+size_t entry_map_names(const struct entry_map *map, enum config_map_field field,
+		       const struct str **names_out);
 /* Whether FIELD uses the attribute NAME. */
 bool entry_map_uses(const struct entry_map *map, enum config_map_field field, const char *name);
 

@@ -171,7 +171,7 @@ bool postgresql_setup_refuses_older(struct postgresql_setup *setup,
 /* Creates the tables, or upgrades those of an earlier version. */
 extern const char postgresql_schema[];
 
-enum { POSTGRESQL_SCHEMA = 4 };
+enum { POSTGRESQL_SCHEMA = 5 };
 
 /* A mark of a change: databases whose changes of the same version have different marks have
  * diverged. SQL, for a row of "change". */

@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 
 enum {
-	SQLITE_STORE_SCHEMA = 4,
+	SQLITE_STORE_SCHEMA = 5,
 	SQLITE_STORE_BUSY_MS = 100, /* a read's wait while another process recovers the log */
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "inject/addresses.h"
+#include "header/addresses.h"
 #include "mail/address.h"
 #include <errno.h>
 #include <string.h>
@@ -8,6 +8,7 @@ struct parser {
 	struct str text;
 	size_t position;
 	struct str hostname;
+	unsigned flags;
 	struct buffer *rewritten;
 	size_t copied; /* bytes of TEXT that are in REWRITTEN */
 	int (*each)(void *context, struct str address);
@@ -165,7 +166,7 @@ static int found(struct parser *p)
 {
 	struct mail_address parsed;
 
-	if (mail_address_parse(buffer_view(&p->address), 0, &parsed) < 0)
+	if (mail_address_parse(buffer_view(&p->address), p->flags, &parsed) < 0)
 		return -EBADMSG;
 	return p->each != NULL ? p->each(p->context, buffer_view(&p->address)) : 0;
 }
@@ -270,11 +271,13 @@ static int take_list(struct parser *p)
 	return error;
 }
 
-int inject_addresses_parse(struct str text, struct str hostname, struct buffer *rewritten,
-			   int (*each)(void *context, struct str address), void *context)
+int header_addresses_parse(struct str text, struct str hostname, unsigned flags,
+			   struct buffer *rewritten, int (*each)(void *context, struct str address),
+			   void *context)
 {
 	struct parser parser = {.text = text,
 				.hostname = hostname,
+				.flags = flags,
 				.rewritten = rewritten,
 				.each = each,
 				.context = context};

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: ISC
+#include "auth/client.h"
+#include "auth/protocol.h"
+#include "base/panic.h"
+#include "ipc/channel.h"
+#include "ipc/pack.h"
+#include "os/clock.h"
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+struct mechanism {
+	char name[AUTH_MECHANISM_SIZE];
+	unsigned needs;
+};
+
+struct auth {
+	struct ipc_client *client;
+	struct os_timer *timer; /* for the first exchange that was asked about */
+	struct mechanism mechanisms[AUTH_MECHANISMS_MAX];
+	size_t mechanism_count;        /* 0: not connected, or nothing is offered yet */
+	struct auth_exchange *open;    /* by tag */
+	struct auth_exchange *asking;  /* in the order of the questions */
+	struct auth_exchange *waiting; /* for the client's response */
+	uint32_t last_tag;
+	struct buffer list; /* of auth_mechanisms() */
+};
+
+/* --- the life of an exchange: asking, then waiting for a response, then asking again --- */
+
+static void leave_list(struct auth_exchange *exchange)
+{
+	struct auth *auth = exchange->auth;
+
+	if (exchange->is_asking)
+		DL_DELETE2(auth->asking, exchange, previous, next);
+	else
+		DL_DELETE2(auth->waiting, exchange, previous, next);
+	exchange->is_asking = false;
+}
+
+static void end(struct auth_exchange *exchange)
+{
+	if (!exchange->is_lost)
+		HASH_DEL(exchange->auth->open, exchange);
+	leave_list(exchange);
+	exchange->auth = NULL;
+}
+
+static void answer(struct auth_exchange *exchange, const struct auth_answer *answer)
+{
+	if (answer->outcome != AUTH_CHALLENGE) {
+		end(exchange);
+	} else {
+		leave_list(exchange);
+		DL_APPEND2(exchange->auth->waiting, exchange, previous, next);
+	}
+	exchange->answered(exchange->context, answer);
+}
+
+static void refuse(struct auth_exchange *exchange, enum auth_refusal refusal)
+{
+	const struct auth_answer refused = {.outcome = AUTH_REFUSED, .refusal = refusal};
+
+	answer(exchange, &refused);
+}
+
+/* All have the same patience. */
+static void set_timer(struct auth *auth)
+{
+	int64_t left_us;
+
+	os_timer_stop(auth->timer);
+	if (auth->asking == NULL)
+		return;
+	left_us = auth->asking->until_us - os_clock_boot_us();
+	os_timer_start(auth->timer, left_us > 0 ? left_us : 0);
+}
+
+static void send_erased(struct auth *auth, enum auth_message type, uint32_t tag,
+			struct buffer *body)
+{
+	ipc_channel_send(ipc_client_channel(auth->client), (uint16_t)type, tag, buffer_view(body),
+			 NULL, 0);
+	if (body->length > 0)
+		explicit_bzero(buffer_data(body), body->length);
+	buffer_clear(body);
+}
+
+static void on_timer(void *context)
+{
+	struct auth *auth = context;
+	int64_t now_us = os_clock_boot_us();
+	struct buffer nothing = {0};
+
+	while (auth->asking != NULL && auth->asking->until_us <= now_us) {
+		send_erased(auth, AUTH_CANCEL, auth->asking->tag, &nothing);
+		refuse(auth->asking, AUTH_TEMPORARY);
+	}
+	set_timer(auth);
+}
+
+static void ask(struct auth_exchange *exchange, enum auth_message type, struct buffer *body)
+{
+	struct auth *auth = exchange->auth;
+
+	if (!exchange->is_asking)
+		DL_DELETE2(auth->waiting, exchange, previous, next);
+	exchange->is_asking = true;
+	exchange->until_us = os_clock_boot_us() + AUTH_PATIENCE_US;
+	DL_APPEND2(auth->asking, exchange, previous, next);
+	send_erased(auth, type, exchange->tag, body);
+	if (!os_timer_is_running(auth->timer))
+		set_timer(auth);
+}
+
+/* --- what "auth" says --- */
+
+static bool unpack_offer(struct unpack *unpack, struct auth *auth)
+{
+	uint32_t count = unpack_u32(unpack);
+
+	if (count > AUTH_MECHANISMS_MAX)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		struct str name = unpack_str(unpack);
+		struct mechanism *mechanism = &auth->mechanisms[i];
+
+		if (name.length == 0 || name.length >= sizeof mechanism->name)
+			return false;
+		memcpy(mechanism->name, name.data, name.length);
+		mechanism->name[name.length] = '\0';
+		mechanism->needs = unpack_u32(unpack);
+	}
+	auth->mechanism_count = count;
+	return unpack_is_whole(unpack);
+}
+
+static bool take_answer(struct auth *auth, struct unpack *unpack, uint32_t tag)
+{
+	const uint32_t outcome = unpack_u32(unpack);
+	const uint32_t refusal = unpack_u32(unpack);
+	const struct auth_answer found = {.outcome = (enum auth_outcome)outcome,
+					  .message = unpack_str(unpack),
+					  .user = unpack_str(unpack),
+					  .refusal = (enum auth_refusal)refusal};
+	struct auth_exchange *exchange;
+
+	if (!unpack_is_whole(unpack) || outcome > AUTH_REFUSED || refusal > AUTH_TOO_WEAK ||
+	    found.message.length > AUTH_MESSAGE_MAX || found.user.length > AUTH_USER_MAX ||
+	    (outcome == AUTH_ACCEPTED && found.user.length == 0))
+		return false;
+	HASH_FIND(hh, auth->open, &tag, sizeof tag, exchange);
+	if (exchange != NULL && exchange->is_asking)
+		answer(exchange, &found);
+	return true;
+}
+
+static void on_message(void *context, struct ipc_message *message)
+{
+	struct auth *auth = context;
+	struct unpack unpack = {message->body, false};
+	bool is_good = false;
+
+	if (message->type == AUTH_OFFER)
+		is_good = unpack_offer(&unpack, auth);
+	else if (message->type == AUTH_ANSWER)
+		is_good = take_answer(auth, &unpack, message->tag);
+	if (!is_good) {
+		auth->mechanism_count = 0;
+		ipc_channel_refuse(ipc_client_channel(auth->client), message->type);
+	}
+}
+
+static void on_connected(void *context)
+{
+	struct auth *auth = context;
+
+	ipc_channel_set_secret(ipc_client_channel(auth->client));
+}
+
+/* "auth" has forgotten all exchanges. Those that wait for a response end when it comes. */
+static void on_lost(void *context)
+{
+	struct auth *auth = context;
+	struct auth_exchange *exchange;
+
+	auth->mechanism_count = 0;
+	HASH_CLEAR(hh, auth->open);
+	DL_FOREACH2 (auth->waiting, exchange, next)
+		exchange->is_lost = true;
+	DL_FOREACH2 (auth->asking, exchange, next)
+		exchange->is_lost = true;
+	while (auth->asking != NULL)
+		refuse(auth->asking, AUTH_TEMPORARY);
+	set_timer(auth);
+}
+
+struct auth *auth_new(struct os_loop *loop, const char *path)
+{
+	static const struct ipc_client_handler handler = {on_connected, on_message, on_lost};
+	struct auth *auth = memory_alloc_zero(1, sizeof *auth);
+
+	auth->timer = os_timer_new(loop, on_timer, auth);
+	auth->client = ipc_client_new(loop, path, &handler, auth);
+	return auth;
+}
+
+void auth_free(struct auth *auth)
+{
+	if (auth == NULL)
+		return;
+	ipc_client_free(auth->client);
+	os_timer_free(auth->timer);
+	buffer_clear(&auth->list);
+	free(auth);
+}
+
+/* --- for the caller --- */
+
+struct str auth_mechanisms(struct auth *auth, bool is_secured, bool has_binding,
+			   bool has_certificate)
+{
+	unsigned lacks = (is_secured ? 0u : AUTH_NEEDS_SECURED) |
+			 (has_binding ? 0u : AUTH_NEEDS_BINDING) |
+			 (has_certificate ? 0u : AUTH_NEEDS_CERTIFICATE);
+
+	buffer_reset(&auth->list);
+	for (size_t i = 0; i < auth->mechanism_count; i++) {
+		if ((auth->mechanisms[i].needs & lacks) != 0)
+			continue;
+		if (auth->list.length > 0)
+			buffer_append_byte(&auth->list, ' ');
+		buffer_append_string(&auth->list, auth->mechanisms[i].name);
+	}
+	return buffer_view(&auth->list);
+}
+
+static void pack_peer(struct buffer *body, const struct auth_peer *peer)
+{
+	pack_str(body, str_slice((const char *)peer->address.s6_addr, AUTH_ADDRESS_SIZE));
+	pack_u32(body, peer->is_secured);
+	pack_str(body, peer->exporter);
+	pack_str(body, peer->end_point);
+	pack_str(body, peer->certificate);
+	pack_str(body, peer->certificate_name);
+	pack_str(body, peer->protocol);
+}
+
+static void begin(struct auth *auth, struct auth_exchange *exchange)
+{
+	exchange->auth = auth;
+	exchange->tag = ++auth->last_tag;
+	exchange->is_lost = false;
+	exchange->is_asking = false;
+	HASH_ADD(hh, auth->open, tag, sizeof exchange->tag, exchange);
+	DL_APPEND2(auth->waiting, exchange, previous, next);
+}
+
+void auth_exchange_begin(struct auth *auth, const struct auth_peer *peer, struct str mechanism,
+			 bool has_initial, struct str initial, struct auth_exchange *exchange)
+{
+	struct buffer body = {0};
+
+	begin(auth, exchange);
+	if (ipc_client_channel(auth->client) == NULL || HASH_COUNT(auth->open) > AUTH_OPEN_MAX) {
+		refuse(exchange, AUTH_TEMPORARY);
+		return;
+	}
+	if (mechanism.length >= AUTH_MECHANISM_SIZE) {
+		refuse(exchange, AUTH_UNKNOWN);
+		return;
+	}
+	if (initial.length > AUTH_MESSAGE_MAX) {
+		refuse(exchange, AUTH_MALFORMED);
+		return;
+	}
+	(void)buffer_reserve(&body, initial.length + 4096); /* so that no copy is left behind */
+	pack_peer(&body, peer);
+	pack_str(&body, mechanism);
+	pack_u32(&body, has_initial);
+	pack_str(&body, initial);
+	ask(exchange, AUTH_BEGIN, &body);
+}
+
+void auth_exchange_respond(struct auth_exchange *exchange, struct str response)
+{
+	struct buffer body = {0};
+
+	if (exchange->auth == NULL)
+		return;
+	if (exchange->is_lost) {
+		refuse(exchange, AUTH_TEMPORARY);
+		return;
+	}
+	if (response.length > AUTH_MESSAGE_MAX) {
+		send_erased(exchange->auth, AUTH_CANCEL, exchange->tag, &body);
+		refuse(exchange, AUTH_MALFORMED);
+		return;
+	}
+	(void)buffer_reserve(&body, response.length + sizeof(uint32_t));
+	pack_str(&body, response);
+	ask(exchange, AUTH_RESPOND, &body);
+}
+
+void auth_exchange_cancel(struct auth_exchange *exchange)
+{
+	struct auth *auth = exchange->auth;
+	struct buffer nothing = {0};
+
+	if (auth == NULL)
+		return;
+	if (!exchange->is_lost)
+		send_erased(auth, AUTH_CANCEL, exchange->tag, &nothing);
+	end(exchange);
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: ISC
+/* What a client is told, and how an attempt ends. */
+#include "auth/server/internal.h"
+#include "ipc/channel.h"
+#include "ipc/pack.h"
+#include "log/event.h"
+#include "os/clock.h"
+#include "os/socket_address.h"
+#include <stdlib.h>
+#include <string.h>
+
+void auth_attempt_free(struct auth_attempt *attempt)
+{
+	struct auth_asker *asker = attempt->asker;
+
+	HASH_DEL(asker->attempts, attempt);
+	auth_tally_remove(asker->server, &attempt->client);
+	if (attempt->question.private != NULL)
+		directory_question_cancel(asker->server->directory, &attempt->question);
+	auth_check_cancel(attempt->check);
+	auth_token_request_cancel(attempt->token);
+	dovecot_cancel(&attempt->dovecot);
+	sasl_free(attempt->sasl);
+	os_timer_free(attempt->timer);
+	buffer_clear(&attempt->dovecot_user);
+	buffer_clear(&attempt->owner);
+	buffer_clear(&attempt->texts);
+	explicit_bzero(attempt, sizeof *attempt);
+	free(attempt);
+}
+
+static void send_answer(struct auth_asker *asker, uint32_t tag, const struct auth_answer *answer)
+{
+	struct buffer body CLEANUP(buffer_clear) = {.is_secret = true};
+
+	pack_u32(&body, answer->outcome);
+	pack_u32(&body, answer->refusal);
+	pack_str(&body, answer->message);
+	pack_str(&body, answer->user);
+	ipc_channel_send(asker->channel, AUTH_ANSWER, tag, buffer_view(&body), NULL, 0);
+}
+
+void auth_attempt_send_refusal(struct auth_asker *asker, uint32_t tag, enum auth_refusal refusal)
+{
+	const struct auth_answer answer = {.outcome = AUTH_REFUSED, .refusal = refusal};
+
+	send_answer(asker, tag, &answer);
+}
+
+void auth_attempt_challenge(struct auth_attempt *attempt, struct str message)
+{
+	const struct auth_answer answer = {.outcome = AUTH_CHALLENGE, .message = message};
+
+	attempt->state = ATTEMPT_SPEAKS;
+	send_answer(attempt->asker, attempt->tag, &answer);
+}
+
+static void log_attempt(const struct auth_attempt *attempt, enum log_name event, struct str user,
+			const char *reason, unsigned count)
+{
+	char client[OS_SOCKET_TEXT_SIZE];
+
+	os_socket_address_format_mapped(&attempt->address, client);
+	if (event == EVENT_AUTH_ACCEPTED)
+		log_event(event, log_string("client", client), log_str("user", user),
+			  log_string("mechanism", attempt->mechanism_name),
+			  log_str("protocol", attempt->protocol));
+	else if (event == EVENT_AUTH_UNAVAILABLE)
+		log_event_rated(event, log_string("client", client), log_str("user", user),
+				log_string("mechanism", attempt->mechanism_name),
+				log_string("reason", reason));
+	else
+		log_event(event, log_string("client", client), log_str("user", user),
+			  log_string("mechanism", attempt->mechanism_name),
+			  log_str("protocol", attempt->protocol), log_string("reason", reason),
+			  log_number("count", count));
+}
+
+void auth_attempt_accept(struct auth_attempt *attempt, struct str user)
+{
+	const struct auth_answer answer = {.outcome = AUTH_ACCEPTED, .user = user};
+
+	auth_failures_forgive(attempt->asker->server->failures, &attempt->address, user);
+	auth_known_add(attempt->asker->server->known, &attempt->client, os_clock_boot_us());
+	log_attempt(attempt, EVENT_AUTH_ACCEPTED, user, NULL, 0);
+	send_answer(attempt->asker, attempt->tag, &answer);
+	auth_attempt_free(attempt);
+}
+
+static void refuse_now(struct auth_attempt *attempt, enum auth_refusal refusal)
+{
+	auth_attempt_send_refusal(attempt->asker, attempt->tag, refusal);
+	auth_attempt_free(attempt);
+}
+
+static void on_held(void *context)
+{
+	refuse_now(context, AUTH_FAILED);
+}
+
+/* The time is counted from the client's message, so that nobody learns how long the check took. */
+static void hold(struct auth_attempt *attempt, int64_t delay_us)
+{
+	int64_t left_us = attempt->asked_us + delay_us - os_clock_boot_us();
+
+	attempt->state = ATTEMPT_HELD;
+	sasl_free(attempt->sasl);
+	attempt->sasl = NULL;
+	attempt->timer = os_timer_new(attempt->asker->server->ways.loop, on_held, attempt);
+	os_timer_start(attempt->timer, left_us > 0 ? left_us : 0);
+}
+
+/* A client that leaves before it has heard of its failure has failed all the same. */
+static void fail(struct auth_attempt *attempt, struct str user, const char *reason)
+{
+	struct auth_failures *failures = attempt->asker->server->failures;
+	int64_t now_us = os_clock_boot_us();
+	int64_t delay_us = auth_failures_add(failures, &attempt->address, user, now_us);
+
+	log_attempt(attempt, EVENT_AUTH_FAILED, user, reason,
+		    auth_failures_count(failures, &attempt->address, now_us));
+	if (auth_failures_is_refused(failures, &attempt->address, now_us))
+		log_attempt(attempt, EVENT_AUTH_REFUSED, STR(""), "too many failures",
+			    auth_failures_count(failures, &attempt->address, now_us));
+	hold(attempt, delay_us);
+}
+
+void auth_attempt_refuse(struct auth_attempt *attempt, enum auth_refusal refusal, struct str user,
+			 const char *reason)
+{
+	if (refusal == AUTH_FAILED) {
+		fail(attempt, user, reason);
+		return;
+	}
+	if (refusal == AUTH_TEMPORARY)
+		log_attempt(attempt, EVENT_AUTH_UNAVAILABLE, user, reason, 0);
+	refuse_now(attempt, refusal);
+}

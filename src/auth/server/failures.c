@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: ISC
+#include "auth/server/failures.h"
+#include "base/panic.h"
+#include "base/table.h"
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+enum kind { KIND_CLIENT, KIND_NETWORK, KIND_USER, KIND_PAIR /* a user at a client */, KINDS };
+
+/* All bytes count, so those of no use are zero. */
+struct key {
+	uint64_t kind;
+	struct in6_addr address;
+	uint64_t user; /* its hash */
+};
+
+struct entry {
+	struct key key;
+	unsigned count;
+	int64_t last_us;
+	struct entry *next, *previous; /* the latest failure last */
+	UT_hash_handle hh;
+};
+
+struct auth_failures {
+	struct auth_failures_settings settings;
+	struct entry *table;
+	struct entry *entries;
+	size_t count;
+};
+
+static bool is_mapped(const struct in6_addr *address)
+{
+	return IN6_IS_ADDR_V4MAPPED(address);
+}
+
+static struct in6_addr first_bytes(const struct in6_addr *address, size_t count)
+{
+	struct in6_addr result = {0};
+
+	memcpy(result.s6_addr, address->s6_addr, count);
+	return result;
+}
+
+struct in6_addr auth_failures_client(const struct in6_addr *address)
+{
+	return is_mapped(address) ? *address : first_bytes(address, 8);
+}
+
+static struct key key_of(enum kind kind, const struct in6_addr *address, struct str user)
+{
+	struct key key = {.kind = kind};
+
+	if (kind == KIND_CLIENT || kind == KIND_PAIR)
+		key.address = auth_failures_client(address);
+	else if (kind == KIND_NETWORK)
+		key.address = first_bytes(address, is_mapped(address) ? 15 : 6);
+	if (kind == KIND_USER || kind == KIND_PAIR)
+		key.user = hash_own(user.data, user.length);
+	return key;
+}
+
+static void drop(struct auth_failures *failures, struct entry *entry)
+{
+	HASH_DEL(failures->table, entry);
+	DL_DELETE2(failures->entries, entry, previous, next);
+	failures->count--;
+	free(entry);
+}
+
+static bool is_forgotten(const struct auth_failures *failures, const struct entry *entry,
+			 int64_t now_us)
+{
+	return now_us - entry->last_us >= failures->settings.memory_us;
+}
+
+static struct entry *find(struct auth_failures *failures, const struct key *key)
+{
+	struct entry *entry;
+
+	HASH_FIND(hh, failures->table, key, sizeof *key, entry);
+	return entry;
+}
+
+static unsigned count_of(struct auth_failures *failures, enum kind kind,
+			 const struct in6_addr *client, int64_t now_us)
+{
+	const struct key key = key_of(kind, client, STR(""));
+	const struct entry *entry = find(failures, &key);
+
+	return entry == NULL || is_forgotten(failures, entry, now_us) ? 0 : entry->count;
+}
+
+static void make_room(struct auth_failures *failures, int64_t now_us)
+{
+	while (failures->entries != NULL && (failures->count >= AUTH_FAILURES_MAX ||
+					     is_forgotten(failures, failures->entries, now_us)))
+		drop(failures, failures->entries);
+}
+
+/* Counts one more; returns how many there are. */
+static unsigned add(struct auth_failures *failures, const struct key *key, int64_t now_us)
+{
+	struct entry *entry = find(failures, key);
+
+	if (entry == NULL) {
+		make_room(failures, now_us);
+		entry = memory_alloc_zero(1, sizeof *entry);
+		entry->key = *key;
+		HASH_ADD(hh, failures->table, key, sizeof entry->key, entry);
+		failures->count++;
+	} else {
+		DL_DELETE2(failures->entries, entry, previous, next);
+		if (is_forgotten(failures, entry, now_us))
+			entry->count = 0;
+	}
+	DL_APPEND2(failures->entries, entry, previous, next);
+	entry->last_us = now_us;
+	if (entry->count < UINT32_MAX)
+		entry->count++;
+	return entry->count;
+}
+
+/* Half a second, one, two, four, five. */
+static int64_t delay_for(unsigned count)
+{
+	int64_t delay_us = AUTH_DELAY_LEAST_US;
+
+	for (unsigned i = 1; i < count && delay_us < AUTH_DELAY_MOST_US; i++)
+		delay_us *= 2;
+	return delay_us < AUTH_DELAY_MOST_US ? delay_us : AUTH_DELAY_MOST_US;
+}
+
+int64_t auth_failures_add(struct auth_failures *failures, const struct in6_addr *client,
+			  struct str user, int64_t now_us)
+{
+	unsigned most = 0;
+
+	for (unsigned kind = 0; kind < KINDS; kind++) {
+		const struct key key = key_of((enum kind)kind, client, user);
+		unsigned count;
+
+		if (user.length == 0 && (kind == KIND_USER || kind == KIND_PAIR))
+			continue;
+		count = add(failures, &key, now_us);
+		/* many others share a network: it is slow only once it is suspect */
+		if (kind == KIND_NETWORK)
+			count /= AUTH_FAILURES_NETWORK;
+		if (count > most)
+			most = count;
+	}
+	return delay_for(most);
+}
+
+static void subtract(struct auth_failures *failures, const struct key *key, unsigned count)
+{
+	struct entry *entry = find(failures, key);
+
+	if (entry == NULL)
+		return;
+	if (entry->count <= count)
+		drop(failures, entry);
+	else
+		entry->count -= count;
+}
+
+void auth_failures_forgive(struct auth_failures *failures, const struct in6_addr *client,
+			   struct str user)
+{
+	const struct key pair = key_of(KIND_PAIR, client, user);
+	struct entry *entry = find(failures, &pair);
+	unsigned count;
+
+	if (entry == NULL)
+		return;
+	count = entry->count;
+	for (unsigned kind = 0; kind < KINDS; kind++) {
+		const struct key key = key_of((enum kind)kind, client, user);
+
+		subtract(failures, &key, count);
+	}
+}
+
+unsigned auth_failures_count(struct auth_failures *failures, const struct in6_addr *client,
+			     int64_t now_us)
+{
+	return count_of(failures, KIND_CLIENT, client, now_us);
+}
+
+bool auth_failures_is_refused(struct auth_failures *failures, const struct in6_addr *client,
+			      int64_t now_us)
+{
+	unsigned limit = failures->settings.limit;
+
+	if (IN6_IS_ADDR_UNSPECIFIED(client)) /* on this machine, whoever it is */
+		return false;
+	return limit > 0 &&
+	       (count_of(failures, KIND_CLIENT, client, now_us) >= limit ||
+		count_of(failures, KIND_NETWORK, client, now_us) / AUTH_FAILURES_NETWORK >= limit);
+}
+
+struct auth_failures *auth_failures_new(void)
+{
+	return memory_alloc_zero(1, sizeof(struct auth_failures));
+}
+
+void auth_failures_configure(struct auth_failures *failures,
+			     const struct auth_failures_settings *settings)
+{
+	failures->settings = *settings;
+}
+
+void auth_failures_free(struct auth_failures *failures)
+{
+	if (failures == NULL)
+		return;
+	while (failures->entries != NULL)
+		drop(failures, failures->entries);
+	free(failures);
+}

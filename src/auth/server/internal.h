@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: ISC
+/* auth/server/internal.h - shared by the parts of the server. */
+#ifndef AUTH_SERVER_INTERNAL_H
+#define AUTH_SERVER_INTERNAL_H
+
+#include "auth/protocol.h"
+#include "auth/server/dovecot.h"
+#include "auth/server/failures.h"
+#include "auth/server/invent.h"
+#include "auth/server/known.h"
+#include "auth/server/server.h"
+#include "auth/server/tokens.h"
+#include "base/table.h"
+#include "directory/client/client.h"
+#include "ipc/server.h"
+
+enum { AUTH_ATTEMPTS_CLIENT_MAX = 32 /* open attempts of one client, however many connections */ };
+
+struct auth_offered {
+	char name[AUTH_MECHANISM_SIZE];
+	unsigned needs;
+	const struct sasl_mechanism *own; /* NULL: it is passed to Dovecot */
+};
+
+/* How many attempts a client has open. */
+struct auth_tally {
+	struct in6_addr client;
+	unsigned open;
+	UT_hash_handle hh;
+};
+
+struct auth_server {
+	struct auth_server_ways ways;
+	const struct config *config;
+	struct ipc_server *ipc;
+	struct directory_client *directory; /* NULL: there is none */
+	struct auth_failures *failures;
+	struct auth_known *known;
+	struct auth_checks *checks;
+	struct auth_inventor *inventor;
+	struct auth_jwt_keys *keys;
+	struct auth_tokens *tokens;
+	struct buffer secret; /* for introspection */
+	struct dovecot *dovecot;
+	bool is_leaving_dovecot; /* while the settings change */
+	struct auth_offered offered[AUTH_MECHANISMS_MAX];
+	size_t offered_count;
+	struct auth_tally *tallies;
+};
+
+/* A process that asks. */
+struct auth_asker {
+	struct auth_server *server;
+	struct ipc_channel *channel;
+	struct auth_attempt *attempts; /* by tag */
+};
+
+enum auth_attempt_state { ATTEMPT_SPEAKS, ATTEMPT_ASKS, ATTEMPT_HELD };
+
+struct auth_attempt {
+	struct auth_asker *asker;
+	uint32_t tag;
+	enum auth_attempt_state state;
+	const struct auth_offered *mechanism;
+	char mechanism_name[AUTH_MECHANISM_SIZE];
+	struct in6_addr address;
+	struct in6_addr client; /* auth/server/failures.h */
+	struct buffer texts;    /* of the peer, which SASL views */
+	struct sasl_peer peer;
+	struct str protocol;
+	struct sasl *sasl; /* NULL: Dovecot's */
+	struct dovecot_request dovecot;
+	struct buffer dovecot_user; /* accepted, while the last message is under way */
+	struct buffer owner;        /* of a token */
+	struct directory_question question;
+	struct auth_check *check;
+	struct auth_token_request *token;
+	struct os_timer *timer; /* HELD */
+	int64_t asked_us;       /* when the client's last message came */
+	const char *reason;     /* of a failure, for the log; NULL: the mechanism's */
+	UT_hash_handle hh;
+};
+
+/* attempt.c: false: the message is malformed. */
+MUST_CHECK bool auth_attempt_begin(struct auth_asker *asker, uint32_t tag, struct str body);
+MUST_CHECK bool auth_attempt_respond(struct auth_attempt *attempt, struct str body);
+
+/* attempt_end.c: ends it without an answer. */
+void auth_attempt_free(struct auth_attempt *attempt);
+/* Of an attempt that was not begun. */
+void auth_attempt_send_refusal(struct auth_asker *asker, uint32_t tag, enum auth_refusal refusal);
+/* Sends a challenge; ends it as accepted; as refused, perhaps later. */
+void auth_attempt_challenge(struct auth_attempt *attempt, struct str message);
+void auth_attempt_accept(struct auth_attempt *attempt, struct str user);
+void auth_attempt_refuse(struct auth_attempt *attempt, enum auth_refusal refusal, struct str user,
+			 const char *reason);
+
+/* tally.c: how many attempts a client has open. */
+unsigned auth_tally_count(struct auth_server *server, const struct in6_addr *client);
+void auth_tally_add(struct auth_server *server, const struct in6_addr *client);
+void auth_tally_remove(struct auth_server *server, const struct in6_addr *client);
+
+/* attempt_ask.c: does what the mechanism wants next. */
+void auth_attempt_advance(struct auth_attempt *attempt);
+
+/* attempt_dovecot.c: a mechanism that Dovecot has. */
+void auth_attempt_pass(struct auth_attempt *attempt, bool has_initial, struct str initial,
+		       struct str certificate_name);
+void auth_attempt_pass_on(struct auth_attempt *attempt, struct str message);
+
+/* offer.c: finds out what can be offered now, and tells all who ask if it is something else. */
+void auth_offer_update(struct auth_server *server);
+void auth_offer_tell(void *asker, struct ipc_channel *channel);
+const struct auth_offered *auth_offer_find(const struct auth_server *server, struct str name);
+/* Whether one with -PLUS is offered. */
+bool auth_offer_has_binding(const struct auth_server *server);
+
+#endif

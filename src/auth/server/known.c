@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: ISC
+#include "auth/server/known.h"
+#include "base/panic.h"
+#include "base/table.h"
+#include <stdlib.h>
+#include <utlist.h>
+
+struct entry {
+	struct in6_addr client;
+	int64_t last_us;
+	struct entry *next, *previous; /* the latest last */
+	UT_hash_handle hh;
+};
+
+struct auth_known {
+	struct entry *table;
+	struct entry *entries;
+	size_t count;
+};
+
+struct auth_known *auth_known_new(void)
+{
+	return memory_alloc_zero(1, sizeof(struct auth_known));
+}
+
+static void drop(struct auth_known *known, struct entry *entry)
+{
+	HASH_DEL(known->table, entry);
+	DL_DELETE2(known->entries, entry, previous, next);
+	known->count--;
+	free(entry);
+}
+
+void auth_known_free(struct auth_known *known)
+{
+	if (known == NULL)
+		return;
+	while (known->entries != NULL)
+		drop(known, known->entries);
+	free(known);
+}
+
+void auth_known_add(struct auth_known *known, const struct in6_addr *client, int64_t now_us)
+{
+	struct entry *entry;
+
+	HASH_FIND(hh, known->table, client, sizeof *client, entry);
+	if (entry != NULL)
+		drop(known, entry);
+	if (known->count >= AUTH_KNOWN_MAX)
+		drop(known, known->entries);
+	entry = memory_alloc_zero(1, sizeof *entry);
+	entry->client = *client;
+	entry->last_us = now_us;
+	HASH_ADD(hh, known->table, client, sizeof entry->client, entry);
+	DL_APPEND2(known->entries, entry, previous, next);
+	known->count++;
+}
+
+bool auth_known_has(const struct auth_known *known, const struct in6_addr *client, int64_t now_us)
+{
+	const struct entry *entry;
+
+	HASH_FIND(hh, known->table, client, sizeof *client, entry);
+	return entry != NULL && now_us - entry->last_us < AUTH_KNOWN_US;
+}

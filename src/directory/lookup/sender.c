@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: ISC
+/*
+ * For each sender, until one of these answers: what is known without a question; the user's record;
+ * the record of the address; the records of the mailboxes to which it leads. All are cached like
+ * other answers.
+ */
+#include "directory/lookup/sender.h"
+#include "base/panic.h"
+#include "directory/lookup/internal.h"
+#include "directory/record/key.h"
+#include "directory/wire/frame.h"
+#include <stdlib.h>
+
+struct directory_sending {
+	struct directory *directory;
+	directory_sender_judged *judged;
+	void *context;
+	struct directory_sender_request *request;
+	struct arena *arena;
+	struct str user;
+	const struct str *senders;
+	size_t count, sender; /* the one being examined */
+	struct str key;       /* of it, in canonical form */
+	struct str mailbox;   /* the same without extension */
+	struct str *targets;  /* to which it leads, without extensions */
+	size_t target_count, target;
+	struct directory_question question;
+	struct directory_request route;
+};
+
+/* --- the end --- */
+
+static void sending_free(struct directory_sending *sending)
+{
+	arena_free(sending->arena);
+	free(sending);
+}
+
+static void finish(struct directory_sending *sending, const struct mail_verdict *verdict)
+{
+	struct mail_verdict copy = *verdict;
+	directory_sender_judged *judged = sending->judged;
+	void *context = sending->context;
+
+	sending->request->sending = NULL;
+	sending_free(sending);
+	judged(context, &copy);
+}
+
+static void say(struct directory_sending *sending, const char *status, const char *text)
+{
+	struct mail_verdict verdict;
+
+	mail_verdict_set(&verdict, status, "%s", text);
+	finish(sending, &verdict);
+}
+
+static void refuse(struct directory_sending *sending)
+{
+	say(sending, "5.7.1", "You may not send as this address");
+}
+
+static void say_error(struct directory_sending *sending, const struct directory_answer_text *answer)
+{
+	struct mail_verdict verdict;
+
+	directory_read_error(answer, &verdict);
+	finish(sending, &verdict);
+}
+
+static void examine(struct directory_sending *sending);
+
+/* The sender is the user's. */
+static void grant(struct directory_sending *sending)
+{
+	sending->sender++;
+	examine(sending);
+}
+
+/* --- records --- */
+
+static bool find_value(const struct directory_answer_text *answer, const char *name,
+		       struct str *value_out)
+{
+	for (size_t i = 0; i < answer->result_count; i++) {
+		struct str found;
+
+		directory_frame_split_result(answer->results[i], &found, value_out);
+		if (str_equal(found, str_from(name)))
+			return true;
+	}
+	return false;
+}
+
+/* Whether ANSWER is the record of one of his mailboxes. */
+static bool is_his(const struct directory_sending *sending,
+		   const struct directory_answer_text *answer)
+{
+	struct str user;
+
+	return find_value(answer, "user", &user) && str_equal(user, sending->user);
+}
+
+static void ask_record(struct directory_sending *sending, enum directory_table table,
+		       struct str key, directory_answered *answered)
+{
+	sending->question = (struct directory_question){.answered = answered, .context = sending};
+	directory_get_record(sending->directory, table, key, &sending->question);
+}
+
+/* --- where the address leads --- */
+
+static void next_target(struct directory_sending *sending);
+
+static void on_target(void *context, const struct directory_answer_text *answer)
+{
+	struct directory_sending *sending = context;
+
+	if (answer->error != DIRECTORY_ERROR_NONE)
+		say_error(sending, answer);
+	else if (is_his(sending, answer))
+		grant(sending);
+	else
+		next_target(sending);
+}
+
+static void next_target(struct directory_sending *sending)
+{
+	struct str target;
+
+	if (sending->target == sending->target_count) {
+		refuse(sending);
+		return;
+	}
+	target = sending->targets[sending->target++];
+	if (str_equal(target, sending->user))
+		grant(sending);
+	else
+		ask_record(sending, DIRECTORY_ADDRESS, target, on_target);
+}
+
+static void keep_targets(struct directory_sending *sending, const struct directory_result *result)
+{
+	struct buffer key CLEANUP(buffer_clear) = {0};
+
+	sending->target = sending->target_count = 0;
+	sending->targets = arena_alloc(sending->arena,
+				       DIRECTORY_SENDER_TARGETS_MAX * sizeof *sending->targets);
+	for (size_t i = 0; i < result->target_count; i++) {
+		const struct directory_target *target = &result->targets[i];
+
+		buffer_reset(&key);
+		if (target->kind == DIRECTORY_TARGET_LOCAL &&
+		    sending->target_count < DIRECTORY_SENDER_TARGETS_MAX &&
+		    directory_mailbox_key(target->address, &key) == 0)
+			sending->targets[sending->target_count++] =
+				arena_copy_str(sending->arena, buffer_view(&key));
+	}
+}
+
+static void on_route(void *context, const struct directory_result *result)
+{
+	struct directory_sending *sending = context;
+
+	if (result->answer == DIRECTORY_UNKNOWN) {
+		finish(sending, &result->verdict);
+		return;
+	}
+	if (result->answer != DIRECTORY_FOUND) {
+		refuse(sending);
+		return;
+	}
+	keep_targets(sending, result);
+	next_target(sending);
+}
+
+/* A mailbox of another name than its address leads nowhere that has a record. */
+static void on_address(void *context, const struct directory_answer_text *answer)
+{
+	struct directory_sending *sending = context;
+
+	if (answer->error != DIRECTORY_ERROR_NONE)
+		say_error(sending, answer);
+	else if (is_his(sending, answer))
+		grant(sending);
+	else
+		directory_lookup(sending->directory, sending->key, on_route, sending,
+				 &sending->route);
+}
+
+/* --- what the user's record grants --- */
+
+static bool is_one(const struct directory_sending *sending, struct str granted)
+{
+	if (granted.length > 0 && granted.data[0] == '@')
+		return sending->key.length > granted.length &&
+		       str_equal(str_skip(sending->key, sending->key.length - granted.length),
+				 granted);
+	return str_equal(granted, sending->key) || str_equal(granted, sending->mailbox);
+}
+
+static bool is_granted(const struct directory_sending *sending,
+		       const struct directory_answer_text *answer)
+{
+	struct str list;
+	struct str granted;
+
+	if (!find_value(answer, "send_as", &list))
+		return false;
+	while (str_split(&list, ' ', &granted))
+		if (is_one(sending, granted))
+			return true;
+	return false;
+}
+
+static void on_user(void *context, const struct directory_answer_text *answer)
+{
+	struct directory_sending *sending = context;
+
+	if (answer->error != DIRECTORY_ERROR_NONE)
+		say_error(sending, answer);
+	else if (is_granted(sending, answer))
+		grant(sending);
+	else
+		ask_record(sending, DIRECTORY_ADDRESS, sending->mailbox, on_address);
+}
+
+/* --- each sender --- */
+
+/* False: it is no address. */
+static bool take_sender(struct directory_sending *sending, struct str sender)
+{
+	struct buffer form CLEANUP(buffer_clear) = {0};
+	struct buffer mailbox CLEANUP(buffer_clear) = {0};
+
+	if (directory_key_address(sender, &form) < 0 ||
+	    directory_mailbox_key(buffer_view(&form), &mailbox) < 0)
+		return false;
+	sending->key = arena_copy_str(sending->arena, buffer_view(&form));
+	sending->mailbox = arena_copy_str(sending->arena, buffer_view(&mailbox));
+	return true;
+}
+
+static void examine(struct directory_sending *sending)
+{
+	if (sending->sender == sending->count)
+		say(sending, "2.1.0", "Sender ok");
+	else if (!take_sender(sending, sending->senders[sending->sender]))
+		refuse(sending);
+	else if (str_equal(sending->key, sending->user) ||
+		 str_equal(sending->mailbox, sending->user))
+		grant(sending);
+	else if (directory_is_served(sending->directory))
+		ask_record(sending, DIRECTORY_USER, sending->user, on_user);
+	else if (directory_is_default_address(sending->directory, sending->user, sending->mailbox))
+		grant(sending);
+	else
+		refuse(sending);
+}
+
+void directory_sender_ask(struct directory *directory, struct str user, const struct str *senders,
+			  size_t count, directory_sender_judged *judged, void *context,
+			  struct directory_sender_request *request)
+{
+	struct directory_sending *sending = memory_alloc_zero(1, sizeof *sending);
+	struct str *copies;
+
+	if (request->sending != NULL)
+		panic("a user's senders are asked about twice");
+	*sending = (struct directory_sending){.directory = directory,
+					      .judged = judged,
+					      .context = context,
+					      .request = request,
+					      .arena = arena_new(),
+					      .count = count};
+	request->sending = sending;
+	sending->user = arena_copy_str(sending->arena, user);
+	copies = arena_alloc(sending->arena, count * sizeof *copies);
+	for (size_t i = 0; i < count; i++)
+		copies[i] = arena_copy_str(sending->arena, senders[i]);
+	sending->senders = copies;
+	examine(sending);
+}
+
+void directory_sender_cancel(struct directory_sender_request *request)
+{
+	struct directory_sending *sending = request->sending;
+
+	if (sending == NULL)
+		return;
+	request->sending = NULL;
+	directory_cancel_record(sending->directory, &sending->question);
+	directory_request_cancel(&sending->route);
+	sending_free(sending);
+}

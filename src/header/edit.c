@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: ISC
+#include "header/edit.h"
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "header/addresses.h"
+#include "header/field.h"
+#include "header/lines.h"
+#include "mail/address.h"
+#include <errno.h>
+#include <stdlib.h>
+
+enum part {
+	PART_FIELD, /* kept until it is complete */
+	PART_PASS,  /* the rest of a field that is too long */
+	PART_DROP,  /* likewise */
+	PART_BODY,
+};
+
+struct header_edit {
+	struct header_edit_settings settings;
+	struct arena *arena;
+	enum part part;
+	bool is_in_line; /* the last byte did not end a line */
+	bool has_begun;  /* there was a field */
+	struct buffer field;
+	struct header_lines lines;
+	size_t from_count, sender_count;
+	bool has_date, has_id;
+	struct str id; /* that was added */
+	enum header_edit_fault fault;
+	struct str authors[HEADER_AUTHORS_MAX];
+	size_t author_count;
+};
+
+struct header_edit *header_edit_new(const struct header_edit_settings *settings,
+				    struct arena *arena)
+{
+	struct header_edit *edit = memory_alloc_zero(1, sizeof *edit);
+
+	edit->settings = *settings;
+	edit->arena = arena;
+	return edit;
+}
+
+void header_edit_free(struct header_edit *edit)
+{
+	if (edit == NULL)
+		return;
+	buffer_clear(&edit->field);
+	header_lines_clear(&edit->lines);
+	free(edit);
+}
+
+static void emit(struct header_edit *edit, struct str text, struct buffer *out)
+{
+	if (edit->settings.repairs)
+		header_lines_take(&edit->lines, text, out);
+	else
+		buffer_append_str(out, text);
+}
+
+/* --- authors --- */
+
+static int add_author(void *context, struct str address)
+{
+	struct header_edit *edit = context;
+
+	if (edit->author_count == COUNT_OF(edit->authors))
+		return -E2BIG;
+	edit->authors[edit->author_count++] = arena_copy_str(edit->arena, address);
+	return 0;
+}
+
+static void read_authors(struct header_edit *edit, const struct header_field *field)
+{
+	size_t before = edit->author_count;
+
+	if (header_addresses_parse(field->body, edit->settings.domain, MAIL_ADDRESS_UTF8, NULL,
+				   add_author, edit) < 0 ||
+	    edit->author_count == before)
+		edit->fault = HEADER_EDIT_UNKNOWN;
+}
+
+/* IS_WHOLE: otherwise it is too long. */
+static void note_field(struct header_edit *edit, const struct header_field *field, bool is_whole)
+{
+	bool is_from = str_equal_nocase(field->name, STR("from"));
+	bool is_sender = str_equal_nocase(field->name, STR("sender"));
+
+	edit->has_date |= str_equal_nocase(field->name, STR("date"));
+	edit->has_id |= str_equal_nocase(field->name, STR("message-id"));
+	edit->from_count += is_from;
+	edit->sender_count += is_sender;
+	if (!edit->settings.has_authors || (!is_from && !is_sender))
+		return;
+	if (!is_whole)
+		edit->fault = HEADER_EDIT_UNKNOWN;
+	else
+		read_authors(edit, field);
+	if (edit->from_count > 1 || edit->sender_count > 1)
+		edit->fault = HEADER_EDIT_SEVERAL;
+}
+
+/* --- fields --- */
+
+static bool is_removed(const struct header_edit *edit, struct str name)
+{
+	return edit->settings.completes ? header_field_is_private(name)
+					: str_equal_nocase(name, STR("return-path"));
+}
+
+static void emit_field(struct header_edit *edit, const struct header_field *field,
+		       struct buffer *out)
+{
+	struct buffer completed CLEANUP(buffer_clear) = {0};
+	struct buffer encoded CLEANUP(buffer_clear) = {0};
+	struct header_field current = *field;
+
+	if (edit->settings.completes) {
+		header_field_complete(&current, edit->settings.domain, &completed);
+		(void)header_field_parse(buffer_view(&completed), &current);
+	}
+	if (edit->settings.repairs && !edit->settings.allows_utf8 &&
+	    header_field_is_8bit(&current)) {
+		header_field_encode(&current, &encoded);
+		(void)header_field_parse(buffer_view(&encoded), &current);
+	}
+	emit(edit, current.whole, out);
+}
+
+static void add_missing(struct header_edit *edit, struct buffer *out)
+{
+	const struct header_edit_settings *settings = &edit->settings;
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	char date[TIMESTAMP_HEADER_SIZE];
+	char id[MAIL_ID_SIZE];
+	size_t before;
+
+	if (!settings->completes)
+		return;
+	timestamp_format_header(settings->id.born_us, date);
+	mail_id_format(settings->id, id);
+	if (!edit->has_date)
+		buffer_append_format(&text, "Date: %s\r\n", date);
+	if (edit->from_count == 0 && settings->from.length > 0)
+		buffer_append_format(&text, "From: " STR_FORMAT "\r\n",
+				     STR_ARGUMENTS(settings->from));
+	if (!edit->has_id) {
+		buffer_append_string(&text, "Message-ID: ");
+		before = text.length;
+		buffer_append_format(&text, "<%s@" STR_FORMAT ">", id,
+				     STR_ARGUMENTS(settings->hostname));
+		edit->id = arena_copy_str(edit->arena, str_skip(buffer_view(&text), before));
+		buffer_append(&text, "\r\n", 2);
+	}
+	emit(edit, buffer_view(&text), out);
+}
+
+/* At the first line that is no part of a field. */
+static void end_header(struct header_edit *edit, struct buffer *out)
+{
+	edit->part = PART_BODY;
+	add_missing(edit, out);
+}
+
+/* What is kept is no field: the body has begun without an empty line. */
+static void begin_body(struct header_edit *edit, struct buffer *out)
+{
+	end_header(edit, out);
+	if (edit->settings.completes)
+		emit(edit, STR("\r\n"), out);
+	emit(edit, buffer_view(&edit->field), out);
+}
+
+/* The separator of a mailbox file, which some programs write first. */
+static bool is_separator(const struct header_edit *edit)
+{
+	return edit->settings.completes && !edit->has_begun &&
+	       str_starts_with(buffer_view(&edit->field), STR("From "));
+}
+
+/* What is kept of a field, which is complete if IS_WHOLE. */
+static void end_field(struct header_edit *edit, bool is_whole, struct buffer *out)
+{
+	struct header_field field;
+
+	if (edit->field.length == 0) {
+		edit->part = PART_FIELD;
+		return;
+	}
+	if (!header_field_parse(buffer_view(&edit->field), &field)) {
+		if (!is_separator(edit))
+			begin_body(edit, out);
+		buffer_reset(&edit->field);
+		return;
+	}
+	edit->has_begun = true;
+	note_field(edit, &field, is_whole);
+	edit->part = is_removed(edit, field.name) ? PART_DROP : PART_PASS;
+	if (edit->part == PART_PASS && is_whole)
+		emit_field(edit, &field, out);
+	else if (edit->part == PART_PASS)
+		emit(edit, field.whole, out);
+	if (is_whole)
+		edit->part = PART_FIELD;
+	buffer_reset(&edit->field);
+}
+
+/* --- the message --- */
+
+static void take_part(struct header_edit *edit, struct str text, struct buffer *out)
+{
+	if (edit->part == PART_PASS)
+		emit(edit, text, out);
+	if (edit->part != PART_FIELD)
+		return;
+	buffer_append_str(&edit->field, text);
+	if (edit->field.length > HEADER_FIELD_MAX)
+		end_field(edit, false, out);
+}
+
+/* Takes a line, or what there is of it, that belongs to the header; nothing if the body begins. */
+static size_t take_line(struct header_edit *edit, struct str text, struct buffer *out)
+{
+	ptrdiff_t feed = str_find(text, '\n');
+	size_t length = feed >= 0 ? (size_t)feed + 1 : text.length;
+
+	if (!edit->is_in_line && text.data[0] != ' ' && text.data[0] != '\t') {
+		end_field(edit, true, out);
+		if (edit->part != PART_BODY && text.data[0] == '\r')
+			end_header(edit, out);
+		if (edit->part == PART_BODY)
+			return 0;
+	}
+	edit->is_in_line = feed < 0;
+	take_part(edit, str_slice(text.data, length), out);
+	return length;
+}
+
+void header_edit_take(struct header_edit *edit, struct str text, struct buffer *out)
+{
+	while (text.length > 0 && edit->part != PART_BODY)
+		text = str_skip(text, take_line(edit, text, out));
+	if (text.length > 0)
+		emit(edit, text, out);
+}
+
+void header_edit_end(struct header_edit *edit, struct buffer *out)
+{
+	if (edit->part != PART_BODY)
+		end_field(edit, true, out);
+	if (edit->part != PART_BODY)
+		end_header(edit, out);
+	header_lines_end(&edit->lines, out);
+}
+
+struct str header_edit_message_id(const struct header_edit *edit)
+{
+	return edit->id.data != NULL ? edit->id : STR("");
+}
+
+enum header_edit_fault header_edit_authors(const struct header_edit *edit,
+					   const struct str **authors_out, size_t *count_out)
+{
+	*authors_out = edit->authors;
+	*count_out = edit->author_count;
+	return edit->fault;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: ISC
+/*
+ * header/edit.h - changes the header of a message while it passes.
+ *
+ * A Return-Path that came with the message goes in any case: who delivers writes it (RFC 5321
+ * section 4.4). A message of a user's program is completed as RFC 6409 section 8 allows, and its
+ * authors are read, so that they can be compared with who the user is.
+ *
+ * One field is kept in memory at a time, up to HEADER_FIELD_MAX bytes; a longer one passes
+ * unchanged, or is removed. The header ends at the first line that is no part of a field.
+ */
+#ifndef HEADER_EDIT_H
+#define HEADER_EDIT_H
+
+#include "base/arena.h"
+#include "base/attributes.h"
+#include "base/buffer.h"
+#include "mail/envelope.h"
+
+enum {
+	HEADER_FIELD_MAX = 16384, /* bytes */
+	HEADER_AUTHORS_MAX = 50,
+};
+
+/* The texts must outlive the edit. */
+struct header_edit_settings {
+	bool completes; /* adds Date, From and Message-ID if they lack, and @DOMAIN to addresses
+			 * that have no domain; removes Bcc. Inserts an empty line before a body
+			 * without one */
+	bool repairs; /* breaks lines of more than 998 bytes (header/lines.h); encodes 8-bit text in
+		       * fields, unless ALLOWS_UTF8 */
+	bool allows_utf8;
+	bool has_authors; /* reads them */
+	struct str domain;
+	struct str hostname; /* of Message-ID */
+	struct str from;     /* the author's address, for From; empty: unknown */
+	struct mail_id id;   /* for Date and Message-ID */
+};
+
+/* What prevents that all authors are known. */
+enum header_edit_fault {
+	HEADER_EDIT_GOOD,
+	HEADER_EDIT_SEVERAL, /* fields From, or Sender */
+	HEADER_EDIT_UNKNOWN, /* such a field is not an address list, has no address or too many, or
+			      * is too long */
+};
+
+struct header_edit;
+
+/* ARENA: for the authors; it outlives the edit. */
+struct header_edit *header_edit_new(const struct header_edit_settings *settings,
+				    struct arena *arena);
+/* NULL is allowed. */
+void header_edit_free(struct header_edit *edit);
+
+/* The next piece of the message, whose lines end with CRLF. Appends what becomes of it to OUT, with
+ * REPAIRS up to four times as much; what is not decided yet comes later. */
+void header_edit_take(struct header_edit *edit, struct str text, struct buffer *out);
+/* The message is complete. */
+void header_edit_end(struct header_edit *edit, struct buffer *out);
+
+/* After the end: the Message-ID that was added, with its brackets; empty: the message had one. */
+struct str header_edit_message_id(const struct header_edit *edit);
+/* After the end: the addresses of From and Sender. */
+enum header_edit_fault header_edit_authors(const struct header_edit *edit,
+					   const struct str **authors_out, size_t *count_out);
+
+#endif

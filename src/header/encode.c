@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: ISC
+/* 8-bit text in fields, as encoded words. */
+#include "header/field.h"
+#include "header/name.h"
+#include <string.h>
+
+/* Of MIME, of identifiers, and those of others: encoded words mean nothing there. */
+static const struct str untouched[] = {
+	STR("content-type"),   STR("content-disposition"),
+	STR("content-id"),     STR("content-transfer-encoding"),
+	STR("mime-version"),   STR("message-id"),
+	STR("in-reply-to"),    STR("references"),
+	STR("date"),           STR("received"),
+	STR("dkim-signature"), STR("authentication-results"),
+	STR("return-path"),    STR("resent-date"),
+	STR("autocrypt"),      STR("resent-message-id"),
+};
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static bool is_8bit(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if ((unsigned char)text.data[i] >= 0x80)
+			return true;
+	return false;
+}
+
+/* The length of the spaces, or of the word, at the start of TEXT. */
+static size_t count(struct str text, bool spaces)
+{
+	size_t i = 0;
+
+	while (i < text.length && is_space(text.data[i]) == spaces)
+		i++;
+	return i;
+}
+
+/* The words from the start of TEXT that belong together: their 8-bit text, and the spaces between,
+ * which readers drop between encoded words. */
+static size_t run_length(struct str text)
+{
+	size_t length = count(text, false);
+
+	for (;;) {
+		struct str rest = str_skip(text, length);
+		size_t spaces = count(rest, true);
+		size_t word = count(str_skip(rest, spaces), false);
+
+		if (!is_8bit(str_slice(rest.data + spaces, word)))
+			return length;
+		length += spaces + word;
+	}
+}
+
+/* A fold is a space. */
+static void append_unfolded(struct buffer *out, struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if (text.data[i] != '\r' && text.data[i] != '\n')
+			buffer_append_byte(out, text.data[i]);
+}
+
+static void append_encoded(struct buffer *out, struct str text)
+{
+	struct buffer plain CLEANUP(buffer_clear) = {0};
+
+	append_unfolded(&plain, text);
+	header_name_append_encoded(out, buffer_view(&plain));
+}
+
+static void encode_words(struct str text, struct buffer *out)
+{
+	while (text.length > 0) {
+		size_t spaces = count(text, true);
+		size_t word = count(str_skip(text, spaces), false);
+
+		buffer_append(out, text.data, spaces);
+		text = str_skip(text, spaces);
+		if (is_8bit(str_slice(text.data, word))) {
+			word = run_length(text);
+			append_encoded(out, str_slice(text.data, word));
+		} else {
+			buffer_append(out, text.data, word);
+		}
+		text = str_skip(text, word);
+	}
+}
+
+/* --- address lists --- */
+
+/* The end of what starts at POSITION of TEXT: a comment, or what CLOSES ends. */
+static size_t find_end(struct str text, size_t position, char opens, char closes)
+{
+	size_t depth = 0;
+
+	for (size_t i = position; i < text.length; i++) {
+		if (text.data[i] == '\\' && closes != '>')
+			i++;
+		else if (text.data[i] == closes && (i > position || opens != closes) &&
+			 (opens == closes || --depth == 0))
+			return i + 1;
+		else if (text.data[i] == opens && opens != closes)
+			depth++;
+	}
+	return text.length;
+}
+
+/* The words before an address, or an address without brackets. */
+static size_t find_phrase_end(struct str text, size_t position)
+{
+	while (position < text.length && strchr("<>(),:;", text.data[position]) == NULL)
+		position = text.data[position] == '"' ? find_end(text, position, '"', '"')
+						      : position + 1;
+	return position;
+}
+
+/* Without the quotes, which are part of no encoded word. */
+static void append_phrase(struct buffer *out, struct str phrase)
+{
+	struct buffer plain CLEANUP(buffer_clear) = {0};
+
+	for (size_t i = 0; i < phrase.length; i++) {
+		if (phrase.data[i] == '\\' && i + 1 < phrase.length)
+			buffer_append_byte(&plain, phrase.data[++i]);
+		else if (phrase.data[i] != '"')
+			buffer_append_byte(&plain, phrase.data[i]);
+	}
+	if (str_trim(buffer_view(&plain)).length > 0)
+		append_encoded(out, str_trim(buffer_view(&plain)));
+}
+
+static void encode_phrase(struct str phrase, struct buffer *out)
+{
+	size_t spaces = count(phrase, true);
+	struct str words = str_skip(phrase, spaces);
+
+	while (words.length > 0 && is_space(words.data[words.length - 1]))
+		words.length--;
+	if (!is_8bit(words) || str_find(words, '@') >= 0) {
+		buffer_append_str(out, phrase);
+		return;
+	}
+	buffer_append(out, phrase.data, spaces);
+	append_phrase(out, words);
+	buffer_append_str(out, str_skip(phrase, spaces + words.length));
+}
+
+/* One with others in it stays. */
+static void encode_comment(struct str comment, struct buffer *out)
+{
+	struct str inner = str_skip(comment, 1);
+
+	if (inner.length > 0 && inner.data[inner.length - 1] == ')')
+		inner.length--;
+	if (str_find(inner, '(') >= 0 || str_find(inner, '\\') >= 0) {
+		buffer_append_str(out, comment);
+		return;
+	}
+	buffer_append_byte(out, '(');
+	encode_words(inner, out);
+	buffer_append_str(out, str_skip(comment, inner.length + 1));
+}
+
+static void encode_addresses(struct str text, struct buffer *out)
+{
+	size_t i = 0;
+
+	while (i < text.length) {
+		size_t end = i + 1;
+
+		if (text.data[i] == '<') {
+			end = find_end(text, i, '<', '>');
+			buffer_append(out, text.data + i, end - i);
+		} else if (text.data[i] == '(') {
+			end = find_end(text, i, '(', ')');
+			encode_comment(str_slice(text.data + i, end - i), out);
+		} else if (strchr(">),:;", text.data[i]) != NULL) {
+			buffer_append_byte(out, text.data[i]);
+		} else {
+			end = find_phrase_end(text, i);
+			encode_phrase(str_slice(text.data + i, end - i), out);
+		}
+		i = end;
+	}
+}
+
+void header_field_encode(const struct header_field *field, struct buffer *out)
+{
+	struct str name = field->name;
+
+	for (size_t i = 0; i < COUNT_OF(untouched); i++) {
+		if (str_equal_nocase(name, untouched[i])) {
+			buffer_append_str(out, field->whole);
+			return;
+		}
+	}
+	buffer_append(out, field->whole.data, (size_t)(field->body.data - field->whole.data));
+	if (header_field_has_addresses(name))
+		encode_addresses(field->body, out);
+	else
+		encode_words(field->body, out);
+	buffer_append(out, "\r\n", 2);
+}

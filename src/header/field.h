@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: ISC
+/*
+ * header/field.h - one field of a message's header, RFC 5322 section 2.2.
+ */
+#ifndef HEADER_FIELD_H
+#define HEADER_FIELD_H
+
+#include "base/attributes.h"
+#include "base/buffer.h"
+
+struct header_field {
+	struct str whole; /* including the CRLF at its end */
+	struct str name;
+	struct str body; /* after the colon, folds included, without the last CRLF */
+};
+
+/* WHOLE: a line with its CRLF, and those that continue it. False: no field begins so. */
+bool header_field_parse(struct str whole, struct header_field *field_out);
+
+/* Whether the body of such a field is an address list. */
+bool header_field_has_addresses(struct str name);
+/* Whether a message must not have it on its way: Bcc, Resent-Bcc, Return-Path. */
+bool header_field_is_private(struct str name);
+
+/* Appends FIELD with @DOMAIN after addresses that have no domain. One that is not an address list
+ * is appended unchanged. */
+void header_field_complete(const struct header_field *field, struct str domain, struct buffer *out);
+
+/* Whether it has bytes that are not ASCII. */
+bool header_field_is_8bit(const struct header_field *field);
+/* Appends FIELD with 8-bit text as encoded words (RFC 2047), where these are allowed: in
+ * unstructured fields, display names and comments. Elsewhere it stays: in addresses, parameters,
+ * and the fields of MIME. */
+void header_field_encode(const struct header_field *field, struct buffer *out);
+
+#endif

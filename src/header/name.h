@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: ISC
+/*
+ * header/name.h - text in header fields that plain characters cannot say: display names, and
+ * encoded words (RFC 2047).
+ */
+#ifndef HEADER_NAME_H
+#define HEADER_NAME_H
+
+#include "base/buffer.h"
+
+/* Appends NAME as a display name, RFC 5322 section 3.2.5: quoted or as encoded words (RFC 2047)
+ * if necessary. */
+void header_name_append(struct buffer *out, struct str name);
+
+/* Appends TEXT as encoded words, folded: as UTF-8 if it is that, or else with the charset
+ * unknown-8bit (RFC 1428). TEXT is not empty. */
+void header_name_append_encoded(struct buffer *out, struct str text);
+
+#endif

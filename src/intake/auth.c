@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: ISC
+/* Passes the messages of AUTH to the process "auth", and what is known of the client with the
+ * first of them. */
+#include "intake/internal.h"
+
+static bool is_secured(const struct intake_session *session)
+{
+	return session->stream.tls != NULL ||
+	       intake_security_allows_clear_auth(session->security,
+						 intake_session_is_local(session));
+}
+
+static bool has_certificate(const struct intake_session *session)
+{
+	return session->stream.tls != NULL && tls_connection_is_verified(session->stream.tls);
+}
+
+/* Before TLS there is nothing, unless the listener allows that. */
+struct str intake_auth_mechanisms(void *context)
+{
+	const struct intake_session *session = context;
+	unsigned char binding[TLS_BINDING_MAX];
+	bool has_binding = session->stream.tls != NULL &&
+			   (tls_connection_exporter(session->stream.tls, binding) > 0 ||
+			    tls_connection_end_point(session->stream.tls, binding) > 0);
+
+	if (session->intake->auth == NULL || !is_secured(session))
+		return STR("");
+	return auth_mechanisms(session->intake->auth, true, has_binding, has_certificate(session));
+}
+
+static void on_answer(void *context, const struct auth_answer *answer)
+{
+	static const enum smtp_auth_outcome refusals[] = {
+		[AUTH_FAILED] = SMTP_AUTH_FAILED,       [AUTH_TEMPORARY] = SMTP_AUTH_TEMPORARY,
+		[AUTH_MALFORMED] = SMTP_AUTH_MALFORMED, [AUTH_UNKNOWN] = SMTP_AUTH_UNKNOWN,
+		[AUTH_INSECURE] = SMTP_AUTH_INSECURE,   [AUTH_TOO_WEAK] = SMTP_AUTH_TOO_WEAK,
+	};
+	struct intake_session *session = context;
+	struct smtp_auth_answer said = {.message = answer->message, .user = answer->user};
+
+	if (answer->outcome == AUTH_REFUSED)
+		said.outcome = refusals[answer->refusal];
+	else
+		said.outcome = answer->outcome == AUTH_CHALLENGE ? SMTP_AUTH_CHALLENGE
+								 : SMTP_AUTH_ACCEPTED;
+	session->is_asking = false;
+	smtp_server_answer_auth(session->server, &said);
+	if (!session->is_pumping)
+		session->pump(session);
+}
+
+/* Of the client's certificate: an e-mail address, or else its first name. */
+static struct str certificate_name(const struct tls_connection *tls)
+{
+	const char *email = tls_connection_email(tls);
+	size_t count;
+	const char *const *names = tls_connection_names(tls, &count);
+
+	if (email != NULL)
+		return str_from(email);
+	return count > 0 ? str_from(names[0]) : STR("");
+}
+
+static void begin(struct intake_session *session, const struct smtp_question *question)
+{
+	const struct tls_connection *tls = session->stream.tls;
+	unsigned char exporter[TLS_BINDING_MAX];
+	unsigned char end_point[TLS_BINDING_MAX];
+	char certificate[TLS_FINGERPRINT_SIZE];
+	char key[TLS_FINGERPRINT_SIZE];
+	struct auth_peer peer = {
+		.address = session->mapped,
+		.is_secured = is_secured(session),
+		.protocol = str_from(intake_security_protocol(session->security)),
+	};
+
+	if (tls != NULL) {
+		peer.exporter =
+			str_slice((const char *)exporter, tls_connection_exporter(tls, exporter));
+		peer.end_point = str_slice((const char *)end_point,
+					   tls_connection_end_point(tls, end_point));
+	}
+	if (has_certificate(session) && tls_connection_fingerprints(tls, certificate, key)) {
+		peer.certificate = str_from(certificate);
+		peer.certificate_name = certificate_name(tls);
+	}
+	auth_exchange_cancel(&session->exchange); /* one that the client gave up just now */
+	session->exchange = (struct auth_exchange){.answered = on_answer, .context = session};
+	auth_exchange_begin(session->intake->auth, &peer, question->mechanism,
+			    question->has_response, question->response, &session->exchange);
+}
+
+static void refuse(struct intake_session *session)
+{
+	on_answer(session,
+		  &(struct auth_answer){.outcome = AUTH_REFUSED, .refusal = AUTH_TEMPORARY});
+}
+
+void intake_auth_see_to(struct intake_session *session, const struct smtp_question *question)
+{
+	session->is_asking = true;
+	if (question->mechanism.length == 0)
+		auth_exchange_respond(&session->exchange, question->response);
+	else if (session->intake->auth != NULL)
+		begin(session, question);
+	else /* a reload has taken it away */
+		refuse(session);
+}
+
+void intake_auth_see_to_end(struct intake_session *session)
+{
+	if (!smtp_server_is_authenticating(session->server))
+		auth_exchange_cancel(&session->exchange);
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: ISC
+/*
+ * intake/engine.h - what a session needs of its protocol engine, and of who answers the engine's
+ * questions. The calls are those of smtp/server.h, for which the contracts stand there; an engine
+ * that has no use for one has NULL only where that is said.
+ */
+#ifndef INTAKE_ENGINE_H
+#define INTAKE_ENGINE_H
+
+#include "intake/session.h"
+
+struct intake_session;
+
+struct intake_engine {
+	void (*begin)(struct intake_session *session, const struct smtp_service *service,
+		      const struct smtp_peer *peer);
+	void (*free)(struct intake_session *session);
+	/* The session begins; EARLY: what was read of it already. */
+	void (*start)(struct intake_session *session, struct str early);
+
+	size_t (*input)(struct intake_session *session, const char *data, size_t length);
+	bool (*is_ready)(const struct intake_session *session);
+	struct buffer *(*output)(const struct intake_session *session);
+	bool (*is_closed)(const struct intake_session *session);
+	bool (*has_quit)(const struct intake_session *session);
+	bool (*is_receiving)(const struct intake_session *session);
+	bool (*wants_tls)(const struct intake_session *session);
+	uint32_t (*timeout_seconds)(const struct intake_session *session);
+
+	void (*timeout)(struct intake_session *session);
+	void (*shutdown)(struct intake_session *session);
+	void (*turn_away)(struct intake_session *session, const char *text);
+
+	void (*set_tls)(struct intake_session *session, const struct smtp_tls *tls);
+	void (*set_peer_name)(struct intake_session *session, const char *name);
+	void (*set_peer_ours)(struct intake_session *session);
+	/* The user that the client has authenticated as; empty: none. NULL: none ever is. */
+	struct str (*user)(const struct intake_session *session);
+	/* The name that the client gave; "" if it did not. */
+	struct str (*helo)(const struct intake_session *session);
+
+	/* Whether something is to be passed on now. */
+	bool (*has_question)(const struct intake_session *session);
+	void (*see_to)(struct intake_session *session);
+	/* Writes the message to its file when enough of it has come, and gives the file up when
+	 * the engine did. */
+	void (*see_to_body)(struct intake_session *session);
+	/* The answer of intake_lookup_recipient(). */
+	void (*answer_recipient)(struct intake_session *session,
+				 const struct mail_verdict *verdict);
+	/* The client's name is known, for which OPEN has waited. */
+	void (*open)(struct intake_session *session);
+	/* The session ends: gives up what it has at the queue. */
+	void (*cancel)(struct intake_session *session);
+};
+
+#endif

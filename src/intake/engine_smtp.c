@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: ISC
+/* A session that speaks SMTP, submission or LMTP. */
+#include "intake/internal.h"
+
+static void begin(struct intake_session *session, const struct smtp_service *service,
+		  const struct smtp_peer *peer)
+{
+	intake_question_init(session);
+	session->server = smtp_server_new(service, *peer);
+}
+
+static void end(struct intake_session *session)
+{
+	smtp_server_free(session->server);
+}
+
+/* Whoever spoke first is refused. */
+static void start(struct intake_session *session, struct str early)
+{
+	char byte;
+
+	if (early.length > 0 || tls_stream_read(&session->stream, &byte, 1) > 0)
+		smtp_server_early_talker(session->server);
+	else
+		smtp_server_start(session->server);
+}
+
+static size_t input(struct intake_session *session, const char *data, size_t length)
+{
+	return smtp_server_input(session->server, data, length);
+}
+
+static bool is_ready(const struct intake_session *session)
+{
+	return smtp_server_is_ready(session->server);
+}
+
+static struct buffer *output(const struct intake_session *session)
+{
+	return smtp_server_output(session->server);
+}
+
+static bool is_closed(const struct intake_session *session)
+{
+	return smtp_server_is_closed(session->server);
+}
+
+static bool has_quit(const struct intake_session *session)
+{
+	return smtp_server_has_quit(session->server);
+}
+
+static bool is_receiving(const struct intake_session *session)
+{
+	return smtp_server_is_receiving(session->server);
+}
+
+static bool wants_tls(const struct intake_session *session)
+{
+	return smtp_server_wants_tls(session->server);
+}
+
+static uint32_t timeout_seconds(const struct intake_session *session)
+{
+	return smtp_server_timeout_seconds(session->server);
+}
+
+static void timeout(struct intake_session *session)
+{
+	smtp_server_timeout(session->server);
+}
+
+static void stop(struct intake_session *session)
+{
+	smtp_server_shutdown(session->server);
+}
+
+static void turn_away(struct intake_session *session, const char *text)
+{
+	smtp_server_turn_away(session->server, text);
+}
+
+static void set_tls(struct intake_session *session, const struct smtp_tls *tls)
+{
+	smtp_server_set_tls(session->server, tls);
+}
+
+static void set_peer_name(struct intake_session *session, const char *name)
+{
+	smtp_server_set_peer_name(session->server, name);
+}
+
+static void set_peer_ours(struct intake_session *session)
+{
+	smtp_server_set_peer_ours(session->server);
+}
+
+static struct str user(const struct intake_session *session)
+{
+	return smtp_server_user(session->server);
+}
+
+static struct str helo(const struct intake_session *session)
+{
+	return session->server != NULL ? smtp_server_helo(session->server) : STR("");
+}
+
+static bool has_question(const struct intake_session *session)
+{
+	return smtp_server_question(session->server) != NULL;
+}
+
+static void answer_recipient(struct intake_session *session, const struct mail_verdict *verdict)
+{
+	smtp_server_answer(session->server, verdict);
+}
+
+static void see_to_body(struct intake_session *session)
+{
+	intake_question_see_to_body(session);
+	intake_auth_see_to_end(session);
+}
+
+static void cancel(struct intake_session *session)
+{
+	directory_sender_cancel(&session->senders);
+	auth_exchange_cancel(&session->exchange);
+	queue_client_abandon(&session->message);
+}
+
+const struct intake_engine intake_engine_smtp = {
+	.begin = begin,
+	.free = end,
+	.start = start,
+	.input = input,
+	.is_ready = is_ready,
+	.output = output,
+	.is_closed = is_closed,
+	.has_quit = has_quit,
+	.is_receiving = is_receiving,
+	.wants_tls = wants_tls,
+	.timeout_seconds = timeout_seconds,
+	.timeout = timeout,
+	.shutdown = stop,
+	.turn_away = turn_away,
+	.set_tls = set_tls,
+	.set_peer_name = set_peer_name,
+	.set_peer_ours = set_peer_ours,
+	.user = user,
+	.helo = helo,
+	.has_question = has_question,
+	.see_to = intake_question_see_to,
+	.see_to_body = see_to_body,
+	.answer_recipient = answer_recipient,
+	.open = intake_question_open,
+	.cancel = cancel,
+};

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: ISC
+/* What is asked about clients and addresses: their names, and whether they may have mail. */
+#include "base/panic.h"
+#include "intake/internal.h"
+
+/* The trace header contains the name: a message begins when the name is known, or the lookup
+ * took too long (names/client.h). */
+static void on_name_known(void *context, const char *name, bool is_temporary)
+{
+	struct intake_session *session = context;
+
+	(void)is_temporary;
+	if (*name != '\0') {
+		session->name = memory_copy_string(name);
+		session->engine->set_peer_name(session, session->name);
+	}
+	if (!session->is_unnamed)
+		return;
+	session->is_unnamed = false;
+	session->engine->open(session);
+}
+
+void intake_lookup_name(struct intake_session *session, const struct in6_addr *address)
+{
+	if (session->intake->names != NULL)
+		names_ask(session->intake->names, address, &session->name_request);
+}
+
+bool intake_lookup_awaits_name(struct intake_session *session)
+{
+	const struct names *names = session->intake->names;
+
+	session->is_unnamed = names != NULL && names_request_is_open(&session->name_request) &&
+			      !names_are_slow(names);
+	if (session->is_unnamed)
+		session->is_asking = true;
+	return session->is_unnamed;
+}
+
+static void answer_recipient(struct intake_session *session, const struct mail_verdict *verdict)
+{
+	session->is_asking = false;
+	session->engine->answer_recipient(session, verdict);
+	session->reason = NULL;
+	if (!session->is_pumping)
+		session->pump(session);
+}
+
+static void on_post_judged(void *context, const struct mail_verdict *verdict, bool is_away)
+{
+	(void)is_away;
+	answer_recipient(context, verdict);
+}
+
+/* The directory has answered, perhaps at once. */
+static void on_recipient_known(void *context, const struct directory_result *result)
+{
+	struct intake_session *session = context;
+	const struct directory_target *list = directory_result_closed_list(result);
+	struct mail_verdict verdict;
+
+	session->reason =
+		directory_judge_recipient(result, intake_session_may_relay(session), &verdict);
+	if (verdict.class == MAIL_OK && list != NULL)
+		directory_post_ask(session->intake->directory, list, session->sender,
+				   on_post_judged, session, &session->post);
+	else
+		answer_recipient(session, &verdict);
+}
+
+void intake_lookup_recipient(struct intake_session *session, struct str address, struct str sender)
+{
+	session->is_asking = true;
+	session->sender = sender;
+	directory_lookup(session->intake->directory, address, on_recipient_known, session,
+			 &session->recipient);
+}
+
+void intake_lookup_cancel(struct intake_session *session)
+{
+	directory_request_cancel(&session->recipient);
+	directory_post_cancel(&session->post);
+	names_request_cancel(&session->name_request);
+}
+
+void intake_lookup_init(struct intake_session *session)
+{
+	session->name_request = (struct names_request){.done = on_name_known, .context = session};
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: ISC
+/* A message at the queue: how old it may be, what the log and the client learn of it. */
+#include "intake/internal.h"
+#include "log/event.h"
+#include "os/clock.h"
+#include <errno.h>
+#include <utlist.h>
+
+enum { EXTRAS = 4 };
+
+void intake_message_verdict(struct mail_verdict *verdict, int error)
+{
+	if (error == -ENOSPC || error == -EDQUOT)
+		mail_verdict_set(verdict, "4.3.1", "Insufficient system storage");
+	else if (error == -ETIMEDOUT)
+		mail_verdict_set(verdict, "4.4.2", "The message took longer than a day");
+	else if (error == -E2BIG)
+		mail_verdict_set(verdict, "5.3.4", "The envelope is over the size limit");
+	else
+		mail_verdict_set(verdict, "4.3.0", "The queue cannot take the message now");
+}
+
+/* A process that writes a message gives up after a day (qmail internals, section 3): an older
+ * unfinished file may be taken for litter. */
+static const int64_t MESSAGE_US = DAY_US;
+
+bool intake_message_is_late(int64_t began_us)
+{
+	return os_clock_monotonic_us() - began_us > MESSAGE_US;
+}
+
+void intake_message_log_error(const struct intake_session *session, const struct mail_id *id,
+			      const char *operation, int error)
+{
+	if (id != NULL)
+		log_event(EVENT_QUEUE_ERROR, log_id(*id), log_string("client", session->address),
+			  log_string("operation", operation), log_error(error));
+	else
+		log_event(EVENT_QUEUE_ERROR, log_string("client", session->address),
+			  log_string("operation", operation), log_error(error));
+}
+
+/* What only some sessions have. */
+static void add_extras(const struct intake_session *session, struct log_field extras[EXTRAS + 1])
+{
+	const struct tls_connection *tls = session->stream.tls;
+	struct str user = intake_session_user(session);
+
+	if (session->name != NULL)
+		*extras++ = log_string("name", session->name);
+	if (user.length > 0)
+		*extras++ = log_str("user", user);
+	if (tls != NULL) {
+		*extras++ = log_string("tls", tls_connection_version(tls));
+		*extras++ = log_string("cipher", tls_connection_cipher(tls));
+	}
+	extras->type = LOG_FIELD_END;
+}
+
+/* The client has sent a message, so it is the last to lose its place. */
+static void keep_place(struct intake_session *session)
+{
+	intake_pace_reset(&session->idle);
+	DL_DELETE2(session->intake->sessions, session, previous, next);
+	DL_APPEND2(session->intake->sessions, session, previous, next);
+}
+
+void intake_message_accepted(struct intake_session *session, struct mail_id id,
+			     const struct mail_envelope *envelope, struct str message_id)
+{
+	struct log_field extras[EXTRAS + 1] = {{LOG_FIELD_END}};
+
+	add_extras(session, extras);
+	log_event(EVENT_MESSAGE_ACCEPTED, log_id(id), log_string("client", session->address),
+		  log_str("helo", session->engine->helo(session)),
+		  log_str("from", envelope->sender),
+		  log_number("recipients", (int64_t)envelope->recipient_count),
+		  log_number("size", (int64_t)envelope->size), log_str("message_id", message_id),
+		  extras[0], extras[1], extras[2], extras[3]);
+	keep_place(session);
+}
+
+bool intake_message_write(struct queue_client_message *message, struct buffer *body, int *error_out)
+{
+	if (!queue_client_is_shared(message)) {
+		queue_client_share(message);
+		return false;
+	}
+	*error_out = queue_client_write(message, buffer_view(body));
+	buffer_consume(body, body->length);
+	return true;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: ISC
+/* Sender and recipients of a package. */
+#include "mail/verp.h"
+#include "qmtp/internal.h"
+#include "smtp/recipient.h"
+
+static bool is_ascii(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if ((unsigned char)text.data[i] >= 0x80)
+			return false;
+	return true;
+}
+
+static unsigned flags_of(const struct qmtp_server *s)
+{
+	return MAIL_ADDRESS_UTF8 | (s->service->rules.strict_addresses ? MAIL_ADDRESS_STRICT : 0);
+}
+
+static void tell(const struct qmtp_server *s, const char *what)
+{
+	const struct smtp_watch *watch = &s->service->watch;
+	struct buffer line CLEANUP(buffer_clear) = {0};
+
+	if (!smtp_watch_is_on(watch))
+		return;
+	buffer_append_format(&line, "(%s) " STR_FORMAT, what,
+			     STR_ARGUMENTS(buffer_view(&s->address)));
+	watch->line(s->peer.context, SMTP_SAID_BY_CLIENT, buffer_view(&line));
+}
+
+/* A QMQP client leaves it to us to give each recipient a sender of its own. */
+static bool is_sender(const struct qmtp_server *s, struct str text)
+{
+	struct mail_address parsed;
+
+	if (qmtp_is_qmqp(s) && mail_verp_is(text))
+		return true;
+	return mail_address_parse(text, flags_of(s) | MAIL_ADDRESS_NULL, &parsed) == 0;
+}
+
+void qmtp_envelope_sender(struct qmtp_server *s, bool is_cut)
+{
+	struct mail_envelope *envelope = qmtp_package_current(s)->envelope;
+	struct str text = buffer_view(&s->address);
+
+	tell(s, "from");
+	if (is_cut || !is_sender(s, text)) {
+		qmtp_package_current(s)->is_bad_sender = true;
+		return;
+	}
+	envelope->sender = arena_copy_str(envelope->arena, text);
+	envelope->utf8 = !is_ascii(text);
+}
+
+static void add(struct qmtp_package *p, struct str address)
+{
+	static const uint16_t none = 0;
+
+	p->accepted_count++;
+	buffer_append(&p->lengths, &none, sizeof none);
+	if (smtp_recipients_have(&p->recipients, p->envelope, address))
+		return;
+	mail_envelope_add(p->envelope, address);
+	smtp_recipients_added(&p->recipients, p->envelope);
+	p->envelope->utf8 |= !is_ascii(address);
+}
+
+static void ask(struct qmtp_server *s, const struct mail_address *address)
+{
+	s->question = (struct qmtp_question){
+		.type = SMTP_QUESTION_RECIPIENT,
+		.slot = qmtp_package_slot(s),
+		.address = *address,
+		.envelope = qmtp_package_current(s)->envelope,
+	};
+	s->is_asking = true;
+}
+
+static const struct mail_verdict *find_fault(const struct qmtp_server *s,
+					     const struct qmtp_package *p)
+{
+	static const struct mail_verdict many = {MAIL_WAIT, "4.5.3", "Too many recipients"};
+	static const struct mail_verdict sender = {MAIL_FAIL, "5.1.7", "Bad sender address"};
+
+	if (p->recipient_count > s->service->limits.recipients)
+		return &many;
+	return p->is_bad_sender ? &sender : NULL;
+}
+
+/* The views of what is asked point into s->address, which stays as it is until the answer. */
+void qmtp_envelope_recipient(struct qmtp_server *s, bool is_cut)
+{
+	static const struct mail_verdict wrong = {MAIL_FAIL, "5.1.3", "Bad recipient address"};
+	struct qmtp_package *p = qmtp_package_current(s);
+	const struct mail_verdict *fault;
+	struct mail_address address;
+
+	tell(s, "to");
+	p->recipient_count++;
+	fault = find_fault(s, p);
+	if (p->recipient_count > s->service->limits.recipients + QMTP_SERVER_RECIPIENTS_EXCESS)
+		qmtp_server_end(s);
+	else if (fault != NULL)
+		qmtp_answer_recipient(s, fault);
+	else if (is_cut ||
+		 mail_address_parse(buffer_view(&s->address), flags_of(s) | MAIL_ADDRESS_NO_DOMAIN,
+				    &address) < 0 ||
+		 !smtp_recipient_complete(s->service, s->peer.context, p->envelope->arena,
+					  &p->postmaster, &address))
+		qmtp_answer_recipient(s, &wrong);
+	else if (p->has_refusal)
+		add(p, address.text); /* of the message, which needs no question */
+	else
+		ask(s, &address);
+}
+
+void qmtp_envelope_answer(struct qmtp_server *s, const struct mail_verdict *verdict)
+{
+	if (verdict->class == MAIL_OK)
+		add(qmtp_package_current(s), s->question.address.text);
+	else
+		qmtp_answer_recipient(s, verdict);
+}

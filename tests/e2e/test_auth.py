@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: ISC
+"""Who clients are: the process auth with the directory's users, spoken to as smtpd does it."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+import warnings
+
+import pytest
+from auth_client import (ACCEPTED, CHALLENGE, FAILED, INSECURE, MALFORMED, REFUSED, TEMPORARY,
+                         UNKNOWN, Client)
+from stagepost import PATIENCE, ROOT, as_user, stamp, wait_until
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import crypt
+
+PASSWORD = "correct horse battery staple"
+
+
+def run(node, *words, stdin=""):
+    ended = subprocess.run(
+        as_user() + [os.path.join(node.programs, "stagepost"), "directory", words[0], "-c",
+                     node.conf, *words[1:]],
+        check=False, capture_output=True, text=True, timeout=PATIENCE, input=stdin)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def add_user(node, name, methods, *more):
+    """A user with PASSWORD, and other fields."""
+    run(node, "passwd", "--create", "--method", methods, name, stdin=PASSWORD + "\n")
+    record = json.loads(run(node, "get", "--json", "--table", "user", name))
+    run(node, "put", "--table", "user", name,
+        *(f"password={password}" for password in record["password"]), *more)
+
+
+@pytest.fixture(name="mx")
+def fixture_mx(node):
+    made = node("mx", start=False, domains=())
+    made.auth = ""
+    made.write_auth = lambda words="": write(made, words)
+    made.write_auth()
+    made.start()
+    other = crypt.crypt("another one", crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=64))
+    add_user(made, "ann", "yescrypt,scram-sha-256,scram-sha-1", f"password={other}")
+    add_user(made, "bob@example.org", "yescrypt")
+    add_user(made, "gone", "yescrypt", "state=disabled")
+    return made
+
+
+def write(node, words):
+    node.settings = (f'directory {{ path = "{node.directory}/data/directory.db" }}\n'
+                     f'auth {{ {words} }}\n')
+    node.write_configuration()
+
+
+@pytest.fixture(name="client")
+def fixture_client(mx):
+    with Client(mx) as made:
+        yield made
+
+
+def test_passwords_are_checked(mx, client):
+    assert client.plain("ann", PASSWORD).outcome == ACCEPTED
+    assert client.plain("Ann", "another one").user == "ann"  # one of several passwords
+    assert client.login("BOB@Example.ORG", PASSWORD).user == "bob@example.org"
+    event = mx.log.wait("auth_accepted", user="bob@example.org")
+    assert (event["client"], event["mechanism"], event["protocol"]) == ("192.0.2.1", "LOGIN",
+                                                                        "submission")
+    for user, password, reason in (("ann", "wrong", "wrong credentials"),
+                                   ("nobody", PASSWORD, "no such user"),
+                                   ("gone", PASSWORD, "the user is not active")):
+        mark = mx.log.mark()
+        answer = client.plain(user, password, address="192.0.2.9")
+        assert (answer.outcome, answer.refusal) == (REFUSED, FAILED)
+        event = mx.log.wait("auth_failed", since=mark, user=user)
+        assert event["reason"] == reason and event["client"] == "192.0.2.9", event
+    mark = mx.log.mark()
+    assert client.plain('a "b\n c', "x").refusal == FAILED
+    assert mx.log.wait("auth_failed", since=mark)["user"] == ""  # what is not a name is not logged
+
+
+def test_scram_with_every_binding(client):
+    for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-1"):
+        assert client.scram("ann", PASSWORD, mechanism).user == "ann"
+        assert client.scram("ann", "wrong", mechanism).refusal == FAILED
+        for binding in ("tls-exporter", "tls-server-end-point"):
+            plus = mechanism + "-PLUS"
+            assert client.scram("ann", PASSWORD, plus, binding).user == "ann"
+            # somebody in between has a connection of his own to the client
+            assert client.scram("ann", PASSWORD, plus, binding, bound=b"x" * 32).refusal == FAILED
+        assert client.scram("ann", PASSWORD, plus, "tls-unique").refusal == FAILED
+        # somebody has taken -PLUS out of the offer
+        assert client.scram("ann", PASSWORD, mechanism, flag="y").refusal == FAILED
+        # without TLS's bindings nothing with -PLUS was offered
+        assert client.scram("ann", PASSWORD, mechanism, flag="y", exporter=b"",
+                            end_point=b"").user == "ann"
+        assert client.ask(plus, b"p=tls-exporter,,n=ann,r=x", exporter=b"",
+                          end_point=b"")[1].refusal == UNKNOWN
+
+
+def test_only_what_is_offered(mx, client):
+    assert set(client.offer) == {"SCRAM-SHA-256-PLUS", "SCRAM-SHA-1-PLUS", "SCRAM-SHA-256",
+                                 "SCRAM-SHA-1", "PLAIN", "LOGIN"}
+    assert client.ask("CRAM-MD5")[1].refusal == UNKNOWN
+    assert client.ask("OAUTHBEARER", b"n,,")[1].refusal == UNKNOWN
+    assert client.plain("ann", PASSWORD, secured=False).refusal == INSECURE
+    assert client.ask("PLAIN", b"nonsense")[1].refusal == MALFORMED
+    mx.write_auth('mechanisms = { "PLAIN" }')
+    mx.reload()
+    while set(client.offer) != {"PLAIN"}:
+        client.receive()
+    assert client.ask("LOGIN")[1].refusal == UNKNOWN
+    assert client.plain("ann", PASSWORD).outcome == ACCEPTED
+
+
+def test_nobody_learns_who_exists(mx, client):
+    """Unknown users have a salt, the same one each time, also after a restart; and wrong
+    passwords are answered at the same time."""
+    before = client.salt("nobody")
+    assert before == client.salt("nobody") != client.salt("nobody2")
+    assert len(before[0]) == len(client.salt("ann")[0]) and before[1] == client.salt("ann")[1]
+    assert client.salt("bob@example.org")[1] == before[1]  # he has no SCRAM keys
+    mx.kill_and_wait("auth")
+    with Client(mx) as again:
+        assert again.salt("nobody") == before
+    with Client(mx) as timed:
+        def seconds(user, address):
+            began = time.monotonic()
+            assert timed.plain(user, "wrong", address=address).refusal == FAILED
+            return time.monotonic() - began
+        known = min(seconds("ann", f"198.51.100.{n}") for n in range(1, 4))
+        unknown = min(seconds(f"no{n}", f"203.0.113.{n}") for n in range(1, 4))
+        assert abs(known - unknown) < 0.2, (known, unknown)
+
+
+def test_failures_are_slowed_and_counted(mx, client):
+    def seconds(user, address, password="wrong"):
+        began = time.monotonic()
+        answer = client.plain(user, password, address=address)
+        return answer, time.monotonic() - began
+    # how long exactly is tested where no time passes: tests/unit/test_auth_failures.c
+    assert seconds("ann", "192.0.2.1")[1] >= 0.45
+    assert seconds("nobody", "192.0.2.1")[1] >= 0.95
+    # the other addresses of a /64 are the same client
+    assert seconds("x1", "2001:db8::1")[1] >= 0.45
+    assert seconds("x2", "2001:db8::ffff:2")[1] >= 0.95
+    # a user is attacked from everywhere: slower for everybody who fails, not for himself
+    assert seconds("ann", "203.0.113.7")[1] >= 0.95
+    assert seconds("ann", "203.0.113.8", PASSWORD)[0].outcome == ACCEPTED
+    # his success forgives his own failures there, and no others
+    assert seconds("ann", "192.0.2.1", PASSWORD)[0].outcome == ACCEPTED
+    assert seconds("nobody2", "192.0.2.1")[1] >= 0.95
+    counts = [int(event["count"]) for event in mx.log.find("auth_failed", client="192.0.2.1")]
+    assert counts == [1, 2, 2]
+
+
+def test_over_the_limit_a_client_is_refused_at_once(mx):
+    mx.write_auth("failure_limit = 3 failure_memory = 2s")
+    mx.reload()
+    with Client(mx) as client:
+        tags = [client.begin("PLAIN", f"\0u{n}\0wrong".encode(), address="192.0.2.77")
+                for n in range(3)]
+        assert {client.answer(tag).refusal for tag in tags} == {FAILED}
+        event = mx.log.wait("auth_refused", client="192.0.2.77")
+        assert event["count"] == "3"
+        mark = mx.log.mark()
+        began = time.monotonic()
+        assert client.plain("ann", PASSWORD, address="192.0.2.77").refusal == FAILED
+        assert time.monotonic() - began < 0.4
+        assert not mx.log.find("auth_failed", since=mark), "it was checked"
+        assert client.plain("ann", PASSWORD, address="192.0.2.78").outcome == ACCEPTED
+        # the time is that since the last failure
+        wait_until(lambda: client.plain("ann", PASSWORD, address="192.0.2.77").outcome == ACCEPTED,
+                   "it is forgotten")
+        last = max(stamp(event["time"]) for event in mx.log.find("auth_failed"))
+        assert stamp(mx.log.wait("auth_accepted", client="192.0.2.77")["time"]) - last >= 2
+
+
+def test_while_the_directory_does_not_answer_nobody_has_failed(mx, client):
+    assert client.plain("ann", PASSWORD).outcome == ACCEPTED
+    os.kill(mx.pids("directory")[0], signal.SIGSTOP)
+    try:
+        answer = client.plain("bob@example.org", PASSWORD)
+        assert (answer.outcome, answer.refusal) == (REFUSED, TEMPORARY)
+        mx.log.wait("auth_unavailable", reason="the directory does not answer")
+        assert not mx.log.find("auth_failed")
+    finally:
+        os.kill(mx.pids("directory")[0], signal.SIGCONT)
+    wait_until(lambda: client.plain("bob@example.org", PASSWORD).outcome == ACCEPTED, "it is back")
+
+
+def test_what_is_cancelled_is_not_answered(client):
+    tag = client.begin("PLAIN", f"\0ann\0{PASSWORD}".encode())
+    client.send(4, tag)  # CANCEL
+    assert client.plain("ann", PASSWORD).outcome == ACCEPTED
+    assert tag not in client.early
+    tag, answer = client.ask("LOGIN")
+    assert answer.outcome == CHALLENGE
+    client.send(4, tag)
+    client.send(4, tag)  # the answer may have been on its way
+    assert client.plain("ann", PASSWORD).outcome == ACCEPTED
+
+
+def test_a_process_that_breaks_the_protocol_is_disconnected(mx):
+    for message in ((2, 1, b""), (2, 1, b"\xff" * 60), (3, 9, b"\0\0\0\0"), (7, 1, b""), (4, 1, b"x")):
+        with Client(mx) as client:
+            client.send(*message)
+            assert client.socket.recv(100) == b""
+    with Client(mx) as client:
+        assert client.plain("ann", PASSWORD).outcome == ACCEPTED
+
+
+def test_one_client_cannot_fill_the_queue(mx):
+    """Somebody who tries as much as possible holds up nobody else."""
+    with Client(mx) as client, Client(mx) as other:
+        tags = [client.begin("PLAIN", f"\0x{n}\0wrong".encode(), address="192.0.2.1")
+                for n in range(200)]
+        began = time.monotonic()
+        assert other.plain("ann", PASSWORD, address="198.51.100.1").outcome == ACCEPTED
+        assert time.monotonic() - began < 3
+        answers = [client.answer(tag).refusal for tag in tags]
+    assert set(answers) == {FAILED, TEMPORARY} and answers.count(FAILED) <= 40, answers
+
+
+def test_many_addresses_do_not_hold_up_a_known_client(mx):
+    """Each is new and fails only once, so nothing is refused at once; they would take half a minute."""
+    with Client(mx) as good, Client(mx) as bad:
+        assert good.plain("ann", PASSWORD, address="198.51.100.1").outcome == ACCEPTED
+        for n in range(900):
+            bad.begin("PLAIN", f"\0ann\0wrong{n}".encode(), address=f"10.{n % 50}.{n // 50}.{n % 250}")
+        began = time.monotonic()
+        for _ in range(5):
+            assert good.plain("ann", PASSWORD, address="198.51.100.1").outcome == ACCEPTED
+        assert time.monotonic() - began < 10
+        assert len(mx.log.find("auth_failed")) < 600, "they were not waiting"
+
+
+def read_memory(pid):
+    found = []
+    with open(f"/proc/{pid}/maps", encoding="ascii") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
+        for line in maps:
+            begin, end = (int(word, 16) for word in line.split()[0].split("-"))
+            if "r" in line.split()[1] and "[v" not in line:
+                try:
+                    memory.seek(begin)
+                    found.append(memory.read(end - begin))
+                except (OSError, ValueError, OverflowError):
+                    pass
+    return found
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root reads the memory of a process that hides it")
+def test_no_secret_stays_in_memory_or_in_the_log(mx, client):
+    secret = "Xylophon-7391-" * 2
+    assert client.plain("ann", PASSWORD).outcome == ACCEPTED
+    tags = [client.begin("PLAIN", f"\0ann\0{secret}".encode(), address=f"192.0.2.{n}")
+            for n in range(1, 60)]
+    assert {client.answer(tag).refusal for tag in tags} == {FAILED}
+    assert client.login("ann", secret, address="198.51.100.1").refusal == FAILED
+    pid, = mx.pids("auth")
+    for needle in (secret, PASSWORD):
+        pieces = [needle[:14].encode(), needle[-14:].encode()]
+        places = sum(part.count(piece) for part in read_memory(pid) for piece in pieces)
+        assert places == 0, f"{places} places hold {needle!r}"
+    # the search would find it
+    assert any(b"SCRAM-SHA-256-PLUS" in part for part in read_memory(pid))
+    with open(mx.log.path, "rb") as log:
+        assert secret[:14].encode() not in log.read()
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        assert re.search(r"^Threads:\t5$", status.read(), re.M)
+
+
+def find_clients(node):
+    ended = subprocess.run(
+        ["fail2ban-regex", "-o", "ip", node.log.path,
+         os.path.join(ROOT, "dist/fail2ban/filter.d/stagepost.conf")],
+        check=False, capture_output=True, text=True, timeout=PATIENCE)
+    assert ended.returncode == 0, ended
+    return sorted(ended.stdout.split())
+
+
+def test_fail2ban_finds_the_client(mx, client):
+    """Its own tool, on the lines that were really written; the filter that we ship."""
+    if shutil.which("fail2ban-regex") is None:
+        pytest.fail("fail2ban is not installed: tools/install-packages test")
+    for address in ("192.0.2.33", "2001:db8::33"):
+        client.plain("ann", "wrong", address=address)
+    client.plain('x" client=203.0.113.1 event=auth_failed', "wrong", address="192.0.2.34")
+    client.plain("client=203.0.113.2", "wrong", address="192.0.2.34")
+    assert client.plain("ann", PASSWORD, address="192.0.2.35").outcome == ACCEPTED
+    mx.log.wait("auth_failed", count=4)
+    assert find_clients(mx) == ["192.0.2.33", "192.0.2.34", "192.0.2.34", "2001:db8::33"]
+    mx.settings += "log_format = json\n"
+    mx.write_configuration()
+    os.kill(mx.process.pid, signal.SIGHUP)
+
+    def says_so():
+        client.plain("ann", "wrong", address="192.0.2.36")
+        with open(mx.log.path, encoding="ascii") as log:
+            return re.search(r'"auth_failed".*"192.0.2.36"', log.read())
+    wait_until(says_so, "an event as JSON")
+    assert "192.0.2.36" in find_clients(mx)
+    mx.write_auth()
+    os.kill(mx.process.pid, signal.SIGHUP)
+    mx.log.wait("config_reloaded")
+    mx.log.strange.clear()  # the lines in JSON

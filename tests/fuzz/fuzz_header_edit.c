@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: ISC
+/*
+ * tests/fuzz/fuzz_header_edit.c - the header of a user's message while it passes.
+ *
+ * The first byte chooses what is done, the second the size of the pieces; the others are the
+ * message, whose line ends are made CRLF. In pieces and whole it becomes the same. What it becomes
+ * has CRLF lines, no Return-Path, none longer than allowed if it was repaired; and once completed
+ * it needs nothing more.
+ */
+#include "base/panic.h"
+#include "header/edit.h"
+#include "header/field.h"
+#include "header/lines.h"
+#include "input.h"
+#include <string.h>
+
+enum { COMPLETES = 1, REPAIRS = 2, UTF8 = 4, AUTHORS = 8 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct outcome {
+	struct buffer out;
+	struct buffer authors;
+	enum header_edit_fault fault;
+};
+
+static void clear(struct outcome *outcome)
+{
+	buffer_clear(&outcome->out);
+	buffer_clear(&outcome->authors);
+}
+
+static struct outcome edit(unsigned flags, struct str text, size_t step)
+{
+	const struct header_edit_settings settings = {
+		.completes = (flags & COMPLETES) != 0,
+		.repairs = (flags & REPAIRS) != 0,
+		.allows_utf8 = (flags & UTF8) != 0,
+		.has_authors = (flags & AUTHORS) != 0,
+		.domain = STR("d.test"),
+		.hostname = STR("h.test"),
+		.from = STR("lisa@d.test"),
+		.id = {457, 1795163591482913},
+	};
+	struct arena *arena = arena_new();
+	struct header_edit *one = header_edit_new(&settings, arena);
+	struct outcome outcome = {0};
+	const struct str *authors;
+	size_t count;
+
+	for (; text.length > 0; text = str_skip(text, step)) {
+		struct str piece = str_slice(text.data, text.length < step ? text.length : step);
+		size_t before = outcome.out.length;
+
+		header_edit_take(one, piece, &outcome.out);
+		if (outcome.out.length - before > 5 * (piece.length + HEADER_FIELD_MAX) + 2048)
+			panic("a piece grows without bound");
+	}
+	header_edit_end(one, &outcome.out);
+	outcome.fault = header_edit_authors(one, &authors, &count);
+	for (size_t i = 0; i < count; i++)
+		buffer_append_format(&outcome.authors, STR_FORMAT "\n", STR_ARGUMENTS(authors[i]));
+	header_edit_free(one);
+	arena_free(arena);
+	return outcome;
+}
+
+static void make_lines(struct str text, struct buffer *out)
+{
+	struct str line;
+
+	while (str_split(&text, '\n', &line)) {
+		for (size_t i = 0; i < line.length; i++)
+			if (line.data[i] != '\r' && line.data[i] != '\0')
+				buffer_append_byte(out, line.data[i]);
+		buffer_append(out, "\r\n", 2);
+	}
+}
+
+static bool is_field(struct str line)
+{
+	struct header_field field;
+
+	return line.length > 1 && header_field_parse(line, &field);
+}
+
+static bool is_folded(struct str line)
+{
+	return line.length > 0 && (line.data[0] == ' ' || line.data[0] == '\t');
+}
+
+/* The fields up to the first line that is none. */
+static void check_header(struct str text, unsigned flags)
+{
+	size_t dates = 0;
+	bool has_field = false;
+	struct str line;
+
+	while (str_split(&text, '\n', &line) &&
+	       (is_field(line) || (has_field && is_folded(line)))) {
+		struct header_field field;
+
+		has_field = true;
+		if (!header_field_parse(line, &field))
+			continue;
+		if (str_equal_nocase(field.name, STR("return-path")))
+			panic("a Return-Path is left");
+		if ((flags & COMPLETES) && header_field_is_private(field.name))
+			panic("a blind copy is left");
+		dates += str_equal_nocase(field.name, STR("date"));
+	}
+	if ((flags & COMPLETES) && dates == 0)
+		panic("no date was added");
+}
+
+static void check_lines(struct str text, unsigned flags)
+{
+	struct str line;
+
+	check_line_ends(text);
+	while ((flags & REPAIRS) && str_split(&text, '\n', &line))
+		if (line.length > HEADER_LINE_MAX + 1)
+			panic("a line of %zu bytes is left", line.length);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct buffer text = {0};
+	struct outcome whole;
+	struct outcome pieces;
+
+	if (size < 3)
+		return 0;
+	make_lines(str_slice((const char *)data + 2, size - 2), &text);
+	whole = edit(data[0], buffer_view(&text), text.length);
+	pieces = edit(data[0], buffer_view(&text), 1 + data[1]);
+	check_equal(buffer_view(&whole.out), buffer_view(&pieces.out), "messages");
+	check_equal(buffer_view(&whole.authors), buffer_view(&pieces.authors), "authors");
+	if (whole.fault != pieces.fault)
+		panic("another fault in pieces");
+	check_header(buffer_view(&whole.out), data[0]);
+	check_lines(buffer_view(&whole.out), data[0]);
+	clear(&pieces);
+	pieces = edit(data[0] & COMPLETES, buffer_view(&whole.out), 1000);
+	/* an encoded word in a list that was malformed may look like an address */
+	if ((data[0] & COMPLETES) && !(data[0] & REPAIRS))
+		check_equal(buffer_view(&whole.out), buffer_view(&pieces.out), "second edits");
+	clear(&whole);
+	clear(&pieces);
+	buffer_clear(&text);
+	return 0;
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: ISC
+/* The queue of slow checks: bounded, fair, and with room for those who have not failed. */
+#include "auth/server/checks.h"
+#include "base/panic.h"
+#include "test.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 2, MANY = 200 };
+
+struct job {
+	unsigned number;
+	unsigned gate; /* that it waits for; 0: none */
+};
+
+static struct {
+	struct os_loop *loop;
+	struct auth_checks *checks;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	bool is_open[3];
+	unsigned running;
+	unsigned done[MANY];
+	unsigned done_count;
+	unsigned freed;
+	unsigned stop_at;
+} scene;
+
+static void work(void *context)
+{
+	const struct job *job = context;
+
+	pthread_mutex_lock(&scene.mutex);
+	scene.running++;
+	pthread_cond_broadcast(&scene.changed);
+	while (job->gate > 0 && !scene.is_open[job->gate])
+		pthread_cond_wait(&scene.changed, &scene.mutex);
+	pthread_mutex_unlock(&scene.mutex);
+}
+
+static void done(void *context)
+{
+	const struct job *job = context;
+
+	scene.done[scene.done_count++] = job->number;
+	if (scene.done_count == scene.stop_at)
+		os_loop_stop(scene.loop);
+}
+
+static void free_job(void *context)
+{
+	scene.freed++;
+	free(context);
+}
+
+static const struct auth_check_kind kind = {work, done, free_job};
+
+static struct auth_check *add(unsigned number, unsigned client, enum auth_trust trust,
+			      unsigned gate)
+{
+	struct job *job = memory_alloc_zero(1, sizeof *job);
+	const struct in6_addr address = {.s6_addr = {[15] = (uint8_t)client}};
+
+	*job = (struct job){number, gate};
+	return auth_checks_add(scene.checks, &kind, job, &address, trust);
+}
+
+static void run_until(unsigned count)
+{
+	scene.stop_at = count;
+	if (scene.done_count < count)
+		os_loop_run(scene.loop);
+	assert_int_equal(scene.done_count, count);
+}
+
+static void stop_now(void *context)
+{
+	os_loop_stop(context);
+}
+
+/* One turn, which begins what can begin; then COUNT threads have begun. */
+static void begin(unsigned count)
+{
+	struct os_task stop = {.call = stop_now, .context = scene.loop};
+
+	os_loop_defer(scene.loop, &stop);
+	os_loop_run(scene.loop);
+	pthread_mutex_lock(&scene.mutex);
+	while (scene.running < count)
+		pthread_cond_wait(&scene.changed, &scene.mutex);
+	pthread_mutex_unlock(&scene.mutex);
+	assert_int_equal(scene.running, count);
+}
+
+static void open_gate(unsigned gate)
+{
+	pthread_mutex_lock(&scene.mutex);
+	scene.is_open[gate] = true;
+	pthread_cond_broadcast(&scene.changed);
+	pthread_mutex_unlock(&scene.mutex);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&scene, 0, sizeof scene);
+	pthread_mutex_init(&scene.mutex, NULL);
+	pthread_cond_init(&scene.changed, NULL);
+	scene.loop = os_loop_new();
+	return auth_checks_new(scene.loop, THREADS, &scene.checks);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	open_gate(1);
+	open_gate(2);
+	auth_checks_free(scene.checks);
+	os_loop_free(scene.loop);
+	return 0;
+}
+
+static void clients_take_turns(void **state)
+{
+	static const unsigned wanted[] = {0, 10, 20, 30, 11, 12, 13, 14};
+
+	(void)state;
+	add(0, 9, AUTH_KNOWN, 1);
+	add(1, 9, AUTH_KNOWN, 2); /* so that one thread does the others, one by one */
+	begin(2);
+	for (unsigned i = 0; i < 5; i++)
+		add(10 + i, 1, AUTH_KNOWN, 0);
+	add(20, 2, AUTH_KNOWN, 0);
+	add(30, 3, AUTH_KNOWN, 0);
+	open_gate(1);
+	run_until(COUNT_OF(wanted));
+	assert_memory_equal(scene.done, wanted, sizeof wanted);
+}
+
+/* Half of the threads stay free of those who have failed, whatever they bring. */
+static void suspects_get_half_of_the_threads(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 10; i++)
+		assert_non_null(add(i, i, AUTH_SUSPECT, 1));
+	begin(1);
+	add(50, 100, AUTH_KNOWN, 0);
+	run_until(1);
+	assert_int_equal(scene.done[0], 50);
+	open_gate(1);
+	run_until(11);
+}
+
+/* However many addresses somebody has: a thread is kept for those that are known. */
+static void the_known_have_a_thread_of_their_own(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 10; i++)
+		assert_non_null(add(i, i, AUTH_NEW, 1));
+	begin(1);
+	add(50, 100, AUTH_KNOWN, 0);
+	run_until(1);
+	assert_int_equal(scene.done[0], 50);
+	open_gate(1);
+	run_until(11);
+}
+
+/* Those that are not known cannot fill the queue of those that are. */
+static void each_trust_has_its_bound(void **state)
+{
+	unsigned count = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < AUTH_CHECKS_MAX + 5; i++)
+		count += add(0, i % 200, AUTH_NEW, 1) != NULL;
+	assert_int_equal(count, AUTH_CHECKS_MAX);
+	assert_non_null(add(0, 1, AUTH_KNOWN, 1));
+}
+
+static void those_without_failures_come_first(void **state)
+{
+	(void)state;
+	add(0, 9, AUTH_KNOWN, 1);
+	add(1, 9, AUTH_KNOWN, 2); /* so that one thread does the others, one by one */
+	begin(2);
+	add(10, 1, AUTH_SUSPECT, 0);
+	add(20, 2, AUTH_KNOWN, 0);
+	add(21, 3, AUTH_KNOWN, 0);
+	open_gate(1);
+	run_until(4);
+	assert_int_equal(scene.done[3], 10);
+}
+
+static void the_queue_is_bounded(void **state)
+{
+	unsigned count = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < AUTH_CHECKS_CLIENT_MAX + 5; i++)
+		count += add(i, 1, AUTH_KNOWN, 1) != NULL;
+	assert_int_equal(count, AUTH_CHECKS_CLIENT_MAX);
+	assert_int_equal(scene.freed, 5);
+	for (unsigned i = 0; i < AUTH_CHECKS_MAX; i++)
+		count += add(i, 2 + i % 200, AUTH_KNOWN, 1) != NULL;
+	assert_int_equal(count, AUTH_CHECKS_MAX);
+}
+
+static void what_is_cancelled_is_freed_and_not_reported(void **state)
+{
+	struct auth_check *running;
+	struct auth_check *waiting;
+
+	(void)state;
+	running = add(0, 1, AUTH_SUSPECT, 1);
+	waiting = add(1, 1, AUTH_SUSPECT, 1);
+	begin(1);
+	auth_check_cancel(waiting);
+	assert_int_equal(scene.freed, 1);
+	auth_check_cancel(running);
+	auth_check_cancel(NULL);
+	assert_int_equal(scene.freed, 1); /* a thread has it */
+	open_gate(1);
+	add(2, 2, AUTH_SUSPECT, 0);
+	run_until(1);
+	assert_int_equal(scene.done[0], 2);
+	while (scene.freed < 3)
+		begin(scene.running);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(clients_take_turns, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(suspects_get_half_of_the_threads, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(those_without_failures_come_first, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(the_known_have_a_thread_of_their_own, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(each_trust_has_its_bound, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_queue_is_bounded, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_cancelled_is_freed_and_not_reported, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: ISC
+#include "header/edit.h"
+#include "test.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { COMPLETES = 1, REPAIRS = 2, UTF8 = 4, AUTHORS = 8 };
+
+static struct arena *arena;
+
+static struct header_edit *begin(unsigned flags, const char *from)
+{
+	const struct header_edit_settings settings = {
+		.completes = (flags & COMPLETES) != 0,
+		.repairs = (flags & REPAIRS) != 0,
+		.allows_utf8 = (flags & UTF8) != 0,
+		.has_authors = (flags & AUTHORS) != 0,
+		.domain = STR("d.test"),
+		.hostname = STR("h.test"),
+		.from = str_from(from),
+		.id = {457, 1795163591482913},
+	};
+
+	return header_edit_new(&settings, arena);
+}
+
+/* In pieces of STEP bytes. */
+static struct buffer edited(unsigned flags, struct str text, size_t step)
+{
+	struct header_edit *edit = begin(flags, "lisa@d.test");
+	struct buffer out = {0};
+
+	for (struct str rest = text; rest.length > 0; rest = str_skip(rest, step))
+		header_edit_take(
+			edit, str_slice(rest.data, rest.length < step ? rest.length : step), &out);
+	header_edit_end(edit, &out);
+	header_edit_free(edit);
+	return out;
+}
+
+#define DATE "Date: Fri, 20 Nov 2026 08:33:11 +0000\r\n"
+#define FROM "From: lisa@d.test\r\n"
+#define ID   "Message-ID: <457-660b1182f1e21@h.test>\r\n"
+
+static void messages_become_what_they_should(void **state)
+{
+	static const struct {
+		unsigned flags;
+		const char *text, *wanted;
+	} cases[] = {
+		{0, "", ""},
+		{0, "Return-Path: <a@b>\r\nSubject: x\r\n\r\nReturn-Path: b\r\n",
+		 "Subject: x\r\n\r\nReturn-Path: b\r\n"},
+		{0, "A: 1\r\nreturn-PATH :\r\n <a@b>\r\n\tmore\r\nB: 2\r\n", "A: 1\r\nB: 2\r\n"},
+		{0, "Return-Path\r\nReturn-Path: x\r\n", "Return-Path\r\nReturn-Path: x\r\n"},
+		{0, "Bcc: a\r\nFrom: x\r\n\r\n", "Bcc: a\r\nFrom: x\r\n\r\n"},
+		{0, "\r\n x\r\n", "\r\n x\r\n"},
+		{0, "no header\r\nReturn-Path: a\r\n", "no header\r\nReturn-Path: a\r\n"},
+		{COMPLETES, "", DATE FROM ID},
+		{COMPLETES, "\r\nx\r\n", DATE FROM ID "\r\nx\r\n"},
+		{COMPLETES, "x\r\n", DATE FROM ID "\r\nx\r\n"},
+		{COMPLETES, "From lisa Fri Nov 20\r\nDate: 1\r\n\r\n",
+		 "Date: 1\r\n" FROM ID "\r\n"},
+		{COMPLETES, "From: a\r\nMessage-Id: <1>\r\ndate: 1\r\nTo: b, c@x.test (d)\r\n\r\n",
+		 "From: a@d.test\r\nMessage-Id: <1>\r\ndate: 1\r\nTo: b@d.test, c@x.test "
+		 "(d)\r\n\r\n"},
+		{COMPLETES,
+		 DATE FROM ID "Bcc: a,\r\n b\r\nRESENT-BCC: c\r\nReturn-Path: <>\r\n\r\n",
+		 DATE FROM ID "\r\n"},
+		/* what is no address list stays */
+		{COMPLETES, DATE ID "From: a b c\r\n\r\n", DATE ID "From: a b c\r\n\r\n"},
+		{REPAIRS, "Subject: caf\xc3\xa9 au  l\xc3\xa1it \xc3\xa9\r\n\r\n\xc3\xa9\r\n",
+		 "Subject: =?UTF-8?Q?caf=C3=A9?= au  =?UTF-8?Q?l=C3=A1it_=C3=A9?=\r\n\r\n"
+		 "\xc3\xa9\r\n"},
+		{REPAIRS | UTF8, "Subject: \xc3\xa9\r\n\r\n", "Subject: \xc3\xa9\r\n\r\n"},
+		{REPAIRS, "Subject: \xe9t\xe9\r\n", "Subject: =?unknown-8bit?Q?=E9t=E9?=\r\n"},
+		{REPAIRS,
+		 "From: J\xc3\xb6rg M\xc3\xbcller <j@x.test>, \"L, \xc3\x84\" <l@x.test>\r\n",
+		 "From: =?UTF-8?Q?J=C3=B6rg_M=C3=BCller?= <j@x.test>, "
+		 "=?UTF-8?Q?L=2C_=C3=84?= <l@x.test>\r\n"},
+		{REPAIRS, "To: a@x.test (caf\xc3\xa9), \xc3\xa9@x.test, <\xc3\xa9@x.test>\r\n",
+		 "To: a@x.test (=?UTF-8?Q?caf=C3=A9?=), \xc3\xa9@x.test, <\xc3\xa9@x.test>\r\n"},
+		{REPAIRS, "Cc: a@x.test (a (\xc3\xa9 b) c)\r\n",
+		 "Cc: a@x.test (a (\xc3\xa9 b) c)\r\n"},
+		{REPAIRS, "Content-Type: text/plain; name=\xc3\xa9\r\n",
+		 "Content-Type: text/plain; name=\xc3\xa9\r\n"},
+		{REPAIRS, "X:\r\n \xc3\xa9\r\n\r\n", "X:\r\n =?UTF-8?Q?=C3=A9?=\r\n\r\n"},
+		{COMPLETES | REPAIRS, DATE ID "From: \xc3\x84 <a>\r\n",
+		 DATE ID "From: =?UTF-8?Q?=C3=84?= <a@d.test>\r\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		for (size_t step = 1; step < 200; step = step * 3 + 1) {
+			struct buffer out = edited(cases[i].flags, str_from(cases[i].text), step);
+
+			if (!str_equal(buffer_view(&out), str_from(cases[i].wanted)))
+				fail_msg("case %zu in pieces of %zu:\n" STR_FORMAT, i, step,
+					 STR_ARGUMENTS(buffer_view(&out)));
+			buffer_clear(&out);
+		}
+	}
+}
+
+/* The lengths of the lines that a line of so many bytes becomes, with BYTE everywhere but for a
+ * space at SPACE. */
+static void check_line(size_t length, size_t space, char byte, size_t first, size_t second)
+{
+	struct buffer text = {0};
+	struct buffer out;
+	struct str rest;
+	struct str line;
+
+	for (size_t i = 0; i < length; i++)
+		buffer_append_byte(&text, i == space ? ' ' : byte);
+	buffer_append_string(&text, "\r\n");
+	for (size_t step = 7; step < 2500; step *= 6) {
+		struct str body = buffer_view(&text);
+		struct buffer whole = {0};
+
+		buffer_append_string(&whole, "\r\n");
+		buffer_append_str(&whole, body);
+		out = edited(REPAIRS, buffer_view(&whole), step);
+		rest = str_skip(buffer_view(&out), 2);
+		assert_true(str_split(&rest, '\n', &line));
+		assert_int_equal(line.length, first + 1);
+		if (second > 0) {
+			assert_true(str_split(&rest, '\n', &line));
+			assert_int_equal(line.length, second + 1);
+			assert_int_equal(line.data[0], ' ');
+		}
+		assert_int_equal(rest.length, 0);
+		buffer_clear(&out);
+		buffer_clear(&whole);
+	}
+	buffer_clear(&text);
+}
+
+static void long_lines_are_broken(void **state)
+{
+	(void)state;
+	check_line(998, 5000, 'x', 998, 0);
+	check_line(999, 5000, 'x', 998, 2);
+	check_line(1000, 5000, 'x', 998, 3);
+	check_line(1500, 998, 'x', 998, 502);
+	check_line(1500, 999, 'x', 998, 503);
+	check_line(1500, 700, 'x', 700, 800);
+	check_line(1500, 0, 'x', 998, 503); /* the space begins the line */
+	check_line(1995, 5000, 'x', 998, 998);
+	check_line(999, 5000, '\x80', 995, 5); /* not amid a character */
+}
+
+struct seen {
+	enum header_edit_fault fault;
+	char text[200];
+};
+
+static struct seen authors_of(struct str text, size_t step)
+{
+	struct header_edit *edit = begin(AUTHORS, "");
+	struct buffer out = {0};
+	const struct str *authors;
+	struct seen seen = {0};
+	size_t count;
+	size_t length = 0;
+
+	for (struct str rest = text; rest.length > 0; rest = str_skip(rest, step))
+		header_edit_take(
+			edit, str_slice(rest.data, rest.length < step ? rest.length : step), &out);
+	header_edit_end(edit, &out);
+	seen.fault = header_edit_authors(edit, &authors, &count);
+	for (size_t i = 0; i < count && length < sizeof seen.text; i++)
+		length += (size_t)snprintf(seen.text + length, sizeof seen.text - length,
+					   STR_FORMAT " ", STR_ARGUMENTS(authors[i]));
+	header_edit_free(edit);
+	buffer_clear(&out);
+	return seen;
+}
+
+static void authors_are_known_or_not(void **state)
+{
+	static const struct {
+		const char *text;
+		enum header_edit_fault fault;
+		const char *authors;
+	} cases[] = {
+		{"Subject: x\r\n\r\nFrom: a@x.test\r\n", HEADER_EDIT_GOOD, ""},
+		{"FROM: A <a@x.test>,\r\n b\r\nSender: c@x.test\r\n", HEADER_EDIT_GOOD,
+		 "a@x.test b@d.test c@x.test "},
+		{"From: g: a@x.test, b@x.test;\r\n", HEADER_EDIT_GOOD, "a@x.test b@x.test "},
+		{"From: \xc3\xa9@x.test\r\n", HEADER_EDIT_GOOD, "\xc3\xa9@x.test "},
+		{"From: a@x.test\r\nFrom: a@x.test\r\n", HEADER_EDIT_SEVERAL, NULL},
+		{"From : a@x.test\r\nfrom\t: b@x.test\r\n", HEADER_EDIT_SEVERAL, NULL},
+		{"From: a@x.test\r\nSender: a@x.test\r\nSender: a@x.test\r\n", HEADER_EDIT_SEVERAL,
+		 NULL},
+		{"From: a b\r\n", HEADER_EDIT_UNKNOWN, NULL},
+		{"From: g:;\r\n", HEADER_EDIT_UNKNOWN, NULL},
+		{"From: <>\r\n", HEADER_EDIT_UNKNOWN, NULL},
+		{"From:\r\n", HEADER_EDIT_UNKNOWN, NULL},
+		{"Sender: a@x.test, \r\n (\r\nFrom: a@x.test\r\n", HEADER_EDIT_UNKNOWN, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		for (size_t step = 1; step < 100; step *= 3) {
+			struct seen seen = authors_of(str_from(cases[i].text), step);
+
+			if (seen.fault != cases[i].fault)
+				fail_msg("case %zu: fault %u", i, (unsigned)seen.fault);
+			if (cases[i].authors != NULL)
+				assert_string_equal(seen.text, cases[i].authors);
+		}
+	}
+}
+
+/* A field that is too long is never half a field. */
+static void long_fields_pass_or_go(void **state)
+{
+	static const struct {
+		const char *name;
+		unsigned flags;
+		bool goes;
+		enum header_edit_fault fault;
+	} cases[] = {
+		{"Subject", COMPLETES, false, HEADER_EDIT_GOOD},
+		{"Bcc", COMPLETES, true, HEADER_EDIT_GOOD},
+		{"Return-Path", 0, true, HEADER_EDIT_GOOD},
+		{"Bcc", 0, false, HEADER_EDIT_GOOD},
+		{"From", AUTHORS, false, HEADER_EDIT_UNKNOWN},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct buffer text = {0};
+		struct buffer out;
+
+		buffer_append_format(&text, DATE ID "%s%s: a@x.test", i < 4 ? FROM : "",
+				     cases[i].name);
+		while (text.length < 3 * HEADER_FIELD_MAX)
+			buffer_append_string(&text, ",\r\n a@x.test");
+		buffer_append_string(&text, "\r\nX: last\r\n\r\nbody\r\n");
+		out = edited(cases[i].flags, buffer_view(&text), 1000);
+		if (cases[i].goes)
+			assert_true(out.length < 200);
+		else
+			assert_true(str_equal(buffer_view(&out), buffer_view(&text)));
+		assert_non_null(
+			memmem(buffer_data(&out), out.length, "X: last\r\n\r\nbody\r\n", 17));
+		assert_int_equal(authors_of(buffer_view(&text), 1000).fault, cases[i].fault);
+		buffer_clear(&out);
+		buffer_clear(&text);
+	}
+}
+
+static void too_many_authors_are_unknown(void **state)
+{
+	struct buffer text = {0};
+
+	(void)state;
+	buffer_append_string(&text, "From: a@x.test");
+	for (int i = 1; i < HEADER_AUTHORS_MAX; i++)
+		buffer_append_string(&text, ",a@x.test");
+	buffer_append_string(&text, "\r\n");
+	assert_int_equal(authors_of(buffer_view(&text), 99).fault, HEADER_EDIT_GOOD);
+	buffer_append_string(&text, " ,a@x.test\r\n");
+	assert_int_equal(authors_of(buffer_view(&text), 99).fault, HEADER_EDIT_UNKNOWN);
+	buffer_clear(&text);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	arena = arena_new();
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	arena_free(arena);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(messages_become_what_they_should),
+		cmocka_unit_test(long_lines_are_broken),
+		cmocka_unit_test(authors_are_known_or_not),
+		cmocka_unit_test(long_fields_pass_or_go),
+		cmocka_unit_test(too_many_authors_are_unknown),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

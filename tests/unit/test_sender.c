@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: ISC
+/* As whom a user may send; the directory's client is this test's own. */
+#include "base/panic.h"
+#include "directory/lookup/sender.h"
+#include "test.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { LATE_MAX = 100, TEXT_SIZE = 300 };
+
+struct directory_client {
+	int unused;
+};
+
+struct directory_question_private {
+	struct directory_question *question; /* NULL: cancelled */
+	const char *table;
+	char key[TEXT_SIZE];
+};
+
+static struct {
+	const char *away; /* the table that has no answer */
+	bool is_late;
+	struct directory_question_private late[LATE_MAX];
+	size_t late_count;
+	size_t questions;
+	char outcome[TEXT_SIZE];
+} world;
+
+/* The directory: of each key what is answered. */
+static const struct {
+	const char *table, *key;
+	const char *results[3];
+} records[] = {
+	{"user", "ann", {"send_as shared@a.test @granted.test"}},
+	{"user", "bob@a.test", {"name Bob"}},
+	{"address", "ann@a.test", {"kind mailbox", "user ann"}},
+	{"address", "ann2@a.test", {"kind mailbox", "user ann", "mailbox other@a.test"}},
+	{"address", "bob@a.test", {"kind mailbox"}},
+	{"address", "eve@a.test", {"kind mailbox", "user eve"}},
+	{"route", "ann@a.test", {"local maildir ann@a.test"}},
+	{"route", "eve@a.test", {"local maildir eve@a.test"}},
+	{"route", "alias@a.test", {"local maildir ann@a.test"}},
+	{"route", "ann-x@a.test", {"local maildir ann+x@a.test"}},
+	{"route",
+	 "team@a.test",
+	 {"local maildir eve@a.test", "remote far@b.test", "local maildir ann@a.test"}},
+	{"route", "others@a.test", {"local maildir eve@a.test", "remote ann@b.test"}},
+	{"route", "list@a.test", {"list list@a.test owner ann@a.test"}},
+	{"route", "bobs@a.test", {"local maildir bob@a.test"}},
+	{"route", "far@b.test", {"elsewhere"}},
+	{"route", "shared@a.test", {"list shared@a.test owner eve@a.test"}},
+	{"route", "gone@a.test", {"refuse 5.1.1 gone@a.test No such user"}},
+	{"route", "slow@a.test", {"refuse 4.2.1 slow@a.test Wait"}},
+};
+
+/* --- the directory's client --- */
+
+struct directory_client *directory_client_new(struct os_loop *loop, const char *const *servers,
+					      size_t server_count,
+					      const struct directory_dialer *dialer,
+					      const struct directory_client_handler *handler,
+					      void *context)
+{
+	(void)loop, (void)servers, (void)server_count, (void)dialer, (void)handler, (void)context;
+	return memory_alloc_zero(1, sizeof(struct directory_client));
+}
+
+void directory_client_free(struct directory_client *client)
+{
+	free(client);
+}
+
+static void answer(const struct directory_question_private *asked,
+		   struct directory_question *question)
+{
+	struct str results[3];
+	struct directory_answer_text text = {.results = results};
+
+	world.questions++;
+	if (world.away != NULL && strcmp(asked->table, world.away) == 0)
+		text.error = DIRECTORY_ERROR_LATER;
+	for (size_t i = 0; i < COUNT_OF(records) && text.error == 0; i++) {
+		if (strcmp(records[i].table, asked->table) != 0 ||
+		    strcmp(records[i].key, asked->key) != 0)
+			continue;
+		text.exists = true;
+		while (text.result_count < 3 && records[i].results[text.result_count] != NULL) {
+			results[text.result_count] =
+				str_from(records[i].results[text.result_count]);
+			text.result_count++;
+		}
+	}
+	if (!text.exists && text.error == 0 && strcmp(asked->table, "route") == 0)
+		fail_msg("nobody knows the route of %s", asked->key);
+	question->private = NULL;
+	question->answered(question->context, &text);
+}
+
+void directory_client_get(struct directory_client *client, const char *table, struct str key,
+			  int64_t patience_us, struct directory_question *question)
+{
+	struct directory_question_private now = {.question = question, .table = table};
+
+	assert_non_null(client);
+	assert_true(patience_us > 0 && key.length < sizeof now.key);
+	memcpy(now.key, key.data, key.length);
+	if (!world.is_late) {
+		answer(&now, question);
+		return;
+	}
+	assert_true(world.late_count < LATE_MAX);
+	world.late[world.late_count] = now;
+	question->private = &world.late[world.late_count++];
+}
+
+void directory_client_list(struct directory_client *client, const char *table, struct str prefix,
+			   struct str after, size_t limit, struct directory_question *question)
+{
+	(void)client, (void)table, (void)prefix, (void)after, (void)limit, (void)question;
+	fail_msg("a list is asked for");
+}
+
+void directory_question_cancel(struct directory_client *client, struct directory_question *question)
+{
+	assert_non_null(client);
+	question->private->question = NULL;
+	question->private = NULL;
+}
+
+/* --- a fixture --- */
+
+static struct config config = {.hostname = "mx.test", .recipient_delimiter = "+"};
+static struct config_service services[] = {{.name = "maildir"}};
+static struct os_loop *loop;
+static struct directory *directory;
+static struct directory_sender_request request;
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&world, 0, sizeof world);
+	config.services = services;
+	config.service_count = COUNT_OF(services);
+	config.directory.backend = CONFIG_BACKEND_SQLITE;
+	loop = os_loop_new();
+	directory = directory_new(loop, &config, "/run/directory");
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	assert_null(request.sending);
+	directory_free(directory);
+	os_loop_free(loop);
+	return 0;
+}
+
+static void judged(void *context, const struct mail_verdict *verdict)
+{
+	assert_ptr_equal(context, &world);
+	assert_string_equal(world.outcome, "");
+	strcpy(world.outcome, verdict->status);
+}
+
+static const char *judge_all(const char *user, const char *const *senders, size_t count)
+{
+	struct str texts[4];
+
+	for (size_t i = 0; i < count; i++)
+		texts[i] = str_from(senders[i]);
+	world.outcome[0] = '\0';
+	world.late_count = 0;
+	directory_sender_ask(directory, str_from(user), texts, count, judged, &world, &request);
+	for (size_t i = 0; i < world.late_count; i++)
+		if (world.late[i].question != NULL)
+			answer(&world.late[i], world.late[i].question);
+	return world.outcome;
+}
+
+static const char *judge(const char *user, const char *sender)
+{
+	return judge_all(user, &sender, 1);
+}
+
+/* --- tests --- */
+
+static void addresses_have_users(void **state)
+{
+	static const struct {
+		const char *user, *sender, *status;
+	} cases[] = {
+		/* mailboxes, by the field, also where the service is told another name */
+		{"ann", "ann@a.test", "2.1.0"},
+		{"ann", "ANN@A.Test", "2.1.0"},
+		{"ann", "ann+x@a.test", "2.1.0"},
+		{"ann", "ann2@a.test", "2.1.0"},
+		{"ann", "eve@a.test", "5.7.1"},
+		/* by the key, known without a question */
+		{"bob@a.test", "bob@a.test", "2.1.0"},
+		{"bob@a.test", "bob+x@a.test", "2.1.0"},
+		{"bob@a.test", "bobs@a.test", "2.1.0"},
+		{"bob@a.test", "ann@a.test", "5.7.1"},
+		/* what leads to them, also among others */
+		{"ann", "alias@a.test", "2.1.0"},
+		{"ann", "ann-x@a.test", "2.1.0"},
+		{"ann", "team@a.test", "2.1.0"},
+		{"eve", "team@a.test", "2.1.0"},
+		{"ann", "others@a.test", "5.7.1"},
+		{"ann", "list@a.test", "5.7.1"},
+		{"ann", "far@b.test", "5.7.1"},
+		{"ann", "gone@a.test", "5.7.1"},
+		/* grants */
+		{"ann", "shared@a.test", "2.1.0"},
+		{"ann", "shared+x@a.test", "2.1.0"},
+		{"ann", "anything@granted.test", "2.1.0"},
+		{"eve", "shared@a.test", "5.7.1"},
+		/* no addresses */
+		{"ann", "", "5.7.1"},
+		{"ann", "ann", "5.7.1"},
+		{"ann", "a b@a.test", "5.7.1"},
+		/* an unknown user */
+		{"nobody", "ann@a.test", "5.7.1"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * COUNT_OF(cases); i++) {
+		const char *sender = cases[i / 2].sender;
+
+		world.is_late = i % 2 == 1;
+		if (strcmp(judge(cases[i / 2].user, sender), cases[i / 2].status) != 0)
+			fail_msg("%s as %s: %s", cases[i / 2].user, sender, world.outcome);
+	}
+}
+
+static void all_must_be_his(void **state)
+{
+	static const char *const good[] = {"ann@a.test", "alias@a.test", "x@granted.test"};
+	static const char *const bad[] = {"ann@a.test", "eve@a.test", "x@granted.test"};
+
+	(void)state;
+	assert_string_equal(judge_all("ann", good, 3), "2.1.0");
+	assert_string_equal(judge_all("ann", bad, 3), "5.7.1");
+	world.is_late = true;
+	assert_string_equal(judge_all("ann", good, 3), "2.1.0");
+	assert_string_equal(judge_all("ann", bad, 3), "5.7.1");
+}
+
+static void without_an_answer_mail_waits(void **state)
+{
+	static const char *const tables[] = {"user", "address", "route"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(tables); i++) {
+		world.away = tables[i];
+		assert_string_equal(judge("ann", "alias@a.test"), "4.4.3");
+		assert_string_equal(judge("bob@a.test", "bob@a.test"), "2.1.0");
+	}
+	world.away = NULL;
+	assert_string_equal(judge("ann", "slow@a.test"), "4.2.1");
+}
+
+static void what_is_known_is_not_asked(void **state)
+{
+	(void)state;
+	assert_string_equal(judge("bob@a.test", "bob+x@a.test"), "2.1.0");
+	assert_int_equal(world.questions, 0);
+}
+
+static void a_check_can_be_cancelled(void **state)
+{
+	static const char *const senders[] = {"ann@a.test", "alias@a.test", "shared@a.test"};
+
+	(void)state;
+	world.is_late = true;
+	for (size_t i = 0; i < COUNT_OF(senders); i++) {
+		struct str sender = str_from(senders[i]);
+
+		for (size_t steps = 0; steps < 4; steps++) {
+			world.late_count = 0;
+			directory_sender_ask(directory, STR("eve"), &sender, 1, judged, &world,
+					     &request);
+			for (size_t j = 0; j < steps && j < world.late_count; j++)
+				answer(&world.late[j], world.late[j].question);
+			directory_sender_cancel(&request);
+			world.outcome[0] = '\0';
+			for (size_t j = steps; j < world.late_count; j++)
+				assert_null(world.late[j].question);
+		}
+	}
+	directory_sender_cancel(&request);
+}
+
+static void without_a_directory_the_name_counts(void **state)
+{
+	(void)state;
+	config.directory.backend = CONFIG_BACKEND_NONE;
+	assert_string_equal(judge("ann", "ann@mx.test"), "2.1.0");
+	assert_string_equal(judge("ann", "Ann+x@MX.test"), "2.1.0");
+	assert_string_equal(judge("ann", "ann@other.test"), "5.7.1");
+	assert_string_equal(judge("ann@other.test", "ann@other.test"), "2.1.0");
+	assert_string_equal(judge("ann@other.test", "ann@mx.test"), "5.7.1");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(addresses_have_users, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(all_must_be_his, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(without_an_answer_mail_waits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_known_is_not_asked, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_check_can_be_cancelled, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(without_a_directory_the_name_counts, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: ISC
+#include "yesterday.h"
+#include "accounts.h"
+#include "command.h"
+#include "files.h"
+#include "node.h"
+#include <signal.h>
+#include <string.h>
+
+#define COPY   "/var/lib/yesterday.sqlite"
+#define NEWEST "/var/lib/newest.sqlite"
+
+static const int64_t SECOND = 1000000;
+static const int64_t AWAY_US = 300 * INT64_C(1000000);
+
+static struct {
+	struct machine *node;
+	const char *store;
+	void (*done)(void);
+} now;
+
+static void copy_to(const char *path, void (*copied)(void *context, int status, const char *output))
+{
+	char statement[128];
+	const char *arguments[] = {now.store, statement, NULL};
+
+	if (files_exist(now.node, path))
+		files_remove(now.node, path);
+	snprintf(statement, sizeof statement, "VACUUM INTO '%s'", path);
+	command_run(now.node, "sql", arguments, copied, NULL);
+}
+
+/* As "mv PATH STORE; rm STORE-wal STORE-shm" does. */
+static void put_in_place(const char *path)
+{
+	static const char *const others[] = {"-wal", "-shm"};
+	char name[128];
+
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(name, sizeof name, "%s%s", now.store, others[i]);
+		if (files_exist(now.node, name))
+			files_remove(now.node, name);
+	}
+	files_replace(now.node, path, now.store);
+	world_log("people", "%s is in the store's place", path);
+	accounts_moved(now.node);
+}
+
+static void bring_back(void *context)
+{
+	(void)context;
+	put_in_place(NEWEST);
+	now.done();
+}
+
+static void replace(void *context)
+{
+	(void)context;
+	put_in_place(COPY);
+	kernel_at(kernel_now_us() + (int64_t)kernel_below((uint64_t)AWAY_US), bring_back, NULL);
+}
+
+/* What has just been copied is what comes back. */
+static void newest_copied(void *context, int status, const char *output)
+{
+	struct process *supervisor = node_supervisor(now.node);
+
+	(void)context;
+	world_log("people", "the newest copy: status %d%s%.*s", status, *output != '\0' ? ", " : "",
+		  (int)strcspn(output, "\n"), output);
+	if (status != 0) {
+		now.done();
+	} else if (supervisor != NULL && kernel_one_in(2)) {
+		process_signal(supervisor, SIGTERM);
+		accounts_moved(now.node);
+		kernel_at(kernel_now_us() + 5 * SECOND, replace, NULL);
+	} else {
+		replace(NULL);
+	}
+}
+
+static void copied(void *context, int status, const char *output)
+{
+	(void)context;
+	world_log("people", "a copy: status %d%s%.*s", status, *output != '\0' ? ", " : "",
+		  (int)strcspn(output, "\n"), output);
+	if (status != 0 && files_exist(now.node, COPY))
+		files_remove(now.node, COPY);
+	now.done();
+}
+
+void yesterday_act(struct machine *node, const char *store, void (*done)(void))
+{
+	now.node = node;
+	now.store = store;
+	now.done = done;
+	if (files_exist(node, COPY))
+		copy_to(NEWEST, newest_copied);
+	else
+		copy_to(COPY, copied);
+}
