@@ -43,11 +43,6 @@ struct ipc_channel {
 	struct os_task lost_task;
 };
 
-void ipc_message_wipe(struct ipc_message *message)
-{
-	explicit_bzero((char *)message->body.data, message->body.length); /* of receive() */
-}
-
 static void close_all(const int *descriptors, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

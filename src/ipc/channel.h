@@ -27,9 +27,6 @@ struct ipc_message {
 	size_t descriptor_count;
 };
 
-/* Overwrites the body, a secret that its handler has copied. */
-void ipc_message_wipe(struct ipc_message *message);
-
 struct ipc_channel;
 
 struct ipc_channel_handler {

@@ -91,15 +91,13 @@ static void copy_certificates(struct str text, struct buffer *out)
 int keys_read_certificates(const char *path, size_t most, struct buffer *certificates,
 			   struct buffer *reason)
 {
-	struct buffer text = {0};
+	struct buffer text = {.is_secret = true}; /* there may be the key in it, too */
 	int error;
 
-	/* at once: as it grows it would leave copies behind */
-	(void)buffer_reserve(&text, most + 2 * PIECE);
 	error = read_file(path, most, &text, reason);
 	if (error == 0)
 		copy_certificates(buffer_view(&text), certificates);
-	buffer_clear_secret(&text);
+	buffer_clear(&text);
 	return error;
 }
 
