@@ -176,14 +176,20 @@ struct config_domain {
 	size_t address_count;   /* 0: every local part exists */
 };
 
-/* One element of smtproutes or qmtproutes: DOMAIN:RELAY[;PORT]. */
+/* One element of smtproutes or qmtproutes: DOMAIN:RELAY[;PORT][|USER[|PASSWORD]]. */
 struct config_route {
 	const char *domain; /* "example.net", ".example.edu" (subdomains), "" (all others),
 			     * "!" (the null sender, also written "!@") */
 	const char *relay;  /* host name, or address in brackets ("[192.0.2.1]", "[2001:db8::1]");
 			     * "": by MX nevertheless, or for "!" by the routes for the domain */
 	uint16_t port;      /* 25 by default, 209 in qmtproutes */
+	const char *user;   /* to log in to the relay as; "" or NULL: without a login */
+	/* "": in the file of relay_passwords; CONFIG_HIDDEN except in the supervisor, in "keys" and
+	 * in commands */
+	const char *password;
 };
+enum { CONFIG_USER_MAX = 255, CONFIG_PASSWORD_MAX = 1000 }; /* bytes */
+#define CONFIG_HIDDEN "hidden"
 
 enum config_sync {
 	CONFIG_SYNC_AUTO,
@@ -326,6 +332,12 @@ struct config {
 	struct config_domain *domains; /* in the order of the file */
 	size_t domain_count;
 	const struct config_domain **domain_index; /* sorted by name */
+	struct config_network *etrn_from;
+	size_t etrn_from_count;
+	struct config_network *xclient_from;
+	size_t xclient_from_count;
+	struct config_network *xforward_from;
+	size_t xforward_from_count;
 	struct config_network *relay_from;
 	size_t relay_from_count;
 	struct config_network *own_addresses; /* besides those at which clients connect */
@@ -337,6 +349,9 @@ struct config {
 	size_t smtproute_count;
 	struct config_route *qmtproutes;
 	size_t qmtproute_count;
+	const char *relay_passwords; /* file; "": none */
+	bool login_without_tls;
+	bool bdat;
 	struct config_transport *transports; /* "remote", each service, "list"; never missing */
 	size_t transport_count;
 	struct config_process processes[CONFIG_PROCESSES]; /* those whose user can be set */
@@ -402,6 +417,13 @@ bool config_has_qmtp(const struct config *config);
 /* Whether a client at ADDRESS may connect to LISTEN: with QMQP only those of its setting clients.
  */
 bool config_admits(const struct config_listen *listen, const struct in6_addr *address);
+/* Whether there is a login to a relay. */
+bool config_has_logins(const struct config *config);
+/* Whether passwords of relays are in the configuration itself. */
+bool config_has_passwords(const struct config *config);
+/* Appends TEXT, a configuration that config_parse() has accepted, with CONFIG_HIDDEN in place of
+ * each of those passwords. */
+void config_hide_passwords(struct str text, struct buffer *out);
 /* Whether any listen section offers AUTH. */
 bool config_offers_auth(const struct config *config);
 /* Whether any listen section has TLS, or needs a certificate. */
@@ -434,6 +456,9 @@ const char *config_users_domain(const struct config *config);
 /* Whether LOCAL, ignoring case, exists in DOMAIN. */
 bool config_domain_has(const struct config_domain *domain, struct str local);
 /* Whether the address (IPv4 mapped into ::ffff:0:0/96) may relay. */
+bool config_may_etrn(const struct config *config, const struct in6_addr *address);
+bool config_may_xclient(const struct config *config, const struct in6_addr *address);
+bool config_may_xforward(const struct config *config, const struct in6_addr *address);
 bool config_may_relay(const struct config *config, const struct in6_addr *address);
 /* Whether NETWORK contains ADDRESS (IPv4 mapped). */
 bool config_network_has(const struct config_network *network, const struct in6_addr *address);

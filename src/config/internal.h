@@ -151,4 +151,8 @@ void config_check_auth(const struct config *config, const struct config_tree *tr
 /* The first section directory, or NULL. */
 const struct config_tree_section *config_directory_section(const struct config_tree *tree);
 
+/* route.c: how many bytes of TEXT, an element of smtproutes, come before its password; all of them
+ * if there is none. */
+size_t config_route_length(struct str text);
+
 #endif

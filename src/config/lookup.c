@@ -136,6 +136,27 @@ bool config_has_qmtp(const struct config *config)
 	return false;
 }
 
+static bool has_text(const char *text)
+{
+	return text != NULL && *text != '\0';
+}
+
+bool config_has_logins(const struct config *config)
+{
+	for (size_t i = 0; i < config->smtproute_count; i++)
+		if (has_text(config->smtproutes[i].user))
+			return true;
+	return false;
+}
+
+bool config_has_passwords(const struct config *config)
+{
+	for (size_t i = 0; i < config->smtproute_count; i++)
+		if (has_text(config->smtproutes[i].password))
+			return true;
+	return false;
+}
+
 bool config_has_tls_in(const struct config *config)
 {
 	for (size_t i = 0; i < config->listen_count; i++)
@@ -306,6 +327,21 @@ bool config_admits(const struct config_listen *listen, const struct in6_addr *ad
 {
 	return listen->protocol != CONFIG_QMQP ||
 	       is_in_any(address, listen->clients, listen->client_count);
+}
+
+bool config_may_etrn(const struct config *config, const struct in6_addr *address)
+{
+	return is_in_any(address, config->etrn_from, config->etrn_from_count);
+}
+
+bool config_may_xclient(const struct config *config, const struct in6_addr *address)
+{
+	return is_in_any(address, config->xclient_from, config->xclient_from_count);
+}
+
+bool config_may_xforward(const struct config *config, const struct in6_addr *address)
+{
+	return is_in_any(address, config->xforward_from, config->xforward_from_count);
 }
 
 bool config_may_relay(const struct config *config, const struct in6_addr *address)

@@ -24,6 +24,22 @@ static const char *copy_visible(struct arena *arena, struct str text)
 	return copy;
 }
 
+/* Without the password of a route, if it is one. */
+static const char *copy_harmless(struct arena *arena, struct str text)
+{
+	size_t length = config_route_length(text);
+	struct buffer shown = {0};
+	const char *copy;
+
+	if (length == text.length)
+		return copy_visible(arena, text);
+	buffer_append(&shown, text.data, length);
+	buffer_append_string(&shown, CONFIG_HIDDEN);
+	copy = copy_visible(arena, buffer_view(&shown));
+	buffer_clear(&shown);
+	return copy;
+}
+
 bool config_problems_are_full(const struct config_problems *problems)
 {
 	return problems->count >= CONFIG_PROBLEMS_MAX;
@@ -43,7 +59,7 @@ void config_problem_add(struct config_problems *problems, unsigned line, const c
 		problems->file != NULL ? arena_copy(problems->arena, str_from(problems->file)) : "";
 	problem->line = line;
 	problem->setting = copy_visible(problems->arena, str_from(setting != NULL ? setting : ""));
-	problem->found = copy_visible(problems->arena, found);
+	problem->found = copy_harmless(problems->arena, found);
 	problem->message = arena_copy(problems->arena, str_from(message));
 	problem->allowed = arena_copy(problems->arena, str_from(allowed != NULL ? allowed : ""));
 	/* in reverse order, until they are sorted */

@@ -168,6 +168,24 @@ const struct config_setting config_schema_root[] = {
 		MEANING("Trusted proxies: at listeners with proxy = yes, the client in their "
 			"PROXY header counts as the client. Connections from other addresses are "
 			"closed there.")),
+	SETTING(ROOT, "xclient_from", networks, LIST(config, xclient_from, xclient_from_count),
+		INITIAL(""),
+		MEANING("Trusted proxies that speak SMTP themselves: from them, the command "
+			"XCLIENT "
+			"makes the session that of the client it names, with this client's "
+			"rights, name and address, and of the user who has authenticated there "
+			"(LOGIN). Who can connect from such an address can be any client and any "
+			"user.")),
+	SETTING(ROOT, "xforward_from", networks, LIST(config, xforward_from, xforward_from_count),
+		INITIAL(""),
+		MEANING("Trusted mail servers, as content filters have them before and after "
+			"them: what they say of a message's client by the command XFORWARD is "
+			"in the log with the message. It changes nothing else.")),
+	SETTING(ROOT, "etrn_from", networks, LIST(config, etrn_from, etrn_from_count), INITIAL(""),
+		MEANING("Clients that may ask for the mail of a domain (ETRN, RFC 1985), as hosts "
+			"do that are not always connected: mail that waits because a host in the "
+			"domain, or the relay of its route, could not be reached is tried at once. "
+			"Mail that waits for its next attempt for another reason is not.")),
 	SETTING(ROOT, "proxy_timeout", seconds, AT(config, proxy_timeout), INITIAL("5s"),
 		RANGE(1, 3600), MEANING("How long to wait for a PROXY header.")),
 
@@ -178,7 +196,30 @@ const struct config_setting config_schema_root[] = {
 			"\"!\" or \"!@\" for mail with the empty sender. An empty relay means the "
 			"MX hosts nevertheless; for the empty sender, the routes by domain. An "
 			"exact name takes precedence, then the longest "
-			"suffix. Names may be in UTF-8 or as A-labels (xn--), which is the same.")),
+			"suffix. Names may be in UTF-8 or as A-labels (xn--), which is the same. "
+			"With |USER or |USER|PASSWORD after the relay, mail is sent only after a "
+			"login as this user (AUTH), by the "
+			"strongest of SCRAM-SHA-256, SCRAM-SHA-1, PLAIN and LOGIN that the relay "
+			"offers, and else waits. Without a PASSWORD, the file of relay_passwords "
+			"has it, which is better: who can read the configuration can read what is "
+			"in it.")),
+	SETTING(ROOT, "relay_passwords", optional_path, AT(config, relay_passwords), INITIAL(""),
+		RANGE(0, 4000),
+		MEANING("The file of the passwords of users in smtproutes: lines "
+			"RELAY|USER|PASSWORD "
+			"or RELAY;PORT|USER|PASSWORD, with relay and port as there; a password "
+			"ends with its line. Lines that are empty or begin with \"#\" say nothing. "
+			"It is read at each login, by the process keys. Nobody but its owner and "
+			"group may be able to read or change it, else it is not used, and mail "
+			"waits.")),
+	SETTING(ROOT, "login_without_tls", boolean, AT(config, login_without_tls), INITIAL("no"),
+		MEANING("Whether logins to relays are allowed in plain text. no: such mail is sent "
+			"by TLS only, also where remote_tls is may or none; which certificates "
+			"are valid is what a section tls of the relay says, and else any, so a "
+			"section with level verify is better.")),
+	SETTING(ROOT, "bdat", boolean, AT(config, bdat), INITIAL("yes"),
+		MEANING("Whether messages of up to 64 KiB are sent by BDAT to servers that offer "
+			"CHUNKING (RFC 3030), SMTP and LMTP. All others are sent by DATA.")),
 	SETTING(ROOT, "qmtproutes", qmtproutes, LIST(config, qmtproutes, qmtproute_count),
 		INITIAL(""),
 		MEANING("The same for mail that is sent by QMTP; the port is 209 unless another "

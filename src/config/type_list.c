@@ -217,17 +217,39 @@ static const char *route_domain(const struct config *config, struct str domain)
 	return domain.data[0] == '[' ? NULL : config_text_to_destination(config->arena, domain);
 }
 
+/* "USER" or "USER|PASSWORD"; without data: no login. */
+static const char *parse_login(const struct config *config, struct str login,
+			       struct config_route *route)
+{
+	struct str user = STR("");
+
+	route->password = "";
+	if (login.data != NULL && (!str_split(&login, '|', &user) || user.length == 0))
+		return "no user after the '|'";
+	if (user.length > 0 && *route->relay == '\0')
+		return "a user without a relay";
+	if (user.length > CONFIG_USER_MAX || login.length > CONFIG_PASSWORD_MAX)
+		return "a user or password that is too long";
+	route->user = arena_copy(config->arena, user);
+	if (login.length > 0)
+		route->password = arena_copy(config->arena, login);
+	return NULL;
+}
+
 enum { SMTP_PORT = 25, QMTP_PORT = 209 };
 
 static struct config_complaint parse_route_to(const struct config *config, struct str text,
 					      uint16_t port, struct config_route *route_out)
 {
 	struct config_route route = {.port = port, .relay = ""};
-	struct str rest = text;
+	const char *problem;
+	struct str login = text;
+	struct str rest;
 	struct str domain;
 	struct str relay;
 
-	if (str_find(text, ':') < 0 || !str_split(&rest, ':', &domain))
+	if (!str_split(&login, '|', &rest) || str_find(rest, ':') < 0 ||
+	    !str_split(&rest, ':', &domain))
 		return config_type_complain("no ':' after the domain");
 	route.domain = route_domain(config, domain);
 	if (route.domain == NULL)
@@ -242,6 +264,9 @@ static struct config_complaint parse_route_to(const struct config *config, struc
 		if (route.relay == NULL)
 			return config_type_complain("not a host name or address after the ':'");
 	}
+	problem = parse_login(config, login, &route);
+	if (problem != NULL)
+		return (struct config_complaint){problem, "RELAY|USER or RELAY|USER|PASSWORD"};
 	*route_out = route;
 	return config_type_fine;
 }
@@ -258,8 +283,15 @@ static struct config_complaint parse_qmtp_route(const struct config_setting *set
 						const struct config *config, struct str text,
 						void *place)
 {
+	struct config_route route;
+	struct config_complaint complaint = parse_route_to(config, text, QMTP_PORT, &route);
+
 	(void)setting;
-	return parse_route_to(config, text, QMTP_PORT, place);
+	if (complaint.message == NULL && *route.user != '\0')
+		return (struct config_complaint){"QMTP knows no login", "RELAY or RELAY;PORT"};
+	if (complaint.message == NULL)
+		*(struct config_route *)place = route;
+	return complaint;
 }
 
 static void print_route_to(const struct config_route *route, uint16_t port, struct buffer *out)
@@ -271,6 +303,12 @@ static void print_route_to(const struct config_route *route, uint16_t port, stru
 		buffer_append_byte(out, ';');
 		buffer_append_number(out, route->port);
 	}
+	if (*route->user != '\0') {
+		buffer_append_byte(out, '|');
+		buffer_append_string(out, route->user);
+	}
+	if (*route->password != '\0')
+		buffer_append_string(out, "|" CONFIG_HIDDEN);
 }
 
 static void print_route(const struct config_setting *setting, const void *place, struct buffer *out)

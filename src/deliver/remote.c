@@ -46,8 +46,14 @@ void deliver_remote_configure(struct deliver_remote *remote, const struct config
 {
 	remote_carrier_configure(&remote->carrier, config, config->remote_timeout * SECOND_US);
 	remote->carrier.settings.certificates = remote_policies_certificates(remote->policies);
+	remote->may_login_plainly = config->login_without_tls;
 	remote_routes_free(remote->routes);
 	remote->routes = remote_routes_of(config);
+}
+
+void deliver_remote_use_logins(struct deliver_remote *remote, struct remote_logins *logins)
+{
+	remote->carrier.settings.logins = logins;
 }
 
 void deliver_remote_report(struct deliver_remote *remote, struct sts_client *client)

@@ -29,6 +29,12 @@ bool deliver_remote_fits(const struct deliver_remote *remote, const struct confi
 /* From now on CONFIG applies, for new jobs and new connections; the resolver does not change. */
 void deliver_remote_configure(struct deliver_remote *remote, const struct config *config);
 
+struct remote_logins;
+
+/* From now on there are LOGINS, which must live until deliver_remote_free(); NULL, as at first:
+ * none is possible. */
+void deliver_remote_use_logins(struct deliver_remote *remote, struct remote_logins *logins);
+
 struct sts_client;
 
 /* From now on CLIENT is told how TLS goes; it must live until deliver_remote_free(). */

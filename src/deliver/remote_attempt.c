@@ -282,6 +282,20 @@ static void leave_tls_out(struct remote_attempt *attempt)
 		try_next_server(attempt);
 }
 
+/* The server is there, but is of no use before the login is put right: until then all mail for it
+ * waits while one message tries. */
+static void pass_by_refused(struct remote_attempt *attempt)
+{
+	char peer[REMOTE_PEER_SIZE];
+
+	tell(attempt, NULL);
+	remote_peer_format(attempt->server, peer);
+	remote_session_log_refusal(attempt->session, peer);
+	keep_failure(attempt, attempt->recipients.transaction[0].verdict);
+	close_session(attempt);
+	try_next_server(attempt);
+}
+
 static void settle(struct remote_attempt *attempt)
 {
 	attempt->was_connected = true;
@@ -311,6 +325,9 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 		break;
 	case REMOTE_INSECURE:
 		leave_tls_out(attempt);
+		break;
+	case REMOTE_REFUSED:
+		pass_by_refused(attempt);
 		break;
 	case REMOTE_STALE:
 		close_session(attempt);

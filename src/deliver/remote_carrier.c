@@ -22,6 +22,7 @@ void remote_carrier_configure(struct remote_carrier *carrier, const struct confi
 	carrier->settings.connect_timeout_us = config->remote_connect_timeout * SECOND_US;
 	carrier->settings.reply_timeout_us = reply_timeout_us;
 	carrier->settings.tls_timeout_us = config->tls_timeout * SECOND_US;
+	carrier->settings.avoids_chunks = !config->bdat;
 	carrier->settings.converts_8bit = config->convert_8bit;
 }
 

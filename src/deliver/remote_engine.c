@@ -178,3 +178,13 @@ bool remote_engine_is_injected(const struct remote_engine *engine)
 {
 	return engine->smtp != NULL && smtp_client_is_injected(engine->smtp);
 }
+
+bool remote_engine_is_login_refused(const struct remote_engine *engine)
+{
+	return engine->smtp != NULL && smtp_client_is_login_refused(engine->smtp);
+}
+
+bool remote_engine_is_used_up(const struct remote_engine *engine)
+{
+	return engine->smtp != NULL && smtp_client_is_used_up(engine->smtp);
+}

@@ -35,11 +35,14 @@ bool remote_engine_is_unserved(const struct remote_engine *engine);
 bool remote_engine_is_stale(const struct remote_engine *engine);
 const struct mail_verdict *remote_engine_failure(const struct remote_engine *engine);
 bool remote_engine_is_insecure(const struct remote_engine *engine);
-/* What only SMTP has: a message in another form, and STARTTLS that may be refused. */
+/* What only SMTP has: a message in another form, STARTTLS that may be refused, logins, and a limit
+ * of messages. */
 void remote_engine_form(struct remote_engine *engine, uint64_t size);
 void remote_engine_refuse_form(struct remote_engine *engine, const char *status,
 			       const char *reason);
 bool remote_engine_is_tls_refused(const struct remote_engine *engine);
 bool remote_engine_is_injected(const struct remote_engine *engine);
+bool remote_engine_is_login_refused(const struct remote_engine *engine);
+bool remote_engine_is_used_up(const struct remote_engine *engine);
 
 #endif

@@ -79,3 +79,23 @@ struct remote_certificates *remote_keys_new(struct os_loop *loop, const char *pa
 	own->keys = keys_new(loop, path, on_changed, own);
 	return &own->public;
 }
+
+struct logins {
+	struct remote_logins public;
+	struct keys_passwords *passwords;
+};
+
+static void ask(struct remote_logins *logins, struct keys_password_question *question)
+{
+	keys_passwords_ask(CONTAINER_OF(logins, struct logins, public)->passwords, question);
+}
+
+struct remote_logins *remote_keys_logins(struct os_loop *loop, const char *path,
+					 struct login_library *library)
+{
+	struct logins *own = memory_alloc_zero(1, sizeof *own);
+
+	own->public = (struct remote_logins){library, ask, keys_password_cancel};
+	own->passwords = keys_passwords_new(loop, path);
+	return &own->public;
+}

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/remote_keys.h - our certificates for servers, from the process "keys", which signs with
- * their private keys.
+ * deliver/remote_keys.h - our certificates and passwords for servers, from the process "keys",
+ * which signs with their private keys.
  */
 #ifndef DELIVER_REMOTE_KEYS_H
 #define DELIVER_REMOTE_KEYS_H
 
 #include "deliver/remote_certificates.h"
+#include "deliver/remote_login.h"
 #include "os/loop.h"
 
 /* PATH: the socket of "keys". They live as long as the process. */
 struct remote_certificates *remote_keys_new(struct os_loop *loop, const char *path);
+/* Likewise, passwords; for logins by LIBRARY. */
+struct remote_logins *remote_keys_logins(struct os_loop *loop, const char *path,
+					 struct login_library *library);
 
 #endif

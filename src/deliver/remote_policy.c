@@ -22,7 +22,8 @@ static bool needs_tls(const struct config *config, bool is_lmtp)
 {
 	if (!is_lmtp)
 		return config->remote_tls != CONFIG_TLS_NONE || config->tls_policy_count > 0 ||
-		       config->dane || config->mta_sts || config_has_tls_in(config);
+		       config->dane || config->mta_sts || config_has_tls_in(config) ||
+		       (config_has_logins(config) && !config->login_without_tls);
 	for (size_t i = 0; i < config->service_count; i++)
 		if (config->services[i].tls != CONFIG_TLS_NONE)
 			return true;

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "config/config.h"
+#include "deliver/remote_login.h"
 #include "dns/search.h"
 #include "os/loop.h"
 #include "tls/client.h"
@@ -41,6 +42,7 @@ struct remote_policy {
 	const char *server_name; /* for SNI; NULL: the host's name */
 	const char *dane;        /* for people: what the DNS says about DANE; NULL: not asked */
 	const char *certificate; /* the section certificate to present; "": none */
+	const struct remote_login *login; /* NULL: none */
 	/* NULL; or why this host must not be used at all: then the next one is tried. */
 	const struct mail_verdict *refusal;
 };

@@ -207,6 +207,12 @@ bool remote_routes_choose(const struct remote_routes *routes, struct str sender,
 	} else if (!fill_hop(&hop, domain, REMOTE_HOP_LITERAL, REMOTE_HOP_EXCHANGERS, SMTP_PORT)) {
 		return false;
 	}
+	if (route != NULL && route->user != NULL && *route->user != '\0') {
+		size_t length = strlen(hop.key);
+
+		snprintf(hop.user, sizeof hop.user, "%s", route->user);
+		snprintf(hop.key + length, sizeof hop.key - length, " as %s", hop.user);
+	}
 	*hop_out = hop;
 	return true;
 }

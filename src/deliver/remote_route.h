@@ -22,7 +22,7 @@ enum remote_hop_kind {
 	REMOTE_HOP_LITERAL,    /* the address, chosen by the sender */
 };
 
-enum { REMOTE_HOP_KEY_SIZE = DNS_NAME_SIZE + 16 };
+enum { REMOTE_HOP_KEY_SIZE = DNS_NAME_SIZE + CONFIG_USER_MAX + 24 };
 
 struct remote_hop {
 	enum remote_hop_kind kind;
@@ -30,6 +30,7 @@ struct remote_hop {
 	uint16_t port;
 	char name[DNS_NAME_SIZE];        /* also shown to people */
 	union os_socket_address address; /* for ADDRESS and LITERAL */
+	char user[CONFIG_USER_MAX + 1];  /* to log in as; "": no login */
 	char key[REMOTE_HOP_KEY_SIZE];   /* hops with the same key are the same servers */
 };
 

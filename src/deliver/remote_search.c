@@ -28,6 +28,7 @@ struct remote_search {
 	const char *relay; /* for policies: the name, or "[address]"; NULL: none */
 	struct remote_policy_question question;
 	struct remote_policy_search *policy;
+	struct remote_login login; /* its relay is that for policies */
 	const char *key;
 };
 
@@ -120,11 +121,28 @@ static void end(void *context)
 	remote_policy_search_free(search->policy);
 }
 
+/* A password goes by TLS, whatever is enough for mail. */
+static void demand_login(struct remote_search *search, struct remote_policy *policy)
+{
+	if (search->login.user == NULL)
+		return;
+	policy->login = &search->login;
+	if (search->login.may_be_plain || policy->refusal != NULL)
+		return;
+	if (policy->level == CONFIG_TLS_MAY || policy->level == CONFIG_TLS_NONE) {
+		policy->level = CONFIG_TLS_ENCRYPT;
+		policy->origin = "the login to the relay";
+	}
+}
+
 static void on_policy(void *context, const struct remote_policy *policy)
 {
 	struct remote_search *search = context;
 
-	remote_attempt_connect(search->attempt, policy);
+	struct remote_policy found = *policy;
+
+	demand_login(search, &found);
+	remote_attempt_connect(search->attempt, &found);
 }
 
 static bool protect(void *context, struct remote_attempt *attempt, const struct dns_server *server,
@@ -138,7 +156,10 @@ static bool protect(void *context, struct remote_attempt *attempt, const struct 
 							   search->job->arena, search->wish};
 	search->policy = remote_policy_find(search->remote->policies, &search->question, policy_out,
 					    on_policy, search);
-	return search->policy == NULL;
+	if (search->policy != NULL)
+		return false;
+	demand_login(search, policy_out);
+	return true;
 }
 
 static void tell(void *context, const struct dns_server *server, const struct remote_policy *policy,
@@ -220,6 +241,9 @@ struct remote_search *remote_search_new(struct deliver_remote *remote,
 		return NULL;
 	search->domain = arena_copy(job->arena, job->destination);
 	search->relay = remote_hop_relay(&search->hop, job->arena);
+	if (*search->hop.user != '\0')
+		search->login = (struct remote_login){search->relay, search->hop.user,
+						      search->hop.port, remote->may_login_plainly};
 	search->wish = find_wish(remote, job);
 	search->is_reported = is_reported(search);
 	search->key = make_key(search);

@@ -65,6 +65,9 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 		.timeout_us = settings->reply_timeout_us,
 		.tls = wants_tls(policy),
 		.tls_timeout_us = settings->tls_timeout_us,
+		.avoids_chunks = settings->avoids_chunks,
+		.wants_login = policy->login != NULL,
+		.may_login_plainly = policy->login != NULL && policy->login->may_be_plain,
 		.watch = {transcript_is_on(), tell_line},
 	};
 	session = memory_alloc_zero(1, sizeof *session);
@@ -76,6 +79,8 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 	session->policy = *policy;
 	if (policy->level != CONFIG_TLS_NONE)
 		session->host = memory_copy_string(server->host);
+	if (policy->login != NULL)
+		remote_session_want_login(session, policy->login);
 	session->is_connecting = true;
 	session->engine = remote_engine_new(&client_settings);
 	snprintf(session->key, sizeof session->key, "%s", key);
@@ -103,6 +108,7 @@ void remote_session_free(struct remote_session *session)
 			session->transaction.done = NULL;
 	}
 	remote_certificates_give_up(&session->waiter);
+	remote_session_forget_login(session);
 	remote_form_free(session->form);
 	os_timer_free(session->timer);
 	os_watch_free(session->watch);
@@ -139,7 +145,8 @@ bool remote_session_is_reusable(const struct remote_session *session)
 {
 	return session->transaction.done == NULL &&
 	       remote_engine_status(&session->engine) == SMTP_CLIENT_READY &&
-	       session->transaction_count < TRANSACTIONS_MAX;
+	       session->transaction_count < TRANSACTIONS_MAX &&
+	       !remote_engine_is_used_up(&session->engine);
 }
 
 static void watch(struct remote_session *session, unsigned events)
@@ -225,6 +232,8 @@ static enum remote_outcome outcome_of(const struct remote_session *session)
 		return REMOTE_STALE;
 	if (remote_engine_is_insecure(&session->engine) && !session->is_ours)
 		return REMOTE_INSECURE;
+	if (remote_engine_is_login_refused(&session->engine))
+		return REMOTE_REFUSED;
 	return remote_engine_is_unserved(&session->engine) ? REMOTE_UNSERVED : REMOTE_DECIDED;
 }
 
@@ -267,18 +276,27 @@ static bool secure(struct remote_session *session)
 	return false;
 }
 
+/* The login, while the engine wants it. False: it waits. */
+static bool log_in(struct remote_session *session)
+{
+	if (remote_session_log_in(session, resume))
+		return true;
+	watch(session, OS_WATCH_NONE);
+	return false;
+}
+
 /* Does what can be done; ends the transaction when it is done. */
 static void drive(struct remote_session *session)
 {
 	enum smtp_client_status status;
 	unsigned reply_count = remote_engine_reply_count(&session->engine);
-	bool is_secure = secure(session);
-	bool is_sent = is_secure && send_all(session);
+	bool is_allowed = secure(session) && log_in(session);
+	bool is_sent = is_allowed && send_all(session);
 
 	if (reply_count != session->reply_count)
 		set_deadline(session, remote_engine_timeout_us(&session->engine));
 	session->reply_count = reply_count;
-	if (!is_secure)
+	if (!is_allowed)
 		return;
 	status = remote_engine_status(&session->engine);
 	if (status == SMTP_CLIENT_READY || status == SMTP_CLIENT_CLOSED)

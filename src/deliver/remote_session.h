@@ -7,7 +7,9 @@
 #define DELIVER_REMOTE_SESSION_H
 
 #include "deliver/remote_certificates.h"
+#include "deliver/remote_login.h"
 #include "deliver/remote_policy.h"
+#include "deliver/remote_route.h"
 #include "dns/search.h"
 #include "ipc/content.h"
 #include "ipc/job.h"
@@ -15,6 +17,8 @@
 #include "smtp/client.h"
 
 enum { REMOTE_CHUNK_SIZE = 64 * 1024 };
+/* Of the text that identifies what sessions can be used for. */
+enum { REMOTE_SESSION_KEY_SIZE = REMOTE_HOP_KEY_SIZE + REMOTE_POLICY_KEY_SIZE + 16 };
 
 struct remote_session_settings {
 	struct os_loop *loop;
@@ -23,8 +27,10 @@ struct remote_session_settings {
 	int64_t connect_timeout_us;
 	int64_t reply_timeout_us;
 	struct remote_certificates *certificates; /* for policies with one; NULL: none */
+	struct remote_logins *logins;             /* for policies with a login; NULL: none */
 	struct tls_client *tls;                   /* for policies other than NONE */
 	int64_t tls_timeout_us;                   /* of a handshake */
+	bool avoids_chunks;                       /* never BDAT */
 	bool converts_8bit;                       /* for servers that do not offer 8BITMIME */
 	char *chunk; /* REMOTE_CHUNK_SIZE bytes that sessions share: valid only during a
 		      * call */
@@ -36,6 +42,7 @@ enum remote_outcome {
 	REMOTE_UNSERVED,    /* it ended before the server decided; every recipient has a verdict */
 	REMOTE_INSECURE,    /* TLS failed before anything was decided; every recipient has a
 			     * verdict */
+	REMOTE_REFUSED,     /* there was no login; every recipient has a verdict */
 	REMOTE_STALE,       /* the idle connection had ended meanwhile: nothing was decided */
 };
 
@@ -65,6 +72,9 @@ void remote_session_run(struct remote_session *session,
 			const struct remote_transaction *transaction);
 /* Why no connection was made, or why the session has ended. */
 const struct mail_verdict *remote_session_failure(const struct remote_session *session);
+
+/* After REMOTE_REFUSED: logs why, with the server as PEER. */
+void remote_session_log_refusal(const struct remote_session *session, const char *peer);
 
 /* What protects the connection; NULL: plain text. */
 const struct ipc_job_tls *remote_session_tls(const struct remote_session *session);

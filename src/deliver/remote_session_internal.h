@@ -7,14 +7,23 @@
 
 #include "deliver/remote_engine.h"
 #include "deliver/remote_form.h"
-#include "deliver/remote_route.h"
 #include "deliver/remote_session.h"
 #include "deliver/remote_tell.h"
 #include "tls/stream.h"
 
+struct remote_session_login {
+	struct remote_login wanted; /* no user: no login */
+	char *relay, *user;         /* owned */
+	const char *mechanism;
+	struct keys_password_question question;
+	bool is_asking;
+	struct login_exchange *exchange; /* from the password's arrival to the end */
+	void (*resume)(void *context);
+};
+
 struct remote_session {
 	struct remote_session_settings settings;
-	char key[REMOTE_HOP_KEY_SIZE + REMOTE_POLICY_KEY_SIZE];
+	char key[REMOTE_SESSION_KEY_SIZE];
 	union os_socket_address address;
 	struct tls_stream stream;
 	struct os_watch *watch;
@@ -30,6 +39,7 @@ struct remote_session {
 	struct ipc_job_tls tls;                   /* once the handshake is done */
 	bool is_ours;                             /* what TLS failed for: the server may have it */
 
+	struct remote_session_login login;
 	struct remote_engine engine;
 	unsigned reply_count; /* at the last progress */
 	unsigned transaction_count;
@@ -56,5 +66,12 @@ bool remote_session_secure(struct remote_session *session, void (*resume)(void *
 			   unsigned *events_out);
 /* The session's time is over: notes whether it waits for our own private key. */
 void remote_session_blame(struct remote_session *session);
+
+/* remote_session_login.c */
+/* The session has to log in as WANTED, which is copied. */
+void remote_session_want_login(struct remote_session *session, const struct remote_login *wanted);
+/* Goes on with the login that the engine wants. False: it waits for RESUME to be called. */
+bool remote_session_log_in(struct remote_session *session, void (*resume)(void *context));
+void remote_session_forget_login(struct remote_session *session);
 
 #endif

@@ -104,8 +104,9 @@ static int open_data(struct inject_message *message, const struct config *config
 	return error;
 }
 
-int inject_message_open(const struct config *config, const struct os_process_caller *caller,
-			struct inject_message **message_out, struct buffer *reason)
+int inject_message_open_untraced(const struct config *config,
+				 const struct os_process_caller *caller,
+				 struct inject_message **message_out, struct buffer *reason)
 {
 	struct inject_message *message = memory_alloc_zero(1, sizeof *message);
 	int error = open_store(config, &message->store, reason);
@@ -123,9 +124,18 @@ int inject_message_open(const struct config *config, const struct os_process_cal
 	message->caller = *caller;
 	message->size_max = config->maxsize;
 	message->id = (struct mail_id){queue_message_number(message->message), os_clock_wall_us()};
-	write_trace(message, config->hostname);
 	*message_out = message;
 	return 0;
+}
+
+int inject_message_open(const struct config *config, const struct os_process_caller *caller,
+			struct inject_message **message_out, struct buffer *reason)
+{
+	int error = inject_message_open_untraced(config, caller, message_out, reason);
+
+	if (error == 0)
+		write_trace(*message_out, config->hostname);
+	return error;
 }
 
 struct mail_id inject_message_id(const struct inject_message *message)

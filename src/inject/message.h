@@ -36,6 +36,11 @@ struct inject_message;
 MUST_CHECK int inject_message_open(const struct config *config,
 				   const struct os_process_caller *caller,
 				   struct inject_message **message_out, struct buffer *reason);
+/* The same without a trace header: the caller writes it, and it counts for the size. */
+MUST_CHECK int inject_message_open_untraced(const struct config *config,
+					    const struct os_process_caller *caller,
+					    struct inject_message **message_out,
+					    struct buffer *reason);
 struct mail_id inject_message_id(const struct inject_message *message);
 
 /* Appends to the data. An error sticks until the commit: -EFBIG when the data exceed the

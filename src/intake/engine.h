@@ -36,6 +36,8 @@ struct intake_engine {
 	void (*set_peer_ours)(struct intake_session *session);
 	/* The user that the client has authenticated as; empty: none. NULL: none ever is. */
 	struct str (*user)(const struct intake_session *session);
+	/* What a trusted proxy says of its client; NULL: nothing. NULL: no proxy can. */
+	const struct smtp_claim *(*forwarded)(const struct intake_session *session);
 	/* The name that the client gave; "" if it did not. */
 	struct str (*helo)(const struct intake_session *session);
 

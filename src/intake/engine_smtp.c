@@ -100,6 +100,11 @@ static struct str user(const struct intake_session *session)
 	return smtp_server_user(session->server);
 }
 
+static const struct smtp_claim *forwarded(const struct intake_session *session)
+{
+	return smtp_server_forwarded(session->server);
+}
+
 static struct str helo(const struct intake_session *session)
 {
 	return session->server != NULL ? smtp_server_helo(session->server) : STR("");
@@ -147,6 +152,7 @@ const struct intake_engine intake_engine_smtp = {
 	.set_peer_name = set_peer_name,
 	.set_peer_ours = set_peer_ours,
 	.user = user,
+	.forwarded = forwarded,
 	.helo = helo,
 	.has_question = has_question,
 	.see_to = intake_question_see_to,

@@ -81,7 +81,8 @@ struct intake_session {
 	bool is_at_end;    /* the client closed its side */
 	uint64_t told;     /* identifies the session for transcript_line() */
 	struct in6_addr mapped;
-	char address[OS_SOCKET_TEXT_SIZE]; /* "" on a UNIX socket */
+	char proxy_name[SMTP_CLAIM_TEXT_SIZE]; /* of the client, as a proxy says */
+	char address[OS_SOCKET_TEXT_SIZE];     /* "" on a UNIX socket */
 	struct intake_session *next, *previous;
 };
 
@@ -125,6 +126,16 @@ static inline bool intake_session_may_relay(const struct intake_session *session
 {
 	return session->may_relay || intake_session_user(session).length > 0;
 }
+
+/* claim.c */
+/* What a client at ADDRESS (IPv4 mapped), from whom the connection comes, may do by the
+ * configuration. */
+void intake_claim_grant(const struct intake_session *session, const struct in6_addr *address,
+			struct smtp_peer *peer);
+/* The session is from now on that of the client in CLAIM: answers the question. */
+void intake_claim_take(struct intake_session *session, const struct smtp_claim *claim);
+/* Mail for the domain NODE is to be tried now: answers the question. */
+void intake_claim_release(struct intake_session *session, struct str node);
 
 /* tell.c: a watched session ends. */
 void intake_tell_end(struct intake_session *session);

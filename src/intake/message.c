@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <utlist.h>
 
-enum { EXTRAS = 4 };
+enum { EXTRAS = 6 };
 
 void intake_message_verdict(struct mail_verdict *verdict, int error)
 {
@@ -45,6 +45,8 @@ static void add_extras(const struct intake_session *session, struct log_field ex
 {
 	const struct tls_connection *tls = session->stream.tls;
 	struct str user = intake_session_user(session);
+	const struct smtp_claim *forwarded =
+		session->engine->forwarded != NULL ? session->engine->forwarded(session) : NULL;
 
 	if (session->name != NULL)
 		*extras++ = log_string("name", session->name);
@@ -54,6 +56,10 @@ static void add_extras(const struct intake_session *session, struct log_field ex
 		*extras++ = log_string("tls", tls_connection_version(tls));
 		*extras++ = log_string("cipher", tls_connection_cipher(tls));
 	}
+	if (forwarded != NULL)
+		*extras++ = log_string("forwarded_for", forwarded->address);
+	if (forwarded != NULL && *forwarded->ident != '\0')
+		*extras++ = log_string("ident", forwarded->ident);
 	extras->type = LOG_FIELD_END;
 }
 
@@ -76,7 +82,7 @@ void intake_message_accepted(struct intake_session *session, struct mail_id id,
 		  log_str("from", envelope->sender),
 		  log_number("recipients", (int64_t)envelope->recipient_count),
 		  log_number("size", (int64_t)envelope->size), log_str("message_id", message_id),
-		  extras[0], extras[1], extras[2], extras[3]);
+		  extras[0], extras[1], extras[2], extras[3], extras[4], extras[5]);
 	keep_place(session);
 }
 

@@ -101,6 +101,12 @@ void intake_question_see_to(struct intake_session *session)
 	case SMTP_QUESTION_AUTH:
 		intake_auth_see_to(session, question);
 		break;
+	case SMTP_QUESTION_CLIENT:
+		intake_claim_take(session, question->claim);
+		break;
+	case SMTP_QUESTION_RELEASE:
+		intake_claim_release(session, question->node);
+		break;
 	case SMTP_QUESTION_OPEN:
 		if (!intake_lookup_awaits_name(session))
 			intake_question_open(session);

@@ -389,6 +389,7 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	session->may_relay = intake_security_trusts_all(security) ||
 			     config_may_relay(intake->config, &session->mapped);
 	who.is_ours = session->may_relay;
+	intake_claim_grant(session, &session->mapped, &who);
 	who.may_tls = intake_secure_is_possible(session);
 	session->pump = intake_session_pump;
 	intake_lookup_init(session);

@@ -272,6 +272,11 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 	erase(channel, packet, size);
 }
 
+uid_t ipc_channel_user(const struct ipc_channel *channel)
+{
+	return os_socket_peer_user(channel->socket);
+}
+
 void ipc_channel_set_secret(struct ipc_channel *channel)
 {
 	channel->is_secret = true;

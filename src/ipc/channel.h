@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "os/loop.h"
+#include <sys/types.h>
 
 enum {
 	IPC_VERSION = 1,
@@ -49,6 +50,8 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 /* Names the peer for the log; NAME must outlive the channel. Without it, the user who connected
  * is logged. */
 void ipc_channel_set_peer(struct ipc_channel *channel, const char *name);
+/* Who connected. */
+uid_t ipc_channel_user(const struct ipc_channel *channel);
 /* What passes through is secret from now on: it is erased from this process's memory as soon as it
  * is sent, or handled. */
 void ipc_channel_set_secret(struct ipc_channel *channel);

@@ -118,7 +118,7 @@ static void on_connection(void *context, int socket)
 	client->user = user;
 	client->channel = ipc_channel_new(server->loop, socket, &handler, client);
 	DL_APPEND2(server->clients, client, previous, next);
-	client->context = server->kind->connected(server->context, client->channel, user);
+	client->context = server->kind->connected(server->context, client->channel);
 }
 
 struct ipc_server *ipc_server_new(struct os_loop *loop, int listening,

@@ -22,8 +22,8 @@ enum { IPC_SERVER_USERS_MAX = 8, IPC_SERVER_BEHIND_MAX = 32 };
 struct ipc_server_kind {
 	size_t clients_max; /* connections of each user */
 	size_t backlog_max; /* bytes that a client has not read: its next message is refused then */
-	/* A client has connected, of USER. Returns what the others get as CLIENT. May send. */
-	void *(*connected)(void *context, struct ipc_channel *channel, uid_t user);
+	/* A client has connected. Returns what the others get as CLIENT. May send. */
+	void *(*connected)(void *context, struct ipc_channel *channel);
 	/* False: MESSAGE is malformed. This ends the connection, as ipc_channel_refuse() does. Must
 	 * not close the channel. MESSAGE is valid during the call. */
 	bool (*message)(void *client, struct ipc_channel *channel,

@@ -16,6 +16,9 @@ enum keys_message {
 			    * struct tls_signing_request; the tag identifies the request */
 	KEYS_SIGNED,       /* str signature, empty: none is made. One for each KEYS_SIGN, with its
 			    * tag, in any order */
+	KEYS_ASK_PASSWORD, /* str relay, u32 port, str user: from "remote" only */
+	KEYS_PASSWORD,     /* str password, str problem; one of them is empty. One for each
+			    * KEYS_ASK_PASSWORD, with its tag */
 };
 
 #endif

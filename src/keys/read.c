@@ -88,13 +88,18 @@ static void copy_certificates(struct str text, struct buffer *out)
 	}
 }
 
+int keys_read_secret(const char *path, size_t most, struct buffer *text, struct buffer *reason)
+{
+	text->is_secret = true;
+	return read_file(path, most, text, reason);
+}
+
 int keys_read_certificates(const char *path, size_t most, struct buffer *certificates,
 			   struct buffer *reason)
 {
-	struct buffer text = {.is_secret = true}; /* there may be the key in it, too */
-	int error;
+	struct buffer text = {0};
+	int error = keys_read_secret(path, most, &text, reason);
 
-	error = read_file(path, most, &text, reason);
 	if (error == 0)
 		copy_certificates(buffer_view(&text), certificates);
 	buffer_clear(&text);

@@ -26,6 +26,10 @@ MUST_CHECK int keys_read_certificates(const char *path, size_t most, struct buff
  * elsewhere, and the process is started again. */
 void keys_append_place(const char *path, int error, struct buffer *reason);
 
+/* Appends what is in PATH to TEXT, which becomes secret: 0, or -errno with the REASON. */
+MUST_CHECK int keys_read_secret(const char *path, size_t most, struct buffer *text,
+				struct buffer *reason);
+
 /* The last good text of a file. */
 struct keys_file {
 	struct keys_stamp stamp;

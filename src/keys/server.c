@@ -4,8 +4,10 @@
 #include "base/timestamp.h"
 #include "ipc/pack.h"
 #include "ipc/server.h"
+#include "keys/passwords.h"
 #include "keys/protocol.h"
 #include "keys/store.h"
+#include "log/event.h"
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -24,6 +26,7 @@ struct keys_server {
 	struct buffer packed; /* what the store has to tell */
 	struct os_timer *timer;
 	struct ipc_server *clients;
+	uid_t sender; /* who gets passwords; -1: nobody */
 };
 
 static void send_set(void *context, struct ipc_channel *channel)
@@ -71,9 +74,43 @@ static void sign(const struct keys_server *server, struct ipc_channel *channel, 
 	buffer_clear(&body);
 }
 
-static void *on_connected(void *context, struct ipc_channel *channel, uid_t user)
+static void tell_password(const struct keys_server *server, struct ipc_channel *channel,
+			  const struct ipc_message *message, struct str relay, uint32_t port,
+			  struct str user)
 {
-	(void)user;
+	struct buffer password = {.is_secret = true};
+	struct buffer reason = {0};
+	struct buffer body = {.is_secret = true};
+
+	if (keys_password_find(server->config, relay, (uint16_t)port, user, &password, &reason) < 0)
+		log_event_rated(EVENT_LOGIN_IMPOSSIBLE, log_str("relay", relay),
+				log_str("user", user), log_str("text", buffer_view(&reason)));
+	pack_str(&body, buffer_view(&password));
+	pack_str(&body, password.length > 0 ? STR("") : buffer_view(&reason));
+	ipc_channel_set_secret(channel);
+	ipc_channel_send(channel, KEYS_PASSWORD, message->tag, buffer_view(&body), NULL, 0);
+	buffer_clear(&body);
+	buffer_clear(&password);
+	buffer_clear(&reason);
+}
+
+static bool on_ask_password(const struct keys_server *server, struct ipc_channel *channel,
+			    const struct ipc_message *message)
+{
+	struct unpack unpack = {message->body, false};
+	struct str relay = unpack_str(&unpack);
+	uint32_t port = unpack_u32(&unpack);
+	struct str user = unpack_str(&unpack);
+
+	if (!unpack_is_whole(&unpack) || port > UINT16_MAX ||
+	    ipc_channel_user(channel) != server->sender)
+		return false;
+	tell_password(server, channel, message, relay, port, user);
+	return true;
+}
+
+static void *on_connected(void *context, struct ipc_channel *channel)
+{
 	send_set(context, channel);
 	return context;
 }
@@ -84,6 +121,8 @@ static bool on_message(void *context, struct ipc_channel *channel,
 	struct unpack unpack = {message->body, false};
 	struct tls_signing_request wanted;
 
+	if (message->type == KEYS_ASK_PASSWORD)
+		return on_ask_password(context, channel, message);
 	if (message->type != KEYS_SIGN || !is_wanted(&unpack, &wanted))
 		return false;
 	sign(context, channel, message->tag, &wanted);
@@ -116,6 +155,7 @@ struct keys_server *keys_server_new(struct os_loop *loop, int listening,
 	struct keys_server *server = memory_alloc_zero(1, sizeof *server);
 
 	server->config = config;
+	server->sender = (uid_t)-1;
 	server->store = keys_store_new();
 	server->packed.is_secret = true;
 	server->timer = os_timer_new(loop, look, server);
@@ -133,6 +173,11 @@ void keys_server_configure(struct keys_server *server, const struct config *conf
 void keys_server_set_users(struct keys_server *server, const uid_t *users, size_t count)
 {
 	ipc_server_set_users(server->clients, users, count);
+}
+
+void keys_server_set_sender(struct keys_server *server, uid_t user)
+{
+	server->sender = user;
 }
 
 void keys_server_free(struct keys_server *server)

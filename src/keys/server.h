@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * keys/server.h - the private keys of a node, and signatures for its processes (keys/protocol.h).
+ * keys/server.h - the private keys of a node, and signatures for its processes (keys/protocol.h);
+ * and the passwords of logins to relays, for the one that logs in.
  *
  * Certificates and keys are looked at every three seconds, so a change needs no signal. A signature
  * takes 0.05 ms (ECDSA) to some ms (RSA) of the only thread: there is nothing else to do here.
@@ -22,6 +23,8 @@ struct keys_server *keys_server_new(struct os_loop *loop, int listening,
 void keys_server_configure(struct keys_server *server, const struct config *config);
 /* Only these users may connect; at most IPC_SERVER_USERS_MAX (ipc/server.h). */
 void keys_server_set_users(struct keys_server *server, const uid_t *users, size_t count);
+/* Only this user gets passwords; at first nobody does. */
+void keys_server_set_sender(struct keys_server *server, uid_t user);
 /* NULL is allowed. */
 void keys_server_free(struct keys_server *server);
 

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "manager/internal.h"
 #include <errno.h>
+#include <stdio.h>
 
 /* A number is reused only after its removal was answered. If we still had an older message with
  * that number, its records would get into the new one's file. A compromised smtpd can pretend
@@ -161,5 +162,35 @@ static void on_managed(void *context)
 		ready(manager->ready_context);
 }
 
-const struct queue_link_handler manager_hear_queue = {on_managed, stop_check, on_queued,
-						      on_stands,  on_missed,  on_removed};
+/* The name of a host's trigger has '-' for ':'. */
+static void release_host(struct manager *manager, const char *relay)
+{
+	struct str host = str_from(relay);
+	char name[QUEUE_TRIGGER_MAX];
+
+	if (host.length > 2 && host.data[0] == '[')
+		host = str_slice(host.data + 1, host.length - 2);
+	snprintf(name, sizeof name, STR_FORMAT, STR_ARGUMENTS(host));
+	for (char *c = name; *c != '\0'; c++)
+		if (*c == ':')
+			*c = '-';
+	triggers_release_hosts(manager->triggers, str_from(name));
+}
+
+/* Its hosts are those within it, and the relay of its route. */
+static void on_release(void *context, struct str domain)
+{
+	struct manager *manager = context;
+	const struct config *config = manager->config;
+
+	triggers_release_hosts(manager->triggers, domain);
+	for (size_t i = 0; i < config->smtproute_count; i++) {
+		const struct config_route *route = &config->smtproutes[i];
+
+		if (*route->relay != '\0' && str_equal_nocase(str_from(route->domain), domain))
+			release_host(manager, route->relay);
+	}
+}
+
+const struct queue_link_handler manager_hear_queue = {on_managed, stop_check, on_queued, on_stands,
+						      on_missed,  on_release, on_removed};

@@ -98,13 +98,13 @@ static void ask(struct client *client, const struct in6_addr *address)
 	search->reverse = dns_reverse_new(client->server->resolver, address, on_found, search);
 }
 
-static void *on_connected(void *context, struct ipc_channel *channel, uid_t user)
+static void *on_connected(void *context, struct ipc_channel *channel)
 {
 	struct client *client = memory_alloc_zero(1, sizeof *client);
 
 	client->server = context;
 	client->channel = channel;
-	client->user = user;
+	client->user = ipc_channel_user(channel);
 	DL_APPEND2(client->server->clients, client, previous, next);
 	return client;
 }

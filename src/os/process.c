@@ -212,6 +212,11 @@ int os_process_socket_pair(int sockets_out[2])
 		       : -errno;
 }
 
+void os_process_hide_memory(void)
+{
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* fails for no process */
+}
+
 int os_process_share_text(struct str text)
 {
 	int descriptor = memfd_create("configuration", MFD_CLOEXEC | MFD_ALLOW_SEALING);

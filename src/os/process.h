@@ -112,6 +112,10 @@ MUST_CHECK int os_process_own_directory(char *path);
 /* A pair of connected SOCK_SEQPACKET sockets, close-on-exec and non-blocking. */
 MUST_CHECK int os_process_socket_pair(int sockets_out[2]);
 
+/* From now on nobody of its user can trace this process or look into its memory, and it leaves no
+ * core. Programs that it starts are as any other. */
+void os_process_hide_memory(void);
+
 /* A read-only descriptor of TEXT that nobody can change (a sealed memfd); and
  * the text of such a descriptor (appended to OUT, at most LIMIT bytes). */
 MUST_CHECK int os_process_share_text(struct str text);

@@ -10,6 +10,7 @@
 #include "program/command_directory.h"
 #include "program/command_mail.h"
 #include "program/sendmail_options.h"
+#include "program/sendmail_session.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -220,7 +221,8 @@ static int deliver_input(const struct sendmail_options *options, const char *fil
 	struct config *config;
 	int status;
 
-	if (argv[options->first] == NULL && !options->from_header) {
+	if (options->mode == SENDMAIL_DELIVER && argv[options->first] == NULL &&
+	    !options->from_header) {
 		fprintf(stderr, "%s: no recipients; give them as arguments, or use -t\n", NAME);
 		return INJECT_USAGE;
 	}
@@ -228,7 +230,8 @@ static int deliver_input(const struct sendmail_options *options, const char *fil
 	config = command_mail_begin(NAME, file, &status);
 	if (config == NULL)
 		return status;
-	status = deliver(config, options, &caller, argv);
+	status = options->mode == SENDMAIL_SESSION ? sendmail_session_run(NAME, config, &caller)
+						   : deliver(config, options, &caller, argv);
 	config_free(config);
 	return status;
 }
@@ -257,6 +260,7 @@ int command_sendmail(const struct command *command, int argc, char **argv)
 		return command_newaliases_run(file, NULL);
 	case SENDMAIL_NOTHING:
 		return INJECT_OK;
+	case SENDMAIL_SESSION:
 	case SENDMAIL_DELIVER:
 		break;
 	}

@@ -186,6 +186,7 @@ static const struct service *add_service(struct door *door, const struct config_
 	service->hostname = memory_copy_string(config->hostname);
 	service->tls = tls_rules[listen->tls];
 	service->auth = auth_rules[listen->auth];
+	service->has_etrn = config->etrn_from_count > 0;
 	service->sender_rule = sender_rules[listen->sender_login];
 	service->completes = listen->submission;
 	service->repairs = listen->repair;

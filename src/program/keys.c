@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* keys - has the private keys of certificates, and signs with them for the processes that speak
- * TLS. The only one that can read the keys' files; it has no network access. */
+ * TLS; and the passwords of logins to relays, which it tells "remote". The only one that can read
+ * the files of both; it has no network access. */
 #include "keys/server.h"
 #include "program/child.h"
 
@@ -11,6 +12,7 @@ static void allow_users(struct child *child, struct keys_server *server)
 			       child_user(child, "directory")};
 
 	keys_server_set_users(server, users, COUNT_OF(users));
+	keys_server_set_sender(server, child_user(child, "remote"));
 }
 
 static int start(struct child *child)

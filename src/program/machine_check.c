@@ -237,7 +237,9 @@ int machine_check(const struct config *config, struct str text, bool reads_secre
 	if (config->dane)
 		check_file(&check, "dns_trust_anchor", config->dns_trust_anchor);
 	check_listens(&check);
-	if (reads_secrets)
+	if (reads_secrets) {
 		machine_check_tls(&check);
+		machine_check_logins(&check);
+	}
 	return check.worst;
 }

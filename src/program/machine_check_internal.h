@@ -22,5 +22,7 @@ void machine_check_report(struct machine_check *check, enum machine_severity sev
 			  const char *setting, const char *format, ...);
 /* The files of certificates, private keys and authorities. */
 void machine_check_tls(struct machine_check *check);
+/* The passwords of logins to relays. */
+void machine_check_logins(struct machine_check *check);
 
 #endif

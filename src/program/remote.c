@@ -3,6 +3,7 @@
 #include "deliver/remote.h"
 #include "deliver/remote_keys.h"
 #include "deliver/remote_policy.h"
+#include "log/event.h"
 #include "program/child.h"
 #include "program/service.h"
 #include "sts/client.h"
@@ -13,6 +14,8 @@ static struct deliver_remote *remote;
 static struct remote_policies *policies;
 static struct child *process;
 static struct sts_client *sts; /* NULL: neither policies nor reports are wanted */
+static struct login_library *library;
+static struct remote_logins *logins; /* NULL: none is wanted */
 static bool has_sts;
 static bool has_reports;
 
@@ -30,6 +33,10 @@ static int open_remote(struct child *child)
 	policies = remote_policies_new(child->config, false);
 	remote_policies_log(policies);
 	remote_policies_watch(policies, child->loop, renew, child);
+	if (config_has_logins(child->config))
+		library = login_library_open();
+	if (config_has_logins(child->config) && library == NULL)
+		log_event(EVENT_LOGIN_IMPOSSIBLE, log_string("text", "GNU SASL does not start"));
 	return deliver_remote_new(child->loop, child->config, policies, &remote);
 }
 
@@ -45,15 +52,28 @@ static void present_certificates(const struct config *config)
 	remote_policies_present(policies, remote_keys_new(process->loop, path));
 }
 
+/* Likewise. */
+static void prepare_logins(const struct config *config)
+{
+	char path[108];
+
+	if (logins != NULL || library == NULL || !config_has_logins(config))
+		return;
+	child_path(process, "keys", path);
+	logins = remote_keys_logins(process->loop, path, library);
+}
+
 /* What is read at the start, before the sandbox is entered, and a connection more or less need a
  * new process. */
 static bool fits(const struct config *config)
 {
 	bool has_files = remote_policies_configure(policies, config);
+	bool has_library = library != NULL || !config_has_logins(config);
 
 	present_certificates(config);
-	return deliver_remote_fits(remote, config) && has_files && config->mta_sts == has_sts &&
-	       config->tls_reports == has_reports;
+	prepare_logins(config);
+	return deliver_remote_fits(remote, config) && has_files && has_library &&
+	       config->mta_sts == has_sts && config->tls_reports == has_reports;
 }
 
 static void *new_transport(struct os_loop *loop, const struct config *config,
@@ -63,6 +83,8 @@ static void *new_transport(struct os_loop *loop, const struct config *config,
 
 	(void)none;
 	present_certificates(config);
+	prepare_logins(config);
+	deliver_remote_use_logins(remote, logins);
 	deliver_remote_configure(remote, config);
 	if (!has_sts && !has_reports)
 		return remote;
@@ -79,6 +101,7 @@ static void configure(void *transport, const struct config *config,
 		      const struct config_service *none)
 {
 	(void)none;
+	deliver_remote_use_logins(transport, logins);
 	deliver_remote_configure(transport, config);
 }
 

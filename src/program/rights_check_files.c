@@ -52,7 +52,7 @@ static bool is_beside_secrets(struct str path, const struct config *config)
 	for (size_t i = 0; i < config_authority_count(config); i++)
 		if (is_beside(path, config_authority_at(config, i)))
 			return true;
-	return false;
+	return is_beside(path, config->relay_passwords);
 }
 
 static bool is_in_a_mailbox(struct str path, const struct config *config)

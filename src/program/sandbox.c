@@ -24,7 +24,7 @@ enum base {
 	BASE_AUTHORITIES,    /* of servers */
 	BASE_POLICIES,
 	BASE_CONNINFO, /* files named in connection strings */
-	BASE_SECRETS,  /* of sections certificate and listen, and of the directory's TLS */
+	BASE_SECRETS,  /* of sections certificate and listen, of the directory's TLS, and passwords */
 	BASE_TOKENS,   /* of section auth; and the authorities of issuers of tokens */
 };
 
@@ -46,6 +46,12 @@ static unsigned calls_for_servers(const struct config *config)
 static unsigned calls_for_names(const struct config *config)
 {
 	return config_has_server_names(config) ? OS_SANDBOX_DNS : 0;
+}
+
+/* Passwords pass through it. */
+static unsigned calls_for_logins(const struct config *config)
+{
+	return config_has_logins(config) ? OS_SANDBOX_HIDDEN : 0;
 }
 
 static unsigned calls_for_tokens(const struct config *config)
@@ -118,7 +124,7 @@ static const struct profile {
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS | OS_SANDBOX_OPEN |
 		 OS_SANDBOX_CHANGE,
 	 {{BASE_POLICIES, "", KEEP | OS_SANDBOX_FOLDERS}, {BASE_AUTHORITIES, "", OS_SANDBOX_READ}}},
-	{"remote", OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}},
+	{"remote", OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}, calls_for_logins},
 	{"lmtp", OS_SANDBOX_CONNECT, {{0}}, calls_for_names},
 	{"local",
 	 OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE,
@@ -244,6 +250,7 @@ static void add_secrets(struct sandbox *sandbox, const struct config *config, un
 	}
 	for (size_t i = 0; i < config_authority_count(config); i++)
 		add_secret(sandbox, config_authority_at(config, i), access);
+	add_secret(sandbox, config->relay_passwords, access);
 }
 
 static void add_tokens(struct sandbox *sandbox, const struct config *config, unsigned access)
@@ -264,7 +271,7 @@ static size_t count_tokens(const struct config *config)
 
 static size_t count_secrets(const struct config *config)
 {
-	return 4 * config_key_count(config) + 2 * config_authority_count(config);
+	return 4 * config_key_count(config) + 2 * config_authority_count(config) + 2;
 }
 
 static void count_file(void *context, struct str path)

@@ -77,13 +77,13 @@ static bool set_mode(struct sendmail_options *options, const char *mode)
 		options->mode = SENDMAIL_ALIASES;
 		return true;
 	case 's':
-		return refuse("-bs is not supported",
-			      "speak SMTP to a listen of stagepost.conf instead");
+		options->mode = SENDMAIL_SESSION;
+		return true;
 	case 'd':
 	case 'D':
 		return refuse("-bd is not supported", "\"stagepost serve\" is the daemon");
 	default:
-		return refuse("no such mode (-b)", "-bm, -bp and -bi are known");
+		return refuse("no such mode (-b)", "-bm, -bp, -bi and -bs are known");
 	}
 }
 

@@ -16,6 +16,7 @@ enum sendmail_mode {
 	SENDMAIL_DELIVER,
 	SENDMAIL_LIST_QUEUE, /* -bp: as mailq */
 	SENDMAIL_ALIASES,    /* -bi: as newaliases */
+	SENDMAIL_SESSION,    /* -bs: an SMTP session on standard input and output */
 	SENDMAIL_NOTHING,    /* -q: the queue runs by itself */
 };
 

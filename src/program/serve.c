@@ -142,6 +142,8 @@ int serve(const char *file, struct str text, struct config *config)
 	struct os_signal_watch *signals[4];
 
 	log_settings_apply("stagepost", config);
+	if (config_has_passwords(config))
+		os_process_hide_memory();
 	os_process_ignore_pipe_signal();
 	os_process_raise_descriptor_limit();
 	supervisor.file = file;

@@ -48,9 +48,9 @@ static bool has_client_names(const struct config *config)
 	return config->client_names;
 }
 
-static bool has_keys(const struct config *config)
+static bool has_secrets(const struct config *config)
 {
-	return config_key_count(config) > 0;
+	return config_key_count(config) > 0 || config_has_logins(config);
 }
 
 static bool has_policies(const struct config *config)
@@ -132,7 +132,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .pace = &ONES_OWN},
 	{.name = "keys",
 	 .turn = TURN_DIRECTORY,
-	 .is_wanted = has_keys,
+	 .is_wanted = has_secrets,
 	 .keeps_rights = true,
 	 .sockets = {"keys"},
 	 .pace = &ONES_OWN},

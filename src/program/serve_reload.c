@@ -83,6 +83,8 @@ static void take_over(struct supervisor *supervisor, struct config *config, stru
 
 	supervisor->config = config;
 	log_settings_apply("stagepost", config);
+	if (config_has_passwords(config))
+		os_process_hide_memory();
 	supervisor->text = *text;
 	*text = old_text;
 	(void)!serve_prepare_data(supervisor); /* it logs; the directory process reports it, too */

@@ -18,6 +18,21 @@ static void send_users(struct process *process)
 	buffer_clear(&body);
 }
 
+/* Passwords are only for the process that has secrets. */
+static int share_configuration(const struct process *process)
+{
+	struct str whole = buffer_view(&process->supervisor->text);
+	struct buffer text = {0};
+	int descriptor;
+
+	if (strcmp(process->program->name, "keys") == 0)
+		return os_process_share_text(whole);
+	config_hide_passwords(whole, &text);
+	descriptor = os_process_share_text(buffer_view(&text));
+	buffer_clear(&text);
+	return descriptor;
+}
+
 void serve_set_up(void *context)
 {
 	struct process *process = context;
@@ -26,7 +41,7 @@ void serve_set_up(void *context)
 
 	if (process->control == NULL)
 		return;
-	text = os_process_share_text(buffer_view(&supervisor->text));
+	text = share_configuration(process);
 	if (text < 0) {
 		log_event(EVENT_PROCESS_ERROR, log_string("reason", "no memory file"),
 			  log_error(text));

@@ -247,3 +247,16 @@ void queue_client_open(struct queue_client *client, struct queue_client_message 
 	DL_APPEND2(client->opening, message, previous, next);
 	ask_for_files(client);
 }
+
+bool queue_client_release(struct queue_client *client, struct str domain)
+{
+	struct ipc_channel *channel = ipc_client_channel(client->ipc);
+	struct buffer body = {0};
+
+	if (channel == NULL)
+		return false;
+	pack_str(&body, domain);
+	ipc_channel_send(channel, QUEUE_PROTOCOL_RELEASE, 0, buffer_view(&body), NULL, 0);
+	buffer_clear(&body);
+	return true;
+}

@@ -70,4 +70,7 @@ void queue_client_commit(struct queue_client_message *message, const struct mail
 /* Any state to IDLE; DONE is not called. A commit that is already sent may still succeed. */
 void queue_client_abandon(struct queue_client_message *message);
 
+/* Has the manager try mail for DOMAIN whose hosts it waits for. False: there is no connection. */
+MUST_CHECK bool queue_client_release(struct queue_client *client, struct str domain);
+
 #endif

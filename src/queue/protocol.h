@@ -18,10 +18,11 @@
  *                                              and nobody has it open for writing any more
  *   COMMITTED (u64 number, u32 errno)...       0: durable at S4
  *   ABANDON   u64 number                       gives it up; the file is closed
- * A client that disconnects abandons all it has open. Before COMMIT a client may send at most
- * QUEUE_BY_VALUE_MAX bytes of DATA, and of ENVELOPE what one message may have: the parts of one
- * message are sent without others between. The other limits are in queue/server.h. A client that
- * does not read its answers is not read from.
+ *   RELEASE   str domain                       a client asks for the mail of a domain (ETRN):
+ * passed on to the manager, as it is A client that disconnects abandons all it has open. Before
+ * COMMIT a client may send at most QUEUE_BY_VALUE_MAX bytes of DATA, and of ENVELOPE what one
+ * message may have: the parts of one message are sent without others between. The other limits are
+ * in queue/server.h. A client that does not read its answers is not read from.
  *
  * The manager ("send", one connection):
  *   MANAGE    str token                        this connection is the manager's; the token is that
@@ -73,6 +74,7 @@ enum queue_protocol {
 	QUEUE_PROTOCOL_LOAD,
 	QUEUE_PROTOCOL_FOUND,
 	QUEUE_PROTOCOL_STANDS,
+	QUEUE_PROTOCOL_RELEASE,
 };
 
 enum queue_remove {
@@ -85,6 +87,7 @@ enum {
 	QUEUE_OPEN_MAX = 16,             /* numbers in one OPENED */
 	QUEUE_ENVELOPE_PART = 32 * 1024, /* bytes of text in one ENVELOPE or COMMIT */
 	QUEUE_ENVELOPE_MAX = 16 << 20,   /* bytes of an envelope in all */
+	QUEUE_DOMAIN_MAX = 255,          /* bytes of a domain to RELEASE */
 };
 
 #endif

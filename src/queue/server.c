@@ -55,6 +55,9 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	case QUEUE_PROTOCOL_ABANDON:
 		ok = server_abandon(client, &body);
 		break;
+	case QUEUE_PROTOCOL_RELEASE:
+		ok = server_release(client, &body);
+		break;
 	case QUEUE_PROTOCOL_MANAGE:
 		ok = server_manage(client, &body);
 		break;

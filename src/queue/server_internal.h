@@ -86,6 +86,7 @@ bool server_data(struct server_client *client, struct unpack *body);
 bool server_envelope(struct server_client *client, struct unpack *body);
 bool server_commit(struct server_client *client, struct unpack *body);
 bool server_abandon(struct server_client *client, struct unpack *body);
+bool server_release(struct server_client *client, struct unpack *body);
 void server_held_abandon(struct server_client *client, struct server_held *held);
 
 /* server_limit.c: the limits of a client. */

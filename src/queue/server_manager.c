@@ -297,3 +297,19 @@ bool server_manage(struct server_client *client, struct unpack *body)
 	ipc_channel_send(client->channel, QUEUE_PROTOCOL_MANAGED, 0, STR(""), NULL, 0);
 	return true;
 }
+
+/* A manager that is behind has enough to do. */
+bool server_release(struct server_client *client, struct unpack *body)
+{
+	const struct server_client *manager = client->server->manager;
+	struct str domain = unpack_str(body);
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	if (!unpack_is_whole(body) || domain.length == 0 || domain.length > QUEUE_DOMAIN_MAX)
+		return false;
+	if (manager == NULL || ipc_channel_backlog(manager->channel) > 0)
+		return true;
+	pack_str(&text, domain);
+	ipc_channel_send(manager->channel, QUEUE_PROTOCOL_RELEASE, 0, buffer_view(&text), NULL, 0);
+	return true;
+}

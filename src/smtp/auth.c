@@ -32,6 +32,12 @@ void smtp_auth_forget(struct smtp_server *s)
 	s->user = NULL;
 }
 
+void smtp_auth_set_user(struct smtp_server *s, const char *user)
+{
+	smtp_auth_forget(s);
+	s->user = memory_copy_string(user);
+}
+
 static enum smtp_step end_exchange(struct smtp_server *s, unsigned code, const char *status,
 				   const char *text)
 {

@@ -14,6 +14,11 @@ struct smtp_client *smtp_client_new(const struct smtp_client_settings *settings)
 	client->timeout_us = settings->timeout_us;
 	client->tls = settings->tls;
 	client->tls_timeout_us = settings->tls_timeout_us;
+	client->avoids_chunks = settings->avoids_chunks;
+	client->login.is_wanted = settings->wants_login;
+	client->output.is_secret = client->login.sent.is_secret = settings->wants_login;
+	client->login.initial.is_secret = settings->wants_login;
+	client->login.may_be_plain = settings->may_login_plainly;
 	client->watch = settings->watch;
 	client->watch_context = settings->watch_context;
 	client->verdicts = arena_new();
@@ -25,8 +30,10 @@ void smtp_client_free(struct smtp_client *client)
 {
 	if (client == NULL)
 		return;
+	client_secret_forget(client);
 	smtp_client_reply_clear(&client->reply);
 	buffer_clear(&client->output);
+	buffer_clear(&client->chunk);
 	arena_free(client->verdicts);
 	free(client->hostname);
 	free(client->peer);
@@ -39,6 +46,8 @@ void smtp_client_begin(struct smtp_client *client, const struct smtp_client_mess
 	client->message = *message;
 	client->is_answered = false;
 	client->is_in_doubt = false;
+	client->chunk_count = 0;
+	buffer_reset(&client->chunk);
 	client->stuffing =
 		(struct smtp_stuffing){.breaks_lines = client->protocol == SMTP_CLIENT_SMTP};
 	for (size_t i = 0; i < message->recipient_count; i++) {
@@ -172,14 +181,20 @@ void smtp_client_refuse_form(struct smtp_client *client, const char *status, con
 
 void smtp_client_data(struct smtp_client *client, struct str data, bool is_last)
 {
+	struct buffer *out = client->uses_chunks ? &client->chunk : &client->output;
+
 	if (client->state != CLIENT_BODY)
 		return;
-	if (!smtp_stuffing_append(&client->stuffing, data, &client->output) ||
-	    (is_last && !smtp_stuffing_end(&client->stuffing, &client->output)))
+	if (!smtp_stuffing_append(&client->stuffing, data, out) ||
+	    (is_last && !smtp_stuffing_end(&client->stuffing, out))) {
 		/* The server has not seen the end of the data, so it must discard the message. */
 		smtp_client_abandon(client, "5.6.11",
 				    "the message holds a CR or LF that stands alone");
-	else if (is_last) {
+		return;
+	}
+	if (client->uses_chunks)
+		client_send_chunk(client, is_last);
+	if (is_last) {
 		client_tell_message(client);
 		client_enter(client, CLIENT_FINAL);
 	}
@@ -201,6 +216,8 @@ enum smtp_client_status smtp_client_status(const struct smtp_client *client)
 		return SMTP_CLIENT_READY;
 	case CLIENT_TLS:
 		return SMTP_CLIENT_WANTS_TLS;
+	case CLIENT_LOGIN:
+		return SMTP_CLIENT_WANTS_LOGIN;
 	case CLIENT_FORM:
 		return SMTP_CLIENT_WANTS_FORM;
 	case CLIENT_BODY:
@@ -254,6 +271,17 @@ bool smtp_client_is_insecure(const struct smtp_client *client)
 bool smtp_client_is_injected(const struct smtp_client *client)
 {
 	return client->is_injected;
+}
+
+bool smtp_client_is_login_refused(const struct smtp_client *client)
+{
+	return client->login.is_refused;
+}
+
+bool smtp_client_is_used_up(const struct smtp_client *client)
+{
+	return client->capabilities.mail_max > 0 &&
+	       client->completed >= client->capabilities.mail_max;
 }
 
 bool smtp_client_is_tls_refused(const struct smtp_client *client)

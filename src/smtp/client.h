@@ -11,6 +11,12 @@
  * LF is never sent: the session is cut before the end of the data instead, and the message is
  * refused with 5.6.11.
  *
+ * Where the server offers CHUNKING (RFC 3030) and PIPELINING, a message of up to
+ * SMTP_CLIENT_CHUNKED_MAX bytes is sent by BDAT, without dot-stuffing: each piece that the driver
+ * gives is a chunk, and no reply is waited for between them. Larger ones go by DATA: many chunks
+ * gain nothing. At most as many recipients and transactions are tried as the server has LIMITS for
+ * (RFC 9422).
+ *
  * With SMTP a line over 998 bytes is sent as several, and those after the first begin with a space
  * (RFC 5321 section 4.5.3.1.6); LMTP servers, which store the message, get it unchanged. If a
  * message is_8bit and the server does not offer 8BITMIME, the driver is asked to convert it.
@@ -22,6 +28,11 @@
  *
  * If the settings want TLS, STARTTLS (RFC 3207) comes before the first transaction: the driver is
  * asked for the handshake, and after it everything that the server said before is forgotten.
+ *
+ * If they want a login, AUTH (RFC 4954) comes before the first transaction, too: the driver chooses
+ * the mechanism and answers the server's challenges, of which the engine understands nothing.
+ * Without TLS, or where the server offers no AUTH, there is neither login nor mail. What the server
+ * answers to AUTH is not repeated if it has parts of what was sent.
  *
  * The same engine speaks LMTP (RFC 2033).
  */
@@ -35,6 +46,8 @@
 #include "smtp/watch.h"
 
 struct smtp_client;
+
+enum { SMTP_CLIENT_CHUNKED_MAX = 65536 };
 
 enum smtp_client_protocol {
 	SMTP_CLIENT_SMTP,
@@ -55,6 +68,9 @@ struct smtp_client_settings {
 	int64_t timeout_us;   /* for a reply; twice as long for the final one */
 	enum smtp_client_tls tls;
 	int64_t tls_timeout_us; /* for the reply to STARTTLS, and for the handshake */
+	bool wants_login;
+	bool may_login_plainly; /* also without TLS */
+	bool avoids_chunks;     /* never BDAT */
 	struct smtp_watch watch;
 	void *watch_context;
 };
@@ -94,13 +110,14 @@ struct smtp_client_message {
 };
 
 enum smtp_client_status {
-	SMTP_CLIENT_WAITING,    /* for the server */
-	SMTP_CLIENT_WANTS_TLS,  /* begin the handshake, once its output was sent; then call
-				 * smtp_client_secured() or smtp_client_insecure() */
-	SMTP_CLIENT_WANTS_FORM, /* call smtp_client_form() or smtp_client_refuse_form() */
-	SMTP_CLIENT_WANTS_DATA, /* call smtp_client_data(), once its output was sent */
-	SMTP_CLIENT_READY,      /* no transaction is running */
-	SMTP_CLIENT_CLOSED,     /* close the connection, once its output was sent */
+	SMTP_CLIENT_WAITING,     /* for the server */
+	SMTP_CLIENT_WANTS_TLS,   /* begin the handshake, once its output was sent; then call
+				  * smtp_client_secured() or smtp_client_insecure() */
+	SMTP_CLIENT_WANTS_LOGIN, /* do what smtp_client_login() says */
+	SMTP_CLIENT_WANTS_FORM,  /* call smtp_client_form() or smtp_client_refuse_form() */
+	SMTP_CLIENT_WANTS_DATA,  /* call smtp_client_data(), once its output was sent */
+	SMTP_CLIENT_READY,       /* no transaction is running */
+	SMTP_CLIENT_CLOSED,      /* close the connection, once its output was sent */
 };
 
 /* Copies SETTINGS and its strings. The status is WAITING for the greeting. */
@@ -132,6 +149,25 @@ void smtp_client_secured(struct smtp_client *client);
 /* It failed, for REASON ("certificate has expired"): the client is CLOSED. */
 void smtp_client_insecure(struct smtp_client *client, const char *reason);
 
+enum smtp_client_login {
+	SMTP_CLIENT_LOGIN_BEGIN,     /* choose one of the mechanisms: smtp_client_login_begin() */
+	SMTP_CLIENT_LOGIN_CHALLENGE, /* smtp_client_login_respond() */
+	SMTP_CLIENT_LOGIN_SUCCESS, /* smtp_client_login_accept(), if the server has proved itself */
+};
+
+/* When the client WANTS_LOGIN: what the driver has to do; in any case it may call
+ * smtp_client_login_cancel() instead. *TEXT_OUT is the mechanisms offered, separated by spaces, or
+ * the challenge, decoded; valid until the driver has answered. */
+enum smtp_client_login smtp_client_login(const struct smtp_client *client, struct str *text_out);
+/* Copies MECHANISM and INITIAL, its first message; NULL: the server begins. */
+void smtp_client_login_begin(struct smtp_client *client, const char *mechanism,
+			     const struct str *initial);
+/* Copies RESPONSE. */
+void smtp_client_login_respond(struct smtp_client *client, struct str response);
+void smtp_client_login_accept(struct smtp_client *client);
+/* There can be no login, because of REASON: the client is CLOSED. */
+void smtp_client_login_cancel(struct smtp_client *client, const char *reason);
+
 /* The driver will give the message in 7 bits, or unchanged after all; it has SIZE bytes,
  * including breaks. */
 void smtp_client_form(struct smtp_client *client, uint64_t size);
@@ -149,6 +185,8 @@ void smtp_client_sent(struct smtp_client *client, size_t count);
 /* The server has the complete message, and its reply is pending: if the session ends now, nobody
  * knows whether the message was accepted. Before that it was not. */
 bool smtp_client_is_deciding(const struct smtp_client *client);
+/* Whether the server takes no further transaction in this session: RFC 9422, MAILMAX. */
+bool smtp_client_is_used_up(const struct smtp_client *client);
 /* The number of replies handled: grows as the server makes progress. */
 unsigned smtp_client_reply_count(const struct smtp_client *client);
 /* Whether the client is CLOSED because the session ended before the server had decided about any
@@ -167,6 +205,9 @@ bool smtp_client_is_insecure(const struct smtp_client *client);
 /* Whether the client is CLOSED because of replies in plain text that nobody can have sent who waits
  * for a handshake: somebody between the server and us has. That is no reason for plain text. */
 bool smtp_client_is_injected(const struct smtp_client *client);
+/* Whether the client is CLOSED because there was no login: the server offers none, or has refused
+ * it, or the driver has cancelled it. */
+bool smtp_client_is_login_refused(const struct smtp_client *client);
 /* Whether the server offered STARTTLS in plain text, and refused it then. */
 bool smtp_client_is_tls_refused(const struct smtp_client *client);
 

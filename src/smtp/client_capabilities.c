@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "smtp/client_capabilities.h"
 #include "base/attributes.h"
+#include <string.h>
 
 static void take_pipelining(struct smtp_capabilities *capabilities, struct str parameters)
 {
@@ -38,6 +39,50 @@ static void take_requiretls(struct smtp_capabilities *capabilities, struct str p
 	capabilities->has_requiretls = true;
 }
 
+/* One of several lines, perhaps. */
+static void take_auth(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	size_t length = strlen(capabilities->mechanisms);
+	struct str word;
+
+	capabilities->has_auth = true;
+	while (str_split(&parameters, ' ', &word)) {
+		if (word.length == 0 || length + word.length + 2 > SMTP_MECHANISMS_SIZE)
+			continue;
+		if (length > 0)
+			capabilities->mechanisms[length++] = ' ';
+		memcpy(capabilities->mechanisms + length, word.data, word.length);
+		length += word.length;
+		capabilities->mechanisms[length] = '\0';
+	}
+}
+
+static void take_chunking(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	(void)parameters;
+	capabilities->has_chunking = true;
+}
+
+/* A limit of 0, or that is no number, is none. */
+static void take_limits(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	struct str word;
+	struct str name;
+
+	while (str_split(&parameters, ' ', &word)) {
+		uint64_t *limit = NULL;
+
+		if (!str_split(&word, '=', &name) || word.data == NULL)
+			continue;
+		if (str_equal_nocase(name, STR("MAILMAX")))
+			limit = &capabilities->mail_max;
+		else if (str_equal_nocase(name, STR("RCPTMAX")))
+			limit = &capabilities->rcpt_max;
+		if (limit != NULL && !str_to_u64(word, limit))
+			*limit = 0;
+	}
+}
+
 static void take_size(struct smtp_capabilities *capabilities, struct str parameters)
 {
 	capabilities->has_size = true;
@@ -54,6 +99,9 @@ static const struct {
 	{"SIZE", take_size},
 	{"DSN", take_dsn},
 	{"SMTPUTF8", take_utf8},
+	{"AUTH", take_auth},
+	{"CHUNKING", take_chunking},
+	{"LIMITS", take_limits},
 	{"STARTTLS", take_starttls},
 	{"REQUIRETLS", take_requiretls},
 };

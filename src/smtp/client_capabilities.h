@@ -7,15 +7,22 @@
 
 #include "base/str.h"
 
+enum { SMTP_MECHANISMS_SIZE = 512 };
+
 struct smtp_capabilities {
 	bool has_pipelining; /* RFC 2920 */
 	bool has_8bitmime;   /* RFC 6152 */
 	bool has_dsn;        /* RFC 3461 */
 	bool has_utf8;       /* SMTPUTF8, RFC 6531 */
+	bool has_chunking;   /* RFC 3030 */
+	uint64_t mail_max;   /* RFC 9422: transactions of a session; 0: not given */
+	uint64_t rcpt_max;   /* recipients of a transaction; 0: not given */
 	bool has_starttls;   /* RFC 3207 */
 	bool has_requiretls; /* RFC 8689 */
-	bool has_size;       /* RFC 1870 */
-	uint64_t size;       /* the largest message; 0: not given */
+	bool has_auth;       /* RFC 4954 */
+	char mechanisms[SMTP_MECHANISMS_SIZE]; /* of AUTH, separated by spaces; as many as fit */
+	bool has_size;                         /* RFC 1870 */
+	uint64_t size;                         /* the largest message; 0: not given */
 };
 
 /* TEXT is the reply's text, with '\n' between lines; the first line is the greeting. */

@@ -38,7 +38,8 @@ void client_emit_batch(struct smtp_client *client)
 	for (size_t i = 0; i < client->message.recipient_count; i++)
 		if (client->message.recipients[i].is_asked)
 			emit_recipient(client, &client->message.recipients[i]);
-	client_emit(client, "DATA\r\n");
+	if (!client->uses_chunks)
+		client_emit(client, "DATA\r\n");
 	client_tell_output(client, before);
 }
 
@@ -84,6 +85,8 @@ static const struct {
 	[CLIENT_HELO] = {"the reply to HELO", "HELO"},
 	[CLIENT_STARTTLS] = {"the reply to STARTTLS", "STARTTLS"},
 	[CLIENT_TLS] = {"the handshake of TLS", NULL},
+	[CLIENT_LOGIN] = {"our next message of the login", NULL},
+	[CLIENT_AUTH] = {"the reply to AUTH", "AUTH"},
 	[CLIENT_FORM] = {"the conversion of the message", NULL},
 	[CLIENT_READY] = {"nothing", NULL},
 	[CLIENT_RESET] = {"the reply to RSET", "RSET"},

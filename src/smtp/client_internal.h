@@ -11,14 +11,16 @@
 #include "smtp/client_reply.h"
 #include "smtp/client_stuffing.h"
 
-/* What the client waits for: a reply, except in CLIENT_TLS, CLIENT_FORM, CLIENT_READY, CLIENT_BODY
- * and CLIENT_CLOSED. */
+/* What the client waits for: a reply, except in CLIENT_TLS, CLIENT_LOGIN, CLIENT_FORM,
+ * CLIENT_READY, CLIENT_BODY and CLIENT_CLOSED. */
 enum client_state {
 	CLIENT_GREETING,
 	CLIENT_HELLO,
 	CLIENT_HELO,
 	CLIENT_STARTTLS,
-	CLIENT_TLS,  /* for the driver's handshake */
+	CLIENT_TLS,   /* for the driver's handshake */
+	CLIENT_LOGIN, /* for the driver's next message of the login */
+	CLIENT_AUTH,
 	CLIENT_FORM, /* for the driver's conversion */
 	CLIENT_READY,
 	CLIENT_RESET,
@@ -28,6 +30,17 @@ enum client_state {
 	CLIENT_BODY,
 	CLIENT_FINAL,
 	CLIENT_CLOSED
+};
+
+struct client_login {
+	bool is_wanted;
+	bool may_be_plain; /* see struct smtp_client_settings */
+	bool is_refused;   /* see smtp_client_is_login_refused() */
+	enum smtp_client_login question;
+	struct buffer challenge; /* decoded */
+	struct buffer initial;   /* in base64: to be sent after an empty challenge */
+	bool has_initial;
+	struct buffer sent; /* all messages sent: decoded and in base64, a NUL after each */
 };
 
 struct smtp_client {
@@ -61,7 +74,12 @@ struct smtp_client {
 	bool is_answered;                   /* the server answered a command of it */
 	size_t current;                     /* the recipient being sent or decided */
 	struct smtp_stuffing stuffing;
+	bool avoids_chunks;
+	bool uses_chunks;     /* the current transaction: BDAT */
+	unsigned chunk_count; /* whose replies have not come, with the last one */
+	struct buffer chunk;  /* the next one's bytes */
 
+	struct client_login login;
 	struct smtp_client_reply reply;
 	struct buffer output;
 	struct arena *verdicts; /* of the current transaction */
@@ -91,12 +109,20 @@ bool client_next_undecided(struct smtp_client *client, size_t from);
 void client_start_transaction(struct smtp_client *client);
 /* Continues once the message has a form that the server accepts. */
 void client_begin_commands(struct smtp_client *client);
+/* The session is open for mail. */
+void client_be_greeted(struct smtp_client *client);
 /* Every recipient is decided; the message is no longer used. */
 void client_end_transaction(struct smtp_client *client, enum client_state state);
 /* Decides the remaining recipients; CLIENT_CLOSED. */
 void client_fail_session(struct smtp_client *client, const struct mail_verdict *verdict);
 /* The same after a violation of the protocol. */
 void client_break_session(struct smtp_client *client, const char *reason);
+
+/* client_chunk.c */
+/* Sends the bytes of the next chunk, which may be none with the last one. */
+void client_send_chunk(struct smtp_client *client, bool is_last);
+/* Takes a reply to a chunk that is not the last one; false: it is none. */
+bool client_take_chunk_reply(struct smtp_client *client);
 
 /* client_commands.c: the only place where the state changes; sends the command whose reply the
  * state waits for, unless it was sent in a batch. */
@@ -108,9 +134,10 @@ const char *client_state_name(enum client_state state);
 /* The command that the expected reply belongs to: "RCPT"; NULL: none. */
 const char *client_command_name(const struct smtp_client *client);
 
-/* client_watch.c: pass to the watch: the output from FROM on, whole commands; the complete
- * reply; that the message was sent; why the session ends. */
+/* client_watch.c: pass to the watch: the output from FROM on, whole commands; a line that stands
+ * for one; the complete reply; that the message was sent; why the session ends. */
 void client_tell_output(const struct smtp_client *client, size_t from);
+void client_tell_line(const struct smtp_client *client, const char *line);
 void client_tell_reply(const struct smtp_client *client);
 void client_tell_message(const struct smtp_client *client);
 void client_tell_end(const struct smtp_client *client, const struct mail_verdict *verdict);
@@ -126,7 +153,22 @@ void client_emit_mail_parameters(struct smtp_client *client);
 void client_emit_recipient_parameters(struct smtp_client *client,
 				      const struct smtp_client_recipient *to);
 
-/* client_replies.c: handles the complete reply. */
+/* client_replies.c */
+/* Handles the complete reply. */
 void client_on_reply(struct smtp_client *client);
+
+/* client_login.c */
+/* Begins the login, in CLIENT_HELLO or CLIENT_HELO. */
+void client_start_login(struct smtp_client *client);
+/* What the replies to AUTH and its messages mean. */
+void client_login_on_challenge(struct smtp_client *client);
+void client_login_on_success(struct smtp_client *client);
+void client_login_on_refusal(struct smtp_client *client);
+
+/* client_secret.c */
+/* Whether the last reply repeats what was sent in the login, and must not be shown. */
+bool client_secret_is_repeated(const struct smtp_client *client);
+/* The login is over. */
+void client_secret_forget(struct smtp_client *client);
 
 #endif

@@ -9,7 +9,7 @@ static void on_greeting(struct smtp_client *client)
 }
 
 /* The verdict when a server refuses all mail: it says nothing about a recipient. */
-static void refuse_session_for_now(struct smtp_client *client)
+static void refuse_for_now(struct smtp_client *client)
 {
 	struct mail_verdict *verdict = client_reply_verdict(client);
 
@@ -28,15 +28,15 @@ static void on_greeting_refused(struct smtp_client *client)
 	if (client->reply.code == 521 && client->protocol == SMTP_CLIENT_SMTP)
 		client_fail_session(client, client_reply_verdict(client));
 	else
-		refuse_session_for_now(client);
+		refuse_for_now(client);
 }
 
-static void be_greeted(struct smtp_client *client)
+static void go_ahead(struct smtp_client *client)
 {
-	client->is_greeted = true;
-	client_enter(client, CLIENT_READY);
-	if (client->message.recipient_count > 0)
-		client_start_transaction(client);
+	if (client->login.is_wanted)
+		client_start_login(client);
+	else
+		client_be_greeted(client);
 }
 
 /* PROBLEM goes on with REST. Nothing is sent in plain text where TLS is demanded. */
@@ -45,7 +45,7 @@ static void go_on_in_plain_text(struct smtp_client *client, const char *problem,
 	struct mail_verdict *verdict;
 
 	if (client->tls != SMTP_CLIENT_TLS_MUST) {
-		be_greeted(client);
+		go_ahead(client);
 		return;
 	}
 	verdict = client_new_verdict(client);
@@ -59,7 +59,7 @@ static void on_hello(struct smtp_client *client)
 {
 	smtp_capabilities_parse(buffer_view(&client->reply.text), &client->capabilities);
 	if (client->is_secured || client->tls == SMTP_CLIENT_TLS_NEVER)
-		be_greeted(client);
+		go_ahead(client);
 	else if (client->capabilities.has_starttls)
 		client_enter(client, CLIENT_STARTTLS);
 	else
@@ -83,7 +83,7 @@ static void on_starttls_refused(struct smtp_client *client)
 static void on_helo(struct smtp_client *client)
 {
 	if (client->is_secured)
-		be_greeted(client);
+		go_ahead(client);
 	else
 		go_on_in_plain_text(client, client->peer, " knows no EHLO, and so no STARTTLS");
 }
@@ -91,7 +91,7 @@ static void on_helo(struct smtp_client *client)
 static void on_hello_refused(struct smtp_client *client)
 {
 	if (client->protocol == SMTP_CLIENT_LMTP) /* not an LMTP server: misconfigured */
-		refuse_session_for_now(client);
+		refuse_for_now(client);
 	else if (client->reply.code >= 500)
 		client_enter(client, CLIENT_HELO);
 	else
@@ -137,6 +137,10 @@ static void go_on_after_recipient(struct smtp_client *client)
 {
 	if (client_next_asked(client, client->current + 1))
 		client_enter(client, CLIENT_RECIPIENT);
+	else if (client->uses_chunks && client_next_undecided(client, 0))
+		client_enter(client, CLIENT_BODY);
+	else if (client->uses_chunks)
+		client_end_transaction(client, CLIENT_READY);
 	else if (client->capabilities.has_pipelining || client_next_undecided(client, 0))
 		client_enter(client, CLIENT_DATA);
 	else
@@ -216,7 +220,8 @@ static void on_data_refused(struct smtp_client *client)
 /* LMTP answers once for each recipient, SMTP for all of them. */
 static void on_final(struct smtp_client *client)
 {
-	client->needs_reset = false;
+	/* RFC 3030 section 2: after a chunk that was refused only RSET is in order */
+	client->needs_reset = client->uses_chunks && client->reply.code >= 400;
 	if (client->current >= client->message.recipient_count) {
 		client_end_transaction(client, CLIENT_READY);
 		return;
@@ -242,6 +247,7 @@ static const struct {
 	[CLIENT_HELLO] = {2, on_hello, on_hello_refused},
 	[CLIENT_HELO] = {2, on_helo, on_session_refused},
 	[CLIENT_STARTTLS] = {2, on_starttls, on_starttls_refused},
+	[CLIENT_AUTH] = {2, client_login_on_success, client_login_on_refusal},
 	[CLIENT_RESET] = {2, on_reset, on_reset_refused},
 	[CLIENT_MAIL] = {2, on_mail, on_mail_refused},
 	[CLIENT_RECIPIENT] = {2, on_recipient, on_recipient_refused},
@@ -256,7 +262,8 @@ static bool is_early(const struct smtp_client *client)
 	if (client->state == CLIENT_FINAL || client->state == CLIENT_BODY)
 		return client->output.length > 0 || client->state == CLIENT_BODY;
 	return client->state == CLIENT_READY || client->state == CLIENT_FORM ||
-	       client->state == CLIENT_TLS || (client->is_unsent && client->output.length > 0);
+	       client->state == CLIENT_TLS || client->state == CLIENT_LOGIN ||
+	       (client->is_unsent && client->output.length > 0);
 }
 
 static void on_early(struct smtp_client *client)
@@ -280,13 +287,17 @@ void client_on_reply(struct smtp_client *client)
 		client_fail_session(client, client_reply_verdict(client));
 		return;
 	}
+	if (client_take_chunk_reply(client))
+		return;
 	if (is_early(client)) {
 		on_early(client);
 		return;
 	}
 	/* RSET belongs to the previous transaction */
 	client->is_answered = client->is_greeted && client->state != CLIENT_RESET;
-	if (first_digit == states[client->state].success)
+	if (client->state == CLIENT_AUTH && client->reply.code == 334)
+		client_login_on_challenge(client);
+	else if (first_digit == states[client->state].success)
 		states[client->state].succeeded(client);
 	else if (first_digit >= 4)
 		states[client->state].refused(client);

@@ -60,7 +60,8 @@ bool smtp_stuffing_append(struct smtp_stuffing *stuffing, struct str data, struc
 		position = 1;
 	}
 	while (position < data.length) {
-		if (stuffing->place == SMTP_STUFFING_LINE_START && data.data[position] == '.') {
+		if (stuffing->place == SMTP_STUFFING_LINE_START && data.data[position] == '.' &&
+		    !stuffing->is_chunked) {
 			buffer_append(out, copied, (size_t)(data.data + position - copied));
 			buffer_append_byte(out, '.');
 			copied = data.data + position;
@@ -82,6 +83,7 @@ bool smtp_stuffing_end(struct smtp_stuffing *stuffing, struct buffer *out)
 		return false;
 	if (stuffing->place == SMTP_STUFFING_IN_LINE)
 		buffer_append_string(out, "\r\n");
-	buffer_append_string(out, ".\r\n");
+	if (!stuffing->is_chunked)
+		buffer_append_string(out, ".\r\n");
 	return true;
 }

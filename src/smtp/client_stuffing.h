@@ -20,6 +20,7 @@ enum smtp_stuffing_place {
 /* All zeroes: before the first byte, long lines unchanged. */
 struct smtp_stuffing {
 	bool breaks_lines;
+	bool is_chunked; /* by BDAT: dots have no meaning */
 	enum smtp_stuffing_place place;
 	size_t column; /* if it breaks lines: bytes of the line so far */
 };
@@ -31,8 +32,8 @@ MUST_CHECK bool smtp_stuffing_append(struct smtp_stuffing *stuffing, struct str 
 				     struct buffer *out);
 /* How many times a line of LENGTH bytes is broken; three bytes each. */
 uint64_t smtp_stuffing_breaks(uint64_t length);
-/* Appends the end of the data, after a line end if the last line had none. False when the last
- * byte was a CR. */
+/* Appends the end of the data (none if chunked), after a line end if the last line had none. False
+ * when the last byte was a CR. */
 MUST_CHECK bool smtp_stuffing_end(struct smtp_stuffing *stuffing, struct buffer *out);
 
 #endif

@@ -11,6 +11,8 @@ struct mail_verdict *client_reply_verdict(struct smtp_client *client)
 {
 	struct mail_verdict *verdict = client_new_verdict(client);
 
+	if (client_secret_is_repeated(client))
+		buffer_reset(&client->reply.text);
 	smtp_client_reply_verdict(&client->reply, client->peer, client_command_name(client),
 				  verdict);
 	return verdict;
@@ -106,6 +108,8 @@ static void check_message(struct smtp_client *client)
 	struct mail_verdict *whole = client_new_verdict(client);
 	struct mail_verdict *unsafe = client_new_verdict(client);
 	struct mail_verdict *foreign = client_new_verdict(client);
+	struct mail_verdict *more = client_new_verdict(client);
+	uint64_t asked = 0;
 
 	check_sender(client, whole);
 	if (whole->text[0] != '\0') {
@@ -116,9 +120,16 @@ static void check_message(struct smtp_client *client)
 	mail_verdict_set(unsafe, "5.1.3", "the address cannot be sent");
 	mail_verdict_set(foreign, "5.6.7", "the address needs SMTPUTF8, which %s does not offer",
 			 client->peer);
+	mail_verdict_set(more, "4.5.3", "%s takes at most %llu recipients at a time", client->peer,
+			 (unsigned long long)client->capabilities.rcpt_max);
 	for (size_t i = 0; i < message->recipient_count; i++) {
 		struct smtp_client_recipient *to = &message->recipients[i];
 
+		if (client->capabilities.rcpt_max > 0 && asked == client->capabilities.rcpt_max) {
+			client_decide(client, to, more);
+			to->again = SMTP_CLIENT_HERE;
+			continue;
+		}
 		if (to->address.length == 0 || !client_is_safe_path(to->address))
 			client_decide(client, to, unsafe);
 		else if (client_path(client, to->address).length == 0)
@@ -126,6 +137,7 @@ static void check_message(struct smtp_client *client)
 		else
 			to->address = client_path(client, to->address);
 		to->is_asked = to->verdict == NULL;
+		asked += to->is_asked;
 		to->is_passed_on = to->is_asked && client->capabilities.has_dsn;
 	}
 }
@@ -143,6 +155,10 @@ void client_begin_commands(struct smtp_client *client)
 		client_end_transaction(client, CLIENT_READY);
 		return;
 	}
+	client->uses_chunks = client->capabilities.has_chunking &&
+			      client->capabilities.has_pipelining && !client->avoids_chunks &&
+			      client->message.size <= SMTP_CLIENT_CHUNKED_MAX;
+	client->stuffing.is_chunked = client->uses_chunks;
 	if (client->capabilities.has_pipelining)
 		client_emit_batch(client);
 	client_enter(client, client->needs_reset ? CLIENT_RESET : CLIENT_MAIL);
@@ -171,6 +187,14 @@ void client_start_transaction(struct smtp_client *client)
 		client_enter(client, CLIENT_FORM);
 	else
 		client_begin_commands(client);
+}
+
+void client_be_greeted(struct smtp_client *client)
+{
+	client->is_greeted = true;
+	client_enter(client, CLIENT_READY);
+	if (client->message.recipient_count > 0)
+		client_start_transaction(client);
 }
 
 bool smtp_client_is_deciding(const struct smtp_client *client)

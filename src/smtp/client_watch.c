@@ -9,6 +9,20 @@ void client_tell_output(const struct smtp_client *client, size_t from)
 				str_skip(buffer_view(&client->output), from));
 }
 
+void client_tell_line(const struct smtp_client *client, const char *line)
+{
+	if (smtp_watch_is_on(&client->watch))
+		smtp_watch_tell(&client->watch, client->watch_context, SMTP_SAID_BY_CLIENT,
+				str_from(line));
+}
+
+/* Neither challenges nor what repeats our messages. */
+static bool is_hidden(const struct smtp_client *client)
+{
+	return (client->state == CLIENT_AUTH && client->reply.code == 334) ||
+	       client_secret_is_repeated(client);
+}
+
 /* Writes the reply's lines again, each with the code. */
 void client_tell_reply(const struct smtp_client *client)
 {
@@ -19,6 +33,10 @@ void client_tell_reply(const struct smtp_client *client)
 
 	if (!smtp_watch_is_on(&client->watch))
 		return;
+	if (is_hidden(client)) {
+		buffer_append_format(&text, "%u (not shown)\n", client->reply.code);
+		left = 0;
+	}
 	for (; left > 0; left--) {
 		if (!str_split(&rest, '\n', &line))
 			line = STR("");

@@ -83,7 +83,11 @@ struct smtp_server {
 	const struct mail_verdict *answer;          /* only while a handler runs with it */
 	const struct smtp_auth_answer *auth_answer; /* likewise */
 	struct smtp_exchange exchange;
-	char *user; /* owned; who has authenticated, or NULL */
+	char *user;                  /* owned; who has authenticated, or NULL */
+	struct smtp_claim claim;     /* of XCLIENT so far */
+	struct smtp_claim forwarded; /* of XFORWARD, for the next message */
+	bool has_forwarded;
+	char node[MAIL_DOMAIN_MAX + 1]; /* of ETRN */
 	struct mail_id opened_id;
 	char *helo;         /* owned; NULL before the greeting */
 	struct buffer line; /* the current command line, or the one that waits for its answer */
@@ -133,6 +137,10 @@ bool smtp_ask_senders(struct smtp_server *s, const struct str *senders, size_t c
 bool smtp_ask_auth(struct smtp_server *s, const struct smtp_auth_answer **answer_out);
 /* The answer, if the handler runs with one. */
 bool smtp_take_auth_answer(struct smtp_server *s, const struct smtp_auth_answer **answer_out);
+bool smtp_ask_client(struct smtp_server *s, const struct smtp_claim *claim,
+		     const struct mail_verdict **answer_out);
+bool smtp_ask_release(struct smtp_server *s, struct str node,
+		      const struct mail_verdict **answer_out);
 bool smtp_ask_commit(struct smtp_server *s, const struct mail_verdict **answer_out);
 
 /* line.c: takes bytes up to the end of a command line; returns whether the line is complete. */
@@ -170,12 +178,19 @@ enum smtp_step smtp_auth_begin(struct smtp_server *s, const struct smtp_argument
 enum smtp_step smtp_auth_go_on(struct smtp_server *s);
 /* Nobody has authenticated any more. */
 void smtp_auth_forget(struct smtp_server *s);
+/* A trusted proxy says that USER has authenticated. */
+void smtp_auth_set_user(struct smtp_server *s, const char *user);
 
 /* parameter.c: parses TEXT after the address; false when it is wrong; then an error was replied. */
 bool smtp_parameters_of_mail(struct smtp_server *s, struct str text,
 			     struct smtp_argument *argument);
 bool smtp_parameters_of_rcpt(struct smtp_server *s, struct str text,
 			     struct smtp_argument *argument);
+
+/* claim.c: commands of trusted proxies, and ETRN. */
+enum smtp_step smtp_on_xclient(struct smtp_server *s, const struct smtp_argument *argument);
+enum smtp_step smtp_on_xforward(struct smtp_server *s, const struct smtp_argument *argument);
+enum smtp_step smtp_on_etrn(struct smtp_server *s, const struct smtp_argument *argument);
 
 /* message.c */
 void smtp_message_begin(struct smtp_server *s);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The engine's open question, of which there is at most one; server.c takes its answer. */
 #include "smtp/internal.h"
+#include <stdio.h>
 
 static void ask(struct smtp_server *s, enum smtp_question_type type)
 {
@@ -27,6 +28,27 @@ bool smtp_ask_recipient(struct smtp_server *s, const struct mail_address *addres
 		return true;
 	ask(s, SMTP_QUESTION_RECIPIENT);
 	s->question.address = *address;
+	return false;
+}
+
+bool smtp_ask_client(struct smtp_server *s, const struct smtp_claim *claim,
+		     const struct mail_verdict **answer_out)
+{
+	if (take_verdict(s, answer_out))
+		return true;
+	ask(s, SMTP_QUESTION_CLIENT);
+	s->question.claim = claim;
+	return false;
+}
+
+bool smtp_ask_release(struct smtp_server *s, struct str node,
+		      const struct mail_verdict **answer_out)
+{
+	if (take_verdict(s, answer_out))
+		return true;
+	snprintf(s->node, sizeof s->node, STR_FORMAT, STR_ARGUMENTS(node));
+	ask(s, SMTP_QUESTION_RELEASE);
+	s->question.node = str_from(s->node);
 	return false;
 }
 

@@ -175,6 +175,20 @@ static void append_mechanisms(struct smtp_server *s)
 				     STR_ARGUMENTS(mechanisms));
 }
 
+/* Only those who may use them see them. */
+static void append_for_some(struct smtp_server *s)
+{
+	if (s->service->has_etrn && s->peer.may_etrn)
+		buffer_append_string(&s->output, "250-ETRN\r\n");
+	if (s->peer.may_xclient)
+		buffer_append_string(
+			&s->output,
+			"250-XCLIENT NAME ADDR PORT PROTO HELO LOGIN DESTADDR DESTPORT\r\n");
+	if (s->peer.may_xforward)
+		buffer_append_string(&s->output,
+				     "250-XFORWARD NAME ADDR PORT PROTO HELO IDENT SOURCE\r\n");
+}
+
 static void append_greeting(struct smtp_server *s)
 {
 	static const char requiretls[] = "250-REQUIRETLS\r\n";
@@ -195,6 +209,7 @@ static void append_greeting(struct smtp_server *s)
 	if (s->service->tls != SMTP_TLS_NONE && s->tls.version == NULL && s->peer.may_tls)
 		buffer_append(&s->output, starttls, sizeof starttls - 1);
 	append_mechanisms(s);
+	append_for_some(s);
 	if (smtp_offers_requiretls(s))
 		buffer_append(&s->output, requiretls, sizeof requiretls - 1);
 	buffer_append(&s->output, extensions, sizeof extensions - 1);

@@ -27,6 +27,11 @@ void smtp_server_free(struct smtp_server *s)
 	free(s);
 }
 
+void smtp_server_set_peer(struct smtp_server *s, struct smtp_peer peer)
+{
+	s->peer = peer;
+}
+
 void smtp_server_set_peer_name(struct smtp_server *s, const char *name)
 {
 	s->peer.name = name;

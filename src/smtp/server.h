@@ -3,7 +3,7 @@
  * smtp/server.h - the server's side of SMTP (RFC 5321), submission (RFC 6409) and LMTP (RFC 2033),
  * as an engine without I/O. Extensions: 8BITMIME (RFC 6152), CHUNKING without BINARYMIME (RFC
  * 3030), SMTPUTF8 (RFC 6531), DSN (RFC 3461), SIZE (RFC 1870), PIPELINING, ENHANCEDSTATUSCODES,
- * STARTTLS (RFC 3207), AUTH (RFC 4954).
+ * ETRN (RFC 1985), XCLIENT and XFORWARD (Postfix), STARTTLS (RFC 3207), AUTH (RFC 4954).
  *
  * Bytes from the client go in through smtp_server_input(), replies are collected in
  * smtp_server_output(), the message in smtp_server_body(). At most one question is pending;
@@ -34,14 +34,13 @@
 #include "mail/envelope.h"
 #include "mail/verdict.h"
 #include "smtp/watch.h"
+#include <netinet/in.h>
 
 enum {
 	SMTP_SERVER_BODY_MAX = 65536,   /* nothing is consumed while the body has this many bytes */
 	SMTP_SERVER_OUTPUT_MAX = 16384, /* nor while this many bytes of replies are unsent */
 	SMTP_MECHANISM_MAX = 20,        /* bytes of a mechanism's name, RFC 4422 section 3.1 */
 };
-
-struct in6_addr; /* <netinet/in.h> */
 
 enum smtp_protocol {
 	SMTP_PROTOCOL_SMTP,
@@ -134,6 +133,7 @@ struct smtp_service {
 	struct smtp_server_rules rules;
 	enum smtp_tls_rule tls;
 	enum smtp_auth_rule auth;
+	bool has_etrn; /* some clients may send it */
 	enum smtp_sender_rule sender_rule;
 	bool completes;  /* messages of users' programs: header/edit.h */
 	bool repairs;    /* likewise */
@@ -152,14 +152,31 @@ struct smtp_service {
 	struct smtp_watch watch;
 };
 
+enum { SMTP_CLAIM_TEXT_SIZE = 256 };
+
+/* What a trusted proxy says of its client: text without spaces and control characters, "" where
+ * nothing is known. */
+struct smtp_claim {
+	char name[SMTP_CLAIM_TEXT_SIZE];
+	char address[SMTP_CLAIM_TEXT_SIZE]; /* "192.0.2.7", "2001:db8::7" */
+	struct in6_addr mapped;             /* the same, IPv4 mapped; only with an address */
+	uint16_t port;
+	char helo[SMTP_CLAIM_TEXT_SIZE];
+	char login[SMTP_CLAIM_TEXT_SIZE]; /* who has authenticated */
+	char ident[SMTP_CLAIM_TEXT_SIZE]; /* of the message, at the proxy */
+};
+
 /* The connected client. The strings must outlive the session. */
 struct smtp_peer {
 	const char *address; /* "192.0.2.7", "2001:db8::7"; "" on a UNIX socket */
 	const char *name;    /* confirmed by reverse and forward DNS, or "" */
 	uint16_t port;
-	void *context; /* passed to the service's functions */
-	bool is_ours;  /* trusted: a machine of our users, which may relay */
-	bool may_tls;  /* TLS can begin: else STARTTLS is not offered, and deferred (454) */
+	void *context;     /* passed to the service's functions */
+	bool is_ours;      /* trusted: a machine of our users, which may relay */
+	bool may_etrn;     /* may ask for the mail of domains (RFC 1985) */
+	bool may_xclient;  /* a trusted proxy: XCLIENT */
+	bool may_xforward; /* XFORWARD */
+	bool may_tls;      /* TLS can begin: else STARTTLS is not offered, and deferred (454) */
 };
 
 struct smtp_server;
@@ -167,6 +184,11 @@ struct smtp_server;
 struct smtp_server *smtp_server_new(const struct smtp_service *service, struct smtp_peer peer);
 /* Allowed at any time, even with a question pending (which must not be answered then). */
 void smtp_server_free(struct smtp_server *server);
+
+/* Instead of that given before; PEER's strings must outlive the session. */
+void smtp_server_set_peer(struct smtp_server *server, struct smtp_peer peer);
+/* What a proxy has said by XFORWARD of the message's client; NULL: nothing. */
+const struct smtp_claim *smtp_server_forwarded(const struct smtp_server *server);
 
 /* Sets the peer's name once it is known; NAME must outlive the session. Used for messages that
  * begin later. */
@@ -223,6 +245,9 @@ enum smtp_question_type {
 				* yes */
 	SMTP_QUESTION_AUTH,    /* a message of the client's mechanism. While the exchange goes on:
 				* smtp_server_is_authenticating() */
+	SMTP_QUESTION_CLIENT,  /* the session is from now on that of the client in CLAIM (XCLIENT):
+				* the driver calls smtp_server_set_peer(), then MAIL_OK */
+	SMTP_QUESTION_RELEASE, /* mail for NODE, a domain as A-labels, is to be tried now (ETRN) */
 	SMTP_QUESTION_COMMIT,  /* the message is complete: queue it. MAIL_OK: it is durable,
 				* and the verdict's text is sent to the client ("queued as
 				* 457-63f1...") */
@@ -231,6 +256,8 @@ enum smtp_question_type {
 struct smtp_question {
 	enum smtp_question_type type;
 	struct mail_address address;          /* RECIPIENT only */
+	const struct smtp_claim *claim;       /* CLIENT only */
+	struct str node;                      /* RELEASE only */
 	const struct mail_envelope *envelope; /* complete (size, id, recipients) at COMMIT */
 	const struct str *senders;            /* SENDERS: addresses, at least one */
 	size_t sender_count;

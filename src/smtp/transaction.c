@@ -8,6 +8,8 @@ void smtp_transaction_end(struct smtp_server *s)
 	buffer_clear(&s->body);
 	if (s->transaction == NULL)
 		return;
+	s->has_forwarded = false;
+	s->forwarded = (struct smtp_claim){0};
 	header_edit_free(s->transaction->text.edit);
 	mail_envelope_free(s->transaction->envelope);
 	s->transaction = NULL;

@@ -214,6 +214,10 @@ static const struct verb {
 	 on_rcpt},
 	{STR("DATA"), BOTH, RECIPIENTS, false, true, true, smtp_argument_none, on_data},
 	{STR("BDAT"), BOTH, ANY, false, false, false, smtp_argument_chunk, on_bdat},
+	{STR("ETRN"), SMTP, GREETED, true, true, true, smtp_argument_text, smtp_on_etrn},
+	{STR("XCLIENT"), BOTH, ANY, true, true, false, smtp_argument_text, smtp_on_xclient},
+	{STR("XFORWARD"), BOTH, ANY & ~CONNECTED, true, false, false, smtp_argument_text,
+	 smtp_on_xforward},
 	{STR("RSET"), BOTH, ANY, true, false, false, smtp_argument_none, on_rset},
 	{STR("NOOP"), BOTH, ANY, true, false, false, smtp_argument_any, on_noop},
 	{STR("QUIT"), BOTH, ANY, false, false, false, smtp_argument_none, on_quit},
@@ -227,6 +231,12 @@ static bool is_known(const struct smtp_server *s, const struct verb *verb)
 	if (verb->handle == on_starttls && s->service->tls == SMTP_TLS_NONE)
 		return false;
 	if (verb->handle == smtp_auth_begin && s->service->auth == SMTP_AUTH_NONE)
+		return false;
+	if (verb->handle == smtp_on_xclient && !s->peer.may_xclient)
+		return false;
+	if (verb->handle == smtp_on_xforward && !s->peer.may_xforward)
+		return false;
+	if (verb->handle == smtp_on_etrn && !s->service->has_etrn)
 		return false;
 	return verb->protocols & 1U << s->service->protocol;
 }

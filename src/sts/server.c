@@ -135,13 +135,13 @@ static bool take_session(const struct sts_server *server, struct str body)
 	return true;
 }
 
-static void *on_connected(void *context, struct ipc_channel *channel, uid_t user)
+static void *on_connected(void *context, struct ipc_channel *channel)
 {
 	struct client *client = memory_alloc_zero(1, sizeof *client);
 
 	client->server = context;
 	client->channel = channel;
-	client->is_person = user != client->server->remote;
+	client->is_person = ipc_channel_user(channel) != client->server->remote;
 	return client;
 }
 

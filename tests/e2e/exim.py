@@ -53,6 +53,9 @@ mail:
        condition = ${{if >{{$message_size}}{{{unsaid_size}}}}}
   accept
 rcpt:
+  deny message = 550 5.7.1 log in first
+       hosts = {needs_login}
+       ! authenticated = *
   defer message = 450 4.2.0 come back later
         local_parts = ^later
   defer message = 452 4.2.2 full
@@ -95,6 +98,9 @@ smtp:
   message_linelength_limit = 100M
   connection_max_messages = 0
 
+begin authenticators
+{authenticators}
+
 begin retry
 * * F,1h,1m
 """
@@ -105,11 +111,12 @@ class Exim(MailSystem):
     CHUNKING. SIZE is the largest message that it says it takes, UNSAID_SIZE the largest that
     it does take. Also refuses and defers messages whose Subject has "refuse this" and "defer
     this". CERTIFICATE, a path without ".pem" and ".key": it offers STARTTLS. CLIENT_TLS is for its
-    transport."""
+    transport. AUTHENTICATORS is text for that section; with it only users may relay or deliver."""
 
     def __init__(self, directory, *, users=("bob",), domain="exim.test",
                  hostname="mx.exim.test", next_port=None, chunking=True, size=100_000_000,
-                 unsaid_size=100_000_000, certificate=None, client_tls="hosts_avoid_tls = *"):
+                 unsaid_size=100_000_000, certificate=None, client_tls="hosts_avoid_tls = *",
+                 authenticators=""):
         program = os.path.join(PACKAGE, "usr/sbin/exim4")
         assert os.path.exists(program), f"{program} is missing: run tools/install-packages test"
         super().__init__(directory)
@@ -125,7 +132,8 @@ class Exim(MailSystem):
             tls=TLS.format(certificate=certificate) if certificate else NO_TLS,
             hostname=hostname, domain=domain, next_port=next_port or 1,
             chunking="*" if chunking else ":", size=size, unsaid_size=unsaid_size,
-            client_tls=client_tls))
+            client_tls=client_tls, authenticators=authenticators,
+            needs_login="*" if authenticators else ""))
         self.start()
 
     def _write_accounts(self, user, group):

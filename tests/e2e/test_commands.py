@@ -192,8 +192,42 @@ def test_sendmail_names_the_message(node, run, given, envid):
     assert f" envid={envid}\n" in text
 
 
+SESSION = (b"EHLO program.test\r\nMAIL FROM:<ann@a.test>\r\nRCPT TO:<bob@a.test>\r\n"
+           b"RCPT TO:<far@elsewhere.test>\r\nDATA\r\n")
+
+
+def test_sendmail_speaks_smtp(node, run):
+    """As frameworks start it: pipelined or not, two messages, one of them large."""
+    mx = node(start=False)
+    large = TEXT.replace(b"\n", b"\r\n") + b"y" * 900 + b"\r\n" + b"x" * 70 + b"\r\n" * 60000
+    ended = run(mx, "sendmail", "-bs", input=SESSION + TEXT.replace(b"\n", b"\r\n") + b".\r\n"
+                + SESSION.partition(b"\r\n")[2] + large + b".\r\nQUIT\r\n")
+    assert ended.returncode == 0 and ended.stderr == b""
+    replies = ended.stdout.split(b"\r\n")
+    assert replies[0].startswith(b"220 mx.stagepost.test ESMTP") and replies[-2].startswith(b"221")
+    assert sum(b"queued as" in reply for reply in replies) == 2
+    one, two = mx.control_files().values()
+    for text in (one, two):
+        assert "local uid=" in text and "stage: submit" in text.lower()
+        assert "bob@a.test" in text and "far@elsewhere.test" in text
+    sizes = sorted(len(data) for _, data in mx.queued_messages())
+    assert sizes[0] < 1000 and sizes[1] > 120000
+
+
+def test_sendmail_session_that_ends_early_leaves_nothing(node, run):
+    mx = node(start=False)
+    for cut in (SESSION, SESSION + TEXT, SESSION[:30], b""):
+        assert run(mx, "sendmail", "-bs", input=cut).returncode == 0
+    assert not mx.control_files()
+
+
+def test_sendmail_session_says_what_the_queue_refuses(node, run):
+    mx = node(start=False, settings="maxsize = 2000\n")
+    ended = run(mx, "sendmail", "-bs", input=SESSION + b"x\r\n" * 1000 + b".\r\n")
+    assert b"552 5.3.4" in ended.stdout and not mx.control_files()
+
+
 @pytest.mark.parametrize("words, status, said", [
-    (["-bs"], 64, b"-bs is not supported"),
     (["-bd", "-q30m"], 64, b"stagepost serve"),
     (["-Z"], 64, b"unknown option -Z"),
     (["-f"], 64, b"argument is missing after -f"),

@@ -135,7 +135,7 @@ def test_a_destination(node, watch):
         assert not any("c.test" in line.get("line", "") for line in remote)
         said = [line.get("line", line.get("note")) for line in remote]
         first = [line.split(" ")[0] for line in said]
-        assert first.index("MAIL") < first.index("RCPT") < first.index("354")
+        assert first.index("MAIL") < first.index("RCPT") < first.index("BDAT")
         assert f"127.0.0.1:{hop.port}" == remote[0]["peer"]
     by_parent.wait("RCPT TO:<anna@c.test>")
     assert not other.lines and not wrong.lines

@@ -71,11 +71,19 @@ class Session:
         if self.hop.behaviour == "ehlo":
             self.say("502 5.5.1 what")
             return
-        offers = ["PIPELINING", "8BITMIME"]
+        offers = ["PIPELINING", "8BITMIME", *self.more_offers()]
         if self.hop.context is not None and not self.is_secured and self.hop.behaviour != "none":
             offers.append("STARTTLS")
         lines = [name, *offers]
         self.say(*(f"250-{line}" for line in lines[:-1]), f"250 {lines[-1]}")
+
+    def more_offers(self):
+        return []
+
+    def take_other(self, line):
+        """What no other method knows."""
+        del line
+        self.say("250 2.0.0 ok")
 
     def secure(self):
         """False: the session is over."""
@@ -147,13 +155,15 @@ class Session:
                 self.say("221 bye")
                 return
             else:
-                self.say("250 2.0.0 ok")
+                self.take_other(line)
 
 
 class Hop:
     """BEHAVIOUR: "good", "none" (STARTTLS is not offered), "ehlo" (EHLO is unknown), "refuse",
     "busy" (421 to STARTTLS), "stall", "garbage", "close" or "inject" (in place of the handshake), "cut" (no reply to the
     message, and no close_notify). CONTEXT: of the server; None: no TLS."""
+
+    session_class = Session
 
     def __init__(self, context=None, behaviour="good", address="127.0.0.1", port=0):
         self.context = context
@@ -173,7 +183,7 @@ class Hop:
         class Handler(socketserver.BaseRequestHandler):
             def handle(self):
                 outer.connections += 1
-                session = Session(outer, self.request)
+                session = outer.session_class(outer, self.request)
                 try:
                     session.run()
                 except (OSError, ValueError):

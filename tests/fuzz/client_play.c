@@ -12,6 +12,8 @@ enum {
 	CHOICE_TLS = 1 << 7,         /* demanded if there is one recipient, else welcome */
 };
 
+#define PASSWORD "sesame-31"
+
 static const char *const messages[] = {"a\r\n", ".\r\n.b", "", "a\n.\r\nRSET\r\n"};
 
 struct play {
@@ -23,6 +25,8 @@ struct play {
 	bool must_be_secured;
 	bool is_secured;
 	bool fails_handshake;
+	bool logs_in;
+	bool gives_whole;
 	struct buffer log; /* what was sent and decided */
 };
 
@@ -40,13 +44,15 @@ static void log_verdicts(struct play *play)
 		for (const char *c = verdict->text; *c != '\0'; c++)
 			if ((unsigned char)*c < ' ' || *c == 0x7f)
 				panic("a verdict with a control character");
+		if (play->logs_in && strstr(verdict->text, PASSWORD) != NULL)
+			panic("a verdict with the password");
 		buffer_append_format(&play->log, "%s %s;", verdict->status, verdict->text);
 	}
 }
 
 static void give_message(struct play *play)
 {
-	size_t step = play->is_bytewise ? 1 : play->text.length;
+	size_t step = play->is_bytewise && !play->gives_whole ? 1 : play->text.length;
 
 	for (size_t i = 0; i < play->text.length; i += step)
 		smtp_client_data(play->client, str_slice(play->text.data + i, step), false);
@@ -61,6 +67,29 @@ static void shake_hands(struct play *play)
 	}
 	play->is_secured = true;
 	smtp_client_secured(play->client);
+}
+
+static void log_in(struct play *play)
+{
+	static const struct str message = {"\0ann\0" PASSWORD, sizeof "\0ann\0" PASSWORD - 1};
+	struct str text;
+
+	switch (smtp_client_login(play->client, &text)) {
+	case SMTP_CLIENT_LOGIN_BEGIN:
+		if (str_starts_with(text, STR("PLAIN")))
+			smtp_client_login_begin(play->client, "PLAIN", &message);
+		else if (text.length > 0)
+			smtp_client_login_begin(play->client, "LOGIN", NULL);
+		else
+			smtp_client_login_cancel(play->client, "nothing is known");
+		break;
+	case SMTP_CLIENT_LOGIN_CHALLENGE:
+		smtp_client_login_respond(play->client, str_from(PASSWORD));
+		break;
+	case SMTP_CLIENT_LOGIN_SUCCESS:
+		smtp_client_login_accept(play->client);
+		break;
+	}
 }
 
 /* No mail is in plain text where TLS is demanded. */
@@ -83,6 +112,8 @@ static void settle(struct play *play)
 	check_plain_text(play, smtp_client_output(play->client));
 	if (smtp_client_status(play->client) == SMTP_CLIENT_WANTS_TLS)
 		shake_hands(play);
+	if (smtp_client_status(play->client) == SMTP_CLIENT_WANTS_LOGIN)
+		log_in(play);
 	if (smtp_client_status(play->client) == SMTP_CLIENT_WANTS_FORM)
 		smtp_client_form(play->client, play->text.length);
 	if (smtp_client_status(play->client) == SMTP_CLIENT_WANTS_DATA)
@@ -131,9 +162,14 @@ static void begin(struct play *play, enum smtp_client_protocol protocol, unsigne
 		.peer = "mx.example",
 		.timeout_us = 1,
 		.tls = choice & CHOICE_TLS ? tls : SMTP_CLIENT_TLS_NEVER,
+		.wants_login = (choice & CLIENT_PLAY_LOGIN) != 0,
+		.avoids_chunks = !(choice & CLIENT_PLAY_CHUNKS),
+		.may_login_plainly = !(choice & CHOICE_UTF8),
 	};
 
 	play->client = smtp_client_new(&settings);
+	play->gives_whole = !settings.avoids_chunks;
+	play->logs_in = settings.wants_login;
 	play->must_be_secured = settings.tls == SMTP_CLIENT_TLS_MUST;
 	play->fails_handshake = (choice & CHOICE_UTF8) != 0;
 	play->text = str_from(messages[(choice & CHOICE_MESSAGE) >> 3]);

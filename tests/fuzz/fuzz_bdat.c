@@ -66,7 +66,7 @@ static void check_message(const struct play *play, size_t position)
 	buffer_clear(&expected);
 }
 
-static void send(struct play *play, struct str text)
+static void say(struct play *play, struct str text)
 {
 	buffer_append_str(&play->sent, text);
 	session_feed(&play->session, text.data, text.length);
@@ -82,7 +82,7 @@ static void send_chunk(struct play *play, struct str text, size_t length, bool i
 
 	buffer_append_format(&command, "BDAT %zu%s\r\n", length, is_last ? " LAST" : "");
 	buffer_append_str(&command, text);
-	send(play, buffer_view(&command));
+	say(play, buffer_view(&command));
 	buffer_clear(&command);
 	if (!play->is_known)
 		return;
@@ -105,7 +105,7 @@ static void send_command(struct play *play, const char *command)
 	size_t count = play->session.message_count;
 	size_t replies = play->session.output.length;
 
-	send(play, str_from(command));
+	say(play, str_from(command));
 	if (!play->is_known)
 		return;
 	if (play->session.message_count != count && command[0] != 'b')
@@ -155,7 +155,7 @@ static void take_turn(struct play *play, struct input *input)
 		break;
 	case TURN_RAW:
 		play->is_known = false;
-		send(play, input_text(input));
+		say(play, input_text(input));
 		break;
 	}
 }

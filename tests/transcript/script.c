@@ -119,6 +119,10 @@ static void parse_answer(struct script *script, struct str text)
 		answer->type = SMTP_QUESTION_OPEN;
 	else if (str_equal(type, STR("commit")))
 		answer->type = SMTP_QUESTION_COMMIT;
+	else if (str_equal(type, STR("client")))
+		answer->type = SMTP_QUESTION_CLIENT;
+	else if (str_equal(type, STR("release")))
+		answer->type = SMTP_QUESTION_RELEASE;
 	else if (str_equal(type, STR("senders")))
 		answer->type = SMTP_QUESTION_SENDERS;
 	else if (str_equal(type, STR("auth")))
@@ -202,7 +206,12 @@ static void parse_setting(struct script *script, struct str text)
 		settings->service.local_domain = "example.org";
 	} else if (str_equal(text, STR("step")))
 		rules->ends_early = true;
-	else if (str_equal(text, STR("strict")))
+	else if (str_equal(name, STR("proxy")))
+		settings->peer.may_xclient = settings->peer.may_xforward = true;
+	else if (str_equal(name, STR("etrn"))) {
+		settings->service.has_etrn = true;
+		settings->peer.may_etrn = str_equal(text, STR("yes"));
+	} else if (str_equal(text, STR("strict")))
 		rules->strict_addresses = true;
 	else if (str_equal(text, STR("normalize")))
 		rules->bare_newline = SMTP_BARE_NEWLINE_NORMALIZE;

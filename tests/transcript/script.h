@@ -10,7 +10,8 @@
  *   set NAME VALUE   a limit, a rule, "protocol", or "peer", before the dialogue
  *   C: S:            what the client sends, what the server says
  *   S.               the server closes at the end
- *   A: TYPE OUTCOME STATUS TEXT   the answer to a question: recipient, senders, open or commit;
+ *   A: TYPE OUTCOME STATUS TEXT   the answer to a question: recipient, senders, open, client,
+ *                    release or commit;
  *                    ok, or wait or fail with their status. What is not given is ok.
  *   A: auth challenge TEXT; auth accept USER TEXT; auth failed, temporary, malformed,
  *                    unknown, insecure or weak; TEXT is what the mechanism says

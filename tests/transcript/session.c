@@ -156,6 +156,22 @@ static void answer_commit(struct session *session, const struct smtp_question *q
 	check(session, !smtp_server_message_is_open(session->server), "open after its commit");
 }
 
+/* The client's rights go with it. */
+static void answer_client(struct session *session, const struct smtp_question *question,
+			  const struct mail_verdict *verdict)
+{
+	struct smtp_peer peer = session->peer;
+
+	if (verdict->class == MAIL_OK) {
+		peer.name = question->claim->name;
+		peer.port = question->claim->port;
+		if (question->claim->address[0] != '\0')
+			peer.address = question->claim->address;
+		smtp_server_set_peer(session->server, peer);
+	}
+	smtp_server_answer(session->server, verdict);
+}
+
 /* The next answer if it is one to QUESTION, or NULL. */
 static const struct session_answer *next_answer(struct session *session,
 						const struct smtp_question *question)
@@ -228,6 +244,8 @@ static void answer(struct session *session, const struct smtp_question *question
 		answer_auth(session, question, next);
 	else if (question->type == SMTP_QUESTION_OPEN && verdict->class == MAIL_OK)
 		answer_open(session);
+	else if (question->type == SMTP_QUESTION_CLIENT)
+		answer_client(session, question, verdict);
 	else if (question->type == SMTP_QUESTION_COMMIT)
 		answer_commit(session, question, verdict);
 	else

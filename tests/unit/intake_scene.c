@@ -83,6 +83,34 @@ bool config_admits(const struct config_listen *listen, const struct in6_addr *ad
 	return true;
 }
 
+bool config_may_etrn(const struct config *config, const struct in6_addr *address)
+{
+	(void)config;
+	(void)address;
+	return false;
+}
+
+bool config_may_xclient(const struct config *config, const struct in6_addr *address)
+{
+	(void)config;
+	(void)address;
+	return false;
+}
+
+bool config_may_xforward(const struct config *config, const struct in6_addr *address)
+{
+	(void)config;
+	(void)address;
+	return false;
+}
+
+bool queue_client_release(struct queue_client *client, struct str domain)
+{
+	(void)client;
+	(void)domain;
+	return true;
+}
+
 bool config_is_own_address(const struct config *config, const struct in6_addr *address)
 {
 	(void)config;

@@ -13,6 +13,7 @@ struct run {
 	struct smtp_client_recipient recipients[RECIPIENTS];
 	char addresses[RECIPIENTS][16];
 	struct buffer expected;
+	struct buffer watched;
 	bool is_bytewise;
 };
 
@@ -59,9 +60,18 @@ static void feed(struct run *run, struct str bytes)
 static void give_message(struct run *run)
 {
 	struct str message = str_from(run->scenario->message);
-	size_t step = run->is_bytewise ? 1 : message.length;
+	bool is_whole = !run->is_bytewise || run->scenario->gives_whole;
+	size_t step = is_whole ? message.length : 1;
+	const char *cut = strchr(run->scenario->message, '^'); /* between two pieces */
 
 	assert_int_equal(smtp_client_status(run->client), SMTP_CLIENT_WANTS_DATA);
+	if (cut != NULL) {
+		size_t first = (size_t)(cut - run->scenario->message);
+
+		smtp_client_data(run->client, str_slice(message.data, first), false);
+		smtp_client_data(run->client, str_skip(message, first + 1), true);
+		return;
+	}
 	for (size_t i = 0; i < message.length; i += step)
 		smtp_client_data(run->client, str_slice(message.data + i, step),
 				 i + step == message.length);
@@ -88,6 +98,57 @@ static void append_lines(struct buffer *out, struct str text, bool is_several)
 		else
 			buffer_append_byte(out, text.data[i]);
 	}
+}
+
+/* '_' alone is nothing, '|' a NUL. */
+static struct str message_of(struct str text, char *copy)
+{
+	if (str_equal(text, STR("_")))
+		return STR("");
+	for (size_t i = 0; i < text.length; i++)
+		copy[i] = (char)(text.data[i] == '|' ? '\0' : text.data[i]);
+	return str_slice(copy, text.length);
+}
+
+static void log_in(struct run *run, struct str rest)
+{
+	char copy[1000];
+	char mechanism[40];
+	struct str word;
+	struct str text;
+	struct str message;
+	bool is_begin = smtp_client_login(run->client, &text) == SMTP_CLIENT_LOGIN_BEGIN;
+
+	assert_int_equal(smtp_client_status(run->client), SMTP_CLIENT_WANTS_LOGIN);
+	assert_true(str_split(&rest, ' ', &word));
+	message = message_of(rest, copy);
+	if (is_begin) {
+		snprintf(mechanism, sizeof mechanism, STR_FORMAT, STR_ARGUMENTS(word));
+		assert_non_null(memmem(text.data, text.length, mechanism, strlen(mechanism)));
+		smtp_client_login_begin(run->client, mechanism,
+					rest.data != NULL ? &message : NULL);
+		return;
+	}
+	assert_int_equal(smtp_client_login(run->client, &text), SMTP_CLIENT_LOGIN_CHALLENGE);
+	if (!str_equal(text, str_equal(word, STR("_")) ? STR("") : word))
+		fail_msg("%s: challenge \"" STR_FORMAT "\"", run->scenario->name,
+			 STR_ARGUMENTS(text));
+	smtp_client_login_respond(run->client, message);
+}
+
+static void take_login_step(struct run *run, struct str step)
+{
+	struct str text;
+
+	if (step.data[0] == 'L' || step.data[0] == 'M')
+		log_in(run, str_skip(step, 3));
+	if (step.data[0] == 'A') {
+		assert_int_equal(smtp_client_status(run->client), SMTP_CLIENT_WANTS_LOGIN);
+		assert_int_equal(smtp_client_login(run->client, &text), SMTP_CLIENT_LOGIN_SUCCESS);
+		smtp_client_login_accept(run->client);
+	}
+	if (step.data[0] == 'K')
+		smtp_client_login_cancel(run->client, "no password is known");
 }
 
 static void take_step(struct run *run, struct str step)
@@ -124,7 +185,31 @@ static void take_step(struct run *run, struct str step)
 		smtp_client_timed_out(run->client);
 	if (step.data[0] == 'Q')
 		smtp_client_quit(run->client);
+	take_login_step(run, step);
 	buffer_clear(&line);
+}
+
+static void check_secret(struct run *run)
+{
+	const char *secret = run->scenario->secret;
+
+	if (secret == NULL)
+		return;
+	for (size_t i = 0; i < strlen(run->scenario->recipients); i++)
+		if (run->recipients[i].verdict != NULL)
+			assert_null(strstr(run->recipients[i].verdict->text, secret));
+	assert_true(run->watched.length > 0);
+	assert_null(
+		memmem(buffer_data(&run->watched), run->watched.length, secret, strlen(secret)));
+}
+
+static void watch_line(void *context, enum smtp_said by, struct str line)
+{
+	struct run *run = context;
+
+	(void)by;
+	buffer_append_str(&run->watched, line);
+	buffer_append_byte(&run->watched, '\n');
 }
 
 static void check_verdicts(struct run *run)
@@ -147,21 +232,24 @@ static void check_verdicts(struct run *run)
 
 static void run_scenario(const struct smtp_client_script *scenario, bool is_bytewise)
 {
+	static const bool is_watched = true;
+	struct run run = {.scenario = scenario, .is_bytewise = is_bytewise};
 	struct smtp_client_settings settings = {
 		.protocol = scenario->is_lmtp ? SMTP_CLIENT_LMTP : SMTP_CLIENT_SMTP,
 		.hostname = "us.example",
 		.peer = "mx.example",
 		.timeout_us = 1,
 		.tls = scenario->tls,
-	};
-	struct run run = {
-		.scenario = scenario,
-		.client = smtp_client_new(&settings),
-		.is_bytewise = is_bytewise,
+		.avoids_chunks = scenario->avoids_chunks,
+		.wants_login = scenario->wants_login,
+		.may_login_plainly = scenario->may_login_plainly,
+		.watch = {&is_watched, watch_line},
+		.watch_context = &run,
 	};
 	struct str script = str_from(scenario->script);
 	struct str step;
 
+	run.client = smtp_client_new(&settings);
 	begin(&run);
 	while (script.length > 0 && str_split(&script, '\n', &step))
 		take_step(&run, step);
@@ -177,6 +265,9 @@ static void run_scenario(const struct smtp_client_script *scenario, bool is_byte
 	assert_int_equal(smtp_client_is_tls_refused(run.client), scenario->is_tls_refused);
 	if (smtp_client_is_injected(run.client) != scenario->is_injected)
 		fail_msg("%s: injected %d", scenario->name, !scenario->is_injected);
+	assert_int_equal(smtp_client_is_login_refused(run.client), scenario->is_login_refused);
+	assert_int_equal(smtp_client_is_used_up(run.client), scenario->is_used_up);
+	check_secret(&run);
 	for (size_t i = 0; scenario->again != NULL && i < strlen(scenario->again); i++)
 		if ("leh"[run.recipients[i].again] != scenario->again[i])
 			fail_msg("%s: recipient %zu again %d", scenario->name, i,
@@ -185,6 +276,7 @@ static void run_scenario(const struct smtp_client_script *scenario, bool is_byte
 	if (scenario->status != SMTP_CLIENT_WAITING)
 		assert_int_equal(smtp_client_output(run.client).length, 0);
 	buffer_clear(&run.expected);
+	buffer_clear(&run.watched);
 	smtp_client_free(run.client);
 }
 

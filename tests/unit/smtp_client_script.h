@@ -6,7 +6,9 @@
  * of it at once), "C: text" the client must have sent exactly this since the last step, "D" the
  * message is given, "N" the next transaction begins, "X" the connection is lost, "T" the server
  * takes too long, "Q" the client is told to quit, "F" the message has another form of seven bytes,
- * "R" it has none, "H" the handshake is done, "h" it failed.
+ * "R" it has none, "H" the handshake is done, "h" it failed, "L: MECHANISM" the login begins, or
+ * "L: MECHANISM MESSAGE" with a message ('_' is empty, '|' a NUL), "M: TEXT MESSAGE" the challenge
+ * is TEXT and answered, "A" the login is accepted, "K" it is given up.
  */
 #ifndef SMTP_CLIENT_SCRIPT_H
 #define SMTP_CLIENT_SCRIPT_H
@@ -29,9 +31,16 @@ struct smtp_client_script {
 	bool is_insecure;
 	bool is_tls_refused;
 	bool is_injected;
-	const char *again; /* 'l', 'e' or 'h' of each recipient, as enum smtp_client_again; NULL:
-			    * not seen to */
-	uint64_t size;     /* 0: of the message */
+	bool wants_login;
+	bool may_login_plainly;
+	bool is_login_refused;
+	bool gives_whole; /* the message, also byte by byte: each piece is a chunk */
+	bool avoids_chunks;
+	bool is_used_up;
+	const char *secret; /* is in no verdict, and in nothing that is watched; NULL: none */
+	const char *again;  /* 'l', 'e' or 'h' of each recipient, as enum smtp_client_again; NULL:
+			     * not seen to */
+	uint64_t size;      /* 0: of the message */
 
 	const char *sender; /* NULL: s@s.example */
 	bool is_utf8;

@@ -73,6 +73,52 @@ static void the_example_parses(void **state)
 	config_problems_clear(&problems);
 }
 
+/* Most processes get the configuration without the passwords, and can read it as before. */
+static void passwords_are_hidden(void **state)
+{
+	static const char text[] =
+		"hostname = mx.example.org # smtproutes = \"a:b|c|d\"\n"
+		"smtproutes = { \"a.org:r;587|ann@a.org|se\\\"same|2\", b.org:r|ann|sesame,\n"
+		"\t'c.org:r|ann', \"d.org:r\" }\n"
+		"smtproutes += \"e.org:r|ann|sesame, \\\\\"\n"
+		"service smtproutes { kind = pipe user = sam command = { /bin/sh, \"a:b|c|d\" } }\n"
+		"domain example.org { service = smtproutes }\n";
+	static const char hidden[] =
+		"hostname = mx.example.org # smtproutes = \"a:b|c|d\"\n"
+		"smtproutes = { \"a.org:r;587|ann@a.org|hidden\", b.org:r|ann|hidden,\n"
+		"\t'c.org:r|ann', \"d.org:r\" }\n"
+		"smtproutes += \"e.org:r|ann|hidden\"\n"
+		"service smtproutes { kind = pipe user = sam command = { /bin/sh, \"a:b|c|d\" } }\n"
+		"domain example.org { service = smtproutes }\n";
+	struct config *c = config_of(text);
+	struct buffer out = {0};
+
+	(void)state;
+	assert_int_equal(c->smtproute_count, 5);
+	assert_string_equal(c->smtproutes[0].user, "ann@a.org");
+	assert_string_equal(c->smtproutes[0].password, "se\"same|2");
+	assert_int_equal(c->smtproutes[0].port, 587);
+	assert_string_equal(c->smtproutes[1].password, "sesame");
+	assert_string_equal(c->smtproutes[2].user, "ann");
+	assert_string_equal(c->smtproutes[2].password, "");
+	assert_string_equal(c->smtproutes[3].user, "");
+	assert_string_equal(c->smtproutes[4].password, "sesame, \\");
+	config_print(c, &out);
+	assert_null(memmem(buffer_data(&out), out.length, "same", 4));
+	buffer_reset(&out);
+	config_print_changed(c, "t", STR(text), &out);
+	assert_null(memmem(buffer_data(&out), out.length, "same", 4));
+	buffer_reset(&out);
+	config_hide_passwords(STR(text), &out);
+	assert_true(str_equal(buffer_view(&out), STR(hidden)));
+	buffer_append_byte(&out, '\0');
+	config_free(c);
+	c = config_of(buffer_data(&out));
+	assert_string_equal(c->smtproutes[0].password, CONFIG_HIDDEN);
+	config_free(c);
+	buffer_clear(&out);
+}
+
 static void every_way_to_write_a_value_is_read(void **state)
 {
 	struct config *c = config_of(
@@ -435,6 +481,7 @@ int main(void)
 		cmocka_unit_test(the_example_parses),
 		cmocka_unit_test(users_are_asked_for_where_they_can_answer),
 		cmocka_unit_test(every_way_to_write_a_value_is_read),
+		cmocka_unit_test(passwords_are_hidden),
 		cmocka_unit_test(what_is_printed_parses_to_the_same),
 		cmocka_unit_test(services_have_their_settings),
 		cmocka_unit_test(processes_have_their_users),

@@ -136,6 +136,18 @@ static const struct refusal values_cases[] = {
 	 "t:2: smtproutes: given twice: first in line 2\n"
 	 "t:2: smtproutes: given twice: first in line 2: found \"!\"\n"
 	 "t:2: smtproutes: given twice: first in line 2: found \"a.org\"\n"},
+	{HOST "smtproutes = { \"a.org:|u\", \"b.org:r|\", \"c.org:r||pw\", \"d.org:r;x|u|pw|\" }\n",
+	 "t:2: smtproutes: a user without a relay: found \"a.org:|u\"; allowed: RELAY|USER or "
+	 "RELAY|USER|PASSWORD\n"
+	 "t:2: smtproutes: no user after the '|': found \"b.org:r|\"; allowed: RELAY|USER or "
+	 "RELAY|USER|PASSWORD\n"
+	 "t:2: smtproutes: no user after the '|': found \"c.org:r||hidden\"; allowed: RELAY|USER "
+	 "or "
+	 "RELAY|USER|PASSWORD\n"
+	 "t:2: smtproutes: not a port after the ';': found \"d.org:r;x|u|hidden\"; allowed: 1 to "
+	 "65535\n"},
+	{HOST "smtproutes \"a.org:r|u|sesame\"\n",
+	 "t:2: smtproutes: an '=' is missing; allowed: = VALUE\n"},
 	{HOST "maxhops = x\n"
 	      "maxerrors = x maxsessions = 0\n"
 	      "split = y",

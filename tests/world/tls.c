@@ -411,6 +411,29 @@ bool tls_connection_has_name(const struct tls_connection *connection, const char
 	return connection->names[0] != NULL && strcasecmp(connection->names[0], name) == 0;
 }
 
+/* Nobody authenticates in a world. */
+const char *tls_connection_email(const struct tls_connection *connection)
+{
+	(void)connection;
+	return NULL;
+}
+
+size_t tls_connection_exporter(const struct tls_connection *connection,
+			       unsigned char out[TLS_BINDING_MAX])
+{
+	(void)connection;
+	(void)out;
+	return 0;
+}
+
+size_t tls_connection_end_point(const struct tls_connection *connection,
+				unsigned char out[TLS_BINDING_MAX])
+{
+	(void)connection;
+	(void)out;
+	return 0;
+}
+
 const char *tls_connection_version(const struct tls_connection *connection)
 {
 	(void)connection;

@@ -15,11 +15,10 @@ enum {
 
 /* --- connections --- */
 
-static void *on_connected(void *context, struct ipc_channel *channel, uid_t user)
+static void *on_connected(void *context, struct ipc_channel *channel)
 {
 	struct auth_asker *asker = memory_alloc_zero(1, sizeof *asker);
 
-	(void)user;
 	asker->server = context;
 	asker->channel = channel;
 	ipc_channel_set_secret(channel);

@@ -162,6 +162,16 @@ static bool on_removed(struct queue_link *link, struct unpack *body)
 	return true;
 }
 
+static bool on_release(struct queue_link *link, struct unpack *body)
+{
+	struct str domain = unpack_str(body);
+
+	if (!unpack_is_whole(body))
+		return false;
+	link->handler->release(link->context, domain);
+	return true;
+}
+
 static bool on_load(struct queue_link *link, struct unpack *body)
 {
 	uint64_t committing_us = unpack_u64(body);
@@ -190,6 +200,9 @@ static void on_message(void *context, struct ipc_message *message)
 		break;
 	case QUEUE_PROTOCOL_LOAD:
 		is_good = on_load(link, &body);
+		break;
+	case QUEUE_PROTOCOL_RELEASE:
+		is_good = on_release(link, &body);
 		break;
 	case QUEUE_PROTOCOL_MISSED:
 		link->handler->missed(link->context);

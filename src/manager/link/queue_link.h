@@ -30,6 +30,8 @@ struct queue_link_handler {
 	void (*stands)(void *context, enum mail_stage stage, uint64_t number);
 	/* Some messages were not reported: todo/ must be scanned. */
 	void (*missed)(void *context);
+	/* A client asks for the mail of DOMAIN; any bytes. */
+	void (*release)(void *context, struct str domain);
 	/* Answer to queue_link_remove(). */
 	void (*removed)(void *context, uint64_t number);
 };

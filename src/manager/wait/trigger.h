@@ -19,7 +19,7 @@
  *
  * A RELEASED trigger exists only while messages still wait for it: they are taken out one by one,
  * and it is freed with the last. If it is set again meanwhile, it keeps those that still sleep. No
- * call takes longer with more triggers, except triggers_read().
+ * call takes longer with more triggers, except triggers_read() and triggers_release_hosts().
  */
 #ifndef MANAGER_WAIT_TRIGGER_H
 #define MANAGER_WAIT_TRIGGER_H
@@ -70,6 +70,8 @@ void triggers_look(struct triggers *triggers, struct str name);
 /* The UNTIL of triggers_set_until(), even if an earlier process set it; empty: none. */
 struct str triggers_until(struct triggers *triggers, struct trigger *trigger);
 void triggers_release(struct triggers *triggers, struct trigger *trigger);
+/* Releases those of servers called HOST or in the domain HOST, at any port. */
+void triggers_release_hosts(struct triggers *triggers, struct str host);
 /* The same only if its file is removed, which would set it again at the next reading: 0, or -errno,
  * which is logged, and all is as before. */
 MUST_CHECK int triggers_release_for_good(struct triggers *triggers, struct trigger *trigger);

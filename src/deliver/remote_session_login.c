@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: ISC
+/* The login of a session by SMTP: the mechanism's messages between the engine and login/. */
+#include "base/panic.h"
+#include "deliver/remote_session_internal.h"
+#include "log/event.h"
+#include <stdlib.h>
+#include <string.h>
+
+static void give_up(struct remote_session *session, const char *reason)
+{
+	login_exchange_free(session->login.exchange);
+	session->login.exchange = NULL;
+	smtp_client_login_cancel(session->engine.smtp, reason);
+}
+
+static void on_password(void *context, struct str password, struct str problem)
+{
+	struct remote_session *session = context;
+	struct remote_session_login *login = &session->login;
+	char copy[LOGIN_PASSWORD_MAX + 1];
+
+	login->is_asking = false;
+	if (problem.length > 0 || password.length > LOGIN_PASSWORD_MAX) {
+		give_up(session, "the password cannot be used");
+	} else {
+		memcpy(copy, password.data, password.length);
+		copy[password.length] = '\0';
+		login->exchange = login_exchange_new(session->settings.logins->library,
+						     login->mechanism, login->wanted.user, copy);
+		explicit_bzero(copy, sizeof copy);
+	}
+	login->resume(session);
+}
+
+/* False: the password has to be asked for. */
+static bool prepare(struct remote_session *session, struct str offered)
+{
+	struct remote_session_login *login = &session->login;
+
+	login->mechanism = login_choose(offered);
+	if (login->mechanism == NULL) {
+		give_up(session, "it offers no mechanism that is known here");
+		return true;
+	}
+	if (session->settings.logins == NULL) {
+		give_up(session, "there are no passwords here");
+		return true;
+	}
+	login->question = (struct keys_password_question){.answered = on_password,
+							  .context = session,
+							  .relay = login->wanted.relay,
+							  .user = login->wanted.user,
+							  .port = login->wanted.port};
+	login->is_asking = true;
+	session->settings.logins->ask(session->settings.logins, &login->question);
+	return false;
+}
+
+static void begin(struct remote_session *session)
+{
+	struct remote_session_login *login = &session->login;
+	struct buffer message = {.is_secret = true};
+	const char *problem = NULL;
+	struct str initial;
+
+	if (!login_begins(login->mechanism)) {
+		smtp_client_login_begin(session->engine.smtp, login->mechanism, NULL);
+		return;
+	}
+	problem = login_exchange_step(login->exchange, STR(""), &message);
+	initial = buffer_view(&message);
+	if (problem == NULL)
+		smtp_client_login_begin(session->engine.smtp, login->mechanism, &initial);
+	else
+		give_up(session, problem);
+	buffer_clear(&message);
+}
+
+static void respond(struct remote_session *session, struct str challenge)
+{
+	struct buffer message = {.is_secret = true};
+	const char *problem = login_exchange_step(session->login.exchange, challenge, &message);
+
+	if (problem == NULL)
+		smtp_client_login_respond(session->engine.smtp, buffer_view(&message));
+	else
+		give_up(session, problem);
+	buffer_clear(&message);
+}
+
+static void conclude(struct remote_session *session)
+{
+	if (!login_exchange_is_complete(session->login.exchange)) {
+		give_up(session, "it has not proved that it knows the password");
+		return;
+	}
+	login_exchange_free(session->login.exchange);
+	session->login.exchange = NULL;
+	smtp_client_login_accept(session->engine.smtp);
+}
+
+bool remote_session_log_in(struct remote_session *session, void (*resume)(void *context))
+{
+	struct str text;
+
+	session->login.resume = resume;
+	while (smtp_client_status(session->engine.smtp) == SMTP_CLIENT_WANTS_LOGIN) {
+		switch (smtp_client_login(session->engine.smtp, &text)) {
+		case SMTP_CLIENT_LOGIN_BEGIN:
+			if (session->login.is_asking)
+				return false;
+			if (session->login.exchange != NULL)
+				begin(session);
+			else if (!prepare(session, text))
+				return false;
+			break;
+		case SMTP_CLIENT_LOGIN_CHALLENGE:
+			respond(session, text);
+			break;
+		case SMTP_CLIENT_LOGIN_SUCCESS:
+			conclude(session);
+			break;
+		}
+	}
+	return true;
+}
+
+void remote_session_log_refusal(const struct remote_session *session, const char *peer)
+{
+	log_event_rated(EVENT_LOGIN_REFUSED, log_string("host", peer),
+			log_string("user", session->login.wanted.user),
+			log_string("text", smtp_client_failure(session->engine.smtp)->text));
+}
+
+void remote_session_want_login(struct remote_session *session, const struct remote_login *wanted)
+{
+	struct remote_session_login *login = &session->login;
+
+	login->wanted = *wanted;
+	login->wanted.relay = login->relay = memory_copy_string(wanted->relay);
+	login->wanted.user = login->user = memory_copy_string(wanted->user);
+}
+
+void remote_session_forget_login(struct remote_session *session)
+{
+	if (session->login.is_asking)
+		session->settings.logins->cancel(&session->login.question);
+	login_exchange_free(session->login.exchange);
+	free(session->login.relay);
+	free(session->login.user);
+}

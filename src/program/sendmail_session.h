@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/sendmail_session.h - "sendmail -bs": an SMTP session on standard input and output, as
+ * many programs start it. The client is the user who has started it: he may relay, and each message
+ * is queued as if he had sent it by "sendmail".
+ */
+#ifndef PROGRAM_SENDMAIL_SESSION_H
+#define PROGRAM_SENDMAIL_SESSION_H
+
+#include "config/config.h"
+#include "os/process.h"
+
+/* Runs until QUIT or the end of input; the exit status. NAME is for messages. */
+int sendmail_session_run(const char *name, const struct config *config,
+			 const struct os_process_caller *caller);
+
+#endif

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: ISC
+"""What some clients may do beside delivering mail: ETRN by hosts that are not always connected,
+XCLIENT and XFORWARD by trusted proxies."""
+
+import smtplib
+
+from peers import Postfix, Sink
+from smtp import Client
+from stagepost import free_port, wait_until
+
+TEXT = b"Subject: kept\r\n\r\nHello.\r\n"
+
+
+def wait_for_trigger(mx, name):
+    wait_until(lambda: name in mx.trigger_files(), f"{name} is set")
+
+
+def test_etrn(node, ground):
+    """The relay of the domain's route was away, and is probed once an hour at most."""
+    port = free_port()
+    mx = node(routes=[f"away.test:127.0.0.1;{port}", f"other.test:127.0.0.1;{free_port()}"],
+              settings='probe_delay = 1h\netrn_from = { "127.0.0.1/32" }\n')
+    with Client(mx) as client:
+        assert b"ETRN" in client.ehlo("gw.away.test")[1].split(b"\n")
+        client.deliver("sender@client.test", ["bob@away.test"], TEXT)
+        wait_for_trigger(mx, f"host.127.0.0.1:{port}")
+        with Sink(ground.directory("sink"), port=port) as sink:
+            since = mx.log.mark()
+            assert client.docmd("ETRN", "nowhere.test") == (
+                250, b"2.0.0 Queuing for node nowhere.test started")
+            mx.log.wait("mail_requested", domain="nowhere.test", client="127.0.0.1")
+            assert f"host.127.0.0.1:{port}" in mx.trigger_files()
+            assert client.docmd("ETRN", "away.test") == (
+                250, b"2.0.0 Queuing for node away.test started")
+            mx.log.wait("delivered", since=since, to="bob@away.test")
+            assert len(sink.messages()) == 1
+
+
+def test_etrn_of_others(node):
+    mx = node(settings='etrn_from = { "192.0.2.0/24" }\n')
+    with Client(mx) as client:
+        assert b"ETRN" not in client.ehlo("gw.away.test")[1]
+        assert client.docmd("ETRN", "away.test")[0] == 459
+
+
+def test_etrn_is_unknown_without_the_setting(node):
+    with Client(node()) as client:
+        client.ehlo("gw.away.test")
+        assert client.docmd("ETRN", "away.test")[0] == 500
+
+
+PROXY = 'xclient_from = { "127.0.0.1/32" }\nxforward_from = { "127.0.0.1/32" }\n'
+
+
+def test_xclient_gives_the_rights_of_the_client(node):
+    """The proxy may relay, its client may not, another one may."""
+    mx = node(routes=[f"far.test:127.0.0.1;{free_port()}"], relay_from=["127.0.0.1/32", "192.0.2.0/24"],
+              settings=PROXY)
+    with Client(mx) as client:
+        client.ehlo("proxy.test")
+        client.mail("a@client.test")
+        assert client.rcpt("bob@far.test")[0] == 250
+        client.rset()
+        code, text = client.docmd("XCLIENT", "NAME=spike.test ADDR=198.51.100.7 PORT=4711")
+        assert code == 220 and b"ESMTP" in text
+        client.ehlo("spike.test")
+        client.mail("a@client.test")
+        assert client.rcpt("bob@far.test")[0] >= 500
+        client.rset()
+        client.docmd("XCLIENT", "ADDR=192.0.2.9 NAME=[UNAVAILABLE]")
+        client.ehlo("ours.test")
+        client.deliver("a@client.test", ["bob@far.test"], TEXT)
+        event = mx.log.wait("message_accepted")
+        assert event["client"] == "192.0.2.9" and event["helo"] == "ours.test"
+
+
+def test_xclient_login_is_a_user(node):
+    """He may send as himself, to anybody; without him, the client may not."""
+    mx = node(routes=[f"far.test:127.0.0.1;{free_port()}"], relay_from=["192.0.2.0/24"],
+              settings=PROXY)
+    with Client(mx) as client:
+        client.ehlo("proxy.test")
+        client.docmd("XCLIENT", "ADDR=198.51.100.7 LOGIN=anna@a.test")
+        client.ehlo("spike.test")
+        client.mail("anna@a.test")
+        assert client.rcpt("bob@far.test") == (250, b"2.1.5 Recipient ok")
+    with Client(mx) as client:
+        client.ehlo("proxy.test")
+        client.docmd("XCLIENT", "ADDR=198.51.100.7")
+        client.ehlo("spike.test")
+        client.mail("anna@a.test")
+        assert client.rcpt("bob@far.test")[0] >= 500
+
+
+def test_xforward_by_postfix(node, ground):
+    """Postfix says who its client was, in the form that it uses for filters."""
+    mx = node(settings=PROXY)
+    mx.maildir("anna@a.test")
+    with Postfix(ground.directory("postfix"), next_port=mx.port,
+                 more="smtp_send_xforward_command = yes\n") as filter_:
+        with smtplib.SMTP("127.0.0.1", filter_.port, "client.of.filter.test") as client:
+            client.sendmail("sender@client.test", ["anna@a.test"], TEXT)
+        event = mx.log.wait("message_accepted")
+        assert event["forwarded_for"] == "127.0.0.1" and event["ident"]
+
+
+def test_strangers_have_neither(node):
+    with Client(node(settings='xclient_from = { "192.0.2.1/32" }\n')) as client:
+        assert b"XCLIENT" not in client.ehlo("x.test")[1]
+        assert client.docmd("XCLIENT", "ADDR=192.0.2.1")[0] == 500
+        assert client.docmd("XFORWARD", "ADDR=192.0.2.1")[0] == 500

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: ISC
+/*
+ * tests/fuzz/fuzz_login.c - the client's side of each mechanism with a server that says what the
+ * fuzzer likes. The first byte chooses the mechanism; a zero byte is the end of a challenge; "~" in
+ * one is the client's nonce, which a server has to repeat.
+ */
+#include "base/panic.h"
+#include "login/exchange.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *const mechanisms[] = {"SCRAM-SHA-256", "SCRAM-SHA-1", "PLAIN", "LOGIN"};
+
+static struct str nonce_of(struct str message)
+{
+	struct str field;
+
+	while (str_split(&message, ',', &field))
+		if (str_starts_with(field, STR("r=")))
+			return str_skip(field, 2);
+	return STR("");
+}
+
+static void put_nonce_in(struct str text, struct str nonce, struct buffer *out)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if (text.data[i] == '~')
+			buffer_append_str(out, nonce);
+		else
+			buffer_append_byte(out, text.data[i]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct login_library *library = login_library_open();
+	struct str rest = str_slice((const char *)data, size);
+	struct buffer challenge = {0};
+	struct buffer response = {0};
+	struct buffer first = {0};
+	struct login_exchange *exchange;
+	struct str turn;
+	bool is_scram;
+
+	if (size == 0 || library == NULL) {
+		login_library_close(library);
+		return 0;
+	}
+	is_scram = data[0] % 4 < 2;
+	exchange = login_exchange_new(library, mechanisms[data[0] % 4], "ann", "sesame");
+	if (login_exchange_step(exchange, STR(""), &first) != NULL)
+		panic("no first message");
+	rest = str_skip(rest, 1);
+	while (rest.length > 0 && str_split(&rest, '\0', &turn)) {
+		buffer_reset(&challenge);
+		buffer_reset(&response);
+		put_nonce_in(turn, nonce_of(buffer_view(&first)), &challenge);
+		if (login_exchange_step(exchange, buffer_view(&challenge), &response) != NULL)
+			break;
+	}
+	/* nobody finds the proof without the password */
+	if (is_scram && login_exchange_is_complete(exchange))
+		panic("a server that knows nothing was believed");
+	buffer_clear(&first);
+	buffer_clear(&challenge);
+	buffer_clear(&response);
+	login_exchange_free(exchange);
+	login_library_close(library);
+	return 0;
+}
