@@ -222,7 +222,8 @@ struct keys *keys_new(struct os_loop *loop, const char *path, void (*changed)(vo
 	struct keys *keys = memory_alloc_zero(1, sizeof *keys);
 
 	keys->loop = loop;
-	keys->coming.is_secret = true;
+	keys->coming.is_secret = true; /* keys of session tickets */
+	keys->packed.is_secret = true;
 	keys->changed = changed;
 	keys->context = context;
 	keys->signer = (struct tls_signer){sign, cancel, wake, keys};

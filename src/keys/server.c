@@ -155,9 +155,9 @@ struct keys_server *keys_server_new(struct os_loop *loop, int listening,
 	struct keys_server *server = memory_alloc_zero(1, sizeof *server);
 
 	server->config = config;
+	server->packed.is_secret = true;
 	server->sender = (uid_t)-1;
 	server->store = keys_store_new();
-	server->packed.is_secret = true;
 	server->timer = os_timer_new(loop, look, server);
 	server->clients = ipc_server_new(loop, listening, &kind, server);
 	look(server);
