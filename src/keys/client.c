@@ -119,6 +119,7 @@ static void on_connected(void *context)
 {
 	struct keys *keys = context;
 
+	ipc_channel_set_secret(ipc_client_channel(keys->client));
 	buffer_clear(&keys->coming);
 }
 
@@ -139,12 +140,11 @@ static void on_lost(void *context)
 	buffer_clear(&keys->coming);
 }
 
-static bool take_part(struct keys *keys, struct ipc_message *message)
+static bool take_part(struct keys *keys, const struct ipc_message *message)
 {
 	if (keys->coming.length + message->body.length > KEYS_SET_SIZE_MAX)
 		return false;
 	buffer_append_str(&keys->coming, message->body);
-	ipc_message_wipe(message);
 	return true;
 }
 
@@ -193,7 +193,7 @@ static bool take_signature(struct keys *keys, const struct ipc_message *message)
 	return true;
 }
 
-static bool take(struct keys *keys, struct ipc_message *message)
+static bool take(struct keys *keys, const struct ipc_message *message)
 {
 	switch (message->type) {
 	case KEYS_SET_PART:
