@@ -23,7 +23,21 @@ static void forget_name(struct intake_session *session)
 	session->name = NULL;
 }
 
-/* The proxy stays trusted; what its client may do is what the client's address may. */
+/* What the client's address may do, the client may: not what the proxy's may, if that does not know
+ * it. */
+static void grant(struct intake_session *session, struct smtp_peer *peer)
+{
+	const struct config *config = session->intake->config;
+	const struct in6_addr *address = &session->mapped;
+	bool is_known = !session->is_stranger;
+
+	session->may_relay = is_known && config_may_relay(config, address);
+	peer->is_ours = session->may_relay;
+	peer->may_etrn = is_known && config_may_etrn(config, address);
+	peer->may_xforward = is_known && config_may_xforward(config, address);
+}
+
+/* The proxy stays trusted. */
 void intake_claim_take(struct intake_session *session, const struct smtp_claim *claim)
 {
 	struct smtp_peer peer = {.name = session->proxy_name,
@@ -40,10 +54,8 @@ void intake_claim_take(struct intake_session *session, const struct smtp_claim *
 		session->mapped = claim->mapped;
 		snprintf(session->address, sizeof session->address, "%s", claim->address);
 	}
-	session->may_relay = config_may_relay(session->intake->config, &session->mapped);
-	peer.is_ours = session->may_relay;
-	peer.may_etrn = config_may_etrn(session->intake->config, &session->mapped);
-	peer.may_xforward = config_may_xforward(session->intake->config, &session->mapped);
+	session->is_stranger = claim->is_unknown;
+	grant(session, &peer);
 	smtp_server_set_peer(session->server, peer);
 	log_event(EVENT_SESSION_CLAIMED, log_string("client", session->address),
 		  log_string("name", claim->name), log_string("user", claim->login));

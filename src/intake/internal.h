@@ -72,6 +72,7 @@ struct intake_session {
 	const struct intake_security *security;
 	struct tls_stream stream;
 	bool may_relay;
+	bool is_stranger; /* a proxy does not know its address: then it has no rights by that */
 	unsigned commits; /* that were passed on while the engine goes on */
 	bool is_asking;   /* a question was passed on, and the engine waits for its answer */
 	bool is_unnamed;  /* and OPEN waits for the client's name */

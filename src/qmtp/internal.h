@@ -45,9 +45,9 @@ struct qmtp_package {
 	uint64_t trace_size;
 	size_t envelope_size; /* bytes that the recipients take */
 	size_t weight;        /* bytes in flight; 0: it is not complete */
-	bool is_open;       /* the driver has a file for it */
-	bool is_bad_sender; /* then every recipient is refused */
-	bool has_refusal;   /* the message is refused, whatever its text is */
+	bool is_open;         /* the driver has a file for it */
+	bool is_bad_sender;   /* then every recipient is refused */
+	bool has_refusal;     /* the message is refused, whatever its text is */
 	struct mail_verdict refusal;
 	size_t recipient_count;      /* those that were named */
 	size_t accepted_count;       /* those whose answer is the message's */

@@ -92,6 +92,29 @@ def test_xclient_login_is_a_user(node):
         assert client.rcpt("bob@far.test")[0] >= 500
 
 
+def test_xclient_of_a_stranger(node):
+    """Neither the rights of the proxy, which does not know the client's address, nor the login of
+    the client before it."""
+    mx = node(routes=[f"far.test:127.0.0.1;{free_port()}"], relay_from=["127.0.0.1/32"],
+              settings=PROXY)
+    with Client(mx) as client:
+        client.ehlo("proxy.test")
+        client.docmd("XCLIENT", "ADDR=[UNAVAILABLE] LOGIN=anna@a.test")
+        client.ehlo("x.test")
+        client.mail("anna@a.test")
+        assert client.rcpt("bob@far.test") == (250, b"2.1.5 Recipient ok")
+        client.rset()
+        client.docmd("XCLIENT", "NAME=x.test")
+        client.ehlo("x.test")
+        client.mail("anna@a.test")
+        assert client.rcpt("bob@far.test")[0] >= 500
+        client.rset()
+        client.docmd("XCLIENT", "ADDR=127.0.0.1")
+        client.ehlo("x.test")
+        client.mail("anna@a.test")
+        assert client.rcpt("bob@far.test")[0] == 250
+
+
 def test_xforward_by_postfix(node, ground):
     """Postfix says who its client was, in the form that it uses for filters."""
     mx = node(settings=PROXY)
