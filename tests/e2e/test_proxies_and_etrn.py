@@ -4,6 +4,7 @@ XCLIENT and XFORWARD by trusted proxies."""
 
 import smtplib
 
+import qmtp
 from peers import Postfix, Sink
 from smtp import Client
 from stagepost import free_port, wait_until
@@ -34,6 +35,24 @@ def test_etrn(node, ground):
                 250, b"2.0.0 Queuing for node away.test started")
             mx.log.wait("delivered", since=since, to="bob@away.test")
             assert len(sink.messages()) == 1
+
+
+def test_etrn_of_a_domain_reached_by_qmtp(node):
+    port = free_port()
+    mx = node(settings=f'qmtproutes = {{ "away.test:127.0.0.1;{port}" }}\nprobe_delay = 1h\n'
+              'etrn_from = { "127.0.0.1/32" }\n')
+    with Client(mx) as client:
+        client.ehlo("gw.away.test")
+        client.deliver("sender@client.test", ["bob@away.test"], TEXT)
+        wait_for_trigger(mx, f"host.127.0.0.1:{port}")
+        server = qmtp.Server(port=port)
+        try:
+            since = mx.log.mark()
+            assert client.docmd("ETRN", "away.test")[0] == 250
+            mx.log.wait("delivered", since=since, to="bob@away.test")
+            assert len(server.packages) == 1
+        finally:
+            server.close()
 
 
 def test_etrn_of_others(node):
