@@ -139,7 +139,8 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "maxcommands", number, AT(config, maxcommands), INITIAL("100"),
 		RANGE(1, 1000000),
 		MEANING("After how many commands that do not advance a transaction (such as NOOP "
-			"and RSET) a session is ended. Each message resets the count.")),
+			"and RSET) a session is ended; by QMTP, packages without an accepted "
+			"message. Each message resets the count.")),
 	SETTING(ROOT, "maxsessions", number, AT(config, maxsessions), INITIAL("10000"),
 		RANGE(1, 1000000),
 		MEANING("The maximum number of concurrent SMTP sessions of all workers. If it is "

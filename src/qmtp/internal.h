@@ -67,6 +67,7 @@ struct qmtp_server {
 	bool is_stopping;          /* close after this package */
 	bool is_cut;               /* the address on its way in was longer than is kept */
 	uint32_t errors;           /* recipients and messages refused since the last one accepted */
+	uint32_t in_vain;          /* packages since then */
 	struct qmtp_length length; /* on its way in */
 	uint64_t left;             /* of the netstring that is being received */
 	uint64_t list_left;        /* of the recipients' list; QMQP: of all */

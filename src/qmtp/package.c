@@ -121,14 +121,17 @@ static void report(const struct qmtp_server *s, const struct qmtp_package *p)
 		s->service->on_refusal(s->peer.context, &refusal);
 }
 
-/* A message that was accepted, or one more error. */
+/* A message that was accepted, or one more error; and one more package in any case. */
 static void count_errors(struct qmtp_server *s, const struct qmtp_package *p)
 {
+	const struct smtp_server_limits *limits = &s->service->limits;
+
+	s->in_vain++;
 	if (p->verdict.class == MAIL_OK)
-		s->errors = 0;
+		s->errors = s->in_vain = 0;
 	else if (p->verdict.class == MAIL_FAIL && p->accepted_count > 0)
 		s->errors++;
-	if (s->errors > s->service->limits.errors)
+	if (s->errors > limits->errors || (limits->commands > 0 && s->in_vain > limits->commands))
 		qmtp_server_end(s);
 }
 
