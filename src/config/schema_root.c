@@ -175,7 +175,9 @@ const struct config_setting config_schema_root[] = {
 			"XCLIENT "
 			"makes the session that of the client it names, with this client's "
 			"rights, name and address, and of the user who has authenticated there "
-			"(LOGIN). Who can connect from such an address can be any client and any "
+			"(LOGIN). A client whose address the proxy does not know has no rights by "
+			"an address. Who can connect from such an address can be any client and "
+			"any "
 			"user.")),
 	SETTING(ROOT, "xforward_from", networks, LIST(config, xforward_from, xforward_from_count),
 		INITIAL(""),
