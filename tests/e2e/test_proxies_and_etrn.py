@@ -146,6 +146,18 @@ def test_xforward_by_postfix(node, ground):
         assert event["forwarded_for"] == "127.0.0.1" and event["ident"]
 
 
+def test_xforward_is_for_one_message(node):
+    mx = node(settings=PROXY)
+    with Client(mx) as client:
+        client.ehlo("proxy.test")
+        for said, ident in (("ADDR=198.51.100.7 IDENT=abc", "abc"), ("ADDR=198.51.100.8", None)):
+            since = mx.log.mark()
+            assert client.docmd("XFORWARD", said)[0] == 250
+            client.deliver("sender@client.test", ["anna@a.test"], TEXT)
+            event = mx.log.wait("message_accepted", since=since)
+            assert event["forwarded_for"] == said.split()[0][5:] and event.get("ident") == ident
+
+
 def test_strangers_have_neither(node):
     with Client(node(settings='xclient_from = { "192.0.2.1/32" }\n')) as client:
         assert b"XCLIENT" not in client.ehlo("x.test")[1]
