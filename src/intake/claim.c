@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What a trusted proxy says of its client, and who else may ask for more than to deliver mail. */
+#include "base/panic.h"
 #include "intake/internal.h"
 #include "log/event.h"
 #include <stdio.h>
@@ -16,11 +17,11 @@ void intake_claim_grant(const struct intake_session *session, const struct in6_a
 	peer->may_xforward = has_address && config_may_xforward(config, address);
 }
 
-static void forget_name(struct intake_session *session)
+static void take_name(struct intake_session *session, const char *name)
 {
 	names_request_cancel(&session->name_request);
 	free(session->name);
-	session->name = NULL;
+	session->name = *name != '\0' ? memory_copy_string(name) : NULL;
 }
 
 /* What the client's address may do, the client may: not what the proxy's may, if that does not know
@@ -40,16 +41,15 @@ static void grant(struct intake_session *session, struct smtp_peer *peer)
 /* The proxy stays trusted. */
 void intake_claim_take(struct intake_session *session, const struct smtp_claim *claim)
 {
-	struct smtp_peer peer = {.name = session->proxy_name,
-				 .address = session->address,
+	struct smtp_peer peer = {.address = session->address,
 				 .port = claim->port,
 				 .context = session,
 				 .may_xclient = true,
 				 .may_tls = intake_secure_is_possible(session)};
 	struct mail_verdict verdict;
 
-	forget_name(session);
-	snprintf(session->proxy_name, sizeof session->proxy_name, "%s", claim->name);
+	take_name(session, claim->name);
+	peer.name = session->name != NULL ? session->name : "";
 	if (*claim->address != '\0') {
 		session->mapped = claim->mapped;
 		snprintf(session->address, sizeof session->address, "%s", claim->address);

@@ -24,6 +24,9 @@ void smtp_server_free(struct smtp_server *s)
 	buffer_clear(&s->line);
 	buffer_clear(&s->output);
 	free(s->helo);
+	free(s->claim);
+	free(s->forwarded);
+	free(s->node);
 	free(s);
 }
 
