@@ -74,17 +74,25 @@ enum config_section config_section_find(struct str name)
 	return CONFIG_SECTION_COUNT;
 }
 
+/* The table that has the rows of SECTION. */
+static const struct config_setting *find_table(enum config_section section, size_t *count_out)
+{
+	if (section == CONFIG_SECTION_DIRECTORY || section == CONFIG_SECTION_AUTH) {
+		*count_out = config_schema_users_count;
+		return config_schema_users;
+	}
+	*count_out = section == CONFIG_SECTION_ROOT ? config_schema_root_count
+						    : config_schema_section_count;
+	return section == CONFIG_SECTION_ROOT ? config_schema_root : config_schema_section;
+}
+
 const struct config_setting *config_section_settings(enum config_section section, size_t *count_out)
 {
-	const struct config_setting *rows = config_schema_section;
-	size_t count = config_schema_section_count;
+	size_t count;
+	const struct config_setting *rows = find_table(section, &count);
 	size_t first = 0;
 	size_t end;
 
-	if (section == CONFIG_SECTION_ROOT) {
-		*count_out = config_schema_root_count;
-		return config_schema_root;
-	}
 	while (first < count && rows[first].section != section)
 		first++;
 	for (end = first; end < count && rows[end].section == section; end++)

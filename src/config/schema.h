@@ -3,7 +3,8 @@
  * config/schema.h - the table of settings.
  *
  * The parser, the error texts, config_print() and the reference manual all
- * derive from it; to add a setting, add its row (schema_root.c, schema_section.c).
+ * derive from it; to add a setting, add its row (schema_root.c,
+ * schema_section.c, schema_users.c).
  */
 #ifndef CONFIG_SCHEMA_H
 #define CONFIG_SCHEMA_H

@@ -139,7 +139,8 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "maxcommands", number, AT(config, maxcommands), INITIAL("100"),
 		RANGE(1, 1000000),
 		MEANING("After how many commands that do not advance a transaction (such as NOOP "
-			"and RSET) a session is ended. Each message resets the count.")),
+			"and RSET) a session is ended; by QMTP, packages without an accepted "
+			"message. Each message resets the count.")),
 	SETTING(ROOT, "maxsessions", number, AT(config, maxsessions), INITIAL("10000"),
 		RANGE(1, 1000000),
 		MEANING("The maximum number of concurrent SMTP sessions of all workers. If it is "
@@ -174,7 +175,9 @@ const struct config_setting config_schema_root[] = {
 			"XCLIENT "
 			"makes the session that of the client it names, with this client's "
 			"rights, name and address, and of the user who has authenticated there "
-			"(LOGIN). Who can connect from such an address can be any client and any "
+			"(LOGIN). A client whose address the proxy does not know has no rights by "
+			"an address. Who can connect from such an address can be any client and "
+			"any "
 			"user.")),
 	SETTING(ROOT, "xforward_from", networks, LIST(config, xforward_from, xforward_from_count),
 		INITIAL(""),

@@ -188,8 +188,6 @@ const struct config_type config_type_networks = {.name = "list of networks",
  * bare IPv4 address as the first. NULL: RELAY is not a literal. */
 static const char *literal_of(const struct config *config, struct str relay)
 {
-	struct buffer literal = {0};
-	const char *copy = NULL;
 	struct in6_addr address;
 	bool is_bracketed = config_type_unbracket(&relay);
 	bool is_ipv4;
@@ -197,14 +195,9 @@ static const char *literal_of(const struct config *config, struct str relay)
 	if (is_bracketed && relay.length > 5 &&
 	    str_equal_nocase(str_slice(relay.data, 5), STR("IPv6:")))
 		relay = str_skip(relay, 5);
-	if (config_text_to_address(relay, &address, &is_ipv4) && (is_bracketed || is_ipv4)) {
-		buffer_append_byte(&literal, '[');
-		buffer_append_str(&literal, relay);
-		buffer_append_byte(&literal, ']');
-		copy = arena_copy(config->arena, buffer_view(&literal));
-	}
-	buffer_clear(&literal);
-	return copy;
+	if (!config_text_to_address(relay, &address, &is_ipv4) || (!is_bracketed && !is_ipv4))
+		return NULL;
+	return config_address_literal(config->arena, &address, is_ipv4);
 }
 
 /* The canonical form; NULL: DOMAIN is not valid. */

@@ -85,6 +85,18 @@ bool config_text_to_address(struct str text, struct in6_addr *address_out, bool 
 	return true;
 }
 
+const char *config_address_literal(struct arena *arena, const struct in6_addr *address,
+				   bool is_ipv4)
+{
+	enum { BRACKETS = 2 };
+	char text[INET6_ADDRSTRLEN + BRACKETS] = "[";
+
+	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, address->s6_addr + (is_ipv4 ? 12 : 0), text + 1,
+		  INET6_ADDRSTRLEN);
+	strcat(text, "]");
+	return arena_copy(arena, str_from(text));
+}
+
 char *config_copy_lower(struct arena *arena, struct str text)
 {
 	char *copy = arena_copy(arena, text);
@@ -119,5 +131,5 @@ const char *config_text_to_destination(struct arena *arena, struct str text)
 	if (text.data[text.length - 1] != ']' ||
 	    !config_text_to_address(str_slice(text.data + 1, text.length - 2), &address, &is_ipv4))
 		return NULL;
-	return config_copy_lower(arena, text);
+	return config_address_literal(arena, &address, is_ipv4);
 }

@@ -24,6 +24,9 @@ bool config_text_is_local_part(struct str text);
 bool config_text_to_port(struct str text, uint16_t *port_out);
 /* A literal address without brackets; IPv4 is mapped into ::ffff:0:0/96. */
 bool config_text_to_address(struct str text, struct in6_addr *address_out, bool *is_ipv4_out);
+/* The same in its canonical form, with brackets. */
+const char *config_address_literal(struct arena *arena, const struct in6_addr *address,
+				   bool is_ipv4);
 /* A copy in lower case. */
 char *config_copy_lower(struct arena *arena, struct str text);
 

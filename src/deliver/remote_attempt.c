@@ -2,50 +2,13 @@
 #include "deliver/remote_attempt.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "deliver/remote_content.h"
+#include "deliver/remote_attempt_internal.h"
 #include "deliver/remote_peer.h"
-#include "deliver/remote_recipients.h"
 #include "mail/address.h"
 #include "os/clock.h"
-#include <stdlib.h>
-#include <string.h>
-
-/* In one attempt: each is asked for the recipients that the one before deferred. */
-enum { SERVERS_MAX = 4 };
 
 /* Since the attempt began; after that no further server is asked. */
 static const int64_t ASKING_US = 10 * MINUTE_US;
-
-/* In the arena of its job. */
-struct remote_attempt {
-	struct remote_carrier *carrier;
-	enum smtp_client_protocol protocol;
-	struct deliver_helper_job *job;
-	const char *key;
-	const struct remote_finder *finder;
-	void *finder_context;
-	const struct dns_server *servers; /* candidates, best first */
-	size_t server_count;
-	size_t next_server;
-	const char *trigger;         /* set when none of them answered */
-	bool was_connected;          /* at least one of them answered */
-	struct mail_verdict failure; /* of the candidates so far; no text: none */
-
-	const struct dns_server *server; /* the current one */
-	struct remote_policy policy;     /* for it */
-	struct remote_session *session;
-	bool is_told;                               /* how TLS went in the session */
-	union os_socket_address asked[SERVERS_MAX]; /* asked already; recipients that are left
-						     * wait for the next */
-	size_t asked_count;
-	int64_t begin_us; /* monotonic */
-	struct remote_recipients recipients;
-	struct remote_content_needs needs;
-	bool needs_utf8;        /* its header does */
-	bool is_last;           /* no transaction follows the current one */
-	unsigned configuration; /* the carrier's at the start */
-	struct remote_attempt *next, **previous;
-};
 
 static void start_transaction(struct remote_attempt *attempt);
 
@@ -70,104 +33,31 @@ static void finish_with(struct remote_attempt *attempt, const struct mail_verdic
 	finish(attempt);
 }
 
-/* Keeps the error of one candidate as long as no other gives more hope. */
-static void keep_failure(struct remote_attempt *attempt, const struct mail_verdict *verdict)
-{
-	if (attempt->failure.text[0] == '\0' || verdict->class == MAIL_WAIT)
-		attempt->failure = *verdict;
-}
-
 static void report_failure(struct remote_attempt *attempt)
 {
 	finish_with(attempt, &attempt->failure, attempt->was_connected ? NULL : attempt->trigger);
 }
 
-/* A new search returns all servers again, including those already asked. */
-static bool was_asked(const struct remote_attempt *attempt, const struct dns_server *server)
-{
-	for (size_t i = 0; i < attempt->asked_count; i++)
-		if (os_socket_address_is_equal(&attempt->asked[i], &server->address))
-			return true;
-	return false;
-}
-
-static void tell(struct remote_attempt *attempt, const char *failure)
-{
-	if (attempt->finder->tell != NULL && !attempt->is_told &&
-	    attempt->policy.level != CONFIG_TLS_NONE)
-		attempt->finder->tell(attempt->finder_context, attempt->server, &attempt->policy,
-				      attempt->session, failure);
-	attempt->is_told = true;
-}
-
-/* Connects to the current server by the current policy. False: that is impossible. */
-static bool connect_to_server(struct remote_attempt *attempt)
-{
-	struct remote_session_settings settings = attempt->carrier->settings;
-	struct mail_verdict verdict;
-	int result;
-
-	settings.protocol = attempt->protocol;
-	result = remote_session_new(&settings, attempt->key, attempt->server, &attempt->policy,
-				    &attempt->session);
-
-	if (result == 0) {
-		attempt->is_told = false;
-		start_transaction(attempt);
-		return true;
-	}
-	remote_peer_unreachable(&verdict, attempt->server, strerror(-result));
-	keep_failure(attempt, &verdict);
-	attempt->was_connected = attempt->was_connected || !remote_peer_is_absent(result);
-	return false;
-}
-
-/* Whether TLS is left out where it may be: by QMTP a server cannot offer it. */
-static bool is_plain(const struct remote_attempt *attempt)
-{
-	return attempt->protocol == SMTP_CLIENT_QMTP ||
-	       remote_plain_has(attempt->carrier->plain, &attempt->server->address);
-}
-
-/* The same, unless the policy forbids it; and without TLS if that is known not to work. */
-static bool obey_policy(struct remote_attempt *attempt)
-{
-	struct remote_policy *policy = &attempt->policy;
-
-	if (policy->refusal != NULL) {
-		attempt->is_told = false;
-		tell(attempt, policy->refusal->text);
-		keep_failure(attempt, policy->refusal);
-		attempt->was_connected = true; /* the server is not to blame */
-		return false;
-	}
-	if (policy->level == CONFIG_TLS_MAY && is_plain(attempt))
-		policy->level = CONFIG_TLS_NONE;
-	return connect_to_server(attempt);
-}
-
 static void try_next_server(struct remote_attempt *attempt)
 {
-	const struct remote_finder *finder = attempt->finder;
-
-	while (attempt->next_server < attempt->server_count) {
-		attempt->server = &attempt->servers[attempt->next_server++];
-		if (was_asked(attempt, attempt->server))
-			continue;
-		attempt->policy = (struct remote_policy){.level = CONFIG_TLS_NONE};
-		if (finder->protect != NULL && !finder->protect(attempt->finder_context, attempt,
-								attempt->server, &attempt->policy))
-			return;
-		if (obey_policy(attempt))
-			return;
+	switch (remote_attempt_meet_next(attempt)) {
+	case REMOTE_ATTEMPT_MET:
+		start_transaction(attempt);
+		break;
+	case REMOTE_ATTEMPT_WAITS:
+		break;
+	case REMOTE_ATTEMPT_NONE:
+		report_failure(attempt);
+		break;
 	}
-	report_failure(attempt);
 }
 
 void remote_attempt_connect(struct remote_attempt *attempt, const struct remote_policy *policy)
 {
 	attempt->policy = *policy;
-	if (!obey_policy(attempt))
+	if (remote_attempt_obey_policy(attempt))
+		start_transaction(attempt);
+	else
 		try_next_server(attempt);
 }
 
@@ -250,15 +140,15 @@ static void go_on_with_rest(struct remote_attempt *attempt)
 static void tell_unserved(struct remote_attempt *attempt)
 {
 	if (remote_session_is_injected(attempt->session))
-		tell(attempt, attempt->recipients.transaction[0].verdict->text);
+		remote_attempt_tell(attempt, attempt->recipients.transaction[0].verdict->text);
 	else if (remote_session_tls(attempt->session) != NULL)
-		tell(attempt, NULL);
+		remote_attempt_tell(attempt, NULL);
 }
 
 static void pass_by(struct remote_attempt *attempt)
 {
 	attempt->was_connected = true;
-	keep_failure(attempt, attempt->recipients.transaction[0].verdict);
+	remote_attempt_keep_failure(attempt, attempt->recipients.transaction[0].verdict);
 	close_session(attempt);
 	if (attempt->server_count > 0)
 		try_next_server(attempt);
@@ -269,7 +159,7 @@ static void pass_by(struct remote_attempt *attempt)
 /* TLS has failed. Where it may be left out, the same server gets plain text at once. */
 static void leave_tls_out(struct remote_attempt *attempt)
 {
-	tell(attempt, attempt->recipients.transaction[0].verdict->text);
+	remote_attempt_tell(attempt, attempt->recipients.transaction[0].verdict->text);
 	if (attempt->policy.level != CONFIG_TLS_MAY) {
 		pass_by(attempt);
 		return;
@@ -278,7 +168,9 @@ static void leave_tls_out(struct remote_attempt *attempt)
 			 attempt->recipients.transaction[0].verdict->text);
 	attempt->policy.level = CONFIG_TLS_NONE;
 	close_session(attempt);
-	if (!connect_to_server(attempt))
+	if (remote_attempt_meet(attempt))
+		start_transaction(attempt);
+	else
 		try_next_server(attempt);
 }
 
@@ -288,10 +180,10 @@ static void pass_by_refused(struct remote_attempt *attempt)
 {
 	char peer[REMOTE_PEER_SIZE];
 
-	tell(attempt, NULL);
+	remote_attempt_tell(attempt, NULL);
 	remote_peer_format(attempt->server, peer);
 	remote_session_log_refusal(attempt->session, peer);
-	keep_failure(attempt, attempt->recipients.transaction[0].verdict);
+	remote_attempt_keep_failure(attempt, attempt->recipients.transaction[0].verdict);
 	close_session(attempt);
 	try_next_server(attempt);
 }
@@ -299,7 +191,7 @@ static void pass_by_refused(struct remote_attempt *attempt)
 static void settle(struct remote_attempt *attempt)
 {
 	attempt->was_connected = true;
-	tell(attempt, NULL);
+	remote_attempt_tell(attempt, NULL);
 	attempt->job->tls = remote_session_tls(attempt->session);
 	remote_recipients_settle(&attempt->recipients, may_ask_elsewhere(attempt));
 	attempt->job->tls = NULL;
@@ -315,7 +207,7 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 		settle(attempt);
 		break;
 	case REMOTE_UNREACHABLE:
-		keep_failure(attempt, remote_session_failure(attempt->session));
+		remote_attempt_keep_failure(attempt, remote_session_failure(attempt->session));
 		close_session(attempt);
 		try_next_server(attempt);
 		break;

@@ -279,7 +279,8 @@ static bool secure(struct remote_session *session)
 /* The login, while the engine wants it. False: it waits. */
 static bool log_in(struct remote_session *session)
 {
-	if (remote_session_log_in(session, resume))
+	if (remote_engine_status(&session->engine) != SMTP_CLIENT_WANTS_LOGIN ||
+	    remote_session_log_in(session, resume))
 		return true;
 	watch(session, OS_WATCH_NONE);
 	return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What a trusted proxy says of its client, and who else may ask for more than to deliver mail. */
+#include "base/panic.h"
 #include "intake/internal.h"
 #include "log/event.h"
 #include <stdio.h>
@@ -16,45 +17,45 @@ void intake_claim_grant(const struct intake_session *session, const struct in6_a
 	peer->may_xforward = has_address && config_may_xforward(config, address);
 }
 
-static void forget_name(struct intake_session *session)
+static void take_name(struct intake_session *session, const char *name)
 {
 	names_request_cancel(&session->name_request);
 	free(session->name);
-	session->name = NULL;
+	session->name = *name != '\0' ? memory_copy_string(name) : NULL;
 }
 
-/* A client without an address must not have the rights of the address of the proxy. */
-static void take_address(struct intake_session *session, const struct smtp_claim *claim)
+/* What the client's address may do, the client may: not what the proxy's may, if that does not know
+ * it. */
+static void grant(struct intake_session *session, struct smtp_peer *peer)
 {
-	static const struct in6_addr nowhere = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+	const struct config *config = session->intake->config;
+	const struct in6_addr *address = &session->mapped;
+	bool is_known = !session->is_stranger;
 
-	if (claim->is_anonymous) {
-		session->mapped = nowhere;
-		snprintf(session->address, sizeof session->address, "0.0.0.0");
-	} else if (*claim->address != '\0') {
-		session->mapped = claim->mapped;
-		snprintf(session->address, sizeof session->address, "%s", claim->address);
-	}
+	session->may_relay = is_known && config_may_relay(config, address);
+	peer->is_ours = session->may_relay;
+	peer->may_etrn = is_known && config_may_etrn(config, address);
+	peer->may_xforward = is_known && config_may_xforward(config, address);
 }
 
-/* The proxy stays trusted; what its client may do is what the client's address may. */
+/* The proxy stays trusted. */
 void intake_claim_take(struct intake_session *session, const struct smtp_claim *claim)
 {
-	struct smtp_peer peer = {.name = session->proxy_name,
-				 .address = session->address,
+	struct smtp_peer peer = {.address = session->address,
 				 .port = claim->port,
 				 .context = session,
 				 .may_xclient = true,
 				 .may_tls = intake_secure_is_possible(session)};
 	struct mail_verdict verdict;
 
-	forget_name(session);
-	snprintf(session->proxy_name, sizeof session->proxy_name, "%s", claim->name);
-	take_address(session, claim);
-	session->may_relay = config_may_relay(session->intake->config, &session->mapped);
-	peer.is_ours = session->may_relay;
-	peer.may_etrn = config_may_etrn(session->intake->config, &session->mapped);
-	peer.may_xforward = config_may_xforward(session->intake->config, &session->mapped);
+	take_name(session, claim->name);
+	peer.name = session->name != NULL ? session->name : "";
+	if (*claim->address != '\0') {
+		session->mapped = claim->mapped;
+		snprintf(session->address, sizeof session->address, "%s", claim->address);
+	}
+	session->is_stranger = claim->is_unknown;
+	grant(session, &peer);
 	smtp_server_set_peer(session->server, peer);
 	log_event(EVENT_SESSION_CLAIMED, log_string("client", session->address),
 		  log_string("name", claim->name), log_string("user", claim->login));

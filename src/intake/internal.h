@@ -55,7 +55,7 @@ struct intake_session {
 	struct directory_sender_request senders; /* in use while a user's senders are judged */
 	struct auth_exchange exchange;           /* in use while the client authenticates */
 	struct names_request name_request;       /* in use while the name is looked up */
-	char *name;                              /* of the client; NULL: unknown */
+	char *name; /* of the client, perhaps as a proxy says; NULL: unknown */
 	struct queue_client_message message;
 	struct mail_id id;            /* of the current message */
 	int64_t message_began_us;     /* monotonic: when it got its number */
@@ -72,6 +72,7 @@ struct intake_session {
 	const struct intake_security *security;
 	struct tls_stream stream;
 	bool may_relay;
+	bool is_stranger; /* a proxy does not know its address: then it has no rights by that */
 	unsigned commits; /* that were passed on while the engine goes on */
 	bool is_asking;   /* a question was passed on, and the engine waits for its answer */
 	bool is_unnamed;  /* and OPEN waits for the client's name */
@@ -81,8 +82,7 @@ struct intake_session {
 	bool is_at_end;    /* the client closed its side */
 	uint64_t told;     /* identifies the session for transcript_line() */
 	struct in6_addr mapped;
-	char proxy_name[SMTP_CLAIM_TEXT_SIZE]; /* of the client, as a proxy says */
-	char address[OS_SOCKET_TEXT_SIZE];     /* "" on a UNIX socket */
+	char address[OS_SOCKET_TEXT_SIZE]; /* "" on a UNIX socket */
 	struct intake_session *next, *previous;
 };
 

@@ -14,6 +14,8 @@ bool intake_session_is_local(const struct intake_session *session)
 {
 	const struct in6_addr *mapped = &session->mapped;
 
+	if (session->is_stranger)
+		return false;
 	return IN6_IS_ADDR_LOOPBACK(mapped) || IN6_IS_ADDR_UNSPECIFIED(mapped) ||
 	       (IN6_IS_ADDR_V4MAPPED(mapped) && mapped->s6_addr[12] == IN_LOOPBACKNET);
 }

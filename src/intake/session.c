@@ -336,11 +336,12 @@ static void on_timer(void *context)
 	}
 	if (is_shaking_hands(session))
 		intake_secure_timeout(session);
-	if (is_shaking_hands(session) || session->engine->output(session)->length > 0) {
+	if (is_shaking_hands(session) || session->is_blocked) {
 		session_free(session);
 		return;
 	}
-	session->engine->timeout(session);
+	if (session->engine->output(session)->length == 0)
+		session->engine->timeout(session);
 	intake_session_pump(session);
 }
 

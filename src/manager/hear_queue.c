@@ -177,19 +177,24 @@ static void release_host(struct manager *manager, const char *relay)
 	triggers_release_hosts(manager->triggers, str_from(name));
 }
 
-/* Its hosts are those within it, and the relay of its route. */
+static void release_relays(struct manager *manager, struct str domain,
+			   const struct config_route *routes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (*routes[i].relay != '\0' &&
+		    str_equal_nocase(str_from(routes[i].domain), domain))
+			release_host(manager, routes[i].relay);
+}
+
+/* Its hosts are those within it, and the relays of its routes. */
 static void on_release(void *context, struct str domain)
 {
 	struct manager *manager = context;
 	const struct config *config = manager->config;
 
 	triggers_release_hosts(manager->triggers, domain);
-	for (size_t i = 0; i < config->smtproute_count; i++) {
-		const struct config_route *route = &config->smtproutes[i];
-
-		if (*route->relay != '\0' && str_equal_nocase(str_from(route->domain), domain))
-			release_host(manager, route->relay);
-	}
+	release_relays(manager, domain, config->smtproutes, config->smtproute_count);
+	release_relays(manager, domain, config->qmtproutes, config->qmtproute_count);
 }
 
 const struct queue_link_handler manager_hear_queue = {on_managed, stop_check, on_queued, on_stands,

@@ -6,6 +6,8 @@ static void tell_text(const struct qmtp_client *client, const char *what, struct
 {
 	struct buffer line CLEANUP(buffer_clear) = {0};
 
+	if (!smtp_watch_is_on(&client->watch))
+		return;
 	buffer_append_format(&line, "(%s) " STR_FORMAT, what, STR_ARGUMENTS(text));
 	qmtp_client_tell(client, SMTP_SAID_BY_CLIENT, buffer_view(&line));
 }

@@ -62,6 +62,7 @@ void qmtp_client_fail_session(struct qmtp_client *client, const struct mail_verd
 	client->is_unserved = is_open && is_undecided(client);
 	client->is_stale = is_open && client->completed > 0;
 	client->failure = verdict;
+	buffer_reset(&client->output); /* it would complete the package */
 	qmtp_client_tell(client, SMTP_SAID_NOTHING, str_from(verdict->text));
 	qmtp_client_decide_rest(client, verdict);
 	qmtp_client_end_transaction(client, CLIENT_CLOSED);

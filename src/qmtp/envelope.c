@@ -62,6 +62,7 @@ static void add(struct qmtp_package *p, struct str address)
 	if (smtp_recipients_have(&p->recipients, p->envelope, address))
 		return;
 	mail_envelope_add(p->envelope, address);
+	p->envelope_size += address.length + sizeof *p->envelope->recipients;
 	smtp_recipients_added(&p->recipients, p->envelope);
 	p->envelope->utf8 |= !is_ascii(address);
 }

@@ -43,9 +43,11 @@ struct qmtp_package {
 	struct buffer body;
 	struct smtp_recipients recipients;
 	uint64_t trace_size;
-	bool is_open;       /* the driver has a file for it */
-	bool is_bad_sender; /* then every recipient is refused */
-	bool has_refusal;   /* the message is refused, whatever its text is */
+	size_t envelope_size; /* bytes that the recipients take */
+	size_t weight;        /* bytes in flight; 0: it is not complete */
+	bool is_open;         /* the driver has a file for it */
+	bool is_bad_sender;   /* then every recipient is refused */
+	bool has_refusal;     /* the message is refused, whatever its text is */
 	struct mail_verdict refusal;
 	size_t recipient_count;      /* those that were named */
 	size_t accepted_count;       /* those whose answer is the message's */
@@ -65,6 +67,7 @@ struct qmtp_server {
 	bool is_stopping;          /* close after this package */
 	bool is_cut;               /* the address on its way in was longer than is kept */
 	uint32_t errors;           /* recipients and messages refused since the last one accepted */
+	uint32_t in_vain;          /* packages since then */
 	struct qmtp_length length; /* on its way in */
 	uint64_t left;             /* of the netstring that is being received */
 	uint64_t list_left;        /* of the recipients' list; QMQP: of all */

@@ -40,6 +40,7 @@ void qmtp_package_begin(struct qmtp_server *s)
 void qmtp_package_open(struct qmtp_server *s, struct mail_id id)
 {
 	static const char *const with[][2] = {{"QMTP", "QMTPS"}, {"QMQP", "QMQPS"}};
+	static const struct header_edit_settings only_return_path = {0};
 	struct qmtp_package *p = qmtp_package_current(s);
 	struct smtp_trace trace = {
 		.peer = &s->peer,
@@ -56,6 +57,7 @@ void qmtp_package_open(struct qmtp_server *s, struct mail_id id)
 	p->envelope->received = smtp_trace_origin(&trace, p->envelope->arena);
 	smtp_trace_append(&p->body, &trace, p->envelope);
 	p->trace_size = p->body.length;
+	p->text.edit = header_edit_new(&only_return_path, p->envelope->arena);
 	p->text.is_kept = true;
 	p->is_open = true;
 }
@@ -93,14 +95,15 @@ void qmtp_package_end(struct qmtp_server *s)
 	tell_message(s, p);
 	if (p->recipient_count == 0)
 		qmtp_package_refuse(p, &nobody);
-	p->envelope->size = p->trace_size + p->text.size;
+	p->envelope->size = p->trace_size + p->text.kept;
+	p->weight = p->body.length + p->answers.length + p->envelope_size;
+	s->flight_bytes += p->weight;
 	if (p->has_refusal || p->accepted_count == 0) {
 		qmtp_package_decide(s, p, p->has_refusal ? &p->refusal : &nobody);
 		return;
 	}
 	p->phase = QMTP_PHASE_COMPLETE;
 	s->complete_count++;
-	s->flight_bytes += p->body.length;
 }
 
 static void report(const struct qmtp_server *s, const struct qmtp_package *p)
@@ -118,14 +121,17 @@ static void report(const struct qmtp_server *s, const struct qmtp_package *p)
 		s->service->on_refusal(s->peer.context, &refusal);
 }
 
-/* A message that was accepted, or one more error. */
+/* A message that was accepted, or one more error; and one more package in any case. */
 static void count_errors(struct qmtp_server *s, const struct qmtp_package *p)
 {
+	const struct smtp_server_limits *limits = &s->service->limits;
+
+	s->in_vain++;
 	if (p->verdict.class == MAIL_OK)
-		s->errors = 0;
+		s->errors = s->in_vain = 0;
 	else if (p->verdict.class == MAIL_FAIL && p->accepted_count > 0)
 		s->errors++;
-	if (s->errors > s->service->limits.errors)
+	if (s->errors > limits->errors || (limits->commands > 0 && s->in_vain > limits->commands))
 		qmtp_server_end(s);
 }
 
@@ -133,12 +139,12 @@ void qmtp_package_decide(struct qmtp_server *s, struct qmtp_package *p,
 			 const struct mail_verdict *verdict)
 {
 	p->verdict = *verdict;
-	if (p->phase == QMTP_PHASE_COMMITTING)
-		s->flight_bytes -= p->body.length;
 	if (verdict->class != MAIL_OK && p->envelope->recipient_count > 0)
 		report(s, p);
 	p->phase = QMTP_PHASE_DECIDED;
 	qmtp_package_discard(p);
+	header_edit_free(p->text.edit);
+	p->text.edit = NULL;
 	mail_envelope_free(p->envelope);
 	p->envelope = NULL;
 	count_errors(s, p);

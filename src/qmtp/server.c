@@ -237,8 +237,10 @@ static void keep_address(struct qmtp_server *s, const char *data, size_t length)
 /* Bytes of a message or an address. */
 static size_t take_counted(struct qmtp_server *s, const char *data, size_t length)
 {
-	if (length > SMTP_SERVER_BODY_MAX)
-		length = SMTP_SERVER_BODY_MAX;
+	size_t piece = smtp_text_piece(&qmtp_package_current(s)->text);
+
+	if (length > piece)
+		length = piece;
 	if (length > s->left)
 		length = (size_t)s->left;
 	(void)spend(s, length); /* on_length() has seen to that */

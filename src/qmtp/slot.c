@@ -3,8 +3,6 @@
 #include "qmtp/internal.h"
 #include <stdlib.h>
 
-/* usually enough for our own header fields */
-
 struct qmtp_package *qmtp_package_at(const struct qmtp_server *s, unsigned place)
 {
 	return s->packages[(s->first + place) % QMTP_SERVER_SLOTS];
@@ -24,6 +22,7 @@ void qmtp_package_free(struct qmtp_package *p)
 {
 	if (p == NULL)
 		return;
+	header_edit_free(p->text.edit);
 	mail_envelope_free(p->envelope);
 	buffer_clear(&p->body);
 	buffer_clear(&p->lengths);
@@ -33,6 +32,7 @@ void qmtp_package_free(struct qmtp_package *p)
 
 void qmtp_package_leave(struct qmtp_server *s, unsigned slot)
 {
+	s->flight_bytes -= s->packages[slot]->weight;
 	qmtp_package_free(s->packages[slot]);
 	s->packages[slot] = NULL;
 	s->count--;

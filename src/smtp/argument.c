@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What follows a verb: names, paths and parameters; parsed strictly, or leniently as real
  * clients write them. */
+#include "base/panic.h"
 #include "smtp/internal.h"
 #include "smtp/recipient.h"
 #include <string.h>
@@ -60,10 +61,13 @@ bool smtp_argument_chunk(struct smtp_server *s, struct smtp_argument *argument)
 /* RFC 4422 section 3.1; some clients write it in lower case. */
 static bool take_mechanism(struct smtp_server *s, struct str name)
 {
-	char *copy = s->exchange.mechanism;
+	char *copy;
 
 	if (name.length == 0 || name.length > SMTP_MECHANISM_MAX)
 		return false;
+	if (s->exchange == NULL)
+		s->exchange = memory_alloc_zero(1, sizeof *s->exchange);
+	copy = s->exchange->mechanism;
 	for (size_t i = 0; i < name.length; i++) {
 		char c = name.data[i];
 
@@ -72,7 +76,7 @@ static bool take_mechanism(struct smtp_server *s, struct str name)
 		if (!(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '-' && c != '_')
 			return false;
 	}
-	s->exchange.mechanism_length = name.length;
+	s->exchange->mechanism_length = name.length;
 	return true;
 }
 

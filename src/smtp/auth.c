@@ -20,9 +20,12 @@ bool smtp_auth_is_missing(const struct smtp_server *s)
 
 static void forget_exchange(struct smtp_server *s)
 {
-	buffer_clear(&s->exchange.message);
-	free(s->exchange.user);
-	s->exchange.user = NULL;
+	if (s->exchange == NULL)
+		return;
+	buffer_clear(&s->exchange->message);
+	free(s->exchange->user);
+	free(s->exchange);
+	s->exchange = NULL;
 }
 
 void smtp_auth_forget(struct smtp_server *s)
@@ -48,8 +51,8 @@ static enum smtp_step end_exchange(struct smtp_server *s, unsigned code, const c
 
 static enum smtp_step accept_user(struct smtp_server *s)
 {
-	s->user = s->exchange.user;
-	s->exchange.user = NULL;
+	s->user = s->exchange->user;
+	s->exchange->user = NULL;
 	return end_exchange(s, 235, "2.7.0", "Authentication succeeded");
 }
 
@@ -57,8 +60,8 @@ static enum smtp_step accept_user(struct smtp_server *s)
 
 static void keep_user(struct smtp_server *s, struct str user)
 {
-	s->exchange.user = memory_alloc_zero(user.length + 1, 1);
-	memcpy(s->exchange.user, user.data, user.length);
+	s->exchange->user = memory_alloc_zero(user.length + 1, 1);
+	memcpy(s->exchange->user, user.data, user.length);
 }
 
 /* A mechanism may have a last word for the client, which sends an empty line for it (RFC 4954
@@ -97,7 +100,7 @@ static enum smtp_step on_refused(struct smtp_server *s, enum smtp_auth_outcome o
 
 static enum smtp_step conclude(struct smtp_server *s, const struct smtp_auth_answer *answer)
 {
-	buffer_clear(&s->exchange.message);
+	buffer_clear(&s->exchange->message);
 	switch (answer->outcome) {
 	case SMTP_AUTH_CHALLENGE:
 		return smtp_reply_challenge(s, answer->message);
@@ -114,8 +117,8 @@ static enum smtp_step pass_on(struct smtp_server *s, struct str base64)
 {
 	const struct smtp_auth_answer *answer;
 
-	s->exchange.message.is_secret = true;
-	if (!base64_decode(base64, &s->exchange.message))
+	s->exchange->message.is_secret = true;
+	if (!base64_decode(base64, &s->exchange->message))
 		return end_exchange(s, 501, "5.5.2", "That is not base64");
 	return smtp_ask_auth(s, &answer) ? conclude(s, answer) : SMTP_STEP_WAIT;
 }
@@ -133,8 +136,8 @@ enum smtp_step smtp_auth_begin(struct smtp_server *s, const struct smtp_argument
 	if (smtp_offers_mechanisms(s).length == 0)
 		return may_encrypt ? smtp_reply(s, 538, "5.7.11", "Send STARTTLS first")
 				   : on_refused(s, SMTP_AUTH_TEMPORARY);
-	s->exchange.has_begun = false;
-	s->exchange.has_initial = initial.length > 0;
+	s->exchange->has_begun = false;
+	s->exchange->has_initial = initial.length > 0;
 	smtp_server_enter(s, SMTP_STATE_AUTH);
 	return pass_on(s, str_equal(initial, STR("=")) ? STR("") : initial);
 }

@@ -4,6 +4,7 @@
  * XFORWARD_README describe them. After XCLIENT the session is that client's, and begins anew; what
  * XFORWARD says is only for the log, until the message is done.
  */
+#include "base/panic.h"
 #include "mail/unicode.h"
 #include "smtp/internal.h"
 #include <arpa/inet.h>
@@ -69,8 +70,8 @@ static bool take_address(struct smtp_claim *claim, const char *value)
 	bool is_ipv6 = strncasecmp(value, "IPV6:", strlen("IPV6:")) == 0;
 	struct in_addr ipv4;
 
-	claim->is_anonymous = is_unavailable(value);
-	if (claim->is_anonymous)
+	claim->is_unknown = is_unavailable(value);
+	if (claim->is_unknown)
 		return keep(claim->address, "");
 	if (is_ipv6 && inet_pton(AF_INET6, value + strlen("IPV6:"), &claim->mapped) == 1)
 		return keep(claim->address, value + strlen("IPV6:"));
@@ -139,7 +140,7 @@ static const struct {
 	{"NAME", XCLIENT | XFORWARD, take_name}, {"ADDR", XCLIENT | XFORWARD, take_address},
 	{"PORT", XCLIENT | XFORWARD, take_port}, {"PROTO", XCLIENT | XFORWARD, take_protocol},
 	{"HELO", XCLIENT | XFORWARD, take_helo}, {"LOGIN", XCLIENT, take_login},
-	{"DESTADDR", XCLIENT, take_nothing},     {"DESTPORT", XCLIENT, take_port},
+	{"DESTADDR", XCLIENT, take_nothing},     {"DESTPORT", XCLIENT, take_nothing},
 	{"IDENT", XFORWARD, take_ident},         {"SOURCE", XFORWARD, take_source},
 };
 
@@ -158,26 +159,30 @@ static bool take_attribute(struct smtp_claim *claim, unsigned verb, struct str w
 	return false;
 }
 
-/* Changes CLAIM by what TEXT says: false, and nothing, if an attribute is wrong. A user does not
- * stay for the next client. */
-static bool parse(struct smtp_claim *claim, unsigned verb, struct str text)
+/* Changes *CLAIM, which may not be there yet, by what TEXT says: false, and nothing, if an
+ * attribute is wrong. The login of one client is not that of the next. */
+static bool parse(struct smtp_claim **claim, unsigned verb, struct str text)
 {
-	struct smtp_claim changed = *claim;
+	struct smtp_claim changed = {0};
 	struct str word;
 
+	if (*claim != NULL)
+		changed = **claim;
 	changed.login[0] = '\0';
 	while (str_split(&text, ' ', &word))
 		if (word.length > 0 && !take_attribute(&changed, verb, word))
 			return false;
-	*claim = changed;
+	if (*claim == NULL)
+		*claim = memory_alloc(sizeof **claim);
+	**claim = changed;
 	return true;
 }
 
 static void begin_anew(struct smtp_server *s)
 {
 	smtp_auth_forget(s);
-	if (s->claim.login[0] != '\0')
-		smtp_auth_set_user(s, s->claim.login);
+	if (s->claim->login[0] != '\0')
+		smtp_auth_set_user(s, s->claim->login);
 	free(s->helo);
 	s->helo = NULL;
 	s->is_extended = false;
@@ -193,7 +198,7 @@ enum smtp_step smtp_on_xclient(struct smtp_server *s, const struct smtp_argument
 		return smtp_reply(s, 503, "5.5.1", "A transaction has begun, send RSET first");
 	if (s->answer == NULL && !parse(&s->claim, XCLIENT, argument->text))
 		return smtp_reply(s, 501, "5.5.4", "An attribute is unknown, or its value wrong");
-	if (!smtp_ask_client(s, &s->claim, &verdict))
+	if (!smtp_ask_client(s, s->claim, &verdict))
 		return SMTP_STEP_WAIT;
 	if (verdict->class != MAIL_OK)
 		return smtp_reply_verdict(s, verdict);
@@ -207,13 +212,12 @@ enum smtp_step smtp_on_xforward(struct smtp_server *s, const struct smtp_argumen
 		return smtp_reply(s, 503, "5.5.1", "A transaction has begun, send RSET first");
 	if (!parse(&s->forwarded, XFORWARD, argument->text))
 		return smtp_reply(s, 501, "5.5.4", "An attribute is unknown, or its value wrong");
-	s->has_forwarded = true;
 	return smtp_reply(s, 250, "2.0.0", "Ok");
 }
 
 const struct smtp_claim *smtp_server_forwarded(const struct smtp_server *s)
 {
-	return s->has_forwarded ? &s->forwarded : NULL;
+	return s->forwarded;
 }
 
 static bool is_node(struct str node, struct mail_domain *form)

@@ -82,12 +82,11 @@ struct smtp_server {
 	struct str sender;                          /* of a MAIL that is asked about; in LINE */
 	const struct mail_verdict *answer;          /* only while a handler runs with it */
 	const struct smtp_auth_answer *auth_answer; /* likewise */
-	struct smtp_exchange exchange;
-	char *user;                  /* owned; who has authenticated, or NULL */
-	struct smtp_claim claim;     /* of XCLIENT so far */
-	struct smtp_claim forwarded; /* of XFORWARD, for the next message */
-	bool has_forwarded;
-	char node[MAIL_DOMAIN_MAX + 1]; /* of ETRN */
+	struct smtp_exchange *exchange;             /* owned; NULL: none */
+	char *user;                                 /* owned; who has authenticated, or NULL */
+	struct smtp_claim *claim;                   /* owned: of XCLIENT so far; NULL: none */
+	struct smtp_claim *forwarded; /* owned: of XFORWARD, for the next message; NULL: none */
+	char *node;                   /* owned: that RELEASE is about; NULL: none so far */
 	struct mail_id opened_id;
 	char *helo;         /* owned; NULL before the greeting */
 	struct buffer line; /* the current command line, or the one that waits for its answer */

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: ISC
 /* The engine's open question, of which there is at most one; server.c takes its answer. */
+#include "base/panic.h"
 #include "smtp/internal.h"
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static void ask(struct smtp_server *s, enum smtp_question_type type)
 {
@@ -46,7 +48,9 @@ bool smtp_ask_release(struct smtp_server *s, struct str node,
 {
 	if (take_verdict(s, answer_out))
 		return true;
-	snprintf(s->node, sizeof s->node, STR_FORMAT, STR_ARGUMENTS(node));
+	free(s->node);
+	s->node = memory_alloc_zero(node.length + 1, 1);
+	memcpy(s->node, node.data, node.length);
 	ask(s, SMTP_QUESTION_RELEASE);
 	s->question.node = str_from(s->node);
 	return false;
@@ -87,7 +91,7 @@ bool smtp_take_auth_answer(struct smtp_server *s, const struct smtp_auth_answer 
 
 bool smtp_ask_auth(struct smtp_server *s, const struct smtp_auth_answer **answer_out)
 {
-	struct smtp_exchange *exchange = &s->exchange;
+	struct smtp_exchange *exchange = s->exchange;
 
 	if (smtp_take_auth_answer(s, answer_out))
 		return true;

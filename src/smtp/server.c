@@ -24,6 +24,9 @@ void smtp_server_free(struct smtp_server *s)
 	buffer_clear(&s->line);
 	buffer_clear(&s->output);
 	free(s->helo);
+	free(s->claim);
+	free(s->forwarded);
+	free(s->node);
 	free(s);
 }
 
@@ -58,8 +61,9 @@ void smtp_server_set_tls(struct smtp_server *s, const struct smtp_tls *tls)
 	s->helo = NULL;
 	s->is_extended = false;
 	s->line_is_secret = false;
-	s->claim = s->forwarded = (struct smtp_claim){0};
-	s->has_forwarded = false;
+	free(s->claim);
+	free(s->forwarded);
+	s->claim = s->forwarded = NULL;
 	smtp_auth_forget(s);
 	smtp_server_enter(s, SMTP_STATE_CONNECTED);
 }

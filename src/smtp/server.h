@@ -160,7 +160,7 @@ struct smtp_claim {
 	char name[SMTP_CLAIM_TEXT_SIZE];
 	char address[SMTP_CLAIM_TEXT_SIZE]; /* "192.0.2.7", "2001:db8::7" */
 	struct in6_addr mapped;             /* the same, IPv4 mapped; only with an address */
-	bool is_anonymous;                  /* the proxy says that it does not know the address */
+	bool is_unknown;                    /* the proxy does not know the address: "" */
 	uint16_t port;
 	char helo[SMTP_CLAIM_TEXT_SIZE];
 	char login[SMTP_CLAIM_TEXT_SIZE]; /* who has authenticated */
@@ -256,16 +256,22 @@ enum smtp_question_type {
 
 struct smtp_question {
 	enum smtp_question_type type;
-	struct mail_address address;          /* RECIPIENT only */
-	const struct smtp_claim *claim;       /* CLIENT only */
-	struct str node;                      /* RELEASE only */
-	const struct mail_envelope *envelope; /* complete (size, id, recipients) at COMMIT */
-	const struct str *senders;            /* SENDERS: addresses, at least one */
-	size_t sender_count;
-	struct str mechanism;  /* AUTH, that begins: its name in upper case; empty: it goes on */
-	struct str response;   /* AUTH: the message, decoded; secret */
-	bool has_response;     /* AUTH, that begins: there was an initial response, perhaps empty */
-	struct str message_id; /* COMMIT: the header's Message-ID, any bytes; empty: none */
+	const struct mail_envelope *envelope;      /* complete (size, id, recipients) at COMMIT */
+	union {                                    /* by the type */
+		struct mail_address address;       /* RECIPIENT */
+		const struct smtp_claim *claim;    /* CLIENT */
+		struct str node;                   /* RELEASE */
+		struct {                           /* SENDERS */
+			const struct str *senders; /* addresses, at least one */
+			size_t sender_count;
+		};
+		struct {                      /* AUTH */
+			struct str mechanism; /* its name in upper case; empty: it goes on */
+			struct str response;  /* the message, decoded; secret */
+			bool has_response;    /* at the beginning: perhaps empty */
+		};
+		struct str message_id; /* COMMIT: the header's, any bytes; empty: none */
+	};
 };
 
 /* The pending question or NULL. Valid until it is answered. */

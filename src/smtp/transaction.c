@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The state of a session, and its transaction. */
 #include "smtp/internal.h"
+#include <stdlib.h>
 
 void smtp_transaction_end(struct smtp_server *s)
 {
@@ -8,8 +9,8 @@ void smtp_transaction_end(struct smtp_server *s)
 	buffer_clear(&s->body);
 	if (s->transaction == NULL)
 		return;
-	s->has_forwarded = false;
-	s->forwarded = (struct smtp_claim){0};
+	free(s->forwarded);
+	s->forwarded = NULL;
 	header_edit_free(s->transaction->text.edit);
 	mail_envelope_free(s->transaction->envelope);
 	s->transaction = NULL;

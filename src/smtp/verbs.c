@@ -339,32 +339,50 @@ void smtp_command_came(struct smtp_server *s)
 			    s->line_is_secret ? STR("(not shown)") : line);
 }
 
+/* Whether the line is refused whatever its argument is. */
+static bool is_refused(struct smtp_server *s, const struct verb *verb, struct str line,
+		       enum smtp_step *step_out)
+{
+	if (is_out_of_step(s, verb, line))
+		*step_out = smtp_reply_last(s, 554, "5.5.0", "Wait for answers before you go on");
+	else if (s->line_is_long)
+		*step_out = refuse_line(s, line, "5.5.6", "The line is too long");
+	else if (has_control_characters(line))
+		*step_out = refuse_line(s, line, "5.5.2", "Control characters, or a CR alone");
+	else if (verb == NULL)
+		*step_out = smtp_reply(s, 500, "5.5.1", "Unknown command");
+	else if (verb->is_mail && s->service->tls == SMTP_TLS_REQUIRED && s->tls.version == NULL)
+		*step_out = smtp_reply_no_tls(s);
+	else if (verb->is_mail && smtp_auth_is_missing(s))
+		*step_out = smtp_reply(s, 530, "5.7.0", "Authentication is required");
+	else if (!(verb->states & s->state))
+		*step_out = smtp_reply_misplaced(s, verb->states == GREETED);
+	else if (verb->is_idle && exceeds_commands(s))
+		*step_out = smtp_reply_last(s, 421, "4.7.0", "Too many commands and no message");
+	else
+		return false;
+	return true;
+}
+
+/* Its handler has asked, and runs again: what allowed it then may have changed by the answer. */
+static bool is_answered(const struct smtp_server *s)
+{
+	return s->answer != NULL || s->has_opened || s->auth_answer != NULL;
+}
+
 enum smtp_step smtp_command(struct smtp_server *s)
 {
 	struct str line = buffer_view(&s->line);
 	struct str name = name_of(line);
 	struct smtp_argument argument = {.text = str_trim(str_skip(line, name.length))};
 	const struct verb *verb = find_verb(s, name);
+	enum smtp_step step;
 
 	if (smtp_auth_is_under_way(s))
 		return smtp_auth_go_on(s);
-	if (is_out_of_step(s, verb, line))
-		return smtp_reply_last(s, 554, "5.5.0", "Wait for answers before you go on");
-	if (s->line_is_long)
-		return refuse_line(s, line, "5.5.6", "The line is too long");
-	if (has_control_characters(line))
-		return refuse_line(s, line, "5.5.2", "Control characters, or a CR alone");
-	if (verb == NULL)
-		return smtp_reply(s, 500, "5.5.1", "Unknown command");
-	if (verb->is_mail && s->service->tls == SMTP_TLS_REQUIRED && s->tls.version == NULL)
-		return smtp_reply_no_tls(s);
-	if (verb->is_mail && smtp_auth_is_missing(s))
-		return smtp_reply(s, 530, "5.7.0", "Authentication is required");
-	if (!(verb->states & s->state))
-		return smtp_reply_misplaced(s, verb->states == GREETED);
-	if (verb->is_idle && exceeds_commands(s))
-		return smtp_reply_last(s, 421, "4.7.0", "Too many commands and no message");
-	if (!verb->parse(s, &argument))
+	if (!is_answered(s) && is_refused(s, verb, line, &step))
+		return step;
+	if (verb == NULL || !verb->parse(s, &argument))
 		return SMTP_STEP_DONE;
 	return verb->handle(s, &argument);
 }

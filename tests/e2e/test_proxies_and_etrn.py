@@ -4,6 +4,7 @@ XCLIENT and XFORWARD by trusted proxies."""
 
 import smtplib
 
+import qmtp
 from peers import Postfix, Sink
 from smtp import Client
 from stagepost import free_port, wait_until
@@ -34,6 +35,24 @@ def test_etrn(node, ground):
                 250, b"2.0.0 Queuing for node away.test started")
             mx.log.wait("delivered", since=since, to="bob@away.test")
             assert len(sink.messages()) == 1
+
+
+def test_etrn_of_a_domain_reached_by_qmtp(node):
+    port = free_port()
+    mx = node(settings=f'qmtproutes = {{ "away.test:127.0.0.1;{port}" }}\nprobe_delay = 1h\n'
+              'etrn_from = { "127.0.0.1/32" }\n')
+    with Client(mx) as client:
+        client.ehlo("gw.away.test")
+        client.deliver("sender@client.test", ["bob@away.test"], TEXT)
+        wait_for_trigger(mx, f"host.127.0.0.1:{port}")
+        server = qmtp.Server(port=port)
+        try:
+            since = mx.log.mark()
+            assert client.docmd("ETRN", "away.test")[0] == 250
+            mx.log.wait("delivered", since=since, to="bob@away.test")
+            assert len(server.packages) == 1
+        finally:
+            server.close()
 
 
 def test_etrn_of_others(node):
@@ -102,6 +121,29 @@ def test_a_client_without_an_address_has_no_rights(node):
         assert client.rcpt("bob@far.test")[0] >= 500
 
 
+def test_xclient_of_a_stranger(node):
+    """Neither the rights of the proxy, which does not know the client's address, nor the login of
+    the client before it."""
+    mx = node(routes=[f"far.test:127.0.0.1;{free_port()}"], relay_from=["127.0.0.1/32"],
+              settings=PROXY)
+    with Client(mx) as client:
+        client.ehlo("proxy.test")
+        client.docmd("XCLIENT", "ADDR=[UNAVAILABLE] LOGIN=anna@a.test")
+        client.ehlo("x.test")
+        client.mail("anna@a.test")
+        assert client.rcpt("bob@far.test") == (250, b"2.1.5 Recipient ok")
+        client.rset()
+        client.docmd("XCLIENT", "NAME=x.test")
+        client.ehlo("x.test")
+        client.mail("anna@a.test")
+        assert client.rcpt("bob@far.test")[0] >= 500
+        client.rset()
+        client.docmd("XCLIENT", "ADDR=127.0.0.1")
+        client.ehlo("x.test")
+        client.mail("anna@a.test")
+        assert client.rcpt("bob@far.test")[0] == 250
+
+
 def test_xforward_by_postfix(node, ground):
     """Postfix says who its client was, in the form that it uses for filters."""
     mx = node(settings=PROXY)
@@ -112,6 +154,18 @@ def test_xforward_by_postfix(node, ground):
             client.sendmail("sender@client.test", ["anna@a.test"], TEXT)
         event = mx.log.wait("message_accepted")
         assert event["forwarded_for"] == "127.0.0.1" and event["ident"]
+
+
+def test_xforward_is_for_one_message(node):
+    mx = node(settings=PROXY)
+    with Client(mx) as client:
+        client.ehlo("proxy.test")
+        for said, ident in (("ADDR=198.51.100.7 IDENT=abc", "abc"), ("ADDR=198.51.100.8", None)):
+            since = mx.log.mark()
+            assert client.docmd("XFORWARD", said)[0] == 250
+            client.deliver("sender@client.test", ["anna@a.test"], TEXT)
+            event = mx.log.wait("message_accepted", since=since)
+            assert event["forwarded_for"] == said.split()[0][5:] and event.get("ident") == ident
 
 
 def test_strangers_have_neither(node):

@@ -165,8 +165,10 @@ static void answer_client(struct session *session, const struct smtp_question *q
 	if (verdict->class == MAIL_OK) {
 		peer.name = question->claim->name;
 		peer.port = question->claim->port;
-		if (question->claim->address[0] != '\0')
+		if (question->claim->address[0] != '\0') {
 			peer.address = question->claim->address;
+			peer.is_ours = false;
+		}
 		smtp_server_set_peer(session->server, peer);
 	}
 	smtp_server_answer(session->server, verdict);

@@ -136,6 +136,11 @@ static const struct refusal values_cases[] = {
 	 "t:2: smtproutes: given twice: first in line 2\n"
 	 "t:2: smtproutes: given twice: first in line 2: found \"!\"\n"
 	 "t:2: smtproutes: given twice: first in line 2: found \"a.org\"\n"},
+	{HOST "smtproutes = { \"relay.org|ann|sesame\", \"relay.org|ann|ses:ame\" }\n",
+	 "t:2: smtproutes: no ':' after the domain: found \"relay.org|ann|hidden\"; allowed: "
+	 "DOMAIN:RELAY or DOMAIN:RELAY;PORT, where RELAY is a host, [ADDRESS] or empty\n"
+	 "t:2: smtproutes: no ':' after the domain: found \"relay.org|ann|hidden\"; allowed: "
+	 "DOMAIN:RELAY or DOMAIN:RELAY;PORT, where RELAY is a host, [ADDRESS] or empty\n"},
 	{HOST "smtproutes = { \"a.org:|u\", \"b.org:r|\", \"c.org:r||pw\", \"d.org:r;x|u|pw|\" }\n",
 	 "t:2: smtproutes: a user without a relay: found \"a.org:|u\"; allowed: RELAY|USER or "
 	 "RELAY|USER|PASSWORD\n"

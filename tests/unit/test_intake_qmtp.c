@@ -6,6 +6,7 @@
 #include "intake/session.h"
 #include "intake_scene.h"
 #include "test.h"
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -166,6 +167,43 @@ static void a_commit_is_waited_for(void **state)
 	assert_true(fake_is_closed(client));
 }
 
+/* Its time is long over when the answer comes, and passes before that is sent. */
+static void an_answer_is_sent_before_time_is_over(void **state)
+{
+	(void)state;
+	say("2:\na");
+	intake_scene.answers = ANSWERS_NEVER;
+	say(",7:a@b.com,17:13:b@server.test,");
+	intake_scene_answer(); /* about the recipient */
+	say(",");
+	fake_advance(10 * COMMAND_SECONDS * SECOND_US);
+	intake_scene_answer();
+	assert_non_null(deferred);
+	fake_advance(2 * SECOND_US);
+	expect('K', "ok");
+}
+
+/* The session is over for the engine while the queue still makes the file, which fails. */
+static void a_file_may_fail_when_the_service_stops(void **state)
+{
+	static char text[2 * ROOM];
+
+	(void)state;
+	say("100000:\n");
+	intake_scene.answers = ANSWERS_NEVER;
+	memset(text, 'x', sizeof text);
+	while (intake_scene.pending != PENDING_SHARE) {
+		assert_true(fake_peer_write(client, text, ROOM) > 0);
+		play();
+	}
+	intake_stop(&intake);
+	assert_false(fake_is_closed(client));
+	intake_scene.pending = PENDING_NONE;
+	intake_scene.message->state = QUEUE_CLIENT_IDLE;
+	intake_scene.message->done(intake_scene.message->context, -ENOSPC);
+	assert_true(fake_is_closed(client));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +213,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_package_has_its_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_next_package_has_its_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_commit_is_waited_for, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_answer_is_sent_before_time_is_over, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_file_may_fail_when_the_service_stops, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

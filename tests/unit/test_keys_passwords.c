@@ -53,7 +53,7 @@ static struct config *config_for(const char *path)
 			     "hostname = mx.example\nrelay_passwords = \"%s\"\n"
 			     "smtproutes = { \"a.org:relay.example|ann\", "
 			     "\"b.org:relay.example;587|ann\", \"c.org:relay.example|bob\", "
-			     "\"d.org:192.0.2.1;26|ann\", \"e.org:[2001:db8::1]|ann\", "
+			     "\"d.org:192.0.2.1;26|ann\", \"e.org:[2001:DB8:0::1]|ann\", "
 			     "\"f.org:own.example|ann|in the route\", "
 			     "\"g.org:relay.example;587|eve\", \"h.org:other.example\" }\n",
 			     path);

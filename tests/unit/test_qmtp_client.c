@@ -154,6 +154,7 @@ static void before_the_last_byte_nothing_is_decided(void **state)
 		assert_int_equal(qmtp_client_is_deciding(client), is_all);
 		qmtp_client_lost(client, "reset");
 		assert_int_equal(qmtp_client_status(client), SMTP_CLIENT_CLOSED);
+		assert_int_equal(qmtp_client_output(client).length, 0);
 		assert_int_equal(qmtp_client_is_unserved(client), !is_all);
 		assert_false(qmtp_client_is_stale(client));
 		for (size_t i = 0; i < RECIPIENTS; i++) {
@@ -165,6 +166,23 @@ static void before_the_last_byte_nothing_is_decided(void **state)
 		}
 		qmtp_client_free(client);
 	}
+}
+
+/* What is left of a package that was given up would complete it: the server would accept what is
+ * tried again elsewhere. */
+static void after_an_early_answer_nothing_more_is_sent(void **state)
+{
+	struct qmtp_client *client = client_of(SMTP_CLIENT_TLS_NEVER);
+	struct smtp_client_message message = message_of();
+
+	(void)state;
+	begin(client, &message);
+	send_some(client, sizeof PACKAGE - 2);
+	hear(client, "1:Z,", 100);
+	assert_int_equal(qmtp_client_status(client), SMTP_CLIENT_CLOSED);
+	assert_int_equal(recipients[0].again, SMTP_CLIENT_ELSEWHERE);
+	assert_int_equal(qmtp_client_output(client).length, 0);
+	qmtp_client_free(client);
 }
 
 /* Those who were answered keep their answers. */
@@ -368,6 +386,7 @@ int main(void)
 		cmocka_unit_test(each_recipient_has_its_answer),
 		cmocka_unit_test(a_status_may_be_in_the_text),
 		cmocka_unit_test(before_the_last_byte_nothing_is_decided),
+		cmocka_unit_test(after_an_early_answer_nothing_more_is_sent),
 		cmocka_unit_test(lost_amid_the_answers),
 		cmocka_unit_test(an_old_connection_may_be_stale),
 		cmocka_unit_test(wrong_answers_break_the_session),

@@ -54,16 +54,15 @@ ssize_t __wrap_os_file_read(int file, void *data, size_t size, uint64_t offset)
 	return (ssize_t)size;
 }
 
-static int set_up(void **state)
+static int set_up_for(enum smtp_client_protocol protocol)
 {
 	static char chunk[REMOTE_CHUNK_SIZE];
 	struct dns_server server = {.host = "server.test"};
 	const struct remote_policy policy = {.level = CONFIG_TLS_NONE};
 
-	(void)state;
 	fake_begin(1);
 	memset(&scene, 0, sizeof scene);
-	scene.settings = (struct remote_session_settings){.protocol = SMTP_CLIENT_SMTP,
+	scene.settings = (struct remote_session_settings){.protocol = protocol,
 							  .hostname = "client.test",
 							  .connect_timeout_us = CONNECT_US,
 							  .reply_timeout_us = REPLY_US,
@@ -71,6 +70,18 @@ static int set_up(void **state)
 	if (!os_socket_address_parse("192.0.2.1", 25, &server.address))
 		return -1;
 	return remote_session_new(&scene.settings, "key", &server, &policy, &scene.session);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	return set_up_for(SMTP_CLIENT_SMTP);
+}
+
+static int set_up_qmtp(void **state)
+{
+	(void)state;
+	return set_up_for(SMTP_CLIENT_QMTP);
 }
 
 static int tear_down(void **state)
@@ -405,11 +416,26 @@ static void whoever_is_left_in_the_midst_is_not(void **state)
 	assert_int_equal(scene.done, 0);
 }
 
+/* The same engine's driver: there is neither a greeting nor a login. */
+static void a_message_goes_by_qmtp(void **state)
+{
+	(void)state;
+	begin(1, 10);
+	play();
+	expect_heard(",13:s@client.test,17:13:r@server.test,,");
+	server_says("1:K,");
+	assert_int_equal(scene.done, 1);
+	assert_int_equal(scene.outcome, REMOTE_DECIDED);
+	assert_int_equal(scene.recipients[0].verdict->class, MAIL_OK);
+	assert_true(remote_session_is_reusable(scene.session));
+}
+
 #define SESSION_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_message_goes_by_qmtp, set_up_qmtp, tear_down),
 		SESSION_TEST(a_host_that_is_away_is_waited_for_as_long_as_for_a_connection),
 		SESSION_TEST(a_connection_that_is_refused_says_why),
 		SESSION_TEST(a_greeting_may_take_as_long_as_a_reply),

@@ -92,7 +92,7 @@ static void on_queue_done(void *context, int result)
 	session->is_asking = false;
 	if (qmtp_server_question(server_of(package)) != NULL)
 		answer_open(package, result);
-	else if (result < 0)
+	else if (result < 0 && qmtp_server_is_open(server_of(package), package->slot))
 		data_failed(package, result);
 	if (!session->is_pumping)
 		session->pump(session);

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: ISC
+/*
+ * deliver/remote_attempt_internal.h - what the files of an attempt share: remote_attempt.c is its
+ * course, remote_attempt_servers.c the way to the next of its servers.
+ */
+#ifndef DELIVER_REMOTE_ATTEMPT_INTERNAL_H
+#define DELIVER_REMOTE_ATTEMPT_INTERNAL_H
+
+#include "deliver/remote_attempt.h"
+#include "deliver/remote_content.h"
+#include "deliver/remote_recipients.h"
+
+/* In one attempt: each is asked for the recipients that the one before deferred. */
+enum { SERVERS_MAX = 4 };
+
+/* In the arena of its job. */
+struct remote_attempt {
+	struct remote_carrier *carrier;
+	enum smtp_client_protocol protocol;
+	struct deliver_helper_job *job;
+	const char *key;
+	const struct remote_finder *finder;
+	void *finder_context;
+	const struct dns_server *servers; /* candidates, best first */
+	size_t server_count;
+	size_t next_server;
+	const char *trigger;         /* set when none of them answered */
+	bool was_connected;          /* at least one of them answered */
+	struct mail_verdict failure; /* of the candidates so far; no text: none */
+
+	const struct dns_server *server; /* the current one */
+	struct remote_policy policy;     /* for it */
+	struct remote_session *session;
+	bool is_told;                               /* how TLS went in the session */
+	union os_socket_address asked[SERVERS_MAX]; /* asked already; recipients that are left
+						     * wait for the next */
+	size_t asked_count;
+	int64_t begin_us; /* monotonic */
+	struct remote_recipients recipients;
+	struct remote_content_needs needs;
+	bool needs_utf8;        /* its header does */
+	bool is_last;           /* no transaction follows the current one */
+	unsigned configuration; /* the carrier's at the start */
+	struct remote_attempt *next, **previous;
+};
+
+/* Keeps the error of one candidate as long as no other gives more hope. */
+void remote_attempt_keep_failure(struct remote_attempt *attempt,
+				 const struct mail_verdict *verdict);
+/* Tells the finder how TLS went in the session, once; FAILURE: why it failed, or NULL. */
+void remote_attempt_tell(struct remote_attempt *attempt, const char *failure);
+
+/* Makes a session with the current server, which is not connected yet, by the current policy.
+ * False: that is impossible, as is kept. */
+MUST_CHECK bool remote_attempt_meet(struct remote_attempt *attempt);
+/* The same, unless the policy forbids it; and without TLS if that is known not to work. */
+MUST_CHECK bool remote_attempt_obey_policy(struct remote_attempt *attempt);
+
+enum remote_attempt_next {
+	REMOTE_ATTEMPT_MET,   /* there is a session with the next server */
+	REMOTE_ATTEMPT_WAITS, /* for remote_attempt_connect() */
+	REMOTE_ATTEMPT_NONE,  /* no server is left */
+};
+
+/* Goes on to the next server that was not asked yet. */
+MUST_CHECK enum remote_attempt_next remote_attempt_meet_next(struct remote_attempt *attempt);
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: ISC
+/* The servers of an attempt: one after the other is met, as its policy says, and why one was not is
+ * kept. */
+#include "deliver/remote_attempt_internal.h"
+#include "deliver/remote_peer.h"
+#include <string.h>
+
+void remote_attempt_keep_failure(struct remote_attempt *attempt, const struct mail_verdict *verdict)
+{
+	if (attempt->failure.text[0] == '\0' || verdict->class == MAIL_WAIT)
+		attempt->failure = *verdict;
+}
+
+/* A new search returns all servers again, including those already asked. */
+static bool was_asked(const struct remote_attempt *attempt, const struct dns_server *server)
+{
+	for (size_t i = 0; i < attempt->asked_count; i++)
+		if (os_socket_address_is_equal(&attempt->asked[i], &server->address))
+			return true;
+	return false;
+}
+
+void remote_attempt_tell(struct remote_attempt *attempt, const char *failure)
+{
+	if (attempt->finder->tell != NULL && !attempt->is_told &&
+	    attempt->policy.level != CONFIG_TLS_NONE)
+		attempt->finder->tell(attempt->finder_context, attempt->server, &attempt->policy,
+				      attempt->session, failure);
+	attempt->is_told = true;
+}
+
+bool remote_attempt_meet(struct remote_attempt *attempt)
+{
+	struct remote_session_settings settings = attempt->carrier->settings;
+	struct mail_verdict verdict;
+	int result;
+
+	settings.protocol = attempt->protocol;
+	result = remote_session_new(&settings, attempt->key, attempt->server, &attempt->policy,
+				    &attempt->session);
+
+	if (result == 0) {
+		attempt->is_told = false;
+		return true;
+	}
+	remote_peer_unreachable(&verdict, attempt->server, strerror(-result));
+	remote_attempt_keep_failure(attempt, &verdict);
+	attempt->was_connected = attempt->was_connected || !remote_peer_is_absent(result);
+	return false;
+}
+
+/* Whether TLS is left out where it may be: by QMTP a server cannot offer it. */
+static bool is_plain(const struct remote_attempt *attempt)
+{
+	return attempt->protocol == SMTP_CLIENT_QMTP ||
+	       remote_plain_has(attempt->carrier->plain, &attempt->server->address);
+}
+
+bool remote_attempt_obey_policy(struct remote_attempt *attempt)
+{
+	struct remote_policy *policy = &attempt->policy;
+
+	if (policy->refusal != NULL) {
+		attempt->is_told = false;
+		remote_attempt_tell(attempt, policy->refusal->text);
+		remote_attempt_keep_failure(attempt, policy->refusal);
+		attempt->was_connected = true; /* the server is not to blame */
+		return false;
+	}
+	if (policy->level == CONFIG_TLS_MAY && is_plain(attempt))
+		policy->level = CONFIG_TLS_NONE;
+	return remote_attempt_meet(attempt);
+}
+
+enum remote_attempt_next remote_attempt_meet_next(struct remote_attempt *attempt)
+{
+	const struct remote_finder *finder = attempt->finder;
+
+	while (attempt->next_server < attempt->server_count) {
+		attempt->server = &attempt->servers[attempt->next_server++];
+		if (was_asked(attempt, attempt->server))
+			continue;
+		attempt->policy = (struct remote_policy){.level = CONFIG_TLS_NONE};
+		if (finder->protect != NULL && !finder->protect(attempt->finder_context, attempt,
+								attempt->server, &attempt->policy))
+			return REMOTE_ATTEMPT_WAITS;
+		if (remote_attempt_obey_policy(attempt))
+			return REMOTE_ATTEMPT_MET;
+	}
+	return REMOTE_ATTEMPT_NONE;
+}
