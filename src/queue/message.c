@@ -214,6 +214,26 @@ int queue_message_write(struct queue_message *message, enum mail_stage stage, st
 	return end_writing(message, stage, write_whole(message, data, text));
 }
 
+int queue_message_check_start(struct queue_message *message, struct str start)
+{
+	char data[64];
+	ssize_t length;
+	int result = 0;
+
+	if (start.length > sizeof data || message->has_envelope || message->has_failed)
+		return -EINVAL;
+	if (message->is_lent)
+		result = queue_message_take_back(message);
+	if (result == 0) {
+		length = os_file_read(message->data.file, data, start.length, 0);
+		result = length < 0 ? (int)length : 0;
+		if (result == 0 && !str_equal(str_slice(data, (size_t)length), start))
+			result = -EPERM;
+	}
+	message->has_failed = result < 0;
+	return result;
+}
+
 int queue_message_envelope(struct queue_message *message, enum mail_stage stage, struct str text)
 {
 	int result = 0;
