@@ -57,6 +57,13 @@ const struct config_setting config_schema_root[] = {
 		MEANING("The user that the processes run as when they are started by root, and "
 			"who owns the queue; empty: the user is not changed. Has no effect "
 			"otherwise. See also section process.")),
+	SETTING(ROOT, "submit_group", group, AT(config, submit_group), INITIAL(""),
+		MEANING("A group whose processes may queue mail by the socket submit in run, which "
+			"then others may search. A program sendmail that is set-group-ID to it can "
+			"queue mail of every user of this machine, while a node runs. A message "
+			"that comes in this way says in Received and in the log which user it is "
+			"from. Nobody should be a member. Empty: only who owns the queue can "
+			"queue mail by commands.")),
 	SETTING(ROOT, "dns_server", server, AT(config, dns_server), INITIAL(""),
 		MEANING("The name server for all queries; empty: the system's.")),
 	SETTING(ROOT, "client_names", boolean, AT(config, client_names), INITIAL("yes"),

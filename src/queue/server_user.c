@@ -89,8 +89,7 @@ static bool is_now(int64_t time_us)
 	return age_us <= AGE_MAX_US && age_us >= -AGE_MAX_US;
 }
 
-int server_user_check_envelope(const struct server_held *held,
-			       const struct mail_envelope *envelope)
+int server_user_check_envelope(const struct server_held *held, const struct mail_envelope *envelope)
 {
 	struct buffer received CLEANUP(buffer_clear) = {0};
 
@@ -100,8 +99,7 @@ int server_user_check_envelope(const struct server_held *held,
 		return -EFBIG;
 	queue_submit_append_received(&received, held->client->user);
 	if (envelope->stage != MAIL_STAGE_SUBMIT || envelope->trigger.length > 0 ||
-	    !is_now(envelope->id.born_us) ||
-	    !str_equal(envelope->received, buffer_view(&received)))
+	    !is_now(envelope->id.born_us) || !str_equal(envelope->received, buffer_view(&received)))
 		return -EPERM;
 	return 0;
 }
