@@ -138,7 +138,10 @@ const struct config_setting config_schema_root[] = {
 			"any name in HELO and EHLO, which is logged and shown with a question mark "
 			"for each odd character.")),
 	SETTING(ROOT, "maxrecipients", number, AT(config, maxrecipients), INITIAL("1000"),
-		RANGE(1, 100000), MEANING("The most recipients of one SMTP transaction.")),
+		RANGE(1, 100000),
+		MEANING("The most recipients of one SMTP transaction. Clients are told (LIMITS, "
+			"RFC "
+			"9422), and may divide their mail by it.")),
 	SETTING(ROOT, "maxhops", number, AT(config, maxhops), INITIAL("100"), RANGE(1, 10000),
 		MEANING("The most Received lines of a message; more of them mean a loop.")),
 	SETTING(ROOT, "maxerrors", number, AT(config, maxerrors), INITIAL("20"), RANGE(1, 10000),
