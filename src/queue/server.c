@@ -91,7 +91,7 @@ static void on_lost(void *context, struct ipc_channel *channel)
 
 static const struct ipc_channel_handler channel_handler = {on_message, on_lost};
 
-struct server_client *server_client_add(struct queue_server *server, int socket, uid_t user)
+static struct server_client *client_add(struct queue_server *server, int socket, uid_t user)
 {
 	struct server_client *client = memory_alloc_zero(1, sizeof *client);
 
@@ -108,10 +108,24 @@ static void on_connection(void *context, int socket)
 	uid_t user = os_socket_peer_user(socket);
 
 	if (server_may_connect(server, user)) {
-		server_client_add(server, socket, user);
+		client_add(server, socket, user);
 		return;
 	}
 	log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
+	os_socket_close(socket);
+}
+
+static void on_user(void *context, int socket)
+{
+	struct queue_server *server = context;
+	uid_t user = os_socket_peer_user(socket);
+
+	if (server_user_may_connect(server, user)) {
+		client_add(server, socket, user)->is_user = true;
+		return;
+	}
+	log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user),
+			log_string("peer", "submit"));
 	os_socket_close(socket);
 }
 
@@ -157,6 +171,11 @@ struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *
 	server_check_numbers(server);
 	clean(server); /* before a manager scans */
 	return server;
+}
+
+void queue_server_serve_users(struct queue_server *server, int listening)
+{
+	server->users = ipc_listener_new(server->loop, listening, on_user, server);
 }
 
 void queue_server_stop(struct queue_server *server, void (*done)(void *context), void *context)

@@ -43,7 +43,7 @@ struct server_client {
 	size_t text_bytes; /* the same */
 	bool is_paused;    /* not read from while too much is being committed */
 	uid_t user;
-	bool is_user; /* of the machine (server_user.c), not a process of the node */
+	bool is_user;          /* of the machine (server_user.c), not a process of the node */
 	struct buffer answers; /* COMMITTED entries, not sent yet */
 	bool is_gone;          /* disconnected; freed when its last commit is done */
 	struct server_client *next, *previous;
@@ -104,6 +104,7 @@ uint32_t server_recipients_max(const struct server_client *client);
 size_t server_text_max(const struct server_client *client);
 
 /* server_user.c: clients that are users of the machine. */
+bool server_user_may_connect(const struct queue_server *server, uid_t user);
 /* Whether they may send a message of this TYPE, of enum queue_protocol. */
 bool server_user_may(unsigned type);
 /* As server_check_open(). */
@@ -113,10 +114,6 @@ int server_user_check_envelope(const struct server_held *held,
 			       const struct mail_envelope *envelope);
 /* Whether the data begin as they must: 0 or -errno. May wait for the disk. */
 int server_user_check_data(const struct server_held *held);
-
-/* server.c */
-/* Takes over SOCKET. */
-struct server_client *server_client_add(struct queue_server *server, int socket, uid_t user);
 
 /* server_commit.c: groups being committed. */
 extern const struct queue_group_handler server_group_handler;

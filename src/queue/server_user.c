@@ -4,12 +4,9 @@
  * share of his own, and all together have a part of what the processes have. A user says who he is
  * twice in a message: in its first line and in its envelope. Both must be what the kernel says.
  */
-#include "log/event.h"
 #include "os/clock.h"
-#include "os/socket.h"
 #include "queue/server_internal.h"
 #include <errno.h>
-#include <stdio.h>
 #include <utlist.h>
 
 enum {
@@ -29,7 +26,7 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-static bool may_connect(const struct queue_server *server, uid_t user)
+bool server_user_may_connect(const struct queue_server *server, uid_t user)
 {
 	const struct server_client *client;
 	uint32_t of_user = 0;
@@ -41,25 +38,6 @@ static bool may_connect(const struct queue_server *server, uid_t user)
 	}
 	return user != (uid_t)-1 && of_user < USER_CONNECTIONS &&
 	       of_all < smaller(ALL_CONNECTIONS, server->peers.open / CONNECTIONS_PART);
-}
-
-static void on_user(void *context, int socket)
-{
-	struct queue_server *server = context;
-	uid_t user = os_socket_peer_user(socket);
-
-	if (may_connect(server, user)) {
-		server_client_add(server, socket, user)->is_user = true;
-		return;
-	}
-	log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user),
-			log_string("peer", "submit"));
-	os_socket_close(socket);
-}
-
-void queue_server_serve_users(struct queue_server *server, int listening)
-{
-	server->users = ipc_listener_new(server->loop, listening, on_user, server);
 }
 
 bool server_user_may(unsigned type)
