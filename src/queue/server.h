@@ -44,8 +44,8 @@ struct queue_server_peers {
 	struct queue_server_part list;     /* likewise */
 	struct queue_server_part reports;  /* likewise: "policy" */
 	struct queue_server_users users;
-	uint32_t open;                     /* messages of all */
-	const struct ipc_tokens *tokens;   /* the current token of "send"; borrowed */
+	uint32_t open;                   /* messages of all */
+	const struct ipc_tokens *tokens; /* the current token of "send"; borrowed */
 };
 
 /* LISTENING: a SOCK_SEQPACKET socket that clients connect to. RESERVE: bytes that must be free
