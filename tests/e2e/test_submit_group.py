@@ -245,3 +245,20 @@ def test_killed_at_random(machine):
     machine.node.wait_empty()
     for mail in machine.node.maildir("bob@a.test").messages():
         assert mail.endswith((b"\nA line.\n", line))
+
+
+def test_a_group_that_does_not_exist(node, ground):
+    mx = node(start=False, settings='submit_group = "no-such-group"')
+    ended = subprocess.run([os.path.join(ground.programs, "stagepost"), "check", "-c", mx.conf],
+                           check=False, capture_output=True, text=True, timeout=PATIENCE)
+    assert ended.returncode == 1
+    assert "submit_group: there is no group no-such-group on this machine" in ended.stdout + ended.stderr
+    with pytest.raises(AssertionError, match="exit status 78"):
+        mx.start()
+
+
+def test_it_changes_only_by_a_restart(machine):
+    machine.node.settings = ""
+    machine.node.write_configuration()
+    machine.node.reload("config_refused")
+    assert machine.run("sendmail", "bob@a.test", input=TEXT).returncode == 0
