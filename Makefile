@@ -2,6 +2,8 @@
 # The front door. Meson builds; what takes more than a line is in tools/.
 prefix = /usr/local
 DESTDIR =
+# of a sendmail that every user of the machine may run; empty: none
+submit_group =
 T = 60
 CUTS = 300
 VARIANT_CUTS = 20
@@ -124,8 +126,8 @@ reproducible: ## build what is committed twice, elsewhere, and compare what is i
 fuzz: ## search for inputs that break a parser or an engine, T seconds each
 	@tools/fuzz $(T)
 
-install: tree ## install below DESTDIR, prefix as given
-	@meson configure build -Dprefix=$(prefix)
+install: tree ## install below DESTDIR, prefix as given; submit_group=GROUP: a set-group-ID sendmail
+	@meson configure build -Dprefix=$(prefix) $(if $(submit_group),-Dsubmit_group=$(submit_group))
 	@ninja -C build
 	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild
 

@@ -3,12 +3,14 @@
 
 usage: install.py MESON BUILD PREFIX SYSCONFDIR
 """
+import grp
 import os
 import pathlib
 import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -79,6 +81,20 @@ def check_mail_commands(root, prefix, config):
     assert "empty" in listed, listed
 
 
+def check_submit_group(root):
+    """A program gets the bit of a group that exists, and of no other."""
+    tool = pathlib.Path(__file__).resolve().parent.parent / "dist/set-submit-group"
+    program = root / "sendmail"
+    for group, mode in (("no-such-group", 0o755), (grp.getgrgid(os.getgid()).gr_name, 0o2755)):
+        program.write_text("")
+        program.chmod(0o755)
+        ended = subprocess.run([tool, group, program.name], check=True, capture_output=True, text=True,
+                               env=os.environ | {"MESON_INSTALL_DESTDIR_PREFIX": str(root)})
+        assert stat.S_IMODE(program.stat().st_mode) == mode, (group, oct(program.stat().st_mode))
+        assert ("is not set-group-ID yet" in ended.stderr) == (mode == 0o755), ended.stderr
+    program.unlink()
+
+
 def check_uninstall(build, root, prefix, sysconfdir):
     """Nothing of ours stays but what somebody wrote; nor does anything of others go."""
     kept = root / sysconfdir.lstrip("/") / "stagepost/stagepost.conf"
@@ -136,6 +152,7 @@ def main():
         check_manual(stagepost, root, prefix)
         check_serving(stagepost, base)
         check_mail_commands(root, prefix, base / "stagepost.conf")
+        check_submit_group(root)
         check_uninstall(build, root, prefix, sysconfdir)
     finally:
         shutil.rmtree(base)

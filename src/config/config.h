@@ -289,6 +289,7 @@ struct config {
 	const char *queue;          /* directory */
 	const char *run;            /* directory of the sockets */
 	const char *user;           /* "" : do not change the user */
+	const char *submit_group;   /* "": users of the machine are not served */
 	uint32_t split;             /* for a new queue */
 	enum config_sync queue_sync;
 	bool queue_unsafe;

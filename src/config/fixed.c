@@ -11,6 +11,7 @@ static const struct {
 	{CONFIG_SECTION_ROOT, "queue", "queue"},
 	{CONFIG_SECTION_ROOT, "run", "run"},
 	{CONFIG_SECTION_ROOT, "user", "user"},
+	{CONFIG_SECTION_ROOT, "submit_group", "submit_group"},
 	{CONFIG_SECTION_ROOT, "smtpd_workers", "smtpd_workers"},
 	{CONFIG_SECTION_PROCESS, "user", "user of processes"},
 	{CONFIG_SECTION_DIRECTORY, "backend", "backend of the directory"},

@@ -113,6 +113,7 @@ extern const struct config_type config_type_optional_path;
 extern const struct config_type config_type_mailbox_path;
 extern const struct config_type config_type_text;
 extern const struct config_type config_type_user;
+extern const struct config_type config_type_group;
 extern const struct config_type config_type_local_part;
 extern const struct config_type config_type_address;
 extern const struct config_type config_type_server;

@@ -57,6 +57,13 @@ const struct config_setting config_schema_root[] = {
 		MEANING("The user that the processes run as when they are started by root, and "
 			"who owns the queue; empty: the user is not changed. Has no effect "
 			"otherwise. See also section process.")),
+	SETTING(ROOT, "submit_group", group, AT(config, submit_group), INITIAL(""),
+		MEANING("A group whose processes may queue mail by the socket submit in run, which "
+			"then others may search. A program sendmail that is set-group-ID to it can "
+			"queue mail of every user of this machine, while a node runs. A message "
+			"that comes in this way says in Received and in the log which user it is "
+			"from. Nobody should be a member. Empty: only who owns the queue can "
+			"queue mail by commands.")),
 	SETTING(ROOT, "dns_server", server, AT(config, dns_server), INITIAL(""),
 		MEANING("The name server for all queries; empty: the system's.")),
 	SETTING(ROOT, "client_names", boolean, AT(config, client_names), INITIAL("yes"),
@@ -131,7 +138,10 @@ const struct config_setting config_schema_root[] = {
 			"any name in HELO and EHLO, which is logged and shown with a question mark "
 			"for each odd character.")),
 	SETTING(ROOT, "maxrecipients", number, AT(config, maxrecipients), INITIAL("1000"),
-		RANGE(1, 100000), MEANING("The most recipients of one SMTP transaction.")),
+		RANGE(1, 100000),
+		MEANING("The most recipients of one SMTP transaction. Clients are told (LIMITS, "
+			"RFC "
+			"9422), and may divide their mail by it.")),
 	SETTING(ROOT, "maxhops", number, AT(config, maxhops), INITIAL("100"), RANGE(1, 10000),
 		MEANING("The most Received lines of a message; more of them mean a loop.")),
 	SETTING(ROOT, "maxerrors", number, AT(config, maxerrors), INITIAL("20"), RANGE(1, 10000),

@@ -100,18 +100,24 @@ const struct config_type config_type_mailbox_path = {
 	.parse = parse_mailbox_path,
 	.print = config_type_print_text};
 
-static struct config_complaint parse_user(const struct config_setting *setting,
-					  const struct config *config, struct str text, void *place)
+/* Of a user or a group. */
+static bool is_account_name(struct str text)
 {
-	(void)setting;
 	for (size_t i = 0; i < text.length; i++) {
 		char c = text.data[i];
 
 		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && c != '_' &&
 		    (i == 0 || (!(c >= '0' && c <= '9') && c != '-' && c != '.')))
-			return config_type_complain("not a user name");
+			return false;
 	}
-	if (text.length > 32)
+	return text.length <= 32;
+}
+
+static struct config_complaint parse_user(const struct config_setting *setting,
+					  const struct config *config, struct str text, void *place)
+{
+	(void)setting;
+	if (!is_account_name(text))
 		return config_type_complain("not a user name");
 	return config_type_keep(config, text, place);
 }
@@ -121,6 +127,22 @@ const struct config_type config_type_user = {.name = "user name",
 					     .size = sizeof(char *),
 					     .parse = parse_user,
 					     .print = config_type_print_text};
+
+static struct config_complaint parse_group(const struct config_setting *setting,
+					   const struct config *config, struct str text,
+					   void *place)
+{
+	(void)setting;
+	if (!is_account_name(text))
+		return config_type_complain("not a group name");
+	return config_type_keep(config, text, place);
+}
+
+const struct config_type config_type_group = {.name = "group name",
+					      .allowed = "the name of a group, or empty",
+					      .size = sizeof(char *),
+					      .parse = parse_group,
+					      .print = config_type_print_text};
 
 static struct config_complaint parse_owner(const struct config_setting *setting,
 					   const struct config *config, struct str text,

@@ -5,12 +5,14 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "queue/message.h"
+#include "queue/submit.h"
 #include "queue/trigger.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct inject_message {
+	struct inject_link *link; /* NULL: the rest of these is used */
 	struct queue_store *store;
 	struct queue_intake *intake;
 	struct queue_message *message;
@@ -84,8 +86,8 @@ static void write_trace(struct inject_message *message, const char *hostname)
 
 	mail_id_format(message->id, id);
 	timestamp_format_header(message->id.born_us, date);
-	buffer_append_format(&text, "Received: (uid %lu)\r\n\tby %s with local id %s;\r\n\t%s\r\n",
-			     message->caller.id, hostname, id, date);
+	queue_submit_append_trace(&text, message->caller.id);
+	buffer_append_format(&text, "\tby %s with local id %s;\r\n\t%s\r\n", hostname, id, date);
 	message->size_max += text.length;
 	inject_message_write(message, buffer_view(&text));
 }
@@ -104,34 +106,57 @@ static int open_data(struct inject_message *message, const struct config *config
 	return error;
 }
 
-int inject_message_open_untraced(const struct config *config,
-				 const struct os_process_caller *caller,
-				 struct inject_message **message_out, struct buffer *reason)
+static int open_queue(struct inject_message *message, const struct config *config,
+		      uint64_t *number_out, struct buffer *reason)
 {
-	struct inject_message *message = memory_alloc_zero(1, sizeof *message);
 	int error = open_store(config, &message->store, reason);
 
-	if (error < 0) {
-		free(message);
+	if (error < 0)
 		return error;
-	}
 	error = open_data(message, config);
-	if (error < 0) {
+	if (error < 0)
 		buffer_append_format(reason, "%s: %s", config->queue, strerror(-error));
-		inject_message_abandon(message);
-		return error;
-	}
+	else
+		*number_out = queue_message_number(message->message);
+	return error;
+}
+
+static int begin(const struct config *config, const struct os_process_caller *caller,
+		 struct inject_link *link, struct inject_message **message_out,
+		 struct buffer *reason)
+{
+	struct inject_message *message = memory_alloc_zero(1, sizeof *message);
+	int error;
+
+	message->link = link;
 	message->caller = *caller;
 	message->size_max = config->maxsize;
-	message->id = (struct mail_id){queue_message_number(message->message), os_clock_wall_us()};
-	*message_out = message;
-	return 0;
+	message->id.born_us = os_clock_wall_us();
+	error = link != NULL ? inject_link_begin(link, &message->id.number)
+			     : open_queue(message, config, &message->id.number, reason);
+	if (error == 0)
+		*message_out = message;
+	else
+		inject_message_abandon(message);
+	return error;
+}
+
+int inject_message_open_untraced(const struct config *config,
+				 const struct os_process_caller *caller, struct inject_link *link,
+				 struct inject_message **message_out, struct buffer *reason)
+{
+	int error = begin(config, caller, link, message_out, reason);
+
+	if (error == 0 && link != NULL)
+		write_trace(*message_out, config->hostname);
+	return error;
 }
 
 int inject_message_open(const struct config *config, const struct os_process_caller *caller,
-			struct inject_message **message_out, struct buffer *reason)
+			struct inject_link *link, struct inject_message **message_out,
+			struct buffer *reason)
 {
-	int error = inject_message_open_untraced(config, caller, message_out, reason);
+	int error = begin(config, caller, link, message_out, reason);
 
 	if (error == 0)
 		write_trace(*message_out, config->hostname);
@@ -143,37 +168,51 @@ struct mail_id inject_message_id(const struct inject_message *message)
 	return message->id;
 }
 
+static int write_data(const struct inject_message *message, struct str data)
+{
+	if (message->link != NULL)
+		return inject_link_write(message->link, data);
+	return os_file_write(queue_message_file(message->message), data.data, data.length,
+			     message->size);
+}
+
 int inject_message_write(struct inject_message *message, struct str data)
 {
 	if (message->error == 0 && data.length > message->size_max - message->size)
 		message->error = -EFBIG;
 	if (message->error == 0)
-		message->error = os_file_write(queue_message_file(message->message), data.data,
-					       data.length, message->size);
+		message->error = write_data(message, data);
 	if (message->error == 0)
 		message->size += data.length;
 	return message->error;
 }
 
-static int write_envelope(struct inject_message *message, enum mail_stage stage,
+/* Over a link without the user's name, which "queue" cannot check. */
+static void fill_envelope(const struct inject_message *message, enum mail_stage stage,
 			  struct mail_envelope *envelope)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
-	int error;
 
-	buffer_append_format(&text, "local uid=%lu", message->caller.id);
-	if (message->caller.name[0] != '\0') {
+	queue_submit_append_received(&text, message->caller.id);
+	if (message->link == NULL && message->caller.name[0] != '\0') {
 		buffer_append_string(&text, " user=");
 		mail_text_append(&text, str_from(message->caller.name), MAIL_TEXT_8BIT);
 	}
 	envelope->received = arena_copy_str(envelope->arena, buffer_view(&text));
-	buffer_reset(&text);
 	envelope->id = message->id;
 	envelope->stage = stage;
 	envelope->size = message->size;
-	error = queue_control_write_envelope(&text, envelope);
+}
+
+static int write_envelope(const struct inject_message *message,
+			  const struct mail_envelope *envelope)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	int error = queue_control_write_envelope(&text, envelope);
+
 	if (error == 0)
-		error = queue_message_envelope(message->message, stage, buffer_view(&text));
+		error = queue_message_envelope(message->message, envelope->stage,
+					       buffer_view(&text));
 	return error;
 }
 
@@ -191,21 +230,30 @@ static int set_trigger(const struct inject_message *message, struct str trigger)
 			 : os_file_sync_directory(queue_store_directory(message->store), "trigger");
 }
 
-int inject_message_commit(struct inject_message *message, enum mail_stage stage,
-			  struct mail_envelope *envelope)
+static int commit(struct inject_message *message, const struct mail_envelope *envelope)
 {
-	int error = message->error;
+	int error = set_trigger(message, envelope->trigger);
 
 	if (error == 0)
-		error = set_trigger(message, envelope->trigger);
-	if (error == 0)
-		error = write_envelope(message, stage, envelope);
+		error = write_envelope(message, envelope);
 	if (error == 0) {
 		queue_message_commit_group(message->intake, &message->message, 1, &error);
 		message->message = NULL;
 	}
 	if (error == 0)
 		queue_store_pull_trigger(message->store);
+	return error;
+}
+
+int inject_message_commit(struct inject_message *message, enum mail_stage stage,
+			  struct mail_envelope *envelope)
+{
+	int error = message->error;
+
+	fill_envelope(message, stage, envelope);
+	if (error == 0)
+		error = message->link != NULL ? inject_link_commit(message->link, envelope)
+					      : commit(message, envelope);
 	inject_message_abandon(message);
 	return error;
 }
@@ -214,6 +262,8 @@ void inject_message_abandon(struct inject_message *message)
 {
 	if (message == NULL)
 		return;
+	if (message->link != NULL)
+		inject_link_abandon(message->link);
 	if (message->message != NULL)
 		queue_message_abandon(message->message);
 	queue_intake_close(message->intake);

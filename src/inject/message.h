@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: ISC
 /*
- * inject/message.h - queueing one message without a daemon: open, write the data in pieces, commit.
- * A running "send" finds it by the trigger or by its next rescan.
+ * inject/message.h - queueing one message: open, write the data in pieces, commit. Without a
+ * daemon, when a running "send" finds it by the trigger or by its next rescan; or through "queue".
+ * A link, if not NULL, is borrowed until the message's end, and has one message at a time.
  */
 #ifndef INJECT_MESSAGE_H
 #define INJECT_MESSAGE_H
 
 #include "config/config.h"
+#include "inject/link.h"
 #include "os/process.h"
 #include "queue/store.h"
 
@@ -30,15 +32,18 @@ int inject_exit_status(int error);
 
 struct inject_message;
 
-/* Opens the queue of CONFIG (created if it does not exist), and in it a new data file that
- * begins with a Received header for a message from the user CALLER. After an error a sentence is
- * appended to *REASON. -ENOSPC also when there is less free space than the daemon requires. */
+/* With LINK, begins a message there. Without, opens the queue of CONFIG (created if it does not
+ * exist), and in it a new data file that begins with a Received header for a message from the user
+ * CALLER. After an error a sentence is appended to *REASON. -ENOSPC also when there is less free
+ * space than the daemon requires. */
 MUST_CHECK int inject_message_open(const struct config *config,
-				   const struct os_process_caller *caller,
+				   const struct os_process_caller *caller, struct inject_link *link,
 				   struct inject_message **message_out, struct buffer *reason);
-/* The same without a trace header: the caller writes it, and it counts for the size. */
+/* The same without a trace header: the caller writes it, and it counts for the size. With LINK
+ * there is one all the same, before the caller's, as "queue" demands it. */
 MUST_CHECK int inject_message_open_untraced(const struct config *config,
 					    const struct os_process_caller *caller,
+					    struct inject_link *link,
 					    struct inject_message **message_out,
 					    struct buffer *reason);
 struct mail_id inject_message_id(const struct inject_message *message);

@@ -77,6 +77,11 @@ struct ipc_client_handler {
 
 struct ipc_client *ipc_client_new(struct os_loop *loop, const char *path,
 				  const struct ipc_client_handler *handler, void *context);
+/* The same over SOCKET, a connection to PATH, which is taken over. When it is lost, there is none
+ * any more. connected() is not called. */
+struct ipc_client *ipc_client_new_connected(struct os_loop *loop, int socket, const char *path,
+					    const struct ipc_client_handler *handler,
+					    void *context);
 void ipc_client_free(struct ipc_client *client);
 /* NULL while there is no connection. */
 struct ipc_channel *ipc_client_channel(struct ipc_client *client);

@@ -21,6 +21,7 @@ struct ipc_client {
 	struct os_timer *timer;
 	int64_t delay_us;
 	bool is_loss_untold;
+	bool is_once; /* does not reconnect */
 };
 
 static void client_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
@@ -38,12 +39,19 @@ static void client_lost(void *context, struct ipc_channel *channel)
 	ipc_channel_close(channel);
 	client->channel = NULL;
 	client->delay_us = FIRST_DELAY_US;
-	os_timer_start(client->timer, client->delay_us);
+	if (!client->is_once)
+		os_timer_start(client->timer, client->delay_us);
 	client->is_loss_untold = true;
 	client->handler->lost(client->context);
 }
 
 static const struct ipc_channel_handler channel_handler = {client_message, client_lost};
+
+static void use_socket(struct ipc_client *client, int socket)
+{
+	client->channel = ipc_channel_new(client->loop, socket, &channel_handler, client);
+	ipc_channel_set_peer(client->channel, client->path);
+}
 
 static void try_connect(void *context)
 {
@@ -65,13 +73,12 @@ static void try_connect(void *context)
 			client->delay_us = LONGEST_DELAY_US;
 		return;
 	}
-	client->channel = ipc_channel_new(client->loop, socket, &channel_handler, client);
-	ipc_channel_set_peer(client->channel, client->path);
+	use_socket(client, socket);
 	client->handler->connected(client->context);
 }
 
-struct ipc_client *ipc_client_new(struct os_loop *loop, const char *path,
-				  const struct ipc_client_handler *handler, void *context)
+static struct ipc_client *new_client(struct os_loop *loop, const char *path,
+				     const struct ipc_client_handler *handler, void *context)
 {
 	struct ipc_client *client = memory_alloc_zero(1, sizeof *client);
 
@@ -81,7 +88,25 @@ struct ipc_client *ipc_client_new(struct os_loop *loop, const char *path,
 	client->context = context;
 	client->delay_us = FIRST_DELAY_US;
 	client->timer = os_timer_new(loop, try_connect, client);
+	return client;
+}
+
+struct ipc_client *ipc_client_new(struct os_loop *loop, const char *path,
+				  const struct ipc_client_handler *handler, void *context)
+{
+	struct ipc_client *client = new_client(loop, path, handler, context);
+
 	os_timer_start(client->timer, 0);
+	return client;
+}
+
+struct ipc_client *ipc_client_new_connected(struct os_loop *loop, int socket, const char *path,
+					    const struct ipc_client_handler *handler, void *context)
+{
+	struct ipc_client *client = new_client(loop, path, handler, context);
+
+	client->is_once = true;
+	use_socket(client, socket);
 	return client;
 }
 

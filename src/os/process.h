@@ -77,6 +77,16 @@ MUST_CHECK int os_process_owns(const char *path);
 /* Whether this program has another effective user than the one who started it, so
  * that it must not do what that user may not do. */
 bool os_process_is_privileged(void);
+/* For a program that is set-group-ID: until os_process_resume_group() it has the group of the user
+ * who started it. Also cleans what he has left it: it inherits no environment and no descriptor
+ * above standard error, leaves no core, and its alarm rings. Otherwise it does nothing. */
+MUST_CHECK int os_process_suspend_group(void);
+/* Has the program's own group again, until os_process_drop_group(). */
+MUST_CHECK int os_process_resume_group(void);
+/* Has only the group of the user who started it from now on. */
+MUST_CHECK int os_process_drop_group(void);
+/* The group NAME; -ENOENT: there is none. */
+MUST_CHECK int os_process_group_find(const char *name, gid_t *group_out);
 /* Whether the user who started this program could read the same files without it: root, or the
  * effective user, with his group. *CALLER_OUT: his uid. */
 bool os_process_was_started_by_owner(unsigned long *caller_out);

@@ -28,12 +28,12 @@ static int receive(const struct config *config, struct inject_message *message,
 }
 
 static int enqueue(const struct config *config, const struct os_process_caller *caller,
-		   enum mail_stage stage, const char *trigger)
+		   struct inject_link *link, enum mail_stage stage, const char *trigger)
 {
 	struct buffer reason CLEANUP(buffer_clear) = {0};
 	struct inject_message *message;
 	struct mail_envelope *envelope;
-	int error = inject_message_open(config, caller, &message, &reason);
+	int error = inject_message_open(config, caller, link, &message, &reason);
 
 	if (error < 0)
 		return command_mail_refused(NAME, config, caller, error, &reason);
@@ -90,6 +90,7 @@ int command_enqueue(const struct command *command, int argc, char **argv)
 {
 	struct enqueue_options options = {.stage = "submit", .trigger = ""};
 	struct os_process_caller caller;
+	struct inject_link *link;
 	struct config *config;
 	enum mail_stage stage;
 	int status;
@@ -103,10 +104,17 @@ int command_enqueue(const struct command *command, int argc, char **argv)
 	if (!may_wait_for(options.trigger))
 		return INJECT_USAGE;
 	os_process_caller_find(&caller);
-	config = command_mail_begin(NAME, options.common.config_file, &status);
+	config = command_mail_begin(NAME, options.common.config_file, &link, &status);
 	if (config == NULL)
 		return status;
-	status = enqueue(config, &caller, stage, options.trigger);
+	if (link != NULL && (stage != MAIL_STAGE_SUBMIT || *options.trigger != '\0')) {
+		fprintf(stderr, "%s: only root and the queue's owner may use -s and --trigger\n",
+			NAME);
+		status = INJECT_NO_PERMISSION;
+	} else {
+		status = enqueue(config, &caller, link, stage, options.trigger);
+	}
+	inject_link_close(link);
 	config_free(config);
 	return status;
 }

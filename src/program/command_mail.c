@@ -18,6 +18,11 @@ static struct str explain(int error, const struct buffer *reason)
 		return STR("a NUL is in the message (setting nul)");
 	if (error == -EFBIG)
 		return STR("the message is over the size limit");
+	if (error == -ENOTCONN)
+		return STR("the queue has closed the connection: it stops, or this user has too "
+			   "many; try again");
+	if (error == -EMFILE)
+		return STR("too many messages are on their way into the queue; try again");
 	return str_from(strerror(-error));
 }
 
@@ -79,15 +84,33 @@ static int become_user(const char *name, const struct config *config)
 	return error < 0 ? command_mail_failed(name, error, NULL) : INJECT_OK;
 }
 
-/* The daemons would never deliver files that belong to a user other than the queue's. */
-static int check_owner(const char *name, const struct config *config)
+/* Whether this process may create the queue, or its files there: the daemons would never deliver
+ * files that belong to another user. */
+static bool is_owner(const struct config *config)
 {
 	int owns = os_process_owns(config->queue);
+	struct os_process_user user;
 
-	if (owns != 0)
-		return INJECT_OK; /* if it does not exist, it will be created */
-	fprintf(stderr, "%s: %s belongs to another user\n", name, config->queue);
-	return INJECT_NO_PERMISSION;
+	if (owns >= 0 || config->submit_group[0] == '\0')
+		return owns != 0; /* if it does not exist, it will be created */
+	return config->user[0] == '\0' || (os_process_user_find(config->user, &user) == 0 &&
+					   user.uid == os_process_effective_user());
+}
+
+static int open_way(const char *name, const struct config *config, struct inject_link **link_out)
+{
+	struct buffer reason CLEANUP(buffer_clear) = {0};
+	int error;
+
+	if (is_owner(config)) {
+		error = os_process_drop_group();
+	} else if (config->submit_group[0] == '\0') {
+		fprintf(stderr, "%s: %s belongs to another user\n", name, config->queue);
+		return INJECT_NO_PERMISSION;
+	} else {
+		error = inject_link_open(config, link_out, &reason);
+	}
+	return error < 0 ? command_mail_failed(name, error, &reason) : INJECT_OK;
 }
 
 /* Unless the file itself is invalid, the error is temporary, and the caller may try again. */
@@ -108,20 +131,22 @@ static int config_status(int error)
 	}
 }
 
-struct config *command_mail_begin(const char *name, const char *file, int *status_out)
+struct config *command_mail_begin(const char *name, const char *file, struct inject_link **link_out,
+				  int *status_out)
 {
 	struct config *config = NULL;
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	int error = command_config_load(file, &text, &config);
 	int status = config_status(error);
 
+	*link_out = NULL;
 	os_process_own_mask();
 	if (config != NULL && os_process_limit_time(TIME_LIMIT_SECONDS, INJECT_TRY_LATER) < 0)
 		status = INJECT_SOFTWARE;
 	else if (config != NULL)
 		status = become_user(name, config);
 	if (status == INJECT_OK)
-		status = check_owner(name, config);
+		status = open_way(name, config, link_out);
 	if (status == INJECT_OK)
 		return config;
 	config_free(config);

@@ -24,9 +24,12 @@ void command_mail_accepted(const char *name, const struct config *config,
 			   const struct mail_envelope *envelope);
 
 /* Reads the configuration in FILE, sets the time limit of processes that write into the
- * queue (24 hours), and, if started as root, becomes the mail system's user.
+ * queue (24 hours), and, if started as root, becomes the mail system's user. If this user does not
+ * own the queue, and the setting submit_group is set, *LINK_OUT is a connection to "queue";
+ * otherwise NULL.
  * NULL: *STATUS_OUT is the exit status, after an error message. */
-struct config *command_mail_begin(const char *name, const char *file, int *status_out);
+struct config *command_mail_begin(const char *name, const char *file, struct inject_link **link_out,
+				  int *status_out);
 
 /* Writes the rest of READER's input to MESSAGE. */
 MUST_CHECK int command_mail_copy(struct inject_reader *reader, struct inject_message *message);

@@ -23,6 +23,7 @@ struct sending {
 	const char *domain; /* for addresses without one */
 	const struct sendmail_options *options;
 	const struct os_process_caller *caller;
+	struct inject_link *link;
 	struct str author; /* LOCAL@DOMAIN, of the user or by -f */
 	struct mail_envelope *envelope;
 	struct inject_reader reader;
@@ -174,8 +175,8 @@ static int send_message(struct sending *sending, char **argv)
 	if (error == 0)
 		error = set_recipients(sending, argv);
 	if (error == 0)
-		error = inject_message_open(sending->config, sending->caller, &message,
-					    &sending->reason);
+		error = inject_message_open(sending->config, sending->caller, sending->link,
+					    &message, &sending->reason);
 	if (error != 0)
 		return error;
 	error = write_message(sending, message);
@@ -187,13 +188,14 @@ static int send_message(struct sending *sending, char **argv)
 }
 
 static int deliver(const struct config *config, const struct sendmail_options *options,
-		   const struct os_process_caller *caller, char **argv)
+		   const struct os_process_caller *caller, struct inject_link *link, char **argv)
 {
 	struct sending sending = {
 		.config = config,
 		.domain = config_users_domain(config),
 		.options = options,
 		.caller = caller,
+		.link = link,
 		.envelope = mail_envelope_new(),
 		.reader = {.descriptor = 0,
 			   .dot_ends = !options->ignores_dot,
@@ -218,6 +220,7 @@ static int deliver(const struct config *config, const struct sendmail_options *o
 static int deliver_input(const struct sendmail_options *options, const char *file, char **argv)
 {
 	struct os_process_caller caller;
+	struct inject_link *link;
 	struct config *config;
 	int status;
 
@@ -227,11 +230,13 @@ static int deliver_input(const struct sendmail_options *options, const char *fil
 		return INJECT_USAGE;
 	}
 	os_process_caller_find(&caller);
-	config = command_mail_begin(NAME, file, &status);
+	config = command_mail_begin(NAME, file, &link, &status);
 	if (config == NULL)
 		return status;
-	status = options->mode == SENDMAIL_SESSION ? sendmail_session_run(NAME, config, &caller)
-						   : deliver(config, options, &caller, argv);
+	status = options->mode == SENDMAIL_SESSION
+			 ? sendmail_session_run(NAME, config, &caller, link)
+			 : deliver(config, options, &caller, link, argv);
+	inject_link_close(link);
 	config_free(config);
 	return status;
 }

@@ -27,12 +27,23 @@ static void check_user(struct machine_check *check, enum machine_severity severi
 			     setting, "there is no user %s on this machine", user);
 }
 
+static void check_submit_group(struct machine_check *check)
+{
+	const char *name = check->config->submit_group;
+	gid_t group;
+
+	if (*name != '\0' && os_process_group_find(name, &group) == -ENOENT)
+		machine_check_report(check, MACHINE_FATAL, "submit_group",
+				     "there is no group %s on this machine", name);
+}
+
 static void check_users(struct machine_check *check)
 {
 	const struct config *config = check->config;
 	char setting[MACHINE_SETTING_SIZE];
 
 	check_user(check, MACHINE_FATAL, "user", config->user);
+	check_submit_group(check);
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++) {
 		snprintf(setting, sizeof setting, "process %s.user", config->processes[i].name);
 		check_user(check, MACHINE_FATAL, setting, config->processes[i].user);

@@ -118,6 +118,7 @@ static void find_peers(const struct child *child, struct queue_server_peers *pee
 			     config->maxrecipients},
 		.list = {child_user(child, "list"), 2, OTHERS_OPEN_MAX, DIRECTORY_LIST_MAX},
 		.reports = {child_user(child, "policy"), 2, REPORTS_OPEN_MAX, 1},
+		.users = {config->maxrecipients, config->maxsize},
 		.open = UINT32_MAX,
 		.tokens = &child->tokens,
 	};
@@ -143,6 +144,8 @@ static int start(struct child *child)
 	find_peers(child, &peers);
 	program->server = queue_server_new(child->loop, program->store, program->intake,
 					   child_socket(child, "queue"), reserve(config), &peers);
+	if (config->submit_group[0] != '\0')
+		queue_server_serve_users(program->server, child_socket(child, "submit"));
 	log_event(EVENT_QUEUE_OPENED, log_string("queue", config->queue),
 		  log_string("sync", queue_sync_name(queue_store_sync(program->store))));
 	child_ready(child);

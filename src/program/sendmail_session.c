@@ -14,6 +14,7 @@ struct session {
 	const char *name;
 	const struct config *config;
 	const struct os_process_caller *caller;
+	struct inject_link *link;
 	struct smtp_server *server;
 	struct inject_message *message; /* NULL: none is open */
 	struct buffer kept;             /* read, but not consumed yet */
@@ -42,7 +43,7 @@ static void answer_open(struct session *session)
 {
 	struct buffer reason CLEANUP(buffer_clear) = {0};
 	struct mail_verdict verdict;
-	int error = inject_message_open_untraced(session->config, session->caller,
+	int error = inject_message_open_untraced(session->config, session->caller, session->link,
 						 &session->message, &reason);
 
 	if (error == 0) {
@@ -198,11 +199,15 @@ static struct smtp_service service_of(const struct config *config)
 }
 
 int sendmail_session_run(const char *name, const struct config *config,
-			 const struct os_process_caller *caller)
+			 const struct os_process_caller *caller, struct inject_link *link)
 {
 	struct smtp_service service = service_of(config);
 	struct smtp_peer peer = {.address = "", .name = "", .is_ours = true};
-	struct session session = {name, config, caller, smtp_server_new(&service, peer), NULL, {0}};
+	struct session session = {.name = name,
+				  .config = config,
+				  .caller = caller,
+				  .link = link,
+				  .server = smtp_server_new(&service, peer)};
 
 	run(&session);
 	give_up(&session);

@@ -8,10 +8,12 @@
 #define PROGRAM_SENDMAIL_SESSION_H
 
 #include "config/config.h"
+#include "inject/link.h"
 #include "os/process.h"
 
-/* Runs until QUIT or the end of input; the exit status. NAME is for messages. */
+/* Runs until QUIT or the end of input; the exit status. NAME is for messages. LINK as of
+ * inject_message_open(). */
 int sendmail_session_run(const char *name, const struct config *config,
-			 const struct os_process_caller *caller);
+			 const struct os_process_caller *caller, struct inject_link *link);
 
 #endif

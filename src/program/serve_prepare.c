@@ -21,6 +21,24 @@ static int prepare_directory(struct supervisor *supervisor, const char *path)
 	return error;
 }
 
+/* Lets others reach the sockets in PATH, of which each has its own mode. */
+static int open_to_search(const char *path)
+{
+	const unsigned others = 0001;
+	struct os_file_info info;
+	int directory;
+	int error = os_file_info_behind(path, &info);
+
+	if (error < 0 || (info.mode & others) != 0)
+		return error;
+	directory = os_file_open_directory(OS_FILE_HERE, path);
+	if (directory < 0)
+		return directory;
+	error = os_file_set_mode(directory, (info.mode & 07777) | others);
+	os_file_close(directory);
+	return error;
+}
+
 /* The directory of sockets belongs to root, with search permission for the group: whoever could
  * change it could replace any socket. */
 int serve_prepare_run(struct supervisor *supervisor)
@@ -34,7 +52,9 @@ int serve_prepare_run(struct supervisor *supervisor)
 		os_process_change_group_back(&supervisor->user, before);
 	}
 	if (error == -EEXIST)
-		return 0;
+		error = 0;
+	if (error == 0 && supervisor->config->submit_group[0] != '\0')
+		error = open_to_search(path);
 	if (error < 0)
 		log_event(EVENT_PROCESS_ERROR, log_string("directory", path), log_error(error));
 	return error;

@@ -105,7 +105,7 @@ static bool is_lmtp_server(const struct config *config, const char *path)
 const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	{.name = "queue",
 	 .turn = TURN_LAST,
-	 .sockets = {"queue"},
+	 .sockets = {"queue", "submit"},
 	 .pace = &ONES_OWN,
 	 .writes_log = true},
 	{.name = "directory",

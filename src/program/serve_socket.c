@@ -42,11 +42,18 @@ static void describe(struct bound_socket *bound, const char *name, int kind,
 	snprintf(bound->host, sizeof bound->host, "%s", endpoint != NULL ? endpoint->host : "");
 }
 
+static int use_submit_group(const struct supervisor *supervisor, struct os_process_user *owner)
+{
+	owner->change = true;
+	return os_process_group_find(supervisor->config->submit_group, &owner->gid);
+}
+
 /* It belongs to root, like the directory, so that nobody can replace it; the processes' group may
  * connect. */
 static int bind_unix(const struct supervisor *supervisor, const struct bound_socket *bound)
 {
-	const struct os_process_user *user = &supervisor->user;
+	struct os_process_user owner = supervisor->user;
+	const struct os_process_user *user = &owner;
 	gid_t before;
 	char path[108];
 	int descriptor;
@@ -55,6 +62,9 @@ static int bind_unix(const struct supervisor *supervisor, const struct bound_soc
 	if (snprintf(path, sizeof path, "%s/%s", supervisor->config->run, bound->name) >=
 	    (int)sizeof path)
 		return -ENAMETOOLONG;
+	error = strcmp(bound->name, "submit") == 0 ? use_submit_group(supervisor, &owner) : 0;
+	if (error < 0)
+		return error;
 	error = os_process_change_group(user, &before);
 	if (error < 0)
 		return error;
@@ -216,6 +226,8 @@ int serve_bind_run_sockets(struct supervisor *supervisor)
 		error = bind_run_socket(supervisor, "auth", SOCK_SEQPACKET);
 	if (error == 0)
 		error = bind_run_socket(supervisor, "transcript", SOCK_SEQPACKET);
+	if (error == 0 && supervisor->config->submit_group[0] != '\0')
+		error = bind_run_socket(supervisor, "submit", SOCK_SEQPACKET);
 	if (error == 0 && supervisor->config->directory.backend != CONFIG_BACKEND_NONE)
 		error = bind_run_socket(supervisor, "directory", SOCK_STREAM);
 	return error;

@@ -15,11 +15,17 @@ static int usage(FILE *out)
 	return out == stdout ? COMMAND_OK : COMMAND_USAGE;
 }
 
-/* The commands of a set-user-ID program that everybody may use. */
+/* The commands of a set-user-ID or set-group-ID program that everybody may use. */
 static bool is_for_everybody(const char *name)
 {
 	return strcmp(name, "sendmail") == 0 || strcmp(name, "mailq") == 0 ||
 	       strcmp(name, "enqueue") == 0;
+}
+
+/* Those that need the group of a set-group-ID program. */
+static bool may_queue(const char *name)
+{
+	return strcmp(name, "sendmail") == 0 || strcmp(name, "enqueue") == 0;
 }
 
 /* Runs the command called NAME; -1: there is none. */
@@ -30,6 +36,8 @@ static int run(const char *name, int argc, char **argv)
 			name);
 		return COMMAND_USAGE;
 	}
+	if (!may_queue(name) && os_process_drop_group() < 0)
+		return COMMAND_FAILED;
 	for (const struct command *command = commands; command->name != NULL; command++)
 		if (strcmp(name, command->name) == 0)
 			return command->run(command, argc, argv);
@@ -106,6 +114,8 @@ int main(int argc, char **argv)
 {
 	int status;
 
+	if (os_process_suspend_group() < 0)
+		return COMMAND_FAILED;
 	os_process_keep_inherited();
 	os_process_ignore_size_signal();
 	command_use(commands);

@@ -216,6 +216,15 @@ struct queue_client *queue_client_new(struct os_loop *loop, const char *path, ui
 	return client;
 }
 
+struct queue_client *queue_client_new_connected(struct os_loop *loop, int socket, const char *path)
+{
+	struct queue_client *client = memory_alloc_zero(1, sizeof *client);
+
+	client->stock_wanted = 1;
+	client->ipc = ipc_client_new_connected(loop, socket, path, &handler, client);
+	return client;
+}
+
 void queue_client_free(struct queue_client *client)
 {
 	if (client == NULL)

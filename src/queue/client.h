@@ -21,6 +21,8 @@ struct queue_client;
 /* Connects to "queue" at PATH, and reconnects when the connection is lost. STOCK numbers (at
  * most QUEUE_OPEN_MAX) are requested ahead of time. */
 struct queue_client *queue_client_new(struct os_loop *loop, const char *path, uint32_t stock);
+/* The same over SOCKET, a connection to PATH, which is taken over; it does not reconnect. */
+struct queue_client *queue_client_new_connected(struct os_loop *loop, int socket, const char *path);
 void queue_client_free(struct queue_client *client);
 
 enum queue_client_state {

@@ -214,14 +214,37 @@ int queue_message_write(struct queue_message *message, enum mail_stage stage, st
 	return end_writing(message, stage, write_whole(message, data, text));
 }
 
+static int take_back(struct queue_message *message)
+{
+	return message->is_lent ? queue_message_take_back(message) : 0;
+}
+
+int queue_message_check_start(struct queue_message *message, struct str start)
+{
+	char data[64];
+	ssize_t length;
+	int result;
+
+	if (start.length > sizeof data || message->has_envelope || message->has_failed)
+		return -EINVAL;
+	result = take_back(message);
+	if (result == 0) {
+		length = os_file_read(message->data.file, data, start.length, 0);
+		result = length < 0 ? (int)length : 0;
+		if (result == 0 && !str_equal(str_slice(data, (size_t)length), start))
+			result = -EPERM;
+	}
+	message->has_failed = result < 0;
+	return result;
+}
+
 int queue_message_envelope(struct queue_message *message, enum mail_stage stage, struct str text)
 {
-	int result = 0;
+	int result;
 
 	if (message->has_envelope || message->has_failed || !message->is_shared)
 		return -EINVAL;
-	if (message->is_lent)
-		result = queue_message_take_back(message);
+	result = take_back(message);
 	return end_writing(message, stage, result == 0 ? write_envelope(message, text) : result);
 }
 

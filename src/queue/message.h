@@ -74,6 +74,9 @@ int queue_message_file(const struct queue_message *message);
 /* As queue_message_share(), for another process: *FILE_OUT is the descriptor to send to it; the
  * caller closes it afterwards. */
 MUST_CHECK int queue_message_lend(struct queue_message *message, int *file_out);
+/* Before that, for a shared file: 0 if its data begin with START, otherwise -EPERM; -ETXTBSY as
+ * below. After an error as after one of queue_message_write(). */
+MUST_CHECK int queue_message_check_start(struct queue_message *message, struct str start);
 /* S2 to S3: writes TEXT after the data, which must be in the file. -ETXTBSY: it was lent, and
  * another process can still write to it. Otherwise as queue_message_write(). */
 MUST_CHECK int queue_message_envelope(struct queue_message *message, enum mail_stage stage,

@@ -36,7 +36,7 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	bool ok = false;
 
 	(void)channel;
-	switch (message->type) {
+	switch (client->is_user && !server_user_may(message->type) ? 0 : message->type) {
 	case QUEUE_PROTOCOL_OPEN:
 		ok = server_open(client, &body);
 		break;
@@ -91,22 +91,42 @@ static void on_lost(void *context, struct ipc_channel *channel)
 
 static const struct ipc_channel_handler channel_handler = {on_message, on_lost};
 
-static void on_connection(void *context, int socket)
+static struct server_client *client_add(struct queue_server *server, int socket, uid_t user)
 {
-	struct queue_server *server = context;
-	uid_t user = os_socket_peer_user(socket);
-	struct server_client *client;
+	struct server_client *client = memory_alloc_zero(1, sizeof *client);
 
-	if (!server_may_connect(server, user)) {
-		log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
-		os_socket_close(socket);
-		return;
-	}
-	client = memory_alloc_zero(1, sizeof *client);
 	client->user = user;
 	client->server = server;
 	client->channel = ipc_channel_new(server->loop, socket, &channel_handler, client);
 	DL_APPEND2(server->clients, client, previous, next);
+	return client;
+}
+
+static void on_connection(void *context, int socket)
+{
+	struct queue_server *server = context;
+	uid_t user = os_socket_peer_user(socket);
+
+	if (server_may_connect(server, user)) {
+		client_add(server, socket, user);
+		return;
+	}
+	log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
+	os_socket_close(socket);
+}
+
+static void on_user(void *context, int socket)
+{
+	struct queue_server *server = context;
+	uid_t user = os_socket_peer_user(socket);
+
+	if (server_user_may_connect(server, user)) {
+		client_add(server, socket, user)->is_user = true;
+		return;
+	}
+	log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user),
+			log_string("peer", "submit"));
+	os_socket_close(socket);
 }
 
 static void log_cleaned(void *context, const char *path)
@@ -153,9 +173,16 @@ struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *
 	return server;
 }
 
+void queue_server_serve_users(struct queue_server *server, int listening)
+{
+	server->users = ipc_listener_new(server->loop, listening, on_user, server);
+}
+
 void queue_server_stop(struct queue_server *server, void (*done)(void *context), void *context)
 {
 	ipc_listener_stop(server->listener);
+	if (server->users != NULL)
+		ipc_listener_stop(server->users);
 	server->stopped = done;
 	server->stopped_context = context;
 	server_finish_stop(server);
@@ -172,6 +199,7 @@ void queue_server_free(struct queue_server *server)
 		client_close(client);
 	queue_group_free(server->group);
 	ipc_listener_free(server->listener);
+	ipc_listener_free(server->users);
 	os_timer_free(server->clean_timer);
 	os_timer_free(server->missed_timer);
 	os_timer_free(server->settle_timer);

@@ -31,14 +31,21 @@ struct queue_server_part {
 	uint32_t recipients; /* of a message */
 };
 
+/* Of each message that a user of the machine adds. */
+struct queue_server_users {
+	uint32_t recipients;
+	uint64_t size; /* bytes, without the trace header */
+};
+
 struct queue_server_peers {
 	struct queue_server_part manager;  /* also adds bounces */
 	struct queue_server_part intake;   /* only adds messages */
 	struct queue_server_part packages; /* likewise: "qmtpd" */
 	struct queue_server_part list;     /* likewise */
 	struct queue_server_part reports;  /* likewise: "policy" */
-	uint32_t open;                     /* messages of all */
-	const struct ipc_tokens *tokens;   /* the current token of "send"; borrowed */
+	struct queue_server_users users;
+	uint32_t open;                   /* messages of all */
+	const struct ipc_tokens *tokens; /* the current token of "send"; borrowed */
 };
 
 /* LISTENING: a SOCK_SEQPACKET socket that clients connect to. RESERVE: bytes that must be free
@@ -46,6 +53,11 @@ struct queue_server_peers {
 struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *store,
 				      struct queue_intake *intake, int listening, uint64_t reserve,
 				      const struct queue_server_peers *peers);
+/* Also serves the users of this machine who may connect to LISTENING, a socket of the same kind.
+ * They may add messages of stage submit, of which each says who has connected (queue/submit.h), and
+ * nothing else: a request for anything else ends the connection. Limited are the connections and
+ * messages of each user, and of all of them together to a part of OPEN. */
+void queue_server_serve_users(struct queue_server *server, int listening);
 /* Applies a new configuration. No limit in PEERS becomes smaller by that: a client that has
  * begun a message may finish it. */
 void queue_server_configure(struct queue_server *server, uint64_t reserve,

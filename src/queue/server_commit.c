@@ -68,7 +68,10 @@ static void resume(struct server_client *client)
 static int write_message(struct server_held *held)
 {
 	struct str text = buffer_view(&held->text);
+	int error = held->client->is_user ? server_user_check_data(held) : 0;
 
+	if (error < 0)
+		return error;
 	if (queue_message_is_shared(held->message))
 		return queue_message_envelope(held->message, held->stage, text);
 	return queue_message_write(held->message, held->stage, &held->data, text);
@@ -121,6 +124,18 @@ void server_commit_answer(struct server_client *client, uint64_t number, int res
 	pack_u32(&client->answers, (uint32_t)-result);
 }
 
+/* Nobody else logs whose a message of a user of the machine is. */
+static void log_queued(const struct server_held *held)
+{
+	const char *stage = mail_stage_name(held->stage);
+
+	if (held->client->is_user)
+		log_event(EVENT_MESSAGE_QUEUED, log_id(held->id), log_string("stage", stage),
+			  log_number("uid", (int64_t)held->client->user));
+	else
+		log_event(EVENT_MESSAGE_QUEUED, log_id(held->id), log_string("stage", stage));
+}
+
 static void commit_done(struct queue_server *server, struct server_held *held)
 {
 	struct server_client *client = held->client;
@@ -129,8 +144,7 @@ static void commit_done(struct queue_server *server, struct server_held *held)
 	server->group_bytes -= held->group_size;
 	server_commit_answer(client, held->number, held->result);
 	if (held->result == 0) {
-		log_event(EVENT_MESSAGE_QUEUED, log_id(held->id),
-			  log_string("stage", mail_stage_name(held->stage)));
+		log_queued(held);
 		if (held->is_removed)
 			server_remove_queued(server, held->stage, held->number);
 		else

@@ -12,6 +12,7 @@
 #include "queue/group.h"
 #include "queue/protocol.h"
 #include "queue/server.h"
+#include "queue/submit.h"
 
 struct server_client;
 
@@ -27,6 +28,7 @@ struct server_held {
 	size_t group_size;  /* size of data and text, as counted in server->group_bytes */
 	enum mail_stage stage;
 	struct mail_id id;
+	int64_t opened_us; /* monotonic */
 	int result;
 	bool is_removed; /* the manager found it in a scan and has finished with it already */
 	UT_hash_handle hh;
@@ -41,6 +43,7 @@ struct server_client {
 	size_t text_bytes; /* the same */
 	bool is_paused;    /* not read from while too much is being committed */
 	uid_t user;
+	bool is_user;          /* of the machine (server_user.c), not a process of the node */
 	struct buffer answers; /* COMMITTED entries, not sent yet */
 	bool is_gone;          /* disconnected; freed when its last commit is done */
 	struct server_client *next, *previous;
@@ -51,6 +54,7 @@ struct queue_server {
 	struct queue_store *store;
 	struct queue_intake *intake;
 	struct ipc_listener *listener;
+	struct ipc_listener *users; /* NULL: no user of the machine is served */
 	struct os_timer *clean_timer;
 	struct os_timer *missed_timer;
 	struct os_timer *settle_timer;
@@ -98,6 +102,18 @@ uint32_t server_recipients_max(const struct server_client *client);
 /* Limit on the texts of all messages that CLIENT has not committed, in bytes: that of one
  * message. */
 size_t server_text_max(const struct server_client *client);
+
+/* server_user.c: clients that are users of the machine. */
+bool server_user_may_connect(const struct queue_server *server, uid_t user);
+/* Whether they may send a message of this TYPE, of enum queue_protocol. */
+bool server_user_may(unsigned type);
+/* As server_check_open(). */
+int server_user_check_open(const struct server_client *client, size_t count);
+/* 0; -EPERM: it is not as a user's must be; -EFBIG; -ETIMEDOUT: it was begun too long ago. */
+int server_user_check_envelope(const struct server_held *held,
+			       const struct mail_envelope *envelope);
+/* Whether the data begin as they must: 0 or -errno. May wait for the disk. */
+int server_user_check_data(const struct server_held *held);
 
 /* server_commit.c: groups being committed. */
 extern const struct queue_group_handler server_group_handler;

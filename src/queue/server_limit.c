@@ -45,7 +45,7 @@ bool server_may_connect(const struct queue_server *server, uid_t user)
 	size_t of_user = 0;
 
 	DL_FOREACH2 (server->clients, client, next)
-		of_user += client->user == user;
+		of_user += !client->is_user && client->user == user;
 	return of_user < (size_t)limits.processes * CONNECTIONS_MAX;
 }
 
@@ -58,21 +58,24 @@ int server_check_open(const struct server_client *client, size_t count)
 	size_t of_user = count;
 	size_t of_all = count;
 
+	if (client->is_user && server_user_check_open(client, count) < 0)
+		return -EMFILE;
 	DL_FOREACH2 (server->clients, other, next) {
 		size_t open = HASH_COUNT(other->files) + other->committing;
 
 		of_all += open;
-		of_user += other->user == client->user ? open : 0;
+		of_user += !other->is_user && other->user == client->user ? open : 0;
 	}
-	if (own > limits.open || of_user > (size_t)limits.processes * limits.open ||
-	    of_all > server->peers.open)
+	if (!client->is_user &&
+	    (own > limits.open || of_user > (size_t)limits.processes * limits.open))
 		return -EMFILE;
-	return 0;
+	return of_all > server->peers.open ? -EMFILE : 0;
 }
 
 uint32_t server_recipients_max(const struct server_client *client)
 {
-	return limits_of(client->server, client->user).recipients;
+	return client->is_user ? client->server->peers.users.recipients
+			       : limits_of(client->server, client->user).recipients;
 }
 
 size_t server_text_max(const struct server_client *client)
@@ -98,4 +101,8 @@ void queue_server_configure(struct queue_server *server, uint64_t reserve,
 	raise(&server->peers.packages, &peers->packages);
 	raise(&server->peers.list, &peers->list);
 	raise(&server->peers.reports, &peers->reports);
+	server->peers.users.recipients =
+		larger(server->peers.users.recipients, peers->users.recipients);
+	if (peers->users.size > server->peers.users.size)
+		server->peers.users.size = peers->users.size;
 }

@@ -2,6 +2,7 @@
 /* Requests of clients that add messages. */
 #include "base/panic.h"
 #include "log/event.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "queue/server_internal.h"
 #include <errno.h>
@@ -35,6 +36,7 @@ static int open_files(struct server_client *client, size_t count, struct buffer 
 			break;
 		}
 		held->client = client;
+		held->opened_us = os_clock_monotonic_us();
 		held->number = queue_message_number(held->message);
 		HASH_ADD(hh, client->files, number, sizeof held->number, held);
 		pack_u64(numbers, held->number);
@@ -160,6 +162,8 @@ static int check_envelope(const struct server_client *client, struct server_held
 		error = -EBADMSG;
 	else if (control->envelope->recipient_count > server_recipients_max(client))
 		error = -E2BIG;
+	else if (client->is_user)
+		error = server_user_check_envelope(held, control->envelope);
 	held->stage = control->envelope->stage;
 	held->id = control->envelope->id;
 	queue_control_free(control);

@@ -199,7 +199,8 @@ static void append_greeting(struct smtp_server *s)
 					 "250-CHUNKING\r\n"
 					 "250-SMTPUTF8\r\n"
 					 "250-DSN\r\n"
-					 "250 SIZE ";
+					 "250-LIMITS RCPTMAX=";
+	static const char size[] = "\r\n250 SIZE ";
 
 	buffer_append_string(&s->output, s->is_extended ? "250-" : "250 ");
 	buffer_append_string(&s->output, s->service->hostname);
@@ -213,6 +214,8 @@ static void append_greeting(struct smtp_server *s)
 	if (smtp_offers_requiretls(s))
 		buffer_append(&s->output, requiretls, sizeof requiretls - 1);
 	buffer_append(&s->output, extensions, sizeof extensions - 1);
+	buffer_append_number(&s->output, s->service->limits.recipients); /* RFC 9422 */
+	buffer_append(&s->output, size, sizeof size - 1);
 	buffer_append_number(&s->output, s->service->limits.message_size);
 	buffer_append(&s->output, "\r\n", 2);
 }

@@ -172,6 +172,7 @@ def test_size_is_bound(node):
     large += (b"y" * 98 + b"\r\n") * 1000
     with Client(mx) as client:
         assert client.esmtp_features["size"] == "100000"
+        assert client.esmtp_features["limits"] == "RCPTMAX=1000"
         assert client.docmd("MAIL FROM:<s@client.test> SIZE=100001")[0] == 552
         client.docmd("MAIL FROM:<s@client.test>")
         client.docmd("RCPT TO:<anna@a.test>")

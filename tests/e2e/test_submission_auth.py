@@ -518,6 +518,20 @@ def test_curl(site, mechanism, scheme):
     mail_of(site, "curl")
 
 
+@pytest.mark.parametrize("mechanism", ["plain", "login", "scram-sha-1", "scram-sha-256"])
+@pytest.mark.parametrize("is_implicit", [False, True])
+def test_msmtp(site, mechanism, is_implicit):
+    """It checks the certificate, and that a server that it logs in to by SCRAM knows the password."""
+    port = site.implicit_port if is_implicit else site.port
+    rc = write(site, "msmtprc", f'account default\nhost 127.0.0.1\nport {port}\nfrom {ANN}\n'
+               f'domain client.test\nauth {mechanism}\nuser ann\npassword "{PASSWORD}"\ntls on\n'
+               f'tls_starttls {"off" if is_implicit else "on"}\n'
+               f'tls_trust_file {site.certificates.authority}\ntls_host_override {NAME}\n')
+    tool(site, "msmtp", "--file", rc, "--read-recipients",
+         text=f"From: {ANN}\nTo: {BOB}\nSubject: msmtp\n\nbody\n")
+    mail_of(site, "msmtp")
+
+
 def test_s_nail(site):
     tool(site, "s-nail", "-:/", "-S", "v15-compat", "-S",
          f"mta=smtp://ann:{PASSWORD.replace(' ', '%20').replace('&', '%26')}@127.0.0.1:{site.port}",

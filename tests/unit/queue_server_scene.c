@@ -39,8 +39,9 @@ void scene_start_for(uint64_t reserve, const struct queue_server_peers *peers)
 	struct queue_intake_options intake_options = {
 		.spares = 4, .spare_size = 4096, .is_daemon = true};
 	int listening = os_socket_listen_unix(queue_peer_path("socket"), SOCK_SEQPACKET, 0600);
+	int submit = os_socket_listen_unix(queue_peer_path("submit"), SOCK_SEQPACKET, 0600);
 
-	assert_true(listening >= 0);
+	assert_true(listening >= 0 && submit >= 0);
 	log_open("test", LOG_ERROR_LEVEL);
 	assert_int_equal(queue_store_open(queue_peer_path("queue"), &options, &scene.store, NULL),
 			 0);
@@ -48,6 +49,7 @@ void scene_start_for(uint64_t reserve, const struct queue_server_peers *peers)
 	scene.loop = os_loop_new();
 	scene.server =
 		queue_server_new(scene.loop, scene.store, scene.intake, listening, reserve, peers);
+	queue_server_serve_users(scene.server, submit);
 	scene.stop = os_wakeup_new(scene.loop, on_stop, scene.loop);
 	assert_int_equal(pthread_create(&scene.thread, NULL, run, NULL), 0);
 }
@@ -76,6 +78,11 @@ void scene_stop(void)
 struct queue_peer scene_connect(void)
 {
 	return queue_peer_connect(queue_peer_path("socket"));
+}
+
+struct queue_peer scene_connect_user(void)
+{
+	return queue_peer_connect(queue_peer_path("submit"));
 }
 
 void scene_say_u32(struct queue_peer *peer, uint16_t type, uint32_t value)

@@ -36,6 +36,8 @@ void scene_begin(void);
 void scene_end(void);
 
 struct queue_peer scene_connect(void);
+/* As a user of the machine. */
+struct queue_peer scene_connect_user(void);
 struct queue_peer scene_manage(void);
 
 /* --- a client --- */

@@ -321,6 +321,28 @@ bool os_process_was_started_by_owner(unsigned long *caller_out)
 	return true;
 }
 
+int os_process_suspend_group(void)
+{
+	return 0;
+}
+
+int os_process_resume_group(void)
+{
+	return 0;
+}
+
+int os_process_drop_group(void)
+{
+	return 0;
+}
+
+int os_process_group_find(const char *name, gid_t *group_out)
+{
+	(void)name;
+	*group_out = OWN_USER;
+	return 0;
+}
+
 void os_process_own_mask(void)
 {
 }
