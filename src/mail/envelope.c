@@ -87,6 +87,12 @@ static void grow(struct mail_envelope *envelope)
 	envelope->recipient_capacity = capacity;
 }
 
+int64_t mail_envelope_start_us(const struct mail_envelope *envelope)
+{
+	return envelope->release_us > envelope->id.born_us ? envelope->release_us
+							   : envelope->id.born_us;
+}
+
 struct mail_recipient *mail_envelope_add(struct mail_envelope *envelope, struct str address)
 {
 	struct mail_recipient *recipient;

@@ -70,6 +70,8 @@ struct mail_envelope {
 	struct str received; /* "smtp 192.0.2.7:53112 helo=mail.example.com" */
 	struct str trigger;  /* no delivery is attempted while it is set; empty: none */
 	uint64_t size;       /* bytes of the data file */
+	int64_t release_us;  /* no delivery is attempted before this whole second, which the sender
+			      * has asked for (RFC 4865); 0: at once */
 	struct mail_recipient *recipients;
 	size_t recipient_count;
 	size_t recipient_capacity;
@@ -79,6 +81,10 @@ struct mail_envelope {
 /* An empty envelope with an arena of its own. */
 struct mail_envelope *mail_envelope_new(void);
 void mail_envelope_free(struct mail_envelope *envelope);
+
+/* When its first attempt is due: at its birth, or at the later time that its sender has asked for.
+ * Its age for retries, reports of delay and its end counts from here. */
+int64_t mail_envelope_start_us(const struct mail_envelope *envelope);
 
 /* Copies ADDRESS; gives the recipient the number after the last one's. The
  * pointer is valid until the next recipient is added. */

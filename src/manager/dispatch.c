@@ -75,7 +75,7 @@ static void pack_job(const struct job *job, struct buffer *body)
 static struct outcome_terms terms_of(const struct manager *manager, const struct job *job)
 {
 	return (struct outcome_terms){
-		.born_us = job->message->id.born_us,
+		.start_us = mail_envelope_start_us(job->message->control->envelope),
 		.lifetime_us = manager->config->queuelifetime_us,
 		.skip = transport_skip(job_transport(job)),
 		.now_us = os_clock_wall_us(),

@@ -24,6 +24,7 @@ static struct mail_envelope *sample_envelope(void)
 	envelope->utf8 = true;
 	envelope->sender = STR("lisa@example.com");
 	envelope->envid = STR("QQ314159");
+	envelope->release_us = 1795200000 * SECOND_US;
 	envelope->received = STR("smtp 192.0.2.7:53112 helo=mail.example.com");
 	envelope->size = 18233;
 	recipient = mail_envelope_add(envelope, STR("\"a > b\\\" \"@example.net"));
@@ -49,6 +50,7 @@ static void envelope_survives_a_round(void **state)
 	assert_int_equal(control->envelope->stage, MAIL_STAGE_ARRIVE);
 	assert_int_equal(control->envelope->ret, MAIL_RET_HEADERS);
 	assert_true(control->envelope->utf8);
+	assert_int_equal(control->envelope->release_us, 1795200000 * SECOND_US);
 	assert_int_equal(control->envelope->size, 18233);
 	assert_true(str_equal(control->envelope->sender, envelope->sender));
 	assert_true(str_equal(control->envelope->envid, envelope->envid));
