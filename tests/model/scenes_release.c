@@ -139,9 +139,10 @@ static void nothing_else_releases_it(void **state)
 
 	(void)state;
 	scene_begin(true);
-	m = mail_in("r@dead.example", NULL, DAY_US);
+	m = mail_in("r@dead.example", NULL, 2 * DAY_US);
 	assert_string_equal(scene_order("hold", m), "ok");
-	scene_pass(HOUR_US);
+	scene_pass(DAY_US); /* it was looked at, and waits for the hold's end */
+	assert_true(scene_waits(m));
 	assert_string_equal(scene_order("release", m), "ok");
 	scene_pass(SECOND_US);
 	assert_false(scene_is_tried(m, 1));
