@@ -45,7 +45,8 @@ static struct str first_address(const struct queue_control *control)
 						      : STR("");
 }
 
-/* A delivery that was never tried is due now, or at its release; without a time it waits for something else. */
+/* A delivery that was never tried is due now, or at its release; without a time it waits for
+ * something else. */
 static int64_t next_us(const struct queue_control *control)
 {
 	int64_t next = INT64_MAX;

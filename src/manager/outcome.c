@@ -130,8 +130,8 @@ void outcome_defer(struct queue_delivery *delivery, int64_t now_us, int64_t unti
 }
 
 /* No attempt: attempts stay as they are, and there is no status. */
-void outcome_postpone(struct arena *arena, struct mail_id message,
-		      struct queue_delivery *delivery, int64_t now_us, int64_t release_us)
+void outcome_postpone(struct arena *arena, struct mail_id message, struct queue_delivery *delivery,
+		      int64_t now_us, int64_t release_us)
 {
 	char until[TIMESTAMP_SIZE];
 	struct buffer text CLEANUP(buffer_clear) = {0};
@@ -145,8 +145,7 @@ void outcome_postpone(struct arena *arena, struct mail_id message,
 }
 
 /* Times of attempts are in microseconds: after one, it waits until exactly then by chance only. */
-bool outcome_is_postponed(const struct queue_delivery *delivery, int64_t release_us,
-			  int64_t now_us)
+bool outcome_is_postponed(const struct queue_delivery *delivery, int64_t release_us, int64_t now_us)
 {
 	return release_us > now_us && delivery->outcome == QUEUE_WAIT &&
 	       delivery->until_us == release_us;

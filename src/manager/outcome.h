@@ -37,8 +37,8 @@ void outcome_defer(struct queue_delivery *delivery, int64_t now_us, int64_t unti
 		   const char *status, const char *text);
 /* It has not been tried, and waits for the time RELEASE_US that its sender has asked for. Logs
  * that. */
-void outcome_postpone(struct arena *arena, struct mail_id message,
-		      struct queue_delivery *delivery, int64_t now_us, int64_t release_us);
+void outcome_postpone(struct arena *arena, struct mail_id message, struct queue_delivery *delivery,
+		      int64_t now_us, int64_t release_us);
 /* Whether it waits for that time. */
 bool outcome_is_postponed(const struct queue_delivery *delivery, int64_t release_us,
 			  int64_t now_us);

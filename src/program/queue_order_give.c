@@ -114,8 +114,7 @@ static int give(void *context, const struct listing_entry *entry)
 /* Who retries all mail does not mean what its senders want to be delivered later. */
 static bool is_before_release(const struct listing_entry *entry)
 {
-	return entry->control != NULL &&
-	       entry->control->envelope->release_us > os_clock_wall_us();
+	return entry->control != NULL && entry->control->envelope->release_us > os_clock_wall_us();
 }
 
 /* For a message selected by a filter, or of all: if it is not held, releasing it is skipped, and

@@ -136,8 +136,8 @@ struct smtp_service {
 	enum smtp_auth_rule auth;
 	bool has_etrn; /* some clients may send it */
 	enum smtp_sender_rule sender_rule;
-	bool completes;  /* messages of users' programs: header/edit.h */
-	bool repairs;    /* likewise */
+	bool completes;         /* messages of users' programs: header/edit.h */
+	bool repairs;           /* likewise */
 	int64_t release_max_us; /* how far ahead a submitted message may be released; 0: at once
 				 * only. In whole seconds */
 	/* The time of day. NULL only without release_max_us. */
