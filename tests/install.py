@@ -49,7 +49,7 @@ def check_users(root, prefix, sysconfdir):
     example = (root / sysconfdir.lstrip("/") / "stagepost/stagepost.conf.example").read_text()
     made = (root / prefix.lstrip("/") / "lib/sysusers.d/stagepost.conf").read_text()
     named = re.findall(r'\buser *= "(stagepost[a-z-]*)"', example)
-    assert len(named) == 13
+    assert len(named) == 14
     for user in named:
         assert re.search(rf"^u {user} ", made, re.MULTILINE), f"sysusers.d makes no {user}"
 

@@ -157,28 +157,3 @@ void buffer_clear(struct buffer *buffer)
 	free(buffer->memory);
 	*buffer = (struct buffer){.is_secret = buffer->is_secret};
 }
-
-/* Moves the bytes, as the heap would, but leaves none behind. */
-static void grow_secretly(struct buffer *buffer, size_t count)
-{
-	struct buffer larger = {0};
-
-	(void)buffer_reserve(&larger, 2 * buffer->length + count);
-	buffer_append_str(&larger, buffer_view(buffer));
-	buffer_clear_secret(buffer);
-	*buffer = larger;
-}
-
-void buffer_append_secret(struct buffer *buffer, struct str s)
-{
-	if (buffer->capacity - buffer->start - buffer->length < s.length)
-		grow_secretly(buffer, s.length);
-	buffer_append_str(buffer, s);
-}
-
-void buffer_clear_secret(struct buffer *buffer)
-{
-	if (buffer->memory != NULL)
-		explicit_bzero(buffer->memory, buffer->capacity);
-	buffer_clear(buffer);
-}

@@ -47,9 +47,4 @@ void buffer_reset(struct buffer *buffer);
 /* Frees the memory; the buffer is empty and usable again, and as secret as it was. */
 void buffer_clear(struct buffer *buffer);
 
-/* Appends a part of a secret: when the buffer grows, what it leaves is overwritten. */
-void buffer_append_secret(struct buffer *buffer, struct str s);
-/* As buffer_clear(), after the bytes were overwritten. */
-void buffer_clear_secret(struct buffer *buffer);
-
 #endif

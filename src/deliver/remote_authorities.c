@@ -110,10 +110,21 @@ static void on_event(void *context)
 	os_timer_start(authorities->timer, QUIET_US);
 }
 
+static void stop_watching(const struct remote_authorities *authorities)
+{
+	struct remote_authorities_file *file = authorities->files;
+
+	for (; file != NULL; file = file->next) {
+		os_file_watch_free(file->watch);
+		file->watch = NULL;
+	}
+}
+
 static void on_quiet(void *context)
 {
 	const struct remote_authorities *authorities = context;
 
+	stop_watching(authorities);
 	log_event(EVENT_TLS_AUTHORITY_CHANGED);
 	authorities->changed(authorities->context);
 }
@@ -134,12 +145,11 @@ void remote_authorities_free(struct remote_authorities *authorities)
 {
 	struct remote_authorities_file *file;
 
+	stop_watching(authorities);
 	if (authorities->timer != NULL)
 		os_timer_free(authorities->timer);
-
 	while ((file = authorities->files) != NULL) {
 		authorities->files = file->next;
-		os_file_watch_free(file->watch);
 		tls_authorities_free(file->authorities);
 		free(file->problem);
 		free(file->path);

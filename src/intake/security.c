@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "intake/security.h"
 #include "base/panic.h"
-#include "base/timestamp.h"
 #include "keys/client.h"
 #include "log/event.h"
 #include "tls/connection.h"
@@ -40,10 +39,6 @@ struct intake_security {
 	const char **fingerprints;
 	size_t fingerprint_count;
 };
-
-/* A reload reaches "keys" and this process one after the other: so long a context stays in force if
- * the set has not all certificates of the configuration. */
-static const int64_t PATIENCE_US = 3 * SECOND_US;
 
 /* --- contexts --- */
 
@@ -123,7 +118,7 @@ static void renew_all(struct intake_tls *tls)
 	if (is_complete(tls) || tls->ready != NULL)
 		renew_now(tls);
 	else
-		os_timer_start(tls->patience, PATIENCE_US);
+		os_timer_start(tls->patience, KEYS_PATIENCE_US);
 }
 
 static const struct door *find_door(struct intake_tls *tls, const char *authority,

@@ -43,11 +43,6 @@ struct ipc_channel {
 	struct os_task lost_task;
 };
 
-void ipc_message_wipe(struct ipc_message *message)
-{
-	explicit_bzero((char *)message->body.data, message->body.length); /* of receive() */
-}
-
 static void close_all(const int *descriptors, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -101,7 +96,7 @@ static void drop_first(struct ipc_channel *channel)
 	channel->first = waiting->next;
 	if (channel->first == NULL)
 		channel->end = &channel->first;
-	channel->backlog -= waiting->size;
+	channel->backlog -= sizeof *waiting + waiting->size;
 	close_all(waiting->descriptors, waiting->descriptor_count);
 	erase(channel, waiting->bytes, waiting->size);
 	free(waiting);
@@ -249,7 +244,7 @@ static void keep(struct ipc_channel *channel, const char *packet, size_t size,
 	}
 	*channel->end = waiting;
 	channel->end = &waiting->next;
-	channel->backlog += size;
+	channel->backlog += sizeof *waiting + size;
 	update_watch(channel);
 }
 

@@ -28,9 +28,6 @@ struct ipc_message {
 	size_t descriptor_count;
 };
 
-/* Overwrites the body, a secret that its handler has copied. */
-void ipc_message_wipe(struct ipc_message *message);
-
 struct ipc_channel;
 
 struct ipc_channel_handler {
@@ -63,7 +60,7 @@ void ipc_channel_set_secret(struct ipc_channel *channel);
 void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type);
 /* Only logs, for a caller that closes the channel itself. */
 void ipc_channel_log_refused(const struct ipc_channel *channel, uint16_t type);
-/* Bytes that wait to be sent. */
+/* Bytes of memory for what waits to be sent. */
 size_t ipc_channel_backlog(const struct ipc_channel *channel);
 /* Stops or resumes reading. */
 void ipc_channel_pause(struct ipc_channel *channel, bool paused);

@@ -38,9 +38,35 @@ static void client_close(struct client *client)
 	free(client);
 }
 
+/* The connections of USER, and what they have not read. */
+static size_t count_clients(const struct ipc_server *server, uid_t user, size_t *backlog_out)
+{
+	const struct client *client;
+	size_t count = 0;
+
+	*backlog_out = 0;
+	DL_FOREACH2 (server->clients, client, next) {
+		if (client->user != user)
+			continue;
+		count++;
+		*backlog_out += ipc_channel_backlog(client->channel);
+	}
+	return count;
+}
+
+static bool is_user_behind(const struct ipc_server *server, size_t backlog)
+{
+	return backlog / IPC_SERVER_BEHIND_MAX > server->backlog_max;
+}
+
 static bool is_behind(const struct client *client)
 {
-	return ipc_channel_backlog(client->channel) > client->server->backlog_max;
+	size_t backlog = ipc_channel_backlog(client->channel);
+
+	if (backlog == 0 || backlog > client->server->backlog_max)
+		return backlog > 0;
+	(void)count_clients(client->server, client->user, &backlog);
+	return is_user_behind(client->server, backlog);
 }
 
 static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
@@ -58,9 +84,10 @@ static void on_lost(void *context, struct ipc_channel *channel)
 	client_close(context);
 }
 
+/* Not who is not known, among users some of whom are not there. */
 static bool is_allowed(const struct ipc_server *server, uid_t user)
 {
-	for (size_t i = 0; i < server->user_count; i++)
+	for (size_t i = 0; i < server->user_count && user != (uid_t)-1; i++)
 		if (server->users[i] == user)
 			return true;
 	return false;
@@ -68,13 +95,10 @@ static bool is_allowed(const struct ipc_server *server, uid_t user)
 
 static bool has_room(const struct ipc_server *server, uid_t user)
 {
-	const struct client *client;
-	size_t count = 0;
+	size_t backlog;
 
-	DL_FOREACH2 (server->clients, client, next)
-		if (client->user == user)
-			count++;
-	return count < server->kind->clients_max;
+	return count_clients(server, user, &backlog) < server->kind->clients_max &&
+	       !is_user_behind(server, backlog);
 }
 
 static void on_connection(void *context, int socket)

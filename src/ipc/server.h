@@ -4,7 +4,9 @@
  * connections each user has, and how much a client may leave unread.
  *
  * Each user's connections are counted by themselves, so that those of one do not shut out another.
- * Whoever is refused is logged (ipc_refused). Messages with descriptors are refused, too.
+ * The connections of a user may together leave IPC_SERVER_BEHIND_MAX times as much unread as one of
+ * them; with more, those that have left something are refused, and new ones. Whoever is refused is
+ * logged (ipc_refused). Messages with descriptors are refused, too.
  */
 #ifndef IPC_SERVER_H
 #define IPC_SERVER_H
@@ -15,7 +17,7 @@
 
 struct ipc_server;
 
-enum { IPC_SERVER_USERS_MAX = 8 };
+enum { IPC_SERVER_USERS_MAX = 8, IPC_SERVER_BEHIND_MAX = 32 };
 
 struct ipc_server_kind {
 	size_t clients_max; /* connections of each user */
@@ -35,11 +37,12 @@ struct ipc_server_kind {
  * ipc_server_set_users(). */
 struct ipc_server *ipc_server_new(struct os_loop *loop, int listening,
 				  const struct ipc_server_kind *kind, void *context);
-/* Who may connect from now on: at most IPC_SERVER_USERS_MAX. Those who are connected stay. */
+/* Who may connect from now on: at most IPC_SERVER_USERS_MAX; (uid_t)-1 is nobody. Those who are
+ * connected stay. */
 void ipc_server_set_users(struct ipc_server *server, const uid_t *users, size_t count);
 /* Instead of the kind's. */
 void ipc_server_set_backlog_max(struct ipc_server *server, size_t bytes);
-/* Calls CALL with each client; it may send. A client who has left more than backlog_max unread is
+/* Calls CALL with each client; it may send. A client who has left too much unread is
  * disconnected instead, so that news alone cannot pile up either. */
 void ipc_server_each(struct ipc_server *server,
 		     void (*call)(void *client, struct ipc_channel *channel));

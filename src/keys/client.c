@@ -119,7 +119,8 @@ static void on_connected(void *context)
 {
 	struct keys *keys = context;
 
-	buffer_clear_secret(&keys->coming);
+	ipc_channel_set_secret(ipc_client_channel(keys->client));
+	buffer_clear(&keys->coming);
 }
 
 /* Those who wait may ask again while they are told. */
@@ -136,15 +137,14 @@ static void on_lost(void *context)
 		else
 			free(request);
 	}
-	buffer_clear_secret(&keys->coming);
+	buffer_clear(&keys->coming);
 }
 
-static bool take_part(struct keys *keys, struct ipc_message *message)
+static bool take_part(struct keys *keys, const struct ipc_message *message)
 {
 	if (keys->coming.length + message->body.length > KEYS_SET_SIZE_MAX)
 		return false;
-	buffer_append_secret(&keys->coming, message->body);
-	ipc_message_wipe(message);
+	buffer_append_str(&keys->coming, message->body);
 	return true;
 }
 
@@ -161,13 +161,13 @@ static bool take_set(struct keys *keys)
 	struct keys_set *set = memory_alloc_zero(1, sizeof *set);
 	struct buffer packed = keys->coming;
 
-	keys->coming = (struct buffer){0};
+	keys->coming = (struct buffer){.is_secret = true};
 	if (!keys_set_unpack(buffer_view(&packed), set)) {
-		buffer_clear_secret(&packed);
+		buffer_clear(&packed);
 		free_set(set);
 		return false;
 	}
-	buffer_clear_secret(&keys->packed);
+	buffer_clear(&keys->packed);
 	free_set(keys->set);
 	keys->packed = packed;
 	keys->set = set;
@@ -193,7 +193,7 @@ static bool take_signature(struct keys *keys, const struct ipc_message *message)
 	return true;
 }
 
-static bool take(struct keys *keys, struct ipc_message *message)
+static bool take(struct keys *keys, const struct ipc_message *message)
 {
 	switch (message->type) {
 	case KEYS_SET_PART:
@@ -222,6 +222,8 @@ struct keys *keys_new(struct os_loop *loop, const char *path, void (*changed)(vo
 	struct keys *keys = memory_alloc_zero(1, sizeof *keys);
 
 	keys->loop = loop;
+	keys->coming.is_secret = true; /* keys of session tickets */
+	keys->packed.is_secret = true;
 	keys->changed = changed;
 	keys->context = context;
 	keys->signer = (struct tls_signer){sign, cancel, wake, keys};
@@ -245,8 +247,8 @@ void keys_free(struct keys *keys)
 		HASH_DEL(keys->asked, request);
 		free(request);
 	}
-	buffer_clear_secret(&keys->coming);
-	buffer_clear_secret(&keys->packed);
+	buffer_clear(&keys->coming);
+	buffer_clear(&keys->packed);
 	free_set(keys->set);
 	free(keys);
 }

@@ -8,11 +8,16 @@
 #ifndef KEYS_CLIENT_H
 #define KEYS_CLIENT_H
 
+#include "base/timestamp.h"
 #include "keys/set.h"
 #include "os/loop.h"
 #include "tls/signer.h"
 
 struct keys;
+
+/* A reload reaches "keys" and its clients one after the other: so long the last set is enough, if
+ * it does not have all that a new configuration wants. */
+#define KEYS_PATIENCE_US (3 * SECOND_US)
 
 /* PATH: the socket of "keys". CHANGED is called whenever there is a new set. */
 struct keys *keys_new(struct os_loop *loop, const char *path, void (*changed)(void *context),

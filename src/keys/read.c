@@ -102,7 +102,7 @@ int keys_read_certificates(const char *path, size_t most, struct buffer *certifi
 
 	if (error == 0)
 		copy_certificates(buffer_view(&text), certificates);
-	buffer_clear_secret(&text);
+	buffer_clear(&text);
 	return error;
 }
 

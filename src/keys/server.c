@@ -132,7 +132,7 @@ static bool on_message(void *context, struct ipc_channel *channel,
 /* A client is sent a set although it may not have read the one before. */
 static void publish(struct keys_server *server)
 {
-	buffer_clear_secret(&server->packed);
+	buffer_clear(&server->packed);
 	keys_store_pack(server->store, &server->packed);
 	ipc_server_set_backlog_max(server->clients, server->packed.length + ANSWERS_MAX);
 	ipc_server_each(server->clients, send_set);
@@ -155,6 +155,7 @@ struct keys_server *keys_server_new(struct os_loop *loop, int listening,
 	struct keys_server *server = memory_alloc_zero(1, sizeof *server);
 
 	server->config = config;
+	server->packed.is_secret = true;
 	server->sender = (uid_t)-1;
 	server->store = keys_store_new();
 	server->timer = os_timer_new(loop, look, server);
@@ -186,6 +187,6 @@ void keys_server_free(struct keys_server *server)
 	ipc_server_free(server->clients);
 	os_timer_free(server->timer);
 	keys_store_free(server->store);
-	buffer_clear_secret(&server->packed);
+	buffer_clear(&server->packed);
 	free(server);
 }

@@ -11,7 +11,7 @@
 
 enum {
 	CLIENTS_MAX = 256,                 /* connections of a user */
-	SEARCHES_MAX = 4 * NAMES_OPEN_MAX, /* of all connections */
+	SEARCHES_MAX = 4 * NAMES_OPEN_MAX, /* of all connections of a user */
 	BACKLOG_MAX = 1 << 20,             /* bytes of answers that a client has not read */
 };
 
@@ -27,14 +27,16 @@ struct search {
 struct client {
 	struct names_server *server;
 	struct ipc_channel *channel;
+	uid_t user;
 	struct search *searches;
 	size_t search_count;
+	struct client *next, *previous;
 };
 
 struct names_server {
 	struct dns_resolver *resolver;
-	struct ipc_server *clients;
-	size_t search_count; /* of all clients */
+	struct ipc_server *listener;
+	struct client *clients;
 };
 
 static void search_free(struct search *search)
@@ -42,7 +44,6 @@ static void search_free(struct search *search)
 	dns_reverse_free(search->reverse);
 	DL_DELETE2(search->client->searches, search, previous, next);
 	search->client->search_count--;
-	search->client->server->search_count--;
 	free(search);
 }
 
@@ -67,13 +68,25 @@ static void on_found(void *context, const struct dns_reverse_answer *found)
 	search_free(search);
 }
 
+/* Those of one user must not keep others from theirs. */
+static size_t count_searches(const struct names_server *server, uid_t user)
+{
+	const struct client *client;
+	size_t count = 0;
+
+	DL_FOREACH2 (server->clients, client, next)
+		if (client->user == user)
+			count += client->search_count;
+	return count;
+}
+
 static void ask(struct client *client, const struct in6_addr *address)
 {
 	static const struct dns_reverse_answer later = {"", true, 0};
 	struct search *search;
 
 	if (client->search_count >= NAMES_OPEN_MAX ||
-	    client->server->search_count >= SEARCHES_MAX) {
+	    count_searches(client->server, client->user) >= SEARCHES_MAX) {
 		answer(client, address, &later);
 		return;
 	}
@@ -82,7 +95,6 @@ static void ask(struct client *client, const struct in6_addr *address)
 	search->address = *address;
 	DL_APPEND2(client->searches, search, previous, next);
 	client->search_count++;
-	client->server->search_count++;
 	search->reverse = dns_reverse_new(client->server->resolver, address, on_found, search);
 }
 
@@ -92,6 +104,8 @@ static void *on_connected(void *context, struct ipc_channel *channel)
 
 	client->server = context;
 	client->channel = channel;
+	client->user = ipc_channel_user(channel);
+	DL_APPEND2(client->server->clients, client, previous, next);
 	return client;
 }
 
@@ -118,6 +132,7 @@ static void on_lost(void *context)
 
 	while (client->searches != NULL)
 		search_free(client->searches);
+	DL_DELETE2(client->server->clients, client, previous, next);
 	free(client);
 }
 
@@ -129,20 +144,20 @@ struct names_server *names_server_new(struct os_loop *loop, int listening,
 	struct names_server *server = memory_alloc_zero(1, sizeof *server);
 
 	server->resolver = resolver;
-	server->clients = ipc_server_new(loop, listening, &kind, server);
+	server->listener = ipc_server_new(loop, listening, &kind, server);
 	names_server_set_users(server, &user, 1);
 	return server;
 }
 
 void names_server_set_users(struct names_server *server, const uid_t *users, size_t count)
 {
-	ipc_server_set_users(server->clients, users, count);
+	ipc_server_set_users(server->listener, users, count);
 }
 
 void names_server_free(struct names_server *server)
 {
 	if (server == NULL)
 		return;
-	ipc_server_free(server->clients);
+	ipc_server_free(server->listener);
 	free(server);
 }

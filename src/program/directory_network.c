@@ -27,6 +27,7 @@ struct directory_network {
 	struct child *child;
 	struct directory_server *server; /* NULL: no clients are accepted */
 	struct keys *keys;               /* NULL: not needed so far */
+	struct os_timer *patience;       /* runs while the set lacks what is wanted */
 	struct contexts contexts;
 	struct dns_resolver *resolver;
 	struct directory_tls_dialer *dialer; /* NULL: no servers on other machines are asked */
@@ -49,22 +50,33 @@ static int open_context(enum tls_side side, bool is_wanted,
 	return is_wanted ? tls_mutual_open(side, settings, context_out, reason) : 0;
 }
 
+static struct tls_mutual_settings find_settings(const struct directory_network *network)
+{
+	const struct keys_set *set = keys_set(network->keys);
+
+	return (struct tls_mutual_settings){
+		.chain = keys_set_find(set->certificates, set->certificate_count,
+				       STR(CONFIG_DIRECTORY_CERTIFICATE)),
+		.authorities = keys_set_find(set->authorities, set->authority_count,
+					     str_from(config_of(network)->authority)),
+		.signer = keys_signer(network->keys),
+		.protocol = DIRECTORY_TLS_PROTOCOL,
+	};
+}
+
+static bool is_complete(const struct tls_mutual_settings *settings)
+{
+	return settings->chain.length > 0 && settings->authorities.length > 0;
+}
+
 static int open_contexts(const struct directory_network *network, struct contexts *out,
 			 struct buffer *reason)
 {
 	const struct config_directory *config = config_of(network);
-	const struct keys_set *set = keys_set(network->keys);
-	const struct tls_mutual_settings settings = {
-		.chain = keys_set_find(set->certificates, set->certificate_count,
-				       STR(CONFIG_DIRECTORY_CERTIFICATE)),
-		.authorities = keys_set_find(set->authorities, set->authority_count,
-					     str_from(config->authority)),
-		.signer = keys_signer(network->keys),
-		.protocol = DIRECTORY_TLS_PROTOCOL,
-	};
+	const struct tls_mutual_settings settings = find_settings(network);
 	int error;
 
-	if (settings.chain.length == 0 || settings.authorities.length == 0) {
+	if (!is_complete(&settings)) {
 		buffer_append_string(reason, settings.chain.length == 0
 						     ? "there is no certificate that can be used"
 						     : "there are no authorities that can be used");
@@ -87,15 +99,13 @@ static void free_contexts(const struct contexts *contexts)
 }
 
 /* What cannot be opened leaves the former ones in force. */
-static void renew_contexts(struct directory_network *network)
+static void renew_now(void *context)
 {
+	struct directory_network *network = context;
 	const struct contexts old = network->contexts;
 	struct buffer reason CLEANUP(buffer_clear) = {0};
 	struct contexts new;
 
-	if (network->keys == NULL || keys_set(network->keys) == NULL ||
-	    !config_directory_has_tls(config_of(network)))
-		return;
 	if (open_contexts(network, &new, &reason) < 0) {
 		log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "use certificates"),
 			  log_str("reason", buffer_view(&reason)));
@@ -109,12 +119,28 @@ static void renew_contexts(struct directory_network *network)
 	free_contexts(&old);
 }
 
+static void renew_contexts(struct directory_network *network)
+{
+	struct tls_mutual_settings settings;
+
+	os_timer_stop(network->patience);
+	if (network->keys == NULL || keys_set(network->keys) == NULL ||
+	    !config_directory_has_tls(config_of(network)))
+		return;
+	settings = find_settings(network);
+	if (is_complete(&settings))
+		renew_now(network);
+	else
+		os_timer_start(network->patience, KEYS_PATIENCE_US);
+}
+
 int directory_network_open(struct child *child, struct directory_network **network_out)
 {
 	struct directory_network *network = memory_alloc_zero(1, sizeof *network);
 	int error;
 
 	network->child = child;
+	network->patience = os_timer_new(child->loop, renew_now, network);
 	if (config_directory_dials(config_of(network))) {
 		error = dns_resolver_new(child->loop, child->config->dns_server,
 					 &network->resolver);
@@ -266,6 +292,7 @@ void directory_network_free(struct directory_network *network)
 	directory_tls_dialer_free(network->dialer);
 	dns_resolver_free(network->resolver);
 	free_contexts(&network->contexts);
+	os_timer_free(network->patience);
 	keys_free(network->keys);
 	free(network);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { CLIENT_BACKLOG_MAX = 64 * 1024 };
+enum { CLIENT_BACKLOG_MAX = 256 * 1024 };
 
 static const int64_t CLEAN_INTERVAL_US = 6 * HOUR_US;
 

@@ -23,6 +23,7 @@ struct sts_entry {
 	enum sts_problem problem;
 	struct sts_lookup *lookup;
 	bool is_queued;
+	bool is_urgent; /* in the queue */
 	struct sts_request *requests;
 	struct sts_entry *next, *previous;
 	struct sts_entry *queue_next, *queue_previous;

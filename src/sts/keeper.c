@@ -10,6 +10,7 @@
 
 enum {
 	LOOKUPS_MAX = 500, /* at once; the others wait for their turn */
+	URGENT_MAX = 50,   /* besides, of urgent ones */
 	REFRESHES_MAX = 50 /* begun in a sweep */
 };
 
@@ -184,9 +185,14 @@ static void begin(struct sts_entry *entry)
 				       on_result, entry);
 }
 
+static size_t room_for(const struct sts_entry *entry)
+{
+	return entry->is_urgent ? LOOKUPS_MAX + URGENT_MAX : LOOKUPS_MAX;
+}
+
 static void begin_queued(struct sts_keeper *keeper)
 {
-	while (keeper->queue != NULL && keeper->lookups < LOOKUPS_MAX) {
+	while (keeper->queue != NULL && keeper->lookups < room_for(keeper->queue)) {
 		struct sts_entry *entry = keeper->queue;
 
 		sts_entry_leave_queue(entry);
@@ -194,14 +200,20 @@ static void begin_queued(struct sts_keeper *keeper)
 	}
 }
 
-static void look_up(struct sts_entry *entry)
+/* What is urgent comes before the others, also if it waits already. */
+static void look_up(struct sts_entry *entry, bool is_urgent)
 {
 	struct sts_keeper *keeper = entry->keeper;
 
-	if (entry->lookup != NULL || entry->is_queued)
+	if (entry->lookup != NULL || (entry->is_queued && (entry->is_urgent || !is_urgent)))
 		return;
-	DL_APPEND2(keeper->queue, entry, queue_previous, queue_next);
+	sts_entry_leave_queue(entry);
+	if (is_urgent)
+		DL_PREPEND2(keeper->queue, entry, queue_previous, queue_next);
+	else
+		DL_APPEND2(keeper->queue, entry, queue_previous, queue_next);
 	entry->is_queued = true;
+	entry->is_urgent = is_urgent;
 	begin_queued(keeper);
 }
 
@@ -227,7 +239,7 @@ void sts_keeper_ask(struct sts_keeper *keeper, struct str domain, struct sts_req
 	entry->is_used = true;
 	if (is_valid(entry)) {
 		if (is_check_due(entry))
-			look_up(entry);
+			look_up(entry, request->is_urgent);
 		answer(entry, request);
 		return;
 	}
@@ -237,7 +249,7 @@ void sts_keeper_ask(struct sts_keeper *keeper, struct str domain, struct sts_req
 	}
 	request->entry = entry;
 	DL_APPEND2(entry->requests, request, previous, next);
-	look_up(entry);
+	look_up(entry, request->is_urgent);
 }
 
 void sts_request_cancel(struct sts_request *request)
@@ -285,7 +297,7 @@ static void on_sweep(void *context)
 		} else if (is_due(entry) && may_look_up(entry) && begun < REFRESHES_MAX &&
 			   keeper->lookups < LOOKUPS_MAX / 2) {
 			begun++;
-			look_up(entry);
+			look_up(entry, false);
 		}
 	}
 	os_timer_start(keeper->sweep, SWEEP_US);
@@ -309,7 +321,7 @@ static void load(void *context, struct str name, struct str file)
 	}
 	log_event(EVENT_POLICY_DAMAGED, log_str("domain", name), log_string("reason", problem));
 	shelf_remove(keeper->shelf, name);
-	look_up(entry);
+	look_up(entry, false);
 }
 
 static void open_shelf(struct sts_keeper *keeper, struct os_loop *loop, const char *path)

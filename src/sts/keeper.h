@@ -31,11 +31,12 @@ struct sts_keeper *sts_keeper_new(struct os_loop *loop, struct dns_resolver *res
 /* Only after all requests were answered or cancelled. NULL is allowed. */
 void sts_keeper_free(struct sts_keeper *keeper);
 
-/* Storage of the caller, all zero or as it was left, except DONE and CONTEXT. */
+/* Storage of the caller, all zero or as it was left, except DONE, CONTEXT and IS_URGENT. */
 struct sts_request {
 	/* Called once; ANSWER is valid during the call. */
 	void (*done)(void *context, const struct sts_answer *answer);
 	void *context;
+	bool is_urgent;          /* its lookup comes before the others */
 	struct sts_entry *entry; /* NULL: not waiting */
 	struct sts_request *next, *previous;
 };

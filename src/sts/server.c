@@ -8,8 +8,9 @@
 #include <utlist.h>
 
 enum {
-	CLIENTS_MAX = 64,      /* connections of a user */
-	BACKLOG_MAX = 4 << 20, /* bytes of answers that a client has not read */
+	CLIENTS_MAX = 64,                 /* connections of a user */
+	QUESTIONS_MAX = 4 * STS_OPEN_MAX, /* of all connections of "remote", or of people */
+	BACKLOG_MAX = 4 << 20,            /* bytes of answers that a client has not read */
 };
 
 struct client;
@@ -24,11 +25,14 @@ struct question {
 struct client {
 	struct sts_server *server;
 	struct ipc_channel *channel;
+	bool is_person; /* somebody's command, not "remote" */
 	struct question *questions;
 	size_t question_count;
 };
 
 struct sts_server {
+	uid_t remote;
+	size_t question_counts[2]; /* of "remote", of people */
 	struct sts_keeper *keeper;
 	struct ipc_server *clients;
 	void (*counted)(void *context, const struct tlsrpt_session *session); /* or NULL */
@@ -40,6 +44,7 @@ static void question_free(struct question *question)
 	sts_request_cancel(&question->request);
 	DL_DELETE2(question->client->questions, question, previous, next);
 	question->client->question_count--;
+	question->client->server->question_counts[question->client->is_person]--;
 	free(question);
 }
 
@@ -68,9 +73,10 @@ static void on_known(void *context, const struct sts_answer *answer)
 static void ask(struct client *client, uint32_t tag, struct str domain)
 {
 	static const struct sts_answer later = {.kind = STS_LATER};
+	size_t *all = &client->server->question_counts[client->is_person];
 	struct question *question;
 
-	if (client->question_count >= STS_OPEN_MAX) {
+	if (client->question_count >= STS_OPEN_MAX || *all >= QUESTIONS_MAX) {
 		send_answer(client, tag, &later);
 		return;
 	}
@@ -79,8 +85,10 @@ static void ask(struct client *client, uint32_t tag, struct str domain)
 	question->tag = tag;
 	question->request.done = on_known;
 	question->request.context = question;
+	question->request.is_urgent = client->is_person;
 	DL_APPEND2(client->questions, question, previous, next);
 	client->question_count++;
+	++*all;
 	sts_keeper_ask(client->server->keeper, domain, &question->request);
 }
 
@@ -133,6 +141,7 @@ static void *on_connected(void *context, struct ipc_channel *channel)
 
 	client->server = context;
 	client->channel = channel;
+	client->is_person = ipc_channel_user(channel) != client->server->remote;
 	return client;
 }
 
@@ -178,6 +187,7 @@ void sts_server_set_users(struct sts_server *server, const struct sts_users *use
 {
 	const uid_t list[] = {0, users->remote, users->owner};
 
+	server->remote = users->remote;
 	ipc_server_set_users(server->clients, list, COUNT_OF(list));
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
  * sts/server.h - answers questions for policies (sts/protocol.h).
+ *
+ * However much "remote" asks, people who run commands are served: they have connections of their
+ * own (ipc/server.h), and their questions do not wait for those of "remote".
  */
 #ifndef STS_SERVER_H
 #define STS_SERVER_H

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* What a server asks of its clients: certificates that may be verified, or only known. */
+/* What a server asks of its clients: certificates that may be verified, or only known; and peers of
+ * each other, certificates that must be. */
 #include "base/panic.h"
 #include "tls/internal_identity.h"
 #include <errno.h>
@@ -14,7 +15,7 @@ static int add_authority(struct tls_clients *clients, X509 *certificate, struct 
 		panic("no memory for TLS");
 	if (X509_STORE_add_cert(clients->authorities, certificate) == 1)
 		return 0;
-	buffer_append_string(reason, "client authorities: a certificate in it cannot be used");
+	buffer_append_string(reason, "authorities: a certificate in it cannot be used");
 	return -EINVAL;
 }
 
@@ -27,7 +28,7 @@ static int add_authorities(struct tls_clients *clients, struct str pem, OSSL_LIB
 	int error = tls_chain_parse(pem, limits, library, &all, &why);
 
 	if (error < 0) {
-		buffer_append_format(reason, "client authorities: " STR_FORMAT,
+		buffer_append_format(reason, "authorities: " STR_FORMAT,
 				     STR_ARGUMENTS(buffer_view(&why)));
 		buffer_clear(&why);
 		return error;

@@ -584,9 +584,7 @@ def test_keys_is_lost_during_handshakes(node, keys):
 
 def test_new_certificates_are_taken(node, keys, ground):
     own = ground.directory("own")
-    for name in os.listdir(keys):
-        shutil.copy(os.path.join(keys, name), own)
-        give_to_user(os.path.join(own, name))
+    copy_all(keys, own)
     server = Server(node, own)
     with server.client() as client:
         assert client.receive()[0] == "hello"
@@ -608,11 +606,47 @@ def test_new_certificates_are_taken(node, keys, ground):
     wait_until(is_taken, "the new authority counts")
 
 
+def copy_all(keys, folder):
+    for name in os.listdir(keys):
+        shutil.copy(os.path.join(keys, name), folder)
+        give_to_user(os.path.join(folder, name))
+
+
+def add_foreign_authority(folder):
+    with open(f"{folder}/foreign.pem", encoding="ascii") as foreign, \
+            open(f"{folder}/authority.pem", "a", encoding="ascii") as authority:
+        authority.write(foreign.read())
+
+
+def test_a_reload_may_name_files_elsewhere(node, keys, ground):
+    """They come from a "keys" that is started again for them: until then it is no error that they are
+    not there."""
+    own, other = ground.directory("own"), ground.directory("other")
+    copy_all(keys, own)
+    copy_all(keys, other)
+    add_foreign_authority(other)
+    server = Server(node, own)
+    with server.client() as client:
+        assert client.receive()[0] == "hello"
+    server.node.settings = server.node.settings.replace(own, other)
+    server.node.write_configuration()
+    server.node.reload()
+
+    def is_taken():
+        try:
+            with server.client("foreign-reader.example.org") as client:
+                return client.receive()[0] == "hello"
+        except (ssl.SSLError, ConnectionError, Closed):
+            return False
+
+    wait_until(is_taken, "the new authority counts")
+    assert not server.log.find("directory_error")
+    assert not server.log.find("certificate_error")
+
+
 def test_files_that_cannot_be_used_are_named(node, keys, ground):
     own = ground.directory("own")
-    for name in os.listdir(keys):
-        shutil.copy(os.path.join(keys, name), own)
-        give_to_user(os.path.join(own, name))
+    copy_all(keys, own)
     os.unlink(f"{own}/loopback-dir1.example.org.key")
     server = Server(node, own)  # this machine's own clients are served
     found = server.log.wait("certificate_error")

@@ -97,16 +97,19 @@ def shim():
     made.close()
 
 
-def needs_tls(what):
-    """Of a path, or of a change: that is of all processes."""
-    return what in SECURE_WAYS or what in (restart, reload)
+def needs_tls(params):
+    """A path may, and each change, which is of all processes. What was found of changes happened
+    without TLS, and would not with it: that needs setting dns_server, with which "remote" does not
+    read /etc/resolv.conf."""
+    if "change" in params:
+        return "call" not in params
+    return params["way"] in SECURE_WAYS
 
 
 @pytest.fixture
 def scene(node, shim, secure_way, request):
     params = request.node.callspec.params
-    is_secure = needs_tls(params.get("change", params.get("way"))) and (
-        "change" not in params or "call" not in params)  # which of many is by a number of them
+    is_secure = needs_tls(params)
     if is_secure and "way" in params and not is_root():
         pytest.skip("only root makes networks")
     made = Scene(node, shim=shim, secure=secure_way if is_secure else None)

@@ -419,7 +419,7 @@ def test_a_damaged_authority_changes_nothing(server, certificates):
     assert may_relay()
     ended = subprocess.run([f"{mx.programs}/stagepost", "check", "-c", mx.conf], check=False,
                            capture_output=True, text=True, timeout=PATIENCE)
-    assert f"{path}: client authorities: it holds no certificate" in ended.stdout + ended.stderr
+    assert f"{path}: authorities: it holds no certificate" in ended.stdout + ended.stderr
 
 
 # --- sessions are resumed ---

@@ -28,6 +28,8 @@ static void on_wanted(void *context, bool only_new)
 	if (scene->pulls)
 		queue_store_pull_trigger(scene_store);
 	scene->pulls = false;
+	if (scene->obeys)
+		scan_begin(scene->scan, only_new);
 }
 
 static void on_found(void *context, enum mail_stage stage, uint64_t number)

@@ -33,6 +33,7 @@ struct scan_scene {
 	unsigned requests;
 	bool only_new[2];
 	bool pulls; /* lock/trigger is pulled when a scan is wanted */
+	bool obeys; /* a scan that is wanted begins at once */
 	uint64_t woken[SCENE_NAMES_MAX];
 	size_t woken_count;
 	bool was_retry; /* the last of them */

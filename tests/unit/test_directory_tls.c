@@ -414,6 +414,31 @@ static void who_has_no_certificate_yet_waits_for_it(void **state)
 	close_scene(&scene);
 }
 
+static void take_certificate_away(void *context)
+{
+	directory_tls_dialer_configure(context, NULL);
+}
+
+/* A reload may take the servers on other machines away while one of them is connected to. */
+static void who_loses_the_certificate_fails(void **state)
+{
+	struct scene scene;
+	struct os_task task = {.call = take_certificate_away};
+	int64_t begin_us = os_clock_monotonic_us();
+
+	(void)state;
+	open_scene(&scene, "loopback-dir1.example.org", "mx1.example.org");
+	task.context = scene.dialer;
+	os_loop_defer(loop, &task); /* the last that is deferred is the first that runs */
+	dial(&scene, 0, scene.server);
+	run();
+	assert_true(os_clock_monotonic_us() - begin_us < 4 * SECOND_US); /* it did not wait */
+	assert_int_equal(scene.dialled[0].error, -EACCES);
+	assert_non_null(strstr(scene.dialled[0].reason, "no certificate of our own"));
+	assert_int_equal(accepted_count, 0);
+	close_scene(&scene);
+}
+
 static int make_files(void **state)
 {
 	(void)state;
@@ -440,6 +465,7 @@ int main(void)
 		cmocka_unit_test(the_oldest_handshake_gives_way),
 		cmocka_unit_test(dials_are_cancelled),
 		cmocka_unit_test(who_has_no_certificate_yet_waits_for_it),
+		cmocka_unit_test(who_loses_the_certificate_fails),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, remove_files);

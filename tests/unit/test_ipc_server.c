@@ -14,11 +14,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ALICE = 70001, BOB, MALLORY, CLIENTS_MAX = 3, BACKLOG_MAX = 20000, PEERS = 16 };
+enum { ALICE = 70001, BOB, MALLORY, CLIENTS_MAX = 3, BACKLOG_MAX = 20000, PEERS = 64 };
 enum { GOOD = 1, BAD, ECHO, NEWS };
 
 struct served {
 	bool is_connected;
+	struct ipc_channel *channel;
 	unsigned messages;
 	unsigned lost;
 };
@@ -58,6 +59,7 @@ static void *on_connected(void *context, struct ipc_channel *channel)
 
 	assert_ptr_equal(context, &world);
 	served->is_connected = true;
+	served->channel = channel;
 	ipc_channel_send(channel, NEWS, 0, STR("hello"), NULL, 0);
 	return served;
 }
@@ -189,7 +191,7 @@ static void those_allowed_are_served(void **state)
 
 static void others_are_not(void **state)
 {
-	static const uid_t only_bob[] = {BOB};
+	static const uid_t only_bob[] = {BOB, (uid_t)-1};
 	struct peer *alice = settle_as(ALICE);
 	struct peer *late;
 
@@ -199,6 +201,7 @@ static void others_are_not(void **state)
 	ipc_server_set_users(world.server, only_bob, COUNT_OF(only_bob));
 	late = settle_as(ALICE);
 	assert_true(late->is_lost);
+	assert_true(settle_as((uid_t)-1)->is_lost); /* the kernel does not say who it is */
 	assert_false(settle_as(BOB)->is_lost);
 	assert_false(alice->is_lost); /* was there before */
 	assert_int_equal(world.served_count, 2);
@@ -278,6 +281,63 @@ static void who_does_not_read_is_disconnected(void **state)
 	assert_in_range(world.served[0].messages, 1, 199);
 }
 
+/* Asks until three quarters of what one connection may leave wait for PEER, who does not read. */
+static void leave_a_little(struct peer *peer, const struct served *served)
+{
+	static char text[1000];
+
+	ipc_channel_pause(peer->channel, true);
+	while (served->lost == 0 && ipc_channel_backlog(served->channel) < BACKLOG_MAX * 3 / 4) {
+		ipc_channel_send(peer->channel, ECHO, 0, str_slice(text, sizeof text), NULL, 0);
+		settle();
+	}
+}
+
+/* What one connection may leave unread is not left by many of one user. */
+static void who_reads_nothing_has_little_by_many_connections(void **state)
+{
+	static const struct ipc_server_kind generous = {PEERS, BACKLOG_MAX, on_connected,
+							on_question, on_served_lost};
+	static const uid_t users[] = {ALICE, BOB};
+	struct peer *reader;
+	size_t last = 0;
+
+	(void)state;
+	ipc_server_free(world.server);
+	world.server = ipc_server_new(world.loop, world.listening, &generous, &world);
+	ipc_server_set_users(world.server, users, COUNT_OF(users));
+	reader = settle_as(ALICE);
+	do
+		leave_a_little(settle_as(ALICE), &world.served[++last]);
+	while (world.served[last].lost == 0);
+	assert_in_range(last, IPC_SERVER_BEHIND_MAX + 1, IPC_SERVER_BEHIND_MAX * 4 / 3 + 1);
+	for (size_t i = 0; i < last; i++)
+		assert_int_equal(world.served[i].lost, 0);
+	assert_false(reader->is_lost);
+	leave_a_little(settle_as(BOB), &world.served[last + 1]);
+	assert_int_equal(world.served[last + 1].lost, 0);
+}
+
+/* It is memory that counts, not only what is in it. */
+static void small_answers_are_no_way_round_it(void **state)
+{
+	struct peer *peer = settle_as(ALICE);
+	size_t most = 0;
+
+	(void)state;
+	ipc_channel_pause(peer->channel, true);
+	for (unsigned i = 0; i < 20000 && world.served[0].lost == 0; i++) {
+		size_t backlog = ipc_channel_backlog(world.served[0].channel);
+
+		if (backlog == 0)
+			most = world.served[0].messages;
+		ipc_channel_send(peer->channel, ECHO, i, STR(""), NULL, 0);
+		settle();
+	}
+	assert_int_equal(world.served[0].lost, 1);
+	assert_in_range(world.served[0].messages - most, 1, BACKLOG_MAX / 32);
+}
+
 static void the_bound_can_be_raised(void **state)
 {
 	struct peer *peer = settle_as(ALICE);
@@ -341,6 +401,8 @@ int main(void)
 		TEST(what_is_malformed_ends_the_connection),
 		TEST(descriptors_end_the_connection),
 		TEST(who_does_not_read_is_disconnected),
+		TEST(who_reads_nothing_has_little_by_many_connections),
+		TEST(small_answers_are_no_way_round_it),
 		TEST(the_bound_can_be_raised),
 		TEST(news_reach_those_who_read),
 		TEST(the_end_of_the_server_ends_all),

@@ -39,12 +39,20 @@ static struct {
 	unsigned searches; /* begun */
 	unsigned open;
 	struct os_timer *enough;
+	uid_t user; /* of the next connections */
 	bool is_running;
 	/* of a "names" that was taken over */
 	struct ipc_listener *listener;
 	struct ipc_channel *channel;
 	struct str says;
 } world;
+
+uid_t __wrap_os_socket_peer_user(int socket);
+uid_t __wrap_os_socket_peer_user(int socket)
+{
+	(void)socket;
+	return world.user;
+}
 
 /* --- the search --- */
 
@@ -142,6 +150,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof world);
+	world.user = getuid();
 	assert_int_equal(scratch_make(world.folder), 0);
 	snprintf(world.path, sizeof world.path, "%s/names", world.folder);
 	world.loop = os_loop_new();
@@ -272,6 +281,59 @@ static void questions_are_bounded(void **state)
 	free(many);
 }
 
+static void on_said(void *context, struct ipc_channel *channel, struct ipc_message *message)
+{
+	(void)context;
+	(void)channel;
+	(void)message;
+}
+
+static void on_lost(void *context, struct ipc_channel *channel)
+{
+	(void)context;
+	(void)channel;
+}
+
+/* Connects as USER, and asks COUNT questions to which there is no answer. */
+static struct ipc_channel *flood(uid_t user, unsigned count)
+{
+	static const struct ipc_channel_handler handler = {on_said, on_lost};
+	struct in6_addr address = address_of(0, NEVER);
+	struct ipc_channel *channel = ipc_channel_new(
+		world.loop, os_socket_connect_unix(world.path, SOCK_SEQPACKET), &handler, NULL);
+	struct buffer body = {0};
+
+	world.user = user;
+	pack_str(&body, str_slice((const char *)address.s6_addr, NAMES_ADDRESS_SIZE));
+	for (unsigned i = 0; i < count; i++)
+		ipc_channel_send(channel, NAMES_ASK, 0, buffer_view(&body), NULL, 0);
+	buffer_clear(&body);
+	for (unsigned i = 0; i < 50; i++)
+		run_for(1000);
+	return channel;
+}
+
+/* ... and of all connections of a user, who does not keep others from theirs. */
+static void questions_of_users_are_bounded(void **state)
+{
+	enum { ALICE = 70001, BOB, CONNECTIONS = 6 };
+	static const uid_t users[] = {ALICE, BOB};
+	struct ipc_channel *channels[CONNECTIONS];
+	struct ipc_channel *others;
+
+	(void)state;
+	world.server = names_server_new(world.loop, world.listening, NULL, ALICE);
+	names_server_set_users(world.server, users, COUNT_OF(users));
+	for (size_t i = 0; i < CONNECTIONS; i++)
+		channels[i] = flood(ALICE, NAMES_OPEN_MAX);
+	assert_int_equal(world.open, 4 * NAMES_OPEN_MAX);
+	others = flood(BOB, 10);
+	assert_int_equal(world.open, 4 * NAMES_OPEN_MAX + 10);
+	for (size_t i = 0; i < CONNECTIONS; i++)
+		ipc_channel_close(channels[i]);
+	ipc_channel_close(others);
+}
+
 static void who_is_lost_is_told(void **state)
 {
 	struct asked asked;
@@ -379,6 +441,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(who_cancels_hears_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nobody_waits_for_long, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(questions_are_bounded, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(questions_of_users_are_bounded, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(who_is_lost_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_stranger_may_not_ask, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_no_answer_ends_the_connection, set_up,

@@ -243,6 +243,33 @@ static void what_could_not_be_read_is_looked_at_again(void **state)
 	scan_scene_free(scene);
 }
 
+/* Also where a scan that is wanted begins, and is over, before others get their turn. */
+static void short_scans_are_repeated_as_soon(void **state)
+{
+	struct scan_scene *scene = scan_scene_new();
+
+	(void)state;
+	scan_scene_make_queued(11);
+	spoil_directory(11, true);
+	scene->obeys = true;
+	scan_begin(scene->scan, true);
+	for (unsigned times = 0; times < 3; times++) {
+		fake_advance((2 * SECOND_US << times) - 1);
+		assert_int_equal(scene->wanted_all, times);
+		fake_advance(1);
+		assert_int_equal(scene->wanted_all, times + 1);
+	}
+	spoil_directory(11, false);
+	fake_advance(16 * SECOND_US);
+	assert_int_equal(scene->wanted_all, 4);
+	assert_int_equal(scene->found_count, 1);
+	fake_advance(HOUR_US - 1);
+	assert_int_equal(scene->wanted_all, 4);
+	fake_advance(1);
+	assert_int_equal(scene->wanted_all, 5);
+	scan_scene_free(scene);
+}
+
 /* Who has not closed the pipe yet has pulled once. */
 static void a_pull_is_heard_once(void **state)
 {
@@ -297,6 +324,7 @@ int main(void)
 		cmocka_unit_test(it_is_time_now_and_then),
 		cmocka_unit_test(another_pace_begins_with_a_scan),
 		cmocka_unit_test(what_could_not_be_read_is_looked_at_again),
+		cmocka_unit_test(short_scans_are_repeated_as_soon),
 		cmocka_unit_test(each_pull_is_heard),
 		cmocka_unit_test(a_pull_is_heard_once),
 	};

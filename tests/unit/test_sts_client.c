@@ -408,6 +408,38 @@ static void questions_share_a_lookup(void **state)
 	assert_int_equal(cancelled.done, 0);
 }
 
+/* ... although all others have to wait, and it has waited with them. */
+static void what_is_urgent_does_not_wait(void **state)
+{
+	enum { MANY = 700 };
+	static struct asked many[MANY];
+	struct asked *again = memory_alloc_zero(1, sizeof *again);
+	char domain[32];
+
+	(void)state;
+	world.is_silent = true;
+	for (unsigned i = 0; i < MANY; i++) {
+		snprintf(domain, sizeof domain, "d%u.b", i);
+		begin(&many[i], domain);
+	}
+	assert_int_equal(world.open, 500);
+	world.is_silent = false;
+	say(STS_LOOKUP_NO_RECORD, "", NULL);
+	begin(again, domain);
+	run_for(SECOND_US / 100);
+	assert_int_equal(again->done, 0);
+	sts_request_cancel(&again->request);
+	again->request.is_urgent = true;
+	sts_keeper_ask(world.keeper, str_from(domain), &again->request);
+	wait_for(again);
+	assert_int_equal(many[MANY - 1].done, 1);
+	assert_int_equal(many[MANY - 2].done, 0);
+	assert_int_equal(world.open, 500);
+	for (unsigned i = 0; i < MANY; i++)
+		sts_request_cancel(&many[i].request);
+	free(again);
+}
+
 /* However many domains are asked for, those that wait included. */
 static void domains_are_bounded(void **state)
 {
@@ -450,12 +482,17 @@ static void on_count(void *context, const struct tlsrpt_session *session)
 	world.counted++;
 }
 
-static void serve(uid_t user)
+static void serve_both(uid_t remote, uid_t owner)
 {
-	const struct sts_users users = {user, user};
+	const struct sts_users users = {remote, owner};
 
 	world.server = sts_server_new(world.loop, world.listening, world.keeper, &users);
 	sts_server_on_count(world.server, on_count, NULL);
+}
+
+static void serve(uid_t user)
+{
+	serve_both(user, user);
 }
 
 static void begin_question(struct asked *asked, const char *domain)
@@ -584,6 +621,74 @@ static void questions_are_bounded(void **state)
 		sts_question_cancel(many[i].question);
 }
 
+/* "remote" may have been taken over. */
+static void people_do_not_wait_for_remote(void **state)
+{
+	enum { MANY = 600 };
+	static struct asked many[MANY];
+
+	(void)state;
+	for (unsigned is_person = 0; is_person < 2; is_person++) {
+		struct asked asked;
+		char domain[32];
+
+		world.is_silent = true;
+		for (unsigned i = 0; i < MANY; i++) {
+			snprintf(domain, sizeof domain, "d%u.%u.b", i, is_person);
+			begin(&many[i], domain);
+		}
+		world.is_silent = false;
+		say(STS_LOOKUP_FETCHED, "1", TEXT("mx.a.b"));
+		serve_both(getuid() + is_person, getuid());
+		world.client = sts_client_new(world.loop, world.socket, STS_PATIENCE_US);
+		begin_question(&asked, "a.b");
+		run_for(SECOND_US / 5);
+		assert_int_equal(asked.done, is_person);
+		if (!is_person)
+			sts_question_cancel(asked.question);
+		for (unsigned i = 0; i < MANY; i++)
+			sts_request_cancel(&many[i].request);
+		sts_client_free(world.client);
+		sts_server_free(world.server);
+		world.server = NULL;
+		world.client = NULL;
+	}
+}
+
+/* What a connection may ask is not multiplied by connections. */
+static void questions_of_all_are_bounded(void **state)
+{
+	enum { EACH = STS_OPEN_MAX, CLIENTS = 5 };
+	static struct asked many[CLIENTS][EACH];
+	struct sts_client *clients[CLIENTS];
+	unsigned done = 0;
+	char domain[32];
+
+	(void)state;
+	serve(getuid());
+	world.is_silent = true;
+	for (unsigned c = 0; c < CLIENTS; c++) {
+		clients[c] = sts_client_new(world.loop, world.socket, STS_PATIENCE_US);
+		world.client = clients[c];
+		for (unsigned i = 0; i < EACH; i++) {
+			snprintf(domain, sizeof domain, "d%u.%u.b", i, c);
+			begin_question(&many[c][i], domain);
+		}
+		for (unsigned i = 0; i < 20; i++)
+			run_for(SECOND_US / 100);
+	}
+	world.client = NULL;
+	for (unsigned c = 0; c < CLIENTS; c++) {
+		for (unsigned i = 0; i < EACH; i++) {
+			done += many[c][i].done;
+			if (many[c][i].done == 0)
+				sts_question_cancel(many[c][i].question);
+		}
+		sts_client_free(clients[c]);
+	}
+	assert_int_equal(done, EACH);
+}
+
 /* --- a "policy" that was taken over --- */
 
 static void on_question(void *context, struct ipc_channel *channel, struct ipc_message *message)
@@ -653,6 +758,9 @@ int main(void)
 		TEST(a_policy_from_the_future_is_due),
 		TEST(questions_share_a_lookup),
 		TEST(domains_are_bounded),
+		TEST(what_is_urgent_does_not_wait),
+		TEST(people_do_not_wait_for_remote),
+		TEST(questions_of_all_are_bounded),
 		TEST(answers_come_through),
 		TEST(a_lost_question_is_asked_again),
 		TEST(nobody_waits_for_ever),

@@ -176,7 +176,7 @@ static void what_is_wrong_with_a_certificate_is_told(void **state)
 						       .certificate_count = 1,
 						       .signer = &scene.signer.signer,
 						       .client_authorities = STR("rubbish")},
-		       "client authorities: it holds no certificate in PEM form");
+		       "authorities: it holds no certificate in PEM form");
 	}
 	X509_free(weak);
 	X509_free(good);

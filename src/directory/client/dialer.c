@@ -10,6 +10,8 @@
 #include <string.h>
 #include <utlist.h>
 
+static const char NO_CERTIFICATE[] = "there is no certificate of our own that can be used";
+
 static const int64_t SEARCH_US = 10 * SECOND_US;
 static const int64_t ATTEMPT_US = 5 * SECOND_US;
 
@@ -161,6 +163,10 @@ static void on_event(void *context, unsigned events)
 		fail_attempt(dial, error, strerror(-error));
 		return;
 	}
+	if (dial->dialer->tls == NULL) { /* a reload has taken it away */
+		fail_attempt(dial, -EACCES, NO_CERTIFICATE);
+		return;
+	}
 	dial->phase = PHASE_SHAKE;
 	dial->connection = tls_connection_new(dial->dialer->tls, dial->socket, dial->host);
 	tls_connection_on_resume(dial->connection, shake, dial);
@@ -182,7 +188,7 @@ static void on_timeout(void *context)
 	else if (dial->phase == PHASE_SHAKE)
 		fail_attempt(dial, -ETIMEDOUT, "the server does not speak in time");
 	else if (dial->phase == PHASE_WAIT)
-		give_up(dial, -EACCES, "there is no certificate of our own that can be used");
+		give_up(dial, -EACCES, NO_CERTIFICATE);
 	else
 		give_up(dial, -ETIMEDOUT, "the name is not found in time");
 }

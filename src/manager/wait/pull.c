@@ -17,15 +17,17 @@ struct pull {
 
 static void open_pipe(struct pull *pull);
 
-/* What was written stays in it while somebody has it open, who may have no processor to close it.
- */
+/* What was written stays in it while a writer has it open, and would be reported again in each turn
+ * until that is scheduled to close it. No more than a pipe holds: who writes without end keeps
+ * nobody here. */
 static void empty_pipe(const struct pull *pull)
 {
-	char bytes[64];
+	enum { PIECES = 16 };
+	char bytes[4096];
 
-	while (pull->pipe >= 0 &&
-	       os_stream_read(pull->pipe, bytes, sizeof bytes) == (ssize_t)sizeof bytes)
-		;
+	for (unsigned i = 0; i < PIECES && pull->pipe >= 0; i++)
+		if (os_stream_read(pull->pipe, bytes, sizeof bytes) != (ssize_t)sizeof bytes)
+			return;
 }
 
 /* The pipe is reopened before each scan (sources, section 7), so that a pull during the scan is

@@ -333,8 +333,9 @@ static void on_rescan(void *context)
 	struct scan *scan = context;
 
 	scan->is_retrying = false;
-	scan->handler->wanted(scan->context, false);
+	/* first: a short scan is over when this returns, and may have planned the next one */
 	os_timer_start(scan->rescan_timer, scan->times.rescan_us);
+	scan->handler->wanted(scan->context, false);
 }
 
 static void on_pull(void *context)
