@@ -99,6 +99,8 @@ void listing_print(const struct listing_entry *entry, struct buffer *out)
 	buffer_append_byte(out, '\n');
 	if (entry->is_held)
 		buffer_append_string(out, "    (held by the operator)\n");
+	if (control->envelope->priority != 0)
+		buffer_append_format(out, "    (priority %d)\n", control->envelope->priority);
 	if (!control->is_mapped)
 		print_release(out, control->envelope->release_us);
 	print_wait(out, entry->waits_for);
@@ -119,6 +121,14 @@ static void json_time(struct buffer *out, const char *name, int64_t time_us)
 		return;
 	timestamp_format(time_us, text);
 	json_field_text(out, name, str_from(text));
+}
+
+static void json_priority(struct buffer *out, int priority)
+{
+	if (priority == 0)
+		return;
+	json_field(out, "priority");
+	buffer_append_format(out, "%d", priority);
 }
 
 static void json_recipients(struct buffer *out, const struct mail_envelope *envelope)
@@ -204,6 +214,7 @@ void listing_print_json(const struct listing_entry *entry, struct buffer *out)
 		json_field_text(out, "trigger", entry->waits_for);
 	json_time(out, "born", envelope->id.born_us);
 	json_time(out, "release", envelope->release_us);
+	json_priority(out, envelope->priority);
 	json_field_number(out, "size", envelope->size);
 	json_field_text(out, "sender", envelope->sender);
 	json_field_text(out, "received", envelope->received);

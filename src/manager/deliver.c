@@ -176,6 +176,9 @@ static struct transport_delivery subject_of(struct message *message, uint32_t in
 		.sender = envelope->sender,
 		.size = packed_size(envelope, delivery),
 		.is_retry = delivery->attempts > 0,
+		.urgency = envelope->priority > 0   ? URGENCY_HIGH
+			   : envelope->priority < 0 ? URGENCY_LOW
+						    : URGENCY_ORDINARY,
 		/* with a sender for each recipient there is a job for each */
 		.is_alone = mail_verp_is(envelope->sender),
 	};

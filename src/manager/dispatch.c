@@ -61,7 +61,8 @@ static void pack_job(const struct job *job, struct buffer *body)
 	pack_sender(job, body);
 	pack_u64(body, envelope->size);
 	pack_u32(body, (envelope->utf8 ? IPC_JOB_UTF8 : 0) |
-			       (envelope->require_tls ? IPC_JOB_REQUIRE_TLS : 0));
+			       (envelope->require_tls ? IPC_JOB_REQUIRE_TLS : 0) |
+			       (uint32_t)(uint8_t)envelope->priority << IPC_JOB_PRIORITY);
 	pack_u32(body, envelope->ret);
 	pack_str(body, bounded(envelope->envid, MAIL_ENVID_MAX));
 	pack_str(body, str_from(job_destination(job)));

@@ -30,7 +30,8 @@ static bool envelope_is_writable(const struct mail_envelope *envelope)
 
 	if (envelope->recipient_count == 0 || envelope->id.number == 0 ||
 	    envelope->id.born_us < 0 || envelope->release_us < 0 ||
-	    envelope->release_us % SECOND_US != 0)
+	    envelope->release_us % SECOND_US != 0 || envelope->priority > MAIL_PRIORITY_MAX ||
+	    envelope->priority < -MAIL_PRIORITY_MAX)
 		return false;
 	if (!address_is_writable(envelope->sender) || !record_word_is_optional(envelope->envid) ||
 	    !queue_text_is_clean(envelope->received) ||
@@ -98,6 +99,8 @@ static void write_options(struct buffer *out, const struct mail_envelope *envelo
 		buffer_append_string(out, " smtputf8");
 	if (envelope->require_tls)
 		buffer_append_string(out, " requiretls");
+	if (envelope->priority != 0)
+		buffer_append_format(out, " priority=%d", envelope->priority);
 	timestamp_format_seconds(envelope->release_us, release);
 	if (envelope->release_us > 0)
 		record_write_word(out, " release=", str_from(release));

@@ -50,6 +50,12 @@ static bool parse_requiretls(struct str value, struct smtp_argument *argument)
 	return value.data == NULL;
 }
 
+/* RFC 6710 section 3 */
+static bool parse_priority(struct str value, struct smtp_argument *argument)
+{
+	return mail_priority_parse(value, &argument->priority);
+}
+
 /* RFC 4865 section 3: seconds in at most nine digits, the first of which is not 0. */
 static bool parse_hold_for(struct str value, struct smtp_argument *argument)
 {
@@ -178,6 +184,7 @@ static const struct parameter mail_parameters[] = {
 	{STR("ENVID"), parse_envid, NULL},
 	{STR("AUTH"), parse_auth, offers_auth},
 	{STR("REQUIRETLS"), parse_requiretls, smtp_offers_requiretls},
+	{STR("MT-PRIORITY"), parse_priority, smtp_offers_priority},
 	{STR("HOLDFOR"), parse_hold_for, smtp_offers_future_release},
 	{STR("HOLDUNTIL"), parse_hold_until, smtp_offers_future_release},
 };

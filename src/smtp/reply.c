@@ -159,6 +159,16 @@ bool smtp_offers_requiretls(const struct smtp_server *s)
 	return s->tls.version != NULL && s->service->protocol != SMTP_PROTOCOL_LMTP;
 }
 
+/* Strangers would all be in a hurry. A user authenticates after he has seen what is offered. */
+bool smtp_offers_priority(const struct smtp_server *s)
+{
+	bool may_authenticate = s->service->auth != SMTP_AUTH_NONE &&
+				s->service->protocol == SMTP_PROTOCOL_SUBMISSION;
+
+	return s->service->protocol != SMTP_PROTOCOL_LMTP &&
+	       (smtp_peer_is_trusted(s) || may_authenticate);
+}
+
 bool smtp_offers_future_release(const struct smtp_server *s)
 {
 	return s->service->protocol == SMTP_PROTOCOL_SUBMISSION && s->service->release_max_us > 0;
@@ -231,6 +241,8 @@ static void append_greeting(struct smtp_server *s)
 	if (smtp_offers_requiretls(s))
 		buffer_append(&s->output, requiretls, sizeof requiretls - 1);
 	append_future_release(s);
+	if (smtp_offers_priority(s))
+		buffer_append_string(&s->output, "250-MT-PRIORITY MIXER\r\n");
 	buffer_append(&s->output, extensions, sizeof extensions - 1);
 	buffer_append_number(&s->output, s->service->limits.message_size);
 	buffer_append(&s->output, "\r\n", 2);

@@ -90,6 +90,8 @@ static void append_sender(struct buffer *out, const struct mail_envelope *envelo
 		buffer_append_format(out, " envid=" STR_FORMAT, STR_ARGUMENTS(envelope->envid));
 	buffer_append_string(out, envelope->utf8 ? " smtputf8" : "");
 	buffer_append_string(out, envelope->require_tls ? " requiretls" : "");
+	if (envelope->priority != 0)
+		buffer_append_format(out, " priority=%d", envelope->priority);
 	timestamp_format(envelope->release_us, release);
 	if (envelope->release_us > 0)
 		buffer_append_format(out, " release=%s", release);

@@ -25,6 +25,7 @@ static struct mail_envelope *sample_envelope(void)
 	envelope->sender = STR("lisa@example.com");
 	envelope->envid = STR("QQ314159");
 	envelope->release_us = 1795200000 * SECOND_US;
+	envelope->priority = -4;
 	envelope->received = STR("smtp 192.0.2.7:53112 helo=mail.example.com");
 	envelope->size = 18233;
 	recipient = mail_envelope_add(envelope, STR("\"a > b\\\" \"@example.net"));
@@ -51,6 +52,7 @@ static void envelope_survives_a_round(void **state)
 	assert_int_equal(control->envelope->ret, MAIL_RET_HEADERS);
 	assert_true(control->envelope->utf8);
 	assert_int_equal(control->envelope->release_us, 1795200000 * SECOND_US);
+	assert_int_equal(control->envelope->priority, -4);
 	assert_int_equal(control->envelope->size, 18233);
 	assert_true(str_equal(control->envelope->sender, envelope->sender));
 	assert_true(str_equal(control->envelope->envid, envelope->envid));
@@ -125,6 +127,14 @@ static void envelopes_are_read_strictly(void **state)
 		{HEAD "from: <>\nsize: 1\nto: 1 <c@d>\nend:\n", 0},
 		{HEAD "from: <#@[]>\nsize: 1\nfuture: x\nto: 1 <c@d> later=7\nend:\n", 0},
 		{HEAD "from: <a@b> later smtputf8 x=1\nsize: 1\nto: 1 <c@d> later\nend:\n", 0},
+		{HEAD "from: <a@b> priority=9\nsize: 1\nto: 1 <c@d>\nend:\n", 0},
+		{HEAD "from: <a@b> priority=10\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b> priority=-\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b> priority\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b> release\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b> release=2026-11-20T08:33:11.500000Z\nsize: 1\nto: 1 "
+		      "<c@d>\nend:\n",
+		 -EBADMSG},
 		{HEAD "from: <a@b> ret=some\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
 		{HEAD "from: <a@b> ret\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
 		{HEAD "from: <a@b> envid\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
