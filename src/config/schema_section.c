@@ -101,7 +101,9 @@ const struct config_setting config_schema_section[] = {
 	SETTING(LISTEN, "client_authority", optional_path, AT(config_listen, client_authority),
 		INITIAL(""), RANGE(0, 4000),
 		MEANING("The file, in PEM form, of the authorities that sign certificates of "
-			"clients. Needs client_certificates.")),
+			"clients. Needs client_certificates. With auth, who has a certificate "
+			"of one of them with the e-mail address, or else the first name, of a "
+			"user may log in as that user, by EXTERNAL.")),
 	SETTING(LISTEN, "client_names", tls_names,
 		LIST(config_listen, client_names, client_name_count), INITIAL(""),
 		MEANING("Clients with a certificate of client_authority that has one of these "
@@ -113,10 +115,10 @@ const struct config_setting config_schema_section[] = {
 			"fingerprints may relay, whoever has signed it.")),
 
 	SETTING(LISTEN, "auth", word, AT(config_listen, auth), WORDS(auth_words),
-		COMPUTED("required for submission if there is a section directory, and tls or "
-			 "auth_without_tls; else no"),
-		MEANING("Whether clients authenticate by AUTH (RFC 4954), as users of the "
-			"directory. Who has authenticated may relay. required: a client that is "
+		COMPUTED("required for submission if there is a section directory or auth, and tls "
+			 "or auth_without_tls; else no"),
+		MEANING("Whether clients authenticate by AUTH (RFC 4954), as users of section "
+			"auth. Who has authenticated may relay. required: a client that is "
 			"not in relay_from, and has no certificate of client_names or "
 			"client_fingerprints, must do so before it sends mail.")),
 	SETTING(LISTEN, "auth_without_tls", word, AT(config_listen, auth_without_tls),
@@ -143,7 +145,7 @@ const struct config_setting config_schema_section[] = {
 			"addresses without a domain get default_domain, Bcc is removed.")),
 	SETTING(LISTEN, "repair", boolean, AT(config_listen, repair), COMPUTED("as submission"),
 		MEANING("Whether what other servers refuse is put right: lines of more than 998 "
-			"bytes are broken, after a space if there is one; header fields with "
+			"bytes are broken, before a space if there is one; header fields with "
 			"8-bit characters are encoded (RFC 2047) unless the client uses SMTPUTF8. "
 			"See bare_newline, too.")),
 

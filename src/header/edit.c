@@ -163,11 +163,12 @@ static void end_header(struct header_edit *edit, struct buffer *out)
 	add_missing(edit, out);
 }
 
-/* What is kept is no field: the body has begun without an empty line. */
+/* What is kept is no field: the body has begun without an empty line. Other programs may read on,
+ * and would find authors there that were not read here. */
 static void begin_body(struct header_edit *edit, struct buffer *out)
 {
 	end_header(edit, out);
-	if (edit->settings.completes)
+	if (edit->settings.completes || edit->settings.has_authors)
 		emit(edit, STR("\r\n"), out);
 	emit(edit, buffer_view(&edit->field), out);
 }
@@ -191,6 +192,8 @@ static void end_field(struct header_edit *edit, bool is_whole, struct buffer *ou
 	if (!header_field_parse(buffer_view(&edit->field), &field)) {
 		if (!is_separator(edit))
 			begin_body(edit, out);
+		else if (!is_whole)
+			edit->part = PART_DROP;
 		buffer_reset(&edit->field);
 		return;
 	}

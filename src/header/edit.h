@@ -25,12 +25,12 @@ enum {
 /* The texts must outlive the edit. */
 struct header_edit_settings {
 	bool completes; /* adds Date, From and Message-ID if they lack, and @DOMAIN to addresses
-			 * that have no domain; removes Bcc. Inserts an empty line before a body
-			 * without one */
+			 * that have no domain; removes Bcc */
 	bool repairs; /* breaks lines of more than 998 bytes (header/lines.h); encodes 8-bit text in
 		       * fields, unless ALLOWS_UTF8 */
 	bool allows_utf8;
-	bool has_authors; /* reads them */
+	bool has_authors; /* reads them. With this or COMPLETES, a body without an empty line before
+			   * it gets one */
 	struct str domain;
 	struct str hostname; /* of Message-ID */
 	struct str from;     /* the author's address, for From; empty: unknown */

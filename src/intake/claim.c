@@ -23,6 +23,20 @@ static void forget_name(struct intake_session *session)
 	session->name = NULL;
 }
 
+/* A client without an address must not have the rights of the address of the proxy. */
+static void take_address(struct intake_session *session, const struct smtp_claim *claim)
+{
+	static const struct in6_addr nowhere = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+
+	if (claim->is_anonymous) {
+		session->mapped = nowhere;
+		snprintf(session->address, sizeof session->address, "0.0.0.0");
+	} else if (*claim->address != '\0') {
+		session->mapped = claim->mapped;
+		snprintf(session->address, sizeof session->address, "%s", claim->address);
+	}
+}
+
 /* The proxy stays trusted; what its client may do is what the client's address may. */
 void intake_claim_take(struct intake_session *session, const struct smtp_claim *claim)
 {
@@ -36,10 +50,7 @@ void intake_claim_take(struct intake_session *session, const struct smtp_claim *
 
 	forget_name(session);
 	snprintf(session->proxy_name, sizeof session->proxy_name, "%s", claim->name);
-	if (*claim->address != '\0') {
-		session->mapped = claim->mapped;
-		snprintf(session->address, sizeof session->address, "%s", claim->address);
-	}
+	take_address(session, claim);
 	session->may_relay = config_may_relay(session->intake->config, &session->mapped);
 	peer.is_ours = session->may_relay;
 	peer.may_etrn = config_may_etrn(session->intake->config, &session->mapped);

@@ -69,7 +69,8 @@ static bool take_address(struct smtp_claim *claim, const char *value)
 	bool is_ipv6 = strncasecmp(value, "IPV6:", strlen("IPV6:")) == 0;
 	struct in_addr ipv4;
 
-	if (is_unavailable(value))
+	claim->is_anonymous = is_unavailable(value);
+	if (claim->is_anonymous)
 		return keep(claim->address, "");
 	if (is_ipv6 && inet_pton(AF_INET6, value + strlen("IPV6:"), &claim->mapped) == 1)
 		return keep(claim->address, value + strlen("IPV6:"));
@@ -157,12 +158,14 @@ static bool take_attribute(struct smtp_claim *claim, unsigned verb, struct str w
 	return false;
 }
 
-/* Changes CLAIM by what TEXT says: false, and nothing, if an attribute is wrong. */
+/* Changes CLAIM by what TEXT says: false, and nothing, if an attribute is wrong. A user does not
+ * stay for the next client. */
 static bool parse(struct smtp_claim *claim, unsigned verb, struct str text)
 {
 	struct smtp_claim changed = *claim;
 	struct str word;
 
+	changed.login[0] = '\0';
 	while (str_split(&text, ' ', &word))
 		if (word.length > 0 && !take_attribute(&changed, verb, word))
 			return false;

@@ -58,6 +58,8 @@ void smtp_server_set_tls(struct smtp_server *s, const struct smtp_tls *tls)
 	s->helo = NULL;
 	s->is_extended = false;
 	s->line_is_secret = false;
+	s->claim = s->forwarded = (struct smtp_claim){0};
+	s->has_forwarded = false;
 	smtp_auth_forget(s);
 	smtp_server_enter(s, SMTP_STATE_CONNECTED);
 }

@@ -165,6 +165,7 @@ struct smtp_claim {
 	char name[SMTP_CLAIM_TEXT_SIZE];
 	char address[SMTP_CLAIM_TEXT_SIZE]; /* "192.0.2.7", "2001:db8::7" */
 	struct in6_addr mapped;             /* the same, IPv4 mapped; only with an address */
+	bool is_anonymous;                  /* the proxy says that it does not know the address */
 	uint16_t port;
 	char helo[SMTP_CLAIM_TEXT_SIZE];
 	char login[SMTP_CLAIM_TEXT_SIZE]; /* who has authenticated */

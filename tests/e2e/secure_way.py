@@ -25,6 +25,7 @@ POLICY_HOST = f"mta-sts.{DOMAIN}"
 NAMES = (HOST, RIGHT, f"foreign-{IMPOSTOR}", POLICY_HOST)
 SETTINGS = """dns_server = "{dns}"
 mta_sts = yes
+https_private = yes
 tls_reports = yes
 dane = no
 tls_authorities = "{authority}"

@@ -66,6 +66,10 @@ def test_dovecot_knows_the_users(node, dovecot, socket_path):
         event = mx.log.wait("auth_failed", client="2001:db8::1")
         assert (event["user"], event["reason"]) == ("bob", "Dovecot says no")
         assert client.ask("SCRAM-SHA-256-PLUS", b"p=tls-exporter,,n=bob,r=x")[1].refusal == UNKNOWN
+        # the right password of somebody who may not log in
+        with open(os.path.join(dovecot.base, "users"), "a", encoding="ascii") as file:
+            file.write(f"eve:{{PLAIN}}{DOVECOT_PASSWORD}:nobody:nogroup::{dovecot.base}::nologin=y\n")
+        assert client.plain("eve", DOVECOT_PASSWORD).refusal == FAILED
         # many at once, one of them cancelled
         tags = [client.begin("PLAIN", f"\0bob\0{DOVECOT_PASSWORD}".encode(),
                              address=f"198.51.100.{n}") for n in range(100)]
@@ -219,9 +223,12 @@ def test_signed_tokens(node, keys, tmp_path):
             mark = mx.log.mark()
             assert client.bearer(wrong).refusal == FAILED, reason
             assert mx.log.wait("auth_failed", since=mark)["reason"] == reason
-        # the answer says why, and the client ends the exchange (RFC 7628 section 3.2.3)
+            assert len(mx.log.find("auth_failed", since=mark)) == 1, "it counts twice"
+        # the answer says why, and the client ends the exchange (RFC 7628 section 3.2.3), or leaves
+        mark = mx.log.mark()
         answer = client.ask("OAUTHBEARER", b"n,,\1auth=Bearer x.y.z\1\1")[1]
         assert json.loads(answer.message) == {"status": "invalid_token"}
+        assert mx.log.wait("auth_failed", since=mark)["client"] == "192.0.2.1"
 
 
 def test_introspected_tokens(node, keys, issuer):

@@ -92,6 +92,16 @@ def test_xclient_login_is_a_user(node):
         assert client.rcpt("bob@far.test")[0] >= 500
 
 
+def test_a_client_without_an_address_has_no_rights(node):
+    mx = node(routes=[f"far.test:127.0.0.1;{free_port()}"], relay_from=["127.0.0.1/32"], settings=PROXY)
+    with Client(mx) as client:
+        client.ehlo("proxy.test")
+        client.docmd("XCLIENT", "ADDR=[UNAVAILABLE]")
+        client.ehlo("unknown.test")
+        client.mail("a@client.test")
+        assert client.rcpt("bob@far.test")[0] >= 500
+
+
 def test_xforward_by_postfix(node, ground):
     """Postfix says who its client was, in the form that it uses for filters."""
     mx = node(settings=PROXY)

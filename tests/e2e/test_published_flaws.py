@@ -158,6 +158,27 @@ def test_cve_2020_28021_and_2018_6789_encoded_values(shared, value):
         assert wire.ask(b"RCPT TO:<anna@a.test> ORCPT=rfc822;" + value)[:2] == "50"
 
 
+def test_cve_2018_6789_and_2023_42114_and_42115_and_42116_auth(node, unharmed):
+    """Lengths that are none of base64, and messages of mechanisms that are not offered, or not
+    to this client."""
+    mx = node(start=False, listen="auth = offered auth_without_tls = local")
+    mx.settings = f'directory {{ path = "{mx.directory}/data/directory.db" }}\n'
+    mx.write_configuration()
+    mx.start()
+    mx = unharmed(mx)
+    commands = {b"AUTH PLAIN " + b"A" * length: "501" for length in (1, 5, 1021, 3001)}
+    commands |= {b"AUTH NTLM TlRMTVNTUAABAAAAB4IIAAAAAAAAAAAAAAAAAAAAAAA=": "504",
+                 b"AUTH EXTERNAL " + b"QQBBAEEA" * 300: "504", b"AUTH EXTERNAL =": "504"}
+    for command, code in commands.items():
+        with Wire(mx) as wire:
+            wire.reply()
+            assert "AUTH " in wire.ask(b"EHLO client.test")
+            assert wire.ask(command)[:3] == code
+            assert wire.ask(b"AUTH LOGIN")[:3] == "334"
+            assert wire.ask(b"A" * 11001)[:3] == "501"
+            assert wire.ask(b"NOOP")[:3] == "250"
+
+
 @pytest.mark.parametrize("envid, orcpt", [
     (b"a+20X-Evil:+20y", b"rfc822;a+20+3Cx+3E+20to:+201"), (b"x" * 100, b"rfc822;" + b"y" * 490)],
     ids=["spaces", "long"])

@@ -95,15 +95,24 @@ def drain(node):
         raise Wrong(f"left behind: {leftovers(node)}") from None
 
 
-def check_commands(node):
-    if ask(node, "queue", "list", "--json"):
-        raise Wrong("queue list tells of messages, and there are none")
+def count_files(node):
+    """(what queue stats counts, how many files there are): all of them are without a message."""
     stats = json.loads(ask(node, "queue", "stats", "--json"))
     counted = {name: place["messages"] for name, place in stats.items()
                if name != "oldest" and place["messages"]}
-    spares = len(os.listdir(os.path.join(node.queue, "pid")))
-    if sum(counted.values()) != spares or set(counted) - {"spare files", "new files"}:
-        raise Wrong(f"queue stats tells of {counted}, and there are {spares} spares")
+    return counted, len(os.listdir(os.path.join(node.queue, "pid")))
+
+
+def check_commands(node):
+    if ask(node, "queue", "list", "--json"):
+        raise Wrong("queue list tells of messages, and there are none")
+    end = time.monotonic() + DAMAGED
+    while True:  # some files are still being made, or removed as too many
+        counted, files = count_files(node)
+        if sum(counted.values()) == files and not set(counted) - {"spare files", "new files"}:
+            return
+        if time.monotonic() > end:
+            raise Wrong(f"queue stats tells of {counted}, and there are {files} files")
 
 
 def recover(recording, image, folder, entries, record):

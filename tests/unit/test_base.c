@@ -49,21 +49,9 @@ static void base64_is_what_it_stands_for(void **state)
 
 static void what_is_not_base64_is_refused(void **state)
 {
-	static const char *const wrong[] = {"Zg",
-					    "Zg=",
-					    "Zg===",
-					    "Zh==",
-					    "Zm9=",
-					    "Zm8",
-					    "=",
-					    "====",
-					    "Z===",
-					    "Zm 8",
-					    "Zm8=\n",
-					    "Zm-_",
-					    "Zg==Zg==",
-					    "Zm\xff"
-					    "8"};
+	static const char *const wrong[] = {
+		"Zg",   "Zg=",  "Zg===", "Zh==",   "Zm9=", "Zm8",      "=",
+		"====", "Z===", "Zm 8",  "Zm8=\n", "Zm-_", "Zg==Zg==", "Zm\3778"};
 	struct buffer out = {0};
 
 	(void)state;

@@ -63,6 +63,30 @@ static void failures_may_be_temporary(void **state)
 	}
 }
 
+static void a_right_password_is_not_always_enough(void **state)
+{
+	static const struct {
+		const char *text;
+		bool is_barred, is_elsewhere;
+	} cases[] = {{"OK\t1\tuser=a", false, false},
+		     {"OK\t1\tuser=a\tnologin", true, false},
+		     {"OK\t1\tnologin=y\tuser=a\treason=later", true, false},
+		     {"OK\t1\tuser=nologin\tnologins", false, false},
+		     {"OK\t1\tuser=a\tnologin\tproxy\thost=b", true, true},
+		     {"OK\t1\tuser=a\tproxy_maybe=y", false, true},
+		     {"OK\t1\tuser=a\tnologin\thost=b", true, true}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct dovecot_line line;
+
+		assert_true(dovecot_line_parse(str_from(cases[i].text), &line));
+		assert_int_equal(line.is_barred, cases[i].is_barred);
+		assert_int_equal(line.is_elsewhere, cases[i].is_elsewhere);
+		dovecot_line_clear(&line);
+	}
+}
+
 static void mechanisms_that_nobody_may_use(void **state)
 {
 	struct dovecot_line line;
@@ -124,6 +148,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_understood),
 		cmocka_unit_test(failures_may_be_temporary),
+		cmocka_unit_test(a_right_password_is_not_always_enough),
 		cmocka_unit_test(mechanisms_that_nobody_may_use),
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(what_we_say_is_escaped),

@@ -56,6 +56,9 @@ static void messages_become_what_they_should(void **state)
 		{0, "Bcc: a\r\nFrom: x\r\n\r\n", "Bcc: a\r\nFrom: x\r\n\r\n"},
 		{0, "\r\n x\r\n", "\r\n x\r\n"},
 		{0, "no header\r\nReturn-Path: a\r\n", "no header\r\nReturn-Path: a\r\n"},
+		/* who reads on as if it were a header must not find an author whom nobody judged */
+		{AUTHORS, "A: 1\r\nno field\r\nFrom: eve@x.test\r\n\r\n",
+		 "A: 1\r\n\r\nno field\r\nFrom: eve@x.test\r\n\r\n"},
 		{COMPLETES, "", DATE FROM ID},
 		{COMPLETES, "\r\nx\r\n", DATE FROM ID "\r\nx\r\n"},
 		{COMPLETES, "x\r\n", DATE FROM ID "\r\nx\r\n"},
@@ -252,6 +255,23 @@ static void long_fields_pass_or_go(void **state)
 	}
 }
 
+/* No part of it is taken for a field, or for the body. */
+static void a_long_separator_goes(void **state)
+{
+	struct buffer text = {0};
+	struct buffer out;
+
+	(void)state;
+	buffer_append_string(&text, "From ");
+	while (text.length < 3 * HEADER_FIELD_MAX)
+		buffer_append_string(&text, "x ");
+	buffer_append_string(&text, "\r\n" DATE FROM ID "\r\n");
+	out = edited(COMPLETES, buffer_view(&text), 1000);
+	assert_true(str_equal(buffer_view(&out), STR(DATE FROM ID "\r\n")));
+	buffer_clear(&out);
+	buffer_clear(&text);
+}
+
 static void too_many_authors_are_unknown(void **state)
 {
 	struct buffer text = {0};
@@ -288,6 +308,7 @@ int main(void)
 		cmocka_unit_test(long_lines_are_broken),
 		cmocka_unit_test(authors_are_known_or_not),
 		cmocka_unit_test(long_fields_pass_or_go),
+		cmocka_unit_test(a_long_separator_goes),
 		cmocka_unit_test(too_many_authors_are_unknown),
 	};
 

@@ -395,6 +395,11 @@ static void login_asks_twice(void **state)
 	sasl_take(sasl, STR(""));
 	expect_refused(sasl, AUTH_MALFORMED);
 	sasl_free(sasl);
+	sasl = begin("LOGIN");
+	sasl_take(sasl, STR("Ann"));
+	sasl_take(sasl, STR("secret\0x"));
+	expect_refused(sasl, AUTH_MALFORMED);
+	sasl_free(sasl);
 }
 
 static void external_is_who_the_certificate_names(void **state)
@@ -480,6 +485,8 @@ static void a_wrong_token_is_told_and_then_refused(void **state)
 	sasl_take(sasl, STR("n,,\1auth=Bearer abc\1\1"));
 	sasl_answer(sasl, SASL_WRONG, STR(""), NULL);
 	expect_text(sasl_message(sasl), "{\"status\":\"invalid_token\"}");
+	assert_true(sasl_has_failed(sasl));
+	assert_string_equal(sasl_reason(sasl), "the token is not accepted");
 	sasl_take(sasl, STR("n,,\1auth=Bearer abc\1\1"));
 	expect_refused(sasl, AUTH_FAILED);
 	sasl_free(sasl);

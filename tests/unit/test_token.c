@@ -19,9 +19,9 @@ static const char RSA_KEY[] = "-----BEGIN PUBLIC KEY-----\n"
 			      "oQIDAQAB\n"
 			      "-----END PUBLIC KEY-----\n";
 static const char P256_KEY[] = "-----BEGIN PUBLIC KEY-----\n"
-			     "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEf83OJ3D2xF1Bg8vub9tLe1gHMzV7\n"
-			     "6e8Tus9uPHvRVEXH8UTNG72bfocs3+257rn0s2ldbqkLJK2KRiMohYjlrQ==\n"
-			     "-----END PUBLIC KEY-----\n";
+			       "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEf83OJ3D2xF1Bg8vub9tLe1gHMzV7\n"
+			       "6e8Tus9uPHvRVEXH8UTNG72bfocs3+257rn0s2ldbqkLJK2KRiMohYjlrQ==\n"
+			       "-----END PUBLIC KEY-----\n";
 
 #define PRINTED                                                                                    \
 	"eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0" \
@@ -244,6 +244,12 @@ static void claims_are_checked(void **state)
 		{"{" GOOD ",\"exp\":2000,\"nbf\":null}", "the token's begin is no time"},
 		{"{" GOOD ",\"exp\":2000,\"email_verified\":true}", NULL},
 		{"{" GOOD ",\"exp\":2000,\"email_verified\":false}",
+		 "the issuer has not verified the address"},
+		/* some issuers write it as a text */
+		{"{" GOOD ",\"exp\":2000,\"email_verified\":\"true\"}", NULL},
+		{"{" GOOD ",\"exp\":2000,\"email_verified\":\"false\"}",
+		 "the issuer has not verified the address"},
+		{"{" GOOD ",\"exp\":2000,\"email_verified\":0}",
 		 "the issuer has not verified the address"},
 		{"{" GOOD ",\"exp\":2000,\"exp\":3000}", "the claims are no object of JSON"},
 		{"{" GOOD ",\"exp\":2000} x", "the claims are no object of JSON"},

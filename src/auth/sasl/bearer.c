@@ -7,6 +7,8 @@
  * is then refused. */
 static const char FAILURE_BEARER[] = "{\"status\":\"invalid_token\"}";
 static const char FAILURE_XOAUTH2[] = "{\"status\":\"401\",\"schemes\":\"bearer\",\"scope\":\"\"}";
+/* For the log. */
+static const char NOT_ACCEPTED[] = "the token is not accepted";
 
 /* RFC 6750 section 2.1: b64token. */
 static bool is_token(struct str token)
@@ -55,7 +57,7 @@ static void ask(struct sasl *sasl, struct str user, struct str token)
 static bool is_over(struct sasl *sasl)
 {
 	if (sasl->step > 0)
-		sasl_refuse(sasl, AUTH_FAILED, "the token is not accepted");
+		sasl_refuse(sasl, AUTH_FAILED, NOT_ACCEPTED);
 	return sasl->step > 0;
 }
 
@@ -102,10 +104,13 @@ static void answer(struct sasl *sasl, enum sasl_finding finding, struct str user
 		finding = SASL_WRONG;
 	if (finding == SASL_RIGHT && !is_named)
 		buffer_append_str(&sasl->user, user);
-	if (finding == SASL_WRONG)
-		sasl_challenge(sasl, str_from(failure));
-	else
+	if (finding != SASL_WRONG) {
 		sasl_conclude(sasl, finding, user, NULL);
+		return;
+	}
+	sasl->has_failed = true;
+	sasl->reason = NOT_ACCEPTED;
+	sasl_challenge(sasl, str_from(failure));
 }
 
 static void answer_bearer(struct sasl *sasl, enum sasl_finding finding, struct str user,

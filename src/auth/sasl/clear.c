@@ -22,7 +22,7 @@ static void take_login(struct sasl *sasl, struct str message)
 {
 	struct buffer user CLEANUP(buffer_clear) = {0};
 
-	if (message.length == 0) {
+	if (message.length == 0 || str_find(message, '\0') >= 0) {
 		sasl_refuse_malformed(sasl);
 	} else if (sasl->step == 0) {
 		buffer_append_str(&sasl->user, message);

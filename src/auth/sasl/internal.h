@@ -37,6 +37,7 @@ struct sasl {
 	struct buffer message;
 	struct buffer user;
 	struct buffer secret;
+	bool has_failed;
 	enum auth_refusal refusal;
 	const char *reason;
 	struct sasl_scram_state scram;

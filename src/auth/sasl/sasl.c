@@ -83,6 +83,11 @@ struct str sasl_secret(const struct sasl *sasl)
 	return buffer_view(&sasl->secret);
 }
 
+bool sasl_has_failed(const struct sasl *sasl)
+{
+	return sasl->has_failed;
+}
+
 enum auth_refusal sasl_refusal(const struct sasl *sasl)
 {
 	return sasl->refusal;

@@ -90,8 +90,11 @@ struct str sasl_secret(const struct sasl *sasl);
  * not exist, invented ones: WRONG would tell that. */
 void sasl_answer(struct sasl *sasl, enum sasl_finding finding, struct str user,
 		 const struct directory_scram *keys);
+/* Whether the client has failed. If a message is wanted all the same, the mechanism tells why in
+ * the challenge, and refuses whatever the client answers. */
+bool sasl_has_failed(const struct sasl *sasl);
 enum auth_refusal sasl_refusal(const struct sasl *sasl);
-/* Why, for the log: says nothing that is secret. */
+/* Why it has failed, or is refused, for the log: says nothing that is secret. */
 const char *sasl_reason(const struct sasl *sasl);
 
 #endif

@@ -5,6 +5,7 @@
 
 void sasl_refuse(struct sasl *sasl, enum auth_refusal refusal, const char *reason)
 {
+	sasl->has_failed |= refusal == AUTH_FAILED;
 	sasl->refusal = refusal;
 	sasl->reason = reason;
 	sasl->state = SASL_REFUSED;

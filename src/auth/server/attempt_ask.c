@@ -206,6 +206,17 @@ static void refuse(struct auth_attempt *attempt)
 	auth_attempt_refuse(attempt, sasl_refusal(attempt->sasl), buffer_view(&user), reason);
 }
 
+/* A failure counts when the client learns of it, whether it then answers or not. */
+static void challenge(struct auth_attempt *attempt)
+{
+	const char *reason = attempt->reason != NULL ? attempt->reason : sasl_reason(attempt->sasl);
+
+	if (sasl_has_failed(attempt->sasl))
+		auth_attempt_fail(attempt, sasl_user(attempt->sasl), reason);
+	else
+		auth_attempt_challenge(attempt, sasl_message(attempt->sasl));
+}
+
 void auth_attempt_advance(struct auth_attempt *attempt)
 {
 	struct sasl *sasl = attempt->sasl;
@@ -213,7 +224,7 @@ void auth_attempt_advance(struct auth_attempt *attempt)
 	attempt->state = ATTEMPT_ASKS;
 	switch (sasl_state(sasl)) {
 	case SASL_WANTS_MESSAGE:
-		auth_attempt_challenge(attempt, sasl_message(sasl));
+		challenge(attempt);
 		break;
 	case SASL_ASKS_TOKEN:
 		ask_token(attempt);

@@ -93,9 +93,15 @@ static void refuse_now(struct auth_attempt *attempt, enum auth_refusal refusal)
 	auth_attempt_free(attempt);
 }
 
+/* A mechanism that is not over tells why in a challenge. */
 static void on_held(void *context)
 {
-	refuse_now(context, AUTH_FAILED);
+	struct auth_attempt *attempt = context;
+
+	if (attempt->sasl != NULL)
+		auth_attempt_challenge(attempt, sasl_message(attempt->sasl));
+	else
+		refuse_now(attempt, AUTH_FAILED);
 }
 
 /* The time is counted from the client's message, so that nobody learns how long the check took. */
@@ -104,14 +110,17 @@ static void hold(struct auth_attempt *attempt, int64_t delay_us)
 	int64_t left_us = attempt->asked_us + delay_us - os_clock_boot_us();
 
 	attempt->state = ATTEMPT_HELD;
-	sasl_free(attempt->sasl);
-	attempt->sasl = NULL;
+	attempt->has_failed = true;
+	if (attempt->sasl != NULL && sasl_state(attempt->sasl) == SASL_REFUSED) {
+		sasl_free(attempt->sasl);
+		attempt->sasl = NULL;
+	}
 	attempt->timer = os_timer_new(attempt->asker->server->ways.loop, on_held, attempt);
 	os_timer_start(attempt->timer, left_us > 0 ? left_us : 0);
 }
 
 /* A client that leaves before it has heard of its failure has failed all the same. */
-static void fail(struct auth_attempt *attempt, struct str user, const char *reason)
+void auth_attempt_fail(struct auth_attempt *attempt, struct str user, const char *reason)
 {
 	struct auth_failures *failures = attempt->asker->server->failures;
 	int64_t now_us = os_clock_boot_us();
@@ -128,8 +137,8 @@ static void fail(struct auth_attempt *attempt, struct str user, const char *reas
 void auth_attempt_refuse(struct auth_attempt *attempt, enum auth_refusal refusal, struct str user,
 			 const char *reason)
 {
-	if (refusal == AUTH_FAILED) {
-		fail(attempt, user, reason);
+	if (refusal == AUTH_FAILED && !attempt->has_failed) {
+		auth_attempt_fail(attempt, user, reason);
 		return;
 	}
 	if (refusal == AUTH_TEMPORARY)

@@ -144,15 +144,20 @@ static void add_mechanism(struct dovecot *dovecot, const struct dovecot_line *li
 	dovecot->mechanism_count++;
 }
 
+static enum dovecot_outcome outcome_of(const struct dovecot_line *line)
+{
+	if (line->command == DOVECOT_CONT)
+		return DOVECOT_CHALLENGE;
+	if (line->command == DOVECOT_OK)
+		return line->is_barred && !line->is_elsewhere ? DOVECOT_WRONG : DOVECOT_RIGHT;
+	return line->is_temporary ? DOVECOT_LATER : DOVECOT_WRONG;
+}
+
 static void take_reply(struct dovecot *dovecot, const struct dovecot_line *line)
 {
-	const struct dovecot_answer found = {
-		.outcome = line->command == DOVECOT_CONT ? DOVECOT_CHALLENGE
-			   : line->command == DOVECOT_OK ? DOVECOT_RIGHT
-			   : line->is_temporary          ? DOVECOT_LATER
-							 : DOVECOT_WRONG,
-		.message = buffer_view(&line->message),
-		.user = buffer_view(&line->user)};
+	const struct dovecot_answer found = {.outcome = outcome_of(line),
+					     .message = buffer_view(&line->message),
+					     .user = buffer_view(&line->user)};
 	struct dovecot_request *request;
 
 	DL_FOREACH2 (dovecot->requests, request, next)

@@ -65,6 +65,13 @@ static void parse_mechanism(struct str rest, struct dovecot_line *line)
 	}
 }
 
+/* NAME, or NAME=VALUE. */
+static bool is_flag(struct str word, struct str name)
+{
+	return str_starts_with(word, name) &&
+	       (word.length == name.length || word.data[name.length] == '=');
+}
+
 static bool parse_parameter(struct str word, struct dovecot_line *line)
 {
 	if (str_starts_with(word, STR("user="))) {
@@ -75,6 +82,9 @@ static bool parse_parameter(struct str word, struct dovecot_line *line)
 		buffer_reset(&line->message);
 		return base64_decode(str_skip(word, 5), &line->message);
 	}
+	line->is_barred |= is_flag(word, STR("nologin"));
+	line->is_elsewhere |= is_flag(word, STR("proxy")) || is_flag(word, STR("proxy_maybe")) ||
+			      str_starts_with(word, STR("host="));
 	/* "code" is of later versions */
 	line->is_temporary |=
 		str_equal(word, STR("temp")) || str_equal(word, STR("code=temp_fail"));

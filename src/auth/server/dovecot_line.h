@@ -13,7 +13,6 @@
 enum {
 	DOVECOT_LINE_MAX = 16384, /* bytes of a line from the service, with its end */
 	DOVECOT_SENT_MAX = 8192,  /* of one that it takes */
-	DOVECOT_WORDS_MAX = 64,
 };
 
 enum dovecot_command {
@@ -36,6 +35,8 @@ struct dovecot_line {
 	bool is_unusable;      /* MECH: anonymous, or only for the service's own use */
 	uint32_t id;           /* OK, CONT, FAIL */
 	bool is_temporary;     /* FAIL: the user cannot be judged now */
+	bool is_barred;        /* OK: the password is right, but he may not log in */
+	bool is_elsewhere;     /* OK: he logs in at another server; that decides before IS_BARRED */
 	struct buffer message; /* CONT, OK: what to send, decoded */
 	struct buffer user;    /* OK, FAIL */
 };

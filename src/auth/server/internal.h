@@ -76,6 +76,7 @@ struct auth_attempt {
 	struct auth_check *check;
 	struct auth_token_request *token;
 	struct os_timer *timer; /* HELD */
+	bool has_failed;        /* it was counted, and held back */
 	int64_t asked_us;       /* when the client's last message came */
 	const char *reason;     /* of a failure, for the log; NULL: the mechanism's */
 	UT_hash_handle hh;
@@ -94,6 +95,8 @@ void auth_attempt_challenge(struct auth_attempt *attempt, struct str message);
 void auth_attempt_accept(struct auth_attempt *attempt, struct str user);
 void auth_attempt_refuse(struct auth_attempt *attempt, enum auth_refusal refusal, struct str user,
 			 const char *reason);
+/* Counts the failure, and holds the answer back: the challenge, or the refusal. */
+void auth_attempt_fail(struct auth_attempt *attempt, struct str user, const char *reason);
 
 /* tally.c: how many attempts a client has open. */
 unsigned auth_tally_count(struct auth_server *server, const struct in6_addr *client);

@@ -10,7 +10,8 @@
  *                                          the answer -> SPEAKS, HELD, or the end: accepted, or
  *                                          refused for another reason than a failure
  *   HELD    it has failed; the answer is held back (auth/server/failures.h)
- *                                          the time is over -> the end: refused
+ *                                          the time is over -> the end: refused; or SPEAKS, if the
+ *                                          mechanism tells why before that
  *
  * Cancelled, or without its connection, it ends in any state.
  */

@@ -82,6 +82,12 @@ static const char *check_times(const json_t *claims, bool must_end, int64_t now_
 	return NULL;
 }
 
+/* OpenID Connect Core section 5.1; some issuers write it as a text, others not at all. */
+static bool is_unverified(const json_t *verified)
+{
+	return verified != NULL && !json_is_true(verified) && !is_text(verified, "true");
+}
+
 static const char *check_claims(const struct auth_token_rules *rules, const json_t *claims,
 				bool must_end, int64_t now_us, struct auth_token_owner *owner)
 {
@@ -99,7 +105,7 @@ static const char *check_claims(const struct auth_token_rules *rules, const json
 	    !has_scope(json_object_get(claims, "scp"), rules->scope))
 		return "the token lacks the scope";
 	if (strcmp(rules->claim, "email") == 0 &&
-	    json_is_false(json_object_get(claims, "email_verified")))
+	    is_unverified(json_object_get(claims, "email_verified")))
 		return "the issuer has not verified the address";
 	if (!json_is_string(user) || json_string_length(user) > AUTH_USER_MAX ||
 	    directory_key_normalize(DIRECTORY_USER,

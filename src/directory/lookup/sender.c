@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * For each sender, until one of these answers: what is known without a question; the user's record;
- * the record of the address; the records of the mailboxes to which it leads. All are cached like
- * other answers.
+ * For each sender, until one of these answers: what is known without a question; whether an address
+ * with an extension has a record of its own; the user's record; the record of the address; the
+ * records of the mailboxes to which it leads. All are cached like other answers.
  */
 #include "directory/lookup/sender.h"
 #include "base/panic.h"
@@ -21,7 +21,7 @@ struct directory_sending {
 	const struct str *senders;
 	size_t count, sender; /* the one being examined */
 	struct str key;       /* of it, in canonical form */
-	struct str mailbox;   /* the same without extension */
+	struct str mailbox;   /* the same without extension, unless it has a record of its own */
 	struct str *targets;  /* to which it leads, without extensions */
 	size_t target_count, target;
 	struct directory_question question;
@@ -241,14 +241,9 @@ static bool take_sender(struct directory_sending *sending, struct str sender)
 	return true;
 }
 
-static void examine(struct directory_sending *sending)
+static void examine_mailbox(struct directory_sending *sending)
 {
-	if (sending->sender == sending->count)
-		say(sending, "2.1.0", "Sender ok");
-	else if (!take_sender(sending, sending->senders[sending->sender]))
-		refuse(sending);
-	else if (str_equal(sending->key, sending->user) ||
-		 str_equal(sending->mailbox, sending->user))
+	if (str_equal(sending->mailbox, sending->user))
 		grant(sending);
 	else if (directory_is_served(sending->directory))
 		ask_record(sending, DIRECTORY_USER, sending->user, on_user);
@@ -258,11 +253,41 @@ static void examine(struct directory_sending *sending)
 		refuse(sending);
 }
 
+/* What has a record of its own is no extension of another address. */
+static void on_whole(void *context, const struct directory_answer_text *answer)
+{
+	struct directory_sending *sending = context;
+
+	if (answer->error != DIRECTORY_ERROR_NONE) {
+		say_error(sending, answer);
+		return;
+	}
+	if (answer->exists)
+		sending->mailbox = sending->key;
+	examine_mailbox(sending);
+}
+
+static void examine(struct directory_sending *sending)
+{
+	if (sending->sender == sending->count)
+		say(sending, "2.1.0", "Sender ok");
+	else if (!take_sender(sending, sending->senders[sending->sender]))
+		refuse(sending);
+	else if (str_equal(sending->key, sending->user))
+		grant(sending);
+	else if (directory_is_served(sending->directory) &&
+		 !str_equal(sending->key, sending->mailbox))
+		ask_record(sending, DIRECTORY_ADDRESS, sending->key, on_whole);
+	else
+		examine_mailbox(sending);
+}
+
 void directory_sender_ask(struct directory *directory, struct str user, const struct str *senders,
 			  size_t count, directory_sender_judged *judged, void *context,
 			  struct directory_sender_request *request)
 {
 	struct directory_sending *sending = memory_alloc_zero(1, sizeof *sending);
+	struct buffer name CLEANUP(buffer_clear) = {0};
 	struct str *copies;
 
 	if (request->sending != NULL)
@@ -274,11 +299,15 @@ void directory_sender_ask(struct directory *directory, struct str user, const st
 					      .arena = arena_new(),
 					      .count = count};
 	request->sending = sending;
-	sending->user = arena_copy_str(sending->arena, user);
 	copies = arena_alloc(sending->arena, count * sizeof *copies);
 	for (size_t i = 0; i < count; i++)
 		copies[i] = arena_copy_str(sending->arena, senders[i]);
 	sending->senders = copies;
+	if (directory_key_normalize(DIRECTORY_USER, user, &name) < 0) {
+		refuse(sending);
+		return;
+	}
+	sending->user = arena_copy_str(sending->arena, buffer_view(&name));
 	examine(sending);
 }
 

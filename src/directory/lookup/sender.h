@@ -2,7 +2,7 @@
 /*
  * directory/lookup/sender.h - as which addresses a user may send.
  *
- * Those are, with any extension:
+ * Those are, with any extension, unless the address with it has a record of its own:
  *   his name, if it is an address; without section directory also NAME@default_domain
  *   what his record grants: each send_as, an address, or @DOMAIN for all of a domain
  *   the addresses of his mailboxes: records of kind mailbox with his name in the field user, or as
@@ -28,8 +28,9 @@ struct directory_sender_request {
 	struct directory_sending *sending; /* NULL: not pending */
 };
 
-/* Judges whether USER, in canonical form, may send as each of COUNT SENDERS, any texts; may call
- * JUDGED before it returns. Copies all. */
+/* Judges whether USER may send as each of COUNT SENDERS, any texts; may call JUDGED before it
+ * returns. Copies all. USER: in any form, as proxies pass on names that were typed; one that is not
+ * valid may send as nobody. */
 void directory_sender_ask(struct directory *directory, struct str user, const struct str *senders,
 			  size_t count, directory_sender_judged *judged, void *context,
 			  struct directory_sender_request *request);
