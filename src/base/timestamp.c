@@ -122,3 +122,57 @@ bool timestamp_parse(struct str text, int64_t *time_us_out)
 	*time_us_out = (int64_t)timegm(&tm) * SECOND_US + fraction;
 	return true;
 }
+
+/* "Z" or "+01:00", in seconds. */
+static bool parse_offset(struct str text, int64_t *seconds_out)
+{
+	int hours;
+	int minutes;
+
+	*seconds_out = 0;
+	if (str_equal_nocase(text, STR("Z")))
+		return true;
+	if (text.length != 6 || (text.data[0] != '+' && text.data[0] != '-') ||
+	    text.data[3] != ':' || !number_at(text, 1, 2, &hours) ||
+	    !number_at(text, 4, 2, &minutes) || hours > 23 || minutes > 59)
+		return false;
+	*seconds_out = (hours * 60 + minutes) * (text.data[0] == '-' ? -60 : 60);
+	return true;
+}
+
+/* What follows the seconds. */
+static bool skip_fraction(struct str *text)
+{
+	size_t length = 1;
+
+	if (text->length == 0 || text->data[0] != '.')
+		return true;
+	while (length < text->length && text->data[length] >= '0' && text->data[length] <= '9')
+		length++;
+	*text = str_skip(*text, length);
+	return length > 1;
+}
+
+bool timestamp_parse_rfc3339(struct str text, int64_t *time_us_out)
+{
+	enum { SECONDS_END = 19 };
+	char whole[TIMESTAMP_SIZE];
+	char again[TIMESTAMP_SIZE];
+	int64_t offset;
+	int64_t time_us;
+
+	if (text.length <= SECONDS_END)
+		return false;
+	memcpy(whole, text.data, SECONDS_END);
+	memcpy(whole + SECONDS_END, "Z", sizeof "Z");
+	whole[10] = whole[10] == 't' ? 'T' : whole[10];
+	text = str_skip(text, SECONDS_END);
+	if (!skip_fraction(&text) || !parse_offset(text, &offset) ||
+	    !timestamp_parse(str_from(whole), &time_us))
+		return false;
+	timestamp_format_seconds(time_us, again);
+	if (strcmp(again, whole) != 0) /* the 31st of February */
+		return false;
+	*time_us_out = time_us - offset * SECOND_US;
+	return *time_us_out >= 0;
+}

@@ -35,5 +35,8 @@ void timestamp_format_header(int64_t time_us, char text[TIMESTAMP_HEADER_SIZE]);
 
 /* Parses the output of timestamp_format() or timestamp_format_seconds(). */
 bool timestamp_parse(struct str text, int64_t *time_us_out);
+/* Parses any date-time of RFC 3339 section 5.6 from 1970 on, "2026-11-20T09:33:11.5+01:00", but no
+ * leap second; a fraction is dropped. */
+bool timestamp_parse_rfc3339(struct str text, int64_t *time_us_out);
 
 #endif

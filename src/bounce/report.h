@@ -61,6 +61,7 @@ struct bounce_report {
 	struct mail_id id;    /* of the original: used in the report's id and boundary */
 	int64_t now_us;
 	int64_t retry_until_us; /* of delayed recipients */
+	int64_t release_us;     /* that the sender asked for (RFC 4865); 0: none */
 	struct str envid;       /* as xtext; empty: none */
 	enum mail_ret ret;
 	bool is_utf8; /* the original came with SMTPUTF8 (RFC 6531), so its sender can receive it */

@@ -178,12 +178,24 @@ static void append_outcome(struct buffer *out, const struct bounce_report *repor
 		append_date(out, "Will-Retry-Until", report->retry_until_us);
 }
 
+/* RFC 4865: the time, also where the sender has given an interval. */
+static void append_release(struct buffer *out, int64_t release_us)
+{
+	char text[TIMESTAMP_SIZE];
+
+	if (release_us == 0)
+		return;
+	timestamp_format_seconds(release_us, text);
+	bounce_header_prefixed(out, "Future-Release-Request", "until;", str_from(text));
+}
+
 void bounce_status_write(const struct bounce_report *report, bool is_utf8, struct buffer *out)
 {
 	if (report->envid.length > 0)
 		bounce_header_xtext(out, "Original-Envelope-Id", report->envid);
 	bounce_header_prefixed(out, "Reporting-MTA", "dns; ", report->hostname);
 	append_date(out, "Arrival-Date", report->id.born_us);
+	append_release(out, report->release_us);
 	for (size_t i = 0; i < report->outcome_count; i++)
 		append_outcome(out, report, is_utf8, &report->outcomes[i]);
 }

@@ -103,6 +103,12 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "queuelifetime", duration, AT(config, queuelifetime_us), INITIAL("7d"),
 		RANGE(0, 365 * 86400),
 		MEANING("How long delivery is tried before a message is returned; 0: once.")),
+	SETTING(ROOT, "future_release_max", duration, AT(config, future_release_max_us),
+		INITIAL("30d"), RANGE(0, 365 * 86400),
+		MEANING("How far in the future a user's program may have its message released "
+			"(FUTURERELEASE, RFC 4865); offered by listen submission only. Until then "
+			"the message waits in the queue, and queuelifetime counts from then. 0: "
+			"not offered.")),
 	SETTING(ROOT, "rescan", duration, AT(config, rescan_us), INITIAL("25m"), RANGE(1, 86400),
 		MEANING("How often the queue directories are read for mail that was "
 			"not announced.")),

@@ -36,6 +36,7 @@ struct deliver_helper_job {
 	enum mail_ret ret;
 	bool utf8;         /* SMTPUTF8 was asked for */
 	bool requires_tls; /* REQUIRETLS was (RFC 8689) */
+	int priority;      /* MT-PRIORITY (RFC 6710); 0: ordinary */
 	struct deliver_helper_recipient *recipients;
 	size_t recipient_count;
 	struct ipc_content content; /* CRLF lines */

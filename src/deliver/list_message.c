@@ -127,6 +127,7 @@ struct list_message *list_message_new(struct list_expansion *expansion, const st
 	envelope->stage = MAIL_STAGE_SUBMIT;
 	envelope->utf8 = expansion->job->utf8;
 	envelope->require_tls = expansion->job->requires_tls;
+	envelope->priority = expansion->job->priority;
 	envelope->sender = arena_copy_str(envelope->arena, message->node->sender);
 	envelope->received = STR("list");
 	envelope->size = message->node->head.length + expansion->job->content.size;

@@ -249,6 +249,7 @@ static void start_transaction(struct remote_attempt *attempt)
 		.is_utf8 = job->utf8,
 		.needs_utf8 = attempt->needs_utf8,
 		.requires_tls = job->requires_tls && is_sent_on(attempt),
+		.priority = job->priority,
 		.ret = job->ret,
 		.envid = job->envid,
 		.recipients = attempt->recipients.transaction,

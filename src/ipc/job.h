@@ -68,6 +68,7 @@ enum {
 enum ipc_job_needs {
 	IPC_JOB_UTF8 = 1 << 0,        /* SMTPUTF8 was asked for */
 	IPC_JOB_REQUIRE_TLS = 1 << 1, /* REQUIRETLS was */
+	IPC_JOB_PRIORITY = 8,         /* above so many bits: the priority, as a signed byte */
 };
 
 enum ipc_job_flags {

@@ -53,6 +53,16 @@ static void print_wait(struct buffer *out, struct str trigger)
 	buffer_append_string(out, ")\n");
 }
 
+/* Once its recipients are resolved, the deliveries say this. */
+static void print_release(struct buffer *out, int64_t release_us)
+{
+	char text[TIMESTAMP_SIZE];
+
+	timestamp_format_seconds(release_us, text);
+	if (release_us > 0)
+		buffer_append_format(out, "    (not before %s, as its sender has asked)\n", text);
+}
+
 static void print_delivery(struct buffer *out, const struct queue_delivery *delivery)
 {
 	if (!is_open(delivery))
@@ -89,6 +99,10 @@ void listing_print(const struct listing_entry *entry, struct buffer *out)
 	buffer_append_byte(out, '\n');
 	if (entry->is_held)
 		buffer_append_string(out, "    (held by the operator)\n");
+	if (control->envelope->priority != 0)
+		buffer_append_format(out, "    (priority %d)\n", control->envelope->priority);
+	if (!control->is_mapped)
+		print_release(out, control->envelope->release_us);
 	print_wait(out, entry->waits_for);
 	for (size_t i = 0; control->is_mapped && i < control->delivery_count; i++)
 		print_delivery(out, &control->deliveries[i]);
@@ -107,6 +121,14 @@ static void json_time(struct buffer *out, const char *name, int64_t time_us)
 		return;
 	timestamp_format(time_us, text);
 	json_field_text(out, name, str_from(text));
+}
+
+static void json_priority(struct buffer *out, int priority)
+{
+	if (priority == 0)
+		return;
+	json_field(out, "priority");
+	buffer_append_format(out, "%d", priority);
 }
 
 static void json_recipients(struct buffer *out, const struct mail_envelope *envelope)
@@ -191,6 +213,8 @@ void listing_print_json(const struct listing_entry *entry, struct buffer *out)
 	if (entry->waits_for.length > 0)
 		json_field_text(out, "trigger", entry->waits_for);
 	json_time(out, "born", envelope->id.born_us);
+	json_time(out, "release", envelope->release_us);
+	json_priority(out, envelope->priority);
 	json_field_number(out, "size", envelope->size);
 	json_field_text(out, "sender", envelope->sender);
 	json_field_text(out, "received", envelope->received);

@@ -45,13 +45,14 @@ static struct str first_address(const struct queue_control *control)
 						      : STR("");
 }
 
-/* A delivery that was never tried is due now; without a time it waits for something else. */
+/* A delivery that was never tried is due now, or at its release; without a time it waits for
+ * something else. */
 static int64_t next_us(const struct queue_control *control)
 {
 	int64_t next = INT64_MAX;
 
 	if (!control->is_mapped)
-		return 0;
+		return control->envelope->release_us;
 	for (size_t i = 0; i < control->delivery_count; i++) {
 		const struct queue_delivery *delivery = &control->deliveries[i];
 		int64_t until = delivery->outcome == QUEUE_WAIT ? delivery->until_us : 0;

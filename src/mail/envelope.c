@@ -87,6 +87,24 @@ static void grow(struct mail_envelope *envelope)
 	envelope->recipient_capacity = capacity;
 }
 
+int64_t mail_envelope_start_us(const struct mail_envelope *envelope)
+{
+	return envelope->release_us > envelope->id.born_us ? envelope->release_us
+							   : envelope->id.born_us;
+}
+
+bool mail_priority_parse(struct str text, int *priority_out)
+{
+	bool is_negative = text.length > 0 && text.data[0] == '-';
+	struct str digit = is_negative ? str_skip(text, 1) : text;
+
+	if (digit.length != 1 || digit.data[0] < '0' || digit.data[0] > '9' ||
+	    (is_negative && digit.data[0] == '0'))
+		return false;
+	*priority_out = is_negative ? '0' - digit.data[0] : digit.data[0] - '0';
+	return true;
+}
+
 struct mail_recipient *mail_envelope_add(struct mail_envelope *envelope, struct str address)
 {
 	struct mail_recipient *recipient;

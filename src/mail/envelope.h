@@ -35,6 +35,7 @@ bool mail_stage_parse(struct str name, enum mail_stage *stage_out);
 enum {
 	MAIL_ENVID_MAX = 100, /* RFC 3461 section 4.4 */
 	MAIL_ORCPT_MAX = 500, /* section 4.2 */
+	MAIL_PRIORITY_MAX = 9 /* and the least is -9, RFC 6710 section 3 */
 };
 
 enum mail_notify { /* RFC 3461 section 4.1; none set: the default, failure and delay */
@@ -70,6 +71,9 @@ struct mail_envelope {
 	struct str received; /* "smtp 192.0.2.7:53112 helo=mail.example.com" */
 	struct str trigger;  /* no delivery is attempted while it is set; empty: none */
 	uint64_t size;       /* bytes of the data file */
+	int priority;        /* MT-PRIORITY (RFC 6710); 0: that of ordinary mail */
+	int64_t release_us;  /* no delivery is attempted before this whole second, which the sender
+			      * has asked for (RFC 4865); 0: at once */
 	struct mail_recipient *recipients;
 	size_t recipient_count;
 	size_t recipient_capacity;
@@ -79,6 +83,13 @@ struct mail_envelope {
 /* An empty envelope with an arena of its own. */
 struct mail_envelope *mail_envelope_new(void);
 void mail_envelope_free(struct mail_envelope *envelope);
+
+/* When its first attempt is due: at its birth, or at the later time that its sender has asked for.
+ * Its age for retries, reports of delay and its end counts from here. */
+int64_t mail_envelope_start_us(const struct mail_envelope *envelope);
+
+/* "-9" to "9" (RFC 6710 section 3). */
+bool mail_priority_parse(struct str text, int *priority_out);
 
 /* Copies ADDRESS; gives the recipient the number after the last one's. The
  * pointer is valid until the next recipient is added. */

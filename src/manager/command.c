@@ -89,10 +89,12 @@ static enum order_code retry(const struct request *request)
 		return ORDER_IS_HELD;
 	if (request->message != NULL) {
 		request->message->facts.is_released = true;
+		request->message->facts.is_hurried = true;
 		return ORDER_OK;
 	}
 	probe = triggers_of_waiters(request->manager->triggers, request->sleeper->waiters);
 	request->sleeper->facts.is_released = true;
+	request->sleeper->facts.is_hurried = true;
 	life_wake(request->manager, request->sleeper, false, probe);
 	return ORDER_OK;
 }

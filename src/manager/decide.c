@@ -90,10 +90,20 @@ static enum message_state record_soon(struct manager *manager, struct message *m
 
 /* --- waiting --- */
 
+/* When one that is postponed is looked at again: no file's time may be further ahead than a wait
+ * after an attempt (wait/scan.c). */
+static int64_t look_again(const struct manager *manager, int64_t release_us, int64_t now_us)
+{
+	int64_t latest_us = now_us + schedule_longest_us(manager->config->queuelifetime_us);
+
+	return release_us < latest_us ? release_us : latest_us;
+}
+
 /* When the first of its waiting deliveries is due. A blocked one is looked at again after a
  * while. */
 static int64_t next_due(struct manager *manager, const struct message *message)
 {
+	const int64_t release_us = message->control->envelope->release_us;
 	const int64_t now_us = os_clock_wall_us();
 	int64_t due_us = INT64_MAX;
 
@@ -106,8 +116,10 @@ static int64_t next_due(struct manager *manager, const struct message *message)
 
 		if (!outcome_is_open(delivery))
 			continue;
-		if (until_us < now_us + BLOCKED_DELAY_US &&
-		    deliver_blocked_by(manager, message, delivery) != NULL)
+		if (outcome_is_postponed(delivery, release_us, now_us))
+			until_us = look_again(manager, release_us, now_us);
+		else if (until_us < now_us + BLOCKED_DELAY_US &&
+			 deliver_blocked_by(manager, message, delivery) != NULL)
 			until_us = now_us + BLOCKED_DELAY_US;
 		if (until_us < due_us)
 			due_us = until_us;
@@ -115,9 +127,12 @@ static int64_t next_due(struct manager *manager, const struct message *message)
 	return due_us;
 }
 
-/* The trigger that all of its waiting deliveries wait for, or NULL. */
+/* The trigger that all of its waiting deliveries wait for, or NULL. What is postponed waits for
+ * none: it could not be a probe. */
 static struct trigger *common_trigger(struct manager *manager, const struct message *message)
 {
+	int64_t release_us = message->control->envelope->release_us;
+	int64_t now_us = os_clock_wall_us();
 	struct trigger *common = NULL;
 
 	for (size_t i = 0; i < message->control->delivery_count; i++) {
@@ -126,6 +141,8 @@ static struct trigger *common_trigger(struct manager *manager, const struct mess
 
 		if (!outcome_is_open(delivery))
 			continue;
+		if (outcome_is_postponed(delivery, release_us, now_us))
+			return NULL;
 		trigger = deliver_blocked_by(manager, message, delivery);
 		if (trigger == NULL || (common != NULL && common != trigger))
 			return NULL;
@@ -160,7 +177,8 @@ static enum message_state wait_until_due(struct manager *manager, struct message
 	struct trigger *trigger = common_trigger(manager, message);
 	struct trigger *hold = deliver_hold_of(manager, message->id);
 	int64_t notice_us = notice_delay_due_us(message->control, manager->config);
-	int64_t latest_us = message->id.born_us + manager->config->queuelifetime_us;
+	int64_t latest_us = mail_envelope_start_us(message->control->envelope) +
+			    manager->config->queuelifetime_us;
 	int64_t due_us = next_due(manager, message);
 
 	if (notice_us < due_us)

@@ -120,7 +120,8 @@ void deliver_probe(struct manager *manager, struct message *message)
 /* Whether it is too old to wait any longer. */
 static bool is_too_old(const struct manager *manager, const struct message *message, int64_t now_us)
 {
-	return now_us - message->id.born_us >= manager->config->queuelifetime_us;
+	return now_us - mail_envelope_start_us(message->control->envelope) >=
+	       manager->config->queuelifetime_us;
 }
 
 static void expire(struct message *message, uint32_t index, int64_t now_us)
@@ -137,7 +138,8 @@ static bool is_due(struct manager *manager, struct message *message, uint32_t in
 {
 	const struct queue_delivery *delivery = &message->control->deliveries[index];
 
-	if (!outcome_is_open(delivery))
+	if (!outcome_is_open(delivery) ||
+	    outcome_is_postponed(delivery, message->control->envelope->release_us, now_us))
 		return false;
 	if (deliver_blocked_by(manager, message, delivery) != NULL) {
 		if (is_too_old(manager, message, now_us))
@@ -174,6 +176,9 @@ static struct transport_delivery subject_of(struct message *message, uint32_t in
 		.sender = envelope->sender,
 		.size = packed_size(envelope, delivery),
 		.is_retry = delivery->attempts > 0,
+		.urgency = envelope->priority > 0   ? URGENCY_HIGH
+			   : envelope->priority < 0 ? URGENCY_LOW
+						    : URGENCY_ORDINARY,
 		/* with a sender for each recipient there is a job for each */
 		.is_alone = mail_verp_is(envelope->sender),
 	};
@@ -205,16 +210,52 @@ static void defer_unconfigured(const struct manager *manager, struct message *me
 		expire(message, index, now_us);
 }
 
-/* The event that the message waited for has happened: each waiting delivery is due once. */
+/* The event that the message waited for has happened: each waiting delivery is due once, but not
+ * before its release. */
 static void make_due(struct message *message, int64_t now_us)
 {
+	int64_t release_us = message->control->envelope->release_us;
+
 	for (size_t i = 0; i < message->control->delivery_count; i++) {
 		struct queue_delivery *delivery = &message->control->deliveries[i];
 
-		if (delivery->outcome == QUEUE_WAIT && delivery->until_us > now_us)
+		if (delivery->outcome == QUEUE_WAIT && delivery->until_us > now_us &&
+		    !outcome_is_postponed(delivery, release_us, now_us))
 			delivery->until_us = now_us;
 	}
 	message->facts.is_released = false;
+}
+
+/* --- before its release --- */
+
+/* An operator releases it: that is news, so that it is not postponed again if it must wait for
+ * room, or after a crash. */
+static void hurry(struct message *message, struct queue_delivery *delivery, int64_t now_us)
+{
+	outcome_defer(delivery, now_us, now_us, "", "released by the operator");
+	log_event(EVENT_HURRIED, log_id(message->id), log_number("delivery", delivery->number),
+		  log_str("to", delivery->address));
+}
+
+/* The message is not to be delivered yet: what has not been tried waits. */
+static void postpone(struct message *message, int64_t now_us)
+{
+	struct queue_control *control = message->control;
+	struct mail_envelope *envelope = control->envelope;
+
+	for (size_t i = 0; i < control->delivery_count; i++) {
+		struct queue_delivery *delivery = &control->deliveries[i];
+		bool waits = outcome_is_postponed(delivery, envelope->release_us, now_us);
+
+		if (delivery->outcome != QUEUE_PENDING && !(waits && message->facts.is_hurried))
+			continue;
+		if (message->facts.is_hurried)
+			hurry(message, delivery, now_us);
+		else
+			outcome_postpone(envelope->arena, message->id, delivery, now_us,
+					 envelope->release_us);
+		message->news[i] |= RECORDER_OUTCOME;
+	}
 }
 
 /* Whether it is due so soon that it is tried together with another of its message: this undoes
@@ -225,6 +266,7 @@ static bool is_nearly_due(struct manager *manager, const struct message *message
 	const struct queue_delivery *delivery = &message->control->deliveries[index];
 
 	return delivery->outcome == QUEUE_WAIT && delivery->attempts > 0 &&
+	       !outcome_is_postponed(delivery, message->control->envelope->release_us, now_us) &&
 	       schedule_may_join(delivery->changed_us, delivery->until_us, now_us) &&
 	       deliver_blocked_by(manager, message, delivery) == NULL;
 }
@@ -254,6 +296,9 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 	size_t added = 0;
 
 	*crowded_out = NULL;
+	if (message->control->envelope->release_us > now_us)
+		postpone(message, now_us);
+	message->facts.is_hurried = false;
 	if (message->facts.is_released)
 		make_due(message, now_us);
 	for (uint32_t i = 0; i < message->control->delivery_count; i++) {

@@ -61,7 +61,8 @@ static void pack_job(const struct job *job, struct buffer *body)
 	pack_sender(job, body);
 	pack_u64(body, envelope->size);
 	pack_u32(body, (envelope->utf8 ? IPC_JOB_UTF8 : 0) |
-			       (envelope->require_tls ? IPC_JOB_REQUIRE_TLS : 0));
+			       (envelope->require_tls ? IPC_JOB_REQUIRE_TLS : 0) |
+			       (uint32_t)(uint8_t)envelope->priority << IPC_JOB_PRIORITY);
 	pack_u32(body, envelope->ret);
 	pack_str(body, bounded(envelope->envid, MAIL_ENVID_MAX));
 	pack_str(body, str_from(job_destination(job)));
@@ -75,7 +76,7 @@ static void pack_job(const struct job *job, struct buffer *body)
 static struct outcome_terms terms_of(const struct manager *manager, const struct job *job)
 {
 	return (struct outcome_terms){
-		.born_us = job->message->id.born_us,
+		.start_us = mail_envelope_start_us(job->message->control->envelope),
 		.lifetime_us = manager->config->queuelifetime_us,
 		.skip = transport_skip(job_transport(job)),
 		.now_us = os_clock_wall_us(),

@@ -123,7 +123,8 @@ static bool is_too_old(void *context, const struct message *message)
 {
 	const struct manager *manager = context;
 
-	return os_clock_wall_us() - message->id.born_us >= manager->config->queuelifetime_us;
+	return os_clock_wall_us() - mail_envelope_start_us(message->control->envelope) >=
+	       manager->config->queuelifetime_us;
 }
 
 const struct resolver_handler manager_hear_resolver = {on_mapped, on_unmapped, on_mapping_grew,

@@ -50,7 +50,8 @@ static enum message_state wait_for_directory(struct manager *manager, struct mes
 	}
 	if (trigger != NULL)
 		return decide_await(manager, message, trigger_waiters(trigger),
-				    message->id.born_us + manager->config->queuelifetime_us);
+				    mail_envelope_start_us(message->control->envelope) +
+					    manager->config->queuelifetime_us);
 	return decide_await(manager, message, NULL, ask_again_us(message));
 }
 

@@ -229,6 +229,7 @@ enum message_state message_sleep(struct manager *manager, struct message *messag
 	sleeper = sleepers_add(&manager->sleepers, message->id.number, due_us);
 	sleeper->facts = message->facts;
 	sleeper->facts.is_released = false;
+	sleeper->facts.is_hurried = false;
 	if (waiters != NULL)
 		sleepers_wait(&manager->sleepers, sleeper, waiters);
 	return MESSAGE_ASLEEP;

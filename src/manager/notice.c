@@ -65,7 +65,7 @@ int64_t notice_delay_due_us(const struct queue_control *control, const struct co
 			return INT64_MAX;
 		is_wanted |= notice_is_delay_wanted(control, delivery, config);
 	}
-	return is_wanted ? control->envelope->id.born_us + delay_us : INT64_MAX;
+	return is_wanted ? mail_envelope_start_us(control->envelope) + delay_us : INT64_MAX;
 }
 
 static struct bounce_outcome *collect(const struct queue_control *control, size_t *count_out)
@@ -172,7 +172,8 @@ bool notice_write(const struct notice *notice, const struct queue_control *contr
 		.from = str_from(config->bouncefrom),
 		.id = envelope->id,
 		.now_us = notice->now_us,
-		.retry_until_us = envelope->id.born_us + config->queuelifetime_us,
+		.retry_until_us = mail_envelope_start_us(envelope) + config->queuelifetime_us,
+		.release_us = envelope->release_us,
 		.envid = envelope->envid,
 		.ret = ret_of(envelope),
 		.is_utf8 = envelope->utf8,

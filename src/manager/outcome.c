@@ -72,7 +72,7 @@ void outcome_expire(struct arena *arena, struct queue_delivery *delivery, int64_
 
 static bool is_too_old(const struct outcome_terms *terms)
 {
-	return terms->now_us - terms->born_us >= terms->lifetime_us;
+	return terms->now_us - terms->start_us >= terms->lifetime_us;
 }
 
 static void try_again(struct arena *arena, struct queue_delivery *delivery,
@@ -80,7 +80,7 @@ static void try_again(struct arena *arena, struct queue_delivery *delivery,
 {
 	delivery->outcome = QUEUE_WAIT;
 	delivery->attempts++;
-	delivery->until_us = schedule_next(terms->born_us, terms->now_us, terms->skip,
+	delivery->until_us = schedule_next(terms->start_us, terms->now_us, terms->skip,
 					   delivery->attempts - 1, terms->random);
 	if (is_too_old(terms))
 		outcome_expire(arena, delivery, terms->now_us);
@@ -112,7 +112,7 @@ void outcome_interrupt(struct arena *arena, struct queue_delivery *delivery,
 		      "the delivery was interrupted");
 	delivery->attempts++;
 	if (delivery->attempts > INTERRUPTIONS)
-		delivery->until_us = schedule_next(terms->born_us, terms->now_us, terms->skip,
+		delivery->until_us = schedule_next(terms->start_us, terms->now_us, terms->skip,
 						   delivery->attempts - 1, terms->random);
 	if (delivery->attempts > INTERRUPTIONS && is_too_old(terms))
 		outcome_expire(arena, delivery, terms->now_us);
@@ -127,6 +127,28 @@ void outcome_defer(struct queue_delivery *delivery, int64_t now_us, int64_t unti
 	delivery->status = str_from(status);
 	delivery->text = str_from(text);
 	delivery->trigger = STR("");
+}
+
+/* No attempt: attempts stay as they are, and there is no status. */
+void outcome_postpone(struct arena *arena, struct mail_id message, struct queue_delivery *delivery,
+		      int64_t now_us, int64_t release_us)
+{
+	char until[TIMESTAMP_SIZE];
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	timestamp_format_seconds(release_us, until);
+	buffer_append_format(&text, "held until %s, as its sender has asked", until);
+	outcome_defer(delivery, now_us, release_us, "", "");
+	delivery->text = arena_copy_str(arena, buffer_view(&text));
+	log_event(EVENT_POSTPONED, log_id(message), log_number("delivery", delivery->number),
+		  log_str("to", delivery->address), log_string("until", until));
+}
+
+/* Times of attempts are in microseconds: after one, it waits until exactly then by chance only. */
+bool outcome_is_postponed(const struct queue_delivery *delivery, int64_t release_us, int64_t now_us)
+{
+	return release_us > now_us && delivery->outcome == QUEUE_WAIT &&
+	       delivery->until_us == release_us;
 }
 
 void outcome_give_up(struct queue_delivery *delivery, bool is_bounce, int64_t now_us)

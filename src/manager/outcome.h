@@ -10,7 +10,7 @@
 
 /* Facts about the message, and about the transport that tried. */
 struct outcome_terms {
-	int64_t born_us;
+	int64_t start_us;    /* from which its age counts: mail_envelope_start_us() */
 	int64_t lifetime_us; /* queuelifetime */
 	unsigned skip;       /* wait/schedule.h */
 	int64_t now_us;      /* wall clock */
@@ -35,6 +35,13 @@ void outcome_interrupt(struct arena *arena, struct queue_delivery *delivery,
 /* It cannot be tried before UNTIL_US, because of STATUS and TEXT (literals). */
 void outcome_defer(struct queue_delivery *delivery, int64_t now_us, int64_t until_us,
 		   const char *status, const char *text);
+/* It has not been tried, and waits for the time RELEASE_US that its sender has asked for. Logs
+ * that. */
+void outcome_postpone(struct arena *arena, struct mail_id message, struct queue_delivery *delivery,
+		      int64_t now_us, int64_t release_us);
+/* Whether it waits for that time. */
+bool outcome_is_postponed(const struct queue_delivery *delivery, int64_t release_us,
+			  int64_t now_us);
 /* An operator gives it up: as failed (IS_BOUNCE), or as done, without any report. */
 void outcome_give_up(struct queue_delivery *delivery, bool is_bounce, int64_t now_us);
 

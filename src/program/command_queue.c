@@ -38,7 +38,9 @@ const struct command command_queue_subcommands[] = {
 	 command_queue_order, command_queue_hold_options, order_exits, NULL},
 	{"queue release", "[ID ...]", "Ends holds.", "Works also while nothing runs.\n" ORDER_HELP,
 	 command_queue_order, command_queue_order_options, order_exits, NULL},
-	{"queue retry", "[ID ...]", "Tries all deliveries now, whatever they wait for.", ORDER_HELP,
+	{"queue retry", "[ID ...]", "Tries all deliveries now, whatever they wait for.",
+	 "A message that its sender wants to be delivered later is tried only if its ID is "
+	 "given.\n" ORDER_HELP,
 	 command_queue_order, command_queue_order_options, order_exits, NULL},
 	{"queue requeue", "[ID ...]",
 	 "Looks up anew where mail that is not delivered yet goes, and tries it.",

@@ -4,6 +4,7 @@
 #include "intake/engine.h"
 #include "intake/proxy.h"
 #include "log/event.h"
+#include "os/clock.h"
 #include "os/listener.h"
 #include "transcript/transcript.h"
 #include <errno.h>
@@ -188,6 +189,8 @@ static const struct service *add_service(struct door *door, const struct config_
 	service->auth = auth_rules[listen->auth];
 	service->has_etrn = config->etrn_from_count > 0;
 	service->sender_rule = sender_rules[listen->sender_login];
+	service->release_max_us = config->future_release_max_us;
+	service->now_us = os_clock_wall_us;
 	service->completes = listen->submission;
 	service->repairs = listen->repair;
 	service->shows_user = listen->received_user;

@@ -111,13 +111,20 @@ static int give(void *context, const struct listing_entry *entry)
 	return send_command(order, entry->control->envelope->id);
 }
 
+/* Who retries all mail does not mean what its senders want to be delivered later. */
+static bool is_before_release(const struct listing_entry *entry)
+{
+	return entry->control != NULL && entry->control->envelope->release_us > os_clock_wall_us();
+}
+
 /* For a message selected by a filter, or of all: if it is not held, releasing it is skipped, and
  * not counted as refused as it would be for a named one. */
 static int give_chosen(void *context, const struct listing_entry *entry)
 {
 	const struct queue_order *order = context;
 
-	if (!entry->is_held && order->kind == ORDER_RELEASE)
+	if ((!entry->is_held && order->kind == ORDER_RELEASE) ||
+	    (order->kind == ORDER_RETRY && is_before_release(entry)))
 		return 0;
 	return give(context, entry);
 }

@@ -33,6 +33,9 @@
  *   wait: 6 2026-11-20T13:10:12Z until=2026-11-20T14:02:40Z tried=9 said=1
  *   wait: 7 2026-11-20T13:10:12Z until=2026-11-20T14:01:07Z tried=9 said=1
  *
+ * "from: <SENDER>" may have the words ret, envid, smtputf8, requiretls, priority=NUMBER (-9 to 9,
+ * not 0), and release=TIME (in whole seconds): before then no delivery is attempted.
+ *
  * "map: RECIPIENT PLACE [NUMBER] <ADDRESS>": a delivery; without NUMBER, its number is that of the
  * recipient. PLACE is "local SERVICE", "local SERVICE server=HOST:PORT" where the directory named a
  * server, "remote", or "none" for a delivery that was decided without an attempt. The last done,
@@ -46,7 +49,7 @@
  * written once. An outcome that ends with "said=NUMBER" refers to the last such record before it;
  * if that record cannot be read, the outcome counts as not written. The numbers ascend in the file
  * and are never reused, so that a hole in the file cannot give an outcome another one's text.
- * "tried=N": this is the Nth wait record, however many come before it.
+ * "tried=N": this is the Nth wait record, however many come before it; tried=0: it was not tried.
  *
  * Size limits. A control file is rewritten with only the current state when it has become twice as
  * long as that state needs (queue_control_outgrown()). The longest such text is 170 MiB: an

@@ -38,8 +38,16 @@ static void write_words(struct buffer *out, const struct queue_delivery *deliver
 	buffer_append_byte(out, '\n');
 }
 
-/* SAID: the number of the record with its status and text; 0: it has its own. IS_PRESENT: it is
- * written without the earlier records that count its attempts. */
+/* Whether the record says how many wait records there were: IS_PRESENT, it is written without them;
+ * or it waits without an attempt, which has no status. */
+static bool has_count(const struct queue_delivery *delivery, bool is_present)
+{
+	if (delivery->attempts > 0)
+		return is_present;
+	return delivery->outcome == QUEUE_WAIT && delivery->status.length == 0;
+}
+
+/* SAID: the number of the record with its status and text; 0: it has its own. */
 static void write_record(struct buffer *out, const struct queue_delivery *delivery, uint32_t said,
 			 bool is_present)
 {
@@ -56,7 +64,7 @@ static void write_record(struct buffer *out, const struct queue_delivery *delive
 	record_write_time(out, " ", delivery->changed_us);
 	if (delivery->outcome == QUEUE_WAIT)
 		record_write_time(out, " until=", delivery->until_us);
-	if (is_present && delivery->attempts > 0) {
+	if (has_count(delivery, is_present)) {
 		buffer_append_string(out, " tried=");
 		buffer_append_number(out, delivery->attempts);
 	}

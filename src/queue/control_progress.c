@@ -192,12 +192,19 @@ static bool take_time(struct str *rest, int64_t *time_us)
 	return record_parameter(rest, &name, &value) && timestamp_parse(value, time_us);
 }
 
-static bool take_tried(struct str *rest, uint32_t *attempts)
+/* 0 only of one that waits without an attempt. */
+static bool take_tried(struct str *rest, struct queue_delivery *delivery)
 {
+	uint64_t least = delivery->outcome == QUEUE_WAIT ? 0 : 1;
 	struct str name;
 	struct str value;
+	uint64_t number;
 
-	return record_parameter(rest, &name, &value) && record_number(&value, attempts);
+	if (!record_parameter(rest, &name, &value) || !str_to_u64(value, &number) ||
+	    number < least || number > UINT32_MAX)
+		return false;
+	delivery->attempts = (uint32_t)number;
+	return true;
 }
 
 /* What follows the time of an outcome: if it waits, "until=TIME" and optionally "tried=N"; then
@@ -212,7 +219,7 @@ static bool take_details(const struct control_reader *reader, struct str rest,
 	    (!str_starts_with(rest, STR("until=")) || !take_time(&rest, &delivery->until_us)))
 		return false;
 	delivery->attempts += delivery->outcome == QUEUE_WAIT && delivery->attempts < UINT32_MAX;
-	if (str_starts_with(rest, STR("tried=")) && !take_tried(&rest, &delivery->attempts))
+	if (str_starts_with(rest, STR("tried=")) && !take_tried(&rest, delivery))
 		return false;
 	if (str_starts_with(rest, STR("said=")))
 		return record_parameter(&rest, &name, &value) && rest.length == 0 &&

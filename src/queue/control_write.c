@@ -28,7 +28,10 @@ static bool envelope_is_writable(const struct mail_envelope *envelope)
 {
 	uint32_t last = 0;
 
-	if (envelope->recipient_count == 0 || envelope->id.number == 0 || envelope->id.born_us < 0)
+	if (envelope->recipient_count == 0 || envelope->id.number == 0 ||
+	    envelope->id.born_us < 0 || envelope->release_us < 0 ||
+	    envelope->release_us % SECOND_US != 0 || envelope->priority > MAIL_PRIORITY_MAX ||
+	    envelope->priority < -MAIL_PRIORITY_MAX)
 		return false;
 	if (!address_is_writable(envelope->sender) || !record_word_is_optional(envelope->envid) ||
 	    !queue_text_is_clean(envelope->received) ||
@@ -83,6 +86,26 @@ static void write_notify(struct buffer *out, unsigned notify)
 	}
 }
 
+/* What was asked for in MAIL. */
+static void write_options(struct buffer *out, const struct mail_envelope *envelope)
+{
+	char release[TIMESTAMP_SIZE];
+
+	if (envelope->ret != MAIL_RET_NONE)
+		buffer_append_string(out,
+				     envelope->ret == MAIL_RET_FULL ? " ret=full" : " ret=hdrs");
+	record_write_word(out, " envid=", envelope->envid);
+	if (envelope->utf8)
+		buffer_append_string(out, " smtputf8");
+	if (envelope->require_tls)
+		buffer_append_string(out, " requiretls");
+	if (envelope->priority != 0)
+		buffer_append_format(out, " priority=%d", envelope->priority);
+	timestamp_format_seconds(envelope->release_us, release);
+	if (envelope->release_us > 0)
+		record_write_word(out, " release=", str_from(release));
+}
+
 static void write_head(struct buffer *out, const struct mail_envelope *envelope)
 {
 	char id[MAIL_ID_SIZE];
@@ -98,14 +121,7 @@ static void write_head(struct buffer *out, const struct mail_envelope *envelope)
 	buffer_append_string(out, born);
 	buffer_append_string(out, "\nfrom:");
 	write_address(out, envelope->sender);
-	if (envelope->ret != MAIL_RET_NONE)
-		buffer_append_string(out,
-				     envelope->ret == MAIL_RET_FULL ? " ret=full" : " ret=hdrs");
-	record_write_word(out, " envid=", envelope->envid);
-	if (envelope->utf8)
-		buffer_append_string(out, " smtputf8");
-	if (envelope->require_tls)
-		buffer_append_string(out, " requiretls");
+	write_options(out, envelope);
 	record_write_word(out, "\nreceived: ", envelope->received);
 	record_write_word(out, "\ntrigger: ", envelope->trigger);
 	buffer_append_string(out, "\nsize: ");

@@ -103,6 +103,7 @@ struct smtp_client_message {
 	bool is_utf8;      /* the sender used SMTPUTF8 (RFC 6531) */
 	bool needs_utf8;   /* its header needs SMTPUTF8 */
 	bool requires_tls; /* REQUIRETLS (RFC 8689): to no server that does not offer it */
+	int priority;      /* MT-PRIORITY (RFC 6710), if the server offers it; 0: not said */
 	enum mail_ret ret;
 	struct str envid; /* as xtext; empty: none */
 	struct smtp_client_recipient *recipients;

@@ -57,6 +57,12 @@ static void take_auth(struct smtp_capabilities *capabilities, struct str paramet
 	}
 }
 
+static void take_priority(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	(void)parameters;
+	capabilities->has_priority = true;
+}
+
 static void take_chunking(struct smtp_capabilities *capabilities, struct str parameters)
 {
 	(void)parameters;
@@ -104,6 +110,7 @@ static const struct {
 	{"LIMITS", take_limits},
 	{"STARTTLS", take_starttls},
 	{"REQUIRETLS", take_requiretls},
+	{"MT-PRIORITY", take_priority},
 };
 
 void smtp_capabilities_parse(struct str text, struct smtp_capabilities *capabilities_out)

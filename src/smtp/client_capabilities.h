@@ -19,6 +19,7 @@ struct smtp_capabilities {
 	uint64_t rcpt_max;   /* recipients of a transaction; 0: not given */
 	bool has_starttls;   /* RFC 3207 */
 	bool has_requiretls; /* RFC 8689 */
+	bool has_priority;   /* MT-PRIORITY, RFC 6710 */
 	bool has_auth;       /* RFC 4954 */
 	char mechanisms[SMTP_MECHANISMS_SIZE]; /* of AUTH, separated by spaces; as many as fit */
 	bool has_size;                         /* RFC 1870 */

@@ -137,6 +137,8 @@ void client_emit_mail_parameters(struct smtp_client *client)
 		client_emit(client, " SMTPUTF8");
 	if (message->requires_tls)
 		client_emit(client, " REQUIRETLS");
+	if (client->capabilities.has_priority && message->priority != 0)
+		buffer_append_format(&client->output, " MT-PRIORITY=%d", message->priority);
 	if (!client->capabilities.has_dsn)
 		return;
 	if (message->ret != MAIL_RET_NONE)

@@ -104,6 +104,10 @@ struct smtp_argument {
 	bool is_utf8;                /* of MAIL: SMTPUTF8 was given; of RCPT: it was given in
 				      * MAIL */
 	bool requires_tls;           /* of MAIL: REQUIRETLS was given */
+	int priority;                /* of MAIL: MT-PRIORITY; 0: not given */
+	int64_t hold_us;             /* of MAIL, HOLDFOR; 0: not given */
+	int64_t release_us;          /* of MAIL, HOLDUNTIL or when HOLDFOR ends, in whole seconds;
+				      * 0: neither was given */
 	enum mail_ret ret;           /* of MAIL */
 	struct str envid;            /* of MAIL, xtext; empty: not given */
 	unsigned notify;             /* of RCPT, enum mail_notify */
@@ -114,6 +118,10 @@ struct smtp_argument {
 /* reply.c: whether the client may say REQUIRETLS: inside TLS (RFC 8689 section 2), and not to who
  * delivers. */
 bool smtp_offers_requiretls(const struct smtp_server *s);
+/* Whether the client may say how urgent its message is (RFC 6710). */
+bool smtp_offers_priority(const struct smtp_server *s);
+/* Whether the client may say when its message is to be released (RFC 4865). */
+bool smtp_offers_future_release(const struct smtp_server *s);
 /* The mechanisms of AUTH that the client may use now, separated by a space; empty: none. */
 struct str smtp_offers_mechanisms(const struct smtp_server *s);
 

@@ -4,7 +4,10 @@
 #include "mail/xtext.h"
 #include "smtp/internal.h"
 
-enum { AUTH_MAX = 500 }; /* bytes of a value, RFC 4954 section 3 */
+enum {
+	AUTH_MAX = 500,      /* bytes of a value, RFC 4954 section 3 */
+	HOLD_UNTIL_MAX = 64, /* no time needs more */
+};
 
 /* Each is false when VALUE is wrong; its data is NULL when there was no '='. */
 struct parameter {
@@ -45,6 +48,30 @@ static bool parse_requiretls(struct str value, struct smtp_argument *argument)
 {
 	argument->requires_tls = true;
 	return value.data == NULL;
+}
+
+/* RFC 6710 section 3 */
+static bool parse_priority(struct str value, struct smtp_argument *argument)
+{
+	return mail_priority_parse(value, &argument->priority);
+}
+
+/* RFC 4865 section 3: seconds in at most nine digits, the first of which is not 0. */
+static bool parse_hold_for(struct str value, struct smtp_argument *argument)
+{
+	uint64_t seconds;
+
+	if (value.length == 0 || value.length > 9 || value.data[0] == '0' ||
+	    !str_to_u64(value, &seconds))
+		return false;
+	argument->hold_us = (int64_t)seconds * SECOND_US;
+	return true;
+}
+
+static bool parse_hold_until(struct str value, struct smtp_argument *argument)
+{
+	return value.length <= HOLD_UNTIL_MAX &&
+	       timestamp_parse_rfc3339(value, &argument->release_us);
 }
 
 /* RFC 4954 section 5: who the client says has sent the message first. Nobody is trusted so far,
@@ -157,6 +184,9 @@ static const struct parameter mail_parameters[] = {
 	{STR("ENVID"), parse_envid, NULL},
 	{STR("AUTH"), parse_auth, offers_auth},
 	{STR("REQUIRETLS"), parse_requiretls, smtp_offers_requiretls},
+	{STR("MT-PRIORITY"), parse_priority, smtp_offers_priority},
+	{STR("HOLDFOR"), parse_hold_for, smtp_offers_future_release},
+	{STR("HOLDUNTIL"), parse_hold_until, smtp_offers_future_release},
 };
 
 static const struct parameter rcpt_parameters[] = {
@@ -204,9 +234,35 @@ static bool parse(struct smtp_server *s, struct str text, const struct parameter
 	return true;
 }
 
+/* A time that has passed is as good as none: the clocks differ. HOLDFOR ends with a whole second,
+ * not before its time. */
+static bool judge_release(struct smtp_server *s, struct smtp_argument *argument)
+{
+	const char *fault = NULL;
+	int64_t now_us;
+
+	if (argument->hold_us == 0 && argument->release_us == 0)
+		return true;
+	now_us = s->service->now_us();
+	if (argument->hold_us > 0 && argument->release_us > 0)
+		fault = "Only one of HOLDFOR and HOLDUNTIL";
+	else if (argument->hold_us > s->service->release_max_us ||
+		 argument->release_us > now_us + s->service->release_max_us)
+		fault = "Too far in the future; EHLO says what is allowed";
+	if (fault != NULL)
+		smtp_reply(s, 501, "5.5.4", fault);
+	if (argument->hold_us > 0)
+		argument->release_us =
+			(now_us + argument->hold_us + SECOND_US - 1) / SECOND_US * SECOND_US;
+	else if (argument->release_us <= now_us)
+		argument->release_us = 0;
+	return fault == NULL;
+}
+
 bool smtp_parameters_of_mail(struct smtp_server *s, struct str text, struct smtp_argument *argument)
 {
-	return parse(s, text, mail_parameters, COUNT_OF(mail_parameters), argument);
+	return parse(s, text, mail_parameters, COUNT_OF(mail_parameters), argument) &&
+	       judge_release(s, argument);
 }
 
 bool smtp_parameters_of_rcpt(struct smtp_server *s, struct str text, struct smtp_argument *argument)

@@ -159,6 +159,21 @@ bool smtp_offers_requiretls(const struct smtp_server *s)
 	return s->tls.version != NULL && s->service->protocol != SMTP_PROTOCOL_LMTP;
 }
 
+/* Strangers would all be in a hurry. A user authenticates after he has seen what is offered. */
+bool smtp_offers_priority(const struct smtp_server *s)
+{
+	bool may_authenticate = s->service->auth != SMTP_AUTH_NONE &&
+				s->service->protocol == SMTP_PROTOCOL_SUBMISSION;
+
+	return s->service->protocol != SMTP_PROTOCOL_LMTP &&
+	       (smtp_peer_is_trusted(s) || may_authenticate);
+}
+
+bool smtp_offers_future_release(const struct smtp_server *s)
+{
+	return s->service->protocol == SMTP_PROTOCOL_SUBMISSION && s->service->release_max_us > 0;
+}
+
 struct str smtp_offers_mechanisms(const struct smtp_server *s)
 {
 	if (s->service->auth == SMTP_AUTH_NONE || s->service->mechanisms == NULL)
@@ -189,6 +204,19 @@ static void append_for_some(struct smtp_server *s)
 				     "250-XFORWARD NAME ADDR PORT PROTO HELO IDENT SOURCE\r\n");
 }
 
+/* The longest interval in seconds, and the latest time (RFC 4865 section 3). */
+static void append_future_release(struct smtp_server *s)
+{
+	int64_t max_us = s->service->release_max_us;
+	char latest[TIMESTAMP_SIZE];
+
+	if (!smtp_offers_future_release(s))
+		return;
+	timestamp_format_seconds(s->service->now_us() + max_us, latest);
+	buffer_append_format(&s->output, "250-FUTURERELEASE %lld %s\r\n",
+			     (long long)(max_us / SECOND_US), latest);
+}
+
 static void append_greeting(struct smtp_server *s)
 {
 	static const char requiretls[] = "250-REQUIRETLS\r\n";
@@ -213,6 +241,9 @@ static void append_greeting(struct smtp_server *s)
 	append_for_some(s);
 	if (smtp_offers_requiretls(s))
 		buffer_append(&s->output, requiretls, sizeof requiretls - 1);
+	append_future_release(s);
+	if (smtp_offers_priority(s))
+		buffer_append_string(&s->output, "250-MT-PRIORITY MIXER\r\n");
 	buffer_append(&s->output, extensions, sizeof extensions - 1);
 	buffer_append_number(&s->output, s->service->limits.recipients); /* RFC 9422 */
 	buffer_append(&s->output, size, sizeof size - 1);

@@ -3,7 +3,8 @@
  * smtp/server.h - the server's side of SMTP (RFC 5321), submission (RFC 6409) and LMTP (RFC 2033),
  * as an engine without I/O. Extensions: 8BITMIME (RFC 6152), CHUNKING without BINARYMIME (RFC
  * 3030), SMTPUTF8 (RFC 6531), DSN (RFC 3461), SIZE (RFC 1870), PIPELINING, ENHANCEDSTATUSCODES,
- * ETRN (RFC 1985), XCLIENT and XFORWARD (Postfix), STARTTLS (RFC 3207), AUTH (RFC 4954).
+ * ETRN (RFC 1985), XCLIENT and XFORWARD (Postfix), STARTTLS (RFC 3207), AUTH (RFC 4954), REQUIRETLS
+ * (RFC 8689), MT-PRIORITY (RFC 6710), FUTURERELEASE (RFC 4865, submission only).
  *
  * Bytes from the client go in through smtp_server_input(), replies are collected in
  * smtp_server_output(), the message in smtp_server_body(). At most one question is pending;
@@ -135,8 +136,12 @@ struct smtp_service {
 	enum smtp_auth_rule auth;
 	bool has_etrn; /* some clients may send it */
 	enum smtp_sender_rule sender_rule;
-	bool completes;  /* messages of users' programs: header/edit.h */
-	bool repairs;    /* likewise */
+	bool completes;         /* messages of users' programs: header/edit.h */
+	bool repairs;           /* likewise */
+	int64_t release_max_us; /* how far ahead a submitted message may be released; 0: at once
+				 * only. In whole seconds */
+	/* The time of day. NULL only without release_max_us. */
+	int64_t (*now_us)(void);
 	bool shows_user; /* the Received field has the name of who has authenticated */
 	/* The mechanisms that the client may use now, in upper case, separated by a space; empty:
 	 * none. Valid until the next call. It must not call the engine. NULL only without AUTH. */

@@ -38,6 +38,8 @@ static const struct {
 	 "waiting: <{to}> by {by} for <{original}>: {status} {text}; tried again at {until}",
 	 "original"},
 	{"deferred", "waiting: <{to}> by {by}: {status} {text}; tried again at {until}"},
+	{"postponed", "waiting: <{to}> until {until}, as its sender has asked"},
+	{"hurried", "released by the operator before its time: <{to}>"},
 	{"failed", "failed: <{to}> by {by} for <{original}>: {status} {text}", "original"},
 	{"failed", "failed: <{to}> by {by}: {status} {text}"},
 	{"list_expanded", "sent on to {recipients} members of <{list}> from <{from}> as {message}"},

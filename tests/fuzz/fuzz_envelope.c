@@ -24,6 +24,9 @@ static void fill(struct mail_envelope *envelope, struct input *input)
 		envelope->trigger = STR("the.moon");
 	else if (flags & 4)
 		envelope->trigger = input_text(input);
+	envelope->priority = (int)(input_byte(input) % 24) - 12;
+	if (flags & 16)
+		envelope->release_us = (int64_t)input_u32(input) * (SECOND_US - (flags >> 7));
 	envelope->size = (uint64_t)input_u32(input) << (flags >> 4);
 	while (input->rest.length > 0) {
 		struct mail_recipient *recipient = mail_envelope_add(envelope, input_text(input));
@@ -57,7 +60,8 @@ static void check_same(const struct mail_envelope *a, const struct mail_envelope
 	check_equal(a->received, b->received, "what the envelope says of the client");
 	check_equal(a->trigger, b->trigger, "triggers");
 	if (a->id.number != b->id.number || a->id.born_us != b->id.born_us || a->size != b->size ||
-	    a->stage != b->stage || a->utf8 != b->utf8 || a->ret != b->ret)
+	    a->stage != b->stage || a->utf8 != b->utf8 || a->ret != b->ret ||
+	    a->release_us != b->release_us || a->priority != b->priority)
 		panic("an envelope became another one");
 	check_recipients(a, b);
 }

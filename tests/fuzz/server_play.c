@@ -59,6 +59,11 @@ static void choose_rules(struct session *session, unsigned rules)
 		session->service.auth = SMTP_AUTH_REQUIRED;
 		session->mechanisms_clear = "SCRAM-SHA-256 PLAIN";
 	}
+	if ((rules & SERVER_PLAY_BARE_NEWLINES) == SERVER_PLAY_BARE_NEWLINES &&
+	    session->service.protocol == SMTP_PROTOCOL_SMTP) {
+		session->service.protocol = SMTP_PROTOCOL_SUBMISSION;
+		session->service.release_max_us = DAY_US;
+	}
 	session->peer.is_ours = (rules & SERVER_PLAY_OURS) != 0;
 	if ((rules & SERVER_PLAY_OWN_ADDRESSES) == 0)
 		return;

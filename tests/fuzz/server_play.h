@@ -19,7 +19,8 @@ enum {
 
 /* Bits of the byte that chooses how clients are borne with. */
 enum {
-	SERVER_PLAY_BARE_NEWLINES = 3 << 0, /* enum smtp_bare_newline; 3: the first again */
+	SERVER_PLAY_BARE_NEWLINES = 3 << 0, /* enum smtp_bare_newline; 3: the first again,
+					     * and it is submission */
 	SERVER_PLAY_REMOVE_NUL = 1 << 2,
 	SERVER_PLAY_STRICT = 1 << 3,
 	SERVER_PLAY_END_EARLY = 1 << 4,

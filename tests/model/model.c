@@ -270,6 +270,8 @@ static void give_order(void)
 	if (is_giving_up)
 		m->is_given_up = true; /* it may be gone before there is an answer */
 	was_asleep = m != NULL && sleepers_find(&manager->sleepers, m->id.number) != NULL;
+	if (m != NULL && strcmp(word, "retry") == 0)
+		m->is_hurried = true;
 	if (m != NULL && strcmp(word, "release") == 0)
 		m->is_held = false;
 	if (strcmp(word, "trigger") == 0)

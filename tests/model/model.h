@@ -70,6 +70,8 @@ struct model_message {
 	bool is_verp;  /* each recipient has a sender of his own */
 	bool is_empty; /* its data are lost */
 	enum mail_stage stage;
+	int64_t release_us; /* not to be tried before; 0: at once */
+	bool is_hurried;    /* an order said to try it all the same */
 	int64_t due_us;
 	int64_t minute_us; /* monotonic; since then it was read so many times: */
 	unsigned reads;
@@ -107,6 +109,8 @@ extern struct model_disk {
 } model_disk;
 
 struct model_message *model_find(uint64_t number);
+/* M must not be tried yet, whatever the clocks did. */
+bool model_is_early(const struct model_message *m);
 /* Says this to the manager in the name of "queue", which is connected. */
 void model_tell(enum queue_protocol type, struct str body);
 /* ENVELOPE becomes a message, with the next number; the manager is told. */

@@ -153,6 +153,9 @@ static void check_start(struct pretended *helper, struct model_message *m, uint3
 	if (m->is_given_up)
 		model_fail("delivery %u of %" PRIu64 " is started though it was given up", delivery,
 			   m->id.number);
+	if (model_is_early(m))
+		model_fail("delivery %u of %" PRIu64 " is started before its release", delivery,
+			   m->id.number);
 	m->flight[delivery] = helper;
 }
 

@@ -75,6 +75,7 @@ void model_add_mail(struct mail_envelope *envelope, bool is_report)
 	envelope->received = STR("model");
 	if (queue_control_write_envelope(&m->envelope, envelope) < 0)
 		model_fail("an envelope cannot be written");
+	m->release_us = envelope->release_us;
 	m->recipients = (uint32_t)envelope->recipient_count;
 	for (uint32_t i = 1; i <= m->recipients; i++)
 		m->notify[i] = envelope->recipients[i - 1].notify;
@@ -138,11 +139,31 @@ void model_new_mail(uint32_t recipients)
 		mail_envelope_add(envelope, str_from(address))->notify =
 			wishes[model_random(COUNT_OF(wishes))];
 	}
+	if (model_once_in(10))
+		envelope->release_us = (model_wall_us / SECOND_US +
+					(int64_t)model_random(3 * HOUR_US / SECOND_US)) *
+				       SECOND_US;
 	model_add_mail(envelope, false);
 	mail_envelope_free(envelope);
 }
 
 /* --- the ledger --- */
+
+static int64_t start_of(const struct model_message *m)
+{
+	return m->release_us > m->id.born_us ? m->release_us : m->id.born_us;
+}
+
+bool model_is_early(const struct model_message *m)
+{
+	return !m->is_hurried && model_wall_us + model_jumped_us - m->jumped_us < m->release_us;
+}
+
+/* It may still be early, by a clock that was set. */
+static bool may_be_early(const struct model_message *m)
+{
+	return model_wall_us - (model_jumped_us - m->jumped_us) < m->release_us;
+}
 
 static bool is_success_wanted(const struct model_message *m)
 {
@@ -156,7 +177,7 @@ static bool is_success_wanted(const struct model_message *m)
 /* Whether it may have been given up for its age: clocks were set meanwhile. */
 static bool may_be_old(const struct model_message *m)
 {
-	return model_wall_us - m->id.born_us + model_jumped_us - m->jumped_us >= MODEL_LIFETIME_US;
+	return model_wall_us - start_of(m) + model_jumped_us - m->jumped_us >= MODEL_LIFETIME_US;
 }
 
 /* What is delivered is decided, or was given up; who asked to hear of it has heard. */
@@ -227,7 +248,7 @@ static bool is_requeued(const struct model_message *m)
 void model_check_asleep(const struct model_message *m, const struct sleeper *sleeper,
 			bool is_triggered)
 {
-	int64_t notice_us = m->id.born_us + MODEL_DELAY_NOTICE_US;
+	int64_t notice_us = start_of(m) + MODEL_DELAY_NOTICE_US;
 	int64_t late_us = AGAIN_US + model_jumped_us - m->jumped_us;
 
 	if (!m->is_at_s5 || m->is_queued || m->is_report || m->is_given_up)
@@ -237,11 +258,11 @@ void model_check_asleep(const struct model_message *m, const struct sleeper *sle
 			   m->id.number);
 	if (is_triggered && !m->is_held && !has_hold(m) &&
 	    (sleeper->due_us == INT64_MAX ||
-	     sleeper->due_us > m->id.born_us + MODEL_LIFETIME_US + late_us))
+	     sleeper->due_us > start_of(m) + MODEL_LIFETIME_US + late_us))
 		model_fail("message %" PRIu64 " waits for a trigger longer than it may",
 			   m->id.number);
 	if (m->is_due && sleeper->waiters == NULL && m->recipients == 1 && m->decided[1] == 0 &&
-	    !is_requeued(m))
+	    !is_requeued(m) && !may_be_early(m))
 		model_fail("message %" PRIu64 " was released and is not tried", m->id.number);
 	if (sleeper->due_us == INT64_MAX || m->delays > 0 || !wants_delay(m))
 		return;

@@ -166,7 +166,13 @@ static bool parse_user_setting(struct script *script, struct str name, struct st
 	else if (str_equal(name, STR("auth")))
 		service->auth =
 			str_equal(text, STR("required")) ? SMTP_AUTH_REQUIRED : SMTP_AUTH_OFFERED;
-	else if (str_equal(name, STR("mechanisms")))
+	else if (str_equal(name, STR("release_max"))) {
+		uint64_t seconds = 0;
+
+		if (!str_to_u64(text, &seconds))
+			panic("bad number " STR_FORMAT, STR_ARGUMENTS(text));
+		service->release_max_us = (int64_t)seconds * SECOND_US;
+	} else if (str_equal(name, STR("mechanisms")))
 		script->settings.mechanisms_clear = arena_copy(script->arena, text);
 	else if (str_equal(text, STR("shows_user")))
 		service->shows_user = true;

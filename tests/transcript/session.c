@@ -3,6 +3,12 @@
 
 static const struct mail_id ID = {457, 1795163591482913};
 
+/* 2026-11-20T08:33:11.482913Z */
+static int64_t now_us(void)
+{
+	return ID.born_us;
+}
+
 static struct str mechanisms(void *context)
 {
 	const struct session *session = context;
@@ -20,6 +26,7 @@ void session_init(struct session *session)
 			    .stage = MAIL_STAGE_ARRIVE,
 			    .hostname = "mx.example.org",
 			    .mechanisms = mechanisms,
+			    .now_us = now_us,
 			    .limits = {.message_size = 1000000,
 				       .recipients = 100,
 				       .errors = 20,
@@ -75,6 +82,7 @@ static void drain(struct session *session)
 static void append_sender(struct buffer *out, const struct mail_envelope *envelope)
 {
 	static const char *const ret[] = {"", " ret=full", " ret=hdrs"};
+	char release[TIMESTAMP_SIZE];
 
 	buffer_append_format(out, "<" STR_FORMAT ">%s", STR_ARGUMENTS(envelope->sender),
 			     ret[envelope->ret]);
@@ -82,6 +90,11 @@ static void append_sender(struct buffer *out, const struct mail_envelope *envelo
 		buffer_append_format(out, " envid=" STR_FORMAT, STR_ARGUMENTS(envelope->envid));
 	buffer_append_string(out, envelope->utf8 ? " smtputf8" : "");
 	buffer_append_string(out, envelope->require_tls ? " requiretls" : "");
+	if (envelope->priority != 0)
+		buffer_append_format(out, " priority=%d", envelope->priority);
+	timestamp_format(envelope->release_us, release);
+	if (envelope->release_us > 0)
+		buffer_append_format(out, " release=%s", release);
 }
 
 /* NOTIFY as its bits. */

@@ -27,6 +27,7 @@ static void begin(struct run *run)
 		.is_utf8 = scenario->is_utf8,
 		.needs_utf8 = scenario->needs_utf8,
 		.requires_tls = scenario->requires_tls,
+		.priority = scenario->priority,
 		.ret = scenario->ret,
 		.envid = str_from(scenario->envid != NULL ? scenario->envid : ""),
 		.recipients = run->recipients,

@@ -46,6 +46,7 @@ struct smtp_client_script {
 	bool is_utf8;
 	bool needs_utf8;
 	bool requires_tls;
+	int priority;
 	enum mail_ret ret;
 	const char *envid;    /* NULL: none */
 	const char *original; /* of every recipient; NULL: none */

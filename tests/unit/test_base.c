@@ -170,6 +170,50 @@ static void timestamps_survive_a_round(void **state)
 	assert_false(timestamp_parse(STR(""), &parsed));
 }
 
+static void times_of_rfc_3339_are_read(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t seconds; /* -1: none */
+	} cases[] = {
+		{"2026-11-20T08:33:11Z", 1795163591},
+		{"2026-11-20t08:33:11z", 1795163591},
+		{"2026-11-20T08:33:11.9999999999Z", 1795163591},
+		{"2026-11-20T09:33:11+01:00", 1795163591},
+		{"2026-11-20T02:03:11-06:30", 1795163591},
+		{"2026-11-21T08:32:11.5+23:59", 1795163591},
+		{"2028-02-29T00:00:00Z", 1835395200},
+		{"1970-01-01T00:00:00Z", 0},
+		{"1970-01-01T00:00:00+00:01", -1},
+		{"2026-02-29T00:00:00Z", -1},
+		{"2026-04-31T00:00:00Z", -1},
+		{"2026-11-20T08:33:60Z", -1},
+		{"2026-11-20T24:00:00Z", -1},
+		{"2026-11-20T08:33:11", -1},
+		{"2026-11-20T08:33:11.", -1},
+		{"2026-11-20T08:33:11.Z", -1},
+		{"2026-11-20T08:33:11.5", -1},
+		{"2026-11-20T08:33:11,5Z", -1},
+		{"2026-11-20T08:33:11+1:00", -1},
+		{"2026-11-20T08:33:11+01:60", -1},
+		{"2026-11-20T08:33:11+24:00", -1},
+		{"2026-11-20T08:33:11*01:00", -1},
+		{"2026-11-20T08:33:11ZZ", -1},
+		{"2026-11-20 08:33:11Z", -1},
+		{"", -1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		int64_t parsed = -SECOND_US;
+		bool is_good = timestamp_parse_rfc3339(str_from(cases[i].text), &parsed);
+
+		assert_int_equal(is_good, cases[i].seconds >= 0);
+		if (is_good)
+			assert_int_equal(parsed, cases[i].seconds * SECOND_US);
+	}
+}
+
 static void cached_timestamps_are_the_same(void **state)
 {
 	static const int64_t times[] = {
@@ -288,6 +332,7 @@ int main(void)
 		cmocka_unit_test(buffer_keeps_bytes_in_order),
 		cmocka_unit_test(heap_orders_and_removes),
 		cmocka_unit_test(timestamps_survive_a_round),
+		cmocka_unit_test(times_of_rfc_3339_are_read),
 		cmocka_unit_test(cached_timestamps_are_the_same),
 		cmocka_unit_test(mdoc_text_holds_no_requests),
 		cmocka_unit_test(arena_memory_is_zeroed_after_reset),

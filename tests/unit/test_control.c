@@ -24,6 +24,8 @@ static struct mail_envelope *sample_envelope(void)
 	envelope->utf8 = true;
 	envelope->sender = STR("lisa@example.com");
 	envelope->envid = STR("QQ314159");
+	envelope->release_us = 1795200000 * SECOND_US;
+	envelope->priority = -4;
 	envelope->received = STR("smtp 192.0.2.7:53112 helo=mail.example.com");
 	envelope->size = 18233;
 	recipient = mail_envelope_add(envelope, STR("\"a > b\\\" \"@example.net"));
@@ -49,6 +51,8 @@ static void envelope_survives_a_round(void **state)
 	assert_int_equal(control->envelope->stage, MAIL_STAGE_ARRIVE);
 	assert_int_equal(control->envelope->ret, MAIL_RET_HEADERS);
 	assert_true(control->envelope->utf8);
+	assert_int_equal(control->envelope->release_us, 1795200000 * SECOND_US);
+	assert_int_equal(control->envelope->priority, -4);
 	assert_int_equal(control->envelope->size, 18233);
 	assert_true(str_equal(control->envelope->sender, envelope->sender));
 	assert_true(str_equal(control->envelope->envid, envelope->envid));
@@ -123,6 +127,14 @@ static void envelopes_are_read_strictly(void **state)
 		{HEAD "from: <>\nsize: 1\nto: 1 <c@d>\nend:\n", 0},
 		{HEAD "from: <#@[]>\nsize: 1\nfuture: x\nto: 1 <c@d> later=7\nend:\n", 0},
 		{HEAD "from: <a@b> later smtputf8 x=1\nsize: 1\nto: 1 <c@d> later\nend:\n", 0},
+		{HEAD "from: <a@b> priority=9\nsize: 1\nto: 1 <c@d>\nend:\n", 0},
+		{HEAD "from: <a@b> priority=10\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b> priority=-\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b> priority\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b> release\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b> release=2026-11-20T08:33:11.500000Z\nsize: 1\nto: 1 "
+		      "<c@d>\nend:\n",
+		 -EBADMSG},
 		{HEAD "from: <a@b> ret=some\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
 		{HEAD "from: <a@b> ret\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
 		{HEAD "from: <a@b> envid\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
@@ -427,9 +439,51 @@ static void the_whole_message_may_be_asked_for(void **state)
 	buffer_clear(&text);
 }
 
+/* Whether it was tried is known after a restart, too. */
+static void who_was_not_tried_is_known(void **state)
+{
+	static const struct {
+		const char *status;
+		uint32_t attempts;
+		const char *record;
+		uint32_t again;
+	} cases[] = {
+		{"", 0, "wait: 1 2026-11-20T08:33:11Z until=2026-11-21T00:00:00Z tried=0 - held\n",
+		 0},
+		{"4.3.5", 0, "wait: 1 2026-11-20T08:33:11Z until=2026-11-21T00:00:00Z 4.3.5 held\n",
+		 1},
+		{"", 1, "wait: 1 2026-11-20T08:33:11Z until=2026-11-21T00:00:00Z - held\n", 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		const struct queue_delivery delivery = {.number = 1,
+							.recipient = 1,
+							.outcome = QUEUE_WAIT,
+							.attempts = cases[i].attempts,
+							.changed_us = 1795163591 * SECOND_US,
+							.until_us = 1795219200 * SECOND_US,
+							.status = str_from(cases[i].status),
+							.text = STR("held")};
+		struct queue_control *control;
+		struct buffer text = {0};
+
+		buffer_append_string(&text, ENVELOPE MAP);
+		assert_int_equal(queue_control_write_outcome(&text, &delivery), 0);
+		assert_true(str_equal(str_skip(buffer_view(&text), strlen(ENVELOPE MAP)),
+				      str_from(cases[i].record)));
+		assert_int_equal(queue_control_parse(buffer_view(&text), &control, NULL), 0);
+		assert_int_equal(control->deliveries[0].outcome, QUEUE_WAIT);
+		assert_int_equal(control->deliveries[0].attempts, cases[i].again);
+		queue_control_free(control);
+		buffer_clear(&text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_was_not_tried_is_known),
 		cmocka_unit_test(envelope_survives_a_round),
 		cmocka_unit_test(unsafe_values_are_not_written),
 		cmocka_unit_test(envelopes_are_read_strictly),

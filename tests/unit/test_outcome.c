@@ -8,7 +8,7 @@ static const int64_t BORN_US = INT64_C(1700000000) * SECOND_US;
 
 static struct outcome_terms terms_at(int64_t age_us)
 {
-	return (struct outcome_terms){.born_us = BORN_US,
+	return (struct outcome_terms){.start_us = BORN_US,
 				      .lifetime_us = DAY_US,
 				      .skip = SCHEDULE_SKIP_REMOTE,
 				      .now_us = BORN_US + age_us};
@@ -102,7 +102,7 @@ static void what_is_interrupted_each_time_expires(void **state)
 	struct arena *arena = arena_new();
 
 	(void)state;
-	terms.lifetime_us = terms.now_us - terms.born_us;
+	terms.lifetime_us = terms.now_us - terms.start_us;
 	for (uint32_t attempt = 1; attempt <= 3; attempt++) {
 		outcome_interrupt(arena, &delivery, &terms);
 		assert_int_equal(delivery.outcome, QUEUE_WAIT);

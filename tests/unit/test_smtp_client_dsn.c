@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* What a server's DSN (RFC 3461) and SMTPUTF8 (RFC 6531) change for the client. */
+/* What a server's DSN (RFC 3461), SMTPUTF8 (RFC 6531) and MT-PRIORITY (RFC 6710) change for the
+ * client. */
 #include "smtp_client_script.h"
 #include "test.h"
 
@@ -48,6 +49,14 @@ static const struct smtp_client_script scripts[] = {
 	 SMTP_CLIENT_WAITING, .envid = HUNDRED "x", .is_passed_on = true},
 	{"a value with a sign of equality", "a", "hi\r\n", HELLO("DSN") BATCH("", ""), "",
 	 SMTP_CLIENT_WAITING, .envid = "a=b", .original = "rfc822;x=y", .is_passed_on = true},
+
+	{"a priority is passed on", "a", "hi\r\n",
+	 HELLO("MT-PRIORITY MIXER") BATCH(" MT-PRIORITY=-4", "") ACCEPTED, "ok 2.6.0",
+	 SMTP_CLIENT_READY, .priority = -4},
+	{"but not where it is not known", "a", "hi\r\n", HELLO("DSN") BATCH("", "") ACCEPTED,
+	 "ok 2.6.0", SMTP_CLIENT_READY, .priority = 9, .is_passed_on = true},
+	{"and that of ordinary mail need not be", "a", "hi\r\n",
+	 HELLO("MT-PRIORITY") BATCH("", "") ACCEPTED, "ok 2.6.0", SMTP_CLIENT_READY},
 
 	{"SMTPUTF8 is said where it was asked for", "a", "hi\r\n",
 	 HELLO_BOTH BATCH(" SMTPUTF8", " ORCPT=utf-8;" E_ACUTE "@o.example") ACCEPTED, "ok 2.6.0",

@@ -79,6 +79,54 @@ static void every_eighth_turn_is_a_retrys(void **state)
 	scene_free(scene);
 }
 
+static void add_urgent(struct turn_scene *scene, enum urgency urgency, unsigned which)
+{
+	const struct transport_delivery delivery = {.message = scene_message(which),
+						    .destination = STR("a.example"),
+						    .sender = STR("x@s.example"),
+						    .size = 10,
+						    .urgency = urgency};
+	struct waiters *waiters;
+	struct job *job;
+
+	assert_int_equal(transport_add(scene->remote, &delivery, &job, &waiters), 1);
+}
+
+/* And none is passed over for ever: retries neither. */
+static void urgent_mail_is_first(void **state)
+{
+	static const unsigned order[] = {
+		0,  1,  2,  100, 3,  4,  5,  300, 6,  7,  8,  200, 9,  10, 11, 301,
+		12, 13, 14, 101, 15, 16, 17, 302, 18, 19, 20, 102, 21, 22, 23, 303,
+		24, 25, 26, 103, 27, 28, 29, 304, 30, 31, 32, 201, 33, 34, 35, 305,
+	};
+	struct turn_scene *scene = scene_new(40, 20);
+
+	(void)state;
+	for (unsigned i = 0; i < 40; i++) {
+		add_urgent(scene, URGENCY_LOW, 200 + i);
+		add_urgent(scene, URGENCY_ORDINARY, 100 + i);
+		add_urgent(scene, URGENCY_HIGH, i);
+		scene_add_retry(scene, "a.example", 300 + i);
+	}
+	expect_one_by_one(scene, COUNT_OF(order), order);
+	scene_free(scene);
+}
+
+static void what_can_wait_goes_when_nothing_else_waits(void **state)
+{
+	static const unsigned order[] = {100, 101, 102, 103, 200, 201};
+	struct turn_scene *scene = scene_new(40, 20);
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++)
+		add_urgent(scene, URGENCY_LOW, 200 + i);
+	for (unsigned i = 0; i < 4; i++)
+		add_urgent(scene, URGENCY_ORDINARY, 100 + i);
+	expect_one_by_one(scene, COUNT_OF(order), order);
+	scene_free(scene);
+}
+
 /* The turn of a retry that does not wait is new mail's. */
 static void nobodys_turn_is_given_away(void **state)
 {
@@ -136,6 +184,8 @@ int main(void)
 		cmocka_unit_test(destinations_take_turns),
 		cmocka_unit_test(senders_take_turns),
 		cmocka_unit_test(every_eighth_turn_is_a_retrys),
+		cmocka_unit_test(urgent_mail_is_first),
+		cmocka_unit_test(what_can_wait_goes_when_nothing_else_waits),
 		cmocka_unit_test(nobodys_turn_is_given_away),
 		cmocka_unit_test(speeds_take_turns),
 		cmocka_unit_test(what_waits_longest_comes_first),

@@ -120,7 +120,8 @@ static int64_t delay_told_us(struct share_of old)
 	return told_us;
 }
 
-/* It is tried at once, at the host that it is mapped to today. */
+/* It is tried at the host that it is mapped to today: at once, or at the time that its sender has
+ * asked for. */
 static void keep_open(struct merge *merge, const struct queue_delivery *old)
 {
 	struct queue_delivery *delivery = &merge->result.deliveries[merge->result.count];
@@ -128,7 +129,8 @@ static void keep_open(struct merge *merge, const struct queue_delivery *old)
 	keep(merge, old);
 	delivery->is_requeued = false;
 	delivery->trigger = STR("");
-	if (delivery->outcome == QUEUE_WAIT)
+	if (delivery->outcome == QUEUE_WAIT &&
+	    !outcome_is_postponed(delivery, merge->control->envelope->release_us, merge->now_us))
 		delivery->until_us = merge->now_us;
 }
 

@@ -173,6 +173,7 @@ int reporter_start(struct reporter *reporter, struct message *message,
 		report->is_failure |= notice.outcomes[i].action == BOUNCE_FAILED;
 	report->envelope = notice_envelope(&notice, report->is_utf8);
 	report->envelope->require_tls = subject->control->envelope->require_tls;
+	report->envelope->priority = subject->control->envelope->priority;
 	report->queue.done = on_queue_done;
 	report->queue.context = report;
 	report->open_task = (struct os_task){.call = open_soon, .context = report};

@@ -6,7 +6,10 @@
 
 enum {
 	FIRST_WINDOW = 2,
-	RETRY_TURN = 8, /* every eighth turn is for retries */
+	RETRY_TURN = 8,    /* every eighth turn is for retries */
+	ORDINARY_TURN = 3, /* of eight: ordinary mail goes before urgent mail */
+	LOW_ROUND = 32,
+	LOW_TURN = 11, /* of 32, instead: what can wait does */
 };
 
 static const int64_t FAST_US = 1000000;
@@ -30,7 +33,7 @@ struct destination *destination_get(struct transport *transport, struct str name
 	destination->window = FIRST_WINDOW;
 	destination->is_host = transport->is_remote || name.length > 0;
 	destination->speed = destination->is_host ? SPEED_NEW : SPEED_FAST;
-	destination->retries = (struct flow){.key = FLOWS, .destination = destination};
+	destination->retries = (struct flow){.key = FLOW_RETRIES, .destination = destination};
 	destination->name = memory_alloc(name.length + 1);
 	memcpy(destination->name, name.data, name.length);
 	destination->name[name.length] = '\0';
@@ -110,7 +113,7 @@ void destination_free(struct destination *destination)
 struct flow *destination_flow(struct destination *destination,
 			      const struct transport_delivery *delivery)
 {
-	uint32_t key = flow_key(delivery->sender);
+	uint32_t key = flow_key(delivery->sender, delivery->urgency);
 	struct flow *flow;
 
 	if (delivery->is_retry)
@@ -151,15 +154,40 @@ void destination_sweep(struct destination *destination)
 	destination_update(destination);
 }
 
+/* Which mail is first in a turn: none is passed over for ever. */
+static enum urgency first_urgency(unsigned turn)
+{
+	if (turn % RETRY_TURN != ORDINARY_TURN)
+		return URGENCY_HIGH;
+	return turn % LOW_ROUND == LOW_TURN ? URGENCY_LOW : URGENCY_ORDINARY;
+}
+
+/* The ring whose turn it is; NULL: no new mail waits. */
+static struct flow **next_ring(struct destination *destination, unsigned turn)
+{
+	enum urgency first = first_urgency(turn);
+
+	for (unsigned i = 0; i < URGENCIES; i++) {
+		struct flow **ring = &destination->turn[(first + i) % URGENCIES];
+
+		if (*ring != NULL)
+			return ring;
+	}
+	return NULL;
+}
+
 struct job *destination_next_job(struct destination *destination)
 {
-	struct flow *flow = destination->turn;
-	bool is_retrys_turn = destination->turns++ % RETRY_TURN == RETRY_TURN - 1;
+	unsigned turn = destination->turns++;
+	struct flow **ring = next_ring(destination, turn);
+	bool is_retrys_turn = turn % RETRY_TURN == RETRY_TURN - 1;
+	struct flow *flow;
 
-	if (flow == NULL || (is_retrys_turn && destination->retries.jobs != NULL))
+	if (ring == NULL || (is_retrys_turn && destination->retries.jobs != NULL))
 		return destination->retries.jobs;
-	DL_DELETE2(destination->turn, flow, previous, next);
-	DL_APPEND2(destination->turn, flow, previous, next);
+	flow = *ring;
+	DL_DELETE2(*ring, flow, previous, next);
+	DL_APPEND2(*ring, flow, previous, next);
 	return flow->jobs;
 }
 

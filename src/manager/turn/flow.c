@@ -15,16 +15,21 @@ enum {
 
 static bool is_retries(const struct flow *flow)
 {
-	return flow->key == FLOWS;
+	return flow->key == FLOW_RETRIES;
 }
 
-uint32_t flow_key(struct str sender)
+uint32_t flow_key(struct str sender, enum urgency urgency)
 {
 	uint32_t hash = 2166136261U; /* FNV-1a */
 
 	for (size_t i = 0; i < sender.length; i++)
 		hash = (hash ^ (unsigned char)sender.data[i]) * 16777619U;
-	return hash % FLOWS;
+	return urgency * FLOWS + hash % FLOWS;
+}
+
+enum urgency flow_urgency(const struct flow *flow)
+{
+	return (enum urgency)(flow->key / FLOWS);
 }
 
 /* --- room --- */
@@ -154,7 +159,7 @@ struct job *flow_add_job(struct flow *flow, const struct transport_delivery *del
 	add_units(flow, SHARE_UNITS_MESSAGE);
 	job_add_delivery(job, delivery);
 	if (flow->jobs == NULL && !is_retries(flow))
-		DL_APPEND2(destination->turn, flow, previous, next);
+		DL_APPEND2(destination->turn[flow_urgency(flow)], flow, previous, next);
 	DL_APPEND2(flow->jobs, job, previous, next);
 	flow->waiting++;
 	destination->waiting++;
@@ -171,7 +176,7 @@ void flow_remove_job(struct flow *flow, struct job *job)
 
 	DL_DELETE2(flow->jobs, job, previous, next);
 	if (flow->jobs == NULL && !is_retries(flow))
-		DL_DELETE2(destination->turn, flow, previous, next);
+		DL_DELETE2(destination->turn[flow_urgency(flow)], flow, previous, next);
 	remove_units(flow, job_units(job));
 	flow->waiting--;
 	destination->waiting--;

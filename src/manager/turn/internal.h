@@ -11,11 +11,14 @@
 #include "manager/turn/transport.h"
 #include <utlist.h>
 
-enum { FLOWS = 1024 }; /* flows per destination; senders are hashed to them */
+enum {
+	FLOWS = 1024, /* of each urgency per destination; senders are hashed to them */
+	FLOW_RETRIES = URGENCIES * FLOWS,
+};
 
-/* The mail of one sender to one destination, or all retries to it. */
+/* The mail of one sender and urgency to one destination, or all retries to it. */
 struct flow {
-	uint32_t key; /* the sender's hash; FLOWS: the retries */
+	uint32_t key; /* the urgency and the sender's hash; FLOW_RETRIES: the retries */
 	struct destination *destination;
 	struct job *jobs;             /* waiting */
 	size_t waiting;               /* number of JOBS */
@@ -33,9 +36,9 @@ enum speed { SPEED_FAST, SPEED_NEW, SPEED_SLOW, SPEEDS };
 struct destination {
 	struct transport *transport;
 	char *name;
-	bool is_host;       /* another host, which may be slow or down */
-	struct flow *flows; /* by key */
-	struct flow *turn;  /* ring of flows with new mail; the first is next */
+	bool is_host;                 /* another host, which may be slow or down */
+	struct flow *flows;           /* by key */
+	struct flow *turn[URGENCIES]; /* rings of flows with new mail; the first is next */
 	struct flow retries;
 	size_t waiting; /* jobs */
 	size_t units;
@@ -98,7 +101,8 @@ size_t room_in_destination(const struct destination *destination);
 
 /* --- flow.c --- */
 
-uint32_t flow_key(struct str sender);
+uint32_t flow_key(struct str sender, enum urgency urgency);
+enum urgency flow_urgency(const struct flow *flow);
 /* Whether one more job may wait in FLOW. */
 bool flow_has_room(const struct flow *flow);
 /* Wakes as many parked messages as there is room for. */

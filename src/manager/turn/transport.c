@@ -243,7 +243,10 @@ void transports_unblock(struct transports *transports, const void *obstacle)
 
 static struct job *waiting_at(const struct destination *destination)
 {
-	return destination->turn != NULL ? destination->turn->jobs : destination->retries.jobs;
+	for (unsigned i = 0; i < URGENCIES; i++)
+		if (destination->turn[i] != NULL)
+			return destination->turn[i]->jobs;
+	return destination->retries.jobs;
 }
 
 struct job *job_waiting_beside(const struct job *job)

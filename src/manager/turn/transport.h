@@ -12,6 +12,9 @@
  *   message sleeps with the flow's waiters, and is woken when there is room.
  * - Turns. Destinations with a job and a free place take turns, one job each; within a
  *   destination, its flows do. New mail goes before retries, except in every eighth turn.
+ *   Urgent mail (enum urgency) goes before ordinary mail, and that before mail that can wait,
+ *   except in the turns 4, 20, 28 ... of 32, where ordinary mail is first, and in turn 12, where
+ *   what can wait is.
  * - Places. A destination that has never answered may have two deliveries in flight. Each
  *   success allows one more, up to destination_concurrency; each failure of the destination as a
  *   whole halves the number. A destination where a delivery takes longer than two seconds is
@@ -38,6 +41,9 @@ struct transport;
 struct destination;
 struct flow;
 struct message;
+
+/* Of new mail, by its priority: the three of the profile MIXER (RFC 6710 appendix A). */
+enum urgency { URGENCY_HIGH, URGENCY_ORDINARY, URGENCY_LOW, URGENCIES };
 
 struct job_delivery {
 	uint32_t index; /* into the message's deliveries */
@@ -98,7 +104,8 @@ struct transport_delivery {
 	struct str sender;
 	size_t size; /* bytes in a START */
 	bool is_retry;
-	bool is_alone; /* it has an envelope sender of its own */
+	enum urgency urgency; /* retries are all alike */
+	bool is_alone;        /* it has an envelope sender of its own */
 };
 
 /* Lets DELIVERY wait for its turn: in *JOB_OUT, which is a new job (1), or one that the message

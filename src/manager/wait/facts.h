@@ -27,6 +27,7 @@ struct message_facts {
 	unsigned stage : 4;       /* enum mail_stage; of S4 */
 	unsigned order : 2;       /* enum message_order: not carried out yet */
 	unsigned is_released : 1; /* the event that it waited for has happened: times are ignored */
+	unsigned is_hurried : 1;  /* an operator wants it tried now, also if its sender does not */
 	unsigned is_found : 1;    /* by a scan, in todo/: not logged yet */
 	unsigned is_listed : 1;   /* due according to intd/due: its file has not been looked at */
 };
