@@ -15,7 +15,7 @@ from stagepost import PATIENCE, ROOT
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 UNIT = os.path.join(ROOT, "dist", "stagepost.service.in")
 EXPOSURE = 2.0
-SUPERVISOR = "bin"
+SUPERVISOR = "sys"
 IDENTITIES = 1 << 6 | 1 << 7  # CAP_SETGID, CAP_SETUID
 KILL = 1 << 5
 
