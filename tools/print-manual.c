@@ -7,7 +7,7 @@
  * Without TEMPLATE stagepost.conf(5), from the table of settings. Otherwise that file,
  * with lines like "@options queue list@" filled from the table of commands.
  */
-#include "config/config.h"
+#include "config/text.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "program/command.h"
