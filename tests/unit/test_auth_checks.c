@@ -138,8 +138,8 @@ static void clients_take_turns(void **state)
 	assert_memory_equal(scene.done, wanted, sizeof wanted);
 }
 
-/* Half of the threads stay free of those who have failed, whatever they bring. */
-static void suspects_get_half_of_the_threads(void **state)
+/* Of two threads, one stays free of those who have failed, whatever they bring. */
+static void suspects_leave_a_thread_free(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 10; i++)
@@ -232,8 +232,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(clients_take_turns, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(suspects_get_half_of_the_threads, set_up,
-						tear_down),
+		cmocka_unit_test_setup_teardown(suspects_leave_a_thread_free, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(those_without_failures_come_first, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(the_known_have_a_thread_of_their_own, set_up,
