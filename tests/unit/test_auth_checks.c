@@ -152,6 +152,29 @@ static void suspects_leave_a_thread_free(void **state)
 	run_until(11);
 }
 
+/* Of eight, they get two, so that two more of the four for those who are not known are left to
+ * others; who is known gets one still. */
+static void suspects_get_a_quarter_of_the_threads(void **state)
+{
+	(void)state;
+	auth_checks_free(scene.checks);
+	assert_int_equal(auth_checks_new(scene.loop, 4 * THREADS, &scene.checks), 0);
+	for (unsigned i = 0; i < 10; i++)
+		assert_non_null(add(i, i, AUTH_SUSPECT, 1));
+	begin(2);
+	add(20, 20, AUTH_NEW, 2);
+	add(21, 21, AUTH_NEW, 2);
+	begin(4);
+	add(50, 100, AUTH_KNOWN, 0);
+	run_until(1);
+	assert_int_equal(scene.done[0], 50);
+	open_gate(2);
+	run_until(3);
+	assert_int_equal(scene.done[1] + scene.done[2], 20 + 21);
+	open_gate(1);
+	run_until(13);
+}
+
 /* However many addresses somebody has: a thread is kept for those that are known. */
 static void the_known_have_a_thread_of_their_own(void **state)
 {
@@ -233,6 +256,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(clients_take_turns, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(suspects_leave_a_thread_free, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(suspects_get_a_quarter_of_the_threads, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(those_without_failures_come_first, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(the_known_have_a_thread_of_their_own, set_up,
