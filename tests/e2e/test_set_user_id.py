@@ -15,9 +15,10 @@ from test_local_users import LIMITS
 
 TEXT = b"Subject: hello\n\nA line.\n"
 OTHER = "daemon"  # a user who owns nothing of the queue
-# The usual configuration, in a mount namespace of its own.
+# The usual configuration, in a mount namespace of its own: the folder $1 above /etc, read-only, so
+# that any number of processes may have it at the same time.
 NEW_ETC = """set -e
-mount -t overlay -o "lowerdir=/etc,upperdir=$1/upper,workdir=$1/work" etc /etc
+mount -t overlay -o "lowerdir=$1:/etc" etc /etc
 shift
 exec "$@"
 """
@@ -33,9 +34,8 @@ def other(node, ground):
         programs = os.path.join(mx.directory, "bin")
         etc = os.path.join(mx.directory, "etc")
         if not os.path.exists(etc):
-            os.makedirs(os.path.join(etc, "upper", "stagepost"))
-            os.mkdir(os.path.join(etc, "work"))
-            shutil.copy(mx.conf, os.path.join(etc, "upper", "stagepost", "stagepost.conf"))
+            os.makedirs(os.path.join(etc, "stagepost"))
+            shutil.copy(mx.conf, os.path.join(etc, "stagepost", "stagepost.conf"))
             os.mkdir(programs)
         path = os.path.join(programs, name)
         shutil.copy(os.path.join(ground.programs, "stagepost"), path)
@@ -43,7 +43,8 @@ def other(node, ground):
         os.chmod(path, 0o4755)
         return subprocess.run(
             ["unshare", "--mount", "--propagation=private", "sh", "-c", NEW_ETC, "sh", etc,
-             *as_user(OTHER), "/bin/bash", "-c", shell.format(shlex.join([path, *words]))], check=False, capture_output=True, timeout=PATIENCE,
+             *as_user(OTHER), "/bin/bash", "-c", shell.format(shlex.join([path, *words]))],
+            check=False, capture_output=True, timeout=PATIENCE,
             env={**os.environ, "STAGEPOST_CONF": "/dev/null"}, cwd="/", **settings)
 
     return other

@@ -36,10 +36,9 @@ class Machine:
         self.node = node
         self.etc = os.path.join(node.directory, "etc")
         self.bin = os.path.join(node.directory, "bin")
-        os.makedirs(os.path.join(self.etc, "upper", "stagepost"))
-        os.mkdir(os.path.join(self.etc, "work"))
+        os.makedirs(os.path.join(self.etc, "stagepost"))
         os.mkdir(self.bin)
-        shutil.copy(node.conf, os.path.join(self.etc, "upper", "stagepost", "stagepost.conf"))
+        shutil.copy(node.conf, os.path.join(self.etc, "stagepost", "stagepost.conf"))
         for name in ("sendmail", "mailq", "stagepost"):
             path = os.path.join(self.bin, name)
             shutil.copy(os.path.join(programs, "stagepost"), path)
