@@ -108,8 +108,11 @@ struct config {
 	bool https_private;          /* addresses are asked, too */
 	const char *tls_report_from; /* "": postmaster@HOSTNAME */
 	const char *tls_authorities; /* PEM file */
-	const char *policy_path;     /* directory of MTA-STS policies and TLS results */
-	uint32_t tls_timeout;        /* seconds, for a handshake */
+	struct config_rate *rates;
+	size_t rate_count;       /* at most CONFIG_RATES_PER_MAX for each kind of subject */
+	uint32_t rate_keys;      /* subjects of a kind that are kept in memory */
+	const char *policy_path; /* directory of MTA-STS policies and TLS results */
+	uint32_t tls_timeout;    /* seconds, for a handshake */
 };
 
 /* NULL is allowed. */

@@ -273,6 +273,37 @@ struct config_auth { /* auth { ... } */
 	const char *introspection_secret_file; /* "": none */
 };
 
+enum config_rate_count { /* what is counted */
+			 CONFIG_RATE_CONNECTIONS,
+			 CONFIG_RATE_MESSAGES,
+			 CONFIG_RATE_RECIPIENTS,
+			 CONFIG_RATE_BYTES,
+			 CONFIG_RATE_REFUSALS, /* of commands */
+			 CONFIG_RATE_FAILED_LOGINS,
+};
+enum config_rate_per {                          /* for each of which it is counted */
+		       CONFIG_RATE_PER_ADDRESS, /* or IPv6 network of 64 bits */
+		       CONFIG_RATE_PER_USER,
+		       CONFIG_RATE_PER_SENDER_DOMAIN,
+		       CONFIG_RATE_PER_CLASS,
+		       CONFIG_RATE_PER_ALL, /* all together */
+		       CONFIG_RATE_PERS,
+};
+enum config_rate_answer { CONFIG_RATE_SLOW, CONFIG_RATE_DEFER, CONFIG_RATE_CLOSE };
+enum config_rate_full { CONFIG_RATE_FULL_ALLOW, CONFIG_RATE_FULL_REFUSE };
+
+struct config_rate { /* rate NAME { ... } */
+	const char *name;
+	enum config_rate_count count;
+	enum config_rate_per per;
+	const char *class_mask; /* only for clients of that section class; "": for all */
+	uint64_t limit;         /* at least 1 */
+	int64_t interval_us;
+	enum config_rate_answer answer;
+	enum config_rate_full full; /* for a new subject, when rate_keys others are in use */
+};
+enum { CONFIG_RATES_MAX = 40, CONFIG_RATES_PER_MAX = 8 };
+
 enum { CONFIG_PROCESSES = 13 };
 
 #endif
