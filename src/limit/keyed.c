@@ -272,7 +272,7 @@ static bool read_window(const struct place *place, uint64_t key, unsigned column
 }
 
 void limit_keyed_sum(struct limit_keyed_view view, uint64_t key, unsigned column,
-		     int64_t interval_us, int64_t time_us, struct limit_total *total)
+		     int64_t interval_us, int64_t time_us, struct limit_window_total *total)
 {
 	struct place place;
 	struct limit_window window;

@@ -59,7 +59,7 @@ bool limit_keyed_has_room(struct limit_keyed_view view, uint64_t key, int64_t id
 int limit_keyed_column(struct limit_keyed_view view, limit_rule_key rule);
 /* Adds what KEY has in COLUMN at TIME_US to TOTAL. */
 void limit_keyed_sum(struct limit_keyed_view view, uint64_t key, unsigned column,
-		     int64_t interval_us, int64_t time_us, struct limit_total *total);
+		     int64_t interval_us, int64_t time_us, struct limit_window_total *total);
 /* How many slots are used: a look at all of them, for people. */
 size_t limit_keyed_count(struct limit_keyed_view view);
 

@@ -157,12 +157,12 @@ static bool is_for(const struct config_rate *rule, const struct limit_subject *s
 
 /* --- judging --- */
 
-static struct limit_total total_of(const struct limit_rates *rates, const struct rule *rule,
-				   uint64_t key, int64_t now_us)
+static struct limit_window_total total_of(const struct limit_rates *rates, const struct rule *rule,
+					  uint64_t key, int64_t now_us)
 {
 	enum config_rate_per per = rule->config->per;
 	const struct limit_keyed_view *others = rates->memory.others;
-	struct limit_total total = {0};
+	struct limit_window_total total = {0};
 
 	limit_keyed_sum(rates->memory.own[per], key, rule->column, rule->config->interval_us,
 			now_us, &total);
@@ -191,11 +191,11 @@ static struct limit_ruling judge(const struct limit_rates *rates, const struct r
 		[CONFIG_RATE_CLOSE] = LIMIT_CLOSE,
 	};
 	struct limit_ruling ruling = {LIMIT_PASS, NULL, 0};
-	struct limit_total total = total_of(rates, rule, key, now_us);
+	struct limit_window_total total = total_of(rates, rule, key, now_us);
 
 	ruling.wait_us =
-		limit_total_wait_us(&total, in_units(rule, rule->config->limit),
-				    in_units(rule, amount), rule->config->interval_us, now_us);
+		limit_window_wait_us(&total, in_units(rule, rule->config->limit),
+				     in_units(rule, amount), rule->config->interval_us, now_us);
 	if (ruling.wait_us == 0 && rule->config->full == CONFIG_RATE_FULL_REFUSE &&
 	    !limit_keyed_has_room(rates->memory.own[rule->config->per], key,
 				  rule->config->interval_us * 2, now_us))

@@ -7,7 +7,7 @@ uint32_t limit_window_number(int64_t interval_us, int64_t time_us)
 }
 
 void limit_window_sum(struct limit_window window, int64_t interval_us, int64_t time_us,
-		      struct limit_total *total)
+		      struct limit_window_total *total)
 {
 	uint32_t age = limit_window_number(interval_us, time_us) - window.number;
 
@@ -35,7 +35,7 @@ void limit_window_add(struct limit_window *window, int64_t interval_us, int64_t 
 
 bool limit_window_is_over(struct limit_window window, int64_t interval_us, int64_t time_us)
 {
-	struct limit_total total = {0};
+	struct limit_window_total total = {0};
 
 	limit_window_sum(window, interval_us, time_us, &total);
 	return total.now == 0 && total.before == 0;
@@ -50,8 +50,8 @@ static int64_t fades_after_us(uint64_t count, uint64_t room, int64_t interval_us
 	return interval_us - (int64_t)((unsigned __int128)room * (uint64_t)interval_us / count);
 }
 
-int64_t limit_total_wait_us(const struct limit_total *total, uint64_t limit, uint64_t amount,
-			    int64_t interval_us, int64_t time_us)
+int64_t limit_window_wait_us(const struct limit_window_total *total, uint64_t limit,
+			     uint64_t amount, int64_t interval_us, int64_t time_us)
 {
 	int64_t elapsed_us = time_us % interval_us;
 	uint64_t room = amount < limit ? limit - amount : 0;

@@ -26,7 +26,7 @@ struct limit_window {
 };
 
 /* Totals of any number of counters with the same interval at the same time. */
-struct limit_total {
+struct limit_window_total {
 	uint64_t now;
 	uint64_t before;
 };
@@ -36,7 +36,7 @@ struct limit_total {
 uint32_t limit_window_number(int64_t interval_us, int64_t time_us);
 /* Adds what WINDOW has at TIME_US to TOTAL. */
 void limit_window_sum(struct limit_window window, int64_t interval_us, int64_t time_us,
-		      struct limit_total *total);
+		      struct limit_window_total *total);
 /* Counts AMOUNT more at TIME_US; a counter stays at its maximum. */
 void limit_window_add(struct limit_window *window, int64_t interval_us, int64_t time_us,
 		      uint32_t amount);
@@ -44,7 +44,7 @@ void limit_window_add(struct limit_window *window, int64_t interval_us, int64_t 
 bool limit_window_is_over(struct limit_window window, int64_t interval_us, int64_t time_us);
 /* How long after TIME_US until AMOUNT more would stay within LIMIT, if nothing else comes; 0: at
  * once. An AMOUNT above LIMIT is taken for LIMIT, because it could never come otherwise. */
-int64_t limit_total_wait_us(const struct limit_total *total, uint64_t limit, uint64_t amount,
-			    int64_t interval_us, int64_t time_us);
+int64_t limit_window_wait_us(const struct limit_window_total *total, uint64_t limit,
+			     uint64_t amount, int64_t interval_us, int64_t time_us);
 
 #endif

@@ -23,7 +23,7 @@ static void test_a_window_slides(void **state)
 	(void)state;
 	limit_window_add(&window, SECOND, 10400000, 7);
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-		struct limit_total total = {0};
+		struct limit_window_total total = {0};
 
 		limit_window_sum(window, SECOND, steps[i].at_ms * 1000, &total);
 		assert_int_equal(total.now, steps[i].now);
@@ -51,10 +51,10 @@ static void test_how_long_to_wait(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct limit_total total = {cases[i].now, cases[i].before};
+		struct limit_window_total total = {cases[i].now, cases[i].before};
 
-		assert_int_equal(limit_total_wait_us(&total, cases[i].limit, cases[i].amount,
-						     SECOND, cases[i].at_us),
+		assert_int_equal(limit_window_wait_us(&total, cases[i].limit, cases[i].amount,
+						      SECOND, cases[i].at_us),
 				 cases[i].wait_us);
 	}
 }
@@ -87,7 +87,7 @@ static uint64_t nth_key(uint64_t number)
 
 static uint64_t count_at(const struct memory *memory, uint64_t key, unsigned column, int64_t at_us)
 {
-	struct limit_total total = {0};
+	struct limit_window_total total = {0};
 
 	limit_keyed_sum(memory->view, key, column, SECOND, at_us, &total);
 	return total.now + total.before;
@@ -127,7 +127,7 @@ static void test_who_was_unseen_for_longest_is_forgotten(void **state)
 	assert_true(limit_keyed_has_room(memory.view, nth_key(8), 5 * SECOND, at_us));
 	limit_keyed_add(memory.view, nth_key(8), 0, 1000 * (int64_t)SECOND, at_us, 5);
 	for (uint64_t i = 0; i < 9; i++) {
-		struct limit_total total = {0};
+		struct limit_window_total total = {0};
 
 		limit_keyed_sum(memory.view, nth_key(i), 0, 1000 * (int64_t)SECOND, at_us, &total);
 		assert_int_equal(total.now, i == 0 ? 10 : i == 1 ? 0 : 5);
@@ -180,7 +180,7 @@ static void test_readers_see_whole_slots(void **state)
 	(void)state;
 	assert_int_equal(pthread_create(&writer, NULL, write_until_over, &race), 0);
 	for (uint64_t i = 0; i < READS || seen == 0; i++) {
-		struct limit_total total = {0};
+		struct limit_window_total total = {0};
 
 		limit_keyed_sum(race.memory.view, nth_key(i % 20), 0, SECOND, (int64_t)(i * SECOND),
 				&total);
