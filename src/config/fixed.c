@@ -13,7 +13,6 @@ static const struct {
 	{CONFIG_SECTION_ROOT, "user", "user"},
 	{CONFIG_SECTION_ROOT, "submit_group", "submit_group"},
 	{CONFIG_SECTION_ROOT, "smtpd_workers", "smtpd_workers"},
-	{CONFIG_SECTION_ROOT, "rate_keys", "rate_keys"},
 	{CONFIG_SECTION_PROCESS, "user", "user of processes"},
 	{CONFIG_SECTION_DIRECTORY, "backend", "backend of the directory"},
 };

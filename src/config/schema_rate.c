@@ -30,9 +30,12 @@ static const struct config_word full_words[] = {
 
 const struct config_setting config_schema_rate[] = {
 	SETTING(RATE, "count", word, AT(config_rate, count), WORDS(count_words),
-		MEANING("What is counted: connections that are greeted, messages (at MAIL), "
-			"recipients (at RCPT), bytes of messages as they are queued, commands that "
-			"are refused, failed logins.")),
+		MEANING("What is counted: connections that are greeted, messages (at DATA or "
+			"BDAT), "
+			"recipients (at RCPT), bytes of messages that were queued, commands that "
+			"were refused, failed logins. Of the last three, what came so far decides "
+			"about the next connection and message; of failed logins, about the next "
+			"login, too.")),
 	SETTING(RATE, "per", word, AT(config_rate, per), INITIAL("address"), WORDS(per_words),
 		MEANING("For whom: each address of a client, of IPv6 its network of 64 bits; each "
 			"user who has authenticated; each domain of senders; each section class; "

@@ -273,6 +273,8 @@ struct config_auth { /* auth { ... } */
 	const char *introspection_secret_file; /* "": none */
 };
 
+enum { CONFIG_CLASSES_MAX = 128 };
+
 enum config_rate_count { /* what is counted */
 			 CONFIG_RATE_CONNECTIONS,
 			 CONFIG_RATE_MESSAGES,

@@ -12,10 +12,24 @@ struct rule {
 	uint64_t unit;      /* a counter's step: counters have 32 bits */
 };
 
+/* One process's area. */
+struct tables {
+	struct limit_keyed_view per[CONFIG_RATE_PERS];
+};
+
 struct limit_rates {
-	struct limit_rate_memory memory;
+	struct hash_key key;
+	struct tables own;
+	struct tables *others;
+	size_t other_count;
 	struct rule *rules;
 	size_t count;
+};
+
+enum {
+	CLASSES = 2 * CONFIG_CLASSES_MAX, /* so that few are in the same buckets */
+	ALIGNMENT = 64,
+	LARGE_TABLES = 3, /* for addresses, users and domains of senders */
 };
 
 /* A table counts at least four times the limit of its rules in 32 bits. */
@@ -42,13 +56,34 @@ static limit_rule_key rule_key(struct hash_key key, const struct config_rate *ru
 	return hash != 0 ? hash : 1;
 }
 
-size_t limit_rates_size(const struct config *config, enum config_rate_per per)
+static size_t round_up(size_t size)
 {
-	enum { CLASSES = 256 };
+	return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
 
-	return limit_keyed_size(per == CONFIG_RATE_PER_CLASS || per == CONFIG_RATE_PER_ALL
-					? CLASSES
-					: config->rate_keys);
+size_t limit_rates_area_size(const struct config *config)
+{
+	if (config->rate_count == 0)
+		return 0;
+	return round_up(limit_keyed_size(CLASSES)) + round_up(limit_keyed_size(1)) +
+	       LARGE_TABLES * round_up(limit_keyed_size(config->rate_keys));
+}
+
+static struct tables tables_at(const void *area, size_t size)
+{
+	size_t classes = round_up(limit_keyed_size(CLASSES));
+	size_t all = round_up(limit_keyed_size(1));
+	size_t large = (size - classes - all) / LARGE_TABLES / ALIGNMENT * ALIGNMENT;
+	char *at = (char *)(uintptr_t)area;
+
+	return (struct tables){{
+		[CONFIG_RATE_PER_CLASS] = limit_keyed_view(at, classes),
+		[CONFIG_RATE_PER_ALL] = limit_keyed_view(at + classes, all),
+		[CONFIG_RATE_PER_ADDRESS] = limit_keyed_view(at + classes + all, large),
+		[CONFIG_RATE_PER_USER] = limit_keyed_view(at + classes + all + large, large),
+		[CONFIG_RATE_PER_SENDER_DOMAIN] =
+			limit_keyed_view(at + classes + all + 2 * large, large),
+	}};
 }
 
 /* The rules that count for PER get columns of its table. */
@@ -67,7 +102,7 @@ static void configure_table(struct limit_rates *rates, enum config_rate_per per)
 		keys[count] = rates->rules[i].key;
 		rules[count++] = &rates->rules[i];
 	}
-	limit_keyed_configure(rates->memory.own[per], keys, count, columns);
+	limit_keyed_configure(rates->own.per[per], keys, count, columns);
 	for (size_t i = 0; i < count; i++)
 		rules[i]->column = columns[i];
 }
@@ -79,7 +114,7 @@ void limit_rates_configure(struct limit_rates *rates, const struct config *confi
 	rates->rules = memory_alloc_zero(rates->count + 1, sizeof *rates->rules);
 	for (size_t i = 0; i < rates->count; i++) {
 		rates->rules[i].config = &config->rates[i];
-		rates->rules[i].key = rule_key(rates->memory.key, &config->rates[i]);
+		rates->rules[i].key = rule_key(rates->key, &config->rates[i]);
 		rates->rules[i].unit = unit_of(config->rates[i].limit);
 	}
 	for (unsigned per = 0; per < CONFIG_RATE_PERS; per++)
@@ -91,6 +126,7 @@ void limit_rates_free(struct limit_rates *rates)
 	if (rates == NULL)
 		return;
 	free(rates->rules);
+	free(rates->others);
 	free(rates);
 }
 
@@ -99,7 +135,12 @@ struct limit_rates *limit_rates_new(const struct limit_rate_memory *memory,
 {
 	struct limit_rates *rates = memory_alloc_zero(1, sizeof *rates);
 
-	rates->memory = *memory;
+	rates->key = memory->key;
+	rates->own = tables_at(memory->own, memory->size);
+	rates->other_count = memory->other_count;
+	rates->others = memory_alloc_zero(memory->other_count + 1, sizeof *rates->others);
+	for (size_t i = 0; i < memory->other_count; i++)
+		rates->others[i] = tables_at(memory->others[i], memory->size);
 	limit_rates_configure(rates, config);
 	return rates;
 }
@@ -108,7 +149,7 @@ struct limit_rates *limit_rates_new(const struct limit_rate_memory *memory,
 
 static uint64_t hash_text(const struct limit_rates *rates, struct str text)
 {
-	uint64_t hash = hash_keyed(rates->memory.key, text.data, text.length);
+	uint64_t hash = hash_keyed(rates->key, text.data, text.length);
 
 	return hash != 0 ? hash : 1;
 }
@@ -161,17 +202,17 @@ static struct limit_window_total total_of(const struct limit_rates *rates, const
 					  uint64_t key, int64_t now_us)
 {
 	enum config_rate_per per = rule->config->per;
-	const struct limit_keyed_view *others = rates->memory.others;
 	struct limit_window_total total = {0};
 
-	limit_keyed_sum(rates->memory.own[per], key, rule->column, rule->config->interval_us,
-			now_us, &total);
-	for (size_t i = 0; i < rates->memory.other_count; i++, others += CONFIG_RATE_PERS) {
-		int column = limit_keyed_column(others[per], rule->key);
+	limit_keyed_sum(rates->own.per[per], key, rule->column, rule->config->interval_us, now_us,
+			&total);
+	for (size_t i = 0; i < rates->other_count; i++) {
+		struct limit_keyed_view other = rates->others[i].per[per];
+		int column = limit_keyed_column(other, rule->key);
 
 		if (column >= 0)
-			limit_keyed_sum(others[per], key, (unsigned)column,
-					rule->config->interval_us, now_us, &total);
+			limit_keyed_sum(other, key, (unsigned)column, rule->config->interval_us,
+					now_us, &total);
 	}
 	return total;
 }
@@ -197,7 +238,7 @@ static struct limit_ruling judge(const struct limit_rates *rates, const struct r
 		limit_window_wait_us(&total, in_units(rule, rule->config->limit),
 				     in_units(rule, amount), rule->config->interval_us, now_us);
 	if (ruling.wait_us == 0 && rule->config->full == CONFIG_RATE_FULL_REFUSE &&
-	    !limit_keyed_has_room(rates->memory.own[rule->config->per], key,
+	    !limit_keyed_has_room(rates->own.per[rule->config->per], key,
 				  rule->config->interval_us * 2, now_us))
 		ruling.wait_us = rule->config->interval_us;
 	if (ruling.wait_us == 0)
@@ -247,7 +288,7 @@ static void count_all(struct limit_rates *rates, uint64_t amount, int64_t now_us
 		uint64_t units = in_units(rule, amount);
 
 		if (keys[i] != 0)
-			limit_keyed_add(rates->memory.own[rule->config->per], keys[i], rule->column,
+			limit_keyed_add(rates->own.per[rule->config->per], keys[i], rule->column,
 					rule->config->interval_us, now_us,
 					units > UINT32_MAX ? UINT32_MAX : (uint32_t)units);
 	}

@@ -20,19 +20,22 @@
 
 struct limit_rates;
 
-/* For each CONFIG_RATE_PER: how a process sees the tables. */
+enum { LIMIT_RATE_PROCESSES_MAX = 288 };
+
+/* The areas of all processes, each of SIZE bytes at a multiple of 64, all zeros at first; what is
+ * where follows from SIZE alone. */
 struct limit_rate_memory {
-	struct hash_key key;
-	struct limit_keyed_view own[CONFIG_RATE_PERS];
-	const struct limit_keyed_view
-		*others;    /* CONFIG_RATE_PERS of each other process; borrowed */
-	size_t other_count; /* processes */
+	struct hash_key key; /* secret, the same in all processes */
+	size_t size;
+	void *own;                                    /* the only one that is written to */
+	const void *others[LIMIT_RATE_PROCESSES_MAX]; /* of the other processes */
+	size_t other_count;
 };
 
-/* Bytes for the own table of PER in each process: fixed at the start by setting rate_keys. */
-size_t limit_rates_size(const struct config *config, enum config_rate_per per);
+/* How large areas must be for CONFIG; 0: it has no rates. */
+size_t limit_rates_area_size(const struct config *config);
 
-/* CONFIG is borrowed until limit_rates_configure(). NULL: it has no rules, nothing to do. */
+/* MEMORY's areas must outlive the rates, CONFIG until limit_rates_configure(). */
 struct limit_rates *limit_rates_new(const struct limit_rate_memory *memory,
 				    const struct config *config);
 /* Rules of the same name and interval go on with what they counted. */

@@ -198,8 +198,7 @@ static void test_readers_see_whole_slots(void **state)
 
 struct scene {
 	struct config *config;
-	void *bytes[ROWS][CONFIG_RATE_PERS];
-	struct limit_keyed_view others[ROWS][ROWS - 1][CONFIG_RATE_PERS];
+	void *areas[ROWS];
 	struct limit_rates *rates[ROWS];
 };
 
@@ -219,26 +218,18 @@ static struct config *configure(const char *rules)
 /* ROWS processes with one configuration. */
 static void begin(struct scene *scene, const char *rules)
 {
-	struct limit_keyed_view own[ROWS][CONFIG_RATE_PERS];
+	struct limit_rate_memory memory = {.key = {3, 4}, .other_count = ROWS - 1};
 
 	scene->config = configure(rules);
-	for (unsigned row = 0; row < ROWS; row++)
-		for (unsigned per = 0; per < CONFIG_RATE_PERS; per++) {
-			size_t size = limit_rates_size(scene->config, per);
-
-			scene->bytes[row][per] = aligned_alloc(64, (size + 63) / 64 * 64);
-			memset(scene->bytes[row][per], 0, size);
-			own[row][per] = limit_keyed_view(scene->bytes[row][per], size);
-		}
+	memory.size = limit_rates_area_size(scene->config);
 	for (unsigned row = 0; row < ROWS; row++) {
-		struct limit_rate_memory memory = {
-			.key = {3, 4}, .others = scene->others[row][0], .other_count = ROWS - 1};
-		unsigned others = 0;
-
-		for (unsigned other = 0; other < ROWS; other++)
-			if (other != row)
-				memcpy(scene->others[row][others++], own[other], sizeof own[other]);
-		memcpy(memory.own, own[row], sizeof memory.own);
+		scene->areas[row] = aligned_alloc(64, memory.size);
+		memset(scene->areas[row], 0, memory.size);
+	}
+	for (unsigned row = 0; row < ROWS; row++) {
+		memory.own = scene->areas[row];
+		for (unsigned i = 1; i < ROWS; i++)
+			memory.others[i - 1] = scene->areas[(row + i) % ROWS];
 		scene->rates[row] = limit_rates_new(&memory, scene->config);
 	}
 }
@@ -247,8 +238,7 @@ static void end(struct scene *scene)
 {
 	for (unsigned row = 0; row < ROWS; row++) {
 		limit_rates_free(scene->rates[row]);
-		for (unsigned per = 0; per < CONFIG_RATE_PERS; per++)
-			free(scene->bytes[row][per]);
+		free(scene->areas[row]);
 	}
 	config_free(scene->config);
 }
