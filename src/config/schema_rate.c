@@ -45,7 +45,7 @@ const struct config_setting config_schema_rate[] = {
 	SETTING(RATE, "class", text, AT(config_rate, class_mask), INITIAL(""), RANGE(0, 255),
 		MEANING("The mask of the section class to whose clients this applies; empty: to "
 			"all.")),
-	SETTING(RATE, "limit", size, AT(config_rate, limit), RANGE(1, 1000000000000),
+	SETTING(RATE, "limit", size, AT(config_rate, limit), RANGE(1, UINT64_C(1) << 40),
 		MEANING("How much may come in the interval.")),
 	SETTING(RATE, "interval", duration, AT(config_rate, interval_us), RANGE(1, 2678400),
 		MEANING("The time that the limit is for.")),

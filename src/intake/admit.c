@@ -23,6 +23,7 @@ bool intake_session_admit(struct intake_session *session, const union os_socket_
 			  struct str early)
 {
 	bool is_implicit = intake_security_is_implicit(session->security);
+	const char *text;
 
 	if (!intake_security_admits(session->security, &session->mapped)) {
 		session->engine->turn_away(session, "The address is not in clients");
@@ -30,6 +31,10 @@ bool intake_session_admit(struct intake_session *session, const union os_socket_
 	}
 	if (!count_client(session, peer, &session->mapped)) {
 		session->engine->turn_away(session, "You have too many connections to this server");
+		return !is_implicit;
+	}
+	if (!intake_rate_admits(session, &text)) {
+		session->engine->turn_away(session, text);
 		return !is_implicit;
 	}
 	if (!intake_session_is_local(session))

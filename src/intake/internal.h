@@ -55,7 +55,12 @@ struct intake_session {
 	struct directory_sender_request senders; /* in use while a user's senders are judged */
 	struct auth_exchange exchange;           /* in use while the client authenticates */
 	struct names_request name_request;       /* in use while the name is looked up */
-	char *name; /* of the client, perhaps as a proxy says; NULL: unknown */
+	const char *class_mask;                  /* of its class; NULL: there are none */
+	struct os_timer *held; /* NULL, or runs while a rate holds a question back */
+	const char *farewell;  /* a rate ends the session: what the client is told; or NULL */
+	uint64_t rates_logged; /* a bit for each section rate */
+	bool is_let_through;   /* the question was held back, and may be passed on now */
+	char *name;            /* of the client, perhaps as a proxy says; NULL: unknown */
 	struct queue_client_message message;
 	struct mail_id id;            /* of the current message */
 	int64_t message_began_us;     /* monotonic: when it got its number */
@@ -112,8 +117,18 @@ void intake_session_greet(struct intake_session *session, struct str early);
 
 /* auth.c: passes a message of the client's mechanism on; the answer may come at once. */
 void intake_auth_see_to(struct intake_session *session, const struct smtp_question *question);
+/* Answers that the client cannot be judged now. */
+void intake_auth_refuse(struct intake_session *session);
 /* Forgets an exchange that the client has given up. */
 void intake_auth_see_to_end(struct intake_session *session);
+
+/* Whether the engine has a question. */
+static inline bool intake_session_has_question(const struct intake_session *session)
+{
+	enum smtp_question_type type;
+
+	return session->engine->asks(session, &type) != NULL;
+}
 
 /* The user that the client has authenticated as; empty: none. */
 static inline struct str intake_session_user(const struct intake_session *session)
@@ -126,6 +141,18 @@ static inline bool intake_session_may_relay(const struct intake_session *session
 {
 	return session->may_relay || intake_session_user(session).length > 0;
 }
+
+/* rate.c: what the configuration's rates say. */
+/* Whether a client that has connected may have a session; otherwise *TEXT_OUT tells it why not. */
+bool intake_rate_admits(struct intake_session *session, const char **text_out);
+/* Whether the pending question need not be passed on now: it was answered, or will be asked again
+ * later. */
+bool intake_rate_holds(struct intake_session *session);
+/* AMOUNT of COUNT has happened. */
+void intake_rate_note(struct intake_session *session, enum config_rate_count count,
+		      uint64_t amount);
+/* Ends the session if a rate says so, as soon as no question is pending. */
+void intake_rate_end_session(struct intake_session *session);
 
 /* claim.c */
 /* What a client at ADDRESS (IPv4 mapped), from whom the connection comes, may do by the
@@ -154,7 +181,7 @@ void intake_lookup_name(struct intake_session *session, const struct in6_addr *a
 /* Whether a message must wait for it: then the engine's open() is called once it is known. */
 bool intake_lookup_awaits_name(struct intake_session *session);
 /* Whether ADDRESS may have mail from SENDER; both stay valid until the engine's
- * answer_recipient(), which may come at once. */
+ * answer(), which may come at once. */
 void intake_lookup_recipient(struct intake_session *session, struct str address, struct str sender);
 /* The session ends: drops what is open. */
 void intake_lookup_cancel(struct intake_session *session);

@@ -40,7 +40,7 @@ bool intake_lookup_awaits_name(struct intake_session *session)
 static void answer_recipient(struct intake_session *session, const struct mail_verdict *verdict)
 {
 	session->is_asking = false;
-	session->engine->answer_recipient(session, verdict);
+	session->engine->answer(session, verdict);
 	session->reason = NULL;
 	if (!session->is_pumping)
 		session->pump(session);

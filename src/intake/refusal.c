@@ -49,6 +49,7 @@ void intake_log_refusal(void *context, const struct smtp_refusal *refusal)
 	struct intake_session *session = context;
 	const char *text = session->reason != NULL ? session->reason : refusal->text;
 
+	intake_rate_note(session, CONFIG_RATE_REFUSALS, 1);
 	if (refusal->is_message)
 		log_message(session, refusal, text);
 	else

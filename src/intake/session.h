@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "directory/lookup/lookup.h"
 #include "intake/security.h"
+#include "limit/rate.h"
 #include "names/client.h"
 #include "os/loop.h"
 #include "os/socket.h"
@@ -30,6 +31,7 @@ struct intake {
 	struct names *names;             /* NULL: names of clients are not looked up (setting
 					  * client_names) */
 	struct auth *auth;               /* NULL: nobody can authenticate */
+	struct limit_rates *rates;       /* NULL: none is configured */
 	struct intake_session *sessions; /* the one that has been idle longest comes first */
 	struct intake_client *clients;   /* clients with their counts of sessions */
 	struct intake_proxy *proxies;    /* connections that are not sessions yet */

@@ -2,6 +2,7 @@
 #include "limit/rate.h"
 #include "base/buffer.h"
 #include "base/panic.h"
+#include "mail/address.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,6 +155,16 @@ static uint64_t hash_text(const struct limit_rates *rates, struct str text)
 	return hash != 0 ? hash : 1;
 }
 
+static uint64_t hash_name(const struct limit_rates *rates, struct str name)
+{
+	char lower[MAIL_ADDRESS_MAX];
+	size_t length = name.length < sizeof lower ? name.length : sizeof lower;
+
+	memcpy(lower, name.data, length);
+	str_lower(lower, length);
+	return hash_text(rates, str_slice(lower, length));
+}
+
 /* Clients with one address of an IPv6 network of 64 bits can use all of them. */
 static uint64_t hash_network(const struct limit_rates *rates, const struct in6_addr *address)
 {
@@ -187,7 +198,7 @@ static uint64_t subject_key(const struct limit_rates *rates, enum config_rate_pe
 	case CONFIG_RATE_PERS:
 		break;
 	}
-	return name.length > 0 ? hash_text(rates, name) : 0;
+	return name.length > 0 ? hash_name(rates, name) : 0;
 }
 
 static bool is_for(const struct config_rate *rule, const struct limit_subject *subject)

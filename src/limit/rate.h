@@ -46,8 +46,8 @@ void limit_rates_free(struct limit_rates *rates);
 struct limit_subject {
 	const char *class_mask;         /* of its class (limit/class.h); NULL: there are none */
 	const struct in6_addr *address; /* IPv4 mapped; of IPv6, the network of 64 bits counts */
-	struct str user;                /* who has authenticated; canonical form */
-	struct str sender_domain;       /* canonical form */
+	struct str user;                /* who has authenticated */
+	struct str sender_domain;       /* upper and lower case are the same */
 };
 
 enum limit_answer {

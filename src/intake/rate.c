@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: ISC
+/* Holds clients to the configuration's rates (limit/rate.h). */
+#include "base/panic.h"
+#include "intake/internal.h"
+#include "log/event.h"
+#include "os/clock.h"
+
+/* What a question, or a connection, is judged by. */
+struct charge {
+	enum config_rate_count count;
+	unsigned amount; /* 0: only what came before counts */
+};
+
+enum { CHARGES_MAX = 4 };
+
+static const struct charge connection_charges[CHARGES_MAX] = {
+	{CONFIG_RATE_CONNECTIONS, 1}, {CONFIG_RATE_REFUSALS, 0}, {CONFIG_RATE_FAILED_LOGINS, 0}};
+static const struct charge message_charges[CHARGES_MAX] = {{CONFIG_RATE_MESSAGES, 1},
+							   {CONFIG_RATE_BYTES, 0},
+							   {CONFIG_RATE_REFUSALS, 0},
+							   {CONFIG_RATE_FAILED_LOGINS, 0}};
+static const struct charge recipient_charges[] = {{CONFIG_RATE_RECIPIENTS, 1}};
+static const struct charge login_charges[] = {{CONFIG_RATE_FAILED_LOGINS, 0}};
+
+static const char *const texts[] = {
+	[CONFIG_RATE_CONNECTIONS] = "You connect too often, try again later",
+	[CONFIG_RATE_MESSAGES] = "You send too many messages, try again later",
+	[CONFIG_RATE_RECIPIENTS] = "You send to too many recipients, try again later",
+	[CONFIG_RATE_BYTES] = "You send too much, try again later",
+	[CONFIG_RATE_REFUSALS] = "Too many of your commands were refused, try again later",
+	[CONFIG_RATE_FAILED_LOGINS] = "Too many logins have failed, try again later",
+};
+
+static const char *const answers[] = {
+	[LIMIT_SLOW] = "slow", [LIMIT_DEFER] = "defer", [LIMIT_CLOSE] = "close"};
+
+static struct limit_subject subject_of(const struct intake_session *session)
+{
+	enum smtp_question_type type;
+	const struct mail_envelope *envelope = session->engine->asks(session, &type);
+	struct limit_subject subject = {
+		.class_mask = session->class_mask,
+		.address = *session->address != '\0' ? &session->mapped : NULL,
+		.user = intake_session_user(session),
+		.sender_domain = STR(""),
+	};
+
+	if (envelope != NULL && str_find_last(envelope->sender, '@') >= 0)
+		subject.sender_domain = str_skip(envelope->sender,
+						 (size_t)str_find_last(envelope->sender, '@') + 1);
+	return subject;
+}
+
+/* One line for each section and session: a client may be over a limit with each command. */
+static void log_ruling(struct intake_session *session, const struct limit_subject *subject,
+		       const struct limit_ruling *ruling)
+{
+	size_t number = (size_t)(ruling->rule - session->intake->config->rates);
+	uint64_t bit = UINT64_C(1) << number % 64;
+
+	if ((session->rates_logged & bit) != 0)
+		return;
+	session->rates_logged |= bit;
+	log_event(EVENT_RATE_EXCEEDED, log_string("rate", ruling->rule->name),
+		  log_string("client", session->address), log_str("user", subject->user),
+		  log_str("sender_domain", subject->sender_domain),
+		  log_string("answer", answers[ruling->answer]),
+		  log_number("wait", ruling->wait_us / SECOND_US));
+}
+
+static bool is_stricter(const struct limit_ruling *one, const struct limit_ruling *other)
+{
+	return one->answer != other->answer ? one->answer > other->answer
+					    : one->wait_us > other->wait_us;
+}
+
+/* The strictest that the rates say of any of the CHARGES. */
+static struct limit_ruling judge(struct intake_session *session, const struct charge *charges,
+				 size_t count)
+{
+	struct limit_subject subject = subject_of(session);
+	struct limit_ruling strictest = {LIMIT_PASS, NULL, 0};
+	int64_t now_us = os_clock_monotonic_us();
+
+	for (size_t i = 0; i < count && strictest.answer < LIMIT_DEFER; i++) {
+		struct limit_ruling ruling =
+			limit_rates_take(session->intake->rates, charges[i].count, &subject,
+					 charges[i].amount, now_us);
+
+		if (is_stricter(&ruling, &strictest))
+			strictest = ruling;
+	}
+	if (strictest.answer != LIMIT_PASS)
+		log_ruling(session, &subject, &strictest);
+	return strictest;
+}
+
+bool intake_rate_admits(struct intake_session *session, const char **text_out)
+{
+	struct limit_ruling ruling;
+
+	if (session->intake->rates == NULL)
+		return true;
+	ruling = judge(session, connection_charges, CHARGES_MAX - 1);
+	if (ruling.answer < LIMIT_DEFER)
+		return true;
+	*text_out = texts[ruling.rule->count];
+	return false;
+}
+
+static struct limit_ruling judge_question(struct intake_session *session)
+{
+	enum smtp_question_type type = SMTP_QUESTION_COMMIT;
+
+	(void)session->engine->asks(session, &type);
+	switch (type) {
+	case SMTP_QUESTION_RECIPIENT:
+		return judge(session, recipient_charges, COUNT_OF(recipient_charges));
+	case SMTP_QUESTION_OPEN:
+		return judge(session, message_charges, COUNT_OF(message_charges));
+	case SMTP_QUESTION_AUTH:
+		return judge(session, login_charges, COUNT_OF(login_charges));
+	default:
+		return (struct limit_ruling){LIMIT_PASS, NULL, 0};
+	}
+}
+
+static void let_through(void *context)
+{
+	struct intake_session *session = context;
+
+	session->is_asking = false;
+	session->is_let_through = true;
+	session->pump(session);
+}
+
+static void refuse_question(struct intake_session *session, const char *text)
+{
+	enum smtp_question_type type = SMTP_QUESTION_COMMIT;
+	struct mail_verdict verdict;
+
+	(void)session->engine->asks(session, &type);
+	if (type == SMTP_QUESTION_AUTH) {
+		intake_auth_refuse(session);
+		return;
+	}
+	mail_verdict_set(&verdict, "4.7.1", "%s", text);
+	session->engine->answer(session, &verdict);
+}
+
+bool intake_rate_holds(struct intake_session *session)
+{
+	struct limit_ruling ruling;
+
+	if (session->intake->rates == NULL || session->is_let_through) {
+		session->is_let_through = false;
+		return false;
+	}
+	ruling = judge_question(session);
+	if (ruling.answer == LIMIT_PASS)
+		return false;
+	if (ruling.answer == LIMIT_SLOW) {
+		if (session->held == NULL)
+			session->held = os_timer_new(session->intake->loop, let_through, session);
+		session->is_asking = true;
+		os_timer_start(session->held, ruling.wait_us);
+		return true;
+	}
+	if (ruling.answer == LIMIT_CLOSE)
+		session->farewell = texts[ruling.rule->count];
+	refuse_question(session, texts[ruling.rule->count]);
+	return true;
+}
+
+void intake_rate_note(struct intake_session *session, enum config_rate_count count, uint64_t amount)
+{
+	struct limit_subject subject;
+	struct limit_ruling ruling;
+
+	if (session->intake->rates == NULL)
+		return;
+	subject = subject_of(session);
+	ruling = limit_rates_note(session->intake->rates, count, &subject, amount,
+				  os_clock_monotonic_us());
+	if (ruling.answer == LIMIT_PASS)
+		return;
+	log_ruling(session, &subject, &ruling);
+	if (ruling.answer == LIMIT_CLOSE)
+		session->farewell = texts[count];
+}
+
+void intake_rate_end_session(struct intake_session *session)
+{
+	if (session->farewell == NULL || session->is_asking || session->commits > 0 ||
+	    intake_session_has_question(session) || session->engine->is_closed(session))
+		return;
+	session->engine->turn_away(session, session->farewell);
+}
