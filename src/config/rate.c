@@ -28,6 +28,14 @@ static size_t count_same(const struct config *config, enum config_rate_per per)
 	return count;
 }
 
+static bool has_class(const struct config *config, const char *mask)
+{
+	for (size_t i = 0; i < config->class_count; i++)
+		if (strcmp(config->classes[i].mask, mask) == 0)
+			return true;
+	return *mask == '\0';
+}
+
 static void check_rate(const struct config *config, const struct config_rate *rate,
 		       const struct config_tree_section *section, struct config_problems *problems)
 {
@@ -40,6 +48,9 @@ static void check_rate(const struct config *config, const struct config_rate *ra
 	if (count_same(config, rate->per) > CONFIG_RATES_PER_MAX)
 		report(section, "per", "more than eight sections rate have the same",
 		       "at most eight for each", problems);
+	if (rate->class_mask != NULL && !has_class(config, rate->class_mask))
+		report(section, "class", "there is no such section class",
+		       "the mask of one, as stagepost config prints it", problems);
 	if (rate->count == CONFIG_RATE_FAILED_LOGINS && rate->per == CONFIG_RATE_PER_USER)
 		report(section, "per", "who fails to log in has no user",
 		       "address, class, all; for users there is failure_limit of section auth",

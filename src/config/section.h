@@ -208,6 +208,30 @@ struct config_process { /* process NAME { ... } */
 	const char *user; /* "": that of setting user */
 };
 
+enum config_class_kind {                      /* which hosts a mask has */
+			 CONFIG_CLASS_ALL,    /* "*" */
+			 CONFIG_CLASS_HOST,   /* by name */
+			 CONFIG_CLASS_DOMAIN, /* "*.NAME": a name and all below it */
+			 CONFIG_CLASS_NETWORK,
+};
+
+enum config_class_count {
+	CONFIG_CLASS_COUNT_ACTIVE, /* sessions in use */
+	CONFIG_CLASS_COUNT_OPEN,   /* idle connections, too */
+};
+
+enum { CONFIG_CLASSES_MAX = 128 };
+
+struct config_class {     /* class "MASK" { ... } */
+	const char *mask; /* in canonical form */
+	enum config_class_kind kind;
+	const char *name; /* HOST: the name, DOMAIN: what follows "*."; else NULL */
+	struct config_network network;
+	uint32_t queue;  /* sessions, from which on mail waits */
+	uint32_t refuse; /* and clients are refused */
+	enum config_class_count count;
+};
+
 enum config_backend {
 	CONFIG_BACKEND_NONE, /* no section directory */
 	CONFIG_BACKEND_SQLITE,
@@ -272,8 +296,6 @@ struct config_auth { /* auth { ... } */
 	const char *introspection_user;        /* "": none */
 	const char *introspection_secret_file; /* "": none */
 };
-
-enum { CONFIG_CLASSES_MAX = 128 };
 
 enum config_rate_count { /* what is counted */
 			 CONFIG_RATE_CONNECTIONS,

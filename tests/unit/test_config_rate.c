@@ -5,22 +5,27 @@
 #define RATE(settings) HOST "rate r { " settings " }\n"
 
 static const struct refusal cases[] = {
-	{RATE("count = messages interval = 1m"),
-	 "t:2: rate r.limit: must be set; allowed: a number of bytes, or of K, M, G or T, from 1 to "
-	 "1T\n"},
+	{RATE("count = messages interval = 1m"), "t:2: rate r.limit: must be set; allowed: a "
+						 "number of bytes, or of K, M, G or T, from 1 to "
+						 "1T\n"},
 	{RATE("count = letters limit = 1 interval = 1m"),
-	 "t:2: rate r.count: unknown: found \"letters\"; allowed: connections, messages, "
+	 "t:2: rate r.count: unknown word: found \"letters\"; allowed: connections, messages, "
 	 "recipients, bytes, refusals, failed_logins\n"},
 	{RATE("count = failed_logins per = user limit = 1 interval = 1m"),
 	 "t:2: rate r.per: who fails to log in has no user; allowed: address, class, all; for "
 	 "users there is failure_limit of section auth\n"},
 	{RATE("count = connections per = sender_domain limit = 1 interval = 1m"),
-	 "t:2: rate r.per: is not known yet when a client connects; allowed: address, class, all\n"},
+	 "t:2: rate r.per: is not known yet when a client connects; allowed: address, class, "
+	 "all\n"},
 	{HOST "rate A { count = messages limit = 1 interval = 1m }",
 	 "t:2: rate A: not a name; allowed: 1 to 32 of a-z, 0-9, hyphen and underscore\n"},
 	{RATE("count = messages limit = 1 interval = 1m") "rate r { count = bytes limit = 1 "
-							   "interval = 1h }",
+							  "interval = 1h }",
 	 "t:3: rate r: is there twice; allowed: another name\n"},
+	{RATE("count = messages limit = 1 interval = 1m class = \"10.0.0.0/8\""),
+	 "t:2: rate r.class: there is no such section class; allowed: the mask of one, as "
+	 "stagepost "
+	 "config prints it\n"},
 	{RATE("count = messages limit = 0 interval = 32d"),
 	 "t:2: rate r.limit: too small: found \"0\"; allowed: a number of bytes, or of K, M, G or "
 	 "T, from 1 to 1T\n"
@@ -42,8 +47,8 @@ static void test_at_most_eight_of_a_kind(void **state)
 	(void)state;
 	buffer_append_string(&text, HOST);
 	for (unsigned i = 1; i <= 9; i++)
-		buffer_append_format(&text, "rate r%u { count = messages limit = %u interval = 1m }\n",
-				     i, i);
+		buffer_append_format(
+			&text, "rate r%u { count = messages limit = %u interval = 1m }\n", i, i);
 	out = outcome_of(buffer_view(&text));
 	assert_true(str_equal(buffer_view(&out),
 			      STR("t:10: rate r9.per: more than eight sections rate have the same; "
@@ -55,9 +60,11 @@ static void test_at_most_eight_of_a_kind(void **state)
 static void test_a_right_one(void **state)
 {
 	struct config *config = config_of(
-		HOST "rate spam-1 { count = bytes per = user limit = 2G interval = 1d answer = close "
-		     "full = refuse class = \"10.0.0.0/8\" }\nclass \"10.0.0.0/8\" { queue = 5 refuse = 5 "
-		     "}\nclass \"*\" { queue = 9 refuse = 9 }");
+		HOST
+		"rate spam-1 { count = bytes per = user limit = 2G interval = 1d answer = close "
+		"full = refuse class = \"10.0.0.0/8\" }\nclass \"10.0.0.0/8\" { queue = 5 refuse = "
+		"5 "
+		"}\nclass \"*\" { queue = 9 refuse = 9 }");
 	const struct config_rate *rate = config->rates;
 
 	(void)state;
