@@ -19,23 +19,57 @@ void intake_session_greet(struct intake_session *session, struct str early)
 	session->engine->start(session, early);
 }
 
+/* Nothing can be said in plain text to who waits for a handshake. */
+static bool turn_away(struct intake_session *session, const char *text)
+{
+	session->engine->turn_away(session, text);
+	return !intake_security_is_implicit(session->security);
+}
+
+/* It waits for nothing more. */
+static bool begin(struct intake_session *session, struct str early)
+{
+	if (!intake_limit_enter(session))
+		return turn_away(session, "Too many sessions, try again later");
+	if (intake_security_is_implicit(session->security))
+		return intake_secure_begin(session, early);
+	intake_session_greet(session, early);
+	return true;
+}
+
 bool intake_session_admit(struct intake_session *session, const union os_socket_address *peer,
 			  struct str early)
 {
-	bool is_implicit = intake_security_is_implicit(session->security);
-
 	if (!intake_security_admits(session->security, &session->mapped)) {
 		session->engine->turn_away(session, "The address is not in clients");
 		return false;
 	}
-	if (!count_client(session, peer, &session->mapped)) {
-		session->engine->turn_away(session, "You have too many connections to this server");
-		return !is_implicit;
-	}
+	if (intake_limit_is_overloaded(session))
+		return turn_away(session, "The load is too high, try again later");
+	if (!count_client(session, peer, &session->mapped))
+		return turn_away(session, "You have too many connections to this server");
 	if (!intake_session_is_local(session))
 		intake_lookup_name(session, &session->mapped);
-	if (is_implicit)
-		return intake_secure_begin(session, early);
-	intake_session_greet(session, early);
+	if (!intake_limit_awaits_name(session))
+		return begin(session, early);
+	buffer_append_str(&session->early, early);
+	session->is_unclassed = true;
+	session->is_asking = true;
 	return true;
+}
+
+void intake_session_admit_named(struct intake_session *session)
+{
+	bool goes_on = false;
+
+	session->is_unclassed = false;
+	session->is_asking = false;
+	if (!session->engine->is_closed(session)) /* the service may be stopping */
+		goes_on = begin(session, buffer_view(&session->early));
+	buffer_clear(&session->early);
+	if (!session->engine->is_closed(session) && !goes_on)
+		session->engine->turn_away(session, "TLS cannot begin");
+	if (session->engine->is_closed(session) && intake_security_is_implicit(session->security))
+		buffer_clear(session->engine->output(session));
+	session->pump(session);
 }
