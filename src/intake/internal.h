@@ -39,7 +39,10 @@
 #include "intake/session.h"
 #include "tls/stream.h"
 
-enum { INTAKE_REFUSALS_LOGGED = 50 }; /* commands of a session */
+enum {
+	INTAKE_REFUSALS_LOGGED = 50, /* commands of a session */
+	INTAKE_NO_CLASS = -1,
+};
 
 struct intake_session {
 	struct intake *intake;
@@ -55,16 +58,18 @@ struct intake_session {
 	struct directory_sender_request senders; /* in use while a user's senders are judged */
 	struct auth_exchange exchange;           /* in use while the client authenticates */
 	struct names_request name_request;       /* in use while the name is looked up */
-	const char *class_mask;                  /* of its class; NULL: there are none */
 	struct os_timer *held; /* NULL, or runs while a rate holds a question back */
 	const char *farewell;  /* a rate ends the session: what the client is told; or NULL */
 	uint64_t rates_logged; /* a bit for each section rate */
+	bool is_delayed;       /* its greeting is held back */
 	bool is_let_through;   /* the question was held back, and may be passed on now */
 	char *name;            /* of the client, perhaps as a proxy says; NULL: unknown */
 	struct queue_client_message message;
 	struct mail_id id;            /* of the current message */
 	int64_t message_began_us;     /* monotonic: when it got its number */
 	struct intake_client *client; /* NULL: not counted */
+	ptrdiff_t class;     /* of hosts, in which it is counted; INTAKE_NO_CLASS: it is not */
+	struct buffer early; /* what was read before it had a class */
 	struct intake_pace pace;
 	struct intake_pace idle;    /* the same, but only a message resets it */
 	int64_t deadline_us;        /* monotonic; the client must send something before */
@@ -77,11 +82,13 @@ struct intake_session {
 	const struct intake_security *security;
 	struct tls_stream stream;
 	bool may_relay;
-	bool is_stranger; /* a proxy does not know its address: then it has no rights by that */
-	unsigned commits; /* that were passed on while the engine goes on */
-	bool is_asking;   /* a question was passed on, and the engine waits for its answer */
-	bool is_unnamed;  /* and OPEN waits for the client's name */
-	bool is_blocked;  /* the socket accepts no more */
+	bool is_stranger;    /* a proxy does not know its address: then it has no rights by that */
+	unsigned commits;    /* that were passed on while the engine goes on */
+	bool is_asking;      /* a question was passed on, and the engine waits for its answer */
+	bool is_unnamed;     /* and OPEN waits for the client's name */
+	bool is_unclassed;   /* and its greeting waits for the client's name, and so its class */
+	bool is_turned_away; /* its class was full; that is in the log already */
+	bool is_blocked;     /* the socket accepts no more */
 	bool is_pumping;
 	bool is_receiving; /* a message */
 	bool is_at_end;    /* the client closed its side */
@@ -112,6 +119,11 @@ bool intake_secure_is_possible(const struct intake_session *session);
  * can be said to who waits for a handshake. */
 bool intake_session_admit(struct intake_session *session, const union os_socket_address *peer,
 			  struct str early);
+/* The client's name is known, or that it has none, for which its class has waited. May free the
+ * session. */
+void intake_session_admit_named(struct intake_session *session);
+/* A rate has held its greeting back for long enough. May free the session. */
+void intake_session_admit_delayed(struct intake_session *session);
 /* The session begins, after what was read EARLY. */
 void intake_session_greet(struct intake_session *session, struct str early);
 
@@ -143,8 +155,13 @@ static inline bool intake_session_may_relay(const struct intake_session *session
 }
 
 /* rate.c: what the configuration's rates say. */
-/* Whether a client that has connected may have a session; otherwise *TEXT_OUT tells it why not. */
-bool intake_rate_admits(struct intake_session *session, const char **text_out);
+enum intake_rate {
+	INTAKE_RATE_PASSES,
+	INTAKE_RATE_WAITS, /* intake_session_admit_delayed() is called later */
+	INTAKE_RATE_REFUSES,
+};
+/* Whether a client that has connected may have a session; refused: *TEXT_OUT tells it why. */
+enum intake_rate intake_rate_of_connection(struct intake_session *session, const char **text_out);
 /* Whether the pending question need not be passed on now: it was answered, or will be asked again
  * later. */
 bool intake_rate_holds(struct intake_session *session);
@@ -163,6 +180,17 @@ void intake_claim_grant(const struct intake_session *session, const struct in6_a
 void intake_claim_take(struct intake_session *session, const struct smtp_claim *claim);
 /* Mail for the domain NODE is to be tried now: answers the question. */
 void intake_claim_release(struct intake_session *session, struct str node);
+
+/* limit.c */
+/* Whether the machine has too much to do for it (setting load_refuse). */
+bool intake_limit_is_overloaded(const struct intake_session *session);
+/* Whether the class depends on the name that is being looked up. */
+bool intake_limit_awaits_name(const struct intake_session *session);
+/* Counts the session in its class, if there are classes. False: that is full; logged. */
+bool intake_limit_enter(struct intake_session *session);
+/* Its client is another one now: likewise in the class of that one. False: that is full. */
+bool intake_limit_move(struct intake_session *session);
+void intake_limit_leave(struct intake_session *session);
 
 /* tell.c: a watched session ends. */
 void intake_tell_end(struct intake_session *session);

@@ -11,14 +11,14 @@ struct charge {
 	unsigned amount; /* 0: only what came before counts */
 };
 
-enum { CHARGES_MAX = 4 };
+enum { CONNECTION_CHARGES = 3, MESSAGE_CHARGES = 4 };
 
-static const struct charge connection_charges[CHARGES_MAX] = {
+static const struct charge connection_charges[CONNECTION_CHARGES] = {
 	{CONFIG_RATE_CONNECTIONS, 1}, {CONFIG_RATE_REFUSALS, 0}, {CONFIG_RATE_FAILED_LOGINS, 0}};
-static const struct charge message_charges[CHARGES_MAX] = {{CONFIG_RATE_MESSAGES, 1},
-							   {CONFIG_RATE_BYTES, 0},
-							   {CONFIG_RATE_REFUSALS, 0},
-							   {CONFIG_RATE_FAILED_LOGINS, 0}};
+static const struct charge message_charges[MESSAGE_CHARGES] = {{CONFIG_RATE_MESSAGES, 1},
+							       {CONFIG_RATE_BYTES, 0},
+							       {CONFIG_RATE_REFUSALS, 0},
+							       {CONFIG_RATE_FAILED_LOGINS, 0}};
 static const struct charge recipient_charges[] = {{CONFIG_RATE_RECIPIENTS, 1}};
 static const struct charge login_charges[] = {{CONFIG_RATE_FAILED_LOGINS, 0}};
 
@@ -39,7 +39,10 @@ static struct limit_subject subject_of(const struct intake_session *session)
 	enum smtp_question_type type;
 	const struct mail_envelope *envelope = session->engine->asks(session, &type);
 	struct limit_subject subject = {
-		.class_mask = session->class_mask,
+		.class_mask = session->class >= 0 ? limit_classes_at(session->intake->classes,
+								     (size_t)session->class)
+							    ->mask
+						  : NULL,
 		.address = *session->address != '\0' ? &session->mapped : NULL,
 		.user = intake_session_user(session),
 		.sender_domain = STR(""),
@@ -95,17 +98,44 @@ static struct limit_ruling judge(struct intake_session *session, const struct ch
 	return strictest;
 }
 
-bool intake_rate_admits(struct intake_session *session, const char **text_out)
+/* A question waited, or the greeting. */
+static void let_through(void *context)
+{
+	struct intake_session *session = context;
+	bool is_delayed = session->is_delayed;
+
+	session->is_asking = false;
+	session->is_delayed = false;
+	session->is_let_through = !is_delayed;
+	if (is_delayed)
+		intake_session_admit_delayed(session);
+	else
+		session->pump(session);
+}
+
+static void hold(struct intake_session *session, int64_t wait_us)
+{
+	if (session->held == NULL)
+		session->held = os_timer_new(session->intake->loop, let_through, session);
+	session->is_asking = true;
+	os_timer_start(session->held, wait_us);
+}
+
+enum intake_rate intake_rate_of_connection(struct intake_session *session, const char **text_out)
 {
 	struct limit_ruling ruling;
 
 	if (session->intake->rates == NULL)
-		return true;
-	ruling = judge(session, connection_charges, CHARGES_MAX - 1);
-	if (ruling.answer < LIMIT_DEFER)
-		return true;
+		return INTAKE_RATE_PASSES;
+	ruling = judge(session, connection_charges, CONNECTION_CHARGES);
+	if (ruling.answer == LIMIT_PASS)
+		return INTAKE_RATE_PASSES;
 	*text_out = texts[ruling.rule->count];
-	return false;
+	if (ruling.answer != LIMIT_SLOW)
+		return INTAKE_RATE_REFUSES;
+	session->is_delayed = true;
+	hold(session, ruling.wait_us);
+	return INTAKE_RATE_WAITS;
 }
 
 static struct limit_ruling judge_question(struct intake_session *session)
@@ -123,15 +153,6 @@ static struct limit_ruling judge_question(struct intake_session *session)
 	default:
 		return (struct limit_ruling){LIMIT_PASS, NULL, 0};
 	}
-}
-
-static void let_through(void *context)
-{
-	struct intake_session *session = context;
-
-	session->is_asking = false;
-	session->is_let_through = true;
-	session->pump(session);
 }
 
 static void refuse_question(struct intake_session *session, const char *text)
@@ -160,10 +181,7 @@ bool intake_rate_holds(struct intake_session *session)
 	if (ruling.answer == LIMIT_PASS)
 		return false;
 	if (ruling.answer == LIMIT_SLOW) {
-		if (session->held == NULL)
-			session->held = os_timer_new(session->intake->loop, let_through, session);
-		session->is_asking = true;
-		os_timer_start(session->held, ruling.wait_us);
+		hold(session, ruling.wait_us);
 		return true;
 	}
 	if (ruling.answer == LIMIT_CLOSE)

@@ -40,6 +40,7 @@ static void session_free(struct intake_session *session)
 
 	intake_lookup_cancel(session);
 	session->engine->cancel(session);
+	intake_limit_leave(session);
 	if (session->client != NULL)
 		intake_client_leave(&intake->clients, session->client);
 	os_watch_free(session->watch);
@@ -51,6 +52,7 @@ static void session_free(struct intake_session *session)
 	intake_tell_end(session);
 	session->engine->free(session);
 	buffer_clear(&session->kept);
+	buffer_clear(&session->early);
 	log_end(session);
 	DL_DELETE2(intake->sessions, session, previous, next);
 	intake->session_count--;
@@ -390,6 +392,7 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	session->security = security;
 	session->stream.socket = socket;
 	session->kept.is_secret = true;
+	session->class = INTAKE_NO_CLASS;
 	session->may_relay = intake_security_trusts_all(security) ||
 			     config_may_relay(intake->config, &session->mapped);
 	who.is_ours = session->may_relay;

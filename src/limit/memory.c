@@ -165,6 +165,13 @@ ptrdiff_t limit_memory_own(const struct limit_memory *memory)
 	return -1;
 }
 
+size_t limit_memory_area_size(const struct limit_memory *memory, enum limit_area_use use)
+{
+	const struct limit_area *area = find(&memory->layout, use, 0);
+
+	return area != NULL ? area->size : 0;
+}
+
 void *limit_memory_area(const struct limit_memory *memory, size_t row, enum limit_area_use use,
 			size_t size)
 {

@@ -80,6 +80,8 @@ size_t limit_memory_count(const struct limit_memory *memory);
 const char *limit_memory_name(const struct limit_memory *memory, size_t row);
 /* The first one that may be written to; -1: there is none. */
 ptrdiff_t limit_memory_own(const struct limit_memory *memory);
+/* The size of the area in each row; 0: there is none. */
+size_t limit_memory_area_size(const struct limit_memory *memory, enum limit_area_use use);
 /* Where the area is in a row; NULL: the layout has none for that USE, or only a smaller one. Of a
  * row that was added without may_write, it must not be written to. */
 void *limit_memory_area(const struct limit_memory *memory, size_t row, enum limit_area_use use,

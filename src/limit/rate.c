@@ -13,21 +13,27 @@ struct rule {
 	uint64_t unit;      /* a counter's step: counters have 32 bits */
 };
 
+/* At the beginning of an area. */
+struct header {
+	struct hash_key key;
+};
+
 /* One process's area. */
 struct tables {
 	struct limit_keyed_view per[CONFIG_RATE_PERS];
 };
 
 struct limit_rates {
+	const struct limit_memory *memory;
 	struct hash_key key;
 	struct tables own;
-	struct tables *others;
-	size_t other_count;
+	size_t own_row;
 	struct rule *rules;
 	size_t count;
 };
 
 enum {
+	HEADER = 64,
 	CLASSES = 2 * CONFIG_CLASSES_MAX, /* so that few are in the same buckets */
 	ALIGNMENT = 64,
 	LARGE_TABLES = 3, /* for addresses, users and domains of senders */
@@ -66,16 +72,17 @@ size_t limit_rates_area_size(const struct config *config)
 {
 	if (config->rate_count == 0)
 		return 0;
-	return round_up(limit_keyed_size(CLASSES)) + round_up(limit_keyed_size(1)) +
+	return HEADER + round_up(limit_keyed_size(CLASSES)) + round_up(limit_keyed_size(1)) +
 	       LARGE_TABLES * round_up(limit_keyed_size(config->rate_keys));
 }
 
-static struct tables tables_at(const void *area, size_t size)
+static struct tables tables_at(const struct limit_memory *memory, size_t row)
 {
+	size_t size = limit_memory_area_size(memory, LIMIT_AREA_RATES);
 	size_t classes = round_up(limit_keyed_size(CLASSES));
 	size_t all = round_up(limit_keyed_size(1));
-	size_t large = (size - classes - all) / LARGE_TABLES / ALIGNMENT * ALIGNMENT;
-	char *at = (char *)(uintptr_t)area;
+	size_t large = (size - HEADER - classes - all) / LARGE_TABLES / ALIGNMENT * ALIGNMENT;
+	char *at = (char *)limit_memory_area(memory, row, LIMIT_AREA_RATES, size) + HEADER;
 
 	return (struct tables){{
 		[CONFIG_RATE_PER_CLASS] = limit_keyed_view(at, classes),
@@ -108,11 +115,10 @@ static void configure_table(struct limit_rates *rates, enum config_rate_per per)
 		rules[i]->column = columns[i];
 }
 
-void limit_rates_configure(struct limit_rates *rates, const struct config *config)
+static void configure(struct limit_rates *rates, const struct config *config)
 {
-	free(rates->rules);
 	rates->count = config->rate_count;
-	rates->rules = memory_alloc_zero(rates->count + 1, sizeof *rates->rules);
+	rates->rules = memory_alloc_zero(rates->count, sizeof *rates->rules);
 	for (size_t i = 0; i < rates->count; i++) {
 		rates->rules[i].config = &config->rates[i];
 		rates->rules[i].key = rule_key(rates->key, &config->rates[i]);
@@ -122,28 +128,42 @@ void limit_rates_configure(struct limit_rates *rates, const struct config *confi
 		configure_table(rates, per);
 }
 
+static struct header *header_of(const struct limit_memory *memory, size_t row)
+{
+	return limit_memory_area(memory, row, LIMIT_AREA_RATES, HEADER);
+}
+
+void limit_rates_prepare(const struct limit_memory *memory, size_t row, struct hash_key key)
+{
+	struct header *header = header_of(memory, row);
+
+	if (header != NULL)
+		header->key = key;
+}
+
+struct limit_rates *limit_rates_new(const struct limit_memory *memory, const struct config *config)
+{
+	size_t wanted = limit_rates_area_size(config);
+	ptrdiff_t own = memory != NULL ? limit_memory_own(memory) : -1;
+	struct limit_rates *rates;
+
+	if (wanted == 0 || own < 0 || limit_memory_area_size(memory, LIMIT_AREA_RATES) < wanted)
+		return NULL;
+	rates = memory_alloc_zero(1, sizeof *rates);
+	rates->memory = memory;
+	rates->own_row = (size_t)own;
+	rates->key = header_of(memory, rates->own_row)->key;
+	rates->own = tables_at(memory, rates->own_row);
+	configure(rates, config);
+	return rates;
+}
+
 void limit_rates_free(struct limit_rates *rates)
 {
 	if (rates == NULL)
 		return;
 	free(rates->rules);
-	free(rates->others);
 	free(rates);
-}
-
-struct limit_rates *limit_rates_new(const struct limit_rate_memory *memory,
-				    const struct config *config)
-{
-	struct limit_rates *rates = memory_alloc_zero(1, sizeof *rates);
-
-	rates->key = memory->key;
-	rates->own = tables_at(memory->own, memory->size);
-	rates->other_count = memory->other_count;
-	rates->others = memory_alloc_zero(memory->other_count + 1, sizeof *rates->others);
-	for (size_t i = 0; i < memory->other_count; i++)
-		rates->others[i] = tables_at(memory->others[i], memory->size);
-	limit_rates_configure(rates, config);
-	return rates;
 }
 
 /* --- subjects --- */
@@ -217,10 +237,14 @@ static struct limit_window_total total_of(const struct limit_rates *rates, const
 
 	limit_keyed_sum(rates->own.per[per], key, rule->column, rule->config->interval_us, now_us,
 			&total);
-	for (size_t i = 0; i < rates->other_count; i++) {
-		struct limit_keyed_view other = rates->others[i].per[per];
-		int column = limit_keyed_column(other, rule->key);
+	for (size_t row = 0; row < limit_memory_count(rates->memory); row++) {
+		struct limit_keyed_view other;
+		int column;
 
+		if (row == rates->own_row)
+			continue;
+		other = tables_at(rates->memory, row).per[per];
+		column = limit_keyed_column(other, rule->key);
 		if (column >= 0)
 			limit_keyed_sum(other, key, (unsigned)column, rule->config->interval_us,
 					now_us, &total);

@@ -9,37 +9,28 @@
  * last one, so a rate can be exceeded by one for each process, but nothing is counted twice or
  * forgotten.
  *
- * Names are kept only as hashes under a key that the processes of a node share (struct
- * limit_rate_memory), so nobody can choose names that collide.
+ * Names are kept only as hashes under a secret key that the processes of a node share, so nobody
+ * can choose names that collide.
  */
 #ifndef LIMIT_RATE_H
 #define LIMIT_RATE_H
 
 #include "config/config.h"
 #include "limit/keyed.h"
+#include "limit/memory.h"
 
 struct limit_rates;
 
-enum { LIMIT_RATE_PROCESSES_MAX = 288 };
-
-/* The areas of all processes, each of SIZE bytes at a multiple of 64, all zeros at first; what is
- * where follows from SIZE alone. */
-struct limit_rate_memory {
-	struct hash_key key; /* secret, the same in all processes */
-	size_t size;
-	void *own;                                    /* the only one that is written to */
-	const void *others[LIMIT_RATE_PROCESSES_MAX]; /* of the other processes */
-	size_t other_count;
-};
-
-/* How large areas must be for CONFIG; 0: it has no rates. */
+/* How large the area of each process must be for CONFIG; 0: it has no rates. */
 size_t limit_rates_area_size(const struct config *config);
+/* The first use of a new ROW, which must be writable: KEY is that of all rows. */
+void limit_rates_prepare(const struct limit_memory *memory, size_t row, struct hash_key key);
 
-/* MEMORY's areas must outlive the rates, CONFIG until limit_rates_configure(). */
-struct limit_rates *limit_rates_new(const struct limit_rate_memory *memory,
-				    const struct config *config);
-/* Rules of the same name and interval go on with what they counted. */
-void limit_rates_configure(struct limit_rates *rates, const struct config *config);
+/* By the rows of MEMORY, also those that are added later; it must outlive the rates, and so must
+ * CONFIG. Rules that have the name and interval of an earlier one go on with what that counted in
+ * the row. NULL: CONFIG has no rates, or MEMORY (which may be NULL) no area for
+ * them. */
+struct limit_rates *limit_rates_new(const struct limit_memory *memory, const struct config *config);
 void limit_rates_free(struct limit_rates *rates);
 
 /* Whom to count for. Empty: not known, then rules for such subjects do not apply. */
@@ -59,7 +50,7 @@ enum limit_answer {
 
 struct limit_ruling {
 	enum limit_answer answer;
-	const struct config_rate *rule; /* that decided; NULL: passed. Valid until configured */
+	const struct config_rate *rule; /* that decided; NULL: passed. Of the configuration */
 	int64_t wait_us;                /* until it would pass; LIMIT_SLOW: at most LIMIT_SLOW_US */
 };
 

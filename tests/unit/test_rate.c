@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "config/text.h"
+#include "limit/layout.h"
 #include "limit/rate.h"
 #include "test.h"
 #include <arpa/inet.h>
@@ -7,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SECOND = 1000000, ROWS = 3 };
 
@@ -198,7 +200,8 @@ static void test_readers_see_whole_slots(void **state)
 
 struct scene {
 	struct config *config;
-	void *areas[ROWS];
+	int descriptors[ROWS];
+	struct limit_memory *memories[ROWS];
 	struct limit_rates *rates[ROWS];
 };
 
@@ -218,19 +221,27 @@ static struct config *configure(const char *rules)
 /* ROWS processes with one configuration. */
 static void begin(struct scene *scene, const char *rules)
 {
-	struct limit_rate_memory memory = {.key = {3, 4}, .other_count = ROWS - 1};
+	struct limit_layout layout;
 
 	scene->config = configure(rules);
-	memory.size = limit_rates_area_size(scene->config);
+	layout = limit_layout_of(scene->config);
 	for (unsigned row = 0; row < ROWS; row++) {
-		scene->areas[row] = aligned_alloc(64, memory.size);
-		memset(scene->areas[row], 0, memory.size);
+		scene->descriptors[row] = limit_row_new(&layout, "row");
+		assert_true(scene->descriptors[row] >= 0);
+		scene->memories[row] = limit_memory_new(&layout);
 	}
 	for (unsigned row = 0; row < ROWS; row++) {
-		memory.own = scene->areas[row];
-		for (unsigned i = 1; i < ROWS; i++)
-			memory.others[i - 1] = scene->areas[(row + i) % ROWS];
-		scene->rates[row] = limit_rates_new(&memory, scene->config);
+		for (unsigned i = 0; i < ROWS; i++) {
+			char name[8];
+
+			snprintf(name, sizeof name, "row.%u", i);
+			assert_int_equal(limit_memory_add(scene->memories[row], name,
+							  scene->descriptors[i], i == row),
+					 0);
+		}
+		limit_rates_prepare(scene->memories[row], row, (struct hash_key){3, 4});
+		scene->rates[row] = limit_rates_new(scene->memories[row], scene->config);
+		assert_non_null(scene->rates[row]);
 	}
 }
 
@@ -238,7 +249,8 @@ static void end(struct scene *scene)
 {
 	for (unsigned row = 0; row < ROWS; row++) {
 		limit_rates_free(scene->rates[row]);
-		free(scene->areas[row]);
+		limit_memory_free(scene->memories[row]);
+		close(scene->descriptors[row]);
 	}
 	config_free(scene->config);
 }
@@ -373,11 +385,13 @@ static void test_a_reload_keeps_what_was_counted(void **state)
 			limit_rates_take(scene.rates[1], CONFIG_RATE_MESSAGES, &subject, 1, 0)
 				.answer,
 			LIMIT_PASS);
-	limit_rates_configure(scene.rates[0], config); /* before the others */
+	limit_rates_free(scene.rates[0]); /* before the others */
+	scene.rates[0] = limit_rates_new(scene.memories[0], config);
 	assert_int_equal(
 		limit_rates_take(scene.rates[0], CONFIG_RATE_MESSAGES, &subject, 1, 0).answer,
 		LIMIT_CLOSE);
-	limit_rates_configure(scene.rates[1], config);
+	limit_rates_free(scene.rates[1]);
+	scene.rates[1] = limit_rates_new(scene.memories[1], config);
 	assert_int_equal(
 		limit_rates_take(scene.rates[2], CONFIG_RATE_MESSAGES, &subject, 1, 0).answer,
 		LIMIT_DEFER);
