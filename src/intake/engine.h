@@ -11,6 +11,12 @@
 
 struct intake_session;
 
+/* A question of the engine, as far as it matters to all. */
+struct intake_asked {
+	enum smtp_question_type type;
+	const struct mail_envelope *envelope; /* as far as it is known; NULL: there is none */
+};
+
 struct intake_engine {
 	void (*begin)(struct intake_session *session, const struct smtp_service *service,
 		      const struct smtp_peer *peer);
@@ -41,9 +47,8 @@ struct intake_engine {
 	/* The name that the client gave; "" if it did not. */
 	struct str (*helo)(const struct intake_session *session);
 
-	/* The envelope of the pending question, so far, and its type; NULL: there is none. */
-	const struct mail_envelope *(*asks)(const struct intake_session *session,
-					    enum smtp_question_type *type_out);
+	/* Whether there is a question, and which. */
+	bool (*asks)(const struct intake_session *session, struct intake_asked *asked_out);
 	void (*see_to)(struct intake_session *session);
 	/* Writes the message to its file when enough of it has come, and gives the file up when
 	 * the engine did. */

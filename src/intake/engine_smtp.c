@@ -110,15 +110,14 @@ static struct str helo(const struct intake_session *session)
 	return session->server != NULL ? smtp_server_helo(session->server) : STR("");
 }
 
-static const struct mail_envelope *asks(const struct intake_session *session,
-					enum smtp_question_type *type_out)
+static bool asks(const struct intake_session *session, struct intake_asked *asked_out)
 {
 	const struct smtp_question *question = smtp_server_question(session->server);
 
 	if (question == NULL)
-		return NULL;
-	*type_out = question->type;
-	return question->envelope;
+		return false;
+	*asked_out = (struct intake_asked){question->type, question->envelope};
+	return true;
 }
 
 static void answer(struct intake_session *session, const struct mail_verdict *verdict)

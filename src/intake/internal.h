@@ -137,9 +137,9 @@ void intake_auth_see_to_end(struct intake_session *session);
 /* Whether the engine has a question. */
 static inline bool intake_session_has_question(const struct intake_session *session)
 {
-	enum smtp_question_type type;
+	struct intake_asked asked;
 
-	return session->engine->asks(session, &type) != NULL;
+	return session->engine->asks(session, &asked);
 }
 
 /* The user that the client has authenticated as; empty: none. */
@@ -165,6 +165,8 @@ enum intake_rate intake_rate_of_connection(struct intake_session *session, const
 /* Whether the pending question need not be passed on now: it was answered, or will be asked again
  * later. */
 bool intake_rate_holds(struct intake_session *session);
+/* The service stops: refuses a question that is held back. */
+void intake_rate_give_up(struct intake_session *session);
 /* AMOUNT of COUNT has happened. */
 void intake_rate_note(struct intake_session *session, enum config_rate_count count,
 		      uint64_t amount);

@@ -34,10 +34,16 @@ static const char *const texts[] = {
 static const char *const answers[] = {
 	[LIMIT_SLOW] = "slow", [LIMIT_DEFER] = "defer", [LIMIT_CLOSE] = "close"};
 
+static struct str domain_of(struct str address)
+{
+	ptrdiff_t at = str_find_last(address, '@');
+
+	return at >= 0 ? str_skip(address, (size_t)at + 1) : STR("");
+}
+
 static struct limit_subject subject_of(const struct intake_session *session)
 {
-	enum smtp_question_type type;
-	const struct mail_envelope *envelope = session->engine->asks(session, &type);
+	struct intake_asked asked;
 	struct limit_subject subject = {
 		.class_mask = session->class >= 0 ? limit_classes_at(session->intake->classes,
 								     (size_t)session->class)
@@ -48,9 +54,8 @@ static struct limit_subject subject_of(const struct intake_session *session)
 		.sender_domain = STR(""),
 	};
 
-	if (envelope != NULL && str_find_last(envelope->sender, '@') >= 0)
-		subject.sender_domain = str_skip(envelope->sender,
-						 (size_t)str_find_last(envelope->sender, '@') + 1);
+	if (session->engine->asks(session, &asked) && asked.envelope != NULL)
+		subject.sender_domain = domain_of(asked.envelope->sender);
 	return subject;
 }
 
@@ -60,15 +65,19 @@ static void log_ruling(struct intake_session *session, const struct limit_subjec
 {
 	size_t number = (size_t)(ruling->rule - session->intake->config->rates);
 	uint64_t bit = UINT64_C(1) << number % 64;
+	const struct log_field none = {LOG_FIELD_END};
 
 	if ((session->rates_logged & bit) != 0)
 		return;
 	session->rates_logged |= bit;
 	log_event(EVENT_RATE_EXCEEDED, log_string("rate", ruling->rule->name),
-		  log_string("client", session->address), log_str("user", subject->user),
-		  log_str("sender_domain", subject->sender_domain),
+		  log_string("client", session->address),
 		  log_string("answer", answers[ruling->answer]),
-		  log_number("wait", ruling->wait_us / SECOND_US));
+		  log_number("wait", ruling->wait_us / SECOND_US),
+		  subject->user.length > 0 ? log_str("user", subject->user) : none,
+		  subject->sender_domain.length > 0
+			  ? log_str("sender_domain", subject->sender_domain)
+			  : none);
 }
 
 static bool is_stricter(const struct limit_ruling *one, const struct limit_ruling *other)
@@ -140,10 +149,10 @@ enum intake_rate intake_rate_of_connection(struct intake_session *session, const
 
 static struct limit_ruling judge_question(struct intake_session *session)
 {
-	enum smtp_question_type type = SMTP_QUESTION_COMMIT;
+	struct intake_asked asked = {.type = SMTP_QUESTION_COMMIT};
 
-	(void)session->engine->asks(session, &type);
-	switch (type) {
+	(void)session->engine->asks(session, &asked);
+	switch (asked.type) {
 	case SMTP_QUESTION_RECIPIENT:
 		return judge(session, recipient_charges, COUNT_OF(recipient_charges));
 	case SMTP_QUESTION_OPEN:
@@ -157,11 +166,11 @@ static struct limit_ruling judge_question(struct intake_session *session)
 
 static void refuse_question(struct intake_session *session, const char *text)
 {
-	enum smtp_question_type type = SMTP_QUESTION_COMMIT;
+	struct intake_asked asked = {.type = SMTP_QUESTION_COMMIT};
 	struct mail_verdict verdict;
 
-	(void)session->engine->asks(session, &type);
-	if (type == SMTP_QUESTION_AUTH) {
+	(void)session->engine->asks(session, &asked);
+	if (asked.type == SMTP_QUESTION_AUTH) {
 		intake_auth_refuse(session);
 		return;
 	}
@@ -188,6 +197,16 @@ bool intake_rate_holds(struct intake_session *session)
 		session->farewell = texts[ruling.rule->count];
 	refuse_question(session, texts[ruling.rule->count]);
 	return true;
+}
+
+void intake_rate_give_up(struct intake_session *session)
+{
+	if (session->held == NULL || !os_timer_is_running(session->held))
+		return;
+	os_timer_stop(session->held);
+	session->is_asking = false;
+	if (!session->is_delayed)
+		refuse_question(session, "The service is stopping, try again later");
 }
 
 void intake_rate_note(struct intake_session *session, enum config_rate_count count, uint64_t amount)

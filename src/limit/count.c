@@ -353,8 +353,11 @@ bool limit_is_all_full(const struct limit_memory *memory, const struct limit_cla
 
 void limit_clear_sessions(const struct limit_memory *memory, size_t row)
 {
-	struct sessions *sessions = sessions_at(memory, row);
+	struct sessions *sessions;
 
+	if (limit_memory_area_size(memory, LIMIT_AREA_SESSIONS) == 0)
+		return;
+	sessions = sessions_at(memory, row);
 	for (int i = 0; i < SLOTS; i++)
 		clear(&sessions->slots[i]);
 }

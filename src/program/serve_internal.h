@@ -5,6 +5,7 @@
 #ifndef PROGRAM_SERVE_INTERNAL_H
 #define PROGRAM_SERVE_INTERNAL_H
 
+#include "base/hash.h"
 #include "ipc/channel.h"
 #include "limit/count.h"
 #include "os/process.h"

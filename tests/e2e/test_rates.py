@@ -16,7 +16,10 @@ TO = "bob@a.test"
 
 
 def deliver(client, sender="lisa@b.test", to=TO):
-    return client.deliver(sender, [to], TEXT)
+    reply = client.deliver(sender, [to], TEXT)
+    if not reply.startswith("250 "):
+        client.rset()
+    return reply
 
 
 def test_connections_of_an_address(node):
@@ -28,7 +31,7 @@ def test_connections_of_an_address(node):
     with pytest.raises(smtplib.SMTPConnectError) as refused:
         Client(mx, source="127.0.0.9")
     assert refused.value.smtp_code == 421
-    assert refused.value.smtp_error == b"4.3.2 You connect too often, try again later"
+    assert refused.value.smtp_error == b"mx.stagepost.test You connect too often, try again later"
     Client(mx, source="127.0.0.10").close()
     found = mx.log.wait("rate_exceeded")
     assert found["rate"] == "r" and found["client"] == "127.0.0.9" and found["answer"] == "close"
@@ -161,8 +164,8 @@ def test_qmtp_counts_with_smtp(node):
     with Client(mx) as client:
         assert deliver(client).startswith("250 ")
     with qmtp.Wire(port) as client:
-        replies = [client.deliver(TEXT, b"lisa@b.test", [TO.encode()]) for _ in range(3)]
-    assert [[reply[:1] for reply in each] for each in replies] == [[b"K"], [b"K"], [b"Z"]]
+        replies = [client.deliver(TEXT, "lisa@b.test", [TO]) for _ in range(3)]
+    assert [[reply[:1] for reply in each] for each in replies] == [["K"], ["K"], ["Z"]]
 
 
 def test_a_killed_worker_forgets_nothing(node):
@@ -204,9 +207,9 @@ def test_a_reload_changes_the_limit(node):
 
 def test_users_and_their_logins(node, ground):
     site = Site(node, ground, more="rate u { count = messages per = user limit = 2 interval = 1h }\n"
-                "rate l { count = failed_logins limit = 3 interval = 1h }\n")
+                "rate l { count = failed_logins limit = 1 interval = 1h }\n")
     with site.client() as client:
-        client.login(ANN, PASSWORD)
+        client.login("ann", PASSWORD)
         for _ in range(2):
             client.sendmail(ANN, [TO], f"From: {ANN}\r\n\r\nhello\r\n")
         with pytest.raises(smtplib.SMTPDataError) as refused:
@@ -215,10 +218,10 @@ def test_users_and_their_logins(node, ground):
     with smtplib.SMTP("127.0.0.1", site.port, "me", PATIENCE,
                       source_address=("127.0.0.5", 0)) as client:
         client.starttls(context=site.context())
-        for _ in range(4):
+        for _ in range(2):
             with pytest.raises(smtplib.SMTPAuthenticationError) as failed:
-                client.login(ANN, "wrong")
+                client.login("ann", "wrong")
             assert failed.value.smtp_code == 535
         with pytest.raises(smtplib.SMTPAuthenticationError) as failed:
-            client.login(ANN, PASSWORD)
+            client.login("ann", PASSWORD)
         assert failed.value.smtp_code == 454
