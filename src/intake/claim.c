@@ -10,7 +10,7 @@ void intake_claim_grant(const struct intake_session *session, const struct in6_a
 			struct smtp_peer *peer)
 {
 	const struct config *config = session->intake->config;
-	bool has_address = *session->address != '\0';
+	bool has_address = intake_session_has_address(session);
 
 	peer->may_etrn = has_address && config_may_etrn(config, address);
 	peer->may_xclient = has_address && config_may_xclient(config, address);

@@ -38,6 +38,7 @@
 #include "intake/pace.h"
 #include "intake/session.h"
 #include "tls/stream.h"
+#include <string.h>
 
 enum {
 	INTAKE_REFUSALS_LOGGED = 50, /* commands of a session */
@@ -94,7 +95,7 @@ struct intake_session {
 	bool is_at_end;    /* the client closed its side */
 	uint64_t told;     /* identifies the session for transcript_line() */
 	struct in6_addr mapped;
-	char address[OS_SOCKET_TEXT_SIZE]; /* "" on a UNIX socket */
+	char address[OS_SOCKET_TEXT_SIZE]; /* OS_SOCKET_UNIX on a UNIX socket */
 	struct intake_session *next, *previous;
 };
 
@@ -111,6 +112,12 @@ enum intake_secure intake_secure_go_on(struct intake_session *session);
 void intake_secure_timeout(struct intake_session *session);
 /* Whether the client is on this machine, by loopback or a UNIX socket. */
 bool intake_session_is_local(const struct intake_session *session);
+/* Whether the client, or the one that a proxy names, has an IP address. */
+static inline bool intake_session_has_address(const struct intake_session *session)
+{
+	return strcmp(session->address, OS_SOCKET_UNIX) != 0;
+}
+
 /* Whether TLS can begin now. */
 bool intake_secure_is_possible(const struct intake_session *session);
 

@@ -13,7 +13,7 @@
 
 static bool is_limited(const struct intake_session *session)
 {
-	return session->intake->counter != NULL && *session->address != '\0';
+	return session->intake->counter != NULL && intake_session_has_address(session);
 }
 
 static struct str name_of(const struct intake_session *session)
@@ -30,7 +30,7 @@ bool intake_limit_is_overloaded(const struct intake_session *session)
 {
 	uint32_t limit = session->intake->config->load_refuse;
 
-	return limit > 0 && *session->address != '\0' && os_load_average() >= limit * 100;
+	return limit > 0 && intake_session_has_address(session) && os_load_average() >= limit * 100;
 }
 
 bool intake_limit_awaits_name(const struct intake_session *session)
