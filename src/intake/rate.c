@@ -49,7 +49,7 @@ static struct limit_subject subject_of(const struct intake_session *session)
 								     (size_t)session->class)
 							    ->mask
 						  : NULL,
-		.address = *session->address != '\0' ? &session->mapped : NULL,
+		.address = intake_session_has_address(session) ? &session->mapped : NULL,
 		.user = intake_session_user(session),
 		.sender_domain = STR(""),
 	};
