@@ -37,6 +37,23 @@ static bool begin(struct intake_session *session, struct str early)
 	return true;
 }
 
+/* Its class can be decided now. */
+static void on_named(struct intake_session *session)
+{
+	bool goes_on = false;
+
+	session->named = NULL;
+	session->is_asking = false;
+	if (!session->engine->is_closed(session)) /* the service may be stopping */
+		goes_on = begin(session, buffer_view(&session->early));
+	buffer_clear(&session->early);
+	if (!session->engine->is_closed(session) && !goes_on)
+		session->engine->turn_away(session, "TLS cannot begin");
+	if (session->engine->is_closed(session) && intake_security_is_implicit(session->security))
+		buffer_clear(session->engine->output(session));
+	session->pump(session);
+}
+
 bool intake_session_admit(struct intake_session *session, const union os_socket_address *peer,
 			  struct str early)
 {
@@ -53,23 +70,7 @@ bool intake_session_admit(struct intake_session *session, const union os_socket_
 	if (!intake_limit_awaits_name(session))
 		return begin(session, early);
 	buffer_append_str(&session->early, early);
-	session->is_unclassed = true;
+	session->named = on_named;
 	session->is_asking = true;
 	return true;
-}
-
-void intake_session_admit_named(struct intake_session *session)
-{
-	bool goes_on = false;
-
-	session->is_unclassed = false;
-	session->is_asking = false;
-	if (!session->engine->is_closed(session)) /* the service may be stopping */
-		goes_on = begin(session, buffer_view(&session->early));
-	buffer_clear(&session->early);
-	if (!session->engine->is_closed(session) && !goes_on)
-		session->engine->turn_away(session, "TLS cannot begin");
-	if (session->engine->is_closed(session) && intake_security_is_implicit(session->security))
-		buffer_clear(session->engine->output(session));
-	session->pump(session);
 }

@@ -48,6 +48,9 @@ enum {
 struct intake_session {
 	struct intake *intake;
 	void (*pump)(struct intake_session *session); /* when an answer comes */
+	/* When the client's name is known, for which its class waits, and its greeting; NULL: they
+	 * wait for nothing. May free the session. */
+	void (*named)(struct intake_session *session);
 	const struct intake_engine *engine;
 	struct smtp_server *server;       /* engine_smtp.c */
 	struct intake_packages *packages; /* qmtp/engine.c */
@@ -82,7 +85,6 @@ struct intake_session {
 	unsigned commits;    /* that were passed on while the engine goes on */
 	bool is_asking;      /* a question was passed on, and the engine waits for its answer */
 	bool is_unnamed;     /* and OPEN waits for the client's name */
-	bool is_unclassed;   /* and its greeting waits for the client's name, and so its class */
 	bool is_turned_away; /* its class was full; that is in the log already */
 	bool is_blocked;     /* the socket accepts no more */
 	bool is_pumping;
@@ -121,9 +123,6 @@ bool intake_secure_is_possible(const struct intake_session *session);
  * can be said to who waits for a handshake. */
 bool intake_session_admit(struct intake_session *session, const union os_socket_address *peer,
 			  struct str early);
-/* The client's name is known, or that it has none, for which its class has waited. May free the
- * session. */
-void intake_session_admit_named(struct intake_session *session);
 /* The session begins, after what was read EARLY. */
 void intake_session_greet(struct intake_session *session, struct str early);
 
