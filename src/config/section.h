@@ -304,6 +304,7 @@ enum config_rate_count { /* what is counted */
 			 CONFIG_RATE_BYTES,
 			 CONFIG_RATE_REFUSALS, /* of commands */
 			 CONFIG_RATE_FAILED_LOGINS,
+			 CONFIG_RATE_COUNTS,
 };
 enum config_rate_per {                          /* for each of which it is counted */
 		       CONFIG_RATE_PER_ADDRESS, /* or IPv6 network of 64 bits */

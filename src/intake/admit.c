@@ -42,43 +42,6 @@ static bool wait_for(struct intake_session *session, struct str early)
 	return true;
 }
 
-/* Its class is known. */
-static bool enter(struct intake_session *session, struct str early)
-{
-	const char *text;
-
-	if (!intake_limit_enter(session))
-		return turn_away(session, "Too many sessions, try again later");
-	switch (intake_rate_of_connection(session, &text)) {
-	case INTAKE_RATE_PASSES:
-		return begin(session, early);
-	case INTAKE_RATE_WAITS:
-		return wait_for(session, early);
-	case INTAKE_RATE_REFUSES:
-		break;
-	}
-	return turn_away(session, text);
-}
-
-bool intake_session_admit(struct intake_session *session, const union os_socket_address *peer,
-			  struct str early)
-{
-	if (!intake_security_admits(session->security, &session->mapped)) {
-		session->engine->turn_away(session, "The address is not in clients");
-		return false;
-	}
-	if (intake_limit_is_overloaded(session))
-		return turn_away(session, "The load is too high, try again later");
-	if (!count_client(session, peer, &session->mapped))
-		return turn_away(session, "You have too many connections to this server");
-	if (!intake_session_is_local(session))
-		intake_lookup_name(session, &session->mapped);
-	if (!intake_limit_awaits_name(session))
-		return enter(session, early);
-	session->is_unclassed = true;
-	return wait_for(session, early);
-}
-
 /* It has waited, and takes STEP now. */
 static void go_on(struct intake_session *session,
 		  bool (*step)(struct intake_session *session, struct str early))
@@ -98,13 +61,51 @@ static void go_on(struct intake_session *session,
 	session->pump(session);
 }
 
-void intake_session_admit_named(struct intake_session *session)
+/* A rate has held the greeting back for long enough. */
+static void admit_delayed(struct intake_session *session)
 {
-	session->is_unclassed = false;
+	go_on(session, begin);
+}
+
+/* Its class is known. */
+static bool enter(struct intake_session *session, struct str early)
+{
+	const char *text;
+
+	if (!intake_limit_enter(session))
+		return turn_away(session, "Too many sessions, try again later");
+	switch (intake_rate_of_connection(session, admit_delayed, &text)) {
+	case INTAKE_RATE_PASSES:
+		return begin(session, early);
+	case INTAKE_RATE_WAITS:
+		return wait_for(session, early);
+	case INTAKE_RATE_REFUSES:
+		break;
+	}
+	return turn_away(session, text);
+}
+
+static void on_named(struct intake_session *session)
+{
+	session->named = NULL;
 	go_on(session, enter);
 }
 
-void intake_session_admit_delayed(struct intake_session *session)
+bool intake_session_admit(struct intake_session *session, const union os_socket_address *peer,
+			  struct str early)
 {
-	go_on(session, begin);
+	if (!intake_security_admits(session->security, &session->mapped)) {
+		session->engine->turn_away(session, "The address is not in clients");
+		return false;
+	}
+	if (intake_limit_is_overloaded(session))
+		return turn_away(session, "The load is too high, try again later");
+	if (!count_client(session, peer, &session->mapped))
+		return turn_away(session, "You have too many connections to this server");
+	if (!intake_session_is_local(session))
+		intake_lookup_name(session, &session->mapped);
+	if (!intake_limit_awaits_name(session))
+		return enter(session, early);
+	session->named = on_named;
+	return wait_for(session, early);
 }

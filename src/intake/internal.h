@@ -48,6 +48,9 @@ enum {
 struct intake_session {
 	struct intake *intake;
 	void (*pump)(struct intake_session *session); /* when an answer comes */
+	/* When the client's name is known, for which its class waits, and its greeting; NULL: they
+	 * wait for nothing. May free the session. */
+	void (*named)(struct intake_session *session);
 	const struct intake_engine *engine;
 	struct smtp_server *server;       /* engine_smtp.c */
 	struct intake_packages *packages; /* qmtp/engine.c */
@@ -60,9 +63,9 @@ struct intake_session {
 	struct auth_exchange exchange;           /* in use while the client authenticates */
 	struct names_request name_request;       /* in use while the name is looked up */
 	struct os_timer *held; /* NULL, or runs while a rate holds a question back */
+	void (*after_hold)(struct intake_session *session);
 	const char *farewell;  /* a rate ends the session: what the client is told; or NULL */
 	uint64_t rates_logged; /* a bit for each section rate */
-	bool is_delayed;       /* its greeting is held back */
 	bool is_let_through;   /* the question was held back, and may be passed on now */
 	char *name;            /* of the client, perhaps as a proxy says; NULL: unknown */
 	struct queue_client_message message;
@@ -87,7 +90,6 @@ struct intake_session {
 	unsigned commits;    /* that were passed on while the engine goes on */
 	bool is_asking;      /* a question was passed on, and the engine waits for its answer */
 	bool is_unnamed;     /* and OPEN waits for the client's name */
-	bool is_unclassed;   /* and its greeting waits for the client's name, and so its class */
 	bool is_turned_away; /* its class was full; that is in the log already */
 	bool is_blocked;     /* the socket accepts no more */
 	bool is_pumping;
@@ -126,11 +128,6 @@ bool intake_secure_is_possible(const struct intake_session *session);
  * can be said to who waits for a handshake. */
 bool intake_session_admit(struct intake_session *session, const union os_socket_address *peer,
 			  struct str early);
-/* The client's name is known, or that it has none, for which its class has waited. May free the
- * session. */
-void intake_session_admit_named(struct intake_session *session);
-/* A rate has held its greeting back for long enough. May free the session. */
-void intake_session_admit_delayed(struct intake_session *session);
 /* The session begins, after what was read EARLY. */
 void intake_session_greet(struct intake_session *session, struct str early);
 
@@ -162,23 +159,41 @@ static inline bool intake_session_may_relay(const struct intake_session *session
 }
 
 /* rate.c: what the configuration's rates say. */
+/* What a connection or a question is judged by. */
+struct intake_charge {
+	enum config_rate_count count;
+	unsigned amount; /* 0: only what came before counts */
+};
+/* The strictest answer of the rates for any of the CHARGES, which are counted until one is refused;
+ * logged. */
+struct limit_ruling intake_rate_judge(struct intake_session *session,
+				      const struct intake_charge *charges, size_t count);
+/* What the client is told. */
+extern const char *const intake_rate_texts[CONFIG_RATE_COUNTS];
+/* Calls THEN after WAIT_US; until then the session waits as for an answer. */
+void intake_rate_hold(struct intake_session *session, int64_t wait_us,
+		      void (*then)(struct intake_session *session));
 enum intake_rate {
 	INTAKE_RATE_PASSES,
-	INTAKE_RATE_WAITS, /* intake_session_admit_delayed() is called later */
+	INTAKE_RATE_WAITS, /* THEN is called later */
 	INTAKE_RATE_REFUSES,
 };
 /* Whether a client that has connected may have a session; refused: *TEXT_OUT tells it why. */
-enum intake_rate intake_rate_of_connection(struct intake_session *session, const char **text_out);
-/* Whether the pending question need not be passed on now: it was answered, or will be asked again
- * later. */
-bool intake_rate_holds(struct intake_session *session);
-/* The service stops: refuses a question that is held back. */
-void intake_rate_give_up(struct intake_session *session);
+enum intake_rate intake_rate_of_connection(struct intake_session *session,
+					   void (*then)(struct intake_session *session),
+					   const char **text_out);
 /* AMOUNT of COUNT has happened. */
 void intake_rate_note(struct intake_session *session, enum config_rate_count count,
 		      uint64_t amount);
 /* Ends the session if a rate says so, as soon as no question is pending. */
 void intake_rate_end_session(struct intake_session *session);
+
+/* hold.c */
+/* Whether the pending question need not be passed on now: it was answered, or will be asked again
+ * later. */
+bool intake_hold_question(struct intake_session *session);
+/* The service stops: nothing is held back any more, a question is refused. */
+void intake_hold_give_up(struct intake_session *session);
 
 /* claim.c */
 /* What a client at ADDRESS (IPv4 mapped), from whom the connection comes, may do by the

@@ -115,7 +115,7 @@ static void recount(struct intake *intake)
 {
 	for (struct intake_session *s = intake->sessions; s != NULL; s = s->next) {
 		s->class = INTAKE_NO_CLASS;
-		if (s->is_unclassed || !is_limited(s) || s->engine->is_closed(s))
+		if (s->named != NULL || !is_limited(s) || s->engine->is_closed(s))
 			continue;
 		s->class = (ptrdiff_t)find_class(s);
 		limit_recount_in(intake->counter, (size_t)s->class);

@@ -20,8 +20,8 @@ static void on_name_known(void *context, const char *name, bool is_temporary)
 		session->name = memory_copy_string(name);
 		session->engine->set_peer_name(session, session->name);
 	}
-	if (session->is_unclassed)
-		intake_session_admit_named(session);
+	if (session->named != NULL)
+		session->named(session);
 	else if (session->is_unnamed)
 		open_message(session);
 }

@@ -5,24 +5,9 @@
 #include "log/event.h"
 #include "os/clock.h"
 
-/* What a question, or a connection, is judged by. */
-struct charge {
-	enum config_rate_count count;
-	unsigned amount; /* 0: only what came before counts */
-};
-
-enum { CONNECTION_CHARGES = 3, MESSAGE_CHARGES = 4 };
-
-static const struct charge connection_charges[CONNECTION_CHARGES] = {
+static const struct intake_charge connection_charges[] = {
 	{CONFIG_RATE_CONNECTIONS, 1}, {CONFIG_RATE_REFUSALS, 0}, {CONFIG_RATE_FAILED_LOGINS, 0}};
-static const struct charge message_charges[MESSAGE_CHARGES] = {{CONFIG_RATE_MESSAGES, 1},
-							       {CONFIG_RATE_BYTES, 0},
-							       {CONFIG_RATE_REFUSALS, 0},
-							       {CONFIG_RATE_FAILED_LOGINS, 0}};
-static const struct charge recipient_charges[] = {{CONFIG_RATE_RECIPIENTS, 1}};
-static const struct charge login_charges[] = {{CONFIG_RATE_FAILED_LOGINS, 0}};
-
-static const char *const texts[] = {
+const char *const intake_rate_texts[CONFIG_RATE_COUNTS] = {
 	[CONFIG_RATE_CONNECTIONS] = "You connect too often, try again later",
 	[CONFIG_RATE_MESSAGES] = "You send too many messages, try again later",
 	[CONFIG_RATE_RECIPIENTS] = "You send to too many recipients, try again later",
@@ -87,8 +72,8 @@ static bool is_stricter(const struct limit_ruling *one, const struct limit_rulin
 }
 
 /* The strictest that the rates say of any of the CHARGES. */
-static struct limit_ruling judge(struct intake_session *session, const struct charge *charges,
-				 size_t count)
+struct limit_ruling intake_rate_judge(struct intake_session *session,
+				      const struct intake_charge *charges, size_t count)
 {
 	struct limit_subject subject = subject_of(session);
 	struct limit_ruling strictest = {LIMIT_PASS, NULL, 0};
@@ -107,106 +92,40 @@ static struct limit_ruling judge(struct intake_session *session, const struct ch
 	return strictest;
 }
 
-/* A question waited, or the greeting. */
 static void let_through(void *context)
 {
 	struct intake_session *session = context;
-	bool is_delayed = session->is_delayed;
 
 	session->is_asking = false;
-	session->is_delayed = false;
-	session->is_let_through = !is_delayed;
-	if (is_delayed)
-		intake_session_admit_delayed(session);
-	else
-		session->pump(session);
+	session->after_hold(session);
 }
 
-static void hold(struct intake_session *session, int64_t wait_us)
+void intake_rate_hold(struct intake_session *session, int64_t wait_us,
+		      void (*then)(struct intake_session *session))
 {
+	session->after_hold = then;
 	if (session->held == NULL)
 		session->held = os_timer_new(session->intake->loop, let_through, session);
 	session->is_asking = true;
 	os_timer_start(session->held, wait_us);
 }
 
-enum intake_rate intake_rate_of_connection(struct intake_session *session, const char **text_out)
+enum intake_rate intake_rate_of_connection(struct intake_session *session,
+					   void (*then)(struct intake_session *session),
+					   const char **text_out)
 {
 	struct limit_ruling ruling;
 
 	if (session->intake->rates == NULL)
 		return INTAKE_RATE_PASSES;
-	ruling = judge(session, connection_charges, CONNECTION_CHARGES);
+	ruling = intake_rate_judge(session, connection_charges, COUNT_OF(connection_charges));
 	if (ruling.answer == LIMIT_PASS)
 		return INTAKE_RATE_PASSES;
-	*text_out = texts[ruling.rule->count];
+	*text_out = intake_rate_texts[ruling.rule->count];
 	if (ruling.answer != LIMIT_SLOW)
 		return INTAKE_RATE_REFUSES;
-	session->is_delayed = true;
-	hold(session, ruling.wait_us);
+	intake_rate_hold(session, ruling.wait_us, then);
 	return INTAKE_RATE_WAITS;
-}
-
-static struct limit_ruling judge_question(struct intake_session *session)
-{
-	struct intake_asked asked = {.type = SMTP_QUESTION_COMMIT};
-
-	(void)session->engine->asks(session, &asked);
-	switch (asked.type) {
-	case SMTP_QUESTION_RECIPIENT:
-		return judge(session, recipient_charges, COUNT_OF(recipient_charges));
-	case SMTP_QUESTION_OPEN:
-		return judge(session, message_charges, COUNT_OF(message_charges));
-	case SMTP_QUESTION_AUTH:
-		return judge(session, login_charges, COUNT_OF(login_charges));
-	default:
-		return (struct limit_ruling){LIMIT_PASS, NULL, 0};
-	}
-}
-
-static void refuse_question(struct intake_session *session, const char *text)
-{
-	struct intake_asked asked = {.type = SMTP_QUESTION_COMMIT};
-	struct mail_verdict verdict;
-
-	(void)session->engine->asks(session, &asked);
-	if (asked.type == SMTP_QUESTION_AUTH) {
-		intake_auth_refuse(session);
-		return;
-	}
-	mail_verdict_set(&verdict, "4.7.1", "%s", text);
-	session->engine->answer(session, &verdict);
-}
-
-bool intake_rate_holds(struct intake_session *session)
-{
-	struct limit_ruling ruling;
-
-	if (session->intake->rates == NULL || session->is_let_through) {
-		session->is_let_through = false;
-		return false;
-	}
-	ruling = judge_question(session);
-	if (ruling.answer == LIMIT_PASS)
-		return false;
-	if (ruling.answer == LIMIT_SLOW) {
-		hold(session, ruling.wait_us);
-		return true;
-	}
-	if (ruling.answer == LIMIT_CLOSE)
-		session->farewell = texts[ruling.rule->count];
-	refuse_question(session, texts[ruling.rule->count]);
-	return true;
-}
-
-void intake_rate_give_up(struct intake_session *session)
-{
-	if (session->held == NULL || !os_timer_is_running(session->held))
-		return;
-	os_timer_stop(session->held);
-	session->is_asking = false;
-	if (!session->is_delayed)
-		refuse_question(session, "The service is stopping, try again later");
 }
 
 void intake_rate_note(struct intake_session *session, enum config_rate_count count, uint64_t amount)
@@ -223,7 +142,7 @@ void intake_rate_note(struct intake_session *session, enum config_rate_count cou
 		return;
 	log_ruling(session, &subject, &ruling);
 	if (ruling.answer == LIMIT_CLOSE)
-		session->farewell = texts[count];
+		session->farewell = intake_rate_texts[count];
 }
 
 void intake_rate_end_session(struct intake_session *session)

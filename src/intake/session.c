@@ -235,7 +235,7 @@ static enum step take(struct intake_session *session, enum step step)
 {
 	switch (step) {
 	case STEP_ASK:
-		if (!intake_rate_holds(session))
+		if (!intake_hold_question(session))
 			session->engine->see_to(session);
 		break;
 	case STEP_FEED:

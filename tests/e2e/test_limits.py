@@ -399,6 +399,33 @@ def test_clients_that_come_and_go_by_the_thousand(mx):
     assert len(node.log.find("session_refused")) < 200  # rated
 
 
+def rows(pid):
+    """{row: permissions} of the memory in which sessions are counted, as a process has it."""
+    with open(f"/proc/{pid}/maps", encoding="ascii") as maps:
+        return {line.split("/memfd:")[1].split()[0]: line.split()[1] for line in maps if "/memfd:" in line}
+
+
+def test_each_process_writes_its_own_row_only(mx):
+    """It reads those of the others, has no descriptor of any; who counts nothing has no row."""
+    port = free_port()
+    node = mx(BY_ADDRESS, settings=f'smtpd_workers = 2\nlisten qmtp {{ address = "127.0.0.1:{port}" }}\n')
+    names = {"smtpd.0", "smtpd.1", "qmtpd.0", "remote.0", "lmtp.0"}
+    own = []
+    for program in "smtpd", "qmtpd", "remote", "lmtp":
+        for pid in node.pids(program):
+            found = rows(pid)
+            assert set(found) == names and set(found.values()) == {"rw-s", "r--s"}, (program, found)
+            written, = (name for name, rights in found.items() if rights == "rw-s")
+            assert written.startswith(program + ".")
+            own.append(written)
+            handles = [os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")]
+            assert not [handle for handle in handles if "memfd:" in handle]
+    assert sorted(own) == sorted(names)
+    for program in "queue", "send", "resolve", "names", "local", "pipe":
+        for pid in node.pids(program):
+            assert not rows(pid), program
+
+
 # --- the machine's load ---
 
 def test_the_load_of_the_machine(node):
@@ -416,6 +443,29 @@ def test_the_load_of_the_machine(node):
         assert refused.read() == ""
         shim.memory.load = 900
         assert Session(made, None).is_in
+    finally:
+        made.stop()
+        shim.close()
+
+
+def test_mail_for_others_waits_while_the_load_is_high(node):
+    """That for mailboxes does not; and it goes when the load is lower."""
+    shim = Shim()
+    made = node(start=False, routes=["away.test:127.0.0.1;1"], settings="load_queue = 12\n")
+    made.prefix = shim.prefix
+    try:
+        shim.memory.load = 1200
+        made.start()
+        with Client(made) as client:
+            for recipient in "bob@away.test", "box@a.test":
+                assert client.deliver("ann@b.test", [recipient], b"Subject: x\r\n\r\nText.\r\n").startswith("250")
+        made.log.wait("load_holds", load=12)
+        made.log.wait("delivered", to="box@a.test")
+        assert not made.log.find("deferred") and not made.trigger_files()
+        assert len(list(made.queued_messages())) == 1
+        shim.memory.load = 1100
+        made.log.wait("load_releases")
+        wait_until(lambda: made.trigger_files(), "the mail is tried: nobody listens there")
     finally:
         made.stop()
         shim.close()
