@@ -168,6 +168,7 @@ static const struct scenario scenarios[] = {
 	{"many-example.net", {"b.example.net"}, BY_NAME},
 	{"many-example.net", {"example.net"}},
 	{"many-example.net", {"c.b.example.net"}},
+	{"common-" HOST, {HOST}},
 	{"foreign-" HOST, {HOST}},
 	{"expired-" HOST, {HOST}},
 
@@ -204,6 +205,8 @@ static const struct scenario scenarios[] = {
 	{HOST, {HOST}, {"2 1 1 foreign"}, .sends_authority = true},
 	{HOST, {HOST}, {"2 1 1 authority"}}, /* which the server must send */
 	{"expired-" HOST, {HOST}, {"2 1 1 authority", "3 1 1 expired-" HOST}, BY_EE},
+	{"common-" HOST, {HOST}, {"2 1 1 authority"}, .sends_authority = true},
+	{"common-" HOST, {HOST}, {"2 1 1 authority", "3 1 1 common-" HOST}, BY_EE},
 
 	/* what cannot be used protects from nobody, and lets nobody in */
 	{HOST, {HOST}, {"1 1 1 " HOST}},
@@ -381,6 +384,7 @@ static void what_was_sent_is_shown(void **state)
 	assert_string_equal(chain[1].subject, "CN=authority,O=Tests");
 	assert_int_equal(chain[0].name_count, 1);
 	assert_string_equal(chain[0].names[0], HOST);
+	assert_int_equal(chain[1].name_count, 0); /* its common name is none */
 	assert_true(chain[0].not_before_us < chain[0].not_after_us);
 	assert_int_equal(strlen(chain[0].fingerprint), 64);
 	arena_free(arena);
@@ -497,8 +501,8 @@ static int set_up(void **state)
 	struct buffer reason = {0};
 
 	(void)state;
-	if (certificates_make(directory, HOST " foreign-" HOST " expired-" HOST " loopback-" HOST
-					      " many-example.net") != 0)
+	if (certificates_make(directory, HOST " foreign-" HOST " expired-" HOST " common-" HOST
+					      " loopback-" HOST " many-example.net") != 0)
 		return -1;
 	client = tls_client_new();
 	return tls_authorities_open(certificates_path(directory, "authority", "pem"), &authorities,
