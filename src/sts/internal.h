@@ -5,17 +5,18 @@
 
 #include "base/table.h"
 #include "shelf/shelf.h"
+#include "sts/age.h"
 #include "sts/keeper.h"
 #include "sts/lookup.h"
 
 /* A domain. It is in the keeper's list "kept" if it has a policy, else in "plain"; those asked for
- * most recently last. Times of the wall clock, as they outlive a restart, are marked (wall). */
+ * most recently last. Times are of the boot clock. */
 struct sts_entry {
 	struct sts_keeper *keeper;
 	bool is_kept;
 	struct sts_policy policy;
 	char id[STS_ID_MAX + 1];
-	int64_t fetched_us; /* (wall) */
+	struct sts_age age;
 	bool is_used;       /* since it was fetched */
 	int64_t checked_us; /* the id was compared, or the policy fetched; 0: never */
 	int64_t wait_us;    /* no lookup before */

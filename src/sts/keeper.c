@@ -24,28 +24,15 @@ static const int64_t SWEEP_US = MINUTE_US;
 
 /* --- the policy of an entry --- */
 
-static int64_t end_us(const struct sts_entry *entry)
-{
-	return entry->fetched_us + entry->policy.max_age_us;
-}
-
-/* A policy is valid for a minute at least, or one with a max_age of 0 never was. */
 static bool is_valid(const struct sts_entry *entry)
 {
-	int64_t end = end_us(entry);
-
-	if (end < entry->fetched_us + MINUTE_US)
-		end = entry->fetched_us + MINUTE_US;
-	return entry->is_kept && os_clock_wall_us() < end;
+	return entry->is_kept && !sts_age_is_over(&entry->age);
 }
 
-/* So is one that was fetched while the clock was wrong: it would be valid for too long. */
 static bool is_due(const struct sts_entry *entry)
 {
-	int64_t pause_us = sts_policy_refresh_us(entry->policy.max_age_us, entry->is_used);
-	int64_t now_us = os_clock_wall_us();
-
-	return now_us >= entry->fetched_us + pause_us || now_us < entry->fetched_us - HOUR_US;
+	return sts_age_is_due(&entry->age,
+			      sts_policy_refresh_us(entry->policy.max_age_us, entry->is_used));
 }
 
 static void keep(struct sts_entry *entry, const struct sts_stored *stored)
@@ -53,7 +40,7 @@ static void keep(struct sts_entry *entry, const struct sts_stored *stored)
 	sts_entry_leave_list(entry);
 	sts_policy_clear(&entry->policy);
 	entry->policy = stored->policy;
-	entry->fetched_us = stored->fetched_us;
+	sts_age_begin(&entry->age, stored->fetched_us, stored->policy.max_age_us);
 	memcpy(entry->id, stored->id, sizeof entry->id);
 	entry->is_kept = true;
 	entry->is_used = entry->requests != NULL;
@@ -79,7 +66,7 @@ static void answer(const struct sts_entry *entry, struct sts_request *request)
 	if (is_valid(entry)) {
 		known.kind = STS_FOUND;
 		known.mode = entry->policy.mode;
-		known.until_us = end_us(entry);
+		known.until_us = sts_age_end_us(&entry->age);
 		known.id = str_from(entry->id);
 		known.patterns = str_from(entry->policy.patterns);
 	}
@@ -237,6 +224,7 @@ void sts_keeper_ask(struct sts_keeper *keeper, struct str domain, struct sts_req
 	sts_entry_leave_list(entry);
 	sts_entry_enter_list(entry);
 	entry->is_used = true;
+	sts_age_settle(&entry->age);
 	if (is_valid(entry)) {
 		if (is_check_due(entry))
 			look_up(entry, request->is_urgent);
@@ -292,8 +280,10 @@ static void on_sweep(void *context)
 	DL_FOREACH_SAFE2 (keeper->kept.first, entry, next, next) {
 		if (entry->lookup != NULL || entry->is_queued)
 			continue;
-		if (!is_valid(entry) && entry->requests == NULL) {
-			sts_entry_forget_policy(entry);
+		sts_age_settle(&entry->age);
+		if (!is_valid(entry)) {
+			if (sts_age_is_over_for_good(&entry->age) && entry->requests == NULL)
+				sts_entry_forget_policy(entry);
 		} else if (is_due(entry) && may_look_up(entry) && begun < REFRESHES_MAX &&
 			   keeper->lookups < LOOKUPS_MAX / 2) {
 			begun++;

@@ -9,6 +9,9 @@
  * most STS_LOOKUP_SECONDS; then that there is none is kept for 5 minutes to an hour, as long as the
  * DNS says. After a failed fetch the next one waits 5 minutes, then 10, up to an hour.
  *
+ * A policy's age is not the wall clock's matter (sts/age.h): where that is set, no policy is lost
+ * that is still valid, and none is valid for longer.
+ *
  * At most STS_KEPT_MAX domains with a policy, and as many without: those not asked for the longest
  * time are dropped for others.
  */
