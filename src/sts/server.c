@@ -122,6 +122,7 @@ static bool take_session(const struct sts_server *server, struct str body)
 	session.text = unpack_str(&unpack);
 	result = unpack_u32(&unpack);
 	session.host = unpack_str(&unpack);
+	session.greeting = unpack_str(&unpack);
 	session.server_address = unpack_str(&unpack);
 	session.own_address = unpack_str(&unpack);
 	session.reason = unpack_str(&unpack);

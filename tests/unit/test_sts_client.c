@@ -476,6 +476,7 @@ static void on_count(void *context, const struct tlsrpt_session *session)
 	assert_int_equal(session->result, TLSRPT_DNSSEC_INVALID);
 	assert_int_equal(session->policy, TLSRPT_TLSA);
 	assert_true(str_equal(session->text, STR("3 1 1 AB")));
+	assert_true(str_equal(session->greeting, STR("mail.a.b")));
 	assert_int_equal(session->reason.length, TLSRPT_REASON_MAX);
 	world.counted++;
 }
@@ -508,6 +509,7 @@ static void answers_come_through(void **state)
 					 .policy = TLSRPT_TLSA,
 					 .text = STR("3 1 1 AB"),
 					 .result = TLSRPT_DNSSEC_INVALID,
+					 .greeting = STR("mail.a.b"),
 					 .reason = str_slice(reason, sizeof reason)};
 
 	(void)state;
