@@ -15,7 +15,14 @@
 
 #define HOST "mx.example.org"
 
-enum { TURNS_MAX = 10000, DATA_MAX = 4096, DIGEST_MAX = 64, RECORDS_MAX = 4, LISTED_MAX = 4 };
+enum {
+	TURNS_MAX = 10000,
+	DATA_MAX = 4096,
+	DIGEST_MAX = 64,
+	RECORDS_MAX = 4,
+	LISTED_MAX = 4,
+	TOGETHER_MAX = 8
+};
 
 static char directory[SCRATCH_SIZE];
 static struct tls_client *client;
@@ -97,6 +104,7 @@ static void hang_up(struct server *server, struct tls_connection *connection)
 	int socket = SSL_get_fd(server->openssl);
 
 	tls_connection_free(connection);
+	SSL_set_shutdown(server->openssl, SSL_SENT_SHUTDOWN); /* or it would forget the session */
 	SSL_free(server->openssl);
 	close(socket);
 }
@@ -364,6 +372,52 @@ static void sessions_are_resumed_by_equal_requests_only(void **state)
 	SSL_CTX_free(server.context);
 }
 
+/* How many of so many connections, begun at a time, continue an earlier session. */
+static size_t resumed_together(SSL_CTX *context, const struct tls_client_request *request,
+			       size_t count)
+{
+	struct server servers[TOGETHER_MAX];
+	struct tls_connection *connections[TOGETHER_MAX];
+	size_t resumed = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		servers[i] = (struct server){.context = context};
+		connections[i] = connect_to(&servers[i], request);
+	}
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(shake_hands(&servers[i], connections[i]), 0);
+		resumed += tls_connection_is_resumed(connections[i]);
+	}
+	for (size_t i = 0; i < count; i++)
+		hang_up(&servers[i], connections[i]);
+	return resumed;
+}
+
+/* A server that keeps the sessions itself accepts each once, and sends two after a handshake
+ * without one, else another one. */
+static void parallel_connections_resume(void **state)
+{
+	static const unsigned char own[] = "test";
+	static const struct tls_client_request request = {.host = HOST, .peer = "192.0.2.1:25"};
+	SSL_CTX *context = new_server_context(HOST, false);
+
+	(void)state;
+	tls_client_forget(client);
+	(void)SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+	assert_int_equal(SSL_CTX_set_session_id_context(context, own, sizeof own), 1);
+	assert_int_equal(resumed_together(context, &request, 1), 0);
+	assert_int_equal(resumed_together(context, &request, 2), 2);
+	assert_int_equal(resumed_together(context, &request, 4), 2);
+	assert_int_equal(resumed_together(context, &request, 4), 4);
+	assert_int_equal(resumed_together(context, &request, TOGETHER_MAX), 4);
+	assert_int_equal(resumed_together(context, &request, 4), 4);
+	for (unsigned i = 0; i < 20; i++)
+		assert_int_equal(resumed_together(context, &request, 1), 1);
+	tls_client_forget(client);
+	assert_int_equal(resumed_together(context, &request, 1), 0);
+	SSL_CTX_free(context);
+}
+
 static void what_was_sent_is_shown(void **state)
 {
 	struct server server = {.context = new_server_context("foreign-" HOST, true)};
@@ -523,6 +577,7 @@ int main(void)
 		cmocka_unit_test(who_is_accepted),
 		cmocka_unit_test(which_records_can_be_used),
 		cmocka_unit_test(sessions_are_resumed_by_equal_requests_only),
+		cmocka_unit_test(parallel_connections_resume),
 		cmocka_unit_test(what_was_sent_is_shown),
 		cmocka_unit_test(a_server_that_stops_is_no_server),
 		cmocka_unit_test(a_spoilt_byte_is_noticed),
