@@ -24,7 +24,7 @@ struct sts_entry {
 	enum sts_problem problem;
 	struct sts_lookup *lookup;
 	bool is_queued;
-	bool is_urgent; /* in the queue */
+	enum sts_rank rank; /* in its queue */
 	struct sts_request *requests;
 	struct sts_entry *next, *previous;
 	struct sts_entry *queue_next, *queue_previous;
@@ -45,7 +45,7 @@ struct sts_keeper {
 	struct sts_entry *entries;
 	struct sts_list kept;
 	struct sts_list plain;
-	struct sts_entry *queue; /* for a lookup */
+	struct sts_entry *queues[STS_RANKS]; /* for a lookup */
 	size_t lookups;
 };
 

@@ -10,7 +10,7 @@
 
 enum {
 	LOOKUPS_MAX = 500, /* at once; the others wait for their turn */
-	URGENT_MAX = 50,   /* besides, of urgent ones */
+	RANK_MAX = 50,     /* besides, of each rank above the lowest */
 	REFRESHES_MAX = 50 /* begun in a sweep */
 };
 
@@ -172,35 +172,29 @@ static void begin(struct sts_entry *entry)
 				       on_result, entry);
 }
 
-static size_t room_for(const struct sts_entry *entry)
-{
-	return entry->is_urgent ? LOOKUPS_MAX + URGENT_MAX : LOOKUPS_MAX;
-}
-
 static void begin_queued(struct sts_keeper *keeper)
 {
-	while (keeper->queue != NULL && keeper->lookups < room_for(keeper->queue)) {
-		struct sts_entry *entry = keeper->queue;
+	for (size_t rank = STS_RANKS; rank-- > 0;)
+		while (keeper->queues[rank] != NULL &&
+		       keeper->lookups < LOOKUPS_MAX + rank * RANK_MAX) {
+			struct sts_entry *entry = keeper->queues[rank];
 
-		sts_entry_leave_queue(entry);
-		begin(entry);
-	}
+			sts_entry_leave_queue(entry);
+			begin(entry);
+		}
 }
 
-/* What is urgent comes before the others, also if it waits already. */
-static void look_up(struct sts_entry *entry, bool is_urgent)
+/* Also if it waits already, with a lower rank. */
+static void look_up(struct sts_entry *entry, enum sts_rank rank)
 {
 	struct sts_keeper *keeper = entry->keeper;
 
-	if (entry->lookup != NULL || (entry->is_queued && (entry->is_urgent || !is_urgent)))
+	if (entry->lookup != NULL || (entry->is_queued && entry->rank >= rank))
 		return;
 	sts_entry_leave_queue(entry);
-	if (is_urgent)
-		DL_PREPEND2(keeper->queue, entry, queue_previous, queue_next);
-	else
-		DL_APPEND2(keeper->queue, entry, queue_previous, queue_next);
+	entry->rank = rank;
 	entry->is_queued = true;
-	entry->is_urgent = is_urgent;
+	DL_APPEND2(keeper->queues[rank], entry, queue_previous, queue_next);
 	begin_queued(keeper);
 }
 
@@ -227,7 +221,7 @@ void sts_keeper_ask(struct sts_keeper *keeper, struct str domain, struct sts_req
 	sts_age_settle(&entry->age);
 	if (is_valid(entry)) {
 		if (is_check_due(entry))
-			look_up(entry, request->is_urgent);
+			look_up(entry, request->rank);
 		answer(entry, request);
 		return;
 	}
@@ -237,7 +231,7 @@ void sts_keeper_ask(struct sts_keeper *keeper, struct str domain, struct sts_req
 	}
 	request->entry = entry;
 	DL_APPEND2(entry->requests, request, previous, next);
-	look_up(entry, request->is_urgent);
+	look_up(entry, request->rank);
 }
 
 void sts_request_cancel(struct sts_request *request)
@@ -287,7 +281,7 @@ static void on_sweep(void *context)
 		} else if (is_due(entry) && may_look_up(entry) && begun < REFRESHES_MAX &&
 			   keeper->lookups < LOOKUPS_MAX / 2) {
 			begun++;
-			look_up(entry, false);
+			look_up(entry, STS_RANK_REMOTE);
 		}
 	}
 	os_timer_start(keeper->sweep, SWEEP_US);
@@ -311,7 +305,7 @@ static void load(void *context, struct str name, struct str file)
 	}
 	log_event(EVENT_POLICY_DAMAGED, log_str("domain", name), log_string("reason", problem));
 	shelf_remove(keeper->shelf, name);
-	look_up(entry, false);
+	look_up(entry, STS_RANK_REMOTE);
 }
 
 static void open_shelf(struct sts_keeper *keeper, struct os_loop *loop, const char *path)

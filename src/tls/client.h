@@ -9,7 +9,7 @@
 #ifndef TLS_CLIENT_H
 #define TLS_CLIENT_H
 
-#include "base/str.h"
+#include "base/buffer.h"
 #include "tls/connection.h"
 #include "tls/signer.h"
 

@@ -4,6 +4,7 @@
 #define TLS_INTERNAL_H
 
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "tls/connection.h"
 #include "tls/context.h"
 #include "tls/signer.h"
@@ -27,9 +28,9 @@ void tls_errors_clear(void);
 /* Appends the errors in the queue as text, and empties it. Appends nothing if it is empty. */
 void tls_errors_take(struct buffer *out);
 
-/* Reads the files of SETTINGS into CONTEXT. Errors as of tls_context_open(). */
-MUST_CHECK int tls_files_read(struct tls_context *context, const struct tls_settings *settings,
-			      struct buffer *reason);
+/* Has OPENSSL trust the certificates in the file PATH. Errors as of tls_authorities_open(). */
+MUST_CHECK int tls_files_read_authorities(SSL_CTX *openssl, const char *path,
+					  struct buffer *reason);
 
 /* A BIO's socket, used by os_socket_read() and os_socket_write(): no signal if the peer has
  * closed. */
