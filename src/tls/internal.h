@@ -18,7 +18,6 @@ struct tls_context {
 	SSL_CTX *openssl;
 	struct tls_identity *identity; /* tls_identity_open(); else NULL */
 	enum tls_side side;
-	bool has_authority;
 	unsigned char protocol[TLS_PROTOCOL_SIZE];
 };
 

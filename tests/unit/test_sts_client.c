@@ -699,6 +699,7 @@ static void nobody_takes_the_places_of_another_user(void **state)
 	serve_both(REMOTE, OWNER);
 	world.is_silent = true;
 	flood(REMOTE, clients, REMOTES, 2000);
+	assert_int_equal(world.open, 500);
 	flood(OWNER, clients + REMOTES, OWNERS, REMOTES * STS_OPEN_MAX);
 	assert_int_equal(world.open, 550);
 	world.is_silent = false;

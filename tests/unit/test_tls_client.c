@@ -393,6 +393,26 @@ static size_t resumed_together(SSL_CTX *context, const struct tls_client_request
 	return resumed;
 }
 
+/* A third connection begins when the first of two has another session for it. */
+static void check_interleaved(SSL_CTX *context, const struct tls_client_request *request)
+{
+	struct server servers[3];
+	struct tls_connection *connections[3];
+
+	for (size_t i = 0; i < COUNT_OF(servers); i++)
+		servers[i] = (struct server){.context = context};
+	connections[0] = connect_to(&servers[0], request);
+	connections[1] = connect_to(&servers[1], request);
+	for (size_t i = 0; i < COUNT_OF(servers); i++) {
+		assert_int_equal(shake_hands(&servers[i], connections[i]), 0);
+		assert_true(tls_connection_is_resumed(connections[i]));
+		if (i == 0)
+			connections[2] = connect_to(&servers[2], request);
+	}
+	for (size_t i = 0; i < COUNT_OF(servers); i++)
+		hang_up(&servers[i], connections[i]);
+}
+
 /* A server that keeps the sessions itself accepts each once, and sends two after a handshake
  * without one, else another one. */
 static void parallel_connections_resume(void **state)
@@ -407,6 +427,7 @@ static void parallel_connections_resume(void **state)
 	assert_int_equal(SSL_CTX_set_session_id_context(context, own, sizeof own), 1);
 	assert_int_equal(resumed_together(context, &request, 1), 0);
 	assert_int_equal(resumed_together(context, &request, 2), 2);
+	check_interleaved(context, &request);
 	assert_int_equal(resumed_together(context, &request, 4), 2);
 	assert_int_equal(resumed_together(context, &request, 4), 4);
 	assert_int_equal(resumed_together(context, &request, TOGETHER_MAX), 4);

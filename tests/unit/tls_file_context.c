@@ -34,7 +34,6 @@ struct tls_context *tls_file_context_open(enum tls_side side,
 	struct tls_context *context = memory_alloc_zero(1, sizeof *context);
 
 	context->side = side;
-	context->has_authority = settings->authority != NULL;
 	context->openssl =
 		SSL_CTX_new(side == TLS_SERVER ? TLS_server_method() : TLS_client_method());
 	must(context->openssl != NULL, "OpenSSL");
@@ -42,7 +41,7 @@ struct tls_context *tls_file_context_open(enum tls_side side,
 	tls_context_set_protocol(context->openssl, side, settings->protocol, context->protocol);
 	if (settings->certificate != NULL)
 		use_certificate(context->openssl, settings);
-	if (context->has_authority)
+	if (settings->authority != NULL)
 		use_authority(context->openssl, settings->authority);
 	tls_errors_clear();
 	return context;
