@@ -8,7 +8,7 @@ import os
 import threading
 
 import pytest
-from lying_dns import Answer, LyingServer, a, mx
+from lying_dns import TXT, Answer, LyingServer, a, mx
 from peers import Lan
 from policies import HttpsServer, Served, policy, published
 from secure_way import listen_inside
@@ -162,6 +162,32 @@ def check_turned_on(mx, hop, held_at, settings, tls=None):
     assert mx.log.wait("deferred", to="eve@right.test")["status"][:3] == "4.7"
     wait_until(lambda: old not in mx.pids("remote"), "the old process ends")
     assert len(hop.messages) == (held_at == "dot")
+
+
+@pytest.mark.skipif(not is_root(), reason="only root makes networks")
+def test_a_policy_that_is_asked_for(node, certificates):
+    """The DNS is silent when the reload comes, and says then that the domain has none: the section
+    counts that was added meanwhile, not what allowed plain text when the question was asked."""
+    question = ("_mta-sts.right.test", TXT)
+    with (Lan(hosts=1) as lan,
+          Hop(None, "none", listening=listen_inside(lan.holder.pid, ("198.18.0.10", 25))) as hop,
+          LyingServer({("right.test", 15): Answer([mx(10, "mx.right.test")]),
+                       ("mx.right.test", 1): Answer(a("198.18.0.10")), question: None}) as names):
+        made = node(start=False)
+        made.settings = (f'dns_server = "{names.dns_server}"\nmta_sts = yes\ndane = no\n'
+                         f'tls_authorities = "{certificates.authority}"\n'
+                         f'policy_path = "{os.path.join(made.directory, "policies")}"\n')
+        made.write_configuration()
+        made.start()
+        (process,) = made.pids("remote")
+        deliver(made, "bob@right.test", TEXT)
+        wait_until(lambda: question in names.questions, "the policy is asked for")
+        reload(made, made.settings + 'tls "right.test" { level = verify }\n')
+        names.answers[question] = Answer()
+        event = made.log.wait("deferred", to="bob@right.test")
+        assert "TLS is required" in event["text"], event
+        assert made.pids("remote") == [process]
+        assert not hop.messages and not hop.mail_in_plain_text()
 
 
 @pytest.mark.skipif(not is_root(), reason="only root makes networks")
