@@ -438,6 +438,23 @@ def test_each_process_writes_its_own_row_only(mx):
             assert not rows(pid), program
 
 
+def test_a_successor_has_a_row_of_its_own(mx):
+    """A helper that needs another sandbox finishes its work beside the next one: all learn of that
+    one's row, without a reload of their own."""
+    node = mx(BY_ADDRESS)
+    mark = node.log.mark()
+    node.settings += 'smtproutes = { "b.test:[127.0.0.1];25|lisa|secret" }\nlogin_without_tls = yes\n'
+    node.write_configuration()
+    node.reload()
+    pid = int(node.log.wait("process_started", since=mark, program="remote")["pid"])
+    wait_until(lambda: rows(pid).get("remote.1") == "rw-s", "the successor counts in its own row")
+    for program in "smtpd", "lmtp":
+        for other in node.pids(program):
+            wait_until(lambda other=other: rows(other).get("remote.1") == "r--s", f"{program} reads it")
+    session = Session(node)
+    assert session.is_in and counts(node) == "1+0 0+0"
+
+
 # --- the machine's load ---
 
 def test_the_load_of_the_machine(node):
