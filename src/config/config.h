@@ -100,8 +100,8 @@ struct config {
 	size_t tls_policy_count;
 	struct config_class *classes; /* in the order of the file; none: nothing is limited */
 	size_t class_count;
-	uint32_t load_queue;  /* load average; 0: none */
-	uint32_t load_refuse; /* likewise */
+	uint32_t load_queue;              /* load average; 0: none */
+	uint32_t load_refuse;             /* likewise */
 	enum config_tls_level remote_tls; /* none, may, encrypt, verify */
 	bool dane;
 	const char *dns_trust_anchor; /* file; only read with dane */
