@@ -109,6 +109,14 @@ const struct config_setting config_schema_root[] = {
 			"(FUTURERELEASE, RFC 4865); offered by listen submission only. Until then "
 			"the message waits in the queue, and queuelifetime counts from then. 0: "
 			"not offered.")),
+	SETTING(ROOT, "deliver_by_min", duration, AT(config, deliver_by_min_us), INITIAL("1s"),
+		RANGE(0, 365 * 86400),
+		MEANING("The shortest time within which a sender may want its message delivered or "
+			"returned (DELIVERBY, RFC 2852); clients are told, and a shorter one is "
+			"refused. A message that is late is returned, or its sender is told, as it "
+			"has asked; one that is to be returned goes to no host that does not offer "
+			"this, too. Mail to a list is returned to the list's owner. 0: not "
+			"offered.")),
 	SETTING(ROOT, "rescan", duration, AT(config, rescan_us), INITIAL("25m"), RANGE(1, 86400),
 		MEANING("How often the queue directories are read for mail that was "
 			"not announced.")),

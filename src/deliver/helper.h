@@ -23,6 +23,7 @@ struct deliver_helper_recipient {
 	unsigned notify;     /* enum mail_notify */
 	bool is_passed_on;   /* set before a report: the next host was asked to report the
 			      * success */
+	bool is_timed;       /* likewise: it was told of the deadline */
 	bool is_reported;
 };
 
@@ -34,9 +35,10 @@ struct deliver_helper_job {
 				 * that the directory names (mail/server.h), or "" */
 	struct str envid;       /* as xtext; empty: none */
 	enum mail_ret ret;
-	bool utf8;         /* SMTPUTF8 was asked for */
-	bool requires_tls; /* REQUIRETLS was (RFC 8689) */
-	int priority;      /* MT-PRIORITY (RFC 6710); 0: ordinary */
+	bool utf8;                     /* SMTPUTF8 was asked for */
+	bool requires_tls;             /* REQUIRETLS was (RFC 8689) */
+	int priority;                  /* MT-PRIORITY (RFC 6710); 0: ordinary */
+	struct mail_deadline deadline; /* is_told also if it was reported from here */
 	struct deliver_helper_recipient *recipients;
 	size_t recipient_count;
 	struct ipc_content content; /* CRLF lines */

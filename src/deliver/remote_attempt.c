@@ -234,6 +234,16 @@ static bool is_sent_on(const struct remote_attempt *attempt)
 	return attempt->protocol != SMTP_CLIENT_LMTP;
 }
 
+/* If it has passed, and nobody has reported that, the next host gets the last moment for it. */
+static int64_t deadline_left(const struct deliver_helper_job *job)
+{
+	const struct mail_deadline *deadline = &job->deadline;
+	int64_t left = mail_deadline_left(deadline, job->id.born_us, os_clock_wall_us());
+	bool is_untold = deadline->mode == MAIL_DEADLINE_NOTIFY && !deadline->is_told;
+
+	return left <= 0 && is_untold ? 1 : left;
+}
+
 /* Must be the last call on the attempt. */
 static void start_transaction(struct remote_attempt *attempt)
 {
@@ -250,6 +260,8 @@ static void start_transaction(struct remote_attempt *attempt)
 		.needs_utf8 = attempt->needs_utf8,
 		.requires_tls = job->requires_tls && is_sent_on(attempt),
 		.priority = job->priority,
+		.deadline = job->deadline,
+		.deadline_left = deadline_left(job),
 		.ret = job->ret,
 		.envid = job->envid,
 		.recipients = attempt->recipients.transaction,

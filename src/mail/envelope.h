@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/attributes.h"
 #include "base/timestamp.h"
+#include "mail/deadline.h"
 
 /* A message's identifier: the inode number of its data file, which is reused after the message is
  * gone, and the time of its birth, which makes it globally unique. */
@@ -74,6 +75,7 @@ struct mail_envelope {
 	int priority;        /* MT-PRIORITY (RFC 6710); 0: that of ordinary mail */
 	int64_t release_us;  /* no delivery is attempted before this whole second, which the sender
 			      * has asked for (RFC 4865); 0: at once */
+	struct mail_deadline deadline;
 	struct mail_recipient *recipients;
 	size_t recipient_count;
 	size_t recipient_capacity;

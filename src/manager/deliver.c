@@ -127,8 +127,12 @@ static bool is_too_old(const struct manager *manager, const struct message *mess
 static void expire(struct message *message, uint32_t index, int64_t now_us)
 {
 	struct queue_delivery *delivery = &message->control->deliveries[index];
+	const struct mail_envelope *envelope = message->control->envelope;
 
-	outcome_expire(message->control->envelope->arena, delivery, now_us);
+	if (outcome_is_missed(&envelope->deadline, now_us))
+		outcome_miss(envelope->arena, delivery, &envelope->deadline, now_us);
+	else
+		outcome_expire(envelope->arena, delivery, now_us);
 	outcome_log(message->control->envelope, delivery, NULL);
 	message->news[index] |= RECORDER_OUTCOME;
 }
@@ -137,10 +141,15 @@ static void expire(struct message *message, uint32_t index, int64_t now_us)
 static bool is_due(struct manager *manager, struct message *message, uint32_t index, int64_t now_us)
 {
 	const struct queue_delivery *delivery = &message->control->deliveries[index];
+	const struct mail_envelope *envelope = message->control->envelope;
 
 	if (!outcome_is_open(delivery) ||
-	    outcome_is_postponed(delivery, message->control->envelope->release_us, now_us))
+	    outcome_is_postponed(delivery, envelope->release_us, now_us))
 		return false;
+	if (outcome_is_missed(&envelope->deadline, now_us)) {
+		expire(message, index, now_us);
+		return false;
+	}
 	if (deliver_blocked_by(manager, message, delivery) != NULL) {
 		if (is_too_old(manager, message, now_us))
 			expire(message, index, now_us);

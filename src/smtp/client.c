@@ -56,6 +56,7 @@ void smtp_client_begin(struct smtp_client *client, const struct smtp_client_mess
 		message->recipients[i].is_asked = false;
 		message->recipients[i].is_accepted = false;
 		message->recipients[i].is_passed_on = false;
+		message->recipients[i].is_timed = false;
 	}
 	if (client->state == CLIENT_READY)
 		client_start_transaction(client);

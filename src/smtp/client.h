@@ -26,6 +26,10 @@
  * that requires TLS, the session ends with 5.7.30 if the server does not offer REQUIRETLS, since
  * another server may.
  *
+ * A message that its sender wants returned after a time (RFC 2852) goes to no server that does not
+ * offer DELIVERBY, or needs longer: there the session ends with 5.4.7. One whose delay is to be
+ * reported goes everywhere. LMTP servers deliver at once: only that it is not too late counts.
+ *
  * If the settings want TLS, STARTTLS (RFC 3207) comes before the first transaction: the driver is
  * asked for the handshake, and after it everything that the server said before is forgotten.
  *
@@ -93,6 +97,7 @@ struct smtp_client_recipient {
 	bool is_accepted;                   /* the engine's: RCPT was answered with 2yz */
 	enum smtp_client_again again;       /* by the engine; for a verdict MAIL_WAIT */
 	bool is_passed_on; /* by the engine: NOTIFY was passed to the server, which will report */
+	bool is_timed;     /* by the engine: the server was told of the deadline */
 };
 
 /* Borrowed until the transaction is finished. */
@@ -104,6 +109,8 @@ struct smtp_client_message {
 	bool needs_utf8;   /* its header needs SMTPUTF8 */
 	bool requires_tls; /* REQUIRETLS (RFC 8689): to no server that does not offer it */
 	int priority;      /* MT-PRIORITY (RFC 6710), if the server offers it; 0: not said */
+	struct mail_deadline deadline; /* that the sender has set (DELIVERBY, RFC 2852) */
+	int64_t deadline_left;         /* seconds until then */
 	enum mail_ret ret;
 	struct str envid; /* as xtext; empty: none */
 	struct smtp_client_recipient *recipients;

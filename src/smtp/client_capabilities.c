@@ -63,6 +63,13 @@ static void take_priority(struct smtp_capabilities *capabilities, struct str par
 	capabilities->has_priority = true;
 }
 
+static void take_deliverby(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	capabilities->has_deliverby = true;
+	if (!str_to_u64(str_trim(parameters), &capabilities->by_min))
+		capabilities->by_min = 0;
+}
+
 static void take_chunking(struct smtp_capabilities *capabilities, struct str parameters)
 {
 	(void)parameters;
@@ -111,6 +118,7 @@ static const struct {
 	{"STARTTLS", take_starttls},
 	{"REQUIRETLS", take_requiretls},
 	{"MT-PRIORITY", take_priority},
+	{"DELIVERBY", take_deliverby},
 };
 
 void smtp_capabilities_parse(struct str text, struct smtp_capabilities *capabilities_out)

@@ -20,6 +20,8 @@ struct smtp_capabilities {
 	bool has_starttls;   /* RFC 3207 */
 	bool has_requiretls; /* RFC 8689 */
 	bool has_priority;   /* MT-PRIORITY, RFC 6710 */
+	bool has_deliverby;  /* RFC 2852 */
+	uint64_t by_min;     /* seconds, with by-mode R; 0: no limit */
 	bool has_auth;       /* RFC 4954 */
 	char mechanisms[SMTP_MECHANISMS_SIZE]; /* of AUTH, separated by spaces; as many as fit */
 	bool has_size;                         /* RFC 1870 */

@@ -140,7 +140,9 @@ struct smtp_service {
 	bool repairs;           /* likewise */
 	int64_t release_max_us; /* how far ahead a submitted message may be released; 0: at once
 				 * only. In whole seconds */
-	/* The time of day. NULL only without release_max_us. */
+	int64_t deliver_by_min; /* the fewest seconds within which a sender may want its message
+				 * delivered or returned; 0: DELIVERBY is not offered */
+	/* The time of day. NULL only without these two. */
 	int64_t (*now_us)(void);
 	bool shows_user; /* the Received field has the name of who has authenticated */
 	/* The mechanisms that the client may use now, in upper case, separated by a space; empty:

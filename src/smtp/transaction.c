@@ -70,6 +70,7 @@ void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *m
 	envelope->utf8 = mail->is_utf8;
 	envelope->require_tls = mail->requires_tls;
 	envelope->release_us = mail->release_us;
+	envelope->deadline = mail->deadline;
 	envelope->priority = priority_of(s, mail);
 	envelope->ret = mail->ret;
 	envelope->envid = arena_copy_str(envelope->arena, mail->envid);

@@ -28,6 +28,8 @@ static void begin(struct run *run)
 		.needs_utf8 = scenario->needs_utf8,
 		.requires_tls = scenario->requires_tls,
 		.priority = scenario->priority,
+		.deadline = scenario->deadline,
+		.deadline_left = scenario->deadline_left,
 		.ret = scenario->ret,
 		.envid = str_from(scenario->envid != NULL ? scenario->envid : ""),
 		.recipients = run->recipients,
@@ -274,6 +276,7 @@ static void run_scenario(const struct smtp_client_script *scenario, bool is_byte
 			fail_msg("%s: recipient %zu again %d", scenario->name, i,
 				 (int)run.recipients[i].again);
 	assert_int_equal(run.recipients[0].is_passed_on, scenario->is_passed_on);
+	assert_int_equal(run.recipients[0].is_timed, scenario->is_timed);
 	if (scenario->status != SMTP_CLIENT_WAITING)
 		assert_int_equal(smtp_client_output(run.client).length, 0);
 	buffer_clear(&run.expected);

@@ -47,6 +47,9 @@ struct smtp_client_script {
 	bool needs_utf8;
 	bool requires_tls;
 	int priority;
+	struct mail_deadline deadline;
+	int64_t deadline_left;
+	bool is_timed; /* like is_passed_on */
 	enum mail_ret ret;
 	const char *envid;    /* NULL: none */
 	const char *original; /* of every recipient; NULL: none */
