@@ -43,8 +43,10 @@ bool mail_deadline_parse_by(struct str value, int64_t *seconds_out,
 		return false;
 	deadline.mode = take_mode(&value);
 	deadline.is_traced = take(&value, 't');
+	if (deadline.mode == MAIL_DEADLINE_NONE || value.length > 0)
+		return false;
 	*deadline_out = deadline;
-	return deadline.mode != MAIL_DEADLINE_NONE && value.length == 0;
+	return true;
 }
 
 void mail_deadline_set(struct mail_deadline *deadline, int64_t seconds, int64_t now_us)
@@ -97,6 +99,8 @@ bool mail_deadline_parse(struct str text, struct mail_deadline *deadline_out)
 	deadline.mode = take_mode(&text);
 	deadline.is_traced = take(&text, 't');
 	deadline.is_told = take(&text, 'd');
+	if (deadline.mode == MAIL_DEADLINE_NONE || text.length > 0)
+		return false;
 	*deadline_out = deadline;
-	return deadline.mode != MAIL_DEADLINE_NONE && text.length == 0;
+	return true;
 }

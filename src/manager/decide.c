@@ -324,10 +324,12 @@ enum message_state decide(struct manager *manager, struct message *message)
 {
 	struct waiters *crowded = NULL;
 	struct mail_envelope *requeued;
+	bool is_missed;
 
 	carry_out_order(message);
 	deliver_end_hold(manager, message->id);
-	requeued = manager->is_stopping ? NULL : remap_envelope(message->control);
+	is_missed = outcome_is_missed(&message->control->envelope->deadline, os_clock_wall_us());
+	requeued = manager->is_stopping || is_missed ? NULL : remap_envelope(message->control);
 	if (requeued != NULL)
 		return map_anew(manager, message, requeued);
 	if (message_has_new_map(message)) /* do not try what is not on the disk */

@@ -93,7 +93,8 @@ struct model_message {
 	bool is_due;                                  /* and woken: to be tried */
 	uint32_t reports;                             /* on it that were queued */
 	uint32_t delays;                              /* reports of its delay */
-	bool is_late_told;                            /* one came after its deadline */
+	bool is_late_told;                            /* one came after its deadline, perhaps */
+	bool is_excused; /* whether it is told that it was sent on depends on that */
 	uint32_t successes;                           /* reports of success alone */
 };
 

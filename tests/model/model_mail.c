@@ -176,8 +176,9 @@ static bool may_be_early(const struct model_message *m)
 
 void model_note_sent(struct model_message *m, uint32_t delivery, const char *service, bool is_timed)
 {
-	bool is_lost = m->deadline.mode == MAIL_DEADLINE_NOTIFY && !is_timed && !m->is_late_told;
+	bool is_lost = m->deadline.mode == MAIL_DEADLINE_NOTIFY && !is_timed;
 
+	m->is_excused |= m->is_late_told;
 	m->is_announced[delivery] = strcmp(service, "remote") == 0 &&
 				    (is_lost || m->deadline.is_traced) &&
 				    (m->notify[delivery] & MAIL_NOTIFY_NEVER) == 0;
@@ -225,9 +226,9 @@ static void check_told(const struct model_message *m)
 	}
 	if (is_failure && m->reports == 0)
 		model_fail("message %" PRIu64 " ends without a report", m->id.number);
-	if (is_success && m->reports + m->successes == 0)
+	if (is_success && m->reports + m->successes == 0 && !m->is_excused)
 		model_fail("success of %" PRIu64 " is not reported", m->id.number);
-	if (!is_success && m->successes > 0)
+	if (!is_success && m->successes > 0 && !m->is_excused)
 		model_fail("success of %" PRIu64 " is reported to who did not ask", m->id.number);
 	if (!is_failure && m->reports > 0 && !m->is_given_up)
 		model_fail("failure of %" PRIu64 " is reported to who did not ask", m->id.number);
