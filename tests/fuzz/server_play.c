@@ -63,6 +63,7 @@ static void choose_rules(struct session *session, unsigned rules)
 	    session->service.protocol == SMTP_PROTOCOL_SMTP) {
 		session->service.protocol = SMTP_PROTOCOL_SUBMISSION;
 		session->service.release_max_us = DAY_US;
+		session->service.deliver_by_min = 30;
 	}
 	session->peer.is_ours = (rules & SERVER_PLAY_OURS) != 0;
 	if ((rules & SERVER_PLAY_OWN_ADDRESSES) == 0)
