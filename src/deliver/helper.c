@@ -65,6 +65,7 @@ static bool read_job(struct deliver_helper_job *job, struct unpack *body)
 	job->content.size = unpack_u64(body);
 	needs = unpack_u32(body);
 	job->utf8 = (needs & IPC_JOB_UTF8) != 0;
+	job->binary = (needs & IPC_JOB_BINARY) != 0;
 	job->requires_tls = (needs & IPC_JOB_REQUIRE_TLS) != 0;
 	job->priority = (int8_t)(needs >> IPC_JOB_PRIORITY & 0xff);
 	job->deadline = deadline_of(needs, unpack_u64(body));
@@ -290,6 +291,19 @@ void deliver_helper_report_rest(struct deliver_helper_job *job, const struct mai
 {
 	for (size_t i = 0; i < job->recipient_count; i++)
 		deliver_helper_report(job, i, verdict, trigger);
+}
+
+bool deliver_helper_refuses_binary(struct deliver_helper_job *job)
+{
+	static const struct mail_verdict verdict = {
+		MAIL_FAIL, "5.6.3",
+		"the message is binary (BINARYMIME), and is delivered here only as text"};
+
+	if (!job->binary)
+		return false;
+	deliver_helper_report_rest(job, &verdict, NULL);
+	deliver_helper_finish(job);
+	return true;
 }
 
 void deliver_helper_tell(struct deliver_helper_job *public)

@@ -139,6 +139,7 @@ struct list_message *list_message_new(struct list_expansion *expansion, const st
 	message->envelope = envelope;
 	envelope->stage = MAIL_STAGE_SUBMIT;
 	envelope->utf8 = expansion->job->utf8;
+	envelope->binary = expansion->job->binary;
 	envelope->require_tls = expansion->job->requires_tls;
 	envelope->priority = expansion->job->priority;
 	envelope->deadline = deadline_of(expansion);

@@ -256,6 +256,7 @@ static void start_transaction(struct remote_attempt *attempt)
 		.sender = mail_sender_told(job->sender),
 		.size = job->content.size + attempt->needs.breaks_size,
 		.is_8bit = attempt->needs.is_8bit,
+		.is_binary = job->binary,
 		.is_utf8 = job->utf8,
 		.needs_utf8 = attempt->needs_utf8,
 		.requires_tls = job->requires_tls && is_sent_on(attempt),
@@ -283,7 +284,7 @@ static struct remote_attempt *new_attempt(struct remote_carrier *carrier,
 	attempt->configuration = carrier->configurations;
 	attempt->begin_us = os_clock_monotonic_us();
 	attempt->needs = remote_content_look(&job->content, chunk);
-	if (protocol != SMTP_CLIENT_SMTP) /* the others break no lines */
+	if (protocol != SMTP_CLIENT_SMTP || job->binary) /* no lines are broken */
 		attempt->needs.breaks_size = 0;
 	attempt->needs_utf8 = attempt->needs.is_8bit && job->utf8 && protocol == SMTP_CLIENT_SMTP &&
 			      remote_content_has_8bit_header(&job->content, chunk);

@@ -69,6 +69,7 @@ enum ipc_job_needs {
 	IPC_JOB_RETURN = 1 << 3,      /* by-mode R */
 	IPC_JOB_TRACE = 1 << 4,       /* by-trace */
 	IPC_JOB_TOLD = 1 << 5,        /* that it has passed was reported */
+	IPC_JOB_BINARY = 1 << 6,      /* BINARYMIME was said */
 	IPC_JOB_PRIORITY = 8,         /* above so many bits: the priority, as a signed byte */
 };
 

@@ -65,6 +65,8 @@ struct mail_envelope {
 	enum mail_ret ret;
 	bool require_tls;  /* REQUIRETLS (RFC 8689): it is sent only to hosts that are verified and
 			    * ask the same of the next one */
+	bool binary;       /* BINARYMIME (RFC 3030): its body may have any bytes, and no lines; it
+			    * is sent only by BDAT, to hosts that support this */
 	bool utf8;         /* SMTPUTF8 (RFC 6531): it can be sent only to hosts that support this */
 	struct str sender; /* LOCAL@DOMAIN, "" for the null sender, "#@[]" for a double bounce,
 			    * LOCAL@DOMAIN-@[] for VERP (mail/verp.h) */

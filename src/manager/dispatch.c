@@ -56,7 +56,7 @@ static uint32_t needs_of(const struct queue_control *control)
 	const struct mail_envelope *envelope = control->envelope;
 	const struct mail_deadline *deadline = &envelope->deadline;
 
-	return (envelope->utf8 ? IPC_JOB_UTF8 : 0) |
+	return (envelope->utf8 ? IPC_JOB_UTF8 : 0) | (envelope->binary ? IPC_JOB_BINARY : 0) |
 	       (envelope->require_tls ? IPC_JOB_REQUIRE_TLS : 0) |
 	       (deadline->mode != MAIL_DEADLINE_NONE ? IPC_JOB_DEADLINE : 0) |
 	       (deadline->mode == MAIL_DEADLINE_RETURN ? IPC_JOB_RETURN : 0) |

@@ -212,12 +212,12 @@ uint64_t notice_original_max(const struct queue_control *control, const struct c
 }
 
 /* What came by REQUIRETLS goes back without its text, unless that was asked for (RFC 8689 section
- * 5). */
+ * 5); so does a binary body, which a report, a text, cannot have. */
 static enum mail_ret ret_of(const struct mail_envelope *envelope)
 {
-	if (envelope->require_tls && envelope->ret == MAIL_RET_NONE)
-		return MAIL_RET_HEADERS;
-	return envelope->ret;
+	bool is_secret = envelope->require_tls && envelope->ret == MAIL_RET_NONE;
+
+	return is_secret || envelope->binary ? MAIL_RET_HEADERS : envelope->ret;
 }
 
 bool notice_write(const struct notice *notice, const struct queue_control *control,

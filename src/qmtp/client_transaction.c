@@ -38,6 +38,11 @@ static void check_message(struct qmtp_client *client)
 				 "the sender wants it delivered within %lld seconds or returned, "
 				 "and QMTP, by which %s is reached, cannot say so",
 				 (long long)message->deadline_left, client->peer);
+	else if (message->is_binary)
+		mail_verdict_set(verdict, "5.6.3",
+				 "the message is binary, and QMTP, by which %s is reached, is for "
+				 "text",
+				 client->peer);
 	else if (!is_safe(message->sender))
 		mail_verdict_set(verdict, "5.1.7", "the sender's address cannot be sent");
 	if (verdict->text[0] != '\0')

@@ -36,6 +36,7 @@ struct mail_envelope *adopt_remaining(const struct queue_control *control, bool 
 
 	out->stage = envelope->stage;
 	out->ret = envelope->ret;
+	out->binary = envelope->binary;
 	out->utf8 = envelope->utf8;
 	out->require_tls = envelope->require_tls;
 	out->sender = envelope->sender;

@@ -34,9 +34,9 @@
  *   wait: 6 2026-11-20T13:10:12Z until=2026-11-20T14:02:40Z tried=9 said=1
  *   wait: 7 2026-11-20T13:10:12Z until=2026-11-20T14:01:07Z tried=9 said=1
  *
- * "from: <SENDER>" may have the words ret, envid, smtputf8, requiretls, priority=NUMBER (-9 to 9,
- * not 0), release=TIME (in whole seconds): before then no delivery is attempted, and by=TIME;WORDS
- * (mail/deadline.h): by then it is to be delivered.
+ * "from: <SENDER>" may have the words ret, envid, binarymime, smtputf8, requiretls, priority=NUMBER
+ * (-9 to 9, not 0), release=TIME (in whole seconds): before then no delivery is attempted, and
+ * by=TIME;WORDS (mail/deadline.h): by then it is to be delivered.
  *
  * "map: RECIPIENT PLACE [NUMBER] <ADDRESS>": a delivery; without NUMBER, its number is that of the
  * recipient. PLACE is "local SERVICE", "local SERVICE server=HOST:PORT" where the directory named a

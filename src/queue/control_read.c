@@ -67,6 +67,8 @@ static bool read_from_option(struct mail_envelope *envelope, struct str name, st
 	if (str_equal(name, STR("release")))
 		return timestamp_parse(value, &envelope->release_us) &&
 		       envelope->release_us % SECOND_US == 0;
+	if (str_equal(name, STR("binarymime")))
+		envelope->binary = true;
 	if (str_equal(name, STR("smtputf8")))
 		envelope->utf8 = true;
 	if (str_equal(name, STR("requiretls")))

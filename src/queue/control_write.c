@@ -97,6 +97,8 @@ static void write_options(struct buffer *out, const struct mail_envelope *envelo
 		buffer_append_string(out,
 				     envelope->ret == MAIL_RET_FULL ? " ret=full" : " ret=hdrs");
 	record_write_word(out, " envid=", envelope->envid);
+	if (envelope->binary)
+		buffer_append_string(out, " binarymime");
 	if (envelope->utf8)
 		buffer_append_string(out, " smtputf8");
 	if (envelope->require_tls)

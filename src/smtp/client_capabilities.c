@@ -76,6 +76,12 @@ static void take_chunking(struct smtp_capabilities *capabilities, struct str par
 	capabilities->has_chunking = true;
 }
 
+static void take_binarymime(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	(void)parameters;
+	capabilities->has_binarymime = true;
+}
+
 /* A limit of 0, or that is no number, is none. */
 static void take_limits(struct smtp_capabilities *capabilities, struct str parameters)
 {
@@ -114,6 +120,7 @@ static const struct {
 	{"SMTPUTF8", take_utf8},
 	{"AUTH", take_auth},
 	{"CHUNKING", take_chunking},
+	{"BINARYMIME", take_binarymime},
 	{"LIMITS", take_limits},
 	{"STARTTLS", take_starttls},
 	{"REQUIRETLS", take_requiretls},

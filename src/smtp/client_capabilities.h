@@ -15,6 +15,7 @@ struct smtp_capabilities {
 	bool has_dsn;        /* RFC 3461 */
 	bool has_utf8;       /* SMTPUTF8, RFC 6531 */
 	bool has_chunking;   /* RFC 3030 */
+	bool has_binarymime; /* the same */
 	uint64_t mail_max;   /* RFC 9422: transactions of a session; 0: not given */
 	uint64_t rcpt_max;   /* recipients of a transaction; 0: not given */
 	bool has_starttls;   /* RFC 3207 */

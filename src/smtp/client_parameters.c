@@ -153,7 +153,9 @@ void client_emit_mail_parameters(struct smtp_client *client)
 		client_emit(client, " SIZE=");
 		buffer_append_number(&client->output, message->size);
 	}
-	if (client->capabilities.has_8bitmime && message->is_8bit)
+	if (message->is_binary)
+		client_emit(client, " BODY=BINARYMIME");
+	else if (client->capabilities.has_8bitmime && message->is_8bit)
 		client_emit(client, " BODY=8BITMIME");
 	if (client->capabilities.has_utf8 && needs_utf8(message))
 		client_emit(client, " SMTPUTF8");

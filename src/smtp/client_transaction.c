@@ -143,6 +143,13 @@ static void check_message(struct smtp_client *client)
 	}
 }
 
+/* BDAT is the only way for it: by DATA it would become another message, or two. */
+static bool takes_binary(const struct smtp_client *client)
+{
+	return client->capabilities.has_binarymime && client->capabilities.has_chunking &&
+	       client->capabilities.has_pipelining && !client->avoids_chunks;
+}
+
 /* SMTPUTF8 implies 8BITMIME (RFC 6531 section 3.1). */
 static bool takes_8bit(const struct smtp_client *client)
 {
@@ -156,10 +163,12 @@ void client_begin_commands(struct smtp_client *client)
 		client_end_transaction(client, CLIENT_READY);
 		return;
 	}
-	client->uses_chunks = client->capabilities.has_chunking &&
-			      client->capabilities.has_pipelining && !client->avoids_chunks &&
-			      client->message.size <= SMTP_CLIENT_CHUNKED_MAX;
+	client->uses_chunks =
+		client->capabilities.has_chunking && client->capabilities.has_pipelining &&
+		!client->avoids_chunks &&
+		(client->message.size <= SMTP_CLIENT_CHUNKED_MAX || client->message.is_binary);
 	client->stuffing.is_chunked = client->uses_chunks;
+	client->stuffing.is_raw = client->uses_chunks && client->message.is_binary;
 	if (client->capabilities.has_pipelining)
 		client_emit_batch(client);
 	client_enter(client, client->needs_reset ? CLIENT_RESET : CLIENT_MAIL);
@@ -221,7 +230,8 @@ void client_start_transaction(struct smtp_client *client)
 {
 	if (is_unfit(client))
 		return;
-	if (client->message.is_8bit && !takes_8bit(client))
+	if (client->message.is_binary ? !takes_binary(client)
+				      : client->message.is_8bit && !takes_8bit(client))
 		client_enter(client, CLIENT_FORM);
 	else
 		client_begin_commands(client);

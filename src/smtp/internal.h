@@ -103,6 +103,7 @@ struct smtp_argument {
 	bool is_last;                  /* of a BDAT */
 	bool is_utf8;                  /* of MAIL: SMTPUTF8 was given; of RCPT: it was given in
 					* MAIL */
+	bool is_binary;                /* of MAIL: BODY=BINARYMIME was given */
 	bool requires_tls;             /* of MAIL: REQUIRETLS was given */
 	int priority;                  /* of MAIL: MT-PRIORITY; 0: not given */
 	int64_t hold_us;               /* of MAIL, HOLDFOR; 0: not given */

@@ -30,11 +30,12 @@ static bool parse_size(struct str value, struct smtp_argument *argument)
 	return true;
 }
 
-/* RFC 6152. Both values are treated alike: bytes are kept unchanged. */
+/* RFC 6152, where both values are treated alike: bytes are kept unchanged; RFC 3030. */
 static bool parse_body(struct str value, struct smtp_argument *argument)
 {
-	(void)argument;
-	return str_equal_nocase(value, STR("7BIT")) || str_equal_nocase(value, STR("8BITMIME"));
+	argument->is_binary = str_equal_nocase(value, STR("BINARYMIME"));
+	return argument->is_binary || str_equal_nocase(value, STR("7BIT")) ||
+	       str_equal_nocase(value, STR("8BITMIME"));
 }
 
 /* RFC 6531 section 3.4 */
@@ -288,10 +289,18 @@ static bool judge_deadline(struct smtp_server *s, struct smtp_argument *argument
 	return false;
 }
 
+static bool judge_body(struct smtp_server *s, const struct smtp_argument *argument)
+{
+	if (!argument->is_binary || s->service->offers_binary)
+		return true;
+	smtp_reply(s, 501, "5.5.4", "Bad parameter");
+	return false;
+}
+
 bool smtp_parameters_of_mail(struct smtp_server *s, struct str text, struct smtp_argument *argument)
 {
 	return parse(s, text, mail_parameters, COUNT_OF(mail_parameters), argument) &&
-	       judge_release(s, argument) && judge_deadline(s, argument);
+	       judge_body(s, argument) && judge_release(s, argument) && judge_deadline(s, argument);
 }
 
 bool smtp_parameters_of_rcpt(struct smtp_server *s, struct str text, struct smtp_argument *argument)

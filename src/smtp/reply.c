@@ -246,6 +246,8 @@ static void append_greeting(struct smtp_server *s)
 	append_for_some(s);
 	if (smtp_offers_requiretls(s))
 		buffer_append(&s->output, requiretls, sizeof requiretls - 1);
+	if (s->service->offers_binary)
+		buffer_append_string(&s->output, "250-BINARYMIME\r\n");
 	append_future_release(s);
 	if (smtp_offers_deliver_by(s))
 		buffer_append_format(&s->output, "250-DELIVERBY %lld\r\n",

@@ -136,6 +136,7 @@ struct smtp_service {
 	enum smtp_auth_rule auth;
 	bool has_etrn; /* some clients may send it */
 	enum smtp_sender_rule sender_rule;
+	bool offers_binary;     /* BINARYMIME (RFC 3030) */
 	bool completes;         /* messages of users' programs: header/edit.h */
 	bool repairs;           /* likewise */
 	int64_t release_max_us; /* how far ahead a submitted message may be released; 0: at once
@@ -325,6 +326,9 @@ bool smtp_server_message_is_open(const struct smtp_server *server);
  * message, or of the chunk, is read and discarded, then VERDICT (not MAIL_OK) is the reply. Not
  * while COMMIT is pending: answer that instead. */
 void smtp_server_data_failed(struct smtp_server *server, const struct mail_verdict *verdict);
+
+/* At COMMIT: the message was signed, and was repaired: its signature is not valid any more. */
+bool smtp_server_has_broken_signature(const struct smtp_server *server);
 
 /* The name that the client gave, made safe for headers and logs; "" before it did. */
 struct str smtp_server_helo(const struct smtp_server *server);

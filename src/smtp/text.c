@@ -199,6 +199,12 @@ static size_t take_feed_lines(struct smtp_text *t, const char *data, size_t leng
 	return done > 0 ? done : take_part(t, data, length);
 }
 
+/* The body of a binary message has no lines: to look for them would change it. */
+static bool is_raw(const struct smtp_text *t)
+{
+	return t->rules.form == SMTP_TEXT_BINARY && t->header.is_over;
+}
+
 /* Copies at once as many complete lines as there are, with DATA up to a line that begins with a
  * dot. */
 static size_t take_lines(struct smtp_text *t, const char *data, size_t length)
@@ -219,7 +225,7 @@ static size_t take_lines(struct smtp_text *t, const char *data, size_t length)
 			end_header_line(t);
 		}
 		done += line;
-	} while (done < length && (is_counted(t) || data[done] != '.'));
+	} while (done < length && !is_raw(t) && (is_counted(t) || data[done] != '.'));
 	if (done == 0)
 		return take_part(t, data, length);
 	keep(t, data, done);
@@ -227,11 +233,18 @@ static size_t take_lines(struct smtp_text *t, const char *data, size_t length)
 	return done;
 }
 
+static size_t take_raw(struct smtp_text *t, const char *data, size_t length)
+{
+	keep_text(t, data, length);
+	t->scan = SMTP_SCAN_START;
+	return length;
+}
+
 static size_t take_at_start(struct smtp_text *t, const char *data, size_t length)
 {
 	if (data[0] != '.' || is_counted(t)) {
 		keep_out_of_trace(t, data[0]);
-		return take_lines(t, data, length);
+		return is_raw(t) ? take_raw(t, data, length) : take_lines(t, data, length);
 	}
 	t->scan = SMTP_SCAN_DOT;
 	return 1;
@@ -309,6 +322,8 @@ static size_t take_some(struct smtp_text *t, const char *data, size_t length)
 {
 	if (t->has_bare_line_end && !t->rules.is_normalized)
 		return take_refused(t, data, length);
+	if (is_raw(t))
+		return take_raw(t, data, length);
 	switch (t->scan) {
 	case SMTP_SCAN_START:
 		return take_at_start(t, data, length);

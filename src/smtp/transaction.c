@@ -67,6 +67,7 @@ void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *m
 		.rules = text_rules(s), .arena = envelope->arena, .body = &s->body};
 	envelope->stage = s->service->stage;
 	envelope->sender = arena_copy_str(envelope->arena, mail->address.text);
+	envelope->binary = mail->is_binary;
 	envelope->utf8 = mail->is_utf8;
 	envelope->require_tls = mail->requires_tls;
 	envelope->release_us = mail->release_us;

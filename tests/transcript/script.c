@@ -168,6 +168,8 @@ static bool parse_user_setting(struct script *script, struct str name, struct st
 	if (str_equal(name, STR("sender")))
 		service->sender_rule =
 			str_equal(text, STR("strict")) ? SMTP_SENDER_STRICT : SMTP_SENDER_ENVELOPE;
+	else if (str_equal(text, STR("binary")))
+		service->offers_binary = true;
 	else if (str_equal(text, STR("completes")))
 		service->completes = true;
 	else if (str_equal(text, STR("repairs")))

@@ -89,6 +89,7 @@ static void append_sender(struct buffer *out, const struct mail_envelope *envelo
 			     ret[envelope->ret]);
 	if (envelope->envid.length > 0)
 		buffer_append_format(out, " envid=" STR_FORMAT, STR_ARGUMENTS(envelope->envid));
+	buffer_append_string(out, envelope->binary ? " binarymime" : "");
 	buffer_append_string(out, envelope->utf8 ? " smtputf8" : "");
 	buffer_append_string(out, envelope->require_tls ? " requiretls" : "");
 	if (envelope->priority != 0)

@@ -22,6 +22,7 @@ static struct mail_envelope *sample_envelope(void)
 	envelope->stage = MAIL_STAGE_ARRIVE;
 	envelope->ret = MAIL_RET_HEADERS;
 	envelope->utf8 = true;
+	envelope->binary = true;
 	envelope->sender = STR("lisa@example.com");
 	envelope->envid = STR("QQ314159");
 	envelope->release_us = 1795200000 * SECOND_US;
@@ -53,6 +54,7 @@ static void envelope_survives_a_round(void **state)
 	assert_int_equal(control->envelope->stage, MAIL_STAGE_ARRIVE);
 	assert_int_equal(control->envelope->ret, MAIL_RET_HEADERS);
 	assert_true(control->envelope->utf8);
+	assert_true(control->envelope->binary);
 	assert_int_equal(control->envelope->release_us, 1795200000 * SECOND_US);
 	assert_int_equal(control->envelope->priority, -4);
 	assert_int_equal(control->envelope->deadline.mode, MAIL_DEADLINE_NOTIFY);

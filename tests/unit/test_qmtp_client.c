@@ -106,8 +106,7 @@ static void each_recipient_has_its_answer(void **state)
 	qmtp_client_free(client);
 }
 
-/* QMTP has no word for it. */
-static void a_deadline_cannot_be_told(void **state)
+static void what_it_has_no_word_for(void **state)
 {
 	struct qmtp_client *client = client_of(SMTP_CLIENT_TLS_NEVER);
 	struct smtp_client_message message = message_of();
@@ -120,6 +119,11 @@ static void a_deadline_cannot_be_told(void **state)
 	check_verdict(2, MAIL_FAIL, "5.4.7",
 		      "the sender wants it delivered within 60 seconds or returned, and QMTP, by "
 		      "which peer is reached, cannot say so");
+	message = message_of();
+	message.is_binary = true;
+	begin(client, &message);
+	check_verdict(0, MAIL_FAIL, "5.6.3",
+		      "the message is binary, and QMTP, by which peer is reached, is for text");
 	message = message_of();
 	message.deadline.mode = MAIL_DEADLINE_NOTIFY;
 	begin(client, &message);
@@ -407,7 +411,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_recipient_has_its_answer),
-		cmocka_unit_test(a_deadline_cannot_be_told),
+		cmocka_unit_test(what_it_has_no_word_for),
 		cmocka_unit_test(a_status_may_be_in_the_text),
 		cmocka_unit_test(before_the_last_byte_nothing_is_decided),
 		cmocka_unit_test(after_an_early_answer_nothing_more_is_sent),
