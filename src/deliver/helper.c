@@ -293,19 +293,6 @@ void deliver_helper_report_rest(struct deliver_helper_job *job, const struct mai
 		deliver_helper_report(job, i, verdict, trigger);
 }
 
-bool deliver_helper_refuses_binary(struct deliver_helper_job *job)
-{
-	static const struct mail_verdict verdict = {
-		MAIL_FAIL, "5.6.3",
-		"the message is binary (BINARYMIME), and is delivered here only as text"};
-
-	if (!job->binary)
-		return false;
-	deliver_helper_report_rest(job, &verdict, NULL);
-	deliver_helper_finish(job);
-	return true;
-}
-
 void deliver_helper_tell(struct deliver_helper_job *public)
 {
 	struct job *job = job_of(public);

@@ -175,11 +175,17 @@ static void walk_header(struct mail_seven_bit *message, struct str line, bool st
 	}
 }
 
+/* Whether its lines are part of what it says: those of base64 are not. */
+static bool wants_lines(const struct mail_seven_bit *message)
+{
+	return message->is_binary && message->header.encoding != SEVEN_BIT_IS_BASE64;
+}
+
 /* A line that is too long for SMTP has bytes that may not pass. */
 static void count_line(struct mail_seven_bit *message, size_t length, bool ends)
 {
 	message->line_bytes += length;
-	if (message->is_binary && message->line_bytes > LINE_MAX_BYTES)
+	if (wants_lines(message) && message->line_bytes > LINE_MAX_BYTES)
 		message->foreign_bytes++;
 	if (ends)
 		message->line_bytes = 0;
@@ -261,7 +267,7 @@ static void end_body(struct mail_seven_bit *message, bool is_delimited)
 		seven_bit_encode_end(&message->encoder, action_of(message), is_delimited,
 				     message->out);
 	else if (message->foreign_bytes > 0 ||
-		 (message->is_binary && !is_delimited && !message->has_line_end))
+		 (wants_lines(message) && !is_delimited && !message->has_line_end))
 		plan(message, choose_action(message));
 }
 

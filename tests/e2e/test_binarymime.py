@@ -61,7 +61,7 @@ def test_it_goes_on_to_servers_of_mailboxes(node):
     port = free_port()
     last = node(settings=ON + f'listen lmtp {{ address = "127.0.0.1:{port}" }}\n', domains=["b.test"],
                 routes=[f"far.test:127.0.0.1;{free_port()}"])
-    first = node(settings=ON + f'service mailboxes {{ kind = lmtp  server = "127.0.0.1:{port}" }}\n',
+    first = node(settings=ON + f'service mailboxes {{ kind = lmtp  address = "127.0.0.1:{port}" }}\n',
                  domains=['domain "b.test" { service = mailboxes }'])
     send(first, SMALL, "x@b.test")
     assert last.log.wait("failed", to="x@b.test")["status"] == "5.6.3"
@@ -98,7 +98,7 @@ def test_a_host_that_does_not_offer_it_gets_it_encoded(node, body):
 def test_so_does_a_server_of_mailboxes(node):
     port = free_port()
     last = node(settings=f'listen lmtp {{ address = "127.0.0.1:{port}" }}\n', domains=["b.test"])
-    first = node(settings=ON + f'service mailboxes {{ kind = lmtp  server = "127.0.0.1:{port}" }}\n',
+    first = node(settings=ON + f'service mailboxes {{ kind = lmtp  address = "127.0.0.1:{port}" }}\n',
                  domains=['domain "b.test" { service = mailboxes }'])
     send(first, SMALL, "x@b.test")
     assert decoded(last, "x@b.test") == SMALL

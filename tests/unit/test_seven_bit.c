@@ -299,7 +299,7 @@ static void test_parts(void **state)
 		buffer_append_string(&in, "Content-Type: multipart/mixed; boundary=b\r\n\r\n");
 		for (unsigned i = 0; i < parts; i++)
 			buffer_append_format(&in, "--b\r\n\r\n%s\r\n", i + 1 == parts ? E : "e");
-		assert_int_equal(convert(buffer_view(&in), 1000, &out),
+		assert_int_equal(convert(buffer_view(&in), false, 1000, &out),
 				 parts == 9999 ? MAIL_SEVEN_BIT_CONVERT : MAIL_SEVEN_BIT_UNPARSED);
 		buffer_clear(&in);
 		buffer_clear(&out);
