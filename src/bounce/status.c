@@ -196,7 +196,7 @@ void bounce_status_write(const struct bounce_report *report, bool is_utf8, struc
 	bounce_header_prefixed(out, "Reporting-MTA", "dns; ", report->hostname);
 	append_date(out, "Arrival-Date", report->id.born_us);
 	append_release(out, report->release_us);
-	if (report->deadline.mode != MAIL_DEADLINE_NONE) /* RFC 2852 section 5 */
+	if (report->deadline.mode != MAIL_DEADLINE_NONE) /* RFC 2852 */
 		append_date(out, "Deliver-By-Date", report->deadline.at_us);
 	for (size_t i = 0; i < report->outcome_count; i++)
 		append_outcome(out, report, is_utf8, &report->outcomes[i]);

@@ -87,8 +87,10 @@ static void read_authors(struct header_edit *edit, const struct header_field *fi
 static bool is_signature(const struct header_field *field)
 {
 	static const struct str type = STR("multipart/signed");
-	struct str value = str_trim(field->body);
+	struct str value = field->body;
 
+	while (value.length > 0 && (unsigned char)value.data[0] <= ' ')
+		value = str_skip(value, 1);
 	if (str_equal_nocase(field->name, STR("dkim-signature")))
 		return true;
 	return str_equal_nocase(field->name, STR("content-type")) && value.length >= type.length &&

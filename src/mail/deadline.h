@@ -11,7 +11,7 @@
 #include "base/timestamp.h"
 
 enum {
-	MAIL_DEADLINE_SECONDS_MAX = 999999999, /* of a by-time, RFC 2852 section 4 */
+	MAIL_DEADLINE_SECONDS_MAX = 999999999, /* of a by-time, RFC 2852 */
 	MAIL_DEADLINE_SIZE = TIMESTAMP_SIZE + 8,
 };
 

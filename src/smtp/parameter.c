@@ -7,7 +7,7 @@
 enum {
 	AUTH_MAX = 500,      /* bytes of a value, RFC 4954 section 3 */
 	HOLD_UNTIL_MAX = 64, /* no time needs more */
-	BY_MAX = 13,         /* RFC 2852 section 4: "+999999999;NT" */
+	BY_MAX = 13,         /* RFC 2852: "+999999999;NT" */
 };
 
 /* Each is false when VALUE is wrong; its data is NULL when there was no '='. */
@@ -76,7 +76,7 @@ static bool parse_hold_until(struct str value, struct smtp_argument *argument)
 	       timestamp_parse_rfc3339(value, &argument->release_us);
 }
 
-/* RFC 2852 section 4 */
+/* RFC 2852 */
 static bool parse_by(struct str value, struct smtp_argument *argument)
 {
 	return value.length <= BY_MAX &&

@@ -50,7 +50,7 @@ static struct smtp_text_rules text_rules(const struct smtp_server *s)
 	};
 }
 
-/* Who could have authenticated, and has not, is no more urgent than others (RFC 6710 section 5). */
+/* Who could have authenticated, and has not, is no more urgent than others (RFC 6710). */
 static int priority_of(const struct smtp_server *s, const struct smtp_argument *mail)
 {
 	return mail->priority > 0 && !smtp_peer_is_trusted(s) ? 0 : mail->priority;

@@ -94,8 +94,8 @@ struct model_message {
 	uint32_t reports;                             /* on it that were queued */
 	uint32_t delays;                              /* reports of its delay */
 	bool is_late_told;                            /* one came after its deadline, perhaps */
-	bool is_excused; /* whether it is told that it was sent on depends on that */
-	uint32_t successes;                           /* reports of success alone */
+	bool is_excused;    /* whether it is told that it was sent on depends on that */
+	uint32_t successes; /* reports of success alone */
 };
 
 extern struct model_disk {
