@@ -55,6 +55,8 @@ def worst_of(replies):
 class QmtpClient(qmtp.Wire):
     """A session of QMTP. What it returns is as SMTP would say it."""
 
+    path = None  # of a UNIX socket: none
+
     @property
     def sock(self):
         return self.socket
