@@ -88,6 +88,7 @@ struct config {
 	size_t qmtproute_count;
 	const char *relay_passwords; /* file; "": none */
 	bool login_without_tls;
+	bool login_binding;
 	bool bdat;
 	struct config_transport *transports; /* "remote", each service, "list"; never missing */
 	size_t transport_count;

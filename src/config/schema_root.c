@@ -236,6 +236,12 @@ const struct config_setting config_schema_root[] = {
 			"by TLS only, also where remote_tls is may or none; which certificates "
 			"are valid is what a section tls of the relay says, and else any, so a "
 			"section with level verify is better.")),
+	SETTING(ROOT, "login_binding", boolean, AT(config, login_binding), INITIAL("yes"),
+		MEANING("Whether logins to relays by SCRAM are bound to the TLS connection "
+			"(SCRAM-SHA-256-PLUS, SCRAM-SHA-1-PLUS) where the relay offers that: by "
+			"tls-exporter (RFC 9266) with TLS 1.3, else by tls-server-end-point (RFC "
+			"5929). Who sits in between cannot take the login over, nor hide that the "
+			"relay offers it. no: for a relay that offers it and knows neither.")),
 	SETTING(ROOT, "bdat", boolean, AT(config, bdat), INITIAL("yes"),
 		MEANING("Whether messages of up to 64 KiB are sent by BDAT to servers that offer "
 			"CHUNKING (RFC 3030), SMTP and LMTP. All others are sent by DATA.")),

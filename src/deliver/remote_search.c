@@ -243,7 +243,8 @@ struct remote_search *remote_search_new(struct deliver_remote *remote,
 	search->relay = remote_hop_relay(&search->hop, job->arena);
 	if (*search->hop.user != '\0')
 		search->login = (struct remote_login){search->relay, search->hop.user,
-						      search->hop.port, remote->may_login_plainly};
+						      search->hop.port, remote->may_login_plainly,
+						      remote->may_bind_login};
 	search->wish = find_wish(remote, job);
 	search->is_reported = is_reported(search);
 	search->key = make_key(search);

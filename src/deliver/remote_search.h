@@ -16,6 +16,7 @@ struct deliver_remote {
 	struct sts_client *reports; /* is told how TLS went; NULL: nobody is */
 	struct remote_policies *policies;
 	bool may_login_plainly;
+	bool may_bind_login;
 };
 
 struct remote_search;
