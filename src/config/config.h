@@ -71,6 +71,8 @@ struct config {
 	const struct config_domain **domain_index; /* sorted by name */
 	struct config_network *etrn_from;
 	size_t etrn_from_count;
+	const char **xforward_to; /* next hops: relays as in routes, without a port */
+	size_t xforward_to_count;
 	struct config_network *xclient_from;
 	size_t xclient_from_count;
 	struct config_network *xforward_from;

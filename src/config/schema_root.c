@@ -185,6 +185,13 @@ const struct config_setting config_schema_root[] = {
 		MEANING("Trusted proxies: at listeners with proxy = yes, the client in their "
 			"PROXY header counts as the client. Connections from other addresses are "
 			"closed there.")),
+	SETTING(ROOT, "xforward_to", texts, LIST(config, xforward_to, xforward_to_count),
+		INITIAL(""),
+		MEANING("Next hops that are told by XFORWARD which client a message came from, if "
+			"they offer that: content filters, which judge by it. A host name, or an "
+			"address in brackets, as in smtproutes. Its name, address, port, greeting "
+			"and protocol are told, and the queue identifier. See setting xforward of "
+			"a service, too.")),
 	SETTING(ROOT, "xclient_from", networks, LIST(config, xclient_from, xclient_from_count),
 		INITIAL(""),
 		MEANING("Trusted proxies that speak SMTP themselves: from them, the command "

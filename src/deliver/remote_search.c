@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/remote_search.h"
 #include "deliver/remote_content.h"
+#include "deliver/remote_origin.h"
 #include "deliver/remote_report.h"
 #include "dns/search.h"
 #include "os/interface.h"
@@ -245,6 +246,7 @@ struct remote_search *remote_search_new(struct deliver_remote *remote,
 		search->login = (struct remote_login){search->relay, search->hop.user,
 						      search->hop.port, remote->may_login_plainly,
 						      remote->may_bind_login};
+	job->tells_origin = remote_origin_is_told(remote->config, search->relay);
 	search->wish = find_wish(remote, job);
 	search->is_reported = is_reported(search);
 	search->key = make_key(search);

@@ -95,6 +95,17 @@ struct smtp_client_recipient {
 	bool is_passed_on; /* by the engine: NOTIFY was passed to the server, which will report */
 };
 
+/* Where a message came from, for XFORWARD (Postfix); what is empty is unknown. */
+struct smtp_client_origin {
+	struct str name;     /* of the client, confirmed */
+	struct str address;  /* "192.0.2.7", "2001:db8::7" */
+	struct str port;     /* "53112" */
+	struct str protocol; /* "ESMTP" */
+	struct str helo;
+	struct str ident; /* in the log */
+	bool is_local;    /* of a user, or of this machine */
+};
+
 /* Borrowed until the transaction is finished. */
 struct smtp_client_message {
 	struct str sender; /* "" : the null sender */
@@ -105,7 +116,9 @@ struct smtp_client_message {
 	bool requires_tls; /* REQUIRETLS (RFC 8689): to no server that does not offer it */
 	int priority;      /* MT-PRIORITY (RFC 6710), if the server offers it; 0: not said */
 	enum mail_ret ret;
-	struct str envid; /* as xtext; empty: none */
+	struct str envid;                        /* as xtext; empty: none */
+	const struct smtp_client_origin *origin; /* told to a server that offers XFORWARD; NULL: not
+						  * told */
 	struct smtp_client_recipient *recipients;
 	size_t recipient_count; /* at least 1 */
 };

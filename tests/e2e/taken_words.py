@@ -50,7 +50,7 @@ def first_recipient(start):
     """Its number in the body of a START (src/ipc/job.h), which is well formed."""
     at = 16
     at += 4 + int.from_bytes(start[at:at + 4], "little") + 16  # the sender; size and two numbers
-    for _ in range(2):  # the envelope's id, the destination
+    for _ in range(3):  # the envelope's id, the destination, where it came from
         at += 4 + int.from_bytes(start[at:at + 4], "little")
     return int.from_bytes(start[at + 4:at + 8], "little")
 

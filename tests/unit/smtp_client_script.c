@@ -28,6 +28,7 @@ static void begin(struct run *run)
 		.needs_utf8 = scenario->needs_utf8,
 		.requires_tls = scenario->requires_tls,
 		.priority = scenario->priority,
+		.origin = scenario->origin,
 		.ret = scenario->ret,
 		.envid = str_from(scenario->envid != NULL ? scenario->envid : ""),
 		.recipients = run->recipients,

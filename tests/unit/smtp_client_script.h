@@ -47,6 +47,7 @@ struct smtp_client_script {
 	bool needs_utf8;
 	bool requires_tls;
 	int priority;
+	const struct smtp_client_origin *origin;
 	enum mail_ret ret;
 	const char *envid;    /* NULL: none */
 	const char *original; /* of every recipient; NULL: none */
