@@ -60,7 +60,15 @@ static bool ends_with_plus(struct str name)
 	return name.length > 5 && str_equal_nocase(str_skip(name, name.length - 5), STR("-PLUS"));
 }
 
-/* "y" would be a lie to a server that offers a binding which is not known here. */
+/* LACKS: the binding that there is was not offered. To a server that offers one which is not known
+ * here that would be a lie. */
+static enum login_flag flag_of(const struct login_mechanism *mechanism, bool lacks)
+{
+	if (mechanism->binds)
+		return LOGIN_BOUND;
+	return lacks ? LOGIN_NOT_OFFERED : LOGIN_UNBOUND;
+}
+
 struct login_choice login_choose(struct str offered, bool can_bind)
 {
 	const struct login_mechanism *best = NULL;
@@ -76,10 +84,7 @@ struct login_choice login_choose(struct str offered, bool can_bind)
 	}
 	if (best == NULL)
 		return (struct login_choice){NULL, LOGIN_UNBOUND};
-	return (struct login_choice){best->name, best->binds ? LOGIN_BOUND
-						 : can_bind && !is_binding_offered
-							 ? LOGIN_NOT_OFFERED
-							 : LOGIN_UNBOUND};
+	return (struct login_choice){best->name, flag_of(best, can_bind && !is_binding_offered)};
 }
 
 bool login_begins(const char *mechanism)
