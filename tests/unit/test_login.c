@@ -309,6 +309,8 @@ static void hostile_servers(void **state)
 		{"half of a proof", "r=NONCEx,s=c2FsdA==,i=4096", "v=rmF9pqV8S7suAoZWja4dJQ=="},
 		{"an extension that must be known", "m=x,r=NONCEx,s=c2FsdA==,i=4096", NULL},
 		{"a made up proof", "r=NONCEx,s=c2FsdA==,i=4096", "v=rmF9pqV8S7suAoZWja4dJRkFsKQ="},
+		{"another's proof", "r=NONCEx,s=c2FsdA==,i=4096",
+		 "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="},
 		{"an error", "r=NONCEx,s=c2FsdA==,i=4096", "e=unknown-user"},
 		{"an empty proof", "r=NONCEx,s=c2FsdA==,i=4096", ""},
 	};
