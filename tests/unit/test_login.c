@@ -156,7 +156,9 @@ static void passwords_are_prepared(void **state)
 
 	(void)state;
 	server_binding = NULL;
-	server_password = "\xc3\xb6" "ffne\xc2\xa0" "dich IX";
+	server_password = "\xc3\xb6"
+			  "ffne\xc2\xa0"
+			  "dich IX";
 	assert_int_equal(converse("SCRAM-SHA-256", LOGIN_UNBOUND,
 				  "o\xcc\x88"
 				  "ff\xc2\xadne dich \xe2\x85\xa8",
@@ -271,6 +273,27 @@ static void the_header_tells_of_the_binding(void **state)
 	}
 }
 
+/* Neither is sent in another form than the server has it. */
+static void what_cannot_be_prepared_is_not_sent(void **state)
+{
+	struct buffer response = {0};
+	struct login_exchange *exchange =
+		make("SCRAM-SHA-256", LOGIN_UNBOUND, "an\a", "sesame", "1234");
+
+	(void)state;
+	assert_non_null(step(exchange, "", &response));
+	login_exchange_free(exchange);
+	exchange = make("SCRAM-SHA-256", LOGIN_UNBOUND, "ann", "ses\xff", "1234");
+	assert_non_null(step(exchange, "r=1", &response)); /* the server does not begin */
+	login_exchange_free(exchange);
+	exchange = make("SCRAM-SHA-256", LOGIN_UNBOUND, "ann", "ses\xff", "1234");
+	assert_null(step(exchange, "", &response));
+	assert_non_null(step(exchange, "r=12345,s=c2FsdA==,i=1", &response));
+	assert_false(login_exchange_is_complete(exchange));
+	login_exchange_free(exchange);
+	buffer_clear(&response);
+}
+
 struct hostile {
 	const char *name;
 	const char *first; /* NONCE stands for the client's */
@@ -347,6 +370,7 @@ int main(void)
 		cmocka_unit_test(another_connection_is_noticed),
 		cmocka_unit_test(scram_is_that_of_the_standards),
 		cmocka_unit_test(the_header_tells_of_the_binding),
+		cmocka_unit_test(what_cannot_be_prepared_is_not_sent),
 		cmocka_unit_test(plain_is_that_of_the_standard),
 		cmocka_unit_test(hostile_servers),
 	};
