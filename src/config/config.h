@@ -73,6 +73,8 @@ struct config {
 	const struct config_domain **domain_index; /* sorted by name */
 	struct config_network *etrn_from;
 	size_t etrn_from_count;
+	const char **xforward_to; /* next hops: relays as in routes, without a port */
+	size_t xforward_to_count;
 	struct config_network *xclient_from;
 	size_t xclient_from_count;
 	struct config_network *xforward_from;
@@ -90,6 +92,7 @@ struct config {
 	size_t qmtproute_count;
 	const char *relay_passwords; /* file; "": none */
 	bool login_without_tls;
+	bool login_binding;
 	bool bdat;
 	struct config_transport *transports; /* "remote", each service, "list"; never missing */
 	size_t transport_count;

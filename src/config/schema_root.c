@@ -204,6 +204,13 @@ const struct config_setting config_schema_root[] = {
 		MEANING("Trusted proxies: at listeners with proxy = yes, the client in their "
 			"PROXY header counts as the client. Connections from other addresses are "
 			"closed there.")),
+	SETTING(ROOT, "xforward_to", texts, LIST(config, xforward_to, xforward_to_count),
+		INITIAL(""),
+		MEANING("Next hops that are told by XFORWARD which client a message came from, if "
+			"they offer that: content filters, which judge by it. A host name, or an "
+			"address in brackets, as in smtproutes. Its name, address, port, greeting "
+			"and protocol are told, and the queue identifier. See setting xforward of "
+			"a service, too.")),
 	SETTING(ROOT, "xclient_from", networks, LIST(config, xclient_from, xclient_from_count),
 		INITIAL(""),
 		MEANING("Trusted proxies that speak SMTP themselves: from them, the command "
@@ -255,6 +262,12 @@ const struct config_setting config_schema_root[] = {
 			"by TLS only, also where remote_tls is may or none; which certificates "
 			"are valid is what a section tls of the relay says, and else any, so a "
 			"section with level verify is better.")),
+	SETTING(ROOT, "login_binding", boolean, AT(config, login_binding), INITIAL("yes"),
+		MEANING("Whether logins to relays by SCRAM are bound to the TLS connection "
+			"(SCRAM-SHA-256-PLUS, SCRAM-SHA-1-PLUS) where the relay offers that: by "
+			"tls-exporter (RFC 9266) with TLS 1.3, else by tls-server-end-point (RFC "
+			"5929). Who sits in between cannot take the login over, nor hide that the "
+			"relay offers it. no: for a relay that offers it and knows neither.")),
 	SETTING(ROOT, "bdat", boolean, AT(config, bdat), INITIAL("yes"),
 		MEANING("Whether messages of up to 64 KiB are sent by BDAT to servers that offer "
 			"CHUNKING (RFC 3030), SMTP and LMTP. All others are sent by DATA.")),

@@ -201,6 +201,10 @@ const struct config_setting config_schema_section[] = {
 			"user who started it, or mail waits. Nothing is delivered as root. pipe: "
 			"a user that no process of Stagepost runs as, so it must be set where "
 			"setting user is not empty; the program has no other groups than his.")),
+	SETTING(SERVICE, "xforward", boolean, AT(config_service, xforward), INITIAL("no"),
+		KINDS(KIND(LMTP)),
+		MEANING("Whether the server is told by XFORWARD which client a message came from, "
+			"if it offers that. See xforward_to, too.")),
 	SETTING(SERVICE, "timeout", seconds, AT(config_service, timeout), INITIAL("5m"),
 		RANGE(1, 86400), KINDS(KIND(LMTP) | KIND(PIPE)),
 		MEANING("lmtp: how long to wait for a reply, twice as long for the last. pipe: "

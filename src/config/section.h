@@ -150,6 +150,7 @@ struct config_service {
 	const char *quota; /* maildir: as in mail/quota.h; "": no quotas */
 	enum config_over_quota over_quota;
 	struct config_endpoint address; /* lmtp */
+	bool xforward;                  /* lmtp */
 	struct config_reach *servers;   /* lmtp: servers that the directory may name */
 	size_t server_count;
 	const char **command; /* pipe: the program's path, and arguments with

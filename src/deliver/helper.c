@@ -73,6 +73,7 @@ static bool read_job(struct deliver_helper_job *job, struct unpack *body)
 	job->ret = (enum mail_ret)ret;
 	job->envid = copy(job, body);
 	job->destination = copy(job, body);
+	job->received = copy(job, body);
 	count = unpack_u32(body);
 	if (body->failed || ret > MAIL_RET_HEADERS || count == 0 || count > IPC_JOB_RECIPIENTS_MAX)
 		return false;

@@ -33,6 +33,8 @@ struct deliver_helper_job {
 	struct str sender;      /* "" : the null sender */
 	struct str destination; /* remote: the recipients' domain, lower case; local: the server
 				 * that the directory names (mail/server.h), or "" */
+	struct str received;    /* where it came from (struct mail_envelope); empty: unknown */
+	bool tells_origin;      /* the handler's: servers that offer XFORWARD are told that */
 	struct str envid;       /* as xtext; empty: none */
 	enum mail_ret ret;
 	bool utf8;         /* SMTPUTF8 was asked for */

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "deliver/remote_attempt_internal.h"
+#include "deliver/remote_origin.h"
 #include "deliver/remote_peer.h"
 #include "mail/address.h"
 #include "os/clock.h"
@@ -278,6 +279,7 @@ static void start_transaction(struct remote_attempt *attempt)
 		.deadline_left = deadline_left(job),
 		.ret = job->ret,
 		.envid = job->envid,
+		.origin = job->tells_origin ? remote_origin_of(job) : NULL,
 		.recipients = attempt->recipients.transaction,
 		.recipient_count = attempt->recipients.count,
 	};

@@ -8,14 +8,17 @@
  *                                               or "resolve"; the token is its process's
  *                                               (ipc/token.h)
  * To a delivery helper, and back:
- *   START    u64 number, u64 born, str sender, u64 size, u32 needs, u64 deadline,
- *            u32 ret, str envid, str destination, u32 count, (u32 number, u32 notify, str address,
- * str orcpt)..., str content Content of up to IPC_JOB_CONTENT_MAX bytes comes by value: in START if
- * it fits, otherwise content is empty there, and CONTENT packets follow. For a larger message it is
- * empty, and a descriptor of its data file comes with START. needs: enum ipc_job_needs CONTENT  a
- * part of the content of the last START, unencoded: SIZE bytes in all REPORT   (u32 number, u32
- * flags, str status, str text, str trigger, TLS)... as many as are decided; flags: enum
- * ipc_job_flags. TLS, with IPC_JOB_SECURED only: str version, str cipher, str policy, str verified
+ *   START    u64 number, u64 born, str sender, u64 size, u32 needs, u64 deadline, u32 ret,
+ *            str envid, str destination, str received, u32 count,
+ *            (u32 number, u32 notify, str address, str orcpt)..., str content
+ *            Content of up to IPC_JOB_CONTENT_MAX bytes comes by value: in START if it fits,
+ *            otherwise content is empty there, and CONTENT packets follow. For a larger
+ *            message it is empty, and a descriptor of its data file comes with START.
+ *            needs: enum ipc_job_needs
+ *   CONTENT  a part of the content of the last START, unencoded: SIZE bytes in all
+ *   REPORT   (u32 number, u32 flags, str status, str text, str trigger, TLS)...
+ *            as many as are decided; flags: enum ipc_job_flags. TLS, with IPC_JOB_SECURED only:
+ *            str version, str cipher, str policy, str verified
  *   FINISH   like REPORT; the job is over
  *   DRAIN    (nothing)   to the helper: "send" stops. FINISH at once, without reports, jobs that
  *            can be repeated without a duplicate; the others when they are decided
@@ -55,12 +58,14 @@ enum ipc_job {
 enum {
 	IPC_JOB_RECIPIENTS_MAX = 100,    /* in one START or RESOLVE */
 	IPC_JOB_CONTENT_MAX = 64 * 1024, /* bytes of content that come by value */
-	IPC_JOB_HEAD_MAX = 1024,         /* bytes of a START without its recipients */
+	IPC_JOB_HEAD_MAX = 2048,         /* bytes of a START without its recipients */
 	IPC_JOB_RECIPIENT_OVERHEAD = 16, /* bytes of a recipient without its texts */
 	IPC_JOB_RESOLVE_OVERHEAD = 20,   /* bytes of a message in a RESOLVE without its recipients
 					  * and texts */
 	IPC_JOB_RESOLVED_OVERHEAD = 28,  /* bytes of a message in a RESOLVED without its targets */
 };
+
+enum { IPC_JOB_RECEIVED_MAX = 900 }; /* bytes; a longer one is not told */
 
 enum ipc_job_needs {
 	IPC_JOB_UTF8 = 1 << 0,        /* SMTPUTF8 was asked for */

@@ -79,6 +79,7 @@ static void pack_job(const struct job *job, struct buffer *body)
 	pack_u32(body, envelope->ret);
 	pack_str(body, bounded(envelope->envid, MAIL_ENVID_MAX));
 	pack_str(body, str_from(job_destination(job)));
+	pack_str(body, bounded(envelope->received, IPC_JOB_RECEIVED_MAX));
 	pack_u32(body, job->delivery_count);
 	for (uint32_t i = 0; i < job->delivery_count; i++)
 		pack_delivery(message, job->deliveries[i].index, body);

@@ -12,7 +12,7 @@
  *   stage: arrive
  *   born: 2026-11-20T08:33:11.482913Z
  *   from: <lisa@example.com> ret=hdrs envid=QQ314159
- *   received: smtp 192.0.2.7:53112 helo=mail.example.com
+ *   received: smtp 192.0.2.7:53112 name=mail.example.com helo=mail.example.com
  *   size: 18233
  *   to: 1 <scuba@mail.example.net> notify=failure orcpt=rfc822;scuba@mail.example.net
  *   to: 2 <sales@mail.example.net>

@@ -105,6 +105,17 @@ struct smtp_client_recipient {
 	bool is_timed;     /* by the engine: the server was told of the deadline */
 };
 
+/* Where a message came from, for XFORWARD (Postfix); what is empty is unknown. */
+struct smtp_client_origin {
+	struct str name;     /* of the client, confirmed */
+	struct str address;  /* "192.0.2.7", "2001:db8::7" */
+	struct str port;     /* "53112" */
+	struct str protocol; /* "ESMTP" */
+	struct str helo;
+	struct str ident; /* in the log */
+	bool is_local;    /* of a user, or of this machine */
+};
+
 /* Borrowed until the transaction is finished. */
 struct smtp_client_message {
 	struct str sender; /* "" : the null sender */
@@ -118,7 +129,9 @@ struct smtp_client_message {
 	struct mail_deadline deadline; /* that the sender has set (DELIVERBY, RFC 2852) */
 	int64_t deadline_left;         /* seconds until then */
 	enum mail_ret ret;
-	struct str envid; /* as xtext; empty: none */
+	struct str envid;                        /* as xtext; empty: none */
+	const struct smtp_client_origin *origin; /* told to a server that offers XFORWARD; NULL: not
+						  * told */
 	struct smtp_client_recipient *recipients;
 	size_t recipient_count; /* at least 1 */
 };

@@ -70,6 +70,19 @@ static void take_deliverby(struct smtp_capabilities *capabilities, struct str pa
 		capabilities->by_min = 0;
 }
 
+const char *const smtp_xforward_names[SMTP_XFORWARD_COUNT] = {"NAME", "ADDR",  "PORT",  "PROTO",
+							      "HELO", "IDENT", "SOURCE"};
+
+static void take_xforward(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	struct str word;
+
+	while (str_split(&parameters, ' ', &word))
+		for (unsigned i = 0; i < SMTP_XFORWARD_COUNT; i++)
+			if (str_equal_nocase(word, str_from(smtp_xforward_names[i])))
+				capabilities->xforward |= 1u << i;
+}
+
 static void take_chunking(struct smtp_capabilities *capabilities, struct str parameters)
 {
 	(void)parameters;
@@ -126,6 +139,7 @@ static const struct {
 	{"REQUIRETLS", take_requiretls},
 	{"MT-PRIORITY", take_priority},
 	{"DELIVERBY", take_deliverby},
+	{"XFORWARD", take_xforward},
 };
 
 void smtp_capabilities_parse(struct str text, struct smtp_capabilities *capabilities_out)

@@ -9,6 +9,19 @@
 
 enum { SMTP_MECHANISMS_SIZE = 512 };
 
+enum smtp_xforward {
+	SMTP_XFORWARD_NAME = 1 << 0,
+	SMTP_XFORWARD_ADDR = 1 << 1,
+	SMTP_XFORWARD_PORT = 1 << 2,
+	SMTP_XFORWARD_PROTO = 1 << 3,
+	SMTP_XFORWARD_HELO = 1 << 4,
+	SMTP_XFORWARD_IDENT = 1 << 5,
+	SMTP_XFORWARD_SOURCE = 1 << 6,
+	SMTP_XFORWARD_COUNT = 7,
+};
+
+extern const char *const smtp_xforward_names[SMTP_XFORWARD_COUNT];
+
 struct smtp_capabilities {
 	bool has_pipelining; /* RFC 2920 */
 	bool has_8bitmime;   /* RFC 6152 */
@@ -23,6 +36,7 @@ struct smtp_capabilities {
 	bool has_priority;   /* MT-PRIORITY, RFC 6710 */
 	bool has_deliverby;  /* RFC 2852 */
 	uint64_t by_min;     /* seconds, with by-mode R; 0: no limit */
+	unsigned xforward;   /* the attributes of XFORWARD (Postfix): enum smtp_xforward */
 	bool has_auth;       /* RFC 4954 */
 	char mechanisms[SMTP_MECHANISMS_SIZE]; /* of AUTH, separated by spaces; as many as fit */
 	bool has_size;                         /* RFC 1870 */

@@ -24,6 +24,7 @@ enum client_state {
 	CLIENT_FORM, /* for the driver's conversion */
 	CLIENT_READY,
 	CLIENT_RESET,
+	CLIENT_FORWARD,
 	CLIENT_MAIL,
 	CLIENT_RECIPIENT,
 	CLIENT_DATA,
@@ -118,6 +119,10 @@ void client_end_transaction(struct smtp_client *client, enum client_state state)
 void client_fail_session(struct smtp_client *client, const struct mail_verdict *verdict);
 /* The same after a violation of the protocol. */
 void client_break_session(struct smtp_client *client, const char *reason);
+
+/* client_forward.c */
+bool client_forwards(const struct smtp_client *client);
+void client_emit_forward(struct smtp_client *client);
 
 /* client_chunk.c */
 /* Sends the bytes of the next chunk, which may be none with the last one. */

@@ -171,7 +171,9 @@ void client_begin_commands(struct smtp_client *client)
 	client->stuffing.is_raw = client->uses_chunks && client->message.is_binary;
 	if (client->capabilities.has_pipelining)
 		client_emit_batch(client);
-	client_enter(client, client->needs_reset ? CLIENT_RESET : CLIENT_MAIL);
+	client_enter(client, client->needs_reset       ? CLIENT_RESET
+			     : client_forwards(client) ? CLIENT_FORWARD
+						       : CLIENT_MAIL);
 }
 
 /* RFC 8689 section 4.2.1: the server must offer it, inside TLS. */

@@ -218,6 +218,7 @@ static void on_start(struct pretended *helper, uint32_t tag, struct str text, bo
 	(void)unpack_u32(&body);
 	(void)unpack_str(&body);
 	destination = unpack_str(&body);
+	(void)unpack_str(&body);
 	check_limits(helper, destination);
 	snprintf(job->destination, sizeof job->destination, STR_FORMAT, STR_ARGUMENTS(destination));
 	snprintf(job->sender, sizeof job->sender, STR_FORMAT, STR_ARGUMENTS(sender));

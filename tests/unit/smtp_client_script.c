@@ -31,6 +31,7 @@ static void begin(struct run *run)
 		.priority = scenario->priority,
 		.deadline = scenario->deadline,
 		.deadline_left = scenario->deadline_left,
+		.origin = scenario->origin,
 		.ret = scenario->ret,
 		.envid = str_from(scenario->envid != NULL ? scenario->envid : ""),
 		.recipients = run->recipients,

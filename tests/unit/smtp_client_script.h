@@ -52,6 +52,7 @@ struct smtp_client_script {
 	struct mail_deadline deadline;
 	int64_t deadline_left;
 	bool is_timed; /* like is_passed_on */
+	const struct smtp_client_origin *origin;
 	enum mail_ret ret;
 	const char *envid;    /* NULL: none */
 	const char *original; /* of every recipient; NULL: none */
