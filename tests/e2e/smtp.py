@@ -59,6 +59,14 @@ class Client(smtplib.SMTP):
             code, text = refusal.smtp_code, refusal.smtp_error
         return f"{code} {text.decode()}"
 
+    def break_off(self, sender, recipients, message):
+        """In the middle of the message; raises ConnectionError."""
+        for command in (f"MAIL FROM:<{sender}>", *(f"RCPT TO:<{to}>" for to in recipients), "DATA"):
+            self.docmd(command)
+        self.sock.sendall(message[:len(message) // 2])
+        self.close()
+        raise ConnectionError("broken off")
+
 
 def stuff(message):
     """MESSAGE as it follows DATA, with the final dot."""
