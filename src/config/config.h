@@ -103,6 +103,10 @@ struct config {
 	size_t certificate_count;
 	struct config_tls_policy *tls_policies;
 	size_t tls_policy_count;
+	struct config_class *classes; /* in the order of the file; none: nothing is limited */
+	size_t class_count;
+	uint32_t load_queue;              /* load average; 0: none */
+	uint32_t load_refuse;             /* likewise */
 	enum config_tls_level remote_tls; /* none, may, encrypt, verify */
 	bool dane;
 	const char *dns_trust_anchor; /* file; only read with dane */
@@ -113,8 +117,11 @@ struct config {
 	bool https_private;          /* addresses are asked, too */
 	const char *tls_report_from; /* "": postmaster@HOSTNAME */
 	const char *tls_authorities; /* PEM file */
-	const char *policy_path;     /* directory of MTA-STS policies and TLS results */
-	uint32_t tls_timeout;        /* seconds, for a handshake */
+	struct config_rate *rates;
+	size_t rate_count;       /* at most CONFIG_RATES_PER_MAX for each kind of subject */
+	uint32_t rate_keys;      /* subjects of a kind that are kept in memory */
+	const char *policy_path; /* directory of MTA-STS policies and TLS results */
+	uint32_t tls_timeout;    /* seconds, for a handshake */
 };
 
 /* NULL is allowed. */
@@ -204,6 +211,8 @@ bool config_may_xforward(const struct config *config, const struct in6_addr *add
 bool config_may_relay(const struct config *config, const struct in6_addr *address);
 /* Whether NETWORK contains ADDRESS (IPv4 mapped). */
 bool config_network_has(const struct config_network *network, const struct in6_addr *address);
+/* In the form of a file: "192.0.2.0/24". */
+void config_network_print(const struct config_network *network, struct buffer *out);
 /* Parses TEXT, ADDRESS/PREFIX or ADDRESS: NULL, or what is wrong with it. */
 const char *config_network_parse(const struct config *config, struct str text,
 				 struct config_network *network_out);

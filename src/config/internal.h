@@ -142,6 +142,12 @@ void config_check_listen_auth(struct config *config, const struct config_tree *t
 			      struct config_problems *problems);
 void config_check_tls(struct config *config, const struct config_tree *tree,
 		      struct config_problems *problems);
+/* class.c: adds the classes, and checks their order. */
+void config_add_classes(struct config *config, const struct config_tree *tree,
+			struct config_problems *problems);
+/* rate.c: adds the rates. */
+void config_add_rates(struct config *config, const struct config_tree *tree,
+		      struct config_problems *problems);
 /* check_directory.c */
 void config_check_directory(const struct config *config, const struct config_tree *tree,
 			    struct config_problems *problems);

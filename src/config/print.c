@@ -111,6 +111,11 @@ void config_print(const struct config *config, struct buffer *out)
 	for (size_t i = 0; i < config->tls_policy_count; i++)
 		print_section(CONFIG_SECTION_TLS, config->tls_policies[i].destination,
 			      &config->tls_policies[i], out);
+	for (size_t i = 0; i < config->class_count; i++)
+		print_section(CONFIG_SECTION_CLASS, config->classes[i].mask, &config->classes[i],
+			      out);
+	for (size_t i = 0; i < config->rate_count; i++)
+		print_section(CONFIG_SECTION_RATE, config->rates[i].name, &config->rates[i], out);
 	if (config->directory.backend != CONFIG_BACKEND_NONE)
 		print_section(CONFIG_SECTION_DIRECTORY, NULL, &config->directory, out);
 	if (config_has_auth(config))

@@ -48,6 +48,27 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 		 "without a section have what their DNS says (settings dane, mta_sts), or else "
 		 "setting remote_tls.",
 		 sizeof(struct config_tls_policy)},
+	[CONFIG_SECTION_CLASS] =
+		{"class", "\"MASK\"",
+		 "A limit on the SMTP, LMTP, QMTP and QMQP sessions with a class of hosts, "
+		 "incoming "
+		 "and outgoing together. The mask is the name of a host, \"*.NAME\" for NAME and "
+		 "all hosts below it, an address or a network (ADDRESS/PREFIX, IPv4 or IPv6), or "
+		 "\"*\" for all hosts. The first class in the file that has a host applies to it; "
+		 "the last must be \"*\". A client has a name only if the one in the DNS of its "
+		 "address leads back to the address; it is not greeted before its name is known, "
+		 "for two seconds at most. A server has the name by which it was looked up. UNIX "
+		 "sockets are not counted. While no class can take another client, connections are "
+		 "refused by the system. Without these sections nothing is limited. See "
+		 "stagepost-limits(8).",
+		 sizeof(struct config_class)},
+	[CONFIG_SECTION_RATE] =
+		{"rate", "NAME",
+		 "How much clients may do in a time: each section counts one thing for each address, "
+		 "user, domain of senders or class, in the interval that ends now, in all processes "
+		 "of this machine together. All sections that apply must allow it. What is counted "
+		 "is kept in memory and begins anew when the server is started.",
+		 sizeof(struct config_rate)},
 	[CONFIG_SECTION_DIRECTORY] = {"directory", "",
 				      "Where addresses, domains, lists and users are kept that are "
 				      "not in this file, see stagepost-directory(7). Without this "
@@ -80,6 +101,10 @@ static const struct config_setting *find_table(enum config_section section, size
 	if (section == CONFIG_SECTION_DIRECTORY || section == CONFIG_SECTION_AUTH) {
 		*count_out = config_schema_users_count;
 		return config_schema_users;
+	}
+	if (section == CONFIG_SECTION_RATE) {
+		*count_out = config_schema_rate_count;
+		return config_schema_rate;
 	}
 	*count_out = section == CONFIG_SECTION_ROOT ? config_schema_root_count
 						    : config_schema_section_count;

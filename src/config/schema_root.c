@@ -186,6 +186,14 @@ const struct config_setting config_schema_root[] = {
 		MEANING("The maximum number of concurrent SMTP sessions of one IPv4 address or "
 			"IPv6 network of 64 bits, in each worker; one more is answered with 421. "
 			"Clients in relay_from have no such limit. 0: no limit.")),
+	SETTING(ROOT, "load_refuse", number, AT(config, load_refuse), INITIAL("0"),
+		RANGE(0, 100000),
+		MEANING("From which load average on (of the last minute, getloadavg(3)) clients "
+			"are told 421 and to try again later; by QMTP and QMQP they are "
+			"disconnected. UNIX sockets are not affected. 0: none.")),
+	SETTING(ROOT, "load_queue", number, AT(config, load_queue), INITIAL("0"), RANGE(0, 100000),
+		MEANING("From which load average on mail for other hosts is only queued, and "
+			"delivered when the load is lower. 0: none.")),
 	SETTING(ROOT, "smtpd_workers", number, AT(config, smtpd_workers), INITIAL("2"),
 		RANGE(1, 256), MEANING("The number of SMTP server processes.")),
 	SETTING(ROOT, "smtp_timeout", seconds, AT(config, smtp_timeout), INITIAL("5m"),
@@ -339,6 +347,11 @@ const struct config_setting config_schema_root[] = {
 			"addresses of this machine, of private networks and of links. The DNS of "
 			"other domains says where they go, and could name servers that only you "
 			"are to reach.")),
+	SETTING(ROOT, "rate_keys", number, AT(config, rate_keys), INITIAL("100000"),
+		RANGE(1000, 2000000),
+		MEANING("How many addresses, users or domains sections rate can tell apart at a "
+			"time, each kind by itself. 100,000 need 13 MiB in each process that has "
+			"seen so many. When it is raised, counting begins anew.")),
 	SETTING(ROOT, "policy_path", path, AT(config, policy_path),
 		INITIAL("/var/lib/stagepost/policy"), RANGE(1, 4000),
 		MEANING("The directory in which policies of mta_sts and results for tls_reports "

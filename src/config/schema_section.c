@@ -51,6 +51,8 @@ static const struct config_word kind_words[] = {{"maildir", CONFIG_SERVICE_MAILD
 						{"lmtp", CONFIG_SERVICE_LMTP},
 						{"pipe", CONFIG_SERVICE_PIPE},
 						{NULL, 0}};
+static const struct config_word class_count_words[] = {
+	{"active", CONFIG_CLASS_COUNT_ACTIVE}, {"all", CONFIG_CLASS_COUNT_OPEN}, {NULL, 0}};
 static const struct config_word over_quota_words[] = {
 	{"defer", CONFIG_OVER_QUOTA_DEFER}, {"refuse", CONFIG_OVER_QUOTA_REFUSE}, {NULL, 0}};
 
@@ -294,6 +296,18 @@ const struct config_setting config_schema_section[] = {
 	SETTING(TLS, "certificate", text, AT(config_tls_policy, certificate), INITIAL(""),
 		MEANING("The section certificate that is presented to this destination's servers; "
 			"empty: none.")),
+
+	SETTING(CLASS, "queue", number, AT(config_class, queue), RANGE(1, 1000000),
+		MEANING("From how many sessions with the class on, both ways together, no other is "
+			"begun to deliver mail: mail waits. With queue below refuse, outgoing mail "
+			"is held back first.")),
+	SETTING(CLASS, "refuse", number, AT(config_class, refuse), RANGE(1, 1000000),
+		MEANING("From how many sessions with the class on, both ways together, a client is "
+			"told 421 and to try again later; by QMTP and QMQP it is disconnected.")),
+	SETTING(CLASS, "count", word, AT(config_class, count), INITIAL("active"),
+		WORDS(class_count_words),
+		MEANING("Which outgoing connections are counted: active: those in use; all: also "
+			"idle ones that are kept for more mail.")),
 };
 
 const size_t config_schema_section_count = COUNT_OF(config_schema_section);

@@ -118,7 +118,7 @@ static bool clear_host_bits(struct in6_addr *address, unsigned prefix)
 	return memcmp(&before, address, sizeof before) != 0;
 }
 
-static void print_network_value(const struct config_network *network, struct buffer *out)
+void config_network_print(const struct config_network *network, struct buffer *out)
 {
 	bool is_ipv4 = IN6_IS_ADDR_V4MAPPED(&network->address) && network->prefix >= 96;
 	char text[INET6_ADDRSTRLEN];
@@ -154,7 +154,7 @@ static struct config_complaint parse_network(const struct config_setting *settin
 		struct buffer right = {0};
 		struct config_complaint complaint = {"bits are set after the prefix", NULL};
 
-		print_network_value(&network, &right);
+		config_network_print(&network, &right);
 		complaint.allowed = arena_copy(config->arena, buffer_view(&right));
 		buffer_clear(&right);
 		return complaint;
@@ -173,7 +173,7 @@ static void print_network(const struct config_setting *setting, const void *plac
 			  struct buffer *out)
 {
 	(void)setting;
-	print_network_value(place, out);
+	config_network_print(place, out);
 }
 
 const struct config_type config_type_networks = {.name = "list of networks",

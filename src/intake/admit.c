@@ -19,23 +19,93 @@ void intake_session_greet(struct intake_session *session, struct str early)
 	session->engine->start(session, early);
 }
 
+/* Nothing can be said in plain text to who waits for a handshake. */
+static bool turn_away(struct intake_session *session, const char *text)
+{
+	session->engine->turn_away(session, text);
+	return !intake_security_is_implicit(session->security);
+}
+
+static bool begin(struct intake_session *session, struct str early)
+{
+	if (intake_security_is_implicit(session->security))
+		return intake_secure_begin(session, early);
+	intake_session_greet(session, early);
+	return true;
+}
+
+/* What was read EARLY waits with it. */
+static bool wait_for(struct intake_session *session, struct str early)
+{
+	buffer_append_str(&session->early, early);
+	session->is_asking = true;
+	return true;
+}
+
+/* It has waited, and takes STEP now. */
+static void go_on(struct intake_session *session,
+		  bool (*step)(struct intake_session *session, struct str early))
+{
+	struct buffer early = session->early;
+	bool goes_on = false;
+
+	session->early = (struct buffer){0};
+	session->is_asking = false;
+	if (!session->engine->is_closed(session)) /* the service may be stopping */
+		goes_on = step(session, buffer_view(&early));
+	buffer_clear(&early);
+	if (!session->engine->is_closed(session) && !goes_on)
+		session->engine->turn_away(session, "TLS cannot begin");
+	if (session->engine->is_closed(session) && intake_security_is_implicit(session->security))
+		buffer_clear(session->engine->output(session));
+	session->pump(session);
+}
+
+/* A rate has held the greeting back for long enough. */
+static void admit_delayed(struct intake_session *session)
+{
+	go_on(session, begin);
+}
+
+/* Its class is known. */
+static bool enter(struct intake_session *session, struct str early)
+{
+	const char *text;
+
+	if (!intake_limit_enter(session))
+		return turn_away(session, "Too many sessions, try again later");
+	switch (intake_rate_of_connection(session, admit_delayed, &text)) {
+	case INTAKE_RATE_PASSES:
+		return begin(session, early);
+	case INTAKE_RATE_WAITS:
+		return wait_for(session, early);
+	case INTAKE_RATE_REFUSES:
+		break;
+	}
+	return turn_away(session, text);
+}
+
+static void on_named(struct intake_session *session)
+{
+	session->named = NULL;
+	go_on(session, enter);
+}
+
 bool intake_session_admit(struct intake_session *session, const union os_socket_address *peer,
 			  struct str early)
 {
-	bool is_implicit = intake_security_is_implicit(session->security);
-
 	if (!intake_security_admits(session->security, &session->mapped)) {
 		session->engine->turn_away(session, "The address is not in clients");
 		return false;
 	}
-	if (!count_client(session, peer, &session->mapped)) {
-		session->engine->turn_away(session, "You have too many connections to this server");
-		return !is_implicit;
-	}
+	if (intake_limit_is_overloaded(session))
+		return turn_away(session, "The load is too high, try again later");
+	if (!count_client(session, peer, &session->mapped))
+		return turn_away(session, "You have too many connections to this server");
 	if (!intake_session_is_local(session))
 		intake_lookup_name(session, &session->mapped);
-	if (is_implicit)
-		return intake_secure_begin(session, early);
-	intake_session_greet(session, early);
-	return true;
+	if (!intake_limit_awaits_name(session))
+		return enter(session, early);
+	session->named = on_named;
+	return wait_for(session, early);
 }

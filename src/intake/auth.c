@@ -45,6 +45,8 @@ static void on_answer(void *context, const struct auth_answer *answer)
 		said.outcome = answer->outcome == AUTH_CHALLENGE ? SMTP_AUTH_CHALLENGE
 								 : SMTP_AUTH_ACCEPTED;
 	session->is_asking = false;
+	if (said.outcome == SMTP_AUTH_FAILED)
+		intake_rate_note(session, CONFIG_RATE_FAILED_LOGINS, 1);
 	smtp_server_answer_auth(session->server, &said);
 	if (!session->is_pumping)
 		session->pump(session);
@@ -91,7 +93,7 @@ static void begin(struct intake_session *session, const struct smtp_question *qu
 			    question->has_response, question->response, &session->exchange);
 }
 
-static void refuse(struct intake_session *session)
+void intake_auth_refuse(struct intake_session *session)
 {
 	on_answer(session,
 		  &(struct auth_answer){.outcome = AUTH_REFUSED, .refusal = AUTH_TEMPORARY});
@@ -105,7 +107,7 @@ void intake_auth_see_to(struct intake_session *session, const struct smtp_questi
 	else if (session->intake->auth != NULL)
 		begin(session, question);
 	else /* a reload has taken it away */
-		refuse(session);
+		intake_auth_refuse(session);
 }
 
 void intake_auth_see_to_end(struct intake_session *session)

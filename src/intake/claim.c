@@ -10,7 +10,7 @@ void intake_claim_grant(const struct intake_session *session, const struct in6_a
 			struct smtp_peer *peer)
 {
 	const struct config *config = session->intake->config;
-	bool has_address = *session->address != '\0';
+	bool has_address = intake_session_has_address(session);
 
 	peer->may_etrn = has_address && config_may_etrn(config, address);
 	peer->may_xclient = has_address && config_may_xclient(config, address);
@@ -59,7 +59,10 @@ void intake_claim_take(struct intake_session *session, const struct smtp_claim *
 	smtp_server_set_peer(session->server, peer);
 	log_event(EVENT_SESSION_CLAIMED, log_string("client", session->address),
 		  log_string("name", claim->name), log_string("user", claim->login));
-	mail_verdict_set(&verdict, "2.0.0", "Ok");
+	if (intake_limit_move(session))
+		mail_verdict_set(&verdict, "2.0.0", "Ok");
+	else
+		mail_verdict_set(&verdict, "4.7.0", "Too many sessions, try again later");
 	smtp_server_answer(session->server, &verdict);
 }
 

@@ -11,6 +11,12 @@
 
 struct intake_session;
 
+/* A question of the engine, as far as it matters to all. */
+struct intake_asked {
+	enum smtp_question_type type;
+	const struct mail_envelope *envelope; /* as far as it is known; NULL: there is none */
+};
+
 struct intake_engine {
 	void (*begin)(struct intake_session *session, const struct smtp_service *service,
 		      const struct smtp_peer *peer);
@@ -41,15 +47,14 @@ struct intake_engine {
 	/* The name that the client gave; "" if it did not. */
 	struct str (*helo)(const struct intake_session *session);
 
-	/* Whether something is to be passed on now. */
-	bool (*has_question)(const struct intake_session *session);
+	/* Whether there is a question, and which. */
+	bool (*asks)(const struct intake_session *session, struct intake_asked *asked_out);
 	void (*see_to)(struct intake_session *session);
 	/* Writes the message to its file when enough of it has come, and gives the file up when
 	 * the engine did. */
 	void (*see_to_body)(struct intake_session *session);
-	/* The answer of intake_lookup_recipient(). */
-	void (*answer_recipient)(struct intake_session *session,
-				 const struct mail_verdict *verdict);
+	/* Answers RECIPIENT, or refuses OPEN. */
+	void (*answer)(struct intake_session *session, const struct mail_verdict *verdict);
 	/* The client's name is known, for which OPEN has waited. */
 	void (*open)(struct intake_session *session);
 	/* The session ends: gives up what it has at the queue. */

@@ -110,12 +110,17 @@ static struct str helo(const struct intake_session *session)
 	return session->server != NULL ? smtp_server_helo(session->server) : STR("");
 }
 
-static bool has_question(const struct intake_session *session)
+static bool asks(const struct intake_session *session, struct intake_asked *asked_out)
 {
-	return smtp_server_question(session->server) != NULL;
+	const struct smtp_question *question = smtp_server_question(session->server);
+
+	if (question == NULL)
+		return false;
+	*asked_out = (struct intake_asked){question->type, question->envelope};
+	return true;
 }
 
-static void answer_recipient(struct intake_session *session, const struct mail_verdict *verdict)
+static void answer(struct intake_session *session, const struct mail_verdict *verdict)
 {
 	smtp_server_answer(session->server, verdict);
 }
@@ -154,10 +159,10 @@ const struct intake_engine intake_engine_smtp = {
 	.user = user,
 	.forwarded = forwarded,
 	.helo = helo,
-	.has_question = has_question,
+	.asks = asks,
 	.see_to = intake_question_see_to,
 	.see_to_body = see_to_body,
-	.answer_recipient = answer_recipient,
+	.answer = answer,
 	.open = intake_question_open,
 	.cancel = cancel,
 };

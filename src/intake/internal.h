@@ -38,12 +38,19 @@
 #include "intake/pace.h"
 #include "intake/session.h"
 #include "tls/stream.h"
+#include <string.h>
 
-enum { INTAKE_REFUSALS_LOGGED = 50 }; /* commands of a session */
+enum {
+	INTAKE_REFUSALS_LOGGED = 50, /* commands of a session */
+	INTAKE_NO_CLASS = -1,
+};
 
 struct intake_session {
 	struct intake *intake;
 	void (*pump)(struct intake_session *session); /* when an answer comes */
+	/* When the client's name is known, for which its class waits, and its greeting; NULL: they
+	 * wait for nothing. May free the session. */
+	void (*named)(struct intake_session *session);
 	const struct intake_engine *engine;
 	struct smtp_server *server;       /* engine_smtp.c */
 	struct intake_packages *packages; /* qmtp/engine.c */
@@ -55,11 +62,18 @@ struct intake_session {
 	struct directory_sender_request senders; /* in use while a user's senders are judged */
 	struct auth_exchange exchange;           /* in use while the client authenticates */
 	struct names_request name_request;       /* in use while the name is looked up */
-	char *name; /* of the client, perhaps as a proxy says; NULL: unknown */
+	struct os_timer *held; /* NULL, or runs while a rate holds a question back */
+	void (*after_hold)(struct intake_session *session);
+	const char *farewell;  /* a rate ends the session: what the client is told; or NULL */
+	uint64_t rates_logged; /* a bit for each section rate */
+	bool is_let_through;   /* the question was held back, and may be passed on now */
+	char *name;            /* of the client, perhaps as a proxy says; NULL: unknown */
 	struct queue_client_message message;
 	struct mail_id id;            /* of the current message */
 	int64_t message_began_us;     /* monotonic: when it got its number */
 	struct intake_client *client; /* NULL: not counted */
+	ptrdiff_t class;     /* of hosts, in which it is counted; INTAKE_NO_CLASS: it is not */
+	struct buffer early; /* what was read before it had a class */
 	struct intake_pace pace;
 	struct intake_pace idle;    /* the same, but only a message resets it */
 	int64_t deadline_us;        /* monotonic; the client must send something before */
@@ -72,17 +86,18 @@ struct intake_session {
 	const struct intake_security *security;
 	struct tls_stream stream;
 	bool may_relay;
-	bool is_stranger; /* a proxy does not know its address: then it has no rights by that */
-	unsigned commits; /* that were passed on while the engine goes on */
-	bool is_asking;   /* a question was passed on, and the engine waits for its answer */
-	bool is_unnamed;  /* and OPEN waits for the client's name */
-	bool is_blocked;  /* the socket accepts no more */
+	bool is_stranger;    /* a proxy does not know its address: then it has no rights by that */
+	unsigned commits;    /* that were passed on while the engine goes on */
+	bool is_asking;      /* a question was passed on, and the engine waits for its answer */
+	bool is_unnamed;     /* and OPEN waits for the client's name */
+	bool is_turned_away; /* its class was full; that is in the log already */
+	bool is_blocked;     /* the socket accepts no more */
 	bool is_pumping;
 	bool is_receiving; /* a message */
 	bool is_at_end;    /* the client closed its side */
 	uint64_t told;     /* identifies the session for transcript_line() */
 	struct in6_addr mapped;
-	char address[OS_SOCKET_TEXT_SIZE]; /* "" on a UNIX socket */
+	char address[OS_SOCKET_TEXT_SIZE]; /* OS_SOCKET_UNIX on a UNIX socket */
 	struct intake_session *next, *previous;
 };
 
@@ -99,6 +114,12 @@ enum intake_secure intake_secure_go_on(struct intake_session *session);
 void intake_secure_timeout(struct intake_session *session);
 /* Whether the client is on this machine, by loopback or a UNIX socket. */
 bool intake_session_is_local(const struct intake_session *session);
+/* Whether the client, or the one that a proxy names, has an IP address. */
+static inline bool intake_session_has_address(const struct intake_session *session)
+{
+	return strcmp(session->address, OS_SOCKET_UNIX) != 0;
+}
+
 /* Whether TLS can begin now. */
 bool intake_secure_is_possible(const struct intake_session *session);
 
@@ -112,8 +133,18 @@ void intake_session_greet(struct intake_session *session, struct str early);
 
 /* auth.c: passes a message of the client's mechanism on; the answer may come at once. */
 void intake_auth_see_to(struct intake_session *session, const struct smtp_question *question);
+/* Answers that the client cannot be judged now. */
+void intake_auth_refuse(struct intake_session *session);
 /* Forgets an exchange that the client has given up. */
 void intake_auth_see_to_end(struct intake_session *session);
+
+/* Whether the engine has a question. */
+static inline bool intake_session_has_question(const struct intake_session *session)
+{
+	struct intake_asked asked;
+
+	return session->engine->asks(session, &asked);
+}
 
 /* The user that the client has authenticated as; empty: none. */
 static inline struct str intake_session_user(const struct intake_session *session)
@@ -127,6 +158,43 @@ static inline bool intake_session_may_relay(const struct intake_session *session
 	return session->may_relay || intake_session_user(session).length > 0;
 }
 
+/* rate.c: what the configuration's rates say. */
+/* What a connection or a question is judged by. */
+struct intake_charge {
+	enum config_rate_count count;
+	unsigned amount; /* 0: only what came before counts */
+};
+/* The strictest answer of the rates for any of the CHARGES, which are counted until one is refused;
+ * logged. */
+struct limit_ruling intake_rate_judge(struct intake_session *session,
+				      const struct intake_charge *charges, size_t count);
+/* What the client is told. */
+extern const char *const intake_rate_texts[CONFIG_RATE_COUNTS];
+/* Calls THEN after WAIT_US; until then the session waits as for an answer. */
+void intake_rate_hold(struct intake_session *session, int64_t wait_us,
+		      void (*then)(struct intake_session *session));
+enum intake_rate {
+	INTAKE_RATE_PASSES,
+	INTAKE_RATE_WAITS, /* THEN is called later */
+	INTAKE_RATE_REFUSES,
+};
+/* Whether a client that has connected may have a session; refused: *TEXT_OUT tells it why. */
+enum intake_rate intake_rate_of_connection(struct intake_session *session,
+					   void (*then)(struct intake_session *session),
+					   const char **text_out);
+/* AMOUNT of COUNT has happened. */
+void intake_rate_note(struct intake_session *session, enum config_rate_count count,
+		      uint64_t amount);
+/* Ends the session if a rate says so, as soon as no question is pending. */
+void intake_rate_end_session(struct intake_session *session);
+
+/* hold.c */
+/* Whether the pending question need not be passed on now: it was answered, or will be asked again
+ * later. */
+bool intake_hold_question(struct intake_session *session);
+/* The service stops: nothing is held back any more, a question is refused. */
+void intake_hold_give_up(struct intake_session *session);
+
 /* claim.c */
 /* What a client at ADDRESS (IPv4 mapped), from whom the connection comes, may do by the
  * configuration. */
@@ -136,6 +204,17 @@ void intake_claim_grant(const struct intake_session *session, const struct in6_a
 void intake_claim_take(struct intake_session *session, const struct smtp_claim *claim);
 /* Mail for the domain NODE is to be tried now: answers the question. */
 void intake_claim_release(struct intake_session *session, struct str node);
+
+/* limit.c */
+/* Whether the machine has too much to do for it (setting load_refuse). */
+bool intake_limit_is_overloaded(const struct intake_session *session);
+/* Whether the class depends on the name that is being looked up. */
+bool intake_limit_awaits_name(const struct intake_session *session);
+/* Counts the session in its class, if there are classes. False: that is full; logged. */
+bool intake_limit_enter(struct intake_session *session);
+/* Its client is another one now: likewise in the class of that one. False: that is full. */
+bool intake_limit_move(struct intake_session *session);
+void intake_limit_leave(struct intake_session *session);
 
 /* tell.c: a watched session ends. */
 void intake_tell_end(struct intake_session *session);
@@ -154,7 +233,7 @@ void intake_lookup_name(struct intake_session *session, const struct in6_addr *a
 /* Whether a message must wait for it: then the engine's open() is called once it is known. */
 bool intake_lookup_awaits_name(struct intake_session *session);
 /* Whether ADDRESS may have mail from SENDER; both stay valid until the engine's
- * answer_recipient(), which may come at once. */
+ * answer(), which may come at once. */
 void intake_lookup_recipient(struct intake_session *session, struct str address, struct str sender);
 /* The session ends: drops what is open. */
 void intake_lookup_cancel(struct intake_session *session);

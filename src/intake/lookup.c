@@ -3,6 +3,12 @@
 #include "base/panic.h"
 #include "intake/internal.h"
 
+static void open_message(struct intake_session *session)
+{
+	session->is_unnamed = false;
+	session->engine->open(session);
+}
+
 /* The trace header contains the name: a message begins when the name is known, or the lookup
  * took too long (names/client.h). */
 static void on_name_known(void *context, const char *name, bool is_temporary)
@@ -14,10 +20,10 @@ static void on_name_known(void *context, const char *name, bool is_temporary)
 		session->name = memory_copy_string(name);
 		session->engine->set_peer_name(session, session->name);
 	}
-	if (!session->is_unnamed)
-		return;
-	session->is_unnamed = false;
-	session->engine->open(session);
+	if (session->named != NULL)
+		session->named(session);
+	else if (session->is_unnamed)
+		open_message(session);
 }
 
 void intake_lookup_name(struct intake_session *session, const struct in6_addr *address)
@@ -40,7 +46,7 @@ bool intake_lookup_awaits_name(struct intake_session *session)
 static void answer_recipient(struct intake_session *session, const struct mail_verdict *verdict)
 {
 	session->is_asking = false;
-	session->engine->answer_recipient(session, verdict);
+	session->engine->answer(session, verdict);
 	session->reason = NULL;
 	if (!session->is_pumping)
 		session->pump(session);

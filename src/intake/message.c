@@ -83,6 +83,7 @@ void intake_message_accepted(struct intake_session *session, struct mail_id id,
 		  log_number("recipients", (int64_t)envelope->recipient_count),
 		  log_number("size", (int64_t)envelope->size), log_str("message_id", message_id),
 		  extras[0], extras[1], extras[2], extras[3], extras[4], extras[5]);
+	intake_rate_note(session, CONFIG_RATE_BYTES, envelope->size);
 	keep_place(session);
 }
 

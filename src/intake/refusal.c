@@ -16,6 +16,8 @@ static void log_command(struct intake_session *session, const struct smtp_refusa
 	const struct log_field none = {LOG_FIELD_END};
 	const struct mail_envelope *envelope = refusal->envelope;
 
+	if (session->is_turned_away) /* as logged */
+		return;
 	/* two bytes from the client cause a line of a hundred: so a session has a limit */
 	if (session->refusals++ >= INTAKE_REFUSALS_LOGGED)
 		return;
@@ -49,6 +51,7 @@ void intake_log_refusal(void *context, const struct smtp_refusal *refusal)
 	struct intake_session *session = context;
 	const char *text = session->reason != NULL ? session->reason : refusal->text;
 
+	intake_rate_note(session, CONFIG_RATE_REFUSALS, 1);
 	if (refusal->is_message)
 		log_message(session, refusal, text);
 	else

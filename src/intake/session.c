@@ -40,16 +40,19 @@ static void session_free(struct intake_session *session)
 
 	intake_lookup_cancel(session);
 	session->engine->cancel(session);
+	intake_limit_leave(session);
 	if (session->client != NULL)
 		intake_client_leave(&intake->clients, session->client);
 	os_watch_free(session->watch);
 	os_timer_free(session->timer);
+	os_timer_free(session->held);
 	/* after QUIT, or its end of input, nothing unread can be left */
 	tls_stream_close(&session->stream,
 			 !session->is_at_end && !session->engine->has_quit(session));
 	intake_tell_end(session);
 	session->engine->free(session);
 	buffer_clear(&session->kept);
+	buffer_clear(&session->early);
 	log_end(session);
 	DL_DELETE2(intake->sessions, session, previous, next);
 	intake->session_count--;
@@ -188,7 +191,7 @@ static enum step next_step(const struct intake_session *session)
 
 	if (is_shaking_hands(session))
 		return session->engine->is_closed(session) ? STEP_END : STEP_SHAKE;
-	if (!session->is_asking && session->engine->has_question(session))
+	if (!session->is_asking && intake_session_has_question(session))
 		return STEP_ASK;
 	if (session->kept.length > 0 && session->engine->is_ready(session))
 		return STEP_FEED;
@@ -232,7 +235,8 @@ static enum step take(struct intake_session *session, enum step step)
 {
 	switch (step) {
 	case STEP_ASK:
-		session->engine->see_to(session);
+		if (!intake_hold_question(session))
+			session->engine->see_to(session);
 		break;
 	case STEP_FEED:
 		feed_kept(session);
@@ -262,6 +266,7 @@ static enum step go_on(struct intake_session *session)
 	do {
 		session->engine->see_to_body(session);
 		step = take(session, next_step(session));
+		intake_rate_end_session(session);
 	} while (step != STEP_WAIT && step != STEP_END);
 	session->is_pumping = false;
 	return step;
@@ -387,6 +392,7 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	session->security = security;
 	session->stream.socket = socket;
 	session->kept.is_secret = true;
+	session->class = INTAKE_NO_CLASS;
 	session->may_relay = intake_security_trusts_all(security) ||
 			     config_may_relay(intake->config, &session->mapped);
 	who.is_ours = session->may_relay;

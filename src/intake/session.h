@@ -10,6 +10,8 @@
 #include "config/config.h"
 #include "directory/lookup/lookup.h"
 #include "intake/security.h"
+#include "limit/count.h"
+#include "limit/rate.h"
 #include "names/client.h"
 #include "os/loop.h"
 #include "os/socket.h"
@@ -27,15 +29,21 @@ struct intake {
 	const struct config *config; /* changes at a reload */
 	struct queue_client *queue;
 	struct directory *directory;
-	struct names *names;             /* NULL: names of clients are not looked up (setting
-					  * client_names) */
-	struct auth *auth;               /* NULL: nobody can authenticate */
+	struct names *names;                 /* NULL: names of clients are not looked up (setting
+					      * client_names) */
+	struct auth *auth;                   /* NULL: nobody can authenticate */
+	const struct limit_memory *limits;   /* by intake_set_limits() */
+	const struct limit_classes *classes; /* NULL: sessions are not limited by class */
+	struct limit_counter *counter;
+	struct limit_rates *rates;       /* NULL: none is configured */
 	struct intake_session *sessions; /* the one that has been idle longest comes first */
 	struct intake_client *clients;   /* clients with their counts of sessions */
 	struct intake_proxy *proxies;    /* connections that are not sessions yet */
 	size_t session_count;            /* of both */
 	/* A session has ended: there is room for another one. */
 	void (*session_ended)(void *context);
+	/* No class of hosts can take another client. NULL: nobody wants to know. */
+	void (*all_full)(void *context);
 	void *context;
 };
 
@@ -44,6 +52,10 @@ struct intake {
 void intake_session_new(struct intake *intake, const struct smtp_service *service,
 			const struct intake_security *security, int socket,
 			const union os_socket_address *peer, struct str early);
+/* Classes of hosts and the memory in which their sessions are counted; both outlive the next such
+ * call. All sessions are counted all over. */
+void intake_set_limits(struct intake *intake, const struct limit_memory *limits,
+		       const struct limit_classes *classes);
 /* The session whose place may be given to another client, or NULL: the one that has been idle
  * longest, if that is long enough. */
 struct intake_session *intake_session_find_idle(struct intake *intake);

@@ -219,6 +219,21 @@ static void dispatch_transport(struct manager *manager, struct transport *transp
 	}
 }
 
+static const int64_t LOAD_AGAIN_US = SECOND_US;
+
+/* Looks whether the load holds back mail for other hosts. */
+static void look_at_load(struct manager *manager)
+{
+	uint32_t limit = manager->config->load_queue;
+	unsigned load = limit > 0 ? os_load_average() : 0;
+	bool is_loaded = limit > 0 && load >= limit * 100;
+
+	if (is_loaded != manager->is_loaded)
+		log_event(is_loaded ? EVENT_LOAD_HOLDS : EVENT_LOAD_RELEASES,
+			  log_number("load", load / 100), log_number("load_queue", limit));
+	manager->is_loaded = is_loaded;
+}
+
 void dispatch(void *context)
 {
 	struct manager *manager = context;
@@ -226,10 +241,15 @@ void dispatch(void *context)
 
 	if (manager->is_stopping)
 		return;
+	look_at_load(manager);
+	if (manager->is_loaded)
+		again_us = os_clock_monotonic_us() + LOAD_AGAIN_US;
 	for (struct transport *t = transports_next(manager->transports, NULL); t != NULL;
 	     t = transports_next(manager->transports, t)) {
 		int64_t at_us;
 
+		if (manager->is_loaded && strcmp(transport_name(t), "remote") == 0)
+			continue;
 		dispatch_transport(manager, t);
 		at_us = transport_look_again_us(t);
 		if (at_us < again_us)

@@ -62,6 +62,7 @@ struct manager {
 
 	struct os_task dispatch_task;
 	struct os_timer *dispatch_timer; /* starting may be possible although nothing has ended */
+	bool is_loaded; /* the machine: mail for other hosts waits (setting load_queue) */
 	struct os_timer *sweep_timer;
 	struct os_task scan_task;
 	struct os_task stop_task;

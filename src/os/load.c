@@ -2,6 +2,7 @@
 #include "os/load.h"
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 void os_load_open(struct os_load *load)
@@ -43,4 +44,14 @@ unsigned os_load_processors(struct os_load *load)
 	load->total = total;
 	load->idle = idle;
 	return busy <= 1000 ? busy : 0;
+}
+
+/* Not getloadavg(3): a sandbox may not open /proc/loadavg. */
+unsigned os_load_average(void)
+{
+	struct sysinfo info;
+
+	if (sysinfo(&info) < 0)
+		return 0;
+	return (unsigned)(info.loads[0] * 100 >> SI_LOAD_SHIFT);
 }

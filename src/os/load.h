@@ -15,5 +15,8 @@ void os_load_open(struct os_load *load);
 void os_load_close(struct os_load *load);
 /* How busy all processors together were since the last call, in thousandths. */
 unsigned os_load_processors(struct os_load *load);
+/* How many processes ran or waited for a processor or the disk on average in the last minute, in
+ * hundredths (getloadavg(3)); 0 if the system does not say. */
+unsigned os_load_average(void);
 
 #endif

@@ -29,6 +29,10 @@ MUST_CHECK int os_socket_error(int socket);
 uint64_t os_socket_received(int socket);
 /* -EAGAIN: no connection is waiting. */
 MUST_CHECK int os_socket_accept(int listening, union os_socket_address *peer_out);
+/* Shuts down a listening TCP socket: connections are refused, for all who share it, and those that
+ * wait at it are reset. It keeps its address. Then listens again: -EADDRINUSE. */
+void os_socket_shut(int listening);
+MUST_CHECK int os_socket_listen_again(int listening, int backlog);
 /* Whether the listening or datagram socket was shut down or disconnected by a process that shares
  * it, so that it receives nothing any more. Also makes it non-blocking again. */
 bool os_socket_has_ended(int listening);

@@ -37,7 +37,7 @@ void os_socket_address_format_host(const union os_socket_address *address,
 	if (address->any.sa_family == AF_INET6)
 		bytes = &address->v6.sin6_addr;
 	if (address->any.sa_family != AF_INET && address->any.sa_family != AF_INET6)
-		snprintf(text, OS_SOCKET_TEXT_SIZE, "unix");
+		snprintf(text, OS_SOCKET_TEXT_SIZE, OS_SOCKET_UNIX);
 	else
 		inet_ntop(address->any.sa_family, bytes, text, OS_SOCKET_TEXT_SIZE);
 }

@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+/* In place of an address of a UNIX socket. */
+#define OS_SOCKET_UNIX "unix"
 enum { OS_SOCKET_TEXT_SIZE = 64 }; /* "[2001:db8::7]:53112" and a NUL */
 
 union os_socket_address {

@@ -55,6 +55,16 @@ int os_socket_listen(const union os_socket_address *address, int backlog)
 	return descriptor;
 }
 
+void os_socket_shut(int listening)
+{
+	(void)shutdown(listening, SHUT_RD);
+}
+
+int os_socket_listen_again(int listening, int backlog)
+{
+	return listen(listening, backlog) < 0 ? -errno : 0;
+}
+
 int os_socket_connect(const union os_socket_address *address)
 {
 	int descriptor;

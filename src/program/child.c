@@ -107,8 +107,22 @@ static void open_and_start(void *context)
 		start(supervised);
 }
 
+/* Rows with another layout are in force from now on: returns those before, which the program may
+ * still use until it knows. */
+static struct limit_memory *change_limits(struct supervised *supervised)
+{
+	struct limit_memory *old = supervised->child.limits;
+
+	if (supervised->next_limits == NULL)
+		return NULL;
+	supervised->child.limits = supervised->next_limits;
+	supervised->next_limits = NULL;
+	return old;
+}
+
 static void begin(struct supervised *supervised)
 {
+	change_limits(supervised);
 	supervised->child.config = supervised->next;
 	supervised->next = NULL;
 	supervised->is_opening = true;
@@ -146,6 +160,7 @@ static void check_fit(void *context)
 static void reload(struct supervised *supervised)
 {
 	struct config *old = supervised->child.config;
+	struct limit_memory *old_limits;
 
 	if (supervised->is_started && !sandbox_fits(supervised->sandbox, supervised->next)) {
 		outgrow(supervised);
@@ -153,10 +168,12 @@ static void reload(struct supervised *supervised)
 	}
 	supervised->child.config = supervised->next;
 	supervised->next = NULL;
+	old_limits = change_limits(supervised);
 	log_settings_apply(supervised->program->name, supervised->child.config);
 	if (supervised->is_started && supervised->program->reload != NULL)
 		supervised->program->reload(&supervised->child, old);
 	config_free(old);
+	limit_memory_free(old_limits);
 }
 
 /* A process short of descriptors continues: its unrecorded deliveries would be repeated after its
@@ -197,6 +214,9 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 		break;
 	case CHILD_SOCKET:
 		child_take_socket(supervised, message);
+		break;
+	case CHILD_ROWS:
+		child_take_rows(supervised, message);
 		break;
 	case CHILD_USERS:
 		child_take_users(supervised, message);
@@ -307,6 +327,14 @@ void child_cannot_start(struct child *child, struct str reason)
 
 	if (supervised->control != NULL)
 		ipc_channel_send(supervised->control, CHILD_FAILED, 0, reason, NULL, 0);
+}
+
+void child_full(struct child *child)
+{
+	struct supervised *supervised = CONTAINER_OF(child, struct supervised, child);
+
+	if (supervised->control != NULL)
+		ipc_channel_send(supervised->control, CHILD_FULL, 0, STR(""), NULL, 0);
 }
 
 void child_renew(struct child *child)

@@ -17,6 +17,7 @@
 
 #include "config/config.h"
 #include "ipc/token.h"
+#include "limit/memory.h"
 #include "os/loop.h"
 
 enum child_message {
@@ -34,6 +35,9 @@ enum child_message {
 	CHILD_TRANSCRIPT, /* filters of all watchers of sessions */
 	CHILD_SAID,       /* from the process: a line of such a session (transcript/transcript.h) */
 	CHILD_HURRY,      /* the patience is over: end now */
+	CHILD_ROWS,       /* descriptors: rows in which sessions are counted; body: their layout
+			   * (limit/memory.h), then for each (str name, u32 whether it is its own) */
+	CHILD_FULL,       /* from the process: no class of hosts can take another client */
 };
 
 enum { CHILD_SOCKETS_MAX = 256 };
@@ -58,8 +62,9 @@ struct child {
 	size_t socket_count;
 	struct child_user users[CHILD_USERS_MAX];
 	size_t user_count;
-	struct ipc_tokens tokens; /* may change at any time */
-	void *state;              /* of the program */
+	struct limit_memory *limits; /* in force with the configuration; NULL: none */
+	struct ipc_tokens tokens;    /* may change at any time */
+	void *state;                 /* of the program */
 };
 
 struct child_program {
@@ -90,6 +95,8 @@ void child_ready(struct child *child);
 /* Reports that the process cannot start until the configuration or the machine is changed, because
  * of REASON: then the node cannot start either. It must have been logged. */
 void child_cannot_start(struct child *child, struct str reason);
+/* Reports that no class of hosts can take another client. */
+void child_full(struct child *child);
 /* Stops; the supervisor starts it again at once. For changes that need a new process. */
 void child_renew(struct child *child);
 /* The descriptor of the socket called NAME, or -1. */

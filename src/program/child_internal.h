@@ -18,7 +18,8 @@ struct supervised {
 	struct child child;
 	const struct child_program *program;
 	struct ipc_channel *control;
-	struct config *next; /* received, not in force yet */
+	struct limit_memory *next_limits; /* likewise, with another layout than those in force */
+	struct config *next;              /* received, not in force yet */
 	struct sandbox *sandbox;
 	struct os_timer *stop_timer;
 	struct os_timer *pending_timer;
@@ -38,6 +39,7 @@ void child_fail(struct supervised *supervised, int error, const char *reason);
  * message the process ends. */
 void child_take_config(struct supervised *supervised, struct ipc_message *message);
 void child_take_socket(struct supervised *supervised, struct ipc_message *message);
+void child_take_rows(struct supervised *supervised, const struct ipc_message *message);
 void child_take_users(struct supervised *supervised, const struct ipc_message *message);
 void child_take_transcript(struct supervised *supervised, const struct ipc_message *message);
 void child_take_tokens(struct supervised *supervised, const struct ipc_message *message);

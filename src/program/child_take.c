@@ -96,6 +96,54 @@ void child_take_socket(struct supervised *supervised, struct ipc_message *messag
 	child->socket_count++;
 }
 
+/* The ones in force get more rows when a process begins that there was not before. */
+static struct limit_memory *memory_for(struct supervised *supervised,
+				       const struct limit_layout *layout)
+{
+	struct limit_memory *limits = supervised->child.limits;
+
+	if (limits != NULL && limit_layout_equal(limit_memory_layout(limits), layout))
+		return limits;
+	if (supervised->next_limits != NULL &&
+	    limit_layout_equal(limit_memory_layout(supervised->next_limits), layout))
+		return supervised->next_limits;
+	limit_memory_free(supervised->next_limits);
+	supervised->next_limits = limit_memory_new(layout);
+	return supervised->next_limits;
+}
+
+/* Like the kernel, which gives fewer descriptors when there is no room for all. */
+static void lack_rows(struct supervised *supervised)
+{
+	supervised->is_lacking = true;
+	if (supervised->is_started)
+		ipc_channel_send(supervised->control, CHILD_AGAIN, 0, STR(""), NULL, 0);
+}
+
+void child_take_rows(struct supervised *supervised, const struct ipc_message *message)
+{
+	struct unpack in = {message->body, false};
+	struct limit_layout layout;
+	bool is_right = limit_layout_unpack(&in, &layout);
+	struct limit_memory *memory = is_right ? memory_for(supervised, &layout) : NULL;
+	size_t count = 0;
+	int error = is_right ? 0 : -EBADMSG;
+
+	for (; error == 0 && in.rest.length > 0 && count < message->descriptor_count; count++) {
+		struct str name = unpack_str(&in);
+		bool is_own = unpack_u32(&in) != 0;
+		char text[LIMIT_NAME_SIZE];
+
+		snprintf(text, sizeof text, STR_FORMAT, STR_ARGUMENTS(name));
+		error = limit_memory_add(memory, text, message->descriptors[count], is_own);
+	}
+	if (error < 0 || in.failed)
+		child_fail(supervised, error < 0 ? error : -EBADMSG,
+			   "the memory to count in was not accepted");
+	else if (in.rest.length > 0)
+		lack_rows(supervised);
+}
+
 void child_take_users(struct supervised *supervised, const struct ipc_message *message)
 {
 	struct child *child = &supervised->child;

@@ -106,6 +106,9 @@ const struct command commands[] = {
 	 "or\n"
 	 "what a client says it is called. Of two options both must fit.\n",
 	 command_transcript, command_transcript_options, command_transcript_exits, NULL},
+	{"limits", "", "Shows how many sessions each class of hosts has, and its limits.",
+	 "Of all processes together, in and out, as they are now.\n", command_limits,
+	 command_limits_options, command_limits_exits, NULL},
 	{"tls", "DOMAIN", "Tries how mail for a domain is protected, with each of its hosts.",
 	 "For each host it says which policy holds and who set it, connects, begins TLS as a\n"
 	 "delivery would, and shows what was negotiated, the certificates, and what would become\n"

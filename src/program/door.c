@@ -37,6 +37,7 @@ struct door {
 	struct child *child;
 	struct service *services;
 	struct intake intake;
+	struct limit_classes *classes;
 	struct names *names;    /* NULL: not needed so far */
 	struct auth *auth;      /* likewise */
 	struct intake_tls *tls; /* likewise */
@@ -80,6 +81,9 @@ static void on_failed(void *context, int error)
 {
 	const struct listener *listener = context;
 
+	if (error == -EINVAL)
+		return; /* it is shut: by the supervisor while there is no room, or it binds another
+			 */
 	log_event(EVENT_SESSION_REFUSED, log_error(error));
 	if (error != -EMFILE && error != -ENFILE)
 		return;
@@ -313,6 +317,25 @@ static void configure_auth(struct door *door)
 	}
 }
 
+static void on_all_full(void *context)
+{
+	const struct door *door = context;
+
+	child_full(door->child);
+}
+
+static void configure_limits(struct door *door)
+{
+	const struct limit_memory *limits = door->child->limits;
+	struct limit_classes *old = door->classes;
+
+	door->classes = limits != NULL ? limit_classes_new(door->child->config) : NULL;
+	limit_rates_free(door->intake.rates);
+	door->intake.rates = limit_rates_new(limits, door->child->config);
+	intake_set_limits(&door->intake, limits, door->classes);
+	limit_classes_free(old);
+}
+
 static void begin(void *context)
 {
 	struct door *door = context;
@@ -359,7 +382,9 @@ int door_start(struct child *child, const struct door_kind *kind)
 	door->intake.directory = directory_new(child->loop, child->config, directory);
 	configure_names(door);
 	configure_auth(door);
+	configure_limits(door);
 	door->intake.session_ended = on_session_ended;
+	door->intake.all_full = on_all_full;
 	door->intake.context = door;
 	configure_tls(door);
 	if (door->tls == NULL) {
@@ -380,6 +405,7 @@ void door_reload(struct child *child, const struct config *old)
 	directory_configure(door->intake.directory, child->config);
 	configure_names(door);
 	configure_auth(door);
+	configure_limits(door);
 	configure_tls(door);
 	if (!door->is_begun)
 		return;

@@ -168,6 +168,12 @@ int serve(const char *file, struct str text, struct config *config)
 	signals[2] = os_signal_watch_new(supervisor.loop, SIGINT, serve_stop, &supervisor);
 	signals[3] = os_signal_watch_new(supervisor.loop, SIGHUP, serve_reload, &supervisor);
 	serve_add_processes(&supervisor);
+	if (serve_prepare_limits(&supervisor, config) < 0) {
+		log_flush();
+		return COMMAND_FAILED;
+	}
+	serve_use_limits(&supervisor);
+	serve_show_limits(&supervisor);
 	serve_watch_sockets(&supervisor);
 	serve_watch_transcripts(&supervisor);
 	for (size_t i = 0; i < supervisor.process_count; i++)

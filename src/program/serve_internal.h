@@ -5,14 +5,23 @@
 #ifndef PROGRAM_SERVE_INTERNAL_H
 #define PROGRAM_SERVE_INTERNAL_H
 
+#include "base/hash.h"
 #include "ipc/channel.h"
+#include "limit/count.h"
 #include "os/process.h"
 #include "program/child.h"
 #include "program/reload_record.h"
 #include "program/serve.h"
 #include "program/serve_program.h"
+#include <sys/socket.h>
 
-enum { PROCESSES_MAX = 272 }; /* 256 workers and the others */
+enum {
+	PROCESSES_MAX = 272, /* 256 workers and the others */
+	/* The kernel's maximum: in a burst beyond it, each client would wait a second for its
+	 * second SYN. */
+	SERVE_LISTEN_BACKLOG = SOMAXCONN,
+};
+_Static_assert((int)PROCESSES_MAX <= (int)LIMIT_ROWS_MAX, "each process may count");
 
 struct supervisor;
 struct process;
@@ -29,6 +38,14 @@ struct serve_log {
 	struct buffer kept;  /* the beginning of an incomplete line */
 	int64_t credit_from; /* monotonic, microseconds: when it may be read again */
 	bool is_flood;
+};
+
+/* Where a process counts sessions. */
+struct serve_row {
+	char name[LIMIT_NAME_SIZE]; /* "": it does not */
+	size_t number;              /* in supervisor->limits */
+	int owner;                  /* descriptors: for writing */
+	int reader;                 /* and for reading only */
 };
 
 struct process {
@@ -49,6 +66,7 @@ struct process {
 	unsigned questions;     /* requests since the last pause */
 	struct os_timer *again; /* to send again what it could not receive */
 	struct serve_log log;
+	struct serve_row row;
 	int64_t delay_us;
 	int64_t started_us;
 	uint32_t pending; /* deliveries for which it waits before it ends */
@@ -66,6 +84,7 @@ struct bound_socket {
 	uint16_t port;  /* 0: UNIX socket */
 	int descriptor;
 	bool is_wanted;
+	bool is_shut; /* for a while, as no class of hosts has a place */
 };
 
 /* The user of a program; the others get his uid, and trust only him as that program. */
@@ -98,6 +117,10 @@ struct supervisor {
 	int exit_status;
 	struct buffer failure;           /* why nothing can start; otherwise "" */
 	struct transcripts *transcripts; /* watchers of sessions */
+	struct hash_key rates_key;       /* of names in the rows */
+	struct limit_memory *limits;     /* all rows; NULL: nothing was limited so far */
+	struct limit_classes *classes;   /* of the configuration in force */
+	struct os_timer *doors;          /* runs while they are closed */
 	struct reload_record reload;
 };
 
@@ -197,6 +220,29 @@ void serve_watch_transcripts(struct supervisor *supervisor);
 void serve_send_transcript(struct process *process);
 /* Sends a line of a session from PROCESS to its watcher. */
 void serve_pass_transcript(struct process *process, struct str said);
+
+/* serve_limits.c */
+/* Makes the rows that processes need by CONFIG, if there are none, or smaller ones; 0 or -errno,
+ * which was logged. */
+MUST_CHECK int serve_prepare_limits(struct supervisor *supervisor, const struct config *config);
+/* The classes of the configuration in force are those that count from now on. */
+void serve_use_limits(struct supervisor *supervisor);
+/* Sends PROCESS its row and those of the others. */
+void serve_send_rows(const struct process *process);
+/* PROCESS is a new one: makes its row, and sends it to the others. */
+void serve_give_row(struct process *process);
+/* PROCESS has ended, and its sessions with it. */
+void serve_clear_row(const struct process *process);
+
+/* serve_doors.c */
+/* Closes the TCP sockets for mail, if no class of hosts can take another client. */
+void serve_close_doors(struct supervisor *supervisor);
+/* Opens them again. */
+void serve_open_doors(struct supervisor *supervisor);
+
+/* serve_limits_talk.c */
+/* Accepts operators who look at the limits. */
+void serve_show_limits(struct supervisor *supervisor);
 
 /* serve_reload.c: handles SIGHUP. */
 void serve_reload(void *supervisor);

@@ -74,6 +74,7 @@ static void renew(struct process *process)
 		successor = add_process(supervisor, process->program);
 	if (successor == NULL)
 		return; /* it will be started when this one has ended */
+	serve_give_row(successor);
 	successor->is_retired = false;
 	successor->is_wanted = true;
 	process->is_retired = true;
@@ -97,6 +98,8 @@ static void on_said(struct process *process, const struct ipc_message *message)
 		os_timer_start(process->again, SERVE_SET_UP_AGAIN_US);
 	if (message->type == CHILD_RENEW)
 		renew(process);
+	if (message->type == CHILD_FULL)
+		serve_close_doors(process->supervisor);
 	if (message->type == CHILD_SAID)
 		serve_pass_transcript(process, message->body);
 	if (message->type == CHILD_PENDING)
@@ -205,6 +208,7 @@ void serve_process_ended(struct process *process, int status)
 	bool is_at_once;
 	char text[32];
 
+	serve_clear_row(process);
 	serve_log_end(process);
 	os_process_status_format(status, text, sizeof text);
 	is_expected = supervisor->is_stopping || process->is_renewed || process->is_stopped;

@@ -47,13 +47,19 @@ static void refuse_fixed(struct supervisor *supervisor, const char *setting)
 	buffer_clear(&text);
 }
 
+/* Those of the configuration in force, without those that were bound for the new one. */
+static void keep_sockets(struct supervisor *supervisor)
+{
+	(void)!serve_bind_sockets(supervisor, supervisor->config, 0);
+	serve_drop_sockets(supervisor);
+}
+
 static void refuse_sockets(struct supervisor *supervisor)
 {
 	log_event(EVENT_CONFIG_REFUSED,
 		  log_string("problem", "a listening socket cannot be bound"));
 	refuse(supervisor, STR("a listening socket cannot be bound: which and why is in the log"));
-	(void)!serve_bind_sockets(supervisor, supervisor->config, 0);
-	serve_drop_sockets(supervisor);
+	keep_sockets(supervisor);
 }
 
 /* Whether services of KIND begin or cease to deliver as other users. */
@@ -87,6 +93,7 @@ static void take_over(struct supervisor *supervisor, struct config *config, stru
 		os_process_hide_memory();
 	supervisor->text = *text;
 	*text = old_text;
+	serve_use_limits(supervisor);
 	(void)!serve_prepare_data(supervisor); /* it logs; the directory process reports it, too */
 	for (size_t i = 0; i < supervisor->process_count; i++)
 		serve_set_up(&supervisor->processes[i]);
@@ -115,6 +122,9 @@ static void try_reload(struct supervisor *supervisor)
 		supervisor->reload.is_refused = true;
 	} else if (serve_bind_sockets(supervisor, config, 0) < 0) {
 		refuse_sockets(supervisor);
+	} else if (serve_prepare_limits(supervisor, config) < 0) {
+		refuse(supervisor, STR("there is no memory to count sessions in"));
+		keep_sockets(supervisor);
 	} else {
 		take_over(supervisor, config, &text);
 		config = NULL;

@@ -64,6 +64,7 @@ void serve_set_up(void *context)
 	}
 	if (process->program->is_told_seen)
 		serve_send_seen(process);
+	serve_send_rows(process);
 	serve_send_transcript(process);
 	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);
 }

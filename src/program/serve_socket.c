@@ -10,10 +10,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The kernel's maximum: in a burst beyond it, each client would wait a second for its second
- * SYN. */
-enum { LISTEN_BACKLOG = SOMAXCONN };
-
 static const int64_t MEND_EVERY_US = SECOND_US;
 
 static struct bound_socket *socket_find(struct supervisor *supervisor, const char *name)
@@ -83,7 +79,7 @@ static int bind_socket(const struct supervisor *supervisor, const struct bound_s
 		return os_socket_listen_unix(bound->host, SOCK_STREAM, 0666);
 	if (!os_socket_address_parse(bound->host, bound->port, &address))
 		return -EINVAL;
-	return os_socket_listen(&address, LISTEN_BACKLOG);
+	return os_socket_listen(&address, SERVE_LISTEN_BACKLOG);
 }
 
 enum { BIND_PAUSE_MS = 50 };
@@ -226,6 +222,8 @@ int serve_bind_run_sockets(struct supervisor *supervisor)
 		error = bind_run_socket(supervisor, "auth", SOCK_SEQPACKET);
 	if (error == 0)
 		error = bind_run_socket(supervisor, "transcript", SOCK_SEQPACKET);
+	if (error == 0)
+		error = bind_run_socket(supervisor, "limits", SOCK_SEQPACKET);
 	if (error == 0 && supervisor->config->submit_group[0] != '\0')
 		error = bind_run_socket(supervisor, "submit", SOCK_SEQPACKET);
 	if (error == 0 && supervisor->config->directory.backend != CONFIG_BACKEND_NONE)
@@ -240,7 +238,7 @@ static bool mend(struct supervisor *supervisor, struct bound_socket *bound)
 {
 	int descriptor;
 
-	if (!os_socket_has_ended(bound->descriptor))
+	if (bound->is_shut || !os_socket_has_ended(bound->descriptor))
 		return false;
 	log_event(EVENT_LISTENER_LOST, log_string("address", address_of(bound)));
 	descriptor = bind_socket(supervisor, bound);

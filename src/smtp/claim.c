@@ -201,7 +201,7 @@ enum smtp_step smtp_on_xclient(struct smtp_server *s, const struct smtp_argument
 	if (!smtp_ask_client(s, s->claim, &verdict))
 		return SMTP_STEP_WAIT;
 	if (verdict->class != MAIL_OK)
-		return smtp_reply_verdict(s, verdict);
+		return smtp_reply_last(s, 421, verdict->status, verdict->text);
 	begin_anew(s);
 	return SMTP_STEP_DONE;
 }

@@ -255,7 +255,8 @@ enum smtp_question_type {
 	SMTP_QUESTION_AUTH,    /* a message of the client's mechanism. While the exchange goes on:
 				* smtp_server_is_authenticating() */
 	SMTP_QUESTION_CLIENT,  /* the session is from now on that of the client in CLAIM (XCLIENT):
-				* the driver calls smtp_server_set_peer(), then MAIL_OK */
+				* the driver calls smtp_server_set_peer(), then MAIL_OK; or
+				* there is no place for that client: 421, closed */
 	SMTP_QUESTION_RELEASE, /* mail for NODE, a domain as A-labels, is to be tried now (ETRN) */
 	SMTP_QUESTION_COMMIT,  /* the message is complete: queue it. MAIL_OK: it is durable,
 				* and the verdict's text is sent to the client ("queued as

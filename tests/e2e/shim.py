@@ -93,7 +93,7 @@ class _Memory(ctypes.Structure):
                 ("seen", ctypes.c_uint32), ("fired", ctypes.c_uint32),
                 ("number", ctypes.c_uint32), ("action", ctypes.c_int32),
                 ("clock_us", ctypes.c_int64), ("passed_us", ctypes.c_int64),
-                ("wait_ms", ctypes.c_int32), ("call", _Call), ("entries", _Call * ENTRIES)]
+                ("wait_ms", ctypes.c_int32), ("load", ctypes.c_uint32), ("call", _Call), ("entries", _Call * ENTRIES)]
 
 
 class Shim:

@@ -38,6 +38,7 @@ OTHERS = {  # block: the test that runs it
     "stagepost-tls.8/0": "test_tls",
     "stagepost-tls-report.8/0": "test_tls",
     "stagepost-transcript.8/0": "test_transcripts",
+    "stagepost-limits.8/0": "test_limits",
     "stagepost-directory-postgresql.7/1": "test_sql",
     "stagepost-directory-postgresql.7/2": "test_sql",
     "stagepost-directory-postgresql.7/3": "test_sql",
@@ -324,6 +325,18 @@ def test_transcripts(machine):
     for line in lines:
         words = [word for word in shlex.split(line)[2:] if word not in ("--for", "1h")]
         assert tell(machine, *words, "--for", "1s") == ""
+
+
+def test_limits(machine):
+    plain, watched = BLOCKS["stagepost-limits.8/0"].text.splitlines()
+    assert plain == "$ stagepost limits" and watched == "$ stagepost limits --watch --json"
+    assert tell(machine, "limits") == "there are no classes: sessions are not limited\n"
+    with subprocess.Popen([f"{machine.programs}/stagepost", *shlex.split(watched)[2:], "-c", machine.conf],
+                          stdout=subprocess.PIPE) as running:
+        with pytest.raises(subprocess.TimeoutExpired):
+            running.wait(1.5)
+        running.terminate()
+        assert running.communicate()[0] == b""
 
 
 @pytest.mark.parametrize("name", ("stagepost-tls.8/0", "stagepost-tls-report.8/0"))

@@ -12,7 +12,7 @@ import pytest
 from stagepost import PATIENCE, as_user, wait_until
 
 TEXT = b"Subject: hello\n\nA line.\n"
-COMMANDS = """serve reload stop check config manual enqueue mailq trace transcript tls tls-report sendmail completion
+COMMANDS = """serve reload stop check config manual enqueue mailq trace transcript limits tls tls-report sendmail completion
 version queue queue/list queue/show queue/hold queue/release queue/retry queue/requeue queue/bounce
 queue/remove queue/stats queue/repair queue/adopt trigger trigger/list trigger/wait
 trigger/release directory directory/accept directory/check directory/get directory/put directory/del directory/list directory/watch
@@ -77,7 +77,7 @@ def test_help_and_wrong_options(node, run, command):
     ("queue retry", ["1"]), ("queue requeue", ["1"]),
     ("queue bounce", ["1", "--yes"]), ("queue remove", ["1", "--yes"]),
     ("queue stats", []), ("queue repair", []), ("queue adopt", ["/"]), ("trigger list", []),
-    ("transcript", ["--peer", "::1"]), ("trigger wait", ["x"]), ("trigger release", ["x"]), ("directory get", ["a@b"]),
+    ("transcript", ["--peer", "::1"]), ("limits", []), ("trigger wait", ["x"]), ("trigger release", ["x"]), ("directory get", ["a@b"]),
     ("directory put", ["a@b"]), ("directory del", ["a@b"]), ("directory list", []),
     ("directory watch", []), ("directory stats", []),
     ("directory status", [])])

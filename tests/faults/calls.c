@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <sys/sysinfo.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -244,4 +245,19 @@ int gettimeofday(struct timeval *out, void *zone)
 	clock_gettime(CLOCK_REALTIME, &now);
 	*out = (struct timeval){now.tv_sec, now.tv_nsec / 1000};
 	return 0;
+}
+
+/* --- how busy the machine is --- */
+
+int sysinfo(struct sysinfo *out)
+{
+	static typeof(sysinfo) *real;
+	int result;
+
+	if (real == NULL)
+		real = shim_next("sysinfo");
+	result = real(out);
+	if (result == 0 && shim_load() > 0)
+		out->loads[0] = ((unsigned long)shim_load() << SI_LOAD_SHIFT) / 100 + 1;
+	return result;
 }

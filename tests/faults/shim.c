@@ -48,6 +48,11 @@ int64_t shim_clock(bool is_time_of_day)
 	return atomic_load(&shim->passed_us) + (is_time_of_day ? atomic_load(&shim->clock_us) : 0);
 }
 
+unsigned shim_load(void)
+{
+	return shim == NULL ? 0 : atomic_load(&shim->load);
+}
+
 int shim_wait(int milliseconds)
 {
 	int most = shim == NULL ? 0 : atomic_load(&shim->wait_ms);

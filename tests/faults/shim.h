@@ -45,6 +45,7 @@ struct shim {
 	_Atomic int64_t clock_us;  /* added to the time of day */
 	_Atomic int64_t passed_us; /* added to every clock */
 	_Atomic int32_t wait_ms;   /* nobody waits longer for an event; 0: as he wants */
+	_Atomic uint32_t load;     /* load average in hundredths; 0: the true one */
 	struct shim_call call;
 	struct shim_call entries[SHIM_ENTRIES];
 };
@@ -56,6 +57,8 @@ int shim_ask(const char *name, int file);
 int64_t shim_clock(bool is_time_of_day);
 /* How long somebody waits who would wait for MILLISECONDS, or for ever (-1). */
 int shim_wait(int milliseconds);
+/* The load average, in hundredths; 0: the true one. */
+unsigned shim_load(void);
 /* The function of the next library. */
 void *shim_next(const char *name);
 

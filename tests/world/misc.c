@@ -12,6 +12,8 @@
 #include "os/notify.h"
 #include "os/random.h"
 #include "os/sandbox.h"
+#include "os/shared.h"
+#include "os/socket.h"
 #include "os/stream.h"
 #include "os/terminal.h"
 #include <arpa/inet.h>
@@ -107,6 +109,54 @@ unsigned os_load_processors(struct os_load *load)
 {
 	(void)load;
 	return 0;
+}
+
+unsigned os_load_average(void)
+{
+	return 0;
+}
+
+/* No configuration here has classes of hosts, so nobody counts their sessions in shared memory, and
+ * no door is closed. */
+int os_shared_new(const char *name, size_t size, size_t allocated)
+{
+	(void)name;
+	(void)size;
+	(void)allocated;
+	return -ENOMEM;
+}
+
+int os_shared_reader(int memory)
+{
+	(void)memory;
+	return -EBADF;
+}
+
+int os_shared_map(int memory, size_t size, bool may_write, void **place_out)
+{
+	(void)memory;
+	(void)size;
+	(void)may_write;
+	(void)place_out;
+	return -EBADF;
+}
+
+void os_shared_unmap(void *place, size_t size)
+{
+	(void)place;
+	(void)size;
+}
+
+void os_socket_shut(int listening)
+{
+	(void)listening;
+}
+
+int os_socket_listen_again(int listening, int backlog)
+{
+	(void)listening;
+	(void)backlog;
+	return -EADDRINUSE;
 }
 
 int os_mounts_open(void)

@@ -116,12 +116,17 @@ static struct str helo(const struct intake_session *session)
 	return STR("");
 }
 
-static bool has_question(const struct intake_session *session)
+static bool asks(const struct intake_session *session, struct intake_asked *asked_out)
 {
-	return qmtp_server_question(server_of(session)) != NULL;
+	const struct qmtp_question *question = qmtp_server_question(server_of(session));
+
+	if (question == NULL)
+		return false;
+	*asked_out = (struct intake_asked){question->type, question->envelope};
+	return true;
 }
 
-static void answer_recipient(struct intake_session *session, const struct mail_verdict *verdict)
+static void answer(struct intake_session *session, const struct mail_verdict *verdict)
 {
 	qmtp_server_answer(server_of(session), verdict);
 }
@@ -145,10 +150,10 @@ const struct intake_engine intake_engine_qmtp = {
 	.set_peer_name = set_peer_name,
 	.set_peer_ours = set_peer_ours,
 	.helo = helo,
-	.has_question = has_question,
+	.asks = asks,
 	.see_to = intake_package_see_to,
 	.see_to_body = intake_package_see_to_body,
-	.answer_recipient = answer_recipient,
+	.answer = answer,
 	.open = intake_package_open,
 	.cancel = intake_package_cancel,
 };

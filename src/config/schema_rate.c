@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: ISC
+/* The settings of sections rate. */
+#include "config/schema_row.h"
+
+static const struct config_word count_words[] = {
+	{"connections", CONFIG_RATE_CONNECTIONS},
+	{"messages", CONFIG_RATE_MESSAGES},
+	{"recipients", CONFIG_RATE_RECIPIENTS},
+	{"bytes", CONFIG_RATE_BYTES},
+	{"refusals", CONFIG_RATE_REFUSALS},
+	{"failed_logins", CONFIG_RATE_FAILED_LOGINS},
+	{NULL, 0},
+};
+static const struct config_word per_words[] = {
+	{"address", CONFIG_RATE_PER_ADDRESS},
+	{"user", CONFIG_RATE_PER_USER},
+	{"sender_domain", CONFIG_RATE_PER_SENDER_DOMAIN},
+	{"class", CONFIG_RATE_PER_CLASS},
+	{"all", CONFIG_RATE_PER_ALL},
+	{NULL, 0},
+};
+static const struct config_word answer_words[] = {
+	{"slow", CONFIG_RATE_SLOW},
+	{"defer", CONFIG_RATE_DEFER},
+	{"close", CONFIG_RATE_CLOSE},
+	{NULL, 0},
+};
+static const struct config_word full_words[] = {
+	{"allow", CONFIG_RATE_FULL_ALLOW}, {"refuse", CONFIG_RATE_FULL_REFUSE}, {NULL, 0}};
+
+const struct config_setting config_schema_rate[] = {
+	SETTING(RATE, "count", word, AT(config_rate, count), WORDS(count_words),
+		MEANING("What is counted: connections that are greeted, messages (at DATA or "
+			"BDAT), "
+			"recipients (at RCPT), bytes of messages that were queued, commands that "
+			"were refused, failed logins. Of the last three, what came so far decides "
+			"about the next connection and message; of failed logins, about the next "
+			"login, too.")),
+	SETTING(RATE, "per", word, AT(config_rate, per), INITIAL("address"), WORDS(per_words),
+		MEANING("For whom: each address of a client, of IPv6 its network of 64 bits; each "
+			"user who has authenticated; each domain of senders; each section class; "
+			"or "
+			"all together. What has no user, no domain or no class is not counted "
+			"there. At most eight sections may have the same.")),
+	SETTING(RATE, "class", text, AT(config_rate, class_mask), INITIAL(""), RANGE(0, 255),
+		MEANING("The mask of the section class to whose clients this applies; empty: to "
+			"all.")),
+	SETTING(RATE, "limit", size, AT(config_rate, limit), RANGE(1, UINT64_C(1) << 40),
+		MEANING("How much may come in the interval.")),
+	SETTING(RATE, "interval", duration, AT(config_rate, interval_us), RANGE(1, 2678400),
+		MEANING("The time that the limit is for.")),
+	SETTING(RATE, "answer", word, AT(config_rate, answer), INITIAL("defer"),
+		WORDS(answer_words),
+		MEANING("What happens above the limit. slow: the reply waits until it would be "
+			"within the limit, for 30 seconds at most. defer: the command is refused "
+			"with 450 or 451, the session goes on; a connection is refused as with "
+			"close. close: 421, and the session ends.")),
+	SETTING(RATE, "full", word, AT(config_rate, full), INITIAL("allow"), WORDS(full_words),
+		MEANING("What happens when somebody new comes, and there is no memory to count for "
+			"him without forgetting another (setting rate_keys): allow: who was unseen "
+			"for longest is forgotten. refuse: as above the limit.")),
+};
+
+const size_t config_schema_rate_count = COUNT_OF(config_schema_rate);

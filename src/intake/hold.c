@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: ISC
+/* Holds a question of the engine back, or refuses it, when a rate says so. */
+#include "intake/internal.h"
+
+static const struct intake_charge message_charges[] = {{CONFIG_RATE_MESSAGES, 1},
+						       {CONFIG_RATE_BYTES, 0},
+						       {CONFIG_RATE_REFUSALS, 0},
+						       {CONFIG_RATE_FAILED_LOGINS, 0}};
+static const struct intake_charge recipient_charges[] = {{CONFIG_RATE_RECIPIENTS, 1}};
+static const struct intake_charge login_charges[] = {{CONFIG_RATE_FAILED_LOGINS, 0}};
+
+static struct limit_ruling judge_question(struct intake_session *session)
+{
+	struct intake_asked asked = {.type = SMTP_QUESTION_COMMIT};
+
+	(void)session->engine->asks(session, &asked);
+	switch (asked.type) {
+	case SMTP_QUESTION_RECIPIENT:
+		return intake_rate_judge(session, recipient_charges, COUNT_OF(recipient_charges));
+	case SMTP_QUESTION_OPEN:
+		return intake_rate_judge(session, message_charges, COUNT_OF(message_charges));
+	case SMTP_QUESTION_AUTH:
+		return intake_rate_judge(session, login_charges, COUNT_OF(login_charges));
+	default:
+		return (struct limit_ruling){LIMIT_PASS, NULL, 0};
+	}
+}
+
+static void let_through(struct intake_session *session)
+{
+	session->is_let_through = true;
+	session->pump(session);
+}
+
+static void refuse_question(struct intake_session *session, const char *text)
+{
+	struct intake_asked asked = {.type = SMTP_QUESTION_COMMIT};
+	struct mail_verdict verdict;
+
+	(void)session->engine->asks(session, &asked);
+	if (asked.type == SMTP_QUESTION_AUTH) {
+		intake_auth_refuse(session);
+		return;
+	}
+	mail_verdict_set(&verdict, "4.7.1", "%s", text);
+	session->engine->answer(session, &verdict);
+}
+
+bool intake_hold_question(struct intake_session *session)
+{
+	struct limit_ruling ruling;
+
+	if (session->intake->rates == NULL || session->is_let_through) {
+		session->is_let_through = false;
+		return false;
+	}
+	ruling = judge_question(session);
+	if (ruling.answer == LIMIT_PASS)
+		return false;
+	if (ruling.answer == LIMIT_SLOW) {
+		intake_rate_hold(session, ruling.wait_us, let_through);
+		return true;
+	}
+	if (ruling.answer == LIMIT_CLOSE)
+		session->farewell = intake_rate_texts[ruling.rule->count];
+	refuse_question(session, intake_rate_texts[ruling.rule->count]);
+	return true;
+}
+
+void intake_hold_give_up(struct intake_session *session)
+{
+	if (session->held == NULL || !os_timer_is_running(session->held))
+		return;
+	os_timer_stop(session->held);
+	session->is_asking = false;
+	if (intake_session_has_question(session))
+		refuse_question(session, "The service is stopping, try again later");
+}

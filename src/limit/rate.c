@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: ISC
+#include "limit/rate.h"
+#include "base/buffer.h"
+#include "base/panic.h"
+#include "mail/address.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct rule {
+	const struct config_rate *config;
+	unsigned column;    /* of the own table */
+	limit_rule_key key; /* by which others' columns are found */
+	uint64_t unit;      /* a counter's step: counters have 32 bits */
+};
+
+/* At the beginning of an area. */
+struct header {
+	struct hash_key key;
+};
+
+/* One process's area. */
+struct tables {
+	struct limit_keyed_view per[CONFIG_RATE_PERS];
+};
+
+struct limit_rates {
+	const struct limit_memory *memory;
+	struct hash_key key;
+	struct tables own;
+	size_t own_row;
+	struct rule *rules;
+	size_t count;
+};
+
+enum {
+	HEADER = 64,
+	CLASSES = 2 * CONFIG_CLASSES_MAX, /* so that few are in the same buckets */
+	ALIGNMENT = 64,
+	LARGE_TABLES = 3, /* for addresses, users and domains of senders */
+};
+
+/* A table counts at least four times the limit of its rules in 32 bits. */
+static uint64_t unit_of(uint64_t limit)
+{
+	uint64_t unit = 1;
+
+	while (limit / unit > UINT32_MAX / 4)
+		unit *= 2;
+	return unit;
+}
+
+static limit_rule_key rule_key(struct hash_key key, const struct config_rate *rule)
+{
+	struct buffer text = {0};
+	uint64_t unit = unit_of(rule->limit);
+	limit_rule_key hash;
+
+	buffer_append_string(&text, rule->name);
+	buffer_append(&text, &rule->interval_us, sizeof rule->interval_us);
+	buffer_append(&text, &unit, sizeof unit);
+	hash = hash_keyed(key, buffer_data(&text), text.length);
+	buffer_clear(&text);
+	return hash != 0 ? hash : 1;
+}
+
+static size_t round_up(size_t size)
+{
+	return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+size_t limit_rates_area_size(const struct config *config)
+{
+	if (config->rate_count == 0)
+		return 0;
+	return HEADER + round_up(limit_keyed_size(CLASSES)) + round_up(limit_keyed_size(1)) +
+	       LARGE_TABLES * round_up(limit_keyed_size(config->rate_keys));
+}
+
+static struct tables tables_at(const struct limit_memory *memory, size_t row)
+{
+	size_t size = limit_memory_area_size(memory, LIMIT_AREA_RATES);
+	size_t classes = round_up(limit_keyed_size(CLASSES));
+	size_t all = round_up(limit_keyed_size(1));
+	size_t large = (size - HEADER - classes - all) / LARGE_TABLES / ALIGNMENT * ALIGNMENT;
+	char *at = (char *)limit_memory_area(memory, row, LIMIT_AREA_RATES, size) + HEADER;
+
+	return (struct tables){{
+		[CONFIG_RATE_PER_CLASS] = limit_keyed_view(at, classes),
+		[CONFIG_RATE_PER_ALL] = limit_keyed_view(at + classes, all),
+		[CONFIG_RATE_PER_ADDRESS] = limit_keyed_view(at + classes + all, large),
+		[CONFIG_RATE_PER_USER] = limit_keyed_view(at + classes + all + large, large),
+		[CONFIG_RATE_PER_SENDER_DOMAIN] =
+			limit_keyed_view(at + classes + all + 2 * large, large),
+	}};
+}
+
+/* The rules that count for PER get columns of its table. */
+static void configure_table(struct limit_rates *rates, enum config_rate_per per)
+{
+	limit_rule_key keys[LIMIT_COLUMNS];
+	unsigned columns[LIMIT_COLUMNS];
+	struct rule *rules[LIMIT_COLUMNS];
+	size_t count = 0;
+
+	for (size_t i = 0; i < rates->count; i++) {
+		if (rates->rules[i].config->per != per)
+			continue;
+		if (count == LIMIT_COLUMNS)
+			panic("more than %d rates for a subject", LIMIT_COLUMNS);
+		keys[count] = rates->rules[i].key;
+		rules[count++] = &rates->rules[i];
+	}
+	limit_keyed_configure(rates->own.per[per], keys, count, columns);
+	for (size_t i = 0; i < count; i++)
+		rules[i]->column = columns[i];
+}
+
+static void configure(struct limit_rates *rates, const struct config *config)
+{
+	rates->count = config->rate_count;
+	rates->rules = memory_alloc_zero(rates->count, sizeof *rates->rules);
+	for (size_t i = 0; i < rates->count; i++) {
+		rates->rules[i].config = &config->rates[i];
+		rates->rules[i].key = rule_key(rates->key, &config->rates[i]);
+		rates->rules[i].unit = unit_of(config->rates[i].limit);
+	}
+	for (unsigned per = 0; per < CONFIG_RATE_PERS; per++)
+		configure_table(rates, per);
+}
+
+static struct header *header_of(const struct limit_memory *memory, size_t row)
+{
+	return limit_memory_area(memory, row, LIMIT_AREA_RATES, HEADER);
+}
+
+void limit_rates_prepare(const struct limit_memory *memory, size_t row, struct hash_key key)
+{
+	struct header *header = header_of(memory, row);
+
+	if (header != NULL)
+		header->key = key;
+}
+
+struct limit_rates *limit_rates_new(const struct limit_memory *memory, const struct config *config)
+{
+	size_t wanted = limit_rates_area_size(config);
+	ptrdiff_t own = memory != NULL ? limit_memory_own(memory) : -1;
+	struct limit_rates *rates;
+
+	if (wanted == 0 || own < 0 || limit_memory_area_size(memory, LIMIT_AREA_RATES) < wanted)
+		return NULL;
+	rates = memory_alloc_zero(1, sizeof *rates);
+	rates->memory = memory;
+	rates->own_row = (size_t)own;
+	rates->key = header_of(memory, rates->own_row)->key;
+	rates->own = tables_at(memory, rates->own_row);
+	configure(rates, config);
+	return rates;
+}
+
+void limit_rates_free(struct limit_rates *rates)
+{
+	if (rates == NULL)
+		return;
+	free(rates->rules);
+	free(rates);
+}
+
+/* --- subjects --- */
+
+static uint64_t hash_text(const struct limit_rates *rates, struct str text)
+{
+	uint64_t hash = hash_keyed(rates->key, text.data, text.length);
+
+	return hash != 0 ? hash : 1;
+}
+
+static uint64_t hash_name(const struct limit_rates *rates, struct str name)
+{
+	char lower[MAIL_ADDRESS_MAX];
+	size_t length = name.length < sizeof lower ? name.length : sizeof lower;
+
+	memcpy(lower, name.data, length);
+	str_lower(lower, length);
+	return hash_text(rates, str_slice(lower, length));
+}
+
+/* Clients with one address of an IPv6 network of 64 bits can use all of them. */
+static uint64_t hash_network(const struct limit_rates *rates, const struct in6_addr *address)
+{
+	struct in6_addr network = *address;
+
+	if (!IN6_IS_ADDR_V4MAPPED(address))
+		memset(&network.s6_addr[8], 0, 8);
+	return hash_text(rates, (struct str){(const char *)network.s6_addr, sizeof network});
+}
+
+/* 0: it is not known whom to count for. */
+static uint64_t subject_key(const struct limit_rates *rates, enum config_rate_per per,
+			    const struct limit_subject *subject)
+{
+	struct str name = STR("");
+
+	switch (per) {
+	case CONFIG_RATE_PER_ALL:
+		return 1;
+	case CONFIG_RATE_PER_ADDRESS:
+		return subject->address != NULL ? hash_network(rates, subject->address) : 0;
+	case CONFIG_RATE_PER_CLASS:
+		name = str_from(subject->class_mask != NULL ? subject->class_mask : "");
+		break;
+	case CONFIG_RATE_PER_USER:
+		name = subject->user;
+		break;
+	case CONFIG_RATE_PER_SENDER_DOMAIN:
+		name = subject->sender_domain;
+		break;
+	case CONFIG_RATE_PERS:
+		break;
+	}
+	return name.length > 0 ? hash_name(rates, name) : 0;
+}
+
+static bool is_for(const struct config_rate *rule, const struct limit_subject *subject)
+{
+	return *rule->class_mask == '\0' ||
+	       (subject->class_mask != NULL && strcmp(rule->class_mask, subject->class_mask) == 0);
+}
+
+/* --- judging --- */
+
+static struct limit_window_total total_of(const struct limit_rates *rates, const struct rule *rule,
+					  uint64_t key, int64_t now_us)
+{
+	enum config_rate_per per = rule->config->per;
+	struct limit_window_total total = {0};
+
+	limit_keyed_sum(rates->own.per[per], key, rule->column, rule->config->interval_us, now_us,
+			&total);
+	for (size_t row = 0; row < limit_memory_count(rates->memory); row++) {
+		struct limit_keyed_view other;
+		int column;
+
+		if (row == rates->own_row)
+			continue;
+		other = tables_at(rates->memory, row).per[per];
+		column = limit_keyed_column(other, rule->key);
+		if (column >= 0)
+			limit_keyed_sum(other, key, (unsigned)column, rule->config->interval_us,
+					now_us, &total);
+	}
+	return total;
+}
+
+static uint64_t in_units(const struct rule *rule, uint64_t amount)
+{
+	return amount / rule->unit + (amount % rule->unit != 0);
+}
+
+/* What RULE says of AMOUNT more for KEY. */
+static struct limit_ruling judge(const struct limit_rates *rates, const struct rule *rule,
+				 uint64_t key, uint64_t amount, int64_t now_us)
+{
+	static const enum limit_answer answers[] = {
+		[CONFIG_RATE_SLOW] = LIMIT_SLOW,
+		[CONFIG_RATE_DEFER] = LIMIT_DEFER,
+		[CONFIG_RATE_CLOSE] = LIMIT_CLOSE,
+	};
+	struct limit_ruling ruling = {LIMIT_PASS, NULL, 0};
+	struct limit_window_total total = total_of(rates, rule, key, now_us);
+
+	ruling.wait_us =
+		limit_window_wait_us(&total, in_units(rule, rule->config->limit),
+				     in_units(rule, amount), rule->config->interval_us, now_us);
+	if (ruling.wait_us == 0 && rule->config->full == CONFIG_RATE_FULL_REFUSE &&
+	    !limit_keyed_has_room(rates->own.per[rule->config->per], key,
+				  rule->config->interval_us * 2, now_us))
+		ruling.wait_us = rule->config->interval_us;
+	if (ruling.wait_us == 0)
+		return ruling;
+	ruling.answer = answers[rule->config->answer];
+	ruling.rule = rule->config;
+	if (ruling.answer == LIMIT_SLOW && ruling.wait_us > LIMIT_SLOW_US)
+		ruling.wait_us = LIMIT_SLOW_US;
+	return ruling;
+}
+
+static bool is_stricter(const struct limit_ruling *one, const struct limit_ruling *other)
+{
+	return one->answer != other->answer ? one->answer > other->answer
+					    : one->wait_us > other->wait_us;
+}
+
+/* What all rules say together, and in KEYS the keys to count for; 0: a rule does not apply. */
+static struct limit_ruling judge_all(const struct limit_rates *rates, enum config_rate_count count,
+				     const struct limit_subject *subject, uint64_t amount,
+				     int64_t now_us, uint64_t keys[])
+{
+	struct limit_ruling strictest = {LIMIT_PASS, NULL, 0};
+
+	for (size_t i = 0; i < rates->count; i++) {
+		const struct rule *rule = &rates->rules[i];
+		struct limit_ruling ruling;
+
+		keys[i] = 0;
+		if (rule->config->count != count || !is_for(rule->config, subject))
+			continue;
+		keys[i] = subject_key(rates, rule->config->per, subject);
+		if (keys[i] == 0)
+			continue;
+		ruling = judge(rates, rule, keys[i], amount, now_us);
+		if (is_stricter(&ruling, &strictest))
+			strictest = ruling;
+	}
+	return strictest;
+}
+
+static void count_all(struct limit_rates *rates, uint64_t amount, int64_t now_us,
+		      const uint64_t keys[])
+{
+	for (size_t i = 0; i < rates->count; i++) {
+		const struct rule *rule = &rates->rules[i];
+		uint64_t units = in_units(rule, amount);
+
+		if (keys[i] != 0)
+			limit_keyed_add(rates->own.per[rule->config->per], keys[i], rule->column,
+					rule->config->interval_us, now_us,
+					units > UINT32_MAX ? UINT32_MAX : (uint32_t)units);
+	}
+}
+
+struct limit_ruling limit_rates_take(struct limit_rates *rates, enum config_rate_count count,
+				     const struct limit_subject *subject, uint64_t amount,
+				     int64_t now_us)
+{
+	uint64_t keys[CONFIG_RATES_MAX];
+	struct limit_ruling ruling = {LIMIT_PASS, NULL, 0};
+
+	if (rates == NULL)
+		return ruling;
+	ruling = judge_all(rates, count, subject, amount, now_us, keys);
+	if (ruling.answer <= LIMIT_SLOW)
+		count_all(rates, amount, now_us, keys);
+	return ruling;
+}
+
+struct limit_ruling limit_rates_note(struct limit_rates *rates, enum config_rate_count count,
+				     const struct limit_subject *subject, uint64_t amount,
+				     int64_t now_us)
+{
+	uint64_t keys[CONFIG_RATES_MAX];
+	struct limit_ruling ruling = {LIMIT_PASS, NULL, 0};
+
+	if (rates == NULL)
+		return ruling;
+	ruling = judge_all(rates, count, subject, amount, now_us, keys);
+	count_all(rates, amount, now_us, keys);
+	return ruling;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/limits_talk.h - the protocol of "stagepost limits" and the supervisor, at RUN/limits:
+ * messages of ipc/channel.h. The command may ask as often as it likes.
+ */
+#ifndef PROGRAM_LIMITS_TALK_H
+#define PROGRAM_LIMITS_TALK_H
+
+#include "ipc/pack.h"
+#include "limit/count.h"
+
+enum limits_talk {
+	LIMITS_TALK_ASK = 1,
+	LIMITS_TALK_CLASSES, /* each class, in the order of the configuration */
+	LIMITS_TALK_END,     /* that is all */
+};
+
+struct limits_talk_class {
+	struct str mask;
+	uint32_t queue;
+	uint32_t refuse;
+	struct limit_total total;
+};
+
+static inline void limits_talk_pack(struct buffer *out, const struct limits_talk_class *class)
+{
+	pack_str(out, class->mask);
+	pack_u32(out, class->queue);
+	pack_u32(out, class->refuse);
+	pack_u64(out, class->total.in);
+	pack_u64(out, class->total.out);
+	pack_u64(out, class->total.waiting);
+	pack_u64(out, class->total.refused);
+	pack_u64(out, class->total.held);
+}
+
+/* Ask IN then whether it has failed. */
+static inline struct limits_talk_class limits_talk_unpack(struct unpack *in)
+{
+	struct limits_talk_class class = {.mask = unpack_str(in)};
+
+	class.queue = unpack_u32(in);
+	class.refuse = unpack_u32(in);
+	class.total.in = unpack_u64(in);
+	class.total.out = unpack_u64(in);
+	class.total.waiting = unpack_u64(in);
+	class.total.refused = unpack_u64(in);
+	class.total.held = unpack_u64(in);
+	return class;
+}
+
+#endif
