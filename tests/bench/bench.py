@@ -75,7 +75,8 @@ def start_sink(options, kind, certificate):
 
 
 def start_systems(options, disk, kind, sink, started, certificate):
-    tls = {"certificate": certificate} if kind == "tls" else {"relays_by_tls": kind == "tls-relay"}
+    tls = {"certificate": certificate if kind in ("tls", "submission") else None,
+           "relays_by_tls": kind == "tls-relay", "submission": kind == "submission"}
     for build in [options.build] + options.against:
         is_ours = build == options.build
         name = "stagepost" if is_ours else build.strip("/")
