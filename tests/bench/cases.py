@@ -30,6 +30,7 @@ class Case:
     divisor: int = 1  # of the number of messages
     goal: float = 0  # times the other system's rate; 0: none
     tls: str = ""  # handshakes: "full", or "resumed": with the session of the one before
+    pipelines: bool = False  # MAIL, RCPT and DATA at once; with TLS only
 
     @property
     def has_floor(self):
@@ -41,6 +42,7 @@ class Case:
         sessions = f"{self.sessions} kept open" if self.keep else \
             f"{self.sessions} session" + "s" * (self.sessions > 1)
         tls = f" {self.tls} handshakes," if self.tls else ""
+        tls += " pipelined," if self.pipelines else ""
         return f"{self.kind}, {sessions},{tls} {self.size // 1024} KiB"
 
 
@@ -53,6 +55,7 @@ CASES = (
     Case("tls", 50, 10240, goal=2, tls="full"),
     Case("tls", 50, 10240, goal=3, tls="resumed"),
     Case("tls", 50, 10240, keep=True, goal=4, tls="full"),
+    Case("tls", 50, 10240, keep=True, goal=4, tls="full", pipelines=True),
     Case("submission", 50, 10240, keep=True, goal=3, tls="full"),
     Case("qmtp", 50, 10240, keep=True, goal=2),
     Case("qmtp", 50, 1024, keep=True, goal=2),
@@ -85,6 +88,8 @@ def start_source(port, messages, case, recipient, build=""):
         command.append("-d")
     if case.tls == "resumed":
         command.append("-r")
+    if case.pipelines:
+        command.append("-P")
     if case.kind == "submission":
         command += ["-u", USER, "-w", PASSWORD]
     return subprocess.Popen(command + [f"127.0.0.1:{port}"], stdout=subprocess.DEVNULL,

@@ -39,7 +39,7 @@ enum source_kind {
 
 /* The options, and what the sessions share. */
 struct source {
-	bool keeps, resumes, plain;
+	bool keeps, resumes, plain, pipelines;
 	enum source_kind kind;
 	unsigned sessions; /* at a time; with a rate as many as it takes */
 	unsigned rate;     /* sessions that begin in a second; 0: one begins when another ends */
@@ -69,7 +69,8 @@ struct source_session {
 	bool is_blocked; /* waits until it can write */
 	int64_t opened_us;
 	unsigned login_step;
-	char nonce[32]; /* of its login */
+	char nonce[32];   /* of its login */
+	unsigned replies; /* that it waits for */
 	char reply[SOURCE_REPLY_SIZE];
 	size_t length;
 	struct source_session *next; /* unused */

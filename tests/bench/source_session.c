@@ -24,6 +24,7 @@ static void say(struct source_session *session, enum source_phase phase, const c
 {
 	session->phase = phase;
 	session->length = 0;
+	session->replies = 1;
 	tls_wire_write(&session->wire, text, length);
 }
 
@@ -87,6 +88,7 @@ void source_session_open(struct source *source, struct source_session *session)
 	tls_wire_open(&session->wire, descriptor);
 	session->phase = SOURCE_BANNER;
 	session->length = 0;
+	session->replies = 1;
 	session->is_blocked = false;
 	watch(session, EPOLLIN, EPOLL_CTL_ADD);
 }
@@ -140,6 +142,18 @@ static void quit(struct source_session *session)
 	command(session, SOURCE_QUIT, "QUIT%s\r\n", "");
 }
 
+/* One record. As after DATA, the message comes next. */
+static void pipeline_envelope(struct source_session *session)
+{
+	const struct source *source = session->source;
+	char text[3 * SOURCE_TEXT_SIZE];
+	int length = snprintf(text, sizeof text, "MAIL FROM:<%s>\r\nRCPT TO:<%s>\r\nDATA\r\n",
+			      source->sender, source->recipient);
+
+	say(session, SOURCE_DATA, text, (size_t)length);
+	session->replies = 3;
+}
+
 static void next_message(struct source_session *session)
 {
 	struct source *source = session->source;
@@ -149,7 +163,10 @@ static void next_message(struct source_session *session)
 		return;
 	}
 	source->begun++;
-	command(session, SOURCE_MAIL, "MAIL FROM:<%s>\r\n", source->sender);
+	if (source->pipelines)
+		pipeline_envelope(session);
+	else
+		command(session, SOURCE_MAIL, "MAIL FROM:<%s>\r\n", source->sender);
 }
 
 static void begin_work(struct source_session *session)
@@ -242,28 +259,28 @@ static void go_on(struct source_session *session)
 	}
 }
 
-/* Whether the reply is complete: its last line has a blank behind the code. */
+static bool is_expected(const struct source_session *session, char first)
+{
+	if (session->source->kind == SOURCE_FAILS && session->phase == SOURCE_AUTH)
+		return first == '4' || first == '5';
+	return first == '2' || first == '3';
+}
+
+/* Whether all replies are complete: the last line of one has a blank behind the code. */
 static bool is_whole(struct source_session *session)
 {
 	const char *line = session->reply;
+	unsigned count = 0;
 	const char *end;
 
 	session->reply[session->length] = '\0';
 	while ((end = strstr(line, "\r\n")) != NULL) {
-		if (end - line >= 4 && line[3] == ' ')
-			return true;
+		if (!is_expected(session, *line))
+			tls_wire_fail("refused", line);
+		count += end - line >= 4 && line[3] == ' ';
 		line = end + 2;
 	}
-	return false;
-}
-
-static bool is_expected(const struct source_session *session)
-{
-	char first = session->reply[0];
-
-	if (session->source->kind == SOURCE_FAILS && session->phase == SOURCE_AUTH)
-		return first == '4' || first == '5';
-	return first == '2' || first == '3';
+	return count >= session->replies;
 }
 
 /* False: it has to wait. */
@@ -298,8 +315,6 @@ static bool hear(struct source_session *session)
 	session->length += (size_t)count;
 	if (!is_whole(session))
 		return true;
-	if (!is_expected(session))
-		tls_wire_fail("refused", session->reply);
 	if (session->phase == SOURCE_QUIT) {
 		close_session(session);
 		return false;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: ISC
 /*
  * Sends messages by SMTP with STARTTLS, as smtp-source does without: the same dialogue, a command
- * at a time, in many sessions at once.
+ * at a time unless -P, in many sessions at once.
  *
- * usage: tls_source [-d] [-r] [-p] [-c CIPHERS] [-s SESSIONS] [-m MESSAGES] [-l BYTES] [-f SENDER]
+ * usage: tls_source [-d] [-r] [-p] [-P] [-c CIPHERS] [-s SESSIONS] [-m MESSAGES] [-l BYTES] [-f
+ * SENDER]
  *                   [-t RECIPIENT] [-u USER -w PASSWORD] [-i IDLE | -x | -n] [-R RATE]
  *                   127.0.0.1:PORT
  *   -d  keep sessions open, and send message after message in each
  *   -r  resume the TLS session of the connection before, where the server allows it
  *   -p  no TLS
+ *   -P  MAIL, RCPT and DATA at once (RFC 2920)
  *   -u  log in by SCRAM-SHA-256 first, once a session
  *   -i  instead of sending: open so many sessions, say EHLO in TLS, print "ready", and keep them
  *       until standard input ends
@@ -164,6 +166,9 @@ static bool read_kind(struct source *source, int option)
 	case 'p':
 		source->plain = true;
 		break;
+	case 'P':
+		source->pipelines = true;
+		break;
 	case 'x':
 		source->kind = SOURCE_FAILS;
 		break;
@@ -233,7 +238,7 @@ static void read_options(struct source *source, int argc, char **argv)
 	const char *ciphers = NULL;
 	int option;
 
-	while ((option = getopt(argc, argv, "drpxns:m:R:l:f:t:u:w:i:c:")) != -1)
+	while ((option = getopt(argc, argv, "drpPxns:m:R:l:f:t:u:w:i:c:")) != -1)
 		if (!read_kind(source, option))
 			read_value(source, option, &ciphers);
 	if (optind != argc - 1 || (source->user == NULL) != (source->password == NULL) ||
