@@ -9,6 +9,7 @@ import subprocess
 import time
 
 from cases import CIPHERS
+from idle import possible_sessions
 from servers import DEAD_PORT, HELD, Stagepost, make_certificate
 from submission import PASSWORD, USER
 
@@ -43,7 +44,7 @@ def users(build, port):
 
 
 def one(build, port, options):
-    """The users' sessions, in milliseconds; and which part of the failing logins was not judged."""
+    """The users' sessions, in milliseconds; and which part of the flood was lost or not judged."""
     if options is None:
         return users(build, port)
     flood = start(build, port, FLOOD_RATE, AHEAD + SECONDS + 1, "-r", *options)
@@ -53,13 +54,13 @@ def one(build, port, options):
         said = finish(flood)
     finally:
         flood.kill()
-    judged = re.search(r"not judged (\d+) of (\d+)", said)
-    if judged:
-        result["not judged"] = int(judged[1]) / int(judged[2])
+    for what, count, of in re.findall(r"(not judged|lost) (\d+) of (\d+)", said):
+        result[what] = int(count) / int(of)
     return result
 
 
 def measure_logins(options, disk, note):
+    possible_sessions(FLOOD_RATE * SECONDS)
     certificate = make_certificate(disk.directory("logins-certificate"))
     system = Stagepost(disk.directory("logins"), options.build, DEAD_PORT,
                        certificate=certificate, submission=True)

@@ -56,6 +56,7 @@ struct source {
 	unsigned opened;      /* sessions */
 	unsigned handshakes, resumed;
 	unsigned deferred; /* logins without a verdict */
+	unsigned lost;     /* sessions of a flood that the server ended */
 	int epoll;
 	struct source_session *unused;
 	uint32_t *took_us; /* each session with a rate, from connect to the end */

@@ -283,13 +283,26 @@ static bool is_whole(struct source_session *session)
 	return count >= session->replies;
 }
 
-/* False: it has to wait. */
+/* A server may well turn a flood away; everybody else has to be served. False, as below. */
+static bool lose(struct source_session *session, const char *what, const char *why)
+{
+	struct source *source = session->source;
+
+	if (source->kind != SOURCE_FAILS && source->kind != SOURCE_NOOPS)
+		tls_wire_fail(what, why);
+	source->lost++;
+	source->done++;
+	close_session(session);
+	return false;
+}
+
+/* False: it has to wait, or is another session now. */
 static bool shake_hands(struct source_session *session)
 {
 	int result = tls_wire_shake_hands(&session->wire);
 
 	if (result < 0)
-		tls_wire_fail_tls("handshake");
+		return lose(session, "handshake", "failed");
 	if (result == 0)
 		return false;
 	session->source->handshakes++;
@@ -298,7 +311,7 @@ static bool shake_hands(struct source_session *session)
 	return true;
 }
 
-/* False: it has to wait, or is another session now. */
+/* Likewise. */
 static bool hear(struct source_session *session)
 {
 	ssize_t count = tls_wire_read(&session->wire, session->reply + session->length,
@@ -311,7 +324,7 @@ static bool hear(struct source_session *session)
 		return false;
 	}
 	if (count <= 0)
-		tls_wire_fail("receive", count == 0 ? "the server has closed" : "lost");
+		return lose(session, "receive", count == 0 ? "the server has closed" : "lost");
 	session->length += (size_t)count;
 	if (!is_whole(session))
 		return true;

@@ -18,9 +18,11 @@
  *       from a network of its own
  *   -n  the same with NOOP instead of the login
  *   -R  so many sessions begin in a second, whatever becomes of those before them; each sends one
- *       message. At the end, the median and the 99th percentile of how long they took are printed
+ *       message. At the end, the median and the 99th percentile of how long they took are printed.
+ *       With -x and -n it ends when the last one has begun
  * Certificates are not verified. At the end, the number of handshakes and of those that were
- * resumed is printed, and with -x how many logins were not judged (454).
+ * resumed is printed, and with -x how many logins were not judged (454); with -x and -n, how many
+ * sessions were lost.
  */
 #include "source.h"
 #include <arpa/inet.h>
@@ -87,12 +89,20 @@ static struct source_session *take_unused(struct source *source)
 	return session;
 }
 
+/* Nobody waits for the last of a flood, which the server may answer late. */
+static bool is_over(const struct source *source)
+{
+	bool is_flood = source->kind == SOURCE_FAILS || source->kind == SOURCE_NOOPS;
+
+	return (is_flood ? source->opened : source->took) == source->messages;
+}
+
 static void run_at_rate(struct source *source)
 {
 	int64_t began_us = source_now_us();
 
 	source->took_us = allocate(source->messages, sizeof *source->took_us);
-	while (source->took < source->messages) {
+	while (!is_over(source)) {
 		int64_t next_us = began_us + (int64_t)source->opened * SECOND / source->rate;
 		int64_t left_us = next_us - source_now_us();
 
@@ -121,6 +131,8 @@ static void print_end(struct source *source)
 	       source->handshakes, source->resumed);
 	if (source->kind == SOURCE_FAILS)
 		printf("not judged %u of %u\n", source->deferred, source->done);
+	if (source->kind == SOURCE_FAILS || source->kind == SOURCE_NOOPS)
+		printf("lost %u of %u\n", source->lost, source->done);
 	if (source->took > 0) {
 		qsort(source->took_us, source->took, sizeof *source->took_us, compare);
 		printf("sessions %u p50 %u us p99 %u us\n", source->took,
