@@ -70,9 +70,10 @@ def pass_goals(passes):
 
 
 def login_goals(result):
-    return [judge(f"p99 of users' sessions {name}, / alone",
-                  result[name]["p99"] / result["alone"]["p99"], logins.GOAL, at_most=True)
-            for name in result or () if name != "alone"]
+    """Also beside as many sessions that fail at nothing: what the failures themselves do."""
+    return [judge(f"p99 of users' sessions beside failures / {name}",
+                  result["beside failures"]["p99"] / result[name]["p99"], logins.GOAL,
+                  at_most=True) for name in ("alone", "beside NOOPs") if result]
 
 
 def finish(report):
@@ -173,10 +174,11 @@ def print_passes(passes):
 
 
 def print_logins(result):
+    if result:
+        print(f"\n{logins.USERS_RATE} sessions of users a second, in ms; "
+              f"{logins.FLOOD_RATE} others beside them")
     for name, of in (result or {}).items():
-        print(f"users' sessions {name + ':':18}"
-              + ", ".join(f"{key} {value:.2f}" for key, value in of.items())
-              + f" (ms; {logins.USERS_RATE} a second, {logins.FLOOD_RATE} others)")
+        print(f"{name:32}" + ", ".join(f"{key} {value:.2f}" for key, value in of.items()))
 
 
 def print_report(report):
