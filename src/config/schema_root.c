@@ -84,7 +84,7 @@ const struct config_setting config_schema_root[] = {
 			"priorities), or syslog(3) with facility mail.")),
 
 	/* the queue */
-	SETTING(ROOT, "split", number, AT(config, split), INITIAL("23"), RANGE(1, 10000),
+	SETTING(ROOT, "split", number, AT(config, split), INITIAL("97"), RANGE(1, 10000),
 		MEANING("The number of subdirectories of each queue directory, for a new queue; "
 			"an existing queue keeps its number. A prime is best.")),
 	SETTING(ROOT, "queue_sync", word, AT(config, queue_sync), INITIAL("auto"),

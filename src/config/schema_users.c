@@ -106,7 +106,8 @@ const struct config_setting config_schema_users[] = {
 	SETTING(AUTH, "threads", number, AT(config_auth, threads), INITIAL("4"), RANGE(2, 64),
 		MEANING("How many passwords are checked at once. Half of the threads are kept for "
 			"clients at which somebody has succeeded within a day, and those that have "
-			"failed of late get a quarter.")),
+			"failed of late get a quarter. The other half gives way (nice(2)) where "
+			"processors are short.")),
 	SETTING(AUTH, "failure_limit", number, AT(config_auth, failure_limit), INITIAL("20"),
 		RANGE(0, 1000000),
 		MEANING("After so many failures a client is refused without a check, until none "

@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { QUEUE_LOCKS_MAX = 4, QUEUE_SPLIT_DEFAULT = 23, QUEUE_SPLIT_MAX = 10007 };
+enum { QUEUE_LOCKS_MAX = 4, QUEUE_SPLIT_DEFAULT = 97, QUEUE_SPLIT_MAX = 10007 };
 
 struct queue_store {
 	int directory;

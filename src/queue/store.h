@@ -71,7 +71,7 @@ struct queue_options {
 	bool create;    /* create the directory if it does not exist or is empty */
 	bool read_only; /* only look: creates nothing, does not check the filesystem */
 	bool unsafe;    /* accept a filesystem that fails the checks */
-	uint32_t split; /* for creation; 0: 23 */
+	uint32_t split; /* for creation; 0: 97 */
 	enum queue_sync sync;
 };
 

@@ -38,6 +38,7 @@ static void begin_world(uint64_t seed)
 	scene.node = node_new("one", 0x0a000001,
 			      "hostname = \"mx.one.example\"\n"
 			      "queue = \"/var/queue\"\n"
+			      "split = 23\n"
 			      "run = \"/run/stagepost\"\n"
 			      "client_names = no\n"
 			      "dane = no\n"

@@ -44,6 +44,7 @@ enum { NODES_MAX = 2, CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009
 #define SETTINGS(name, address)                                                                 \
 	"hostname = \"mx." name ".example\"\n"                                                  \
 	"queue = \"/var/queue\"\n"                                                              \
+	"split = 23\n"                                                                          \
 	"run = \"/run/stagepost\"\n"                                                            \
 	"client_names = no\n"                                                                   \
 	"dane = no\n"                                                                           \
