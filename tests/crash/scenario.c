@@ -360,21 +360,23 @@ static void renew_and_die(const struct entry *entry)
 	start(false);
 }
 
+static void settle(void)
+{
+	queue_message_commit_group(intake, NULL, 0, NULL);
+}
+
 static void finish(struct entry *entry)
 {
 	entry->is_ended = true;
 	look();
+	for (unsigned i = 0; i < 2 && !queue_intake_is_settled(intake); i++)
+		settle();
 	if (queue_update_finish(store, entry->number, ledger_services, LEDGER_SERVICES) < 0 &&
 	    queue_update_finish(store, entry->number, ledger_services, LEDGER_SERVICES) < 0)
 		panic("a message cannot be finished");
 	if (queue_message_remove_data(intake, entry->number) < 0 &&
 	    queue_message_remove_data(intake, entry->number) < 0)
 		panic("a message's data cannot be removed");
-}
-
-static void settle(void)
-{
-	queue_message_commit_group(intake, NULL, 0, NULL);
 }
 
 static void create(void)
