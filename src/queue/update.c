@@ -234,7 +234,8 @@ static void write_bounces(struct group *group)
  * process and not be durable, also when the file is. */
 static bool is_unsettled(const struct group *group, const struct queue_update *update)
 {
-	return !group->is_ordered && !update->preprocess && !update->is_whole && !update->may_be_lost &&
+	return !group->is_ordered && !update->preprocess && !update->is_whole &&
+	       !update->may_be_lost &&
 	       !group->store->has_settled[update->number % group->store->split];
 }
 
