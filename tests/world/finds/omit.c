@@ -221,6 +221,8 @@ int __wrap_disk_sync(struct disk_file *file)
 {
 	struct disk *disk = file->node->disk;
 	const char *place = place_of_file(file);
+	struct removals removals;
+	int result;
 
 	if (strikes(MUTANT_SKIP, CALL_SYNC, place))
 		return 0;
@@ -228,7 +230,11 @@ int __wrap_disk_sync(struct disk_file *file)
 		defer(file->node, disk, false);
 		return 0;
 	}
-	return end(disk, CALL_SYNC, place, __real_disk_sync(file));
+	removals = removals_take(disk, forgotten_place());
+	omit.strikes += removals.count;
+	result = __real_disk_sync(file);
+	removals_put_back(&removals);
+	return end(disk, CALL_SYNC, place, result);
 }
 
 int __wrap_disk_write_out(struct disk_file *file)
@@ -272,10 +278,10 @@ int __wrap_disk_sync_names(struct disk_file *file)
 		defer(file->node, disk, false);
 		return 0;
 	}
-	removals = removals_find(disk, forgotten_place());
+	removals = removals_take(disk, forgotten_place());
 	omit.strikes += removals.count;
 	result = __real_disk_sync_names(file);
-	removals_forget(&removals);
+	removals_put_back(&removals);
 	return end(disk, CALL_SYNC_DIRECTORY, place, result);
 }
 
@@ -305,10 +311,10 @@ int __wrap_disk_sync_all(struct disk *disk)
 		defer(NULL, disk, false);
 		return 0;
 	}
-	removals = removals_find(disk, forgotten_place());
+	removals = removals_take(disk, forgotten_place());
 	omit.strikes += removals.count;
 	result = __real_disk_sync_all(disk);
-	removals_forget(&removals);
+	removals_put_back(&removals);
 	return end(disk, CALL_SYNC_FILESYSTEM, place, result);
 }
 
