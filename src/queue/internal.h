@@ -39,8 +39,8 @@ MUST_CHECK int queue_filesystem_probe(int directory, struct buffer *reason);
 MUST_CHECK int queue_create(int directory, uint32_t split);
 /* The same without the format file, also in a directory with other files. */
 MUST_CHECK int queue_create_lacking(int directory, uint32_t split);
-/* Makes NAME and its X directories, durably. */
-MUST_CHECK int queue_create_split(int directory, const char *name, uint32_t split);
+/* Makes what is missing of NAME and its X directories. */
+MUST_CHECK int queue_make_split(int directory, const char *name, uint32_t split);
 
 /* place.c: the directory of NUMBER's name in PLACE. */
 void queue_store_directory_path(const struct queue_store *store, enum queue_place place,

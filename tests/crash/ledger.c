@@ -355,7 +355,7 @@ static int start(struct trial *trial)
 		.spares = ledger.spares, .spare_size = 600, .is_daemon = true};
 	int result = queue_store_open("queue", &options, &trial->store, trial->why);
 
-	if (result == 0 && !ledger.has_service)
+	if (result == 0)
 		result = queue_store_add_service(trial->store, ledger_services[0]);
 	if (result == 0)
 		result = queue_intake_open(trial->store, &intake_options, &trial->intake);

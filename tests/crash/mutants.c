@@ -23,13 +23,13 @@ const struct mutant mutants[] = {
 	 WHOLE},
 	{"bounce directory not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "bounce", 0, NULL, FILES},
 	{"format not synced", MUTANT_SKIP, CALL_SYNC, "format.new", 0, NULL, ALL},
-	{"queue's directory not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, ".", 0, NULL, ALL},
-	/* where order is kept the next sync of a group says what this one does */
+	/* where order is kept the next sync of a group says what these two do */
+	{"queue's directory not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, ".", 0, NULL,
+	 FILES | WHOLE},
 	{"queue's parent not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "..", 0, NULL,
 	 FILES | WHOLE},
 	{"todo's directories not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "todo", 0, NULL, WHOLE},
 	{"mess's directories not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "mess", 0, NULL, WHOLE},
-	{"local's directories not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "local", 0, NULL, ALL},
 	{"data not cut", MUTANT_SKIP, CALL_TRUNCATE, "pid", 0, NULL, ALL},
 	{"data synced after todo", MUTANT_DEFER, CALL_SYNC, "pid", CALL_RENAME, "todo", FILES},
 	{"bytes synced after todo", MUTANT_DEFER, CALL_SYNC_FILESYSTEM, "bytes", CALL_RENAME,

@@ -39,6 +39,11 @@ static bool start(bool create)
 	if (result < 0)
 		panic("the store does not open: %d", result);
 	ledger.has_queue = true;
+	result = queue_store_add_service(store, ledger_services[0]);
+	if (result < 0)
+		result = queue_store_add_service(store, ledger_services[0]);
+	if (result < 0)
+		panic("a service cannot be added: %d", result);
 	result = queue_intake_open(store, &intake_options, &intake);
 	if (result < 0)
 		result = queue_intake_open(store, &intake_options, &intake);
@@ -383,12 +388,6 @@ static void create(void)
 {
 	if (!start(true))
 		return;
-	if (queue_store_add_service(store, "mailbox") < 0) {
-		stop();
-		return;
-	}
-	ledger.has_service = true;
-	look();
 	enqueue_one(100, 1);
 	stop();
 }
@@ -693,8 +692,8 @@ struct disk *scenario_prepare(void)
 	struct world *before = world_enter(world);
 	struct disk *disk;
 
-	if (!start(true) || queue_store_add_service(store, "mailbox") < 0)
-		panic("a service cannot be added");
+	if (!start(true))
+		panic("the queue cannot be made");
 	stop();
 	disk = disk_copy(world_disk(world));
 	for (uint64_t i = 0; i < DISK_NODES_MAX; i++)
