@@ -242,7 +242,7 @@ static void test_failed_sync_of_names(void **state)
 		struct disk_options plan = {.keeps_order = seed % 2 == 0};
 
 		disk_scene_begin(seed, &plan);
-		(void)make_file("a", "text", true);
+		(void)make_file("a", "text", !plan.keeps_order);
 		disk_scene_fail(DISK_SYNC_NAMES, -EIO, 1);
 		assert_int_equal(on->sync_directory(HERE, "."), -EIO);
 		assert_int_equal(on->sync_directory(HERE, "."), 0);
