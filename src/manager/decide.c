@@ -307,14 +307,15 @@ static enum message_state map_anew(struct manager *manager, struct message *mess
 }
 
 /* When everything is delivered, the message ends without a record: a power failure before the
- * end is durable causes a second delivery, as one before a record would. */
+ * end is durable causes a second delivery, as one before a record would. But not if its end has to
+ * wait for "queue" to remove it from todo/. */
 static enum message_state settle(struct manager *manager, struct message *message)
 {
 	bool is_over = is_all_delivered(message);
 
 	if (is_over && message->facts.place == MESSAGE_AT_S4)
 		return remove_all(manager, message, QUEUE_REMOVE_QUEUED);
-	if (is_over && !message_facts_are_s4(message->facts))
+	if (is_over && message->facts.place == MESSAGE_AT_S5)
 		return conclude(manager, message);
 	return message_has_news(message) ? record_soon(manager, message)
 					 : conclude(manager, message);

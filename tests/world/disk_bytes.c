@@ -179,6 +179,7 @@ static void grow(struct disk_node *node, uint64_t size)
 	    disk_chance(node->disk, 4) == 0)
 		node->durable.size = node->seen.size;
 	node->seen.size = size;
+	node->changed = node->disk->changes;
 }
 
 static int write_bytes(struct disk_node *node, const char *data, size_t size, uint64_t offset)

@@ -78,7 +78,7 @@ struct disk_node {
 	size_t entry_count;
 	size_t name_count; /* seen */
 	unsigned folder_count;
-	uint64_t changed; /* order of the last change of its names */
+	uint64_t changed; /* order of the last change of its names; of a file: of when it grew */
 };
 
 struct disk_file {

@@ -37,6 +37,10 @@ static bool is_busy(const struct hop *hop, const char *line)
 		now_us / LATER_US % SHARE != 0);
 }
 
+/* The longest that a reply may be, as some are: it is kept with each attempt. */
+#define WORDS      "this is greylisting, as you may read in our rules; "
+#define MANY_WORDS WORDS WORDS WORDS WORDS WORDS WORDS WORDS WORDS
+
 static const char *answer_recipient(const struct hop *hop, struct transaction *transaction,
 				    const char *line)
 {
@@ -44,6 +48,8 @@ static const char *answer_recipient(const struct hop *hop, struct transaction *t
 
 	if (begin == NULL)
 		return "501 nobody\r\n";
+	if (is_busy(hop, line) && strstr(line, "<" HOP_LATEST) != NULL)
+		return "450 " MANY_WORDS "\r\n";
 	if (is_odd(hop) || is_busy(hop, line))
 		return "450 greylisted\r\n";
 	if (strstr(line, "<" HOP_REFUSED) != NULL || strstr(line, "<" HOP_NEVER) != NULL)

@@ -75,6 +75,7 @@ struct process {
 		*image; /* with its variables; NULL: its program is none of the product's */
 	size_t slot;    /* of them in the image */
 	struct memory *memory;
+	size_t descriptors_lacking; /* of what its machine lets it have open */
 	struct description **descriptors;
 	size_t descriptor_count; /* of which the table has room */
 	size_t open_count;

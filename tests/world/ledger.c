@@ -163,12 +163,12 @@ void ledger_excuse_report(uint64_t number)
 		entry->copies[i].is_excused |= entry->copies[i].is_reported;
 }
 
-void ledger_excuse_message(uint64_t number, bool has_record)
+void ledger_excuse_message(uint64_t number)
 {
 	struct entry *entry = find_entry(number);
 
 	for (size_t i = 0; i < entry->copy_count; i++)
-		entry->copies[i].is_excused |= !has_record || !entry->copies[i].is_settled;
+		entry->copies[i].is_excused |= !entry->copies[i].is_settled;
 }
 
 void ledger_settle(uint64_t number, const char *recipient)

@@ -47,8 +47,8 @@ void ledger_excuse(void);
 void ledger_excuse_recipient(uint64_t number, const char *recipient);
 /* The report about it may come twice. */
 void ledger_excuse_report(uint64_t number);
-/* All may get it twice, but where HAS_RECORD whose deliveries are settled. */
-void ledger_excuse_message(uint64_t number, bool has_record);
+/* All may get it twice whose deliveries are not settled. */
+void ledger_excuse_message(uint64_t number);
 /* What became of RECIPIENT must be on the disk by now. */
 void ledger_settle(uint64_t number, const char *recipient);
 /* When the first copy came for RECIPIENT; -1: none has. */

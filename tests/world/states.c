@@ -284,18 +284,12 @@ static uint64_t read_message(struct states *states, uint64_t number)
 	return has_data(states, number) ? queue_file_message(states->machine, number) : UINT64_MAX;
 }
 
-/* A message that had ended is there again: where its name in todo is back alone, what was recorded
- * has gone with info. Where order is kept that may happen to one that had not ended, too: S5 is
- * durable with what comes after it. */
+/* A message that had ended is there again. What was recorded of it is there, too: its name in todo
+ * does not come back when info has gone. */
 static void excuse(struct states *states, const struct states *before, uint64_t number)
 {
-	const bool has_record = states->list[number].names[INFO] > 0;
-
-	if (!has_data(states, number))
-		return;
-	if (!has_data(before, number) || (disk_keeps_order(states->machine->disk) && !has_record &&
-					  before->list[number].names[INFO] > 0))
-		ledger_excuse_message(read_message(states, number), has_record);
+	if (has_data(states, number) && !has_data(before, number))
+		ledger_excuse_message(read_message(states, number));
 }
 
 /* What the power cut has left, each in a state of the table or not. */
