@@ -23,6 +23,8 @@ void keys_store_free(struct keys_store *store);
  * before. Also makes a new key for session tickets when the last is KEYS_TICKET_US old, and logs
  * which certificates end soon. */
 bool keys_store_refresh(struct keys_store *store, const struct config *config);
+/* Whether a file could not be read for a reason that passes: to be tried again soon. */
+bool keys_store_is_unsure(const struct keys_store *store);
 /* Packed (keys/set.h). */
 void keys_store_pack(const struct keys_store *store, struct buffer *out);
 /* By its TLS_KEY_ID_SIZE bytes; also one that was replaced or dropped within the last minute

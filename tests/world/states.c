@@ -46,6 +46,15 @@ struct states {
 
 static struct states *all;
 
+static struct states *states_of(const struct machine *machine)
+{
+	struct states *states = all;
+
+	while (states != NULL && states->machine != machine)
+		states = states->next;
+	return states;
+}
+
 static struct state *state_of(struct states *states, uint64_t number)
 {
 	uint64_t count = states->count;
@@ -340,28 +349,22 @@ void states_begin(struct machine *machine)
 
 uint64_t states_message(struct machine *machine, uint64_t number)
 {
-	struct states *states = all;
+	struct states *states = states_of(machine);
 
-	while (states != NULL && states->machine != machine)
-		states = states->next;
 	return states != NULL ? read_message(states, number) : UINT64_MAX;
 }
 
 bool states_have(const struct machine *machine, uint64_t number)
 {
-	const struct states *states = all;
+	const struct states *states = states_of(machine);
 
-	while (states != NULL && states->machine != machine)
-		states = states->next;
 	return states != NULL && has_data(states, number);
 }
 
 int64_t states_gone_us(const struct machine *machine, uint64_t number)
 {
-	const struct states *states = all;
+	const struct states *states = states_of(machine);
 
-	while (states != NULL && states->machine != machine)
-		states = states->next;
 	return states != NULL && number < states->count ? states->list[number].gone_us : 0;
 }
 
