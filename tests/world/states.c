@@ -36,15 +36,6 @@ struct states {
 
 static struct states *all;
 
-static struct states *states_of(const struct machine *machine)
-{
-	struct states *states = all;
-
-	while (states != NULL && states->machine != machine)
-		states = states->next;
-	return states;
-}
-
 static struct state *state_of(struct states *states, uint64_t number)
 {
 	uint64_t count = states->count;
@@ -308,6 +299,15 @@ void states_begin(struct machine *machine)
 	all = states;
 	cut(states);
 	disk_set_watch(machine->disk, &states->watch);
+}
+
+static struct states *states_of(const struct machine *machine)
+{
+	struct states *states = all;
+
+	while (states != NULL && states->machine != machine)
+		states = states->next;
+	return states;
 }
 
 uint64_t states_message(struct machine *machine, uint64_t number)
