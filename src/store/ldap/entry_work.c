@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* What the mapping of every kind of entry needs: its values, checked, and its claims. */
 #include "directory/record/key.h"
 #include "store/ldap/claim.h"
 #include "store/ldap/entry_internal.h"
