@@ -49,6 +49,8 @@ struct config {
 	uint32_t stop_timeout; /* seconds, for deliveries that cannot be repeated safely */
 	int64_t queuelifetime_us;
 	int64_t future_release_max_us; /* 0: FUTURERELEASE is not offered */
+	bool binarymime;
+	int64_t deliver_by_min_us; /* 0: DELIVERBY is not offered */
 	int64_t rescan_us;
 	int64_t probe_delay_us;  /* for an unreachable host */
 	uint64_t bouncemaxbytes; /* of a whole bounce; 0: no limit */

@@ -109,6 +109,22 @@ const struct config_setting config_schema_root[] = {
 			"(FUTURERELEASE, RFC 4865); offered by listen submission only. Until then "
 			"the message waits in the queue, and queuelifetime counts from then. 0: "
 			"not offered.")),
+	SETTING(ROOT, "binarymime", boolean, AT(config, binarymime), INITIAL("no"),
+		MEANING("Whether clients may send binary messages (BINARYMIME, RFC 3030). Their "
+			"bytes stay as they are on the way to hosts and LMTP servers that offer "
+			"this; for others their parts are encoded, unless they are signed or "
+			"encrypted, or convert_8bit is no: then they are returned (5.6.3), and so "
+			"are those for mailboxes (kind = maildir), programs and QMTP, which take "
+			"text. So it is for nodes that hand on all that they accept. Without it "
+			"clients encode their messages.")),
+	SETTING(ROOT, "deliver_by_min", duration, AT(config, deliver_by_min_us), INITIAL("1s"),
+		RANGE(0, 365 * 86400),
+		MEANING("The shortest time within which a sender may want its message delivered or "
+			"returned (DELIVERBY, RFC 2852); clients are told, and a shorter one is "
+			"refused. A message that is late is returned, or its sender is told, as it "
+			"has asked; one that is to be returned goes to no host that does not offer "
+			"this, too. Mail to a list is returned to the list's owner. 0: not "
+			"offered.")),
 	SETTING(ROOT, "rescan", duration, AT(config, rescan_us), INITIAL("25m"), RANGE(1, 86400),
 		MEANING("How often the queue directories are read for mail that was "
 			"not announced.")),
@@ -159,8 +175,11 @@ const struct config_setting config_schema_root[] = {
 			"message. Each message resets the count.")),
 	SETTING(ROOT, "maxsessions", number, AT(config, maxsessions), INITIAL("10000"),
 		RANGE(1, 1000000),
-		MEANING("The maximum number of concurrent SMTP sessions of all workers. If it is "
-			"reached, the session that has done nothing useful for longest is ended "
+		MEANING("The maximum number of concurrent SMTP sessions of all workers; those of "
+			"QMTP and QMQP, which are another process's (qmtpd), may be as many "
+			"besides. "
+			"If it is reached, the session that has done nothing useful for longest is "
+			"ended "
 			"for a new one.")),
 	SETTING(ROOT, "maxsessions_client", number, AT(config, maxsessions_client), INITIAL("50"),
 		RANGE(0, 1000000),
@@ -265,7 +284,8 @@ const struct config_setting config_schema_root[] = {
 			"TLS where the server offers it, with any certificate; plain text if the "
 			"handshake fails or stalls, in the same attempt. encrypt: TLS with any "
 			"certificate, else mail waits. verify: TLS with a certificate that an "
-			"authority of tls_authorities has signed for the MX host's name.")),
+			"authority of tls_authorities has signed for the MX host's name, which "
+			"must be in its subjectAltName.")),
 	SETTING(ROOT, "dane", boolean, AT(config, dane), INITIAL("no"),
 		MEANING("Whether TLSA records that DNSSEC protects decide which certificates are "
 			"valid (RFC 7672), before mta_sts and remote_tls. The DNS answers are "

@@ -120,11 +120,13 @@ const struct config_setting config_schema_section[] = {
 	SETTING(LISTEN, "sender_login", word, AT(config_listen, sender_login), INITIAL("strict"),
 		WORDS(sender_login_words),
 		MEANING("Which senders a user may name who has authenticated. strict: in MAIL "
-			"FROM and in the fields From and Sender only his own addresses: those of "
+			"FROM and in the fields From, Sender, Resent-From and Resent-Sender only "
+			"his own addresses: those of "
 			"his mailboxes, aliases and forwards that lead to him, and those that "
 			"send_as of his record grants; a message has one field From, and all of "
-			"its addresses must be his. envelope: the same, but From and Sender are "
-			"not looked at. off: any. The empty sender is allowed, because receipts "
+			"its addresses must be his, so mail of others can be forwarded, but not "
+			"resent. envelope: the same, but these fields are not looked at. off: any. "
+			"The empty sender is allowed, because receipts "
 			"have it (RFC 8098).")),
 	SETTING(LISTEN, "received_user", boolean, AT(config_listen, received_user), INITIAL("no"),
 		MEANING("Whether the field Received has the name of the user who has "
@@ -138,7 +140,9 @@ const struct config_setting config_schema_section[] = {
 		MEANING("Whether what other servers refuse is put right: lines of more than 998 "
 			"bytes are broken, before a space if there is one; header fields with "
 			"8-bit characters are encoded (RFC 2047) unless the client uses SMTPUTF8. "
-			"See bare_newline, too.")),
+			"If the message was signed (DKIM-Signature, or multipart/signed), the "
+			"signature is not valid any more, and that is logged (signature_broken): "
+			"a program that signs should send short lines. See bare_newline, too.")),
 
 	SETTING(SERVICE, "kind", word, AT(config_service, kind), WORDS(kind_words),
 		MEANING("What the service does.")),
@@ -209,7 +213,8 @@ const struct config_setting config_schema_section[] = {
 	SETTING(SERVICE, "tls", word, AT(config_service, tls), INITIAL("none"),
 		WORDS(service_tls_words), KINDS(KIND(LMTP)),
 		MEANING("How connections to the LMTP servers are protected, by STARTTLS: see "
-			"remote_tls. verify: for the server's name, or its address.")),
+			"remote_tls. verify: for the server's name, or its address, which must be "
+			"in the certificate's subjectAltName.")),
 	SETTING(SERVICE, "authority", optional_path, AT(config_service, authority), INITIAL(""),
 		RANGE(0, 4000), KINDS(KIND(LMTP)),
 		MEANING("The file, in PEM form, of the authorities that sign the LMTP servers' "
@@ -272,7 +277,8 @@ const struct config_setting config_schema_section[] = {
 		MEANING("The names of which the server's certificate must have one, for verify "
 			"and secure: a name, \".NAME\" for all names below it, \"nexthop\" for "
 			"the relay of the route or else the destination's domain, \"hostname\" "
-			"for the MX host.")),
+			"for the MX host. They must be in its subjectAltName; a common name does "
+			"not count.")),
 	SETTING(TLS, "fingerprints", fingerprints,
 		LIST(config_tls_policy, fingerprints, fingerprint_count), INITIAL(""),
 		MEANING("SHA-256 of the server's certificate, or of its public key, in "

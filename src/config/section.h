@@ -261,6 +261,8 @@ struct config_auth { /* auth { ... } */
 	const char *socket;     /* dovecot: path */
 	uint32_t threads;       /* for checks of passwords */
 	uint32_t failure_limit; /* of a client; 0: none */
+	struct config_network *failure_exempt;
+	size_t failure_exempt_count;
 	int64_t failure_memory_us;
 	const char **token_keys; /* PEM files */
 	size_t token_key_count;

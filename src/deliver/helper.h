@@ -23,6 +23,7 @@ struct deliver_helper_recipient {
 	unsigned notify;     /* enum mail_notify */
 	bool is_passed_on;   /* set before a report: the next host was asked to report the
 			      * success */
+	bool is_timed;       /* likewise: it was told of the deadline */
 	bool is_reported;
 };
 
@@ -35,8 +36,10 @@ struct deliver_helper_job {
 	struct str envid;       /* as xtext; empty: none */
 	enum mail_ret ret;
 	bool utf8;         /* SMTPUTF8 was asked for */
+	bool binary;       /* BINARYMIME was said: the content may be anything but lines */
 	bool requires_tls; /* REQUIRETLS was (RFC 8689) */
 	int priority;      /* MT-PRIORITY (RFC 6710); 0: ordinary */
+	struct mail_deadline deadline; /* is_told also if it was reported from here */
 	struct deliver_helper_recipient *recipients;
 	size_t recipient_count;
 	struct ipc_content content; /* CRLF lines */
@@ -86,6 +89,8 @@ void deliver_helper_report(struct deliver_helper_job *job, size_t index,
 /* The same for every recipient that was not reported yet. */
 void deliver_helper_report_rest(struct deliver_helper_job *job, const struct mail_verdict *verdict,
 				const char *trigger);
+/* Refuses the job if its message is binary, for who delivers lines of text: whether it is over. */
+bool deliver_helper_refuses_binary(struct deliver_helper_job *job);
 /* Sends the reports made so far to "send" now: for a job that will not finish soon. */
 void deliver_helper_tell(struct deliver_helper_job *job);
 /* Ends and frees the job with its content. Recipients without a report are tried again. */

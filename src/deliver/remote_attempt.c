@@ -104,6 +104,13 @@ static bool may_ask_elsewhere(const struct remote_attempt *attempt)
 	       os_clock_monotonic_us() - attempt->begin_us < ASKING_US;
 }
 
+/* Another configuration came: what the current connection still carries it completes, but nothing
+ * more is begun by the policy that was found then. */
+static bool is_outdated(const struct remote_attempt *attempt)
+{
+	return attempt->decided_by != attempt->carrier->configurations;
+}
+
 /* For the recipients that this server deferred. */
 static void ask_elsewhere(struct remote_attempt *attempt)
 {
@@ -122,7 +129,7 @@ static void go_on_with_rest(struct remote_attempt *attempt)
 		remote_recipients_report_deferred(&attempt->recipients);
 		finish(attempt);
 	} else if (remote_recipients_has_more(&attempt->recipients)) {
-		if (remote_session_is_reusable(attempt->session)) {
+		if (remote_session_is_reusable(attempt->session) && !is_outdated(attempt)) {
 			start_transaction(attempt);
 			return;
 		}
@@ -156,12 +163,18 @@ static void pass_by(struct remote_attempt *attempt)
 		attempt->finder->find(attempt->finder_context, attempt);
 }
 
-/* TLS has failed. Where it may be left out, the same server gets plain text at once. */
+/* TLS has failed. Where it may be left out, the same server gets plain text at once; whether it may
+ * is asked again if that was before a reload. */
 static void leave_tls_out(struct remote_attempt *attempt)
 {
 	remote_attempt_tell(attempt, attempt->recipients.transaction[0].verdict->text);
 	if (attempt->policy.level != CONFIG_TLS_MAY) {
 		pass_by(attempt);
+		return;
+	}
+	if (is_outdated(attempt)) {
+		close_session(attempt);
+		attempt->finder->find(attempt->finder_context, attempt);
 		return;
 	}
 	remote_plain_add(attempt->carrier->plain, attempt->server,
@@ -234,6 +247,16 @@ static bool is_sent_on(const struct remote_attempt *attempt)
 	return attempt->protocol != SMTP_CLIENT_LMTP;
 }
 
+/* If it has passed, and nobody has reported that, the next host gets the last moment for it. */
+static int64_t deadline_left(const struct deliver_helper_job *job)
+{
+	const struct mail_deadline *deadline = &job->deadline;
+	int64_t left = mail_deadline_left(deadline, job->id.born_us, os_clock_wall_us());
+	bool is_untold = deadline->mode == MAIL_DEADLINE_NOTIFY && !deadline->is_told;
+
+	return left <= 0 && is_untold ? 1 : left;
+}
+
 /* Must be the last call on the attempt. */
 static void start_transaction(struct remote_attempt *attempt)
 {
@@ -246,10 +269,13 @@ static void start_transaction(struct remote_attempt *attempt)
 		.sender = mail_sender_told(job->sender),
 		.size = job->content.size + attempt->needs.breaks_size,
 		.is_8bit = attempt->needs.is_8bit,
+		.is_binary = job->binary,
 		.is_utf8 = job->utf8,
 		.needs_utf8 = attempt->needs_utf8,
 		.requires_tls = job->requires_tls && is_sent_on(attempt),
 		.priority = job->priority,
+		.deadline = job->deadline,
+		.deadline_left = deadline_left(job),
 		.ret = job->ret,
 		.envid = job->envid,
 		.recipients = attempt->recipients.transaction,
@@ -269,9 +295,10 @@ static struct remote_attempt *new_attempt(struct remote_carrier *carrier,
 	attempt->protocol = protocol;
 	attempt->job = job;
 	attempt->configuration = carrier->configurations;
+	attempt->decided_by = carrier->configurations;
 	attempt->begin_us = os_clock_monotonic_us();
 	attempt->needs = remote_content_look(&job->content, chunk);
-	if (protocol != SMTP_CLIENT_SMTP) /* the others break no lines */
+	if (protocol != SMTP_CLIENT_SMTP || job->binary) /* no lines are broken */
 		attempt->needs.breaks_size = 0;
 	attempt->needs_utf8 = attempt->needs.is_8bit && job->utf8 && protocol == SMTP_CLIENT_SMTP &&
 			      remote_content_has_8bit_header(&job->content, chunk);

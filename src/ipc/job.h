@@ -8,17 +8,14 @@
  *                                               or "resolve"; the token is its process's
  *                                               (ipc/token.h)
  * To a delivery helper, and back:
- *   START    u64 number, u64 born, str sender, u64 size, u32 needs, u32 ret, str envid,
- *            str destination, u32 count, (u32 number, u32 notify, str address, str orcpt)...,
- *            str content
- *            Content of up to IPC_JOB_CONTENT_MAX bytes comes by value: in START if it fits,
- *            otherwise content is empty there, and CONTENT packets follow. For a larger
- *            message it is empty, and a descriptor of its data file comes with START.
- *            needs: enum ipc_job_needs
- *   CONTENT  a part of the content of the last START, unencoded: SIZE bytes in all
- *   REPORT   (u32 number, u32 flags, str status, str text, str trigger, TLS)...
- *            as many as are decided; flags: enum ipc_job_flags. TLS, with IPC_JOB_SECURED only:
- *            str version, str cipher, str policy, str verified
+ *   START    u64 number, u64 born, str sender, u64 size, u32 needs, u64 deadline,
+ *            u32 ret, str envid, str destination, u32 count, (u32 number, u32 notify, str address,
+ * str orcpt)..., str content Content of up to IPC_JOB_CONTENT_MAX bytes comes by value: in START if
+ * it fits, otherwise content is empty there, and CONTENT packets follow. For a larger message it is
+ * empty, and a descriptor of its data file comes with START. needs: enum ipc_job_needs CONTENT  a
+ * part of the content of the last START, unencoded: SIZE bytes in all REPORT   (u32 number, u32
+ * flags, str status, str text, str trigger, TLS)... as many as are decided; flags: enum
+ * ipc_job_flags. TLS, with IPC_JOB_SECURED only: str version, str cipher, str policy, str verified
  *   FINISH   like REPORT; the job is over
  *   DRAIN    (nothing)   to the helper: "send" stops. FINISH at once, without reports, jobs that
  *            can be repeated without a duplicate; the others when they are decided
@@ -68,13 +65,19 @@ enum {
 enum ipc_job_needs {
 	IPC_JOB_UTF8 = 1 << 0,        /* SMTPUTF8 was asked for */
 	IPC_JOB_REQUIRE_TLS = 1 << 1, /* REQUIRETLS was */
+	IPC_JOB_DEADLINE = 1 << 2,    /* there is one (RFC 2852): the time in START, by-mode N */
+	IPC_JOB_RETURN = 1 << 3,      /* by-mode R */
+	IPC_JOB_TRACE = 1 << 4,       /* by-trace */
+	IPC_JOB_TOLD = 1 << 5,        /* that it has passed was reported */
+	IPC_JOB_BINARY = 1 << 6,      /* BINARYMIME was said */
 	IPC_JOB_PRIORITY = 8,         /* above so many bits: the priority, as a signed byte */
 };
 
 enum ipc_job_flags {
 	IPC_JOB_PASSED_ON = 1 << 0, /* the next host has been asked to report the success */
 	IPC_JOB_SECURED = 1 << 1,   /* by TLS */
-	IPC_JOB_FLAGS = IPC_JOB_PASSED_ON | IPC_JOB_SECURED,
+	IPC_JOB_TIMED = 1 << 2,     /* the next host has been told of the deadline */
+	IPC_JOB_FLAGS = IPC_JOB_PASSED_ON | IPC_JOB_SECURED | IPC_JOB_TIMED,
 };
 
 enum ipc_job_resolved_flags {

@@ -56,6 +56,7 @@ void smtp_client_begin(struct smtp_client *client, const struct smtp_client_mess
 		message->recipients[i].is_asked = false;
 		message->recipients[i].is_accepted = false;
 		message->recipients[i].is_passed_on = false;
+		message->recipients[i].is_timed = false;
 	}
 	if (client->state == CLIENT_READY)
 		client_start_transaction(client);
@@ -162,6 +163,9 @@ void smtp_client_form(struct smtp_client *client, uint64_t size)
 {
 	if (client->state != CLIENT_FORM)
 		return;
+	if (client->message.is_binary) /* it has become lines of 7 bits */
+		client->message.is_8bit = false;
+	client->message.is_binary = false;
 	client->message.size = size;
 	client_begin_commands(client);
 }
@@ -173,8 +177,8 @@ void smtp_client_refuse_form(struct smtp_client *client, const char *status, con
 	if (client->state != CLIENT_FORM)
 		return;
 	verdict = client_new_verdict(client);
-	mail_verdict_set(verdict, status, "%s does not offer 8BITMIME, and %s", client->peer,
-			 reason);
+	mail_verdict_set(verdict, status, "%s does not offer %s, and %s", client->peer,
+			 client->message.is_binary ? "BINARYMIME" : "8BITMIME", reason);
 	client_decide_rest(client, verdict);
 	client_end_transaction(client, CLIENT_READY);
 }
@@ -271,6 +275,11 @@ bool smtp_client_is_insecure(const struct smtp_client *client)
 bool smtp_client_is_injected(const struct smtp_client *client)
 {
 	return client->is_injected;
+}
+
+const char *smtp_client_server_name(const struct smtp_client *client)
+{
+	return client->server_name;
 }
 
 bool smtp_client_is_login_refused(const struct smtp_client *client)

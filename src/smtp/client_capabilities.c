@@ -63,10 +63,23 @@ static void take_priority(struct smtp_capabilities *capabilities, struct str par
 	capabilities->has_priority = true;
 }
 
+static void take_deliverby(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	capabilities->has_deliverby = true;
+	if (!str_to_u64(str_trim(parameters), &capabilities->by_min))
+		capabilities->by_min = 0;
+}
+
 static void take_chunking(struct smtp_capabilities *capabilities, struct str parameters)
 {
 	(void)parameters;
 	capabilities->has_chunking = true;
+}
+
+static void take_binarymime(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	(void)parameters;
+	capabilities->has_binarymime = true;
 }
 
 /* A limit of 0, or that is no number, is none. */
@@ -107,10 +120,12 @@ static const struct {
 	{"SMTPUTF8", take_utf8},
 	{"AUTH", take_auth},
 	{"CHUNKING", take_chunking},
+	{"BINARYMIME", take_binarymime},
 	{"LIMITS", take_limits},
 	{"STARTTLS", take_starttls},
 	{"REQUIRETLS", take_requiretls},
 	{"MT-PRIORITY", take_priority},
+	{"DELIVERBY", take_deliverby},
 };
 
 void smtp_capabilities_parse(struct str text, struct smtp_capabilities *capabilities_out)

@@ -15,11 +15,14 @@ struct smtp_capabilities {
 	bool has_dsn;        /* RFC 3461 */
 	bool has_utf8;       /* SMTPUTF8, RFC 6531 */
 	bool has_chunking;   /* RFC 3030 */
+	bool has_binarymime; /* the same */
 	uint64_t mail_max;   /* RFC 9422: transactions of a session; 0: not given */
 	uint64_t rcpt_max;   /* recipients of a transaction; 0: not given */
 	bool has_starttls;   /* RFC 3207 */
 	bool has_requiretls; /* RFC 8689 */
 	bool has_priority;   /* MT-PRIORITY, RFC 6710 */
+	bool has_deliverby;  /* RFC 2852 */
+	uint64_t by_min;     /* seconds, with by-mode R; 0: no limit */
 	bool has_auth;       /* RFC 4954 */
 	char mechanisms[SMTP_MECHANISMS_SIZE]; /* of AUTH, separated by spaces; as many as fit */
 	bool has_size;                         /* RFC 1870 */

@@ -54,6 +54,7 @@ struct smtp_client {
 	void *watch_context;
 	enum client_state state;
 	struct smtp_capabilities capabilities;
+	char server_name[SMTP_CLIENT_NAME_SIZE]; /* see smtp_client_server_name() */
 	bool is_greeted;
 	bool needs_reset; /* the server is still in a transaction that we have ended */
 	bool is_secured;  /* by TLS */
@@ -149,6 +150,8 @@ bool client_is_safe_path(struct str address);
 /* ADDRESS as it can be sent to the server: with A-labels if only its domain is not ASCII and the
  * server does not offer SMTPUTF8; empty when it cannot be sent. Valid as long as the verdicts. */
 struct str client_path(struct smtp_client *client, struct str address);
+/* Whether the server is told of the message's deadline. */
+bool client_tells_deadline(const struct smtp_client *client);
 void client_emit_mail_parameters(struct smtp_client *client);
 void client_emit_recipient_parameters(struct smtp_client *client,
 				      const struct smtp_client_recipient *to);

@@ -472,7 +472,7 @@ static void excuse_unrecorded(void)
 
 		for (size_t i = 0; m->news != NULL && i < m->control->delivery_count; i++) {
 			if (known != NULL && (m->news[i] & RECORDER_DELAY))
-				known->delays = 0;
+				known->delays = known->is_late_told = 0;
 			if (m->news[i] != 0 && known != NULL) {
 				known->decided[m->control->deliveries[i].number] = 0;
 				known->is_given_up = false;

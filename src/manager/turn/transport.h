@@ -42,7 +42,7 @@ struct destination;
 struct flow;
 struct message;
 
-/* Of new mail, by its priority: the three of the profile MIXER (RFC 6710 appendix A). */
+/* Of new mail, by its priority: the three of the profile MIXER (RFC 6710). */
 enum urgency { URGENCY_HIGH, URGENCY_ORDINARY, URGENCY_LOW, URGENCIES };
 
 struct job_delivery {
