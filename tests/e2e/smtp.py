@@ -20,6 +20,8 @@ class Client(smtplib.SMTP):
     def _get_socket(self, host, port, timeout):
         if self.path is None:
             made = super()._get_socket(host, port, timeout)
+            # after a handshake without tickets Nagle's algorithm holds a command up for 40 ms
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             made.sendall(self.before)
             return made
         made = socket.socket(socket.AF_UNIX)
