@@ -50,6 +50,8 @@ struct sqlite_store {
 	sqlite3_stmt *data[DATA_STATEMENTS];
 	struct os_timer *poll;
 	struct os_file_watch *watch; /* of the log: reports writers; NULL: not supported */
+	struct os_file_watch *place_watch; /* of the file and its name; likewise */
+	int64_t written_us;                /* monotonic: when anybody was last seen to write */
 	struct os_timer *soon;       /* for the next poll after a write */
 	int64_t soon_us;             /* between two polls */
 	int64_t soon_until_us;       /* monotonic */
