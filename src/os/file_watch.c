@@ -108,8 +108,8 @@ static int watch_in_directory(struct os_loop *loop, const char *path, uint32_t m
 int os_file_watch_name(struct os_loop *loop, const char *path, void (*call)(void *context),
 		       void *context, struct os_file_watch **watch_out)
 {
-	int error = watch_in_directory(loop, path, IN_MOVED_TO | IN_CREATE | IN_CLOSE_WRITE,
-				       watch_out);
+	int error =
+		watch_in_directory(loop, path, IN_MOVED_TO | IN_CREATE | IN_CLOSE_WRITE, watch_out);
 
 	if (error < 0)
 		return error;

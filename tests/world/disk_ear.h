@@ -21,7 +21,7 @@ struct disk_ear {
 	unsigned sounds; /* of enum disk_sound */
 	void (*heard)(struct disk_ear *ear);
 	struct disk *disk;
-	struct disk_node *node; /* NULL: gone for good */
+	struct disk_node *node;         /* NULL: gone for good */
 	const struct disk_node *target; /* what the name leads to */
 	char name[DISK_NAME_MAX + 1];   /* "": NODE itself */
 	struct disk_ear *next;

@@ -140,8 +140,8 @@ void disk_node_check_left(struct disk_node *node);
 void disk_node_free(struct disk_node *node);
 void disk_inode_give_back(struct disk *disk, uint64_t inode);
 
-/* disk_ear.c: tells of WHAT, of enum disk_sound; of a name that led to BEFORE and leads to NODE; that
- * there will be nothing more of NODE. */
+/* disk_ear.c: tells of WHAT, of enum disk_sound; of a name that led to BEFORE and leads to NODE;
+ * that there will be nothing more of NODE. */
 void disk_sound_bytes(const struct disk_node *node, unsigned what);
 void disk_sound_name(const struct disk_node *directory, const char *name,
 		     const struct disk_node *before, const struct disk_node *node);

@@ -37,7 +37,7 @@ static void close_listening(struct description *description)
 }
 
 static const struct description_kind kind = {"inotify", poll_listening, close_listening,
-					     NULL,	NULL,		0};
+					     NULL,      NULL,           0};
 
 static void heard(struct disk_ear *ear)
 {

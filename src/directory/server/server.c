@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t TICK_US = SECOND_US;
+static const int64_t TICK_US = SECOND_US; /* while a client does not read */
 
 /* --- on what routes depend besides the data --- */
 
@@ -123,6 +123,28 @@ static const struct directory_store_handler deaf_handler = {ignore_changed, igno
 
 /* --- life --- */
 
+void server_tick_soon(struct directory_server *server)
+{
+	if (server->is_ticking)
+		return;
+	server->is_ticking = true;
+	os_timer_start(server->tick, TICK_US);
+}
+
+/* When filters age, unless a client does not read. */
+static void tick_later(struct directory_server *server)
+{
+	int64_t left_us =
+		server->aged_us + push_longest_ttl_us(server) - os_clock_monotonic_us() + 1;
+
+	server->is_ticking = false;
+	for (struct session *s = server->sessions; s != NULL; s = s->next)
+		if (s->stuck_since_us != 0)
+			server_tick_soon(server);
+	if (!server->is_ticking)
+		os_timer_start(server->tick, left_us > TICK_US ? left_us : TICK_US);
+}
+
 static void on_tick(void *context)
 {
 	struct directory_server *server = context;
@@ -136,7 +158,7 @@ static void on_tick(void *context)
 	}
 	if (is_aged)
 		server->aged_us = now_us;
-	os_timer_start(server->tick, TICK_US);
+	tick_later(server);
 }
 
 struct directory_server *directory_server_new(struct os_loop *loop, struct directory_store *store,
@@ -154,7 +176,7 @@ struct directory_server *directory_server_new(struct os_loop *loop, struct direc
 	server->started_us = os_clock_monotonic_us();
 	server->aged_us = server->started_us;
 	server->tick = os_timer_new(loop, on_tick, server);
-	os_timer_start(server->tick, TICK_US);
+	tick_later(server);
 	set_digest(server);
 	set_identity(server);
 	store->handler = &store_handler;
@@ -180,6 +202,7 @@ void directory_server_configure(struct directory_server *server, const struct co
 		if (s->filter != NULL && s->holds_all_until_us < until_us)
 			s->holds_all_until_us = until_us;
 	server->config = config;
+	tick_later(server);
 	directory_expander_configure(server->expander, config);
 	set_digest(server);
 	set_identity(server);

@@ -4,10 +4,10 @@
  *
  * A writer first writes to the log (WAL), which inotify reports; the commit follows a moment later,
  * after the writer's sync, and is not reported: so the file is polled for a while, and four times a
- * second until no writer can be in the midst of it. That the file is replaced, emptied or removed is
- * reported, too. So polls of a quiet file are for what inotify does not see: a directory further up
- * that gets another name, a writer who stood still for long. Without inotify the file is polled four
- * times a second always. */
+ * second until no writer can be in the midst of it. That the file is replaced, emptied or removed
+ * is reported, too. So polls of a quiet file are for what inotify does not see: a directory further
+ * up that gets another name, a writer who stood still for long. Without inotify the file is polled
+ * four times a second always. */
 #include "base/timestamp.h"
 #include "os/clock.h"
 #include "store/sqlite/internal.h"
@@ -210,7 +210,7 @@ static int follow_or_say(struct sqlite_store *store)
 void sqlite_follow(struct sqlite_store *store)
 {
 	sqlite_end_reading(store); /* it may see an older state */
-	expect_commit(store); /* of who began to write after ours */
+	expect_commit(store);      /* of who began to write after ours */
 	os_file_watch_forget(store->watch);
 	if (follow_or_say(store) != SQLITE_OK)
 		store->data_version = UNKNOWN; /* the next look tries again */
@@ -307,7 +307,10 @@ void sqlite_poll(void *context)
 		look(store);
 		prune(store);
 	}
-	os_timer_start(store->poll, is_quiet(store) ? QUIET_POLL_US : POLL_US);
+	os_timer_start(store->poll,
+		       is_quiet(store)
+			       ? timestamp_until_round_us(os_clock_monotonic_us(), QUIET_POLL_US)
+			       : POLL_US);
 }
 
 void store_sqlite_follow(struct directory_store *base)
