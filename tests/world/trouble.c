@@ -49,6 +49,8 @@ static void end_trouble(void *context)
 	machine->wall_offset_us -= trouble->jump_us;
 	machine->descriptors += trouble->descriptors;
 	accounts_moved(machine);
+	if (trouble->jump_us != 0)
+		waiting_clock_is_right(machine, trouble->jump_us);
 	drop(trouble);
 	if (!machine->disk_has_stopped)
 		return;
