@@ -30,6 +30,15 @@ static bool has_triggers(struct machine *machine)
 	return has;
 }
 
+/* A hold that was released may come back with a power cut: triggers are not made durable. */
+static bool is_held(const struct account *account)
+{
+	char path[96];
+
+	snprintf(path, sizeof path, "/var/queue/trigger/hold.%s", account->id);
+	return files_exist(account->books->machine, path);
+}
+
 static void look_at(struct books *books)
 {
 	const int64_t now_us = kernel_now_us();
@@ -45,6 +54,10 @@ static void look_at(struct books *books)
 
 		if (account->done_us > 0 || now_us - since_us < bound_us)
 			continue;
+		if (is_held(account)) {
+			account->last_us = now_us;
+			continue;
+		}
 		judge_object(JUDGE_WAITING, "%s: message %s waits since %lld s",
 			     books->machine->name, account->id,
 			     (long long)((now_us - since_us) / 1000000));
