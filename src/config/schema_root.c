@@ -265,7 +265,8 @@ const struct config_setting config_schema_root[] = {
 			"TLS where the server offers it, with any certificate; plain text if the "
 			"handshake fails or stalls, in the same attempt. encrypt: TLS with any "
 			"certificate, else mail waits. verify: TLS with a certificate that an "
-			"authority of tls_authorities has signed for the MX host's name.")),
+			"authority of tls_authorities has signed for the MX host's name, which "
+			"must be in its subjectAltName.")),
 	SETTING(ROOT, "dane", boolean, AT(config, dane), INITIAL("no"),
 		MEANING("Whether TLSA records that DNSSEC protects decide which certificates are "
 			"valid (RFC 7672), before mta_sts and remote_tls. The DNS answers are "

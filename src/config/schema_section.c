@@ -209,7 +209,8 @@ const struct config_setting config_schema_section[] = {
 	SETTING(SERVICE, "tls", word, AT(config_service, tls), INITIAL("none"),
 		WORDS(service_tls_words), KINDS(KIND(LMTP)),
 		MEANING("How connections to the LMTP servers are protected, by STARTTLS: see "
-			"remote_tls. verify: for the server's name, or its address.")),
+			"remote_tls. verify: for the server's name, or its address, which must be "
+			"in the certificate's subjectAltName.")),
 	SETTING(SERVICE, "authority", optional_path, AT(config_service, authority), INITIAL(""),
 		RANGE(0, 4000), KINDS(KIND(LMTP)),
 		MEANING("The file, in PEM form, of the authorities that sign the LMTP servers' "
@@ -272,7 +273,8 @@ const struct config_setting config_schema_section[] = {
 		MEANING("The names of which the server's certificate must have one, for verify "
 			"and secure: a name, \".NAME\" for all names below it, \"nexthop\" for "
 			"the relay of the route or else the destination's domain, \"hostname\" "
-			"for the MX host.")),
+			"for the MX host. They must be in its subjectAltName; a common name does "
+			"not count.")),
 	SETTING(TLS, "fingerprints", fingerprints,
 		LIST(config_tls_policy, fingerprints, fingerprint_count), INITIAL(""),
 		MEANING("SHA-256 of the server's certificate, or of its public key, in "

@@ -104,6 +104,13 @@ static bool may_ask_elsewhere(const struct remote_attempt *attempt)
 	       os_clock_monotonic_us() - attempt->begin_us < ASKING_US;
 }
 
+/* Another configuration came: what the current connection still carries it completes, but nothing
+ * more is begun by the policy that was found then. */
+static bool is_outdated(const struct remote_attempt *attempt)
+{
+	return attempt->decided_by != attempt->carrier->configurations;
+}
+
 /* For the recipients that this server deferred. */
 static void ask_elsewhere(struct remote_attempt *attempt)
 {
@@ -122,7 +129,7 @@ static void go_on_with_rest(struct remote_attempt *attempt)
 		remote_recipients_report_deferred(&attempt->recipients);
 		finish(attempt);
 	} else if (remote_recipients_has_more(&attempt->recipients)) {
-		if (remote_session_is_reusable(attempt->session)) {
+		if (remote_session_is_reusable(attempt->session) && !is_outdated(attempt)) {
 			start_transaction(attempt);
 			return;
 		}
@@ -156,12 +163,18 @@ static void pass_by(struct remote_attempt *attempt)
 		attempt->finder->find(attempt->finder_context, attempt);
 }
 
-/* TLS has failed. Where it may be left out, the same server gets plain text at once. */
+/* TLS has failed. Where it may be left out, the same server gets plain text at once; whether it may
+ * is asked again if that was before a reload. */
 static void leave_tls_out(struct remote_attempt *attempt)
 {
 	remote_attempt_tell(attempt, attempt->recipients.transaction[0].verdict->text);
 	if (attempt->policy.level != CONFIG_TLS_MAY) {
 		pass_by(attempt);
+		return;
+	}
+	if (is_outdated(attempt)) {
+		close_session(attempt);
+		attempt->finder->find(attempt->finder_context, attempt);
 		return;
 	}
 	remote_plain_add(attempt->carrier->plain, attempt->server,
@@ -269,6 +282,7 @@ static struct remote_attempt *new_attempt(struct remote_carrier *carrier,
 	attempt->protocol = protocol;
 	attempt->job = job;
 	attempt->configuration = carrier->configurations;
+	attempt->decided_by = carrier->configurations;
 	attempt->begin_us = os_clock_monotonic_us();
 	attempt->needs = remote_content_look(&job->content, chunk);
 	if (protocol != SMTP_CLIENT_SMTP) /* the others break no lines */

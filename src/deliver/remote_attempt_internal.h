@@ -40,7 +40,8 @@ struct remote_attempt {
 	struct remote_content_needs needs;
 	bool needs_utf8;        /* its header does */
 	bool is_last;           /* no transaction follows the current one */
-	unsigned configuration; /* the carrier's at the start */
+	unsigned configuration; /* the carrier's at the start: KEY is of it */
+	unsigned decided_by;    /* the carrier's when POLICY was found */
 	struct remote_attempt *next, **previous;
 };
 
@@ -53,7 +54,8 @@ void remote_attempt_tell(struct remote_attempt *attempt, const char *failure);
 /* Makes a session with the current server, which is not connected yet, by the current policy.
  * False: that is impossible, as is kept. */
 MUST_CHECK bool remote_attempt_meet(struct remote_attempt *attempt);
-/* The same, unless the policy forbids it; and without TLS if that is known not to work. */
+/* The same, unless the policy forbids it, which has just been found; and without TLS if that is
+ * known not to work. */
 MUST_CHECK bool remote_attempt_obey_policy(struct remote_attempt *attempt);
 
 enum remote_attempt_next {

@@ -60,6 +60,7 @@ bool remote_attempt_obey_policy(struct remote_attempt *attempt)
 {
 	struct remote_policy *policy = &attempt->policy;
 
+	attempt->decided_by = attempt->carrier->configurations;
 	if (policy->refusal != NULL) {
 		attempt->is_told = false;
 		remote_attempt_tell(attempt, policy->refusal->text);

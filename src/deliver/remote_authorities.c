@@ -10,9 +10,8 @@
 struct remote_authorities {
 	bool is_lmtp;
 	struct remote_authorities_file *files;
+	struct remote_authorities_watcher watcher;
 	struct os_timer *timer; /* NULL: files are not watched */
-	void (*changed)(void *context);
-	void *context;
 };
 
 /* After the last event: whoever replaces one file may replace others, or write it in parts. */
@@ -28,6 +27,33 @@ remote_authorities_find(const struct remote_authorities *authorities, const char
 	return file;
 }
 
+static void on_event(void *context)
+{
+	const struct remote_authorities *authorities = context;
+
+	os_timer_start(authorities->timer, QUIET_US);
+}
+
+static void stop_watching(const struct remote_authorities *authorities)
+{
+	struct remote_authorities_file *file = authorities->files;
+
+	for (; file != NULL; file = file->next) {
+		os_file_watch_free(file->watch);
+		file->watch = NULL;
+	}
+}
+
+static void on_quiet(void *context)
+{
+	const struct remote_authorities *authorities = context;
+
+	stop_watching(authorities);
+	log_event(EVENT_TLS_AUTHORITY_CHANGED);
+	authorities->watcher.changed(authorities->watcher.context);
+}
+
+/* It is watched before it is read, so that no change is missed. */
 static void read_file(struct remote_authorities *authorities, const char *path)
 {
 	struct remote_authorities_file *file = memory_alloc_zero(1, sizeof *file);
@@ -36,6 +62,9 @@ static void read_file(struct remote_authorities *authorities, const char *path)
 	file->path = memory_copy_string(path);
 	file->next = authorities->files;
 	authorities->files = file;
+	if (authorities->timer != NULL)
+		(void)!os_file_watch_name(authorities->watcher.loop, path, on_event, authorities,
+					  &file->watch);
 	if (tls_authorities_open(path, &file->authorities, &reason) < 0) {
 		buffer_append_byte(&reason, '\0');
 		file->problem = memory_copy_string(buffer_data(&reason));
@@ -94,51 +123,18 @@ static bool is_known(struct remote_authorities *authorities, const char *path)
 	return remote_authorities_find(authorities, path) != NULL;
 }
 
-struct remote_authorities *remote_authorities_new(const struct config *config, bool is_lmtp)
+struct remote_authorities *remote_authorities_new(const struct config *config, bool is_lmtp,
+						  const struct remote_authorities_watcher *watcher)
 {
 	struct remote_authorities *authorities = memory_alloc_zero(1, sizeof *authorities);
 
 	authorities->is_lmtp = is_lmtp;
+	if (watcher != NULL) {
+		authorities->watcher = *watcher;
+		authorities->timer = os_timer_new(watcher->loop, on_quiet, authorities);
+	}
 	(void)each_file(authorities, config, read_new);
 	return authorities;
-}
-
-static void on_event(void *context)
-{
-	const struct remote_authorities *authorities = context;
-
-	os_timer_start(authorities->timer, QUIET_US);
-}
-
-static void stop_watching(const struct remote_authorities *authorities)
-{
-	struct remote_authorities_file *file = authorities->files;
-
-	for (; file != NULL; file = file->next) {
-		os_file_watch_free(file->watch);
-		file->watch = NULL;
-	}
-}
-
-static void on_quiet(void *context)
-{
-	const struct remote_authorities *authorities = context;
-
-	stop_watching(authorities);
-	log_event(EVENT_TLS_AUTHORITY_CHANGED);
-	authorities->changed(authorities->context);
-}
-
-void remote_authorities_watch(struct remote_authorities *authorities, struct os_loop *loop,
-			      void (*changed)(void *context), void *context)
-{
-	struct remote_authorities_file *file = authorities->files;
-
-	authorities->changed = changed;
-	authorities->context = context;
-	authorities->timer = os_timer_new(loop, on_quiet, authorities);
-	for (; file != NULL; file = file->next)
-		(void)!os_file_watch_name(loop, file->path, on_event, authorities, &file->watch);
 }
 
 void remote_authorities_free(struct remote_authorities *authorities)

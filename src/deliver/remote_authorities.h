@@ -20,12 +20,18 @@ struct remote_authorities_file {
 	struct remote_authorities_file *next;
 };
 
-/* Reads those that CONFIG needs for mail to other hosts, or for LMTP services. */
-struct remote_authorities *remote_authorities_new(const struct config *config, bool is_lmtp);
-/* To be called before the sandbox is entered: calls CHANGED once, when one of these files is
- * another, which is logged. A file in a directory that cannot be watched is not noticed. */
-void remote_authorities_watch(struct remote_authorities *authorities, struct os_loop *loop,
-			      void (*changed)(void *context), void *context);
+/* CHANGED is called once, when one of the files that were read is another, which is logged. */
+struct remote_authorities_watcher {
+	struct os_loop *loop;
+	void (*changed)(void *context);
+	void *context;
+};
+
+/* Reads those that CONFIG needs for mail to other hosts, or for LMTP services. WATCHER is copied;
+ * NULL: changes do not matter. To be called before the sandbox is entered. A change in a directory
+ * that cannot be watched is not noticed. */
+struct remote_authorities *remote_authorities_new(const struct config *config, bool is_lmtp,
+						  const struct remote_authorities_watcher *watcher);
 void remote_authorities_free(struct remote_authorities *authorities);
 /* Logs which could not be read. */
 void remote_authorities_log(const struct remote_authorities *authorities);

@@ -179,6 +179,11 @@ bool remote_engine_is_injected(const struct remote_engine *engine)
 	return engine->smtp != NULL && smtp_client_is_injected(engine->smtp);
 }
 
+const char *remote_engine_server_name(const struct remote_engine *engine)
+{
+	return engine->smtp != NULL ? smtp_client_server_name(engine->smtp) : "";
+}
+
 bool remote_engine_is_login_refused(const struct remote_engine *engine)
 {
 	return engine->smtp != NULL && smtp_client_is_login_refused(engine->smtp);

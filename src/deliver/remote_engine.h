@@ -42,6 +42,8 @@ void remote_engine_refuse_form(struct remote_engine *engine, const char *status,
 			       const char *reason);
 bool remote_engine_is_tls_refused(const struct remote_engine *engine);
 bool remote_engine_is_injected(const struct remote_engine *engine);
+/* As smtp_client_server_name(); "" by QMTP. */
+const char *remote_engine_server_name(const struct remote_engine *engine);
 bool remote_engine_is_login_refused(const struct remote_engine *engine);
 bool remote_engine_is_used_up(const struct remote_engine *engine);
 

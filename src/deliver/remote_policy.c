@@ -30,21 +30,16 @@ static bool needs_tls(const struct config *config, bool is_lmtp)
 	return false;
 }
 
-struct remote_policies *remote_policies_new(const struct config *config, bool is_lmtp)
+struct remote_policies *remote_policies_new(const struct config *config, bool is_lmtp,
+					    const struct remote_authorities_watcher *watcher)
 {
 	struct remote_policies *policies = memory_alloc_zero(1, sizeof *policies);
 
 	policies->config = config;
 	if (needs_tls(config, is_lmtp))
 		tls_client_prepare();
-	policies->authorities = remote_authorities_new(config, is_lmtp);
+	policies->authorities = remote_authorities_new(config, is_lmtp, watcher);
 	return policies;
-}
-
-void remote_policies_watch(struct remote_policies *policies, struct os_loop *loop,
-			   void (*changed)(void *context), void *context)
-{
-	remote_authorities_watch(policies->authorities, loop, changed, context);
 }
 
 void remote_policies_log(const struct remote_policies *policies)

@@ -54,14 +54,14 @@ const char *remote_policy_source_name(enum remote_policy_source source);
 
 /* What policies are found by: the configuration and the authorities' files. */
 struct remote_policies;
+struct remote_authorities_watcher;
 
 /* Reads the files of authorities that CONFIG needs for mail to other hosts, or to the servers of
  * its LMTP services. If one cannot be read, the mail that needs it waits. To be called before the
- * sandbox is entered. CONFIG must live until the next remote_policies_configure(). */
-struct remote_policies *remote_policies_new(const struct config *config, bool is_lmtp);
-/* As remote_authorities_watch(): CHANGED is called when one of the files is another. */
-void remote_policies_watch(struct remote_policies *policies, struct os_loop *loop,
-			   void (*changed)(void *context), void *context);
+ * sandbox is entered. CONFIG must live until the next remote_policies_configure(). WATCHER: as for
+ * remote_authorities_new(). */
+struct remote_policies *remote_policies_new(const struct config *config, bool is_lmtp,
+					    const struct remote_authorities_watcher *watcher);
 /* Logs which files could not be read. */
 void remote_policies_log(const struct remote_policies *policies);
 void remote_policies_free(struct remote_policies *policies);

@@ -105,6 +105,7 @@ static void count(struct sts_client *client, const struct remote_report *report,
 	append_records(&records, &report->policy->verify);
 	session.text = buffer_view(&records);
 	if (report->session != NULL) {
+		session.greeting = str_from(remote_session_server_name(report->session));
 		os_socket_address_format_host(remote_session_address(report->session), server);
 		if (remote_session_own_address(report->session, &address))
 			os_socket_address_format_host(&address, own);

@@ -28,6 +28,7 @@ struct remote_search {
 	const char *relay; /* for policies: the name, or "[address]"; NULL: none */
 	struct remote_policy_question question;
 	struct remote_policy_search *policy;
+	unsigned configuration;    /* the carrier's when it began */
 	struct remote_login login; /* its relay is that for policies */
 	const char *key;
 };
@@ -126,6 +127,7 @@ static void demand_login(struct remote_search *search, struct remote_policy *pol
 {
 	if (search->login.user == NULL)
 		return;
+	search->login.may_be_plain = search->remote->may_login_plainly;
 	policy->login = &search->login;
 	if (search->login.may_be_plain || policy->refusal != NULL)
 		return;
@@ -135,13 +137,31 @@ static void demand_login(struct remote_search *search, struct remote_policy *pol
 	}
 }
 
+static void on_policy(void *context, const struct remote_policy *policy);
+
+/* As protect(), of the server of the question. */
+static bool find_policy(struct remote_search *search, struct remote_policy *policy_out)
+{
+	remote_policy_search_free(search->policy);
+	search->configuration = search->remote->carrier.configurations;
+	search->policy = remote_policy_find(search->remote->policies, &search->question, policy_out,
+					    on_policy, search);
+	if (search->policy != NULL)
+		return false;
+	demand_login(search, policy_out);
+	return true;
+}
+
+/* What was asked before a reload is asked again. */
 static void on_policy(void *context, const struct remote_policy *policy)
 {
 	struct remote_search *search = context;
-
 	struct remote_policy found = *policy;
 
-	demand_login(search, &found);
+	if (search->configuration == search->remote->carrier.configurations)
+		demand_login(search, &found);
+	else if (!find_policy(search, &found))
+		return;
 	remote_attempt_connect(search->attempt, &found);
 }
 
@@ -151,15 +171,9 @@ static bool protect(void *context, struct remote_attempt *attempt, const struct 
 	struct remote_search *search = context;
 
 	(void)attempt;
-	remote_policy_search_free(search->policy);
 	search->question = (struct remote_policy_question){search->domain, search->relay, server,
 							   search->job->arena, search->wish};
-	search->policy = remote_policy_find(search->remote->policies, &search->question, policy_out,
-					    on_policy, search);
-	if (search->policy != NULL)
-		return false;
-	demand_login(search, policy_out);
-	return true;
+	return find_policy(search, policy_out);
 }
 
 static void tell(void *context, const struct dns_server *server, const struct remote_policy *policy,
@@ -242,8 +256,8 @@ struct remote_search *remote_search_new(struct deliver_remote *remote,
 	search->domain = arena_copy(job->arena, job->destination);
 	search->relay = remote_hop_relay(&search->hop, job->arena);
 	if (*search->hop.user != '\0')
-		search->login = (struct remote_login){search->relay, search->hop.user,
-						      search->hop.port, remote->may_login_plainly};
+		search->login = (struct remote_login){
+			.relay = search->relay, .user = search->hop.user, .port = search->hop.port};
 	search->wish = find_wish(remote, job);
 	search->is_reported = is_reported(search);
 	search->key = make_key(search);

@@ -85,6 +85,8 @@ MUST_CHECK bool remote_session_own_address(const struct remote_session *session,
 					   union os_socket_address *out);
 /* Whether it has ended because of smtp_client_is_injected(). */
 bool remote_session_is_injected(const struct remote_session *session);
+/* As smtp_client_server_name(). */
+const char *remote_session_server_name(const struct remote_session *session);
 /* Whether it is in plain text because the server refused STARTTLS, which it had offered. */
 bool remote_session_is_tls_refused(const struct remote_session *session);
 

@@ -134,6 +134,11 @@ bool remote_session_own_address(const struct remote_session *session, union os_s
 	return os_socket_local_address(session->stream.socket, out) == 0;
 }
 
+const char *remote_session_server_name(const struct remote_session *session)
+{
+	return remote_engine_server_name(&session->engine);
+}
+
 bool remote_session_is_injected(const struct remote_session *session)
 {
 	return remote_engine_is_injected(&session->engine);

@@ -4,7 +4,8 @@
  * that speak TLS, in messages of ipc/channel.h.
  *
  * When a process connects, and whenever it changes, "keys" sends what is public: KEYS_SET_PART as
- * often as needed, then KEYS_SET_END. The parts together are one text (keys/set.h).
+ * often as needed, then KEYS_SET_END. The parts together are one text (keys/set.h), which has the
+ * keys of session tickets only for those that accept sessions.
  */
 #ifndef KEYS_PROTOCOL_H
 #define KEYS_PROTOCOL_H

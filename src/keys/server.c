@@ -23,22 +23,42 @@ static const int64_t LOOK_EVERY_US = 3 * SECOND_US;
 struct keys_server {
 	const struct config *config;
 	struct keys_store *store;
-	struct buffer packed; /* what the store has to tell */
+	struct keys_packed packed; /* what the store has to tell */
 	struct os_timer *timer;
 	struct ipc_server *clients;
-	uid_t sender; /* who gets passwords; -1: nobody */
+	uid_t sender;                               /* who gets passwords; -1: nobody */
+	uid_t acceptors[KEYS_SERVER_ACCEPTORS_MAX]; /* who gets the keys of tickets */
+	size_t acceptor_count;
 };
 
-static void send_set(void *context, struct ipc_channel *channel)
+static void send_text(struct ipc_channel *channel, struct str rest)
 {
-	const struct keys_server *server = context;
-	struct str rest = buffer_view(&server->packed);
-
 	while (rest.length > 0) {
 		size_t length = rest.length < PART_SIZE ? rest.length : PART_SIZE;
 
 		ipc_channel_send(channel, KEYS_SET_PART, 0, str_slice(rest.data, length), NULL, 0);
 		rest = str_skip(rest, length);
+	}
+}
+
+static bool is_acceptor(const struct keys_server *server, uid_t user)
+{
+	for (size_t i = 0; i < server->acceptor_count; i++)
+		if (server->acceptors[i] == user)
+			return true;
+	return false;
+}
+
+static void send_set(void *context, struct ipc_channel *channel)
+{
+	const struct keys_server *server = context;
+
+	send_text(channel, buffer_view(&server->packed.texts));
+	if (is_acceptor(server, ipc_channel_user(channel))) {
+		ipc_channel_set_secret(channel);
+		send_text(channel, buffer_view(&server->packed.tickets));
+	} else {
+		send_text(channel, buffer_view(&server->packed.no_tickets));
 	}
 	ipc_channel_send(channel, KEYS_SET_END, 0, STR(""), NULL, 0);
 }
@@ -132,9 +152,11 @@ static bool on_message(void *context, struct ipc_channel *channel,
 /* A client is sent a set although it may not have read the one before. */
 static void publish(struct keys_server *server)
 {
-	buffer_clear(&server->packed);
+	keys_packed_clear(&server->packed);
 	keys_store_pack(server->store, &server->packed);
-	ipc_server_set_backlog_max(server->clients, server->packed.length + ANSWERS_MAX);
+	ipc_server_set_backlog_max(server->clients, server->packed.texts.length +
+							    server->packed.tickets.length +
+							    ANSWERS_MAX);
 	ipc_server_each(server->clients, send_set);
 }
 
@@ -155,7 +177,7 @@ struct keys_server *keys_server_new(struct os_loop *loop, int listening,
 	struct keys_server *server = memory_alloc_zero(1, sizeof *server);
 
 	server->config = config;
-	server->packed.is_secret = true;
+	server->packed.tickets.is_secret = true;
 	server->sender = (uid_t)-1;
 	server->store = keys_store_new();
 	server->timer = os_timer_new(loop, look, server);
@@ -180,6 +202,14 @@ void keys_server_set_sender(struct keys_server *server, uid_t user)
 	server->sender = user;
 }
 
+void keys_server_set_acceptors(struct keys_server *server, const uid_t *users, size_t count)
+{
+	if (count > KEYS_SERVER_ACCEPTORS_MAX)
+		panic("too many users may accept sessions");
+	memcpy(server->acceptors, users, count * sizeof *users);
+	server->acceptor_count = count;
+}
+
 void keys_server_free(struct keys_server *server)
 {
 	if (server == NULL)
@@ -187,6 +217,6 @@ void keys_server_free(struct keys_server *server)
 	ipc_server_free(server->clients);
 	os_timer_free(server->timer);
 	keys_store_free(server->store);
-	buffer_clear(&server->packed);
+	keys_packed_clear(&server->packed);
 	free(server);
 }

@@ -15,6 +15,8 @@
 
 struct keys_server;
 
+enum { KEYS_SERVER_ACCEPTORS_MAX = 4 };
+
 /* LISTENING is not owned; CONFIG must stay valid until the next keys_server_configure(). Reads the
  * files. */
 struct keys_server *keys_server_new(struct os_loop *loop, int listening,
@@ -23,6 +25,9 @@ struct keys_server *keys_server_new(struct os_loop *loop, int listening,
 void keys_server_configure(struct keys_server *server, const struct config *config);
 /* Only these users may connect; at most IPC_SERVER_USERS_MAX (ipc/server.h). */
 void keys_server_set_users(struct keys_server *server, const uid_t *users, size_t count);
+/* Only these users, at most KEYS_SERVER_ACCEPTORS_MAX, get the keys of session tickets; at first
+ * nobody does. */
+void keys_server_set_acceptors(struct keys_server *server, const uid_t *users, size_t count);
 /* Only this user gets passwords; at first nobody does. */
 void keys_server_set_sender(struct keys_server *server, uid_t user);
 /* NULL is allowed. */

@@ -29,14 +29,18 @@ static size_t size_of(const struct keys_text *texts, size_t count)
 	return size;
 }
 
-/* Reserves all of it first: growing would leave copies of secrets behind. */
-void keys_set_pack(const struct keys_set *set, struct buffer *out)
+void keys_set_pack_texts(const struct keys_set *set, struct buffer *out)
 {
 	(void)buffer_reserve(out, size_of(set->certificates, set->certificate_count) +
-					  size_of(set->authorities, set->authority_count) +
-					  SECRETS_SIZE_MAX);
+					  size_of(set->authorities, set->authority_count));
 	pack_texts(out, set->certificates, set->certificate_count);
 	pack_texts(out, set->authorities, set->authority_count);
+}
+
+/* Reserves all of it first: growing would leave copies of secrets behind. */
+void keys_set_pack_tickets(const struct keys_set *set, struct buffer *out)
+{
+	(void)buffer_reserve(out, SECRETS_SIZE_MAX);
 	pack_u32(out, (uint32_t)set->ticket_count);
 	for (size_t i = 0; i < set->ticket_count; i++)
 		pack_str(out, str_slice((const char *)&set->tickets[i], sizeof set->tickets[i]));

@@ -33,7 +33,9 @@ struct keys_set {
 	size_t ticket_count;
 };
 
-void keys_set_pack(const struct keys_set *set, struct buffer *out);
+/* The texts, then the tickets, are a set. */
+void keys_set_pack_texts(const struct keys_set *set, struct buffer *out);
+void keys_set_pack_tickets(const struct keys_set *set, struct buffer *out);
 /* False: PACKED is malformed, or over a limit. */
 MUST_CHECK bool keys_set_unpack(struct str packed, struct keys_set *set_out);
 /* The PEM of TEXTS[i] called NAME; "": none. */

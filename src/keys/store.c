@@ -158,6 +158,19 @@ static bool refresh_authority(struct keys_store *store, struct authority *author
 	return result > 0;
 }
 
+/* There may be room for them now. */
+static void retry_refused(struct keys_store *store)
+{
+	for (size_t i = 0; i < store->authority_count; i++) {
+		struct authority *authority = &store->authorities[i];
+
+		if (authority->file.text.length > 0)
+			continue;
+		authority->file.is_known = false;
+		(void)refresh_authority(store, authority);
+	}
+}
+
 static bool refresh_authorities(struct keys_store *store, const struct config *config)
 {
 	size_t most = config_authority_count(config);
@@ -177,11 +190,10 @@ static bool refresh_authorities(struct keys_store *store, const struct config *c
 	free_authorities(store->authorities, store->authority_count);
 	store->authorities = authorities;
 	store->authority_count = count;
-	for (size_t i = 0; i < count; i++) {
-		if (has_changed && authorities[i].file.text.length == 0)
-			authorities[i].file.is_known = false; /* there may be room for it now */
+	for (size_t i = 0; i < count; i++)
 		has_changed |= refresh_authority(store, &authorities[i]);
-	}
+	if (has_changed)
+		retry_refused(store);
 	return has_changed;
 }
 
@@ -226,7 +238,7 @@ bool keys_store_refresh(struct keys_store *store, const struct config *config)
 	return has_changed;
 }
 
-void keys_store_pack(const struct keys_store *store, struct buffer *out)
+void keys_store_pack(const struct keys_store *store, struct keys_packed *out)
 {
 	struct keys_set *set = memory_alloc_zero(1, sizeof *set);
 
@@ -244,7 +256,17 @@ void keys_store_pack(const struct keys_store *store, struct buffer *out)
 						   buffer_view(&store->authorities[i].file.text)};
 	memcpy(set->tickets, store->tickets, sizeof set->tickets);
 	set->ticket_count = store->ticket_count;
-	keys_set_pack(set, out);
+	keys_set_pack_texts(set, &out->texts);
+	keys_set_pack_tickets(set, &out->tickets);
+	set->ticket_count = 0;
+	keys_set_pack_tickets(set, &out->no_tickets);
 	explicit_bzero(set, sizeof *set);
 	free(set);
+}
+
+void keys_packed_clear(struct keys_packed *packed)
+{
+	buffer_clear(&packed->texts);
+	buffer_clear(&packed->tickets);
+	buffer_clear(&packed->no_tickets);
 }

@@ -23,8 +23,18 @@ void keys_store_free(struct keys_store *store);
  * before. Also makes a new key for session tickets when the last is KEYS_TICKET_US old, and logs
  * which certificates end soon. */
 bool keys_store_refresh(struct keys_store *store, const struct config *config);
-/* Packed (keys/set.h). */
-void keys_store_pack(const struct keys_store *store, struct buffer *out);
+
+/* A set, packed (keys/set.h), in two parts: who accepts no sessions gets NO_TICKETS for TICKETS. */
+struct keys_packed {
+	struct buffer texts;
+	struct buffer tickets; /* secret */
+	struct buffer no_tickets;
+};
+
+/* Appends to *OUT. */
+void keys_store_pack(const struct keys_store *store, struct keys_packed *out);
+/* Empties it. */
+void keys_packed_clear(struct keys_packed *packed);
 /* By its TLS_KEY_ID_SIZE bytes; also one that was replaced or dropped within the last minute
  * (keys/retired.h). NULL: unknown. */
 const struct tls_private_key *keys_store_find(const struct keys_store *store, const void *id);

@@ -110,7 +110,7 @@ static int run(const struct command *command, const struct config *config, struc
 
 	if (remote_dane_new(trial->loop, config, &dane) == 0) {
 		settings.resolver = remote_dane_resolver(dane);
-		settings.policies = remote_policies_new(config, false);
+		settings.policies = remote_policies_new(config, false, NULL);
 		remote_policies_use_dane(settings.policies, dane);
 		sts = open_sts(config, trial);
 		remote_policies_use_sts(settings.policies, sts);

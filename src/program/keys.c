@@ -11,7 +11,10 @@ static void allow_users(struct child *child, struct keys_server *server)
 			       child_user(child, "remote"), child_user(child, "lmtp"),
 			       child_user(child, "directory")};
 
+	const uid_t acceptors[] = {child_user(child, "smtpd"), child_user(child, "qmtpd")};
+
 	keys_server_set_users(server, users, COUNT_OF(users));
+	keys_server_set_acceptors(server, acceptors, COUNT_OF(acceptors));
 	keys_server_set_sender(server, child_user(child, "remote"));
 }
 

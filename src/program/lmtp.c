@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* lmtp - delivers to LMTP servers: one transport for each lmtp service. */
 #include "deliver/lmtp.h"
+#include "deliver/remote_authorities.h"
 #include "deliver/remote_keys.h"
 #include "deliver/remote_policy.h"
 #include "dns/resolver.h"
@@ -23,9 +24,10 @@ static void renew(void *context)
 static int open_lmtp(struct child *child)
 {
 	process = child;
-	policies = remote_policies_new(child->config, true);
+	policies = remote_policies_new(
+		child->config, true,
+		&(struct remote_authorities_watcher){child->loop, renew, child});
 	remote_policies_log(policies);
-	remote_policies_watch(policies, child->loop, renew, child);
 	if (!config_has_server_names(child->config))
 		return 0;
 	return dns_resolver_new(child->loop, child->config->dns_server, &resolver);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* remote - delivers to other hosts. */
 #include "deliver/remote.h"
+#include "deliver/remote_authorities.h"
 #include "deliver/remote_keys.h"
 #include "deliver/remote_policy.h"
 #include "log/event.h"
@@ -30,9 +31,10 @@ static int open_remote(struct child *child)
 	process = child;
 	has_sts = child->config->mta_sts;
 	has_reports = child->config->tls_reports;
-	policies = remote_policies_new(child->config, false);
+	policies = remote_policies_new(
+		child->config, false,
+		&(struct remote_authorities_watcher){child->loop, renew, child});
 	remote_policies_log(policies);
-	remote_policies_watch(policies, child->loop, renew, child);
 	if (config_has_logins(child->config))
 		library = login_library_open();
 	if (config_has_logins(child->config) && library == NULL)

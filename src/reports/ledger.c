@@ -34,11 +34,17 @@ struct entry {
 	char name[NAME_SIZE]; /* of its file: "2026-11-25.example.net" */
 };
 
+struct day {
+	int64_t begin_us;
+	size_t count; /* of its domains; 0: no day is here */
+};
+
 struct reports_ledger {
 	struct reports_ways ways;
 	struct shelf *shelf; /* NULL: there is none */
 	struct os_timer *timer;
 	struct entry *entries; /* by name */
+	struct day days[REPORTS_DAYS_MAX];
 	size_t posts;
 };
 
@@ -73,10 +79,27 @@ static const char *domain_of(const struct entry *entry)
 	return entry->name + DAY_LENGTH + 1;
 }
 
+/* NULL: no domain is counted on that day. */
+static struct day *find_day(struct reports_ledger *ledger, int64_t begin_us)
+{
+	for (size_t i = 0; i < REPORTS_DAYS_MAX; i++)
+		if (ledger->days[i].count > 0 && ledger->days[i].begin_us == begin_us)
+			return &ledger->days[i];
+	return NULL;
+}
+
+/* There is room for it: have_room(). */
 static struct entry *add(struct reports_ledger *ledger, struct str name, int64_t begin_us,
 			 struct tlsrpt_day *day)
 {
 	struct entry *entry = memory_alloc_zero(1, sizeof *entry);
+	struct day *place = find_day(ledger, begin_us);
+
+	for (size_t i = 0; place == NULL; i++)
+		if (ledger->days[i].count == 0)
+			place = &ledger->days[i];
+	place->begin_us = begin_us;
+	place->count++;
 
 	entry->ledger = ledger;
 	entry->day = day;
@@ -90,6 +113,7 @@ static void drop(struct entry *entry)
 {
 	struct reports_ledger *ledger = entry->ledger;
 
+	find_day(ledger, entry->begin_us)->count--;
 	if (entry->post != NULL)
 		ledger->posts--;
 	reports_post_free(entry->post);
@@ -116,6 +140,42 @@ static void forget(struct entry *entry)
 	if (entry->ledger->shelf != NULL)
 		shelf_remove(entry->ledger->shelf, str_from(entry->name));
 	drop(entry);
+}
+
+static int64_t distance(int64_t a_us, int64_t b_us)
+{
+	return a_us < b_us ? b_us - a_us : a_us - b_us;
+}
+
+static void forget_day(struct reports_ledger *ledger, int64_t begin_us)
+{
+	struct entry *entry;
+	struct entry *next;
+
+	HASH_ITER (hh, ledger->entries, entry, next)
+		if (entry->begin_us == begin_us)
+			forget(entry);
+}
+
+/* Makes room for another domain of the day. False: there is none. */
+static bool have_room(struct reports_ledger *ledger, int64_t begin_us)
+{
+	const struct day *day = find_day(ledger, begin_us);
+	int64_t now_us = os_clock_wall_us();
+	int64_t farthest_us = begin_us;
+
+	if (day != NULL)
+		return day->count < REPORTS_DOMAINS_MAX;
+	for (size_t i = 0; i < REPORTS_DAYS_MAX; i++) {
+		if (ledger->days[i].count == 0)
+			return true;
+		if (distance(ledger->days[i].begin_us, now_us) > distance(farthest_us, now_us))
+			farthest_us = ledger->days[i].begin_us;
+	}
+	if (farthest_us == begin_us)
+		return false;
+	forget_day(ledger, farthest_us);
+	return true;
 }
 
 static void send_due(struct reports_ledger *ledger);
@@ -181,7 +241,7 @@ static struct entry *find_today(struct reports_ledger *ledger, struct str domain
 
 	format_name(today_us, domain, name);
 	HASH_FIND(hh, ledger->entries, name, strlen(name), entry);
-	if (entry != NULL || HASH_COUNT(ledger->entries) >= REPORTS_MAX)
+	if (entry != NULL || !have_room(ledger, today_us))
 		return entry;
 	return add(ledger, str_from(name), today_us, tlsrpt_day_new());
 }
@@ -218,8 +278,12 @@ static void load(void *context, struct str name, struct str file)
 	struct entry *entry;
 	int64_t begin_us;
 
-	if (!parse_name(name, &begin_us) || HASH_COUNT(ledger->entries) >= REPORTS_MAX)
+	if (!parse_name(name, &begin_us))
 		return;
+	if (!have_room(ledger, begin_us)) {
+		shelf_remove(ledger->shelf, name);
+		return;
+	}
 	day = tlsrpt_day_parse(file);
 	if (day == NULL) {
 		log_event(EVENT_TLS_REPORT_DAMAGED, log_str("file", name));

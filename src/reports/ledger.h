@@ -7,14 +7,17 @@
  * next day, within the first four hours, or soon after a start; if none of a domain's places can be
  * reached, once an hour again for two days. What was sent, or is not wanted, is removed.
  *
- * At most REPORTS_MAX domains and days; sessions with further ones are not counted.
+ * At most REPORTS_DOMAINS_MAX domains of each day: sessions with further ones are not counted, but
+ * those of the next day are, however many reports of the one before cannot be sent. There are at
+ * most REPORTS_DAYS_MAX days, today and those that are sent yet: only if the clock is set there may
+ * be more, and then those farthest from today are dropped.
  */
 #ifndef REPORTS_LEDGER_H
 #define REPORTS_LEDGER_H
 
 #include "reports/post.h"
 
-enum { REPORTS_MAX = 10000 };
+enum { REPORTS_DOMAINS_MAX = 10000, REPORTS_DAYS_MAX = 4 };
 
 struct reports_ledger;
 

@@ -273,6 +273,11 @@ bool smtp_client_is_injected(const struct smtp_client *client)
 	return client->is_injected;
 }
 
+const char *smtp_client_server_name(const struct smtp_client *client)
+{
+	return client->server_name;
+}
+
 bool smtp_client_is_login_refused(const struct smtp_client *client)
 {
 	return client->login.is_refused;

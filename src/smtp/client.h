@@ -48,6 +48,7 @@
 struct smtp_client;
 
 enum { SMTP_CLIENT_CHUNKED_MAX = 65536 };
+enum { SMTP_CLIENT_NAME_SIZE = 256 }; /* of a server; what is longer is cut */
 
 enum smtp_client_protocol {
 	SMTP_CLIENT_SMTP,
@@ -206,6 +207,9 @@ bool smtp_client_is_insecure(const struct smtp_client *client);
 /* Whether the client is CLOSED because of replies in plain text that nobody can have sent who waits
  * for a handshake: somebody between the server and us has. That is no reason for plain text. */
 bool smtp_client_is_injected(const struct smtp_client *client);
+/* What the server calls itself in its last greeting or reply to EHLO: visible characters; "": it
+ * has not said anything. */
+const char *smtp_client_server_name(const struct smtp_client *client);
 /* Whether the client is CLOSED because there was no login: the server offers none, or has refused
  * it, or the driver has cancelled it. */
 bool smtp_client_is_login_refused(const struct smtp_client *client);

@@ -54,6 +54,7 @@ struct smtp_client {
 	void *watch_context;
 	enum client_state state;
 	struct smtp_capabilities capabilities;
+	char server_name[SMTP_CLIENT_NAME_SIZE]; /* see smtp_client_server_name() */
 	bool is_greeted;
 	bool needs_reset; /* the server is still in a transaction that we have ended */
 	bool is_secured;  /* by TLS */

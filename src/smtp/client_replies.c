@@ -3,8 +3,24 @@
 #include "smtp/client_internal.h"
 #include <string.h>
 
+/* The first word of a greeting, or of a reply to EHLO or HELO. */
+static void learn_name(struct smtp_client *client)
+{
+	struct str text = buffer_view(&client->reply.text);
+	size_t length = 0;
+
+	while (length < text.length && length < SMTP_CLIENT_NAME_SIZE - 1 &&
+	       text.data[length] > ' ' && text.data[length] <= '~')
+		length++;
+	if (length == 0)
+		return;
+	memcpy(client->server_name, text.data, length);
+	client->server_name[length] = '\0';
+}
+
 static void on_greeting(struct smtp_client *client)
 {
+	learn_name(client);
 	client_enter(client, CLIENT_HELLO);
 }
 
@@ -57,6 +73,7 @@ static void go_on_in_plain_text(struct smtp_client *client, const char *problem,
 
 static void on_hello(struct smtp_client *client)
 {
+	learn_name(client);
 	smtp_capabilities_parse(buffer_view(&client->reply.text), &client->capabilities);
 	if (client->is_secured || client->tls == SMTP_CLIENT_TLS_NEVER)
 		go_ahead(client);
@@ -82,6 +99,7 @@ static void on_starttls_refused(struct smtp_client *client)
 /* HELO knows no STARTTLS. */
 static void on_helo(struct smtp_client *client)
 {
+	learn_name(client);
 	if (client->is_secured)
 		go_ahead(client);
 	else

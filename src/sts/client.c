@@ -194,6 +194,7 @@ void sts_client_count(struct sts_client *client, const struct tlsrpt_session *se
 	pack_str(&body, cut(session->text, TLSRPT_TEXT_MAX));
 	pack_u32(&body, session->result);
 	pack_str(&body, session->host);
+	pack_str(&body, session->greeting);
 	pack_str(&body, session->server_address);
 	pack_str(&body, session->own_address);
 	pack_str(&body, cut(session->reason, TLSRPT_REASON_MAX));

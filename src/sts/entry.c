@@ -28,7 +28,7 @@ void sts_entry_enter_list(struct sts_entry *entry)
 void sts_entry_leave_queue(struct sts_entry *entry)
 {
 	if (entry->is_queued)
-		DL_DELETE2(entry->keeper->queue, entry, queue_previous, queue_next);
+		DL_DELETE2(entry->keeper->queues[entry->rank], entry, queue_previous, queue_next);
 	entry->is_queued = false;
 }
 

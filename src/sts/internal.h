@@ -5,17 +5,18 @@
 
 #include "base/table.h"
 #include "shelf/shelf.h"
+#include "sts/age.h"
 #include "sts/keeper.h"
 #include "sts/lookup.h"
 
 /* A domain. It is in the keeper's list "kept" if it has a policy, else in "plain"; those asked for
- * most recently last. Times of the wall clock, as they outlive a restart, are marked (wall). */
+ * most recently last. Times are of the boot clock. */
 struct sts_entry {
 	struct sts_keeper *keeper;
 	bool is_kept;
 	struct sts_policy policy;
 	char id[STS_ID_MAX + 1];
-	int64_t fetched_us; /* (wall) */
+	struct sts_age age;
 	bool is_used;       /* since it was fetched */
 	int64_t checked_us; /* the id was compared, or the policy fetched; 0: never */
 	int64_t wait_us;    /* no lookup before */
@@ -23,7 +24,7 @@ struct sts_entry {
 	enum sts_problem problem;
 	struct sts_lookup *lookup;
 	bool is_queued;
-	bool is_urgent; /* in the queue */
+	enum sts_rank rank; /* in its queue */
 	struct sts_request *requests;
 	struct sts_entry *next, *previous;
 	struct sts_entry *queue_next, *queue_previous;
@@ -44,7 +45,7 @@ struct sts_keeper {
 	struct sts_entry *entries;
 	struct sts_list kept;
 	struct sts_list plain;
-	struct sts_entry *queue; /* for a lookup */
+	struct sts_entry *queues[STS_RANKS]; /* for a lookup */
 	size_t lookups;
 };
 

@@ -10,7 +10,7 @@
 
 enum {
 	LOOKUPS_MAX = 500, /* at once; the others wait for their turn */
-	URGENT_MAX = 50,   /* besides, of urgent ones */
+	RANK_MAX = 50,     /* besides, of each rank above the lowest */
 	REFRESHES_MAX = 50 /* begun in a sweep */
 };
 
@@ -24,28 +24,15 @@ static const int64_t SWEEP_US = MINUTE_US;
 
 /* --- the policy of an entry --- */
 
-static int64_t end_us(const struct sts_entry *entry)
-{
-	return entry->fetched_us + entry->policy.max_age_us;
-}
-
-/* A policy is valid for a minute at least, or one with a max_age of 0 never was. */
 static bool is_valid(const struct sts_entry *entry)
 {
-	int64_t end = end_us(entry);
-
-	if (end < entry->fetched_us + MINUTE_US)
-		end = entry->fetched_us + MINUTE_US;
-	return entry->is_kept && os_clock_wall_us() < end;
+	return entry->is_kept && !sts_age_is_over(&entry->age);
 }
 
-/* So is one that was fetched while the clock was wrong: it would be valid for too long. */
 static bool is_due(const struct sts_entry *entry)
 {
-	int64_t pause_us = sts_policy_refresh_us(entry->policy.max_age_us, entry->is_used);
-	int64_t now_us = os_clock_wall_us();
-
-	return now_us >= entry->fetched_us + pause_us || now_us < entry->fetched_us - HOUR_US;
+	return sts_age_is_due(&entry->age,
+			      sts_policy_refresh_us(entry->policy.max_age_us, entry->is_used));
 }
 
 static void keep(struct sts_entry *entry, const struct sts_stored *stored)
@@ -53,7 +40,7 @@ static void keep(struct sts_entry *entry, const struct sts_stored *stored)
 	sts_entry_leave_list(entry);
 	sts_policy_clear(&entry->policy);
 	entry->policy = stored->policy;
-	entry->fetched_us = stored->fetched_us;
+	sts_age_begin(&entry->age, stored->fetched_us, stored->policy.max_age_us);
 	memcpy(entry->id, stored->id, sizeof entry->id);
 	entry->is_kept = true;
 	entry->is_used = entry->requests != NULL;
@@ -79,7 +66,7 @@ static void answer(const struct sts_entry *entry, struct sts_request *request)
 	if (is_valid(entry)) {
 		known.kind = STS_FOUND;
 		known.mode = entry->policy.mode;
-		known.until_us = end_us(entry);
+		known.until_us = sts_age_end_us(&entry->age);
 		known.id = str_from(entry->id);
 		known.patterns = str_from(entry->policy.patterns);
 	}
@@ -185,35 +172,29 @@ static void begin(struct sts_entry *entry)
 				       on_result, entry);
 }
 
-static size_t room_for(const struct sts_entry *entry)
-{
-	return entry->is_urgent ? LOOKUPS_MAX + URGENT_MAX : LOOKUPS_MAX;
-}
-
 static void begin_queued(struct sts_keeper *keeper)
 {
-	while (keeper->queue != NULL && keeper->lookups < room_for(keeper->queue)) {
-		struct sts_entry *entry = keeper->queue;
+	for (size_t rank = STS_RANKS; rank-- > 0;)
+		while (keeper->queues[rank] != NULL &&
+		       keeper->lookups < LOOKUPS_MAX + rank * RANK_MAX) {
+			struct sts_entry *entry = keeper->queues[rank];
 
-		sts_entry_leave_queue(entry);
-		begin(entry);
-	}
+			sts_entry_leave_queue(entry);
+			begin(entry);
+		}
 }
 
-/* What is urgent comes before the others, also if it waits already. */
-static void look_up(struct sts_entry *entry, bool is_urgent)
+/* Also if it waits already, with a lower rank. */
+static void look_up(struct sts_entry *entry, enum sts_rank rank)
 {
 	struct sts_keeper *keeper = entry->keeper;
 
-	if (entry->lookup != NULL || (entry->is_queued && (entry->is_urgent || !is_urgent)))
+	if (entry->lookup != NULL || (entry->is_queued && entry->rank >= rank))
 		return;
 	sts_entry_leave_queue(entry);
-	if (is_urgent)
-		DL_PREPEND2(keeper->queue, entry, queue_previous, queue_next);
-	else
-		DL_APPEND2(keeper->queue, entry, queue_previous, queue_next);
+	entry->rank = rank;
 	entry->is_queued = true;
-	entry->is_urgent = is_urgent;
+	DL_APPEND2(keeper->queues[rank], entry, queue_previous, queue_next);
 	begin_queued(keeper);
 }
 
@@ -237,9 +218,10 @@ void sts_keeper_ask(struct sts_keeper *keeper, struct str domain, struct sts_req
 	sts_entry_leave_list(entry);
 	sts_entry_enter_list(entry);
 	entry->is_used = true;
+	sts_age_settle(&entry->age);
 	if (is_valid(entry)) {
 		if (is_check_due(entry))
-			look_up(entry, request->is_urgent);
+			look_up(entry, request->rank);
 		answer(entry, request);
 		return;
 	}
@@ -249,7 +231,7 @@ void sts_keeper_ask(struct sts_keeper *keeper, struct str domain, struct sts_req
 	}
 	request->entry = entry;
 	DL_APPEND2(entry->requests, request, previous, next);
-	look_up(entry, request->is_urgent);
+	look_up(entry, request->rank);
 }
 
 void sts_request_cancel(struct sts_request *request)
@@ -292,12 +274,14 @@ static void on_sweep(void *context)
 	DL_FOREACH_SAFE2 (keeper->kept.first, entry, next, next) {
 		if (entry->lookup != NULL || entry->is_queued)
 			continue;
-		if (!is_valid(entry) && entry->requests == NULL) {
-			sts_entry_forget_policy(entry);
+		sts_age_settle(&entry->age);
+		if (!is_valid(entry)) {
+			if (sts_age_is_over_for_good(&entry->age) && entry->requests == NULL)
+				sts_entry_forget_policy(entry);
 		} else if (is_due(entry) && may_look_up(entry) && begun < REFRESHES_MAX &&
 			   keeper->lookups < LOOKUPS_MAX / 2) {
 			begun++;
-			look_up(entry, false);
+			look_up(entry, STS_RANK_REMOTE);
 		}
 	}
 	os_timer_start(keeper->sweep, SWEEP_US);
@@ -321,7 +305,7 @@ static void load(void *context, struct str name, struct str file)
 	}
 	log_event(EVENT_POLICY_DAMAGED, log_str("domain", name), log_string("reason", problem));
 	shelf_remove(keeper->shelf, name);
-	look_up(entry, false);
+	look_up(entry, STS_RANK_REMOTE);
 }
 
 static void open_shelf(struct sts_keeper *keeper, struct os_loop *loop, const char *path)

@@ -9,6 +9,9 @@
  * most STS_LOOKUP_SECONDS; then that there is none is kept for 5 minutes to an hour, as long as the
  * DNS says. After a failed fetch the next one waits 5 minutes, then 10, up to an hour.
  *
+ * A policy's age is not the wall clock's matter (sts/age.h): where that is set, no policy is lost
+ * that is still valid, and none is valid for longer.
+ *
  * At most STS_KEPT_MAX domains with a policy, and as many without: those not asked for the longest
  * time are dropped for others.
  */
@@ -21,6 +24,15 @@
 
 enum { STS_KEPT_MAX = 10000, STS_LOOKUP_SECONDS = 60 };
 
+/* Whose question it is. The lookups of a higher rank come before those of the lower ones, and have
+ * places that these cannot take. */
+enum sts_rank {
+	STS_RANK_REMOTE, /* the process's */
+	STS_RANK_OWNER,  /* commands of the queue's owner */
+	STS_RANK_ROOT,   /* commands of root */
+	STS_RANKS,
+};
+
 struct sts_keeper;
 struct sts_entry;
 
@@ -31,12 +43,12 @@ struct sts_keeper *sts_keeper_new(struct os_loop *loop, struct dns_resolver *res
 /* Only after all requests were answered or cancelled. NULL is allowed. */
 void sts_keeper_free(struct sts_keeper *keeper);
 
-/* Storage of the caller, all zero or as it was left, except DONE, CONTEXT and IS_URGENT. */
+/* Storage of the caller, all zero or as it was left, except DONE, CONTEXT and RANK. */
 struct sts_request {
 	/* Called once; ANSWER is valid during the call. */
 	void (*done)(void *context, const struct sts_answer *answer);
 	void *context;
-	bool is_urgent;          /* its lookup comes before the others */
+	enum sts_rank rank;
 	struct sts_entry *entry; /* NULL: not waiting */
 	struct sts_request *next, *previous;
 };

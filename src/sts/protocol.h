@@ -8,9 +8,9 @@
 enum sts_message {
 	STS_ASK = 1, /* str domain: in canonical form, a host name. The tag is repeated in the
 		      * answer. */
-	STS_COUNT,   /* for reports: str domain, u32 policy, str text, u32 result, str host, str
-		      * server's address, str own address, str reason, as in tlsrpt/session.h. No
-		      * answer */
+	STS_COUNT,   /* for reports: str domain, u32 policy, str text, u32 result, str host,
+		      * str greeting, str server's address, str own address, str reason, as in
+		      * tlsrpt/session.h. No answer */
 	STS_ANSWER,  /* u32 kind, u32 mode, u64 end (microseconds since 1970), u32 problem,
 		      * str id, str patterns. In any order, one for each STS_ASK */
 };

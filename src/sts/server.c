@@ -9,7 +9,7 @@
 
 enum {
 	CLIENTS_MAX = 64,                 /* connections of a user */
-	QUESTIONS_MAX = 4 * STS_OPEN_MAX, /* of all connections of "remote", or of people */
+	QUESTIONS_MAX = 4 * STS_OPEN_MAX, /* of all connections of a rank */
 	BACKLOG_MAX = 4 << 20,            /* bytes of answers that a client has not read */
 };
 
@@ -25,14 +25,14 @@ struct question {
 struct client {
 	struct sts_server *server;
 	struct ipc_channel *channel;
-	bool is_person; /* somebody's command, not "remote" */
+	enum sts_rank rank;
 	struct question *questions;
 	size_t question_count;
 };
 
 struct sts_server {
 	uid_t remote;
-	size_t question_counts[2]; /* of "remote", of people */
+	size_t question_counts[STS_RANKS];
 	struct sts_keeper *keeper;
 	struct ipc_server *clients;
 	void (*counted)(void *context, const struct tlsrpt_session *session); /* or NULL */
@@ -44,7 +44,7 @@ static void question_free(struct question *question)
 	sts_request_cancel(&question->request);
 	DL_DELETE2(question->client->questions, question, previous, next);
 	question->client->question_count--;
-	question->client->server->question_counts[question->client->is_person]--;
+	question->client->server->question_counts[question->client->rank]--;
 	free(question);
 }
 
@@ -73,7 +73,7 @@ static void on_known(void *context, const struct sts_answer *answer)
 static void ask(struct client *client, uint32_t tag, struct str domain)
 {
 	static const struct sts_answer later = {.kind = STS_LATER};
-	size_t *all = &client->server->question_counts[client->is_person];
+	size_t *all = &client->server->question_counts[client->rank];
 	struct question *question;
 
 	if (client->question_count >= STS_OPEN_MAX || *all >= QUESTIONS_MAX) {
@@ -85,7 +85,7 @@ static void ask(struct client *client, uint32_t tag, struct str domain)
 	question->tag = tag;
 	question->request.done = on_known;
 	question->request.context = question;
-	question->request.is_urgent = client->is_person;
+	question->request.rank = client->rank;
 	DL_APPEND2(client->questions, question, previous, next);
 	client->question_count++;
 	++*all;
@@ -122,6 +122,7 @@ static bool take_session(const struct sts_server *server, struct str body)
 	session.text = unpack_str(&unpack);
 	result = unpack_u32(&unpack);
 	session.host = unpack_str(&unpack);
+	session.greeting = unpack_str(&unpack);
 	session.server_address = unpack_str(&unpack);
 	session.own_address = unpack_str(&unpack);
 	session.reason = unpack_str(&unpack);
@@ -135,13 +136,20 @@ static bool take_session(const struct sts_server *server, struct str body)
 	return true;
 }
 
+static enum sts_rank rank_of(const struct sts_server *server, uid_t user)
+{
+	if (user == server->remote)
+		return STS_RANK_REMOTE;
+	return user == 0 ? STS_RANK_ROOT : STS_RANK_OWNER;
+}
+
 static void *on_connected(void *context, struct ipc_channel *channel)
 {
 	struct client *client = memory_alloc_zero(1, sizeof *client);
 
 	client->server = context;
 	client->channel = channel;
-	client->is_person = ipc_channel_user(channel) != client->server->remote;
+	client->rank = rank_of(client->server, ipc_channel_user(channel));
 	return client;
 }
 

@@ -2,8 +2,9 @@
 /*
  * sts/server.h - answers questions for policies (sts/protocol.h).
  *
- * However much "remote" asks, people who run commands are served: they have connections of their
- * own (ipc/server.h), and their questions do not wait for those of "remote".
+ * However much "remote" asks, people who run commands are served, and root however much the queue's
+ * owner asks, as whom processes run: each has connections of its own (ipc/server.h), open questions
+ * and lookups (sts/keeper.h).
  */
 #ifndef STS_SERVER_H
 #define STS_SERVER_H

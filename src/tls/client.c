@@ -4,7 +4,6 @@
 #include "os/socket.h"
 #include "tls/client_internal.h"
 #include "tls/internal.h"
-#include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,7 +179,7 @@ static void expect_names(SSL *openssl, const struct tls_verify *verify)
 		must(X509_VERIFY_PARAM_set1_ip_asc(rules, verify->names[0]) == 1);
 		return;
 	}
-	X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	tls_rules_set_names(rules);
 	for (size_t i = 0; i < verify->name_count; i++)
 		if (!is_literal(verify->names[i]))
 			must(SSL_add1_host(openssl, verify->names[i]) == 1);
@@ -190,8 +189,7 @@ void tls_client_expect_host(void *openssl, const char *host)
 {
 	X509_VERIFY_PARAM *rules = SSL_CTX_get0_param(openssl);
 
-	X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
-						       X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+	tls_rules_set_names(rules);
 	must(X509_VERIFY_PARAM_set1_host(rules, host, 0) == 1);
 }
 
@@ -199,8 +197,7 @@ static void enable_dane(SSL *openssl, const char *name)
 {
 	must(SSL_dane_enable(openssl, name) == 1);
 	(void)SSL_dane_set_flags(openssl, DANE_FLAG_NO_DANE_EE_NAMECHECKS);
-	X509_VERIFY_PARAM_set_hostflags(SSL_get0_param(openssl),
-					X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	tls_rules_set_names(SSL_get0_param(openssl));
 }
 
 static void add_record(SSL *openssl, uint8_t usage, uint8_t selector, uint8_t matching,

@@ -9,7 +9,7 @@
 #ifndef TLS_CLIENT_H
 #define TLS_CLIENT_H
 
-#include "base/str.h"
+#include "base/buffer.h"
 #include "tls/connection.h"
 #include "tls/signer.h"
 
@@ -48,7 +48,8 @@ struct tls_verify {
 	enum tls_verify_by by;
 	const struct tls_authorities *authorities; /* must outlive the connection */
 	/* "NAME", ".NAME" for any name below it, or one literal address alone; with TLSA the first
-	 * is the base domain. At least one. */
+	 * is the base domain. At least one. They are looked for among the certificate's alternative
+	 * names; its common name never counts. */
 	const char *const *names;
 	size_t name_count;
 	const char *const *fingerprints; /* SHA-256 of the certificate or the public key: 64

@@ -38,16 +38,17 @@ bool tls_fingerprint_parse(const char *text, char digest_out[TLS_SHA256_SIZE]);
  * sessions. */
 void tls_client_key(const struct tls_client_request *request, uint8_t key_out[TLS_CLIENT_KEY_SIZE]);
 
-/* A bounded cache of sessions by key; the most recent ones stay. */
+/* A bounded cache of sessions by key, a few for each; the most recent ones stay. */
 struct tls_sessions;
 
 struct tls_sessions *tls_sessions_new(void);
 void tls_sessions_free(struct tls_sessions *sessions);
 void tls_sessions_clear(struct tls_sessions *sessions);
-/* Takes over the reference to SESSION, which replaces an earlier one. */
+/* Takes over the reference to SESSION, which replaces one that was found before. */
 void tls_sessions_put(struct tls_sessions *sessions, const uint8_t key[TLS_CLIENT_KEY_SIZE],
 		      SSL_SESSION *session, enum tls_verified verified);
-/* NULL: none that is still valid. The reference is the cache's. */
+/* One that was not found before, or else the one that was found the longest time ago. NULL: none
+ * that is still valid. The reference is the cache's. */
 SSL_SESSION *tls_sessions_find(struct tls_sessions *sessions,
 			       const uint8_t key[TLS_CLIENT_KEY_SIZE],
 			       enum tls_verified *verified_out);

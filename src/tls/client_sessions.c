@@ -8,21 +8,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SESSIONS_MAX = 500 }; /* a few KiB each, with the server's certificates */
+/* Of a server: those of TLS 1.3 send two, and may take each only once (RFC 8446 appendix C.4). With
+ * so many as many connections resume at a time. */
+enum { SERVERS_MAX = 500, EACH_MAX = 4 }; /* a few KiB each, with the server's certificates */
 
 /* What was verified then counts for so long, whatever the server allows. */
 static const int64_t AGE_MAX_US = HOUR_US;
 
 struct kept {
-	uint8_t key[TLS_CLIENT_KEY_SIZE];
 	SSL_SESSION *session;
 	enum tls_verified verified;
 	int64_t until_us; /* monotonic */
+	bool is_used;     /* a connection has tried to resume it */
+};
+
+struct server {
+	uint8_t key[TLS_CLIENT_KEY_SIZE];
+	struct kept kept[EACH_MAX]; /* those that were put or used last come last */
+	size_t count;
 	UT_hash_handle hh;
 };
 
 struct tls_sessions {
-	struct kept *table; /* oldest first */
+	struct server *table; /* the one that got a session last comes last */
 };
 
 struct tls_sessions *tls_sessions_new(void)
@@ -30,17 +38,33 @@ struct tls_sessions *tls_sessions_new(void)
 	return memory_alloc_zero(1, sizeof(struct tls_sessions));
 }
 
-static void drop(struct tls_sessions *sessions, struct kept *kept)
+static struct kept take(struct server *server, size_t position)
 {
-	HASH_DEL(sessions->table, kept);
-	SSL_SESSION_free(kept->session);
-	free(kept);
+	struct kept taken = server->kept[position];
+
+	server->count--;
+	memmove(&server->kept[position], &server->kept[position + 1],
+		(server->count - position) * sizeof taken);
+	return taken;
+}
+
+static void drop(struct server *server, size_t position)
+{
+	SSL_SESSION_free(take(server, position).session);
+}
+
+static void drop_server(struct tls_sessions *sessions, struct server *server)
+{
+	HASH_DEL(sessions->table, server);
+	while (server->count > 0)
+		drop(server, 0);
+	free(server);
 }
 
 void tls_sessions_clear(struct tls_sessions *sessions)
 {
 	while (sessions->table != NULL)
-		drop(sessions, sessions->table);
+		drop_server(sessions, sessions->table);
 }
 
 void tls_sessions_free(struct tls_sessions *sessions)
@@ -51,46 +75,87 @@ void tls_sessions_free(struct tls_sessions *sessions)
 	free(sessions);
 }
 
-static struct kept *find(const struct tls_sessions *sessions,
-			 const uint8_t key[TLS_CLIENT_KEY_SIZE])
+static struct server *find(const struct tls_sessions *sessions,
+			   const uint8_t key[TLS_CLIENT_KEY_SIZE])
 {
-	struct kept *kept;
+	struct server *server;
 
-	HASH_FIND(hh, sessions->table, key, TLS_CLIENT_KEY_SIZE, kept);
-	return kept;
+	HASH_FIND(hh, sessions->table, key, TLS_CLIENT_KEY_SIZE, server);
+	return server;
+}
+
+/* The first that is used, or unused; COUNT: there is none. */
+static size_t find_kept(const struct server *server, bool is_used)
+{
+	size_t i = 0;
+
+	while (i < server->count && server->kept[i].is_used != is_used)
+		i++;
+	return i;
+}
+
+static struct server *make_server(struct tls_sessions *sessions,
+				  const uint8_t key[TLS_CLIENT_KEY_SIZE])
+{
+	struct server *server = find(sessions, key);
+
+	if (server != NULL) {
+		HASH_DEL(sessions->table, server);
+	} else {
+		if (HASH_COUNT(sessions->table) >= SERVERS_MAX)
+			drop_server(sessions, sessions->table);
+		server = memory_alloc_zero(1, sizeof *server);
+		memcpy(server->key, key, TLS_CLIENT_KEY_SIZE);
+	}
+	HASH_ADD(hh, sessions->table, key, TLS_CLIENT_KEY_SIZE, server);
+	return server;
 }
 
 void tls_sessions_put(struct tls_sessions *sessions, const uint8_t key[TLS_CLIENT_KEY_SIZE],
 		      SSL_SESSION *session, enum tls_verified verified)
 {
-	struct kept *kept = find(sessions, key);
+	struct server *server = make_server(sessions, key);
 	int64_t age_us = (int64_t)SSL_SESSION_get_timeout(session) * SECOND_US;
+	size_t used = find_kept(server, true);
 
-	if (kept != NULL)
-		drop(sessions, kept);
-	if (HASH_COUNT(sessions->table) >= SESSIONS_MAX)
-		drop(sessions, sessions->table);
-	kept = memory_alloc_zero(1, sizeof *kept);
-	memcpy(kept->key, key, TLS_CLIENT_KEY_SIZE);
-	kept->session = session;
-	kept->verified = verified;
-	kept->until_us = os_clock_monotonic_us() + (age_us < AGE_MAX_US ? age_us : AGE_MAX_US);
-	HASH_ADD(hh, sessions->table, key, TLS_CLIENT_KEY_SIZE, kept);
+	if (used < server->count)
+		drop(server, used);
+	else if (server->count == EACH_MAX)
+		drop(server, 0);
+	server->kept[server->count++] = (struct kept){
+		.session = session,
+		.verified = verified,
+		.until_us = os_clock_monotonic_us() + (age_us < AGE_MAX_US ? age_us : AGE_MAX_US),
+	};
+}
+
+static void drop_ended(struct server *server)
+{
+	for (size_t i = server->count; i > 0; i--)
+		if (server->kept[i - 1].until_us <= os_clock_monotonic_us() ||
+		    SSL_SESSION_is_resumable(server->kept[i - 1].session) != 1)
+			drop(server, i - 1);
 }
 
 SSL_SESSION *tls_sessions_find(struct tls_sessions *sessions,
 			       const uint8_t key[TLS_CLIENT_KEY_SIZE],
 			       enum tls_verified *verified_out)
 {
-	struct kept *kept = find(sessions, key);
+	struct server *server = find(sessions, key);
+	struct kept kept;
+	size_t unused;
 
-	if (kept == NULL)
+	if (server == NULL)
 		return NULL;
-	if (kept->until_us <= os_clock_monotonic_us() ||
-	    SSL_SESSION_is_resumable(kept->session) != 1) {
-		drop(sessions, kept);
+	drop_ended(server);
+	if (server->count == 0) {
+		drop_server(sessions, server);
 		return NULL;
 	}
-	*verified_out = kept->verified;
-	return kept->session;
+	unused = find_kept(server, false);
+	kept = take(server, unused < server->count ? unused : 0);
+	kept.is_used = true;
+	server->kept[server->count++] = kept;
+	*verified_out = kept.verified;
+	return kept.session;
 }

@@ -15,21 +15,20 @@ struct tls_authorities {
 int tls_authorities_open(const char *file, struct tls_authorities **authorities_out,
 			 struct buffer *reason)
 {
-	struct tls_context context = {.openssl = SSL_CTX_new(TLS_client_method())};
-	const struct tls_settings settings = {.authority = file};
+	SSL_CTX *openssl = SSL_CTX_new(TLS_client_method());
 	struct tls_authorities *authorities;
 	int error;
 
 	tls_errors_clear();
-	if (context.openssl == NULL)
+	if (openssl == NULL)
 		panic("no memory for TLS");
-	error = tls_files_read(&context, &settings, reason);
+	error = tls_files_read_authorities(openssl, file, reason);
 	if (error < 0) {
-		SSL_CTX_free(context.openssl);
+		SSL_CTX_free(openssl);
 		return error;
 	}
 	authorities = memory_alloc_zero(1, sizeof *authorities);
-	authorities->openssl = context.openssl;
+	authorities->openssl = openssl;
 	*authorities_out = authorities;
 	return 0;
 }

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <openssl/err.h>
-#include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +20,7 @@ static void expect_name(SSL *openssl, const char *name)
 	if (os_socket_address_parse(name, 0, &address)) {
 		is_set = X509_VERIFY_PARAM_set1_ip_asc(rules, name);
 	} else {
-		X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+		tls_rules_set_names(rules);
 		is_set = X509_VERIFY_PARAM_set1_host(rules, name, 0) == 1 &&
 			 SSL_set_tlsext_host_name(openssl, name) == 1;
 	}

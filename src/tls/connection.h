@@ -8,6 +8,8 @@
 #ifndef TLS_CONNECTION_H
 #define TLS_CONNECTION_H
 
+#include "base/attributes.h"
+#include "base/str.h"
 #include "tls/context.h"
 #include <sys/types.h>
 
@@ -21,8 +23,9 @@ enum {
 };
 
 /* Wraps SOCKET, which is connected, and owns it from now on. NAME, for clients: the host name or
- * literal address that the server's certificate must have (RFC 6125; a wildcard matches a whole
- * label). NULL: any certificate that an authority has signed; also for servers. */
+ * literal address that the server's certificate must have among its alternative names (RFC 9525; a
+ * wildcard is a whole label). NULL: any certificate that an authority has signed; also for servers.
+ */
 struct tls_connection *tls_connection_new(const struct tls_context *context, int socket,
 					  const char *name);
 /* Sends close_notify, if possible without waiting, and closes the socket. NULL is allowed. */

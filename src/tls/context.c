@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/panic.h"
 #include "tls/internal.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,33 +34,6 @@ void tls_context_set_protocol(SSL_CTX *openssl, enum tls_side side, const char *
 		SSL_CTX_set_alpn_select_cb(openssl, select_protocol, kept);
 	else if (SSL_CTX_set_alpn_protos(openssl, kept, (unsigned)length + 1) != 0)
 		panic("no memory for TLS");
-}
-
-int tls_context_open(enum tls_side side, const struct tls_settings *settings,
-		     struct tls_context **context_out, struct buffer *reason)
-{
-	struct tls_context *context = memory_alloc_zero(1, sizeof *context);
-	int error;
-
-	context->side = side;
-	context->openssl =
-		SSL_CTX_new(side == TLS_SERVER ? TLS_server_method() : TLS_client_method());
-	if (context->openssl == NULL)
-		panic("no memory for TLS");
-	tls_context_set_rules(context->openssl);
-	tls_context_set_protocol(context->openssl, side, settings->protocol, context->protocol);
-	error = tls_files_read(context, settings, reason);
-	if (error < 0) {
-		tls_context_free(context);
-		return error;
-	}
-	SSL_CTX_set_verify(context->openssl,
-			   context->has_authority
-				   ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT
-				   : SSL_VERIFY_NONE,
-			   NULL);
-	*context_out = context;
-	return 0;
 }
 
 void tls_context_free(struct tls_context *context)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Reads certificates, keys and authorities from files; errors name the file. */
+/* Reads authorities from a file; errors name it. */
 #include "os/file.h"
 #include "os/process.h"
 #include "tls/internal.h"
@@ -10,19 +10,13 @@
 
 enum { FILE_SIZE_MAX = 1 << 20 };
 
-/* A file of the settings that is being read. */
+/* A file that is being read. */
 struct file {
 	const char *path;
 	struct buffer text;
 	BIO *bio;
-	bool has_passphrase;
 	struct buffer *reason;
 };
-
-static bool is_set(const char *path)
-{
-	return path != NULL && path[0] != '\0';
-}
 
 static void close_file(struct file *file)
 {
@@ -68,19 +62,17 @@ static int refuse(struct file *file, const char *what)
 /* Nobody could enter a passphrase. */
 static int deny_passphrase(char *text, int size, int is_new, void *context)
 {
-	struct file *file = context;
-
 	(void)text;
 	(void)size;
 	(void)is_new;
-	file->has_passphrase = true;
+	(void)context;
 	return -1;
 }
 
 /* Reads the next certificate: 1 and *CERTIFICATE_OUT; 0 at the end; -EINVAL. */
 static int next_certificate(struct file *file, X509 **certificate_out)
 {
-	X509 *certificate = PEM_read_bio_X509(file->bio, NULL, deny_passphrase, file);
+	X509 *certificate = PEM_read_bio_X509(file->bio, NULL, deny_passphrase, NULL);
 	unsigned long error = ERR_peek_last_error();
 
 	*certificate_out = certificate;
@@ -90,45 +82,6 @@ static int next_certificate(struct file *file, X509 **certificate_out)
 		return refuse(file, "a certificate in it is damaged");
 	tls_errors_clear();
 	return 0;
-}
-
-static int use_certificate(SSL_CTX *openssl, struct file *file)
-{
-	X509 *certificate;
-	int found = next_certificate(file, &certificate);
-
-	if (found == 0)
-		return refuse(file, "it holds no certificate in PEM form");
-	if (found > 0 && SSL_CTX_use_certificate(openssl, certificate) != 1)
-		found = refuse(file, "the certificate cannot be used");
-	X509_free(certificate);
-	while (found > 0) {
-		found = next_certificate(file, &certificate);
-		if (found > 0 && SSL_CTX_add0_chain_cert(openssl, certificate) != 1) {
-			X509_free(certificate);
-			found = refuse(file, "a certificate of the chain cannot be used");
-		}
-	}
-	return found;
-}
-
-static int use_key(SSL_CTX *openssl, struct file *file)
-{
-	EVP_PKEY *key = PEM_read_bio_PrivateKey(file->bio, NULL, deny_passphrase, file);
-	int error = 0;
-
-	if (key == NULL && file->has_passphrase) {
-		tls_errors_clear();
-		return refuse(file, "the private key has a passphrase");
-	}
-	if (key == NULL) {
-		tls_errors_clear();
-		return refuse(file, "it holds no private key in PEM form");
-	}
-	if (SSL_CTX_use_PrivateKey(openssl, key) != 1)
-		error = refuse(file, "the private key is not that of the certificate");
-	EVP_PKEY_free(key);
-	return error;
 }
 
 static int use_authorities(SSL_CTX *openssl, struct file *file)
@@ -152,32 +105,14 @@ static int use_authorities(SSL_CTX *openssl, struct file *file)
 	return found;
 }
 
-static int use_file(SSL_CTX *openssl, const char *path, int (*use)(SSL_CTX *, struct file *),
-		    struct buffer *reason)
+int tls_files_read_authorities(SSL_CTX *openssl, const char *path, struct buffer *reason)
 {
 	struct file file;
 	int error = open_file(&file, path, reason);
 
 	if (error < 0)
 		return error;
-	error = use(openssl, &file);
+	error = use_authorities(openssl, &file);
 	close_file(&file);
-	return error;
-}
-
-int tls_files_read(struct tls_context *context, const struct tls_settings *settings,
-		   struct buffer *reason)
-{
-	const char *key = is_set(settings->key) ? settings->key : settings->certificate;
-	int error = 0;
-
-	context->has_authority = is_set(settings->authority);
-	if (is_set(settings->certificate)) {
-		error = use_file(context->openssl, settings->certificate, use_certificate, reason);
-		if (error == 0)
-			error = use_file(context->openssl, key, use_key, reason);
-	}
-	if (error == 0 && context->has_authority)
-		error = use_file(context->openssl, settings->authority, use_authorities, reason);
 	return error;
 }

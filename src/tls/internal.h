@@ -4,6 +4,7 @@
 #define TLS_INTERNAL_H
 
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "tls/connection.h"
 #include "tls/context.h"
 #include "tls/signer.h"
@@ -17,7 +18,6 @@ struct tls_context {
 	SSL_CTX *openssl;
 	struct tls_identity *identity; /* tls_identity_open(); else NULL */
 	enum tls_side side;
-	bool has_authority;
 	unsigned char protocol[TLS_PROTOCOL_SIZE];
 };
 
@@ -27,9 +27,9 @@ void tls_errors_clear(void);
 /* Appends the errors in the queue as text, and empties it. Appends nothing if it is empty. */
 void tls_errors_take(struct buffer *out);
 
-/* Reads the files of SETTINGS into CONTEXT. Errors as of tls_context_open(). */
-MUST_CHECK int tls_files_read(struct tls_context *context, const struct tls_settings *settings,
-			      struct buffer *reason);
+/* Has OPENSSL trust the certificates in the file PATH. Errors as of tls_authorities_open(). */
+MUST_CHECK int tls_files_read_authorities(SSL_CTX *openssl, const char *path,
+					  struct buffer *reason);
 
 /* A BIO's socket, used by os_socket_read() and os_socket_write(): no signal if the peer has
  * closed. */
@@ -62,6 +62,9 @@ void tls_context_set_protocol(SSL_CTX *openssl, enum tls_side side, const char *
 
 /* What tls/context.h says of all contexts. */
 void tls_context_set_rules(SSL_CTX *openssl);
+/* A server's names are the alternative ones of its certificate, never its common name (RFC 9525
+ * section 2, RFC 8461 section 4.2), and a '*' in them is a whole label. */
+void tls_rules_set_names(X509_VERIFY_PARAM *rules);
 
 /* An identity lives as long as its context or a connection. NULL is allowed. */
 struct tls_identity *tls_identity_hold(struct tls_identity *identity);
@@ -108,6 +111,9 @@ extern const struct tls_chain_limits tls_chain_limits;
 
 /* The names of CERTIFICATE, in ARENA; see tls_connection_names(). */
 const char *const *tls_names_read(const X509 *certificate, struct arena *arena, size_t *count_out);
+/* Those alone that count for a server: the alternative names. */
+const char *const *tls_names_of_server(const X509 *certificate, struct arena *arena,
+				       size_t *count_out);
 /* The first e-mail address in it; NULL: none. */
 const char *tls_names_email(const X509 *certificate, struct arena *arena);
 

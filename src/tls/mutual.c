@@ -49,7 +49,6 @@ int tls_mutual_open(enum tls_side side, const struct tls_mutual_settings *settin
 		return error;
 	context = memory_alloc_zero(1, sizeof *context);
 	context->side = side;
-	context->has_authority = true;
 	context->identity = identity;
 	context->openssl = new_context(identity, side, settings->protocol);
 	tls_errors_clear();

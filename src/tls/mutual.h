@@ -9,6 +9,8 @@
 #ifndef TLS_MUTUAL_H
 #define TLS_MUTUAL_H
 
+#include "base/attributes.h"
+#include "base/buffer.h"
 #include "tls/context.h"
 #include "tls/signer.h"
 
@@ -16,7 +18,8 @@ struct tls_mutual_settings {
 	struct str chain;                /* PEM: our certificate, then the intermediate ones */
 	struct str authorities;          /* PEM: at least one */
 	const struct tls_signer *signer; /* must outlive the context and its connections */
-	const char *protocol;            /* as in struct tls_settings */
+	/* The only protocol accepted from peers that use ALPN (RFC 7301); NULL: it is not used. */
+	const char *protocol;
 };
 
 /* 0; or -EINVAL with a REASON. The context is freed by tls_context_free(), after which its

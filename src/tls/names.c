@@ -58,15 +58,27 @@ static void add_common_name(struct names *names, const X509 *certificate)
 	OPENSSL_free(text);
 }
 
-const char *const *tls_names_read(const X509 *certificate, struct arena *arena, size_t *count_out)
+static const char *const *read_names(const X509 *certificate, struct arena *arena,
+				     bool has_common_name, size_t *count_out)
 {
 	struct names names = {arena, arena_alloc(arena, TLS_NAMES_MAX * sizeof *names.list), 0};
 
-	if (!add_alternatives(&names, certificate))
+	if (!add_alternatives(&names, certificate) && has_common_name)
 		add_common_name(&names, certificate);
 	tls_errors_clear();
 	*count_out = names.count;
 	return names.list;
+}
+
+const char *const *tls_names_read(const X509 *certificate, struct arena *arena, size_t *count_out)
+{
+	return read_names(certificate, arena, true, count_out);
+}
+
+const char *const *tls_names_of_server(const X509 *certificate, struct arena *arena,
+				       size_t *count_out)
+{
+	return read_names(certificate, arena, false, count_out);
 }
 
 const char *tls_names_email(const X509 *certificate, struct arena *arena)

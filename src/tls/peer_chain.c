@@ -68,7 +68,7 @@ static void read_certificate(X509 *certificate, struct arena *arena,
 	out->key = key_text(certificate, arena);
 	out->not_before_us = time_of(X509_get0_notBefore(certificate));
 	out->not_after_us = time_of(X509_get0_notAfter(certificate));
-	out->names = tls_names_read(certificate, arena, &out->name_count);
+	out->names = tls_names_of_server(certificate, arena, &out->name_count);
 	(void)tls_certificate_fingerprints(certificate, out->fingerprint, out->key_fingerprint);
 }
 

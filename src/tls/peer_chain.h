@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * tls/peer_chain.h - the certificates that a peer has sent, for people.
+ * tls/peer_chain.h - the certificates that a server has sent, for people.
  */
 #ifndef TLS_PEER_CHAIN_H
 #define TLS_PEER_CHAIN_H
@@ -16,7 +16,7 @@ struct tls_peer_certificate { /* texts in UTF-8; control characters are escaped 
 	const char *key;       /* "rsaEncryption, 2048 bits" */
 	int64_t not_before_us; /* wall clock */
 	int64_t not_after_us;
-	const char *const *names; /* as tls_connection_names() */
+	const char *const *names; /* alternative names: no others count */
 	size_t name_count;
 	char fingerprint[TLS_FINGERPRINT_SIZE];
 	char key_fingerprint[TLS_FINGERPRINT_SIZE];

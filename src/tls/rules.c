@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
-/* The versions, ciphers and limits of all contexts. */
+/* The versions, ciphers and limits of all contexts, and what is a server's name. */
 #include "base/panic.h"
 #include "tls/internal.h"
+#include <openssl/x509v3.h>
 
 static const char CIPHERS[] = "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20:!aNULL";
 
@@ -24,4 +25,10 @@ void tls_context_set_rules(SSL_CTX *openssl)
 	    SSL_CTX_set_num_tickets(openssl, 0) != 1 ||
 	    SSL_CTX_set_cipher_list(openssl, CIPHERS) != 1)
 		panic("this OpenSSL has no ciphers for TLS 1.2");
+}
+
+void tls_rules_set_names(X509_VERIFY_PARAM *rules)
+{
+	X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+						       X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
 }

@@ -58,6 +58,7 @@ static char *copy_line(struct str text, size_t most, bool is_word)
 static void failure_free(struct tlsrpt_failure *failure)
 {
 	free(failure->host);
+	free(failure->greeting);
 	free(failure->server_address);
 	free(failure->own_address);
 	free(failure->reason);
@@ -138,6 +139,7 @@ struct tlsrpt_applied *tlsrpt_day_find(struct tlsrpt_day *day, enum tlsrpt_polic
 static bool is_equal(const struct tlsrpt_failure *a, const struct tlsrpt_failure *b)
 {
 	return a->result == b->result && strcmp(a->host, b->host) == 0 &&
+	       strcmp(a->greeting, b->greeting) == 0 &&
 	       strcmp(a->server_address, b->server_address) == 0 &&
 	       strcmp(a->own_address, b->own_address) == 0 && strcmp(a->reason, b->reason) == 0;
 }
@@ -148,6 +150,7 @@ static struct tlsrpt_failure *new_failure(const struct tlsrpt_session *session)
 
 	failure->result = session->result;
 	failure->host = copy_line(session->host, TLSRPT_WORD_MAX, true);
+	failure->greeting = copy_line(session->greeting, TLSRPT_WORD_MAX, true);
 	failure->server_address = copy_line(session->server_address, TLSRPT_WORD_MAX, true);
 	failure->own_address = copy_line(session->own_address, TLSRPT_WORD_MAX, true);
 	failure->reason = copy_line(session->reason, TLSRPT_REASON_MAX, false);

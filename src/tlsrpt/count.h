@@ -9,11 +9,12 @@
  *   string: version: STSv1
  *   string: mode: enforce
  *   mx: mx.example.net
+ *   greeting: mail.example.net
  *   failure: 3 certificate-expired mx.example.net 192.0.2.1 198.51.100.7 the certificate has
  * expired
  *
  * Policies are those that were applied that day, each with its successful sessions; "-" stands for
- * what is not known.
+ * what is not known. A greeting is what the server of the next failure calls itself.
  */
 #ifndef TLSRPT_COUNT_H
 #define TLSRPT_COUNT_H

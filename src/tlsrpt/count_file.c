@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* A day's results as a file. */
 #include "tlsrpt/internal.h"
+#include <string.h>
 #include <utlist.h>
 
 static void append_lines(struct buffer *out, const char *name, struct str text, char between)
@@ -28,6 +29,8 @@ void tlsrpt_day_format(const struct tlsrpt_day *day, struct buffer *out)
 		append_lines(out, "mx", str_from(policy->hosts), ' ');
 		LL_FOREACH(policy->failures, failure)
 		{
+			if (strcmp(failure->greeting, "-") != 0)
+				buffer_append_format(out, "greeting: %s\n", failure->greeting);
 			buffer_append_string(out, "failure: ");
 			buffer_append_number(out, failure->count);
 			buffer_append_format(out, " %s %s %s %s %s\n",
@@ -48,6 +51,7 @@ struct reader {
 	struct buffer text;
 	struct buffer hosts;
 	struct tlsrpt_applied *policy; /* once it is added */
+	struct str greeting;           /* for the next failure */
 };
 
 static bool add_policy(struct reader *reader)
@@ -106,11 +110,13 @@ static bool take_failure(struct reader *reader, struct str value)
 	if (!add_policy(reader) || !str_to_u64(take_word(&value), &count) ||
 	    !tlsrpt_result_find(take_word(&value), &session.result))
 		return false;
+	session.greeting = reader->greeting;
 	session.host = take_word(&value);
 	session.server_address = take_word(&value);
 	session.own_address = take_word(&value);
 	session.reason = value;
 	tlsrpt_applied_fail(reader->policy, &session, count);
+	reader->greeting = STR("");
 	return session.own_address.length > 0;
 }
 
@@ -128,6 +134,10 @@ static bool take_line(struct reader *reader, struct str line)
 		return take_more(reader, &reader->text, line, '\n');
 	if (str_equal(name, STR("mx")))
 		return take_more(reader, &reader->hosts, line, ' ');
+	if (str_equal(name, STR("greeting"))) {
+		reader->greeting = line;
+		return reader->has_policy && line.length > 0;
+	}
 	return str_equal(name, STR("failure")) && take_failure(reader, line);
 }
 

@@ -14,6 +14,7 @@ enum {
 struct tlsrpt_failure {
 	enum tlsrpt_result result;
 	char *host;
+	char *greeting;
 	char *server_address;
 	char *own_address;
 	char *reason;

@@ -35,6 +35,7 @@ static void append_failure(struct buffer *out, const struct tlsrpt_failure *fail
 	json_field_text(out, "result-type", str_from(tlsrpt_result_name(failure->result)));
 	append_known(out, "sending-mta-ip", failure->own_address);
 	append_known(out, "receiving-mx-hostname", failure->host);
+	append_known(out, "receiving-mx-helo", failure->greeting);
 	append_known(out, "receiving-ip", failure->server_address);
 	json_field_number(out, "failed-session-count", failure->count);
 	append_known(out, "failure-reason-code", failure->reason);

@@ -18,6 +18,7 @@ struct tlsrpt_session {
 	struct str text;
 	enum tlsrpt_result result;
 	struct str host;           /* of the MX record */
+	struct str greeting;       /* what the server calls itself; empty: not known */
 	struct str server_address; /* "192.0.2.1"; empty: there was no connection */
 	struct str own_address;
 	struct str reason; /* of a failure, for people */

@@ -13,6 +13,7 @@
  * of the server's side alone, "keys" included. The "ratio" is the rate by "keys" to the rate
  * without it.
  */
+#include "../unit/tls_file_context.h"
 #include "../unit/tls_scene.h"
 #include "base/panic.h"
 #include "os/loop.h"
@@ -107,7 +108,6 @@ static void open_own(struct bench *bench, const struct buffer *chain, const stru
 {
 	char path[PATH_SIZE] = "/tmp/bench-tls-XXXXXX";
 	struct buffer both = {0};
-	struct buffer reason = {0};
 	int file = mkstemp(path);
 
 	if (file < 0)
@@ -116,9 +116,8 @@ static void open_own(struct bench *bench, const struct buffer *chain, const stru
 	buffer_append_str(&both, buffer_view(chain));
 	buffer_append_str(&both, buffer_view(key));
 	write_file(path, &both);
-	if (tls_context_open(TLS_SERVER, &(struct tls_settings){.certificate = path}, &bench->own,
-			     &reason) < 0)
-		panic(STR_FORMAT, STR_ARGUMENTS(buffer_view(&reason)));
+	bench->own =
+		tls_file_context_open(TLS_SERVER, &(struct tls_file_context){.certificate = path});
 	unlink(path);
 	buffer_clear(&both);
 }

@@ -52,6 +52,7 @@ static void serve(const struct tls_keys *keys, int listening)
 	struct keys_server *server = keys_server_new(loop, listening, &config);
 
 	keys_server_set_users(server, &user, 1);
+	keys_server_set_acceptors(server, &user, 1);
 	os_loop_run(loop);
 	_exit(0);
 }

@@ -12,7 +12,10 @@ from directory_tls import make_certificates
 from lying_dns import SERVFAIL, TXT, Answer, LyingServer, a
 from policies import (FETCH, FOUND, INVALID, NONE, PATH, WEBPKI, Asker, HttpsServer, Served, policy,
                       published, txt)
+from shim import Shim
 from stagepost import PATIENCE, wait_until
+
+DAY = 86400
 
 GOOD = policy("mx.good.test", "*.good.test")
 MANY = "".join(f"mx: m{n}.huge.test\n" for n in range(4000))
@@ -184,6 +187,48 @@ def test_policies_outlive_a_restart(mx, https, names):
         known = asker.ask("good.test")
         assert (known.kind, known.patterns) == (FOUND, ["mx.good.test", "*.good.test"])
         assert asker.ask("testing.test").mode == "testing"
+
+
+@pytest.fixture
+def shim():
+    made = Shim(wait_ms=10)
+    yield made
+    made.close()
+
+
+def test_a_clock_that_jumps(node, names, https, keys, shim):
+    """Ahead by a month and back, while the DNS cannot say anything: the policy holds until it is a
+    day old; also if the node was started meanwhile, from the time on when the clock is right."""
+    made = node(start=False)
+    made.policies = os.path.join(made.directory, "policies")
+    made.settings = settings(names, keys[1], made.policies)
+    made.prefix = shim.prefix
+    made.write_configuration()
+    made.start()
+    file = os.path.join(made.policies, "mta-sts", "good.test")
+
+    def kind():
+        with Asker(made) as asker:
+            return asker.ask("good.test").kind
+
+    assert kind() == FOUND
+    wait_until(lambda: os.path.exists(file), "the policy is on disk")
+    names.answers["_mta-sts.good.test", TXT] = Answer(code=SERVFAIL)
+    for seconds in 30 * DAY, -30 * DAY, 0:
+        shim.jump(seconds)
+        shim.pass_time(180)
+        assert kind() == FOUND
+    made.stop()
+    shim.jump(30 * DAY)
+    made.start()
+    shim.pass_time(180)
+    assert kind() == NONE
+    shim.jump(0)
+    assert kind() == FOUND
+    shim.pass_time(DAY, step=3600)
+    assert kind() == NONE
+    wait_until(lambda: not os.path.exists(file), "the file is removed")
+    assert https.count("mta-sts.good.test") == 1
 
 
 def test_a_damaged_file_is_fetched_again(mx, https):

@@ -21,7 +21,7 @@ from stagepost import PATIENCE, as_user, give_to_user, wait_until
 from tls_hop import Certificates, Hop
 
 TEXT = b"Subject: secret\r\n\r\nNobody else reads this.\r\n"
-HOSTS = ("mx.right.test", "expired-mx.right.test", "foreign-mx.right.test", "wrong.test",
+HOSTS = ("mx.right.test", "common-mx.right.test", "expired-mx.right.test", "foreign-mx.right.test", "wrong.test",
          "many-right.test", "loopback-other.test")
 ZONES = {f"{name}.test": "mx A 127.0.0.1\n" for name in ("right", "plain")}
 
@@ -121,6 +121,7 @@ WRONG = [
     # section, certificate, behaviour, status, why
     ("level = verify", "wrong.test", "good", "4.7.5", "hostname mismatch"),
     ("level = verify", "expired-mx.right.test", "good", "4.7.5", "certificate has expired"),
+    ("level = verify", "common-mx.right.test", "good", "4.7.5", "hostname mismatch"),
     ("level = verify", "foreign-mx.right.test", "good", "4.7.5",
      "unable to get local issuer certificate"),
     ('level = verify match = { "nexthop" }', "wrong.test", "good", "4.7.5", "hostname mismatch"),

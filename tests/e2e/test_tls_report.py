@@ -196,6 +196,7 @@ def test_a_day(node_of, names, https, ground, keys):
     (failure,) = one["failure-details"]
     assert failure["result-type"] == "certificate-expired"
     assert failure["receiving-mx-hostname"] == "mx.report.test"
+    assert failure["receiving-mx-helo"] == "mx.hops.test"
     assert (failure["receiving-ip"], failure["sending-mta-ip"]) == (EXPIRED, "198.18.0.1")
     posts = https.hosts["reports.collector.test", "/v1/tls?x=1"]
     wait_until(lambda: posts.received, "the report is posted")
@@ -206,6 +207,7 @@ def test_a_day(node_of, names, https, ground, keys):
     (one,) = plain["policies"]
     assert one["policy"] == {"policy-type": "no-policy-found", "policy-domain": "plain.test"}
     assert one["failure-details"][0]["result-type"] == "starttls-not-supported"
+    assert one["failure-details"][0]["receiving-mx-helo"] == "mx.hops.test"
     wait_until(lambda: not [name for name in os.listdir(mx_node.reports) if name[0] != "."],
                "what was sent is removed")
     assert len(posts.received) == 1

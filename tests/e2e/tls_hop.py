@@ -161,11 +161,12 @@ class Session:
 class Hop:
     """BEHAVIOUR: "good", "none" (STARTTLS is not offered), "ehlo" (EHLO is unknown), "refuse",
     "busy" (421 to STARTTLS), "stall", "garbage", "close" or "inject" (in place of the handshake), "cut" (no reply to the
-    message, and no close_notify). CONTEXT: of the server; None: no TLS."""
+    message, and no close_notify). CONTEXT: of the server; None: no TLS. LISTENING: a socket, in the
+    place of one at ADDRESS and PORT."""
 
     session_class = Session
 
-    def __init__(self, context=None, behaviour="good", address="127.0.0.1", port=0):
+    def __init__(self, context=None, behaviour="good", address="127.0.0.1", port=0, listening=None):
         self.context = context
         self.behaviour = behaviour
         self.messages = []  # (recipients, text, whether by TLS)
@@ -194,7 +195,11 @@ class Hop:
                 session.connection.close()
 
         socketserver.ThreadingTCPServer.allow_reuse_address = True
-        self.server = socketserver.ThreadingTCPServer((address, port), Handler)
+        self.server = socketserver.ThreadingTCPServer((address, port), Handler, listening is None)
+        if listening is not None:
+            self.server.socket.close()
+            self.server.socket = listening
+            self.server.server_address = listening.getsockname()
         self.server.daemon_threads = True
         self.server.block_on_close = False
         self.port = self.server.server_address[1]

@@ -88,6 +88,7 @@ static void check_sessions(struct str text)
 		session.server_address = input_text(&input);
 		session.own_address = input_text(&input);
 		session.reason = input_text(&input);
+		session.greeting = input_text(&input);
 		tlsrpt_day_count(day, &session, policy, hosts);
 	}
 	check_day(day);

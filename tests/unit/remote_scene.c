@@ -172,8 +172,12 @@ static void on_line(struct peer *peer, struct str line)
 		say(peer, 221);
 		peer->is_over = true;
 	} else { /* MAIL, RSET */
-		if (!str_equal(line, STR("RSET")))
+		if (!str_equal(line, STR("RSET"))) {
 			check_mail(line);
+			peer->transactions++;
+			assert_true(peer->transactions_max == 0 ||
+				    peer->transactions <= peer->transactions_max);
+		}
 		peer->asked = 0;
 		memset(peer->is_asked, 0, sizeof peer->is_asked);
 		memset(peer->is_accepted, 0, sizeof peer->is_accepted);

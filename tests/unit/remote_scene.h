@@ -35,6 +35,8 @@ struct peer { /* one connection, the server's end */
 	struct buffer input, output;
 	bool is_in_data, is_over;
 	unsigned messages;
+	unsigned transactions;         /* begun */
+	unsigned transactions_max;     /* that an outdated connection may carry; 0: any */
 	size_t asked;                  /* how many recipients its transaction has */
 	bool is_asked[RECIPIENTS_MAX]; /* in it */
 	bool is_accepted[RECIPIENTS_MAX];

@@ -280,7 +280,7 @@ static int set_up(void **state)
 		.smtproutes = &fixture->route,
 		.smtproute_count = 1,
 	};
-	fixture->policies = remote_policies_new(&fixture->config, false);
+	fixture->policies = remote_policies_new(&fixture->config, false, NULL);
 	assert_int_equal(deliver_remote_new(fixture->loop, &fixture->config, fixture->policies,
 					    &fixture->remote),
 			 0);

@@ -10,6 +10,7 @@
 #include "os/clock.h"
 #include "os/socket.h"
 #include "test.h"
+#include "tls_file_context.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,17 +127,14 @@ static void run_for(int64_t time_us)
 static struct tls_context *open_tls(struct loop_signer *signer, enum tls_side side,
 				    const char *name)
 {
-	const struct tls_settings settings = {
+	const struct tls_file_context settings = {
 		.authority = certificates_path(directory, "authority", "pem"),
 		.protocol = DIRECTORY_TLS_PROTOCOL};
-	struct buffer reason = {0};
-	struct tls_context *context;
 
 	if (name != NULL)
 		return loop_signer_context(signer, side, directory, name, DIRECTORY_TLS_PROTOCOL);
 	/* one that has no certificate */
-	assert_int_equal(tls_context_open(side, &settings, &context, &reason), 0);
-	return context;
+	return tls_file_context_open(side, &settings);
 }
 
 static void open_scene(struct scene *scene, const char *server, const char *client)

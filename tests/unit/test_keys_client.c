@@ -158,7 +158,8 @@ static void give_set(size_t chain, size_t part, bool has_end)
 	set->certificate_count = 1;
 	memset(&set->tickets[0], SECRET, sizeof set->tickets[0]);
 	set->ticket_count = 1;
-	keys_set_pack(set, &packed);
+	keys_set_pack_texts(set, &packed);
+	keys_set_pack_tickets(set, &packed);
 	for (size_t done = 0; done < packed.length; done += part)
 		give(KEYS_SET_PART, buffer_data(&packed) + done,
 		     packed.length - done < part ? packed.length - done : part);

@@ -29,7 +29,8 @@ static void test_what_is_packed_comes_out(void **state)
 	struct buffer packed = {0};
 
 	(void)state;
-	keys_set_pack(set, &packed);
+	keys_set_pack_texts(set, &packed);
+	keys_set_pack_tickets(set, &packed);
 	assert_true(keys_set_unpack(buffer_view(&packed), out));
 	assert_true(str_equal(keys_set_find(out->certificates, out->certificate_count, STR("main")),
 			      STR("chain of main")));
@@ -52,7 +53,8 @@ static void test_a_part_is_refused(void **state)
 	struct buffer packed = {0};
 
 	(void)state;
-	keys_set_pack(set, &packed);
+	keys_set_pack_texts(set, &packed);
+	keys_set_pack_tickets(set, &packed);
 	for (size_t length = 0; length < packed.length; length++) {
 		char *copy = malloc(length + 1); /* so that a read behind it is seen */
 

@@ -210,15 +210,19 @@ static struct buffer make_authorities(size_t count)
 static size_t told_authorities(void)
 {
 	struct keys_set *set = calloc(1, sizeof *set);
-	struct buffer packed = {0};
+	struct keys_packed packed = {0};
+	struct buffer whole = {0};
 	size_t count;
 
 	assert_non_null(set);
 	keys_store_pack(world.store, &packed);
-	assert_true(packed.length <= KEYS_SET_SIZE_MAX);
-	assert_true(keys_set_unpack(buffer_view(&packed), set));
+	buffer_append_str(&whole, buffer_view(&packed.texts));
+	buffer_append_str(&whole, buffer_view(&packed.tickets));
+	assert_true(whole.length <= KEYS_SET_SIZE_MAX);
+	assert_true(keys_set_unpack(buffer_view(&whole), set));
 	count = set->authority_count;
-	buffer_clear(&packed);
+	buffer_clear(&whole);
+	keys_packed_clear(&packed);
 	free(set);
 	return count;
 }
@@ -250,6 +254,38 @@ static void all_authorities_together_are_bounded(void **state)
 	buffer_clear(&text);
 }
 
+/* One that there was no room for is taken as soon as another one needs less, wherever it is in the
+ * configuration. */
+static void a_file_that_shrinks_makes_room(void **state)
+{
+	struct buffer text = make_authorities(30);
+	struct buffer small = make_authorities(1);
+	char paths[COUNT_OF(world.listens)][PATH_SIZE];
+	size_t fitting = KEYS_AUTHORITIES_SIZE_MAX / text.length;
+
+	(void)state;
+	assert_in_range(fitting, 2, COUNT_OF(paths) - 1);
+	for (size_t i = 0; i <= fitting; i++) {
+		snprintf(paths[i], PATH_SIZE, "%s/%zu.pem", world.folder, i);
+		if (i > 0)
+			write_file(strrchr(paths[i], '/') + 1, buffer_view(&text));
+		world.listens[i].client_authority = paths[i];
+	}
+	world.config.listen_count = fitting + 1;
+	assert_true(refresh());
+	write_file("0.pem", buffer_view(&text)); /* the first comes last */
+	(void)refresh();
+	assert_int_equal(told_authorities(), fitting);
+	snprintf(paths[0], PATH_SIZE, "%zu.pem", fitting);
+	write_file(paths[0], buffer_view(&small));
+	snprintf(paths[0], PATH_SIZE, "%s/0.pem", world.folder);
+	assert_true(refresh());
+	assert_int_equal(told_authorities(), fitting + 1);
+	assert_false(refresh());
+	buffer_clear(&text);
+	buffer_clear(&small);
+}
+
 static void what_is_too_much_is_named(void **state)
 {
 	static const char wanted[] = "all files of authorities together have more than 16777216";
@@ -279,6 +315,7 @@ int main(void)
 		TEST(keys_of_before_are_bounded),
 		TEST(what_cannot_be_used_replaces_nothing),
 		TEST(all_authorities_together_are_bounded),
+		TEST(a_file_that_shrinks_makes_room),
 		TEST(what_is_too_much_is_named),
 	};
 

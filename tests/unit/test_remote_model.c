@@ -5,7 +5,8 @@
  * for some messages only, more recipients than one transaction takes. What each recipient is
  * to be told follows from the plan of a seed. From every state that is reached a timer runs;
  * each recipient is reported once; what a server took is never given back, also when the
- * transport drains in the midst of it. No connection outlives its configuration.
+ * transport drains in the midst of it. No connection outlives its configuration,
+ * but for the transaction that it carries.
  */
 #include "base/panic.h"
 #include "base/timestamp.h"
@@ -222,6 +223,9 @@ static void configure(void)
 		.hostname = "client.test", .remote_connect_timeout = 30, .convert_8bit = true};
 
 	remote_carrier_configure(&scene.carrier, &config, 300 * SECOND_US);
+	for (size_t i = 0; i < scene.peer_count; i++)
+		if (scene.peers[i].transactions_max == 0)
+			scene.peers[i].transactions_max = scene.peers[i].transactions + 1;
 }
 
 static void play(bool drains, unsigned configure_at)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: ISC
 /* Which policy of TLS holds for a host, and which servers are remembered as without TLS. */
 #include "base/timestamp.h"
+#include "deliver/remote_authorities.h"
 #include "deliver/remote_plain.h"
 #include "deliver/remote_policy.h"
 #include "fake_loop.h"
+#include "scratch.h"
 #include "sts/client.h"
 #include "test.h"
 #include <stdio.h>
@@ -106,7 +108,7 @@ static void sections_come_before_the_default(void **state)
 		{"dane.example", NULL, "may tls \"dane.example\"", TLS_VERIFY_NOTHING},
 		{"only.example", NULL, "dane-only tls \"only.example\" !4.7.5", TLS_VERIFY_NOTHING},
 	};
-	struct remote_policies *policies = remote_policies_new(&config, false);
+	struct remote_policies *policies = remote_policies_new(&config, false, NULL);
 	const struct dns_server server = {.host = "mx.host.test"};
 
 	(void)state;
@@ -140,7 +142,7 @@ static void a_key_for_each_section(void **state)
 		{"none.example", "relay.test", "relay.test"},
 		{"none.example", "via.test", "none.example"},
 	};
-	struct remote_policies *policies = remote_policies_new(&config, false);
+	struct remote_policies *policies = remote_policies_new(&config, false, NULL);
 	const char *key;
 
 	(void)state;
@@ -158,21 +160,91 @@ static void new_files_need_a_new_process(void **state)
 			       .tls_policy_count = 1,
 			       .remote_tls = CONFIG_TLS_MAY,
 			       .tls_authorities = "/nonexistent/authorities"};
-	struct remote_policies *policies = remote_policies_new(&other, false);
+	struct remote_policies *policies = remote_policies_new(&other, false, NULL);
 
 	(void)state;
 	assert_true(remote_policies_configure(policies, &other));
 	section.level = CONFIG_TLS_VERIFY;
 	assert_false(remote_policies_configure(policies, &other));
 	remote_policies_free(policies);
-	policies = remote_policies_new(&other, false);
+	policies = remote_policies_new(&other, false, NULL);
 	assert_true(remote_policies_configure(policies, &other));
 	section.authority = "/nonexistent/other";
 	assert_false(remote_policies_configure(policies, &other));
 	remote_policies_free(policies);
-	policies = remote_policies_new(&other, true); /* for services only */
+	policies = remote_policies_new(&other, true, NULL); /* for services only */
 	assert_true(remote_policies_configure(policies, &other));
 	remote_policies_free(policies);
+}
+
+/* --- a file that changes --- */
+
+static const char *replaced_when_read; /* the name; NULL: none */
+
+static void replace(const char *path)
+{
+	char fresh[SCRATCH_SIZE + 32];
+	FILE *file;
+
+	snprintf(fresh, sizeof fresh, "%s.new", path);
+	file = fopen(fresh, "w");
+	assert_non_null(file);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(rename(fresh, path), 0);
+}
+
+int __real_tls_authorities_open(const char *file, struct tls_authorities **authorities_out,
+				struct buffer *reason);
+int __wrap_tls_authorities_open(const char *file, struct tls_authorities **authorities_out,
+				struct buffer *reason);
+int __wrap_tls_authorities_open(const char *file, struct tls_authorities **authorities_out,
+				struct buffer *reason)
+{
+	int result = __real_tls_authorities_open(file, authorities_out, reason);
+
+	if (replaced_when_read != NULL)
+		replace(replaced_when_read);
+	return result;
+}
+
+static void count_change(void *context)
+{
+	++*(unsigned *)context;
+}
+
+/* Just after it was read, or later. */
+static void no_change_of_a_file_is_missed(void **state)
+{
+	(void)state;
+	for (unsigned is_early = 0; is_early < 2; is_early++) {
+		char directory[SCRATCH_SIZE];
+		char path[SCRATCH_SIZE + 16];
+		unsigned changes = 0;
+		struct remote_policies *policies;
+		struct config with_file;
+
+		fake_begin(1);
+		assert_int_equal(scratch_make(directory), 0);
+		snprintf(path, sizeof path, "%s/authorities", directory);
+		with_file =
+			(struct config){.remote_tls = CONFIG_TLS_VERIFY, .tls_authorities = path};
+		replaced_when_read = is_early ? path : NULL;
+		policies = remote_policies_new(
+			&with_file, false,
+			&(struct remote_authorities_watcher){NULL, count_change, &changes});
+		replaced_when_read = NULL;
+		if (!is_early) {
+			assert_false(fake_play_file());
+			replace(path);
+		}
+		assert_true(fake_play_file());
+		assert_int_equal(changes, 0);
+		fake_advance(2 * SECOND_US);
+		assert_int_equal(changes, 1);
+		remote_policies_free(policies);
+		assert_int_equal(fake_timers(), 0);
+		assert_int_equal(scratch_remove(directory), 0);
+	}
 }
 
 static void services_have_their_own(void **state)
@@ -183,7 +255,7 @@ static void services_have_their_own(void **state)
 					       .authority = "",
 					       .certificate = ""};
 	const struct dns_server server = {.host = "192.0.2.7"};
-	struct remote_policies *policies = remote_policies_new(&config, true);
+	struct remote_policies *policies = remote_policies_new(&config, true, NULL);
 	struct arena *arena = arena_new();
 	struct remote_policy policy;
 	struct buffer shown = {0};
@@ -297,7 +369,7 @@ static void only_what_is_enforced_makes_mail_wait(void **state)
 
 	(void)state;
 	with_sts.remote_tls = CONFIG_TLS_MAY;
-	policies = remote_policies_new(&with_sts, false);
+	policies = remote_policies_new(&with_sts, false, NULL);
 	remote_policies_use_sts(policies, (struct sts_client *)policies); /* is never looked into */
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct buffer out CLEANUP(buffer_clear) = {0};
@@ -333,6 +405,7 @@ int main(void)
 		cmocka_unit_test(sections_come_before_the_default),
 		cmocka_unit_test(a_key_for_each_section),
 		cmocka_unit_test(new_files_need_a_new_process),
+		cmocka_unit_test(no_change_of_a_file_is_missed),
 		cmocka_unit_test(services_have_their_own),
 		cmocka_unit_test(servers_without_tls_are_remembered_for_a_while),
 		cmocka_unit_test(only_what_is_enforced_makes_mail_wait),

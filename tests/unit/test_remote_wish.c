@@ -141,7 +141,7 @@ static void check(const struct wanted *wanted, const char *authorities)
 				      .tls_policy_count = COUNT_OF(sections),
 				      .remote_tls = wanted->remote_tls,
 				      .tls_authorities = authorities};
-	struct remote_policies *policies = remote_policies_new(&config, false);
+	struct remote_policies *policies = remote_policies_new(&config, false, NULL);
 	struct sts_client client = {.answer = *wanted->answer};
 	const struct dns_server server = {.host = "mx.a.b", .is_host_secure = wanted->is_secure};
 	struct arena *arena = arena_new();

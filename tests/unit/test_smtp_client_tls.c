@@ -2,6 +2,7 @@
 /* STARTTLS as the client sees it: when it begins, what is forgotten, and what ends the session. */
 #include "smtp_client_script.h"
 #include "test.h"
+#include <string.h>
 
 #define EHLO        "C: EHLO us.example\n"
 #define OFFERS      "S: 220 mx\n" EHLO "S: 250-mx|250-STARTTLS|250-PIPELINING|250 SIZE 100000\n"
@@ -132,10 +133,63 @@ static void tls_begins_and_nothing_before_it_counts(void **state)
 	smtp_client_scripts_run(scripts, COUNT_OF(scripts));
 }
 
+static void a_server_has_the_name_that_it_says_last(void **state)
+{
+	static const struct {
+		const char *input;
+		const char *name;
+	} cases[] = {
+		{"", ""},
+		{"220 mx.example ESMTP\r\n", "mx.example"},
+		{"220-mx.example\r\n220 more\r\n", "mx.example"},
+		{"220 \r\n", ""},
+		{"220 mx.example\r\n250-other.example hello\r\n250 SIZE 1\r\n", "other.example"},
+		{"220 mx.example\r\n250 \r\n", "mx.example"},
+		{"220 mx.example\r\n502 no\r\n250 old.example\r\n", "old.example"},
+		{"220 mx\x01z\xff\r\n", "mx"},
+		{"554 mx.example no service\r\n", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct smtp_client *client = smtp_client_new(&(struct smtp_client_settings){
+			.hostname = "us.example", .peer = "mx", .tls = SMTP_CLIENT_TLS_MAY});
+		struct str input = str_from(cases[i].input);
+
+		/* a reply at a time, as the client demands */
+		while (input.length > 0) {
+			size_t length = (size_t)str_find(input, '\n') + 1;
+
+			smtp_client_input(client, str_slice(input.data, length));
+			smtp_client_sent(client, smtp_client_output(client).length);
+			input = str_skip(input, length);
+		}
+		assert_string_equal(smtp_client_server_name(client), cases[i].name);
+		smtp_client_free(client);
+	}
+}
+
+static void a_long_name_is_cut(void **state)
+{
+	struct smtp_client *client =
+		smtp_client_new(&(struct smtp_client_settings){.hostname = "us", .peer = "mx"});
+	char greeting[1000];
+
+	(void)state;
+	memset(greeting, 'a', sizeof greeting);
+	memcpy(greeting, "220 ", 4);
+	memcpy(greeting + sizeof greeting - 2, "\r\n", 2);
+	smtp_client_input(client, str_slice(greeting, sizeof greeting));
+	assert_int_equal(strlen(smtp_client_server_name(client)), SMTP_CLIENT_NAME_SIZE - 1);
+	smtp_client_free(client);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tls_begins_and_nothing_before_it_counts),
+		cmocka_unit_test(a_server_has_the_name_that_it_says_last),
+		cmocka_unit_test(a_long_name_is_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,7 @@ static struct {
 	const char *id;
 	const char *text;
 	bool is_silent;
+	int64_t user;     /* of those who connect; -1: as it is */
 	unsigned lookups; /* begun */
 	unsigned open;
 	char known[STS_ID_MAX + 1]; /* of the last one */
@@ -212,6 +213,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof world);
+	world.user = -1;
 	assert_int_equal(scratch_make(world.folder), 0);
 	snprintf(world.path, sizeof world.path, "%s/policies", world.folder);
 	snprintf(world.socket, sizeof world.socket, "%s/policy", world.folder);
@@ -362,9 +364,7 @@ static void a_start_refreshes_what_is_due(void **state)
 	world.jump_us += WEEK_US;
 	open_keeper();
 	run_for(SECOND_US / 20);
-	sts_keeper_free(world.keeper);
-	assert_int_equal(os_file_info_at(OS_FILE_HERE, file, &info), -2);
-	open_keeper();
+	assert_int_equal(world.lookups, 2);
 	say(STS_LOOKUP_NO_RECORD, "", NULL);
 	assert_int_equal(ask(false).answer.kind, STS_NONE);
 }
@@ -429,7 +429,7 @@ static void what_is_urgent_does_not_wait(void **state)
 	run_for(SECOND_US / 100);
 	assert_int_equal(again->done, 0);
 	sts_request_cancel(&again->request);
-	again->request.is_urgent = true;
+	again->request.rank = STS_RANK_OWNER;
 	sts_keeper_ask(world.keeper, str_from(domain), &again->request);
 	wait_for(again);
 	assert_int_equal(many[MANY - 1].done, 1);
@@ -478,6 +478,7 @@ static void on_count(void *context, const struct tlsrpt_session *session)
 	assert_int_equal(session->result, TLSRPT_DNSSEC_INVALID);
 	assert_int_equal(session->policy, TLSRPT_TLSA);
 	assert_true(str_equal(session->text, STR("3 1 1 AB")));
+	assert_true(str_equal(session->greeting, STR("mail.a.b")));
 	assert_int_equal(session->reason.length, TLSRPT_REASON_MAX);
 	world.counted++;
 }
@@ -495,6 +496,13 @@ static void serve(uid_t user)
 	serve_both(user, user);
 }
 
+uid_t __real_os_socket_peer_user(int socket);
+uid_t __wrap_os_socket_peer_user(int socket);
+uid_t __wrap_os_socket_peer_user(int socket)
+{
+	return world.user >= 0 ? (uid_t)world.user : __real_os_socket_peer_user(socket);
+}
+
 static void begin_question(struct asked *asked, const char *domain)
 {
 	*asked = (struct asked){0};
@@ -510,6 +518,7 @@ static void answers_come_through(void **state)
 					 .policy = TLSRPT_TLSA,
 					 .text = STR("3 1 1 AB"),
 					 .result = TLSRPT_DNSSEC_INVALID,
+					 .greeting = STR("mail.a.b"),
 					 .reason = str_slice(reason, sizeof reason)};
 
 	(void)state;
@@ -655,6 +664,59 @@ static void people_do_not_wait_for_remote(void **state)
 	}
 }
 
+enum { REMOTE = 100, OWNER = 101, ROOT = 0 };
+
+/* MANY questions of the user; the clients are the caller's to free. */
+static void flood(uid_t user, struct sts_client **clients, size_t count, unsigned many)
+{
+	static struct asked ignored[20000];
+	static size_t used;
+
+	world.user = user;
+	for (size_t c = 0; c < count; c++) {
+		world.client = clients[c] =
+			sts_client_new(world.loop, world.socket, STS_PATIENCE_US);
+		for (unsigned i = 0; i < many / count; i++) {
+			char domain[48];
+
+			snprintf(domain, sizeof domain, "d%u.%zu.%u.b", i, c, user);
+			assert_true(used < COUNT_OF(ignored));
+			begin_question(&ignored[used++], domain);
+		}
+		for (unsigned i = 0; i < 20; i++)
+			run_for(SECOND_US / 100);
+	}
+}
+
+/* "remote", and a process that runs as the queue's owner, take all that they can get. */
+static void nobody_takes_the_places_of_another_user(void **state)
+{
+	enum { REMOTES = 5, OWNERS = 5 };
+	struct sts_client *clients[REMOTES + OWNERS];
+	struct asked asked;
+
+	(void)state;
+	serve_both(REMOTE, OWNER);
+	world.is_silent = true;
+	flood(REMOTE, clients, REMOTES, 2000);
+	assert_int_equal(world.open, 500);
+	flood(OWNER, clients + REMOTES, OWNERS, REMOTES * STS_OPEN_MAX);
+	assert_int_equal(world.open, 550);
+	world.is_silent = false;
+	say(STS_LOOKUP_FETCHED, "1", TEXT("mx.a.b"));
+	world.user = ROOT;
+	world.client = sts_client_new(world.loop, world.socket, STS_PATIENCE_US);
+	begin_question(&asked, "root.b");
+	for (unsigned i = 0; i < 100 && asked.done == 0; i++)
+		run_for(SECOND_US / 100);
+	assert_int_equal(asked.done, 1);
+	assert_int_equal(asked.answer.kind, STS_FOUND);
+	sts_client_free(world.client);
+	for (size_t i = 0; i < COUNT_OF(clients); i++)
+		sts_client_free(clients[i]); /* and with it its questions */
+	world.client = NULL;
+}
+
 /* What a connection may ask is not multiplied by connections. */
 static void questions_of_all_are_bounded(void **state)
 {
@@ -760,6 +822,7 @@ int main(void)
 		TEST(domains_are_bounded),
 		TEST(what_is_urgent_does_not_wait),
 		TEST(people_do_not_wait_for_remote),
+		TEST(nobody_takes_the_places_of_another_user),
 		TEST(questions_of_all_are_bounded),
 		TEST(answers_come_through),
 		TEST(a_lost_question_is_asked_again),

@@ -15,7 +15,14 @@
 
 #define HOST "mx.example.org"
 
-enum { TURNS_MAX = 10000, DATA_MAX = 4096, DIGEST_MAX = 64, RECORDS_MAX = 4, LISTED_MAX = 4 };
+enum {
+	TURNS_MAX = 10000,
+	DATA_MAX = 4096,
+	DIGEST_MAX = 64,
+	RECORDS_MAX = 4,
+	LISTED_MAX = 4,
+	TOGETHER_MAX = 8
+};
 
 static char directory[SCRATCH_SIZE];
 static struct tls_client *client;
@@ -97,6 +104,7 @@ static void hang_up(struct server *server, struct tls_connection *connection)
 	int socket = SSL_get_fd(server->openssl);
 
 	tls_connection_free(connection);
+	SSL_set_shutdown(server->openssl, SSL_SENT_SHUTDOWN); /* or it would forget the session */
 	SSL_free(server->openssl);
 	close(socket);
 }
@@ -168,6 +176,7 @@ static const struct scenario scenarios[] = {
 	{"many-example.net", {"b.example.net"}, BY_NAME},
 	{"many-example.net", {"example.net"}},
 	{"many-example.net", {"c.b.example.net"}},
+	{"common-" HOST, {HOST}},
 	{"foreign-" HOST, {HOST}},
 	{"expired-" HOST, {HOST}},
 
@@ -204,6 +213,8 @@ static const struct scenario scenarios[] = {
 	{HOST, {HOST}, {"2 1 1 foreign"}, .sends_authority = true},
 	{HOST, {HOST}, {"2 1 1 authority"}}, /* which the server must send */
 	{"expired-" HOST, {HOST}, {"2 1 1 authority", "3 1 1 expired-" HOST}, BY_EE},
+	{"common-" HOST, {HOST}, {"2 1 1 authority"}, .sends_authority = true},
+	{"common-" HOST, {HOST}, {"2 1 1 authority", "3 1 1 common-" HOST}, BY_EE},
 
 	/* what cannot be used protects from nobody, and lets nobody in */
 	{HOST, {HOST}, {"1 1 1 " HOST}},
@@ -361,6 +372,73 @@ static void sessions_are_resumed_by_equal_requests_only(void **state)
 	SSL_CTX_free(server.context);
 }
 
+/* How many of so many connections, begun at a time, continue an earlier session. */
+static size_t resumed_together(SSL_CTX *context, const struct tls_client_request *request,
+			       size_t count)
+{
+	struct server servers[TOGETHER_MAX];
+	struct tls_connection *connections[TOGETHER_MAX];
+	size_t resumed = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		servers[i] = (struct server){.context = context};
+		connections[i] = connect_to(&servers[i], request);
+	}
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(shake_hands(&servers[i], connections[i]), 0);
+		resumed += tls_connection_is_resumed(connections[i]);
+	}
+	for (size_t i = 0; i < count; i++)
+		hang_up(&servers[i], connections[i]);
+	return resumed;
+}
+
+/* A third connection begins when the first of two has another session for it. */
+static void check_interleaved(SSL_CTX *context, const struct tls_client_request *request)
+{
+	struct server servers[3];
+	struct tls_connection *connections[3];
+
+	for (size_t i = 0; i < COUNT_OF(servers); i++)
+		servers[i] = (struct server){.context = context};
+	connections[0] = connect_to(&servers[0], request);
+	connections[1] = connect_to(&servers[1], request);
+	for (size_t i = 0; i < COUNT_OF(servers); i++) {
+		assert_int_equal(shake_hands(&servers[i], connections[i]), 0);
+		assert_true(tls_connection_is_resumed(connections[i]));
+		if (i == 0)
+			connections[2] = connect_to(&servers[2], request);
+	}
+	for (size_t i = 0; i < COUNT_OF(servers); i++)
+		hang_up(&servers[i], connections[i]);
+}
+
+/* A server that keeps the sessions itself accepts each once, and sends two after a handshake
+ * without one, else another one. */
+static void parallel_connections_resume(void **state)
+{
+	static const unsigned char own[] = "test";
+	static const struct tls_client_request request = {.host = HOST, .peer = "192.0.2.1:25"};
+	SSL_CTX *context = new_server_context(HOST, false);
+
+	(void)state;
+	tls_client_forget(client);
+	(void)SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+	assert_int_equal(SSL_CTX_set_session_id_context(context, own, sizeof own), 1);
+	assert_int_equal(resumed_together(context, &request, 1), 0);
+	assert_int_equal(resumed_together(context, &request, 2), 2);
+	check_interleaved(context, &request);
+	assert_int_equal(resumed_together(context, &request, 4), 2);
+	assert_int_equal(resumed_together(context, &request, 4), 4);
+	assert_int_equal(resumed_together(context, &request, TOGETHER_MAX), 4);
+	assert_int_equal(resumed_together(context, &request, 4), 4);
+	for (unsigned i = 0; i < 20; i++)
+		assert_int_equal(resumed_together(context, &request, 1), 1);
+	tls_client_forget(client);
+	assert_int_equal(resumed_together(context, &request, 1), 0);
+	SSL_CTX_free(context);
+}
+
 static void what_was_sent_is_shown(void **state)
 {
 	struct server server = {.context = new_server_context("foreign-" HOST, true)};
@@ -381,6 +459,7 @@ static void what_was_sent_is_shown(void **state)
 	assert_string_equal(chain[1].subject, "CN=authority,O=Tests");
 	assert_int_equal(chain[0].name_count, 1);
 	assert_string_equal(chain[0].names[0], HOST);
+	assert_int_equal(chain[1].name_count, 0); /* its common name is none */
 	assert_true(chain[0].not_before_us < chain[0].not_after_us);
 	assert_int_equal(strlen(chain[0].fingerprint), 64);
 	arena_free(arena);
@@ -497,8 +576,8 @@ static int set_up(void **state)
 	struct buffer reason = {0};
 
 	(void)state;
-	if (certificates_make(directory, HOST " foreign-" HOST " expired-" HOST " loopback-" HOST
-					      " many-example.net") != 0)
+	if (certificates_make(directory, HOST " foreign-" HOST " expired-" HOST " common-" HOST
+					      " loopback-" HOST " many-example.net") != 0)
 		return -1;
 	client = tls_client_new();
 	return tls_authorities_open(certificates_path(directory, "authority", "pem"), &authorities,
@@ -519,6 +598,7 @@ int main(void)
 		cmocka_unit_test(who_is_accepted),
 		cmocka_unit_test(which_records_can_be_used),
 		cmocka_unit_test(sessions_are_resumed_by_equal_requests_only),
+		cmocka_unit_test(parallel_connections_resume),
 		cmocka_unit_test(what_was_sent_is_shown),
 		cmocka_unit_test(a_server_that_stops_is_no_server),
 		cmocka_unit_test(a_spoilt_byte_is_noticed),

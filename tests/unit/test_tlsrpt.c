@@ -99,6 +99,7 @@ static const struct tlsrpt_session EXPIRED = {
 	.policy = TLSRPT_STS,
 	.result = TLSRPT_CERTIFICATE_EXPIRED,
 	.host = {"mx.a.b", 6},
+	.greeting = {"mail.a.b", 8},
 	.server_address = {"192.0.2.1", 9},
 	.own_address = {"2001:db8::1", 11},
 	.reason = {"it has\nexpired \"today\"", 22},
@@ -119,6 +120,7 @@ static void count_some(struct tlsrpt_day *day)
 
 static const char FILE_TEXT[] =
 	"policy: sts 2\nstring: version: STSv1\nstring: mode: enforce\nmx: mx.a.b\nmx: *.c.d\n"
+	"greeting: mail.a.b\n"
 	"failure: 2 certificate-expired mx.a.b 192.0.2.1 2001:db8::1 it has?expired \"today\"\n"
 	"policy: no-policy-found 0\nfailure: 1 starttls-not-supported - - - \n";
 
@@ -147,6 +149,16 @@ static void test_file(void **state)
 	totals = tlsrpt_day_totals(again);
 	assert_int_equal(totals.successes, 2);
 	assert_int_equal(totals.failures, 3);
+	/* without a greeting it is another failure */
+	tlsrpt_day_free(again);
+	again = tlsrpt_day_parse(
+		STR("policy: sts 2\ngreeting: m\nfailure: 1 certificate-expired a b c d\n"
+		    "failure: 1 certificate-expired a b c d\n"));
+	assert_non_null(again);
+	check_file(again, "policy: sts 2\ngreeting: m\nfailure: 1 certificate-expired a b c d\n"
+			  "failure: 1 certificate-expired a b c d\n");
+	tlsrpt_day_free(again);
+	again = tlsrpt_day_parse(str_from(FILE_TEXT));
 	/* what was read goes on being counted with */
 	tlsrpt_day_count(again, &EXPIRED, STR("version: STSv1\nmode: enforce"),
 			 STR("mx.a.b *.c.d"));
@@ -174,6 +186,8 @@ static void test_damaged_files(void **state)
 		"policy: sts 2\nfailure: 1 certificate a b c d\n",
 		"policy: sts 2\nfailure: 1 certificate-expired a b c d\nmx: a\n",
 		"policy: sts 2\nelse: 1\n",
+		"policy: sts 2\ngreeting: \n",
+		"greeting: a\npolicy: sts 2\n",
 	};
 
 	(void)state;
@@ -230,7 +244,8 @@ static void test_report(void **state)
 		"\"total-successful-session-count\":2,\"total-failure-session-count\":2},"
 		"\"failure-details\":[{\"result-type\":\"certificate-expired\","
 		"\"sending-mta-ip\":\"2001:db8::1\",\"receiving-mx-hostname\":\"mx.a.b\","
-		"\"receiving-ip\":\"192.0.2.1\",\"failed-session-count\":2,"
+		"\"receiving-mx-helo\":\"mail.a.b\",\"receiving-ip\":\"192.0.2.1\",\"failed-"
+		"session-count\":2,"
 		"\"failure-reason-code\":\"it has?expired \\\"today\\\"\"}]},{\"policy\":{"
 		"\"policy-type\":\"no-policy-found\",\"policy-domain\":\"a.b\"},\"summary\":{"
 		"\"total-successful-session-count\":0,\"total-failure-session-count\":1},"

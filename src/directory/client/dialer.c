@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "directory/client/dialer.h"
+#include "base/buffer.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "directory/wire/transport_tls.h"
