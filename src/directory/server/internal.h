@@ -245,7 +245,8 @@ void change_add(struct question *question, const struct directory_record *record
 /* Passes the gathered changes to the store. */
 void change_commit(void *server);
 
-/* server.c: a client does not read, which is limited in time. */
+/* tick.c: a client does not read, which is limited in time. */
+#define SERVER_TICK_US SECOND_US
 void server_tick_soon(struct directory_server *server);
 
 /* push.c */

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t TICK_US = SECOND_US; /* while a client does not read */
-
 /* --- on what routes depend besides the data --- */
 
 static uint64_t digest_text(uint64_t hash, const char *text)
@@ -123,14 +121,6 @@ static const struct directory_store_handler deaf_handler = {ignore_changed, igno
 
 /* --- life --- */
 
-void server_tick_soon(struct directory_server *server)
-{
-	if (server->is_ticking)
-		return;
-	server->is_ticking = true;
-	os_timer_start(server->tick, TICK_US);
-}
-
 /* When filters age, unless a client does not read. */
 static void tick_later(struct directory_server *server)
 {
@@ -142,7 +132,7 @@ static void tick_later(struct directory_server *server)
 		if (s->stuck_since_us != 0)
 			server_tick_soon(server);
 	if (!server->is_ticking)
-		os_timer_start(server->tick, left_us > TICK_US ? left_us : TICK_US);
+		os_timer_start(server->tick, left_us > SERVER_TICK_US ? left_us : SERVER_TICK_US);
 }
 
 static void on_tick(void *context)
