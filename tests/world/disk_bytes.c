@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The bytes of files: pages that are shared until they differ. */
+#include "disk_ear.h"
 #include "disk_internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -215,6 +216,7 @@ static int write_at(struct disk_file *file, const void *data, size_t size, uint6
 	if (fault == -ENODEV)
 		return fault;
 	error = write_bytes(node, data, fault < 0 ? size / 2 : size, offset);
+	disk_sound_bytes(node, DISK_WRITTEN);
 	return fault < 0 ? fault : error;
 }
 
@@ -261,6 +263,7 @@ int disk_truncate(struct disk_file *file, uint64_t size)
 	if (size > DISK_FILE_MAX)
 		return -EFBIG;
 	node->modified_us = node->disk->now_us;
+	disk_sound_bytes(node, DISK_WRITTEN);
 	if (size > node->seen.size)
 		grow(node, size);
 	if (size >= node->seen.size)

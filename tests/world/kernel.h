@@ -88,6 +88,7 @@ struct process {
 	bool has_ended;
 	bool dies_with_parent;
 	int status;                              /* as of waitpid() */
+	uint64_t turns;                          /* how often one of its tasks ran */
 	void *context;                           /* of who started it: inhabitants */
 	void (*on_end)(struct process *process); /* has_ended, with its STATUS; or NULL */
 	struct process *next;

@@ -73,7 +73,7 @@ size_t ledger_text(uint64_t number, char **text_out);
 #define HOP_REFUSED   "refused"              /* so begin users whom the next hop never has */
 #define HOP_LATER     "later"                /* for these it has time now and then only */
 #define HOP_NEVER     "never"                /* the same, and then it refuses them */
-#define HOP_LATEST    "latest"               /* and for these when it is good for ever */
+#define HOP_LATEST    "latest" /* and for these when it is good for ever, or after two days */
 
 /* A client that gives COUNT messages to ADDRESS, port 25, some of them on one connection, each
  * again until it is promised, with pauses of PAUSE_US in the mean. */

@@ -36,17 +36,23 @@ struct states {
 
 static struct states *all;
 
-static struct state *state_of(struct states *states, uint64_t number)
+static void have_room(struct states *states, uint64_t count)
 {
-	uint64_t count = states->count;
+	uint64_t before = states->count;
 
-	if (number < count)
-		return &states->list[number];
-	states->count = 2 * number + 64;
-	states->list = realloc(states->list, states->count * sizeof *states->list);
+	if (count <= before)
+		return;
+	states->count = count;
+	states->list = realloc(states->list, count * sizeof *states->list);
 	if (states->list == NULL)
 		err(1, "no memory");
-	memset(&states->list[count], 0, (states->count - count) * sizeof *states->list);
+	memset(&states->list[before], 0, (count - before) * sizeof *states->list);
+}
+
+static struct state *state_of(struct states *states, uint64_t number)
+{
+	if (number >= states->count)
+		have_room(states, 2 * number + 64);
 	return &states->list[number];
 }
 
@@ -274,8 +280,9 @@ static void cut(void *context)
 	for (uint64_t i = 0; i < states->count; i++)
 		if (states->list[i].names[MESS] > 0 && states->list[i].names[INFO] > 0)
 			states_check_failures(states->machine, i);
+	have_room(states, before.count); /* no more: the power fails often in a year */
 	for (uint64_t i = 0; i < before.count; i++)
-		state_of(states, i)->gone_us = before.list[i].gone_us;
+		states->list[i].gone_us = before.list[i].gone_us;
 	for (uint64_t i = 0; i < before.count; i++)
 		excuse(states, &before, i);
 	forget(&before);

@@ -54,6 +54,8 @@ static void end_trouble(void *context)
 	if (process != NULL)
 		process->descriptors_lacking = 0;
 	accounts_moved(machine);
+	if (trouble->jump_us != 0)
+		waiting_clock_is_right(machine, trouble->jump_us);
 	drop(trouble);
 	if (!machine->disk_has_stopped)
 		return;
