@@ -21,9 +21,13 @@ static struct {
 	unsigned holds; /* how many times more order is said to hold; the watch is open */
 	bool is_watched;
 	int committing; /* what queue_store_is_committing() said when a directory was synced */
+	bool has_group; /* a whole group comes just before the next rename */
+	ino_t counted;  /* how often this directory was synced: */
+	unsigned counts;
 } disk;
 
 static void look_at_newest(void);
+static void have_group(void);
 
 #define FAILS(count) ((count) > 0 && (count)--)
 
@@ -54,8 +58,12 @@ void wrap_sync(const int *files, size_t count,
 	       int *results) __asm__("__wrap_os_file_sync_directories");
 void wrap_sync(const int *files, size_t count, int *results)
 {
+	struct stat status;
+
 	real_sync(files, count, results);
 	look_at_newest();
+	for (size_t i = 0; i < count; i++)
+		disk.counts += fstat(files[i], &status) == 0 && status.st_ino == disk.counted;
 	for (size_t i = 0; i < count; i++)
 		if (FAILS(disk.syncs))
 			results[i] = disk.error;
@@ -73,6 +81,7 @@ int real_rename(int directory, const char *from, const char *to) __asm__("__real
 int wrap_rename(int directory, const char *from, const char *to) __asm__("__wrap_os_file_rename");
 int wrap_rename(int directory, const char *from, const char *to)
 {
+	have_group();
 	return FAILS(disk.renames) ? disk.error : real_rename(directory, from, to);
 }
 
@@ -107,6 +116,14 @@ static void look_at_newest(void)
 {
 	if (newest != 0)
 		disk.committing = queue_store_is_committing(store, MAIL_STAGE_ARRIVE, newest);
+}
+
+static void have_group(void)
+{
+	if (!disk.has_group)
+		return;
+	disk.has_group = false;
+	queue_message_commit_group(intake, NULL, 0, NULL);
 }
 
 static void open_intake_as(bool is_daemon)
@@ -426,6 +443,32 @@ static void what_has_moved_settles_with_the_next_group(void **state)
 	close_all();
 }
 
+/* A group may begin between two steps of a removal: what it syncs does not have that yet. */
+static void a_group_amid_a_removal_settles_nothing(void **state)
+{
+	struct stat status;
+	uint64_t number;
+	uint64_t first;
+	char path[256];
+
+	(void)state;
+	open_as(QUEUE_SYNC_FILES);
+	snprintf(path, sizeof path, "%s/todo/arrive/0", queue_peer_path("queue"));
+	assert_int_equal(stat(path, &status), 0);
+	disk.counted = status.st_ino;
+	assert_int_equal(enqueue(&first), 0);
+	assert_int_equal(enqueue(&number), 0);
+	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, first), 0);
+	disk.has_group = true;
+	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, number), 0);
+	assert_false(disk.has_group);
+	disk.counts = 0;
+	queue_message_commit_group(intake, NULL, 0, NULL);
+	assert_int_equal(names_in("pid", 'm'), 2);
+	assert_int_equal(disk.counts, 1);
+	close_all();
+}
+
 /* Who commits beside "queue" is seen to, until the name is durable or gone. */
 static void a_one_shot_commit_can_be_seen(void **state)
 {
@@ -635,6 +678,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(who_waits_when_a_sync_fails, queue_peer_set_up,
 						queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(what_has_moved_settles_with_the_next_group,
+						queue_peer_set_up, queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(a_group_amid_a_removal_settles_nothing,
 						queue_peer_set_up, queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(a_one_shot_commit_can_be_seen, queue_peer_set_up,
 						queue_peer_tear_down),
