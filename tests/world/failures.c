@@ -6,14 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* As a text without NULs: a power cut leaves some in a line that was being appended. */
 static char *read_in(struct machine *machine, const char *folder, uint64_t number)
 {
 	char path[128];
-	size_t size;
+	size_t size = 0;
+	char *text;
 
 	snprintf(path, sizeof path, "/var/queue/%s/%llu/%llu", folder,
 		 (unsigned long long)(number % STATES_SPLIT), (unsigned long long)number);
-	return files_read(machine, path, &size);
+	text = files_read(machine, path, &size);
+	for (size_t i = 0; text != NULL && i < size; i++)
+		if (text[i] == '\0')
+			text[i] = '?';
+	return text;
 }
 
 /* How many lines of TEXT begin with WORD. */
