@@ -13,25 +13,7 @@ enum { PORT = 25, USERS = 20, ON_ONE_CONNECTION = 10, ODDITY = 12, CUT = 40, STR
 enum { SEVERAL = 3, FEW = 6, CROWDS = 60, CROWD = 200, RECIPIENTS_MAX = 1000, LATER = 6 };
 enum { RECIPIENT_SIZE = 64 };
 
-static const int64_t CONNECT_US = 60 * INT64_C(1000000);
 static const int64_t AGAIN_US = 10 * INT64_C(1000000);
-
-static int open_connection(uint32_t host)
-{
-	union os_socket_address address = {0};
-	int socket;
-
-	address.v4.sin_family = AF_INET;
-	address.v4.sin_port = htons(PORT);
-	address.v4.sin_addr.s_addr = htonl(host);
-	socket = os_socket_connect(&address);
-	if (socket < 0)
-		return -1;
-	if (os_socket_wait(socket, true, CONNECT_US) == 0 && os_socket_error(socket) == 0)
-		return socket;
-	os_socket_close(socket);
-	return -1;
-}
 
 /* As talk_reply(); a node that lets its client wait is judged. */
 static int hear_reply(struct talk *talk)
@@ -147,10 +129,10 @@ static bool say_oddity(struct talk *talk)
 	return reply == oddities[which].code;
 }
 
-static void note_promise(const struct client *client, const struct talk *talk, uint64_t number)
+void client_note_promise(const struct client *client, const char *reply, uint64_t number)
 {
 	static const char queued[] = "queued as ";
-	const char *id = strstr(talk->line, queued);
+	const char *id = strstr(reply, queued);
 
 	ledger_promise(number);
 	if (id == NULL)
@@ -172,7 +154,7 @@ static bool give_text(const struct client *client, struct talk *talk, uint64_t n
 		   hear_reply(talk) == 250;
 	free(text);
 	if (is_given)
-		note_promise(client, talk, number);
+		client_note_promise(client, talk->line, number);
 	return is_given;
 }
 
@@ -266,7 +248,7 @@ static uint64_t give_on(struct client *client, struct talk *talk, uint64_t left)
 
 static uint64_t give_some(struct client *client, uint64_t left)
 {
-	struct talk talk = {.socket = open_connection(client->address)};
+	struct talk talk = {.socket = talk_connect(client->address, PORT)};
 	uint64_t given = 0;
 
 	if (talk.socket < 0) {

@@ -89,6 +89,11 @@ struct client {
 	bool is_done;
 };
 void client_start(struct machine *machine, struct client *client);
+/* CLIENT has heard that message NUMBER is queued, and in REPLY under which ID: that must be so. */
+void client_note_promise(const struct client *client, const char *reply, uint64_t number);
+/* The same by QMTP, port 209: some packages of a connection at once, or one after the other; some
+ * connections end in the midst of one. */
+void courier_start(struct machine *machine, struct client *client);
 
 /* A server that takes mail on port 25 of MACHINE: sometimes it is slow, refuses for now, or closes
  * without a word; never after EARNEST_FROM_US. */

@@ -30,7 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLIENTS = 5, BURSTING = 20, CHANGES = 500, LOOKS = 100 };
+enum { CLIENTS = 5, COURIERS = 2, TO_COURIERS = 10, BURSTING = 20, CHANGES = 500, LOOKS = 100 };
 
 static const int64_t SECOND = 1000000;
 static const int64_t HOUR = 3600 * INT64_C(1000000);
@@ -49,6 +49,7 @@ enum { NODES_MAX = 2, CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009
 	"dane = no\n"                                                                           \
 	"relay_from = { \"10.0.0.2/32\" }\n"                                                    \
 	"listen smtp { address = { \"" address ":25\" } }\n"                                    \
+	"listen qmtp { address = { \"" address ":209\" } }\n"                                   \
 	"service maildir { kind = maildir  path = \"/var/mail/%d/%u\" }\n"                      \
 	"service taker { kind = pipe  command = { \"/usr/bin/taker\", \"%a\" }  timeout = 60  " \
 	"user = \"" WORLD_PROGRAM_USER "\" }\n"                                                 \
@@ -83,6 +84,7 @@ struct world {
 	size_t node_count;
 	uint64_t strikes_left;
 	struct client clients[CLIENTS];
+	struct client couriers[COURIERS];
 	struct client bursting[BURSTING]; /* the first BURSTING_COUNT */
 	size_t bursting_count;
 	uint64_t burst;          /* of all of them */
@@ -105,6 +107,8 @@ static bool is_given(const struct world *world)
 
 	for (size_t i = 0; i < CLIENTS; i++)
 		all = all && world->clients[i].is_done;
+	for (size_t i = 0; i < COURIERS; i++)
+		all = all && world->couriers[i].is_done;
 	for (size_t i = 0; i < world->bursting_count; i++)
 		all = all && world->bursting[i].is_done;
 	return all;
@@ -156,6 +160,24 @@ static void tell_names(size_t node_count)
 	dns_add_host("host.example", HOP);
 }
 
+/* Whose mail comes by QMTP: what they give is more than the messages of the options. */
+static void start_couriers(struct world *world, uint64_t count, int64_t mean_us)
+{
+	static const char *const domains[NODES_MAX][7] = {
+		{"hop.example", "far.example", "host.example", "one.example", "pipes.one.example"},
+		{"hop.example", "far.example", "one.example", "pipes.one.example", "two.example",
+		 "pipes.two.example"}};
+
+	for (size_t i = 0; i < COURIERS; i++) {
+		world->couriers[i] =
+			(struct client){.address = nodes[i % world->node_count].address,
+					.count = count,
+					.pause_us = mean_us << kernel_below(3),
+					.domains = domains[world->node_count - 1]};
+		courier_start(world->outside, &world->couriers[i]);
+	}
+}
+
 /* They are done after a small part of the time, each in a rhythm of its own. */
 static void start_clients(struct world *world, const struct world_options *options)
 {
@@ -178,6 +200,7 @@ static void start_clients(struct world *world, const struct world_options *optio
 			.domains = domains[world->node_count - 1]};
 		client_start(world->outside, &world->clients[i]);
 	}
+	start_couriers(world, options->messages / TO_COURIERS, mean_us * TO_COURIERS / 2);
 }
 
 /* While the others give, many clients at once give to one node what is for one destination. */
