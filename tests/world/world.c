@@ -23,6 +23,7 @@
 #include "operator.h"
 #include "options.h"
 #include "people.h"
+#include "settings.h"
 #include "states.h"
 #include "trouble.h"
 #include "yesterday.h"
@@ -38,49 +39,11 @@ static const int64_t HOUR = 3600 * INT64_C(1000000);
  * hours. */
 static const int64_t PATIENCE = 12 * 3600 * INT64_C(1000000);
 
-enum { NODES_MAX = 2, CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009 };
-
-#define SETTINGS(name, address)                                                                 \
-	"hostname = \"mx." name ".example\"\n"                                                  \
-	"queue = \"/var/queue\"\n"                                                              \
-	"split = 23\n"                                                                          \
-	"run = \"/run/stagepost\"\n"                                                            \
-	"client_names = no\n"                                                                   \
-	"dane = no\n"                                                                           \
-	"relay_from = { \"10.0.0.2/32\" }\n"                                                    \
-	"listen smtp { address = { \"" address ":25\" } }\n"                                    \
-	"listen qmtp { address = { \"" address ":209\" } }\n"                                   \
-	"service maildir { kind = maildir  path = \"/var/mail/%d/%u\" }\n"                      \
-	"service taker { kind = pipe  command = { \"/usr/bin/taker\", \"%a\" }  timeout = 60  " \
-	"user = \"" WORLD_PROGRAM_USER "\" }\n"                                                 \
-	"domain \"" name ".example\" { service = maildir }\n"                                   \
-	"domain \"pipes." name ".example\" { service = taker }\n"
-
-/* The second one may use and change the directory of the first. */
-#define DIRECTORY_TLS                                                      \
-	"certificate = \"/etc/certificate\"  key = \"/etc/certificate\"  " \
-	"authority = \"/etc/authority\""
-
-static const struct {
-	const char *name;
-	const char *domain;
-	const char *pipes; /* a domain whose mail programs take */
-	const char *host;
-	uint32_t address;
-	const char *config;
-} nodes[NODES_MAX] = {
-	{"one", "one.example", "pipes.one.example", "mx.one.example", 0x0a000001,
-	 SETTINGS("one", "10.0.0.1") "smtproutes = { \"hop.example:10.0.0.3\" }\n"
-				     "directory { path = \"" PEOPLE_STORE "\"  listen = { "
-				     "\"10.0.0.1:7071\" }\n" DIRECTORY_TLS
-				     " changers = { \"mx.two.example\" } }\n"},
-	{"two", "two.example", "pipes.two.example", "mx.two.example", 0x0a000004,
-	 SETTINGS("two", "10.0.0.4") "directory { backend = servers  servers = { "
-				     "\"mx.one.example:7071\" }\n" DIRECTORY_TLS " }\n"},
-};
+enum { CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009 };
 
 struct world {
 	struct fate fates[NODES_MAX];
+	char settings[NODES_MAX][SETTINGS_SIZE];
 	size_t node_count;
 	uint64_t strikes_left;
 	struct client clients[CLIENTS];
@@ -146,11 +109,11 @@ static bool judge(const struct world_options *options, const struct world *world
 static void tell_names(size_t node_count)
 {
 	for (size_t i = 0; i < node_count; i++) {
-		dns_add_mx(nodes[i].domain, 10, nodes[i].host);
-		dns_add_mx(nodes[i].pipes, 10, nodes[i].host);
-		dns_add_host(nodes[i].host, nodes[i].address);
+		dns_add_mx(settings_nodes[i].domain, 10, settings_nodes[i].host);
+		dns_add_mx(settings_nodes[i].pipes, 10, settings_nodes[i].host);
+		dns_add_host(settings_nodes[i].host, settings_nodes[i].address);
 	}
-	dns_add_mx(PEOPLE_DOMAIN, 10, nodes[0].host);
+	dns_add_mx(PEOPLE_DOMAIN, 10, settings_nodes[0].host);
 	dns_add_mx("hop.example", 10, "mx.hop.example");
 	dns_add_mx("client.example", 10, "mx.hop.example");
 	dns_add_mx("far.example", 10, "dead.hop.example");
@@ -170,7 +133,7 @@ static void start_couriers(struct world *world, uint64_t count, int64_t mean_us)
 
 	for (size_t i = 0; i < COURIERS; i++) {
 		world->couriers[i] =
-			(struct client){.address = nodes[i % world->node_count].address,
+			(struct client){.address = settings_nodes[i % world->node_count].address,
 					.count = count,
 					.pause_us = mean_us << kernel_below(3),
 					.domains = domains[world->node_count - 1]};
@@ -193,7 +156,7 @@ static void start_clients(struct world *world, const struct world_options *optio
 	world->outside = machine_new("client", CLIENT);
 	for (size_t i = 0; i < CLIENTS; i++) {
 		world->clients[i] = (struct client){
-			.address = nodes[i % world->node_count].address,
+			.address = settings_nodes[i % world->node_count].address,
 			.count = each,
 			.pause_us = mean_us << kernel_below(options->is_idle ? 3 : 5),
 			.is_great = i == 0 && !options->is_calm && kernel_one_in(2),
@@ -211,7 +174,7 @@ static void burst(void *context)
 
 	world_log("world", "a burst of %llu messages", (unsigned long long)world->burst);
 	for (size_t i = 0; i < world->bursting_count; i++) {
-		world->bursting[i] = (struct client){.address = nodes[0].address,
+		world->bursting[i] = (struct client){.address = settings_nodes[0].address,
 						     .count = world->burst / world->bursting_count,
 						     .pause_us = 1,
 						     .is_single = true,
@@ -261,13 +224,13 @@ static void begin(struct world *world, const struct world_options *options)
 	plan_burst(world, options);
 	for (size_t i = 0; i < world->node_count; i++) {
 		world->fates[i].calm_from_us = calm_from_us;
-		world->fates[i].settings = nodes[i].config;
 		world->fates[i].strikes_left = &world->strikes_left;
 		world->fates[i].rarity = options->is_idle ? FATE_RARELY : FATE_OFTEN;
-		world->fates[i].node = node_new(nodes[i].name, nodes[i].address, nodes[i].config);
+		world->fates[i].node = settings_new_node(i, world->settings[i]);
+		world->fates[i].settings = world->settings[i];
 		states_begin(world->fates[i].node);
 		accounts_watch(world->fates[i].node);
-		certify(world->fates[i].node, nodes[i].host);
+		certify(world->fates[i].node, settings_nodes[i].host);
 		files_put(world->fates[i].node, "/usr/bin/taker", "a program");
 		people_add_node(world->fates[i].node);
 		operator_start(world->fates[i].node, options->hours * HOUR / 2 / LOOKS,
@@ -302,7 +265,7 @@ static void give_round(struct world *world)
 		{"hop.example", "one.example", "two.example"}};
 
 	for (size_t i = 0; i < world->node_count; i++) {
-		world->clients[i] = (struct client){.address = nodes[i].address,
+		world->clients[i] = (struct client){.address = settings_nodes[i].address,
 						    .count = GROWTH_MESSAGES,
 						    .pause_us = SECOND / 2,
 						    .users = 1,
