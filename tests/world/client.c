@@ -9,7 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORT = 25, USERS = 20, ON_ONE_CONNECTION = 10, ODDITY = 12, CUT = 40, STRANGERS = 5 };
+enum {
+	SMTP_PORT = 25,
+	LMTP_PORT = 24,
+	USERS = 20,
+	ON_ONE_CONNECTION = 10,
+	ODDITY = 12,
+	CUT = 40,
+	STRANGERS = 5
+};
 enum { SEVERAL = 3, FEW = 6, CROWDS = 60, CROWD = 200, RECIPIENTS_MAX = 1000, LATER = 6 };
 enum { RECIPIENT_SIZE = 64 };
 
@@ -141,35 +149,52 @@ void client_note_promise(const struct client *client, const char *reply, uint64_
 	accounts_promised(client->address, id + sizeof queued - 1, number);
 }
 
-static bool give_text(const struct client *client, struct talk *talk, uint64_t number)
+/* One reply; by LMTP one for each recipient, and the message is promised only if all are good. */
+static bool hear_verdict(const struct client *client, struct talk *talk, const struct offer *offer)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < (client->is_lmtp ? offer->accepted : 1); i++) {
+		const int reply = hear_reply(talk);
+
+		all = all && reply == 250;
+		if (reply == 0)
+			return false;
+	}
+	return all;
+}
+
+static bool give_text(const struct client *client, struct talk *talk, const struct offer *offer)
 {
 	bool is_cut = kernel_one_in(CUT);
 	char *text;
-	size_t size = ledger_text(number, &text);
+	size_t size = ledger_text(offer->number, &text);
 	bool is_given;
 
 	if (is_cut)
-		ledger_cut(number);
+		ledger_cut(offer->number);
 	is_given = talk_write(talk, text, is_cut ? kernel_below(size - 3) : size) && !is_cut &&
-		   hear_reply(talk) == 250;
+		   hear_verdict(client, talk, offer);
 	free(text);
 	if (is_given)
-		client_note_promise(client, talk->line, number);
+		client_note_promise(client, talk->line, offer->number);
 	return is_given;
 }
 
 static bool give(const struct client *client, struct talk *talk, struct offer *offer)
 {
-	if (kernel_one_in(ODDITY) && !say_oddity(talk))
+	if (!client->is_lmtp && kernel_one_in(ODDITY) && !say_oddity(talk))
 		return false;
 	offer->number = ledger_new();
 	return (kernel_one_in(3) ? open_at_once(talk, offer) : open_by_steps(talk, offer)) &&
-	       give_text(client, talk, offer->number);
+	       give_text(client, talk, offer);
 }
 
-static bool greet(struct talk *talk)
+static bool greet(const struct client *client, struct talk *talk)
 {
-	return hear_reply(talk) == 220 && ask(talk, "EHLO client.example\r\n", 250);
+	return hear_reply(talk) == 220 &&
+	       ask(talk, client->is_lmtp ? "LHLO client.example\r\n" : "EHLO client.example\r\n",
+		   250);
 }
 
 /* --- for whom --- */
@@ -248,7 +273,8 @@ static uint64_t give_on(struct client *client, struct talk *talk, uint64_t left)
 
 static uint64_t give_some(struct client *client, uint64_t left)
 {
-	struct talk talk = {.socket = talk_connect(client->address, PORT)};
+	struct talk talk = {
+		.socket = talk_connect(client->address, client->is_lmtp ? LMTP_PORT : SMTP_PORT)};
 	uint64_t given = 0;
 
 	if (talk.socket < 0) {
@@ -256,7 +282,7 @@ static uint64_t give_some(struct client *client, uint64_t left)
 		return 0;
 	}
 	client->connected_us = kernel_now_us();
-	if (greet(&talk)) {
+	if (greet(client, &talk)) {
 		given = give_on(client, &talk, left);
 		if (!kernel_one_in(4) && talk_say(&talk, "QUIT\r\n"))
 			(void)hear_reply(&talk);

@@ -83,6 +83,7 @@ struct client {
 	int64_t pause_us;
 	const char *const *domains; /* ends with NULL: of the recipients */
 	unsigned users;             /* of each domain; 0: the usual number */
+	bool is_lmtp;               /* on port 24: a verdict for each recipient */
 	bool is_single;             /* each message is for one recipient */
 	bool is_great;              /* but the first one is for as many as there may be */
 	int64_t connected_us;       /* the last time */

@@ -15,6 +15,7 @@
 	"dane = no\n"                                                                           \
 	"relay_from = { \"10.0.0.2/32\" }\n"                                                    \
 	"listen smtp { address = { \"" address ":25\" } }\n"                                    \
+	"listen lmtp { address = { \"" address ":24\" } }\n"                                    \
 	"listen qmtp { address = { \"" address ":209\" } }\n"                                   \
 	"service maildir { kind = maildir  path = \"/var/mail/%d/%u\" }\n"                      \
 	"service taker { kind = pipe  command = { \"/usr/bin/taker\", \"%a\" }  timeout = 60  " \

@@ -48,6 +48,7 @@ struct world {
 	uint64_t strikes_left;
 	struct client clients[CLIENTS];
 	struct client couriers[COURIERS];
+	struct client others[COURIERS];   /* by LMTP */
 	struct client bursting[BURSTING]; /* the first BURSTING_COUNT */
 	size_t bursting_count;
 	uint64_t burst;          /* of all of them */
@@ -71,7 +72,7 @@ static bool is_given(const struct world *world)
 	for (size_t i = 0; i < CLIENTS; i++)
 		all = all && world->clients[i].is_done;
 	for (size_t i = 0; i < COURIERS; i++)
-		all = all && world->couriers[i].is_done;
+		all = all && world->couriers[i].is_done && world->others[i].is_done;
 	for (size_t i = 0; i < world->bursting_count; i++)
 		all = all && world->bursting[i].is_done;
 	return all;
@@ -123,8 +124,8 @@ static void tell_names(size_t node_count)
 	dns_add_host("host.example", HOP);
 }
 
-/* Whose mail comes by QMTP: what they give is more than the messages of the options. */
-static void start_couriers(struct world *world, uint64_t count, int64_t mean_us)
+/* Whose mail comes by QMTP and LMTP: what they give is more than the messages of the options. */
+static void start_others(struct world *world, uint64_t count, int64_t mean_us)
 {
 	static const char *const domains[NODES_MAX][7] = {
 		{"hop.example", "far.example", "host.example", "one.example", "pipes.one.example"},
@@ -138,6 +139,9 @@ static void start_couriers(struct world *world, uint64_t count, int64_t mean_us)
 					.pause_us = mean_us << kernel_below(3),
 					.domains = domains[world->node_count - 1]};
 		courier_start(world->outside, &world->couriers[i]);
+		world->others[i] = world->couriers[i];
+		world->others[i].is_lmtp = true;
+		client_start(world->outside, &world->others[i]);
 	}
 }
 
@@ -163,7 +167,7 @@ static void start_clients(struct world *world, const struct world_options *optio
 			.domains = domains[world->node_count - 1]};
 		client_start(world->outside, &world->clients[i]);
 	}
-	start_couriers(world, options->messages / TO_COURIERS, mean_us * TO_COURIERS / 2);
+	start_others(world, options->messages / TO_COURIERS, mean_us * TO_COURIERS / 2);
 }
 
 /* While the others give, many clients at once give to one node what is for one destination. */
