@@ -124,7 +124,7 @@ static void tell_names(size_t node_count)
 	dns_add_host("host.example", HOP);
 }
 
-/* Whose mail comes by QMTP and LMTP: what they give is more than the messages of the options. */
+/* Whose mail comes by QMTP and LMTP. */
 static void start_others(struct world *world, uint64_t count, int64_t mean_us)
 {
 	static const char *const domains[NODES_MAX][7] = {
@@ -153,7 +153,9 @@ static void start_clients(struct world *world, const struct world_options *optio
 		 PEOPLE_DOMAIN},
 		{"hop.example", "far.example", "host.example", "one.example", "pipes.one.example",
 		 "two.example", "pipes.two.example", PEOPLE_DOMAIN}};
-	const uint64_t each = (options->messages + CLIENTS - 1) / CLIENTS;
+	const uint64_t others = options->messages / TO_COURIERS;
+	const uint64_t left = options->messages - 2 * COURIERS * others;
+	const uint64_t each = (left + CLIENTS - 1) / CLIENTS;
 	const int64_t mean_us =
 		1 + options->hours * HOUR / (options->is_idle ? 12 : 64) / (int64_t)(each + 1);
 
@@ -167,7 +169,7 @@ static void start_clients(struct world *world, const struct world_options *optio
 			.domains = domains[world->node_count - 1]};
 		client_start(world->outside, &world->clients[i]);
 	}
-	start_others(world, options->messages / TO_COURIERS, mean_us * TO_COURIERS / 2);
+	start_others(world, others, mean_us * TO_COURIERS / 2);
 }
 
 /* While the others give, many clients at once give to one node what is for one destination. */
