@@ -294,7 +294,9 @@ void model_check_asleep(const struct model_message *m, const struct sleeper *sle
 	     sleeper->due_us > start_of(m) + MODEL_LIFETIME_US + late_us))
 		model_fail("message %" PRIu64 " waits for a trigger longer than it may",
 			   m->id.number);
+	/* who was released waits for a turn among the retries */
 	if (m->deadline.mode == MAIL_DEADLINE_RETURN && !m->is_held && !has_hold(m) &&
+	    !sleeper->facts.is_released &&
 	    (sleeper->due_us == INT64_MAX ||
 	     sleeper->due_us >
 		     (m->deadline.at_us > model_wall_us ? m->deadline.at_us : model_wall_us) +
