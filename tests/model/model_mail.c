@@ -278,6 +278,15 @@ static bool is_requeued(const struct model_message *m)
 	return memmem(buffer_data(&m->control), m->control.length, mark, strlen(mark)) != NULL;
 }
 
+/* A delay is on record; of which time depends on the clock, which may have been set since. */
+static bool is_delay_recorded(const struct model_message *m)
+{
+	static const char mark[] = "\ndelayed: ";
+
+	return m->control.length > 0 &&
+	       memmem(buffer_data(&m->control), m->control.length, mark, sizeof mark - 1) != NULL;
+}
+
 void model_check_asleep(const struct model_message *m, const struct sleeper *sleeper,
 			bool is_triggered)
 {
@@ -308,6 +317,7 @@ void model_check_asleep(const struct model_message *m, const struct sleeper *sle
 	if (sleeper->due_us == INT64_MAX || !wants_delay(m))
 		return;
 	if (m->deadline.mode == MAIL_DEADLINE_NOTIFY && !m->is_late_told &&
+	    (m->jumped_us == model_jumped_us || !is_delay_recorded(m)) &&
 	    sleeper->due_us >
 		    (m->deadline.at_us > model_wall_us ? m->deadline.at_us : model_wall_us) +
 			    late_us)
