@@ -270,8 +270,7 @@ static bool has_hold(const struct model_message *m)
 	return model_has_trigger(name);
 }
 
-/* Its recipient is to be mapped first. */
-static bool is_requeued(const struct model_message *m)
+bool model_is_requeued(const struct model_message *m)
 {
 	static const char mark[] = "\nrequeue: 1\n";
 
@@ -312,7 +311,7 @@ void model_check_asleep(const struct model_message *m, const struct sleeper *sle
 			     late_us))
 		model_fail("message %" PRIu64 " sleeps beyond its sender's time", m->id.number);
 	if (m->is_due && sleeper->waiters == NULL && m->recipients == 1 && m->decided[1] == 0 &&
-	    !is_requeued(m) && !may_be_early(m))
+	    !model_is_requeued(m) && !may_be_early(m))
 		model_fail("message %" PRIu64 " was released and is not tried", m->id.number);
 	if (sleeper->due_us == INT64_MAX || !wants_delay(m))
 		return;
