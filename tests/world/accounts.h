@@ -60,7 +60,7 @@ struct account {
 	uint64_t message; /* of the ledger; UINT64_MAX: not known */
 	int64_t first_us;
 	int64_t last_us; /* the last line */
-	int64_t due_us;  /* the next attempt */
+	int64_t due_us;  /* the latest of its deliveries' next attempts */
 	int64_t done_us; /* 0: not yet */
 	int64_t end_us;  /* the first delivered or failed, 0: none */
 	unsigned queued;

@@ -540,6 +540,9 @@ static void waiting_is_seen(void **state)
 	snprintf(line, sizeof line, "time=- event=deferred id=%llu-a until=1970-01-01T00:30:00Z",
 		 (unsigned long long)queued);
 	node->heard(node, line);
+	snprintf(line, sizeof line, "time=- event=deferred id=%llu-a until=1970-01-01T00:19:00Z",
+		 (unsigned long long)queued); /* of another of its deliveries */
+	node->heard(node, line);
 	pass(21 * 60);
 	assert_int_equal(judge_count(JUDGE_WAITING), 0);
 	accounts_hold(node, true);
