@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* XFORWARD (Postfix): the server is told which client the message came from. */
+#include "mail/host.h"
 #include "mail/xtext.h"
 #include "smtp/client_internal.h"
 
@@ -13,11 +14,18 @@ bool client_forwards(const struct smtp_client *client)
 	return client->message.origin != NULL && client->capabilities.xforward != 0;
 }
 
+/* Names that their owners have chosen may resolve and be no host names (dns/name.h). Postfix
+ * refuses such a one together with the address, and would take the client for us. */
+static struct str name_of(const struct smtp_client_origin *origin)
+{
+	return mail_host_is_name(origin->name) ? origin->name : STR("");
+}
+
 static struct str value_of(const struct smtp_client_origin *origin, enum smtp_xforward attribute)
 {
 	switch (attribute) {
 	case SMTP_XFORWARD_NAME:
-		return origin->name;
+		return name_of(origin);
 	case SMTP_XFORWARD_ADDR:
 		return origin->address;
 	case SMTP_XFORWARD_PORT:
