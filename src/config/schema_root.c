@@ -123,8 +123,9 @@ const struct config_setting config_schema_root[] = {
 			"returned (DELIVERBY, RFC 2852); clients are told, and a shorter one is "
 			"refused. A message that is late is returned, or its sender is told, as it "
 			"has asked; one that is to be returned goes to no host that does not offer "
-			"this, too. Mail to a list is returned to the list's owner. 0: not "
-			"offered.")),
+			"this, too. Mail to a list is returned to the list's owner. Offered to "
+			"clients that may relay, and by LMTP: others could have mail returned to "
+			"whom they name as the sender. 0: not offered.")),
 	SETTING(ROOT, "rescan", duration, AT(config, rescan_us), INITIAL("25m"), RANGE(1, 86400),
 		MEANING("How often the queue directories are read for mail that was "
 			"not announced.")),
