@@ -171,6 +171,25 @@ def test_qmtp_counts_with_smtp(node):
     assert [[reply[:1] for reply in each] for each in replies] == [["K"], ["K"], ["Z"]]
 
 
+@pytest.mark.parametrize("answer", ["slow", "defer", "close"])
+def test_pipelined_packages(node, answer):
+    """Each has its answer, in order, while others are being committed; after the last one of close the
+    connection ends."""
+    port = free_port()
+    interval = "2s" if answer == "slow" else "1h"
+    mx = node(settings=f"rate r {{ count = messages limit = 3 interval = {interval} answer = {answer} }}\n"
+              f'listen qmtp {{ address = "127.0.0.1:{port}" }}\n')
+    with qmtp.Wire(port) as client:
+        client.send(b"".join(qmtp.package(TEXT, "lisa@b.test", [TO]) for _ in range(6)))
+        replies = "".join(reply[:1] for reply in client.answers(6 if answer != "close" else 4))
+        assert replies == {"slow": "KKKKKK", "defer": "KKKZZZ", "close": "KKKZ"}[answer]
+        if answer == "close":
+            assert client.is_closed()
+        else:
+            assert client.deliver(TEXT, "lisa@b.test", [TO])[0][:1] == replies[-1]
+    mx.maildir(TO).wait(replies.count("K") + (answer == "slow"))
+
+
 def test_a_killed_worker_forgets_nothing(node):
     mx = node(settings="rate r { count = messages limit = 4 interval = 1h }\nsmtpd_workers = 1\n")
     with Client(mx) as client:
