@@ -232,14 +232,6 @@ void queue_aside_refuse(struct queue_intake *intake, enum mail_stage stage, uint
 /* Retries removals and truncations that failed before. */
 void queue_aside_again(struct queue_intake *intake);
 
-/* remove.c: renames the data file FROM to pid/ as SPARE, where it waits to be removed or, if it
- * has a descriptor, to be reused. Closes the descriptor in the end. No error when the file is
- * gone. */
-MUST_CHECK int queue_retire(struct queue_intake *intake, const char *from,
-			    struct queue_spare spare);
-/* The same for a file in mess/. */
-MUST_CHECK int queue_retire_data(struct queue_intake *intake, const char *from, uint64_t number);
-
 /* Remembers that DATA was never shared, and keeps its descriptor while there is room (-1:
  * nothing is remembered). An entry of an earlier message with that number is dropped. */
 void queue_kept_put(struct queue_intake *intake, const struct queue_spare *data);

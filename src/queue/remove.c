@@ -5,7 +5,14 @@
 #include <errno.h>
 #include <unistd.h>
 
-int queue_retire(struct queue_intake *intake, const char *from, struct queue_spare spare)
+/* Renames the data file FROM to pid/ as SPARE, where it waits to be removed or, if it has a
+ * descriptor, to be reused. Closes the descriptor in the end. No error when the file is gone.
+ *
+ * A group may begin between any two steps, in its own thread. What it syncs does not have a name's
+ * removal that comes later; so the directory becomes dirty when the name is gone, and the file is
+ * quarantined when its directory is dirty. */
+static int quarantine(struct queue_intake *intake, const char *from, unsigned dirty,
+		      struct queue_spare spare)
 {
 	unsigned epoch = queue_spare_epoch(intake);
 	char to[QUEUE_PATH_SIZE];
@@ -13,6 +20,7 @@ int queue_retire(struct queue_intake *intake, const char *from, struct queue_spa
 
 	queue_spare_path(intake, &spare, to);
 	result = os_file_rename(intake->store->directory, from, to);
+	queue_spare_mark_dirty(intake, dirty, spare.number);
 	if (result < 0) {
 		os_file_close(spare.file);
 		return result == -ENOENT ? 0 : result;
@@ -23,7 +31,7 @@ int queue_retire(struct queue_intake *intake, const char *from, struct queue_spa
 
 /* Only a file that was never shared may become a spare. If its descriptor was closed meanwhile
  * it is opened again. */
-static int retire(struct queue_intake *intake, const char *from, uint64_t number)
+static int retire(struct queue_intake *intake, const char *from, unsigned dirty, uint64_t number)
 {
 	struct queue_spare spare = {.number = number, .file = -1};
 
@@ -31,20 +39,22 @@ static int retire(struct queue_intake *intake, const char *from, uint64_t number
 		spare.file = os_file_open(intake->store->directory, from, OS_FILE_WRITE);
 	if (spare.file < 0)
 		spare.file = -1;
-	return queue_retire(intake, from, spare);
+	return quarantine(intake, from, dirty, spare);
 }
 
-int queue_retire_data(struct queue_intake *intake, const char *from, uint64_t number)
+/* The same for a file in mess/. */
+static int retire_data(struct queue_intake *intake, const char *from, uint64_t number)
 {
 	struct queue_spare spare = {.number = number, .file = -1};
 	int result;
 
 	if (!queue_aside_is_doubtful(intake, from))
-		return retire(intake, from, number);
+		return retire(intake, from, QUEUE_DIRTY_INFO, number);
 	if (queue_kept_take(intake, number, &spare))
 		os_file_close(spare.file);
 	spare.file = -1;
 	result = queue_aside_put(intake, from, spare);
+	queue_spare_mark_dirty(intake, QUEUE_DIRTY_INFO, number);
 	return result == -ENOENT ? 0 : result;
 }
 
@@ -53,8 +63,7 @@ int queue_message_remove_queued(struct queue_intake *intake, enum mail_stage sta
 	char path[QUEUE_PATH_SIZE];
 
 	queue_store_path(intake->store, QUEUE_TODO, mail_stage_name(stage), number, path);
-	queue_spare_mark_dirty(intake, stage, number);
-	return retire(intake, path, number);
+	return retire(intake, path, stage, number);
 }
 
 int queue_message_remove_todo(struct queue_intake *intake, enum mail_stage stage, uint64_t number)
@@ -75,8 +84,7 @@ int queue_message_remove_data(struct queue_intake *intake, uint64_t number)
 	char path[QUEUE_PATH_SIZE];
 
 	queue_store_path(intake->store, QUEUE_MESS, NULL, number, path);
-	queue_spare_mark_dirty(intake, QUEUE_DIRTY_INFO, number);
-	return queue_retire_data(intake, path, number);
+	return retire_data(intake, path, number);
 }
 
 int queue_message_remove_void(struct queue_intake *intake, enum mail_stage stage, uint64_t number)

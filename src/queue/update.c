@@ -116,13 +116,14 @@ static void for_each_file(struct group *group, bool before_names,
 	free(results);
 }
 
-static void sync_whole(struct group *group)
+static int sync_whole(struct group *group)
 {
 	int result = os_file_sync_filesystem(group->store->directory);
 
 	group->store->has_lost |= result < 0;
 	for (size_t i = 0; result < 0 && i < group->count; i++)
 		fail(group, i, result);
+	return result;
 }
 
 /* Makes the bytes and names of the step durable, and closes the files. Names need a sync of the
@@ -130,7 +131,7 @@ static void sync_whole(struct group *group)
 static void sync_step(struct group *group)
 {
 	if (group->directories.count > 0 && group->sync == QUEUE_SYNC_FILESYSTEM) {
-		sync_whole(group);
+		(void)sync_whole(group); /* each update has its result */
 	} else {
 		for_each_file(group, false, os_file_sync_many);
 		sync_each_directory(group);
@@ -184,9 +185,9 @@ static int cut_bounce(const struct group *group, size_t i, const char *path)
 	return result;
 }
 
-/* The records of an update that failed, in whichever step, will be given again. And a new name,
- * which may not be durable, will be made again. These files are only read by people: the report
- * is written from the control file. So it does not matter what a power failure leaves of them. */
+/* The records of an update that failed will be given again. And a new name, which may not be
+ * durable, will be made again. Nobody misses these files as long as the outcomes are not in the
+ * control files: so it does not matter what a power failure leaves of them. */
 static void take_back_bounces(const struct group *group)
 {
 	for (size_t i = 0; i < group->count; i++) {
@@ -228,6 +229,19 @@ static void write_bounces(struct group *group)
 	}
 	if (count > 0)
 		sync_step(group);
+	take_back_bounces(group);
+}
+
+/* From now on the outcomes may come to the disk, also those of an update that fails: the records
+ * stay. */
+static void note_bounces(struct group *group, bool are_durable)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		struct queue_update *update = group->updates[i];
+
+		update->is_bounced =
+			are_durable && update->result == 0 && update->bounce.length > 0;
+	}
 }
 
 /* Whether the name of the file that UPDATE is appended to may have been made by an earlier
@@ -359,6 +373,7 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 			updates[i]->result = update_check_identity(store, updates[i]);
 	}
 	write_bounces(&group);
+	note_bounces(&group, true);
 	group.is_of_controls = true;
 	group.is_ordered = group.sync == QUEUE_SYNC_ORDERED;
 	write_controls(&group);
@@ -370,9 +385,8 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 	 * removed */
 	sync_step(&group);
 	/* the filesystem stopped keeping order meanwhile */
-	if (group.is_ordered && !queue_store_kept_order(store))
-		sync_whole(&group);
-	take_back_bounces(&group);
+	if (group.is_ordered && !queue_store_kept_order(store) && sync_whole(&group) < 0)
+		note_bounces(&group, false);
 	for (size_t i = 0; i < count; i++) {
 		updates[i]->is_in_doubt &= updates[i]->result < 0;
 		if (updates[i]->result < 0 && updates[i]->is_whole)

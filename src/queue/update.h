@@ -33,6 +33,8 @@ struct queue_update {
 	int result;       /* out: 0 or -errno */
 	bool is_in_doubt; /* out: it failed, but at least part of CONTROL is in the control file,
 			   * which would grow if it were appended again and again */
+	bool is_bounced;  /* out: BOUNCE is durable, also if the update failed later: the next
+			   * update must not have it again */
 };
 
 /* Carries out all updates together. First bounce records are written and made durable; then
@@ -46,7 +48,9 @@ struct queue_update {
  * failure the same texts must be given again (what was written may never reach the disk), so the
  * control text of an update that preprocesses must contain the map block: -EINVAL when it is
  * empty. Repeated attempts do not make a file longer: a partial append is truncated again, and
- * so are the bounce records of an update that failed. After a failed sync the bytes of the
+ * so are bounce records that did not become durable. Those that did stay, because the outcome may
+ * be in the control file, whatever failed: a failure without its record there would count as
+ * reported where the queue is adopted. After a failed sync the bytes of the
  * control file must not be overwritten, so the next update must be whole
  * (queue_update_account()). May run in a thread of its own, one call at a time.
  *

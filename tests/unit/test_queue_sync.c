@@ -21,10 +21,15 @@ static struct {
 	unsigned holds; /* how many times more order is said to hold; the watch is open */
 	bool is_watched;
 	int committing; /* what queue_store_is_committing() said when a directory was synced */
+	bool has_group; /* a whole group comes just before the next rename */
+	ino_t counted;  /* how often this directory was synced: */
+	unsigned counts;
+	unsigned spared_syncs; /* of files: these succeed before file_syncs fail */
 	uint64_t moves; /* the message that moves to S5 while a directory is synced; 0: none */
 } disk;
 
 static void look_at_newest(void);
+static void have_group(void);
 
 #define FAILS(count) ((count) > 0 && (count)--)
 
@@ -45,7 +50,7 @@ void wrap_sync_many(const int *files, size_t count, int *results)
 {
 	real_sync_many(files, count, results);
 	for (size_t i = 0; i < count; i++)
-		if (FAILS(disk.file_syncs))
+		if (!FAILS(disk.spared_syncs) && FAILS(disk.file_syncs))
 			results[i] = disk.error;
 }
 
@@ -55,8 +60,12 @@ void wrap_sync(const int *files, size_t count,
 	       int *results) __asm__("__wrap_os_file_sync_directories");
 void wrap_sync(const int *files, size_t count, int *results)
 {
+	struct stat status;
+
 	real_sync(files, count, results);
 	look_at_newest();
+	for (size_t i = 0; i < count; i++)
+		disk.counts += fstat(files[i], &status) == 0 && status.st_ino == disk.counted;
 	for (size_t i = 0; i < count; i++)
 		if (FAILS(disk.syncs))
 			results[i] = disk.error;
@@ -74,6 +83,7 @@ int real_rename(int directory, const char *from, const char *to) __asm__("__real
 int wrap_rename(int directory, const char *from, const char *to) __asm__("__wrap_os_file_rename");
 int wrap_rename(int directory, const char *from, const char *to)
 {
+	have_group();
 	return FAILS(disk.renames) ? disk.error : real_rename(directory, from, to);
 }
 
@@ -113,6 +123,14 @@ static void look_at_newest(void)
 		assert_int_equal(queue_message_remove_todo(intake, MAIL_STAGE_ARRIVE, number), 0);
 	if (newest != 0)
 		disk.committing = queue_store_is_committing(store, MAIL_STAGE_ARRIVE, newest);
+}
+
+static void have_group(void)
+{
+	if (!disk.has_group)
+		return;
+	disk.has_group = false;
+	queue_message_commit_group(intake, NULL, 0, NULL);
 }
 
 static void open_intake_as(bool is_daemon)
@@ -432,6 +450,32 @@ static void what_has_moved_settles_with_the_next_group(void **state)
 	close_all();
 }
 
+/* A group may begin between two steps of a removal: what it syncs does not have that yet. */
+static void a_group_amid_a_removal_settles_nothing(void **state)
+{
+	struct stat status;
+	uint64_t number;
+	uint64_t first;
+	char path[256];
+
+	(void)state;
+	open_as(QUEUE_SYNC_FILES);
+	snprintf(path, sizeof path, "%s/todo/arrive/0", queue_peer_path("queue"));
+	assert_int_equal(stat(path, &status), 0);
+	disk.counted = status.st_ino;
+	assert_int_equal(enqueue(&first), 0);
+	assert_int_equal(enqueue(&number), 0);
+	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, first), 0);
+	disk.has_group = true;
+	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, number), 0);
+	assert_false(disk.has_group);
+	disk.counts = 0;
+	queue_message_commit_group(intake, NULL, 0, NULL);
+	assert_int_equal(names_in("pid", 'm'), 2);
+	assert_int_equal(disk.counts, 1);
+	close_all();
+}
+
 /* What is gone stays gone: no later group syncs for it once more. */
 static void what_moves_amid_a_group_keeps_its_order(void **state)
 {
@@ -486,6 +530,8 @@ static uint64_t size_of(enum queue_place place, uint64_t number)
 	return os_file_info_at(queue_store_directory(store), path, &info) == 0 ? info.size : 0;
 }
 
+static bool was_bounced; /* what the last update said of its record in bounce/ */
+
 /* As the manager does it: the news of the only delivery, appended or whole. */
 static int record(struct queue_control *control, bool has_bounce)
 {
@@ -503,6 +549,7 @@ static int record(struct queue_control *control, bool has_bounce)
 		update.bounce = buffer_view(&news);
 	queue_update_commit_group(store, &one, 1);
 	queue_update_account(control, &update);
+	was_bounced = update.is_bounced;
 	buffer_clear(&news);
 	buffer_clear(&whole);
 	return update.result;
@@ -571,16 +618,45 @@ static void bounce_records_of_a_failed_update_go(void **state)
 	disk.file_syncs = 1;
 	assert_int_equal(record(control, true), -EIO);
 	assert_int_equal(size_of(QUEUE_BOUNCE, number), size);
+	assert_false(was_bounced);
 	disk.syncs = 1; /* of the directory, with the file's after it */
 	assert_int_equal(record(control, true), -EIO);
 	assert_int_equal(size_of(QUEUE_BOUNCE, number), size);
-	disk.error = -ENOSPC;
-	disk.renames = 1; /* of the control file, when the records are durable */
-	control->must_be_whole = true;
-	assert_int_equal(record(control, true), -ENOSPC);
-	assert_int_equal(size_of(QUEUE_BOUNCE, number), size);
+	assert_false(was_bounced);
 	assert_int_equal(record(control, true), 0);
 	assert_true(size_of(QUEUE_BOUNCE, number) > size);
+	queue_control_free(control);
+	close_all();
+}
+
+/* But once they are durable: the outcome may be in the control file, and must not be alone. */
+static void bounce_records_of_an_outcome_in_doubt_stay(void **state)
+{
+	struct queue_control *control;
+	struct queue_control *again;
+	uint64_t number;
+	uint64_t size;
+
+	(void)state;
+	open_as(QUEUE_SYNC_FILES);
+	control = make_failed();
+	number = control->envelope->id.number;
+	size = size_of(QUEUE_BOUNCE, number);
+	disk.spared_syncs = 1; /* of the file in bounce/ */
+	disk.file_syncs = 1;
+	assert_int_equal(record(control, true), -EIO);
+	assert_int_equal(queue_update_load(store, NULL, number, &again, NULL), 0);
+	assert_int_equal(again->deliveries[0].outcome, QUEUE_FAIL);
+	assert_true(was_bounced);
+	assert_true(size_of(QUEUE_BOUNCE, number) > size);
+	size = size_of(QUEUE_BOUNCE, number);
+	disk.error = -ENOSPC;
+	disk.renames = 1;
+	assert_int_equal(record(control, false), -ENOSPC);
+	assert_false(was_bounced);
+	assert_int_equal(record(control, false), 0);
+	assert_int_equal(size_of(QUEUE_BOUNCE, number), size);
+	queue_control_free(again);
 	queue_control_free(control);
 	close_all();
 }
@@ -666,6 +742,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_moves_amid_a_group_keeps_its_order,
 						queue_peer_set_up, queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(what_has_moved_settles_with_the_next_group,
+						queue_peer_set_up, queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(a_group_amid_a_removal_settles_nothing,
+						queue_peer_set_up, queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(bounce_records_of_an_outcome_in_doubt_stay,
 						queue_peer_set_up, queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(a_one_shot_commit_can_be_seen, queue_peer_set_up,
 						queue_peer_tear_down),

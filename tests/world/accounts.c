@@ -257,6 +257,13 @@ static int64_t read_due(const struct machine *machine, const char *line)
 	return timegm(&broken) * INT64_C(1000000) - machine->wall_offset_us;
 }
 
+/* Each delivery has a time of its own: another one's may be all that is left. */
+static void note_due(struct account *account, int64_t due_us)
+{
+	if (account->due_us < due_us)
+		account->due_us = due_us;
+}
+
 static void enter(struct account *account, const char *event, const char *line)
 {
 	account->last_us = kernel_now_us();
@@ -267,7 +274,7 @@ static void enter(struct account *account, const char *event, const char *line)
 	else if (strcmp(event, "message_accepted") == 0)
 		account->accepted++;
 	else if (strcmp(event, "deferred") == 0)
-		account->due_us = read_due(account->books->machine, line);
+		note_due(account, read_due(account->books->machine, line));
 	else if (strcmp(event, "delivered") == 0 || strcmp(event, "failed") == 0)
 		end_delivery(account, line, event[0] == 'f');
 	else if (strcmp(event, "bounced") == 0)

@@ -60,7 +60,7 @@ struct account {
 	uint64_t message; /* of the ledger; UINT64_MAX: not known */
 	int64_t first_us;
 	int64_t last_us; /* the last line */
-	int64_t due_us;  /* the next attempt */
+	int64_t due_us;  /* the latest of its deliveries' next attempts */
 	int64_t done_us; /* 0: not yet */
 	int64_t end_us;  /* the first delivered or failed, 0: none */
 	unsigned queued;
@@ -124,7 +124,8 @@ void account_drop(struct account *account);
 void waiting_begin(void);
 /* The clock of MACHINE, which was wrong by JUMP_US, is right again. For each open message the next
  * attempt may have been decided, without a word, when it looked older than it is: it may come as
- * late as if it were. */
+ * late as if it were. And where the clock was ahead, the record says a time of that clock, to which
+ * the message sleeps again when it has woken in time: at most for one more pause. */
 void waiting_clock_is_right(const struct machine *machine, int64_t jump_us);
 /* A client of the node at ADDRESS has waited SINCE_US for WHAT. */
 void waiting_check_client(uint32_t address, int64_t since_us, const char *what);

@@ -9,29 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORT = 25, USERS = 20, ON_ONE_CONNECTION = 10, ODDITY = 12, CUT = 40, STRANGERS = 5 };
+enum {
+	SMTP_PORT = 25,
+	LMTP_PORT = 24,
+	USERS = 20,
+	ON_ONE_CONNECTION = 10,
+	ODDITY = 12,
+	CUT = 40,
+	STRANGERS = 5
+};
 enum { SEVERAL = 3, FEW = 6, CROWDS = 60, CROWD = 200, RECIPIENTS_MAX = 1000, LATER = 6 };
 enum { RECIPIENT_SIZE = 64 };
 
-static const int64_t CONNECT_US = 60 * INT64_C(1000000);
 static const int64_t AGAIN_US = 10 * INT64_C(1000000);
-
-static int open_connection(uint32_t host)
-{
-	union os_socket_address address = {0};
-	int socket;
-
-	address.v4.sin_family = AF_INET;
-	address.v4.sin_port = htons(PORT);
-	address.v4.sin_addr.s_addr = htonl(host);
-	socket = os_socket_connect(&address);
-	if (socket < 0)
-		return -1;
-	if (os_socket_wait(socket, true, CONNECT_US) == 0 && os_socket_error(socket) == 0)
-		return socket;
-	os_socket_close(socket);
-	return -1;
-}
 
 /* As talk_reply(); a node that lets its client wait is judged. */
 static int hear_reply(struct talk *talk)
@@ -147,10 +137,10 @@ static bool say_oddity(struct talk *talk)
 	return reply == oddities[which].code;
 }
 
-static void note_promise(const struct client *client, const struct talk *talk, uint64_t number)
+void client_note_promise(const struct client *client, const char *reply, uint64_t number)
 {
 	static const char queued[] = "queued as ";
-	const char *id = strstr(talk->line, queued);
+	const char *id = strstr(reply, queued);
 
 	ledger_promise(number);
 	if (id == NULL)
@@ -159,35 +149,52 @@ static void note_promise(const struct client *client, const struct talk *talk, u
 	accounts_promised(client->address, id + sizeof queued - 1, number);
 }
 
-static bool give_text(const struct client *client, struct talk *talk, uint64_t number)
+/* One reply; by LMTP one for each recipient, and the message is promised only if all are good. */
+static bool hear_verdict(const struct client *client, struct talk *talk, const struct offer *offer)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < (client->is_lmtp ? offer->accepted : 1); i++) {
+		const int reply = hear_reply(talk);
+
+		all = all && reply == 250;
+		if (reply == 0)
+			return false;
+	}
+	return all;
+}
+
+static bool give_text(const struct client *client, struct talk *talk, const struct offer *offer)
 {
 	bool is_cut = kernel_one_in(CUT);
 	char *text;
-	size_t size = ledger_text(number, &text);
+	size_t size = ledger_text(offer->number, &text);
 	bool is_given;
 
 	if (is_cut)
-		ledger_cut(number);
+		ledger_cut(offer->number);
 	is_given = talk_write(talk, text, is_cut ? kernel_below(size - 3) : size) && !is_cut &&
-		   hear_reply(talk) == 250;
+		   hear_verdict(client, talk, offer);
 	free(text);
 	if (is_given)
-		note_promise(client, talk, number);
+		client_note_promise(client, talk->line, offer->number);
 	return is_given;
 }
 
 static bool give(const struct client *client, struct talk *talk, struct offer *offer)
 {
-	if (kernel_one_in(ODDITY) && !say_oddity(talk))
+	if (!client->is_lmtp && kernel_one_in(ODDITY) && !say_oddity(talk))
 		return false;
 	offer->number = ledger_new();
 	return (kernel_one_in(3) ? open_at_once(talk, offer) : open_by_steps(talk, offer)) &&
-	       give_text(client, talk, offer->number);
+	       give_text(client, talk, offer);
 }
 
-static bool greet(struct talk *talk)
+static bool greet(const struct client *client, struct talk *talk)
 {
-	return hear_reply(talk) == 220 && ask(talk, "EHLO client.example\r\n", 250);
+	return hear_reply(talk) == 220 &&
+	       ask(talk, client->is_lmtp ? "LHLO client.example\r\n" : "EHLO client.example\r\n",
+		   250);
 }
 
 /* --- for whom --- */
@@ -266,7 +273,8 @@ static uint64_t give_on(struct client *client, struct talk *talk, uint64_t left)
 
 static uint64_t give_some(struct client *client, uint64_t left)
 {
-	struct talk talk = {.socket = open_connection(client->address)};
+	struct talk talk = {
+		.socket = talk_connect(client->address, client->is_lmtp ? LMTP_PORT : SMTP_PORT)};
 	uint64_t given = 0;
 
 	if (talk.socket < 0) {
@@ -274,7 +282,7 @@ static uint64_t give_some(struct client *client, uint64_t left)
 		return 0;
 	}
 	client->connected_us = kernel_now_us();
-	if (greet(&talk)) {
+	if (greet(client, &talk)) {
 		given = give_on(client, &talk, left);
 		if (!kernel_one_in(4) && talk_say(&talk, "QUIT\r\n"))
 			(void)hear_reply(&talk);

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: ISC
 /* The judge of states, after a power cut: what bounce/ is for. */
-#include "accounts.h"
 #include "files.h"
 #include "judge.h"
 #include "states.h"
 #include <stdlib.h>
 #include <string.h>
 
+/* As a text without NULs: a power cut leaves some in a line that was being appended. */
 static char *read_in(struct machine *machine, const char *folder, uint64_t number)
 {
 	char path[128];
-	size_t size;
+	size_t size = 0;
+	char *text;
 
 	snprintf(path, sizeof path, "/var/queue/%s/%llu/%llu", folder,
 		 (unsigned long long)(number % STATES_SPLIT), (unsigned long long)number);
-	return files_read(machine, path, &size);
+	text = files_read(machine, path, &size);
+	for (size_t i = 0; text != NULL && i < size; i++)
+		if (text[i] == '\0')
+			text[i] = '?';
+	return text;
 }
 
 /* How many lines of TEXT begin with WORD. */
@@ -54,18 +59,6 @@ static bool find_missing(const char *control, const char *bounces, char *out, si
 	return false;
 }
 
-/* While the disk fails bounces are taken back, and written again. */
-static bool has_met_errors(const struct machine *machine, uint64_t number)
-{
-	const struct books *books = accounts_of(machine);
-	const struct account *account = books != NULL ? books->first_open : NULL;
-
-	while (account != NULL && strtoull(account->id, NULL, 10) != number)
-		account = account->after;
-	return account == NULL || account->queued == 0 ||
-	       machine->disk_fails_until_us >= account->first_us;
-}
-
 void states_check_failures(struct machine *machine, uint64_t number)
 {
 	char *control = read_in(machine, "info", number);
@@ -73,7 +66,7 @@ void states_check_failures(struct machine *machine, uint64_t number)
 	char missing[64];
 
 	/* when none is left to be tried they may have been reported */
-	if (control != NULL && !has_met_errors(machine, number) && is_open(control) &&
+	if (control != NULL && is_open(control) &&
 	    find_missing(control, bounces, missing, sizeof missing))
 		judge_object(JUDGE_STATES, "%s: message %llu: bounce/ does not know \"%s\"",
 			     machine->name, (unsigned long long)number, missing);

@@ -7,11 +7,12 @@
 #include <err.h>
 #include <string.h>
 
-enum { PORT = 25, BACKLOG = 64, ODDITY = 40, RECIPIENTS_MAX = 100, SHARE = 4 };
+enum { PORT = 25, BACKLOG = 64, ODDITY = 40, RECIPIENTS_MAX = 100, SHARE = 4, DAYS = 3 };
 
 static const int64_t HOUR_US = INT64_C(3600000000);
 static const int64_t IDLE_US = 300 * INT64_C(1000000);
 static const int64_t SLOW_US = 30 * INT64_C(1000000);
+static const int64_t DAY_US = 86400 * INT64_C(1000000);
 static const int64_t LATEST_US =
 	2 * 86400 * INT64_C(1000000);                   /* a message may wait for seven days */
 static const int64_t LATER_US = 600 * INT64_C(1000000); /* in one of SHARE such spans */
@@ -27,6 +28,12 @@ static bool is_odd(const struct hop *hop)
 	return kernel_now_us() < hop->earnest_from_us && kernel_one_in(ODDITY);
 }
 
+/* One day in three it has time: mail that is tried every few hours, for seven days, comes in. */
+static bool has_day(int64_t now_us)
+{
+	return now_us / DAY_US % DAYS == DAYS - 1;
+}
+
 /* Whether it has no time now for those who come later. */
 static bool is_busy(const struct hop *hop, const char *line)
 {
@@ -36,7 +43,7 @@ static bool is_busy(const struct hop *hop, const char *line)
 		return false;
 	return (strstr(line, "<" HOP_LATEST) != NULL && now_us < LATEST_US) ||
 	       ((strstr(line, "<" HOP_LATER) != NULL || strstr(line, "<" HOP_NEVER) != NULL) &&
-		now_us / LATER_US % SHARE != 0);
+		now_us / LATER_US % SHARE != 0 && !has_day(now_us));
 }
 
 /* The longest that a reply may be, as some are: it is kept with each attempt. */

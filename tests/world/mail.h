@@ -83,12 +83,18 @@ struct client {
 	int64_t pause_us;
 	const char *const *domains; /* ends with NULL: of the recipients */
 	unsigned users;             /* of each domain; 0: the usual number */
+	bool is_lmtp;               /* on port 24: a verdict for each recipient */
 	bool is_single;             /* each message is for one recipient */
 	bool is_great;              /* but the first one is for as many as there may be */
 	int64_t connected_us;       /* the last time */
 	bool is_done;
 };
 void client_start(struct machine *machine, struct client *client);
+/* CLIENT has heard that message NUMBER is queued, and in REPLY under which ID: that must be so. */
+void client_note_promise(const struct client *client, const char *reply, uint64_t number);
+/* The same by QMTP, port 209: some packages of a connection at once, or one after the other; some
+ * connections end in the midst of one. */
+void courier_start(struct machine *machine, struct client *client);
 
 /* A server that takes mail on port 25 of MACHINE: sometimes it is slow, refuses for now, or closes
  * without a word; never after EARNEST_FROM_US. */

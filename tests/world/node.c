@@ -25,6 +25,7 @@
 	X(keys)      \
 	X(launch)    \
 	X(smtpd)     \
+	X(qmtpd)     \
 	X(directory) \
 	X(sql)       \
 	X(stagepost)

@@ -96,10 +96,14 @@ void waiting_clock_is_right(const struct machine *machine, int64_t jump_us)
 
 	if (books == NULL)
 		return;
-	for (struct account *account = books->first_open; account != NULL; account = account->after)
-		account->due_us =
-			later(account->due_us, now_us + pause_at(now_us - account->first_us +
-								 llabs((long long)jump_us)));
+	for (struct account *account = books->first_open; account != NULL;
+	     account = account->after) {
+		const int64_t pause_us =
+			pause_at(now_us - account->first_us + llabs((long long)jump_us));
+		const int64_t ahead_us = jump_us < 0 ? 0 : jump_us < pause_us ? jump_us : pause_us;
+
+		account->due_us = later(account->due_us, now_us + pause_us + ahead_us);
+	}
 }
 
 void waiting_check_client(uint32_t address, int64_t since_us, const char *what)

@@ -23,6 +23,7 @@
 #include "operator.h"
 #include "options.h"
 #include "people.h"
+#include "settings.h"
 #include "states.h"
 #include "trouble.h"
 #include "yesterday.h"
@@ -30,7 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLIENTS = 5, BURSTING = 20, CHANGES = 500, LOOKS = 100 };
+enum { CLIENTS = 5, COURIERS = 2, TO_COURIERS = 10, BURSTING = 20, CHANGES = 500, LOOKS = 100 };
 
 static const int64_t SECOND = 1000000;
 static const int64_t HOUR = 3600 * INT64_C(1000000);
@@ -38,51 +39,16 @@ static const int64_t HOUR = 3600 * INT64_C(1000000);
  * hours. */
 static const int64_t PATIENCE = 12 * 3600 * INT64_C(1000000);
 
-enum { NODES_MAX = 2, CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009 };
-
-#define SETTINGS(name, address)                                                                 \
-	"hostname = \"mx." name ".example\"\n"                                                  \
-	"queue = \"/var/queue\"\n"                                                              \
-	"split = 23\n"                                                                          \
-	"run = \"/run/stagepost\"\n"                                                            \
-	"client_names = no\n"                                                                   \
-	"dane = no\n"                                                                           \
-	"relay_from = { \"10.0.0.2/32\" }\n"                                                    \
-	"listen smtp { address = { \"" address ":25\" } }\n"                                    \
-	"service maildir { kind = maildir  path = \"/var/mail/%d/%u\" }\n"                      \
-	"service taker { kind = pipe  command = { \"/usr/bin/taker\", \"%a\" }  timeout = 60  " \
-	"user = \"" WORLD_PROGRAM_USER "\" }\n"                                                 \
-	"domain \"" name ".example\" { service = maildir }\n"                                   \
-	"domain \"pipes." name ".example\" { service = taker }\n"
-
-/* The second one may use and change the directory of the first. */
-#define DIRECTORY_TLS                                                      \
-	"certificate = \"/etc/certificate\"  key = \"/etc/certificate\"  " \
-	"authority = \"/etc/authority\""
-
-static const struct {
-	const char *name;
-	const char *domain;
-	const char *pipes; /* a domain whose mail programs take */
-	const char *host;
-	uint32_t address;
-	const char *config;
-} nodes[NODES_MAX] = {
-	{"one", "one.example", "pipes.one.example", "mx.one.example", 0x0a000001,
-	 SETTINGS("one", "10.0.0.1") "smtproutes = { \"hop.example:10.0.0.3\" }\n"
-				     "directory { path = \"" PEOPLE_STORE "\"  listen = { "
-				     "\"10.0.0.1:7071\" }\n" DIRECTORY_TLS
-				     " changers = { \"mx.two.example\" } }\n"},
-	{"two", "two.example", "pipes.two.example", "mx.two.example", 0x0a000004,
-	 SETTINGS("two", "10.0.0.4") "directory { backend = servers  servers = { "
-				     "\"mx.one.example:7071\" }\n" DIRECTORY_TLS " }\n"},
-};
+enum { CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009 };
 
 struct world {
 	struct fate fates[NODES_MAX];
+	char settings[NODES_MAX][SETTINGS_SIZE];
 	size_t node_count;
 	uint64_t strikes_left;
 	struct client clients[CLIENTS];
+	struct client couriers[COURIERS];
+	struct client others[COURIERS];   /* by LMTP */
 	struct client bursting[BURSTING]; /* the first BURSTING_COUNT */
 	size_t bursting_count;
 	uint64_t burst;          /* of all of them */
@@ -105,6 +71,8 @@ static bool is_given(const struct world *world)
 
 	for (size_t i = 0; i < CLIENTS; i++)
 		all = all && world->clients[i].is_done;
+	for (size_t i = 0; i < COURIERS; i++)
+		all = all && world->couriers[i].is_done && world->others[i].is_done;
 	for (size_t i = 0; i < world->bursting_count; i++)
 		all = all && world->bursting[i].is_done;
 	return all;
@@ -142,11 +110,11 @@ static bool judge(const struct world_options *options, const struct world *world
 static void tell_names(size_t node_count)
 {
 	for (size_t i = 0; i < node_count; i++) {
-		dns_add_mx(nodes[i].domain, 10, nodes[i].host);
-		dns_add_mx(nodes[i].pipes, 10, nodes[i].host);
-		dns_add_host(nodes[i].host, nodes[i].address);
+		dns_add_mx(settings_nodes[i].domain, 10, settings_nodes[i].host);
+		dns_add_mx(settings_nodes[i].pipes, 10, settings_nodes[i].host);
+		dns_add_host(settings_nodes[i].host, settings_nodes[i].address);
 	}
-	dns_add_mx(PEOPLE_DOMAIN, 10, nodes[0].host);
+	dns_add_mx(PEOPLE_DOMAIN, 10, settings_nodes[0].host);
 	dns_add_mx("hop.example", 10, "mx.hop.example");
 	dns_add_mx("client.example", 10, "mx.hop.example");
 	dns_add_mx("far.example", 10, "dead.hop.example");
@@ -154,6 +122,27 @@ static void tell_names(size_t node_count)
 	dns_add_host("mx.hop.example", HOP);
 	dns_add_host("dead.hop.example", NOBODY);
 	dns_add_host("host.example", HOP);
+}
+
+/* Whose mail comes by QMTP and LMTP. */
+static void start_others(struct world *world, uint64_t count, int64_t mean_us)
+{
+	static const char *const domains[NODES_MAX][7] = {
+		{"hop.example", "far.example", "host.example", "one.example", "pipes.one.example"},
+		{"hop.example", "far.example", "one.example", "pipes.one.example", "two.example",
+		 "pipes.two.example"}};
+
+	for (size_t i = 0; i < COURIERS; i++) {
+		world->couriers[i] =
+			(struct client){.address = settings_nodes[i % world->node_count].address,
+					.count = count,
+					.pause_us = mean_us << kernel_below(3),
+					.domains = domains[world->node_count - 1]};
+		courier_start(world->outside, &world->couriers[i]);
+		world->others[i] = world->couriers[i];
+		world->others[i].is_lmtp = true;
+		client_start(world->outside, &world->others[i]);
+	}
 }
 
 /* They are done after a small part of the time, each in a rhythm of its own. */
@@ -164,20 +153,23 @@ static void start_clients(struct world *world, const struct world_options *optio
 		 PEOPLE_DOMAIN},
 		{"hop.example", "far.example", "host.example", "one.example", "pipes.one.example",
 		 "two.example", "pipes.two.example", PEOPLE_DOMAIN}};
-	const uint64_t each = (options->messages + CLIENTS - 1) / CLIENTS;
+	const uint64_t others = options->messages / TO_COURIERS;
+	const uint64_t left = options->messages - 2 * COURIERS * others;
+	const uint64_t each = (left + CLIENTS - 1) / CLIENTS;
 	const int64_t mean_us =
 		1 + options->hours * HOUR / (options->is_idle ? 12 : 64) / (int64_t)(each + 1);
 
 	world->outside = machine_new("client", CLIENT);
 	for (size_t i = 0; i < CLIENTS; i++) {
 		world->clients[i] = (struct client){
-			.address = nodes[i % world->node_count].address,
+			.address = settings_nodes[i % world->node_count].address,
 			.count = each,
 			.pause_us = mean_us << kernel_below(options->is_idle ? 3 : 5),
 			.is_great = i == 0 && !options->is_calm && kernel_one_in(2),
 			.domains = domains[world->node_count - 1]};
 		client_start(world->outside, &world->clients[i]);
 	}
+	start_others(world, others, mean_us * TO_COURIERS / 2);
 }
 
 /* While the others give, many clients at once give to one node what is for one destination. */
@@ -188,7 +180,7 @@ static void burst(void *context)
 
 	world_log("world", "a burst of %llu messages", (unsigned long long)world->burst);
 	for (size_t i = 0; i < world->bursting_count; i++) {
-		world->bursting[i] = (struct client){.address = nodes[0].address,
+		world->bursting[i] = (struct client){.address = settings_nodes[0].address,
 						     .count = world->burst / world->bursting_count,
 						     .pause_us = 1,
 						     .is_single = true,
@@ -238,13 +230,13 @@ static void begin(struct world *world, const struct world_options *options)
 	plan_burst(world, options);
 	for (size_t i = 0; i < world->node_count; i++) {
 		world->fates[i].calm_from_us = calm_from_us;
-		world->fates[i].settings = nodes[i].config;
 		world->fates[i].strikes_left = &world->strikes_left;
 		world->fates[i].rarity = options->is_idle ? FATE_RARELY : FATE_OFTEN;
-		world->fates[i].node = node_new(nodes[i].name, nodes[i].address, nodes[i].config);
+		world->fates[i].node = settings_new_node(i, world->settings[i]);
+		world->fates[i].settings = world->settings[i];
 		states_begin(world->fates[i].node);
 		accounts_watch(world->fates[i].node);
-		certify(world->fates[i].node, nodes[i].host);
+		certify(world->fates[i].node, settings_nodes[i].host);
 		files_put(world->fates[i].node, "/usr/bin/taker", "a program");
 		people_add_node(world->fates[i].node);
 		operator_start(world->fates[i].node, options->hours * HOUR / 2 / LOOKS,
@@ -279,7 +271,7 @@ static void give_round(struct world *world)
 		{"hop.example", "one.example", "two.example"}};
 
 	for (size_t i = 0; i < world->node_count; i++) {
-		world->clients[i] = (struct client){.address = nodes[i].address,
+		world->clients[i] = (struct client){.address = settings_nodes[i].address,
 						    .count = GROWTH_MESSAGES,
 						    .pause_us = SECOND / 2,
 						    .users = 1,

@@ -14,6 +14,9 @@
 
 static const int64_t DELAY_US = SECOND_US / 4;
 
+/* Beside enum recorder_news, of what is being written: its record in bounce/, too. */
+enum { BOUNCING = 1 << 7 };
+
 struct recorder {
 	struct queue_store *store;
 	const struct recorder_handler *handler;
@@ -105,9 +108,13 @@ static int add_outcomes(struct record *record)
 		if (record->news[i] & RECORDER_OUTCOME)
 			indexes[count++] = i;
 	error = queue_control_write_outcomes(&record->control, control, indexes, count);
-	for (uint32_t i = 0; i < count; i++)
-		if (notice_is_at_end(control, &control->deliveries[indexes[i]]))
-			indexes[at_end++] = indexes[i];
+	for (uint32_t i = 0; i < count; i++) {
+		if (record->news[indexes[i]] & RECORDER_BOUNCED ||
+		    !notice_is_at_end(control, &control->deliveries[indexes[i]]))
+			continue;
+		record->news[indexes[i]] |= BOUNCING;
+		indexes[at_end++] = indexes[i];
+	}
 	if (error == 0)
 		error = queue_control_write_outcomes(&record->bounce, control, indexes, at_end);
 	free(indexes);
@@ -284,6 +291,16 @@ static void group_work(void *context, void **items, size_t count)
 	free(updates);
 }
 
+/* What has failed is written again; but what is in bounce/ by now would be there twice. */
+static void note_bounces(const struct record *record)
+{
+	for (size_t i = 0; i < record->subject->delivery_count; i++) {
+		if (record->news[i] & BOUNCING && record->update.is_bounced)
+			record->news[i] |= RECORDER_BOUNCED;
+		record->news[i] &= (unsigned char)~BOUNCING;
+	}
+}
+
 static void leave_places(struct recorder *recorder, const struct record *record)
 {
 	if (has_new_map(record))
@@ -304,6 +321,7 @@ static void group_done(void *context, void **items, size_t count)
 		queue_update_account(record->subject, &record->update);
 		if (record->update.result == 0)
 			leave_places(recorder, record);
+		note_bounces(record);
 		recorder->handler->recorded(recorder->context, record->message,
 					    record->update.result, record->news);
 		record_free(record);

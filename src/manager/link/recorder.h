@@ -21,6 +21,7 @@ enum recorder_news {
 	RECORDER_DELAY = 1 << 1,   /* that its delay was reported */
 	RECORDER_REQUEUE = 1 << 2, /* that its recipient must be mapped again */
 	RECORDER_MAP = 1 << 3,     /* set on the first delivery: all of them come from a new map */
+	RECORDER_BOUNCED = 1 << 4, /* with RECORDER_OUTCOME: but its record in bounce/ is there */
 };
 
 /* A message and its news. Part of the message; zeroed at first. */

@@ -11,6 +11,7 @@
 #include "place.h"
 #include "queue/store.h"
 #include "removals.h"
+#include "settings.h"
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ WRAP(disk_sync_names);
 WRAP(disk_truncate);
 WRAP(disk_unlink);
 WRAP(disk_write_out);
-WRAP(node_new);
+WRAP(settings_new_node);
 
 static const char *const modes[] = {[QUEUE_SYNC_FILES] = "files",
 				    [QUEUE_SYNC_FILESYSTEM] = "filesystem",
@@ -380,14 +381,12 @@ int __wrap_disk_unlink(struct disk *disk, struct disk_file *from, const char *pa
 
 /* --- the mode --- */
 
-struct machine *__wrap_node_new(const char *name, uint32_t address, const char *text)
+struct machine *__wrap_settings_new_node(size_t index, char settings[SETTINGS_SIZE])
 {
-	char *whole;
-	struct machine *machine;
+	struct machine *machine = __real_settings_new_node(index, settings);
 
-	if (asprintf(&whole, "queue_sync = \"%s\"\n%s", modes[omit.mode], text) < 0)
-		err(1, "no memory");
-	machine = __real_node_new(name, address, whole);
-	free(whole);
+	snprintf(settings, SETTINGS_SIZE, SETTINGS_SYNC "%s\n%s", modes[omit.mode],
+		 settings_nodes[index].config);
+	node_set(machine, settings);
 	return machine;
 }

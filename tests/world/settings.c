@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: ISC
+#include "settings.h"
+#include "mail.h"
+#include "node.h"
+#include "people.h"
+#include <err.h>
+#include <stdio.h>
+
+#define SETTINGS(name, address)                                                                 \
+	"hostname = \"mx." name ".example\"\n"                                                  \
+	"queue = \"/var/queue\"\n"                                                              \
+	"split = 23\n"                                                                          \
+	"run = \"/run/stagepost\"\n"                                                            \
+	"client_names = no\n"                                                                   \
+	"dane = no\n"                                                                           \
+	"relay_from = { \"10.0.0.2/32\" }\n"                                                    \
+	"listen smtp { address = { \"" address ":25\" } }\n"                                    \
+	"listen lmtp { address = { \"" address ":24\" } }\n"                                    \
+	"listen qmtp { address = { \"" address ":209\" } }\n"                                   \
+	"service maildir { kind = maildir  path = \"/var/mail/%d/%u\" }\n"                      \
+	"service taker { kind = pipe  command = { \"/usr/bin/taker\", \"%a\" }  timeout = 60  " \
+	"user = \"" WORLD_PROGRAM_USER "\" }\n"                                                 \
+	"domain \"" name ".example\" { service = maildir }\n"                                   \
+	"domain \"pipes." name ".example\" { service = taker }\n"
+
+/* The second one may use and change the directory of the first. */
+#define DIRECTORY_TLS                                                      \
+	"certificate = \"/etc/certificate\"  key = \"/etc/certificate\"  " \
+	"authority = \"/etc/authority\""
+
+const struct settings_node settings_nodes[NODES_MAX] = {
+	{"one", "one.example", "pipes.one.example", "mx.one.example", 0x0a000001,
+	 SETTINGS("one", "10.0.0.1") "smtproutes = { \"hop.example:10.0.0.3\" }\n"
+				     "directory { path = \"" PEOPLE_STORE "\"  listen = { "
+				     "\"10.0.0.1:7071\" }\n" DIRECTORY_TLS
+				     " changers = { \"mx.two.example\" } }\n"},
+	{"two", "two.example", "pipes.two.example", "mx.two.example", 0x0a000004,
+	 SETTINGS("two", "10.0.0.4") "directory { backend = servers  servers = { "
+				     "\"mx.one.example:7071\" }\n" DIRECTORY_TLS " }\n"},
+};
+
+/* One that every disk may have: where it keeps order, "auto" is "ordered". */
+struct machine *settings_new_node(size_t index, char settings[SETTINGS_SIZE])
+{
+	static const char *const modes[] = {"auto", "auto", "files", "filesystem"};
+	const struct settings_node *plan = &settings_nodes[index];
+	const char *mode = modes[kernel_below(sizeof modes / sizeof modes[0])];
+	int length = snprintf(settings, SETTINGS_SIZE, SETTINGS_SYNC "%s\n%s", mode, plan->config);
+
+	if (length < 0 || length >= SETTINGS_SIZE)
+		errx(1, "%s has too many settings", plan->name);
+	return node_new(plan->name, plan->address, settings);
+}
