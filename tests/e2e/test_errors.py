@@ -9,6 +9,7 @@ import errno
 import os
 import random
 import signal
+import sys
 import time
 import zlib
 
@@ -100,11 +101,11 @@ def shim():
 
 
 def needs_tls(params):
-    """A path may, and each change, which is of all processes. What was found of changes happened
-    without TLS, and would not with it: that needs setting dns_server, with which "remote" does not
-    read /etc/resolv.conf."""
+    """A path may, and each change, which is of all processes. What was found of changes, but for
+    policy's, happened without TLS, and would not with it: that needs setting dns_server, with which
+    "remote" does not read /etc/resolv.conf."""
     if "change" in params:
-        return "call" not in params
+        return "call" not in params or params["call"].program == "policy"
     return params["way"] in SECURE_WAYS
 
 
@@ -133,8 +134,14 @@ def points_of(calls):
             for action in call.actions()]
 
 
+def tell(text):
+    """At once, if nothing of the output is kept back (-s): a whole campaign takes an hour."""
+    print(text, end="", file=sys.__stdout__, flush=True)
+
+
 def some(points, capsys):
     if SAMPLE == 0:
+        tell(f"\n  {len(points)} ")
         return points
     with capsys.disabled():
         print(f"\n  {SEEDED} of {len(points)} ", end="", flush=True)
@@ -168,6 +175,7 @@ class Attempt:
 
     def wrong(self, what):
         self.campaign.wrong.append(f"{self.name}: {what}")
+        tell(f"\n  {self.campaign.wrong[-1]}\n")
 
     def judge(self):
         verdict = self.scene.judge()
@@ -236,6 +244,7 @@ class Attempt:
 
     def run(self, way, late):
         """The fault falls while perform() does its part; then all has to go on."""
+        tell(".")
         try:
             taken_by = self.perform(way, late)
             self.scene.wait_ready(self.mark)
@@ -467,6 +476,8 @@ def test_found_before(scene, shim, campaign, way, call, number, action):
 CHANGES_FOUND = [
     (reload, Call("stagepost", "read", "other"), 1, errno.EIO),
     (reload, Call("stagepost", "read", "other"), 1, errno.EINTR),
+    (restart, Call("policy", "write", "pair"), 1, errno.ENOMEM),
+    (restart, Call("policy", "write", "pair"), 2, errno.EINTR),
     (restart, Call("remote", "fopen", ""), 1, errno.EMFILE),
     (restart, Call("remote", "socketpair", ""), 1, errno.EMFILE),
     (restart, Call("remote", "socketpair", ""), 2, errno.ENFILE),
