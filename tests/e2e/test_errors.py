@@ -486,6 +486,7 @@ FOUND = [
     ("remote", Call("remote", "epoll_ctl", "other"), 1, errno.ENOSPC),
     ("lmtp", Call("smtpd", "epoll_ctl", "other"), 1, errno.ENOSPC),
     ("lmtp", Call("stagepost", "recvmsg", "packet"), 1, errno.ENOMEM),
+    ("lmtp", Call("stagepost", "sendmsg", "packet"), 1, errno.ENOMEM),
     ("mixed", Call("stagepost", "recvmsg", "packet"), 1, errno.ECONNRESET),
     ("mixed", Call("queue", "write", "other"), 1, errno.EINTR),
     ("mixed", Call("queue", "renameat", ""), 1, errno.EIO),
