@@ -3,8 +3,6 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "dns/resolver.h"
-#include "os/clock.h"
-#include "os/socket.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <unbound.h>
@@ -13,13 +11,11 @@
 enum { CLASS_IN = 1, PROBED_AFTER = 3, ENDED_AFTER = 13 };
 
 static const int64_t TURN_US = SECOND_US;
-static const int64_t CONFIRM_US = SECOND_US;
 
 struct dns_alive {
 	struct os_timer *timer;
 	struct ub_ctx *unbound;
 	size_t open;     /* questions */
-	bool is_owed;    /* nothing came since the last of them */
 	unsigned silent; /* turns without an answer */
 	int probe;       /* libunbound's number of it */
 	bool is_probing;
@@ -30,7 +26,6 @@ static void on_probe(void *context, int error, struct ub_result *result)
 	struct dns_alive *alive = context;
 
 	alive->is_probing = false;
-	alive->is_owed = false;
 	alive->silent = 0;
 	if (error == 0)
 		ub_resolve_free(result);
@@ -79,7 +74,6 @@ void dns_alive_free(struct dns_alive *alive)
 
 void dns_alive_asked(struct dns_alive *alive)
 {
-	alive->is_owed = true;
 	alive->open++;
 	if (!os_timer_is_running(alive->timer))
 		os_timer_start(alive->timer, TURN_US);
@@ -88,27 +82,10 @@ void dns_alive_asked(struct dns_alive *alive)
 void dns_alive_answered(struct dns_alive *alive)
 {
 	alive->open--;
-	alive->is_owed = false;
 	alive->silent = 0;
 }
 
 void dns_alive_cancelled(struct dns_alive *alive)
 {
 	alive->open--;
-}
-
-bool dns_alive_confirm(struct dns_alive *alive)
-{
-	int descriptor = ub_fd(alive->unbound);
-	int64_t end_us = os_clock_boot_us() + CONFIRM_US;
-	int64_t left_us = CONFIRM_US;
-
-	if (alive->is_owed)
-		probe(alive);
-	while (alive->is_owed && left_us > 0 && os_socket_wait(descriptor, false, left_us) == 0) {
-		if (ub_process(alive->unbound) != 0)
-			return false;
-		left_us = end_us - os_clock_boot_us();
-	}
-	return !alive->is_owed;
 }

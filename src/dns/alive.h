@@ -3,10 +3,10 @@
  * dns/alive.h - whether libunbound's thread, which looks everything up, still runs.
  *
  * When it cannot begin, or cannot read what it is asked, it ends and only writes a line to standard
- * error: no question is answered any more, and ub_ctx_delete() waits for it forever. So if
- * questions are open and nothing comes, it is asked for a name that it answers without the network.
- * If it does not answer that, the process ends (cannot_begin()): a sandbox cannot read the DNS's
- * configuration a second time, and the supervisor starts another process.
+ * error: no question is answered any more. So if questions are open and nothing comes, it is asked
+ * for a name that it answers without the network. If it does not answer that, the process ends
+ * (cannot_begin()): a sandbox cannot read the DNS's configuration a second time, and the supervisor
+ * starts another process.
  */
 #ifndef DNS_ALIVE_H
 #define DNS_ALIVE_H
@@ -24,9 +24,5 @@ void dns_alive_free(struct dns_alive *alive);
 void dns_alive_asked(struct dns_alive *alive);
 void dns_alive_answered(struct dns_alive *alive);
 void dns_alive_cancelled(struct dns_alive *alive);
-
-/* Whether ub_ctx_delete() will return. If nothing came since the last question, waits for an
- * answer, at most a second. All questions have been cancelled or answered. */
-MUST_CHECK bool dns_alive_confirm(struct dns_alive *alive);
 
 #endif

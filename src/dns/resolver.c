@@ -6,13 +6,15 @@
 #include "dns/alive.h"
 #include "dns/name.h"
 #include "dns/reach.h"
+#include "os/worker.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unbound.h>
 
-#define QUERY_TIMEOUT_US (30 * SECOND_US)
+#define QUERY_TIMEOUT_US   (30 * SECOND_US)
+#define DELETE_PATIENCE_US SECOND_US
 
 enum { CLASS_IN = 1, SERVFAIL = 2, REASON_SIZE = 240 };
 
@@ -159,19 +161,33 @@ int dns_resolver_new(struct os_loop *loop, const char *server, struct dns_resolv
 	return dns_resolver_new_validating(loop, server, &(struct dns_trust){{0}}, resolver_out);
 }
 
-/* A thread that has ended would be waited for forever: what it had goes with the process. */
+static void delete_context(void *context)
+{
+	ub_ctx_delete(context);
+}
+
+/* ub_ctx_delete() asks libunbound's thread to end and waits for that forever, also when the thread
+ * has ended before or cannot be asked, which nobody is told. So it is waited for no longer than
+ * DELETE_PATIENCE_US: what is left goes with the process. */
+static void delete_patiently(struct ub_ctx *unbound)
+{
+	struct os_worker *worker;
+
+	if (os_worker_new(delete_context, unbound, NULL, &worker) < 0)
+		return;
+	os_worker_start(worker);
+	if (os_worker_wait(worker, DELETE_PATIENCE_US))
+		os_worker_free(worker);
+}
+
 void dns_resolver_free(struct dns_resolver *resolver)
 {
-	bool is_running;
-
 	if (resolver == NULL)
 		return;
 	os_watch_free(resolver->watch);
 	dns_reach_free(resolver->reach);
-	is_running = dns_alive_confirm(resolver->alive);
 	dns_alive_free(resolver->alive);
-	if (is_running)
-		ub_ctx_delete(resolver->unbound);
+	delete_patiently(resolver->unbound);
 	free(resolver);
 }
 

@@ -69,7 +69,8 @@ MUST_CHECK int dns_resolver_new(struct os_loop *loop, const char *server,
 MUST_CHECK int dns_resolver_new_validating(struct os_loop *loop, const char *server,
 					   const struct dns_trust *trust,
 					   struct dns_resolver **resolver_out);
-/* All queries must have been cancelled or answered. */
+/* All queries must have been cancelled or answered. Takes at most a second: what libunbound does
+ * not give back by then goes with the process. */
 void dns_resolver_free(struct dns_resolver *resolver);
 
 /* Queries NAME (text, without a trailing dot). Calls DONE once, never before

@@ -104,6 +104,21 @@ struct intake_session {
 /* session.c: lets the engine work as far as it can, then waits. May free the session. */
 void intake_session_pump(struct intake_session *session);
 
+static inline bool intake_session_shakes_hands(const struct intake_session *session)
+{
+	return session->handshake_until_us > 0;
+}
+
+/* deadline.c: how long the session waits for its client. */
+/* Replies were made or sent, or a message has begun or ended. */
+void intake_deadline_follow(struct intake_session *session);
+/* The client has sent COUNT bytes. */
+void intake_deadline_receive(struct intake_session *session, uint64_t count);
+/* The session waits: until when. */
+void intake_deadline_set(struct intake_session *session);
+/* The timer has fired. False: it runs on, as the client has time left, or waits for us. */
+bool intake_deadline_has_passed(struct intake_session *session);
+
 /* secure.c: begins a handshake; EARLY was read already. False: it cannot begin, the session ends.
  */
 bool intake_secure_begin(struct intake_session *session, struct str early);

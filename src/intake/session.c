@@ -3,26 +3,12 @@
 #include "base/panic.h"
 #include "intake/internal.h"
 #include "log/event.h"
-#include "os/clock.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-enum {
-	READ_SIZE = 65536,
-	IDLE_LOOKS = 16,
-};
-
-/* It waits for us, and not we for it. */
-static bool is_busy(const struct intake_session *session)
-{
-	return session->is_asking || session->commits > 0;
-}
-
-/* A client idle for this long, since it connected or sent a message, may lose its place to
- * another: on a busy server no honest client is that slow. */
-static const int64_t IDLE_US = SECOND_US;
+enum { READ_SIZE = 65536 };
 
 static void log_end(const struct intake_session *session)
 {
@@ -85,19 +71,6 @@ static void feed_kept(struct intake_session *session)
 		buffer_clear(&session->kept);
 }
 
-/* With a reply the client has done its part; but with BDAT chunk after chunk it gains no time:
- * then only the whole message counts. */
-static void follow_pace(struct intake_session *session)
-{
-	bool is_receiving = session->engine->is_receiving(session);
-	size_t unsent = session->engine->output(session)->length;
-
-	if (is_receiving != session->is_receiving || (unsent > session->unsent && !is_receiving))
-		intake_pace_reset(&session->pace);
-	session->is_receiving = is_receiving;
-	session->unsent = unsent;
-}
-
 /* The reply to QUIT goes along with the end of the connection. */
 static ssize_t write_replies(struct intake_session *session, const struct buffer *output)
 {
@@ -112,7 +85,7 @@ static bool send_replies(struct intake_session *session)
 {
 	struct buffer *output = session->engine->output(session);
 
-	follow_pace(session);
+	intake_deadline_follow(session);
 	while (output->length > 0 && !session->is_blocked) {
 		ssize_t count = write_replies(session, output);
 
@@ -128,16 +101,11 @@ static bool send_replies(struct intake_session *session)
 	return true;
 }
 
-static bool is_shaking_hands(const struct intake_session *session)
-{
-	return session->handshake_until_us > 0;
-}
-
 static void watch_what_is_needed(struct intake_session *session)
 {
 	unsigned events = OS_WATCH_NONE;
 
-	if (is_shaking_hands(session)) {
+	if (intake_session_shakes_hands(session)) {
 		os_watch_set(session->watch, tls_connection_wants(session->stream.tls, false));
 		return;
 	}
@@ -146,31 +114,6 @@ static void watch_what_is_needed(struct intake_session *session)
 	if (session->engine->is_ready(session) && session->kept.length == 0 && !session->is_at_end)
 		events |= OS_WATCH_READ;
 	os_watch_set(session->watch, tls_stream_events(&session->stream, events));
-}
-
-static void set_deadline(struct intake_session *session)
-{
-	const struct config *config = session->intake->config;
-	uint32_t seconds = session->is_asking ? 0 : session->engine->timeout_seconds(session);
-	int64_t now_us = os_clock_monotonic_us();
-	int64_t left_us;
-
-	if (seconds > 0 && session->kept.length == 0)
-		intake_pace_wait(&session->pace, now_us);
-	if ((seconds > 0 && session->kept.length == 0) || session->unsent > 0)
-		intake_pace_wait(&session->idle, now_us);
-	if (seconds == 0) /* not the client's turn, but it must accept our reply */
-		seconds = config->smtp_timeout;
-	left_us = intake_pace_left_us(&session->pace, seconds * SECOND_US, config->smtp_min_rate);
-	session->deadline_us = now_us + left_us;
-	if (is_shaking_hands(session)) {
-		session->deadline_us = session->handshake_until_us;
-		left_us = session->deadline_us - now_us;
-	}
-	if (os_timer_is_running(session->timer) && session->timer_us <= session->deadline_us)
-		return;
-	session->timer_us = session->deadline_us;
-	os_timer_start(session->timer, left_us > 0 ? left_us : 0);
 }
 
 enum step {
@@ -189,7 +132,7 @@ static enum step next_step(const struct intake_session *session)
 {
 	size_t replies = session->engine->output(session)->length;
 
-	if (is_shaking_hands(session))
+	if (intake_session_shakes_hands(session))
 		return session->engine->is_closed(session) ? STEP_END : STEP_SHAKE;
 	if (!session->is_asking && intake_session_has_question(session))
 		return STEP_ASK;
@@ -279,9 +222,9 @@ void intake_session_pump(struct intake_session *session)
 		session_free(session);
 		return;
 	}
-	follow_pace(session);
+	intake_deadline_follow(session);
 	watch_what_is_needed(session);
-	set_deadline(session);
+	intake_deadline_set(session);
 }
 
 /* What comes may have a password, or a part of one. */
@@ -296,7 +239,6 @@ static void receive(struct intake_session *session)
 	static char bytes[READ_SIZE];
 	ssize_t count = tls_stream_read(&session->stream, bytes, sizeof bytes);
 	bool may_be_secret = may_get_secret(session);
-	int64_t now_us;
 	size_t consumed;
 
 	if (count == -EAGAIN)
@@ -305,9 +247,7 @@ static void receive(struct intake_session *session)
 		session->is_at_end = true;
 		return;
 	}
-	now_us = os_clock_monotonic_us();
-	intake_pace_receive(&session->pace, now_us, (uint64_t)count);
-	intake_pace_receive(&session->idle, now_us, (uint64_t)count);
+	intake_deadline_receive(session, (uint64_t)count);
 	consumed = session->engine->input(session, bytes, (size_t)count);
 	if (consumed < (size_t)count)
 		buffer_append(&session->kept, bytes + consumed, (size_t)count - consumed);
@@ -319,29 +259,22 @@ static void on_ready(void *context, unsigned events)
 {
 	struct intake_session *session = context;
 
-	if (!is_shaking_hands(session) && session->engine->is_ready(session) &&
+	if (!intake_session_shakes_hands(session) && session->engine->is_ready(session) &&
 	    session->kept.length == 0 &&
 	    ((events & OS_WATCH_READ) != 0 || session->stream.tls != NULL))
 		receive(session);
 	intake_session_pump(session);
 }
 
-/* Deadlines move with every byte; the timer is restarted only when it fires. */
 static void on_timer(void *context)
 {
 	struct intake_session *session = context;
-	int64_t left_us = session->deadline_us - os_clock_monotonic_us();
 
-	if (left_us > 0 || is_busy(session)) {
-		if (left_us <= 0)
-			left_us = SECOND_US;
-		session->timer_us = os_clock_monotonic_us() + left_us;
-		os_timer_start(session->timer, left_us);
+	if (!intake_deadline_has_passed(session))
 		return;
-	}
-	if (is_shaking_hands(session))
+	if (intake_session_shakes_hands(session))
 		intake_secure_timeout(session);
-	if (is_shaking_hands(session) || session->is_blocked) {
+	if (intake_session_shakes_hands(session) || session->is_blocked) {
 		session_free(session);
 		return;
 	}
@@ -350,29 +283,10 @@ static void on_timer(void *context)
 	intake_session_pump(session);
 }
 
-struct intake_session *intake_session_find_idle(struct intake *intake)
-{
-	uint32_t rate = intake->config->smtp_min_rate;
-	int64_t now_us = os_clock_monotonic_us();
-
-	for (unsigned i = 0; i < IDLE_LOOKS && intake->sessions != NULL; i++) {
-		struct intake_session *session = intake->sessions;
-
-		if (!is_busy(session) && intake_pace_is_over(&session->idle, IDLE_US, rate, now_us))
-			return session;
-		if (!is_busy(session) && !intake_pace_is_over(&session->idle, IDLE_US, 0, now_us))
-			return NULL; /* nor are those after it, which are younger */
-		/* it is busy sending a message at a good rate: look at others first next time */
-		DL_DELETE2(intake->sessions, session, previous, next);
-		DL_APPEND2(intake->sessions, session, previous, next);
-	}
-	return NULL;
-}
-
 void intake_session_turn_away(struct intake_session *session)
 {
 	session->engine->turn_away(session, "Too many clients wait, try again later");
-	if (!is_shaking_hands(session))
+	if (!intake_session_shakes_hands(session))
 		(void)send_replies(session);
 	session_free(session);
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "keys/passwords.h"
 #include "keys/read.h"
-#include "os/file.h"
 #include <errno.h>
-#include <sys/stat.h>
 
 enum { FILE_SIZE_MAX = 1 << 20, PORT_USUAL = 25 };
 
@@ -74,16 +72,9 @@ static int find_line(struct str text, const struct wanted *wanted, struct buffer
 static int find_in_file(const char *path, const struct wanted *wanted, struct buffer *password,
 			struct buffer *reason)
 {
-	struct keys_stamp stamp = keys_stamp_of(path);
-	struct buffer text = {.is_secret = true};
-	int error;
+	struct buffer text = {0};
+	int error = keys_read_secret(path, FILE_SIZE_MAX, &text, reason);
 
-	if (stamp.error == 0 && (stamp.info.mode & (S_IRWXO)) != 0) {
-		buffer_append_string(reason,
-				     "users other than its owner and group have access to it");
-		return -EPERM;
-	}
-	error = keys_read_secret(path, FILE_SIZE_MAX, &text, reason);
 	if (error == 0)
 		error = find_line(buffer_view(&text), wanted, password, reason);
 	buffer_clear(&text);

@@ -5,6 +5,7 @@
 #include "tls/identity.h"
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { PIECE = 16384 };
 
@@ -59,17 +60,35 @@ void keys_append_place(const char *path, int error, struct buffer *reason)
 		buffer_append_format(reason, " (it leads to %s)", real);
 }
 
-static int read_file(const char *path, size_t most, struct buffer *text, struct buffer *reason)
+/* Of what was opened, not of what the path leads to by then. */
+static int check_mode(int file, mode_t forbidden)
+{
+	struct os_file_info info;
+	int error = os_file_info(file, &info);
+
+	if (error < 0)
+		return error;
+	return (info.mode & forbidden) != 0 ? -EPERM : 0;
+}
+
+/* -EPERM: the file's mode has some of FORBIDDEN. */
+static int read_file(const char *path, size_t most, mode_t forbidden, struct buffer *text,
+		     struct buffer *reason)
 {
 	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ | OS_FILE_NO_BLOCK);
 	int error = file;
 
 	if (file >= 0) {
-		error = read_whole(file, most, text);
+		error = forbidden != 0 ? check_mode(file, forbidden) : 0;
+		if (error == 0)
+			error = read_whole(file, most, text);
 		os_file_close(file);
 	}
 	if (error == -EFBIG)
 		buffer_append_format(reason, "larger than %zu bytes", most);
+	else if (error == -EPERM && forbidden != 0)
+		buffer_append_string(reason,
+				     "users other than its owner and group have access to it");
 	else if (error < 0)
 		buffer_append_string(reason, strerror(-error));
 	keys_append_place(path, error, reason);
@@ -102,14 +121,14 @@ static void copy_certificates(struct str text, struct buffer *out)
 int keys_read_secret(const char *path, size_t most, struct buffer *text, struct buffer *reason)
 {
 	text->is_secret = true;
-	return read_file(path, most, text, reason);
+	return read_file(path, most, S_IRWXO, text, reason);
 }
 
 int keys_read_certificates(const char *path, size_t most, struct buffer *certificates,
 			   struct buffer *reason)
 {
-	struct buffer text = {0};
-	int error = keys_read_secret(path, most, &text, reason);
+	struct buffer text = {.is_secret = true};
+	int error = read_file(path, most, 0, &text, reason);
 
 	if (error == 0)
 		copy_certificates(buffer_view(&text), certificates);

@@ -29,7 +29,9 @@ MUST_CHECK int keys_read_certificates(const char *path, size_t most, struct buff
  * elsewhere, and the process is started again. */
 void keys_append_place(const char *path, int error, struct buffer *reason);
 
-/* Appends what is in PATH to TEXT, which becomes secret: 0, or -errno with the REASON. */
+/* Appends what is in PATH to TEXT, which becomes secret: 0, or -errno with the REASON. Of a file to
+ * which others than its owner and group have access (-EPERM), or of which this cannot be seen,
+ * nothing is read. */
 MUST_CHECK int keys_read_secret(const char *path, size_t most, struct buffer *text,
 				struct buffer *reason);
 

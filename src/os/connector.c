@@ -101,9 +101,10 @@ int os_connector_hear(int socket, struct os_connector_question *out)
 	return 0;
 }
 
-void os_connector_answer(int socket, const struct os_connector_question *question, int result)
+int os_connector_answer(int socket, const struct os_connector_question *question, int result)
 {
 	const struct answer answer = {question->number, result < 0 ? result : 0};
+	ssize_t sent = os_socket_send(socket, &answer, sizeof answer, &result, result >= 0 ? 1 : 0);
 
-	(void)!os_socket_send(socket, &answer, sizeof answer, &result, result >= 0 ? 1 : 0);
+	return sent < 0 ? (int)sent : 0;
 }

@@ -46,8 +46,10 @@ struct os_connector_question {
 /* Reads the next question at SOCKET: 0; -EAGAIN; -EPIPE: the asker has closed it; -EBADMSG: it is
  * malformed; or another -errno. */
 MUST_CHECK int os_connector_hear(int socket, struct os_connector_question *out);
-/* RESULT: a descriptor, which the caller owns, or -errno. Dropped if there is no room. */
-void os_connector_answer(int socket, const struct os_connector_question *question, int result);
+/* RESULT: a descriptor, which the caller owns, or -errno. 0, or -errno: it was not sent, the asker
+ * asks again. -EAGAIN: there is no room. */
+MUST_CHECK int os_connector_answer(int socket, const struct os_connector_question *question,
+				   int result);
 /* Connects to the UNIX socket at PATH with USER's rights; to the peer, the connection is USER's.
  * Returns a descriptor or -errno. For root, in a process with one thread; or USER is the present
  * user. */

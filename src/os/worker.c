@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: ISC
 #include "os/worker.h"
 #include "base/panic.h"
+#include "base/timestamp.h"
+#include "os/clock.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <time.h>
 
 struct os_worker {
 	void (*work)(void *context);
@@ -49,8 +52,10 @@ static void *thread_main(void *argument)
 		work_once(worker);
 		pthread_mutex_lock(&worker->mutex);
 		worker->is_busy = false;
+		pthread_cond_signal(&worker->changed); /* to who is in os_worker_wait() */
 		pthread_mutex_unlock(&worker->mutex);
-		os_wakeup_send(worker->wakeup); /* its callback checks whether the worker is busy */
+		if (worker->wakeup != NULL)
+			os_wakeup_send(worker->wakeup); /* which looks whether it is busy */
 		pthread_mutex_lock(&worker->mutex);
 	}
 	pthread_mutex_unlock(&worker->mutex);
@@ -117,6 +122,22 @@ bool os_worker_is_busy(struct os_worker *worker)
 	is_busy = worker->is_busy;
 	pthread_mutex_unlock(&worker->mutex);
 	return is_busy;
+}
+
+bool os_worker_wait(struct os_worker *worker, int64_t timeout_us)
+{
+	int64_t end_us = os_clock_monotonic_us() + timeout_us;
+	struct timespec end = {end_us / SECOND_US, end_us % SECOND_US * 1000};
+	int error = 0;
+	bool is_done;
+
+	pthread_mutex_lock(&worker->mutex);
+	while (worker->is_busy && error == 0)
+		error = pthread_cond_clockwait(&worker->changed, &worker->mutex, CLOCK_MONOTONIC,
+					       &end);
+	is_done = !worker->is_busy;
+	pthread_mutex_unlock(&worker->mutex);
+	return is_done;
 }
 
 void os_worker_free(struct os_worker *worker)

@@ -15,8 +15,8 @@ enum { OS_WORKER_NICE = 10 };
 struct os_worker;
 
 /* For each os_worker_start(), runs WORK once in the thread, with CONTEXT, and then sends WAKEUP,
- * which is the caller's. Signals stay with the loop's thread. -EAGAIN, -EPERM: no thread can be
- * created. */
+ * which is the caller's; NULL: nobody is woken. Signals stay with the loop's thread. -EAGAIN,
+ * -EPERM: no thread can be created. */
 MUST_CHECK int os_worker_new(void (*work)(void *context), void *context, struct os_wakeup *wakeup,
 			     struct os_worker **worker_out);
 /* What it does from now on gives way where processors are short: to other threads of the process,
@@ -27,6 +27,8 @@ void os_worker_give_way(struct os_worker *worker);
 void os_worker_start(struct os_worker *worker);
 /* True from the start until WORK has returned; after that its writes are visible. */
 bool os_worker_is_busy(struct os_worker *worker);
+/* Waits until it is not busy, at most TIMEOUT_US: whether it is not. */
+MUST_CHECK bool os_worker_wait(struct os_worker *worker, int64_t timeout_us);
 /* Waits until it is not busy. NULL is allowed. */
 void os_worker_free(struct os_worker *worker);
 

@@ -29,17 +29,28 @@ static bool may_connect(const struct process *process, const char *path)
 	return false;
 }
 
+/* Of this machine, for the moment: who gets no answer asks again. */
+static void log_error_of(const struct process *process, const char *operation, int error)
+{
+	log_event_rated(EVENT_IPC_ERROR, log_string("operation", operation),
+			log_string("program", process->program->name),
+			log_number("pid", process->pid), log_error(error));
+}
+
 static void answer(struct process *process, const struct os_connector_question *question)
 {
 	const struct program_user *user = serve_user(process->supervisor, process->program->name);
 	int result = -EACCES;
+	int error;
 
 	if (may_connect(process, question->path))
 		result = os_connector_connect_as(&user->user, question->path, question->kind);
 	else
 		log_event(EVENT_CONNECT_REFUSED, log_string("program", process->program->name),
 			  log_number("pid", process->pid), log_string("path", question->path));
-	os_connector_answer(process->connector, question, result);
+	error = os_connector_answer(process->connector, question, result);
+	if (error < 0 && error != -EPIPE && error != -ECONNRESET) /* it has not just ended */
+		log_error_of(process, "send", error);
 	if (result >= 0)
 		os_socket_close(result);
 }
@@ -73,10 +84,8 @@ static void on_question(void *context, unsigned events)
 		os_watch_set(process->connector_watch, OS_WATCH_NONE);
 	if (error == 0)
 		answer(process, &question);
-	else /* of this machine, for the moment: who gets no answer asks again */
-		log_event_rated(EVENT_IPC_ERROR, log_string("operation", "receive"),
-				log_string("program", process->program->name),
-				log_number("pid", process->pid), log_error(error));
+	else
+		log_error_of(process, "receive", error);
 }
 
 int serve_start_connecting(struct process *process)

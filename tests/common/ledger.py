@@ -233,15 +233,31 @@ class Generator:
         self._numbers = iter(range(1, 1 << 60))
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._work, args=(seed + i,))
-                         for i in range(connections)]
-        for thread in self._threads:
-            thread.start()
+        self._threads = []
+        self._failures = []  # what ended a thread
+        for i in range(connections):
+            self.start(self._work, seed + i)
+
+    def start(self, work, *arguments):
+        """WORK(*ARGUMENTS), in a thread of its own, is to return once stop() was called."""
+        thread = threading.Thread(target=self._guard, args=(work, *arguments))
+        self._threads.append(thread)
+        thread.start()
+
+    def _guard(self, work, *arguments):
+        try:
+            work(*arguments)
+        except Exception as failure:  # pylint: disable=broad-exception-caught
+            self._failures.append(failure)
 
     def stop(self):
+        """Raises what ended a thread before: there was less load than the campaign was to have."""
         self._stop.set()
         for thread in self._threads:
             thread.join()
+        if self._failures:
+            raise AssertionError(f"{len(self._failures)} of {len(self._threads)} threads ended "
+                                 "before the load did") from self._failures[0]
 
     def _work(self, seed):
         source = random.Random(seed)

@@ -15,7 +15,7 @@ from stagepost import ROOT, wait_until
 
 SHORT, LIE = -1, -2  # instead of an errno
 OFF, RECORD, ARMED = 0, 1, 2
-ENTRIES, NAME = 8192, 20
+ENTRIES, NAME = 65536, 20
 
 _FILE = (errno.EIO, errno.EINTR)
 _ROOM = (errno.EIO, errno.ENOSPC, errno.EDQUOT)

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SHIM_ENTRIES = 8192, SHIM_NAME = 20 };
+enum { SHIM_ENTRIES = 65536, SHIM_NAME = 20 };
 
 enum shim_mode {
 	SHIM_OFF = 0,

@@ -17,7 +17,6 @@ import shutil
 import ssl
 import subprocess
 import tempfile
-import threading
 
 from lmtp import Server
 from secure_way import SecureClient
@@ -134,12 +133,7 @@ class Load(Generator):
                                    lambda: SecureClient(mx, context, timeout=20)))
         super().__init__(ledger, lambda: next(clients)(), None, connections=connections,
                          pause=pause, seed=seed)
-        self._enqueue_thread = threading.Thread(target=self._enqueue_some, args=(mx, seed))
-        self._enqueue_thread.start()
-
-    def stop(self):
-        super().stop()
-        self._enqueue_thread.join()
+        self.start(self._enqueue_some, mx, seed)
 
     def _enqueue_some(self, mx, seed):
         source = random.Random(seed - 1)

@@ -49,8 +49,6 @@ void fake_play_timer(void);
 /* Time passes: so long, and the timers that are due are played; or meanwhile, and none is. */
 void fake_advance(int64_t us);
 void fake_pass(int64_t us);
-/* WAIT is os_socket_wait(); without one, its time passes. */
-void fake_wait_by(int (*wait)(int file, int64_t timeout_us));
 /* The wall clock is set, forward or back. */
 void fake_set_wall(int64_t by_us);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* A libunbound whose thread has ended: who notices, when, and who does not wait for it. */
+/* A libunbound whose thread has ended: who notices, and when. */
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "dns/alive.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unbound.h>
 
-enum { PROBE = 7, WAITS_MAX = 20 };
+enum { PROBE = 7 };
 
 /* --- libunbound --- */
 
@@ -19,7 +19,6 @@ static struct {
 	bool refuses; /* to ask anything */
 	unsigned probes;
 	unsigned cancelled;
-	unsigned waits; /* for an answer */
 	void *asker;
 	ub_callback_type callback; /* of a probe that is not answered */
 } thread;
@@ -73,14 +72,6 @@ void ub_resolve_free(struct ub_result *result)
 	assert_null(result);
 }
 
-static int wait_for_answer(int file, int64_t timeout_us)
-{
-	assert_int_equal(file, 99);
-	assert_in_range(timeout_us, 1, SECOND_US);
-	assert_true(thread.waits++ < WAITS_MAX);
-	return thread.is_dead ? -ETIMEDOUT : 0;
-}
-
 /* --- a process --- */
 
 static jmp_buf end;
@@ -97,7 +88,6 @@ static struct dns_alive *begin(void)
 	fake_begin(1);
 	memset(&thread, 0, sizeof thread);
 	cannot_begin_by(on_end);
-	fake_wait_by(wait_for_answer);
 	return dns_alive_new(NULL, NULL);
 }
 
@@ -121,8 +111,6 @@ static void who_runs_may_be_slow(void **state)
 	dns_alive_answered(alive);
 	pass(2);
 	assert_int_equal(fake_timers(), 0);
-	assert_true(dns_alive_confirm(alive));
-	assert_int_equal(thread.waits, 0);
 	dns_alive_free(alive);
 }
 
@@ -173,22 +161,6 @@ static void a_suspended_process_was_not_silent(void **state)
 	dns_alive_free(alive);
 }
 
-static void nobody_waits_for_the_dead(void **state)
-{
-	(void)state;
-	for (int dead = 0; dead < 2; dead++) {
-		struct dns_alive *alive = begin();
-
-		thread.is_dead = dead;
-		dns_alive_asked(alive);
-		dns_alive_cancelled(alive);
-		assert_int_equal(dns_alive_confirm(alive), !dead);
-		assert_int_equal(thread.waits, 1);
-		dns_alive_free(alive);
-		assert_int_equal(thread.cancelled, dead);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,7 +168,6 @@ int main(void)
 		cmocka_unit_test(who_has_ended_is_noticed),
 		cmocka_unit_test(who_cannot_be_asked_has_not_ended),
 		cmocka_unit_test(a_suspended_process_was_not_silent),
-		cmocka_unit_test(nobody_waits_for_the_dead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

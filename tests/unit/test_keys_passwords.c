@@ -2,6 +2,7 @@
 /* The passwords of logins to relays: where they are found, and where nothing is said of them. */
 #include "config/text.h"
 #include "keys/passwords.h"
+#include "os/file.h"
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>
@@ -43,6 +44,16 @@ static const struct {
 	{"", 25, "", NULL, -ENOENT},
 };
 
+static int info_error; /* of each look at an open file */
+
+int __real_os_file_info(int file, struct os_file_info *info_out);
+int __wrap_os_file_info(int file, struct os_file_info *info_out);
+
+int __wrap_os_file_info(int file, struct os_file_info *info_out)
+{
+	return info_error < 0 ? info_error : __real_os_file_info(file, info_out);
+}
+
 static struct config *config_for(const char *path)
 {
 	struct config_problems problems;
@@ -72,6 +83,16 @@ static int find(const struct config *config, size_t i, struct buffer *password,
 				  str_from(cases[i].user), password, reason);
 }
 
+static void write_content(const char *path, mode_t mode)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(content, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(chmod(path, mode), 0);
+}
+
 static void passwords_are_found(void **state)
 {
 	char directory[SCRATCH_SIZE];
@@ -79,7 +100,6 @@ static void passwords_are_found(void **state)
 	struct buffer password = {0};
 	struct buffer reason = {0};
 	struct config *config;
-	FILE *file;
 
 	(void)state;
 	assert_int_equal(scratch_make(directory), 0);
@@ -87,11 +107,7 @@ static void passwords_are_found(void **state)
 	config = config_for(path);
 	assert_int_equal(find(config, 0, &password, &reason), -ENOENT);
 	assert_int_equal(find(config, 4, &password, &reason), 0);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	assert_true(fputs(content, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-	assert_int_equal(chmod(path, 0640), 0);
+	write_content(path, 0640);
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		if (find(config, i, &password, &reason) != cases[i].error)
 			fail_msg("case %zu: " STR_FORMAT, i, STR_ARGUMENTS(buffer_view(&reason)));
@@ -109,9 +125,36 @@ static void passwords_are_found(void **state)
 	assert_int_equal(scratch_remove(directory), 0);
 }
 
+/* Whether others have access to it is not known then. */
+static void what_cannot_be_looked_at_is_not_read(void **state)
+{
+	char directory[SCRATCH_SIZE];
+	char path[SCRATCH_SIZE + 16];
+	struct buffer password = {0};
+	struct buffer reason = {0};
+	struct config *config;
+
+	(void)state;
+	assert_int_equal(scratch_make(directory), 0);
+	snprintf(path, sizeof path, "%s/passwords", directory);
+	config = config_for(path);
+	write_content(path, 0644);
+	info_error = -EIO;
+	assert_int_equal(find(config, 0, &password, &reason), -EIO);
+	assert_int_equal(password.length, 0);
+	assert_true(str_equal(buffer_view(&reason), str_from(strerror(EIO))));
+	info_error = 0;
+	assert_int_equal(find(config, 0, &password, &reason), -EPERM);
+	config_free(config);
+	buffer_clear(&password);
+	buffer_clear(&reason);
+	assert_int_equal(scratch_remove(directory), 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(passwords_are_found)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(passwords_are_found),
+					   cmocka_unit_test(what_cannot_be_looked_at_is_not_read)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

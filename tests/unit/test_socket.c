@@ -99,9 +99,10 @@ static _Noreturn void answer(int socket)
 			_exit(1);
 		other = question;
 		other.number--;
-		os_connector_answer(socket, &other, lies[i]);
 		result = os_connector_connect_as(&nobody_else, question.path, question.kind);
-		os_connector_answer(socket, &question, result);
+		if (os_connector_answer(socket, &other, lies[i]) < 0 ||
+		    os_connector_answer(socket, &question, result) < 0)
+			_exit(2);
 		os_socket_close(result);
 	}
 	_exit(0);
@@ -123,6 +124,7 @@ static void a_question_is_whole(void **state)
 	assert_int_equal(os_connector_hear(sockets[0], &question), -EBADMSG);
 	os_socket_close(sockets[1]);
 	assert_int_equal(os_connector_hear(sockets[0], &question), -EPIPE);
+	assert_int_equal(os_connector_answer(sockets[0], &question, -EIO), -EPIPE);
 	os_socket_close(sockets[0]);
 }
 

@@ -82,11 +82,37 @@ static void its_end_waits_for_its_work(void **state)
 	os_loop_free(loop);
 }
 
+static void wait_for_pipe(void *context)
+{
+	char byte;
+
+	assert_int_equal(read(*(int *)context, &byte, 1), 0);
+}
+
+static void who_waits_may_give_up(void **state)
+{
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(os_worker_new(wait_for_pipe, &ends[0], NULL, &worker), 0);
+	assert_true(os_worker_wait(worker, 0));
+	os_worker_start(worker);
+	assert_false(os_worker_wait(worker, 0));
+	assert_false(os_worker_wait(worker, 20000));
+	assert_true(os_worker_is_busy(worker));
+	assert_int_equal(close(ends[1]), 0);
+	assert_true(os_worker_wait(worker, INT64_C(3600) * 1000000));
+	os_worker_free(worker);
+	assert_int_equal(close(ends[0]), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_start_is_one_turn),
 		cmocka_unit_test(its_end_waits_for_its_work),
+		cmocka_unit_test(who_waits_may_give_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 #include "os/worker.h"
 #include "kernel.h"
 
-enum { LATE_US = 20000 };
+enum { LATE_US = 20000, LOOK_US = 1000 };
 
 struct os_worker {
 	void (*work)(void *context);
@@ -33,7 +33,7 @@ static void run(void *context)
 	worker->is_busy = false;
 	if (worker->free_waits != NULL)
 		task_wake(worker->free_waits);
-	else
+	else if (worker->wakeup != NULL)
 		os_wakeup_send(worker->wakeup);
 }
 
@@ -46,6 +46,15 @@ void os_worker_start(struct os_worker *worker)
 bool os_worker_is_busy(struct os_worker *worker)
 {
 	return worker->is_busy;
+}
+
+bool os_worker_wait(struct os_worker *worker, int64_t timeout_us)
+{
+	int64_t end_us = kernel_now_us() + timeout_us;
+
+	while (worker->is_busy && kernel_now_us() < end_us)
+		task_sleep_until(kernel_now_us() + LOOK_US);
+	return !worker->is_busy;
 }
 
 void os_worker_free(struct os_worker *worker)
