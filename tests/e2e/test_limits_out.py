@@ -105,7 +105,7 @@ class Mail:
 
     def put(self, *addresses):
         """By the queue: a client would be counted."""
-        ended = subprocess.run([*as_user(), os.path.join(self.node.programs, "sendmail"), "-C", self.node.conf,
+        ended = subprocess.run([*as_user(), os.path.join(self.node.programs, "stagepost"), "sendmail", "-C", self.node.conf,
                                 "-f", "ann@a.test", *addresses], input=b"Subject: x\n\nText.\n", check=False,
                                capture_output=True, timeout=PATIENCE)
         assert ended.returncode == 0, ended.stderr
