@@ -80,8 +80,10 @@ static bool count(struct remote_place *place, bool has_turn)
 {
 	if (place->places->counter == NULL || place->is_counted)
 		return true;
-	place->is_counted = (has_turn || !is_waited_for(place)) &&
-			    limit_enter_out(place->places->counter, place->class);
+	if (!has_turn && is_waited_for(place))
+		limit_hold_out(place->places->counter, place->class);
+	else
+		place->is_counted = limit_enter_out(place->places->counter, place->class);
 	log_decision(place, place->is_counted);
 	return place->is_counted;
 }

@@ -83,9 +83,8 @@ def hops():
 def sender(node, names):
     def sender(classes, hops=None, settings="", routes=(), **more):
         routes = [f".{name}.test:hop.{name};{hop.port}" for name, hop in (hops or {}).items()] + list(routes)
-        more.setdefault("listen", "proxy = yes")
         return node(settings=f'dns_server = "{names.dns_server}"\nlog_level = debug\n{settings}{classes}',
-                    routes=routes, relay_from=["127.0.0.0/8", "203.0.113.200/32"], **more)
+                    routes=routes, **more)
 
     return sender
 
@@ -160,7 +159,7 @@ SECOND = [
 def test_a_table(sender, hops, classes, steps):
     """Each session is real, in and out; each counter is right at each step."""
     # the doors stay open: one more class, which nobody is in
-    node = sender('class "203.0.113.1" { queue = 1 refuse = 1 }\n' + classes, hops)
+    node = sender('class "203.0.113.1" { queue = 1 refuse = 1 }\n' + classes, hops, listen="proxy = yes")
     mail = Mail(node)
     clients = []
     for act, host, may, wanted in steps:
@@ -351,8 +350,8 @@ def test_qmtp_and_lmtp_count(sender, hops, ground):
     wait_for_counts(node, "0+1 0+0")
     mail.put("b@tcp.test")
     event = node.log.wait("deferred", to="b@tcp.test")
-    assert "class 127.0.1.61 of hosts has all its 1 sessions" in event["text"]
-    assert waits(node, "127.0.1.61") == 1 or wait_until(lambda: waits(node, "127.0.1.61") == 1, "it waits") is None
+    assert "class 127.0.1.61/32 of hosts has all its 1 sessions" in event["text"]
+    wait_until(lambda: waits(node, "127.0.1.61/32") == 1, "it waits")
     gate.set()
     by_tcp.let_all_go()
     node.wait_empty()
@@ -391,7 +390,7 @@ def test_the_next_mx_is_of_another_class(node, ground):
 
 def test_postfix_is_not_overrun(sender, hops, ground):
     """A hundred messages to as many domains, by a hop that is slow."""
-    with Sink(ground.directory("sink"), "-w", "0", address="127.0.1.71") as sink:
+    with Sink(ground.directory("sink"), address="127.0.1.71") as sink:
         node = sender('class "127.0.1.71" { queue = 4 refuse = 8 }\nclass "*" { queue = 50 refuse = 50 }\n',
                       routes=[f".sink.test:127.0.1.71;{sink.port}"])
         for number in range(100):
@@ -426,7 +425,6 @@ def test_the_places_of_a_killed_process_are_free_within_a_second(sender, hops, p
         node.log.wait("process_started", since=mark - 1 if mark else mark, program=program)
         wait_until(lambda pid=pid: node.pids(program) and node.pids(program)[-1] != pid, "another one runs")
         wait_until(lambda: counts(node) == "0+2 0+0", "the next ones have the places", 60)
-    assert hop.now >= 2
     hop.let_all_go()
     node.wait_empty()
     wait_for_counts(node, "0+0 0+0")
@@ -461,8 +459,10 @@ def test_a_reload_counts_standing_sessions_anew(sender, hops):
         mail.send("customer.fr")
     wait_until(lambda: waits(node, "*.customer.fr") == 4, "four wait")
 
+    before = node.settings.removesuffix(small)
+
     def reload_with(classes):
-        node.settings = node.settings[:node.settings.index("class")] + classes
+        node.settings = before + classes
         node.write_configuration()
         node.reload()
 
@@ -473,7 +473,7 @@ def test_a_reload_counts_standing_sessions_anew(sender, hops):
     wait_for_counts(node, "0+0 0+5")
     wait_until(lambda: waits(node, "*") == 1, "one waits")
     assert list(node.trigger_files()) == ["class.[any]"]
-    reload_with("class_none = 1\n".replace("class_none = 1\n", ""))
+    reload_with("")
     wait_until(lambda: len(hop.order) == 6, "all have a session")
     assert told(node) == {}
     reload_with(small)
