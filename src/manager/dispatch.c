@@ -304,11 +304,9 @@ static void block(struct manager *manager, struct job *job, struct trigger *trig
 }
 
 /* What waits for its turn in a class of hosts does so although the host answers. */
-static void release_obstacle(struct manager *manager, const struct job *job)
+static void release_answered(struct manager *manager, struct trigger *trigger)
 {
-	struct trigger *trigger = (struct trigger *)(uintptr_t)job_obstacle(job);
-
-	if (queue_trigger_kind(trigger_name(trigger)) != QUEUE_TRIGGER_CLASS)
+	if (trigger != NULL && queue_trigger_kind(trigger_name(trigger)) != QUEUE_TRIGGER_CLASS)
 		triggers_release(manager->triggers, trigger);
 }
 
@@ -317,13 +315,8 @@ static void release_obstacle(struct manager *manager, const struct job *job)
 static void learn(struct manager *manager, struct job *job, const struct queue_delivery *delivery,
 		  const struct ipc_job_report *report)
 {
-	struct trigger *waited = NULL;
-
-	if (delivery->trigger.length > 0 && !str_equal(delivery->trigger, report->trigger) &&
-	    queue_trigger_kind(delivery->trigger) != QUEUE_TRIGGER_CLASS)
-		waited = triggers_find(manager->triggers, delivery->trigger);
-	if (waited != NULL)
-		triggers_release(manager->triggers, waited);
+	if (delivery->trigger.length > 0 && !str_equal(delivery->trigger, report->trigger))
+		release_answered(manager, triggers_find(manager->triggers, delivery->trigger));
 	if (report->trigger.length > 0) {
 		struct trigger *trigger =
 			triggers_set(manager->triggers, report->trigger, report->text);
@@ -336,8 +329,8 @@ static void learn(struct manager *manager, struct job *job, const struct queue_d
 			resolver_await(manager->resolver);
 		if (trigger != NULL)
 			block(manager, job, trigger);
-	} else if (job_obstacle(job) != NULL) {
-		release_obstacle(manager, job);
+	} else {
+		release_answered(manager, (struct trigger *)(uintptr_t)job_obstacle(job));
 	}
 }
 
