@@ -327,37 +327,39 @@ def test_idle_connections(sender, hops):
     wait_for_counts(node, "0+0 0+0")  # it has ended
 
 
-def test_qmtp_and_lmtp_count(sender, hops, ground):
+def test_qmtp_and_lmtp_count(sender, ground):
     """But not by UNIX sockets."""
-    taken = []
     gate = threading.Event()
-
-    def judge(package):
-        taken.append(package)
-        gate.wait(30)
-        return ["K"] * len(package.recipients)
-
     path = os.path.join(ground.directory("lmtp"), "socket")
-    by_tcp, by_path = Hop("127.0.1.61"), lmtp.Server(path, final=lambda address: gate.wait(30) and "250 2.0.0 ok")
-    server = qmtp.Server(judge) if hasattr(qmtp, "Server") else None
-    settings = (f'service tcp {{ kind = lmtp address = "{by_tcp.host}:{by_tcp.port}" }}\n'
-                f'service path {{ kind = lmtp address = "unix:{path}" }}\n')
-    node = sender('class "127.0.1.61" { queue = 1 refuse = 1 }\nclass "*" { queue = 5 refuse = 5 }\n', settings=settings,
+    by_path = lmtp.Server(path, final=lambda address: gate.wait(30) and "250 2.0.0 ok")
+    by_lmtp = Hop("127.0.1.61")
+    by_qmtp = qmtp.Server(lambda recipient: b"Kok" if gate.wait(30) else b"Zlate")
+    node = sender('class "127.0.1.61" { queue = 1 refuse = 1 }\nclass "127.0.0.1" { queue = 1 refuse = 1 }\n'
+                  'class "*" { queue = 5 refuse = 5 }\n',
+                  settings=f'service tcp {{ kind = lmtp address = "{by_lmtp.host}:{by_lmtp.port}" }}\n'
+                  f'service path {{ kind = lmtp address = "unix:{path}" }}\n'
+                  f'qmtproutes = {{ "q.test:[127.0.0.1];{by_qmtp.port}" }}\n',
                   domains=["a.test", 'domain "tcp.test" { service = tcp }', 'domain "path.test" { service = path }'])
     mail = Mail(node)
     mail.put("a@path.test")
     mail.put("a@tcp.test")
-    wait_for_counts(node, "0+1 0+0")
-    mail.put("b@tcp.test")
-    event = node.log.wait("deferred", to="b@tcp.test")
-    assert "class 127.0.1.61/32 of hosts has all its 1 sessions" in event["text"]
-    wait_until(lambda: waits(node, "127.0.1.61/32") == 1, "it waits")
+    wait_for_counts(node, "0+1 0+0 0+0")
+    mail.put("a@q.test")
+    wait_for_counts(node, "0+1 0+1 0+0")
+    wait_until(lambda: by_path.messages or by_path.connections, "there is a session by the UNIX socket, too")
+    for address, mask in ("b@tcp.test", "127.0.1.61/32"), ("b@q.test", "127.0.0.1/32"):
+        mail.put(address)
+        event = node.log.wait("deferred", to=address)
+        assert f"class {mask} of hosts has all its 1 sessions" in event["text"]
+        wait_until(lambda mask=mask: waits(node, mask) == 1, "it waits")
     gate.set()
-    by_tcp.let_all_go()
+    by_lmtp.let_all_go()
     node.wait_empty()
-    assert server is None or not taken
-    wait_for_counts(node, "0+0 0+0")
-    by_tcp.server.shutdown()
+    assert len(by_qmtp.packages) == 2 and sorted(by_lmtp.order) == ["a@tcp.test", "b@tcp.test"]
+    wait_for_counts(node, "0+0 0+0 0+0")
+    by_qmtp.close()
+    for server in by_lmtp, by_path:
+        server.server.shutdown()
 
 
 @pytest.mark.skipif(not is_root(), reason="only root makes networks")
