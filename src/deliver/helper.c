@@ -66,6 +66,7 @@ static bool read_job(struct deliver_helper_job *job, struct unpack *body)
 	needs = unpack_u32(body);
 	job->utf8 = (needs & IPC_JOB_UTF8) != 0;
 	job->binary = (needs & IPC_JOB_BINARY) != 0;
+	job->has_turn = (needs & IPC_JOB_TURN) != 0;
 	job->requires_tls = (needs & IPC_JOB_REQUIRE_TLS) != 0;
 	job->priority = (int8_t)(needs >> IPC_JOB_PRIORITY & 0xff);
 	job->deadline = deadline_of(needs, unpack_u64(body));

@@ -40,6 +40,7 @@ struct deliver_helper_job {
 	bool utf8;         /* SMTPUTF8 was asked for */
 	bool binary;       /* BINARYMIME was said: the content may be anything but lines */
 	bool requires_tls; /* REQUIRETLS was (RFC 8689) */
+	bool has_turn;     /* it has waited for a place in a class of hosts (limit/class.h) */
 	int priority;      /* MT-PRIORITY (RFC 6710); 0: ordinary */
 	struct mail_deadline deadline; /* is_told also if it was reported from here */
 	struct deliver_helper_recipient *recipients;

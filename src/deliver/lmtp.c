@@ -99,6 +99,11 @@ struct deliver_lmtp *deliver_lmtp_new(struct os_loop *loop, const struct config 
 	return lmtp;
 }
 
+void deliver_lmtp_count(struct deliver_lmtp *lmtp, struct remote_places *places)
+{
+	lmtp->carrier.settings.places = places;
+}
+
 void deliver_lmtp_free(struct deliver_lmtp *lmtp)
 {
 	if (lmtp == NULL)

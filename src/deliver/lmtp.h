@@ -17,6 +17,7 @@ struct deliver_lmtp;
 
 struct dns_resolver;
 struct remote_policies;
+struct remote_places;
 
 /* CONFIG and SERVICE (one of its services) are borrowed until the next deliver_lmtp_configure();
  * RESOLVER (NULL: servers cannot be found by name) and POLICIES until deliver_lmtp_free(). */
@@ -24,6 +25,8 @@ struct deliver_lmtp *deliver_lmtp_new(struct os_loop *loop, const struct config 
 				      const struct config_service *service,
 				      struct dns_resolver *resolver,
 				      struct remote_policies *policies);
+/* From now on sessions are counted in PLACES, which must live until deliver_lmtp_free(). */
+void deliver_lmtp_count(struct deliver_lmtp *lmtp, struct remote_places *places);
 /* Gives up every job. */
 void deliver_lmtp_free(struct deliver_lmtp *lmtp);
 

@@ -58,6 +58,11 @@ void deliver_remote_use_logins(struct deliver_remote *remote, struct remote_logi
 	remote->carrier.settings.logins = logins;
 }
 
+void deliver_remote_count(struct deliver_remote *remote, struct remote_places *places)
+{
+	remote->carrier.settings.places = places;
+}
+
 void deliver_remote_report(struct deliver_remote *remote, struct sts_client *client)
 {
 	remote->reports = client;

@@ -35,6 +35,11 @@ struct remote_logins;
  * none is possible. */
 void deliver_remote_use_logins(struct deliver_remote *remote, struct remote_logins *logins);
 
+struct remote_places;
+
+/* From now on sessions are counted in PLACES, which must live until deliver_remote_free(). */
+void deliver_remote_count(struct deliver_remote *remote, struct remote_places *places);
+
 struct sts_client;
 
 /* From now on CLIENT is told how TLS goes; it must live until deliver_remote_free(). */

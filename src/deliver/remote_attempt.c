@@ -34,9 +34,14 @@ static void finish_with(struct remote_attempt *attempt, const struct mail_verdic
 	finish(attempt);
 }
 
+/* What a full class of hosts had no place for is tried as soon as it has one, whatever the other
+ * servers said. */
 static void report_failure(struct remote_attempt *attempt)
 {
-	finish_with(attempt, &attempt->failure, attempt->was_connected ? NULL : attempt->trigger);
+	const char *trigger = attempt->was_connected ? NULL : attempt->trigger;
+
+	finish_with(attempt, &attempt->failure,
+		    attempt->full != 0 ? attempt->full_trigger : trigger);
 }
 
 static void try_next_server(struct remote_attempt *attempt)
@@ -69,6 +74,7 @@ void remote_attempt_try(struct remote_attempt *attempt, const struct dns_server 
 	attempt->server_count = count;
 	attempt->next_server = 0;
 	attempt->trigger = trigger;
+	attempt->full = 0;
 	try_next_server(attempt);
 }
 
@@ -323,7 +329,7 @@ void remote_attempt_start(struct remote_carrier *carrier, enum smtp_client_proto
 	attempt->key = key;
 	attempt->finder = finder;
 	attempt->finder_context = context;
-	attempt->session = remote_pool_take(carrier->pool, key);
+	attempt->session = remote_pool_take(carrier->pool, key, job->has_turn);
 	attempt->is_told = true;
 	if (attempt->session != NULL)
 		start_transaction(attempt);

@@ -24,9 +24,12 @@ struct remote_attempt {
 	const struct dns_server *servers; /* candidates, best first */
 	size_t server_count;
 	size_t next_server;
-	const char *trigger;         /* set when none of them answered */
-	bool was_connected;          /* at least one of them answered */
-	struct mail_verdict failure; /* of the candidates so far; no text: none */
+	const char *trigger; /* set when none of them answered */
+	uint64_t full;       /* key of the class that had no place for a session with one
+			      * of them, the first; 0: none */
+	char full_trigger[LIMIT_TRIGGER_SIZE]; /* of that class */
+	bool was_connected;                    /* at least one of them answered */
+	struct mail_verdict failure;           /* of the candidates so far; no text: none */
 
 	const struct dns_server *server; /* the current one */
 	struct remote_policy policy;     /* for it */

@@ -3,11 +3,12 @@
  * kept. */
 #include "deliver/remote_attempt_internal.h"
 #include "deliver/remote_peer.h"
+#include <errno.h>
 #include <string.h>
 
 void remote_attempt_keep_failure(struct remote_attempt *attempt, const struct mail_verdict *verdict)
 {
-	if (attempt->failure.text[0] == '\0' || verdict->class == MAIL_WAIT)
+	if (attempt->full == 0 && (attempt->failure.text[0] == '\0' || verdict->class == MAIL_WAIT))
 		attempt->failure = *verdict;
 }
 
@@ -29,19 +30,62 @@ void remote_attempt_tell(struct remote_attempt *attempt, const char *failure)
 	attempt->is_told = true;
 }
 
-bool remote_attempt_meet(struct remote_attempt *attempt)
+static const struct limit_class *class_of(const struct remote_attempt *attempt)
+{
+	return remote_places_class(attempt->carrier->settings.places, attempt->server);
+}
+
+/* Whether the current server's class of hosts has just been found full. */
+static bool is_known_full(const struct remote_attempt *attempt)
+{
+	const struct limit_class *class = attempt->full != 0 ? class_of(attempt) : NULL;
+
+	return class != NULL && class->key == attempt->full;
+}
+
+/* Other servers may be in another class. */
+static void keep_full(struct remote_attempt *attempt)
+{
+	const struct limit_class *class = class_of(attempt);
+	struct mail_verdict verdict;
+
+	if (attempt->full != 0)
+		return;
+	attempt->full = class->key;
+	limit_class_trigger(class, attempt->full_trigger);
+	mail_verdict_set(&verdict, "4.4.5", "class %s of hosts has all its %u sessions",
+			 class->mask, class->queue);
+	attempt->failure = verdict;
+}
+
+/* 0 or -errno, as remote_session_new(). */
+static int connect_to_server(struct remote_attempt *attempt)
 {
 	struct remote_session_settings settings = attempt->carrier->settings;
-	struct mail_verdict verdict;
 	int result;
 
 	settings.protocol = attempt->protocol;
-	result = remote_session_new(&settings, attempt->key, attempt->server, &attempt->policy,
-				    &attempt->session);
+	settings.has_turn = attempt->job->has_turn;
+	do
+		result = remote_session_new(&settings, attempt->key, attempt->server,
+					    &attempt->policy, &attempt->session);
+	while (result == -EUSERS &&
+	       remote_pool_make_room(attempt->carrier->pool, class_of(attempt)));
+	return result;
+}
+
+bool remote_attempt_meet(struct remote_attempt *attempt)
+{
+	struct mail_verdict verdict;
+	int result = connect_to_server(attempt);
 
 	if (result == 0) {
 		attempt->is_told = false;
 		return true;
+	}
+	if (result == -EUSERS) {
+		keep_full(attempt);
+		return false;
 	}
 	remote_peer_unreachable(&verdict, attempt->server, strerror(-result));
 	remote_attempt_keep_failure(attempt, &verdict);
@@ -79,7 +123,7 @@ enum remote_attempt_next remote_attempt_meet_next(struct remote_attempt *attempt
 
 	while (attempt->next_server < attempt->server_count) {
 		attempt->server = &attempt->servers[attempt->next_server++];
-		if (was_asked(attempt, attempt->server))
+		if (was_asked(attempt, attempt->server) || is_known_full(attempt))
 			continue;
 		attempt->policy = (struct remote_policy){.level = CONFIG_TLS_NONE};
 		if (finder->protect != NULL && !finder->protect(attempt->finder_context, attempt,

@@ -56,7 +56,7 @@ static void on_ended(void *context, struct remote_session *session)
 
 void remote_pool_put(struct remote_pool *pool, struct remote_session *session)
 {
-	if (!remote_session_is_reusable(session)) {
+	if (!remote_session_is_reusable(session) || remote_session_is_in_the_way(session)) {
 		remote_session_free(session);
 		return;
 	}
@@ -66,10 +66,21 @@ void remote_pool_put(struct remote_pool *pool, struct remote_session *session)
 	remote_session_wait(session, WAIT_US, on_ended, pool);
 }
 
-struct remote_session *remote_pool_take(struct remote_pool *pool, const char *key)
+struct remote_session *remote_pool_take(struct remote_pool *pool, const char *key, bool has_turn)
 {
 	for (size_t i = pool->count; i > 0; i--)
-		if (strcmp(remote_session_key(pool->sessions[i - 1]), key) == 0)
+		if (strcmp(remote_session_key(pool->sessions[i - 1]), key) == 0 &&
+		    remote_session_claim(pool->sessions[i - 1], has_turn))
 			return remove_at(pool, i - 1);
 	return NULL;
+}
+
+bool remote_pool_make_room(struct remote_pool *pool, const struct limit_class *class)
+{
+	for (size_t i = 0; i < pool->count; i++)
+		if (remote_session_is_spare(pool->sessions[i], class)) {
+			remote_session_free(remove_at(pool, i));
+			return true;
+		}
+	return false;
 }

@@ -46,17 +46,36 @@ static enum smtp_client_tls wants_tls(const struct remote_policy *policy)
 	return policy->level == CONFIG_TLS_MAY ? SMTP_CLIENT_TLS_MAY : SMTP_CLIENT_TLS_MUST;
 }
 
+/* 0 or -errno, and no place is taken. */
+static int connect_to(struct remote_session *session, const struct dns_server *server,
+		      const struct remote_session_settings *settings)
+{
+	int descriptor;
+
+	if (!remote_place_open(&session->place, settings->places, server, settings->has_turn))
+		return -EUSERS;
+	descriptor = os_socket_connect(&server->address);
+	if (descriptor < 0) {
+		remote_place_close(&session->place);
+		return descriptor;
+	}
+	session->stream.socket = descriptor;
+	return 0;
+}
+
 int remote_session_new(const struct remote_session_settings *settings, const char *key,
 		       const struct dns_server *server, const struct remote_policy *policy,
 		       struct remote_session **session_out)
 {
-	int descriptor = os_socket_connect(&server->address);
-	struct remote_session *session;
+	struct remote_session *session = memory_alloc_zero(1, sizeof *session);
+	int result = connect_to(session, server, settings);
 	struct smtp_client_settings client_settings;
 	char peer[REMOTE_PEER_SIZE];
 
-	if (descriptor < 0)
-		return descriptor;
+	if (result < 0) {
+		free(session);
+		return result;
+	}
 	remote_peer_format(server, peer);
 	client_settings = (struct smtp_client_settings){
 		.protocol = settings->protocol,
@@ -70,12 +89,10 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 		.may_login_plainly = policy->login != NULL && policy->login->may_be_plain,
 		.watch = {transcript_is_on(), tell_line},
 	};
-	session = memory_alloc_zero(1, sizeof *session);
 	client_settings.watch_context = session;
 	session->told = remote_tell_new(peer, server);
 	session->settings = *settings;
 	session->address = server->address;
-	session->stream.socket = descriptor;
 	session->policy = *policy;
 	if (policy->level != CONFIG_TLS_NONE)
 		session->host = memory_copy_string(server->host);
@@ -86,8 +103,8 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 	snprintf(session->key, sizeof session->key, "%s", key);
 	mail_verdict_set(&session->failure, "4.4.1", "connect to %s: ", peer);
 	session->events = OS_WATCH_WRITE;
-	session->watch =
-		os_watch_new(settings->loop, descriptor, session->events, on_event, session);
+	session->watch = os_watch_new(settings->loop, session->stream.socket, session->events,
+				      on_event, session);
 	session->timer = os_timer_new(settings->loop, on_timer, session);
 	set_deadline(session, settings->connect_timeout_us);
 	*session_out = session;
@@ -113,6 +130,7 @@ void remote_session_free(struct remote_session *session)
 	os_timer_free(session->timer);
 	os_watch_free(session->watch);
 	tls_stream_close(&session->stream, false);
+	remote_place_close(&session->place);
 	remote_engine_free(&session->engine);
 	free(session->host);
 	remote_tell_free(session->told);
@@ -392,8 +410,24 @@ void remote_session_wait(struct remote_session *session, int64_t delay_us,
 			 void (*ended)(void *context, struct remote_session *session),
 			 void *context)
 {
+	remote_place_rest(&session->place);
 	session->ended = ended;
 	session->ended_context = context;
 	watch(session, OS_WATCH_READ);
 	set_deadline(session, delay_us);
+}
+
+bool remote_session_claim(struct remote_session *session, bool has_turn)
+{
+	return remote_place_claim(&session->place, has_turn);
+}
+
+bool remote_session_is_in_the_way(const struct remote_session *session)
+{
+	return remote_place_is_wanted(&session->place);
+}
+
+bool remote_session_is_spare(const struct remote_session *session, const struct limit_class *class)
+{
+	return remote_place_is_spare(&session->place, class);
 }

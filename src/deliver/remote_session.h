@@ -8,6 +8,7 @@
 
 #include "deliver/remote_certificates.h"
 #include "deliver/remote_login.h"
+#include "deliver/remote_places.h"
 #include "deliver/remote_policy.h"
 #include "deliver/remote_route.h"
 #include "dns/search.h"
@@ -28,6 +29,8 @@ struct remote_session_settings {
 	int64_t reply_timeout_us;
 	struct remote_certificates *certificates; /* for policies with one; NULL: none */
 	struct remote_logins *logins;             /* for policies with a login; NULL: none */
+	struct remote_places *places;             /* in which it is counted; NULL: it is not */
+	bool has_turn;                            /* to have a place there */
 	struct tls_client *tls;                   /* for policies other than NONE */
 	int64_t tls_timeout_us;                   /* of a handshake */
 	bool avoids_chunks;                       /* never BDAT */
@@ -56,8 +59,8 @@ struct remote_transaction {
 };
 
 /* Begins to connect; KEY identifies the session for reuse. Copies SETTINGS and POLICY, not what
- * they point to, which must live until the first transaction is done. -errno when the network
- * cannot be used. */
+ * they point to, which must live until the first transaction is done. -EUSERS when the server's
+ * class of hosts has no place for a session, another -errno when the network cannot be used. */
 MUST_CHECK int remote_session_new(const struct remote_session_settings *settings, const char *key,
 				  const struct dns_server *server,
 				  const struct remote_policy *policy,
@@ -95,10 +98,16 @@ bool remote_session_is_deciding(const struct remote_session *session);
 bool remote_session_is_reusable(const struct remote_session *session);
 const union os_socket_address *remote_session_address(const struct remote_session *session);
 const char *remote_session_key(const struct remote_session *session);
-/* Between transactions: calls ENDED once, when the server sent something or closed the
- * connection, or after DELAY_US. */
+/* Between transactions: its place in its class may be free for others. Calls ENDED once, when the
+ * server sent something or closed the connection, or after DELAY_US. */
 void remote_session_wait(struct remote_session *session, int64_t delay_us,
 			 void (*ended)(void *context, struct remote_session *session),
 			 void *context);
+/* Ends the wait, unless its class has no place for it now: false. */
+MUST_CHECK bool remote_session_claim(struct remote_session *session, bool has_turn);
+/* Whether it would keep a place from mail that waits for one if it waited now (count = all). */
+bool remote_session_is_in_the_way(const struct remote_session *session);
+/* Whether it has a place in CLASS although it waits. */
+bool remote_session_is_spare(const struct remote_session *session, const struct limit_class *class);
 
 #endif

@@ -25,6 +25,7 @@ struct remote_session {
 	struct remote_session_settings settings;
 	char key[REMOTE_SESSION_KEY_SIZE];
 	union os_socket_address address;
+	struct remote_place place;
 	struct tls_stream stream;
 	struct os_watch *watch;
 	unsigned events; /* being watched */

@@ -75,6 +75,7 @@ enum ipc_job_needs {
 	IPC_JOB_TRACE = 1 << 4,       /* by-trace */
 	IPC_JOB_TOLD = 1 << 5,        /* that it has passed was reported */
 	IPC_JOB_BINARY = 1 << 6,      /* BINARYMIME was said */
+	IPC_JOB_TURN = 1 << 7,        /* it has waited for a place in a class of hosts */
 	IPC_JOB_PRIORITY = 8,         /* above so many bits: the priority, as a signed byte */
 };
 

@@ -2,6 +2,8 @@
 #include "limit/class.h"
 #include "base/hash.h"
 #include "base/panic.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +21,19 @@ struct limit_classes {
 	size_t count;
 	struct entry *entries;
 };
+
+void limit_class_trigger(const struct limit_class *class, char trigger[LIMIT_TRIGGER_SIZE])
+{
+	bool is_any = class->mask[0] == '*';
+	int length = snprintf(trigger, LIMIT_TRIGGER_SIZE, "class.%s%s", is_any ? "[any]" : "",
+			      class->mask + is_any);
+
+	if (length >= LIMIT_TRIGGER_SIZE - 1)
+		snprintf(trigger, LIMIT_TRIGGER_SIZE, "class.%016" PRIx64, class->key);
+	for (char *c = trigger; *c != '\0'; c++)
+		if (*c == '/')
+			*c = '_';
+}
 
 /* Not secret: masks are the operator's. */
 static uint64_t key_of(const char *mask)

@@ -21,6 +21,14 @@ struct limit_class {
 	bool counts_idle; /* idle outgoing connections, too */
 };
 
+enum { LIMIT_TRIGGER_SIZE = 202 };
+
+/* The trigger for which mail waits that has no place in CLASS: "class.MASK", in the letters of
+ * triggers (queue/trigger.h): "class.[any]" for "*", "class.[any].example.net" for
+ * "*.example.net", "class.192.0.2.0_24" for "192.0.2.0/24"; for a mask that is too long, by its
+ * key. */
+void limit_class_trigger(const struct limit_class *class, char trigger[LIMIT_TRIGGER_SIZE]);
+
 struct limit_classes;
 
 /* The classes of CONFIG, which may be freed before them; NULL: it has none. */

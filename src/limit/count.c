@@ -189,6 +189,12 @@ void limit_leave_out(struct limit_counter *counter, size_t class)
 		leave(&counter->counts[class].out, &counter->counts[class].slot->out);
 }
 
+void limit_hold_out(struct limit_counter *counter, size_t class)
+{
+	if (counter != NULL)
+		add_one(&counter->counts[class].slot->held);
+}
+
 void limit_set_waiting(struct limit_counter *counter, size_t class, uint32_t messages)
 {
 	if (counter != NULL)

@@ -39,6 +39,8 @@ MUST_CHECK bool limit_enter_out(struct limit_counter *counter, size_t class);
 /* It has ended. */
 void limit_leave_in(struct limit_counter *counter, size_t class);
 void limit_leave_out(struct limit_counter *counter, size_t class);
+/* Counts a session of a server that was not begun, although there may be a place: others wait. */
+void limit_hold_out(struct limit_counter *counter, size_t class);
 /* How many messages wait for a place of CLASS, for people. */
 void limit_set_waiting(struct limit_counter *counter, size_t class, uint32_t messages);
 

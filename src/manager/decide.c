@@ -130,6 +130,26 @@ static int64_t next_due(struct manager *manager, const struct message *message)
 	return due_us;
 }
 
+static bool is_of_class(const struct trigger *trigger)
+{
+	return queue_trigger_kind(trigger_name(trigger)) == QUEUE_TRIGGER_CLASS;
+}
+
+/* The trigger that one of its waiting deliveries waits for, of a class of hosts; or NULL. */
+static struct trigger *class_trigger(struct manager *manager, const struct message *message)
+{
+	for (size_t i = 0; i < message->control->delivery_count; i++) {
+		const struct queue_delivery *delivery = &message->control->deliveries[i];
+		struct trigger *trigger = NULL;
+
+		if (outcome_is_open(delivery))
+			trigger = deliver_blocked_by(manager, message, delivery);
+		if (trigger != NULL && is_of_class(trigger))
+			return trigger;
+	}
+	return NULL;
+}
+
 /* The trigger that all of its waiting deliveries wait for, or NULL. What is postponed waits for
  * none: it could not be a probe. */
 static struct trigger *common_trigger(struct manager *manager, const struct message *message)
@@ -191,7 +211,9 @@ static enum message_state wait_until_due(struct manager *manager, struct message
 		return decide_await(manager, message, trigger_waiters(hold), INT64_MAX);
 	if (trigger != NULL)
 		return decide_await(manager, message, trigger_waiters(trigger), latest_us);
-	return decide_await(manager, message, NULL, due_us);
+	trigger = class_trigger(manager, message);
+	return decide_await(manager, message, trigger != NULL ? trigger_waiters(trigger) : NULL,
+			    due_us);
 }
 
 enum message_state decide_record_failed(struct manager *manager, struct message *message)

@@ -221,14 +221,17 @@ static void defer_unconfigured(const struct manager *manager, struct message *me
 }
 
 /* The event that the message waited for has happened: each waiting delivery is due once, but not
- * before its release. */
-static void make_due(struct message *message, int64_t now_us)
+ * before its release; those that a place in a class of hosts does not help are not. */
+static void make_due(struct manager *manager, struct message *message, int64_t now_us)
 {
+	const struct trigger *turn = triggers_turn_of(manager->triggers, message);
 	int64_t release_us = message->control->envelope->release_us;
 
 	for (size_t i = 0; i < message->control->delivery_count; i++) {
 		struct queue_delivery *delivery = &message->control->deliveries[i];
 
+		if (turn != NULL && !str_equal(delivery->trigger, trigger_name(turn)))
+			continue;
 		if (delivery->outcome == QUEUE_WAIT && delivery->until_us > now_us &&
 		    !outcome_is_postponed(delivery, release_us, now_us))
 			delivery->until_us = now_us;
@@ -311,7 +314,7 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 		postpone(message, now_us);
 	message->facts.is_hurried = false;
 	if (message->facts.is_released)
-		make_due(message, now_us);
+		make_due(manager, message, now_us);
 	for (uint32_t i = 0; i < message->control->delivery_count; i++) {
 		struct transport *transport;
 		struct waiters *waiters;

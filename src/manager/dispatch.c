@@ -51,7 +51,7 @@ static void pack_delivery(const struct message *message, uint32_t index, struct 
 	pack_str(body, bounded(recipient->original, MAIL_ORCPT_MAX));
 }
 
-static uint32_t needs_of(const struct queue_control *control)
+static uint32_t needs_of(const struct queue_control *control, bool has_turn)
 {
 	const struct mail_envelope *envelope = control->envelope;
 	const struct mail_deadline *deadline = &envelope->deadline;
@@ -62,19 +62,21 @@ static uint32_t needs_of(const struct queue_control *control)
 	       (deadline->mode == MAIL_DEADLINE_RETURN ? IPC_JOB_RETURN : 0) |
 	       (deadline->is_traced ? IPC_JOB_TRACE : 0) |
 	       (queue_control_is_deadline_told(control) ? IPC_JOB_TOLD : 0) |
+	       (has_turn ? IPC_JOB_TURN : 0) |
 	       (uint32_t)(uint8_t)envelope->priority << IPC_JOB_PRIORITY;
 }
 
-static void pack_job(const struct job *job, struct buffer *body)
+static void pack_job(const struct manager *manager, const struct job *job, struct buffer *body)
 {
 	const struct message *message = job->message;
+	bool has_turn = triggers_turn_of(manager->triggers, message) != NULL;
 	const struct mail_envelope *envelope = message->control->envelope;
 
 	pack_u64(body, message->id.number);
 	pack_u64(body, (uint64_t)message->id.born_us);
 	pack_sender(job, body);
 	pack_u64(body, envelope->size);
-	pack_u32(body, needs_of(message->control));
+	pack_u32(body, needs_of(message->control, has_turn));
 	pack_u64(body, (uint64_t)envelope->deadline.at_us);
 	pack_u32(body, envelope->ret);
 	pack_str(body, bounded(envelope->envid, MAIL_ENVID_MAX));
@@ -199,7 +201,7 @@ static void start(struct manager *manager, struct job *job, struct helper *helpe
 		dispatch_on_ended(manager, job);
 		return;
 	}
-	pack_job(job, &body);
+	pack_job(manager, job, &body);
 	helper_start(helper, job, &body, buffer_view(is_kept ? &message->content : &content), file);
 	if (file >= 0)
 		os_file_close(file);
@@ -301,17 +303,20 @@ static void block(struct manager *manager, struct job *job, struct trigger *trig
 		end_job(manager, beside);
 }
 
+/* What waits for its turn in a class of hosts does so although the host answers. */
+static void release_answered(struct manager *manager, struct trigger *trigger)
+{
+	if (trigger != NULL && queue_trigger_kind(trigger_name(trigger)) != QUEUE_TRIGGER_CLASS)
+		triggers_release(manager->triggers, trigger);
+}
+
 /* A report that names a trigger means that the server was not reached. Any other report proves
  * that the event which this delivery or its destination waited for has happened. */
 static void learn(struct manager *manager, struct job *job, const struct queue_delivery *delivery,
 		  const struct ipc_job_report *report)
 {
-	struct trigger *waited = NULL;
-
 	if (delivery->trigger.length > 0 && !str_equal(delivery->trigger, report->trigger))
-		waited = triggers_find(manager->triggers, delivery->trigger);
-	if (waited != NULL)
-		triggers_release(manager->triggers, waited);
+		release_answered(manager, triggers_find(manager->triggers, delivery->trigger));
 	if (report->trigger.length > 0) {
 		struct trigger *trigger =
 			triggers_set(manager->triggers, report->trigger, report->text);
@@ -319,12 +324,13 @@ static void learn(struct manager *manager, struct job *job, const struct queue_d
 
 		/* a program that names a trigger has answered */
 		job->is_unreached = kind != QUEUE_TRIGGER_PIPE;
+		job->is_held = kind == QUEUE_TRIGGER_CLASS;
 		if (kind == QUEUE_TRIGGER_DIRECTORY)
 			resolver_await(manager->resolver);
 		if (trigger != NULL)
 			block(manager, job, trigger);
-	} else if (job_obstacle(job) != NULL) {
-		triggers_release(manager->triggers, (struct trigger *)(uintptr_t)job_obstacle(job));
+	} else {
+		release_answered(manager, (struct trigger *)(uintptr_t)job_obstacle(job));
 	}
 }
 
@@ -352,6 +358,11 @@ static bool is_of_server(const struct job *job, struct str trigger)
 	return str_equal(trigger, buffer_view(&name));
 }
 
+static bool is_of_kind(const struct config_service *service, enum config_service_kind kind)
+{
+	return service != NULL && service->kind == kind;
+}
+
 /* A helper may only name triggers of what it works for: no report can block mail of another
  * service, or for another server. */
 static bool may_name(struct manager *manager, const struct job *job, struct str trigger)
@@ -362,14 +373,16 @@ static bool may_name(struct manager *manager, const struct job *job, struct str 
 
 	if (trigger.length == 0)
 		return true;
+	if (queue_trigger_kind(trigger) == QUEUE_TRIGGER_CLASS)
+		return gate_knows(manager->gate, trigger) &&
+		       (transport_is_remote(transport) || is_of_kind(service, CONFIG_SERVICE_LMTP));
 	if (transport_is_remote(transport))
 		return queue_trigger_kind(trigger) == QUEUE_TRIGGER_HOST;
 	if (strcmp(transport_name(transport), CONFIG_LIST_SERVICE) == 0)
 		return queue_trigger_kind(trigger) == QUEUE_TRIGGER_DIRECTORY;
-	if (service != NULL && service->kind == CONFIG_SERVICE_PIPE)
+	if (is_of_kind(service, CONFIG_SERVICE_PIPE))
 		return is_beneath(transport, trigger, STR("pipe."));
-	return service != NULL && service->kind == CONFIG_SERVICE_LMTP &&
-	       is_of_server(job, trigger);
+	return is_of_kind(service, CONFIG_SERVICE_LMTP) && is_of_server(job, trigger);
 }
 
 bool dispatch_on_report(void *context, void *subject, const struct ipc_job_report *report)

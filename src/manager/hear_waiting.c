@@ -48,7 +48,15 @@ static void on_search(void *context)
 						    m->control->deliveries[i].trigger);
 }
 
-const struct trigger_handler manager_hear_triggers = {on_trigger_released, on_probe, on_search};
+static void on_crowded(void *context)
+{
+	const struct manager *manager = context;
+
+	gate_look_soon(manager->gate);
+}
+
+const struct trigger_handler manager_hear_triggers = {on_trigger_released, on_probe, on_search,
+						      on_crowded};
 
 static void on_wake(void *context, struct sleeper *sleeper, bool is_retry)
 {

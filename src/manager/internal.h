@@ -34,6 +34,7 @@
 #include "manager/manager.h"
 #include "manager/message.h"
 #include "manager/turn/transport.h"
+#include "manager/wait/gate.h"
 #include "manager/wait/scan.h"
 #include "os/load.h"
 
@@ -49,6 +50,7 @@ struct manager {
 	struct share share;
 	struct sleepers sleepers;
 	struct triggers *triggers;
+	struct gate *gate;
 	struct wake *wake;
 	struct scan *scan;
 	struct transports *transports;

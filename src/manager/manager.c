@@ -35,6 +35,7 @@ static void make_waiting(struct manager *manager)
 
 	manager->triggers = triggers_new(manager->loop, manager->store, &manager->sleepers,
 					 config->probe_delay_us, &manager_hear_triggers, manager);
+	manager->gate = gate_new(manager->loop, manager->triggers);
 	manager->wake = wake_new(manager->loop, &manager->sleepers, manager->triggers,
 				 &manager->share, &manager_hear_wake, manager);
 	manager->scan = scan_new(manager->loop, manager->store, &manager->sleepers, manager->wake,
@@ -94,12 +95,18 @@ void manager_configure(struct manager *manager, const struct config *config)
 	os_loop_defer(manager->loop, &manager->dispatch_task);
 }
 
+void manager_use_limits(struct manager *manager, const struct limit_memory *limits)
+{
+	gate_configure(manager->gate, manager->config, limits);
+}
+
 void manager_stop(struct manager *manager, void (*done)(void *context), void *context)
 {
 	manager->is_stopping = true;
 	scan_stop(manager->scan);
 	cleaning_free(manager->cleaning);
 	manager->cleaning = NULL;
+	gate_stop(manager->gate);
 	triggers_stop(manager->triggers);
 	wake_stop(manager->wake);
 	dispatch_drop_waiting(manager);
@@ -130,6 +137,7 @@ void manager_free(struct manager *manager)
 	transports_free(manager->transports);
 	wake_free(manager->wake);
 	triggers_free(manager->triggers);
+	gate_free(manager->gate);
 	os_task_cancel(manager->loop, &manager->dispatch_task);
 	os_task_cancel(manager->loop, &manager->stop_task);
 	os_task_cancel(manager->loop, &manager->scan_task);

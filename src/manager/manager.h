@@ -50,6 +50,11 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 			    void (*ready)(void *context), void *context);
 /* CONFIG must stay valid until the next call or the end of the manager. */
 void manager_configure(struct manager *manager, const struct config *config);
+struct limit_memory;
+
+/* After manager_new() and manager_configure(): where the sessions of the configuration's classes of
+ * hosts are counted, which must stay valid likewise; NULL, as at first: nowhere. */
+void manager_use_limits(struct manager *manager, const struct limit_memory *limits);
 /* Starts no more deliveries; calls DONE when those in flight are recorded. */
 void manager_stop(struct manager *manager, void (*done)(void *context), void *context);
 /* How many jobs helpers have. */

@@ -3,6 +3,7 @@
 #include "log/event.h"
 #include "mail/verdict.h"
 #include "manager/wait/schedule.h"
+#include "queue/trigger.h"
 
 enum { INTERRUPTIONS = 3 }; /* after so many it waits as after any failure */
 
@@ -110,13 +111,18 @@ static void end_if_late(struct arena *arena, struct queue_delivery *delivery,
 		outcome_expire(arena, delivery, terms->now_us);
 }
 
+/* What had no place in a class of hosts was not tried: should its trigger be lost, it does not wait
+ * for the next attempt. */
 static void try_again(struct arena *arena, struct queue_delivery *delivery,
 		      const struct outcome_terms *terms)
 {
+	bool is_held = queue_trigger_kind(delivery->trigger) == QUEUE_TRIGGER_CLASS;
+
 	delivery->outcome = QUEUE_WAIT;
 	delivery->attempts++;
-	delivery->until_us = schedule_next(terms->start_us, terms->now_us, terms->skip,
-					   delivery->attempts - 1, terms->random);
+	delivery->until_us = is_held ? terms->now_us + SECOND_US
+				     : schedule_next(terms->start_us, terms->now_us, terms->skip,
+						     delivery->attempts - 1, terms->random);
 	end_if_late(arena, delivery, terms);
 }
 

@@ -3,6 +3,7 @@
 #include "deliver/lmtp.h"
 #include "deliver/remote_authorities.h"
 #include "deliver/remote_keys.h"
+#include "deliver/remote_places.h"
 #include "deliver/remote_policy.h"
 #include "dns/resolver.h"
 #include "program/child.h"
@@ -13,6 +14,7 @@ enum { CONCURRENCY = 1000 };
 /* For all services; NULL while none has servers by name. */
 static struct dns_resolver *resolver;
 static struct remote_policies *policies;
+static struct remote_places *places; /* of sessions in their classes of hosts */
 static struct child *process;
 
 static void renew(void *context)
@@ -24,6 +26,7 @@ static void renew(void *context)
 static int open_lmtp(struct child *child)
 {
 	process = child;
+	places = remote_places_new();
 	policies = remote_policies_new(
 		child->config, true,
 		&(struct remote_authorities_watcher){child->loop, renew, child});
@@ -48,6 +51,7 @@ static void present_certificates(const struct config *config)
 /* Files of authorities that were not read at the start need a new process. */
 static bool fits(const struct config *config)
 {
+	remote_places_configure(places, config, process->limits);
 	present_certificates(config);
 	return remote_policies_configure(policies, config);
 }
@@ -55,8 +59,13 @@ static bool fits(const struct config *config)
 static void *new_transport(struct os_loop *loop, const struct config *config,
 			   const struct config_service *service)
 {
+	struct deliver_lmtp *lmtp;
+
 	present_certificates(config);
-	return deliver_lmtp_new(loop, config, service, resolver, policies);
+	remote_places_configure(places, config, process->limits);
+	lmtp = deliver_lmtp_new(loop, config, service, resolver, policies);
+	deliver_lmtp_count(lmtp, places);
+	return lmtp;
 }
 
 static void configure(void *transport, const struct config *config,

@@ -3,6 +3,7 @@
 #include "deliver/remote.h"
 #include "deliver/remote_authorities.h"
 #include "deliver/remote_keys.h"
+#include "deliver/remote_places.h"
 #include "deliver/remote_policy.h"
 #include "program/child.h"
 #include "program/service.h"
@@ -12,10 +13,11 @@ enum { CONCURRENCY = 2000 };
 
 static struct deliver_remote *remote;
 static struct remote_policies *policies;
+static struct remote_places *places; /* of sessions in their classes of hosts */
 static struct child *process;
-static struct sts_client *sts; /* NULL: neither policies nor reports are wanted */
+static struct sts_client *sts;       /* NULL: neither policies nor reports are wanted */
 static struct remote_logins *logins; /* NULL: none is wanted */
-static bool is_hidden; /* passwords may pass through it: its memory cannot be read */
+static bool is_hidden;               /* passwords may pass through it: its memory cannot be read */
 static bool has_sts;
 static bool has_reports;
 
@@ -28,6 +30,7 @@ static void renew(void *context)
 static int open_remote(struct child *child)
 {
 	process = child;
+	places = remote_places_new();
 	is_hidden = config_has_logins(child->config);
 	has_sts = child->config->mta_sts;
 	has_reports = child->config->tls_reports;
@@ -68,6 +71,7 @@ static bool fits(const struct config *config)
 	bool has_files = remote_policies_configure(policies, config);
 	bool has_hidden = is_hidden || !config_has_logins(config);
 
+	remote_places_configure(places, config, process->limits);
 	present_certificates(config);
 	prepare_logins(config);
 	return deliver_remote_fits(remote, config) && has_files && has_hidden &&
@@ -83,6 +87,8 @@ static void *new_transport(struct os_loop *loop, const struct config *config,
 	present_certificates(config);
 	prepare_logins(config);
 	deliver_remote_use_logins(remote, logins);
+	remote_places_configure(places, config, process->limits);
+	deliver_remote_count(remote, places);
 	deliver_remote_configure(remote, config);
 	if (!has_sts && !has_reports)
 		return remote;

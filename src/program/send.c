@@ -88,6 +88,7 @@ static int start(struct child *child)
 	child_path(child, "queue", path);
 	program->manager =
 		manager_new(child->loop, program->store, child->config, &peers, ready, child);
+	manager_use_limits(program->manager, child->limits);
 	return 0;
 }
 
@@ -97,6 +98,7 @@ static void reload(struct child *child, const struct config *old)
 
 	(void)old;
 	manager_configure(program->manager, child->config);
+	manager_use_limits(program->manager, child->limits);
 }
 
 static void stopped(void *context)

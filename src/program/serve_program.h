@@ -49,7 +49,7 @@ struct serve_program {
 	const struct serve_pace *pace;
 	bool writes_log;   /* directly; others have a pipe to the supervisor */
 	bool is_watched;   /* its sessions can be watched */
-	bool counts;       /* sessions, in a row of limit/memory.h */
+	bool counts;       /* sessions, or mail that waits for them, in a row of limit/memory.h */
 	bool is_told_seen; /* gets the file of what was seen of the directory's data */
 };
 

@@ -24,6 +24,7 @@ enum queue_trigger_kind {
 	QUEUE_TRIGGER_HOLD,      /* hold.ID: an operator holds this message */
 	QUEUE_TRIGGER_PIPE,      /* pipe.SERVICE.NAME: named by a local program */
 	QUEUE_TRIGGER_DIRECTORY, /* directory: until it answers */
+	QUEUE_TRIGGER_CLASS,     /* class.MASK: until that class of hosts has a place */
 };
 
 enum queue_trigger_kind queue_trigger_kind(struct str name);

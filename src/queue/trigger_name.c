@@ -23,10 +23,9 @@ enum queue_trigger_kind queue_trigger_kind(struct str name)
 		struct str start;
 		enum queue_trigger_kind kind;
 	} rows[] = {
-		{STR("host."), QUEUE_TRIGGER_HOST},
-		{STR("service."), QUEUE_TRIGGER_SERVICE},
-		{STR("hold."), QUEUE_TRIGGER_HOLD},
-		{STR("pipe."), QUEUE_TRIGGER_PIPE},
+		{STR("host."), QUEUE_TRIGGER_HOST},   {STR("service."), QUEUE_TRIGGER_SERVICE},
+		{STR("hold."), QUEUE_TRIGGER_HOLD},   {STR("pipe."), QUEUE_TRIGGER_PIPE},
+		{STR("class."), QUEUE_TRIGGER_CLASS},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++)

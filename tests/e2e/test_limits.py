@@ -422,9 +422,9 @@ def test_each_process_writes_its_own_row_only(mx):
     """It reads those of the others, has no descriptor of any; who counts nothing has no row."""
     port = free_port()
     node = mx(BY_ADDRESS, settings=f'smtpd_workers = 2\nlisten qmtp {{ address = "127.0.0.1:{port}" }}\n')
-    names = {"smtpd.0", "smtpd.1", "qmtpd.0", "remote.0", "lmtp.0"}
+    names = {"smtpd.0", "smtpd.1", "qmtpd.0", "send.0", "remote.0", "lmtp.0"}
     own = []
-    for program in "smtpd", "qmtpd", "remote", "lmtp":
+    for program in "smtpd", "qmtpd", "send", "remote", "lmtp":
         for pid in node.pids(program):
             found = rows(pid)
             assert set(found) == names and set(found.values()) == {"rw-s", "r--s"}, (program, found)
@@ -434,7 +434,7 @@ def test_each_process_writes_its_own_row_only(mx):
             handles = [os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")]
             assert not [handle for handle in handles if "memfd:" in handle]
     assert sorted(own) == sorted(names)
-    for program in "queue", "send", "resolve", "names", "local", "pipe":
+    for program in "queue", "resolve", "names", "local", "pipe":
         for pid in node.pids(program):
             assert not rows(pid), program
 

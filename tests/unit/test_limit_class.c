@@ -120,9 +120,37 @@ static void without_classes_there_is_nothing(void **state)
 	limit_classes_free(NULL);
 }
 
+/* No two masks have the same one, and all are those of a trigger's file. */
+static void each_class_has_a_trigger(void **state)
+{
+	static const char long_name[] =
+		"a23456789.a23456789.a23456789.a23456789.a23456789.a23456789."
+		"a23456789.a23456789.a23456789.a23456789.a23456789.a23456789."
+		"a23456789.a23456789.a23456789.a23456789.a23456789.a23456789."
+		"a23456789.a23456789";
+	static const char *const cases[][2] = {
+		{"*", "class.[any]"},
+		{"*.a.test", "class.[any].a.test"},
+		{"a.test", "class.a.test"},
+		{"192.0.2.0/24", "class.192.0.2.0_24"},
+		{"2001:db8::/32", "class.2001:db8::_32"},
+		{long_name, "class.00000000000000ff"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		const struct limit_class class = {.mask = cases[i][0], .key = 255};
+		char trigger[LIMIT_TRIGGER_SIZE];
+
+		limit_class_trigger(&class, trigger);
+		assert_string_equal(trigger, cases[i][1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_class_has_a_trigger),
 		cmocka_unit_test(the_first_class_with_the_host_applies),
 		cmocka_unit_test(a_name_is_needed_only_if_it_can_matter),
 		cmocka_unit_test(a_class_has_its_limits_and_a_key_by_its_mask),

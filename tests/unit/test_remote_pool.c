@@ -11,6 +11,7 @@ enum { SESSIONS = 51, WAITING_MAX = 50 };
 struct remote_session {
 	const char *key;
 	bool is_used_up, is_free;
+	bool is_full, is_spare, is_in_the_way; /* of its class */
 	int64_t waits_us;
 	void (*ended)(void *context, struct remote_session *session);
 	void *context;
@@ -43,6 +44,22 @@ void remote_session_wait(struct remote_session *session, int64_t delay_us,
 	session->context = context;
 }
 
+bool remote_session_claim(struct remote_session *session, bool has_turn)
+{
+	return has_turn || !session->is_full;
+}
+
+bool remote_session_is_spare(const struct remote_session *session, const struct limit_class *class)
+{
+	(void)class;
+	return session->is_spare;
+}
+
+bool remote_session_is_in_the_way(const struct remote_session *session)
+{
+	return session->is_in_the_way;
+}
+
 /* The first COUNT of them wait, in their order. */
 static struct remote_pool *pool_of(size_t count)
 {
@@ -61,14 +78,14 @@ static void the_last_of_its_key_is_used_again(void **state)
 	struct remote_pool *pool = pool_of(5);
 
 	(void)state;
-	assert_null(remote_pool_take(pool, "eve"));
-	assert_ptr_equal(remote_pool_take(pool, "odd"), &sessions[3]);
-	assert_ptr_equal(remote_pool_take(pool, "even"), &sessions[4]);
-	assert_ptr_equal(remote_pool_take(pool, "even"), &sessions[2]);
-	assert_ptr_equal(remote_pool_take(pool, "even"), &sessions[0]);
-	assert_null(remote_pool_take(pool, "even"));
-	assert_ptr_equal(remote_pool_take(pool, "odd"), &sessions[1]);
-	assert_null(remote_pool_take(pool, "odd"));
+	assert_null(remote_pool_take(pool, "eve", false));
+	assert_ptr_equal(remote_pool_take(pool, "odd", false), &sessions[3]);
+	assert_ptr_equal(remote_pool_take(pool, "even", false), &sessions[4]);
+	assert_ptr_equal(remote_pool_take(pool, "even", false), &sessions[2]);
+	assert_ptr_equal(remote_pool_take(pool, "even", false), &sessions[0]);
+	assert_null(remote_pool_take(pool, "even", false));
+	assert_ptr_equal(remote_pool_take(pool, "odd", false), &sessions[1]);
+	assert_null(remote_pool_take(pool, "odd", false));
 	for (size_t i = 0; i < 5; i++) {
 		assert_false(sessions[i].is_free);
 		assert_true(sessions[i].waits_us == 5 * SECOND_US);
@@ -97,11 +114,11 @@ static void one_that_ends_is_closed_alone(void **state)
 	sessions[2].ended(sessions[2].context, &sessions[2]);
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(sessions[i].is_free, i == 2);
-	assert_ptr_equal(remote_pool_take(pool, "even"), &sessions[4]);
-	assert_ptr_equal(remote_pool_take(pool, "even"), &sessions[0]);
+	assert_ptr_equal(remote_pool_take(pool, "even", false), &sessions[4]);
+	assert_ptr_equal(remote_pool_take(pool, "even", false), &sessions[0]);
 	remote_pool_clear(pool);
 	assert_true(sessions[1].is_free && sessions[3].is_free);
-	assert_null(remote_pool_take(pool, "odd"));
+	assert_null(remote_pool_take(pool, "odd", false));
 	remote_pool_free(pool);
 }
 
@@ -113,7 +130,39 @@ static void one_that_is_used_up_is_closed(void **state)
 	sessions[0] = (struct remote_session){.key = "even", .is_used_up = true};
 	remote_pool_put(pool, &sessions[0]);
 	assert_true(sessions[0].is_free && sessions[0].ended == NULL);
-	assert_null(remote_pool_take(pool, "even"));
+	assert_null(remote_pool_take(pool, "even", false));
+	remote_pool_free(pool);
+}
+
+static void one_whose_class_is_full_waits_on(void **state)
+{
+	struct remote_pool *pool = pool_of(4);
+
+	(void)state;
+	sessions[2].is_full = true;
+	assert_ptr_equal(remote_pool_take(pool, "even", false), &sessions[0]);
+	assert_null(remote_pool_take(pool, "even", false));
+	assert_false(sessions[2].is_free);
+	assert_ptr_equal(remote_pool_take(pool, "even", true), &sessions[2]);
+	remote_pool_free(pool);
+}
+
+static void the_oldest_makes_room(void **state)
+{
+	struct remote_pool *pool = pool_of(4);
+
+	(void)state;
+	assert_false(remote_pool_make_room(pool, NULL));
+	sessions[1].is_spare = sessions[3].is_spare = true;
+	assert_true(remote_pool_make_room(pool, NULL));
+	assert_true(sessions[1].is_free && !sessions[3].is_free);
+	assert_true(remote_pool_make_room(pool, NULL));
+	assert_true(sessions[3].is_free);
+	assert_false(remote_pool_make_room(pool, NULL));
+	assert_false(sessions[0].is_free || sessions[2].is_free);
+	sessions[5] = (struct remote_session){.key = "odd", .is_in_the_way = true};
+	remote_pool_put(pool, &sessions[5]);
+	assert_true(sessions[5].is_free);
 	remote_pool_free(pool);
 }
 
@@ -124,6 +173,8 @@ int main(void)
 		cmocka_unit_test(one_too_many_ends_the_oldest),
 		cmocka_unit_test(one_that_ends_is_closed_alone),
 		cmocka_unit_test(one_that_is_used_up_is_closed),
+		cmocka_unit_test(one_whose_class_is_full_waits_on),
+		cmocka_unit_test(the_oldest_makes_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

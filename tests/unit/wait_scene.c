@@ -69,7 +69,15 @@ static void on_probe(void *context, struct trigger *trigger, struct sleeper *sle
 		return;
 	scene->prober = sleeper->number;
 	sleepers_remove(&scene->sleepers, sleeper);
-	trigger_probe(scene->triggers, trigger, scene);
+	trigger_probe(scene->triggers, trigger,
+		      scene->has_many ? (const void *)(uintptr_t)scene->prober : scene);
+}
+
+static void on_crowded(void *context)
+{
+	struct wait_scene *scene = context;
+
+	scene->crowded++;
 }
 
 static void on_search(void *context)
@@ -81,7 +89,7 @@ static void on_search(void *context)
 		(void)triggers_find(scene->triggers, str_from(scene->still_wanted));
 }
 
-static const struct trigger_handler handler = {on_released, on_probe, on_search};
+static const struct trigger_handler handler = {on_released, on_probe, on_search, on_crowded};
 
 struct wait_scene *wait_scene_new(void)
 {

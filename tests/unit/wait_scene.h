@@ -29,6 +29,8 @@ struct wait_scene {
 	struct trigger *probed;   /* the last */
 	uint64_t prober;          /* who sleeps no more because of it */
 	bool refuses_probes;      /* nobody tries then */
+	bool has_many;            /* who probes is known by the sleeper's number */
+	unsigned crowded;         /* calls */
 	const char *still_wanted; /* a message that is awake waits for that one */
 	unsigned searches;
 };

@@ -194,7 +194,8 @@ static void end_flight(struct job *job, int64_t now_us)
 	destination->in_flight--;
 	transport->in_flight--;
 	transport->in_flight_by[destination->speed]--;
-	destination_learn(destination, !job->is_unreached, now_us - job->started_us);
+	if (!job->is_held)
+		destination_learn(destination, !job->is_unreached, now_us - job->started_us);
 }
 
 void transport_job_ended(struct job *job, int64_t now_us)

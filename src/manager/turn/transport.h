@@ -57,6 +57,7 @@ struct job {
 	struct job_delivery *deliveries;
 	uint32_t delivery_count;
 	bool is_unreached; /* set while in flight: the host did not answer */
+	bool is_held;      /* likewise: there was no place for a session, so nothing is learnt */
 	void *flight;      /* while in flight: for the owner of the attempt */
 	/* private to this folder: */
 	struct flow *flow;

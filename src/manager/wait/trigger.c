@@ -118,6 +118,10 @@ struct trigger *trigger_add(struct triggers *triggers, struct str name)
 	trigger->delay_us = triggers->probe_delay_us;
 	if (is_probed(name))
 		probe_in(triggers, trigger, trigger->delay_us);
+	if (trigger_is_of_class(trigger)) {
+		DL_APPEND2(triggers->of_classes, trigger, previous, next);
+		triggers->handler->crowded(triggers->context);
+	}
 	return trigger;
 }
 
@@ -180,6 +184,10 @@ void trigger_drop(struct triggers *triggers, struct trigger *trigger)
 	free(trigger->until); /* another file is another hold */
 	trigger->until = NULL;
 	forget_prober(triggers, trigger);
+	if (trigger_is_of_class(trigger)) {
+		trigger_end_turns(triggers, trigger);
+		DL_DELETE2(triggers->of_classes, trigger, previous, next);
+	}
 	heap_remove(&triggers->probes, &trigger->probe_at);
 	trigger->state = TRIGGER_RELEASED;
 	DL_APPEND2(triggers->released, trigger, previous, next);
@@ -256,6 +264,10 @@ void trigger_probe(struct triggers *triggers, struct trigger *trigger, const voi
 {
 	if (trigger->state != TRIGGER_SET)
 		return;
+	if (trigger_is_of_class(trigger)) {
+		trigger_begin_turn(triggers, trigger, who);
+		return;
+	}
 	heap_remove(&triggers->probes, &trigger->probe_at);
 	trigger->state = TRIGGER_PROBED;
 	trigger->prober = who;
@@ -264,7 +276,9 @@ void trigger_probe(struct triggers *triggers, struct trigger *trigger, const voi
 
 bool trigger_is_probe(const struct trigger *trigger, const void *who)
 {
-	return trigger->state == TRIGGER_PROBED && trigger->prober == who;
+	return (trigger->state == TRIGGER_PROBED && trigger->prober == who) ||
+	       (trigger->turn_count > 0 &&
+		triggers_turn_of(trigger->waiters.owner, who) == trigger);
 }
 
 /* A probe failed: the next one comes later, and not at the same moment as those of other
@@ -286,6 +300,8 @@ void triggers_probe_ended(struct triggers *triggers, const void *who)
 {
 	struct trigger *trigger;
 
+	if (triggers->turns != NULL)
+		trigger_end_turn(triggers, who);
 	if (triggers->by_prober == NULL) /* nearly always */
 		return;
 	HASH_FIND(by_prober, triggers->by_prober, &who, sizeof who, trigger);
@@ -375,6 +391,7 @@ void triggers_free(struct triggers *triggers)
 	struct trigger *next;
 
 	heap_clear(&triggers->probes);
+	trigger_end_turns(triggers, NULL);
 	HASH_CLEAR(by_prober, triggers->by_prober);
 	HASH_ITER (hh, triggers->by_name, trigger, next)
 		trigger_free(triggers, trigger);

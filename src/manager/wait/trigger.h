@@ -8,7 +8,9 @@
  * cannot, trigger/directory when the directory does not answer. While it is set, one message at a
  * time tries (the probe), after probe_delay, twice that, four times ...; all others sleep at no
  * cost. trigger/pipe.SERVICE.NAME is made when a program of that service asks for it; at most 1,000
- * of these exist. Triggers with other names belong to operators, who release all triggers that are
+ * of these exist. trigger/class.MASK is made when a class of hosts has no place for a session; for
+ * it several messages may have a turn at once, as many as there are places (gate.h), and none
+ * probes. Triggers with other names belong to operators, who release all triggers that are
  * not probed.
  *
  *   state \ event   set            probe time       probe ended    release or file gone
@@ -43,6 +45,8 @@ struct trigger_handler {
 	void (*probe)(void *context, struct trigger *trigger, struct sleeper *sleeper);
 	/* Call triggers_find() for each trigger that a message which is awake waits for. */
 	void (*search)(void *context);
+	/* A trigger of a class of hosts was set, or a turn there has ended. */
+	void (*crowded)(void *context);
 };
 
 /* STORE and SLEEPERS are borrowed. PROBE_DELAY_US: before the first probe. */
@@ -85,11 +89,26 @@ struct waiters *trigger_waiters(struct trigger *trigger);
 /* The trigger to which WAITERS belong, if it is set; otherwise NULL. */
 struct trigger *triggers_of_waiters(struct triggers *triggers, const struct waiters *waiters);
 
-/* WHO (any pointer) probes although TRIGGER is set; does nothing if there is a probe already. */
+/* WHO (any pointer) probes although TRIGGER is set; does nothing if there is a probe already. For
+ * a class of hosts there may be many, each of which has a turn: everything below is the same. */
 void trigger_probe(struct triggers *triggers, struct trigger *trigger, const void *who);
 bool trigger_is_probe(const struct trigger *trigger, const void *who);
 /* WHO has tried, or is gone. Does nothing if it was not a probe. */
 void triggers_probe_ended(struct triggers *triggers, const void *who);
+
+/* --- of classes of hosts --- */
+
+/* The first one that is set, or the one after PREVIOUS; NULL: none. */
+struct trigger *triggers_next_of_class(const struct triggers *triggers,
+				       const struct trigger *previous);
+/* Has who waited longest for TRIGGER probe. */
+void triggers_give_turn(struct triggers *triggers, struct trigger *trigger);
+/* How many have a turn. */
+size_t trigger_turns(const struct trigger *trigger);
+/* The one for which WHO has a turn, or NULL. */
+struct trigger *triggers_turn_of(const struct triggers *triggers, const void *who);
+
+/* --- released ones --- */
 
 /* The next sleeper of the released triggers, which take turns; still in its list. Or NULL. */
 struct sleeper *triggers_next_released(struct triggers *triggers);

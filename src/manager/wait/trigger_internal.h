@@ -19,7 +19,8 @@ struct trigger {
 	struct heap_node probe_at;       /* while SET, of a server: monotonic */
 	bool is_seen;                    /* by the current reading of the directory */
 	bool is_wanted;                  /* somebody asked for it since the last probe */
-	struct trigger *next, *previous; /* while RELEASED */
+	size_t turn_count;               /* of a class of hosts */
+	struct trigger *next, *previous; /* while RELEASED; of a class of hosts, always */
 	UT_hash_handle hh;               /* by name */
 	UT_hash_handle by_prober;        /* while PROBED */
 };
@@ -31,9 +32,11 @@ struct triggers {
 	int64_t probe_delay_us;
 	const struct trigger_handler *handler;
 	void *context;
-	struct trigger *by_name;   /* all */
-	struct trigger *by_prober; /* the PROBED ones */
-	struct trigger *released;  /* ring */
+	struct trigger *by_name;    /* all */
+	struct trigger *by_prober;  /* the PROBED ones */
+	struct trigger *released;   /* ring */
+	struct trigger *of_classes; /* those that are set */
+	struct turn *turns;         /* by who has them */
 	struct heap probes;
 	struct os_timer *timer;
 	size_t of_programs;
@@ -47,6 +50,13 @@ struct trigger *trigger_add(struct triggers *triggers, struct str name);
 void trigger_drop(struct triggers *triggers, struct trigger *trigger);
 /* Has every message that is awake ask for its triggers; at most once a second. */
 void trigger_search(struct triggers *triggers);
+
+/* Whether it is for a class of hosts. */
+bool trigger_is_of_class(const struct trigger *trigger);
+/* WHO has a turn there; it has ended, or all (trigger NULL: everywhere) have. */
+void trigger_begin_turn(struct triggers *triggers, struct trigger *trigger, const void *who);
+void trigger_end_turn(struct triggers *triggers, const void *who);
+void trigger_end_turns(struct triggers *triggers, const struct trigger *trigger);
 
 /* Whether a program has named it. */
 bool trigger_is_of_program(struct str name);
