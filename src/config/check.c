@@ -165,6 +165,24 @@ static void check_values(struct config *config, const struct config_tree_section
 	check_once(names, count, problems);
 }
 
+/* No sender has two routes. The routes have been checked one by one, and what was wrong is left
+ * out: lines are only known if nothing was. */
+static void check_senders(const struct config *config, const struct config_tree *tree,
+			  struct config_problems *problems)
+{
+	const struct config_tree_use *use = config_tree_use(&tree->root, "senderroutes");
+	struct named *names = memory_alloc_zero(use->count, sizeof *names);
+	size_t count = 0;
+
+	for (const struct config_tree_value *v = use->first;
+	     v != NULL && use->count == config->senderroute_count; v = v->next) {
+		names[count] = (struct named){config->senderroutes[count].domain, "senderroutes",
+					      v->line, count};
+		count++;
+	}
+	check_once(names, count, problems);
+}
+
 struct bound { /* an address to listen at */
 	const struct config_endpoint *endpoint;
 	const char *setting;
@@ -321,6 +339,7 @@ void config_check(struct config *config, const struct config_tree *tree,
 	check_listens(config, tree, problems);
 	check_values(config, &tree->root, "smtproutes", ":", problems);
 	check_values(config, &tree->root, "qmtproutes", ":", problems);
+	check_senders(config, tree, problems);
 	check_services(config, tree, problems);
 	config_check_tls(config, tree, problems);
 	config_check_directory(config, tree, problems);

@@ -90,6 +90,8 @@ struct config {
 	size_t smtproute_count;
 	struct config_route *qmtproutes;
 	size_t qmtproute_count;
+	struct config_route *senderroutes; /* their "domain" is of the sender */
+	size_t senderroute_count;
 	const char *relay_passwords; /* file; "": none */
 	bool login_without_tls;
 	bool login_binding;
@@ -166,6 +168,8 @@ bool config_has_qmtp(const struct config *config);
 /* Whether a client at ADDRESS may connect to LISTEN: with QMQP only those of its setting clients.
  */
 bool config_admits(const struct config_listen *listen, const struct in6_addr *address);
+/* All routes that can have a login: those of smtproutes and senderroutes; NULL after the last. */
+const struct config_route *config_login_route(const struct config *config, size_t index);
 /* Whether there is a login to a relay. */
 bool config_has_logins(const struct config *config);
 /* Whether passwords of relays are in the configuration itself. */

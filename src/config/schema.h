@@ -127,6 +127,7 @@ extern const struct config_type config_type_endpoints;
 extern const struct config_type config_type_networks;
 extern const struct config_type config_type_routes;
 extern const struct config_type config_type_qmtproutes;
+extern const struct config_type config_type_senderroutes;
 extern const struct config_type config_type_arguments;
 extern const struct config_type config_type_texts;
 extern const struct config_type config_type_names;

@@ -256,9 +256,21 @@ const struct config_setting config_schema_root[] = {
 			"offers, and else waits. Without a PASSWORD, the file of relay_passwords "
 			"has it, which is better: who can read the configuration can read what is "
 			"in it.")),
+	SETTING(ROOT, "senderroutes", senderroutes, LIST(config, senderroutes, senderroute_count),
+		INITIAL(""),
+		MEANING("Where mail of a sender goes: USER@DOMAIN:RELAY, DOMAIN:RELAY, or "
+			".DOMAIN:RELAY for senders in its subdomains, with ports and logins as in "
+			"smtproutes. The address takes precedence, then its domain, then the "
+			"longest "
+			"suffix; case does not matter. Routes of smtproutes and qmtproutes for the "
+			"recipient's domain, by name or suffix, come before these, and their "
+			"routes "
+			"for all other mail after. An empty relay means that the sender is as any "
+			"other. Mail with the empty sender has no route here: see \"!\" in "
+			"smtproutes.")),
 	SETTING(ROOT, "relay_passwords", optional_path, AT(config, relay_passwords), INITIAL(""),
 		RANGE(0, 4000),
-		MEANING("The file of the passwords of users in smtproutes: lines "
+		MEANING("The file of the passwords of users in smtproutes and senderroutes: lines "
 			"RELAY|USER|PASSWORD "
 			"or RELAY;PORT|USER|PASSWORD, with relay and port as there; a password "
 			"ends with its line. Lines that are empty or begin with \"#\" say nothing. "

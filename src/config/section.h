@@ -171,12 +171,14 @@ struct config_domain {
 	size_t address_count;   /* 0: every local part exists */
 };
 
-/* One element of smtproutes or qmtproutes: DOMAIN:RELAY[;PORT][|USER[|PASSWORD]]. */
+/* One element of smtproutes, qmtproutes or senderroutes: DOMAIN:RELAY[;PORT][|USER[|PASSWORD]]. */
 struct config_route {
 	const char *domain; /* "example.net", ".example.edu" (subdomains), "" (all others),
-			     * "!" (the null sender, also written "!@") */
+			     * "!" (the null sender, also written "!@"); of senderroutes the
+			     * first two, or "ann@example.net", in lower case */
 	const char *relay;  /* host name, or address in brackets ("[192.0.2.1]", "[2001:db8::1]");
-			     * "": by MX nevertheless, or for "!" by the routes for the domain */
+			     * "": by MX nevertheless; for "!" and in senderroutes: by the other
+			     * routes */
 	uint16_t port;      /* 25 by default, 209 in qmtproutes */
 	const char *user;   /* to log in to the relay as; "" or NULL: without a login */
 	/* "": in the file of relay_passwords; CONFIG_HIDDEN except in the supervisor, in "keys" and

@@ -4,8 +4,9 @@
  *
  * smtproutes and qmtproutes as in s/qmail: for the null sender first "!", then the domain itself,
  * then ".suffix", the longest first, then "". At each of these qmtproutes comes before smtproutes.
- * The first one found decides; an empty relay means the domain's mail exchangers after all, by
- * SMTP, but with "!" that the search goes on.
+ * Before "" comes the sender's route of senderroutes (deliver/remote_sender.h), unless its relay is
+ * empty. The first one found decides; an empty relay means the domain's mail exchangers after all,
+ * by SMTP, but with "!" that the search goes on.
  */
 #ifndef DELIVER_REMOTE_ROUTE_H
 #define DELIVER_REMOTE_ROUTE_H

@@ -151,6 +151,28 @@ static const struct refusal values_cases[] = {
 	 "RELAY|USER|PASSWORD\n"
 	 "t:2: smtproutes: not a port after the ';': found \"d.org:r;x|u|hidden\"; allowed: 1 to "
 	 "65535\n"},
+	{HOST "senderroutes = { a.org:r1, \"A.org:r2\", \"x@A.org:r|u|p\", \"X@a.org:\" }\n",
+	 "t:2: senderroutes: given twice: first in line 2: found \"a.org\"\n"
+	 "t:2: senderroutes: given twice: first in line 2: found \"x@a.org\"\n"},
+	{HOST "senderroutes = { \"a.org\", \":r\", \"!:r\", \"a b@c.org:r\", \"@c.org:r\", "
+	      "\"a.org:r;x|u|pw\" }\n",
+	 "t:2: senderroutes: no ':' after the sender: found \"a.org\"; allowed: SENDER:RELAY or "
+	 "SENDER:RELAY;PORT, where SENDER is USER@DOMAIN, DOMAIN or .DOMAIN, and RELAY a host, "
+	 "[ADDRESS] or empty\n"
+	 "t:2: senderroutes: not a sender before the ':': found \":r\"; allowed: SENDER:RELAY or "
+	 "SENDER:RELAY;PORT, where SENDER is USER@DOMAIN, DOMAIN or .DOMAIN, and RELAY a host, "
+	 "[ADDRESS] or empty\n"
+	 "t:2: senderroutes: not a sender before the ':': found \"!:r\"; allowed: SENDER:RELAY or "
+	 "SENDER:RELAY;PORT, where SENDER is USER@DOMAIN, DOMAIN or .DOMAIN, and RELAY a host, "
+	 "[ADDRESS] or empty\n"
+	 "t:2: senderroutes: not a sender before the ':': found \"a b@c.org:r\"; allowed: "
+	 "SENDER:RELAY or SENDER:RELAY;PORT, where SENDER is USER@DOMAIN, DOMAIN or .DOMAIN, and "
+	 "RELAY a host, [ADDRESS] or empty\n"
+	 "t:2: senderroutes: not a sender before the ':': found \"@c.org:r\"; allowed: "
+	 "SENDER:RELAY or SENDER:RELAY;PORT, where SENDER is USER@DOMAIN, DOMAIN or .DOMAIN, and "
+	 "RELAY a host, [ADDRESS] or empty\n"
+	 "t:2: senderroutes: not a port after the ';': found \"a.org:r;x|u|hidden\"; allowed: 1 to "
+	 "65535\n"},
 	{HOST "smtproutes \"a.org:r|u|sesame\"\n",
 	 "t:2: smtproutes: an '=' is missing; allowed: = VALUE\n"},
 	{HOST "maxhops = x\n"
