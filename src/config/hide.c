@@ -5,7 +5,8 @@
 
 static bool is_with_logins(struct str setting)
 {
-	return str_equal(setting, STR("smtproutes")) || str_equal(setting, STR("senderroutes"));
+	return str_equal(setting, STR("smtproutes")) || str_equal(setting, STR("senderroutes")) ||
+	       str_equal(setting, STR("fallback_relays"));
 }
 
 /* Appends TOKEN, a value of such a setting, without its password. */

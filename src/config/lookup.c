@@ -146,7 +146,18 @@ const struct config_route *config_login_route(const struct config *config, size_
 	if (index < config->smtproute_count)
 		return &config->smtproutes[index];
 	index -= config->smtproute_count;
-	return index < config->senderroute_count ? &config->senderroutes[index] : NULL;
+	if (index < config->senderroute_count)
+		return &config->senderroutes[index];
+	index -= config->senderroute_count;
+	return index < config->fallback_relay_count ? &config->fallback_relays[index] : NULL;
+}
+
+const struct config_source *config_source_find(const struct config *config, struct str name)
+{
+	for (size_t i = 0; i < config->source_count; i++)
+		if (str_equal(str_from(config->sources[i].name), name))
+			return &config->sources[i];
+	return NULL;
 }
 
 bool config_has_logins(const struct config *config)

@@ -225,6 +225,28 @@ enum config_class_count {
 
 enum { CONFIG_CLASSES_MAX = 128 };
 
+enum config_remote_ip { /* which addresses of servers are tried, and in which order */
+			CONFIG_IPV6_FIRST,
+			CONFIG_IPV4_FIRST,
+			CONFIG_IPV4, /* no others */
+			CONFIG_IPV6,
+};
+
+enum { CONFIG_SOURCES_MAX = 256, CONFIG_SOURCE_ADDRESSES_MAX = 64 };
+
+struct config_source { /* source NAME { ... } */
+	const char *name;
+	struct in6_addr *addresses; /* of this machine; IPv4 mapped */
+	size_t address_count;
+	const char *hostname; /* greets servers */
+};
+
+/* One element of sender_sources or domain_sources: KEY:SOURCE. */
+struct config_source_use {
+	const char *key;    /* as the domain of a route */
+	const char *source; /* the section's name */
+};
+
 struct config_class {     /* class "MASK" { ... } */
 	const char *mask; /* in canonical form */
 	enum config_class_kind kind;
@@ -233,6 +255,7 @@ struct config_class {     /* class "MASK" { ... } */
 	uint32_t queue;  /* sessions, from which on mail waits */
 	uint32_t refuse; /* and clients are refused */
 	enum config_class_count count;
+	const char *source; /* section of outgoing sessions; "": as setting source says */
 };
 
 enum config_backend {

@@ -130,10 +130,8 @@ static struct config_complaint parse_qmtp_route(const struct config_setting *set
 	return complaint;
 }
 
-static void print_route_to(const struct config_route *route, uint16_t port, struct buffer *out)
+static void print_relay(const struct config_route *route, uint16_t port, struct buffer *out)
 {
-	buffer_append_string(out, route->domain);
-	buffer_append_byte(out, ':');
 	buffer_append_string(out, route->relay);
 	if (route->port != port) {
 		buffer_append_byte(out, ';');
@@ -145,6 +143,13 @@ static void print_route_to(const struct config_route *route, uint16_t port, stru
 	}
 	if (*route->password != '\0')
 		buffer_append_string(out, "|" CONFIG_HIDDEN);
+}
+
+static void print_route_to(const struct config_route *route, uint16_t port, struct buffer *out)
+{
+	buffer_append_string(out, route->domain);
+	buffer_append_byte(out, ':');
+	print_relay(route, port, out);
 }
 
 static void print_route(const struct config_setting *setting, const void *place, struct buffer *out)
@@ -200,3 +205,36 @@ const struct config_type config_type_senderroutes = {
 	.is_list = true,
 	.parse = parse_sender_route,
 	.print = print_route};
+
+static struct config_complaint parse_fallback(const struct config_setting *setting,
+					      const struct config *config, struct str text,
+					      void *place)
+{
+	struct config_route route = {.port = SMTP_PORT, .domain = ""};
+	struct config_complaint complaint;
+	struct str relay;
+
+	(void)setting;
+	(void)str_split(&text, '|', &relay);
+	complaint = parse_relay(config, relay, text, &route);
+	if (complaint.message == NULL && *route.relay == '\0')
+		return config_type_complain("no relay");
+	if (complaint.message == NULL)
+		*(struct config_route *)place = route;
+	return complaint;
+}
+
+static void print_fallback(const struct config_setting *setting, const void *place,
+			   struct buffer *out)
+{
+	(void)setting;
+	print_relay(place, SMTP_PORT, out);
+}
+
+const struct config_type config_type_relays = {
+	.name = "list of relays",
+	.allowed = "RELAY or RELAY;PORT, where RELAY is a host or [ADDRESS]",
+	.size = sizeof(struct config_route),
+	.is_list = true,
+	.parse = parse_fallback,
+	.print = print_fallback};

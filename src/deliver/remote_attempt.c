@@ -39,6 +39,18 @@ static void report_failure(struct remote_attempt *attempt)
 	finish_with(attempt, &attempt->failure, attempt->was_connected ? NULL : attempt->trigger);
 }
 
+/* The attempt may be over when it returns true. */
+static bool fall_back(struct remote_attempt *attempt)
+{
+	const struct remote_finder *finder = attempt->finder;
+	bool is_new = attempt->asked_count == 0 && attempt->failure.class == MAIL_WAIT;
+
+	if (finder->fall_back == NULL || !is_new)
+		return false;
+	attempt->has_fallen_back = true;
+	return finder->fall_back(attempt->finder_context, attempt);
+}
+
 static void try_next_server(struct remote_attempt *attempt)
 {
 	switch (remote_attempt_meet_next(attempt)) {
@@ -48,7 +60,8 @@ static void try_next_server(struct remote_attempt *attempt)
 	case REMOTE_ATTEMPT_WAITS:
 		break;
 	case REMOTE_ATTEMPT_NONE:
-		report_failure(attempt);
+		if (!fall_back(attempt))
+			report_failure(attempt);
 		break;
 	}
 }
@@ -87,7 +100,8 @@ static void close_session(struct remote_attempt *attempt)
  * earlier configuration has allowed. */
 static void leave_session(struct remote_attempt *attempt)
 {
-	if (attempt->asked_count == 0 && attempt->configuration == attempt->carrier->configurations)
+	if (attempt->asked_count == 0 && !attempt->has_fallen_back &&
+	    attempt->configuration == attempt->carrier->configurations)
 		remote_pool_put(attempt->carrier->pool, attempt->session);
 	else
 		remote_session_free(attempt->session);

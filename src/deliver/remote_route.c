@@ -211,27 +211,39 @@ static bool fill_hop(struct remote_hop *hop, struct str name, enum remote_hop_ki
 	return true;
 }
 
+/* Mail of different users has different connections. */
+static void set_user(struct remote_hop *hop, const char *user)
+{
+	size_t length = strlen(hop->key);
+
+	if (user == NULL || *user == '\0')
+		return;
+	snprintf(hop->user, sizeof hop->user, "%s", user);
+	snprintf(hop->key + length, sizeof hop->key - length, " as %s", hop->user);
+}
+
+bool remote_route_hop(const struct config_route *route, bool is_qmtp, struct remote_hop *hop_out)
+{
+	struct remote_hop hop = {.is_qmtp = is_qmtp};
+
+	if (!fill_hop(&hop, str_from(route->relay), REMOTE_HOP_ADDRESS, REMOTE_HOP_RELAY,
+		      route->port))
+		return false;
+	set_user(&hop, route->user);
+	*hop_out = hop;
+	return true;
+}
+
 bool remote_routes_choose(const struct remote_routes *routes, struct str sender, struct str domain,
 			  struct remote_hop *hop_out)
 {
 	struct found found = find(routes, sender, domain);
-	const struct config_route *route = found.route;
 	struct remote_hop hop = {0};
 
-	if (route != NULL && route->relay[0] != '\0') {
-		hop.is_qmtp = found.is_qmtp;
-		if (!fill_hop(&hop, str_from(route->relay), REMOTE_HOP_ADDRESS, REMOTE_HOP_RELAY,
-			      route->port))
-			return false;
-	} else if (!fill_hop(&hop, domain, REMOTE_HOP_LITERAL, REMOTE_HOP_EXCHANGERS, SMTP_PORT)) {
+	if (found.route != NULL && found.route->relay[0] != '\0')
+		return remote_route_hop(found.route, found.is_qmtp, hop_out);
+	if (!fill_hop(&hop, domain, REMOTE_HOP_LITERAL, REMOTE_HOP_EXCHANGERS, SMTP_PORT))
 		return false;
-	}
-	if (route != NULL && route->user != NULL && *route->user != '\0') {
-		size_t length = strlen(hop.key);
-
-		snprintf(hop.user, sizeof hop.user, "%s", route->user);
-		snprintf(hop.key + length, sizeof hop.key - length, " as %s", hop.user);
-	}
 	*hop_out = hop;
 	return true;
 }

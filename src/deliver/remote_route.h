@@ -48,6 +48,10 @@ void remote_routes_free(struct remote_routes *routes);
 MUST_CHECK bool remote_routes_choose(const struct remote_routes *routes, struct str sender,
 				     struct str domain, struct remote_hop *hop_out);
 
+/* The hop that ROUTE leads to; it has a relay. False: that is not a valid host. */
+MUST_CHECK bool remote_route_hop(const struct config_route *route, bool is_qmtp,
+				 struct remote_hop *hop_out);
+
 /* The relay as sections "tls" name it: a host name, or "[address]"; NULL: there is none. */
 const char *remote_hop_relay(const struct remote_hop *hop, struct arena *arena);
 

@@ -31,6 +31,9 @@ struct dns_servers {
 	size_t count;
 };
 
+/* Of the addresses of each host, in turn one of each family, or only those of one. */
+enum dns_families { DNS_IPV6_FIRST, DNS_IPV4_FIRST, DNS_IPV4_ONLY, DNS_IPV6_ONLY };
+
 struct dns_search;
 
 /* Searches for the mail exchangers of DOMAIN. SELF must live until DONE. Calls DONE once, never
@@ -45,6 +48,9 @@ struct dns_search *dns_search_exchangers(struct dns_resolver *resolver, const ch
 struct dns_search *dns_search_relay(struct dns_resolver *resolver, const char *host, uint16_t port,
 				    void (*done)(void *context, const struct dns_servers *servers),
 				    void *context);
+/* Which addresses are wanted, by default IPv6 first; before DONE is called. It is a temporary
+ * failure if there are only others. */
+void dns_search_prefer(struct dns_search *search, enum dns_families families);
 /* Cancels it if it has not finished. NULL is allowed. */
 void dns_search_free(struct dns_search *search);
 
