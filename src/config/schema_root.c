@@ -318,8 +318,9 @@ const struct config_setting config_schema_root[] = {
 			"section tls says. Mail for a domain that demands more than may (by its "
 			"section tls, remote_tls, dane or mta_sts), or with REQUIRETLS, never goes "
 			"to them: such a policy says which servers may see the mail, and these are "
-			"others. A relay whose addresses are all this machine's own is passed "
-			"over, so that mail cannot come back.")),
+			"others. So that mail cannot come back, addresses of this machine are "
+			"passed over, and mail for domains of which it is a backup MX host waits "
+			"for the better ones.")),
 	SETTING(ROOT, "remote_ip", word, AT(config, remote_ip), INITIAL("ipv6-first"),
 		WORDS(remote_ip_words),
 		MEANING("To which addresses of other mail servers mail is sent. ipv6-first: of "

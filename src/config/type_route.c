@@ -51,9 +51,11 @@ static const char *parse_login(const struct config *config, struct str login,
 
 enum { SMTP_PORT = 25, QMTP_PORT = 209 };
 
-/* "RELAY", "RELAY;PORT" or nothing, with LOGIN (see parse_login()). */
+/* "RELAY", "RELAY;PORT" or nothing, with LOGIN (see parse_login()); WRONG: what to say of what is
+ * no relay. */
 static struct config_complaint parse_relay(const struct config *config, struct str text,
-					   struct str login, struct config_route *route)
+					   struct str login, const char *wrong,
+					   struct config_route *route)
 {
 	const char *problem;
 	struct str relay;
@@ -67,7 +69,7 @@ static struct config_complaint parse_relay(const struct config *config, struct s
 		if (route->relay == NULL)
 			route->relay = config_text_to_host(config->arena, relay);
 		if (route->relay == NULL)
-			return config_type_complain("not a host name or address after the ':'");
+			return config_type_complain(wrong);
 	}
 	problem = parse_login(config, login, route);
 	if (problem != NULL)
@@ -100,7 +102,8 @@ static struct config_complaint parse_route_to(const struct config *config, struc
 	route.domain = key->parse(config, domain);
 	if (route.domain == NULL)
 		return config_type_complain(key->wrong);
-	complaint = parse_relay(config, rest, login, &route);
+	complaint = parse_relay(config, rest, login, "not a host name or address after the ':'",
+				&route);
 	if (complaint.message == NULL)
 		*route_out = route;
 	return complaint;
@@ -216,7 +219,8 @@ static struct config_complaint parse_fallback(const struct config_setting *setti
 
 	(void)setting;
 	(void)str_split(&text, '|', &relay);
-	complaint = parse_relay(config, relay, text, &route);
+	complaint =
+		parse_relay(config, relay, text, "not a host name or address as the relay", &route);
 	if (complaint.message == NULL && *route.relay == '\0')
 		return config_type_complain("no relay");
 	if (complaint.message == NULL)

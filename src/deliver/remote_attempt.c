@@ -221,8 +221,10 @@ static void settle(struct remote_attempt *attempt)
 	attempt->was_connected = true;
 	remote_attempt_tell(attempt, NULL);
 	attempt->job->tls = remote_session_tls(attempt->session);
+	attempt->job->source = str_from(remote_session_source(attempt->session));
 	remote_recipients_settle(&attempt->recipients, may_ask_elsewhere(attempt));
 	attempt->job->tls = NULL;
+	attempt->job->source = STR("");
 	go_on_with_rest(attempt);
 }
 

@@ -60,6 +60,10 @@ struct remote_finder {
 	 * recipient. True: there are others, which it finds and answers as find() does; the attempt
 	 * may be over. NULL: never. */
 	bool (*fall_back)(void *context, struct remote_attempt *attempt);
+	/* From which source SERVER is connected to, and of whose addresses; NULL: as the system
+	 * chooses. */
+	const struct config_source *(*source)(void *context, const struct dns_server *server,
+					      struct remote_sources **sources_out);
 };
 
 /* Delivers JOB by PROTOCOL and finishes it. KEY, FINDER and CONTEXT must live as long as the job;

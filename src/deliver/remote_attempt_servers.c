@@ -3,6 +3,7 @@
  * kept. */
 #include "deliver/remote_attempt_internal.h"
 #include "deliver/remote_peer.h"
+#include <errno.h>
 #include <string.h>
 
 void remote_attempt_keep_failure(struct remote_attempt *attempt, const struct mail_verdict *verdict)
@@ -29,6 +30,18 @@ void remote_attempt_tell(struct remote_attempt *attempt, const char *failure)
 	attempt->is_told = true;
 }
 
+/* Nothing can be said about the server. */
+static void explain_source(struct mail_verdict *verdict, const struct dns_server *server,
+			   const struct config_source *source)
+{
+	char peer[REMOTE_PEER_SIZE];
+
+	remote_peer_format(server, peer);
+	mail_verdict_set(verdict, "4.4.4",
+			 "connect to %s: this machine has no %s address of the source %s", peer,
+			 server->address.any.sa_family == AF_INET ? "IPv4" : "IPv6", source->name);
+}
+
 bool remote_attempt_meet(struct remote_attempt *attempt)
 {
 	struct remote_session_settings settings = attempt->carrier->settings;
@@ -36,6 +49,9 @@ bool remote_attempt_meet(struct remote_attempt *attempt)
 	int result;
 
 	settings.protocol = attempt->protocol;
+	if (attempt->finder->source != NULL)
+		settings.source = attempt->finder->source(attempt->finder_context, attempt->server,
+							  &settings.sources);
 	result = remote_session_new(&settings, attempt->key, attempt->server, &attempt->policy,
 				    &attempt->session);
 
@@ -43,9 +59,13 @@ bool remote_attempt_meet(struct remote_attempt *attempt)
 		attempt->is_told = false;
 		return true;
 	}
-	remote_peer_unreachable(&verdict, attempt->server, strerror(-result));
+	if (settings.source != NULL && result == -EADDRNOTAVAIL)
+		explain_source(&verdict, attempt->server, settings.source);
+	else
+		remote_peer_unreachable(&verdict, attempt->server, strerror(-result));
 	remote_attempt_keep_failure(attempt, &verdict);
-	attempt->was_connected = attempt->was_connected || !remote_peer_is_absent(result);
+	attempt->was_connected = attempt->was_connected || !remote_peer_is_absent(result) ||
+				 result == -EADDRNOTAVAIL;
 	return false;
 }
 

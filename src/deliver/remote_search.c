@@ -31,6 +31,7 @@ struct remote_search {
 	struct remote_policy_question question;
 	struct remote_policy_search *policy;
 	bool is_strict;            /* the policy of a server demands more than may */
+	bool is_backup;            /* this host is an exchanger of the domain */
 	size_t fallback_count;     /* fallback_relays that were begun; 0: none */
 	unsigned configuration;    /* the carrier's when it began */
 	struct remote_login login; /* its relay is that for policies */
@@ -89,6 +90,8 @@ static void on_servers(void *context, const struct dns_servers *servers)
 {
 	struct remote_search *search = context;
 
+	if (search->fallback_count == 0)
+		search->is_backup = servers->is_backup;
 	if (search->fallback_count > 0)
 		try_others(search, servers->list, servers->count);
 	else if (servers->verdict.class == MAIL_OK)
@@ -191,7 +194,7 @@ static void end(void *context)
 }
 
 /* A relay of the operator's takes the place of the domain's servers, unless a policy says which
- * servers may see the mail. */
+ * servers may see the mail, or the relay would bring it back, since this host is an exchanger. */
 static bool fall_back(void *context, struct remote_attempt *attempt)
 {
 	struct remote_search *search = context;
@@ -199,7 +202,7 @@ static bool fall_back(void *context, struct remote_attempt *attempt)
 	bool is_first = search->fallback_count == 0;
 
 	if (is_first && (search->hop.kind != REMOTE_HOP_EXCHANGERS || search->is_strict ||
-			 search->wish == REMOTE_POLICY_REQUIRED))
+			 search->is_backup || search->wish == REMOTE_POLICY_REQUIRED))
 		return false;
 	while (search->fallback_count < config->fallback_relay_count) {
 		if (!remote_route_hop(&config->fallback_relays[search->fallback_count++], false,
@@ -286,8 +289,25 @@ static void tell(void *context, const struct dns_server *server, const struct re
 		remote_report_tell(search->is_reported ? search->remote->reports : NULL, &report);
 }
 
-const struct remote_finder remote_search_finder = {
-	.find = find, .fall_back = fall_back, .end = end, .protect = protect, .tell = tell};
+/* Of the mail, or else of the server. */
+static const struct config_source *find_source(void *context, const struct dns_server *server,
+					       struct remote_sources **sources_out)
+{
+	const struct remote_search *search = context;
+	const struct config_source *source;
+
+	*sources_out = search->remote->sources;
+	source =
+		remote_sources_of_mail(*sources_out, search->job->sender, str_from(search->domain));
+	return source != NULL ? source : remote_sources_of_server(*sources_out, server);
+}
+
+const struct remote_finder remote_search_finder = {.find = find,
+						   .end = end,
+						   .protect = protect,
+						   .tell = tell,
+						   .fall_back = fall_back,
+						   .source = find_source};
 
 /* Where nothing could be waived, nobody looks. */
 static enum remote_policy_wish find_wish(const struct deliver_remote *remote,
@@ -312,15 +332,20 @@ static bool is_reported(const struct remote_search *search)
 					  search->remote->carrier.settings.chunk);
 }
 
-/* The policy comes last in it. Made for each message, so without a format. */
+/* A source that only the server decides is the same for all who meet it there. Made for each
+ * message, so without a format. */
 static const char *make_key(const struct remote_search *search)
 {
 	static const char *const wishes[] = {"", " required", " waived"};
+	const struct config_source *source = remote_sources_of_mail(
+		search->remote->sources, search->job->sender, search->job->destination);
 	const char *const words[] = {
 		search->hop.key,
 		" ",
 		remote_policy_key(search->remote->policies, search->domain, search->relay),
 		wishes[search->wish],
+		source != NULL ? " from " : "",
+		source != NULL ? source->name : "",
 	};
 	char *key;
 	size_t length = 0;

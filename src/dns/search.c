@@ -152,6 +152,7 @@ static void collect(struct dns_search *search)
 	for (size_t i = 0; i < search->host_count; i++)
 		if (is_better_than_self(search, &search->hosts[i]))
 			add_host(search, &search->hosts[i]);
+	search->servers.is_backup = search->is_self_met;
 	if (search->servers.count == 0)
 		explain_nothing(search);
 	else

@@ -29,6 +29,7 @@ struct dns_servers {
 	struct mail_verdict verdict; /* MAIL_OK, or why there are no addresses */
 	struct dns_server list[DNS_SERVERS_MAX];
 	size_t count;
+	bool is_backup; /* this host is an exchanger too, after those of the list */
 };
 
 /* Of the addresses of each host, in turn one of each family, or only those of one. */

@@ -173,6 +173,40 @@ static const struct refusal values_cases[] = {
 	 "RELAY a host, [ADDRESS] or empty\n"
 	 "t:2: senderroutes: not a port after the ';': found \"a.org:r;x|u|hidden\"; allowed: 1 to "
 	 "65535\n"},
+	{HOST "fallback_relays = { \"\", \"a b\", \"r;0\", \"|u\" }\n",
+	 "t:2: fallback_relays: no relay: found \"\"; allowed: RELAY or RELAY;PORT, where RELAY is "
+	 "a "
+	 "host or [ADDRESS]\n"
+	 "t:2: fallback_relays: not a host name or address as the relay: found \"a b\"; allowed: "
+	 "RELAY "
+	 "or RELAY;PORT, where RELAY is a host or [ADDRESS]\n"
+	 "t:2: fallback_relays: not a port after the ';': found \"r;0\"; allowed: 1 to 65535\n"
+	 "t:2: fallback_relays: a user without a relay: found \"|u\"; allowed: RELAY|USER or "
+	 "RELAY|USER|PASSWORD\n"},
+	{HOST "source = a\nsender_sources = { \"x@a.org:b\", \"X@A.org:c\", \"a.org\", \"!:c\" }\n"
+	      "domain_sources = { a.org:b, \"A.org:c\" }\n"
+	      "class \"*\" { queue = 1 refuse = 1 source = d }\n"
+	      "source c { addresses = 192.0.2.1 }\n",
+	 "t:2: source: there is no section source of this name: found \"a\"; allowed: the NAME of "
+	 "a "
+	 "section source\n"
+	 "t:3: sender_sources: no ':' before a source: found \"a.org\"; allowed: SENDER:SOURCE, "
+	 "where "
+	 "SENDER is USER@DOMAIN, DOMAIN or .DOMAIN\n"
+	 "t:3: sender_sources: not valid before the ':': found \"!:c\"; allowed: SENDER:SOURCE, "
+	 "where "
+	 "SENDER is USER@DOMAIN, DOMAIN or .DOMAIN\n"
+	 "t:4: domain_sources: given twice: first in line 4: found \"a.org\"\n"
+	 "t:4: domain_sources: there is no section source of this name: found \"b\"; allowed: the "
+	 "NAME "
+	 "of a section source\n"
+	 "t:5: class \"*\": source: there is no section source of this name: found \"d\"; allowed: "
+	 "the "
+	 "NAME of a section source\n"},
+	{HOST "source A { addresses = { 192.0.2.1, \"192.0.2.1\", 0.0.0.1, \"ff02::1\", "
+	      "\"::ffff:1.2.3.4\", "
+	      "host } }\nsource b { }\nsource b { addresses = { } }\n",
+	 ""},
 	{HOST "smtproutes \"a.org:r|u|sesame\"\n",
 	 "t:2: smtproutes: an '=' is missing; allowed: = VALUE\n"},
 	{HOST "maxhops = x\n"
