@@ -126,6 +126,8 @@ const struct config_source *remote_sources_of_server(const struct remote_sources
 	struct in6_addr address = os_socket_address_mapped(&server->address);
 	const char *name = "";
 
+	if (config->source_count == 0)
+		return NULL;
 	if (sources->classes != NULL)
 		name = config->classes[limit_classes_find(sources->classes, str_from(server->host),
 							  &address)]

@@ -7,6 +7,7 @@
 
 #include "base/attributes.h"
 #include <netinet/in.h>
+#include <stdbool.h>
 
 /* Fills LIST with up to SIZE addresses of the network interfaces, IPv4 mapped
  * into ::ffff:0:0/96. Returns their number, or -errno. */

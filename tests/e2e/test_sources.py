@@ -11,7 +11,7 @@ from dns import NameServer
 from exim import Exim
 from peers import Lan, Postfix
 from smtp import deliver
-from stagepost import PATIENCE, wait_until
+from stagepost import PATIENCE, USER, wait_until
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 OURS = [f"198.18.0.{number}" for number in (2, 3, 4)]
@@ -136,7 +136,7 @@ def test_a_backup_waits(world):
     ("remote_ip = ipv4-first", "six.test", TEN6), ("", "half.test", "198.18.0.10")])
 def test_families(lan, node, ground, setting, to, server):
     with NameServer(ZONES) as names, lan.sink(ground.directory("v4"), 10) as four, \
-            subprocess.Popen([*lan.inside, "smtp-sink", f"[{TEN6}]:25", "100"]) as six:
+            subprocess.Popen([*lan.inside, "smtp-sink", "-u", USER, f"[{TEN6}]:25", "100"]) as six:
         try:
             wait_until(lambda: subprocess.run(
                 [*lan.inside, "ss", "-Hltn6", "sport = :25"], capture_output=True,

@@ -174,7 +174,7 @@ static const struct refusal values_cases[] = {
 	 "t:2: senderroutes: not a port after the ';': found \"a.org:r;x|u|hidden\"; allowed: 1 to "
 	 "65535\n"},
 	{HOST "fallback_relays = { \"\", \"a b\", \"r;0\", \"|u\" }\n",
-	 "t:2: fallback_relays: no relay: found \"\"; allowed: RELAY or RELAY;PORT, where RELAY is "
+	 "t:2: fallback_relays: no relay; allowed: RELAY or RELAY;PORT, where RELAY is "
 	 "a "
 	 "host or [ADDRESS]\n"
 	 "t:2: fallback_relays: not a host name or address as the relay: found \"a b\"; allowed: "
@@ -205,8 +205,19 @@ static const struct refusal values_cases[] = {
 	 "NAME of a section source\n"},
 	{HOST "source A { addresses = { 192.0.2.1, \"192.0.2.1\", 0.0.0.1, \"ff02::1\", "
 	      "\"::ffff:1.2.3.4\", "
-	      "host } }\nsource b { }\nsource b { addresses = { } }\n",
-	 ""},
+	      "host } }\nsource b { }\nsource b { addresses = \"::1\" }\n",
+	 "t:2: source A: a source cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', '_'\n"
+	 "t:2: source A.addresses: no address that a machine can send from: found \"0.0.0.1\"; "
+	 "allowed: IPv4 or IPv6 addresses\n"
+	 "t:2: source A.addresses: no address that a machine can send from: found \"ff02::1\"; "
+	 "allowed: IPv4 or IPv6 addresses\n"
+	 "t:2: source A.addresses: an IPv4 address in IPv6 form: found \"::ffff:1.2.3.4\"; "
+	 "allowed: IPv4 or IPv6 addresses\n"
+	 "t:2: source A.addresses: not an IP address: found \"host\"; allowed: IPv4 or IPv6 "
+	 "addresses\n"
+	 "t:2: source A.addresses: given twice: first in line 2: found \"192.0.2.1\"\n"
+	 "t:3: source b.addresses: must be set; allowed: IPv4 or IPv6 addresses\n"
+	 "t:4: source b: given twice: first in line 3\n"},
 	{HOST "smtproutes \"a.org:r|u|sesame\"\n",
 	 "t:2: smtproutes: an '=' is missing; allowed: = VALUE\n"},
 	{HOST "maxhops = x\n"
