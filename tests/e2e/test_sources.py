@@ -4,15 +4,18 @@ fallback_relays and senderroutes, on a machine with several addresses among othe
 
 import os
 import re
+import socket
 import subprocess
 
 import pytest
 from dns import NameServer
 from exim import Exim
+from inside import LANDLOCKS, inside, with_landlock
 from peers import Lan, Postfix
 from smtp import deliver
-from stagepost import PATIENCE, USER, wait_until
+from stagepost import PATIENCE, USER, free_port, wait_until
 
+REFUSED = ("-EACCES", "-EPERM")
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 OURS = [f"198.18.0.{number}" for number in (2, 3, 4)]
 OURS6 = ["fd00:77::2", "fd00:77::3"]
@@ -229,6 +232,37 @@ def test_the_family_of_a_source(world):
     mx, ten, _ = world('source out { addresses = "198.18.0.3" }\nsource = out\n')
     send(mx, "x@both.test")
     assert clients(ten) == [("198.18.0.3", "mx.stagepost.test")]
+
+
+@pytest.mark.parametrize("landlock", LANDLOCKS)
+def test_the_sandbox_allows_that_alone(node, landlock):
+    """Without sources remote cannot bind at all (test_sandbox.py). With them, it can at no port of its
+    choice, and where Landlock does not know of networks still not listen; lmtp can do neither."""
+    mx = node(start=False, settings="source out { addresses = 127.0.0.5 }\n"
+                                    'service lmtp { kind = lmtp address = "127.0.0.1:1" }')
+    mx.prefix = with_landlock(landlock)
+    mx.start()
+    for program in "remote", "lmtp":
+        pid = mx.pids(program)[0]
+        made = inside(pid, "socket", socket.AF_INET, socket.SOCK_STREAM, 0)
+        at_port = inside(pid, "bind", made, f"=@inet:{free_port()}", 16)
+        assert at_port in REFUSED or (program == "remote" and landlock is not None and at_port == "0")
+        inside(pid, "close", made)
+        made = inside(pid, "socket", socket.AF_INET, socket.SOCK_STREAM, 0)
+        assert (inside(pid, "bind", made, "=@inet:0", 16) == "0") == (program == "remote")
+        assert inside(pid, "listen", made, 1) in REFUSED
+        inside(pid, "close", made)
+
+
+def test_sources_come_with_a_reload(world):
+    """remote needs another sandbox for them, and so a new process."""
+    mx, ten, _ = world("")
+    send(mx, "x@ten.test")
+    mx.settings += 'source out { addresses = "198.18.0.4" hostname = new.test }\nsource = out\n'
+    mx.write_configuration()
+    mx.reload()
+    send(mx, "x@ten.test")
+    assert clients(ten)[-1] == ("198.18.0.4", "new.test")
 
 
 @pytest.mark.parametrize("kind, domain", [(Postfix, "postfix.test"), (Exim, "exim.test")])
