@@ -181,7 +181,8 @@ static bool has_binary(const struct session *session)
 {
 	static const char word[] = "> binarymime ";
 
-	return memmem(buffer_data(&session->envelopes), session->envelopes.length, word,
+	return session->envelopes.length > 0 &&
+	       memmem(buffer_data(&session->envelopes), session->envelopes.length, word,
 		      sizeof word - 1) != NULL;
 }
 

@@ -125,6 +125,8 @@ uint64_t model_next_number(void);
 /* The helper for SERVICE has delivered it; IS_TIMED: to a host that was told of its deadline. */
 void model_note_sent(struct model_message *m, uint32_t delivery, const char *service,
 		     bool is_timed);
+/* Whether its recipients are to be mapped before it is tried. */
+bool model_is_requeued(const struct model_message *m);
 /* SLEEPER is M, asleep: whether its times are right. IS_TRIGGERED: by a trigger. */
 void model_check_asleep(const struct model_message *m, const struct sleeper *sleeper,
 			bool is_triggered);

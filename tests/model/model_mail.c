@@ -270,12 +270,20 @@ static bool has_hold(const struct model_message *m)
 	return model_has_trigger(name);
 }
 
-/* Its recipient is to be mapped first. */
-static bool is_requeued(const struct model_message *m)
+bool model_is_requeued(const struct model_message *m)
 {
 	static const char mark[] = "\nrequeue: 1\n";
 
 	return memmem(buffer_data(&m->control), m->control.length, mark, strlen(mark)) != NULL;
+}
+
+/* A delay is on record; of which time depends on the clock, which may have been set since. */
+static bool is_delay_recorded(const struct model_message *m)
+{
+	static const char mark[] = "\ndelayed: ";
+
+	return m->control.length > 0 &&
+	       memmem(buffer_data(&m->control), m->control.length, mark, sizeof mark - 1) != NULL;
 }
 
 void model_check_asleep(const struct model_message *m, const struct sleeper *sleeper,
@@ -294,18 +302,21 @@ void model_check_asleep(const struct model_message *m, const struct sleeper *sle
 	     sleeper->due_us > start_of(m) + MODEL_LIFETIME_US + late_us))
 		model_fail("message %" PRIu64 " waits for a trigger longer than it may",
 			   m->id.number);
+	/* who was released waits for a turn among the retries */
 	if (m->deadline.mode == MAIL_DEADLINE_RETURN && !m->is_held && !has_hold(m) &&
+	    !sleeper->facts.is_released &&
 	    (sleeper->due_us == INT64_MAX ||
 	     sleeper->due_us >
 		     (m->deadline.at_us > model_wall_us ? m->deadline.at_us : model_wall_us) +
 			     late_us))
 		model_fail("message %" PRIu64 " sleeps beyond its sender's time", m->id.number);
 	if (m->is_due && sleeper->waiters == NULL && m->recipients == 1 && m->decided[1] == 0 &&
-	    !is_requeued(m) && !may_be_early(m))
+	    !model_is_requeued(m) && !may_be_early(m))
 		model_fail("message %" PRIu64 " was released and is not tried", m->id.number);
 	if (sleeper->due_us == INT64_MAX || !wants_delay(m))
 		return;
 	if (m->deadline.mode == MAIL_DEADLINE_NOTIFY && !m->is_late_told &&
+	    (m->jumped_us == model_jumped_us || !is_delay_recorded(m)) &&
 	    sleeper->due_us >
 		    (m->deadline.at_us > model_wall_us ? m->deadline.at_us : model_wall_us) +
 			    late_us)
