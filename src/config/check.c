@@ -349,7 +349,6 @@ void config_check(struct config *config, const struct config_tree *tree,
 	check_values(config, &tree->root, "smtproutes", ":", problems);
 	check_values(config, &tree->root, "qmtproutes", ":", problems);
 	check_senders(config, tree, problems);
-	config_check_sources(config, tree, problems);
 	check_services(config, tree, problems);
 	config_check_tls(config, tree, problems);
 	config_check_directory(config, tree, problems);

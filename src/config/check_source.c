@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The sections source, and whether those that settings name are there. */
 #include "config/internal.h"
+#include "config/value.h"
 #include <string.h>
 
 static void report_title(const struct config_tree_section *section, const char *message,
@@ -18,7 +19,7 @@ static void add_source(struct config *config, const struct config_tree_section *
 	const struct config_source *other = config_source_find(config, name);
 	struct config_source *source = &config->sources[config->source_count];
 
-	if (!config_is_short_name(name))
+	if (!config_text_is_short_name(name))
 		report_title(section, "a source cannot be called this",
 			     "1 to 32 of a-z, 0-9, '-', '_'", problems);
 	if (other != NULL)

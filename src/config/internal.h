@@ -148,14 +148,12 @@ void config_add_classes(struct config *config, const struct config_tree *tree,
 /* check_source.c: adds the sources. */
 void config_add_sources(struct config *config, const struct config_tree *tree,
 			struct config_problems *problems);
-/* Completes them, and checks what names them. */
+/* After config_check(): completes them, and checks what names them. */
 void config_check_sources(struct config *config, const struct config_tree *tree,
 			  struct config_problems *problems);
 /* check.c: no two of KEYS, one for each value of SETTING, are equal. */
 void config_check_once(const struct config_tree_section *section, const char *setting,
 		       const char *const *keys, struct config_problems *problems);
-/* build.c: 1 to 32 of a-z, 0-9, '-', '_'. */
-bool config_is_short_name(struct str name);
 /* rate.c: adds the rates. */
 void config_add_rates(struct config *config, const struct config_tree *tree,
 		      struct config_problems *problems);

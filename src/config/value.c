@@ -76,6 +76,19 @@ bool config_text_is_local_part(struct str text)
 	return true;
 }
 
+bool config_text_is_short_name(struct str name)
+{
+	if (name.length == 0 || name.length > 32)
+		return false;
+	for (size_t i = 0; i < name.length; i++) {
+		char c = name.data[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '_')
+			return false;
+	}
+	return true;
+}
+
 bool config_text_to_port(struct str text, uint16_t *port_out)
 {
 	uint64_t port;

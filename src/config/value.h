@@ -23,6 +23,8 @@ bool config_text_is_local_part(struct str text);
 /* The canonical form of which senders TEXT means: "USER@DOMAIN", "DOMAIN", or ".DOMAIN" for those
  * in its subdomains; NULL: not valid. */
 const char *config_text_to_sender(struct arena *arena, struct str text);
+/* The NAME of a section: 1 to 32 of a-z, 0-9, '-', '_'. */
+bool config_text_is_short_name(struct str text);
 /* 1 to 65535 in decimal. */
 bool config_text_to_port(struct str text, uint16_t *port_out);
 /* A literal address without brackets; IPv4 is mapped into ::ffff:0:0/96. */

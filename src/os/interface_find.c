@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Whether an address is one of those. */
 #include "os/interface.h"
 
 enum { ADDRESSES_MAX = 1024, LOOPBACK = 127 };

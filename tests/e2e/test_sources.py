@@ -94,7 +94,7 @@ def test_a_relay_by_sender(world):
 
 # --- fallback_relays ---
 
-def test_fallback_relays_in_turn(world):
+def test_fallback_relays_in_turn(world, lan, ground):
     mx, ten, eleven = world('fallback_relays = { "self.relay.test", "[198.18.0.2]", "nowhere.relay.test", '
                             '"[198.18.0.22]", relay.test, "[198.18.0.10]" }')
     event = send(mx, "x@away.test")
@@ -103,6 +103,10 @@ def test_fallback_relays_in_turn(world):
     assert {e["relay"] for e in mx.log.find("fallback_self")} == {"self.relay.test", "198.18.0.2"}
     send(mx, "x@ten.test")
     assert len(ten.files()) == 1  # a domain that can be reached has no other way
+    lan._ip("addr add 198.18.0.20/24 dev eth0", inside=True)
+    with lan.sink(ground.directory("back"), 20) as back:
+        send(mx, "y@away.test")  # not by the connection to the relay, which may still be open
+        assert len(back.files()) == 1
 
 
 def test_servers_that_refuse_the_connection(lan, node, ground):
