@@ -296,7 +296,9 @@ const struct config_setting config_schema_root[] = {
 			"(SCRAM-SHA-256-PLUS, SCRAM-SHA-1-PLUS) where the relay offers that: by "
 			"tls-exporter (RFC 9266) with TLS 1.3, else by tls-server-end-point (RFC "
 			"5929). Who sits in between cannot take the login over, nor hide that the "
-			"relay offers it. no: for a relay that offers it and knows neither.")),
+			"relay offers it. no: for a relay that offers it and knows neither, or "
+			"that "
+			"offers it only with other mechanisms, like SCRAM-SHA-512-PLUS.")),
 	SETTING(ROOT, "bdat", boolean, AT(config, bdat), INITIAL("yes"),
 		MEANING("Whether messages of up to 64 KiB are sent by BDAT to servers that offer "
 			"CHUNKING (RFC 3030), SMTP and LMTP. All others are sent by DATA.")),
