@@ -131,8 +131,9 @@ const struct config_setting config_schema_root[] = {
 			"returned (DELIVERBY, RFC 2852); clients are told, and a shorter one is "
 			"refused. A message that is late is returned, or its sender is told, as it "
 			"has asked; one that is to be returned goes to no host that does not offer "
-			"this, too. Mail to a list is returned to the list's owner. 0: not "
-			"offered.")),
+			"this, too. Mail to a list is returned to the list's owner. Offered to "
+			"clients that may relay, and by LMTP: others could have mail returned to "
+			"whom they name as the sender. 0: not offered.")),
 	SETTING(ROOT, "rescan", duration, AT(config, rescan_us), INITIAL("25m"), RANGE(1, 86400),
 		MEANING("How often the queue directories are read for mail that was "
 			"not announced.")),
@@ -410,8 +411,9 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "rate_keys", number, AT(config, rate_keys), INITIAL("100000"),
 		RANGE(1000, 2000000),
 		MEANING("How many addresses, users or domains sections rate can tell apart at a "
-			"time, each kind by itself. 100,000 need 13 MiB in each process that has "
-			"seen so many. When it is raised, counting begins anew.")),
+			"time, each kind by itself. 100,000 need 13 MiB for each smtpd and qmtpd, "
+			"once these together have seen so many. When it is raised, counting begins "
+			"anew.")),
 	SETTING(ROOT, "policy_path", path, AT(config, policy_path),
 		INITIAL("/var/lib/stagepost/policy"), RANGE(1, 4000),
 		MEANING("The directory in which policies of mta_sts and results for tls_reports "
