@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Converts the tree to the structs, section by section. */
 #include "config/internal.h"
+#include "config/value.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,22 +50,9 @@ static void add_listen(struct config *config, const struct config_tree_section *
 	config_fill_section(config, section, listen, problems);
 }
 
-static bool is_short_name(struct str name)
-{
-	if (name.length == 0 || name.length > 32)
-		return false;
-	for (size_t i = 0; i < name.length; i++) {
-		char c = name.data[i];
-
-		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '_')
-			return false;
-	}
-	return true;
-}
-
 static bool is_service_name(struct str name)
 {
-	return is_short_name(name) && !str_equal(name, STR("remote")) &&
+	return config_text_is_short_name(name) && !str_equal(name, STR("remote")) &&
 	       !str_equal(name, STR(CONFIG_LIST_SERVICE));
 }
 
@@ -228,7 +216,7 @@ static void add_certificate(struct config *config, const struct config_tree_sect
 	const struct config_certificate *other = config_certificate_find(config, name);
 	struct config_certificate *certificate;
 
-	if (!is_short_name(name))
+	if (!config_text_is_short_name(name))
 		report_title(section, "a certificate cannot be called this",
 			     "1 to 32 of a-z, 0-9, '-', '_'", problems);
 	if (other != NULL)
@@ -340,8 +328,10 @@ void config_build(struct config *config, const struct config_tree *tree,
 	add_certificates(config, tree, problems);
 	add_tls_policies(config, tree, problems);
 	config_add_classes(config, tree, problems);
+	config_add_sources(config, tree, problems);
 	config_add_rates(config, tree, problems);
 	set_directory(config, tree, problems);
 	set_auth(config, tree, problems);
 	config_check(config, tree, problems);
+	config_check_sources(config, tree, problems);
 }

@@ -165,6 +165,33 @@ static void check_values(struct config *config, const struct config_tree_section
 	check_once(names, count, problems);
 }
 
+void config_check_once(const struct config_tree_section *section, const char *setting,
+		       const char *const *keys, struct config_problems *problems)
+{
+	const struct config_tree_use *use = config_tree_use(section, setting);
+	struct named *names = memory_alloc_zero(use->count, sizeof *names);
+	size_t count = 0;
+
+	for (const struct config_tree_value *v = use->first; v != NULL; v = v->next, count++)
+		names[count] = (struct named){
+			keys[count],
+			config_problem_name(problems, section->kind, section->title, setting),
+			v->line, count};
+	check_once(names, count, problems);
+}
+
+/* No sender has two routes. What was wrong in itself is left out: then lines are not known. */
+static void check_senders(const struct config *config, const struct config_tree *tree,
+			  struct config_problems *problems)
+{
+	const char **keys = arena_alloc(config->arena, config->senderroute_count * sizeof *keys);
+
+	for (size_t i = 0; i < config->senderroute_count; i++)
+		keys[i] = config->senderroutes[i].domain;
+	if (config_tree_use(&tree->root, "senderroutes")->count == config->senderroute_count)
+		config_check_once(&tree->root, "senderroutes", keys, problems);
+}
+
 struct bound { /* an address to listen at */
 	const struct config_endpoint *endpoint;
 	const char *setting;
@@ -321,6 +348,7 @@ void config_check(struct config *config, const struct config_tree *tree,
 	check_listens(config, tree, problems);
 	check_values(config, &tree->root, "smtproutes", ":", problems);
 	check_values(config, &tree->root, "qmtproutes", ":", problems);
+	check_senders(config, tree, problems);
 	check_services(config, tree, problems);
 	config_check_tls(config, tree, problems);
 	config_check_directory(config, tree, problems);
@@ -332,7 +360,7 @@ void config_check(struct config *config, const struct config_tree *tree,
 	check_titles(config, tree, CONFIG_SECTION_TLS, config->tls_policy_count, policy_destination,
 		     problems);
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
-		if (s->kind == CONFIG_SECTION_DOMAIN)
+		if (s->kind == CONFIG_SECTION_DOMAIN || s->kind == CONFIG_SECTION_SOURCE)
 			check_values(config, s, "addresses", "", problems);
 	sort_domains(config);
 }

@@ -90,6 +90,18 @@ struct config {
 	size_t smtproute_count;
 	struct config_route *qmtproutes;
 	size_t qmtproute_count;
+	struct config_route *senderroutes; /* their "domain" is of the sender */
+	size_t senderroute_count;
+	struct config_route *fallback_relays; /* their "domain" is empty */
+	size_t fallback_relay_count;
+	enum config_remote_ip remote_ip;
+	struct config_source *sources;
+	size_t source_count;
+	const char *source; /* of connections to other servers; "": none */
+	struct config_source_use *sender_sources;
+	size_t sender_source_count;
+	struct config_source_use *domain_sources;
+	size_t domain_source_count;
 	const char *relay_passwords; /* file; "": none */
 	bool login_without_tls;
 	bool login_binding;
@@ -170,6 +182,11 @@ bool config_has_qmtp(const struct config *config);
 /* Whether a client at ADDRESS may connect to LISTEN: with QMQP only those of its setting clients.
  */
 bool config_admits(const struct config_listen *listen, const struct in6_addr *address);
+/* The section called NAME, or NULL. */
+const struct config_source *config_source_find(const struct config *config, struct str name);
+/* All routes that can have a login: those of smtproutes, senderroutes and fallback_relays; NULL
+ * after the last. */
+const struct config_route *config_login_route(const struct config *config, size_t index);
 /* Whether there is a login to a relay. */
 bool config_has_logins(const struct config *config);
 /* Whether passwords of relays are in the configuration itself. */

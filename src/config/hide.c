@@ -3,7 +3,13 @@
 #include "config/internal.h"
 #include "config/token.h"
 
-/* Appends TOKEN, a value of smtproutes, without its password. */
+static bool is_with_logins(struct str setting)
+{
+	return str_equal(setting, STR("smtproutes")) || str_equal(setting, STR("senderroutes")) ||
+	       str_equal(setting, STR("fallback_relays"));
+}
+
+/* Appends TOKEN, a value of such a setting, without its password. */
 static void append_route(struct str token, struct buffer *out)
 {
 	bool is_quoted = token.length >= 2 && (token.data[0] == '"' || token.data[0] == '\'');
@@ -62,7 +68,7 @@ void config_hide_passwords(struct str text, struct buffer *out)
 		if (reader.token.kind == TOKEN_END || reader.token.kind == TOKEN_BAD)
 			break;
 		token = config_token_text(&reader, &reader.token);
-		is_route = place.is_value && str_equal(place.name, STR("smtproutes"));
+		is_route = place.is_value && is_with_logins(place.name);
 		move_on(&place, reader.token.kind, token);
 		if (!is_route ||
 		    (reader.token.kind != TOKEN_WORD && reader.token.kind != TOKEN_STRING))

@@ -145,6 +145,15 @@ void config_check_tls(struct config *config, const struct config_tree *tree,
 /* class.c: adds the classes, and checks their order. */
 void config_add_classes(struct config *config, const struct config_tree *tree,
 			struct config_problems *problems);
+/* check_source.c: adds the sources. */
+void config_add_sources(struct config *config, const struct config_tree *tree,
+			struct config_problems *problems);
+/* After config_check(): completes them, and checks what names them. */
+void config_check_sources(struct config *config, const struct config_tree *tree,
+			  struct config_problems *problems);
+/* check.c: no two of KEYS, one for each value of SETTING, are equal. */
+void config_check_once(const struct config_tree_section *section, const char *setting,
+		       const char *const *keys, struct config_problems *problems);
 /* rate.c: adds the rates. */
 void config_add_rates(struct config *config, const struct config_tree *tree,
 		      struct config_problems *problems);

@@ -141,18 +141,41 @@ static bool has_text(const char *text)
 	return text != NULL && *text != '\0';
 }
 
+const struct config_route *config_login_route(const struct config *config, size_t index)
+{
+	if (index < config->smtproute_count)
+		return &config->smtproutes[index];
+	index -= config->smtproute_count;
+	if (index < config->senderroute_count)
+		return &config->senderroutes[index];
+	index -= config->senderroute_count;
+	return index < config->fallback_relay_count ? &config->fallback_relays[index] : NULL;
+}
+
+const struct config_source *config_source_find(const struct config *config, struct str name)
+{
+	for (size_t i = 0; i < config->source_count; i++)
+		if (str_equal(str_from(config->sources[i].name), name))
+			return &config->sources[i];
+	return NULL;
+}
+
 bool config_has_logins(const struct config *config)
 {
-	for (size_t i = 0; i < config->smtproute_count; i++)
-		if (has_text(config->smtproutes[i].user))
+	const struct config_route *route;
+
+	for (size_t i = 0; (route = config_login_route(config, i)) != NULL; i++)
+		if (has_text(route->user))
 			return true;
 	return false;
 }
 
 bool config_has_passwords(const struct config *config)
 {
-	for (size_t i = 0; i < config->smtproute_count; i++)
-		if (has_text(config->smtproutes[i].password))
+	const struct config_route *route;
+
+	for (size_t i = 0; (route = config_login_route(config, i)) != NULL; i++)
+		if (has_text(route->password))
 			return true;
 	return false;
 }

@@ -64,11 +64,22 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 		 sizeof(struct config_class)},
 	[CONFIG_SECTION_RATE] =
 		{"rate", "NAME",
-		 "How much clients may do in a time: each section counts one thing for each address, "
-		 "user, domain of senders or class, in the interval that ends now, in all processes "
+		 "How much clients may do in a time: each section counts one thing for each "
+		 "address, "
+		 "user, domain of senders or class, in the interval that ends now, in all "
+		 "processes "
 		 "of this machine together. All sections that apply must allow it. What is counted "
 		 "is kept in memory and begins anew when the server is started.",
 		 sizeof(struct config_rate)},
+	[CONFIG_SECTION_SOURCE] =
+		{"source", "NAME",
+		 "Addresses of this machine from which mail is sent to other servers, and the name "
+		 "that goes with them. Settings source, sender_sources, domain_sources and those "
+		 "of "
+		 "the sections class say which mail. To each server the address is used that was "
+		 "used longest ago for it; only those of the server's address family can be. The "
+		 "name is 1 to 32 of a-z, 0-9, '-' and '_'.",
+		 sizeof(struct config_source)},
 	[CONFIG_SECTION_DIRECTORY] = {"directory", "",
 				      "Where addresses, domains, lists and users are kept that are "
 				      "not in this file, see stagepost-directory(7). Without this "

@@ -22,6 +22,7 @@ enum config_section {
 	CONFIG_SECTION_TLS,
 	CONFIG_SECTION_CLASS,
 	CONFIG_SECTION_RATE,
+	CONFIG_SECTION_SOURCE,
 	CONFIG_SECTION_DIRECTORY,
 	CONFIG_SECTION_AUTH,
 	CONFIG_SECTION_COUNT,
@@ -127,6 +128,11 @@ extern const struct config_type config_type_endpoints;
 extern const struct config_type config_type_networks;
 extern const struct config_type config_type_routes;
 extern const struct config_type config_type_qmtproutes;
+extern const struct config_type config_type_senderroutes;
+extern const struct config_type config_type_relays;         /* struct config_route */
+extern const struct config_type config_type_addresses;      /* struct in6_addr */
+extern const struct config_type config_type_sender_sources; /* struct config_source_use */
+extern const struct config_type config_type_domain_sources;
 extern const struct config_type config_type_arguments;
 extern const struct config_type config_type_texts;
 extern const struct config_type config_type_names;

@@ -23,6 +23,14 @@ static const struct config_word remote_tls_words[] = {{"none", CONFIG_TLS_NONE},
 						      {"verify", CONFIG_TLS_VERIFY},
 						      {NULL, 0}};
 
+static const struct config_word remote_ip_words[] = {
+	{"ipv6-first", CONFIG_IPV6_FIRST},
+	{"ipv4-first", CONFIG_IPV4_FIRST},
+	{"ipv4", CONFIG_IPV4},
+	{"ipv6", CONFIG_IPV6},
+	{NULL, 0},
+};
+
 const struct config_setting config_schema_root[] = {
 	/* this machine */
 	SETTING(ROOT, "hostname", host, AT(config, hostname),
@@ -257,9 +265,22 @@ const struct config_setting config_schema_root[] = {
 			"offers, and else waits. Without a PASSWORD, the file of relay_passwords "
 			"has it, which is better: who can read the configuration can read what is "
 			"in it.")),
+	SETTING(ROOT, "senderroutes", senderroutes, LIST(config, senderroutes, senderroute_count),
+		INITIAL(""),
+		MEANING("Where mail of a sender goes: USER@DOMAIN:RELAY, DOMAIN:RELAY, or "
+			".DOMAIN:RELAY for senders in its subdomains, with ports and logins as in "
+			"smtproutes. The address takes precedence, then its domain, then the "
+			"longest "
+			"suffix; case does not matter. Routes of smtproutes and qmtproutes for the "
+			"recipient's domain, by name or suffix, come before these, and their "
+			"routes "
+			"for all other mail after. An empty relay means that the sender is as any "
+			"other. Mail with the empty sender has no route here: see \"!\" in "
+			"smtproutes.")),
 	SETTING(ROOT, "relay_passwords", optional_path, AT(config, relay_passwords), INITIAL(""),
 		RANGE(0, 4000),
-		MEANING("The file of the passwords of users in smtproutes: lines "
+		MEANING("The file of the passwords of users in smtproutes, senderroutes and "
+			"fallback_relays: lines "
 			"RELAY|USER|PASSWORD "
 			"or RELAY;PORT|USER|PASSWORD, with relay and port as there; a password "
 			"ends with its line. Lines that are empty or begin with \"#\" say nothing. "
@@ -289,6 +310,43 @@ const struct config_setting config_schema_root[] = {
 			"where both have one for the same domain, this one does. The connection "
 			"is plain text, and TLS from its beginning (QMTPS) where remote_tls or a "
 			"section tls demands encryption for the relay: any level above may.")),
+	SETTING(ROOT, "fallback_relays", relays,
+		LIST(config, fallback_relays, fallback_relay_count), INITIAL(""),
+		MEANING("Relays for mail whose domain's MX hosts are all out of reach, or have all "
+			"refused the connection for now (4yz): in the same attempt each of these "
+			"is tried, in this order, with ports and logins as in smtproutes. Mail "
+			"that "
+			"smtproutes, qmtproutes or senderroutes send to a relay has none of them. "
+			"How connections to them are protected is what remote_tls or the relay's "
+			"section tls says. Mail for a domain that demands more than may (by its "
+			"section tls, remote_tls, dane or mta_sts), or with REQUIRETLS, never goes "
+			"to them: such a policy says which servers may see the mail, and these are "
+			"others. So that mail cannot come back, addresses of this machine are "
+			"passed over, and mail for domains of which it is a backup MX host waits "
+			"for the better ones.")),
+	SETTING(ROOT, "remote_ip", word, AT(config, remote_ip), INITIAL("ipv6-first"),
+		WORDS(remote_ip_words),
+		MEANING("To which addresses of other mail servers mail is sent. ipv6-first: of "
+			"each "
+			"server an IPv6 address, then one of IPv4, and so on in turn, all in the "
+			"same attempt. ipv4-first: the other way round. ipv4 and ipv6: only those; "
+			"mail for servers that have none waits. An address in a route or in an "
+			"address literal is used as it is.")),
+	SETTING(ROOT, "source", text, AT(config, source), INITIAL(""),
+		MEANING("The section source whose addresses are used for connections to other mail "
+			"servers, unless sender_sources, domain_sources or the server's section "
+			"class name another one, in this order. Empty: the address that the system "
+			"chooses.")),
+	SETTING(ROOT, "sender_sources", sender_sources,
+		LIST(config, sender_sources, sender_source_count), INITIAL(""),
+		MEANING("The section source for mail of a sender: SENDER:SOURCE, with senders as "
+			"in "
+			"senderroutes. Mail with the empty sender has none here.")),
+	SETTING(ROOT, "domain_sources", domain_sources,
+		LIST(config, domain_sources, domain_source_count), INITIAL(""),
+		MEANING("The section source for mail to a domain: DOMAIN:SOURCE, or .DOMAIN:SOURCE "
+			"for its subdomains. An exact name takes precedence, then the longest "
+			"suffix.")),
 	SETTING(ROOT, "remote_connect_timeout", seconds, AT(config, remote_connect_timeout),
 		INITIAL("1m"), RANGE(1, 3600),
 		MEANING("How long to wait for a connection to another mail server.")),

@@ -308,6 +308,18 @@ const struct config_setting config_schema_section[] = {
 		WORDS(class_count_words),
 		MEANING("Which outgoing connections are counted: active: those in use; all: also "
 			"idle ones that are kept for more mail.")),
+	SETTING(CLASS, "source", text, AT(config_class, source), INITIAL(""),
+		MEANING("The section source for connections to servers of the class; empty: that "
+			"of "
+			"setting source.")),
+
+	SETTING(SOURCE, "addresses", addresses, LIST(config_source, addresses, address_count),
+		MEANING("The addresses. One that this machine does not have, now or later, is "
+			"passed over.")),
+	SETTING(SOURCE, "hostname", host, AT(config_source, hostname),
+		COMPUTED("that of setting hostname"),
+		MEANING("The name in the greeting to servers (EHLO), which should be that of the "
+			"addresses in the DNS.")),
 };
 
 const size_t config_schema_section_count = COUNT_OF(config_schema_section);

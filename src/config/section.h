@@ -171,12 +171,14 @@ struct config_domain {
 	size_t address_count;   /* 0: every local part exists */
 };
 
-/* One element of smtproutes or qmtproutes: DOMAIN:RELAY[;PORT][|USER[|PASSWORD]]. */
+/* One element of smtproutes, qmtproutes or senderroutes: DOMAIN:RELAY[;PORT][|USER[|PASSWORD]]. */
 struct config_route {
 	const char *domain; /* "example.net", ".example.edu" (subdomains), "" (all others),
-			     * "!" (the null sender, also written "!@") */
+			     * "!" (the null sender, also written "!@"); of senderroutes the
+			     * first two, or "ann@example.net", in lower case */
 	const char *relay;  /* host name, or address in brackets ("[192.0.2.1]", "[2001:db8::1]");
-			     * "": by MX nevertheless, or for "!" by the routes for the domain */
+			     * "": by MX nevertheless; for "!" and in senderroutes: by the other
+			     * routes */
 	uint16_t port;      /* 25 by default, 209 in qmtproutes */
 	const char *user;   /* to log in to the relay as; "" or NULL: without a login */
 	/* "": in the file of relay_passwords; CONFIG_HIDDEN except in the supervisor, in "keys" and
@@ -223,6 +225,28 @@ enum config_class_count {
 
 enum { CONFIG_CLASSES_MAX = 128 };
 
+enum config_remote_ip { /* which addresses of servers are tried, and in which order */
+			CONFIG_IPV6_FIRST,
+			CONFIG_IPV4_FIRST,
+			CONFIG_IPV4, /* no others */
+			CONFIG_IPV6,
+};
+
+enum { CONFIG_SOURCES_MAX = 256, CONFIG_SOURCE_ADDRESSES_MAX = 64 };
+
+struct config_source { /* source NAME { ... } */
+	const char *name;
+	struct in6_addr *addresses; /* of this machine; IPv4 mapped */
+	size_t address_count;
+	const char *hostname; /* greets servers */
+};
+
+/* One element of sender_sources or domain_sources: KEY:SOURCE. */
+struct config_source_use {
+	const char *key;    /* as the domain of a route */
+	const char *source; /* the section's name */
+};
+
 struct config_class {     /* class "MASK" { ... } */
 	const char *mask; /* in canonical form */
 	enum config_class_kind kind;
@@ -231,6 +255,7 @@ struct config_class {     /* class "MASK" { ... } */
 	uint32_t queue;  /* sessions, from which on mail waits */
 	uint32_t refuse; /* and clients are refused */
 	enum config_class_count count;
+	const char *source; /* section of outgoing sessions; "": as setting source says */
 };
 
 enum config_backend {

@@ -39,6 +39,25 @@ const char *config_text_to_local_part(struct arena *arena, struct str text)
 	return arena_copy(arena, mail_localpart_whole(&form));
 }
 
+const char *config_text_to_sender(struct arena *arena, struct str text)
+{
+	ptrdiff_t at = str_find_last(text, '@');
+	struct buffer form CLEANUP(buffer_clear) = {0};
+	const char *domain;
+	const char *local;
+
+	if (at < 0)
+		return text.length > 0 && text.data[0] == '['
+			       ? NULL
+			       : config_text_to_destination(arena, text);
+	local = config_text_to_local_part(arena, str_slice(text.data, (size_t)at));
+	domain = config_text_to_host(arena, str_skip(text, (size_t)at + 1));
+	if (local == NULL || domain == NULL)
+		return NULL;
+	buffer_append_format(&form, "%s@%s", local, domain);
+	return arena_copy(arena, buffer_view(&form));
+}
+
 bool config_text_is_local_part(struct str text)
 {
 	struct str atom;
@@ -53,6 +72,19 @@ bool config_text_is_local_part(struct str text)
 			    (atom.data[i] == '\0' ||
 			     strchr("!#$%&'*+-/=?^_`{|}~", atom.data[i]) == NULL))
 				return false;
+	}
+	return true;
+}
+
+bool config_text_is_short_name(struct str name)
+{
+	if (name.length == 0 || name.length > 32)
+		return false;
+	for (size_t i = 0; i < name.length; i++) {
+		char c = name.data[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '_')
+			return false;
 	}
 	return true;
 }

@@ -20,6 +20,11 @@ const char *config_text_to_destination(struct arena *arena, struct str text);
 const char *config_text_to_local_part(struct arena *arena, struct str text);
 /* An unquoted local part: RFC 5321 section 4.1.2 Dot-string, at most 64 bytes. */
 bool config_text_is_local_part(struct str text);
+/* The canonical form of which senders TEXT means: "USER@DOMAIN", "DOMAIN", or ".DOMAIN" for those
+ * in its subdomains; NULL: not valid. */
+const char *config_text_to_sender(struct arena *arena, struct str text);
+/* The NAME of a section: 1 to 32 of a-z, 0-9, '-', '_'. */
+bool config_text_is_short_name(struct str text);
 /* 1 to 65535 in decimal. */
 bool config_text_to_port(struct str text, uint16_t *port_out);
 /* A literal address without brackets; IPv4 is mapped into ::ffff:0:0/96. */

@@ -282,6 +282,10 @@ void deliver_helper_report(struct deliver_helper_job *public, size_t index,
 		report.flags |= IPC_JOB_SECURED;
 		report.tls = *public->tls;
 	}
+	if (public->source.length > 0) {
+		report.flags |= IPC_JOB_SOURCED;
+		report.source = public->source;
+	}
 	recipient->is_reported = true;
 	ipc_job_add_report(&job->reports, &report);
 	if (job->reports.length > FLUSH_AT)

@@ -48,7 +48,8 @@ struct deliver_helper_job {
 	struct ipc_content content; /* CRLF lines */
 	/* Set around a report: what protected the connection; NULL: nothing did. */
 	const struct ipc_job_tls *tls;
-	void *context; /* for the code that does the job */
+	struct str source; /* likewise: from which source it went, "NAME[ADDRESS]"; "": none */
+	void *context;     /* for the code that does the job */
 	struct deliver_helper *helper;
 	struct arena *arena; /* freed with the job; may be used for its work */
 	uint32_t tag;

@@ -32,6 +32,7 @@ void deliver_remote_free(struct deliver_remote *remote)
 		return;
 	remote_carrier_clear(&remote->carrier);
 	remote_routes_free(remote->routes);
+	remote_sources_free(remote->sources);
 	remote_policies_use_dane(remote->policies, NULL);
 	remote_dane_free(remote->dane);
 	free(remote);
@@ -51,6 +52,8 @@ void deliver_remote_configure(struct deliver_remote *remote, const struct config
 	remote->may_bind_login = config->login_binding;
 	remote_routes_free(remote->routes);
 	remote->routes = remote_routes_of(config);
+	remote_sources_free(remote->sources);
+	remote->sources = remote_sources_new(config);
 }
 
 void deliver_remote_use_logins(struct deliver_remote *remote, struct remote_logins *logins)

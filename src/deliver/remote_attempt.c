@@ -44,6 +44,18 @@ static void report_failure(struct remote_attempt *attempt)
 		    attempt->full != 0 ? attempt->full_trigger : trigger);
 }
 
+/* The attempt may be over when it returns true. */
+static bool fall_back(struct remote_attempt *attempt)
+{
+	const struct remote_finder *finder = attempt->finder;
+	bool is_new = attempt->asked_count == 0 && attempt->failure.class == MAIL_WAIT;
+
+	if (finder->fall_back == NULL || !is_new)
+		return false;
+	attempt->has_fallen_back = true;
+	return finder->fall_back(attempt->finder_context, attempt);
+}
+
 static void try_next_server(struct remote_attempt *attempt)
 {
 	switch (remote_attempt_meet_next(attempt)) {
@@ -53,7 +65,8 @@ static void try_next_server(struct remote_attempt *attempt)
 	case REMOTE_ATTEMPT_WAITS:
 		break;
 	case REMOTE_ATTEMPT_NONE:
-		report_failure(attempt);
+		if (!fall_back(attempt))
+			report_failure(attempt);
 		break;
 	}
 }
@@ -93,7 +106,8 @@ static void close_session(struct remote_attempt *attempt)
  * earlier configuration has allowed. */
 static void leave_session(struct remote_attempt *attempt)
 {
-	if (attempt->asked_count == 0 && attempt->configuration == attempt->carrier->configurations)
+	if (attempt->asked_count == 0 && !attempt->has_fallen_back &&
+	    attempt->configuration == attempt->carrier->configurations)
 		remote_pool_put(attempt->carrier->pool, attempt->session);
 	else
 		remote_session_free(attempt->session);
@@ -213,8 +227,10 @@ static void settle(struct remote_attempt *attempt)
 	attempt->was_connected = true;
 	remote_attempt_tell(attempt, NULL);
 	attempt->job->tls = remote_session_tls(attempt->session);
+	attempt->job->source = str_from(remote_session_source(attempt->session));
 	remote_recipients_settle(&attempt->recipients, may_ask_elsewhere(attempt));
 	attempt->job->tls = NULL;
+	attempt->job->source = STR("");
 	go_on_with_rest(attempt);
 }
 

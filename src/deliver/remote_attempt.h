@@ -56,6 +56,14 @@ struct remote_finder {
 	void (*tell)(void *context, const struct dns_server *server,
 		     const struct remote_policy *policy, const struct remote_session *session,
 		     const char *failure);
+	/* No server could be reached, or each has refused for now, and none was told of a
+	 * recipient. True: there are others, which it finds and answers as find() does; the attempt
+	 * may be over. NULL: never. */
+	bool (*fall_back)(void *context, struct remote_attempt *attempt);
+	/* From which source SERVER is connected to, and of whose addresses; NULL: as the system
+	 * chooses. */
+	const struct config_source *(*source)(void *context, const struct dns_server *server,
+					      struct remote_sources **sources_out);
 };
 
 /* Delivers JOB by PROTOCOL and finishes it. KEY, FINDER and CONTEXT must live as long as the job;
@@ -64,9 +72,9 @@ void remote_attempt_start(struct remote_carrier *carrier, enum smtp_client_proto
 			  struct deliver_helper_job *job, const char *key,
 			  const struct remote_finder *finder, void *context);
 
-/* The answers to find(). SERVERS (at least one, best first) and TRIGGER, which is what to wait
- * for when none can be reached, must be valid until the next answer or end(). The attempt may be
- * over when these return. */
+/* The answers to find(). SERVERS (best first; none: as if none could be reached) and TRIGGER, which
+ * is what to wait for when none can be reached, must be valid until the next answer or end(). The
+ * attempt may be over when these return. */
 void remote_attempt_try(struct remote_attempt *attempt, const struct dns_server *servers,
 			size_t count, const char *trigger);
 /* The answer to protect(). */

@@ -42,6 +42,7 @@ struct remote_attempt {
 	struct remote_recipients recipients;
 	struct remote_content_needs needs;
 	bool needs_utf8;        /* its header does */
+	bool has_fallen_back;   /* to servers that are not those of KEY */
 	bool is_last;           /* no transaction follows the current one */
 	unsigned configuration; /* the carrier's at the start: KEY is of it */
 	unsigned decided_by;    /* the carrier's when POLICY was found */

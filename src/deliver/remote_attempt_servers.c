@@ -30,6 +30,18 @@ void remote_attempt_tell(struct remote_attempt *attempt, const char *failure)
 	attempt->is_told = true;
 }
 
+/* Nothing can be said about the server. */
+static void explain_source(struct mail_verdict *verdict, const struct dns_server *server,
+			   const struct config_source *source)
+{
+	char peer[REMOTE_PEER_SIZE];
+
+	remote_peer_format(server, peer);
+	mail_verdict_set(verdict, "4.4.4",
+			 "connect to %s: this machine has no %s address of the source %s", peer,
+			 server->address.any.sa_family == AF_INET ? "IPv4" : "IPv6", source->name);
+}
+
 static const struct limit_class *class_of(const struct remote_attempt *attempt)
 {
 	return remote_places_class(attempt->carrier->settings.places, attempt->server);
@@ -58,14 +70,19 @@ static void keep_full(struct remote_attempt *attempt)
 	attempt->failure = verdict;
 }
 
-/* 0 or -errno, as remote_session_new(). */
-static int connect_to_server(struct remote_attempt *attempt)
+/* 0 or -errno, as remote_session_new(); *SOURCE_OUT is from where; NULL: anywhere. */
+static int connect_to_server(struct remote_attempt *attempt,
+			     const struct config_source **source_out)
 {
 	struct remote_session_settings settings = attempt->carrier->settings;
 	int result;
 
 	settings.protocol = attempt->protocol;
 	settings.has_turn = attempt->job->has_turn;
+	if (attempt->finder->source != NULL)
+		settings.source = attempt->finder->source(attempt->finder_context, attempt->server,
+							  &settings.sources);
+	*source_out = settings.source;
 	do
 		result = remote_session_new(&settings, attempt->key, attempt->server,
 					    &attempt->policy, &attempt->session);
@@ -77,7 +94,8 @@ static int connect_to_server(struct remote_attempt *attempt)
 bool remote_attempt_meet(struct remote_attempt *attempt)
 {
 	struct mail_verdict verdict;
-	int result = connect_to_server(attempt);
+	const struct config_source *source;
+	int result = connect_to_server(attempt, &source);
 
 	if (result == 0) {
 		attempt->is_told = false;
@@ -87,9 +105,13 @@ bool remote_attempt_meet(struct remote_attempt *attempt)
 		keep_full(attempt);
 		return false;
 	}
-	remote_peer_unreachable(&verdict, attempt->server, strerror(-result));
+	if (source != NULL && result == -EADDRNOTAVAIL)
+		explain_source(&verdict, attempt->server, source);
+	else
+		remote_peer_unreachable(&verdict, attempt->server, strerror(-result));
 	remote_attempt_keep_failure(attempt, &verdict);
-	attempt->was_connected = attempt->was_connected || !remote_peer_is_absent(result);
+	attempt->was_connected = attempt->was_connected || !remote_peer_is_absent(result) ||
+				 result == -EADDRNOTAVAIL;
 	return false;
 }
 

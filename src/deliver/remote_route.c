@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/remote_route.h"
 #include "base/panic.h"
+#include "deliver/remote_sender.h"
 #include "mail/address.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ struct sorted {
 };
 
 struct remote_routes {
-	struct sorted qmtp, smtp;
+	struct sorted qmtp, smtp, sender;
 };
 
 static int compare_text(struct str a, struct str b)
@@ -51,6 +52,7 @@ struct remote_routes *remote_routes_of(const struct config *config)
 
 	routes->qmtp = sort(config->qmtproutes, config->qmtproute_count);
 	routes->smtp = sort(config->smtproutes, config->smtproute_count);
+	routes->sender = sort(config->senderroutes, config->senderroute_count);
 	return routes;
 }
 
@@ -68,6 +70,7 @@ void remote_routes_free(struct remote_routes *routes)
 		return;
 	free(routes->qmtp.routes);
 	free(routes->smtp.routes);
+	free(routes->sender.routes);
 	free(routes);
 }
 
@@ -119,6 +122,20 @@ static bool find_null(const struct remote_routes *routes, struct found *found)
 	return false;
 }
 
+static const struct config_route *find_sender_route(const struct remote_routes *routes,
+						    struct str sender)
+{
+	struct remote_sender form;
+	const struct config_route *route = NULL;
+
+	if (routes->sender.count == 0 || !remote_sender_of(sender, &form))
+		return NULL;
+	for (struct str key = form.first; route == NULL && key.length > 0;
+	     key = remote_sender_next(&form, key))
+		route = find_exact(&routes->sender, key);
+	return route != NULL && *route->relay != '\0' ? route : NULL;
+}
+
 static struct found find(const struct remote_routes *routes, struct str sender, struct str domain)
 {
 	struct found found;
@@ -131,7 +148,9 @@ static struct found find(const struct remote_routes *routes, struct str sender, 
 	for (size_t i = 1; i < domain.length && !is_literal; i++)
 		if (domain.data[i] == '.' && find_level(routes, str_skip(domain, i), &found))
 			return found;
-	(void)find_level(routes, STR(""), &found);
+	found = (struct found){find_sender_route(routes, sender), false};
+	if (found.route == NULL)
+		(void)find_level(routes, STR(""), &found);
 	return found;
 }
 
@@ -192,27 +211,39 @@ static bool fill_hop(struct remote_hop *hop, struct str name, enum remote_hop_ki
 	return true;
 }
 
+/* Mail of different users has different connections. */
+static void set_user(struct remote_hop *hop, const char *user)
+{
+	size_t length = strlen(hop->key);
+
+	if (user == NULL || *user == '\0')
+		return;
+	snprintf(hop->user, sizeof hop->user, "%s", user);
+	snprintf(hop->key + length, sizeof hop->key - length, " as %s", hop->user);
+}
+
+bool remote_route_hop(const struct config_route *route, bool is_qmtp, struct remote_hop *hop_out)
+{
+	struct remote_hop hop = {.is_qmtp = is_qmtp};
+
+	if (!fill_hop(&hop, str_from(route->relay), REMOTE_HOP_ADDRESS, REMOTE_HOP_RELAY,
+		      route->port))
+		return false;
+	set_user(&hop, route->user);
+	*hop_out = hop;
+	return true;
+}
+
 bool remote_routes_choose(const struct remote_routes *routes, struct str sender, struct str domain,
 			  struct remote_hop *hop_out)
 {
 	struct found found = find(routes, sender, domain);
-	const struct config_route *route = found.route;
 	struct remote_hop hop = {0};
 
-	if (route != NULL && route->relay[0] != '\0') {
-		hop.is_qmtp = found.is_qmtp;
-		if (!fill_hop(&hop, str_from(route->relay), REMOTE_HOP_ADDRESS, REMOTE_HOP_RELAY,
-			      route->port))
-			return false;
-	} else if (!fill_hop(&hop, domain, REMOTE_HOP_LITERAL, REMOTE_HOP_EXCHANGERS, SMTP_PORT)) {
+	if (found.route != NULL && found.route->relay[0] != '\0')
+		return remote_route_hop(found.route, found.is_qmtp, hop_out);
+	if (!fill_hop(&hop, domain, REMOTE_HOP_LITERAL, REMOTE_HOP_EXCHANGERS, SMTP_PORT))
 		return false;
-	}
-	if (route != NULL && route->user != NULL && *route->user != '\0') {
-		size_t length = strlen(hop.key);
-
-		snprintf(hop.user, sizeof hop.user, "%s", route->user);
-		snprintf(hop.key + length, sizeof hop.key - length, " as %s", hop.user);
-	}
 	*hop_out = hop;
 	return true;
 }

@@ -4,8 +4,9 @@
  *
  * smtproutes and qmtproutes as in s/qmail: for the null sender first "!", then the domain itself,
  * then ".suffix", the longest first, then "". At each of these qmtproutes comes before smtproutes.
- * The first one found decides; an empty relay means the domain's mail exchangers after all, by
- * SMTP, but with "!" that the search goes on.
+ * Before "" comes the sender's route of senderroutes (deliver/remote_sender.h), unless its relay is
+ * empty. The first one found decides; an empty relay means the domain's mail exchangers after all,
+ * by SMTP, but with "!" that the search goes on.
  */
 #ifndef DELIVER_REMOTE_ROUTE_H
 #define DELIVER_REMOTE_ROUTE_H
@@ -46,6 +47,10 @@ void remote_routes_free(struct remote_routes *routes);
  * or the route's relay is not a valid host. */
 MUST_CHECK bool remote_routes_choose(const struct remote_routes *routes, struct str sender,
 				     struct str domain, struct remote_hop *hop_out);
+
+/* The hop that ROUTE leads to; it has a relay. False: that is not a valid host. */
+MUST_CHECK bool remote_route_hop(const struct config_route *route, bool is_qmtp,
+				 struct remote_hop *hop_out);
 
 /* The relay as sections "tls" name it: a host name, or "[address]"; NULL: there is none. */
 const char *remote_hop_relay(const struct remote_hop *hop, struct arena *arena);

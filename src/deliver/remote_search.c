@@ -4,6 +4,7 @@
 #include "deliver/remote_origin.h"
 #include "deliver/remote_report.h"
 #include "dns/search.h"
+#include "log/event.h"
 #include "os/interface.h"
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +30,9 @@ struct remote_search {
 	const char *relay; /* for policies: the name, or "[address]"; NULL: none */
 	struct remote_policy_question question;
 	struct remote_policy_search *policy;
+	bool is_strict;            /* the policy of a server demands more than may */
+	bool is_backup;            /* this host is an exchanger of the domain */
+	size_t fallback_count;     /* fallback_relays that were begun; 0: none */
 	unsigned configuration;    /* the carrier's when it began */
 	struct remote_login login; /* its relay is that for policies */
 	const char *key;
@@ -36,7 +40,7 @@ struct remote_search {
 
 /* "host.NAME" of the first server tried, with ":PORT" if that is not 25: another port is another
  * server. */
-static void try(struct remote_search *search, const struct dns_server *servers, size_t count)
+static void set_trigger(struct remote_search *search, const struct dns_server *servers)
 {
 	uint16_t port = os_socket_address_port(&servers[0].address);
 
@@ -47,14 +51,50 @@ static void try(struct remote_search *search, const struct dns_server *servers, 
 	if (port != SMTP_PORT)
 		snprintf(search->trigger + strlen(search->trigger),
 			 TRIGGER_SIZE - strlen(search->trigger), ":%u", port);
+}
+
+/* With fallback relays mail waits for the domain's own server. */
+static void try(struct remote_search *search, const struct dns_server *servers, size_t count)
+{
+	if (search->fallback_count == 0)
+		set_trigger(search, servers);
 	remote_attempt_try(search->attempt, servers, count, search->trigger);
+}
+
+static bool is_self(const struct remote_search *search, const struct dns_server *server)
+{
+	const char *hostname = search->self.hostname;
+	struct in6_addr address = os_socket_address_mapped(&server->address);
+
+	return dns_self_target(&search->self, &server->address) == DNS_TARGET_SELF ||
+	       config_is_own_address(search->remote->config, &address) ||
+	       str_equal_nocase(str_from(server->host), str_from(hostname));
+}
+
+/* The servers of a fallback relay, but none that is this machine: it would send the mail to itself
+ * for ever. */
+static void try_others(struct remote_search *search, const struct dns_server *servers, size_t count)
+{
+	struct dns_server *others = arena_alloc(search->job->arena, (count + 1) * sizeof *others);
+	size_t other_count = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!is_self(search, &servers[i]))
+			others[other_count++] = servers[i];
+	if (other_count < count)
+		log_event_rated(EVENT_FALLBACK_SELF, log_string("relay", search->hop.name));
+	try(search, others, other_count);
 }
 
 static void on_servers(void *context, const struct dns_servers *servers)
 {
 	struct remote_search *search = context;
 
-	if (servers->verdict.class == MAIL_OK)
+	if (search->fallback_count == 0)
+		search->is_backup = servers->is_backup;
+	if (search->fallback_count > 0)
+		try_others(search, servers->list, servers->count);
+	else if (servers->verdict.class == MAIL_OK)
 		try(search, servers->list, servers->count);
 	else
 		remote_attempt_fail(search->attempt, &servers->verdict);
@@ -80,6 +120,10 @@ static void try_address(struct remote_search *search)
 
 	search->single.address = search->hop.address;
 	search->single.host = search->hop.name;
+	if (search->fallback_count > 0) {
+		try_others(search, &search->single, 1);
+		return;
+	}
 	if (search->hop.kind == REMOTE_HOP_LITERAL)
 		target = dns_self_target(&search->self, &search->single.address);
 	if (target == DNS_TARGET_HOST) {
@@ -95,6 +139,18 @@ static void try_address(struct remote_search *search)
 	remote_attempt_fail(search->attempt, &verdict);
 }
 
+static enum dns_families find_families(const struct config *config)
+{
+	static const enum dns_families families[] = {
+		[CONFIG_IPV6_FIRST] = DNS_IPV6_FIRST,
+		[CONFIG_IPV4_FIRST] = DNS_IPV4_FIRST,
+		[CONFIG_IPV4] = DNS_IPV4_ONLY,
+		[CONFIG_IPV6] = DNS_IPV6_ONLY,
+	};
+
+	return families[config->remote_ip];
+}
+
 static void find(void *context, struct remote_attempt *attempt)
 {
 	struct remote_search *search = context;
@@ -104,15 +160,29 @@ static void find(void *context, struct remote_attempt *attempt)
 	search->attempt = attempt;
 	dns_search_free(search->dns);
 	search->dns = NULL;
-	if (hop->kind == REMOTE_HOP_EXCHANGERS || hop->kind == REMOTE_HOP_LITERAL)
+	if (hop->kind == REMOTE_HOP_EXCHANGERS || hop->kind == REMOTE_HOP_LITERAL ||
+	    search->fallback_count > 0)
 		learn_self(search);
 	if (hop->kind == REMOTE_HOP_EXCHANGERS)
 		search->dns = dns_search_exchangers(resolver, hop->name, &search->self, hop->port,
 						    on_servers, search);
 	else if (hop->kind == REMOTE_HOP_RELAY)
 		search->dns = dns_search_relay(resolver, hop->name, hop->port, on_servers, search);
+	if (search->dns != NULL)
+		dns_search_prefer(search->dns, find_families(search->remote->config));
 	else
 		try_address(search);
+}
+
+/* What follows from the hop. */
+static void set_relay(struct remote_search *search)
+{
+	search->relay = remote_hop_relay(&search->hop, search->job->arena);
+	search->login = (struct remote_login){0};
+	if (*search->hop.user != '\0')
+		search->login = (struct remote_login){
+			.relay = search->relay, .user = search->hop.user, .port = search->hop.port};
+	search->job->tells_origin = remote_origin_is_told(search->remote->config, search->relay);
 }
 
 static void end(void *context)
@@ -123,9 +193,32 @@ static void end(void *context)
 	remote_policy_search_free(search->policy);
 }
 
+/* A relay of the operator's takes the place of the domain's servers, unless a policy says which
+ * servers may see the mail, or the relay would bring it back, since this host is an exchanger. */
+static bool fall_back(void *context, struct remote_attempt *attempt)
+{
+	struct remote_search *search = context;
+	const struct config *config = search->remote->config;
+	bool is_first = search->fallback_count == 0;
+
+	if (is_first && (search->hop.kind != REMOTE_HOP_EXCHANGERS || search->is_strict ||
+			 search->is_backup || search->wish == REMOTE_POLICY_REQUIRED))
+		return false;
+	while (search->fallback_count < config->fallback_relay_count) {
+		if (!remote_route_hop(&config->fallback_relays[search->fallback_count++], false,
+				      &search->hop))
+			continue;
+		set_relay(search);
+		find(search, attempt);
+		return true;
+	}
+	return false;
+}
+
 /* A password goes by TLS, whatever is enough for mail. */
 static void demand_login(struct remote_search *search, struct remote_policy *policy)
 {
+	search->is_strict |= policy->refusal != NULL || policy->level > CONFIG_TLS_MAY;
 	if (search->login.user == NULL)
 		return;
 	search->login.may_be_plain = search->remote->may_login_plainly;
@@ -196,7 +289,25 @@ static void tell(void *context, const struct dns_server *server, const struct re
 		remote_report_tell(search->is_reported ? search->remote->reports : NULL, &report);
 }
 
-const struct remote_finder remote_search_finder = {find, end, protect, tell};
+/* Of the mail, or else of the server. */
+static const struct config_source *find_source(void *context, const struct dns_server *server,
+					       struct remote_sources **sources_out)
+{
+	const struct remote_search *search = context;
+	const struct config_source *source;
+
+	*sources_out = search->remote->sources;
+	source =
+		remote_sources_of_mail(*sources_out, search->job->sender, str_from(search->domain));
+	return source != NULL ? source : remote_sources_of_server(*sources_out, server);
+}
+
+const struct remote_finder remote_search_finder = {.find = find,
+						   .end = end,
+						   .protect = protect,
+						   .tell = tell,
+						   .fall_back = fall_back,
+						   .source = find_source};
 
 /* Where nothing could be waived, nobody looks. */
 static enum remote_policy_wish find_wish(const struct deliver_remote *remote,
@@ -221,15 +332,20 @@ static bool is_reported(const struct remote_search *search)
 					  search->remote->carrier.settings.chunk);
 }
 
-/* The policy comes last in it. Made for each message, so without a format. */
+/* A source that only the server decides is the same for all who meet it there. Made for each
+ * message, so without a format. */
 static const char *make_key(const struct remote_search *search)
 {
 	static const char *const wishes[] = {"", " required", " waived"};
+	const struct config_source *source = remote_sources_of_mail(
+		search->remote->sources, search->job->sender, search->job->destination);
 	const char *const words[] = {
 		search->hop.key,
 		" ",
 		remote_policy_key(search->remote->policies, search->domain, search->relay),
 		wishes[search->wish],
+		source != NULL ? " from " : "",
+		source != NULL ? source->name : "",
 	};
 	char *key;
 	size_t length = 0;
@@ -256,11 +372,7 @@ struct remote_search *remote_search_new(struct deliver_remote *remote,
 	if (!remote_routes_choose(remote->routes, job->sender, job->destination, &search->hop))
 		return NULL;
 	search->domain = arena_copy(job->arena, job->destination);
-	search->relay = remote_hop_relay(&search->hop, job->arena);
-	if (*search->hop.user != '\0')
-		search->login = (struct remote_login){
-			.relay = search->relay, .user = search->hop.user, .port = search->hop.port};
-	job->tells_origin = remote_origin_is_told(remote->config, search->relay);
+	set_relay(search);
 	search->wish = find_wish(remote, job);
 	search->is_reported = is_reported(search);
 	search->key = make_key(search);

@@ -13,6 +13,7 @@ struct deliver_remote {
 	struct remote_dane *dane;
 	struct dns_resolver *resolver; /* of DANE */
 	struct remote_routes *routes;
+	struct remote_sources *sources;
 	struct sts_client *reports; /* is told how TLS went; NULL: nobody is */
 	struct remote_policies *policies;
 	const struct config *config; /* borrowed */

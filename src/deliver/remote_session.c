@@ -46,6 +46,25 @@ static enum smtp_client_tls wants_tls(const struct remote_policy *policy)
 	return policy->level == CONFIG_TLS_MAY ? SMTP_CLIENT_TLS_MAY : SMTP_CLIENT_TLS_MUST;
 }
 
+/* A descriptor, and TEXT as remote_session_source(); or -errno. */
+static int open_socket(const struct remote_session_settings *settings,
+		       const struct dns_server *server, char text[REMOTE_SOURCE_SIZE])
+{
+	char address[OS_SOCKET_TEXT_SIZE];
+	struct in6_addr from;
+	int result;
+
+	*text = '\0';
+	if (settings->source == NULL)
+		return os_socket_connect(&server->address);
+	result = remote_source_connect(settings->sources, settings->source, server, &from);
+	if (result < 0)
+		return result;
+	os_socket_address_format_mapped(&from, address);
+	snprintf(text, REMOTE_SOURCE_SIZE, "%s[%s]", settings->source->name, address);
+	return result;
+}
+
 /* 0 or -errno, and no place is taken. */
 static int connect_to(struct remote_session *session, const struct dns_server *server,
 		      const struct remote_session_settings *settings)
@@ -54,7 +73,7 @@ static int connect_to(struct remote_session *session, const struct dns_server *s
 
 	if (!remote_place_open(&session->place, settings->places, server, settings->has_turn))
 		return -EUSERS;
-	descriptor = os_socket_connect(&server->address);
+	descriptor = open_socket(settings, server, session->source);
 	if (descriptor < 0) {
 		remote_place_close(&session->place);
 		return descriptor;
@@ -79,7 +98,8 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 	remote_peer_format(server, peer);
 	client_settings = (struct smtp_client_settings){
 		.protocol = settings->protocol,
-		.hostname = settings->hostname,
+		.hostname =
+			settings->source != NULL ? settings->source->hostname : settings->hostname,
 		.peer = peer,
 		.timeout_us = settings->reply_timeout_us,
 		.tls = wants_tls(policy),
@@ -147,6 +167,11 @@ const struct mail_verdict *remote_session_failure(const struct remote_session *s
 const union os_socket_address *remote_session_address(const struct remote_session *session)
 {
 	return &session->address;
+}
+
+const char *remote_session_source(const struct remote_session *session)
+{
+	return session->source;
 }
 
 const char *remote_session_key(const struct remote_session *session)

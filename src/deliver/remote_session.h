@@ -11,6 +11,7 @@
 #include "deliver/remote_places.h"
 #include "deliver/remote_policy.h"
 #include "deliver/remote_route.h"
+#include "deliver/remote_source.h"
 #include "dns/search.h"
 #include "ipc/content.h"
 #include "ipc/job.h"
@@ -19,12 +20,15 @@
 
 enum { REMOTE_CHUNK_SIZE = 64 * 1024 };
 /* Of the text that identifies what sessions can be used for. */
-enum { REMOTE_SESSION_KEY_SIZE = REMOTE_HOP_KEY_SIZE + REMOTE_POLICY_KEY_SIZE + 16 };
+enum { REMOTE_SESSION_KEY_SIZE = REMOTE_HOP_KEY_SIZE + REMOTE_POLICY_KEY_SIZE + 64 };
 
 struct remote_session_settings {
 	struct os_loop *loop;
 	enum smtp_client_protocol protocol;
-	const char *hostname; /* ours */
+	const char *hostname;               /* ours */
+	struct remote_sources *sources;     /* with SOURCE */
+	const struct config_source *source; /* whose addresses are used, and whose name; NULL: the
+					     * system chooses */
 	int64_t connect_timeout_us;
 	int64_t reply_timeout_us;
 	struct remote_certificates *certificates; /* for policies with one; NULL: none */
@@ -58,9 +62,10 @@ struct remote_transaction {
 	void *context;
 };
 
-/* Begins to connect; KEY identifies the session for reuse. Copies SETTINGS and POLICY, not what
- * they point to, which must live until the first transaction is done. -EUSERS when the server's
- * class of hosts has no place for a session, another -errno when the network cannot be used. */
+/* Begins to connect (with a source as remote_source_connect()); KEY identifies the session for
+ * reuse. Copies SETTINGS and POLICY, not what they point to, which must live until the first
+ * transaction is done. -EUSERS when the server's class of hosts has no place for a session, another
+ * -errno when the network cannot be used. */
 MUST_CHECK int remote_session_new(const struct remote_session_settings *settings, const char *key,
 				  const struct dns_server *server,
 				  const struct remote_policy *policy,
@@ -86,6 +91,8 @@ const struct tls_connection *remote_session_connection(const struct remote_sessi
 /* Our end of the connection; false: it is not known. */
 MUST_CHECK bool remote_session_own_address(const struct remote_session *session,
 					   union os_socket_address *out);
+/* "NAME[ADDRESS]" of its source; "": the system has chosen. */
+const char *remote_session_source(const struct remote_session *session);
 /* Whether it has ended because of smtp_client_is_injected(). */
 bool remote_session_is_injected(const struct remote_session *session);
 /* As smtp_client_server_name(). */

@@ -11,6 +11,9 @@
 #include "deliver/remote_tell.h"
 #include "tls/stream.h"
 
+/* Of "NAME[ADDRESS]". */
+enum { REMOTE_SOURCE_SIZE = 40 + OS_SOCKET_TEXT_SIZE };
+
 struct remote_session_login {
 	struct remote_login wanted; /* no user: no login */
 	char *relay, *user;         /* owned */
@@ -26,6 +29,7 @@ struct remote_session {
 	char key[REMOTE_SESSION_KEY_SIZE];
 	union os_socket_address address;
 	struct remote_place place;
+	char source[REMOTE_SOURCE_SIZE];
 	struct tls_stream stream;
 	struct os_watch *watch;
 	unsigned events; /* being watched */

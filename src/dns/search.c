@@ -35,6 +35,8 @@ struct dns_search {
 	const struct dns_self *self; /* NULL: search for a relay */
 	char domain[DNS_NAME_SIZE];
 	uint16_t port;
+	enum dns_families families;
+	bool is_family_missing; /* a host has only addresses that are not wanted */
 	struct dns_query *mx_query;
 	bool is_host_secure;
 	size_t pending; /* address queries */
@@ -107,6 +109,10 @@ static void explain_nothing(struct dns_search *search)
 	else if (failed != NULL)
 		mail_verdict_set(verdict, "4.4.3", "the addresses of %s: %s", failed->host->mx.host,
 				 failed->reason);
+	else if (search->is_family_missing)
+		mail_verdict_set(verdict, "4.4.4", "no server of %s has an %s address",
+				 search->domain,
+				 search->families == DNS_IPV4_ONLY ? "IPv4" : "IPv6");
 	else if (search->self == NULL)
 		mail_verdict_set(verdict, "4.4.3", "the relay %s has no address", search->domain);
 	else if (search->is_none_met)
@@ -123,16 +129,30 @@ static void finish(struct dns_search *search)
 	search->done(search->context, &search->servers);
 }
 
+static void add_host(struct dns_search *search, const struct host *host)
+{
+	enum dns_families families = search->families;
+	const struct addresses *order[] = {&host->v6, &host->v4};
+
+	if (families == DNS_IPV4_FIRST || families == DNS_IPV4_ONLY) {
+		order[0] = &host->v4;
+		order[1] = &host->v6;
+	}
+	for (size_t n = 0; n < ADDRESSES_MAX; n++) {
+		add_server(search, host, order[0], n);
+		if (families == DNS_IPV4_FIRST || families == DNS_IPV6_FIRST)
+			add_server(search, host, order[1], n);
+		else
+			search->is_family_missing |= order[1]->count > 0;
+	}
+}
+
 static void collect(struct dns_search *search)
 {
-	for (size_t i = 0; i < search->host_count; i++) {
-		const struct host *host = &search->hosts[i];
-
-		for (size_t n = 0; n < ADDRESSES_MAX && is_better_than_self(search, host); n++) {
-			add_server(search, host, &host->v6, n);
-			add_server(search, host, &host->v4, n);
-		}
-	}
+	for (size_t i = 0; i < search->host_count; i++)
+		if (is_better_than_self(search, &search->hosts[i]))
+			add_host(search, &search->hosts[i]);
+	search->servers.is_backup = search->is_self_met;
 	if (search->servers.count == 0)
 		explain_nothing(search);
 	else
@@ -317,6 +337,11 @@ struct dns_search *dns_search_relay(struct dns_resolver *resolver, const char *h
 	search->is_host_secure = true;
 	look_up_single(search);
 	return search;
+}
+
+void dns_search_prefer(struct dns_search *search, enum dns_families families)
+{
+	search->families = families;
 }
 
 void dns_search_free(struct dns_search *search)

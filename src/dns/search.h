@@ -29,7 +29,11 @@ struct dns_servers {
 	struct mail_verdict verdict; /* MAIL_OK, or why there are no addresses */
 	struct dns_server list[DNS_SERVERS_MAX];
 	size_t count;
+	bool is_backup; /* this host is an exchanger too, after those of the list */
 };
+
+/* Of the addresses of each host, in turn one of each family, or only those of one. */
+enum dns_families { DNS_IPV6_FIRST, DNS_IPV4_FIRST, DNS_IPV4_ONLY, DNS_IPV6_ONLY };
 
 struct dns_search;
 
@@ -45,6 +49,9 @@ struct dns_search *dns_search_exchangers(struct dns_resolver *resolver, const ch
 struct dns_search *dns_search_relay(struct dns_resolver *resolver, const char *host, uint16_t port,
 				    void (*done)(void *context, const struct dns_servers *servers),
 				    void *context);
+/* Which addresses are wanted, by default IPv6 first; before DONE is called. It is a temporary
+ * failure if there are only others. */
+void dns_search_prefer(struct dns_search *search, enum dns_families families);
 /* Cancels it if it has not finished. NULL is allowed. */
 void dns_search_free(struct dns_search *search);
 

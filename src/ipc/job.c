@@ -78,9 +78,12 @@ bool ipc_job_take_report(struct unpack *body, struct ipc_job_report *report_out)
 	report_out->tls = (struct ipc_job_tls){0};
 	if ((report_out->flags & IPC_JOB_SECURED) != 0 && !take_tls(body, &report_out->tls))
 		return false;
+	report_out->source = STR("");
+	if ((report_out->flags & IPC_JOB_SOURCED) != 0)
+		report_out->source = unpack_str(body);
 	return !body->failed && (report_out->flags & ~(uint32_t)IPC_JOB_FLAGS) == 0 &&
-	       mail_status_is_valid(report_out->status) && is_line(report_out->text) &&
-	       is_word(report_out->trigger);
+	       is_word(report_out->source) && mail_status_is_valid(report_out->status) &&
+	       is_line(report_out->text) && is_word(report_out->trigger);
 }
 
 void ipc_job_add_report(struct buffer *out, const struct ipc_job_report *report)
@@ -90,12 +93,14 @@ void ipc_job_add_report(struct buffer *out, const struct ipc_job_report *report)
 	pack_str(out, report->status);
 	pack_str(out, report->text);
 	pack_str(out, report->trigger);
-	if ((report->flags & IPC_JOB_SECURED) == 0)
-		return;
-	pack_str(out, report->tls.version);
-	pack_str(out, report->tls.cipher);
-	pack_str(out, report->tls.policy);
-	pack_str(out, report->tls.verified);
+	if ((report->flags & IPC_JOB_SECURED) != 0) {
+		pack_str(out, report->tls.version);
+		pack_str(out, report->tls.cipher);
+		pack_str(out, report->tls.policy);
+		pack_str(out, report->tls.verified);
+	}
+	if ((report->flags & IPC_JOB_SOURCED) != 0)
+		pack_str(out, report->source);
 }
 
 bool ipc_job_take_resolved(struct unpack *body, struct ipc_job_resolved *resolved_out)

@@ -18,7 +18,8 @@
  *   CONTENT  a part of the content of the last START, unencoded: SIZE bytes in all
  *   REPORT   (u32 number, u32 flags, str status, str text, str trigger, TLS)...
  *            as many as are decided; flags: enum ipc_job_flags. TLS, with IPC_JOB_SECURED only:
- *            str version, str cipher, str policy, str verified
+ *            str version, str cipher, str policy, str verified; then, with IPC_JOB_SOURCED only:
+ *            str source
  *   FINISH   like REPORT; the job is over
  *   DRAIN    (nothing)   to the helper: "send" stops. FINISH at once, without reports, jobs that
  *            can be repeated without a duplicate; the others when they are decided
@@ -83,7 +84,8 @@ enum ipc_job_flags {
 	IPC_JOB_PASSED_ON = 1 << 0, /* the next host has been asked to report the success */
 	IPC_JOB_SECURED = 1 << 1,   /* by TLS */
 	IPC_JOB_TIMED = 1 << 2,     /* the next host has been told of the deadline */
-	IPC_JOB_FLAGS = IPC_JOB_PASSED_ON | IPC_JOB_SECURED | IPC_JOB_TIMED,
+	IPC_JOB_SOURCED = 1 << 3,   /* from a source */
+	IPC_JOB_FLAGS = IPC_JOB_PASSED_ON | IPC_JOB_SECURED | IPC_JOB_TIMED | IPC_JOB_SOURCED,
 };
 
 enum ipc_job_resolved_flags {
@@ -127,6 +129,7 @@ struct ipc_job_report {
 	struct str text;        /* shorter than MAIL_TEXT_SIZE, like all texts here */
 	struct str trigger;     /* empty: none */
 	struct ipc_job_tls tls; /* with IPC_JOB_SECURED; else empty */
+	struct str source;      /* "NAME[ADDRESS]", with IPC_JOB_SOURCED; else empty */
 };
 
 /* Takes the next report from BODY, which is not empty. */

@@ -85,11 +85,10 @@ int keys_password_find(const struct config *config, struct str relay, uint16_t p
 		       struct str user, struct buffer *password, struct buffer *reason)
 {
 	const struct wanted wanted = {relay, port, user};
+	const struct config_route *route;
 	bool is_known = false;
 
-	for (size_t i = 0; i < config->smtproute_count; i++) {
-		const struct config_route *route = &config->smtproutes[i];
-
+	for (size_t i = 0; (route = config_login_route(config, i)) != NULL; i++) {
 		if (!is_route(route, &wanted))
 			continue;
 		is_known = true;

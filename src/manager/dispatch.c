@@ -406,6 +406,6 @@ bool dispatch_on_report(void *context, void *subject, const struct ipc_job_repor
 		delivery->outcome == QUEUE_DONE &&
 		notice_is_relay_wanted(message->control, delivery, report->flags & IPC_JOB_TIMED);
 	message->news[reported->index] |= RECORDER_OUTCOME;
-	outcome_log(message->control->envelope, delivery, &report->tls);
+	outcome_log(message->control->envelope, delivery, report);
 	return true;
 }

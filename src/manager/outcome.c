@@ -15,12 +15,13 @@ bool outcome_is_open(const struct queue_delivery *delivery)
 }
 
 /* Optional fields: one slot for each, and the end. */
-enum { EXTRAS = 6 };
+enum { EXTRAS = 7 };
 
 /* server=HOST:PORT: the server that the directory named. original=ADDRESS: the recipient as the
- * sender wrote it. tls=VERSION and what belongs to it: what protected the connection. */
+ * sender wrote it. tls=VERSION and what belongs to it: what protected the connection.
+ * source=NAME[ADDRESS]: where it came from, if a section source says so. */
 static void add_extras(const struct mail_envelope *envelope, const struct queue_delivery *delivery,
-		       const struct ipc_job_tls *tls, struct log_field extras[EXTRAS + 1])
+		       const struct ipc_job_report *report, struct log_field extras[EXTRAS + 1])
 {
 	const struct mail_recipient *recipient = mail_envelope_find(envelope, delivery->recipient);
 
@@ -28,17 +29,19 @@ static void add_extras(const struct mail_envelope *envelope, const struct queue_
 		*extras++ = log_str("server", delivery->server);
 	if (recipient != NULL && !str_equal(recipient->address, delivery->address))
 		*extras++ = log_str("original", recipient->address);
-	if (tls != NULL && tls->version.length > 0) {
-		*extras++ = log_str("tls", tls->version);
-		*extras++ = log_str("cipher", tls->cipher);
-		*extras++ = log_str("policy", tls->policy);
-		*extras++ = log_str("verified", tls->verified);
+	if (report != NULL && report->tls.version.length > 0) {
+		*extras++ = log_str("tls", report->tls.version);
+		*extras++ = log_str("cipher", report->tls.cipher);
+		*extras++ = log_str("policy", report->tls.policy);
+		*extras++ = log_str("verified", report->tls.verified);
 	}
+	if (report != NULL && report->source.length > 0)
+		*extras++ = log_str("source", report->source);
 	extras->type = LOG_FIELD_END;
 }
 
 void outcome_log(const struct mail_envelope *envelope, const struct queue_delivery *delivery,
-		 const struct ipc_job_tls *tls)
+		 const struct ipc_job_report *report)
 {
 	enum log_name event = delivery->outcome == QUEUE_DONE   ? EVENT_DELIVERED
 			      : delivery->outcome == QUEUE_WAIT ? EVENT_DEFERRED
@@ -49,14 +52,14 @@ void outcome_log(const struct mail_envelope *envelope, const struct queue_delive
 	char until[TIMESTAMP_SIZE] = "-";
 	struct log_field extras[EXTRAS + 1] = {{LOG_FIELD_END}};
 
-	add_extras(envelope, delivery, tls, extras);
+	add_extras(envelope, delivery, report, extras);
 	if (delivery->outcome == QUEUE_WAIT)
 		timestamp_format_seconds(delivery->until_us, until);
 	log_event(event, log_id(envelope->id), log_number("delivery", delivery->number),
 		  log_str("to", delivery->address), log_str("by", place),
 		  log_str("status", delivery->status), log_str("text", delivery->text),
 		  log_string("until", until), extras[0], extras[1], extras[2], extras[3], extras[4],
-		  extras[5]);
+		  extras[5], extras[6]);
 }
 
 /* It has failed with VERDICT. */

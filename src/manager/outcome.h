@@ -21,10 +21,10 @@ struct outcome_terms {
 /* Whether it is undecided: waiting or never tried. */
 bool outcome_is_open(const struct queue_delivery *delivery);
 /* Logs the outcome of a delivery: once for each attempt, and for one decided without an attempt.
- * The original recipient is logged too if the delivery goes to another address. TLS: what protected
- * the attempt, as reported; NULL or empty: nothing. */
+ * The original recipient is logged too if the delivery goes to another address. REPORT: of
+ * the attempt, for what protected it and where it came from; NULL: there was none. */
 void outcome_log(const struct mail_envelope *envelope, const struct queue_delivery *delivery,
-		 const struct ipc_job_tls *tls);
+		 const struct ipc_job_report *report);
 /* It has waited too long: failed. */
 void outcome_expire(struct arena *arena, struct queue_delivery *delivery, int64_t now_us);
 /* Whether the sender wants a message with DEADLINE returned from now on. */

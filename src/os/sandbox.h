@@ -61,6 +61,10 @@ enum os_sandbox_calls { /* besides memory, time, threads, and I/O on existing so
 				1 << 12, /* make the bytes of files durable; part of CHANGE */
 			OS_SANDBOX_HIDDEN =
 				1 << 13, /* nobody can trace the process, and it leaves no core */
+			OS_SANDBOX_SOURCE = 1
+					    << 14, /* choose the source addresses of TCP
+						    * connections: bind, at no port of its own if
+						    * Landlock can forbid that, and never listen */
 };
 
 struct os_sandbox {

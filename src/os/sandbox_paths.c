@@ -21,7 +21,7 @@ enum {
 	CALL_RESTRICT_SELF = 446,
 };
 
-enum { CREATE_RULESET_VERSION = 1, RULE_PATH_BENEATH = 1 };
+enum { CREATE_RULESET_VERSION = 1, RULE_PATH_BENEATH = 1, RULE_NET_PORT = 2 };
 
 enum right {
 	RIGHT_EXECUTE = 1 << 0,
@@ -46,6 +46,11 @@ struct ruleset {
 	uint64_t files;
 	uint64_t network;
 	uint64_t scopes;
+};
+
+struct port_rule {
+	uint64_t rights;
+	uint64_t port;
 };
 
 struct path_rule {
@@ -137,10 +142,24 @@ static int allow_path(int ruleset, const struct ruleset *all, const struct os_sa
 	return 0;
 }
 
+/* At port 0 the kernel chooses one, which is that of a connection. */
+static int allow_source(int ruleset)
+{
+	const struct port_rule rule = {.rights = NET_BIND_TCP, .port = 0};
+
+	return syscall(CALL_ADD_RULE, ruleset, RULE_NET_PORT, &rule, 0) != 0 ? -errno : 0;
+}
+
 static int restrict_self(int ruleset, const struct ruleset *all, const struct os_sandbox *sandbox)
 {
 	for (size_t i = 0; i < sandbox->path_count; i++) {
 		int error = allow_path(ruleset, all, &sandbox->paths[i]);
+
+		if (error < 0)
+			return error;
+	}
+	if ((sandbox->calls & OS_SANDBOX_SOURCE) != 0 && all->network != 0) {
+		int error = allow_source(ruleset);
 
 		if (error < 0)
 			return error;

@@ -7,9 +7,9 @@
  * accepted connection (AF_UNSPEC) and connect it to any other address, or disable a listener that
  * others share. Connections that it needs are made for it (os/connector.h). Nor is there another
  * way to connect: no TCP Fast Open, neither by a flag of a send nor by a socket option. No process
- * can bind a TCP port. A listener cannot be shut down, made blocking, or given a packet
- * filter. (Sources: tcp_disconnect(), tcp_sendmsg_fastopen(), inet_shutdown() of
- * Linux 6.1.)
+ * can bind a TCP port, but one that has source addresses before Linux 6.7; none can listen at one.
+ * A listener cannot be shut down, made blocking, or given a packet filter. (Sources:
+ * tcp_disconnect(), tcp_sendmsg_fastopen(), inet_shutdown() of Linux 6.1.)
  */
 #include "os/sandbox_internal.h"
 #include <fcntl.h>
@@ -142,7 +142,7 @@ static int allow_binding(scmp_filter_ctx filter, unsigned calls)
 
 	if ((calls & OS_SANDBOX_DNS) == 0)
 		return 0;
-	if (sandbox_refuses_ports())
+	if (sandbox_refuses_ports() || (calls & OS_SANDBOX_SOURCE) != 0)
 		return sandbox_allow(filter, "bind", 0, NULL);
 	error = sandbox_allow(filter, "bind", 1, &routes);
 	return error < 0 ? error

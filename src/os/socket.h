@@ -17,6 +17,10 @@ MUST_CHECK int os_socket_listen(const union os_socket_address *address, int back
  * writable when that is decided; then call os_socket_error(). -EAGAIN: too many
  * are waiting at a UNIX socket. */
 MUST_CHECK int os_socket_connect(const union os_socket_address *address);
+/* The same by TCP from SOURCE (IPv4 mapped), an address of this machine and of ADDRESS's family, at
+ * a port that the kernel chooses. -EADDRNOTAVAIL: this machine does not have it now. */
+MUST_CHECK int os_socket_connect_from(const struct in6_addr *source,
+				      const union os_socket_address *address);
 /* A UDP socket that exchanges datagrams only with ADDRESS. If nobody listens there, a later call
  * returns -ECONNREFUSED. */
 MUST_CHECK int os_socket_connect_udp(const union os_socket_address *address);

@@ -65,21 +65,47 @@ int os_socket_listen_again(int listening, int backlog)
 	return listen(listening, backlog) < 0 ? -errno : 0;
 }
 
-int os_socket_connect(const union os_socket_address *address)
+/* The port is chosen when the peer is known: then it need only differ from those of connections to
+ * the same one. */
+static int bind_to(int descriptor, const struct in6_addr *source, sa_family_t family)
 {
-	int descriptor;
+	static const int on = 1;
+	union os_socket_address address = {.v6 = {.sin6_family = AF_INET6, .sin6_addr = *source}};
 
-	if (address->any.sa_family == AF_UNIX && os_connector_is_used())
-		return os_connector_connect(address->local.sun_path, SOCK_STREAM);
-	descriptor = new_stream(address);
+	if (family == AF_INET) {
+		address = (union os_socket_address){.v4 = {.sin_family = AF_INET}};
+		memcpy(&address.v4.sin_addr, source->s6_addr + 12, sizeof address.v4.sin_addr);
+	}
+	(void)setsockopt(descriptor, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+	return bind(descriptor, &address.any, os_socket_address_size(&address));
+}
+
+static int connect_stream(const struct in6_addr *source, const union os_socket_address *address)
+{
+	int descriptor = new_stream(address);
+
 	if (descriptor < 0)
 		return descriptor;
 	if (address->any.sa_family != AF_UNIX)
 		set_no_delay(descriptor);
+	if (source != NULL && bind_to(descriptor, source, address->any.sa_family) != 0)
+		return fail(descriptor);
 	if (connect(descriptor, &address->any, os_socket_address_size(address)) != 0 &&
 	    errno != EINPROGRESS && errno != EINTR)
 		return fail(descriptor);
 	return descriptor;
+}
+
+int os_socket_connect(const union os_socket_address *address)
+{
+	if (address->any.sa_family == AF_UNIX && os_connector_is_used())
+		return os_connector_connect(address->local.sun_path, SOCK_STREAM);
+	return connect_stream(NULL, address);
+}
+
+int os_socket_connect_from(const struct in6_addr *source, const union os_socket_address *address)
+{
+	return connect_stream(source, address);
 }
 
 static int unix_address(const char *path, union os_socket_address *out)

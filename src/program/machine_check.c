@@ -248,6 +248,7 @@ int machine_check(const struct config *config, struct str text, bool reads_secre
 	if (config->dane)
 		check_file(&check, "dns_trust_anchor", config->dns_trust_anchor);
 	check_listens(&check);
+	machine_check_sources(&check);
 	if (reads_secrets) {
 		machine_check_tls(&check);
 		machine_check_logins(&check);

@@ -24,5 +24,7 @@ void machine_check_report(struct machine_check *check, enum machine_severity sev
 void machine_check_tls(struct machine_check *check);
 /* The passwords of logins to relays. */
 void machine_check_logins(struct machine_check *check);
+/* The addresses of sections source. */
+void machine_check_sources(struct machine_check *check);
 
 #endif

@@ -53,10 +53,11 @@ static void check_route(struct machine_check *check, const struct config_route *
 
 void machine_check_logins(struct machine_check *check)
 {
+	const struct config_route *route;
 	const struct config *config = check->config;
 
 	check_configuration(check);
-	for (size_t i = 0; i < config->smtproute_count; i++)
-		if (*config->smtproutes[i].user != '\0')
-			check_route(check, &config->smtproutes[i]);
+	for (size_t i = 0; (route = config_login_route(config, i)) != NULL; i++)
+		if (*route->user != '\0')
+			check_route(check, route);
 }

@@ -18,6 +18,7 @@ static struct child *process;
 static struct sts_client *sts;       /* NULL: neither policies nor reports are wanted */
 static struct remote_logins *logins; /* NULL: none is wanted */
 static bool is_hidden;               /* passwords may pass through it: its memory cannot be read */
+static bool has_sources;             /* it may bind */
 static bool has_sts;
 static bool has_reports;
 
@@ -32,6 +33,7 @@ static int open_remote(struct child *child)
 	process = child;
 	places = remote_places_new();
 	is_hidden = config_has_logins(child->config);
+	has_sources = child->config->source_count > 0;
 	has_sts = child->config->mta_sts;
 	has_reports = child->config->tls_reports;
 	policies = remote_policies_new(
@@ -70,11 +72,12 @@ static bool fits(const struct config *config)
 {
 	bool has_files = remote_policies_configure(policies, config);
 	bool has_hidden = is_hidden || !config_has_logins(config);
+	bool has_bind = has_sources || config->source_count == 0;
 
 	remote_places_configure(places, config, process->limits);
 	present_certificates(config);
 	prepare_logins(config);
-	return deliver_remote_fits(remote, config) && has_files && has_hidden &&
+	return deliver_remote_fits(remote, config) && has_files && has_hidden && has_bind &&
 	       config->mta_sts == has_sts && config->tls_reports == has_reports;
 }
 

@@ -31,9 +31,10 @@ static unsigned calls_for_names(const struct config *config)
 }
 
 /* Passwords pass through it. */
-static unsigned calls_for_logins(const struct config *config)
+static unsigned calls_for_remote(const struct config *config)
 {
-	return config_has_logins(config) ? OS_SANDBOX_HIDDEN : 0;
+	return (config_has_logins(config) ? OS_SANDBOX_HIDDEN : 0) |
+	       (config->source_count > 0 ? OS_SANDBOX_SOURCE : 0);
 }
 
 static unsigned calls_for_tokens(const struct config *config)
@@ -97,7 +98,7 @@ static const struct sandbox_profile profiles[] = {
 		 OS_SANDBOX_CHANGE,
 	 {{SANDBOX_IN_POLICIES, "", KEEP | OS_SANDBOX_FOLDERS},
 	  {SANDBOX_IN_AUTHORITIES, "", OS_SANDBOX_READ}}},
-	{"remote", OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}, calls_for_logins},
+	{"remote", OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}, calls_for_remote},
 	{"lmtp", OS_SANDBOX_CONNECT, {{0}}, calls_for_names},
 	{"local",
 	 OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE,

@@ -103,6 +103,12 @@ int os_socket_connect(const union os_socket_address *address)
 	return socket;
 }
 
+int os_socket_connect_from(const struct in6_addr *source, const union os_socket_address *address)
+{
+	(void)source;
+	return os_socket_connect(address);
+}
+
 int os_socket_error(int socket)
 {
 	return scene.peers[socket - FIRST_SOCKET].kind == KIND_REFUSES_LATER ? -ECONNREFUSED : 0;

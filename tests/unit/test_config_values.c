@@ -151,6 +151,69 @@ static const struct refusal values_cases[] = {
 	 "RELAY|USER|PASSWORD\n"
 	 "t:2: smtproutes: not a port after the ';': found \"d.org:r;x|u|hidden\"; allowed: 1 to "
 	 "65535\n"},
+	{HOST "senderroutes = { a.org:r1, \"A.org:r2\", \"x@A.org:r|u|p\", \"X@a.org:\" }\n",
+	 "t:2: senderroutes: given twice: first in line 2: found \"a.org\"\n"
+	 "t:2: senderroutes: given twice: first in line 2: found \"x@a.org\"\n"},
+	{HOST "senderroutes = { \"a.org\", \":r\", \"!:r\", \"a b@c.org:r\", \"@c.org:r\", "
+	      "\"a.org:r;x|u|pw\" }\n",
+	 "t:2: senderroutes: no ':' after the sender: found \"a.org\"; allowed: SENDER:RELAY or "
+	 "SENDER:RELAY;PORT, where SENDER is USER@DOMAIN, DOMAIN or .DOMAIN, and RELAY a host, "
+	 "[ADDRESS] or empty\n"
+	 "t:2: senderroutes: not a sender before the ':': found \":r\"; allowed: SENDER:RELAY or "
+	 "SENDER:RELAY;PORT, where SENDER is USER@DOMAIN, DOMAIN or .DOMAIN, and RELAY a host, "
+	 "[ADDRESS] or empty\n"
+	 "t:2: senderroutes: not a sender before the ':': found \"!:r\"; allowed: SENDER:RELAY or "
+	 "SENDER:RELAY;PORT, where SENDER is USER@DOMAIN, DOMAIN or .DOMAIN, and RELAY a host, "
+	 "[ADDRESS] or empty\n"
+	 "t:2: senderroutes: not a sender before the ':': found \"a b@c.org:r\"; allowed: "
+	 "SENDER:RELAY or SENDER:RELAY;PORT, where SENDER is USER@DOMAIN, DOMAIN or .DOMAIN, and "
+	 "RELAY a host, [ADDRESS] or empty\n"
+	 "t:2: senderroutes: not a sender before the ':': found \"@c.org:r\"; allowed: "
+	 "SENDER:RELAY or SENDER:RELAY;PORT, where SENDER is USER@DOMAIN, DOMAIN or .DOMAIN, and "
+	 "RELAY a host, [ADDRESS] or empty\n"
+	 "t:2: senderroutes: not a port after the ';': found \"a.org:r;x|u|hidden\"; allowed: 1 to "
+	 "65535\n"},
+	{HOST "fallback_relays = { \"\", \"a b\", \"r;0\", \"|u\" }\n",
+	 "t:2: fallback_relays: no relay; allowed: RELAY or RELAY;PORT, where RELAY is "
+	 "a "
+	 "host or [ADDRESS]\n"
+	 "t:2: fallback_relays: not a host name or address as the relay: found \"a b\"; allowed: "
+	 "RELAY "
+	 "or RELAY;PORT, where RELAY is a host or [ADDRESS]\n"
+	 "t:2: fallback_relays: not a port after the ';': found \"r;0\"; allowed: 1 to 65535\n"
+	 "t:2: fallback_relays: a user without a relay: found \"|u\"; allowed: RELAY|USER or "
+	 "RELAY|USER|PASSWORD\n"},
+	{HOST "source = a\n"
+	      "sender_sources = { \"x@a.org:b\", \"X@A.org:c\", \"a.org\", \"!:c\" }\n"
+	      "domain_sources = { a.org:b, \"A.org:c\" }\n"
+	      "class \"*\" { queue = 1 refuse = 1 source = d }\n"
+	      "source c { addresses = 192.0.2.1 }\n",
+	 "t:2: source: there is no section source of this name: found \"a\"; allowed: the NAME of "
+	 "a section source\n"
+	 "t:3: sender_sources: no ':' before a source: found \"a.org\"; allowed: SENDER:SOURCE, "
+	 "where SENDER is USER@DOMAIN, DOMAIN or .DOMAIN\n"
+	 "t:3: sender_sources: not valid before the ':': found \"!:c\"; allowed: SENDER:SOURCE, "
+	 "where SENDER is USER@DOMAIN, DOMAIN or .DOMAIN\n"
+	 "t:4: domain_sources: there is no section source of this name: found \"b\"; allowed: the "
+	 "NAME of a section source\n"
+	 "t:4: domain_sources: given twice: first in line 4: found \"a.org\"\n"
+	 "t:5: class *.source: there is no section source of this name: found \"d\"; allowed: the "
+	 "NAME of a section source\n"},
+	{HOST "source A { addresses = { 192.0.2.1, \"192.0.2.1\", 0.0.0.1, \"ff02::1\", "
+	      "\"::ffff:1.2.3.4\", "
+	      "host } }\nsource b { }\nsource b { addresses = \"::1\" }\n",
+	 "t:2: source A: a source cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', '_'\n"
+	 "t:2: source A.addresses: no address that a machine can send from: found \"0.0.0.1\"; "
+	 "allowed: IPv4 or IPv6 addresses\n"
+	 "t:2: source A.addresses: no address that a machine can send from: found \"ff02::1\"; "
+	 "allowed: IPv4 or IPv6 addresses\n"
+	 "t:2: source A.addresses: an IPv4 address in IPv6 form: found \"::ffff:1.2.3.4\"; "
+	 "allowed: IPv4 or IPv6 addresses\n"
+	 "t:2: source A.addresses: not an IP address: found \"host\"; allowed: IPv4 or IPv6 "
+	 "addresses\n"
+	 "t:2: source A.addresses: given twice: first in line 2: found \"192.0.2.1\"\n"
+	 "t:3: source b.addresses: must be set; allowed: IPv4 or IPv6 addresses\n"
+	 "t:4: source b: given twice: first in line 3\n"},
 	{HOST "smtproutes \"a.org:r|u|sesame\"\n",
 	 "t:2: smtproutes: an '=' is missing; allowed: = VALUE\n"},
 	{HOST "maxhops = x\n"

@@ -52,6 +52,28 @@ static void texts_are_lines(void **state)
 	assert_false(is_taken(with_text(STR("\x7f"))));
 }
 
+static void the_source_is_told_with_its_flag(void **state)
+{
+	struct ipc_job_report report = good;
+	struct buffer body = {0};
+	struct unpack unpack;
+	struct ipc_job_report taken;
+
+	(void)state;
+	report.flags |= IPC_JOB_SOURCED;
+	report.source = STR("out[192.0.2.1]");
+	ipc_job_add_report(&body, &report);
+	ipc_job_add_report(&body, &good);
+	unpack = (struct unpack){buffer_view(&body), false};
+	assert_true(ipc_job_take_report(&unpack, &taken));
+	assert_true(str_equal(taken.source, report.source));
+	assert_true(ipc_job_take_report(&unpack, &taken));
+	assert_int_equal(taken.source.length, 0);
+	buffer_clear(&body);
+	report.source = STR("out x=y");
+	assert_false(is_taken(report));
+}
+
 static void tls_is_told_with_its_flag(void **state)
 {
 	struct ipc_job_report report = good;
@@ -176,6 +198,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_are_lines),
+		cmocka_unit_test(the_source_is_told_with_its_flag),
 		cmocka_unit_test(tls_is_told_with_its_flag),
 		cmocka_unit_test(words_have_no_spaces),
 		cmocka_unit_test(status_and_flags_are_known),

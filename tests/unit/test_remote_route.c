@@ -110,6 +110,52 @@ static void an_empty_route_of_the_null_sender_says_nothing(void **state)
 	remote_routes_free(list);
 }
 
+/* Between the routes for the recipient's domain and those for all other mail. */
+static void a_sender_has_a_route(void **state)
+{
+	static const struct config_route smtp[] = {
+		{"inside.example", "s1", 25},
+		{".inside.example", "s2", 25},
+		{"direct.example", "", 25},
+		{"", "s3", 25},
+		{"!", "s4", 25},
+	};
+	static const struct config_route qmtp[] = {{"quick.example", "q1", 209}};
+	static const struct config_route senders[] = {
+		{"ann@one.example", "r1", 587, "ann", ""},
+		{"one.example", "r1", 587, "all", ""},
+		{".one.example", "r2", 25},
+		{".deep.one.example", "r3", 25},
+		{"plain.one.example", "", 25},
+		{"example", "r9", 25},
+	};
+	const struct config config = {.smtproutes = (struct config_route *)(uintptr_t)smtp,
+				      .smtproute_count = COUNT_OF(smtp),
+				      .qmtproutes = (struct config_route *)(uintptr_t)qmtp,
+				      .qmtproute_count = COUNT_OF(qmtp),
+				      .senderroutes = (struct config_route *)(uintptr_t)senders,
+				      .senderroute_count = COUNT_OF(senders)};
+	struct remote_routes *list = remote_routes_of(&config);
+
+	(void)state;
+	check(list, "ann@one.example", "far.example", "r r1 587 as ann");
+	check(list, "\"Ann\"@ONE.example", "far.example", "r r1 587 as ann");
+	check(list, "bob@one.example", "far.example", "r r1 587 as all");
+	check(list, "bob@x.one.example", "far.example", "r r2 25");
+	check(list, "bob@deep.one.example", "far.example", "r r2 25");
+	check(list, "bob@x.deep.one.example", "far.example", "r r3 25");
+	check(list, "bob@plain.one.example", "far.example", "r s3 25");
+	check(list, "bob@anyone.example", "far.example", "r s3 25");
+	check(list, "bob@[192.0.2.1]", "far.example", "r s3 25");
+	check(list, "bob", "far.example", "r s3 25");
+	check(list, "", "far.example", "r s4 25");
+	check(list, "ann@one.example", "inside.example", "r s1 25");
+	check(list, "ann@one.example", "x.inside.example", "r s2 25");
+	check(list, "ann@one.example", "direct.example", "m direct.example 25");
+	check(list, "ann@one.example", "quick.example", "qr q1 209");
+	remote_routes_free(list);
+}
+
 static void without_routes_the_domain_decides(void **state)
 {
 	struct remote_routes *list = remote_routes_new(NULL, 0);
@@ -130,6 +176,7 @@ int main(void)
 		cmocka_unit_test(the_most_specific_route_decides),
 		cmocka_unit_test(qmtp_comes_before_smtp),
 		cmocka_unit_test(an_empty_route_of_the_null_sender_says_nothing),
+		cmocka_unit_test(a_sender_has_a_route),
 		cmocka_unit_test(without_routes_the_domain_decides),
 	};
 

@@ -291,6 +291,12 @@ int os_socket_connect(const union os_socket_address *address)
 	return os_socket_connect_unix(address->local.sun_path, SOCK_STREAM);
 }
 
+int os_socket_connect_from(const struct in6_addr *source, const union os_socket_address *address)
+{
+	(void)source;
+	return os_socket_connect(address);
+}
+
 int os_socket_connect_unix(const char *path, int kind)
 {
 	int (*connect)(const char *, int) = connector();

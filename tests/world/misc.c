@@ -221,6 +221,12 @@ int os_interface_addresses(struct in6_addr *list, size_t size)
 	return 1;
 }
 
+bool os_interface_has(const struct in6_addr *address)
+{
+	(void)address;
+	return true;
+}
+
 int os_terminal_ask_secret(const char *prompt, size_t max, struct buffer *out)
 {
 	(void)prompt;
