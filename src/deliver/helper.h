@@ -90,6 +90,11 @@ void deliver_helper_report_rest(struct deliver_helper_job *job, const struct mai
 void deliver_helper_tell(struct deliver_helper_job *job);
 /* Ends and frees the job with its content. Recipients without a report are tried again. */
 void deliver_helper_finish(struct deliver_helper_job *job);
+/* The same, because the destination has had enough: "send" starts no job for it before WAIT_US,
+ * at most an hour, and tries those without a report again as if they had not been tried. REASON is
+ * for people. */
+void deliver_helper_finish_busy(struct deliver_helper_job *job, int64_t wait_us,
+				const char *reason);
 
 /* This process ends: tells "send" to give this helper no more jobs, and calls the handler's
  * drain(). */

@@ -20,6 +20,9 @@
  *            as many as are decided; flags: enum ipc_job_flags. TLS, with IPC_JOB_SECURED only:
  *            str version, str cipher, str policy, str verified
  *   FINISH   like REPORT; the job is over
+ *   BUSY     u32 milliseconds, str reason
+ *            the job is over; what was not reported was not tried, because its destination has
+ *            had enough for now. Only of remote, and at most IPC_JOB_BUSY_MAX_MS
  *   DRAIN    (nothing)   to the helper: "send" stops. FINISH at once, without reports, jobs that
  *            can be repeated without a duplicate; the others when they are decided
  *   RETIRE   (nothing)   from the helper: it ends, and drains; it must get no more STARTs
@@ -53,11 +56,13 @@ enum ipc_job {
 	IPC_JOB_DRAIN,
 	IPC_JOB_RETIRE,
 	IPC_JOB_CONTENT,
+	IPC_JOB_BUSY,
 };
 
 enum {
 	IPC_JOB_RECIPIENTS_MAX = 100,    /* in one START or RESOLVE */
 	IPC_JOB_CONTENT_MAX = 64 * 1024, /* bytes of content that come by value */
+	IPC_JOB_BUSY_MAX_MS = 3600000,   /* so that a helper cannot keep mail for ever */
 	IPC_JOB_HEAD_MAX = 1024,         /* bytes of a START without its recipients */
 	IPC_JOB_RECIPIENT_OVERHEAD = 16, /* bytes of a recipient without its texts */
 	IPC_JOB_RESOLVE_OVERHEAD = 20,   /* bytes of a message in a RESOLVE without its recipients
@@ -123,6 +128,15 @@ struct ipc_job_report {
 /* Takes the next report from BODY, which is not empty. */
 MUST_CHECK bool ipc_job_take_report(struct unpack *body, struct ipc_job_report *report_out);
 void ipc_job_add_report(struct buffer *out, const struct ipc_job_report *report);
+
+struct ipc_job_busy {
+	uint32_t wait_ms;
+	struct str reason; /* for people */
+};
+
+/* Parses all of BODY. */
+MUST_CHECK bool ipc_job_read_busy(struct str body, struct ipc_job_busy *busy_out);
+void ipc_job_add_busy(struct buffer *out, const struct ipc_job_busy *busy);
 
 struct ipc_job_resolved { /* the part before its targets */
 	uint64_t number;

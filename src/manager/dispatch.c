@@ -73,7 +73,7 @@ static void pack_job(const struct job *job, struct buffer *body)
 
 /* --- the end of a job --- */
 
-static struct outcome_terms terms_of(const struct manager *manager, const struct job *job)
+struct outcome_terms dispatch_terms(const struct manager *manager, const struct job *job)
 {
 	return (struct outcome_terms){
 		.start_us = mail_envelope_start_us(job->message->control->envelope),
@@ -84,8 +84,7 @@ static struct outcome_terms terms_of(const struct manager *manager, const struct
 	};
 }
 
-/* JOB, in flight or waiting, is over. */
-static void end_job(struct manager *manager, struct job *job)
+void dispatch_end(struct manager *manager, struct job *job)
 {
 	struct message *message = job->message;
 
@@ -100,7 +99,7 @@ static void end_job(struct manager *manager, struct job *job)
 static void interrupt_rest(struct manager *manager, struct job *job)
 {
 	struct message *message = job->message;
-	const struct outcome_terms terms = terms_of(manager, job);
+	const struct outcome_terms terms = dispatch_terms(manager, job);
 
 	for (uint32_t i = 0; i < job->delivery_count; i++) {
 		uint32_t index = job->deliveries[i].index;
@@ -120,7 +119,7 @@ void dispatch_on_ended(void *context, void *subject)
 	struct manager *manager = context;
 
 	interrupt_rest(manager, subject);
-	end_job(manager, subject);
+	dispatch_end(manager, subject);
 }
 
 /* --- starting --- */
@@ -228,7 +227,7 @@ void dispatch_drop_waiting(struct manager *manager)
 	struct job *job;
 
 	while ((job = transports_waiting(manager->transports)) != NULL)
-		end_job(manager, job);
+		dispatch_end(manager, job);
 }
 
 void dispatch_drop_retired(struct manager *manager)
@@ -236,7 +235,7 @@ void dispatch_drop_retired(struct manager *manager)
 	struct job *job;
 
 	while ((job = transports_retired_waiting(manager->transports)) != NULL)
-		end_job(manager, job);
+		dispatch_end(manager, job);
 }
 
 /* --- reports --- */
@@ -260,7 +259,7 @@ static void block(struct manager *manager, struct job *job, struct trigger *trig
 		return;
 	transport_block(job, trigger);
 	while ((beside = job_waiting_beside(job)) != NULL)
-		end_job(manager, beside);
+		dispatch_end(manager, beside);
 }
 
 /* A report that names a trigger means that the server was not reached. Any other report proves
@@ -340,7 +339,7 @@ bool dispatch_on_report(void *context, void *subject, const struct ipc_job_repor
 	struct job *job = subject;
 	struct message *message = job->message;
 	struct job_delivery *reported = find_delivery(job, report->number);
-	const struct outcome_terms terms = terms_of(manager, job);
+	const struct outcome_terms terms = dispatch_terms(manager, job);
 	struct queue_delivery *delivery;
 
 	if (reported == NULL || reported->is_reported || !may_name(manager, job, report->trigger))
