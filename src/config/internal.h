@@ -145,6 +145,9 @@ void config_check_tls(struct config *config, const struct config_tree *tree,
 /* class.c: adds the classes, and checks their order. */
 void config_add_classes(struct config *config, const struct config_tree *tree,
 			struct config_problems *problems);
+/* destination.c: adds the destinations. */
+void config_add_destinations(struct config *config, const struct config_tree *tree,
+			     struct config_problems *problems);
 /* rate.c: adds the rates. */
 void config_add_rates(struct config *config, const struct config_tree *tree,
 		      struct config_problems *problems);

@@ -12,7 +12,8 @@ static const int64_t ASKING_US = 10 * MINUTE_US;
 
 static void start_transaction(struct remote_attempt *attempt);
 
-/* Ends the attempt: its memory is freed with the job. */
+/* Ends the attempt: its memory is freed with the job. Recipients that were not reported wait for
+ * the server that may be asked first. */
 static void finish(struct remote_attempt *attempt)
 {
 	struct deliver_helper_job *job = attempt->job;
@@ -22,7 +23,10 @@ static void finish(struct remote_attempt *attempt)
 	*attempt->previous = attempt->next;
 	if (attempt->next != NULL)
 		attempt->next->previous = attempt->previous;
-	deliver_helper_finish(job);
+	if (attempt->busy.us > 0)
+		deliver_helper_finish_busy(job, attempt->busy.us, attempt->busy.reason);
+	else
+		deliver_helper_finish(job);
 }
 
 static void finish_with(struct remote_attempt *attempt, const struct mail_verdict *verdict,
@@ -35,6 +39,11 @@ static void finish_with(struct remote_attempt *attempt, const struct mail_verdic
 
 static void report_failure(struct remote_attempt *attempt)
 {
+	if (attempt->busy.us > 0) {
+		remote_recipients_report_deferred(&attempt->recipients);
+		finish(attempt);
+		return;
+	}
 	finish_with(attempt, &attempt->failure, attempt->was_connected ? NULL : attempt->trigger);
 }
 
@@ -125,7 +134,7 @@ static void ask_elsewhere(struct remote_attempt *attempt)
 
 static void go_on_with_rest(struct remote_attempt *attempt)
 {
-	if (attempt->is_last) {
+	if (attempt->is_last || attempt->is_slowed) {
 		remote_recipients_report_deferred(&attempt->recipients);
 		finish(attempt);
 	} else if (remote_recipients_has_more(&attempt->recipients)) {
@@ -206,7 +215,8 @@ static void settle(struct remote_attempt *attempt)
 	attempt->was_connected = true;
 	remote_attempt_tell(attempt, NULL);
 	attempt->job->tls = remote_session_tls(attempt->session);
-	remote_recipients_settle(&attempt->recipients, may_ask_elsewhere(attempt));
+	remote_recipients_settle(&attempt->recipients, may_ask_elsewhere(attempt),
+				 attempt->is_slowed);
 	attempt->job->tls = NULL;
 	go_on_with_rest(attempt);
 }
@@ -215,6 +225,7 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 {
 	struct remote_attempt *attempt = context;
 
+	remote_attempt_learn_speed(attempt);
 	switch (outcome) {
 	case REMOTE_DECIDED:
 		settle(attempt);
@@ -247,6 +258,39 @@ static bool is_sent_on(const struct remote_attempt *attempt)
 	return attempt->protocol != SMTP_CLIENT_LMTP;
 }
 
+static void on_held(void *context, struct remote_session *session)
+{
+	struct remote_attempt *attempt = context;
+
+	(void)session;
+	if (os_clock_monotonic_us() >= attempt->held_until_us) {
+		start_transaction(attempt);
+		return;
+	}
+	close_session(attempt); /* the server has had enough of waiting */
+	attempt->finder->find(attempt->finder_context, attempt);
+}
+
+/* Whether the next transaction may run now. False: it waits, or the attempt is over. */
+static bool take_turn(struct remote_attempt *attempt)
+{
+	switch (remote_attempt_turn(attempt)) {
+	case REMOTE_ATTEMPT_NOW:
+		return true;
+	case REMOTE_ATTEMPT_SOON:
+		remote_session_wait(attempt->session,
+				    attempt->held_until_us - os_clock_monotonic_us(), on_held,
+				    attempt);
+		return false;
+	case REMOTE_ATTEMPT_BUSY:
+		remote_recipients_report_deferred(&attempt->recipients);
+		leave_session(attempt);
+		finish(attempt);
+		return false;
+	}
+	return false;
+}
+
 /* Must be the last call on the attempt. */
 static void start_transaction(struct remote_attempt *attempt)
 {
@@ -255,6 +299,8 @@ static void start_transaction(struct remote_attempt *attempt)
 		.content = job->content, .done = on_outcome, .context = attempt};
 
 	remote_recipients_begin(&attempt->recipients);
+	if (!take_turn(attempt))
+		return;
 	transaction.message = (struct smtp_client_message){
 		.sender = mail_sender_told(job->sender),
 		.size = job->content.size + attempt->needs.breaks_size,

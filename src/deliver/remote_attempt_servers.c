@@ -33,16 +33,21 @@ bool remote_attempt_meet(struct remote_attempt *attempt)
 {
 	struct remote_session_settings settings = attempt->carrier->settings;
 	struct mail_verdict verdict;
+	struct shape_hold hold;
 	int result;
 
+	if (!remote_attempt_may_meet(attempt, &hold))
+		return false;
 	settings.protocol = attempt->protocol;
 	result = remote_session_new(&settings, attempt->key, attempt->server, &attempt->policy,
 				    &attempt->session);
 
 	if (result == 0) {
+		*remote_session_hold(attempt->session) = hold;
 		attempt->is_told = false;
 		return true;
 	}
+	shape_leave(&hold);
 	remote_peer_unreachable(&verdict, attempt->server, strerror(-result));
 	remote_attempt_keep_failure(attempt, &verdict);
 	attempt->was_connected = attempt->was_connected || !remote_peer_is_absent(result);
