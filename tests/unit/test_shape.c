@@ -136,6 +136,8 @@ static void each_number_holds_back(void **state)
 	assert_false(enter("a.example", "mx", 1, &hold));
 	assert_string_equal(world.wait.reason, "a.example: 2 sessions in 10s");
 	world.now_us += world.wait.us;
+	assert_false(enter("a.example", "mx", 1000, &hold));
+	world.now_us += world.wait.us;
 	assert_true(enter("a.example", "mx", 1000, &hold)); /* more than ever may: alone */
 	assert_false(next(&hold, "a.example", 1));
 	shape_leave(&hold);
