@@ -197,7 +197,8 @@ static void a_server_is_slowed_down_for(void **state)
 		assert_true(next(&hold, "a.example", 1));
 	shape_slow(&hold, world.now_us, 0, world.now_us, &wait);
 	assert_int_equal(wait.us, 2 * SECOND_US); /* 60 in a minute: 30 */
-	assert_string_equal(wait.reason, "mx.example.net gets too much mail, as it says");
+	assert_string_equal(wait.reason,
+			    "mx.example.net says that it gets too much: a message in 2s");
 	assert_false(next(&hold, "a.example", 1));
 	assert_false(send_one("b.example", "MX.Example.net"));
 	assert_true(send_one("a.example", "mx2.example.net"));

@@ -7,7 +7,7 @@
 
 static void pause(struct turn_scene *scene, struct job *job, int64_t wait_us)
 {
-	transport_pause(job, scene->now_us, scene->now_us + wait_us);
+	transport_pause(job, scene->now_us, scene->now_us + wait_us, STR("enough"));
 	assert_null(transports_check(scene->transports));
 }
 
@@ -120,7 +120,7 @@ static void pauses_that_end_together_keep_their_order(void **state)
 		snprintf(name, sizeof name, "d%u", i);
 		jobs[i] = scene_add(scene, name, "s@s.example", i);
 		assert_ptr_equal(scene_start(scene, scene->remote), jobs[i]);
-		transport_pause(jobs[i], scene->now_us, until_us);
+		transport_pause(jobs[i], scene->now_us, until_us, STR("enough"));
 	}
 	scene->now_us = until_us + MANY;
 	assert_true(transport_is_ready(scene->remote, scene->now_us));
@@ -130,6 +130,39 @@ static void pauses_that_end_together_keep_their_order(void **state)
 	}
 	for (unsigned i = 0; i < MANY / 2; i++)
 		scene_end(scene, again[i], 0, true);
+	scene_free(scene);
+}
+
+/* Each is told once, for people. */
+static void pauses_are_listed(void **state)
+{
+	static const char *const names[] = {"x", "y", "z"};
+	struct turn_scene *scene = scene_new(10, 2);
+	struct transport_pause found = {.destination = ""};
+	unsigned count = 0;
+
+	(void)state;
+	assert_false(transport_next_pause(scene->remote, STR(""), scene->now_us, &found));
+	for (unsigned i = 0; i < COUNT_OF(names); i++) {
+		struct job *job = scene_add(scene, names[i], "s@s.example", i);
+
+		assert_ptr_equal(scene_start(scene, scene->remote), job);
+		if (i != 1)
+			pause(scene, job, MINUTE_US);
+		else
+			scene_end(scene, job, 0, true);
+	}
+	scene->now_us += SECOND_US;
+	while (transport_next_pause(scene->remote, str_from(found.destination), scene->now_us,
+				    &found)) {
+		assert_string_not_equal(found.destination, "y");
+		assert_in_range(found.left_us, 59 * SECOND_US, 59 * SECOND_US + 1);
+		assert_int_equal(found.waiting, 1);
+		assert_string_equal(found.reason, "enough");
+		count++;
+	}
+	assert_int_equal(count, 2);
+	assert_false(transport_next_pause(scene->remote, STR("gone"), scene->now_us, &found));
 	scene_free(scene);
 }
 
@@ -193,6 +226,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_learnt),
 		cmocka_unit_test(the_shortest_pause_counts),
 		cmocka_unit_test(pauses_that_end_together_keep_their_order),
+		cmocka_unit_test(pauses_are_listed),
 		cmocka_unit_test(retries_sleep_through_a_long_pause),
 		cmocka_unit_test(a_pause_may_outlast_everything),
 	};

@@ -159,7 +159,8 @@ static void ask_throttle(const struct request *request)
 
 	recover(server, request->now_us);
 	wait_for(request, shape_throttle_wait_us(&server->throttle, request->now_us),
-		 "%s gets too much mail, as it says", server->name);
+		 "%s says that it gets too much: a message in %.3gs", server->name,
+		 (double)server->throttle.gap_us / SECOND_US);
 }
 
 static void ask_message(const struct request *request)

@@ -105,6 +105,7 @@ void destination_free(struct destination *destination)
 		free(flow);
 	}
 	HASH_DELETE(hh, destination->transport->destinations, destination);
+	free(destination->pause_reason);
 	free(destination->name);
 	free(destination);
 }

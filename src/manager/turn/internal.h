@@ -51,6 +51,7 @@ struct destination {
 	bool is_ready;          /* in the transport's ring */
 	bool is_idle;           /* in the transport's list of idle destinations */
 	struct heap_node pause; /* in the transport's pauses while it starts no job, by their end */
+	char *pause_reason;     /* for people; NULL: no pause */
 	bool is_paused_long;    /* retries do not wait here meanwhile, but asleep */
 	const void *obstacle;   /* or NULL */
 	struct destination *blocked_next, *blocked_previous; /* while there is an obstacle */
@@ -156,7 +157,8 @@ enum { SLOW_US = 2000000 };
 
 bool destination_is_paused(const struct destination *destination);
 /* Starts no job before UNTIL_US; a pause that ends earlier stays. */
-void destination_pause(struct destination *destination, int64_t now_us, int64_t until_us);
+void destination_pause(struct destination *destination, int64_t now_us, int64_t until_us,
+		       struct str reason);
 void transport_end_pauses(struct transport *transport, int64_t now_us);
 
 /* --- transport.c --- */

@@ -3,6 +3,8 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "manager/turn/internal.h"
+#include <stdlib.h>
+#include <string.h>
 
 /* Retries do not stay awake for longer, because few messages may be awake to be retried. */
 static const int64_t LONG_US = 10 * SECOND_US;
@@ -22,7 +24,16 @@ static int64_t in_order(struct transport *transport, int64_t until_us)
 	return until_us;
 }
 
-void destination_pause(struct destination *destination, int64_t now_us, int64_t until_us)
+static void keep_reason(struct destination *destination, struct str reason)
+{
+	free(destination->pause_reason);
+	destination->pause_reason = memory_alloc(reason.length + 1);
+	memcpy(destination->pause_reason, reason.data, reason.length);
+	destination->pause_reason[reason.length] = '\0';
+}
+
+void destination_pause(struct destination *destination, int64_t now_us, int64_t until_us,
+		       struct str reason)
 {
 	struct transport *transport = destination->transport;
 
@@ -30,6 +41,7 @@ void destination_pause(struct destination *destination, int64_t now_us, int64_t 
 	    (destination_is_paused(destination) && destination->pause.key <= until_us))
 		return;
 	heap_put(&transport->pauses, &destination->pause, in_order(transport, until_us));
+	keep_reason(destination, reason);
 	destination->is_paused_long = until_us - now_us >= LONG_US;
 	destination_update(destination);
 }
@@ -38,6 +50,8 @@ static void resume(struct destination *destination)
 {
 	heap_remove(&destination->transport->pauses, &destination->pause);
 	destination->is_paused_long = false;
+	free(destination->pause_reason);
+	destination->pause_reason = NULL;
 	flow_wake_parked(&destination->retries);
 	destination_update(destination);
 }
@@ -48,4 +62,27 @@ void transport_end_pauses(struct transport *transport, int64_t now_us)
 
 	while ((first = heap_first(&transport->pauses)) != NULL && first->key <= now_us)
 		resume(CONTAINER_OF(first, struct destination, pause));
+}
+
+bool transport_next_pause(const struct transport *transport, struct str after, int64_t now_us,
+			  struct transport_pause *pause_out)
+{
+	const struct destination *destination = transport->destinations;
+
+	if (after.length > 0) {
+		destination = destination_find(transport, after);
+		if (destination != NULL)
+			destination = destination->hh.next;
+	}
+	while (destination != NULL && !destination_is_paused(destination))
+		destination = destination->hh.next;
+	if (destination == NULL)
+		return false;
+	*pause_out = (struct transport_pause){
+		.destination = destination->name,
+		.left_us = destination->pause.key > now_us ? destination->pause.key - now_us : 0,
+		.waiting = destination->waiting,
+		.reason = destination->pause_reason,
+	};
+	return true;
 }

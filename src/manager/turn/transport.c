@@ -208,7 +208,7 @@ static void leave_flight(struct job *job)
 	transport->in_flight_by[destination->speed]--;
 }
 
-void transport_pause(struct job *job, int64_t now_us, int64_t until_us)
+void transport_pause(struct job *job, int64_t now_us, int64_t until_us, struct str reason)
 {
 	struct destination *destination = job->destination;
 
@@ -216,7 +216,7 @@ void transport_pause(struct job *job, int64_t now_us, int64_t until_us)
 	job->is_old = false;
 	job->started_us = 0;
 	flow_return_job(destination_flow(destination, job->key), job);
-	destination_pause(destination, now_us, until_us);
+	destination_pause(destination, now_us, until_us, reason);
 	destination_update(destination);
 	feed_starved(destination->transport);
 }

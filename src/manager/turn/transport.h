@@ -135,8 +135,18 @@ struct job *transport_start(struct transport *transport, int64_t now_us);
  * its pause ends. INT64_MAX: never. */
 int64_t transport_look_again_us(const struct transport *transport);
 /* JOB, in flight, was not tried because it is not its destination's time: it waits again, and none
- * is started there before UNTIL_US. */
-void transport_pause(struct job *job, int64_t now_us, int64_t until_us);
+ * is started there before UNTIL_US. REASON is for people. */
+void transport_pause(struct job *job, int64_t now_us, int64_t until_us, struct str reason);
+struct transport_pause {
+	const char *destination;
+	int64_t left_us;
+	size_t waiting; /* jobs */
+	const char *reason;
+};
+/* The paused destination that comes after AFTER (empty: the first) in an order that stays as long
+ * as destinations do; false: none. */
+bool transport_next_pause(const struct transport *transport, struct str after, int64_t now_us,
+			  struct transport_pause *pause_out);
 /* A job that waits at JOB's destination, and must not while the pause lasts: its message is to
  * sleep. JOB itself is the last. NULL: none. */
 struct job *job_to_sleep_beside(const struct job *job);
