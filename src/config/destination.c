@@ -24,6 +24,16 @@ static const struct {
 	{"", CONFIG_DESTINATION_DOMAIN},
 };
 
+/* An address as it is written where mail is routed to one; NULL: TEXT is none. */
+static const char *address_of(struct config *config, struct str text)
+{
+	struct config_network network;
+
+	return str_find(text, '/') < 0 && config_network_parse(config, text, &network) == NULL
+		       ? arena_copy(config->arena, text)
+		       : NULL;
+}
+
 /* False: TITLE is no mask. */
 static bool parse_mask(struct config *config, const char *title, struct config_destination *out)
 {
@@ -41,6 +51,8 @@ static bool parse_mask(struct config *config, const char *title, struct config_d
 	out->kind = prefixes[i].kind;
 	out->name =
 		config_text_to_host(config->arena, str_from(title + strlen(prefixes[i].prefix)));
+	if (out->name == NULL && out->kind == CONFIG_DESTINATION_HOST)
+		out->name = address_of(config, str_from(title + strlen(prefixes[i].prefix)));
 	if (out->name == NULL) {
 		out->name = "";
 		return false;

@@ -74,7 +74,8 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 	[CONFIG_SECTION_DESTINATION] =
 		{"destination", "\"MASK\"",
 		 "How fast mail goes to other servers. The mask is a domain, \".NAME\" for the "
-		 "subdomains of one, \"mx:NAME\" for the server of that name and \"mx:*.NAME\" for "
+		 "subdomains of one, \"mx:NAME\" for the server of that name or address and "
+		 "\"mx:*.NAME\" for "
 		 "all servers below it, or \"*\" for all. The first section in the file that has "
 		 "the "
 		 "domain or the server applies. What is above a limit waits in memory until its "

@@ -10,6 +10,8 @@ static const struct refusal cases[] = {
 	 "t:2: destination a b: not a mask of destinations; " ALLOWED},
 	{HOST "destination \"*.example.org\" { }",
 	 "t:2: destination *.example.org: not a mask of destinations; " ALLOWED},
+	{HOST "destination \"mx:192.0.2.0/24\" { }",
+	 "t:2: destination mx:192.0.2.0/24: not a mask of destinations; " ALLOWED},
 	{HOST "destination \"mx:\" { }",
 	 "t:2: destination mx:: not a mask of destinations; " ALLOWED},
 	{HOST "destination \"*\" { }\ndestination \"example.org\" { }",
@@ -43,6 +45,7 @@ static void test_right_ones(void **state)
 		{".Example.org", ".example.org", CONFIG_DESTINATION_BELOW, "example.org"},
 		{"mx:MX.google.com", "mx:mx.google.com", CONFIG_DESTINATION_HOST, "mx.google.com"},
 		{"mx:*.google.com", "mx:*.google.com", CONFIG_DESTINATION_HOSTS, "google.com"},
+		{"mx:192.0.2.1", "mx:192.0.2.1", CONFIG_DESTINATION_HOST, "192.0.2.1"},
 		{"*", "*", CONFIG_DESTINATION_ALL, ""},
 	};
 	struct buffer text CLEANUP(buffer_clear) = {0};
