@@ -23,7 +23,8 @@ static size_t next_count(const struct remote_attempt *attempt)
 bool remote_attempt_may_meet(struct remote_attempt *attempt, struct shape_hold *hold_out)
 {
 	const struct shape_subject subject = {attempt->job->destination,
-					      str_from(attempt->server->host)};
+					      str_from(attempt->server->host),
+					      os_socket_address_port(&attempt->server->address)};
 	struct shape_wait wait;
 
 	*hold_out = (struct shape_hold){0};

@@ -34,7 +34,7 @@ static void end(void)
 
 static bool enter(const char *domain, const char *host, size_t recipients, struct shape_hold *hold)
 {
-	const struct shape_subject subject = {str_from(domain), str_from(host)};
+	const struct shape_subject subject = {str_from(domain), str_from(host), 25};
 
 	return shape_enter(world.shape, &subject, recipients, world.now_us, hold, &world.wait);
 }
@@ -187,7 +187,9 @@ static void messages_of_a_session_are_apart(void **state)
 /* One server, for all domains; others are not slower, and without any section, too. */
 static void a_server_is_slowed_down_for(void **state)
 {
+	const struct shape_subject other_port = {STR("a.example"), STR("mx.example.net"), 26};
 	struct shape_hold hold;
+	struct shape_hold beside;
 	struct shape_wait wait;
 
 	(void)state;
@@ -202,6 +204,8 @@ static void a_server_is_slowed_down_for(void **state)
 	assert_false(next(&hold, "a.example", 1));
 	assert_false(send_one("b.example", "MX.Example.net"));
 	assert_true(send_one("a.example", "mx2.example.net"));
+	assert_true(shape_enter(world.shape, &other_port, 1, world.now_us, &beside, &world.wait));
+	shape_leave(&beside);
 	world.now_us += 2 * SECOND_US;
 	assert_true(send_one("b.example", "mx.example.net"));
 	assert_false(next(&hold, "a.example", 1));

@@ -13,6 +13,7 @@
 struct shape_subject {
 	struct str domain; /* of the recipients */
 	struct str host;   /* the server: its name, or its address */
+	uint16_t port;     /* of it: another one is another server */
 };
 
 /* The first section for SUBJECT; NULL: none. */

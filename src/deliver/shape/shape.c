@@ -19,9 +19,9 @@ static const int64_t PLACE_US = SECOND_US / 2; /* until one asks again whether o
 
 /* Of a bearer of a section, or of a server. */
 struct shape_entry {
-	char *key; /* the section's mask, '\n' and the bearer's name; of a server '\n' and its name
-		    */
+	char *key; /* the section's mask, of a server its port, then '\n' and the name */
 	const char *name;
+	uint16_t port;   /* of a server */
 	uint32_t places; /* connections */
 	uint32_t holds;  /* that know it: it is not forgotten */
 	struct shape_meter sessions;
@@ -150,7 +150,8 @@ static void ask_meter(const struct request *request, struct shape_meter *meter, 
 static void recover(struct shape_entry *server, int64_t now_us)
 {
 	if (shape_throttle_recover(&server->throttle, now_us))
-		log_event(EVENT_HOST_RECOVERED, log_string("host", server->name));
+		log_event(EVENT_HOST_RECOVERED, log_string("host", server->name),
+			  log_number("port", server->port));
 }
 
 static void ask_throttle(const struct request *request)
@@ -230,16 +231,29 @@ static struct str lower(struct str name, char *out, size_t size)
 	return str_slice(out, length);
 }
 
-static struct request make_request(struct shape *shape, struct str domain, struct str host,
+/* A port is no mask. */
+static struct shape_entry *get_server(struct shape *shape, const struct shape_subject *subject)
+{
+	char port[8];
+	struct shape_entry *entry;
+
+	snprintf(port, sizeof port, "%u", subject->port);
+	entry = get(shape, port, subject->host);
+	entry->port = subject->port;
+	return entry;
+}
+
+static struct request make_request(struct shape *shape, const struct shape_subject *mail,
 				   struct shape_wait *wait)
 {
 	char names[2][256];
-	const struct shape_subject subject = {lower(domain, names[0], sizeof names[0]),
-					      lower(host, names[1], sizeof names[1])};
+	const struct shape_subject subject = {lower(mail->domain, names[0], sizeof names[0]),
+					      lower(mail->host, names[1], sizeof names[1]),
+					      mail->port};
 	struct request request = {.rule = shape_rules_find(shape->config, &subject), .wait = wait};
 
 	*wait = (struct shape_wait){0};
-	request.server = get(shape, "", subject.host);
+	request.server = get_server(shape, &subject);
 	request.server->holds++; /* the next one must not forget it */
 	if (request.rule != NULL)
 		request.bearer =
@@ -251,7 +265,7 @@ static struct request make_request(struct shape *shape, struct str domain, struc
 bool shape_enter(struct shape *shape, const struct shape_subject *subject, size_t recipients,
 		 int64_t now_us, struct shape_hold *hold_out, struct shape_wait *wait_out)
 {
-	struct request request = make_request(shape, subject->domain, subject->host, wait_out);
+	struct request request = make_request(shape, subject, wait_out);
 
 	request.recipients = recipients;
 	request.now_us = now_us;
@@ -273,8 +287,9 @@ bool shape_enter(struct shape *shape, const struct shape_subject *subject, size_
 bool shape_next(struct shape *shape, const struct shape_hold *hold, struct str domain,
 		size_t recipients, int64_t now_us, struct shape_wait *wait_out)
 {
-	struct request request =
-		make_request(shape, domain, str_from(hold->server->name), wait_out);
+	const struct shape_subject subject = {domain, str_from(hold->server->name),
+					      hold->server->port};
+	struct request request = make_request(shape, &subject, wait_out);
 
 	request.recipients = recipients;
 	request.now_us = now_us;
@@ -313,6 +328,7 @@ void shape_slow(const struct shape_hold *hold, int64_t began_us, int64_t wait_us
 	*wait_out = (struct shape_wait){0};
 	if (shape_throttle_slow(throttle, (unsigned)seen, wait_us, began_us, now_us))
 		log_event(EVENT_HOST_THROTTLED, log_string("host", server->name),
+			  log_number("port", server->port),
 			  log_number("seconds_apart", throttle->gap_us / SECOND_US),
 			  log_number("wait", wait_us / SECOND_US));
 	ask_throttle(&request);
