@@ -36,7 +36,6 @@ run: ## build, serve on loopback, send two messages through; ONCE=1: and stop
 
 test: ## every test, after installing what they need; the last line is "N passed, N failed"
 	@tools/install-packages build test
-	@tools/make-debian --machine
 	@tools/test
 
 check: ## the tests of one thing, in seconds: T=queue, T=test_dsn, T=test_dsn::NAME

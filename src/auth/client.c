@@ -116,6 +116,15 @@ static void ask(struct auth_exchange *exchange, enum auth_message type, struct b
 
 /* --- what "auth" says --- */
 
+/* RFC 4422 section 3.1: nothing else may come into a reply to a client. */
+static bool is_name(struct str name)
+{
+	for (size_t i = 0; i < name.length; i++)
+		if (memchr("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_", name.data[i], 38) == NULL)
+			return false;
+	return name.length > 0 && name.length < AUTH_MECHANISM_SIZE;
+}
+
 static bool unpack_offer(struct unpack *unpack, struct auth *auth)
 {
 	uint32_t count = unpack_u32(unpack);
@@ -126,7 +135,7 @@ static bool unpack_offer(struct unpack *unpack, struct auth *auth)
 		struct str name = unpack_str(unpack);
 		struct mechanism *mechanism = &auth->mechanisms[i];
 
-		if (name.length == 0 || name.length >= sizeof mechanism->name)
+		if (!is_name(name))
 			return false;
 		memcpy(mechanism->name, name.data, name.length);
 		mechanism->name[name.length] = '\0';

@@ -176,3 +176,8 @@ bool timestamp_parse_rfc3339(struct str text, int64_t *time_us_out)
 	*time_us_out = time_us - offset * SECOND_US;
 	return *time_us_out >= 0;
 }
+
+int64_t timestamp_until_round_us(int64_t now_us, int64_t interval_us)
+{
+	return interval_us - now_us % interval_us;
+}

@@ -15,6 +15,10 @@
 #define HOUR_US   (60 * MINUTE_US)
 #define DAY_US    (24 * HOUR_US)
 
+/* From NOW_US, of the monotonic clock, until that is next a multiple of INTERVAL_US: what many
+ * processes do once in a while then wakes an idle machine once. */
+int64_t timestamp_until_round_us(int64_t now_us, int64_t interval_us);
+
 enum {
 	TIMESTAMP_SIZE = 28,        /* 2026-11-20T08:33:11.482913Z and a NUL */
 	TIMESTAMP_HEADER_SIZE = 32, /* Fri, 20 Nov 2026 08:33:11 +0000 and a NUL */

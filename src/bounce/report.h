@@ -60,9 +60,10 @@ struct bounce_report {
 	struct str from;      /* local part of its From address: bouncefrom */
 	struct mail_id id;    /* of the original: used in the report's id and boundary */
 	int64_t now_us;
-	int64_t retry_until_us; /* of delayed recipients */
-	int64_t release_us;     /* that the sender asked for (RFC 4865); 0: none */
-	struct str envid;       /* as xtext; empty: none */
+	int64_t retry_until_us;        /* of delayed recipients */
+	int64_t release_us;            /* that the sender asked for (RFC 4865); 0: none */
+	struct mail_deadline deadline; /* that the sender has set (RFC 2852) */
+	struct str envid;              /* as xtext; empty: none */
 	enum mail_ret ret;
 	bool is_utf8; /* the original came with SMTPUTF8 (RFC 6531), so its sender can receive it */
 	const struct bounce_outcome *outcomes;

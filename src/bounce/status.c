@@ -170,7 +170,7 @@ static void append_outcome(struct buffer *out, const struct bounce_report *repor
 	append_address(out, "Final-Recipient", outcome->address, is_utf8);
 	bounce_header(out, "Action", str_from(action_name(outcome->action)));
 	bounce_header(out, "Status", status_of(outcome));
-	if (is_problem)
+	if (is_problem || (report->deadline.is_traced && outcome->action == BOUNCE_RELAYED))
 		append_diagnostic(out, outcome->text);
 	if (outcome->changed_us != 0)
 		append_date(out, "Last-Attempt-Date", outcome->changed_us);
@@ -196,6 +196,8 @@ void bounce_status_write(const struct bounce_report *report, bool is_utf8, struc
 	bounce_header_prefixed(out, "Reporting-MTA", "dns; ", report->hostname);
 	append_date(out, "Arrival-Date", report->id.born_us);
 	append_release(out, report->release_us);
+	if (report->deadline.mode != MAIL_DEADLINE_NONE) /* RFC 2852 */
+		append_date(out, "Deliver-By-Date", report->deadline.at_us);
 	for (size_t i = 0; i < report->outcome_count; i++)
 		append_outcome(out, report, is_utf8, &report->outcomes[i]);
 }

@@ -35,6 +35,36 @@ static void append_list(const struct bounce_report *report, enum bounce_action a
 	}
 }
 
+static const char *relayed_title(const struct bounce_report *report)
+{
+	switch (report->deadline.mode) {
+	case MAIL_DEADLINE_NOTIFY:
+		return report->deadline.is_traced
+			       ? "Your message was handed on to other hosts, for:\r\n"
+			       : "Your message was handed on to hosts that do not know by when it "
+				 "is to "
+				 "be delivered,\r\nand will not tell if it is late, for:\r\n";
+	case MAIL_DEADLINE_RETURN:
+		return "Your message was handed on to other hosts, for:\r\n";
+	case MAIL_DEADLINE_NONE:
+		break;
+	}
+	return "Your message was handed on to hosts that will not tell when they deliver it, "
+	       "for:\r\n";
+}
+
+/* Of those that are late, or have failed because of it. */
+static void append_deadline(const struct bounce_report *report, struct buffer *out)
+{
+	char at[TIMESTAMP_HEADER_SIZE];
+
+	if (!mail_deadline_has_passed(&report->deadline, report->now_us) ||
+	    !(has_action(report, BOUNCE_DELAYED) || has_action(report, BOUNCE_FAILED)))
+		return;
+	timestamp_format_header(report->deadline.at_us, at);
+	buffer_append_format(out, "You have asked that it be delivered by %s.\r\n", at);
+}
+
 /* One paragraph: QSBMF allows only one before the failures. */
 static void append_introduction(const struct bounce_report *report, struct buffer *out)
 {
@@ -44,11 +74,9 @@ static void append_introduction(const struct bounce_report *report, struct buffe
 	mail_text_append(out, report->hostname, MAIL_TEXT_ASCII);
 	buffer_append_string(out, ".\r\n");
 	append_list(report, BOUNCE_DELIVERED, "Your message was delivered to:\r\n", out);
-	append_list(report, BOUNCE_RELAYED,
-		    "Your message was handed on to hosts that will not tell when they deliver it, "
-		    "for:\r\n",
-		    out);
+	append_list(report, BOUNCE_RELAYED, relayed_title(report), out);
 	append_list(report, BOUNCE_DELAYED, "Your message could not be delivered yet to:\r\n", out);
+	append_deadline(report, out);
 	if (has_action(report, BOUNCE_DELAYED)) {
 		char until[TIMESTAMP_HEADER_SIZE];
 

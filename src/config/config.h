@@ -49,6 +49,8 @@ struct config {
 	uint32_t stop_timeout; /* seconds, for deliveries that cannot be repeated safely */
 	int64_t queuelifetime_us;
 	int64_t future_release_max_us; /* 0: FUTURERELEASE is not offered */
+	bool binarymime;
+	int64_t deliver_by_min_us; /* 0: DELIVERBY is not offered */
 	int64_t rescan_us;
 	int64_t probe_delay_us;  /* for an unreachable host */
 	uint64_t bouncemaxbytes; /* of a whole bounce; 0: no limit */
@@ -71,6 +73,8 @@ struct config {
 	const struct config_domain **domain_index; /* sorted by name */
 	struct config_network *etrn_from;
 	size_t etrn_from_count;
+	const char **xforward_to; /* next hops: relays as in routes, without a port */
+	size_t xforward_to_count;
 	struct config_network *xclient_from;
 	size_t xclient_from_count;
 	struct config_network *xforward_from;
@@ -88,6 +92,7 @@ struct config {
 	size_t qmtproute_count;
 	const char *relay_passwords; /* file; "": none */
 	bool login_without_tls;
+	bool login_binding;
 	bool bdat;
 	struct config_transport *transports; /* "remote", each service, "list"; never missing */
 	size_t transport_count;
@@ -100,8 +105,8 @@ struct config {
 	size_t tls_policy_count;
 	struct config_class *classes; /* in the order of the file; none: nothing is limited */
 	size_t class_count;
-	uint32_t load_queue;  /* load average; 0: none */
-	uint32_t load_refuse; /* likewise */
+	uint32_t load_queue;              /* load average; 0: none */
+	uint32_t load_refuse;             /* likewise */
 	enum config_tls_level remote_tls; /* none, may, encrypt, verify */
 	bool dane;
 	const char *dns_trust_anchor; /* file; only read with dane */

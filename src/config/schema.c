@@ -82,7 +82,7 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 		 "time, "
 		 "and other mail goes on. A server that says that it gets too much mail is sent "
 		 "less in "
-		 "any case, see stagepost(8).",
+		 "any case, see stagepost-queue(8).",
 		 sizeof(struct config_destination)},
 	[CONFIG_SECTION_DIRECTORY] = {"directory", "",
 				      "Where addresses, domains, lists and users are kept that are "

@@ -84,7 +84,7 @@ const struct config_setting config_schema_root[] = {
 			"priorities), or syslog(3) with facility mail.")),
 
 	/* the queue */
-	SETTING(ROOT, "split", number, AT(config, split), INITIAL("23"), RANGE(1, 10000),
+	SETTING(ROOT, "split", number, AT(config, split), INITIAL("97"), RANGE(1, 10000),
 		MEANING("The number of subdirectories of each queue directory, for a new queue; "
 			"an existing queue keeps its number. A prime is best.")),
 	SETTING(ROOT, "queue_sync", word, AT(config, queue_sync), INITIAL("auto"),
@@ -109,6 +109,22 @@ const struct config_setting config_schema_root[] = {
 			"(FUTURERELEASE, RFC 4865); offered by listen submission only. Until then "
 			"the message waits in the queue, and queuelifetime counts from then. 0: "
 			"not offered.")),
+	SETTING(ROOT, "binarymime", boolean, AT(config, binarymime), INITIAL("no"),
+		MEANING("Whether clients may send binary messages (BINARYMIME, RFC 3030). Their "
+			"bytes stay as they are on the way to hosts and LMTP servers that offer "
+			"this; for others their parts are encoded, unless they are signed or "
+			"encrypted, or convert_8bit is no: then they are returned (5.6.3), and so "
+			"are those for mailboxes (kind = maildir), programs and QMTP, which take "
+			"text. So it is for nodes that hand on all that they accept. Without it "
+			"clients encode their messages.")),
+	SETTING(ROOT, "deliver_by_min", duration, AT(config, deliver_by_min_us), INITIAL("1s"),
+		RANGE(0, 365 * 86400),
+		MEANING("The shortest time within which a sender may want its message delivered or "
+			"returned (DELIVERBY, RFC 2852); clients are told, and a shorter one is "
+			"refused. A message that is late is returned, or its sender is told, as it "
+			"has asked; one that is to be returned goes to no host that does not offer "
+			"this, too. Mail to a list is returned to the list's owner. 0: not "
+			"offered.")),
 	SETTING(ROOT, "rescan", duration, AT(config, rescan_us), INITIAL("25m"), RANGE(1, 86400),
 		MEANING("How often the queue directories are read for mail that was "
 			"not announced.")),
@@ -159,8 +175,11 @@ const struct config_setting config_schema_root[] = {
 			"message. Each message resets the count.")),
 	SETTING(ROOT, "maxsessions", number, AT(config, maxsessions), INITIAL("10000"),
 		RANGE(1, 1000000),
-		MEANING("The maximum number of concurrent SMTP sessions of all workers. If it is "
-			"reached, the session that has done nothing useful for longest is ended "
+		MEANING("The maximum number of concurrent SMTP sessions of all workers; those of "
+			"QMTP and QMQP, which are another process's (qmtpd), may be as many "
+			"besides. "
+			"If it is reached, the session that has done nothing useful for longest is "
+			"ended "
 			"for a new one.")),
 	SETTING(ROOT, "maxsessions_client", number, AT(config, maxsessions_client), INITIAL("50"),
 		RANGE(0, 1000000),
@@ -193,6 +212,13 @@ const struct config_setting config_schema_root[] = {
 		MEANING("Trusted proxies: at listeners with proxy = yes, the client in their "
 			"PROXY header counts as the client. Connections from other addresses are "
 			"closed there.")),
+	SETTING(ROOT, "xforward_to", texts, LIST(config, xforward_to, xforward_to_count),
+		INITIAL(""),
+		MEANING("Next hops that are told by XFORWARD which client a message came from, if "
+			"they offer that: content filters, which judge by it. A host name, or an "
+			"address in brackets, as in smtproutes. Its name, address, port, greeting "
+			"and protocol are told, and the queue identifier. See setting xforward of "
+			"a service, too.")),
 	SETTING(ROOT, "xclient_from", networks, LIST(config, xclient_from, xclient_from_count),
 		INITIAL(""),
 		MEANING("Trusted proxies that speak SMTP themselves: from them, the command "
@@ -244,6 +270,12 @@ const struct config_setting config_schema_root[] = {
 			"by TLS only, also where remote_tls is may or none; which certificates "
 			"are valid is what a section tls of the relay says, and else any, so a "
 			"section with level verify is better.")),
+	SETTING(ROOT, "login_binding", boolean, AT(config, login_binding), INITIAL("yes"),
+		MEANING("Whether logins to relays by SCRAM are bound to the TLS connection "
+			"(SCRAM-SHA-256-PLUS, SCRAM-SHA-1-PLUS) where the relay offers that: by "
+			"tls-exporter (RFC 9266) with TLS 1.3, else by tls-server-end-point (RFC "
+			"5929). Who sits in between cannot take the login over, nor hide that the "
+			"relay offers it. no: for a relay that offers it and knows neither.")),
 	SETTING(ROOT, "bdat", boolean, AT(config, bdat), INITIAL("yes"),
 		MEANING("Whether messages of up to 64 KiB are sent by BDAT to servers that offer "
 			"CHUNKING (RFC 3030), SMTP and LMTP. All others are sent by DATA.")),

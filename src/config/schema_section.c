@@ -122,11 +122,13 @@ const struct config_setting config_schema_section[] = {
 	SETTING(LISTEN, "sender_login", word, AT(config_listen, sender_login), INITIAL("strict"),
 		WORDS(sender_login_words),
 		MEANING("Which senders a user may name who has authenticated. strict: in MAIL "
-			"FROM and in the fields From and Sender only his own addresses: those of "
+			"FROM and in the fields From, Sender, Resent-From and Resent-Sender only "
+			"his own addresses: those of "
 			"his mailboxes, aliases and forwards that lead to him, and those that "
 			"send_as of his record grants; a message has one field From, and all of "
-			"its addresses must be his. envelope: the same, but From and Sender are "
-			"not looked at. off: any. The empty sender is allowed, because receipts "
+			"its addresses must be his, so mail of others can be forwarded, but not "
+			"resent. envelope: the same, but these fields are not looked at. off: any. "
+			"The empty sender is allowed, because receipts "
 			"have it (RFC 8098).")),
 	SETTING(LISTEN, "received_user", boolean, AT(config_listen, received_user), INITIAL("no"),
 		MEANING("Whether the field Received has the name of the user who has "
@@ -140,7 +142,9 @@ const struct config_setting config_schema_section[] = {
 		MEANING("Whether what other servers refuse is put right: lines of more than 998 "
 			"bytes are broken, before a space if there is one; header fields with "
 			"8-bit characters are encoded (RFC 2047) unless the client uses SMTPUTF8. "
-			"See bare_newline, too.")),
+			"If the message was signed (DKIM-Signature, or multipart/signed), the "
+			"signature is not valid any more, and that is logged (signature_broken): "
+			"a program that signs should send short lines. See bare_newline, too.")),
 
 	SETTING(SERVICE, "kind", word, AT(config_service, kind), WORDS(kind_words),
 		MEANING("What the service does.")),
@@ -199,6 +203,10 @@ const struct config_setting config_schema_section[] = {
 			"user who started it, or mail waits. Nothing is delivered as root. pipe: "
 			"a user that no process of Stagepost runs as, so it must be set where "
 			"setting user is not empty; the program has no other groups than his.")),
+	SETTING(SERVICE, "xforward", boolean, AT(config_service, xforward), INITIAL("no"),
+		KINDS(KIND(LMTP)),
+		MEANING("Whether the server is told by XFORWARD which client a message came from, "
+			"if it offers that. See xforward_to, too.")),
 	SETTING(SERVICE, "timeout", seconds, AT(config_service, timeout), INITIAL("5m"),
 		RANGE(1, 86400), KINDS(KIND(LMTP) | KIND(PIPE)),
 		MEANING("lmtp: how long to wait for a reply, twice as long for the last. pipe: "

@@ -106,7 +106,8 @@ const struct config_setting config_schema_users[] = {
 	SETTING(AUTH, "threads", number, AT(config_auth, threads), INITIAL("4"), RANGE(2, 64),
 		MEANING("How many passwords are checked at once. Half of the threads are kept for "
 			"clients at which somebody has succeeded within a day, and those that have "
-			"failed of late get a quarter.")),
+			"failed of late get a quarter. The other half gives way (nice(2)) where "
+			"processors are short.")),
 	SETTING(AUTH, "failure_limit", number, AT(config_auth, failure_limit), INITIAL("20"),
 		RANGE(0, 1000000),
 		MEANING("After so many failures a client is refused without a check, until none "
@@ -114,6 +115,13 @@ const struct config_setting config_schema_users[] = {
 			"IPv6. Its network, /24 or /48, may have five times as many. 0: no limit. "
 			"Each failure is also answered half a second to five seconds late, by the "
 			"number of those before.")),
+	SETTING(AUTH, "failure_exempt", networks,
+		LIST(config_auth, failure_exempt, failure_exempt_count), INITIAL("127.0.0.0/8 ::1"),
+		MEANING("Clients whose failures are those of many users, like a webmail on this "
+			"machine that does not say by XCLIENT who its clients are: no number of "
+			"failures closes them, or one user could close it for all. Failures of a "
+			"user still slow him down there. A proxy that hides the addresses of "
+			"strangers should not be here: use proxy_from for it, or XCLIENT.")),
 	SETTING(AUTH, "failure_memory", duration, AT(config_auth, failure_memory_us),
 		INITIAL("15m"), RANGE(1, 7 * 86400),
 		MEANING("How long after the last one the failures of a client, of a network and "

@@ -150,6 +150,7 @@ struct config_service {
 	const char *quota; /* maildir: as in mail/quota.h; "": no quotas */
 	enum config_over_quota over_quota;
 	struct config_endpoint address; /* lmtp */
+	bool xforward;                  /* lmtp */
 	struct config_reach *servers;   /* lmtp: servers that the directory may name */
 	size_t server_count;
 	const char **command; /* pipe: the program's path, and arguments with
@@ -285,6 +286,8 @@ struct config_auth { /* auth { ... } */
 	const char *socket;     /* dovecot: path */
 	uint32_t threads;       /* for checks of passwords */
 	uint32_t failure_limit; /* of a client; 0: none */
+	struct config_network *failure_exempt;
+	size_t failure_exempt_count;
 	int64_t failure_memory_us;
 	const char **token_keys; /* PEM files */
 	size_t token_key_count;

@@ -40,6 +40,19 @@ static struct str copy(struct deliver_helper_job *job, struct unpack *body)
 	return arena_copy_str(job->arena, unpack_str(body));
 }
 
+static struct mail_deadline deadline_of(uint32_t needs, uint64_t at_us)
+{
+	enum mail_deadline_mode mode =
+		(needs & IPC_JOB_RETURN) != 0 ? MAIL_DEADLINE_RETURN : MAIL_DEADLINE_NOTIFY;
+
+	if ((needs & IPC_JOB_DEADLINE) == 0)
+		return (struct mail_deadline){0};
+	return (struct mail_deadline){.mode = mode,
+				      .is_traced = (needs & IPC_JOB_TRACE) != 0,
+				      .is_told = (needs & IPC_JOB_TOLD) != 0,
+				      .at_us = (int64_t)at_us};
+}
+
 static bool read_job(struct deliver_helper_job *job, struct unpack *body)
 {
 	uint32_t needs;
@@ -52,12 +65,15 @@ static bool read_job(struct deliver_helper_job *job, struct unpack *body)
 	job->content.size = unpack_u64(body);
 	needs = unpack_u32(body);
 	job->utf8 = (needs & IPC_JOB_UTF8) != 0;
+	job->binary = (needs & IPC_JOB_BINARY) != 0;
 	job->requires_tls = (needs & IPC_JOB_REQUIRE_TLS) != 0;
 	job->priority = (int8_t)(needs >> IPC_JOB_PRIORITY & 0xff);
+	job->deadline = deadline_of(needs, unpack_u64(body));
 	ret = unpack_u32(body);
 	job->ret = (enum mail_ret)ret;
 	job->envid = copy(job, body);
 	job->destination = copy(job, body);
+	job->received = copy(job, body);
 	count = unpack_u32(body);
 	if (body->failed || ret > MAIL_RET_HEADERS || count == 0 || count > IPC_JOB_RECIPIENTS_MAX)
 		return false;
@@ -252,7 +268,8 @@ void deliver_helper_report(struct deliver_helper_job *public, size_t index,
 	struct job *job = job_of(public);
 	struct ipc_job_report report = {
 		.number = recipient->number,
-		.flags = recipient->is_passed_on ? IPC_JOB_PASSED_ON : 0,
+		.flags = (recipient->is_passed_on ? IPC_JOB_PASSED_ON : 0) |
+			 (recipient->is_timed ? IPC_JOB_TIMED : 0),
 		.status = str_from(verdict->status),
 		.text = str_from(verdict->text),
 		.trigger = str_from(trigger != NULL ? trigger : ""),
@@ -301,11 +318,13 @@ void deliver_helper_finish(struct deliver_helper_job *job)
 	end(job_of(job), IPC_JOB_FINISH);
 }
 
-void deliver_helper_finish_busy(struct deliver_helper_job *job, int64_t wait_us, const char *reason)
+void deliver_helper_finish_busy(struct deliver_helper_job *job, int64_t wait_us, uint32_t flags,
+				const char *reason)
 {
 	enum { US_A_MS = 1000 };
 	int64_t wait_ms = (wait_us + US_A_MS - 1) / US_A_MS;
-	struct ipc_job_busy busy = {.wait_ms = IPC_JOB_BUSY_MAX_MS, .reason = str_from(reason)};
+	struct ipc_job_busy busy = {
+		.wait_ms = IPC_JOB_BUSY_MAX_MS, .flags = flags, .reason = str_from(reason)};
 
 	if (wait_ms < IPC_JOB_BUSY_MAX_MS)
 		busy.wait_ms = (uint32_t)wait_ms;

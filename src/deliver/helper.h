@@ -23,6 +23,7 @@ struct deliver_helper_recipient {
 	unsigned notify;     /* enum mail_notify */
 	bool is_passed_on;   /* set before a report: the next host was asked to report the
 			      * success */
+	bool is_timed;       /* likewise: it was told of the deadline */
 	bool is_reported;
 };
 
@@ -32,11 +33,15 @@ struct deliver_helper_job {
 	struct str sender;      /* "" : the null sender */
 	struct str destination; /* remote: the recipients' domain, lower case; local: the server
 				 * that the directory names (mail/server.h), or "" */
+	struct str received;    /* where it came from (struct mail_envelope); empty: unknown */
+	bool tells_origin;      /* the handler's: servers that offer XFORWARD are told that */
 	struct str envid;       /* as xtext; empty: none */
 	enum mail_ret ret;
 	bool utf8;         /* SMTPUTF8 was asked for */
+	bool binary;       /* BINARYMIME was said: the content may be anything but lines */
 	bool requires_tls; /* REQUIRETLS was (RFC 8689) */
 	int priority;      /* MT-PRIORITY (RFC 6710); 0: ordinary */
+	struct mail_deadline deadline; /* is_told also if it was reported from here */
 	struct deliver_helper_recipient *recipients;
 	size_t recipient_count;
 	struct ipc_content content; /* CRLF lines */
@@ -86,14 +91,16 @@ void deliver_helper_report(struct deliver_helper_job *job, size_t index,
 /* The same for every recipient that was not reported yet. */
 void deliver_helper_report_rest(struct deliver_helper_job *job, const struct mail_verdict *verdict,
 				const char *trigger);
+/* Refuses the job if its message is binary, for who delivers lines of text: whether it is over. */
+bool deliver_helper_refuses_binary(struct deliver_helper_job *job);
 /* Sends the reports made so far to "send" now: for a job that will not finish soon. */
 void deliver_helper_tell(struct deliver_helper_job *job);
 /* Ends and frees the job with its content. Recipients without a report are tried again. */
 void deliver_helper_finish(struct deliver_helper_job *job);
 /* The same, because the destination has had enough: "send" starts no job for it before WAIT_US,
- * at most an hour, and tries those without a report again as if they had not been tried. REASON is
- * for people. */
-void deliver_helper_finish_busy(struct deliver_helper_job *job, int64_t wait_us,
+ * at most an hour, and tries those without a report again as if they had not been tried. FLAGS:
+ * enum ipc_job_busy_flags. REASON is for people. */
+void deliver_helper_finish_busy(struct deliver_helper_job *job, int64_t wait_us, uint32_t flags,
 				const char *reason);
 
 /* This process ends: tells "send" to give this helper no more jobs, and calls the handler's

@@ -113,6 +113,19 @@ static void on_queue_done(void *context, int result)
 	}
 }
 
+/* The list answers for its own mail, so its owner, who gets the reports, is not told of delays that
+ * somebody else has asked about. But what its sender wants returned by then is of no use later. */
+static struct mail_deadline deadline_of(const struct list_expansion *expansion)
+{
+	const struct mail_deadline *deadline = &expansion->job->deadline;
+
+	return (struct mail_deadline){
+		.mode = deadline->mode == MAIL_DEADLINE_RETURN ? deadline->mode
+							       : MAIL_DEADLINE_NONE,
+		.at_us = deadline->mode == MAIL_DEADLINE_RETURN ? deadline->at_us : 0,
+	};
+}
+
 struct list_message *list_message_new(struct list_expansion *expansion, const struct str *members,
 				      size_t count)
 {
@@ -126,8 +139,10 @@ struct list_message *list_message_new(struct list_expansion *expansion, const st
 	message->envelope = envelope;
 	envelope->stage = MAIL_STAGE_SUBMIT;
 	envelope->utf8 = expansion->job->utf8;
+	envelope->binary = expansion->job->binary;
 	envelope->require_tls = expansion->job->requires_tls;
 	envelope->priority = expansion->job->priority;
+	envelope->deadline = deadline_of(expansion);
 	envelope->sender = arena_copy_str(envelope->arena, message->node->sender);
 	envelope->received = STR("list");
 	envelope->size = message->node->head.length + expansion->job->content.size;

@@ -138,6 +138,7 @@ void deliver_lmtp_start(struct deliver_lmtp *lmtp, struct deliver_helper_job *jo
 {
 	struct target *target = lmtp->target;
 
+	job->tells_origin = lmtp->service->xforward;
 	if (job->destination.length > 0) {
 		start_there(lmtp, job);
 		return;

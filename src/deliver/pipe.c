@@ -165,8 +165,11 @@ void deliver_pipe_free(struct deliver_pipe *pipe)
 
 void deliver_pipe_start(struct deliver_pipe *pipe, struct deliver_helper_job *job)
 {
-	struct entry *entry = arena_alloc(job->arena, sizeof *entry);
+	struct entry *entry;
 
+	if (deliver_helper_refuses_binary(job))
+		return;
+	entry = arena_alloc(job->arena, sizeof *entry);
 	entry->pipe = pipe;
 	entry->job = job;
 	DL_APPEND2(pipe->waiting, entry, previous, next);

@@ -49,7 +49,9 @@ void deliver_remote_configure(struct deliver_remote *remote, const struct config
 	remote_carrier_configure(&remote->carrier, config, config->remote_timeout * SECOND_US);
 	shape_configure(remote->carrier.shape, config);
 	remote->carrier.settings.certificates = remote_policies_certificates(remote->policies);
+	remote->config = config;
 	remote->may_login_plainly = config->login_without_tls;
+	remote->may_bind_login = config->login_binding;
 	remote_routes_free(remote->routes);
 	remote->routes = remote_routes_of(config);
 }

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "deliver/remote_attempt_internal.h"
+#include "deliver/remote_origin.h"
 #include "deliver/remote_peer.h"
 #include "mail/address.h"
 #include "os/clock.h"
@@ -24,7 +25,9 @@ static void finish(struct remote_attempt *attempt)
 	if (attempt->next != NULL)
 		attempt->next->previous = attempt->previous;
 	if (attempt->busy.us > 0)
-		deliver_helper_finish_busy(job, attempt->busy.us, attempt->busy.reason);
+		deliver_helper_finish_busy(job, attempt->busy.us,
+					   attempt->busy.place != NULL ? IPC_JOB_BUSY_PLACE : 0,
+					   attempt->busy.reason);
 	else
 		deliver_helper_finish(job);
 }
@@ -291,6 +294,16 @@ static bool take_turn(struct remote_attempt *attempt)
 	return false;
 }
 
+/* If it has passed, and nobody has reported that, the next host gets the last moment for it. */
+static int64_t deadline_left(const struct deliver_helper_job *job)
+{
+	const struct mail_deadline *deadline = &job->deadline;
+	int64_t left = mail_deadline_left(deadline, job->id.born_us, os_clock_wall_us());
+	bool is_untold = deadline->mode == MAIL_DEADLINE_NOTIFY && !deadline->is_told;
+
+	return left <= 0 && is_untold ? 1 : left;
+}
+
 /* Must be the last call on the attempt. */
 static void start_transaction(struct remote_attempt *attempt)
 {
@@ -305,12 +318,16 @@ static void start_transaction(struct remote_attempt *attempt)
 		.sender = mail_sender_told(job->sender),
 		.size = job->content.size + attempt->needs.breaks_size,
 		.is_8bit = attempt->needs.is_8bit,
+		.is_binary = job->binary,
 		.is_utf8 = job->utf8,
 		.needs_utf8 = attempt->needs_utf8,
 		.requires_tls = job->requires_tls && is_sent_on(attempt),
 		.priority = job->priority,
+		.deadline = job->deadline,
+		.deadline_left = deadline_left(job),
 		.ret = job->ret,
 		.envid = job->envid,
+		.origin = job->tells_origin ? remote_origin_of(job) : NULL,
 		.recipients = attempt->recipients.transaction,
 		.recipient_count = attempt->recipients.count,
 	};
@@ -331,7 +348,7 @@ static struct remote_attempt *new_attempt(struct remote_carrier *carrier,
 	attempt->decided_by = carrier->configurations;
 	attempt->begin_us = os_clock_monotonic_us();
 	attempt->needs = remote_content_look(&job->content, chunk);
-	if (protocol != SMTP_CLIENT_SMTP) /* the others break no lines */
+	if (protocol != SMTP_CLIENT_SMTP || job->binary) /* no lines are broken */
 		attempt->needs.breaks_size = 0;
 	attempt->needs_utf8 = attempt->needs.is_8bit && job->utf8 && protocol == SMTP_CLIENT_SMTP &&
 			      remote_content_has_8bit_header(&job->content, chunk);

@@ -30,8 +30,12 @@ bool remote_attempt_may_meet(struct remote_attempt *attempt, struct shape_hold *
 	*hold_out = (struct shape_hold){0};
 	if (attempt->carrier->shape == NULL)
 		return true;
-	attempt->is_allowed = shape_enter(attempt->carrier->shape, &subject, next_count(attempt),
-					  os_clock_monotonic_us(), hold_out, &wait);
+	do {
+		attempt->is_allowed =
+			shape_enter(attempt->carrier->shape, &subject, next_count(attempt),
+				    os_clock_monotonic_us(), hold_out, &wait);
+	} while (!attempt->is_allowed && wait.place != NULL &&
+		 remote_pool_close_one(attempt->carrier->pool, wait.place));
 	if (!attempt->is_allowed)
 		keep_wait(attempt, &wait);
 	return attempt->is_allowed;

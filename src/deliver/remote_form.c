@@ -20,13 +20,16 @@ struct remote_form {
 	struct buffer piece;
 };
 
-struct remote_form *remote_form_new(const struct ipc_content *content, bool breaks_lines)
+struct remote_form *remote_form_new(const struct ipc_content *content, bool breaks_lines,
+				    bool is_binary)
 {
 	struct remote_form *form = memory_alloc_zero(1, sizeof *form);
 
 	form->content = *content;
 	form->breaks_lines = breaks_lines;
 	form->converter = mail_seven_bit_new();
+	if (is_binary)
+		mail_seven_bit_set_binary(form->converter);
 	return form;
 }
 

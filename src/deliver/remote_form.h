@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/remote_form.h - a message with 8-bit data, converted for a server that accepts only 7
- * bits.
+ * deliver/remote_form.h - a message with 8-bit data, or a binary one, converted for a server that
+ * accepts only 7 bits, or only lines.
  *
  * It is read three times, in pieces: to see what must be converted, to tell the server the size,
  * and to send it.
@@ -21,8 +21,10 @@ enum remote_form_state {
 	REMOTE_FORM_UNPARSED, /* its MIME parts cannot be parsed */
 };
 
-/* The data of CONTENT are borrowed. BREAKS_LINES: long lines will be broken. */
-struct remote_form *remote_form_new(const struct ipc_content *content, bool breaks_lines);
+/* The data of CONTENT are borrowed. BREAKS_LINES: long lines will be broken. IS_BINARY: it is a
+ * binary message. */
+struct remote_form *remote_form_new(const struct ipc_content *content, bool breaks_lines,
+				    bool is_binary);
 void remote_form_free(struct remote_form *form);
 
 /* Examines the next 2 MiB at most. BLOCK: REMOTE_CHUNK_SIZE bytes of working memory. 0 or

@@ -90,12 +90,11 @@ static void ask(struct remote_logins *logins, struct keys_password_question *que
 	keys_passwords_ask(CONTAINER_OF(logins, struct logins, public)->passwords, question);
 }
 
-struct remote_logins *remote_keys_logins(struct os_loop *loop, const char *path,
-					 struct login_library *library)
+struct remote_logins *remote_keys_logins(struct os_loop *loop, const char *path)
 {
 	struct logins *own = memory_alloc_zero(1, sizeof *own);
 
-	own->public = (struct remote_logins){library, ask, keys_password_cancel};
+	own->public = (struct remote_logins){ask, keys_password_cancel};
 	own->passwords = keys_passwords_new(loop, path);
 	return &own->public;
 }

@@ -12,8 +12,7 @@
 
 /* PATH: the socket of "keys". They live as long as the process. */
 struct remote_certificates *remote_keys_new(struct os_loop *loop, const char *path);
-/* Likewise, passwords; for logins by LIBRARY. */
-struct remote_logins *remote_keys_logins(struct os_loop *loop, const char *path,
-					 struct login_library *library);
+/* Likewise, passwords. */
+struct remote_logins *remote_keys_logins(struct os_loop *loop, const char *path);
 
 #endif

@@ -14,11 +14,11 @@ struct remote_login {
 	const char *user;
 	uint16_t port;
 	bool may_be_plain; /* also without TLS */
+	bool may_bind;     /* to the TLS connection */
 };
 
 /* deliver/remote_keys.h has them. */
 struct remote_logins {
-	struct login_library *library;
 	/* As keys_passwords_ask() and keys_password_cancel(). */
 	void (*ask)(struct remote_logins *logins, struct keys_password_question *question);
 	void (*cancel)(struct keys_password_question *question);

@@ -73,3 +73,13 @@ struct remote_session *remote_pool_take(struct remote_pool *pool, const char *ke
 			return remove_at(pool, i - 1);
 	return NULL;
 }
+
+bool remote_pool_close_one(struct remote_pool *pool, const struct shape_entry *place)
+{
+	for (size_t i = 0; i < pool->count; i++)
+		if (remote_session_hold(pool->sessions[i])->place == place) {
+			remote_session_free(remove_at(pool, i));
+			return true;
+		}
+	return false;
+}

@@ -17,6 +17,9 @@ void remote_pool_clear(struct remote_pool *pool);
 /* Keeps SESSION if it can be reused, otherwise closes it. */
 void remote_pool_put(struct remote_pool *pool, struct remote_session *session);
 /* The most recently used connection for KEY, now the caller's; or NULL. */
+/* Closes the connection that has been idle longest of those that are counted at PLACE; false: there
+ * is none. */
+MUST_CHECK bool remote_pool_close_one(struct remote_pool *pool, const struct shape_entry *place);
 struct remote_session *remote_pool_take(struct remote_pool *pool, const char *key);
 
 #endif

@@ -82,6 +82,7 @@ void remote_recipients_settle(struct remote_recipients *recipients, bool may_ask
 		size_t number = recipients->order[recipients->first + i];
 
 		job->recipients[number].is_passed_on = to->is_passed_on;
+		job->recipients[number].is_timed = to->is_timed;
 		if (to->is_slower && keeps_slower)
 			continue;
 		if (to->again == SMTP_CLIENT_ELSEWHERE && may_ask_elsewhere)

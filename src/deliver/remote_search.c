@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/remote_search.h"
 #include "deliver/remote_content.h"
+#include "deliver/remote_origin.h"
 #include "deliver/remote_report.h"
 #include "dns/search.h"
 #include "os/interface.h"
@@ -128,6 +129,7 @@ static void demand_login(struct remote_search *search, struct remote_policy *pol
 	if (search->login.user == NULL)
 		return;
 	search->login.may_be_plain = search->remote->may_login_plainly;
+	search->login.may_bind = search->remote->may_bind_login;
 	policy->login = &search->login;
 	if (search->login.may_be_plain || policy->refusal != NULL)
 		return;
@@ -258,6 +260,7 @@ struct remote_search *remote_search_new(struct deliver_remote *remote,
 	if (*search->hop.user != '\0')
 		search->login = (struct remote_login){
 			.relay = search->relay, .user = search->hop.user, .port = search->hop.port};
+	job->tells_origin = remote_origin_is_told(remote->config, search->relay);
 	search->wish = find_wish(remote, job);
 	search->is_reported = is_reported(search);
 	search->key = make_key(search);

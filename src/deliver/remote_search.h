@@ -15,7 +15,9 @@ struct deliver_remote {
 	struct remote_routes *routes;
 	struct sts_client *reports; /* is told how TLS went; NULL: nobody is */
 	struct remote_policies *policies;
+	const struct config *config; /* borrowed */
 	bool may_login_plainly;
+	bool may_bind_login;
 };
 
 struct remote_search;

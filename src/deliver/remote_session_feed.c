@@ -47,13 +47,19 @@ void remote_session_form(struct remote_session *session)
 	enum remote_form_state state;
 	int error;
 
+	if (!session->settings.converts_8bit && transaction->message.is_binary) {
+		remote_engine_refuse_form(&session->engine, "5.6.3",
+					  "nothing is converted here (convert_8bit)");
+		return;
+	}
 	if (!session->settings.converts_8bit) {
 		remote_engine_form(&session->engine, transaction->message.size);
 		return;
 	}
 	if (session->form == NULL)
 		session->form = remote_form_new(&transaction->content,
-						session->settings.protocol == SMTP_CLIENT_SMTP);
+						session->settings.protocol == SMTP_CLIENT_SMTP,
+						transaction->message.is_binary);
 	error = remote_form_look(session->form, session->settings.chunk, &state);
 	if (error < 0)
 		give_up_message(session, error);

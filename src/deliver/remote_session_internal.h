@@ -14,7 +14,7 @@
 struct remote_session_login {
 	struct remote_login wanted; /* no user: no login */
 	char *relay, *user;         /* owned */
-	const char *mechanism;
+	struct login_choice choice;
 	struct keys_password_question question;
 	bool is_asking;
 	struct login_exchange *exchange; /* from the password's arrival to the end */

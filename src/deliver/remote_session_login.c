@@ -3,14 +3,52 @@
 #include "base/panic.h"
 #include "deliver/remote_session_internal.h"
 #include "log/event.h"
+#include "os/random.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { NONCE_SIZE = 33 }; /* 16 bytes in hexadecimal, and NUL */
 
 static void give_up(struct remote_session *session, const char *reason)
 {
 	login_exchange_free(session->login.exchange);
 	session->login.exchange = NULL;
 	smtp_client_login_cancel(session->engine.smtp, reason);
+}
+
+/* Writes the connection's channel binding to DATA; its name, or NULL: there is none. */
+static const char *find_binding(const struct remote_session *session,
+				unsigned char data[TLS_BINDING_MAX], size_t *length_out)
+{
+	const struct tls_connection *tls = session->stream.tls;
+
+	if (tls == NULL || !session->login.wanted.may_bind)
+		return NULL;
+	if (strcmp(tls_connection_version(tls), "TLSv1.3") == 0) {
+		*length_out = tls_connection_exporter(tls, data);
+		return *length_out > 0 ? "tls-exporter" : NULL;
+	}
+	*length_out = tls_connection_end_point(tls, data);
+	return *length_out > 0 ? "tls-server-end-point" : NULL;
+}
+
+static struct login_exchange *new_exchange(const struct remote_session *session,
+					   const char *password)
+{
+	const struct remote_session_login *login = &session->login;
+	unsigned char data[TLS_BINDING_MAX];
+	char nonce[NONCE_SIZE];
+	struct login_setup setup = {.user = login->wanted.user, .password = password};
+	size_t length = 0;
+
+	snprintf(nonce, sizeof nonce, "%016" PRIx64 "%016" PRIx64, os_random_u64(),
+		 os_random_u64());
+	setup.nonce = str_from(nonce);
+	setup.binding = find_binding(session, data, &length);
+	setup.binding_data = str_slice((const char *)data, length);
+	return login_exchange_new(&login->choice, &setup);
 }
 
 static void on_password(void *context, struct str password, struct str problem)
@@ -25,8 +63,7 @@ static void on_password(void *context, struct str password, struct str problem)
 	} else {
 		memcpy(copy, password.data, password.length);
 		copy[password.length] = '\0';
-		login->exchange = login_exchange_new(session->settings.logins->library,
-						     login->mechanism, login->wanted.user, copy);
+		login->exchange = new_exchange(session, copy);
 		explicit_bzero(copy, sizeof copy);
 	}
 	login->resume(session);
@@ -36,9 +73,11 @@ static void on_password(void *context, struct str password, struct str problem)
 static bool prepare(struct remote_session *session, struct str offered)
 {
 	struct remote_session_login *login = &session->login;
+	unsigned char data[TLS_BINDING_MAX];
+	size_t length;
 
-	login->mechanism = login_choose(offered);
-	if (login->mechanism == NULL) {
+	login->choice = login_choose(offered, find_binding(session, data, &length) != NULL);
+	if (login->choice.mechanism == NULL) {
 		give_up(session, "it offers no mechanism that is known here");
 		return true;
 	}
@@ -63,14 +102,14 @@ static void begin(struct remote_session *session)
 	const char *problem = NULL;
 	struct str initial;
 
-	if (!login_begins(login->mechanism)) {
-		smtp_client_login_begin(session->engine.smtp, login->mechanism, NULL);
+	if (!login_begins(login->choice.mechanism)) {
+		smtp_client_login_begin(session->engine.smtp, login->choice.mechanism, NULL);
 		return;
 	}
 	problem = login_exchange_step(login->exchange, STR(""), &message);
 	initial = buffer_view(&message);
 	if (problem == NULL)
-		smtp_client_login_begin(session->engine.smtp, login->mechanism, &initial);
+		smtp_client_login_begin(session->engine.smtp, login->choice.mechanism, &initial);
 	else
 		give_up(session, problem);
 	buffer_clear(&message);

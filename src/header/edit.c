@@ -26,7 +26,9 @@ struct header_edit {
 	struct header_lines lines;
 	size_t from_count, sender_count;
 	bool has_date, has_id;
-	struct str id; /* that was added */
+	bool is_signed;
+	bool has_encoded; /* a field */
+	struct str id;    /* that was added */
 	enum header_edit_fault fault;
 	struct str authors[HEADER_AUTHORS_MAX];
 	size_t author_count;
@@ -81,17 +83,34 @@ static void read_authors(struct header_edit *edit, const struct header_field *fi
 		edit->fault = HEADER_EDIT_UNKNOWN;
 }
 
+/* Whether it says that bytes of the message are signed. */
+static bool is_signature(const struct header_field *field)
+{
+	static const struct str type = STR("multipart/signed");
+	struct str value = field->body;
+
+	while (value.length > 0 && (unsigned char)value.data[0] <= ' ')
+		value = str_skip(value, 1);
+	if (str_equal_nocase(field->name, STR("dkim-signature")))
+		return true;
+	return str_equal_nocase(field->name, STR("content-type")) && value.length >= type.length &&
+	       str_equal_nocase(str_slice(value.data, type.length), type);
+}
+
 /* IS_WHOLE: otherwise it is too long. */
 static void note_field(struct header_edit *edit, const struct header_field *field, bool is_whole)
 {
 	bool is_from = str_equal_nocase(field->name, STR("from"));
 	bool is_sender = str_equal_nocase(field->name, STR("sender"));
+	bool is_resent = str_equal_nocase(field->name, STR("resent-from")) ||
+			 str_equal_nocase(field->name, STR("resent-sender"));
 
 	edit->has_date |= str_equal_nocase(field->name, STR("date"));
 	edit->has_id |= str_equal_nocase(field->name, STR("message-id"));
 	edit->from_count += is_from;
 	edit->sender_count += is_sender;
-	if (!edit->settings.has_authors || (!is_from && !is_sender))
+	edit->is_signed |= is_signature(field);
+	if (!edit->settings.has_authors || (!is_from && !is_sender && !is_resent))
 		return;
 	if (!is_whole)
 		edit->fault = HEADER_EDIT_UNKNOWN;
@@ -123,6 +142,7 @@ static void emit_field(struct header_edit *edit, const struct header_field *fiel
 	if (edit->settings.repairs && !edit->settings.allows_utf8 &&
 	    header_field_is_8bit(&current)) {
 		header_field_encode(&current, &encoded);
+		edit->has_encoded = true;
 		(void)header_field_parse(buffer_view(&encoded), &current);
 	}
 	emit(edit, current.whole, out);
@@ -260,6 +280,11 @@ void header_edit_end(struct header_edit *edit, struct buffer *out)
 struct str header_edit_message_id(const struct header_edit *edit)
 {
 	return edit->id.data != NULL ? edit->id : STR("");
+}
+
+bool header_edit_has_broken_signature(const struct header_edit *edit)
+{
+	return edit->is_signed && (edit->lines.breaks > 0 || edit->has_encoded);
 }
 
 enum header_edit_fault header_edit_authors(const struct header_edit *edit,

@@ -40,7 +40,7 @@ struct header_edit_settings {
 /* What prevents that all authors are known. */
 enum header_edit_fault {
 	HEADER_EDIT_GOOD,
-	HEADER_EDIT_SEVERAL, /* fields From, or Sender */
+	HEADER_EDIT_SEVERAL, /* fields From, or Sender; those that begin with Resent- may be many */
 	HEADER_EDIT_UNKNOWN, /* such a field is not an address list, has no address or too many, or
 			      * is too long */
 };
@@ -61,7 +61,10 @@ void header_edit_end(struct header_edit *edit, struct buffer *out);
 
 /* After the end: the Message-ID that was added, with its brackets; empty: the message had one. */
 struct str header_edit_message_id(const struct header_edit *edit);
-/* After the end: the addresses of From and Sender. */
+/* After the end: what was repaired was signed, by DKIM or as multipart/signed: the signature is not
+ * valid any more. */
+bool header_edit_has_broken_signature(const struct header_edit *edit);
+/* After the end: the addresses of From and Sender, and of Resent-From and Resent-Sender. */
 enum header_edit_fault header_edit_authors(const struct header_edit *edit,
 					   const struct str **authors_out, size_t *count_out);
 

@@ -30,6 +30,7 @@ static void break_line(struct header_lines *lines, struct buffer *out)
 	bool has_space = line[position] == ' ' || line[position] == '\t';
 	struct buffer rest = {0};
 
+	lines->breaks++;
 	buffer_append(out, line, position);
 	buffer_append(out, "\r\n", 2);
 	if (!has_space)

@@ -16,6 +16,7 @@ enum { HEADER_LINE_MAX = 998 }; /* bytes without CRLF */
 
 struct header_lines {
 	struct buffer line; /* what has no end yet */
+	uint64_t breaks;    /* that were added */
 };
 
 /* The next piece of a text in CRLF lines; appends it to OUT, but for the last line if it is not

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Passes the engine's questions to the directory, and the message to the queue. */
 #include "intake/internal.h"
+#include "log/event.h"
 #include "os/clock.h"
 #include <errno.h>
 
@@ -39,6 +40,10 @@ static void answer_commit(struct intake_session *session, int result)
 	} else {
 		intake_message_accepted(session, session->id, question->envelope,
 					question->message_id);
+		if (smtp_server_has_broken_signature(session->server))
+			log_event(EVENT_SIGNATURE_BROKEN, log_id(session->id),
+				  log_str("from", question->envelope->sender),
+				  log_str("message_id", question->message_id));
 		mail_id_format(session->id, id);
 		mail_verdict_set(&verdict, "2.0.0", "queued as %s", id);
 	}

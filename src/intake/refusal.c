@@ -16,8 +16,10 @@ static void log_command(struct intake_session *session, const struct smtp_refusa
 	const struct log_field none = {LOG_FIELD_END};
 	const struct mail_envelope *envelope = refusal->envelope;
 
+	if (session->is_turned_away) /* as logged */
+		return;
 	/* two bytes from the client cause a line of a hundred: so a session has a limit */
-	if (session->is_turned_away || session->refusals++ >= INTAKE_REFUSALS_LOGGED)
+	if (session->refusals++ >= INTAKE_REFUSALS_LOGGED)
 		return;
 	log_event(EVENT_COMMAND_REFUSED, log_string("client", session->address),
 		  log_str("helo", session->engine->helo(session)),

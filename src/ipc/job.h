@@ -8,9 +8,9 @@
  *                                               or "resolve"; the token is its process's
  *                                               (ipc/token.h)
  * To a delivery helper, and back:
- *   START    u64 number, u64 born, str sender, u64 size, u32 needs, u32 ret, str envid,
- *            str destination, u32 count, (u32 number, u32 notify, str address, str orcpt)...,
- *            str content
+ *   START    u64 number, u64 born, str sender, u64 size, u32 needs, u64 deadline, u32 ret,
+ *            str envid, str destination, str received, u32 count,
+ *            (u32 number, u32 notify, str address, str orcpt)..., str content
  *            Content of up to IPC_JOB_CONTENT_MAX bytes comes by value: in START if it fits,
  *            otherwise content is empty there, and CONTENT packets follow. For a larger
  *            message it is empty, and a descriptor of its data file comes with START.
@@ -20,9 +20,10 @@
  *            as many as are decided; flags: enum ipc_job_flags. TLS, with IPC_JOB_SECURED only:
  *            str version, str cipher, str policy, str verified
  *   FINISH   like REPORT; the job is over
- *   BUSY     u32 milliseconds, str reason
+ *   BUSY     u32 milliseconds, u32 flags, str reason
  *            the job is over; what was not reported was not tried, because its destination has
- *            had enough for now. Only of remote, and at most IPC_JOB_BUSY_MAX_MS
+ *            had enough for now. Only of remote, and at most IPC_JOB_BUSY_MAX_MS; flags:
+ *            enum ipc_job_busy_flags
  *   DRAIN    (nothing)   to the helper: "send" stops. FINISH at once, without reports, jobs that
  *            can be repeated without a duplicate; the others when they are decided
  *   RETIRE   (nothing)   from the helper: it ends, and drains; it must get no more STARTs
@@ -63,23 +64,31 @@ enum {
 	IPC_JOB_RECIPIENTS_MAX = 100,    /* in one START or RESOLVE */
 	IPC_JOB_CONTENT_MAX = 64 * 1024, /* bytes of content that come by value */
 	IPC_JOB_BUSY_MAX_MS = 3600000,   /* so that a helper cannot keep mail for ever */
-	IPC_JOB_HEAD_MAX = 1024,         /* bytes of a START without its recipients */
+	IPC_JOB_HEAD_MAX = 2048,         /* bytes of a START without its recipients */
 	IPC_JOB_RECIPIENT_OVERHEAD = 16, /* bytes of a recipient without its texts */
 	IPC_JOB_RESOLVE_OVERHEAD = 20,   /* bytes of a message in a RESOLVE without its recipients
 					  * and texts */
 	IPC_JOB_RESOLVED_OVERHEAD = 28,  /* bytes of a message in a RESOLVED without its targets */
 };
 
+enum { IPC_JOB_RECEIVED_MAX = 900 }; /* bytes; a longer one is not told */
+
 enum ipc_job_needs {
 	IPC_JOB_UTF8 = 1 << 0,        /* SMTPUTF8 was asked for */
 	IPC_JOB_REQUIRE_TLS = 1 << 1, /* REQUIRETLS was */
+	IPC_JOB_DEADLINE = 1 << 2,    /* there is one (RFC 2852): the time in START, by-mode N */
+	IPC_JOB_RETURN = 1 << 3,      /* by-mode R */
+	IPC_JOB_TRACE = 1 << 4,       /* by-trace */
+	IPC_JOB_TOLD = 1 << 5,        /* that it has passed was reported */
+	IPC_JOB_BINARY = 1 << 6,      /* BINARYMIME was said */
 	IPC_JOB_PRIORITY = 8,         /* above so many bits: the priority, as a signed byte */
 };
 
 enum ipc_job_flags {
 	IPC_JOB_PASSED_ON = 1 << 0, /* the next host has been asked to report the success */
 	IPC_JOB_SECURED = 1 << 1,   /* by TLS */
-	IPC_JOB_FLAGS = IPC_JOB_PASSED_ON | IPC_JOB_SECURED,
+	IPC_JOB_TIMED = 1 << 2,     /* the next host has been told of the deadline */
+	IPC_JOB_FLAGS = IPC_JOB_PASSED_ON | IPC_JOB_SECURED | IPC_JOB_TIMED,
 };
 
 enum ipc_job_resolved_flags {
@@ -129,8 +138,13 @@ struct ipc_job_report {
 MUST_CHECK bool ipc_job_take_report(struct unpack *body, struct ipc_job_report *report_out);
 void ipc_job_add_report(struct buffer *out, const struct ipc_job_report *report);
 
+enum ipc_job_busy_flags {
+	IPC_JOB_BUSY_PLACE = 1 << 0, /* or until another job for the destination ends */
+};
+
 struct ipc_job_busy {
 	uint32_t wait_ms;
+	uint32_t flags;    /* enum ipc_job_busy_flags */
 	struct str reason; /* for people */
 };
 

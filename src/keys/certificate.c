@@ -102,8 +102,10 @@ static void log_loaded(const struct keys_certificate *certificate)
 		  log_string("until", until));
 }
 
+/* IS_SAME: as the last time, when the reason was logged. */
 static bool read_again(struct keys_certificate *certificate,
-		       const struct config_certificate *wanted, struct keys_retired *retired)
+		       const struct config_certificate *wanted, struct keys_retired *retired,
+		       bool is_same)
 {
 	struct keys_certificate fresh = {0};
 	struct buffer reason = {0};
@@ -114,10 +116,13 @@ static bool read_again(struct keys_certificate *certificate,
 		take_over(certificate, &fresh, retired);
 		log_loaded(certificate);
 	} else {
-		log_event(EVENT_CERTIFICATE_ERROR, log_string("certificate", certificate->name),
-			  log_string("file", file), log_str("text", buffer_view(&reason)));
+		if (!is_same || error != certificate->error)
+			log_event(EVENT_CERTIFICATE_ERROR,
+				  log_string("certificate", certificate->name),
+				  log_string("file", file), log_str("text", buffer_view(&reason)));
 		keys_certificate_clear(&fresh);
 	}
+	certificate->error = error;
 	buffer_clear(&reason);
 	return error == 0;
 }
@@ -127,14 +132,16 @@ bool keys_certificate_refresh(struct keys_certificate *certificate,
 {
 	struct keys_stamp chain = keys_stamp_of(wanted->chain);
 	struct keys_stamp key = keys_stamp_of(key_path(wanted));
+	const bool is_same = certificate->is_known &&
+			     keys_stamp_is_same(&chain, &certificate->chain_stamp) &&
+			     keys_stamp_is_same(&key, &certificate->key_stamp);
 
-	if (certificate->is_known && keys_stamp_is_same(&chain, &certificate->chain_stamp) &&
-	    keys_stamp_is_same(&key, &certificate->key_stamp))
+	if (is_same && !keys_error_passes(certificate->error))
 		return false;
 	certificate->is_known = true;
 	certificate->chain_stamp = chain;
 	certificate->key_stamp = key;
-	return read_again(certificate, wanted, retired);
+	return read_again(certificate, wanted, retired, is_same);
 }
 
 /* The most urgent of the warnings that are due with so much time left; 0: none. */

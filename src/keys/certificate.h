@@ -19,12 +19,14 @@ struct keys_certificate {
 	struct keys_stamp chain_stamp;
 	struct keys_stamp key_stamp;
 	bool is_known;        /* files were looked at */
+	int error;            /* of the last reading, or 0 */
 	unsigned days_warned; /* of the last warning that it ends; 0: none */
 	bool is_ended;        /* likewise, that it has ended */
 };
 
-/* Reads the files if they have changed: true if there is another certificate or key than before;
- * the former key is RETIRED. What cannot be used is logged. */
+/* Reads the files if they have changed, or could not be read for a reason that passes: true if
+ * there is another certificate or key than before; the former key is RETIRED. What cannot be used
+ * is logged. */
 bool keys_certificate_refresh(struct keys_certificate *certificate,
 			      const struct config_certificate *wanted,
 			      struct keys_retired *retired);

@@ -26,6 +26,17 @@ bool keys_stamp_is_same(const struct keys_stamp *left, const struct keys_stamp *
 	       left->info.modified_us == right->info.modified_us;
 }
 
+bool keys_error_passes(int error)
+{
+	static const int lasting[] = {0,     EACCES,       EBADMSG, EFBIG,   EINVAL, EISDIR,
+				      ELOOP, ENAMETOOLONG, ENOENT,  ENOTDIR, EPERM};
+
+	for (size_t i = 0; i < COUNT_OF(lasting); i++)
+		if (error == -lasting[i])
+			return false;
+	return true;
+}
+
 static int read_whole(int file, size_t most, struct buffer *text)
 {
 	for (;;) {
@@ -123,17 +134,18 @@ int keys_read_authorities(const char *path, size_t room, struct buffer *text, st
 int keys_file_refresh(struct keys_file *file, const char *path, size_t room, struct buffer *reason)
 {
 	struct keys_stamp stamp = keys_stamp_of(path);
+	const bool is_same = file->is_known && keys_stamp_is_same(&stamp, &file->stamp);
+	const int before = file->error;
 	struct buffer text = {0};
-	int error;
 
-	if (file->is_known && keys_stamp_is_same(&stamp, &file->stamp))
+	if (is_same && !keys_error_passes(before))
 		return 0;
 	file->is_known = true;
 	file->stamp = stamp;
-	error = keys_read_authorities(path, room, &text, reason);
-	if (error < 0) {
+	file->error = keys_read_authorities(path, room, &text, reason);
+	if (file->error < 0) {
 		buffer_clear(&text);
-		return error;
+		return is_same && file->error == before ? 0 : file->error;
 	}
 	buffer_clear(&file->text);
 	file->text = text;

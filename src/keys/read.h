@@ -15,6 +15,9 @@ struct keys_stamp { /* differs when the file may have changed */
 /* What PATH leads to now. */
 struct keys_stamp keys_stamp_of(const char *path);
 bool keys_stamp_is_same(const struct keys_stamp *left, const struct keys_stamp *right);
+/* Whether reading failed with ERROR for a reason that may pass while the file stays as it is: not
+ * for its name, its rights or what is in it. */
+bool keys_error_passes(int error);
 
 /* Appends the certificates in PATH, and nothing else of it: there may be a private key, which
  * nobody else may get. 0, or -errno with the REASON, -EFBIG: it is larger than MOST bytes. */
@@ -35,11 +38,12 @@ struct keys_file {
 	struct keys_stamp stamp;
 	struct buffer text;
 	bool is_known; /* it was looked at */
+	int error;     /* of the last reading, or 0 */
 };
 
-/* A file of authorities: 1: the text is another; 0: as before; -errno with the REASON: it has
- * changed and cannot be used, and the text stays. ROOM: the bytes that all others have left of
- * KEYS_AUTHORITIES_SIZE_MAX. */
+/* A file of authorities: 1: the text is another; 0: as before; -errno with the REASON: it cannot be
+ * used, which was not so before or the file has changed, and the text stays. ROOM: the bytes that
+ * all others have left of KEYS_AUTHORITIES_SIZE_MAX. */
 MUST_CHECK int keys_file_refresh(struct keys_file *file, const char *path, size_t room,
 				 struct buffer *reason);
 /* Appends the authorities of PATH, at most ROOM bytes: 0, or -errno with the REASON. */

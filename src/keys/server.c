@@ -19,6 +19,7 @@ enum {
 };
 
 static const int64_t LOOK_EVERY_US = 3 * SECOND_US;
+static const int64_t LOOK_SOON_US = SECOND_US / 5; /* where a file could not be read just now */
 
 struct keys_server {
 	const struct config *config;
@@ -164,9 +165,10 @@ static void look(void *context)
 {
 	struct keys_server *server = context;
 
-	os_timer_start(server->timer, LOOK_EVERY_US);
 	if (keys_store_refresh(server->store, server->config))
 		publish(server);
+	os_timer_start(server->timer,
+		       keys_store_is_unsure(server->store) ? LOOK_SOON_US : LOOK_EVERY_US);
 }
 
 struct keys_server *keys_server_new(struct os_loop *loop, int listening,

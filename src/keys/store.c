@@ -238,6 +238,17 @@ bool keys_store_refresh(struct keys_store *store, const struct config *config)
 	return has_changed;
 }
 
+bool keys_store_is_unsure(const struct keys_store *store)
+{
+	bool is_unsure = false;
+
+	for (size_t i = 0; i < store->certificate_count; i++)
+		is_unsure |= keys_error_passes(store->certificates[i].error);
+	for (size_t i = 0; i < store->authority_count; i++)
+		is_unsure |= keys_error_passes(store->authorities[i].file.error);
+	return is_unsure;
+}
+
 void keys_store_pack(const struct keys_store *store, struct keys_packed *out)
 {
 	struct keys_set *set = memory_alloc_zero(1, sizeof *set);

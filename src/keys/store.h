@@ -23,6 +23,8 @@ void keys_store_free(struct keys_store *store);
  * before. Also makes a new key for session tickets when the last is KEYS_TICKET_US old, and logs
  * which certificates end soon. */
 bool keys_store_refresh(struct keys_store *store, const struct config *config);
+/* Whether a file could not be read for a reason that passes: to be tried again soon. */
+bool keys_store_is_unsure(const struct keys_store *store);
 
 /* A set, packed (keys/set.h), in two parts: who accepts no sessions gets NO_TICKETS for TICKETS. */
 struct keys_packed {

@@ -63,6 +63,18 @@ static void print_release(struct buffer *out, int64_t release_us)
 		buffer_append_format(out, "    (not before %s, as its sender has asked)\n", text);
 }
 
+static void print_deadline(struct buffer *out, const struct mail_deadline *deadline)
+{
+	char at[TIMESTAMP_SIZE];
+
+	timestamp_format_seconds(deadline->at_us, at);
+	if (deadline->mode != MAIL_DEADLINE_NONE)
+		buffer_append_format(out, "    (to be delivered by %s, or %s)\n", at,
+				     deadline->mode == MAIL_DEADLINE_RETURN
+					     ? "returned to its sender"
+					     : "its sender is told");
+}
+
 static void print_delivery(struct buffer *out, const struct queue_delivery *delivery)
 {
 	if (!is_open(delivery))
@@ -101,6 +113,7 @@ void listing_print(const struct listing_entry *entry, struct buffer *out)
 		buffer_append_string(out, "    (held by the operator)\n");
 	if (control->envelope->priority != 0)
 		buffer_append_format(out, "    (priority %d)\n", control->envelope->priority);
+	print_deadline(out, &control->envelope->deadline);
 	if (!control->is_mapped)
 		print_release(out, control->envelope->release_us);
 	print_wait(out, entry->waits_for);
@@ -129,6 +142,17 @@ static void json_priority(struct buffer *out, int priority)
 		return;
 	json_field(out, "priority");
 	buffer_append_format(out, "%d", priority);
+}
+
+static void json_deadline(struct buffer *out, const struct mail_deadline *deadline)
+{
+	static const char *const names[] = {
+		[MAIL_DEADLINE_NOTIFY] = "notify", [MAIL_DEADLINE_RETURN] = "return"};
+
+	if (deadline->mode == MAIL_DEADLINE_NONE)
+		return;
+	json_time(out, "deadline", deadline->at_us);
+	json_field_text(out, "late", str_from(names[deadline->mode]));
 }
 
 static void json_recipients(struct buffer *out, const struct mail_envelope *envelope)
@@ -214,6 +238,7 @@ void listing_print_json(const struct listing_entry *entry, struct buffer *out)
 		json_field_text(out, "trigger", entry->waits_for);
 	json_time(out, "born", envelope->id.born_us);
 	json_time(out, "release", envelope->release_us);
+	json_deadline(out, &envelope->deadline);
 	json_priority(out, envelope->priority);
 	json_field_number(out, "size", envelope->size);
 	json_field_text(out, "sender", envelope->sender);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: ISC
 /*
- * login/exchange.h - the client's side of a login to another server: mechanisms of SASL (RFC 4422),
- * by GNU SASL.
+ * login/exchange.h - the client's side of a login to another server: mechanisms of SASL (RFC 4422).
  *
- * Known are SCRAM-SHA-256 and SCRAM-SHA-1 (RFC 5802), by which the server learns nothing that it
- * could log in with and has to prove that it knows the password, PLAIN (RFC 4616) and LOGIN. The
+ * Known are SCRAM-SHA-256 and SCRAM-SHA-1 (RFC 5802, 7677), by which the server learns nothing that
+ * it could log in with and has to prove that it knows the password, PLAIN (RFC 4616) and LOGIN. The
  * strongest that both sides know is taken, and never a weaker one after it has failed.
+ *
+ * With -PLUS, SCRAM is bound to the TLS connection: who sits in between, with a connection to each
+ * side, is found out by the server. If somebody has taken -PLUS out of the offer, the server learns
+ * that from the flag LOGIN_NOT_OFFERED.
  */
 #ifndef LOGIN_EXCHANGE_H
 #define LOGIN_EXCHANGE_H
@@ -17,29 +20,46 @@
 enum {
 	LOGIN_USER_MAX = 255,      /* bytes */
 	LOGIN_PASSWORD_MAX = 1000, /* bytes */
+	LOGIN_BINDING_MAX = 64,    /* bytes */
 	/* Rounds of hashing that a server may ask of us (SCRAM): 0.1 s of the only thread. */
 	LOGIN_ROUNDS_MAX = 200 * 1000,
 };
 
-/* The library; one is enough for a process. It reads no files afterwards. */
-struct login_library;
-/* NULL: it cannot be used. */
-struct login_library *login_library_open(void);
-/* NULL is allowed. */
-void login_library_close(struct login_library *library);
+/* What the client says of channel binding (RFC 5802 section 6). */
+enum login_flag {
+	LOGIN_UNBOUND = 'n',     /* it cannot bind, or not in a way that the server offers */
+	LOGIN_NOT_OFFERED = 'y', /* it could, and the server does not offer it */
+	LOGIN_BOUND = 'p',
+};
 
-/* The strongest mechanism of OFFERED, names separated by spaces; NULL: none is known. */
-const char *login_choose(struct str offered);
+struct login_choice {
+	const char *mechanism; /* NULL: none is known */
+	enum login_flag flag;
+};
+
+/* The strongest mechanism of OFFERED, names separated by spaces. CAN_BIND: the connection has a
+ * channel binding. */
+struct login_choice login_choose(struct str offered, bool can_bind);
 /* Whether the client sends the first message by MECHANISM. */
 bool login_begins(const char *mechanism);
 
+/* All is copied. */
+struct login_setup {
+	const char *user;
+	const char *password; /* of UTF-8 */
+	struct str nonce;     /* for SCRAM: random, printable, without a comma */
+	/* of a LOGIN_BOUND choice: "tls-exporter" (RFC 9266) or "tls-server-end-point" (RFC 5929),
+	 * and its bytes */
+	const char *binding;
+	struct str binding_data;
+};
+
 struct login_exchange;
 
-/* MECHANISM: of login_choose(). Copies USER and PASSWORD, of UTF-8. */
-struct login_exchange *login_exchange_new(const struct login_library *library,
-					  const char *mechanism, const char *user,
-					  const char *password);
-/* Overwrites what it knows as far as the library lets it. NULL is allowed. */
+/* CHOICE: of login_choose(), with a mechanism. */
+struct login_exchange *login_exchange_new(const struct login_choice *choice,
+					  const struct login_setup *setup);
+/* Overwrites what it knows. NULL is allowed. */
 void login_exchange_free(struct login_exchange *exchange);
 
 /* Appends to RESPONSE the answer to CHALLENGE, which is empty before the first message. NULL; or

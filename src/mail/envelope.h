@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/attributes.h"
 #include "base/timestamp.h"
+#include "mail/deadline.h"
 
 /* A message's identifier: the inode number of its data file, which is reused after the message is
  * gone, and the time of its birth, which makes it globally unique. */
@@ -64,16 +65,19 @@ struct mail_envelope {
 	enum mail_ret ret;
 	bool require_tls;  /* REQUIRETLS (RFC 8689): it is sent only to hosts that are verified and
 			    * ask the same of the next one */
+	bool binary;       /* BINARYMIME (RFC 3030): its body may have any bytes, and no lines; it
+			    * is sent only by BDAT, to hosts that support this */
 	bool utf8;         /* SMTPUTF8 (RFC 6531): it can be sent only to hosts that support this */
 	struct str sender; /* LOCAL@DOMAIN, "" for the null sender, "#@[]" for a double bounce,
 			    * LOCAL@DOMAIN-@[] for VERP (mail/verp.h) */
 	struct str envid;  /* as xtext; empty: none */
-	struct str received; /* "smtp 192.0.2.7:53112 helo=mail.example.com" */
+	struct str received; /* "smtp 192.0.2.7:53112 name=mail.example.com helo=mail.example.com" */
 	struct str trigger;  /* no delivery is attempted while it is set; empty: none */
 	uint64_t size;       /* bytes of the data file */
 	int priority;        /* MT-PRIORITY (RFC 6710); 0: that of ordinary mail */
 	int64_t release_us;  /* no delivery is attempted before this whole second, which the sender
 			      * has asked for (RFC 4865); 0: at once */
+	struct mail_deadline deadline;
 	struct mail_recipient *recipients;
 	size_t recipient_count;
 	size_t recipient_capacity;

@@ -13,6 +13,11 @@ struct mail_seven_bit *mail_seven_bit_new(void)
 	return message;
 }
 
+void mail_seven_bit_set_binary(struct mail_seven_bit *message)
+{
+	message->is_binary = true;
+}
+
 void mail_seven_bit_free(struct mail_seven_bit *message)
 {
 	if (message == NULL)

@@ -15,6 +15,10 @@
  * no reader shows, 8-bit bytes become '?'. 8-bit bytes in header fields stay: there is no encoding
  * for them.
  *
+ * Of a binary message (BINARYMIME, RFC 3030) also parts with NULs, with CRs or LFs that are no line
+ * end, with lines over 998 bytes, or, at its end, without a line end are encoded, so that what
+ * comes out is lines of 7 bits. If there are such bytes in a header, its part cannot be determined.
+ *
  * These cannot be converted: 8-bit data inside multipart/signed and multipart/encrypted, which no
  * relay may change (RFC 1847); message/partial and message/external-body, which must not be encoded
  * (RFC 2046 section 5.2); a multipart without a usable boundary, whose parts cannot be found; more
@@ -37,6 +41,8 @@ enum mail_seven_bit_need {
 
 /* A new message, ready for the scan. */
 struct mail_seven_bit *mail_seven_bit_new(void);
+/* Before the scan: it is binary. */
+void mail_seven_bit_set_binary(struct mail_seven_bit *message);
 void mail_seven_bit_free(struct mail_seven_bit *message);
 
 /* Scans the next bytes of the message. Lines end with CRLF; other CRs and LFs are data. */

@@ -62,12 +62,18 @@ static bool is_escape(struct str text, size_t at)
 	return true;
 }
 
+/* No text that is encoded has such bytes. */
+static bool is_foreign_byte(char c)
+{
+	return (unsigned char)c > 0x7f || c == '\0' || c == '\r' || c == '\n';
+}
+
 /* Keeps ASCII unchanged, but adds soft line breaks; none may split a "=XX". */
 static void quote_rest(struct seven_bit_encoder *encoder, struct str text, bool ends_line,
 		       struct buffer *out)
 {
 	for (size_t i = 0; i < text.length; i++) {
-		bool is_high = (unsigned char)text.data[i] > 0x7f;
+		bool is_foreign = is_foreign_byte(text.data[i]);
 
 		if (encoder->escape_left == 0 && text.data[i] == '=' && is_escape(text, i)) {
 			if (encoder->column + 3 > QUOTED_COLUMNS && i + 1 < text.length) {
@@ -76,7 +82,7 @@ static void quote_rest(struct seven_bit_encoder *encoder, struct str text, bool 
 			}
 			encoder->escape_left = 3;
 		}
-		put_quoted(encoder, text.data[i], !is_high, out);
+		put_quoted(encoder, text.data[i], !is_foreign, out);
 		if (encoder->escape_left > 0)
 			encoder->escape_left--;
 	}
@@ -124,7 +130,7 @@ static void put_base64(struct seven_bit_encoder *encoder, struct str text, struc
 static void remove_noise(struct str text, bool ends_line, struct buffer *out)
 {
 	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] <= 0x7f && text.data[i] != '-')
+		if (!is_foreign_byte(text.data[i]) && text.data[i] != '-')
 			buffer_append_byte(out, text.data[i]);
 	if (ends_line)
 		buffer_append_string(out, "\r\n");

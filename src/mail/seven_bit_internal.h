@@ -115,6 +115,7 @@ struct mail_seven_bit {
 	bool is_scanned;    /* the plan is complete */
 	struct buffer plan; /* an enum seven_bit_action for each part */
 	bool is_changed;
+	bool is_binary;
 	bool has_sealed, has_opaque; /* such parts with 8-bit data */
 
 	/* seven_bit_walk.c */
@@ -125,8 +126,10 @@ struct mail_seven_bit {
 	size_t parts; /* so far */
 	struct seven_bit_header header;
 	struct seven_bit_encoder encoder;
-	uint64_t bytes, high_bytes, escapes; /* of the body being scanned */
-	struct buffer *out;                  /* during conversion */
+	uint64_t bytes, foreign_bytes, escapes; /* of the body being scanned */
+	uint64_t line_bytes;                    /* of its line so far */
+	bool has_line_end;                      /* it ends with one, as far as scanned */
+	struct buffer *out;                     /* during conversion */
 };
 
 void seven_bit_walk_begin(struct mail_seven_bit *message);

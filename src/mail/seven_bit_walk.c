@@ -4,6 +4,8 @@
 #include "mail/seven_bit_internal.h"
 #include <string.h>
 
+enum { LINE_MAX_BYTES = 998 }; /* RFC 5322 section 2.1.1 */
+
 static enum seven_bit_action action_of(const struct mail_seven_bit *message)
 {
 	return (enum seven_bit_action)buffer_data(&message->plan)[message->part];
@@ -20,10 +22,23 @@ static void plan(struct mail_seven_bit *message, enum seven_bit_action action)
 	message->is_changed = true;
 }
 
-static bool has_high_byte(struct str text)
+/* What may not pass as it is; CR and LF are not those of a line end. */
+static bool is_foreign(const struct mail_seven_bit *message, char byte)
+{
+	return (unsigned char)byte > 0x7f ||
+	       (message->is_binary && (byte == '\0' || byte == '\r' || byte == '\n'));
+}
+
+/* TEXT without the CRLF that ends it if IT_ENDS. */
+static struct str without_end(struct str line, bool ends)
+{
+	return str_slice(line.data, line.length - (ends ? 2 : 0));
+}
+
+static bool has_foreign_byte(const struct mail_seven_bit *message, struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] > 0x7f)
+		if (is_foreign(message, text.data[i]))
 			return true;
 	return false;
 }
@@ -92,7 +107,9 @@ static void enter_body(struct mail_seven_bit *message)
 	case SEVEN_BIT_TEXT:
 	case SEVEN_BIT_DATA:
 		message->region = SEVEN_BIT_IN_BODY;
-		message->bytes = message->high_bytes = message->escapes = 0;
+		message->bytes = message->foreign_bytes = message->escapes = 0;
+		message->line_bytes = 0;
+		message->has_line_end = true;
 		break;
 	}
 }
@@ -133,6 +150,14 @@ static void end_header(struct mail_seven_bit *message, struct str empty_line)
 	enter_body(message);
 }
 
+static bool has_bare_byte(const struct mail_seven_bit *message, struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if ((unsigned char)text.data[i] <= 0x7f && is_foreign(message, text.data[i]))
+			return true;
+	return false;
+}
+
 static void walk_header(struct mail_seven_bit *message, struct str line, bool starts, bool ends)
 {
 	if (starts && str_equal(line, STR("\r\n"))) {
@@ -141,11 +166,30 @@ static void walk_header(struct mail_seven_bit *message, struct str line, bool st
 		end_header(message, STR(""));
 		seven_bit_walk(message, line, starts, ends);
 	} else {
+		/* 8-bit bytes stay there, but these would end its lines */
+		message->has_opaque |= has_bare_byte(message, without_end(line, ends));
 		seven_bit_header_line(&message->header, line, starts);
 		if (message->is_scanned && (message->header.field != SEVEN_BIT_FIELD_ENCODING ||
 					    action_of(message) == SEVEN_BIT_KEEP))
 			buffer_append_str(message->out, line);
 	}
+}
+
+/* Whether its lines are part of what it says: those of base64 are not. */
+static bool wants_lines(const struct mail_seven_bit *message)
+{
+	return message->is_binary && message->header.encoding != SEVEN_BIT_IS_BASE64;
+}
+
+/* A line that is too long for SMTP has bytes that may not pass. */
+static void count_line(struct mail_seven_bit *message, size_t length, bool ends)
+{
+	message->line_bytes += length;
+	if (wants_lines(message) && message->line_bytes > LINE_MAX_BYTES)
+		message->foreign_bytes++;
+	if (ends)
+		message->line_bytes = 0;
+	message->has_line_end = ends;
 }
 
 static void count_body(struct mail_seven_bit *message, struct str text)
@@ -154,36 +198,41 @@ static void count_body(struct mail_seven_bit *message, struct str text)
 	for (size_t i = 0; i < text.length; i++) {
 		unsigned char c = (unsigned char)text.data[i];
 
-		message->high_bytes += c > 0x7f;
+		message->foreign_bytes += is_foreign(message, text.data[i]);
 		message->escapes += (c < ' ' && c != '\t') || c > '~' || c == '=';
 	}
 }
 
 static void walk_body(struct mail_seven_bit *message, struct str line, bool ends)
 {
-	struct str text = str_slice(line.data, line.length - (ends ? 2 : 0));
+	struct str text = without_end(line, ends);
 
-	if (message->is_scanned)
+	if (message->is_scanned) {
 		seven_bit_encode(&message->encoder, action_of(message), text, ends, message->out);
-	else
-		count_body(message, text);
+		return;
+	}
+	count_body(message, text);
+	count_line(message, text.length, ends);
 }
 
 /* No reader shows this text: 8-bit bytes are replaced, so that no line becomes a boundary. */
-static void walk_gap(struct mail_seven_bit *message, struct str line, bool starts)
+static void walk_gap(struct mail_seven_bit *message, struct str line, bool starts, bool ends)
 {
-	bool is_near_boundary = starts && str_starts_with(line, STR("--")) && has_high_byte(line);
+	struct str text = without_end(line, ends);
+	bool has_foreign = has_foreign_byte(message, text);
+	bool is_near_boundary = starts && str_starts_with(text, STR("--")) && has_foreign;
 
 	if (!message->is_scanned) {
-		if (has_high_byte(line))
+		if (has_foreign)
 			plan(message, SEVEN_BIT_RELABEL);
 		return;
 	}
-	for (size_t i = 0; i < line.length; i++) {
-		bool is_kept = (unsigned char)line.data[i] <= 0x7f && (i > 0 || !is_near_boundary);
+	for (size_t i = 0; i < text.length; i++) {
+		bool is_kept = !is_foreign(message, text.data[i]) && (i > 0 || !is_near_boundary);
 
-		buffer_append_byte(message->out, is_kept ? line.data[i] : '?');
+		buffer_append_byte(message->out, is_kept ? text.data[i] : '?');
 	}
+	put(message, str_skip(line, text.length));
 }
 
 /* base64 takes four bytes for three; quoted-printable three for each escaped one. */
@@ -198,14 +247,27 @@ static enum seven_bit_action choose_action(const struct mail_seven_bit *message)
 	return SEVEN_BIT_BASE64;
 }
 
+/* The last line of a binary body without an end gets none by being sent as a line, either. */
+static void put_soft_end(struct mail_seven_bit *message)
+{
+	enum seven_bit_action action = action_of(message);
+	bool is_quoted = action == SEVEN_BIT_QUOTE || action == SEVEN_BIT_QUOTE_REST;
+
+	if (message->is_binary && is_quoted && message->encoder.column > 0)
+		buffer_append_string(message->out, "=\r\n");
+}
+
 static void end_body(struct mail_seven_bit *message, bool is_delimited)
 {
 	if (message->region != SEVEN_BIT_IN_BODY)
 		return;
 	if (message->is_scanned)
+		put_soft_end(message);
+	if (message->is_scanned)
 		seven_bit_encode_end(&message->encoder, action_of(message), is_delimited,
 				     message->out);
-	else if (message->high_bytes > 0)
+	else if (message->foreign_bytes > 0 ||
+		 (wants_lines(message) && !is_delimited && !message->has_line_end))
 		plan(message, choose_action(message));
 }
 
@@ -261,14 +323,14 @@ void seven_bit_walk(struct mail_seven_bit *message, struct str line, bool starts
 		walk_body(message, line, ends);
 		break;
 	case SEVEN_BIT_IN_GAP:
-		walk_gap(message, line, starts);
+		walk_gap(message, line, starts, ends);
 		break;
 	case SEVEN_BIT_IN_SEALED:
-		message->has_sealed = message->has_sealed || has_high_byte(line);
+		message->has_sealed |= has_foreign_byte(message, without_end(line, ends));
 		put(message, line);
 		break;
 	case SEVEN_BIT_IN_OPAQUE:
-		message->has_opaque = message->has_opaque || has_high_byte(line);
+		message->has_opaque |= has_foreign_byte(message, without_end(line, ends));
 		put(message, line);
 		break;
 	}

@@ -63,7 +63,7 @@ static void pause(struct manager *manager, struct job *job, const struct ipc_job
 	int64_t wait_us = (int64_t)busy->wait_ms * (SECOND_US / 1000);
 
 	transport_pause(job, now_us, now_us + (wait_us > WAIT_MIN_US ? wait_us : WAIT_MIN_US),
-			busy->reason);
+			(busy->flags & IPC_JOB_BUSY_PLACE) != 0, busy->reason);
 	if (message_has_news(message)) /* written before long */
 		life_event(manager, message, MESSAGE_JOB_ENDED);
 	put_to_sleep(manager, job);

@@ -103,7 +103,8 @@ static int64_t look_again(const struct manager *manager, int64_t release_us, int
  * while. */
 static int64_t next_due(struct manager *manager, const struct message *message)
 {
-	const int64_t release_us = message->control->envelope->release_us;
+	const struct mail_envelope *envelope = message->control->envelope;
+	const int64_t release_us = envelope->release_us;
 	const int64_t now_us = os_clock_wall_us();
 	int64_t due_us = INT64_MAX;
 
@@ -124,6 +125,8 @@ static int64_t next_due(struct manager *manager, const struct message *message)
 		if (until_us < due_us)
 			due_us = until_us;
 	}
+	if (envelope->deadline.mode == MAIL_DEADLINE_RETURN && envelope->deadline.at_us < due_us)
+		due_us = envelope->deadline.at_us;
 	return due_us;
 }
 
@@ -177,8 +180,7 @@ static enum message_state wait_until_due(struct manager *manager, struct message
 	struct trigger *trigger = common_trigger(manager, message);
 	struct trigger *hold = deliver_hold_of(manager, message->id);
 	int64_t notice_us = notice_delay_due_us(message->control, manager->config);
-	int64_t latest_us = mail_envelope_start_us(message->control->envelope) +
-			    manager->config->queuelifetime_us;
+	int64_t latest_us = message_latest_us(manager, message);
 	int64_t due_us = next_due(manager, message);
 
 	if (notice_us < due_us)
@@ -234,8 +236,9 @@ static enum message_state conclude(struct manager *manager, struct message *mess
 		return reporter_has_end(manager->reporter, &subject)
 			       ? report(manager, message, REPORT_OF_END)
 			       : decide_end(manager, message);
+	message->reported_us = os_clock_wall_us();
 	if (!manager->is_stopping &&
-	    notice_delay_due_us(message->control, manager->config) <= os_clock_wall_us())
+	    notice_delay_due_us(message->control, manager->config) <= message->reported_us)
 		return report(manager, message, REPORT_OF_DELAY);
 	return wait_until_due(manager, message);
 }
@@ -304,14 +307,15 @@ static enum message_state map_anew(struct manager *manager, struct message *mess
 }
 
 /* When everything is delivered, the message ends without a record: a power failure before the
- * end is durable causes a second delivery, as one before a record would. */
+ * end is durable causes a second delivery, as one before a record would. But not if its end has to
+ * wait for "queue" to remove it from todo/. */
 static enum message_state settle(struct manager *manager, struct message *message)
 {
 	bool is_over = is_all_delivered(message);
 
 	if (is_over && message->facts.place == MESSAGE_AT_S4)
 		return remove_all(manager, message, QUEUE_REMOVE_QUEUED);
-	if (is_over && !message_facts_are_s4(message->facts))
+	if (is_over && message->facts.place == MESSAGE_AT_S5)
 		return conclude(manager, message);
 	return message_has_news(message) ? record_soon(manager, message)
 					 : conclude(manager, message);
@@ -321,10 +325,12 @@ enum message_state decide(struct manager *manager, struct message *message)
 {
 	struct waiters *crowded = NULL;
 	struct mail_envelope *requeued;
+	bool is_missed;
 
 	carry_out_order(message);
 	deliver_end_hold(manager, message->id);
-	requeued = manager->is_stopping ? NULL : remap_envelope(message->control);
+	is_missed = outcome_is_missed(&message->control->envelope->deadline, os_clock_wall_us());
+	requeued = manager->is_stopping || is_missed ? NULL : remap_envelope(message->control);
 	if (requeued != NULL)
 		return map_anew(manager, message, requeued);
 	if (message_has_new_map(message)) /* do not try what is not on the disk */
@@ -342,5 +348,8 @@ enum message_state decide(struct manager *manager, struct message *message)
 	if (crowded == NULL || message_has_news(message))
 		return settle(manager, message);
 	message->is_crowded_out = true;
-	return message_sleep(manager, message, crowded, INT64_MAX);
+	return message_sleep(manager, message, crowded,
+			     message->control->envelope->deadline.mode == MAIL_DEADLINE_RETURN
+				     ? message->control->envelope->deadline.at_us
+				     : INT64_MAX);
 }

@@ -127,8 +127,12 @@ static bool is_too_old(const struct manager *manager, const struct message *mess
 static void expire(struct message *message, uint32_t index, int64_t now_us)
 {
 	struct queue_delivery *delivery = &message->control->deliveries[index];
+	const struct mail_envelope *envelope = message->control->envelope;
 
-	outcome_expire(message->control->envelope->arena, delivery, now_us);
+	if (outcome_is_missed(&envelope->deadline, now_us))
+		outcome_miss(envelope->arena, delivery, &envelope->deadline, now_us);
+	else
+		outcome_expire(envelope->arena, delivery, now_us);
 	outcome_log(message->control->envelope, delivery, NULL);
 	message->news[index] |= RECORDER_OUTCOME;
 }
@@ -137,9 +141,15 @@ static void expire(struct message *message, uint32_t index, int64_t now_us)
 static bool is_due(struct manager *manager, struct message *message, uint32_t index, int64_t now_us)
 {
 	const struct queue_delivery *delivery = &message->control->deliveries[index];
+	const struct mail_envelope *envelope = message->control->envelope;
 
-	if (!outcome_is_open(delivery) ||
-	    outcome_is_postponed(delivery, message->control->envelope->release_us, now_us))
+	if (!outcome_is_open(delivery))
+		return false;
+	if (outcome_is_missed(&envelope->deadline, now_us)) {
+		expire(message, index, now_us);
+		return false;
+	}
+	if (outcome_is_postponed(delivery, envelope->release_us, now_us))
 		return false;
 	if (deliver_blocked_by(manager, message, delivery) != NULL) {
 		if (is_too_old(manager, message, now_us))
@@ -296,7 +306,8 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 	size_t added = 0;
 
 	*crowded_out = NULL;
-	if (message->control->envelope->release_us > now_us)
+	if (message->control->envelope->release_us > now_us &&
+	    !outcome_is_missed(&message->control->envelope->deadline, now_us))
 		postpone(message, now_us);
 	message->facts.is_hurried = false;
 	if (message->facts.is_released)

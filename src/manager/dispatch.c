@@ -51,6 +51,20 @@ static void pack_delivery(const struct message *message, uint32_t index, struct 
 	pack_str(body, bounded(recipient->original, MAIL_ORCPT_MAX));
 }
 
+static uint32_t needs_of(const struct queue_control *control)
+{
+	const struct mail_envelope *envelope = control->envelope;
+	const struct mail_deadline *deadline = &envelope->deadline;
+
+	return (envelope->utf8 ? IPC_JOB_UTF8 : 0) | (envelope->binary ? IPC_JOB_BINARY : 0) |
+	       (envelope->require_tls ? IPC_JOB_REQUIRE_TLS : 0) |
+	       (deadline->mode != MAIL_DEADLINE_NONE ? IPC_JOB_DEADLINE : 0) |
+	       (deadline->mode == MAIL_DEADLINE_RETURN ? IPC_JOB_RETURN : 0) |
+	       (deadline->is_traced ? IPC_JOB_TRACE : 0) |
+	       (notice_is_deadline_told(control) ? IPC_JOB_TOLD : 0) |
+	       (uint32_t)(uint8_t)envelope->priority << IPC_JOB_PRIORITY;
+}
+
 static void pack_job(const struct job *job, struct buffer *body)
 {
 	const struct message *message = job->message;
@@ -60,12 +74,12 @@ static void pack_job(const struct job *job, struct buffer *body)
 	pack_u64(body, (uint64_t)message->id.born_us);
 	pack_sender(job, body);
 	pack_u64(body, envelope->size);
-	pack_u32(body, (envelope->utf8 ? IPC_JOB_UTF8 : 0) |
-			       (envelope->require_tls ? IPC_JOB_REQUIRE_TLS : 0) |
-			       (uint32_t)(uint8_t)envelope->priority << IPC_JOB_PRIORITY);
+	pack_u32(body, needs_of(message->control));
+	pack_u64(body, (uint64_t)envelope->deadline.at_us);
 	pack_u32(body, envelope->ret);
 	pack_str(body, bounded(envelope->envid, MAIL_ENVID_MAX));
 	pack_str(body, str_from(job_destination(job)));
+	pack_str(body, bounded(envelope->received, IPC_JOB_RECEIVED_MAX));
 	pack_u32(body, job->delivery_count);
 	for (uint32_t i = 0; i < job->delivery_count; i++)
 		pack_delivery(message, job->deliveries[i].index, body);
@@ -77,6 +91,7 @@ struct outcome_terms dispatch_terms(const struct manager *manager, const struct 
 {
 	return (struct outcome_terms){
 		.start_us = mail_envelope_start_us(job->message->control->envelope),
+		.deadline = job->message->control->envelope->deadline,
 		.lifetime_us = manager->config->queuelifetime_us,
 		.skip = transport_skip(job_transport(job)),
 		.now_us = os_clock_wall_us(),
@@ -112,6 +127,24 @@ static void interrupt_rest(struct manager *manager, struct job *job)
 		message->news[index] |= RECORDER_OUTCOME;
 		outcome_log(message->control->envelope, &message->control->deliveries[index], NULL);
 	}
+}
+
+/* It has waited for its turn until its message's deadline. */
+static void miss_deadline(struct manager *manager, struct job *job)
+{
+	struct message *message = job->message;
+	struct mail_envelope *envelope = message->control->envelope;
+
+	for (uint32_t i = 0; i < job->delivery_count; i++) {
+		uint32_t index = job->deliveries[i].index;
+		struct queue_delivery *delivery = &message->control->deliveries[index];
+
+		job->deliveries[i].is_reported = true;
+		outcome_miss(envelope->arena, delivery, &envelope->deadline, os_clock_wall_us());
+		message->news[index] |= RECORDER_OUTCOME;
+		outcome_log(envelope, delivery, NULL);
+	}
+	dispatch_end(manager, job);
 }
 
 void dispatch_on_ended(void *context, void *subject)
@@ -152,8 +185,13 @@ static void start(struct manager *manager, struct job *job, struct helper *helpe
 	bool is_kept = message->content.length > 0 &&
 		       message->content.length == message->control->envelope->size;
 	int file = -1;
-	int error = is_kept ? 0 : read_content(manager, message, &content, &file);
+	int error;
 
+	if (outcome_is_missed(&message->control->envelope->deadline, os_clock_wall_us())) {
+		miss_deadline(manager, job);
+		return;
+	}
+	error = is_kept ? 0 : read_content(manager, message, &content, &file);
 	if (error < 0) {
 		log_event(EVENT_QUEUE_ERROR, log_id(message->id),
 			  log_string("operation", "open data"), log_error(error));
@@ -350,6 +388,9 @@ bool dispatch_on_report(void *context, void *subject, const struct ipc_job_repor
 	outcome_report(message->control->envelope->arena, delivery, report, &terms);
 	delivery->is_quiet = report->flags & IPC_JOB_PASSED_ON &&
 			     notice_is_success_wanted(message->control, delivery);
+	delivery->is_announced =
+		delivery->outcome == QUEUE_DONE &&
+		notice_is_relay_wanted(message->control, delivery, report->flags & IPC_JOB_TIMED);
 	message->news[reported->index] |= RECORDER_OUTCOME;
 	outcome_log(message->control->envelope, delivery, &report->tls);
 	return true;

@@ -50,8 +50,7 @@ static enum message_state wait_for_directory(struct manager *manager, struct mes
 	}
 	if (trigger != NULL)
 		return decide_await(manager, message, trigger_waiters(trigger),
-				    mail_envelope_start_us(message->control->envelope) +
-					    manager->config->queuelifetime_us);
+				    message_latest_us(manager, message));
 	return decide_await(manager, message, NULL, ask_again_us(message));
 }
 
@@ -159,15 +158,16 @@ static enum message_state take_delay(struct manager *manager, struct message *me
 				     const void *detail)
 {
 	struct queue_control *control = message->control;
-	int64_t now_us = os_clock_wall_us();
 
 	(void)detail;
-	for (size_t i = 0; i < control->delivery_count; i++) {
-		if (!notice_is_delay_wanted(control, &control->deliveries[i], manager->config))
-			continue;
-		control->deliveries[i].delayed_us = now_us;
-		message->news[i] |= RECORDER_DELAY;
-	}
+	/* first which, for the time that is noted decides about others */
+	for (size_t i = 0; i < control->delivery_count; i++)
+		if (notice_is_delay_wanted(control, &control->deliveries[i], manager->config,
+					   message->reported_us))
+			message->news[i] |= RECORDER_DELAY;
+	for (size_t i = 0; i < control->delivery_count; i++)
+		if (message->news[i] & RECORDER_DELAY)
+			control->deliveries[i].delayed_us = message->reported_us;
 	return MESSAGE_DECIDING;
 }
 
@@ -315,10 +315,13 @@ void life_todo_removed(struct manager *manager, struct message *message)
 
 /* --- waking --- */
 
-/* Not mapped yet, but an order to give up is carried out all the same. */
-static bool is_given_up(struct message_facts facts)
+/* Not mapped yet, but an order to give up is carried out all the same, and so is its sender's to
+ * return it by now. */
+static bool is_given_up(const struct message *message)
 {
-	return facts.order == MESSAGE_ORDER_BOUNCE || facts.order == MESSAGE_ORDER_REMOVE;
+	return message->facts.order == MESSAGE_ORDER_BOUNCE ||
+	       message->facts.order == MESSAGE_ORDER_REMOVE ||
+	       outcome_is_missed(&message->control->envelope->deadline, os_clock_wall_us());
 }
 
 static enum message_event event_of(const struct message *message, int error)
@@ -328,7 +331,7 @@ static enum message_event event_of(const struct message *message, int error)
 	if (error < 0)
 		return MESSAGE_UNREADABLE;
 	if (!message->control->is_mapped)
-		return is_given_up(message->facts) ? MESSAGE_MAPPED : MESSAGE_NOT_MAPPED;
+		return is_given_up(message) ? MESSAGE_MAPPED : MESSAGE_NOT_MAPPED;
 	return message_facts_are_s4(message->facts) ? MESSAGE_HALF_MAPPED : MESSAGE_MAPPED;
 }
 

@@ -2,7 +2,9 @@
 /* Creates and frees the parts of the manager. */
 #include "manager/manager.h"
 #include "base/panic.h"
+#include "base/timestamp.h"
 #include "manager/internal.h"
+#include "os/clock.h"
 #include <stdlib.h>
 
 static const int64_t SWEEP_US = 10 * SECOND_US;
@@ -23,7 +25,8 @@ static void sweep(void *context)
 
 	transports_sweep(manager->transports);
 	manager_hear_queue_doubts(manager);
-	os_timer_start(manager->sweep_timer, SWEEP_US);
+	os_timer_start(manager->sweep_timer,
+		       timestamp_until_round_us(os_clock_monotonic_us(), SWEEP_US));
 }
 
 static void make_waiting(struct manager *manager)

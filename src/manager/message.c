@@ -170,6 +170,16 @@ void message_map_nowhere(struct manager *manager, struct message *message)
 	take_deliveries(manager, message, deliveries, envelope->recipient_count);
 }
 
+int64_t message_latest_us(const struct manager *manager, const struct message *message)
+{
+	const struct mail_envelope *envelope = message->control->envelope;
+	int64_t end_us = mail_envelope_start_us(envelope) + manager->config->queuelifetime_us;
+
+	return envelope->deadline.mode == MAIL_DEADLINE_RETURN && envelope->deadline.at_us < end_us
+		       ? envelope->deadline.at_us
+		       : end_us;
+}
+
 bool message_has_news(const struct message *message)
 {
 	for (size_t i = 0; i < message->control->delivery_count; i++)
@@ -205,7 +215,8 @@ struct recorder_work message_work(const struct message *message)
 
 struct report_subject message_subject(const struct message *message)
 {
-	return (struct report_subject){message->id, message->facts, message->control};
+	return (struct report_subject){message->id, message->facts, message->control,
+				       message->reported_us};
 }
 
 /* --- to sleep --- */

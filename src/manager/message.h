@@ -94,6 +94,7 @@ struct message {
 	const struct queue_delivery *former;
 	size_t former_count;
 	struct report *report; /* while REPORTING */
+	int64_t reported_us;   /* when it was begun */
 	UT_hash_handle hh;     /* by number */
 };
 
@@ -119,6 +120,8 @@ void message_map_nowhere(struct manager *manager, struct message *message);
  * news. */
 void message_take_mapping(struct manager *manager, struct message *message,
 			  struct queue_delivery *deliveries, size_t count);
+/* How long it may wait at most: for its lifetime, or until its sender wants it back. */
+int64_t message_latest_us(const struct manager *manager, const struct message *message);
 bool message_has_news(const struct message *message);
 /* Whether its map is new and will replace the one on the disk. */
 bool message_has_new_map(const struct message *message);

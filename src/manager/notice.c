@@ -30,7 +30,8 @@ bool notice_is_success_wanted(const struct queue_control *control,
 bool notice_is_at_end(const struct queue_control *control, const struct queue_delivery *delivery)
 {
 	if (delivery->outcome == QUEUE_DONE)
-		return !delivery->is_quiet && notice_is_success_wanted(control, delivery);
+		return delivery->is_announced ||
+		       (!delivery->is_quiet && notice_is_success_wanted(control, delivery));
 	return delivery->outcome == QUEUE_FAIL &&
 	       bounce_is_wanted(recipient_of(control, delivery)->notify);
 }
@@ -43,29 +44,85 @@ bool notice_has_any_at_end(const struct queue_control *control)
 	return false;
 }
 
-bool notice_is_delay_wanted(const struct queue_control *control,
-			    const struct queue_delivery *delivery, const struct config *config)
+/* --- the time that the sender has set --- */
+
+/* RFC 2852 section 4.1.4. */
+bool notice_is_relay_wanted(const struct queue_control *control,
+			    const struct queue_delivery *delivery, bool is_timed)
 {
+	const struct mail_deadline *deadline = &control->envelope->deadline;
+	bool is_lost = deadline->mode == MAIL_DEADLINE_NOTIFY && !is_timed &&
+		       !notice_is_deadline_told(control);
+
+	return (is_lost || deadline->is_traced) && delivery->route == QUEUE_ROUTE_REMOTE &&
+	       !mail_sender_is_null(control->envelope->sender) &&
+	       (recipient_of(control, delivery)->notify & MAIL_NOTIFY_NEVER) == 0;
+}
+
+bool notice_is_deadline_told(const struct queue_control *control)
+{
+	const struct mail_deadline *deadline = &control->envelope->deadline;
+
+	for (size_t i = 0; i < control->delivery_count; i++)
+		if (control->deliveries[i].delayed_us >= deadline->at_us &&
+		    control->deliveries[i].delayed_us > 0)
+			return true;
+	return deadline->is_told;
+}
+
+/* Whether its passing is still to be reported. */
+static bool may_pass(const struct queue_control *control)
+{
+	return control->envelope->deadline.mode == MAIL_DEADLINE_NOTIFY &&
+	       !notice_is_deadline_told(control);
+}
+
+/* --- delays --- */
+
+bool notice_is_delay_wanted(const struct queue_control *control,
+			    const struct queue_delivery *delivery, const struct config *config,
+			    int64_t now_us)
+{
+	bool has_passed =
+		may_pass(control) && mail_deadline_has_passed(&control->envelope->deadline, now_us);
+
 	return is_waiting(delivery) &&
 	       bounce_is_delay_wanted(recipient_of(control, delivery)->notify,
-				      config->delaynotice_us > 0);
+				      config->delaynotice_us > 0 || has_passed);
+}
+
+static bool is_any_wanted(const struct queue_control *control, bool by_default)
+{
+	for (size_t i = 0; i < control->delivery_count; i++)
+		if (is_waiting(&control->deliveries[i]) &&
+		    bounce_is_delay_wanted(recipient_of(control, &control->deliveries[i])->notify,
+					   by_default))
+			return true;
+	return false;
+}
+
+static bool is_told(const struct queue_control *control)
+{
+	for (size_t i = 0; i < control->delivery_count; i++)
+		if (control->deliveries[i].delayed_us > 0)
+			return true;
+	return false;
 }
 
 int64_t notice_delay_due_us(const struct queue_control *control, const struct config *config)
 {
 	int64_t delay_us = config->delaynotice_us > 0 ? config->delaynotice_us : DELAY_US;
-	bool is_wanted = false;
+	const struct mail_deadline *deadline = &control->envelope->deadline;
+	int64_t due_us = INT64_MAX;
 
-	if (mail_sender_is_null(control->envelope->sender) || delay_us >= config->queuelifetime_us)
+	if (mail_sender_is_null(control->envelope->sender))
 		return INT64_MAX;
-	for (size_t i = 0; i < control->delivery_count; i++) {
-		const struct queue_delivery *delivery = &control->deliveries[i];
-
-		if (delivery->delayed_us > 0)
-			return INT64_MAX;
-		is_wanted |= notice_is_delay_wanted(control, delivery, config);
-	}
-	return is_wanted ? mail_envelope_start_us(control->envelope) + delay_us : INT64_MAX;
+	if (delay_us < config->queuelifetime_us && !is_told(control) &&
+	    is_any_wanted(control, config->delaynotice_us > 0))
+		due_us = mail_envelope_start_us(control->envelope) + delay_us;
+	if (deadline->at_us < due_us && may_pass(control) && is_any_wanted(control, true))
+		due_us = deadline->at_us;
+	return due_us;
 }
 
 static struct bounce_outcome *collect(const struct queue_control *control, size_t *count_out)
@@ -133,12 +190,13 @@ struct bounce_outcome *notice_collect_success(const struct queue_control *contro
 }
 
 struct bounce_outcome *notice_collect_delay(const struct queue_control *control,
-					    const struct config *config, size_t *count_out)
+					    const struct config *config, int64_t now_us,
+					    size_t *count_out)
 {
 	struct bounce_outcome *outcomes = collect(control, count_out);
 
 	for (size_t i = 0; i < control->delivery_count; i++)
-		if (notice_is_delay_wanted(control, &control->deliveries[i], config))
+		if (notice_is_delay_wanted(control, &control->deliveries[i], config, now_us))
 			outcomes[(*count_out)++] = outcome_of(control, &control->deliveries[i]);
 	return outcomes;
 }
@@ -154,12 +212,12 @@ uint64_t notice_original_max(const struct queue_control *control, const struct c
 }
 
 /* What came by REQUIRETLS goes back without its text, unless that was asked for (RFC 8689 section
- * 5). */
+ * 5); so does a binary body, which a report, a text, cannot have. */
 static enum mail_ret ret_of(const struct mail_envelope *envelope)
 {
-	if (envelope->require_tls && envelope->ret == MAIL_RET_NONE)
-		return MAIL_RET_HEADERS;
-	return envelope->ret;
+	bool is_secret = envelope->require_tls && envelope->ret == MAIL_RET_NONE;
+
+	return is_secret || envelope->binary ? MAIL_RET_HEADERS : envelope->ret;
 }
 
 bool notice_write(const struct notice *notice, const struct queue_control *control,
@@ -174,6 +232,7 @@ bool notice_write(const struct notice *notice, const struct queue_control *contr
 		.now_us = notice->now_us,
 		.retry_until_us = mail_envelope_start_us(envelope) + config->queuelifetime_us,
 		.release_us = envelope->release_us,
+		.deadline = envelope->deadline,
 		.envid = envelope->envid,
 		.ret = ret_of(envelope),
 		.is_utf8 = envelope->utf8,

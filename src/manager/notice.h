@@ -2,7 +2,8 @@
 /*
  * manager/notice.h - who is notified of what: RFC 3461. A failure, unless that was declined; a
  * success, if it was requested and the next host does not report it; a delay, once for each
- * message. Pure: uses only a message's control file.
+ * message, and again when the time passes that the sender has set (RFC 2852). Pure: uses only a
+ * message's control file.
  */
 #ifndef MANAGER_NOTICE_H
 #define MANAGER_NOTICE_H
@@ -18,6 +19,13 @@ bool notice_is_success_wanted(const struct queue_control *control,
  * other host reports that. */
 bool notice_is_at_end(const struct queue_control *control, const struct queue_delivery *delivery);
 bool notice_has_any_at_end(const struct queue_control *control);
+/* Whether it is reported of the delivery, which is done, that it was sent on: to a host that was
+ * told of its deadline (IS_TIMED) if each host is to report that, to another unless the deadline
+ * has been reported as passed (RFC 2852). */
+bool notice_is_relay_wanted(const struct queue_control *control,
+			    const struct queue_delivery *delivery, bool is_timed);
+/* Whether the sender knows that its deadline has passed. */
+bool notice_is_deadline_told(const struct queue_control *control);
 /* When the delay of the message must be reported to its sender; INT64_MAX: never, or already
  * done. */
 int64_t notice_delay_due_us(const struct queue_control *control, const struct config *config);
@@ -27,10 +35,12 @@ struct bounce_outcome *notice_collect_end(const struct queue_control *control, s
 struct bounce_outcome *notice_collect_success(const struct queue_control *control,
 					      size_t *count_out);
 struct bounce_outcome *notice_collect_delay(const struct queue_control *control,
-					    const struct config *config, size_t *count_out);
-/* Whether the delivery belongs in a delay report. */
+					    const struct config *config, int64_t now_us,
+					    size_t *count_out);
+/* Whether the delivery belongs in a delay report of that time. */
 bool notice_is_delay_wanted(const struct queue_control *control,
-			    const struct queue_delivery *delivery, const struct config *config);
+			    const struct queue_delivery *delivery, const struct config *config,
+			    int64_t now_us);
 
 /* The input of a report besides the message's control file. */
 struct notice {

@@ -58,21 +58,56 @@ void outcome_log(const struct mail_envelope *envelope, const struct queue_delive
 		  extras[5]);
 }
 
+/* It has failed with VERDICT. */
+static void end(struct arena *arena, struct queue_delivery *delivery,
+		const struct mail_verdict *verdict, int64_t now_us)
+{
+	delivery->outcome = QUEUE_FAIL;
+	delivery->changed_us = now_us;
+	delivery->status = arena_copy_str(arena, str_from(verdict->status));
+	delivery->text = arena_copy_str(arena, str_from(verdict->text));
+}
+
 void outcome_expire(struct arena *arena, struct queue_delivery *delivery, int64_t now_us)
 {
 	struct mail_verdict verdict;
 
 	mail_verdict_set(&verdict, "5.4.7", "not delivered in time; the last attempt: " STR_FORMAT,
 			 STR_ARGUMENTS(delivery->text));
-	delivery->outcome = QUEUE_FAIL;
-	delivery->changed_us = now_us;
-	delivery->status = arena_copy_str(arena, str_from(verdict.status));
-	delivery->text = arena_copy_str(arena, str_from(verdict.text));
+	end(arena, delivery, &verdict, now_us);
+}
+
+bool outcome_is_missed(const struct mail_deadline *deadline, int64_t now_us)
+{
+	return deadline->mode == MAIL_DEADLINE_RETURN && mail_deadline_has_passed(deadline, now_us);
+}
+
+void outcome_miss(struct arena *arena, struct queue_delivery *delivery,
+		  const struct mail_deadline *deadline, int64_t now_us)
+{
+	const char *before = delivery->text.length > 0 ? "; the last attempt: " : "";
+	char at[TIMESTAMP_SIZE];
+	struct mail_verdict verdict;
+
+	timestamp_format_seconds(deadline->at_us, at);
+	mail_verdict_set(&verdict, "5.4.7",
+			 "not delivered by %s, as its sender has asked%s" STR_FORMAT, at, before,
+			 STR_ARGUMENTS(delivery->text));
+	end(arena, delivery, &verdict, now_us);
 }
 
 static bool is_too_old(const struct outcome_terms *terms)
 {
 	return terms->now_us - terms->start_us >= terms->lifetime_us;
+}
+
+static void end_if_late(struct arena *arena, struct queue_delivery *delivery,
+			const struct outcome_terms *terms)
+{
+	if (outcome_is_missed(&terms->deadline, terms->now_us))
+		outcome_miss(arena, delivery, &terms->deadline, terms->now_us);
+	else if (is_too_old(terms))
+		outcome_expire(arena, delivery, terms->now_us);
 }
 
 static void try_again(struct arena *arena, struct queue_delivery *delivery,
@@ -82,8 +117,7 @@ static void try_again(struct arena *arena, struct queue_delivery *delivery,
 	delivery->attempts++;
 	delivery->until_us = schedule_next(terms->start_us, terms->now_us, terms->skip,
 					   delivery->attempts - 1, terms->random);
-	if (is_too_old(terms))
-		outcome_expire(arena, delivery, terms->now_us);
+	end_if_late(arena, delivery, terms);
 }
 
 void outcome_report(struct arena *arena, struct queue_delivery *delivery,
@@ -114,8 +148,8 @@ void outcome_interrupt(struct arena *arena, struct queue_delivery *delivery,
 	if (delivery->attempts > INTERRUPTIONS)
 		delivery->until_us = schedule_next(terms->start_us, terms->now_us, terms->skip,
 						   delivery->attempts - 1, terms->random);
-	if (delivery->attempts > INTERRUPTIONS && is_too_old(terms))
-		outcome_expire(arena, delivery, terms->now_us);
+	if (delivery->attempts > INTERRUPTIONS)
+		end_if_late(arena, delivery, terms);
 }
 
 void outcome_defer(struct queue_delivery *delivery, int64_t now_us, int64_t until_us,

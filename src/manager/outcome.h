@@ -12,9 +12,10 @@
 struct outcome_terms {
 	int64_t start_us;    /* from which its age counts: mail_envelope_start_us() */
 	int64_t lifetime_us; /* queuelifetime */
-	unsigned skip;       /* wait/schedule.h */
-	int64_t now_us;      /* wall clock */
-	uint64_t random;     /* spreads the next attempt */
+	struct mail_deadline deadline;
+	unsigned skip;   /* wait/schedule.h */
+	int64_t now_us;  /* wall clock */
+	uint64_t random; /* spreads the next attempt */
 };
 
 /* Whether it is undecided: waiting or never tried. */
@@ -26,6 +27,11 @@ void outcome_log(const struct mail_envelope *envelope, const struct queue_delive
 		 const struct ipc_job_tls *tls);
 /* It has waited too long: failed. */
 void outcome_expire(struct arena *arena, struct queue_delivery *delivery, int64_t now_us);
+/* Whether the sender wants a message with DEADLINE returned from now on. */
+bool outcome_is_missed(const struct mail_deadline *deadline, int64_t now_us);
+/* Because of that: failed. */
+void outcome_miss(struct arena *arena, struct queue_delivery *delivery,
+		  const struct mail_deadline *deadline, int64_t now_us);
 /* A helper has reported on it. */
 void outcome_report(struct arena *arena, struct queue_delivery *delivery,
 		    const struct ipc_job_report *report, const struct outcome_terms *terms);

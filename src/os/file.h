@@ -59,8 +59,10 @@ MUST_CHECK int os_file_write(int file, const void *data, size_t size, uint64_t o
 MUST_CHECK int os_file_append(int file, const void *data, size_t size);
 MUST_CHECK int os_file_truncate(int file, uint64_t size);
 
-/* Makes the file's bytes and size durable (fdatasync); not its names. After an
- * error the file must be abandoned: a second call may wrongly succeed. */
+/* Makes the file's bytes and size durable (fdatasync); not its names. But on a file system that
+ * keeps order (os_file_order_watch()) everything becomes durable that was done before the file last
+ * grew: names, too. After an error the file must be abandoned: a second call may wrongly succeed.
+ */
 MUST_CHECK int os_file_sync(int file);
 /* os_file_sync() for COUNT files, in parallel if the kernel can;
  * RESULTS[i] is 0 or -errno of FILES[i]. */

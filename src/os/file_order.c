@@ -4,14 +4,17 @@
  *
  * os_file_order_watch() requires two guarantees. First, changes of names, sizes and
  * block maps become durable in the order in which they were made; an fsync of a
- * directory makes durable everything up to that directory's last change.
+ * directory makes durable everything up to that directory's last change, an fdatasync of a
+ * file everything up to when it last grew.
  * Second, bytes that were written to the device (os_file_write_out_many()) before such a
  * change are durable whenever that change is.
  *
  * ext4 with a journal gives the first: each change belongs to the transaction
  * that is running when it begins, transactions are committed one after the other, and
  * replay ends at the first incomplete one. A directory remembers the transaction of its
- * last change, and fsync waits for its commit.
+ * last change, and fsync waits for its commit. A file remembers the one in which its size on
+ * disk was last raised (i_datasync_tid), when it was written or, with new blocks, when these
+ * were allocated, and fdatasync waits for that.
  *
  * It gives the second because the commit record is written with a flush of the
  * device's cache before it, and with FUA (hence barriers, and a journal

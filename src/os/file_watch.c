@@ -8,6 +8,9 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+/* Of the directory itself, or of nobody knows what. */
+enum { ABOUT_ALL = IN_Q_OVERFLOW | IN_MOVE_SELF | IN_DELETE_SELF | IN_UNMOUNT };
+
 struct os_file_watch {
 	int descriptor;
 	struct os_watch *watch;
@@ -22,7 +25,7 @@ static bool is_about(const struct os_file_watch *watch, const char *told, size_t
 		struct inotify_event event;
 
 		memcpy(&event, told + at, sizeof event);
-		if (watch->name == NULL || (event.mask & IN_Q_OVERFLOW) != 0 ||
+		if (watch->name == NULL || (event.mask & ABOUT_ALL) != 0 ||
 		    (event.len > 0 && strcmp(told + at + sizeof event, watch->name) == 0))
 			return true;
 		at += sizeof event + event.len;
@@ -88,19 +91,41 @@ int os_file_watch_new(struct os_loop *loop, const char *path, void (*call)(void 
 	return 0;
 }
 
-int os_file_watch_name(struct os_loop *loop, const char *path, void (*call)(void *context),
-		       void *context, struct os_file_watch **watch_out)
+/* MASK: of the directory that PATH is in. */
+static int watch_in_directory(struct os_loop *loop, const char *path, uint32_t mask,
+			      struct os_file_watch **watch_out)
 {
 	char directory[PATH_MAX];
 	const char *slash = strrchr(path, '/');
-	int error;
 
 	if (slash == NULL || (size_t)(slash - path) + 2 > sizeof directory)
 		return -EINVAL;
 	memcpy(directory, path, (size_t)(slash - path) + 1);
 	directory[slash - path + 1] = '\0';
-	error = watch_new(loop, directory, IN_MOVED_TO | IN_CREATE | IN_CLOSE_WRITE, slash + 1,
-			  watch_out);
+	return watch_new(loop, directory, mask, slash + 1, watch_out);
+}
+
+int os_file_watch_name(struct os_loop *loop, const char *path, void (*call)(void *context),
+		       void *context, struct os_file_watch **watch_out)
+{
+	int error =
+		watch_in_directory(loop, path, IN_MOVED_TO | IN_CREATE | IN_CLOSE_WRITE, watch_out);
+
+	if (error < 0)
+		return error;
+	(*watch_out)->call = call;
+	(*watch_out)->context = context;
+	return 0;
+}
+
+int os_file_watch_place(struct os_loop *loop, const char *path, void (*call)(void *context),
+			void *context, struct os_file_watch **watch_out)
+{
+	int error = watch_in_directory(loop, path,
+				       IN_MODIFY | IN_CREATE | IN_DELETE | IN_MOVED_TO |
+					       IN_MOVED_FROM | IN_MOVE_SELF | IN_DELETE_SELF,
+				       watch_out);
+
 	if (error < 0)
 		return error;
 	(*watch_out)->call = call;

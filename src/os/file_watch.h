@@ -23,6 +23,11 @@ MUST_CHECK int os_file_watch_new(struct os_loop *loop, const char *path,
 MUST_CHECK int os_file_watch_name(struct os_loop *loop, const char *path,
 				  void (*call)(void *context), void *context,
 				  struct os_file_watch **watch_out);
+/* Likewise, soon after what PATH leads to was written to, truncated or removed, or PATH leads
+ * elsewhere since: also as its directory got another name. Not those further up. */
+MUST_CHECK int os_file_watch_place(struct os_loop *loop, const char *path,
+				   void (*call)(void *context), void *context,
+				   struct os_file_watch **watch_out);
 /* Discards what is not reported yet: the caller knows about all writes so far. NULL is allowed. */
 void os_file_watch_forget(struct os_file_watch *watch);
 /* NULL is allowed. */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: ISC
-/* The group of a program that is set-group-ID: it has it only while it needs it. */
+/* The group of a program that is set-group-ID: it has it only while it needs it. At each change of
+ * the group the kernel lets its memory be read as fs.suid_dumpable says (proc(5)), so it is hidden
+ * after each. */
 #include "os/process.h"
 #include <errno.h>
 #include <grp.h>
@@ -29,10 +31,10 @@ int os_process_suspend_group(void)
 	if (clearenv() != 0)
 		return -ENOMEM;
 	os_process_close_inherited();
-	os_process_hide_memory();
 	unblock_alarm();
 	if (setresgid((gid_t)-1, real, effective) != 0)
 		return -errno;
+	os_process_hide_memory();
 	program_group = effective;
 	return 0;
 }
@@ -41,7 +43,10 @@ int os_process_resume_group(void)
 {
 	if (program_group == (gid_t)-1)
 		return 0;
-	return setresgid((gid_t)-1, program_group, (gid_t)-1) != 0 ? -errno : 0;
+	if (setresgid((gid_t)-1, program_group, (gid_t)-1) != 0)
+		return -errno;
+	os_process_hide_memory();
+	return 0;
 }
 
 int os_process_drop_group(void)

@@ -173,6 +173,9 @@ static int allow_within(scmp_filter_ctx filter, unsigned calls)
 		{"getrlimit", SCMP_A1(SCMP_CMP_NE, 0)},
 		{"prctl", SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)},
 		{"ioctl", SCMP_A1(SCMP_CMP_EQ, TCGETS)}, /* isatty(3) */
+		/* os_worker_give_way(): of the caller, or of all processes of its user */
+		{"setpriority", SCMP_A1(SCMP_CMP_EQ, 0)},
+		{"getpriority", SCMP_A1(SCMP_CMP_EQ, 0)},
 		/* not F_SETFL, which changes files that others share, nor F_SETOWN, which directs
 		 * signals to a process */
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_GETFD)},

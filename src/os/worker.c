@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 struct os_worker {
 	void (*work)(void *context);
@@ -14,7 +15,25 @@ struct os_worker {
 	pthread_cond_t changed;
 	bool is_busy;
 	bool is_ending;
+	bool must_give_way; /* and has not begun to */
 };
+
+/* For this thread alone (on Linux). Without it the work is done all the same. */
+static void give_way(void)
+{
+	int result = setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + OS_WORKER_NICE);
+
+	(void)result;
+}
+
+/* Without the mutex: nobody else changes it while it is busy. */
+static void work_once(struct os_worker *worker)
+{
+	if (worker->must_give_way)
+		give_way();
+	worker->must_give_way = false;
+	worker->work(worker->context);
+}
 
 static void *thread_main(void *argument)
 {
@@ -27,7 +46,7 @@ static void *thread_main(void *argument)
 		if (!worker->is_busy)
 			break;
 		pthread_mutex_unlock(&worker->mutex);
-		worker->work(worker->context);
+		work_once(worker);
 		pthread_mutex_lock(&worker->mutex);
 		worker->is_busy = false;
 		pthread_mutex_unlock(&worker->mutex);
@@ -75,6 +94,11 @@ int os_worker_new(void (*work)(void *context), void *context, struct os_wakeup *
 	else
 		destroy(worker);
 	return error;
+}
+
+void os_worker_give_way(struct os_worker *worker)
+{
+	worker->must_give_way = true;
 }
 
 void os_worker_start(struct os_worker *worker)

@@ -76,6 +76,12 @@ static void stop(struct supervised *supervised)
 	supervised->program->stop(&supervised->child);
 }
 
+static void check_fit_later(const struct supervised *supervised)
+{
+	os_timer_start(supervised->fit_timer,
+		       timestamp_until_round_us(os_clock_monotonic_us(), FIT_CHECK_US));
+}
+
 static void start(struct supervised *supervised)
 {
 	int error = sandbox_enter(supervised->program->name, supervised->child.config,
@@ -85,7 +91,7 @@ static void start(struct supervised *supervised)
 		child_fail(supervised, error, "the sandbox cannot be entered");
 		return;
 	}
-	os_timer_start(supervised->fit_timer, FIT_CHECK_US);
+	check_fit_later(supervised);
 	error = supervised->program->start(&supervised->child);
 	supervised->is_started = error >= 0;
 	if (error < 0)
@@ -151,8 +157,8 @@ static void check_fit(void *context)
 
 	if (supervised->is_stopping)
 		return;
-	if (sandbox_fits(supervised->sandbox, supervised->child.config))
-		os_timer_start(supervised->fit_timer, FIT_CHECK_US);
+	if (sandbox_fits_still(supervised->sandbox, supervised->child.config))
+		check_fit_later(supervised);
 	else
 		outgrow(supervised);
 }

@@ -194,6 +194,8 @@ static const struct service *add_service(struct door *door, const struct config_
 	service->has_etrn = config->etrn_from_count > 0;
 	service->sender_rule = sender_rules[listen->sender_login];
 	service->release_max_us = config->future_release_max_us;
+	service->offers_binary = config->binarymime;
+	service->deliver_by_min = config->deliver_by_min_us / SECOND_US;
 	service->now_us = os_clock_wall_us;
 	service->completes = listen->submission;
 	service->repairs = listen->repair;

@@ -4,7 +4,6 @@
 #include "deliver/remote_authorities.h"
 #include "deliver/remote_keys.h"
 #include "deliver/remote_policy.h"
-#include "log/event.h"
 #include "program/child.h"
 #include "program/service.h"
 #include "sts/client.h"
@@ -15,8 +14,8 @@ static struct deliver_remote *remote;
 static struct remote_policies *policies;
 static struct child *process;
 static struct sts_client *sts; /* NULL: neither policies nor reports are wanted */
-static struct login_library *library;
 static struct remote_logins *logins; /* NULL: none is wanted */
+static bool is_hidden; /* passwords may pass through it: its memory cannot be read */
 static bool has_sts;
 static bool has_reports;
 
@@ -29,16 +28,13 @@ static void renew(void *context)
 static int open_remote(struct child *child)
 {
 	process = child;
+	is_hidden = config_has_logins(child->config);
 	has_sts = child->config->mta_sts;
 	has_reports = child->config->tls_reports;
 	policies = remote_policies_new(
 		child->config, false,
 		&(struct remote_authorities_watcher){child->loop, renew, child});
 	remote_policies_log(policies);
-	if (config_has_logins(child->config))
-		library = login_library_open();
-	if (config_has_logins(child->config) && library == NULL)
-		log_event(EVENT_LOGIN_IMPOSSIBLE, log_string("text", "GNU SASL does not start"));
 	return deliver_remote_new(child->loop, child->config, policies, &remote);
 }
 
@@ -59,10 +55,10 @@ static void prepare_logins(const struct config *config)
 {
 	char path[108];
 
-	if (logins != NULL || library == NULL || !config_has_logins(config))
+	if (logins != NULL || !config_has_logins(config))
 		return;
 	child_path(process, "keys", path);
-	logins = remote_keys_logins(process->loop, path, library);
+	logins = remote_keys_logins(process->loop, path);
 }
 
 /* What is read at the start, before the sandbox is entered, and a connection more or less need a
@@ -70,11 +66,11 @@ static void prepare_logins(const struct config *config)
 static bool fits(const struct config *config)
 {
 	bool has_files = remote_policies_configure(policies, config);
-	bool has_library = library != NULL || !config_has_logins(config);
+	bool has_hidden = is_hidden || !config_has_logins(config);
 
 	present_certificates(config);
 	prepare_logins(config);
-	return deliver_remote_fits(remote, config) && has_files && has_library &&
+	return deliver_remote_fits(remote, config) && has_files && has_hidden &&
 	       config->mta_sts == has_sts && config->tls_reports == has_reports;
 }
 

@@ -114,6 +114,30 @@ static bool is_in_place(const char *path, const struct os_sandbox_place *place)
 	       (now.device == place->device && now.inode == place->inode);
 }
 
+static bool is_all_in_place(const struct sandbox *sandbox)
+{
+	bool is_all = true;
+
+	for (size_t i = 0; i < sandbox->count; i++)
+		is_all &= is_in_place(sandbox->paths[i].path, &sandbox->places[i]);
+	return is_all;
+}
+
+/* Whether symbolic links are followed, from which other paths may come. */
+static bool has_links(const struct sandbox_profile *profile)
+{
+	for (const struct sandbox_place *place = profile->places; place->base != 0; place++)
+		if (place->base == SANDBOX_IN_SECRETS || place->base == SANDBOX_IN_TOKENS)
+			return true;
+	return false;
+}
+
+bool sandbox_fits_still(const struct sandbox *sandbox, const struct config *config)
+{
+	return has_links(sandbox->profile) ? sandbox_fits(sandbox, config)
+					   : is_all_in_place(sandbox);
+}
+
 bool sandbox_fits(const struct sandbox *sandbox, const struct config *config)
 {
 	struct sandbox *wanted = sandbox_new(sandbox->profile, config);
@@ -122,8 +146,6 @@ bool sandbox_fits(const struct sandbox *sandbox, const struct config *config)
 
 	for (size_t i = 0; i < wanted->count; i++)
 		fits &= has_path(sandbox, &wanted->paths[i]);
-	for (size_t i = 0; i < sandbox->count; i++)
-		fits &= is_in_place(sandbox->paths[i].path, &sandbox->places[i]);
 	arena_free(wanted->arena);
-	return fits;
+	return is_all_in_place(sandbox) && fits;
 }

@@ -16,6 +16,8 @@ MUST_CHECK int sandbox_enter(const char *name, const struct config *config,
 /* Whether it still fits: CONFIG needs no path that did not exist then, and all paths lead to the
  * same places. */
 bool sandbox_fits(const struct sandbox *sandbox, const struct config *config);
+/* The same for less, of a CONFIG that has fitted before. */
+bool sandbox_fits_still(const struct sandbox *sandbox, const struct config *config);
 /* Logs LACKS (enum os_sandbox_lack) as a warning, if there are any. */
 void sandbox_log_lacks(unsigned lacks);
 

@@ -10,6 +10,13 @@
 
 enum { READ_SIZE = 65536, LINE_MAX_BYTES = 4096 };
 
+/* How the program ends its lines, as its first one shows. */
+enum ending {
+	ENDING_UNKNOWN,
+	ENDING_CRLF, /* as the protocol says: an LF alone is what it is in any other session */
+	ENDING_FEED, /* with LF, as all other text of this system: each is a line end */
+};
+
 struct session {
 	const char *name;
 	const struct config *config;
@@ -18,6 +25,8 @@ struct session {
 	struct smtp_server *server;
 	struct inject_message *message; /* NULL: none is open */
 	struct buffer kept;             /* read, but not consumed yet */
+	enum ending ending;
+	char last; /* byte read */
 };
 
 static void explain(struct mail_verdict *verdict, int error)
@@ -161,20 +170,44 @@ static bool settle(struct session *session)
 	}
 }
 
+/* A program whose lines end with LF gets no answer to its first one otherwise. That one whose lines
+ * end with CRLF has an LF in a message is no reason to believe that it ends a line there: what it
+ * sends may come from somebody else. */
+static void take_byte(struct session *session, char byte)
+{
+	bool is_feed = byte == '\n' && session->last != '\r';
+
+	if (byte == '\n' && session->ending == ENDING_UNKNOWN)
+		session->ending = is_feed ? ENDING_FEED : ENDING_CRLF;
+	if (is_feed && session->ending == ENDING_FEED)
+		buffer_append_byte(&session->kept, '\r');
+	buffer_append_byte(&session->kept, byte);
+	session->last = byte;
+}
+
+static void take_input(struct session *session, struct str bytes)
+{
+	if (session->ending == ENDING_CRLF) {
+		buffer_append_str(&session->kept, bytes);
+		return;
+	}
+	for (size_t i = 0; i < bytes.length; i++)
+		take_byte(session, bytes.data[i]);
+}
+
 static void run(struct session *session)
 {
+	static char block[READ_SIZE];
 	ssize_t count;
 
 	smtp_server_start(session->server);
 	while (settle(session)) {
-		char *place = buffer_reserve(&session->kept, READ_SIZE);
-
 		do
-			count = os_stream_read(0, place, READ_SIZE);
+			count = os_stream_read(0, block, sizeof block);
 		while (count == -EINTR);
 		if (count <= 0)
 			break;
-		buffer_commit(&session->kept, (size_t)count);
+		take_input(session, str_slice(block, (size_t)count));
 	}
 }
 

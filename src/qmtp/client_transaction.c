@@ -33,6 +33,16 @@ static void check_message(struct qmtp_client *client)
 				 "the sender requires TLS on the whole way, and QMTP, by which %s "
 				 "is reached, cannot say so",
 				 client->peer);
+	else if (message->deadline.mode == MAIL_DEADLINE_RETURN)
+		mail_verdict_set(verdict, "5.4.7",
+				 "the sender wants it delivered within %lld seconds or returned, "
+				 "and QMTP, by which %s is reached, cannot say so",
+				 (long long)message->deadline_left, client->peer);
+	else if (message->is_binary)
+		mail_verdict_set(verdict, "5.6.3",
+				 "the message is binary, and QMTP, by which %s is reached, is for "
+				 "text",
+				 client->peer);
 	else if (!is_safe(message->sender))
 		mail_verdict_set(verdict, "5.1.7", "the sender's address cannot be sent");
 	if (verdict->text[0] != '\0')
@@ -57,6 +67,7 @@ void qmtp_client_begin(struct qmtp_client *client, const struct smtp_client_mess
 		message->recipients[i].is_asked = false;
 		message->recipients[i].is_accepted = false;
 		message->recipients[i].is_passed_on = false;
+		message->recipients[i].is_timed = false;
 	}
 	if (client->state != CLIENT_READY)
 		return;

@@ -36,6 +36,7 @@ struct mail_envelope *adopt_remaining(const struct queue_control *control, bool 
 
 	out->stage = envelope->stage;
 	out->ret = envelope->ret;
+	out->binary = envelope->binary;
 	out->utf8 = envelope->utf8;
 	out->require_tls = envelope->require_tls;
 	out->sender = envelope->sender;
@@ -44,6 +45,7 @@ struct mail_envelope *adopt_remaining(const struct queue_control *control, bool 
 	out->trigger = envelope->trigger;
 	out->release_us = envelope->release_us;
 	out->priority = envelope->priority;
+	out->deadline = envelope->deadline;
 	out->size = envelope->size;
 	for (size_t i = 0; !control->is_mapped && i < envelope->recipient_count; i++)
 		add_recipient(out, &envelope->recipients[i], envelope->recipients[i].address,

@@ -20,6 +20,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What an earlier process removed waits for a group that has time for that. */
+static bool must_settle(const struct commit_group *group)
+{
+	const struct queue_intake *intake = group->intake;
+
+	return intake->quarantine.count > 0 || intake->moved > intake->settled ||
+	       (group->count == 0 && intake->is_unknown && group->sync != QUEUE_SYNC_ORDERED);
+}
+
 static void begin(struct commit_group *group)
 {
 	struct queue_intake *intake = group->intake;
@@ -34,7 +43,9 @@ static void begin(struct commit_group *group)
 		group->results[i] = group->messages[i]->has_envelope ? 0 : -EINVAL;
 	pthread_mutex_lock(&intake->mutex);
 	group->must_prove = intake->must_prove;
-	if (intake->quarantine.count > 0) {
+	group->moved = intake->moved;
+	group->must_settle = must_settle(group);
+	if (group->must_settle) {
 		group->held = intake->quarantine;
 		intake->quarantine = (struct queue_spare_list){0};
 		memcpy(group->dirty, intake->dirty, directories * sizeof(bool));
@@ -165,16 +176,15 @@ static void settle(struct commit_group *group)
 {
 	struct queue_intake *intake = group->intake;
 
-	if (group->has_lost) {
+	if (group->has_lost)
 		queue_aside_after_failure(intake);
-	} else {
-		pthread_mutex_lock(&intake->mutex);
-		if (group->is_whole)
-			intake->is_unknown = false;
-		if (group->has_proven)
-			intake->must_prove = false;
-		pthread_mutex_unlock(&intake->mutex);
-	}
+	pthread_mutex_lock(&intake->mutex);
+	intake->settled = group->moved; /* after a failure: see aside.c */
+	if (!group->has_lost && group->is_whole)
+		intake->is_unknown = false;
+	if (!group->has_lost && group->has_proven)
+		intake->must_prove = false;
+	pthread_mutex_unlock(&intake->mutex);
 	queue_spare_settle(intake, &group->held, !group->has_lost);
 }
 

@@ -58,7 +58,7 @@ static void add_last(struct commit_group *group)
 		}
 }
 
-/* Files in quarantine wait for the next group. */
+/* Files in quarantine wait for the next group, and so do messages that have moved to S5. */
 static void give_back_held(struct commit_group *group)
 {
 	struct queue_intake *intake = group->intake;
@@ -69,9 +69,11 @@ static void give_back_held(struct commit_group *group)
 		queue_spare_list_add(&intake->quarantine, group->held.items[i]);
 	for (size_t i = 0; i < directories; i++)
 		intake->dirty[i] |= group->dirty[i];
+	group->moved = intake->settled;
 	pthread_mutex_unlock(&intake->mutex);
 	free(group->held.items);
 	group->held = (struct queue_spare_list){0};
+	group->must_settle = false;
 }
 
 static bool is_short_of_descriptors(int error)
@@ -179,7 +181,7 @@ void commit_directories_sync(struct commit_group *group)
 {
 	int result;
 
-	if (group->held.count == 0 && group->last == NULL) {
+	if (!group->must_settle && group->last == NULL) {
 		if (group->must_prove)
 			prove(group);
 		return;

@@ -14,8 +14,11 @@ struct commit_group {
 	int *results;
 	bool *named;                              /* [count]: the todo/ name may exist */
 	struct queue_spare_list held;             /* taken out of quarantine */
+	bool must_settle;                         /* removals before the group began must become
+						   * durable */
+	uint64_t moved;                           /* so many of names of messages at S5 */
 	bool *dirty;                              /* [QUEUE_DIRTY_COUNT][split] must be synced for
-						   * HELD */
+						   * that */
 	enum queue_sync sync;                     /* how the whole group is synced */
 	bool is_whole;                            /* sync the whole filesystem at the end */
 	const struct queue_message *last;         /* the message whose todo/ name was made last;

@@ -12,7 +12,7 @@
  *   stage: arrive
  *   born: 2026-11-20T08:33:11.482913Z
  *   from: <lisa@example.com> ret=hdrs envid=QQ314159
- *   received: smtp 192.0.2.7:53112 helo=mail.example.com
+ *   received: smtp 192.0.2.7:53112 name=mail.example.com helo=mail.example.com
  *   size: 18233
  *   to: 1 <scuba@mail.example.net> notify=failure orcpt=rfc822;scuba@mail.example.net
  *   to: 2 <sales@mail.example.net>
@@ -28,13 +28,15 @@
  *   delayed: 3 2026-11-20T12:33:12Z
  *   requeue: 3
  *   quiet: 5
+ *   relayed: 6
  *   done: 5 2026-11-20T13:10:12Z 2.0.0 mx.example.org said: 250 ok
  *   said: 1 trigger=host.mx.example.org 4.4.1 mx.example.org: connection refused
  *   wait: 6 2026-11-20T13:10:12Z until=2026-11-20T14:02:40Z tried=9 said=1
  *   wait: 7 2026-11-20T13:10:12Z until=2026-11-20T14:01:07Z tried=9 said=1
  *
- * "from: <SENDER>" may have the words ret, envid, smtputf8, requiretls, priority=NUMBER (-9 to 9,
- * not 0), and release=TIME (in whole seconds): before then no delivery is attempted.
+ * "from: <SENDER>" may have the words ret, envid, binarymime, smtputf8, requiretls, priority=NUMBER
+ * (-9 to 9, not 0), release=TIME (in whole seconds): before then no delivery is attempted, and
+ * by=TIME;WORDS (mail/deadline.h): by then it is to be delivered.
  *
  * "map: RECIPIENT PLACE [NUMBER] <ADDRESS>": a delivery; without NUMBER, its number is that of the
  * recipient. PLACE is "local SERVICE", "local SERVICE server=HOST:PORT" where the directory named a
@@ -42,8 +44,9 @@
  * wait or fail record of a delivery is its state. A block of map records is valid once it is
  * followed by a mapped record with the right count; a later block is ignored. The status "-" means
  * no status. "delayed": the delay was reported to the sender. "quiet": its success is reported by
- * another system, not from here. "requeue": the recipient of an undecided delivery must be mapped
- * again; the new map is written with the whole file.
+ * another system, not from here. "relayed": that it was sent on is reported. "requeue": the
+ * recipient of an undecided delivery must be mapped again; the new map is written with the whole
+ * file.
  *
  * "said: NUMBER [trigger=NAME] STATUS TEXT": the status and text that several outcomes share,
  * written once. An outcome that ends with "said=NUMBER" refers to the last such record before it;
@@ -96,6 +99,7 @@ struct queue_delivery {
 	struct str status;  /* from the last record; may be empty */
 	struct str text;
 	bool is_quiet;      /* QUEUE_DONE: its success is not reported from here */
+	bool is_announced;  /* QUEUE_DONE: that it was sent on is reported (RFC 2852) */
 	bool is_requeued;   /* undecided: its recipient must be mapped again */
 	int64_t delayed_us; /* when its delay was reported; 0: never */
 };
@@ -128,7 +132,7 @@ bool queue_delivery_is_writable(const struct queue_delivery *delivery);
 MUST_CHECK int queue_control_write_map(struct buffer *out, const struct queue_delivery *deliveries,
 				       size_t count, uint64_t directory_version);
 /* Appends the done, wait or fail record that is the delivery's state, after the
- * quiet record of one that is done quietly; nothing for QUEUE_PENDING. */
+ * quiet or relayed record of one that is done so; nothing for QUEUE_PENDING. */
 MUST_CHECK int queue_control_write_outcome(struct buffer *out,
 					   const struct queue_delivery *delivery);
 

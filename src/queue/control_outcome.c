@@ -47,6 +47,13 @@ static bool has_count(const struct queue_delivery *delivery, bool is_present)
 	return delivery->outcome == QUEUE_WAIT && delivery->status.length == 0;
 }
 
+static void write_mark(struct buffer *out, const char *name, const struct queue_delivery *delivery)
+{
+	buffer_append_string(out, name);
+	buffer_append_number(out, delivery->number);
+	buffer_append_byte(out, '\n');
+}
+
 /* SAID: the number of the record with its status and text; 0: it has its own. */
 static void write_record(struct buffer *out, const struct queue_delivery *delivery, uint32_t said,
 			 bool is_present)
@@ -54,11 +61,10 @@ static void write_record(struct buffer *out, const struct queue_delivery *delive
 	static const char *const names[] = {
 		[QUEUE_DONE] = "done: ", [QUEUE_WAIT] = "wait: ", [QUEUE_FAIL] = "fail: "};
 
-	if (delivery->outcome == QUEUE_DONE && delivery->is_quiet) {
-		buffer_append_string(out, "quiet: ");
-		buffer_append_number(out, delivery->number);
-		buffer_append_byte(out, '\n');
-	}
+	if (delivery->outcome == QUEUE_DONE && delivery->is_quiet)
+		write_mark(out, "quiet: ", delivery);
+	if (delivery->outcome == QUEUE_DONE && delivery->is_announced)
+		write_mark(out, "relayed: ", delivery);
 	buffer_append_string(out, names[delivery->outcome]);
 	buffer_append_number(out, delivery->number);
 	record_write_time(out, " ", delivery->changed_us);
@@ -205,9 +211,7 @@ int queue_control_write_requeued(struct buffer *out, const struct queue_delivery
 {
 	if (delivery->number == 0)
 		return -EINVAL;
-	buffer_append_string(out, "requeue: ");
-	buffer_append_number(out, delivery->number);
-	buffer_append_byte(out, '\n');
+	write_mark(out, "requeue: ", delivery);
 	return 0;
 }
 

@@ -277,6 +277,14 @@ static void read_quiet(const struct control_reader *reader, struct str value)
 		delivery->is_quiet = true;
 }
 
+static void read_relayed(const struct control_reader *reader, struct str value)
+{
+	struct queue_delivery *delivery = read_mark(reader, value);
+
+	if (delivery != NULL)
+		delivery->is_announced = true;
+}
+
 static void read_requeue(const struct control_reader *reader, struct str value)
 {
 	struct queue_delivery *delivery = read_mark(reader, value);
@@ -321,6 +329,8 @@ void control_read_progress(struct control_reader *reader, struct str line)
 		read_said(reader, value);
 	else if (str_equal(name, STR("quiet")))
 		read_quiet(reader, value);
+	else if (str_equal(name, STR("relayed")))
+		read_relayed(reader, value);
 	else if (str_equal(name, STR("requeue")))
 		read_requeue(reader, value);
 	else if (str_equal(name, STR("delayed")))

@@ -62,9 +62,13 @@ static bool read_from_option(struct mail_envelope *envelope, struct str name, st
 		return parse_word(value, &envelope->envid);
 	if (str_equal(name, STR("priority")))
 		return mail_priority_parse(value, &envelope->priority);
+	if (str_equal(name, STR("by")))
+		return mail_deadline_parse(value, &envelope->deadline);
 	if (str_equal(name, STR("release")))
 		return timestamp_parse(value, &envelope->release_us) &&
 		       envelope->release_us % SECOND_US == 0;
+	if (str_equal(name, STR("binarymime")))
+		envelope->binary = true;
 	if (str_equal(name, STR("smtputf8")))
 		envelope->utf8 = true;
 	if (str_equal(name, STR("requiretls")))

@@ -31,7 +31,8 @@ static bool envelope_is_writable(const struct mail_envelope *envelope)
 	if (envelope->recipient_count == 0 || envelope->id.number == 0 ||
 	    envelope->id.born_us < 0 || envelope->release_us < 0 ||
 	    envelope->release_us % SECOND_US != 0 || envelope->priority > MAIL_PRIORITY_MAX ||
-	    envelope->priority < -MAIL_PRIORITY_MAX)
+	    envelope->priority < -MAIL_PRIORITY_MAX || envelope->deadline.at_us < 0 ||
+	    envelope->deadline.at_us % SECOND_US != 0)
 		return false;
 	if (!address_is_writable(envelope->sender) || !record_word_is_optional(envelope->envid) ||
 	    !queue_text_is_clean(envelope->received) ||
@@ -90,11 +91,14 @@ static void write_notify(struct buffer *out, unsigned notify)
 static void write_options(struct buffer *out, const struct mail_envelope *envelope)
 {
 	char release[TIMESTAMP_SIZE];
+	char deadline[MAIL_DEADLINE_SIZE];
 
 	if (envelope->ret != MAIL_RET_NONE)
 		buffer_append_string(out,
 				     envelope->ret == MAIL_RET_FULL ? " ret=full" : " ret=hdrs");
 	record_write_word(out, " envid=", envelope->envid);
+	if (envelope->binary)
+		buffer_append_string(out, " binarymime");
 	if (envelope->utf8)
 		buffer_append_string(out, " smtputf8");
 	if (envelope->require_tls)
@@ -104,6 +108,9 @@ static void write_options(struct buffer *out, const struct mail_envelope *envelo
 	timestamp_format_seconds(envelope->release_us, release);
 	if (envelope->release_us > 0)
 		record_write_word(out, " release=", str_from(release));
+	mail_deadline_format(&envelope->deadline, deadline);
+	if (envelope->deadline.mode != MAIL_DEADLINE_NONE)
+		record_write_word(out, " by=", str_from(deadline));
 }
 
 static void write_head(struct buffer *out, const struct mail_envelope *envelope)

@@ -33,7 +33,7 @@ static int parent_of(const char *path, char parent[QUEUE_PATH_SIZE])
 	return snprintf(parent, QUEUE_PATH_SIZE, "%.*s", (int)(slash - path), path);
 }
 
-int queue_create_split(int directory, const char *name, uint32_t split)
+int queue_make_split(int directory, const char *name, uint32_t split)
 {
 	char path[QUEUE_PATH_SIZE];
 	int result = make_directory(directory, name);
@@ -42,6 +42,14 @@ int queue_create_split(int directory, const char *name, uint32_t split)
 		snprintf(path, sizeof path, "%s/%u", name, x);
 		result = make_directory(directory, path);
 	}
+	return result;
+}
+
+static int create_split(int directory, const char *name, uint32_t split)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result = queue_make_split(directory, name, split);
+
 	if (result == 0)
 		result = os_file_sync_directory(directory, name);
 	if (result == 0) {
@@ -120,7 +128,7 @@ int queue_create_lacking(int directory, uint32_t split)
 	for (size_t i = 0; result == 0 && i < COUNT_OF(plain_names); i++)
 		result = make_directory(directory, plain_names[i]);
 	for (size_t i = 0; result == 0 && i < COUNT_OF(split_names); i++)
-		result = queue_create_split(directory, split_names[i], split);
+		result = create_split(directory, split_names[i], split);
 	if (result == 0)
 		result = make_locks(directory);
 	return result == 0 ? os_file_sync_directory(directory, ".") : result;

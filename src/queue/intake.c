@@ -173,6 +173,37 @@ size_t queue_intake_held(struct queue_intake *intake)
 	return count;
 }
 
+uint64_t queue_intake_moved(struct queue_intake *intake)
+{
+	uint64_t moved;
+
+	pthread_mutex_lock(&intake->mutex);
+	moved = intake->moved;
+	pthread_mutex_unlock(&intake->mutex);
+	return moved;
+}
+
+uint64_t queue_intake_settled(struct queue_intake *intake)
+{
+	uint64_t settled;
+
+	pthread_mutex_lock(&intake->mutex);
+	settled = intake->settled;
+	pthread_mutex_unlock(&intake->mutex);
+	return settled;
+}
+
+bool queue_intake_is_settled(struct queue_intake *intake)
+{
+	bool is_ordered = queue_store_sync(intake->store) == QUEUE_SYNC_ORDERED;
+	bool is_settled;
+
+	pthread_mutex_lock(&intake->mutex);
+	is_settled = intake->settled == intake->moved && (is_ordered || !intake->is_unknown);
+	pthread_mutex_unlock(&intake->mutex);
+	return is_settled;
+}
+
 bool queue_intake_must_prove(struct queue_intake *intake)
 {
 	bool must_prove;

@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { QUEUE_LOCKS_MAX = 4, QUEUE_SPLIT_DEFAULT = 23, QUEUE_SPLIT_MAX = 10007 };
+enum { QUEUE_LOCKS_MAX = 4, QUEUE_SPLIT_DEFAULT = 97, QUEUE_SPLIT_MAX = 10007 };
 
 struct queue_store {
 	int directory;
@@ -39,8 +39,8 @@ MUST_CHECK int queue_filesystem_probe(int directory, struct buffer *reason);
 MUST_CHECK int queue_create(int directory, uint32_t split);
 /* The same without the format file, also in a directory with other files. */
 MUST_CHECK int queue_create_lacking(int directory, uint32_t split);
-/* Makes NAME and its X directories, durably. */
-MUST_CHECK int queue_create_split(int directory, const char *name, uint32_t split);
+/* Makes what is missing of NAME and its X directories. */
+MUST_CHECK int queue_make_split(int directory, const char *name, uint32_t split);
 
 /* place.c: the directory of NUMBER's name in PLACE. */
 void queue_store_directory_path(const struct queue_store *store, enum queue_place place,
@@ -141,6 +141,8 @@ struct queue_intake {
 	struct queue_refused *refused; /* [refused_count], owned */
 	size_t refused_count;
 	bool *dirty;       /* [QUEUE_DIRTY_COUNT][split] */
+	uint64_t moved;    /* names of messages at S5 that were removed from todo/, so far */
+	uint64_t settled;  /* so many of these removals, the first ones, are durable */
 	bool is_unknown;   /* any directory may be dirty, from an earlier process */
 	bool must_prove;   /* a sync failed, and none has succeeded since */
 	unsigned epoch;    /* number of failed syncs: what was begun before the last is in doubt */
@@ -197,6 +199,9 @@ void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare, uns
 /* Closes all descriptors that are kept only to save time. */
 void queue_spare_close_all(struct queue_intake *intake);
 void queue_spare_mark_dirty(struct queue_intake *intake, unsigned which, uint64_t number);
+/* The same after the name in todo/ of a message at S5 was removed. Where order is kept, that is as
+ * good as durable: it comes to the disk before anything that is done later. */
+void queue_spare_mark_moved(struct queue_intake *intake, enum mail_stage stage, uint64_t number);
 /* Quarantined files become ready (IS_SAFE), or are set aside. */
 void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *held, bool is_safe);
 

@@ -88,7 +88,8 @@ MUST_CHECK int queue_message_envelope(struct queue_message *message, enum mail_s
  * the client may be told 250 and the power may fail. Consumes all messages.
  *
  * May run in a thread of its own at the same time as any other call for the same intake; one
- * call at a time. With COUNT 0 it only makes removals durable (below). */
+ * call at a time. With COUNT 0 it only makes removals durable (below), also those of an earlier
+ * process. */
 void queue_message_commit_group(struct queue_intake *intake, struct queue_message **messages,
 				size_t count, int *results);
 
@@ -103,6 +104,13 @@ void queue_intake_trust_names(struct queue_intake *intake);
  * made the removal of their names durable; then they are reused or removed. If no message comes,
  * call that with COUNT 0 now and then. */
 size_t queue_intake_held(struct queue_intake *intake);
+/* How many names of messages at S5 queue_message_remove_todo() has removed. */
+uint64_t queue_intake_moved(struct queue_intake *intake);
+/* How many of these removals, the first ones, are durable, or in doubt because a sync failed. Each
+ * queue_message_commit_group() makes those durable that were done before it began. */
+uint64_t queue_intake_settled(struct queue_intake *intake);
+/* Whether all are, those of earlier processes included. */
+bool queue_intake_is_settled(struct queue_intake *intake);
 /* Whether a sync failed and none has succeeded since: a message accepted now would most likely
  * be refused. queue_message_commit_group() with COUNT 0 tries again. */
 bool queue_intake_must_prove(struct queue_intake *intake);
@@ -121,7 +129,9 @@ void queue_intake_drop_spares(struct queue_intake *intake);
  * intake wrote it by value, and is removed otherwise. No error when it is gone already. */
 MUST_CHECK int queue_message_remove_queued(struct queue_intake *intake, enum mail_stage stage,
 					   uint64_t number);
-/* After preprocessing, S4 to S5: removes the name in todo. info/ must be durable. */
+/* After preprocessing, S4 to S5: removes the name in todo. info/ must be durable. It in turn may be
+ * removed only after this removal has settled (above): if a power failure brought the name in todo
+ * back alone, all recipients would get the message again. */
 MUST_CHECK int queue_message_remove_todo(struct queue_intake *intake, enum mail_stage stage,
 					 uint64_t number);
 /* Removes a name in todo/ that leads to an empty file (queue_store_look()). If the message is at

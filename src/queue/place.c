@@ -156,8 +156,12 @@ int queue_store_each_part(struct queue_store *store, enum queue_place place, con
 			    .stray = stray,
 			    .context = context};
 
+	int result;
+
 	queue_store_part_path(place, name, x, path);
-	return os_file_list(store->directory, path, visit, &walk);
+	result = os_file_list(store->directory, path, visit, &walk);
+	/* not made again since a power failure took it: queue_store_add_service() */
+	return result == -ENOENT && place == QUEUE_LOCAL ? 0 : result;
 }
 
 int queue_store_each(struct queue_store *store, enum queue_place place, const char *name,

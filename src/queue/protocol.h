@@ -28,7 +28,9 @@
  *   MANAGE    str token                        this connection is the manager's; the token is that
  *                                              of "send" (ipc/token.h)
  *   MANAGED                                    answer to MANAGE: no removal requested by an
- *                                              earlier manager is in progress; scan todo/
+ *                                              earlier manager is in progress, and those from
+ *                                              todo/ are durable; scan todo/. Nothing else is
+ *                                              sent or answered before
  *   CLEANED                                    info/, mess/ and bounce/ have no names of messages
  *                                              that are gone; some time after MANAGED
  *   FOUND     (u32 stage, u64 number)...       a scan found these names in todo/
@@ -46,7 +48,8 @@
  *   MISSED                                     some messages were not reported: scan todo/
  *   REMOVE    (u32 kind, u32 stage, u64 number)...   see enum queue_remove
  *   REMOVED   u64 number...                    answer to REMOVE: the name is gone; the
- *                                              number may be used again
+ *                                              number may be used again. That from todo/ at S5
+ *                                              is durable: the one in info/ may go
  */
 #ifndef QUEUE_PROTOCOL_H
 #define QUEUE_PROTOCOL_H

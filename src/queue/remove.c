@@ -66,7 +66,7 @@ int queue_message_remove_todo(struct queue_intake *intake, enum mail_stage stage
 	result = queue_store_drop(intake->store, QUEUE_TODO, mail_stage_name(stage), number);
 	if (result < 0)
 		return result;
-	queue_spare_mark_dirty(intake, stage, number);
+	queue_spare_mark_moved(intake, stage, number);
 	return 0;
 }
 

@@ -221,12 +221,24 @@ static int check_messages(struct repair *repair)
 	return result;
 }
 
+/* A power failure may have taken some of their directories. */
+static int make_services(const struct repair *repair)
+{
+	int result = 0;
+
+	for (size_t i = 0; result == 0 && i < repair->service_count; i++)
+		result = queue_store_add_service(repair->store, repair->services[i]);
+	return result;
+}
+
 static int repair_all(struct repair *repair)
 {
 	bool is_real = !repair->options->dry_run;
 	int directory = repair->store->directory;
 	int result = repair_learn_services(repair);
 
+	if (result == 0 && is_real)
+		result = make_services(repair);
 	if (result == 0 && is_real)
 		result = repair_make_directory(repair, "repair");
 	if (result == 0 && is_real)

@@ -20,6 +20,8 @@ static void client_close(struct server_client *client)
 
 	if (server->manager == client)
 		server->manager = NULL;
+	if (server->managing == client)
+		server->managing = NULL;
 	HASH_ITER (hh, client->files, held, next)
 		server_held_abandon(client, held);
 	ipc_channel_close(client->channel);
@@ -208,6 +210,7 @@ void queue_server_free(struct queue_server *server)
 	os_task_cancel(server->loop, &server->removed_task);
 	buffer_clear(&server->notice);
 	buffer_clear(&server->removed);
+	buffer_clear(&server->moved);
 	buffer_clear(&server->refused);
 	free(server);
 }

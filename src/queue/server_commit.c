@@ -174,6 +174,7 @@ static void group_done(void *context, void **items, size_t count)
 		resume(client);
 	}
 	server_notice_send(server);
+	server_tell_settled(server);
 	server_check_syncs(server);
 	server_check_sight(server);
 	if (server->is_full)

@@ -62,10 +62,13 @@ struct queue_server {
 	struct queue_group *group;
 	struct server_client *clients;
 	struct server_client *manager;  /* one of the clients, or NULL */
+	struct server_client *managing; /* the one that waits for MANAGED, or NULL */
 	struct server_held *committing; /* by number */
 	size_t group_bytes;             /* of the data and texts of these */
 	struct buffer notice;           /* QUEUED entries for the manager, not sent yet */
 	struct buffer removed;          /* REMOVED entries for it */
+	struct buffer moved;            /* (u64 of queue_intake_moved(), u64 number)...: REMOVED
+					 * when they have settled */
 	struct os_task removed_task;
 	struct buffer refused; /* REMOVE entries that failed on disk, to be retried */
 	uint64_t reserve;
@@ -142,6 +145,8 @@ void server_notice_send(struct queue_server *server);
 void server_notice_missed(void *context);
 void server_removed_send(void *context);
 void server_removed_settle(void *context);
+/* After each group: answers what has settled. */
+void server_tell_settled(struct queue_server *server);
 
 /* As queue_store_look(), for a name in todo/: one that is not a message is logged and handled. */
 int server_look_at(struct queue_server *server, enum mail_stage stage, uint64_t number);

@@ -8,6 +8,7 @@
 enum { MANAGER_BACKLOG_MAX = 4 << 20 };
 
 static const int64_t SETTLE_DELAY_US = SECOND_US;
+static const int64_t SETTLE_SOON_US = SECOND_US / 10; /* somebody waits for it */
 static const int64_t AGAIN_DELAY_US = SECOND_US;
 static const int64_t MISSED_RETRY_US = SECOND_US / 5;
 static const int64_t LOAD_INTERVAL_US = SECOND_US / 40;
@@ -105,7 +106,8 @@ void server_removed_settle(void *context)
 {
 	struct queue_server *server = context;
 
-	if (queue_intake_held(server->intake) > 0 && queue_group_is_idle(server->group))
+	if (queue_group_is_idle(server->group) &&
+	    (queue_intake_held(server->intake) > 0 || !queue_intake_is_settled(server->intake)))
 		queue_group_add(server->group, NULL);
 }
 
@@ -117,6 +119,47 @@ static void tell_removed(struct queue_server *server, uint64_t number)
 		os_timer_start(server->settle_timer, SETTLE_DELAY_US);
 	pack_u64(&server->removed, number);
 	os_loop_defer(server->loop, &server->removed_task);
+}
+
+static void settle_soon(struct queue_server *server)
+{
+	if (!server->is_full)
+		os_timer_start(server->settle_timer, SETTLE_SOON_US);
+}
+
+/* Those that a group has made durable, or the order of the filesystem. */
+static void tell_moved(struct queue_server *server)
+{
+	uint64_t settled = queue_intake_settled(server->intake);
+	struct unpack body = {buffer_view(&server->moved), false};
+	struct buffer rest = {0};
+
+	while (body.rest.length > 0) {
+		struct str waiting = body.rest;
+		uint64_t number;
+
+		if (unpack_u64(&body) > settled) {
+			buffer_append_str(&rest, waiting);
+			break;
+		}
+		number = unpack_u64(&body);
+		tell_removed(server, number);
+	}
+	buffer_clear(&server->moved);
+	server->moved = rest;
+}
+
+/* A message has moved to S5. With the next group of new mail the removal of its name in todo/
+ * becomes durable, or with an empty group soon. */
+static void tell_moved_later(struct queue_server *server, uint64_t number)
+{
+	bool is_first = server->moved.length == 0;
+
+	pack_u64(&server->moved, queue_intake_moved(server->intake));
+	pack_u64(&server->moved, number);
+	tell_moved(server);
+	if (is_first && server->moved.length > 0)
+		settle_soon(server);
 }
 
 static int remove_kind(struct queue_server *server, enum queue_remove kind, enum mail_stage stage,
@@ -136,10 +179,12 @@ static void remove_or_wait(struct queue_server *server, enum queue_remove kind,
 {
 	int error = remove_kind(server, kind, stage, number);
 
-	if (error == 0) {
+	if (error == 0 && kind == QUEUE_REMOVE_TODO)
+		tell_moved_later(server, number);
+	else if (error == 0)
 		tell_removed(server, number);
+	if (error == 0)
 		return;
-	}
 	if (is_logged)
 		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
 			  log_string("operation", "remove"), log_error(error));
@@ -281,6 +326,13 @@ bool server_cleaned(struct server_client *client)
 	return true;
 }
 
+static void tell_managed(struct queue_server *server)
+{
+	server->manager = server->managing;
+	server->managing = NULL;
+	ipc_channel_send(server->manager->channel, QUEUE_PROTOCOL_MANAGED, 0, STR(""), NULL, 0);
+}
+
 bool server_manage(struct server_client *client, struct unpack *body)
 {
 	struct queue_server *server = client->server;
@@ -289,13 +341,27 @@ bool server_manage(struct server_client *client, struct unpack *body)
 	if (!unpack_is_whole(body) || client->user != server->peers.manager.user ||
 	    !ipc_tokens_match(server->peers.tokens, "send", token))
 		return false;
-	server->manager = client;
+	server->manager = NULL;
+	server->managing = client;
 	server->has_missed = false;
 	buffer_reset(&server->notice);
 	buffer_reset(&server->removed);
+	buffer_reset(&server->moved);
 	buffer_reset(&server->refused); /* the new manager asks again */
-	ipc_channel_send(client->channel, QUEUE_PROTOCOL_MANAGED, 0, STR(""), NULL, 0);
+	if (queue_intake_is_settled(server->intake))
+		tell_managed(server);
+	else
+		queue_group_add(server->group, NULL);
 	return true;
+}
+
+void server_tell_settled(struct queue_server *server)
+{
+	tell_moved(server);
+	if (server->managing != NULL && queue_intake_is_settled(server->intake))
+		tell_managed(server);
+	if (server->moved.length > 0 || server->managing != NULL)
+		settle_soon(server);
 }
 
 /* A manager that is behind has enough to do. */

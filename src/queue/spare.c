@@ -166,6 +166,18 @@ void queue_spare_mark_dirty(struct queue_intake *intake, unsigned which, uint64_
 	pthread_mutex_unlock(&intake->mutex);
 }
 
+void queue_spare_mark_moved(struct queue_intake *intake, enum mail_stage stage, uint64_t number)
+{
+	bool is_ordered = queue_store_sync(intake->store) == QUEUE_SYNC_ORDERED;
+	uint32_t split = intake->store->split;
+
+	pthread_mutex_lock(&intake->mutex);
+	intake->dirty[stage * split + number % split] = true;
+	intake->settled += is_ordered && intake->settled == intake->moved;
+	intake->moved++;
+	pthread_mutex_unlock(&intake->mutex);
+}
+
 void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *held, bool is_safe)
 {
 	for (size_t i = 0; i < held->count; i++) {

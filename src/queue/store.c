@@ -239,7 +239,7 @@ int queue_store_add_service(struct queue_store *store, const char *service)
 	if (!queue_service_is_valid(str_from(service)))
 		return -EINVAL;
 	snprintf(name, sizeof name, "local/%s", service);
-	return queue_create_split(store->directory, name, store->split);
+	return queue_make_split(store->directory, name, store->split);
 }
 
 int queue_store_lock(struct queue_store *store, const char *name)

@@ -71,7 +71,7 @@ struct queue_options {
 	bool create;    /* create the directory if it does not exist or is empty */
 	bool read_only; /* only look: creates nothing, does not check the filesystem */
 	bool unsafe;    /* accept a filesystem that fails the checks */
-	uint32_t split; /* for creation; 0: 23 */
+	uint32_t split; /* for creation; 0: 97 */
 	enum queue_sync sync;
 };
 
@@ -106,7 +106,9 @@ enum queue_sync queue_store_sync(const struct queue_store *store);
 enum queue_sync queue_sync_of(enum config_sync sync);
 const char *queue_sync_name(enum queue_sync sync);
 
-/* Creates the directories of a local service, durably, if they are missing. */
+/* Creates the directories of a local service if they are missing. Without a sync: each process
+ * that makes names in them does so when it starts, and a power failure may take such names anyway.
+ */
 MUST_CHECK int queue_store_add_service(struct queue_store *store, const char *service);
 
 enum queue_place {

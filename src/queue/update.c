@@ -217,8 +217,10 @@ static void write_bounces(struct group *group)
 			fail(group, i, group->files[i]);
 			continue;
 		}
-		/* also if the name existed: an earlier process may have made it */
-		add_directory(group, i, QUEUE_BOUNCE, NULL);
+		/* also if the name existed: an earlier process may have made it. Where order is
+		 * kept, the sync of the file, which grows, is enough */
+		if (group->sync != QUEUE_SYNC_ORDERED)
+			add_directory(group, i, QUEUE_BOUNCE, NULL);
 		fail(group, i,
 		     update_append(group->store, group->files[i], group->updates[i]->bounce,
 				   &group->bounces[i].is_longer));
@@ -229,10 +231,11 @@ static void write_bounces(struct group *group)
 }
 
 /* Whether the name of the file that UPDATE is appended to may have been made by an earlier
- * process and not be durable. */
+ * process and not be durable, also when the file is. */
 static bool is_unsettled(const struct group *group, const struct queue_update *update)
 {
-	return !update->preprocess && !update->is_whole && !update->may_be_lost &&
+	return !group->is_ordered && !update->preprocess && !update->is_whole &&
+	       !update->may_be_lost &&
 	       !group->store->has_settled[update->number % group->store->split];
 }
 

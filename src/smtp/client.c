@@ -58,6 +58,7 @@ void smtp_client_begin(struct smtp_client *client, const struct smtp_client_mess
 		message->recipients[i].is_accepted = false;
 		message->recipients[i].is_passed_on = false;
 		message->recipients[i].is_slower = false;
+		message->recipients[i].is_timed = false;
 	}
 	if (client->state == CLIENT_READY)
 		client_start_transaction(client);
@@ -164,6 +165,9 @@ void smtp_client_form(struct smtp_client *client, uint64_t size)
 {
 	if (client->state != CLIENT_FORM)
 		return;
+	if (client->message.is_binary) /* it has become lines of 7 bits */
+		client->message.is_8bit = false;
+	client->message.is_binary = false;
 	client->message.size = size;
 	client_begin_commands(client);
 }
@@ -175,8 +179,8 @@ void smtp_client_refuse_form(struct smtp_client *client, const char *status, con
 	if (client->state != CLIENT_FORM)
 		return;
 	verdict = client_new_verdict(client);
-	mail_verdict_set(verdict, status, "%s does not offer 8BITMIME, and %s", client->peer,
-			 reason);
+	mail_verdict_set(verdict, status, "%s does not offer %s, and %s", client->peer,
+			 client->message.is_binary ? "BINARYMIME" : "8BITMIME", reason);
 	client_decide_rest(client, verdict);
 	client_end_transaction(client, CLIENT_READY);
 }

@@ -26,6 +26,14 @@
  * that requires TLS, the session ends with 5.7.30 if the server does not offer REQUIRETLS, since
  * another server may.
  *
+ * A binary message (BINARYMIME, RFC 3030) goes by BDAT whatever its size, byte for byte,
+ * where the server offers that, CHUNKING and PIPELINING; for any other the driver is asked to
+ * convert it, and never gets it otherwise.
+ *
+ * A message that its sender wants returned after a time (RFC 2852) goes to no server that does not
+ * offer DELIVERBY, or needs longer: there the session ends with 5.4.7. One whose delay is to be
+ * reported goes everywhere. LMTP servers deliver at once: only that it is not too late counts.
+ *
  * If the settings want TLS, STARTTLS (RFC 3207) comes before the first transaction: the driver is
  * asked for the handshake, and after it everything that the server said before is forgotten.
  *
@@ -95,6 +103,18 @@ struct smtp_client_recipient {
 	enum smtp_client_again again;       /* by the engine; for a verdict MAIL_WAIT */
 	bool is_slower;    /* by the engine: it would be accepted if less came; with ELSEWHERE */
 	bool is_passed_on; /* by the engine: NOTIFY was passed to the server, which will report */
+	bool is_timed;     /* by the engine: the server was told of the deadline */
+};
+
+/* Where a message came from, for XFORWARD (Postfix); what is empty is unknown. */
+struct smtp_client_origin {
+	struct str name;     /* of the client, confirmed */
+	struct str address;  /* "192.0.2.7", "2001:db8::7" */
+	struct str port;     /* "53112" */
+	struct str protocol; /* "ESMTP" */
+	struct str helo;
+	struct str ident; /* in the log */
+	bool is_local;    /* of a user, or of this machine */
 };
 
 /* Borrowed until the transaction is finished. */
@@ -102,12 +122,17 @@ struct smtp_client_message {
 	struct str sender; /* "" : the null sender */
 	uint64_t size;     /* bytes, including breaks of long lines */
 	bool is_8bit;      /* may contain bytes over 127 */
+	bool is_binary;    /* the sender used BINARYMIME (RFC 3030) */
 	bool is_utf8;      /* the sender used SMTPUTF8 (RFC 6531) */
 	bool needs_utf8;   /* its header needs SMTPUTF8 */
 	bool requires_tls; /* REQUIRETLS (RFC 8689): to no server that does not offer it */
 	int priority;      /* MT-PRIORITY (RFC 6710), if the server offers it; 0: not said */
+	struct mail_deadline deadline; /* that the sender has set (DELIVERBY, RFC 2852) */
+	int64_t deadline_left;         /* seconds until then */
 	enum mail_ret ret;
-	struct str envid; /* as xtext; empty: none */
+	struct str envid;                        /* as xtext; empty: none */
+	const struct smtp_client_origin *origin; /* told to a server that offers XFORWARD; NULL: not
+						  * told */
 	struct smtp_client_recipient *recipients;
 	size_t recipient_count; /* at least 1 */
 };
@@ -174,8 +199,8 @@ void smtp_client_login_accept(struct smtp_client *client);
 /* There can be no login, because of REASON: the client is CLOSED. */
 void smtp_client_login_cancel(struct smtp_client *client, const char *reason);
 
-/* The driver will give the message in 7 bits, or unchanged after all; it has SIZE bytes,
- * including breaks. */
+/* The driver will give the message in 7 bits, or, if it is not binary, unchanged after all; it has
+ * SIZE bytes, including breaks. */
 void smtp_client_form(struct smtp_client *client, uint64_t size);
 /* The message cannot be converted, for the reason given ("its parts cannot be told apart"):
  * every recipient gets STATUS. */

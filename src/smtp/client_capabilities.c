@@ -63,10 +63,36 @@ static void take_priority(struct smtp_capabilities *capabilities, struct str par
 	capabilities->has_priority = true;
 }
 
+static void take_deliverby(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	capabilities->has_deliverby = true;
+	if (!str_to_u64(str_trim(parameters), &capabilities->by_min))
+		capabilities->by_min = 0;
+}
+
+const char *const smtp_xforward_names[SMTP_XFORWARD_COUNT] = {"NAME", "ADDR",  "PORT",  "PROTO",
+							      "HELO", "IDENT", "SOURCE"};
+
+static void take_xforward(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	struct str word;
+
+	while (str_split(&parameters, ' ', &word))
+		for (unsigned i = 0; i < SMTP_XFORWARD_COUNT; i++)
+			if (str_equal_nocase(word, str_from(smtp_xforward_names[i])))
+				capabilities->xforward |= 1u << i;
+}
+
 static void take_chunking(struct smtp_capabilities *capabilities, struct str parameters)
 {
 	(void)parameters;
 	capabilities->has_chunking = true;
+}
+
+static void take_binarymime(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	(void)parameters;
+	capabilities->has_binarymime = true;
 }
 
 /* A limit of 0, or that is no number, is none. */
@@ -107,10 +133,13 @@ static const struct {
 	{"SMTPUTF8", take_utf8},
 	{"AUTH", take_auth},
 	{"CHUNKING", take_chunking},
+	{"BINARYMIME", take_binarymime},
 	{"LIMITS", take_limits},
 	{"STARTTLS", take_starttls},
 	{"REQUIRETLS", take_requiretls},
 	{"MT-PRIORITY", take_priority},
+	{"DELIVERBY", take_deliverby},
+	{"XFORWARD", take_xforward},
 };
 
 void smtp_capabilities_parse(struct str text, struct smtp_capabilities *capabilities_out)

@@ -34,6 +34,8 @@ void client_emit_batch(struct smtp_client *client)
 
 	if (client->needs_reset)
 		client_emit(client, "RSET\r\n");
+	if (client_forwards(client))
+		client_emit_forward(client);
 	emit_mail(client);
 	for (size_t i = 0; i < client->message.recipient_count; i++)
 		if (client->message.recipients[i].is_asked)
@@ -55,6 +57,8 @@ static void emit_command(struct smtp_client *client, enum client_state state)
 		return;
 	if (state == CLIENT_RESET)
 		client_emit(client, "RSET\r\n");
+	if (state == CLIENT_FORWARD)
+		client_emit_forward(client);
 	if (state == CLIENT_MAIL)
 		emit_mail(client);
 	if (state == CLIENT_RECIPIENT)
@@ -90,6 +94,7 @@ static const struct {
 	[CLIENT_FORM] = {"the conversion of the message", NULL},
 	[CLIENT_READY] = {"nothing", NULL},
 	[CLIENT_RESET] = {"the reply to RSET", "RSET"},
+	[CLIENT_FORWARD] = {"the reply to XFORWARD", "XFORWARD"},
 	[CLIENT_MAIL] = {"the reply to MAIL", "MAIL"},
 	[CLIENT_RECIPIENT] = {"the reply to RCPT", "RCPT"},
 	[CLIENT_DATA] = {"the reply to DATA", "DATA"},

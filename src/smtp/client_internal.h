@@ -24,6 +24,7 @@ enum client_state {
 	CLIENT_FORM, /* for the driver's conversion */
 	CLIENT_READY,
 	CLIENT_RESET,
+	CLIENT_FORWARD,
 	CLIENT_MAIL,
 	CLIENT_RECIPIENT,
 	CLIENT_DATA,
@@ -123,6 +124,10 @@ void client_fail_session(struct smtp_client *client, const struct mail_verdict *
 /* The same after a violation of the protocol. */
 void client_break_session(struct smtp_client *client, const char *reason);
 
+/* client_forward.c */
+bool client_forwards(const struct smtp_client *client);
+void client_emit_forward(struct smtp_client *client);
+
 /* client_chunk.c */
 /* Sends the bytes of the next chunk, which may be none with the last one. */
 void client_send_chunk(struct smtp_client *client, bool is_last);
@@ -154,6 +159,8 @@ bool client_is_safe_path(struct str address);
 /* ADDRESS as it can be sent to the server: with A-labels if only its domain is not ASCII and the
  * server does not offer SMTPUTF8; empty when it cannot be sent. Valid as long as the verdicts. */
 struct str client_path(struct smtp_client *client, struct str address);
+/* Whether the server is told of the message's deadline. */
+bool client_tells_deadline(const struct smtp_client *client);
 void client_emit_mail_parameters(struct smtp_client *client);
 void client_emit_recipient_parameters(struct smtp_client *client,
 				      const struct smtp_client_recipient *to);

@@ -123,6 +123,28 @@ static void emit_original(struct smtp_client *client, struct str original)
 	}
 }
 
+bool client_tells_deadline(const struct smtp_client *client)
+{
+	const struct smtp_client_message *message = &client->message;
+	uint64_t least = client->capabilities.by_min > 0 ? client->capabilities.by_min : 1;
+
+	if (!client->capabilities.has_deliverby || message->deadline.mode == MAIL_DEADLINE_NONE)
+		return false;
+	return message->deadline.mode == MAIL_DEADLINE_NOTIFY ||
+	       (message->deadline_left > 0 && (uint64_t)message->deadline_left >= least);
+}
+
+static void emit_deadline(struct smtp_client *client)
+{
+	const struct mail_deadline *deadline = &client->message.deadline;
+
+	if (client_tells_deadline(client))
+		buffer_append_format(&client->output, " BY=%lld;%c%s",
+				     (long long)client->message.deadline_left,
+				     deadline->mode == MAIL_DEADLINE_RETURN ? 'R' : 'N',
+				     deadline->is_traced ? "T" : "");
+}
+
 void client_emit_mail_parameters(struct smtp_client *client)
 {
 	const struct smtp_client_message *message = &client->message;
@@ -131,7 +153,9 @@ void client_emit_mail_parameters(struct smtp_client *client)
 		client_emit(client, " SIZE=");
 		buffer_append_number(&client->output, message->size);
 	}
-	if (client->capabilities.has_8bitmime && message->is_8bit)
+	if (message->is_binary)
+		client_emit(client, " BODY=BINARYMIME");
+	else if (client->capabilities.has_8bitmime && message->is_8bit)
 		client_emit(client, " BODY=8BITMIME");
 	if (client->capabilities.has_utf8 && needs_utf8(message))
 		client_emit(client, " SMTPUTF8");
@@ -139,6 +163,7 @@ void client_emit_mail_parameters(struct smtp_client *client)
 		client_emit(client, " REQUIRETLS");
 	if (client->capabilities.has_priority && message->priority != 0)
 		buffer_append_format(&client->output, " MT-PRIORITY=%d", message->priority);
+	emit_deadline(client);
 	if (!client->capabilities.has_dsn)
 		return;
 	if (message->ret != MAIL_RET_NONE)

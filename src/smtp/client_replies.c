@@ -125,6 +125,12 @@ static void on_session_refused(struct smtp_client *client)
 static void on_reset(struct smtp_client *client)
 {
 	client->needs_reset = false;
+	client_enter(client, client_forwards(client) ? CLIENT_FORWARD : CLIENT_MAIL);
+}
+
+/* Also when it is refused: the message is what matters. */
+static void on_forward(struct smtp_client *client)
+{
 	client_enter(client, CLIENT_MAIL);
 }
 
@@ -268,6 +274,7 @@ static const struct {
 	[CLIENT_STARTTLS] = {2, on_starttls, on_starttls_refused},
 	[CLIENT_AUTH] = {2, client_login_on_success, client_login_on_refusal},
 	[CLIENT_RESET] = {2, on_reset, on_reset_refused},
+	[CLIENT_FORWARD] = {2, on_forward, on_forward},
 	[CLIENT_MAIL] = {2, on_mail, on_mail_refused},
 	[CLIENT_RECIPIENT] = {2, on_recipient, on_recipient_refused},
 	[CLIENT_DATA] = {3, on_data, on_data_refused},

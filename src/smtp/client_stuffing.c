@@ -53,6 +53,10 @@ bool smtp_stuffing_append(struct smtp_stuffing *stuffing, struct str data, struc
 	const char *copied = data.data;
 	struct str text;
 
+	if (stuffing->is_raw) {
+		buffer_append_str(out, data);
+		return true;
+	}
 	if (data.length > 0 && stuffing->place == SMTP_STUFFING_AFTER_CR) {
 		if (data.data[0] != '\n')
 			return false;

@@ -21,6 +21,7 @@ enum smtp_stuffing_place {
 struct smtp_stuffing {
 	bool breaks_lines;
 	bool is_chunked; /* by BDAT: dots have no meaning */
+	bool is_raw;     /* chunked, and binary: nothing is changed, looked for or added */
 	enum smtp_stuffing_place place;
 	size_t column; /* if it breaks lines: bytes of the line so far */
 };

@@ -142,7 +142,15 @@ static void check_message(struct smtp_client *client)
 		to->is_asked = to->verdict == NULL;
 		asked += to->is_asked;
 		to->is_passed_on = to->is_asked && client->capabilities.has_dsn;
+		to->is_timed = to->is_asked && client_tells_deadline(client);
 	}
+}
+
+/* BDAT is the only way for it: by DATA it would become another message, or two. */
+static bool takes_binary(const struct smtp_client *client)
+{
+	return client->capabilities.has_binarymime && client->capabilities.has_chunking &&
+	       client->capabilities.has_pipelining && !client->avoids_chunks;
 }
 
 /* SMTPUTF8 implies 8BITMIME (RFC 6531 section 3.1). */
@@ -158,35 +166,77 @@ void client_begin_commands(struct smtp_client *client)
 		client_end_transaction(client, CLIENT_READY);
 		return;
 	}
-	client->uses_chunks = client->capabilities.has_chunking &&
-			      client->capabilities.has_pipelining && !client->avoids_chunks &&
-			      client->message.size <= SMTP_CLIENT_CHUNKED_MAX;
+	client->uses_chunks =
+		client->capabilities.has_chunking && client->capabilities.has_pipelining &&
+		!client->avoids_chunks &&
+		(client->message.size <= SMTP_CLIENT_CHUNKED_MAX || client->message.is_binary);
 	client->stuffing.is_chunked = client->uses_chunks;
+	client->stuffing.is_raw = client->uses_chunks && client->message.is_binary;
 	if (client->capabilities.has_pipelining)
 		client_emit_batch(client);
-	client_enter(client, client->needs_reset ? CLIENT_RESET : CLIENT_MAIL);
+	client_enter(client, client->needs_reset       ? CLIENT_RESET
+			     : client_forwards(client) ? CLIENT_FORWARD
+						       : CLIENT_MAIL);
 }
 
 /* RFC 8689 section 4.2.1: the server must offer it, inside TLS. */
-static void refuse_server(struct smtp_client *client)
+static bool lacks_requiretls(struct smtp_client *client, struct mail_verdict *verdict)
 {
-	struct mail_verdict *verdict = client_new_verdict(client);
-
+	if (!client->message.requires_tls ||
+	    (client->is_secured && client->capabilities.has_requiretls))
+		return false;
 	mail_verdict_set(
 		verdict, "5.7.30",
 		"the sender requires TLS on the whole way, and %s does not offer REQUIRETLS",
 		client->peer);
+	return true;
+}
+
+/* RFC 2852 section 4.1.4: what is to be returned if it is late goes only to who will do that. */
+static bool lacks_time(struct smtp_client *client, struct mail_verdict *verdict)
+{
+	long long left = (long long)client->message.deadline_left;
+
+	if (client->message.deadline.mode != MAIL_DEADLINE_RETURN ||
+	    client_tells_deadline(client) || (client->protocol == SMTP_CLIENT_LMTP && left > 0))
+		return false;
+	if (left <= 0)
+		mail_verdict_set(verdict, "5.4.7",
+				 "the time by which its sender wants it delivered "
+				 "has passed");
+	else if (!client->capabilities.has_deliverby)
+		mail_verdict_set(
+			verdict, "5.4.7",
+			"the sender wants it delivered within %lld seconds or returned, and "
+			"%s does not offer DELIVERBY",
+			left, client->peer);
+	else
+		mail_verdict_set(
+			verdict, "5.4.7",
+			"the sender wants it delivered within %lld seconds or returned, and "
+			"%s needs %llu",
+			left, client->peer, (unsigned long long)client->capabilities.by_min);
+	return true;
+}
+
+/* Another server may do what this one does not offer. */
+static bool is_unfit(struct smtp_client *client)
+{
+	struct mail_verdict *verdict = client_new_verdict(client);
+
+	if (!lacks_requiretls(client, verdict) && !lacks_time(client, verdict))
+		return false;
 	client_tell_end(client, verdict);
 	client_fail_session(client, verdict);
+	return true;
 }
 
 void client_start_transaction(struct smtp_client *client)
 {
-	bool is_safe = client->is_secured && client->capabilities.has_requiretls;
-
-	if (client->message.requires_tls && !is_safe)
-		refuse_server(client);
-	else if (client->message.is_8bit && !takes_8bit(client))
+	if (is_unfit(client))
+		return;
+	if (client->message.is_binary ? !takes_binary(client)
+				      : client->message.is_8bit && !takes_8bit(client))
 		client_enter(client, CLIENT_FORM);
 	else
 		client_begin_commands(client);

@@ -97,22 +97,25 @@ struct smtp_server {
 
 /* A parsed argument. The views point into the line or the transaction's arena. */
 struct smtp_argument {
-	struct str text;             /* all of it */
-	struct mail_address address; /* of MAIL or RCPT */
-	uint64_t size;               /* of MAIL; 0: not given. Or of a BDAT */
-	bool is_last;                /* of a BDAT */
-	bool is_utf8;                /* of MAIL: SMTPUTF8 was given; of RCPT: it was given in
-				      * MAIL */
-	bool requires_tls;           /* of MAIL: REQUIRETLS was given */
-	int priority;                /* of MAIL: MT-PRIORITY; 0: not given */
-	int64_t hold_us;             /* of MAIL, HOLDFOR; 0: not given */
-	int64_t release_us;          /* of MAIL, HOLDUNTIL or when HOLDFOR ends, in whole seconds;
-				      * 0: neither was given */
-	enum mail_ret ret;           /* of MAIL */
-	struct str envid;            /* of MAIL, xtext; empty: not given */
-	unsigned notify;             /* of RCPT, enum mail_notify */
-	struct str original;         /* of RCPT, ORCPT; empty: not given */
-	struct str initial;          /* of AUTH, base64 or "="; empty: not given */
+	struct str text;               /* all of it */
+	struct mail_address address;   /* of MAIL or RCPT */
+	uint64_t size;                 /* of MAIL; 0: not given. Or of a BDAT */
+	bool is_last;                  /* of a BDAT */
+	bool is_utf8;                  /* of MAIL: SMTPUTF8 was given; of RCPT: it was given in
+					* MAIL */
+	bool is_binary;                /* of MAIL: BODY=BINARYMIME was given */
+	bool requires_tls;             /* of MAIL: REQUIRETLS was given */
+	int priority;                  /* of MAIL: MT-PRIORITY; 0: not given */
+	int64_t hold_us;               /* of MAIL, HOLDFOR; 0: not given */
+	int64_t release_us;            /* of MAIL, HOLDUNTIL or when HOLDFOR ends, in whole seconds;
+					* 0: neither was given */
+	struct mail_deadline deadline; /* of MAIL: BY */
+	int64_t by_seconds;            /* of MAIL: until then, when it came */
+	enum mail_ret ret;             /* of MAIL */
+	struct str envid;              /* of MAIL, xtext; empty: not given */
+	unsigned notify;               /* of RCPT, enum mail_notify */
+	struct str original;           /* of RCPT, ORCPT; empty: not given */
+	struct str initial;            /* of AUTH, base64 or "="; empty: not given */
 };
 
 /* reply.c: whether the client may say REQUIRETLS: inside TLS (RFC 8689 section 2), and not to who
@@ -122,6 +125,8 @@ bool smtp_offers_requiretls(const struct smtp_server *s);
 bool smtp_offers_priority(const struct smtp_server *s);
 /* Whether the client may say when its message is to be released (RFC 4865). */
 bool smtp_offers_future_release(const struct smtp_server *s);
+/* Whether the client may say by when its message is to be delivered (RFC 2852). */
+bool smtp_offers_deliver_by(const struct smtp_server *s);
 /* The mechanisms of AUTH that the client may use now, separated by a space; empty: none. */
 struct str smtp_offers_mechanisms(const struct smtp_server *s);
 

@@ -58,7 +58,7 @@ static struct header_edit *new_edit(const struct smtp_server *s)
 	const struct mail_envelope *envelope = s->transaction->envelope;
 	const struct header_edit_settings settings = {
 		.completes = service->completes,
-		.repairs = service->repairs,
+		.repairs = service->repairs && !envelope->binary,
 		.allows_utf8 = envelope->utf8,
 		.has_authors = has_held_authors(s),
 		.domain = service->local_domain != NULL ? str_from(service->local_domain)
@@ -163,4 +163,10 @@ enum smtp_step smtp_message_end(struct smtp_server *s)
 	smtp_reply_message(s, verdict);
 	smtp_server_enter(s, SMTP_STATE_GREETED);
 	return SMTP_STEP_DONE;
+}
+
+bool smtp_server_has_broken_signature(const struct smtp_server *s)
+{
+	return s->transaction != NULL && s->transaction->text.edit != NULL &&
+	       header_edit_has_broken_signature(s->transaction->text.edit);
 }

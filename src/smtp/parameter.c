@@ -7,6 +7,7 @@
 enum {
 	AUTH_MAX = 500,      /* bytes of a value, RFC 4954 section 3 */
 	HOLD_UNTIL_MAX = 64, /* no time needs more */
+	BY_MAX = 13,         /* RFC 2852: "+999999999;NT" */
 };
 
 /* Each is false when VALUE is wrong; its data is NULL when there was no '='. */
@@ -29,11 +30,12 @@ static bool parse_size(struct str value, struct smtp_argument *argument)
 	return true;
 }
 
-/* RFC 6152. Both values are treated alike: bytes are kept unchanged. */
+/* RFC 6152, where both values are treated alike: bytes are kept unchanged; RFC 3030. */
 static bool parse_body(struct str value, struct smtp_argument *argument)
 {
-	(void)argument;
-	return str_equal_nocase(value, STR("7BIT")) || str_equal_nocase(value, STR("8BITMIME"));
+	argument->is_binary = str_equal_nocase(value, STR("BINARYMIME"));
+	return argument->is_binary || str_equal_nocase(value, STR("7BIT")) ||
+	       str_equal_nocase(value, STR("8BITMIME"));
 }
 
 /* RFC 6531 section 3.4 */
@@ -72,6 +74,13 @@ static bool parse_hold_until(struct str value, struct smtp_argument *argument)
 {
 	return value.length <= HOLD_UNTIL_MAX &&
 	       timestamp_parse_rfc3339(value, &argument->release_us);
+}
+
+/* RFC 2852 */
+static bool parse_by(struct str value, struct smtp_argument *argument)
+{
+	return value.length <= BY_MAX &&
+	       mail_deadline_parse_by(value, &argument->by_seconds, &argument->deadline);
 }
 
 /* RFC 4954 section 5: who the client says has sent the message first. Nobody is trusted so far,
@@ -187,6 +196,7 @@ static const struct parameter mail_parameters[] = {
 	{STR("MT-PRIORITY"), parse_priority, smtp_offers_priority},
 	{STR("HOLDFOR"), parse_hold_for, smtp_offers_future_release},
 	{STR("HOLDUNTIL"), parse_hold_until, smtp_offers_future_release},
+	{STR("BY"), parse_by, smtp_offers_deliver_by},
 };
 
 static const struct parameter rcpt_parameters[] = {
@@ -259,10 +269,38 @@ static bool judge_release(struct smtp_server *s, struct smtp_argument *argument)
 	return fault == NULL;
 }
 
+/* What cannot be met is refused: whoever asks for it may do without the message. */
+static bool judge_deadline(struct smtp_server *s, struct smtp_argument *argument)
+{
+	struct mail_deadline *deadline = &argument->deadline;
+	bool returns = deadline->mode == MAIL_DEADLINE_RETURN;
+
+	if (deadline->mode == MAIL_DEADLINE_NONE)
+		return true;
+	mail_deadline_set(deadline, argument->by_seconds, s->service->now_us());
+	if (returns && argument->by_seconds <= 0)
+		smtp_reply(s, 501, "5.5.4", "BY with R needs a time that is yet to come");
+	else if (returns && argument->by_seconds < s->service->deliver_by_min)
+		smtp_reply(s, 555, "5.5.4", "BY is sooner than can be met; EHLO says what can");
+	else if (argument->release_us >= deadline->at_us && argument->release_us > 0)
+		smtp_reply(s, 501, "5.5.4", "It would be released after the time of BY");
+	else
+		return true;
+	return false;
+}
+
+static bool judge_body(struct smtp_server *s, const struct smtp_argument *argument)
+{
+	if (!argument->is_binary || s->service->offers_binary)
+		return true;
+	smtp_reply(s, 501, "5.5.4", "Bad parameter");
+	return false;
+}
+
 bool smtp_parameters_of_mail(struct smtp_server *s, struct str text, struct smtp_argument *argument)
 {
 	return parse(s, text, mail_parameters, COUNT_OF(mail_parameters), argument) &&
-	       judge_release(s, argument);
+	       judge_body(s, argument) && judge_release(s, argument) && judge_deadline(s, argument);
 }
 
 bool smtp_parameters_of_rcpt(struct smtp_server *s, struct str text, struct smtp_argument *argument)

@@ -174,6 +174,11 @@ bool smtp_offers_future_release(const struct smtp_server *s)
 	return s->service->protocol == SMTP_PROTOCOL_SUBMISSION && s->service->release_max_us > 0;
 }
 
+bool smtp_offers_deliver_by(const struct smtp_server *s)
+{
+	return s->service->deliver_by_min > 0;
+}
+
 struct str smtp_offers_mechanisms(const struct smtp_server *s)
 {
 	if (s->service->auth == SMTP_AUTH_NONE || s->service->mechanisms == NULL)
@@ -241,7 +246,12 @@ static void append_greeting(struct smtp_server *s)
 	append_for_some(s);
 	if (smtp_offers_requiretls(s))
 		buffer_append(&s->output, requiretls, sizeof requiretls - 1);
+	if (s->service->offers_binary)
+		buffer_append_string(&s->output, "250-BINARYMIME\r\n");
 	append_future_release(s);
+	if (smtp_offers_deliver_by(s))
+		buffer_append_format(&s->output, "250-DELIVERBY %lld\r\n",
+				     (long long)s->service->deliver_by_min);
 	if (smtp_offers_priority(s))
 		buffer_append_string(&s->output, "250-MT-PRIORITY MIXER\r\n");
 	buffer_append(&s->output, extensions, sizeof extensions - 1);

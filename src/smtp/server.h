@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
  * smtp/server.h - the server's side of SMTP (RFC 5321), submission (RFC 6409) and LMTP (RFC 2033),
- * as an engine without I/O. Extensions: 8BITMIME (RFC 6152), CHUNKING without BINARYMIME (RFC
- * 3030), SMTPUTF8 (RFC 6531), DSN (RFC 3461), SIZE (RFC 1870), PIPELINING, ENHANCEDSTATUSCODES,
- * ETRN (RFC 1985), XCLIENT and XFORWARD (Postfix), STARTTLS (RFC 3207), AUTH (RFC 4954), REQUIRETLS
- * (RFC 8689), MT-PRIORITY (RFC 6710), FUTURERELEASE (RFC 4865, submission only).
+ * as an engine without I/O. Extensions: 8BITMIME (RFC 6152), CHUNKING and BINARYMIME (RFC 3030),
+ * SMTPUTF8 (RFC 6531), DSN (RFC 3461), SIZE (RFC 1870), PIPELINING, ENHANCEDSTATUSCODES, ETRN (RFC
+ * 1985), XCLIENT and XFORWARD (Postfix), STARTTLS (RFC 3207), AUTH (RFC 4954), REQUIRETLS (RFC
+ * 8689), MT-PRIORITY (RFC 6710), FUTURERELEASE (RFC 4865, submission only), DELIVERBY (RFC 2852).
  *
  * Bytes from the client go in through smtp_server_input(), replies are collected in
  * smtp_server_output(), the message in smtp_server_body(). At most one question is pending;
@@ -136,11 +136,14 @@ struct smtp_service {
 	enum smtp_auth_rule auth;
 	bool has_etrn; /* some clients may send it */
 	enum smtp_sender_rule sender_rule;
+	bool offers_binary;     /* BINARYMIME (RFC 3030) */
 	bool completes;         /* messages of users' programs: header/edit.h */
 	bool repairs;           /* likewise */
 	int64_t release_max_us; /* how far ahead a submitted message may be released; 0: at once
 				 * only. In whole seconds */
-	/* The time of day. NULL only without release_max_us. */
+	int64_t deliver_by_min; /* the fewest seconds within which a sender may want its message
+				 * delivered or returned; 0: DELIVERBY is not offered */
+	/* The time of day. NULL only without these two. */
 	int64_t (*now_us)(void);
 	bool shows_user; /* the Received field has the name of who has authenticated */
 	/* The mechanisms that the client may use now, in upper case, separated by a space; empty:
@@ -324,6 +327,9 @@ bool smtp_server_message_is_open(const struct smtp_server *server);
  * message, or of the chunk, is read and discarded, then VERDICT (not MAIL_OK) is the reply. Not
  * while COMMIT is pending: answer that instead. */
 void smtp_server_data_failed(struct smtp_server *server, const struct mail_verdict *verdict);
+
+/* At COMMIT: the message was signed, and was repaired: its signature is not valid any more. */
+bool smtp_server_has_broken_signature(const struct smtp_server *server);
 
 /* The name that the client gave, made safe for headers and logs; "" before it did. */
 struct str smtp_server_helo(const struct smtp_server *server);

@@ -44,15 +44,23 @@ static void end_edit(struct smtp_text *t)
 	t->kept += t->body->length - before;
 }
 
+/* The body of a binary message has no lines: to look for them would change it. */
+static bool is_raw(const struct smtp_text *t)
+{
+	return t->rules.form == SMTP_TEXT_BINARY && t->header.is_over;
+}
+
 /* A first line that begins with a space or tab would continue our own Received line, and could
  * forge its content. It cannot be a header (RFC 5322 section 2.2), so it is the body of a
- * message without a header; like Postfix we insert the missing empty line before it. */
-static void keep_out_of_trace(struct smtp_text *t, char first)
+ * message without a header; like Postfix we insert the missing empty line before it. Whether that
+ * was done. */
+static bool keep_out_of_trace(struct smtp_text *t, char first)
 {
 	if (t->size > 0 || (first != ' ' && first != '\t'))
-		return;
+		return false;
 	t->header.is_over = true;
 	keep_text(t, "\r\n", 2);
+	return true;
 }
 
 /* These bytes contain NULs, which no message may have (RFC 5322 section 4). */
@@ -70,19 +78,23 @@ static void keep_without_nul(struct smtp_text *t, const char *data, size_t lengt
 		const char *nul = memchr(data, '\0', (size_t)(end - data));
 		size_t plain = (size_t)((nul != NULL ? nul : end) - data);
 
-		if (plain > 0) {
-			keep_out_of_trace(t, *data);
-			keep_text(t, data, plain);
+		if (plain > 0 && keep_out_of_trace(t, *data) && is_raw(t)) {
+			keep_text(t, data, (size_t)(end - data));
+			return;
 		}
+		if (plain > 0)
+			keep_text(t, data, plain);
 		data += plain + 1;
 	}
 }
 
 static void keep(struct smtp_text *t, const char *data, size_t length)
 {
-	if (length > 0 && t->size == 0)
-		keep_out_of_trace(t, *data);    /* perhaps after removed NULs */
-	if (memchr(data, '\0', length) != NULL) /* also when the message is already refused */
+	bool is_body = length > 0 && keep_out_of_trace(t, *data); /* perhaps after removed NULs */
+
+	if (is_body && is_raw(t))
+		keep_text(t, data, length);
+	else if (memchr(data, '\0', length) != NULL) /* also when the message is already refused */
 		keep_without_nul(t, data, length);
 	else
 		keep_text(t, data, length);
@@ -219,7 +231,7 @@ static size_t take_lines(struct smtp_text *t, const char *data, size_t length)
 			end_header_line(t);
 		}
 		done += line;
-	} while (done < length && (is_counted(t) || data[done] != '.'));
+	} while (done < length && !is_raw(t) && (is_counted(t) || data[done] != '.'));
 	if (done == 0)
 		return take_part(t, data, length);
 	keep(t, data, done);
@@ -227,11 +239,18 @@ static size_t take_lines(struct smtp_text *t, const char *data, size_t length)
 	return done;
 }
 
+static size_t take_raw(struct smtp_text *t, const char *data, size_t length)
+{
+	keep_text(t, data, length);
+	t->scan = SMTP_SCAN_START;
+	return length;
+}
+
 static size_t take_at_start(struct smtp_text *t, const char *data, size_t length)
 {
 	if (data[0] != '.' || is_counted(t)) {
-		keep_out_of_trace(t, data[0]);
-		return take_lines(t, data, length);
+		(void)keep_out_of_trace(t, data[0]);
+		return is_raw(t) ? take_raw(t, data, length) : take_lines(t, data, length);
 	}
 	t->scan = SMTP_SCAN_DOT;
 	return 1;
@@ -240,7 +259,7 @@ static size_t take_at_start(struct smtp_text *t, const char *data, size_t length
 /* A dot that starts a line is either stuffing or the end of the message. */
 static size_t take_after_dot(struct smtp_text *t, char byte)
 {
-	keep_out_of_trace(t, byte);
+	(void)keep_out_of_trace(t, byte);
 	t->scan = byte == '\r' ? SMTP_SCAN_DOT_CR : SMTP_SCAN_MIDDLE;
 	return byte == '\r' ? 1 : 0;
 }
@@ -260,7 +279,7 @@ static size_t take_normalized(struct smtp_text *t, char byte)
 {
 	if (byte == '\r')
 		return 1;
-	keep_out_of_trace(t, ' ');
+	(void)keep_out_of_trace(t, ' ');
 	if (!t->header.is_over)
 		smtp_header_take(t, " ", 1);
 	keep_text(t, " ", 1);
@@ -309,6 +328,8 @@ static size_t take_some(struct smtp_text *t, const char *data, size_t length)
 {
 	if (t->has_bare_line_end && !t->rules.is_normalized)
 		return take_refused(t, data, length);
+	if (is_raw(t))
+		return take_raw(t, data, length);
 	switch (t->scan) {
 	case SMTP_SCAN_START:
 		return take_at_start(t, data, length);

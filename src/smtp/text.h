@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * smtp/text.h - the text of a message on its way in, as the queue keeps it: CRLF lines, no dots of
- * a protocol, no NUL. What its header says of hops and Message-ID is read as it passes.
+ * a protocol, no NUL; after the header of a BINARY one any bytes. What its header says of hops and
+ * Message-ID is read as it passes.
  */
 #ifndef SMTP_TEXT_H
 #define SMTP_TEXT_H
@@ -14,6 +15,7 @@
 enum smtp_text_form {
 	SMTP_TEXT_STUFFED, /* DATA: dots are stuffed, and a dot alone in a line ends it */
 	SMTP_TEXT_COUNTED, /* BDAT, QMTP: the end is known by counting, lines end with CRLF */
+	SMTP_TEXT_BINARY,  /* BDAT with BINARYMIME: so is the header; the body is kept as it is */
 	SMTP_TEXT_FEEDS,   /* QMTP, QMQP: the same, but lines end with LF */
 };
 

@@ -80,6 +80,8 @@ struct str smtp_trace_origin(const struct smtp_trace *trace, struct arena *arena
 	else
 		buffer_append_format(&text, is_ipv6(peer) ? "[%s]:%u" : "%s:%u", peer->address,
 				     (unsigned)peer->port);
+	if (peer->name[0] != '\0')
+		buffer_append_format(&text, " name=%s", peer->name);
 	if (trace->helo != NULL)
 		buffer_append_format(&text, " helo=%s", trace->helo);
 	if (trace->tls->version != NULL)

@@ -50,7 +50,7 @@ static struct smtp_text_rules text_rules(const struct smtp_server *s)
 	};
 }
 
-/* Who could have authenticated, and has not, is no more urgent than others (RFC 6710 section 5). */
+/* Who could have authenticated, and has not, is no more urgent than others (RFC 6710). */
 static int priority_of(const struct smtp_server *s, const struct smtp_argument *mail)
 {
 	return mail->priority > 0 && !smtp_peer_is_trusted(s) ? 0 : mail->priority;
@@ -67,9 +67,11 @@ void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *m
 		.rules = text_rules(s), .arena = envelope->arena, .body = &s->body};
 	envelope->stage = s->service->stage;
 	envelope->sender = arena_copy_str(envelope->arena, mail->address.text);
+	envelope->binary = mail->is_binary;
 	envelope->utf8 = mail->is_utf8;
 	envelope->require_tls = mail->requires_tls;
 	envelope->release_us = mail->release_us;
+	envelope->deadline = mail->deadline;
 	envelope->priority = priority_of(s, mail);
 	envelope->ret = mail->ret;
 	envelope->envid = arena_copy_str(envelope->arena, mail->envid);

@@ -94,6 +94,8 @@ static enum smtp_step on_data(struct smtp_server *s, const struct smtp_argument 
 	const struct mail_verdict *refusal;
 
 	(void)argument;
+	if (s->transaction->envelope->binary) /* RFC 3030 section 3 */
+		return smtp_reply(s, 503, "5.5.1", "BINARYMIME needs BDAT");
 	if (!smtp_ask_open(s, &refusal))
 		return SMTP_STEP_WAIT;
 	if (refusal != NULL)
@@ -115,7 +117,8 @@ static enum smtp_step on_bdat(struct smtp_server *s, const struct smtp_argument 
 			smtp_message_refuse(s, refusal);
 		else
 			smtp_message_begin(s);
-		s->transaction->text.rules.form = SMTP_TEXT_COUNTED;
+		s->transaction->text.rules.form =
+			s->transaction->envelope->binary ? SMTP_TEXT_BINARY : SMTP_TEXT_COUNTED;
 	}
 	return smtp_chunk_begin(s, argument);
 }

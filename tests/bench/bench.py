@@ -17,6 +17,7 @@ import report as reporting  # noqa: E402
 from disk import Disk  # noqa: E402
 from floor import commits, sink_rate  # noqa: E402
 from idle import GOAL_SESSIONS, idle_memory, idle_tls_memory  # noqa: E402
+from logins import measure_logins  # noqa: E402
 from servers import DEAD_PORT, Sink, Stagepost, TlsSink, make_certificate  # noqa: E402
 from waiting import measure_passes, measure_waiting  # noqa: E402
 
@@ -75,7 +76,8 @@ def start_sink(options, kind, certificate):
 
 
 def start_systems(options, disk, kind, sink, started, certificate):
-    tls = {"certificate": certificate} if kind == "tls" else {"relays_by_tls": kind == "tls-relay"}
+    tls = {"certificate": certificate if kind in ("tls", "submission") else None,
+           "relays_by_tls": kind == "tls-relay", "submission": kind == "submission"}
     for build in [options.build] + options.against:
         is_ours = build == options.build
         name = "stagepost" if is_ours else build.strip("/")
@@ -173,6 +175,9 @@ def measure_all(options, disk):
         report["waiting"] = measure_waiting(options, disk, note)
     if options.waiting and is_wanted(options, "waiting, due"):
         report["passes"] = measure_passes(options, disk, note)
+    if not options.against and is_wanted(options, "logins, failing"):
+        disk.clear()
+        report["logins"] = measure_logins(options, disk, note)
     reporting.finish(report)
     return report
 
@@ -187,7 +192,8 @@ def main():
     parser.add_argument("--messages", type=int, default=int(os.environ.get("BENCH_MESSAGES", 3000)))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--case", default="",
-                        help="only cases with this in their name; also: idle; idle, tls; waiting; due")
+                        help="only cases with this in their name; also: idle; idle, tls; waiting; due; "
+                        "logins")
     parser.add_argument("--alone", action="store_true", help="without Postfix")
     parser.add_argument("--against", action="append", default=[], metavar="BUILD",
                         help="instead of Postfix: programs of another build")

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import measure
 from common.net import wait_until
 from servers import HELD, LMTP, LOCAL, MAILBOXES, REMOTE
+from submission import PASSWORD, USER
 
 WARM_UP_MESSAGES = 300
 CIPHERS = "TLS_AES_128_GCM_SHA256"  # with TLS, for both systems
-SENDER = "sender@client.example"
+SENDER = USER
+ACCEPTING = ("accept", "tls", "submission", "qmtp")  # what comes stays in the queue
 OWN_SMTP = "own-smtp"  # a node of ours, loaded by SMTP with sessions kept open
-SYSTEMS = {"accept": ("postfix",), "tls": ("postfix",),
+SYSTEMS = {"accept": ("postfix",), "tls": ("postfix",), "submission": ("postfix",),
            "qmtp": (OWN_SMTP,), "relay": ("postfix", "postfix-tuned"),
            "tls-relay": ("postfix", "postfix-tuned"), "lmtp": ("postfix", "postfix-tuned"),
            "local": ("postfix",)}
@@ -28,17 +30,19 @@ class Case:
     divisor: int = 1  # of the number of messages
     goal: float = 0  # times the other system's rate; 0: none
     tls: str = ""  # handshakes: "full", or "resumed": with the session of the one before
+    pipelines: bool = False  # MAIL, RCPT and DATA at once; with TLS only
 
     @property
     def has_floor(self):
         """smtp-source and smtp-sink know neither TLS nor QMTP."""
-        return not self.kind.startswith("tls") and self.kind != "qmtp"
+        return not self.tls and not self.kind.startswith("tls") and self.kind != "qmtp"
 
     @property
     def name(self):
         sessions = f"{self.sessions} kept open" if self.keep else \
             f"{self.sessions} session" + "s" * (self.sessions > 1)
         tls = f" {self.tls} handshakes," if self.tls else ""
+        tls += " pipelined," if self.pipelines else ""
         return f"{self.kind}, {sessions},{tls} {self.size // 1024} KiB"
 
 
@@ -51,6 +55,8 @@ CASES = (
     Case("tls", 50, 10240, goal=2, tls="full"),
     Case("tls", 50, 10240, goal=3, tls="resumed"),
     Case("tls", 50, 10240, keep=True, goal=4, tls="full"),
+    Case("tls", 50, 10240, keep=True, goal=4, tls="full", pipelines=True),
+    Case("submission", 50, 10240, keep=True, goal=3, tls="full"),
     Case("qmtp", 50, 10240, keep=True, goal=2),
     Case("qmtp", 50, 1024, keep=True, goal=2),
     Case("relay", 50, 10240, goal=4),
@@ -63,7 +69,8 @@ CASES = (
 
 
 def warm_up(kind):
-    return Case(kind, 50, 10240, keep=kind == "qmtp", tls="full" if kind == "tls" else "")
+    return Case(kind, 50, 10240, keep=kind in ("qmtp", "submission"),
+                tls="full" if kind in ("tls", "submission") else "")
 
 
 def start_source(port, messages, case, recipient, build=""):
@@ -81,6 +88,10 @@ def start_source(port, messages, case, recipient, build=""):
         command.append("-d")
     if case.tls == "resumed":
         command.append("-r")
+    if case.pipelines:
+        command.append("-P")
+    if case.kind == "submission":
+        command += ["-u", USER, "-w", PASSWORD]
     return subprocess.Popen(command + [f"127.0.0.1:{port}"], stdout=subprocess.DEVNULL,
                             stderr=subprocess.PIPE, text=True)
 
@@ -109,19 +120,20 @@ def load(system, case, messages, build=""):
         case = Case("accept", case.sessions, case.size, keep=True)
     elif case.kind == "qmtp":
         port = system.qmtp_port
-    domain = {"accept": HELD, "tls": HELD, "qmtp": HELD, "lmtp": LMTP}.get(case.kind, REMOTE)
+    domain = HELD if case.kind in ACCEPTING else LMTP if case.kind == "lmtp" else REMOTE
     finish_sources([start_source(port, messages, case, "user@" + domain, build)])
     return messages
 
 
 def run_once(system, sink, case, messages, build=""):
-    count = {"accept": lambda: 0, "tls": lambda: 0, "qmtp": lambda: 0, "local": system.delivered}.get(case.kind, lambda: sink.count)
-    before = count()
+    count = system.delivered if case.kind == "local" else lambda: sink.count
+    is_accepting = case.kind in ACCEPTING
+    before = 0 if is_accepting else count()
     processor = measure.processor_seconds(system.pid)
     begin = time.monotonic()
     sent = load(system, case, max(1, messages // case.divisor), build)
     accepted = time.monotonic() - begin
-    if case.kind not in ("accept", "tls", "qmtp"):
+    if not is_accepting:
         wait_until(lambda: count() - before >= sent, f"{system.name}: {case.name}", 120)
     seconds = time.monotonic() - begin
     time.sleep(0.3)

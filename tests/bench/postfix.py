@@ -8,6 +8,7 @@ import subprocess
 
 from common.net import end, free_port, wait_until
 from common.postfix import BASE_CF, MASTER_CF, POSTFIX_DAEMONS, make_directories
+from submission import Dovecot
 from servers import HELD, LMTP, LOCAL, MAILBOXES, answers, delivered
 
 # What would make the comparison unfair to it is changed in both: with mail on hold
@@ -36,6 +37,15 @@ smtpd_tls_security_level = may
 smtpd_tls_chain_files = {certificate}.key, {certificate}.pem
 """
 
+# Only users who have authenticated may send; as an administrator sets it up for port 587.
+SUBMISSION = """
+smtpd_sasl_auth_enable = yes
+smtpd_sasl_type = dovecot
+smtpd_sasl_path = {sasl}
+smtpd_tls_auth_only = yes
+smtpd_client_restrictions = permit_sasl_authenticated, reject
+"""
+
 # Sessions are resumed, as ours are.
 RELAY_TLS = """
 smtp_tls_security_level = encrypt
@@ -49,10 +59,11 @@ SETTINGS = {"postfix": "its defaults; in_flow_delay = 0, no limit of connections
 
 class Postfix:
     """ROUTES: {domain: (address, port)} of those that do not go to the sink. CERTIFICATE: as
-    servers.make_certificate() says; None: no TLS with clients. RELAYS_BY_TLS: and not without."""
+    servers.make_certificate() says; None: no TLS with clients. RELAYS_BY_TLS: and not without.
+    SUBMISSION: for users of Dovecot only."""
 
     def __init__(self, directory, sink_port, name="postfix", routes=None, certificate=None,
-                 relays_by_tls=False):
+                 relays_by_tls=False, submission=False):
         self.name = name
         self.directory = directory
         self.port = free_port()
@@ -60,6 +71,7 @@ class Postfix:
         self.log = os.path.join(directory, "log", "mail")
         config = os.path.join(directory, "etc")
         make_directories(directory)
+        self.dovecot = Dovecot(os.path.join(directory, "dovecot")) if submission else None
         owner = pwd.getpwnam("nobody")
         shutil.chown(self.mailboxes, owner.pw_uid, owner.pw_gid)
         users = ", ".join(f"user{i}@{LOCAL}=user{i}/" for i in range(MAILBOXES))
@@ -67,6 +79,8 @@ class Postfix:
             directory=directory, daemons=POSTFIX_DAEMONS, hostname="bench.example", domain=LOCAL,
             uid=owner.pw_uid, gid=owner.pw_gid, sink=sink_port, lmtp=LMTP, held=HELD, users=users,
             extra=self._extra(certificate, relays_by_tls))
+        if self.dovecot is not None:
+            text += SUBMISSION.format(sasl=self.dovecot.path)
         pathlib.Path(config, "main.cf").write_text(text, encoding="utf-8")
         pathlib.Path(config, "transport").write_text("".join(
             f"{domain} smtp:[{host}]:{port}\n" for domain, (host, port) in (routes or {}).items()),
@@ -98,3 +112,5 @@ class Postfix:
 
     def stop(self):
         end(self.process, 30)
+        if self.dovecot is not None:
+            self.dovecot.stop()

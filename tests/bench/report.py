@@ -4,6 +4,7 @@ import os
 import statistics
 
 import idle
+import logins
 import waiting
 from cases import CASES, OWN_SMTP
 
@@ -68,6 +69,13 @@ def pass_goals(passes):
                   of["due"] / of["empty"], waiting.GOAL_RATE) for outcome, of in passes.items()]
 
 
+def login_goals(result):
+    """Also beside as many sessions that fail at nothing: what the failures themselves do."""
+    return [judge(f"p99 of users' sessions beside failures / {name}",
+                  result["beside failures"]["p99"] / result[name]["p99"], logins.GOAL,
+                  at_most=True) for name in ("alone", "beside NOOPs") if result]
+
+
 def finish(report):
     """Adds what follows from the runs."""
     report["medians"] = medians(report["runs"])
@@ -75,7 +83,8 @@ def finish(report):
                        + idle_goals(report.get("idle_tls"), "with TLS: smtpd and keys",
                                     idle.GOAL_TLS_MIB)
                        + waiting_goals(report.get("waiting"))
-                       + pass_goals(report.get("passes", {})))
+                       + pass_goals(report.get("passes", {}))
+                       + login_goals(report.get("logins")))
     rates = {case: statistics.median(of) for case, of in report["floor"]["sink"].items()}
     report["floor"]["reached"] = {
         case: {"rate": rate,
@@ -164,6 +173,14 @@ def print_passes(passes):
               "empty queue")
 
 
+def print_logins(result):
+    if result:
+        print(f"\n{logins.USERS_RATE} sessions of users a second, in ms; "
+              f"{logins.FLOOD_RATE} others beside them")
+    for name, of in (result or {}).items():
+        print(f"{name:32}" + ", ".join(f"{key} {value:.2f}" for key, value in of.items()))
+
+
 def print_report(report):
     print(f"filesystem: {report['filesystem']}")
     print(f"{report['messages']} messages a run, {report['rounds']} rounds, medians and their "
@@ -181,6 +198,7 @@ def print_report(report):
     print_idle_tls(report.get("idle_tls"))
     print_waiting(report.get("waiting"))
     print_passes(report.get("passes", {}))
+    print_logins(report.get("logins"))
     print_calls(report["calls"])
     print_instructions(report["instructions"])
     print_goals(report["goals"])

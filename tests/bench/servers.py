@@ -8,6 +8,7 @@ import subprocess
 import threading
 
 from common.net import end, free_port, wait_until
+from submission import add_to_stagepost
 
 # A recipient's domain decides what happens to a message, in both systems.
 HELD = "held.example"
@@ -87,10 +88,10 @@ def make_certificate(directory):
 class Stagepost:
     """ROUTES: smtproutes that go before those of the other domains. CERTIFICATE: as
     make_certificate() says; None: no TLS with clients. RELAYS_BY_TLS: and not without. QMTP: also
-    by that, at qmtp_port."""
+    by that, at qmtp_port. SUBMISSION: at port users submit mail, and nobody else."""
 
     def __init__(self, directory, build, sink_port, name="stagepost", extra="", routes=(),
-                 certificate=None, relays_by_tls=False, qmtp=False):
+                 certificate=None, relays_by_tls=False, qmtp=False, submission=False):
         self.name = name
         self.port = free_port()
         self.qmtp_port = free_port()
@@ -105,8 +106,7 @@ user = ""
 queue = "{self.queue}"
 run = "{directory}/run"
 maxsessions = 20000
-relay_from = {{ "127.0.0.0/8" }}
-listen smtp {{ address = {{ "127.0.0.1:{self.port}" }} }}
+{self._doors(submission)}
 {f'listen qmtp {{ address = "127.0.0.1:{self.qmtp_port}" }}' if qmtp else ""}
 service held {{ kind = maildir path = "{directory}/held/%u" }}
 service lmtp {{ kind = lmtp address = "127.0.0.1:{sink_port}" }}
@@ -127,9 +127,18 @@ smtproutes = {{ {"".join(f'"{route}", ' for route in routes)}
         self.pid = self.process.pid
         try:
             wait_until(self._is_ready, "stagepost is ready", 60)
+            if submission:
+                add_to_stagepost(build, file)
         except BaseException:
             self.stop()
             raise
+
+    def _doors(self, submission):
+        if not submission:
+            return f"""relay_from = {{ "127.0.0.0/8" }}
+listen smtp {{ address = {{ "127.0.0.1:{self.port}" }} }}"""
+        return f"""directory {{ path = "{self.directory}/directory.db" }}
+listen submission {{ address = {{ "127.0.0.1:{self.port}" }} }}"""
 
     def _is_ready(self):
         if self.process.poll() is not None:

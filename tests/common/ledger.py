@@ -81,6 +81,7 @@ def make_message(number, source, sizes=SIZES):
 NAME = b"m%07d."  # what each line of such a message consists of
 NAMED = re.compile(rb"m(\d{7})\.")
 NAMES = 7  # in a line
+SESSION = 40  # messages at most that a client sends before it comes again
 
 
 def make_named_message(number, source, sizes=SIZES):
@@ -247,7 +248,9 @@ class Generator:
         while not self._stop.is_set():
             try:
                 with self.connect() as client:
-                    while not self._stop.wait(source.random() * 2 * self.pause):
+                    for _ in range(source.randint(1, SESSION)):
+                        if self._stop.wait(source.random() * 2 * self.pause):
+                            break
                         self._send(client, source)
             except OSError:  # smtplib's exceptions are OSErrors, too
                 self._stop.wait(self.pause)

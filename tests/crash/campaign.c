@@ -264,7 +264,6 @@ static struct world *begin_run(const struct scenario *scenario, enum queue_sync 
 	ledger.sync = sync;
 	ledger.spares = scenario->spares;
 	ledger.has_queue = !scenario->is_empty_disk;
-	ledger.has_service = !scenario->is_empty_disk;
 	campaign.is_broken = false;
 	campaign.scenario = scenario->name;
 	campaign.random = 1;
@@ -352,7 +351,7 @@ static unsigned run_faults(const struct scenario *scenario, enum queue_sync sync
 /* Only creation syncs these directories, and all in that mode. */
 static bool is_of_creation(const struct mutant *mutant, enum queue_sync sync)
 {
-	static const char *const places[] = {".", "..", "format.new", "local"};
+	static const char *const places[] = {".", "..", "format.new"};
 
 	for (size_t i = 0; i < COUNT_OF(places); i++)
 		if (strcmp(mutant->place, places[i]) == 0)

@@ -288,6 +288,7 @@ void disk_resize(struct disk *disk, struct disk_node *file, uint64_t size)
 
 	item->offset = size;
 	item->order = is_cut ? disk->changes : 0;
+	file->changed = is_cut ? file->changed : disk->changes;
 	see(file);
 }
 

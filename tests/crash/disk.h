@@ -13,7 +13,8 @@
  * reach it in the order they were made in, those of a rename together, and with
  * one of them whatever was written out before it. Bytes, and a size that grew,
  * may reach it at any time, each piece by itself. A sync of a directory decides
- * what was done up to that directory's last change, however old that is.
+ * what was done up to that directory's last change, however old that is; that of
+ * a file what was done before it last grew.
  */
 #ifndef TESTS_CRASH_DISK_H
 #define TESTS_CRASH_DISK_H
@@ -60,7 +61,7 @@ struct disk_node {
 	unsigned open_count;
 	unsigned links;
 	int64_t modified_us;
-	uint64_t changed;          /* when its names were, last */
+	uint64_t changed;          /* when its names were, last; of a file: when it grew */
 	char kind[DISK_NAME_SIZE]; /* the first part of its last path: "mess" */
 	struct disk_image seen;
 	struct disk_image durable;

@@ -112,6 +112,20 @@ static bool is_where_promised(const struct queue_delivery *delivery, const struc
 	       (!promise->is_requeued || delivery->is_requeued);
 }
 
+/* A name in todo/ that came back without the control file would have every recipient tried again.
+ * After a failed sync that may happen (queue/aside.c). */
+static int check_records(const struct trial *trial, const struct queue_control *control,
+			 const struct entry *entry)
+{
+	if (strncmp(recorder.failed, "sync", 4) == 0)
+		return 0;
+	for (size_t i = 1; !control->is_mapped && i <= LEDGER_DELIVERIES_MAX; i++)
+		if (entry->deliveries[i].marked == QUEUE_DONE ||
+		    entry->deliveries[i].marked == QUEUE_FAIL)
+			return blame(trial, entry->number, "came back without its outcomes");
+	return 0;
+}
+
 static int check_outcomes(const struct trial *trial, const struct queue_control *control,
 			  const struct entry *entry)
 {
@@ -149,6 +163,8 @@ static int check_control(struct trial *trial, uint64_t number, const struct queu
 	if (entry == NULL || entry->number != number)
 		return blame(trial, number, "is not in the ledger");
 	result = queue_update_read(trial->store, trial->stage, number, &text);
+	if (result == 0)
+		result = check_records(trial, control, entry);
 	if (result < 0)
 		return result;
 	if (!str_starts_with(buffer_view(&text), buffer_view(&entry->control)) ||
@@ -339,7 +355,7 @@ static int start(struct trial *trial)
 		.spares = ledger.spares, .spare_size = 600, .is_daemon = true};
 	int result = queue_store_open("queue", &options, &trial->store, trial->why);
 
-	if (result == 0 && !ledger.has_service)
+	if (result == 0)
 		result = queue_store_add_service(trial->store, ledger_services[0]);
 	if (result == 0)
 		result = queue_intake_open(trial->store, &intake_options, &trial->intake);

@@ -42,8 +42,7 @@ struct ledger {
 	uint64_t version; /* of the promises */
 	enum queue_sync sync;
 	uint32_t spares;
-	bool has_queue;   /* it was created */
-	bool has_service; /* and ledger_services[0] added */
+	bool has_queue; /* it was created */
 };
 
 extern struct ledger ledger;

@@ -104,9 +104,9 @@ static void sync_node(struct disk_node *node)
 	bool is_forgetful = mutant != NULL && mutant->kind == MUTANT_FORGET_REMOVALS;
 	size_t before = node->item_count;
 
-	if (world->disk->is_ordered && node->is_directory)
+	if (world->disk->is_ordered)
 		disk_sync_order(world->disk, node->changed, is_forgetful ? is_removal : NULL);
-	else
+	if (!world->disk->is_ordered || !node->is_directory)
 		disk_sync(node, is_forgetful ? is_removal : NULL);
 	recorder.mutant_has_struck |= is_forgetful && before > 0 && node->item_count > 0;
 }

@@ -39,6 +39,11 @@ static bool start(bool create)
 	if (result < 0)
 		panic("the store does not open: %d", result);
 	ledger.has_queue = true;
+	result = queue_store_add_service(store, ledger_services[0]);
+	if (result < 0)
+		result = queue_store_add_service(store, ledger_services[0]);
+	if (result < 0)
+		panic("a service cannot be added: %d", result);
 	result = queue_intake_open(store, &intake_options, &intake);
 	if (result < 0)
 		result = queue_intake_open(store, &intake_options, &intake);
@@ -360,10 +365,17 @@ static void renew_and_die(const struct entry *entry)
 	start(false);
 }
 
+static void settle(void)
+{
+	queue_message_commit_group(intake, NULL, 0, NULL);
+}
+
 static void finish(struct entry *entry)
 {
 	entry->is_ended = true;
 	look();
+	for (unsigned i = 0; i < 2 && !queue_intake_is_settled(intake); i++)
+		settle();
 	if (queue_update_finish(store, entry->number, ledger_services, LEDGER_SERVICES) < 0 &&
 	    queue_update_finish(store, entry->number, ledger_services, LEDGER_SERVICES) < 0)
 		panic("a message cannot be finished");
@@ -372,21 +384,10 @@ static void finish(struct entry *entry)
 		panic("a message's data cannot be removed");
 }
 
-static void settle(void)
-{
-	queue_message_commit_group(intake, NULL, 0, NULL);
-}
-
 static void create(void)
 {
 	if (!start(true))
 		return;
-	if (queue_store_add_service(store, "mailbox") < 0) {
-		stop();
-		return;
-	}
-	ledger.has_service = true;
-	look();
 	enqueue_one(100, 1);
 	stop();
 }
@@ -691,8 +692,8 @@ struct disk *scenario_prepare(void)
 	struct world *before = world_enter(world);
 	struct disk *disk;
 
-	if (!start(true) || queue_store_add_service(store, "mailbox") < 0)
-		panic("a service cannot be added");
+	if (!start(true))
+		panic("the queue cannot be made");
 	stop();
 	disk = disk_copy(world_disk(world));
 	for (uint64_t i = 0; i < DISK_NODES_MAX; i++)

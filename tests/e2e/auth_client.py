@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import hmac
 import ipaddress
+import itertools
 import os
 import pwd
 import socket
@@ -21,6 +22,13 @@ FAILED, TEMPORARY, MALFORMED, UNKNOWN, INSECURE, TOO_WEAK = range(6)
 SECURED, BINDING, CERTIFICATE = 1, 2, 4
 EXPORTER = b"e" * 32
 END_POINT = b"p" * 32
+NETWORKS = itertools.count()
+
+
+def elsewhere():
+    """The address of a client, and of a network, that has not failed yet: who fails again is answered
+    later each time."""
+    return f"10.{next(NETWORKS)}.0.1"
 
 
 @contextlib.contextmanager

@@ -49,22 +49,12 @@ class Load(Generator):
         recipients = some_recipients(number, source)
         self.ledger.write("begun", number, sha256=sha256, recipients=expanded(recipients))
         if source.random() < 0.03:
-            self._break_off(client, number, recipients, text)
+            client.break_off(sender_of(number), recipients, text)
         try:
             self.send_whole(client, number, sender_of(number), recipients, text)
         except AssertionError:
             if not recipients[0].startswith("come"):  # it is not there now
                 raise
-
-    @staticmethod
-    def _break_off(client, number, recipients, text):
-        client.docmd(f"MAIL FROM:<{sender_of(number)}>")
-        for recipient in recipients:
-            client.docmd(f"RCPT TO:<{recipient}>")
-        client.docmd("DATA")
-        client.sock.sendall(text[:len(text) // 2])
-        client.close()
-        raise ConnectionError("broken off")
 
 
 class Addresses:

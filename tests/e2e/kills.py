@@ -12,7 +12,7 @@ from stagepost import is_alive, stamp, wait_until
 from common.ledger import MARK
 
 PROGRAMS = ("queue", "send", "smtpd", "qmtpd", "resolve", "names", "remote", "lmtp", "local", "pipe",
-            "launch", "keys", "policy")
+            "launch", "keys", "policy", "auth")
 ALL = "all at once"
 RECORDED = 1.0  # seconds; after that an outcome that was logged is on the disk
 RESTARTED = 12.0  # and then the longest wait until "queue" runs again

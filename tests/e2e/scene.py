@@ -13,11 +13,11 @@ import tempfile
 import time
 
 import lmtp
-import qmtp
+from doors import Doors, Misjudged
 from policies import Asker
 from secure_way import DOMAIN, IMPOSTOR, IMPOSTOR_AT, RIGHT, RIGHT_AT
 from smtp import Client
-from stagepost import POLL, as_user, free_port, give_to_user, wait_until
+from stagepost import POLL, as_user, give_to_user, wait_until
 from common.ledger import Ledger, judge, make_message
 
 SENDERS = "from.test"
@@ -25,7 +25,6 @@ DOMAINS = ["a.test", SENDERS, 'domain "l.test" { service = box }',
            'domain "p.test" { service = run }']
 SETTINGS = """smtpd_workers = 1
 probe_delay = 1
-listen qmtp {{ address = "127.0.0.1:{qmtp}" }}
 service box {{ kind = lmtp address = "unix:{socket}" }}
 service run {{ kind = pipe command = {{ "{program}", "{folder}" }} }}
 {more}"""
@@ -45,10 +44,13 @@ WAYS = {
     "later": ["later@b.test", "later@l.test", "u@a.test"],
     "command": ["u@a.test"],
     "qmtp": ["u@a.test", "v@a.test"],
+    "lmtp_in": ["u@a.test", "v@a.test"],
+    "submit": ["u@a.test", "u@b.test"],
     "secure": ["u@b.test", "u@a.test"],
     "first": ["u@b.test"],
 }
 SECURE_WAYS = ("secure", "first")  # with TLS; before the second, the domain's policy is forgotten
+LOGIN_WAYS = ("submit",)  # need users; each time with a wrong password first
 
 
 # of the source of a message: all of one size are the same but for their number
@@ -84,9 +86,9 @@ def answer(outcomes):
 class Scene:
     """NODE is the fixture; OPTIONS those of the node; what it runs is in SHIM's hands, if
     there is one. SECURE: a SecureWay, by which b.test is reached then; None: by a relay without
-    TLS."""
+    TLS. LOGINS: it has a user, who submits mail."""
 
-    def __init__(self, node, more="", shim=None, start=True, secure=None, **options):
+    def __init__(self, node, more="", shim=None, start=True, secure=None, logins=False, **options):
         self.secure = secure
         self.base = tempfile.mkdtemp(prefix="stagepost-scene-")
         os.chmod(self.base, 0o755)
@@ -106,13 +108,13 @@ class Scene:
         self.impostor = None
         self.far = self._make_far()
         path = os.path.join(self.base, "lmtp")
-        self.qmtp_port = free_port("127.0.0.1")
+        self.doors = Doors(self.base, logins, more)
         self.box = lmtp.Server(path, recipient=answer({}))
         routes = [] if secure else [f"b.test:{self.far.address.replace(':', ';')}"]
-        more += secure.settings(self.policies) if secure else ""
+        more += self.doors.settings() + (secure.settings(self.policies) if secure else "")
         self.mx = node("scene", start=False, domains=DOMAINS, routes=routes,
-                       settings=SETTINGS.format(socket=path, qmtp=self.qmtp_port, program=program,
-                                                folder=self.folder, more=more), **options)
+                       settings=SETTINGS.format(socket=path, program=program, folder=self.folder,
+                                                more=more), **options)
         self.numbers = 0
         self.clients = 0
         self.size = SMALL
@@ -149,13 +151,13 @@ class Scene:
         number, text, recipients = self.begin(way)
         if way == "command":
             return self.enqueue(number, text, recipients)
-        if way == "qmtp":
-            return self.send_package(number, text, recipients, timeout)
         try:
-            with self.client(timeout=timeout) as client:
+            with self.client_of(way, timeout) as client:
                 client.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 reply = client.deliver(f"s@{SENDERS}", recipients, text,
                                        before_dot=lambda: self.ledger.write("dot", number))
+        except Misjudged as wrong:
+            raise Refused(str(wrong)) from None
         except OSError:
             return ""
         if reply.startswith("250 "):
@@ -164,33 +166,29 @@ class Scene:
             raise Refused(reply)
         return reply
 
-    def send_package(self, number, text, recipients, timeout):
-        """By QMTP; the answers to all recipients of a message are the same."""
-        package = qmtp.package(text, f"s@{SENDERS}", recipients, b"\r")
-        try:
-            with qmtp.Wire(self.qmtp_port, timeout=timeout) as wire:
-                wire.send(package[:-1])
-                self.ledger.write("dot", number)
-                wire.send(package[-1:])
-                answers = wire.answers(len(recipients))
-        except (OSError, EOFError):
-            return ""
-        assert len(set(answers)) == 1, answers
-        if answers[0].startswith("K"):
-            self.ledger.write("accepted", number, reply=answers[0])
-            return f"250 {answers[0]}"
-        if not answers[0].startswith("Z"):
-            raise Refused(answers[0])
-        return f"451 {answers[0]}"
+    def client_of(self, way, timeout):
+        """Who sends mail of that WAY."""
+        made = {"qmtp": self.doors.qmtp, "lmtp_in": self.doors.lmtp,
+                "submit": lambda **options: self.doors.submission(tries=1, **options)}
+        return made.get(way, self.client)(timeout=timeout)
 
     def client(self, **options):
         """By STARTTLS, where the scene has that."""
         return self.secure.client(self.mx, **options) if self.secure else Client(self.mx, **options)
 
     def any_client(self, **options):
-        """By STARTTLS, or not, in turn."""
+        """By each door in turn: half of the sessions are of SMTP, and half of these use STARTTLS. One
+        login in four begins with a wrong password."""
         self.clients += 1
-        return self.client(**options) if self.clients % 2 else Client(self.mx, **options)
+        turn = self.clients % 12
+        if turn % 2 == 0:
+            return self.client(**options) if turn % 4 else Client(self.mx, **options)
+        if turn % 6 == 1:
+            return self.doors.qmtp(**options)
+        if turn % 6 == 3 or not self.doors.has_logins:
+            return self.doors.lmtp(**options)
+        return self.doors.submission(context=self.secure and self.secure.client_context,
+                                     tries=self.clients % 24 == 5, **options)
 
     def begin(self, way):
         self.numbers += 1
@@ -270,6 +268,11 @@ class Scene:
                 yield recipient.decode(), text, int(name.rpartition(".")[2]) / 1e9
 
     # --- what must be secret ---
+
+    def prepare(self):
+        """The node runs, and gets its user, and the policy of others."""
+        self.doors.add_user(self.mx, SENDERS)
+        self.learn_policy()
 
     def learn_policy(self):
         """From then on there is no excuse for mail that goes to others or in plain text, whatever

@@ -20,6 +20,8 @@ class Client(smtplib.SMTP):
     def _get_socket(self, host, port, timeout):
         if self.path is None:
             made = super()._get_socket(host, port, timeout)
+            # after a handshake without tickets Nagle's algorithm holds a command up for 40 ms
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             made.sendall(self.before)
             return made
         made = socket.socket(socket.AF_UNIX)
@@ -58,6 +60,14 @@ class Client(smtplib.SMTP):
         except smtplib.SMTPDataError as refusal:
             code, text = refusal.smtp_code, refusal.smtp_error
         return f"{code} {text.decode()}"
+
+    def break_off(self, sender, recipients, message):
+        """In the middle of the message; raises ConnectionError."""
+        for command in (f"MAIL FROM:<{sender}>", *(f"RCPT TO:<{to}>" for to in recipients), "DATA"):
+            self.docmd(command)
+        self.sock.sendall(message[:len(message) // 2])
+        self.close()
+        raise ConnectionError("broken off")
 
 
 def stuff(message):

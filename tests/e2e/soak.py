@@ -36,9 +36,7 @@ class Load(Generator):
 
     def _send(self, client, source):
         if source.random() < 1 / 30:
-            client.send(f"MAIL FROM:<{SENDER}>\r\nRCPT TO:<u1@a.test>\r\nDATA\r\nbroken off")
-            client.sock.close()
-            raise ConnectionError("gone")
+            client.break_off(SENDER, ["u1@a.test"], b"broken off " * 9)
         super()._send(client, source)
 
 
@@ -65,7 +63,8 @@ class Faults:
         if time.monotonic() - self.last_kill < apart:
             return
         self.last_kill = time.monotonic()
-        programs = ("queue", "send", "smtpd", "resolve", "remote", "lmtp", "local", "keys", "policy")
+        programs = ("queue", "send", "smtpd", "resolve", "remote", "lmtp", "local", "keys",
+                    "policy", "qmtpd", "auth")
         program = self.source.choice([name for name in programs if self.scene.mx.pids(name)])
         self.scene.mx.kill_and_wait(program)
         self._count("kills")

@@ -7,8 +7,9 @@ import signal
 import struct
 import time
 
-from taken_process import (CONTROL, DATAGRAM, HELPERS, MSG, QUESTION, SEQPACKET, STREAM, Enough,
-                           Hands)
+from taken_logins import Logins
+from taken_process import (CONTROL, DATAGRAM, HELPERS, MSG, QUESTION, SEQPACKET, STREAM,
+                           Enough)
 from taken_words import (ASK, BACK, COMMIT, COMMITTED, COUNT, ENVELOPE, FINISH, GREET, HELLO, KILL,
                          MANAGE, MANAGED, OPEN, REPORT, RESOLVED, RUN, SHARE, SIGN, SIGNED, START,
                          STARTED, TARGETS, WHOLE, packet, text, u32, u64)
@@ -27,7 +28,7 @@ SETTLED = 1  # seconds after which an unwanted connection has been closed
 AF_INET = 2
 
 
-class Taken(Hands):
+class Taken(Logins):
     """The process PID, a PROGRAM of the node MX, until release()."""
 
     def __init__(self, mx, program, pid, seed):
@@ -40,6 +41,10 @@ class Taken(Hands):
                         if not self.is_root or action in self.ROOTS]
         self.untried = [action for action, _ in self.actions if action not in self.LAST]
         self.source.shuffle(self.untried)
+        if program == "auth":  # before he has sent nonsense, and nobody believes him any more
+            for action in "reach", "vouch":
+                self.untried.remove(action)
+                self.untried.append(action)
         if "keys" in TARGETS.get(program, ()):  # before he has used up the connections that he is given
             self.untried.remove("sign")
             self.untried.append("sign")
@@ -181,7 +186,7 @@ class Taken(Hands):
     def crowd_in(self):
         """Connections that he leaves open: one that was closed by the other side has an end."""
         name = self.source.choice([name for name in TARGETS.get(self.program, ("send",))
-                                   if name != "directory"])
+                                   if name != "directory"] or ["send"])
         for _ in range(8):
             socket = self.own_connection(name) if len(self.crowd) < CROWD else -1
             if socket >= 0:
@@ -403,7 +408,8 @@ class Taken(Hands):
                ("keep", 10), ("ask_wrongly", 0.3), ("tell_supervisor", 0.02), ("signal", 3),
                ("listener", 2), ("network", 2), ("files", 2), ("descriptors", 0.2),
                ("hoard_jobs", 15), ("manage", 10), ("commit_to_many", 3), ("run_programs", 4),
-               ("crowd_in", 4), ("scribble", 4), ("welcome", 4), ("sign", 4), ("misinform", 2))
+               ("crowd_in", 4), ("scribble", 4), ("welcome", 4), ("sign", 4), ("misinform", 2), ("vouch", 10), ("reach", 2),
+               ("guess", 4))
     LAST = ("tell_supervisor", "listener", "descriptors")  # after these much else cannot be tried
     # Of root's: nothing that the whole machine would feel.
     ROOTS = ("say", "hear", "flood", "listener", "descriptors", "tell_supervisor", "welcome")

@@ -13,7 +13,7 @@ from common.ledger import find_leaks
 OWN = {"smtpd": (), "qmtpd": (), "names": (), "remote": ("b.test",), "lmtp": ("l.test",),
        "local": ("a.test", "d.test", "example.org", SENDERS), "pipe": ("p.test",),
        "launch": ("p.test",), "list": ("d.test",), "directory": (),
-       "keys": (), "policy": ()}  # the others: all
+       "keys": (), "policy": (), "auth": ()}  # the others: all
 # Whose mail goes where he says: as without a policy.
 MISLED = {"policy": ("b.test",)}
 OPENED = ("remote", "send", "queue", *MISLED)  # by whom others may get to see what is for that domain
@@ -48,7 +48,7 @@ class Watch:
         self.pids = [pid for pid in mx.pids() if pid != without] + [mx.process.pid]
         self.names = {pid: name for name in ("smtpd", "qmtpd", "queue", "send", "resolve", "names", "remote", "lmtp",
                                              "local", "pipe", "launch", "list", "directory", "keys",
-                                             "policy")
+                                             "policy", "auth")
                       for pid in mx.pids(name)}
         self.before = {pid: descriptors(pid) for pid in self.pids}
         self.triggers = f"{mx.queue}/trigger"

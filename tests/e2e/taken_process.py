@@ -96,7 +96,8 @@ class Hands(Words):
         self.connector = find_connector(pid)
         self.control = CONTROL
         self.sockets = [one for one in self.find_sockets() if one not in (CONTROL, self.connector)]
-        self.listeners = find_listeners(pid, self.sockets) if self.is_root else []
+        self.listeners = find_listeners(pid, self.sockets) if (
+            self.is_root or program == "auth") else []
 
     def release(self):
         """It ends, as who was found out would: its supervisor starts another one."""

@@ -11,13 +11,16 @@ HELLO, START, REPORT, FINISH, RESOLVE, RESOLVED, AWAIT, BACK, DRAIN, RETIRE, CON
 GREET, RUN, STARTED, NOT_STARTED, WHOLE, KILL, ENDED = range(1, 8)
 SET_PART, SET_END, SIGN, SIGNED = range(1, 5)  # src/keys/protocol.h
 ASK, COUNT, ANSWER = range(1, 4)  # src/sts/protocol.h
+OFFER, BEGIN_LOGIN, RESPOND_LOGIN, CANCEL_LOGIN, JUDGE = range(1, 6)  # src/auth/protocol.h
+ACCEPTED = 1  # src/auth/client.h
 KEY_ID = 32  # bytes
 SERVICES = (b"maildir", b"remote", b"resolve", b"list", b"box", b"run")
 PART = 50000  # bytes of an envelope in one packet
 ENVELOPE_MAX = 40000  # that a call of inside.c takes it with data
 TRIGGERS = (b"", b"directory", b"host.x", b"hold.1", b"pipe.run.x", b"../../x", b"a\nb")
 # to whom the process has connections; the others: "send"
-TARGETS = {"smtpd": ("queue", "directory", "names", "keys"), "qmtpd": ("queue", "directory", "names", "keys"),
+TARGETS = {"smtpd": ("queue", "directory", "names", "keys", "auth"), "auth": ("directory",),
+           "qmtpd": ("queue", "directory", "names", "keys"),
            "remote": ("send", "keys", "policy"),
            "lmtp": ("send", "keys"), "policy": ("queue",), "send": ("queue",), "resolve": ("send", "directory"),
            "list": ("send", "queue", "directory"), "pipe": ("send", "launch")}
@@ -47,7 +50,7 @@ def first_recipient(start):
     """Its number in the body of a START (src/ipc/job.h), which is well formed."""
     at = 16
     at += 4 + int.from_bytes(start[at:at + 4], "little") + 16  # the sender; size and two numbers
-    for _ in range(2):  # the envelope's id, the destination
+    for _ in range(3):  # the envelope's id, the destination, where it came from
         at += 4 + int.from_bytes(start[at:at + 4], "little")
     return int.from_bytes(start[at + 4:at + 8], "little")
 
@@ -190,6 +193,8 @@ class Words:
         if source.random() < (0.8 if self.program == "directory" else
                               0.2 if "directory" in TARGETS.get(self.program, ()) else 0.02):
             return self.frame()
+        if source.random() < {"auth": 0.8, "smtpd": 0.2}.get(self.program, 0):
+            return self.login_sentence()
         if self.packets and source.random() < 0.15:  # a replay
             return source.choice(self.packets)
         if source.random() < {"keys": 0.9, "policy": 0.7, "remote": 0.2, "smtpd": 0.2}.get(self.program, 0.02):

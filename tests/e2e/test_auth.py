@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: ISC
 """Who clients are: the process auth with the directory's users, spoken to as smtpd does it."""
 
+import concurrent.futures
+import contextlib
 import json
 import os
 import re
@@ -12,7 +14,7 @@ import warnings
 
 import pytest
 from auth_client import (ACCEPTED, CHALLENGE, FAILED, INSECURE, MALFORMED, REFUSED, TEMPORARY,
-                         UNKNOWN, Client)
+                         UNKNOWN, Client, elsewhere)
 from stagepost import PATIENCE, ROOT, as_user, stamp, wait_until
 
 with warnings.catch_warnings():
@@ -76,32 +78,41 @@ def test_passwords_are_checked(mx, client):
                                    ("nobody", PASSWORD, "no such user"),
                                    ("gone", PASSWORD, "the user is not active")):
         mark = mx.log.mark()
-        answer = client.plain(user, password, address="192.0.2.9")
+        address = elsewhere()
+        answer = client.plain(user, password, address=address)
         assert (answer.outcome, answer.refusal) == (REFUSED, FAILED)
         event = mx.log.wait("auth_failed", since=mark, user=user)
-        assert event["reason"] == reason and event["client"] == "192.0.2.9", event
+        assert event["reason"] == reason and event["client"] == address, event
     mark = mx.log.mark()
-    assert client.plain('a "b\n c', "x").refusal == FAILED
+    assert client.plain('a "b\n c', "x", address=elsewhere()).refusal == FAILED
     assert mx.log.wait("auth_failed", since=mark)["user"] == ""  # what is not a name is not logged
 
 
-def test_scram_with_every_binding(client):
+def test_scram_with_every_binding(mx, client):
+    wrong = []  # (password, more words of an exchange)
     for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-1"):
+        plus = mechanism + "-PLUS"
         assert client.scram("ann", PASSWORD, mechanism).user == "ann"
-        assert client.scram("ann", "wrong", mechanism).refusal == FAILED
+        wrong.append(("wrong", {"mechanism": mechanism}))
         for binding in ("tls-exporter", "tls-server-end-point"):
-            plus = mechanism + "-PLUS"
             assert client.scram("ann", PASSWORD, plus, binding).user == "ann"
             # somebody in between has a connection of his own to the client
-            assert client.scram("ann", PASSWORD, plus, binding, bound=b"x" * 32).refusal == FAILED
-        assert client.scram("ann", PASSWORD, plus, "tls-unique").refusal == FAILED
+            wrong.append((PASSWORD, {"mechanism": plus, "binding": binding, "bound": b"x" * 32}))
+        wrong.append((PASSWORD, {"mechanism": plus, "binding": "tls-unique"}))
         # somebody has taken -PLUS out of the offer
-        assert client.scram("ann", PASSWORD, mechanism, flag="y").refusal == FAILED
+        wrong.append((PASSWORD, {"mechanism": mechanism, "flag": "y"}))
         # without TLS's bindings nothing with -PLUS was offered
         assert client.scram("ann", PASSWORD, mechanism, flag="y", exporter=b"",
                             end_point=b"").user == "ann"
         assert client.ask(plus, b"p=tls-exporter,,n=ann,r=x", exporter=b"",
                           end_point=b"")[1].refusal == UNKNOWN
+    # side by side: one after the other each would be answered later
+    with contextlib.ExitStack() as stack, \
+            concurrent.futures.ThreadPoolExecutor(len(wrong)) as pool:
+        others = [stack.enter_context(Client(mx)) for _ in wrong]
+        answers = pool.map(lambda other, case: other.scram("ann", case[0], address=elsewhere(), **case[1]),
+                           others, wrong)
+        assert [answer.refusal for answer in answers] == [FAILED] * len(wrong)
 
 
 def test_only_what_is_offered(mx, client):

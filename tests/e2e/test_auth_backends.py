@@ -10,7 +10,8 @@ import signal
 
 import pytest
 import slapd
-from auth_client import (ACCEPTED, CHALLENGE, FAILED, MALFORMED, REFUSED, TEMPORARY, UNKNOWN, Client)
+from auth_client import (ACCEPTED, CHALLENGE, FAILED, MALFORMED, REFUSED, TEMPORARY, UNKNOWN, Client,
+                         elsewhere)
 from dovecot import PASSWORD as DOVECOT_PASSWORD
 from dovecot import Dovecot
 from lying_dns import Answer, LyingServer, a
@@ -148,7 +149,7 @@ def test_ldap_servers_are_asked_to_bind(node, ldap):
         wait_until(lambda: client.plain("ann", PASSWORD).outcome == ACCEPTED, "ann is known")
         for user, wrong in (("ann", "wrong"), ("none", PASSWORD), ("nobody", PASSWORD), ("*", PASSWORD),
                             ("ann)(uid=*", PASSWORD)):
-            answer = client.plain(user, wrong, address="2001:db8:7::1")
+            answer = client.plain(user, wrong, address=elsewhere())
             assert (answer.outcome, answer.refusal) == (REFUSED, FAILED), user
         # an empty password would be an anonymous bind, which succeeds
         assert client.plain("ann", "").refusal == MALFORMED
@@ -205,7 +206,8 @@ def test_signed_tokens(node, keys, tmp_path):
             good = token(f"{keys}/{name}.key", algorithm, claims(), tmp_path)
             assert client.bearer(good).user == "ann@example.org"
             assert client.bearer(good, user="Ann@example.org").user == "ann@example.org"
-            assert client.bearer(good, user="bob@example.org").refusal == FAILED
+            assert client.bearer(good, user="bob@example.org",
+                                 address=elsewhere()).refusal == FAILED
             answer = client.ask("XOAUTH2", f"user=ann@example.org\1auth=Bearer {good}\1\1".encode())[1]
             assert answer.user == "ann@example.org"
         key, good = f"{keys}/b.test.key", claims()
@@ -221,7 +223,7 @@ def test_signed_tokens(node, keys, tmp_path):
         }
         for reason, wrong in tokens.items():
             mark = mx.log.mark()
-            assert client.bearer(wrong).refusal == FAILED, reason
+            assert client.bearer(wrong, address=elsewhere()).refusal == FAILED, reason
             assert mx.log.wait("auth_failed", since=mark)["reason"] == reason
             assert len(mx.log.find("auth_failed", since=mark)) == 1, "it counts twice"
         # the answer says why, and the client ends the exchange (RFC 7628 section 3.2.3), or leaves
@@ -253,7 +255,7 @@ def test_introspected_tokens(node, keys, issuer):
         assert client.bearer("good+/=").user == "ann@example.org"
         assert len(issuer.asked) == 1, "the answer was not kept"
         for wrong in ("unknown", "other", "nobody", "text"):
-            assert client.bearer(wrong).refusal == FAILED, wrong
+            assert client.bearer(wrong, address=elsewhere()).refusal == FAILED, wrong
         issuer.status = 500
         answer = client.bearer("another")
         assert (answer.outcome, answer.refusal) == (REFUSED, TEMPORARY)

@@ -214,6 +214,28 @@ def test_sendmail_speaks_smtp(node, run):
     assert sizes[0] < 1000 and sizes[1] > 120000
 
 
+def test_sendmail_session_in_lines_of_this_system(node, run):
+    """A program that ends its first line with LF ends all of them so, and a message, too."""
+    mx = node(start=False)
+    script = (SESSION + TEXT + b".\n" + SESSION.partition(b"\n")[2] + TEXT + b"..x\n.\nQUIT\n").replace(b"\r\n", b"\n")
+    ended = run(mx, "sendmail", "-bs", input=script)
+    replies = ended.stdout.split(b"\r\n")
+    assert replies[-2].startswith(b"221") and sum(b"queued as" in reply for reply in replies) == 2
+    messages = sorted((data for _, data in mx.queued_messages()), key=len)
+    assert len(messages) == 2 and b"\r\n.x\r\n" in messages[1]
+    assert all(b"\n" not in data.replace(b"\r\n", b"") for data in messages)
+
+
+def test_sendmail_session_in_lines_of_the_protocol_ends_no_message_by_others(node, run):
+    """What a web page has passed to a program is no end of its message."""
+    mx = node(start=False)
+    smuggled = b"x\n.\nMAIL FROM:<evil@a.test>\nRCPT TO:<bob@a.test>\nDATA\nSubject: evil\n\ny\n.\n"
+    ended = run(mx, "sendmail", "-bs", input=SESSION + TEXT.replace(b"\n", b"\r\n") + smuggled + b"\r\n.\r\nQUIT\r\n")
+    assert ended.stdout.count(b"queued as") == 1
+    (only,) = mx.queued_messages()
+    assert b"MAIL FROM:<evil@a.test>" in only[1]
+
+
 def test_sendmail_session_that_ends_early_leaves_nothing(node, run):
     mx = node(start=False)
     for cut in (SESSION, SESSION + TEXT, SESSION[:30], b""):

@@ -3,7 +3,7 @@
 while others are killed, the configuration and the directory change, and descriptors, memory and
 the disk run out. Mail goes by SMTP, LMTP, Maildir, a program, a list and forwards. Each line of
 each message says whose it is, so a ledger can check: what was answered with 250 is delivered or
-bounced, byte for byte; nobody, not even a next hop whose connection broke, has seen a byte of
+bounced, byte for byte; no login is judged wrongly; nobody, not even a next hop whose connection broke, has seen a byte of
 another's message; and a minute after the last fault nothing waits. Half of the clients use STARTTLS,
 and the next hop is the second host of a domain with a policy of MTA-STS: the first, an impostor,
 never sees mail."""
@@ -156,10 +156,10 @@ def scene(disk, node, secure_way):
         os.chmod(base, 0o777)
         made = Scene(node, SETTINGS.format(timeout=TIMEOUT, twice=2 * TIMEOUT, base=base,
                                            spares=SPARES),
-                     start=False, secure=secure_way, queue=os.path.join(disk.path, "queue"))
+                     start=False, secure=secure_way, logins=True, queue=os.path.join(disk.path, "queue"))
         made.far.before_data = made.box.before_data = slowly
         made.mx.start()
-        made.learn_policy()
+        made.prepare()
         yield made
         made.close()
 
@@ -239,6 +239,8 @@ def test_freeze_campaign(scene, disk, ledger, capsys):
             "messages answered 250": verdict.accepted,
             "recipients delivered": verdict.delivered, "recipients bounced": verdict.bounced,
             "seconds of peace until nothing waited": round(peace),
+            "logins": len(mx.log.find("auth_accepted")),
+            "logins judged wrongly": len(scene.doors.misjudged),
             "by TLS, in": len(mx.log.find("message_accepted", tls="TLSv1.3")),
             "by TLS, out": len(mx.log.find("delivered", verified="authority")),
             "connections that broke in a message": len(scene.far.broken) + len(scene.box.broken),
@@ -247,13 +249,14 @@ def test_freeze_campaign(scene, disk, ledger, capsys):
             "recipients stuck": verdict.queued + (stuck is not None and not verdict.queued),
             "files kept without need": max(0, kept_files(mx) - SPARES - STOCK),
             "duplicates, excused": verdict.duplicates - len(bad), "not excused": len(bad),
-        }, zero=("lost", "corrupt", "leaked", "read by others", "recipients stuck",
+        }, zero=("lost", "corrupt", "logins judged wrongly", "leaked", "read by others", "recipients stuck",
                      "files kept without need", "not excused"))
     with capsys.disabled():
         print(f"\n  FREEZE_SEED={SEED} {line}")
     assert verdict.accepted > SECONDS, "the load was too small to mean anything"
     assert not leaks, "\n".join(leaks[:20])
     assert not scene.open_mail()
+    assert not scene.doors.misjudged and mx.log.find("auth_accepted")
     assert not verdict.lost, verdict.lost[:20]
     assert not verdict.corrupt, verdict.corrupt[:20]
     assert stuck is None, stuck

@@ -148,7 +148,7 @@ def goes_on(mx, count, settings):
 
 def test_queue_without_inodes(few_inodes, node):
     mx = node(queue=os.path.join(few_inodes.path, "queue"),
-              settings="maxsize = 4M\ntransport maildir { paused = yes }")
+              settings="maxsize = 4M\nsplit = 23\ntransport maildir { paused = yes }")
     pids = mx.pids()
     count, reply = send_until_refused(mx, SMALL, mailboxes=20)
     assert count > 20 and reply.startswith("452 4.3.1 "), (count, reply)

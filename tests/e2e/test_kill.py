@@ -2,7 +2,8 @@
 """kill -9 of all processes at random, under load, on every path of a message. What was answered
 with 250 is delivered, bounced or still queued, byte for byte. It may be delivered twice if a
 process was killed after the delivery and before the record of it was durable; every other
-duplicate is counted. Half of the clients use STARTTLS, and the other node is a host that a policy of
+duplicate is counted. Clients come by SMTP, by STARTTLS, by QMTP, by LMTP, and log in to submit: never
+is a wrong password believed, nor a right one called wrong. The other node is a host that a policy of
 MTA-STS names, after an impostor: nobody else has read mail for it."""
 
 import collections
@@ -131,7 +132,7 @@ def test_excuses(recipient, copies, kills, excused):
 
 @pytest.fixture
 def scene(node, secure_way):
-    made = Scene(node, start=False, secure=secure_way)
+    made = Scene(node, start=False, secure=secure_way, logins=True)
     yield made
     made.close()
 
@@ -164,7 +165,7 @@ def test_kill_campaign(node, scene, ledger, capsys):
     mx = scene.mx
     other = make_other(node, scene)
     mx.start()
-    scene.learn_policy()
+    scene.prepare()
     killer = Killer({"mx": mx, "other": other}, source)
     generator = Generator(ledger, lambda: scene.any_client(timeout=20), some_recipients, seed=SEED,
                           sender=f"s@{SENDERS}")
@@ -197,15 +198,18 @@ def test_kill_campaign(node, scene, ledger, capsys):
             "by TLS, in": len(mx.log.find("message_accepted", tls="TLSv1.3")),
             "by TLS, out": len(mx.log.find("delivered", verified="authority")),
             "lost": len(verdict.lost), "corrupt": len(verdict.corrupt),
+            "logins": len(mx.log.find("auth_accepted")),
+            "logins judged wrongly": len(scene.doors.misjudged),
             "read by others": len(scene.open_mail()) + in_plain_text(scene, mx, other),
             "duplicates, excused": verdict.duplicates - len(bad), "not excused": len(bad),
-        }, zero=("lost", "corrupt", "read by others", "not excused", "recipients queued at the end"))
+        }, zero=("lost", "corrupt", "logins judged wrongly", "read by others", "not excused", "recipients queued at the end"))
     with capsys.disabled():
         print(f"\n  KILL_SEED={SEED} {line}")
     assert verdict.accepted > SECONDS, "the load was too small to mean anything"
     assert not verdict.lost, verdict.lost[:20]
     assert not verdict.corrupt, verdict.corrupt[:20]
     assert not scene.open_mail() and not in_plain_text(scene, mx, other)
+    assert not scene.doors.misjudged and mx.log.find("auth_accepted")
     assert not bad, "\n".join(bad)
     for owner in mx, other:
         assert not owner.log.find("message_damaged")

@@ -11,14 +11,15 @@ import time
 
 import pytest
 import strace
-from scene import SECURE_WAYS, Refused, Scene
+from scene import LOGIN_WAYS, SECURE_WAYS, Refused, Scene
 from stagepost import POLL, PROGRAMS, install_programs, is_root, wait_until
 from common.record import record
 
 SEED = int(os.environ.get("KILL_SEED", str(random.randrange(1 << 30))))
 SAMPLE = int(os.environ.get("KILL_CALLS", "3"))  # of all (process, call, N); 0: every one
-WAYS = ["local", "remote", "lmtp", "pipe", "bounce", "later", "command", "qmtp", *SECURE_WAYS]
-KILLED = (*PROGRAMS[1:], "keys", "policy")
+WAYS = ["local", "remote", "lmtp", "pipe", "bounce", "later", "command", "qmtp", "lmtp_in", *LOGIN_WAYS,
+        *SECURE_WAYS]
+KILLED = (*PROGRAMS[1:], "keys", "policy", "auth")
 LATE = 0.8  # seconds; by then a removal is durable and its file a spare
 # whose death may make a recipient get it twice: who delivers, and who records it
 MAY_DOUBLE = {"a.test": ("local", "send"), "p.test": ("pipe", "launch", "send"),
@@ -87,7 +88,7 @@ def campaign():
         what="Each process is killed before its Nth call of a kind, for each call that changes a file, "
         "makes it durable or communicates, and each N, while one message takes one of the paths "
         "through a node (mailbox, SMTP, SMTP with TLS in and out, LMTP, program, bounce, retry, the "
-        "command, a start with litter); then it is restarted as usual. A duplicate is excused if the killed process had "
+        "command, QMTP in, LMTP in, submission with a wrong and a right password, a start with litter); then it is restarted as usual. A duplicate is excused if the killed process had "
         "delivered, or had yet to record, the delivery.",
         command="make kill", counts=made.counts(), seconds=time.monotonic() - made.begun,
         filesystem="ext4", zero=("lost", "corrupt", "read by others", "not excused")))
@@ -96,7 +97,8 @@ def campaign():
 @pytest.fixture
 def scene(node, secure_way, request):
     way = getattr(request.node, "callspec", None) and request.node.callspec.params.get("way")
-    made = Scene(node, secure=secure_way if way in SECURE_WAYS else None)
+    made = Scene(node, secure=secure_way if way in SECURE_WAYS else None,
+                 logins=way in LOGIN_WAYS)
     yield made
     made.close()
 
@@ -164,7 +166,7 @@ def kill_at(scene, way, point):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_kill_at_every_call(scene, campaign, way):
-    scene.learn_policy()
+    scene.prepare()
     send(scene, way)  # so that connections and mailboxes exist
     scene.settle()
     scene.start_again(way)
@@ -228,10 +230,10 @@ def wrapped(node, secure_way):
         with open(path, "w", encoding="ascii") as file:
             file.write(WRAPPER)
         os.chmod(path, 0o755)
-    made = Scene(node, start=False, secure=secure_way)
+    made = Scene(node, start=False, secure=secure_way, logins=True)
     made.mx.programs = directory
     made.mx.start()
-    made.learn_policy()
+    made.prepare()
     yield made
     made.close()
     made.mx.stop()

@@ -101,6 +101,29 @@ def test_started_is_ready(machine):
                                                      "Result": "success"}
 
 
+def test_every_user_queues_mail(machine):
+    """By a sendmail that is set-group-ID, with the rights that the unit leaves to the service."""
+    program = machine.run("sh", "-c", "readlink -f $(command -v stagepost)").stdout.strip()
+    machine.run("chgrp", "stagepost-submit", program)
+    machine.run("chmod", "2755", program)
+    try:
+        machine.configure(lambda text: text + 'submit_group = "stagepost-submit"\n')
+        start(machine)
+        machine.run("setpriv", "--reuid=games", "--regid=games", "--clear-groups", "--",
+                    "stagepost", "sendmail", "bob@example.org", data="Subject: hello\n\nA line.\n")
+        delivered(machine)
+        uid = machine.run("id", "-u", "games").stdout.strip()
+        assert re.search(rf"event=message_queued .*uid={uid}\b", machine.journal())
+        assert machine.run("stat", "-c", "%G %a", "/run/stagepost/submit").stdout.split() == [
+            "stagepost-submit", "660"]
+        refused = machine.run("setpriv", "--reuid=games", "--regid=games", "--clear-groups", "--",
+                              "stagepost", "queue", "list", check=False)
+        assert refused.returncode != 0  # the rest of the queue is not his
+    finally:
+        machine.run("chgrp", "root", program)
+        machine.run("chmod", "0755", program)
+
+
 def test_a_killed_one_comes_back(machine):
     start(machine)
     machine.run("systemctl", "kill", "-s", "KILL", "--kill-who=main", "stagepost")

@@ -168,7 +168,7 @@ def test_a_file_that_is_copied_into_a_queue_at_work(node):
     deliver(mx, "bob@b.test", MESSAGE)
     wait_until(lambda: glob.glob(mx.queue + "/mess/*/*"), "it waits")
     (path,) = mx.data_files().values()
-    number = 23 * 40000001
+    number = 97 * 40000001  # of the default split
     target = f"{mx.queue}/todo/arrive/0/{number}"
     subprocess.run(["cp", "-a", path, target], check=True)
     with open(mx.queue + "/lock/trigger", "wb", buffering=0) as trigger:

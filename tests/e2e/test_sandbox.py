@@ -373,6 +373,7 @@ GUESSED = "00000000"             # a token
 HELLO_REMOTE = HELLO + "06000000" + b"remote".hex() + "01000000" + GUESSED
 HELLO_LAUNCH = HELLO + GUESSED   # deliver/launch.h: HELLO
 HELLO_LIST = HELLO + "04000000" + b"list".hex() + "01000000" + GUESSED
+BEGIN_LOGIN = "0100020000000000"  # auth/protocol.h
 
 
 class Played:
@@ -407,7 +408,8 @@ class Played:
     ("smtpd", "send", HELLO_REMOTE), ("local", "send", HELLO_REMOTE),
     ("pipe", "send", HELLO_REMOTE), ("list", "queue", MANAGE), ("list", "send", HELLO_REMOTE),
     ("smtpd", "send", HELLO_LIST), ("directory", "send", HELLO_LIST),
-    ("smtpd", "launch", HELLO_LAUNCH), ("pipe", "launch", HELLO_LAUNCH)])
+    ("smtpd", "launch", HELLO_LAUNCH), ("qmtpd", "auth", BEGIN_LOGIN),
+    ("remote", "auth", BEGIN_LOGIN), ("local", "auth", BEGIN_LOGIN), ("pipe", "launch", HELLO_LAUNCH)])
 def test_nobody_speaks_as_another(world, program, name, packet):
     mark = world.log.mark()
     played = Played(world, program, os.path.join(world.run, name), socket.SOCK_SEQPACKET)

@@ -25,8 +25,12 @@ pytestmark = NEEDS
 
 
 @pytest.fixture(params=LANDLOCKS, ids=lambda version: f"landlock-{version}")
-def mx(node, request):
-    made = node(start=False, switch_user=True, settings=PROCESSES + "smtpd_workers = 1\n")
+def mx(node, ground, request):
+    data = ground.directory("data")
+    os.chown(data, *ids_of("directory"))
+    made = node(start=False, switch_user=True, settings=PROCESSES + "smtpd_workers = 1\n"
+                f'directory {{ path = "{data}/directory.db" }}\nauth {{ }}\n'
+                f'listen qmtp {{ address = "127.0.0.1:{free_port()}" }}\n')
     made.prefix = with_landlock(request.param)
     os.chown(made.mail, *ids_of("local"))
     return made.start()
@@ -121,7 +125,7 @@ def test_an_accepted_connection_goes_nowhere(mx):
 
 def test_no_socket_is_made(mx):
     """By those who need none of their own."""
-    for program in "smtpd", "queue", "send", "resolve", "local":
+    for program in "smtpd", "qmtpd", "auth", "queue", "send", "resolve", "local":
         pid = mx.pids(program)[0]
         for family, kind in (1, 1), (1, 2), (1, 5), (2, 1), (2, 2), (10, 1), (16, 3):
             assert inside(pid, "socket", family, kind, 0) in REFUSED, (program, family, kind)
@@ -144,7 +148,7 @@ HARMS = {
                                       "*16", 16)}
 
 
-@pytest.mark.parametrize("program", ["smtpd", "send", "queue"])
+@pytest.mark.parametrize("program", ["smtpd", "send", "queue", "auth"])
 def test_no_listener_is_harmed(mx, program):
     pid = mx.pids(program)[0]
     numbers = [listener(pid)] if program == "smtpd" else listening_unix(mx, pid)
@@ -241,6 +245,12 @@ def test_the_supervisor_connects_to_no_other(mx):
         mark = mx.log.mark()
         ask(pid, path)
         assert mx.log.wait("connect_refused", since=mark, program="smtpd")["path"] == path
+    for program, names in ("auth", ("queue", "send", "keys", "names")), ("qmtpd", ("auth", "send")):
+        for name in names:
+            mark = mx.log.mark()
+            ask(mx.pids(program)[0], f"{mx.run}/{name}")
+            refused = mx.log.wait("connect_refused", since=mark, program=program)
+            assert refused["path"] == f"{mx.run}/{name}"
     mark = mx.log.mark()
     pid = mx.pids("remote")[0]
     for number in range(100):

@@ -185,7 +185,7 @@ def test_a_server_that_gets_too_much(node, complaint):
         assert len(hop.messages) == 130
         assert len(other.messages) == 20
         assert hop.refused < 40  # those that were under way, and few probes
-        assert len(mx.log.find("host_throttled")) <= 3
+        assert len(mx.log.find("host_throttled")) <= 5  # its time is over by then
     check_never_deferred(mx)
 
 

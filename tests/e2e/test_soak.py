@@ -60,8 +60,8 @@ def test_descriptors_that_are_no_leak(tmp_path):
 
 @pytest.fixture
 def scene(node, secure_way):
-    made = Scene(node, secure=secure_way)
-    made.learn_policy()
+    made = Scene(node, secure=secure_way, logins=True)
+    made.prepare()
     yield made
     made.close()
 
@@ -82,6 +82,7 @@ def one_round(scene, faults, seed):
     assert not verdict.corrupt, verdict.corrupt[:20]
     assert verdict.accepted > ROUND, "the load was too small to mean anything"
     assert not scene.open_mail(), scene.open_mail()[:20]
+    assert not scene.doors.misjudged, scene.doors.misjudged
     scene.forget()
     return verdict
 
@@ -146,7 +147,7 @@ def test_soak(scene, capsys):
             "soak", title="Soak", command="make soak", counts=counts,
             seconds=time.monotonic() - begin, filesystem="ext4",
             zero=("lost", "corrupt", "read by others", "that grow"),
-            what="Mixed load by every way in and out, half of it by STARTTLS, what goes out to a host "
+            what="Mixed load by every way in and out (SMTP, STARTTLS, QMTP, LMTP, submission with logins), what goes out to a host "
                  "that a policy of MTA-STS names and past an impostor, with random faults. Each half "
                  "minute every accepted message must have been delivered; the memory, descriptors "
                  "(except one for each data file in stock) and files in use must not grow; at the "

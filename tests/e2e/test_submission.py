@@ -100,6 +100,15 @@ def test_lines_that_are_too_long(desk):
     assert body.replace(b"\n", b"").replace(b" ", b"").endswith(letters)
 
 
+def test_a_signature_that_is_broken_is_logged(desk):
+    """By breaking a line, and not otherwise."""
+    signed = b"DKIM-Signature: v=1\r\nSubject: x\r\n\r\n"
+    desk.send(signed + b"x" * 998)
+    assert not desk.mx.log.find("signature_broken")
+    desk.send(signed + b"x" * 2000)
+    desk.mx.log.wait("signature_broken")
+
+
 def test_line_ends_of_all_kinds(desk):
     _, stored = desk.send(b"Subject: x\nX-A: 1\r\n\nbody\rone\r\r\ntwo\nthree")
     assert stored.endswith(b"\n\nbody one\ntwo\nthree\n") and b"X-A: 1\n" in stored

@@ -38,7 +38,7 @@ from common.record import record
 SECONDS = float(os.environ.get("INSIDE_SECONDS", "5"))  # for each process
 SEED = int(os.environ.get("INSIDE_SEED", str(random.randrange(1 << 30))))
 PROGRAMS = os.environ.get("INSIDE_PROGRAMS", "smtpd qmtpd names remote lmtp local pipe list resolve directory "
-                          "send queue launch keys policy").split()
+                          "send queue launch keys policy auth").split()
 SIZES = (100, 2000, 3000, 8000, 40000, 150000)
 COMPLAINTS = ("ipc_refused", "helper_lost", "connect_refused", "helper_refused", "queue_refused",
               "directory_refused", "directory_lost", "directory_strange", "process_said", "log_flood",
@@ -49,7 +49,8 @@ JOBS, SESSIONS = 8, 40  # concurrency of a service, maxsessions
 # What one may have at once, of what he asks for without end.
 BOUNDS = {"jobs": JOBS, "programs": JOBS, "numbers": 8192, "connections to queue": 4 * 8,
           "connections to send": 64, "connections to launch": 8, "connections to names": 256,
-          "connections to keys": 256, "connections to policy": 64, "recipients": CROWDED - 1,
+          "connections to keys": 256, "connections to policy": 64, "connections to auth": 256,
+          "connections to others": 0, "recipients": CROWDED - 1,
           "times manager of the queue": 0}
 OTHER_BOUNDS = {"smtpd": {"numbers": 2 * SESSIONS // 2 + 4 * 128},
                 "qmtpd": {"numbers": 2 * SESSIONS + 1024}, "send": {"recipients": 1}}
@@ -60,7 +61,8 @@ MADE_UP = {"probe", "thief", "anna", "a>"}  # recipients
 LEAST_MAIL = 2  # of all, while no address is known
 LEAST = 20  # acts, that he be worth his time: each kind once
 LONGER = 60  # seconds that he has for these on a busy machine
-QUIET = 15  # and what can be delivered is
+QUIET = 15  # and what can be delivered is, at the latest
+STILL = 3  # after so long without a change in the queue, all that can be is
 
 LDAP = """directory {{
   backend = ldap path = "{path}" url = {{ "{url}" }} base = "{base}" bind_dn = "{reader}"
@@ -72,17 +74,25 @@ pytestmark = NEEDS
 
 
 class Load(Generator):
-    """Honest mail to each kind of recipient, by TCP and by the UNIX listener."""
+    """Honest mail to each kind of recipient, by TCP and by the UNIX listener, and, where there are
+    users, from one of them; he mistypes his password each time."""
 
     def __init__(self, scene, ledger, seed, extra):
         self.extra = extra  # an address of the directory's, in place of a list
         door = door_of(scene.mx)
-        self.ways = itertools.cycle((lambda: Client(scene.mx, timeout=5),
-                                     lambda: Client(scene.mx, timeout=5, path=door),
-                                     lambda: scene.client(timeout=5)))
+        ways = [lambda: Client(scene.mx, timeout=5), lambda: Client(scene.mx, timeout=5, path=door),
+                lambda: scene.client(timeout=5), lambda: scene.doors.qmtp(timeout=5)]
+        if scene.doors.has_logins:
+            ways.append(lambda: scene.doors.submission(tries=1, timeout=5))
+        self.ways = itertools.cycle(ways)
         self.by_path = 0  # messages
-        super().__init__(ledger, lambda: next(self.ways)(), None, connections=4, pause=0.02,
-                         seed=seed)
+        super().__init__(ledger, self._connect, None, connections=4, pause=0.02, seed=seed)
+
+    def _connect(self):
+        try:
+            return next(self.ways)()
+        except (LookupError, ValueError) as answer:  # of who has taken smtpd over
+            raise ConnectionError(str(answer)) from None
 
     def _send(self, client, source):
         number = self.next_number()
@@ -96,7 +106,7 @@ class Load(Generator):
         self.ledger.write("begun", number, sha256=sha256, recipients=expanded(recipients))
         try:
             self.send_whole(client, number, sender_of(number), recipients, message)
-        except AssertionError as answer:  # of who has taken smtpd over, or what it asks
+        except (AssertionError, LookupError, ValueError) as answer:  # of who has taken smtpd over, or what it asks
             raise ConnectionError(str(answer)) from None
 
 
@@ -105,12 +115,13 @@ def door_of(mx):
     return f"{mx.run}/door"
 
 
-def make_scene(node, secure, directory, processes=PROCESSES):
+def make_scene(node, secure, directory, processes=PROCESSES, logins=False):
     """A node with every way out and bounds that can be reached, not started."""
     bounds = f"smtpd_workers = 2\nmaxsessions = {SESSIONS}\nspares = {SPARES}\n" + "".join(
         f"transport {name} {{ concurrency = {JOBS} destination_concurrency = 1000 }}\n"
         for name in ("box", "run", "maildir", "remote", "list"))
-    made = Scene(node, processes + directory, start=False, secure=secure, switch_user=True)
+    made = Scene(node, processes + directory, start=False, secure=secure, switch_user=True,
+                 logins=logins)
     made.mx.settings = made.mx.settings.replace("smtpd_workers = 1\n", bounds).replace(
         "service run { kind = pipe", 'service run { kind = pipe user = "sys"')
     made.mx.settings += f'listen smtp {{ address = "unix:{door_of(made.mx)}" }}\n'
@@ -125,7 +136,8 @@ def make_scene(node, secure, directory, processes=PROCESSES):
 def scene(node, ground, secure_way):
     data = ground.directory("data")
     shutil.chown(data, USERS["directory"])
-    made = make_scene(node, secure_way, f'directory {{ path = "{data}/directory.db" }}\n')
+    made = make_scene(node, secure_way, f'directory {{ path = "{data}/directory.db" }}\n',
+                      logins=True)
     made.mx.start()
     with Records(made.mx) as records:
         records.put("domain", "d.test", "kind local", "service maildir")
@@ -189,6 +201,7 @@ def take_over(scene, ledger, program, seed, bounds):
     mx = scene.mx
     mark = mx.log.mark()
     since = max(ledger.known, default=0)
+    scene.doors.misjudged.clear()
     end = time.monotonic() + SECONDS
     lives, watch, acts = [], None, 0
     while not lives or is_on(end, acts, LEAST):
@@ -226,10 +239,21 @@ def secrets(scene, program, lives):
         yield "he has the private key"
     if program in ("smtpd", "remote") and not any(taken.signed for taken in lives):
         yield "he had nothing signed"
+    yield from logins(scene, program, lives)
     opened = scene.open_mail()
     scene.forget_open_mail()
     if opened and program not in OPENED:
         yield f"others have read {opened[:5]}"
+
+
+def logins(scene, program, lives):
+    """Who is whom only they judge whom it is asked; and "smtpd", who tells the client."""
+    if scene.doors.misjudged and program not in ("auth", "smtpd", "directory"):
+        yield f"logins were judged wrongly: {scene.doors.misjudged[:5]}"
+    if program == "auth" and not any(taken.vouched for taken in lives):
+        yield "nobody asked him who somebody is"
+    if program == "auth" and not any(taken.is_served for taken in lives):
+        yield "the supervisor connects him to nobody, whoever that is"
 
 
 def settle(scene):
@@ -241,9 +265,17 @@ def settle(scene):
                     break
         assert time.monotonic() < deadline, "no mail is taken"
         time.sleep(0.1)
-    # What a helper has deferred while he had it is due in minutes: the ledger finds it queued.
-    with contextlib.suppress(AssertionError):
-        scene.mx.wait_empty(QUIET)
+    wait_until_still(scene.mx)
+
+
+def wait_until_still(mx):
+    """What a helper has deferred while he had it is due in minutes: the ledger finds it queued."""
+    before, since = None, time.monotonic()
+    end = since + QUIET
+    while (waiting := mx.control_files()) and time.monotonic() < min(end, since + STILL):
+        if waiting != before:
+            before, since = waiting, time.monotonic()
+        time.sleep(0.1)
 
 
 def reports(scene):
@@ -275,7 +307,7 @@ def campaign(scene, ledger, programs, extra=None, least=SECONDS, bounds=None):
     counts = {"processes taken over": 0, "calls": 0, "acts": 0, "complaints in the log": 0}
     problems, spans = [], {}
     try:
-        scene.learn_policy()
+        scene.prepare()
         wait_until(lambda: mx.log.find("delivered"), "mail flows")
         for place, program in enumerate(programs):
             lives, watch, acts, wrong, span, complaints = take_over(scene, ledger, program,

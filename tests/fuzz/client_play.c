@@ -136,6 +136,10 @@ static void set_message(struct play *play, enum smtp_client_protocol protocol, u
 		.is_8bit = true,
 		.is_utf8 = (choice & CHOICE_UTF8) != 0,
 		.needs_utf8 = choice & CHOICE_UTF8 && protocol == SMTP_CLIENT_LMTP,
+		.deadline.mode = (choice & CHOICE_RECIPIENTS) == CHOICE_RECIPIENTS
+					 ? MAIL_DEADLINE_RETURN
+					 : MAIL_DEADLINE_NOTIFY,
+		.deadline_left = 60,
 		.ret = MAIL_RET_HEADERS,
 		.envid = STR("Q+3D1"),
 		.recipients = play->recipients,

@@ -24,7 +24,8 @@ static bool is_same(const struct queue_delivery *a, const struct queue_delivery 
 	       a->changed_us / SECOND_US == b->changed_us / SECOND_US &&
 	       a->until_us / SECOND_US == b->until_us / SECOND_US &&
 	       a->delayed_us / SECOND_US == b->delayed_us / SECOND_US &&
-	       (a->outcome != QUEUE_DONE || a->is_quiet == b->is_quiet) &&
+	       (a->outcome != QUEUE_DONE ||
+		(a->is_quiet == b->is_quiet && a->is_announced == b->is_announced)) &&
 	       str_equal(a->trigger, b->trigger) && str_equal(a->status, b->status) &&
 	       str_equal(a->text, b->text);
 }

@@ -5,7 +5,7 @@
  * The first byte is the size of the pieces it is given in, the others are the message. In pieces
  * and whole it becomes the same, twice. What it becomes needs no conversion, has 8-bit bytes only
  * where the message has them in header fields, and no part less. A message that is one text
- * without a header of its own decodes to what it was.
+ * without a header of its own decodes to what it was. As a binary message it becomes lines.
  */
 #include "base/panic.h"
 #include "input.h"
@@ -21,11 +21,14 @@ static struct str piece_of(struct str message, size_t from, size_t step)
 	return str_slice(message.data + from, left < step ? left : step);
 }
 
-static enum mail_seven_bit_need convert(struct str message, size_t step, struct buffer *out)
+static enum mail_seven_bit_need convert(struct str message, bool is_binary, size_t step,
+					struct buffer *out)
 {
 	struct mail_seven_bit *converter = mail_seven_bit_new();
 	enum mail_seven_bit_need need;
 
+	if (is_binary)
+		mail_seven_bit_set_binary(converter);
 	for (size_t i = 0; i < message.length; i += step)
 		mail_seven_bit_scan(converter, piece_of(message, i, step));
 	need = mail_seven_bit_scanned(converter);
@@ -100,7 +103,7 @@ static void check_text(struct str text)
 	buffer_append_string(&message, header);
 	buffer_append_string(&message, "\r\n");
 	buffer_append_str(&message, text);
-	if (convert(buffer_view(&message), message.length, &out) == MAIL_SEVEN_BIT_CONVERT) {
+	if (convert(buffer_view(&message), false, message.length, &out) == MAIL_SEVEN_BIT_CONVERT) {
 		struct str body = str_skip(buffer_view(&out), strlen(header) + strlen(added));
 
 		check_equal(str_slice(out.memory, out.length - body.length),
@@ -118,6 +121,26 @@ static void check_text(struct str text)
 	buffer_clear(&decoded);
 }
 
+/* It becomes lines without anything else, once. */
+static void check_binary(struct str message, size_t step)
+{
+	struct buffer whole = {0};
+	struct buffer pieces = {0};
+	struct buffer again = {0};
+	enum mail_seven_bit_need need = convert(message, true, message.length + 1, &whole);
+
+	if (need != convert(message, true, step, &pieces))
+		panic("whole and in pieces differ");
+	if (need == MAIL_SEVEN_BIT_CONVERT) {
+		check_equal(buffer_view(&whole), buffer_view(&pieces), "whole and in pieces");
+		if (convert(buffer_view(&whole), true, whole.length, &again) != MAIL_SEVEN_BIT_NONE)
+			panic("what it became is binary");
+	}
+	buffer_clear(&whole);
+	buffer_clear(&pieces);
+	buffer_clear(&again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct buffer whole = {0};
@@ -129,19 +152,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0)
 		return 0;
 	message = str_slice((const char *)data + 1, size - 1);
-	need = convert(message, message.length + 1, &whole);
-	if (need != convert(message, 1 + (data[0] & 63), &pieces))
+	need = convert(message, false, message.length + 1, &whole);
+	if (need != convert(message, false, 1 + (data[0] & 63), &pieces))
 		panic("whole and in pieces differ");
 	if (need == MAIL_SEVEN_BIT_CONVERT) {
 		check_equal(buffer_view(&whole), buffer_view(&pieces), "whole and in pieces");
 		if (count_high(buffer_view(&whole)) >= count_high(message))
 			panic("nothing was converted");
-		if (convert(buffer_view(&whole), whole.length, &again) != MAIL_SEVEN_BIT_NONE)
+		if (convert(buffer_view(&whole), false, whole.length, &again) !=
+		    MAIL_SEVEN_BIT_NONE)
 			panic("what it became must be converted");
 	} else if (need != MAIL_SEVEN_BIT_NONE && count_high(message) == 0) {
 		panic("7-bit data cannot be sent");
 	}
 	check_text(message);
+	check_binary(message, 1 + (data[0] & 63));
 	buffer_clear(&whole);
 	buffer_clear(&pieces);
 	buffer_clear(&again);

@@ -63,7 +63,9 @@ static void choose_rules(struct session *session, unsigned rules)
 	    session->service.protocol == SMTP_PROTOCOL_SMTP) {
 		session->service.protocol = SMTP_PROTOCOL_SUBMISSION;
 		session->service.release_max_us = DAY_US;
+		session->service.deliver_by_min = 30;
 	}
+	session->service.offers_binary = (rules & SERVER_PLAY_STRICT) != 0;
 	session->peer.is_ours = (rules & SERVER_PLAY_OURS) != 0;
 	if ((rules & SERVER_PLAY_OWN_ADDRESSES) == 0)
 		return;
@@ -174,6 +176,16 @@ static size_t count_recipients(struct str envelopes)
 	return count;
 }
 
+/* Whose messages may have any bytes. */
+static bool has_binary(const struct session *session)
+{
+	static const char word[] = "> binarymime ";
+
+	return session->envelopes.length > 0 &&
+	       memmem(buffer_data(&session->envelopes), session->envelopes.length, word,
+		      sizeof word - 1) != NULL;
+}
+
 void server_play_check_result(const struct session *session)
 {
 	size_t taken = check_replies(buffer_view(&session->output));
@@ -187,6 +199,10 @@ void server_play_check_result(const struct session *session)
 	if (is_lmtp && str_find(buffer_view(&session->envelopes), '"') < 0 &&
 	    taken < count_recipients(buffer_view(&session->envelopes)))
 		panic("%zu times 250 for %zu messages' recipients", taken, session->message_count);
+	if (has_binary(session)) {
+		check_auth(session);
+		return;
+	}
 	check_line_ends(messages);
 	if (str_find(messages, '\0') >= 0)
 		panic("a message with a NUL");

@@ -202,7 +202,8 @@ static void check_retried(const struct model_message *m, size_t unread)
 	const struct sleeper *sleeper = sleepers_find(&manager->sleepers, m->id.number);
 
 	if (sleeper != NULL && sleeper->waiters == NULL && m->is_at_s5 && m->recipients == 1 &&
-	    m->decided[1] == 0 && is_extra_configured && model_disk.unread == unread)
+	    m->decided[1] == 0 && is_extra_configured && model_disk.unread == unread &&
+	    !model_is_requeued(m))
 		model_fail("message %" PRIu64 " is not tried though it was asked for",
 			   m->id.number);
 }
@@ -472,7 +473,7 @@ static void excuse_unrecorded(void)
 
 		for (size_t i = 0; m->news != NULL && i < m->control->delivery_count; i++) {
 			if (known != NULL && (m->news[i] & RECORDER_DELAY))
-				known->delays = 0;
+				known->delays = known->is_late_told = 0;
 			if (m->news[i] != 0 && known != NULL) {
 				known->decided[m->control->deliveries[i].number] = 0;
 				known->is_given_up = false;

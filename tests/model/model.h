@@ -70,8 +70,9 @@ struct model_message {
 	bool is_verp;  /* each recipient has a sender of his own */
 	bool is_empty; /* its data are lost */
 	enum mail_stage stage;
-	int64_t release_us; /* not to be tried before; 0: at once */
-	bool is_hurried;    /* an order said to try it all the same */
+	int64_t release_us;            /* not to be tried before; 0: at once */
+	struct mail_deadline deadline; /* that its sender has set */
+	bool is_hurried;               /* an order said to try it all the same */
 	int64_t due_us;
 	int64_t minute_us; /* monotonic; since then it was read so many times: */
 	unsigned reads;
@@ -84,6 +85,7 @@ struct model_message {
 	const void *flight[MODEL_RECIPIENTS_MAX + 1]; /* the helper that has it, or NULL */
 	char decided[MODEL_RECIPIENTS_MAX + 1];       /* '2' or '5' as reported; 'x': given up */
 	bool is_passed_on[MODEL_RECIPIENTS_MAX + 1];  /* its success is reported by others */
+	bool is_announced[MODEL_RECIPIENTS_MAX + 1];  /* that it was sent on is to be reported */
 	bool is_held;                                 /* since it slept: nothing may be started */
 	int64_t jumped_us;                            /* model_jumped_us when it came */
 	bool is_given_up;                             /* an order said so */
@@ -91,7 +93,9 @@ struct model_message {
 	bool is_due;                                  /* and woken: to be tried */
 	uint32_t reports;                             /* on it that were queued */
 	uint32_t delays;                              /* reports of its delay */
-	uint32_t successes;                           /* reports of success alone */
+	bool is_late_told;                            /* one came after its deadline, perhaps */
+	bool is_excused;    /* whether it is told that it was sent on depends on that */
+	uint32_t successes; /* reports of success alone */
 };
 
 extern struct model_disk {
@@ -109,6 +113,8 @@ extern struct model_disk {
 } model_disk;
 
 struct model_message *model_find(uint64_t number);
+/* M must not be tried any more: its sender's time has passed. */
+bool model_is_late(const struct model_message *m);
 /* M must not be tried yet, whatever the clocks did. */
 bool model_is_early(const struct model_message *m);
 /* Says this to the manager in the name of "queue", which is connected. */
@@ -116,6 +122,11 @@ void model_tell(enum queue_protocol type, struct str body);
 /* ENVELOPE becomes a message, with the next number; the manager is told. */
 void model_add_mail(struct mail_envelope *envelope, bool is_report);
 uint64_t model_next_number(void);
+/* The helper for SERVICE has delivered it; IS_TIMED: to a host that was told of its deadline. */
+void model_note_sent(struct model_message *m, uint32_t delivery, const char *service,
+		     bool is_timed);
+/* Whether its recipients are to be mapped before it is tried. */
+bool model_is_requeued(const struct model_message *m);
 /* SLEEPER is M, asleep: whether its times are right. IS_TRIGGERED: by a trigger. */
 void model_check_asleep(const struct model_message *m, const struct sleeper *sleeper,
 			bool is_triggered);

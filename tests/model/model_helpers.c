@@ -156,6 +156,9 @@ static void check_start(struct pretended *helper, struct model_message *m, uint3
 	if (model_is_early(m))
 		model_fail("delivery %u of %" PRIu64 " is started before its release", delivery,
 			   m->id.number);
+	if (model_is_late(m))
+		model_fail("delivery %u of %" PRIu64 " is started after its sender's time",
+			   delivery, m->id.number);
 	m->flight[delivery] = helper;
 }
 
@@ -211,9 +214,11 @@ static void on_start(struct pretended *helper, uint32_t tag, struct str text, bo
 		model_fail("the file of %" PRIu64 " is %sgiven away", job->number,
 			   has_file ? "" : "not ");
 	(void)unpack_u32(&body);
+	(void)unpack_u64(&body);
 	(void)unpack_u32(&body);
 	(void)unpack_str(&body);
 	destination = unpack_str(&body);
+	(void)unpack_str(&body);
 	check_limits(helper, destination);
 	snprintf(job->destination, sizeof job->destination, STR_FORMAT, STR_ARGUMENTS(destination));
 	snprintf(job->sender, sizeof job->sender, STR_FORMAT, STR_ARGUMENTS(sender));
@@ -343,6 +348,8 @@ static struct ipc_job_report report_of(char kind, uint32_t number, bool peace)
 
 	if (kind == 'f' && model_once_in(3))
 		report.flags = IPC_JOB_PASSED_ON;
+	if (model_once_in(3))
+		report.flags |= IPC_JOB_TIMED;
 	if (kind == 'n')
 		report.status = STR("5.1.1");
 	else if (!peace && kind == 'w')
@@ -383,6 +390,8 @@ static void report(struct pretended *helper, size_t index, bool whole, bool peac
 		job->is_reported[i] = true;
 		text = report_of(job->kinds[i], job->deliveries[i], peace);
 		m->is_passed_on[job->deliveries[i]] = (text.flags & IPC_JOB_PASSED_ON) != 0;
+		model_note_sent(m, job->deliveries[i], helper->service,
+				(text.flags & IPC_JOB_TIMED) != 0);
 		ipc_job_add_report(&body, &text);
 		decide_delivery(m, job->deliveries[i], text.status.data[0]);
 	}
@@ -401,7 +410,8 @@ static void be_busy(struct pretended *helper, size_t index, uint32_t wait_ms)
 {
 	struct pretended_job *job = &helper->jobs[index];
 	struct model_message *m = model_find(job->number);
-	const struct ipc_job_busy busy = {wait_ms, STR("enough for now")};
+	const struct ipc_job_busy busy = {wait_ms, (uint32_t)model_random(2),
+					  STR("enough for now")};
 	struct buffer body = {0};
 	uint32_t tag = job->tag;
 
@@ -693,6 +703,7 @@ void model_say(struct model_message *m, uint32_t delivery, const char *status, c
 						    str_from(trigger)};
 
 		ipc_job_add_report(&body, &text);
+		model_note_sent(m, delivery, helper->service, false);
 		decide_delivery(m, delivery, status[0]);
 	}
 	for (uint32_t i = 0; left == 0 && i < job->count; i++)

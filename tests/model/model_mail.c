@@ -76,6 +76,7 @@ void model_add_mail(struct mail_envelope *envelope, bool is_report)
 	if (queue_control_write_envelope(&m->envelope, envelope) < 0)
 		model_fail("an envelope cannot be written");
 	m->release_us = envelope->release_us;
+	m->deadline = envelope->deadline;
 	m->recipients = (uint32_t)envelope->recipient_count;
 	for (uint32_t i = 1; i <= m->recipients; i++)
 		m->notify[i] = envelope->recipients[i - 1].notify;
@@ -143,6 +144,14 @@ void model_new_mail(uint32_t recipients)
 		envelope->release_us = (model_wall_us / SECOND_US +
 					(int64_t)model_random(3 * HOUR_US / SECOND_US)) *
 				       SECOND_US;
+	if (model_once_in(10)) {
+		envelope->deadline.mode =
+			model_once_in(2) ? MAIL_DEADLINE_NOTIFY : MAIL_DEADLINE_RETURN;
+		envelope->deadline.is_traced = model_once_in(2);
+		mail_deadline_set(&envelope->deadline,
+				  1 + (int64_t)model_random(3 * HOUR_US / SECOND_US),
+				  model_wall_us);
+	}
 	model_add_mail(envelope, false);
 	mail_envelope_free(envelope);
 }
@@ -165,19 +174,43 @@ static bool may_be_early(const struct model_message *m)
 	return model_wall_us - (model_jumped_us - m->jumped_us) < m->release_us;
 }
 
+void model_note_sent(struct model_message *m, uint32_t delivery, const char *service, bool is_timed)
+{
+	bool is_lost = m->deadline.mode == MAIL_DEADLINE_NOTIFY && !is_timed;
+
+	m->is_excused |= m->is_late_told;
+	m->is_announced[delivery] = strcmp(service, "remote") == 0 &&
+				    (is_lost || m->deadline.is_traced) &&
+				    (m->notify[delivery] & MAIL_NOTIFY_NEVER) == 0;
+}
+
 static bool is_success_wanted(const struct model_message *m)
 {
 	for (uint32_t i = 1; i <= m->recipients; i++)
-		if (m->decided[i] == '2' && !m->is_passed_on[i] &&
-		    bounce_is_success_wanted(m->notify[i]))
+		if (m->decided[i] == '2' &&
+		    ((!m->is_passed_on[i] && bounce_is_success_wanted(m->notify[i])) ||
+		     m->is_announced[i]))
 			return true;
 	return false;
+}
+
+bool model_is_late(const struct model_message *m)
+{
+	return m->deadline.mode == MAIL_DEADLINE_RETURN && m->deadline.at_us <= model_wall_us;
+}
+
+/* Whether it may have been late, by a clock that was set. */
+static bool may_be_late(const struct model_message *m)
+{
+	return m->deadline.mode == MAIL_DEADLINE_RETURN &&
+	       m->deadline.at_us <= model_wall_us + model_jumped_us - m->jumped_us;
 }
 
 /* Whether it may have been given up for its age: clocks were set meanwhile. */
 static bool may_be_old(const struct model_message *m)
 {
-	return model_wall_us - start_of(m) + model_jumped_us - m->jumped_us >= MODEL_LIFETIME_US;
+	return may_be_late(m) ||
+	       model_wall_us - start_of(m) + model_jumped_us - m->jumped_us >= MODEL_LIFETIME_US;
 }
 
 /* What is delivered is decided, or was given up; who asked to hear of it has heard. */
@@ -193,9 +226,9 @@ static void check_told(const struct model_message *m)
 	}
 	if (is_failure && m->reports == 0)
 		model_fail("message %" PRIu64 " ends without a report", m->id.number);
-	if (is_success && m->reports + m->successes == 0)
+	if (is_success && m->reports + m->successes == 0 && !m->is_excused)
 		model_fail("success of %" PRIu64 " is not reported", m->id.number);
-	if (!is_success && m->successes > 0)
+	if (!is_success && m->successes > 0 && !m->is_excused)
 		model_fail("success of %" PRIu64 " is reported to who did not ask", m->id.number);
 	if (!is_failure && m->reports > 0 && !m->is_given_up)
 		model_fail("failure of %" PRIu64 " is reported to who did not ask", m->id.number);
@@ -237,12 +270,20 @@ static bool has_hold(const struct model_message *m)
 	return model_has_trigger(name);
 }
 
-/* Its recipient is to be mapped first. */
-static bool is_requeued(const struct model_message *m)
+bool model_is_requeued(const struct model_message *m)
 {
 	static const char mark[] = "\nrequeue: 1\n";
 
 	return memmem(buffer_data(&m->control), m->control.length, mark, strlen(mark)) != NULL;
+}
+
+/* A delay is on record; of which time depends on the clock, which may have been set since. */
+static bool is_delay_recorded(const struct model_message *m)
+{
+	static const char mark[] = "\ndelayed: ";
+
+	return m->control.length > 0 &&
+	       memmem(buffer_data(&m->control), m->control.length, mark, sizeof mark - 1) != NULL;
 }
 
 void model_check_asleep(const struct model_message *m, const struct sleeper *sleeper,
@@ -261,10 +302,26 @@ void model_check_asleep(const struct model_message *m, const struct sleeper *sle
 	     sleeper->due_us > start_of(m) + MODEL_LIFETIME_US + late_us))
 		model_fail("message %" PRIu64 " waits for a trigger longer than it may",
 			   m->id.number);
+	/* who was released waits for a turn among the retries */
+	if (m->deadline.mode == MAIL_DEADLINE_RETURN && !m->is_held && !has_hold(m) &&
+	    !sleeper->facts.is_released &&
+	    (sleeper->due_us == INT64_MAX ||
+	     sleeper->due_us >
+		     (m->deadline.at_us > model_wall_us ? m->deadline.at_us : model_wall_us) +
+			     late_us))
+		model_fail("message %" PRIu64 " sleeps beyond its sender's time", m->id.number);
 	if (m->is_due && sleeper->waiters == NULL && m->recipients == 1 && m->decided[1] == 0 &&
-	    !is_requeued(m) && !may_be_early(m))
+	    !model_is_requeued(m) && !may_be_early(m))
 		model_fail("message %" PRIu64 " was released and is not tried", m->id.number);
-	if (sleeper->due_us == INT64_MAX || m->delays > 0 || !wants_delay(m))
+	if (sleeper->due_us == INT64_MAX || !wants_delay(m))
+		return;
+	if (m->deadline.mode == MAIL_DEADLINE_NOTIFY && !m->is_late_told &&
+	    (m->jumped_us == model_jumped_us || !is_delay_recorded(m)) &&
+	    sleeper->due_us >
+		    (m->deadline.at_us > model_wall_us ? m->deadline.at_us : model_wall_us) +
+			    late_us)
+		model_fail("message %" PRIu64 " sleeps when its deadline passes", m->id.number);
+	if (m->delays > 0)
 		return;
 	if (sleeper->due_us > (notice_us > model_wall_us ? notice_us : model_wall_us) + late_us)
 		model_fail("message %" PRIu64 " sleeps when its delay is to be reported",
@@ -305,7 +362,8 @@ void model_notified(uint64_t number)
 		m->successes++;
 		return;
 	}
-	if (++m->delays > 1)
+	m->is_late_told |= mail_deadline_has_passed(&m->deadline, model_wall_us);
+	if (++m->delays > (m->deadline.mode == MAIL_DEADLINE_NOTIFY ? 2 : 1))
 		model_fail("the delay of message %" PRIu64 " is reported twice", number);
 	if (!wants_delay(m))
 		model_fail("the delay of message %" PRIu64 " is reported to who did not ask",

@@ -19,10 +19,8 @@ static bool compare(const char *what, const struct buffer *expected, const struc
 	if (str_equal(buffer_view(expected), buffer_view(found)))
 		return true;
 	printf("--- %s expected\n", what);
-	fwrite(buffer_data(expected), 1, expected->length, stdout);
-	printf("--- %s found\n", what);
-	fwrite(buffer_data(found), 1, found->length, stdout);
-	printf("---\n");
+	printf(STR_FORMAT "--- %s found\n" STR_FORMAT "---\n", STR_ARGUMENTS(buffer_view(expected)),
+	       what, STR_ARGUMENTS(buffer_view(found)));
 	return false;
 }
 

@@ -151,6 +151,15 @@ static bool is_own_address(void *context, const struct in6_addr *address)
 	return memcmp(address, &own, sizeof own) == 0;
 }
 
+static int64_t parse_seconds(struct str text)
+{
+	uint64_t seconds = 0;
+
+	if (!str_to_u64(text, &seconds))
+		panic("bad number " STR_FORMAT, STR_ARGUMENTS(text));
+	return (int64_t)seconds;
+}
+
 /* About users and their messages; false: it is another one. */
 static bool parse_user_setting(struct script *script, struct str name, struct str text)
 {
@@ -159,6 +168,8 @@ static bool parse_user_setting(struct script *script, struct str name, struct st
 	if (str_equal(name, STR("sender")))
 		service->sender_rule =
 			str_equal(text, STR("strict")) ? SMTP_SENDER_STRICT : SMTP_SENDER_ENVELOPE;
+	else if (str_equal(text, STR("binary")))
+		service->offers_binary = true;
 	else if (str_equal(text, STR("completes")))
 		service->completes = true;
 	else if (str_equal(text, STR("repairs")))
@@ -166,13 +177,11 @@ static bool parse_user_setting(struct script *script, struct str name, struct st
 	else if (str_equal(name, STR("auth")))
 		service->auth =
 			str_equal(text, STR("required")) ? SMTP_AUTH_REQUIRED : SMTP_AUTH_OFFERED;
-	else if (str_equal(name, STR("release_max"))) {
-		uint64_t seconds = 0;
-
-		if (!str_to_u64(text, &seconds))
-			panic("bad number " STR_FORMAT, STR_ARGUMENTS(text));
-		service->release_max_us = (int64_t)seconds * SECOND_US;
-	} else if (str_equal(name, STR("mechanisms")))
+	else if (str_equal(name, STR("release_max")))
+		service->release_max_us = parse_seconds(text) * SECOND_US;
+	else if (str_equal(name, STR("deliver_by_min")))
+		service->deliver_by_min = parse_seconds(text);
+	else if (str_equal(name, STR("mechanisms")))
 		script->settings.mechanisms_clear = arena_copy(script->arena, text);
 	else if (str_equal(text, STR("shows_user")))
 		service->shows_user = true;

@@ -83,15 +83,20 @@ static void append_sender(struct buffer *out, const struct mail_envelope *envelo
 {
 	static const char *const ret[] = {"", " ret=full", " ret=hdrs"};
 	char release[TIMESTAMP_SIZE];
+	char deadline[MAIL_DEADLINE_SIZE];
 
 	buffer_append_format(out, "<" STR_FORMAT ">%s", STR_ARGUMENTS(envelope->sender),
 			     ret[envelope->ret]);
 	if (envelope->envid.length > 0)
 		buffer_append_format(out, " envid=" STR_FORMAT, STR_ARGUMENTS(envelope->envid));
+	buffer_append_string(out, envelope->binary ? " binarymime" : "");
 	buffer_append_string(out, envelope->utf8 ? " smtputf8" : "");
 	buffer_append_string(out, envelope->require_tls ? " requiretls" : "");
 	if (envelope->priority != 0)
 		buffer_append_format(out, " priority=%d", envelope->priority);
+	mail_deadline_format(&envelope->deadline, deadline);
+	if (envelope->deadline.mode != MAIL_DEADLINE_NONE)
+		buffer_append_format(out, " by=%s", deadline);
 	timestamp_format(envelope->release_us, release);
 	if (envelope->release_us > 0)
 		buffer_append_format(out, " release=%s", release);

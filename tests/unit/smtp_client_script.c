@@ -24,10 +24,14 @@ static void begin(struct run *run)
 		.sender = str_from(scenario->sender != NULL ? scenario->sender : "s@s.example"),
 		.size = scenario->size > 0 ? scenario->size : strlen(scenario->message),
 		.is_8bit = scenario->is_8bit,
+		.is_binary = scenario->is_binary,
 		.is_utf8 = scenario->is_utf8,
 		.needs_utf8 = scenario->needs_utf8,
 		.requires_tls = scenario->requires_tls,
 		.priority = scenario->priority,
+		.deadline = scenario->deadline,
+		.deadline_left = scenario->deadline_left,
+		.origin = scenario->origin,
 		.ret = scenario->ret,
 		.envid = str_from(scenario->envid != NULL ? scenario->envid : ""),
 		.recipients = run->recipients,
@@ -152,9 +156,26 @@ static void take_login_step(struct run *run, struct str step)
 		smtp_client_login_cancel(run->client, "no password is known");
 }
 
+/* \r and \n stand for bytes. */
+static void expect_bytes(struct run *run, struct str text)
+{
+	for (size_t i = 0; i < text.length; i++) {
+		char c = text.data[i];
+
+		if (c == '\\')
+			c = text.data[++i] == 'r' ? '\r' : '\n';
+		buffer_append_byte(&run->expected, c);
+	}
+}
+
 static void take_step(struct run *run, struct str step)
 {
 	struct buffer line = {0};
+
+	if (step.data[0] == 'B') {
+		expect_bytes(run, str_skip(step, 3));
+		return;
+	}
 
 	append_lines(&line, str_skip(step, 3), step.data[0] == 'S');
 	buffer_append_string(&line, "\r\n");
@@ -274,6 +295,7 @@ static void run_scenario(const struct smtp_client_script *scenario, bool is_byte
 			fail_msg("%s: recipient %zu again %d", scenario->name, i,
 				 (int)run.recipients[i].again);
 	assert_int_equal(run.recipients[0].is_passed_on, scenario->is_passed_on);
+	assert_int_equal(run.recipients[0].is_timed, scenario->is_timed);
 	if (scenario->status != SMTP_CLIENT_WAITING)
 		assert_int_equal(smtp_client_output(run.client).length, 0);
 	buffer_clear(&run.expected);

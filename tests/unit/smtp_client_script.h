@@ -3,12 +3,13 @@
  * tests/unit/smtp_client_script.h - dialogues for the SMTP client engine.
  *
  * A script has a step a line: "S: text" the server sends a line (in which "|" stands for CRLF, all
- * of it at once), "C: text" the client must have sent exactly this since the last step, "D" the
- * message is given, "N" the next transaction begins, "X" the connection is lost, "T" the server
- * takes too long, "Q" the client is told to quit, "F" the message has another form of seven bytes,
- * "R" it has none, "H" the handshake is done, "h" it failed, "L: MECHANISM" the login begins, or
- * "L: MECHANISM MESSAGE" with a message ('_' is empty, '|' a NUL), "M: TEXT MESSAGE" the challenge
- * is TEXT and answered, "A" the login is accepted, "K" it is given up.
+ * of it at once), "C: text" the client must have sent exactly this since the last step, "B: text"
+ * the same without a line end (\r and \n stand for bytes), "D" the message is given, "N" the next
+ * transaction begins, "X" the connection is lost, "T" the server takes too long, "Q" the client is
+ * told to quit, "F" the message has another form of seven bytes, "R" it has none, "H" the handshake
+ * is done, "h" it failed, "L: MECHANISM" the login begins, or "L: MECHANISM MESSAGE" with a message
+ * ('_' is empty, '|' a NUL), "M: TEXT MESSAGE" the challenge is TEXT and answered, "A" the login is
+ * accepted, "K" it is given up.
  */
 #ifndef SMTP_CLIENT_SCRIPT_H
 #define SMTP_CLIENT_SCRIPT_H
@@ -43,10 +44,15 @@ struct smtp_client_script {
 	uint64_t size;      /* 0: of the message */
 
 	const char *sender; /* NULL: s@s.example */
+	bool is_binary;
 	bool is_utf8;
 	bool needs_utf8;
 	bool requires_tls;
 	int priority;
+	struct mail_deadline deadline;
+	int64_t deadline_left;
+	bool is_timed; /* like is_passed_on */
+	const struct smtp_client_origin *origin;
 	enum mail_ret ret;
 	const char *envid;    /* NULL: none */
 	const char *original; /* of every recipient; NULL: none */

@@ -2,10 +2,12 @@
 /* The queue of slow checks: bounded, fair, and with room for those who have not failed. */
 #include "auth/server/checks.h"
 #include "base/panic.h"
+#include "os/worker.h"
 #include "test.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { THREADS = 2, MANY = 200 };
 
@@ -23,6 +25,7 @@ static struct {
 	unsigned running;
 	unsigned done[MANY];
 	unsigned done_count;
+	int nice[MANY]; /* of the thread that did it */
 	unsigned freed;
 	unsigned stop_at;
 } scene;
@@ -31,6 +34,7 @@ static void work(void *context)
 {
 	const struct job *job = context;
 
+	scene.nice[job->number] = getpriority(PRIO_PROCESS, 0);
 	pthread_mutex_lock(&scene.mutex);
 	scene.running++;
 	pthread_cond_broadcast(&scene.changed);
@@ -210,9 +214,25 @@ static void those_without_failures_come_first(void **state)
 	add(10, 1, AUTH_SUSPECT, 0);
 	add(20, 2, AUTH_KNOWN, 0);
 	add(21, 3, AUTH_KNOWN, 0);
-	open_gate(1);
+	open_gate(2);
 	run_until(4);
 	assert_int_equal(scene.done[3], 10);
+}
+
+/* Where processors are short. */
+static void all_but_the_known_give_way(void **state)
+{
+	enum { LEAST = 19 };
+
+	int own = getpriority(PRIO_PROCESS, 0);
+	int other = own + OS_WORKER_NICE < LEAST ? own + OS_WORKER_NICE : LEAST;
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * AUTH_TRUSTS; i++) {
+		add(i, i, (enum auth_trust)(i % AUTH_TRUSTS), 0);
+		run_until(i + 1);
+		assert_int_equal(scene.nice[i], i % AUTH_TRUSTS == AUTH_KNOWN ? own : other);
+	}
 }
 
 static void the_queue_is_bounded(void **state)
@@ -260,6 +280,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(those_without_failures_come_first, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(all_but_the_known_give_way, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_known_have_a_thread_of_their_own, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(each_trust_has_its_bound, set_up, tear_down),

@@ -320,6 +320,29 @@ static void lies_end_the_connection(void **state)
 	assert_int_equal(auth_mechanisms(scene.auth, true, true, true).length, 0);
 }
 
+static void only_names_are_offered(void **state)
+{
+	static const struct str names[] = {STR("PLAIN\r\n250 X"), STR("plain"), STR("A B"), STR(""),
+					   STR("PLAIN\0")};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		struct buffer body = {0};
+
+		assert_true(auth_mechanisms(scene.auth, true, true, true).length > 0);
+		pack_u32(&body, 1);
+		pack_str(&body, names[i]);
+		pack_u32(&body, 0);
+		ipc_channel_send(scene.channel, AUTH_OFFER, 0, buffer_view(&body), NULL, 0);
+		buffer_clear(&body);
+		for (unsigned j = 0;
+		     j < 50 && auth_mechanisms(scene.auth, true, true, true).length > 0; j++)
+			run_a_little();
+		assert_int_equal(auth_mechanisms(scene.auth, true, true, true).length, 0);
+		connect_both();
+	}
+}
+
 static void answers_to_no_question_are_dropped(void **state)
 {
 	struct auth_exchange exchange = fresh();
@@ -349,6 +372,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(long_messages_are_not_sent, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lies_end_the_connection, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(only_names_are_offered, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(answers_to_no_question_are_dropped, set_up,
 						tear_down),
 	};

@@ -176,6 +176,34 @@ static void the_table_is_bounded(void **state)
 	assert_int_equal(count("198.51.100.1", 0), AUTH_FAILURES_MAX);
 }
 
+/* A webmail, whose users are many. */
+static void who_is_exempt_is_never_refused(void **state)
+{
+	const struct config_network home = {.address = address("127.0.0.0"), .prefix = 104};
+	struct auth_failures_settings exempting = settings;
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++)
+		count_failure("127.0.0.1", "lisa", 0);
+	assert_true(is_refused("127.0.0.1", 0));
+	exempting.exempt = &home;
+	exempting.exempt_count = 1;
+	auth_failures_configure(failures, &exempting);
+	assert_false(is_refused("127.0.0.1", 0));
+	auth_failures_configure(failures, &settings);
+	forgive("127.0.0.1", "lisa");
+	auth_failures_configure(failures, &exempting);
+	for (unsigned i = 0; i < 100; i++)
+		count_failure("127.0.0.1", "", 0);
+	assert_int_equal(count("127.0.0.1", 0), 0);
+	/* a user is slow there as anywhere */
+	assert_int_equal(count_failure("127.0.0.1", "lisa", 0), SECOND_US / 2);
+	assert_int_equal(count_failure("127.0.0.1", "lisa", 0), SECOND_US);
+	assert_int_equal(count_failure("127.0.0.1", "tom", 0), SECOND_US / 2);
+	assert_int_equal(count_failure("192.0.2.9", "", 0), SECOND_US / 2);
+	assert_int_equal(count("192.0.2.9", 0), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +219,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(success_forgives_only_the_user_himself, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(the_table_is_bounded, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(who_is_exempt_is_never_refused, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -214,6 +214,15 @@ static void times_of_rfc_3339_are_read(void **state)
 	}
 }
 
+static void round_times_are_ahead(void **state)
+{
+	(void)state;
+	assert_int_equal(timestamp_until_round_us(0, 10), 10);
+	assert_int_equal(timestamp_until_round_us(1, 10), 9);
+	assert_int_equal(timestamp_until_round_us(9, 10), 1);
+	assert_int_equal(timestamp_until_round_us(10, 10), 10);
+}
+
 static void cached_timestamps_are_the_same(void **state)
 {
 	static const int64_t times[] = {
@@ -333,6 +342,7 @@ int main(void)
 		cmocka_unit_test(heap_orders_and_removes),
 		cmocka_unit_test(timestamps_survive_a_round),
 		cmocka_unit_test(times_of_rfc_3339_are_read),
+		cmocka_unit_test(round_times_are_ahead),
 		cmocka_unit_test(cached_timestamps_are_the_same),
 		cmocka_unit_test(mdoc_text_holds_no_requests),
 		cmocka_unit_test(arena_memory_is_zeroed_after_reset),

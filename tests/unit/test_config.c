@@ -24,7 +24,7 @@ static void defaults_are_complete(void **state)
 	assert_string_equal(c->recipient_delimiter, "+");
 	assert_string_equal(c->bouncefrom, "MAILER-DAEMON");
 	assert_string_equal(c->doublebounceto, "postmaster@mx.example.org");
-	assert_int_equal(c->split, 23);
+	assert_int_equal(c->split, 97);
 	assert_int_equal(c->queue_sync, CONFIG_SYNC_AUTO);
 	assert_false(c->queue_unsafe);
 	assert_int_equal(c->maxsize, 52428800);

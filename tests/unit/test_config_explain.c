@@ -63,7 +63,7 @@ struct explained {
 
 static const struct explained settings[] = {
 	{"maxsize", "50M", "50M", 2, false},
-	{"split", "7", "23", 3, false},
+	{"split", "7", "97", 3, false},
 	{"queue", "\"/var/spool/stagepost\"", "/var/spool/stagepost", 0, true},
 	{"relay_from", "{ \"10.0.0.0/8\", \"192.0.2.1/32\" }", "", 4, false},
 	{"smtproutes", "{ }", "", 0, false},

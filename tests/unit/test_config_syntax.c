@@ -152,8 +152,8 @@ static const struct refusal names_cases[] = {
 	 "t:2: listen: a section without its name; allowed: smtp, submission, qmtp or qmqp\n"},
 	{HOST "listen smtp { address = 1.2.3.4:25 service a { } }",
 	 "t:2: listen smtp.service: a section inside of another\n"},
-	{HOST "class \"*\" { queue = 5 }",
-	 "t:2: class: unknown section; allowed: see stagepost.conf(5)\n"},
+	{HOST "gadget \"*\" { queue = 5 }",
+	 "t:2: gadget: unknown section; allowed: see stagepost.conf(5)\n"},
 	{HOST "servic a { }", "t:2: servic: unknown section: did you mean \"service\"?\n"},
 	{HOST "a = 1 a = 2", "t:2: a: unknown setting; allowed: see stagepost.conf(5)\n"
 			     "t:2: a: unknown setting; allowed: see stagepost.conf(5)\n"},

@@ -22,10 +22,13 @@ static struct mail_envelope *sample_envelope(void)
 	envelope->stage = MAIL_STAGE_ARRIVE;
 	envelope->ret = MAIL_RET_HEADERS;
 	envelope->utf8 = true;
+	envelope->binary = true;
 	envelope->sender = STR("lisa@example.com");
 	envelope->envid = STR("QQ314159");
 	envelope->release_us = 1795200000 * SECOND_US;
 	envelope->priority = -4;
+	envelope->deadline =
+		(struct mail_deadline){MAIL_DEADLINE_NOTIFY, true, true, 1795210000 * SECOND_US};
 	envelope->received = STR("smtp 192.0.2.7:53112 helo=mail.example.com");
 	envelope->size = 18233;
 	recipient = mail_envelope_add(envelope, STR("\"a > b\\\" \"@example.net"));
@@ -51,8 +54,12 @@ static void envelope_survives_a_round(void **state)
 	assert_int_equal(control->envelope->stage, MAIL_STAGE_ARRIVE);
 	assert_int_equal(control->envelope->ret, MAIL_RET_HEADERS);
 	assert_true(control->envelope->utf8);
+	assert_true(control->envelope->binary);
 	assert_int_equal(control->envelope->release_us, 1795200000 * SECOND_US);
 	assert_int_equal(control->envelope->priority, -4);
+	assert_int_equal(control->envelope->deadline.mode, MAIL_DEADLINE_NOTIFY);
+	assert_true(control->envelope->deadline.is_traced && control->envelope->deadline.is_told);
+	assert_int_equal(control->envelope->deadline.at_us, 1795210000 * SECOND_US);
 	assert_int_equal(control->envelope->size, 18233);
 	assert_true(str_equal(control->envelope->sender, envelope->sender));
 	assert_true(str_equal(control->envelope->envid, envelope->envid));
@@ -131,6 +138,10 @@ static void envelopes_are_read_strictly(void **state)
 		{HEAD "from: <a@b> priority=10\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
 		{HEAD "from: <a@b> priority=-\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
 		{HEAD "from: <a@b> priority\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b> by=2026-11-20T08:33:11Z;rt\nsize: 1\nto: 1 <c@d>\nend:\n", 0},
+		{HEAD "from: <a@b> by\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b> by=2026-11-20T08:33:11Z\nsize: 1\nto: 1 <c@d>\nend:\n",
+		 -EBADMSG},
 		{HEAD "from: <a@b> release\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
 		{HEAD "from: <a@b> release=2026-11-20T08:33:11.500000Z\nsize: 1\nto: 1 "
 		      "<c@d>\nend:\n",
@@ -264,6 +275,8 @@ static void notices_are_remembered(void **state)
 	struct queue_delivery delayed = {.number = 1, .delayed_us = 5 * SECOND_US};
 	struct queue_delivery quiet = {
 		.number = 3, .outcome = QUEUE_DONE, .status = STR("2.0.0"), .is_quiet = true};
+	struct queue_delivery relayed = {
+		.number = 3, .outcome = QUEUE_DONE, .status = STR("2.0.0"), .is_announced = true};
 	struct queue_delivery requeued = {.number = 1};
 	struct queue_control *control;
 	struct buffer text = {0};
@@ -273,8 +286,10 @@ static void notices_are_remembered(void **state)
 	assert_int_equal(queue_control_write_delayed(&text, &delayed), 0);
 	assert_int_equal(queue_control_write_requeued(&text, &requeued), 0);
 	assert_int_equal(queue_control_write_outcome(&text, &quiet), 0);
+	assert_int_equal(queue_control_write_outcome(&text, &relayed), 0);
 	buffer_append_string(&text, "delayed: 3 yesterday\ndelayed: 99 2026-11-20T08:33:11Z\n"
 				    "quiet: 1 x\nquiet: 99\nquiet: \n"
+				    "relayed: 1 x\nrelayed: 99\nrelayed: \n"
 				    "requeue: 3 x\nrequeue: 99\nrequeue: \n");
 	assert_int_equal(queue_control_parse(buffer_view(&text), &control, NULL), 0);
 	for (size_t i = 0; i < control->delivery_count; i++) {
@@ -282,6 +297,7 @@ static void notices_are_remembered(void **state)
 
 		assert_int_equal(d->delayed_us, d->number == 1 ? delayed.delayed_us : 0);
 		assert_int_equal(d->is_quiet, d->number == 3);
+		assert_int_equal(d->is_announced, d->number == 3);
 		assert_int_equal(d->is_requeued, d->number == 1);
 		assert_int_equal(d->outcome, d->number == 3 ? QUEUE_DONE : QUEUE_PENDING);
 	}
@@ -296,11 +312,12 @@ static void notices_are_remembered(void **state)
 /* Whatever the bytes: an answer, within bounds. */
 static void damage_is_survived(void **state)
 {
-	static const char text[] = ENVELOPE MAP "done: 1 2026-11-20T08:33:11Z 2.0.0 stored\n"
-						"wait: 3 2026-11-20T08:33:14Z "
-						"until=2026-11-20T08:40:01Z trigger=x 4.4.1 no\n"
-						"delayed: 3 2026-11-20T12:33:11Z\nquiet: 1\n"
-						"requeue: 3\n";
+	static const char text[] =
+		ENVELOPE MAP "done: 1 2026-11-20T08:33:11Z 2.0.0 stored\n"
+			     "wait: 3 2026-11-20T08:33:14Z "
+			     "until=2026-11-20T08:40:01Z trigger=x 4.4.1 no\n"
+			     "delayed: 3 2026-11-20T12:33:11Z\nquiet: 1\nrelayed: 1\n"
+			     "requeue: 3\n";
 	unsigned seed = 1;
 
 	(void)state;

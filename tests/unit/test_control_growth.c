@@ -88,6 +88,7 @@ static void expect_same(const struct queue_control *a, const struct queue_contro
 		assert_int_equal(one->until_us, other->until_us);
 		assert_int_equal(one->delayed_us, other->delayed_us);
 		assert_int_equal(one->is_quiet, other->is_quiet);
+		assert_int_equal(one->is_announced, other->is_announced);
 		assert_int_equal(one->is_requeued, other->is_requeued);
 		assert_true(str_equal(one->trigger, other->trigger));
 		assert_true(str_equal(one->status, other->status));
@@ -172,6 +173,7 @@ static void what_is_written_anew_says_the_same(void **state)
 	}
 	control->deliveries[1].outcome = QUEUE_DONE;
 	control->deliveries[1].is_quiet = true;
+	control->deliveries[1].is_announced = true;
 	control->deliveries[2].outcome = QUEUE_FAIL;
 	control->deliveries[4].trigger = STR("host.x");
 	control->deliveries[4].attempts++;

@@ -53,9 +53,11 @@ static void say_start(struct queue_peer *peer, const struct play *play)
 	pack_str(&body, STR("s@a.test"));
 	pack_u64(&body, play->size);
 	pack_u32(&body, 0);
+	pack_u64(&body, 0);
 	pack_u32(&body, 0);
 	pack_str(&body, STR(""));
 	pack_str(&body, STR("b.test"));
+	pack_str(&body, STR("smtp 192.0.2.7:53112 helo=c.test"));
 	pack_u32(&body, 1);
 	pack_u32(&body, 1);
 	pack_u32(&body, 0);

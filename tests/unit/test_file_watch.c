@@ -134,6 +134,46 @@ static void many_other_names_at_once(void **state)
 	assert_int_equal(calls(), 0);
 }
 
+static void watch_place(void)
+{
+	assert_int_equal(os_file_watch_place(world.loop, world.path, on_change, NULL, &world.watch),
+			 0);
+}
+
+static void a_place_where_another_file_comes(void **state)
+{
+	(void)state;
+	watch_place();
+	write_file(world.other);
+	assert_int_equal(calls(), 0);
+	assert_int_equal(rename(world.other, world.path), 0);
+	assert_int_not_equal(calls(), 0);
+	write_file(world.path);
+	assert_int_not_equal(calls(), 0);
+	assert_int_equal(truncate(world.path, 0), 0);
+	assert_int_not_equal(calls(), 0);
+	assert_int_equal(rename(world.path, world.other), 0);
+	assert_int_not_equal(calls(), 0);
+	assert_int_equal(rename(world.other, world.path), 0);
+	assert_int_not_equal(calls(), 0);
+	assert_int_equal(unlink(world.path), 0);
+	assert_int_not_equal(calls(), 0);
+}
+
+static void a_place_whose_directory_moves(void **state)
+{
+	char moved[PATH_SIZE];
+
+	(void)state;
+	write_file(world.path);
+	watch_place();
+	snprintf(moved, sizeof moved, "%s.moved", world.folder);
+	assert_int_equal(rename(world.folder, moved), 0);
+	assert_int_not_equal(calls(), 0);
+	assert_int_equal(rename(moved, world.folder), 0);
+	assert_int_not_equal(calls(), 0);
+}
+
 static void what_cannot_be_watched(void **state)
 {
 	(void)state;
@@ -167,6 +207,8 @@ int main(void)
 		TEST(a_file_that_is_written),
 		TEST(a_symbolic_link_that_is_made_anew),
 		TEST(many_other_names_at_once),
+		TEST(a_place_where_another_file_comes),
+		TEST(a_place_whose_directory_moves),
 		TEST(what_cannot_be_watched),
 		TEST(writes_to_a_file),
 	};

@@ -196,6 +196,11 @@ static void authors_are_known_or_not(void **state)
 		{"From : a@x.test\r\nfrom\t: b@x.test\r\n", HEADER_EDIT_SEVERAL, NULL},
 		{"From: a@x.test\r\nSender: a@x.test\r\nSender: a@x.test\r\n", HEADER_EDIT_SEVERAL,
 		 NULL},
+		{"Resent-From: r@x.test\r\nResent-Sender: s@x.test\r\nResent-From: t@x.test\r\n"
+		 "From: a@x.test\r\n",
+		 HEADER_EDIT_GOOD, "r@x.test s@x.test t@x.test a@x.test "},
+		{"Resent-From: a b\r\nFrom: a@x.test\r\n", HEADER_EDIT_UNKNOWN, NULL},
+		{"Resent-To: a@x.test\r\nResent-Reply-To: a@x.test\r\n", HEADER_EDIT_GOOD, ""},
 		{"From: a b\r\n", HEADER_EDIT_UNKNOWN, NULL},
 		{"From: g:;\r\n", HEADER_EDIT_UNKNOWN, NULL},
 		{"From: <>\r\n", HEADER_EDIT_UNKNOWN, NULL},
@@ -213,6 +218,45 @@ static void authors_are_known_or_not(void **state)
 			if (cases[i].authors != NULL)
 				assert_string_equal(seen.text, cases[i].authors);
 		}
+	}
+}
+
+/* Whoever has signed it does not know. */
+static void a_repair_breaks_a_signature(void **state)
+{
+	static const struct {
+		const char *header;
+		bool is_long;
+		unsigned flags;
+		bool is_broken;
+	} cases[] = {
+		{"DKIM-Signature: v=1\r\n", true, REPAIRS, true},
+		{"dkim-signature: v=1\r\n", false, REPAIRS, false},
+		{"DKIM-Signature: v=1\r\n", true, COMPLETES, false},
+		{"Content-Type: multipart/signed; x=y\r\n", true, REPAIRS, true},
+		{"Content-Type:\r\n Multipart/Signed\r\n", true, REPAIRS, true},
+		{"Content-Type: multipart/mixed\r\n", true, REPAIRS, false},
+		{"Subject: \xc3\xa9\r\nDKIM-Signature: v=1\r\n", false, REPAIRS, true},
+		{"Subject: \xc3\xa9\r\nDKIM-Signature: v=1\r\n", false, REPAIRS | UTF8, false},
+		{"Subject: x\r\n", true, REPAIRS, false},
+	};
+	static char line[2000];
+
+	(void)state;
+	memset(line, 'x', sizeof line - 1);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct header_edit *edit = begin(cases[i].flags, "lisa@d.test");
+		struct buffer out = {0};
+
+		header_edit_take(edit, str_from(cases[i].header), &out);
+		header_edit_take(edit, STR("\r\n"), &out);
+		header_edit_take(edit, cases[i].is_long ? str_from(line) : STR("x"), &out);
+		header_edit_take(edit, STR("\r\n"), &out);
+		header_edit_end(edit, &out);
+		if (header_edit_has_broken_signature(edit) != cases[i].is_broken)
+			fail_msg("case %zu", i);
+		header_edit_free(edit);
+		buffer_clear(&out);
 	}
 }
 
@@ -306,6 +350,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_become_what_they_should),
 		cmocka_unit_test(long_lines_are_broken),
+		cmocka_unit_test(a_repair_breaks_a_signature),
 		cmocka_unit_test(authors_are_known_or_not),
 		cmocka_unit_test(long_fields_pass_or_go),
 		cmocka_unit_test(a_long_separator_goes),

@@ -180,14 +180,15 @@ static void nobody_is_busy_for_more_than_an_hour(void **state)
 		size_t cut; /* bytes that are missing at the end */
 		bool is_taken;
 	} cases[] = {
-		{{0, STR("")}, 0, true},
-		{{1500, STR("60 messages a minute")}, 0, true},
-		{{IPC_JOB_BUSY_MAX_MS, STR("x")}, 0, true},
-		{{IPC_JOB_BUSY_MAX_MS + 1, STR("x")}, 0, false},
-		{{UINT32_MAX, STR("x")}, 0, false},
-		{{1, STR("two\nlines")}, 0, false},
-		{{1, STR("cut")}, 1, false},
-		{{1, STR("")}, 4, false},
+		{{0, 0, STR("")}, 0, true},
+		{{1500, IPC_JOB_BUSY_PLACE, STR("60 messages a minute")}, 0, true},
+		{{IPC_JOB_BUSY_MAX_MS, 0, STR("x")}, 0, true},
+		{{IPC_JOB_BUSY_MAX_MS + 1, 0, STR("x")}, 0, false},
+		{{UINT32_MAX, 0, STR("x")}, 0, false},
+		{{1, 2, STR("x")}, 0, false},
+		{{1, 0, STR("two\nlines")}, 0, false},
+		{{1, 0, STR("cut")}, 1, false},
+		{{1, 0, STR("")}, 4, false},
 	};
 
 	(void)state;

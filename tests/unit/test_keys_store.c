@@ -24,12 +24,22 @@ static struct {
 	struct config_certificate sections[2];
 	struct config_listen listens[20];
 	struct config config;
+	unsigned open_fails; /* the how manieth from now on; 0: none */
 } world;
 
 int64_t __wrap_os_clock_monotonic_us(void);
 int64_t __wrap_os_clock_monotonic_us(void)
 {
 	return world.now_us;
+}
+
+int __real_os_file_open(int directory, const char *path, unsigned flags);
+int __wrap_os_file_open(int directory, const char *path, unsigned flags);
+int __wrap_os_file_open(int directory, const char *path, unsigned flags)
+{
+	if (world.open_fails > 0 && --world.open_fails == 0)
+		return -EIO;
+	return __real_os_file_open(directory, path, flags);
 }
 
 static const char *path_of(const char *name)
@@ -180,6 +190,35 @@ static void what_cannot_be_used_replaces_nothing(void **state)
 	assert_true(has(&old));
 }
 
+/* The files are looked at, and then read. */
+static void what_the_disk_refuses_once_is_read_again(void **state)
+{
+	struct id id = make("main.pem");
+
+	(void)state;
+	world.config.certificate_count = 1;
+	for (unsigned open = 3; open <= 4; open++) {
+		keys_store_free(world.store);
+		world.store = keys_store_new();
+		world.open_fails = open;
+		(void)refresh();
+		assert_false(has(&id));
+		assert_true(keys_store_is_unsure(world.store));
+		assert_true(refresh());
+		assert_true(has(&id));
+		assert_false(keys_store_is_unsure(world.store));
+	}
+}
+
+static void what_the_file_says_is_not(void **state)
+{
+	(void)state;
+	world.config.certificate_count = 1;
+	write_file("main.pem", STR("nothing"));
+	(void)refresh();
+	assert_false(keys_store_is_unsure(world.store));
+}
+
 /* --- authorities --- */
 
 /* About a megabyte of large certificates, or with COUNT fewer. */
@@ -254,6 +293,26 @@ static void all_authorities_together_are_bounded(void **state)
 	buffer_clear(&text);
 }
 
+static void they_are_read_again_too(void **state)
+{
+	struct buffer one = make_authorities(1);
+	struct buffer two = make_authorities(2);
+
+	(void)state;
+	write_file("a.pem", buffer_view(&one));
+	world.config.listens[0].client_authority = path_of("a.pem");
+	world.config.listen_count = 1;
+	assert_true(refresh());
+	write_file("a.pem", buffer_view(&two));
+	world.open_fails = 2;
+	assert_false(refresh());
+	assert_true(keys_store_is_unsure(world.store));
+	assert_true(refresh());
+	assert_false(keys_store_is_unsure(world.store));
+	buffer_clear(&one);
+	buffer_clear(&two);
+}
+
 /* One that there was no room for is taken as soon as another one needs less, wherever it is in the
  * configuration. */
 static void a_file_that_shrinks_makes_room(void **state)
@@ -314,7 +373,10 @@ int main(void)
 		TEST(so_does_one_that_the_configuration_has_no_more),
 		TEST(keys_of_before_are_bounded),
 		TEST(what_cannot_be_used_replaces_nothing),
+		TEST(what_the_disk_refuses_once_is_read_again),
+		TEST(what_the_file_says_is_not),
 		TEST(all_authorities_together_are_bounded),
+		TEST(they_are_read_again_too),
 		TEST(a_file_that_shrinks_makes_room),
 		TEST(what_is_too_much_is_named),
 	};

@@ -39,6 +39,8 @@ static struct {
 	unsigned char has[PEOPLE_MAX]; /* how often a member has it */
 	char first[4096];              /* message */
 	char senders[256];
+	struct mail_deadline deadline;      /* of what comes */
+	struct mail_deadline last_deadline; /* of a message to members */
 	char outcome[1024];
 	size_t jobs;
 } world;
@@ -243,6 +245,7 @@ void queue_client_commit(struct queue_client_message *message, const struct mail
 		return;
 	}
 	count_recipients(envelope);
+	world.last_deadline = envelope->deadline;
 	snprintf(world.senders, sizeof world.senders, STR_FORMAT, STR_ARGUMENTS(envelope->sender));
 	message->done(message->context, 0);
 }
@@ -287,6 +290,7 @@ static struct deliver_helper_job *job_new(const char *sender, const char *text, 
 	job->arena = arena_new();
 	job->sender = str_from(sender);
 	job->envid = STR("QQ1");
+	job->deadline = world.deadline;
 	job->ret = MAIL_RET_FULL;
 	job->content = (struct ipc_content){.file = memfd_create("data", 0), .size = strlen(text)};
 	assert_int_equal(write(job->content.file, text, job->content.size), job->content.size);
@@ -414,6 +418,29 @@ static void members_may_have_senders_of_their_own(void **state)
 	world.verp = true;
 	deliver("ann@c.test", TEXT, 1);
 	assert_string_equal(world.senders, "owner+@a.test-@[]");
+}
+
+/* What is of no use later is not sent on later. Who asked to hear of a delay does not hear from the
+ * list, and its owner has not asked. */
+static void a_deadline_is_the_members_too(void **state)
+{
+	static const struct {
+		enum mail_deadline_mode mode;
+		enum mail_deadline_mode then;
+	} cases[] = {{MAIL_DEADLINE_NONE, MAIL_DEADLINE_NONE},
+		     {MAIL_DEADLINE_NOTIFY, MAIL_DEADLINE_NONE},
+		     {MAIL_DEADLINE_RETURN, MAIL_DEADLINE_RETURN}};
+
+	(void)state;
+	world.members = 1;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		world.deadline = (struct mail_deadline){cases[i].mode, true, false, 7 * SECOND_US};
+		deliver("ann@c.test", TEXT, 1);
+		assert_int_equal(world.last_deadline.mode, cases[i].then);
+		assert_false(world.last_deadline.is_traced);
+		assert_int_equal(world.last_deadline.at_us,
+				 cases[i].then == MAIL_DEADLINE_NONE ? 0 : 7 * SECOND_US);
+	}
 }
 
 static void who_may_not_post_is_refused(void **state)
@@ -616,6 +643,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_member_of_two_lists_has_it_once, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_deadline_is_the_members_too, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(members_may_have_senders_of_their_own, set_up,
 						tear_down),
 		cmocka_unit_test(what_is_no_address_is_left_out),

@@ -111,12 +111,154 @@ static void a_delay_is_told_when_it_is_due(void **state)
 		assert_int_equal(notice_delay_due_us(&fixture->control, &fixture->config),
 				 cases[i].due_us);
 		if (cases[i].due_us != INT64_MAX) {
-			(void)notice_collect_delay(&fixture->control, &fixture->config, &count);
+			(void)notice_collect_delay(&fixture->control, &fixture->config,
+						   cases[i].due_us, &count);
 			assert_int_equal(count, 1);
 			fixture->delivery.delayed_us = BORN_US;
 			assert_int_equal(notice_delay_due_us(&fixture->control, &fixture->config),
 					 INT64_MAX);
 		}
+		mail_envelope_free(fixture->control.envelope);
+	}
+}
+
+/* RFC 2852: the passing of the time that the sender has set, besides any other delay. */
+static void a_deadline_that_passes_is_told(void **state)
+{
+	enum { AT_US = BORN_US + 7 };
+	static const struct {
+		const char *sender;
+		unsigned notify;
+		enum mail_deadline_mode mode;
+		bool is_told;
+		int64_t setting_us;
+		int64_t delayed_us;
+		int64_t due_us;
+		size_t count; /* in a report at that time */
+	} cases[] = {
+		{"s@s.example", 0, MAIL_DEADLINE_NOTIFY, false, 0, 0, AT_US, 1},
+		{"s@s.example", MAIL_NOTIFY_DELAY, MAIL_DEADLINE_NOTIFY, false, 0, 0, AT_US, 1},
+		{"s@s.example", MAIL_NOTIFY_FAILURE, MAIL_DEADLINE_NOTIFY, false, 0, 0, INT64_MAX},
+		{"s@s.example", MAIL_NOTIFY_NEVER, MAIL_DEADLINE_NOTIFY, false, 0, 0, INT64_MAX},
+		{"", 0, MAIL_DEADLINE_NOTIFY, false, 0, 0, INT64_MAX},
+		{"s@s.example", 0, MAIL_DEADLINE_NOTIFY, true, 0, 0, INT64_MAX},
+		{"s@s.example", 0, MAIL_DEADLINE_RETURN, false, 0, 0, INT64_MAX},
+		{"s@s.example", 0, MAIL_DEADLINE_NOTIFY, false, 0, AT_US, INT64_MAX},
+		{"s@s.example", 0, MAIL_DEADLINE_NOTIFY, false, 0, AT_US - 1, AT_US, 1},
+		{"s@s.example", 0, MAIL_DEADLINE_NOTIFY, false, 5, 0, BORN_US + 5, 1},
+		{"s@s.example", 0, MAIL_DEADLINE_NOTIFY, false, 9, 0, AT_US, 1},
+		{"s@s.example", 0, MAIL_DEADLINE_NOTIFY, true, 9, 0, BORN_US + 9, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct fixture *fixture = setup(cases[i].sender, cases[i].notify, QUEUE_WAIT);
+		size_t count;
+
+		fixture->control.envelope->deadline = (struct mail_deadline){
+			.mode = cases[i].mode, .is_told = cases[i].is_told, .at_us = AT_US};
+		fixture->config.delaynotice_us = cases[i].setting_us;
+		fixture->delivery.delayed_us = cases[i].delayed_us;
+		assert_int_equal(notice_delay_due_us(&fixture->control, &fixture->config),
+				 cases[i].due_us);
+		if (cases[i].due_us != INT64_MAX) {
+			(void)notice_collect_delay(&fixture->control, &fixture->config,
+						   cases[i].due_us, &count);
+			assert_int_equal(count, cases[i].count);
+		}
+		mail_envelope_free(fixture->control.envelope);
+	}
+}
+
+/* What is not told by default is told when the deadline passes, not with what is told before. */
+static void who_asked_for_nothing_is_told_only_of_the_deadline(void **state)
+{
+	struct fixture *fixture = setup("s@s.example", 0, QUEUE_WAIT);
+	size_t count;
+
+	(void)state;
+	fixture->control.envelope->deadline =
+		(struct mail_deadline){.mode = MAIL_DEADLINE_NOTIFY, .at_us = BORN_US + 7};
+	(void)notice_collect_delay(&fixture->control, &fixture->config, BORN_US + 6, &count);
+	assert_int_equal(count, 0);
+	(void)notice_collect_delay(&fixture->control, &fixture->config, BORN_US + 7, &count);
+	assert_int_equal(count, 1);
+	mail_envelope_free(fixture->control.envelope);
+}
+
+static void who_sends_it_on_tells(void **state)
+{
+	static const struct {
+		struct mail_deadline deadline;
+		const char *sender;
+		unsigned notify;
+		enum queue_route route;
+		bool is_timed;
+		bool is_wanted;
+	} cases[] = {
+		{{MAIL_DEADLINE_NONE}, "s@s.example", 0, QUEUE_ROUTE_REMOTE, false, false},
+		{{MAIL_DEADLINE_NOTIFY}, "s@s.example", 0, QUEUE_ROUTE_REMOTE, false, true},
+		{{MAIL_DEADLINE_NOTIFY}, "s@s.example", 0, QUEUE_ROUTE_REMOTE, true, false},
+		{{MAIL_DEADLINE_NOTIFY}, "s@s.example", 0, QUEUE_ROUTE_LOCAL, false, false},
+		{{MAIL_DEADLINE_NOTIFY}, "", 0, QUEUE_ROUTE_REMOTE, false, false},
+		{{MAIL_DEADLINE_NOTIFY},
+		 "s@s.example",
+		 MAIL_NOTIFY_NEVER,
+		 QUEUE_ROUTE_REMOTE,
+		 false,
+		 false},
+		{{MAIL_DEADLINE_NOTIFY},
+		 "s@s.example",
+		 MAIL_NOTIFY_FAILURE,
+		 QUEUE_ROUTE_REMOTE,
+		 false,
+		 true},
+		{{MAIL_DEADLINE_NOTIFY, .is_told = true},
+		 "s@s.example",
+		 0,
+		 QUEUE_ROUTE_REMOTE,
+		 false,
+		 false},
+		{{MAIL_DEADLINE_NOTIFY, .is_traced = true},
+		 "s@s.example",
+		 0,
+		 QUEUE_ROUTE_REMOTE,
+		 true,
+		 true},
+		{{MAIL_DEADLINE_RETURN}, "s@s.example", 0, QUEUE_ROUTE_REMOTE, true, false},
+		{{MAIL_DEADLINE_RETURN, .is_traced = true},
+		 "s@s.example",
+		 0,
+		 QUEUE_ROUTE_REMOTE,
+		 true,
+		 true},
+		{{MAIL_DEADLINE_RETURN, .is_traced = true},
+		 "s@s.example",
+		 MAIL_NOTIFY_NEVER,
+		 QUEUE_ROUTE_REMOTE,
+		 true,
+		 false},
+		{{MAIL_DEADLINE_RETURN, .is_traced = true},
+		 "s@s.example",
+		 0,
+		 QUEUE_ROUTE_LOCAL,
+		 true,
+		 false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct fixture *fixture = setup(cases[i].sender, cases[i].notify, QUEUE_DONE);
+
+		fixture->control.envelope->deadline = cases[i].deadline;
+		fixture->control.envelope->deadline.at_us = BORN_US + 7;
+		fixture->delivery.route = cases[i].route;
+		assert_int_equal(notice_is_relay_wanted(&fixture->control, &fixture->delivery,
+							cases[i].is_timed),
+				 cases[i].is_wanted);
+		assert_false(notice_has_any_at_end(&fixture->control));
+		fixture->delivery.is_announced = true;
+		assert_true(notice_has_any_at_end(&fixture->control));
 		mail_envelope_free(fixture->control.envelope);
 	}
 }
@@ -160,6 +302,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_end_is_told_to_those_who_want_it),
 		cmocka_unit_test(a_delay_is_told_when_it_is_due),
+		cmocka_unit_test(a_deadline_that_passes_is_told),
+		cmocka_unit_test(who_asked_for_nothing_is_told_only_of_the_deadline),
+		cmocka_unit_test(who_sends_it_on_tells),
 		cmocka_unit_test(a_sender_is_told_nothing_of_our_inside),
 	};
 

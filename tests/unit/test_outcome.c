@@ -72,6 +72,61 @@ static void what_waited_too_long_says_why(void **state)
 	arena_free(arena);
 }
 
+/* It is not tried again, however long a message may wait. */
+static void what_is_late_is_returned(void **state)
+{
+	static const struct {
+		enum mail_deadline_mode mode;
+		int64_t age_us;
+		const char *status;
+		enum queue_outcome outcome;
+		const char *text;
+	} cases[] = {
+		{MAIL_DEADLINE_RETURN, HOUR_US - 1, "4.4.1", QUEUE_WAIT, "no"},
+		{MAIL_DEADLINE_RETURN, HOUR_US, "4.4.1", QUEUE_FAIL,
+		 "not delivered by 2023-11-14T23:13:20Z, as its sender has asked; the last "
+		 "attempt: no"},
+		{MAIL_DEADLINE_RETURN, HOUR_US, "2.0.0", QUEUE_DONE, "no"},
+		{MAIL_DEADLINE_RETURN, HOUR_US, "5.1.1", QUEUE_FAIL, "no"},
+		{MAIL_DEADLINE_NOTIFY, HOUR_US, "4.4.1", QUEUE_WAIT, "no"},
+		{MAIL_DEADLINE_NOTIFY, DAY_US, "4.4.1", QUEUE_FAIL,
+		 "not delivered in time; the last attempt: no"},
+		{MAIL_DEADLINE_NONE, HOUR_US, "4.4.1", QUEUE_WAIT, "no"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct outcome_terms terms = terms_at(cases[i].age_us);
+		struct arena *arena = arena_new();
+		struct queue_delivery delivery = {.number = 1};
+		const struct ipc_job_report report = {
+			.number = 1, .status = str_from(cases[i].status), .text = STR("no")};
+
+		terms.deadline.mode = cases[i].mode;
+		terms.deadline.at_us = BORN_US + HOUR_US;
+		outcome_report(arena, &delivery, &report, &terms);
+		assert_int_equal(delivery.outcome, cases[i].outcome);
+		assert_true(str_equal(delivery.text, str_from(cases[i].text)));
+		arena_free(arena);
+	}
+}
+
+static void what_was_never_tried_is_returned(void **state)
+{
+	const struct mail_deadline deadline = {.mode = MAIL_DEADLINE_RETURN, .at_us = BORN_US};
+	struct arena *arena = arena_new();
+	struct queue_delivery delivery = {.number = 1};
+
+	(void)state;
+	outcome_miss(arena, &delivery, &deadline, BORN_US);
+	assert_int_equal(delivery.outcome, QUEUE_FAIL);
+	assert_true(str_equal(delivery.status, STR("5.4.7")));
+	assert_true(
+		str_equal(delivery.text,
+			  STR("not delivered by 2023-11-14T22:13:20Z, as its sender has asked")));
+	arena_free(arena);
+}
+
 /* The first three times a helper that ended says nothing of the next host. */
 static void an_interruption_waits_a_moment(void **state)
 {
@@ -143,6 +198,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_report_is_an_outcome),
 		cmocka_unit_test(what_waited_too_long_says_why),
+		cmocka_unit_test(what_is_late_is_returned),
+		cmocka_unit_test(what_was_never_tried_is_returned),
 		cmocka_unit_test(an_interruption_waits_a_moment),
 		cmocka_unit_test(what_is_interrupted_each_time_expires),
 		cmocka_unit_test(an_operator_gives_up),

@@ -106,6 +106,33 @@ static void each_recipient_has_its_answer(void **state)
 	qmtp_client_free(client);
 }
 
+static void what_it_has_no_word_for(void **state)
+{
+	struct qmtp_client *client = client_of(SMTP_CLIENT_TLS_NEVER);
+	struct smtp_client_message message = message_of();
+
+	(void)state;
+	message.deadline.mode = MAIL_DEADLINE_RETURN;
+	message.deadline_left = 60;
+	begin(client, &message);
+	assert_int_equal(qmtp_client_status(client), SMTP_CLIENT_READY);
+	check_verdict(2, MAIL_FAIL, "5.4.7",
+		      "the sender wants it delivered within 60 seconds or returned, and QMTP, by "
+		      "which peer is reached, cannot say so");
+	message = message_of();
+	message.is_binary = true;
+	begin(client, &message);
+	check_verdict(0, MAIL_FAIL, "5.6.3",
+		      "the message is binary, and QMTP, by which peer is reached, is for text");
+	message = message_of();
+	message.deadline.mode = MAIL_DEADLINE_NOTIFY;
+	begin(client, &message);
+	send_some(client, SIZE_MAX);
+	assert_true(qmtp_client_is_deciding(client));
+	assert_false(recipients[0].is_timed);
+	qmtp_client_free(client);
+}
+
 /* The last one of the answer's class. */
 static void a_status_may_be_in_the_text(void **state)
 {
@@ -384,6 +411,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_recipient_has_its_answer),
+		cmocka_unit_test(what_it_has_no_word_for),
 		cmocka_unit_test(a_status_may_be_in_the_text),
 		cmocka_unit_test(before_the_last_byte_nothing_is_decided),
 		cmocka_unit_test(after_an_early_answer_nothing_more_is_sent),

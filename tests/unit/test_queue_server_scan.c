@@ -129,6 +129,39 @@ static void what_a_scan_finds_on_its_way(void **state)
 	scene_end();
 }
 
+/* Not before it is durable: then the control file may go. */
+static void when_a_removal_from_todo_is_answered(void **state)
+{
+	uint64_t moved;
+	uint64_t ended;
+
+	(void)state;
+	scene_begin();
+	moved = scene_queue_one(&scene.client, 1);
+	scene_expect_queued(&scene.manager, moved, true);
+	ended = scene_queue_one(&scene.client, 1);
+	scene_expect_queued(&scene.manager, ended, true);
+	pthread_mutex_lock(&syncs.mutex);
+	scene_say_remove(&scene.manager, QUEUE_REMOVE_TODO, MAIL_STAGE_ARRIVE, moved);
+	scene_say_remove(&scene.manager, QUEUE_REMOVE_QUEUED, MAIL_STAGE_ARRIVE, ended);
+	scene_expect_removed(&scene.manager, ended);
+	assert_false(is_in_todo(moved));
+	pthread_mutex_unlock(&syncs.mutex);
+	scene_expect_removed(&scene.manager, moved);
+	/* the next manager hears nothing before that */
+	moved = scene_queue_one(&scene.client, 1);
+	scene_expect_queued(&scene.manager, moved, true);
+	pthread_mutex_lock(&syncs.mutex);
+	scene_say_remove(&scene.manager, QUEUE_REMOVE_TODO, MAIL_STAGE_ARRIVE, moved);
+	while (is_in_todo(moved))
+		usleep(1000);
+	queue_peer_close(&scene.manager);
+	pthread_mutex_unlock(&syncs.mutex);
+	scene.manager = scene_manage();
+	assert_true(queue_intake_is_settled(scene.intake));
+	scene_end();
+}
+
 /* A file that was copied into the queue: it is not reported to the manager, and no more is
  * accepted. */
 static void a_file_of_another_number(void **state)
@@ -165,6 +198,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_another_process_commits),
 		TEST(what_a_scan_finds_on_its_way),
+		TEST(when_a_removal_from_todo_is_answered),
 		TEST(a_file_of_another_number),
 	};
 

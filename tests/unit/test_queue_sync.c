@@ -240,6 +240,8 @@ static void a_sync_that_fails(void **state)
 
 	(void)state;
 	open_as(QUEUE_SYNC_FILES);
+	queue_intake_close(intake);
+	open_intake();
 	assert_int_equal(enqueue(&ended), 0);
 	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, ended), 0);
 	disk.whole_syncs = 1; /* of what a process before us may have removed */
@@ -249,7 +251,7 @@ static void a_sync_that_fails(void **state)
 	assert_int_equal(queue_store_aside(store, &count, &bytes), 0);
 	assert_int_equal(count, 2);
 	assert_int_equal(bytes, 0);
-	disk.syncs = 1;
+	disk.whole_syncs = 1;
 	queue_message_commit_group(intake, NULL, 0, NULL);
 	assert_true(queue_intake_must_prove(intake));
 	queue_message_commit_group(intake, NULL, 0, NULL);
@@ -386,6 +388,41 @@ static void who_waits_when_a_sync_fails(void **state)
 		end(waits);
 	} while (names_in("pid", 'x') > 2 && names_in("pid", 'x') < 1000);
 	assert_in_range(names_in("pid", 'x'), 2, 999);
+	close_all();
+}
+
+/* Until then its control file must stay. */
+static void what_has_moved_settles_with_the_next_group(void **state)
+{
+	uint64_t number;
+
+	(void)state;
+	open_as(QUEUE_SYNC_FILES);
+	assert_true(queue_intake_is_settled(intake));
+	assert_int_equal(enqueue(&number), 0);
+	preprocess(number);
+	assert_false(queue_intake_is_settled(intake));
+	disk.error = -EMFILE;
+	disk.opens = 1000;
+	queue_message_commit_group(intake, NULL, 0, NULL);
+	assert_int_equal(queue_intake_settled(intake), 0);
+	disk.opens = 0;
+	assert_int_equal(enqueue(&number), 0);
+	assert_int_equal(queue_intake_settled(intake), queue_intake_moved(intake));
+	/* what was before this process is not known: it has its own sync */
+	preprocess(number);
+	queue_intake_close(intake);
+	open_intake();
+	assert_false(queue_intake_is_settled(intake));
+	assert_int_equal(enqueue(&number), 0);
+	assert_false(queue_intake_is_settled(intake));
+	queue_message_commit_group(intake, NULL, 0, NULL);
+	assert_true(queue_intake_is_settled(intake));
+	close_all();
+	open_as(QUEUE_SYNC_ORDERED);
+	assert_int_equal(enqueue(&number), 0);
+	preprocess(number);
+	assert_true(queue_intake_is_settled(intake));
 	close_all();
 }
 
@@ -597,6 +634,8 @@ int main(void)
 						queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(who_waits_when_a_sync_fails, queue_peer_set_up,
 						queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(what_has_moved_settles_with_the_next_group,
+						queue_peer_set_up, queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(a_one_shot_commit_can_be_seen, queue_peer_set_up,
 						queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(a_record_whose_sync_fails_stands_once,

@@ -32,6 +32,13 @@ static void test_a_window_slides(void **state)
 		assert_int_equal(total.now, steps[i].now);
 		assert_int_equal(total.before, steps[i].before);
 	}
+	limit_window_add(&window, SECOND, 12500000, 3); /* nothing came in the one before */
+	assert_int_equal(window.now, 3);
+	assert_int_equal(window.before, 0);
+	limit_window_add(&window, SECOND, 13500000, UINT32_MAX);
+	limit_window_add(&window, SECOND, 13500000, 1);
+	assert_int_equal(window.now, UINT32_MAX);
+	assert_int_equal(window.before, 3);
 }
 
 static void test_how_long_to_wait(void **state)

@@ -198,11 +198,14 @@ static void append_text(struct buffer *out, const char *text)
 	}
 }
 
-static enum mail_seven_bit_need convert(struct str in, size_t step, struct buffer *out)
+static enum mail_seven_bit_need convert(struct str in, bool is_binary, size_t step,
+					struct buffer *out)
 {
 	struct mail_seven_bit *message = mail_seven_bit_new();
 	enum mail_seven_bit_need need;
 
+	if (is_binary)
+		mail_seven_bit_set_binary(message);
 	for (size_t i = 0; i < in.length; i += step)
 		mail_seven_bit_scan(
 			message,
@@ -221,12 +224,12 @@ static enum mail_seven_bit_need convert(struct str in, size_t step, struct buffe
 	return need;
 }
 
-static void check(const char *name, struct str in, struct str expected,
+static void check(const char *name, struct str in, bool is_binary, struct str expected,
 		  enum mail_seven_bit_need need)
 {
 	for (size_t step = 1; step <= 1001; step += 100) {
 		struct buffer out = {0};
-		enum mail_seven_bit_need found = convert(in, step, &out);
+		enum mail_seven_bit_need found = convert(in, is_binary, step, &out);
 
 		if (found != need)
 			fail_msg("%s, by %zu: need %d", name, step, (int)found);
@@ -246,7 +249,8 @@ static void test_table(void **state)
 
 		append_text(&in, cases[i].in);
 		append_text(&expected, cases[i].out != NULL ? cases[i].out : "");
-		check(cases[i].name, buffer_view(&in), buffer_view(&expected), cases[i].need);
+		check(cases[i].name, buffer_view(&in), false, buffer_view(&expected),
+		      cases[i].need);
 		buffer_clear(&in);
 		buffer_clear(&expected);
 	}
@@ -279,7 +283,7 @@ static void test_depth(void **state)
 		struct buffer out = {0};
 
 		append_nest(&in, nests[i].depth, nests[i].body);
-		assert_int_equal(convert(buffer_view(&in), 1000, &out), nests[i].need);
+		assert_int_equal(convert(buffer_view(&in), false, 1000, &out), nests[i].need);
 		buffer_clear(&in);
 		buffer_clear(&out);
 	}
@@ -295,7 +299,7 @@ static void test_parts(void **state)
 		buffer_append_string(&in, "Content-Type: multipart/mixed; boundary=b\r\n\r\n");
 		for (unsigned i = 0; i < parts; i++)
 			buffer_append_format(&in, "--b\r\n\r\n%s\r\n", i + 1 == parts ? E : "e");
-		assert_int_equal(convert(buffer_view(&in), 1000, &out),
+		assert_int_equal(convert(buffer_view(&in), false, 1000, &out),
 				 parts == 9999 ? MAIL_SEVEN_BIT_CONVERT : MAIL_SEVEN_BIT_UNPARSED);
 		buffer_clear(&in);
 		buffer_clear(&out);
@@ -327,9 +331,81 @@ static void test_long(void **state)
 	append_times(&in, "\xe9", 5000);
 	for (size_t i = 0; i < 5000; i++)
 		buffer_append_string(&expected, i % 25 == 0 && i > 0 ? "=\r\n=E9" : "=E9");
-	check("long", buffer_view(&in), buffer_view(&expected), MAIL_SEVEN_BIT_CONVERT);
+	check("long", buffer_view(&in), false, buffer_view(&expected), MAIL_SEVEN_BIT_CONVERT);
 	buffer_clear(&in);
 	buffer_clear(&expected);
+}
+
+#define BINARY "MIME-Version: 1.0\r\nContent-Type: application/x\r\n"
+#define MIXED  "MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n"
+
+/* What is no line of text is encoded so that decoding gives the same bytes, and no others. */
+static void a_binary_message_becomes_lines(void **state)
+{
+	static const struct {
+		struct str in;
+		struct str out;
+		enum mail_seven_bit_need need;
+	} binaries[] = {
+		{STR(BINARY "Content-Transfer-Encoding: binary\r\n\r\n\0\n\r"),
+		 STR(BINARY "Content-Transfer-Encoding: base64\r\n\r\nAAoN\r\n"),
+		 MAIL_SEVEN_BIT_CONVERT},
+		{STR(BINARY "\r\n\r\n.\r\n\n\r\r\n"),
+		 STR(BINARY "Content-Transfer-Encoding: base64\r\n\r\nDQouDQoKDQ0K\r\n"),
+		 MAIL_SEVEN_BIT_CONVERT},
+		{STR("MIME-Version: 1.0\r\nContent-Type: text/plain\r\n\r\na\nb\r\nno end"),
+		 STR("MIME-Version: 1.0\r\nContent-Type: text/plain\r\n"
+		     "Content-Transfer-Encoding: quoted-printable\r\n\r\na=0Ab\r\nno end=\r\n"),
+		 MAIL_SEVEN_BIT_CONVERT},
+		{STR(MIXED "Content-Transfer-Encoding: binary\r\n\r\n\0\n\r\n--b\r\n"
+			   "Content-Type: application/x\r\n\r\n\n\r\n--b\r\n\r\nplain\r\n--b--"),
+		 STR(MIXED
+		     "Content-Transfer-Encoding: 7bit\r\n\r\n??\r\n--b\r\n"
+		     "Content-Type: application/x\r\nContent-Transfer-Encoding: base64\r\n\r\n"
+		     "Cg==\r\n--b\r\n\r\nplain\r\n--b--"),
+		 MAIL_SEVEN_BIT_CONVERT},
+		{STR("MIME-Version: 1.0\r\nContent-Type: message/rfc822\r\n\r\n" BINARY "\r\n\0"),
+		 STR("MIME-Version: 1.0\r\nContent-Type: message/rfc822\r\n\r\n" BINARY
+		     "Content-Transfer-Encoding: base64\r\n\r\nAA==\r\n"),
+		 MAIL_SEVEN_BIT_CONVERT},
+		{STR(BINARY "Content-Transfer-Encoding: quoted-printable\r\n\r\na=3Db\n\0"),
+		 STR(BINARY "Content-Transfer-Encoding: quoted-printable\r\n\r\na=3Db=0A=00=\r\n"),
+		 MAIL_SEVEN_BIT_CONVERT},
+		{STR(BINARY "Content-Transfer-Encoding: base64\r\n\r\nAAo\0N\n\r\n"),
+		 STR(BINARY "Content-Transfer-Encoding: base64\r\n\r\nAAoN\r\n"),
+		 MAIL_SEVEN_BIT_CONVERT},
+		{STR(BINARY "\r\nplain\r\n"), STR(""), MAIL_SEVEN_BIT_NONE},
+		{STR("Content-Type: multipart/signed; "
+		     "boundary=b\r\n\r\n--b\r\n\r\n\n\r\n--b--\r\n"),
+		 STR(""), MAIL_SEVEN_BIT_SIGNED},
+		{STR("Content-Type: message/partial\r\n\r\n\0\r\n"), STR(""),
+		 MAIL_SEVEN_BIT_UNPARSED},
+		{STR(MIXED "\r\n--b\r\nA: \n.\r\n\r\nx\r\n--b--\r\n"), STR(""),
+		 MAIL_SEVEN_BIT_UNPARSED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(binaries); i++)
+		check("binary", binaries[i].in, true, binaries[i].out, binaries[i].need);
+}
+
+static void a_long_line_of_a_binary_message_is_encoded(void **state)
+{
+	static char line[1000];
+
+	(void)state;
+	memset(line, 'x', sizeof line);
+	for (size_t length = 997; length < 1000; length++) {
+		struct mail_seven_bit *message = mail_seven_bit_new();
+
+		mail_seven_bit_set_binary(message);
+		mail_seven_bit_scan(message, STR(BINARY "\r\n"));
+		mail_seven_bit_scan(message, str_slice(line, length));
+		mail_seven_bit_scan(message, STR("\r\n"));
+		assert_int_equal(mail_seven_bit_scanned(message),
+				 length > 998 ? MAIL_SEVEN_BIT_CONVERT : MAIL_SEVEN_BIT_NONE);
+		mail_seven_bit_free(message);
+	}
 }
 
 int main(void)
@@ -339,6 +415,8 @@ int main(void)
 		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_long),
+		cmocka_unit_test(a_binary_message_becomes_lines),
+		cmocka_unit_test(a_long_line_of_a_binary_message_is_encoded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

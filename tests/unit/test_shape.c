@@ -153,7 +153,7 @@ static void places_are_given_back(void **state)
 	assert_true(enter("a.example", "mx.example.net", 1, &holds[0]));
 	assert_true(enter("b.example", "mx2.example.net", 1, &holds[1]));
 	assert_false(enter("c.example", "mx.example.net", 1, &holds[2]));
-	assert_true(world.wait.is_place);
+	assert_ptr_equal(world.wait.place, holds[0].place);
 	assert_true(enter("c.example", "mx.example.com", 1, &holds[2]));
 	shape_leave(&holds[2]);
 	shape_leave(&holds[2]); /* nothing is left */

@@ -3,13 +3,16 @@
 #include "smtp_client_script.h"
 #include "test.h"
 
-#define GREETING "S: 220 mx\nC: EHLO us.example\n"
-#define CHUNKS   GREETING "S: 250-mx|250-PIPELINING|250 CHUNKING\n"
-#define MAIL     "C: MAIL FROM:<s@s.example>\n"
-#define TO_A     "C: RCPT TO:<a@d.example>\n"
-#define TO_B     "C: RCPT TO:<b@d.example>\n"
-#define BEGUN    CHUNKS MAIL TO_A "S: 250 ok|250 ok\nD\n"
-#define WHOLE    .gives_whole = true
+#define GREETING     "S: 220 mx\nC: EHLO us.example\n"
+#define CHUNKS       GREETING "S: 250-mx|250-PIPELINING|250 CHUNKING\n"
+#define MAIL         "C: MAIL FROM:<s@s.example>\n"
+#define TO_A         "C: RCPT TO:<a@d.example>\n"
+#define TO_B         "C: RCPT TO:<b@d.example>\n"
+#define BEGUN        CHUNKS MAIL TO_A "S: 250 ok|250 ok\nD\n"
+#define BINARY       GREETING "S: 250-mx|250-PIPELINING|250-CHUNKING|250 BINARYMIME\n"
+#define MAIL_BINARY  "C: MAIL FROM:<s@s.example> BODY=BINARYMIME\n"
+#define BINARY_BEGUN BINARY MAIL_BINARY TO_A "S: 250 ok|250 ok\nD\n"
+#define WHOLE        .gives_whole = true
 
 static const struct smtp_client_script scripts[] = {
 	{"one chunk", "a", "hi\r\n", BEGUN "C: BDAT 4 LAST\nC: hi\nS: 250 2.6.0 queued\n",
@@ -59,6 +62,39 @@ static const struct smtp_client_script scripts[] = {
 	 SMTP_CLIENT_WAITING, WHOLE},
 	{"not where it is not wanted", "a", "hi\r\n", CHUNKS MAIL TO_A "C: DATA\n", "",
 	 SMTP_CLIENT_WAITING, WHOLE, .avoids_chunks = true},
+
+	{"a binary message is sent as it is", "a", ".\r\n.\n\r",
+	 BINARY_BEGUN "C: BDAT 6 LAST\nB: .\\r\\n.\\n\\r\nS: 250 2.6.0 queued\n", "ok 2.6.0",
+	 SMTP_CLIENT_READY, WHOLE, .is_binary = true},
+	{"in pieces that are not looked into", "a", "x\r^\ny\r",
+	 BINARY_BEGUN
+	 "C: BDAT 2\nB: x\\r\nC: BDAT 3 LAST\nB: \\ny\\r\nS: 250 ok|250 2.6.0 queued\n",
+	 "ok 2.6.0", SMTP_CLIENT_READY, WHOLE, .is_binary = true},
+	{"whatever its size", "a", "hi\r\n", BINARY MAIL_BINARY TO_A, "", SMTP_CLIENT_WAITING,
+	 WHOLE, .is_binary = true, .size = 65537},
+	{"and its bytes", "a", "\xff\n",
+	 BINARY_BEGUN "C: BDAT 2 LAST\nB: \xff\\n\nS: 250 2.6.0 queued\n", "ok 2.6.0",
+	 SMTP_CLIENT_READY, WHOLE, .is_binary = true, .is_8bit = true},
+	{"not to who cannot take it", "ab", "hi\r\n",
+	 GREETING "S: 250-mx|250-PIPELINING|250-CHUNKING|250 8BITMIME\nR\n",
+	 "fail 5.6.3 fail 5.6.3", SMTP_CLIENT_READY, WHOLE, .is_binary = true},
+	{"nor without BDAT", "a", "hi\r\n", GREETING "S: 250-mx|250-PIPELINING|250 BINARYMIME\nR\n",
+	 "fail 5.6.3", SMTP_CLIENT_READY, WHOLE, .is_binary = true},
+	{"nor without PIPELINING", "a", "hi\r\n",
+	 GREETING "S: 250-mx|250-CHUNKING|250 BINARYMIME\nR\n", "fail 5.6.3", SMTP_CLIENT_READY,
+	 WHOLE, .is_binary = true},
+	{"nor where BDAT is not wanted", "a", "hi\r\n", BINARY "R\n", "fail 5.6.3",
+	 SMTP_CLIENT_READY, WHOLE, .is_binary = true, .avoids_chunks = true},
+	{"who gets it as lines of 7 bits", "a", "hi\r\n",
+	 GREETING "S: 250-mx|250-PIPELINING|250 8BITMIME\nF\n" MAIL TO_A
+		  "C: DATA\nS: 250 ok|250 ok|354 go\nD\nC: hi\nC: .\nS: 250 2.6.0 queued\n",
+	 "ok 2.6.0", SMTP_CLIENT_READY, WHOLE, .is_binary = true, .is_8bit = true},
+	{"and never as it is", "a", ".\r\n\n",
+	 GREETING "S: 250-mx|250-PIPELINING|250-CHUNKING|250 8BITMIME\nF\n" MAIL TO_A
+		  "S: 250 ok|250 ok\nD\n",
+	 "fail 5.6.11", SMTP_CLIENT_CLOSED, WHOLE, .is_binary = true},
+	{"any other message is one of lines there, too", "a", "hi\n",
+	 BINARY MAIL TO_A "S: 250 ok|250 ok\nD\n", "fail 5.6.11", SMTP_CLIENT_CLOSED, WHOLE},
 
 	{"a large message goes by DATA", "a", "hi\r\n", CHUNKS MAIL TO_A "C: DATA\n", "",
 	 SMTP_CLIENT_WAITING, WHOLE, .size = 65537},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* What a server's DSN (RFC 3461), SMTPUTF8 (RFC 6531) and MT-PRIORITY (RFC 6710) change for the
- * client. */
+/* What a server's DSN (RFC 3461), SMTPUTF8 (RFC 6531), MT-PRIORITY (RFC 6710) and DELIVERBY (RFC
+ * 2852) change for the client. */
 #include "smtp_client_script.h"
 #include "test.h"
 
@@ -57,6 +57,39 @@ static const struct smtp_client_script scripts[] = {
 	 "ok 2.6.0", SMTP_CLIENT_READY, .priority = 9, .is_passed_on = true},
 	{"and that of ordinary mail need not be", "a", "hi\r\n",
 	 HELLO("MT-PRIORITY") BATCH("", "") ACCEPTED, "ok 2.6.0", SMTP_CLIENT_READY},
+
+	{"a deadline is passed on", "a", "hi\r\n",
+	 HELLO("DELIVERBY") BATCH(" BY=60;R", "") ACCEPTED, "ok 2.6.0", SMTP_CLIENT_READY,
+	 .deadline = {MAIL_DEADLINE_RETURN}, .deadline_left = 60, .is_timed = true},
+	{"with its trace", "a", "hi\r\n", HELLO("DELIVERBY 60") BATCH(" BY=60;RT", "") ACCEPTED,
+	 "ok 2.6.0", SMTP_CLIENT_READY, .deadline = {MAIL_DEADLINE_RETURN, .is_traced = true},
+	 .deadline_left = 60, .is_timed = true},
+	{"a server that needs longer", "a", "hi\r\n", HELLO("DELIVERBY 61"),
+	 "fail 5.4.7", SMTP_CLIENT_CLOSED, .deadline = {MAIL_DEADLINE_RETURN}, .deadline_left = 60,
+	 .is_unserved = true},
+	{"which is no matter where only the delay is reported", "a", "hi\r\n",
+	 HELLO("DELIVERBY 61") BATCH(" BY=60;N", "") ACCEPTED, "ok 2.6.0", SMTP_CLIENT_READY,
+	 .deadline = {MAIL_DEADLINE_NOTIFY}, .deadline_left = 60, .is_timed = true},
+	{"a deadline that has passed", "a", "hi\r\n",
+	 HELLO("DELIVERBY") BATCH(" BY=-5;NT", "") ACCEPTED, "ok 2.6.0", SMTP_CLIENT_READY,
+	 .deadline = {MAIL_DEADLINE_NOTIFY, .is_traced = true, .is_told = true},
+	 .deadline_left = -5, .is_timed = true},
+	{"after which nothing is sent", "a", "hi\r\n", HELLO("DELIVERBY"), "fail 5.4.7",
+	 SMTP_CLIENT_CLOSED, .deadline = {MAIL_DEADLINE_RETURN}, .is_unserved = true},
+	{"who does not know of deadlines gets no such message", "a", "hi\r\n",
+	 HELLO("DSN"), "fail 5.4.7", SMTP_CLIENT_CLOSED,
+	 .deadline = {MAIL_DEADLINE_RETURN}, .deadline_left = 60, .is_unserved = true},
+	{"but one whose delay is reported", "a", "hi\r\n",
+	 HELLO("SIZE") BATCH(" SIZE=4", "") ACCEPTED, "ok 2.6.0", SMTP_CLIENT_READY,
+	 .deadline = {MAIL_DEADLINE_NOTIFY}, .deadline_left = 60},
+	{"a server for mailboxes delivers at once", "a", "hi\r\n",
+	 "S: 220 mx\nC: LHLO us.example\nS: 250-mx\nS: 250 PIPELINING\n" BATCH("", "") ACCEPTED,
+	 "ok 2.6.0", SMTP_CLIENT_READY, .is_lmtp = true, .deadline = {MAIL_DEADLINE_RETURN},
+	 .deadline_left = 60},
+	{"unless it is too late", "a", "hi\r\n",
+	 "S: 220 mx\nC: LHLO us.example\nS: 250-mx\nS: 250 PIPELINING\n", "fail 5.4.7",
+	 SMTP_CLIENT_CLOSED, .is_lmtp = true, .deadline = {MAIL_DEADLINE_RETURN},
+	 .is_unserved = true},
 
 	{"SMTPUTF8 is said where it was asked for", "a", "hi\r\n",
 	 HELLO_BOTH BATCH(" SMTPUTF8", " ORCPT=utf-8;" E_ACUTE "@o.example") ACCEPTED, "ok 2.6.0",

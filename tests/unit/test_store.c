@@ -33,6 +33,28 @@ static void creation_can_be_run_again(void **state)
 	queue_store_close(store);
 }
 
+static int expect_none(void *context, uint64_t number)
+{
+	(void)context;
+	(void)number;
+	return -EEXIST;
+}
+
+/* Their creation is not synced. */
+static void a_power_failure_may_take_parts_of_a_service(void **state)
+{
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+
+	(void)state;
+	assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
+	assert_int_equal(rmdir(queue_scene_path("queue/local/mailbox/1")), 0);
+	assert_int_equal(queue_store_each(store, QUEUE_LOCAL, "mailbox", expect_none, NULL, NULL),
+			 0);
+	assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
+	assert_int_equal(queue_scene_names_in(store, "local/mailbox"), 3);
+	queue_store_close(store);
+}
+
 static void foreign_directories_are_left_alone(void **state)
 {
 	struct queue_options options = {.create = true};
@@ -407,6 +429,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORE_TEST(creation_can_be_run_again),
+		STORE_TEST(a_power_failure_may_take_parts_of_a_service),
 		STORE_TEST(foreign_directories_are_left_alone),
 		STORE_TEST(unsafe_filesystems_are_refused),
 		STORE_TEST(locks_exclude),

@@ -7,7 +7,7 @@
 
 static void pause(struct turn_scene *scene, struct job *job, int64_t wait_us)
 {
-	transport_pause(job, scene->now_us, scene->now_us + wait_us, STR("enough"));
+	transport_pause(job, scene->now_us, scene->now_us + wait_us, false, STR("enough"));
 	assert_null(transports_check(scene->transports));
 }
 
@@ -120,7 +120,7 @@ static void pauses_that_end_together_keep_their_order(void **state)
 		snprintf(name, sizeof name, "d%u", i);
 		jobs[i] = scene_add(scene, name, "s@s.example", i);
 		assert_ptr_equal(scene_start(scene, scene->remote), jobs[i]);
-		transport_pause(jobs[i], scene->now_us, until_us, STR("enough"));
+		transport_pause(jobs[i], scene->now_us, until_us, false, STR("enough"));
 	}
 	scene->now_us = until_us + MANY;
 	assert_true(transport_is_ready(scene->remote, scene->now_us));
@@ -130,6 +130,31 @@ static void pauses_that_end_together_keep_their_order(void **state)
 	}
 	for (unsigned i = 0; i < MANY / 2; i++)
 		scene_end(scene, again[i], 0, true);
+	scene_free(scene);
+}
+
+/* Where places are lacking, one that is given back is used at once, and no more are asked for. */
+static void a_place_that_is_free_ends_the_pause(void **state)
+{
+	struct turn_scene *scene = scene_new(10, 4);
+	struct job *jobs[3];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		jobs[i] = scene_add(scene, "x", "s@s.example", i);
+	assert_ptr_equal(scene_start(scene, scene->remote), jobs[0]);
+	assert_ptr_equal(scene_start(scene, scene->remote), jobs[1]);
+	transport_pause(jobs[1], scene->now_us, scene->now_us + MINUTE_US, true, STR("full"));
+	assert_null(scene_start(scene, scene->remote));
+	scene_end(scene, jobs[0], SCENE_MS, true);
+	assert_ptr_equal(scene_start(scene, scene->remote), jobs[1]);
+	assert_ptr_equal(scene_start(scene, scene->remote), jobs[2]);
+	transport_pause(jobs[2], scene->now_us, scene->now_us + MINUTE_US, false, STR("enough"));
+	scene_end(scene, jobs[1], SCENE_MS, true);
+	assert_null(scene_start(scene, scene->remote));
+	scene->now_us += MINUTE_US;
+	assert_ptr_equal(scene_start(scene, scene->remote), jobs[2]);
+	scene_end(scene, jobs[2], 0, true);
 	scene_free(scene);
 }
 
@@ -226,6 +251,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_learnt),
 		cmocka_unit_test(the_shortest_pause_counts),
 		cmocka_unit_test(pauses_that_end_together_keep_their_order),
+		cmocka_unit_test(a_place_that_is_free_ends_the_pause),
 		cmocka_unit_test(pauses_are_listed),
 		cmocka_unit_test(retries_sleep_through_a_long_pause),
 		cmocka_unit_test(a_pause_may_outlast_everything),

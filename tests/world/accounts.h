@@ -122,6 +122,10 @@ void account_drop(struct account *account);
 
 /* Looks at the open messages of each machine, once a minute. */
 void waiting_begin(void);
+/* The clock of MACHINE, which was wrong by JUMP_US, is right again. For each open message the next
+ * attempt may have been decided, without a word, when it looked older than it is: it may come as
+ * late as if it were. */
+void waiting_clock_is_right(const struct machine *machine, int64_t jump_us);
 /* A client of the node at ADDRESS has waited SINCE_US for WHAT. */
 void waiting_check_client(uint32_t address, int64_t since_us, const char *what);
 

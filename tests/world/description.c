@@ -40,7 +40,7 @@ static bool has_room(struct process *process, size_t number)
 {
 	size_t size = process->descriptor_count;
 
-	if (number >= process->machine->descriptors)
+	if (number + process->descriptors_lacking >= process->machine->descriptors)
 		return false;
 	while (size <= number)
 		size = size == 0 ? 16 : 2 * size;

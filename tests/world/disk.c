@@ -82,6 +82,7 @@ void disk_node_free(struct disk_node *node)
 	*(node->before != NULL ? &node->before->after : &disk->nodes) = node->after;
 	if (node->after != NULL)
 		node->after->before = node->before;
+	disk_sound_end(node);
 	disk_node_leave_bytes(node);
 	disk_image_clear(&node->durable);
 	for (size_t i = 0; i < node->bucket_count; i++)

@@ -9,8 +9,8 @@
  *
  * - Bytes reach the disk in sectors of 512, in any order; a size that grew at any time.
  * - Names, and sizes that were cut: on a disk that keeps order (os_file_order_watch()) as a
- *   prefix of the order they were made in, with all that was written out before; otherwise each
- *   by itself, the two of a rename too.
+ *   prefix of the order they were made in, with all that was written out before, and a sync of a
+ *   file decides those before it last grew; otherwise each by itself, the two of a rename too.
  * - After a sync that failed the pages are seen, clean, and old on the disk, or not: a later sync
  *   says 0 and writes nothing of them. Names that a failed sync was to make durable never are.
  *

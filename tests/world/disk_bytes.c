@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The bytes of files: pages that are shared until they differ. */
+#include "disk_ear.h"
 #include "disk_internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -179,6 +180,7 @@ static void grow(struct disk_node *node, uint64_t size)
 	    disk_chance(node->disk, 4) == 0)
 		node->durable.size = node->seen.size;
 	node->seen.size = size;
+	node->changed = node->disk->changes;
 }
 
 static int write_bytes(struct disk_node *node, const char *data, size_t size, uint64_t offset)
@@ -214,6 +216,7 @@ static int write_at(struct disk_file *file, const void *data, size_t size, uint6
 	if (fault == -ENODEV)
 		return fault;
 	error = write_bytes(node, data, fault < 0 ? size / 2 : size, offset);
+	disk_sound_bytes(node, DISK_WRITTEN);
 	return fault < 0 ? fault : error;
 }
 
@@ -260,6 +263,7 @@ int disk_truncate(struct disk_file *file, uint64_t size)
 	if (size > DISK_FILE_MAX)
 		return -EFBIG;
 	node->modified_us = node->disk->now_us;
+	disk_sound_bytes(node, DISK_WRITTEN);
 	if (size > node->seen.size)
 		grow(node, size);
 	if (size >= node->seen.size)

@@ -78,7 +78,7 @@ struct disk_node {
 	size_t entry_count;
 	size_t name_count; /* seen */
 	unsigned folder_count;
-	uint64_t changed; /* order of the last change of its names */
+	uint64_t changed; /* order of the last change of its names; of a file: of when it grew */
 };
 
 struct disk_file {
@@ -95,6 +95,7 @@ struct disk_file {
 struct disk {
 	struct disk_options options;
 	const struct disk_watch *watch; /* NULL: nobody */
+	struct disk_ear *ears;
 	struct disk_node *root;
 	struct disk_node *nodes;
 	struct disk_item *first, *last;
@@ -138,6 +139,13 @@ void disk_node_drop(struct disk_node *node);
 void disk_node_check_left(struct disk_node *node);
 void disk_node_free(struct disk_node *node);
 void disk_inode_give_back(struct disk *disk, uint64_t inode);
+
+/* disk_ear.c: tells of WHAT, of enum disk_sound; of a name that led to BEFORE and leads to NODE;
+ * that there will be nothing more of NODE. */
+void disk_sound_bytes(const struct disk_node *node, unsigned what);
+void disk_sound_name(const struct disk_node *directory, const char *name,
+		     const struct disk_node *before, const struct disk_node *node);
+void disk_sound_end(const struct disk_node *node);
 
 /* disk_sqlite.c: nobody has it open any more */
 void disk_sqlite_forget(struct disk_node *node);

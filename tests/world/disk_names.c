@@ -97,6 +97,7 @@ static void tell(const struct disk_node *directory, const char *name,
 {
 	const struct disk_watch *watch = directory->disk->watch;
 
+	disk_sound_name(directory, name, before, node);
 	if (watch != NULL)
 		watch->named(watch->context, directory->inode, name,
 			     before != NULL ? before->inode : 0, node != NULL ? node->inode : 0,

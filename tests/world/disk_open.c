@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Open files: their lives, locks and leases. */
+#include "disk_ear.h"
 #include "disk_internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -92,6 +93,8 @@ void disk_close(struct disk_file *file)
 	while (*place != file)
 		place = &(*place)->next;
 	*place = file->next;
+	if ((file->flags & OS_FILE_WRITE) != 0)
+		disk_sound_bytes(node, DISK_CLOSED);
 	if (node->files == NULL)
 		disk_sqlite_forget(node);
 	if (node->locked_by == file)

@@ -36,16 +36,16 @@ static void keep_pages(struct disk_node *node)
 	node->durable.size = node->seen.size;
 }
 
-/* A cut is in the order of the others, where there is one. */
+/* Where there is an order, a cut is in it, and so is what was done before the file last grew. */
 static void decide_items(struct disk_node *node)
 {
-	uint64_t cut = 0;
+	uint64_t last = node->changed;
 
 	for (const struct disk_item *item = node->first; item != NULL; item = item->own_after)
-		if (item->kind == DISK_ITEM_CUT)
-			cut = item->order;
-	if (node->disk->options.keeps_order && cut > 0)
-		disk_items_apply_until(node->disk, cut);
+		if (item->kind == DISK_ITEM_CUT && item->order > last)
+			last = item->order;
+	if (node->disk->options.keeps_order)
+		disk_items_apply_until(node->disk, last);
 	while (node->first != NULL)
 		disk_item_apply(node->first);
 }

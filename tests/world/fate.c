@@ -2,6 +2,7 @@
 #include "fate.h"
 #include "accounts.h"
 #include "disk.h"
+#include "files.h"
 #include "mail.h"
 #include "node.h"
 #include "trouble.h"
@@ -13,8 +14,9 @@ static const int64_t STORM = 60 * INT64_C(1000000);
 static const int64_t SOON = 10 * INT64_C(1000000);
 static const int64_t LOOK = 4000;
 static const int64_t AFTER = 600000; /* outcomes are collected for a quarter of a second */
+static const int64_t BIRTH = 50000;  /* a start makes what is missing of the queue */
 
-enum { RECOVERIES = 4 };
+enum { RECOVERIES = 4, BIRTHS = 2 };
 
 static void thaw(void *context)
 {
@@ -137,6 +139,8 @@ static bool is_moment(const struct fate *fate)
 		return books->promised_us >= fate->strike_from_us;
 	if (fate->moment == FATE_OUTCOME)
 		return books->outcome_us >= fate->strike_from_us;
+	if (fate->moment == FATE_BORN)
+		return files_inode(fate->node, "/var/queue/format") != 0;
 	return disk_undecided(fate->node->disk) > fate->strike_undecided;
 }
 
@@ -149,24 +153,61 @@ static void strike_at_moment(void *context)
 		kernel_at(kernel_now_us() + (int64_t)kernel_below((uint64_t)LOOK), strike_at_moment,
 			  fate);
 	else if (fate->moment == FATE_BUSY)
-		strike_now(fate);
+		kernel_one_in(2) ? cut_now(fate) : strike_now(fate);
+	else if (fate->moment == FATE_BORN)
+		kernel_at(kernel_now_us() + (int64_t)kernel_below((uint64_t)BIRTH), cut_now, fate);
 	else
 		kernel_at(kernel_now_us() + (int64_t)kernel_below((uint64_t)AFTER),
 			  kernel_one_in(4) ? strike_now : cut_now, fate);
 }
 
-/* Now, or soon. */
-static void choose_moment(struct fate *fate)
+static void wait_for(struct fate *fate, enum fate_moment moment)
 {
-	if (kernel_one_in(2)) {
-		strike_now(fate);
-		return;
-	}
-	fate->moment = (enum fate_moment)kernel_below(FATE_MOMENTS);
+	fate->moment = moment;
 	fate->strike_from_us = kernel_now_us();
 	fate->strike_until_us = kernel_now_us() + SOON;
 	fate->strike_undecided = disk_undecided(fate->node->disk);
 	strike_at_moment(fate);
+}
+
+/* Now, or soon. */
+static void choose_moment(struct fate *fate)
+{
+	if (kernel_one_in(2))
+		strike_now(fate);
+	else
+		wait_for(fate, (enum fate_moment)kernel_below(FATE_BORN));
+}
+
+/* Who is to take the first mail stands still from the beginning, while others accept it. */
+static void hold_manager_back(void *context)
+{
+	struct fate *fate = context;
+	struct process *process = node_process(fate->node, "send");
+
+	if (process == NULL) {
+		kernel_at(kernel_now_us() + (int64_t)kernel_below((uint64_t)LOOK),
+			  hold_manager_back, fate);
+		return;
+	}
+	world_log("fate", "freezes %s %d", process->program->name, process->pid);
+	ledger_excuse();
+	accounts_hurt(fate->node);
+	process_freeze(process, true);
+	kernel_at(kernel_now_us() + SOON + (int64_t)kernel_below((uint64_t)SOON), thaw,
+		  (void *)(intptr_t)process->pid);
+	wait_for(fate, FATE_PROMISED);
+}
+
+/* The first start is one of which little is durable. */
+static void plan_birth(struct fate *fate)
+{
+	if (fate->rarity != FATE_OFTEN || !kernel_one_in(BIRTHS) || !may_strike(fate))
+		return;
+	if (kernel_one_in(2))
+		wait_for(fate, FATE_BORN);
+	else
+		hold_manager_back(fate);
 }
 
 static void start(struct fate *fate)
@@ -211,4 +252,5 @@ static void mind(void *context)
 void fate_begin(struct fate *fate)
 {
 	mind(fate);
+	plan_birth(fate);
 }

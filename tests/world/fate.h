@@ -5,7 +5,9 @@
  *
  * Half of the faults come at once. The others wait for a moment when more can go wrong: the disk is
  * busy, a client has just heard 250, or a delivery has just ended; the power is what fails in most
- * of the latter. And it may fail again while a node recovers.
+ * of these. And it may fail again while a node recovers. In half of the worlds with many faults it
+ * fails when a queue has just been made, or when that has got its first mail and "send" has seen
+ * nothing of it yet.
  */
 #ifndef WORLD_FATE_H
 #define WORLD_FATE_H
@@ -14,7 +16,8 @@
 
 enum { FATE_OFTEN = 4, FATE_RARELY = 1000 };
 
-enum fate_moment { FATE_BUSY, FATE_PROMISED, FATE_OUTCOME, FATE_MOMENTS };
+/* FATE_BORN: the queue has just been made. */
+enum fate_moment { FATE_BUSY, FATE_PROMISED, FATE_OUTCOME, FATE_BORN };
 
 struct fate {
 	struct machine *node;

@@ -12,6 +12,8 @@ enum { PORT = 25, BACKLOG = 64, ODDITY = 40, RECIPIENTS_MAX = 100, SHARE = 4 };
 static const int64_t HOUR_US = INT64_C(3600000000);
 static const int64_t IDLE_US = 300 * INT64_C(1000000);
 static const int64_t SLOW_US = 30 * INT64_C(1000000);
+static const int64_t LATEST_US =
+	2 * 86400 * INT64_C(1000000);                   /* a message may wait for seven days */
 static const int64_t LATER_US = 600 * INT64_C(1000000); /* in one of SHARE such spans */
 
 struct transaction {
@@ -32,10 +34,14 @@ static bool is_busy(const struct hop *hop, const char *line)
 
 	if (now_us >= hop->earnest_from_us)
 		return false;
-	return strstr(line, "<" HOP_LATEST) != NULL ||
+	return (strstr(line, "<" HOP_LATEST) != NULL && now_us < LATEST_US) ||
 	       ((strstr(line, "<" HOP_LATER) != NULL || strstr(line, "<" HOP_NEVER) != NULL) &&
 		now_us / LATER_US % SHARE != 0);
 }
+
+/* The longest that a reply may be, as some are: it is kept with each attempt. */
+#define WORDS      "this is greylisting, as you may read in our rules; "
+#define MANY_WORDS WORDS WORDS WORDS WORDS WORDS WORDS WORDS WORDS
 
 static const char *answer_recipient(const struct hop *hop, struct transaction *transaction,
 				    const char *line)
@@ -44,6 +50,8 @@ static const char *answer_recipient(const struct hop *hop, struct transaction *t
 
 	if (begin == NULL)
 		return "501 nobody\r\n";
+	if (is_busy(hop, line) && strstr(line, "<" HOP_LATEST) != NULL)
+		return "450 " MANY_WORDS "\r\n";
 	if (is_odd(hop) || is_busy(hop, line))
 		return "450 greylisted\r\n";
 	if (strstr(line, "<" HOP_REFUSED) != NULL || strstr(line, "<" HOP_NEVER) != NULL)

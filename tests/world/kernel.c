@@ -292,6 +292,7 @@ static void run_one(void)
 	struct process *process = task->process;
 
 	take_ready(task);
+	process->turns++;
 	kernel_mix_number((uint64_t)task->process->pid);
 	image_enter(task->process);
 	kernel.running = task;

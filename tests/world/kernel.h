@@ -75,6 +75,7 @@ struct process {
 		*image; /* with its variables; NULL: its program is none of the product's */
 	size_t slot;    /* of them in the image */
 	struct memory *memory;
+	size_t descriptors_lacking; /* of what its machine lets it have open */
 	struct description **descriptors;
 	size_t descriptor_count; /* of which the table has room */
 	size_t open_count;
@@ -87,6 +88,7 @@ struct process {
 	bool has_ended;
 	bool dies_with_parent;
 	int status;                              /* as of waitpid() */
+	uint64_t turns;                          /* how often one of its tasks ran */
 	void *context;                           /* of who started it: inhabitants */
 	void (*on_end)(struct process *process); /* has_ended, with its STATUS; or NULL */
 	struct process *next;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+#include "letter.h"
 #include "mail.h"
 #include "people.h"
 #include <err.h>
@@ -163,12 +164,12 @@ void ledger_excuse_report(uint64_t number)
 		entry->copies[i].is_excused |= entry->copies[i].is_reported;
 }
 
-void ledger_excuse_message(uint64_t number, bool has_record)
+void ledger_excuse_message(uint64_t number)
 {
 	struct entry *entry = find_entry(number);
 
 	for (size_t i = 0; i < entry->copy_count; i++)
-		entry->copies[i].is_excused |= !has_record || !entry->copies[i].is_settled;
+		entry->copies[i].is_excused |= !entry->copies[i].is_settled;
 }
 
 void ledger_settle(uint64_t number, const char *recipient)
@@ -226,74 +227,11 @@ void ledger_take_back(uint64_t number, const char *place)
 
 /* --- texts --- */
 
-static size_t append(char **text, size_t used, const char *line)
-{
-	size_t length = strlen(line);
-
-	*text = realloc(*text, used + length + 1);
-	if (*text == NULL)
-		err(1, "no memory");
-	memcpy(*text + used, line, length + 1);
-	return used + length;
-}
-
-/* The lines that nobody on the way may change. */
-static size_t append_body(char **text, size_t used, uint64_t number, const char *end)
-{
-	const struct entry *entry = &ledger.entries[number];
-	char line[160];
-
-	for (uint64_t i = 0; i < entry->lines; i++) {
-		snprintf(line, sizeof line, "line %llu of %llu for %s%s", (unsigned long long)i,
-			 (unsigned long long)number, entry->copies[0].recipient, end);
-		used = append(text, used, line);
-	}
-	snprintf(line, sizeof line, "end of %llu%s", (unsigned long long)number, end);
-	return append(text, used, line);
-}
-
 size_t ledger_text(uint64_t number, char **text_out)
 {
-	char line[200];
-	char *text = NULL;
-	size_t used;
+	const struct entry *entry = &ledger.entries[number];
 
-	snprintf(line, sizeof line,
-		 "From: <world@client.example>\r\nTo: <%s>\r\nX-World: %llu\r\n\r\n",
-		 ledger.entries[number].copies[0].recipient, (unsigned long long)number);
-	used = append(&text, 0, line);
-	used = append_body(&text, used, number, "\r\n");
-	used = append(&text, used, ".\r\n");
-	*text_out = text;
-	return used;
-}
-
-static bool has_body(const char *text, uint64_t number)
-{
-	const char *body = strstr(text, "\n\n");
-	char *wanted = NULL;
-	bool is_equal;
-
-	if (body == NULL)
-		return false;
-	append_body(&wanted, 0, number, "\n");
-	is_equal = strcmp(body + 2, wanted) == 0;
-	free(wanted);
-	return is_equal;
-}
-
-static char *without_returns(const char *text, size_t size)
-{
-	char *copy = malloc(size + 1);
-	size_t used = 0;
-
-	if (copy == NULL)
-		err(1, "no memory");
-	for (size_t i = 0; i < size; i++)
-		if (text[i] != '\r')
-			copy[used++] = text[i];
-	copy[used] = '\0';
-	return copy;
+	return letter_write(number, entry->copies[0].recipient, entry->lines, text_out);
 }
 
 static bool is_place(const struct entry *entry, const struct copy *copy, const char *place)
@@ -343,27 +281,14 @@ static bool take_text(struct entry *entry, const char *place, const char *text)
 	if (copy == NULL)
 		return false;
 	add_copy(entry, copy);
-	return is_place(entry, copy, place) && has_body(text, number);
-}
-
-/* The message that TEXT is, or is a report about. */
-static uint64_t read_number(const char *text)
-{
-	static const char *const fields[] = {"\nX-World: ", "\nOriginal-Envelope-Id: "};
-
-	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-		const char *field = strstr(text, fields[i]);
-
-		if (field != NULL)
-			return strtoull(field + strlen(fields[i]), NULL, 10);
-	}
-	return UINT64_MAX;
+	return is_place(entry, copy, place) &&
+	       letter_is_whole(text, number, entry->copies[0].recipient, entry->lines);
 }
 
 uint64_t ledger_deliver(const char *place, const char *text, size_t size)
 {
-	char *copy = without_returns(text, size);
-	uint64_t number = read_number(copy);
+	char *copy = letter_without_returns(text, size);
+	uint64_t number = letter_number(copy);
 
 	world_log("ledger", "message %lld at %s", (long long)number, place);
 	if (number >= ledger.count) {
@@ -381,7 +306,7 @@ uint64_t ledger_deliver(const char *place, const char *text, size_t size)
 
 void ledger_take(const char *place, const char *beginning)
 {
-	uint64_t number = read_number(beginning);
+	uint64_t number = letter_number(beginning);
 	struct copy *copy = find_copy_at(number, place);
 
 	world_log("ledger", "message %lld at %s, who read the beginning", (long long)number, place);

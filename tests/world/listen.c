@@ -135,7 +135,8 @@ int os_socket_accept(int listening, union os_socket_address *peer_out)
 		return -EBADF;
 	if (listener->waiting_count == 0)
 		return -EAGAIN;
-	if (kernel_process()->open_count >= kernel_process()->machine->descriptors)
+	if (kernel_process()->open_count + kernel_process()->descriptors_lacking >=
+	    kernel_process()->machine->descriptors)
 		return -EMFILE;
 	endpoint = listener->waiting[0];
 	listener->waiting_count--;

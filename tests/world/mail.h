@@ -47,8 +47,8 @@ void ledger_excuse(void);
 void ledger_excuse_recipient(uint64_t number, const char *recipient);
 /* The report about it may come twice. */
 void ledger_excuse_report(uint64_t number);
-/* All may get it twice, but where HAS_RECORD whose deliveries are settled. */
-void ledger_excuse_message(uint64_t number, bool has_record);
+/* All may get it twice whose deliveries are not settled. */
+void ledger_excuse_message(uint64_t number);
 /* What became of RECIPIENT must be on the disk by now. */
 void ledger_settle(uint64_t number, const char *recipient);
 /* When the first copy came for RECIPIENT; -1: none has. */
@@ -73,7 +73,7 @@ size_t ledger_text(uint64_t number, char **text_out);
 #define HOP_REFUSED   "refused"              /* so begin users whom the next hop never has */
 #define HOP_LATER     "later"                /* for these it has time now and then only */
 #define HOP_NEVER     "never"                /* the same, and then it refuses them */
-#define HOP_LATEST    "latest"               /* and for these when it is good for ever */
+#define HOP_LATEST    "latest" /* and for these when it is good for ever, or after two days */
 
 /* A client that gives COUNT messages to ADDRESS, port 25, some of them on one connection, each
  * again until it is promised, with pauses of PAUSE_US in the mean. */

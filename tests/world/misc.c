@@ -3,7 +3,6 @@
 #include "description.h"
 #include "os/capability.h"
 #include "os/clock.h"
-#include "os/file_watch.h"
 #include "os/inspect.h"
 #include "os/inspect_sockets.h"
 #include "os/interface.h"
@@ -228,33 +227,6 @@ int os_terminal_ask_secret(const char *prompt, size_t max, struct buffer *out)
 	(void)max;
 	(void)out;
 	return -ENOTTY;
-}
-
-int os_file_watch_new(struct os_loop *loop, const char *path, void (*call)(void *context),
-		      void *context, struct os_file_watch **watch_out)
-{
-	(void)loop;
-	(void)path;
-	(void)call;
-	(void)context;
-	(void)watch_out;
-	return -ENOSPC;
-}
-
-int os_file_watch_name(struct os_loop *loop, const char *path, void (*call)(void *context),
-		       void *context, struct os_file_watch **watch_out)
-{
-	return os_file_watch_new(loop, path, call, context, watch_out);
-}
-
-void os_file_watch_forget(struct os_file_watch *watch)
-{
-	(void)watch;
-}
-
-void os_file_watch_free(struct os_file_watch *watch)
-{
-	(void)watch;
 }
 
 /* --- looking into others --- */

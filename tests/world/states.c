@@ -4,29 +4,19 @@
 #include "judge.h"
 #include "mail.h"
 #include "queue_files.h"
+#include "queue_place.h"
 #include <ctype.h>
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define ROOT "/var/queue"
-
-enum place { PID, TODO, INTD, MESS, INFO, LOCAL, REMOTE, BOUNCE, PLACES, ELSEWHERE = PLACES };
-
-/* How many folders there are between a place and its names, the last of which is the part. */
-static const struct {
-	const char *name;
-	unsigned depth;
-} places[PLACES] = {{"pid", 0},  {"todo", 2},  {"intd", 1},   {"mess", 1},
-		    {"info", 1}, {"local", 2}, {"remote", 1}, {"bounce", 1}};
 
 /* The message of a number, and the folder of that inode, if it is one. */
 struct state {
 	uint8_t names[PLACES];
 	bool is_torn;    /* in no state, since the power was cut */
 	int64_t gone_us; /* when its data file went, the last time */
-	char *path;      /* of the folder, below ROOT's parents too */
-	enum place place;
+	char *path;      /* of the folder, and of those above the queue */
+	enum queue_place place;
 	unsigned part;
 };
 
@@ -46,41 +36,27 @@ struct states {
 
 static struct states *all;
 
-static struct state *state_of(struct states *states, uint64_t number)
+static void have_room(struct states *states, uint64_t count)
 {
-	uint64_t count = states->count;
+	uint64_t before = states->count;
 
-	if (number < count)
-		return &states->list[number];
-	states->count = 2 * number + 64;
-	states->list = realloc(states->list, states->count * sizeof *states->list);
+	if (count <= before)
+		return;
+	states->count = count;
+	states->list = realloc(states->list, count * sizeof *states->list);
 	if (states->list == NULL)
 		err(1, "no memory");
-	memset(&states->list[count], 0, (states->count - count) * sizeof *states->list);
+	memset(&states->list[before], 0, (count - before) * sizeof *states->list);
+}
+
+static struct state *state_of(struct states *states, uint64_t number)
+{
+	if (number >= states->count)
+		have_room(states, 2 * number + 64);
 	return &states->list[number];
 }
 
 /* --- folders --- */
-
-/* "todo/arrive/7" is where messages of part 7 are in todo. */
-static void classify(struct state *folder, const char *path)
-{
-	folder->place = ELSEWHERE;
-	for (unsigned i = 0; i < PLACES; i++) {
-		size_t length = strlen(places[i].name);
-		unsigned depth = 0;
-
-		if (strncmp(path, places[i].name, length) != 0 ||
-		    (path[length] != '/' && path[length] != '\0'))
-			continue;
-		for (const char *at = path; *at != '\0'; at++)
-			depth += *at == '/';
-		if (depth != places[i].depth)
-			continue;
-		folder->place = (enum place)i;
-		folder->part = depth > 0 ? (unsigned)atoi(strrchr(path, '/') + 1) : 0;
-	}
-}
 
 static void add_folder(struct states *states, uint64_t inode, const char *path)
 {
@@ -90,14 +66,7 @@ static void add_folder(struct states *states, uint64_t inode, const char *path)
 	folder->path = strdup(path);
 	if (folder->path == NULL)
 		err(1, "no memory");
-	folder->place = ELSEWHERE;
-	if (strncmp(path, ROOT "/", sizeof ROOT) == 0)
-		classify(folder, path + sizeof ROOT);
-}
-
-static bool is_of_queue(const char *path)
-{
-	return strcmp(path, "/var") == 0 || strncmp(path, ROOT, sizeof ROOT - 1) == 0;
+	folder->place = queue_place(path, &folder->part);
 }
 
 /* --- names --- */
@@ -131,7 +100,7 @@ static bool has_data(const struct states *states, uint64_t number)
 static void name_in(struct states *states, const struct state *folder, const char *name,
 		    uint64_t before, uint64_t inode)
 {
-	const enum place place = folder->place;
+	const enum queue_place place = folder->place;
 	const uint64_t number = place == PID ? 0 : strtoull(name, NULL, 10);
 
 	if (place != PID && !isdigit((unsigned char)name[0]))
@@ -163,7 +132,7 @@ static void named(void *context, uint64_t directory, const char *name, uint64_t 
 	if (folder.path == NULL)
 		return;
 	snprintf(path, sizeof path, "%s/%s", folder.path, name);
-	if (is_directory && is_of_queue(path))
+	if (is_directory && queue_place_is_followed(path))
 		add_folder(states, inode, path);
 	else if (folder.place != ELSEWHERE)
 		name_in(states, &folder, name, before, inode);
@@ -210,7 +179,7 @@ static void object(const struct states *states, uint64_t number, const char *whe
 	for (unsigned i = 0; i < PLACES; i++)
 		if (state->names[i] > 0)
 			used += (size_t)snprintf(text + used, sizeof text - used, " %s",
-						 places[i].name);
+						 queue_place_name((enum queue_place)i));
 	judge_object(JUDGE_STATES, "%s: message %llu is in no state%s: it has names in%s",
 		     states->machine->name, (unsigned long long)number, when, text);
 }
@@ -263,7 +232,7 @@ static void read_folder(struct states *states, const char *path)
 		is_directory = files_is_folder(states->machine, file);
 		inode = files_inode(states->machine, file);
 		named(states, directory, names + i, 0, inode, is_directory);
-		if (is_directory && is_of_queue(file))
+		if (is_directory && queue_place_is_followed(file))
 			read_folder(states, file);
 	}
 	if (names != NULL)
@@ -284,18 +253,12 @@ static uint64_t read_message(struct states *states, uint64_t number)
 	return has_data(states, number) ? queue_file_message(states->machine, number) : UINT64_MAX;
 }
 
-/* A message that had ended is there again: where its name in todo is back alone, what was recorded
- * has gone with info. Where order is kept that may happen to one that had not ended, too: S5 is
- * durable with what comes after it. */
+/* A message that had ended is there again. What was recorded of it is there, too: its name in todo
+ * does not come back when info has gone. */
 static void excuse(struct states *states, const struct states *before, uint64_t number)
 {
-	const bool has_record = states->list[number].names[INFO] > 0;
-
-	if (!has_data(states, number))
-		return;
-	if (!has_data(before, number) || (disk_keeps_order(states->machine->disk) && !has_record &&
-					  before->list[number].names[INFO] > 0))
-		ledger_excuse_message(read_message(states, number), has_record);
+	if (has_data(states, number) && !has_data(before, number))
+		ledger_excuse_message(read_message(states, number));
 }
 
 /* What the power cut has left, each in a state of the table or not. */
@@ -317,8 +280,9 @@ static void cut(void *context)
 	for (uint64_t i = 0; i < states->count; i++)
 		if (states->list[i].names[MESS] > 0 && states->list[i].names[INFO] > 0)
 			states_check_failures(states->machine, i);
+	have_room(states, before.count); /* no more: the power fails often in a year */
 	for (uint64_t i = 0; i < before.count; i++)
-		state_of(states, i)->gone_us = before.list[i].gone_us;
+		states->list[i].gone_us = before.list[i].gone_us;
 	for (uint64_t i = 0; i < before.count; i++)
 		excuse(states, &before, i);
 	forget(&before);
@@ -338,30 +302,33 @@ void states_begin(struct machine *machine)
 	disk_set_watch(machine->disk, &states->watch);
 }
 
-uint64_t states_message(struct machine *machine, uint64_t number)
+static struct states *states_of(const struct machine *machine)
 {
 	struct states *states = all;
 
 	while (states != NULL && states->machine != machine)
 		states = states->next;
+	return states;
+}
+
+uint64_t states_message(struct machine *machine, uint64_t number)
+{
+	struct states *states = states_of(machine);
+
 	return states != NULL ? read_message(states, number) : UINT64_MAX;
 }
 
 bool states_have(const struct machine *machine, uint64_t number)
 {
-	const struct states *states = all;
+	const struct states *states = states_of(machine);
 
-	while (states != NULL && states->machine != machine)
-		states = states->next;
 	return states != NULL && has_data(states, number);
 }
 
 int64_t states_gone_us(const struct machine *machine, uint64_t number)
 {
-	const struct states *states = all;
+	const struct states *states = states_of(machine);
 
-	while (states != NULL && states->machine != machine)
-		states = states->next;
 	return states != NULL && number < states->count ? states->list[number].gone_us : 0;
 }
 

@@ -26,7 +26,7 @@
 
 #include "kernel.h"
 
-enum { STATES_SPLIT = 23 /* of a node's queue */ };
+enum { STATES_SPLIT = 23 /* of a node's queue: its setting */ };
 
 /* Watches the queue in /var/queue of MACHINE, from before it is made until states_end(). */
 void states_begin(struct machine *machine);

@@ -143,6 +143,36 @@ static void test_order(void **state)
 	assert_true(cuts[5] > 0 && cuts[12] > 0 && cuts[FILES] > 0);
 }
 
+/* With order: a sync of a file is one of all names that were made before it grew. */
+static void test_order_of_growth(void **state)
+{
+	static const struct disk_options plan = {.keeps_order = true};
+	unsigned later = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < ROUNDS; seed++) {
+		char text[256];
+		int file;
+
+		disk_scene_begin(seed, &plan);
+		assert_int_equal(on->make_directory(HERE, "d0"), 0);
+		on->close(make_file("old", "the text", true));
+		assert_int_equal(on->rename(HERE, "old", "d0/new"), 0);
+		file = on->open(HERE, "d0/new", OS_FILE_WRITE | OS_FILE_APPEND);
+		assert_int_equal(on->append(file, ", and more", 10), 0);
+		assert_int_equal(on->rename(HERE, "d0/new", "later"), 0);
+		assert_int_equal(on->sync(file), 0);
+		on->close(file);
+		disk_scene_cut_power();
+		later += read_text("later", text);
+		assert_true(read_text("d0/new", text) || read_text("later", text));
+		assert_string_equal(text, "the text, and more");
+		assert_false(read_text("old", text));
+		disk_scene_end();
+	}
+	assert_in_range(later, 1, ROUNDS - 1);
+}
+
 /* Without it the second name may be there and the first not, and a rename half done. */
 static void test_no_order(void **state)
 {
@@ -212,7 +242,7 @@ static void test_failed_sync_of_names(void **state)
 		struct disk_options plan = {.keeps_order = seed % 2 == 0};
 
 		disk_scene_begin(seed, &plan);
-		(void)make_file("a", "text", true);
+		(void)make_file("a", "text", !plan.keeps_order);
 		disk_scene_fail(DISK_SYNC_NAMES, -EIO, 1);
 		assert_int_equal(on->sync_directory(HERE, "."), -EIO);
 		assert_int_equal(on->sync_directory(HERE, "."), 0);
@@ -450,6 +480,7 @@ int main(void)
 		cmocka_unit_test(test_synced_stays),
 		cmocka_unit_test(test_unsynced_is_chance),
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_order_of_growth),
 		cmocka_unit_test(test_no_order),
 		cmocka_unit_test(test_failed_sync),
 		cmocka_unit_test(test_failed_sync_of_names),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What worlds have found, each played on purpose: the programs of a node in a simulated world. */
 #include "command.h"
+#include "files.h"
 #include "kernel.h"
 #include "mail.h"
 #include "node.h"
@@ -28,23 +29,32 @@ static struct {
 	size_t size;
 } scene;
 
-static void begin_world(uint64_t seed)
+#define SETTINGS                                      \
+	"hostname = \"mx.one.example\"\n"             \
+	"queue = \"/var/queue\"\n"                    \
+	"split = 23\n"                                \
+	"run = \"/run/stagepost\"\n"                  \
+	"client_names = no\n"                         \
+	"dane = no\n"                                 \
+	"relay_from = { \"10.0.0.2/32\" }\n"          \
+	"smtproutes = { \"hop.example:10.0.0.3\" }\n" \
+	"listen smtp { address = { \"10.0.0.1:25\" } }\n"
+#define STORE "/var/lib/directory.sqlite"
+
+static void begin_world_with(uint64_t seed, const char *settings)
 {
 	scene.file = open_memstream(&scene.log, &scene.size);
 	assert_non_null(scene.file);
 	world_begin(seed, scene.file);
 	ledger_begin();
 	node_add_programs();
-	scene.node = node_new("one", 0x0a000001,
-			      "hostname = \"mx.one.example\"\n"
-			      "queue = \"/var/queue\"\n"
-			      "run = \"/run/stagepost\"\n"
-			      "client_names = no\n"
-			      "dane = no\n"
-			      "relay_from = { \"10.0.0.2/32\" }\n"
-			      "smtproutes = { \"hop.example:10.0.0.3\" }\n"
-			      "listen smtp { address = { \"10.0.0.1:25\" } }\n");
+	scene.node = node_new("one", 0x0a000001, settings);
 	node_start(scene.node);
+}
+
+static void begin_world(uint64_t seed)
+{
+	begin_world_with(seed, SETTINGS);
 }
 
 static void end_world(void)
@@ -190,12 +200,57 @@ static void trigger_is_released_before_the_record(void **state)
 	assert_true(before > 0);
 }
 
+static uint64_t count_turns(void)
+{
+	uint64_t turns = 0;
+
+	for (struct process *process = process_first(); process != NULL; process = process->next)
+		turns += process->turns;
+	return turns;
+}
+
+/* A laptop may sleep: somebody looks at something three times a second, in the mean. */
+static void idle_node_wakes_seldom(void **state)
+{
+	uint64_t before;
+
+	(void)state;
+	begin_world_with(1, SETTINGS "directory { path = \"" STORE "\" }\n");
+	wait_for("event=serve_ready");
+	world_run(kernel_now_us() + 600 * SECOND); /* no writer's commit is waited for any more */
+	before = count_turns();
+	world_run(kernel_now_us() + HOUR);
+	assert_in_range(count_turns() - before, 1, 3 * 3600 + 600);
+	end_world();
+}
+
+/* Also when its file has been quiet for long. */
+static void lost_directory_is_noticed_at_once(void **state)
+{
+	static const char *const put[] = {"directory", "put", "anna@one.example", "kind=mailbox",
+					  NULL};
+
+	(void)state;
+	begin_world_with(1, SETTINGS "directory { path = \"" STORE "\" }\n");
+	wait_for("event=serve_ready");
+	command_run(scene.node, "stagepost", put, note_end, NULL);
+	wait_for("event=directory_changed");
+	world_run(kernel_now_us() + 600 * SECOND);
+	assert_false(has_logged("event=store_held"));
+	files_remove(scene.node, STORE);
+	world_run(kernel_now_us() + SECOND / 10);
+	assert_true(has_logged("event=store_held"));
+	end_world();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(node_starts_and_stops, begin, end),
 		cmocka_unit_test_setup_teardown(hurried_helper_takes_no_configuration, begin, end),
 		cmocka_unit_test(trigger_is_released_before_the_record),
+		cmocka_unit_test(idle_node_wakes_seldom),
+		cmocka_unit_test(lost_directory_is_noticed_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * What the process "keys" makes of files of certificates as those of tls.c are. A private key is
- * nothing: whoever has a certificate's file has it, and nobody asks for signatures.
+ * What the process "keys" makes of files of certificates as those of tls_internal.h are. A private
+ * key is nothing: whoever has a certificate's file has it, and nobody asks for signatures.
  */
 #include "base/panic.h"
 #include "os/file.h"

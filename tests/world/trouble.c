@@ -11,13 +11,14 @@ static const int64_t SECOND = 1000000;
 static const int64_t LONGEST = 300 * INT64_C(1000000);
 static const int64_t JUMP_MAX = 36 * 3600 * INT64_C(1000000);
 
-enum { FEW_DESCRIPTORS = 24, MORE_DESCRIPTORS = 64, RARE_ERRORS = 200 };
+enum { FEW_DESCRIPTORS = 24, MORE_DESCRIPTORS = 64, A_FEW = 4, RARE_ERRORS = 200 };
 
 /* What is undone at the end. */
 struct trouble {
 	struct machine *machine;
 	int64_t jump_us;
 	size_t descriptors; /* fewer */
+	pid_t lacking;      /* the process that has fewer; 0: none */
 	struct trouble *next;
 };
 
@@ -43,12 +44,18 @@ static void end_trouble(void *context)
 {
 	struct trouble *trouble = context;
 	struct machine *machine = trouble->machine;
+	struct process *process;
 
 	if (trouble->jump_us != 0)
 		world_log("trouble", "the clock of %s is right again", machine->name);
 	machine->wall_offset_us -= trouble->jump_us;
 	machine->descriptors += trouble->descriptors;
+	process = trouble->lacking != 0 ? process_find(trouble->lacking) : NULL;
+	if (process != NULL)
+		process->descriptors_lacking = 0;
 	accounts_moved(machine);
+	if (trouble->jump_us != 0)
+		waiting_clock_is_right(machine, trouble->jump_us);
 	drop(trouble);
 	if (!machine->disk_has_stopped)
 		return;
@@ -83,6 +90,19 @@ static void jump(struct machine *machine, int64_t until_us)
 	machine->wall_offset_us += jump_us;
 }
 
+/* A server may hardly have more than it has open. */
+static void take_last_descriptors(struct process *server, int64_t until_us)
+{
+	size_t left = server->open_count + kernel_below(A_FEW);
+
+	if (server->machine->descriptors <= left)
+		return;
+	world_log("trouble", "%s %d may have %zu descriptors", server->program->name, server->pid,
+		  left);
+	last_until(server->machine, until_us)->lacking = server->pid;
+	server->descriptors_lacking = server->machine->descriptors - left;
+}
+
 static void take_descriptors(struct machine *machine, int64_t until_us)
 {
 	size_t left = FEW_DESCRIPTORS + kernel_below(MORE_DESCRIPTORS);
@@ -115,12 +135,15 @@ static void break_disk(struct machine *machine, int64_t until_us)
 void trouble_begin(struct machine *machine, int64_t end_us)
 {
 	int64_t until_us = kernel_now_us() + SECOND + (int64_t)kernel_below((uint64_t)LONGEST);
+	struct process *server = node_process(machine, "smtpd");
 
 	if (until_us > end_us)
 		until_us = end_us;
 	accounts_moved(machine);
 	if (kernel_one_in(4))
 		jump(machine, until_us);
+	else if (kernel_one_in(3) && server != NULL && kernel_one_in(2))
+		take_last_descriptors(server, until_us);
 	else if (kernel_one_in(3))
 		take_descriptors(machine, until_us);
 	else

@@ -8,8 +8,8 @@
 #include "kernel.h"
 
 /* For some seconds or minutes, but not after END_US, as chance decides: its disk has errors, or no
- * room; its processes may have few descriptors; or its clock, which is set right at the end, has
- * jumped. */
+ * room; its processes, or one of them, may have few descriptors; or its clock, which is set right
+ * at the end, has jumped. */
 void trouble_begin(struct machine *machine, int64_t end_us);
 /* After the world's end. */
 void trouble_end(void);

@@ -21,12 +21,11 @@
 #include "mail.h"
 #include "node.h"
 #include "operator.h"
+#include "options.h"
 #include "people.h"
 #include "states.h"
 #include "trouble.h"
 #include "yesterday.h"
-#include <err.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +43,7 @@ enum { NODES_MAX = 2, CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009
 #define SETTINGS(name, address)                                                                 \
 	"hostname = \"mx." name ".example\"\n"                                                  \
 	"queue = \"/var/queue\"\n"                                                              \
+	"split = 23\n"                                                                          \
 	"run = \"/run/stagepost\"\n"                                                            \
 	"client_names = no\n"                                                                   \
 	"dane = no\n"                                                                           \
@@ -76,20 +76,6 @@ static const struct {
 	{"two", "two.example", "pipes.two.example", "mx.two.example", 0x0a000004,
 	 SETTINGS("two", "10.0.0.4") "directory { backend = servers  servers = { "
 				     "\"mx.one.example:7071\" }\n" DIRECTORY_TLS " }\n"},
-};
-
-struct world_options {
-	uint64_t seed;
-	int64_t hours;
-	uint64_t messages;
-	uint64_t burst; /* messages */
-	size_t nodes;   /* 0: the seed decides */
-	uint64_t strikes;
-	const char *until;
-	FILE *log;
-	bool is_calm;
-	bool is_idle;
-	bool is_whole;
 };
 
 struct world {
@@ -285,7 +271,6 @@ static void be_calm(struct world *world)
 			world->fates[i].calm_from_us = now_us;
 }
 
-/* Nodes stop, and fate starts them again: what the cleaner of a start is to remove is gone. */
 /* The same messages for the same few recipients, and then none for a while. */
 static void give_round(struct world *world)
 {
@@ -321,6 +306,7 @@ static void judge_growth(struct world *world)
 	growth_end();
 }
 
+/* Nodes stop, and fate starts them again: what the cleaner of a start is to remove is gone. */
 static void look_at_end(struct world *world)
 {
 	be_calm(world);
@@ -380,64 +366,11 @@ static bool live(const struct world_options *options)
 	return is_good;
 }
 
-static void usage(void)
-{
-	fprintf(stderr, "usage: world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] "
-			"[--until=TEXT] [--log=FILE] [--burst=N] [--calm] [--idle] [--whole]\n");
-	exit(2);
-}
-
-static void take_option(struct world_options *options, int option)
-{
-	if (option == 'h')
-		options->hours = atoll(optarg);
-	else if (option == 'm')
-		options->messages = strtoull(optarg, NULL, 10);
-	else if (option == 'b')
-		options->burst = strtoull(optarg, NULL, 10);
-	else if (option == 'n')
-		options->nodes = strtoull(optarg, NULL, 10);
-	else if (option == 's')
-		options->strikes = strtoull(optarg, NULL, 10);
-	else if (option == 'c')
-		options->is_calm = true;
-	else if (option == 'i')
-		options->is_idle = true;
-	else if (option == 'w')
-		options->is_whole = true;
-	else if (option == 'u')
-		options->until = optarg;
-	else if (option == 'l')
-		options->log = strcmp(optarg, "-") == 0 ? stdout : fopen(optarg, "w");
-	else
-		usage();
-	if (option == 'l' && options->log == NULL)
-		err(2, "%s", optarg);
-}
-
 int main(int argc, char **argv)
 {
-	static const struct option names[] = {{"burst", required_argument, NULL, 'b'},
-					      {"hours", required_argument, NULL, 'h'},
-					      {"messages", required_argument, NULL, 'm'},
-					      {"nodes", required_argument, NULL, 'n'},
-					      {"strikes", required_argument, NULL, 's'},
-					      {"until", required_argument, NULL, 'u'},
-					      {"calm", no_argument, NULL, 'c'},
-					      {"idle", no_argument, NULL, 'i'},
-					      {"whole", no_argument, NULL, 'w'},
-					      {"log", required_argument, NULL, 'l'},
-					      {0}};
-	struct world_options options = {.hours = 24, .messages = 500, .strikes = UINT64_MAX};
-	int option;
-	bool is_good;
+	struct world_options options = world_options_read(argc, argv, NODES_MAX);
+	bool is_good = live(&options);
 
-	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1)
-		take_option(&options, option);
-	if (optind + 1 != argc || options.nodes > NODES_MAX)
-		usage();
-	options.seed = strtoull(argv[optind], NULL, 10);
-	is_good = live(&options);
 	if (options.log != NULL && options.log != stdout)
 		fclose(options.log);
 	return is_good ? 0 : 1;

@@ -36,6 +36,7 @@ struct queue {
 struct thread {
 	struct auth_checks *checks;
 	struct os_worker *worker;
+	bool gives_way;           /* to the others, and takes what they do not */
 	struct auth_check *check; /* NULL: idle */
 };
 
@@ -88,26 +89,28 @@ static struct queue *find_queue(struct auth_checks *checks, const struct key *ke
 	return queue;
 }
 
-/* Whether another thread may check for such a client. Hashes also compete for the processors: so
- * it is half of the threads that is kept for the known, not one. */
-static bool may_begin(const struct auth_checks *checks, enum auth_trust trust)
+/* Whether THREAD may check for such a client. Hashes also compete for the processors: so it is half
+ * of the threads that is kept for the known, not one, and the other half gives way. */
+static bool may_begin(const struct thread *thread, enum auth_trust trust)
 {
-	unsigned unknown = checks->running[AUTH_NEW] + checks->running[AUTH_SUSPECT];
+	const struct auth_checks *checks = thread->checks;
 	unsigned quarter = checks->thread_count >= 4 ? checks->thread_count / 4 : 1;
 
-	if (trust != AUTH_KNOWN && unknown >= checks->thread_count / 2)
+	if (trust != AUTH_KNOWN && !thread->gives_way)
 		return false;
 	return trust != AUTH_SUSPECT || checks->running[AUTH_SUSPECT] < quarter;
 }
 
-/* The next check that a thread may begin, and its client goes to the end; NULL: none. */
-static struct auth_check *take_next(struct auth_checks *checks)
+/* The next check that THREAD may begin, and its client goes to the end; NULL: none. */
+static struct auth_check *take_next(const struct thread *thread)
 {
+	struct auth_checks *checks = thread->checks;
+
 	for (unsigned trust = 0; trust < AUTH_TRUSTS; trust++) {
 		struct queue *queue = checks->turns[trust];
 		struct auth_check *check;
 
-		if (queue == NULL || !may_begin(checks, (enum auth_trust)trust))
+		if (queue == NULL || !may_begin(thread, (enum auth_trust)trust))
 			continue;
 		DL_DELETE2(checks->turns[trust], queue, previous, next);
 		DL_APPEND2(checks->turns[trust], queue, previous, next);
@@ -140,6 +143,7 @@ static void collect(struct thread *thread)
 	finish(check);
 }
 
+/* The threads that give way are the last ones. */
 static void start_idle(void *context)
 {
 	struct auth_checks *checks = context;
@@ -149,9 +153,9 @@ static void start_idle(void *context)
 
 		if (thread->check != NULL)
 			continue;
-		thread->check = take_next(checks);
+		thread->check = take_next(thread);
 		if (thread->check == NULL)
-			return;
+			continue;
 		checks->running[thread->check->trust]++;
 		os_worker_start(thread->worker);
 	}
@@ -205,6 +209,15 @@ void auth_check_cancel(struct auth_check *check)
 	finish(check);
 }
 
+/* Half of the threads. */
+static void give_way(struct auth_checks *checks)
+{
+	for (unsigned i = (checks->thread_count + 1) / 2; i < checks->thread_count; i++) {
+		checks->threads[i].gives_way = true;
+		os_worker_give_way(checks->threads[i].worker);
+	}
+}
+
 int auth_checks_new(struct os_loop *loop, unsigned threads, struct auth_checks **checks_out)
 {
 	struct auth_checks *checks = memory_alloc_zero(1, sizeof *checks);
@@ -222,6 +235,7 @@ int auth_checks_new(struct os_loop *loop, unsigned threads, struct auth_checks *
 			break;
 		checks->thread_count++;
 	}
+	give_way(checks);
 	if (error < 0)
 		auth_checks_free(checks);
 	else

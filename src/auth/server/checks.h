@@ -5,7 +5,7 @@
  *
  * Clients take turns, whatever the number of their checks. Those that are known come first, those
  * that have failed come last; half of the threads are kept for the former, and the latter get a
- * quarter.
+ * quarter. The other half gives way where processors are short.
  * So who guesses passwords, even from very many addresses, does not hold up those who know theirs.
  */
 #ifndef AUTH_SERVER_CHECKS_H

@@ -132,16 +132,26 @@ static int64_t delay_for(unsigned count)
 	return delay_us < AUTH_DELAY_MOST_US ? delay_us : AUTH_DELAY_MOST_US;
 }
 
+static bool is_exempt(const struct auth_failures *failures, const struct in6_addr *client)
+{
+	for (size_t i = 0; i < failures->settings.exempt_count; i++)
+		if (config_network_has(&failures->settings.exempt[i], client))
+			return true;
+	return false;
+}
+
 int64_t auth_failures_add(struct auth_failures *failures, const struct in6_addr *client,
 			  struct str user, int64_t now_us)
 {
-	unsigned most = 0;
+	unsigned most = 1;
 
 	for (unsigned kind = 0; kind < KINDS; kind++) {
 		const struct key key = key_of((enum kind)kind, client, user);
 		unsigned count;
 
 		if (user.length == 0 && (kind == KIND_USER || kind == KIND_PAIR))
+			continue;
+		if ((kind == KIND_CLIENT || kind == KIND_NETWORK) && is_exempt(failures, client))
 			continue;
 		count = add(failures, &key, now_us);
 		/* many others share a network: it is slow only once it is suspect */
@@ -194,6 +204,8 @@ bool auth_failures_is_refused(struct auth_failures *failures, const struct in6_a
 	unsigned limit = failures->settings.limit;
 
 	if (IN6_IS_ADDR_UNSPECIFIED(client)) /* on this machine, whoever it is */
+		return false;
+	if (is_exempt(failures, client)) /* also what was counted before it was */
 		return false;
 	return limit > 0 &&
 	       (count_of(failures, KIND_CLIENT, client, now_us) >= limit ||

@@ -16,6 +16,7 @@
 
 #include "base/str.h"
 #include "base/timestamp.h"
+#include "config/config.h"
 #include <netinet/in.h>
 
 enum {
@@ -29,8 +30,11 @@ enum {
 struct auth_failures;
 
 struct auth_failures_settings {
-	unsigned limit;    /* of a client; 0: none */
-	int64_t memory_us; /* after the last failure */
+	unsigned limit;                      /* of a client; 0: none */
+	int64_t memory_us;                   /* after the last failure */
+	const struct config_network *exempt; /* clients that are many users: only the failures of
+					      * each user count there. Borrowed */
+	size_t exempt_count;
 };
 
 struct auth_failures *auth_failures_new(void);

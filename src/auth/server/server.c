@@ -163,8 +163,12 @@ static void on_mechanisms(void *context)
 
 static void apply(struct auth_server *server, const struct config *config)
 {
-	const struct auth_failures_settings failures = {config->auth.failure_limit,
-							config->auth.failure_memory_us};
+	const struct auth_failures_settings failures = {
+		.limit = config->auth.failure_limit,
+		.memory_us = config->auth.failure_memory_us,
+		.exempt = config->auth.failure_exempt,
+		.exempt_count = config->auth.failure_exempt_count,
+	};
 
 	server->config = config;
 	auth_failures_configure(server->failures, &failures);

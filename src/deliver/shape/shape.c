@@ -194,7 +194,7 @@ static void ask_session(const struct request *request)
 	if (rule->concurrency == 0 || request->bearer->places < rule->concurrency ||
 	    request->wait->us > 0)
 		return;
-	request->wait->is_place = true;
+	request->wait->place = request->bearer;
 	wait_for(request, PLACE_US, "%s: %u connections at once", request->bearer->name,
 		 rule->concurrency);
 }

@@ -29,7 +29,8 @@ void shape_configure(struct shape *shape, const struct config *config);
 /* Why something may not be begun now. */
 struct shape_wait {
 	int64_t us;                     /* for so long; more than 0 */
-	bool is_place;                  /* a connection must be closed before: US is a guess */
+	struct shape_entry *place;      /* a connection there must be closed before, US is a guess;
+					 * or NULL */
 	bool is_delay;                  /* between messages of a connection, which must stay open */
 	char reason[SHAPE_REASON_SIZE]; /* "example.org: 60 messages in 1m" */
 };

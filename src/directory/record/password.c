@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "directory/record/password.h"
+#include "mail/saslprep.h"
 #include "os/random.h"
 #include <crypt.h>
 #include <errno.h>
@@ -98,6 +99,11 @@ static int hash_scram(enum directory_password_method method, struct str password
 	if (error == 0)
 		directory_scram_print(&scram, out);
 	return error;
+}
+
+int directory_password_prepare(struct str password, struct buffer *out)
+{
+	return mail_saslprep(password, DIRECTORY_PASSWORD_MAX, out);
 }
 
 int directory_password_hash(enum directory_password_method method, struct str password,

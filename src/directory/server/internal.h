@@ -159,6 +159,7 @@ struct directory_server {
 	struct answer answer;
 	struct buffer scratch;
 	struct os_timer *tick;
+	bool is_ticking; /* soon */
 	int64_t aged_us; /* when filters were last aged */
 	int64_t started_us;
 	struct directory_server_counts counts;
@@ -243,6 +244,10 @@ struct arena *change_arena(struct directory_server *server);
 void change_add(struct question *question, const struct directory_record *record);
 /* Passes the gathered changes to the store. */
 void change_commit(void *server);
+
+/* tick.c: a client does not read, which is limited in time. */
+#define SERVER_TICK_US SECOND_US
+void server_tick_soon(struct directory_server *server);
 
 /* push.c */
 void push_changes(struct directory_server *server, const struct directory_key *keys,

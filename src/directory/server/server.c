@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t TICK_US = SECOND_US;
-
 /* --- on what routes depend besides the data --- */
 
 static uint64_t digest_text(uint64_t hash, const char *text)
@@ -123,6 +121,20 @@ static const struct directory_store_handler deaf_handler = {ignore_changed, igno
 
 /* --- life --- */
 
+/* When filters age, unless a client does not read. */
+static void tick_later(struct directory_server *server)
+{
+	int64_t left_us =
+		server->aged_us + push_longest_ttl_us(server) - os_clock_monotonic_us() + 1;
+
+	server->is_ticking = false;
+	for (struct session *s = server->sessions; s != NULL; s = s->next)
+		if (s->stuck_since_us != 0)
+			server_tick_soon(server);
+	if (!server->is_ticking)
+		os_timer_start(server->tick, left_us > SERVER_TICK_US ? left_us : SERVER_TICK_US);
+}
+
 static void on_tick(void *context)
 {
 	struct directory_server *server = context;
@@ -136,7 +148,7 @@ static void on_tick(void *context)
 	}
 	if (is_aged)
 		server->aged_us = now_us;
-	os_timer_start(server->tick, TICK_US);
+	tick_later(server);
 }
 
 struct directory_server *directory_server_new(struct os_loop *loop, struct directory_store *store,
@@ -154,7 +166,7 @@ struct directory_server *directory_server_new(struct os_loop *loop, struct direc
 	server->started_us = os_clock_monotonic_us();
 	server->aged_us = server->started_us;
 	server->tick = os_timer_new(loop, on_tick, server);
-	os_timer_start(server->tick, TICK_US);
+	tick_later(server);
 	set_digest(server);
 	set_identity(server);
 	store->handler = &store_handler;
@@ -180,6 +192,7 @@ void directory_server_configure(struct directory_server *server, const struct co
 		if (s->filter != NULL && s->holds_all_until_us < until_us)
 			s->holds_all_until_us = until_us;
 	server->config = config;
+	tick_later(server);
 	directory_expander_configure(server->expander, config);
 	set_digest(server);
 	set_identity(server);

@@ -111,8 +111,10 @@ static void write_all(struct session *session)
 			session->is_broken = true;
 		}
 	}
-	if (is_stuck && session->stuck_since_us == 0)
+	if (is_stuck && session->stuck_since_us == 0) {
 		session->stuck_since_us = os_clock_monotonic_us();
+		server_tick_soon(session->server);
+	}
 	trim(&session->output);
 	if (session->must_reset && session->output.length == 0)
 		session_late_reset(session);

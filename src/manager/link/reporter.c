@@ -126,8 +126,8 @@ static bool find_notice(const struct reporter *reporter, const struct report_sub
 	struct str original = subject->control->envelope->sender;
 
 	if (kind == REPORT_OF_DELAY) {
-		notice->outcomes =
-			notice_collect_delay(subject->control, reporter->config, &notice->count);
+		notice->outcomes = notice_collect_delay(subject->control, reporter->config,
+							subject->now_us, &notice->count);
 		notice->sender = STR("");
 		notice->recipient = mail_verp_whole(original);
 		return notice->count > 0;

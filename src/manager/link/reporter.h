@@ -23,6 +23,7 @@ struct report_subject {
 	struct mail_id id;
 	struct message_facts facts;          /* where it is */
 	const struct queue_control *control; /* borrowed until it is reported or abandoned */
+	int64_t now_us;                      /* of a delay: which are reported */
 };
 
 /* STORE is borrowed; QUEUE_PATH is the socket of "queue". REPORTED: a report that

@@ -52,6 +52,7 @@ struct destination {
 	bool is_idle;           /* in the transport's list of idle destinations */
 	struct heap_node pause; /* in the transport's pauses while it starts no job, by their end */
 	char *pause_reason;     /* for people; NULL: no pause */
+	bool is_for_place;      /* the pause ends with any of its jobs, too */
 	bool is_paused_long;    /* retries do not wait here meanwhile, but asleep */
 	const void *obstacle;   /* or NULL */
 	struct destination *blocked_next, *blocked_previous; /* while there is an obstacle */
@@ -159,6 +160,8 @@ bool destination_is_paused(const struct destination *destination);
 /* Starts no job before UNTIL_US; a pause that ends earlier stays. */
 void destination_pause(struct destination *destination, int64_t now_us, int64_t until_us,
 		       struct str reason);
+/* A job of it has ended. */
+void destination_end_pause_for_place(struct destination *destination);
 void transport_end_pauses(struct transport *transport, int64_t now_us);
 
 /* --- transport.c --- */

@@ -56,6 +56,12 @@ static void resume(struct destination *destination)
 	destination_update(destination);
 }
 
+void destination_end_pause_for_place(struct destination *destination)
+{
+	if (destination_is_paused(destination) && destination->is_for_place)
+		resume(destination);
+}
+
 void transport_end_pauses(struct transport *transport, int64_t now_us)
 {
 	struct heap_node *first;

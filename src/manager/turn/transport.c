@@ -208,11 +208,15 @@ static void leave_flight(struct job *job)
 	transport->in_flight_by[destination->speed]--;
 }
 
-void transport_pause(struct job *job, int64_t now_us, int64_t until_us, struct str reason)
+void transport_pause(struct job *job, int64_t now_us, int64_t until_us, bool is_for_place,
+		     struct str reason)
 {
 	struct destination *destination = job->destination;
 
 	leave_flight(job);
+	destination->is_for_place = is_for_place;
+	if (is_for_place && destination->in_flight > 0)
+		destination->window = destination->in_flight; /* as many as have a place */
 	job->is_old = false;
 	job->started_us = 0;
 	flow_return_job(destination_flow(destination, job->key), job);
@@ -244,6 +248,7 @@ void transport_job_ended(struct job *job, int64_t now_us)
 		destination_forget_flow(destination, flow);
 	}
 	job_free(job);
+	destination_end_pause_for_place(destination);
 	destination_update(destination);
 	feed_starved(transport);
 	transport_trim(transport);

@@ -47,7 +47,7 @@ struct destination;
 struct flow;
 struct message;
 
-/* Of new mail, by its priority: the three of the profile MIXER (RFC 6710 appendix A). */
+/* Of new mail, by its priority: the three of the profile MIXER (RFC 6710). */
 enum urgency { URGENCY_HIGH, URGENCY_ORDINARY, URGENCY_LOW, URGENCIES };
 
 struct job_delivery {
@@ -135,8 +135,10 @@ struct job *transport_start(struct transport *transport, int64_t now_us);
  * its pause ends. INT64_MAX: never. */
 int64_t transport_look_again_us(const struct transport *transport);
 /* JOB, in flight, was not tried because it is not its destination's time: it waits again, and none
- * is started there before UNTIL_US. REASON is for people. */
-void transport_pause(struct job *job, int64_t now_us, int64_t until_us, struct str reason);
+ * is started there before UNTIL_US, or (IS_FOR_PLACE) before another one there ends. REASON is for
+ * people. */
+void transport_pause(struct job *job, int64_t now_us, int64_t until_us, bool is_for_place,
+		     struct str reason);
 struct transport_pause {
 	const char *destination;
 	int64_t left_us;

@@ -3,8 +3,12 @@
  * SQL.
  *
  * A writer first writes to the log (WAL), which inotify reports; the commit follows a moment later,
- * after the writer's sync, and is not reported: so the file is polled for a while. Without inotify
- * it is polled four times a second. */
+ * after the writer's sync, and is not reported: so the file is polled for a while, and four times a
+ * second until no writer can be in the midst of it. That the file is replaced, emptied or removed
+ * is reported, too. So polls of a quiet file are for what inotify does not see: a directory further
+ * up that gets another name, a writer who stood still for long. Without inotify the file is polled
+ * four times a second always. */
+#include "base/timestamp.h"
 #include "os/clock.h"
 #include "store/sqlite/internal.h"
 #include <errno.h>
@@ -21,6 +25,9 @@ enum {
 	PRUNE_EACH = 1000,     /* versions between two prunings of the table */
 	UNKNOWN = -1,          /* the file's data version, which SQLite counts from 1 */
 };
+
+static const int64_t QUIET_POLL_US = 5 * SECOND_US;
+static const int64_t COMMIT_MOST_US = 5 * MINUTE_US; /* after its last write */
 
 struct page {
 	struct directory_key keys[PAGE];
@@ -168,6 +175,27 @@ static int follow(struct sqlite_store *store, struct arena *arena)
 	return error;
 }
 
+/* Whether inotify reports all that may come. */
+static bool is_quiet(const struct sqlite_store *store)
+{
+	return store->watch != NULL && (store->place_watch != NULL || !store->is_followed) &&
+	       store->data_version != UNKNOWN &&
+	       os_clock_monotonic_us() - store->written_us >= COMMIT_MOST_US;
+}
+
+static void poll_often(struct sqlite_store *store)
+{
+	if (is_quiet(store))
+		os_timer_start(store->poll, POLL_US);
+}
+
+/* Somebody writes: his commit will come, or another's. */
+static void expect_commit(struct sqlite_store *store)
+{
+	poll_often(store);
+	store->written_us = os_clock_monotonic_us();
+}
+
 static int follow_or_say(struct sqlite_store *store)
 {
 	struct arena *arena = sqlite_take_arena(store);
@@ -182,6 +210,7 @@ static int follow_or_say(struct sqlite_store *store)
 void sqlite_follow(struct sqlite_store *store)
 {
 	sqlite_end_reading(store); /* it may see an older state */
+	expect_commit(store);      /* of who began to write after ours */
 	os_file_watch_forget(store->watch);
 	if (follow_or_say(store) != SQLITE_OK)
 		store->data_version = UNKNOWN; /* the next look tries again */
@@ -207,6 +236,8 @@ int sqlite_notice(struct sqlite_store *store)
 	if (version == store->data_version && version != UNKNOWN)
 		return SQLITE_OK;
 	error = follow_or_say(store);
+	if (error != SQLITE_OK)
+		poll_often(store);
 	store->data_version = error == SQLITE_OK ? version : UNKNOWN;
 	return error;
 }
@@ -237,6 +268,7 @@ static void on_written(void *context)
 {
 	struct sqlite_store *store = context;
 
+	expect_commit(store);
 	store->soon_us = SOON_FIRST_US;
 	store->soon_until_us = os_clock_monotonic_us() + SOON_FOR_US;
 	sqlite_look(store);
@@ -248,8 +280,16 @@ static void watch_log(struct sqlite_store *store)
 
 	if (store->watch != NULL)
 		return;
+	store->written_us = os_clock_monotonic_us(); /* perhaps: nobody was watching */
 	buffer_append_format(&path, "%s-wal%c", store->path, '\0');
 	(void)!os_file_watch_new(store->loop, buffer_data(&path), on_written, store, &store->watch);
+}
+
+static void watch_place(struct sqlite_store *store)
+{
+	if (store->is_followed && store->place_watch == NULL)
+		(void)!os_file_watch_place(store->loop, store->path, sqlite_poll, store,
+					   &store->place_watch);
 }
 
 void sqlite_poll(void *context)
@@ -257,6 +297,8 @@ void sqlite_poll(void *context)
 	struct sqlite_store *store = context;
 
 	store->told_count = 0;
+	if (store->database != NULL)
+		watch_place(store);
 	(void)sqlite_file_leave(store);
 	if (store->database == NULL) {
 		sqlite_file_return(store);
@@ -265,7 +307,10 @@ void sqlite_poll(void *context)
 		look(store);
 		prune(store);
 	}
-	os_timer_start(store->poll, POLL_US);
+	os_timer_start(store->poll,
+		       is_quiet(store)
+			       ? timestamp_until_round_us(os_clock_monotonic_us(), QUIET_POLL_US)
+			       : POLL_US);
 }
 
 void store_sqlite_follow(struct directory_store *base)

@@ -49,15 +49,17 @@ struct sqlite_store {
 	sqlite3_stmt *rows[DIRECTORY_LISTED_TABLES][SQLITE_STATEMENTS]; /* or NULL */
 	sqlite3_stmt *data[DATA_STATEMENTS];
 	struct os_timer *poll;
-	struct os_file_watch *watch; /* of the log: reports writers; NULL: not supported */
-	struct os_timer *soon;       /* for the next poll after a write */
-	int64_t soon_us;             /* between two polls */
-	int64_t soon_until_us;       /* monotonic */
-	int64_t data_version;        /* of the file, when changes were last looked for */
-	uint64_t pruned_version;     /* when the table "change" was last pruned */
-	bool is_batch;               /* between begin and end */
-	bool is_reading;             /* in a read transaction */
-	unsigned told_count;         /* bad records logged since the last poll */
+	struct os_file_watch *watch;       /* of the log: reports writers; NULL: not supported */
+	struct os_file_watch *place_watch; /* of the file and its name; likewise */
+	int64_t written_us;                /* monotonic: when anybody was last seen to write */
+	struct os_timer *soon;             /* for the next poll after a write */
+	int64_t soon_us;                   /* between two polls */
+	int64_t soon_until_us;             /* monotonic */
+	int64_t data_version;              /* of the file, when changes were last looked for */
+	uint64_t pruned_version;           /* when the table "change" was last pruned */
+	bool is_batch;                     /* between begin and end */
+	bool is_reading;                   /* in a read transaction */
+	unsigned told_count;               /* bad records logged since the last poll */
 	bool has_failed_read, has_failed_change; /* logged, and none has succeeded since */
 	struct buffer scratch;
 	struct arena *spare;           /* for one answer at a time; others create their own */

@@ -71,4 +71,6 @@ void sqlite_unwatch(struct sqlite_store *store)
 	os_timer_stop(store->soon);
 	os_file_watch_free(store->watch);
 	store->watch = NULL;
+	os_file_watch_free(store->place_watch);
+	store->place_watch = NULL;
 }

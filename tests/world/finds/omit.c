@@ -36,6 +36,8 @@ static const char *const modes[] = {[QUEUE_SYNC_FILES] = "files",
 				    [QUEUE_SYNC_FILESYSTEM] = "filesystem",
 				    [QUEUE_SYNC_ORDERED] = "ordered"};
 
+enum { DISK_TAKES_US = 8000 }; /* as for any sync: files.c */
+
 static struct {
 	const struct mutant *mutant; /* NULL: nothing is omitted */
 	enum queue_sync mode;
@@ -44,7 +46,9 @@ static struct {
 	struct disk_node *deferred; /* held: a step that waits */
 	bool is_write_out;
 	struct disk *deferred_disk; /* all of it */
-	struct disk_node *first;    /* held: MUTANT_FIRST's directory */
+	intptr_t due;               /* the number of the step that the disk is doing; 0: none */
+	intptr_t steps;
+	struct disk_node *first; /* held: MUTANT_FIRST's directory */
 } omit;
 
 /* --- which mutant --- */
@@ -114,10 +118,29 @@ static void forget_deferred(void)
 		disk_node_drop(omit.deferred);
 	omit.deferred = NULL;
 	omit.deferred_disk = NULL;
+	omit.due = 0;
+}
+
+static void carry_out(void *step)
+{
+	struct disk_file file = {.node = omit.deferred};
+	int result = 0;
+
+	if (omit.due == 0 || omit.due != (intptr_t)step)
+		return;
+	if (omit.deferred == NULL)
+		result = __real_disk_sync_all(omit.deferred_disk);
+	else if (omit.is_write_out)
+		result = __real_disk_write_out(&file);
+	else
+		result = __real_disk_sync(&file);
+	(void)result; /* nobody waits for it */
+	forget_deferred();
 }
 
 static void defer(struct disk_node *node, struct disk *disk, bool is_write_out)
 {
+	carry_out((void *)omit.due);
 	forget_deferred();
 	if (node != NULL)
 		disk_node_hold(node);
@@ -126,22 +149,16 @@ static void defer(struct disk_node *node, struct disk *disk, bool is_write_out)
 	omit.is_write_out = is_write_out;
 }
 
-/* After a call was done: what waited for it. */
+/* After a call was done: the disk begins with what waited for it. */
 static int end(const struct disk *disk, enum call call, const char *place, int result)
 {
-	struct disk_file file = {.node = omit.deferred};
-
-	if (result < 0 || omit.deferred_disk != disk || omit.mutant == NULL ||
-	    omit.mutant->kind != MUTANT_DEFER ||
-	    !mutant_is_call(call, place, omit.mutant->until, omit.mutant->until_place))
-		return result;
-	if (omit.deferred == NULL)
-		result = __real_disk_sync_all(omit.deferred_disk);
-	else if (omit.is_write_out)
-		result = __real_disk_write_out(&file);
-	else
-		result = __real_disk_sync(&file);
-	forget_deferred();
+	if (result == 0 && omit.deferred_disk == disk && omit.due == 0 && omit.mutant != NULL &&
+	    omit.mutant->kind == MUTANT_DEFER &&
+	    mutant_is_call(call, place, omit.mutant->until, omit.mutant->until_place)) {
+		omit.due = ++omit.steps;
+		kernel_at(kernel_now_us() + 1 + (int64_t)kernel_below(DISK_TAKES_US), carry_out,
+			  (void *)omit.due);
+	}
 	return result;
 }
 
@@ -221,6 +238,8 @@ int __wrap_disk_sync(struct disk_file *file)
 {
 	struct disk *disk = file->node->disk;
 	const char *place = place_of_file(file);
+	struct removals removals;
+	int result;
 
 	if (strikes(MUTANT_SKIP, CALL_SYNC, place))
 		return 0;
@@ -228,7 +247,11 @@ int __wrap_disk_sync(struct disk_file *file)
 		defer(file->node, disk, false);
 		return 0;
 	}
-	return end(disk, CALL_SYNC, place, __real_disk_sync(file));
+	removals = removals_take(disk, forgotten_place());
+	omit.strikes += removals.count;
+	result = __real_disk_sync(file);
+	removals_put_back(&removals);
+	return end(disk, CALL_SYNC, place, result);
 }
 
 int __wrap_disk_write_out(struct disk_file *file)
@@ -272,10 +295,10 @@ int __wrap_disk_sync_names(struct disk_file *file)
 		defer(file->node, disk, false);
 		return 0;
 	}
-	removals = removals_find(disk, forgotten_place());
+	removals = removals_take(disk, forgotten_place());
 	omit.strikes += removals.count;
 	result = __real_disk_sync_names(file);
-	removals_forget(&removals);
+	removals_put_back(&removals);
 	return end(disk, CALL_SYNC_DIRECTORY, place, result);
 }
 
@@ -305,10 +328,10 @@ int __wrap_disk_sync_all(struct disk *disk)
 		defer(NULL, disk, false);
 		return 0;
 	}
-	removals = removals_find(disk, forgotten_place());
+	removals = removals_take(disk, forgotten_place());
 	omit.strikes += removals.count;
 	result = __real_disk_sync_all(disk);
-	removals_forget(&removals);
+	removals_put_back(&removals);
 	return end(disk, CALL_SYNC_FILESYSTEM, place, result);
 }
 

@@ -1,59 +1,66 @@
 // SPDX-License-Identifier: ISC
 #include "removals.h"
 #include "place.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct removal {
-	struct disk_node *directory, *target;
-	char name[DISK_NAME_MAX + 1];
-};
-
-/* What ITEM, which removes a name, takes it from. */
-static struct disk_node *target_of(const struct disk_item *item)
+static void take(struct disk_item *item)
 {
-	for (const struct disk_item *before = item->own_before; before != NULL;
-	     before = before->own_before)
-		if (before->kind == DISK_ITEM_NAME && before->entry == item->entry)
-			return before->target;
-	return item->entry->durable;
+	struct disk_node *node = item->node;
+	struct disk *disk = node->disk;
+
+	*(item->before != NULL ? &item->before->after : &disk->first) = item->after;
+	*(item->after != NULL ? &item->after->before : &disk->last) = item->before;
+	*(item->own_before != NULL ? &item->own_before->own_after : &node->first) = item->own_after;
+	*(item->own_after != NULL ? &item->own_after->own_before : &node->last) = item->own_before;
+	disk->item_count--;
+	node->item_count--;
 }
 
-struct removals removals_find(struct disk *disk, const char *place)
+/* As the last of the changes. */
+static void put(struct disk_item *item)
 {
-	struct removals found = {0};
+	struct disk_node *node = item->node;
+	struct disk *disk = node->disk;
 
-	if (place == NULL)
-		return found;
-	for (struct disk_item *item = disk->first; item != NULL; item = item->after) {
-		struct disk_node *target = item->kind == DISK_ITEM_NAME && item->target == NULL
-						   ? target_of(item)
-						   : NULL;
+	item->order = ++disk->changes;
+	item->after = item->own_after = NULL;
+	item->before = disk->last;
+	item->own_before = node->last;
+	*(disk->last != NULL ? &disk->last->after : &disk->first) = item;
+	*(node->last != NULL ? &node->last->own_after : &node->first) = item;
+	disk->last = node->last = item;
+	disk->item_count++;
+	node->item_count++;
+}
 
-		if (target == NULL || strcmp(place_of(item->node), place) != 0)
+struct removals removals_take(struct disk *disk, const char *place)
+{
+	struct removals removals = {0};
+	struct disk_item *next;
+
+	for (struct disk_item *item = place != NULL ? disk->first : NULL; item != NULL;
+	     item = next) {
+		next = item->after;
+		if (item->kind != DISK_ITEM_NAME || item->target != NULL ||
+		    strcmp(place_of(item->node), place) != 0)
 			continue;
-		found.list = disk_resize(found.list, (found.count + 1) * sizeof *found.list);
-		found.list[found.count] = (struct removal){item->node, target, ""};
-		snprintf(found.list[found.count++].name, DISK_NAME_MAX + 1, "%s",
-			 item->entry->name);
-		disk_node_hold(target);
+		removals.list = disk_resize(removals.list,
+					    (removals.count + 1) * sizeof(struct disk_item *));
+		removals.list[removals.count++] = item;
+		take(item);
 	}
-	return found;
+	return removals;
 }
 
-void removals_forget(struct removals *found)
+void removals_put_back(struct removals *removals)
 {
-	for (size_t i = 0; i < found->count; i++) {
-		const struct removal *removal = &found->list[i];
+	for (size_t i = 0; i < removals->count; i++) {
+		struct disk_item *item = removals->list[i];
 
-		if (removal->target->links > 0 &&
-		    disk_entry_find(removal->directory, removal->name) == NULL) {
-			disk_entry_see(removal->directory, removal->name, removal->target, 0);
-			disk_item_apply(removal->directory->last);
-			disk_entry_see(removal->directory, removal->name, NULL, 0);
-		}
-		disk_node_drop(removal->target);
+		put(item);
+		if (item->entry->seen != NULL || item->entry->durable == NULL)
+			disk_item_lose(item);
 	}
-	free(found->list);
+	free(removals->list);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* SASLprep, RFC 4013: a profile of stringprep (RFC 3454). */
-#include "directory/record/password.h"
+#include "mail/saslprep.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,14 +84,14 @@ static int check(const uint8_t *text, size_t length)
 }
 
 /* RFC 4013 section 2.1. */
-static void map(struct str password, struct buffer *out)
+static void map(struct str given, struct buffer *out)
 {
-	const uint8_t *text = (const uint8_t *)password.data;
+	const uint8_t *text = (const uint8_t *)given.data;
 	ucs4_t character;
 	int bytes;
 
-	for (size_t at = 0; at < password.length; at += (size_t)bytes) {
-		bytes = u8_mbtouc(&character, text + at, password.length - at);
+	for (size_t at = 0; at < given.length; at += (size_t)bytes) {
+		bytes = u8_mbtouc(&character, text + at, given.length - at);
 		if (character > 0x7f && uc_is_general_category(character, UC_SPACE_SEPARATOR))
 			buffer_append_byte(out, ' ');
 		else if (!is_in(nothing, COUNT_OF(nothing), character))
@@ -100,18 +99,18 @@ static void map(struct str password, struct buffer *out)
 	}
 }
 
-int directory_password_prepare(struct str password, struct buffer *out)
+int mail_saslprep(struct str text, size_t max, struct buffer *out)
 {
-	struct buffer mapped CLEANUP(buffer_clear) = {0};
+	struct buffer mapped CLEANUP(buffer_clear) = {.is_secret = true};
 	uint8_t *normal;
 	size_t length;
 	int error;
 
-	if (password.length > (size_t)DIRECTORY_PASSWORD_MAX * 4)
+	if (text.length > max * 4)
 		return -EMSGSIZE;
-	if (u8_check((const uint8_t *)password.data, password.length) != NULL)
+	if (u8_check((const uint8_t *)text.data, text.length) != NULL)
 		return -EINVAL;
-	map(password, &mapped);
+	map(text, &mapped);
 	if (mapped.length == 0)
 		return -EINVAL;
 	normal = u8_normalize(UNINORM_NFKC, (const uint8_t *)buffer_data(&mapped), mapped.length,
@@ -119,11 +118,10 @@ int directory_password_prepare(struct str password, struct buffer *out)
 	if (normal == NULL)
 		return -EINVAL;
 	error = check(normal, length);
-	if (error == 0 && length > DIRECTORY_PASSWORD_MAX)
+	if (error == 0 && length > max)
 		error = -EMSGSIZE;
 	if (error == 0)
 		buffer_append(out, normal, length);
-	explicit_bzero(buffer_data(&mapped), mapped.length);
 	explicit_bzero(normal, length);
 	free(normal);
 	return error;

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: ISC
+/* Which mechanism is taken. */
+#include "base/panic.h"
+#include "login/internal.h"
+
+static const char *send_plain(struct login_exchange *exchange, struct str challenge,
+			      struct buffer *response)
+{
+	(void)challenge;
+	buffer_append_byte(response, '\0');
+	buffer_append_str(response, buffer_view(&exchange->user));
+	buffer_append_byte(response, '\0');
+	buffer_append_str(response, buffer_view(&exchange->password));
+	exchange->is_complete = true;
+	return NULL;
+}
+
+static const char *send_user(struct login_exchange *exchange, struct str challenge,
+			     struct buffer *response)
+{
+	(void)challenge;
+	buffer_append_str(response, buffer_view(&exchange->user));
+	return NULL;
+}
+
+static const char *send_password(struct login_exchange *exchange, struct str challenge,
+				 struct buffer *response)
+{
+	(void)challenge;
+	buffer_append_str(response, buffer_view(&exchange->password));
+	exchange->is_complete = true;
+	return NULL;
+}
+
+#define SCRAM                                                            \
+	{                                                                \
+		login_scram_first, login_scram_prove, login_scram_verify \
+	}
+
+/* Best first. */
+static const struct login_mechanism mechanisms[] = {
+	{"SCRAM-SHA-256-PLUS", true, true, "SHA256", SCRAM},
+	{"SCRAM-SHA-1-PLUS", true, true, "SHA1", SCRAM},
+	{"SCRAM-SHA-256", true, false, "SHA256", SCRAM},
+	{"SCRAM-SHA-1", true, false, "SHA1", SCRAM},
+	{"PLAIN", true, false, NULL, {send_plain}},
+	{"LOGIN", false, false, NULL, {send_user, send_password}},
+};
+
+const struct login_mechanism *login_mechanism_find(struct str name)
+{
+	for (size_t i = 0; i < COUNT_OF(mechanisms); i++)
+		if (str_equal_nocase(name, str_from(mechanisms[i].name)))
+			return &mechanisms[i];
+	return NULL;
+}
+
+static bool ends_with_plus(struct str name)
+{
+	return name.length > 5 && str_equal_nocase(str_skip(name, name.length - 5), STR("-PLUS"));
+}
+
+/* LACKS: the binding that there is was not offered. To a server that offers one which is not known
+ * here that would be a lie. */
+static enum login_flag flag_of(const struct login_mechanism *mechanism, bool lacks)
+{
+	if (mechanism->binds)
+		return LOGIN_BOUND;
+	return lacks ? LOGIN_NOT_OFFERED : LOGIN_UNBOUND;
+}
+
+struct login_choice login_choose(struct str offered, bool can_bind)
+{
+	const struct login_mechanism *best = NULL;
+	bool is_binding_offered = false;
+	struct str name;
+
+	while (str_split(&offered, ' ', &name)) {
+		const struct login_mechanism *found = login_mechanism_find(name);
+
+		is_binding_offered |= ends_with_plus(name);
+		if (found != NULL && (can_bind || !found->binds) && (best == NULL || found < best))
+			best = found;
+	}
+	if (best == NULL)
+		return (struct login_choice){NULL, LOGIN_UNBOUND};
+	return (struct login_choice){best->name, flag_of(best, can_bind && !is_binding_offered)};
+}
+
+bool login_begins(const char *mechanism)
+{
+	const struct login_mechanism *found = login_mechanism_find(str_from(mechanism));
+
+	if (found == NULL)
+		panic("unknown mechanism %s", mechanism);
+	return found->begins;
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: ISC
+#include "options.h"
+#include <err.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void usage(void)
+{
+	fprintf(stderr, "usage: world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] "
+			"[--until=TEXT] [--log=FILE] [--burst=N] [--calm] [--idle] [--whole]\n");
+	exit(2);
+}
+
+static void take_option(struct world_options *options, int option)
+{
+	if (option == 'h')
+		options->hours = atoll(optarg);
+	else if (option == 'm')
+		options->messages = strtoull(optarg, NULL, 10);
+	else if (option == 'b')
+		options->burst = strtoull(optarg, NULL, 10);
+	else if (option == 'n')
+		options->nodes = strtoull(optarg, NULL, 10);
+	else if (option == 's')
+		options->strikes = strtoull(optarg, NULL, 10);
+	else if (option == 'c')
+		options->is_calm = true;
+	else if (option == 'i')
+		options->is_idle = true;
+	else if (option == 'w')
+		options->is_whole = true;
+	else if (option == 'u')
+		options->until = optarg;
+	else if (option == 'l')
+		options->log = strcmp(optarg, "-") == 0 ? stdout : fopen(optarg, "w");
+	else
+		usage();
+	if (option == 'l' && options->log == NULL)
+		err(2, "%s", optarg);
+}
+
+struct world_options world_options_read(int argc, char **argv, size_t nodes_max)
+{
+	static const struct option names[] = {{"burst", required_argument, NULL, 'b'},
+					      {"hours", required_argument, NULL, 'h'},
+					      {"messages", required_argument, NULL, 'm'},
+					      {"nodes", required_argument, NULL, 'n'},
+					      {"strikes", required_argument, NULL, 's'},
+					      {"until", required_argument, NULL, 'u'},
+					      {"calm", no_argument, NULL, 'c'},
+					      {"idle", no_argument, NULL, 'i'},
+					      {"whole", no_argument, NULL, 'w'},
+					      {"log", required_argument, NULL, 'l'},
+					      {0}};
+	struct world_options options = {.hours = 24, .messages = 500, .strikes = UINT64_MAX};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1)
+		take_option(&options, option);
+	if (optind + 1 != argc || options.nodes > nodes_max)
+		usage();
+	options.seed = strtoull(argv[optind], NULL, 10);
+	return options;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: ISC
+/* world/options.h - which world is lived through, from the words of the command line (world.c). */
+#ifndef WORLD_OPTIONS_H
+#define WORLD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct world_options {
+	uint64_t seed;
+	int64_t hours;
+	uint64_t messages;
+	uint64_t burst; /* messages */
+	size_t nodes;   /* 0: the seed decides */
+	uint64_t strikes;
+	const char *until;
+	FILE *log;
+	bool is_calm;
+	bool is_idle;
+	bool is_whole;
+};
+
+/* Wrong words, and more nodes than NODES_MAX, end the program with what is right. */
+struct world_options world_options_read(int argc, char **argv, size_t nodes_max);
+
+#endif
