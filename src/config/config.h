@@ -114,9 +114,9 @@ struct config {
 	size_t dns_unsigned_count;
 	bool mta_sts;
 	bool tls_reports;
-	bool https_private;          /* addresses are asked, too */
-	const char *tls_report_from; /* "": postmaster@HOSTNAME */
-	const char *tls_authorities; /* PEM file */
+	bool https_private;                      /* addresses are asked, too */
+	const char *tls_report_from;             /* "": postmaster@HOSTNAME */
+	const char *tls_authorities;             /* PEM file */
 	struct config_destination *destinations; /* the first that matches counts */
 	size_t destination_count;
 	struct config_rate *rates;
