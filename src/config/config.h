@@ -126,6 +126,10 @@ struct config {
 	uint32_t tls_timeout;    /* seconds, for a handshake */
 };
 
+/* The words of settings of a section rate. */
+const char *config_rate_count_word(enum config_rate_count count);
+const char *config_rate_per_word(enum config_rate_per per);
+
 /* NULL is allowed. */
 void config_free(struct config *config);
 

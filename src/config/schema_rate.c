@@ -94,3 +94,20 @@ const struct config_setting config_schema_rate[] = {
 };
 
 const size_t config_schema_rate_count = COUNT_OF(config_schema_rate);
+
+static const char *word_of(const struct config_word *words, unsigned value)
+{
+	while (words->name != NULL && words->value != value)
+		words++;
+	return words->name;
+}
+
+const char *config_rate_count_word(enum config_rate_count count)
+{
+	return word_of(count_words, count);
+}
+
+const char *config_rate_per_word(enum config_rate_per per)
+{
+	return word_of(per_words, per);
+}

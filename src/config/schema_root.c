@@ -123,8 +123,9 @@ const struct config_setting config_schema_root[] = {
 			"returned (DELIVERBY, RFC 2852); clients are told, and a shorter one is "
 			"refused. A message that is late is returned, or its sender is told, as it "
 			"has asked; one that is to be returned goes to no host that does not offer "
-			"this, too. Mail to a list is returned to the list's owner. 0: not "
-			"offered.")),
+			"this, too. Mail to a list is returned to the list's owner. Offered to "
+			"clients that may relay, and by LMTP: others could have mail returned to "
+			"whom they name as the sender. 0: not offered.")),
 	SETTING(ROOT, "rescan", duration, AT(config, rescan_us), INITIAL("25m"), RANGE(1, 86400),
 		MEANING("How often the queue directories are read for mail that was "
 			"not announced.")),
@@ -275,7 +276,9 @@ const struct config_setting config_schema_root[] = {
 			"(SCRAM-SHA-256-PLUS, SCRAM-SHA-1-PLUS) where the relay offers that: by "
 			"tls-exporter (RFC 9266) with TLS 1.3, else by tls-server-end-point (RFC "
 			"5929). Who sits in between cannot take the login over, nor hide that the "
-			"relay offers it. no: for a relay that offers it and knows neither.")),
+			"relay offers it. no: for a relay that offers it and knows neither, or "
+			"that "
+			"offers it only with other mechanisms, like SCRAM-SHA-512-PLUS.")),
 	SETTING(ROOT, "bdat", boolean, AT(config, bdat), INITIAL("yes"),
 		MEANING("Whether messages of up to 64 KiB are sent by BDAT to servers that offer "
 			"CHUNKING (RFC 3030), SMTP and LMTP. All others are sent by DATA.")),
@@ -350,8 +353,9 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "rate_keys", number, AT(config, rate_keys), INITIAL("100000"),
 		RANGE(1000, 2000000),
 		MEANING("How many addresses, users or domains sections rate can tell apart at a "
-			"time, each kind by itself. 100,000 need 13 MiB in each process that has "
-			"seen so many. When it is raised, counting begins anew.")),
+			"time, each kind by itself. 100,000 need 13 MiB for each smtpd and qmtpd, "
+			"once these together have seen so many. When it is raised, counting begins "
+			"anew.")),
 	SETTING(ROOT, "policy_path", path, AT(config, policy_path),
 		INITIAL("/var/lib/stagepost/policy"), RANGE(1, 4000),
 		MEANING("The directory in which policies of mta_sts and results for tls_reports "

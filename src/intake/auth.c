@@ -29,14 +29,14 @@ struct str intake_auth_mechanisms(void *context)
 	return auth_mechanisms(session->intake->auth, true, has_binding, has_certificate(session));
 }
 
-static void on_answer(void *context, const struct auth_answer *answer)
+/* What the client is told; the session is not freed. */
+static void tell(struct intake_session *session, const struct auth_answer *answer)
 {
 	static const enum smtp_auth_outcome refusals[] = {
 		[AUTH_FAILED] = SMTP_AUTH_FAILED,       [AUTH_TEMPORARY] = SMTP_AUTH_TEMPORARY,
 		[AUTH_MALFORMED] = SMTP_AUTH_MALFORMED, [AUTH_UNKNOWN] = SMTP_AUTH_UNKNOWN,
 		[AUTH_INSECURE] = SMTP_AUTH_INSECURE,   [AUTH_TOO_WEAK] = SMTP_AUTH_TOO_WEAK,
 	};
-	struct intake_session *session = context;
 	struct smtp_auth_answer said = {.message = answer->message, .user = answer->user};
 
 	if (answer->outcome == AUTH_REFUSED)
@@ -48,6 +48,13 @@ static void on_answer(void *context, const struct auth_answer *answer)
 	if (said.outcome == SMTP_AUTH_FAILED)
 		intake_rate_note(session, CONFIG_RATE_FAILED_LOGINS, 1);
 	smtp_server_answer_auth(session->server, &said);
+}
+
+static void on_answer(void *context, const struct auth_answer *answer)
+{
+	struct intake_session *session = context;
+
+	tell(session, answer);
 	if (!session->is_pumping)
 		session->pump(session);
 }
@@ -95,8 +102,7 @@ static void begin(struct intake_session *session, const struct smtp_question *qu
 
 void intake_auth_refuse(struct intake_session *session)
 {
-	on_answer(session,
-		  &(struct auth_answer){.outcome = AUTH_REFUSED, .refusal = AUTH_TEMPORARY});
+	tell(session, &(struct auth_answer){.outcome = AUTH_REFUSED, .refusal = AUTH_TEMPORARY});
 }
 
 void intake_auth_see_to(struct intake_session *session, const struct smtp_question *question)

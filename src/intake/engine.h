@@ -15,6 +15,7 @@ struct intake_session;
 struct intake_asked {
 	enum smtp_question_type type;
 	const struct mail_envelope *envelope; /* as far as it is known; NULL: there is none */
+	bool goes_on; /* AUTH: the exchange began with an earlier question */
 };
 
 struct intake_engine {

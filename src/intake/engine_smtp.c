@@ -116,7 +116,11 @@ static bool asks(const struct intake_session *session, struct intake_asked *aske
 
 	if (question == NULL)
 		return false;
-	*asked_out = (struct intake_asked){question->type, question->envelope};
+	*asked_out = (struct intake_asked){
+		.type = question->type,
+		.envelope = question->envelope,
+		.goes_on = question->type == SMTP_QUESTION_AUTH && question->mechanism.length == 0,
+	};
 	return true;
 }
 

@@ -2,15 +2,17 @@
 /* Holds a question of the engine back, or refuses it, when a rate says so. */
 #include "intake/internal.h"
 
-static const struct intake_charge message_charges[] = {{CONFIG_RATE_MESSAGES, 1},
-						       {CONFIG_RATE_BYTES, 0},
+/* What came before is judged first: then a message that it refuses is not counted. */
+static const struct intake_charge message_charges[] = {{CONFIG_RATE_BYTES, 0},
 						       {CONFIG_RATE_REFUSALS, 0},
-						       {CONFIG_RATE_FAILED_LOGINS, 0}};
+						       {CONFIG_RATE_FAILED_LOGINS, 0},
+						       {CONFIG_RATE_MESSAGES, 1}};
 static const struct intake_charge recipient_charges[] = {{CONFIG_RATE_RECIPIENTS, 1}};
 static const struct intake_charge login_charges[] = {{CONFIG_RATE_FAILED_LOGINS, 0}};
 
 static struct limit_ruling judge_question(struct intake_session *session)
 {
+	static const struct limit_ruling passed = {LIMIT_PASS, NULL, 0};
 	struct intake_asked asked = {.type = SMTP_QUESTION_COMMIT};
 
 	(void)session->engine->asks(session, &asked);
@@ -20,9 +22,11 @@ static struct limit_ruling judge_question(struct intake_session *session)
 	case SMTP_QUESTION_OPEN:
 		return intake_rate_judge(session, message_charges, COUNT_OF(message_charges));
 	case SMTP_QUESTION_AUTH:
-		return intake_rate_judge(session, login_charges, COUNT_OF(login_charges));
+		return asked.goes_on
+			       ? passed
+			       : intake_rate_judge(session, login_charges, COUNT_OF(login_charges));
 	default:
-		return (struct limit_ruling){LIMIT_PASS, NULL, 0};
+		return passed;
 	}
 }
 
@@ -75,4 +79,6 @@ void intake_hold_give_up(struct intake_session *session)
 	session->is_asking = false;
 	if (intake_session_has_question(session))
 		refuse_question(session, "The service is stopping, try again later");
+	else if (intake_security_is_implicit(session->security)) /* it waits for a handshake */
+		buffer_clear(session->engine->output(session));
 }

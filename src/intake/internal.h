@@ -133,7 +133,7 @@ void intake_session_greet(struct intake_session *session, struct str early);
 
 /* auth.c: passes a message of the client's mechanism on; the answer may come at once. */
 void intake_auth_see_to(struct intake_session *session, const struct smtp_question *question);
-/* Answers that the client cannot be judged now. */
+/* Answers that the client cannot be judged now. Does not go on with the session. */
 void intake_auth_refuse(struct intake_session *session);
 /* Forgets an exchange that the client has given up. */
 void intake_auth_see_to_end(struct intake_session *session);

@@ -115,6 +115,7 @@ static void recount(struct intake *intake)
 {
 	for (struct intake_session *s = intake->sessions; s != NULL; s = s->next) {
 		s->class = INTAKE_NO_CLASS;
+		s->rates_logged = 0; /* the sections have other numbers */
 		if (s->named != NULL || !is_limited(s) || s->engine->is_closed(s))
 			continue;
 		s->class = (ptrdiff_t)find_class(s);

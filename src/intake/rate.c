@@ -6,7 +6,7 @@
 #include "os/clock.h"
 
 static const struct intake_charge connection_charges[] = {
-	{CONFIG_RATE_CONNECTIONS, 1}, {CONFIG_RATE_REFUSALS, 0}, {CONFIG_RATE_FAILED_LOGINS, 0}};
+	{CONFIG_RATE_REFUSALS, 0}, {CONFIG_RATE_FAILED_LOGINS, 0}, {CONFIG_RATE_CONNECTIONS, 1}};
 const char *const intake_rate_texts[CONFIG_RATE_COUNTS] = {
 	[CONFIG_RATE_CONNECTIONS] = "You connect too often, try again later",
 	[CONFIG_RATE_MESSAGES] = "You send too many messages, try again later",

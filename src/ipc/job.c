@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: ISC
 #include "ipc/job.h"
+#include "mail/address.h"
+#include "mail/envelope.h"
 #include "mail/verdict.h"
+
+_Static_assert(4 * sizeof(uint64_t) + 8 * sizeof(uint32_t) + MAIL_ADDRESS_MAX + MAIL_ENVID_MAX +
+			       MAIL_DOMAIN_MAX + IPC_JOB_RECEIVED_MAX <=
+		       IPC_JOB_HEAD_MAX,
+	       "a START with as many recipients as fit would be too long");
 
 /* A single line, fit for logs, control files and reports. */
 static bool is_line(struct str text)

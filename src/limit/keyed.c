@@ -25,6 +25,7 @@ struct bucket {
 
 struct limit_keyed {
 	_Atomic limit_rule_key rules[LIMIT_COLUMNS];
+	_Atomic uint32_t used; /* slots; nobody looks at all: that would give them memory */
 	_Alignas(CACHE_LINE) struct bucket buckets[];
 };
 
@@ -120,16 +121,21 @@ static bool choose(struct limit_keyed_view view, uint64_t key, struct place *pla
 
 /* --- the writer --- */
 
-/* Readers that meet an odd number, or another than before, read again. */
+/* Readers that meet an odd number, or another than before, read again. It is odd already where an
+ * earlier process was killed amid a change. */
 static void begin_change(struct slot *slot)
 {
-	atomic_fetch_add_explicit(&slot->changes, 1, memory_order_relaxed);
+	uint32_t changes = atomic_load_explicit(&slot->changes, memory_order_relaxed);
+
+	atomic_store_explicit(&slot->changes, (changes + 1) | 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
 }
 
 static void end_change(struct slot *slot)
 {
-	atomic_fetch_add_explicit(&slot->changes, 1, memory_order_release);
+	uint32_t changes = atomic_load_explicit(&slot->changes, memory_order_relaxed);
+
+	atomic_store_explicit(&slot->changes, changes + 1, memory_order_release);
 }
 
 static struct limit_window load(const struct slot *slot, unsigned column)
@@ -188,7 +194,9 @@ void limit_keyed_configure(struct limit_keyed_view view, const limit_rule_key *r
 	for (unsigned column = 0; column < LIMIT_COLUMNS; column++) {
 		limit_rule_key rule = view.table->rules[column];
 
-		if (rule == 0 || has_rule(rules, count, rule))
+		/* an earlier process may have left anything, also one rule in all columns */
+		if (rule == 0 ||
+		    (has_rule(rules, count, rule) && limit_keyed_column(view, rule) == (int)column))
 			continue;
 		atomic_store(&view.table->rules[column], 0);
 		clear_column(view, column);
@@ -221,7 +229,8 @@ void limit_keyed_add(struct limit_keyed_view view, uint64_t key, unsigned column
 	struct limit_window window;
 
 	if (!find(view, key, &place)) {
-		(void)choose(view, key, &place);
+		if (choose(view, key, &place))
+			atomic_fetch_add_explicit(&view.table->used, 1, memory_order_relaxed);
 		occupy(&place, key);
 	}
 	window = load(slot_at(&place), column);
@@ -283,11 +292,5 @@ void limit_keyed_sum(struct limit_keyed_view view, uint64_t key, unsigned column
 
 size_t limit_keyed_count(struct limit_keyed_view view)
 {
-	size_t count = 0;
-
-	for (size_t i = 0; i < view.buckets; i++)
-		for (unsigned way = 0; way < WAYS; way++)
-			count += atomic_load_explicit(&view.table->buckets[i].keys[way],
-						      memory_order_relaxed) != 0;
-	return count;
+	return atomic_load_explicit(&view.table->used, memory_order_relaxed);
 }

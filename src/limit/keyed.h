@@ -8,8 +8,9 @@
  * the key among them that was unused for longest is forgotten.
  *
  * Memory: LIMIT_KEYED_SLOT bytes for each slot and nothing else that grows, from memory that is all
- * zeros at first. No call waits or fails. Readers see each slot as it was at one instant; a reader
- * that meets the writer at the same slot too often takes the slot for empty.
+ * zeros at first; a page of it is used when one of its slots is looked at. No call waits or fails.
+ * Readers see each slot as it was at one instant; a reader that meets the writer at the same slot
+ * too often takes the slot for empty.
  */
 #ifndef LIMIT_KEYED_H
 #define LIMIT_KEYED_H
@@ -60,7 +61,7 @@ int limit_keyed_column(struct limit_keyed_view view, limit_rule_key rule);
 /* Adds what KEY has in COLUMN at TIME_US to TOTAL. */
 void limit_keyed_sum(struct limit_keyed_view view, uint64_t key, unsigned column,
 		     int64_t interval_us, int64_t time_us, struct limit_window_total *total);
-/* How many slots are used: a look at all of them, for people. */
+/* How many slots are used. */
 size_t limit_keyed_count(struct limit_keyed_view view);
 
 #endif

@@ -1,98 +1,27 @@
 // SPDX-License-Identifier: ISC
 #include "limit/rate.h"
-#include "base/buffer.h"
 #include "base/panic.h"
+#include "limit/rate_internal.h"
 #include "mail/address.h"
 #include <stdlib.h>
 #include <string.h>
 
 struct rule {
 	const struct config_rate *config;
-	unsigned column;    /* of the own table */
-	limit_rule_key key; /* by which others' columns are found */
-	uint64_t unit;      /* a counter's step: counters have 32 bits */
-};
-
-/* At the beginning of an area. */
-struct header {
-	struct hash_key key;
-};
-
-/* One process's area. */
-struct tables {
-	struct limit_keyed_view per[CONFIG_RATE_PERS];
+	unsigned column;            /* of the own table */
+	limit_rule_key key;         /* by which others' columns are found */
+	uint64_t unit;              /* a counter's step: counters have 32 bits */
+	_Atomic uint64_t *exceeded; /* in the own row */
 };
 
 struct limit_rates {
 	const struct limit_memory *memory;
 	struct hash_key key;
-	struct tables own;
+	struct limit_rate_tables own;
 	size_t own_row;
 	struct rule *rules;
 	size_t count;
 };
-
-enum {
-	HEADER = 64,
-	CLASSES = 2 * CONFIG_CLASSES_MAX, /* so that few are in the same buckets */
-	ALIGNMENT = 64,
-	LARGE_TABLES = 3, /* for addresses, users and domains of senders */
-};
-
-/* A table counts at least four times the limit of its rules in 32 bits. */
-static uint64_t unit_of(uint64_t limit)
-{
-	uint64_t unit = 1;
-
-	while (limit / unit > UINT32_MAX / 4)
-		unit *= 2;
-	return unit;
-}
-
-static limit_rule_key rule_key(struct hash_key key, const struct config_rate *rule)
-{
-	struct buffer text = {0};
-	uint64_t unit = unit_of(rule->limit);
-	limit_rule_key hash;
-
-	buffer_append_string(&text, rule->name);
-	buffer_append(&text, &rule->interval_us, sizeof rule->interval_us);
-	buffer_append(&text, &unit, sizeof unit);
-	hash = hash_keyed(key, buffer_data(&text), text.length);
-	buffer_clear(&text);
-	return hash != 0 ? hash : 1;
-}
-
-static size_t round_up(size_t size)
-{
-	return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
-size_t limit_rates_area_size(const struct config *config)
-{
-	if (config->rate_count == 0)
-		return 0;
-	return HEADER + round_up(limit_keyed_size(CLASSES)) + round_up(limit_keyed_size(1)) +
-	       LARGE_TABLES * round_up(limit_keyed_size(config->rate_keys));
-}
-
-static struct tables tables_at(const struct limit_memory *memory, size_t row)
-{
-	size_t size = limit_memory_area_size(memory, LIMIT_AREA_RATES);
-	size_t classes = round_up(limit_keyed_size(CLASSES));
-	size_t all = round_up(limit_keyed_size(1));
-	size_t large = (size - HEADER - classes - all) / LARGE_TABLES / ALIGNMENT * ALIGNMENT;
-	char *at = (char *)limit_memory_area(memory, row, LIMIT_AREA_RATES, size) + HEADER;
-
-	return (struct tables){{
-		[CONFIG_RATE_PER_CLASS] = limit_keyed_view(at, classes),
-		[CONFIG_RATE_PER_ALL] = limit_keyed_view(at + classes, all),
-		[CONFIG_RATE_PER_ADDRESS] = limit_keyed_view(at + classes + all, large),
-		[CONFIG_RATE_PER_USER] = limit_keyed_view(at + classes + all + large, large),
-		[CONFIG_RATE_PER_SENDER_DOMAIN] =
-			limit_keyed_view(at + classes + all + 2 * large, large),
-	}};
-}
 
 /* The rules that count for PER get columns of its table. */
 static void configure_table(struct limit_rates *rates, enum config_rate_per per)
@@ -115,30 +44,34 @@ static void configure_table(struct limit_rates *rates, enum config_rate_per per)
 		rules[i]->column = columns[i];
 }
 
+/* Rules that stay keep their numbers; who reads them meanwhile may see a wrong one. */
+static void configure_exceeded(struct limit_rates *rates)
+{
+	struct limit_rate_header *header = limit_rate_header(rates->memory, rates->own_row);
+	uint64_t counts[CONFIG_RATES_MAX] = {0};
+
+	for (size_t i = 0; i < rates->count; i++)
+		counts[i] = limit_rate_exceeded(header, rates->rules[i].key);
+	for (size_t i = 0; i < CONFIG_RATES_MAX; i++) {
+		atomic_store(&header->rules[i].exceeded, counts[i]);
+		atomic_store(&header->rules[i].key, i < rates->count ? rates->rules[i].key : 0);
+	}
+	for (size_t i = 0; i < rates->count; i++)
+		rates->rules[i].exceeded = &header->rules[i].exceeded;
+}
+
 static void configure(struct limit_rates *rates, const struct config *config)
 {
 	rates->count = config->rate_count;
 	rates->rules = memory_alloc_zero(rates->count, sizeof *rates->rules);
 	for (size_t i = 0; i < rates->count; i++) {
 		rates->rules[i].config = &config->rates[i];
-		rates->rules[i].key = rule_key(rates->key, &config->rates[i]);
-		rates->rules[i].unit = unit_of(config->rates[i].limit);
+		rates->rules[i].key = limit_rate_key(rates->key, &config->rates[i]);
+		rates->rules[i].unit = limit_rate_unit(config->rates[i].limit);
 	}
+	configure_exceeded(rates);
 	for (unsigned per = 0; per < CONFIG_RATE_PERS; per++)
 		configure_table(rates, per);
-}
-
-static struct header *header_of(const struct limit_memory *memory, size_t row)
-{
-	return limit_memory_area(memory, row, LIMIT_AREA_RATES, HEADER);
-}
-
-void limit_rates_prepare(const struct limit_memory *memory, size_t row, struct hash_key key)
-{
-	struct header *header = header_of(memory, row);
-
-	if (header != NULL)
-		header->key = key;
 }
 
 struct limit_rates *limit_rates_new(const struct limit_memory *memory, const struct config *config)
@@ -152,8 +85,8 @@ struct limit_rates *limit_rates_new(const struct limit_memory *memory, const str
 	rates = memory_alloc_zero(1, sizeof *rates);
 	rates->memory = memory;
 	rates->own_row = (size_t)own;
-	rates->key = header_of(memory, rates->own_row)->key;
-	rates->own = tables_at(memory, rates->own_row);
+	rates->key = limit_rate_header(memory, rates->own_row)->key;
+	rates->own = limit_rate_tables(memory, rates->own_row);
 	configure(rates, config);
 	return rates;
 }
@@ -243,7 +176,7 @@ static struct limit_window_total total_of(const struct limit_rates *rates, const
 
 		if (row == rates->own_row)
 			continue;
-		other = tables_at(rates->memory, row).per[per];
+		other = limit_rate_tables(rates->memory, row).per[per];
 		column = limit_keyed_column(other, rule->key);
 		if (column >= 0)
 			limit_keyed_sum(other, key, (unsigned)column, rule->config->interval_us,
@@ -309,16 +242,19 @@ static struct limit_ruling judge_all(const struct limit_rates *rates, enum confi
 		if (keys[i] == 0)
 			continue;
 		ruling = judge(rates, rule, keys[i], amount, now_us);
+		if (ruling.answer != LIMIT_PASS)
+			atomic_fetch_add_explicit(rule->exceeded, 1, memory_order_relaxed);
 		if (is_stricter(&ruling, &strictest))
 			strictest = ruling;
 	}
 	return strictest;
 }
 
+/* Of an AMOUNT of 0 nothing is remembered: it must not take the place of what was counted. */
 static void count_all(struct limit_rates *rates, uint64_t amount, int64_t now_us,
 		      const uint64_t keys[])
 {
-	for (size_t i = 0; i < rates->count; i++) {
+	for (size_t i = 0; i < rates->count && amount > 0; i++) {
 		const struct rule *rule = &rates->rules[i];
 		uint64_t units = in_units(rule, amount);
 

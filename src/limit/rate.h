@@ -23,7 +23,7 @@ struct limit_rates;
 
 /* How large the area of each process must be for CONFIG; 0: it has no rates. */
 size_t limit_rates_area_size(const struct config *config);
-/* The first use of a new ROW, which must be writable: KEY is that of all rows. */
+/* Before each process that uses ROW, which must be writable: KEY is that of all rows. */
 void limit_rates_prepare(const struct limit_memory *memory, size_t row, struct hash_key key);
 
 /* By the rows of MEMORY, also those that are added later; it must outlive the rates, and so must
@@ -58,7 +58,8 @@ struct limit_ruling {
 enum { LIMIT_SLOW_US = 30000000 };
 
 /* Counts AMOUNT of COUNT for SUBJECT if all rules allow it or only slow it; else nothing is counted
- * and the strictest answer is returned. RATES may be NULL: passed. */
+ * and the strictest answer is returned. An AMOUNT of 0 is only judged. RATES may be NULL: passed.
+ */
 struct limit_ruling limit_rates_take(struct limit_rates *rates, enum config_rate_count count,
 				     const struct limit_subject *subject, uint64_t amount,
 				     int64_t now_us);
@@ -66,5 +67,18 @@ struct limit_ruling limit_rates_take(struct limit_rates *rates, enum config_rate
 struct limit_ruling limit_rates_note(struct limit_rates *rates, enum config_rate_count count,
 				     const struct limit_subject *subject, uint64_t amount,
 				     int64_t now_us);
+
+/* --- for people --- */
+
+struct limit_rate_total {
+	/* How many subjects of its kind the process remembers that remembers most: together with
+	 * other rules for that kind, and until others need their places. */
+	uint64_t keys;
+	uint64_t exceeded; /* how often somebody was found above the limit, in all processes */
+};
+
+/* What the rows of MEMORY, which has rates, tell of RULE. KEY: that of limit_rates_prepare(). */
+void limit_rate_total_of(const struct limit_memory *memory, struct hash_key key,
+			 const struct config_rate *rule, struct limit_rate_total *total_out);
 
 #endif

@@ -16,6 +16,8 @@ void limit_window_sum(struct limit_window window, int64_t interval_us, int64_t t
 		total->before += window.before;
 	} else if (age == 1) {
 		total->before += window.now;
+	} else if (age == UINT32_MAX) {
+		total->now += (uint64_t)window.now + window.before;
 	}
 }
 

@@ -34,7 +34,8 @@ struct limit_window_total {
 /* The window in which TIME_US is. It wraps around, which nobody notices: counters that are older
  * than a window count as nothing, and 2^32 windows are 136 years for an interval of a second. */
 uint32_t limit_window_number(int64_t interval_us, int64_t time_us);
-/* Adds what WINDOW has at TIME_US to TOTAL. */
+/* Adds what WINDOW has at TIME_US to TOTAL; also if another process has begun its next window just
+ * now: all of that counts as present. */
 void limit_window_sum(struct limit_window window, int64_t interval_us, int64_t time_us,
 		      struct limit_window_total *total);
 /* Counts AMOUNT more at TIME_US; a counter stays at its maximum. */

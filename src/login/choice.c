@@ -55,36 +55,29 @@ const struct login_mechanism *login_mechanism_find(struct str name)
 	return NULL;
 }
 
-static bool ends_with_plus(struct str name)
-{
-	return name.length > 5 && str_equal_nocase(str_skip(name, name.length - 5), STR("-PLUS"));
-}
-
-/* LACKS: the binding that there is was not offered. To a server that offers one which is not known
- * here that would be a lie. */
-static enum login_flag flag_of(const struct login_mechanism *mechanism, bool lacks)
+/* RFC 5802 section 6. Another mechanism with -PLUS in the offer, which is not known here, does not
+ * count: who sits in between could put its name into the place of what was taken out. */
+static enum login_flag flag_of(const struct login_mechanism *mechanism, bool can_bind)
 {
 	if (mechanism->binds)
 		return LOGIN_BOUND;
-	return lacks ? LOGIN_NOT_OFFERED : LOGIN_UNBOUND;
+	return can_bind ? LOGIN_NOT_OFFERED : LOGIN_UNBOUND;
 }
 
 struct login_choice login_choose(struct str offered, bool can_bind)
 {
 	const struct login_mechanism *best = NULL;
-	bool is_binding_offered = false;
 	struct str name;
 
 	while (str_split(&offered, ' ', &name)) {
 		const struct login_mechanism *found = login_mechanism_find(name);
 
-		is_binding_offered |= ends_with_plus(name);
 		if (found != NULL && (can_bind || !found->binds) && (best == NULL || found < best))
 			best = found;
 	}
 	if (best == NULL)
 		return (struct login_choice){NULL, LOGIN_UNBOUND};
-	return (struct login_choice){best->name, flag_of(best, can_bind && !is_binding_offered)};
+	return (struct login_choice){best->name, flag_of(best, can_bind)};
 }
 
 bool login_begins(const char *mechanism)

@@ -21,14 +21,17 @@ enum {
 	LOGIN_USER_MAX = 255,      /* bytes */
 	LOGIN_PASSWORD_MAX = 1000, /* bytes */
 	LOGIN_BINDING_MAX = 64,    /* bytes */
-	/* Rounds of hashing that a server may ask of us (SCRAM): 0.1 s of the only thread. */
+	/* Rounds of hashing that a server may ask of us (SCRAM): 0.1 s of the only thread. With
+	 * fewer than the least (RFC 7677 section 4) who only pretends to be the server could guess
+	 * the password faster by what it gets from us. */
+	LOGIN_ROUNDS_MIN = 4096,
 	LOGIN_ROUNDS_MAX = 200 * 1000,
 };
 
 /* What the client says of channel binding (RFC 5802 section 6). */
 enum login_flag {
-	LOGIN_UNBOUND = 'n',     /* it cannot bind, or not in a way that the server offers */
-	LOGIN_NOT_OFFERED = 'y', /* it could, and the server does not offer it */
+	LOGIN_UNBOUND = 'n',     /* it cannot bind */
+	LOGIN_NOT_OFFERED = 'y', /* it could, and the server does not offer what is known here */
 	LOGIN_BOUND = 'p',
 };
 

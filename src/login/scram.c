@@ -19,6 +19,19 @@
 
 enum { SALT_MAX = 1024 }; /* bytes */
 
+/* RFC 5802 section 7 */
+static const struct {
+	struct str error;
+	const char *meaning;
+} errors[] = {
+	{STR("invalid-proof"), "it says that the password is wrong"},
+	{STR("unknown-user"), "it does not know the user"},
+	{STR("channel-bindings-dont-match"),
+	 "it has another TLS connection than this: somebody may sit in between"},
+	{STR("server-does-support-channel-binding"),
+	 "it offers what its offer here lacked: somebody may sit in between"},
+};
+
 void login_scram_prepare(struct login_exchange *exchange, enum login_flag flag,
 			 const struct login_setup *setup)
 {
@@ -86,13 +99,29 @@ static bool take_attribute(struct str *rest, char letter, struct str *value_out)
 	return true;
 }
 
+/* The meaning of the error that MESSAGE reports; NULL: it reports none. */
+static const char *error_in(struct str message)
+{
+	struct str error;
+
+	if (!take_attribute(&message, 'e', &error))
+		return NULL;
+	for (size_t i = 0; i < COUNT_OF(errors); i++)
+		if (str_equal(error, errors[i].error))
+			return errors[i].meaning;
+	return "it reports an error of SCRAM";
+}
+
 /* Other attributes may follow; what must be understood ("m=") comes first, and nothing is. */
 static const char *parse_first(const struct login_exchange *exchange, struct str message,
 			       struct first *first)
 {
+	const char *error = error_in(message);
 	struct str salt;
 	struct str rounds;
 
+	if (error != NULL)
+		return error;
 	if (!take_attribute(&message, 'r', &first->nonce) ||
 	    !take_attribute(&message, 's', &salt) || !take_attribute(&message, 'i', &rounds) ||
 	    !base64_decode(salt, &first->salt) || first->salt.length > SALT_MAX)
@@ -102,7 +131,7 @@ static const char *parse_first(const struct login_exchange *exchange, struct str
 		return "its nonce is of another conversation";
 	if (!str_to_u64(rounds, &first->rounds) || first->rounds > LOGIN_ROUNDS_MAX)
 		return "it demands too many rounds of hashing";
-	return first->rounds > 0 ? NULL : "it demands no rounds of hashing";
+	return first->rounds < LOGIN_ROUNDS_MIN ? "it demands too few rounds of hashing" : NULL;
 }
 
 struct keys {
@@ -188,9 +217,12 @@ const char *login_scram_verify(struct login_exchange *exchange, struct str chall
 			       struct buffer *response)
 {
 	struct buffer signature CLEANUP(buffer_clear) = {0};
+	const char *error = error_in(challenge);
 	struct str value;
 
 	(void)response;
+	if (error != NULL)
+		return error;
 	if (!take_attribute(&challenge, 'v', &value) || !base64_decode(value, &signature) ||
 	    signature.length != exchange->key_length ||
 	    CRYPTO_memcmp(buffer_data(&signature), exchange->server_signature,

@@ -61,7 +61,7 @@ static uint32_t needs_of(const struct queue_control *control)
 	       (deadline->mode != MAIL_DEADLINE_NONE ? IPC_JOB_DEADLINE : 0) |
 	       (deadline->mode == MAIL_DEADLINE_RETURN ? IPC_JOB_RETURN : 0) |
 	       (deadline->is_traced ? IPC_JOB_TRACE : 0) |
-	       (notice_is_deadline_told(control) ? IPC_JOB_TOLD : 0) |
+	       (queue_control_is_deadline_told(control) ? IPC_JOB_TOLD : 0) |
 	       (uint32_t)(uint8_t)envelope->priority << IPC_JOB_PRIORITY;
 }
 

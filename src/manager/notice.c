@@ -52,29 +52,18 @@ bool notice_is_relay_wanted(const struct queue_control *control,
 {
 	const struct mail_deadline *deadline = &control->envelope->deadline;
 	bool is_lost = deadline->mode == MAIL_DEADLINE_NOTIFY && !is_timed &&
-		       !notice_is_deadline_told(control);
+		       !queue_control_is_deadline_told(control);
 
 	return (is_lost || deadline->is_traced) && delivery->route == QUEUE_ROUTE_REMOTE &&
 	       !mail_sender_is_null(control->envelope->sender) &&
 	       (recipient_of(control, delivery)->notify & MAIL_NOTIFY_NEVER) == 0;
 }
 
-bool notice_is_deadline_told(const struct queue_control *control)
-{
-	const struct mail_deadline *deadline = &control->envelope->deadline;
-
-	for (size_t i = 0; i < control->delivery_count; i++)
-		if (control->deliveries[i].delayed_us >= deadline->at_us &&
-		    control->deliveries[i].delayed_us > 0)
-			return true;
-	return deadline->is_told;
-}
-
 /* Whether its passing is still to be reported. */
 static bool may_pass(const struct queue_control *control)
 {
 	return control->envelope->deadline.mode == MAIL_DEADLINE_NOTIFY &&
-	       !notice_is_deadline_told(control);
+	       !queue_control_is_deadline_told(control);
 }
 
 /* --- delays --- */

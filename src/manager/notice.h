@@ -24,8 +24,6 @@ bool notice_has_any_at_end(const struct queue_control *control);
  * has been reported as passed (RFC 2852). */
 bool notice_is_relay_wanted(const struct queue_control *control,
 			    const struct queue_delivery *delivery, bool is_timed);
-/* Whether the sender knows that its deadline has passed. */
-bool notice_is_deadline_told(const struct queue_control *control);
 /* When the delay of the message must be reported to its sender; INT64_MAX: never, or already
  * done. */
 int64_t notice_delay_due_us(const struct queue_control *control, const struct config *config);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* stagepost limits - shows how many sessions each class of hosts has. */
+/* stagepost limits - shows how many sessions each class of hosts has, and what became of rates. */
 #include "base/json.h"
 #include "base/timestamp.h"
 #include "ipc/channel.h"
@@ -22,7 +22,7 @@ const struct command_option command_limits_options[] = {
 	COMMAND_OPTION_CONFIG,
 	{"--watch", NULL, "print it again every second, until interrupted",
 	 offsetof(struct limits_options, watch)},
-	COMMAND_OPTION_JSON("print an object of JSON for each class"),
+	COMMAND_OPTION_JSON("print an object of JSON for each class and rate"),
 	COMMAND_OPTION_END,
 };
 
@@ -109,6 +109,51 @@ static void print(const struct look *look, struct str body)
 	fflush(stdout);
 }
 
+static void print_rate_json(struct buffer *out, const struct limits_talk_rate *rate)
+{
+	buffer_append_byte(out, '{');
+	json_field_text(out, "rate", rate->name);
+	json_field_text(out, "count", rate->count);
+	json_field_text(out, "per", rate->per);
+	json_field_number(out, "limit", rate->limit);
+	json_field_number(out, "interval", rate->interval);
+	json_field_number(out, "keys", rate->total.keys);
+	json_field_number(out, "exceeded", rate->total.exceeded);
+	buffer_append_string(out, "}\n");
+}
+
+static void print_rate_text(struct buffer *out, const struct limits_talk_rate *rate)
+{
+	buffer_append_format(
+		out,
+		"%-32.*s %-13.*s %-13.*s %13" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64 "\n",
+		STR_ARGUMENTS(rate->name), STR_ARGUMENTS(rate->count), STR_ARGUMENTS(rate->per),
+		rate->limit, rate->interval, rate->total.keys, rate->total.exceeded);
+}
+
+/* Nothing if there are none. */
+static void print_rates(const struct look *look, struct str body)
+{
+	struct buffer out CLEANUP(buffer_clear) = {0};
+	struct unpack in = {body, false};
+
+	if (!look->json && body.length > 0)
+		buffer_append_format(&out, "\n%-32s %-13s %-13s %13s %8s %8s %8s\n", "rate",
+				     "count", "per", "limit", "interval", "keys", "exceeded");
+	while (in.rest.length > 0) {
+		struct limits_talk_rate rate = limits_talk_unpack_rate(&in);
+
+		if (in.failed)
+			break;
+		if (look->json)
+			print_rate_json(&out, &rate);
+		else
+			print_rate_text(&out, &rate);
+	}
+	command_queue_flush(&out);
+	fflush(stdout);
+}
+
 static void ask(void *context)
 {
 	const struct look *look = context;
@@ -124,6 +169,8 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	if (message->type == LIMITS_TALK_CLASSES) {
 		print(look, message->body);
 		look->has_answer = true;
+	} else if (message->type == LIMITS_TALK_RATES) {
+		print_rates(look, message->body);
 	} else if (message->type == LIMITS_TALK_END && look->is_watching) {
 		os_timer_start(look->again, WATCH_EVERY_US);
 	} else if (message->type == LIMITS_TALK_END) {

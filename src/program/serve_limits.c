@@ -76,6 +76,7 @@ int serve_prepare_limits(struct supervisor *supervisor, const struct config *con
 {
 	struct limit_layout wanted = limit_layout_of(config);
 	struct serve_row rows[PROCESSES_MAX] = {0};
+	struct hash_key old_key = supervisor->rates_key;
 	struct limit_memory *limits;
 	int error;
 
@@ -94,6 +95,8 @@ int serve_prepare_limits(struct supervisor *supervisor, const struct config *con
 	limit_memory_free(error == 0 ? supervisor->limits : limits);
 	if (error == 0)
 		supervisor->limits = limits;
+	else
+		supervisor->rates_key = old_key; /* the old rows stay in force */
 	return error;
 }
 
@@ -172,6 +175,11 @@ void serve_give_row(struct process *process)
 
 void serve_clear_row(const struct process *process)
 {
-	if (process->row.name[0] != '\0')
-		limit_clear_sessions(process->supervisor->limits, process->row.number);
+	const struct supervisor *supervisor = process->supervisor;
+
+	if (process->row.name[0] == '\0')
+		return;
+	limit_clear_sessions(supervisor->limits, process->row.number);
+	/* it may have written another one */
+	limit_rates_prepare(supervisor->limits, process->row.number, supervisor->rates_key);
 }

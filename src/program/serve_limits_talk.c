@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Tells operators ("stagepost limits") what is counted, at RUN/limits. */
 #include "ipc/server.h"
+#include "os/clock.h"
 #include "program/limits_talk.h"
 #include "program/serve_internal.h"
 #include <string.h>
@@ -26,6 +27,27 @@ static void append_classes(const struct supervisor *supervisor, struct buffer *o
 	}
 }
 
+static void append_rates(const struct supervisor *supervisor, struct buffer *out)
+{
+	const struct config *config = supervisor->config;
+
+	if (supervisor->limits == NULL ||
+	    limit_memory_area_size(supervisor->limits, LIMIT_AREA_RATES) == 0)
+		return;
+	for (size_t i = 0; i < config->rate_count; i++) {
+		const struct config_rate *rate = &config->rates[i];
+		struct limits_talk_rate said = {
+			.name = str_from(rate->name),
+			.count = str_from(config_rate_count_word(rate->count)),
+			.per = str_from(config_rate_per_word(rate->per)),
+			.limit = rate->limit,
+			.interval = (uint64_t)(rate->interval_us / SECOND_US)};
+
+		limit_rate_total_of(supervisor->limits, supervisor->rates_key, rate, &said.total);
+		limits_talk_pack_rate(out, &said);
+	}
+}
+
 static bool on_message(void *client, struct ipc_channel *channel, const struct ipc_message *message)
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
@@ -34,6 +56,9 @@ static bool on_message(void *client, struct ipc_channel *channel, const struct i
 		return false;
 	append_classes(client, &body);
 	ipc_channel_send(channel, LIMITS_TALK_CLASSES, message->tag, buffer_view(&body), NULL, 0);
+	buffer_reset(&body);
+	append_rates(client, &body);
+	ipc_channel_send(channel, LIMITS_TALK_RATES, message->tag, buffer_view(&body), NULL, 0);
 	ipc_channel_send(channel, LIMITS_TALK_END, message->tag, STR(""), NULL, 0);
 	return true;
 }

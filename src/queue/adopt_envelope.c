@@ -46,6 +46,7 @@ struct mail_envelope *adopt_remaining(const struct queue_control *control, bool 
 	out->release_us = envelope->release_us;
 	out->priority = envelope->priority;
 	out->deadline = envelope->deadline;
+	out->deadline.is_told = queue_control_is_deadline_told(control);
 	out->size = envelope->size;
 	for (size_t i = 0; !control->is_mapped && i < envelope->recipient_count; i++)
 		add_recipient(out, &envelope->recipients[i], envelope->recipients[i].address,

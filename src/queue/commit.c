@@ -179,7 +179,9 @@ static void settle(struct commit_group *group)
 	if (group->has_lost)
 		queue_aside_after_failure(intake);
 	pthread_mutex_lock(&intake->mutex);
-	intake->settled = group->moved; /* after a failure: see aside.c */
+	/* after a failure: see aside.c. Where order is kept, more may have settled meanwhile */
+	if (intake->settled < group->moved)
+		intake->settled = group->moved;
 	if (!group->has_lost && group->is_whole)
 		intake->is_unknown = false;
 	if (!group->has_lost && group->has_proven)

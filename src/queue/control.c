@@ -139,3 +139,14 @@ bool queue_control_is_finished(const struct queue_control *control)
 			return false;
 	return true;
 }
+
+bool queue_control_is_deadline_told(const struct queue_control *control)
+{
+	const struct mail_deadline *deadline = &control->envelope->deadline;
+
+	for (size_t i = 0; i < control->delivery_count; i++)
+		if (control->deliveries[i].delayed_us >= deadline->at_us &&
+		    control->deliveries[i].delayed_us > 0)
+			return true;
+	return deadline->is_told;
+}

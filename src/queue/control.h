@@ -167,5 +167,7 @@ void queue_control_free(struct queue_control *control);
 
 /* Whether no delivery is QUEUE_PENDING or QUEUE_WAIT. False while not mapped. */
 bool queue_control_is_finished(const struct queue_control *control);
+/* Whether the sender knows that the message's deadline has passed. */
+bool queue_control_is_deadline_told(const struct queue_control *control);
 
 #endif

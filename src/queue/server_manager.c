@@ -121,9 +121,10 @@ static void tell_removed(struct queue_server *server, uint64_t number)
 	os_loop_defer(server->loop, &server->removed_task);
 }
 
+/* On a full disk another removal may have started it for at once. */
 static void settle_soon(struct queue_server *server)
 {
-	if (!server->is_full)
+	if (!server->is_full || !os_timer_is_running(server->settle_timer))
 		os_timer_start(server->settle_timer, SETTLE_SOON_US);
 }
 

@@ -1,20 +1,31 @@
 // SPDX-License-Identifier: ISC
 /* XFORWARD (Postfix): the server is told which client the message came from. */
+#include "mail/host.h"
 #include "mail/xtext.h"
 #include "smtp/client_internal.h"
 
-enum { LINE_MAX_SIZE = 510 }; /* bytes of a command without its CRLF (RFC 5321 section 4.5.3.1.4) */
+enum {
+	LINE_MAX_SIZE = 510, /* bytes of a command without its CRLF (RFC 5321 section 4.5.3.1.4) */
+	VALUE_MAX = 255,     /* of a value; with one of them the others fit in any case */
+};
 
 bool client_forwards(const struct smtp_client *client)
 {
 	return client->message.origin != NULL && client->capabilities.xforward != 0;
 }
 
+/* Names that their owners have chosen may resolve and be no host names (dns/name.h). Postfix
+ * refuses such a one together with the address, and would take the client for us. */
+static struct str name_of(const struct smtp_client_origin *origin)
+{
+	return mail_host_is_name(origin->name) ? origin->name : STR("");
+}
+
 static struct str value_of(const struct smtp_client_origin *origin, enum smtp_xforward attribute)
 {
 	switch (attribute) {
 	case SMTP_XFORWARD_NAME:
-		return origin->name;
+		return name_of(origin);
 	case SMTP_XFORWARD_ADDR:
 		return origin->address;
 	case SMTP_XFORWARD_PORT:
@@ -33,22 +44,24 @@ static struct str value_of(const struct smtp_client_origin *origin, enum smtp_xf
 	return STR("");
 }
 
-/* What the server knew of another client must not stay: each attribute is told, or is unknown. */
+/* What the server knew of another client must not stay: each attribute is told, or is unknown, also
+ * when it is too long. */
 static void append_attribute(struct buffer *line, const struct smtp_client_origin *origin,
 			     unsigned index)
 {
 	struct str value = value_of(origin, (enum smtp_xforward)(1u << index));
-	size_t before = line->length;
+	size_t before;
 
 	buffer_append_format(line, " %s=", smtp_xforward_names[index]);
+	before = line->length;
 	if (value.length > 0 && index == 1 && str_find(value, ':') >= 0)
 		buffer_append_string(line, "IPV6:");
-	if (value.length > 0)
-		mail_xtext_append(line, value);
-	else
-		buffer_append_string(line, "[UNAVAILABLE]");
-	if (line->length > LINE_MAX_SIZE)
-		line->length = before;
+	mail_xtext_append(line, value);
+	if (line->length > before && line->length - before <= VALUE_MAX &&
+	    line->length <= LINE_MAX_SIZE)
+		return;
+	buffer_truncate(line, before);
+	buffer_append_string(line, "[UNAVAILABLE]");
 }
 
 void client_emit_forward(struct smtp_client *client)

@@ -160,13 +160,18 @@ bool smtp_offers_requiretls(const struct smtp_server *s)
 }
 
 /* Strangers would all be in a hurry. A user authenticates after he has seen what is offered. */
-bool smtp_offers_priority(const struct smtp_server *s)
+/* Or may turn out to be. */
+static bool is_trusted(const struct smtp_server *s)
 {
 	bool may_authenticate = s->service->auth != SMTP_AUTH_NONE &&
 				s->service->protocol == SMTP_PROTOCOL_SUBMISSION;
 
-	return s->service->protocol != SMTP_PROTOCOL_LMTP &&
-	       (smtp_peer_is_trusted(s) || may_authenticate);
+	return smtp_peer_is_trusted(s) || may_authenticate;
+}
+
+bool smtp_offers_priority(const struct smtp_server *s)
+{
+	return s->service->protocol != SMTP_PROTOCOL_LMTP && is_trusted(s);
 }
 
 bool smtp_offers_future_release(const struct smtp_server *s)
@@ -176,7 +181,9 @@ bool smtp_offers_future_release(const struct smtp_server *s)
 
 bool smtp_offers_deliver_by(const struct smtp_server *s)
 {
-	return s->service->deliver_by_min > 0;
+	/* strangers could have anything returned to whom they name as the sender */
+	return s->service->deliver_by_min > 0 &&
+	       (s->service->protocol == SMTP_PROTOCOL_LMTP || is_trusted(s));
 }
 
 struct str smtp_offers_mechanisms(const struct smtp_server *s)

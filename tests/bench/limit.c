@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: ISC
 /*
- * bench_limit - what it costs to ask for a place in a class of hosts.
+ * bench_limit - what it costs to ask for a place in a class of hosts, and to be held to rates.
  *
  * usage: bench_limit [CLASSES [ROWS [ROUNDS]]]
  *
  * Prints how many nanoseconds it takes to find the class of a host, to take a place there and give
  * it back, and to be refused, with so many classes (20) and processes that count (6). The host is
- * in the last class.
+ * in the last class. Then how long a look at rates takes: at six of them, of which four apply, for
+ * the same client and for one of 100,000 networks each time.
  */
 #include "config/text.h"
 #include "limit/count.h"
+#include "limit/layout.h"
+#include "limit/rate.h"
 #include "os/clock.h"
 #include "os/shared.h"
 #include <stdio.h>
@@ -60,6 +63,63 @@ static void print(const char *what, int64_t since_us, unsigned rounds)
 	       (double)(os_clock_monotonic_us() - since_us) * 1000 / rounds);
 }
 
+static const char rate_sections[] =
+	"hostname = mx.example.org\n"
+	"rate a { count = messages limit = 1T interval = 1h }\n"
+	"rate b { count = messages per = sender_domain limit = 1T interval = 1h }\n"
+	"rate c { count = messages per = all limit = 1T interval = 1m }\n"
+	"rate d { count = messages limit = 1T interval = 1d }\n"
+	"rate e { count = recipients limit = 1T interval = 1h }\n"
+	"rate f { count = failed_logins limit = 1T interval = 1h }\n";
+
+/* The rates of ROWS processes, of which the last one is returned. */
+static struct limit_rates *rates_of(unsigned rows)
+{
+	struct config_problems problems;
+	struct config *config;
+	struct limit_layout layout;
+	int descriptors[LIMIT_ROWS_MAX];
+	struct limit_rates *rates = NULL;
+
+	if (config_parse("bench", str_from(rate_sections), &config, &problems) < 0)
+		abort();
+	layout = limit_layout_of(config);
+	for (unsigned row = 0; row < rows; row++)
+		descriptors[row] = limit_row_new(&layout, "bench");
+	for (unsigned row = 0; row < rows; row++) {
+		struct limit_memory *memory = limit_memory_new(&layout);
+		char name[LIMIT_NAME_SIZE];
+
+		for (unsigned i = 0; i < rows; i++) {
+			snprintf(name, sizeof name, "smtpd.%u", i);
+			if (descriptors[i] < 0 ||
+			    limit_memory_add(memory, name, descriptors[i], i == row) < 0)
+				abort();
+		}
+		limit_rates_prepare(memory, row, (struct hash_key){1, 2});
+		rates = limit_rates_new(memory, config);
+	}
+	return rates;
+}
+
+static void measure_rates(const char *what, struct limit_rates *rates, unsigned networks,
+			  unsigned rounds)
+{
+	struct in6_addr address = {.s6_addr = {[0] = 0x20, [1] = 1}};
+	struct limit_subject subject = {.address = &address, .sender_domain = STR("example.net")};
+	int64_t since_us = os_clock_monotonic_us();
+
+	for (unsigned i = 0; i < rounds; i++) {
+		uint32_t number = i % networks;
+
+		memcpy(&address.s6_addr[4], &number, sizeof number);
+		if (limit_rates_take(rates, CONFIG_RATE_MESSAGES, &subject, 1, since_us).answer !=
+		    LIMIT_PASS)
+			abort();
+	}
+	print(what, since_us, rounds);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : 20;
@@ -89,5 +149,7 @@ int main(int argc, char **argv)
 		if (limit_enter_in(counter, class))
 			abort();
 	print("be refused", since_us, rounds);
+	measure_rates("rates, one client", rates_of(rows), 1, rounds);
+	measure_rates("rates, 100,000 networks", rates_of(rows), 100000, rounds);
 	return 0;
 }

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: ISC
 """Sections rate: how much clients may do in a time, in all processes together."""
 
+import json
+import os
 import smtplib
 import socket
+import subprocess
 import time
 
 import pytest
 import qmtp
 from smtp import Client
-from stagepost import PATIENCE, free_port, wait_until
-from test_submission_auth import ANN, PASSWORD, Site
+from stagepost import PATIENCE, as_user, free_port, wait_until
+from test_submission_auth import ANN, PASSWORD, Site, scram
 
 TEXT = b"Subject: hello\r\n\r\nHello.\r\n"
 TO = "bob@a.test"
@@ -168,6 +171,27 @@ def test_qmtp_counts_with_smtp(node):
     assert [[reply[:1] for reply in each] for each in replies] == [["K"], ["K"], ["Z"]]
 
 
+@pytest.mark.parametrize("answer", ["slow", "defer", "close"])
+def test_pipelined_packages(node, answer):
+    """Each has its answer, in order, while others are being committed; the connection of close ends as soon
+    as what was accepted is answered."""
+    port = free_port()
+    interval = "2s" if answer == "slow" else "1h"
+    mx = node(settings=f"rate r {{ count = messages limit = 3 interval = {interval} answer = {answer} }}\n"
+              f'listen qmtp {{ address = "127.0.0.1:{port}" }}\n')
+    with qmtp.Wire(port) as client:
+        client.send(b"".join(qmtp.package(TEXT, "lisa@b.test", [TO]) for _ in range(6)))
+        replies = "".join(reply[:1] for reply in client.answers(6 if answer != "close" else 4))
+        assert replies == {"slow": "KKKKKK", "defer": "KKKZZZ", "close": "KKKZ"}[answer]
+        if answer != "close":
+            assert client.deliver(TEXT, "lisa@b.test", [TO])[0][:1] == replies[-1]
+            return
+        with pytest.raises((EOFError, ConnectionResetError)):
+            while True:
+                assert client.answer()[:1] == "Z"
+    mx.maildir(TO).wait(3)
+
+
 def test_a_killed_worker_forgets_nothing(node):
     mx = node(settings="rate r { count = messages limit = 4 interval = 1h }\nsmtpd_workers = 1\n")
     with Client(mx) as client:
@@ -222,3 +246,117 @@ def test_users_and_their_logins(node, ground):
         with pytest.raises(smtplib.SMTPAuthenticationError) as failed:
             client.login("ann", PASSWORD)
         assert failed.value.smtp_code == 454
+
+
+class Amid(smtplib.SMTP):
+    """Calls BEFORE_LAST before the last line of a login by SCRAM, which is the second."""
+
+    before_last = None
+
+    def docmd(self, cmd, args=""):
+        if cmd != "AUTH" and self.before_last is not None:
+            do, self.before_last = self.before_last, None
+            do()
+        return super().docmd(cmd, args)
+
+
+def fail_to_log_in(site, times):
+    with site.client() as client:
+        for _ in range(times):
+            assert scram(client, "SCRAM-SHA-256", "ann", "wrong")[0] == 535
+
+
+def test_a_login_is_judged_when_it_begins(node, ground):
+    """Each message of SCRAM is a question; what others do meanwhile does not end the exchange."""
+    site = Site(node, ground, more="rate l { count = failed_logins limit = 1 interval = 1h }\n")
+    with site.client() as client:
+        client.__class__ = Amid
+        client.before_last = lambda: fail_to_log_in(site, 2)
+        assert scram(client, "SCRAM-SHA-256", "ann", PASSWORD)[0] == 235
+    with pytest.raises(smtplib.SMTPConnectError):
+        site.client()
+
+
+def test_a_login_that_waits_when_the_service_stops(node, ground):
+    site = Site(node, ground, more="rate l { count = failed_logins limit = 1 interval = 1h answer = slow }\n")
+    with site.client() as client:
+        fail_to_log_in(site, 2)
+        client.sock.sendall(b"AUTH SCRAM-SHA-256 biws\r\n")
+        wait_until(lambda: len(site.mx.log.find("rate_exceeded")) == 2, "it waits", PATIENCE)
+        site.mx.stop()
+        assert client.getreply()[0] == 454
+        assert client.getreply()[0] == 421
+    assert not site.mx.log.find("process_ended")
+
+
+@pytest.mark.parametrize("answer", ["slow", "close"])
+def test_a_client_that_waits_for_a_handshake_is_told_nothing_in_plain_text(node, ground, answer):
+    """Nor when the service stops while its connection is held back."""
+    site = Site(node, ground,
+                more=f"rate c {{ count = connections limit = 1 interval = 1h answer = {answer} }}\n")
+    socket.create_connection(("127.0.0.1", site.implicit_port), PATIENCE).close()
+    with socket.create_connection(("127.0.0.1", site.implicit_port), PATIENCE) as client:
+        client.settimeout(PATIENCE)
+        site.mx.log.wait("rate_exceeded")
+        site.mx.stop()
+        assert client.recv(1000) == b""
+    assert not site.mx.log.find("process_ended")
+
+
+def test_a_reload_names_each_rate_once_more(node):
+    """A line for each section and session: of the sections that are in force."""
+    first = "rate a { count = recipients limit = 1 interval = 1h }\n"
+    mx = node(settings=first)
+    with Client(mx) as client:
+        client.mail("lisa@b.test")
+        assert [client.rcpt(TO)[0] for _ in range(3)] == [250, 450, 450]
+        mx.settings = "rate b { count = recipients limit = 1 interval = 1h }\n" + first
+        mx.write_configuration()
+        mx.reload()
+        wait_until(lambda: client.rcpt(TO)[0] == 250 or len(mx.log.find("rate_exceeded")) > 1,
+                   "the new section holds", PATIENCE)
+        for _ in range(3):
+            client.rcpt(TO)
+        wait_until(lambda: len(mx.log.find("rate_exceeded")) >= 2, "it is in the log", PATIENCE)
+
+
+# --- stagepost limits ---
+
+def tell(mx, *options):
+    return subprocess.run([*as_user(), os.path.join(mx.programs, "stagepost"), "limits", *options, "-c", mx.conf],
+                          check=True, capture_output=True, text=True, timeout=PATIENCE).stdout.splitlines()
+
+
+def test_what_limits_tells(node):
+    """Of all processes together, also after one was killed, and of a section that a reload keeps."""
+    rates = ("rate far { count = messages per = sender_domain limit = 100G interval = 31d }\n"
+             "rate near { count = recipients limit = 2 interval = 1h }\n")
+    mx = node(settings=rates)
+    for number in range(4):
+        with Client(mx, source=f"127.0.0.{number + 1}") as client:
+            for name in ("bob", "ann", "lea"):
+                client.mail(f"lisa@d{number}.test")
+                client.rcpt(f"{name}@a.test")
+            assert client.rset()[0] == 250
+    head = {"rate": "near", "count": "recipients", "per": "address", "limit": 2, "interval": 3600}
+
+    def near():
+        *_, line = map(json.loads, tell(mx, "--json"))
+        keys = line.pop("keys")
+        exceeded = line.pop("exceeded")
+        assert line == head and 1 <= keys <= 4
+        return exceeded
+
+    assert near() == 4
+    mx.kill_and_wait("smtpd")
+    assert near() == 4
+    mx.settings = "rate new { count = messages limit = 1 interval = 1h }\n" + rates
+    mx.write_configuration()
+    mx.reload()
+    wait_until(lambda: len(tell(mx, "--json")) == 3, "the new section is in force", PATIENCE)
+    assert near() == 4
+    none, _, names, new, far, _ = tell(mx)
+    assert none == "there are no classes: sessions are not limited"
+    assert names.split() == ["rate", "count", "per", "limit", "interval", "keys", "exceeded"]
+    assert new.split()[:5] == ["new", "messages", "address", "1", "3600"]
+    assert far.split()[:5] == ["far", "messages", "sender_domain", str(100 << 30), str(31 * 86400)]

@@ -72,6 +72,20 @@ def test_a_filter_learns_of_the_client(filter_behind):
                for line in said), said
 
 
+@pytest.mark.parametrize("name, helo", [
+    ("-x.client.test", "-"), ("192.0.2.1", "[IPv6:::1"), (f"{'x' * 63}." * 3 + "x" * 61, "x" * 255)],
+    ids=["hyphen", "number", "long"])
+def test_no_name_hides_an_address(filter_behind, name, helo):
+    """Otherwise the filter would take the message for one of ours."""
+    mx, postfix = filter_behind('xforward_to = {{ "[127.0.0.1]" }}\n')
+    mx.relay_from += ["198.51.100.0/24"]
+    mx.write_configuration()
+    mx.reload()
+    message = send_as(mx, "198.51.100.7", 53112, name, helo)
+    (said,) = told(postfix)
+    assert f"orig_queue_id={message}," in said and "[198.51.100.7]" in said, said
+
+
 @pytest.mark.parametrize("xforward", ["yes", "no"])
 def test_an_lmtp_service(node, xforward):
     """By its setting, to another node, whose log shows the client and our identifier."""

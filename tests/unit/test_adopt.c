@@ -15,6 +15,7 @@ static struct queue_store *there;
 static struct queue_store *here;
 static struct queue_intake *there_intake;
 static struct queue_intake *here_intake;
+static struct mail_deadline deadline; /* of what is put there */
 
 /* What was said of the adoption. */
 static struct {
@@ -32,6 +33,7 @@ static int set_up(void **state)
 	there_intake = queue_scene_intake(there);
 	here_intake = queue_scene_intake(here);
 	memset(&said, 0, sizeof said);
+	memset(&deadline, 0, sizeof deadline);
 	return 0;
 }
 
@@ -101,6 +103,7 @@ struct found {
 	const char *stage;
 	char text[SIZE_MAX_TEXT];
 	unsigned count;
+	struct mail_deadline deadline;
 };
 
 static void describe(struct found *found, const struct mail_envelope *envelope)
@@ -134,6 +137,7 @@ static int on_message(void *context, uint64_t number)
 			 stage == MAIL_STAGE_SUBMIT ? 2 * SECOND_US : SECOND_US);
 	if (found->count++ < 3)
 		describe(found, control->envelope);
+	found->deadline = control->envelope->deadline;
 	buffer_clear(&data);
 	queue_control_free(control);
 	return 0;
@@ -179,6 +183,7 @@ static uint64_t put(const int *notify, const char *control, const char *bounce)
 		mail_envelope_add(envelope, str_from(address))->notify = (unsigned)notify[count];
 		buffer_append_format(&text, "map: %u remote <%s>\n", count + 1, address);
 	}
+	envelope->deadline = deadline;
 	buffer_append_format(&text, "mapped: directory=1 count=%u\n%s%c", count, control, 0);
 	number = queue_scene_enqueue(there_intake, envelope, "data\r\n");
 	queue_scene_preprocess(there, there_intake, number, buffer_data(&text), bounce);
@@ -306,6 +311,36 @@ static void a_delay_is_reported_once(void **state)
 			    "a@x.test/0 b@x.test/2 c@x.test/4 d@x.test/8 e@x.test/1 f@x.test/2;");
 }
 
+/* Nor is it reported, by us or by the next host, that the time of DELIVERBY has passed. */
+static void a_deadline_that_has_passed_is_reported_once(void **state)
+{
+	static const int two[] = {0, 0, -1};
+	static const struct {
+		const char *control;
+		bool is_told;
+	} cases[] = {
+		{"delayed: 2 2026-11-20T08:33:11Z\n", true},
+		{"delayed: 2 2026-11-20T08:33:10Z\n", false}, /* of another delay, before */
+		{"", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct found found;
+
+		deadline = (struct mail_deadline){.mode = MAIL_DEADLINE_NOTIFY};
+		assert_true(timestamp_parse(STR(NOW), &deadline.at_us));
+		put(two, cases[i].control, "");
+		assert_int_equal(adopt(), 0);
+		found = made("arrive");
+		assert_int_equal(found.deadline.mode, MAIL_DEADLINE_NOTIFY);
+		assert_int_equal(found.deadline.at_us, deadline.at_us);
+		assert_int_equal(found.deadline.is_told, cases[i].is_told);
+		assert_int_equal(tear_down(state), 0);
+		assert_int_equal(set_up(state), 0);
+	}
+}
+
 static void what_was_not_tried_is_adopted_as_it_is(void **state)
 {
 	(void)state;
@@ -328,6 +363,7 @@ int main(void)
 		ADOPT_TEST(what_cannot_be_reported_stays),
 		ADOPT_TEST(many_are_adopted),
 		ADOPT_TEST(a_delay_is_reported_once),
+		ADOPT_TEST(a_deadline_that_has_passed_is_reported_once),
 		ADOPT_TEST(what_was_not_tried_is_adopted_as_it_is),
 	};
 

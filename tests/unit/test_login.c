@@ -42,8 +42,9 @@ static void the_strongest_is_chosen(void **state)
 		{"SCRAM-SHA-256-PLUS SCRAM-SHA-256", false, "SCRAM-SHA-256", LOGIN_UNBOUND},
 		{"SCRAM-SHA-1-PLUS SCRAM-SHA-256", true, "SCRAM-SHA-1-PLUS", LOGIN_BOUND},
 		{"SCRAM-SHA-1-PLUS SCRAM-SHA-256-PLUS", true, "SCRAM-SHA-256-PLUS", LOGIN_BOUND},
+		/* a name that nobody knows, put in the place of the one that binds */
 		{"SCRAM-SHA-512-PLUS SCRAM-SHA-512 SCRAM-SHA-256", true, "SCRAM-SHA-256",
-		 LOGIN_UNBOUND},
+		 LOGIN_NOT_OFFERED},
 	};
 
 	(void)state;
@@ -266,7 +267,7 @@ static void the_header_tells_of_the_binding(void **state)
 
 		assert_null(step(exchange, "", &response));
 		assert_true(str_equal(buffer_view(&response), str_from(cases[i].first)));
-		assert_null(step(exchange, "r=12345,s=c2FsdA==,i=1", &response));
+		assert_null(step(exchange, "r=12345,s=c2FsdA==,i=4096", &response));
 		assert_true(str_starts_with(buffer_view(&response), str_from(cases[i].final)));
 		buffer_clear(&response);
 		login_exchange_free(exchange);
@@ -288,7 +289,7 @@ static void what_cannot_be_prepared_is_not_sent(void **state)
 	login_exchange_free(exchange);
 	exchange = make("SCRAM-SHA-256", LOGIN_UNBOUND, "ann", "ses\xff", "1234");
 	assert_null(step(exchange, "", &response));
-	assert_non_null(step(exchange, "r=12345,s=c2FsdA==,i=1", &response));
+	assert_non_null(step(exchange, "r=12345,s=c2FsdA==,i=4096", &response));
 	assert_false(login_exchange_is_complete(exchange));
 	login_exchange_free(exchange);
 	buffer_clear(&response);
@@ -323,6 +324,9 @@ static void hostile_servers(void **state)
 		{"too many rounds", "r=NONCEx,s=c2FsdA==,i=200001", NULL},
 		{"far too many rounds", "r=NONCEx,s=c2FsdA==,i=99999999999999999999999", NULL},
 		{"no rounds", "r=NONCEx,s=c2FsdA==,i=0", NULL},
+		{"rounds of 31 bits", "r=NONCEx,s=c2FsdA==,i=2147483648", NULL},
+		{"few rounds", "r=NONCEx,s=c2FsdA==,i=4095", NULL},
+		{"an error at once", "e=other-error", NULL},
 		{"rounds below zero", "r=NONCEx,s=c2FsdA==,i=-4096", NULL},
 		{"no salt", "r=NONCEx,s=,i=4096", NULL},
 		{"nothing", "", NULL},
@@ -361,6 +365,37 @@ static void hostile_servers(void **state)
 	}
 }
 
+/* So that the log says what is to be put right, or that somebody sits in between. */
+static void errors_of_the_server_are_told_apart(void **state)
+{
+	static const struct {
+		const char *last, *reason;
+	} cases[] = {
+		{"e=invalid-proof", "it says that the password is wrong"},
+		{"e=unknown-user", "it does not know the user"},
+		{"e=channel-bindings-dont-match",
+		 "it has another TLS connection than this: somebody may sit in between"},
+		{"e=server-does-support-channel-binding,x=y",
+		 "it offers what its offer here lacked: somebody may sit in between"},
+		{"e=invalid-proo", "it reports an error of SCRAM"},
+		{"v=rmF9pqV8S7suAoZWja4dJRkFsKQ=", "it does not know the password"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct login_exchange *exchange =
+			make("SCRAM-SHA-256", LOGIN_UNBOUND, "ann", "sesame", "1234");
+		struct buffer response = {0};
+
+		assert_null(step(exchange, "", &response));
+		assert_null(step(exchange, "r=12345,s=c2FsdA==,i=4096", &response));
+		assert_string_equal(step(exchange, cases[i].last, &response), cases[i].reason);
+		assert_false(login_exchange_is_complete(exchange));
+		buffer_clear(&response);
+		login_exchange_free(exchange);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -373,6 +408,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_prepared_is_not_sent),
 		cmocka_unit_test(plain_is_that_of_the_standard),
 		cmocka_unit_test(hostile_servers),
+		cmocka_unit_test(errors_of_the_server_are_told_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,16 @@ void wrap_sync(const int *files, size_t count, int *results)
 	pthread_mutex_unlock(&syncs.mutex);
 }
 
+/* Set while the server answers nothing else. */
+static bool disk_is_full;
+
+int real_has_room(struct queue_store *store, uint64_t bytes) __asm__("__real_queue_store_has_room");
+int wrap_has_room(struct queue_store *store, uint64_t bytes) __asm__("__wrap_queue_store_has_room");
+int wrap_has_room(struct queue_store *store, uint64_t bytes)
+{
+	return disk_is_full ? -ENOSPC : real_has_room(store, bytes);
+}
+
 static void say_found(struct queue_peer *peer, uint64_t number)
 {
 	struct buffer body = {0};
@@ -162,6 +172,24 @@ static void when_a_removal_from_todo_is_answered(void **state)
 	scene_end();
 }
 
+/* Then no new mail makes it durable, and its space may be needed. */
+static void a_removal_from_todo_on_a_full_disk(void **state)
+{
+	uint64_t moved;
+
+	(void)state;
+	scene_begin();
+	moved = scene_queue_one(&scene.client, 1);
+	scene_expect_queued(&scene.manager, moved, true);
+	disk_is_full = true;
+	scene_say_u32(&scene.client, QUEUE_PROTOCOL_OPEN, 1);
+	assert_int_equal(queue_peer_hear(&scene.client), QUEUE_PROTOCOL_REFUSED);
+	scene_say_remove(&scene.manager, QUEUE_REMOVE_TODO, MAIL_STAGE_ARRIVE, moved);
+	scene_expect_removed(&scene.manager, moved);
+	disk_is_full = false;
+	scene_end();
+}
+
 /* A file that was copied into the queue: it is not reported to the manager, and no more is
  * accepted. */
 static void a_file_of_another_number(void **state)
@@ -199,6 +227,7 @@ int main(void)
 		TEST(what_another_process_commits),
 		TEST(what_a_scan_finds_on_its_way),
 		TEST(when_a_removal_from_todo_is_answered),
+		TEST(a_removal_from_todo_on_a_full_disk),
 		TEST(a_file_of_another_number),
 	};
 

@@ -21,6 +21,7 @@ static struct {
 	unsigned holds; /* how many times more order is said to hold; the watch is open */
 	bool is_watched;
 	int committing; /* what queue_store_is_committing() said when a directory was synced */
+	uint64_t moves; /* the message that moves to S5 while a directory is synced; 0: none */
 } disk;
 
 static void look_at_newest(void);
@@ -105,6 +106,11 @@ static uint64_t newest; /* that is being committed */
 
 static void look_at_newest(void)
 {
+	uint64_t number = disk.moves;
+
+	disk.moves = 0;
+	if (number != 0)
+		assert_int_equal(queue_message_remove_todo(intake, MAIL_STAGE_ARRIVE, number), 0);
 	if (newest != 0)
 		disk.committing = queue_store_is_committing(store, MAIL_STAGE_ARRIVE, newest);
 }
@@ -426,6 +432,29 @@ static void what_has_moved_settles_with_the_next_group(void **state)
 	close_all();
 }
 
+/* What is gone stays gone: no later group syncs for it once more. */
+static void what_moves_amid_a_group_keeps_its_order(void **state)
+{
+	uint64_t moves;
+	uint64_t number;
+
+	(void)state;
+	open_as(QUEUE_SYNC_ORDERED);
+	assert_int_equal(enqueue(&moves), 0);
+	disk.moves = moves;
+	assert_int_equal(enqueue(&number), 0);
+	assert_int_equal(disk.moves, 0);
+	assert_int_equal(queue_intake_moved(intake), 1);
+	assert_true(queue_intake_is_settled(intake));
+	close_all();
+	open_as(QUEUE_SYNC_FILES);
+	assert_int_equal(enqueue(&moves), 0);
+	disk.moves = moves;
+	assert_int_equal(enqueue(&number), 0);
+	assert_int_equal(queue_intake_settled(intake), 0);
+	close_all();
+}
+
 /* Who commits beside "queue" is seen to, until the name is durable or gone. */
 static void a_one_shot_commit_can_be_seen(void **state)
 {
@@ -634,6 +663,8 @@ int main(void)
 						queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(who_waits_when_a_sync_fails, queue_peer_set_up,
 						queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(what_moves_amid_a_group_keeps_its_order,
+						queue_peer_set_up, queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(what_has_moved_settles_with_the_next_group,
 						queue_peer_set_up, queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(a_one_shot_commit_can_be_seen, queue_peer_set_up,

@@ -407,6 +407,38 @@ static void test_a_reload_keeps_what_was_counted(void **state)
 	config_free(config);
 }
 
+/* What came before decides about a connection; but who has done nothing takes nobody's place. */
+static void test_who_is_only_judged_takes_no_place(void **state)
+{
+	struct scene scene;
+	struct limit_rate_total total;
+	struct in6_addr one = address("::ffff:192.0.2.1");
+	struct limit_subject subject = {.address = &one};
+	const struct config_rate *rule;
+
+	(void)state;
+	begin(&scene, "rate r { count = failed_logins limit = 1 interval = 1h }\n");
+	rule = scene.config->rates;
+	for (unsigned i = 0; i < ROWS; i++)
+		assert_int_equal(
+			limit_rates_take(scene.rates[i], CONFIG_RATE_FAILED_LOGINS, &subject, 0, 0)
+				.answer,
+			LIMIT_PASS);
+	limit_rate_total_of(scene.memories[0], (struct hash_key){3, 4}, rule, &total);
+	assert_int_equal(total.keys, 0);
+	for (unsigned i = 0; i < ROWS; i++)
+		(void)limit_rates_note(scene.rates[i], CONFIG_RATE_FAILED_LOGINS, &subject, 1, 0);
+	for (unsigned i = 0; i < ROWS; i++)
+		assert_int_equal(
+			limit_rates_take(scene.rates[i], CONFIG_RATE_FAILED_LOGINS, &subject, 0, 0)
+				.answer,
+			LIMIT_DEFER);
+	limit_rate_total_of(scene.memories[0], (struct hash_key){3, 4}, rule, &total);
+	assert_int_equal(total.keys, 1);
+	assert_int_equal(total.exceeded, 2 + ROWS); /* the second and third failure, and ROWS */
+	end(&scene);
+}
+
 /* Against a log of everything that was let through: in no interval of time came more than the limit
  * and what one window's assumption can hide, which is less than twice the limit. */
 static void test_random_traffic_stays_below(void **state)
@@ -453,6 +485,7 @@ int main(void)
 		cmocka_unit_test(test_whom_rules_are_for),
 		cmocka_unit_test(test_full_memory_refuses_where_it_shall),
 		cmocka_unit_test(test_a_reload_keeps_what_was_counted),
+		cmocka_unit_test(test_who_is_only_judged_takes_no_place),
 		cmocka_unit_test(test_random_traffic_stays_below),
 	};
 

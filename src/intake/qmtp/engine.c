@@ -122,7 +122,7 @@ static bool asks(const struct intake_session *session, struct intake_asked *aske
 
 	if (question == NULL)
 		return false;
-	*asked_out = (struct intake_asked){question->type, question->envelope};
+	*asked_out = (struct intake_asked){.type = question->type, .envelope = question->envelope};
 	return true;
 }
 
