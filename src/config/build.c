@@ -329,6 +329,7 @@ void config_build(struct config *config, const struct config_tree *tree,
 	add_tls_policies(config, tree, problems);
 	config_add_classes(config, tree, problems);
 	config_add_sources(config, tree, problems);
+	config_add_destinations(config, tree, problems);
 	config_add_rates(config, tree, problems);
 	set_directory(config, tree, problems);
 	set_auth(config, tree, problems);

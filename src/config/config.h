@@ -126,9 +126,11 @@ struct config {
 	size_t dns_unsigned_count;
 	bool mta_sts;
 	bool tls_reports;
-	bool https_private;          /* addresses are asked, too */
-	const char *tls_report_from; /* "": postmaster@HOSTNAME */
-	const char *tls_authorities; /* PEM file */
+	bool https_private;                      /* addresses are asked, too */
+	const char *tls_report_from;             /* "": postmaster@HOSTNAME */
+	const char *tls_authorities;             /* PEM file */
+	struct config_destination *destinations; /* the first that matches counts */
+	size_t destination_count;
 	struct config_rate *rates;
 	size_t rate_count;       /* at most CONFIG_RATES_PER_MAX for each kind of subject */
 	uint32_t rate_keys;      /* subjects of a kind that are kept in memory */

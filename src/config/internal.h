@@ -154,6 +154,9 @@ void config_check_sources(struct config *config, const struct config_tree *tree,
 /* check.c: no two of KEYS, one for each value of SETTING, are equal. */
 void config_check_once(const struct config_tree_section *section, const char *setting,
 		       const char *const *keys, struct config_problems *problems);
+/* destination.c: adds the destinations. */
+void config_add_destinations(struct config *config, const struct config_tree *tree,
+			     struct config_problems *problems);
 /* rate.c: adds the rates. */
 void config_add_rates(struct config *config, const struct config_tree *tree,
 		      struct config_problems *problems);

@@ -117,6 +117,9 @@ void config_print(const struct config *config, struct buffer *out)
 	for (size_t i = 0; i < config->source_count; i++)
 		print_section(CONFIG_SECTION_SOURCE, config->sources[i].name, &config->sources[i],
 			      out);
+	for (size_t i = 0; i < config->destination_count; i++)
+		print_section(CONFIG_SECTION_DESTINATION, config->destinations[i].mask,
+			      &config->destinations[i], out);
 	for (size_t i = 0; i < config->rate_count; i++)
 		print_section(CONFIG_SECTION_RATE, config->rates[i].name, &config->rates[i], out);
 	if (config->directory.backend != CONFIG_BACKEND_NONE)

@@ -80,6 +80,19 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 		 "used longest ago for it; only those of the server's address family can be. The "
 		 "name is 1 to 32 of a-z, 0-9, '-' and '_'.",
 		 sizeof(struct config_source)},
+	[CONFIG_SECTION_DESTINATION] =
+		{"destination", "\"MASK\"",
+		 "How fast mail goes to other servers. The mask is a domain, \".NAME\" for the "
+		 "subdomains of one, \"mx:NAME\" for the server of that name or address and "
+		 "\"mx:*.NAME\" for "
+		 "all servers below it, or \"*\" for all. The first section in the file that has "
+		 "the "
+		 "domain or the server applies. What is above a limit waits in memory until its "
+		 "time, "
+		 "and other mail goes on. A server that says that it gets too much mail is sent "
+		 "less in "
+		 "any case, see stagepost-queue(8).",
+		 sizeof(struct config_destination)},
 	[CONFIG_SECTION_DIRECTORY] = {"directory", "",
 				      "Where addresses, domains, lists and users are kept that are "
 				      "not in this file, see stagepost-directory(7). Without this "
@@ -113,7 +126,7 @@ static const struct config_setting *find_table(enum config_section section, size
 		*count_out = config_schema_users_count;
 		return config_schema_users;
 	}
-	if (section == CONFIG_SECTION_RATE) {
+	if (section == CONFIG_SECTION_RATE || section == CONFIG_SECTION_DESTINATION) {
 		*count_out = config_schema_rate_count;
 		return config_schema_rate;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The settings of sections rate. */
+/* The settings of sections rate and destination: how much of something there may be in a time. */
 #include "config/schema_row.h"
 
 static const struct config_word count_words[] = {
@@ -27,6 +27,13 @@ static const struct config_word answer_words[] = {
 };
 static const struct config_word full_words[] = {
 	{"allow", CONFIG_RATE_FULL_ALLOW}, {"refuse", CONFIG_RATE_FULL_REFUSE}, {NULL, 0}};
+
+static const struct config_word destination_words[] = {
+	{"domain", CONFIG_DESTINATION_PER_DOMAIN},
+	{"host", CONFIG_DESTINATION_PER_HOST},
+	{"owner", CONFIG_DESTINATION_PER_OWNER},
+	{NULL, 0},
+};
 
 const struct config_setting config_schema_rate[] = {
 	SETTING(RATE, "count", word, AT(config_rate, count), WORDS(count_words),
@@ -59,6 +66,31 @@ const struct config_setting config_schema_rate[] = {
 		MEANING("What happens when somebody new comes, and there is no memory to count for "
 			"him without forgetting another (setting rate_keys): allow: who was unseen "
 			"for longest is forgotten. refuse: as above the limit.")),
+
+	SETTING(DESTINATION, "per", word, AT(config_destination, per), INITIAL("domain"),
+		WORDS(destination_words),
+		MEANING("For whom the numbers are: each domain of recipients; each server, by its "
+			"name; or each owner of servers, which is the domain that is registered "
+			"(\"google.com\" of \"aspmx.l.google.com\", by the public suffix list).")),
+	SETTING(DESTINATION, "concurrency", number, AT(config_destination, concurrency),
+		INITIAL("0"), RANGE(0, 10000), MEANING("Connections at once; 0: any number.")),
+	SETTING(DESTINATION, "sessions", number, AT(config_destination, sessions), INITIAL("0"),
+		RANGE(0, 1000000),
+		MEANING("Connections that are begun in an interval; 0: any number.")),
+	SETTING(DESTINATION, "messages", number, AT(config_destination, messages), INITIAL("0"),
+		RANGE(0, 1000000),
+		MEANING("Messages in an interval; one to many recipients counts once for each "
+			"transaction. 0: any number.")),
+	SETTING(DESTINATION, "recipients", number, AT(config_destination, recipients), INITIAL("0"),
+		RANGE(0, 1000000),
+		MEANING("Recipients in an interval; a transaction has at most so many. 0: any "
+			"number.")),
+	SETTING(DESTINATION, "interval", duration, AT(config_destination, interval_us),
+		INITIAL("1m"), RANGE(1, 86400),
+		MEANING("The time that sessions, messages and recipients are for: in none that is "
+			"as long, whenever it begins, there are more.")),
+	SETTING(DESTINATION, "delay", duration, AT(config_destination, delay_us), INITIAL("0"),
+		RANGE(0, 60), MEANING("The time between two messages over the same connection.")),
 };
 
 const size_t config_schema_rate_count = COUNT_OF(config_schema_rate);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * config/schema_row.h - macros for the rows of the table of settings: schema_root.c has those
- * outside all sections, schema_users.c those of directory and auth, schema_rate.c those of rate,
- * schema_section.c the others.
+ * outside all sections, schema_users.c those of directory and auth, schema_rate.c those of rate
+ * and destination, schema_section.c the others.
  */
 #ifndef CONFIG_SCHEMA_ROW_H
 #define CONFIG_SCHEMA_ROW_H

@@ -357,6 +357,33 @@ struct config_rate { /* rate NAME { ... } */
 };
 enum { CONFIG_RATES_MAX = 40, CONFIG_RATES_PER_MAX = 8 };
 
+enum config_destination_kind {                            /* which mail a mask is for */
+			       CONFIG_DESTINATION_ALL,    /* "*" */
+			       CONFIG_DESTINATION_DOMAIN, /* for a domain: "NAME" */
+			       CONFIG_DESTINATION_BELOW,  /* for those below it: ".NAME" */
+			       CONFIG_DESTINATION_HOST,   /* by a server: "mx:NAME" */
+			       CONFIG_DESTINATION_HOSTS,  /* by those below it: "mx:*.NAME" */
+};
+enum config_destination_per { /* for each of which the numbers are */
+			      CONFIG_DESTINATION_PER_DOMAIN,
+			      CONFIG_DESTINATION_PER_HOST,
+			      CONFIG_DESTINATION_PER_OWNER, /* of hosts: their registered domain */
+};
+
+struct config_destination { /* destination "MASK" { ... } */
+	const char *mask;   /* in canonical form */
+	enum config_destination_kind kind;
+	const char *name; /* without what tells the kind; ALL: "" */
+	enum config_destination_per per;
+	uint32_t concurrency; /* connections at once; 0, as of the following: any number */
+	uint32_t sessions;    /* begun in an interval */
+	uint32_t messages;
+	uint32_t recipients;
+	int64_t interval_us;
+	int64_t delay_us; /* between two messages of a session */
+};
+enum { CONFIG_DESTINATIONS_MAX = 1000 };
+
 enum { CONFIG_PROCESSES = 13 };
 
 #endif

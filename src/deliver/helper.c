@@ -307,15 +307,35 @@ void deliver_helper_tell(struct deliver_helper_job *public)
 		send_reports(job, IPC_JOB_REPORT);
 }
 
-void deliver_helper_finish(struct deliver_helper_job *public)
+static void end(struct job *job, enum ipc_job type)
 {
-	struct job *job = job_of(public);
+	struct deliver_helper_job *public = &job->public;
 	struct deliver_helper *helper = public->helper;
 
-	send_reports(job, IPC_JOB_FINISH);
+	send_reports(job, type);
 	DL_DELETE2(helper->jobs, public, previous, next);
 	helper->job_count--;
 	job_free(job);
+}
+
+void deliver_helper_finish(struct deliver_helper_job *job)
+{
+	end(job_of(job), IPC_JOB_FINISH);
+}
+
+void deliver_helper_finish_busy(struct deliver_helper_job *job, int64_t wait_us, uint32_t flags,
+				const char *reason)
+{
+	enum { US_A_MS = 1000 };
+	int64_t wait_ms = (wait_us + US_A_MS - 1) / US_A_MS;
+	struct ipc_job_busy busy = {
+		.wait_ms = IPC_JOB_BUSY_MAX_MS, .flags = flags, .reason = str_from(reason)};
+
+	if (wait_ms < IPC_JOB_BUSY_MAX_MS)
+		busy.wait_ms = (uint32_t)wait_ms;
+	deliver_helper_tell(job);
+	ipc_job_add_busy(&job_of(job)->reports, &busy);
+	end(job_of(job), IPC_JOB_BUSY);
 }
 
 void deliver_helper_retire(struct deliver_helper *helper)

@@ -99,6 +99,11 @@ bool deliver_helper_refuses_binary(struct deliver_helper_job *job);
 void deliver_helper_tell(struct deliver_helper_job *job);
 /* Ends and frees the job with its content. Recipients without a report are tried again. */
 void deliver_helper_finish(struct deliver_helper_job *job);
+/* The same, because the destination has had enough: "send" starts no job for it before WAIT_US,
+ * at most an hour, and tries those without a report again as if they had not been tried. FLAGS:
+ * enum ipc_job_busy_flags. REASON is for people. */
+void deliver_helper_finish_busy(struct deliver_helper_job *job, int64_t wait_us, uint32_t flags,
+				const char *reason);
 
 /* This process ends: tells "send" to give this helper no more jobs, and calls the handler's
  * drain(). */

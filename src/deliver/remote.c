@@ -21,6 +21,7 @@ int deliver_remote_new(struct os_loop *loop, const struct config *config,
 	remote->policies = policies;
 	remote_policies_use_dane(policies, dane);
 	remote_carrier_init(&remote->carrier, loop);
+	remote->carrier.shape = shape_new();
 	deliver_remote_configure(remote, config);
 	*remote_out = remote;
 	return 0;
@@ -31,6 +32,7 @@ void deliver_remote_free(struct deliver_remote *remote)
 	if (remote == NULL)
 		return;
 	remote_carrier_clear(&remote->carrier);
+	shape_free(remote->carrier.shape);
 	remote_routes_free(remote->routes);
 	remote_sources_free(remote->sources);
 	remote_policies_use_dane(remote->policies, NULL);
@@ -46,6 +48,7 @@ bool deliver_remote_fits(const struct deliver_remote *remote, const struct confi
 void deliver_remote_configure(struct deliver_remote *remote, const struct config *config)
 {
 	remote_carrier_configure(&remote->carrier, config, config->remote_timeout * SECOND_US);
+	shape_configure(remote->carrier.shape, config);
 	remote->carrier.settings.certificates = remote_policies_certificates(remote->policies);
 	remote->config = config;
 	remote->may_login_plainly = config->login_without_tls;

@@ -13,7 +13,8 @@ static const int64_t ASKING_US = 10 * MINUTE_US;
 
 static void start_transaction(struct remote_attempt *attempt);
 
-/* Ends the attempt: its memory is freed with the job. */
+/* Ends the attempt: its memory is freed with the job. Recipients that were not reported wait for
+ * the server that may be asked first. */
 static void finish(struct remote_attempt *attempt)
 {
 	struct deliver_helper_job *job = attempt->job;
@@ -23,7 +24,12 @@ static void finish(struct remote_attempt *attempt)
 	*attempt->previous = attempt->next;
 	if (attempt->next != NULL)
 		attempt->next->previous = attempt->previous;
-	deliver_helper_finish(job);
+	if (attempt->busy.us > 0)
+		deliver_helper_finish_busy(job, attempt->busy.us,
+					   attempt->busy.place != NULL ? IPC_JOB_BUSY_PLACE : 0,
+					   attempt->busy.reason);
+	else
+		deliver_helper_finish(job);
 }
 
 static void finish_with(struct remote_attempt *attempt, const struct mail_verdict *verdict,
@@ -40,6 +46,11 @@ static void report_failure(struct remote_attempt *attempt)
 {
 	const char *trigger = attempt->was_connected ? NULL : attempt->trigger;
 
+	if (attempt->busy.us > 0 && attempt->full == 0) {
+		remote_recipients_report_deferred(&attempt->recipients);
+		finish(attempt);
+		return;
+	}
 	finish_with(attempt, &attempt->failure,
 		    attempt->full != 0 ? attempt->full_trigger : trigger);
 }
@@ -48,7 +59,8 @@ static void report_failure(struct remote_attempt *attempt)
 static bool fall_back(struct remote_attempt *attempt)
 {
 	const struct remote_finder *finder = attempt->finder;
-	bool is_new = attempt->asked_count == 0 && attempt->failure.class == MAIL_WAIT;
+	bool is_new = attempt->asked_count == 0 && attempt->failure.class == MAIL_WAIT &&
+		      attempt->busy.us == 0;
 
 	if (finder->fall_back == NULL || !is_new)
 		return false;
@@ -146,7 +158,7 @@ static void ask_elsewhere(struct remote_attempt *attempt)
 
 static void go_on_with_rest(struct remote_attempt *attempt)
 {
-	if (attempt->is_last) {
+	if (attempt->is_last || attempt->is_slowed) {
 		remote_recipients_report_deferred(&attempt->recipients);
 		finish(attempt);
 	} else if (remote_recipients_has_more(&attempt->recipients)) {
@@ -228,7 +240,8 @@ static void settle(struct remote_attempt *attempt)
 	remote_attempt_tell(attempt, NULL);
 	attempt->job->tls = remote_session_tls(attempt->session);
 	attempt->job->source = str_from(remote_session_source(attempt->session));
-	remote_recipients_settle(&attempt->recipients, may_ask_elsewhere(attempt));
+	remote_recipients_settle(&attempt->recipients, may_ask_elsewhere(attempt),
+				 attempt->is_slowed);
 	attempt->job->tls = NULL;
 	attempt->job->source = STR("");
 	go_on_with_rest(attempt);
@@ -238,6 +251,7 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 {
 	struct remote_attempt *attempt = context;
 
+	remote_attempt_learn_speed(attempt);
 	switch (outcome) {
 	case REMOTE_DECIDED:
 		settle(attempt);
@@ -270,6 +284,39 @@ static bool is_sent_on(const struct remote_attempt *attempt)
 	return attempt->protocol != SMTP_CLIENT_LMTP;
 }
 
+static void on_held(void *context, struct remote_session *session)
+{
+	struct remote_attempt *attempt = context;
+
+	(void)session;
+	if (os_clock_monotonic_us() >= attempt->held_until_us) {
+		start_transaction(attempt);
+		return;
+	}
+	close_session(attempt); /* the server has had enough of waiting */
+	attempt->finder->find(attempt->finder_context, attempt);
+}
+
+/* Whether the next transaction may run now. False: it waits, or the attempt is over. */
+static bool take_turn(struct remote_attempt *attempt)
+{
+	switch (remote_attempt_turn(attempt)) {
+	case REMOTE_ATTEMPT_NOW:
+		return true;
+	case REMOTE_ATTEMPT_SOON:
+		remote_session_wait(attempt->session,
+				    attempt->held_until_us - os_clock_monotonic_us(), on_held,
+				    attempt);
+		return false;
+	case REMOTE_ATTEMPT_BUSY:
+		remote_recipients_report_deferred(&attempt->recipients);
+		leave_session(attempt);
+		finish(attempt);
+		return false;
+	}
+	return false;
+}
+
 /* If it has passed, and nobody has reported that, the next host gets the last moment for it. */
 static int64_t deadline_left(const struct deliver_helper_job *job)
 {
@@ -288,6 +335,8 @@ static void start_transaction(struct remote_attempt *attempt)
 		.content = job->content, .done = on_outcome, .context = attempt};
 
 	remote_recipients_begin(&attempt->recipients);
+	if (!take_turn(attempt))
+		return;
 	transaction.message = (struct smtp_client_message){
 		.sender = mail_sender_told(job->sender),
 		.size = job->content.size + attempt->needs.breaks_size,

@@ -20,6 +20,7 @@ struct remote_carrier {
 	struct remote_pool *pool;
 	struct remote_plain *plain;              /* servers whose TLS does not work */
 	struct remote_session_settings settings; /* but for the protocol */
+	struct shape *shape;                     /* how fast mail goes; NULL: as fast as it can */
 	unsigned configurations;                 /* how many there have been */
 	struct remote_attempt *attempts;         /* under way */
 };

@@ -41,6 +41,11 @@ struct remote_attempt {
 	int64_t begin_us; /* monotonic */
 	struct remote_recipients recipients;
 	struct remote_content_needs needs;
+	bool is_allowed;        /* by the shape: the next transaction, with its new session */
+	bool is_slowed;         /* the server has said in the last one that it gets too much */
+	int64_t begun_us;       /* the last one; monotonic */
+	int64_t held_until_us;  /* the next one, in the session; monotonic */
+	struct shape_wait busy; /* of servers that may not be asked now, the shortest; 0: none */
 	bool needs_utf8;        /* its header does */
 	bool has_fallen_back;   /* to servers that are not those of KEY */
 	bool is_last;           /* no transaction follows the current one */
@@ -61,6 +66,21 @@ MUST_CHECK bool remote_attempt_meet(struct remote_attempt *attempt);
 /* The same, unless the policy forbids it, which has just been found; and without TLS if that is
  * known not to work. */
 MUST_CHECK bool remote_attempt_obey_policy(struct remote_attempt *attempt);
+
+/* remote_attempt_shape.c */
+/* Whether a session with the current server may be begun now, with its first transaction; HOLD_OUT
+ * is for the session. False: for how long not is kept. */
+MUST_CHECK bool remote_attempt_may_meet(struct remote_attempt *attempt,
+					struct shape_hold *hold_out);
+enum remote_attempt_turn {
+	REMOTE_ATTEMPT_NOW,
+	REMOTE_ATTEMPT_SOON, /* the session is worth keeping so long: HELD_UNTIL_US */
+	REMOTE_ATTEMPT_BUSY, /* for how long is kept */
+};
+/* When the next transaction, which is filled, may run over the session; NOW: it counts. */
+MUST_CHECK enum remote_attempt_turn remote_attempt_turn(struct remote_attempt *attempt);
+/* A transaction has ended: IS_SLOWED, and how long the server wants nothing. */
+void remote_attempt_learn_speed(struct remote_attempt *attempt);
 
 enum remote_attempt_next {
 	REMOTE_ATTEMPT_MET,   /* there is a session with the next server */

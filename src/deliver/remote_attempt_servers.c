@@ -95,12 +95,18 @@ bool remote_attempt_meet(struct remote_attempt *attempt)
 {
 	struct mail_verdict verdict;
 	const struct config_source *source;
-	int result = connect_to_server(attempt, &source);
+	struct shape_hold hold;
+	int result;
 
+	if (!remote_attempt_may_meet(attempt, &hold))
+		return false;
+	result = connect_to_server(attempt, &source);
 	if (result == 0) {
+		*remote_session_hold(attempt->session) = hold;
 		attempt->is_told = false;
 		return true;
 	}
+	shape_leave(&hold);
 	if (result == -EUSERS) {
 		keep_full(attempt);
 		return false;

@@ -189,6 +189,11 @@ bool remote_engine_is_login_refused(const struct remote_engine *engine)
 	return engine->smtp != NULL && smtp_client_is_login_refused(engine->smtp);
 }
 
+bool remote_engine_take_slower(struct remote_engine *engine, int64_t *wait_us_out)
+{
+	return engine->smtp != NULL && smtp_client_take_slower(engine->smtp, wait_us_out);
+}
+
 bool remote_engine_is_used_up(const struct remote_engine *engine)
 {
 	return engine->smtp != NULL && smtp_client_is_used_up(engine->smtp);

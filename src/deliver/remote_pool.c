@@ -84,3 +84,13 @@ bool remote_pool_make_room(struct remote_pool *pool, const struct limit_class *c
 		}
 	return false;
 }
+
+bool remote_pool_close_one(struct remote_pool *pool, const struct shape_entry *place)
+{
+	for (size_t i = 0; i < pool->count; i++)
+		if (remote_session_hold(pool->sessions[i])->place == place) {
+			remote_session_free(remove_at(pool, i));
+			return true;
+		}
+	return false;
+}

@@ -71,7 +71,8 @@ static void keep_for_next(struct remote_recipients *recipients)
 	recipients->first = place;
 }
 
-void remote_recipients_settle(struct remote_recipients *recipients, bool may_ask_elsewhere)
+void remote_recipients_settle(struct remote_recipients *recipients, bool may_ask_elsewhere,
+			      bool keeps_slower)
 {
 	struct deliver_helper_job *job = recipients->job;
 
@@ -82,6 +83,8 @@ void remote_recipients_settle(struct remote_recipients *recipients, bool may_ask
 
 		job->recipients[number].is_passed_on = to->is_passed_on;
 		job->recipients[number].is_timed = to->is_timed;
+		if (to->is_slower && keeps_slower)
+			continue;
 		if (to->again == SMTP_CLIENT_ELSEWHERE && may_ask_elsewhere)
 			set_aside(recipients, number, to->verdict);
 		else if (to->again != SMTP_CLIENT_HERE)

@@ -33,8 +33,10 @@ void remote_recipients_init(struct remote_recipients *recipients, struct deliver
 
 /* Fills the next transaction with at least one recipient; there must be one to try. */
 void remote_recipients_begin(struct remote_recipients *recipients);
-/* Acts on its verdicts. MAY_ASK_ELSEWHERE: there may be another server. */
-void remote_recipients_settle(struct remote_recipients *recipients, bool may_ask_elsewhere);
+/* Acts on its verdicts. MAY_ASK_ELSEWHERE: there may be another server. KEEPS_SLOWER: those whom
+ * the server would take if less came are not reported. */
+void remote_recipients_settle(struct remote_recipients *recipients, bool may_ask_elsewhere,
+			      bool keeps_slower);
 
 /* Whether there are more recipients to try at the current server. */
 bool remote_recipients_has_more(const struct remote_recipients *recipients);

@@ -144,6 +144,7 @@ void remote_session_free(struct remote_session *session)
 		    tls_stream_write(&session->stream, quit.data, quit.length) < 0)
 			session->transaction.done = NULL;
 	}
+	shape_leave(&session->hold);
 	remote_certificates_give_up(&session->waiter);
 	remote_session_forget_login(session);
 	remote_form_free(session->form);
@@ -177,6 +178,16 @@ const char *remote_session_source(const struct remote_session *session)
 const char *remote_session_key(const struct remote_session *session)
 {
 	return session->key;
+}
+
+struct shape_hold *remote_session_hold(struct remote_session *session)
+{
+	return &session->hold;
+}
+
+bool remote_session_take_slower(struct remote_session *session, int64_t *wait_us_out)
+{
+	return remote_engine_take_slower(&session->engine, wait_us_out);
 }
 
 bool remote_session_is_deciding(const struct remote_session *session)

@@ -12,6 +12,7 @@
 #include "deliver/remote_policy.h"
 #include "deliver/remote_route.h"
 #include "deliver/remote_source.h"
+#include "deliver/shape/shape.h"
 #include "dns/search.h"
 #include "ipc/content.h"
 #include "ipc/job.h"
@@ -99,6 +100,11 @@ bool remote_session_is_injected(const struct remote_session *session);
 const char *remote_session_server_name(const struct remote_session *session);
 /* Whether it is in plain text because the server refused STARTTLS, which it had offered. */
 bool remote_session_is_tls_refused(const struct remote_session *session);
+
+/* What the connection has of a shape, all zeros at first: the caller's, and left at the end. */
+struct shape_hold *remote_session_hold(struct remote_session *session);
+/* As smtp_client_take_slower(). */
+bool remote_session_take_slower(struct remote_session *session, int64_t *wait_us_out);
 
 /* The server may have accepted the message already: see smtp_client_is_deciding(). */
 bool remote_session_is_deciding(const struct remote_session *session);

@@ -44,6 +44,7 @@ struct remote_session {
 	struct ipc_job_tls tls;                   /* once the handshake is done */
 	bool is_ours;                             /* what TLS failed for: the server may have it */
 
+	struct shape_hold hold;
 	struct remote_session_login login;
 	struct remote_engine engine;
 	unsigned reply_count; /* at the last progress */

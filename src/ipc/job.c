@@ -103,6 +103,24 @@ void ipc_job_add_report(struct buffer *out, const struct ipc_job_report *report)
 		pack_str(out, report->source);
 }
 
+bool ipc_job_read_busy(struct str body, struct ipc_job_busy *busy_out)
+{
+	struct unpack unpack = {body, false};
+
+	busy_out->wait_ms = unpack_u32(&unpack);
+	busy_out->flags = unpack_u32(&unpack);
+	busy_out->reason = unpack_str(&unpack);
+	return unpack_is_whole(&unpack) && busy_out->wait_ms <= IPC_JOB_BUSY_MAX_MS &&
+	       (busy_out->flags & ~(uint32_t)IPC_JOB_BUSY_PLACE) == 0 && is_line(busy_out->reason);
+}
+
+void ipc_job_add_busy(struct buffer *out, const struct ipc_job_busy *busy)
+{
+	pack_u32(out, busy->wait_ms);
+	pack_u32(out, busy->flags);
+	pack_str(out, busy->reason);
+}
+
 bool ipc_job_take_resolved(struct unpack *body, struct ipc_job_resolved *resolved_out)
 {
 	resolved_out->number = unpack_u64(body);

@@ -21,6 +21,10 @@
  *            str version, str cipher, str policy, str verified; then, with IPC_JOB_SOURCED only:
  *            str source
  *   FINISH   like REPORT; the job is over
+ *   BUSY     u32 milliseconds, u32 flags, str reason
+ *            the job is over; what was not reported was not tried, because its destination has
+ *            had enough for now. Only of remote, and at most IPC_JOB_BUSY_MAX_MS; flags:
+ *            enum ipc_job_busy_flags
  *   DRAIN    (nothing)   to the helper: "send" stops. FINISH at once, without reports, jobs that
  *            can be repeated without a duplicate; the others when they are decided
  *   RETIRE   (nothing)   from the helper: it ends, and drains; it must get no more STARTs
@@ -54,11 +58,13 @@ enum ipc_job {
 	IPC_JOB_DRAIN,
 	IPC_JOB_RETIRE,
 	IPC_JOB_CONTENT,
+	IPC_JOB_BUSY,
 };
 
 enum {
 	IPC_JOB_RECIPIENTS_MAX = 100,    /* in one START or RESOLVE */
 	IPC_JOB_CONTENT_MAX = 64 * 1024, /* bytes of content that come by value */
+	IPC_JOB_BUSY_MAX_MS = 3600000,   /* so that a helper cannot keep mail for ever */
 	IPC_JOB_HEAD_MAX = 2048,         /* bytes of a START without its recipients */
 	IPC_JOB_RECIPIENT_OVERHEAD = 16, /* bytes of a recipient without its texts */
 	IPC_JOB_RESOLVE_OVERHEAD = 20,   /* bytes of a message in a RESOLVE without its recipients
@@ -135,6 +141,20 @@ struct ipc_job_report {
 /* Takes the next report from BODY, which is not empty. */
 MUST_CHECK bool ipc_job_take_report(struct unpack *body, struct ipc_job_report *report_out);
 void ipc_job_add_report(struct buffer *out, const struct ipc_job_report *report);
+
+enum ipc_job_busy_flags {
+	IPC_JOB_BUSY_PLACE = 1 << 0, /* or until another job for the destination ends */
+};
+
+struct ipc_job_busy {
+	uint32_t wait_ms;
+	uint32_t flags;    /* enum ipc_job_busy_flags */
+	struct str reason; /* for people */
+};
+
+/* Parses all of BODY. */
+MUST_CHECK bool ipc_job_read_busy(struct str body, struct ipc_job_busy *busy_out);
+void ipc_job_add_busy(struct buffer *out, const struct ipc_job_busy *busy);
 
 struct ipc_job_resolved { /* the part before its targets */
 	uint64_t number;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Carries out the orders of operators and programs. */
 #include "manager/internal.h"
+#include "os/clock.h"
 #include "queue/trigger.h"
 
 /* An order and, if it names a message, that message, which is not done and is awake or asleep. */
@@ -151,6 +152,20 @@ static enum order_code why(const struct request *request)
 	return ORDER_OK;
 }
 
+static enum order_code paused(const struct request *request)
+{
+	const struct transport *remote =
+		transports_find(request->manager->transports, STR("remote"));
+	struct transport_pause pause;
+
+	if (remote != NULL &&
+	    transport_next_pause(remote, request->order->name, os_clock_monotonic_us(), &pause))
+		buffer_append_format(request->told, "%s %lld %zu %s", pause.destination,
+				     (long long)(pause.left_us / (SECOND_US / 1000)), pause.waiting,
+				     pause.reason);
+	return ORDER_OK;
+}
+
 static enum order_code look_at_queued(const struct request *request)
 {
 	os_loop_defer(request->manager->loop, &request->manager->scan_task);
@@ -193,6 +208,7 @@ static const struct {
 	[ORDER_REMOVE] = {true, intervene},
 	[ORDER_REQUEUE] = {true, intervene},
 	[ORDER_WHY] = {true, why},
+	[ORDER_PAUSED] = {false, paused},
 };
 
 enum order_code command_carry_out(void *context, const struct order *order, struct buffer *told)

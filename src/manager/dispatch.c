@@ -89,7 +89,7 @@ static void pack_job(const struct manager *manager, const struct job *job, struc
 
 /* --- the end of a job --- */
 
-static struct outcome_terms terms_of(const struct manager *manager, const struct job *job)
+struct outcome_terms dispatch_terms(const struct manager *manager, const struct job *job)
 {
 	return (struct outcome_terms){
 		.start_us = mail_envelope_start_us(job->message->control->envelope),
@@ -101,8 +101,7 @@ static struct outcome_terms terms_of(const struct manager *manager, const struct
 	};
 }
 
-/* JOB, in flight or waiting, is over. */
-static void end_job(struct manager *manager, struct job *job)
+void dispatch_end(struct manager *manager, struct job *job)
 {
 	struct message *message = job->message;
 
@@ -117,7 +116,7 @@ static void end_job(struct manager *manager, struct job *job)
 static void interrupt_rest(struct manager *manager, struct job *job)
 {
 	struct message *message = job->message;
-	const struct outcome_terms terms = terms_of(manager, job);
+	const struct outcome_terms terms = dispatch_terms(manager, job);
 
 	for (uint32_t i = 0; i < job->delivery_count; i++) {
 		uint32_t index = job->deliveries[i].index;
@@ -147,7 +146,7 @@ static void miss_deadline(struct manager *manager, struct job *job)
 		message->news[index] |= RECORDER_OUTCOME;
 		outcome_log(envelope, delivery, NULL);
 	}
-	end_job(manager, job);
+	dispatch_end(manager, job);
 }
 
 void dispatch_on_ended(void *context, void *subject)
@@ -155,7 +154,7 @@ void dispatch_on_ended(void *context, void *subject)
 	struct manager *manager = context;
 
 	interrupt_rest(manager, subject);
-	end_job(manager, subject);
+	dispatch_end(manager, subject);
 }
 
 /* --- starting --- */
@@ -268,7 +267,7 @@ void dispatch_drop_waiting(struct manager *manager)
 	struct job *job;
 
 	while ((job = transports_waiting(manager->transports)) != NULL)
-		end_job(manager, job);
+		dispatch_end(manager, job);
 }
 
 void dispatch_drop_retired(struct manager *manager)
@@ -276,7 +275,7 @@ void dispatch_drop_retired(struct manager *manager)
 	struct job *job;
 
 	while ((job = transports_retired_waiting(manager->transports)) != NULL)
-		end_job(manager, job);
+		dispatch_end(manager, job);
 }
 
 /* --- reports --- */
@@ -300,7 +299,7 @@ static void block(struct manager *manager, struct job *job, struct trigger *trig
 		return;
 	transport_block(job, trigger);
 	while ((beside = job_waiting_beside(job)) != NULL)
-		end_job(manager, beside);
+		dispatch_end(manager, beside);
 }
 
 /* What waits for its turn in a class of hosts does so although the host answers. */
@@ -391,7 +390,7 @@ bool dispatch_on_report(void *context, void *subject, const struct ipc_job_repor
 	struct job *job = subject;
 	struct message *message = job->message;
 	struct job_delivery *reported = find_delivery(job, report->number);
-	const struct outcome_terms terms = terms_of(manager, job);
+	const struct outcome_terms terms = dispatch_terms(manager, job);
 	struct queue_delivery *delivery;
 
 	if (reported == NULL || reported->is_reported || !may_name(manager, job, report->trigger))

@@ -10,6 +10,7 @@
  *   hear_*.c     events from the parts, by origin
  *   command.c    carries out operators' orders
  *   stop.c       whether everything is at rest
+ *   busy.c       jobs that were not tried because their destination has had enough
  *   dispatch.c   starts jobs, and handles their reports
  *   life.c       the table of a message's life (message.h)
  *   decide.c     what a message needs next
@@ -33,6 +34,7 @@
 #include "manager/link/resolver.h"
 #include "manager/manager.h"
 #include "manager/message.h"
+#include "manager/outcome.h"
 #include "manager/turn/transport.h"
 #include "manager/wait/gate.h"
 #include "manager/wait/scan.h"
@@ -142,10 +144,20 @@ void dispatch(void *context);
 bool dispatch_on_report(void *context, void *job, const struct ipc_job_report *report);
 /* The helper has finished JOB. */
 void dispatch_on_ended(void *context, void *job);
+/* JOB, in flight or waiting, is over: its message goes on. */
+void dispatch_end(struct manager *manager, struct job *job);
+struct outcome_terms dispatch_terms(const struct manager *manager, const struct job *job);
 /* Ends all jobs that wait. */
 void dispatch_drop_waiting(struct manager *manager);
 /* Ends jobs that wait for a service that is no longer configured: their messages decide again. */
 void dispatch_drop_retired(struct manager *manager);
+
+/* --- busy.c --- */
+
+/* Only another host can have had enough. */
+bool busy_may_be_said(void *context, const void *job);
+/* JOB's destination has had enough for now: it waits there again, unless its message is too old. */
+void busy_take(void *context, void *job, const struct ipc_job_busy *busy);
 
 /* --- command.c --- */
 

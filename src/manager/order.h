@@ -13,6 +13,8 @@
  *   remove ID         give up undecided deliveries without a report
  *   requeue ID        look up the addresses of undecided deliveries again, and try them
  *   why ID            the trigger that all of it waits for: "ok NAME", or "ok" if none
+ *   paused [NAME]     a destination that has a pause, the first or that after NAME: "ok DOMAIN
+ *                     MILLISECONDS JOBS REASON", or "ok" if none
  *
  * ID is a message's number, or number and birth time. The answer is "ok", "ok WHAT" to a question,
  * or "err REASON": each code has one fixed reason, which is also shown to people.
@@ -37,6 +39,7 @@ enum order_kind {
 	ORDER_REMOVE,
 	ORDER_REQUEUE,
 	ORDER_WHY,
+	ORDER_PAUSED,
 	ORDER_KINDS,
 };
 

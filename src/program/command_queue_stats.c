@@ -4,6 +4,7 @@
 #include "mail/text.h"
 #include "os/clock.h"
 #include "program/command_queue.h"
+#include "program/manager_talk.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -94,7 +95,90 @@ static int add_troubles(struct stats *stats, struct queue_store *store)
 	return result;
 }
 
-static int stats_of_places(struct queue_store *store, bool json)
+/* --- pauses, which only the manager knows --- */
+
+enum { PAUSES_MAX = 10000 }; /* shown */
+
+struct pause {
+	struct str destination;
+	uint64_t left_ms;
+	uint64_t jobs;
+	struct str reason;
+};
+
+static bool read_pause(struct str text, struct pause *out)
+{
+	struct str left;
+	struct str jobs;
+
+	out->reason = text;
+	return str_split(&out->reason, ' ', &out->destination) &&
+	       str_split(&out->reason, ' ', &left) && str_split(&out->reason, ' ', &jobs) &&
+	       str_to_u64(left, &out->left_ms) && str_to_u64(jobs, &out->jobs);
+}
+
+static void add_pause(struct stats *stats, const struct pause *pause, bool is_first)
+{
+	if (!stats->json) {
+		if (is_first)
+			buffer_append_format(&stats->text, "%-40s %10s %15s  %s\n",
+					     "paused destination", "messages", "seconds left",
+					     "reason");
+		buffer_append_format(&stats->text, "%-40.*s %10llu %15llu  ",
+				     (int)pause->destination.length, pause->destination.data,
+				     (unsigned long long)pause->jobs,
+				     (unsigned long long)(pause->left_ms / 1000));
+		mail_text_append(&stats->text, pause->reason, MAIL_TEXT_ASCII);
+		buffer_append_byte(&stats->text, '\n');
+		return;
+	}
+	if (!is_first)
+		buffer_append_byte(&stats->text, ',');
+	buffer_append_byte(&stats->text, '{');
+	json_field_text(&stats->text, "destination", pause->destination);
+	json_field_number(&stats->text, "messages", pause->jobs);
+	json_field_number(&stats->text, "milliseconds", pause->left_ms);
+	json_field_text(&stats->text, "reason", pause->reason);
+	buffer_append_byte(&stats->text, '}');
+}
+
+static void nobody_asks(void *context, struct mail_id id, const struct order_answer *answer)
+{
+	(void)context;
+	(void)id;
+	(void)answer;
+}
+
+/* Without a manager nothing is paused. */
+static void add_pauses(struct stats *stats, const char *run)
+{
+	struct buffer question CLEANUP(buffer_clear) = {0};
+	struct buffer told CLEANUP(buffer_clear) = {0};
+	struct manager_talk *talk = NULL;
+	struct pause pause;
+	bool is_open = manager_talk_open(run, nobody_asks, NULL, &talk) == 0;
+
+	if (stats->json) {
+		json_field(&stats->text, "paused");
+		buffer_append_byte(&stats->text, '[');
+	}
+	buffer_append_string(&question, "paused");
+	for (size_t i = 0; is_open && i < PAUSES_MAX; i++) {
+		buffer_reset(&told);
+		if (manager_talk_question(talk, buffer_view(&question), &told) != 0 ||
+		    !read_pause(buffer_view(&told), &pause))
+			break;
+		add_pause(stats, &pause, i == 0);
+		buffer_reset(&question);
+		buffer_append_string(&question, "paused ");
+		buffer_append_str(&question, pause.destination);
+	}
+	if (stats->json)
+		buffer_append_byte(&stats->text, ']');
+	manager_talk_close(talk);
+}
+
+static int stats_of_places(struct queue_store *store, const char *run, bool json)
 {
 	struct stats stats = {.json = json};
 	int64_t oldest_us;
@@ -109,6 +193,7 @@ static int stats_of_places(struct queue_store *store, bool json)
 	add_oldest(&stats, oldest_us);
 	if (result == 0)
 		result = add_troubles(&stats, store);
+	add_pauses(&stats, run);
 	if (json)
 		buffer_append_string(&stats.text, "}\n");
 	if (result == 0)
@@ -176,6 +261,7 @@ int command_queue_stats(const struct command *command, int argc, char **argv)
 	const char *by;
 	bool json;
 	struct queue_store *store;
+	struct config *config;
 	int result;
 	int status;
 
@@ -185,14 +271,18 @@ int command_queue_stats(const struct command *command, int argc, char **argv)
 	json = options.common.json;
 	if (by != NULL && strcmp(by, "destination") != 0 && strcmp(by, "reason") != 0)
 		return command_usage(command, "--by needs \"destination\" or \"reason\"");
-	store = command_queue_open(options.common.config_file);
-	if (store == NULL)
+	config = command_config(options.common.config_file);
+	store = config != NULL ? command_queue_open_to_read(config) : NULL;
+	if (store == NULL) {
+		config_free(config);
 		return COMMAND_FAILED;
+	}
 	if (by == NULL)
-		result = stats_of_places(store, json);
+		result = stats_of_places(store, config->run, json);
 	else
 		result = stats_of_groups(
 			store, by[0] == 'r' ? LISTING_BY_REASON : LISTING_BY_DESTINATION, json);
 	queue_store_close(store);
+	config_free(config);
 	return result < 0 ? command_queue_failed("stats", result) : COMMAND_OK;
 }

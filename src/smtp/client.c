@@ -46,6 +46,7 @@ void smtp_client_begin(struct smtp_client *client, const struct smtp_client_mess
 	client->message = *message;
 	client->is_answered = false;
 	client->is_in_doubt = false;
+	client->slower = NULL;
 	client->chunk_count = 0;
 	buffer_reset(&client->chunk);
 	client->stuffing =
@@ -56,6 +57,7 @@ void smtp_client_begin(struct smtp_client *client, const struct smtp_client_mess
 		message->recipients[i].is_asked = false;
 		message->recipients[i].is_accepted = false;
 		message->recipients[i].is_passed_on = false;
+		message->recipients[i].is_slower = false;
 		message->recipients[i].is_timed = false;
 	}
 	if (client->state == CLIENT_READY)
@@ -202,6 +204,15 @@ void smtp_client_data(struct smtp_client *client, struct str data, bool is_last)
 		client_tell_message(client);
 		client_enter(client, CLIENT_FINAL);
 	}
+}
+
+bool smtp_client_take_slower(struct smtp_client *client, int64_t *wait_us_out)
+{
+	if (!client->is_slower)
+		return false;
+	*wait_us_out = client->slower_us;
+	client->is_slower = false;
+	return true;
 }
 
 void smtp_client_quit(struct smtp_client *client)

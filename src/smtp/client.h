@@ -101,6 +101,7 @@ struct smtp_client_recipient {
 	bool is_asked;                      /* the engine's: RCPT was or will be sent */
 	bool is_accepted;                   /* the engine's: RCPT was answered with 2yz */
 	enum smtp_client_again again;       /* by the engine; for a verdict MAIL_WAIT */
+	bool is_slower;    /* by the engine: it would be accepted if less came; with ELSEWHERE */
 	bool is_passed_on; /* by the engine: NOTIFY was passed to the server, which will report */
 	bool is_timed;     /* by the engine: the server was told of the deadline */
 };
@@ -157,6 +158,9 @@ int64_t smtp_client_timeout_us(const struct smtp_client *client);
 
 /* Begins a transaction. None must be running, and the client must not be CLOSED. */
 void smtp_client_begin(struct smtp_client *client, const struct smtp_client_message *message);
+/* Whether the server has said since it was asked last that it gets too much mail
+ * (client_slower.h), and for how long it wants nothing; 0: it did not say. */
+bool smtp_client_take_slower(struct smtp_client *client, int64_t *wait_us_out);
 /* When the client is READY: sends QUIT, then it is CLOSED. */
 void smtp_client_quit(struct smtp_client *client);
 

@@ -67,6 +67,10 @@ struct smtp_client {
 	bool is_stale;                      /* see smtp_client_is_stale() */
 	bool is_unserved;                   /* see smtp_client_is_unserved() */
 	bool is_unsent;                     /* nothing of the output has been sent yet */
+	bool is_reply_slower; /* the last reply says that too much comes (client_slower.h) */
+	bool is_slower;       /* one did, since it was asked */
+	int64_t slower_us;    /* the longest time that was said with it */
+	const struct mail_verdict *slower; /* of the last such reply */
 	unsigned reply_count;
 	unsigned completed; /* number of finished transactions */
 

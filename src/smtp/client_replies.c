@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What each reply means in each state of the client. */
 #include "smtp/client_internal.h"
+#include "smtp/client_slower.h"
 #include <string.h>
 
 /* The first word of a greeting, or of a reply to EHLO or HELO. */
@@ -302,10 +303,24 @@ static void on_early(struct smtp_client *client)
 		client_break_session(client, "a reply to nothing");
 }
 
+static void note_slower(struct smtp_client *client)
+{
+	int64_t wait_us;
+
+	client->is_reply_slower = smtp_client_is_slower(client->reply.code,
+							buffer_view(&client->reply.text), &wait_us);
+	if (!client->is_reply_slower)
+		return;
+	client->slower_us =
+		client->is_slower && client->slower_us > wait_us ? client->slower_us : wait_us;
+	client->is_slower = true;
+}
+
 void client_on_reply(struct smtp_client *client)
 {
 	unsigned first_digit = client->reply.code / 100;
 
+	note_slower(client);
 	client->is_proven = client->is_secured;
 	if (client->reply.code == 421) {
 		client->is_insecure = client->state == CLIENT_STARTTLS;

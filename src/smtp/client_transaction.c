@@ -15,6 +15,8 @@ struct mail_verdict *client_reply_verdict(struct smtp_client *client)
 		buffer_reset(&client->reply.text);
 	smtp_client_reply_verdict(&client->reply, client->peer, client_command_name(client),
 				  verdict);
+	if (client->is_reply_slower)
+		client->slower = verdict;
 	return verdict;
 }
 
@@ -25,6 +27,7 @@ void client_decide(struct smtp_client *client, struct smtp_client_recipient *to,
 
 	to->verdict = verdict;
 	to->again = is_open ? SMTP_CLIENT_ELSEWHERE : SMTP_CLIENT_LATER;
+	to->is_slower = is_open && verdict == client->slower;
 }
 
 void client_decide_rest(struct smtp_client *client, const struct mail_verdict *verdict)

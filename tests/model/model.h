@@ -184,6 +184,10 @@ void model_directory_is_back(void);
 /* The helper that has the delivery says STATUS of it, and TRIGGER unless that is ""; or nothing
  * when STATUS is NULL. The job ends with its last delivery. */
 void model_say(struct model_message *m, uint32_t delivery, const char *status, const char *trigger);
+/* The same, and the job goes on even if nothing is left. */
+void model_say_before_the_end(struct model_message *m, uint32_t delivery, const char *status);
+/* The helper that has the delivery ends its job: the destination has had enough for so long. */
+void model_say_busy(struct model_message *m, uint32_t delivery, uint32_t wait_ms);
 /* The sender, or the destination, that the delivery's job was started with. */
 const char *model_sender_of(const struct model_message *m, uint32_t delivery);
 const char *model_destination_of(const struct model_message *m, uint32_t delivery);

@@ -405,6 +405,24 @@ static void report(struct pretended *helper, size_t index, bool whole, bool peac
 	buffer_clear(&body);
 }
 
+/* The job is over; what was not reported was not tried. */
+static void be_busy(struct pretended *helper, size_t index, uint32_t wait_ms)
+{
+	struct pretended_job *job = &helper->jobs[index];
+	struct model_message *m = model_find(job->number);
+	const struct ipc_job_busy busy = {wait_ms, (uint32_t)model_random(2),
+					  STR("enough for now")};
+	struct buffer body = {0};
+	uint32_t tag = job->tag;
+
+	for (uint32_t i = 0; i < job->count; i++)
+		m->flight[job->deliveries[i]] = NULL;
+	*job = helper->jobs[--helper->job_count];
+	ipc_job_add_busy(&body, &busy);
+	say(helper, IPC_JOB_BUSY, tag, buffer_view(&body));
+	buffer_clear(&body);
+}
+
 /* A report that was given once is given again, and says otherwise. */
 static void repeat(struct pretended *helper, size_t index)
 {
@@ -511,6 +529,11 @@ static void answer(struct pretended *helper, bool peace)
 	buffer_clear(&body);
 }
 
+static uint32_t some_wait_ms(void)
+{
+	return (uint32_t)model_random(model_once_in(20) ? IPC_JOB_BUSY_MAX_MS : 2000);
+}
+
 static void act(struct pretended *helper, bool peace)
 {
 	if (helper->channel == NULL)
@@ -527,6 +550,9 @@ static void act(struct pretended *helper, bool peace)
 		hold_others_back(helper);
 	else if (!peace && helper->job_count > 0 && model_once_in(20))
 		repeat(helper, model_random(helper->job_count));
+	else if (!peace && helper->job_count > 0 && strcmp(helper->service, "remote") == 0 &&
+		 model_once_in(5))
+		be_busy(helper, model_random(helper->job_count), some_wait_ms());
 	else if (helper->job_count > 0)
 		report(helper, model_random(helper->job_count), peace || !model_once_in(5), peace);
 }
@@ -637,6 +663,27 @@ static struct pretended_job *job_of(const struct model_message *m, uint32_t deli
 					return &helpers[i].jobs[j];
 				}
 	model_fail("delivery %u of %" PRIu64 " is not started", delivery, m->id.number);
+}
+
+void model_say_before_the_end(struct model_message *m, uint32_t delivery, const char *status)
+{
+	struct pretended *helper;
+	struct pretended_job *job = job_of(m, delivery, &helper);
+	const struct ipc_job_report text = {delivery, 0, str_from(status), STR("said"), STR("")};
+	struct buffer body = {0};
+
+	ipc_job_add_report(&body, &text);
+	decide_delivery(m, delivery, status[0]);
+	say(helper, IPC_JOB_REPORT, job->tag, buffer_view(&body));
+	buffer_clear(&body);
+}
+
+void model_say_busy(struct model_message *m, uint32_t delivery, uint32_t wait_ms)
+{
+	struct pretended *helper;
+	struct pretended_job *job = job_of(m, delivery, &helper);
+
+	be_busy(helper, (size_t)(job - helper->jobs), wait_ms);
 }
 
 void model_say(struct model_message *m, uint32_t delivery, const char *status, const char *trigger)

@@ -94,6 +94,15 @@ void deliver_helper_finish(struct deliver_helper_job *job)
 		os_loop_defer(current->loop, &current->next);
 }
 
+/* No section destination is configured, and no server says that it gets too much. */
+void deliver_helper_finish_busy(struct deliver_helper_job *job, int64_t wait_us, uint32_t flags,
+				const char *reason)
+{
+	(void)job;
+	(void)flags;
+	fail_msg("busy for %lld us: %s", (long long)wait_us, reason);
+}
+
 /* The server */
 
 static void say(struct connection *connection, const char *text)

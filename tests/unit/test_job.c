@@ -194,6 +194,42 @@ static void flags_of_an_answer_are_known(void **state)
 	}
 }
 
+/* So that none keeps mail for ever. */
+static void nobody_is_busy_for_more_than_an_hour(void **state)
+{
+	static const struct {
+		struct ipc_job_busy busy;
+		size_t cut; /* bytes that are missing at the end */
+		bool is_taken;
+	} cases[] = {
+		{{0, 0, STR("")}, 0, true},
+		{{1500, IPC_JOB_BUSY_PLACE, STR("60 messages a minute")}, 0, true},
+		{{IPC_JOB_BUSY_MAX_MS, 0, STR("x")}, 0, true},
+		{{IPC_JOB_BUSY_MAX_MS + 1, 0, STR("x")}, 0, false},
+		{{UINT32_MAX, 0, STR("x")}, 0, false},
+		{{1, 2, STR("x")}, 0, false},
+		{{1, 0, STR("two\nlines")}, 0, false},
+		{{1, 0, STR("cut")}, 1, false},
+		{{1, 0, STR("")}, 4, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct buffer body CLEANUP(buffer_clear) = {0};
+		struct ipc_job_busy taken;
+
+		ipc_job_add_busy(&body, &cases[i].busy);
+		body.length -= cases[i].cut;
+		assert_int_equal(ipc_job_read_busy(buffer_view(&body), &taken), cases[i].is_taken);
+		if (!cases[i].is_taken)
+			continue;
+		assert_int_equal(taken.wait_ms, cases[i].busy.wait_ms);
+		assert_true(str_equal(taken.reason, cases[i].busy.reason));
+		buffer_append_string(&body, "x");
+		assert_false(ipc_job_read_busy(buffer_view(&body), &taken));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +240,7 @@ int main(void)
 		cmocka_unit_test(status_and_flags_are_known),
 		cmocka_unit_test(targets_are_lines),
 		cmocka_unit_test(flags_of_an_answer_are_known),
+		cmocka_unit_test(nobody_is_busy_for_more_than_an_hour),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

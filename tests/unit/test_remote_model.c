@@ -177,6 +177,15 @@ void deliver_helper_finish(struct deliver_helper_job *job)
 	free(job);
 }
 
+/* No section destination is configured, and no server says that it gets too much. */
+void deliver_helper_finish_busy(struct deliver_helper_job *job, int64_t wait_us, uint32_t flags,
+				const char *reason)
+{
+	(void)job;
+	(void)flags;
+	fail_msg("busy for %lld us: %s", (long long)wait_us, reason);
+}
+
 /* --- the play --- */
 
 /* As long as a job is under way a timer runs, or its servers are searched. */

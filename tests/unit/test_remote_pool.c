@@ -12,6 +12,7 @@ struct remote_session {
 	const char *key;
 	bool is_used_up, is_free;
 	bool is_full, is_spare, is_in_the_way; /* of its class */
+	struct shape_hold hold;
 	int64_t waits_us;
 	void (*ended)(void *context, struct remote_session *session);
 	void *context;
@@ -28,6 +29,11 @@ void remote_session_free(struct remote_session *session)
 bool remote_session_is_reusable(const struct remote_session *session)
 {
 	return !session->is_used_up;
+}
+
+struct shape_hold *remote_session_hold(struct remote_session *session)
+{
+	return &session->hold;
 }
 
 const char *remote_session_key(const struct remote_session *session)
@@ -166,6 +172,26 @@ static void the_oldest_makes_room(void **state)
 	remote_pool_free(pool);
 }
 
+/* Of those that are counted at the place that others need. */
+static void the_oldest_at_a_place_is_closed(void **state)
+{
+	struct remote_pool *pool = pool_of(4);
+	int places[2];
+	struct shape_entry *place = (struct shape_entry *)(void *)&places[0];
+	struct shape_entry *other = (struct shape_entry *)(void *)&places[1];
+
+	(void)state;
+	sessions[0].hold.place = other;
+	sessions[1].hold.place = sessions[3].hold.place = place;
+	assert_true(remote_pool_close_one(pool, place));
+	assert_true(sessions[1].is_free);
+	assert_true(remote_pool_close_one(pool, place));
+	assert_true(sessions[3].is_free);
+	assert_false(remote_pool_close_one(pool, place));
+	assert_false(sessions[0].is_free || sessions[2].is_free);
+	remote_pool_free(pool);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +201,7 @@ int main(void)
 		cmocka_unit_test(one_that_is_used_up_is_closed),
 		cmocka_unit_test(one_whose_class_is_full_waits_on),
 		cmocka_unit_test(the_oldest_makes_room),
+		cmocka_unit_test(the_oldest_at_a_place_is_closed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

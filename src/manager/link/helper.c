@@ -132,16 +132,23 @@ size_t helpers_in_flight(const struct helpers *helpers)
 	return HASH_COUNT(helpers->flights);
 }
 
-static void end(struct flight *flight)
+/* Its job, which the helper does not have any more. */
+static void *land(struct flight *flight)
 {
-	struct helpers *helpers = flight->helper->helpers;
 	void *job = flight->job;
 
 	DL_DELETE2(flight->helper->flights, flight, previous, next);
-	HASH_DELETE(hh, helpers->flights, flight);
+	HASH_DELETE(hh, flight->helper->helpers->flights, flight);
 	flight->helper->in_flight--;
 	free(flight);
-	helpers->handler->ended(helpers->context, job);
+	return job;
+}
+
+static void end(struct flight *flight)
+{
+	struct helpers *helpers = flight->helper->helpers;
+
+	helpers->handler->ended(helpers->context, land(flight));
 }
 
 static void end_silence(struct helper *helper)
@@ -193,14 +200,22 @@ static bool on_hello(struct helper *helper, struct str body)
 	return true;
 }
 
+/* The job of HELPER that MESSAGE is about, or NULL. */
+static struct flight *flight_of(const struct helper *helper, const struct ipc_message *message)
+{
+	struct flight *flight;
+
+	HASH_FIND(hh, helper->helpers->flights, &message->tag, sizeof message->tag, flight);
+	return flight != NULL && flight->helper == helper ? flight : NULL;
+}
+
 static bool on_report(struct helper *helper, const struct ipc_message *message)
 {
 	struct helpers *helpers = helper->helpers;
 	struct unpack body = {message->body, false};
-	struct flight *flight;
+	struct flight *flight = flight_of(helper, message);
 
-	HASH_FIND(hh, helpers->flights, &message->tag, sizeof message->tag, flight);
-	if (flight == NULL || flight->helper != helper)
+	if (flight == NULL)
 		return false;
 	while (body.rest.length > 0) {
 		struct ipc_job_report report;
@@ -211,6 +226,19 @@ static bool on_report(struct helper *helper, const struct ipc_message *message)
 	}
 	if (message->type == IPC_JOB_FINISH)
 		end(flight);
+	return true;
+}
+
+static bool on_busy(struct helper *helper, const struct ipc_message *message)
+{
+	struct helpers *helpers = helper->helpers;
+	struct flight *flight = flight_of(helper, message);
+	struct ipc_job_busy busy;
+
+	if (flight == NULL || !ipc_job_read_busy(message->body, &busy) ||
+	    !helpers->handler->may_be_busy(helpers->context, flight->job))
+		return false;
+	helpers->handler->busy(helpers->context, land(flight), &busy);
 	return true;
 }
 
@@ -239,6 +267,9 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	case IPC_JOB_REPORT:
 	case IPC_JOB_FINISH:
 		is_good = on_report(helper, message);
+		break;
+	case IPC_JOB_BUSY:
+		is_good = on_busy(helper, message);
 		break;
 	case IPC_JOB_RETIRE: /* it finishes the jobs it has */
 		is_good = helper->service != NULL;

@@ -31,6 +31,11 @@ struct helpers_handler {
 	bool (*reported)(void *context, void *job, const struct ipc_job_report *report);
 	/* JOB is over: the helper finished it, or disconnected. It is already removed here. */
 	void (*ended)(void *context, void *job);
+	/* Whether JOB's helper may say that its destination is busy. */
+	bool (*may_be_busy)(void *context, const void *job);
+	/* JOB is over, and what of it was not reported was not tried. It is already removed here.
+	 */
+	void (*busy)(void *context, void *job, const struct ipc_job_busy *busy);
 	/* BODY of a RESOLVED; false: malformed. */
 	bool (*resolved)(void *context, struct str body);
 	/* The directory answers again. */

@@ -84,11 +84,11 @@ void destination_update(struct destination *destination)
 	bool is_idle = destination->waiting == 0 && destination->in_flight == 0 &&
 		       destination->flows == NULL && destination->retries.parked.count == 0 &&
 		       !destination->retries.is_starved && /* a message is about to sleep there */
-		       destination->obstacle == NULL;
+		       destination->obstacle == NULL && !heap_has(&destination->pause);
 
 	set_idle(destination, false);
-	set_ready(destination,
-		  destination->waiting > 0 && destination->in_flight < allowed(destination));
+	set_ready(destination, destination->waiting > 0 && !heap_has(&destination->pause) &&
+				       destination->in_flight < allowed(destination));
 	set_idle(destination, is_idle);
 }
 
@@ -99,24 +99,24 @@ void destination_free(struct destination *destination)
 
 	set_ready(destination, false);
 	set_idle(destination, false);
+	heap_remove(&destination->transport->pauses, &destination->pause);
 	HASH_ITER (hh, destination->flows, flow, next) {
 		HASH_DELETE(hh, destination->flows, flow);
 		free(flow);
 	}
 	HASH_DELETE(hh, destination->transport->destinations, destination);
+	free(destination->pause_reason);
 	free(destination->name);
 	free(destination);
 }
 
 /* --- flows --- */
 
-struct flow *destination_flow(struct destination *destination,
-			      const struct transport_delivery *delivery)
+struct flow *destination_flow(struct destination *destination, uint32_t key)
 {
-	uint32_t key = flow_key(delivery->sender, delivery->urgency);
 	struct flow *flow;
 
-	if (delivery->is_retry)
+	if (key == FLOW_RETRIES)
 		return &destination->retries;
 	HASH_FIND(hh, destination->flows, &key, sizeof key, flow);
 	if (flow != NULL)

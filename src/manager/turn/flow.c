@@ -39,6 +39,8 @@ static size_t limit_of(const struct flow *flow)
 {
 	size_t free = room_in_destination(flow->destination);
 
+	if (is_retries(flow) && flow->destination->is_paused_long)
+		return 0;
 	if (is_retries(flow))
 		return free > 0 ? (size_t)RETRIES_MAX * UNITS_TYPICAL : 0;
 	return free;
@@ -146,27 +148,44 @@ void job_add_delivery(struct job *job, const struct transport_delivery *delivery
 	add_units(job->flow, 1);
 }
 
-struct job *flow_add_job(struct flow *flow, const struct transport_delivery *delivery)
+/* FLOW gets one more job, whose units are counted already. */
+static void enter(struct flow *flow, struct job *job, bool is_first)
 {
 	struct destination *destination = flow->destination;
+
+	if (flow->jobs == NULL && !is_retries(flow))
+		DL_APPEND2(destination->turn[flow_urgency(flow)], flow, previous, next);
+	if (is_first)
+		DL_PREPEND2(flow->jobs, job, previous, next);
+	else
+		DL_APPEND2(flow->jobs, job, previous, next);
+	job->flow = flow;
+	flow->waiting++;
+	destination->waiting++;
+	destination->transport->waiting++;
+	flow_stop_starving(flow);
+}
+
+void flow_return_job(struct flow *flow, struct job *job)
+{
+	add_units(flow, job_units(job));
+	enter(flow, job, true);
+}
+
+struct job *flow_add_job(struct flow *flow, const struct transport_delivery *delivery)
+{
 	struct job *job = memory_alloc_zero(1, sizeof *job);
 
 	job->message = delivery->message;
 	job->flow = flow;
-	job->destination = destination;
-	job->is_retry = delivery->is_retry;
+	job->key = flow->key;
+	job->destination = flow->destination;
 	job->is_alone = delivery->is_alone;
 	add_units(flow, SHARE_UNITS_MESSAGE);
 	job_add_delivery(job, delivery);
-	if (flow->jobs == NULL && !is_retries(flow))
-		DL_APPEND2(destination->turn[flow_urgency(flow)], flow, previous, next);
-	DL_APPEND2(flow->jobs, job, previous, next);
-	flow->waiting++;
-	destination->waiting++;
-	destination->transport->waiting++;
 	if (flow->expected > 0)
 		flow->expected--;
-	flow_stop_starving(flow);
+	enter(flow, job, false);
 	return job;
 }
 

@@ -2,11 +2,13 @@
 /*
  * manager/turn/internal.h - transports, destinations and flows, for the files of this folder.
  *
- * Each file knows those before it: room.c, flow.c, destination.c, transport.c, transports.c.
+ * Each file knows those before it: room.c, flow.c, destination.c, pause.c, transport.c,
+ * transports.c.
  */
 #ifndef MANAGER_TURN_INTERNAL_H
 #define MANAGER_TURN_INTERNAL_H
 
+#include "base/heap.h"
 #include "base/table.h"
 #include "manager/turn/transport.h"
 #include <utlist.h>
@@ -46,9 +48,13 @@ struct destination {
 	uint32_t window; /* limit of jobs in flight */
 	unsigned turns;
 	enum speed speed;
-	bool is_ready;        /* in the transport's ring */
-	bool is_idle;         /* in the transport's list of idle destinations */
-	const void *obstacle; /* or NULL */
+	bool is_ready;          /* in the transport's ring */
+	bool is_idle;           /* in the transport's list of idle destinations */
+	struct heap_node pause; /* in the transport's pauses while it starts no job, by their end */
+	char *pause_reason;     /* for people; NULL: no pause */
+	bool is_for_place;      /* the pause ends with any of its jobs, too */
+	bool is_paused_long;    /* retries do not wait here meanwhile, but asleep */
+	const void *obstacle;   /* or NULL */
 	struct destination *blocked_next, *blocked_previous; /* while there is an obstacle */
 	struct destination *next, *previous;                 /* in the ring or in the idle list */
 	UT_hash_handle hh;
@@ -78,6 +84,8 @@ struct transport {
 	struct destination *ready[SPEEDS]; /* rings of destinations with jobs that may start */
 	struct destination *idle;          /* destinations without jobs, idle longest first */
 	size_t idle_count;
+	struct heap pauses; /* of destinations */
+	int64_t last_pause_us;
 	unsigned turns;
 	struct job *young;    /* in flight at destinations that are not slow, oldest first */
 	struct job *old;      /* in flight at slow destinations */
@@ -115,6 +123,8 @@ void flow_stop_starving(struct flow *flow);
 /* A job of the message that has room for DELIVERY, or NULL. */
 struct job *flow_find_job(struct flow *flow, const struct transport_delivery *delivery);
 struct job *flow_add_job(struct flow *flow, const struct transport_delivery *delivery);
+/* JOB, which is in no flow, is the first of FLOW again. */
+void flow_return_job(struct flow *flow, struct job *job);
 void flow_remove_job(struct flow *flow, struct job *job);
 void job_add_delivery(struct job *job, const struct transport_delivery *delivery);
 void job_free(struct job *job);
@@ -127,9 +137,8 @@ struct destination *destination_get(struct transport *transport, struct str name
 void destination_free(struct destination *destination);
 /* After any change: enters or leaves the transport's rings. */
 void destination_update(struct destination *destination);
-/* The flow that DELIVERY belongs to, created if needed. */
-struct flow *destination_flow(struct destination *destination,
-			      const struct transport_delivery *delivery);
+/* The flow of KEY (struct flow), created if needed. */
+struct flow *destination_flow(struct destination *destination, uint32_t key);
 /* The job that is next; still in its flow. */
 struct job *destination_next_job(struct destination *destination);
 /* A delivery that took this long has ended: adjusts speed and window. WAS_REACHED: the host
@@ -144,6 +153,16 @@ void destination_block(struct destination *destination, const void *obstacle);
 void destination_unblock(struct destination *destination);
 
 enum { SLOW_US = 2000000 };
+
+/* --- pause.c --- */
+
+bool destination_is_paused(const struct destination *destination);
+/* Starts no job before UNTIL_US; a pause that ends earlier stays. */
+void destination_pause(struct destination *destination, int64_t now_us, int64_t until_us,
+		       struct str reason);
+/* A job of it has ended. */
+void destination_end_pause_for_place(struct destination *destination);
+void transport_end_pauses(struct transport *transport, int64_t now_us);
 
 /* --- transport.c --- */
 

@@ -34,11 +34,17 @@ const char *job_destination(const struct job *job)
 
 /* --- waiting --- */
 
+static uint32_t key_of(const struct transport_delivery *delivery)
+{
+	return delivery->is_retry ? (uint32_t)FLOW_RETRIES
+				  : flow_key(delivery->sender, delivery->urgency);
+}
+
 int transport_add(struct transport *transport, const struct transport_delivery *delivery,
 		  struct job **job_out, struct waiters **waiters_out)
 {
 	struct destination *destination = destination_get(transport, delivery->destination);
-	struct flow *flow = destination_flow(destination, delivery);
+	struct flow *flow = destination_flow(destination, key_of(delivery));
 	struct job *job = flow_find_job(flow, delivery);
 	bool is_new = job == NULL;
 
@@ -145,6 +151,7 @@ static void notice_slow(struct transport *transport, int64_t now_us)
 bool transport_is_ready(struct transport *transport, int64_t now_us)
 {
 	notice_slow(transport, now_us);
+	transport_end_pauses(transport, now_us);
 	return !transport->is_paused && transport->in_flight < transport->concurrency &&
 	       choose(transport) != SPEEDS;
 }
@@ -174,15 +181,20 @@ struct job *transport_start(struct transport *transport, int64_t now_us)
 
 int64_t transport_look_again_us(const struct transport *transport)
 {
+	const struct heap_node *pause = heap_first(&transport->pauses);
+	int64_t pause_us = pause != NULL ? pause->key : INT64_MAX;
+	int64_t slow_us;
 	bool has_ready = false;
 
 	for (enum speed speed = SPEED_FAST; speed < SPEEDS; speed++)
 		has_ready |= transport->ready[speed] != NULL;
-	return has_ready && transport->young != NULL ? transport->young->started_us + SLOW_US
-						     : INT64_MAX;
+	if (!has_ready || transport->young == NULL)
+		return pause_us;
+	slow_us = transport->young->started_us + SLOW_US;
+	return slow_us < pause_us ? slow_us : pause_us;
 }
 
-static void end_flight(struct job *job, int64_t now_us)
+static void leave_flight(struct job *job)
 {
 	struct destination *destination = job->destination;
 	struct transport *transport = destination->transport;
@@ -194,8 +206,32 @@ static void end_flight(struct job *job, int64_t now_us)
 	destination->in_flight--;
 	transport->in_flight--;
 	transport->in_flight_by[destination->speed]--;
-	if (!job->is_held)
-		destination_learn(destination, !job->is_unreached, now_us - job->started_us);
+}
+
+void transport_pause(struct job *job, int64_t now_us, int64_t until_us, bool is_for_place,
+		     struct str reason)
+{
+	struct destination *destination = job->destination;
+
+	leave_flight(job);
+	destination->is_for_place = is_for_place;
+	if (is_for_place && destination->in_flight > 0)
+		destination->window = destination->in_flight; /* as many as have a place */
+	job->is_old = false;
+	job->started_us = 0;
+	flow_return_job(destination_flow(destination, job->key), job);
+	destination_pause(destination, now_us, until_us, reason);
+	destination_update(destination);
+	feed_starved(destination->transport);
+}
+
+struct job *job_to_sleep_beside(const struct job *job)
+{
+	struct job *first = job->destination->retries.jobs;
+
+	if (!job->destination->is_paused_long)
+		return NULL;
+	return first == job && job->next != NULL ? job->next : first;
 }
 
 void transport_job_ended(struct job *job, int64_t now_us)
@@ -205,12 +241,16 @@ void transport_job_ended(struct job *job, int64_t now_us)
 	struct flow *flow = job->flow;
 
 	if (flow == NULL) {
-		end_flight(job, now_us);
+		leave_flight(job);
+		if (!job->is_held)
+			destination_learn(destination, !job->is_unreached,
+					  now_us - job->started_us);
 	} else {
 		flow_remove_job(flow, job);
 		destination_forget_flow(destination, flow);
 	}
 	job_free(job);
+	destination_end_pause_for_place(destination);
 	destination_update(destination);
 	feed_starved(transport);
 	transport_trim(transport);

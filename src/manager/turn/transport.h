@@ -27,6 +27,11 @@
  *   FAST            -                     SLOW                       -
  *   SLOW            -                     -                          FAST
  *
+ * - Pauses. A destination that has had enough for now, as its helper says, starts no job until a
+ *   pause ends. The job that was refused is the first of its flow again, as if it had not been
+ *   started. In a long pause no retries wait in jobs: their messages sleep, because only so many
+ *   of them may be awake, which others need.
+ *
  * The destination "" of a service may use all places: speed and window only matter for hosts.
  */
 #ifndef MANAGER_TURN_TRANSPORT_H
@@ -62,9 +67,9 @@ struct job {
 	/* private to this folder: */
 	struct flow *flow;
 	struct destination *destination;
-	size_t size;   /* bytes of its deliveries in a START */
-	bool is_alone; /* another delivery may not join */
-	bool is_retry;
+	size_t size;                 /* bytes of its deliveries in a START */
+	bool is_alone;               /* another delivery may not join */
+	uint32_t key;                /* of its flow */
 	bool is_old;                 /* in flight for long */
 	int64_t started_us;          /* monotonic; 0: it waits */
 	struct job *next, *previous; /* in its flow, then among those in flight */
@@ -127,9 +132,27 @@ const void *transport_obstacle(const struct transport *transport, struct str des
 bool transport_is_ready(struct transport *transport, int64_t now_us);
 /* The next job, which is in flight from now on. Only when ready. */
 struct job *transport_start(struct transport *transport, int64_t now_us);
-/* When to ask again although nothing has ended, because a destination will become slow then.
- * INT64_MAX: never. */
+/* When to ask again although nothing has ended, because a destination will become slow then, or
+ * its pause ends. INT64_MAX: never. */
 int64_t transport_look_again_us(const struct transport *transport);
+/* JOB, in flight, was not tried because it is not its destination's time: it waits again, and none
+ * is started there before UNTIL_US, or (IS_FOR_PLACE) before another one there ends. REASON is for
+ * people. */
+void transport_pause(struct job *job, int64_t now_us, int64_t until_us, bool is_for_place,
+		     struct str reason);
+struct transport_pause {
+	const char *destination;
+	int64_t left_us;
+	size_t waiting; /* jobs */
+	const char *reason;
+};
+/* The paused destination that comes after AFTER (empty: the first) in an order that stays as long
+ * as destinations do; false: none. */
+bool transport_next_pause(const struct transport *transport, struct str after, int64_t now_us,
+			  struct transport_pause *pause_out);
+/* A job that waits at JOB's destination, and must not while the pause lasts: its message is to
+ * sleep. JOB itself is the last. NULL: none. */
+struct job *job_to_sleep_beside(const struct job *job);
 /* JOB, in flight or waiting, is over: frees it. */
 void transport_job_ended(struct job *job, int64_t now_us);
 struct transport *job_transport(const struct job *job);

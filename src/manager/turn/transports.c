@@ -90,6 +90,7 @@ static void transport_free(struct transport *transport)
 	}
 	while (transport->destinations != NULL)
 		destination_free(transport->destinations);
+	heap_clear(&transport->pauses);
 	free(transport->name);
 	free(transport);
 }

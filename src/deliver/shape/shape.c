@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/shape/shape.h"
+#include "base/table.h"
+#include "base/timestamp.h"
+#include "deliver/shape/meter.h"
+#include "deliver/shape/throttle.h"
+#include "log/event.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+enum {
+	ENTRIES_MAX = 8192, /* of a kilobyte */
+	KEY_SIZE = 600,     /* a mask, a line end, a name */
+};
+
+static const int64_t PLACE_US = SECOND_US / 2; /* until one asks again whether one is free */
+
+/* Of a bearer of a section, or of a server. */
+struct shape_entry {
+	char *key; /* the section's mask, of a server its port, then '\n' and the name */
+	const char *name;
+	uint16_t port;   /* of a server */
+	uint32_t places; /* connections */
+	uint32_t holds;  /* that know it: it is not forgotten */
+	struct shape_meter sessions;
+	struct shape_meter messages;
+	struct shape_meter recipients;
+	struct shape_throttle throttle;
+	struct shape_entry *next, *previous; /* used longest ago first */
+	UT_hash_handle hh;
+};
+
+struct shape {
+	const struct config *config;
+	struct shape_entry *entries; /* by key */
+	struct shape_entry *order;
+};
+
+struct shape *shape_new(void)
+{
+	return memory_alloc_zero(1, sizeof(struct shape));
+}
+
+static void forget(struct shape *shape, struct shape_entry *entry)
+{
+	HASH_DELETE(hh, shape->entries, entry);
+	DL_DELETE2(shape->order, entry, previous, next);
+	free(entry->key);
+	free(entry);
+}
+
+void shape_free(struct shape *shape)
+{
+	if (shape == NULL)
+		return;
+	while (shape->order != NULL)
+		forget(shape, shape->order);
+	free(shape);
+}
+
+void shape_configure(struct shape *shape, const struct config *config)
+{
+	shape->config = config;
+}
+
+/* --- entries --- */
+
+static void make_room(struct shape *shape)
+{
+	struct shape_entry *entry = shape->order;
+
+	while (entry != NULL && HASH_COUNT(shape->entries) >= ENTRIES_MAX) {
+		struct shape_entry *next = entry->next;
+
+		if (entry->holds == 0)
+			forget(shape, entry);
+		entry = next;
+	}
+}
+
+static struct shape_entry *add(struct shape *shape, const char *key, size_t length)
+{
+	struct shape_entry *entry = memory_alloc_zero(1, sizeof *entry);
+
+	make_room(shape);
+	entry->key = memory_copy_string(key);
+	entry->name = strchr(entry->key, '\n') + 1;
+	HASH_ADD_KEYPTR(hh, shape->entries, entry->key, length, entry);
+	DL_APPEND2(shape->order, entry, previous, next);
+	return entry;
+}
+
+static struct shape_entry *get(struct shape *shape, const char *mask, struct str name)
+{
+	char key[KEY_SIZE];
+	int length = snprintf(key, sizeof key, "%s\n" STR_FORMAT, mask, STR_ARGUMENTS(name));
+	struct shape_entry *entry;
+
+	if (length >= (int)sizeof key)
+		length = sizeof key - 1;
+	HASH_FIND(hh, shape->entries, key, (size_t)length, entry);
+	if (entry == NULL)
+		return add(shape, key, (size_t)length);
+	DL_DELETE2(shape->order, entry, previous, next);
+	DL_APPEND2(shape->order, entry, previous, next);
+	return entry;
+}
+
+/* --- what is to be begun --- */
+
+struct request {
+	const struct config_destination *rule; /* NULL: none */
+	struct shape_entry *bearer;            /* of RULE; NULL: none */
+	struct shape_entry *server;
+	size_t recipients;
+	int64_t now_us;
+	struct shape_wait *wait;
+};
+
+/* The longest wait decides. */
+static void wait_for(const struct request *request, int64_t us, const char *format, ...)
+	PRINTF_LIKE(3, 4);
+
+static void wait_for(const struct request *request, int64_t us, const char *format, ...)
+{
+	va_list arguments;
+
+	if (us <= request->wait->us)
+		return;
+	request->wait->us = us;
+	va_start(arguments, format);
+	vsnprintf(request->wait->reason, SHAPE_REASON_SIZE, format, arguments);
+	va_end(arguments);
+}
+
+static void ask_meter(const struct request *request, struct shape_meter *meter, uint32_t limit,
+		      size_t amount, const char *what)
+{
+	int64_t interval_us = request->rule->interval_us;
+
+	if (limit > 0)
+		wait_for(request,
+			 shape_meter_wait_us(meter, limit, amount, interval_us, request->now_us),
+			 "%s: %u %s in %llds", request->bearer->name, limit, what,
+			 (long long)(interval_us / SECOND_US));
+}
+
+static void recover(struct shape_entry *server, int64_t now_us)
+{
+	if (shape_throttle_recover(&server->throttle, now_us))
+		log_event(EVENT_HOST_RECOVERED, log_string("host", server->name),
+			  log_number("port", server->port));
+}
+
+static void ask_throttle(const struct request *request)
+{
+	struct shape_entry *server = request->server;
+
+	recover(server, request->now_us);
+	wait_for(request, shape_throttle_wait_us(&server->throttle, request->now_us),
+		 "%s says that it gets too much: a message in %.3gs", server->name,
+		 (double)server->throttle.gap_us / SECOND_US);
+}
+
+static void ask_message(const struct request *request)
+{
+	ask_throttle(request);
+	if (request->rule == NULL)
+		return;
+	ask_meter(request, &request->bearer->messages, request->rule->messages, 1, "messages");
+	ask_meter(request, &request->bearer->recipients, request->rule->recipients,
+		  request->recipients, "recipients");
+}
+
+static void ask_delay(const struct request *request, const struct shape_hold *hold)
+{
+	int64_t us = request->rule != NULL && hold->ended_us > 0
+			     ? hold->ended_us + request->rule->delay_us - request->now_us
+			     : 0;
+
+	request->wait->is_delay = us > request->wait->us;
+	wait_for(request, us, "%s: a delay between messages", request->server->name);
+}
+
+static void ask_session(const struct request *request)
+{
+	const struct config_destination *rule = request->rule;
+
+	if (rule == NULL)
+		return;
+	ask_meter(request, &request->bearer->sessions, rule->sessions, 1, "sessions");
+	if (rule->concurrency == 0 || request->bearer->places < rule->concurrency ||
+	    request->wait->us > 0)
+		return;
+	request->wait->place = request->bearer;
+	wait_for(request, PLACE_US, "%s: %u connections at once", request->bearer->name,
+		 rule->concurrency);
+}
+
+static void count(struct shape_meter *meter, uint32_t limit, const struct request *request,
+		  size_t amount)
+{
+	if (limit > 0)
+		shape_meter_add(meter, request->rule->interval_us, request->now_us,
+				(uint32_t)amount);
+}
+
+static void count_message(const struct request *request)
+{
+	struct shape_entry *server = request->server;
+
+	shape_meter_add(&server->messages, MINUTE_US, request->now_us, 1);
+	shape_throttle_send(&server->throttle, request->now_us);
+	if (request->rule == NULL)
+		return;
+	count(&request->bearer->messages, request->rule->messages, request, 1);
+	count(&request->bearer->recipients, request->rule->recipients, request,
+	      request->recipients);
+}
+
+/* Names are compared without case. */
+static struct str lower(struct str name, char *out, size_t size)
+{
+	size_t length = name.length < size ? name.length : size;
+
+	for (size_t i = 0; i < length; i++)
+		out[i] = (char)(name.data[i] >= 'A' && name.data[i] <= 'Z' ? name.data[i] + 32
+									   : name.data[i]);
+	return str_slice(out, length);
+}
+
+/* A port is no mask. */
+static struct shape_entry *get_server(struct shape *shape, const struct shape_subject *subject)
+{
+	char port[8];
+	struct shape_entry *entry;
+
+	snprintf(port, sizeof port, "%u", subject->port);
+	entry = get(shape, port, subject->host);
+	entry->port = subject->port;
+	return entry;
+}
+
+static struct request make_request(struct shape *shape, const struct shape_subject *mail,
+				   struct shape_wait *wait)
+{
+	char names[2][256];
+	const struct shape_subject subject = {lower(mail->domain, names[0], sizeof names[0]),
+					      lower(mail->host, names[1], sizeof names[1]),
+					      mail->port};
+	struct request request = {.rule = shape_rules_find(shape->config, &subject), .wait = wait};
+
+	*wait = (struct shape_wait){0};
+	request.server = get_server(shape, &subject);
+	request.server->holds++; /* the next one must not forget it */
+	if (request.rule != NULL)
+		request.bearer =
+			get(shape, request.rule->mask, shape_rules_bearer(request.rule, &subject));
+	request.server->holds--;
+	return request;
+}
+
+bool shape_enter(struct shape *shape, const struct shape_subject *subject, size_t recipients,
+		 int64_t now_us, struct shape_hold *hold_out, struct shape_wait *wait_out)
+{
+	struct request request = make_request(shape, subject, wait_out);
+
+	request.recipients = recipients;
+	request.now_us = now_us;
+	ask_message(&request);
+	ask_session(&request);
+	if (wait_out->us > 0)
+		return false;
+	count_message(&request);
+	*hold_out = (struct shape_hold){.place = request.bearer, .server = request.server};
+	request.server->holds++;
+	if (request.bearer == NULL)
+		return true;
+	count(&request.bearer->sessions, request.rule->sessions, &request, 1);
+	request.bearer->holds++;
+	request.bearer->places++;
+	return true;
+}
+
+bool shape_next(struct shape *shape, const struct shape_hold *hold, struct str domain,
+		size_t recipients, int64_t now_us, struct shape_wait *wait_out)
+{
+	const struct shape_subject subject = {domain, str_from(hold->server->name),
+					      hold->server->port};
+	struct request request = make_request(shape, &subject, wait_out);
+
+	request.recipients = recipients;
+	request.now_us = now_us;
+	ask_message(&request);
+	ask_delay(&request, hold);
+	if (wait_out->us > 0)
+		return false;
+	count_message(&request);
+	return true;
+}
+
+void shape_ended(struct shape_hold *hold, int64_t now_us)
+{
+	hold->ended_us = now_us;
+}
+
+void shape_leave(struct shape_hold *hold)
+{
+	if (hold->server != NULL)
+		hold->server->holds--;
+	if (hold->place != NULL) {
+		hold->place->holds--;
+		hold->place->places--;
+	}
+	*hold = (struct shape_hold){0};
+}
+
+void shape_slow(const struct shape_hold *hold, int64_t began_us, int64_t wait_us, int64_t now_us,
+		struct shape_wait *wait_out)
+{
+	struct shape_entry *server = hold->server;
+	struct shape_throttle *throttle = &server->throttle;
+	const struct request request = {.server = server, .now_us = now_us, .wait = wait_out};
+	uint64_t seen = shape_meter_count(&server->messages, MINUTE_US, now_us);
+
+	*wait_out = (struct shape_wait){0};
+	if (shape_throttle_slow(throttle, (unsigned)seen, wait_us, began_us, now_us))
+		log_event(EVENT_HOST_THROTTLED, log_string("host", server->name),
+			  log_number("port", server->port),
+			  log_number("seconds_apart", throttle->gap_us / SECOND_US),
+			  log_number("wait", wait_us / SECOND_US));
+	ask_throttle(&request);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: ISC
+/*
+ * deliver/shape/shape.h - how much mail goes where, and when more may. Pure but for the log.
+ *
+ * For each bearer of a section destination there are counters (meter.h), and for each server a
+ * throttle (throttle.h), all in this process's memory: the least recently used are forgotten. So
+ * a new process begins anew; what it does not know any more is an interval at most.
+ *
+ * Asked are, in this order: shape_enter() before a connection is made, for the first message, too;
+ * shape_next() before each other one; shape_leave() when the connection is closed. All times are
+ * monotonic.
+ */
+#ifndef DELIVER_SHAPE_SHAPE_H
+#define DELIVER_SHAPE_SHAPE_H
+
+#include "base/attributes.h"
+#include "deliver/shape/rules.h"
+
+enum { SHAPE_REASON_SIZE = 160 };
+
+struct shape;
+struct shape_entry;
+
+struct shape *shape_new(void);
+void shape_free(struct shape *shape);
+/* CONFIG is borrowed until the next call. What was counted stays. */
+void shape_configure(struct shape *shape, const struct config *config);
+
+/* Why something may not be begun now. */
+struct shape_wait {
+	int64_t us;                     /* for so long; more than 0 */
+	struct shape_entry *place;      /* a connection there must be closed before, US is a guess;
+					 * or NULL */
+	bool is_delay;                  /* between messages of a connection, which must stay open */
+	char reason[SHAPE_REASON_SIZE]; /* "example.org: 60 messages in 1m" */
+};
+
+/* What a connection has of a shape. Zeros: nothing. */
+struct shape_hold {
+	struct shape_entry *place; /* where it is counted; NULL: nowhere */
+	struct shape_entry *server;
+	int64_t ended_us; /* its last message; 0: none yet */
+};
+
+/* Whether a connection for SUBJECT may be made now, and a message for so many RECIPIENTS be sent
+ * over it. If so both count, and HOLD_OUT must be given to shape_leave(). */
+MUST_CHECK bool shape_enter(struct shape *shape, const struct shape_subject *subject,
+			    size_t recipients, int64_t now_us, struct shape_hold *hold_out,
+			    struct shape_wait *wait_out);
+/* Whether another message may be sent over HOLD's connection; if so it counts. */
+MUST_CHECK bool shape_next(struct shape *shape, const struct shape_hold *hold, struct str domain,
+			   size_t recipients, int64_t now_us, struct shape_wait *wait_out);
+/* A message over it has ended. */
+void shape_ended(struct shape_hold *hold, int64_t now_us);
+/* The connection is closed. */
+void shape_leave(struct shape_hold *hold);
+
+/* HOLD's server has said that it gets too much mail, of what began at BEGAN_US; it wants nothing
+ * for WAIT_US (0: it did not say for how long). WAIT_OUT: in how long it may be sent more. */
+void shape_slow(const struct shape_hold *hold, int64_t began_us, int64_t wait_us, int64_t now_us,
+		struct shape_wait *wait_out);
+
+#endif
