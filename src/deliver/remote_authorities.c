@@ -4,6 +4,7 @@
 #include "base/timestamp.h"
 #include "log/event.h"
 #include "os/file_watch.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@ struct remote_authorities {
 
 /* After the last event: whoever replaces one file may replace others, or write it in parts. */
 static const int64_t QUIET_US = 2 * SECOND_US;
+/* After one could not be read for a reason that passes: a new process tries again. */
+static const int64_t AGAIN_US = MINUTE_US;
 
 const struct remote_authorities_file *
 remote_authorities_find(const struct remote_authorities *authorities, const char *path)
@@ -53,11 +56,18 @@ static void on_quiet(void *context)
 	authorities->watcher.changed(authorities->watcher.context);
 }
 
+/* Not for its name, its rights or what is in it: then only a change helps. */
+static bool may_pass(int error)
+{
+	return error != -ENOENT && error != -EACCES && error != -EINVAL;
+}
+
 /* It is watched before it is read, so that no change is missed. */
 static void read_file(struct remote_authorities *authorities, const char *path)
 {
 	struct remote_authorities_file *file = memory_alloc_zero(1, sizeof *file);
 	struct buffer reason = {0};
+	int error;
 
 	file->path = memory_copy_string(path);
 	file->next = authorities->files;
@@ -65,10 +75,13 @@ static void read_file(struct remote_authorities *authorities, const char *path)
 	if (authorities->timer != NULL)
 		(void)!os_file_watch_name(authorities->watcher.loop, path, on_event, authorities,
 					  &file->watch);
-	if (tls_authorities_open(path, &file->authorities, &reason) < 0) {
+	error = tls_authorities_open(path, &file->authorities, &reason);
+	if (error < 0) {
 		buffer_append_byte(&reason, '\0');
 		file->problem = memory_copy_string(buffer_data(&reason));
 	}
+	if (error < 0 && may_pass(error) && authorities->timer != NULL)
+		os_timer_start(authorities->timer, AGAIN_US);
 	buffer_clear(&reason);
 }
 

@@ -320,7 +320,8 @@ def wait_idle(shim):
     for _ in range(IDLE_LOOKS):
         shim.record()
         time.sleep(LATE)
-        calls = shim.recorded()
+        # a store that was written to of late is looked at four times a second
+        calls = [call for call in shim.recorded() if call.program != "directory"]
         if not calls:
             return
     pytest.fail(f"the node never is idle: {calls[:9]}")

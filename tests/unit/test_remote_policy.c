@@ -8,6 +8,7 @@
 #include "scratch.h"
 #include "sts/client.h"
 #include "test.h"
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -193,6 +194,8 @@ static void replace(const char *path)
 	assert_int_equal(rename(fresh, path), 0);
 }
 
+static int failure; /* of reading a file; 0: it is read */
+
 int __real_tls_authorities_open(const char *file, struct tls_authorities **authorities_out,
 				struct buffer *reason);
 int __wrap_tls_authorities_open(const char *file, struct tls_authorities **authorities_out,
@@ -200,7 +203,8 @@ int __wrap_tls_authorities_open(const char *file, struct tls_authorities **autho
 int __wrap_tls_authorities_open(const char *file, struct tls_authorities **authorities_out,
 				struct buffer *reason)
 {
-	int result = __real_tls_authorities_open(file, authorities_out, reason);
+	int result =
+		failure < 0 ? failure : __real_tls_authorities_open(file, authorities_out, reason);
 
 	if (replaced_when_read != NULL)
 		replace(replaced_when_read);
@@ -244,6 +248,37 @@ static void no_change_of_a_file_is_missed(void **state)
 		remote_policies_free(policies);
 		assert_int_equal(fake_timers(), 0);
 		assert_int_equal(scratch_remove(directory), 0);
+	}
+}
+
+/* A lack of descriptors at the start must not last as long as the file stays as it is. */
+static void a_read_that_may_succeed_later_is_repeated(void **state)
+{
+	static const struct {
+		int error;
+		unsigned changes;
+	} cases[] = {{-EIO, 1},    {-EMFILE, 1}, {-ENOMEM, 1},
+		     {-ENOENT, 0}, {-EACCES, 0}, {-EINVAL, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct config with_file = {.remote_tls = CONFIG_TLS_VERIFY,
+					   .tls_authorities = "/nonexistent/authorities"};
+		struct remote_policies *policies;
+		unsigned changes = 0;
+
+		fake_begin(1);
+		failure = cases[i].error;
+		policies = remote_policies_new(
+			&with_file, false,
+			&(struct remote_authorities_watcher){NULL, count_change, &changes});
+		failure = 0;
+		fake_advance(59 * SECOND_US);
+		assert_int_equal(changes, 0);
+		fake_advance(SECOND_US);
+		assert_int_equal(changes, cases[i].changes);
+		remote_policies_free(policies);
+		assert_int_equal(fake_timers(), 0);
 	}
 }
 
@@ -406,6 +441,7 @@ int main(void)
 		cmocka_unit_test(a_key_for_each_section),
 		cmocka_unit_test(new_files_need_a_new_process),
 		cmocka_unit_test(no_change_of_a_file_is_missed),
+		cmocka_unit_test(a_read_that_may_succeed_later_is_repeated),
 		cmocka_unit_test(services_have_their_own),
 		cmocka_unit_test(servers_without_tls_are_remembered_for_a_while),
 		cmocka_unit_test(only_what_is_enforced_makes_mail_wait),
