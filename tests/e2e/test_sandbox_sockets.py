@@ -45,7 +45,10 @@ def sockets(pid):
     """{descriptor: inode} of what the process has open as sockets."""
     found = {}
     for name in os.listdir(f"/proc/{pid}/fd"):
-        target = os.readlink(f"/proc/{pid}/fd/{name}")
+        try:
+            target = os.readlink(f"/proc/{pid}/fd/{name}")
+        except FileNotFoundError:  # it was closed just now
+            continue
         if target.startswith("socket:["):
             found[int(name)] = target[8:-1]
     return found
