@@ -180,9 +180,15 @@ static void a_failure_that_bounce_has_lost_is_seen(void **state)
 {
 	static const char torn[] = "fail: 3 \0\0\0\nfail: 1 x\n";
 	struct disk_file *file;
+	char line[128];
 
 	(void)state;
 	queue_text(TRAILER, true);
+	snprintf(line, sizeof line, "time=- event=message_queued id=%llu-a",
+		 (unsigned long long)queued);
+	kernel_at(kernel_now_us() + 1000000, nothing, NULL);
+	world_run(kernel_now_us() + 1000000);
+	node->heard(node, line);
 	files_put(node, path_of("info"), "end:\nmapped: count=2\nfail: 1 x\n");
 	files_put(node, path_of("bounce"), "");
 	assert_int_equal(disk_open(node->disk, NULL, path_of("bounce"), OS_FILE_WRITE, &file), 0);
