@@ -75,22 +75,35 @@ struct remote_session *remote_pool_take(struct remote_pool *pool, const char *ke
 	return NULL;
 }
 
-bool remote_pool_make_room(struct remote_pool *pool, const struct limit_class *class)
+/* Closes the oldest that HAS what is wanted; false: there is none. */
+static bool close_oldest(struct remote_pool *pool,
+			 bool (*has)(struct remote_session *session, const void *wanted),
+			 const void *wanted)
 {
 	for (size_t i = 0; i < pool->count; i++)
-		if (remote_session_is_spare(pool->sessions[i], class)) {
+		if (has(pool->sessions[i], wanted)) {
 			remote_session_free(remove_at(pool, i));
 			return true;
 		}
 	return false;
 }
 
+static bool has_class(struct remote_session *session, const void *class)
+{
+	return remote_session_is_spare(session, class);
+}
+
+bool remote_pool_make_room(struct remote_pool *pool, const struct limit_class *class)
+{
+	return close_oldest(pool, has_class, class);
+}
+
+static bool has_place(struct remote_session *session, const void *place)
+{
+	return remote_session_hold(session)->place == place;
+}
+
 bool remote_pool_close_one(struct remote_pool *pool, const struct shape_entry *place)
 {
-	for (size_t i = 0; i < pool->count; i++)
-		if (remote_session_hold(pool->sessions[i])->place == place) {
-			remote_session_free(remove_at(pool, i));
-			return true;
-		}
-	return false;
+	return close_oldest(pool, has_place, place);
 }

@@ -18,10 +18,10 @@ void remote_pool_clear(struct remote_pool *pool);
 void remote_pool_put(struct remote_pool *pool, struct remote_session *session);
 /* The most recently used connection for KEY, now the caller's; or NULL: also if its class of hosts
  * has no place for it now. HAS_TURN: as remote_session_claim(). */
+struct remote_session *remote_pool_take(struct remote_pool *pool, const char *key, bool has_turn);
 /* Closes the connection that has been idle longest of those that are counted at PLACE; false: there
  * is none. */
 MUST_CHECK bool remote_pool_close_one(struct remote_pool *pool, const struct shape_entry *place);
-struct remote_session *remote_pool_take(struct remote_pool *pool, const char *key, bool has_turn);
 /* Closes the oldest connection that is counted in CLASS (count = all), so that another one has its
  * place. False: there is none. */
 bool remote_pool_make_room(struct remote_pool *pool, const struct limit_class *class);

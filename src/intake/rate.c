@@ -65,12 +65,6 @@ static void log_ruling(struct intake_session *session, const struct limit_subjec
 			  : none);
 }
 
-static bool is_stricter(const struct limit_ruling *one, const struct limit_ruling *other)
-{
-	return one->answer != other->answer ? one->answer > other->answer
-					    : one->wait_us > other->wait_us;
-}
-
 /* The strictest that the rates say of any of the CHARGES. */
 struct limit_ruling intake_rate_judge(struct intake_session *session,
 				      const struct intake_charge *charges, size_t count)
@@ -84,7 +78,7 @@ struct limit_ruling intake_rate_judge(struct intake_session *session,
 			limit_rates_take(session->intake->rates, charges[i].count, &subject,
 					 charges[i].amount, now_us);
 
-		if (is_stricter(&ruling, &strictest))
+		if (limit_ruling_is_stricter(&ruling, &strictest))
 			strictest = ruling;
 	}
 	if (strictest.answer != LIMIT_PASS)

@@ -218,7 +218,7 @@ static struct limit_ruling judge(const struct limit_rates *rates, const struct r
 	return ruling;
 }
 
-static bool is_stricter(const struct limit_ruling *one, const struct limit_ruling *other)
+bool limit_ruling_is_stricter(const struct limit_ruling *one, const struct limit_ruling *other)
 {
 	return one->answer != other->answer ? one->answer > other->answer
 					    : one->wait_us > other->wait_us;
@@ -244,7 +244,7 @@ static struct limit_ruling judge_all(const struct limit_rates *rates, enum confi
 		ruling = judge(rates, rule, keys[i], amount, now_us);
 		if (ruling.answer != LIMIT_PASS)
 			atomic_fetch_add_explicit(rule->exceeded, 1, memory_order_relaxed);
-		if (is_stricter(&ruling, &strictest))
+		if (limit_ruling_is_stricter(&ruling, &strictest))
 			strictest = ruling;
 	}
 	return strictest;

@@ -54,6 +54,9 @@ struct limit_ruling {
 	int64_t wait_us;                /* until it would pass; LIMIT_SLOW: at most LIMIT_SLOW_US */
 };
 
+/* Whether ONE holds the client back more than OTHER. */
+bool limit_ruling_is_stricter(const struct limit_ruling *one, const struct limit_ruling *other);
+
 /* No reply is held back for longer. */
 enum { LIMIT_SLOW_US = 30000000 };
 
