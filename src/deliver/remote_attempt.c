@@ -37,6 +37,7 @@ static void finish_with(struct remote_attempt *attempt, const struct mail_verdic
 {
 	remote_recipients_report_deferred(&attempt->recipients);
 	deliver_helper_report_rest(attempt->job, verdict, trigger);
+	attempt->busy.us = 0; /* nobody is left to wait for the other server */
 	finish(attempt);
 }
 
