@@ -5,8 +5,9 @@
  * charsets nor parts.
  *
  * Each delivery of one message adds fields of its own in front: the digest leaves out Received,
- * Return-Path, Delivered-To and X-Original-To, and the difference between CRLF and LF. Two
- * contents with one Message-ID and different digests are different messages.
+ * Return-Path, Delivered-To and X-Original-To, a first line "From " (mbox), the difference between
+ * CRLF and LF, and whether the last line ends. Two contents with one Message-ID and different
+ * digests are different messages.
  */
 #ifndef DECODE_IDENTITY_H
 #define DECODE_IDENTITY_H
@@ -18,14 +19,15 @@
 
 enum {
 	DECODE_ID_MAX = 255, /* bytes of a Message-ID; a longer one is replaced by its digest */
-	DECODE_HEADER_MAX = 1 << 20, /* bytes of header that are looked at for fields */
+	DECODE_HEADER_MAX = 1 << 20, /* bytes of header that are looked at for fields, without those
+				      * that the digest leaves out */
 };
 
 struct decode_identity {
 	/* The Message-ID with its angle brackets, at most DECODE_ID_MAX bytes of printable ASCII.
 	 * If the field is missing, malformed, too long, or has other bytes: "<sha256-HEX@invalid>",
-	 * of the field's bytes if there are any, else of the content's digest. If there are several
-	 * fields, the first counts. */
+	 * of the field's bytes if there are any, else DIGEST. If there are several fields, the
+	 * first counts. One that itself looks like that is malformed. */
 	struct str id;
 	bool is_derived; /* ID is not what the message has */
 	unsigned char digest[DECODE_DIGEST_SIZE];

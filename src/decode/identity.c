@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: ISC
+#include "decode/identity.h"
+#include "base/panic.h"
+#include "decode/internal.h"
+#include "header/addresses.h"
+#include "mail/address.h"
+#include <errno.h>
+#include <openssl/evp.h>
+
+enum {
+	BLOCK_SIZE = 64 * 1024,
+	DERIVED_SIZE = sizeof "<sha256-@invalid>" - 1 + (size_t)2 * DECODE_DIGEST_SIZE,
+};
+
+struct identifier {
+	EVP_MD_CTX *digest;
+	struct arena *arena;
+	struct decode_identity identity;
+};
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Without white space, also that of folds, at both ends. */
+static struct str trim(struct str s)
+{
+	while (s.length > 0 && is_space(s.data[0]))
+		s = str_skip(s, 1);
+	while (s.length > 0 && is_space(s.data[s.length - 1]))
+		s.length--;
+	return s;
+}
+
+/* "<sha256-HEX@invalid>": nobody else's Message-ID may look so. */
+static struct str derived(const unsigned char digest[DECODE_DIGEST_SIZE], struct arena *arena)
+{
+	struct buffer out CLEANUP(buffer_clear) = {0};
+
+	buffer_append_string(&out, "<sha256-");
+	for (size_t i = 0; i < DECODE_DIGEST_SIZE; i++)
+		buffer_append_format(&out, "%02x", digest[i]);
+	buffer_append_string(&out, "@invalid>");
+	return arena_copy_str(arena, buffer_view(&out));
+}
+
+static bool is_valid_id(struct str id)
+{
+	if (id.length < 3 || id.length > DECODE_ID_MAX || id.data[0] != '<' ||
+	    id.data[id.length - 1] != '>')
+		return false;
+	for (size_t i = 1; i + 1 < id.length; i++)
+		if (id.data[i] <= ' ' || id.data[i] >= 0x7f || id.data[i] == '<' ||
+		    id.data[i] == '>')
+			return false;
+	return id.length != DERIVED_SIZE || !str_starts_with(id, STR("<sha256-")) ||
+	       !str_ends_with_nocase(id, STR("@invalid>"));
+}
+
+static void note_id(struct identifier *identifier, struct str body)
+{
+	struct decode_identity *identity = &identifier->identity;
+	unsigned char digest[DECODE_DIGEST_SIZE];
+	struct str id = trim(body);
+
+	if (is_valid_id(id)) {
+		identity->id = arena_copy_str(identifier->arena, id);
+	} else if (id.length > 0) {
+		if (EVP_Digest(id.data, id.length, digest, NULL, EVP_sha256(), NULL) != 1)
+			panic("no memory for a digest");
+		identity->id = derived(digest, identifier->arena);
+		identity->is_derived = true;
+	}
+}
+
+struct first_address {
+	struct arena *arena;
+	struct str address;
+};
+
+static int take_address(void *context, struct str address)
+{
+	struct first_address *first = context;
+
+	first->address = arena_copy_str(first->arena, address);
+	return 1;
+}
+
+/* The first one in LIST; "" if it is not valid. */
+static struct str first_address(struct str list, struct arena *arena)
+{
+	struct first_address first = {.arena = arena, .address = STR("")};
+
+	if (header_addresses_parse(list, STR(""), MAIL_ADDRESS_UTF8, NULL, take_address, &first) <
+	    0)
+		return STR("");
+	return first.address;
+}
+
+static void note_from(struct identifier *identifier, struct str body)
+{
+	identifier->identity.from = first_address(body, identifier->arena);
+}
+
+static void note_delivered_to(struct identifier *identifier, struct str body)
+{
+	identifier->identity.delivered_to = first_address(body, identifier->arena);
+}
+
+/* The first word of BODY, before a comment or a parameter. */
+static struct str first_word(struct str body)
+{
+	struct str word = trim(body);
+	size_t length = 0;
+
+	while (length < word.length && !is_space(word.data[length]) && word.data[length] != ';' &&
+	       word.data[length] != '(')
+		length++;
+	word.length = length;
+	return word;
+}
+
+static void note_auto_submitted(struct identifier *identifier, struct str body)
+{
+	struct str word = first_word(body);
+
+	if (word.length > 0 && !str_equal_nocase(word, STR("no")))
+		identifier->identity.is_automatic = true;
+}
+
+static void note_list_id(struct identifier *identifier, struct str body)
+{
+	(void)body;
+	identifier->identity.is_automatic = true;
+}
+
+static void note_precedence(struct identifier *identifier, struct str body)
+{
+	struct str word = first_word(body);
+
+	if (str_equal_nocase(word, STR("bulk")) || str_equal_nocase(word, STR("list")) ||
+	    str_equal_nocase(word, STR("junk")))
+		identifier->identity.is_automatic = true;
+}
+
+static const struct {
+	struct str name;
+	void (*note)(struct identifier *identifier, struct str body);
+} notes[] = {
+	{STR("message-id"), note_id},
+	{STR("from"), note_from},
+	{STR("delivered-to"), note_delivered_to},
+	{STR("auto-submitted"), note_auto_submitted},
+	{STR("list-id"), note_list_id},
+	{STR("precedence"), note_precedence},
+};
+
+static void on_field(void *context, const struct header_field *field)
+{
+	for (size_t i = 0; i < COUNT_OF(notes); i++)
+		if (str_equal_nocase(field->name, notes[i].name))
+			notes[i].note(context, field->body);
+}
+
+static void on_wrote(void *context, struct str text)
+{
+	struct identifier *identifier = context;
+
+	if (EVP_DigestUpdate(identifier->digest, text.data, text.length) != 1)
+		panic("no memory for a digest");
+}
+
+/* Feeds all of CONTENT to ESSENCE, and ends it. */
+static int read_content(const struct ipc_content *content, struct decode_essence *essence)
+{
+	char *block = memory_alloc(BLOCK_SIZE);
+	uint64_t offset = 0;
+	int error = 0;
+
+	while (error == 0 && offset < content->size) {
+		struct str part;
+
+		error = ipc_content_read(content, offset, block, BLOCK_SIZE, &part);
+		if (error == 0) {
+			decode_essence_take(essence, part);
+			offset += part.length;
+		}
+	}
+	decode_essence_end(essence);
+	free(block);
+	return error;
+}
+
+int decode_identify(const struct ipc_content *content, struct arena *arena,
+		    struct decode_identity *out)
+{
+	static const struct decode_essence_handler handler = {.wrote = on_wrote, .field = on_field};
+	struct identifier identifier = {
+		.digest = EVP_MD_CTX_new(),
+		.arena = arena,
+		.identity = {.id = STR(""), .from = STR(""), .delivered_to = STR("")},
+	};
+	struct decode_essence essence = {.handler = &handler, .context = &identifier};
+	struct decode_identity *identity = &identifier.identity;
+	int error;
+
+	if (identifier.digest == NULL ||
+	    EVP_DigestInit_ex(identifier.digest, EVP_sha256(), NULL) != 1)
+		panic("no memory for a digest");
+	error = read_content(content, &essence);
+	if (EVP_DigestFinal_ex(identifier.digest, identity->digest, NULL) != 1)
+		panic("no memory for a digest");
+	EVP_MD_CTX_free(identifier.digest);
+	if (error < 0)
+		return error;
+	if (identity->id.length == 0) {
+		identity->id = derived(identity->digest, arena);
+		identity->is_derived = true;
+	}
+	*out = *identity;
+	return 0;
+}
