@@ -12,11 +12,12 @@
 #include <stdint.h>
 
 enum {
-	DECODE_TEXT_MAX = 998, /* bytes of a subject, name, file name; longer ones are cut */
+	DECODE_TEXT_MAX = 998, /* bytes of a subject, name, file name, type; longer ones are cut */
 	DECODE_PARTICIPANT_MAX = 1000, /* of one message; more are left out, with a problem */
 	DECODE_PART_MAX = 1000,        /* likewise */
 	DECODE_DEPTH_MAX = 50,         /* of parts within parts */
 	DECODE_DIGEST_SIZE = 32,       /* SHA-256 */
+	DECODE_PROBLEM_MAX = 1000,     /* bytes of what could not be decoded */
 };
 
 enum decode_role {
@@ -39,12 +40,14 @@ struct decode_participant {
 };
 
 struct decode_part {
-	struct str number;      /* as in IMAP's BODYSTRUCTURE: "1", "2.1" */
+	struct str number;      /* as in IMAP's BODYSTRUCTURE: "1", "2.1"; for a multipart that has
+				 * none, because a message begins with it: "TEXT", "2.TEXT" */
 	struct str type;        /* "text/plain", lower case; multiparts are listed, too */
 	struct str charset;     /* as declared, lower case; "": none */
 	struct str disposition; /* "attachment", "inline", lower case; "": none */
 	struct str filename;    /* "": none */
-	uint64_t size;          /* of its content without transfer encoding; multiparts: 0 */
+	uint64_t size;          /* of its content without transfer encoding; multiparts: 0. Lines
+				 * of text end in CRLF, also where the message has LF */
 	unsigned char digest[DECODE_DIGEST_SIZE]; /* of that content */
 };
 
