@@ -146,8 +146,7 @@ static void set_process(struct config *config, const struct config_tree_section 
 	if (i == CONFIG_PROCESSES) {
 		report_title(section, "no such process",
 			     "smtpd, qmtpd, names, keys, policy, auth, resolve, remote, lmtp, "
-			     "local, pipe, "
-			     "list, directory",
+			     "local, mailbox, decode, pipe, list, directory",
 			     problems);
 		config_fill_section(config, section, &ignored, problems);
 		return;
@@ -163,8 +162,8 @@ static void add_processes(struct config *config, const struct config_tree *tree,
 			  struct config_problems *problems)
 {
 	static const char *const names[CONFIG_PROCESSES] = {
-		"smtpd",  "qmtpd", "names", "keys", "policy", "auth",     "resolve",
-		"remote", "lmtp",  "local", "pipe", "list",   "directory"};
+		"smtpd", "qmtpd", "names",   "keys",   "policy", "auth", "resolve",  "remote",
+		"lmtp",  "local", "mailbox", "decode", "pipe",   "list", "directory"};
 	unsigned lines[CONFIG_PROCESSES] = {0};
 
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
@@ -264,22 +263,46 @@ static void add_tls_policies(struct config *config, const struct config_tree *tr
 	}
 }
 
-static void set_directory(struct config *config, const struct config_tree *tree,
-			  struct config_problems *problems)
+/* Fills BASE from the section of KIND, of which there may be one: it is returned, or NULL. IGNORED
+ * has room for others. */
+static const struct config_tree_section *fill_only(struct config *config,
+						   const struct config_tree *tree,
+						   enum config_section kind, void *base,
+						   void *ignored, struct config_problems *problems)
 {
 	const struct config_tree_section *first = NULL;
 
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
-		struct config_directory ignored = {0};
-
-		if (s->kind != CONFIG_SECTION_DIRECTORY)
+		if (s->kind != kind)
 			continue;
 		if (first != NULL)
 			report_twice(s, first->line, problems);
-		config_fill_section(config, s, first == NULL ? &config->directory : &ignored,
-				    problems);
+		memset(ignored, 0, config_section_info(kind)->size);
+		config_fill_section(config, s, first == NULL ? base : ignored, problems);
 		first = first == NULL ? s : first;
 	}
+	return first;
+}
+
+/* Fills BASE with the defaults of the section of KIND. */
+static void fill_defaults(struct config *config, enum config_section kind, void *base,
+			  struct config_problems *problems)
+{
+	struct config_tree_section empty = {.kind = kind, .title = ""};
+	size_t count;
+
+	config_section_settings(kind, &count);
+	empty.uses = arena_alloc(config->arena, count * sizeof *empty.uses);
+	config_fill_section(config, &empty, base, problems);
+}
+
+static void set_directory(struct config *config, const struct config_tree *tree,
+			  struct config_problems *problems)
+{
+	struct config_directory ignored;
+
+	(void)fill_only(config, tree, CONFIG_SECTION_DIRECTORY, &config->directory, &ignored,
+			problems);
 }
 
 /* Users are expected. */
@@ -296,25 +319,32 @@ static bool has_users(const struct config *config)
 static void set_auth(struct config *config, const struct config_tree *tree,
 		     struct config_problems *problems)
 {
-	struct config_tree_section empty = {.kind = CONFIG_SECTION_AUTH, .title = ""};
-	const struct config_tree_section *first = NULL;
-	size_t count;
+	struct config_auth ignored;
+	const struct config_tree_section *first =
+		fill_only(config, tree, CONFIG_SECTION_AUTH, &config->auth, &ignored, problems);
 
-	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
-		struct config_auth ignored = {0};
+	if (first == NULL && has_users(config) && config->directory.backend != CONFIG_BACKEND_NONE)
+		fill_defaults(config, CONFIG_SECTION_AUTH, &config->auth, problems);
+}
 
-		if (s->kind != CONFIG_SECTION_AUTH)
-			continue;
-		if (first != NULL)
-			report_twice(s, first->line, problems);
-		config_fill_section(config, s, first == NULL ? &config->auth : &ignored, problems);
-		first = first == NULL ? s : first;
-	}
-	if (first != NULL || !has_users(config) || config->directory.backend == CONFIG_BACKEND_NONE)
-		return;
-	config_section_settings(CONFIG_SECTION_AUTH, &count);
-	empty.uses = arena_alloc(config->arena, count * sizeof *empty.uses);
-	config_fill_section(config, &empty, &config->auth, problems);
+static bool has_recording_service(const struct config *config)
+{
+	for (size_t i = 0; i < config->service_count; i++)
+		if (config_service_records(&config->services[i]))
+			return true;
+	return false;
+}
+
+/* Without a section, its defaults apply where a service needs them. */
+static void set_record(struct config *config, const struct config_tree *tree,
+		       struct config_problems *problems)
+{
+	struct config_record ignored;
+	const struct config_tree_section *first =
+		fill_only(config, tree, CONFIG_SECTION_RECORD, &config->record, &ignored, problems);
+
+	if (first == NULL && has_recording_service(config))
+		fill_defaults(config, CONFIG_SECTION_RECORD, &config->record, problems);
 }
 
 void config_build(struct config *config, const struct config_tree *tree,
@@ -333,6 +363,7 @@ void config_build(struct config *config, const struct config_tree *tree,
 	config_add_rates(config, tree, problems);
 	set_directory(config, tree, problems);
 	set_auth(config, tree, problems);
+	set_record(config, tree, problems);
 	config_check(config, tree, problems);
 	config_check_sources(config, tree, problems);
 }

@@ -350,6 +350,7 @@ void config_check(struct config *config, const struct config_tree *tree,
 	check_values(config, &tree->root, "qmtproutes", ":", problems);
 	check_senders(config, tree, problems);
 	check_services(config, tree, problems);
+	config_check_record(config, tree, problems);
 	config_check_tls(config, tree, problems);
 	config_check_directory(config, tree, problems);
 	config_check_auth(config, tree, problems);

@@ -111,6 +111,7 @@ struct config {
 	struct config_process processes[CONFIG_PROCESSES]; /* those whose user can be set */
 	struct config_directory directory;
 	struct config_auth auth;
+	struct config_record record;
 	struct config_certificate *certificates;
 	size_t certificate_count;
 	struct config_tls_policy *tls_policies;
@@ -215,6 +216,10 @@ const char *config_process_user(const struct config *config, const char *name);
 bool config_has_process_users(const struct config *config);
 /* Whether a service of that KIND delivers as a user of its own. */
 bool config_has_owners(const struct config *config, enum config_service_kind kind);
+/* Whether SERVICE records what it files, and files it once: kinds mailbox and imap. */
+bool config_service_records(const struct config_service *service);
+/* Whether there is a record: some service needs it, or there is a section. */
+bool config_has_record(const struct config *config);
 /* The directory below which all mailboxes of SERVICE, a maildir, are: its path up to
  * the last "/" before the first %, or before the end. */
 struct str config_mailbox_base(const struct config_service *service);

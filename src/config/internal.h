@@ -136,6 +136,9 @@ void config_check_kinds(const void *base, const struct config_tree_section *sect
 void config_check_program(const struct config *config, const struct config_service *service,
 			  const struct config_tree_section *section,
 			  struct config_problems *problems);
+/* check_record.c: section record, and the services that record. */
+void config_check_record(const struct config *config, const struct config_tree *tree,
+			 struct config_problems *problems);
 /* check_tls.c: completes and checks what is about TLS. */
 /* check_listen_auth.c: after config_check_tls(). */
 void config_check_listen_auth(struct config *config, const struct config_tree *tree,

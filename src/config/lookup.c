@@ -229,6 +229,16 @@ bool config_has_owners(const struct config *config, enum config_service_kind kin
 }
 
 /* "%%" ends it, too: the result is then a directory above, which is harmless. */
+bool config_service_records(const struct config_service *service)
+{
+	return service->kind == CONFIG_SERVICE_MAILBOX || service->kind == CONFIG_SERVICE_IMAP;
+}
+
+bool config_has_record(const struct config *config)
+{
+	return config->record.backend != CONFIG_RECORD_NONE;
+}
+
 struct str config_mailbox_base(const struct config_service *service)
 {
 	size_t length = strcspn(service->path, "%");

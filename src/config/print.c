@@ -126,4 +126,6 @@ void config_print(const struct config *config, struct buffer *out)
 		print_section(CONFIG_SECTION_DIRECTORY, NULL, &config->directory, out);
 	if (config_has_auth(config))
 		print_section(CONFIG_SECTION_AUTH, NULL, &config->auth, out);
+	if (config->record.backend != CONFIG_RECORD_NONE)
+		print_section(CONFIG_SECTION_RECORD, NULL, &config->record, out);
 }

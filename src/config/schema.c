@@ -104,6 +104,12 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 		 "How clients say who they are (SMTP's AUTH). Without this section its defaults "
 		 "apply if there is a listen submission and a directory.",
 		 sizeof(struct config_auth), "users"},
+	[CONFIG_SECTION_RECORD] =
+		{"record", "",
+		 "The database in which services of kind mailbox and imap record each message, "
+		 "and in which mailboxes it has been filed, see stagepost-record(5). Without this "
+		 "section its defaults apply if there is such a service.",
+		 sizeof(struct config_record), "backend"},
 };
 
 const struct config_section_info *config_section_info(enum config_section section)
@@ -125,6 +131,10 @@ static const struct config_setting *find_table(enum config_section section, size
 	if (section == CONFIG_SECTION_DIRECTORY || section == CONFIG_SECTION_AUTH) {
 		*count_out = config_schema_users_count;
 		return config_schema_users;
+	}
+	if (section == CONFIG_SECTION_RECORD) {
+		*count_out = config_schema_record_count;
+		return config_schema_record;
 	}
 	if (section == CONFIG_SECTION_RATE || section == CONFIG_SECTION_DESTINATION) {
 		*count_out = config_schema_rate_count;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * config/schema_row.h - macros for the rows of the table of settings: schema_root.c has those
- * outside all sections, schema_users.c those of directory and auth, schema_rate.c those of rate
- * and destination, schema_section.c the others.
+ * outside all sections, schema_users.c those of directory and auth, schema_mailbox.c those of
+ * record, schema_rate.c those of rate and destination, schema_section.c the others.
  */
 #ifndef CONFIG_SCHEMA_ROW_H
 #define CONFIG_SCHEMA_ROW_H
@@ -34,6 +34,9 @@ extern const struct config_setting config_schema_section[];
 extern const size_t config_schema_section_count;
 extern const struct config_setting config_schema_users[];
 extern const size_t config_schema_users_count;
+
+extern const struct config_setting config_schema_record[];
+extern const size_t config_schema_record_count;
 
 extern const struct config_setting config_schema_rate[];
 extern const size_t config_schema_rate_count;

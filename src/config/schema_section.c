@@ -47,14 +47,23 @@ static const struct config_word service_tls_words[] = {{"none", CONFIG_TLS_NONE}
 						       {"encrypt", CONFIG_TLS_ENCRYPT},
 						       {"verify", CONFIG_TLS_VERIFY},
 						       {NULL, 0}};
-static const struct config_word kind_words[] = {{"maildir", CONFIG_SERVICE_MAILDIR},
-						{"lmtp", CONFIG_SERVICE_LMTP},
-						{"pipe", CONFIG_SERVICE_PIPE},
-						{NULL, 0}};
+static const struct config_word kind_words[] = {
+	{"maildir", CONFIG_SERVICE_MAILDIR}, {"lmtp", CONFIG_SERVICE_LMTP},
+	{"pipe", CONFIG_SERVICE_PIPE},       {"mailbox", CONFIG_SERVICE_MAILBOX},
+	{"imap", CONFIG_SERVICE_IMAP},       {NULL, 0}};
 static const struct config_word class_count_words[] = {
 	{"active", CONFIG_CLASS_COUNT_ACTIVE}, {"all", CONFIG_CLASS_COUNT_OPEN}, {NULL, 0}};
 static const struct config_word over_quota_words[] = {
 	{"defer", CONFIG_OVER_QUOTA_DEFER}, {"refuse", CONFIG_OVER_QUOTA_REFUSE}, {NULL, 0}};
+
+static const struct config_word sent_words[] = {{"none", CONFIG_SENT_NONE},
+						{"local", CONFIG_SENT_LOCAL},
+						{"all", CONFIG_SENT_ALL},
+						{NULL, 0}};
+static const struct config_word security_words[] = {{"plain", CONFIG_IMAP_PLAIN},
+						    {"starttls", CONFIG_IMAP_STARTTLS},
+						    {"implicit", CONFIG_IMAP_IMPLICIT},
+						    {NULL, 0}};
 
 const struct config_setting config_schema_section[] = {
 	SETTING(LISTEN, "address", endpoints, LIST(config_listen, addresses, address_count),
@@ -148,7 +157,8 @@ const struct config_setting config_schema_section[] = {
 
 	SETTING(SERVICE, "kind", word, AT(config_service, kind), WORDS(kind_words),
 		MEANING("What the service does.")),
-	SETTING(SERVICE, "path", mailbox_path, AT(config_service, path), KINDS(KIND(MAILDIR)),
+	SETTING(SERVICE, "path", mailbox_path, AT(config_service, path),
+		KINDS(KIND(MAILDIR) | KIND(MAILBOX)),
 		MEANING("The Maildir of a mailbox. %d is its domain, %u its local part "
 			"without extension, %% a percent sign. The delivering process can access "
 			"only "
@@ -169,8 +179,9 @@ const struct config_setting config_schema_section[] = {
 		MEANING("What happens to mail for which a mailbox has no room: defer tries again "
 			"later (4.2.2), refuse bounces it (5.2.2). A message that is larger than "
 			"the quota is bounced in any case (5.2.3).")),
-	SETTING(SERVICE, "address", endpoint, AT(config_service, address), KINDS(KIND(LMTP)),
-		MEANING("The LMTP server (RFC 2033).")),
+	SETTING(SERVICE, "address", endpoint, AT(config_service, address),
+		KINDS(KIND(LMTP) | KIND(IMAP)),
+		MEANING("The LMTP server (RFC 2033), or the IMAP server (RFC 3501).")),
 	SETTING(SERVICE, "servers", reaches, LIST(config_service, servers, server_count),
 		INITIAL(""), KINDS(KIND(LMTP)),
 		MEANING("The LMTP servers that records of the directory's table server may name "
@@ -208,8 +219,9 @@ const struct config_setting config_schema_section[] = {
 		MEANING("Whether the server is told by XFORWARD which client a message came from, "
 			"if it offers that. See xforward_to, too.")),
 	SETTING(SERVICE, "timeout", seconds, AT(config_service, timeout), INITIAL("5m"),
-		RANGE(1, 86400), KINDS(KIND(LMTP) | KIND(PIPE)),
-		MEANING("lmtp: how long to wait for a reply, twice as long for the last. pipe: "
+		RANGE(1, 86400), KINDS(KIND(LMTP) | KIND(PIPE) | KIND(IMAP)),
+		MEANING("lmtp, imap: how long to wait for a reply, twice as long for the last. "
+			"pipe: "
 			"how long the program may run; then it is killed, with all of its process "
 			"group, and the delivery tried again.")),
 	SETTING(SERVICE, "output_max", size, AT(config_service, output_max), INITIAL("1K"),
@@ -222,13 +234,53 @@ const struct config_setting config_schema_section[] = {
 			"remote_tls. verify: for the server's name, or its address, which must be "
 			"in the certificate's subjectAltName.")),
 	SETTING(SERVICE, "authority", optional_path, AT(config_service, authority), INITIAL(""),
-		RANGE(0, 4000), KINDS(KIND(LMTP)),
-		MEANING("The file, in PEM form, of the authorities that sign the LMTP servers' "
+		RANGE(0, 4000), KINDS(KIND(LMTP) | KIND(IMAP)),
+		MEANING("The file, in PEM form, of the authorities that sign the servers' "
 			"certificates; empty: tls_authorities.")),
 	SETTING(SERVICE, "certificate", text, AT(config_service, certificate), INITIAL(""),
 		KINDS(KIND(LMTP)),
 		MEANING("The section certificate that is presented to the LMTP servers; empty: "
 			"none.")),
+
+	SETTING(SERVICE, "sent", word, AT(config_service, sent), INITIAL("local"),
+		WORDS(sent_words), KINDS(KIND(MAILBOX) | KIND(IMAP)),
+		MEANING("Whose messages are also filed in the sender's folder sent_folder, once "
+			"for each message however many recipients it has. local: if the first "
+			"address of the field From is in a domain of this system; all: in any "
+			"domain; none. The field is believed as it is. Reports and mail "
+			"of lists (the null sender, Auto-Submitted, List-Id, Precedence) are not "
+			"filed there.")),
+	SETTING(SERVICE, "sent_folder", text, AT(config_service, sent_folder), INITIAL("Sent"),
+		RANGE(1, 255), KINDS(KIND(MAILBOX) | KIND(IMAP)),
+		MEANING("The folder for the sender's copy, in UTF-8, with / between levels.")),
+	SETTING(SERVICE, "folder", text, AT(config_service, folder), INITIAL("INBOX"),
+		RANGE(1, 255), KINDS(KIND(MAILBOX) | KIND(IMAP)),
+		MEANING("The folder for recipients' copies, likewise.")),
+	SETTING(SERVICE, "detail_folders", boolean, AT(config_service, detail_folders),
+		INITIAL("no"), KINDS(KIND(MAILBOX) | KIND(IMAP)),
+		MEANING("Whether mail to an address with an extension goes to the folder of that "
+			"name, which is created if it is missing: user+lists to lists. See "
+			"recipient_delimiter.")),
+	SETTING(SERVICE, "flags", texts, LIST(config_service, flags, flag_count), INITIAL(""),
+		KINDS(KIND(MAILBOX) | KIND(IMAP)),
+		MEANING("Flags that recipients' copies have from the beginning: seen, flagged, "
+			"draft.")),
+	SETTING(SERVICE, "security", word, AT(config_service, security), INITIAL("starttls"),
+		WORDS(security_words), KINDS(KIND(IMAP)),
+		MEANING("How connections to the IMAP server are protected: starttls and implicit "
+			"demand TLS and a certificate for the server's name, plain does without, "
+			"also for passwords.")),
+	SETTING(SERVICE, "login", text, AT(config_service, login), KINDS(KIND(IMAP)),
+		MEANING("The name to log in as. %a is the mailbox's address, %u its local part "
+			"without extension, %d its domain, %% a percent sign: \"%a*master\" for a "
+			"master user of Dovecot.")),
+	SETTING(SERVICE, "password_file", path, AT(config_service, password_file), RANGE(1, 4000),
+		KINDS(KIND(IMAP)),
+		MEANING("The file whose first line is the password of that login.")),
+	SETTING(SERVICE, "prefix", text, AT(config_service, prefix), INITIAL(""), RANGE(0, 100),
+		KINDS(KIND(IMAP)),
+		MEANING("What the IMAP server wants before the names of folders other than INBOX "
+			"(\"INBOX.\").")),
 
 	SETTING(DOMAIN, "service", service, AT(config_domain, service),
 		MEANING("The service that delivers the domain's mail.")),

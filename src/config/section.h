@@ -120,6 +120,8 @@ enum config_service_kind { /* 0: unknown */
 			   CONFIG_SERVICE_MAILDIR = 1,
 			   CONFIG_SERVICE_LMTP,
 			   CONFIG_SERVICE_PIPE,
+			   CONFIG_SERVICE_MAILBOX,
+			   CONFIG_SERVICE_IMAP,
 			   CONFIG_SERVICE_KINDS,
 };
 
@@ -142,11 +144,19 @@ struct config_reach {
 
 enum config_over_quota { CONFIG_OVER_QUOTA_DEFER, CONFIG_OVER_QUOTA_REFUSE };
 
+enum config_sent { CONFIG_SENT_NONE, CONFIG_SENT_LOCAL, CONFIG_SENT_ALL };
+
+enum config_imap_security {
+	CONFIG_IMAP_PLAIN,
+	CONFIG_IMAP_STARTTLS,
+	CONFIG_IMAP_IMPLICIT,
+};
+
 struct config_service {
 	const char *name; /* [a-z0-9_-]{1,32}, not "remote" or "list"; also a directory in the
 			   * queue */
 	enum config_service_kind kind;
-	const char *path;  /* maildir: with %d (domain), %u (local part), %% */
+	const char *path;  /* maildir, mailbox: with %d (domain), %u (local part), %% */
 	const char *quota; /* maildir: as in mail/quota.h; "": no quotas */
 	enum config_over_quota over_quota;
 	struct config_endpoint address; /* lmtp */
@@ -162,6 +172,17 @@ struct config_service {
 	enum config_tls_level tls; /* lmtp */
 	const char *authority;     /* lmtp: PEM file; "": setting tls_authorities */
 	const char *certificate;   /* lmtp: section to present; "": none */
+	/* mailbox, imap: */
+	enum config_sent sent; /* whose sent mail is kept */
+	const char *sent_folder;
+	const char *folder;  /* of recipients: "INBOX" */
+	bool detail_folders; /* "user+folder" goes to that folder */
+	const char **flags;  /* of recipients' copies */
+	size_t flag_count;
+	enum config_imap_security security; /* imap, as the rest: */
+	const char *login;                  /* with %a, %u, %d, %% */
+	const char *password_file;
+	const char *prefix; /* of folders other than INBOX; "": none */
 };
 
 struct config_domain {
@@ -325,6 +346,28 @@ struct config_auth { /* auth { ... } */
 	const char *introspection_secret_file; /* "": none */
 };
 
+enum config_record_backend {
+	CONFIG_RECORD_NONE, /* nothing is recorded */
+	CONFIG_RECORD_SQLITE,
+	CONFIG_RECORD_POSTGRESQL,
+	CONFIG_RECORD_MARIADB,
+};
+
+struct config_record { /* record { ... } */
+	enum config_record_backend backend;
+	const char *path;          /* sqlite: the database file */
+	const char *database;      /* postgresql: connection string; mariadb: name */
+	const char *servers;       /* mariadb, as the following: "HOST:PORT,..." or "" */
+	const char *socket;        /* "": the library's */
+	const char *user;          /* "": the process's */
+	const char *password_file; /* "": none */
+	const char *authority;     /* "": no TLS */
+	uint32_t connections;
+	uint32_t lock_timeout; /* seconds */
+	uint32_t timeout;      /* seconds, of each call */
+	int64_t keep_us;       /* 0: for ever */
+};
+
 enum config_rate_count { /* what is counted */
 			 CONFIG_RATE_CONNECTIONS,
 			 CONFIG_RATE_MESSAGES,
@@ -384,6 +427,6 @@ struct config_destination { /* destination "MASK" { ... } */
 };
 enum { CONFIG_DESTINATIONS_MAX = 1000 };
 
-enum { CONFIG_PROCESSES = 13 };
+enum { CONFIG_PROCESSES = 15 };
 
 #endif

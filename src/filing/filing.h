@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * filing/filing.h - records messages and files each once: in the mailbox of each recipient, and in
- * that of the sender's sent mail. Blocks; each thread that files has its own.
+ * filing/filing.h - records messages, and files each copy of them once, from any number of threads,
+ * processes and machines. Blocks; each thread that files has its own.
  *
- * A group of messages shares transactions and the store's syncs. Under the lock of its Message-ID
- * each message goes through the steps of record/record.h; the table in filing/life.c has them all.
+ * A group of messages shares transactions and the store's syncs. Each copy goes through the two
+ * transactions of record/record.h; filing/copy.h has the table of its life.
  */
 #ifndef FILING_FILING_H
 #define FILING_FILING_H
@@ -14,27 +14,14 @@
 #include "mailstore/mailstore.h"
 #include "record/record.h"
 
-enum filing_sent {
-	FILING_SENT_NONE,
-	FILING_SENT_LOCAL, /* of senders for whose domain is_local() says yes */
-	FILING_SENT_ALL,
-};
-
-struct filing_settings {
-	enum filing_sent sent;
-	bool (*is_local)(void *context, struct str domain);
-	void *context;
-	const char *sent_folder; /* "Sent" */
-	char delimiter;          /* of "user+folder"; 0: no folders by address */
-};
-
-/* One recipient of a message. */
-struct filing_recipient {
-	struct str address;          /* LOCAL@DOMAIN */
-	struct str folder;           /* "INBOX" */
-	unsigned flags;              /* enum mailstore_flags */
-	struct mail_verdict verdict; /* out: OK 2.0.0; WAIT 4.3.0 (the database or store), 4.4.5 (no
-				      * lock in time); FAIL as the store says */
+/* One copy of a message. The places of a message's copies are different. */
+struct filing_copy {
+	struct record_place place;
+	unsigned flags;       /* enum mailstore_flags */
+	struct str recipient; /* written as Delivered-To; "": the sender's copy */
+	struct mail_verdict
+		verdict; /* out: OK 2.0.0: it is in the mailbox, now or before; WAIT 4.3.0
+			  * (the record or the store); WAIT or FAIL as the store says */
 };
 
 struct filing_message {
@@ -42,40 +29,42 @@ struct filing_message {
 	const struct decode_message *decoded;
 	struct ipc_content content;
 	struct str sender; /* of the envelope; "": the null sender */
-	struct filing_recipient *recipients;
-	size_t recipient_count;
-	bool is_busy; /* out: another one has the lock; nothing was done, nothing was decided */
+	struct filing_copy *copies;
+	size_t copy_count;
+	bool is_busy; /* out: another one has the lock of its Message-ID: nothing was decided */
 };
 
-/* What was decided, for the log; valid during the call. */
+enum filing_event_kind {
+	FILING_RECORDED,  /* the message is new */
+	FILING_DIFFERENT, /* its Message-ID is known, with another content */
+	FILING_FILED,
+	FILING_KNOWN,   /* the copy was filed before */
+	FILING_FOUND,   /* in doubt: a copy was found in the mailbox */
+	FILING_MISSING, /* in doubt: no copy was found, so it is appended */
+	FILING_SURPLUS, /* in doubt: more than one was found, and removed */
+	FILING_FAILED,  /* TEXT says why */
+	FILING_EVENTS,
+};
+
+/* For the log; valid during the call. */
 struct filing_event {
-	enum {
-		FILING_RECORDED,  /* the message is new */
-		FILING_DIFFERENT, /* the Message-ID was known, with another content */
-		FILING_FILED,
-		FILING_KNOWN,   /* it was filed before */
-		FILING_FOUND,   /* it was in doubt, and a copy was found in the mailbox */
-		FILING_SURPLUS, /* a second copy was found, and removed */
-		FILING_FAILED,  /* a copy could not be filed: text */
-	} kind;
+	enum filing_event_kind kind;
 	const struct filing_message *message;
-	const struct record_place *place; /* NULL: none */
-	const char *text;
+	const struct filing_copy *copy; /* NULL: about the message */
+	const char *text;               /* "": nothing to add */
 };
 
 struct filing;
 
 /* RECORD and STORE are borrowed. EVENT is called from within filing_group(). */
-struct filing *filing_new(const struct filing_settings *settings, struct record *record,
-			  struct mailstore *store,
+struct filing *filing_new(struct record *record, struct mailstore *store,
 			  void (*event)(void *context, const struct filing_event *event),
 			  void *context);
 /* NULL is allowed. */
 void filing_free(struct filing *filing);
 
-/* Files each of MESSAGES, whose Message-IDs are different, and sets each recipient's verdict, or
- * is_busy. The sender's copy that fails makes the recipients whose copies are new wait, too: they
- * find theirs filed at the next attempt. */
+/* Files the copies of MESSAGES, whose Message-IDs are all different, and sets each copy's verdict,
+ * or the message's is_busy: one message's failure does not prevent another's. */
 void filing_group(struct filing *filing, struct filing_message *messages, size_t count);
 
 #endif

@@ -18,6 +18,9 @@ struct lock_file;
 MUST_CHECK int lock_file_open(const char *path, struct lock_file **file_out);
 /* Releases all of its locks. NULL is allowed. */
 void lock_file_close(struct lock_file *file);
+/* Whether the file still has its name: otherwise others lock another one, and its locks are no
+ * longer worth anything. */
+bool lock_file_is_there(const struct lock_file *file);
 
 /* Without waiting: -EAGAIN: another one has it. One that FILE has already is no error. */
 MUST_CHECK int lock_file_take(struct lock_file *file, const struct lock_name *name);

@@ -139,11 +139,13 @@ MUST_CHECK int record_begin(struct record *record);
  * transaction goes on. Several may be taken; one that this transaction has already is no error. */
 MUST_CHECK int record_lock(struct record *record, const struct lock_name *name);
 /* Records MESSAGE with its participants and parts unless it is there. DIFFERENT_OUT: how many other
- * messages have its Message-ID. */
+ * messages have its Message-ID. -EINVAL: that is longer than DECODE_ID_MAX, or no valid UTF-8; the
+ * transaction goes on. */
 MUST_CHECK int record_put(struct record *record, const struct record_message *message,
 			  int64_t *number_out, bool *is_new_out, unsigned *different_out);
 /* The row of MESSAGE (by number) and PLACE, made if it is missing; notes the attempt TOKEN unless
- * it is filed and nobody else's attempt is left. Texts of OUT are valid until the next call. */
+ * it is filed and nobody else's attempt is left. Texts of OUT are valid until the next call.
+ * -EINVAL: PLACE is too long, or no valid UTF-8; the transaction goes on. */
 MUST_CHECK int record_open(struct record *record, int64_t message, const struct record_place *place,
 			   const struct record_token *token, int64_t now_us,
 			   struct record_filing *out);
@@ -151,7 +153,7 @@ MUST_CHECK int record_open(struct record *record, int64_t message, const struct 
 MUST_CHECK int record_look(struct record *record, int64_t filing, const struct record_token *token,
 			   struct record_filing *out);
 /* It is filed as COPY: to be called after the copy is durable in the store. The attempt TOKEN ends.
- */
+ * -ENOENT: the row was removed; the transaction goes on. */
 MUST_CHECK int record_filed(struct record *record, int64_t filing, const struct record_token *token,
 			    struct str copy, int64_t now_us);
 /* The attempt TOKEN ends, and it is known that it left no copy, or the one that is recorded. */

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: ISC
+/* Checks section record, and services that record what they file. */
+#include "config/internal.h"
+#include "config/type.h"
+#include "mail/folder.h"
+#include <string.h>
+
+static void check_flags(const struct config_service *service,
+			const struct config_tree_section *section, struct config_problems *problems)
+{
+	static const char *const known[] = {"seen", "flagged", "draft"};
+
+	for (size_t i = 0; i < service->flag_count; i++) {
+		bool is_known = false;
+
+		for (size_t j = 0; j < COUNT_OF(known); j++)
+			is_known = is_known || strcmp(known[j], service->flags[i]) == 0;
+		if (!is_known)
+			config_problem_report(section, "flags", "not a flag",
+					      "seen, flagged, draft", problems);
+	}
+}
+
+/* Levels between slashes, none of them empty or a name that a file system gives a meaning. */
+static void check_folder(const char *folder, const char *setting,
+			 const struct config_tree_section *section,
+			 struct config_problems *problems)
+{
+	if (!mail_folder_is_valid(str_from(folder)))
+		config_problem_report(section, setting, "not a folder",
+				      "names of at most 255 bytes of UTF-8, with / between levels",
+				      problems);
+}
+
+static void check_login(const struct config_service *service,
+			const struct config_tree_section *section, struct config_problems *problems)
+{
+	if (service->login == NULL)
+		return; /* reported: it must be set */
+	if (config_type_check_percents(str_from(service->login), "aud%").message != NULL)
+		config_problem_report(section, "login", "an unknown % sequence", "%a, %u, %d, %%",
+				      problems);
+}
+
+static void check_service(const struct config_service *service,
+			  const struct config_tree_section *section,
+			  struct config_problems *problems)
+{
+	if (!config_service_records(service))
+		return;
+	check_flags(service, section, problems);
+	check_folder(service->folder, "folder", section, problems);
+	check_folder(service->sent_folder, "sent_folder", section, problems);
+	if (service->kind == CONFIG_SERVICE_IMAP)
+		check_login(service, section, problems);
+}
+
+void config_check_record(const struct config *config, const struct config_tree *tree,
+			 struct config_problems *problems)
+{
+	size_t index = 0;
+
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
+		if (s->kind == CONFIG_SECTION_RECORD)
+			config_check_kinds(&config->record, s, problems);
+		if (s->kind == CONFIG_SECTION_SERVICE && index < config->service_count)
+			check_service(&config->services[index++], s, problems);
+	}
+}

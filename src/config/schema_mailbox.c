@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: ISC
+/* The settings of section record, and those of services of kind mailbox and imap beside the ones
+ * that other kinds have, too. */
+#include "config/schema_row.h"
+
+static const struct config_word backend_words[] = {{"sqlite", CONFIG_RECORD_SQLITE},
+						   {"postgresql", CONFIG_RECORD_POSTGRESQL},
+						   {"mariadb", CONFIG_RECORD_MARIADB},
+						   {NULL, 0}};
+
+#define RECORD(name) (1u << CONFIG_RECORD_##name)
+
+const struct config_setting config_schema_record[] = {
+	SETTING(RECORD, "backend", word, AT(config_record, backend), INITIAL("sqlite"),
+		WORDS(backend_words),
+		MEANING("Where the record is: an SQLite file on this machine, PostgreSQL, or "
+			"MariaDB or MySQL. Servers on several machines that file into the same "
+			"mailboxes must share one.")),
+	SETTING(RECORD, "path", path, AT(config_record, path),
+		INITIAL("/var/lib/stagepost/record/record.db"), RANGE(1, 4000),
+		KINDS(RECORD(SQLITE)),
+		MEANING("The database file; it is created if it does not exist, as are other "
+			"files next to it.")),
+	SETTING(RECORD, "database", text, AT(config_record, database),
+		KINDS(RECORD(POSTGRESQL) | RECORD(MARIADB)),
+		MEANING("postgresql: a connection string of libpq; of several hosts, the one that "
+			"can be written is used. mariadb: the name of the database.")),
+	SETTING(RECORD, "servers", text, AT(config_record, servers), INITIAL(""),
+		KINDS(RECORD(MARIADB)),
+		MEANING("The servers, separated by commas, each a name or an address, with :PORT "
+			"if it is not 3306; the first that can be written is used. Empty: the one "
+			"at socket.")),
+	SETTING(RECORD, "socket", optional_path, AT(config_record, socket), INITIAL(""),
+		RANGE(0, 100), KINDS(RECORD(MARIADB)),
+		MEANING("The UNIX socket of the server on this machine, without servers; empty: "
+			"that of the library.")),
+	SETTING(RECORD, "user", text, AT(config_record, user), INITIAL(""), KINDS(RECORD(MARIADB)),
+		MEANING("The user to connect as; empty: the name of the process's user.")),
+	SETTING(RECORD, "password_file", optional_path, AT(config_record, password_file),
+		INITIAL(""), RANGE(0, 4000), KINDS(RECORD(MARIADB)),
+		MEANING("The file whose first line is the password of user.")),
+	SETTING(RECORD, "authority", optional_path, AT(config_record, authority), INITIAL(""),
+		RANGE(0, 4000), KINDS(RECORD(MARIADB)),
+		MEANING("The file, in PEM form, of the authorities that sign the servers' "
+			"certificates; TLS is then demanded. Empty: no TLS.")),
+	SETTING(RECORD, "connections", number, AT(config_record, connections), INITIAL("4"),
+		RANGE(1, 64),
+		MEANING("How many groups of messages are filed at a time, each with a connection "
+			"of its own to the database.")),
+	SETTING(RECORD, "lock_timeout", seconds, AT(config_record, lock_timeout), INITIAL("10s"),
+		RANGE(1, 3600),
+		MEANING("How long a message waits while another process or machine files one "
+			"with its Message-ID; after that it is tried again later (4.4.5).")),
+	SETTING(RECORD, "timeout", seconds, AT(config_record, timeout), INITIAL("30s"),
+		RANGE(1, 3600), MEANING("How long to wait for an answer of the database.")),
+	SETTING(RECORD, "keep", duration, AT(config_record, keep_us), INITIAL("0"),
+		RANGE(0, UINT64_C(100) * 366 * 86400),
+		MEANING("For how long messages are kept in the record, not in mailboxes; one that "
+			"comes once more after that is filed again. 0: for ever.")),
+};
+
+const size_t config_schema_record_count = COUNT_OF(config_schema_record);

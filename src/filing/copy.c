@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: ISC
+#include "filing/copy.h"
+#include <stdio.h>
+#include <string.h>
+
+static void keep(struct filing_work *work, struct str copy)
+{
+	snprintf(work->kept, sizeof work->kept, "%.*s", (int)copy.length, copy.data);
+}
+
+void filing_copy_opened(struct filing_work *work, const struct record_filing *row)
+{
+	work->row = row->number;
+	work->was_filed = row->state == RECORD_FILED;
+	work->step = work->was_filed && row->others == 0 ? FILING_STEP_DONE : FILING_STEP_OPEN;
+}
+
+void filing_copy_looked(struct filing_work *work, const struct record_filing *row)
+{
+	work->was_filed = row->state == RECORD_FILED;
+	if (work->was_filed)
+		keep(work, row->copy);
+	if (row->others > 0)
+		work->step = FILING_STEP_DOUBT;
+	else
+		work->step = work->was_filed ? FILING_STEP_MARK : FILING_STEP_APPEND;
+}
+
+void filing_copy_searched(struct filing_work *work, const struct mailstore_found *found,
+			  size_t count)
+{
+	bool is_there = false;
+
+	if (work->was_filed) { /* its reader may have removed it since */
+		for (size_t i = 0; i < count; i++)
+			is_there = is_there || strcmp(found[i].copy, work->kept) == 0;
+		if (!is_there && count > 0)
+			keep(work, str_from(found[0].copy));
+		work->step = FILING_STEP_MARK;
+		return;
+	}
+	if (count > 0)
+		keep(work, str_from(found[0].copy));
+	work->step = count > 0 ? FILING_STEP_MARK : FILING_STEP_APPEND;
+}
+
+void filing_copy_appended(struct filing_work *work, const struct mailstore_append *append)
+{
+	work->copy->verdict = append->verdict;
+	if (append->verdict.class == MAIL_OK) {
+		keep(work, str_from(append->copy));
+		work->step = FILING_STEP_MARK;
+	} else {
+		work->step = append->is_unknown ? FILING_STEP_LOST : FILING_STEP_FAILED;
+	}
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: ISC
+#include "filing/filing.h"
+#include "base/panic.h"
+#include "filing/internal.h"
+#include "os/clock.h"
+#include "os/random.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIES = 5 }; /* of a transaction that met another one (-EDEADLK) */
+
+struct filing *filing_new(struct record *record, struct mailstore *store,
+			  void (*event)(void *context, const struct filing_event *event),
+			  void *context)
+{
+	struct filing *filing = memory_alloc_zero(1, sizeof *filing);
+
+	*filing = (struct filing){record, store, event, context};
+	return filing;
+}
+
+void filing_free(struct filing *filing)
+{
+	free(filing);
+}
+
+void filing_tell(const struct filing *filing, enum filing_event_kind kind,
+		 const struct filing_work *work, const char *text)
+{
+	filing->event(filing->context, &(struct filing_event){kind, work->message, work->copy,
+							      text != NULL ? text : ""});
+}
+
+static void take_token(struct record_token *token)
+{
+	for (size_t i = 0; i < RECORD_TOKEN_SIZE; i += sizeof(uint64_t)) {
+		uint64_t random = os_random_u64();
+
+		memcpy(token->bytes + i, &random, sizeof random);
+	}
+}
+
+static void begin_item(struct filing_item *item, struct filing_message *message)
+{
+	message->is_busy = false;
+	item->message = message;
+	item->works = memory_alloc_zero(message->copy_count + 1, sizeof *item->works);
+	lock_name_make(message->identity->id, &item->lock);
+	for (size_t i = 0; i < message->copy_count; i++) {
+		item->works[i] =
+			(struct filing_work){.message = message, .copy = &message->copies[i]};
+		take_token(&item->works[i].token);
+	}
+}
+
+static struct filing_item *begin_items(struct filing_message *messages, size_t count)
+{
+	struct filing_item *items = memory_alloc_zero(count + 1, sizeof *items);
+
+	for (size_t i = 0; i < count; i++)
+		begin_item(&items[i], &messages[i]);
+	return items;
+}
+
+/* A copy whose second transaction did not hold. */
+static void lose(struct filing_work *work, const char *text)
+{
+	if (work->step == FILING_STEP_FAILED)
+		return; /* it left nothing, and the store has said why */
+	mail_verdict_set(&work->copy->verdict, "4.3.0", "The record of messages: %s", text);
+	work->step = FILING_STEP_LOST;
+}
+
+static void lose_all(const struct filing *filing, struct filing_item *items, size_t count)
+{
+	const char *text = record_error(filing->record);
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < items[i].message->copy_count; j++)
+			if (!items[i].message->is_busy &&
+			    items[i].works[j].step != FILING_STEP_DONE)
+				lose(&items[i].works[j], text);
+}
+
+static bool may_repeat(int error, unsigned tries)
+{
+	return error == -EDEADLK && tries < TRIES;
+}
+
+/* Both transactions; -errno if one of them does not hold, and nothing was appended. */
+static int file_together(const struct filing *filing, struct filing_item *items, size_t count)
+{
+	bool has_appended = false;
+	unsigned tries = 0;
+	int error;
+
+	do
+		error = filing_open(filing, items, count);
+	while (may_repeat(error, ++tries));
+	if (error != 0 || !filing_is_open(items, count))
+		return error;
+	tries = 0;
+	do
+		error = filing_close(filing, items, count, &has_appended);
+	while (!has_appended && may_repeat(error, ++tries));
+	if (error == 0 || !has_appended)
+		return error;
+	lose_all(filing, items, count);
+	return 0;
+}
+
+/* One message that the record cannot take must not hold up the others. */
+static void file_apart(const struct filing *filing, struct filing_item *items, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (file_together(filing, &items[i], 1) != 0)
+			lose_all(filing, &items[i], 1);
+}
+
+static bool concerns_all(int error)
+{
+	return error == -ENOTCONN || error == -EUSERS || error == -EROFS || error == -ENOSPC ||
+	       error == -EPROTO || error == -EACCES || error == -ETIMEDOUT;
+}
+
+static void tell_of_end(const struct filing *filing, const struct filing_work *work)
+{
+	if (work->step == FILING_STEP_DONE) {
+		mail_verdict_set(&work->copy->verdict, "2.0.0", "Filed");
+		return;
+	}
+	filing_tell(filing, FILING_FAILED, work, work->copy->verdict.text);
+}
+
+static void end_items(const struct filing *filing, struct filing_item *items, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = 0; j < items[i].message->copy_count; j++)
+			if (!items[i].message->is_busy)
+				tell_of_end(filing, &items[i].works[j]);
+		free(items[i].works);
+	}
+	free(items);
+}
+
+void filing_group(struct filing *filing, struct filing_message *messages, size_t count)
+{
+	struct filing_item *items = begin_items(messages, count);
+	int error = file_together(filing, items, count);
+
+	if (error != 0 && count > 1 && !concerns_all(error))
+		file_apart(filing, items, count);
+	else if (error != 0)
+		lose_all(filing, items, count);
+	end_items(filing, items, count);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: ISC
+/* What happens in the store under the lock. */
+#include "base/panic.h"
+#include "filing/internal.h"
+#include "os/clock.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct mailstore_place place_of(const struct filing_work *work)
+{
+	return (struct mailstore_place){
+		.user = work->copy->place.user,
+		.folder = work->copy->place.folder,
+		.id = work->message->identity->id,
+		.digest = work->message->identity->digest,
+	};
+}
+
+static void set_failed(struct filing_work *work, const char *text)
+{
+	mail_verdict_set(&work->copy->verdict, "4.3.0", "The mailbox cannot be looked into: %s",
+			 text);
+	work->step = FILING_STEP_FAILED;
+	work->was_searched = false;
+}
+
+/* Removes all copies but the one that is kept. One that cannot be removed leaves the doubt. */
+static void remove_surplus(const struct filing *filing, struct filing_work *work,
+			   const struct mailstore_found *found, size_t count)
+{
+	const struct mailstore_place place = place_of(work);
+
+	for (size_t i = 0; i < count; i++) {
+		int error;
+
+		if (strcmp(found[i].copy, work->kept) == 0)
+			continue;
+		error = mailstore_remove(filing->store, &place, found[i].copy);
+		if (error == 0)
+			filing_tell(filing, FILING_SURPLUS, work, found[i].copy);
+		else if (error != -ENOENT) {
+			set_failed(work, filing->store->error);
+			return;
+		}
+	}
+}
+
+static void search_copy(const struct filing *filing, struct filing_work *work)
+{
+	const struct mailstore_place place = place_of(work);
+	struct arena *arena = arena_new();
+	struct mailstore_found *found;
+	size_t count;
+	int error = mailstore_find(filing->store, &place, arena, &found, &count);
+
+	if (error != 0) {
+		set_failed(work, filing->store->error);
+	} else {
+		work->was_searched = true;
+		filing_copy_searched(work, found, count);
+		filing_tell(filing, count > 0 ? FILING_FOUND : FILING_MISSING, work, NULL);
+		remove_surplus(filing, work, found, count);
+	}
+	arena_free(arena);
+}
+
+static size_t for_each(const struct filing *filing, struct filing_item *items, size_t count,
+		       enum filing_step step,
+		       void (*call)(const struct filing *filing, struct filing_work *work))
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = 0; j < items[i].message->copy_count; j++) {
+			struct filing_work *work = &items[i].works[j];
+
+			if (!items[i].has_lock || work->step != step)
+				continue;
+			found++;
+			if (call != NULL)
+				call(filing, work);
+		}
+	}
+	return found;
+}
+
+void filing_search(const struct filing *filing, struct filing_item *items, size_t count)
+{
+	for_each(filing, items, count, FILING_STEP_DOUBT, search_copy);
+}
+
+static struct mailstore_append append_of(const struct filing_work *work)
+{
+	return (struct mailstore_append){
+		.place = place_of(work),
+		.content = work->message->content,
+		.sender = work->message->sender,
+		.recipient = work->copy->recipient,
+		.flags = work->copy->flags,
+		.date_us = os_clock_wall_us(),
+	};
+}
+
+void filing_append(const struct filing *filing, struct filing_item *items, size_t count)
+{
+	size_t most = for_each(filing, items, count, FILING_STEP_APPEND, NULL);
+	struct mailstore_append *appends = memory_alloc_zero(most + 1, sizeof *appends);
+	struct filing_work **works = memory_alloc_zero(most + 1, sizeof *works);
+	size_t found = 0;
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; items[i].has_lock && j < items[i].message->copy_count; j++)
+			if (items[i].works[j].step == FILING_STEP_APPEND)
+				works[found++] = &items[i].works[j];
+	for (size_t i = 0; i < found; i++)
+		appends[i] = append_of(works[i]);
+	if (found > 0)
+		mailstore_append(filing->store, appends, found);
+	for (size_t i = 0; i < found; i++) {
+		works[i]->was_appended = true;
+		filing_copy_appended(works[i], &appends[i]);
+	}
+	free(works);
+	free(appends);
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: ISC
+/* Opens the file, and says what its errors are. */
+#include "base/panic.h"
+#include "os/file.h"
+#include "record/sqlite/internal.h"
+#include <errno.h>
+#include <stdlib.h>
+
+enum { BUSY_MS = 10000 }; /* others commit meanwhile */
+
+static int errno_of(const struct record_sqlite *sqlite, int error)
+{
+	int system = sqlite3_system_errno(sqlite->database);
+
+	switch (error & 0xff) {
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_READONLY:
+		return -EROFS;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -ETIMEDOUT;
+	case SQLITE_CONSTRAINT: /* what it refers to was removed meanwhile */
+		return -EDEADLK;
+	case SQLITE_NOTADB:
+		return -EPROTO;
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		return -EACCES;
+	default:
+		if (system == ENOSPC || system == EDQUOT)
+			return -ENOSPC;
+		return system == EACCES || system == EROFS ? -system : -EIO;
+	}
+}
+
+int record_sqlite_fail(struct record_sqlite *sqlite, int error)
+{
+	int system = sqlite3_system_errno(sqlite->database);
+
+	return record_sql_fail(&sqlite->sql, errno_of(sqlite, error), "%s: %s%s%s", sqlite->path,
+			       sqlite3_errmsg(sqlite->database), system > 0 ? ": " : "",
+			       system > 0 ? strerror(system) : "");
+}
+
+static int fail_file(struct record_sqlite *sqlite, int error, const char *end)
+{
+	int kind = error == -EACCES || error == -EPERM    ? -EACCES
+		   : error == -ENOSPC || error == -EDQUOT ? -ENOSPC
+		   : error == -EROFS                      ? -EROFS
+							  : -EIO;
+
+	return record_sql_fail(&sqlite->sql, kind, "%s%s: %s", sqlite->path, end, strerror(-error));
+}
+
+bool record_sqlite_is_there(const struct record_sqlite *sqlite)
+{
+	struct os_file_info info;
+
+	return lock_file_is_there(sqlite->locks) &&
+	       os_file_info_at(OS_FILE_HERE, sqlite->path, &info) == 0 &&
+	       info.inode == sqlite->inode && info.device == sqlite->device;
+}
+
+void record_sqlite_close(struct record_sqlite *sqlite)
+{
+	for (size_t i = 0; i < RECORD_STATEMENTS; i++) {
+		(void)sqlite3_finalize(sqlite->statements[i]);
+		sqlite->statements[i] = NULL;
+	}
+	(void)sqlite3_close(sqlite->database);
+	sqlite->database = NULL;
+	lock_file_close(sqlite->locks);
+	sqlite->locks = NULL;
+}
+
+/* Only its owner can read it: SQLite would create one that everybody can. */
+static int make_file(struct record_sqlite *sqlite)
+{
+	struct os_file_info info;
+	int file = os_file_open(OS_FILE_HERE, sqlite->path,
+				OS_FILE_WRITE | OS_FILE_CREATE | OS_FILE_PRIVATE);
+	int error;
+
+	os_file_close(file);
+	if (file < 0 && file != -EEXIST)
+		return fail_file(sqlite, file, "");
+	error = os_file_info_at(OS_FILE_HERE, sqlite->path, &info);
+	sqlite->inode = info.inode;
+	sqlite->device = info.device;
+	return error == 0 ? 0 : fail_file(sqlite, error, "");
+}
+
+static int open_locks(struct record_sqlite *sqlite)
+{
+	struct buffer path CLEANUP(buffer_clear) = {0};
+	int error;
+
+	buffer_append_format(&path, "%s-lock", sqlite->path);
+	buffer_append_byte(&path, '\0');
+	error = lock_file_open(buffer_data(&path), &sqlite->locks);
+	return error == 0 ? 0 : fail_file(sqlite, error, "-lock");
+}
+
+static int take_mode(void *is_wal, int columns, char **texts, char **names)
+{
+	(void)columns;
+	(void)names;
+	*(bool *)is_wal = strcmp(texts[0], "wal") == 0;
+	return 0;
+}
+
+static int set_up(struct record_sqlite *sqlite)
+{
+	static const char settings[] = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
+				       "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192;";
+	bool is_wal = false;
+	int error = sqlite3_exec(sqlite->database, "PRAGMA journal_mode = WAL", take_mode, &is_wal,
+				 NULL);
+
+	if (error == SQLITE_OK && !is_wal)
+		return record_sql_fail(&sqlite->sql, -EPROTO,
+				       "%s: the filesystem allows SQLite no log of writes (WAL)",
+				       sqlite->path);
+	if (error == SQLITE_OK)
+		error = sqlite3_exec(sqlite->database, settings, NULL, NULL, NULL);
+	return error == SQLITE_OK ? 0 : record_sqlite_fail(sqlite, error);
+}
+
+static int open_database(struct record_sqlite *sqlite)
+{
+	int error = sqlite3_open_v2(
+		sqlite->path, &sqlite->database,
+		SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+
+	if (sqlite->database == NULL)
+		panic("no memory for SQLite");
+	if (error == SQLITE_OK)
+		error = sqlite3_busy_timeout(sqlite->database, BUSY_MS);
+	return error == SQLITE_OK ? set_up(sqlite) : record_sqlite_fail(sqlite, error);
+}
+
+/* With the name of its log of writes the database loses what is in it. SQLite syncs that name, but
+ * ignores an error. */
+static int sync_names(struct record_sqlite *sqlite)
+{
+	const char *slash = strrchr(sqlite->path, '/');
+	char *folder = memory_copy_string(slash == NULL ? "." : sqlite->path);
+	int error;
+
+	if (slash != NULL)
+		folder[slash == sqlite->path ? 1 : slash - sqlite->path] = '\0';
+	error = os_file_sync_directory(OS_FILE_HERE, folder);
+	free(folder);
+	return error == 0 ? 0 : fail_file(sqlite, error, ": its folder");
+}
+
+int record_sqlite_connect(struct record_sql *sql)
+{
+	struct record_sqlite *sqlite = (struct record_sqlite *)sql;
+	int error;
+
+	if (sqlite->database != NULL && record_sqlite_is_there(sqlite))
+		return 0;
+	record_sqlite_close(sqlite);
+	error = make_file(sqlite);
+	if (error == 0)
+		error = open_locks(sqlite);
+	if (error == 0)
+		error = open_database(sqlite);
+	if (error == 0)
+		error = record_sql_prepare(sql);
+	if (error == 0)
+		error = sync_names(sqlite);
+	if (error < 0)
+		record_sqlite_close(sqlite);
+	return error;
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: ISC
+/*
+ * A transaction begins in the file with its first statement that writes: until then each statement
+ * reads what is newest, so nobody who only looks waits for a writer. What was read stays true, as
+ * the writers of a message have its lock.
+ */
+#include "record/sqlite/sqlite.h"
+#include "base/panic.h"
+#include "lock/file.h"
+#include "record/sqlite/internal.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int text(struct record_sqlite *sqlite, const char *sql)
+{
+	int error = sqlite3_exec(sqlite->database, sql, NULL, NULL, NULL);
+
+	return error == SQLITE_OK ? 0 : record_sqlite_fail(sqlite, error);
+}
+
+/* ---- statements ---- */
+
+static int prepare(struct record_sqlite *sqlite, const struct record_call *call,
+		   sqlite3_stmt **statement_out)
+{
+	struct buffer sql CLEANUP(buffer_clear) = {0};
+	unsigned order[RECORD_PLACEHOLDER_MAX];
+	int error;
+
+	(void)record_sql_write(sqlite->sql.driver->dialect, call->statement, call->text, &sql,
+			       order);
+	error = sqlite3_prepare_v3(sqlite->database, buffer_data(&sql), -1,
+				   SQLITE_PREPARE_PERSISTENT, statement_out, NULL);
+	return error == SQLITE_OK ? 0 : record_sqlite_fail(sqlite, error);
+}
+
+static void bind(sqlite3_stmt *statement, const struct record_value *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct record_value *value = &values[i];
+		int place = (int)i + 1;
+		const char *data = value->bytes.length > 0 ? value->bytes.data : "";
+		int length = (int)value->bytes.length;
+
+		if (value->kind == RECORD_NUMBER)
+			(void)sqlite3_bind_int64(statement, place, value->number);
+		else if (value->kind == RECORD_TEXT)
+			(void)sqlite3_bind_text(statement, place, data, length, SQLITE_STATIC);
+		else if (value->kind == RECORD_BYTES)
+			(void)sqlite3_bind_blob(statement, place, data, length, SQLITE_STATIC);
+		else
+			(void)sqlite3_bind_null(statement, place);
+	}
+}
+
+static void give_row(sqlite3_stmt *statement, const struct record_call *call)
+{
+	struct record_value values[RECORD_VALUES_MAX] = {0};
+	int count = sqlite3_column_count(statement);
+
+	for (int i = 0; i < count && i < RECORD_VALUES_MAX; i++) {
+		int type = sqlite3_column_type(statement, i);
+		const char *data;
+
+		if (type == SQLITE_NULL)
+			continue;
+		if (type == SQLITE_INTEGER) {
+			values[i] = record_number(sqlite3_column_int64(statement, i));
+			continue;
+		}
+		data = sqlite3_column_blob(statement, i);
+		values[i].kind = type == SQLITE_TEXT ? RECORD_TEXT : RECORD_BYTES;
+		values[i].bytes = str_slice(data != NULL ? data : "",
+					    (size_t)sqlite3_column_bytes(statement, i));
+	}
+	call->row(call->context, values, (size_t)count);
+}
+
+static int step(struct record_sqlite *sqlite, sqlite3_stmt *statement, struct record_call *call)
+{
+	int error;
+
+	while ((error = sqlite3_step(statement)) == SQLITE_ROW)
+		if (call->row != NULL)
+			give_row(statement, call);
+	call->changed = sqlite3_changes64(sqlite->database);
+	call->inserted = call->changed > 0 ? sqlite3_last_insert_rowid(sqlite->database) : 0;
+	(void)sqlite3_reset(statement);
+	(void)sqlite3_clear_bindings(statement);
+	return error == SQLITE_DONE ? 0 : record_sqlite_fail(sqlite, error);
+}
+
+/* Begins to write, if STATEMENT is the transaction's first that does. */
+static int begin_to_write(struct record_sqlite *sqlite, sqlite3_stmt *statement)
+{
+	int error;
+
+	if (!sqlite->sql.is_begun || !sqlite3_get_autocommit(sqlite->database) ||
+	    sqlite3_stmt_readonly(statement))
+		return 0;
+	error = text(sqlite, "BEGIN IMMEDIATE");
+	return error;
+}
+
+static int run(struct record_sql *sql, struct record_call *call)
+{
+	struct record_sqlite *sqlite = (struct record_sqlite *)sql;
+	bool is_kept = call->statement < RECORD_STATEMENTS;
+	sqlite3_stmt *statement = is_kept ? sqlite->statements[call->statement] : NULL;
+	int error = statement != NULL ? 0 : prepare(sqlite, call, &statement);
+
+	if (is_kept)
+		sqlite->statements[call->statement] = statement;
+	if (error == 0)
+		error = begin_to_write(sqlite, statement);
+	for (size_t i = 0; i < call->rows && error == 0; i++) {
+		bind(statement, call->values + i * call->columns, call->columns);
+		error = step(sqlite, statement, call);
+	}
+	if (!is_kept)
+		(void)sqlite3_finalize(statement);
+	return error;
+}
+
+/* ---- transactions ---- */
+
+static struct record_sqlite *of(struct record *record)
+{
+	return (struct record_sqlite *)(void *)record;
+}
+
+static int begin_schema(struct record_sql *sql)
+{
+	return text((struct record_sqlite *)sql, "BEGIN IMMEDIATE");
+}
+
+static int end_schema(struct record_sql *sql)
+{
+	return text((struct record_sqlite *)sql, "COMMIT");
+}
+
+static int begin(struct record *record)
+{
+	return record_sql_begin(&of(record)->sql);
+}
+
+static int lock(struct record *record, const struct lock_name *name)
+{
+	struct record_sqlite *sqlite = of(record);
+	int error = record_sql_check(&sqlite->sql);
+
+	if (error == 0)
+		error = lock_file_take(sqlite->locks, name);
+	if (error == 0 || error == -EAGAIN || sqlite->sql.failed != 0)
+		return error;
+	return record_sql_fail(&sqlite->sql, -EIO, "%s-lock: %s", sqlite->path, strerror(-error));
+}
+
+static int check(struct record *record)
+{
+	struct record_sqlite *sqlite = of(record);
+	int error = record_sql_check(&sqlite->sql);
+
+	if (error == 0 && !record_sqlite_is_there(sqlite))
+		return record_sql_fail(&sqlite->sql, -ENOTCONN,
+				       "%s or its locks were removed or replaced", sqlite->path);
+	return error;
+}
+
+/* Ends the transaction in the file, and then its locks. */
+static void leave(struct record_sqlite *sqlite)
+{
+	if (sqlite->database != NULL && !sqlite3_get_autocommit(sqlite->database))
+		(void)sqlite3_exec(sqlite->database, "ROLLBACK", NULL, NULL, NULL);
+	if (sqlite->locks != NULL)
+		lock_file_release_all(sqlite->locks);
+}
+
+static int commit(struct record *record)
+{
+	struct record_sqlite *sqlite = of(record);
+	int error = record_sql_check(&sqlite->sql);
+
+	if (error == 0 && !sqlite3_get_autocommit(sqlite->database)) {
+		error = check(record);
+		if (error == 0)
+			error = text(sqlite, "COMMIT");
+	}
+	if (error < 0)
+		return error;
+	leave(sqlite);
+	record_sql_ended(&sqlite->sql);
+	return 0;
+}
+
+static void rollback(struct record *record)
+{
+	leave(of(record));
+	record_sql_ended(&of(record)->sql);
+}
+
+static int holder(struct record *record, const struct lock_name *name, struct arena *arena,
+		  struct str *holder_out)
+{
+	struct record_sqlite *sqlite = of(record);
+	int process = 0;
+	int error = record_sql_begin(&sqlite->sql);
+	char said[40] = "another process";
+
+	record_sql_ended(&sqlite->sql);
+	if (error < 0)
+		return error;
+	error = lock_file_holder(sqlite->locks, name, &process);
+	*holder_out = STR("");
+	if (error == -ENOENT)
+		return 0;
+	if (error < 0)
+		return record_sql_fail(&sqlite->sql, -EIO, "%s-lock: %s", sqlite->path,
+				       strerror(-error));
+	if (process > 0)
+		snprintf(said, sizeof said, "process %d", process);
+	*holder_out = arena_copy_str(arena, str_from(said));
+	return 0;
+}
+
+/* ---- life ---- */
+
+static const struct record_dialect DIALECT = {
+	.has_numbers = true,
+	.parameter = '?',
+	.words = "serial\0INTEGER PRIMARY KEY AUTOINCREMENT\0"
+		 "text\0TEXT\0"
+		 "exact\0\0"
+		 "number\0INTEGER\0"
+		 "bytes 16\0BLOB\0"
+		 "bytes 32\0BLOB\0"
+		 "table\0\0"
+		 "unless there\0ON CONFLICT DO NOTHING\0"
+		 "part\0instr\0"
+		 "count tables\0SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name\0",
+};
+
+static const struct record_driver DRIVER = {
+	.dialect = &DIALECT,
+	.run = run,
+	.begin_schema = begin_schema,
+	.end_schema = end_schema,
+	.connect = record_sqlite_connect,
+};
+
+static void free_sqlite(struct record *record)
+{
+	struct record_sqlite *sqlite = of(record);
+
+	leave(sqlite);
+	record_sqlite_close(sqlite);
+	record_sql_clear(&sqlite->sql);
+	free(sqlite->path);
+	free(sqlite);
+}
+
+struct record *record_sqlite_new(const char *path)
+{
+	static const struct record_operations operations = {
+		.begin = begin,
+		.lock = lock,
+		.put = record_sql_put,
+		.open = record_sql_open,
+		.look = record_sql_look,
+		.filed = record_sql_filed,
+		.end = record_sql_end,
+		.settle = record_sql_settle,
+		.check = check,
+		.commit = commit,
+		.rollback = rollback,
+		.holder = holder,
+		.list = record_sql_list,
+		.unfile = record_sql_unfile,
+		.prune = record_sql_prune,
+		.free = free_sqlite,
+	};
+	struct record_sqlite *sqlite = memory_alloc_zero(1, sizeof *sqlite);
+
+	record_sql_init(&sqlite->sql, &operations, &DRIVER);
+	sqlite->path = memory_copy_string(path);
+	return &sqlite->sql.base;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: ISC
+/* The database of messages in a file of SQLite. */
+#include "record/sqlite/sqlite.h"
+#include "record_contract.h"
+#include "scratch.h"
+#include <stdio.h>
+#include <unistd.h>
+
+static char folder[SCRATCH_SIZE];
+static char path[SCRATCH_SIZE + 20];
+
+static struct record *connect_to(void)
+{
+	return record_sqlite_new(path);
+}
+
+static void empty(void)
+{
+	static const char *const ends[] = {"", "-wal", "-shm", "-lock"};
+	char file[SCRATCH_SIZE + 30];
+
+	for (size_t i = 0; i < COUNT_OF(ends); i++) {
+		snprintf(file, sizeof file, "%s%s", path, ends[i]);
+		(void)unlink(file);
+	}
+}
+
+int main(void)
+{
+	static const struct record_contract contract = {connect_to, empty};
+	int failed;
+
+	if (scratch_make(folder) < 0)
+		return 1;
+	snprintf(path, sizeof path, "%s/record", folder);
+	failed = record_contract_run("record_sqlite", &contract);
+	scratch_remove(folder);
+	return failed;
+}
