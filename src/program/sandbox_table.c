@@ -98,6 +98,7 @@ static const struct sandbox_profile profiles[] = {
 		 OS_SANDBOX_CHANGE,
 	 {{SANDBOX_IN_POLICIES, "", KEEP | OS_SANDBOX_FOLDERS},
 	  {SANDBOX_IN_AUTHORITIES, "", OS_SANDBOX_READ}}},
+	{"decode", OS_SANDBOX_ACCEPT, {{0}}},
 	{"remote", OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}, calls_for_remote},
 	{"lmtp", OS_SANDBOX_CONNECT, {{0}}, calls_for_names},
 	{"local",

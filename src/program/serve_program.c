@@ -58,6 +58,15 @@ static bool has_policies(const struct config *config)
 	return config->mta_sts || config->tls_reports;
 }
 
+/* What is filed once is decoded first. */
+static bool has_records(const struct config *config)
+{
+	for (size_t i = 0; i < config->service_count; i++)
+		if (config_service_records(&config->services[i]))
+			return true;
+	return false;
+}
+
 static bool has_mailbox_owners(const struct config *config)
 {
 	return config_has_owners(config, CONFIG_SERVICE_MAILDIR);
@@ -150,6 +159,11 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .is_wanted = has_policies,
 	 .sockets = {"policy"},
 	 .targets = {"queue"},
+	 .pace = &ONES_OWN},
+	{.name = "decode",
+	 .turn = TURN_DIRECTORY,
+	 .is_wanted = has_records,
+	 .sockets = {"decode"},
 	 .pace = &ONES_OWN},
 	{.name = "send",
 	 .turn = TURN_MANAGER,
