@@ -20,12 +20,14 @@ typedef void decode_done(void *context, const struct decode_message *message);
 
 /* Connects to PATH, presents TOKEN (copied), and reconnects when the connection is lost. */
 struct decode_client *decode_client_new(struct os_loop *loop, const char *path, struct str token);
-/* No questions may be left. NULL is allowed. */
+/* No questions may be left; not from within DONE. NULL is allowed. */
 void decode_client_free(struct decode_client *client);
 
-/* CONTENT must be valid until the answer. DONE is called once, never before this returns. A
- * question during which the connection was lost is asked once more, then answered with a
- * problem: no message may keep others from being decoded. */
+/* CONTENT must be valid until the answer; in memory it has at most DECODE_BY_VALUE_MAX bytes
+ * (decode/protocol.h). DONE is called once, never before this returns. A question during which the
+ * connection was lost is asked once more, then answered with a problem: no message may keep others
+ * from being decoded. So is one that is not answered within a minute. Without a connection
+ * questions wait. */
 struct decode_question *decode_client_ask(struct decode_client *client,
 					  const struct ipc_content *content, decode_done *done,
 					  void *context);

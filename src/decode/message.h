@@ -6,17 +6,19 @@
 #ifndef DECODE_MESSAGE_H
 #define DECODE_MESSAGE_H
 
+#include "base/arena.h"
 #include "base/str.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-	DECODE_TEXT_MAX = 998, /* bytes of a subject, name, file name; longer ones are cut */
+	DECODE_TEXT_MAX = 998, /* bytes of a subject, name, file name, type; longer ones are cut */
 	DECODE_PARTICIPANT_MAX = 1000, /* of one message; more are left out, with a problem */
 	DECODE_PART_MAX = 1000,        /* likewise */
 	DECODE_DEPTH_MAX = 50,         /* of parts within parts */
 	DECODE_DIGEST_SIZE = 32,       /* SHA-256 */
+	DECODE_PROBLEM_MAX = 1000,     /* bytes of what could not be decoded */
 };
 
 enum decode_role {
@@ -39,12 +41,14 @@ struct decode_participant {
 };
 
 struct decode_part {
-	struct str number;      /* as in IMAP's BODYSTRUCTURE: "1", "2.1" */
+	struct str number;      /* as in IMAP's BODYSTRUCTURE: "1", "2.1"; for a multipart that has
+				 * none, because a message begins with it: "TEXT", "2.TEXT" */
 	struct str type;        /* "text/plain", lower case; multiparts are listed, too */
 	struct str charset;     /* as declared, lower case; "": none */
 	struct str disposition; /* "attachment", "inline", lower case; "": none */
 	struct str filename;    /* "": none */
-	uint64_t size;          /* of its content without transfer encoding; multiparts: 0 */
+	uint64_t size;          /* of its content without transfer encoding; multiparts: 0. Lines
+				 * of text end in CRLF, also where the message has LF */
 	unsigned char digest[DECODE_DIGEST_SIZE]; /* of that content */
 };
 
@@ -59,5 +63,9 @@ struct decode_message {
 	struct str problem; /* what could not be decoded, for people; "": nothing. What was
 			     * decoded is there all the same. */
 };
+
+/* A copy of MESSAGE in ARENA. */
+void decode_message_copy(const struct decode_message *message, struct arena *arena,
+			 struct decode_message *out);
 
 #endif

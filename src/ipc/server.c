@@ -73,8 +73,8 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 {
 	const struct client *client = context;
 
-	if (message->descriptor_count > 0 || is_behind(client) ||
-	    !client->server->kind->message(client->context, channel, message))
+	if ((message->descriptor_count > 0 && !client->server->kind->takes_descriptors) ||
+	    is_behind(client) || !client->server->kind->message(client->context, channel, message))
 		ipc_channel_refuse(channel, message->type);
 }
 

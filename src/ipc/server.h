@@ -6,7 +6,7 @@
  * Each user's connections are counted by themselves, so that those of one do not shut out another.
  * The connections of a user may together leave IPC_SERVER_BEHIND_MAX times as much unread as one of
  * them; with more, those that have left something are refused, and new ones. Whoever is refused is
- * logged (ipc_refused). Messages with descriptors are refused, too.
+ * logged (ipc_refused). Messages with descriptors are refused, too, unless the kind takes them.
  */
 #ifndef IPC_SERVER_H
 #define IPC_SERVER_H
@@ -31,6 +31,7 @@ struct ipc_server_kind {
 	/* Called once for each client, before its channel is closed: it has disconnected or was
 	 * refused, or the server is freed. NULL: nothing to do. */
 	void (*lost)(void *client);
+	bool takes_descriptors; /* any number, valid while the message is */
 };
 
 /* LISTENING is not owned; KIND must outlive the server. Nobody may connect before

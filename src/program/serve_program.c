@@ -101,6 +101,13 @@ static bool is_lmtp_server(const struct config *config, const char *path)
 	return false;
 }
 
+/* MariaDB's socket; libpq makes its own connections. */
+static bool is_record_server(const struct config *config, const char *path)
+{
+	return config->record.backend == CONFIG_RECORD_MARIADB &&
+	       strcmp(config->record.socket, path) == 0;
+}
+
 /* In the order in which they are started. */
 const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	{.name = "queue",
@@ -151,6 +158,11 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .sockets = {"policy"},
 	 .targets = {"queue"},
 	 .pace = &ONES_OWN},
+	{.name = "decode",
+	 .turn = TURN_DIRECTORY,
+	 .is_wanted = config_has_recording_service,
+	 .sockets = {"decode"},
+	 .pace = &ONES_OWN},
 	{.name = "send",
 	 .turn = TURN_MANAGER,
 	 .sockets = {"send", "notify"},
@@ -180,6 +192,12 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .becomes_others = has_mailbox_owners,
 	 .targets = {"send", "directory"},
 	 .pace = &ONES_OWN},
+	{.name = "mailbox",
+	 .turn = TURN_HELPERS,
+	 .is_wanted = config_has_recording_service,
+	 .targets = {"send", "directory", "decode"},
+	 .may_connect = is_record_server,
+	 .pace = &SERVERS},
 	{.name = "pipe", .turn = TURN_HELPERS, .targets = {"send", "launch"}, .pace = &ONES_OWN},
 	{.name = "list",
 	 .turn = TURN_HELPERS,

@@ -221,6 +221,8 @@ int serve_bind_run_sockets(struct supervisor *supervisor)
 	if (error == 0)
 		error = bind_run_socket(supervisor, "auth", SOCK_SEQPACKET);
 	if (error == 0)
+		error = bind_run_socket(supervisor, "decode", SOCK_SEQPACKET);
+	if (error == 0)
 		error = bind_run_socket(supervisor, "transcript", SOCK_SEQPACKET);
 	if (error == 0)
 		error = bind_run_socket(supervisor, "limits", SOCK_SEQPACKET);

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: ISC
+/*
+ * decode/internal_mime.h - what the files of the decoder share.
+ */
+#ifndef DECODE_INTERNAL_MIME_H
+#define DECODE_INTERNAL_MIME_H
+
+#include "base/arena.h"
+#include "decode/internal_text.h"
+#include "decode/message.h"
+#include "ipc/content.h"
+#include <gmime/gmime.h>
+#include <openssl/evp.h>
+
+/* What could not be decoded: bits, each with its words in mime_problem.c. */
+enum decode_problem {
+	DECODE_PROBLEM_UNREADABLE = 1 << 0,
+	DECODE_PROBLEM_DELIMITERS = 1 << 1,
+	DECODE_PROBLEM_PARTICIPANTS = 1 << 2,
+	DECODE_PROBLEM_ADDRESS = 1 << 3,
+	DECODE_PROBLEM_PARTS = 1 << 4,
+	DECODE_PROBLEM_DEPTH = 1 << 5,
+	DECODE_PROBLEM_WORK = 1 << 6,
+	DECODE_PROBLEM_STRUCTURE = 1 << 7,
+	DECODE_PROBLEM_HEADER = 1 << 8,
+	DECODE_PROBLEM_WORD = 1 << 9,
+	DECODE_PROBLEM_TYPE = 1 << 10,
+	DECODE_PROBLEM_ENCODING = 1 << 11,
+	DECODE_PROBLEM_DATE = 1 << 12,
+	DECODE_PROBLEM_MESSAGE = 1 << 13,
+};
+
+/* One message while it is decoded. */
+struct decode_work {
+	const struct ipc_content *content;
+	struct arena *arena;
+	struct decode_message *message;
+	unsigned problems;
+	uint64_t end;        /* where reading stops */
+	uint64_t seen;       /* bytes that have been searched for delimiters */
+	unsigned dashes;     /* at the beginning of the present line */
+	bool is_within;      /* that line has other bytes */
+	unsigned delimiters; /* lines that may be some */
+	uint64_t budget;     /* bytes that may still be digested */
+};
+
+/* mime_stream.c: the content, as GMime reads it. Ends before a line of more delimiters than
+ * anybody needs. */
+GMimeStream *decode_source_new(struct decode_work *work);
+
+/* A stream that only digests what is written to it. IS_TEXT: all lines end in CRLF, as they do on
+ * their way, whatever they have here. */
+GMimeStream *decode_sink_new(struct decode_work *work, bool is_text);
+/* To be called once. */
+uint64_t decode_sink_end(GMimeStream *sink, unsigned char digest[DECODE_DIGEST_SIZE]);
+
+/* mime_problem.c: the words for PROBLEMS. */
+struct str decode_problem_tell(struct arena *arena, unsigned problems);
+/* What GMime warns of. */
+unsigned decode_problem_of(GMimeParserWarning warning);
+
+/* mime_parts.c: lists the parts of WORK's message. */
+void decode_parts_list(struct decode_work *work, GMimeMessage *message);
+/* mime_participants.c: likewise. */
+void decode_participants_list(struct decode_work *work, GMimeMessage *message);
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: ISC
+#include "base/buffer.h"
+#include "base/utf8.h"
+#include "decode/internal_text.h"
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+/* C0, DEL and C1; the separators of lines and paragraphs, which are line ends to some. */
+static bool is_control(uint32_t character)
+{
+	return character < ' ' || (character >= 0x7f && character < 0xa0) || character == 0x2028 ||
+	       character == 0x2029;
+}
+
+static struct str clean_character(struct str text, size_t *length_out)
+{
+	size_t length = utf8_length(text);
+
+	*length_out = length > 0 ? length : 1;
+	if (length == 0)
+		return STR(REPLACEMENT);
+	return is_control(utf8_code_point(text)) ? STR(" ") : str_slice(text.data, length);
+}
+
+/* A fold of a field may be left in it: white space is one space. */
+static void append_clean(struct buffer *out, struct str text)
+{
+	while (text.length > 0) {
+		size_t length;
+		struct str clean = clean_character(text, &length);
+		bool is_space = str_equal(clean, STR(" ")) && text.data[0] != ' ';
+
+		if (out->length + clean.length > DECODE_TEXT_MAX)
+			return;
+		if (!is_space || (out->length > 0 && buffer_data(out)[out->length - 1] != ' '))
+			buffer_append_str(out, clean);
+		text = str_skip(text, length);
+	}
+}
+
+struct str decode_text_clean(struct arena *arena, const char *text)
+{
+	struct buffer out CLEANUP(buffer_clear) = {0};
+
+	if (text == NULL)
+		return STR("");
+	append_clean(&out, str_from(text));
+	return arena_copy_str(arena, str_trim(buffer_view(&out)));
+}
+
+struct str decode_text_lower(struct arena *arena, const char *text)
+{
+	struct str clean = decode_text_clean(arena, text);
+
+	str_lower((char *)(uintptr_t)clean.data, clean.length);
+	return clean;
+}
+
+bool decode_text_is_clean(struct str text, size_t length_max)
+{
+	if (text.length > length_max)
+		return false;
+	while (text.length > 0) {
+		size_t length = utf8_length(text);
+
+		if (length == 0 || is_control(utf8_code_point(text)))
+			return false;
+		text = str_skip(text, length);
+	}
+	return true;
+}

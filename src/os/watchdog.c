@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: ISC
+#include "os/watchdog.h"
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+struct os_watchdog {
+	int64_t limit_us;
+	pthread_t thread;
+	pthread_mutex_t mutex; /* for the members below */
+	pthread_cond_t changed;
+	bool is_busy;
+	bool is_ending;
+	int64_t begun_us; /* by the clock of the processor time */
+};
+
+static int64_t clock_us(clockid_t clock)
+{
+	struct timespec now;
+
+	(void)clock_gettime(clock, &now);
+	return now.tv_sec * SECOND_US + now.tv_nsec / 1000;
+}
+
+/* Processor time does not pass faster than real time while one thread works. */
+static void wait_for(struct os_watchdog *watchdog, int64_t left_us)
+{
+	int64_t until_us = clock_us(CLOCK_MONOTONIC) + left_us;
+	struct timespec until = {until_us / SECOND_US, until_us % SECOND_US * 1000};
+
+	(void)pthread_cond_clockwait(&watchdog->changed, &watchdog->mutex, CLOCK_MONOTONIC, &until);
+}
+
+static void *thread_main(void *argument)
+{
+	struct os_watchdog *watchdog = argument;
+
+	pthread_mutex_lock(&watchdog->mutex);
+	while (!watchdog->is_ending) {
+		int64_t left_us = watchdog->begun_us + watchdog->limit_us -
+				  clock_us(CLOCK_PROCESS_CPUTIME_ID);
+
+		if (!watchdog->is_busy)
+			(void)pthread_cond_wait(&watchdog->changed, &watchdog->mutex);
+		else if (left_us > 0)
+			wait_for(watchdog, left_us);
+		else
+			_exit(OS_WATCHDOG_STATUS);
+	}
+	pthread_mutex_unlock(&watchdog->mutex);
+	return NULL;
+}
+
+int os_watchdog_new(int64_t limit_us, struct os_watchdog **watchdog_out)
+{
+	struct os_watchdog *watchdog = memory_alloc_zero(1, sizeof *watchdog);
+	sigset_t all;
+	sigset_t before;
+	int error;
+
+	watchdog->limit_us = limit_us;
+	pthread_mutex_init(&watchdog->mutex, NULL);
+	pthread_cond_init(&watchdog->changed, NULL);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&watchdog->thread, NULL, thread_main, watchdog);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error != 0) {
+		free(watchdog);
+		return -error;
+	}
+	*watchdog_out = watchdog;
+	return 0;
+}
+
+/* The thread looks at what is left when its wait is over, unless it waits for this. */
+void os_watchdog_begin(struct os_watchdog *watchdog)
+{
+	pthread_mutex_lock(&watchdog->mutex);
+	watchdog->begun_us = clock_us(CLOCK_PROCESS_CPUTIME_ID);
+	watchdog->is_busy = true;
+	pthread_cond_signal(&watchdog->changed);
+	pthread_mutex_unlock(&watchdog->mutex);
+}
+
+void os_watchdog_end(struct os_watchdog *watchdog)
+{
+	pthread_mutex_lock(&watchdog->mutex);
+	watchdog->is_busy = false;
+	pthread_mutex_unlock(&watchdog->mutex);
+}
+
+void os_watchdog_free(struct os_watchdog *watchdog)
+{
+	if (watchdog == NULL)
+		return;
+	pthread_mutex_lock(&watchdog->mutex);
+	watchdog->is_ending = true;
+	pthread_cond_signal(&watchdog->changed);
+	pthread_mutex_unlock(&watchdog->mutex);
+	pthread_join(watchdog->thread, NULL);
+	pthread_cond_destroy(&watchdog->changed);
+	pthread_mutex_destroy(&watchdog->mutex);
+	free(watchdog);
+}
