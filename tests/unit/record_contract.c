@@ -429,6 +429,55 @@ static void a_lock_dies_with_its_process(void **state)
 	record_rollback(world.a);
 }
 
+/* Who has lost the connection has lost the turn, and notices before he appends. */
+static void who_loses_the_connection_loses_the_turn(void **state)
+{
+	struct record_filing filing = opened("<1@example.com>");
+	struct lock_name one = name_of("<1@example.com>");
+	struct record_filing look;
+
+	(void)state;
+	if (backend->lose_connections == NULL)
+		return;
+	assert_fine(world.a, record_begin(world.a));
+	assert_fine(world.a, record_lock(world.a, &one));
+	assert_fine(world.a, record_filed(world.a, filing.number, &world.token_a, STR("x"), 1));
+	backend->lose_connections();
+	assert_int_equal(record_check(world.a), -ENOTCONN);
+	assert_int_not_equal(strlen(record_error(world.a)), 0);
+	assert_int_equal(record_look(world.a, filing.number, &world.token_a, &look), -ENOTCONN);
+	assert_int_equal(record_commit(world.a), -ENOTCONN);
+	record_rollback(world.a);
+	assert_fine(world.b, record_begin(world.b));
+	assert_fine(world.b, record_lock(world.b, &one));
+	assert_fine(world.b, record_look(world.b, filing.number, &world.token_b, &look));
+	assert_int_equal(look.state, RECORD_FILING);
+	assert_fine(world.b, record_commit(world.b));
+	assert_fine(world.a, record_begin(world.a));
+	assert_fine(world.a, record_lock(world.a, &one));
+	record_rollback(world.a);
+}
+
+static void a_commit_without_connection_fails(void **state)
+{
+	struct record_filing filing = opened("<1@example.com>");
+	struct record_filing look;
+
+	(void)state;
+	if (backend->lose_connections == NULL)
+		return;
+	assert_fine(world.a, record_begin(world.a));
+	assert_fine(world.a, record_filed(world.a, filing.number, &world.token_a, STR("x"), 1));
+	backend->lose_connections();
+	assert_int_equal(record_commit(world.a), -ENOTCONN);
+	record_rollback(world.a);
+	assert_fine(world.a, record_begin(world.a));
+	assert_fine(world.a, record_look(world.a, filing.number, &world.token_a, &look));
+	assert_int_equal(look.state, RECORD_FILING);
+	assert_true(look.is_ours);
+	record_rollback(world.a);
+}
+
 static void looking_waits_for_no_writer(void **state)
 {
 	struct record_filing filing = opened("<1@example.com>");
@@ -696,6 +745,8 @@ int record_contract_run(const char *name, const struct record_contract *contract
 		CASE(a_lock_excludes_until_the_transaction_ends),
 		CASE(a_lock_says_who_has_it),
 		CASE(a_lock_dies_with_its_process),
+		CASE(who_loses_the_connection_loses_the_turn),
+		CASE(a_commit_without_connection_fails),
 		CASE(looking_waits_for_no_writer),
 		CASE(any_text_is_stored),
 		CASE(as_many_rows_as_a_message_may_have),

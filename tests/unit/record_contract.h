@@ -11,6 +11,8 @@ struct record_contract {
 	struct record *(*connect)(void);
 	/* Removes all of its tables. */
 	void (*empty)(void);
+	/* Loses all connections to the server, by force. NULL: there is no server. */
+	void (*lose_connections)(void);
 };
 
 /* Runs all tests; returns how many failed. */

@@ -27,7 +27,7 @@ static void empty(void)
 
 int main(void)
 {
-	static const struct record_contract contract = {connect_to, empty};
+	static const struct record_contract contract = {.connect = connect_to, .empty = empty};
 	int failed;
 
 	if (scratch_make(folder) < 0)
