@@ -57,6 +57,12 @@ static const char *const TEXTS[RECORD_STATEMENTS] = {
 		" WHERE f.message = ?1 ORDER BY f.number",
 };
 
+bool record_sql_is_once(const struct record_call *call)
+{
+	return call->statement < RECORD_STATEMENTS &&
+	       strstr(TEXTS[call->statement], "{once}") != NULL;
+}
+
 static const char *meaning(const struct record_dialect *dialect, struct str word)
 {
 	for (const char *at = dialect->words; *at != '\0';) {

@@ -458,6 +458,20 @@ static void who_loses_the_connection_loses_the_turn(void **state)
 	record_rollback(world.a);
 }
 
+static void a_connection_that_was_lost_meanwhile_is_made_again(void **state)
+{
+	struct record_filing filing = opened("<1@example.com>");
+	struct record_filing look;
+
+	(void)state;
+	if (backend->lose_connections == NULL)
+		return;
+	backend->lose_connections();
+	assert_fine(world.a, record_begin(world.a));
+	assert_fine(world.a, record_look(world.a, filing.number, &world.token_a, &look));
+	record_rollback(world.a);
+}
+
 static void a_commit_without_connection_fails(void **state)
 {
 	struct record_filing filing = opened("<1@example.com>");
@@ -746,6 +760,7 @@ int record_contract_run(const char *name, const struct record_contract *contract
 		CASE(a_lock_says_who_has_it),
 		CASE(a_lock_dies_with_its_process),
 		CASE(who_loses_the_connection_loses_the_turn),
+		CASE(a_connection_that_was_lost_meanwhile_is_made_again),
 		CASE(a_commit_without_connection_fails),
 		CASE(looking_waits_for_no_writer),
 		CASE(any_text_is_stored),

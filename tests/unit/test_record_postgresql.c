@@ -42,10 +42,10 @@ static void empty(void)
 		  " message CASCADE");
 }
 
-/* Ends all connections but the administrator's. */
+/* Ends all connections but the administrator's, and waits for that. */
 static void lose_connections(void)
 {
-	(void)sql("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+	(void)sql("SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity"
 		  " WHERE pid <> pg_backend_pid() AND datname = current_database()");
 }
 

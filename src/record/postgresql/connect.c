@@ -2,6 +2,7 @@
 /* Makes a connection: the hosts of the connection string are tried in order, each for its share of
  * the time, until one has a database that can be written. */
 #include "base/panic.h"
+#include "os/socket.h"
 #include "record/postgresql/internal.h"
 #include <errno.h>
 #include <stdio.h>
@@ -226,6 +227,10 @@ int record_postgresql_connect(struct record_sql *sql)
 	size_t count;
 	int error = -ENOTCONN;
 
+	/* an idle server has nothing to say, but that it has closed the connection */
+	if (postgresql->connection != NULL &&
+	    os_socket_wait(PQsocket(postgresql->connection), false, 0) == 0)
+		record_postgresql_close(postgresql);
 	if (postgresql->connection != NULL)
 		return 0;
 	options = PQconninfoParse(postgresql->conninfo, NULL);
@@ -238,12 +243,4 @@ int record_postgresql_connect(struct record_sql *sql)
 	postgresql->call_ms = postgresql->timeout_ms;
 	PQconninfoFree(options);
 	return error;
-}
-
-void record_postgresql_close(struct record_postgresql *postgresql)
-{
-	PQfinish(postgresql->connection);
-	postgresql->connection = NULL;
-	postgresql->is_open = false;
-	memset(postgresql->is_prepared, 0, sizeof postgresql->is_prepared);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* What errors of the server and of libpq mean, and the end of a connection. */
 #include "base/attributes.h"
 #include "record/postgresql/internal.h"
 #include <errno.h>
@@ -24,6 +25,14 @@ static const struct {
 	{"42P01", -EPROTO},                        /* no such table */
 	{"42703", -EPROTO},                        /* no such column */
 };
+
+void record_postgresql_close(struct record_postgresql *postgresql)
+{
+	PQfinish(postgresql->connection);
+	postgresql->connection = NULL;
+	postgresql->is_open = false;
+	memset(postgresql->is_prepared, 0, sizeof postgresql->is_prepared);
+}
 
 static int error_of(const char *state, int otherwise)
 {

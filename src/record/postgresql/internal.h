@@ -26,9 +26,11 @@ struct record_postgresql {
 
 /* connect.c */
 int record_postgresql_connect(struct record_sql *sql);
+
+/* error.c */
 void record_postgresql_close(struct record_postgresql *postgresql);
 
-/* error.c: record_sql_fail() for these. */
+/* record_sql_fail() for these: */
 
 /* RESULT's, which closes the connection if the server has or will. */
 int record_postgresql_fail(struct record_postgresql *postgresql, const PGresult *result);
