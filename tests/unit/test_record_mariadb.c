@@ -1,40 +1,44 @@
 // SPDX-License-Identifier: ISC
 /*
- * The database of messages in MariaDB: the contract, and what a server can do to a connection.
+ * The database of messages in MariaDB, with a real server.
  *
- * usage: test_record_mariadb SOCKET USER DATABASE     of an administrator, without a password
+ * usage: test_record_mariadb SOCKET DISK PROCESS     root has no password, PROCESS is the server's
  */
 #include "record/mariadb/mariadb.h"
 #include "record_contract.h"
 #include "test.h"
-#include <errno.h>
+#include <glob.h>
 #include <mysql.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct record_mariadb_settings settings = {
-	.hosts = "", .password_file = "", .authority = "", .timeout_ms = 5000};
+static struct record_mariadb_settings settings = {.hosts = "",
+						  .database = "mail",
+						  .user = "worker",
+						  .password_file = "",
+						  .authority = "",
+						  .timeout_ms = RECORD_CONTRACT_TIMEOUT_MS};
 static MYSQL *admin;
+static pid_t process;
 
-/* The first value of the result, "" if there is none. */
-static const char *sql(const char *text)
+static void receive(void)
 {
-	static char value[200];
-	MYSQL_RES *result;
-	MYSQL_ROW row;
+	if (mysql_read_query_result(admin) == 0)
+		mysql_free_result(mysql_store_result(admin));
+}
 
-	value[0] = '\0';
+static void run(const char *text)
+{
 	if (mysql_query(admin, text) != 0)
 		fail_msg("%s: %s", text, mysql_error(admin));
-	result = mysql_store_result(admin);
-	if (result == NULL)
-		return value;
-	row = mysql_fetch_row(result);
-	if (row != NULL && row[0] != NULL)
-		snprintf(value, sizeof value, "%s", row[0]);
-	mysql_free_result(result);
-	return value;
+	mysql_free_result(mysql_store_result(admin));
+}
+
+static void send_query(const char *text)
+{
+	assert_int_equal(mysql_send_query(admin, text, strlen(text)), 0);
 }
 
 static struct record *connect_to(void)
@@ -44,41 +48,110 @@ static struct record *connect_to(void)
 
 static void empty(void)
 {
-	(void)sql("DROP TABLE IF EXISTS record_meta, attempt, filing, mailbox, part, participant,"
-		  " message");
+	run("DROP TABLE IF EXISTS record_meta, attempt, filing, mailbox, part, participant,"
+	    " message");
 }
 
-/* Ends all connections but the administrator's, and waits for that. */
+static bool has_connections(void)
+{
+	MYSQL_RES *result;
+	bool has;
+
+	assert_int_equal(mysql_query(admin, "SELECT id FROM information_schema.processlist"
+					    " WHERE user = 'worker'"),
+			 0);
+	result = mysql_store_result(admin);
+	has = mysql_num_rows(result) > 0;
+	mysql_free_result(result);
+	return has;
+}
+
 static void lose_connections(void)
 {
-	char text[40];
-	char id[20];
+	while (has_connections())
+		run("KILL USER worker");
+}
 
-	while (snprintf(id, sizeof id, "%s",
-			sql("SELECT id FROM information_schema.processlist WHERE id <>"
-			    " CONNECTION_ID() AND db = database() LIMIT "
-			    "1")) > 0) {
-		snprintf(text, sizeof text, "KILL %s", id);
-		(void)mysql_query(admin, text);
+/* All threads: the signal reaches one after the other. */
+static bool has_stopped(void)
+{
+	char pattern[60];
+	glob_t tasks;
+	bool all = true;
+
+	snprintf(pattern, sizeof pattern, "/proc/%d/task/*/stat", (int)process);
+	assert_int_equal(glob(pattern, 0, NULL, &tasks), 0);
+	for (size_t i = 0; i < tasks.gl_pathc; i++) {
+		FILE *file = fopen(tasks.gl_pathv[i], "r");
+		char state = 'T';
+
+		if (file == NULL)
+			continue;
+		(void)fscanf(file, "%*d (%*[^)]) %c", &state);
+		fclose(file);
+		all = all && state == 'T';
 	}
+	globfree(&tasks);
+	return all;
+}
+
+static void freeze(bool is_frozen)
+{
+	assert_int_equal(kill(process, is_frozen ? SIGSTOP : SIGCONT), 0);
+	while (is_frozen && !has_stopped())
+		;
+}
+
+static void set_read_only(bool is_read_only)
+{
+	run(is_read_only ? "SET GLOBAL read_only = 1" : "SET GLOBAL read_only = 0");
+}
+
+/* The server counts those that are made since there is a limit: this is the last that may be. */
+static void set_full(bool is_full)
+{
+	static MYSQL *last;
+
+	run(is_full ? "ALTER USER worker@localhost WITH MAX_USER_CONNECTIONS 1"
+		    : "ALTER USER worker@localhost WITH MAX_USER_CONNECTIONS 0");
+	if (!is_full) {
+		mysql_close(last);
+		return;
+	}
+	last = mysql_init(NULL);
+	assert_non_null(mysql_real_connect(last, NULL, settings.user, NULL, settings.database, 0,
+					   settings.socket, 0));
 }
 
 int main(int argc, char **argv)
 {
-	static const struct record_contract contract = {
-		.connect = connect_to, .empty = empty, .lose_connections = lose_connections};
+	static const struct record_contract_server server = {
+		.lose_connections = lose_connections,
+		.run = run,
+		.send = send_query,
+		.receive = receive,
+		.freeze = freeze,
+		.set_read_only = set_read_only,
+		.set_full = set_full,
+	};
+	struct record_contract contract = {
+		.connect = connect_to, .empty = empty, .server = &server};
 	int failed;
 
 	if (argc != 4)
 		return 64;
 	settings.socket = argv[1];
-	settings.user = argv[2];
-	settings.database = argv[3];
+	contract.disk = argv[2];
+	process = atoi(argv[3]);
 	admin = mysql_init(NULL);
-	if (mysql_real_connect(admin, NULL, argv[2], NULL, argv[3], 0, argv[1], 0) == NULL) {
+	if (mysql_real_connect(admin, NULL, "root", NULL, NULL, 0, argv[1], 0) == NULL) {
 		fprintf(stderr, "%s\n", mysql_error(admin));
 		return 1;
 	}
+	run("CREATE DATABASE IF NOT EXISTS mail");
+	run("CREATE USER IF NOT EXISTS worker@localhost");
+	run("GRANT ALL ON mail.* TO worker@localhost");
+	run("USE mail");
 	failed = record_contract_run("record_mariadb", &contract);
 	mysql_close(admin);
 	return failed;
