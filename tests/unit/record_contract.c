@@ -439,8 +439,6 @@ static void who_loses_the_connection_loses_the_turn(void **state)
 	struct record_filing look;
 
 	(void)state;
-	if (backend->server == NULL)
-		return;
 	assert_fine(world.a, record_begin(world.a));
 	assert_fine(world.a, record_lock(world.a, &one));
 	assert_fine(world.a, record_filed(world.a, filing.number, &world.token_a, STR("x"), 1));
@@ -466,8 +464,6 @@ static void a_connection_that_was_lost_meanwhile_is_made_again(void **state)
 	struct record_filing look;
 
 	(void)state;
-	if (backend->server == NULL)
-		return;
 	backend->server->lose_connections();
 	assert_fine(world.a, record_begin(world.a));
 	assert_fine(world.a, record_look(world.a, filing.number, &world.token_a, &look));
@@ -480,8 +476,6 @@ static void a_commit_without_connection_fails(void **state)
 	struct record_filing look;
 
 	(void)state;
-	if (backend->server == NULL)
-		return;
 	assert_fine(world.a, record_begin(world.a));
 	assert_fine(world.a, record_filed(world.a, filing.number, &world.token_a, STR("x"), 1));
 	backend->server->lose_connections();
@@ -653,7 +647,7 @@ static void run_number(const char *format, int64_t number)
 	char text[200];
 
 	snprintf(text, sizeof text, format, (long long)number);
-	backend->server->run(text);
+	backend->run(text);
 }
 
 /* As a message can be filed that another one had failed with ERROR. */
@@ -680,13 +674,11 @@ static void of_two_that_wait_for_each_other_one_gives_up(void **state)
 	char text[100];
 
 	(void)state;
-	if (backend->server == NULL)
-		return;
 	assert_fine(world.a, record_begin(world.a));
 	assert_fine(world.a, record_filed(world.a, one.number, &world.token_a, STR("x"), 1));
-	backend->server->run("BEGIN");
-	backend->server->run("UPDATE message SET size = size + 1");
-	backend->server->run("UPDATE participant SET name = 'x'");
+	backend->run("BEGIN");
+	backend->run("UPDATE message SET size = size + 1");
+	backend->run("UPDATE participant SET name = 'x'");
 	run_number("UPDATE filing SET opened_us = 5 WHERE number = %lld", two.number);
 	snprintf(text, sizeof text, "UPDATE filing SET opened_us = 5 WHERE number = %lld",
 		 (long long)one.number);
@@ -695,7 +687,7 @@ static void of_two_that_wait_for_each_other_one_gives_up(void **state)
 	assert_int_equal(record_commit(world.a), -EDEADLK);
 	record_rollback(world.a);
 	backend->server->receive();
-	backend->server->run("ROLLBACK");
+	backend->run("ROLLBACK");
 	assert_usable(&one);
 }
 
@@ -704,8 +696,6 @@ static void a_serialization_failure_is_to_be_tried_again(void **state)
 	struct record_filing filing = opened("<1@example.com>");
 
 	(void)state;
-	if (backend->server == NULL || backend->server->set_unserializable == NULL)
-		return;
 	backend->server->set_unserializable(true);
 	assert_fine(world.a, record_begin(world.a));
 	assert_int_equal(record_end(world.a, filing.number, &world.token_a), -EDEADLK);
@@ -720,16 +710,14 @@ static void nobody_waits_for_longer_than_his_time(void **state)
 	int64_t since_ms;
 
 	(void)state;
-	if (backend->server == NULL)
-		return;
-	backend->server->run("BEGIN");
+	backend->run("BEGIN");
 	run_number("UPDATE filing SET opened_us = 5 WHERE number = %lld", filing.number);
 	assert_fine(world.a, record_begin(world.a));
 	since_ms = now_ms();
 	assert_int_equal(record_filed(world.a, filing.number, &world.token_a, STR("x"), 1),
 			 -ETIMEDOUT);
 	assert_true(now_ms() - since_ms < 2 * RECORD_CONTRACT_TIMEOUT_MS);
-	backend->server->run("ROLLBACK");
+	backend->run("ROLLBACK");
 	assert_usable(&filing);
 }
 
@@ -740,8 +728,6 @@ static void a_server_that_hangs_is_left(void **state)
 	int error;
 
 	(void)state;
-	if (backend->server == NULL)
-		return;
 	assert_fine(world.a, record_begin(world.a));
 	assert_fine(world.a, record_check(world.a));
 	backend->server->freeze(true);
@@ -759,8 +745,6 @@ static void a_commit_without_answer_is_unknown(void **state)
 	struct record_filing filing = opened("<1@example.com>");
 
 	(void)state;
-	if (backend->server == NULL)
-		return;
 	assert_fine(world.a, record_begin(world.a));
 	assert_fine(world.a, record_filed(world.a, filing.number, &world.token_a, STR("x"), 1));
 	backend->server->freeze(true);
@@ -774,8 +758,6 @@ static void a_database_may_be_read_only(void **state)
 	struct record_filing filing = opened("<1@example.com>");
 
 	(void)state;
-	if (backend->server == NULL)
-		return;
 	backend->server->set_read_only(true);
 	backend->server->lose_connections();
 	assert_int_equal(record_begin(world.a), -EROFS);
@@ -790,14 +772,12 @@ static void a_server_may_have_too_many_connections(void **state)
 	struct record *other = backend->connect();
 
 	(void)state;
-	if (backend->server != NULL) {
-		backend->server->set_full(true);
-		assert_int_equal(record_begin(other), -EUSERS);
-		record_rollback(other);
-		backend->server->set_full(false);
-		assert_fine(other, record_begin(other));
-		assert_usable(&filing);
-	}
+	backend->server->set_full(true);
+	assert_int_equal(record_begin(other), -EUSERS);
+	record_rollback(other);
+	backend->server->set_full(false);
+	assert_fine(other, record_begin(other));
+	assert_usable(&filing);
 	record_free(other);
 }
 
@@ -821,8 +801,6 @@ static void a_disk_may_be_full(void **state)
 	int file;
 
 	(void)state;
-	if (backend->disk == NULL)
-		return;
 	snprintf(path, sizeof path, "%s/filler", backend->disk);
 	file = fill(path);
 	for (int i = 0; i < 100000 && error == 0; i++) {
@@ -845,6 +823,50 @@ static void a_disk_may_be_full(void **state)
 	if (error != -ENOSPC)
 		fail_msg("%s: %s", strerror(-error), record_error(world.a));
 	assert_usable(&filing);
+}
+
+/* ---- tables ---- */
+
+static void tables_of_a_newer_version_are_left_alone(void **state)
+{
+	struct record_filing filing = opened("<1@example.com>");
+
+	(void)state;
+	backend->run("UPDATE record_meta SET version = 1000");
+	assert_int_equal(record_begin(world.b), -EPROTO);
+	assert_non_null(strstr(record_error(world.b), "1000"));
+	record_rollback(world.b);
+	backend->run("UPDATE record_meta SET version = 1");
+	assert_fine(world.b, record_begin(world.b));
+	record_rollback(world.b);
+	assert_true(filing.number > 0);
+}
+
+static void tables_of_others_are_left_alone(void **state)
+{
+	struct record_message message = message_of("<1@example.com>", 1);
+
+	(void)state;
+	backend->run("CREATE TABLE message(subject varchar(10))");
+	assert_int_equal(record_begin(world.a), -EPROTO);
+	record_rollback(world.a);
+	backend->run("DROP TABLE message");
+	assert_fine(world.a, record_begin(world.a));
+	(void)put(world.a, &message);
+	assert_fine(world.a, record_commit(world.a));
+}
+
+/* As if the process had died amid making them. */
+static void half_made_tables_are_completed(void **state)
+{
+	(void)state;
+	(void)opened("<1@example.com>");
+	backend->run("DROP TABLE attempt");
+	backend->run("UPDATE record_meta SET version = 0");
+	assert_fine(world.b, record_begin(world.b));
+	record_rollback(world.b);
+	(void)opened("<2@example.com>");
+	assert_int_equal(list((struct record_query){.place = &INBOX}).count, 2);
 }
 
 /* ---- many at once ---- */
@@ -947,6 +969,30 @@ static void of_all_at_once_one_appends(void **state)
 
 #define CASE(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
+static int run_with_server(const struct record_contract_server *server)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(who_loses_the_connection_loses_the_turn),
+		CASE(a_connection_that_was_lost_meanwhile_is_made_again),
+		CASE(a_commit_without_connection_fails),
+		CASE(of_two_that_wait_for_each_other_one_gives_up),
+		CASE(nobody_waits_for_longer_than_his_time),
+		CASE(a_server_that_hangs_is_left),
+		CASE(a_commit_without_answer_is_unknown),
+		CASE(a_database_may_be_read_only),
+		CASE(a_server_may_have_too_many_connections),
+		CASE(a_disk_may_be_full),
+	};
+	const struct CMUnitTest serializable[] = {
+		CASE(a_serialization_failure_is_to_be_tried_again),
+	};
+	int failed = cmocka_run_group_tests_name("with a server", tests, NULL, NULL);
+
+	if (server->set_unserializable != NULL)
+		failed += cmocka_run_group_tests_name("serializable", serializable, NULL, NULL);
+	return failed;
+}
+
 int record_contract_run(const char *name, const struct record_contract *contract)
 {
 	const struct CMUnitTest tests[] = {
@@ -962,25 +1008,19 @@ int record_contract_run(const char *name, const struct record_contract *contract
 		CASE(a_lock_excludes_until_the_transaction_ends),
 		CASE(a_lock_says_who_has_it),
 		CASE(a_lock_dies_with_its_process),
-		CASE(who_loses_the_connection_loses_the_turn),
-		CASE(a_connection_that_was_lost_meanwhile_is_made_again),
-		CASE(a_commit_without_connection_fails),
 		CASE(looking_waits_for_no_writer),
 		CASE(any_text_is_stored),
 		CASE(as_many_rows_as_a_message_may_have),
 		CASE(messages_are_found_again),
 		CASE(old_messages_are_removed_once_they_are_filed),
-		CASE(of_two_that_wait_for_each_other_one_gives_up),
-		CASE(a_serialization_failure_is_to_be_tried_again),
-		CASE(nobody_waits_for_longer_than_his_time),
-		CASE(a_server_that_hangs_is_left),
-		CASE(a_commit_without_answer_is_unknown),
-		CASE(a_database_may_be_read_only),
-		CASE(a_server_may_have_too_many_connections),
-		CASE(a_disk_may_be_full),
+		CASE(tables_of_a_newer_version_are_left_alone),
+		CASE(tables_of_others_are_left_alone),
+		CASE(half_made_tables_are_completed),
 		CASE(of_all_at_once_one_appends),
 	};
+	int failed;
 
 	backend = contract;
-	return cmocka_run_group_tests_name(name, tests, NULL, NULL);
+	failed = cmocka_run_group_tests_name(name, tests, NULL, NULL);
+	return contract->server != NULL ? failed + run_with_server(contract->server) : failed;
 }

@@ -11,8 +11,7 @@ enum { RECORD_CONTRACT_TIMEOUT_MS = 3000 }; /* of each call to a server */
 struct record_contract_server {
 	/* Ends all connections of the backend, and waits for that. */
 	void (*lose_connections)(void);
-	/* An administrator's connection: SQL is run; begun, and it waits for somebody; ended. */
-	void (*run)(const char *sql);
+	/* An administrator's SQL is begun, and waits for somebody; it is ended. */
 	void (*send)(const char *sql);
 	void (*receive)(void);
 	/* The server stops in the middle of what it does, and goes on. */
@@ -32,6 +31,8 @@ struct record_contract {
 	struct record *(*connect)(void);
 	/* Removes all of its tables. */
 	void (*empty)(void);
+	/* Runs SQL, as an administrator. */
+	void (*run)(const char *sql);
 	const struct record_contract_server *server; /* NULL: there is none */
 	/* A folder on the filesystem of the database, which can be filled up. NULL: there is none.
 	 */

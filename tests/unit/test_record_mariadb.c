@@ -127,7 +127,6 @@ int main(int argc, char **argv)
 {
 	static const struct record_contract_server server = {
 		.lose_connections = lose_connections,
-		.run = run,
 		.send = send_query,
 		.receive = receive,
 		.freeze = freeze,
@@ -135,7 +134,7 @@ int main(int argc, char **argv)
 		.set_full = set_full,
 	};
 	struct record_contract contract = {
-		.connect = connect_to, .empty = empty, .server = &server};
+		.connect = connect_to, .empty = empty, .run = run, .server = &server};
 	int failed;
 
 	if (argc != 4)

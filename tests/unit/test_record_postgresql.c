@@ -95,7 +95,6 @@ int main(int argc, char **argv)
 {
 	static const struct record_contract_server server = {
 		.lose_connections = lose_connections,
-		.run = run,
 		.send = send_query,
 		.receive = receive,
 		.freeze = freeze,
@@ -104,7 +103,7 @@ int main(int argc, char **argv)
 		.set_unserializable = set_unserializable,
 	};
 	struct record_contract contract = {
-		.connect = connect_to, .empty = empty, .server = &server};
+		.connect = connect_to, .empty = empty, .run = run, .server = &server};
 	int failed;
 
 	if (argc != 3)
