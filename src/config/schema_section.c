@@ -277,6 +277,10 @@ const struct config_setting config_schema_section[] = {
 	SETTING(SERVICE, "password_file", path, AT(config_service, password_file), RANGE(1, 4000),
 		KINDS(KIND(IMAP)),
 		MEANING("The file whose first line is the password of that login.")),
+	SETTING(SERVICE, "server_name", text, AT(config_service, server_name), INITIAL(""),
+		RANGE(0, 255), KINDS(KIND(IMAP)),
+		MEANING("The name that the IMAP server's certificate must be for; empty: its "
+			"address.")),
 	SETTING(SERVICE, "prefix", text, AT(config_service, prefix), INITIAL(""), RANGE(0, 100),
 		KINDS(KIND(IMAP)),
 		MEANING("What the IMAP server wants before the names of folders other than INBOX "

@@ -182,7 +182,8 @@ struct config_service {
 	enum config_imap_security security; /* imap, as the rest: */
 	const char *login;                  /* with %a, %u, %d, %% */
 	const char *password_file;
-	const char *prefix; /* of folders other than INBOX; "": none */
+	const char *server_name; /* in its certificate; "": its address */
+	const char *prefix;      /* of folders other than INBOX; "": none */
 };
 
 struct config_domain {

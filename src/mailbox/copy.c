@@ -84,6 +84,11 @@ void mailbox_copy_begin(struct mailbox_copy *copy, const struct ipc_content *con
 	append_header(copy, "Delivered-To: ", recipient, "", out);
 }
 
+void mailbox_copy_begin_bare(struct mailbox_copy *copy, const struct ipc_content *content)
+{
+	*copy = (struct mailbox_copy){.content = *content};
+}
+
 bool mailbox_copy_is_done(const struct mailbox_copy *copy)
 {
 	return copy->offset >= copy->content.size;
@@ -96,7 +101,7 @@ int mailbox_copy_next(struct mailbox_copy *copy, char *block, size_t block_size,
 
 	if (error < 0)
 		return error;
-	if (copy->offset == 0 && is_loop(part, copy->recipient))
+	if (copy->offset == 0 && copy->recipient.length > 0 && is_loop(part, copy->recipient))
 		return MAILBOX_COPY_LOOP;
 	convert(copy, part.data, part.length, out);
 	copy->offset += part.length;

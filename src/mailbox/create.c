@@ -163,3 +163,34 @@ int maildir_create_tmp(struct str path)
 {
 	return make_folder(path, "tmp");
 }
+
+int maildir_create_root(struct maildir *maildir, struct str path)
+{
+	struct maildir_path tmp;
+	struct os_file_info info;
+	int result = maildir_path_join(&tmp, path, "tmp", NULL);
+
+	if (result == 0)
+		result = os_file_info_at(OS_FILE_HERE, tmp.text, &info);
+	if (result != -ENOENT)
+		return result;
+	result = maildir_create_names(maildir, path);
+	if (result == 0)
+		result = maildir_create_sync(path);
+	return result == 0 ? maildir_create_tmp(path) : result;
+}
+
+int maildir_create_mark(struct str path)
+{
+	struct maildir_path mark;
+	int file;
+	int result = maildir_path_join(&mark, path, "maildirfolder", NULL);
+
+	if (result < 0)
+		return result;
+	file = os_file_open(OS_FILE_HERE, mark.text,
+			    OS_FILE_WRITE | OS_FILE_CREATE | OS_FILE_PRIVATE);
+	if (file >= 0)
+		os_file_close(file);
+	return file < 0 && file != -EEXIST ? file : 0;
+}

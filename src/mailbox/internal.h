@@ -7,7 +7,6 @@
 #include "mailbox/maildir.h"
 
 enum {
-	MAILDIR_NAME_SIZE = 256,    /* NAME_MAX and a NUL */
 	MAILDIR_BLOCK = 256 << 10,  /* bytes read and written at once */
 	MAILDIR_CLEAN_SLOTS = 4096, /* Maildirs whose last cleaning is remembered */
 	MAILDIR_PATH_MAX = 4096,    /* with its NUL */
@@ -42,6 +41,9 @@ MUST_CHECK int maildir_path_join(struct maildir_path *out, struct str path, cons
 /* A delivery under way. If it fails, it stays in the group, with its error. */
 struct maildir_work {
 	struct maildir_delivery *delivery;
+	struct str path;        /* of the Maildir or the folder in it */
+	char *folder_path;      /* owned: PATH of a folder; NULL: it is the delivery's */
+	const char *box;        /* "new" or "cur" */
 	const char *doing;      /* for the text of an error */
 	int error;              /* 0 or -errno of the first step that failed */
 	int file;               /* in tmp/; negative: none */
@@ -71,6 +73,11 @@ void maildir_sync_folders(struct maildir *maildir, struct maildir_work *works, s
  * MAILBOX_COPY_LOOP; -errno. */
 MUST_CHECK int maildir_write(struct maildir *maildir, const struct maildir_delivery *delivery,
 			     int file, uint64_t *size_out, uint64_t *virtual_size_out);
+
+/* Makes the Maildir at PATH, that of a folder is to be made in, unless it is there. */
+MUST_CHECK int maildir_create_root(struct maildir *maildir, struct str path);
+/* Marks the Maildir at PATH, between the first two steps below, as a folder of Maildir++. */
+MUST_CHECK int maildir_create_mark(struct str path);
 
 /* Creates the Maildir at PATH and the missing directories above it, in three steps, so that those
  * of a group wait for the disk together (create.c). tmp/ comes last: if it exists, everything above

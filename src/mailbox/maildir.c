@@ -71,10 +71,12 @@ static void name_tmp(struct maildir *maildir, struct maildir_work *work)
 static void name_new(struct maildir *maildir, struct maildir_work *work)
 {
 	size_t host = strlen(work->tmp_name) - strlen(maildir->host) - 1;
+	const char *mark = work->delivery->mark;
 
 	snprintf(work->new_name, sizeof work->new_name,
-		 "%.*sI%" PRIx64 ".%s,S=%" PRIu64 ",W=%" PRIu64, (int)host, work->tmp_name,
-		 work->inode, maildir->host, work->size, work->virtual_size);
+		 "%.*sI%" PRIx64 ".%s,S=%" PRIu64 ",W=%" PRIu64 "%s%s", (int)host, work->tmp_name,
+		 work->inode, maildir->host, work->size, work->virtual_size,
+		 mark != NULL ? ",I=" : "", mark != NULL ? mark : "");
 }
 
 static int open_tmp(struct str path, const char *name)
@@ -119,7 +121,7 @@ static void begin(struct maildir *maildir, struct maildir_work *work)
 	bool may_lack = !work->lacks_mailbox; /* once only */
 
 	name_tmp(maildir, work);
-	work->file = open_tmp(work->delivery->path, work->tmp_name);
+	work->file = open_tmp(work->path, work->tmp_name);
 	work->lacks_mailbox = may_lack && work->file == -ENOENT;
 	if (work->lacks_mailbox)
 		return;
@@ -127,6 +129,19 @@ static void begin(struct maildir *maildir, struct maildir_work *work)
 	if (work->error == 0)
 		write_file(maildir, work);
 	take_quota(work);
+}
+
+static int create_names(struct maildir *maildir, const struct maildir_work *work)
+{
+	int result = 0;
+
+	if (work->folder_path != NULL)
+		result = maildir_create_root(maildir, work->delivery->path);
+	if (result == 0)
+		result = maildir_create_names(maildir, work->path);
+	if (result == 0 && work->folder_path != NULL)
+		result = maildir_create_mark(work->path);
+	return result;
 }
 
 /* Creates the missing mailboxes, all names before the first wait for the disk, and starts their
@@ -137,19 +152,28 @@ static void create_missing(struct maildir *maildir, struct maildir_work *works, 
 
 	for (size_t i = 0; i < count; i++)
 		if (works[i].lacks_mailbox)
-			maildir_work_fail(&works[i], doing,
-					  maildir_create_names(maildir, works[i].delivery->path));
+			maildir_work_fail(&works[i], doing, create_names(maildir, &works[i]));
 	for (size_t i = 0; i < count; i++)
 		if (works[i].lacks_mailbox && works[i].error == 0)
-			maildir_work_fail(&works[i], doing,
-					  maildir_create_sync(works[i].delivery->path));
+			maildir_work_fail(&works[i], doing, maildir_create_sync(works[i].path));
 	for (size_t i = 0; i < count; i++)
 		if (works[i].lacks_mailbox && works[i].error == 0)
-			maildir_work_fail(&works[i], doing,
-					  maildir_create_tmp(works[i].delivery->path));
+			maildir_work_fail(&works[i], doing, maildir_create_tmp(works[i].path));
 	for (size_t i = 0; i < count; i++)
 		if (works[i].lacks_mailbox && works[i].error == 0)
 			begin(maildir, &works[i]);
+}
+
+/* The path of its file in new/ or cur/. */
+static int join_new(const struct maildir_work *work, struct maildir_path *out)
+{
+	const char *flags = work->delivery->flags;
+	char name[MAILDIR_NAME_SIZE];
+	int length = snprintf(name, sizeof name, "%s%s%s", work->new_name,
+			      flags != NULL ? ":2," : "", flags != NULL ? flags : "");
+
+	return length < (int)sizeof name ? maildir_path_join(out, work->path, work->box, name)
+					 : -ENAMETOOLONG;
 }
 
 static void move_to_new(struct maildir *maildir, struct maildir_work *work)
@@ -159,12 +183,12 @@ static void move_to_new(struct maildir *maildir, struct maildir_work *work)
 	int result;
 
 	name_new(maildir, work);
-	result = maildir_path_join(&from, work->delivery->path, "tmp", work->tmp_name);
+	result = maildir_path_join(&from, work->path, "tmp", work->tmp_name);
 	if (result == 0)
-		result = maildir_path_join(&to, work->delivery->path, "new", work->new_name);
+		result = join_new(work, &to);
 	if (result == 0)
 		result = os_file_rename(OS_FILE_HERE, from.text, to.text);
-	maildir_work_fail(work, "move the message to new/", result);
+	maildir_work_fail(work, "move the message out of tmp/", result);
 	if (result < 0)
 		work->new_name[0] = '\0';
 }
@@ -195,12 +219,15 @@ static void set_error(struct maildir_work *work)
  * attempt does not deliver it twice. */
 static void remove_file(struct maildir_work *work)
 {
-	bool is_new = work->new_name[0] != '\0';
 	struct maildir_path path;
+	int result;
 
-	if (maildir_path_join(&path, work->delivery->path, is_new ? "new" : "tmp",
-			      is_new ? work->new_name : work->tmp_name) == 0 &&
-	    os_file_unlink(OS_FILE_HERE, path.text) < 0)
+	work->delivery->may_remain = work->new_name[0] != '\0';
+	if (work->delivery->may_remain)
+		result = join_new(work, &path);
+	else
+		result = maildir_path_join(&path, work->path, "tmp", work->tmp_name);
+	if (result == 0 && os_file_unlink(OS_FILE_HERE, path.text) < 0)
 		return; /* in tmp/ it will be cleaned up; in new/ it becomes a duplicate */
 }
 
@@ -211,7 +238,9 @@ static void end(struct maildir *maildir, struct maildir_work *work)
 	if (work->error == 0) {
 		mail_verdict_set(&work->delivery->verdict, "2.0.0", "stored");
 		work->delivery->device = work->device;
-		maildir_clean(maildir, work->delivery->path);
+		if (work->delivery->name_out != NULL)
+			memcpy(work->delivery->name_out, work->new_name, sizeof work->new_name);
+		maildir_clean(maildir, work->path);
 		return;
 	}
 	if (work->file >= 0)
@@ -221,13 +250,31 @@ static void end(struct maildir *maildir, struct maildir_work *work)
 	set_error(work);
 }
 
+static void set_up(struct maildir_work *work, struct maildir_delivery *delivery)
+{
+	work->delivery = delivery;
+	work->path = delivery->path;
+	work->box = delivery->flags != NULL ? "cur" : "new";
+	delivery->may_remain = false;
+	if (delivery->folder != NULL) {
+		struct buffer path = {0};
+
+		buffer_append_str(&path, delivery->path);
+		buffer_append_format(&path, "/%s", delivery->folder);
+		buffer_append_byte(&path, '\0');
+		work->folder_path = memory_copy_string(buffer_data(&path));
+		work->path = str_from(work->folder_path);
+		buffer_clear(&path);
+	}
+}
+
 void maildir_deliver_group(struct maildir *maildir, struct maildir_delivery *deliveries,
 			   size_t count)
 {
 	struct maildir_work *works = memory_alloc_zero(count, sizeof *works);
 
 	for (size_t i = 0; i < count; i++) {
-		works[i].delivery = &deliveries[i];
+		set_up(&works[i], &deliveries[i]);
 		begin(maildir, &works[i]);
 	}
 	create_missing(maildir, works, count);
@@ -237,7 +284,9 @@ void maildir_deliver_group(struct maildir *maildir, struct maildir_delivery *del
 		if (works[i].error == 0)
 			move_to_new(maildir, &works[i]);
 	maildir_sync_folders(maildir, works, count);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		end(maildir, &works[i]);
+		free(works[i].folder_path);
+	}
 	free(works);
 }

@@ -14,7 +14,10 @@
  * Its name is TIME.MMICROSECONDSPPIDQCOUNTIINODE.HOST,S=SIZE,W=VIRTUAL: the
  * sizes, with LF and with CRLF, as Dovecot and Courier read them. The inode
  * number makes it unique among all processes, machines and containers that
- * share the directory, so the rename cannot hit another message.
+ * share the directory, so the rename cannot hit another message. A delivery with a
+ * mark has ",I=MARK" after that: readers keep it when they move and flag the file.
+ *
+ * A delivery with flags goes to cur/ instead of new/, as a message that was seen before.
  */
 #ifndef MAILBOX_MAILDIR_H
 #define MAILBOX_MAILDIR_H
@@ -34,7 +37,12 @@ enum maildir_sync {
 	MAILDIR_SYNC_ORDERED,    /* write out, rename, sync one directory: os_file_order_watch() */
 };
 
-enum { MAILDIR_FILESYSTEM_FROM = 8 }; /* deliveries on one filesystem */
+enum {
+	MAILDIR_FILESYSTEM_FROM = 8, /* deliveries on one filesystem */
+	MAILDIR_NAME_SIZE = 256,     /* of a file's name: NAME_MAX and a NUL */
+	MAILDIR_FOLDER_MAX = 255,    /* bytes of a folder's directory name */
+	MAILDIR_MARK_MAX = 32,
+};
 
 struct maildir_delivery {
 	struct str path;                /* of the Maildir, by maildir_path_expand() */
@@ -43,7 +51,16 @@ struct maildir_delivery {
 	struct ipc_content content;     /* the message, CRLF lines */
 	const struct mail_quota *quota; /* NULL: none */
 	bool refuses_over_quota;        /* over quota it fails, instead of being deferred */
-	struct mail_verdict verdict;    /* out */
+	bool is_bare;                   /* without Return-Path and Delivered-To */
+	const char *folder; /* of Maildir++, a directory's name (".Lists.dev"); NULL: the Maildir
+			     * itself */
+	const char *flags;  /* letters in alphabetical order, as ":2,FS" has them; NULL: none */
+	const char *mark;   /* letters and digits; NULL: none */
+	char *name_out;     /* out, if stored: its name without flags, MAILDIR_NAME_SIZE bytes;
+			     * NULL: not wanted */
+	struct mail_verdict verdict; /* out */
+	bool may_remain; /* out, if not stored: it could not be removed for certain, so it may be
+			  * there, or appear after a crash */
 	uint64_t device; /* out: the file system where it was stored; 0: not stored */
 };
 

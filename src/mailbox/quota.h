@@ -8,7 +8,6 @@
  * The usage may be wrong for a while, after a crash or if a reader does not update the file: before
  * a message is refused, it is recounted, unless that was done within 15 minutes. It is never
  * synced.
- * never synced.
  */
 #ifndef MAILBOX_QUOTA_H
 #define MAILBOX_QUOTA_H

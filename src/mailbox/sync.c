@@ -126,18 +126,20 @@ void maildir_sync_files(struct maildir_work *works, size_t count)
 
 static int compare_paths(const void *a, const void *b)
 {
-	struct str left = (*(struct maildir_work *const *)a)->delivery->path;
-	struct str right = (*(struct maildir_work *const *)b)->delivery->path;
+	const struct maildir_work *left = *(struct maildir_work *const *)a;
+	const struct maildir_work *right = *(struct maildir_work *const *)b;
+	int result;
 
-	if (left.length != right.length)
-		return left.length < right.length ? -1 : 1;
-	return memcmp(left.data, right.data, left.length);
+	if (left->path.length != right->path.length)
+		return left->path.length < right->path.length ? -1 : 1;
+	result = memcmp(left->path.data, right->path.data, left->path.length);
+	return result != 0 ? result : strcmp(left->box, right->box);
 }
 
-static int sync_new(struct str path)
+static int sync_box(const struct maildir_work *work)
 {
 	struct maildir_path folder;
-	int result = maildir_path_join(&folder, path, "new", NULL);
+	int result = maildir_path_join(&folder, work->path, work->box, NULL);
 
 	return result < 0 ? result : os_file_sync_directory(OS_FILE_HERE, folder.text);
 }
@@ -152,7 +154,7 @@ static void sync_last_folders(struct maildir_work *works, size_t count, const ch
 		if (works[last].error < 0 || works[last].is_durable ||
 		    works[last].sync != MAILDIR_SYNC_ORDERED)
 			continue;
-		result = sync_new(works[last].delivery->path);
+		result = sync_box(&works[last]);
 		for (size_t i = 0; i <= last; i++) {
 			if (works[i].error < 0 || works[i].device != device)
 				continue;
@@ -162,7 +164,7 @@ static void sync_last_folders(struct maildir_work *works, size_t count, const ch
 	}
 }
 
-/* Each distinct new/ once, even for several deliveries. */
+/* Each distinct new/ or cur/ once, even for several deliveries. */
 static void sync_each_folder(struct maildir_work *works, size_t count, const char *doing)
 {
 	struct maildir_work **sorted = memory_alloc_zero(count, sizeof *sorted);
@@ -175,7 +177,7 @@ static void sync_each_folder(struct maildir_work *works, size_t count, const cha
 	qsort(sorted, used, sizeof *sorted, compare_paths);
 	for (size_t i = 0; i < used; i++) {
 		if (i == 0 || compare_paths(&sorted[i - 1], &sorted[i]) != 0)
-			result = sync_new(sorted[i]->delivery->path);
+			result = sync_box(sorted[i]);
 		maildir_work_fail(sorted[i], doing, result);
 	}
 	free(sorted);
@@ -202,7 +204,7 @@ static void sync_unordered(struct maildir *maildir, struct maildir_work *works, 
 
 void maildir_sync_folders(struct maildir *maildir, struct maildir_work *works, size_t count)
 {
-	static const char doing[] = "make the name in new/ durable";
+	static const char doing[] = "make the message's name durable";
 
 	sync_filesystems(works, count, doing);
 	sync_last_folders(works, count, doing);

@@ -22,8 +22,11 @@ int maildir_write(struct maildir *maildir, const struct maildir_delivery *delive
 	int result = 0;
 
 	buffer_reset(output);
-	mailbox_copy_begin(&copy, &delivery->content, delivery->sender, delivery->recipient,
-			   output);
+	if (delivery->is_bare)
+		mailbox_copy_begin_bare(&copy, &delivery->content);
+	else
+		mailbox_copy_begin(&copy, &delivery->content, delivery->sender, delivery->recipient,
+				   output);
 	do {
 		if (!mailbox_copy_is_done(&copy))
 			result = mailbox_copy_next(&copy, maildir->input, MAILDIR_BLOCK, output);

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/mailbox_open.h"
+#include "base/panic.h"
+#include "mailstore/imap.h"
+#include "mailstore/maildir.h"
+#include "os/file.h"
+#include "record/sqlite/sqlite.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PASSWORD_MAX = 1024 }; /* bytes of the file's first line */
+
+struct record *mailbox_record_new(const struct config *config)
+{
+	const struct config_record *record = &config->record;
+
+	return record_sqlite_new(record->path);
+}
+
+static enum maildir_sync sync_of(enum config_sync sync)
+{
+	if (sync == CONFIG_SYNC_FILESYSTEM)
+		return MAILDIR_SYNC_FILESYSTEM;
+	return sync == CONFIG_SYNC_FILES ? MAILDIR_SYNC_FILES : MAILDIR_SYNC_AUTO;
+}
+
+static struct mailstore *new_maildir(const struct config *config,
+				     const struct config_service *service)
+{
+	return mailstore_maildir_new(&(struct mailstore_maildir_settings){
+		.path = service->path,
+		.host = config->hostname,
+		.sync = sync_of(config->queue_sync),
+	});
+}
+
+static int read_password(const char *path, struct buffer *out)
+{
+	struct str text;
+	int error = os_file_read_all(path, PASSWORD_MAX, out);
+	ptrdiff_t end;
+
+	if (error != 0)
+		return error;
+	text = buffer_view(out);
+	end = str_find(text, '\n');
+	if (end >= 0)
+		buffer_truncate(out, (size_t)end);
+	buffer_append_byte(out, '\0');
+	return 0;
+}
+
+static struct mailstore *new_imap(const struct config *config,
+				  const struct config_service *service, const char *password)
+{
+	static const enum mailstore_imap_tls tls[] = {
+		[CONFIG_IMAP_PLAIN] = MAILSTORE_IMAP_PLAIN,
+		[CONFIG_IMAP_STARTTLS] = MAILSTORE_IMAP_STARTTLS,
+		[CONFIG_IMAP_IMPLICIT] = MAILSTORE_IMAP_IMPLICIT,
+	};
+	bool has_name = *service->server_name != '\0';
+
+	return mailstore_imap_new(&(struct mailstore_imap_settings){
+		.host = has_name ? service->server_name : service->address.host,
+		.address = has_name ? service->address.host : "",
+		.port = service->address.port,
+		.tls = tls[service->security],
+		.authorities = *service->authority != '\0' ? service->authority
+							   : config->tls_authorities,
+		.login = service->login,
+		.password = password,
+		.prefix = service->prefix,
+		.timeout_s = service->timeout,
+	});
+}
+
+int mailbox_store_new(const struct config *config, const struct config_service *service,
+		      struct mailstore **store_out)
+{
+	struct buffer password = {0};
+	int error;
+
+	if (service->kind == CONFIG_SERVICE_MAILBOX) {
+		*store_out = new_maildir(config, service);
+		return 0;
+	}
+	error = read_password(service->password_file, &password);
+	if (error == 0)
+		*store_out = new_imap(config, service, buffer_data(&password));
+	buffer_erase(&password);
+	return error;
+}

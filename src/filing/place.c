@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: ISC
+#include "filing/place.h"
+#include "mail/address.h"
+#include "mail/folder.h"
+#include "mail/localpart.h"
+#include "mail/unicode.h"
+#include <errno.h>
+
+/* What follows the '+'; empty: nothing. */
+static struct str detail_of(const struct mail_localpart *local)
+{
+	struct str whole = mail_localpart_whole(local);
+	size_t begin = local->user_length + 1;
+
+	return begin < whole.length ? str_slice(whole.data + begin, whole.length - begin) : STR("");
+}
+
+static int write_user(const struct mail_localpart *local, struct str domain, struct arena *arena,
+		      struct str *user_out)
+{
+	struct mail_domain form;
+	struct buffer user = {0};
+
+	if (domain.length == 0 || !mail_domain_form(domain, &form))
+		return -EINVAL;
+	mail_address_write(mail_localpart_user(local), mail_domain_view(&form), &user);
+	*user_out = arena_copy_str(arena, buffer_view(&user));
+	buffer_clear(&user);
+	return 0;
+}
+
+int filing_place(struct str address, const char *folder, bool has_detail, struct arena *arena,
+		 struct record_place *out)
+{
+	struct mail_parts parts = mail_parts_of(address);
+	struct mail_localpart local;
+	int error = mail_localpart_parse(parts.local, &local);
+
+	if (error == 0)
+		error = write_user(&local, parts.domain, arena, &out->user);
+	if (error != 0)
+		return error;
+	out->folder = has_detail ? detail_of(&local) : STR("");
+	out->folder = mail_folder_is_valid(out->folder) ? arena_copy_str(arena, out->folder)
+							: str_from(folder);
+	return out->user.length <= RECORD_ADDRESS_MAX ? 0 : -EINVAL;
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: ISC
+/* Finds copies in a Maildir by their names; files that no name tells of by what they hold. */
+#include "base/panic.h"
+#include "mailstore/internal_maildir.h"
+#include "os/file.h"
+#include <errno.h>
+#include <stdlib.h>
+
+enum { HEADER_READ = 16 << 10 }; /* bytes of a file that are read first */
+
+struct search {
+	const char *folder;
+	const struct mailstore_place *place;
+	struct str mark;
+	struct arena *arena;
+	struct name {
+		char *text;
+		uint64_t seconds;
+	} * names;
+	size_t count;
+};
+
+struct str mailstore_maildir_base(const char *name)
+{
+	struct str whole = str_from(name);
+	ptrdiff_t end = str_find(whole, ':');
+
+	return end < 0 ? whole : str_slice(name, (size_t)end);
+}
+
+static bool has_header_end(struct str text)
+{
+	for (size_t i = 0; i + 1 < text.length; i++)
+		if (text.data[i] == '\n' &&
+		    (text.data[i + 1] == '\n' ||
+		     (text.data[i + 1] == '\r' && i + 2 < text.length && text.data[i + 2] == '\n')))
+			return true;
+	return false;
+}
+
+/* The value of the field "I" in BASE; empty: none. */
+static struct str mark_of(struct str base)
+{
+	struct str field;
+
+	(void)str_split(&base, ',', &field);
+	while (str_split(&base, ',', &field))
+		if (str_starts_with(field, STR("I=")))
+			return str_skip(field, 2);
+	return (struct str){0};
+}
+
+static void add(struct search *search, struct str base)
+{
+	struct str seconds = base;
+	struct name *name;
+	ptrdiff_t end = str_find(base, '.');
+
+	for (size_t i = 0; i < search->count; i++)
+		if (str_equal(str_from(search->names[i].text), base))
+			return; /* it was moved from new/ to cur/ between the two listings */
+	search->names = memory_resize(search->names, (search->count + 1) * sizeof *name);
+	name = &search->names[search->count++];
+	name->text = arena_copy(search->arena, base);
+	name->seconds = UINT64_MAX;
+	if (end >= 0)
+		seconds.length = (size_t)end;
+	(void)str_to_u64(seconds, &name->seconds);
+}
+
+/* Whether the message in FILE is the one that is looked for: 1, 0 or -errno. */
+static int compare_file(const struct search *search, int file)
+{
+	char block[HEADER_READ];
+	struct os_file_info info;
+	struct ipc_content content = {.file = file};
+	ssize_t length = os_file_read(file, block, sizeof block, 0);
+	int result = length < 0 ? (int)length : os_file_info(file, &info);
+
+	if (result < 0)
+		return result;
+	/* a longer header: all of it is read */
+	if (has_header_end(str_slice(block, (size_t)length)) &&
+	    !mailstore_compare_header(search->place, str_slice(block, (size_t)length)))
+		return 0;
+	content.size = info.size;
+	return mailstore_compare(search->place, &content);
+}
+
+/* A file without a mark: others delivered it, or copied it. */
+static int look_into(struct search *search, const char *box, const char *name)
+{
+	struct buffer path CLEANUP(buffer_clear) = {0};
+	int file;
+	int result;
+
+	buffer_append_format(&path, "%s/%s/%s", search->folder, box, name);
+	buffer_append_byte(&path, '\0');
+	file = os_file_open(OS_FILE_HERE, buffer_data(&path),
+			    OS_FILE_READ | OS_FILE_NO_BLOCK | OS_FILE_NO_FOLLOW);
+	if (file == -ENOENT || file == -ELOOP)
+		return 0; /* moved or flagged meanwhile: then it comes again */
+	if (file < 0)
+		return file;
+	result = compare_file(search, file);
+	os_file_close(file);
+	if (result == 1)
+		add(search, mailstore_maildir_base(name));
+	return result == -EISDIR ? 0 : result < 0 ? result : 0;
+}
+
+static int look_at(void *context, const char *box, const char *name)
+{
+	struct search *search = context;
+	struct str base = mailstore_maildir_base(name);
+	struct str mark = mark_of(base);
+
+	if (mark.length == 0)
+		return look_into(search, box, name);
+	if (str_equal(mark, search->mark))
+		add(search, base);
+	return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct name *left = a;
+	const struct name *right = b;
+
+	if (left->seconds != right->seconds)
+		return left->seconds < right->seconds ? -1 : 1;
+	return strcmp(left->text, right->text);
+}
+
+int mailstore_maildir_search(const char *folder, const struct mailstore_place *place,
+			     struct arena *arena, struct mailstore_found **found_out,
+			     size_t *count_out)
+{
+	char mark[MAILSTORE_MARK_SIZE];
+	struct search search = {.folder = folder, .place = place, .arena = arena};
+	int result;
+
+	mailstore_mark(place, mark);
+	search.mark = str_from(mark);
+	result = mailstore_maildir_list(folder, look_at, &search);
+	if (result == 0) {
+		if (search.count > 0)
+			qsort(search.names, search.count, sizeof *search.names, compare_names);
+		*found_out = arena_alloc(arena, search.count * sizeof **found_out);
+		for (size_t i = 0; i < search.count; i++)
+			(*found_out)[i].copy = search.names[i].text;
+		*count_out = search.count;
+	}
+	free(search.names);
+	return result;
+}

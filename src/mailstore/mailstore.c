@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: ISC
+#include "mailstore/mailstore.h"
+#include "mailstore/internal.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+void mailstore_append(struct mailstore *store, struct mailstore_append *appends, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		appends[i].is_unknown = false;
+		appends[i].copy[0] = '\0';
+	}
+	store->operations->append(store, appends, count);
+}
+
+int mailstore_find(struct mailstore *store, const struct mailstore_place *place,
+		   struct arena *arena, struct mailstore_found **found_out, size_t *count_out)
+{
+	store->error[0] = '\0';
+	return store->operations->find(store, place, arena, found_out, count_out);
+}
+
+int mailstore_remove(struct mailstore *store, const struct mailstore_place *place, const char *copy)
+{
+	store->error[0] = '\0';
+	return store->operations->remove(store, place, copy);
+}
+
+void mailstore_free(struct mailstore *store)
+{
+	if (store != NULL)
+		store->operations->free(store);
+}
+
+void mailstore_error_set(struct mailstore *store, const char *format, ...)
+{
+	struct mail_verdict verdict;
+	char text[MAIL_TEXT_SIZE];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	mail_verdict_set(&verdict, "4.0.0", "%s", text); /* makes it safe */
+	snprintf(store->error, sizeof store->error, "%s", verdict.text);
+}
