@@ -63,5 +63,7 @@ unsigned decode_problem_of(GMimeParserWarning warning);
 void decode_parts_list(struct decode_work *work, GMimeMessage *message);
 /* mime_participants.c: likewise. */
 void decode_participants_list(struct decode_work *work, GMimeMessage *message);
+/* mime_words.c: notes whether encoded words of its header cannot be converted. */
+void decode_words_check(struct decode_work *work, GMimeMessage *message);
 
 #endif

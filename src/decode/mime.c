@@ -137,6 +137,7 @@ static void take_date(struct decode_work *work, GMimeMessage *message)
 {
 	GDateTime *date = g_mime_message_get_date(message);
 
+	/* GMime's years have four digits */
 	if (date != NULL)
 		work->message->date_us = g_date_time_to_unix(date) * SECOND_US;
 	else if (g_mime_object_get_header(GMIME_OBJECT(message), "Date") != NULL)
@@ -162,6 +163,7 @@ void decode_mime(const struct ipc_content *content, struct arena *arena, struct 
 	} else {
 		out->subject = decode_text_clean(arena, g_mime_message_get_subject(message));
 		take_date(&work, message);
+		decode_words_check(&work, message);
 		decode_participants_list(&work, message);
 		decode_parts_list(&work, message);
 		g_object_unref(message);

@@ -36,12 +36,23 @@ static bool is_text(GMimePart *part)
 	}
 }
 
+/* GMime takes an unknown encoding for none. */
+static bool has_unknown_encoding(GMimePart *part)
+{
+	const char *text =
+		g_mime_object_get_header(GMIME_OBJECT(part), "Content-Transfer-Encoding");
+
+	return text != NULL &&
+	       g_mime_part_get_content_encoding(part) == GMIME_CONTENT_ENCODING_DEFAULT;
+}
+
 static void digest_part(struct decode_work *work, GMimePart *part, struct decode_part *out)
 {
 	GMimeDataWrapper *content = g_mime_part_get_content(part);
 	GMimeStream *sink = decode_sink_new(work, is_text(part));
 
-	if (content != NULL && g_mime_data_wrapper_write_to_stream(content, sink) < 0)
+	if ((content != NULL && g_mime_data_wrapper_write_to_stream(content, sink) < 0) ||
+	    has_unknown_encoding(part))
 		work->problems |= DECODE_PROBLEM_ENCODING;
 	out->size = decode_sink_end(sink, out->digest);
 }

@@ -115,11 +115,13 @@ static int nothing(GMimeStream *stream)
 	return 0;
 }
 
+/* The work may have ended before a part does: whoever waits for its end would wait for ever. */
 static gint64 source_end(const GMimeStream *stream)
 {
 	const struct source *source = (const struct source *)(const void *)stream;
+	gint64 end = (gint64)source->work->end;
 
-	return stream->bound_end >= 0 ? stream->bound_end : (gint64)source->work->end;
+	return stream->bound_end >= 0 && stream->bound_end < end ? stream->bound_end : end;
 }
 
 static gboolean source_eos(GMimeStream *stream)

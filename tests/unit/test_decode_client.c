@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: ISC
+/* Both sides of decode/protocol.h on a real loop, and what a client makes of a "decode" that dies
+ * or was taken over. */
+#include "base/timestamp.h"
+#include "decode/apart.h"
+#include "decode/client.h"
+#include "decode/mime.h"
+#include "decode/protocol.h"
+#include "decode/server.h"
+#include "decode_text.h"
+#include "ipc/channel.h"
+#include "ipc/listener.h"
+#include "ipc/pack.h"
+#include "os/process.h"
+#include "os/socket.h"
+#include "scratch.h"
+#include "test.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { PATIENCE_SECONDS = 60 };
+
+static struct {
+	struct os_loop *loop;
+	struct os_timer *enough;
+	char folder[SCRATCH_SIZE];
+	char path[SCRATCH_SIZE + 16];
+	int listening;
+	struct ipc_tokens tokens;
+	struct decode_server *server;
+	struct decode_client *client;
+	unsigned expected; /* answers, or losses, until the loop stops */
+	/* a "decode" of this test's */
+	struct ipc_listener *listener;
+	struct ipc_channel *channel;
+	struct str says; /* at each question, in DECODE_END; no data: it hangs up */
+	unsigned asked;
+} world;
+
+struct asked {
+	struct ipc_content content;
+	struct decode_question *question;
+	unsigned done;
+	struct buffer answer; /* decode_text_append(), with a NUL */
+};
+
+static void one_less(void)
+{
+	if (--world.expected == 0)
+		os_loop_stop(world.loop);
+}
+
+static void on_enough(void *context)
+{
+	(void)context;
+	fail_msg("nothing happens");
+}
+
+static void run(unsigned expected)
+{
+	world.expected = expected;
+	os_timer_start(world.enough, PATIENCE_SECONDS * SECOND_US);
+	os_loop_run(world.loop);
+	os_timer_stop(world.enough);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(&world, 0, sizeof world);
+	assert_int_equal(scratch_make(world.folder), 0);
+	(void)snprintf(world.path, sizeof world.path, "%s/decode", world.folder);
+	world.loop = os_loop_new();
+	world.enough = os_timer_new(world.loop, on_enough, NULL);
+	world.listening = os_socket_listen_unix(world.path, SOCK_SEQPACKET, 0600);
+	assert_true(world.listening >= 0);
+	assert_true(ipc_tokens_add(&world.tokens, STR("mailbox"), STR("secret")));
+	world.client = decode_client_new(world.loop, world.path, STR("secret"));
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	decode_client_free(world.client);
+	decode_server_free(world.server);
+	ipc_listener_free(world.listener);
+	ipc_channel_close(world.channel);
+	os_socket_close(world.listening);
+	os_timer_free(world.enough);
+	os_loop_free(world.loop);
+	return scratch_remove(world.folder);
+}
+
+static void serve(void)
+{
+	assert_int_equal(
+		decode_server_new(world.loop, world.listening, &world.tokens, &world.server), 0);
+	decode_server_set_user(world.server, getuid());
+}
+
+static void on_done(void *context, const struct decode_message *message)
+{
+	struct asked *asked = context;
+
+	asked->done++;
+	decode_text_append(&asked->answer, message);
+	buffer_append_byte(&asked->answer, '\0');
+	one_less();
+}
+
+static void ask_content(struct asked *asked)
+{
+	asked->question = decode_client_ask(world.client, &asked->content, on_done, asked);
+	assert_int_equal(asked->done, 0);
+}
+
+static void ask(struct asked *asked, struct str text)
+{
+	*asked = (struct asked){.content = {.bytes = text, .file = -1, .size = text.length}};
+	ask_content(asked);
+}
+
+static void assert_answer(struct asked *asked, const char *answer)
+{
+	assert_int_equal(asked->done, 1);
+	assert_string_equal(buffer_data(&asked->answer), answer);
+	buffer_clear(&asked->answer);
+}
+
+/* --- with the real one --- */
+
+static void questions_are_answered_in_order(void **state)
+{
+	struct asked asked[3];
+
+	(void)state;
+	serve();
+	ask(&asked[0], STR("Subject: a\n\nx"));
+	ask(&asked[1], STR(""));
+	ask(&asked[2], STR("Subject: c\n\nxyz"));
+	run(1);
+	assert_answer(&asked[0], "subject a\npart 1 text/plain - - 1 -\n");
+	assert_int_equal(asked[1].done, 0);
+	run(2);
+	assert_answer(&asked[1], "problem this is no message\n");
+	assert_answer(&asked[2], "subject c\npart 1 text/plain - - 3 -\n");
+}
+
+static void large_contents_come_in_packets_or_as_files(void **state)
+{
+	struct buffer text = {0};
+	struct asked by_value;
+	struct asked by_file = {0};
+	char path[SCRATCH_SIZE + 16];
+	int file;
+
+	(void)state;
+	serve();
+	buffer_append_string(&text, "Subject: large\r\n\r\n");
+	while (text.length < DECODE_BY_VALUE_MAX)
+		buffer_append_byte(&text, text.length % 64 == 0 ? '\n' : 'x');
+	(void)snprintf(path, sizeof path, "%s/message", world.folder);
+	file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(file, buffer_data(&text), text.length), text.length);
+	ask(&by_value, buffer_view(&text));
+	by_file.content = (struct ipc_content){.file = file, .size = text.length};
+	ask_content(&by_file);
+	run(2);
+	assert_string_equal(buffer_data(&by_value.answer), buffer_data(&by_file.answer));
+	assert_answer(&by_value, "subject large\npart 1 text/plain - - 1064941 -\n");
+	/* a file that is shorter than it should be */
+	by_file.done = 0;
+	buffer_reset(&by_file.answer);
+	by_file.content.size += 10;
+	ask_content(&by_file);
+	run(1);
+	assert_non_null(strstr(buffer_data(&by_file.answer), "problem the message cannot be read"));
+	buffer_clear(&by_file.answer);
+	(void)close(file);
+	buffer_clear(&text);
+}
+
+/* More than a packet holds. */
+static void large_answers_come_whole(void **state)
+{
+	struct buffer text = {0};
+	struct asked asked;
+	size_t lines = 0;
+
+	(void)state;
+	serve();
+	buffer_append_string(&text, "Content-Type: multipart/mixed; boundary=x\n\n");
+	for (size_t i = 0; i < 700; i++) {
+		buffer_append_string(&text, "--x\nContent-Type: text/plain; name=");
+		for (size_t j = 0; j < 900; j++)
+			buffer_append_byte(&text, 'n');
+		buffer_append_string(&text, "\n\nx\n");
+	}
+	ask(&asked, buffer_view(&text));
+	run(1);
+	for (const char *at = buffer_data(&asked.answer); (at = strchr(at, '\n')) != NULL; at++)
+		lines++;
+	assert_int_equal(lines, 702);
+	assert_true(asked.answer.length > 10 * IPC_BODY_MAX);
+	buffer_clear(&asked.answer);
+	buffer_clear(&text);
+}
+
+static void cancelled_questions_are_not_answered(void **state)
+{
+	struct asked asked[4];
+
+	(void)state;
+	serve();
+	for (size_t i = 0; i < COUNT_OF(asked); i++)
+		ask(&asked[i], STR("Subject: a\n\nx"));
+	decode_client_cancel(asked[2].question);
+	run(1);
+	decode_client_cancel(asked[1].question); /* was asked */
+	run(1);
+	assert_answer(&asked[0], "subject a\npart 1 text/plain - - 1 -\n");
+	assert_int_equal(asked[1].done, 0);
+	assert_int_equal(asked[2].done, 0);
+	assert_answer(&asked[3], "subject a\npart 1 text/plain - - 1 -\n");
+}
+
+/* --- strangers --- */
+
+static void on_stranger(void *context, struct ipc_channel *channel, struct ipc_message *message)
+{
+	(void)context;
+	(void)channel;
+	fail_msg("a stranger got packet %d", message->type);
+}
+
+static void on_stranger_lost(void *context, struct ipc_channel *channel)
+{
+	(void)context;
+	ipc_channel_close(channel);
+	one_less();
+}
+
+struct words {
+	uint16_t type;
+	struct str body;
+	bool has_file;
+};
+
+/* Says WORDS after the right token, if it IS_KNOWN, and must be disconnected without an answer. */
+static void assert_refused(bool is_known, const struct words *words, size_t count)
+{
+	static const struct ipc_channel_handler handler = {on_stranger, on_stranger_lost};
+	int socket = os_socket_connect_unix(world.path, SOCK_SEQPACKET);
+	struct ipc_channel *channel;
+	struct buffer token = {0};
+
+	assert_true(socket >= 0);
+	channel = ipc_channel_new(world.loop, socket, &handler, NULL);
+	pack_str(&token, STR("secret"));
+	if (is_known)
+		ipc_channel_send(channel, DECODE_HELLO, 0, buffer_view(&token), NULL, 0);
+	for (size_t i = 0; i < count; i++)
+		ipc_channel_send(channel, words[i].type, 7, words[i].body, &(int){0},
+				 words[i].has_file);
+	run(1);
+	buffer_clear(&token);
+}
+
+#define ASK(size) STR(size "\0\0\0\0\0\0\0")
+
+static void strangers_are_refused(void **state)
+{
+	const struct words token = {DECODE_HELLO, STR("\6\0\0\0secret"), false};
+	const struct words wrong = {DECODE_HELLO, STR("\6\0\0\0secreT"), false};
+	const struct words file = {DECODE_HELLO, STR("\6\0\0\0secret"), true};
+	const struct words other = {99, STR(""), false};
+	const struct words part = {DECODE_CONTENT, STR("xx"), false};
+	const struct words asks[] = {{DECODE_ASK, ASK("\5"), false},
+				     {DECODE_ASK, ASK("\5"), false}};
+	const struct words small[] = {{DECODE_ASK, ASK("\1"), false}, part};
+	const struct words huge = {DECODE_ASK, STR("\0\0\0\1\0\0\0\0"), false};
+	const struct words negative = {DECODE_ASK, STR("\0\0\0\0\0\0\0\xff"), true};
+
+	(void)state;
+	serve();
+	assert_refused(false, &wrong, 1);
+	assert_refused(false, &file, 1);
+	assert_refused(false, asks, 1);
+	assert_refused(false, &part, 1);
+	assert_refused(true, &token, 1);
+	assert_refused(true, &other, 1);
+	assert_refused(true, &part, 1);
+	assert_refused(true, asks, 2);
+	assert_refused(true, small, 2);
+	assert_refused(true, &huge, 1);
+	assert_refused(true, &negative, 1);
+	decode_server_set_user(world.server, getuid() + 1);
+	assert_refused(true, NULL, 0);
+}
+
+/* --- with one that dies or lies --- */
+
+static void on_fake_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+{
+	(void)context;
+	if (message->type != DECODE_ASK)
+		return;
+	world.asked++;
+	if (world.says.data != NULL) {
+		ipc_channel_send(channel, DECODE_END, message->tag, world.says, NULL, 0);
+		return;
+	}
+	ipc_channel_close(channel);
+	world.channel = NULL;
+}
+
+static void on_fake_lost(void *context, struct ipc_channel *channel)
+{
+	(void)context;
+	ipc_channel_close(channel);
+	world.channel = NULL;
+}
+
+static void on_fake_client(void *context, int socket)
+{
+	static const struct ipc_channel_handler handler = {on_fake_message, on_fake_lost};
+
+	(void)context;
+	world.channel = ipc_channel_new(world.loop, socket, &handler, NULL);
+}
+
+static void a_message_over_which_it_dies_is_a_problem(void **state)
+{
+	struct asked asked[2];
+
+	(void)state;
+	world.listener = ipc_listener_new(world.loop, world.listening, on_fake_client, NULL);
+	ask(&asked[0], STR("Subject: deadly\n\nx"));
+	ask(&asked[1], STR("Subject: b\n\nx"));
+	run(1);
+	assert_int_equal(world.asked, 2);
+	assert_answer(&asked[0], "problem the decoder died over it\n");
+	assert_int_equal(asked[1].done, 0);
+	/* the next one is asked as usual */
+	ipc_listener_free(world.listener);
+	world.listener = NULL;
+	serve();
+	run(1);
+	assert_answer(&asked[1], "subject b\npart 1 text/plain - - 1 -\n");
+}
+
+static void an_answer_that_is_malformed_is_a_problem(void **state)
+{
+	struct asked asked;
+
+	(void)state;
+	world.listener = ipc_listener_new(world.loop, world.listening, on_fake_client, NULL);
+	world.says = STR("\1\0\0\0\x01 and no more");
+	ask(&asked, STR("Subject: a\n\nx"));
+	run(1);
+	assert_int_equal(world.asked, 2);
+	assert_answer(&asked, "problem the decoder died over it\n");
+}
+
+/* --- in a process of its own --- */
+
+static void decode_alone(const char *program, struct str text, const char *expected)
+{
+	struct ipc_content content = {.bytes = text, .file = -1, .size = text.length};
+	struct arena *arena = arena_new();
+	struct buffer answer = {0};
+	struct decode_message message;
+
+	decode_apart(program, &content, arena, &message);
+	decode_text_append(&answer, &message);
+	buffer_append_byte(&answer, '\0');
+	assert_string_equal(buffer_data(&answer), expected);
+	buffer_clear(&answer);
+	arena_free(arena);
+}
+
+static void a_command_has_a_process_of_its_own(void **state)
+{
+	const char *program = getenv("DECODE");
+	char path[SCRATCH_SIZE + 16];
+	struct buffer large = {0};
+	int file;
+
+	(void)state;
+	assert_non_null(program);
+	decode_alone(program, STR("Subject: =?gb18030?B?xOO6ww==?=\n\nx"),
+		     "subject \xe4\xbd\xa0\xe5\xa5\xbd\npart 1 text/plain - - 1 -\n");
+	decode_alone(program, STR(""), "problem this is no message\n");
+	buffer_append_string(&large, "Subject: large\r\n\r\n");
+	while (large.length < 3000000)
+		buffer_append_string(&large, "0123456789012345678901234567890123456789012345678\n");
+	decode_alone(program, buffer_view(&large),
+		     "subject large\npart 1 text/plain - - 3060000 -\n");
+	buffer_clear(&large);
+	/* one that cannot be started, one that dies, one that says something else, and too much */
+	decode_alone("/nowhere", STR("x"), "problem the decoder died over it\n");
+	decode_alone("/bin/false", STR("x"), "problem the decoder died over it\n");
+	decode_alone("/bin/echo", STR("x"), "problem the decoder died over it\n");
+	(void)snprintf(path, sizeof path, "%s/endless", world.folder);
+	file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+	assert_int_equal(write(file, "#!/bin/sh\nexec yes\n", 19), 19);
+	assert_int_equal(close(file), 0);
+	decode_alone(path, STR("x"), "problem the decoder's answer is too long\n");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(questions_are_answered_in_order),
+		TEST(large_contents_come_in_packets_or_as_files),
+		TEST(large_answers_come_whole),
+		TEST(cancelled_questions_are_not_answered),
+		TEST(strangers_are_refused),
+		TEST(a_message_over_which_it_dies_is_a_problem),
+		TEST(an_answer_that_is_malformed_is_a_problem),
+		TEST(a_command_has_a_process_of_its_own),
+	};
+
+	os_process_ignore_pipe_signal();
+	decode_mime_begin();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
