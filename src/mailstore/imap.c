@@ -120,7 +120,8 @@ int imap_store_refuse(struct imap_connection *connection, int error, const char 
 {
 	bool was_broken = connection->is_broken;
 
-	(void)imap_connection_break(connection, error, "%s: " STR_FORMAT, what,
+	(void)imap_connection_break(connection, error, "%s%s" STR_FORMAT, what,
+				    answer->text.length > 0 ? ": " : "",
 				    STR_ARGUMENTS(answer->text));
 	connection->is_broken = was_broken;
 	return error;
