@@ -20,14 +20,6 @@ struct search {
 	size_t count;
 };
 
-struct str mailstore_maildir_base(const char *name)
-{
-	struct str whole = str_from(name);
-	ptrdiff_t end = str_find(whole, ':');
-
-	return end < 0 ? whole : str_slice(name, (size_t)end);
-}
-
 static bool has_header_end(struct str text)
 {
 	for (size_t i = 0; i + 1 < text.length; i++)
