@@ -191,6 +191,37 @@ static void each_call_may_fail(void **state)
 	}
 }
 
+static void flags_are_in_the_name(void **state)
+{
+	static const struct {
+		unsigned flags;
+		const char *folder;
+		const char *ending;
+	} cases[] = {
+		{0, "new", ""},
+		{MAILSTORE_SEEN, "cur", ":2,S"},
+		{MAILSTORE_FLAGGED | MAILSTORE_DRAFT, "cur", ":2,DF"},
+		{MAILSTORE_SEEN | MAILSTORE_FLAGGED | MAILSTORE_DRAFT, "cur", ":2,DFS"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct mailstore_append append = append_of("INBOX", "<1@x>");
+		struct mailstore *store;
+		struct stat info;
+		char path[600];
+
+		set_up_root();
+		store = new_store(MAILDIR_SYNC_FILES);
+		append.flags = cases[i].flags;
+		mailstore_append(store, &append, 1);
+		snprintf(path, sizeof path, "%s/a.test/ann/%s/%s%s", root, cases[i].folder,
+			 append.copy, cases[i].ending);
+		assert_int_equal(stat(path, &info), 0);
+		mailstore_free(store);
+	}
+}
+
 static void a_removal_is_durable(void **state)
 {
 	struct mailstore *store;
@@ -238,6 +269,7 @@ int main(void)
 		cmocka_unit_test(folders_have_names_in_modified_utf_7),
 		cmocka_unit_test(marks_tell_messages_apart),
 		cmocka_unit_test(each_call_may_fail),
+		cmocka_unit_test(flags_are_in_the_name),
 		cmocka_unit_test(a_removal_is_durable),
 		cmocka_unit_test(looking_for_nothing_is_cheap),
 	};
