@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: ISC
 /* Opens the file, and says what its errors are. */
 #include "base/panic.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "record/sqlite/internal.h"
 #include <errno.h>
 #include <stdlib.h>
 
-enum { BUSY_MS = 10000 }; /* others commit meanwhile */
+/* SQLite's own handler would sleep for up to 100 ms while the lock comes and goes. */
+static int wait_for_others(void *context, int count)
+{
+	(void)context;
+	if (count >= RECORD_SQLITE_PATIENCE_MS)
+		return 0;
+	os_clock_pause_ms(1);
+	return 1;
+}
 
 static int errno_of(const struct record_sqlite *sqlite, int error)
 {
@@ -136,7 +145,7 @@ static int open_database(struct record_sqlite *sqlite)
 	if (sqlite->database == NULL)
 		panic("no memory for SQLite");
 	if (error == SQLITE_OK)
-		error = sqlite3_busy_timeout(sqlite->database, BUSY_MS);
+		error = sqlite3_busy_handler(sqlite->database, wait_for_others, NULL);
 	return error == SQLITE_OK ? set_up(sqlite) : record_sqlite_fail(sqlite, error);
 }
 
