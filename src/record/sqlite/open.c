@@ -17,10 +17,23 @@ static int wait_for_others(void *context, int count)
 	return 1;
 }
 
-static int errno_of(const struct record_sqlite *sqlite, int error)
+/* The system's error behind ERROR; 0: none. Of a commit SQLite does not keep it, but the log of
+ * writes does. */
+static int system_error(const struct record_sqlite *sqlite, int error)
 {
 	int system = sqlite3_system_errno(sqlite->database);
+	sqlite3_file *log = NULL;
 
+	if (system == 0 && (error & 0xff) == SQLITE_IOERR &&
+	    sqlite3_file_control(sqlite->database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) ==
+		    SQLITE_OK &&
+	    log != NULL && log->pMethods != NULL)
+		(void)log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &system);
+	return system;
+}
+
+static int errno_of(int error, int system)
+{
 	switch (error & 0xff) {
 	case SQLITE_FULL:
 		return -ENOSPC;
@@ -45,9 +58,9 @@ static int errno_of(const struct record_sqlite *sqlite, int error)
 
 int record_sqlite_fail(struct record_sqlite *sqlite, int error)
 {
-	int system = sqlite3_system_errno(sqlite->database);
+	int system = system_error(sqlite, error);
 
-	return record_sql_fail(&sqlite->sql, errno_of(sqlite, error), "%s: %s%s%s", sqlite->path,
+	return record_sql_fail(&sqlite->sql, errno_of(error, system), "%s: %s%s%s", sqlite->path,
 			       sqlite3_errmsg(sqlite->database), system > 0 ? ": " : "",
 			       system > 0 ? strerror(system) : "");
 }
