@@ -318,3 +318,14 @@ void os_process_ignore_stop_signals(void)
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 }
+
+int os_process_replace(const char *path, char **arguments)
+{
+	execv(path, arguments);
+	return -errno;
+}
+
+const char *os_process_environment(const char *name)
+{
+	return secure_getenv(name);
+}

@@ -163,10 +163,10 @@ void command_append_help(const struct command *command, struct buffer *out)
 	buffer_append_format(out, "\n\n%s\n", command->summary);
 	if (command->help[0] != '\0')
 		buffer_append_format(out, "\n%s", command->help);
-	if (command->subcommands != NULL) {
+	if (command->subcommands != NULL)
 		append_subcommands(command, out);
+	if (command->subcommands != NULL && command->options == NULL)
 		return;
-	}
 	append_options(command, out);
 	append_exits(command, out);
 }

@@ -2,6 +2,7 @@
 /* The table of commands, from which --help, the manual and completion derive. */
 #include "inject/message.h"
 #include "program/command_directory.h"
+#include "program/command_mailbox.h"
 #include "program/command_queue.h"
 #include "program/sendmail_options.h"
 #include <stdio.h>
@@ -93,6 +94,8 @@ const struct command commands[] = {
 	 command_run_sub, NULL, NULL, command_trigger_subcommands},
 	{"directory", "[ARGUMENT ...]", "Asks and changes the address directory.", "",
 	 command_run_sub, NULL, NULL, command_directory_subcommands},
+	{"mailbox", "", command_mailbox_summary, command_mailbox_help, command_mailbox,
+	 command_mailbox_options, command_mailbox_exits, command_mailbox_subcommands},
 	{"trace", "ID [LOGFILE ...]", "Follows one message through the logs.",
 	 "ID is as in the logs; its number alone, before the '-', means all messages\n"
 	 "that had it. What became of its bounce is printed as well, and of the new messages that\n"

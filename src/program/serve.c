@@ -9,6 +9,7 @@
 #include "program/command.h"
 #include "program/log_settings.h"
 #include "program/pid_file.h"
+#include "program/program_directory.h"
 #include "program/sandbox.h"
 #include "program/serve_internal.h"
 #include <errno.h>
@@ -67,7 +68,7 @@ static int begin_reload_record(const struct supervisor *supervisor)
 
 static int find_own_directory(struct supervisor *supervisor)
 {
-	int error = os_process_own_directory(supervisor->program_directory);
+	int error = program_directory_find(supervisor->program_directory);
 
 	if (error < 0)
 		log_event(EVENT_PROCESS_ERROR,
@@ -116,26 +117,6 @@ static int prepare(struct supervisor *supervisor)
 	return error;
 }
 
-/* If installed, relative to the command's own file, so that a tree can be moved; otherwise next to
- * that file. */
-static void find_programs(struct supervisor *supervisor)
-{
-	static const char *const places[] = {"../libexec/stagepost", "."};
-	char *directory = supervisor->program_directory;
-	char path[OS_PROCESS_PATH_SIZE + 32];
-
-	for (size_t i = 0; i < COUNT_OF(places); i++) {
-		size_t length = strlen(directory);
-
-		snprintf(path, sizeof path, "%s/%s/send", directory, places[i]);
-		if (os_file_may_run(path) != 0)
-			continue;
-		snprintf(directory + length, OS_PROCESS_PATH_SIZE - length, "/%s", places[i]);
-		return;
-	}
-	snprintf(directory, OS_PROCESS_PATH_SIZE, "%s", PROGRAM_DIRECTORY);
-}
-
 int serve(const char *file, struct str text, struct config *config)
 {
 	static struct supervisor supervisor;
@@ -161,7 +142,6 @@ int serve(const char *file, struct str text, struct config *config)
 		log_flush();
 		return COMMAND_FAILED;
 	}
-	find_programs(&supervisor);
 	sandbox_log_lacks(os_sandbox_lacks());
 	signals[0] = os_signal_watch_new(supervisor.loop, SIGCHLD, on_child_signal, &supervisor);
 	signals[1] = os_signal_watch_new(supervisor.loop, SIGTERM, serve_stop, &supervisor);

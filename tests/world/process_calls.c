@@ -347,6 +347,13 @@ void os_process_own_mask(void)
 {
 }
 
+int os_process_replace(const char *path, char **arguments)
+{
+	(void)path;
+	(void)arguments;
+	return -ENOSYS; /* nobody becomes another program in the world */
+}
+
 int os_process_own_directory(char *path)
 {
 	snprintf(path, OS_PROCESS_PATH_SIZE, "/usr/sbin");

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: ISC
+/* mailbox-command - does the work of "stagepost mailbox". */
+#include "program/mailbox_command.h"
+#include "os/process.h"
+#include <string.h>
+
+static const struct {
+	const char *name;
+	int (*run)(const struct command *command, int argc, char **argv);
+} subcommands[] = {
+	{"status", mailbox_command_status},
+	{"list", mailbox_command_list},
+};
+
+/* The row of the table: for its options and help. */
+static const struct command *row_of(const char *name)
+{
+	size_t prefix = strlen("mailbox ");
+
+	for (const struct command *row = command_mailbox_subcommands; row->name != NULL; row++)
+		if (strcmp(row->name + prefix, name) == 0)
+			return row;
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct command whole = {.name = "mailbox",
+					     .arguments = "",
+					     .summary = command_mailbox_summary,
+					     .help = command_mailbox_help,
+					     .options = command_mailbox_options,
+					     .exits = command_mailbox_exits,
+					     .subcommands = command_mailbox_subcommands};
+
+	os_process_ignore_pipe_signal();
+	for (size_t i = 0; argc > 1 && i < COUNT_OF(subcommands); i++)
+		if (strcmp(argv[1], subcommands[i].name) == 0)
+			return subcommands[i].run(row_of(argv[1]), argc - 1, argv + 1);
+	return mailbox_command_file(&whole, argc, argv);
+}

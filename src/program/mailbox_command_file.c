@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: ISC
+/* stagepost mailbox - one message for one recipient. */
+#include "base/panic.h"
+#include "decode/apart.h"
+#include "deliver/mailbox_copies.h"
+#include "deliver/mailbox_open.h"
+#include "inject/message.h"
+#include "inject/reader.h"
+#include "mail/localpart.h"
+#include "os/clock.h"
+#include "os/process.h"
+#include "program/mailbox_command.h"
+#include "program/program_directory.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RETRY_MS = 50 }; /* for a lock that another one has */
+
+struct task {
+	struct config *config;
+	const struct config_service *service;
+	struct command_mailbox_options options;
+	struct arena *arena;
+	struct buffer text; /* the message */
+	struct decode_identity identity;
+	struct decode_message decoded;
+	struct filing_message message;
+	size_t own;
+	size_t sent;
+};
+
+static int complain(int status, const char *format, const char *what)
+{
+	fputs("stagepost mailbox: ", stderr);
+	fprintf(stderr, format, what);
+	fputc('\n', stderr);
+	return status;
+}
+
+/* --- what to file, and where --- */
+
+static int read_message(struct task *task)
+{
+	struct inject_reader reader = {.descriptor = 0, .removes_nul = true};
+	int more;
+
+	do
+		more = inject_reader_next(&reader, &task->text);
+	while (more > 0 && task->text.length <= task->config->maxsize);
+	if (more < 0)
+		return complain(INJECT_IO, "standard input: %s", strerror(-more));
+	if (more > 0)
+		return complain(INJECT_UNAVAILABLE, "5.3.4 the message is larger than %s",
+				"setting maxsize");
+	task->message.content = (struct ipc_content){
+		.bytes = buffer_view(&task->text), .file = -1, .size = task->text.length};
+	return 0;
+}
+
+static struct str recipient_of(const struct task *task)
+{
+	const char *named = task->options.recipient;
+
+	if (named == NULL && task->identity.delivered_to.length > 0)
+		return task->identity.delivered_to;
+	if (named == NULL)
+		named = os_process_environment("RECIPIENT");
+	return str_from(named != NULL ? named : "");
+}
+
+static const struct config_service *only_service(const struct config *config)
+{
+	const struct config_service *found = NULL;
+
+	for (size_t i = 0; i < config->service_count; i++) {
+		if (!config_service_records(&config->services[i]))
+			continue;
+		if (found != NULL)
+			return NULL;
+		found = &config->services[i];
+	}
+	return found;
+}
+
+static const struct config_service *service_for(const struct task *task, struct str address)
+{
+	const struct config_domain *domain =
+		config_domain_find(task->config, mail_parts_of(address).domain);
+
+	if (task->options.service != NULL)
+		return config_service_find(task->config, str_from(task->options.service));
+	if (domain != NULL && config_service_records(domain->service))
+		return domain->service;
+	return only_service(task->config);
+}
+
+/* The sender's copy, of senders in the domains of this configuration that have the same service;
+ * the directory is not asked. */
+static void add_sent(struct task *task)
+{
+	struct str sender = mailbox_copies_sender(&task->identity, task->service);
+	const struct config_domain *domain =
+		config_domain_find(task->config, mail_parts_of(sender).domain);
+	bool is_kept = sender.length > 0 && (task->service->sent == CONFIG_SENT_ALL ||
+					     (domain != NULL && domain->service == task->service));
+
+	task->sent = is_kept ? mailbox_copies_add_sent(&task->message, task->service, sender,
+						       task->arena)
+			     : MAILBOX_NO_COPY;
+}
+
+static int set_up(struct task *task)
+{
+	struct str recipient = recipient_of(task);
+	const char *sender = task->options.sender;
+
+	if (recipient.length == 0)
+		return complain(INJECT_USAGE, "%s", "for whom? Use -r");
+	task->service = service_for(task, recipient);
+	if (task->service == NULL || !config_service_records(task->service))
+		return complain(INJECT_CONFIG, "no service of kind mailbox or imap %s",
+				"is for this recipient; use -s");
+	if (sender == NULL)
+		sender = os_process_environment("SENDER");
+	task->message.sender = str_from(sender != NULL ? sender : "");
+	mailbox_copies_begin(&task->message, 1, task->arena);
+	task->own = mailbox_copies_add(&task->message, task->service, recipient, task->arena);
+	if (task->own == MAILBOX_NO_COPY)
+		return complain(INJECT_BAD_DATA, "%s", "5.1.3 no mailbox can have such a name");
+	add_sent(task);
+	return 0;
+}
+
+static int decode(struct task *task)
+{
+	char program[OS_PROCESS_PATH_SIZE + sizeof "/decode"];
+	int error = program_directory_find(program);
+
+	if (error != 0)
+		return complain(INJECT_SOFTWARE, "the program decode: %s", strerror(-error));
+	strcat(program, "/decode");
+	decode_apart(program, &task->message.content, task->arena, &task->decoded);
+	return 0;
+}
+
+/* --- filing --- */
+
+static void ignore(void *context, const struct filing_event *event)
+{
+	(void)context;
+	(void)event;
+}
+
+static int status_of(const struct task *task)
+{
+	const struct mail_verdict *verdict =
+		mailbox_copies_verdict(&task->message, task->own, task->sent);
+
+	if (task->message.is_busy)
+		return complain(INJECT_TRY_LATER, "4.4.5 %s",
+				"another delivery has the lock of its Message-ID");
+	if (verdict->class == MAIL_OK)
+		return INJECT_OK;
+	fprintf(stderr, "stagepost mailbox: %s %s\n", verdict->status, verdict->text);
+	return verdict->class == MAIL_WAIT ? INJECT_TRY_LATER : INJECT_BAD_DATA;
+}
+
+static int file(struct task *task)
+{
+	int64_t until_us =
+		os_clock_monotonic_us() + task->config->record.lock_timeout * (int64_t)SECOND_US;
+	struct mailstore *store;
+	struct record *record;
+	struct filing *filing;
+	int error = mailbox_store_new(task->config, task->service, &store);
+
+	if (error != 0)
+		return complain(INJECT_TRY_LATER, "4.3.0 the mailboxes cannot be reached: %s",
+				strerror(-error));
+	record = mailbox_record_new(task->config);
+	filing = filing_new(record, store, ignore, NULL);
+	filing_group(filing, &task->message, 1);
+	while (task->message.is_busy && os_clock_monotonic_us() < until_us) {
+		os_clock_pause_ms(RETRY_MS);
+		filing_group(filing, &task->message, 1);
+	}
+	filing_free(filing);
+	record_free(record);
+	mailstore_free(store);
+	return status_of(task);
+}
+
+static int run(struct task *task)
+{
+	int status = read_message(task);
+	int error;
+
+	if (status != 0)
+		return status;
+	error = decode_identify(&task->message.content, task->arena, &task->identity);
+	if (error != 0)
+		return complain(INJECT_IO, "%s", strerror(-error));
+	task->message.identity = &task->identity;
+	task->message.decoded = &task->decoded;
+	status = set_up(task);
+	if (status == 0)
+		status = decode(task);
+	return status != 0 ? status : file(task);
+}
+
+int mailbox_command_file(const struct command *command, int argc, char **argv)
+{
+	struct task task = {.arena = NULL};
+	int status;
+
+	if (!command_parse_plain(command, argc, argv, &task.options.common, &status))
+		return status == COMMAND_USAGE ? INJECT_USAGE : status;
+	task.config = command_config(task.options.common.config_file);
+	if (task.config == NULL)
+		return INJECT_CONFIG;
+	os_process_private_mask();
+	task.arena = arena_new();
+	status = run(&task);
+	arena_free(task.arena);
+	buffer_clear(&task.text);
+	config_free(task.config);
+	return status;
+}
