@@ -27,7 +27,11 @@ static struct decode_participant participants[] = {
 };
 static struct decode_part parts[] = {
 	{.number = {"1", 1}, .type = {"text/plain", 10}, .charset = {"utf-8", 5}, .size = 10},
-	{.number = {"2", 1}, .type = {"image/png", 9}, .filename = {"a.png", 5}, .size = 40000},
+	{.number = {"2", 1},
+	 .type = {"image/png", 9},
+	 .disposition = {"attachment", 10},
+	 .filename = {"a.png", 5},
+	 .size = 40000},
 };
 static const struct decode_message decoded = {.subject = {"Our next meeting", 16},
 					      .participants = participants,

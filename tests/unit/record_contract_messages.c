@@ -114,6 +114,7 @@ static void any_text_is_stored(void **state)
 					     .participant_count = 2,
 					     .problem = {"\0", 1}};
 	struct record_message message = record_scene_message("<1@example.com>", 1);
+	struct record_scene_seen seen;
 
 	(void)state;
 	memset(huge, 0xe4, sizeof huge);
@@ -122,6 +123,11 @@ static void any_text_is_stored(void **state)
 	assert_fine(world.a, record_begin(world.a));
 	(void)record_scene_put(world.a, &message);
 	assert_fine(world.a, record_commit(world.a));
+	seen = record_scene_list((struct record_query){.id = "<1@example.com>"});
+	assert_string_equal(seen.sender, "\xef\xbf\xbd(@\xf0\x9f\x98\x80");
+	assert_int_equal(strlen(seen.subject), DECODE_TEXT_MAX / 3 * 3);
+	assert_int_equal(strspn(seen.subject, "\xef\xbf\xbd"), DECODE_TEXT_MAX / 3 * 3);
+	assert_int_equal(seen.participants, 2);
 }
 
 static void as_many_rows_as_a_message_may_have(void **state)

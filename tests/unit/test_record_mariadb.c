@@ -87,9 +87,8 @@ static bool has_stopped(void)
 
 		if (file == NULL)
 			continue;
-		(void)fscanf(file, "%*d (%*[^)]) %c", &state);
+		all = all && (fscanf(file, "%*d (%*[^)]) %c", &state) != 1 || state == 'T');
 		fclose(file);
-		all = all && state == 'T';
 	}
 	globfree(&tasks);
 	return all;
