@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * record/mariadb/mariadb.h - messages recorded in MariaDB (10.5 or newer); locks are those of
- * GET_LOCK(), which belong to the connection: they are released after commit and after rollback, and
- * a release that does not say 1 means that the turn was lost.
+ * GET_LOCK(), which belong to the connection: they are released after commit and after rollback,
+ * and a release that does not say 1 means that the turn was lost.
  */
 #ifndef RECORD_MARIADB_MARIADB_H
 #define RECORD_MARIADB_MARIADB_H
