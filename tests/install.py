@@ -33,6 +33,7 @@ def check_files(root, prefix, sysconfdir):
                  f"{prefix}/share/man/man5/stagepost.conf.5",
                  f"{prefix}/share/man/man5/stagepost-queue-format.5",
                  f"{prefix}/share/man/man5/stagepost-log.5",
+                 f"{prefix}/share/man/man5/stagepost-record.5",
                  f"{prefix}/share/man/man8/stagepost.8",
                  f"{prefix}/share/stagepost/postgresql_schema.sql",
                  f"{prefix}/share/bash-completion/completions/stagepost",

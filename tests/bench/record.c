@@ -27,7 +27,11 @@ static struct decode_participant participants[] = {
 };
 static struct decode_part parts[] = {
 	{.number = {"1", 1}, .type = {"text/plain", 10}, .charset = {"utf-8", 5}, .size = 10},
-	{.number = {"2", 1}, .type = {"image/png", 9}, .filename = {"a.png", 5}, .size = 40000},
+	{.number = {"2", 1},
+	 .type = {"image/png", 9},
+	 .disposition = {"attachment", 10},
+	 .filename = {"a.png", 5},
+	 .size = 40000},
 };
 static const struct decode_message decoded = {.subject = {"Our next meeting", 16},
 					      .participants = participants,
@@ -129,64 +133,80 @@ static int64_t run(struct record *record, enum record_statement statement,
 	return call.inserted;
 }
 
-static void insert_rows(struct record *record, struct copy *copy, int64_t mailbox)
+static const unsigned char DIGEST[DECODE_DIGEST_SIZE];
+
+static int64_t insert_message(struct record *record, const struct copy *copy)
 {
-	const unsigned char digest[DECODE_DIGEST_SIZE] = {0};
 	const struct record_value message[] = {
-		text(copy->id),           record_number(0), record_bytes(digest, sizeof digest),
+		text(copy->id),           record_number(0), record_bytes(DIGEST, sizeof DIGEST),
 		record_number(2000),      record_number(1), text("lisa@example.com"),
 		text("Our next meeting"), record_number(0), text("")};
-	int64_t number, filing;
+
+	return run(record, RECORD_MESSAGE_INSERT, message, COUNT_OF(message), 1);
+}
+
+static void insert_content(struct record *record, int64_t number)
+{
+	const struct record_value digest = record_bytes(DIGEST, sizeof DIGEST);
+	const struct record_value key = record_number(number);
+	const struct record_value people[] = {key,
+					      record_number(0),
+					      text("from"),
+					      text("lisa@example.com"),
+					      text("example.com"),
+					      text("Lisa"),
+					      key,
+					      record_number(1),
+					      text("to"),
+					      text("scuba@example.org"),
+					      text("example.org"),
+					      text(""),
+					      key,
+					      record_number(2),
+					      text("to"),
+					      text("doug@example.org"),
+					      text("example.org"),
+					      text("Doug")};
+	const struct record_value pieces[] = {key,
+					      record_number(0),
+					      text("1"),
+					      text("text/plain"),
+					      text("utf-8"),
+					      text(""),
+					      text(""),
+					      record_number(10),
+					      digest,
+					      key,
+					      record_number(1),
+					      text("2"),
+					      text("image/png"),
+					      text(""),
+					      text("attachment"),
+					      text("a.png"),
+					      record_number(40000),
+					      digest};
+
+	(void)run(record, RECORD_PARTICIPANT_INSERT, people, 6, 3);
+	(void)run(record, RECORD_PART_INSERT, pieces, 9, 2);
+}
+
+static void insert_rows(struct record *record, struct copy *copy, int64_t mailbox)
+{
+	struct record_value row[] = {{0}, record_number(mailbox), record_number(1)};
+	struct record_value attempt[] = {
+		{0}, record_bytes(copy->token.bytes, RECORD_TOKEN_SIZE), record_number(1)};
+	struct record_value filed[] = {{0}, text("1:2"), record_number(2)};
 
 	need(record, record_begin(record));
-	number = run(record, RECORD_MESSAGE_INSERT, message, COUNT_OF(message), 1);
-	{
-		const struct record_value people[] = {
-			record_number(number),     record_number(0),    text("from"),
-			text("lisa@example.com"),  text("example.com"), text("Lisa"),
-			record_number(number),     record_number(1),    text("to"),
-			text("scuba@example.org"), text("example.org"), text(""),
-			record_number(number),     record_number(2),    text("to"),
-			text("doug@example.org"),  text("example.org"), text("Doug")};
-		const struct record_value pieces[] = {record_number(number),
-						      record_number(0),
-						      text("1"),
-						      text("text/plain"),
-						      text("utf-8"),
-						      text(""),
-						      text(""),
-						      record_number(10),
-						      record_bytes(digest, sizeof digest),
-						      record_number(number),
-						      record_number(1),
-						      text("2"),
-						      text("image/png"),
-						      text(""),
-						      text(""),
-						      text("a.png"),
-						      record_number(40000),
-						      record_bytes(digest, sizeof digest)};
-		const struct record_value row[] = {record_number(number), record_number(mailbox),
-						   record_number(1)};
-
-		(void)run(record, RECORD_PARTICIPANT_INSERT, people, 6, 3);
-		(void)run(record, RECORD_PART_INSERT, pieces, 9, 2);
-		filing = run(record, RECORD_FILING_INSERT, row, 3, 1);
-	}
-	{
-		const struct record_value attempt[] = {
-			record_number(filing), record_bytes(copy->token.bytes, RECORD_TOKEN_SIZE),
-			record_number(1)};
-		const struct record_value filed[] = {record_number(filing), text("1:2"),
-						     record_number(2)};
-
-		(void)run(record, RECORD_ATTEMPT_INSERT, attempt, 3, 1);
-		need(record, record_commit(record));
-		need(record, record_begin(record));
-		(void)run(record, RECORD_FILING_FILED, filed, 3, 1);
-		(void)run(record, RECORD_ATTEMPT_REMOVE, attempt, 2, 1);
-		need(record, record_commit(record));
-	}
+	row[0] = record_number(insert_message(record, copy));
+	insert_content(record, row[0].number);
+	attempt[0] = filed[0] = record_number(run(record, RECORD_FILING_INSERT, row, 3, 1));
+	(void)run(record, RECORD_ATTEMPT_INSERT, attempt, 3, 1);
+	need(record, record_commit(record));
+	need(record, record_begin(record));
+	(void)run(record, RECORD_FILING_FILED, filed, 3, 1);
+	(void)run(record, RECORD_ATTEMPT_REMOVE, attempt, 2, 1);
+	need(record, record_commit(record));
 }
 
 /* The number of any mailbox. */

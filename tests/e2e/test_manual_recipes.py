@@ -2,6 +2,7 @@
 """Everything that the manual prints to be used is used here as it is printed: a block that is new
 has to have its run, or to be no recipe at all."""
 
+import contextlib
 import os
 import re
 import shlex
@@ -10,6 +11,7 @@ import subprocess
 
 import pytest
 import recipes
+import record_tables
 from directory_tls import make_certificates
 from peers import Postfix
 from postgresql import DATABASE, SCHEMA, several
@@ -42,6 +44,8 @@ OTHERS = {  # block: the test that runs it
     "stagepost-directory-postgresql.7/1": "test_sql",
     "stagepost-directory-postgresql.7/2": "test_sql",
     "stagepost-directory-postgresql.7/3": "test_sql",
+    "stagepost-record.5/0": "test_record",
+    "stagepost-record.5/1": "test_record",
 }
 # Shapes of frames and of the queue's files, which have tests by these pages; what "make" does here;
 # and what is said of a node that was broken into.
@@ -369,3 +373,14 @@ def test_sql(ground):
         server.sql("SELECT pg_reload_conf()")
         wait_until(lambda: server.sql("SHOW synchronous_standby_names") == "FIRST 1 (db1, db2)",
                    "the settings are in force")
+
+
+def test_record(ground):
+    """The tables have a message with an attachment, which is filed."""
+    attachments, mailboxes = (BLOCKS[f"stagepost-record.5/{number}"].text for number in range(2))
+    with contextlib.closing(record_tables.make(ground)) as tables:
+        (identity, name, size), = tables.execute(attachments)
+        assert identity.startswith("<") and (name, size) == ("a.png", 40000)
+        (owner, folder, state, copy), = tables.execute(
+            mailboxes.replace("<123-abc@mail.example.com>", identity))
+        assert (owner, folder, state, copy) == ("user-0@example.org", "INBOX", "filed", "1:2")

@@ -3,6 +3,7 @@
 #include "record_scene.h"
 #include <errno.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -198,6 +199,7 @@ static void a_lock_dies_with_its_process(void **state)
 	assert_int_equal(pipe(ready), 0);
 	child = fork();
 	if (child == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if the test fails */
 		struct record *record = backend->connect();
 		struct record_message message = record_scene_message("<1@example.com>", 1);
 		int64_t number;

@@ -102,6 +102,8 @@ static void see(void *context, const struct record_listed *listed)
 	seen->places = listed->place_count;
 	seen->participants = listed->message.decoded->participant_count;
 	seen->parts = listed->message.decoded->part_count;
+	snprintf(seen->sender, sizeof seen->sender, STR_FORMAT,
+		 STR_ARGUMENTS(listed->message.sender));
 	snprintf(seen->subject, sizeof seen->subject, STR_FORMAT,
 		 STR_ARGUMENTS(listed->message.decoded->subject));
 	if (listed->place_count > 0)

@@ -48,7 +48,7 @@ struct record_scene_seen {
 	unsigned count;
 	int64_t last;
 	size_t places, participants, parts;
-	char subject[100], folder[100];
+	char sender[100], subject[1000], folder[100];
 };
 /* What record_list() says, by the connection B; a limit of 0 is 100. */
 struct record_scene_seen record_scene_list(struct record_query query);

@@ -5,8 +5,10 @@
  * usage: test_record_mariadb SOCKET DISK PROCESS     root has no password, PROCESS is the server's
  */
 #include "record/mariadb/mariadb.h"
+#include "record/sql.h"
 #include "record_contract.h"
 #include "test.h"
+#include <errno.h>
 #include <glob.h>
 #include <mysql.h>
 #include <signal.h>
@@ -87,9 +89,8 @@ static bool has_stopped(void)
 
 		if (file == NULL)
 			continue;
-		(void)fscanf(file, "%*d (%*[^)]) %c", &state);
+		all = all && (fscanf(file, "%*d (%*[^)]) %c", &state) != 1 || state == 'T');
 		fclose(file);
-		all = all && state == 'T';
 	}
 	globfree(&tasks);
 	return all;
@@ -123,6 +124,58 @@ static void set_full(bool is_full)
 					   settings.socket, 0));
 }
 
+/* As if somebody between us and the server had another connection of it by now. */
+static void a_lock_that_is_gone_is_a_turn_that_was_lost(void **state)
+{
+	struct record *record = connect_to();
+	struct record_sql *sql = (struct record_sql *)record;
+	struct lock_name name;
+
+	(void)state;
+	lock_name_make(STR("<1@example.com>"), &name);
+	for (int with_check = 0; with_check < 2; with_check++) {
+		struct record_call call = {.statement = RECORD_STATEMENTS,
+					   .text = "SELECT RELEASE_ALL_LOCKS()",
+					   .rows = 1};
+
+		assert_int_equal(record_begin(record), 0);
+		assert_int_equal(record_lock(record, &name), 0);
+		assert_int_equal(sql->driver->run(sql, &call), 0);
+		if (with_check == 1)
+			assert_int_equal(record_check(record), -ENOTCONN);
+		assert_int_equal(record_commit(record), -ENOTCONN);
+		assert_non_null(strstr(record_error(record), "lock"));
+		record_rollback(record);
+	}
+	assert_int_equal(record_begin(record), 0);
+	record_rollback(record);
+	record_free(record);
+}
+
+static void commits_that_are_not_durable_are_refused(void **state)
+{
+	struct record *record = connect_to();
+
+	(void)state;
+	run("SET GLOBAL innodb_flush_log_at_trx_commit = 2");
+	assert_int_equal(record_begin(record), -EPROTO);
+	run("SET GLOBAL innodb_flush_log_at_trx_commit = 1");
+	record_rollback(record);
+	assert_int_equal(record_begin(record), 0);
+	record_rollback(record);
+	record_free(record);
+}
+
+static int test_own(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_lock_that_is_gone_is_a_turn_that_was_lost),
+		cmocka_unit_test(commits_that_are_not_durable_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct record_contract_server server = {
@@ -151,7 +204,7 @@ int main(int argc, char **argv)
 	run("CREATE USER IF NOT EXISTS worker@localhost");
 	run("GRANT ALL ON mail.* TO worker@localhost");
 	run("USE mail");
-	failed = record_contract_run(&contract);
+	failed = record_contract_run(&contract) + test_own();
 	mysql_close(admin);
 	return failed;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * record/mariadb/mariadb.h - messages recorded in MariaDB or MySQL; locks are those of GET_LOCK(),
- * which belong to the connection: they are released after commit and after rollback, and a release
- * that does not say 1 means that the turn was lost.
+ * record/mariadb/mariadb.h - messages recorded in MariaDB (10.5 or newer); locks are those of
+ * GET_LOCK(), which belong to the connection: they are released after commit and after rollback,
+ * and a release that does not say 1 means that the turn was lost.
  */
 #ifndef RECORD_MARIADB_MARIADB_H
 #define RECORD_MARIADB_MARIADB_H
@@ -11,7 +11,9 @@
 #include <stdint.h>
 
 /* Copied. Several HOSTS (separated by commas, each a name or address, with ":PORT" if it is not
- * 3306) are tried in order; one that is read-only is passed over. */
+ * 3306) are tried in order, each for its share of the time; one that is read-only is passed over.
+ * Looking up a name is not limited: that is the system's resolver. A server that loses commits with
+ * the power (innodb_flush_log_at_trx_commit) is refused. */
 struct record_mariadb_settings {
 	const char *hosts; /* "": by SOCKET */
 	const char *socket;
@@ -19,9 +21,10 @@ struct record_mariadb_settings {
 	const char *user;
 	const char *password_file; /* its first line; "": none */
 	const char *authority;     /* PEM file, TLS is then demanded; "": none */
-	unsigned timeout_ms;       /* for each call */
+	unsigned timeout_ms;       /* for each call; libmariadb rounds up to seconds */
 };
 
+/* The first call must have returned before another thread makes one (libmariadb begins). */
 struct record *record_mariadb_new(const struct record_mariadb_settings *settings);
 
 #endif

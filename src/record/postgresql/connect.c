@@ -184,7 +184,7 @@ static int set_up(struct record_postgresql *postgresql)
 		 " set_config('idle_in_transaction_session_timeout', '%d', false),"
 		 " set_config('default_transaction_isolation', 'read committed', false),"
 		 " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
-		 "  WHEN 'off' THEN 'local' ELSE current_setting('synchronous_commit') END, false),"
+		 "  WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false),"
 		 " set_config('plan_cache_mode', 'force_generic_plan', false),"
 		 " set_config('jit', 'off', false)",
 		 patience_ms, patience_ms, IDLE_MS);

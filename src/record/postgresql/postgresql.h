@@ -8,8 +8,10 @@
 
 #include "record/record.h"
 
-/* CONNINFO as for libpq, copied; it may name several hosts, of which the one that can be written is
- * taken. No call waits for the server for longer than TIMEOUT_MS. */
+/* CONNINFO as for libpq, copied; it may name several hosts, which are tried in order, each for its
+ * share of the time; the first that can be written is taken. No call waits for the server for
+ * longer than TIMEOUT_MS; but looking up a name is not limited: that is the system's resolver
+ * ("hostaddr" needs none). */
 struct record *record_postgresql_new(const char *conninfo, unsigned timeout_ms);
 
 #endif
