@@ -8,7 +8,7 @@ T = 60
 CUTS = 300
 VARIANT_CUTS = 20
 # what an installation has in its folders of programs
-PROGRAMS = stagepost queue send resolve names keys policy auth auth-ldap list remote lmtp local pipe launch smtpd qmtpd directory \
+PROGRAMS = stagepost queue send resolve names keys policy auth auth-ldap list remote lmtp local mailbox decode pipe launch smtpd qmtpd directory \
 	directory-ldap directory-postgresql
 
 build/build.ninja:

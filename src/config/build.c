@@ -327,14 +327,6 @@ static void set_auth(struct config *config, const struct config_tree *tree,
 		fill_defaults(config, CONFIG_SECTION_AUTH, &config->auth, problems);
 }
 
-static bool has_recording_service(const struct config *config)
-{
-	for (size_t i = 0; i < config->service_count; i++)
-		if (config_service_records(&config->services[i]))
-			return true;
-	return false;
-}
-
 /* Without a section, its defaults apply where a service needs them. */
 static void set_record(struct config *config, const struct config_tree *tree,
 		       struct config_problems *problems)
@@ -343,7 +335,7 @@ static void set_record(struct config *config, const struct config_tree *tree,
 	const struct config_tree_section *first =
 		fill_only(config, tree, CONFIG_SECTION_RECORD, &config->record, &ignored, problems);
 
-	if (first == NULL && has_recording_service(config))
+	if (first == NULL && config_has_recording_service(config))
 		fill_defaults(config, CONFIG_SECTION_RECORD, &config->record, problems);
 }
 

@@ -234,6 +234,14 @@ bool config_service_records(const struct config_service *service)
 	return service->kind == CONFIG_SERVICE_MAILBOX || service->kind == CONFIG_SERVICE_IMAP;
 }
 
+bool config_has_recording_service(const struct config *config)
+{
+	for (size_t i = 0; i < config->service_count; i++)
+		if (config_service_records(&config->services[i]))
+			return true;
+	return false;
+}
+
 bool config_has_record(const struct config *config)
 {
 	return config->record.backend != CONFIG_RECORD_NONE;

@@ -6,6 +6,7 @@
 #ifndef DECODE_MESSAGE_H
 #define DECODE_MESSAGE_H
 
+#include "base/arena.h"
 #include "base/str.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +63,9 @@ struct decode_message {
 	struct str problem; /* what could not be decoded, for people; "": nothing. What was
 			     * decoded is there all the same. */
 };
+
+/* A copy of MESSAGE in ARENA. */
+void decode_message_copy(const struct decode_message *message, struct arena *arena,
+			 struct decode_message *out);
 
 #endif

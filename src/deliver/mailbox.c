@@ -120,7 +120,8 @@ void deliver_mailbox_start(struct deliver_mailbox *mailbox, struct deliver_helpe
 		return;
 	}
 	DL_APPEND2(mailbox->preparing, entry, previous, next);
-	entry->question = decode_client_ask(mailbox->peers.decoder, &job->content, on_decoded, entry);
+	entry->question =
+		decode_client_ask(mailbox->peers.decoder, &job->content, on_decoded, entry);
 }
 
 /* --- in a thread --- */
@@ -317,7 +318,8 @@ void deliver_mailbox_drain(struct deliver_mailbox *mailbox)
 
 	give_up_held(mailbox);
 	while ((entry = mailbox->preparing) != NULL) {
-		decode_client_cancel(entry->question);
+		if (entry->question != NULL)
+			decode_client_cancel(entry->question);
 		directory_request_cancel(&entry->request);
 		drop_preparing(entry, NULL);
 	}

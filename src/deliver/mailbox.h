@@ -40,9 +40,11 @@ void deliver_mailbox_configure(struct deliver_mailbox *mailbox, const struct con
 
 /* For struct deliver_helper_handler: takes over JOB. */
 void deliver_mailbox_start(struct deliver_mailbox *mailbox, struct deliver_helper_job *job);
-/* For struct deliver_helper_handler: jobs that are not being filed are finished without a report. */
+/* For struct deliver_helper_handler: jobs that are not being filed are finished without a report.
+ */
 void deliver_mailbox_drain(struct deliver_mailbox *mailbox);
-/* For struct deliver_helper_handler: likewise; those being filed are finished when they are done. */
+/* For struct deliver_helper_handler: likewise; those being filed are finished when they are done.
+ */
 void deliver_mailbox_lost(struct deliver_mailbox *mailbox);
 
 #endif

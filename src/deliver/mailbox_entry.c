@@ -11,7 +11,8 @@ static unsigned flags_of(const struct config_service *service)
 	static const struct {
 		const char *name;
 		unsigned flag;
-	} known[] = {{"seen", MAILSTORE_SEEN}, {"flagged", MAILSTORE_FLAGGED},
+	} known[] = {{"seen", MAILSTORE_SEEN},
+		     {"flagged", MAILSTORE_FLAGGED},
 		     {"draft", MAILSTORE_DRAFT}};
 	unsigned flags = 0;
 
@@ -108,8 +109,7 @@ static const struct mail_verdict *verdict_of(const struct mailbox_entry *entry, 
 {
 	const struct filing_copy *copies = entry->message.copies;
 	const struct mail_verdict *own = &copies[entry->copy_of[recipient]].verdict;
-	const struct mail_verdict *sent =
-		entry->sent != NONE ? &copies[entry->sent].verdict : NULL;
+	const struct mail_verdict *sent = entry->sent != NONE ? &copies[entry->sent].verdict : NULL;
 
 	return own->class == MAIL_OK && sent != NULL && sent->class == MAIL_WAIT ? sent : own;
 }

@@ -18,14 +18,14 @@ struct mailbox_entry {
 	struct decode_identity identity;
 	struct decode_message decoded;
 	struct filing_message message;
-	size_t *copy_of; /* of job->recipients[i]: which copy; SIZE_MAX: none, it was reported */
-	size_t sent;     /* the sender's copy; SIZE_MAX: none */
+	size_t *copy_of;  /* of job->recipients[i]: which copy; SIZE_MAX: none, it was reported */
+	size_t sent;      /* the sender's copy; SIZE_MAX: none */
 	int64_t until_us; /* by os_clock_monotonic_us(): how long it may wait for a lock; 0: it has
 			   * not waited yet */
 	bool is_lost;     /* its outcome is not reported */
 	void *owner;      /* of the code that files */
-	struct decode_question *question;  /* while it is decoded */
-	struct directory_request request;  /* while the sender is looked up */
+	struct decode_question *question; /* while it is decoded */
+	struct directory_request request; /* while the sender is looked up */
 	struct mailbox_entry *next, *previous;
 };
 
@@ -36,15 +36,16 @@ MUST_CHECK int mailbox_entry_new(struct deliver_helper_job *job,
 				 struct mailbox_entry **entry_out);
 /* Adds what was decoded, which is copied. */
 void mailbox_entry_decoded(struct mailbox_entry *entry, const struct decode_message *decoded);
-/* The address whose mailbox gets the sender's copy, if the service keeps any for it: "": nobody's. */
+/* The address whose mailbox gets the sender's copy, if the service keeps any for it: "": nobody's.
+ */
 struct str mailbox_entry_sender(const struct mailbox_entry *entry,
 				const struct config_service *service);
 /* Adds the sender's copy, into the mailbox of ADDRESS. */
 void mailbox_entry_add_sent(struct mailbox_entry *entry, const struct config_service *service,
 			    struct str address);
 
-/* Reports the verdicts of its copies and ends the job, or ends it without reports if it is lost. The
- * sender's copy belongs to all: while that has to wait, they wait. */
+/* Reports the verdicts of its copies and ends the job, or ends it without reports if it is lost.
+ * The sender's copy belongs to all: while that has to wait, they wait. */
 void mailbox_entry_finish(struct mailbox_entry *entry);
 /* Ends the job: WHY for every recipient; NULL: without a report. */
 void mailbox_entry_give_up(struct mailbox_entry *entry, const struct mail_verdict *why);

@@ -3,13 +3,8 @@
 #include "base/panic.h"
 #include "mailstore/imap.h"
 #include "mailstore/maildir.h"
-#include "os/file.h"
+#include "os/secret.h"
 #include "record/sqlite/sqlite.h"
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { PASSWORD_MAX = 1024 }; /* bytes of the file's first line */
 
 struct record *mailbox_record_new(const struct config *config)
 {
@@ -35,24 +30,8 @@ static struct mailstore *new_maildir(const struct config *config,
 	});
 }
 
-static int read_password(const char *path, struct buffer *out)
-{
-	struct str text;
-	int error = os_file_read_all(path, PASSWORD_MAX, out);
-	ptrdiff_t end;
-
-	if (error != 0)
-		return error;
-	text = buffer_view(out);
-	end = str_find(text, '\n');
-	if (end >= 0)
-		buffer_truncate(out, (size_t)end);
-	buffer_append_byte(out, '\0');
-	return 0;
-}
-
-static struct mailstore *new_imap(const struct config *config,
-				  const struct config_service *service, const char *password)
+static struct mailstore *new_imap(const struct config *config, const struct config_service *service,
+				  const char *password)
 {
 	static const enum mailstore_imap_tls tls[] = {
 		[CONFIG_IMAP_PLAIN] = MAILSTORE_IMAP_PLAIN,
@@ -66,8 +45,8 @@ static struct mailstore *new_imap(const struct config *config,
 		.address = has_name ? service->address.host : "",
 		.port = service->address.port,
 		.tls = tls[service->security],
-		.authorities = *service->authority != '\0' ? service->authority
-							   : config->tls_authorities,
+		.authorities =
+			*service->authority != '\0' ? service->authority : config->tls_authorities,
 		.login = service->login,
 		.password = password,
 		.prefix = service->prefix,
@@ -85,9 +64,10 @@ int mailbox_store_new(const struct config *config, const struct config_service *
 		*store_out = new_maildir(config, service);
 		return 0;
 	}
-	error = read_password(service->password_file, &password);
+	error = os_secret_read(service->password_file, &password);
+	buffer_append_byte(&password, '\0');
 	if (error == 0)
 		*store_out = new_imap(config, service, buffer_data(&password));
-	buffer_erase(&password);
+	buffer_clear(&password);
 	return error;
 }

@@ -87,12 +87,15 @@ int mailstore_folder_append(struct str folder, char separator, struct buffer *ou
 	size_t before = out->length;
 	struct run run = {.out = out};
 	struct str level;
-	bool is_valid = folder.length > 0;
+	/* a name that begins with '~' means a user's home to servers */
+	bool is_valid = folder.length > 0 && folder.data[0] != '~';
 
 	while (is_valid && str_split(&folder, '/', &level)) {
 		if (out->length > before)
 			buffer_append_byte(out, separator);
 		/* of the levels '/' has been taken out */
+		if (out->length == before && mailstore_folder_is_inbox(level))
+			level = STR("INBOX"); /* as servers write what is below it */
 		is_valid = append_level(&run, level, separator);
 	}
 	if (is_valid)

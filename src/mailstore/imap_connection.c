@@ -183,7 +183,7 @@ int imap_connection_open(const struct imap_settings *settings, const char *login
 	if (code != CURLE_OK)
 		return refuse(connection, code);
 	connection->socket = (int)socket;
-	return imap_command_ask(connection);
+	return 0;
 }
 
 void imap_connection_close(struct imap_connection *connection)

@@ -9,8 +9,9 @@
 /* Whether FOLDER is the INBOX, whose name has no case. */
 bool mailstore_folder_is_inbox(struct str folder);
 /* Appends FOLDER in modified UTF-7 (RFC 3501 section 5.1.3), with SEPARATOR between its levels. The
- * result is printable ASCII without '/', unless that is SEPARATOR. -EINVAL: a level is empty or has
- * SEPARATOR, a control character, or what is not UTF-8; then OUT is unchanged. */
+ * result is printable ASCII without '/', unless that is SEPARATOR. -EINVAL: it begins with '~', or
+ * a level is empty or has SEPARATOR, a control character, or what is not UTF-8; then OUT is
+ * unchanged. */
 MUST_CHECK int mailstore_folder_append(struct str folder, char separator, struct buffer *out);
 
 enum { MAILSTORE_MARK_SIZE = 33 }; /* with its NUL */

@@ -106,10 +106,10 @@ MUST_CHECK int imap_command_begin(struct imap_connection *connection, const char
 MUST_CHECK int imap_command_continue(struct imap_connection *connection, struct imap_answer *out);
 MUST_CHECK int imap_command_end(struct imap_connection *connection, imap_untagged *each,
 				void *context, struct imap_answer *out);
-/* Asks what the server can do, once. */
+/* Asks what the server can do: the first of all commands. */
 MUST_CHECK int imap_command_ask(struct imap_connection *connection);
 
-/* ---- the store (imap.c) ---- */
+/* ---- the store (imap_store.c) ---- */
 
 enum { IMAP_CONNECTIONS = 8 }; /* that a store keeps, for logins that differ */
 
@@ -135,6 +135,8 @@ MUST_CHECK int imap_store_name(struct imap_connection *connection,
 int imap_store_refuse(struct imap_connection *connection, int error, const char *what,
 		      const struct imap_answer *answer);
 
+/* ---- mailboxes (imap_mailbox.c) ---- */
+
 /* Opens PLACE's mailbox by COMMAND, SELECT or EXAMINE. -ENOENT: there is none. */
 struct imap_mailbox {
 	uint64_t validity;
@@ -145,7 +147,8 @@ MUST_CHECK int imap_mailbox_open(struct imap_connection *connection, const char 
 /* The UID in an untagged FETCH; 0: it is no FETCH with one. */
 uint64_t imap_mailbox_fetched(struct str text);
 
-/* The store's operations. */
+/* ---- the store's operations ---- */
+
 void imap_append_all(struct mailstore *store, struct mailstore_append *appends, size_t count);
 MUST_CHECK int imap_find(struct mailstore *store, const struct mailstore_place *place,
 			 struct arena *arena, struct mailstore_found **found_out,

@@ -6,6 +6,14 @@
 #include "os/file.h"
 #include <errno.h>
 
+struct str mailstore_maildir_base(const char *name)
+{
+	struct str whole = str_from(name);
+	ptrdiff_t end = str_find(whole, ':');
+
+	return end < 0 ? whole : str_slice(name, (size_t)end);
+}
+
 /* A listing of cur/ may miss a file that is renamed meanwhile, as readers do to flag it. So it is
  * repeated until cur/ did not change, by a clock that may stand still for as long as this. */
 static const int64_t CLOCK_STEP_US = 20 * 1000;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Finds copies in a Maildir by their names; files that no name tells of by what they hold. */
 #include "base/panic.h"
+#include "base/table.h"
 #include "mailstore/internal_maildir.h"
 #include "os/file.h"
 #include <errno.h>
@@ -18,15 +19,15 @@ struct search {
 		uint64_t seconds;
 	} * names;
 	size_t count;
+	struct judged *judged;
 };
 
-struct str mailstore_maildir_base(const char *name)
-{
-	struct str whole = str_from(name);
-	ptrdiff_t end = str_find(whole, ':');
-
-	return end < 0 ? whole : str_slice(name, (size_t)end);
-}
+/* A file without a mark that was read: not again, if the listing is repeated. */
+struct judged {
+	UT_hash_handle hh;
+	size_t length;
+	char base[]; /* of its name */
+};
 
 static bool has_header_end(struct str text)
 {
@@ -87,26 +88,60 @@ static int compare_file(const struct search *search, int file)
 	return mailstore_compare(search->place, &content);
 }
 
+static bool is_judged(const struct search *search, struct str base)
+{
+	struct judged *judged;
+
+	HASH_FIND(hh, search->judged, base.data, base.length, judged);
+	return judged != NULL;
+}
+
+static void note_judged(struct search *search, struct str base)
+{
+	struct judged *judged = memory_alloc_zero(1, sizeof *judged + base.length);
+
+	judged->length = base.length;
+	memcpy(judged->base, base.data, base.length);
+	HASH_ADD_KEYPTR(hh, search->judged, judged->base, judged->length, judged);
+}
+
+static void forget_judged(struct search *search)
+{
+	struct judged *judged;
+	struct judged *next;
+
+	HASH_ITER (hh, search->judged, judged, next) {
+		HASH_DEL(search->judged, judged);
+		free(judged);
+	}
+}
+
 /* A file without a mark: others delivered it, or copied it. */
 static int look_into(struct search *search, const char *box, const char *name)
 {
 	struct buffer path CLEANUP(buffer_clear) = {0};
+	struct str base = mailstore_maildir_base(name);
 	int file;
 	int result;
 
+	if (is_judged(search, base))
+		return 0;
 	buffer_append_format(&path, "%s/%s/%s", search->folder, box, name);
 	buffer_append_byte(&path, '\0');
 	file = os_file_open(OS_FILE_HERE, buffer_data(&path),
 			    OS_FILE_READ | OS_FILE_NO_BLOCK | OS_FILE_NO_FOLLOW);
 	if (file == -ENOENT || file == -ELOOP)
-		return 0; /* moved or flagged meanwhile: then it comes again */
+		return 0; /* moved or flagged meanwhile: then it comes again; or a link */
 	if (file < 0)
 		return file;
 	result = compare_file(search, file);
 	os_file_close(file);
+	if (result < 0)
+		return result == -EISDIR ? 0 : result;
 	if (result == 1)
-		add(search, mailstore_maildir_base(name));
-	return result == -EISDIR ? 0 : result < 0 ? result : 0;
+		add(search, base);
+	note_judged(search, base);
+	return 0;
 }
 
 static int look_at(void *context, const char *box, const char *name)
@@ -152,5 +187,6 @@ int mailstore_maildir_search(const char *folder, const struct mailstore_place *p
 		*count_out = search.count;
 	}
 	free(search.names);
+	forget_judged(&search);
 	return result;
 }

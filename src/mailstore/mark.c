@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The mark by which a name of a file tells which message it holds. */
 #include "base/panic.h"
 #include "mailstore/internal.h"
 #include <openssl/evp.h>

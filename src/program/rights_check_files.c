@@ -62,7 +62,8 @@ static bool is_in_a_mailbox(struct str path, const struct config *config)
 	for (size_t i = 0; i < config->service_count; i++) {
 		struct str text;
 
-		if (config->services[i].kind != CONFIG_SERVICE_MAILDIR)
+		if (config->services[i].kind != CONFIG_SERVICE_MAILDIR &&
+		    config->services[i].kind != CONFIG_SERVICE_MAILBOX)
 			continue;
 		text = config_mailbox_base(&config->services[i]);
 		if (text.length >= sizeof base)
@@ -73,6 +74,13 @@ static bool is_in_a_mailbox(struct str path, const struct config *config)
 			return true;
 	}
 	return false;
+}
+
+/* The database of section record; files that are read once are not open for long. */
+static bool is_of_record(struct str path, const struct config *config)
+{
+	return config->record.backend == CONFIG_RECORD_SQLITE &&
+	       is_beside(path, config->record.path);
 }
 
 /* In /proc a process may only have its own directory, by its pid. */
@@ -105,6 +113,8 @@ static bool is_in(struct str path, const struct rights_place *place,
 		return is_in_a_mailbox(path, config);
 	case RIGHTS_DATABASE:
 		return is_beside(path, directory->path);
+	case RIGHTS_RECORD:
+		return is_of_record(path, config);
 	case RIGHTS_CERTIFICATES:
 		return is_beside_secrets(path, config);
 	case RIGHTS_LDAP_AUTHORITY:

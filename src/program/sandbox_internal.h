@@ -17,6 +17,7 @@ enum sandbox_base {
 	SANDBOX_IN_QUEUE,
 	SANDBOX_IN_MAILBOXES,
 	SANDBOX_IN_DATABASE,
+	SANDBOX_IN_RECORD,         /* of the messages that are filed once, and what it needs */
 	SANDBOX_IN_LDAP_AUTHORITY, /* of the directory's LDAP servers */
 	SANDBOX_IN_AUTHORITIES,    /* of servers */
 	SANDBOX_IN_POLICIES,

@@ -22,8 +22,12 @@ static void add_queue(struct sandbox *sandbox, const struct config *config,
 
 static void add_mailboxes(struct sandbox *sandbox, const struct config *config, unsigned access)
 {
+	enum config_service_kind kind = strcmp(sandbox->profile->program, "mailbox") == 0
+						? CONFIG_SERVICE_MAILBOX
+						: CONFIG_SERVICE_MAILDIR;
+
 	for (size_t i = 0; i < config->service_count; i++)
-		if (config->services[i].kind == CONFIG_SERVICE_MAILDIR)
+		if (config->services[i].kind == kind)
 			add_path(sandbox, config_mailbox_base(&config->services[i]), access);
 }
 
@@ -43,6 +47,31 @@ static void add_database(struct sandbox *sandbox, const struct config_directory 
 	if (directory->backend == CONFIG_BACKEND_SQLITE ||
 	    directory->backend == CONFIG_BACKEND_LDAP)
 		add_parent(sandbox, directory->path, access);
+}
+
+/* The database and what is beside it, or the files that connecting to it needs; passwords and
+ * authorities of IMAP servers. */
+static void add_record(struct sandbox *sandbox, const struct config *config, unsigned access)
+{
+	const struct config_record *record = &config->record;
+
+	if (record->backend == CONFIG_RECORD_SQLITE)
+		add_parent(sandbox, record->path, access);
+	if (record->backend == CONFIG_RECORD_MARIADB && *record->password_file != '\0')
+		add_path(sandbox, str_from(record->password_file), OS_SANDBOX_READ);
+	if (record->backend == CONFIG_RECORD_MARIADB && *record->authority != '\0')
+		add_path(sandbox, str_from(record->authority), OS_SANDBOX_READ);
+	for (size_t i = 0; i < config->service_count; i++) {
+		const struct config_service *service = &config->services[i];
+
+		if (service->kind != CONFIG_SERVICE_IMAP)
+			continue;
+		add_path(sandbox, str_from(service->password_file), OS_SANDBOX_READ);
+		add_path(sandbox,
+			 str_from(*service->authority != '\0' ? service->authority
+							      : config->tls_authorities),
+			 OS_SANDBOX_READ);
+	}
 }
 
 /* The file alone, as libldap reads it once: there may be a private key beside it. */
@@ -130,7 +159,7 @@ static void add_conninfo(struct sandbox *sandbox, const struct config_directory 
 void sandbox_add_places(struct sandbox *sandbox, const struct config *config)
 {
 	const struct sandbox_place *place = sandbox->profile->places;
-	size_t most = SANDBOX_PLACES_MAX + config->service_count +
+	size_t most = SANDBOX_PLACES_MAX + 4 * config->service_count +
 		      count_conninfo(&config->directory) + count_secrets(config) +
 		      count_tokens(config);
 
@@ -142,6 +171,8 @@ void sandbox_add_places(struct sandbox *sandbox, const struct config *config)
 			add_mailboxes(sandbox, config, place->access);
 		else if (place->base == SANDBOX_IN_DATABASE)
 			add_database(sandbox, &config->directory, place->access);
+		else if (place->base == SANDBOX_IN_RECORD)
+			add_record(sandbox, config, place->access);
 		else if (place->base == SANDBOX_IN_LDAP_AUTHORITY)
 			add_ldap_authority(sandbox, &config->directory, place->access);
 		else if (place->base == SANDBOX_IN_AUTHORITIES)

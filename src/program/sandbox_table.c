@@ -49,6 +49,19 @@ static unsigned calls_for_tokens(const struct config *config)
 			: 0);
 }
 
+/* A database or an IMAP server of another machine. */
+static unsigned calls_for_record(const struct config *config)
+{
+	bool has_imap = false;
+
+	for (size_t i = 0; i < config->service_count; i++)
+		has_imap = has_imap || config->services[i].kind == CONFIG_SERVICE_IMAP;
+	return (has_imap || config->record.backend != CONFIG_RECORD_SQLITE
+			? OS_SANDBOX_CONNECT | OS_SANDBOX_DNS
+			: 0) |
+	       (config->record.backend != CONFIG_RECORD_SQLITE ? OS_SANDBOX_LOCAL : 0);
+}
+
 static const struct sandbox_profile profiles[] = {
 	{"smtpd", OS_SANDBOX_ACCEPT, {{0}}},
 	{"qmtpd", OS_SANDBOX_ACCEPT, {{0}}},
@@ -108,6 +121,14 @@ static const struct sandbox_profile profiles[] = {
 	  {SANDBOX_IN_SYSTEM, "/proc/fs/ext4", OS_SANDBOX_READ},
 	  {SANDBOX_IN_SYSTEM, "/sys/devices", OS_SANDBOX_READ}},
 	 calls_for_owners},
+	{"mailbox",
+	 OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE | OS_SANDBOX_DATABASE,
+	 {{SANDBOX_IN_MAILBOXES, "", KEEP | OS_SANDBOX_FOLDERS},
+	  {SANDBOX_IN_RECORD, "", KEEP},
+	  {SANDBOX_IN_SYSTEM, "/proc/fs/ext4", OS_SANDBOX_READ},
+	  {SANDBOX_IN_SYSTEM, "/sys/devices", OS_SANDBOX_READ},
+	  {SANDBOX_IN_SYSTEM, "/dev/urandom", OS_SANDBOX_READ}},
+	 calls_for_record},
 	{"pipe", 0, {{0}}},
 	{"launch", OS_SANDBOX_PROGRAMS, {{0}}},
 	{"directory",

@@ -58,15 +58,6 @@ static bool has_policies(const struct config *config)
 	return config->mta_sts || config->tls_reports;
 }
 
-/* What is filed once is decoded first. */
-static bool has_records(const struct config *config)
-{
-	for (size_t i = 0; i < config->service_count; i++)
-		if (config_service_records(&config->services[i]))
-			return true;
-	return false;
-}
-
 static bool has_mailbox_owners(const struct config *config)
 {
 	return config_has_owners(config, CONFIG_SERVICE_MAILDIR);
@@ -108,6 +99,13 @@ static bool is_lmtp_server(const struct config *config, const char *path)
 			return true;
 	}
 	return false;
+}
+
+/* MariaDB's socket; libpq makes its own connections. */
+static bool is_record_server(const struct config *config, const char *path)
+{
+	return config->record.backend == CONFIG_RECORD_MARIADB &&
+	       strcmp(config->record.socket, path) == 0;
 }
 
 /* In the order in which they are started. */
@@ -162,7 +160,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .pace = &ONES_OWN},
 	{.name = "decode",
 	 .turn = TURN_DIRECTORY,
-	 .is_wanted = has_records,
+	 .is_wanted = config_has_recording_service,
 	 .sockets = {"decode"},
 	 .pace = &ONES_OWN},
 	{.name = "send",
@@ -194,6 +192,12 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .becomes_others = has_mailbox_owners,
 	 .targets = {"send", "directory"},
 	 .pace = &ONES_OWN},
+	{.name = "mailbox",
+	 .turn = TURN_HELPERS,
+	 .is_wanted = config_has_recording_service,
+	 .targets = {"send", "directory", "decode"},
+	 .may_connect = is_record_server,
+	 .pace = &SERVERS},
 	{.name = "pipe", .turn = TURN_HELPERS, .targets = {"send", "launch"}, .pace = &ONES_OWN},
 	{.name = "list",
 	 .turn = TURN_HELPERS,

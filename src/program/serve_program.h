@@ -10,7 +10,7 @@
 #include "config/config.h"
 
 enum {
-	SERVE_PROGRAMS = 17,
+	SERVE_PROGRAMS = 18,
 	SERVE_SOCKETS_MAX = 2,
 	SERVE_TARGETS_MAX = 5,
 };

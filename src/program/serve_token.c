@@ -13,9 +13,9 @@ static const struct {
 	const char *program;
 	const char *believer;
 } holders[] = {
-	{"resolve", "send"}, {"remote", "send"}, {"lmtp", "send"},
-	{"local", "send"},   {"pipe", "send"},   {"list", "send"},
-	{"send", "queue"},   {"pipe", "launch"}, {"mailbox", "decode"},
+	{"resolve", "send"},   {"remote", "send"},  {"lmtp", "send"},  {"local", "send"},
+	{"pipe", "send"},      {"list", "send"},    {"send", "queue"}, {"pipe", "launch"},
+	{"mailbox", "decode"}, {"mailbox", "send"},
 };
 
 static bool has_token(const char *program)

@@ -78,22 +78,31 @@ static int count_tables(struct record_sql *sql, const char *name, int64_t *count
 /* 0: there are no tables yet. The first to be made is record_meta. */
 static int read_version(struct record_sql *sql, int64_t *version_out)
 {
-	int64_t ours = 0;
-	int64_t others = 0;
-	int error = count_tables(sql, "record_meta", &ours);
+	int64_t tables = 0;
+	int error = count_tables(sql, "record_meta", &tables);
 
 	*version_out = 0;
-	if (error == 0 && ours > 0)
+	if (error == 0 && tables > 0)
 		error = run(sql, "SELECT version FROM record_meta WHERE program = 'stagepost'",
 			    version_out);
-	else if (error == 0)
-		error = count_tables(sql, "message", &others);
-	if (error == 0 && others > 0)
-		return record_sql_fail(sql, -EPROTO, "the table \"message\" is another program's");
 	if (error == 0 && *version_out > RECORD_SCHEMA)
 		return record_sql_fail(sql, -EPROTO,
 				       "the tables have version %lld, this program knows %d",
 				       (long long)*version_out, RECORD_SCHEMA);
+	return error;
+}
+
+/* Only while nobody else makes tables. */
+static int refuse_others(struct record_sql *sql)
+{
+	int64_t ours = 0;
+	int64_t others = 0;
+	int error = count_tables(sql, "record_meta", &ours);
+
+	if (error == 0)
+		error = count_tables(sql, "message", &others);
+	if (error == 0 && ours == 0 && others > 0)
+		return record_sql_fail(sql, -EPROTO, "the table \"message\" is another program's");
 	return error;
 }
 
@@ -119,6 +128,8 @@ static int make(struct record_sql *sql)
 	int64_t version;
 	int error = sql->driver->begin_schema(sql);
 
+	if (error == 0)
+		error = refuse_others(sql);
 	if (error == 0)
 		error = read_version(sql, &version);
 	if (error == 0)

@@ -121,6 +121,9 @@ size_t record_sql_write(const struct record_dialect *dialect, enum record_statem
 			const char *text, struct buffer *out,
 			unsigned order[RECORD_PLACEHOLDER_MAX]);
 
+/* Whether a row of CALL that is there already is no failure: nothing is inserted then. */
+bool record_sql_is_once(const struct record_call *call);
+
 /* The operations that are the same for all. */
 int record_sql_put(struct record *record, const struct record_message *message, int64_t *number_out,
 		   bool *is_new_out, unsigned *different_out);

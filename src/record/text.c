@@ -10,7 +10,7 @@ static const char *const TEXTS[RECORD_STATEMENTS] = {
 	[RECORD_MESSAGE_INSERT] =
 		"INSERT INTO message(message_id, derived, digest, size, recorded_us, sender, "
 		"subject,"
-		" date_us, problem) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) {unless there}",
+		" date_us, problem) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) {once}",
 	[RECORD_PARTICIPANT_INSERT] =
 		"INSERT INTO participant(message, position, role, address, domain, name)"
 		" VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
@@ -19,7 +19,7 @@ static const char *const TEXTS[RECORD_STATEMENTS] = {
 			       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
 	[RECORD_MAILBOX_FIND] = "SELECT number FROM mailbox WHERE owner = ?1 AND folder = ?2",
 	[RECORD_MAILBOX_INSERT] = "INSERT INTO mailbox(owner, folder) VALUES(?1, ?2)"
-				  " {unless there}",
+				  " {once}",
 	/* an attempt a row, and at least one */
 	[RECORD_FILING_FIND] = "SELECT f.number, f.state, f.copy, f.filed_us, a.token, a.began_us,"
 			       " m.number FROM mailbox m"
@@ -30,7 +30,7 @@ static const char *const TEXTS[RECORD_STATEMENTS] = {
 			       " f.mailbox FROM filing f"
 			       " LEFT JOIN attempt a ON a.filing = f.number WHERE f.number = ?1",
 	[RECORD_FILING_INSERT] = "INSERT INTO filing(message, mailbox, state, copy, opened_us,"
-				 " filed_us) VALUES(?1, ?2, 'filing', '', ?3, 0) {unless there}",
+				 " filed_us) VALUES(?1, ?2, 'filing', '', ?3, 0) {once}",
 	[RECORD_FILING_FILED] = "UPDATE filing SET state = 'filed', copy = ?2, filed_us = ?3"
 				" WHERE number = ?1",
 	[RECORD_FILING_REMOVE] = "DELETE FROM filing WHERE number = ?1",
@@ -56,6 +56,12 @@ static const char *const TEXTS[RECORD_STATEMENTS] = {
 		" FROM filing f JOIN mailbox m ON m.number = f.mailbox"
 		" WHERE f.message = ?1 ORDER BY f.number",
 };
+
+bool record_sql_is_once(const struct record_call *call)
+{
+	return call->statement < RECORD_STATEMENTS &&
+	       strstr(TEXTS[call->statement], "{once}") != NULL;
+}
 
 static const char *meaning(const struct record_dialect *dialect, struct str word)
 {

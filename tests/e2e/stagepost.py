@@ -24,7 +24,8 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = ("stagepost", "smtpd", "qmtpd", "queue", "send", "resolve", "names", "remote", "lmtp", "local", "pipe",
             "launch")
 # run only with a section or a setting for it
-FOR_SECTIONS = ("keys", "policy", "decode", "auth", "auth-ldap", "list", "directory", "directory-ldap", "directory-postgresql")
+FOR_SECTIONS = ("keys", "policy", "decode", "auth", "auth-ldap", "list", "mailbox", "directory", "directory-ldap",
+                "directory-postgresql")
 USER = "nobody"
 STOP_PATIENCE = 45  # the supervisor's own patience is 35
 

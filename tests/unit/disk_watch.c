@@ -121,9 +121,10 @@ static void check_tmp(const char *path)
 const char *disk_watch_problem(void)
 {
 	for (size_t i = 0; i < watch.node_count && watch.problem == NULL; i++)
-		if (strstr(watch.nodes[i].path, "/new/") != NULL &&
+		if ((strstr(watch.nodes[i].path, "/new/") != NULL ||
+		     strstr(watch.nodes[i].path, "/cur/") != NULL) &&
 		    !is_durable(watch.nodes[i].path))
-			watch.problem = "a name in new/ or above it is not durable";
+			watch.problem = "a name in new/ or cur/ or above it is not durable";
 	return watch.problem;
 }
 

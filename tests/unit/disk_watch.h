@@ -26,8 +26,8 @@ void disk_watch_keep_order(void);
 void disk_watch_fail(size_t call, int error);
 bool disk_watch_has_failed(void);
 size_t disk_watch_count(enum disk_call call);
-/* What is wrong: a file that came into a new/ before its bytes were durable, a
- * tmp/ before its Maildir was, or a name in a new/, or a directory above it,
+/* What is wrong: a file that came into a new/ or cur/ before its bytes were durable,
+ * a tmp/ before its Maildir was, or a name in a new/ or cur/, or a directory above it,
  * that is not durable yet. NULL: nothing. */
 const char *disk_watch_problem(void);
 

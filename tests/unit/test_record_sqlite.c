@@ -3,6 +3,8 @@
 #include "record/sqlite/sqlite.h"
 #include "record_contract.h"
 #include "scratch.h"
+#include "test.h"
+#include <sqlite3.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -25,9 +27,22 @@ static void empty(void)
 	}
 }
 
+/* As a connection of its own: that of the administrator of the contract. */
+static void run(const char *sql)
+{
+	sqlite3 *database;
+	char *error = NULL;
+
+	if (sqlite3_open(path, &database) != SQLITE_OK ||
+	    sqlite3_exec(database, sql, NULL, NULL, &error) != SQLITE_OK)
+		fail_msg("%s: %s", sql, error != NULL ? error : sqlite3_errmsg(database));
+	sqlite3_close(database);
+}
+
 int main(void)
 {
-	static const struct record_contract contract = {connect_to, empty};
+	static const struct record_contract contract = {
+		.connect = connect_to, .empty = empty, .run = run};
 	int failed;
 
 	if (scratch_make(folder) < 0)

@@ -237,6 +237,7 @@ static const struct record_dialect DIALECT = {
 		 "bytes 32\0BLOB\0"
 		 "table\0\0"
 		 "unless there\0ON CONFLICT DO NOTHING\0"
+		 "once\0ON CONFLICT DO NOTHING\0"
 		 "part\0instr\0"
 		 "count tables\0SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name\0",
 };

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: ISC
+/* mailbox - records messages and files each once: one transport for each service of kind mailbox
+ * or imap. "decode" decodes them. */
+#include "deliver/mailbox.h"
+#include "base/panic.h"
+#include "mailbox/maildir.h"
+#include "os/process.h"
+#include "program/child.h"
+#include "program/service.h"
+#include <stdlib.h>
+
+enum { CONCURRENCY = 1000 };
+
+static struct {
+	const struct child *child;
+	struct decode_client *decoder; /* shared by all services, since the first one */
+	struct directory *directory;   /* likewise */
+	size_t services;
+} program;
+
+static void connect_peers(struct os_loop *loop, const struct config *config)
+{
+	char path[108];
+
+	child_path(program.child, "decode", path);
+	program.decoder = decode_client_new(loop, path, child_token(program.child, "mailbox"));
+	child_path(program.child, "directory", path);
+	program.directory = directory_new(loop, config, path);
+}
+
+static void *new_transport(struct os_loop *loop, const struct config *config,
+			   const struct config_service *service)
+{
+	if (program.services++ == 0)
+		connect_peers(loop, config);
+	return deliver_mailbox_new(&(struct deliver_mailbox_peers){.loop = loop,
+								   .decoder = program.decoder,
+								   .directory = program.directory},
+				   config, service);
+}
+
+static void configure(void *transport, const struct config *config,
+		      const struct config_service *service)
+{
+	directory_configure(program.directory, config);
+	deliver_mailbox_configure(transport, config, service);
+}
+
+static void deliver(void *transport, struct deliver_helper_job *job)
+{
+	deliver_mailbox_start(transport, job);
+}
+
+static void drain(void *transport)
+{
+	deliver_mailbox_drain(transport);
+}
+
+static void lost(void *transport)
+{
+	deliver_mailbox_lost(transport);
+}
+
+static void free_transport(void *transport)
+{
+	deliver_mailbox_free(transport);
+	if (--program.services > 0)
+		return;
+	decode_client_free(program.decoder);
+	directory_free(program.directory);
+}
+
+static void make_parent(const char *path)
+{
+	struct str text = str_from(path);
+	ptrdiff_t slash = str_find_last(text, '/');
+
+	if (slash > 0)
+		(void)!maildir_make_base(str_slice(path, (size_t)slash));
+}
+
+/* The directories must exist for the sandbox to allow them; this process creates them if it may.
+ * Otherwise mail waits until they exist. */
+static int open_mailbox(struct child *child)
+{
+	const struct config *config = child->config;
+
+	program.child = child;
+	os_process_private_mask();
+	if (config->record.backend == CONFIG_RECORD_SQLITE)
+		make_parent(config->record.path);
+	for (size_t i = 0; i < config->service_count; i++)
+		if (config->services[i].kind == CONFIG_SERVICE_MAILBOX)
+			(void)!maildir_make_base(config_mailbox_base(&config->services[i]));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct service_kind kinds[] = {
+		{.kind = CONFIG_SERVICE_MAILBOX,
+		 .concurrency = CONCURRENCY,
+		 .new = new_transport,
+		 .configure = configure,
+		 .deliver = deliver,
+		 .drain = drain,
+		 .lost = lost,
+		 .free = free_transport},
+		{.kind = CONFIG_SERVICE_IMAP,
+		 .concurrency = CONCURRENCY,
+		 .new = new_transport,
+		 .configure = configure,
+		 .deliver = deliver,
+		 .drain = drain,
+		 .lost = lost,
+		 .free = free_transport},
+		{0},
+	};
+
+	return service_main(argc, argv, &(struct service_program){"mailbox", kinds, open_mailbox});
+}

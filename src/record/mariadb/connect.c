@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: ISC
+/* Makes a connection: the hosts are tried in order, each for its share of the time, until one has a
+ * database that can be written. */
+#include "base/panic.h"
+#include "os/file.h"
+#include "os/socket.h"
+#include "record/mariadb/internal.h"
+#include <errno.h>
+#include <stdio.h>
+
+enum {
+	PASSWORD_MAX = 1024,
+	PORT = 3306,
+	IDLE_S = 60, /* of transactions that nobody ends: their locks are released then */
+};
+
+static size_t count_of(const char *list)
+{
+	size_t count = 1;
+
+	for (; *list != '\0'; list++)
+		count += *list == ',';
+	return count;
+}
+
+/* ---- settings ---- */
+
+static int read_password(struct record_mariadb *mariadb, char password[PASSWORD_MAX])
+{
+	ssize_t length;
+	int file;
+
+	password[0] = '\0';
+	if (*mariadb->password_file == '\0')
+		return 0;
+	file = os_file_open(OS_FILE_HERE, mariadb->password_file, OS_FILE_READ);
+	if (file < 0)
+		return record_sql_fail(&mariadb->sql, -EACCES, "%s: %s", mariadb->password_file,
+				       strerror(-file));
+	length = os_file_read(file, password, PASSWORD_MAX - 1, 0);
+	os_file_close(file);
+	if (length < 0)
+		return record_sql_fail(&mariadb->sql, -EACCES, "%s: %s", mariadb->password_file,
+				       strerror((int)-length));
+	password[length] = '\0';
+	password[strcspn(password, "\r\n")] = '\0';
+	return 0;
+}
+
+static void set_options(struct record_mariadb *mariadb, size_t hosts)
+{
+	MYSQL *connection = mariadb->connection;
+	/* libmariadb counts seconds */
+	unsigned call_s = (mariadb->timeout_ms + 999) / 1000;
+	unsigned connect_s = (unsigned)(mariadb->timeout_ms / hosts + 999) / 1000;
+	const unsigned no = 0;
+	const my_bool yes = 1;
+
+	(void)mysql_options(connection, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s);
+	(void)mysql_options(connection, MYSQL_OPT_READ_TIMEOUT, &call_s);
+	(void)mysql_options(connection, MYSQL_OPT_WRITE_TIMEOUT, &call_s);
+	(void)mysql_options(connection, MYSQL_OPT_LOCAL_INFILE, &no);
+	(void)mysql_options(connection, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+	if (*mariadb->authority != '\0') {
+		(void)mysql_options(connection, MYSQL_OPT_SSL_CA, mariadb->authority);
+		(void)mysql_options(connection, MYSQL_OPT_SSL_ENFORCE, &yes);
+		(void)mysql_options(connection, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
+	}
+}
+
+/* "NAME", "NAME:PORT", "[ADDRESS]:PORT" */
+static struct str parse_host(struct str text, unsigned *port_out)
+{
+	bool has_brackets = text.length > 0 && text.data[0] == '[';
+	ptrdiff_t end = has_brackets ? str_find(text, ']') : str_find_last(text, ':');
+	struct str rest;
+	uint64_t port;
+
+	*port_out = PORT;
+	if (end < 0 || (!has_brackets && str_find(text, ':') != end))
+		return text;
+	rest = str_skip(text, (size_t)end + (has_brackets ? 1 : 0));
+	if (str_to_u64(str_skip(rest, 1), &port) && port <= UINT16_MAX)
+		*port_out = (unsigned)port;
+	return has_brackets ? str_slice(text.data + 1, (size_t)end - 1)
+			    : str_slice(text.data, (size_t)end);
+}
+
+/* ---- a connection ---- */
+
+struct about {
+	int64_t is_read_only, flush;
+};
+
+static void take_about(void *context, const struct record_value *values, size_t count)
+{
+	struct about *about = context;
+
+	(void)count;
+	about->is_read_only = values[0].number;
+	about->flush = values[1].number;
+}
+
+/* The server gives up before we do: then the connection is kept. */
+static int set_up(struct record_mariadb *mariadb)
+{
+	struct about about = {0};
+	unsigned patience_ms = mariadb->timeout_ms - mariadb->timeout_ms / 10;
+	char text[400];
+	int error;
+
+	snprintf(text, sizeof text,
+		 "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',"
+		 " SESSION max_statement_time = %u.%03u, SESSION lock_wait_timeout = %u,"
+		 " SESSION innodb_lock_wait_timeout = %u,"
+		 " SESSION idle_transaction_timeout = %d, SESSION autocommit = 1",
+		 patience_ms / 1000, patience_ms % 1000, patience_ms / 1000 + 1,
+		 patience_ms / 1000 + 1, IDLE_S);
+	error = record_mariadb_text(mariadb, text);
+	if (error == 0)
+		error = record_mariadb_text(
+			mariadb, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+	if (error == 0)
+		error = record_mariadb_ask(
+			mariadb, "SELECT @@global.read_only, @@innodb_flush_log_at_trx_commit",
+			NULL, 0, take_about, &about);
+	if (error == 0 && about.is_read_only != 0)
+		return record_sql_fail(&mariadb->sql, -EROFS, "the database is read-only");
+	if (error == 0 && about.flush != 1 && about.flush != 3)
+		return record_sql_fail(&mariadb->sql, -EPROTO,
+				       "innodb_flush_log_at_trx_commit is %lld, with which commits "
+				       "are not durable; it has to be 1",
+				       (long long)about.flush);
+	return error;
+}
+
+static int open_connection(struct record_mariadb *mariadb, struct str host, size_t hosts)
+{
+	char password[PASSWORD_MAX];
+	struct arena *arena = arena_new();
+	unsigned port;
+	const char *name = arena_copy(arena, parse_host(host, &port));
+	bool is_local = *name == '\0';
+	int error = read_password(mariadb, password);
+
+	mariadb->connection = mysql_init(NULL);
+	if (mariadb->connection == NULL)
+		panic("out of memory");
+	set_options(mariadb, hosts);
+	if (error == 0 &&
+	    mysql_real_connect(mariadb->connection, is_local ? NULL : name, mariadb->user, password,
+			       mariadb->database, is_local ? 0 : port,
+			       is_local ? mariadb->socket : NULL, CLIENT_FOUND_ROWS) == NULL)
+		error = record_mariadb_fail(mariadb, mysql_errno(mariadb->connection),
+					    mysql_error(mariadb->connection));
+	explicit_bzero(password, sizeof password);
+	arena_free(arena);
+	return error;
+}
+
+static int try_host(struct record_mariadb *mariadb, struct str host, size_t hosts)
+{
+	int error;
+
+	mariadb->sql.failed = 0;
+	error = open_connection(mariadb, host, hosts);
+	if (error == 0)
+		error = set_up(mariadb);
+	if (error == 0)
+		error = record_sql_prepare(&mariadb->sql);
+	if (error < 0)
+		record_mariadb_close(mariadb);
+	return error;
+}
+
+int record_mariadb_connect(struct record_sql *sql)
+{
+	struct record_mariadb *mariadb = (struct record_mariadb *)sql;
+	struct str rest = str_from(mariadb->hosts);
+	size_t hosts = count_of(mariadb->hosts);
+	struct str host;
+	int error = -ENOTCONN;
+
+	/* an idle server has nothing to say, but that it has closed the connection */
+	if (mariadb->connection != NULL &&
+	    os_socket_wait(mysql_get_socket(mariadb->connection), false, 0) == 0)
+		record_mariadb_close(mariadb);
+	if (mariadb->connection != NULL)
+		return 0;
+	while (error < 0 && str_split(&rest, ',', &host))
+		error = try_host(mariadb, str_trim(host), hosts);
+	return error;
+}

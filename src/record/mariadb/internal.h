@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: ISC
+/*
+ * record/mariadb/internal.h - a connection, shared by its parts:
+ *
+ *   connect.c  makes it, with the first host whose database can be written
+ *   error.c    what its errors mean
+ *   run.c      statements and results
+ *   lock.c     locks of the connection
+ *   mariadb.c  transactions
+ */
+#ifndef RECORD_MARIADB_INTERNAL_H
+#define RECORD_MARIADB_INTERNAL_H
+
+#include "record/sql.h"
+#include <mysql.h>
+
+struct record_mariadb_lock {
+	struct lock_name name;
+	struct record_mariadb_lock *next;
+};
+
+struct record_mariadb {
+	struct record_sql sql;
+	struct arena *memory; /* of the settings */
+	const char *hosts, *socket, *database, *user, *password_file, *authority;
+	unsigned timeout_ms;
+	MYSQL *connection;                         /* NULL: there is none */
+	bool is_open;                              /* a transaction there */
+	MYSQL_STMT *statements[RECORD_STATEMENTS]; /* or NULL */
+	struct record_mariadb_lock *locks;
+	struct arena *lock_memory;
+};
+
+/* connect.c */
+int record_mariadb_connect(struct record_sql *sql);
+
+/* error.c */
+void record_mariadb_close(struct record_mariadb *mariadb);
+/* record_sql_fail() for an error number and words of the server or client; closes the connection
+ * if it was lost. */
+int record_mariadb_fail(struct record_mariadb *mariadb, unsigned number, const char *text);
+
+/* run.c */
+int record_mariadb_run(struct record_sql *sql, struct record_call *call);
+/* Opens a transaction unless there is one. */
+int record_mariadb_open(struct record_mariadb *mariadb);
+/* A text without parameters and results. */
+int record_mariadb_text(struct record_mariadb *mariadb, const char *text);
+/* A text that is used once, with parameters. */
+int record_mariadb_ask(struct record_mariadb *mariadb, const char *text,
+		       const struct record_value *values, size_t count, record_row *row,
+		       void *context);
+
+/* lock.c */
+int record_mariadb_lock(struct record *record, const struct lock_name *name);
+/* Whether the connection still has all of them. */
+int record_mariadb_lock_check(struct record_mariadb *mariadb);
+/* Releases all: 0, or -ENOTCONN: one was not there any more. */
+int record_mariadb_lock_release(struct record_mariadb *mariadb);
+int record_mariadb_holder(struct record *record, const struct lock_name *name, struct arena *arena,
+			  struct str *holder_out);
+
+static inline struct record_mariadb *record_mariadb_of(struct record *record)
+{
+	return (struct record_mariadb *)(void *)record;
+}
+
+#endif

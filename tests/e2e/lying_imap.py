@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: ISC
+"""An IMAP server that does what it should with a mailbox in memory, up to the step where a case has
+it lie. Also a wire between a client and an honest server, which is cut."""
+
+import contextlib
+import re
+import socket
+import threading
+
+from lying_directory import Gone, LyingServer
+
+STEPS = ["greeting", "CAPABILITY", "LOGIN", "LIST", "APPEND", "literal", "EXAMINE", "UID SEARCH",
+         "UID FETCH", "SELECT", "UID STORE", "UID EXPUNGE"]
+
+
+class ImapServer(LyingServer):
+    """LIE(peer, tag) is called once in place of the answer at STEP, of which it is the COUNTth; an
+    answer that it returns is given. REFUSE: {command: the text after the tag}."""
+
+    def __init__(self, port, step=None, lie=None, refuse=None, capabilities="IMAP4rev1 UIDPLUS",
+                 number=1):
+        self.step, self.lie, self.number = step, lie, number
+        self.refuse = refuse or {}
+        self.capabilities = capabilities
+        self.messages = {}  # by UID
+        self.commands = []  # their first words
+        self.lines = []
+        super().__init__(port, self.run)
+
+    def run(self, peer):
+        Session(self, peer).run()
+
+
+class Session:
+    def __init__(self, server, peer):
+        self.server = server
+        self.peer = peer
+
+    def is_lie(self, step, tag=b"*"):
+        """Whether a lie has been told in place of the answer."""
+        server = self.server
+        if server.step != step:
+            return False
+        server.number -= 1
+        if server.number != 0:
+            return False
+        answer = server.lie(self.peer, tag)
+        if answer is not None:
+            self.peer.say(answer)
+        return True
+
+    def run(self):
+        if self.is_lie("greeting"):
+            return
+        self.peer.say(b"* OK ready\r\n")
+        while line := self.peer.file.readline():
+            if not self.command(line.rstrip(b"\r\n")):
+                return
+
+    def command(self, line):
+        tag, _, rest = line.partition(b" ")
+        words = rest.split(b" ")
+        name = b" ".join(words[:2] if words[0].upper() == b"UID" else words[:1]).decode().upper()
+        if name == "AUTHENTICATE":
+            name = "LOGIN"
+        self.server.commands.append(name)
+        self.server.lines.append(line)
+        if self.is_lie(name, tag):
+            return True
+        if name in self.server.refuse:
+            self.peer.say(tag + b" " + self.server.refuse[name].encode() + b"\r\n")
+            return True
+        answer = getattr(self, "on_" + name.lower().replace(" ", "_"), None)
+        if answer is None or not answer(tag, rest):
+            self.peer.say(tag + b" OK done\r\n")
+        return name != "LOGOUT"
+
+    def on_capability(self, tag, rest):
+        self.peer.say(f"* CAPABILITY {self.server.capabilities}\r\n".encode())
+
+    def on_list(self, tag, rest):
+        self.peer.say(b'* LIST (\\Noselect) "/" ""\r\n')
+
+    def on_append(self, tag, rest):
+        size = int(re.search(rb"\{(\d+)\}$", rest).group(1))
+        self.peer.say(b"+ go on\r\n")
+        text = self.peer.read(size)
+        assert self.peer.file.readline() == b"\r\n"
+        uid = len(self.server.messages) + 1
+        self.server.messages[uid] = text
+        if not self.is_lie("literal", tag):
+            self.peer.say(tag + b" OK [APPENDUID 7 %d] done\r\n" % uid)
+        return True
+
+    def on_examine(self, tag, rest):
+        self.peer.say(b"* %d EXISTS\r\n* OK [UIDVALIDITY 7] ok\r\n" % len(self.server.messages))
+
+    on_select = on_examine
+
+    def on_uid_search(self, tag, rest):
+        self.peer.say(b"* SEARCH" + b"".join(b" %d" % uid for uid in self.server.messages) + b"\r\n")
+
+    def on_uid_fetch(self, tag, rest):
+        wanted = rest.split(b" ")[2]
+        for uid, text in self.server.messages.items():
+            if wanted not in (b"1:*", b"%d" % uid):
+                continue
+            if b"RFC822.SIZE" in rest:
+                self.peer.say(b"* %d FETCH (UID %d RFC822.SIZE %d)\r\n" % (uid, uid, len(text)))
+            else:
+                self.peer.say(b"* %d FETCH (UID %d BODY[] {%d}\r\n%s)\r\n"
+                              % (uid, uid, len(text), text))
+
+
+class Wire(LyingServer):
+    """To the server at TARGET, until the client has sent the bytes UNTIL: the server gets them, and
+    then its answers are lost. Only the first COUNT connections are cut."""
+
+    def __init__(self, port, target, until, count=1):
+        self.target, self.until, self.cuts = target, until, count
+        super().__init__(port, self.pass_on)
+
+    def pass_on(self, peer):
+        cut = threading.Event()
+        seen = b""
+        with socket.create_connection(("127.0.0.1", self.target)) as server:
+            back = threading.Thread(target=self.back, args=(server, peer, cut), daemon=True)
+            back.start()
+            while data := peer.socket.recv(65536):
+                seen += data
+                if self.cuts > 0 and self.until in seen:
+                    self.cuts -= 1
+                    cut.set()
+                    peer.socket.shutdown(socket.SHUT_WR)
+                    server.sendall(data)
+                    back.join()
+                    raise Gone
+                server.sendall(data)
+
+    @staticmethod
+    def back(server, peer, cut):
+        with contextlib.suppress(OSError):
+            while (data := server.recv(65536)) and not cut.is_set():
+                peer.socket.sendall(data)
