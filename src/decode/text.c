@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Foreign text, made fit for a database and a terminal (decode/internal_text.h). */
 #include "base/buffer.h"
 #include "base/utf8.h"
 #include "decode/internal_text.h"
