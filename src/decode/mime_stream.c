@@ -237,7 +237,7 @@ static void digest_text(struct sink *sink, struct str text)
 			sink->has_cr = text.data[length - 1] == '\r';
 		}
 		if (found >= 0) {
-			digest(sink, "\r\n" + sink->has_cr, sink->has_cr ? 1 : 2);
+			digest(sink, sink->has_cr ? "\n" : "\r\n", sink->has_cr ? 1 : 2);
 			sink->has_cr = false;
 		}
 		text = str_skip(text, found < 0 ? length : length + 1);
