@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The parts of a message, numbered as in IMAP (RFC 9051 section 6.4.5.1). */
 #include "base/buffer.h"
-#include "decode/internal_mime.h"
+#include "decode/mime/internal.h"
 
 /* Where a part is. */
 struct place {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* A content as a stream of GMime, and one that digests. */
 #include "base/panic.h"
-#include "decode/internal_mime.h"
+#include "decode/mime/internal.h"
 
 /* GMime has an object of some kilobytes for each part, and not one line of text in a thousand
  * begins like a delimiter. */
