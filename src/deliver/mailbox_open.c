@@ -4,12 +4,27 @@
 #include "mailstore/imap.h"
 #include "mailstore/maildir.h"
 #include "os/secret.h"
+#include "record/mariadb/mariadb.h"
+#include "record/postgresql/postgresql.h"
 #include "record/sqlite/sqlite.h"
 
 struct record *mailbox_record_new(const struct config *config)
 {
 	const struct config_record *record = &config->record;
+	unsigned timeout_ms = record->timeout * 1000;
 
+	if (record->backend == CONFIG_RECORD_POSTGRESQL)
+		return record_postgresql_new(record->database, timeout_ms);
+	if (record->backend == CONFIG_RECORD_MARIADB)
+		return record_mariadb_new(&(struct record_mariadb_settings){
+			.hosts = record->servers,
+			.socket = record->socket,
+			.database = record->database,
+			.user = record->user,
+			.password_file = record->password_file,
+			.authority = record->authority,
+			.timeout_ms = timeout_ms,
+		});
 	return record_sqlite_new(record->path);
 }
 

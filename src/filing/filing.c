@@ -25,13 +25,6 @@ void filing_free(struct filing *filing)
 	free(filing);
 }
 
-void filing_tell(const struct filing *filing, enum filing_event_kind kind,
-		 const struct filing_work *work, const char *text)
-{
-	filing->event(filing->context, &(struct filing_event){kind, work->message, work->copy,
-							      text != NULL ? text : ""});
-}
-
 static void take_token(struct record_token *token)
 {
 	for (size_t i = 0; i < RECORD_TOKEN_SIZE; i += sizeof(uint64_t)) {

@@ -73,6 +73,11 @@ int lock_file_take(struct lock_file *file, const struct lock_name *name)
 	return os_file_range_lock(file->file, offset_of(name));
 }
 
+void lock_file_release(struct lock_file *file, const struct lock_name *name)
+{
+	os_file_range_unlock(file->file, offset_of(name));
+}
+
 void lock_file_release_all(struct lock_file *file)
 {
 	os_file_range_unlock_all(file->file);

@@ -24,6 +24,7 @@ bool lock_file_is_there(const struct lock_file *file);
 
 /* Without waiting: -EAGAIN: another one has it. One that FILE has already is no error. */
 MUST_CHECK int lock_file_take(struct lock_file *file, const struct lock_name *name);
+void lock_file_release(struct lock_file *file, const struct lock_name *name);
 void lock_file_release_all(struct lock_file *file);
 /* The process that has NAME: its number, 0 if it cannot be told; -ENOENT: nobody. */
 MUST_CHECK int lock_file_holder(struct lock_file *file, const struct lock_name *name,

@@ -23,6 +23,14 @@ int os_file_range_lock(int file, uint64_t offset)
 	return error == -EACCES ? -EAGAIN : error;
 }
 
+void os_file_range_unlock(int file, uint64_t offset)
+{
+	struct flock lock = {
+		.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = (off_t)offset, .l_len = 1};
+
+	(void)control(file, F_OFD_SETLK, &lock);
+}
+
 void os_file_range_unlock_all(int file)
 {
 	struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};

@@ -12,6 +12,7 @@
 /* Takes an exclusive lock on the byte at OFFSET, at most 2^63 - 1, without waiting: 0; -EAGAIN:
  * another opening has it; -errno. One that FILE has already is no error. */
 MUST_CHECK int os_file_range_lock(int file, uint64_t offset);
+void os_file_range_unlock(int file, uint64_t offset);
 /* Releases all that FILE has. */
 void os_file_range_unlock_all(int file);
 /* Whether another opening than FILE has the byte at OFFSET: 0, and its process as far as the kernel

@@ -62,7 +62,7 @@ static const struct rights table[] = {
 	 "owner",
 	 FILES,
 	 {"send", "notify"},
-	 {"queue", "resolve", "remote", "lmtp", "local", "pipe", "list"},
+	 {"queue", "resolve", "remote", "lmtp", "local", "mailbox", "pipe", "list"},
 	 RIGHTS_CONFINED | RIGHTS_LOG,
 	 {{RIGHTS_QUEUE, ".", false},
 	  {RIGHTS_QUEUE, "lock/send", true},
@@ -187,7 +187,7 @@ static const struct rights table[] = {
 	 "process",
 	 FILES,
 	 {"directory", "socketmap"},
-	 {"smtpd", "qmtpd", "resolve", "local", "list", "keys", "auth"},
+	 {"smtpd", "qmtpd", "resolve", "local", "mailbox", "list", "keys", "auth"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {{RIGHTS_DATABASE, "", true},
@@ -197,7 +197,7 @@ static const struct rights table[] = {
 	 "process",
 	 FILES,
 	 {"directory", "socketmap"},
-	 {"smtpd", "qmtpd", "resolve", "local", "list", "keys", "auth"},
+	 {"smtpd", "qmtpd", "resolve", "local", "mailbox", "list", "keys", "auth"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {{RIGHTS_DATABASE, "", true},
@@ -213,7 +213,7 @@ static const struct rights table[] = {
 	 "process",
 	 0,
 	 {"directory", "socketmap"},
-	 {"smtpd", "qmtpd", "resolve", "local", "list", "keys", "auth"},
+	 {"smtpd", "qmtpd", "resolve", "local", "mailbox", "list", "keys", "auth"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED,
 	 {{RIGHTS_QUEUE, "directory", true}}},

@@ -81,7 +81,8 @@ class Session:
 def bases_of(mx):
     return {"QUEUE": mx.queue, "RUN": mx.run, "MAILBOXES": mx.mail,
             "DATABASE": os.path.dirname(mx.data), "CERTIFICATES": [mx.certificates], "TOKENS": [],
-            "POLICIES": mx.policies, "AUTHORITIES": "/etc/ssl/certs", "LDAP-AUTHORITY": []}
+            "POLICIES": mx.policies, "AUTHORITIES": "/etc/ssl/certs", "LDAP-AUTHORITY": [],
+            "RECORD": []}
 
 
 def paths_of(rows, mx):

@@ -40,6 +40,11 @@ struct record_contract {
 };
 
 /* Runs all tests; returns how many failed. */
-int record_contract_run(const char *name, const struct record_contract *contract);
+int record_contract_run(const struct record_contract *contract);
+/* Those of one subject. */
+int record_contract_messages(void);
+int record_contract_filing(void);
+int record_contract_race(void);
+int record_contract_server(void);
 
 #endif

@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 	run("CREATE USER IF NOT EXISTS worker@localhost");
 	run("GRANT ALL ON mail.* TO worker@localhost");
 	run("USE mail");
-	failed = record_contract_run("record_mariadb", &contract);
+	failed = record_contract_run(&contract);
 	mysql_close(admin);
 	return failed;
 }

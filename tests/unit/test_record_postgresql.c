@@ -119,7 +119,7 @@ int main(int argc, char **argv)
 	PQclear(PQexec(admin, "GRANT CREATE ON SCHEMA public TO worker"));
 	/* of two that wait for each other, the other one gives up */
 	PQclear(PQexec(admin, "SET deadlock_timeout = '1h'"));
-	failed = record_contract_run("record_postgresql", &contract);
+	failed = record_contract_run(&contract);
 	PQfinish(admin);
 	return failed;
 }

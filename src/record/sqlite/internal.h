@@ -7,12 +7,15 @@
 #include "record/sql.h"
 #include <sqlite3.h>
 
+enum { RECORD_SQLITE_PATIENCE_MS = 10000 }; /* others commit meanwhile */
+
 struct record_sqlite {
 	struct record_sql sql;
 	char *path;
 	sqlite3 *database; /* NULL: there is no connection */
 	uint64_t device, inode;
 	struct lock_file *locks;
+	struct lock_name turn;                       /* of the one who writes next */
 	sqlite3_stmt *statements[RECORD_STATEMENTS]; /* or NULL */
 };
 

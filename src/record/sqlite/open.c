@@ -1,17 +1,39 @@
 // SPDX-License-Identifier: ISC
 /* Opens the file, and says what its errors are. */
 #include "base/panic.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "record/sqlite/internal.h"
 #include <errno.h>
 #include <stdlib.h>
 
-enum { BUSY_MS = 10000 }; /* others commit meanwhile */
+/* SQLite's own handler would sleep for up to 100 ms while the lock comes and goes. */
+static int wait_for_others(void *context, int count)
+{
+	(void)context;
+	if (count >= RECORD_SQLITE_PATIENCE_MS)
+		return 0;
+	os_clock_pause_ms(1);
+	return 1;
+}
 
-static int errno_of(const struct record_sqlite *sqlite, int error)
+/* The system's error behind ERROR; 0: none. Of a commit SQLite does not keep it, but the log of
+ * writes does. */
+static int system_error(const struct record_sqlite *sqlite, int error)
 {
 	int system = sqlite3_system_errno(sqlite->database);
+	sqlite3_file *log = NULL;
 
+	if (system == 0 && (error & 0xff) == SQLITE_IOERR &&
+	    sqlite3_file_control(sqlite->database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) ==
+		    SQLITE_OK &&
+	    log != NULL && log->pMethods != NULL)
+		(void)log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &system);
+	return system;
+}
+
+static int errno_of(int error, int system)
+{
 	switch (error & 0xff) {
 	case SQLITE_FULL:
 		return -ENOSPC;
@@ -36,9 +58,9 @@ static int errno_of(const struct record_sqlite *sqlite, int error)
 
 int record_sqlite_fail(struct record_sqlite *sqlite, int error)
 {
-	int system = sqlite3_system_errno(sqlite->database);
+	int system = system_error(sqlite, error);
 
-	return record_sql_fail(&sqlite->sql, errno_of(sqlite, error), "%s: %s%s%s", sqlite->path,
+	return record_sql_fail(&sqlite->sql, errno_of(error, system), "%s: %s%s%s", sqlite->path,
 			       sqlite3_errmsg(sqlite->database), system > 0 ? ": " : "",
 			       system > 0 ? strerror(system) : "");
 }
@@ -136,7 +158,7 @@ static int open_database(struct record_sqlite *sqlite)
 	if (sqlite->database == NULL)
 		panic("no memory for SQLite");
 	if (error == SQLITE_OK)
-		error = sqlite3_busy_timeout(sqlite->database, BUSY_MS);
+		error = sqlite3_busy_handler(sqlite->database, wait_for_others, NULL);
 	return error == SQLITE_OK ? set_up(sqlite) : record_sqlite_fail(sqlite, error);
 }
 

@@ -7,6 +7,7 @@
 #include "record/sqlite/sqlite.h"
 #include "base/panic.h"
 #include "lock/file.h"
+#include "os/clock.h"
 #include "record/sqlite/internal.h"
 #include <errno.h>
 #include <stdio.h>
@@ -91,6 +92,22 @@ static int step(struct record_sqlite *sqlite, sqlite3_stmt *statement, struct re
 	return error == SQLITE_DONE ? 0 : record_sqlite_fail(sqlite, error);
 }
 
+/* Whoever has written would mostly be the next one, too, as he is awake, and others could wait for
+ * ever. So the next one takes the turn first, and keeps it until he may write. */
+static int take_turn(struct record_sqlite *sqlite)
+{
+	int error = lock_file_take(sqlite->locks, &sqlite->turn);
+
+	for (int i = 0; error == -EAGAIN && i < RECORD_SQLITE_PATIENCE_MS; i++) {
+		os_clock_pause_ms(1);
+		error = lock_file_take(sqlite->locks, &sqlite->turn);
+	}
+	if (error == 0)
+		return 0;
+	return record_sql_fail(&sqlite->sql, error == -EAGAIN ? -ETIMEDOUT : -EIO,
+			       "%s: others write for too long", sqlite->path);
+}
+
 /* Begins to write, if STATEMENT is the transaction's first that does. */
 static int begin_to_write(struct record_sqlite *sqlite, sqlite3_stmt *statement)
 {
@@ -99,7 +116,11 @@ static int begin_to_write(struct record_sqlite *sqlite, sqlite3_stmt *statement)
 	if (!sqlite->sql.is_begun || !sqlite3_get_autocommit(sqlite->database) ||
 	    sqlite3_stmt_readonly(statement))
 		return 0;
+	error = take_turn(sqlite);
+	if (error < 0)
+		return error;
 	error = text(sqlite, "BEGIN IMMEDIATE");
+	lock_file_release(sqlite->locks, &sqlite->turn);
 	return error;
 }
 
@@ -285,5 +306,6 @@ struct record *record_sqlite_new(const char *path)
 
 	record_sql_init(&sqlite->sql, &operations, &DRIVER);
 	sqlite->path = memory_copy_string(path);
+	lock_name_make(STR("the turn to write"), &sqlite->turn);
 	return &sqlite->sql.base;
 }
