@@ -11,8 +11,8 @@
 
 /* TEXT may be NULL. What is not valid becomes U+FFFD, control characters become spaces. */
 struct str decode_text_clean(struct arena *arena, const char *text);
-/* The same in lower case. */
-struct str decode_text_lower(struct arena *arena, const char *text);
+/* The same in lower case, at most DECODE_WORD_MAX bytes. */
+struct str decode_text_word(struct arena *arena, const char *text);
 /* Whether TEXT is so, but for its ends, and has at most LENGTH_MAX bytes. */
 bool decode_text_is_clean(struct str text, size_t length_max);
 

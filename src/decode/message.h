@@ -13,12 +13,13 @@
 #include <stdint.h>
 
 enum {
-	DECODE_TEXT_MAX = 998, /* bytes of a subject, name, file name, type; longer ones are cut */
+	DECODE_TEXT_MAX = 998, /* bytes of a subject, name, file name; longer ones are cut */
+	DECODE_WORD_MAX = 255, /* of a type, charset, disposition, number of a part; likewise */
 	DECODE_PARTICIPANT_MAX = 1000, /* of one message; more are left out, with a problem */
 	DECODE_PART_MAX = 1000,        /* likewise */
 	DECODE_DEPTH_MAX = 50,         /* of parts within parts */
 	DECODE_DIGEST_SIZE = 32,       /* SHA-256 */
-	DECODE_PROBLEM_MAX = 1000,     /* bytes of what could not be decoded */
+	DECODE_PROBLEM_MAX = 998,      /* bytes of what could not be decoded */
 };
 
 enum decode_role {

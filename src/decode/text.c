@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Foreign text, made fit for a database and a terminal (decode/internal_text.h). */
 #include "base/buffer.h"
 #include "base/utf8.h"
 #include "decode/internal_text.h"
@@ -23,14 +24,14 @@ static struct str clean_character(struct str text, size_t *length_out)
 }
 
 /* A fold of a field may be left in it: white space is one space. */
-static void append_clean(struct buffer *out, struct str text)
+static void append_clean(struct buffer *out, struct str text, size_t length_max)
 {
 	while (text.length > 0) {
 		size_t length;
 		struct str clean = clean_character(text, &length);
 		bool is_space = str_equal(clean, STR(" ")) && text.data[0] != ' ';
 
-		if (out->length + clean.length > DECODE_TEXT_MAX)
+		if (out->length + clean.length > length_max)
 			return;
 		if (!is_space || (out->length > 0 && buffer_data(out)[out->length - 1] != ' '))
 			buffer_append_str(out, clean);
@@ -38,22 +39,27 @@ static void append_clean(struct buffer *out, struct str text)
 	}
 }
 
-struct str decode_text_clean(struct arena *arena, const char *text)
+static struct str clean(struct arena *arena, const char *text, size_t length_max)
 {
 	struct buffer out CLEANUP(buffer_clear) = {0};
 
 	if (text == NULL)
 		return STR("");
-	append_clean(&out, str_from(text));
+	append_clean(&out, str_from(text), length_max);
 	return arena_copy_str(arena, str_trim(buffer_view(&out)));
 }
 
-struct str decode_text_lower(struct arena *arena, const char *text)
+struct str decode_text_clean(struct arena *arena, const char *text)
 {
-	struct str clean = decode_text_clean(arena, text);
+	return clean(arena, text, DECODE_TEXT_MAX);
+}
 
-	str_lower((char *)(uintptr_t)clean.data, clean.length);
-	return clean;
+struct str decode_text_word(struct arena *arena, const char *text)
+{
+	struct str word = clean(arena, text, DECODE_WORD_MAX);
+
+	str_lower((char *)(uintptr_t)word.data, word.length);
+	return word;
 }
 
 bool decode_text_is_clean(struct str text, size_t length_max)

@@ -102,10 +102,10 @@ static void read_part(struct reader *reader, struct decode_part *part)
 {
 	struct str digest;
 
-	part->number = read_text(reader, DECODE_TEXT_MAX);
-	part->type = read_text(reader, DECODE_TEXT_MAX);
-	part->charset = read_text(reader, DECODE_TEXT_MAX);
-	part->disposition = read_text(reader, DECODE_TEXT_MAX);
+	part->number = read_text(reader, DECODE_WORD_MAX);
+	part->type = read_text(reader, DECODE_WORD_MAX);
+	part->charset = read_text(reader, DECODE_WORD_MAX);
+	part->disposition = read_text(reader, DECODE_WORD_MAX);
 	part->filename = read_text(reader, DECODE_TEXT_MAX);
 	part->size = unpack_u64(&reader->unpack);
 	digest = unpack_str(&reader->unpack);

@@ -307,6 +307,11 @@ void os_process_ignore_size_signal(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
+void os_process_quit(int status)
+{
+	_exit(status);
+}
+
 void os_process_ignore_pipe_signal(void)
 {
 	signal(SIGPIPE, SIG_IGN);

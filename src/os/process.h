@@ -150,6 +150,8 @@ void os_process_limit_memory(uint64_t bytes);
 /* Ignores SIGXFSZ: a write beyond the file size limit fails (-EFBIG). Also applies to processes
  * that this one starts, except programs (os/program.h). */
 void os_process_ignore_size_signal(void);
+/* Ends the process at once: no library tidies up, nothing is flushed. */
+_Noreturn void os_process_quit(int status);
 /* Ignores SIGPIPE. */
 void os_process_ignore_pipe_signal(void);
 /* Ignores SIGINT, SIGTERM and SIGHUP: they are for the supervisor, even if

@@ -126,6 +126,6 @@ int main(int argc, char **argv)
 	static const struct child_program program = {"decode", open_decoder, start, reload, stop};
 
 	if (argc == 2 && strcmp(argv[1], "--apart") == 0)
-		_exit(decode_one()); /* no library may tidy up in the sandbox */
+		os_process_quit(decode_one()); /* no library may tidy up in the sandbox */
 	return child_main(argc, argv, &program);
 }

@@ -24,7 +24,7 @@ from tls_in import HOST, Certificates
 from common.record import record
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
-PROGRAMS = ("smtpd", "qmtpd", "queue", "send", "resolve", "names", "policy", "keys", "auth", "remote", "lmtp",
+PROGRAMS = ("smtpd", "qmtpd", "queue", "send", "resolve", "names", "policy", "decode", "keys", "auth", "remote", "lmtp",
             "local", "pipe", "list", "directory")
 LAUNCHED_AS = "www-data"  # programs of the pipe service
 REFUSED = ("-EPERM", "-EACCES")
@@ -52,6 +52,8 @@ def world(ground, request):
             f'listen qmtp {{ address = "127.0.0.1:{free_port()}" }}\n'
             f'mta_sts = yes\nhttps_private = yes\npolicy_path = "{policies}"\n'
             f'directory {{ path = "{data}" }}\nauth {{ }}\n'
+            f'service filed {{ kind = mailbox path = "{ground.directory("filed")}/%d/%u" }}\n'
+            f'record {{ path = "{ground.directory("record")}/record.db" }}\n'
             f'service other {{ kind = lmtp address = "127.0.0.1:{sink.port}" }}\n'
             f'service box {{ kind = pipe command = "/bin/true" user = {LAUNCHED_AS} }}\n')
         shutil.chown(mx.mail, USERS["local"])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The parts of a message, numbered as in IMAP (RFC 9051 section 6.4.5.1). */
 #include "base/buffer.h"
-#include "decode/internal_mime.h"
+#include "decode/mime/internal.h"
 
 /* Where a part is. */
 struct place {
@@ -69,7 +69,7 @@ static struct str type_of(struct decode_work *work, GMimeObject *object)
 {
 	GMimeContentType *type = g_mime_object_get_content_type(object);
 	char *text = type != NULL ? g_mime_content_type_get_mime_type(type) : NULL;
-	struct str copy = decode_text_lower(work->arena, text);
+	struct str copy = decode_text_word(work->arena, text);
 
 	g_free(text);
 	return copy;
@@ -94,10 +94,9 @@ static struct decode_part *add(struct decode_work *work, GMimeObject *object, st
 	*part = (struct decode_part){
 		.number = number,
 		.type = type_of(work, object),
-		.charset = decode_text_lower(
+		.charset = decode_text_word(
 			work->arena, g_mime_object_get_content_type_parameter(object, "charset")),
-		.disposition =
-			decode_text_lower(work->arena, g_mime_object_get_disposition(object)),
+		.disposition = decode_text_word(work->arena, g_mime_object_get_disposition(object)),
 		.filename = decode_text_clean(work->arena, filename_of(object)),
 	};
 	return part;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * decode/internal_mime.h - what the files of the decoder share.
+ * decode/mime/internal.h - what the files of the decoder share.
  */
-#ifndef DECODE_INTERNAL_MIME_H
-#define DECODE_INTERNAL_MIME_H
+#ifndef DECODE_MIME_INTERNAL_H
+#define DECODE_MIME_INTERNAL_H
 
 #include "base/arena.h"
 #include "decode/internal_text.h"

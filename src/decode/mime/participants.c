@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Who takes part in a message, by its header. */
-#include "decode/internal_mime.h"
+#include "decode/mime/internal.h"
 #include "mail/address.h"
 
 enum { GROUPS_MAX = 5 }; /* within each other: RFC 5322 has one */

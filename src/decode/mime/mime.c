@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
+/* A message from its bytes to plain values. */
 #include "decode/mime.h"
 #include "base/timestamp.h"
-#include "decode/internal_mime.h"
+#include "decode/mime/internal.h"
 #include <iconv.h>
 
 /* A message within messages is digested for each of them: so often for all of it. */

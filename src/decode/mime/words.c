@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Whether the encoded words of a header (RFC 2047) can be converted: GMime replaces those that
  * cannot, and does not say so. */
-#include "decode/internal_mime.h"
+#include "decode/mime/internal.h"
 #include <iconv.h>
 
 enum { CHARSET_MAX = 64, WORDS_MAX = 200 }; /* more words are not looked at */

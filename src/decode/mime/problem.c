@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What could not be decoded, in words. */
 #include "base/buffer.h"
-#include "decode/internal_mime.h"
+#include "decode/mime/internal.h"
 
 static const struct {
 	unsigned problem;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* A content as a stream of GMime, and one that digests. */
 #include "base/panic.h"
-#include "decode/internal_mime.h"
+#include "decode/mime/internal.h"
 
 /* GMime has an object of some kilobytes for each part, and not one line of text in a thousand
  * begins like a delimiter. */
@@ -237,7 +237,7 @@ static void digest_text(struct sink *sink, struct str text)
 			sink->has_cr = text.data[length - 1] == '\r';
 		}
 		if (found >= 0) {
-			digest(sink, "\r\n" + sink->has_cr, sink->has_cr ? 1 : 2);
+			digest(sink, sink->has_cr ? "\n" : "\r\n", sink->has_cr ? 1 : 2);
 			sink->has_cr = false;
 		}
 		text = str_skip(text, found < 0 ? length : length + 1);
