@@ -17,7 +17,7 @@ class ImapServer(LyingServer):
     """LIE(peer, tag) is called once in place of the answer at STEP, of which it is the COUNTth; an
     answer that it returns is given. REFUSE: {command: the text after the tag}."""
 
-    def __init__(self, port, step=None, lie=None, refuse=None, capabilities="IMAP4rev1 UIDPLUS",
+    def __init__(self, port, step=None, lie=None, refuse=None, capabilities="IMAP4rev1 UIDPLUS AUTH=PLAIN SASL-IR",
                  number=1):
         self.step, self.lie, self.number = step, lie, number
         self.refuse = refuse or {}
