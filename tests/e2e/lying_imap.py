@@ -84,6 +84,8 @@ class Session:
     def on_append(self, tag, rest):
         size = int(re.search(rb"\{(\d+)\}$", rest).group(1))
         self.peer.say(b"+ go on\r\n")
+        if self.is_lie("begin", tag):
+            raise Gone
         text = self.peer.read(size)
         assert self.peer.file.readline() == b"\r\n"
         uid = len(self.server.messages) + 1

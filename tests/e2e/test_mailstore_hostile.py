@@ -255,6 +255,16 @@ def test_a_connection_that_is_lost_before_leaves_nothing(connect, dovecot):
         assert store.find(ANN, TEXT) == []
 
 
+def test_a_connection_that_is_lost_within_a_message_leaves_nothing(connect):
+    """No part of a message is one."""
+    def lie(peer, tag):
+        peer.read(1000)
+    with ImapServer(free_port(), "begin", lie) as server:
+        done = connect(server.port).append(ANN, message("<1@x.test>", "x" * (20 << 20)))
+        assert done.status == "4.3.0" and not done.is_unknown
+        assert not server.messages
+
+
 def test_who_is_killed_while_appending(connect, dovecot):
     """Nothing, or all of it, is there."""
     texts = [message(f"<{number}@x.test>", "x" * 100000) for number in range(40)]

@@ -224,6 +224,40 @@ static void flags_are_in_the_name(void **state)
 	}
 }
 
+/* Also within a second, whatever the number of digits. */
+static void the_oldest_comes_first(void **state)
+{
+	static const char *const times[] = {"1.M9P1", "2.M99999P1", "2.M100000P1", "10.M1P1", "x"};
+	struct mailstore_place place = place_of("INBOX", "<1@x>");
+	struct mailstore_append append = append_of("INBOX", "<2@x>");
+	struct mailstore_found *found;
+	struct arena *arena = arena_new();
+	struct mailstore *store;
+	char mark[MAILSTORE_MARK_SIZE];
+	size_t count;
+
+	(void)state;
+	set_up_root();
+	store = new_store(MAILDIR_SYNC_FILES);
+	mailstore_append(store, &append, 1);
+	mailstore_mark(&place, mark);
+	for (size_t i = COUNT_OF(times); i-- > 0;) {
+		char path[300];
+		FILE *file;
+
+		snprintf(path, sizeof path, "%s/a.test/ann/new/%s.mx,I=%s", root, times[i], mark);
+		file = fopen(path, "w");
+		assert_non_null(file);
+		fclose(file);
+	}
+	assert_int_equal(mailstore_find(store, &place, arena, &found, &count), 0);
+	assert_int_equal(count, COUNT_OF(times));
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(strncmp(found[i].copy, times[i], strlen(times[i])), 0);
+	arena_free(arena);
+	mailstore_free(store);
+}
+
 static void a_removal_is_durable(void **state)
 {
 	struct mailstore *store;
@@ -272,6 +306,7 @@ int main(void)
 		cmocka_unit_test(marks_tell_messages_apart),
 		cmocka_unit_test(each_call_may_fail),
 		cmocka_unit_test(flags_are_in_the_name),
+		cmocka_unit_test(the_oldest_comes_first),
 		cmocka_unit_test(a_removal_is_durable),
 		cmocka_unit_test(looking_for_nothing_is_cheap),
 	};
