@@ -9,16 +9,15 @@ import threading
 
 from lying_directory import Gone, LyingServer
 
-STEPS = ["greeting", "CAPABILITY", "LOGIN", "LIST", "APPEND", "literal", "EXAMINE", "UID SEARCH",
-         "UID FETCH", "SELECT", "UID STORE", "UID EXPUNGE"]
 
 
 class ImapServer(LyingServer):
-    """LIE(peer, tag) is called once in place of the answer at STEP, of which it is the COUNTth; an
-    answer that it returns is given. REFUSE: {command: the text after the tag}."""
+    """LIE(peer, tag) is called once in place of the answer at STEP, the NUMBERth time; an answer that
+    it returns is given. STEP: a command, or "greeting", "begin" (of the literal) or "literal".
+    REFUSE: {command: the text after the tag}."""
 
-    def __init__(self, port, step=None, lie=None, refuse=None, capabilities="IMAP4rev1 UIDPLUS AUTH=PLAIN SASL-IR",
-                 number=1):
+    def __init__(self, port, step=None, lie=None, refuse=None,
+                 capabilities="IMAP4rev1 UIDPLUS AUTH=PLAIN SASL-IR", number=1):
         self.step, self.lie, self.number = step, lie, number
         self.refuse = refuse or {}
         self.capabilities = capabilities
