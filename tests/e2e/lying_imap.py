@@ -10,7 +10,6 @@ import threading
 from lying_directory import Gone, LyingServer
 
 
-
 class ImapServer(LyingServer):
     """LIE(peer, tag) is called once in place of the answer at STEP, the NUMBERth time; an answer that
     it returns is given. STEP: a command, or "greeting", "begin" (of the literal) or "literal".
