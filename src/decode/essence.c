@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* What the author of a content wrote (decode/internal.h): a machine over its lines. */
 #include "decode/identity.h"
 #include "decode/internal.h"
 
