@@ -22,8 +22,8 @@ struct mailstore_imap_settings {
 	uint16_t port;
 	enum mailstore_imap_tls tls;
 	const char *authorities; /* PEM file */
-	/* %a: the user's address, %u: its local part, %d: its domain. With a master's login the
-	 * server is told whom it is for (Dovecot: "%a*master"). */
+	/* For SASL PLAIN. %a: the user's address, %u: its local part, %d: its domain. With a
+	 * master's login the server is told whom it is for (Dovecot: "%a*master"). */
 	const char *login;
 	const char *password; /* of that login; copied, and erased at the end */
 	const char *prefix;   /* before the names of folders other than INBOX; "": none */

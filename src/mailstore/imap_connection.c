@@ -96,6 +96,9 @@ static bool set_up(struct imap_connection *connection, struct curl_slist *resolv
 		 curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "imap,imaps") == CURLE_OK &&
 		 curl_easy_setopt(easy, CURLOPT_USERNAME, connection->login) == CURLE_OK &&
 		 curl_easy_setopt(easy, CURLOPT_PASSWORD, settings->password) == CURLE_OK &&
+		 /* what RFC 3501 demands of servers; other mechanisms would look for tickets of
+		  * this machine's user, and know no master's login */
+		 curl_easy_setopt(easy, CURLOPT_LOGIN_OPTIONS, "AUTH=PLAIN") == CURLE_OK &&
 		 curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L) == CURLE_OK;
 	(void)curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* whatever the environment says */
 	(void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, connection->curl_error);
@@ -141,6 +144,15 @@ static int error_of(CURLcode code)
 	}
 }
 
+/* A server may say again what it refuses. */
+static bool has_password(const struct imap_connection *connection, struct str words)
+{
+	const char *password = connection->settings->password;
+
+	return password[0] != '\0' &&
+	       memmem(words.data, words.length, password, strlen(password)) != NULL;
+}
+
 /* What the server said last tells more than the library does, if that is a refusal. */
 static int refuse(struct imap_connection *connection, CURLcode code)
 {
@@ -153,7 +165,8 @@ static int refuse(struct imap_connection *connection, CURLcode code)
 		words.length--;
 	if (words.length > 160)
 		words.length = 160;
-	if (code != CURLE_LOGIN_DENIED && code != CURLE_WEIRD_SERVER_REPLY)
+	if ((code != CURLE_LOGIN_DENIED && code != CURLE_WEIRD_SERVER_REPLY) ||
+	    has_password(connection, words))
 		words.length = 0;
 	return imap_connection_break(connection, error_of(code), "%s%s" STR_FORMAT, error,
 				     words.length > 0 ? ": " : "", STR_ARGUMENTS(words));

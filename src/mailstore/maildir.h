@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: ISC
 /*
  * mailstore/maildir.h - copies in Maildirs; folders are Maildir++'s: INBOX is the Maildir itself,
- * "Lists/dev" is ".Lists.dev" below it, names in modified UTF-7 (RFC 3501 section 5.1.3).
+ * "Lists/dev" is ".Lists.dev" below it, names in modified UTF-7 (RFC 3501 section 5.1.3). A folder
+ * whose name has a level with '.' or begins with '~' cannot be.
+ *
+ * A copy's name tells which message it is (mailbox/maildir.h: the mark), so that files without a
+ * mark only are opened by a search. It waits, a second at most, for readers that rename files.
  */
 #ifndef MAILSTORE_MAILDIR_H
 #define MAILSTORE_MAILDIR_H

@@ -16,7 +16,7 @@ struct search {
 	struct arena *arena;
 	struct name {
 		char *text;
-		uint64_t seconds;
+		uint64_t time_us; /* as the name tells it; UINT64_MAX: it does not */
 	} * names;
 	size_t count;
 	struct judged *judged;
@@ -51,11 +51,37 @@ static struct str mark_of(struct str base)
 	return (struct str){0};
 }
 
+/* A number at the start of *TEXT, which is taken off; false: there is none. */
+static bool take_number(struct str *text, uint64_t *out)
+{
+	size_t digits = 0;
+	struct str number;
+
+	while (digits < text->length && text->data[digits] >= '0' && text->data[digits] <= '9')
+		digits++;
+	number = str_slice(text->data, digits);
+	*text = str_skip(*text, digits);
+	return str_to_u64(number, out);
+}
+
+/* Of "SECONDS.MMICROSECONDS...", as Dovecot and we name files; others have seconds alone. */
+static uint64_t time_of(struct str base)
+{
+	uint64_t seconds;
+	uint64_t microseconds = 0;
+
+	if (!take_number(&base, &seconds) || seconds > UINT32_MAX)
+		return UINT64_MAX;
+	if (str_starts_with(base, STR(".M"))) {
+		base = str_skip(base, 2);
+		(void)take_number(&base, &microseconds);
+	}
+	return seconds * 1000000 + microseconds % 1000000;
+}
+
 static void add(struct search *search, struct str base)
 {
-	struct str seconds = base;
 	struct name *name;
-	ptrdiff_t end = str_find(base, '.');
 
 	for (size_t i = 0; i < search->count; i++)
 		if (str_equal(str_from(search->names[i].text), base))
@@ -63,10 +89,7 @@ static void add(struct search *search, struct str base)
 	search->names = memory_resize(search->names, (search->count + 1) * sizeof *name);
 	name = &search->names[search->count++];
 	name->text = arena_copy(search->arena, base);
-	name->seconds = UINT64_MAX;
-	if (end >= 0)
-		seconds.length = (size_t)end;
-	(void)str_to_u64(seconds, &name->seconds);
+	name->time_us = time_of(base);
 }
 
 /* Whether the message in FILE is the one that is looked for: 1, 0 or -errno. */
@@ -162,8 +185,8 @@ static int compare_names(const void *a, const void *b)
 	const struct name *left = a;
 	const struct name *right = b;
 
-	if (left->seconds != right->seconds)
-		return left->seconds < right->seconds ? -1 : 1;
+	if (left->time_us != right->time_us)
+		return left->time_us < right->time_us ? -1 : 1;
 	return strcmp(left->text, right->text);
 }
 

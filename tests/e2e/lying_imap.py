@@ -9,16 +9,14 @@ import threading
 
 from lying_directory import Gone, LyingServer
 
-STEPS = ["greeting", "CAPABILITY", "LOGIN", "LIST", "APPEND", "literal", "EXAMINE", "UID SEARCH",
-         "UID FETCH", "SELECT", "UID STORE", "UID EXPUNGE"]
-
 
 class ImapServer(LyingServer):
-    """LIE(peer, tag) is called once in place of the answer at STEP, of which it is the COUNTth; an
-    answer that it returns is given. REFUSE: {command: the text after the tag}."""
+    """LIE(peer, tag) is called once in place of the answer at STEP, the NUMBERth time; an answer that
+    it returns is given. STEP: a command, or "greeting", "begin" (of the literal) or "literal".
+    REFUSE: {command: the text after the tag}."""
 
-    def __init__(self, port, step=None, lie=None, refuse=None, capabilities="IMAP4rev1 UIDPLUS",
-                 number=1):
+    def __init__(self, port, step=None, lie=None, refuse=None,
+                 capabilities="IMAP4rev1 UIDPLUS AUTH=PLAIN SASL-IR", number=1):
         self.step, self.lie, self.number = step, lie, number
         self.refuse = refuse or {}
         self.capabilities = capabilities
@@ -84,6 +82,8 @@ class Session:
     def on_append(self, tag, rest):
         size = int(re.search(rb"\{(\d+)\}$", rest).group(1))
         self.peer.say(b"+ go on\r\n")
+        if self.is_lie("begin", tag):
+            raise Gone
         text = self.peer.read(size)
         assert self.peer.file.readline() == b"\r\n"
         uid = len(self.server.messages) + 1

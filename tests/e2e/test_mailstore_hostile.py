@@ -178,6 +178,12 @@ def test_a_refused_login(connect):
         assert result < 0 and "who are you" in error
 
 
+def test_a_password_that_is_said_again(connect):
+    with ImapServer(free_port(), refuse={"LOGIN": f"NO I do not like {PASSWORD}"}) as server:
+        done = connect(server.port).append(ANN, TEXT)
+        assert done.status == "4.3.0" and PASSWORD not in done.text
+
+
 def test_nobody_listens(connect):
     store = connect(free_port())
     for _ in range(2):
@@ -196,7 +202,7 @@ def test_a_group_waits_once_for_a_wedged_server(connect):
 
 
 def test_without_uidplus_nothing_is_removed(connect):
-    with ImapServer(free_port(), capabilities="IMAP4rev1") as server:
+    with ImapServer(free_port(), capabilities="IMAP4rev1 AUTH=PLAIN SASL-IR") as server:
         store = connect(server.port)
         store.append(ANN, TEXT)
         result, error = store.remove(ANN, TEXT, "7:1")
@@ -247,6 +253,16 @@ def test_a_connection_that_is_lost_before_leaves_nothing(connect, dovecot):
         done = store.append(ANN, TEXT)
         assert done.status == "4.3.0" and not done.is_unknown
         assert store.find(ANN, TEXT) == []
+
+
+def test_a_connection_that_is_lost_within_a_message_leaves_nothing(connect):
+    """No part of a message is one."""
+    def lie(peer, tag):
+        peer.read(1000)
+    with ImapServer(free_port(), "begin", lie) as server:
+        done = connect(server.port).append(ANN, message("<1@x.test>", "x" * (20 << 20)))
+        assert done.status == "4.3.0" and not done.is_unknown
+        assert not server.messages
 
 
 def test_who_is_killed_while_appending(connect, dovecot):

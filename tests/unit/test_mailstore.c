@@ -132,10 +132,10 @@ static void marks_tell_messages_apart(void **state)
 
 /* ---- the disk ---- */
 
+static const char *const folders[GROUP] = {"INBOX", "Sent", "Lists/dev"};
+
 static void append_group(struct mailstore *store, struct mailstore_append appends[GROUP])
 {
-	static const char *const folders[GROUP] = {"INBOX", "Sent", "Lists/dev"};
-
 	for (size_t i = 0; i < GROUP; i++) {
 		appends[i] = append_of(folders[i], "<1@x>");
 		appends[i].flags = i == 0 ? 0 : MAILSTORE_SEEN;
@@ -143,8 +143,26 @@ static void append_group(struct mailstore *store, struct mailstore_append append
 	mailstore_append(store, appends, GROUP);
 }
 
-/* Whatever fails: what is reported as stored is found and durable; of what is not, it is known that
- * it is not there, or it is said to be unknown. */
+/* What is reported as stored is found; of what is not, it is known that it is not there, or it is
+ * said to be unknown. The number of those that are stored. */
+static size_t check_group(struct mailstore *store, const struct mailstore_append appends[GROUP],
+			  size_t *unknown)
+{
+	size_t stored = 0;
+
+	for (size_t i = 0; i < GROUP; i++) {
+		bool is_stored = appends[i].verdict.class == MAIL_OK;
+
+		stored += is_stored;
+		*unknown += appends[i].is_unknown;
+		assert_int_not_equal(appends[i].verdict.class, MAIL_FAIL);
+		assert_int_equal(appends[i].copy[0] != '\0', is_stored);
+		if (is_stored || !appends[i].is_unknown)
+			assert_int_equal(count_found(store, folders[i], "<1@x>"), is_stored);
+	}
+	return stored;
+}
+
 static void each_call_may_fail(void **state)
 {
 	static const enum maildir_sync syncs[] = {MAILDIR_SYNC_FILES, MAILDIR_SYNC_FILESYSTEM,
@@ -158,7 +176,6 @@ static void each_call_may_fail(void **state)
 		for (size_t call = 1; failed; call++) {
 			struct mailstore_append appends[GROUP];
 			struct mailstore *store;
-			size_t stored = 0;
 
 			set_up_root();
 			store = new_store(syncs[s]);
@@ -168,22 +185,7 @@ static void each_call_may_fail(void **state)
 			append_group(store, appends);
 			failed = disk_watch_has_failed();
 			disk_watch_fail(SIZE_MAX, 0);
-			for (size_t i = 0; i < GROUP; i++) {
-				bool is_stored = appends[i].verdict.class == MAIL_OK;
-
-				stored += is_stored;
-				unknown += appends[i].is_unknown;
-				assert_int_not_equal(appends[i].verdict.class, MAIL_FAIL);
-				assert_int_equal(appends[i].copy[0] != '\0', is_stored);
-				if (is_stored || !appends[i].is_unknown)
-					assert_int_equal(
-						count_found(store,
-							    (const char *[]){"INBOX", "Sent",
-									     "Lists/dev"}[i],
-							    "<1@x>"),
-						is_stored);
-			}
-			if (stored == GROUP)
+			if (check_group(store, appends, &unknown) == GROUP)
 				assert_null(disk_watch_problem());
 			mailstore_free(store);
 		}
@@ -220,6 +222,40 @@ static void flags_are_in_the_name(void **state)
 		assert_int_equal(stat(path, &info), 0);
 		mailstore_free(store);
 	}
+}
+
+/* Also within a second, whatever the number of digits. */
+static void the_oldest_comes_first(void **state)
+{
+	static const char *const times[] = {"1.M9P1", "2.M99999P1", "2.M100000P1", "10.M1P1", "x"};
+	struct mailstore_place place = place_of("INBOX", "<1@x>");
+	struct mailstore_append append = append_of("INBOX", "<2@x>");
+	struct mailstore_found *found;
+	struct arena *arena = arena_new();
+	struct mailstore *store;
+	char mark[MAILSTORE_MARK_SIZE];
+	size_t count;
+
+	(void)state;
+	set_up_root();
+	store = new_store(MAILDIR_SYNC_FILES);
+	mailstore_append(store, &append, 1);
+	mailstore_mark(&place, mark);
+	for (size_t i = COUNT_OF(times); i-- > 0;) {
+		char path[300];
+		FILE *file;
+
+		snprintf(path, sizeof path, "%s/a.test/ann/new/%s.mx,I=%s", root, times[i], mark);
+		file = fopen(path, "w");
+		assert_non_null(file);
+		fclose(file);
+	}
+	assert_int_equal(mailstore_find(store, &place, arena, &found, &count), 0);
+	assert_int_equal(count, COUNT_OF(times));
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(strncmp(found[i].copy, times[i], strlen(times[i])), 0);
+	arena_free(arena);
+	mailstore_free(store);
 }
 
 static void a_removal_is_durable(void **state)
@@ -270,6 +306,7 @@ int main(void)
 		cmocka_unit_test(marks_tell_messages_apart),
 		cmocka_unit_test(each_call_may_fail),
 		cmocka_unit_test(flags_are_in_the_name),
+		cmocka_unit_test(the_oldest_comes_first),
 		cmocka_unit_test(a_removal_is_durable),
 		cmocka_unit_test(looking_for_nothing_is_cheap),
 	};
