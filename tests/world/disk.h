@@ -26,6 +26,8 @@
 
 enum disk_call {
 	DISK_OPEN,
+	DISK_OPEN_TO_WRITE, /* a file that is there */
+	DISK_CREATE,
 	DISK_READ,
 	DISK_WRITE,
 	DISK_TRUNCATE,

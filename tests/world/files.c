@@ -22,14 +22,15 @@ static bool is_change(enum disk_call call)
 /* A full disk takes nothing more; its other calls succeed. */
 static bool can_fail(enum disk_call call, int error)
 {
-	return error != ENOSPC || call == DISK_WRITE || call == DISK_LINK || call == DISK_RENAME ||
-	       call == DISK_MAKE || call == DISK_SYNC || call == DISK_WRITE_OUT;
+	return error != ENOSPC || call == DISK_CREATE || call == DISK_WRITE || call == DISK_LINK ||
+	       call == DISK_RENAME || call == DISK_MAKE || call == DISK_SYNC ||
+	       call == DISK_WRITE_OUT;
 }
 
 /* Nobody's child, and no command that somebody runs. */
 static bool is_first(const struct process *process)
 {
-	return process->parent == NULL && process->on_end == NULL;
+	return process->parent == NULL && !process->is_orphan && process->on_end == NULL;
 }
 
 /* Whoever looks at the files of a machine from outside meets no fault; nor does its first process,
