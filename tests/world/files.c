@@ -231,7 +231,7 @@ bool files_move(struct machine *machine, const char *path, const char *to)
 	return true;
 }
 
-void files_replace(struct machine *machine, const char *path, const char *to)
+void files_sync(struct machine *machine, const char *path)
 {
 	struct disk_file *file;
 
@@ -239,6 +239,14 @@ void files_replace(struct machine *machine, const char *path, const char *to)
 	must(disk_open(disk_of(machine), NULL, path, OS_FILE_READ, &file), path);
 	must(disk_sync(file), path);
 	disk_close(file);
+	sync_folder(machine, path);
+	machine->is_looked_at = false;
+}
+
+void files_replace(struct machine *machine, const char *path, const char *to)
+{
+	files_sync(machine, path);
+	machine->is_looked_at = true;
 	must(disk_rename(disk_of(machine), NULL, path, to, true), to);
 	sync_folder(machine, to);
 	machine->is_looked_at = false;
