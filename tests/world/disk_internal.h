@@ -40,6 +40,7 @@ struct disk_item {
 	struct disk_item *own_before, *own_after; /* of the node */
 	struct disk_node *node;
 	uint64_t order;
+	int64_t made_us; /* of the disk's uptime */
 	enum disk_item_kind kind;
 	struct disk_entry *entry; /* NAME: is to lead to TARGET, or nowhere */
 	struct disk_node *target;
@@ -108,7 +109,8 @@ struct disk {
 	size_t free_count, free_capacity;
 	bool is_broken; /* a commit failed: an old name may stand beside its number's new one */
 	size_t open_count;
-	int64_t now_us;
+	int64_t now_us; /* of the wall clock */
+	int64_t uptime_us;
 	uid_t user;
 };
 

@@ -156,6 +156,16 @@ int disk_sync_all(struct disk *disk)
 	return error;
 }
 
+/* Each was made before this time came for the first, as this is asked before each change. */
+void disk_live(struct disk *disk, int64_t uptime_us)
+{
+	disk->uptime_us = uptime_us;
+	if (!disk->options.keeps_order || disk->is_broken || disk->first == NULL ||
+	    uptime_us < disk->first->made_us + DISK_COMMIT_US)
+		return;
+	disk_items_apply_until(disk, disk->changes);
+}
+
 /* --- the power is cut --- */
 
 /* Sectors of PAGE that came to the disk. */

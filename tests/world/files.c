@@ -78,6 +78,7 @@ void files_end(struct machine *machine)
 
 static struct disk *disk_of(struct machine *machine)
 {
+	disk_live(machine->disk, kernel_now_us());
 	disk_act(machine->disk, kernel_now_us() + machine->wall_offset_us, OWN_USER);
 	return machine->disk;
 }
