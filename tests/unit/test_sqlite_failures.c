@@ -38,7 +38,28 @@ int fsync(int file)
 }
 
 static int write_error;
+static size_t log_written;       /* bytes of a log of writes, before the database was written */
+static bool is_database_written; /* since then */
 static ssize_t (*real_pwrite)(int file, const void *data, size_t size, off_t offset);
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text);
+
+	return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
+}
+
+static void note_write(int file, size_t size)
+{
+	char link[64];
+	char path[512] = "";
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+	assert_true(readlink(link, path, sizeof path - 1) > 0);
+	is_database_written |= ends_with(path, ".db");
+	if (ends_with(path, ".db-wal") && !is_database_written)
+		log_written += size;
+}
 
 static ssize_t pwrite_or_fail(int file, const void *data, size_t size, off_t offset)
 {
@@ -46,6 +67,7 @@ static ssize_t pwrite_or_fail(int file, const void *data, size_t size, off_t off
 		errno = write_error;
 		return -1;
 	}
+	note_write(file, size);
 	return real_pwrite(file, data, size, offset);
 }
 
@@ -247,6 +269,51 @@ static void a_failed_sync_is_no_change(void **state)
 	scene_expect_turn(&scene, "changed -5");
 	sync_error = 0;
 	scene_expect_got(&scene, "user ann", "none");
+	scene_close(&scene);
+}
+
+static off_t copy_file(const char *from, const char *to)
+{
+	static char bytes[1 << 20];
+	int file = open(from, O_RDONLY);
+	ssize_t size = read(file, bytes, sizeof bytes);
+
+	assert_in_range(size, 1, sizeof bytes - 1);
+	close(file);
+	write_file(to, bytes, (size_t)size, 0);
+	return size;
+}
+
+/* What the next one reads whose machine runs on. */
+static void a_log_that_may_not_be_durable_is_written_again(void **state)
+{
+	struct sqlite_scene scene;
+	struct directory_store *store = NULL;
+	struct buffer why = {0};
+	char log[SCRATCH_SIZE + 32];
+	char copy[SCRATCH_SIZE + 32];
+	char copied_log[SCRATCH_SIZE + 32];
+	off_t size;
+
+	(void)state;
+	scene_open(&scene);
+	scene_put(&scene, "user ann");
+	scene_expect_turn(&scene, "new 1 user ann; changed 0 0 1");
+	sync_error = EIO;
+	scene_put(&scene, "user bob");
+	scene_expect_turn(&scene, "changed -5");
+	sync_error = 0;
+	snprintf(log, sizeof log, "%s-wal", scene.path);
+	snprintf(copy, sizeof copy, "%s/copy.db", scene.directory);
+	snprintf(copied_log, sizeof copied_log, "%s-wal", copy);
+	(void)copy_file(scene.path, copy);
+	size = copy_file(log, copied_log);
+	log_written = 0;
+	is_database_written = false;
+	assert_int_equal(store_sqlite_open(scene.loop, copy, &store, &why), 0);
+	assert_int_equal(log_written, size);
+	assert_true(is_database_written);
+	store->operations->free(store);
 	scene_close(&scene);
 }
 
@@ -458,6 +525,7 @@ int main(void)
 		cmocka_unit_test(damage_is_an_error_and_not_an_absence),
 		cmocka_unit_test(a_full_disk_refuses_changes),
 		cmocka_unit_test(a_failed_sync_is_no_change),
+		cmocka_unit_test(a_log_that_may_not_be_durable_is_written_again),
 		cmocka_unit_test(changes_of_a_turn_share_a_sync),
 		cmocka_unit_test(others_who_write_are_waited_for),
 		cmocka_unit_test(a_commit_is_looked_for_until_it_is_there),

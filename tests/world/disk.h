@@ -26,6 +26,8 @@
 
 enum disk_call {
 	DISK_OPEN,
+	DISK_OPEN_TO_WRITE, /* a file that is there */
+	DISK_CREATE,
 	DISK_READ,
 	DISK_WRITE,
 	DISK_TRUNCATE,
@@ -43,7 +45,8 @@ enum disk_call {
 };
 
 enum { DISK_PAGE = 4096, DISK_SECTOR = 512, DISK_NAME_MAX = 255 };
-#define DISK_FILE_MAX (UINT64_C(1) << 30) /* bytes; -EFBIG */
+#define DISK_COMMIT_US INT64_C(5000000)
+#define DISK_FILE_MAX  (UINT64_C(1) << 30) /* bytes; -EFBIG */
 
 struct disk_options {
 	uint64_t device;
@@ -78,6 +81,10 @@ struct disk *disk_new(const struct disk_options *options);
 void disk_free(struct disk *disk);
 /* Of the calls that follow: what time it is, and who makes files. */
 void disk_act(struct disk *disk, int64_t now_us, uid_t user);
+/* What the disk has done by itself until UPTIME_US, which never goes back; before each use. One
+ * that keeps order commits all names, cuts and write-outs DISK_COMMIT_US after the first of them.
+ */
+void disk_live(struct disk *disk, int64_t uptime_us);
 /* All open files must have been closed: who had them is dead. Leaves what the disk shows when the
  * power comes back. */
 void disk_cut_power(struct disk *disk);

@@ -85,6 +85,33 @@ void disk_node_clean(struct disk_node *node, size_t number)
 	node->is_dirty[number] = false;
 }
 
+static void note_change(struct disk_node *node)
+{
+	struct disk *disk = node->disk;
+
+	if (node->is_changed)
+		return;
+	node->is_changed = true;
+	node->changed_after = disk->changed;
+	if (disk->changed != NULL)
+		disk->changed->changed_before = node;
+	disk->changed = node;
+}
+
+void disk_node_settle(struct disk_node *node)
+{
+	struct disk_node *after = node->changed_after;
+
+	if (!node->is_changed)
+		return;
+	*(node->changed_before != NULL ? &node->changed_before->changed_after
+				       : &node->disk->changed) = after;
+	if (after != NULL)
+		after->changed_before = node->changed_before;
+	node->is_changed = false;
+	node->changed_before = node->changed_after = NULL;
+}
+
 static uint64_t count_pages(const struct disk_image *image)
 {
 	uint64_t count = 0;
@@ -101,6 +128,7 @@ void disk_node_leave_bytes(struct disk_node *node)
 	free(node->is_dirty);
 	node->is_dirty = NULL;
 	node->dirty_count = 0;
+	disk_node_settle(node);
 }
 
 ssize_t disk_read(struct disk_file *file, void *data, size_t size, uint64_t offset)
@@ -155,6 +183,7 @@ static int write_page(struct disk_node *node, const char *data, size_t length, u
 	size_t number = (size_t)(offset / DISK_PAGE);
 	size_t before = node->seen.count;
 
+	note_change(node);
 	if (number >= before) {
 		reserve(&node->seen, number + 1 + number / 2);
 		node->is_dirty = disk_resize(node->is_dirty, node->seen.count);
@@ -179,6 +208,7 @@ static void grow(struct disk_node *node, uint64_t size)
 	if (node->seen.size > node->durable.size && node->first == NULL &&
 	    disk_chance(node->disk, 4) == 0)
 		node->durable.size = node->seen.size;
+	note_change(node);
 	node->seen.size = size;
 	node->changed = node->disk->changes;
 }
@@ -268,6 +298,7 @@ int disk_truncate(struct disk_file *file, uint64_t size)
 		grow(node, size);
 	if (size >= node->seen.size)
 		return 0;
+	note_change(node);
 	disk_item_add(node, DISK_ITEM_CUT)->out.size = size;
 	before = count_pages(&node->seen);
 	disk_image_resize(&node->seen, size);

@@ -40,6 +40,7 @@ struct disk_item {
 	struct disk_item *own_before, *own_after; /* of the node */
 	struct disk_node *node;
 	uint64_t order;
+	int64_t made_us; /* of the disk's uptime */
 	enum disk_item_kind kind;
 	struct disk_entry *entry; /* NAME: is to lead to TARGET, or nowhere */
 	struct disk_node *target;
@@ -71,6 +72,8 @@ struct disk_node {
 	bool *is_dirty; /* of each of SEEN's pages, which may differ from DURABLE's on their way
 			   there */
 	size_t dirty_count;
+	bool is_changed; /* one of the disk's changed ones */
+	struct disk_node *changed_before, *changed_after;
 	/* a directory */
 	struct disk_node *parent;
 	struct disk_entry **buckets;
@@ -98,6 +101,7 @@ struct disk {
 	struct disk_ear *ears;
 	struct disk_node *root;
 	struct disk_node *nodes;
+	struct disk_node *changed; /* files whose bytes or size may not be durable */
 	struct disk_item *first, *last;
 	size_t item_count;
 	uint64_t changes;
@@ -108,7 +112,8 @@ struct disk {
 	size_t free_count, free_capacity;
 	bool is_broken; /* a commit failed: an old name may stand beside its number's new one */
 	size_t open_count;
-	int64_t now_us;
+	int64_t now_us; /* of the wall clock */
+	int64_t uptime_us;
 	uid_t user;
 };
 
@@ -120,6 +125,8 @@ void disk_image_set(struct disk_image *image, size_t number, struct disk_page *p
 void disk_image_resize(struct disk_image *image, uint64_t size);
 void disk_node_leave_bytes(struct disk_node *node);
 void disk_node_clean(struct disk_node *node, size_t number);
+/* All of its bytes, and its size, are durable, or nobody's any more. */
+void disk_node_settle(struct disk_node *node);
 
 /* disk_items.c */
 struct disk_item *disk_item_add(struct disk_node *node, enum disk_item_kind kind);

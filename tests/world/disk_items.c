@@ -12,6 +12,7 @@ struct disk_item *disk_item_add(struct disk_node *node, enum disk_item_kind kind
 				   .own_before = node->last,
 				   .node = node,
 				   .order = ++disk->changes,
+				   .made_us = disk->uptime_us,
 				   .kind = kind};
 	*(disk->last != NULL ? &disk->last->after : &disk->first) = item;
 	*(node->last != NULL ? &node->last->own_after : &node->first) = item;

@@ -43,11 +43,18 @@ static int create(struct disk *disk, struct disk_file *from, const char *path, u
 	return disk_settle(disk);
 }
 
+static enum disk_call call_of(unsigned flags)
+{
+	if ((flags & OS_FILE_CREATE) != 0)
+		return DISK_CREATE;
+	return (flags & OS_FILE_WRITE) != 0 ? DISK_OPEN_TO_WRITE : DISK_OPEN;
+}
+
 int disk_open(struct disk *disk, struct disk_file *from, const char *path, unsigned flags,
 	      struct disk_file **out)
 {
 	struct disk_node *node;
-	int error = disk_fault(disk, DISK_OPEN, 0);
+	int error = disk_fault(disk, call_of(flags), 0);
 
 	if (error < 0)
 		return error;

@@ -34,6 +34,7 @@ static void keep_pages(struct disk_node *node)
 		disk_node_clean(node, i);
 	}
 	node->durable.size = node->seen.size;
+	disk_node_settle(node);
 }
 
 /* Where there is an order, a cut is in it, and so is what was done before the file last grew. */
@@ -146,14 +147,24 @@ int disk_sync_all(struct disk *disk)
 	}
 	while (disk->first != NULL)
 		disk_item_apply(disk->first);
-	for (struct disk_node *node = disk->nodes; node != NULL; node = node->after)
-		if (S_ISREG(node->mode) && !node->is_left) {
-			if (error < 0)
-				lose_pages(node);
-			else
-				keep_pages(node);
-		}
+	for (struct disk_node *node = disk->changed, *after; node != NULL; node = after) {
+		after = node->changed_after;
+		if (error < 0)
+			lose_pages(node);
+		else
+			keep_pages(node);
+	}
 	return error;
+}
+
+/* Each was made before this time came for the first, as this is asked before each change. */
+void disk_live(struct disk *disk, int64_t uptime_us)
+{
+	disk->uptime_us = uptime_us;
+	if (!disk->options.keeps_order || disk->is_broken || disk->first == NULL ||
+	    uptime_us < disk->first->made_us + DISK_COMMIT_US)
+		return;
+	disk_items_apply_until(disk, disk->changes);
 }
 
 /* --- the power is cut --- */

@@ -181,7 +181,10 @@ void disk_table_close(int descriptor)
 
 struct disk *disk_table_disk(void)
 {
-	return kernel_process()->machine->disk;
+	struct disk *disk = kernel_process()->machine->disk;
+
+	disk_live(disk, kernel_now_us());
+	return disk;
 }
 
 int64_t disk_table_now_us(void)

@@ -60,19 +60,6 @@ static bool find_missing(const char *control, const char *bounces, char *out, si
 	return false;
 }
 
-/* While the disk fails bounces are taken back, and written again; that a cut amid that may leave an
- * outcome without one is a fault that is known and not mended. */
-static bool has_met_errors(const struct machine *machine, uint64_t number)
-{
-	const struct books *books = accounts_of(machine);
-	const struct account *account = books != NULL ? books->first_open : NULL;
-
-	while (account != NULL && strtoull(account->id, NULL, 10) != number)
-		account = account->after;
-	return account == NULL || account->queued == 0 ||
-	       machine->disk_fails_until_us >= account->first_us;
-}
-
 void states_check_failures(struct machine *machine, uint64_t number)
 {
 	char *control = read_in(machine, "info", number);
@@ -80,7 +67,7 @@ void states_check_failures(struct machine *machine, uint64_t number)
 	char missing[64];
 
 	/* when none is left to be tried they may have been reported */
-	if (control != NULL && !has_met_errors(machine, number) && is_open(control) &&
+	if (control != NULL && is_open(control) &&
 	    find_missing(control, bounces, missing, sizeof missing))
 		judge_object(JUDGE_STATES, "%s: message %llu: bounce/ does not know \"%s\"",
 			     machine->name, (unsigned long long)number, missing);

@@ -22,14 +22,15 @@ static bool is_change(enum disk_call call)
 /* A full disk takes nothing more; its other calls succeed. */
 static bool can_fail(enum disk_call call, int error)
 {
-	return error != ENOSPC || call == DISK_WRITE || call == DISK_LINK || call == DISK_RENAME ||
-	       call == DISK_MAKE || call == DISK_SYNC || call == DISK_WRITE_OUT;
+	return error != ENOSPC || call == DISK_CREATE || call == DISK_WRITE || call == DISK_LINK ||
+	       call == DISK_RENAME || call == DISK_MAKE || call == DISK_SYNC ||
+	       call == DISK_WRITE_OUT;
 }
 
 /* Nobody's child, and no command that somebody runs. */
 static bool is_first(const struct process *process)
 {
-	return process->parent == NULL && process->on_end == NULL;
+	return process->parent == NULL && !process->is_orphan && process->on_end == NULL;
 }
 
 /* Whoever looks at the files of a machine from outside meets no fault; nor does its first process,
@@ -77,6 +78,7 @@ void files_end(struct machine *machine)
 
 static struct disk *disk_of(struct machine *machine)
 {
+	disk_live(machine->disk, kernel_now_us());
 	disk_act(machine->disk, kernel_now_us() + machine->wall_offset_us, OWN_USER);
 	return machine->disk;
 }
@@ -230,7 +232,7 @@ bool files_move(struct machine *machine, const char *path, const char *to)
 	return true;
 }
 
-void files_replace(struct machine *machine, const char *path, const char *to)
+void files_sync(struct machine *machine, const char *path)
 {
 	struct disk_file *file;
 
@@ -238,6 +240,14 @@ void files_replace(struct machine *machine, const char *path, const char *to)
 	must(disk_open(disk_of(machine), NULL, path, OS_FILE_READ, &file), path);
 	must(disk_sync(file), path);
 	disk_close(file);
+	sync_folder(machine, path);
+	machine->is_looked_at = false;
+}
+
+void files_replace(struct machine *machine, const char *path, const char *to)
+{
+	files_sync(machine, path);
+	machine->is_looked_at = true;
 	must(disk_rename(disk_of(machine), NULL, path, to, true), to);
 	sync_folder(machine, to);
 	machine->is_looked_at = false;

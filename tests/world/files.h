@@ -28,7 +28,10 @@ bool files_is_folder(struct machine *machine, const char *path);
 bool files_exist(struct machine *machine, const char *path);
 /* Gives the file at PATH the name TO, durably: false when that cannot be done. */
 bool files_move(struct machine *machine, const char *path, const char *to);
-/* The same, and what had the name TO is gone. PATH's bytes become durable, too. */
+/* The bytes and the name of the file at PATH become durable. */
+void files_sync(struct machine *machine, const char *path);
+/* The file at PATH gets the name TO, durably, and what had that is gone. PATH's bytes become
+ * durable, too. */
 void files_replace(struct machine *machine, const char *path, const char *to);
 void files_remove(struct machine *machine, const char *path);
 /* The file at PATH has TEXT from now on, durably. */

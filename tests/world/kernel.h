@@ -67,6 +67,7 @@ struct machine {
 struct process {
 	pid_t pid;
 	struct process *parent; /* NULL: nobody waits for its end */
+	bool is_orphan;         /* it had one, which has ended */
 	struct machine *machine;
 	const struct world_program *program;
 	struct task *tasks;

@@ -166,6 +166,7 @@ void node_cut_power(struct machine *machine)
 	while ((process = node_process(machine, NULL)) != NULL)
 		process_end(process, SIGKILL);
 	disk_table_forget(machine);
+	disk_live(machine->disk, kernel_now_us());
 	disk_cut_power(machine->disk);
 	machine->disk_has_stopped = false;
 	machine->boots++;

@@ -142,6 +142,7 @@ static void orphan_children(const struct process *parent)
 
 	while ((process = child_of(parent)) != NULL) {
 		process->parent = NULL;
+		process->is_orphan = true;
 		if (process->dies_with_parent && !process->has_ended)
 			process_end(process, SIGKILL);
 		else if (process->has_ended && process->tasks == NULL)

@@ -174,6 +174,34 @@ static void test_order_of_growth(void **state)
 }
 
 /* Without it the second name may be there and the first not, and a rename half done. */
+static void make_folder(const char *path, int64_t when_us)
+{
+	disk_live(disk_scene_disk(), when_us);
+	assert_int_equal(on->make_directory(HERE, path), 0);
+}
+
+static void test_order_is_committed(void **state)
+{
+	unsigned missing = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < ROUNDS; seed++) {
+		struct disk_options plan = {.keeps_order = true};
+
+		disk_scene_begin(seed, &plan);
+		make_folder("first", 0);
+		make_folder("second", DISK_COMMIT_US - 1);
+		make_folder("third", DISK_COMMIT_US);
+		assert_int_equal(disk_undecided(disk_scene_disk()), 1);
+		disk_scene_cut_power();
+		assert_int_equal(on->make_directory(HERE, "first"), -EEXIST);
+		assert_int_equal(on->make_directory(HERE, "second"), -EEXIST);
+		missing += on->make_directory(HERE, "third") == 0;
+		disk_scene_end();
+	}
+	assert_in_range(missing, 1, ROUNDS - 1);
+}
+
 static void test_no_order(void **state)
 {
 	unsigned second = 0;
@@ -481,6 +509,7 @@ int main(void)
 		cmocka_unit_test(test_unsynced_is_chance),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_order_of_growth),
+		cmocka_unit_test(test_order_is_committed),
 		cmocka_unit_test(test_no_order),
 		cmocka_unit_test(test_failed_sync),
 		cmocka_unit_test(test_failed_sync_of_names),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The simulated kernel with programs of our own. */
 #include "description.h"
+#include "files.h"
 #include "kernel.h"
 #include "os/clock.h"
 #include "os/loop.h"
@@ -275,6 +276,65 @@ static void table_has_a_limit(void **state)
 	world_end();
 }
 
+/* --- a disk that takes no changes any more --- */
+
+static int made;         /* what came of the orphan's new file */
+static int opened_again; /* and of one that was there, to be written */
+
+static int try_to_open(const char *path, unsigned flags)
+{
+	struct disk_file *file;
+	int result = disk_open(kernel_process()->machine->disk, NULL, path, flags, &file);
+
+	if (result == 0)
+		disk_close(file);
+	return result;
+}
+
+static int run_orphan(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	task_sleep_until(kernel_now_us() + SECOND);
+	made = try_to_open("/new", OS_FILE_WRITE | OS_FILE_CREATE);
+	opened_again = try_to_open("/old", OS_FILE_WRITE);
+	return try_to_open("/old", OS_FILE_READ);
+}
+
+static const struct world_program orphan = {"orphan", run_orphan, NULL};
+
+static int run_parent(int argc, char **argv)
+{
+	const char *const arguments[] = {"orphan", NULL};
+	const struct os_process_user user = {0};
+	int control[2];
+
+	(void)argc;
+	(void)argv;
+	if (os_process_socket_pair(control) < 0)
+		return 1;
+	return os_process_start("/lib/orphan", arguments, &user, control[1], -1) > 0 ? 0 : 2;
+}
+
+static const struct world_program parent = {"parent", run_parent, NULL};
+
+static void stopped_disk_takes_nothing_from_an_orphan(void **state)
+{
+	struct machine *machine = begin(8);
+
+	(void)state;
+	files_begin(machine);
+	files_put(machine, "/old", "");
+	machine->disk_has_stopped = true;
+	made = opened_again = 1;
+	world_add_program(&orphan);
+	process_new(machine, NULL, &parent, no_arguments, NULL);
+	world_run(60 * SECOND);
+	assert_int_equal(made, -EROFS);
+	assert_int_equal(opened_again, -EROFS);
+	world_end();
+}
+
 /* --- the loop --- */
 
 static struct {
@@ -331,6 +391,7 @@ int main(void)
 		cmocka_unit_test(frozen_process_waits),
 		cmocka_unit_test(passed_descriptor_is_the_same),
 		cmocka_unit_test(table_has_a_limit),
+		cmocka_unit_test(stopped_disk_takes_nothing_from_an_orphan),
 		cmocka_unit_test(time_jumps_to_the_next_event),
 	};
 

@@ -17,6 +17,7 @@ static struct {
 	struct machine *node;
 	const char *store;
 	void (*done)(void);
+	bool has_copy;
 } now;
 
 static void copy_to(const char *path, void (*copied)(void *context, int status, const char *output))
@@ -28,6 +29,20 @@ static void copy_to(const char *path, void (*copied)(void *context, int status, 
 		files_remove(now.node, path);
 	snprintf(statement, sizeof statement, "VACUUM INTO '%s'", path);
 	command_run(now.node, "sql", arguments, copied, NULL);
+}
+
+/* "VACUUM INTO" does not sync what it makes, so that is done here: whether there is a copy now. */
+static bool is_copied(const char *path, int status, const char *output)
+{
+	world_log("people", "%s: status %d%s%.*s", path, status, *output != '\0' ? ", " : "",
+		  (int)strcspn(output, "\n"), output);
+	if (now.node->disk_has_stopped || !files_exist(now.node, path))
+		return false;
+	if (status == 0)
+		files_sync(now.node, path);
+	else
+		files_remove(now.node, path);
+	return status == 0;
 }
 
 /* As "mv PATH STORE; rm STORE-wal STORE-shm" does. */
@@ -46,9 +61,19 @@ static void put_in_place(const char *path)
 	accounts_moved(now.node);
 }
 
+/* Whether the disk takes changes; else CALL is made again later. */
+static bool is_writable(void (*call)(void *context))
+{
+	if (now.node->disk_has_stopped)
+		kernel_at(kernel_now_us() + 5 * SECOND, call, NULL);
+	return !now.node->disk_has_stopped;
+}
+
 static void bring_back(void *context)
 {
 	(void)context;
+	if (!is_writable(bring_back))
+		return;
 	put_in_place(NEWEST);
 	now.done();
 }
@@ -56,6 +81,9 @@ static void bring_back(void *context)
 static void replace(void *context)
 {
 	(void)context;
+	if (!is_writable(replace))
+		return;
+	now.has_copy = false;
 	put_in_place(COPY);
 	kernel_at(kernel_now_us() + (int64_t)kernel_below((uint64_t)AWAY_US), bring_back, NULL);
 }
@@ -66,9 +94,7 @@ static void newest_copied(void *context, int status, const char *output)
 	struct process *supervisor = node_supervisor(now.node);
 
 	(void)context;
-	world_log("people", "the newest copy: status %d%s%.*s", status, *output != '\0' ? ", " : "",
-		  (int)strcspn(output, "\n"), output);
-	if (status != 0) {
+	if (!is_copied(NEWEST, status, output)) {
 		now.done();
 	} else if (supervisor != NULL && kernel_one_in(2)) {
 		process_signal(supervisor, SIGTERM);
@@ -82,10 +108,7 @@ static void newest_copied(void *context, int status, const char *output)
 static void copied(void *context, int status, const char *output)
 {
 	(void)context;
-	world_log("people", "a copy: status %d%s%.*s", status, *output != '\0' ? ", " : "",
-		  (int)strcspn(output, "\n"), output);
-	if (status != 0 && files_exist(now.node, COPY))
-		files_remove(now.node, COPY);
+	now.has_copy = is_copied(COPY, status, output);
 	now.done();
 }
 
@@ -94,7 +117,7 @@ void yesterday_act(struct machine *node, const char *store, void (*done)(void))
 	now.node = node;
 	now.store = store;
 	now.done = done;
-	if (files_exist(node, COPY))
+	if (now.has_copy)
 		copy_to(NEWEST, newest_copied);
 	else
 		copy_to(COPY, copied);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LOG_PART = 65536 };
+
 /* The file is read through the page cache of the kernel (mmap); SQLite's own cache has only pages
  * of the log and of a change. */
 static const char SETTINGS[] = "PRAGMA synchronous = FULL;"
@@ -64,13 +66,46 @@ static int take_log(void *is_wal, int columns, char **texts, char **names)
 	return 0;
 }
 
+static int write_log_again(struct sqlite_store *store)
+{
+	unsigned char bytes[LOG_PART];
+	sqlite3_file *log = NULL;
+	sqlite3_int64 size = 0;
+	int error = sqlite3_file_control(store->database, "main", SQLITE_FCNTL_JOURNAL_POINTER,
+					 (void *)&log);
+
+	if (error == SQLITE_OK && (log == NULL || log->pMethods == NULL))
+		return SQLITE_OK; /* there is none */
+	if (error == SQLITE_OK)
+		error = log->pMethods->xFileSize(log, &size);
+	for (sqlite3_int64 at = 0; error == SQLITE_OK && at < size; at += LOG_PART) {
+		int count = size - at < LOG_PART ? (int)(size - at) : LOG_PART;
+
+		error = log->pMethods->xRead(log, bytes, count, at);
+		if (error == SQLITE_OK)
+			error = log->pMethods->xWrite(log, bytes, count, at);
+	}
+	return error == SQLITE_OK && size > 0 ? log->pMethods->xSync(log, SQLITE_SYNC_FULL) : error;
+}
+
 /* What a writer could not sync before its end is in the log of writes, and is read from there as
- * if it were durable. It is made so, before anybody has seen it. */
+ * if it were durable. It is made so, before anybody has seen it. The kernel takes bytes whose sync
+ * failed for durable, so they are written again, while nobody else writes. Only then they may be
+ * copied to the database: if a power failure left the log's first part alone, that would be applied
+ * to a database that is newer. */
 static int sync_content(struct sqlite_store *store)
 {
-	int error = sqlite3_wal_checkpoint_v2(store->database, NULL, SQLITE_CHECKPOINT_PASSIVE,
-					      NULL, NULL);
+	int error = sqlite3_exec(store->database, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 
+	if ((error & 0xff) == SQLITE_BUSY)
+		return SQLITE_OK; /* another process writes, and will copy it */
+	if (error == SQLITE_OK) {
+		error = write_log_again(store);
+		(void)sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
+	}
+	if (error == SQLITE_OK)
+		error = sqlite3_wal_checkpoint_v2(store->database, NULL, SQLITE_CHECKPOINT_PASSIVE,
+						  NULL, NULL);
 	return (error & 0xff) == SQLITE_BUSY ? SQLITE_OK : error; /* another process does it */
 }
 
