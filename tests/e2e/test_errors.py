@@ -495,6 +495,7 @@ FOUND = [
     ("later", Call("send", "openat64", ""), 6, errno.EMFILE),
     ("later", Call("send", "pread64", "file"), 3, errno.EIO),
     ("command", Call("send", "fstatat64", ""), 1, errno.EIO),
+    ("command", Call("queue", "flock", "file"), 1, errno.ENOMEM),
     ("secure", Call("policy", "epoll_ctl", "other"), 1, errno.ENOMEM),
     ("secure", Call("remote", "write", "pair"), 1, errno.ENOMEM),
     ("command", Call("stagepost", "open64", ""), 1, errno.EMFILE),
