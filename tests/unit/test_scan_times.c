@@ -342,6 +342,30 @@ static void each_pull_is_heard(void **state)
 	scan_scene_free(scene);
 }
 
+/* As without descriptors, also more than once. Who pulled meanwhile found nobody who listens. */
+static void the_pipe_is_opened_again(void **state)
+{
+	struct scan_scene *scene = scan_scene_new();
+	int queue = queue_store_directory(scene_store);
+
+	(void)state;
+	queue_store_pull_trigger(scene_store);
+	assert_int_equal(renameat(queue, "lock/trigger", queue, "lock/aside"), 0);
+	assert_true(fake_play_file());
+	assert_int_equal(scene->wanted_new, 1);
+	fake_advance(SECOND_US);
+	assert_int_equal(scene->wanted_new, 1);
+	assert_int_equal(renameat(queue, "lock/aside", queue, "lock/trigger"), 0);
+	fake_advance(SECOND_US);
+	assert_int_equal(scene->wanted_new, 2);
+	fake_advance(MINUTE_US);
+	assert_int_equal(scene->wanted_new, 2);
+	queue_store_pull_trigger(scene_store);
+	assert_true(fake_play_file());
+	assert_int_equal(scene->wanted_new, 3);
+	scan_scene_free(scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -358,6 +382,7 @@ int main(void)
 		cmocka_unit_test(short_scans_are_repeated_as_soon),
 		cmocka_unit_test(each_pull_is_heard),
 		cmocka_unit_test(a_pull_is_heard_once),
+		cmocka_unit_test(the_pipe_is_opened_again),
 	};
 
 	return cmocka_run_group_tests(tests, scene_open, scene_close);
