@@ -18,7 +18,7 @@ struct remote_authorities {
 /* After the last event: whoever replaces one file may replace others, or write it in parts. */
 static const int64_t QUIET_US = 2 * SECOND_US;
 /* After one could not be read for a reason that passes: a new process tries again. */
-static const int64_t AGAIN_US = MINUTE_US;
+static const int64_t AGAIN_US = 10 * SECOND_US;
 
 const struct remote_authorities_file *
 remote_authorities_find(const struct remote_authorities *authorities, const char *path)

@@ -20,8 +20,8 @@ struct remote_authorities_file {
 	struct remote_authorities_file *next;
 };
 
-/* CHANGED is called once, when one of the files that were read is another, which is logged; or a
- * minute after one could not be read for a reason that may pass. */
+/* CHANGED is called once, when one of the files that were read is another, which is logged; or ten
+ * seconds after one could not be read for a reason that may pass. */
 struct remote_authorities_watcher {
 	struct os_loop *loop;
 	void (*changed)(void *context);

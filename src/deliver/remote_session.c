@@ -17,17 +17,6 @@ static void on_event(void *context, unsigned events);
 static void on_timer(void *context);
 static void drive(struct remote_session *session);
 
-/* A timer that is already running is left to fire early and is then restarted: most deadlines
- * move many times before one passes. */
-static void set_deadline(struct remote_session *session, int64_t delay_us)
-{
-	session->deadline_us = os_clock_monotonic_us() + delay_us;
-	if (os_timer_is_running(session->timer) && session->timer_us <= session->deadline_us)
-		return;
-	session->timer_us = session->deadline_us;
-	os_timer_start(session->timer, delay_us);
-}
-
 /* The destination is that of the current transaction, or of the one before. */
 static void tell_line(void *context, enum smtp_said by, struct str line)
 {
@@ -126,7 +115,7 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 	session->watch = os_watch_new(settings->loop, session->stream.socket, session->events,
 				      on_event, session);
 	session->timer = os_timer_new(settings->loop, on_timer, session);
-	set_deadline(session, settings->connect_timeout_us);
+	remote_session_set_deadline(session, settings->connect_timeout_us);
 	*session_out = session;
 	return 0;
 }
@@ -226,60 +215,6 @@ static void finish(struct remote_session *session, enum remote_outcome outcome)
 	transaction.done(transaction.context, outcome);
 }
 
-/* False: nothing more can be read now. */
-static bool receive_part(struct remote_session *session)
-{
-	ssize_t count =
-		tls_stream_read(&session->stream, session->settings.chunk, REMOTE_CHUNK_SIZE);
-
-	if (count > 0)
-		remote_engine_input(&session->engine,
-				    str_slice(session->settings.chunk, (size_t)count));
-	else if (count == 0)
-		remote_engine_lost(&session->engine, "closed by the server");
-	else if (count != -EAGAIN && session->stream.tls != NULL)
-		remote_engine_lost(&session->engine, tls_connection_reason(session->stream.tls));
-	else if (count != -EAGAIN)
-		remote_engine_lost(&session->engine, strerror((int)-count));
-	return count > 0;
-}
-
-/* All that TLS has read, which poll does not report. */
-static void receive(struct remote_session *session)
-{
-	while (receive_part(session) && tls_stream_has_pending(&session->stream) &&
-	       remote_engine_status(&session->engine) != SMTP_CLIENT_CLOSED)
-		continue;
-}
-
-/* A server that closes the connection has often said why: that is read first. */
-static void lose(struct remote_session *session, ssize_t error)
-{
-	receive(session);
-	if (remote_engine_status(&session->engine) != SMTP_CLIENT_CLOSED)
-		remote_engine_lost(&session->engine, strerror((int)-error));
-}
-
-/* Whether all output has been passed to the kernel. */
-static bool flush(struct remote_session *session)
-{
-	struct str output = remote_engine_output(&session->engine);
-
-	while (output.length > 0) {
-		ssize_t count = tls_stream_write(&session->stream, output.data, output.length);
-
-		if (count < 0) {
-			if (count != -EAGAIN)
-				lose(session, count);
-			return false;
-		}
-		remote_engine_sent(&session->engine, (size_t)count);
-		set_deadline(session, remote_engine_timeout_us(&session->engine));
-		output = remote_engine_output(&session->engine);
-	}
-	return true;
-}
-
 static enum remote_outcome outcome_of(const struct remote_session *session)
 {
 	if (remote_engine_is_stale(&session->engine))
@@ -289,19 +224,6 @@ static enum remote_outcome outcome_of(const struct remote_session *session)
 	if (remote_engine_is_login_refused(&session->engine))
 		return REMOTE_REFUSED;
 	return remote_engine_is_unserved(&session->engine) ? REMOTE_UNSERVED : REMOTE_DECIDED;
-}
-
-/* Whether all has been sent that the engine has for the server now. */
-static bool send_all(struct remote_session *session)
-{
-	bool is_sent;
-
-	if (remote_engine_status(&session->engine) == SMTP_CLIENT_WANTS_FORM)
-		remote_session_form(session);
-	while ((is_sent = flush(session)) &&
-	       remote_engine_status(&session->engine) == SMTP_CLIENT_WANTS_DATA)
-		remote_session_feed(session);
-	return is_sent;
 }
 
 static void wait(struct remote_session *session, bool is_sent)
@@ -346,10 +268,10 @@ static void drive(struct remote_session *session)
 	enum smtp_client_status status;
 	unsigned reply_count = remote_engine_reply_count(&session->engine);
 	bool is_allowed = secure(session) && log_in(session);
-	bool is_sent = is_allowed && send_all(session);
+	bool is_sent = is_allowed && remote_session_send_all(session);
 
 	if (reply_count != session->reply_count)
-		set_deadline(session, remote_engine_timeout_us(&session->engine));
+		remote_session_set_deadline(session, remote_engine_timeout_us(&session->engine));
 	session->reply_count = reply_count;
 	if (!is_allowed)
 		return;
@@ -404,10 +326,10 @@ static void on_event(void *context, unsigned events)
 			return;
 		}
 		session->is_connecting = false;
-		set_deadline(session, remote_engine_timeout_us(&session->engine));
+		remote_session_set_deadline(session, remote_engine_timeout_us(&session->engine));
 	}
 	if (may_read(session, events))
-		receive(session);
+		remote_session_receive(session);
 	drive(session);
 }
 
@@ -450,7 +372,7 @@ void remote_session_wait(struct remote_session *session, int64_t delay_us,
 	session->ended = ended;
 	session->ended_context = context;
 	watch(session, OS_WATCH_READ);
-	set_deadline(session, delay_us);
+	remote_session_set_deadline(session, delay_us);
 }
 
 bool remote_session_claim(struct remote_session *session, bool has_turn)

@@ -59,6 +59,14 @@ struct remote_session {
 	void *ended_context;
 };
 
+/* remote_session_stream.c */
+/* Until the timer of the session is to fire. */
+void remote_session_set_deadline(struct remote_session *session, int64_t delay_us);
+/* Passes to the engine what has come, all that TLS has read, too, which poll does not report. */
+void remote_session_receive(struct remote_session *session);
+/* Sends what the engine has for the server now: whether that is all with the kernel. */
+bool remote_session_send_all(struct remote_session *session);
+
 /* remote_session_feed.c */
 /* Gives the engine the next part of the message. */
 void remote_session_feed(struct remote_session *session);

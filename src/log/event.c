@@ -177,9 +177,10 @@ void log_append(enum log_level level, struct str line)
 	buffer_append_byte(&logger.lines, '\n');
 }
 
-void log_flush(void)
+bool log_flush(void)
 {
 	tell_withheld(false);
 	if (logger.lines.length > 0)
 		flush(0);
+	return logger.lines.length > 0;
 }

@@ -98,7 +98,8 @@ void log_open(const char *process, enum log_level lowest);
  * 8259); syslog gets the lines with facility mail, and those that it does not accept are
  * counted. */
 void log_configure(enum log_format format, enum log_target target);
-void log_flush(void);
+/* Writes what is collected. True: standard error took only a part, so call it again soon. */
+bool log_flush(void);
 
 const char *log_event_name(enum log_name name);
 const char *log_event_meaning(enum log_name name);

@@ -51,6 +51,13 @@ static void on_stands(void *context, enum mail_stage stage, uint64_t number)
 	scan_add(manager->scan, stage, number);
 }
 
+static void on_unknown(void *context)
+{
+	struct manager *manager = context;
+
+	scan_repeat(manager->scan);
+}
+
 static void on_removed(void *context, uint64_t number)
 {
 	struct manager *manager = context;
@@ -197,5 +204,6 @@ static void on_release(void *context, struct str domain)
 	release_relays(manager, domain, config->qmtproutes, config->qmtproute_count);
 }
 
-const struct queue_link_handler manager_hear_queue = {on_managed, stop_check, on_queued, on_stands,
-						      on_missed,  on_release, on_removed};
+const struct queue_link_handler manager_hear_queue = {on_managed, stop_check, on_queued,
+						      on_stands,  on_unknown, on_missed,
+						      on_release, on_removed};

@@ -11,7 +11,8 @@
  *   command.c    carries out operators' orders
  *   stop.c       whether everything is at rest
  *   busy.c       jobs that were not tried because their destination has had enough
- *   dispatch.c   starts jobs, and handles their reports
+ *   report.c     what helpers report of jobs
+ *   dispatch.c   starts jobs, and ends them
  *   life.c       the table of a message's life (message.h)
  *   decide.c     what a message needs next
  *   deliver.c    which of its deliveries must be tried now
@@ -141,7 +142,6 @@ void life_forget(struct manager *manager, struct message *message);
 
 /* Starts all jobs that may start. */
 void dispatch(void *context);
-bool dispatch_on_report(void *context, void *job, const struct ipc_job_report *report);
 /* The helper has finished JOB. */
 void dispatch_on_ended(void *context, void *job);
 /* JOB, in flight or waiting, is over: its message goes on. */
@@ -151,6 +151,11 @@ struct outcome_terms dispatch_terms(const struct manager *manager, const struct 
 void dispatch_drop_waiting(struct manager *manager);
 /* Ends jobs that wait for a service that is no longer configured: their messages decide again. */
 void dispatch_drop_retired(struct manager *manager);
+
+/* --- report.c --- */
+
+/* REPORT of a delivery of JOB; false: it cannot be. */
+bool report_take(void *context, void *job, const struct ipc_job_report *report);
 
 /* --- busy.c --- */
 

@@ -13,7 +13,8 @@ struct os_loop {
 	struct os_task *tasks;
 	struct os_watch *refused; /* not watched, as the kernel had no room */
 	struct event refused_timer;
-	void (*idle)(void);
+	bool (*idle)(void);
+	struct event idle_timer; /* of the turn that idle() wants */
 	void (*trouble)(int error);
 	bool stopping;
 };
@@ -51,6 +52,13 @@ static void hear(int severity, const char *text)
 
 static void arm_refused(evutil_socket_t descriptor, short what, void *context);
 
+static void begin_turn(evutil_socket_t descriptor, short what, void *context)
+{
+	(void)descriptor;
+	(void)what;
+	(void)context;
+}
+
 struct os_loop *os_loop_new(void)
 {
 	struct os_loop *loop = memory_alloc_zero(1, sizeof *loop);
@@ -67,6 +75,7 @@ struct os_loop *os_loop_new(void)
 		cannot_begin("no event loop", -errno);
 	event_set_log_callback(hear);
 	evtimer_assign(&loop->refused_timer, loop->base, arm_refused, loop);
+	evtimer_assign(&loop->idle_timer, loop->base, begin_turn, NULL);
 	return loop;
 }
 
@@ -88,18 +97,24 @@ static void run_tasks(struct os_loop *loop)
 	}
 }
 
+static void be_idle(struct os_loop *loop)
+{
+	static const struct timeval moment = {.tv_usec = 20000};
+
+	if (loop->idle != NULL && loop->idle() && evtimer_add(&loop->idle_timer, &moment) != 0)
+		panic("a timer cannot be started");
+}
+
 void os_loop_run(struct os_loop *loop)
 {
 	while (!loop->stopping) {
 		run_tasks(loop);
-		if (loop->idle != NULL)
-			loop->idle();
+		be_idle(loop);
 		if (!loop->stopping && event_base_loop(loop->base, EVLOOP_ONCE) != 0)
 			panic("the event loop has nothing to wait for");
 	}
 	run_tasks(loop);
-	if (loop->idle != NULL)
-		loop->idle();
+	be_idle(loop);
 	loop->stopping = false;
 }
 
@@ -114,7 +129,7 @@ void os_loop_set_trouble(struct os_loop *loop, void (*trouble)(int error))
 	loop->trouble = trouble;
 }
 
-void os_loop_set_idle(struct os_loop *loop, void (*idle)(void))
+void os_loop_set_idle(struct os_loop *loop, bool (*idle)(void))
 {
 	loop->idle = idle;
 }

@@ -24,8 +24,9 @@ void os_loop_free(struct os_loop *loop);
 /* Runs until os_loop_stop() is called. May then be called again. */
 void os_loop_run(struct os_loop *loop);
 void os_loop_stop(struct os_loop *loop);
-/* Called at the end of each turn, before the loop waits (log_flush). */
-void os_loop_set_idle(struct os_loop *loop, void (*idle)(void));
+/* Called at the end of each turn, before the loop waits (log_flush). True: something is left to be
+ * done, so another turn comes a moment later, even if nothing happens. */
+void os_loop_set_idle(struct os_loop *loop, bool (*idle)(void));
 
 /* Called with -errno when the kernel refuses to watch a descriptor: -ENOMEM, -ENOSPC. It is retried
  * a moment later; until then the descriptor's events are not reported. */

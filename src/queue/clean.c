@@ -86,28 +86,42 @@ static int has_part(const struct queue_store *store, uint64_t number)
 	return result == 0 ? queue_store_has(store, QUEUE_INFO, NULL, number) : result;
 }
 
+struct settling {
+	const struct queue_store *store;
+	uint64_t number;
+	void (*removed)(void *context, const char *path);
+	void *context;
+};
+
+static int settle_place(const struct settling *settling, enum queue_place place)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result = queue_store_drop_durably(settling->store, place, NULL, settling->number);
+
+	if (result > 0 && settling->removed != NULL) {
+		queue_store_path(settling->store, place, NULL, settling->number, path);
+		settling->removed(settling->context, path);
+	}
+	return result < 0 ? result : 0;
+}
+
 int queue_update_settle(struct queue_store *store, enum mail_stage stage, uint64_t number,
 			void (*removed)(void *context, const char *path), void *context)
 {
-	static const enum queue_place places[] = {QUEUE_INFO, QUEUE_MESS};
-	char path[QUEUE_PATH_SIZE];
-	int result = has_part(store, number);
+	const struct settling settling = {store, number, removed, context};
+	int result = settle_place(&settling, QUEUE_INTD);
 
+	if (result == 0)
+		result = has_part(store, number);
 	if (result > 0)
 		result = queue_update_is_interrupted(store, stage, number);
 	else if (result == 0)
 		return 0;
 	if (result == -ENODATA || result == -ENOENT) /* damaged: kept for people; or gone */
 		return 0;
-	for (size_t i = 0; result == 0 && i < COUNT_OF(places); i++) {
-		int dropped = queue_store_drop_durably(store, places[i], NULL, number);
-
-		if (dropped < 0)
-			return dropped;
-		if (dropped == 0 || removed == NULL)
-			continue;
-		queue_store_path(store, places[i], NULL, number, path);
-		removed(context, path);
-	}
+	if (result == 0)
+		result = settle_place(&settling, QUEUE_INFO);
+	if (result == 0)
+		result = settle_place(&settling, QUEUE_MESS);
 	return result < 0 ? result : 0;
 }

@@ -38,6 +38,10 @@
  *                                              that is being committed is not among them: QUEUED
  *                                              follows when its commit succeeds, nothing if it
  *                                              fails, and it must not be begun before
+ *   UNKNOWN                                    answer to FOUND: some of the names could not be
+ *                                              looked at because of an error, which "queue" has
+ *                                              logged. The manager's scans find them again: it
+ *                                              repeats them soon (manager/wait/scan.h)
  *   QUEUED    (u32 stage, u64 number, str text, str content)...
  *                                              text: the control file; empty if it is too
  *                                              long. content: the data, if they are short
@@ -78,6 +82,7 @@ enum queue_protocol {
 	QUEUE_PROTOCOL_FOUND,
 	QUEUE_PROTOCOL_STANDS,
 	QUEUE_PROTOCOL_RELEASE,
+	QUEUE_PROTOCOL_UNKNOWN,
 };
 
 enum queue_remove {

@@ -252,13 +252,33 @@ bool server_remove(struct server_client *client, struct unpack *body)
 	return true;
 }
 
-/* Whether the manager may begin it. A message that another process is committing is found again
- * later: that process pulls lock/trigger when it is done. */
-static bool stands(struct queue_server *server, enum mail_stage stage, uint64_t number)
+/* Whether no other process is still committing it: 1, 0 or -errno, which is logged. */
+static int is_committed(struct queue_server *server, enum mail_stage stage, uint64_t number)
 {
-	return !queue_intake_has_refused(server->intake, number) &&
-	       server_look_at(server, stage, number) == 0 &&
-	       queue_store_is_committing(server->store, stage, number) == 0;
+	char path[QUEUE_PATH_SIZE];
+	int result = queue_store_is_committing(server->store, stage, number);
+
+	if (result >= 0)
+		return result == 0;
+	if (result == -ENOENT)
+		return 0;
+	queue_store_path(server->store, QUEUE_TODO, mail_stage_name(stage), number, path);
+	log_event(EVENT_QUEUE_ERROR, log_string("path", path), log_error(result));
+	return result;
+}
+
+/* Whether the manager may begin it: 1, 0, or -errno: unknown, and logged. A message that another
+ * process is committing is found again later: that process pulls lock/trigger when it is done. */
+static int stands(struct queue_server *server, enum mail_stage stage, uint64_t number)
+{
+	int result;
+
+	if (queue_intake_has_refused(server->intake, number))
+		return 0;
+	result = server_look_at(server, stage, number);
+	if (result == -ENOENT || result == -EUCLEAN || result == -ENODATA)
+		return 0;
+	return result < 0 ? result : is_committed(server, stage, number);
 }
 
 int server_look_at(struct queue_server *server, enum mail_stage stage, uint64_t number)
@@ -282,23 +302,30 @@ int server_look_at(struct queue_server *server, enum mail_stage stage, uint64_t 
 	return result;
 }
 
-/* A message that is being committed has a name already, and may lose it again. */
-static void answer_found(struct queue_server *server, enum mail_stage stage, uint64_t number,
+/* A message that is being committed has a name already, and may lose it again. False: the answer
+ * is unknown. */
+static bool answer_found(struct queue_server *server, enum mail_stage stage, uint64_t number,
 			 struct buffer *answer)
 {
 	struct server_held *held;
+	int result;
 
 	HASH_FIND(hh, server->committing, &number, sizeof number, held);
-	if (held != NULL || !stands(server, stage, number))
-		return;
-	pack_u32(answer, stage);
-	pack_u64(answer, number);
+	if (held != NULL)
+		return true;
+	result = stands(server, stage, number);
+	if (result > 0) {
+		pack_u32(answer, stage);
+		pack_u64(answer, number);
+	}
+	return result >= 0;
 }
 
 bool server_found(struct server_client *client, struct unpack *body)
 {
 	struct queue_server *server = client->server;
 	struct buffer answer CLEANUP(buffer_clear) = {0};
+	bool is_known = true;
 
 	if (server->manager != client)
 		return false;
@@ -308,11 +335,13 @@ bool server_found(struct server_client *client, struct unpack *body)
 
 		if (body->failed || stage >= MAIL_STAGE_COUNT)
 			return false;
-		answer_found(server, (enum mail_stage)stage, number, &answer);
+		is_known &= answer_found(server, (enum mail_stage)stage, number, &answer);
 	}
 	if (answer.length > 0)
 		ipc_channel_send(client->channel, QUEUE_PROTOCOL_STANDS, 0, buffer_view(&answer),
 				 NULL, 0);
+	if (!is_known)
+		ipc_channel_send(client->channel, QUEUE_PROTOCOL_UNKNOWN, 0, STR(""), NULL, 0);
 	return true;
 }
 

@@ -82,8 +82,9 @@ MUST_CHECK int queue_update_finish(struct queue_store *store, uint64_t number,
 MUST_CHECK int queue_update_bounced(struct queue_store *store, uint64_t number);
 
 /* For a message found at S4 after a crash, before anybody works on it: removes what an
- * interrupted step to S5 left (info/, mess/), unless only the removal from todo/ is missing.
- * REMOVED, if not NULL, is called with the paths. */
+ * interrupted step to S5 left (intd/; info/ and mess/, unless only the removal from todo/ is
+ * missing). While somebody works on it, the cleaner leaves such names alone. REMOVED, if not NULL,
+ * is called with the paths. */
 MUST_CHECK int queue_update_settle(struct queue_store *store, enum mail_stage stage,
 				   uint64_t number,
 				   void (*removed)(void *context, const char *path), void *context);

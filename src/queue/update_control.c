@@ -99,18 +99,12 @@ static int check_head(const struct queue_update *update, int file)
 	return str_equal(str_slice(found, (size_t)length), expected) ? 0 : -ESTALE;
 }
 
-/* Before a failure is recorded: whether the message is the one that the update is for. */
-int update_check_identity(struct queue_store *store, const struct queue_update *update)
+static int check_file(struct queue_store *store, const struct queue_update *update)
 {
-	struct buffer text CLEANUP(buffer_clear) = {0};
 	char path[QUEUE_PATH_SIZE];
 	int result;
 	int file;
 
-	if (update->bounce.length == 0 || update->born_us == 0)
-		return 0; /* checked when the control file is open */
-	if (update->is_queued)
-		return read_envelope(store, update, &text);
 	queue_store_path(store, QUEUE_INFO, NULL, update->number, path);
 	file = os_file_open(store->directory, path, OS_FILE_READ);
 	if (file < 0)
@@ -118,6 +112,18 @@ int update_check_identity(struct queue_store *store, const struct queue_update *
 	result = check_head(update, file);
 	os_file_close(file);
 	return result;
+}
+
+/* Before a failure is recorded: whether the message is the one that the update is for. */
+int update_check_identity(struct queue_store *store, const struct queue_update *update)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	if (update->bounce.length == 0 || update->born_us == 0)
+		return 0; /* checked when the control file is open */
+	if (update->is_queued)
+		return read_envelope(store, update, &text);
+	return check_file(store, update);
 }
 
 static int create(const struct queue_store *store, const char *path)
@@ -166,17 +172,9 @@ int update_make_control(struct queue_store *store, const struct queue_update *up
 
 int update_make_whole(struct queue_store *store, const struct queue_update *update)
 {
-	char path[QUEUE_PATH_SIZE];
-	int result;
-	int file;
-
 	/* replacing another message's file would destroy that message */
-	queue_store_path(store, QUEUE_INFO, NULL, update->number, path);
-	file = os_file_open(store->directory, path, OS_FILE_READ);
-	if (file < 0)
-		return file;
-	result = check_head(update, file);
-	os_file_close(file);
+	int result = check_file(store, update);
+
 	return result == 0 ? write_new(store, update->number, update->control) : result;
 }
 

@@ -10,29 +10,6 @@
 
 const struct tls_chain_limits tls_chain_limits = {TLS_CHAIN_SIZE_MAX, TLS_CHAIN_MAX};
 
-/* Appends WHAT, and OpenSSL's reason. */
-static int refuse(const char *what, struct buffer *reason)
-{
-	struct buffer detail = {0};
-
-	tls_errors_take(&detail);
-	buffer_append_string(reason, what);
-	if (detail.length > 0)
-		buffer_append_format(reason, ": " STR_FORMAT, STR_ARGUMENTS(buffer_view(&detail)));
-	buffer_clear(&detail);
-	return -EINVAL;
-}
-
-/* Certificates are never encrypted. */
-static int deny_passphrase(char *text, int size, int is_new, void *context)
-{
-	(void)text;
-	(void)size;
-	(void)is_new;
-	(void)context;
-	return -1;
-}
-
 /* Reads the next certificate: 1 and *CERTIFICATE_OUT; 0 at the end; -EINVAL. */
 static int next_certificate(BIO *bio, OSSL_LIB_CTX *library, X509 **certificate_out,
 			    struct buffer *reason)
@@ -42,14 +19,14 @@ static int next_certificate(BIO *bio, OSSL_LIB_CTX *library, X509 **certificate_
 
 	if (certificate == NULL)
 		panic("no memory for TLS");
-	if (PEM_read_bio_X509(bio, &certificate, deny_passphrase, NULL) != NULL) {
+	if (PEM_read_bio_X509(bio, &certificate, tls_deny_passphrase, NULL) != NULL) {
 		*certificate_out = certificate;
 		return 1;
 	}
 	X509_free(certificate);
 	error = ERR_peek_last_error();
 	if (ERR_GET_LIB(error) != ERR_LIB_PEM || ERR_GET_REASON(error) != PEM_R_NO_START_LINE)
-		return refuse("a certificate in it is damaged", reason);
+		return tls_errors_refuse("a certificate in it is damaged", reason);
 	tls_errors_clear();
 	return 0;
 }
@@ -64,10 +41,10 @@ static int read_all(BIO *bio, OSSL_LIB_CTX *library, int count_max, STACK_OF(X50
 		if (sk_X509_push(chain, certificate) <= 0)
 			panic("no memory for TLS");
 		if (sk_X509_num(chain) > count_max)
-			return refuse("it holds too many certificates", reason);
+			return tls_errors_refuse("it holds too many certificates", reason);
 	}
 	if (found == 0 && sk_X509_num(chain) == 0)
-		return refuse("it holds no certificate in PEM form", reason);
+		return tls_errors_refuse("it holds no certificate in PEM form", reason);
 	return found;
 }
 
@@ -81,7 +58,7 @@ int tls_chain_parse(struct str pem, struct tls_chain_limits limits, OSSL_LIB_CTX
 	tls_errors_clear();
 	if (pem.length > limits.size) {
 		sk_X509_free(chain);
-		return refuse("it is too large", reason);
+		return tls_errors_refuse("it is too large", reason);
 	}
 	bio = BIO_new_mem_buf(pem.length > 0 ? pem.data : "", (int)pem.length);
 	if (chain == NULL || bio == NULL)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
-/* The OpenSSL errors of a thread as one line of text. */
+/* The OpenSSL errors of a thread as one line of text, and what PEM files ask. */
 #include "tls/internal.h"
+#include <errno.h>
 #include <openssl/err.h>
 #include <string.h>
 
@@ -36,4 +37,25 @@ void tls_errors_take(struct buffer *out)
 		append_error(out, error, (flags & ERR_TXT_STRING) != 0 ? data : "");
 		is_first = false;
 	}
+}
+
+int tls_errors_refuse(const char *what, struct buffer *reason)
+{
+	struct buffer detail = {0};
+
+	tls_errors_take(&detail);
+	buffer_append_string(reason, what);
+	if (detail.length > 0)
+		buffer_append_format(reason, ": " STR_FORMAT, STR_ARGUMENTS(buffer_view(&detail)));
+	buffer_clear(&detail);
+	return -EINVAL;
+}
+
+int tls_deny_passphrase(char *text, int size, int is_new, void *context)
+{
+	(void)text;
+	(void)size;
+	(void)is_new;
+	(void)context;
+	return -1;
 }

@@ -48,31 +48,14 @@ static int open_file(struct file *file, const char *path, struct buffer *reason)
 /* Reports WHAT is wrong with the file, with OpenSSL's reason. */
 static int refuse(struct file *file, const char *what)
 {
-	struct buffer detail = {0};
-
-	tls_errors_take(&detail);
-	buffer_append_format(file->reason, "%s: %s", file->path, what);
-	if (detail.length > 0)
-		buffer_append_format(file->reason, ": " STR_FORMAT,
-				     STR_ARGUMENTS(buffer_view(&detail)));
-	buffer_clear(&detail);
-	return -EINVAL;
-}
-
-/* Nobody could enter a passphrase. */
-static int deny_passphrase(char *text, int size, int is_new, void *context)
-{
-	(void)text;
-	(void)size;
-	(void)is_new;
-	(void)context;
-	return -1;
+	buffer_append_format(file->reason, "%s: ", file->path);
+	return tls_errors_refuse(what, file->reason);
 }
 
 /* Reads the next certificate: 1 and *CERTIFICATE_OUT; 0 at the end; -EINVAL. */
 static int next_certificate(struct file *file, X509 **certificate_out)
 {
-	X509 *certificate = PEM_read_bio_X509(file->bio, NULL, deny_passphrase, NULL);
+	X509 *certificate = PEM_read_bio_X509(file->bio, NULL, tls_deny_passphrase, NULL);
 	unsigned long error = ERR_peek_last_error();
 
 	*certificate_out = certificate;

@@ -26,6 +26,10 @@ struct tls_context {
 void tls_errors_clear(void);
 /* Appends the errors in the queue as text, and empties it. Appends nothing if it is empty. */
 void tls_errors_take(struct buffer *out);
+/* Appends WHAT, and the errors in the queue, which it empties. -EINVAL. */
+MUST_CHECK int tls_errors_refuse(const char *what, struct buffer *reason);
+/* For PEM files: nobody could enter a passphrase. */
+int tls_deny_passphrase(char *text, int size, int is_new, void *context);
 
 /* Has OPENSSL trust the certificates in the file PATH. Errors as of tls_authorities_open(). */
 MUST_CHECK int tls_files_read_authorities(SSL_CTX *openssl, const char *path,

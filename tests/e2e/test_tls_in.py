@@ -290,7 +290,8 @@ def test_changed_files_are_taken_up(server, certificates):
 
 def test_a_link_may_lead_elsewhere(server, certificates, ground):
     """To a directory of which nobody knew at the start, as when another program takes over renewals:
-    the log says where, and what is there is taken up soon."""
+    the log says where, and what is there is taken up soon. At first nobody may read it: else "keys",
+    which gets another sandbox, may have it before it tries in the old one."""
     link = os.path.join(ground.directory("links"), "chain.pem")
     key = link.replace("chain", "key")
     for path, end in ((link, "pem"), (key, "key")):
@@ -300,21 +301,25 @@ def test_a_link_may_lead_elsewhere(server, certificates, ground):
     with session_with(mx, context) as client:
         before = serial(client.sock)
     other = ground.directory("elsewhere")
-    for path, end in ((key, "key"), (link, "pem")):
-        fresh = shutil.copy(certificates.path(f"rsa-{HOST}.{end}"), f"{other}/{end}")
-        give_to_user(fresh)
-        os.symlink(fresh, path + ".new")
+    fresh = {path: f"{other}/{end}" for path, end in ((key, "key"), (link, "pem"))}
+    for path, place in fresh.items():
+        shutil.copy(certificates.path(f"rsa-{HOST}.{os.path.basename(place)}"), place)
+        give_to_user(place)
+        os.chmod(place, 0)
+        os.symlink(place, path + ".new")
         os.rename(path + ".new", path)
 
     def is_taken():
         try:
             with session_with(mx, context) as client:
                 return serial(client.sock) != before
-        except ssl.SSLError:
-            return False  # "keys" was just started again, and so not there
+        except (ssl.SSLError, AssertionError):
+            return False  # "keys" was just started again, and so not there, or has no certificate
 
     found = mx.log.wait("certificate_error")
     assert found["text"].startswith("Permission denied (it leads to " + other), found
+    for place in fresh.values():
+        os.chmod(place, 0o600)
     wait_until(is_taken, "the certificate elsewhere")
 
 

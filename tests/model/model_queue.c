@@ -29,6 +29,7 @@ static struct {
 	bool is_connected;
 	struct buffer removals; /* numbers to be answered */
 	struct buffer found;    /* what was asked about */
+	bool is_unsure;         /* of something that was asked about */
 	bool is_told_clean;
 } link_end;
 
@@ -106,7 +107,9 @@ bool model_queue_hears(const struct ipc_channel *channel, uint16_t type, struct 
 		model_tell(QUEUE_PROTOCOL_MANAGED, STR(""));
 	if (type == QUEUE_PROTOCOL_CLEANED)
 		link_end.is_told_clean = true;
-	if (type == QUEUE_PROTOCOL_FOUND && !model_once_in(20))
+	if (type == QUEUE_PROTOCOL_FOUND && model_once_in(20))
+		link_end.is_unsure = true;
+	else if (type == QUEUE_PROTOCOL_FOUND && !model_once_in(20))
 		buffer_append_str(&link_end.found, text);
 	while (type == QUEUE_PROTOCOL_REMOVE && body.rest.length > 0) {
 		uint32_t kind = unpack_u32(&body);
@@ -129,6 +132,9 @@ void model_answer_removals(void)
 	if (link_end.is_connected && found.length > 0)
 		model_tell(QUEUE_PROTOCOL_STANDS, buffer_view(&found));
 	buffer_clear(&found);
+	if (link_end.is_connected && link_end.is_unsure)
+		model_tell(QUEUE_PROTOCOL_UNKNOWN, STR(""));
+	link_end.is_unsure = false;
 	if (link_end.is_connected && removals.length > 0)
 		model_tell(QUEUE_PROTOCOL_REMOVED, buffer_view(&removals));
 	buffer_clear(&removals);
@@ -141,6 +147,7 @@ void model_queue_lost(void)
 		return;
 	link_end.is_connected = false;
 	link_end.is_told_clean = false;
+	link_end.is_unsure = false;
 	model_disk.is_up = false;
 	buffer_reset(&link_end.removals);
 	buffer_reset(&link_end.found);
@@ -177,6 +184,7 @@ void model_forget_manager(void)
 {
 	link_end.is_connected = false;
 	link_end.is_told_clean = false;
+	link_end.is_unsure = false;
 	model_disk.is_clean = false;
 	buffer_clear(&link_end.removals);
 	buffer_clear(&link_end.found);

@@ -3,9 +3,11 @@
 #include "log/event.h"
 #include "log/line.h"
 #include "log/pass.h"
+#include "os/loop.h"
 #include "test.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +202,65 @@ static void a_full_pipe_does_not_block(void **state)
 	assert_int_equal(kept + lost, written);
 	close(ends[0]);
 	close(ends[1]);
+}
+
+enum { HELD_LINES = 300, HELD_LENGTH = 1000 }; /* more than a pipe takes */
+
+/* A reader that begins late, and the loop that it ends. */
+struct late_reader {
+	int pipe;
+	unsigned lines;
+	struct os_wakeup *done;
+};
+
+static void *read_late(void *context)
+{
+	struct late_reader *reader = context;
+	char bytes[4096];
+	ssize_t count;
+
+	while (reader->lines < HELD_LINES && (count = read(reader->pipe, bytes, sizeof bytes)) > 0)
+		for (ssize_t i = 0; i < count; i++)
+			reader->lines += bytes[i] == '\n';
+	os_wakeup_send(reader->done);
+	return NULL;
+}
+
+static void stop_loop(void *context)
+{
+	os_loop_stop(context);
+}
+
+/* Once it is read again, without another event of the process. */
+static void what_a_full_pipe_did_not_take_is_written(void **state)
+{
+	static char value[HELD_LENGTH];
+	struct os_loop *loop = os_loop_new();
+	struct os_timer *patience = os_timer_new(loop, stop_loop, loop);
+	struct late_reader reader = {.done = os_wakeup_new(loop, stop_loop, loop)};
+	pthread_t thread;
+	int ends[2];
+
+	(void)state;
+	memset(value, 'x', sizeof value);
+	assert_int_equal(pipe(ends), 0);
+	reader.pipe = ends[0];
+	redirect(ends[1]);
+	os_loop_set_idle(loop, log_flush);
+	for (size_t i = 0; i < HELD_LINES; i++)
+		log_event(EVENT_DELIVERED, log_str("v", str_slice(value, sizeof value)));
+	assert_int_equal(pthread_create(&thread, NULL, read_late, &reader), 0);
+	os_timer_start(patience, 20 * 1000000);
+	os_loop_run(loop);
+	restore();
+	close(ends[1]);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(reader.lines, HELD_LINES);
+	assert_true(os_timer_is_running(patience));
+	close(ends[0]);
+	os_timer_free(patience);
+	os_wakeup_free(reader.done);
+	os_loop_free(loop);
 }
 
 static void a_broken_pipe_ends_nobody(void **state)
@@ -416,6 +477,7 @@ int main(void)
 		cmocka_unit_test(warnings_do_not_wait),
 		cmocka_unit_test(long_values_are_cut),
 		cmocka_unit_test(a_full_pipe_does_not_block),
+		cmocka_unit_test(what_a_full_pipe_did_not_take_is_written),
 		cmocka_unit_test(a_broken_pipe_ends_nobody),
 		cmocka_unit_test(json_survives_a_round),
 		cmocka_unit_test(the_journal_is_told_priorities),

@@ -41,6 +41,40 @@ int wrap_has_room(struct queue_store *store, uint64_t bytes)
 	return disk_is_full ? -ENOSPC : real_has_room(store, bytes);
 }
 
+/* The errors of the next call of each. */
+static int look_error, lock_error;
+
+static int take(int *error)
+{
+	int taken = *error;
+
+	*error = 0;
+	return taken;
+}
+
+int real_look(const struct queue_store *store, const enum mail_stage *stage, uint64_t number,
+	      uint64_t *inode_out) __asm__("__real_queue_store_look");
+int wrap_look(const struct queue_store *store, const enum mail_stage *stage, uint64_t number,
+	      uint64_t *inode_out) __asm__("__wrap_queue_store_look");
+int wrap_look(const struct queue_store *store, const enum mail_stage *stage, uint64_t number,
+	      uint64_t *inode_out)
+{
+	int error = take(&look_error);
+
+	return error < 0 ? error : real_look(store, stage, number, inode_out);
+}
+
+int real_committing(const struct queue_store *store, enum mail_stage stage,
+		    uint64_t number) __asm__("__real_queue_store_is_committing");
+int wrap_committing(const struct queue_store *store, enum mail_stage stage,
+		    uint64_t number) __asm__("__wrap_queue_store_is_committing");
+int wrap_committing(const struct queue_store *store, enum mail_stage stage, uint64_t number)
+{
+	int error = take(&lock_error);
+
+	return error < 0 ? error : real_committing(store, stage, number);
+}
+
 static void say_found(struct queue_peer *peer, uint64_t number)
 {
 	struct buffer body = {0};
@@ -96,6 +130,30 @@ static void what_another_process_commits(void **state)
 	assert_int_equal(close(file), 0);
 	say_found(&scene.manager, other);
 	expect_stands(&scene.manager, other);
+	scene_end();
+}
+
+/* The manager hears that, and asks again later. */
+static void what_cannot_be_looked_at(void **state)
+{
+	int *const errors[] = {&look_error, &lock_error};
+	uint64_t number;
+
+	(void)state;
+	scene_begin();
+	number = scene_queue_one(&scene.client, 1);
+	scene_expect_queued(&scene.manager, number, true);
+	for (unsigned i = 0; i < COUNT_OF(errors); i++) {
+		*errors[i] = -ENOMEM;
+		say_found(&scene.manager, number);
+		assert_int_equal(queue_peer_hear(&scene.manager), QUEUE_PROTOCOL_UNKNOWN);
+		say_found(&scene.manager, number);
+		expect_stands(&scene.manager, number);
+		*errors[i] = -ENOENT; /* it is gone: no answer, so that of the next is the first */
+		say_found(&scene.manager, number);
+		say_found(&scene.manager, number);
+		expect_stands(&scene.manager, number);
+	}
 	scene_end();
 }
 
@@ -225,6 +283,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_another_process_commits),
+		TEST(what_cannot_be_looked_at),
 		TEST(what_a_scan_finds_on_its_way),
 		TEST(when_a_removal_from_todo_is_answered),
 		TEST(a_removal_from_todo_on_a_full_disk),

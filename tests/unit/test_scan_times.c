@@ -243,6 +243,36 @@ static void what_could_not_be_read_is_looked_at_again(void **state)
 	scan_scene_free(scene);
 }
 
+/* The answer of "queue" comes when the scan is over, or during the next. */
+static void what_queue_could_not_read_is_asked_about_again(void **state)
+{
+	struct scan_scene *scene = scan_scene_new();
+
+	(void)state;
+	scan_scene_make_queued(11);
+	scan_scene_look(scene, true);
+	for (unsigned times = 0; times < 3; times++) {
+		scan_repeat(scene->scan);
+		scan_repeat(scene->scan);
+		fake_advance((2 * SECOND_US << times) - 1);
+		assert_int_equal(scene->wanted_all, times);
+		fake_advance(1);
+		assert_int_equal(scene->wanted_all, times + 1);
+		scan_scene_look(scene, false);
+		assert_int_equal(scene->found_count, 1);
+	}
+	scan_scene_look(scene, false); /* nobody complains of these two */
+	scan_scene_look(scene, false);
+	scan_repeat(scene->scan);
+	fake_advance(2 * SECOND_US);
+	assert_int_equal(scene->wanted_all, 4);
+	scan_stop(scene->scan);
+	scan_repeat(scene->scan);
+	fake_advance(HOUR_US);
+	assert_int_equal(scene->wanted_all, 4);
+	scan_scene_free(scene);
+}
+
 /* Also where a scan that is wanted begins, and is over, before others get their turn. */
 static void short_scans_are_repeated_as_soon(void **state)
 {
@@ -312,6 +342,30 @@ static void each_pull_is_heard(void **state)
 	scan_scene_free(scene);
 }
 
+/* As without descriptors, also more than once. Who pulled meanwhile found nobody who listens. */
+static void the_pipe_is_opened_again(void **state)
+{
+	struct scan_scene *scene = scan_scene_new();
+	int queue = queue_store_directory(scene_store);
+
+	(void)state;
+	queue_store_pull_trigger(scene_store);
+	assert_int_equal(renameat(queue, "lock/trigger", queue, "lock/aside"), 0);
+	assert_true(fake_play_file());
+	assert_int_equal(scene->wanted_new, 1);
+	fake_advance(SECOND_US);
+	assert_int_equal(scene->wanted_new, 1);
+	assert_int_equal(renameat(queue, "lock/aside", queue, "lock/trigger"), 0);
+	fake_advance(SECOND_US);
+	assert_int_equal(scene->wanted_new, 2);
+	fake_advance(MINUTE_US);
+	assert_int_equal(scene->wanted_new, 2);
+	queue_store_pull_trigger(scene_store);
+	assert_true(fake_play_file());
+	assert_int_equal(scene->wanted_new, 3);
+	scan_scene_free(scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,9 +378,11 @@ int main(void)
 		cmocka_unit_test(it_is_time_now_and_then),
 		cmocka_unit_test(another_pace_begins_with_a_scan),
 		cmocka_unit_test(what_could_not_be_read_is_looked_at_again),
+		cmocka_unit_test(what_queue_could_not_read_is_asked_about_again),
 		cmocka_unit_test(short_scans_are_repeated_as_soon),
 		cmocka_unit_test(each_pull_is_heard),
 		cmocka_unit_test(a_pull_is_heard_once),
+		cmocka_unit_test(the_pipe_is_opened_again),
 	};
 
 	return cmocka_run_group_tests(tests, scene_open, scene_close);

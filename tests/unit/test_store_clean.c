@@ -159,17 +159,26 @@ static void a_message_at_s4_is_settled(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		make_name(store, QUEUE_MESS, NULL, number);
 		make_name(store, QUEUE_INFO, NULL, number);
+		make_name(store, QUEUE_INTD, NULL, number);
 		clean(store, &hands);
 		assert_true(stands(store, QUEUE_MESS, NULL, number));
-		if (i == 0)
+		assert_true(stands(store, QUEUE_INTD, NULL, number));
+		if (i == 0) {
 			assert_int_equal(queue_update_settle(store, stage, number, NULL, NULL), 0);
+			assert_false(stands(store, QUEUE_INTD, NULL, number));
+		}
 		hands.busy = 0;
 		clean(store, &hands);
 		hands.busy = number;
 		assert_false(stands(store, QUEUE_MESS, NULL, number));
 		assert_false(stands(store, QUEUE_INFO, NULL, number));
+		assert_false(stands(store, QUEUE_INTD, NULL, number));
 		queue_scene_expect_data(store, number, "queued\r\n");
 	}
+	/* also what is all that was left */
+	make_name(store, QUEUE_INTD, NULL, number);
+	assert_int_equal(queue_update_settle(store, stage, number, NULL, NULL), 0);
+	assert_false(stands(store, QUEUE_INTD, NULL, number));
 	/* one that has arrived, but for the removal from todo/, stays as it is */
 	update.number = number;
 	assert_int_equal(queue_scene_update(store, &update), 0);

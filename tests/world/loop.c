@@ -32,7 +32,7 @@ struct os_loop {
 	struct os_watch **last_watch; /* where the next one is appended */
 	struct os_timer *due_timers;
 	struct os_wakeup *due_wakeups;
-	void (*idle)(void);
+	bool (*idle)(void);
 	bool stopping;
 };
 
@@ -67,7 +67,7 @@ void os_loop_set_trouble(struct os_loop *loop, void (*trouble)(int error))
 	(void)trouble;
 }
 
-void os_loop_set_idle(struct os_loop *loop, void (*idle)(void))
+void os_loop_set_idle(struct os_loop *loop, bool (*idle)(void))
 {
 	loop->idle = idle;
 }
@@ -366,7 +366,7 @@ void os_loop_run(struct os_loop *loop)
 	while (!loop->stopping) {
 		run_tasks(loop);
 		if (loop->idle != NULL)
-			loop->idle();
+			(void)loop->idle();
 		if (loop->stopping)
 			break;
 		if (has_something(loop))
@@ -376,7 +376,7 @@ void os_loop_run(struct os_loop *loop)
 	}
 	run_tasks(loop);
 	if (loop->idle != NULL)
-		loop->idle();
+		(void)loop->idle();
 	loop->stopping = false;
 	loop->task = NULL;
 }

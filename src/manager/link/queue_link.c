@@ -198,6 +198,9 @@ static void on_message(void *context, struct ipc_message *message)
 	case QUEUE_PROTOCOL_STANDS:
 		is_good = on_stands(link, &body);
 		break;
+	case QUEUE_PROTOCOL_UNKNOWN:
+		link->handler->unknown(link->context);
+		break;
 	case QUEUE_PROTOCOL_LOAD:
 		is_good = on_load(link, &body);
 		break;

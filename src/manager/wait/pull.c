@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: ISC
 #include "manager/wait/pull.h"
 #include "base/panic.h"
+#include "base/timestamp.h"
 #include "log/event.h"
 #include "os/file.h"
 #include "os/stream.h"
 #include <stdlib.h>
+
+static const int64_t AGAIN_US = SECOND_US;
 
 struct pull {
 	struct os_loop *loop;
@@ -13,6 +16,7 @@ struct pull {
 	void *context;
 	int pipe; /* lock/trigger, or negative */
 	struct os_watch *watch;
+	struct os_timer *again; /* while it cannot be opened */
 };
 
 static void open_pipe(struct pull *pull);
@@ -56,11 +60,22 @@ static void open_pipe(struct pull *pull)
 	pull->pipe = os_file_open(queue_store_directory(pull->store), "lock/trigger",
 				  OS_FILE_READ | OS_FILE_NO_BLOCK);
 	if (pull->pipe < 0) {
-		log_event(EVENT_QUEUE_ERROR, log_string("operation", "open lock/trigger"),
-			  log_error(pull->pipe));
+		log_event_rated(EVENT_QUEUE_ERROR, log_string("operation", "open lock/trigger"),
+				log_error(pull->pipe));
+		os_timer_start(pull->again, AGAIN_US);
 		return;
 	}
 	pull->watch = os_watch_new(pull->loop, pull->pipe, OS_WATCH_READ, on_pull, pull);
+}
+
+/* Who pulled while it was closed found nobody who listens. */
+static void on_again(void *context)
+{
+	struct pull *pull = context;
+
+	open_pipe(pull);
+	if (pull->pipe >= 0)
+		pull->pulled(pull->context);
 }
 
 struct pull *pull_new(struct os_loop *loop, struct queue_store *store,
@@ -73,6 +88,7 @@ struct pull *pull_new(struct os_loop *loop, struct queue_store *store,
 	pull->pulled = pulled;
 	pull->context = context;
 	pull->pipe = -1;
+	pull->again = os_timer_new(loop, on_again, pull);
 	open_pipe(pull);
 	return pull;
 }
@@ -80,5 +96,6 @@ struct pull *pull_new(struct os_loop *loop, struct queue_store *store,
 void pull_free(struct pull *pull)
 {
 	close_pipe(pull);
+	os_timer_free(pull->again);
 	free(pull);
 }

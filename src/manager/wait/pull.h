@@ -12,7 +12,8 @@
 struct pull;
 
 /* PULLED is called after each pull, or once after several. If the pipe cannot be opened that is
- * logged, and pulls are not noticed. */
+ * logged, and tried again each second; then it is called, too, as pulls were not noticed meanwhile.
+ */
 struct pull *pull_new(struct os_loop *loop, struct queue_store *store,
 		      void (*pulled)(void *context), void *context);
 void pull_free(struct pull *pull);

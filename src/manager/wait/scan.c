@@ -41,7 +41,7 @@ struct scan {
 	bool again; /* something was missed since it began */
 	bool again_only_new;
 	bool is_stopped;
-	bool has_failed;  /* to read a directory */
+	bool has_failed;  /* to read something; of the last scan, until the next begins */
 	bool is_retrying; /* the next one comes before its time, since one has failed */
 	bool has_begun;   /* a scan that was not ONLY_NEW */
 	int64_t pause_us; /* before the next one, after those that failed; 0: the last did not */
@@ -175,11 +175,9 @@ static void begin_lists(struct scan *scan)
 	}
 }
 
-/* What is in a directory that could not be read is found soon, if it can be read then. */
+/* What could not be read is found soon, if it can be read then. */
 static void plan_next(struct scan *scan)
 {
-	if (!scan->has_failed && !scan->only_new)
-		scan->pause_us = 0;
 	if (!scan->has_failed || scan->is_retrying)
 		return;
 	scan->is_retrying = true;
@@ -200,6 +198,15 @@ static void finish(struct scan *scan)
 	}
 	if (scan->again)
 		scan_begin(scan, scan->again_only_new);
+}
+
+void scan_repeat(struct scan *scan)
+{
+	if (scan->is_stopped)
+		return;
+	scan->has_failed = true;
+	if (!scan->is_running)
+		plan_next(scan);
 }
 
 /* Goes to the next place; false: that was the last. */
@@ -315,6 +322,8 @@ void scan_begin(struct scan *scan, bool only_new)
 		scan->again = true;
 		return;
 	}
+	if (!scan->has_failed && !scan->only_new) /* of the last: "queue" has answered by now */
+		scan->pause_us = 0;
 	scan->is_running = true;
 	scan->again = false;
 	scan->only_new = only_new;

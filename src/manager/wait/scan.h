@@ -12,6 +12,10 @@
  * the list of the previous process, and is followed at once by a scan that looks at the files. A
  * message that is due earlier than listed is found by that second scan; one that is due later is
  * woken, read and put to sleep again.
+ *
+ * What could not be read is looked for again by the scans alone, whoever failed to read it: this
+ * process a directory, "queue" a file in todo/. After such a scan a complete one follows in 2 s;
+ * while they fail, each pause is twice the last, at most rescan_us.
  */
 #ifndef MANAGER_WAIT_SCAN_H
 #define MANAGER_WAIT_SCAN_H
@@ -52,6 +56,8 @@ void scan_free(struct scan *scan);
 /* Looks for unknown messages, a little at a time: in todo/ and, unless ONLY_NEW, in info/. Those
  * found become sleepers. Called during a scan, it makes the scan start again at its end. */
 void scan_begin(struct scan *scan, bool only_new);
+/* "queue" could not look at a name that found() reported: the scan counts as one that failed. */
+void scan_repeat(struct scan *scan);
 /* Adds a message at S4 as a sleeper, unless it is known. */
 void scan_add(struct scan *scan, enum mail_stage stage, uint64_t number);
 /* The message, if it sleeps; if it is unknown, it is looked for on the disk at S5. NULL: not

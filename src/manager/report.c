@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: ISC
+/* What helpers report of jobs, which is trusted only as far as it can be checked. */
+#include "manager/internal.h"
+#include "manager/notice.h"
+#include "manager/outcome.h"
+#include <string.h>
+
+static struct job_delivery *find_delivery(struct job *job, uint32_t number)
+{
+	for (uint32_t i = 0; i < job->delivery_count; i++)
+		if (job->message->control->deliveries[job->deliveries[i].index].number == number)
+			return &job->deliveries[i];
+	return NULL;
+}
+
+/* Jobs that wait for the same host are dropped; their messages sleep until the trigger is
+ * released. A job for a service's own server would be made again at once, in an endless loop, so
+ * only mail for other hosts is held back. */
+static void block(struct manager *manager, struct job *job, struct trigger *trigger)
+{
+	struct job *beside;
+
+	if (*job_destination(job) == '\0' || job_obstacle(job) != NULL)
+		return;
+	transport_block(job, trigger);
+	while ((beside = job_waiting_beside(job)) != NULL)
+		dispatch_end(manager, beside);
+}
+
+/* What waits for its turn in a class of hosts does so although the host answers. */
+static void release_answered(struct manager *manager, struct trigger *trigger)
+{
+	if (trigger != NULL && queue_trigger_kind(trigger_name(trigger)) != QUEUE_TRIGGER_CLASS)
+		triggers_release(manager->triggers, trigger);
+}
+
+/* A report that names a trigger means that the server was not reached. Any other report proves
+ * that the event which this delivery or its destination waited for has happened. */
+static void learn(struct manager *manager, struct job *job, const struct queue_delivery *delivery,
+		  const struct ipc_job_report *report)
+{
+	if (delivery->trigger.length > 0 && !str_equal(delivery->trigger, report->trigger))
+		release_answered(manager, triggers_find(manager->triggers, delivery->trigger));
+	if (report->trigger.length > 0) {
+		struct trigger *trigger =
+			triggers_set(manager->triggers, report->trigger, report->text);
+		enum queue_trigger_kind kind = queue_trigger_kind(report->trigger);
+
+		/* a program that names a trigger has answered */
+		job->is_unreached = kind != QUEUE_TRIGGER_PIPE;
+		job->is_held = kind == QUEUE_TRIGGER_CLASS;
+		if (kind == QUEUE_TRIGGER_DIRECTORY)
+			resolver_await(manager->resolver);
+		if (trigger != NULL)
+			block(manager, job, trigger);
+	} else {
+		release_answered(manager, (struct trigger *)(uintptr_t)job_obstacle(job));
+	}
+}
+
+/* Whether TRIGGER begins with PREFIX, the name of TRANSPORT, and a dot. */
+static bool is_beneath(const struct transport *transport, struct str trigger, struct str prefix)
+{
+	struct str name = str_from(transport_name(transport));
+
+	if (!str_starts_with(trigger, prefix))
+		return false;
+	trigger = str_skip(trigger, prefix.length);
+	return str_starts_with(trigger, name) && trigger.length > name.length + 1 &&
+	       trigger.data[name.length] == '.';
+}
+
+/* "service.NAME" of the job's service, optionally followed by a dot and the server that the
+ * directory named. */
+static bool is_of_server(const struct job *job, struct str trigger)
+{
+	struct buffer name CLEANUP(buffer_clear) = {0};
+	const char *server = job_destination(job);
+
+	buffer_append_format(&name, "service.%s%s%s", transport_name(job_transport(job)),
+			     *server != '\0' ? "." : "", server);
+	return str_equal(trigger, buffer_view(&name));
+}
+
+static bool is_of_kind(const struct config_service *service, enum config_service_kind kind)
+{
+	return service != NULL && service->kind == kind;
+}
+
+/* A helper may only name triggers of what it works for: no report can block mail of another
+ * service, or for another server. */
+static bool may_name(struct manager *manager, const struct job *job, struct str trigger)
+{
+	const struct transport *transport = job_transport(job);
+	const struct config_service *service =
+		config_service_find(manager->config, str_from(transport_name(transport)));
+
+	if (trigger.length == 0)
+		return true;
+	if (queue_trigger_kind(trigger) == QUEUE_TRIGGER_CLASS)
+		return gate_knows(manager->gate, trigger) &&
+		       (transport_is_remote(transport) || is_of_kind(service, CONFIG_SERVICE_LMTP));
+	if (transport_is_remote(transport))
+		return queue_trigger_kind(trigger) == QUEUE_TRIGGER_HOST;
+	if (strcmp(transport_name(transport), CONFIG_LIST_SERVICE) == 0)
+		return queue_trigger_kind(trigger) == QUEUE_TRIGGER_DIRECTORY;
+	if (is_of_kind(service, CONFIG_SERVICE_PIPE))
+		return is_beneath(transport, trigger, STR("pipe."));
+	return is_of_kind(service, CONFIG_SERVICE_LMTP) && is_of_server(job, trigger);
+}
+
+bool report_take(void *context, void *subject, const struct ipc_job_report *report)
+{
+	struct manager *manager = context;
+	struct job *job = subject;
+	struct message *message = job->message;
+	struct job_delivery *reported = find_delivery(job, report->number);
+	const struct outcome_terms terms = dispatch_terms(manager, job);
+	struct queue_delivery *delivery;
+
+	if (reported == NULL || reported->is_reported || !may_name(manager, job, report->trigger))
+		return false;
+	reported->is_reported = true;
+	delivery = &message->control->deliveries[reported->index];
+	learn(manager, job, delivery, report);
+	outcome_report(message->control->envelope->arena, delivery, report, &terms);
+	delivery->is_quiet = report->flags & IPC_JOB_PASSED_ON &&
+			     notice_is_success_wanted(message->control, delivery);
+	delivery->is_announced =
+		delivery->outcome == QUEUE_DONE &&
+		notice_is_relay_wanted(message->control, delivery, report->flags & IPC_JOB_TIMED);
+	message->news[reported->index] |= RECORDER_OUTCOME;
+	outcome_log(message->control->envelope, delivery, report);
+	return true;
+}
