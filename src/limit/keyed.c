@@ -19,42 +19,51 @@ struct slot {
 };
 
 struct bucket {
-	_Atomic uint64_t keys[WAYS]; /* 0: the slot is free; one line of the processor's cache */
-	struct slot slots[WAYS];
+	_Atomic uint64_t keys[WAYS]; /* 0: the slot is free */
 };
 
 struct limit_keyed {
 	_Atomic limit_rule_key rules[LIMIT_COLUMNS];
 	_Atomic uint32_t used; /* slots; nobody looks at all: that would give them memory */
-	_Alignas(CACHE_LINE) struct bucket buckets[];
+	_Alignas(CACHE_LINE) struct bucket buckets[]; /* and behind them, WAYS slots for each */
 };
 
-_Static_assert(sizeof(struct bucket) % CACHE_LINE == 0, "buckets begin with a cache line");
+enum { BUCKET_SIZE = sizeof(struct bucket) + WAYS * sizeof(struct slot) };
+_Static_assert(sizeof(struct bucket) == CACHE_LINE, "a bucket's keys are in one cache line");
 
 size_t limit_keyed_size(size_t keys)
 {
 	size_t slots = keys + keys * SPARE_TENTHS / 10;
 	size_t buckets = (slots + WAYS - 1) / WAYS;
 
-	return sizeof(struct limit_keyed) + (buckets > 0 ? buckets : 1) * sizeof(struct bucket);
+	return sizeof(struct limit_keyed) + (buckets > 0 ? buckets : 1) * BUCKET_SIZE;
 }
 
 struct limit_keyed_view limit_keyed_view(void *memory, size_t size)
 {
 	struct limit_keyed_view view = {memory, 0};
 
-	if (size < sizeof(struct limit_keyed) + sizeof(struct bucket))
+	if (size < sizeof(struct limit_keyed) + BUCKET_SIZE)
 		panic("a table of counters has %zu bytes", size);
-	view.buckets = (size - sizeof(struct limit_keyed)) / sizeof(struct bucket);
+	view.buckets = (size - sizeof(struct limit_keyed)) / BUCKET_SIZE;
 	return view;
 }
 
 /* --- slots --- */
 
 struct place {
-	struct bucket *bucket;
-	unsigned way;
+	_Atomic uint64_t *key;
+	struct slot *slot;
 };
+
+static struct place place_of(struct limit_keyed_view view, const struct bucket *bucket,
+			     unsigned way)
+{
+	size_t index = (size_t)(bucket - view.table->buckets);
+	struct slot *slots = (void *)&view.table->buckets[view.buckets];
+
+	return (struct place){&view.table->buckets[index].keys[way], &slots[index * WAYS + way]};
+}
 
 /* The buckets that KEY, which is a hash, may be in: by its two halves. */
 static struct bucket *bucket_of(struct limit_keyed_view view, uint64_t key, bool is_second)
@@ -64,37 +73,48 @@ static struct bucket *bucket_of(struct limit_keyed_view view, uint64_t key, bool
 	return &view.table->buckets[half * view.buckets >> 32];
 }
 
+/* WAYS: none. Without a branch for each, which no processor could foresee. */
+static unsigned way_of(const struct bucket *bucket, uint64_t key)
+{
+	unsigned found = WAYS;
+
+	for (unsigned way = 0; way < WAYS; way++)
+		found = atomic_load_explicit(&bucket->keys[way], memory_order_acquire) == key
+				? way
+				: found;
+	return found;
+}
+
 static bool find(struct limit_keyed_view view, uint64_t key, struct place *place)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		place->bucket = bucket_of(view, key, i > 0);
-		for (place->way = 0; place->way < WAYS; place->way++)
-			if (atomic_load_explicit(&place->bucket->keys[place->way],
-						 memory_order_acquire) == key)
-				return true;
+		const struct bucket *bucket = bucket_of(view, key, i > 0);
+		unsigned way = way_of(bucket, key);
+
+		if (way == WAYS)
+			continue;
+		*place = place_of(view, bucket, way);
+		return true;
 	}
 	return false;
 }
 
-static struct slot *slot_at(const struct place *place)
-{
-	return &place->bucket->slots[place->way];
-}
-
 static uint32_t used_s(const struct place *place)
 {
-	return atomic_load_explicit(&slot_at(place)->used_s, memory_order_relaxed);
+	return atomic_load_explicit(&place->slot->used_s, memory_order_relaxed);
 }
 
 /* How many slots of BUCKET are free, and in *PLACE one of them or, if none is, the one that was
  * unused for longest. */
-static unsigned look(struct bucket *bucket, struct place *place)
+static unsigned look(struct limit_keyed_view view, const struct bucket *bucket, struct place *place)
 {
 	unsigned free = 0;
-	struct place best = {bucket, 0};
+	struct place best = place_of(view, bucket, 0);
 
-	for (struct place at = {bucket, 0}; at.way < WAYS; at.way++) {
-		if (atomic_load_explicit(&bucket->keys[at.way], memory_order_relaxed) == 0) {
+	for (unsigned way = 0; way < WAYS; way++) {
+		struct place at = place_of(view, bucket, way);
+
+		if (atomic_load_explicit(at.key, memory_order_relaxed) == 0) {
 			if (free++ == 0)
 				best = at;
 		} else if (free == 0 && used_s(&at) < used_s(&best)) {
@@ -110,8 +130,8 @@ static unsigned look(struct bucket *bucket, struct place *place)
 static bool choose(struct limit_keyed_view view, uint64_t key, struct place *place)
 {
 	struct place second;
-	unsigned free = look(bucket_of(view, key, false), place);
-	unsigned free_second = look(bucket_of(view, key, true), &second);
+	unsigned free = look(view, bucket_of(view, key, false), place);
+	unsigned free_second = look(view, bucket_of(view, key, true), &second);
 
 	if (free_second > free ||
 	    (free_second == 0 && free == 0 && used_s(&second) < used_s(place)))
@@ -157,18 +177,14 @@ static void store(struct slot *slot, unsigned column, struct limit_window window
 /* Nobody counts by COLUMN: what it has counted by an old rule must not count by a new one. */
 static void clear_column(struct limit_keyed_view view, unsigned column)
 {
-	struct place at;
+	for (size_t i = 0; i < view.buckets * WAYS; i++) {
+		struct place at = place_of(view, &view.table->buckets[i / WAYS], i % WAYS);
 
-	for (size_t i = 0; i < view.buckets; i++) {
-		at.bucket = &view.table->buckets[i];
-		for (at.way = 0; at.way < WAYS; at.way++) {
-			if (atomic_load_explicit(&at.bucket->keys[at.way], memory_order_relaxed) ==
-			    0)
-				continue;
-			begin_change(slot_at(&at));
-			store(slot_at(&at), column, (struct limit_window){0});
-			end_change(slot_at(&at));
-		}
+		if (atomic_load_explicit(at.key, memory_order_relaxed) == 0)
+			continue;
+		begin_change(at.slot);
+		store(at.slot, column, (struct limit_window){0});
+		end_change(at.slot);
 	}
 }
 
@@ -212,33 +228,40 @@ void limit_keyed_configure(struct limit_keyed_view view, const limit_rule_key *r
 /* Gives the slot to KEY. */
 static void occupy(const struct place *place, uint64_t key)
 {
-	struct slot *slot = slot_at(place);
-
-	atomic_store_explicit(&place->bucket->keys[place->way], 0, memory_order_relaxed);
-	begin_change(slot);
+	atomic_store_explicit(place->key, 0, memory_order_relaxed);
+	begin_change(place->slot);
 	for (unsigned column = 0; column < LIMIT_COLUMNS; column++)
-		store(slot, column, (struct limit_window){0});
-	end_change(slot);
-	atomic_store_explicit(&place->bucket->keys[place->way], key, memory_order_release);
+		store(place->slot, column, (struct limit_window){0});
+	end_change(place->slot);
+	atomic_store_explicit(place->key, key, memory_order_release);
 }
 
-void limit_keyed_add(struct limit_keyed_view view, uint64_t key, unsigned column,
-		     int64_t interval_us, int64_t time_us, uint32_t amount)
+static void add(struct slot *slot, const struct limit_keyed_count *count)
+{
+	struct limit_window window;
+
+	if (count->column < 0)
+		return;
+	window = load(slot, (unsigned)count->column);
+	limit_window_add(&window, count->time, count->amount);
+	store(slot, (unsigned)count->column, window);
+}
+
+void limit_keyed_add(struct limit_keyed_view view, uint64_t key, int64_t time_us,
+		     const struct limit_keyed_count *counts, size_t count)
 {
 	struct place place;
-	struct limit_window window;
 
 	if (!find(view, key, &place)) {
 		if (choose(view, key, &place))
 			atomic_fetch_add_explicit(&view.table->used, 1, memory_order_relaxed);
 		occupy(&place, key);
 	}
-	window = load(slot_at(&place), column);
-	limit_window_add(&window, interval_us, time_us, amount);
-	begin_change(slot_at(&place));
-	store(slot_at(&place), column, window);
-	end_change(slot_at(&place));
-	atomic_store_explicit(&slot_at(&place)->used_s, (uint32_t)(time_us / 1000000),
+	begin_change(place.slot);
+	for (size_t i = 0; i < count; i++)
+		add(place.slot, &counts[i]);
+	end_change(place.slot);
+	atomic_store_explicit(&place.slot->used_s, (uint32_t)(time_us / 1000000),
 			      memory_order_relaxed);
 }
 
@@ -261,36 +284,54 @@ int limit_keyed_column(struct limit_keyed_view view, limit_rule_key rule)
 	return -1;
 }
 
-/* COLUMN of the slot at one instant, at which the slot was KEY's. */
-static bool read_window(const struct place *place, uint64_t key, unsigned column,
-			struct limit_window *window)
+bool limit_keyed_is_column(struct limit_keyed_view view, int column, limit_rule_key rule)
 {
-	struct slot *slot = slot_at(place);
+	return column >= 0 &&
+	       atomic_load_explicit(&view.table->rules[column], memory_order_acquire) == rule;
+}
 
+void limit_keyed_expect(struct limit_keyed_view view, uint64_t key)
+{
+	__builtin_prefetch(bucket_of(view, key, false));
+	__builtin_prefetch(bucket_of(view, key, true));
+}
+
+/* The windows of COUNTS at one instant, at which the slot was KEY's. */
+static bool read_windows(const struct place *place, uint64_t key,
+			 const struct limit_keyed_count *counts, size_t count,
+			 struct limit_window *windows)
+{
 	for (unsigned i = 0; i < READS_MAX; i++) {
-		uint32_t changes = atomic_load_explicit(&slot->changes, memory_order_acquire);
+		uint32_t changes =
+			atomic_load_explicit(&place->slot->changes, memory_order_acquire);
 
-		*window = load(slot, column);
+		for (size_t j = 0; j < count; j++)
+			if (counts[j].column >= 0)
+				windows[j] = load(place->slot, (unsigned)counts[j].column);
 		atomic_thread_fence(memory_order_acquire);
 		if (changes % 2 == 0 &&
-		    atomic_load_explicit(&slot->changes, memory_order_relaxed) == changes)
-			return atomic_load_explicit(&place->bucket->keys[place->way],
-						    memory_order_relaxed) == key;
+		    atomic_load_explicit(&place->slot->changes, memory_order_relaxed) == changes)
+			return atomic_load_explicit(place->key, memory_order_relaxed) == key;
 	}
 	return false;
 }
 
-void limit_keyed_sum(struct limit_keyed_view view, uint64_t key, unsigned column,
-		     int64_t interval_us, int64_t time_us, struct limit_window_total *total)
+void limit_keyed_sum(struct limit_keyed_view view, uint64_t key, struct limit_keyed_count *counts,
+		     size_t count)
 {
 	struct place place;
-	struct limit_window window;
+	struct limit_window windows[LIMIT_COLUMNS];
 
-	if (find(view, key, &place) && read_window(&place, key, column, &window))
-		limit_window_sum(window, interval_us, time_us, total);
+	if (count > LIMIT_COLUMNS)
+		panic("%zu rules for one key", count);
+	if (!find(view, key, &place) || !read_windows(&place, key, counts, count, windows))
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (counts[i].column >= 0)
+			limit_window_sum(windows[i], counts[i].time, &counts[i].total);
 }
 
-size_t limit_keyed_count(struct limit_keyed_view view)
+size_t limit_keyed_used(struct limit_keyed_view view)
 {
 	return atomic_load_explicit(&view.table->used, memory_order_relaxed);
 }

@@ -24,19 +24,20 @@ static void test_a_window_slides(void **state)
 	} steps[] = {{10400, 7, 0}, {10999, 7, 0}, {11000, 0, 7}, {11999, 0, 7}, {12000, 0, 0}};
 
 	(void)state;
-	limit_window_add(&window, SECOND, 10400000, 7);
+	limit_window_add(&window, limit_window_time(SECOND, 10400000), 7);
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
 		struct limit_window_total total = {0};
 
-		limit_window_sum(window, SECOND, steps[i].at_ms * 1000, &total);
+		limit_window_sum(window, limit_window_time(SECOND, steps[i].at_ms * 1000), &total);
 		assert_int_equal(total.now, steps[i].now);
 		assert_int_equal(total.before, steps[i].before);
 	}
-	limit_window_add(&window, SECOND, 12500000, 3); /* nothing came in the one before */
+	limit_window_add(&window, limit_window_time(SECOND, 12500000),
+			 3); /* nothing came in the one before */
 	assert_int_equal(window.now, 3);
 	assert_int_equal(window.before, 0);
-	limit_window_add(&window, SECOND, 13500000, UINT32_MAX);
-	limit_window_add(&window, SECOND, 13500000, 1);
+	limit_window_add(&window, limit_window_time(SECOND, 13500000), UINT32_MAX);
+	limit_window_add(&window, limit_window_time(SECOND, 13500000), 1);
 	assert_int_equal(window.now, UINT32_MAX);
 	assert_int_equal(window.before, 3);
 }
@@ -64,7 +65,7 @@ static void test_how_long_to_wait(void **state)
 		struct limit_window_total total = {cases[i].now, cases[i].before};
 
 		assert_int_equal(limit_window_wait_us(&total, cases[i].limit, cases[i].amount,
-						      SECOND, cases[i].at_us),
+						      limit_window_time(SECOND, cases[i].at_us)),
 				 cases[i].wait_us);
 	}
 }
@@ -95,11 +96,34 @@ static uint64_t nth_key(uint64_t number)
 	return hash_keyed(key, &number, sizeof number);
 }
 
+static void add(const struct memory *memory, uint64_t key, unsigned column, int64_t interval_us,
+		int64_t at_us, uint32_t amount)
+{
+	struct limit_keyed_count count = {
+		.column = (int)column,
+		.time = limit_window_time(interval_us, at_us),
+		.amount = amount,
+	};
+
+	limit_keyed_add(memory->view, key, at_us, &count, 1);
+}
+
+static struct limit_window_total total_at(const struct memory *memory, uint64_t key,
+					  unsigned column, int64_t interval_us, int64_t at_us)
+{
+	struct limit_keyed_count count = {
+		.column = (int)column,
+		.time = limit_window_time(interval_us, at_us),
+	};
+
+	limit_keyed_sum(memory->view, key, &count, 1);
+	return count.total;
+}
+
 static uint64_t count_at(const struct memory *memory, uint64_t key, unsigned column, int64_t at_us)
 {
-	struct limit_window_total total = {0};
+	struct limit_window_total total = total_at(memory, key, column, SECOND, at_us);
 
-	limit_keyed_sum(memory->view, key, column, SECOND, at_us, &total);
 	return total.now + total.before;
 }
 
@@ -114,11 +138,11 @@ static void test_many_keys(void **state)
 	(void)state;
 	assert_true(memory.size <= 14 << 20);
 	for (uint64_t i = 0; i < KEYS; i++)
-		limit_keyed_add(memory.view, nth_key(i), 0, SECOND, (int64_t)i, 1);
+		add(&memory, nth_key(i), 0, SECOND, (int64_t)i, 1);
 	for (uint64_t i = 0; i < KEYS; i++)
 		kept += count_at(&memory, nth_key(i), 0, KEYS) == 1;
 	assert_true(kept >= KEYS - KEYS / 1000);
-	assert_true(limit_keyed_count(memory.view) >= kept);
+	assert_true(limit_keyed_used(memory.view) >= kept);
 	free(memory.bytes);
 }
 
@@ -130,16 +154,16 @@ static void test_who_was_unseen_for_longest_is_forgotten(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < 8; i++, at_us += SECOND) {
 		assert_true(limit_keyed_has_room(memory.view, nth_key(i), 100 * SECOND, at_us));
-		limit_keyed_add(memory.view, nth_key(i), 0, 1000 * (int64_t)SECOND, at_us, 5);
+		add(&memory, nth_key(i), 0, 1000 * (int64_t)SECOND, at_us, 5);
 	}
-	limit_keyed_add(memory.view, nth_key(0), 0, 1000 * (int64_t)SECOND, at_us, 5);
+	add(&memory, nth_key(0), 0, 1000 * (int64_t)SECOND, at_us, 5);
 	assert_false(limit_keyed_has_room(memory.view, nth_key(8), 100 * SECOND, at_us));
 	assert_true(limit_keyed_has_room(memory.view, nth_key(8), 5 * SECOND, at_us));
-	limit_keyed_add(memory.view, nth_key(8), 0, 1000 * (int64_t)SECOND, at_us, 5);
+	add(&memory, nth_key(8), 0, 1000 * (int64_t)SECOND, at_us, 5);
 	for (uint64_t i = 0; i < 9; i++) {
-		struct limit_window_total total = {0};
+		struct limit_window_total total =
+			total_at(&memory, nth_key(i), 0, 1000 * (int64_t)SECOND, at_us);
 
-		limit_keyed_sum(memory.view, nth_key(i), 0, 1000 * (int64_t)SECOND, at_us, &total);
 		assert_int_equal(total.now, i == 0 ? 10 : i == 1 ? 0 : 5);
 	}
 	free(memory.bytes);
@@ -153,7 +177,7 @@ static void test_rules_keep_their_columns(void **state)
 	(void)state;
 	limit_keyed_configure(memory.view, (limit_rule_key[]){11, 12, 13}, 3, columns);
 	for (unsigned i = 0; i < 3; i++)
-		limit_keyed_add(memory.view, 99, columns[i], SECOND, 0, 1 + i);
+		add(&memory, 99, columns[i], SECOND, 0, 1 + i);
 	limit_keyed_configure(memory.view, (limit_rule_key[]){13, 14, 11}, 3, columns);
 	assert_int_equal(count_at(&memory, 99, columns[0], 0), 3);
 	assert_int_equal(count_at(&memory, 99, columns[1], 0), 0);
@@ -174,8 +198,7 @@ static void *write_until_over(void *argument)
 	struct race *race = argument;
 
 	for (int64_t i = 1; !atomic_load(&race->is_over); i++)
-		limit_keyed_add(race->memory.view, nth_key((uint64_t)i % 20), 0, SECOND, i * SECOND,
-				1000);
+		add(&race->memory, nth_key((uint64_t)i % 20), 0, SECOND, i * SECOND, 1000);
 	return NULL;
 }
 
@@ -190,14 +213,13 @@ static void test_readers_see_whole_slots(void **state)
 	(void)state;
 	assert_int_equal(pthread_create(&writer, NULL, write_until_over, &race), 0);
 	for (uint64_t i = 0; i < READS || seen == 0; i++) {
-		struct limit_window_total total = {0};
+		struct limit_window_total total =
+			total_at(&race.memory, nth_key(i % 20), 0, SECOND, (int64_t)(i * SECOND));
 
-		limit_keyed_sum(race.memory.view, nth_key(i % 20), 0, SECOND, (int64_t)(i * SECOND),
-				&total);
 		assert_true(total.now + total.before <= 2000);
 		assert_int_equal(total.now % 1000, 0);
 		assert_int_equal(total.before % 1000, 0);
-		seen += limit_keyed_count(race.memory.view) > 0;
+		seen += limit_keyed_used(race.memory.view) > 0;
 	}
 	atomic_store(&race.is_over, true);
 	pthread_join(writer, NULL);

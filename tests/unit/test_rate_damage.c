@@ -26,12 +26,20 @@ static struct memory table(void)
 	return memory;
 }
 
+static void add(const struct memory *memory, uint64_t key, int64_t at_us, uint32_t amount)
+{
+	struct limit_keyed_count count = {.time = limit_window_time(SECOND, at_us),
+					  .amount = amount};
+
+	limit_keyed_add(memory->view, key, at_us, &count, 1);
+}
+
 static uint64_t count_at(const struct memory *memory, uint64_t key, int64_t at_us)
 {
-	struct limit_window_total total = {0};
+	struct limit_keyed_count count = {.time = limit_window_time(SECOND, at_us)};
 
-	limit_keyed_sum(memory->view, key, 0, SECOND, at_us, &total);
-	return total.now + total.before;
+	limit_keyed_sum(memory->view, key, &count, 1);
+	return count.total.now + count.total.before;
 }
 
 /* The slots begin with the number of changes, which is odd during one. */
@@ -40,16 +48,16 @@ static void test_killed_while_it_counts(void **state)
 	struct memory memory = table();
 
 	(void)state;
-	limit_keyed_add(memory.view, 7, 0, SECOND, 0, 3);
+	add(&memory, 7, 0, 3);
 	for (size_t i = 0; i < KEYS; i++) {
 		char *slot = (char *)memory.bytes + BUCKET + KEYS * sizeof(uint64_t) + i * SLOT;
 
 		*(uint32_t *)(void *)slot |= 1;
 	}
 	assert_int_equal(count_at(&memory, 7, 0), 0); /* nobody knows */
-	limit_keyed_add(memory.view, 7, 0, SECOND, 0, 4);
+	add(&memory, 7, 0, 4);
 	assert_int_equal(count_at(&memory, 7, 0), 7);
-	limit_keyed_add(memory.view, 8, 0, SECOND, 0, 4);
+	add(&memory, 8, 0, 4);
 	assert_int_equal(count_at(&memory, 8, 0), 4);
 	free(memory.bytes);
 }
@@ -77,8 +85,8 @@ static void test_a_window_that_begins_meanwhile(void **state)
 	struct memory memory = table();
 
 	(void)state;
-	limit_keyed_add(memory.view, 7, 0, SECOND, SECOND / 2, 5);
-	limit_keyed_add(memory.view, 7, 0, SECOND, SECOND, 1);
+	add(&memory, 7, SECOND / 2, 5);
+	add(&memory, 7, SECOND, 1);
 	assert_int_equal(count_at(&memory, 7, SECOND - 1), 6);
 	free(memory.bytes);
 }
