@@ -7,9 +7,9 @@
  * has a window (window.h) for each of LIMIT_COLUMNS rules. When both buckets of a new key are full,
  * the key among them that was unused for longest is forgotten.
  *
- * The keys lie together in front of the slots, so that a search touches a line of the processor's
- * cache for each bucket, and of memory that is all zeros at first only the keys' when it finds
- * nothing: eight bytes for each slot. No call waits or fails.
+ * In front of the slots there is a byte for each, some bits of its key. A search that finds nothing
+ * reads hardly more than these: they stay in the processor's cache, and of a table in which nothing
+ * is found the slots need no memory, because that is all zeros at first. No call waits or fails.
  * Readers see each slot as it was at one instant; a reader that meets the writer at the same slot
  * too often takes the slot for empty.
  */
@@ -36,7 +36,9 @@ size_t limit_keyed_size(size_t keys);
 
 /* How a process sees a table: its own, or one of another process. Plain values. */
 struct limit_keyed_view {
-	struct limit_keyed *table; /* not owned */
+	struct limit_keyed *table; /* not owned, like the following parts of it */
+	void *tags;
+	void *slots;
 	size_t buckets;
 };
 /* MEMORY has SIZE bytes, at an address that is a multiple of 64. */
@@ -67,9 +69,9 @@ bool limit_keyed_has_room(struct limit_keyed_view view, uint64_t key, int64_t id
 
 /* The column of RULE, or -1. */
 int limit_keyed_column(struct limit_keyed_view view, limit_rule_key rule);
-/* Whether COLUMN is that of RULE. */
-bool limit_keyed_is_column(struct limit_keyed_view view, int column, limit_rule_key rule);
-/* KEY is needed before long: its memory had better be on its way to the processor. */
+/* Another number when any column has another rule. */
+uint32_t limit_keyed_version(struct limit_keyed_view view);
+/* KEY is needed before long: has its memory brought into the processor's cache. */
 void limit_keyed_expect(struct limit_keyed_view view, uint64_t key);
 /* Adds what KEY has in each one's column to its total, all as it was at one instant. */
 void limit_keyed_sum(struct limit_keyed_view view, uint64_t key, struct limit_keyed_count *counts,

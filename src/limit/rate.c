@@ -9,7 +9,8 @@ struct rule {
 	size_t number;              /* among all rules */
 	unsigned column;            /* of the own table */
 	limit_rule_key key;         /* by which others' columns are found */
-	uint64_t unit;              /* a counter's step: counters have 32 bits */
+	uint64_t unit;              /* a counter's step: counters have 32 bits; a power of 2 */
+	uint64_t limit;             /* in units */
 	_Atomic uint64_t *exceeded; /* in the own row */
 };
 
@@ -19,11 +20,11 @@ struct group {
 	struct rule *rules[LIMIT_COLUMNS];
 };
 
-/* What is known of a process's tables. Its columns change with its configuration, so each is looked
- * at before it is used. */
+/* What is known of a process's tables, and of their columns as of a version. */
 struct row {
 	struct limit_rate_tables tables;
-	int columns[CONFIG_RATES_MAX];
+	uint32_t versions[CONFIG_RATE_PERS];
+	int8_t columns[CONFIG_RATES_MAX];
 };
 
 struct limit_rates {
@@ -52,6 +53,11 @@ struct looks {
 	size_t count;
 	struct look of[CONFIG_RATE_PERS];
 };
+
+static uint64_t in_units(const struct rule *rule, uint64_t amount)
+{
+	return rule->unit == 1 ? amount : amount / rule->unit + (amount % rule->unit != 0);
+}
 
 /* The rules that count for PER get columns of its table. */
 static void configure_table(struct limit_rates *rates, enum config_rate_per per)
@@ -106,6 +112,7 @@ static void configure(struct limit_rates *rates, const struct config *config)
 		rates->rules[i].number = i;
 		rates->rules[i].key = limit_rate_key(rates->key, &config->rates[i]);
 		rates->rules[i].unit = limit_rate_unit(config->rates[i].limit);
+		rates->rules[i].limit = in_units(&rates->rules[i], config->rates[i].limit);
 	}
 	configure_exceeded(rates);
 	for (unsigned per = 0; per < CONFIG_RATE_PERS; per++)
@@ -141,31 +148,26 @@ void limit_rates_free(struct limit_rates *rates)
 
 /* --- looking --- */
 
-static uint64_t in_units(const struct rule *rule, uint64_t amount)
+static void learn_columns(const struct limit_rates *rates, struct row *row,
+			  enum config_rate_per per, uint32_t version)
 {
-	return amount / rule->unit + (amount % rule->unit != 0);
+	for (size_t i = 0; i < rates->count; i++)
+		if (rates->rules[i].config->per == per)
+			row->columns[i] = (int8_t)limit_keyed_column(row->tables.per[per],
+								     rates->rules[i].key);
+	row->versions[per] = version;
 }
 
-static const struct row *row_at(struct limit_rates *rates, size_t i)
+/* Those that came since the last look, too. */
+static void learn_rows(struct limit_rates *rates)
 {
-	for (; rates->row_count <= i; rates->row_count++) {
+	for (; rates->row_count < limit_memory_count(rates->memory); rates->row_count++) {
 		struct row *row = &rates->rows[rates->row_count];
 
 		row->tables = limit_rate_tables(rates->memory, rates->row_count);
-		for (size_t rule = 0; rule < CONFIG_RATES_MAX; rule++)
-			row->columns[rule] = -1;
+		for (unsigned per = 0; per < CONFIG_RATE_PERS; per++)
+			learn_columns(rates, row, per, limit_keyed_version(row->tables.per[per]));
 	}
-	return &rates->rows[i];
-}
-
-static int column_in(struct limit_rates *rates, size_t row, const struct rule *rule)
-{
-	struct limit_keyed_view view = rates->rows[row].tables.per[rule->config->per];
-	int *column = &rates->rows[row].columns[rule->number];
-
-	if (!limit_keyed_is_column(view, *column, rule->key))
-		*column = limit_keyed_column(view, rule->key);
-	return *column;
 }
 
 /* Begins the look at who SUBJECT is for the rules of GROUP; false: none applies. */
@@ -197,8 +199,7 @@ static void begin_looks(struct limit_rates *rates, enum config_rate_count count,
 			const struct limit_subject *subject, uint64_t amount, int64_t now_us,
 			struct looks *looks)
 {
-	size_t rows = limit_memory_count(rates->memory);
-
+	learn_rows(rates);
 	looks->count = 0;
 	for (unsigned per = 0; per < CONFIG_RATE_PERS; per++) {
 		struct look *look = &looks->of[looks->count];
@@ -206,27 +207,22 @@ static void begin_looks(struct limit_rates *rates, enum config_rate_count count,
 		if (!begin_look(rates, &rates->groups[count][per], subject, amount, now_us, look))
 			continue;
 		looks->count++;
-		for (size_t row = 0; row < rows; row++) {
-			struct limit_keyed_view view = row_at(rates, row)->tables.per[per];
-
-			if (limit_keyed_used(view) > 0)
-				limit_keyed_expect(view, look->key);
-		}
+		for (size_t row = 0; row < rates->row_count; row++)
+			limit_keyed_expect(rates->rows[row].tables.per[per], look->key);
 	}
 }
 
-/* What all processes have counted. */
-static void sum(struct limit_rates *rates, struct look *look)
+/* What the process of ROW has counted. */
+static void sum_row(const struct limit_rates *rates, struct row *row, struct look *look)
 {
-	for (size_t row = 0; row < limit_memory_count(rates->memory); row++) {
-		struct limit_keyed_view view = row_at(rates, row)->tables.per[look->per];
+	struct limit_keyed_view view = row->tables.per[look->per];
+	uint32_t version = limit_keyed_version(view);
 
-		if (limit_keyed_used(view) == 0)
-			continue;
-		for (size_t i = 0; i < look->count; i++)
-			look->counts[i].column = column_in(rates, row, look->rules[i]);
-		limit_keyed_sum(view, look->key, look->counts, look->count);
-	}
+	if (row->versions[look->per] != version)
+		learn_columns(rates, row, look->per, version);
+	for (size_t i = 0; i < look->count; i++)
+		look->counts[i].column = row->columns[look->rules[i]->number];
+	limit_keyed_sum(view, look->key, look->counts, look->count);
 }
 
 /* --- judging --- */
@@ -249,8 +245,8 @@ static struct limit_ruling judge(const struct limit_rates *rates, const struct r
 	};
 	struct limit_ruling ruling = {LIMIT_PASS, NULL, 0};
 
-	ruling.wait_us = limit_window_wait_us(&has->total, in_units(rule, rule->config->limit),
-					      in_units(rule, amount), has->time);
+	ruling.wait_us =
+		limit_window_wait_us(&has->total, rule->limit, in_units(rule, amount), has->time);
 	if (ruling.wait_us == 0 && rule->config->full == CONFIG_RATE_FULL_REFUSE &&
 	    !limit_keyed_has_room(rates->own.per[rule->config->per], key,
 				  rule->config->interval_us * 2, now_us))
@@ -272,7 +268,8 @@ static struct limit_ruling judge_all(struct limit_rates *rates, struct looks *lo
 	struct limit_ruling strictest = {LIMIT_PASS, NULL, 0};
 
 	for (struct look *look = looks->of; look < looks->of + looks->count; look++) {
-		sum(rates, look);
+		for (size_t row = 0; row < rates->row_count; row++)
+			sum_row(rates, &rates->rows[row], look);
 		for (size_t i = 0; i < look->count; i++) {
 			struct limit_ruling ruling = judge(rates, look->rules[i], look->key,
 							   &look->counts[i], amount, now_us);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SECOND = 1000000, BUCKET = 128, KEYS = 8, SLOT = 8 + LIMIT_COLUMNS * 12 };
+/* A head, a line with the tags of one bucket, and its slots. */
+enum { SECOND = 1000000, SLOTS = 128 + 64, KEYS = 8, SLOT = 16 + LIMIT_COLUMNS * 12 };
 
 struct memory {
 	void *bytes;
@@ -20,7 +21,7 @@ static struct memory table(void)
 
 	memory.bytes = aligned_alloc(64, (memory.size + 63) / 64 * 64);
 	assert_non_null(memory.bytes);
-	assert_int_equal(memory.size, BUCKET + KEYS * (sizeof(uint64_t) + SLOT));
+	assert_int_equal(memory.size, SLOTS + KEYS * SLOT);
 	memset(memory.bytes, 0, memory.size);
 	memory.view = limit_keyed_view(memory.bytes, memory.size);
 	return memory;
@@ -50,7 +51,7 @@ static void test_killed_while_it_counts(void **state)
 	(void)state;
 	add(&memory, 7, 0, 3);
 	for (size_t i = 0; i < KEYS; i++) {
-		char *slot = (char *)memory.bytes + BUCKET + KEYS * sizeof(uint64_t) + i * SLOT;
+		char *slot = (char *)memory.bytes + SLOTS + i * SLOT;
 
 		*(uint32_t *)(void *)slot |= 1;
 	}
