@@ -8,6 +8,7 @@ enum {
 	READS_MAX = 8, /* of a slot that changes meanwhile */
 	CACHE_LINE = 64,
 	SPARE_TENTHS = 2, /* more slots than keys, so that two full buckets are rare */
+	FEW_BUCKETS = 16, /* they are in the cache in any case */
 };
 
 struct slot {
@@ -344,7 +345,7 @@ uint32_t limit_keyed_version(struct limit_keyed_view view)
 
 void limit_keyed_expect(struct limit_keyed_view view, uint64_t key)
 {
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 2 && view.buckets > FEW_BUCKETS; i++) {
 		size_t bucket = bucket_of(view, key, i > 0);
 		uint64_t bits = candidates(view, bucket, key);
 		const char *slot;
