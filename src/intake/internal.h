@@ -89,6 +89,7 @@ struct intake_session {
 	bool is_stranger;    /* a proxy does not know its address: then it has no rights by that */
 	unsigned commits;    /* that were passed on while the engine goes on */
 	bool is_asking;      /* a question was passed on, and the engine waits for its answer */
+	bool is_slowed;      /* it is among the sessions that a rate holds back */
 	bool is_unnamed;     /* and OPEN waits for the client's name */
 	bool is_turned_away; /* its class was full; that is in the log already */
 	bool is_blocked;     /* the socket accepts no more */
@@ -99,6 +100,7 @@ struct intake_session {
 	struct in6_addr mapped;
 	char address[OS_SOCKET_TEXT_SIZE]; /* OS_SOCKET_UNIX on a UNIX socket */
 	struct intake_session *next, *previous;
+	struct intake_session *slowed_next, *slowed_previous;
 };
 
 /* session.c: lets the engine work as far as it can, then waits. May free the session. */
@@ -185,9 +187,6 @@ struct limit_ruling intake_rate_judge(struct intake_session *session,
 				      const struct intake_charge *charges, size_t count);
 /* What the client is told. */
 extern const char *const intake_rate_texts[CONFIG_RATE_COUNTS];
-/* Calls THEN after WAIT_US; until then the session waits as for an answer. */
-void intake_rate_hold(struct intake_session *session, int64_t wait_us,
-		      void (*then)(struct intake_session *session));
 enum intake_rate {
 	INTAKE_RATE_PASSES,
 	INTAKE_RATE_WAITS, /* THEN is called later */
@@ -207,8 +206,16 @@ void intake_rate_end_session(struct intake_session *session);
 /* Whether the pending question need not be passed on now: it was answered, or will be asked again
  * later. */
 bool intake_hold_question(struct intake_session *session);
-/* The service stops: nothing is held back any more, a question is refused. */
-void intake_hold_give_up(struct intake_session *session);
+/* Calls THEN after WAIT_US; until then the session waits as for an answer. */
+void intake_hold_begin(struct intake_session *session, int64_t wait_us,
+		       void (*then)(struct intake_session *session));
+/* The session that is held back may be disconnected. Does nothing if it is not. */
+void intake_hold_end(struct intake_session *session);
+/* Nothing is held back any more: a question is refused, with TEXT. */
+void intake_hold_give_up(struct intake_session *session, const char *text);
+/* The first session that is held back, in CLASS or in any (INTAKE_NO_CLASS), and may lose its place
+ * to another client: no accepted message waits for its reply. NULL: there is none. */
+struct intake_session *intake_hold_first(const struct intake *intake, ptrdiff_t class);
 
 /* claim.c */
 /* What a client at ADDRESS (IPv4 mapped), from whom the connection comes, may do by the
