@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { SECOND = 1000000, ROWS = 3 };
@@ -144,6 +145,31 @@ static void test_many_keys(void **state)
 	assert_true(kept >= KEYS - KEYS / 1000);
 	assert_true(limit_keyed_used(memory.view) >= kept);
 	free(memory.bytes);
+}
+
+/* Keys that are not there cost a table in another process's row a sixteenth of its memory at most:
+ * what tells that, in front of the slots. */
+static void test_who_is_not_there_costs_no_memory(void **state)
+{
+	enum { KEYS = 100000, PAGE = 4096 };
+	size_t size = (limit_keyed_size(KEYS) + PAGE - 1) / PAGE * PAGE;
+	void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static unsigned char present[1 << 14];
+	struct memory memory = {bytes, size, limit_keyed_view(bytes, limit_keyed_size(KEYS))};
+	size_t used = 0;
+
+	(void)state;
+	assert_ptr_not_equal(bytes, MAP_FAILED);
+	for (uint64_t i = 0; i < KEYS; i++) {
+		limit_keyed_expect(memory.view, nth_key(i));
+		assert_int_equal(count_at(&memory, nth_key(i), 0, 0), 0);
+	}
+	assert_true(size / PAGE <= sizeof present);
+	assert_int_equal(mincore(bytes, size, present), 0);
+	for (size_t i = 0; i < size / PAGE; i++)
+		used += present[i] & 1;
+	assert_true(used > 0 && used < size / PAGE / 16);
+	munmap(bytes, size);
 }
 
 static void test_who_was_unseen_for_longest_is_forgotten(void **state)
@@ -500,6 +526,7 @@ int main(void)
 		cmocka_unit_test(test_a_window_slides),
 		cmocka_unit_test(test_how_long_to_wait),
 		cmocka_unit_test(test_many_keys),
+		cmocka_unit_test(test_who_is_not_there_costs_no_memory),
 		cmocka_unit_test(test_who_was_unseen_for_longest_is_forgotten),
 		cmocka_unit_test(test_rules_keep_their_columns),
 		cmocka_unit_test(test_readers_see_whole_slots),
