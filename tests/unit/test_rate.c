@@ -455,6 +455,53 @@ static void test_a_reload_keeps_what_was_counted(void **state)
 	config_free(config);
 }
 
+static enum limit_answer take_one(struct scene *scene, unsigned row, const char *client)
+{
+	struct in6_addr one = address(client);
+	struct limit_subject subject = {.address = &one};
+
+	return limit_rates_take(scene->rates[row], CONFIG_RATE_MESSAGES, &subject, 1, 0).answer;
+}
+
+/* They share each search, and each counts and is judged. */
+static void test_rules_for_the_same_subject(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, "rate wide { count = messages limit = 9 interval = 1m }\n"
+		      "rate narrow { count = messages limit = 3 interval = 1h answer = close }\n"
+		      "rate other { count = recipients limit = 1 interval = 1m }\n");
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(take_one(&scene, i % ROWS, "::ffff:192.0.2.1"), LIMIT_PASS);
+	assert_int_equal(take_one(&scene, 1, "::ffff:192.0.2.1"), LIMIT_CLOSE);
+	assert_int_equal(take_one(&scene, 1, "::ffff:192.0.2.2"), LIMIT_PASS);
+	end(&scene);
+}
+
+/* One process has the new rule from a reload on, which the other one has had before. */
+static void test_a_rule_that_another_process_gets_later(void **state)
+{
+	static const char *const first = "rate a { count = recipients limit = 9 interval = 1m }\n";
+	struct scene scene;
+	struct config *config = configure(first);
+
+	(void)state;
+	begin(&scene, "rate a { count = recipients limit = 9 interval = 1m }\n"
+		      "rate b { count = messages limit = 4 interval = 1m }\n");
+	limit_rates_free(scene.rates[0]);
+	scene.rates[0] = limit_rates_new(scene.memories[0], config);
+	assert_int_equal(take_one(&scene, 0, "::ffff:192.0.2.1"), LIMIT_PASS); /* by no rule */
+	assert_int_equal(take_one(&scene, 1, "::ffff:192.0.2.1"), LIMIT_PASS);
+	limit_rates_free(scene.rates[0]);
+	scene.rates[0] = limit_rates_new(scene.memories[0], scene.config);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(take_one(&scene, 0, "::ffff:192.0.2.1"), LIMIT_PASS);
+	assert_int_equal(take_one(&scene, 1, "::ffff:192.0.2.1"), LIMIT_DEFER);
+	end(&scene);
+	config_free(config);
+}
+
 /* What came before decides about a connection; but who has done nothing takes nobody's place. */
 static void test_who_is_only_judged_takes_no_place(void **state)
 {
@@ -534,6 +581,8 @@ int main(void)
 		cmocka_unit_test(test_whom_rules_are_for),
 		cmocka_unit_test(test_full_memory_refuses_where_it_shall),
 		cmocka_unit_test(test_a_reload_keeps_what_was_counted),
+		cmocka_unit_test(test_rules_for_the_same_subject),
+		cmocka_unit_test(test_a_rule_that_another_process_gets_later),
 		cmocka_unit_test(test_who_is_only_judged_takes_no_place),
 		cmocka_unit_test(test_random_traffic_stays_below),
 	};
