@@ -37,55 +37,6 @@ static struct limit_ruling judge_question(struct intake_session *session)
 	}
 }
 
-static void on_time(void *context)
-{
-	struct intake_session *session = context;
-
-	intake_hold_end(session);
-	session->after_hold(session);
-}
-
-void intake_hold_begin(struct intake_session *session, int64_t wait_us,
-		       void (*then)(struct intake_session *session))
-{
-	struct intake *intake = session->intake;
-
-	session->after_hold = then;
-	if (session->held == NULL)
-		session->held = os_timer_new(intake->loop, on_time, session);
-	session->is_asking = true;
-	session->is_slowed = true;
-	DL_APPEND2(intake->slowed, session, slowed_previous, slowed_next);
-	if (session->class >= 0)
-		limit_slow_in(intake->counter, (size_t)session->class);
-	os_timer_start(session->held, wait_us);
-}
-
-void intake_hold_end(struct intake_session *session)
-{
-	struct intake *intake = session->intake;
-
-	if (!session->is_slowed)
-		return;
-	os_timer_stop(session->held);
-	session->is_asking = false;
-	session->is_slowed = false;
-	DL_DELETE2(intake->slowed, session, slowed_previous, slowed_next);
-	if (session->class >= 0)
-		limit_hasten_in(intake->counter, (size_t)session->class);
-}
-
-struct intake_session *intake_hold_first(const struct intake *intake, ptrdiff_t class)
-{
-	struct intake_session *session = intake->slowed;
-
-	for (unsigned i = 0; i < FIRST_LOOKS && session != NULL;
-	     i++, session = session->slowed_next)
-		if (session->commits == 0 && (class == INTAKE_NO_CLASS || session->class == class))
-			return session;
-	return NULL;
-}
-
 static void let_through(struct intake_session *session)
 {
 	session->is_let_through = true;
@@ -118,7 +69,7 @@ bool intake_hold_question(struct intake_session *session)
 	if (ruling.answer == LIMIT_PASS)
 		return false;
 	if (ruling.answer == LIMIT_SLOW) {
-		intake_hold_begin(session, ruling.wait_us, let_through);
+		intake_slow_begin(session, ruling.wait_us, let_through);
 		return true;
 	}
 	if (ruling.answer == LIMIT_CLOSE)
@@ -131,7 +82,7 @@ void intake_hold_give_up(struct intake_session *session, const char *text)
 {
 	if (!session->is_slowed)
 		return;
-	intake_hold_end(session);
+	intake_slow_end(session);
 	if (intake_session_has_question(session))
 		refuse_question(session, text);
 	else if (intake_security_is_implicit(session->security)) /* it waits for a handshake */

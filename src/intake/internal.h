@@ -48,6 +48,8 @@ enum {
 struct intake_session {
 	struct intake *intake;
 	void (*pump)(struct intake_session *session); /* when an answer comes */
+	/* Ends the session because another client needs its place. */
+	void (*give_way)(struct intake_session *session);
 	/* When the client's name is known, for which its class waits, and its greeting; NULL: they
 	 * wait for nothing. May free the session. */
 	void (*named)(struct intake_session *session);
@@ -202,20 +204,22 @@ void intake_rate_note(struct intake_session *session, enum config_rate_count cou
 /* Ends the session if a rate says so, as soon as no question is pending. */
 void intake_rate_end_session(struct intake_session *session);
 
+/* slow.c: sessions that a rate holds back. */
+/* Calls THEN after WAIT_US; until then the session waits as for an answer. */
+void intake_slow_begin(struct intake_session *session, int64_t wait_us,
+		       void (*then)(struct intake_session *session));
+/* It is held back no more. Does nothing if it was not. */
+void intake_slow_end(struct intake_session *session);
+/* The first session that is held back, in CLASS or in any (INTAKE_NO_CLASS), and may lose its place
+ * to another client: no accepted message waits for its reply. NULL: there is none. */
+struct intake_session *intake_slow_first(const struct intake *intake, ptrdiff_t class);
+
 /* hold.c */
 /* Whether the pending question need not be passed on now: it was answered, or will be asked again
  * later. */
 bool intake_hold_question(struct intake_session *session);
-/* Calls THEN after WAIT_US; until then the session waits as for an answer. */
-void intake_hold_begin(struct intake_session *session, int64_t wait_us,
-		       void (*then)(struct intake_session *session));
-/* The session that is held back may be disconnected. Does nothing if it is not. */
-void intake_hold_end(struct intake_session *session);
 /* Nothing is held back any more: a question is refused, with TEXT. */
 void intake_hold_give_up(struct intake_session *session, const char *text);
-/* The first session that is held back, in CLASS or in any (INTAKE_NO_CLASS), and may lose its place
- * to another client: no accepted message waits for its reply. NULL: there is none. */
-struct intake_session *intake_hold_first(const struct intake *intake, ptrdiff_t class);
 
 /* claim.c */
 /* What a client at ADDRESS (IPv4 mapped), from whom the connection comes, may do by the

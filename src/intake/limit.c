@@ -67,14 +67,14 @@ static bool is_full(const struct limit_total *total, const struct limit_class *c
 static void make_room(struct intake *intake, size_t index)
 {
 	const struct limit_class *class = limit_classes_at(intake->classes, index);
-	struct intake_session *slowed = intake_hold_first(intake, (ptrdiff_t)index);
+	struct intake_session *slowed = intake_slow_first(intake, (ptrdiff_t)index);
 	struct limit_total total;
 
 	if (slowed == NULL)
 		return;
 	limit_total_of(intake->limits, class->key, &total);
 	if (is_full(&total, class))
-		intake_session_turn_away(slowed);
+		slowed->give_way(slowed);
 }
 
 /* Tells who closes the doors when no class has a place any more. */

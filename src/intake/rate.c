@@ -100,7 +100,7 @@ enum intake_rate intake_rate_of_connection(struct intake_session *session,
 	*text_out = intake_rate_texts[ruling.rule->count];
 	if (ruling.answer != LIMIT_SLOW)
 		return INTAKE_RATE_REFUSES;
-	intake_hold_begin(session, ruling.wait_us, then);
+	intake_slow_begin(session, ruling.wait_us, then);
 	return INTAKE_RATE_WAITS;
 }
 

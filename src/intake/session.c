@@ -26,7 +26,7 @@ static void session_free(struct intake_session *session)
 
 	intake_lookup_cancel(session);
 	session->engine->cancel(session);
-	intake_hold_end(session);
+	intake_slow_end(session);
 	intake_limit_leave(session);
 	if (session->client != NULL)
 		intake_client_leave(&intake->clients, session->client);
@@ -325,6 +325,7 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	intake_claim_grant(session, &session->mapped, &who);
 	who.may_tls = intake_secure_is_possible(session);
 	session->pump = intake_session_pump;
+	session->give_way = intake_session_turn_away;
 	intake_lookup_init(session);
 	session->engine = intake->engine;
 	session->engine->begin(session, service, &who);
