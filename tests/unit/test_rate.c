@@ -479,6 +479,36 @@ static void test_rules_for_the_same_subject(void **state)
 	end(&scene);
 }
 
+static void test_rules_of_a_class(void **state)
+{
+	struct scene scene;
+	struct in6_addr one = address("::ffff:192.0.2.1");
+	struct limit_subject inside = {.address = &one, .class_mask = "192.0.2.0/24"};
+	struct limit_subject outside = {.address = &one, .class_mask = "*"};
+	struct limit_subject nowhere = {.address = &one};
+
+	(void)state;
+	begin(&scene,
+	      "class \"192.0.2.0/24\" { queue = 1 refuse = 1 }\n"
+	      "class \"*\" { queue = 1 refuse = 1 }\n"
+	      "rate r { count = messages class = \"192.0.2.0/24\" limit = 1 interval = 1m }\n");
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(
+			limit_rates_take(scene.rates[0], CONFIG_RATE_MESSAGES, &inside, 1, 0)
+				.answer,
+			i == 0 ? LIMIT_PASS : LIMIT_DEFER);
+		assert_int_equal(
+			limit_rates_take(scene.rates[0], CONFIG_RATE_MESSAGES, &outside, 1, 0)
+				.answer,
+			LIMIT_PASS);
+		assert_int_equal(
+			limit_rates_take(scene.rates[0], CONFIG_RATE_MESSAGES, &nowhere, 1, 0)
+				.answer,
+			LIMIT_PASS);
+	}
+	end(&scene);
+}
+
 /* One process has the new rule from a reload on, which the other one has had before. */
 static void test_a_rule_that_another_process_gets_later(void **state)
 {
@@ -582,6 +612,7 @@ int main(void)
 		cmocka_unit_test(test_full_memory_refuses_where_it_shall),
 		cmocka_unit_test(test_a_reload_keeps_what_was_counted),
 		cmocka_unit_test(test_rules_for_the_same_subject),
+		cmocka_unit_test(test_rules_of_a_class),
 		cmocka_unit_test(test_a_rule_that_another_process_gets_later),
 		cmocka_unit_test(test_who_is_only_judged_takes_no_place),
 		cmocka_unit_test(test_random_traffic_stays_below),
