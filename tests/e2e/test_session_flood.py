@@ -43,6 +43,15 @@ def resources(node):
     return found
 
 
+def seconds_used(node):
+    """Of the processors, by those that talk to clients."""
+    total = 0
+    for pid in node.pids("smtpd"):
+        with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+            total += sum(map(int, stat.read().rsplit(")", 1)[1].split()[11:13]))
+    return total / os.sysconf("SC_CLK_TCK")
+
+
 def flood(port, seconds):
     ended = subprocess.run([FLOOD, str(port), str(seconds), str(AT_ONCE), str(ADDRESSES)], check=True,
                            capture_output=True, timeout=seconds + PATIENCE)
@@ -54,7 +63,7 @@ def test_sessions_that_are_opened_and_dropped(node, ground):
     mx = site.mx
     flood(site.port, 1)  # so that all memory that stays is there
     wait_for_counts(mx, "0+0 0+0")
-    before = resources(mx)
+    before, used = resources(mx), seconds_used(mx)
     made = {}
     thread = threading.Thread(target=lambda: made.update(flood(site.port, SECONDS)))
     thread.start()
@@ -67,7 +76,7 @@ def test_sessions_that_are_opened_and_dropped(node, ground):
         times.append(time.monotonic() - since)
         most = max(most, told(mx)["127.66.0.0/16"]["in"])
     thread.join()
-    took = time.monotonic() - begun
+    took, used = time.monotonic() - begun, seconds_used(mx) - used
     wait_for_counts(mx, "0+0 0+0")
     mx.maildir(BOB).wait(len(times))
     after = resources(mx)
@@ -79,6 +88,7 @@ def test_sessions_that_are_opened_and_dropped(node, ground):
         "class sends one message after the other meanwhile.",
         command="make hostile",
         counts={"sessions opened": made["opened"], "a second": round(made["opened"] / SECONDS),
+                "microseconds of processor time of smtpd for each": round(used / made["opened"] * 1e6),
                 "refused by closed doors": made["refused"], "greeted": made["greeted"],
                 "turned away": made["turned_away"], "wrong passwords that were judged": made["failed"],
                 "messages of the good client": len(times),
