@@ -145,7 +145,8 @@ class PostfixInside(Postfix):
         self.lan = lan
         super().__init__(directory, more=f"default_transport = smtp:[{node.address}]:{node.port}\n"
                          f"smtp_bind_address = 198.18.0.{number}\nqueue_run_delay = 1s\n"
-                         "minimal_backoff_time = 1s\nmaximal_backoff_time = 2s\nsmtp_destination_concurrency_limit = 1\n")
+                         "minimal_backoff_time = 1s\nmaximal_backoff_time = 2s\n"
+                         "smtp_destination_concurrency_limit = 1\n")
 
     def _run(self, name, command):
         with open(os.path.join(self.directory, "log", name), "ab") as log:

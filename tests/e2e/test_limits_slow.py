@@ -97,7 +97,8 @@ def test_all_sessions_of_a_process(node):
 
 
 def test_a_reload_counts_them_anew(node):
-    mx = node(settings=SLOW + 'smtpd_workers = 1\nclass "127.0.0.8/29" { queue = 9 refuse = 9 }\nclass "*" { queue = 9 refuse = 9 }\n')
+    mx = node(settings=SLOW + 'smtpd_workers = 1\nclass "127.0.0.8/29" { queue = 9 refuse = 9 }\n'
+              'class "*" { queue = 9 refuse = 9 }\n')
     clients = [hold_back(mx, "127.0.0.9"), hold_back(mx, "127.0.0.20")]
     assert line_of(mx, "127.0.0.8/29") == line_of(mx, "*") == {"in": 1, "slowed": 1}
     mx.settings = SLOW + 'smtpd_workers = 1\nclass "*" { queue = 9 refuse = 9 }\n'
