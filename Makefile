@@ -66,8 +66,9 @@ crash: tree ## every crash state; CUTS power cuts on each filesystem, VARIANT_CU
 	@tests/power/run --cuts $(CUTS)
 	@tests/power/run --variant all --cuts $(VARIANT_CUTS)
 
-kill: tree ## kill -9 at every system call, and for ten minutes at random; about half an hour
+kill: tree ## kill -9 at every system call, and for ten minutes at random; about an hour
 	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_syscalls.py -s
+	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_limits.py -s
 	@KILL_SECONDS=600 tests/e2e/run tests/e2e/test_kill.py -s
 
 freeze: tree ## processes stand still at random for ten minutes: nothing is lost, leaked or stuck
@@ -85,6 +86,7 @@ smuggle: tree ## every short string of line ends and dots, in and out, among oth
 hostile: tree ## hostile clients, servers, name servers and directories, published flaws, the sandbox, the clock
 	@LIES=all tests/e2e/run -s tests/e2e/test_hostile_*.py tests/e2e/test_lying_*.py \
 		tests/e2e/test_published_flaws*.py tests/e2e/test_sandbox.py tests/e2e/test_clock.py
+	@FLOOD_SECONDS=60 tests/e2e/run -s tests/e2e/test_session_flood.py
 
 reliability: ## all of these campaigns, one after the other, for doc/reliability.md; half a day
 	@mkdir -p doc/reliability

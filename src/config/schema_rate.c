@@ -59,7 +59,8 @@ const struct config_setting config_schema_rate[] = {
 	SETTING(RATE, "answer", word, AT(config_rate, answer), INITIAL("defer"),
 		WORDS(answer_words),
 		MEANING("What happens above the limit. slow: the reply waits until it would be "
-			"within the limit, for 30 seconds at most. defer: the command is refused "
+			"within the limit, for 30 seconds at most; when another client needs its "
+			"place, the session ends with 421. defer: the command is refused "
 			"with 450 or 451, the session goes on; a connection is refused as with "
 			"close. close: 421, and the session ends.")),
 	SETTING(RATE, "full", word, AT(config_rate, full), INITIAL("allow"), WORDS(full_words),

@@ -411,9 +411,8 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "rate_keys", number, AT(config, rate_keys), INITIAL("100000"),
 		RANGE(1000, 2000000),
 		MEANING("How many addresses, users or domains sections rate can tell apart at a "
-			"time, each kind by itself. 100,000 need 13 MiB for each smtpd and qmtpd, "
-			"once these together have seen so many. When it is raised, counting begins "
-			"anew.")),
+			"time, each kind by itself. 100,000 need 13 MiB for each smtpd and qmtpd "
+			"that has seen some thousands. When it is raised, counting begins anew.")),
 	SETTING(ROOT, "policy_path", path, AT(config, policy_path),
 		INITIAL("/var/lib/stagepost/policy"), RANGE(1, 4000),
 		MEANING("The directory in which policies of mta_sts and results for tls_reports "

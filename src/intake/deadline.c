@@ -81,7 +81,10 @@ struct intake_session *intake_session_find_idle(struct intake *intake)
 {
 	uint32_t rate = intake->config->smtp_min_rate;
 	int64_t now_us = os_clock_monotonic_us();
+	struct intake_session *slowed = intake_slow_first(intake, INTAKE_NO_CLASS);
 
+	if (slowed != NULL)
+		return slowed;
 	for (unsigned i = 0; i < IDLE_LOOKS && intake->sessions != NULL; i++) {
 		struct intake_session *session = intake->sessions;
 

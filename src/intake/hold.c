@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: ISC
-/* Holds a question of the engine back, or refuses it, when a rate says so. */
+/*
+ * Holds a question of the engine back, or refuses it, when a rate says so. A session that is held
+ * back, also before its greeting, is slowed in its class, and the first to go when there is no
+ * place for another client: it waits because of what its client did, not for us.
+ */
 #include "intake/internal.h"
+#include <utlist.h>
+
+enum { FIRST_LOOKS = 64 }; /* at sessions of other classes */
 
 /* What came before is judged first: then a message that it refuses is not counted. */
 static const struct intake_charge message_charges[] = {{CONFIG_RATE_BYTES, 0},
@@ -62,7 +69,7 @@ bool intake_hold_question(struct intake_session *session)
 	if (ruling.answer == LIMIT_PASS)
 		return false;
 	if (ruling.answer == LIMIT_SLOW) {
-		intake_rate_hold(session, ruling.wait_us, let_through);
+		intake_slow_begin(session, ruling.wait_us, let_through);
 		return true;
 	}
 	if (ruling.answer == LIMIT_CLOSE)
@@ -71,14 +78,13 @@ bool intake_hold_question(struct intake_session *session)
 	return true;
 }
 
-void intake_hold_give_up(struct intake_session *session)
+void intake_hold_give_up(struct intake_session *session, const char *text)
 {
-	if (session->held == NULL || !os_timer_is_running(session->held))
+	if (!session->is_slowed)
 		return;
-	os_timer_stop(session->held);
-	session->is_asking = false;
+	intake_slow_end(session);
 	if (intake_session_has_question(session))
-		refuse_question(session, "The service is stopping, try again later");
+		refuse_question(session, text);
 	else if (intake_security_is_implicit(session->security)) /* it waits for a handshake */
 		buffer_clear(session->engine->output(session));
 }

@@ -48,6 +48,8 @@ enum {
 struct intake_session {
 	struct intake *intake;
 	void (*pump)(struct intake_session *session); /* when an answer comes */
+	/* Ends the session because another client needs its place. */
+	void (*give_way)(struct intake_session *session);
 	/* When the client's name is known, for which its class waits, and its greeting; NULL: they
 	 * wait for nothing. May free the session. */
 	void (*named)(struct intake_session *session);
@@ -89,6 +91,7 @@ struct intake_session {
 	bool is_stranger;    /* a proxy does not know its address: then it has no rights by that */
 	unsigned commits;    /* that were passed on while the engine goes on */
 	bool is_asking;      /* a question was passed on, and the engine waits for its answer */
+	bool is_slowed;      /* it is among the sessions that a rate holds back */
 	bool is_unnamed;     /* and OPEN waits for the client's name */
 	bool is_turned_away; /* its class was full; that is in the log already */
 	bool is_blocked;     /* the socket accepts no more */
@@ -99,6 +102,7 @@ struct intake_session {
 	struct in6_addr mapped;
 	char address[OS_SOCKET_TEXT_SIZE]; /* OS_SOCKET_UNIX on a UNIX socket */
 	struct intake_session *next, *previous;
+	struct intake_session *slowed_next, *slowed_previous;
 };
 
 /* session.c: lets the engine work as far as it can, then waits. May free the session. */
@@ -185,9 +189,6 @@ struct limit_ruling intake_rate_judge(struct intake_session *session,
 				      const struct intake_charge *charges, size_t count);
 /* What the client is told. */
 extern const char *const intake_rate_texts[CONFIG_RATE_COUNTS];
-/* Calls THEN after WAIT_US; until then the session waits as for an answer. */
-void intake_rate_hold(struct intake_session *session, int64_t wait_us,
-		      void (*then)(struct intake_session *session));
 enum intake_rate {
 	INTAKE_RATE_PASSES,
 	INTAKE_RATE_WAITS, /* THEN is called later */
@@ -203,12 +204,22 @@ void intake_rate_note(struct intake_session *session, enum config_rate_count cou
 /* Ends the session if a rate says so, as soon as no question is pending. */
 void intake_rate_end_session(struct intake_session *session);
 
+/* slow.c: sessions that a rate holds back. */
+/* Calls THEN after WAIT_US; until then the session waits as for an answer. */
+void intake_slow_begin(struct intake_session *session, int64_t wait_us,
+		       void (*then)(struct intake_session *session));
+/* It is held back no more. Does nothing if it was not. */
+void intake_slow_end(struct intake_session *session);
+/* The first session that is held back, in CLASS or in any (INTAKE_NO_CLASS), and may lose its place
+ * to another client: no accepted message waits for its reply. NULL: there is none. */
+struct intake_session *intake_slow_first(const struct intake *intake, ptrdiff_t class);
+
 /* hold.c */
 /* Whether the pending question need not be passed on now: it was answered, or will be asked again
  * later. */
 bool intake_hold_question(struct intake_session *session);
-/* The service stops: nothing is held back any more, a question is refused. */
-void intake_hold_give_up(struct intake_session *session);
+/* Nothing is held back any more: a question is refused, with TEXT. */
+void intake_hold_give_up(struct intake_session *session, const char *text);
 
 /* claim.c */
 /* What a client at ADDRESS (IPv4 mapped), from whom the connection comes, may do by the

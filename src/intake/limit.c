@@ -58,17 +58,38 @@ static void log_decision(struct intake_session *session, const struct limit_clas
 			log_string("class", class->mask), log_str("name", name_of(session)));
 }
 
+static bool is_full(const struct limit_total *total, const struct limit_class *class)
+{
+	return total->in + total->out >= class->refuse;
+}
+
+/* Whoever is held back by a rate leaves if somebody else could have its place. */
+static void make_room(struct intake *intake, size_t index)
+{
+	const struct limit_class *class = limit_classes_at(intake->classes, index);
+	struct intake_session *slowed = intake_slow_first(intake, (ptrdiff_t)index);
+	struct limit_total total;
+
+	if (slowed == NULL)
+		return;
+	limit_total_of(intake->limits, class->key, &total);
+	if (is_full(&total, class))
+		slowed->give_way(slowed);
+}
+
 /* Tells who closes the doors when no class has a place any more. */
 static bool enter(struct intake_session *session, size_t index)
 {
 	struct intake *intake = session->intake;
 	const struct limit_class *class = limit_classes_at(intake->classes, index);
-	bool may = limit_enter_in(intake->counter, index);
 	struct limit_total total;
+	bool may;
 
+	make_room(intake, index);
+	may = limit_enter_in(intake->counter, index);
 	limit_total_of(intake->limits, class->key, &total);
 	log_decision(session, class, &total, may);
-	if (total.in + total.out >= class->refuse && intake->all_full != NULL &&
+	if (is_full(&total, class) && intake->all_full != NULL &&
 	    limit_is_all_full(intake->limits, intake->classes))
 		intake->all_full(intake->context);
 	return may;
@@ -120,6 +141,8 @@ static void recount(struct intake *intake)
 			continue;
 		s->class = (ptrdiff_t)find_class(s);
 		limit_recount_in(intake->counter, (size_t)s->class);
+		if (s->is_slowed)
+			limit_recount_slowed(intake->counter, (size_t)s->class);
 	}
 }
 

@@ -86,24 +86,6 @@ struct limit_ruling intake_rate_judge(struct intake_session *session,
 	return strictest;
 }
 
-static void let_through(void *context)
-{
-	struct intake_session *session = context;
-
-	session->is_asking = false;
-	session->after_hold(session);
-}
-
-void intake_rate_hold(struct intake_session *session, int64_t wait_us,
-		      void (*then)(struct intake_session *session))
-{
-	session->after_hold = then;
-	if (session->held == NULL)
-		session->held = os_timer_new(session->intake->loop, let_through, session);
-	session->is_asking = true;
-	os_timer_start(session->held, wait_us);
-}
-
 enum intake_rate intake_rate_of_connection(struct intake_session *session,
 					   void (*then)(struct intake_session *session),
 					   const char **text_out)
@@ -118,7 +100,7 @@ enum intake_rate intake_rate_of_connection(struct intake_session *session,
 	*text_out = intake_rate_texts[ruling.rule->count];
 	if (ruling.answer != LIMIT_SLOW)
 		return INTAKE_RATE_REFUSES;
-	intake_rate_hold(session, ruling.wait_us, then);
+	intake_slow_begin(session, ruling.wait_us, then);
 	return INTAKE_RATE_WAITS;
 }
 

@@ -26,6 +26,7 @@ static void session_free(struct intake_session *session)
 
 	intake_lookup_cancel(session);
 	session->engine->cancel(session);
+	intake_slow_end(session);
 	intake_limit_leave(session);
 	if (session->client != NULL)
 		intake_client_leave(&intake->clients, session->client);
@@ -283,10 +284,21 @@ static void on_timer(void *context)
 	intake_session_pump(session);
 }
 
+/* Nothing can be said to who waits for a handshake, or is amid one. */
+static bool can_be_told(const struct intake_session *session)
+{
+	return !intake_session_shakes_hands(session) &&
+	       (!intake_security_is_implicit(session->security) || session->stream.tls != NULL);
+}
+
 void intake_session_turn_away(struct intake_session *session)
 {
-	session->engine->turn_away(session, "Too many clients wait, try again later");
-	if (!intake_session_shakes_hands(session))
+	static const char text[] = "Too many clients wait, try again later";
+
+	intake_hold_give_up(session, text);
+	if (!intake_session_has_question(session))
+		session->engine->turn_away(session, text);
+	if (can_be_told(session))
 		(void)send_replies(session);
 	session_free(session);
 }
@@ -313,6 +325,7 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	intake_claim_grant(session, &session->mapped, &who);
 	who.may_tls = intake_secure_is_possible(session);
 	session->pump = intake_session_pump;
+	session->give_way = intake_session_turn_away;
 	intake_lookup_init(session);
 	session->engine = intake->engine;
 	session->engine->begin(session, service, &who);

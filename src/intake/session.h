@@ -37,6 +37,7 @@ struct intake {
 	struct limit_counter *counter;
 	struct limit_rates *rates;       /* NULL: none is configured */
 	struct intake_session *sessions; /* the one that has been idle longest comes first */
+	struct intake_session *slowed;   /* those that a rate holds back, the first one first */
 	struct intake_client *clients;   /* clients with their counts of sessions */
 	struct intake_proxy *proxies;    /* connections that are not sessions yet */
 	size_t session_count;            /* of both */
@@ -56,8 +57,8 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
  * call. All sessions are counted all over. */
 void intake_set_limits(struct intake *intake, const struct limit_memory *limits,
 		       const struct limit_classes *classes);
-/* The session whose place may be given to another client, or NULL: the one that has been idle
- * longest, if that is long enough. */
+/* The session whose place may be given to another client, or NULL: the first one that is held back
+ * by a rate, or the one that has been idle longest, if that is long enough. */
 struct intake_session *intake_session_find_idle(struct intake *intake);
 /* Ends it with a 421 reply. */
 void intake_session_turn_away(struct intake_session *session);

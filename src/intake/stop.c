@@ -12,7 +12,7 @@ void intake_stop(struct intake *intake)
 	intake_proxy_stop(intake);
 	DL_FOREACH_SAFE2 (intake->sessions, session, next, next) {
 		session->engine->shutdown(session);
-		intake_hold_give_up(session);
+		intake_hold_give_up(session, "The service is stopping, try again later");
 		if (!session->is_asking)
 			intake_session_pump(session);
 	}

@@ -12,7 +12,7 @@ struct slot {
 	_Atomic uint32_t in;
 	_Atomic uint32_t out;
 	_Atomic uint32_t waiting;
-	_Atomic uint32_t unused;
+	_Atomic uint32_t slowed; /* of those in */
 	_Atomic uint64_t refused;
 	_Atomic uint64_t held;
 };
@@ -35,6 +35,7 @@ struct counter_class {
 	struct slot *slot; /* in the own row */
 	uint32_t in;
 	uint32_t out;
+	uint32_t slowed;
 };
 
 struct limit_counter {
@@ -189,6 +190,22 @@ void limit_leave_out(struct limit_counter *counter, size_t class)
 		leave(&counter->counts[class].out, &counter->counts[class].slot->out);
 }
 
+void limit_slow_in(struct limit_counter *counter, size_t class)
+{
+	struct counter_class *counts;
+
+	if (counter == NULL)
+		return;
+	counts = &counter->counts[class];
+	atomic_store(&counts->slot->slowed, ++counts->slowed);
+}
+
+void limit_hasten_in(struct limit_counter *counter, size_t class)
+{
+	if (counter != NULL)
+		leave(&counter->counts[class].slowed, &counter->counts[class].slot->slowed);
+}
+
 void limit_hold_out(struct limit_counter *counter, size_t class)
 {
 	if (counter != NULL)
@@ -225,6 +242,11 @@ void limit_recount_in(struct limit_counter *counter, size_t class)
 	counter->counts[class].in++;
 }
 
+void limit_recount_slowed(struct limit_counter *counter, size_t class)
+{
+	counter->counts[class].slowed++;
+}
+
 void limit_recount_out(struct limit_counter *counter, size_t class)
 {
 	counter->counts[class].out++;
@@ -240,6 +262,7 @@ static bool is_wanted(const struct limit_counter *counter, uint64_t key)
 
 static void clear(struct slot *slot)
 {
+	atomic_store(&slot->slowed, 0);
 	atomic_store(&slot->in, 0);
 	atomic_store(&slot->out, 0);
 	atomic_store(&slot->waiting, 0);
@@ -298,6 +321,7 @@ void limit_recount_end(struct limit_counter *counter)
 			found != NO_SLOT ? &counter->own->slots[found] : take_slot(counter, key);
 		atomic_store(&counts->slot->in, counts->in);
 		atomic_store(&counts->slot->out, counts->out);
+		atomic_store(&counts->slot->slowed, counts->slowed);
 		atomic_store(&counts->slot->waiting, 0);
 	}
 	for (int i = 0; i < SLOTS; i++)
@@ -338,6 +362,7 @@ void limit_total_of(const struct limit_memory *memory, uint64_t key, struct limi
 		slot = &sessions->slots[found];
 		total_out->in += atomic_load(&slot->in);
 		total_out->out += atomic_load(&slot->out);
+		total_out->slowed += atomic_load(&slot->slowed);
 		total_out->waiting += atomic_load(&slot->waiting);
 		total_out->refused += atomic_load(&slot->refused);
 		total_out->held += atomic_load(&slot->held);
@@ -351,7 +376,7 @@ bool limit_is_all_full(const struct limit_memory *memory, const struct limit_cla
 		struct limit_total total;
 
 		limit_total_of(memory, class->key, &total);
-		if (total.in + total.out < class->refuse)
+		if (total.in + total.out < class->refuse + total.slowed)
 			return false;
 	}
 	return true;

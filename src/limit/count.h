@@ -39,6 +39,10 @@ MUST_CHECK bool limit_enter_out(struct limit_counter *counter, size_t class);
 /* It has ended. */
 void limit_leave_in(struct limit_counter *counter, size_t class);
 void limit_leave_out(struct limit_counter *counter, size_t class);
+/* The session, of a client in CLASS, is slowed by a rate: it keeps its place unless another client
+ * needs that; and no more. It ends only after that. */
+void limit_slow_in(struct limit_counter *counter, size_t class);
+void limit_hasten_in(struct limit_counter *counter, size_t class);
 /* Counts a session of a server that was not begun, although there may be a place: others wait. */
 void limit_hold_out(struct limit_counter *counter, size_t class);
 /* How many messages wait for a place of CLASS, for people. */
@@ -50,6 +54,7 @@ void limit_set_waiting(struct limit_counter *counter, size_t class, uint32_t mes
 void limit_recount_begin(struct limit_counter *counter, const struct limit_memory *memory,
 			 const struct limit_classes *classes);
 void limit_recount_in(struct limit_counter *counter, size_t class);
+void limit_recount_slowed(struct limit_counter *counter, size_t class); /* which is in, too */
 void limit_recount_out(struct limit_counter *counter, size_t class);
 void limit_recount_end(struct limit_counter *counter);
 
@@ -58,6 +63,7 @@ void limit_recount_end(struct limit_counter *counter);
 struct limit_total {
 	uint64_t in;
 	uint64_t out;
+	uint64_t slowed;  /* of those in */
 	uint64_t waiting; /* messages */
 	uint64_t refused; /* clients, since the supervisor's start */
 	uint64_t held;    /* outgoing sessions that were not begun, likewise */
@@ -65,7 +71,7 @@ struct limit_total {
 
 /* The counts of the class with KEY in all rows. */
 void limit_total_of(const struct limit_memory *memory, uint64_t key, struct limit_total *total_out);
-/* Whether no class can take another client. */
+/* Whether no class can take another client, even in the place of one that is slowed. */
 bool limit_is_all_full(const struct limit_memory *memory, const struct limit_classes *classes);
 /* The process of ROW, which must be writable, has ended: its sessions are gone, and what waited. */
 void limit_clear_sessions(const struct limit_memory *memory, size_t row);

@@ -8,93 +8,159 @@ enum {
 	READS_MAX = 8, /* of a slot that changes meanwhile */
 	CACHE_LINE = 64,
 	SPARE_TENTHS = 2, /* more slots than keys, so that two full buckets are rare */
+	FEW_BUCKETS = 16, /* they are in the cache in any case */
 };
 
 struct slot {
 	_Atomic uint32_t changes; /* odd: it is being changed */
 	_Atomic uint32_t used_s;  /* monotonic, when it was last added to */
+	_Atomic uint64_t key;
 	struct {
 		_Atomic uint32_t number, now, before;
 	} windows[LIMIT_COLUMNS];
 };
 
-struct bucket {
-	_Atomic uint64_t keys[WAYS]; /* 0: the slot is free; one line of the processor's cache */
-	struct slot slots[WAYS];
-};
+/* A byte for each of a bucket's slots, from the lowest on: some bits of its key; 0: it is free. A
+ * slot whose tag is not that of its key was left so by a process that was killed: nobody finds it,
+ * until it is the one that was unused for longest. */
+typedef _Atomic uint64_t tags;
 
+/* Behind it are the tags of all buckets, and from the next line of the cache on, their slots. */
 struct limit_keyed {
 	_Atomic limit_rule_key rules[LIMIT_COLUMNS];
+	_Alignas(CACHE_LINE) _Atomic uint32_t version; /* changes with any rule */
 	_Atomic uint32_t used; /* slots; nobody looks at all: that would give them memory */
-	_Alignas(CACHE_LINE) struct bucket buckets[];
 };
 
-_Static_assert(sizeof(struct bucket) % CACHE_LINE == 0, "buckets begin with a cache line");
+static size_t tags_size(size_t buckets)
+{
+	return (buckets * sizeof(tags) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
+
+static size_t size_of(size_t buckets)
+{
+	return sizeof(struct limit_keyed) + tags_size(buckets) +
+	       buckets * WAYS * sizeof(struct slot);
+}
 
 size_t limit_keyed_size(size_t keys)
 {
 	size_t slots = keys + keys * SPARE_TENTHS / 10;
 	size_t buckets = (slots + WAYS - 1) / WAYS;
 
-	return sizeof(struct limit_keyed) + (buckets > 0 ? buckets : 1) * sizeof(struct bucket);
+	return size_of(buckets > 0 ? buckets : 1);
 }
 
 struct limit_keyed_view limit_keyed_view(void *memory, size_t size)
 {
-	struct limit_keyed_view view = {memory, 0};
+	struct limit_keyed_view view = {.table = memory};
 
-	if (size < sizeof(struct limit_keyed) + sizeof(struct bucket))
+	if (size < size_of(1))
 		panic("a table of counters has %zu bytes", size);
-	view.buckets = (size - sizeof(struct limit_keyed)) / sizeof(struct bucket);
+	view.buckets = (size - sizeof(struct limit_keyed) - CACHE_LINE + sizeof(tags)) /
+		       (sizeof(tags) + WAYS * sizeof(struct slot));
+	view.tags = (char *)memory + sizeof(struct limit_keyed);
+	view.slots = (char *)view.tags + tags_size(view.buckets);
 	return view;
 }
 
 /* --- slots --- */
 
 struct place {
-	struct bucket *bucket;
+	size_t bucket;
 	unsigned way;
+	struct slot *slot;
 };
 
+static tags *tags_of(struct limit_keyed_view view, size_t bucket)
+{
+	return (tags *)view.tags + bucket;
+}
+
+static struct place place_of(struct limit_keyed_view view, size_t bucket, unsigned way)
+{
+	struct slot *slots = view.slots;
+
+	return (struct place){bucket, way, &slots[bucket * WAYS + way]};
+}
+
 /* The buckets that KEY, which is a hash, may be in: by its two halves. */
-static struct bucket *bucket_of(struct limit_keyed_view view, uint64_t key, bool is_second)
+static size_t bucket_of(struct limit_keyed_view view, uint64_t key, bool is_second)
 {
 	uint64_t half = is_second ? key >> 32 : key & UINT32_MAX;
 
-	return &view.table->buckets[half * view.buckets >> 32];
+	return half * view.buckets >> 32;
+}
+
+static uint64_t tag_of(uint64_t key)
+{
+	uint64_t tag = key & UINT8_MAX;
+
+	return tag != 0 ? tag : 1;
+}
+
+/* Bits that tell which slots of BUCKET may have KEY: all that do, and few others. */
+static uint64_t candidates(struct limit_keyed_view view, size_t bucket, uint64_t key)
+{
+	static const uint64_t ones = UINT64_MAX / UINT8_MAX;
+	uint64_t different = atomic_load_explicit(tags_of(view, bucket), memory_order_acquire) ^
+			     ones * tag_of(key);
+
+	/* the highest bit of each byte that is 0, and perhaps of those above it */
+	return (different - ones) & ~different & ones << 7;
+}
+
+static unsigned first_of(uint64_t bits)
+{
+	return (unsigned)__builtin_ctzll(bits) / 8;
 }
 
 static bool find(struct limit_keyed_view view, uint64_t key, struct place *place)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		place->bucket = bucket_of(view, key, i > 0);
-		for (place->way = 0; place->way < WAYS; place->way++)
-			if (atomic_load_explicit(&place->bucket->keys[place->way],
-						 memory_order_acquire) == key)
+		size_t bucket = bucket_of(view, key, i > 0);
+
+		for (uint64_t bits = candidates(view, bucket, key); bits != 0; bits &= bits - 1) {
+			*place = place_of(view, bucket, first_of(bits));
+			if (atomic_load_explicit(&place->slot->key, memory_order_relaxed) == key)
 				return true;
+		}
 	}
 	return false;
 }
 
-static struct slot *slot_at(const struct place *place)
+static uint64_t tag_at(struct limit_keyed_view view, size_t bucket, unsigned way)
 {
-	return &place->bucket->slots[place->way];
+	uint64_t word = atomic_load_explicit(tags_of(view, bucket), memory_order_relaxed);
+
+	return word >> 8 * way & UINT8_MAX;
+}
+
+static void set_tag(struct limit_keyed_view view, const struct place *place, uint64_t tag)
+{
+	tags *word = tags_of(view, place->bucket);
+	uint64_t old = atomic_load_explicit(word, memory_order_relaxed);
+	uint64_t mask = (uint64_t)UINT8_MAX << 8 * place->way;
+
+	atomic_store_explicit(word, (old & ~mask) | tag << 8 * place->way, memory_order_release);
 }
 
 static uint32_t used_s(const struct place *place)
 {
-	return atomic_load_explicit(&slot_at(place)->used_s, memory_order_relaxed);
+	return atomic_load_explicit(&place->slot->used_s, memory_order_relaxed);
 }
 
 /* How many slots of BUCKET are free, and in *PLACE one of them or, if none is, the one that was
  * unused for longest. */
-static unsigned look(struct bucket *bucket, struct place *place)
+static unsigned look(struct limit_keyed_view view, size_t bucket, struct place *place)
 {
 	unsigned free = 0;
-	struct place best = {bucket, 0};
+	struct place best = place_of(view, bucket, 0);
 
-	for (struct place at = {bucket, 0}; at.way < WAYS; at.way++) {
-		if (atomic_load_explicit(&bucket->keys[at.way], memory_order_relaxed) == 0) {
+	for (unsigned way = 0; way < WAYS; way++) {
+		struct place at = place_of(view, bucket, way);
+
+		if (tag_at(view, bucket, way) == 0) {
 			if (free++ == 0)
 				best = at;
 		} else if (free == 0 && used_s(&at) < used_s(&best)) {
@@ -110,8 +176,8 @@ static unsigned look(struct bucket *bucket, struct place *place)
 static bool choose(struct limit_keyed_view view, uint64_t key, struct place *place)
 {
 	struct place second;
-	unsigned free = look(bucket_of(view, key, false), place);
-	unsigned free_second = look(bucket_of(view, key, true), &second);
+	unsigned free = look(view, bucket_of(view, key, false), place);
+	unsigned free_second = look(view, bucket_of(view, key, true), &second);
 
 	if (free_second > free ||
 	    (free_second == 0 && free == 0 && used_s(&second) < used_s(place)))
@@ -157,18 +223,14 @@ static void store(struct slot *slot, unsigned column, struct limit_window window
 /* Nobody counts by COLUMN: what it has counted by an old rule must not count by a new one. */
 static void clear_column(struct limit_keyed_view view, unsigned column)
 {
-	struct place at;
+	for (size_t i = 0; i < view.buckets * WAYS; i++) {
+		struct place at = place_of(view, i / WAYS, i % WAYS);
 
-	for (size_t i = 0; i < view.buckets; i++) {
-		at.bucket = &view.table->buckets[i];
-		for (at.way = 0; at.way < WAYS; at.way++) {
-			if (atomic_load_explicit(&at.bucket->keys[at.way], memory_order_relaxed) ==
-			    0)
-				continue;
-			begin_change(slot_at(&at));
-			store(slot_at(&at), column, (struct limit_window){0});
-			end_change(slot_at(&at));
-		}
+		if (tag_at(view, at.bucket, at.way) == 0)
+			continue;
+		begin_change(at.slot);
+		store(at.slot, column, (struct limit_window){0});
+		end_change(at.slot);
 	}
 }
 
@@ -188,57 +250,72 @@ static unsigned free_column(struct limit_keyed_view view)
 	panic("a table of counters has more than %d rules", LIMIT_COLUMNS);
 }
 
+static void set_rule(struct limit_keyed_view view, unsigned column, limit_rule_key rule)
+{
+	atomic_store(&view.table->rules[column], rule);
+	atomic_fetch_add(&view.table->version, 1);
+}
+
 void limit_keyed_configure(struct limit_keyed_view view, const limit_rule_key *rules, size_t count,
 			   unsigned *column_out)
 {
 	for (unsigned column = 0; column < LIMIT_COLUMNS; column++) {
-		limit_rule_key rule = view.table->rules[column];
+		limit_rule_key rule = atomic_load(&view.table->rules[column]);
 
 		/* an earlier process may have left anything, also one rule in all columns */
 		if (rule == 0 ||
 		    (has_rule(rules, count, rule) && limit_keyed_column(view, rule) == (int)column))
 			continue;
-		atomic_store(&view.table->rules[column], 0);
+		set_rule(view, column, 0);
 		clear_column(view, column);
 	}
 	for (size_t i = 0; i < count; i++) {
 		int column = limit_keyed_column(view, rules[i]);
 
 		column_out[i] = column < 0 ? free_column(view) : (unsigned)column;
-		atomic_store(&view.table->rules[column_out[i]], rules[i]);
+		if (column < 0)
+			set_rule(view, column_out[i], rules[i]);
 	}
 }
 
 /* Gives the slot to KEY. */
-static void occupy(const struct place *place, uint64_t key)
+static void occupy(struct limit_keyed_view view, const struct place *place, uint64_t key)
 {
-	struct slot *slot = slot_at(place);
-
-	atomic_store_explicit(&place->bucket->keys[place->way], 0, memory_order_relaxed);
-	begin_change(slot);
+	set_tag(view, place, 0);
+	begin_change(place->slot);
+	atomic_store_explicit(&place->slot->key, key, memory_order_relaxed);
 	for (unsigned column = 0; column < LIMIT_COLUMNS; column++)
-		store(slot, column, (struct limit_window){0});
-	end_change(slot);
-	atomic_store_explicit(&place->bucket->keys[place->way], key, memory_order_release);
+		store(place->slot, column, (struct limit_window){0});
+	end_change(place->slot);
+	set_tag(view, place, tag_of(key));
 }
 
-void limit_keyed_add(struct limit_keyed_view view, uint64_t key, unsigned column,
-		     int64_t interval_us, int64_t time_us, uint32_t amount)
+static void add(struct slot *slot, const struct limit_keyed_count *count)
+{
+	struct limit_window window;
+
+	if (count->column < 0)
+		return;
+	window = load(slot, (unsigned)count->column);
+	limit_window_add(&window, count->time, count->amount);
+	store(slot, (unsigned)count->column, window);
+}
+
+void limit_keyed_add(struct limit_keyed_view view, uint64_t key, int64_t time_us,
+		     const struct limit_keyed_count *counts, size_t count)
 {
 	struct place place;
-	struct limit_window window;
 
 	if (!find(view, key, &place)) {
 		if (choose(view, key, &place))
 			atomic_fetch_add_explicit(&view.table->used, 1, memory_order_relaxed);
-		occupy(&place, key);
+		occupy(view, &place, key);
 	}
-	window = load(slot_at(&place), column);
-	limit_window_add(&window, interval_us, time_us, amount);
-	begin_change(slot_at(&place));
-	store(slot_at(&place), column, window);
-	end_change(slot_at(&place));
-	atomic_store_explicit(&slot_at(&place)->used_s, (uint32_t)(time_us / 1000000),
+	begin_change(place.slot);
+	for (size_t i = 0; i < count; i++)
+		add(place.slot, &counts[i]);
+	end_change(place.slot);
+	atomic_store_explicit(&place.slot->used_s, (uint32_t)(time_us / 1000000),
 			      memory_order_relaxed);
 }
 
@@ -261,36 +338,64 @@ int limit_keyed_column(struct limit_keyed_view view, limit_rule_key rule)
 	return -1;
 }
 
-/* COLUMN of the slot at one instant, at which the slot was KEY's. */
-static bool read_window(const struct place *place, uint64_t key, unsigned column,
-			struct limit_window *window)
+uint32_t limit_keyed_version(struct limit_keyed_view view)
 {
-	struct slot *slot = slot_at(place);
+	return atomic_load_explicit(&view.table->version, memory_order_acquire);
+}
 
+void limit_keyed_expect(struct limit_keyed_view view, uint64_t key)
+{
+	for (unsigned i = 0; i < 2 && view.buckets > FEW_BUCKETS; i++) {
+		size_t bucket = bucket_of(view, key, i > 0);
+		uint64_t bits = candidates(view, bucket, key);
+		const char *slot;
+
+		if (bits == 0)
+			continue;
+		slot = (const char *)place_of(view, bucket, first_of(bits)).slot;
+		__builtin_prefetch(slot);
+		__builtin_prefetch(slot + CACHE_LINE);
+	}
+}
+
+/* The windows of COUNTS at one instant, at which the slot was KEY's. */
+static bool read_windows(const struct place *place, uint64_t key,
+			 const struct limit_keyed_count *counts, size_t count,
+			 struct limit_window *windows)
+{
 	for (unsigned i = 0; i < READS_MAX; i++) {
-		uint32_t changes = atomic_load_explicit(&slot->changes, memory_order_acquire);
+		uint32_t changes =
+			atomic_load_explicit(&place->slot->changes, memory_order_acquire);
 
-		*window = load(slot, column);
+		uint64_t found = atomic_load_explicit(&place->slot->key, memory_order_relaxed);
+
+		for (size_t j = 0; j < count; j++)
+			if (counts[j].column >= 0)
+				windows[j] = load(place->slot, (unsigned)counts[j].column);
 		atomic_thread_fence(memory_order_acquire);
 		if (changes % 2 == 0 &&
-		    atomic_load_explicit(&slot->changes, memory_order_relaxed) == changes)
-			return atomic_load_explicit(&place->bucket->keys[place->way],
-						    memory_order_relaxed) == key;
+		    atomic_load_explicit(&place->slot->changes, memory_order_relaxed) == changes)
+			return found == key;
 	}
 	return false;
 }
 
-void limit_keyed_sum(struct limit_keyed_view view, uint64_t key, unsigned column,
-		     int64_t interval_us, int64_t time_us, struct limit_window_total *total)
+void limit_keyed_sum(struct limit_keyed_view view, uint64_t key, struct limit_keyed_count *counts,
+		     size_t count)
 {
 	struct place place;
-	struct limit_window window;
+	struct limit_window windows[LIMIT_COLUMNS];
 
-	if (find(view, key, &place) && read_window(&place, key, column, &window))
-		limit_window_sum(window, interval_us, time_us, total);
+	if (count > LIMIT_COLUMNS)
+		panic("%zu rules for one key", count);
+	if (!find(view, key, &place) || !read_windows(&place, key, counts, count, windows))
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (counts[i].column >= 0)
+			limit_window_sum(windows[i], counts[i].time, &counts[i].total);
 }
 
-size_t limit_keyed_count(struct limit_keyed_view view)
+size_t limit_keyed_used(struct limit_keyed_view view)
 {
 	return atomic_load_explicit(&view.table->used, memory_order_relaxed);
 }

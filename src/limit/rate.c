@@ -2,16 +2,29 @@
 #include "limit/rate.h"
 #include "base/panic.h"
 #include "limit/rate_internal.h"
-#include "mail/address.h"
 #include <stdlib.h>
-#include <string.h>
 
 struct rule {
 	const struct config_rate *config;
+	size_t number;              /* among all rules */
 	unsigned column;            /* of the own table */
 	limit_rule_key key;         /* by which others' columns are found */
-	uint64_t unit;              /* a counter's step: counters have 32 bits */
+	uint64_t unit;              /* a counter's step: counters have 32 bits; a power of 2 */
+	uint64_t limit;             /* in units */
 	_Atomic uint64_t *exceeded; /* in the own row */
+};
+
+/* The rules that count one thing for one kind of subject: they share each search. */
+struct group {
+	size_t count;
+	struct rule *rules[LIMIT_COLUMNS];
+};
+
+/* What is known of a process's tables, and of their columns as of a version. */
+struct row {
+	struct limit_rate_tables tables;
+	uint32_t versions[CONFIG_RATE_PERS];
+	int8_t columns[CONFIG_RATES_MAX];
 };
 
 struct limit_rates {
@@ -21,7 +34,30 @@ struct limit_rates {
 	size_t own_row;
 	struct rule *rules;
 	size_t count;
+	struct group groups[CONFIG_RATE_COUNTS][CONFIG_RATE_PERS];
+	struct row rows[LIMIT_ROWS_MAX];
+	size_t row_count; /* that are known */
 };
+
+/* A subject that rules are for, and what they have counted for it. */
+struct look {
+	enum config_rate_per per;
+	uint64_t key;
+	size_t count;
+	struct rule *rules[LIMIT_COLUMNS];
+	struct limit_keyed_count counts[LIMIT_COLUMNS];
+};
+
+/* All that are looked at together. */
+struct looks {
+	size_t count;
+	struct look of[CONFIG_RATE_PERS];
+};
+
+static uint64_t in_units(const struct rule *rule, uint64_t amount)
+{
+	return rule->unit == 1 ? amount : amount / rule->unit + (amount % rule->unit != 0);
+}
 
 /* The rules that count for PER get columns of its table. */
 static void configure_table(struct limit_rates *rates, enum config_rate_per per)
@@ -60,18 +96,29 @@ static void configure_exceeded(struct limit_rates *rates)
 		rates->rules[i].exceeded = &header->rules[i].exceeded;
 }
 
+static void join_group(struct limit_rates *rates, struct rule *rule)
+{
+	struct group *group = &rates->groups[rule->config->count][rule->config->per];
+
+	group->rules[group->count++] = rule;
+}
+
 static void configure(struct limit_rates *rates, const struct config *config)
 {
 	rates->count = config->rate_count;
 	rates->rules = memory_alloc_zero(rates->count, sizeof *rates->rules);
 	for (size_t i = 0; i < rates->count; i++) {
 		rates->rules[i].config = &config->rates[i];
+		rates->rules[i].number = i;
 		rates->rules[i].key = limit_rate_key(rates->key, &config->rates[i]);
 		rates->rules[i].unit = limit_rate_unit(config->rates[i].limit);
+		rates->rules[i].limit = in_units(&rates->rules[i], config->rates[i].limit);
 	}
 	configure_exceeded(rates);
 	for (unsigned per = 0; per < CONFIG_RATE_PERS; per++)
 		configure_table(rates, per);
+	for (size_t i = 0; i < rates->count; i++)
+		join_group(rates, &rates->rules[i]);
 }
 
 struct limit_rates *limit_rates_new(const struct limit_memory *memory, const struct config *config)
@@ -99,124 +146,86 @@ void limit_rates_free(struct limit_rates *rates)
 	free(rates);
 }
 
-/* --- subjects --- */
+/* --- looking --- */
 
-static uint64_t hash_text(const struct limit_rates *rates, struct str text)
+static void learn_columns(const struct limit_rates *rates, struct row *row,
+			  enum config_rate_per per, uint32_t version)
 {
-	uint64_t hash = hash_keyed(rates->key, text.data, text.length);
-
-	return hash != 0 ? hash : 1;
+	for (size_t i = 0; i < rates->count; i++)
+		if (rates->rules[i].config->per == per)
+			row->columns[i] = (int8_t)limit_keyed_column(row->tables.per[per],
+								     rates->rules[i].key);
+	row->versions[per] = version;
 }
 
-static uint64_t hash_name(const struct limit_rates *rates, struct str name)
+/* Those that came since the last look, too. */
+static void learn_rows(struct limit_rates *rates)
 {
-	char lower[MAIL_ADDRESS_MAX];
-	size_t length = name.length < sizeof lower ? name.length : sizeof lower;
+	for (; rates->row_count < limit_memory_count(rates->memory); rates->row_count++) {
+		struct row *row = &rates->rows[rates->row_count];
 
-	memcpy(lower, name.data, length);
-	str_lower(lower, length);
-	return hash_text(rates, str_slice(lower, length));
-}
-
-/* Clients with one address of an IPv6 network of 64 bits can use all of them. */
-static uint64_t hash_network(const struct limit_rates *rates, const struct in6_addr *address)
-{
-	struct in6_addr network = *address;
-
-	if (!IN6_IS_ADDR_V4MAPPED(address))
-		memset(&network.s6_addr[8], 0, 8);
-	return hash_text(rates, (struct str){(const char *)network.s6_addr, sizeof network});
-}
-
-/* 0: it is not known whom to count for. */
-static uint64_t subject_key(const struct limit_rates *rates, enum config_rate_per per,
-			    const struct limit_subject *subject)
-{
-	struct str name = STR("");
-
-	switch (per) {
-	case CONFIG_RATE_PER_ALL:
-		return 1;
-	case CONFIG_RATE_PER_ADDRESS:
-		return subject->address != NULL ? hash_network(rates, subject->address) : 0;
-	case CONFIG_RATE_PER_CLASS:
-		name = str_from(subject->class_mask != NULL ? subject->class_mask : "");
-		break;
-	case CONFIG_RATE_PER_USER:
-		name = subject->user;
-		break;
-	case CONFIG_RATE_PER_SENDER_DOMAIN:
-		name = subject->sender_domain;
-		break;
-	case CONFIG_RATE_PERS:
-		break;
+		row->tables = limit_rate_tables(rates->memory, rates->row_count);
+		for (unsigned per = 0; per < CONFIG_RATE_PERS; per++)
+			learn_columns(rates, row, per, limit_keyed_version(row->tables.per[per]));
 	}
-	return name.length > 0 ? hash_name(rates, name) : 0;
 }
 
-static bool is_for(const struct config_rate *rule, const struct limit_subject *subject)
+/* Begins the look at who SUBJECT is for the rules of GROUP; false: none applies. */
+static bool begin_look(const struct limit_rates *rates, const struct group *group,
+		       const struct limit_subject *subject, uint64_t amount, int64_t now_us,
+		       struct look *look)
 {
-	return *rule->class_mask == '\0' ||
-	       (subject->class_mask != NULL && strcmp(rule->class_mask, subject->class_mask) == 0);
+	look->count = 0;
+	for (size_t i = 0; i < group->count; i++) {
+		struct rule *rule = group->rules[i];
+		uint64_t units = in_units(rule, amount);
+
+		if (!limit_subject_is_of(subject, rule->config->class_mask))
+			continue;
+		look->rules[look->count] = rule;
+		look->counts[look->count++] = (struct limit_keyed_count){
+			.time = limit_window_time(rule->config->interval_us, now_us),
+			.amount = units > UINT32_MAX ? UINT32_MAX : (uint32_t)units,
+		};
+	}
+	if (look->count == 0)
+		return false;
+	look->per = look->rules[0]->config->per;
+	look->key = limit_subject_key(subject, look->per, rates->key);
+	return look->key != 0;
+}
+
+static void begin_looks(struct limit_rates *rates, enum config_rate_count count,
+			const struct limit_subject *subject, uint64_t amount, int64_t now_us,
+			struct looks *looks)
+{
+	learn_rows(rates);
+	looks->count = 0;
+	for (unsigned per = 0; per < CONFIG_RATE_PERS; per++) {
+		struct look *look = &looks->of[looks->count];
+
+		if (!begin_look(rates, &rates->groups[count][per], subject, amount, now_us, look))
+			continue;
+		looks->count++;
+		for (size_t row = 0; row < rates->row_count; row++)
+			limit_keyed_expect(rates->rows[row].tables.per[per], look->key);
+	}
+}
+
+/* What the process of ROW has counted. */
+static void sum_row(const struct limit_rates *rates, struct row *row, struct look *look)
+{
+	struct limit_keyed_view view = row->tables.per[look->per];
+	uint32_t version = limit_keyed_version(view);
+
+	if (row->versions[look->per] != version)
+		learn_columns(rates, row, look->per, version);
+	for (size_t i = 0; i < look->count; i++)
+		look->counts[i].column = row->columns[look->rules[i]->number];
+	limit_keyed_sum(view, look->key, look->counts, look->count);
 }
 
 /* --- judging --- */
-
-static struct limit_window_total total_of(const struct limit_rates *rates, const struct rule *rule,
-					  uint64_t key, int64_t now_us)
-{
-	enum config_rate_per per = rule->config->per;
-	struct limit_window_total total = {0};
-
-	limit_keyed_sum(rates->own.per[per], key, rule->column, rule->config->interval_us, now_us,
-			&total);
-	for (size_t row = 0; row < limit_memory_count(rates->memory); row++) {
-		struct limit_keyed_view other;
-		int column;
-
-		if (row == rates->own_row)
-			continue;
-		other = limit_rate_tables(rates->memory, row).per[per];
-		column = limit_keyed_column(other, rule->key);
-		if (column >= 0)
-			limit_keyed_sum(other, key, (unsigned)column, rule->config->interval_us,
-					now_us, &total);
-	}
-	return total;
-}
-
-static uint64_t in_units(const struct rule *rule, uint64_t amount)
-{
-	return amount / rule->unit + (amount % rule->unit != 0);
-}
-
-/* What RULE says of AMOUNT more for KEY. */
-static struct limit_ruling judge(const struct limit_rates *rates, const struct rule *rule,
-				 uint64_t key, uint64_t amount, int64_t now_us)
-{
-	static const enum limit_answer answers[] = {
-		[CONFIG_RATE_SLOW] = LIMIT_SLOW,
-		[CONFIG_RATE_DEFER] = LIMIT_DEFER,
-		[CONFIG_RATE_CLOSE] = LIMIT_CLOSE,
-	};
-	struct limit_ruling ruling = {LIMIT_PASS, NULL, 0};
-	struct limit_window_total total = total_of(rates, rule, key, now_us);
-
-	ruling.wait_us =
-		limit_window_wait_us(&total, in_units(rule, rule->config->limit),
-				     in_units(rule, amount), rule->config->interval_us, now_us);
-	if (ruling.wait_us == 0 && rule->config->full == CONFIG_RATE_FULL_REFUSE &&
-	    !limit_keyed_has_room(rates->own.per[rule->config->per], key,
-				  rule->config->interval_us * 2, now_us))
-		ruling.wait_us = rule->config->interval_us;
-	if (ruling.wait_us == 0)
-		return ruling;
-	ruling.answer = answers[rule->config->answer];
-	ruling.rule = rule->config;
-	if (ruling.answer == LIMIT_SLOW && ruling.wait_us > LIMIT_SLOW_US)
-		ruling.wait_us = LIMIT_SLOW_US;
-	return ruling;
-}
 
 bool limit_ruling_is_stricter(const struct limit_ruling *one, const struct limit_ruling *other)
 {
@@ -224,44 +233,65 @@ bool limit_ruling_is_stricter(const struct limit_ruling *one, const struct limit
 					    : one->wait_us > other->wait_us;
 }
 
-/* What all rules say together, and in KEYS the keys to count for; 0: a rule does not apply. */
-static struct limit_ruling judge_all(const struct limit_rates *rates, enum config_rate_count count,
-				     const struct limit_subject *subject, uint64_t amount,
-				     int64_t now_us, uint64_t keys[])
+/* What RULE says of AMOUNT more for KEY, for which it HAS so much. */
+static struct limit_ruling judge(const struct limit_rates *rates, const struct rule *rule,
+				 uint64_t key, const struct limit_keyed_count *has, uint64_t amount,
+				 int64_t now_us)
+{
+	static const enum limit_answer answers[] = {
+		[CONFIG_RATE_SLOW] = LIMIT_SLOW,
+		[CONFIG_RATE_DEFER] = LIMIT_DEFER,
+		[CONFIG_RATE_CLOSE] = LIMIT_CLOSE,
+	};
+	struct limit_ruling ruling = {LIMIT_PASS, NULL, 0};
+
+	ruling.wait_us =
+		limit_window_wait_us(&has->total, rule->limit, in_units(rule, amount), has->time);
+	if (ruling.wait_us == 0 && rule->config->full == CONFIG_RATE_FULL_REFUSE &&
+	    !limit_keyed_has_room(rates->own.per[rule->config->per], key,
+				  rule->config->interval_us * 2, now_us))
+		ruling.wait_us = rule->config->interval_us;
+	if (ruling.wait_us == 0)
+		return ruling;
+	atomic_fetch_add_explicit(rule->exceeded, 1, memory_order_relaxed);
+	ruling.answer = answers[rule->config->answer];
+	ruling.rule = rule->config;
+	if (ruling.answer == LIMIT_SLOW && ruling.wait_us > LIMIT_SLOW_US)
+		ruling.wait_us = LIMIT_SLOW_US;
+	return ruling;
+}
+
+/* What all rules say together. */
+static struct limit_ruling judge_all(struct limit_rates *rates, struct looks *looks,
+				     uint64_t amount, int64_t now_us)
 {
 	struct limit_ruling strictest = {LIMIT_PASS, NULL, 0};
 
-	for (size_t i = 0; i < rates->count; i++) {
-		const struct rule *rule = &rates->rules[i];
-		struct limit_ruling ruling;
+	for (struct look *look = looks->of; look < looks->of + looks->count; look++) {
+		for (size_t row = 0; row < rates->row_count; row++)
+			sum_row(rates, &rates->rows[row], look);
+		for (size_t i = 0; i < look->count; i++) {
+			struct limit_ruling ruling = judge(rates, look->rules[i], look->key,
+							   &look->counts[i], amount, now_us);
 
-		keys[i] = 0;
-		if (rule->config->count != count || !is_for(rule->config, subject))
-			continue;
-		keys[i] = subject_key(rates, rule->config->per, subject);
-		if (keys[i] == 0)
-			continue;
-		ruling = judge(rates, rule, keys[i], amount, now_us);
-		if (ruling.answer != LIMIT_PASS)
-			atomic_fetch_add_explicit(rule->exceeded, 1, memory_order_relaxed);
-		if (limit_ruling_is_stricter(&ruling, &strictest))
-			strictest = ruling;
+			if (limit_ruling_is_stricter(&ruling, &strictest))
+				strictest = ruling;
+		}
 	}
 	return strictest;
 }
 
 /* Of an AMOUNT of 0 nothing is remembered: it must not take the place of what was counted. */
-static void count_all(struct limit_rates *rates, uint64_t amount, int64_t now_us,
-		      const uint64_t keys[])
+static void count_all(struct limit_rates *rates, struct looks *looks, uint64_t amount,
+		      int64_t now_us)
 {
-	for (size_t i = 0; i < rates->count && amount > 0; i++) {
-		const struct rule *rule = &rates->rules[i];
-		uint64_t units = in_units(rule, amount);
-
-		if (keys[i] != 0)
-			limit_keyed_add(rates->own.per[rule->config->per], keys[i], rule->column,
-					rule->config->interval_us, now_us,
-					units > UINT32_MAX ? UINT32_MAX : (uint32_t)units);
+	if (amount == 0)
+		return;
+	for (struct look *look = looks->of; look < looks->of + looks->count; look++) {
+		for (size_t i = 0; i < look->count; i++)
+			look->counts[i].column = (int)look->rules[i]->column;
+		limit_keyed_add(rates->own.per[look->per], look->key, now_us, look->counts,
+				look->count);
 	}
 }
 
@@ -269,14 +299,15 @@ struct limit_ruling limit_rates_take(struct limit_rates *rates, enum config_rate
 				     const struct limit_subject *subject, uint64_t amount,
 				     int64_t now_us)
 {
-	uint64_t keys[CONFIG_RATES_MAX];
+	struct looks looks;
 	struct limit_ruling ruling = {LIMIT_PASS, NULL, 0};
 
 	if (rates == NULL)
 		return ruling;
-	ruling = judge_all(rates, count, subject, amount, now_us, keys);
+	begin_looks(rates, count, subject, amount, now_us, &looks);
+	ruling = judge_all(rates, &looks, amount, now_us);
 	if (ruling.answer <= LIMIT_SLOW)
-		count_all(rates, amount, now_us, keys);
+		count_all(rates, &looks, amount, now_us);
 	return ruling;
 }
 
@@ -284,12 +315,13 @@ struct limit_ruling limit_rates_note(struct limit_rates *rates, enum config_rate
 				     const struct limit_subject *subject, uint64_t amount,
 				     int64_t now_us)
 {
-	uint64_t keys[CONFIG_RATES_MAX];
+	struct looks looks;
 	struct limit_ruling ruling = {LIMIT_PASS, NULL, 0};
 
 	if (rates == NULL)
 		return ruling;
-	ruling = judge_all(rates, count, subject, amount, now_us, keys);
-	count_all(rates, amount, now_us, keys);
+	begin_looks(rates, count, subject, amount, now_us, &looks);
+	ruling = judge_all(rates, &looks, amount, now_us);
+	count_all(rates, &looks, amount, now_us);
 	return ruling;
 }

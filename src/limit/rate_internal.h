@@ -27,6 +27,12 @@ struct limit_rate_tables {
 struct limit_rate_header *limit_rate_header(const struct limit_memory *memory, size_t row);
 struct limit_rate_tables limit_rate_tables(const struct limit_memory *memory, size_t row);
 
+/* By what SUBJECT is counted in the tables for PER of the rows that have KEY; 0: not known. */
+uint64_t limit_subject_key(const struct limit_subject *subject, enum config_rate_per per,
+			   struct hash_key key);
+/* Whether SUBJECT is of the class with that mask; "": any. */
+bool limit_subject_is_of(const struct limit_subject *subject, const char *class_mask);
+
 /* A table counts in steps of that, so that 32 bits are at least four times LIMIT. */
 uint64_t limit_rate_unit(uint64_t limit);
 /* The same in all processes whose rows have KEY. Never 0. */

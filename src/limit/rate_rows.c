@@ -97,7 +97,7 @@ void limit_rate_total_of(const struct limit_memory *memory, struct hash_key key,
 	*total_out = (struct limit_rate_total){0};
 	for (size_t row = 0; row < limit_memory_count(memory); row++) {
 		struct limit_keyed_view view = limit_rate_tables(memory, row).per[rule->per];
-		size_t keys = limit_keyed_count(view);
+		size_t keys = limit_keyed_used(view);
 
 		if (keys > total_out->keys)
 			total_out->keys = keys;

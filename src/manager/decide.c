@@ -195,6 +195,20 @@ enum message_state decide_await(struct manager *manager, struct message *message
 	return message_sleep(manager, message, waiters, due_us);
 }
 
+/* Who had its turn, and found that others were faster, has the next one. */
+static enum message_state await(struct manager *manager, struct message *message,
+				struct trigger *trigger, int64_t due_us)
+{
+	uint64_t number = message->id.number;
+	bool is_first = message->lost_turn && is_of_class(trigger);
+	enum message_state state = decide_await(manager, message, trigger_waiters(trigger), due_us);
+	struct sleeper *sleeper = is_first ? sleepers_find(&manager->sleepers, number) : NULL;
+
+	if (sleeper != NULL && sleeper->waiters == trigger_waiters(trigger))
+		sleepers_go_first(&manager->sleepers, sleeper);
+	return state;
+}
+
 static enum message_state wait_until_due(struct manager *manager, struct message *message)
 {
 	struct trigger *trigger = common_trigger(manager, message);
@@ -210,10 +224,11 @@ static enum message_state wait_until_due(struct manager *manager, struct message
 	if (hold != NULL)
 		return decide_await(manager, message, trigger_waiters(hold), INT64_MAX);
 	if (trigger != NULL)
-		return decide_await(manager, message, trigger_waiters(trigger), latest_us);
+		return await(manager, message, trigger, latest_us);
 	trigger = class_trigger(manager, message);
-	return decide_await(manager, message, trigger != NULL ? trigger_waiters(trigger) : NULL,
-			    due_us);
+	if (trigger != NULL)
+		return await(manager, message, trigger, due_us);
+	return decide_await(manager, message, NULL, due_us);
 }
 
 enum message_state decide_record_failed(struct manager *manager, struct message *message)

@@ -100,10 +100,22 @@ struct outcome_terms dispatch_terms(const struct manager *manager, const struct 
 	};
 }
 
+/* Whether JOB has a turn, and came to nothing. */
+static bool loses_turn(const struct manager *manager, const struct job *job)
+{
+	const struct message *message = job->message;
+
+	for (uint32_t i = 0; i < job->delivery_count; i++)
+		if (!outcome_is_open(&message->control->deliveries[job->deliveries[i].index]))
+			return false;
+	return triggers_turn_of(manager->triggers, message) != NULL;
+}
+
 void dispatch_end(struct manager *manager, struct job *job)
 {
 	struct message *message = job->message;
 
+	message->lost_turn = loses_turn(manager, job);
 	triggers_probe_ended(manager->triggers, message);
 	transport_job_ended(job, os_clock_monotonic_us());
 	message->jobs--;

@@ -83,11 +83,12 @@ struct message {
 	uint32_t jobs;                 /* that wait or are in flight */
 	bool is_retry;                 /* counted as a retry by wake.h */
 	bool is_crowded_out;           /* sleeps because its destination has too many waiting */
-	bool is_doubtful;              /* REMOVING, but whether it was removed is not known yet */
-	unsigned record_failures;      /* in a row */
-	struct buffer content;         /* its data; empty: on the disk */
-	size_t units;                  /* of memory (wait/share.h), without CONTENT */
-	bool is_mapping;               /* these units count as mapping */
+	bool lost_turn;           /* its last job had one (wait/gate.h), and others were faster */
+	bool is_doubtful;         /* REMOVING, but whether it was removed is not known yet */
+	unsigned record_failures; /* in a row */
+	struct buffer content;    /* its data; empty: on the disk */
+	size_t units;             /* of memory (wait/share.h), without CONTENT */
+	bool is_mapping;          /* these units count as mapping */
 	struct recording recording;
 	bool is_requeued; /* mapped by an operator's order: it probes even blocked hosts */
 	/* the deliveries that a new map replaces, in the arena of control */

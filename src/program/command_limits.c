@@ -55,6 +55,7 @@ static void print_json(struct buffer *out, const struct limits_talk_class *class
 	json_field_number(out, "waiting", class->total.waiting);
 	json_field_number(out, "refused", class->total.refused);
 	json_field_number(out, "held", class->total.held);
+	json_field_number(out, "slowed", class->total.slowed);
 	buffer_append_string(out, "}\n");
 }
 
@@ -62,10 +63,10 @@ static void print_text(struct buffer *out, const struct limits_talk_class *class
 {
 	buffer_append_format(out,
 			     "%-*.*s %6" PRIu64 " %6" PRIu64 " %6" PRIu32 " %6" PRIu32 " %8" PRIu64
-			     " %8" PRIu64 " %8" PRIu64 "\n",
+			     " %8" PRIu64 " %8" PRIu64 " %8" PRIu64 "\n",
 			     width, STR_ARGUMENTS(class->mask), class->total.in, class->total.out,
 			     class->queue, class->refuse, class->total.waiting,
-			     class->total.refused, class->total.held);
+			     class->total.refused, class->total.held, class->total.slowed);
 }
 
 static int width_of(struct str body)
@@ -93,8 +94,9 @@ static void print(const struct look *look, struct str body)
 	if (!look->json && body.length == 0)
 		buffer_append_string(&out, "there are no classes: sessions are not limited\n");
 	else if (!look->json)
-		buffer_append_format(&out, "%-*s %6s %6s %6s %6s %8s %8s %8s\n", width, "class",
-				     "in", "out", "queue", "refuse", "waiting", "refused", "held");
+		buffer_append_format(&out, "%-*s %6s %6s %6s %6s %8s %8s %8s %8s\n", width, "class",
+				     "in", "out", "queue", "refuse", "waiting", "refused", "held",
+				     "slowed");
 	while (in.rest.length > 0) {
 		struct limits_talk_class class = limits_talk_unpack(&in);
 

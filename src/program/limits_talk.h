@@ -31,6 +31,7 @@ static inline void limits_talk_pack(struct buffer *out, const struct limits_talk
 	pack_u32(out, class->refuse);
 	pack_u64(out, class->total.in);
 	pack_u64(out, class->total.out);
+	pack_u64(out, class->total.slowed);
 	pack_u64(out, class->total.waiting);
 	pack_u64(out, class->total.refused);
 	pack_u64(out, class->total.held);
@@ -45,6 +46,7 @@ static inline struct limits_talk_class limits_talk_unpack(struct unpack *in)
 	class.refuse = unpack_u32(in);
 	class.total.in = unpack_u64(in);
 	class.total.out = unpack_u64(in);
+	class.total.slowed = unpack_u64(in);
 	class.total.waiting = unpack_u64(in);
 	class.total.refused = unpack_u64(in);
 	class.total.held = unpack_u64(in);

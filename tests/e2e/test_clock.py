@@ -12,6 +12,7 @@ import pytest
 from scene import Scene
 from shim import Shim
 from stagepost import free_port, wait_until
+from test_limits import told
 from common.holdings import all_queued
 from common.record import record
 
@@ -118,6 +119,25 @@ def test_the_clock_was_wrong_for_a_while(scene, shim, jump):
     shim.jump(0)
     shim.pass_time(RETRIED)
     made.mx.wait_empty()
+
+
+@JUMPS
+def test_limits(scene, shim, jump):
+    """Rates are by a clock that nobody sets: what came counts as long as ever, and no longer. Places
+    stay with who has them."""
+    made = scene("client_names = no\nclass \"*\" { queue = 50 refuse = 50 }\n"
+                 "rate m { count = messages limit = 2 interval = 1h }\n")
+    client = made.client()
+    assert [made.send("local")[:3] for _ in range(3)] == ["250", "250", "450"]
+    for offset in jump, 0, -jump:
+        shim.jump(offset)
+        assert made.send("local").startswith("450 ")
+        wait_until(lambda: told(made.mx)["*"]["in"] == 1, "one stays")
+    shim.pass_time(2 * 3600 + 1)  # it is told that it has waited for too long
+    assert [made.send("local")[:3] for _ in range(3)] == ["250", "250", "450"]
+    client.close()
+    made.mx.wait_empty()
+    wait_until(lambda: told(made.mx)["*"]["in"] == 0, "all places are free")
 
 
 @JUMPS

@@ -200,6 +200,11 @@ static void a_killed_process_leaves_its_places_when_it_is_reaped(void **state)
 	assert_false(limit_enter_in(scene.counters[1], 0));
 	assert_false(limit_enter_out(scene.counters[1], 1));
 	assert_true(limit_is_all_full(scene.supervisor, classes));
+	limit_slow_in(scene.counters[0], 1); /* another client could have its place */
+	assert_false(limit_is_all_full(scene.supervisor, classes));
+	limit_hasten_in(scene.counters[0], 1);
+	assert_true(limit_is_all_full(scene.supervisor, classes));
+	limit_slow_in(scene.counters[0], 1);
 	limit_scene_kill(&scene, 0);
 	assert_false(limit_enter_in(scene.counters[1], 0));
 	limit_scene_reap(&scene, 0);
@@ -213,6 +218,7 @@ static void a_killed_process_leaves_its_places_when_it_is_reaped(void **state)
 	assert_int_equal(total.out, 0);
 	assert_int_equal(total.refused, 3); /* that is kept */
 	limit_total_of(scene.supervisor, limit_classes_at(classes, 1)->key, &total);
+	assert_int_equal(total.slowed, 0);
 	assert_int_equal(total.held, 1);
 	assert_int_equal(total.waiting, 0);
 	limit_scene_clear(&scene);

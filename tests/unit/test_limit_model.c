@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * A million random events in several processes that count sessions, compared with a plain reference
- * after each: sessions that begin and end, processes that are killed, reaped later and started
- * again, reloads of one process after the other with other classes.
+ * after each: sessions that begin, are slowed and end, processes that are killed, reaped later and
+ * started again, reloads of one process after the other with other classes.
  */
 #include "chance.h"
 #include "limit_scene.h"
@@ -12,6 +12,7 @@
 #include <string.h>
 
 enum { PROCESSES = 6, EVENTS = 1000000, HOSTS = 24, FILES = 4, KEYS_MAX = 32, OPEN_MAX = 60 };
+enum { OUT, IN, SLOWED, SHOWN };
 
 /* The classes of four configurations, which share some masks. */
 static const char *const files[FILES] = {
@@ -31,6 +32,7 @@ static const char *const files[FILES] = {
 struct session {
 	size_t host;
 	bool is_in;
+	bool is_slowed;
 };
 
 struct process {
@@ -38,8 +40,8 @@ struct process {
 	struct session open[OPEN_MAX];
 	size_t count;
 	bool is_dead; /* and not reaped yet */
-	/* what all others see of it */
-	uint32_t shown[KEYS_MAX][2];
+	/* what all others see of it: sessions out and in, and those of these that are slowed */
+	uint32_t shown[KEYS_MAX][SHOWN];
 };
 
 struct model {
@@ -51,7 +53,15 @@ struct model {
 	uint64_t seen[8]; /* events by what they came to, so that none is missing */
 };
 
-enum seen { SEEN_ENTERED, SEEN_REFUSED, SEEN_LEFT, SEEN_KILLED, SEEN_REAPED, SEEN_RELOADED };
+enum seen {
+	SEEN_ENTERED,
+	SEEN_REFUSED,
+	SEEN_LEFT,
+	SEEN_KILLED,
+	SEEN_REAPED,
+	SEEN_RELOADED,
+	SEEN_SLOWED
+};
 
 static size_t key_index(struct model *model, uint64_t key)
 {
@@ -73,12 +83,12 @@ static size_t class_at(const struct model *model, size_t file, size_t host)
 	return limit_classes_find(model->classes[file], STR(""), &address);
 }
 
-static uint32_t *shown(struct model *model, struct process *process, size_t host, bool is_in)
+static uint32_t *shown(struct model *model, struct process *process, size_t host, unsigned what)
 {
 	const struct limit_class *class = limit_classes_at(model->classes[process->file],
 							   class_at(model, process->file, host));
 
-	return &process->shown[key_index(model, class->key)][is_in];
+	return &process->shown[key_index(model, class->key)][what];
 }
 
 static uint64_t total(const struct model *model, size_t key)
@@ -105,7 +115,22 @@ static void begin_session(struct model *model, size_t i, size_t host, bool is_in
 	if (!may)
 		return;
 	++*shown(model, process, host, is_in);
-	process->open[process->count++] = (struct session){host, is_in};
+	process->open[process->count++] = (struct session){host, is_in, false};
+}
+
+/* A session of a client is slowed, or no more. */
+static void slow(struct model *model, size_t i, struct session *session)
+{
+	struct process *process = &model->processes[i];
+	size_t index = class_at(model, process->file, session->host);
+
+	session->is_slowed = !session->is_slowed;
+	if (session->is_slowed)
+		limit_slow_in(model->scene.counters[i], index);
+	else
+		limit_hasten_in(model->scene.counters[i], index);
+	*shown(model, process, session->host, SLOWED) += session->is_slowed ? 1 : UINT32_MAX;
+	model->seen[SEEN_SLOWED]++;
 }
 
 static void end_session(struct model *model, size_t i, size_t which)
@@ -114,6 +139,8 @@ static void end_session(struct model *model, size_t i, size_t which)
 	struct session session = process->open[which];
 	size_t index = class_at(model, process->file, session.host);
 
+	if (session.is_slowed)
+		slow(model, i, &process->open[which]);
 	if (session.is_in)
 		limit_leave_in(model->scene.counters[i], index);
 	else
@@ -140,6 +167,10 @@ static void reload(struct model *model, size_t i, size_t file)
 		else
 			limit_recount_out(counter, index);
 		++*shown(model, process, session->host, session->is_in);
+		if (session->is_slowed) {
+			limit_recount_slowed(counter, index);
+			++*shown(model, process, session->host, SLOWED);
+		}
 	}
 	limit_recount_end(counter);
 	model->seen[SEEN_RELOADED]++;
@@ -170,15 +201,24 @@ static void compare(const struct model *model)
 		struct limit_total found;
 		uint64_t in = 0;
 		uint64_t out = 0;
+		uint64_t slowed = 0;
 
 		limit_total_of(model->scene.supervisor, model->keys[key], &found);
 		for (size_t i = 0; i < PROCESSES; i++) {
-			in += model->processes[i].shown[key][true];
-			out += model->processes[i].shown[key][false];
+			in += model->processes[i].shown[key][IN];
+			out += model->processes[i].shown[key][OUT];
+			slowed += model->processes[i].shown[key][SLOWED];
 		}
 		assert_int_equal(found.in, in);
 		assert_int_equal(found.out, out);
+		assert_int_equal(found.slowed, slowed);
 	}
+}
+
+static void slow_one(struct model *model, size_t i, struct session *session)
+{
+	if (session->is_in)
+		slow(model, i, session);
 }
 
 static void happen(struct model *model)
@@ -193,7 +233,9 @@ static void happen(struct model *model)
 		kill_process(model, i);
 	else if (what < 4)
 		reload(model, i, chance(FILES));
-	else if (what < 500 && process->count > 0)
+	else if (what < 200 && process->count > 0)
+		slow_one(model, i, &process->open[chance(process->count)]);
+	else if (what < 600 && process->count > 0)
 		end_session(model, i, chance(process->count));
 	else if (process->count < OPEN_MAX)
 		begin_session(model, i, chance(HOSTS), chance(2) == 0);
@@ -215,7 +257,7 @@ static void a_million_events_agree_with_the_reference(void **state)
 			compare(&model);
 	}
 	compare(&model);
-	for (enum seen i = SEEN_ENTERED; i <= SEEN_RELOADED; i++)
+	for (enum seen i = SEEN_ENTERED; i <= SEEN_SLOWED; i++)
 		assert_true(model.seen[i] > 100);
 	limit_scene_clear(&model.scene);
 	for (size_t i = 0; i < FILES; i++)

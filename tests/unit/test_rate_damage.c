@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SECOND = 1000000, BUCKET = 128, KEYS = 8, SLOT = 8 + LIMIT_COLUMNS * 12 };
+/* A head, a line with the tags of one bucket, and its slots. */
+enum { SECOND = 1000000, SLOTS = 128 + 64, KEYS = 8, SLOT = 16 + LIMIT_COLUMNS * 12 };
 
 struct memory {
 	void *bytes;
@@ -20,18 +21,26 @@ static struct memory table(void)
 
 	memory.bytes = aligned_alloc(64, (memory.size + 63) / 64 * 64);
 	assert_non_null(memory.bytes);
-	assert_int_equal(memory.size, BUCKET + KEYS * (sizeof(uint64_t) + SLOT));
+	assert_int_equal(memory.size, SLOTS + KEYS * SLOT);
 	memset(memory.bytes, 0, memory.size);
 	memory.view = limit_keyed_view(memory.bytes, memory.size);
 	return memory;
 }
 
+static void add(const struct memory *memory, uint64_t key, int64_t at_us, uint32_t amount)
+{
+	struct limit_keyed_count count = {.time = limit_window_time(SECOND, at_us),
+					  .amount = amount};
+
+	limit_keyed_add(memory->view, key, at_us, &count, 1);
+}
+
 static uint64_t count_at(const struct memory *memory, uint64_t key, int64_t at_us)
 {
-	struct limit_window_total total = {0};
+	struct limit_keyed_count count = {.time = limit_window_time(SECOND, at_us)};
 
-	limit_keyed_sum(memory->view, key, 0, SECOND, at_us, &total);
-	return total.now + total.before;
+	limit_keyed_sum(memory->view, key, &count, 1);
+	return count.total.now + count.total.before;
 }
 
 /* The slots begin with the number of changes, which is odd during one. */
@@ -40,16 +49,16 @@ static void test_killed_while_it_counts(void **state)
 	struct memory memory = table();
 
 	(void)state;
-	limit_keyed_add(memory.view, 7, 0, SECOND, 0, 3);
+	add(&memory, 7, 0, 3);
 	for (size_t i = 0; i < KEYS; i++) {
-		char *slot = (char *)memory.bytes + BUCKET + KEYS * sizeof(uint64_t) + i * SLOT;
+		char *slot = (char *)memory.bytes + SLOTS + i * SLOT;
 
 		*(uint32_t *)(void *)slot |= 1;
 	}
 	assert_int_equal(count_at(&memory, 7, 0), 0); /* nobody knows */
-	limit_keyed_add(memory.view, 7, 0, SECOND, 0, 4);
+	add(&memory, 7, 0, 4);
 	assert_int_equal(count_at(&memory, 7, 0), 7);
-	limit_keyed_add(memory.view, 8, 0, SECOND, 0, 4);
+	add(&memory, 8, 0, 4);
 	assert_int_equal(count_at(&memory, 8, 0), 4);
 	free(memory.bytes);
 }
@@ -77,8 +86,8 @@ static void test_a_window_that_begins_meanwhile(void **state)
 	struct memory memory = table();
 
 	(void)state;
-	limit_keyed_add(memory.view, 7, 0, SECOND, SECOND / 2, 5);
-	limit_keyed_add(memory.view, 7, 0, SECOND, SECOND, 1);
+	add(&memory, 7, SECOND / 2, 5);
+	add(&memory, 7, SECOND, 1);
 	assert_int_equal(count_at(&memory, 7, SECOND - 1), 6);
 	free(memory.bytes);
 }

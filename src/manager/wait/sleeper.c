@@ -201,6 +201,22 @@ void sleepers_wait(struct sleepers *sleepers, struct sleeper *sleeper, struct wa
 	waiters->count++;
 }
 
+void sleepers_go_first(struct sleepers *sleepers, struct sleeper *sleeper)
+{
+	struct waiters *waiters = sleeper->waiters;
+
+	leave_waiters(sleepers, sleeper);
+	sleeper->waiters = waiters;
+	sleeper->wait_previous = 0;
+	sleeper->wait_next = waiters->first;
+	if (waiters->first != 0)
+		at(sleepers, waiters->first)->wait_previous = sleeper->index;
+	else
+		waiters->last = sleeper->index;
+	waiters->first = sleeper->index;
+	waiters->count++;
+}
+
 struct sleeper *sleepers_waiting_first(const struct sleepers *sleepers,
 				       const struct waiters *waiters)
 {

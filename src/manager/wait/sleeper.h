@@ -59,6 +59,8 @@ void sleepers_set_due(struct sleepers *sleepers, struct sleeper *sleeper, int64_
 void sleepers_shift(struct sleepers *sleepers, int64_t by_us);
 /* Makes SLEEPER the last of WAITERS; it waits nowhere else. */
 void sleepers_wait(struct sleepers *sleepers, struct sleeper *sleeper, struct waiters *waiters);
+/* Makes SLEEPER the first of those with which it waits. */
+void sleepers_go_first(struct sleepers *sleepers, struct sleeper *sleeper);
 /* The first of WAITERS, or NULL. */
 struct sleeper *sleepers_waiting_first(const struct sleepers *sleepers,
 				       const struct waiters *waiters);

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: ISC
+/*
+ * The sessions that a rate holds back, also before their greeting. Each is slowed in its class, and
+ * the first to go when there is no place for another client: it waits because of what its client
+ * did, not for us.
+ */
+#include "intake/internal.h"
+#include <utlist.h>
+
+enum { FIRST_LOOKS = 64 }; /* at sessions of other classes */
+
+static void on_time(void *context)
+{
+	struct intake_session *session = context;
+
+	intake_slow_end(session);
+	session->after_hold(session);
+}
+
+void intake_slow_begin(struct intake_session *session, int64_t wait_us,
+		       void (*then)(struct intake_session *session))
+{
+	struct intake *intake = session->intake;
+
+	session->after_hold = then;
+	if (session->held == NULL)
+		session->held = os_timer_new(intake->loop, on_time, session);
+	session->is_asking = true;
+	session->is_slowed = true;
+	DL_APPEND2(intake->slowed, session, slowed_previous, slowed_next);
+	if (session->class >= 0)
+		limit_slow_in(intake->counter, (size_t)session->class);
+	os_timer_start(session->held, wait_us);
+}
+
+void intake_slow_end(struct intake_session *session)
+{
+	struct intake *intake = session->intake;
+
+	if (!session->is_slowed)
+		return;
+	os_timer_stop(session->held);
+	session->is_asking = false;
+	session->is_slowed = false;
+	DL_DELETE2(intake->slowed, session, slowed_previous, slowed_next);
+	if (session->class >= 0)
+		limit_hasten_in(intake->counter, (size_t)session->class);
+}
+
+struct intake_session *intake_slow_first(const struct intake *intake, ptrdiff_t class)
+{
+	struct intake_session *session = intake->slowed;
+
+	for (unsigned i = 0; i < FIRST_LOOKS && session != NULL;
+	     i++, session = session->slowed_next)
+		if (session->commits == 0 && (class == INTAKE_NO_CLASS || session->class == class))
+			return session;
+	return NULL;
+}
