@@ -106,7 +106,7 @@ bool remote_attempt_meet(struct remote_attempt *attempt)
 		attempt->is_told = false;
 		return true;
 	}
-	shape_leave(&hold);
+	shape_cancel(&hold);
 	if (result == -EUSERS) {
 		keep_full(attempt);
 		return false;

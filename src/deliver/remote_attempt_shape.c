@@ -61,7 +61,7 @@ enum remote_attempt_turn remote_attempt_turn(struct remote_attempt *attempt)
 	return REMOTE_ATTEMPT_BUSY;
 }
 
-void remote_attempt_learn_speed(struct remote_attempt *attempt)
+void remote_attempt_learn_speed(struct remote_attempt *attempt, enum remote_outcome outcome)
 {
 	int64_t now_us = os_clock_monotonic_us();
 	struct shape_hold *hold = remote_session_hold(attempt->session);
@@ -71,7 +71,10 @@ void remote_attempt_learn_speed(struct remote_attempt *attempt)
 	attempt->is_slowed = false;
 	if (attempt->carrier->shape == NULL)
 		return;
-	shape_ended(hold, now_us);
+	if (outcome == REMOTE_UNREACHABLE)
+		shape_unsent(hold);
+	else
+		shape_ended(hold, now_us);
 	if (!remote_session_take_slower(attempt->session, &wait_us))
 		return;
 	attempt->is_slowed = true;

@@ -144,7 +144,7 @@ void remote_session_free(struct remote_session *session)
 		    tls_stream_write(&session->stream, quit.data, quit.length) < 0)
 			session->transaction.done = NULL;
 	}
-	shape_leave(&session->hold);
+	shape_leave(&session->hold, os_clock_monotonic_us());
 	remote_certificates_give_up(&session->waiter);
 	remote_session_forget_login(session);
 	remote_form_free(session->form);

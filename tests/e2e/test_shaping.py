@@ -92,8 +92,7 @@ def send(mx, domain, count):
 
 
 def most_within(times, seconds):
-    """The most that came in any time that is so long: less than the interval by what a connection
-    may take to be made, as its first message counts from then on."""
+    """The most that came in any time that is so long."""
     times = sorted(times)
     return max(sum(1 for at in times if begin <= at < begin + seconds) for begin in times)
 
@@ -115,7 +114,7 @@ def test_messages_in_an_interval(node, mask):
         send(mx, "fast.example", 35)
         mx.wait_empty()
         assert len(hop.messages) == 35 and len(other.messages) == 35
-        assert most_within(hop.mails, 2.5) <= 10
+        assert most_within(hop.mails, 3) <= 10
         assert hop.messages[-1] - begin < 3 * 3.1 + 4
         assert other.messages[-1] < hop.mails[10]  # before the first pause was over
     check_never_deferred(mx)
@@ -132,8 +131,8 @@ def test_recipients_and_sessions_in_an_interval(node):
                 assert client.deliver("s@client.test", to, TEXT).startswith("250 ")
         send(mx, "rare.test", 10)
         mx.wait_empty()
-        assert len(few.recipients) == 16 and most_within(few.recipients, 1.5) <= 6
-        assert len(rare.messages) == 10 and most_within(rare.sessions, 1.5) <= 2
+        assert len(few.recipients) == 16 and most_within(few.recipients, 2) <= 6
+        assert len(rare.messages) == 10 and most_within(rare.sessions, 2) <= 2
     check_never_deferred(mx)
 
 
@@ -146,7 +145,7 @@ def test_numbers_for_each_owner_or_server(node):
         send(mx, "two.test", 10)
         mx.wait_empty()
         assert len(hop.messages) == 20
-        assert most_within(hop.mails, 2.5) <= 6
+        assert most_within(hop.mails, 3) <= 6
     check_never_deferred(mx)
 
 

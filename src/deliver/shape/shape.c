@@ -17,6 +17,13 @@ enum {
 
 static const int64_t PLACE_US = SECOND_US / 2; /* until one asks again whether one is free */
 
+/* What is not in the meters yet. */
+struct shape_under_way {
+	uint32_t sessions;
+	uint32_t messages;
+	uint64_t recipients;
+};
+
 /* Of a bearer of a section, or of a server. */
 struct shape_entry {
 	char *key; /* the section's mask, of a server its port, then '\n' and the name */
@@ -27,6 +34,7 @@ struct shape_entry {
 	struct shape_meter sessions;
 	struct shape_meter messages;
 	struct shape_meter recipients;
+	struct shape_under_way under_way; /* of a bearer */
 	struct shape_throttle throttle;
 	struct shape_entry *next, *previous; /* used longest ago first */
 	UT_hash_handle hh;
@@ -135,14 +143,15 @@ static void wait_for(const struct request *request, int64_t us, const char *form
 	va_end(arguments);
 }
 
-static void ask_meter(const struct request *request, struct shape_meter *meter, uint32_t limit,
-		      size_t amount, const char *what)
+static void ask_meter(const struct request *request, struct shape_meter *meter, uint64_t under_way,
+		      uint32_t limit, size_t amount, const char *what)
 {
 	int64_t interval_us = request->rule->interval_us;
 
 	if (limit > 0)
 		wait_for(request,
-			 shape_meter_wait_us(meter, limit, amount, interval_us, request->now_us),
+			 shape_meter_wait_us(meter, limit, under_way, amount, interval_us,
+					     request->now_us),
 			 "%s: %u %s in %llds", request->bearer->name, limit, what,
 			 (long long)(interval_us / SECOND_US));
 }
@@ -166,12 +175,15 @@ static void ask_throttle(const struct request *request)
 
 static void ask_message(const struct request *request)
 {
+	struct shape_entry *bearer = request->bearer;
+
 	ask_throttle(request);
 	if (request->rule == NULL)
 		return;
-	ask_meter(request, &request->bearer->messages, request->rule->messages, 1, "messages");
-	ask_meter(request, &request->bearer->recipients, request->rule->recipients,
-		  request->recipients, "recipients");
+	ask_meter(request, &bearer->messages, bearer->under_way.messages, request->rule->messages,
+		  1, "messages");
+	ask_meter(request, &bearer->recipients, bearer->under_way.recipients,
+		  request->rule->recipients, request->recipients, "recipients");
 }
 
 static void ask_delay(const struct request *request, const struct shape_hold *hold)
@@ -190,7 +202,8 @@ static void ask_session(const struct request *request)
 
 	if (rule == NULL)
 		return;
-	ask_meter(request, &request->bearer->sessions, rule->sessions, 1, "sessions");
+	ask_meter(request, &request->bearer->sessions, request->bearer->under_way.sessions,
+		  rule->sessions, 1, "sessions");
 	if (rule->concurrency == 0 || request->bearer->places < rule->concurrency ||
 	    request->wait->us > 0)
 		return;
@@ -199,25 +212,66 @@ static void ask_session(const struct request *request)
 		 rule->concurrency);
 }
 
-static void count(struct shape_meter *meter, uint32_t limit, const struct request *request,
-		  size_t amount)
-{
-	if (limit > 0)
-		shape_meter_add(meter, request->rule->interval_us, request->now_us,
-				(uint32_t)amount);
-}
+/* --- what is under way --- */
 
-static void count_message(const struct request *request)
+static void begin_message(const struct request *request, struct shape_hold *hold)
 {
 	struct shape_entry *server = request->server;
+	struct shape_entry *bearer = request->bearer;
 
 	shape_meter_add(&server->messages, MINUTE_US, request->now_us, 1);
 	shape_throttle_send(&server->throttle, request->now_us);
-	if (request->rule == NULL)
+	if (bearer == NULL)
 		return;
-	count(&request->bearer->messages, request->rule->messages, request, 1);
-	count(&request->bearer->recipients, request->rule->recipients, request,
-	      request->recipients);
+	hold->bearer = bearer;
+	hold->interval_us = request->rule->interval_us;
+	hold->recipients = (uint32_t)request->recipients;
+	bearer->holds++;
+	bearer->under_way.messages++;
+	bearer->under_way.recipients += hold->recipients;
+}
+
+static void begin_session(const struct request *request, struct shape_hold *hold)
+{
+	struct shape_entry *bearer = request->bearer;
+
+	hold->place = bearer;
+	if (bearer == NULL)
+		return;
+	bearer->holds++;
+	bearer->places++;
+	bearer->under_way.sessions++;
+	hold->is_new = true;
+}
+
+/* Nothing is under way any more. The bearer that it was is returned; NULL: none. */
+static struct shape_entry *end_message(struct shape_hold *hold)
+{
+	struct shape_entry *bearer = hold->bearer;
+
+	if (bearer == NULL)
+		return NULL;
+	bearer->holds--;
+	bearer->under_way.messages--;
+	bearer->under_way.recipients -= hold->recipients;
+	hold->bearer = NULL;
+	return bearer;
+}
+
+static void end_session(struct shape_hold *hold)
+{
+	if (hold->is_new)
+		hold->place->under_way.sessions--;
+	hold->is_new = false;
+}
+
+/* The interval may be another one since it began. */
+static void count(struct shape_meter *meter, const struct shape_hold *hold, int64_t now_us,
+		  uint32_t amount)
+{
+	int64_t interval_us = meter->interval_us > 0 ? meter->interval_us : hold->interval_us;
+
+	shape_meter_add(meter, interval_us, now_us, amount);
 }
 
 /* Names are compared without case. */
@@ -273,19 +327,15 @@ bool shape_enter(struct shape *shape, const struct shape_subject *subject, size_
 	ask_session(&request);
 	if (wait_out->us > 0)
 		return false;
-	count_message(&request);
-	*hold_out = (struct shape_hold){.place = request.bearer, .server = request.server};
+	*hold_out = (struct shape_hold){.server = request.server};
 	request.server->holds++;
-	if (request.bearer == NULL)
-		return true;
-	count(&request.bearer->sessions, request.rule->sessions, &request, 1);
-	request.bearer->holds++;
-	request.bearer->places++;
+	begin_message(&request, hold_out);
+	begin_session(&request, hold_out);
 	return true;
 }
 
-bool shape_next(struct shape *shape, const struct shape_hold *hold, struct str domain,
-		size_t recipients, int64_t now_us, struct shape_wait *wait_out)
+bool shape_next(struct shape *shape, struct shape_hold *hold, struct str domain, size_t recipients,
+		int64_t now_us, struct shape_wait *wait_out)
 {
 	const struct shape_subject subject = {domain, str_from(hold->server->name),
 					      hold->server->port};
@@ -297,17 +347,39 @@ bool shape_next(struct shape *shape, const struct shape_hold *hold, struct str d
 	ask_delay(&request, hold);
 	if (wait_out->us > 0)
 		return false;
-	count_message(&request);
+	begin_message(&request, hold);
 	return true;
 }
 
 void shape_ended(struct shape_hold *hold, int64_t now_us)
 {
+	struct shape_entry *bearer = end_message(hold);
+
+	if (bearer != NULL) {
+		count(&bearer->messages, hold, now_us, 1);
+		count(&bearer->recipients, hold, now_us, hold->recipients);
+	}
+	if (hold->is_new)
+		count(&hold->place->sessions, hold, now_us, 1);
+	end_session(hold);
 	hold->ended_us = now_us;
 }
 
-void shape_leave(struct shape_hold *hold)
+void shape_unsent(struct shape_hold *hold)
 {
+	(void)end_message(hold);
+}
+
+void shape_leave(struct shape_hold *hold, int64_t now_us)
+{
+	shape_ended(hold, now_us);
+	shape_cancel(hold);
+}
+
+void shape_cancel(struct shape_hold *hold)
+{
+	(void)end_message(hold);
+	end_session(hold);
 	if (hold->server != NULL)
 		hold->server->holds--;
 	if (hold->place != NULL) {
