@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/shape/shape.h"
-#include "base/table.h"
 #include "base/timestamp.h"
-#include "deliver/shape/meter.h"
-#include "deliver/shape/throttle.h"
+#include "deliver/shape/internal.h"
 #include "log/event.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,29 +14,6 @@ enum {
 };
 
 static const int64_t PLACE_US = SECOND_US / 2; /* until one asks again whether one is free */
-
-/* What is not in the meters yet. */
-struct shape_under_way {
-	uint32_t sessions;
-	uint32_t messages;
-	uint64_t recipients;
-};
-
-/* Of a bearer of a section, or of a server. */
-struct shape_entry {
-	char *key; /* the section's mask, of a server its port, then '\n' and the name */
-	const char *name;
-	uint16_t port;   /* of a server */
-	uint32_t places; /* connections */
-	uint32_t holds;  /* that know it: it is not forgotten */
-	struct shape_meter sessions;
-	struct shape_meter messages;
-	struct shape_meter recipients;
-	struct shape_under_way under_way; /* of a bearer */
-	struct shape_throttle throttle;
-	struct shape_entry *next, *previous; /* used longest ago first */
-	UT_hash_handle hh;
-};
 
 struct shape {
 	const struct config *config;
@@ -212,66 +187,15 @@ static void ask_session(const struct request *request)
 		 rule->concurrency);
 }
 
-/* --- what is under way --- */
-
 static void begin_message(const struct request *request, struct shape_hold *hold)
 {
 	struct shape_entry *server = request->server;
-	struct shape_entry *bearer = request->bearer;
 
 	shape_meter_add(&server->messages, MINUTE_US, request->now_us, 1);
 	shape_throttle_send(&server->throttle, request->now_us);
-	if (bearer == NULL)
-		return;
-	hold->bearer = bearer;
-	hold->interval_us = request->rule->interval_us;
-	hold->recipients = (uint32_t)request->recipients;
-	bearer->holds++;
-	bearer->under_way.messages++;
-	bearer->under_way.recipients += hold->recipients;
-}
-
-static void begin_session(const struct request *request, struct shape_hold *hold)
-{
-	struct shape_entry *bearer = request->bearer;
-
-	hold->place = bearer;
-	if (bearer == NULL)
-		return;
-	bearer->holds++;
-	bearer->places++;
-	bearer->under_way.sessions++;
-	hold->is_new = true;
-}
-
-/* Nothing is under way any more. The bearer that it was is returned; NULL: none. */
-static struct shape_entry *end_message(struct shape_hold *hold)
-{
-	struct shape_entry *bearer = hold->bearer;
-
-	if (bearer == NULL)
-		return NULL;
-	bearer->holds--;
-	bearer->under_way.messages--;
-	bearer->under_way.recipients -= hold->recipients;
-	hold->bearer = NULL;
-	return bearer;
-}
-
-static void end_session(struct shape_hold *hold)
-{
-	if (hold->is_new)
-		hold->place->under_way.sessions--;
-	hold->is_new = false;
-}
-
-/* The interval may be another one since it began. */
-static void count(struct shape_meter *meter, const struct shape_hold *hold, int64_t now_us,
-		  uint32_t amount)
-{
-	int64_t interval_us = meter->interval_us > 0 ? meter->interval_us : hold->interval_us;
-
-	shape_meter_add(meter, interval_us, now_us, amount);
+	if (request->bearer != NULL)
+		shape_hold_message(hold, request->bearer, request->rule->interval_us,
+				   (uint32_t)request->recipients);
 }
 
 /* Names are compared without case. */
@@ -330,7 +254,7 @@ bool shape_enter(struct shape *shape, const struct shape_subject *subject, size_
 	*hold_out = (struct shape_hold){.server = request.server};
 	request.server->holds++;
 	begin_message(&request, hold_out);
-	begin_session(&request, hold_out);
+	shape_hold_session(hold_out, request.bearer);
 	return true;
 }
 
@@ -349,44 +273,6 @@ bool shape_next(struct shape *shape, struct shape_hold *hold, struct str domain,
 		return false;
 	begin_message(&request, hold);
 	return true;
-}
-
-void shape_ended(struct shape_hold *hold, int64_t now_us)
-{
-	struct shape_entry *bearer = end_message(hold);
-
-	if (bearer != NULL) {
-		count(&bearer->messages, hold, now_us, 1);
-		count(&bearer->recipients, hold, now_us, hold->recipients);
-	}
-	if (hold->is_new)
-		count(&hold->place->sessions, hold, now_us, 1);
-	end_session(hold);
-	hold->ended_us = now_us;
-}
-
-void shape_unsent(struct shape_hold *hold)
-{
-	(void)end_message(hold);
-}
-
-void shape_leave(struct shape_hold *hold, int64_t now_us)
-{
-	shape_ended(hold, now_us);
-	shape_cancel(hold);
-}
-
-void shape_cancel(struct shape_hold *hold)
-{
-	(void)end_message(hold);
-	end_session(hold);
-	if (hold->server != NULL)
-		hold->server->holds--;
-	if (hold->place != NULL) {
-		hold->place->holds--;
-		hold->place->places--;
-	}
-	*hold = (struct shape_hold){0};
 }
 
 void shape_slow(const struct shape_hold *hold, int64_t began_us, int64_t wait_us, int64_t now_us,
