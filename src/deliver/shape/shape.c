@@ -287,7 +287,7 @@ void shape_slow(const struct shape_hold *hold, int64_t began_us, int64_t wait_us
 	if (shape_throttle_slow(throttle, (unsigned)seen, wait_us, began_us, now_us))
 		log_event(EVENT_HOST_THROTTLED, log_string("host", server->name),
 			  log_number("port", server->port),
-			  log_number("seconds_apart", throttle->gap_us / SECOND_US),
+			  log_number("apart_ms", throttle->gap_us / (SECOND_US / 1000)),
 			  log_number("wait", wait_us / SECOND_US));
 	ask_throttle(&request);
 }
