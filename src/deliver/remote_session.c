@@ -185,9 +185,10 @@ struct shape_hold *remote_session_hold(struct remote_session *session)
 	return &session->hold;
 }
 
-bool remote_session_take_slower(struct remote_session *session, int64_t *wait_us_out)
+bool remote_session_take_slower(struct remote_session *session,
+				struct smtp_client_slower *slower_out)
 {
-	return remote_engine_take_slower(&session->engine, wait_us_out);
+	return remote_engine_take_slower(&session->engine, slower_out);
 }
 
 bool remote_session_is_deciding(const struct remote_session *session)

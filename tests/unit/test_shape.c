@@ -205,7 +205,7 @@ static void a_server_is_slowed_down_for(void **state)
 		assert_true(next(&hold, "a.example", 1));
 	}
 	shape_ended(&hold, world.now_us);
-	shape_slow(&hold, world.now_us, 0, world.now_us, &wait);
+	shape_slow(&hold, &(struct shape_complaint){.began_us = world.now_us}, world.now_us, &wait);
 	assert_int_equal(wait.us, 2 * SECOND_US); /* 60 in a minute: 30 */
 	assert_string_equal(wait.reason,
 			    "mx.example.net says that it gets too much: a message in 2s");
@@ -309,6 +309,47 @@ static void no_interval_can_have_more(void **state)
 	end();
 }
 
+static void refuse(struct shape_hold *hold)
+{
+	const struct shape_complaint complaint = {.began_us = world.now_us, .is_connection = true};
+
+	shape_ended(hold, world.now_us);
+	shape_slow(hold, &complaint, world.now_us, &world.wait);
+	shape_leave(hold, world.now_us);
+}
+
+/* As many as it takes, for all domains; a connection that it refuses alone is mail that it does. */
+static void a_server_gets_fewer_connections(void **state)
+{
+	struct shape_hold holds[5];
+
+	(void)state;
+	begin("");
+	for (size_t i = 0; i < COUNT_OF(holds); i++)
+		assert_true(enter("a.example", "mx", 1, &holds[i]));
+	refuse(&holds[4]);
+	assert_string_equal(world.wait.reason,
+			    "mx says that it has too many connections: 4 connections at once");
+	refuse(&holds[3]);
+	assert_false(enter("b.example", "mx", 1, &holds[3]));
+	assert_ptr_equal(world.wait.place, holds[0].server);
+	assert_true(enter("b.example", "mx2", 1, &holds[3]));
+	assert_true(next(&holds[0], "a.example", 1));
+	shape_leave(&holds[2], world.now_us);
+	assert_true(enter("b.example", "mx", 1, &holds[2]));
+	world.now_us += MINUTE_US; /* three, and half of that */
+	assert_true(enter("b.example", "mx", 1, &holds[4]));
+	shape_leave(&holds[3], world.now_us);
+	assert_false(enter("b.example", "mx", 1, &holds[3]));
+	for (size_t i = 0; i < COUNT_OF(holds); i++)
+		shape_leave(&holds[i], world.now_us);
+	world.now_us += 10 * MINUTE_US;
+	assert_true(enter("a.example", "mx", 1, &holds[0]));
+	refuse(&holds[0]);
+	assert_string_equal(world.wait.reason, "mx says that it gets too much: a message in 60s");
+	end();
+}
+
 /* What is used is kept, and counts after a reload, too. */
 static void what_is_counted_stays(void **state)
 {
@@ -348,6 +389,7 @@ int main(void)
 		cmocka_unit_test(what_is_under_way_counts),
 		cmocka_unit_test(a_connection_counts_if_it_was_begun),
 		cmocka_unit_test(no_interval_can_have_more),
+		cmocka_unit_test(a_server_gets_fewer_connections),
 		cmocka_unit_test(what_is_counted_stays),
 	};
 

@@ -15,6 +15,7 @@ void shape_hold_message(struct shape_hold *hold, struct shape_entry *bearer, int
 
 void shape_hold_session(struct shape_hold *hold, struct shape_entry *bearer)
 {
+	hold->server->places++;
 	hold->place = bearer;
 	if (bearer == NULL)
 		return;
@@ -83,8 +84,10 @@ void shape_cancel(struct shape_hold *hold)
 {
 	(void)end_message(hold);
 	end_session(hold);
-	if (hold->server != NULL)
+	if (hold->server != NULL) {
 		hold->server->holds--;
+		hold->server->places--;
+	}
 	if (hold->place != NULL) {
 		hold->place->holds--;
 		hold->place->places--;

@@ -8,6 +8,7 @@
 
 #include "base/table.h"
 #include "deliver/shape/meter.h"
+#include "deliver/shape/room.h"
 #include "deliver/shape/shape.h"
 #include "deliver/shape/throttle.h"
 
@@ -29,7 +30,8 @@ struct shape_entry {
 	struct shape_meter messages;
 	struct shape_meter recipients;
 	struct shape_under_way under_way; /* of a bearer */
-	struct shape_throttle throttle;
+	struct shape_throttle throttle;   /* of a server, as is ROOM */
+	struct shape_room room;
 	struct shape_entry *next, *previous; /* used longest ago first */
 	UT_hash_handle hh;
 };

@@ -15,6 +15,8 @@ enum {
 
 static const int64_t PLACE_US = SECOND_US / 2; /* until one asks again whether one is free */
 
+static const char WORDS_OF_ROOM[] = " says that it has too many connections";
+
 struct shape {
 	const struct config *config;
 	struct shape_entry *entries; /* by key */
@@ -131,18 +133,18 @@ static void ask_meter(const struct request *request, struct shape_meter *meter, 
 			 (long long)(interval_us / SECOND_US));
 }
 
-static void recover(struct shape_entry *server, int64_t now_us)
+static void log_recovered(const struct shape_entry *server)
 {
-	if (shape_throttle_recover(&server->throttle, now_us))
-		log_event(EVENT_HOST_RECOVERED, log_string("host", server->name),
-			  log_number("port", server->port));
+	log_event(EVENT_HOST_RECOVERED, log_string("host", server->name),
+		  log_number("port", server->port));
 }
 
 static void ask_throttle(const struct request *request)
 {
 	struct shape_entry *server = request->server;
 
-	recover(server, request->now_us);
+	if (shape_throttle_recover(&server->throttle, request->now_us))
+		log_recovered(server);
 	wait_for(request, shape_throttle_wait_us(&server->throttle, request->now_us),
 		 "%s says that it gets too much: a message in %.3gs", server->name,
 		 (double)server->throttle.gap_us / SECOND_US);
@@ -171,6 +173,27 @@ static void ask_delay(const struct request *request, const struct shape_hold *ho
 	wait_for(request, us, "%s: a delay between messages", request->server->name);
 }
 
+/* A connection of PLACE must end before, of those that are allowed; unless something else is waited
+ * for anyway. */
+static void wait_for_place(const struct request *request, struct shape_entry *place,
+			   const char *words, uint32_t allowed)
+{
+	if (request->wait->us > 0)
+		return;
+	request->wait->place = place;
+	wait_for(request, PLACE_US, "%s%s: %u connections at once", place->name, words, allowed);
+}
+
+static void ask_room(const struct request *request)
+{
+	struct shape_entry *server = request->server;
+
+	if (shape_room_recover(&server->room, request->now_us))
+		log_recovered(server);
+	if (server->room.most > 0 && server->places >= server->room.most)
+		wait_for_place(request, server, WORDS_OF_ROOM, server->room.most);
+}
+
 static void ask_session(const struct request *request)
 {
 	const struct config_destination *rule = request->rule;
@@ -179,12 +202,8 @@ static void ask_session(const struct request *request)
 		return;
 	ask_meter(request, &request->bearer->sessions, request->bearer->under_way.sessions,
 		  rule->sessions, 1, "sessions");
-	if (rule->concurrency == 0 || request->bearer->places < rule->concurrency ||
-	    request->wait->us > 0)
-		return;
-	request->wait->place = request->bearer;
-	wait_for(request, PLACE_US, "%s: %u connections at once", request->bearer->name,
-		 rule->concurrency);
+	if (rule->concurrency > 0 && request->bearer->places >= rule->concurrency)
+		wait_for_place(request, request->bearer, "", rule->concurrency);
 }
 
 static void begin_message(const struct request *request, struct shape_hold *hold)
@@ -248,6 +267,7 @@ bool shape_enter(struct shape *shape, const struct shape_subject *subject, size_
 	request.recipients = recipients;
 	request.now_us = now_us;
 	ask_message(&request);
+	ask_room(&request);
 	ask_session(&request);
 	if (wait_out->us > 0)
 		return false;
@@ -275,19 +295,42 @@ bool shape_next(struct shape *shape, struct shape_hold *hold, struct str domain,
 	return true;
 }
 
-void shape_slow(const struct shape_hold *hold, int64_t began_us, int64_t wait_us, int64_t now_us,
-		struct shape_wait *wait_out)
+static void slow_down(struct shape_entry *server, const struct shape_complaint *complaint,
+		      int64_t now_us)
 {
-	struct shape_entry *server = hold->server;
 	struct shape_throttle *throttle = &server->throttle;
-	const struct request request = {.server = server, .now_us = now_us, .wait = wait_out};
 	uint64_t seen = shape_meter_count(&server->messages, MINUTE_US, now_us);
 
-	*wait_out = (struct shape_wait){0};
-	if (shape_throttle_slow(throttle, (unsigned)seen, wait_us, began_us, now_us))
+	if (shape_throttle_slow(throttle, (unsigned)seen, complaint->wait_us, complaint->began_us,
+				now_us))
 		log_event(EVENT_HOST_THROTTLED, log_string("host", server->name),
 			  log_number("port", server->port),
 			  log_number("apart_ms", throttle->gap_us / (SECOND_US / 1000)),
-			  log_number("wait", wait_us / SECOND_US));
+			  log_number("wait", complaint->wait_us / SECOND_US));
+}
+
+static void narrow(struct shape_entry *server, int64_t now_us)
+{
+	if (shape_room_less(&server->room, server->places - 1, now_us))
+		log_event(EVENT_HOST_THROTTLED, log_string("host", server->name),
+			  log_number("port", server->port),
+			  log_number("connections", server->room.most));
+}
+
+void shape_slow(const struct shape_hold *hold, const struct shape_complaint *complaint,
+		int64_t now_us, struct shape_wait *wait_out)
+{
+	struct shape_entry *server = hold->server;
+	const struct request request = {.server = server, .now_us = now_us, .wait = wait_out};
+	bool is_one_too_many =
+		complaint->is_connection && complaint->wait_us == 0 && server->places > 1;
+
+	*wait_out = (struct shape_wait){0};
+	if (is_one_too_many)
+		narrow(server, now_us);
+	else
+		slow_down(server, complaint, now_us);
 	ask_throttle(&request);
+	if (is_one_too_many)
+		wait_for_place(&request, server, WORDS_OF_ROOM, server->room.most);
 }

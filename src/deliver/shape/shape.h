@@ -3,7 +3,7 @@
  * deliver/shape/shape.h - how much mail goes where, and when more may. Pure but for the log.
  *
  * For each bearer of a section destination there are counters (meter.h), and for each server a
- * throttle (throttle.h), all in this process's memory: the least recently used are forgotten. So
+ * throttle (throttle.h) and its room for connections (room.h), all in this process's memory: the least recently used are forgotten. So
  * a new process begins anew; what it does not know any more is an interval at most.
  *
  * Asked are, in this order: shape_enter() before a connection is made, for the first message, too;
@@ -70,9 +70,16 @@ void shape_leave(struct shape_hold *hold, int64_t now_us);
 /* The connection was not even begun: nothing of it counts. */
 void shape_cancel(struct shape_hold *hold);
 
-/* HOLD's server has said that it gets too much mail, of what began at BEGAN_US; it wants nothing
- * for WAIT_US (0: it did not say for how long). WAIT_OUT: in how long it may be sent more. */
-void shape_slow(const struct shape_hold *hold, int64_t began_us, int64_t wait_us, int64_t now_us,
-		struct shape_wait *wait_out);
+/* A server has said that it gets too much. */
+struct shape_complaint {
+	int64_t began_us;   /* of what began then */
+	int64_t wait_us;    /* it wants nothing for so long; 0: it did not say */
+	bool is_connection; /* of a connection, which it refuses; else of mail */
+};
+
+/* HOLD's server has made COMPLAINT. A refused connection beside others is one too many; otherwise
+ * it is sent less. WAIT_OUT: in how long it may be sent more. */
+void shape_slow(const struct shape_hold *hold, const struct shape_complaint *complaint,
+		int64_t now_us, struct shape_wait *wait_out);
 
 #endif
