@@ -103,7 +103,7 @@ def test_a_server_that_gets_too_much(node, complaint):
         assert sorted(hop.delivered) == sorted(addresses)
         events = throttled(mx, hop.port)
         gaps = [int(event["apart_ms"]) for event in events]
-        assert all(later == 2 * earlier for earlier, later in zip(gaps, gaps[1:])), gaps
+        assert all(abs(later - 2 * earlier) <= 1 for earlier, later in zip(gaps, gaps[1:])), gaps
         assert sum(gaps[:-1]) / 1000 <= 10, gaps  # then its time is over
         check_calmed_down(complaint, hop.allows, events)
     check_never_deferred(mx)
@@ -169,10 +169,13 @@ def rate_of(hop, count):
     return (count - 1) / (hop.messages[-1] - hop.messages[0])
 
 
+EACH = 40
+
+
 def rates_beside(node, slow):
-    """Of mail for five domains whose servers take their time, two messages at once; SLOW is a server whose
-    queue is full."""
-    hops = [Server(takes=0.1) for _ in range(5)]
+    """Of mail for five domains whose servers take so much time, two messages at once, that it does not matter
+    what else this machine does; SLOW is a server whose queue is full."""
+    hops = [Server(takes=0.4) for _ in range(5)]
     mx = node(routes=[hop.route(f"d{number}.test") for number, hop in enumerate(hops)] +
               ([slow.route("slow.test")] if slow else []),
               settings='destination ".test" { concurrency = 2 }\ntransport remote { concurrency = 20 }')
@@ -180,16 +183,16 @@ def rates_beside(node, slow):
         send(mx, "slow.test", 200)
         mx.log.wait("host_throttled", port=slow.port)
     for number in range(len(hops)):
-        send(mx, f"d{number}.test", 100)
+        send(mx, f"d{number}.test", EACH)
     for hop in hops:
-        wait_until(lambda hop=hop: len(hop.messages) == 100, "it gets its mail")
+        wait_until(lambda hop=hop: len(hop.messages) == EACH, "it gets its mail", timeout=60)
     if slow:
         assert pauses(mx)["slow.test"]["messages"] > 50
     mx.stop()
     for hop in hops:
         hop.shutdown()
         hop.server_close()
-    return [rate_of(hop, 100) for hop in hops]
+    return [rate_of(hop, EACH) for hop in hops]
 
 
 def test_others_keep_their_rate(node):
@@ -308,19 +311,19 @@ def check_all_arrives(mx, peer, domain, count):
 
 
 @pytest.mark.skipif(not is_root(), reason="Postfix starts only as root")
-@pytest.mark.parametrize("limit", ["smtpd_client_message_rate_limit = 30", "smtpd_client_connection_rate_limit = 12",
+@pytest.mark.parametrize("limit", ["smtpd_client_message_rate_limit = 30", "smtpd_client_connection_rate_limit = 4",
                                    "smtpd_client_connection_count_limit = 3", "smtpd_client_recipient_rate_limit = 30"])
 def test_postfix(node, ground, limit):
     """Its anvil counts what a client does."""
     with Postfix(ground.directory("postfix"), users=("bob",), more=(
-            f"{limit}\nanvil_rate_time_unit = 2s\nsmtpd_client_event_limit_exceptions =\n")) as hop:
+            f"{limit}\nanvil_rate_time_unit = 5s\nsmtpd_client_event_limit_exceptions =\n")) as hop:
         mx = node(routes=[f"postfix.test:127.0.0.1;{hop.port}"])
-        check_all_arrives(mx, hop, "postfix.test", 60)
+        check_all_arrives(mx, hop, "postfix.test", 36)
 
 
 EXIM_LIMITS = {
     "rate": {"mail": "  defer message = 451 4.7.1 sending rate over $sender_rate_limit in $sender_rate_period\n"
-                     "        ratelimit = 30 / 2s / strict"},
+                     "        ratelimit = 30 / 5s / strict"},
     "connections": {"more": "smtp_accept_max_per_host = 3"},
 }
 
@@ -329,4 +332,4 @@ EXIM_LIMITS = {
 def test_exim(node, ground, limit):
     with Exim(ground.directory("exim"), **EXIM_LIMITS[limit]) as hop:
         mx = node(routes=[f"exim.test:127.0.0.1;{hop.port}"])
-        check_all_arrives(mx, hop, "exim.test", 60)
+        check_all_arrives(mx, hop, "exim.test", 36)
