@@ -167,17 +167,6 @@ static void end_overdue(struct manager *manager)
 	}
 }
 
-void dispatch_end_waiting(struct manager *manager, const struct message *message)
-{
-	struct job *next;
-
-	for (struct job *job = message->job_list; job != NULL; job = next) {
-		next = job->of_message_next; /* MESSAGE may be gone after the last one */
-		if (job_waits(job))
-			dispatch_end(manager, job);
-	}
-}
-
 void dispatch_on_ended(void *context, void *subject)
 {
 	struct manager *manager = context;

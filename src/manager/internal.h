@@ -146,8 +146,6 @@ bool dispatch_on_report(void *context, void *job, const struct ipc_job_report *r
 void dispatch_on_ended(void *context, void *job);
 /* JOB, in flight or waiting, is over: its message goes on. */
 void dispatch_end(struct manager *manager, struct job *job);
-/* Ends those of MESSAGE's jobs that wait: with the last one it decides again, and may be freed. */
-void dispatch_end_waiting(struct manager *manager, const struct message *message);
 struct outcome_terms dispatch_terms(const struct manager *manager, const struct job *job);
 /* Ends all jobs that wait. */
 void dispatch_drop_waiting(struct manager *manager);

@@ -250,6 +250,13 @@ static void what_is_under_way_counts(void **state)
 	assert_false(next(&holds[1], "a.example", 1));
 	shape_leave(&holds[1], world.now_us);
 	end();
+	begin("destination \"*\" { recipients = 9 interval = 10s }\n");
+	assert_true(enter("a.example", "mx", 6, &holds[0]));
+	assert_false(enter("a.example", "mx", 4, &holds[1]));
+	assert_true(enter("a.example", "mx", 3, &holds[1]));
+	shape_leave(&holds[0], world.now_us);
+	shape_leave(&holds[1], world.now_us);
+	end();
 }
 
 static void a_connection_counts_if_it_was_begun(void **state)
