@@ -207,10 +207,6 @@ static void start(struct manager *manager, struct job *job, struct helper *helpe
 	int file = -1;
 	int error;
 
-	if (outcome_is_missed(&message->control->envelope->deadline, os_clock_wall_us())) {
-		miss_deadline(manager, job);
-		return;
-	}
 	error = is_kept ? 0 : read_content(manager, message, &content, &file);
 	if (error < 0) {
 		log_event(EVENT_QUEUE_ERROR, log_id(message->id),

@@ -276,6 +276,7 @@ def test_it_recovers_step_by_step(node):
         mx.wait_empty()
         addresses = send(mx, "slow.test", 26, name="v")
         mx.log.wait("host_throttled", port=hop.port)
+        hop.allows.most = len(addresses)  # it complains once
         seen = set()
 
         def is_over():
@@ -286,7 +287,7 @@ def test_it_recovers_step_by_step(node):
 
         wait_until(is_over, "all is delivered", timeout=480)
         assert len(throttled(mx, hop.port)) == 1
-        assert len(mx.log.find("host_recovered", port=hop.port)) == 1
+        mx.log.wait("host_recovered", port=hop.port)
         assert sorted(hop.delivered)[4:] == sorted(addresses)
         steps = sorted(seen, reverse=True)
         assert len(steps) >= 4
