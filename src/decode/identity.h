@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: ISC
+/*
+ * decode/identity.h - which message a content is: its Message-ID, a digest of what its author
+ * wrote, and whose it is. Found by a parser of our own in the trusted process; it needs neither
+ * charsets nor parts.
+ *
+ * Each delivery of one message adds fields of its own in front: the digest leaves out Received,
+ * Return-Path, Delivered-To and X-Original-To, and the difference between CRLF and LF. Two
+ * contents with one Message-ID and different digests are different messages.
+ */
+#ifndef DECODE_IDENTITY_H
+#define DECODE_IDENTITY_H
+
+#include "base/arena.h"
+#include "base/attributes.h"
+#include "decode/message.h"
+#include "ipc/content.h"
+
+enum {
+	DECODE_ID_MAX = 255, /* bytes of a Message-ID; a longer one is replaced by its digest */
+	DECODE_HEADER_MAX = 1 << 20, /* bytes of header that are looked at for fields */
+};
+
+struct decode_identity {
+	/* The Message-ID with its angle brackets, at most DECODE_ID_MAX bytes of printable ASCII.
+	 * If the field is missing, malformed, too long, or has other bytes: "<sha256-HEX@invalid>",
+	 * of the field's bytes if there are any, else of the content's digest. If there are several
+	 * fields, the first counts. */
+	struct str id;
+	bool is_derived; /* ID is not what the message has */
+	unsigned char digest[DECODE_DIGEST_SIZE];
+	struct str from;         /* the first address of From; "": none that is valid */
+	struct str delivered_to; /* the topmost Delivered-To, an address; "": none */
+	bool is_automatic;       /* a report, or a list's: Auto-Submitted other than "no", List-Id,
+				  * Precedence bulk, list or junk */
+};
+
+/* Reads all of CONTENT once. Texts are in ARENA. 0 or -errno of reading. */
+MUST_CHECK int decode_identify(const struct ipc_content *content, struct arena *arena,
+			       struct decode_identity *out);
+
+#endif

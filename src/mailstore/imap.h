@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: ISC
+/*
+ * mailstore/imap.h - copies on an IMAP server (RFC 3501, 4315; by libcurl). Connections are kept
+ * and used again.
+ */
+#ifndef MAILSTORE_IMAP_H
+#define MAILSTORE_IMAP_H
+
+#include "mailstore/mailstore.h"
+#include <stdint.h>
+
+enum mailstore_imap_tls {
+	MAILSTORE_IMAP_PLAIN,
+	MAILSTORE_IMAP_STARTTLS, /* demanded, and the certificate is verified */
+	MAILSTORE_IMAP_IMPLICIT,
+};
+
+struct mailstore_imap_settings {
+	const char *host;    /* a name or address */
+	const char *address; /* where HOST is, if it was looked up already; "": HOST is looked up by
+			      * the system */
+	uint16_t port;
+	enum mailstore_imap_tls tls;
+	const char *authorities; /* PEM file */
+	/* %a: the user's address, %u: its local part, %d: its domain. With a master's login the
+	 * server is told whom it is for (Dovecot: "%a*master"). */
+	const char *login;
+	const char *password; /* of that login; copied, and erased at the end */
+	const char *prefix;   /* before the names of folders other than INBOX; "": none */
+	unsigned timeout_s;   /* for each command */
+};
+
+/* Copies SETTINGS. */
+struct mailstore *mailstore_imap_new(const struct mailstore_imap_settings *settings);
+
+#endif

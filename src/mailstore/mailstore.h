@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: ISC
+/*
+ * mailstore/mailstore.h - where the copies of messages are: Maildirs (mailstore/maildir.h) or an
+ * IMAP server (mailstore/imap.h). Calls block: each thread that files has its own.
+ *
+ * A store does not know what is filed: it appends what it is given, and finds what is there.
+ */
+#ifndef MAILSTORE_MAILSTORE_H
+#define MAILSTORE_MAILSTORE_H
+
+#include "base/arena.h"
+#include "base/attributes.h"
+#include "decode/message.h"
+#include "ipc/content.h"
+#include "mail/verdict.h"
+
+enum { MAILSTORE_COPY_SIZE = 256 }; /* with its NUL */
+
+enum mailstore_flags {
+	MAILSTORE_SEEN = 1,
+	MAILSTORE_FLAGGED = 2,
+	MAILSTORE_DRAFT = 4,
+};
+
+/* Which message, in which mailbox. */
+struct mailstore_place {
+	struct str user;             /* LOCAL@DOMAIN in canonical form */
+	struct str folder;           /* "INBOX", "Sent", "Lists/dev"; UTF-8, '/' between levels */
+	struct str id;               /* its Message-ID, as decode_identity.id */
+	const unsigned char *digest; /* DECODE_DIGEST_SIZE bytes, likewise */
+};
+
+struct mailstore_append {
+	struct mailstore_place place;
+	struct ipc_content content; /* lines end in CRLF or LF */
+	struct str sender;          /* of the envelope: written as Return-Path */
+	struct str recipient;       /* written as Delivered-To; "": neither is written (Sent) */
+	unsigned flags;
+	int64_t date_us;             /* since 1970: IMAP's internal date */
+	struct mail_verdict verdict; /* out: OK once it is durable; WAIT or FAIL: see is_unknown */
+	bool is_unknown;             /* out: it may have been appended all the same */
+	char copy[MAILSTORE_COPY_SIZE]; /* out, if OK: where; Maildir: the part of the file's name
+					 * before ':'; IMAP: "UIDVALIDITY:UID", or "" if the server
+					 * does not say */
+};
+
+struct mailstore_found {
+	const char *copy; /* as above, in the arena */
+};
+
+struct mailstore;
+
+struct mailstore_operations {
+	void (*append)(struct mailstore *store, struct mailstore_append *appends, size_t count);
+	int (*find)(struct mailstore *store, const struct mailstore_place *place,
+		    struct arena *arena, struct mailstore_found **found_out, size_t *count_out);
+	int (*remove)(struct mailstore *store, const struct mailstore_place *place,
+		      const char *copy);
+	void (*free)(struct mailstore *store);
+};
+
+struct mailstore {
+	const struct mailstore_operations *operations;
+	int64_t append_max_us; /* how long an append can still take effect after its process died */
+	char error[256];       /* of the last find or remove that failed, for people: one line */
+};
+
+/* Appends all of APPENDS, one failure not preventing the others, and makes missing mailboxes. */
+void mailstore_append(struct mailstore *store, struct mailstore_append *appends, size_t count);
+/* The copies of a message in a mailbox, the oldest first: of equal Message-ID and equal digest,
+ * whatever flags they have by now. A mailbox that does not exist has none. -errno: it is not known.
+ */
+MUST_CHECK int mailstore_find(struct mailstore *store, const struct mailstore_place *place,
+			      struct arena *arena, struct mailstore_found **found_out,
+			      size_t *count_out);
+/* Removes one copy for good, and nothing else. -ENOENT: it is not there. */
+MUST_CHECK int mailstore_remove(struct mailstore *store, const struct mailstore_place *place,
+				const char *copy);
+/* NULL is allowed. */
+void mailstore_free(struct mailstore *store);
+
+#endif
