@@ -5,8 +5,9 @@
 #include "scene.h"
 #include <string.h>
 
-static struct model_message *mail_by(const char *address, enum mail_deadline_mode mode,
-				     int64_t seconds)
+/* SECOND: another recipient, or NULL. */
+static struct model_message *mail_to(const char *address, const char *second,
+				     enum mail_deadline_mode mode, int64_t seconds)
 {
 	struct mail_envelope *envelope = mail_envelope_new();
 	uint64_t number = model_next_number();
@@ -17,9 +18,17 @@ static struct model_message *mail_by(const char *address, enum mail_deadline_mod
 	envelope->deadline.mode = mode;
 	mail_deadline_set(&envelope->deadline, seconds, model_wall_us);
 	mail_envelope_add(envelope, str_from(address));
+	if (second != NULL)
+		mail_envelope_add(envelope, str_from(second));
 	model_add_mail(envelope, false);
 	mail_envelope_free(envelope);
 	return model_find(number);
+}
+
+static struct model_message *mail_by(const char *address, enum mail_deadline_mode mode,
+				     int64_t seconds)
+{
+	return mail_to(address, NULL, mode, seconds);
 }
 
 static struct model_message *mapped_by(const char *address, enum mail_deadline_mode mode,
@@ -251,6 +260,30 @@ static void a_pause_prolongs_nothing(void **state)
 	scene_end();
 }
 
+/* Nor does another delivery, which is under way. */
+static void what_is_under_way_prolongs_nothing(void **state)
+{
+	struct model_message *m;
+	unsigned failed;
+
+	(void)state;
+	scene_begin(true);
+	m = mail_to("r@fast.example", "r@fast2.example", MAIL_DEADLINE_RETURN, 100);
+	model_resolve(MODEL_KNOWN);
+	scene_work();
+	be_busy(m);
+	assert_true(scene_is_tried(m, 2));
+	failed = model_logged(EVENT_FAILED);
+	scene_pass(98 * SECOND_US);
+	assert_int_equal(model_logged(EVENT_FAILED), failed);
+	scene_pass(3 * SECOND_US);
+	assert_int_equal(model_logged(EVENT_FAILED), failed + 1);
+	assert_true(scene_is_tried(m, 2));
+	scene_say(m, 2, "2.0.0", "");
+	assert_returned(m);
+	scene_end();
+}
+
 /* Its sender hears that it waits, once, and it goes on waiting. */
 static void a_delay_is_reported_in_a_pause(void **state)
 {
@@ -327,6 +360,7 @@ int main(void)
 		cmocka_unit_test(it_keeps_to_the_clock_as_it_is),
 		cmocka_unit_test(a_delay_is_reported_at_the_deadline),
 		cmocka_unit_test(a_pause_prolongs_nothing),
+		cmocka_unit_test(what_is_under_way_prolongs_nothing),
 		cmocka_unit_test(a_delay_is_reported_in_a_pause),
 		cmocka_unit_test(an_earlier_report_is_not_enough),
 		cmocka_unit_test(what_came_late_is_no_news),
