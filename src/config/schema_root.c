@@ -246,7 +246,8 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "etrn_from", networks, LIST(config, etrn_from, etrn_from_count), INITIAL(""),
 		MEANING("Clients that may ask for the mail of a domain (ETRN, RFC 1985), as hosts "
 			"do that are not always connected: mail that waits because a host in the "
-			"domain, or the relay of its route, could not be reached is tried at once. "
+			"domain, or the relay of its route, or without a route that of a sender, "
+			"could not be reached is tried at once. "
 			"Mail that waits for its next attempt for another reason is not.")),
 	SETTING(ROOT, "proxy_timeout", seconds, AT(config, proxy_timeout), INITIAL("5s"),
 		RANGE(1, 3600), MEANING("How long to wait for a PROXY header.")),

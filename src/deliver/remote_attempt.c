@@ -252,7 +252,7 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 {
 	struct remote_attempt *attempt = context;
 
-	remote_attempt_learn_speed(attempt);
+	remote_attempt_learn_speed(attempt, outcome);
 	switch (outcome) {
 	case REMOTE_DECIDED:
 		settle(attempt);

@@ -80,7 +80,7 @@ enum remote_attempt_turn {
 /* When the next transaction, which is filled, may run over the session; NOW: it counts. */
 MUST_CHECK enum remote_attempt_turn remote_attempt_turn(struct remote_attempt *attempt);
 /* A transaction has ended: IS_SLOWED, and how long the server wants nothing. */
-void remote_attempt_learn_speed(struct remote_attempt *attempt);
+void remote_attempt_learn_speed(struct remote_attempt *attempt, enum remote_outcome outcome);
 
 enum remote_attempt_next {
 	REMOTE_ATTEMPT_MET,   /* there is a session with the next server */

@@ -30,18 +30,6 @@ void remote_attempt_tell(struct remote_attempt *attempt, const char *failure)
 	attempt->is_told = true;
 }
 
-/* Nothing can be said about the server. */
-static void explain_source(struct mail_verdict *verdict, const struct dns_server *server,
-			   const struct config_source *source)
-{
-	char peer[REMOTE_PEER_SIZE];
-
-	remote_peer_format(server, peer);
-	mail_verdict_set(verdict, "4.4.4",
-			 "connect to %s: this machine has no %s address of the source %s", peer,
-			 server->address.any.sa_family == AF_INET ? "IPv4" : "IPv6", source->name);
-}
-
 static const struct limit_class *class_of(const struct remote_attempt *attempt)
 {
 	return remote_places_class(attempt->carrier->settings.places, attempt->server);
@@ -106,13 +94,13 @@ bool remote_attempt_meet(struct remote_attempt *attempt)
 		attempt->is_told = false;
 		return true;
 	}
-	shape_leave(&hold);
+	shape_cancel(&hold);
 	if (result == -EUSERS) {
 		keep_full(attempt);
 		return false;
 	}
 	if (source != NULL && result == -EADDRNOTAVAIL)
-		explain_source(&verdict, attempt->server, source);
+		remote_source_explain(source, attempt->server, &verdict);
 	else
 		remote_peer_unreachable(&verdict, attempt->server, strerror(-result));
 	remote_attempt_keep_failure(attempt, &verdict);

@@ -61,20 +61,26 @@ enum remote_attempt_turn remote_attempt_turn(struct remote_attempt *attempt)
 	return REMOTE_ATTEMPT_BUSY;
 }
 
-void remote_attempt_learn_speed(struct remote_attempt *attempt)
+void remote_attempt_learn_speed(struct remote_attempt *attempt, enum remote_outcome outcome)
 {
 	int64_t now_us = os_clock_monotonic_us();
 	struct shape_hold *hold = remote_session_hold(attempt->session);
 	struct shape_wait wait = {0};
-	int64_t wait_us;
+	struct smtp_client_slower slower;
+	struct shape_complaint complaint;
 
 	attempt->is_slowed = false;
 	if (attempt->carrier->shape == NULL)
 		return;
-	shape_ended(hold, now_us);
-	if (!remote_session_take_slower(attempt->session, &wait_us))
+	if (outcome == REMOTE_UNREACHABLE)
+		shape_unsent(hold);
+	else
+		shape_ended(hold, now_us);
+	if (!remote_session_take_slower(attempt->session, &slower))
 		return;
 	attempt->is_slowed = true;
-	shape_slow(hold, attempt->begun_us, wait_us, now_us, &wait);
+	complaint =
+		(struct shape_complaint){attempt->begun_us, slower.wait_us, slower.is_connection};
+	shape_slow(hold, &complaint, now_us, &wait);
 	keep_wait(attempt, &wait);
 }

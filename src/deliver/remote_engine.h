@@ -46,7 +46,7 @@ bool remote_engine_is_injected(const struct remote_engine *engine);
 const char *remote_engine_server_name(const struct remote_engine *engine);
 bool remote_engine_is_login_refused(const struct remote_engine *engine);
 /* As smtp_client_take_slower(); false by QMTP. */
-bool remote_engine_take_slower(struct remote_engine *engine, int64_t *wait_us_out);
+bool remote_engine_take_slower(struct remote_engine *engine, struct smtp_client_slower *slower_out);
 bool remote_engine_is_used_up(const struct remote_engine *engine);
 
 #endif

@@ -100,7 +100,9 @@ bool remote_pool_make_room(struct remote_pool *pool, const struct limit_class *c
 
 static bool has_place(struct remote_session *session, const void *place)
 {
-	return remote_session_hold(session)->place == place;
+	const struct shape_hold *hold = remote_session_hold(session);
+
+	return hold->place == place || hold->server == place;
 }
 
 bool remote_pool_close_one(struct remote_pool *pool, const struct shape_entry *place)

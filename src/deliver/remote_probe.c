@@ -3,8 +3,10 @@
 #include "base/panic.h"
 #include "deliver/remote_peer.h"
 #include "deliver/remote_route.h"
+#include "deliver/remote_source.h"
 #include "mail/server.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +18,9 @@ struct remote_probe {
 	struct remote_hop hop;
 	const char *domain;
 	const char *relay; /* as sections "tls" name it; NULL: none */
+	const char *route;
+	struct remote_sources *sources;
+	char source[REMOTE_SOURCE_SIZE];
 	struct dns_self self;
 	struct os_timer *begin;
 	struct dns_search *dns;
@@ -35,6 +40,8 @@ static void tell(struct remote_probe *probe, enum remote_probe_outcome outcome, 
 	const struct remote_session *session = probe->session;
 	const struct remote_probe_result result = {
 		.server = probe->question.server,
+		.route = probe->route,
+		.source = session != NULL ? remote_session_source(session) : probe->source,
 		.policy = &probe->policy,
 		.outcome = outcome,
 		.reason = reason,
@@ -75,12 +82,39 @@ static void on_done(void *context, enum remote_outcome outcome)
 	try_next(probe);
 }
 
+static const struct config_source *find_source(const struct remote_probe *probe)
+{
+	const struct config_source *source = remote_sources_of_mail(
+		probe->sources, probe->settings->sender, str_from(probe->domain));
+
+	return source != NULL ? source
+			      : remote_sources_of_server(probe->sources, probe->question.server);
+}
+
+/* What there is no address of, perhaps. */
+static void fail_to_connect(struct remote_probe *probe, const struct config_source *source,
+			    int error)
+{
+	struct mail_verdict verdict;
+
+	if (source != NULL && error == -EADDRNOTAVAIL)
+		remote_source_explain(source, probe->question.server, &verdict);
+	else
+		remote_peer_unreachable(&verdict, probe->question.server, strerror(-error));
+	tell(probe, REMOTE_PROBE_WAITS, verdict.text);
+	try_next(probe);
+}
+
 static void connect_by_policy(struct remote_probe *probe)
 {
 	const struct remote_transaction none = {.done = on_done, .context = probe};
 	struct remote_session_settings settings = *probe->settings->session;
-	struct mail_verdict verdict;
 	int result;
+
+	settings.sources = probe->sources;
+	settings.source = find_source(probe);
+	snprintf(probe->source, sizeof probe->source, "%s",
+		 settings.source != NULL ? settings.source->name : "");
 
 	if (probe->policy.refusal != NULL) {
 		tell(probe, REMOTE_PROBE_WAITS, probe->policy.refusal->text);
@@ -96,9 +130,7 @@ static void connect_by_policy(struct remote_probe *probe)
 		remote_session_run(probe->session, &none);
 		return;
 	}
-	remote_peer_unreachable(&verdict, probe->question.server, strerror(-result));
-	tell(probe, REMOTE_PROBE_WAITS, verdict.text);
-	try_next(probe);
+	fail_to_connect(probe, settings.source, result);
 }
 
 static void on_policy(void *context, const struct remote_policy *policy)
@@ -184,10 +216,26 @@ static bool choose_domain(struct remote_probe *probe, struct str destination)
 {
 	const struct config *config = probe->settings->config;
 	struct remote_routes *routes = remote_routes_of(config);
-	bool is_good = remote_routes_choose(routes, STR("x"), destination, &probe->hop);
+	bool is_good =
+		remote_routes_choose(routes, probe->settings->sender, destination, &probe->hop);
 
 	remote_routes_free(routes);
 	return is_good;
+}
+
+static const char *describe_route(const struct remote_probe *probe)
+{
+	const struct remote_hop *hop = &probe->hop;
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	if (hop->kind == REMOTE_HOP_EXCHANGERS)
+		return "mail exchangers";
+	buffer_append_format(&text, "%s %s:%u%s", probe->relay != NULL ? "relay" : "host",
+			     probe->relay != NULL ? probe->relay : hop->name, hop->port,
+			     hop->is_qmtp ? " by QMTP" : "");
+	if (*hop->user != '\0')
+		buffer_append_format(&text, " as %s", hop->user);
+	return arena_copy(probe->arena, buffer_view(&text));
 }
 
 struct remote_probe *remote_probe_new(const struct remote_probe_settings *settings,
@@ -210,6 +258,8 @@ struct remote_probe *remote_probe_new(const struct remote_probe_settings *settin
 	}
 	probe->domain = domain;
 	probe->relay = remote_hop_relay(&probe->hop, probe->arena);
+	probe->route = describe_route(probe);
+	probe->sources = remote_sources_new(settings->config);
 	probe->begin = os_timer_new(settings->session->loop, begin, probe);
 	os_timer_start(probe->begin, 0);
 	return probe;
@@ -223,6 +273,7 @@ void remote_probe_free(struct remote_probe *probe)
 	remote_policy_search_free(probe->search);
 	dns_search_free(probe->dns);
 	os_timer_free(probe->begin);
+	remote_sources_free(probe->sources);
 	arena_free(probe->arena);
 	free(probe);
 }

@@ -16,6 +16,9 @@ enum remote_probe_outcome {
 
 struct remote_probe_result {
 	const struct dns_server *server;
+	const char *route; /* how the host was found: "mail exchangers", "relay mx:26" */
+	const char
+		*source; /* "NAME[ADDRESS]" that it would be reached from; "": the system chooses */
 	const struct remote_policy *policy;
 	enum remote_probe_outcome outcome;
 	const char *reason;                      /* why it is not SECURED */
@@ -37,6 +40,7 @@ struct remote_probe_settings {
 	const struct config *config;
 	struct dns_resolver *resolver;
 	struct remote_policies *policies;
+	struct str sender; /* whose mail it would be */
 };
 
 /* Tries DESTINATION: a domain, or HOST:PORT for that host alone. SETTINGS, HANDLER and what they

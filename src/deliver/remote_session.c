@@ -133,7 +133,7 @@ void remote_session_free(struct remote_session *session)
 		    tls_stream_write(&session->stream, quit.data, quit.length) < 0)
 			session->transaction.done = NULL;
 	}
-	shape_leave(&session->hold);
+	shape_leave(&session->hold, os_clock_monotonic_us());
 	remote_certificates_give_up(&session->waiter);
 	remote_session_forget_login(session);
 	remote_form_free(session->form);
@@ -174,9 +174,10 @@ struct shape_hold *remote_session_hold(struct remote_session *session)
 	return &session->hold;
 }
 
-bool remote_session_take_slower(struct remote_session *session, int64_t *wait_us_out)
+bool remote_session_take_slower(struct remote_session *session,
+				struct smtp_client_slower *slower_out)
 {
-	return remote_engine_take_slower(&session->engine, wait_us_out);
+	return remote_engine_take_slower(&session->engine, slower_out);
 }
 
 bool remote_session_is_deciding(const struct remote_session *session)

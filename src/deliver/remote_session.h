@@ -104,7 +104,8 @@ bool remote_session_is_tls_refused(const struct remote_session *session);
 /* What the connection has of a shape, all zeros at first: the caller's, and left at the end. */
 struct shape_hold *remote_session_hold(struct remote_session *session);
 /* As smtp_client_take_slower(). */
-bool remote_session_take_slower(struct remote_session *session, int64_t *wait_us_out);
+bool remote_session_take_slower(struct remote_session *session,
+				struct smtp_client_slower *slower_out);
 
 /* The server may have accepted the message already: see smtp_client_is_deciding(). */
 bool remote_session_is_deciding(const struct remote_session *session);

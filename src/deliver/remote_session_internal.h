@@ -11,9 +11,6 @@
 #include "deliver/remote_tell.h"
 #include "tls/stream.h"
 
-/* Of "NAME[ADDRESS]". */
-enum { REMOTE_SOURCE_SIZE = 40 + OS_SOCKET_TEXT_SIZE };
-
 struct remote_session_login {
 	struct remote_login wanted; /* no user: no login */
 	char *relay, *user;         /* owned */

@@ -2,6 +2,7 @@
 #include "deliver/remote_source.h"
 #include "base/panic.h"
 #include "base/table.h"
+#include "deliver/remote_peer.h"
 #include "deliver/remote_sender.h"
 #include "limit/class.h"
 #include "log/event.h"
@@ -189,4 +190,15 @@ int remote_source_connect(struct remote_sources *sources, const struct config_so
 		return result;
 	}
 	return -EADDRNOTAVAIL;
+}
+
+void remote_source_explain(const struct config_source *source, const struct dns_server *server,
+			   struct mail_verdict *verdict_out)
+{
+	char peer[REMOTE_PEER_SIZE];
+
+	remote_peer_format(server, peer);
+	mail_verdict_set(verdict_out, "4.4.4",
+			 "connect to %s: this machine has no %s address of the source %s", peer,
+			 server->address.any.sa_family == AF_INET ? "IPv4" : "IPv6", source->name);
 }

@@ -14,6 +14,9 @@
 #include "config/config.h"
 #include "dns/search.h"
 
+/* Of "NAME[ADDRESS]". */
+enum { REMOTE_SOURCE_SIZE = 40 + OS_SOCKET_TEXT_SIZE };
+
 struct remote_sources;
 
 /* Borrows CONFIG. */
@@ -34,5 +37,9 @@ const struct config_source *remote_sources_of_server(const struct remote_sources
 MUST_CHECK int remote_source_connect(struct remote_sources *sources,
 				     const struct config_source *source,
 				     const struct dns_server *server, struct in6_addr *address_out);
+
+/* Why not, after -EADDRNOTAVAIL: nothing can be said about SERVER. */
+void remote_source_explain(const struct config_source *source, const struct dns_server *server,
+			   struct mail_verdict *verdict_out);
 
 #endif

@@ -48,7 +48,7 @@ static bool find_subject(struct request *request)
 
 /* The order's name is the trigger whose release ends the hold, and which is set for that; or
  * empty. */
-static enum order_code hold(const struct request *request)
+static enum order_code set_hold(const struct request *request)
 {
 	struct triggers *triggers = request->manager->triggers;
 	struct str until = request->order->name;
@@ -69,6 +69,28 @@ static enum order_code hold(const struct request *request)
 				  until) != NULL
 		       ? ORDER_OK
 		       : ORDER_HOLD_NOT_RECORDED;
+}
+
+/* Ends those of MESSAGE's jobs that wait: with the last one it decides again, and may be freed. */
+static void end_waiting(struct manager *manager, const struct message *message)
+{
+	struct job *next;
+
+	for (struct job *job = message->job_list; job != NULL; job = next) {
+		next = job->of_message_next;
+		if (job_waits(job))
+			dispatch_end(manager, job);
+	}
+}
+
+/* What waits for its turn waits no longer. */
+static enum order_code hold(const struct request *request)
+{
+	enum order_code code = set_hold(request);
+
+	if (code == ORDER_OK && request->message != NULL)
+		end_waiting(request->manager, request->message);
+	return code;
 }
 
 static enum order_code release(const struct request *request)
@@ -112,6 +134,15 @@ static bool take_order_back(struct manager *manager, uint64_t number)
 	return true;
 }
 
+/* Whether a delivery is under way. */
+static bool has_flight(const struct message *message)
+{
+	for (const struct job *job = message->job_list; job != NULL; job = job->of_message_next)
+		if (!job_waits(job))
+			return true;
+	return false;
+}
+
 /* Gives up what is not decided, or looks up its addresses again, when the message has its
  * deliveries in memory and none is in flight. The result is news being written when this
  * returns; while the disk does not accept news, the order is not confirmed. */
@@ -128,15 +159,20 @@ static enum order_code intervene(const struct request *request)
 		return take_order_back(request->manager, request->id.number) ? ORDER_UNREADABLE
 									     : ORDER_OK;
 	}
-	if (request->message->state == MESSAGE_OWING && request->message->record_failures > 0)
+	if (request->message->record_failures > 0 &&
+	    (request->message->state == MESSAGE_OWING || request->message->jobs > 0))
 		return ORDER_NOT_RECORDED;
 	if (request->message->state == MESSAGE_OWING) { /* done once its news is on disk */
 		request->message->facts.order = order & 3U;
 		return ORDER_OK;
 	}
-	if (request->message->jobs > 0)
+	if (has_flight(request->message))
 		return ORDER_UNDER_WAY;
-	return ORDER_BUSY;
+	if (request->message->jobs == 0)
+		return ORDER_BUSY;
+	request->message->facts.order = order & 3U;
+	end_waiting(request->manager, request->message);
+	return ORDER_OK;
 }
 
 /* No answer for a message that is awake: it does not wait, or only for its turn. */

@@ -358,6 +358,16 @@ static enum message_state settle(struct manager *manager, struct message *messag
 					 : conclude(manager, message);
 }
 
+/* It has waited for its turn until then. */
+static bool must_report_delay(const struct manager *manager, struct message *message)
+{
+	bool is_due = message->is_delay_due &&
+		      notice_delay_due_us(message->control, manager->config) <= os_clock_wall_us();
+
+	message->is_delay_due = is_due;
+	return is_due;
+}
+
 enum message_state decide(struct manager *manager, struct message *message)
 {
 	struct waiters *crowded = NULL;
@@ -372,7 +382,8 @@ enum message_state decide(struct manager *manager, struct message *message)
 		return map_anew(manager, message, requeued);
 	if (message_has_new_map(message)) /* do not try what is not on the disk */
 		return record_soon(manager, message);
-	if (manager->is_stopping || deliver_hold_of(manager, message->id) != NULL)
+	if (manager->is_stopping || deliver_hold_of(manager, message->id) != NULL ||
+	    must_report_delay(manager, message))
 		return settle(manager, message);
 	if (message->is_requeued)
 		deliver_probe(manager, message);

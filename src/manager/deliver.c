@@ -10,6 +10,7 @@
 #include "os/clock.h"
 #include <stdio.h>
 #include <string.h>
+#include <utlist.h>
 
 static const int64_t UNCONFIGURED_US = 10 * MINUTE_US;
 
@@ -173,8 +174,8 @@ static size_t packed_size(const struct mail_envelope *envelope,
 }
 
 /* Its destination, if a domain, is in NAME. */
-static struct transport_delivery subject_of(struct message *message, uint32_t index,
-					    struct mail_domain *name)
+static struct transport_delivery subject_of(const struct manager *manager, struct message *message,
+					    uint32_t index, struct mail_domain *name)
 {
 	const struct mail_envelope *envelope = message->control->envelope;
 	const struct queue_delivery *delivery = &message->control->deliveries[index];
@@ -191,20 +192,23 @@ static struct transport_delivery subject_of(struct message *message, uint32_t in
 						    : URGENCY_ORDINARY,
 		/* with a sender for each recipient there is a job for each */
 		.is_alone = mail_verp_is(envelope->sender),
+		.look_us = message_look_us(manager, message, os_clock_wall_us()),
 	};
 }
 
 /* Whether it waits for its turn now; otherwise *WAITERS_OUT is set. */
-static bool add_to_job(struct transport *transport, struct message *message, uint32_t index,
-		       struct waiters **waiters_out)
+static bool add_to_job(const struct manager *manager, struct transport *transport,
+		       struct message *message, uint32_t index, struct waiters **waiters_out)
 {
 	struct mail_domain name;
-	const struct transport_delivery subject = subject_of(message, index, &name);
+	const struct transport_delivery subject = subject_of(manager, message, index, &name);
 	struct job *job;
 	int result = transport_add(transport, &subject, &job, waiters_out);
 
-	if (result > 0)
+	if (result > 0) {
 		message->jobs++;
+		DL_APPEND2(message->job_list, job, of_message_previous, of_message_next);
+	}
 	return result >= 0;
 }
 
@@ -296,7 +300,7 @@ static void add_company(struct manager *manager, struct message *message, int64_
 		if (!is_nearly_due(manager, message, i, now_us))
 			continue;
 		transport = transport_of(manager, &message->control->deliveries[i]);
-		subject = subject_of(message, i, &name);
+		subject = subject_of(manager, message, i, &name);
 		if (transport == NULL || subject.destination.length == 0)
 			continue;
 		transport_join(transport, &subject);
@@ -324,7 +328,7 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 		transport = transport_of(manager, &message->control->deliveries[i]);
 		if (transport == NULL)
 			defer_unconfigured(manager, message, i, now_us);
-		else if (add_to_job(transport, message, i, &waiters))
+		else if (add_to_job(manager, transport, message, i, &waiters))
 			added++;
 		else if (*crowded_out == NULL)
 			*crowded_out = waiters;

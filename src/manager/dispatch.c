@@ -12,6 +12,7 @@
 #include "os/random.h"
 #include "queue/message.h"
 #include <string.h>
+#include <utlist.h>
 
 /* --- the body of a START --- */
 
@@ -117,6 +118,7 @@ void dispatch_end(struct manager *manager, struct job *job)
 
 	message->lost_turn = loses_turn(manager, job);
 	triggers_probe_ended(manager->triggers, message);
+	DL_DELETE2(message->job_list, job, of_message_previous, of_message_next);
 	transport_job_ended(job, os_clock_monotonic_us());
 	message->jobs--;
 	os_loop_defer(manager->loop, &manager->dispatch_task);
@@ -160,6 +162,22 @@ static void miss_deadline(struct manager *manager, struct job *job)
 	dispatch_end(manager, job);
 }
 
+/* Jobs that have waited until their messages must be looked at. */
+static void end_overdue(struct manager *manager)
+{
+	int64_t now_us = os_clock_wall_us();
+	struct job *job;
+
+	while ((job = transports_overdue(manager->transports, now_us)) != NULL) {
+		if (outcome_is_missed(&job->message->control->envelope->deadline, now_us)) {
+			miss_deadline(manager, job);
+			continue;
+		}
+		job->message->is_delay_due = true;
+		dispatch_end(manager, job);
+	}
+}
+
 void dispatch_on_ended(void *context, void *subject)
 {
 	struct manager *manager = context;
@@ -200,10 +218,6 @@ static void start(struct manager *manager, struct job *job, struct helper *helpe
 	int file = -1;
 	int error;
 
-	if (outcome_is_missed(&message->control->envelope->deadline, os_clock_wall_us())) {
-		miss_deadline(manager, job);
-		return;
-	}
 	error = is_kept ? 0 : read_content(manager, message, &content, &file);
 	if (error < 0) {
 		log_event(EVENT_QUEUE_ERROR, log_id(message->id),
@@ -232,6 +246,7 @@ static void dispatch_transport(struct manager *manager, struct transport *transp
 }
 
 static const int64_t LOAD_AGAIN_US = SECOND_US;
+static const int64_t LOOK_AGAIN_US = MINUTE_US; /* the time of day may be set */
 
 /* Looks whether the load holds back mail for other hosts. */
 static void look_at_load(struct manager *manager)
@@ -246,16 +261,28 @@ static void look_at_load(struct manager *manager)
 	manager->is_loaded = is_loaded;
 }
 
+/* The monotonic time when a job may have waited for too long. */
+static int64_t next_overdue_us(const struct manager *manager)
+{
+	int64_t at_us = transports_next_overdue_us(manager->transports);
+	int64_t left_us;
+
+	if (at_us == INT64_MAX)
+		return INT64_MAX;
+	left_us = at_us - os_clock_wall_us();
+	return os_clock_monotonic_us() + (left_us < LOOK_AGAIN_US ? left_us : LOOK_AGAIN_US);
+}
+
 void dispatch(void *context)
 {
 	struct manager *manager = context;
-	int64_t again_us = INT64_MAX;
+	int64_t again_us;
 
 	if (manager->is_stopping)
 		return;
+	end_overdue(manager);
 	look_at_load(manager);
-	if (manager->is_loaded)
-		again_us = os_clock_monotonic_us() + LOAD_AGAIN_US;
+	again_us = manager->is_loaded ? os_clock_monotonic_us() + LOAD_AGAIN_US : INT64_MAX;
 	for (struct transport *t = transports_next(manager->transports, NULL); t != NULL;
 	     t = transports_next(manager->transports, t)) {
 		int64_t at_us;
@@ -267,6 +294,8 @@ void dispatch(void *context)
 		if (at_us < again_us)
 			again_us = at_us;
 	}
+	if (next_overdue_us(manager) < again_us)
+		again_us = next_overdue_us(manager);
 	if (again_us == INT64_MAX)
 		os_timer_stop(manager->dispatch_timer);
 	else

@@ -193,7 +193,28 @@ static void release_relays(struct manager *manager, struct str domain,
 			release_host(manager, routes[i].relay);
 }
 
-/* Its hosts are those within it, and the relays of its routes. */
+static bool has_route(struct str domain, const struct config_route *routes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (str_equal_nocase(str_from(routes[i].domain), domain))
+			return true;
+	return false;
+}
+
+/* Of a domain without a route of its own: mail for it may wait for the relay of any sender. */
+static void release_sender_relays(struct manager *manager, struct str domain)
+{
+	const struct config *config = manager->config;
+
+	if (has_route(domain, config->smtproutes, config->smtproute_count) ||
+	    has_route(domain, config->qmtproutes, config->qmtproute_count))
+		return;
+	for (size_t i = 0; i < config->senderroute_count; i++)
+		if (*config->senderroutes[i].relay != '\0')
+			release_host(manager, config->senderroutes[i].relay);
+}
+
+/* Its hosts are those within it, and the relays of its routes, or of its mail's senders. */
 static void on_release(void *context, struct str domain)
 {
 	struct manager *manager = context;
@@ -202,6 +223,7 @@ static void on_release(void *context, struct str domain)
 	triggers_release_hosts(manager->triggers, domain);
 	release_relays(manager, domain, config->smtproutes, config->smtproute_count);
 	release_relays(manager, domain, config->qmtproutes, config->qmtproute_count);
+	release_sender_relays(manager, domain);
 }
 
 const struct queue_link_handler manager_hear_queue = {on_managed, stop_check, on_queued,

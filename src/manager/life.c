@@ -374,5 +374,6 @@ void life_begin(struct manager *manager, const struct queue_link_notice *notice)
 void life_forget(struct manager *manager, struct message *message)
 {
 	message->jobs = 0;
+	message->job_list = NULL;
 	forget(manager, message);
 }

@@ -4,6 +4,7 @@
 #include "log/event.h"
 #include "manager/internal.h"
 #include "manager/link/remap.h"
+#include "manager/notice.h"
 #include "os/clock.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -178,6 +179,19 @@ int64_t message_latest_us(const struct manager *manager, const struct message *m
 	return envelope->deadline.mode == MAIL_DEADLINE_RETURN && envelope->deadline.at_us < end_us
 		       ? envelope->deadline.at_us
 		       : end_us;
+}
+
+int64_t message_look_us(const struct manager *manager, const struct message *message,
+			int64_t now_us)
+{
+	const struct mail_deadline *deadline = &message->control->envelope->deadline;
+	int64_t look_us = notice_delay_due_us(message->control, manager->config);
+
+	if (look_us <= now_us) /* the attempt that it waits for may spare the sender that */
+		look_us = now_us + MINUTE_US;
+	if (deadline->mode == MAIL_DEADLINE_RETURN && deadline->at_us < look_us)
+		look_us = deadline->at_us;
+	return look_us < INT64_MAX ? look_us : 0;
 }
 
 bool message_has_news(const struct message *message)

@@ -81,7 +81,9 @@ struct message {
 	struct queue_control *control; /* owned; NULL while READING */
 	unsigned char *news;           /* enum recorder_news, for each delivery; owned */
 	uint32_t jobs;                 /* that wait or are in flight */
+	struct job *job_list;          /* these */
 	bool is_retry;                 /* counted as a retry by wake.h */
+	bool is_delay_due;             /* has waited in a job until its delay is to be reported */
 	bool is_crowded_out;           /* sleeps because its destination has too many waiting */
 	bool lost_turn;           /* its last job had one (wait/gate.h), and others were faster */
 	bool is_doubtful;         /* REMOVING, but whether it was removed is not known yet */
@@ -123,6 +125,10 @@ void message_take_mapping(struct manager *manager, struct message *message,
 			  struct queue_delivery *deliveries, size_t count);
 /* How long it may wait at most: for its lifetime, or until its sender wants it back. */
 int64_t message_latest_us(const struct manager *manager, const struct message *message);
+/* When one that waits for its turn in a job, from NOW_US, is to be looked at: its sender wants it
+ * back, or is to be told that it waits. 0: never. */
+int64_t message_look_us(const struct manager *manager, const struct message *message,
+			int64_t now_us);
 bool message_has_news(const struct message *message);
 /* Whether its map is new and will replace the one on the disk. */
 bool message_has_new_map(const struct message *message);

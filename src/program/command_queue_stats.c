@@ -119,15 +119,17 @@ static bool read_pause(struct str text, struct pause *out)
 
 static void add_pause(struct stats *stats, const struct pause *pause, bool is_first)
 {
+	char until[TIMESTAMP_SIZE];
+
+	timestamp_format_seconds(
+		os_clock_wall_us() + (int64_t)pause->left_ms * (SECOND_US / 1000), until);
 	if (!stats->json) {
 		if (is_first)
-			buffer_append_format(&stats->text, "%-40s %10s %15s  %s\n",
-					     "paused destination", "messages", "seconds left",
-					     "reason");
-		buffer_append_format(&stats->text, "%-40.*s %10llu %15llu  ",
+			buffer_append_format(&stats->text, "%-40s %10s %-20s  %s\n",
+					     "paused destination", "messages", "until", "reason");
+		buffer_append_format(&stats->text, "%-40.*s %10llu %s  ",
 				     (int)pause->destination.length, pause->destination.data,
-				     (unsigned long long)pause->jobs,
-				     (unsigned long long)(pause->left_ms / 1000));
+				     (unsigned long long)pause->jobs, until);
 		mail_text_append(&stats->text, pause->reason, MAIL_TEXT_ASCII);
 		buffer_append_byte(&stats->text, '\n');
 		return;
@@ -138,6 +140,7 @@ static void add_pause(struct stats *stats, const struct pause *pause, bool is_fi
 	json_field_text(&stats->text, "destination", pause->destination);
 	json_field_number(&stats->text, "messages", pause->jobs);
 	json_field_number(&stats->text, "milliseconds", pause->left_ms);
+	json_field_text(&stats->text, "until", str_from(until));
 	json_field_text(&stats->text, "reason", pause->reason);
 	buffer_append_byte(&stats->text, '}');
 }

@@ -14,8 +14,16 @@
 
 enum { PLAIN = 3, REPLY_SECONDS = 30, STS_SECONDS = 70 };
 
+struct options {
+	struct command_options common;
+	const char *sender;
+};
+
 const struct command_option command_tls_options[] = {
 	COMMAND_OPTION_CONFIG,
+	{"--sender", "ADDRESS",
+	 "for mail from that sender; without, from one that no setting names",
+	 offsetof(struct options, sender)},
 	COMMAND_OPTION_JSON("print an object of JSON for each host"),
 	COMMAND_OPTION_END,
 };
@@ -31,6 +39,7 @@ const struct command_exit command_tls_exits[] = {
 struct trial {
 	struct os_loop *loop;
 	struct str destination;
+	struct str sender;
 	bool is_json;
 	int status;
 };
@@ -102,7 +111,8 @@ static int run(const struct command *command, const struct config *config, struc
 		.tls = tls_client_new(),
 		.chunk = memory_alloc(REMOTE_CHUNK_SIZE),
 	};
-	struct remote_probe_settings settings = {.session = &session, .config = config};
+	struct remote_probe_settings settings = {
+		.session = &session, .config = config, .sender = trial->sender};
 	int status = COMMAND_FAILED;
 
 	struct sts_client *sts;
@@ -128,21 +138,22 @@ static int run(const struct command *command, const struct config *config, struc
 
 int command_tls(const struct command *command, int argc, char **argv)
 {
-	struct command_options options = {NULL};
+	struct options options = {.sender = "x"}; /* no address */
 	struct trial trial = {.status = COMMAND_OK};
 	struct config *config;
 	int status;
 
-	if (!command_parse(command, argc, argv, &options, &status))
+	if (!command_parse(command, argc, argv, &options.common, &status))
 		return status;
-	if (argc != options.first + 1)
+	if (argc != options.common.first + 1)
 		return command_usage(command, "one DOMAIN or HOST:PORT is needed");
-	config = command_config(options.config_file);
+	config = command_config(options.common.config_file);
 	if (config == NULL)
 		return COMMAND_FAILED;
 	trial.loop = os_loop_new();
-	trial.destination = str_from(argv[options.first]);
-	trial.is_json = options.json;
+	trial.destination = str_from(argv[options.common.first]);
+	trial.sender = str_from(options.sender);
+	trial.is_json = options.common.json;
 	status = run(command, config, &trial);
 	os_loop_free(trial.loop);
 	config_free(config);

@@ -123,6 +123,9 @@ void command_tls_text(struct str destination, const struct remote_probe_result *
 	remote_peer_format(result->server, peer);
 	mail_text_append(out, str_from(peer), MAIL_TEXT_8BIT);
 	buffer_append_byte(out, '\n');
+	append_line(out, "route", str_from(result->route));
+	if (*result->source != '\0')
+		append_line(out, "source", str_from(result->source));
 	append_policy(out, result->policy);
 	if (result->tls != NULL)
 		append_tls(out, result->tls);
@@ -209,6 +212,9 @@ void command_tls_json(struct str destination, const struct remote_probe_result *
 	json_field_text(out, "destination", destination);
 	json_field_text(out, "host", str_from(result->server->host));
 	json_field_text(out, "address", str_from(address));
+	json_field_text(out, "route", str_from(result->route));
+	if (*result->source != '\0')
+		json_field_text(out, "from", str_from(result->source));
 	json_policy(out, result->policy);
 	json_dane(out, result->policy);
 	if (result->tls != NULL)

@@ -206,11 +206,11 @@ void smtp_client_data(struct smtp_client *client, struct str data, bool is_last)
 	}
 }
 
-bool smtp_client_take_slower(struct smtp_client *client, int64_t *wait_us_out)
+bool smtp_client_take_slower(struct smtp_client *client, struct smtp_client_slower *slower_out)
 {
 	if (!client->is_slower)
 		return false;
-	*wait_us_out = client->slower_us;
+	*slower_out = (struct smtp_client_slower){client->slower_us, !client->is_greeted};
 	client->is_slower = false;
 	return true;
 }

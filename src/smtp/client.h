@@ -137,6 +137,12 @@ struct smtp_client_message {
 	size_t recipient_count; /* at least 1 */
 };
 
+/* What the server has said with it. */
+struct smtp_client_slower {
+	int64_t wait_us;    /* for how long it wants nothing; 0: it did not say */
+	bool is_connection; /* it refuses the connection: it said so before it took any mail */
+};
+
 enum smtp_client_status {
 	SMTP_CLIENT_WAITING,     /* for the server */
 	SMTP_CLIENT_WANTS_TLS,   /* begin the handshake, once its output was sent; then call
@@ -159,8 +165,8 @@ int64_t smtp_client_timeout_us(const struct smtp_client *client);
 /* Begins a transaction. None must be running, and the client must not be CLOSED. */
 void smtp_client_begin(struct smtp_client *client, const struct smtp_client_message *message);
 /* Whether the server has said since it was asked last that it gets too much mail
- * (client_slower.h), and for how long it wants nothing; 0: it did not say. */
-bool smtp_client_take_slower(struct smtp_client *client, int64_t *wait_us_out);
+ * (client_slower.h). */
+bool smtp_client_take_slower(struct smtp_client *client, struct smtp_client_slower *slower_out);
 /* When the client is READY: sends QUIT, then it is CLOSED. */
 void smtp_client_quit(struct smtp_client *client);
 

@@ -39,6 +39,7 @@ dsn_advertise_hosts = *
 host_lookup =
 smtp_accept_max = 200
 smtp_accept_queue_per_connection = 0
+{more}
 smtp_accept_max_per_connection = 0
 remote_max_parallel = 4
 queue_run_max = 4
@@ -49,6 +50,7 @@ header_maxsize = 10M
 
 begin acl
 mail:
+{mail}
   deny message = 552 5.2.3 too large
        condition = ${{if >{{$message_size}}{{{unsaid_size}}}}}
   accept
@@ -111,12 +113,13 @@ class Exim(MailSystem):
     CHUNKING. SIZE is the largest message that it says it takes, UNSAID_SIZE the largest that
     it does take. Also refuses and defers messages whose Subject has "refuse this" and "defer
     this". CERTIFICATE, a path without ".pem" and ".key": it offers STARTTLS. CLIENT_TLS is for its
-    transport. AUTHENTICATORS is text for that section; with it only users may relay or deliver."""
+    transport. AUTHENTICATORS is text for that section; with it only users may relay or deliver. MORE
+    is text for the main section, MAIL for the begin of the ACL of MAIL."""
 
     def __init__(self, directory, *, users=("bob",), domain="exim.test",
                  hostname="mx.exim.test", next_port=None, chunking=True, size=100_000_000,
                  unsaid_size=100_000_000, certificate=None, client_tls="hosts_avoid_tls = *",
-                 authenticators=""):
+                 authenticators="", more="", mail=""):
         program = os.path.join(PACKAGE, "usr/sbin/exim4")
         assert os.path.exists(program), f"{program} is missing: run tools/install-packages test"
         super().__init__(directory)
@@ -133,7 +136,7 @@ class Exim(MailSystem):
             hostname=hostname, domain=domain, next_port=next_port or 1,
             chunking="*" if chunking else ":", size=size, unsaid_size=unsaid_size,
             client_tls=client_tls, authenticators=authenticators,
-            needs_login="*" if authenticators else ""))
+            needs_login="*" if authenticators else "", more=more, mail=mail))
         self.start()
 
     def _write_accounts(self, user, group):

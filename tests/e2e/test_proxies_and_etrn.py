@@ -55,6 +55,25 @@ def test_etrn_of_a_domain_reached_by_qmtp(node):
             server.close()
 
 
+def test_etrn_of_a_domain_reached_by_the_relay_of_a_sender(node, ground):
+    port = free_port()
+    mx = node(settings=f'senderroutes = {{ "a.test:127.0.0.1;{port}" }}\n'
+                       f'smtproutes = {{ "routed.test:127.0.0.2;{port}" }}\n'
+                       'probe_delay = 1h\netrn_from = { "127.0.0.1/32" }\n')
+    with Client(mx) as client:
+        client.ehlo("gw.away.test")
+        client.deliver("ann@a.test", ["bob@away.test"], TEXT)
+        wait_for_trigger(mx, f"host.127.0.0.1:{port}")
+        with Sink(ground.directory("sink"), port=port) as sink:
+            since = mx.log.mark()
+            assert client.docmd("ETRN", "routed.test")[0] == 250
+            mx.log.wait("mail_requested", domain="routed.test", client="127.0.0.1")
+            assert f"host.127.0.0.1:{port}" in mx.trigger_files()
+            assert client.docmd("ETRN", "away.test")[0] == 250
+            mx.log.wait("delivered", since=since, to="bob@away.test")
+            assert len(sink.messages()) == 1
+
+
 def test_etrn_of_others(node):
     mx = node(settings='etrn_from = { "192.0.2.0/24" }\n')
     with Client(mx) as client:

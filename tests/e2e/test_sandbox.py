@@ -55,6 +55,7 @@ def world(ground, request):
             f'service filed {{ kind = mailbox path = "{ground.directory("filed")}/%d/%u" }}\n'
             f'record {{ path = "{ground.directory("record")}/record.db" }}\n'
             f'service other {{ kind = lmtp address = "127.0.0.1:{sink.port}" }}\n'
+            'class "*" { queue = 1000 refuse = 1000 }\n'
             f'service box {{ kind = pipe command = "/bin/true" user = {LAUNCHED_AS} }}\n')
         shutil.chown(mx.mail, USERS["local"])
         mx.data = data
@@ -203,6 +204,18 @@ def attempts(mx, sibling):
         ("another root", ("chroot", "=/"), []),
         ("the clock", ("clock_settime", 0, "*16"), []),
     ]
+
+
+def test_what_others_count_stays_theirs(world):
+    """Who counts sessions has the rows of others to read, and cannot make them his own."""
+    for program in "smtpd", "qmtpd", "send", "remote", "lmtp":
+        pid = world.pids(program)[0]
+        with open(f"/proc/{pid}/maps", encoding="ascii") as maps:
+            rows = [line.split()[:2] for line in maps if "/memfd:" in line]
+        foreign = [int(place.split("-")[0], 16) for place, rights in rows if rights == "r--s"]
+        assert len(foreign) >= 5 and len(foreign) == len(rows) - 1, (program, rows)
+        for place in foreign:
+            assert inside(pid, "mprotect", place, 4096, 3) in REFUSED, program
 
 
 # Where there is no Landlock, the rights of its user bound who may open files at all; and "keys" has

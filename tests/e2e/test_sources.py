@@ -2,6 +2,7 @@
 """From which address, to which, and over which relay mail leaves: source, remote_ip,
 fallback_relays and senderroutes, on a machine with several addresses among other hosts."""
 
+import json
 import os
 import re
 import socket
@@ -212,6 +213,34 @@ smtproutes = { "other.test:[198.18.0.11]" }
         event = send(mx, to, sender)
         assert clients(sink)[-1] == expected, (sender, to)
         assert expected[0] in event["source"]
+
+
+def test_the_command_says_which(world):
+    """stagepost tls: for the sender, the domain, and what the machine has."""
+    mx, _, _ = world(POOL + 'source two { addresses = "198.18.0.4" }\nsource lost { addresses = "198.18.0.9" }\n'
+                     'source = out\nsender_sources = { "b.test:two", "lost@a.test:lost" }\n'
+                     'senderroutes = { "ann@a.test:[198.18.0.11]" }')
+
+    def say(*words):
+        made = subprocess.run([os.path.join(mx.programs, "stagepost"), "tls", "-c", mx.conf, "--json", *words],
+                              text=True, capture_output=True, check=False, timeout=PATIENCE)
+        (line,) = made.stdout.splitlines()
+        return made.returncode, json.loads(line)
+
+    plain = 3
+    for words, route, address, source in (
+            ((), "mail exchangers", "198.18.0.10:25", "out[198.18.0.2]"),
+            (("--sender", "bob@a.test"), "mail exchangers", "198.18.0.10:25", "out[198.18.0.2]"),
+            (("--sender", "Ann@A.test"), "relay [198.18.0.11]:25", "198.18.0.11:25", "out[198.18.0.2]"),
+            (("--sender", "x@b.test"), "mail exchangers", "198.18.0.10:25", "two[198.18.0.4]")):
+        status, said = say(*words, "ten.test")
+        assert (status, said["route"], said["address"], said["from"]) == (plain, route, address, source), words
+    status, said = say("--sender", "lost@a.test", "ten.test")
+    assert status == 1 and said["from"] == "lost"
+    assert "this machine has no IPv4 address of the source lost" in said["reason"]
+    text = subprocess.run([os.path.join(mx.programs, "stagepost"), "tls", "-c", mx.conf, "ten.test"], text=True,
+                          capture_output=True, check=False, timeout=PATIENCE).stdout
+    assert "  route       mail exchangers\n  source      out[198.18.0.2]\n" in text
 
 
 def test_an_address_that_is_missing(world, lan):

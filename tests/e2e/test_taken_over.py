@@ -64,6 +64,9 @@ LONGER = 60  # seconds that he has for these on a busy machine
 QUIET = 15  # and what can be delivered is, at the latest
 STILL = 3  # after so long without a change in the queue, all that can be is
 
+# So that those who count sessions, and "send", who looks, have rows of each other.
+COUNTED = 'class "*" { queue = 1000 refuse = 1000 }\n'
+
 LDAP = """directory {{
   backend = ldap path = "{path}" url = {{ "{url}" }} base = "{base}" bind_dn = "{reader}"
   password_file = "{password}" map = {{ "domain.service='maildir'" }}
@@ -120,7 +123,7 @@ def make_scene(node, secure, directory, processes=PROCESSES, logins=False):
     bounds = f"smtpd_workers = 2\nmaxsessions = {SESSIONS}\nspares = {SPARES}\n" + "".join(
         f"transport {name} {{ concurrency = {JOBS} destination_concurrency = 1000 }}\n"
         for name in ("box", "run", "maildir", "remote", "list"))
-    made = Scene(node, processes + directory, start=False, secure=secure, switch_user=True,
+    made = Scene(node, processes + directory + COUNTED, start=False, secure=secure, switch_user=True,
                  logins=logins)
     made.mx.settings = made.mx.settings.replace("smtpd_workers = 1\n", bounds).replace(
         "service run { kind = pipe", 'service run { kind = pipe user = "sys"')

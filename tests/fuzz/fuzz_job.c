@@ -77,11 +77,26 @@ static void check_resolved(struct str body)
 	buffer_clear(&again);
 }
 
+static void check_busy(struct str body)
+{
+	struct ipc_job_busy busy;
+	struct buffer again = {0};
+
+	if (!ipc_job_read_busy(body, &busy))
+		return;
+	ipc_job_add_busy(&again, &busy);
+	check_equal(buffer_view(&again), body, "pauses");
+	check_text(busy.reason);
+	if (busy.wait_ms > IPC_JOB_BUSY_MAX_MS)
+		panic("a pause over its bound");
+	buffer_clear(&again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input input = {str_slice((const char *)data, size)};
 
-	switch (input_byte(&input) % 4) {
+	switch (input_byte(&input) % 5) {
 	case 0:
 		check_hello(input.rest);
 		break;
@@ -90,6 +105,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 3:
 		check_resolved(input.rest);
+		break;
+	case 4:
+		check_busy(input.rest);
 		break;
 	default:
 		check_targets(input.rest);

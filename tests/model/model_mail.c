@@ -174,11 +174,20 @@ static bool may_be_early(const struct model_message *m)
 	return model_wall_us - (model_jumped_us - m->jumped_us) < m->release_us;
 }
 
+/* Whether its sender may know that it is late: the clock may have been set back while that was
+ * reported. */
+static bool may_be_told(const struct model_message *m)
+{
+	return m->is_late_told ||
+	       (m->delays > 0 && m->deadline.mode == MAIL_DEADLINE_NOTIFY &&
+		m->deadline.at_us <= model_wall_us + model_jumped_us - m->jumped_us);
+}
+
 void model_note_sent(struct model_message *m, uint32_t delivery, const char *service, bool is_timed)
 {
 	bool is_lost = m->deadline.mode == MAIL_DEADLINE_NOTIFY && !is_timed;
 
-	m->is_excused |= m->is_late_told;
+	m->is_excused |= may_be_told(m);
 	m->is_announced[delivery] = strcmp(service, "remote") == 0 &&
 				    (is_lost || m->deadline.is_traced) &&
 				    (m->notify[delivery] & MAIL_NOTIFY_NEVER) == 0;

@@ -131,6 +131,48 @@ static void retries_sleep_meanwhile(void **state)
 	scene_end();
 }
 
+/* An order is carried out at once on mail that waits for its turn, wherever it does. */
+static void orders_do_not_wait(void **state)
+{
+	struct model_message *m[5];
+
+	(void)state;
+	scene_begin(true);
+	for (size_t i = 0; i < COUNT_OF(m); i++) {
+		m[i] = i == 0 ? scene_mail_to("a@fast.example", "b@fast2.example", NULL)
+			      : scene_mail("r@fast.example");
+		if (i == 0)
+			be_busy(m[0], 1, HOUR_US);
+	}
+	assert_string_equal(scene_order("remove", m[0]), "err a delivery is under way; ask again");
+	be_busy(m[0], 2, HOUR_US);
+	m[0]->is_given_up = m[1]->is_given_up = true;
+	assert_string_equal(scene_order("remove", m[0]), "ok");
+	scene_work();
+	assert_false(m[0]->is_present);
+	assert_int_equal(m[0]->reports, 0);
+	assert_string_equal(scene_order("bounce", m[1]), "ok");
+	scene_work();
+	assert_int_equal(m[1]->reports, 1);
+	assert_string_equal(scene_order("hold", m[2]), "ok");
+	assert_string_equal(scene_order("requeue", m[3]), "ok");
+	scene_work();
+	assert_true(scene_waits(m[2]));
+	model_resolve(MODEL_KNOWN);
+	scene_work();
+	scene_pass(HOUR_US + SECOND_US);
+	scene_work();
+	assert_false(scene_is_tried(m[2], 1));
+	assert_true(scene_is_tried(m[3], 1) && scene_is_tried(m[4], 1));
+	scene_say(m[3], 1, "2.0.0", "");
+	scene_say(m[4], 1, "2.0.0", "");
+	m[2]->is_given_up = true;
+	assert_string_equal(scene_order("remove", m[2]), "ok");
+	scene_work();
+	assert_false(m[2]->is_present);
+	scene_end();
+}
+
 /* A helper that is lost had others: what is paused waits on, for the helper, too. */
 static void the_helper_may_be_lost_meanwhile(void **state)
 {
@@ -216,6 +258,7 @@ int main(void)
 		cmocka_unit_test(all_of_them_may_be_decided),
 		cmocka_unit_test(who_is_always_busy_expires),
 		cmocka_unit_test(retries_sleep_meanwhile),
+		cmocka_unit_test(orders_do_not_wait),
 		cmocka_unit_test(the_helper_may_be_lost_meanwhile),
 		cmocka_unit_test(a_reload_ends_no_pause),
 		cmocka_unit_test(a_stop_waits_for_no_pause),

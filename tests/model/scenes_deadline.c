@@ -5,8 +5,9 @@
 #include "scene.h"
 #include <string.h>
 
-static struct model_message *mail_by(const char *address, enum mail_deadline_mode mode,
-				     int64_t seconds)
+/* SECOND: another recipient, or NULL. */
+static struct model_message *mail_to(const char *address, const char *second,
+				     enum mail_deadline_mode mode, int64_t seconds)
 {
 	struct mail_envelope *envelope = mail_envelope_new();
 	uint64_t number = model_next_number();
@@ -17,9 +18,17 @@ static struct model_message *mail_by(const char *address, enum mail_deadline_mod
 	envelope->deadline.mode = mode;
 	mail_deadline_set(&envelope->deadline, seconds, model_wall_us);
 	mail_envelope_add(envelope, str_from(address));
+	if (second != NULL)
+		mail_envelope_add(envelope, str_from(second));
 	model_add_mail(envelope, false);
 	mail_envelope_free(envelope);
 	return model_find(number);
+}
+
+static struct model_message *mail_by(const char *address, enum mail_deadline_mode mode,
+				     int64_t seconds)
+{
+	return mail_to(address, NULL, mode, seconds);
 }
 
 static struct model_message *mapped_by(const char *address, enum mail_deadline_mode mode,
@@ -30,6 +39,13 @@ static struct model_message *mapped_by(const char *address, enum mail_deadline_m
 	model_resolve(MODEL_KNOWN);
 	scene_work();
 	return m;
+}
+
+/* The destination of its delivery, which is in flight, wants nothing for an hour. */
+static void be_busy(struct model_message *m)
+{
+	model_say_busy(m, 1, 60 * 60 * 1000);
+	scene_work();
 }
 
 /* Its failure is recorded, perhaps with others a little later, and reported. */
@@ -217,6 +233,91 @@ static void an_earlier_report_is_not_enough(void **state)
 	scene_end();
 }
 
+/* While its destination has had enough for now, and also behind others that wait there. */
+static void a_pause_prolongs_nothing(void **state)
+{
+	struct model_message *first;
+	struct model_message *m[2];
+
+	(void)state;
+	scene_begin(true);
+	first = mapped_by("r@fast.example", MAIL_DEADLINE_NONE, 0);
+	m[0] = mapped_by("r@fast.example", MAIL_DEADLINE_RETURN, 100);
+	be_busy(first);
+	be_busy(m[0]);
+	m[1] = mapped_by("r@fast.example", MAIL_DEADLINE_RETURN, 50);
+	scene_pass(48 * SECOND_US);
+	assert_int_equal(m[1]->reports, 0);
+	scene_pass(3 * SECOND_US);
+	assert_returned(m[1]);
+	assert_true(m[0]->is_present);
+	scene_pass(50 * SECOND_US);
+	assert_returned(m[0]);
+	assert_false(scene_is_tried(first, 1));
+	scene_pass(HOUR_US);
+	assert_true(scene_is_tried(first, 1));
+	scene_say(first, 1, "2.0.0", "");
+	scene_end();
+}
+
+/* Nor does another delivery, which is under way. */
+static void what_is_under_way_prolongs_nothing(void **state)
+{
+	struct model_message *m;
+	unsigned failed;
+
+	(void)state;
+	scene_begin(true);
+	m = mail_to("r@fast.example", "r@fast2.example", MAIL_DEADLINE_RETURN, 100);
+	model_resolve(MODEL_KNOWN);
+	scene_work();
+	be_busy(m);
+	assert_true(scene_is_tried(m, 2));
+	failed = model_logged(EVENT_FAILED);
+	scene_pass(98 * SECOND_US);
+	assert_int_equal(model_logged(EVENT_FAILED), failed);
+	scene_pass(3 * SECOND_US);
+	assert_int_equal(model_logged(EVENT_FAILED), failed + 1);
+	assert_true(scene_is_tried(m, 2));
+	scene_say(m, 2, "2.0.0", "");
+	assert_returned(m);
+	scene_end();
+}
+
+/* Its sender hears that it waits, once, and it goes on waiting. */
+static void a_delay_is_reported_in_a_pause(void **state)
+{
+	struct model_message *m;
+	struct model_message *beside;
+
+	(void)state;
+	scene_begin(true);
+	scene_config.delaynotice_us = 200 * SECOND_US;
+	scene_configure();
+	m = mapped_by("r@fast.example", MAIL_DEADLINE_NOTIFY, 100);
+	be_busy(m);
+	beside = mapped_by("r@fast.example", MAIL_DEADLINE_NONE, 0);
+	scene_pass(98 * SECOND_US);
+	assert_int_equal(m->delays, 0);
+	scene_pass(3 * SECOND_US);
+	scene_work();
+	assert_int_equal(m->delays, 1);
+	assert_int_equal(beside->delays, 0);
+	scene_pass(110 * SECOND_US);
+	scene_work();
+	assert_int_equal(beside->delays, 1);
+	assert_int_equal(m->delays, 1);
+	assert_false(scene_is_tried(m, 1) || scene_is_tried(beside, 1));
+	scene_pass(HOUR_US);
+	scene_work();
+	assert_true(scene_is_tried(m, 1) && scene_is_tried(beside, 1));
+	scene_say(m, 1, "2.0.0", "");
+	scene_say(beside, 1, "2.0.0", "");
+	assert_int_equal(m->delays, 1);
+	assert_int_equal(beside->delays, 1);
+	scene_end();
+}
+
 /* Another host has reported that already. */
 static void what_came_late_is_no_news(void **state)
 {
@@ -258,6 +359,9 @@ int main(void)
 		cmocka_unit_test(a_restart_does_not_prolong_it),
 		cmocka_unit_test(it_keeps_to_the_clock_as_it_is),
 		cmocka_unit_test(a_delay_is_reported_at_the_deadline),
+		cmocka_unit_test(a_pause_prolongs_nothing),
+		cmocka_unit_test(what_is_under_way_prolongs_nothing),
+		cmocka_unit_test(a_delay_is_reported_in_a_pause),
 		cmocka_unit_test(an_earlier_report_is_not_enough),
 		cmocka_unit_test(what_came_late_is_no_news),
 		cmocka_unit_test(who_hands_it_on_reports_that),

@@ -2,6 +2,7 @@
 /* Which replies say that too much comes: what servers are known to say, in our words for theirs. */
 #include "base/attributes.h"
 #include "base/timestamp.h"
+#include "smtp/client.h"
 #include "smtp/client_slower.h"
 #include "test.h"
 
@@ -83,9 +84,49 @@ static void replies_are_told_apart(void **state)
 	}
 }
 
+/* What a server has said after GREETING and, if it greets, at MAIL. */
+static struct smtp_client_slower said_by(const char *replies)
+{
+	const struct smtp_client_settings settings = {
+		.hostname = "us.example", .peer = "mx.example[192.0.2.1]", .timeout_us = SECOND_US};
+	struct smtp_client_recipient recipient = {.address = STR("r@mx.example")};
+	const struct smtp_client_message message = {
+		.sender = STR("s@us.example"), .recipients = &recipient, .recipient_count = 1};
+	struct smtp_client *client = smtp_client_new(&settings);
+	struct smtp_client_slower slower = {0};
+
+	smtp_client_begin(client, &message);
+	for (struct str rest = str_from(replies), line; str_split(&rest, '\n', &line);) {
+		smtp_client_sent(client, smtp_client_output(client).length);
+		smtp_client_input(client, line);
+		smtp_client_input(client, STR("\r\n"));
+	}
+	assert_true(smtp_client_take_slower(client, &slower));
+	assert_false(smtp_client_take_slower(client, &slower)); /* said once */
+	smtp_client_free(client);
+	return slower;
+}
+
+static void a_refused_connection_is_told_apart(void **state)
+{
+	struct smtp_client_slower slower = said_by("421 4.7.0 Too many connections\n");
+
+	(void)state;
+	assert_true(slower.is_connection);
+	assert_int_equal(slower.wait_us, 0);
+	slower = said_by("220 mx\n421 4.7.0 Try again in 5 minutes\n");
+	assert_true(slower.is_connection);
+	assert_int_equal(slower.wait_us, 5 * MINUTE_US);
+	slower = said_by("220 mx\n250 mx\n421 4.7.0 Too many connections\n");
+	assert_false(slower.is_connection);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(replies_are_told_apart)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(replies_are_told_apart),
+		cmocka_unit_test(a_refused_connection_is_told_apart),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

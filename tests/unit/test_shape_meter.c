@@ -27,14 +27,15 @@ static void no_interval_has_more(void **state)
 		while (count < EVENTS) {
 			uint32_t amount = 1 + (uint32_t)chance(limit);
 			int64_t wait_us =
-				shape_meter_wait_us(&meter, limit, amount, interval_us, now_us);
+				shape_meter_wait_us(&meter, limit, 0, amount, interval_us, now_us);
 
 			if (wait_us > 0) {
 				assert_true(wait_us <= interval_us + interval_us / 50 + 2);
-				assert_true(shape_meter_wait_us(&meter, limit, amount, interval_us,
+				assert_true(shape_meter_wait_us(&meter, limit, 0, amount,
+								interval_us,
 								now_us + wait_us - 1) > 0);
 				now_us += wait_us;
-				assert_int_equal(shape_meter_wait_us(&meter, limit, amount,
+				assert_int_equal(shape_meter_wait_us(&meter, limit, 0, amount,
 								     interval_us, now_us),
 						 0);
 			}
@@ -55,10 +56,26 @@ static void one_that_is_too_large_goes_alone(void **state)
 	struct shape_meter meter = {0};
 
 	(void)state;
-	assert_int_equal(shape_meter_wait_us(&meter, 5, 100, MINUTE_US, SECOND_US), 0);
+	assert_int_equal(shape_meter_wait_us(&meter, 5, 0, 100, MINUTE_US, SECOND_US), 0);
 	shape_meter_add(&meter, MINUTE_US, SECOND_US, 100);
-	assert_true(shape_meter_wait_us(&meter, 5, 1, MINUTE_US, SECOND_US) > 59 * SECOND_US);
-	assert_int_equal(shape_meter_wait_us(&meter, 5, 100, MINUTE_US, 62 * SECOND_US), 0);
+	assert_true(shape_meter_wait_us(&meter, 5, 0, 1, MINUTE_US, SECOND_US) > 59 * SECOND_US);
+	assert_int_equal(shape_meter_wait_us(&meter, 5, 0, 100, MINUTE_US, 62 * SECOND_US), 0);
+}
+
+/* What is under way counts as if it came now; all of it ends before more may come. */
+static void what_is_under_way_counts(void **state)
+{
+	struct shape_meter meter = {0};
+
+	(void)state;
+	shape_meter_add(&meter, MINUTE_US, SECOND_US, 3);
+	assert_int_equal(shape_meter_wait_us(&meter, 5, 1, 1, MINUTE_US, SECOND_US), 0);
+	assert_int_equal(shape_meter_wait_us(&meter, 5, 2, 1, MINUTE_US, 31 * SECOND_US),
+			 31 * SECOND_US);
+	assert_int_equal(shape_meter_wait_us(&meter, 5, 5, 1, MINUTE_US, 31 * SECOND_US),
+			 61 * SECOND_US);
+	assert_int_equal(shape_meter_wait_us(&meter, 5, 9, 9, MINUTE_US, 31 * SECOND_US),
+			 61 * SECOND_US);
 }
 
 /* A new interval begins anew. */
@@ -77,6 +94,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_interval_has_more),
 		cmocka_unit_test(one_that_is_too_large_goes_alone),
+		cmocka_unit_test(what_is_under_way_counts),
 		cmocka_unit_test(the_interval_may_change),
 	};
 

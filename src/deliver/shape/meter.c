@@ -46,8 +46,8 @@ void shape_meter_add(struct shape_meter *meter, int64_t interval_us, int64_t now
 	meter->total += amount;
 }
 
-int64_t shape_meter_wait_us(struct shape_meter *meter, uint64_t limit, uint64_t amount,
-			    int64_t interval_us, int64_t now_us)
+int64_t shape_meter_wait_us(struct shape_meter *meter, uint64_t limit, uint64_t under_way,
+			    uint64_t amount, int64_t interval_us, int64_t now_us)
 {
 	uint64_t left;
 	int64_t number;
@@ -55,13 +55,13 @@ int64_t shape_meter_wait_us(struct shape_meter *meter, uint64_t limit, uint64_t 
 	look(meter, interval_us, now_us);
 	if (amount > limit)
 		amount = limit;
-	left = meter->total;
+	left = meter->total + under_way;
+	if (left + amount <= limit)
+		return 0;
 	number = meter->last - SHAPE_SLICES; /* the oldest that counts */
 	if (number < 0)
 		number = 0;
-	while (left + amount > limit)
+	while (left + amount > limit && number <= meter->last)
 		left -= *slice(meter, number++);
-	if (left == meter->total)
-		return 0;
 	return (number + SHAPE_SLICES) * slice_us(interval_us) - now_us;
 }

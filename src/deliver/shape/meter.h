@@ -27,8 +27,9 @@ uint64_t shape_meter_count(struct shape_meter *meter, int64_t interval_us, int64
 void shape_meter_add(struct shape_meter *meter, int64_t interval_us, int64_t now_us,
 		     uint32_t amount);
 /* In how long AMOUNT more stays within LIMIT, if nothing else comes; 0: now. An AMOUNT above LIMIT
- * is taken for LIMIT. */
-int64_t shape_meter_wait_us(struct shape_meter *meter, uint64_t limit, uint64_t amount,
-			    int64_t interval_us, int64_t now_us);
+ * is taken for LIMIT. UNDER_WAY is not added yet: as it can only be later, it counts like what
+ * comes now. */
+int64_t shape_meter_wait_us(struct shape_meter *meter, uint64_t limit, uint64_t under_way,
+			    uint64_t amount, int64_t interval_us, int64_t now_us);
 
 #endif

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/shape/shape.h"
-#include "base/table.h"
 #include "base/timestamp.h"
-#include "deliver/shape/meter.h"
-#include "deliver/shape/throttle.h"
+#include "deliver/shape/internal.h"
 #include "log/event.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,20 +15,7 @@ enum {
 
 static const int64_t PLACE_US = SECOND_US / 2; /* until one asks again whether one is free */
 
-/* Of a bearer of a section, or of a server. */
-struct shape_entry {
-	char *key; /* the section's mask, of a server its port, then '\n' and the name */
-	const char *name;
-	uint16_t port;   /* of a server */
-	uint32_t places; /* connections */
-	uint32_t holds;  /* that know it: it is not forgotten */
-	struct shape_meter sessions;
-	struct shape_meter messages;
-	struct shape_meter recipients;
-	struct shape_throttle throttle;
-	struct shape_entry *next, *previous; /* used longest ago first */
-	UT_hash_handle hh;
-};
+static const char WORDS_OF_ROOM[] = " says that it has too many connections";
 
 struct shape {
 	const struct config *config;
@@ -135,30 +120,31 @@ static void wait_for(const struct request *request, int64_t us, const char *form
 	va_end(arguments);
 }
 
-static void ask_meter(const struct request *request, struct shape_meter *meter, uint32_t limit,
-		      size_t amount, const char *what)
+static void ask_meter(const struct request *request, struct shape_meter *meter, uint64_t under_way,
+		      uint32_t limit, size_t amount, const char *what)
 {
 	int64_t interval_us = request->rule->interval_us;
 
 	if (limit > 0)
 		wait_for(request,
-			 shape_meter_wait_us(meter, limit, amount, interval_us, request->now_us),
+			 shape_meter_wait_us(meter, limit, under_way, amount, interval_us,
+					     request->now_us),
 			 "%s: %u %s in %llds", request->bearer->name, limit, what,
 			 (long long)(interval_us / SECOND_US));
 }
 
-static void recover(struct shape_entry *server, int64_t now_us)
+static void log_recovered(const struct shape_entry *server)
 {
-	if (shape_throttle_recover(&server->throttle, now_us))
-		log_event(EVENT_HOST_RECOVERED, log_string("host", server->name),
-			  log_number("port", server->port));
+	log_event(EVENT_HOST_RECOVERED, log_string("host", server->name),
+		  log_number("port", server->port));
 }
 
 static void ask_throttle(const struct request *request)
 {
 	struct shape_entry *server = request->server;
 
-	recover(server, request->now_us);
+	if (shape_throttle_recover(&server->throttle, request->now_us))
+		log_recovered(server);
 	wait_for(request, shape_throttle_wait_us(&server->throttle, request->now_us),
 		 "%s says that it gets too much: a message in %.3gs", server->name,
 		 (double)server->throttle.gap_us / SECOND_US);
@@ -166,12 +152,15 @@ static void ask_throttle(const struct request *request)
 
 static void ask_message(const struct request *request)
 {
+	struct shape_entry *bearer = request->bearer;
+
 	ask_throttle(request);
 	if (request->rule == NULL)
 		return;
-	ask_meter(request, &request->bearer->messages, request->rule->messages, 1, "messages");
-	ask_meter(request, &request->bearer->recipients, request->rule->recipients,
-		  request->recipients, "recipients");
+	ask_meter(request, &bearer->messages, bearer->under_way.messages, request->rule->messages,
+		  1, "messages");
+	ask_meter(request, &bearer->recipients, bearer->under_way.recipients,
+		  request->rule->recipients, request->recipients, "recipients");
 }
 
 static void ask_delay(const struct request *request, const struct shape_hold *hold)
@@ -184,40 +173,48 @@ static void ask_delay(const struct request *request, const struct shape_hold *ho
 	wait_for(request, us, "%s: a delay between messages", request->server->name);
 }
 
+/* A connection of PLACE must end before, of those that are allowed; unless something else is waited
+ * for anyway. */
+static void wait_for_place(const struct request *request, struct shape_entry *place,
+			   const char *words, uint32_t allowed)
+{
+	if (request->wait->us > 0)
+		return;
+	request->wait->place = place;
+	wait_for(request, PLACE_US, "%s%s: %u connections at once", place->name, words, allowed);
+}
+
+static void ask_room(const struct request *request)
+{
+	struct shape_entry *server = request->server;
+
+	if (shape_room_recover(&server->room, request->now_us))
+		log_recovered(server);
+	if (server->room.most > 0 && server->places >= server->room.most)
+		wait_for_place(request, server, WORDS_OF_ROOM, server->room.most);
+}
+
 static void ask_session(const struct request *request)
 {
 	const struct config_destination *rule = request->rule;
 
 	if (rule == NULL)
 		return;
-	ask_meter(request, &request->bearer->sessions, rule->sessions, 1, "sessions");
-	if (rule->concurrency == 0 || request->bearer->places < rule->concurrency ||
-	    request->wait->us > 0)
-		return;
-	request->wait->place = request->bearer;
-	wait_for(request, PLACE_US, "%s: %u connections at once", request->bearer->name,
-		 rule->concurrency);
+	ask_meter(request, &request->bearer->sessions, request->bearer->under_way.sessions,
+		  rule->sessions, 1, "sessions");
+	if (rule->concurrency > 0 && request->bearer->places >= rule->concurrency)
+		wait_for_place(request, request->bearer, "", rule->concurrency);
 }
 
-static void count(struct shape_meter *meter, uint32_t limit, const struct request *request,
-		  size_t amount)
-{
-	if (limit > 0)
-		shape_meter_add(meter, request->rule->interval_us, request->now_us,
-				(uint32_t)amount);
-}
-
-static void count_message(const struct request *request)
+static void begin_message(const struct request *request, struct shape_hold *hold)
 {
 	struct shape_entry *server = request->server;
 
 	shape_meter_add(&server->messages, MINUTE_US, request->now_us, 1);
 	shape_throttle_send(&server->throttle, request->now_us);
-	if (request->rule == NULL)
-		return;
-	count(&request->bearer->messages, request->rule->messages, request, 1);
-	count(&request->bearer->recipients, request->rule->recipients, request,
-	      request->recipients);
+	if (request->bearer != NULL)
+		shape_hold_message(hold, request->bearer, request->rule->interval_us,
+				   (uint32_t)request->recipients);
 }
 
 /* Names are compared without case. */
@@ -270,22 +267,19 @@ bool shape_enter(struct shape *shape, const struct shape_subject *subject, size_
 	request.recipients = recipients;
 	request.now_us = now_us;
 	ask_message(&request);
+	ask_room(&request);
 	ask_session(&request);
 	if (wait_out->us > 0)
 		return false;
-	count_message(&request);
-	*hold_out = (struct shape_hold){.place = request.bearer, .server = request.server};
+	*hold_out = (struct shape_hold){.server = request.server};
 	request.server->holds++;
-	if (request.bearer == NULL)
-		return true;
-	count(&request.bearer->sessions, request.rule->sessions, &request, 1);
-	request.bearer->holds++;
-	request.bearer->places++;
+	begin_message(&request, hold_out);
+	shape_hold_session(hold_out, request.bearer);
 	return true;
 }
 
-bool shape_next(struct shape *shape, const struct shape_hold *hold, struct str domain,
-		size_t recipients, int64_t now_us, struct shape_wait *wait_out)
+bool shape_next(struct shape *shape, struct shape_hold *hold, struct str domain, size_t recipients,
+		int64_t now_us, struct shape_wait *wait_out)
 {
 	const struct shape_subject subject = {domain, str_from(hold->server->name),
 					      hold->server->port};
@@ -297,39 +291,46 @@ bool shape_next(struct shape *shape, const struct shape_hold *hold, struct str d
 	ask_delay(&request, hold);
 	if (wait_out->us > 0)
 		return false;
-	count_message(&request);
+	begin_message(&request, hold);
 	return true;
 }
 
-void shape_ended(struct shape_hold *hold, int64_t now_us)
+static void slow_down(struct shape_entry *server, const struct shape_complaint *complaint,
+		      int64_t now_us)
 {
-	hold->ended_us = now_us;
-}
-
-void shape_leave(struct shape_hold *hold)
-{
-	if (hold->server != NULL)
-		hold->server->holds--;
-	if (hold->place != NULL) {
-		hold->place->holds--;
-		hold->place->places--;
-	}
-	*hold = (struct shape_hold){0};
-}
-
-void shape_slow(const struct shape_hold *hold, int64_t began_us, int64_t wait_us, int64_t now_us,
-		struct shape_wait *wait_out)
-{
-	struct shape_entry *server = hold->server;
 	struct shape_throttle *throttle = &server->throttle;
-	const struct request request = {.server = server, .now_us = now_us, .wait = wait_out};
 	uint64_t seen = shape_meter_count(&server->messages, MINUTE_US, now_us);
 
-	*wait_out = (struct shape_wait){0};
-	if (shape_throttle_slow(throttle, (unsigned)seen, wait_us, began_us, now_us))
+	if (shape_throttle_slow(throttle, (unsigned)seen, complaint->wait_us, complaint->began_us,
+				now_us))
 		log_event(EVENT_HOST_THROTTLED, log_string("host", server->name),
 			  log_number("port", server->port),
-			  log_number("seconds_apart", throttle->gap_us / SECOND_US),
-			  log_number("wait", wait_us / SECOND_US));
+			  log_number("apart_ms", throttle->gap_us / (SECOND_US / 1000)),
+			  log_number("wait", complaint->wait_us / SECOND_US));
+}
+
+static void narrow(struct shape_entry *server, int64_t now_us)
+{
+	if (shape_room_less(&server->room, server->places - 1, now_us))
+		log_event(EVENT_HOST_THROTTLED, log_string("host", server->name),
+			  log_number("port", server->port),
+			  log_number("connections", server->room.most));
+}
+
+void shape_slow(const struct shape_hold *hold, const struct shape_complaint *complaint,
+		int64_t now_us, struct shape_wait *wait_out)
+{
+	struct shape_entry *server = hold->server;
+	const struct request request = {.server = server, .now_us = now_us, .wait = wait_out};
+	bool is_one_too_many =
+		complaint->is_connection && complaint->wait_us == 0 && server->places > 1;
+
+	*wait_out = (struct shape_wait){0};
+	if (is_one_too_many)
+		narrow(server, now_us);
+	else
+		slow_down(server, complaint, now_us);
 	ask_throttle(&request);
+	if (is_one_too_many)
+		wait_for_place(&request, server, WORDS_OF_ROOM, server->room.most);
 }

@@ -3,12 +3,17 @@
  * deliver/shape/shape.h - how much mail goes where, and when more may. Pure but for the log.
  *
  * For each bearer of a section destination there are counters (meter.h), and for each server a
- * throttle (throttle.h), all in this process's memory: the least recently used are forgotten. So
+ * throttle (throttle.h) and its room for connections (room.h), all in this process's memory: the least recently used are forgotten. So
  * a new process begins anew; what it does not know any more is an interval at most.
  *
  * Asked are, in this order: shape_enter() before a connection is made, for the first message, too;
- * shape_next() before each other one; shape_leave() when the connection is closed. All times are
- * monotonic.
+ * shape_next() before each other one, after shape_ended() of the one before; shape_leave() when the
+ * connection is closed. All times are monotonic.
+ *
+ * When the server sees a message is known only to lie between the question and its end. So that in
+ * no interval it sees more than the limit, a message that is under way counts whenever it began,
+ * and one that has ended counts from its end; likewise a connection, whose end for that is the end
+ * of its first message.
  */
 #ifndef DELIVER_SHAPE_SHAPE_H
 #define DELIVER_SHAPE_SHAPE_H
@@ -40,6 +45,12 @@ struct shape_hold {
 	struct shape_entry *place; /* where it is counted; NULL: nowhere */
 	struct shape_entry *server;
 	int64_t ended_us; /* its last message; 0: none yet */
+
+	/* What is under way: */
+	struct shape_entry *bearer; /* of the message; NULL: none, or not counted */
+	int64_t interval_us;
+	uint32_t recipients;
+	bool is_new; /* the connection, too */
 };
 
 /* Whether a connection for SUBJECT may be made now, and a message for so many RECIPIENTS be sent
@@ -48,16 +59,27 @@ MUST_CHECK bool shape_enter(struct shape *shape, const struct shape_subject *sub
 			    size_t recipients, int64_t now_us, struct shape_hold *hold_out,
 			    struct shape_wait *wait_out);
 /* Whether another message may be sent over HOLD's connection; if so it counts. */
-MUST_CHECK bool shape_next(struct shape *shape, const struct shape_hold *hold, struct str domain,
+MUST_CHECK bool shape_next(struct shape *shape, struct shape_hold *hold, struct str domain,
 			   size_t recipients, int64_t now_us, struct shape_wait *wait_out);
 /* A message over it has ended. */
 void shape_ended(struct shape_hold *hold, int64_t now_us);
+/* The message that is under way has ended before any of it was sent: it does not count. */
+void shape_unsent(struct shape_hold *hold);
 /* The connection is closed. */
-void shape_leave(struct shape_hold *hold);
+void shape_leave(struct shape_hold *hold, int64_t now_us);
+/* The connection was not even begun: nothing of it counts. */
+void shape_cancel(struct shape_hold *hold);
 
-/* HOLD's server has said that it gets too much mail, of what began at BEGAN_US; it wants nothing
- * for WAIT_US (0: it did not say for how long). WAIT_OUT: in how long it may be sent more. */
-void shape_slow(const struct shape_hold *hold, int64_t began_us, int64_t wait_us, int64_t now_us,
-		struct shape_wait *wait_out);
+/* A server has said that it gets too much. */
+struct shape_complaint {
+	int64_t began_us;   /* of what began then */
+	int64_t wait_us;    /* it wants nothing for so long; 0: it did not say */
+	bool is_connection; /* of a connection, which it refuses; else of mail */
+};
+
+/* HOLD's server has made COMPLAINT. A refused connection beside others is one too many; otherwise
+ * it is sent less. WAIT_OUT: in how long it may be sent more. */
+void shape_slow(const struct shape_hold *hold, const struct shape_complaint *complaint,
+		int64_t now_us, struct shape_wait *wait_out);
 
 #endif

@@ -160,6 +160,8 @@ static void enter(struct flow *flow, struct job *job, bool is_first)
 	else
 		DL_APPEND2(flow->jobs, job, previous, next);
 	job->flow = flow;
+	if (job->look_us > 0)
+		heap_put(&destination->transport->transports->looks, &job->look, job->look_us);
 	flow->waiting++;
 	destination->waiting++;
 	destination->transport->waiting++;
@@ -181,6 +183,7 @@ struct job *flow_add_job(struct flow *flow, const struct transport_delivery *del
 	job->key = flow->key;
 	job->destination = flow->destination;
 	job->is_alone = delivery->is_alone;
+	job->look_us = delivery->look_us;
 	add_units(flow, SHARE_UNITS_MESSAGE);
 	job_add_delivery(job, delivery);
 	if (flow->expected > 0)
@@ -197,6 +200,7 @@ void flow_remove_job(struct flow *flow, struct job *job)
 	if (flow->jobs == NULL && !is_retries(flow))
 		DL_DELETE2(destination->turn[flow_urgency(flow)], flow, previous, next);
 	remove_units(flow, job_units(job));
+	heap_remove(&destination->transport->transports->looks, &job->look);
 	flow->waiting--;
 	destination->waiting--;
 	destination->transport->waiting--;

@@ -99,6 +99,7 @@ struct transports {
 	void *context;
 	struct transport *first;
 	struct blockade *blockades; /* by obstacle */
+	struct heap looks;          /* jobs that wait, by their look_us */
 };
 
 /* --- room.c --- */

@@ -32,6 +32,11 @@ const char *job_destination(const struct job *job)
 	return job->destination->name;
 }
 
+bool job_waits(const struct job *job)
+{
+	return job->flow != NULL;
+}
+
 /* --- waiting --- */
 
 static uint32_t key_of(const struct transport_delivery *delivery)

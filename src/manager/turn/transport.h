@@ -37,6 +37,7 @@
 #ifndef MANAGER_TURN_TRANSPORT_H
 #define MANAGER_TURN_TRANSPORT_H
 
+#include "base/heap.h"
 #include "config/config.h"
 #include "manager/wait/share.h"
 #include "manager/wait/sleeper.h"
@@ -64,6 +65,7 @@ struct job {
 	bool is_unreached; /* set while in flight: the host did not answer */
 	bool is_held;      /* likewise: there was no place for a session, so nothing is learnt */
 	void *flight;      /* while in flight: for the owner of the attempt */
+	struct job *of_message_next, *of_message_previous; /* for the owner of the message */
 	/* private to this folder: */
 	struct flow *flow;
 	struct destination *destination;
@@ -72,6 +74,8 @@ struct job {
 	uint32_t key;                /* of its flow */
 	bool is_old;                 /* in flight for long */
 	int64_t started_us;          /* monotonic; 0: it waits */
+	int64_t look_us;             /* as of its deliveries */
+	struct heap_node look;       /* while it waits, if there is such a time */
 	struct job *next, *previous; /* in its flow, then among those in flight */
 };
 
@@ -112,6 +116,7 @@ struct transport_delivery {
 	bool is_retry;
 	enum urgency urgency; /* retries are all alike */
 	bool is_alone;        /* it has an envelope sender of its own */
+	int64_t look_us;      /* of the message, time of day: transports_overdue(); 0: never */
 };
 
 /* Lets DELIVERY wait for its turn: in *JOB_OUT, which is a new job (1), or one that the message
@@ -123,6 +128,13 @@ int transport_add(struct transport *transport, const struct transport_delivery *
 /* Adds DELIVERY, a retry that is in no job, to the job that its message has waiting there for
  * another attempt; does nothing if there is none, or it is full. */
 void transport_join(struct transport *transport, const struct transport_delivery *delivery);
+/* Whether JOB waits, and is not in flight. */
+bool job_waits(const struct job *job);
+/* A job that waits although its deliveries were to be looked at by NOW_US, time of day; NULL:
+ * none. */
+struct job *transports_overdue(const struct transports *transports, int64_t now_us);
+/* When there will be one; INT64_MAX: never. */
+int64_t transports_next_overdue_us(const struct transports *transports);
 /* The obstacle that prevents attempts to DESTINATION, or NULL (also if DESTINATION is unknown). */
 const void *transport_obstacle(const struct transport *transport, struct str destination);
 

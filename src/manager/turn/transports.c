@@ -103,6 +103,7 @@ void transports_free(struct transports *transports)
 		transports->first = transport->next;
 		transport_free(transport);
 	}
+	heap_clear(&transports->looks);
 	free(transports);
 }
 
@@ -118,6 +119,20 @@ size_t transports_services(const struct transports *transports,
 }
 
 /* --- now and then --- */
+
+struct job *transports_overdue(const struct transports *transports, int64_t now_us)
+{
+	struct heap_node *first = heap_first(&transports->looks);
+
+	return first != NULL && first->key <= now_us ? CONTAINER_OF(first, struct job, look) : NULL;
+}
+
+int64_t transports_next_overdue_us(const struct transports *transports)
+{
+	const struct heap_node *first = heap_first(&transports->looks);
+
+	return first != NULL ? first->key : INT64_MAX;
+}
 
 void transports_sweep(struct transports *transports)
 {

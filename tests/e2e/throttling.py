@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: ISC
+"""Servers that take only so much mail, and say so; and what came to them."""
+import re
+import socketserver
+import threading
+import time
+
+from smtp import Client
+
+TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
+
+# --- what they allow ---
+
+
+class Quota:
+    """MOST at VERB in any SECONDS; for one too many COMPLAINT. VERB is CONNECT, MAIL, RCPT, or END: the
+    message's final dot. Who was refused does not count."""
+
+    def __init__(self, verb, most, seconds, complaint):
+        self.verb, self.most, self.seconds, self.complaint = verb, most, seconds, complaint
+        self.lock = threading.Lock()
+        self.tries, self.refused = [], []  # when
+        self.taken = []
+
+    def judge(self, _, verb, __):
+        if verb != self.verb:
+            return None
+        with self.lock:
+            now = time.monotonic()
+            self.tries.append(now)
+            if sum(1 for at in self.taken if at > now - self.seconds) < self.most:
+                self.taken.append(now)
+                return None
+            self.refused.append(now)
+            return self.complaint
+
+
+class AtOnce(Quota):
+    """So many connections."""
+
+    def __init__(self, most, complaint):
+        super().__init__("CONNECT", most, None, complaint)
+
+    def judge(self, session, verb, _):
+        if verb != "CONNECT":
+            return None
+        now = time.monotonic()
+        self.tries.append(now)
+        if session.server.open <= self.most:
+            return None
+        self.refused.append(now)
+        return self.complaint
+
+
+class Transaction(Quota):
+    """So many recipients in one."""
+
+    def __init__(self, most, complaint):
+        super().__init__("RCPT", most, None, complaint)
+
+    def judge(self, session, verb, _):
+        if verb != "RCPT" or len(session.recipients) < self.most:
+            return None
+        self.refused.append(time.monotonic())
+        return self.complaint
+
+
+class Recipients(Quota):
+    """Each of NAMES once in vain."""
+
+    def __init__(self, names, complaint):
+        super().__init__("RCPT", None, None, complaint)
+        self.names = set(names)
+
+    def judge(self, _, verb, argument):
+        name = argument.split("@")[0]
+        if verb != "RCPT" or name not in self.names:
+            return None
+        self.names.remove(name)
+        self.refused.append(time.monotonic())
+        return self.complaint
+
+
+# --- the server ---
+
+
+class Session(socketserver.StreamRequestHandler):
+    def handle(self):
+        server = self.server
+        with server.lock:
+            server.sessions.append(time.monotonic())
+            server.open += 1
+            server.most_open = max(server.most_open, server.open)
+        try:
+            self.talk()
+        finally:
+            with server.lock:
+                server.open -= 1
+
+    def talk(self):
+        self.recipients = []
+        if not self.answer("CONNECT", "", "220 hop.test ESMTP"):
+            return
+        for line in self.rfile:
+            verb = line[:4].decode().upper()
+            address = re.search(r"<([^>]*)>", line.decode())
+            if not self.obey(verb, address.group(1) if address else ""):
+                return
+
+    def obey(self, verb, address):
+        """False: the session is over."""
+        server = self.server
+        if verb == "QUIT":
+            self.say("221 bye")
+            return False
+        if verb == "DATA" and not self.recipients:
+            self.say("503 5.5.1 nobody is to get it")
+            return True
+        if verb == "DATA":
+            return self.take()
+        if verb == "MAIL":
+            server.mails.append(time.monotonic())
+            self.recipients = []
+        taken = self.answer(verb, address, "250 2.0.0 ok")
+        if verb == "RCPT" and self.said.startswith("250"):
+            self.recipients.append(address)
+            server.recipients.append(time.monotonic())
+        return taken
+
+    def take(self):
+        self.say("354 go on")
+        while (line := self.rfile.readline()) != b".\r\n":
+            if not line:
+                return False
+        time.sleep(self.server.takes)
+        goes_on = self.answer("END", "", "250 2.0.0 ok")
+        if self.said.startswith("250"):
+            self.server.messages.append(time.monotonic())
+            self.server.delivered += self.recipients
+        self.recipients = []
+        return goes_on
+
+    def answer(self, verb, address, reply):
+        """False: the connection is closed."""
+        self.said = (self.server.allows and self.server.allows.judge(self, verb, address)) or reply
+        self.say(self.said)
+        return not self.said.startswith("421") and (verb != "CONNECT" or self.said == reply)
+
+    def say(self, text):
+        self.wfile.write(text.encode() + b"\r\n")
+
+
+class Server(socketserver.ThreadingTCPServer):
+    """Takes what it gets, as far as ALLOWS allows, in so many seconds a message, and notes when."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, allows=None, takes=0):
+        super().__init__(("127.0.0.1", 0), Session)
+        self.lock = threading.Lock()
+        self.allows = allows
+        self.takes = takes
+        self.open = self.most_open = 0
+        self.sessions, self.mails, self.recipients, self.messages = [], [], [], []
+        self.delivered = []  # addresses
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, *_):
+        """The client is gone."""
+
+    @property
+    def port(self):
+        return self.server_address[1]
+
+    def route(self, domain):
+        return f"{domain}:127.0.0.1;{self.port}"
+
+
+# --- what went there ---
+
+
+def send(mx, domain, count, name="u"):
+    """To COUNT addresses, which are returned."""
+    addresses = [f"{name}{number}@{domain}" for number in range(count)]
+    with Client(mx) as client:
+        for address in addresses:
+            reply = client.deliver("s@client.test", address, TEXT)
+            assert reply.startswith("250 "), reply
+    return addresses
+
+
+def most_within(times, seconds):
+    """The most that came in any time that is so long."""
+    times = sorted(times)
+    return max(sum(1 for at in times if begin <= at < begin + seconds) for begin in times)
+
+
+def check_never_deferred(mx):
+    assert not mx.log.find("deferred")
+    assert not mx.log.find("message_preprocessed")  # nothing was written for those that waited
+    assert not mx.log.find("ipc_refused")
