@@ -120,10 +120,10 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "binarymime", boolean, AT(config, binarymime), INITIAL("no"),
 		MEANING("Whether clients may send binary messages (BINARYMIME, RFC 3030). Their "
 			"bytes stay as they are on the way to hosts and LMTP servers that offer "
-			"this; for others their parts are encoded, unless they are signed or "
-			"encrypted, or convert_8bit is no: then they are returned (5.6.3), and so "
-			"are those for mailboxes (kind = maildir), programs and QMTP, which take "
-			"text. So it is for nodes that hand on all that they accept. Without it "
+			"this; for others, for mailboxes (kind = maildir) and programs their parts "
+			"are encoded, unless they are signed or encrypted: then they are returned "
+			"(5.6.3), and so are those for QMTP, and for servers if convert_8bit is "
+			"no. So it is for nodes that hand on all that they accept. Without it "
 			"clients encode their messages.")),
 	SETTING(ROOT, "deliver_by_min", duration, AT(config, deliver_by_min_us), INITIAL("1s"),
 		RANGE(0, 365 * 86400),
