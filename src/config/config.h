@@ -105,6 +105,7 @@ struct config {
 	const char *relay_passwords; /* file; "": none */
 	bool login_without_tls;
 	bool login_binding;
+	enum config_login login_weakest;
 	bool bdat;
 	struct config_transport *transports; /* "remote", each service, "list"; never missing */
 	size_t transport_count;

@@ -15,6 +15,14 @@ static const struct config_word format_words[] = {
 	{"logfmt", CONFIG_LOG_LOGFMT}, {"json", CONFIG_LOG_JSON}, {NULL, 0}};
 static const struct config_word target_words[] = {
 	{"stderr", CONFIG_LOG_STDERR}, {"syslog", CONFIG_LOG_SYSLOG}, {NULL, 0}};
+static const struct config_word login_words[] = {
+	{"LOGIN", CONFIG_LOGIN_LOGIN},
+	{"PLAIN", CONFIG_LOGIN_PLAIN},
+	{"SCRAM-SHA-1", CONFIG_LOGIN_SCRAM_SHA_1},
+	{"SCRAM-SHA-256", CONFIG_LOGIN_SCRAM_SHA_256},
+	{"SCRAM-SHA-1-PLUS", CONFIG_LOGIN_SCRAM_SHA_1_PLUS},
+	{"SCRAM-SHA-256-PLUS", CONFIG_LOGIN_SCRAM_SHA_256_PLUS},
+	{NULL, 0}};
 static const struct config_word nul_words[] = {
 	{"reject", CONFIG_NUL_REJECT}, {"remove", CONFIG_NUL_REMOVE}, {NULL, 0}};
 static const struct config_word remote_tls_words[] = {{"none", CONFIG_TLS_NONE},
@@ -120,10 +128,10 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "binarymime", boolean, AT(config, binarymime), INITIAL("no"),
 		MEANING("Whether clients may send binary messages (BINARYMIME, RFC 3030). Their "
 			"bytes stay as they are on the way to hosts and LMTP servers that offer "
-			"this; for others their parts are encoded, unless they are signed or "
-			"encrypted, or convert_8bit is no: then they are returned (5.6.3), and so "
-			"are those for mailboxes (kind = maildir), programs and QMTP, which take "
-			"text. So it is for nodes that hand on all that they accept. Without it "
+			"this; for others, for mailboxes (kind = maildir) and programs their parts "
+			"are encoded, unless they are signed or encrypted: then they are returned "
+			"(5.6.3), and so are those for QMTP, and for servers if convert_8bit is "
+			"no. So it is for nodes that hand on all that they accept. Without it "
 			"clients encode their messages.")),
 	SETTING(ROOT, "deliver_by_min", duration, AT(config, deliver_by_min_us), INITIAL("1s"),
 		RANGE(0, 365 * 86400),
@@ -301,6 +309,14 @@ const struct config_setting config_schema_root[] = {
 			"relay offers it. no: for a relay that offers it and knows neither, or "
 			"that "
 			"offers it only with other mechanisms, like SCRAM-SHA-512-PLUS.")),
+	SETTING(ROOT, "login_weakest", word, AT(config, login_weakest), INITIAL("LOGIN"),
+		WORDS(login_words),
+		MEANING("The weakest mechanism by which there are logins to relays; they are "
+			"listed from the weakest on. Where a relay offers only weaker ones, mail "
+			"for it waits. By LOGIN and PLAIN the relay, or who has a certificate in "
+			"its place that is valid here, learns the password; by SCRAM it does not. "
+			"With -PLUS the login is also bound to the TLS connection "
+			"(login_binding), so that nobody can sit in between.")),
 	SETTING(ROOT, "bdat", boolean, AT(config, bdat), INITIAL("yes"),
 		MEANING("Whether messages of up to 64 KiB are sent by BDAT to servers that offer "
 			"CHUNKING (RFC 3030), SMTP and LMTP. All others are sent by DATA.")),

@@ -106,8 +106,11 @@ const struct config_setting config_schema_users[] = {
 	SETTING(AUTH, "threads", number, AT(config_auth, threads), INITIAL("4"), RANGE(2, 64),
 		MEANING("How many passwords are checked at once. Half of the threads are kept for "
 			"clients at which somebody has succeeded within a day, and those that have "
-			"failed of late get a quarter. The other half gives way (nice(2)) where "
-			"processors are short.")),
+			"failed of late get a quarter. The other half runs only on processors that "
+			"nobody else uses (sched(7), SCHED_IDLE). One thread more gets a tenth of "
+			"a "
+			"processor for clients that are not known, while few of them wait or the "
+			"others do not get on.")),
 	SETTING(AUTH, "failure_limit", number, AT(config_auth, failure_limit), INITIAL("20"),
 		RANGE(0, 1000000),
 		MEANING("After so many failures a client is refused without a check, until none "

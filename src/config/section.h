@@ -247,6 +247,15 @@ enum config_class_count {
 
 enum { CONFIG_CLASSES_MAX = 128 };
 
+enum config_login { /* mechanisms of logins to relays, from the weakest on */
+		    CONFIG_LOGIN_LOGIN,
+		    CONFIG_LOGIN_PLAIN,
+		    CONFIG_LOGIN_SCRAM_SHA_1,
+		    CONFIG_LOGIN_SCRAM_SHA_256,
+		    CONFIG_LOGIN_SCRAM_SHA_1_PLUS,
+		    CONFIG_LOGIN_SCRAM_SHA_256_PLUS,
+};
+
 enum config_remote_ip { /* which addresses of servers are tried, and in which order */
 			CONFIG_IPV6_FIRST,
 			CONFIG_IPV4_FIRST,

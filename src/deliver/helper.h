@@ -93,8 +93,6 @@ void deliver_helper_report(struct deliver_helper_job *job, size_t index,
 /* The same for every recipient that was not reported yet. */
 void deliver_helper_report_rest(struct deliver_helper_job *job, const struct mail_verdict *verdict,
 				const char *trigger);
-/* Refuses the job if its message is binary, for who delivers lines of text: whether it is over. */
-bool deliver_helper_refuses_binary(struct deliver_helper_job *job);
 /* Sends the reports made so far to "send" now: for a job that will not finish soon. */
 void deliver_helper_tell(struct deliver_helper_job *job);
 /* Ends and frees the job with its content. Recipients without a report are tried again. */

@@ -321,11 +321,8 @@ void deliver_local_free(struct deliver_local *local)
 
 void deliver_local_start(struct deliver_local *local, struct deliver_helper_job *job)
 {
-	struct local_entry *entry;
+	struct local_entry *entry = arena_alloc(job->arena, sizeof *entry);
 
-	if (deliver_helper_refuses_binary(job))
-		return;
-	entry = arena_alloc(job->arena, sizeof *entry);
 	*entry = (struct local_entry){
 		.job = job,
 		.refuses_over_quota = local->service->over_quota == CONFIG_OVER_QUOTA_REFUSE,

@@ -74,6 +74,7 @@ void local_batch_fill(struct local_batch *batch)
 			.sender = job->sender,
 			.recipient = job->recipients[target->index].address,
 			.content = job->content,
+			.is_binary = job->binary,
 			.quota = quota != NULL && quota->is_counted ? &quota->quota : NULL,
 			.refuses_over_quota = entry->refuses_over_quota,
 		};

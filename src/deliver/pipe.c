@@ -80,6 +80,7 @@ static void start_recipient(struct entry *entry, size_t index)
 		.sender = mail_sender_told(job->sender),
 		.recipient = job->recipients[index].address,
 		.content = job->content,
+		.is_binary = job->binary,
 		.block = pipe->block,
 	};
 	struct mail_verdict verdict;
@@ -165,11 +166,8 @@ void deliver_pipe_free(struct deliver_pipe *pipe)
 
 void deliver_pipe_start(struct deliver_pipe *pipe, struct deliver_helper_job *job)
 {
-	struct entry *entry;
+	struct entry *entry = arena_alloc(job->arena, sizeof *entry);
 
-	if (deliver_helper_refuses_binary(job))
-		return;
-	entry = arena_alloc(job->arena, sizeof *entry);
 	entry->pipe = pipe;
 	entry->job = job;
 	DL_APPEND2(pipe->waiting, entry, previous, next);

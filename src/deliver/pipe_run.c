@@ -51,6 +51,7 @@ static void free_run(struct pipe_run *run)
 	close_one(&run->input);
 	close_one(&run->output);
 	close_one(&run->process);
+	mailbox_copy_clear(&run->copy);
 	buffer_clear(&run->input_left);
 	buffer_clear(&run->output_kept);
 	free(run->path);
@@ -219,7 +220,8 @@ void pipe_run_free(struct pipe_run *run)
 
 /* --- starting it --- */
 
-/* Copies the first block before anything is started: a message that loops fails here. */
+/* Copies the first block before anything is started: a message that loops, or cannot be encoded,
+ * fails here. */
 static bool begin_copy(struct pipe_run *run, const struct pipe_run_order *order,
 		       struct mail_verdict *verdict)
 {
@@ -227,10 +229,14 @@ static bool begin_copy(struct pipe_run *run, const struct pipe_run_order *order,
 
 	mailbox_copy_begin(&run->copy, &order->content, order->sender, order->recipient,
 			   &run->input_left);
-	if (!mailbox_copy_is_done(&run->copy))
+	if (order->is_binary)
+		result = mailbox_copy_set_binary(&run->copy, order->block, PIPE_BLOCK_SIZE);
+	if (result == 0 && !mailbox_copy_is_done(&run->copy))
 		result = mailbox_copy_next(&run->copy, order->block, PIPE_BLOCK_SIZE,
 					   &run->input_left);
-	if (result == MAILBOX_COPY_LOOP)
+	if (result == MAILBOX_COPY_SEALED)
+		mail_verdict_set(verdict, "5.6.3", "%s", MAILBOX_COPY_SEALED_TEXT);
+	else if (result == MAILBOX_COPY_LOOP)
 		mail_verdict_set(verdict, "5.4.6",
 				 "This message was delivered here before: a loop");
 	else if (result < 0)

@@ -18,7 +18,8 @@ struct pipe_run_order {
 	struct str sender;
 	struct str recipient; /* valid until the run has ended, as the content and the block */
 	struct ipc_content content;
-	char *block; /* PIPE_BLOCK_SIZE bytes that runs share: valid only during a call */
+	bool is_binary; /* BINARYMIME: the program gets it encoded */
+	char *block;    /* PIPE_BLOCK_SIZE bytes that runs share: valid only during a call */
 };
 
 struct pipe_run;

@@ -45,6 +45,11 @@ bool deliver_remote_fits(const struct deliver_remote *remote, const struct confi
 	return remote_dane_fits(remote->dane, config);
 }
 
+_Static_assert((int)CONFIG_LOGIN_LOGIN == (int)LOGIN_BY_LOGIN &&
+		       (int)CONFIG_LOGIN_SCRAM_SHA_1 == (int)LOGIN_BY_SCRAM_SHA_1 &&
+		       (int)CONFIG_LOGIN_SCRAM_SHA_256_PLUS == (int)LOGIN_STRENGTHS - 1,
+	       "the setting and the mechanisms are in the same order");
+
 void deliver_remote_configure(struct deliver_remote *remote, const struct config *config)
 {
 	remote_carrier_configure(&remote->carrier, config, config->remote_timeout * SECOND_US);
@@ -53,6 +58,7 @@ void deliver_remote_configure(struct deliver_remote *remote, const struct config
 	remote->config = config;
 	remote->may_login_plainly = config->login_without_tls;
 	remote->may_bind_login = config->login_binding;
+	remote->weakest_login = (enum login_strength)config->login_weakest;
 	remote_routes_free(remote->routes);
 	remote->routes = remote_routes_of(config);
 	remote_sources_free(remote->sources);

@@ -15,6 +15,7 @@ struct remote_login {
 	uint16_t port;
 	bool may_be_plain; /* also without TLS */
 	bool may_bind;     /* to the TLS connection */
+	enum login_strength weakest;
 };
 
 /* deliver/remote_keys.h has them. */

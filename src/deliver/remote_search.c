@@ -223,6 +223,7 @@ static void demand_login(struct remote_search *search, struct remote_policy *pol
 		return;
 	search->login.may_be_plain = search->remote->may_login_plainly;
 	search->login.may_bind = search->remote->may_bind_login;
+	search->login.weakest = search->remote->weakest_login;
 	policy->login = &search->login;
 	if (search->login.may_be_plain || policy->refusal != NULL)
 		return;

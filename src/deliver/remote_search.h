@@ -19,6 +19,7 @@ struct deliver_remote {
 	const struct config *config; /* borrowed */
 	bool may_login_plainly;
 	bool may_bind_login;
+	enum login_strength weakest_login;
 };
 
 struct remote_search;

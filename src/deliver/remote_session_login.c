@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "deliver/remote_session_internal.h"
 #include "log/event.h"
+#include "mail/text.h"
 #include "os/random.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,6 +70,25 @@ static void on_password(void *context, struct str password, struct str problem)
 	login->resume(session);
 }
 
+/* It offers nothing that may be used. */
+static void give_up_all(struct remote_session *session, struct str offered)
+{
+	enum login_strength weakest = session->login.wanted.weakest;
+	struct buffer reason CLEANUP(buffer_clear) = {0};
+
+	if (weakest == LOGIN_BY_LOGIN) {
+		give_up(session, "it offers no mechanism that is known here");
+		return;
+	}
+	buffer_append_string(&reason, "it offers \"");
+	mail_text_append(&reason, offered, MAIL_TEXT_ASCII);
+	buffer_append_format(&reason, "\", and login_weakest is %s", login_strength_name(weakest));
+	if (weakest >= LOGIN_BY_SCRAM_SHA_1_PLUS && !session->login.wanted.may_bind)
+		buffer_append_string(&reason, ", for which login_binding must be yes");
+	buffer_append_byte(&reason, '\0');
+	give_up(session, buffer_data(&reason));
+}
+
 /* False: the password has to be asked for. */
 static bool prepare(struct remote_session *session, struct str offered)
 {
@@ -76,9 +96,10 @@ static bool prepare(struct remote_session *session, struct str offered)
 	unsigned char data[TLS_BINDING_MAX];
 	size_t length;
 
-	login->choice = login_choose(offered, find_binding(session, data, &length) != NULL);
+	login->choice = login_choose(offered, find_binding(session, data, &length) != NULL,
+				     login->wanted.weakest);
 	if (login->choice.mechanism == NULL) {
-		give_up(session, "it offers no mechanism that is known here");
+		give_up_all(session, offered);
 		return true;
 	}
 	if (session->settings.logins == NULL) {

@@ -37,15 +37,19 @@ static const char *send_password(struct login_exchange *exchange, struct str cha
 		login_scram_first, login_scram_prove, login_scram_verify \
 	}
 
-/* Best first. */
-static const struct login_mechanism mechanisms[] = {
-	{"SCRAM-SHA-256-PLUS", true, true, "SHA256", SCRAM},
-	{"SCRAM-SHA-1-PLUS", true, true, "SHA1", SCRAM},
-	{"SCRAM-SHA-256", true, false, "SHA256", SCRAM},
-	{"SCRAM-SHA-1", true, false, "SHA1", SCRAM},
-	{"PLAIN", true, false, NULL, {send_plain}},
-	{"LOGIN", false, false, NULL, {send_user, send_password}},
+static const struct login_mechanism mechanisms[LOGIN_STRENGTHS] = {
+	[LOGIN_BY_LOGIN] = {"LOGIN", false, false, NULL, {send_user, send_password}},
+	[LOGIN_BY_PLAIN] = {"PLAIN", true, false, NULL, {send_plain}},
+	[LOGIN_BY_SCRAM_SHA_1] = {"SCRAM-SHA-1", true, false, "SHA1", SCRAM},
+	[LOGIN_BY_SCRAM_SHA_256] = {"SCRAM-SHA-256", true, false, "SHA256", SCRAM},
+	[LOGIN_BY_SCRAM_SHA_1_PLUS] = {"SCRAM-SHA-1-PLUS", true, true, "SHA1", SCRAM},
+	[LOGIN_BY_SCRAM_SHA_256_PLUS] = {"SCRAM-SHA-256-PLUS", true, true, "SHA256", SCRAM},
 };
+
+const char *login_strength_name(enum login_strength strength)
+{
+	return mechanisms[strength].name;
+}
 
 const struct login_mechanism *login_mechanism_find(struct str name)
 {
@@ -64,7 +68,7 @@ static enum login_flag flag_of(const struct login_mechanism *mechanism, bool can
 	return can_bind ? LOGIN_NOT_OFFERED : LOGIN_UNBOUND;
 }
 
-struct login_choice login_choose(struct str offered, bool can_bind)
+struct login_choice login_choose(struct str offered, bool can_bind, enum login_strength weakest)
 {
 	const struct login_mechanism *best = NULL;
 	struct str name;
@@ -72,7 +76,8 @@ struct login_choice login_choose(struct str offered, bool can_bind)
 	while (str_split(&offered, ' ', &name)) {
 		const struct login_mechanism *found = login_mechanism_find(name);
 
-		if (found != NULL && (can_bind || !found->binds) && (best == NULL || found < best))
+		if (found != NULL && found >= &mechanisms[weakest] && (can_bind || !found->binds) &&
+		    (best == NULL || found > best))
 			best = found;
 	}
 	if (best == NULL)

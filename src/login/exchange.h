@@ -35,14 +35,27 @@ enum login_flag {
 	LOGIN_BOUND = 'p',
 };
 
+/* The mechanisms, from the weakest on. */
+enum login_strength {
+	LOGIN_BY_LOGIN,
+	LOGIN_BY_PLAIN,
+	LOGIN_BY_SCRAM_SHA_1,
+	LOGIN_BY_SCRAM_SHA_256,
+	LOGIN_BY_SCRAM_SHA_1_PLUS,
+	LOGIN_BY_SCRAM_SHA_256_PLUS,
+	LOGIN_STRENGTHS,
+};
+
 struct login_choice {
-	const char *mechanism; /* NULL: none is known */
+	const char *mechanism; /* NULL: none is known that is strong enough */
 	enum login_flag flag;
 };
 
-/* The strongest mechanism of OFFERED, names separated by spaces. CAN_BIND: the connection has a
- * channel binding. */
-struct login_choice login_choose(struct str offered, bool can_bind);
+/* The strongest mechanism of OFFERED, names separated by spaces, that is at least as strong as
+ * WEAKEST. CAN_BIND: the connection has a channel binding. */
+struct login_choice login_choose(struct str offered, bool can_bind, enum login_strength weakest);
+/* "SCRAM-SHA-1" */
+const char *login_strength_name(enum login_strength strength);
 /* Whether the client sends the first message by MECHANISM. */
 bool login_begins(const char *mechanism);
 

@@ -89,9 +89,54 @@ void mailbox_copy_begin_bare(struct mailbox_copy *copy, const struct ipc_content
 	*copy = (struct mailbox_copy){.content = *content};
 }
 
+void mailbox_copy_clear(struct mailbox_copy *copy)
+{
+	mail_seven_bit_free(copy->form);
+	copy->form = NULL;
+	buffer_clear(&copy->piece);
+}
+
+int mailbox_copy_set_binary(struct mailbox_copy *copy, char *block, size_t block_size)
+{
+	uint64_t offset = 0;
+	struct str part;
+
+	copy->form = mail_seven_bit_new();
+	mail_seven_bit_set_binary(copy->form);
+	while (offset < copy->content.size) {
+		int error = ipc_content_read(&copy->content, offset, block, block_size, &part);
+
+		if (error < 0)
+			return error;
+		mail_seven_bit_scan(copy->form, part);
+		offset += part.length;
+	}
+	switch (mail_seven_bit_scanned(copy->form)) {
+	case MAIL_SEVEN_BIT_NONE:
+		mailbox_copy_clear(copy);
+		return 0;
+	case MAIL_SEVEN_BIT_CONVERT:
+		return 0;
+	default:
+		return MAILBOX_COPY_SEALED;
+	}
+}
+
 bool mailbox_copy_is_done(const struct mailbox_copy *copy)
 {
 	return copy->offset >= copy->content.size;
+}
+
+/* PART, or what it becomes; the latter is valid until the next call. */
+static struct str encode(struct mailbox_copy *copy, struct str part)
+{
+	if (copy->form == NULL)
+		return part;
+	buffer_reset(&copy->piece);
+	mail_seven_bit_convert(copy->form, part, &copy->piece);
+	if (mailbox_copy_is_done(copy))
+		mail_seven_bit_converted(copy->form, &copy->piece);
+	return buffer_view(&copy->piece);
 }
 
 int mailbox_copy_next(struct mailbox_copy *copy, char *block, size_t block_size, struct buffer *out)
@@ -103,8 +148,9 @@ int mailbox_copy_next(struct mailbox_copy *copy, char *block, size_t block_size,
 		return error;
 	if (copy->offset == 0 && copy->recipient.length > 0 && is_loop(part, copy->recipient))
 		return MAILBOX_COPY_LOOP;
-	convert(copy, part.data, part.length, out);
 	copy->offset += part.length;
+	part = encode(copy, part);
+	convert(copy, part.data, part.length, out);
 	if (mailbox_copy_is_done(copy) && copy->held_cr)
 		append(copy, "\r", 1, out);
 	return 0;

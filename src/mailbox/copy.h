@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * mailbox/copy.h - a message as delivered to a mailbox or a program: "Return-Path:
- * <SENDER>" and "Delivered-To: RECIPIENT" first, and lines that end in LF.
+ * <SENDER>" and "Delivered-To: RECIPIENT" first, and lines that end in LF. Of a binary message
+ * (BINARYMIME, RFC 3030) what is not in lines is encoded (mail/seven_bit.h).
  */
 #ifndef MAILBOX_COPY_H
 #define MAILBOX_COPY_H
@@ -9,16 +10,24 @@
 #include "base/attributes.h"
 #include "base/buffer.h"
 #include "ipc/content.h"
+#include "mail/seven_bit.h"
 
-enum { MAILBOX_COPY_LOOP = 1 };
+enum { MAILBOX_COPY_LOOP = 1, MAILBOX_COPY_SEALED = 2 };
+
+#define MAILBOX_COPY_SEALED_TEXT                                                                \
+	"The message is binary (BINARYMIME) and signed, or its parts cannot be told apart: it " \
+	"cannot "                                                                               \
+	"be encoded as text"
 
 struct mailbox_copy {
 	struct ipc_content content; /* the message; lines end in CRLF or LF */
 	uint64_t offset;
 	struct str recipient;
-	uint64_t lines; /* so far: LFs that a reader turns into CRLFs */
-	bool held_cr;   /* the last byte was a CR: the next one decides */
-	char last;      /* byte appended */
+	uint64_t lines;              /* so far: LFs that a reader turns into CRLFs */
+	bool held_cr;                /* the last byte was a CR: the next one decides */
+	char last;                   /* byte appended */
+	struct mail_seven_bit *form; /* NULL: it goes as it is */
+	struct buffer piece;         /* converted by it */
 };
 
 /* Appends the added header lines to OUT. Borrows RECIPIENT, and what CONTENT refers to. */
@@ -26,6 +35,12 @@ void mailbox_copy_begin(struct mailbox_copy *copy, const struct ipc_content *con
 			struct str sender, struct str recipient, struct buffer *out);
 /* Likewise, without header lines that are added, and without looking for a loop. */
 void mailbox_copy_begin_bare(struct mailbox_copy *copy, const struct ipc_content *content);
+/* After that: the message is binary. Reads all of it, by BLOCK, to see whether it has to be
+ * encoded. 0; MAILBOX_COPY_SEALED if it has to, and must not be or cannot, as it is signed or its
+ * parts cannot be told apart; or -errno. */
+MUST_CHECK int mailbox_copy_set_binary(struct mailbox_copy *copy, char *block, size_t block_size);
+/* Frees what that needs. */
+void mailbox_copy_clear(struct mailbox_copy *copy);
 bool mailbox_copy_is_done(const struct mailbox_copy *copy);
 /* Appends up to BLOCK_SIZE more bytes, converted, to OUT; BLOCK is scratch memory. 0;
  * MAILBOX_COPY_LOOP if the header, as far as it is in the first block, already has a Delivered-To

@@ -50,6 +50,7 @@ struct maildir_work {
 	enum maildir_sync sync; /* how it is made durable; equal for all on the same device */
 	bool is_durable;        /* MAILDIR_SYNC_ORDERED: its name is durable, or never will be */
 	bool is_loop;
+	bool is_sealed;     /* binary, and cannot be encoded */
 	bool is_counted;    /* in the quota */
 	bool lacks_mailbox; /* there was no tmp/ */
 	uint64_t inode;
@@ -70,7 +71,7 @@ void maildir_sync_files(struct maildir_work *works, size_t count);
 void maildir_sync_folders(struct maildir *maildir, struct maildir_work *works, size_t count);
 
 /* Writes the message of a delivery to FILE (write.c). 0, with its sizes, with LF and with CRLF;
- * MAILBOX_COPY_LOOP; -errno. */
+ * MAILBOX_COPY_LOOP; MAILBOX_COPY_SEALED; -errno. */
 MUST_CHECK int maildir_write(struct maildir *maildir, const struct maildir_delivery *delivery,
 			     int file, uint64_t *size_out, uint64_t *virtual_size_out);
 

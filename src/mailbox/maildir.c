@@ -97,7 +97,8 @@ static void write_file(struct maildir *maildir, struct maildir_work *work)
 				   &work->virtual_size);
 
 	work->is_loop = result == MAILBOX_COPY_LOOP;
-	maildir_work_fail(work, "write the message", work->is_loop ? -ELOOP : result);
+	work->is_sealed = result == MAILBOX_COPY_SEALED;
+	maildir_work_fail(work, "write the message", result > 0 ? -EINVAL : result);
 	maildir_work_fail(work, "look at the file", os_file_info(work->file, &info));
 	if (work->error == 0) {
 		work->inode = info.inode;
@@ -200,6 +201,8 @@ static void set_error(struct maildir_work *work)
 	if (work->is_loop)
 		mail_verdict_set(verdict, "5.4.6",
 				 "Mail loop: the message was delivered to this address before");
+	else if (work->is_sealed)
+		mail_verdict_set(verdict, "5.6.3", "%s", MAILBOX_COPY_SEALED_TEXT);
 	else if (work->error == -ENAMETOOLONG)
 		mail_verdict_set(verdict, "5.1.3", "No mailbox can have such a name");
 	else if (work->error == -EMSGSIZE)

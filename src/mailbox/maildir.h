@@ -49,6 +49,7 @@ struct maildir_delivery {
 	struct str sender;              /* "" : the null sender */
 	struct str recipient;           /* LOCAL@DOMAIN */
 	struct ipc_content content;     /* the message, CRLF lines */
+	bool is_binary;                 /* or not in lines (BINARYMIME): it is encoded */
 	const struct mail_quota *quota; /* NULL: none */
 	bool refuses_over_quota;        /* over quota it fails, instead of being deferred */
 	bool is_bare;                   /* without Return-Path and Delivered-To */
@@ -75,10 +76,10 @@ void maildir_free(struct maildir *maildir);
 MUST_CHECK int maildir_make_base(struct str base);
 
 /* Attempts all deliveries, and sets their verdicts: OK 2.0.0; FAIL 5.4.6 if the header already has
- * a Delivered-To of the same recipient (a loop), 5.1.3 if the path is too long, 5.2.3 if the
- * message is larger than the quota; WAIT 4.2.2 (over quota; or FAIL 5.2.2), 4.3.1 (disk full) or
- * 4.3.0 (other errors, with the system's text). Creates missing Maildirs, durably. Blocks for the
- * disk: use a thread. */
+ * a Delivered-To of the same recipient (a loop), 5.6.3 if it is binary and cannot be encoded, 5.1.3
+ * if the path is too long, 5.2.3 if the message is larger than the quota; WAIT 4.2.2 (over quota;
+ * or FAIL 5.2.2), 4.3.1 (disk full) or 4.3.0 (other errors, with the system's text). Creates
+ * missing Maildirs, durably. Blocks for the disk: use a thread. */
 void maildir_deliver_group(struct maildir *maildir, struct maildir_delivery *deliveries,
 			   size_t count);
 

@@ -13,28 +13,41 @@ static int flush(struct buffer *output, int file, uint64_t *written)
 	return result;
 }
 
+static int write_copy(struct maildir *maildir, struct mailbox_copy *copy, int file,
+		      uint64_t *written)
+{
+	struct buffer *output = &maildir->output;
+	int result = 0;
+
+	do {
+		if (!mailbox_copy_is_done(copy))
+			result = mailbox_copy_next(copy, maildir->input, MAILDIR_BLOCK, output);
+		if (result == 0)
+			result = flush(output, file, written);
+	} while (result == 0 && !mailbox_copy_is_done(copy));
+	return result;
+}
+
 int maildir_write(struct maildir *maildir, const struct maildir_delivery *delivery, int file,
 		  uint64_t *size_out, uint64_t *virtual_size_out)
 {
-	struct buffer *output = &maildir->output;
 	struct mailbox_copy copy;
 	uint64_t written = 0;
 	int result = 0;
 
-	buffer_reset(output);
+	buffer_reset(&maildir->output);
 	if (delivery->is_bare)
 		mailbox_copy_begin_bare(&copy, &delivery->content);
 	else
 		mailbox_copy_begin(&copy, &delivery->content, delivery->sender, delivery->recipient,
-				   output);
-	do {
-		if (!mailbox_copy_is_done(&copy))
-			result = mailbox_copy_next(&copy, maildir->input, MAILDIR_BLOCK, output);
-		if (result == 0)
-			result = flush(output, file, &written);
-		if (result != 0)
-			return result;
-	} while (!mailbox_copy_is_done(&copy));
+				   &maildir->output);
+	if (delivery->is_binary)
+		result = mailbox_copy_set_binary(&copy, maildir->input, MAILDIR_BLOCK);
+	if (result == 0)
+		result = write_copy(maildir, &copy, file, &written);
+	mailbox_copy_clear(&copy);
+	if (result != 0)
+		return result;
 	*size_out = written;
 	*virtual_size_out = written + copy.lines;
 	return 0;

@@ -99,6 +99,15 @@ static int64_t look_again(const struct manager *manager, int64_t release_us, int
 	return release_us < latest_us ? release_us : latest_us;
 }
 
+/* When it is to be returned, even if an operator holds it; INT64_MAX: not at any time that its
+ * sender has set. */
+static int64_t return_due(const struct message *message)
+{
+	const struct mail_deadline *deadline = &message->control->envelope->deadline;
+
+	return deadline->mode == MAIL_DEADLINE_RETURN ? deadline->at_us : INT64_MAX;
+}
+
 /* When the first of its waiting deliveries is due. A blocked one is looked at again after a
  * while. */
 static int64_t next_due(struct manager *manager, const struct message *message)
@@ -125,9 +134,7 @@ static int64_t next_due(struct manager *manager, const struct message *message)
 		if (until_us < due_us)
 			due_us = until_us;
 	}
-	if (envelope->deadline.mode == MAIL_DEADLINE_RETURN && envelope->deadline.at_us < due_us)
-		due_us = envelope->deadline.at_us;
-	return due_us;
+	return return_due(message) < due_us ? return_due(message) : due_us;
 }
 
 static bool is_of_class(const struct trigger *trigger)
@@ -222,7 +229,7 @@ static enum message_state wait_until_due(struct manager *manager, struct message
 	if (notice_us < latest_us)
 		latest_us = notice_us;
 	if (hold != NULL)
-		return decide_await(manager, message, trigger_waiters(hold), INT64_MAX);
+		return decide_await(manager, message, trigger_waiters(hold), return_due(message));
 	if (trigger != NULL)
 		return await(manager, message, trigger, latest_us);
 	trigger = class_trigger(manager, message);
@@ -382,7 +389,7 @@ enum message_state decide(struct manager *manager, struct message *message)
 		return map_anew(manager, message, requeued);
 	if (message_has_new_map(message)) /* do not try what is not on the disk */
 		return record_soon(manager, message);
-	if (manager->is_stopping || deliver_hold_of(manager, message->id) != NULL ||
+	if (manager->is_stopping || (!is_missed && deliver_hold_of(manager, message->id) != NULL) ||
 	    must_report_delay(manager, message))
 		return settle(manager, message);
 	if (message->is_requeued)
@@ -396,8 +403,5 @@ enum message_state decide(struct manager *manager, struct message *message)
 	if (crowded == NULL || message_has_news(message))
 		return settle(manager, message);
 	message->is_crowded_out = true;
-	return message_sleep(manager, message, crowded,
-			     message->control->envelope->deadline.mode == MAIL_DEADLINE_RETURN
-				     ? message->control->envelope->deadline.at_us
-				     : INT64_MAX);
+	return message_sleep(manager, message, crowded, return_due(message));
 }

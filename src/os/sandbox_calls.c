@@ -176,6 +176,7 @@ static int allow_within(scmp_filter_ctx filter, unsigned calls)
 		/* os_worker_give_way(): of the caller, or of all processes of its user */
 		{"setpriority", SCMP_A1(SCMP_CMP_EQ, 0)},
 		{"getpriority", SCMP_A1(SCMP_CMP_EQ, 0)},
+		{"sched_setscheduler", SCMP_A1(SCMP_CMP_EQ, SCHED_IDLE)},
 		/* not F_SETFL, which changes files that others share, nor F_SETOWN, which directs
 		 * signals to a process */
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_GETFD)},

@@ -4,6 +4,7 @@
 #include "base/timestamp.h"
 #include "os/clock.h"
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -19,13 +20,20 @@ struct os_worker {
 	bool is_busy;
 	bool is_ending;
 	bool must_give_way; /* and has not begun to */
+	enum os_worker_way way;
 };
 
 /* For this thread alone (on Linux). Without it the work is done all the same. */
-static void give_way(void)
+static void give_way(enum os_worker_way way)
 {
-	int result = setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + OS_WORKER_NICE);
+	static const struct sched_param none;
+	int result = -1;
 
+	if (way == OS_WORKER_IDLE)
+		result = sched_setscheduler(0, SCHED_IDLE, &none);
+	if (result < 0)
+		result =
+			setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + OS_WORKER_NICE);
 	(void)result;
 }
 
@@ -33,7 +41,7 @@ static void give_way(void)
 static void work_once(struct os_worker *worker)
 {
 	if (worker->must_give_way)
-		give_way();
+		give_way(worker->way);
 	worker->must_give_way = false;
 	worker->work(worker->context);
 }
@@ -101,8 +109,9 @@ int os_worker_new(void (*work)(void *context), void *context, struct os_wakeup *
 	return error;
 }
 
-void os_worker_give_way(struct os_worker *worker)
+void os_worker_give_way(struct os_worker *worker, enum os_worker_way way)
 {
+	worker->way = way;
 	worker->must_give_way = true;
 }
 

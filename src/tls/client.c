@@ -179,7 +179,7 @@ static void expect_names(SSL *openssl, const struct tls_verify *verify)
 		must(X509_VERIFY_PARAM_set1_ip_asc(rules, verify->names[0]) == 1);
 		return;
 	}
-	tls_rules_set_names(rules);
+	tls_rules_set_names(rules, TLS_COMMON_NAME_NEVER);
 	for (size_t i = 0; i < verify->name_count; i++)
 		if (!is_literal(verify->names[i]))
 			must(SSL_add1_host(openssl, verify->names[i]) == 1);
@@ -189,7 +189,7 @@ void tls_client_expect_host(void *openssl, const char *host)
 {
 	X509_VERIFY_PARAM *rules = SSL_CTX_get0_param(openssl);
 
-	tls_rules_set_names(rules);
+	tls_rules_set_names(rules, TLS_COMMON_NAME_NEVER);
 	must(X509_VERIFY_PARAM_set1_host(rules, host, 0) == 1);
 }
 
@@ -197,7 +197,7 @@ static void enable_dane(SSL *openssl, const char *name)
 {
 	must(SSL_dane_enable(openssl, name) == 1);
 	(void)SSL_dane_set_flags(openssl, DANE_FLAG_NO_DANE_EE_NAMECHECKS);
-	tls_rules_set_names(SSL_get0_param(openssl));
+	tls_rules_set_names(SSL_get0_param(openssl), TLS_COMMON_NAME_ELSE);
 }
 
 static void add_record(SSL *openssl, uint8_t usage, uint8_t selector, uint8_t matching,

@@ -49,7 +49,7 @@ struct tls_verify {
 	const struct tls_authorities *authorities; /* must outlive the connection */
 	/* "NAME", ".NAME" for any name below it, or one literal address alone; with TLSA the first
 	 * is the base domain. At least one. They are looked for among the certificate's alternative
-	 * names; its common name never counts. */
+	 * names; its common name counts with TLSA alone, where there is no DNS name among these. */
 	const char *const *names;
 	size_t name_count;
 	const char *const *fingerprints; /* SHA-256 of the certificate or the public key: 64

@@ -20,7 +20,7 @@ static void expect_name(SSL *openssl, const char *name)
 	if (os_socket_address_parse(name, 0, &address)) {
 		is_set = X509_VERIFY_PARAM_set1_ip_asc(rules, name);
 	} else {
-		tls_rules_set_names(rules);
+		tls_rules_set_names(rules, TLS_COMMON_NAME_NEVER);
 		is_set = X509_VERIFY_PARAM_set1_host(rules, name, 0) == 1 &&
 			 SSL_set_tlsext_host_name(openssl, name) == 1;
 	}

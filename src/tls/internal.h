@@ -66,9 +66,15 @@ void tls_context_set_protocol(SSL_CTX *openssl, enum tls_side side, const char *
 
 /* What tls/context.h says of all contexts. */
 void tls_context_set_rules(SSL_CTX *openssl);
-/* A server's names are the alternative ones of its certificate, never its common name (RFC 9525
- * section 2, RFC 8461 section 4.2), and a '*' in them is a whole label. */
-void tls_rules_set_names(X509_VERIFY_PARAM *rules);
+/* Whether the common name counts where there is no DNS name among the alternative ones. */
+enum tls_common_name {
+	TLS_COMMON_NAME_NEVER, /* RFC 9525 section 2, RFC 8461 section 4.2 */
+	TLS_COMMON_NAME_ELSE,  /* RFC 6125 section 6.4.4, as with DANE (RFC 7672 section 3.1.2) */
+};
+
+/* A server's names are the alternative ones of its certificate, and a '*' in them is a whole
+ * label. */
+void tls_rules_set_names(X509_VERIFY_PARAM *rules, enum tls_common_name common_name);
 
 /* An identity lives as long as its context or a connection. NULL is allowed. */
 struct tls_identity *tls_identity_hold(struct tls_identity *identity);

@@ -27,8 +27,11 @@ void tls_context_set_rules(SSL_CTX *openssl)
 		panic("this OpenSSL has no ciphers for TLS 1.2");
 }
 
-void tls_rules_set_names(X509_VERIFY_PARAM *rules)
+void tls_rules_set_names(X509_VERIFY_PARAM *rules, enum tls_common_name common_name)
 {
-	X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
-						       X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+	unsigned flags = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
+
+	if (common_name == TLS_COMMON_NAME_NEVER)
+		flags |= X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
+	X509_VERIFY_PARAM_set_hostflags(rules, flags);
 }

@@ -55,7 +55,7 @@ def one(build, port, options):
     finally:
         flood.kill()
     for what, count, of in re.findall(r"(not judged|lost) (\d+) of (\d+)", said):
-        result[what] = int(count) / int(of)
+        result[what] = int(count) / max(int(of), 1)
     return result
 
 

@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import statistics
+import threading
 import time
 
 from lmtp import Cut
@@ -23,6 +24,8 @@ WARM_UP = 90  # seconds in which a process may still grow
 SLACK_KIB = 1024
 SLACK_FILES = 30
 GROWTH = 1.1
+KIB_A_MESSAGE = 16  # that a process may keep of the highest backlog, for the next one
+FILES_A_MESSAGE = 3  # in the queue at most, which become spares
 REST = 6  # seconds; a connection that waits for the next message is closed after 5
 
 
@@ -141,18 +144,43 @@ def held_descriptors(pid, queue):
     return len(links) - len(stock)
 
 
+class Backlog:
+    """The most messages that were in the queue at once, so far."""
+
+    EACH = 0.1  # seconds
+
+    def __init__(self, mx):
+        self.mx = mx
+        self.highest = 0
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def _watch(self):
+        while not self._end.wait(self.EACH):
+            now = sum(len(names) for top in ("todo", "info")
+                      for _, _, names in os.walk(os.path.join(self.mx.queue, top)))
+            self.highest = max(self.highest, now)
+
+    def stop(self):
+        self._end.set()
+        self._thread.join()
+
+
 class Holdings:
-    """Of each process, whenever nothing is under way: [(age, KiB, descriptors)]."""
+    """Of each process, whenever nothing is under way: [(age, KiB, descriptors, highest backlog)].
+    What is larger later is a leak, unless the backlog had been larger meanwhile: a process keeps
+    for the next one what it needed once."""
 
     def __init__(self, mx):
         self.mx = mx
         self.born = {}
         self.samples = {}  # by (program, pid)
-        self.files = []  # in the queue
+        self.files = []  # (in the queue, highest backlog)
 
-    def sample(self, rest=REST):
+    def sample(self, highest, rest=REST):
         """After REST: until then connections are kept for mail that may come, as many as there
-        were messages at once."""
+        were messages at once. HIGHEST: backlog so far."""
         time.sleep(rest)
         now = time.monotonic()
         for event in self.mx.log.find("process_started"):
@@ -162,8 +190,8 @@ class Holdings:
             self.born.setdefault(key, now)
             self.samples.setdefault(key, []).append(
                 (now - self.born[key], anonymous_kib(pid),
-                 held_descriptors(pid, self.mx.queue)))
-        self.files.append(sum(len(names) for _, _, names in os.walk(self.mx.queue)))
+                 held_descriptors(pid, self.mx.queue), highest))
+        self.files.append((sum(len(names) for _, _, names in os.walk(self.mx.queue)), highest))
 
     def growing(self):
         """Lines about what is larger at the end than at the beginning."""
@@ -173,16 +201,27 @@ class Holdings:
             if len(warm) < 6:
                 continue
             third = len(warm) // 3
-            for place, name, slack in ((1, "KiB", SLACK_KIB), (2, "descriptors", 0)):
-                early = statistics.median(sample[place] for sample in warm[:third])
-                late = statistics.median(sample[place] for sample in warm[-third:])
-                if late > early * (GROWTH if slack else 1) + slack:
-                    found.append(f"{program} {pid}: {early} {name}, later {late}")
+            first, last = warm[:third], warm[-third:]
+            rise = last[-1][3] - first[0][3]
+            for place, name, growth, slack in (
+                    (1, "KiB", GROWTH, SLACK_KIB + KIB_A_MESSAGE * rise), (2, "descriptors", 1, 0)):
+                early = statistics.median(sample[place] for sample in first)
+                late = statistics.median(sample[place] for sample in last)
+                if late > early * growth + slack:
+                    found.append(f"{program} {pid}: {early} {name}, later {late}, and the highest "
+                                 f"backlog {first[0][3]}, later {last[-1][3]}")
+        return found + self._growing_files()
+
+    def _growing_files(self):
         warm = self.files[len(self.files) // 3:]  # at first there come to be spares
         half = len(warm) // 2
-        if half >= 3 and max(warm[half:]) > max(warm[:half]) * GROWTH + SLACK_FILES:
-            found.append(f"files in the queue: {warm[:half]}, later {warm[half:]}")
-        return found
+        if half < 3:
+            return []
+        before, after = warm[:half], warm[half:]
+        rise = FILES_A_MESSAGE * (after[-1][1] - before[0][1])
+        if max(after)[0] <= max(before)[0] * GROWTH + SLACK_FILES + rise:
+            return []
+        return [f"files in the queue, and the highest backlog: {before}, later {after}"]
 
     def judged(self):
         """How many processes lived long enough to be judged."""

@@ -2,6 +2,7 @@
 """Messages whose bodies have any bytes (BINARYMIME, RFC 3030) go byte for byte from host to host, or back."""
 
 import email
+import pathlib
 
 import pytest
 from smtp import Client
@@ -46,33 +47,60 @@ def test_it_goes_on_byte_for_byte(node, body):
     assert " binarymime" in control
 
 
-def test_it_goes_on_to_servers_of_mailboxes(node):
-    port = free_port()
-    last = node(settings=ON + f'listen lmtp {{ address = "127.0.0.1:{port}" }}\n', domains=["b.test"],
-                routes=[f"far.test:127.0.0.1;{free_port()}"])
-    first = node(settings=ON + f'service mailboxes {{ kind = lmtp  address = "127.0.0.1:{port}" }}\n',
-                 domains=['domain "b.test" { service = mailboxes }'])
-    send(first, SMALL, "x@b.test")
-    assert last.log.wait("failed", to="x@b.test")["status"] == "5.6.3"
-
-
-def test_who_takes_lines_takes_none(node):
-    """The report has the header only."""
-    mx = node(settings=ON)
-    message = send(mx, SMALL, BOB)
-    assert mx.log.wait("failed", id=message)["status"] == "5.6.3"
-    (report,) = mx.maildir(ANNA).wait()
-    assert b"Subject: any bytes\n" in report and b"evil" not in report and b"\0" not in report
-    assert not mx.maildir(BOB).messages()
-    mx.wait_empty()
-
-
 def decoded(mx, address):
     """The body of the one message that is there."""
     (message,) = mx.maildir(address).wait()
     parsed = email.message_from_bytes(message)
     assert parsed["Content-Transfer-Encoding"] == "base64"
     return parsed.get_payload(decode=True)
+
+
+def test_it_goes_on_to_servers_of_mailboxes(node):
+    """Byte for byte; there it is encoded for the mailbox."""
+    port = free_port()
+    last = node(settings=ON + f'listen lmtp {{ address = "127.0.0.1:{port}" }}\n', domains=["b.test"])
+    first = node(settings=ON + f'service mailboxes {{ kind = lmtp  address = "127.0.0.1:{port}" }}\n',
+                 domains=['domain "b.test" { service = mailboxes }'])
+    send(first, LARGE, "x@b.test")
+    assert decoded(last, "x@b.test") == LARGE
+    assert int(last.log.find("message_accepted")[0]["size"]) < len(LARGE) + 1000  # less than in base64
+
+
+SIGNED = b"Content-Type: multipart/signed; boundary=b\r\n\r\n--b\r\n\r\n"
+
+
+@pytest.fixture
+def program_node(node, ground):
+    """Mail for p.test goes to a program, which keeps it in the file."""
+    folder = pathlib.Path(ground.directory("program"))
+    folder.chmod(0o777)
+    kept = folder / "kept"
+    return node(settings=ON + 'service run { kind = pipe  command = { "/bin/sh", "-c", '
+                f'"cat >{kept}.new && mv {kept}.new {kept}" }} }}\n',
+                domains=['domain "p.test" { service = run }', "a.test"]), kept
+
+
+@pytest.mark.parametrize("body", [SMALL, LARGE], ids=["small", "large"])
+def test_mailboxes_and_programs_get_it_encoded(program_node, body):
+    mx, kept = program_node
+    send(mx, body, BOB, chunk=100001)
+    assert decoded(mx, BOB) == body
+    mx.log.wait("delivered", id=send(mx, body, "x@p.test", chunk=100001))
+    parsed = email.message_from_bytes(kept.read_bytes())
+    assert parsed["Content-Transfer-Encoding"] == "base64" and parsed.get_payload(decode=True) == body
+    mx.wait_empty()
+
+
+@pytest.mark.parametrize("to", [BOB, "x@p.test"])
+def test_what_they_cannot_get_is_returned(program_node, to):
+    """The report has the header only."""
+    mx, kept = program_node
+    message = send(mx, SMALL, to, header=b"Subject: any bytes\r\n" + SIGNED)
+    assert mx.log.wait("failed", id=message)["status"] == "5.6.3"
+    (report,) = mx.maildir(ANNA).wait()
+    assert b"Subject: any bytes\n" in report and b"evil" not in report and b"\0" not in report
+    assert not mx.maildir(BOB).messages() and not kept.exists()
+    mx.wait_empty()
 
 
 @pytest.mark.parametrize("body", [SMALL, LARGE], ids=["small", "large"])
@@ -94,7 +122,7 @@ def test_so_does_a_server_of_mailboxes(node):
 
 
 @pytest.mark.parametrize("header, settings", [
-    (b"Content-Type: multipart/signed; boundary=b\r\n\r\n--b\r\n\r\n", ""),
+    (SIGNED, ""),
     (HEADER, "convert_8bit = no\n")], ids=["signed", "not converted"])
 def test_what_must_not_be_encoded_is_returned(node, header, settings):
     last = node(domains=["far.test"])

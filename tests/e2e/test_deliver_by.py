@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+from records import Records
 from smtp import Client
 from stagepost import PATIENCE, as_user, free_port
 
@@ -84,6 +85,44 @@ def test_what_is_late_is_returned_at_its_time(node):
     assert "\nDeliver-By-Date: " in report and "\nStatus: 5.4.7\n" in report
     assert "You have asked that it be delivered by " in report
     mx.wait_empty()
+
+
+@pytest.mark.parametrize("ends", [[], ["send"]], ids=["running", "killed"])
+def test_what_an_operator_holds_is_returned_at_its_time(node, ends):
+    """And is not held any more afterwards."""
+    mx = node(routes=[f"far.test:127.0.0.1;{free_port()}"])
+    before = time.time()
+    message = send(mx, "BY=5;R")
+    mx.log.wait("deferred", id=message)
+    subprocess.run([*as_user(), os.path.join(mx.programs, "stagepost"), "queue", "hold", "-c", mx.conf, message],
+                   check=True, timeout=PATIENCE)
+    assert f"hold.{message}" in mx.trigger_files()
+    for program in ends:
+        mx.kill_and_wait(program)
+    assert mx.log.wait("failed", id=message)["status"] == "5.4.7" and time.time() >= before + 5
+    assert "\nStatus: 5.4.7\n" in report_to_anna(mx)
+    mx.wait_empty()
+    assert f"hold.{message}" not in mx.trigger_files()
+
+
+def test_what_an_alias_leads_to_has_the_deadline(node, ground):
+    """Another host gets the rest of the time; who is late is returned to the sender, not to the alias."""
+    last = node(routes=[f"far.test:127.0.0.1;{free_port()}"])
+    first = node(routes=[f"far.test:127.0.0.1;{last.port}", f"dead.test:127.0.0.1;{free_port()}"],
+                 settings=f'directory {{ path = "{ground.directory("directory")}/directory.db" }}\n')
+    with Records(first) as records:
+        records.put("domain", "d.test", "kind local", "service maildir")
+        records.put("address", "far@d.test", "kind alias", f"target {FAR}")
+        records.put("address", "dead@d.test", "kind alias", "target x@dead.test")
+    message = send(first, "BY=8;R", to=("far@d.test", "dead@d.test"))
+    first.log.wait("delivered", id=message)
+    last.log.wait("deferred", to=FAR)
+    assert received_by(last).endswith(";r")
+    assert first.log.wait("failed", id=message)["to"] == "x@dead.test"
+    (report,) = first.maildir(ANNA).wait()
+    assert b"x@dead.test" in report and b"\nStatus: 5.4.7\n" in report and FAR.encode() not in report
+    first.wait_empty()
+    last.log.wait("failed", to=FAR)
 
 
 def test_a_report_has_no_deadline(node):

@@ -245,6 +245,25 @@ def test_refused(place, certificates, options, status, text):
         assert_hidden(mx)
 
 
+@pytest.mark.parametrize("more, text", [
+    ("login_weakest = PLAIN\n", None),
+    ("login_weakest = SCRAM-SHA-1\n", 'it offers "PLAIN", and login_weakest is SCRAM-SHA-1'),
+    ("login_weakest = SCRAM-SHA-1-PLUS\nlogin_binding = no\n",
+     'it offers "PLAIN", and login_weakest is SCRAM-SHA-1-PLUS, for which login_binding must be yes'),
+], ids=["allowed", "too weak", "never"])
+def test_the_weakest_mechanism_that_is_allowed(place, certificates, more, text):
+    """A relay that offers only weaker ones does not get the password."""
+    with LoginHop(certificates.context("relay.test")) as hop:
+        mx, _ = place(hop.port, more=more)
+        deliver(mx, "bob@far.test", TEXT)
+        if text is None:
+            mx.log.wait("delivered", to="bob@far.test")
+            return
+        event = mx.log.wait("deferred", to="bob@far.test")
+        assert event["status"] == "4.7.0" and event["text"].endswith(text)
+        assert not hop.logins and not hop.messages
+
+
 @pytest.mark.parametrize("behaviour", ["none", "refuse", "ehlo", "close"])
 @pytest.mark.parametrize("more", ["", "remote_tls = none\n", 'tls "relay.test" { level = may }\n'])
 def test_never_without_tls(place, certificates, behaviour, more):

@@ -2,13 +2,16 @@
 /* The queue of slow checks: bounded, fair, and with room for those who have not failed. */
 #include "auth/server/checks.h"
 #include "base/panic.h"
+#include "os/clock.h"
 #include "os/worker.h"
 #include "test.h"
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
+/* Of so many, one is for the known, one for strangers; and there is one more for few strangers. */
 enum { THREADS = 2, MANY = 200 };
 
 struct job {
@@ -25,7 +28,8 @@ static struct {
 	unsigned running;
 	unsigned done[MANY];
 	unsigned done_count;
-	int nice[MANY]; /* of the thread that did it */
+	int nice[MANY]; /* of the thread that did it, and its policy */
+	int policy[MANY];
 	unsigned freed;
 	unsigned stop_at;
 } scene;
@@ -35,6 +39,7 @@ static void work(void *context)
 	const struct job *job = context;
 
 	scene.nice[job->number] = getpriority(PRIO_PROCESS, 0);
+	scene.policy[job->number] = sched_getscheduler(0);
 	pthread_mutex_lock(&scene.mutex);
 	scene.running++;
 	pthread_cond_broadcast(&scene.changed);
@@ -125,14 +130,25 @@ static int tear_down(void **state)
 	return 0;
 }
 
+/* With the jobs 100 and 101, the first of which has the thread for few; until gate 2 is open. A
+ * third waits, so that the known do not get these threads. */
+static void occupy_threads_of_strangers(void)
+{
+	unsigned running = scene.running;
+
+	for (unsigned i = 0; i < 3; i++)
+		add(100 + i, 100 + i, AUTH_NEW, 2);
+	begin(running + 2);
+}
+
 static void clients_take_turns(void **state)
 {
 	static const unsigned wanted[] = {0, 10, 20, 30, 11, 12, 13, 14};
 
 	(void)state;
 	add(0, 9, AUTH_KNOWN, 1);
-	add(1, 9, AUTH_KNOWN, 2); /* so that one thread does the others, one by one */
-	begin(2);
+	begin(1);
+	occupy_threads_of_strangers(); /* so that one thread does the others, one by one */
 	for (unsigned i = 0; i < 5; i++)
 		add(10 + i, 1, AUTH_KNOWN, 0);
 	add(20, 2, AUTH_KNOWN, 0);
@@ -208,31 +224,90 @@ static void each_trust_has_its_bound(void **state)
 static void those_without_failures_come_first(void **state)
 {
 	(void)state;
-	add(0, 9, AUTH_KNOWN, 1);
-	add(1, 9, AUTH_KNOWN, 2); /* so that one thread does the others, one by one */
+	add(0, 1, AUTH_NEW, 1); /* in the thread for few, so that one thread does the others */
+	add(1, 2, AUTH_NEW, 2);
 	begin(2);
-	add(10, 1, AUTH_SUSPECT, 0);
-	add(20, 2, AUTH_KNOWN, 0);
-	add(21, 3, AUTH_KNOWN, 0);
+	add(10, 3, AUTH_SUSPECT, 0);
+	add(20, 4, AUTH_NEW, 0);
+	add(21, 5, AUTH_NEW, 0);
 	open_gate(2);
 	run_until(4);
 	assert_int_equal(scene.done[3], 10);
 }
 
-/* Where processors are short. */
-static void all_but_the_known_give_way(void **state)
+static int polite(void)
 {
 	enum { LEAST = 19 };
-
 	int own = getpriority(PRIO_PROCESS, 0);
-	int other = own + OS_WORKER_NICE < LEAST ? own + OS_WORKER_NICE : LEAST;
 
+	return own + OS_WORKER_NICE < LEAST ? own + OS_WORKER_NICE : LEAST;
+}
+
+static bool gives_way(unsigned number)
+{
+	return scene.policy[number] == SCHED_IDLE || scene.nice[number] == polite();
+}
+
+/* Where processors are short: one who is alone has a share of them still. */
+static void all_but_the_known_give_way(void **state)
+{
 	(void)state;
-	for (unsigned i = 0; i < 2 * AUTH_TRUSTS; i++) {
+	add(0, 0, AUTH_NEW, 0);
+	run_until(1);
+	assert_int_equal(scene.nice[0], polite());
+	for (unsigned i = 1; i < 4 * AUTH_TRUSTS; i++) {
 		add(i, i, (enum auth_trust)(i % AUTH_TRUSTS), 0);
 		run_until(i + 1);
-		assert_int_equal(scene.nice[i], i % AUTH_TRUSTS == AUTH_KNOWN ? own : other);
+		assert_true(i % AUTH_TRUSTS == AUTH_KNOWN || gives_way(i));
 	}
+	add(MANY - 1, 1, AUTH_KNOWN, 0);
+	run_until(scene.done_count + 1);
+	assert_int_equal(scene.nice[MANY - 1], getpriority(PRIO_PROCESS, 0));
+	assert_int_equal(scene.policy[MANY - 1], SCHED_OTHER);
+}
+
+/* The first of a flood does not begin in the thread for few. */
+static void a_flood_gets_what_nobody_else_uses(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 3 * AUTH_FEW; i++)
+		add(i, i, AUTH_NEW, i == 0 ? 1 : 0);
+	begin(1);
+	open_gate(1);
+	run_until(3 * AUTH_FEW);
+	assert_int_equal(scene.policy[0], SCHED_IDLE);
+	for (unsigned i = 0; i < 3 * AUTH_FEW; i++)
+		assert_true(gives_way(i));
+}
+
+/* If others have all processors, those of a flood are checked still, at low priority. */
+static void a_thread_without_a_processor_does_not_hold_up_all(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 3 * AUTH_FEW; i++)
+		add(i, i, AUTH_NEW, i == 0 ? 1 : 0);
+	begin(1);
+	run_until(2 * AUTH_FEW);
+	for (unsigned i = 1; i < AUTH_FEW; i++)
+		assert_int_equal(scene.nice[i], polite());
+}
+
+/* What it does takes a tenth of a processor. */
+static void the_thread_for_few_rests(void **state)
+{
+	enum { WORKED_MS = 20, TIMES = 9 };
+	int64_t began_us;
+
+	(void)state;
+	add(0, 1, AUTH_NEW, 1);
+	add(1, 2, AUTH_NEW, 2); /* the other thread, for the rest of the time */
+	begin(2);
+	os_clock_pause_ms(WORKED_MS);
+	began_us = os_clock_monotonic_us();
+	open_gate(1);
+	add(2, 3, AUTH_NEW, 0);
+	run_until(2);
+	assert_true(os_clock_monotonic_us() - began_us >= TIMES * WORKED_MS * 1000);
 }
 
 static void the_queue_is_bounded(void **state)
@@ -281,6 +356,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(those_without_failures_come_first, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(all_but_the_known_give_way, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_flood_gets_what_nobody_else_uses, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_thread_without_a_processor_does_not_hold_up_all,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_thread_for_few_rests, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_known_have_a_thread_of_their_own, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(each_trust_has_its_bound, set_up, tear_down),

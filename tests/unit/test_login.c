@@ -28,6 +28,7 @@ static void the_strongest_is_chosen(void **state)
 		bool can_bind;
 		const char *chosen;
 		enum login_flag flag;
+		enum login_strength weakest;
 	} cases[] = {
 		{"LOGIN PLAIN SCRAM-SHA-1 SCRAM-SHA-256", false, "SCRAM-SHA-256", LOGIN_UNBOUND},
 		{"LOGIN PLAIN SCRAM-SHA-1 SCRAM-SHA-256", true, "SCRAM-SHA-256", LOGIN_NOT_OFFERED},
@@ -45,12 +46,22 @@ static void the_strongest_is_chosen(void **state)
 		/* a name that nobody knows, put in the place of the one that binds */
 		{"SCRAM-SHA-512-PLUS SCRAM-SHA-512 SCRAM-SHA-256", true, "SCRAM-SHA-256",
 		 LOGIN_NOT_OFFERED},
+		/* the weakest that is allowed, and what is weaker */
+		{"LOGIN PLAIN", false, "PLAIN", LOGIN_UNBOUND, LOGIN_BY_PLAIN},
+		{"LOGIN", false, NULL, LOGIN_UNBOUND, LOGIN_BY_PLAIN},
+		{"LOGIN PLAIN SCRAM-SHA-1", false, "SCRAM-SHA-1", LOGIN_UNBOUND,
+		 LOGIN_BY_SCRAM_SHA_1},
+		{"LOGIN PLAIN SCRAM-SHA-1", false, NULL, LOGIN_UNBOUND, LOGIN_BY_SCRAM_SHA_256},
+		{"SCRAM-SHA-256 SCRAM-SHA-1-PLUS", true, "SCRAM-SHA-1-PLUS", LOGIN_BOUND,
+		 LOGIN_BY_SCRAM_SHA_1_PLUS},
+		{"SCRAM-SHA-256 SCRAM-SHA-256-PLUS", false, NULL, LOGIN_UNBOUND,
+		 LOGIN_BY_SCRAM_SHA_1_PLUS},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
-		struct login_choice choice =
-			login_choose(str_from(cases[i].offered), cases[i].can_bind);
+		struct login_choice choice = login_choose(str_from(cases[i].offered),
+							  cases[i].can_bind, cases[i].weakest);
 
 		if (cases[i].chosen == NULL)
 			assert_null(choice.mechanism);

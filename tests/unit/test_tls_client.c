@@ -213,7 +213,8 @@ static const struct scenario scenarios[] = {
 	{HOST, {HOST}, {"2 1 1 foreign"}, .sends_authority = true},
 	{HOST, {HOST}, {"2 1 1 authority"}}, /* which the server must send */
 	{"expired-" HOST, {HOST}, {"2 1 1 authority", "3 1 1 expired-" HOST}, BY_EE},
-	{"common-" HOST, {HOST}, {"2 1 1 authority"}, .sends_authority = true},
+	{"common-" HOST, {HOST}, {"2 1 1 authority"}, .sends_authority = true, BY_TA},
+	{"common-" HOST, {"other.example.com"}, {"2 1 1 authority"}, .sends_authority = true},
 	{"common-" HOST, {HOST}, {"2 1 1 authority", "3 1 1 common-" HOST}, BY_EE},
 
 	/* what cannot be used protects from nobody, and lets nobody in */

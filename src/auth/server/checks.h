@@ -5,13 +5,19 @@
  *
  * Clients take turns, whatever the number of their checks. Those that are known come first, those
  * that have failed come last; half of the threads are kept for the former, and the latter get a
- * quarter. The other half gives way where processors are short.
- * So who guesses passwords, even from very many addresses, does not hold up those who know theirs.
+ * quarter. The other half runs only on processors that nobody else uses.
+ * So who guesses passwords, even from very many addresses, does not hold up those who know theirs,
+ * nor sessions of any other kind.
+ *
+ * One thread more checks for those who are not known, at low priority and for a tenth of a
+ * processor, so that they are served on a busy machine, too: while few wait, or when the others do
+ * not get on.
  */
 #ifndef AUTH_SERVER_CHECKS_H
 #define AUTH_SERVER_CHECKS_H
 
 #include "base/attributes.h"
+#include "base/timestamp.h"
 #include "os/loop.h"
 #include <netinet/in.h>
 
@@ -19,7 +25,11 @@ enum {
 	AUTH_CHECKS_MAX = 1000,      /* that wait, of each trust */
 	AUTH_CHECKS_CLIENT_MAX = 16, /* of one client */
 	AUTH_THREADS_MAX = 64,
+	AUTH_FEW = 8, /* checks of those who are not known; more of them are a flood */
 };
+
+#define AUTH_STARVING_US SECOND_US /* a check that has taken longer lacks a processor */
+#define AUTH_REST_US     SECOND_US /* at most, of the one thread more */
 
 /* What is known of a client. */
 enum auth_trust {
@@ -39,7 +49,7 @@ struct auth_check_kind {
 	void (*free)(void *context); /* in the loop, at last, in any case */
 };
 
-/* THREADS: at least 2. -errno: no thread can be created. */
+/* THREADS: at least 2, besides the one more. -errno: no thread can be created. */
 MUST_CHECK int auth_checks_new(struct os_loop *loop, unsigned threads,
 			       struct auth_checks **checks_out);
 /* Waits until the threads have finished what they began. NULL is allowed. */
