@@ -22,14 +22,16 @@ struct sending {
 	char last;
 };
 
-static void sending_begin(struct sending *sending, const struct mailstore_append *append)
+/* 0 or -errno; sending_end() follows either way. */
+static int sending_begin(struct sending *sending, const struct mailstore_append *append)
 {
 	*sending = (struct sending){.block = memory_alloc(BLOCK_SIZE)};
 	if (append->recipient.length > 0)
-		mailbox_copy_begin(&sending->copy, &append->content, append->sender,
-				   append->recipient, &sending->plain);
-	else
-		mailbox_copy_begin_bare(&sending->copy, &append->content);
+		return mailbox_copy_begin_filed(&sending->copy, &append->content, append->sender,
+						append->recipient, sending->block, BLOCK_SIZE,
+						&sending->plain);
+	mailbox_copy_begin_bare(&sending->copy, &append->content);
+	return 0;
 }
 
 static void sending_end(struct sending *sending)
@@ -44,7 +46,7 @@ static bool sending_is_done(const struct sending *sending)
 	return mailbox_copy_is_done(&sending->copy) && sending->plain.length == 0;
 }
 
-/* Makes the next part in WIRE: 0, MAILBOX_COPY_LOOP or -errno. */
+/* Makes the next part in WIRE: 0 or -errno. */
 static int sending_next(struct sending *sending)
 {
 	struct str rest;
@@ -80,20 +82,16 @@ static bool measure(struct appending *appending)
 	struct mail_verdict *verdict = &appending->append->verdict;
 	struct sending sending;
 	bool has_nul = false;
-	int result = 0;
+	int result = sending_begin(&sending, appending->append);
 
 	appending->size = 0;
-	sending_begin(&sending, appending->append);
 	while (result == 0 && !sending_is_done(&sending)) {
 		result = sending_next(&sending);
 		appending->size += sending.wire.length;
 		has_nul |= memchr(buffer_data(&sending.wire), '\0', sending.wire.length) != NULL;
 	}
 	sending_end(&sending);
-	if (result == MAILBOX_COPY_LOOP)
-		mail_verdict_set(verdict, "5.4.6",
-				 "Mail loop: the message was delivered to this address before");
-	else if (result < 0)
+	if (result < 0)
 		mail_verdict_set(verdict, "4.3.0", "Cannot read the message: %s",
 				 strerror(-result));
 	else if (has_nul)
@@ -142,9 +140,11 @@ static int send_message(struct imap_connection *connection, struct appending *ap
 {
 	struct sending sending;
 	uint64_t left = appending->size;
-	int result = 0;
+	int result = sending_begin(&sending, appending->append);
 
-	sending_begin(&sending, appending->append);
+	if (result < 0)
+		result = imap_connection_break(connection, result,
+					       "the message cannot be read again");
 	while (result == 0 && !sending_is_done(&sending)) {
 		result = sending_next(&sending);
 		if (result != 0 || sending.wire.length > left) {

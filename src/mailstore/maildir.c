@@ -78,6 +78,7 @@ static struct maildir_delivery delivery_of(struct mailstore_append *append, stru
 		.recipient = append->recipient,
 		.content = append->content,
 		.is_bare = append->recipient.length == 0,
+		.is_filed = true,
 		.folder = copy->folder.length > 0 ? buffer_data(&copy->folder) : NULL,
 		.flags = copy->flags[0] != '\0' ? copy->flags : NULL,
 		.mark = copy->mark,
