@@ -27,9 +27,11 @@ def as_owner():
 
 
 class Server:
-    """In DIRECTORY, whose owner it becomes; root has no password there."""
+    """In DIRECTORY, whose owner it becomes; root has no password there. NAMESPACE: of the network,
+    if it is not to be this one; SETTINGS may then let it listen."""
 
-    def __init__(self, directory, settings=""):
+    def __init__(self, directory, settings="", namespace=None):
+        self.inside = ["ip", "netns", "exec", namespace] if namespace else []
         self.directory = directory
         self.socket = os.path.join(directory, "socket")
         self.process = None
@@ -51,7 +53,7 @@ class Server:
     def start(self):
         with open(os.path.join(self.directory, "log"), "ab") as log:
             self.process = subprocess.Popen(
-                [*as_owner(), "mariadbd", f"--defaults-file={self.file}"], cwd=self.directory,
+                [*self.inside, *as_owner(), "mariadbd", f"--defaults-file={self.file}"], cwd=self.directory,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         wait_until(lambda: self.process.poll() is not None or self.answers(), "MariaDB answers", 60)
         assert self.process.poll() is None, self.log()

@@ -52,13 +52,13 @@ class Server:
     WAY (host, port) where the standby finds the other."""
 
     def __init__(self, directory, name="a", standby_of=None, fsync="off", settings="",
-                 machine=(None, "127.0.0.1"), network="127.0.0.1/32", way=None):
+                 machine=(None, "127.0.0.1"), network="127.0.0.1/32", way=None, port=None):
         self.directory = os.path.join(directory, name)
         self.sockets = directory
         self.name = name
         namespace, self.address = machine
         self.inside = ["ip", "netns", "exec", namespace] if namespace else []
-        self.port = free_port()
+        self.port = port or free_port()
         self.process = None
         os.chmod(directory, 0o777)
         os.mkdir(self.directory, 0o700)

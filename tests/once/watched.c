@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: ISC
+/*
+ * tests/once/watched.c - the record of "stagepost mailbox", watched: this program is the command
+ * itself, whose mailbox_record_new() the linker wraps.
+ *
+ *   ONCE_WITHOUT=lock   nobody is kept out of the section
+ *   ONCE_WITHOUT=row    what is recorded of earlier copies is not seen
+ *   ONCE_WITHOUT=lock,row
+ *   ONCE_HOLD=PATH      before a copy is appended: makes PATH, and goes on when it is removed
+ *   ONCE_PAUSE=N        waits for N milliseconds there
+ */
+#include "base/panic.h"
+#include "deliver/mailbox_open.h"
+#include "os/clock.h"
+#include "witness.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct record *__real_mailbox_record_new(const struct config *config);
+struct record *__wrap_mailbox_record_new(const struct config *config);
+
+struct watched {
+	struct record record; /* the first member */
+	struct record *inner, *second;
+	struct witness *witness;
+	struct lock_name name; /* of the only message */
+	bool has_lock, has_row;
+};
+
+static struct watched *of(struct record *record)
+{
+	return (struct watched *)(void *)record;
+}
+
+/* RESULT, with the words for it. */
+static int tell(struct watched *watched, int result)
+{
+	if (result < 0)
+		snprintf(watched->record.error, sizeof watched->record.error, "%s",
+			 record_error(watched->inner));
+	return result;
+}
+
+static bool lacks(const char *what)
+{
+	const char *without = getenv("ONCE_WITHOUT");
+
+	return without != NULL && strstr(without, what) != NULL;
+}
+
+static void hold(void)
+{
+	const char *path = getenv("ONCE_HOLD");
+	const char *pause = getenv("ONCE_PAUSE");
+
+	if (pause != NULL)
+		os_clock_pause_ms((unsigned)strtoul(pause, NULL, 10));
+	if (path == NULL)
+		return;
+	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	while (access(path, F_OK) == 0)
+		os_clock_pause_ms(1);
+}
+
+static int begin(struct record *record)
+{
+	return tell(of(record), record_begin(of(record)->inner));
+}
+
+static int lock(struct record *record, const struct lock_name *name)
+{
+	struct watched *watched = of(record);
+
+	watched->name = *name;
+	return watched->has_lock ? tell(watched, record_lock(watched->inner, name)) : 0;
+}
+
+static int put(struct record *record, const struct record_message *message, int64_t *number_out,
+	       bool *is_new_out, unsigned *different_out)
+{
+	return tell(of(record), record_put(of(record)->inner, message, number_out, is_new_out,
+					   different_out));
+}
+
+/* As if it had never been filed or tried. */
+static void forget_row(struct record_filing *row)
+{
+	row->state = RECORD_FILING;
+	row->others = 0;
+}
+
+static int open_row(struct record *record, int64_t message, const struct record_place *place,
+		    const struct record_token *token, int64_t now_us, struct record_filing *out)
+{
+	struct watched *watched = of(record);
+	int error = record_open(watched->inner, message, place, token, now_us, out);
+
+	if (error == 0 && !watched->has_row)
+		forget_row(out);
+	return tell(watched, error);
+}
+
+static int look(struct record *record, int64_t filing, const struct record_token *token,
+		struct record_filing *out)
+{
+	struct watched *watched = of(record);
+	int error = witness_enter(watched->witness, &watched->name);
+
+	if (error < 0) {
+		snprintf(record->error, sizeof record->error, "the witness is gone");
+		return error;
+	}
+	error = record_look(watched->inner, filing, token, out);
+	if (error == 0 && !watched->has_row)
+		forget_row(out);
+	return tell(watched, error);
+}
+
+static int filed(struct record *record, int64_t filing, const struct record_token *token,
+		 struct str copy, int64_t now_us)
+{
+	return tell(of(record), record_filed(of(record)->inner, filing, token, copy, now_us));
+}
+
+static int end(struct record *record, int64_t filing, const struct record_token *token)
+{
+	return tell(of(record), record_end(of(record)->inner, filing, token));
+}
+
+static int settle(struct record *record, int64_t filing, int64_t before_us)
+{
+	return tell(of(record), record_settle(of(record)->inner, filing, before_us));
+}
+
+static int check(struct record *record)
+{
+	int error = tell(of(record), record_check(of(record)->inner));
+
+	if (error == 0)
+		hold();
+	return error;
+}
+
+static int commit(struct record *record)
+{
+	struct watched *watched = of(record);
+	int error = witness_leave(watched->witness);
+
+	if (error == 0)
+		error = record_commit(watched->inner);
+	return tell(watched, error);
+}
+
+static void rollback(struct record *record)
+{
+	witness_forget(of(record)->witness);
+	record_rollback(of(record)->inner);
+}
+
+static void free_watched(struct record *record)
+{
+	struct watched *watched = of(record);
+
+	record_free(watched->inner);
+	record_free(watched->second);
+	witness_free(watched->witness);
+	free(watched);
+}
+
+struct record *__wrap_mailbox_record_new(const struct config *config)
+{
+	static struct record_operations operations;
+	struct watched *watched = memory_alloc_zero(1, sizeof *watched);
+
+	operations = (struct record_operations){.begin = begin,
+						.lock = lock,
+						.put = put,
+						.open = open_row,
+						.look = look,
+						.filed = filed,
+						.end = end,
+						.settle = settle,
+						.check = check,
+						.commit = commit,
+						.rollback = rollback,
+						.free = free_watched};
+	watched->record.operations = &operations;
+	watched->second = __real_mailbox_record_new(config);
+	watched->inner = __real_mailbox_record_new(config);
+	watched->witness = witness_new(config, watched->inner, watched->second);
+	watched->has_lock = !lacks("lock");
+	watched->has_row = !lacks("row");
+	return &watched->record;
+}
