@@ -29,7 +29,7 @@ static void deliver_as(struct maildir *maildir, const struct os_process_user *ow
 	int error = owner->change ? os_process_files_as(owner) : 0;
 
 	if (error == 0)
-		maildir_deliver_group(maildir, deliveries, count);
+		maildir_deliver_group(maildir, deliveries, count, NULL);
 	for (size_t i = 0; i < count && error < 0; i++)
 		mail_verdict_set(&deliveries[i].verdict, "4.3.0",
 				 "Cannot deliver as the mailbox's owner: %s", strerror(-error));

@@ -36,9 +36,11 @@ MUST_CHECK int filing_close(const struct filing *filing, struct filing_item *ite
 /* Whether a copy still needs the second transaction. */
 bool filing_is_open(const struct filing_item *items, size_t count);
 
-/* store.c: what the store does between them: looks for copies in doubt and removes surplus ones,
- * then appends all that are to be appended. */
+/* store.c: what the store does between them: fences off others and looks for copies in doubt, and
+ * removes surplus ones; then appends all that are to be appended, unless the record says, as the
+ * last thing before they can be seen, that the turn was lost: -errno. */
 void filing_search(const struct filing *filing, struct filing_item *items, size_t count);
-void filing_append(const struct filing *filing, struct filing_item *items, size_t count);
+MUST_CHECK int filing_append(const struct filing *filing, struct filing_item *items, size_t count,
+			     bool *has_appended_out);
 
 #endif

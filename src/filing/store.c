@@ -52,8 +52,10 @@ static void search_copy(const struct filing *filing, struct filing_work *work)
 	struct arena *arena = arena_new();
 	struct mailstore_found *found;
 	size_t count;
-	int error = mailstore_find(filing->store, &place, arena, &found, &count);
+	int error = mailstore_fence(filing->store, &place);
 
+	if (error == 0)
+		error = mailstore_find(filing->store, &place, arena, &found, &count);
 	if (error != 0) {
 		set_failed(work, filing->store->error);
 	} else {
@@ -102,8 +104,29 @@ static struct mailstore_append append_of(const struct filing_work *work)
 	};
 }
 
-void filing_append(const struct filing *filing, struct filing_item *items, size_t count)
+/* The last thing before a copy can be seen. Whoever has lost the turn by then appends nothing; of
+ * whoever loses it later, the next one who has it removes what is not in the mailbox yet. */
+struct gate {
+	const struct filing *filing;
+	int error;
+	bool is_passed;
+};
+
+static int pass_gate(void *context)
 {
+	struct gate *gate = context;
+
+	gate->error = record_check(gate->filing->record);
+	gate->is_passed = gate->error == 0;
+	return gate->error;
+}
+
+int filing_append(const struct filing *filing, struct filing_item *items, size_t count,
+		  bool *has_appended_out)
+{
+	struct gate gate = {.filing = filing};
+	const struct mailstore_gate door = {pass_gate, &gate};
+
 	size_t most = for_each(filing, items, count, FILING_STEP_APPEND, NULL);
 	struct mailstore_append *appends = memory_alloc_zero(most + 1, sizeof *appends);
 	struct filing_work **works = memory_alloc_zero(most + 1, sizeof *works);
@@ -116,11 +139,13 @@ void filing_append(const struct filing *filing, struct filing_item *items, size_
 	for (size_t i = 0; i < found; i++)
 		appends[i] = append_of(works[i]);
 	if (found > 0)
-		mailstore_append(filing->store, appends, found);
-	for (size_t i = 0; i < found; i++) {
+		mailstore_append(filing->store, appends, found, &door);
+	*has_appended_out = gate.is_passed;
+	for (size_t i = 0; i < found && gate.error == 0; i++) {
 		works[i]->was_appended = true;
 		filing_copy_appended(works[i], &appends[i]);
 	}
 	free(works);
 	free(appends);
+	return gate.error;
 }

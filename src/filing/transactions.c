@@ -156,7 +156,8 @@ static int mark_copy(const struct filing *filing, struct filing_work *work)
 				     os_clock_wall_us());
 	else if (work->step == FILING_STEP_MARK || work->step == FILING_STEP_FAILED)
 		error = record_end(filing->record, work->row, &work->token);
-	if (error == 0 && work->was_searched)
+	/* an attempt that goes on will see "filed", but not that it was ended */
+	if (error == 0 && work->was_searched && work->step == FILING_STEP_MARK)
 		error = record_settle(filing->record, work->row,
 				      os_clock_wall_us() - filing->store->append_max_us);
 	return error;
@@ -186,21 +187,6 @@ static void set_done(const struct filing *filing, const struct filing_item *item
 	}
 }
 
-/* Between look and mark: the store. */
-static int fill_store(const struct filing *filing, struct filing_item *items, size_t count,
-		      bool *has_appended_out)
-{
-	int error;
-
-	filing_search(filing, items, count);
-	error = record_check(filing->record);
-	if (error != 0)
-		return error;
-	*has_appended_out = true;
-	filing_append(filing, items, count);
-	return 0;
-}
-
 int filing_close(const struct filing *filing, struct filing_item *items, size_t count,
 		 bool *has_appended_out)
 {
@@ -208,8 +194,10 @@ int filing_close(const struct filing *filing, struct filing_item *items, size_t 
 
 	for (size_t i = 0; error == 0 && i < count; i++)
 		error = look_item(filing, &items[i]);
-	if (error == 0)
-		error = fill_store(filing, items, count, has_appended_out);
+	if (error == 0) {
+		filing_search(filing, items, count);
+		error = filing_append(filing, items, count, has_appended_out);
+	}
 	for (size_t i = 0; error == 0 && i < count; i++)
 		if (items[i].has_lock)
 			error = mark_item(filing, &items[i]);

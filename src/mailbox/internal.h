@@ -57,6 +57,7 @@ struct maildir_work {
 	uint64_t device;
 	uint64_t size;
 	uint64_t virtual_size;
+	int stem; /* bytes of its names before the host */
 	char tmp_name[MAILDIR_NAME_SIZE];
 	char new_name[MAILDIR_NAME_SIZE]; /* empty: not renamed */
 };

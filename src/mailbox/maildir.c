@@ -62,19 +62,21 @@ void maildir_free(struct maildir *maildir)
 static void name_tmp(struct maildir *maildir, struct maildir_work *work)
 {
 	int64_t now_us = os_clock_wall_us();
+	const char *mark = work->delivery->mark;
 
-	snprintf(work->tmp_name, sizeof work->tmp_name,
-		 "%" PRId64 ".M%" PRId64 "P%ldQ%" PRIu64 ".%s", now_us / SECOND_US,
-		 now_us % SECOND_US, (long)os_process_id(), ++maildir->count, maildir->host);
+	work->stem = snprintf(work->tmp_name, sizeof work->tmp_name,
+			      "%" PRId64 ".M%" PRId64 "P%ldQ%" PRIu64, now_us / SECOND_US,
+			      now_us % SECOND_US, (long)os_process_id(), ++maildir->count);
+	snprintf(work->tmp_name + work->stem, sizeof work->tmp_name - (size_t)work->stem, ".%s%s%s",
+		 maildir->host, mark != NULL ? ",I=" : "", mark != NULL ? mark : "");
 }
 
 static void name_new(struct maildir *maildir, struct maildir_work *work)
 {
-	size_t host = strlen(work->tmp_name) - strlen(maildir->host) - 1;
 	const char *mark = work->delivery->mark;
 
 	snprintf(work->new_name, sizeof work->new_name,
-		 "%.*sI%" PRIx64 ".%s,S=%" PRIu64 ",W=%" PRIu64 "%s%s", (int)host, work->tmp_name,
+		 "%.*sI%" PRIx64 ".%s,S=%" PRIu64 ",W=%" PRIu64 "%s%s", work->stem, work->tmp_name,
 		 work->inode, maildir->host, work->size, work->virtual_size,
 		 mark != NULL ? ",I=" : "", mark != NULL ? mark : "");
 }
@@ -271,8 +273,26 @@ static void set_up(struct maildir_work *work, struct maildir_delivery *delivery)
 	}
 }
 
+/* False: nothing may be moved to new/. */
+static bool pass_gate(const struct maildir_gate *gate, struct maildir_work *works, size_t count)
+{
+	if (gate == NULL || gate->pass(gate->context) == 0)
+		return true;
+	for (size_t i = 0; i < count; i++)
+		maildir_work_fail(&works[i], "store the message now", -ECANCELED);
+	return false;
+}
+
+static void move_all(struct maildir *maildir, struct maildir_work *works, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (works[i].error == 0)
+			move_to_new(maildir, &works[i]);
+	maildir_sync_folders(maildir, works, count);
+}
+
 void maildir_deliver_group(struct maildir *maildir, struct maildir_delivery *deliveries,
-			   size_t count)
+			   size_t count, const struct maildir_gate *gate)
 {
 	struct maildir_work *works = memory_alloc_zero(count, sizeof *works);
 
@@ -283,10 +303,8 @@ void maildir_deliver_group(struct maildir *maildir, struct maildir_delivery *del
 	create_missing(maildir, works, count);
 	maildir_sync_plan(maildir, works, count);
 	maildir_sync_files(works, count);
-	for (size_t i = 0; i < count; i++)
-		if (works[i].error == 0)
-			move_to_new(maildir, &works[i]);
-	maildir_sync_folders(maildir, works, count);
+	if (pass_gate(gate, works, count))
+		move_all(maildir, works, count);
 	for (size_t i = 0; i < count; i++) {
 		end(maildir, &works[i]);
 		free(works[i].folder_path);

@@ -15,7 +15,7 @@
  * sizes, with LF and with CRLF, as Dovecot and Courier read them. The inode
  * number makes it unique among all processes, machines and containers that
  * share the directory, so the rename cannot hit another message. A delivery with a
- * mark has ",I=MARK" after that: readers keep it when they move and flag the file.
+ * mark has ",I=MARK" after that, in tmp/ too: readers keep it when they move and flag the file.
  *
  * A delivery with flags goes to cur/ instead of new/, as a message that was seen before.
  */
@@ -66,6 +66,13 @@ struct maildir_delivery {
 	uint64_t device; /* out: the file system where it was stored; 0: not stored */
 };
 
+/* Asked once for a group, when all of it is written to tmp/, and before any of it can be seen: 0,
+ * or nothing of the group is stored (WAIT 4.3.0). */
+struct maildir_gate {
+	int (*pass)(void *context);
+	void *context;
+};
+
 struct maildir;
 
 /* HOST becomes part of file names. One maildir_deliver_group() at a time. The process's umask must
@@ -80,9 +87,9 @@ MUST_CHECK int maildir_make_base(struct str base);
  * a Delivered-To of the same recipient (a loop), 5.6.3 if it is binary and cannot be encoded, 5.1.3
  * if the path is too long, 5.2.3 if the message is larger than the quota; WAIT 4.2.2 (over quota;
  * or FAIL 5.2.2), 4.3.1 (disk full) or 4.3.0 (other errors, with the system's text). Creates
- * missing Maildirs, durably. Blocks for the disk: use a thread. */
+ * missing Maildirs, durably. GATE: NULL: none. Blocks for the disk: use a thread. */
 void maildir_deliver_group(struct maildir *maildir, struct maildir_delivery *deliveries,
-			   size_t count);
+			   size_t count, const struct maildir_gate *gate);
 
 /* Appends TEMPLATE with %d as the domain, %u as the user (without +tag), both in lower case, and %%
  * as '%'. Each must be safe as a component of a path, see mail_name_is_path_safe(). Otherwise

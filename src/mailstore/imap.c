@@ -27,10 +27,19 @@ static void free_store(struct mailstore *mailstore)
 	curl_global_cleanup();
 }
 
+/* A server cannot be told to forget what it was sent: append_max_us. */
+static int fence(struct mailstore *store, const struct mailstore_place *place)
+{
+	(void)store;
+	(void)place;
+	return 0;
+}
+
 struct mailstore *mailstore_imap_new(const struct mailstore_imap_settings *settings)
 {
 	static const struct mailstore_operations operations = {
 		.append = imap_append_all,
+		.fence = fence,
 		.find = imap_find,
 		.remove = imap_remove,
 		.free = free_store,

@@ -267,11 +267,17 @@ static int run_append(struct imap_connection *connection, void *context)
 	return 0;
 }
 
-void imap_append_all(struct mailstore *mailstore, struct mailstore_append *appends, size_t count)
+void imap_append_all(struct mailstore *mailstore, struct mailstore_append *appends, size_t count,
+		     const struct mailstore_gate *gate)
 {
 	struct imap_store *store = (struct imap_store *)mailstore;
 	bool is_down = false; /* then the others do not wait for it, too */
 
+	if (gate != NULL && gate->pass(gate->context) != 0) {
+		for (size_t i = 0; i < count; i++)
+			mail_verdict_set(&appends[i].verdict, "4.3.0", "The turn was lost");
+		return;
+	}
 	for (size_t i = 0; i < count; i++) {
 		struct appending appending = {.append = &appends[i]};
 		int result = 0;

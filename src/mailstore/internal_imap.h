@@ -149,7 +149,8 @@ uint64_t imap_mailbox_fetched(struct str text);
 
 /* ---- the store's operations ---- */
 
-void imap_append_all(struct mailstore *store, struct mailstore_append *appends, size_t count);
+void imap_append_all(struct mailstore *store, struct mailstore_append *appends, size_t count,
+		     const struct mailstore_gate *gate);
 MUST_CHECK int imap_find(struct mailstore *store, const struct mailstore_place *place,
 			 struct arena *arena, struct mailstore_found **found_out,
 			 size_t *count_out);

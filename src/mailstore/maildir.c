@@ -88,8 +88,11 @@ static struct maildir_delivery delivery_of(struct mailstore_append *append, stru
 
 _Static_assert((int)MAILSTORE_COPY_SIZE == (int)MAILDIR_NAME_SIZE, "a copy is a file's name");
 
-static void append_all(struct mailstore *mailstore, struct mailstore_append *appends, size_t count)
+static void append_all(struct mailstore *mailstore, struct mailstore_append *appends, size_t count,
+		       const struct mailstore_gate *gate)
 {
+	struct maildir_gate door = {gate != NULL ? gate->pass : NULL,
+				    gate != NULL ? gate->context : NULL};
 	struct maildir_store *store = (struct maildir_store *)mailstore;
 	struct copy *copies = memory_alloc_zero(count, sizeof *copies);
 	struct maildir_delivery *deliveries = memory_alloc_zero(count, sizeof *deliveries);
@@ -103,7 +106,8 @@ static void append_all(struct mailstore *mailstore, struct mailstore_append *app
 		deliveries[used++] = delivery_of(&appends[i], &copies[i]);
 	}
 	if (used > 0)
-		maildir_deliver_group(store->maildir, deliveries, used);
+		maildir_deliver_group(store->maildir, deliveries, used,
+				      gate != NULL ? &door : NULL);
 	for (size_t i = 0; i < count; i++) {
 		if (copies[i].delivery != SIZE_MAX) {
 			appends[i].verdict = deliveries[copies[i].delivery].verdict;
@@ -152,6 +156,21 @@ static int find(struct mailstore *mailstore, const struct mailstore_place *place
 	return result;
 }
 
+static int fence(struct mailstore *mailstore, const struct mailstore_place *place)
+{
+	struct maildir_store *store = (struct maildir_store *)mailstore;
+	struct buffer directory CLEANUP(buffer_clear) = {0};
+	int result = append_directory(store, place, &directory);
+
+	if (result < 0)
+		return result;
+	result = mailstore_maildir_fence(buffer_data(&directory), place);
+	if (result < 0)
+		mailstore_error_set(mailstore, "Cannot clear %s/tmp: %s", buffer_data(&directory),
+				    strerror(-result));
+	return result;
+}
+
 static int remove_copy(struct mailstore *mailstore, const struct mailstore_place *place,
 		       const char *copy)
 {
@@ -181,6 +200,7 @@ struct mailstore *mailstore_maildir_new(const struct mailstore_maildir_settings 
 {
 	static const struct mailstore_operations operations = {
 		.append = append_all,
+		.fence = fence,
 		.find = find,
 		.remove = remove_copy,
 		.free = free_store,

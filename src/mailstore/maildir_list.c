@@ -93,6 +93,40 @@ int mailstore_maildir_list(const char *folder, mailstore_maildir_each *each, voi
 	return result;
 }
 
+/* ---- fencing ---- */
+
+struct fence {
+	const char *folder;
+	char mark[MAILSTORE_MARK_SIZE];
+};
+
+static int fence_one(void *context, const char *name)
+{
+	const struct fence *fence = context;
+	struct buffer path CLEANUP(buffer_clear) = {0};
+	int result;
+
+	if (!str_equal(mailstore_maildir_mark(str_from(name)), str_from(fence->mark)))
+		return 0;
+	buffer_append_format(&path, "%s/tmp/%s", fence->folder, name);
+	buffer_append_byte(&path, '\0');
+	result = os_file_unlink(OS_FILE_HERE, buffer_data(&path));
+	return result == -ENOENT ? 0 : result; /* it was moved just now: it will be found */
+}
+
+int mailstore_maildir_fence(const char *folder, const struct mailstore_place *place)
+{
+	struct buffer path CLEANUP(buffer_clear) = {0};
+	struct fence fence = {.folder = folder};
+	int result;
+
+	mailstore_mark(place, fence.mark);
+	buffer_append_format(&path, "%s/tmp", folder);
+	buffer_append_byte(&path, '\0');
+	result = os_file_list(OS_FILE_HERE, buffer_data(&path), fence_one, &fence);
+	return result == -ENOENT ? 0 : result;
+}
+
 /* ---- removing ---- */
 
 struct removal {

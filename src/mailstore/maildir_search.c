@@ -39,8 +39,7 @@ static bool has_header_end(struct str text)
 	return false;
 }
 
-/* The value of the field "I" in BASE; empty: none. */
-static struct str mark_of(struct str base)
+struct str mailstore_maildir_mark(struct str base)
 {
 	struct str field;
 
@@ -171,7 +170,7 @@ static int look_at(void *context, const char *box, const char *name)
 {
 	struct search *search = context;
 	struct str base = mailstore_maildir_base(name);
-	struct str mark = mark_of(base);
+	struct str mark = mailstore_maildir_mark(base);
 
 	if (mark.length == 0)
 		return look_into(search, box, name);
@@ -190,6 +189,20 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(left->text, right->text);
 }
 
+/* Whoever appended them may have died before they were durable, and readers rename them: all of the
+ * file system, which nobody has to wait for but in doubt. */
+static int make_durable(const char *folder)
+{
+	int directory = os_file_open_directory(OS_FILE_HERE, folder);
+	int result;
+
+	if (directory < 0)
+		return directory;
+	result = os_file_sync_filesystem(directory);
+	os_file_close(directory);
+	return result;
+}
+
 int mailstore_maildir_search(const char *folder, const struct mailstore_place *place,
 			     struct arena *arena, struct mailstore_found **found_out,
 			     size_t *count_out)
@@ -201,6 +214,8 @@ int mailstore_maildir_search(const char *folder, const struct mailstore_place *p
 	mailstore_mark(place, mark);
 	search.mark = str_from(mark);
 	result = mailstore_maildir_list(folder, look_at, &search);
+	if (result == 0 && search.count > 0)
+		result = make_durable(folder);
 	if (result == 0) {
 		if (search.count > 0)
 			qsort(search.names, search.count, sizeof *search.names, compare_names);

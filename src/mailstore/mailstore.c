@@ -4,13 +4,20 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void mailstore_append(struct mailstore *store, struct mailstore_append *appends, size_t count)
+void mailstore_append(struct mailstore *store, struct mailstore_append *appends, size_t count,
+		      const struct mailstore_gate *gate)
 {
 	for (size_t i = 0; i < count; i++) {
 		appends[i].is_unknown = false;
 		appends[i].copy[0] = '\0';
 	}
-	store->operations->append(store, appends, count);
+	store->operations->append(store, appends, count, gate);
+}
+
+int mailstore_fence(struct mailstore *store, const struct mailstore_place *place)
+{
+	store->error[0] = '\0';
+	return store->operations->fence(store, place);
 }
 
 int mailstore_find(struct mailstore *store, const struct mailstore_place *place,

@@ -34,8 +34,8 @@ struct mailstore_append {
 	struct mailstore_place place;
 	struct ipc_content content; /* lines end in CRLF or LF */
 	struct str sender;          /* of the envelope: written as Return-Path, and */
-	struct str recipient;       /* written as Delivered-To, each unless the content has it on top
-				     * (mailbox_copy_begin_filed()); "": neither is written (Sent) */
+	struct str recipient; /* written as Delivered-To, each unless the content has it on top
+			       * (mailbox_copy_begin_filed()); "": neither is written (Sent) */
 	unsigned flags;
 	int64_t date_us;             /* since 1970: IMAP's internal date */
 	struct mail_verdict verdict; /* out: OK once it is durable; WAIT or FAIL: see is_unknown */
@@ -49,10 +49,19 @@ struct mailstore_found {
 	const char *copy; /* as above, in the arena */
 };
 
+/* Asked once for a group, before any copy of it can be in a mailbox, and after all that takes its
+ * time: 0, or none is appended. */
+struct mailstore_gate {
+	int (*pass)(void *context);
+	void *context;
+};
+
 struct mailstore;
 
 struct mailstore_operations {
-	void (*append)(struct mailstore *store, struct mailstore_append *appends, size_t count);
+	void (*append)(struct mailstore *store, struct mailstore_append *appends, size_t count,
+		       const struct mailstore_gate *gate);
+	int (*fence)(struct mailstore *store, const struct mailstore_place *place);
 	int (*find)(struct mailstore *store, const struct mailstore_place *place,
 		    struct arena *arena, struct mailstore_found **found_out, size_t *count_out);
 	int (*remove)(struct mailstore *store, const struct mailstore_place *place,
@@ -62,14 +71,23 @@ struct mailstore_operations {
 
 struct mailstore {
 	const struct mailstore_operations *operations;
-	int64_t append_max_us; /* how long an append can still take effect after its process died */
-	char error[256];       /* of the last find or remove that failed, for people: one line */
+	/* how long an append that has passed its gate can still take effect, whatever fence() did
+	 */
+	int64_t append_max_us;
+	char error[256]; /* of the last find or remove that failed, for people: one line */
 };
 
-/* Appends all of APPENDS, one failure not preventing the others, and makes missing mailboxes. */
-void mailstore_append(struct mailstore *store, struct mailstore_append *appends, size_t count);
+/* Appends all of APPENDS, one failure not preventing the others, and makes missing mailboxes. GATE:
+ * NULL: none. */
+void mailstore_append(struct mailstore *store, struct mailstore_append *appends, size_t count,
+		      const struct mailstore_gate *gate);
+/* Appends of this message by others, anywhere, that have passed their gate and are not in the
+ * mailbox when this returns fail (but for append_max_us): for who has the turn now. -errno: it is
+ * not certain. */
+MUST_CHECK int mailstore_fence(struct mailstore *store, const struct mailstore_place *place);
 /* The copies of a message in a mailbox, the oldest first: of equal Message-ID and equal digest,
- * whatever flags they have by now. A mailbox that does not exist has none. -errno: it is not known.
+ * whatever flags they have by now; durable, though whoever appended them may have died. A mailbox
+ * that does not exist has none. -errno: it is not known.
  */
 MUST_CHECK int mailstore_find(struct mailstore *store, const struct mailstore_place *place,
 			      struct arena *arena, struct mailstore_found **found_out,

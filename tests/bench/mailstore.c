@@ -70,7 +70,7 @@ static void append_group(struct mailstore *store, struct thread *thread)
 			.recipient = STR("user@bench.test"),
 		};
 	}
-	mailstore_append(store, appends, group);
+	mailstore_append(store, appends, group, NULL);
 	for (unsigned i = 0; i < group; i++)
 		thread->failed += appends[i].verdict.class != MAIL_OK;
 	thread->count += group;

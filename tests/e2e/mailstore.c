@@ -63,7 +63,7 @@ static void note_append(char **words)
 
 static void go(void)
 {
-	mailstore_append(store, appends, append_count);
+	mailstore_append(store, appends, append_count, NULL);
 	for (size_t i = 0; i < append_count; i++) {
 		printf("%s\t%d\t%s\t%s\n", appends[i].verdict.status, appends[i].is_unknown,
 		       appends[i].copy, appends[i].verdict.text);

@@ -24,8 +24,9 @@ class PostgreSQL:
     name, title = "postgresql", "PostgreSQL, a primary and its standby"
     failovers = ("killed", "stopped", "both alive")
 
-    def __init__(self, directory, net):
+    def __init__(self, directory, net, ends):
         self.directory, self.net = directory, net
+        ends.append(self.close)
         self.places = [(name, net.add(name)) for name in ("db1", "db2")]
         self.generation = 0
         self.servers = []
@@ -38,8 +39,10 @@ class PostgreSQL:
 
     def _make(self, place, standby_of=None):
         self.generation += 1
+        directory = os.path.join(self.directory, f"g{self.generation}")  # of its socket, too
+        os.mkdir(directory)
         server = postgresql.Server(
-            self.directory, f"g{self.generation}", machine=self.places[place], network=NETWORK,
+            directory, f"s{self.generation}", machine=self.places[place], network=NETWORK,
             port=5432, standby_of=standby_of, fsync="on")
         server.place = place
         self.servers.append(server)
@@ -72,7 +75,7 @@ class PostgreSQL:
 
     def terminate(self):
         self.sql(f"SELECT pg_terminate_backend(pid) FROM ({self.connections()}"
-                 " ORDER BY random() LIMIT 3) some")
+                 " ORDER BY random() LIMIT 3) found")
 
     def stop_some(self, seconds):
         """The server's processes of some connections stand still."""
@@ -113,12 +116,13 @@ class MariaDB:
     name, title = "mariadb", "MariaDB"
     failovers = ("killed",)
 
-    def __init__(self, directory, net):
+    def __init__(self, directory, net, ends):
         self.place = "db1", net.add("db1")
         self.server = mariadb.Server(
             directory, namespace="db1",
             settings="skip-networking = 0\nport = 3306\nskip-name-resolve\nmax_connections = 100\n"
                      f"bind-address = {self.place[1]}\n")
+        ends.append(self.server.stop)
         self.server.sql("CREATE DATABASE mail")
         self.server.sql("CREATE USER worker; GRANT ALL ON mail.* TO worker")
         for text in WITNESS:
@@ -158,9 +162,6 @@ class MariaDB:
         self.server.kill()
         self.server.start()
 
-    def close(self):
-        self.server.stop()
-
 
 class SQLite:
     """A file: nothing happens to it but that its users die."""
@@ -168,15 +169,12 @@ class SQLite:
     name, title = "sqlite", "SQLite on one machine"
     failovers = ()
 
-    def __init__(self, directory, net):
-        assert net is None
+    def __init__(self, directory, net, ends):
+        assert net is None and ends == []
         self.directory = directory
 
     def record(self):
         return f'path = "{self.directory}/record.db" {TIMES}'
-
-    def close(self):
-        pass
 
 
 class Faults:

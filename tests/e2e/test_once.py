@@ -11,7 +11,7 @@ import time
 
 import pytest
 from common.record import record
-from once import PLACES, RECIPIENTS, TRY_LATER, Site, Story
+from once import PLACES, TRY_LATER, Site, Story, message
 from once_databases import Faults, MariaDB, PostgreSQL, SQLite
 from stagepost import is_root, wait_until
 from wires import Net
@@ -35,8 +35,7 @@ def scene(ground):
             ends.append(net.close)
             for name in ("node1", "node2"):
                 net.add(name)
-        database = kind(ground.directory("database"), net)
-        ends.append(database.close)
+        database = kind(ground.directory("database"), net, ends)
         return database, Site(ground.directory("site"), database.record()), net
 
     yield make
@@ -106,3 +105,30 @@ def test_without_the_lock_or_the_row_there_are_two_copies(scene, kind, without):
     assert site.judge(8)["twice"], "nobody would notice"
     overlaps = database.number("SELECT count(*) FROM once_overlap")
     assert (overlaps > 0) == ("lock" in without), "the witness sees the lock's absence, and only that"
+
+
+# --- what cannot be left to chance ---
+
+
+def begin_held(site, **environment):
+    """A run for scuba that holds still right before it appends. It, and how it goes on."""
+    place = os.path.join(site.directory, "held")
+    process = site.begin(ONCE_HOLD=place, **environment)
+    process.stdin.write(message(0, "scuba"))
+    process.stdin.close()
+    wait_until(lambda: os.path.exists(place), "it holds still")
+    return process, lambda: os.remove(place)
+
+
+@pytest.mark.parametrize("kind", (PostgreSQL, MariaDB))
+def test_who_has_lost_the_turn_appends_nothing(scene, kind):
+    """Its connection is terminated after it has asked whether it is there."""
+    database, site, _ = scene(kind)
+    process, go_on = begin_held(site)
+    database.terminate()
+    assert site.run(0, "scuba") == (0, "")
+    go_on()
+    assert process.wait(60) == TRY_LATER
+    process.stderr.close()
+    assert site.run(0, "doug") == (0, "")
+    assert not any(site.judge(1).values()), site.judge(1)

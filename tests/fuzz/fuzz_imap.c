@@ -105,7 +105,7 @@ static void check_append(struct mailstore *store, const struct mailstore_place *
 	};
 	ptrdiff_t end;
 
-	mailstore_append(store, &append, 1);
+	mailstore_append(store, &append, 1, NULL);
 	if (!mail_status_is_valid(str_from(append.verdict.status)))
 		panic("no verdict");
 	if (append.is_unknown && append.verdict.class == MAIL_OK)

@@ -81,8 +81,8 @@ static int lock(struct record *record, const struct lock_name *name)
 static int put(struct record *record, const struct record_message *message, int64_t *number_out,
 	       bool *is_new_out, unsigned *different_out)
 {
-	return tell(of(record), record_put(of(record)->inner, message, number_out, is_new_out,
-					   different_out));
+	return tell(of(record),
+		    record_put(of(record)->inner, message, number_out, is_new_out, different_out));
 }
 
 /* As if it had never been filed or tried. */

@@ -136,8 +136,8 @@ static int enter_row(struct witness *witness)
 	error = witness->own->driver->connect(witness->own);
 	if (error == 0)
 		error = ask(witness->own,
-			    "INSERT INTO once_section(token, name, is_left) VALUES(?1, ?2, 0)", values,
-			    2, NULL, NULL);
+			    "INSERT INTO once_section(token, name, is_left) VALUES(?1, ?2, 0)",
+			    values, 2, NULL, NULL);
 	if (error == 0)
 		error = ask(witness->section,
 			    "SELECT token FROM once_section WHERE token = ?1 FOR UPDATE", values, 1,

@@ -97,7 +97,7 @@ static struct mail_verdict deliver(enum maildir_sync sync, const char *below, co
 
 	path_of(path, sizeof path, below);
 	delivery.path = str_from(path);
-	maildir_deliver_group(maildir, &delivery, 1);
+	maildir_deliver_group(maildir, &delivery, 1, NULL);
 	close(delivery.content.file);
 	maildir_free(maildir);
 	return delivery.verdict;
@@ -239,7 +239,7 @@ static void addresses_cannot_add_headers(void **state)
 	path_of(path, sizeof path, "ann");
 	delivery.path = str_from(path);
 	delivery.content.file = message_file("", 0);
-	maildir_deliver_group(maildir, &delivery, 1);
+	maildir_deliver_group(maildir, &delivery, 1, NULL);
 	assert_int_equal(read_folder("ann/new", &text, name, sizeof name), 1);
 	assert_true(
 		str_equal(buffer_view(&text), STR("Return-Path: <a?X: y>\nDelivered-To: b????\n")));
@@ -304,7 +304,7 @@ static void deliver_many(enum maildir_sync sync, struct maildir_delivery *delive
 			.recipient = STR("ann@example.org"),
 			.content = {.file = file, .size = strlen(MESSAGE)}};
 	}
-	maildir_deliver_group(maildir, deliveries, MANY);
+	maildir_deliver_group(maildir, deliveries, MANY, NULL);
 	close(file);
 	maildir_free(maildir);
 }

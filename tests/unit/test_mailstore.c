@@ -119,7 +119,7 @@ static void lines_in_front_are_not_written_twice(void **state)
 
 		append.content =
 			(struct ipc_content){.bytes = text, .file = -1, .size = text.length};
-		mailstore_append(store, &append, 1);
+		mailstore_append(store, &append, 1, NULL);
 		assert_int_equal(append.verdict.class, MAIL_OK);
 		assert_copy(&append, cases[i].expected);
 	}
@@ -198,7 +198,7 @@ static void append_group(struct mailstore *store, struct mailstore_append append
 		appends[i] = append_of(folders[i], "<1@x>");
 		appends[i].flags = i == 0 ? 0 : MAILSTORE_SEEN;
 	}
-	mailstore_append(store, appends, GROUP);
+	mailstore_append(store, appends, GROUP, NULL);
 }
 
 /* What is reported as stored is found; of what is not, it is known that it is not there, or it is
@@ -274,7 +274,7 @@ static void flags_are_in_the_name(void **state)
 		set_up_root();
 		store = new_store(MAILDIR_SYNC_FILES);
 		append.flags = cases[i].flags;
-		mailstore_append(store, &append, 1);
+		mailstore_append(store, &append, 1, NULL);
 		snprintf(path, sizeof path, "%s/a.test/ann/%s/%s%s", root, cases[i].folder,
 			 append.copy, cases[i].ending);
 		assert_int_equal(stat(path, &info), 0);
@@ -297,7 +297,7 @@ static void the_oldest_comes_first(void **state)
 	(void)state;
 	set_up_root();
 	store = new_store(MAILDIR_SYNC_FILES);
-	mailstore_append(store, &append, 1);
+	mailstore_append(store, &append, 1, NULL);
 	mailstore_mark(&place, mark);
 	for (size_t i = COUNT_OF(times); i-- > 0;) {
 		char path[300];
@@ -324,7 +324,7 @@ static void a_removal_is_durable(void **state)
 	(void)state;
 	set_up_root();
 	store = new_store(MAILDIR_SYNC_FILES);
-	mailstore_append(store, &append, 1);
+	mailstore_append(store, &append, 1, NULL);
 	disk_watch_reset();
 	assert_int_equal(mailstore_remove(store, &append.place, append.copy), 0);
 	assert_int_equal(disk_watch_count(DISK_SYNC_DIRECTORY), 1);
@@ -348,7 +348,7 @@ static void looking_for_nothing_is_cheap(void **state)
 		snprintf(ids[i], sizeof ids[i], "<%zu@x>", i);
 		appends[i] = append_of("INBOX", ids[i]);
 	}
-	mailstore_append(store, appends, EACH);
+	mailstore_append(store, appends, EACH, NULL);
 	disk_watch_reset();
 	disk_watch_fail(1, -EIO); /* of opening, reading and looking at a file; not of listing */
 	assert_int_equal(count_found(store, "INBOX", "<none@x>"), 0);

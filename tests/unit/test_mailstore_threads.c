@@ -64,7 +64,7 @@ static void *work(void *context)
 			appends[i] = append_of(ids[i]);
 			appends[i].flags = i % 2 == 0 ? 0 : MAILSTORE_SEEN;
 		}
-		mailstore_append(store, appends, GROUP);
+		mailstore_append(store, appends, GROUP, NULL);
 		for (size_t i = 0; i < GROUP; i++)
 			wrong += appends[i].verdict.class != MAIL_OK ||
 				 count_copies(store, &appends[i].place) != 1;
