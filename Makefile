@@ -16,7 +16,7 @@ build/build.ninja:
 
 .DEFAULT_GOAL := all
 .PHONY: all tree run test check lint format coverage bench burst big crash kill freeze faults smuggle hostile \
-	partition world world-finds world-long mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
+	partition once world world-finds world-long mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
 	fresh clean help packages
 
 all: build/build.ninja ## build what runs: build/stagepost
@@ -92,7 +92,7 @@ reliability: ## all of these campaigns, one after the other, for doc/reliability
 	@mkdir -p doc/reliability
 	@export STAGEPOST_RECORD=$(CURDIR)/doc/reliability && $(MAKE) model && $(MAKE) crash && $(MAKE) kill && \
 		$(MAKE) freeze && $(MAKE) faults && $(MAKE) smuggle && $(MAKE) hostile && $(MAKE) inside && \
-		$(MAKE) partition && $(MAKE) mutants && \
+		$(MAKE) partition && $(MAKE) once && $(MAKE) mutants && \
 		$(MAKE) soak && $(MAKE) fuzz && tools/coverage --e2e
 	@$(MAKE) reliability-page
 
@@ -105,6 +105,9 @@ soak: tree ## mixed load with faults for an hour: nothing is lost, nothing grows
 
 partition: tree ## part directories, databases and mail machines 200 times under load
 	@PARTITIONS=200 tests/e2e/run tests/e2e/test_directory_partition.py -s
+
+once: tree ## the story of one message for two, STORIES times on each database, with kills and failovers
+	@STORIES=$${STORIES:-10000} tests/e2e/run tests/e2e/test_once.py -s
 
 model: tree ## ten million random events against the queue manager; two minutes
 	@tests/model/run

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: ISC
 /*
- * filing/copy.h - the life of one copy of a message.
+ * filing/copy.h - the life of one copy of a message: step, what is known, and what is next.
  *
- *	step     what is known                                    next
- *	OPENING  nothing                                          the first transaction: the row
- *exists, and our attempt is noted: OPEN; it is filed, and nobody is in doubt: DONE OPEN     the
- *row, as it was then                          the second transaction looks again: filed, no attempt
- *but ours                       MARK not filed, no attempt but ours                   APPEND
- *	         attempts of others                               DOUBT
- *	DOUBT    another one may have appended                    the mailbox is looked into: the
- *copies but one are removed; one is left: MARK; none: APPEND APPEND   the copy is not in the
- *mailbox                   appended: MARK; it failed, and left nothing: FAILED; it is unknown: LOST
- *	MARK     the copy is in the mailbox                       "filed" is written, if it is not
- *yet, and committed: DONE LOST     it may be there: our attempt stays noted         the next one
- *will be in doubt DONE, FAILED                                              our attempt ends
+ * OPENING: nothing.
+ *   The first transaction: the row exists, and our attempt is noted: OPEN;
+ *   it is filed, and nobody is in doubt: DONE.
+ * OPEN: the row, as it was then.
+ *   The second transaction looks again: attempts of others: DOUBT;
+ *   none but ours: MARK if it is filed, else APPEND.
+ * DOUBT: another one may have appended, or be about to.
+ *   What others have not moved into the mailbox yet is taken from them; then the mailbox is looked
+ *   into, and the copies but one are removed: one is left: MARK; none: APPEND.
+ * APPEND: the copy is not in the mailbox.
+ *   It is written; the record says that we still have the turn; only then it can be seen: MARK.
+ *   It failed, and left nothing: FAILED; it is unknown: LOST.
+ * MARK: the copy is in the mailbox.
+ *   "filed" is written, if it is not yet, and committed: DONE.
+ * LOST: it may be there: our attempt stays noted, and the next one will be in doubt.
+ * DONE, FAILED: our attempt ends.
  *
- * If the second transaction is not committed, a copy that was appended is LOST, too.
+ * If the second transaction is not committed, a copy that was appended is LOST, too. A lock that is
+ * lost with its connection does not stop who had it: of two, the one who comes later has the
+ * other's attempt in the record, so it takes away what that has prepared, or finds what that has
+ * appended. Attempts of others are ended only together with "filed", which they will see.
  */
 #ifndef FILING_COPY_H
 #define FILING_COPY_H

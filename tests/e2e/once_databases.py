@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """The databases of the story (once.py), what happens to them and to connections with them."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -23,6 +24,9 @@ class PostgreSQL:
 
     name, title = "postgresql", "PostgreSQL, a primary and its standby"
     failovers = ("killed", "stopped", "both alive")
+    errors = {"40001": "40001", "40P01": "40P01", "53100": "53100", "25006": "25006",
+              "53300": "53300"}  # serialization, deadlock, disk full, read-only, connections
+    states = {"read-only": "read-only", "too many connections": "53300"}
 
     def __init__(self, directory, net, ends):
         self.directory, self.net = directory, net
@@ -33,9 +37,12 @@ class PostgreSQL:
         self.primary = self._make(0)
         self.primary.sql("CREATE ROLE worker LOGIN")
         self.primary.sql(f"ALTER DATABASE {postgresql.DATABASE} OWNER TO worker")
+        self._add_standby(1)
+
+    def empty(self):
+        self.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public AUTHORIZATION worker")
         for text in WITNESS:
             self.primary.sql(text, user="worker")
-        self._add_standby(1)
 
     def _make(self, place, standby_of=None):
         self.generation += 1
@@ -90,6 +97,29 @@ class PostgreSQL:
             if number == signal.SIGSTOP:
                 time.sleep(seconds)
 
+    @contextlib.contextmanager
+    def fails(self, error, action, table):
+        """Each ACTION of rows of TABLE, with this SQLSTATE."""
+        self.sql("CREATE FUNCTION once_fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+                 f" RAISE EXCEPTION 'a test' USING ERRCODE = '{error}'; END $$")
+        self.sql(f"CREATE TRIGGER once_fail BEFORE {action} ON {table}"
+                 " FOR EACH ROW EXECUTE FUNCTION once_fail()")
+        yield
+        self.sql("DROP FUNCTION once_fail() CASCADE")
+
+    @contextlib.contextmanager
+    def has_state(self, state):
+        begin, end = {
+            "read-only": (f"ALTER DATABASE {postgresql.DATABASE} SET default_transaction_read_only ="
+                          " on", f"ALTER DATABASE {postgresql.DATABASE} RESET"
+                          " default_transaction_read_only"),
+            "too many connections": ("ALTER ROLE worker CONNECTION LIMIT 0",
+                                     "ALTER ROLE worker CONNECTION LIMIT -1"),
+        }[state]
+        self.primary.sql(begin, database=postgresql.OWNER)
+        yield
+        self.primary.sql(end, database=postgresql.OWNER)
+
     def fail_over(self, how):
         """HOW: the old primary is killed; stands still until the other one is the primary; or both
         are for a moment."""
@@ -115,16 +145,21 @@ class MariaDB:
 
     name, title = "mariadb", "MariaDB"
     failovers = ("killed",)
+    errors = {number: f"error {number}" for number in (
+        1020, 1213, 1021, 1290, 1040)}  # changed, deadlock, disk full, read-only, connections
+    states = {"read-only": "read-only"}
 
     def __init__(self, directory, net, ends):
-        self.place = "db1", net.add("db1")
+        self.place = "db3", net.add("db3")
         self.server = mariadb.Server(
-            directory, namespace="db1",
+            directory, namespace="db3",
             settings="skip-networking = 0\nport = 3306\nskip-name-resolve\nmax_connections = 100\n"
                      f"bind-address = {self.place[1]}\n")
         ends.append(self.server.stop)
-        self.server.sql("CREATE DATABASE mail")
         self.server.sql("CREATE USER worker; GRANT ALL ON mail.* TO worker")
+
+    def empty(self):
+        self.server.sql("DROP DATABASE IF EXISTS mail; CREATE DATABASE mail")
         for text in WITNESS:
             self.sql(text)
 
@@ -157,6 +192,21 @@ class MariaDB:
         time.sleep(seconds)
         self.server.process.send_signal(signal.SIGCONT)
 
+    @contextlib.contextmanager
+    def fails(self, error, action, table):
+        """Each ACTION of rows of TABLE, with this number."""
+        self.sql(f"CREATE TRIGGER once_fail BEFORE {action} ON {table} FOR EACH ROW SIGNAL SQLSTATE"
+                 f" '45000' SET MYSQL_ERRNO = {error}, MESSAGE_TEXT = 'a test'")
+        yield
+        self.sql("DROP TRIGGER once_fail")
+
+    @contextlib.contextmanager
+    def has_state(self, state):
+        assert state == "read-only"
+        self.sql("SET GLOBAL read_only = 1")
+        yield
+        self.sql("SET GLOBAL read_only = 0")
+
     def fail_over(self, how):
         assert how == "killed"
         self.server.kill()
@@ -170,20 +220,21 @@ class SQLite:
     failovers = ()
 
     def __init__(self, directory, net, ends):
-        assert net is None and ends == []
         self.directory = directory
+
+    def empty(self):
+        assert not os.listdir(self.directory), "it is used once"
 
     def record(self):
         return f'path = "{self.directory}/record.db" {TIMES}'
 
 
 class Faults:
-    """One after the other, until close(): connections are terminated, reset and cut off, the
-    server's side stands still, and every EACH messages the database fails over."""
+    """Connections are terminated, reset and cut off, the server's side stands still, and the
+    database fails over, at random; each is over when the call returns."""
 
-    def __init__(self, database, net, nodes, source, failovers):
+    def __init__(self, database, net, nodes, source):
         self.database, self.net, self.nodes, self.source = database, net, nodes, source
-        self.failovers = failovers  # how many are left
         self.counts = {}
 
     def _count(self, name):

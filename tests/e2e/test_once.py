@@ -11,46 +11,66 @@ import time
 
 import pytest
 from common.record import record
-from once import PLACES, TRY_LATER, Site, Story, message
+from once import PLACES, RECIPIENTS, TRY_LATER, Site, Story, message
 from once_databases import Faults, MariaDB, PostgreSQL, SQLite
 from stagepost import is_root, wait_until
 from wires import Net
 
-COUNT = int(os.environ.get("ONCE", "24"))
-SEED = int(os.environ.get("ONCE_SEED", str(random.randrange(1 << 30))))
+COUNT = int(os.environ.get("STORIES", "24"))
+SEED = int(os.environ.get("STORIES_SEED", str(random.randrange(1 << 30))))
 EACH = 400  # messages: then the database fails over; in a short form at least once
+
+NODES = ("node1", "node2")
 
 pytestmark = pytest.mark.skipif(not is_root(), reason="makes network namespaces")
 
 
-@pytest.fixture
+class Scenes:
+    """The databases, each made once, as they take long to begin with."""
+
+    def __init__(self, ground):
+        self.ground = ground
+        self.ends = []
+        self.net = None
+        self.made = {}
+
+    def _network(self):
+        if self.net is None:
+            self.net = Net()
+            self.ends.append(self.net.close)
+            for name in NODES:
+                self.net.add(name)
+        return self.net
+
+    def __call__(self, kind):
+        """The database, emptied, and a new site that uses it."""
+        if kind not in self.made:
+            self.made[kind] = kind(self.ground.directory("database"), self._network(), self.ends)
+        self.made[kind].empty()
+        return self.made[kind], Site(self.ground.directory("site"), self.made[kind].record())
+
+    def close(self):
+        for end in reversed(self.ends):
+            end()
+
+
+@pytest.fixture(scope="module")
 def scene(ground):
-    """scene(DATABASE): the database, a site that uses it, the network and its two nodes."""
-    ends = []
-
-    def make(kind):
-        net = None
-        if kind is not SQLite:
-            net = Net()
-            ends.append(net.close)
-            for name in ("node1", "node2"):
-                net.add(name)
-        database = kind(ground.directory("database"), net, ends)
-        return database, Site(ground.directory("site"), database.record()), net
-
-    yield make
-    for end in reversed(ends):
-        end()
+    made = Scenes(ground)
+    yield made
+    made.close()
 
 
 def strike(story, faults):
     """Until the story is told."""
-    for number in range(1, max(1, COUNT // EACH) + 1 if faults.database.failovers else 1):
-        until = number * COUNT // (max(1, COUNT // EACH) + 1)
+    times = max(1, COUNT // EACH)
+    for number in range(1, times + 1):
+        until = number * COUNT // (times + 1)
         while story.progress() < until and not story.is_over:
             time.sleep(faults.source.uniform(0.1, 0.6))
             faults.strike()
-        faults.fail_over()
+        if not story.is_over:
+            faults.fail_over()
     while story.left > 0 and not story.is_over:
         time.sleep(faults.source.uniform(0.1, 0.6))
         faults.strike()
@@ -58,26 +78,26 @@ def strike(story, faults):
 
 @pytest.mark.parametrize("kind", (PostgreSQL, MariaDB, SQLite))
 def test_once(scene, kind, capsys):
-    database, site, net = scene(kind)
-    nodes = ("node1", "node2") if net else None
+    database, site = scene(kind)
+    nodes = None if kind is SQLite else NODES
     begun = time.monotonic()
     story = Story(site, COUNT, nodes, seed=SEED)
-    faults = Faults(database, net, nodes, random.Random(SEED), 1)
+    faults = Faults(database, scene.net, nodes, random.Random(SEED))
     story.start()
     try:
-        if net:
+        if nodes:
             strike(story, faults)
         story.wait(3600 + COUNT)
     finally:
         story.is_over = True
     found = site.judge(COUNT)
-    sections = database.number("SELECT count(*) FROM once_section") if net else None
-    overlaps = database.number("SELECT count(*) FROM once_overlap") if net else 0
+    sections = database.number("SELECT count(*) FROM once_section") if nodes else None
+    overlaps = database.number("SELECT count(*) FROM once_overlap") if nodes else 0
     overlaps = max(overlaps, story.counts["overlaps"])
     counts = {"messages": COUNT, "copies": COUNT * len(PLACES),
               **{name: story.counts[name] for name in
                  ("runs", "runs killed", "runs deferred", "pauses")},
-              **faults.counts, **({"sections that the witness saw": sections} if net else {}),
+              **faults.counts, **({"sections that the witness saw": sections} if nodes else {}),
               "lost": len(found["lost"]), "twice": len(found["twice"]),
               "at odds with the record": len(found["at odds"]), "overlaps": overlaps}
     with capsys.disabled():
@@ -87,7 +107,7 @@ def test_once(scene, kind, capsys):
             seconds=time.monotonic() - begun, counts=counts, filesystem="ext4",
             zero=("lost", "twice", "at odds with the record", "overlaps")))
     wrong = {name: keys[:5] for name, keys in found.items() if keys}
-    assert not wrong and overlaps == 0, f"ONCE_SEED={SEED}: {wrong}, overlaps {overlaps}"
+    assert not wrong and overlaps == 0, f"STORIES_SEED={SEED}: {wrong}, overlaps {overlaps}"
     assert sections is None or sections >= COUNT, "the witness has not seen every message"
 
 
@@ -97,8 +117,8 @@ def test_once(scene, kind, capsys):
 @pytest.mark.parametrize("kind", (PostgreSQL, MariaDB))
 @pytest.mark.parametrize("without", ("lock", "row", "lock,row"))
 def test_without_the_lock_or_the_row_there_are_two_copies(scene, kind, without):
-    database, site, net = scene(kind)
-    story = Story(site, 8, ("node1", "node2"), kills=0, pauses=0, ONCE_WITHOUT=without,
+    database, site = scene(kind)
+    story = Story(site, 8, NODES, kills=0, pauses=0, ONCE_WITHOUT=without,
                   ONCE_PAUSE="300")
     story.start()
     story.wait(300)
@@ -123,7 +143,7 @@ def begin_held(site, **environment):
 @pytest.mark.parametrize("kind", (PostgreSQL, MariaDB))
 def test_who_has_lost_the_turn_appends_nothing(scene, kind):
     """Its connection is terminated after it has asked whether it is there."""
-    database, site, _ = scene(kind)
+    database, site = scene(kind)
     process, go_on = begin_held(site)
     database.terminate()
     assert site.run(0, "scuba") == (0, "")
@@ -132,3 +152,43 @@ def test_who_has_lost_the_turn_appends_nothing(scene, kind):
     process.stderr.close()
     assert site.run(0, "doug") == (0, "")
     assert not any(site.judge(1).values()), site.judge(1)
+
+
+# --- every kind of error of the database, at each step ---
+
+STEPS = (("INSERT", "message"), ("INSERT", "attempt"),  # before the copies are appended
+         ("UPDATE", "filing"), ("DELETE", "attempt"))  # after that
+
+
+def deferred_then_once(site, number, words):
+    """While it fails, both runs are to be tried again and say WORDS, and no mailbox has two copies;
+    afterwards all is there. A generator: the failure begins before and ends after its first value."""
+    for recipient in RECIPIENTS:
+        code, said = site.run(number, recipient)
+        assert code == TRY_LATER and words in said, (code, said)
+    assert not site.judge(0)["twice"]
+    yield
+    for recipient in RECIPIENTS:
+        assert site.run(number, recipient) == (0, "")
+    assert not any(site.judge(number + 1).values()), site.judge(number + 1)
+
+
+@pytest.mark.parametrize("kind", (PostgreSQL, MariaDB))
+def test_every_error_of_the_database(scene, kind):
+    database, site = scene(kind)
+    number = 0
+    for recipient in RECIPIENTS:  # and makes the tables
+        assert site.run(number, recipient) == (0, "")
+    for error, words in database.errors.items():
+        for action, table in STEPS:
+            number += 1
+            with database.fails(error, action, table):
+                steps = deferred_then_once(site, number, words)
+                next(steps)
+            assert next(steps, None) is None, f"{error} at {action} of {table}"
+    for state, words in database.states.items():
+        number += 1
+        with database.has_state(state):
+            steps = deferred_then_once(site, number, words)
+            next(steps)
+        assert next(steps, None) is None, state
