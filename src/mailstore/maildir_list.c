@@ -14,6 +14,17 @@ struct str mailstore_maildir_base(const char *name)
 	return end < 0 ? whole : str_slice(name, (size_t)end);
 }
 
+struct str mailstore_maildir_mark(struct str base)
+{
+	struct str field;
+
+	(void)str_split(&base, ',', &field);
+	while (str_split(&base, ',', &field))
+		if (str_starts_with(field, STR("I=")))
+			return str_skip(field, 2);
+	return (struct str){0};
+}
+
 /* A listing of cur/ may miss a file that is renamed meanwhile, as readers do to flag it. So it is
  * repeated until cur/ did not change, by a clock that may stand still for as long as this. */
 static const int64_t CLOCK_STEP_US = 20 * 1000;

@@ -39,17 +39,6 @@ static bool has_header_end(struct str text)
 	return false;
 }
 
-struct str mailstore_maildir_mark(struct str base)
-{
-	struct str field;
-
-	(void)str_split(&base, ',', &field);
-	while (str_split(&base, ',', &field))
-		if (str_starts_with(field, STR("I=")))
-			return str_skip(field, 2);
-	return (struct str){0};
-}
-
 /* A number at the start of *TEXT, which is taken off; false: there is none. */
 static bool take_number(struct str *text, uint64_t *out)
 {
