@@ -107,7 +107,7 @@ partition: tree ## part directories, databases and mail machines 200 times under
 	@PARTITIONS=200 tests/e2e/run tests/e2e/test_directory_partition.py -s
 
 once: tree ## the story of one message for two, STORIES times on each database, with kills and failovers
-	@STORIES=$${STORIES:-10000} tests/e2e/run tests/e2e/test_once.py -s
+	@STORIES=$(or $(STORIES),10000) tests/e2e/run tests/e2e/test_once.py -s
 
 model: tree ## ten million random events against the queue manager; two minutes
 	@tests/model/run

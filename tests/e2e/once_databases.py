@@ -23,6 +23,9 @@ class PostgreSQL:
     """A primary and a standby that has what was committed, on machines db1 and db2."""
 
     name, title = "postgresql", "PostgreSQL, a primary and its standby"
+    what = ("Eight workers on two machines are killed and paused, their connections are ended, reset, "
+            "stopped and cut off, and the primary fails: the standby, which has what was committed, is "
+            "promoted, also while the old primary still answers.")
     failovers = ("killed", "stopped", "both alive")
     errors = {"40001": "40001", "40P01": "40P01", "53100": "53100", "25006": "25006",
               "53300": "53300"}  # serialization, deadlock, disk full, read-only, connections
@@ -144,6 +147,8 @@ class MariaDB:
     """A server on a machine of its own, which is killed and started again."""
 
     name, title = "mariadb", "MariaDB"
+    what = ("Eight workers on two machines are killed and paused, their connections are ended, reset, "
+            "stopped and cut off, and the server is killed and started again.")
     failovers = ("killed",)
     errors = {number: f"error {number}" for number in (
         1020, 1213, 1021, 1290, 1040)}  # changed, deadlock, disk full, read-only, connections
@@ -217,6 +222,7 @@ class SQLite:
     """A file: nothing happens to it but that its users die."""
 
     name, title = "sqlite", "SQLite on one machine"
+    what = "Eight workers are killed and paused."
     failovers = ()
 
     def __init__(self, directory, net, ends):

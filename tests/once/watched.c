@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: ISC
 /*
  * tests/once/watched.c - the record of "stagepost mailbox", watched: this program is the command
- * itself, whose mailbox_record_new() the linker wraps.
+ * itself, whose mailbox_record_new() and mailstore_append() the linker wraps.
  *
  *   ONCE_WITHOUT=lock   nobody is kept out of the section
  *   ONCE_WITHOUT=row    what is recorded of earlier copies is not seen
  *   ONCE_WITHOUT=lock,row
  *   ONCE_HOLD=PATH      before a copy is appended: makes PATH, and goes on when it is removed
- *   ONCE_PAUSE=N        waits for N milliseconds there
+ *   ONCE_PAUSE=N        waits for N milliseconds after the mailbox was looked into, before
+ *                       anything is written there
  */
 #include "base/panic.h"
 #include "deliver/mailbox_open.h"
@@ -21,6 +22,11 @@
 
 struct record *__real_mailbox_record_new(const struct config *config);
 struct record *__wrap_mailbox_record_new(const struct config *config);
+
+void __real_mailstore_append(struct mailstore *store, struct mailstore_append *appends,
+			     size_t count, const struct mailstore_gate *gate);
+void __wrap_mailstore_append(struct mailstore *store, struct mailstore_append *appends,
+			     size_t count, const struct mailstore_gate *gate);
 
 struct watched {
 	struct record record; /* the first member */
@@ -54,15 +60,22 @@ static bool lacks(const char *what)
 static void hold(void)
 {
 	const char *path = getenv("ONCE_HOLD");
-	const char *pause = getenv("ONCE_PAUSE");
 
-	if (pause != NULL)
-		os_clock_pause_ms((unsigned)strtoul(pause, NULL, 10));
 	if (path == NULL)
 		return;
 	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	while (access(path, F_OK) == 0)
 		os_clock_pause_ms(1);
+}
+
+void __wrap_mailstore_append(struct mailstore *store, struct mailstore_append *appends,
+			     size_t count, const struct mailstore_gate *gate)
+{
+	const char *pause = getenv("ONCE_PAUSE");
+
+	if (pause != NULL)
+		os_clock_pause_ms((unsigned)strtoul(pause, NULL, 10));
+	__real_mailstore_append(store, appends, count, gate);
 }
 
 static int begin(struct record *record)
