@@ -76,6 +76,7 @@ def start_sink(options, kind, certificate):
 
 
 def start_systems(options, disk, kind, sink, started, certificate):
+    record = "sqlite" if kind == "mailbox" else ""
     tls = {"certificate": certificate if kind in ("tls", "submission") else None,
            "relays_by_tls": kind == "tls-relay", "submission": kind == "submission"}
     for build in [options.build] + options.against:
@@ -83,12 +84,17 @@ def start_systems(options, disk, kind, sink, started, certificate):
         name = "stagepost" if is_ours else build.strip("/")
         settings = options.config if is_ours else options.against_config or options.config
         started.append(Stagepost(disk.directory(f"stagepost{len(started)}-{kind}"), build,
-                                 sink.port, name, settings, qmtp=kind == "qmtp", **tls))
+                                 sink.port, name, settings, qmtp=kind == "qmtp", record=record,
+                                 **tls))
     if kind == "qmtp":
         started.append(Stagepost(disk.directory("own-smtp"), options.build, sink.port,
                                  cases.OWN_SMTP, options.config))
-    elif options.with_postfix:
-        for name in cases.SYSTEMS[kind]:
+    for name in cases.SYSTEMS[kind]:
+        if name in (cases.OWN_POSTGRESQL, cases.OWN_MAILDIR):
+            record = "postgresql" if name == cases.OWN_POSTGRESQL else ""
+            started.append(Stagepost(disk.directory(name), options.build, sink.port, name,
+                                     options.config, record=record))
+        elif name != cases.OWN_SMTP and options.with_postfix:
             started.append(postfix.Postfix(disk.directory(f"{name}-{kind}"), sink.port, name,
                                            **tls))
 
