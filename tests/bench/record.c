@@ -126,11 +126,14 @@ static int64_t run(struct record *record, enum record_statement statement,
 		   const struct record_value *values, size_t columns, size_t rows)
 {
 	struct record_sql *sql = (struct record_sql *)record;
+	struct record_outcome outcome = {0};
 	struct record_call call = {
 		.statement = statement, .values = values, .columns = columns, .rows = rows};
 
+	if (rows == 1)
+		call.outcomes = &outcome;
 	need(record, sql->driver->run(sql, &call));
-	return call.inserted;
+	return outcome.inserted;
 }
 
 static const unsigned char DIGEST[DECODE_DIGEST_SIZE];
