@@ -132,6 +132,40 @@ static int begin_to_write(struct record_sqlite *sqlite, sqlite3_stmt *statement)
 	return error;
 }
 
+static int run_rows(struct record_sqlite *sqlite, sqlite3_stmt *statement, struct record_call *call)
+{
+	int error = 0;
+
+	for (call->at = 0; call->at < call->rows && error == 0; call->at++) {
+		bind(statement, call->values + call->at * call->columns, call->columns);
+		error = step(sqlite, statement, call);
+	}
+	return error;
+}
+
+/* All rows read from one state of the file, which is not looked for anew for each. */
+static int read_rows(struct record_sqlite *sqlite, sqlite3_stmt *statement,
+		     struct record_call *call)
+{
+	int error = text(sqlite, "BEGIN");
+
+	if (error == 0)
+		error = run_rows(sqlite, statement, call);
+	return error == 0 ? text(sqlite, "COMMIT") : error;
+}
+
+static int run_prepared(struct record_sqlite *sqlite, sqlite3_stmt *statement,
+			struct record_call *call)
+{
+	int error;
+
+	if (call->rows > 1 && sqlite3_get_autocommit(sqlite->database) &&
+	    sqlite3_stmt_readonly(statement))
+		return read_rows(sqlite, statement, call);
+	error = begin_to_write(sqlite, statement);
+	return error == 0 ? run_rows(sqlite, statement, call) : error;
+}
+
 static int run(struct record_sql *sql, struct record_call *call)
 {
 	struct record_sqlite *sqlite = (struct record_sqlite *)sql;
@@ -142,11 +176,7 @@ static int run(struct record_sql *sql, struct record_call *call)
 	if (is_kept)
 		sqlite->statements[call->statement] = statement;
 	if (error == 0)
-		error = begin_to_write(sqlite, statement);
-	for (call->at = 0; call->at < call->rows && error == 0; call->at++) {
-		bind(statement, call->values + call->at * call->columns, call->columns);
-		error = step(sqlite, statement, call);
-	}
+		error = run_prepared(sqlite, statement, call);
 	if (!is_kept)
 		(void)sqlite3_finalize(statement);
 	return error;
