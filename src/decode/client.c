@@ -30,8 +30,8 @@ struct decode_client {
 	struct os_timer *timer; /* runs while the first question is asked */
 	struct buffer token;
 	struct decode_question *questions; /* in order */
-	size_t asked; /* the first ones: they are being answered */
-	uint32_t tag; /* of the last question that was asked */
+	size_t asked;                      /* the first ones: they are being answered */
+	uint32_t tag;                      /* of the last question that was asked */
 	struct buffer answer;
 };
 

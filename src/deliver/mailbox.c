@@ -239,8 +239,7 @@ static bool is_to_wait(const struct deliver_mailbox *mailbox)
 	if (mailbox->config->record.backend != CONFIG_RECORD_SQLITE || is_a_group_waiting(mailbox))
 		return false;
 	for (size_t i = 0; i < mailbox->place_count; i++)
-		if (mailbox->places[i].count > 0 &&
-		    now_us - mailbox->places[i].since_us < TURN_US)
+		if (mailbox->places[i].count > 0 && now_us - mailbox->places[i].since_us < TURN_US)
 			return true;
 	return false;
 }

@@ -22,7 +22,8 @@ struct filing_item {
 	struct filing_work *works;
 };
 
-/* Some copies of a group, of messages whose lock this transaction has; what the record calls them. */
+/* Some copies of a group, of messages whose lock this transaction has; what the record calls them.
+ */
 struct filing_some {
 	struct filing_work **works;
 	struct record_attempt **attempts;

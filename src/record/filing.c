@@ -22,8 +22,8 @@ static void take_other(struct record_attempt *attempt, const struct record_value
 
 	if (values[TOKEN].kind == RECORD_NULL)
 		return;
-	if (str_equal(values[TOKEN].bytes, str_slice((const char *)attempt->token.bytes,
-						     sizeof attempt->token.bytes))) {
+	if (str_equal(values[TOKEN].bytes,
+		      str_slice((const char *)attempt->token.bytes, sizeof attempt->token.bytes))) {
 		row->is_ours = true;
 		return;
 	}
@@ -90,10 +90,10 @@ static int find(struct look *look)
 			continue;
 		values = record_some_add(&look->some, i);
 		values[0] = record_number(attempt->message);
-		values[1] = (struct record_value){.kind = RECORD_TEXT,
-						  .bytes = attempt->place.user};
-		values[2] = (struct record_value){.kind = RECORD_TEXT,
-						  .bytes = attempt->place.folder};
+		values[1] =
+			(struct record_value){.kind = RECORD_TEXT, .bytes = attempt->place.user};
+		values[2] =
+			(struct record_value){.kind = RECORD_TEXT, .bytes = attempt->place.folder};
 	}
 	return record_some_run(&look->some);
 }

@@ -23,7 +23,7 @@ struct record_some {
 	struct record_sql *sql;
 	struct record_call call; /* with ROW and CONTEXT, if there are results */
 	struct record_value *values;
-	size_t *which;       /* of the group: for each of COUNT */
+	size_t *which; /* of the group: for each of COUNT */
 	size_t count;
 	bool wants_outcomes;
 	struct record_outcome *outcomes; /* out: of each of COUNT */

@@ -99,7 +99,8 @@ int record_some_run(struct record_some *some)
 	int error = 0;
 
 	if (some->wants_outcomes)
-		some->outcomes = arena_alloc(some->sql->arena, some->count * sizeof *some->outcomes);
+		some->outcomes =
+			arena_alloc(some->sql->arena, some->count * sizeof *some->outcomes);
 	for (some->done = 0; error == 0 && some->done < some->count; some->done += call->rows) {
 		size_t left = some->count - some->done;
 

@@ -71,8 +71,8 @@ struct record_call {
 	const char *text;                  /* of RECORD_STATEMENTS, as written for all */
 	const struct record_value *values; /* ROWS times COLUMNS */
 	size_t columns;
-	size_t rows;                     /* the statement is run for each */
-	record_row *row;                 /* or NULL */
+	size_t rows;     /* the statement is run for each */
+	record_row *row; /* or NULL */
 	void *context;
 	size_t at;                       /* during ROW: of which of ROWS the values are a result */
 	struct record_outcome *outcomes; /* out: of each of ROWS; NULL: not wanted */

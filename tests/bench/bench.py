@@ -11,6 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import cases  # noqa: E402
+import filing  # noqa: E402
 import measure  # noqa: E402
 import postfix  # noqa: E402
 import report as reporting  # noqa: E402
@@ -160,7 +161,7 @@ def is_wanted(options, name):
 def measure_all(options, disk):
     report = {"filesystem": disk.description, "messages": options.messages,
               "rounds": options.rounds, "settings": {}, "runs": {}, "calls": {},
-              "instructions": {}, "floor": {"sink": {}, "commit": {}}}
+              "instructions": {}, "floor": {"sink": {}, "commit": {}, "rows": {}}}
     alone = options.alone or options.against
     options.with_postfix = not alone and os.geteuid() == 0
     if options.with_postfix:
@@ -169,6 +170,8 @@ def measure_all(options, disk):
         note("Postfix needs root: measuring Stagepost alone")
     if options.floor:
         report["floor"]["commit"] = commits(disk)
+    if options.floor and chosen(options, "mailbox"):
+        report["floor"]["rows"] = filing.rows_alone(options.build, disk.directory("rows"))
     if options.idle and is_wanted(options, "idle"):
         report["idle"] = measure_idle(options, disk)
     if options.idle and is_wanted(options, "idle, tls"):

@@ -50,7 +50,7 @@ struct asked {
 	unsigned done;
 	unsigned place;                   /* in the order of the answers: 1, 2 */
 	struct decode_question **cancels; /* when it is answered */
-	struct buffer answer; /* decode_text_append(), with a NUL */
+	struct buffer answer;             /* decode_text_append(), with a NUL */
 };
 
 static void one_less(void)

@@ -186,9 +186,9 @@ static int execute(struct record_mariadb *mariadb, MYSQL_STMT *statement, struct
 	if (mysql_stmt_field_count(statement) > 0)
 		return fetch(mariadb, statement, call, parameters->arena);
 	if (call->outcomes != NULL)
-		*call->outcomes = (struct record_outcome){
-			(int64_t)mysql_stmt_affected_rows(statement),
-			(int64_t)mysql_stmt_insert_id(statement)};
+		*call->outcomes =
+			(struct record_outcome){(int64_t)mysql_stmt_affected_rows(statement),
+						(int64_t)mysql_stmt_insert_id(statement)};
 	return 0;
 }
 
