@@ -14,7 +14,7 @@ static const int64_t RETRY_US = SECOND_US / 20; /* for a lock that another one h
 /* How long a group may take before others do not wait for it. */
 static const int64_t TURN_US = SECOND_US / 5;
 
-enum { PLACES_MAX = 64 };
+enum { PLACES_MAX = 64, MANY = MAILBOX_GROUP_MAX / 2 };
 
 /* A thread and the group that it has. */
 struct place {
@@ -220,14 +220,14 @@ static bool prepare(struct deliver_mailbox *mailbox, struct place *place)
 	return false;
 }
 
-static bool is_a_group_waiting(const struct deliver_mailbox *mailbox)
+static bool are_many_waiting(const struct deliver_mailbox *mailbox)
 {
 	const struct mailbox_entry *entry = mailbox->waiting;
 	size_t count = 0;
 
-	for (; entry != NULL && count < MAILBOX_GROUP_MAX; entry = entry->next)
+	for (; entry != NULL && count < MANY; entry = entry->next)
 		count++;
-	return count == MAILBOX_GROUP_MAX;
+	return count == MANY;
 }
 
 /* Whether what waits shall become a group once the present one is done. Writers of SQLite take
@@ -236,7 +236,7 @@ static bool is_to_wait(const struct deliver_mailbox *mailbox)
 {
 	int64_t now_us = os_clock_monotonic_us();
 
-	if (mailbox->config->record.backend != CONFIG_RECORD_SQLITE || is_a_group_waiting(mailbox))
+	if (mailbox->config->record.backend != CONFIG_RECORD_SQLITE || are_many_waiting(mailbox))
 		return false;
 	for (size_t i = 0; i < mailbox->place_count; i++)
 		if (mailbox->places[i].count > 0 && now_us - mailbox->places[i].since_us < TURN_US)
