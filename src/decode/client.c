@@ -71,8 +71,7 @@ static struct decode_question *next_to_ask(const struct decode_client *client)
 	}
 	if (question == NULL || client->asked == 0)
 		return question;
-	if (question->attempts > 0 || client->asked == ASKED_MAX ||
-	    bytes + bytes_by_value(question) > DECODE_BY_VALUE_MAX)
+	if (client->asked == ASKED_MAX || bytes + bytes_by_value(question) > DECODE_BY_VALUE_MAX)
 		return NULL;
 	return question;
 }

@@ -7,6 +7,7 @@
 #include "decode/mime.h"
 #include "decode/protocol.h"
 #include "decode/server.h"
+#include "decode/wire.h"
 #include "decode_text.h"
 #include "ipc/channel.h"
 #include "ipc/listener.h"
@@ -49,6 +50,7 @@ struct asked {
 	struct decode_question *question;
 	unsigned done;
 	unsigned place;                   /* in the order of the answers: 1, 2 */
+	unsigned asked_before;            /* as world.asked at its answer */
 	struct decode_question **cancels; /* when it is answered */
 	struct buffer answer;             /* decode_text_append(), with a NUL */
 };
@@ -113,6 +115,7 @@ static void on_done(void *context, const struct decode_message *message)
 	struct asked *asked = context;
 
 	asked->done++;
+	asked->asked_before = world.asked;
 	asked->place = ++world.answered;
 	if (asked->cancels != NULL)
 		decode_client_cancel(*asked->cancels);
@@ -389,6 +392,29 @@ static void several_questions_are_asked_at_once(void **state)
 		assert_answer(&asked[i], answers[i]);
 }
 
+static void after_a_loss_each_is_asked_alone(void **state)
+{
+	const struct decode_message none = {.subject = STR(""), .problem = STR("nothing")};
+	struct buffer says = {0};
+	struct asked asked[2];
+
+	(void)state;
+	world.listener = ipc_listener_new(world.loop, world.listening, on_fake_client, NULL);
+	world.listens = 2;
+	world.stops_when_lost = true;
+	ask(&asked[0], STR("Subject: a\n\nx"));
+	ask(&asked[1], STR("Subject: b\n\nx"));
+	run(1);
+	decode_wire_append(&says, &none);
+	world.says = buffer_view(&says);
+	run(2);
+	assert_int_equal(asked[0].asked_before, 3);
+	assert_int_equal(asked[1].asked_before, 4);
+	assert_answer(&asked[0], "problem nothing\n");
+	assert_answer(&asked[1], "problem nothing\n");
+	buffer_clear(&says);
+}
+
 static void an_answer_that_is_malformed_is_a_problem(void **state)
 {
 	struct asked asked;
@@ -459,6 +485,7 @@ int main(void)
 		TEST(strangers_are_refused),
 		TEST(a_message_over_which_it_dies_is_a_problem),
 		TEST(several_questions_are_asked_at_once),
+		TEST(after_a_loss_each_is_asked_alone),
 		TEST(an_answer_that_is_malformed_is_a_problem),
 		TEST(a_command_has_a_process_of_its_own),
 	};
