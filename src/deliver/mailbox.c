@@ -11,18 +11,15 @@
 #include <utlist.h>
 
 static const int64_t RETRY_US = SECOND_US / 20; /* for a lock that another one has */
-/* How long a group may take before others do not wait for it. */
-static const int64_t TURN_US = SECOND_US / 5;
 
-enum { PLACES_MAX = 64, MANY = MAILBOX_GROUP_MAX / 2 };
+enum { PLACES_MAX = 64 };
 
 /* A thread and the group that it has. */
 struct place {
 	struct mailbox_hand *hand;
 	unsigned generation; /* of the configuration that it was made by */
 	struct mailbox_entry *entries[MAILBOX_GROUP_MAX];
-	size_t count;     /* 0: idle */
-	int64_t since_us; /* monotonic: when it got the group */
+	size_t count; /* 0: idle */
 };
 
 struct deliver_mailbox {
@@ -164,7 +161,6 @@ static void give(struct place *place)
 
 	for (size_t i = 0; i < place->count; i++)
 		messages[i] = &place->entries[i]->message;
-	place->since_us = os_clock_monotonic_us();
 	mailbox_hand_give(place->hand, messages, place->count);
 }
 
@@ -220,40 +216,11 @@ static bool prepare(struct deliver_mailbox *mailbox, struct place *place)
 	return false;
 }
 
-static bool are_many_waiting(const struct deliver_mailbox *mailbox)
-{
-	const struct mailbox_entry *entry = mailbox->waiting;
-	size_t count = 0;
-
-	for (; entry != NULL && count < MANY; entry = entry->next)
-		count++;
-	return count == MANY;
-}
-
-/* Whether what waits shall become a group once the present one is done. Writers of SQLite take
- * turns, so two small groups at a time take longer than one after the other. */
-static bool is_to_wait(const struct deliver_mailbox *mailbox)
-{
-	int64_t now_us = os_clock_monotonic_us();
-
-	if (mailbox->config->record.backend != CONFIG_RECORD_SQLITE || are_many_waiting(mailbox))
-		return false;
-	for (size_t i = 0; i < mailbox->place_count; i++)
-		if (mailbox->places[i].count > 0 && now_us - mailbox->places[i].since_us < TURN_US)
-			return true;
-	return false;
-}
-
 static void start(void *context)
 {
 	struct deliver_mailbox *mailbox = context;
 	struct place *place;
 
-	if (mailbox->waiting != NULL && is_to_wait(mailbox)) {
-		if (!os_timer_is_running(mailbox->retry))
-			os_timer_start(mailbox->retry, RETRY_US);
-		return;
-	}
 	while (mailbox->waiting != NULL && (place = idle_place(mailbox)) != NULL) {
 		if (!prepare(mailbox, place))
 			return;
