@@ -106,12 +106,6 @@ void deliver_mailbox_start(struct deliver_mailbox *mailbox, struct deliver_helpe
 	struct mail_verdict why;
 	int error;
 
-	if (job->binary) {
-		mail_verdict_set(&why, "5.6.3", "A binary message cannot be filed");
-		deliver_helper_report_rest(job, &why, NULL);
-		deliver_helper_finish(job);
-		return;
-	}
 	error = mailbox_entry_new(job, mailbox->service, &entry);
 	entry->owner = mailbox;
 	if (error != 0) {

@@ -27,6 +27,7 @@ int mailbox_entry_new(struct deliver_helper_job *job, const struct config_servic
 		.identity = &entry->identity,
 		.decoded = &entry->decoded,
 		.content = job->content,
+		.is_binary = job->binary,
 		.sender = job->sender,
 	};
 	mailbox_copies_begin(&entry->message, count, job->arena);

@@ -22,7 +22,8 @@ struct sending {
 	char last;
 };
 
-static void sending_begin(struct sending *sending, const struct mailstore_append *append)
+/* 0, MAILBOX_COPY_SEALED or -errno; sending_end() follows. */
+static int sending_begin(struct sending *sending, const struct mailstore_append *append)
 {
 	*sending = (struct sending){.block = memory_alloc(BLOCK_SIZE)};
 	if (append->recipient.length > 0)
@@ -30,10 +31,14 @@ static void sending_begin(struct sending *sending, const struct mailstore_append
 				   append->recipient, &sending->plain);
 	else
 		mailbox_copy_begin_bare(&sending->copy, &append->content);
+	if (!append->is_binary)
+		return 0;
+	return mailbox_copy_set_binary(&sending->copy, sending->block, BLOCK_SIZE);
 }
 
 static void sending_end(struct sending *sending)
 {
+	mailbox_copy_clear(&sending->copy);
 	free(sending->block);
 	buffer_clear(&sending->plain);
 	buffer_clear(&sending->wire);
@@ -80,10 +85,9 @@ static bool measure(struct appending *appending)
 	struct mail_verdict *verdict = &appending->append->verdict;
 	struct sending sending;
 	bool has_nul = false;
-	int result = 0;
+	int result = sending_begin(&sending, appending->append);
 
 	appending->size = 0;
-	sending_begin(&sending, appending->append);
 	while (result == 0 && !sending_is_done(&sending)) {
 		result = sending_next(&sending);
 		appending->size += sending.wire.length;
@@ -93,6 +97,8 @@ static bool measure(struct appending *appending)
 	if (result == MAILBOX_COPY_LOOP)
 		mail_verdict_set(verdict, "5.4.6",
 				 "Mail loop: the message was delivered to this address before");
+	else if (result == MAILBOX_COPY_SEALED)
+		mail_verdict_set(verdict, "5.6.3", "%s", MAILBOX_COPY_SEALED_TEXT);
 	else if (result < 0)
 		mail_verdict_set(verdict, "4.3.0", "Cannot read the message: %s",
 				 strerror(-result));
@@ -142,9 +148,10 @@ static int send_message(struct imap_connection *connection, struct appending *ap
 {
 	struct sending sending;
 	uint64_t left = appending->size;
-	int result = 0;
+	int result = sending_begin(&sending, appending->append);
 
-	sending_begin(&sending, appending->append);
+	if (result != 0)
+		result = imap_connection_break(connection, -EIO, "the message cannot be read again");
 	while (result == 0 && !sending_is_done(&sending)) {
 		result = sending_next(&sending);
 		if (result != 0 || sending.wire.length > left) {

@@ -28,11 +28,14 @@ struct mailstore_place {
 	struct str folder;           /* "INBOX", "Sent", "Lists/dev"; UTF-8, '/' between levels */
 	struct str id;               /* its Message-ID, as decode_identity.id */
 	const unsigned char *digest; /* DECODE_DIGEST_SIZE bytes, likewise */
+	/* for a find: likewise of the form that copies have, if they are encoded; NULL: as digest */
+	const unsigned char *encoded_digest;
 };
 
 struct mailstore_append {
 	struct mailstore_place place;
 	struct ipc_content content; /* lines end in CRLF or LF */
+	bool is_binary;             /* or not in lines (BINARYMIME): it is encoded */
 	struct str sender;          /* of the envelope: written as Return-Path */
 	struct str recipient;       /* written as Delivered-To; "": neither is written (Sent) */
 	unsigned flags;
@@ -73,6 +76,10 @@ void mailstore_append(struct mailstore *store, struct mailstore_append *appends,
 MUST_CHECK int mailstore_find(struct mailstore *store, const struct mailstore_place *place,
 			      struct arena *arena, struct mailstore_found **found_out,
 			      size_t *count_out);
+/* The digest of the binary message CONTENT as copies of it are, encoded. -errno; -EINVAL: it cannot
+ * be encoded, so that there are none. */
+MUST_CHECK int mailstore_encoded_digest(const struct ipc_content *content,
+					unsigned char out[DECODE_DIGEST_SIZE]);
 /* Removes one copy for good, and nothing else. -ENOENT: it is not there. */
 MUST_CHECK int mailstore_remove(struct mailstore *store, const struct mailstore_place *place,
 				const char *copy);
