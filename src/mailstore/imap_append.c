@@ -151,7 +151,8 @@ static int send_message(struct imap_connection *connection, struct appending *ap
 	int result = sending_begin(&sending, appending->append);
 
 	if (result != 0)
-		result = imap_connection_break(connection, -EIO, "the message cannot be read again");
+		result =
+			imap_connection_break(connection, -EIO, "the message cannot be read again");
 	while (result == 0 && !sending_is_done(&sending)) {
 		result = sending_next(&sending);
 		if (result != 0 || sending.wire.length > left) {

@@ -28,7 +28,8 @@ struct mailstore_place {
 	struct str folder;           /* "INBOX", "Sent", "Lists/dev"; UTF-8, '/' between levels */
 	struct str id;               /* its Message-ID, as decode_identity.id */
 	const unsigned char *digest; /* DECODE_DIGEST_SIZE bytes, likewise */
-	/* for a find: likewise of the form that copies have, if they are encoded; NULL: as digest */
+	/* for a find: likewise of the form that copies have, if they are encoded; NULL: as digest
+	 */
 	const unsigned char *encoded_digest;
 };
 
