@@ -21,6 +21,8 @@ struct command_mailbox_options {
 	const char *subject;
 	const char *since; /* a time ago */
 	const char *limit;
+	bool applies; /* repair */
+	bool forgets;
 };
 
 extern const char command_mailbox_summary[];

@@ -84,16 +84,17 @@ static const struct config_service *only_service(const struct config *config)
 	return found;
 }
 
-static const struct config_service *service_for(const struct task *task, struct str address)
+const struct config_service *mailbox_command_service(const struct config *config, const char *named,
+						     struct str address)
 {
 	const struct config_domain *domain =
-		config_domain_find(task->config, mail_parts_of(address).domain);
+		config_domain_find(config, mail_parts_of(address).domain);
 
-	if (task->options.service != NULL)
-		return config_service_find(task->config, str_from(task->options.service));
+	if (named != NULL)
+		return config_service_find(config, str_from(named));
 	if (domain != NULL && config_service_records(domain->service))
 		return domain->service;
-	return only_service(task->config);
+	return only_service(config);
 }
 
 /* The sender's copy, of senders in the domains of this configuration that have the same service;
@@ -118,7 +119,7 @@ static int set_up(struct task *task)
 
 	if (recipient.length == 0)
 		return complain(INJECT_USAGE, "%s", "for whom? Use -r");
-	task->service = service_for(task, recipient);
+	task->service = mailbox_command_service(task->config, task->options.service, recipient);
 	if (task->service == NULL || !config_service_records(task->service))
 		return complain(INJECT_CONFIG, "no service of kind mailbox or imap %s",
 				"is for this recipient; use -s");
