@@ -78,13 +78,15 @@ static const struct command_exit repair_exits[] = {
 	{0, NULL},
 };
 
+/* The whole command is run for them, too: it does not come to their functions. */
 const struct command command_mailbox_subcommands[] = {
 	{"mailbox status", "MESSAGE-ID",
 	 "Shows what is recorded of a message, where it is filed, and who has its lock.",
-	 "MESSAGE-ID has its angle brackets. Different messages with one are all shown.\n", NULL,
-	 status_options, NULL, NULL},
+	 "MESSAGE-ID has its angle brackets. Different messages with one are all shown.\n",
+	 command_mailbox, status_options, NULL, NULL},
 	{"mailbox list", "", "Lists the messages that are recorded.",
-	 "The oldest first. Of several options all must fit.\n", NULL, list_options, NULL, NULL},
+	 "The oldest first. Of several options all must fit.\n", command_mailbox, list_options,
+	 NULL, NULL},
 	{"mailbox repair", "", "Compares the record with the mailboxes, after a restore of either.",
 	 "The differences are:\n"
 	 "  missing     filed, and not in its folder any more; its reader may have moved or\n"
@@ -95,7 +97,7 @@ const struct command command_mailbox_subcommands[] = {
 	 "  surplus     a copy more than one: removed\n"
 	 "  unrecorded  a copy that was filed, and is not recorded: recorded\n"
 	 "Nothing is ever filed. Mail that is being filed meanwhile is left alone.\n",
-	 NULL, repair_options, repair_exits, NULL},
+	 command_mailbox, repair_options, repair_exits, NULL},
 	{NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
