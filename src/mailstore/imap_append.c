@@ -25,15 +25,18 @@ struct sending {
 /* 0, MAILBOX_COPY_SEALED or -errno; sending_end() follows. */
 static int sending_begin(struct sending *sending, const struct mailstore_append *append)
 {
+	int result = 0;
+
 	*sending = (struct sending){.block = memory_alloc(BLOCK_SIZE)};
 	if (append->recipient.length > 0)
-		mailbox_copy_begin(&sending->copy, &append->content, append->sender,
-				   append->recipient, &sending->plain);
+		result = mailbox_copy_begin_filed(&sending->copy, &append->content, append->sender,
+						  append->recipient, sending->block, BLOCK_SIZE,
+						  &sending->plain);
 	else
 		mailbox_copy_begin_bare(&sending->copy, &append->content);
-	if (!append->is_binary)
-		return 0;
-	return mailbox_copy_set_binary(&sending->copy, sending->block, BLOCK_SIZE);
+	if (result == 0 && append->is_binary)
+		result = mailbox_copy_set_binary(&sending->copy, sending->block, BLOCK_SIZE);
+	return result;
 }
 
 static void sending_end(struct sending *sending)
@@ -49,7 +52,7 @@ static bool sending_is_done(const struct sending *sending)
 	return mailbox_copy_is_done(&sending->copy) && sending->plain.length == 0;
 }
 
-/* Makes the next part in WIRE: 0, MAILBOX_COPY_LOOP or -errno. */
+/* Makes the next part in WIRE: 0 or -errno. */
 static int sending_next(struct sending *sending)
 {
 	struct str rest;
@@ -94,10 +97,7 @@ static bool measure(struct appending *appending)
 		has_nul |= memchr(buffer_data(&sending.wire), '\0', sending.wire.length) != NULL;
 	}
 	sending_end(&sending);
-	if (result == MAILBOX_COPY_LOOP)
-		mail_verdict_set(verdict, "5.4.6",
-				 "Mail loop: the message was delivered to this address before");
-	else if (result == MAILBOX_COPY_SEALED)
+	if (result == MAILBOX_COPY_SEALED)
 		mail_verdict_set(verdict, "5.6.3", "%s", MAILBOX_COPY_SEALED_TEXT);
 	else if (result < 0)
 		mail_verdict_set(verdict, "4.3.0", "Cannot read the message: %s",
