@@ -15,7 +15,7 @@ const char command_mailbox_help[] =
 
 const struct command_option command_mailbox_options[] = {
 	COMMAND_OPTION_CONFIG,
-	{"-r", "RECIPIENT", "the address (the message's Delivered-To, or $RECIPIENT)",
+	{"-r", "RECIPIENT", "the address ($RECIPIENT, or the message's Delivered-To)",
 	 offsetof(struct command_mailbox_options, recipient)},
 	{"-f", "SENDER", "the sender of the envelope ($SENDER)",
 	 offsetof(struct command_mailbox_options, sender)},

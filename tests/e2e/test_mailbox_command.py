@@ -30,8 +30,14 @@ def test_the_recipient_of_the_command_line(box):
 
 def test_the_recipient_that_the_message_tells(box):
     told = b"Delivered-To: doug@mail.test\r\nDelivered-To: scuba@mail.test\r\n" + MESSAGE
-    assert box.run(text=told, environment={"RECIPIENT": SCUBA}).returncode == 0
+    assert box.run(text=told).returncode == 0
     assert len(box.files(DOUG)) == 1 and not box.files(SCUBA)
+
+
+def test_a_message_cannot_choose_its_mailbox_if_the_mail_system_says_it(box):
+    told = b"Delivered-To: doug@mail.test\r\n" + MESSAGE
+    assert box.run(text=told, environment={"RECIPIENT": SCUBA}).returncode == 0
+    assert len(box.files(SCUBA)) == 1 and not box.files(DOUG)
 
 
 def test_the_recipient_of_the_environment(box):
@@ -126,6 +132,14 @@ def test_two_runs_of_one_message(box):
     assert len(box.files(LISA, "Sent")) == 1
     assert box.database("SELECT count(*) FROM message") == [(1,)]
     assert box.database("SELECT count(*) FROM filing WHERE state = 'filed'") == [(3,)]
+
+
+def test_the_line_that_begins_a_message_in_an_mbox(box):
+    box.file(MESSAGE)
+    box.file(b"From lisa@gmail.test Thu Nov 26 09:00:00 2026\n" + MESSAGE.replace(b"\r\n", b"\n"), DOUG)
+    (copy,) = box.copies(DOUG).values()
+    assert copy == b"Return-Path: <>\nDelivered-To: doug@mail.test\n" + MESSAGE.replace(b"\r\n", b"\n")
+    assert box.database("SELECT count(*) FROM message") == [(1,)]
 
 
 def test_the_same_run_again_files_nothing(box):
