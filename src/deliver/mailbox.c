@@ -64,8 +64,8 @@ static void drop_preparing(struct mailbox_entry *entry, const struct mail_verdic
 	mailbox_entry_give_up(entry, why);
 }
 
-/* The mailbox of this service to which mail for the sender would go; an address that is an alias,
- * or several mailboxes, has none. */
+/* The mailbox of this service to which mail for the sender would go, also by an alias; who has
+ * several has none. */
 static void on_sender(void *context, const struct directory_result *result)
 {
 	struct mailbox_entry *entry = context;
