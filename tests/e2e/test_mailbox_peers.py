@@ -150,6 +150,8 @@ class Handed:
         log = self.box.mx.log
         log.wait("delivered", count=4)
         check_once(self.box, SCUBA, DOUG, peer=peer)
+        log.wait("message_filed", count=3)
+        log.wait("message_filed_before", count=2)
         assert len(log.find("message_recorded")) == 1 and len(log.find("message_filed")) == 3
 
 
