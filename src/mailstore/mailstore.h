@@ -38,8 +38,8 @@ struct mailstore_append {
 	struct ipc_content content; /* lines end in CRLF or LF */
 	bool is_binary;             /* or not in lines (BINARYMIME): it is encoded */
 	struct str sender;          /* of the envelope: written as Return-Path, and */
-	struct str recipient;       /* written as Delivered-To, each unless the content has it on top
-				     * (mailbox_copy_begin_filed()); "": neither is written (Sent) */
+	struct str recipient; /* written as Delivered-To, each unless the content has it on top
+			       * (mailbox_copy_begin_filed()); "": neither is written (Sent) */
 	unsigned flags;
 	int64_t date_us;             /* since 1970: IMAP's internal date */
 	struct mail_verdict verdict; /* out: OK once it is durable; WAIT or FAIL: see is_unknown */
