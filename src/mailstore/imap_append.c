@@ -22,20 +22,26 @@ struct sending {
 	char last;
 };
 
-/* 0 or -errno; sending_end() follows either way. */
+/* 0, MAILBOX_COPY_SEALED or -errno; sending_end() follows. */
 static int sending_begin(struct sending *sending, const struct mailstore_append *append)
 {
+	int result = 0;
+
 	*sending = (struct sending){.block = memory_alloc(BLOCK_SIZE)};
 	if (append->recipient.length > 0)
-		return mailbox_copy_begin_filed(&sending->copy, &append->content, append->sender,
-						append->recipient, sending->block, BLOCK_SIZE,
-						&sending->plain);
-	mailbox_copy_begin_bare(&sending->copy, &append->content);
-	return 0;
+		result = mailbox_copy_begin_filed(&sending->copy, &append->content, append->sender,
+						  append->recipient, sending->block, BLOCK_SIZE,
+						  &sending->plain);
+	else
+		mailbox_copy_begin_bare(&sending->copy, &append->content);
+	if (result == 0 && append->is_binary)
+		result = mailbox_copy_set_binary(&sending->copy, sending->block, BLOCK_SIZE);
+	return result;
 }
 
 static void sending_end(struct sending *sending)
 {
+	mailbox_copy_clear(&sending->copy);
 	free(sending->block);
 	buffer_clear(&sending->plain);
 	buffer_clear(&sending->wire);
@@ -91,7 +97,9 @@ static bool measure(struct appending *appending)
 		has_nul |= memchr(buffer_data(&sending.wire), '\0', sending.wire.length) != NULL;
 	}
 	sending_end(&sending);
-	if (result < 0)
+	if (result == MAILBOX_COPY_SEALED)
+		mail_verdict_set(verdict, "5.6.3", "%s", MAILBOX_COPY_SEALED_TEXT);
+	else if (result < 0)
 		mail_verdict_set(verdict, "4.3.0", "Cannot read the message: %s",
 				 strerror(-result));
 	else if (has_nul)
@@ -142,9 +150,9 @@ static int send_message(struct imap_connection *connection, struct appending *ap
 	uint64_t left = appending->size;
 	int result = sending_begin(&sending, appending->append);
 
-	if (result < 0)
-		result = imap_connection_break(connection, result,
-					       "the message cannot be read again");
+	if (result != 0)
+		result =
+			imap_connection_break(connection, -EIO, "the message cannot be read again");
 	while (result == 0 && !sending_is_done(&sending)) {
 		result = sending_next(&sending);
 		if (result != 0 || sending.wire.length > left) {

@@ -27,6 +27,9 @@ MUST_CHECK int mailstore_maildir_fence(const char *folder, const struct mailstor
 MUST_CHECK int mailstore_maildir_search(const char *folder, const struct mailstore_place *place,
 					struct arena *arena, struct mailstore_found **found_out,
 					size_t *count_out);
+/* Opens the file in FOLDER whose name up to ':' is COPY. -ENOENT. */
+MUST_CHECK int mailstore_maildir_open(const char *folder, const char *copy,
+				      struct ipc_content *content_out);
 /* Removes the file in FOLDER whose name up to ':' is COPY, durably. -ENOENT. */
 MUST_CHECK int mailstore_maildir_unlink(const char *folder, const char *copy);
 

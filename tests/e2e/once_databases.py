@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The databases of the story (once.py), what happens to them and to connections with them."""
+"""The databases of the story (story.py), what happens to them and to connections with them."""
 
 import contextlib
 import os

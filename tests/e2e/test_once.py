@@ -11,7 +11,7 @@ import time
 
 import pytest
 from common.record import record
-from once import PLACES, RECIPIENTS, TRY_LATER, Site, Story, message
+from story import PLACES, RECIPIENTS, TRY_LATER, Site, Story, message
 from once_databases import Faults, MariaDB, PostgreSQL, SQLite
 from stagepost import is_root, wait_until
 from wires import Net

@@ -83,64 +83,68 @@ static int begin(struct record *record)
 	return tell(of(record), record_begin(of(record)->inner));
 }
 
-static int lock(struct record *record, const struct lock_name *name)
+static int lock(struct record *record, struct record_turn *turns, size_t count)
 {
 	struct watched *watched = of(record);
 
-	watched->name = *name;
-	return watched->has_lock ? tell(watched, record_lock(watched->inner, name)) : 0;
+	if (count > 0)
+		watched->name = *turns[0].name;
+	if (watched->has_lock)
+		return tell(watched, record_lock_all(watched->inner, turns, count));
+	for (size_t i = 0; i < count; i++)
+		turns[i].is_taken = true;
+	return 0;
 }
 
-static int put(struct record *record, const struct record_message *message, int64_t *number_out,
-	       bool *is_new_out, unsigned *different_out)
+static int put(struct record *record, struct record_entry *entries, size_t count)
 {
-	return tell(of(record),
-		    record_put(of(record)->inner, message, number_out, is_new_out, different_out));
+	return tell(of(record), record_put_all(of(record)->inner, entries, count));
 }
 
-/* As if it had never been filed or tried. */
-static void forget_row(struct record_filing *row)
+/* As if they had never been filed or tried. */
+static void forget_rows(struct record_attempt **attempts, size_t count)
 {
-	row->state = RECORD_FILING;
-	row->others = 0;
+	for (size_t i = 0; i < count; i++) {
+		attempts[i]->row.state = RECORD_FILING;
+		attempts[i]->row.others = 0;
+	}
 }
 
-static int open_row(struct record *record, int64_t message, const struct record_place *place,
-		    const struct record_token *token, int64_t now_us, struct record_filing *out)
+static int open_rows(struct record *record, struct record_attempt **attempts, size_t count,
+		     int64_t now_us)
 {
 	struct watched *watched = of(record);
-	int error = record_open(watched->inner, message, place, token, now_us, out);
+	int error = record_open_all(watched->inner, attempts, count, now_us);
 
 	if (error == 0 && !watched->has_row)
-		forget_row(out);
+		forget_rows(attempts, count);
 	return tell(watched, error);
 }
 
-static int look(struct record *record, int64_t filing, const struct record_token *token,
-		struct record_filing *out)
+static int look(struct record *record, struct record_attempt **attempts, size_t count)
 {
 	struct watched *watched = of(record);
-	int error = witness_enter(watched->witness, &watched->name);
+	int error = count > 0 ? witness_enter(watched->witness, &watched->name) : 0;
 
 	if (error < 0) {
 		snprintf(record->error, sizeof record->error, "the witness is gone");
 		return error;
 	}
-	error = record_look(watched->inner, filing, token, out);
+	error = record_look_all(watched->inner, attempts, count);
 	if (error == 0 && !watched->has_row)
-		forget_row(out);
+		forget_rows(attempts, count);
 	return tell(watched, error);
 }
 
-static int filed(struct record *record, int64_t filing, const struct record_token *token,
-		 struct str copy, int64_t now_us)
+static int filed(struct record *record, struct record_attempt **attempts, size_t count,
+		 int64_t now_us)
 {
-	return tell(of(record), record_filed(of(record)->inner, filing, token, copy, now_us));
+	return tell(of(record), record_filed_all(of(record)->inner, attempts, count, now_us));
 }
 
-static int end(struct record *record, int64_t filing, const struct record_token *token)
+static int end(struct record *record, struct record_attempt **attempts, size_t count)
 {
-	return tell(of(record), record_end(of(record)->inner, filing, token));
+	return tell(of(record), record_end_all(of(record)->inner, attempts, count));
 }
 
 static int settle(struct record *record, int64_t filing, int64_t before_us)
@@ -191,7 +195,7 @@ struct record *__wrap_mailbox_record_new(const struct config *config)
 	operations = (struct record_operations){.begin = begin,
 						.lock = lock,
 						.put = put,
-						.open = open_row,
+						.open = open_rows,
 						.look = look,
 						.filed = filed,
 						.end = end,
