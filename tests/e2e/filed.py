@@ -6,6 +6,7 @@ import contextlib
 import email
 import hashlib
 import os
+import sqlite3
 import subprocess
 
 import mariadb
@@ -13,7 +14,7 @@ import postgresql
 from directory_tls import make_certificates
 from dovecot import Dovecot
 from smtp import Client
-from stagepost import PATIENCE, free_port, give_to_user
+from stagepost import PATIENCE, free_port, give_to_user, wait_until
 
 FILER, KEY = "filer", "key-to-all"  # the master's login; everybody has that password
 HOST = "loopback-localhost"  # the certificate is for its name and 127.0.0.1
@@ -142,6 +143,12 @@ class Sqlite:
     def settings(self, more=""):
         return f'record {{ path = "{self.path}" {more} }}\n'
 
+    def wait_recorded(self, count):
+        def recorded():
+            with contextlib.closing(sqlite3.connect(self.path)) as tables:
+                return tables.execute("SELECT count(*) FROM message").fetchone()[0]
+        wait_until(lambda: recorded() == count, f"{count} messages are recorded")
+
     def close(self):
         pass
 
@@ -168,8 +175,11 @@ class Postgresql:
         session.run("ROLLBACK")
         session.close()
 
-    def count(self, table):
-        return int(self.server.sql(f"SELECT count(*) FROM {table}"))
+    def wait_connected(self, count):
+        """The node has so many connections."""
+        wait_until(lambda: int(self.server.sql(
+            "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle' AND"
+            " application_name = 'stagepost-mailbox'")) >= count, f"{count} connections")
 
     def start(self):
         self.server.start()
@@ -210,7 +220,7 @@ class Mariadb:
     def settings(self, more=""):
         where = {"socket": f'socket = "{self.server.socket}"',
                  "address": f'servers = "127.0.0.1:{self.port}"',
-                 "name": f'servers = "localhost.:{self.port}"'}[self.way]
+                 "name": f'servers = "localhost:{self.port}"'}[self.way]
         return (f'record {{ backend = mariadb {where} database = "mail" user = "{FILER}" '
                 f'password_file = "{self.password}" timeout = 5 {more} }}\n')
 
@@ -227,9 +237,6 @@ class Mariadb:
         session.stdin.close()
         session.wait(PATIENCE)
         session.stdout.close()
-
-    def count(self, table):
-        return int(self.server.sql(f"SELECT count(*) FROM {table}", database="mail"))
 
     def start(self):
         self.server.start()
