@@ -23,6 +23,7 @@ struct mailbox_entry {
 	int64_t until_us; /* by os_clock_monotonic_us(): how long it may wait for a lock; 0: it has
 			   * not waited yet */
 	bool is_lost;     /* its outcome is not reported */
+	bool is_last;     /* it waits for no lock any more: its service, or this process, ends */
 	void *owner;      /* of the code that files */
 	struct decode_question *question; /* while it is decoded */
 	struct directory_request request; /* while the sender is looked up */

@@ -17,13 +17,14 @@ from common.record import record
 
 SEED = int(os.environ.get("KILL_SEED", str(random.randrange(1 << 30))))
 SAMPLE = int(os.environ.get("KILL_CALLS", "3"))  # of all (process, call, N); 0: every one
-WAYS = ["local", "remote", "lmtp", "pipe", "bounce", "later", "command", "qmtp", "lmtp_in", *LOGIN_WAYS,
+WAYS = ["local", "remote", "lmtp", "pipe", "filed", "bounce", "later", "command", "qmtp", "lmtp_in", *LOGIN_WAYS,
         *SECURE_WAYS]
-KILLED = (*PROGRAMS[1:], "keys", "policy", "auth")
+KILLED = (*PROGRAMS[1:], "keys", "policy", "auth", "mailbox", "decode")
 LATE = 0.8  # seconds; by then a removal is durable and its file a spare
 # whose death may make a recipient get it twice: who delivers, and who records it
 MAY_DOUBLE = {"a.test": ("local", "send"), "p.test": ("pipe", "launch", "send"),
-              "l.test": ("lmtp", "send"), "b.test": ("remote", "send")}
+              "l.test": ("lmtp", "send"), "b.test": ("remote", "send"),
+              "m.test": ()}  # filed once, whoever dies
 COMMAND = "stagepost enqueue"
 WRAPPER = """#!/bin/sh
 if mv "$0.inject" "$0.now" 2>/dev/null; then
@@ -87,7 +88,7 @@ def campaign():
         "kill-syscalls", title="kill -9 at every system call",
         what="Each process is killed before its Nth call of a kind, for each call that changes a file, "
         "makes it durable or communicates, and each N, while one message takes one of the paths "
-        "through a node (mailbox, SMTP, SMTP with TLS in and out, LMTP, program, bounce, retry, the "
+        "through a node (mailbox, mailbox that each message is filed in once, SMTP, SMTP with TLS in and out, LMTP, program, bounce, retry, the "
         "command, QMTP in, LMTP in, submission with a wrong and a right password, a start with litter); then it is restarted as usual. A duplicate is excused if the killed process had "
         "delivered, or had yet to record, the delivery.",
         command="make kill", counts=made.counts(), seconds=time.monotonic() - made.begun,
