@@ -18,7 +18,8 @@ struct mailbox_entry {
 	struct decode_identity identity;
 	struct decode_message decoded;
 	struct filing_message message;
-	size_t *copy_of;  /* of job->recipients[i]: which copy; MAILBOX_NO_COPY: none, it was reported */
+	size_t *copy_of;  /* of job->recipients[i]: which copy; MAILBOX_NO_COPY: none, it was
+			     reported */
 	size_t sent;      /* the sender's copy; MAILBOX_NO_COPY: none */
 	int64_t until_us; /* by os_clock_monotonic_us(): how long it may wait for a lock; 0: it has
 			   * not waited yet */

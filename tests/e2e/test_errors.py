@@ -33,9 +33,9 @@ LATE = 0.8  # seconds; by then a removal is durable and its file a spare
 # depends on a close, what was written is durable before; a line that the log cannot take is
 # counted as log_lost; a file that is not removed is found by the cleaner; clients come and
 # go, at level debug; whoever hung up is named by ipc_lost; what is looked at before it is
-# sent is read again; and libevent knows other ways to wait.
+# sent is read again; SQLite does not say why it cannot read or open a file, nor do we who look whether it is still the same; and libevent knows other ways to wait.
 UNNAMED = {"close", "epoll_create1", "write file", "unlinkat", "smtpd recv", "smtpd send", "qmtpd recv", "qmtpd send", "remote pread64",
-           "lmtp pread64", errno.ECONNRESET, errno.EINTR}
+           "lmtp pread64", "mailbox pread64", "mailbox open64", "mailbox fstatat64", errno.ECONNRESET, errno.EINTR}
 SAID = {errno.ENOSPC: "full", errno.EDQUOT: "quota"}  # in our own words
 IDLE_LOOKS = 50  # at a node, until it has nothing to do
 MANY = 24  # calls of a program that are the same
@@ -509,6 +509,7 @@ FOUND = [
     ("command", Call("stagepost", "open64", ""), 1, errno.EMFILE),
     ("command", Call("stagepost", "open64", ""), 1, errno.EINTR),
     ("command", Call("stagepost", "openat64", ""), 8, errno.EMFILE),
+    ("filed", Call("mailbox", "open64", ""), 1, errno.EDQUOT),
 ]
 
 

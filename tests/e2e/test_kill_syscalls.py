@@ -19,7 +19,7 @@ SEED = int(os.environ.get("KILL_SEED", str(random.randrange(1 << 30))))
 SAMPLE = int(os.environ.get("KILL_CALLS", "3"))  # of all (process, call, N); 0: every one
 WAYS = ["local", "remote", "lmtp", "pipe", "filed", "bounce", "later", "command", "qmtp", "lmtp_in", *LOGIN_WAYS,
         *SECURE_WAYS]
-KILLED = (*PROGRAMS[1:], "keys", "policy", "auth", "mailbox", "decode")
+KILLED = os.environ.get("KILL_PROGRAMS", " ".join(PROGRAMS[1:]) + " keys policy auth mailbox decode").split()
 LATE = 0.8  # seconds; by then a removal is durable and its file a spare
 # whose death may make a recipient get it twice: who delivers, and who records it
 MAY_DOUBLE = {"a.test": ("local", "send"), "p.test": ("pipe", "launch", "send"),

@@ -13,6 +13,7 @@ from lmtp import Server as LmtpServer
 from records import Records
 from smtp import Client
 from stagepost import PATIENCE, as_user, wait_until
+from test_check_running import check
 
 DOMAINS = ["domain mail.test { service = once }", "domain far.test { service = far }"]
 BOTH = ["scuba@mail.test", "doug@mail.test"]
@@ -123,6 +124,8 @@ def test_both_kinds_and_lmtp_in_one_node(node, ground, keep, record):
     assert len(box.messages) == 2
     (got,) = [text for text in own.store.texts(BOTH[0]) if b"<large@" in text]
     assert got.endswith(large.replace(b"\r\n", b"\n"))
+    status, out, _ = check(own.mx)
+    assert status == 0, out  # it has no more than the table of rights says
 
 
 # --- one of them is away ---
