@@ -152,7 +152,10 @@ static void read_authority(struct reader *reader, struct str *text)
 	if (begins_with(rest, '@'))
 		*text = str_skip(rest, 1);
 	for (;;) {
-		decode(take_until(text, begins_with(*text, '[') ? "]" : ":/?,"), &reader->hosts);
+		bool has_brackets = begins_with(*text, '[');
+
+		*text = str_skip(*text, has_brackets ? 1 : 0);
+		decode(take_until(text, has_brackets ? "]" : ":/?,"), &reader->hosts);
 		(void)take_until(text, "/?,");
 		if (!begins_with(*text, ','))
 			return;
