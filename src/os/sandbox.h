@@ -66,8 +66,8 @@ enum os_sandbox_calls { /* besides memory, time, threads, and I/O on existing so
 						    * connections: bind, at no port of its own if
 						    * Landlock can forbid that, and never listen */
 			OS_SANDBOX_FLAGS =
-				1 << 15, /* change the flags of descriptors, as libraries do with
-					  * sockets; not with shared ones. Part of DNS */
+				1 << 15, /* change the flags of sockets, as libraries do, and shut
+					  * them down; not shared ones. The first is part of DNS */
 };
 
 struct os_sandbox {

@@ -156,7 +156,7 @@ static int allow_changing(scmp_filter_ctx filter, unsigned calls)
 {
 	const struct scmp_arg_cmp half = SCMP_A1(SCMP_CMP_EQ, SHUT_WR);
 	const struct scmp_arg_cmp flags = SCMP_A1(SCMP_CMP_EQ, F_SETFL);
-	bool has_own = (calls & PEERS) != 0 && (calls & OS_SANDBOX_ACCEPT) == 0;
+	bool has_own = (calls & OS_SANDBOX_FLAGS) != 0 && (calls & OS_SANDBOX_ACCEPT) == 0;
 	int error = sandbox_allow(filter, "shutdown", has_own ? 0 : 1, &half);
 
 	if (error == 0 && (calls & (OS_SANDBOX_DNS | OS_SANDBOX_FLAGS)) != 0)
