@@ -324,7 +324,9 @@ void model_check_asleep(const struct model_message *m, const struct sleeper *sle
 	if (m->is_due && sleeper->waiters == NULL && m->recipients == 1 && m->decided[1] == 0 &&
 	    !model_is_requeued(m) && !may_be_early(m))
 		model_fail("message %" PRIu64 " was released and is not tried", m->id.number);
-	if (m->is_held || has_hold(m) || sleeper->facts.is_released || !wants_delay(m))
+	/* a hold is known to last; and who is late is not known while it is to be mapped */
+	if (m->is_held || has_hold(m) || model_is_requeued(m) || sleeper->facts.is_released ||
+	    !wants_delay(m))
 		return;
 	if (m->deadline.mode == MAIL_DEADLINE_NOTIFY && !m->is_late_told &&
 	    (m->jumped_us == model_jumped_us || !is_delay_recorded(m)) &&
