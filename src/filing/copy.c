@@ -8,15 +8,18 @@ static void keep(struct filing_work *work, struct str copy)
 	snprintf(work->kept, sizeof work->kept, "%.*s", (int)copy.length, copy.data);
 }
 
-void filing_copy_opened(struct filing_work *work, const struct record_filing *row)
+void filing_copy_opened(struct filing_work *work)
 {
-	work->row = row->number;
+	const struct record_filing *row = &work->attempt.row;
+
 	work->was_filed = row->state == RECORD_FILED;
 	work->step = work->was_filed && row->others == 0 ? FILING_STEP_DONE : FILING_STEP_OPEN;
 }
 
-void filing_copy_looked(struct filing_work *work, const struct record_filing *row)
+void filing_copy_looked(struct filing_work *work)
 {
+	const struct record_filing *row = &work->attempt.row;
+
 	work->was_filed = row->state == RECORD_FILED;
 	if (work->was_filed)
 		keep(work, row->copy);

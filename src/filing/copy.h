@@ -37,18 +37,17 @@ struct filing_work { /* of one copy */
 	struct filing_message *message;
 	struct filing_copy *copy;
 	enum filing_step step;
-	struct record_token token;
-	int64_t row;       /* number of record_filing */
+	struct record_attempt attempt;
 	bool was_filed;    /* as the record says */
 	bool was_searched; /* the mailbox was looked into */
 	bool was_appended;
 	char kept[MAILSTORE_COPY_SIZE]; /* where it is: as recorded, found or appended */
 };
 
-/* What the first transaction has found: OPENING -> OPEN, DONE. */
-void filing_copy_opened(struct filing_work *work, const struct record_filing *row);
-/* What the second one has found: OPEN -> DOUBT, APPEND, MARK; also after it was begun anew. */
-void filing_copy_looked(struct filing_work *work, const struct record_filing *row);
+/* The first transaction has found the attempt's row: OPENING -> OPEN, DONE. */
+void filing_copy_opened(struct filing_work *work);
+/* The second one has: OPEN -> DOUBT, APPEND, MARK; also after it was begun anew. */
+void filing_copy_looked(struct filing_work *work);
 /* Copies found in the mailbox, of which KEPT, or the first, stays: DOUBT -> MARK, APPEND. */
 void filing_copy_searched(struct filing_work *work, const struct mailstore_found *found,
 			  size_t count);
