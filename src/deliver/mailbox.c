@@ -281,9 +281,13 @@ static void hold(struct deliver_mailbox *mailbox, struct mailbox_entry *entry)
 	int64_t now_us = os_clock_monotonic_us();
 	struct mail_verdict why;
 
+	if (entry->is_last) {
+		mailbox_entry_give_up(entry, NULL); /* and it is tried again */
+		return;
+	}
 	if (entry->until_us == 0)
 		entry->until_us = now_us + mailbox->config->record.lock_timeout * SECOND_US;
-	if (now_us < entry->until_us && !entry->is_lost) {
+	if (now_us < entry->until_us) {
 		DL_APPEND2(mailbox->held, entry, previous, next);
 		if (!os_timer_is_running(mailbox->retry))
 			os_timer_start(mailbox->retry, RETRY_US);
@@ -360,10 +364,14 @@ static void give_up_held(struct deliver_mailbox *mailbox)
 	give_up_waiting(mailbox, NULL);
 }
 
+/* A configuration that is gone says nothing any more of those in a thread. */
 void deliver_mailbox_drain(struct deliver_mailbox *mailbox)
 {
 	struct mailbox_entry *entry;
 
+	for (size_t i = 0; i < mailbox->place_count; i++)
+		for (size_t j = 0; j < mailbox->places[i].count; j++)
+			mailbox->places[i].entries[j]->is_last = true;
 	give_up_held(mailbox);
 	mailbox_reader_drop(mailbox->reader);
 	while ((entry = mailbox->preparing) != NULL) {

@@ -25,6 +25,7 @@ struct mailbox_entry {
 			   * not waited yet */
 	int64_t decode_until_us;          /* likewise: how long it may wait for the decoder */
 	bool is_lost;                     /* its outcome is not reported */
+	bool is_last;     /* it waits for no lock any more: its service, or this process, ends */
 	void *owner;                      /* of the code that files */
 	struct decode_question *question; /* while it is decoded */
 	struct directory_request request; /* while the sender is looked up */
