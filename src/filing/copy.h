@@ -2,20 +2,28 @@
 /*
  * filing/copy.h - the life of one copy of a message.
  *
- *	step     what is known                                    next
- *	OPENING  nothing                                          the first transaction: the row
- *exists, and our attempt is noted: OPEN; it is filed, and nobody is in doubt: DONE OPEN     the
- *row, as it was then                          the second transaction looks again: filed, no attempt
- *but ours                       MARK not filed, no attempt but ours                   APPEND
- *	         attempts of others                               DOUBT
- *	DOUBT    another one may have appended                    the mailbox is looked into: the
- *copies but one are removed; one is left: MARK; none: APPEND APPEND   the copy is not in the
- *mailbox                   appended: MARK; it failed, and left nothing: FAILED; it is unknown: LOST
- *	MARK     the copy is in the mailbox                       "filed" is written, if it is not
- *yet, and committed: DONE LOST     it may be there: our attempt stays noted         the next one
- *will be in doubt DONE, FAILED                                              our attempt ends
+ *	step     what is known                   what is done, and the next step
+ *	OPENING  nothing                         first transaction: our attempt is noted
+ *	                                         -> OPEN; it is filed, no attempt of others -> DONE
+ *	OPEN     the row, as it was then         second transaction, looks again:
+ *	                                         our attempt is gone -> OPENING
+ *	                                         attempts of others -> DOUBT
+ *	                                         it is filed -> MARK; it is not -> APPEND
+ *	DOUBT    others may have appended it     one of them still can -> OPENING
+ *	                                         looks into the mailbox, removes all copies but one:
+ *	                                         one is left, or it is filed -> MARK; none -> APPEND
+ *	APPEND   it is not in the mailbox        appends: done -> MARK; it left nothing -> FAILED;
+ *	                                         nobody knows -> LOST
+ *	MARK     it is in the mailbox            writes "filed" if that is not there, commits ->
+ *DONE LOST     it may be in the mailbox        our attempt stays noted: the next one is in DOUBT
+ *	DONE, FAILED                             our attempt ends
  *
- * If the second transaction is not committed, a copy that was appended is LOST, too.
+ * OPENING again: our attempt ends, and the message goes back (is_busy). A copy that was appended
+ * is LOST, too, if the second transaction is not committed.
+ *
+ * An attempt of somebody who is never seen again is settled at last: by whoever has looked into the
+ * mailbox a day after it could still take effect. Times are those of the machines, so their clocks
+ * must not differ by more; the lock and the connection are what keeps two from appending at a time.
  */
 #ifndef FILING_COPY_H
 #define FILING_COPY_H
@@ -40,6 +48,7 @@ struct filing_work { /* of one copy */
 	struct record_token token;
 	int64_t row;       /* number of record_filing */
 	bool was_filed;    /* as the record says */
+	int64_t last_us;   /* when the last attempt of others began */
 	bool was_searched; /* the mailbox was looked into */
 	bool was_appended;
 	char kept[MAILSTORE_COPY_SIZE]; /* where it is: as recorded, found or appended */
@@ -47,8 +56,12 @@ struct filing_work { /* of one copy */
 
 /* What the first transaction has found: OPENING -> OPEN, DONE. */
 void filing_copy_opened(struct filing_work *work, const struct record_filing *row);
-/* What the second one has found: OPEN -> DOUBT, APPEND, MARK; also after it was begun anew. */
+/* What the second one has found: OPEN -> OPENING, DOUBT, APPEND, MARK; also if it is tried again.
+ */
 void filing_copy_looked(struct filing_work *work, const struct record_filing *row);
+/* Whether an attempt of others can still take effect at NOW_US, in a store with APPEND_MAX_US, so
+ * that nothing that is found in the mailbox is final: DOUBT -> OPENING. */
+bool filing_copy_is_early(struct filing_work *work, int64_t now_us, int64_t append_max_us);
 /* Copies found in the mailbox, of which KEPT, or the first, stays: DOUBT -> MARK, APPEND. */
 void filing_copy_searched(struct filing_work *work, const struct mailstore_found *found,
 			  size_t count);

@@ -5,7 +5,6 @@
 void filing_tell(const struct filing *filing, enum filing_event_kind kind,
 		 const struct filing_work *work, const char *text)
 {
-	filing->event(filing->context,
-		      &(struct filing_event){kind, work->message, work->copy,
-					     text != NULL ? text : ""});
+	filing->event(filing->context, &(struct filing_event){kind, work->message, work->copy,
+							      text != NULL ? text : ""});
 }

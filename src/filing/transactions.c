@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The two transactions of a group, and the lock of each message in them. */
+#include "base/timestamp.h"
 #include "filing/internal.h"
 #include "os/clock.h"
 #include <errno.h>
@@ -106,7 +107,7 @@ bool filing_is_open(const struct filing_item *items, size_t count)
 	return false;
 }
 
-/* Another one has the lock again: what we noted is taken back, as nothing was appended. */
+/* What we noted is taken back, as nothing was appended. */
 static int withdraw(const struct filing *filing, const struct filing_item *item)
 {
 	int error = 0;
@@ -129,6 +130,21 @@ static int look_copy(const struct filing *filing, struct filing_work *work)
 	return 0;
 }
 
+/* Whether nothing can be done for it now. */
+static bool must_begin_anew(const struct filing *filing, const struct filing_item *item)
+{
+	bool must = false;
+
+	for (size_t i = 0; i < item->message->copy_count; i++) {
+		struct filing_work *work = &item->works[i];
+
+		must |= filing_copy_is_early(work, os_clock_wall_us(),
+					     filing->store->append_max_us) ||
+			work->step == FILING_STEP_OPENING;
+	}
+	return must;
+}
+
 static int look_item(const struct filing *filing, struct filing_item *item)
 {
 	int error;
@@ -143,7 +159,10 @@ static int look_item(const struct filing *filing, struct filing_item *item)
 	for (size_t i = 0; error == 0 && i < item->message->copy_count; i++)
 		if (needs_end(&item->works[i]))
 			error = look_copy(filing, &item->works[i]);
-	return error;
+	if (error != 0 || !must_begin_anew(filing, item))
+		return error;
+	item->has_lock = false; /* nothing more is done under it */
+	return withdraw(filing, item);
 }
 
 /* Writes how the copy ended. */
@@ -151,14 +170,16 @@ static int mark_copy(const struct filing *filing, struct filing_work *work)
 {
 	int error = 0;
 
+	if (work->step == FILING_STEP_DONE || work->step == FILING_STEP_LOST)
+		return 0;
 	if (work->step == FILING_STEP_MARK && !work->was_filed)
 		error = record_filed(filing->record, work->row, &work->token, str_from(work->kept),
 				     os_clock_wall_us());
-	else if (work->step == FILING_STEP_MARK || work->step == FILING_STEP_FAILED)
+	else
 		error = record_end(filing->record, work->row, &work->token);
 	if (error == 0 && work->was_searched)
 		error = record_settle(filing->record, work->row,
-				      os_clock_wall_us() - filing->store->append_max_us);
+				      os_clock_wall_us() - filing->store->append_max_us - DAY_US);
 	return error;
 }
 
