@@ -4,6 +4,7 @@
 #include "deliver/mailbox_entry.h"
 #include "deliver/mailbox_hand.h"
 #include "deliver/mailbox_open.h"
+#include "filing/doubt.h"
 #include "os/clock.h"
 #include "os/process.h"
 #include <stdlib.h>
@@ -33,6 +34,7 @@ struct deliver_mailbox {
 	struct mailbox_entry *preparing; /* being decoded, or the sender is looked up */
 	struct mailbox_entry *waiting;   /* for a thread */
 	struct mailbox_entry *held;      /* for a lock, until the timer */
+	struct filing_doubt doubt;
 	struct place places[PLACES_MAX];
 	size_t place_count;
 };
@@ -123,6 +125,7 @@ void deliver_mailbox_start(struct deliver_mailbox *mailbox, struct deliver_helpe
 		mailbox_entry_give_up(entry, NULL); /* all are reported */
 		return;
 	}
+	entry->message.is_in_doubt = filing_doubt_has(&mailbox->doubt, entry->identity.id);
 	DL_APPEND2(mailbox->preparing, entry, previous, next);
 	entry->question =
 		decode_client_ask(mailbox->peers.decoder, &job->content, on_decoded, entry);
@@ -247,7 +250,7 @@ static void hold(struct deliver_mailbox *mailbox, struct mailbox_entry *entry)
 			os_timer_start(mailbox->retry, RETRY_US);
 		return;
 	}
-	mail_verdict_set(&why, "4.4.5", "Another delivery has the lock of its Message-ID");
+	mail_verdict_set(&why, "4.4.5", "Another delivery of this message is not over");
 	mailbox_entry_give_up(entry, &why);
 }
 
@@ -267,10 +270,14 @@ static void take_back(struct deliver_mailbox *mailbox, struct place *place)
 	mailbox_hand_log(place->hand);
 	place->count = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (place->entries[i]->message.is_busy)
-			hold(mailbox, place->entries[i]);
+		struct mailbox_entry *entry = place->entries[i];
+
+		if (entry->message.is_lost)
+			filing_doubt_add(&mailbox->doubt, entry->identity.id);
+		if (entry->message.is_busy)
+			hold(mailbox, entry);
 		else
-			mailbox_entry_finish(place->entries[i]);
+			mailbox_entry_finish(entry);
 	}
 }
 

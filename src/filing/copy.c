@@ -9,11 +9,17 @@ static void keep(struct filing_work *work, struct str copy)
 	snprintf(work->kept, sizeof work->kept, "%.*s", (int)copy.length, copy.data);
 }
 
+static bool is_doubtful(const struct filing_work *work, const struct record_filing *row)
+{
+	return row->others > 0 || work->message->is_in_doubt;
+}
+
 void filing_copy_opened(struct filing_work *work, const struct record_filing *row)
 {
 	work->row = row->number;
 	work->was_filed = row->state == RECORD_FILED;
-	work->step = work->was_filed && row->others == 0 ? FILING_STEP_DONE : FILING_STEP_OPEN;
+	work->step = work->was_filed && !is_doubtful(work, row) ? FILING_STEP_DONE
+								: FILING_STEP_OPEN;
 }
 
 void filing_copy_looked(struct filing_work *work, const struct record_filing *row)
@@ -25,7 +31,7 @@ void filing_copy_looked(struct filing_work *work, const struct record_filing *ro
 		keep(work, row->copy);
 	if (!row->is_ours && !work->was_filed)
 		work->step = FILING_STEP_OPENING; /* a crash now would leave no doubt */
-	else if (row->others > 0)
+	else if (is_doubtful(work, row))
 		work->step = FILING_STEP_DOUBT;
 	else
 		work->step = work->was_filed ? FILING_STEP_MARK : FILING_STEP_APPEND;

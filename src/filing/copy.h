@@ -7,15 +7,15 @@
  *	                                         -> OPEN; it is filed, no attempt of others -> DONE
  *	OPEN     the row, as it was then         second transaction, looks again:
  *	                                         our attempt is gone -> OPENING
- *	                                         attempts of others -> DOUBT
+ *	                                         attempts of others (or is_in_doubt) -> DOUBT
  *	                                         it is filed -> MARK; it is not -> APPEND
  *	DOUBT    others may have appended it     one of them still can -> OPENING
  *	                                         looks into the mailbox, removes all copies but one:
  *	                                         one is left, or it is filed -> MARK; none -> APPEND
  *	APPEND   it is not in the mailbox        appends: done -> MARK; it left nothing -> FAILED;
  *	                                         nobody knows -> LOST
- *	MARK     it is in the mailbox            writes "filed" if that is not there, commits ->
- *DONE LOST     it may be in the mailbox        our attempt stays noted: the next one is in DOUBT
+ *	MARK     it is in the mailbox            writes "filed", unless it is; commits -> DONE
+ *	LOST     it may be in the mailbox        our attempt stays noted: the next one is in DOUBT
  *	DONE, FAILED                             our attempt ends
  *
  * OPENING again: our attempt ends, and the message goes back (is_busy). A copy that was appended

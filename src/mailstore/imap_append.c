@@ -70,6 +70,7 @@ static int sending_next(struct sending *sending)
 /* ---- appending ---- */
 
 struct appending {
+	struct mailstore *store;
 	struct mailstore_append *append;
 	uint64_t size;
 };
@@ -250,6 +251,8 @@ static int run_append(struct imap_connection *connection, void *context)
 		mail_verdict_set(&append->verdict, "5.1.3", "%s", connection->problem);
 		return 0;
 	}
+	if (!mailstore_may_append(appending->store, append))
+		return 0;
 	result = append_once(connection, appending, buffer_view(&name), &answer);
 	if (result == 0 && answer.status == IMAP_NO && imap_is(answer.code, "TRYCREATE")) {
 		result = create(connection, buffer_view(&name), &answer);
@@ -273,7 +276,7 @@ void imap_append_all(struct mailstore *mailstore, struct mailstore_append *appen
 	bool is_down = false; /* then the others do not wait for it, too */
 
 	for (size_t i = 0; i < count; i++) {
-		struct appending appending = {.append = &appends[i]};
+		struct appending appending = {.store = mailstore, .append = &appends[i]};
 		int result = 0;
 
 		if (!measure(&appending))

@@ -61,8 +61,14 @@ struct mailstore_operations {
 
 struct mailstore {
 	const struct mailstore_operations *operations;
-	int64_t append_max_us; /* how long an append can still take effect after its process died */
-	char error[256];       /* of the last find or remove that failed, for people: one line */
+	/* How long an append can still take effect after its process died or lost its connection;
+	 * 0: not longer than the process is there. */
+	int64_t append_max_us;
+	/* NULL, or asked right before each append that takes time of its own. Not 0: it is not made
+	 * (WAIT). */
+	int (*check)(void *context);
+	void *check_context;
+	char error[256]; /* of the last find or remove that failed, for people: one line */
 };
 
 /* Appends all of APPENDS, one failure not preventing the others, and makes missing mailboxes. */

@@ -137,6 +137,13 @@ static struct world_change *change(struct world_worker *worker, enum world_call 
 	return made;
 }
 
+static void fail_over(struct world *world)
+{
+	world->database = world->before[1];
+	for (size_t i = 0; i < WORLD_WORKERS; i++)
+		leave(&world->workers[i]);
+}
+
 static int commit(struct record *record)
 {
 	struct world_worker *worker = of(record);
@@ -147,10 +154,13 @@ static int commit(struct record *record)
 		return -ENOTCONN;
 	if (fault == WORLD_REFUSED)
 		return -EDEADLK;
-	world->before = world->database;
+	world->before[1] = world->before[0];
+	world->before[0] = world->database;
 	world->database = view(worker);
 	leave(worker);
-	return fault == WORLD_UNKNOWN ? -ENOTCONN : 0;
+	if (fault == WORLD_OVER)
+		fail_over(world);
+	return fault == WORLD_UNKNOWN || fault == WORLD_OVER ? -ENOTCONN : 0;
 }
 
 static void rollback(struct record *record)
@@ -291,13 +301,6 @@ void world_revive(struct world_worker *worker)
 {
 	leave(worker);
 	worker->is_dead = false;
-}
-
-void world_fail_over(struct world *world)
-{
-	world->database = world->before;
-	for (size_t i = 0; i < WORLD_WORKERS; i++)
-		leave(&world->workers[i]);
 }
 
 void world_begin(struct world *world)

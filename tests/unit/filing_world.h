@@ -44,6 +44,7 @@ enum world_fault {
 	WORLD_REFUSED, /* it fails, and has no effect: commit (a deadlock), append, find, remove */
 	WORLD_UNKNOWN, /* commit and append: it takes effect, and nobody says so */
 	WORLD_LATE_ON, /* append: likewise, but some calls later */
+	WORLD_OVER,    /* commit: an asynchronous standby takes over, without it and the one before */
 	WORLD_FAULTS,
 };
 
@@ -93,7 +94,7 @@ struct world {
 	enum world_fault (*judge)(void *context, unsigned worker, enum world_call call);
 	void (*turn)(void *context); /* or NULL */
 	void *context;
-	struct world_database database, before; /* BEFORE the last commit */
+	struct world_database database, before[2]; /* the last commit, and the one before */
 	struct world_worker *locks[WORLD_ROWS]; /* who has the lock of each row's message */
 	uint64_t lock_keys[WORLD_ROWS];
 	char ids[WORLD_ROWS][40]; /* of messages: their numbers begin with 1 */
@@ -109,9 +110,6 @@ struct world {
 void world_begin(struct world *world);
 /* The worker's process begins anew. */
 void world_revive(struct world_worker *worker);
-/* The database forgets its last commit, and all connections are lost: an asynchronous standby took
- * over. */
-void world_fail_over(struct world *world);
 /* How many copies USER has of the message ID: also of those that are on their way. */
 size_t world_count(const struct world *world, const char *id, const char *user);
 

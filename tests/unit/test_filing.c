@@ -23,6 +23,7 @@ struct player {
 	char *stack;
 	struct world_worker *worker;
 	bool is_running, is_answered;
+	bool is_in_doubt; /* a copy was lost before, and the process has not died since */
 };
 
 /* One run after another, each with the next list of choices. */
@@ -35,6 +36,7 @@ struct explorer {
 	unsigned char choices[CHOICES_MAX], options[CHOICES_MAX];
 	size_t length, at;
 	unsigned faults, switches; /* allowed in a run */
+	bool has_standby;          /* an asynchronous one, of the database */
 	unsigned faults_left, switches_left;
 	unsigned long runs;
 	const char *problem;
@@ -119,7 +121,7 @@ static void turn(void *context)
 static const char *const CALLS[WORLD_CALLS] = {"begin", "lock",   "put",    "open",  "look",
 					       "filed", "end",    "settle", "check", "commit",
 					       "find",  "remove", "append"};
-static const char FAULTS[WORLD_FAULTS + 1] = " dlrua";
+static const char FAULTS[WORLD_FAULTS + 1] = " dlruao";
 
 static bool can_be(enum world_call call, enum world_fault fault)
 {
@@ -130,6 +132,8 @@ static bool can_be(enum world_call call, enum world_fault fault)
 		return call == WORLD_COMMIT || call == WORLD_APPEND;
 	case WORLD_LATE_ON:
 		return call == WORLD_APPEND && explorer->world.append_max_us > 0;
+	case WORLD_OVER:
+		return call == WORLD_COMMIT && explorer->has_standby;
 	default:
 		return true;
 	}
@@ -173,8 +177,9 @@ static void ignore(void *context, const struct filing_event *event)
 static const char ID[] = "<1@example.org>", USER[] = "user@example.org";
 
 /* One try: whether it was answered. */
-static bool try_to_file(struct world_worker *worker)
+static bool try_to_file(struct player *player)
 {
+	struct world_worker *worker = player->worker;
 	const struct decode_identity identity = {.id = STR(ID)};
 	const struct decode_message decoded = {.subject = STR("")};
 	struct filing_copy copy = {.place = {STR(USER), STR("INBOX")}, .recipient = STR(USER)};
@@ -182,12 +187,14 @@ static bool try_to_file(struct world_worker *worker)
 					 .decoded = &decoded,
 					 .content = {.bytes = STR("\r\n"), .file = -1, .size = 2},
 					 .sender = STR(""),
+					 .is_in_doubt = player->is_in_doubt,
 					 .copies = &copy,
 					 .copy_count = 1};
 	struct filing *filing = filing_new(&worker->record, &worker->store, ignore, NULL);
 
 	filing_group(filing, &message, 1);
 	filing_free(filing);
+	player->is_in_doubt = !worker->is_dead && (player->is_in_doubt || message.is_lost);
 	if (message.is_busy || worker->is_dead || copy.verdict.class != MAIL_OK)
 		return false;
 	if (world_count(worker->world, ID, USER) == 0)
@@ -203,7 +210,7 @@ static void play(void)
 
 	for (int i = 0; i < TRIES && !player->is_answered; i++) {
 		world_revive(player->worker);
-		player->is_answered = try_to_file(player->worker);
+		player->is_answered = try_to_file(player);
 		note(player->is_answered ? " %uOK" : " %uwaits", own);
 		if (!player->is_answered)
 			pass_turn(running_after(0));
@@ -233,6 +240,7 @@ static void begin_run(const int64_t *clocks_us)
 		player->worker->clock_us = clocks_us != NULL ? clocks_us[i] : 0;
 		player->is_running = true;
 		player->is_answered = false;
+		player->is_in_doubt = false;
 		if (getcontext(&player->context) != 0)
 			panic("no context");
 		player->context.uc_stack.ss_sp = player->stack;
@@ -336,6 +344,15 @@ static void clocks_differ(void **state)
 	explore(2, 1, 2, ahead);
 }
 
+/* Who dies and is forgotten by the database, too, may file twice: one of both is allowed here. */
+static void a_standby_takes_over(void **state)
+{
+	(void)state;
+	explorer->has_standby = true;
+	explorer->world.append_max_us = 0;
+	explore(1, 1, 0, NULL);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -344,6 +361,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(two_with_a_fault, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(two_with_two_faults, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(clocks_differ, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_standby_takes_over, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
