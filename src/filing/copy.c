@@ -18,8 +18,8 @@ void filing_copy_opened(struct filing_work *work, const struct record_filing *ro
 {
 	work->row = row->number;
 	work->was_filed = row->state == RECORD_FILED;
-	work->step = work->was_filed && !is_doubtful(work, row) ? FILING_STEP_DONE
-								: FILING_STEP_OPEN;
+	work->step =
+		work->was_filed && !is_doubtful(work, row) ? FILING_STEP_DONE : FILING_STEP_OPEN;
 }
 
 void filing_copy_looked(struct filing_work *work, const struct record_filing *row)

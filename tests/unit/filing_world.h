@@ -44,7 +44,7 @@ enum world_fault {
 	WORLD_REFUSED, /* it fails, and has no effect: commit (a deadlock), append, find, remove */
 	WORLD_UNKNOWN, /* commit and append: it takes effect, and nobody says so */
 	WORLD_LATE_ON, /* append: likewise, but some calls later */
-	WORLD_OVER,    /* commit: an asynchronous standby takes over, without it and the one before */
+	WORLD_OVER, /* commit: an asynchronous standby takes over, without it and the one before */
 	WORLD_FAULTS,
 };
 
@@ -95,7 +95,7 @@ struct world {
 	void (*turn)(void *context); /* or NULL */
 	void *context;
 	struct world_database database, before[2]; /* the last commit, and the one before */
-	struct world_worker *locks[WORLD_ROWS]; /* who has the lock of each row's message */
+	struct world_worker *locks[WORLD_ROWS];    /* who has the lock of each row's message */
 	uint64_t lock_keys[WORLD_ROWS];
 	char ids[WORLD_ROWS][40]; /* of messages: their numbers begin with 1 */
 	struct world_copy copies[WORLD_COPIES];

@@ -51,8 +51,13 @@ static void append_one(struct world_worker *worker, struct mailstore_append *app
 
 static void append_all(struct mailstore *store, struct mailstore_append *appends, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		append_one(of(store), &appends[i]);
+	for (size_t i = 0; i < count; i++) {
+		/* as those that append one after another do */
+		if (i > 0 && store->check(store->check_context) != 0)
+			mail_verdict_set(&appends[i].verdict, "4.3.0", "the lock was lost");
+		else
+			append_one(of(store), &appends[i]);
+	}
 }
 
 static int find(struct mailstore *store, const struct mailstore_place *place, struct arena *arena,
