@@ -56,13 +56,15 @@ static const struct command_option list_options[] = {
 	COMMAND_OPTION_END,
 };
 
+/* The whole command is run for them, too: it does not come to their functions. */
 const struct command command_mailbox_subcommands[] = {
 	{"mailbox status", "MESSAGE-ID",
 	 "Shows what is recorded of a message, where it is filed, and who has its lock.",
-	 "MESSAGE-ID has its angle brackets. Different messages with one are all shown.\n", NULL,
-	 status_options, NULL, NULL},
+	 "MESSAGE-ID has its angle brackets. Different messages with one are all shown.\n",
+	 command_mailbox, status_options, NULL, NULL},
 	{"mailbox list", "", "Lists the messages that are recorded.",
-	 "The oldest first. Of several options all must fit.\n", NULL, list_options, NULL, NULL},
+	 "The oldest first. Of several options all must fit.\n", command_mailbox, list_options,
+	 NULL, NULL},
 	{NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 

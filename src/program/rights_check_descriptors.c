@@ -105,7 +105,7 @@ static const char *name_of(const struct config *config, const char *path)
 {
 	static const char *const names[] = {"queue",     "send",       "notify", "launch",
 					    "names",     "keys",       "policy", "auth",
-					    "directory", "transcript", "limits"};
+					    "directory", "transcript", "limits", "decode"};
 	const struct config_directory *directory = &config->directory;
 	size_t length = strlen(config->run);
 

@@ -12,12 +12,12 @@ import pytest
 from stagepost import PATIENCE, as_user, wait_until
 
 TEXT = b"Subject: hello\n\nA line.\n"
-COMMANDS = """mailbox serve reload stop check config manual enqueue mailq trace transcript limits tls tls-report sendmail completion
+COMMANDS = """mailbox mailbox/status mailbox/list serve reload stop check config manual enqueue mailq trace transcript limits tls tls-report sendmail completion
 version queue queue/list queue/show queue/hold queue/release queue/retry queue/requeue queue/bounce
 queue/remove queue/stats queue/repair queue/adopt trigger trigger/list trigger/wait
 trigger/release directory directory/accept directory/check directory/get directory/put directory/del directory/list directory/watch
 directory/stats directory/status directory/import directory/export directory/passwd newaliases""".split()
-MAIL = ("enqueue", "sendmail", "newaliases")  # exit as sysexits.h has it
+MAIL = ("enqueue", "sendmail", "newaliases", "mailbox")  # exit as sysexits.h has it
 PRINTING = ["check", "config", "manual", "version", "queue/list", "queue/list/--json", "mailq",
             "queue/stats", "queue/stats/--json", "queue/stats/--by=reason", "trigger/list",
             "trigger/list/--json", "help", "help/queue/list", "completion/bash", "--help"]

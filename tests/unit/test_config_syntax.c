@@ -131,8 +131,8 @@ static const struct refusal list_cases[] = {
 static const struct refusal names_cases[] = {
 	{HOST "maxsiz = 5", "t:2: maxsiz: unknown setting: did you mean \"maxsize\"?\n"},
 	{HOST "sizemax = 5", "t:2: sizemax: unknown setting; allowed: see stagepost.conf(5)\n"},
-	{HOST "folder { backend = sqlite }",
-	 "t:2: folder: unknown section; allowed: see stagepost.conf(5)\n"},
+	{HOST "drawer { backend = sqlite }",
+	 "t:2: drawer: unknown section; allowed: see stagepost.conf(5)\n"},
 	{HOST "Hostname = x", "t:2: Hostname: unknown setting: did you mean \"hostname\"?\n"},
 	{HOST "path = /x", "t:2: path: belongs into a section \"service\"\n"},
 	{HOST "listen smtp { address = 1.2.3.4:25 greeting = x }",

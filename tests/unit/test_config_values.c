@@ -270,13 +270,14 @@ static const struct refusal sections_cases[] = {
 	{HOST "service list { kind = maildir path = /m }",
 	 "t:2: service list: a service cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', "
 	 "'_'; not \"remote\" or \"list\"\n"},
-	{HOST "service a { }", "t:2: service a.kind: must be set; allowed: maildir, lmtp, pipe\n"},
+	{HOST "service a { }",
+	 "t:2: service a.kind: must be set; allowed: maildir, lmtp, pipe, mailbox, imap\n"},
 	{HOST "service a { kind = maildir }",
 	 "t:2: service a.path: must be set; allowed: an absolute path with %d (domain), %u (local "
 	 "part), %%\n"},
 	{HOST "service a { kind = lmtp path = /m command = /bin/true user = a output_max = 1 }",
 	 "t:2: service a.path: means nothing for this kind of service; allowed: with kind = "
-	 "maildir\n"
+	 "maildir, mailbox\n"
 	 "t:2: service a.address: must be set; allowed: IPV4:PORT, [IPV6]:PORT with a port from 1 "
 	 "to 65535, unix:/PATH\n"
 	 "t:2: service a.command: means nothing for this kind of service; allowed: with kind = "
@@ -345,8 +346,9 @@ static const struct refusal sections_cases[] = {
 	 "(the recipient's), or empty\n"
 	 "t:2: service a.output_max: too large: found \"1M\"; allowed: a number of bytes, or of "
 	 "K, M, G or T, from 0 to 64K\n"},
-	{HOST "service a { kind = imap path = m }",
-	 "t:2: service a.kind: unknown word: found \"imap\"; allowed: maildir, lmtp, pipe\n"
+	{HOST "service a { kind = nntp path = m }",
+	 "t:2: service a.kind: unknown word: found \"nntp\"; allowed: maildir, lmtp, pipe, "
+	 "mailbox, imap\n"
 	 "t:2: service a.path: not an absolute path: found \"m\"; allowed: an absolute path with "
 	 "%d (domain), %u (local part), %%\n"},
 	{HOST "service a { kind = maildir path = /m/%x }",
@@ -395,7 +397,7 @@ static const struct refusal sections_cases[] = {
 	 "t:2: qmtproutes: given twice: first in line 2: found \"a.org\"\n"},
 	{HOST "process queue { user = 5 }\nprocess pipe {}\nprocess pipe {}",
 	 "t:2: process queue: no such process; allowed: smtpd, qmtpd, names, keys, policy, auth, "
-	 "resolve, remote, lmtp, local, pipe, list, directory\n"
+	 "resolve, remote, lmtp, local, mailbox, decode, pipe, list, directory\n"
 	 "t:2: process queue.user: not a user name: found \"5\"; allowed: the name of a user, or "
 	 "empty\n"
 	 "t:4: process pipe: given twice: first in line 3\n"},
