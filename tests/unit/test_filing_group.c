@@ -182,6 +182,28 @@ static void an_attempt_is_settled_after_a_day(void **state)
 	assert_int_equal(attempts_left(-25 * HOUR_US), 0);
 }
 
+/* Others have taken it for one of somebody who is gone, before the second transaction. */
+static enum world_fault forget_attempts(void *context, unsigned worker, enum world_call call)
+{
+	if (call == WORLD_BEGIN && world.made[WORLD_BEGIN] == 2)
+		world.database.rows[0].attempt_count = 0;
+	return judge(context, worker, call);
+}
+
+static void who_lost_his_attempt_begins_anew(void **state)
+{
+	struct filing_message messages[MESSAGES];
+	struct filing_copy copies[MESSAGES];
+
+	(void)state;
+	world.judge = forget_attempts;
+	file(&world.workers[0], messages, copies);
+	assert_true(messages[0].is_busy);
+	assert_false(messages[1].is_busy);
+	assert_int_equal(world_count(&world, IDS[0], USER), 0);
+	assert_filed_once(&world.workers[0]);
+}
+
 /* And not while the append can still take effect; a clock that is far ahead does not matter. */
 static void nothing_is_decided_too_early(void **state)
 {
@@ -225,6 +247,7 @@ int main(void)
 		cmocka_unit_test_setup(one_that_is_refused_does_not_hold_up_the_other, set_up),
 		cmocka_unit_test_setup(a_message_whose_lock_another_one_has_goes_back, set_up),
 		cmocka_unit_test_setup(an_attempt_is_settled_after_a_day, set_up),
+		cmocka_unit_test_setup(who_lost_his_attempt_begins_anew, set_up),
 		cmocka_unit_test_setup(nothing_is_decided_too_early, set_up),
 		cmocka_unit_test(the_last_lost_are_remembered),
 	};
