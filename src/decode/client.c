@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { ATTEMPTS_MAX = 2 };
+/* So many wait at "decode", so that it need not wait for us between two. */
+enum { ASKED_MAX = 16, ATTEMPTS_MAX = 2 };
 
 /* Longer than "decode" may take by its own clock, which counts only what it does. */
 static const int64_t PATIENCE_US = 6 * DECODE_SECONDS_MAX * SECOND_US;
@@ -20,16 +21,17 @@ struct decode_question {
 	decode_done *done;
 	void *context;
 	unsigned attempts;
+	uint32_t tag; /* of the last attempt */
 	struct decode_question *next, *previous;
 };
 
 struct decode_client {
 	struct ipc_client *client;
-	struct os_timer *timer; /* runs while a question is asked */
+	struct os_timer *timer; /* runs while the first question is asked */
 	struct buffer token;
-	struct decode_question *questions; /* in order; the first may be asked */
-	bool is_asked;
-	uint32_t tag; /* of the last question that was asked */
+	struct decode_question *questions; /* in order */
+	size_t asked;                      /* the first ones: they are being answered */
+	uint32_t tag;                      /* of the last question that was asked */
 	struct buffer answer;
 };
 
@@ -50,35 +52,64 @@ static void send_content(struct ipc_channel *channel, uint32_t tag,
 	}
 }
 
-/* Asks the first question, if none is asked. */
-static void ask_next(struct decode_client *client)
+static uint64_t bytes_by_value(const struct decode_question *question)
+{
+	return question->content->file >= 0 ? 0 : question->content->size;
+}
+
+/* The first question that is not asked, if it may be now. One that was asked before is asked alone:
+ * if the connection is lost again, it is known over which message. */
+static struct decode_question *next_to_ask(const struct decode_client *client)
+{
+	struct decode_question *question = client->questions;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < client->asked; i++, question = question->next) {
+		if (question->attempts > 1)
+			return NULL;
+		bytes += bytes_by_value(question);
+	}
+	if (question == NULL || client->asked == 0)
+		return question;
+	if (client->asked == ASKED_MAX || bytes + bytes_by_value(question) > DECODE_BY_VALUE_MAX)
+		return NULL;
+	return question;
+}
+
+static void ask_one(struct decode_client *client, struct decode_question *question)
 {
 	struct ipc_channel *channel = ipc_client_channel(client->client);
-	struct decode_question *question = client->questions;
+	bool is_file = question->content->file >= 0;
 	struct buffer body = {0};
-	bool is_file;
 
-	if (client->is_asked || question == NULL || channel == NULL)
-		return;
-	is_file = question->content->file >= 0;
 	question->attempts++;
-	client->is_asked = true;
-	client->tag++;
-	buffer_reset(&client->answer);
+	question->tag = ++client->tag;
+	if (client->asked++ == 0)
+		os_timer_start(client->timer, PATIENCE_US);
 	pack_u64(&body, question->content->size);
-	ipc_channel_send(channel, DECODE_ASK, client->tag, buffer_view(&body),
+	ipc_channel_send(channel, DECODE_ASK, question->tag, buffer_view(&body),
 			 &question->content->file, is_file);
 	buffer_clear(&body);
 	if (!is_file)
-		send_content(channel, client->tag, question->content);
-	os_timer_start(client->timer, PATIENCE_US);
+		send_content(channel, question->tag, question->content);
 }
 
-/* The first question is not asked any more. */
+static void ask_more(struct decode_client *client)
+{
+	struct decode_question *question;
+
+	while (ipc_client_channel(client->client) != NULL &&
+	       (question = next_to_ask(client)) != NULL)
+		ask_one(client, question);
+}
+
+/* The first question is not asked any more; the next one may be. */
 static void end_asking(struct decode_client *client)
 {
-	client->is_asked = false;
+	client->asked--;
 	os_timer_stop(client->timer);
+	if (client->asked > 0)
+		os_timer_start(client->timer, PATIENCE_US);
 	buffer_reset(&client->answer);
 }
 
@@ -86,11 +117,12 @@ static void answer(struct decode_client *client, const struct decode_message *me
 {
 	struct decode_question *question = client->questions;
 
-	end_asking(client);
+	if (client->asked > 0)
+		end_asking(client);
 	DL_DELETE2(client->questions, question, previous, next);
 	question->done(question->context, message);
 	free(question);
-	ask_next(client);
+	ask_more(client);
 }
 
 static void answer_problem(struct decode_client *client, struct str problem)
@@ -122,7 +154,7 @@ static void on_message(void *context, struct ipc_message *message)
 		refuse(client, message);
 		return;
 	}
-	if (!client->is_asked || message->tag != client->tag)
+	if (client->asked == 0 || message->tag != client->questions->tag)
 		return; /* it was cancelled, or took too long */
 	buffer_append_str(&client->answer, message->body);
 	if (message->type == DECODE_PART)
@@ -144,16 +176,18 @@ static void on_connected(void *context)
 	ipc_channel_send(ipc_client_channel(client->client), DECODE_HELLO, 0, buffer_view(&body),
 			 NULL, 0);
 	buffer_clear(&body);
-	ask_next(client);
+	ask_more(client);
 }
 
 /* The next connection asks again. */
 static void on_lost(void *context)
 {
 	struct decode_client *client = context;
-	bool was_asked = client->is_asked;
+	bool was_asked = client->asked > 0;
 
-	end_asking(client);
+	client->asked = 0;
+	os_timer_stop(client->timer);
+	buffer_reset(&client->answer);
 	if (was_asked && client->questions->attempts >= ATTEMPTS_MAX)
 		answer_problem(client, STR("the decoder died over it"));
 }
@@ -193,17 +227,26 @@ struct decode_question *decode_client_ask(struct decode_client *client,
 	question->done = done;
 	question->context = context;
 	DL_APPEND2(client->questions, question, previous, next);
-	ask_next(client);
+	ask_more(client);
 	return question;
 }
 
+/* What is still answered to it has an old tag. */
 void decode_client_cancel(struct decode_question *question)
 {
 	struct decode_client *client = question->client;
+	const struct decode_question *at = client->questions;
 
-	if (question == client->questions && client->is_asked)
-		end_asking(client);
+	for (size_t i = 0; i < client->asked; i++, at = at->next) {
+		if (at != question)
+			continue;
+		if (i == 0)
+			end_asking(client);
+		else
+			client->asked--;
+		break;
+	}
 	DL_DELETE2(client->questions, question, previous, next);
 	free(question);
-	ask_next(client);
+	ask_more(client);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * decode/client.h - has messages decoded by the process "decode", which has neither files nor
- * network; at most one message at a time for each connection, others wait in order.
+ * network, in order; some wait there, the others here.
  */
 #ifndef DECODE_CLIENT_H
 #define DECODE_CLIENT_H
@@ -25,8 +25,8 @@ void decode_client_free(struct decode_client *client);
 
 /* CONTENT must be valid until the answer; in memory it has at most DECODE_BY_VALUE_MAX bytes
  * (decode/protocol.h). DONE is called once, never before this returns. A question during which the
- * connection was lost is asked once more, then answered with a problem: no message may keep others
- * from being decoded. So is one that is not answered within a minute. Without a connection
+ * connection was lost is asked once more, alone, then answered with a problem: no message may keep
+ * others from being decoded. So is one that is not answered within a minute. Without a connection
  * questions wait. */
 struct decode_question *decode_client_ask(struct decode_client *client,
 					  const struct ipc_content *content, decode_done *done,

@@ -14,16 +14,19 @@ static bool is_doubtful(const struct filing_work *work, const struct record_fili
 	return row->others > 0 || work->message->is_in_doubt;
 }
 
-void filing_copy_opened(struct filing_work *work, const struct record_filing *row)
+void filing_copy_opened(struct filing_work *work)
 {
-	work->row = row->number;
+	const struct record_filing *row = &work->attempt.row;
+
 	work->was_filed = row->state == RECORD_FILED;
 	work->step =
 		work->was_filed && !is_doubtful(work, row) ? FILING_STEP_DONE : FILING_STEP_OPEN;
 }
 
-void filing_copy_looked(struct filing_work *work, const struct record_filing *row)
+void filing_copy_looked(struct filing_work *work)
 {
+	const struct record_filing *row = &work->attempt.row;
+
 	work->was_filed = row->state == RECORD_FILED;
 	work->last_us = row->last_us;
 	work->was_searched = false;

@@ -45,8 +45,7 @@ struct filing_work { /* of one copy */
 	struct filing_message *message;
 	struct filing_copy *copy;
 	enum filing_step step;
-	struct record_token token;
-	int64_t row;       /* number of record_filing */
+	struct record_attempt attempt;
 	bool was_filed;    /* as the record says */
 	int64_t last_us;   /* when the last attempt of others began */
 	bool was_searched; /* the mailbox was looked into */
@@ -54,11 +53,11 @@ struct filing_work { /* of one copy */
 	char kept[MAILSTORE_COPY_SIZE]; /* where it is: as recorded, found or appended */
 };
 
-/* What the first transaction has found: OPENING -> OPEN, DONE. */
-void filing_copy_opened(struct filing_work *work, const struct record_filing *row);
-/* What the second one has found: OPEN -> OPENING, DOUBT, APPEND, MARK; also if it is tried again.
+/* The first transaction has found the attempt's row: OPENING -> OPEN, DONE. */
+void filing_copy_opened(struct filing_work *work);
+/* The second one has: OPEN -> OPENING, DOUBT, APPEND, MARK; also if it is tried again.
  */
-void filing_copy_looked(struct filing_work *work, const struct record_filing *row);
+void filing_copy_looked(struct filing_work *work);
 /* Whether an attempt of others can still take effect at NOW_US, in a store with APPEND_MAX_US, so
  * that nothing that is found in the mailbox is final: DOUBT -> OPENING. */
 bool filing_copy_is_early(struct filing_work *work, int64_t now_us, int64_t append_max_us);

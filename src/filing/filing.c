@@ -49,9 +49,10 @@ static void begin_item(struct filing_item *item, struct filing_message *message)
 	item->works = memory_alloc_zero(message->copy_count + 1, sizeof *item->works);
 	lock_name_make(message->identity->id, &item->lock);
 	for (size_t i = 0; i < message->copy_count; i++) {
-		item->works[i] =
-			(struct filing_work){.message = message, .copy = &message->copies[i]};
-		take_token(&item->works[i].token);
+		item->works[i] = (struct filing_work){.message = message,
+						      .copy = &message->copies[i],
+						      .attempt.place = message->copies[i].place};
+		take_token(&item->works[i].attempt.token);
 	}
 }
 

@@ -16,12 +16,24 @@ struct filing {
 struct filing_item {
 	struct filing_message *message;
 	struct lock_name lock;
-	int64_t number;     /* in the record */
 	bool is_new;        /* it was recorded now */
 	unsigned different; /* other contents of its Message-ID */
-	bool has_lock;      /* in the second transaction */
+	bool has_lock;      /* in the present transaction */
 	struct filing_work *works;
 };
+
+/* Some copies of a group, of messages whose lock this transaction has; what the record calls them.
+ */
+struct filing_some {
+	struct filing_work **works;
+	struct record_attempt **attempts;
+	size_t count;
+};
+
+/* some.c: those of ITEMS that are WANTED; to be cleared. */
+void filing_some_choose(struct filing_some *some, const struct filing_item *items, size_t count,
+			bool (*wanted)(const struct filing_work *work));
+void filing_some_clear(struct filing_some *some);
 
 /* TEXT may be NULL. */
 void filing_tell(const struct filing *filing, enum filing_event_kind kind,

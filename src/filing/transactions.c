@@ -1,54 +1,109 @@
 // SPDX-License-Identifier: ISC
 /* The two transactions of a group, and the lock of each message in them. */
+#include "base/panic.h"
 #include "base/timestamp.h"
 #include "filing/internal.h"
 #include "os/clock.h"
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Takes the locks of all messages that are not busy. */
+static int take_locks(const struct filing *filing, struct filing_item *items, size_t count)
+{
+	struct record_turn *turns = memory_alloc_zero(count, sizeof *turns);
+	size_t used = 0;
+	int error;
+
+	for (size_t i = 0; i < count; i++)
+		if (!items[i].message->is_busy)
+			turns[used++].name = &items[i].lock;
+	error = record_lock_all(filing->record, turns, used);
+	used = 0;
+	for (size_t i = 0; i < count; i++)
+		items[i].has_lock = !items[i].message->is_busy && turns[used++].is_taken;
+	free(turns);
+	return error;
+}
 
 /* --- the first: the message is recorded, the attempts are noted --- */
 
-static int put(const struct filing *filing, struct filing_item *item)
+static struct record_message record_of(const struct filing_message *message, int64_t now_us)
 {
-	const struct filing_message *message = item->message;
 	struct record_message record = {
 		.id = message->identity->id,
 		.is_derived = message->identity->is_derived,
 		.size = message->content.size,
-		.recorded_us = os_clock_wall_us(),
+		.recorded_us = now_us,
 		.sender = message->sender,
 		.decoded = message->decoded,
 	};
 
 	memcpy(record.digest, message->identity->digest, sizeof record.digest);
-	return record_put(filing->record, &record, &item->number, &item->is_new, &item->different);
+	return record;
 }
 
-static int open_copy(const struct filing *filing, const struct filing_item *item,
-		     struct filing_work *work)
+static void take_entry(struct filing_item *item, const struct record_entry *entry)
 {
-	struct record_filing row;
-	int error = record_open(filing->record, item->number, &work->copy->place, &work->token,
-				os_clock_wall_us(), &row);
-
-	if (error != 0)
-		return error;
-	filing_copy_opened(work, &row);
-	return 0;
+	item->is_new = entry->is_new;
+	item->different = entry->different;
+	for (size_t i = 0; i < item->message->copy_count; i++)
+		item->works[i].attempt.message = entry->number;
 }
 
-static int open_item(const struct filing *filing, struct filing_item *item)
+static int put(const struct filing *filing, struct filing_item *items, size_t count)
 {
-	int error = record_lock(filing->record, &item->lock);
+	struct record_message *messages = memory_alloc_zero(count, sizeof *messages);
+	struct record_entry *entries = memory_alloc_zero(count, sizeof *entries);
+	int64_t now_us = os_clock_wall_us();
+	size_t used = 0;
+	int error;
 
-	item->message->is_busy = error == -EAGAIN;
-	if (error != 0)
-		return item->message->is_busy ? 0 : error;
-	error = put(filing, item);
-	for (size_t i = 0; error == 0 && i < item->message->copy_count; i++)
-		error = open_copy(filing, item, &item->works[i]);
+	for (size_t i = 0; i < count; i++) {
+		if (!items[i].has_lock)
+			continue;
+		messages[used] = record_of(items[i].message, now_us);
+		entries[used].message = &messages[used];
+		used++;
+	}
+	error = record_put_all(filing->record, entries, used);
+	used = 0;
+	for (size_t i = 0; error == 0 && i < count; i++)
+		if (items[i].has_lock)
+			take_entry(&items[i], &entries[used++]);
+	free(entries);
+	free(messages);
 	return error;
+}
+
+static bool is_any(const struct filing_work *work)
+{
+	(void)work;
+	return true;
+}
+
+static int open_copies(const struct filing *filing, struct filing_item *items, size_t count)
+{
+	struct filing_some some CLEANUP(filing_some_clear);
+	int error;
+
+	filing_some_choose(&some, items, count, is_any);
+	error = record_open_all(filing->record, some.attempts, some.count, os_clock_wall_us());
+	for (size_t i = 0; error == 0 && i < some.count; i++)
+		filing_copy_opened(some.works[i]);
+	return error;
+}
+
+static int open_items(const struct filing *filing, struct filing_item *items, size_t count)
+{
+	int error = take_locks(filing, items, count);
+
+	for (size_t i = 0; error == 0 && i < count; i++)
+		items[i].message->is_busy = !items[i].has_lock;
+	if (error == 0)
+		error = put(filing, items, count);
+	return error == 0 ? open_copies(filing, items, count) : error;
 }
 
 static int end_transaction(const struct filing *filing, int error)
@@ -80,10 +135,13 @@ static void tell_of_message(const struct filing *filing, const struct filing_ite
 
 int filing_open(const struct filing *filing, struct filing_item *items, size_t count)
 {
-	int error = record_begin(filing->record);
+	int error;
 
-	for (size_t i = 0; error == 0 && i < count; i++)
-		error = open_item(filing, &items[i]);
+	for (size_t i = 0; i < count; i++)
+		items[i].message->is_busy = false;
+	error = record_begin(filing->record);
+	if (error == 0)
+		error = open_items(filing, items, count);
 	error = end_transaction(filing, error);
 	for (size_t i = 0; error == 0 && i < count; i++)
 		tell_of_message(filing, &items[i]);
@@ -114,20 +172,9 @@ static int withdraw(const struct filing *filing, const struct filing_item *item)
 
 	for (size_t i = 0; error == 0 && i < item->message->copy_count; i++)
 		if (needs_end(&item->works[i]))
-			error = record_end(filing->record, item->works[i].row,
-					   &item->works[i].token);
+			error = record_end(filing->record, item->works[i].attempt.row.number,
+					   &item->works[i].attempt.token);
 	return error;
-}
-
-static int look_copy(const struct filing *filing, struct filing_work *work)
-{
-	struct record_filing row;
-	int error = record_look(filing->record, work->row, &work->token, &row);
-
-	if (error != 0)
-		return error;
-	filing_copy_looked(work, &row);
-	return 0;
 }
 
 /* Whether nothing can be done for it now. */
@@ -145,51 +192,98 @@ static bool must_begin_anew(const struct filing *filing, const struct filing_ite
 	return must;
 }
 
-static int look_item(const struct filing *filing, struct filing_item *item)
+/* Messages for which nothing can be done go back. */
+static int put_off(const struct filing *filing, struct filing_item *items, size_t count)
 {
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && i < count; i++) {
+		if (!items[i].has_lock || !must_begin_anew(filing, &items[i]))
+			continue;
+		items[i].has_lock = false; /* nothing more is done under it */
+		error = withdraw(filing, &items[i]);
+	}
+	return error;
+}
+
+static int look(const struct filing *filing, struct filing_item *items, size_t count)
+{
+	struct filing_some some CLEANUP(filing_some_clear);
 	int error;
 
-	item->has_lock = false;
-	if (item->message->is_busy)
-		return 0;
-	error = record_lock(filing->record, &item->lock);
-	if (error != 0)
-		return error == -EAGAIN ? withdraw(filing, item) : error;
-	item->has_lock = true;
-	for (size_t i = 0; error == 0 && i < item->message->copy_count; i++)
-		if (needs_end(&item->works[i]))
-			error = look_copy(filing, &item->works[i]);
-	if (error != 0 || !must_begin_anew(filing, item))
-		return error;
-	item->has_lock = false; /* nothing more is done under it */
-	return withdraw(filing, item);
-}
-
-/* Writes how the copy ended. */
-static int mark_copy(const struct filing *filing, struct filing_work *work)
-{
-	int error = 0;
-
-	if (work->step == FILING_STEP_DONE || work->step == FILING_STEP_LOST)
-		return 0;
-	if (work->step == FILING_STEP_MARK && !work->was_filed)
-		error = record_filed(filing->record, work->row, &work->token, str_from(work->kept),
-				     os_clock_wall_us());
-	else
-		error = record_end(filing->record, work->row, &work->token);
-	if (error == 0 && work->was_searched)
-		error = record_settle(filing->record, work->row,
-				      os_clock_wall_us() - filing->store->append_max_us - DAY_US);
+	filing_some_choose(&some, items, count, needs_end);
+	error = record_look_all(filing->record, some.attempts, some.count);
+	for (size_t i = 0; error == 0 && i < some.count; i++)
+		filing_copy_looked(some.works[i]);
 	return error;
 }
 
-static int mark_item(const struct filing *filing, const struct filing_item *item)
+static int look_again(const struct filing *filing, struct filing_item *items, size_t count)
 {
+	int error = take_locks(filing, items, count);
+
+	for (size_t i = 0; error == 0 && i < count; i++)
+		if (!items[i].message->is_busy && !items[i].has_lock)
+			error = withdraw(filing, &items[i]);
+	if (error == 0)
+		error = look(filing, items, count);
+	return error == 0 ? put_off(filing, items, count) : error;
+}
+
+static bool is_to_be_marked(const struct filing_work *work)
+{
+	return work->step == FILING_STEP_MARK && !work->was_filed;
+}
+
+static bool has_ended(const struct filing_work *work)
+{
+	return (work->step == FILING_STEP_MARK && work->was_filed) ||
+	       work->step == FILING_STEP_FAILED;
+}
+
+static bool was_searched(const struct filing_work *work)
+{
+	return work->was_searched && work->step != FILING_STEP_LOST;
+}
+
+static int mark_filed(const struct filing *filing, struct filing_item *items, size_t count)
+{
+	struct filing_some some CLEANUP(filing_some_clear);
+
+	filing_some_choose(&some, items, count, is_to_be_marked);
+	for (size_t i = 0; i < some.count; i++)
+		some.attempts[i]->copy = str_from(some.works[i]->kept);
+	return record_filed_all(filing->record, some.attempts, some.count, os_clock_wall_us());
+}
+
+static int end_others(const struct filing *filing, struct filing_item *items, size_t count)
+{
+	struct filing_some some CLEANUP(filing_some_clear);
+
+	filing_some_choose(&some, items, count, has_ended);
+	return record_end_all(filing->record, some.attempts, some.count);
+}
+
+static int settle(const struct filing *filing, struct filing_item *items, size_t count)
+{
+	struct filing_some some CLEANUP(filing_some_clear);
+	int64_t before_us = os_clock_wall_us() - filing->store->append_max_us - DAY_US;
 	int error = 0;
 
-	for (size_t i = 0; error == 0 && i < item->message->copy_count; i++)
-		error = mark_copy(filing, &item->works[i]);
+	filing_some_choose(&some, items, count, was_searched);
+	for (size_t i = 0; error == 0 && i < some.count; i++)
+		error = record_settle(filing->record, some.attempts[i]->row.number, before_us);
 	return error;
+}
+
+/* Writes how the copies ended. */
+static int mark(const struct filing *filing, struct filing_item *items, size_t count)
+{
+	int error = mark_filed(filing, items, count);
+
+	if (error == 0)
+		error = end_others(filing, items, count);
+	return error == 0 ? settle(filing, items, count) : error;
 }
 
 /* Once the transaction holds. */
@@ -227,13 +321,12 @@ int filing_close(const struct filing *filing, struct filing_item *items, size_t 
 {
 	int error = record_begin(filing->record);
 
-	for (size_t i = 0; error == 0 && i < count; i++)
-		error = look_item(filing, &items[i]);
+	if (error == 0)
+		error = look_again(filing, items, count);
 	if (error == 0)
 		error = fill_store(filing, items, count, has_appended_out);
-	for (size_t i = 0; error == 0 && i < count; i++)
-		if (items[i].has_lock)
-			error = mark_item(filing, &items[i]);
+	if (error == 0)
+		error = mark(filing, items, count);
 	error = end_transaction(filing, error);
 	for (size_t i = 0; error == 0 && i < count; i++)
 		set_done(filing, &items[i]);

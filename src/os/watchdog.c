@@ -15,6 +15,8 @@ struct os_watchdog {
 	pthread_mutex_t mutex; /* for the members below */
 	pthread_cond_t changed;
 	bool is_busy;
+	bool is_resting; /* the thread, until something begins */
+	bool has_begun;  /* something, since the thread looked last */
 	bool is_ending;
 	int64_t begun_us; /* by the clock of the processor time */
 };
@@ -36,22 +38,31 @@ static void wait_for(struct os_watchdog *watchdog, int64_t left_us)
 	(void)pthread_cond_clockwait(&watchdog->changed, &watchdog->mutex, CLOCK_MONOTONIC, &until);
 }
 
+/* While one thing follows the other the thread looks no more often than the limit passes: whatever
+ * began since then has not used it up. */
+static void look(struct os_watchdog *watchdog)
+{
+	int64_t left_us = watchdog->limit_us;
+
+	if (watchdog->is_busy)
+		left_us += watchdog->begun_us - clock_us(CLOCK_PROCESS_CPUTIME_ID);
+	if (left_us <= 0)
+		_exit(OS_WATCHDOG_STATUS);
+	watchdog->is_resting = !watchdog->is_busy && !watchdog->has_begun;
+	watchdog->has_begun = false;
+	if (watchdog->is_resting)
+		(void)pthread_cond_wait(&watchdog->changed, &watchdog->mutex);
+	else
+		wait_for(watchdog, left_us);
+}
+
 static void *thread_main(void *argument)
 {
 	struct os_watchdog *watchdog = argument;
 
 	pthread_mutex_lock(&watchdog->mutex);
-	while (!watchdog->is_ending) {
-		int64_t left_us = watchdog->begun_us + watchdog->limit_us -
-				  clock_us(CLOCK_PROCESS_CPUTIME_ID);
-
-		if (!watchdog->is_busy)
-			(void)pthread_cond_wait(&watchdog->changed, &watchdog->mutex);
-		else if (left_us > 0)
-			wait_for(watchdog, left_us);
-		else
-			_exit(OS_WATCHDOG_STATUS);
-	}
+	while (!watchdog->is_ending)
+		look(watchdog);
 	pthread_mutex_unlock(&watchdog->mutex);
 	return NULL;
 }
@@ -78,13 +89,15 @@ int os_watchdog_new(int64_t limit_us, struct os_watchdog **watchdog_out)
 	return 0;
 }
 
-/* The thread looks at what is left when its wait is over, unless it waits for this. */
 void os_watchdog_begin(struct os_watchdog *watchdog)
 {
 	pthread_mutex_lock(&watchdog->mutex);
 	watchdog->begun_us = clock_us(CLOCK_PROCESS_CPUTIME_ID);
 	watchdog->is_busy = true;
-	pthread_cond_signal(&watchdog->changed);
+	watchdog->has_begun = true;
+	if (watchdog->is_resting)
+		pthread_cond_signal(&watchdog->changed);
+	watchdog->is_resting = false;
 	pthread_mutex_unlock(&watchdog->mutex);
 }
 

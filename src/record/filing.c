@@ -6,195 +6,262 @@
 /* Columns of RECORD_FILING_FIND and RECORD_FILING_LOOK. */
 enum { NUMBER, STATE, COPY, FILED_US, TOKEN, BEGAN_US, MAILBOX };
 
+/* A group of attempts that is opened or looked at. */
 struct look {
+	struct record_some some; /* whose rows are taken */
 	struct record_sql *sql;
-	const struct record_token *token;
-	struct record_filing filing; /* number 0: there is none */
-	int64_t mailbox;             /* likewise */
+	struct record_attempt **attempts;
+	size_t count;
+	int64_t *mailboxes; /* of each; 0: it is not there */
+	bool *is_seen;      /* of each: its row is there */
 };
 
-static void take_attempt(struct look *look, const struct record_value *values)
+static void take_other(struct record_attempt *attempt, const struct record_value *values)
 {
+	struct record_filing *row = &attempt->row;
+
 	if (values[TOKEN].kind == RECORD_NULL)
 		return;
 	if (str_equal(values[TOKEN].bytes,
-		      str_slice((const char *)look->token->bytes, sizeof look->token->bytes))) {
-		look->filing.is_ours = true;
+		      str_slice((const char *)attempt->token.bytes, sizeof attempt->token.bytes))) {
+		row->is_ours = true;
 		return;
 	}
-	look->filing.others++;
-	if (values[BEGAN_US].number > look->filing.last_us)
-		look->filing.last_us = values[BEGAN_US].number;
+	row->others++;
+	if (values[BEGAN_US].number > row->last_us)
+		row->last_us = values[BEGAN_US].number;
 }
 
-static void take_look(void *context, const struct record_value *values, size_t count)
+static void take_row(void *context, const struct record_value *values, size_t count)
 {
 	struct look *look = context;
-	struct record_filing *filing = &look->filing;
+	size_t at = record_some_at(&look->some);
+	struct record_attempt *attempt = look->attempts[at];
 
 	(void)count;
-	look->mailbox = values[MAILBOX].number;
+	look->mailboxes[at] = values[MAILBOX].number;
 	if (values[NUMBER].kind == RECORD_NULL)
 		return;
-	if (filing->number == 0) {
-		filing->number = values[NUMBER].number;
-		filing->state = record_state_of(&values[STATE]);
-		filing->copy = record_keep(look->sql, &values[COPY]);
-		filing->filed_us = values[FILED_US].number;
+	if (!look->is_seen[at])
+		attempt->row = (struct record_filing){
+			.number = values[NUMBER].number,
+			.state = record_state_of(&values[STATE]),
+			.copy = record_keep(look->sql, &values[COPY]),
+			.filed_us = values[FILED_US].number,
+		};
+	look->is_seen[at] = true;
+	take_other(attempt, values);
+}
+
+static void begin_look(struct look *look, struct record *record, struct record_attempt **attempts,
+		       size_t count)
+{
+	struct record_sql *sql = record_sql_of(record);
+
+	arena_reset(sql->arena);
+	*look = (struct look){
+		.sql = sql,
+		.attempts = attempts,
+		.count = count,
+		.mailboxes = arena_alloc(sql->arena, count * sizeof *look->mailboxes),
+		.is_seen = arena_alloc(sql->arena, count * sizeof *look->is_seen),
+	};
+	memset(look->mailboxes, 0, count * sizeof *look->mailboxes);
+	memset(look->is_seen, 0, count * sizeof *look->is_seen);
+}
+
+/* Rows of STATEMENT come to take_row(). */
+static void begin_rows(struct look *look, enum record_statement statement, size_t columns)
+{
+	record_some_begin(&look->some, look->sql, statement, columns, look->count);
+	look->some.call.row = take_row;
+	look->some.call.context = look;
+}
+
+/* Of those that are not seen yet. */
+static int find(struct look *look)
+{
+	begin_rows(look, RECORD_FILING_FIND, 3);
+	for (size_t i = 0; i < look->count; i++) {
+		const struct record_attempt *attempt = look->attempts[i];
+		struct record_value *values;
+
+		if (look->is_seen[i])
+			continue;
+		values = record_some_add(&look->some, i);
+		values[0] = record_number(attempt->message);
+		values[1] =
+			(struct record_value){.kind = RECORD_TEXT, .bytes = attempt->place.user};
+		values[2] =
+			(struct record_value){.kind = RECORD_TEXT, .bytes = attempt->place.folder};
 	}
-	take_attempt(look, values);
+	return record_some_run(&look->some);
 }
 
-static struct record_value token_value(const struct record_token *token)
+/* The rows that are missing. */
+static int make_rows(struct look *look, int64_t now_us)
 {
-	return record_bytes(token->bytes, sizeof token->bytes);
-}
+	struct record_some some;
+	int error = record_mailboxes_make(look->sql, look->attempts, look->count, look->mailboxes);
 
-static int find(struct look *look, int64_t message, const struct record_place *place)
-{
-	const struct record_value values[] = {record_number(message),
-					      {.kind = RECORD_TEXT, .bytes = place->user},
-					      {.kind = RECORD_TEXT, .bytes = place->folder}};
-	struct record_call call = RECORD_CALL(RECORD_FILING_FIND, values);
+	record_some_begin(&some, look->sql, RECORD_FILING_INSERT, 3, look->count);
+	some.wants_outcomes = true;
+	for (size_t i = 0; i < look->count; i++) {
+		struct record_value *values;
 
-	look->filing = (struct record_filing){0};
-	call.row = take_look;
-	call.context = look;
-	return record_run(look->sql, &call);
-}
+		if (look->is_seen[i])
+			continue;
+		values = record_some_add(&some, i);
+		values[0] = record_number(look->attempts[i]->message);
+		values[1] = record_number(look->mailboxes[i]);
+		values[2] = record_number(now_us);
+	}
+	if (error == 0)
+		error = record_some_run(&some);
+	for (size_t i = 0; error == 0 && i < some.count; i++) {
+		int64_t number = some.outcomes[i].inserted;
 
-static void take_number(void *context, const struct record_value *values, size_t count)
-{
-	(void)count;
-	*(int64_t *)context = values[0].number;
-}
-
-/* Mailboxes are nobody's: another message's transaction may make the same one. */
-static int make_mailbox(struct record_sql *sql, const struct record_place *place,
-			int64_t *number_out)
-{
-	const struct record_value values[] = {{.kind = RECORD_TEXT, .bytes = place->user},
-					      {.kind = RECORD_TEXT, .bytes = place->folder}};
-	struct record_call insert = RECORD_CALL(RECORD_MAILBOX_INSERT, values);
-	struct record_call again = RECORD_CALL(RECORD_MAILBOX_FIND, values);
-	int error = record_run(sql, &insert);
-
-	*number_out = insert.inserted;
-	if (error < 0 || insert.inserted != 0)
-		return error;
-	again.row = take_number;
-	again.context = number_out;
-	error = record_run(sql, &again);
-	if (error == 0 && *number_out == 0)
-		return record_sql_fail(sql, -EDEADLK, "a mailbox was neither there nor new");
+		look->attempts[some.which[i]]->row =
+			(struct record_filing){.number = number, .is_new = true};
+		look->is_seen[some.which[i]] = number != 0;
+	}
 	return error;
 }
 
-static int make_row(struct look *look, int64_t message, const struct record_place *place,
+static bool all_are_seen(const struct look *look)
+{
+	for (size_t i = 0; i < look->count; i++)
+		if (!look->is_seen[i])
+			return false;
+	return true;
+}
+
+static int find_or_make(struct look *look, int64_t now_us)
+{
+	int error = find(look);
+
+	if (error == 0 && !all_are_seen(look))
+		error = make_rows(look, now_us);
+	/* without the lock another one may have been faster */
+	if (error == 0 && !all_are_seen(look))
+		error = find(look);
+	if (error == 0 && !all_are_seen(look))
+		return record_sql_fail(look->sql, -EDEADLK, "a filing was neither there nor new");
+	return error;
+}
+
+static bool is_settled(const struct record_filing *row)
+{
+	return row->state == RECORD_FILED && row->others == 0;
+}
+
+static void set_attempt(const struct record_attempt *attempt, struct record_value *values)
+{
+	values[0] = record_number(attempt->row.number);
+	values[1] = record_bytes(attempt->token.bytes, sizeof attempt->token.bytes);
+}
+
+static int note(const struct look *look, int64_t now_us)
+{
+	struct record_some some;
+	int error;
+
+	record_some_begin(&some, look->sql, RECORD_ATTEMPT_INSERT, 3, look->count);
+	for (size_t i = 0; i < look->count; i++) {
+		const struct record_attempt *attempt = look->attempts[i];
+		struct record_value *values;
+
+		if (attempt->row.is_ours || is_settled(&attempt->row))
+			continue;
+		values = record_some_add(&some, i);
+		set_attempt(attempt, values);
+		values[2] = record_number(now_us);
+	}
+	error = record_some_run(&some);
+	for (size_t i = 0; error == 0 && i < some.count; i++)
+		look->attempts[some.which[i]]->row.is_ours = true;
+	return error;
+}
+
+static bool are_valid(struct record_attempt **attempts, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct record_place *place = &attempts[i]->place;
+
+		if (!record_text_is_valid(place->user, RECORD_ADDRESS_MAX) ||
+		    !record_text_is_valid(place->folder, RECORD_FOLDER_MAX))
+			return false;
+	}
+	return true;
+}
+
+int record_sql_open(struct record *record, struct record_attempt **attempts, size_t count,
 		    int64_t now_us)
 {
-	int error = look->mailbox != 0 ? 0 : make_mailbox(look->sql, place, &look->mailbox);
-	const struct record_value values[] = {record_number(message), record_number(look->mailbox),
-					      record_number(now_us)};
-	struct record_call call = RECORD_CALL(RECORD_FILING_INSERT, values);
+	struct look look;
+	int error = record_sql_check(record_sql_of(record));
 
-	if (error == 0)
-		error = record_run(look->sql, &call);
-	if (error < 0)
+	if (error != 0)
 		return error;
-	if (call.inserted == 0) { /* without the lock another one may have been faster */
-		error = find(look, message, place);
-		if (error == 0 && look->filing.number == 0)
-			return record_sql_fail(look->sql, -EDEADLK,
-					       "a filing was neither there nor new");
-		return error;
-	}
-	look->filing = (struct record_filing){.number = call.inserted, .is_new = true};
-	return 0;
-}
-
-static int note(struct look *look, int64_t now_us)
-{
-	const struct record_value values[] = {record_number(look->filing.number),
-					      token_value(look->token), record_number(now_us)};
-	struct record_call call = RECORD_CALL(RECORD_ATTEMPT_INSERT, values);
-	int error = record_run(look->sql, &call);
-
-	look->filing.is_ours = true;
-	return error;
-}
-
-static bool is_settled(const struct record_filing *filing)
-{
-	return filing->state == RECORD_FILED && filing->others == 0;
-}
-
-int record_sql_open(struct record *record, int64_t message, const struct record_place *place,
-		    const struct record_token *token, int64_t now_us, struct record_filing *out)
-{
-	struct look look = {.sql = record_sql_of(record), .token = token};
-	int error = record_sql_check(look.sql);
-
-	arena_reset(look.sql->arena);
-	if (error == 0 && (!record_text_is_valid(place->user, RECORD_ADDRESS_MAX) ||
-			   !record_text_is_valid(place->folder, RECORD_FOLDER_MAX)))
+	if (!are_valid(attempts, count))
 		return -EINVAL;
-	if (error == 0)
-		error = find(&look, message, place);
-	if (error == 0 && look.filing.number == 0)
-		error = make_row(&look, message, place, now_us);
-	if (error == 0 && !look.filing.is_ours && !is_settled(&look.filing))
-		error = note(&look, now_us);
-	if (error == 0)
-		*out = look.filing;
-	return error;
+	begin_look(&look, record, attempts, count);
+	error = find_or_make(&look, now_us);
+	return error == 0 ? note(&look, now_us) : error;
 }
 
-int record_sql_look(struct record *record, int64_t filing, const struct record_token *token,
-		    struct record_filing *out)
+int record_sql_look(struct record *record, struct record_attempt **attempts, size_t count)
 {
-	struct look look = {.sql = record_sql_of(record), .token = token};
-	const struct record_value values[] = {record_number(filing)};
-	struct record_call call = RECORD_CALL(RECORD_FILING_LOOK, values);
-	int error = record_sql_check(look.sql);
+	struct look look;
+	int error = record_sql_check(record_sql_of(record));
 
-	arena_reset(look.sql->arena);
-	call.row = take_look;
-	call.context = &look;
-	if (error == 0)
-		error = record_run(look.sql, &call);
-	if (error == 0 && look.filing.number == 0)
-		return -ENOENT;
-	if (error == 0)
-		*out = look.filing;
-	return error;
+	if (error != 0)
+		return error;
+	begin_look(&look, record, attempts, count);
+	begin_rows(&look, RECORD_FILING_LOOK, 1);
+	for (size_t i = 0; i < count; i++)
+		*record_some_add(&look.some, i) = record_number(attempts[i]->row.number);
+	error = record_some_run(&look.some);
+	return error == 0 && !all_are_seen(&look) ? -ENOENT : error;
 }
 
-int record_sql_end(struct record *record, int64_t filing, const struct record_token *token)
+int record_sql_end(struct record *record, struct record_attempt **attempts, size_t count)
 {
 	struct record_sql *sql = record_sql_of(record);
-	const struct record_value values[] = {record_number(filing), token_value(token)};
-	struct record_call call = RECORD_CALL(RECORD_ATTEMPT_REMOVE, values);
+	struct record_some some;
 	int error = record_sql_check(sql);
 
-	return error == 0 ? record_run(sql, &call) : error;
+	if (error != 0)
+		return error;
+	record_some_begin(&some, sql, RECORD_ATTEMPT_REMOVE, 2, count);
+	for (size_t i = 0; i < count; i++)
+		set_attempt(attempts[i], record_some_add(&some, i));
+	return record_some_run(&some);
 }
 
-int record_sql_filed(struct record *record, int64_t filing, const struct record_token *token,
-		     struct str copy, int64_t now_us)
+int record_sql_filed(struct record *record, struct record_attempt **attempts, size_t count,
+		     int64_t now_us)
 {
 	struct record_sql *sql = record_sql_of(record);
-	const struct record_value values[] = {record_number(filing),
-					      record_text(copy, RECORD_COPY_MAX, sql->arena),
-					      record_number(now_us)};
-	struct record_call call = RECORD_CALL(RECORD_FILING_FILED, values);
+	struct record_some some;
 	int error = record_sql_check(sql);
 
-	if (error == 0)
-		error = record_run(sql, &call);
-	if (error == 0 && call.changed == 0)
-		return -ENOENT;
-	return error == 0 ? record_sql_end(record, filing, token) : error;
+	if (error != 0)
+		return error;
+	record_some_begin(&some, sql, RECORD_FILING_FILED, 3, count);
+	some.wants_outcomes = true;
+	for (size_t i = 0; i < count; i++) {
+		struct record_value *values = record_some_add(&some, i);
+
+		values[0] = record_number(attempts[i]->row.number);
+		values[1] = record_text(attempts[i]->copy, RECORD_COPY_MAX, sql->arena);
+		values[2] = record_number(now_us);
+	}
+	error = record_some_run(&some);
+	for (size_t i = 0; error == 0 && i < count; i++)
+		if (some.outcomes[i].changed == 0)
+			return -ENOENT;
+	return error == 0 ? record_sql_end(record, attempts, count) : error;
 }
 
 int record_sql_settle(struct record *record, int64_t filing, int64_t before_us)

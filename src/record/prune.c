@@ -38,8 +38,11 @@ static int remove_chosen(struct record_sql *sql, const struct chosen *chosen, un
 		const struct record_value values[] = {record_number(chosen->numbers[i])};
 		struct record_call call = RECORD_CALL(RECORD_PRUNE_REMOVE, values);
 
+		struct record_outcome outcome = {0};
+
+		call.outcomes = &outcome;
 		error = record_run(sql, &call);
-		*count_out += error == 0 && call.changed > 0;
+		*count_out += error == 0 && outcome.changed > 0;
 	}
 	return error;
 }

@@ -1,43 +1,105 @@
 // SPDX-License-Identifier: ISC
 #include "record/record.h"
+#include <errno.h>
 
 int record_begin(struct record *record)
 {
 	return record->operations->begin(record);
 }
 
+int record_lock_all(struct record *record, struct record_turn *turns, size_t count)
+{
+	return count > 0 ? record->operations->lock(record, turns, count) : 0;
+}
+
 int record_lock(struct record *record, const struct lock_name *name)
 {
-	return record->operations->lock(record, name);
+	struct record_turn turn = {.name = name};
+	int error = record_lock_all(record, &turn, 1);
+
+	return error == 0 && !turn.is_taken ? -EAGAIN : error;
+}
+
+int record_put_all(struct record *record, struct record_entry *entries, size_t count)
+{
+	return count > 0 ? record->operations->put(record, entries, count) : 0;
 }
 
 int record_put(struct record *record, const struct record_message *message, int64_t *number_out,
 	       bool *is_new_out, unsigned *different_out)
 {
-	return record->operations->put(record, message, number_out, is_new_out, different_out);
+	struct record_entry entry = {.message = message};
+	int error = record_put_all(record, &entry, 1);
+
+	if (error != 0)
+		return error;
+	*number_out = entry.number;
+	*is_new_out = entry.is_new;
+	*different_out = entry.different;
+	return 0;
+}
+
+int record_open_all(struct record *record, struct record_attempt **attempts, size_t count,
+		    int64_t now_us)
+{
+	return count > 0 ? record->operations->open(record, attempts, count, now_us) : 0;
 }
 
 int record_open(struct record *record, int64_t message, const struct record_place *place,
 		const struct record_token *token, int64_t now_us, struct record_filing *out)
 {
-	return record->operations->open(record, message, place, token, now_us, out);
+	struct record_attempt attempt = {.message = message, .place = *place, .token = *token};
+	struct record_attempt *one = &attempt;
+	int error = record_open_all(record, &one, 1, now_us);
+
+	if (error == 0)
+		*out = attempt.row;
+	return error;
+}
+
+int record_look_all(struct record *record, struct record_attempt **attempts, size_t count)
+{
+	return count > 0 ? record->operations->look(record, attempts, count) : 0;
 }
 
 int record_look(struct record *record, int64_t filing, const struct record_token *token,
 		struct record_filing *out)
 {
-	return record->operations->look(record, filing, token, out);
+	struct record_attempt attempt = {.row.number = filing, .token = *token};
+	struct record_attempt *one = &attempt;
+	int error = record_look_all(record, &one, 1);
+
+	if (error == 0)
+		*out = attempt.row;
+	return error;
+}
+
+int record_filed_all(struct record *record, struct record_attempt **attempts, size_t count,
+		     int64_t now_us)
+{
+	return count > 0 ? record->operations->filed(record, attempts, count, now_us) : 0;
 }
 
 int record_filed(struct record *record, int64_t filing, const struct record_token *token,
 		 struct str copy, int64_t now_us)
 {
-	return record->operations->filed(record, filing, token, copy, now_us);
+	struct record_attempt attempt = {.row.number = filing, .token = *token, .copy = copy};
+	struct record_attempt *one = &attempt;
+
+	return record_filed_all(record, &one, 1, now_us);
+}
+
+int record_end_all(struct record *record, struct record_attempt **attempts, size_t count)
+{
+	return count > 0 ? record->operations->end(record, attempts, count) : 0;
 }
 
 int record_end(struct record *record, int64_t filing, const struct record_token *token)
 {
-	return record->operations->end(record, filing, token);
+	struct record_attempt attempt = {.row.number = filing, .token = *token};
+	struct record_attempt *one = &attempt;
+
+	return record_end_all(record, &one, 1);
 }
 
 int record_settle(struct record *record, int64_t filing, int64_t before_us)

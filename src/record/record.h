@@ -99,21 +99,42 @@ struct record_listed {
 };
 typedef void record_listed_one(void *context, const struct record_listed *listed);
 
+/* Of a group, in which a database is asked for all at once. */
+
+struct record_turn {
+	const struct lock_name *name;
+	bool is_taken; /* out; false: another one has it */
+};
+
+struct record_entry {
+	const struct record_message *message;
+	int64_t number;     /* out */
+	bool is_new;        /* out: recorded by this call */
+	unsigned different; /* out: how many other messages have its Message-ID */
+};
+
+/* One to file a message in a mailbox. */
+struct record_attempt {
+	int64_t message; /* its number */
+	struct record_place place;
+	struct record_token token;
+	struct str copy;          /* where it was filed */
+	struct record_filing row; /* out: as it was opened or looked at */
+};
+
 struct record;
 
 /* The first member of each backend's struct. */
 struct record_operations {
 	int (*begin)(struct record *record);
-	int (*lock)(struct record *record, const struct lock_name *name);
-	int (*put)(struct record *record, const struct record_message *message, int64_t *number_out,
-		   bool *is_new_out, unsigned *different_out);
-	int (*open)(struct record *record, int64_t message, const struct record_place *place,
-		    const struct record_token *token, int64_t now_us, struct record_filing *out);
-	int (*look)(struct record *record, int64_t filing, const struct record_token *token,
-		    struct record_filing *out);
-	int (*filed)(struct record *record, int64_t filing, const struct record_token *token,
-		     struct str copy, int64_t now_us);
-	int (*end)(struct record *record, int64_t filing, const struct record_token *token);
+	int (*lock)(struct record *record, struct record_turn *turns, size_t count);
+	int (*put)(struct record *record, struct record_entry *entries, size_t count);
+	int (*open)(struct record *record, struct record_attempt **attempts, size_t count,
+		    int64_t now_us);
+	int (*look)(struct record *record, struct record_attempt **attempts, size_t count);
+	int (*filed)(struct record *record, struct record_attempt **attempts, size_t count,
+		     int64_t now_us);
+	int (*end)(struct record *record, struct record_attempt **attempts, size_t count);
 	int (*settle)(struct record *record, int64_t filing, int64_t before_us);
 	int (*check)(struct record *record);
 	int (*commit)(struct record *record);
@@ -167,6 +188,21 @@ MUST_CHECK int record_check(struct record *record);
 /* Durable when it returns 0. */
 MUST_CHECK int record_commit(struct record *record);
 void record_rollback(struct record *record);
+
+/* The same for COUNT of them (0: nothing is done), of which no two are equal. An error that a
+ * single one would meet is that of all: then nothing is known of the others, and where the
+ * transaction goes on, it is to be rolled back. */
+MUST_CHECK int record_lock_all(struct record *record, struct record_turn *turns, size_t count);
+MUST_CHECK int record_put_all(struct record *record, struct record_entry *entries, size_t count);
+/* Texts of the rows are valid until the next call. */
+MUST_CHECK int record_open_all(struct record *record, struct record_attempt **attempts,
+			       size_t count, int64_t now_us);
+MUST_CHECK int record_look_all(struct record *record, struct record_attempt **attempts,
+			       size_t count);
+MUST_CHECK int record_filed_all(struct record *record, struct record_attempt **attempts,
+				size_t count, int64_t now_us);
+MUST_CHECK int record_end_all(struct record *record, struct record_attempt **attempts,
+			      size_t count);
 
 /* Outside of transactions: */
 

@@ -61,16 +61,21 @@ struct record_dialect {
 /* The values of a row are valid during the call. */
 typedef void record_row(void *context, const struct record_value *values, size_t count);
 
+struct record_outcome {
+	int64_t changed;  /* rows */
+	int64_t inserted; /* the number of a row with {serial}; 0: none */
+};
+
 struct record_call {
 	enum record_statement statement;
 	const char *text;                  /* of RECORD_STATEMENTS, as written for all */
 	const struct record_value *values; /* ROWS times COLUMNS */
 	size_t columns;
-	size_t rows;     /* the statement is run for each: none returns rows then */
+	size_t rows;     /* the statement is run for each */
 	record_row *row; /* or NULL */
 	void *context;
-	int64_t changed;  /* out: rows that were changed by the last */
-	int64_t inserted; /* out: the number of a row with {serial} that was inserted; 0: none */
+	size_t at;                       /* during ROW: of which of ROWS the values are a result */
+	struct record_outcome *outcomes; /* out: of each of ROWS; NULL: not wanted */
 };
 
 struct record_sql;
@@ -125,15 +130,13 @@ size_t record_sql_write(const struct record_dialect *dialect, enum record_statem
 bool record_sql_is_once(const struct record_call *call);
 
 /* The operations that are the same for all. */
-int record_sql_put(struct record *record, const struct record_message *message, int64_t *number_out,
-		   bool *is_new_out, unsigned *different_out);
-int record_sql_open(struct record *record, int64_t message, const struct record_place *place,
-		    const struct record_token *token, int64_t now_us, struct record_filing *out);
-int record_sql_look(struct record *record, int64_t filing, const struct record_token *token,
-		    struct record_filing *out);
-int record_sql_filed(struct record *record, int64_t filing, const struct record_token *token,
-		     struct str copy, int64_t now_us);
-int record_sql_end(struct record *record, int64_t filing, const struct record_token *token);
+int record_sql_put(struct record *record, struct record_entry *entries, size_t count);
+int record_sql_open(struct record *record, struct record_attempt **attempts, size_t count,
+		    int64_t now_us);
+int record_sql_look(struct record *record, struct record_attempt **attempts, size_t count);
+int record_sql_filed(struct record *record, struct record_attempt **attempts, size_t count,
+		     int64_t now_us);
+int record_sql_end(struct record *record, struct record_attempt **attempts, size_t count);
 int record_sql_settle(struct record *record, int64_t filing, int64_t before_us);
 int record_sql_unfile(struct record *record, int64_t filing);
 int record_sql_list(struct record *record, const struct record_query *query, record_listed_one *one,

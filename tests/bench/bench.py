@@ -11,6 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import cases  # noqa: E402
+import filing  # noqa: E402
 import measure  # noqa: E402
 import postfix  # noqa: E402
 import report as reporting  # noqa: E402
@@ -76,6 +77,7 @@ def start_sink(options, kind, certificate):
 
 
 def start_systems(options, disk, kind, sink, started, certificate):
+    record = "sqlite" if kind == "mailbox" else ""
     tls = {"certificate": certificate if kind in ("tls", "submission") else None,
            "relays_by_tls": kind == "tls-relay", "submission": kind == "submission"}
     for build in [options.build] + options.against:
@@ -83,12 +85,17 @@ def start_systems(options, disk, kind, sink, started, certificate):
         name = "stagepost" if is_ours else build.strip("/")
         settings = options.config if is_ours else options.against_config or options.config
         started.append(Stagepost(disk.directory(f"stagepost{len(started)}-{kind}"), build,
-                                 sink.port, name, settings, qmtp=kind == "qmtp", **tls))
+                                 sink.port, name, settings, qmtp=kind == "qmtp", record=record,
+                                 **tls))
     if kind == "qmtp":
         started.append(Stagepost(disk.directory("own-smtp"), options.build, sink.port,
                                  cases.OWN_SMTP, options.config))
-    elif options.with_postfix:
-        for name in cases.SYSTEMS[kind]:
+    for name in cases.SYSTEMS[kind]:
+        if name in (cases.OWN_POSTGRESQL, cases.OWN_MAILDIR):
+            record = "postgresql" if name == cases.OWN_POSTGRESQL else ""
+            started.append(Stagepost(disk.directory(name), options.build, sink.port, name,
+                                     options.config, record=record))
+        elif name != cases.OWN_SMTP and options.with_postfix:
             started.append(postfix.Postfix(disk.directory(f"{name}-{kind}"), sink.port, name,
                                            **tls))
 
@@ -154,7 +161,7 @@ def is_wanted(options, name):
 def measure_all(options, disk):
     report = {"filesystem": disk.description, "messages": options.messages,
               "rounds": options.rounds, "settings": {}, "runs": {}, "calls": {},
-              "instructions": {}, "floor": {"sink": {}, "commit": {}}}
+              "instructions": {}, "floor": {"sink": {}, "commit": {}, "rows": {}}}
     alone = options.alone or options.against
     options.with_postfix = not alone and os.geteuid() == 0
     if options.with_postfix:
@@ -163,6 +170,8 @@ def measure_all(options, disk):
         note("Postfix needs root: measuring Stagepost alone")
     if options.floor:
         report["floor"]["commit"] = commits(disk)
+    if options.floor and chosen(options, "mailbox"):
+        report["floor"]["rows"] = filing.rows_alone(options.build, disk.directory("rows"))
     if options.idle and is_wanted(options, "idle"):
         report["idle"] = measure_idle(options, disk)
     if options.idle and is_wanted(options, "idle, tls"):

@@ -13,12 +13,17 @@ from submission import PASSWORD, USER
 WARM_UP_MESSAGES = 300
 CIPHERS = "TLS_AES_128_GCM_SHA256"  # with TLS, for both systems
 SENDER = USER
+TO_MAILBOXES = ("local", "mailbox")
 ACCEPTING = ("accept", "tls", "submission", "qmtp")  # what comes stays in the queue
+# nodes of ours beside one that records in SQLite: in PostgreSQL, or not at all
+OWN_POSTGRESQL = "own-postgresql"
+OWN_MAILDIR = "own-maildir"
 OWN_SMTP = "own-smtp"  # a node of ours, loaded by SMTP with sessions kept open
 SYSTEMS = {"accept": ("postfix",), "tls": ("postfix",), "submission": ("postfix",),
            "qmtp": (OWN_SMTP,), "relay": ("postfix", "postfix-tuned"),
            "tls-relay": ("postfix", "postfix-tuned"), "lmtp": ("postfix", "postfix-tuned"),
-           "local": ("postfix",)}
+           "local": ("postfix",),
+           "mailbox": (OWN_POSTGRESQL, OWN_MAILDIR, "postfix-dovecot")}
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,8 @@ CASES = (
     Case("lmtp", 50, 10240, goal=4),
     Case("lmtp", 50, 1024, goal=4),
     Case("local", 50, 10240, goal=4),
+    Case("mailbox", 50, 10240),
+    Case("mailbox", 50, 1024),
 )
 
 
@@ -109,7 +116,7 @@ def finish_sources(sources):
 
 def load(system, case, messages, build=""):
     """Sends; how many were sent. Local mail goes to several mailboxes at once."""
-    if case.kind == "local":
+    if case.kind in TO_MAILBOXES:
         share = messages // MAILBOXES
         part = Case(case.kind, max(1, case.sessions // MAILBOXES), case.size, case.keep)
         finish_sources([start_source(system.port, share, part, f"user{i}@{LOCAL}", build)
@@ -125,11 +132,15 @@ def load(system, case, messages, build=""):
     return messages
 
 
+def processor_seconds(system):
+    return sum(measure.processor_seconds(pid) for pid in system.pids)
+
+
 def run_once(system, sink, case, messages, build=""):
-    count = system.delivered if case.kind == "local" else lambda: sink.count
+    count = system.delivered if case.kind in TO_MAILBOXES else lambda: sink.count
     is_accepting = case.kind in ACCEPTING
     before = 0 if is_accepting else count()
-    processor = measure.processor_seconds(system.pid)
+    processor = processor_seconds(system)
     begin = time.monotonic()
     sent = load(system, case, max(1, messages // case.divisor), build)
     accepted = time.monotonic() - begin
@@ -138,4 +149,4 @@ def run_once(system, sink, case, messages, build=""):
     seconds = time.monotonic() - begin
     time.sleep(0.3)
     return {"rate": sent / seconds, "accept_rate": sent / accepted,
-            "processor_10000": (measure.processor_seconds(system.pid) - processor) * 10000 / sent}
+            "processor_10000": (processor_seconds(system) - processor) * 10000 / sent}

@@ -9,6 +9,7 @@ import subprocess
 from common.net import end, free_port, wait_until
 from common.postfix import BASE_CF, MASTER_CF, POSTFIX_DAEMONS, make_directories
 from submission import Dovecot
+from filing import Mailboxes
 from servers import HELD, LMTP, LOCAL, MAILBOXES, answers, delivered
 
 # What would make the comparison unfair to it is changed in both: with mail on hold
@@ -53,7 +54,11 @@ smtp_tls_session_cache_database = btree:${{data_directory}}/smtp_scache
 """
 TUNED_RELAY_TLS = "smtp_tls_connection_reuse = yes\n"
 
+# To Dovecot, which then has the mailboxes.
+LMTP_MAILBOXES = "virtual_transport = lmtp:unix:{path}\n"
+
 SETTINGS = {"postfix": "its defaults; in_flow_delay = 0, no limit of connections, no look-ups",
+            "postfix-dovecot": "as postfix; local mail by LMTP to Dovecot, with its defaults",
             "postfix-tuned": "the same; " + ", ".join(TUNED.splitlines())}
 
 
@@ -74,6 +79,10 @@ class Postfix:
         self.dovecot = Dovecot(os.path.join(directory, "dovecot")) if submission else None
         owner = pwd.getpwnam("nobody")
         shutil.chown(self.mailboxes, owner.pw_uid, owner.pw_gid)
+        self.filing = None
+        if name == "postfix-dovecot":
+            self.filing = Mailboxes(self.mailboxes,
+                                    [f"user{i}@{LOCAL}" for i in range(MAILBOXES)])
         users = ", ".join(f"user{i}@{LOCAL}=user{i}/" for i in range(MAILBOXES))
         text = MAIN_CF.format(
             directory=directory, daemons=POSTFIX_DAEMONS, hostname="bench.example", domain=LOCAL,
@@ -81,6 +90,8 @@ class Postfix:
             extra=self._extra(certificate, relays_by_tls))
         if self.dovecot is not None:
             text += SUBMISSION.format(sasl=self.dovecot.path)
+        if self.filing is not None:
+            text += LMTP_MAILBOXES.format(path=self.filing.path)
         pathlib.Path(config, "main.cf").write_text(text, encoding="utf-8")
         pathlib.Path(config, "transport").write_text("".join(
             f"{domain} smtp:[{host}]:{port}\n" for domain, (host, port) in (routes or {}).items()),
@@ -93,6 +104,7 @@ class Postfix:
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True)
         self.pid = self.process.pid
+        self.pids = [self.pid] + (self.filing.pids() if self.filing is not None else [])
         wait_until(self._is_ready, "postfix answers", 30)
 
     def _extra(self, certificate, relays_by_tls):
@@ -114,3 +126,5 @@ class Postfix:
         end(self.process, 30)
         if self.dovecot is not None:
             self.dovecot.stop()
+        if self.filing is not None:
+            self.filing.stop()

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
 /*
  * How many copies a second the database of messages can have filed, and what the same rows cost
- * alone: each copy is the two transactions of record/record.h, of a message with three participants
- * and two parts, without a mailbox.
+ * alone: each group of copies is the two transactions of record/record.h, of messages with three
+ * participants and two parts, without a mailbox.
  *
- * usage: bench_record COPIES CONNECTIONS sqlite PATH
- *        bench_record COPIES CONNECTIONS postgresql CONNINFO
- *        bench_record COPIES CONNECTIONS mariadb SOCKET USER DATABASE
+ * usage: bench_record COPIES CONNECTIONS GROUP sqlite PATH
+ *        bench_record COPIES CONNECTIONS GROUP postgresql CONNINFO
+ *        bench_record COPIES CONNECTIONS GROUP mariadb SOCKET USER DATABASE
  */
 #include "os/clock.h"
 #include "record/mariadb/mariadb.h"
@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TIMEOUT_MS = 10000 };
+enum { TIMEOUT_MS = 10000, GROUP_MAX = 64 };
 
 static struct decode_participant participants[] = {
 	{DECODE_FROM, {"lisa@example.com", 16}, {"Lisa", 4}},
@@ -68,9 +68,8 @@ static void need(struct record *record, int error)
 struct copy {
 	char id[60], user[60];
 	struct record_message message;
-	struct record_place place;
 	struct lock_name lock;
-	struct record_token token;
+	struct record_attempt attempt;
 };
 
 static void make_copy(struct copy *copy, int worker, int number)
@@ -87,31 +86,43 @@ static void make_copy(struct copy *copy, int worker, int number)
 						.recorded_us = once,
 						.sender = STR("lisa@example.com"),
 						.decoded = &decoded};
-	copy->place = (struct record_place){str_from(copy->user), STR("INBOX")};
+	copy->attempt = (struct record_attempt){.place = {str_from(copy->user), STR("INBOX")},
+						.copy = STR("1:2")};
 	lock_name_make(copy->message.id, &copy->lock);
-	memcpy(copy->token.bytes, &number, sizeof number);
+	memcpy(copy->attempt.token.bytes, &number, sizeof number);
 }
 
 /* ---- as messages are filed ---- */
 
-static void file(struct record *record, struct copy *copy)
+static void take_locks(struct record *record, struct copy *copies, size_t count)
 {
-	struct record_filing filing;
-	int64_t number;
-	bool is_new;
-	unsigned different;
+	struct record_turn turns[GROUP_MAX];
 
+	for (size_t i = 0; i < count; i++)
+		turns[i] = (struct record_turn){.name = &copies[i].lock};
 	need(record, record_begin(record));
-	need(record, record_lock(record, &copy->lock));
-	need(record, record_put(record, &copy->message, &number, &is_new, &different));
-	need(record, record_open(record, number, &copy->place, &copy->token, 1, &filing));
-	number = filing.number;
+	need(record, record_lock_all(record, turns, count));
+}
+
+static void file(struct record *record, struct copy *copies, size_t count)
+{
+	struct record_entry entries[GROUP_MAX];
+	struct record_attempt *attempts[GROUP_MAX];
+
+	for (size_t i = 0; i < count; i++) {
+		entries[i] = (struct record_entry){.message = &copies[i].message};
+		attempts[i] = &copies[i].attempt;
+	}
+	take_locks(record, copies, count);
+	need(record, record_put_all(record, entries, count));
+	for (size_t i = 0; i < count; i++)
+		attempts[i]->message = entries[i].number;
+	need(record, record_open_all(record, attempts, count, 1));
 	need(record, record_commit(record));
-	need(record, record_begin(record));
-	need(record, record_lock(record, &copy->lock));
-	need(record, record_look(record, number, &copy->token, &filing));
+	take_locks(record, copies, count);
+	need(record, record_look_all(record, attempts, count));
 	need(record, record_check(record));
-	need(record, record_filed(record, number, &copy->token, STR("1:2"), 2));
+	need(record, record_filed_all(record, attempts, count, 2));
 	need(record, record_commit(record));
 }
 
@@ -122,32 +133,48 @@ static struct record_value text(const char *value)
 	return (struct record_value){.kind = RECORD_TEXT, .bytes = str_from(value)};
 }
 
-static int64_t run(struct record *record, enum record_statement statement,
-		   const struct record_value *values, size_t columns, size_t rows)
+enum { COLUMNS_MAX = 9, ROWS_MAX = 3 * GROUP_MAX };
+
+struct rows {
+	struct record_value values[ROWS_MAX * COLUMNS_MAX];
+	size_t used; /* values */
+};
+
+static void add(struct rows *rows, const struct record_value *values, size_t count)
+{
+	memcpy(rows->values + rows->used, values, count * sizeof *values);
+	rows->used += count;
+}
+
+/* OUTCOMES may be NULL. */
+static void run(struct record *record, enum record_statement statement, struct rows *rows,
+		size_t columns, struct record_outcome *outcomes)
 {
 	struct record_sql *sql = (struct record_sql *)record;
-	struct record_call call = {
-		.statement = statement, .values = values, .columns = columns, .rows = rows};
+	struct record_call call = {.statement = statement,
+				   .values = rows->values,
+				   .columns = columns,
+				   .rows = rows->used / columns,
+				   .outcomes = outcomes};
 
 	need(record, sql->driver->run(sql, &call));
-	return call.inserted;
+	rows->used = 0;
 }
 
 static const unsigned char DIGEST[DECODE_DIGEST_SIZE];
 
-static int64_t insert_message(struct record *record, const struct copy *copy)
+static void add_message(struct rows *rows, const struct copy *copy)
 {
 	const struct record_value message[] = {
 		text(copy->id),           record_number(0), record_bytes(DIGEST, sizeof DIGEST),
 		record_number(2000),      record_number(1), text("lisa@example.com"),
 		text("Our next meeting"), record_number(0), text("")};
 
-	return run(record, RECORD_MESSAGE_INSERT, message, COUNT_OF(message), 1);
+	add(rows, message, COUNT_OF(message));
 }
 
-static void insert_content(struct record *record, int64_t number)
+static void add_people(struct rows *rows, int64_t number)
 {
-	const struct record_value digest = record_bytes(DIGEST, sizeof DIGEST);
 	const struct record_value key = record_number(number);
 	const struct record_value people[] = {key,
 					      record_number(0),
@@ -167,6 +194,14 @@ static void insert_content(struct record *record, int64_t number)
 					      text("doug@example.org"),
 					      text("example.org"),
 					      text("Doug")};
+
+	add(rows, people, COUNT_OF(people));
+}
+
+static void add_pieces(struct rows *rows, int64_t number)
+{
+	const struct record_value digest = record_bytes(DIGEST, sizeof DIGEST);
+	const struct record_value key = record_number(number);
 	const struct record_value pieces[] = {key,
 					      record_number(0),
 					      text("1"),
@@ -186,94 +221,141 @@ static void insert_content(struct record *record, int64_t number)
 					      record_number(40000),
 					      digest};
 
-	(void)run(record, RECORD_PARTICIPANT_INSERT, people, 6, 3);
-	(void)run(record, RECORD_PART_INSERT, pieces, 9, 2);
+	add(rows, pieces, COUNT_OF(pieces));
 }
 
-static void insert_rows(struct record *record, struct copy *copy, int64_t mailbox)
+/* The numbers of the messages' rows of filing come into OUTCOMES. */
+static void insert_opened(struct record *record, const struct copy *copies, size_t count,
+			  int64_t mailbox, struct record_outcome *outcomes)
 {
-	struct record_value row[] = {{0}, record_number(mailbox), record_number(1)};
-	struct record_value attempt[] = {
-		{0}, record_bytes(copy->token.bytes, RECORD_TOKEN_SIZE), record_number(1)};
-	struct record_value filed[] = {{0}, text("1:2"), record_number(2)};
+	static struct rows rows;
+
+	for (size_t i = 0; i < count; i++)
+		add_message(&rows, &copies[i]);
+	run(record, RECORD_MESSAGE_INSERT, &rows, 9, outcomes);
+	for (size_t i = 0; i < count; i++)
+		add_people(&rows, outcomes[i].inserted);
+	run(record, RECORD_PARTICIPANT_INSERT, &rows, 6, NULL);
+	for (size_t i = 0; i < count; i++)
+		add_pieces(&rows, outcomes[i].inserted);
+	run(record, RECORD_PART_INSERT, &rows, 9, NULL);
+	for (size_t i = 0; i < count; i++)
+		add(&rows,
+		    (struct record_value[]){record_number(outcomes[i].inserted),
+					    record_number(mailbox), record_number(1)},
+		    3);
+	run(record, RECORD_FILING_INSERT, &rows, 3, outcomes);
+}
+
+static void insert_rows(struct record *record, const struct copy *copies, size_t count,
+			int64_t mailbox)
+{
+	static struct rows attempts, ended, filed;
+	struct record_outcome filings[GROUP_MAX];
 
 	need(record, record_begin(record));
-	row[0] = record_number(insert_message(record, copy));
-	insert_content(record, row[0].number);
-	attempt[0] = filed[0] = record_number(run(record, RECORD_FILING_INSERT, row, 3, 1));
-	(void)run(record, RECORD_ATTEMPT_INSERT, attempt, 3, 1);
+	insert_opened(record, copies, count, mailbox, filings);
+	for (size_t i = 0; i < count; i++) {
+		const struct record_value row[] = {
+			record_number(filings[i].inserted),
+			record_bytes(copies[i].attempt.token.bytes, RECORD_TOKEN_SIZE),
+			record_number(1)};
+
+		add(&attempts, row, 3);
+		add(&ended, row, 2);
+		add(&filed, (struct record_value[]){row[0], text("1:2"), record_number(2)}, 3);
+	}
+	run(record, RECORD_ATTEMPT_INSERT, &attempts, 3, NULL);
 	need(record, record_commit(record));
 	need(record, record_begin(record));
-	(void)run(record, RECORD_FILING_FILED, filed, 3, 1);
-	(void)run(record, RECORD_ATTEMPT_REMOVE, attempt, 2, 1);
+	run(record, RECORD_FILING_FILED, &filed, 3, NULL);
+	run(record, RECORD_ATTEMPT_REMOVE, &ended, 2, NULL);
 	need(record, record_commit(record));
 }
 
 /* The number of any mailbox. */
-static int64_t find_mailbox(struct record *record, struct copy *copy)
+static int64_t make_mailbox(struct record *record, int worker)
 {
-	const struct record_value values[] = {text(copy->user), text("INBOX")};
-	int64_t number;
+	static struct rows rows;
+	struct record_outcome outcome;
+	char user[60];
 
+	snprintf(user, sizeof user, "bare-%d-%d@example.org", worker, (int)getpid());
+	add(&rows, (struct record_value[]){text(user), text("INBOX")}, 2);
 	need(record, record_begin(record));
-	number = run(record, RECORD_MAILBOX_INSERT, values, 2, 1);
+	run(record, RECORD_MAILBOX_INSERT, &rows, 2, &outcome);
 	need(record, record_commit(record));
-	return number;
+	return outcome.inserted;
 }
 
 /* ---- ---- */
 
-static void work(char **words, int worker, int copies, bool is_bare)
-{
-	struct record *record = connect_to(words);
-	struct copy copy = {0};
-	int64_t mailbox = 0;
+struct plan {
+	char **words; /* of the database */
+	int copies, connections, group;
+	bool is_bare;
+};
 
-	for (int i = 0; i < copies; i++) {
-		make_copy(&copy, worker, i);
-		if (is_bare && mailbox == 0) {
-			snprintf(copy.user, sizeof copy.user, "bare-%d-%d@example.org", worker,
-				 (int)getpid());
-			mailbox = find_mailbox(record, &copy);
-		}
-		if (is_bare)
-			insert_rows(record, &copy, mailbox);
+static void work(const struct plan *plan, int worker)
+{
+	static struct copy copies[GROUP_MAX];
+	struct record *record = connect_to(plan->words);
+	int64_t mailbox = plan->is_bare ? make_mailbox(record, worker) : 0;
+	int left = plan->copies / plan->connections;
+
+	while (left > 0) {
+		size_t count = 0;
+
+		for (; count < (size_t)plan->group && left > 0; count++)
+			make_copy(&copies[count], worker, left--);
+		if (plan->is_bare)
+			insert_rows(record, copies, count, mailbox);
 		else
-			file(record, &copy);
+			file(record, copies, count);
 	}
 	record_free(record);
 }
 
-static double measure(char **words, int copies, int connections, bool is_bare)
+static double measure(const struct plan *plan)
 {
 	int64_t since_us = os_clock_monotonic_us();
 
-	for (int i = 0; i < connections; i++)
+	for (int i = 0; i < plan->connections; i++)
 		if (fork() == 0) {
-			work(words, i, copies / connections, is_bare);
+			work(plan, i);
 			_exit(0);
 		}
-	for (int i = 0; i < connections; i++) {
+	for (int i = 0; i < plan->connections; i++) {
 		int status;
 
 		if (wait(&status) < 0 || status != 0)
 			exit(1);
 	}
-	return copies / ((double)(os_clock_monotonic_us() - since_us) / 1e6);
+	return plan->copies / ((double)(os_clock_monotonic_us() - since_us) / 1e6);
 }
 
 int main(int argc, char **argv)
 {
-	int copies = argc > 4 ? atoi(argv[1]) : 0;
-	int connections = argc > 4 ? atoi(argv[2]) : 0;
-	double filed, bare;
+	struct plan plan = {.words = argv + 4, .group = 1};
+	double filed;
+	double bare;
 
-	if (copies < 1 || connections < 1)
+	if (argc < 6)
 		return 64;
-	(void)measure(argv + 3, connections, connections, false);
-	bare = measure(argv + 3, copies, connections, true);
-	filed = measure(argv + 3, copies, connections, false);
-	printf("%s, %d connections: %.0f copies a second; the rows alone: %.0f; ratio %.2f\n",
-	       argv[3], connections, filed, bare, filed / bare);
+	plan.copies = plan.connections = atoi(argv[2]);
+	if (plan.connections < 1)
+		return 64;
+	(void)measure(&plan); /* makes the tables */
+	plan.copies = atoi(argv[1]);
+	plan.group = atoi(argv[3]);
+	if (plan.copies < 1 || plan.group < 1 || plan.group > GROUP_MAX)
+		return 64;
+	plan.is_bare = true;
+	bare = measure(&plan);
+	plan.is_bare = false;
+	filed = measure(&plan);
+	printf("%s, %d connections, groups of %d: %.0f copies a second; the rows alone: %.0f; "
+	       "ratio %.2f\n",
+	       argv[4], plan.connections, plan.group, filed, bare, filed / bare);
 	return 0;
 }

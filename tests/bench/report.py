@@ -152,6 +152,8 @@ def print_floor(floor):
     for files, seconds in floor["commit"].items():
         print(f"floor: {files} new files of 10 KiB and one fsync of their directory: "
               f"{seconds * 1000:.2f} ms, {files / seconds:.0f} messages a second")
+    for backend, rate in floor["rows"].items():
+        print(f"floor: rows of {rate:.0f} copies a second in {backend}, in groups of 64")
 
 
 def print_waiting(result):

@@ -8,6 +8,7 @@ import subprocess
 import threading
 
 from common.net import end, free_port, wait_until
+from filing import Filed, Record
 from submission import add_to_stagepost
 
 # A recipient's domain decides what happens to a message, in both systems.
@@ -88,17 +89,21 @@ def make_certificate(directory):
 class Stagepost:
     """ROUTES: smtproutes that go before those of the other domains. CERTIFICATE: as
     make_certificate() says; None: no TLS with clients. RELAYS_BY_TLS: and not without. QMTP: also
-    by that, at qmtp_port. SUBMISSION: at port users submit mail, and nobody else."""
+    by that, at qmtp_port. SUBMISSION: at port users submit mail, and nobody else. RECORD: in which
+    backend the messages that are filed in mailboxes are recorded; "": nowhere."""
 
     def __init__(self, directory, build, sink_port, name="stagepost", extra="", routes=(),
-                 certificate=None, relays_by_tls=False, qmtp=False, submission=False):
+                 certificate=None, relays_by_tls=False, qmtp=False, submission=False,
+                 record=""):
         self.name = name
         self.port = free_port()
+        self.record = Record(os.path.join(directory, "record"), record) if record else None
         self.qmtp_port = free_port()
         self.directory = directory
         self.queue = os.path.join(directory, "queue")
         self.mailboxes = os.path.join(directory, "mail", LOCAL)
         self.log = os.path.join(directory, "log")
+        self.delivered = Filed(self.log) if record else lambda: delivered(self.mailboxes)
         file = os.path.join(directory, "stagepost.conf")
         pathlib.Path(file).write_text(f"""
 hostname = "bench.example"
@@ -110,7 +115,8 @@ maxsessions = 20000
 {f'listen qmtp {{ address = "127.0.0.1:{self.qmtp_port}" }}' if qmtp else ""}
 service held {{ kind = maildir path = "{directory}/held/%u" }}
 service lmtp {{ kind = lmtp address = "127.0.0.1:{sink_port}" }}
-service maildir {{ kind = maildir path = "{directory}/mail/%d/%u" }}
+service maildir {{ kind = {"mailbox" if record else "maildir"} path = "{directory}/mail/%d/%u" }}
+{self.record.settings if record else ""}
 domain "{HELD}" {{ service = held }}
 domain "{LMTP}" {{ service = lmtp }}
 domain "{LOCAL}" {{ service = maildir }}
@@ -125,6 +131,7 @@ smtproutes = {{ {"".join(f'"{route}", ' for route in routes)}
             self.process = subprocess.Popen([os.path.join(build, "stagepost"), "serve", "-c", file],
                                             stderr=log)
         self.pid = self.process.pid
+        self.pids = [self.pid] + (self.record.pids() if record else [])
         try:
             wait_until(self._is_ready, "stagepost is ready", 60)
             if submission:
@@ -145,8 +152,7 @@ listen submission {{ address = {{ "127.0.0.1:{self.port}" }} }}"""
             raise RuntimeError("stagepost ended:\n" + pathlib.Path(self.log).read_text("utf-8"))
         return "event=serve_ready" in pathlib.Path(self.log).read_text("utf-8")
 
-    def delivered(self):
-        return delivered(self.mailboxes)
-
     def stop(self):
         end(self.process, 40)
+        if self.record is not None:
+            self.record.stop()

@@ -66,7 +66,7 @@ static int begin(struct record *record)
 	return worker->is_begun ? 0 : -ENOTCONN;
 }
 
-static int lock(struct record *record, const struct lock_name *name)
+static int lock_one(struct record *record, const struct lock_name *name)
 {
 	struct world_worker *worker = of(record);
 	struct world *world = worker->world;
@@ -170,8 +170,7 @@ static void rollback(struct record *record)
 
 /* ---- rows ---- */
 
-static int put(struct record *record, const struct record_message *message, int64_t *number_out,
-	       bool *is_new_out, unsigned *different_out)
+static int put_one(struct record *record, struct record_entry *entry)
 {
 	struct world *world = of(record)->world;
 	int error = step(of(record), WORLD_PUT);
@@ -180,22 +179,23 @@ static int put(struct record *record, const struct record_message *message, int6
 
 	if (error < 0)
 		return error;
-	snprintf(id, sizeof id, STR_FORMAT, STR_ARGUMENTS(message->id));
+	snprintf(id, sizeof id, STR_FORMAT, STR_ARGUMENTS(entry->message->id));
 	while (world->ids[at][0] != '\0' && strcmp(world->ids[at], id) != 0)
 		at++;
 	memcpy(world->ids[at], id, sizeof id);
-	*number_out = (int64_t)at + 1;
-	*is_new_out = false;
-	*different_out = 0;
+	entry->number = (int64_t)at + 1;
+	entry->is_new = false;
+	entry->different = 0;
 	return 0;
 }
 
 static void tell_row(const struct world_worker *worker, const struct world_row *row,
 		     const struct record_token *token, struct record_filing *out)
 {
-	static char copy[MAILSTORE_COPY_SIZE];
+	static char copies[WORLD_ROWS][MAILSTORE_COPY_SIZE];
+	char *copy = copies[out->number - 1];
 
-	memcpy(copy, row->copy, sizeof copy);
+	memcpy(copy, row->copy, sizeof row->copy);
 	out->state = row->state;
 	out->copy = str_from(copy);
 	for (size_t i = 0; i < row->attempt_count; i++) {
@@ -211,39 +211,39 @@ static void tell_row(const struct world_worker *worker, const struct world_row *
 	}
 }
 
-static int open(struct record *record, int64_t message, const struct record_place *place,
-		const struct record_token *token, int64_t now_us, struct record_filing *out)
+static int open_one(struct record *record, struct record_attempt *attempt)
 {
 	struct world_worker *worker = of(record);
 	int error = step(worker, WORLD_OPEN);
 	struct world_database database = view(worker);
-	const char *id = worker->world->ids[message - 1];
+	const char *id = worker->world->ids[attempt->message - 1];
+	struct record_filing *out = &attempt->row;
 	struct world_change *made;
 	size_t at = 0;
 
-	(void)now_us;
 	if (error < 0)
 		return error;
 	while (database.rows[at].id[0] != '\0' &&
 	       (strcmp(database.rows[at].id, id) != 0 ||
-		!str_equal(str_from(database.rows[at].user), place->user)))
+		!str_equal(str_from(database.rows[at].user), attempt->place.user)))
 		at++;
 	*out = (struct record_filing){.number = (int64_t)at + 1};
-	tell_row(worker, &database.rows[at], token, out);
+	tell_row(worker, &database.rows[at], &attempt->token, out);
 	if (out->is_ours || (out->state == RECORD_FILED && out->others == 0))
 		return 0;
-	made = change(worker, WORLD_OPEN, at, token);
+	made = change(worker, WORLD_OPEN, at, &attempt->token);
 	made->time_us = now_of(worker);
 	snprintf(made->text.id, sizeof made->text.id, "%s", id);
-	snprintf(made->text.user, sizeof made->text.user, STR_FORMAT, STR_ARGUMENTS(place->user));
+	snprintf(made->text.user, sizeof made->text.user, STR_FORMAT,
+		 STR_ARGUMENTS(attempt->place.user));
 	out->is_ours = true;
 	return 0;
 }
 
-static int look(struct record *record, int64_t filing, const struct record_token *token,
-		struct record_filing *out)
+static int look_one(struct record *record, struct record_attempt *attempt)
 {
 	struct world_worker *worker = of(record);
+	int64_t filing = attempt->row.number;
 	int error = step(worker, WORLD_LOOK);
 	struct world_database database = view(worker);
 
@@ -251,32 +251,87 @@ static int look(struct record *record, int64_t filing, const struct record_token
 		return error;
 	if (database.rows[filing - 1].id[0] == '\0')
 		return -ENOENT;
-	*out = (struct record_filing){.number = filing};
-	tell_row(worker, &database.rows[filing - 1], token, out);
+	attempt->row = (struct record_filing){.number = filing};
+	tell_row(worker, &database.rows[filing - 1], &attempt->token, &attempt->row);
 	return 0;
 }
 
-static int filed(struct record *record, int64_t filing, const struct record_token *token,
-		 struct str copy, int64_t now_us)
+static int filed_one(struct record *record, struct record_attempt *attempt)
 {
 	int error = step(of(record), WORLD_FILED);
 	struct world_change *made;
 
-	(void)now_us;
 	if (error < 0)
 		return error;
-	made = change(of(record), WORLD_FILED, (size_t)filing - 1, token);
-	snprintf(made->text.copy, sizeof made->text.copy, STR_FORMAT, STR_ARGUMENTS(copy));
+	made = change(of(record), WORLD_FILED, (size_t)attempt->row.number - 1, &attempt->token);
+	snprintf(made->text.copy, sizeof made->text.copy, STR_FORMAT, STR_ARGUMENTS(attempt->copy));
 	return 0;
 }
 
-static int end(struct record *record, int64_t filing, const struct record_token *token)
+static int end_one(struct record *record, struct record_attempt *attempt)
 {
 	int error = step(of(record), WORLD_END);
 
 	if (error == 0)
-		(void)change(of(record), WORLD_END, (size_t)filing - 1, token);
+		(void)change(of(record), WORLD_END, (size_t)attempt->row.number - 1,
+			     &attempt->token);
 	return error;
+}
+
+/* ---- groups ---- */
+
+static int lock(struct record *record, struct record_turn *turns, size_t count)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < count && (error == 0 || error == -EAGAIN); i++) {
+		error = lock_one(record, turns[i].name);
+		turns[i].is_taken = error == 0;
+	}
+	return error == -EAGAIN ? 0 : error;
+}
+
+static int put(struct record *record, struct record_entry *entries, size_t count)
+{
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && i < count; i++)
+		error = put_one(record, &entries[i]);
+	return error;
+}
+
+static int for_each(struct record *record, struct record_attempt **attempts, size_t count,
+		    int (*call)(struct record *record, struct record_attempt *attempt))
+{
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && i < count; i++)
+		error = call(record, attempts[i]);
+	return error;
+}
+
+static int open(struct record *record, struct record_attempt **attempts, size_t count,
+		int64_t now_us)
+{
+	(void)now_us;
+	return for_each(record, attempts, count, open_one);
+}
+
+static int look(struct record *record, struct record_attempt **attempts, size_t count)
+{
+	return for_each(record, attempts, count, look_one);
+}
+
+static int filed(struct record *record, struct record_attempt **attempts, size_t count,
+		 int64_t now_us)
+{
+	(void)now_us;
+	return for_each(record, attempts, count, filed_one);
+}
+
+static int end(struct record *record, struct record_attempt **attempts, size_t count)
+{
+	return for_each(record, attempts, count, end_one);
 }
 
 static int settle(struct record *record, int64_t filing, int64_t before_us)

@@ -44,6 +44,7 @@ int record_contract_run(const struct record_contract *contract);
 /* Those of one subject. */
 int record_contract_messages(void);
 int record_contract_filing(void);
+int record_contract_group(void);
 int record_contract_race(void);
 int record_contract_server(void);
 

@@ -7,6 +7,7 @@
 #include "decode/mime.h"
 #include "decode/protocol.h"
 #include "decode/server.h"
+#include "decode/wire.h"
 #include "decode_text.h"
 #include "ipc/channel.h"
 #include "ipc/listener.h"
@@ -33,19 +34,25 @@ static struct {
 	struct ipc_tokens tokens;
 	struct decode_server *server;
 	struct decode_client *client;
+	unsigned answered;
 	unsigned expected; /* answers, or losses, until the loop stops */
 	/* a "decode" of this test's */
 	struct ipc_listener *listener;
 	struct ipc_channel *channel;
 	struct str says; /* at each question, in DECODE_END; no data: it hangs up */
 	unsigned asked;
+	unsigned listens; /* to so many questions before it says something or hangs up */
+	bool stops_when_lost;
 } world;
 
 struct asked {
 	struct ipc_content content;
 	struct decode_question *question;
 	unsigned done;
-	struct buffer answer; /* decode_text_append(), with a NUL */
+	unsigned place;                   /* in the order of the answers: 1, 2 */
+	unsigned asked_before;            /* as world.asked at its answer */
+	struct decode_question **cancels; /* when it is answered */
+	struct buffer answer;             /* decode_text_append(), with a NUL */
 };
 
 static void one_less(void)
@@ -108,6 +115,10 @@ static void on_done(void *context, const struct decode_message *message)
 	struct asked *asked = context;
 
 	asked->done++;
+	asked->asked_before = world.asked;
+	asked->place = ++world.answered;
+	if (asked->cancels != NULL)
+		decode_client_cancel(*asked->cancels);
 	decode_text_append(&asked->answer, message);
 	buffer_append_byte(&asked->answer, '\0');
 	one_less();
@@ -143,10 +154,10 @@ static void questions_are_answered_in_order(void **state)
 	ask(&asked[0], STR("Subject: a\n\nx"));
 	ask(&asked[1], STR(""));
 	ask(&asked[2], STR("Subject: c\n\nxyz"));
-	run(1);
+	run(3);
+	for (unsigned i = 0; i < COUNT_OF(asked); i++)
+		assert_int_equal(asked[i].place, i + 1);
 	assert_answer(&asked[0], "subject a\npart 1 text/plain - - 1 -\n");
-	assert_int_equal(asked[1].done, 0);
-	run(2);
 	assert_answer(&asked[1], "problem this is no message\n");
 	assert_answer(&asked[2], "subject c\npart 1 text/plain - - 3 -\n");
 }
@@ -220,9 +231,8 @@ static void cancelled_questions_are_not_answered(void **state)
 	for (size_t i = 0; i < COUNT_OF(asked); i++)
 		ask(&asked[i], STR("Subject: a\n\nx"));
 	decode_client_cancel(asked[2].question);
-	run(1);
-	decode_client_cancel(asked[1].question); /* was asked */
-	run(1);
+	asked[0].cancels = &asked[1].question; /* which was asked */
+	run(2);
 	assert_answer(&asked[0], "subject a\npart 1 text/plain - - 1 -\n");
 	assert_int_equal(asked[1].done, 0);
 	assert_int_equal(asked[2].done, 0);
@@ -310,13 +320,16 @@ static void on_fake_message(void *context, struct ipc_channel *channel, struct i
 	(void)context;
 	if (message->type != DECODE_ASK)
 		return;
-	world.asked++;
+	if (++world.asked < world.listens)
+		return;
 	if (world.says.data != NULL) {
 		ipc_channel_send(channel, DECODE_END, message->tag, world.says, NULL, 0);
 		return;
 	}
 	ipc_channel_close(channel);
 	world.channel = NULL;
+	if (world.stops_when_lost)
+		one_less();
 }
 
 static void on_fake_lost(void *context, struct ipc_channel *channel)
@@ -352,6 +365,54 @@ static void a_message_over_which_it_dies_is_a_problem(void **state)
 	serve();
 	run(1);
 	assert_answer(&asked[1], "subject b\npart 1 text/plain - - 1 -\n");
+}
+
+static void several_questions_are_asked_at_once(void **state)
+{
+	struct asked asked[3];
+	const char *answers[] = {"subject a\npart 1 text/plain - - 1 -\n",
+				 "subject b\npart 1 text/plain - - 1 -\n",
+				 "subject c\npart 1 text/plain - - 1 -\n"};
+
+	(void)state;
+	world.listener = ipc_listener_new(world.loop, world.listening, on_fake_client, NULL);
+	world.listens = 3;
+	ask(&asked[0], STR("Subject: a\n\nx"));
+	ask(&asked[1], STR("Subject: b\n\nx"));
+	ask(&asked[2], STR("Subject: c\n\nx"));
+	world.stops_when_lost = true;
+	run(1);
+	assert_int_equal(world.asked, 3);
+	/* after the loss they are asked again */
+	ipc_listener_free(world.listener);
+	world.listener = NULL;
+	serve();
+	run(3);
+	for (size_t i = 0; i < COUNT_OF(asked); i++)
+		assert_answer(&asked[i], answers[i]);
+}
+
+static void after_a_loss_each_is_asked_alone(void **state)
+{
+	const struct decode_message none = {.subject = STR(""), .problem = STR("nothing")};
+	struct buffer says = {0};
+	struct asked asked[2];
+
+	(void)state;
+	world.listener = ipc_listener_new(world.loop, world.listening, on_fake_client, NULL);
+	world.listens = 2;
+	world.stops_when_lost = true;
+	ask(&asked[0], STR("Subject: a\n\nx"));
+	ask(&asked[1], STR("Subject: b\n\nx"));
+	run(1);
+	decode_wire_append(&says, &none);
+	world.says = buffer_view(&says);
+	run(2);
+	assert_int_equal(asked[0].asked_before, 3);
+	assert_int_equal(asked[1].asked_before, 4);
+	assert_answer(&asked[0], "problem nothing\n");
+	assert_answer(&asked[1], "problem nothing\n");
+	buffer_clear(&says);
 }
 
 static void an_answer_that_is_malformed_is_a_problem(void **state)
@@ -423,6 +484,8 @@ int main(void)
 		TEST(cancelled_questions_are_not_answered),
 		TEST(strangers_are_refused),
 		TEST(a_message_over_which_it_dies_is_a_problem),
+		TEST(several_questions_are_asked_at_once),
+		TEST(after_a_loss_each_is_asked_alone),
 		TEST(an_answer_that_is_malformed_is_a_problem),
 		TEST(a_command_has_a_process_of_its_own),
 	};

@@ -52,7 +52,7 @@ int record_mariadb_ask(struct record_mariadb *mariadb, const char *text,
 		       void *context);
 
 /* lock.c */
-int record_mariadb_lock(struct record *record, const struct lock_name *name);
+int record_mariadb_lock(struct record *record, struct record_turn *turns, size_t count);
 /* Whether the connection still has all of them. */
 int record_mariadb_lock_check(struct record_mariadb *mariadb);
 /* Releases all: 0, or -ENOTCONN: one was not there any more. */

@@ -44,15 +44,14 @@ static bool has(const struct record_mariadb *mariadb, const struct lock_name *na
 	return false;
 }
 
-int record_mariadb_lock(struct record *record, const struct lock_name *name)
+static int take(struct record_mariadb *mariadb, const struct lock_name *name)
 {
-	struct record_mariadb *mariadb = record_mariadb_of(record);
 	struct record_mariadb_lock *lock;
 	int64_t answer;
-	int error = record_sql_check(&mariadb->sql);
+	int error;
 
-	if (error < 0 || has(mariadb, name))
-		return error;
+	if (has(mariadb, name))
+		return 0;
 	/* the server ends transactions that nobody goes on with, and so their locks */
 	error = record_mariadb_open(mariadb);
 	if (error == 0)
@@ -67,6 +66,20 @@ int record_mariadb_lock(struct record *record, const struct lock_name *name)
 	lock->name = *name;
 	LL_PREPEND(mariadb->locks, lock);
 	return 0;
+}
+
+int record_mariadb_lock(struct record *record, struct record_turn *turns, size_t count)
+{
+	struct record_mariadb *mariadb = record_mariadb_of(record);
+	int error = record_sql_check(&mariadb->sql);
+
+	for (size_t i = 0; error == 0 && i < count; i++) {
+		error = take(mariadb, turns[i].name);
+		turns[i].is_taken = error == 0;
+		if (error == -EAGAIN)
+			error = 0;
+	}
+	return error;
 }
 
 int record_mariadb_lock_check(struct record_mariadb *mariadb)

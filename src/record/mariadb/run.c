@@ -179,13 +179,35 @@ static int execute(struct record_mariadb *mariadb, MYSQL_STMT *statement, struct
 	if (mysql_stmt_execute(statement) != 0) {
 		if (mysql_stmt_errno(statement) != ER_DUP_ENTRY || !record_sql_is_once(call))
 			return fail(mariadb, statement);
+		if (call->outcomes != NULL)
+			*call->outcomes = (struct record_outcome){0};
 		return 0;
 	}
 	if (mysql_stmt_field_count(statement) > 0)
 		return fetch(mariadb, statement, call, parameters->arena);
-	call->changed = (int64_t)mysql_stmt_affected_rows(statement);
-	call->inserted = (int64_t)mysql_stmt_insert_id(statement);
+	if (call->outcomes != NULL)
+		*call->outcomes =
+			(struct record_outcome){(int64_t)mysql_stmt_affected_rows(statement),
+						(int64_t)mysql_stmt_insert_id(statement)};
 	return 0;
+}
+
+/* Bulk operations neither return rows nor say what became of each. */
+static int execute_each(struct record_mariadb *mariadb, MYSQL_STMT *statement,
+			struct record_call *call, struct parameters *parameters)
+{
+	struct record_call one = *call;
+	bool is_bulk = call->row == NULL && call->outcomes == NULL;
+	int error = 0;
+
+	one.rows = is_bulk ? call->rows : 1;
+	for (call->at = 0; error == 0 && call->at < call->rows; call->at += one.rows) {
+		one.values = call->values + call->at * call->columns;
+		one.outcomes = call->outcomes != NULL ? call->outcomes + call->at : NULL;
+		bind_all(parameters, &one);
+		error = execute(mariadb, statement, &one, parameters);
+	}
+	return error;
 }
 
 static int run(struct record_mariadb *mariadb, struct record_call *call, struct str text,
@@ -196,10 +218,8 @@ static int run(struct record_mariadb *mariadb, struct record_call *call, struct 
 	bool is_new = statement == NULL;
 	int error = is_new ? prepare(mariadb, text, &statement) : 0;
 
-	if (error == 0) {
-		bind_all(parameters, call);
-		error = execute(mariadb, statement, call, parameters);
-	}
+	if (error == 0)
+		error = execute_each(mariadb, statement, call, parameters);
 	/* a lost connection has closed those that are kept, and no others */
 	if (error == 0 && is_kept)
 		mariadb->statements[call->statement] = statement;
@@ -216,8 +236,6 @@ int record_mariadb_run(struct record_sql *sql, struct record_call *call)
 	struct str all;
 	int error = 0;
 
-	call->changed = 0;
-	call->inserted = 0;
 	parameters.count = record_sql_write(sql->driver->dialect, call->statement, call->text,
 					    &text, parameters.order);
 	all = buffer_view(&text);

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "record/postgresql/internal.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 static struct record_postgresql *of(struct record *record)
@@ -49,24 +50,36 @@ static int begin(struct record *record)
 	return record_sql_begin(&of(record)->sql);
 }
 
-static void take_number(void *context, const struct record_value *values, size_t count)
+static void take_turn(void *context, const struct record_value *values, size_t count)
 {
+	struct record_turn *turns = context;
+
 	(void)count;
-	*(int64_t *)context = values[0].number;
+	turns[values[0].number - 1].is_taken = values[1].number == 1;
 }
 
-static int lock(struct record *record, const struct lock_name *name)
+/* All by one statement: "{KEY,KEY}". */
+static int lock(struct record *record, struct record_turn *turns, size_t count)
 {
 	struct record_postgresql *postgresql = of(record);
-	const struct record_value value = record_number((int64_t)name->key);
-	int64_t is_taken = 0;
+	struct buffer keys CLEANUP(buffer_clear) = {0};
+	struct record_value value = {.kind = RECORD_TEXT};
 	int error = record_sql_check(&postgresql->sql);
 
+	for (size_t i = 0; i < count; i++) {
+		turns[i].is_taken = false;
+		buffer_append_format(&keys, "%c%" PRId64, i == 0 ? '{' : ',',
+				     (int64_t)turns[i].name->key);
+	}
+	buffer_append_byte(&keys, '}');
+	value.bytes = buffer_view(&keys);
 	if (error == 0)
-		error = record_postgresql_text(postgresql,
-					       "SELECT pg_try_advisory_xact_lock(?1)::int::bigint",
-					       &value, 1, take_number, &is_taken);
-	return error == 0 && is_taken == 0 ? -EAGAIN : error;
+		error = record_postgresql_text(
+			postgresql,
+			"SELECT at, pg_try_advisory_xact_lock(key)::int::bigint"
+			" FROM unnest(?1::text::bigint[]) WITH ORDINALITY AS wanted(key, at)",
+			&value, 1, take_turn, turns);
+	return error;
 }
 
 static int check(struct record *record)

@@ -92,18 +92,20 @@ static void take_rows(const PGresult *result, struct record_call *call)
 {
 	struct record_value values[RECORD_VALUES_MAX];
 	int columns = PQnfields(result) < RECORD_VALUES_MAX ? PQnfields(result) : RECORD_VALUES_MAX;
+	struct record_outcome outcome = {0};
 	uint64_t changed = 0;
 
 	(void)str_to_u64(str_from(PQcmdTuples((PGresult *)result)), &changed);
-	call->changed = (int64_t)changed;
-	call->inserted = 0;
+	outcome.changed = (int64_t)changed;
 	for (int row = 0; row < PQntuples(result); row++) {
 		read_row(result, row, values, columns);
 		if (call->row != NULL)
 			call->row(call->context, values, (size_t)columns);
 		else if (columns == 1)
-			call->inserted = values[0].number;
+			outcome.inserted = values[0].number;
 	}
+	if (call->outcomes != NULL)
+		call->outcomes[call->at] = outcome;
 }
 
 /* ---- sending ---- */
@@ -191,13 +193,16 @@ static int next(struct record_postgresql *postgresql, PGresult **result_out)
 static void take(struct batch *batch, const PGresult *result)
 {
 	struct record_postgresql *postgresql = batch->postgresql;
+	size_t before = (size_t)batch->has_begin + batch->has_prepare;
 
-	if (batch->has_begin && batch->statement == 0)
+	if (batch->has_begin && batch->statement == 0) {
 		postgresql->is_open = true;
-	else if (batch->has_prepare && batch->statement == (batch->has_begin ? 1 : 0))
+	} else if (batch->statement < before) {
 		postgresql->is_prepared[batch->call->statement] = true;
-	else
+	} else {
+		batch->call->at = batch->statement - before;
 		take_rows(result, batch->call);
+	}
 }
 
 /* 1: the last one; 0: there are more; or an error. */

@@ -135,7 +135,8 @@ static int take_mode(void *is_wal, int columns, char **texts, char **names)
 static int set_up(struct record_sqlite *sqlite)
 {
 	static const char settings[] = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
-				       "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192;";
+				       "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192;"
+				       "PRAGMA wal_autocheckpoint = 4000;"; /* pages: 16 MiB */
 	bool is_wal = false;
 	int error = sqlite3_exec(sqlite->database, "PRAGMA journal_mode = WAL", take_mode, &is_wal,
 				 NULL);

@@ -78,6 +78,14 @@ static void give_row(sqlite3_stmt *statement, const struct record_call *call)
 	call->row(call->context, values, (size_t)count);
 }
 
+static struct record_outcome outcome_of(sqlite3 *database)
+{
+	int64_t changed = sqlite3_changes64(database);
+
+	return (struct record_outcome){changed,
+				       changed > 0 ? sqlite3_last_insert_rowid(database) : 0};
+}
+
 static int step(struct record_sqlite *sqlite, sqlite3_stmt *statement, struct record_call *call)
 {
 	int error;
@@ -85,8 +93,8 @@ static int step(struct record_sqlite *sqlite, sqlite3_stmt *statement, struct re
 	while ((error = sqlite3_step(statement)) == SQLITE_ROW)
 		if (call->row != NULL)
 			give_row(statement, call);
-	call->changed = sqlite3_changes64(sqlite->database);
-	call->inserted = call->changed > 0 ? sqlite3_last_insert_rowid(sqlite->database) : 0;
+	if (call->outcomes != NULL)
+		call->outcomes[call->at] = outcome_of(sqlite->database);
 	(void)sqlite3_reset(statement);
 	(void)sqlite3_clear_bindings(statement);
 	return error == SQLITE_DONE ? 0 : record_sqlite_fail(sqlite, error);
@@ -124,6 +132,40 @@ static int begin_to_write(struct record_sqlite *sqlite, sqlite3_stmt *statement)
 	return error;
 }
 
+static int run_rows(struct record_sqlite *sqlite, sqlite3_stmt *statement, struct record_call *call)
+{
+	int error = 0;
+
+	for (call->at = 0; call->at < call->rows && error == 0; call->at++) {
+		bind(statement, call->values + call->at * call->columns, call->columns);
+		error = step(sqlite, statement, call);
+	}
+	return error;
+}
+
+/* All rows read from one state of the file, which is not looked for anew for each. */
+static int read_rows(struct record_sqlite *sqlite, sqlite3_stmt *statement,
+		     struct record_call *call)
+{
+	int error = text(sqlite, "BEGIN");
+
+	if (error == 0)
+		error = run_rows(sqlite, statement, call);
+	return error == 0 ? text(sqlite, "COMMIT") : error;
+}
+
+static int run_prepared(struct record_sqlite *sqlite, sqlite3_stmt *statement,
+			struct record_call *call)
+{
+	int error;
+
+	if (call->rows > 1 && sqlite3_get_autocommit(sqlite->database) &&
+	    sqlite3_stmt_readonly(statement))
+		return read_rows(sqlite, statement, call);
+	error = begin_to_write(sqlite, statement);
+	return error == 0 ? run_rows(sqlite, statement, call) : error;
+}
+
 static int run(struct record_sql *sql, struct record_call *call)
 {
 	struct record_sqlite *sqlite = (struct record_sqlite *)sql;
@@ -134,11 +176,7 @@ static int run(struct record_sql *sql, struct record_call *call)
 	if (is_kept)
 		sqlite->statements[call->statement] = statement;
 	if (error == 0)
-		error = begin_to_write(sqlite, statement);
-	for (size_t i = 0; i < call->rows && error == 0; i++) {
-		bind(statement, call->values + i * call->columns, call->columns);
-		error = step(sqlite, statement, call);
-	}
+		error = run_prepared(sqlite, statement, call);
 	if (!is_kept)
 		(void)sqlite3_finalize(statement);
 	return error;
@@ -166,14 +204,18 @@ static int begin(struct record *record)
 	return record_sql_begin(&of(record)->sql);
 }
 
-static int lock(struct record *record, const struct lock_name *name)
+static int lock(struct record *record, struct record_turn *turns, size_t count)
 {
 	struct record_sqlite *sqlite = of(record);
 	int error = record_sql_check(&sqlite->sql);
 
-	if (error == 0)
-		error = lock_file_take(sqlite->locks, name);
-	if (error == 0 || error == -EAGAIN || sqlite->sql.failed != 0)
+	for (size_t i = 0; error == 0 && i < count; i++) {
+		error = lock_file_take(sqlite->locks, turns[i].name);
+		turns[i].is_taken = error == 0;
+		if (error == -EAGAIN)
+			error = 0;
+	}
+	if (error == 0 || sqlite->sql.failed != 0)
 		return error;
 	return record_sql_fail(&sqlite->sql, -EIO, "%s-lock: %s", sqlite->path, strerror(-error));
 }

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: ISC
+/* Mailboxes are nobody's: another message's transaction may make the same one. */
+#include "record/internal.h"
+#include <errno.h>
+
+static void add(struct record_some *some, const struct record_place *place, size_t which)
+{
+	struct record_value *values = record_some_add(some, which);
+
+	values[0] = (struct record_value){.kind = RECORD_TEXT, .bytes = place->user};
+	values[1] = (struct record_value){.kind = RECORD_TEXT, .bytes = place->folder};
+}
+
+struct found {
+	struct record_some some;
+	int64_t *numbers;
+};
+
+static void take_number(void *context, const struct record_value *values, size_t count)
+{
+	struct found *found = context;
+
+	(void)count;
+	found->numbers[record_some_at(&found->some)] = values[0].number;
+}
+
+/* Those that were there, or were made for another one of the group. */
+static int find(struct record_sql *sql, struct record_attempt **attempts, size_t count,
+		int64_t *numbers)
+{
+	struct found found = {.numbers = numbers};
+	int error;
+
+	record_some_begin(&found.some, sql, RECORD_MAILBOX_FIND, 2, count);
+	found.some.call.row = take_number;
+	found.some.call.context = &found;
+	for (size_t i = 0; i < count; i++)
+		if (numbers[i] == 0)
+			add(&found.some, &attempts[i]->place, i);
+	error = record_some_run(&found.some);
+	for (size_t i = 0; error == 0 && i < count; i++)
+		if (numbers[i] == 0)
+			return record_sql_fail(sql, -EDEADLK,
+					       "a mailbox was neither there nor new");
+	return error;
+}
+
+int record_mailboxes_make(struct record_sql *sql, struct record_attempt **attempts, size_t count,
+			  int64_t *numbers)
+{
+	struct record_some some;
+	int error;
+
+	record_some_begin(&some, sql, RECORD_MAILBOX_INSERT, 2, count);
+	some.wants_outcomes = true;
+	for (size_t i = 0; i < count; i++)
+		if (numbers[i] == 0)
+			add(&some, &attempts[i]->place, i);
+	error = record_some_run(&some);
+	for (size_t i = 0; error == 0 && i < some.count; i++)
+		numbers[some.which[i]] = some.outcomes[i].inserted;
+	return error == 0 ? find(sql, attempts, count, numbers) : error;
+}
