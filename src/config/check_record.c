@@ -51,8 +51,12 @@ static void check_service(const struct config_service *service,
 	check_flags(service, section, problems);
 	check_folder(service->folder, "folder", section, problems);
 	check_folder(service->sent_folder, "sent_folder", section, problems);
-	if (service->kind == CONFIG_SERVICE_IMAP)
-		check_login(service, section, problems);
+	if (service->kind != CONFIG_SERVICE_IMAP)
+		return;
+	check_login(service, section, problems);
+	if (service->address.port == 0 && service->address.host != NULL)
+		config_problem_report(section, "address", "an IMAP server is reached by TCP",
+				      "IPV4:PORT, [IPV6]:PORT", problems);
 }
 
 void config_check_record(const struct config *config, const struct config_tree *tree,

@@ -220,6 +220,9 @@ bool config_has_owners(const struct config *config, enum config_service_kind kin
 /* Whether SERVICE records what it files, and files it once: kinds mailbox and imap. */
 bool config_service_records(const struct config_service *service);
 bool config_has_recording_service(const struct config *config);
+/* The file of the authorities of SERVICE, of kind imap. */
+const char *config_imap_authority(const struct config *config,
+				  const struct config_service *service);
 /* Whether there is a record: some service needs it, or there is a section. */
 bool config_has_record(const struct config *config);
 /* The directory below which all mailboxes of SERVICE, a maildir, are: its path up to

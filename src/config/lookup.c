@@ -242,6 +242,11 @@ bool config_has_recording_service(const struct config *config)
 	return false;
 }
 
+const char *config_imap_authority(const struct config *config, const struct config_service *service)
+{
+	return *service->authority != '\0' ? service->authority : config->tls_authorities;
+}
+
 bool config_has_record(const struct config *config)
 {
 	return config->record.backend != CONFIG_RECORD_NONE;

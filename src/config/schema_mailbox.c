@@ -58,7 +58,9 @@ const struct config_setting config_schema_record[] = {
 	SETTING(RECORD, "keep", duration, AT(config_record, keep_us), INITIAL("0"),
 		RANGE(0, UINT64_C(100) * 366 * 86400),
 		MEANING("For how long messages are kept in the record, not in mailboxes; one that "
-			"comes once more after that is filed again. 0: for ever.")),
+			"comes once more after that is filed again. They are removed once a day, "
+			"but "
+			"for those that are still being filed. 0: for ever.")),
 };
 
 const size_t config_schema_record_count = COUNT_OF(config_schema_record);

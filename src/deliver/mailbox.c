@@ -4,7 +4,9 @@
 #include "deliver/mailbox_entry.h"
 #include "deliver/mailbox_hand.h"
 #include "deliver/mailbox_open.h"
+#include "deliver/mailbox_reader.h"
 #include "filing/doubt.h"
+#include "log/event.h"
 #include "os/clock.h"
 #include "os/process.h"
 #include <stdlib.h>
@@ -12,6 +14,10 @@
 #include <utlist.h>
 
 static const int64_t RETRY_US = SECOND_US / 20; /* for a lock that another one has */
+
+/* Longer than its client waits for an answer about one message (decode/client.h): who comes here
+ * waits behind others, or there is no decoder. */
+static const int64_t DECODE_PATIENCE_US = 75 * SECOND_US;
 
 enum { PLACES_MAX = 64 };
 
@@ -30,6 +36,8 @@ struct deliver_mailbox {
 	unsigned generation;
 	struct os_wakeup *wakeup;
 	struct os_timer *retry;
+	struct os_timer *patience; /* with the decoder; runs while some are prepared */
+	struct mailbox_reader *reader;
 	struct os_task start;
 	struct mailbox_entry *preparing; /* being decoded, or the sender is looked up */
 	struct mailbox_entry *waiting;   /* for a thread */
@@ -58,8 +66,8 @@ static void drop_preparing(struct mailbox_entry *entry, const struct mail_verdic
 	mailbox_entry_give_up(entry, why);
 }
 
-/* The mailbox of this service to which mail for the sender would go; an address that is an alias,
- * or several mailboxes, has none. */
+/* The mailbox of this service to which mail for the sender would go, also by an alias; who has
+ * several has none. */
 static void on_sender(void *context, const struct directory_result *result)
 {
 	struct mailbox_entry *entry = context;
@@ -98,37 +106,71 @@ static void on_decoded(void *context, const struct decode_message *message)
 	struct mailbox_entry *entry = context;
 
 	entry->question = NULL;
+	if (message->problem.length > 0)
+		log_event(EVENT_MESSAGE_UNDECODED, log_str("message_id", entry->identity.id),
+			  log_str("text", message->problem));
 	mailbox_entry_decoded(entry, message);
 	find_sender(entry);
 }
 
-void deliver_mailbox_start(struct deliver_mailbox *mailbox, struct deliver_helper_job *job)
+/* The oldest is the first. */
+static void on_patience(void *context)
 {
-	struct mailbox_entry *entry;
+	struct deliver_mailbox *mailbox = context;
+	int64_t now_us = os_clock_monotonic_us();
+	struct mailbox_entry *entry = mailbox->preparing;
+	struct mailbox_entry *after;
 	struct mail_verdict why;
-	int error;
 
-	if (job->binary) {
-		mail_verdict_set(&why, "5.6.3", "A binary message cannot be filed");
-		deliver_helper_report_rest(job, &why, NULL);
-		deliver_helper_finish(job);
-		return;
+	mail_verdict_set(&why, "4.3.0", "The decoder of messages does not answer");
+	for (; entry != NULL && entry->decode_until_us <= now_us; entry = after) {
+		after = entry->next;
+		if (entry->question == NULL)
+			continue; /* the directory is asked, which has its own limit */
+		decode_client_cancel(entry->question);
+		drop_preparing(entry, &why);
 	}
-	error = mailbox_entry_new(job, mailbox->service, &entry);
-	entry->owner = mailbox;
+	if (mailbox->preparing != NULL)
+		os_timer_start(mailbox->patience, SECOND_US);
+}
+
+/* ENTRY was identified, or could not be. */
+static void on_identified(struct mailbox_entry *entry, int error)
+{
+	struct deliver_mailbox *mailbox = entry->owner;
+	struct mail_verdict why;
+
 	if (error != 0) {
 		mail_verdict_set(&why, "4.3.0", "The message cannot be read: %s", strerror(-error));
 		mailbox_entry_give_up(entry, &why);
 		return;
 	}
+	entry->message.is_in_doubt = filing_doubt_has(&mailbox->doubt, entry->identity.id);
+	entry->decode_until_us = os_clock_monotonic_us() + DECODE_PATIENCE_US;
+	DL_APPEND2(mailbox->preparing, entry, previous, next);
+	if (!os_timer_is_running(mailbox->patience))
+		os_timer_start(mailbox->patience, SECOND_US);
+	entry->question =
+		decode_client_ask(mailbox->peers.decoder, &entry->job->content, on_decoded, entry);
+}
+
+void deliver_mailbox_start(struct deliver_mailbox *mailbox, struct deliver_helper_job *job)
+{
+	struct mailbox_entry *entry = mailbox_entry_new(job, mailbox->service);
+	int error;
+
+	entry->owner = mailbox;
 	if (entry->message.copy_count == 0) {
 		mailbox_entry_give_up(entry, NULL); /* all are reported */
 		return;
 	}
-	entry->message.is_in_doubt = filing_doubt_has(&mailbox->doubt, entry->identity.id);
-	DL_APPEND2(mailbox->preparing, entry, previous, next);
-	entry->question =
-		decode_client_ask(mailbox->peers.decoder, &job->content, on_decoded, entry);
+	if (job->content.size < MAILBOX_READER_FROM) {
+		on_identified(entry, mailbox_entry_identify(entry));
+		return;
+	}
+	error = mailbox_reader_give(mailbox->reader, entry);
+	if (error != 0)
+		on_identified(entry, error);
 }
 
 /* --- in a thread --- */
@@ -242,9 +284,13 @@ static void hold(struct deliver_mailbox *mailbox, struct mailbox_entry *entry)
 	int64_t now_us = os_clock_monotonic_us();
 	struct mail_verdict why;
 
+	if (entry->is_last) {
+		mailbox_entry_give_up(entry, NULL); /* and it is tried again */
+		return;
+	}
 	if (entry->until_us == 0)
 		entry->until_us = now_us + mailbox->config->record.lock_timeout * SECOND_US;
-	if (now_us < entry->until_us && !entry->is_lost) {
+	if (now_us < entry->until_us) {
 		DL_APPEND2(mailbox->held, entry, previous, next);
 		if (!os_timer_is_running(mailbox->retry))
 			os_timer_start(mailbox->retry, RETRY_US);
@@ -303,6 +349,8 @@ struct deliver_mailbox *deliver_mailbox_new(const struct deliver_mailbox_peers *
 	mailbox->peers = *peers;
 	mailbox->wakeup = os_wakeup_new(peers->loop, on_wakeup, mailbox);
 	mailbox->retry = os_timer_new(peers->loop, on_retry, mailbox);
+	mailbox->patience = os_timer_new(peers->loop, on_patience, mailbox);
+	mailbox->reader = mailbox_reader_new(peers->loop, on_identified);
 	mailbox->start = (struct os_task){.call = start, .context = mailbox};
 	deliver_mailbox_configure(mailbox, config, service);
 	return mailbox;
@@ -323,11 +371,16 @@ static void give_up_held(struct deliver_mailbox *mailbox)
 	give_up_waiting(mailbox, NULL);
 }
 
+/* A configuration that is gone says nothing any more of those in a thread. */
 void deliver_mailbox_drain(struct deliver_mailbox *mailbox)
 {
 	struct mailbox_entry *entry;
 
+	for (size_t i = 0; i < mailbox->place_count; i++)
+		for (size_t j = 0; j < mailbox->places[i].count; j++)
+			mailbox->places[i].entries[j]->is_last = true;
 	give_up_held(mailbox);
+	mailbox_reader_drop(mailbox->reader);
 	while ((entry = mailbox->preparing) != NULL) {
 		if (entry->question != NULL)
 			decode_client_cancel(entry->question);
@@ -359,7 +412,9 @@ void deliver_mailbox_free(struct deliver_mailbox *mailbox)
 		mailbox_hand_free(place->hand);
 	}
 	deliver_mailbox_drain(mailbox);
+	mailbox_reader_free(mailbox->reader);
 	os_timer_free(mailbox->retry);
+	os_timer_free(mailbox->patience);
 	os_wakeup_free(mailbox->wakeup);
 	free(mailbox);
 }

@@ -16,8 +16,8 @@ static void add_recipient(struct mailbox_entry *entry, const struct config_servi
 	deliver_helper_report(job, index, &why, NULL);
 }
 
-int mailbox_entry_new(struct deliver_helper_job *job, const struct config_service *service,
-		      struct mailbox_entry **entry_out)
+struct mailbox_entry *mailbox_entry_new(struct deliver_helper_job *job,
+					const struct config_service *service)
 {
 	struct mailbox_entry *entry = arena_alloc(job->arena, sizeof *entry);
 	size_t count = job->recipient_count;
@@ -27,14 +27,19 @@ int mailbox_entry_new(struct deliver_helper_job *job, const struct config_servic
 		.identity = &entry->identity,
 		.decoded = &entry->decoded,
 		.content = job->content,
+		.is_binary = job->binary,
 		.sender = job->sender,
 	};
 	mailbox_copies_begin(&entry->message, count, job->arena);
 	entry->copy_of = arena_alloc(job->arena, count * sizeof *entry->copy_of);
 	for (size_t i = 0; i < count; i++)
 		add_recipient(entry, service, i);
-	*entry_out = entry;
-	return decode_identify(&job->content, job->arena, &entry->identity);
+	return entry;
+}
+
+int mailbox_entry_identify(struct mailbox_entry *entry)
+{
+	return decode_identify(&entry->job->content, entry->job->arena, &entry->identity);
 }
 
 void mailbox_entry_decoded(struct mailbox_entry *entry, const struct decode_message *decoded)

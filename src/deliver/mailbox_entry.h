@@ -18,22 +18,27 @@ struct mailbox_entry {
 	struct decode_identity identity;
 	struct decode_message decoded;
 	struct filing_message message;
-	size_t *copy_of;  /* of job->recipients[i]: which copy; MAILBOX_NO_COPY: none, it was reported */
+	size_t *copy_of;  /* of job->recipients[i]: which copy; MAILBOX_NO_COPY: none, it was
+			     reported */
 	size_t sent;      /* the sender's copy; MAILBOX_NO_COPY: none */
 	int64_t until_us; /* by os_clock_monotonic_us(): how long it may wait for a lock; 0: it has
 			   * not waited yet */
-	bool is_lost;     /* its outcome is not reported */
-	void *owner;      /* of the code that files */
+	int64_t decode_until_us;          /* likewise: how long it may wait for the decoder */
+	bool is_lost;                     /* its outcome is not reported */
+	bool is_last;     /* it waits for no lock any more: its service, or this process, ends */
+	void *owner;                      /* of the code that files */
 	struct decode_question *question; /* while it is decoded */
 	struct directory_request request; /* while the sender is looked up */
 	struct mailbox_entry *next, *previous;
 };
 
 /* The entry of JOB with the copies of its recipients, as SERVICE says; reports those that can have
- * no mailbox. 0 or -errno: its content cannot be read. */
-MUST_CHECK int mailbox_entry_new(struct deliver_helper_job *job,
-				 const struct config_service *service,
-				 struct mailbox_entry **entry_out);
+ * no mailbox. It is not identified yet. */
+struct mailbox_entry *mailbox_entry_new(struct deliver_helper_job *job,
+					const struct config_service *service);
+/* Reads its content to find out which message it is; a thread may call this. 0 or -errno: it cannot
+ * be read. */
+MUST_CHECK int mailbox_entry_identify(struct mailbox_entry *entry);
 /* Adds what was decoded, which is copied. */
 void mailbox_entry_decoded(struct mailbox_entry *entry, const struct decode_message *decoded);
 /* The address whose mailbox gets the sender's copy, if the service keeps any for it: "": nobody's.

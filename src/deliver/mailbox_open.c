@@ -60,8 +60,7 @@ static struct mailstore *new_imap(const struct config *config, const struct conf
 		.address = has_name ? service->address.host : "",
 		.port = service->address.port,
 		.tls = tls[service->security],
-		.authorities =
-			*service->authority != '\0' ? service->authority : config->tls_authorities,
+		.authorities = config_imap_authority(config, service),
 		.login = service->login,
 		.password = password,
 		.prefix = service->prefix,

@@ -28,6 +28,7 @@ struct filing_message {
 	const struct decode_identity *identity;
 	const struct decode_message *decoded;
 	struct ipc_content content;
+	bool is_binary;    /* BINARYMIME: its copies are encoded, and identified by what came */
 	struct str sender; /* of the envelope; "": the null sender */
 	struct filing_copy *copies;
 	size_t copy_count;

@@ -53,12 +53,17 @@ static void remove_surplus(const struct filing *filing, struct filing_work *work
 
 static void search_copy(const struct filing *filing, struct filing_work *work)
 {
-	const struct mailstore_place place = place_of(work);
+	struct mailstore_place place = place_of(work);
+	unsigned char encoded[DECODE_DIGEST_SIZE];
 	struct arena *arena = arena_new();
 	struct mailstore_found *found;
 	size_t count;
-	int error = mailstore_find(filing->store, &place, arena, &found, &count);
+	int error;
 
+	if (work->message->is_binary &&
+	    mailstore_encoded_digest(&work->message->content, encoded) == 0)
+		place.encoded_digest = encoded;
+	error = mailstore_find(filing->store, &place, arena, &found, &count);
 	if (error != 0) {
 		set_failed(work, filing->store->error);
 	} else {
@@ -100,6 +105,7 @@ static struct mailstore_append append_of(const struct filing_work *work)
 	return (struct mailstore_append){
 		.place = place_of(work),
 		.content = work->message->content,
+		.is_binary = work->message->is_binary,
 		.sender = work->message->sender,
 		.recipient = work->copy->recipient,
 		.flags = work->copy->flags,

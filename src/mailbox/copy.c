@@ -60,19 +60,39 @@ static bool next_header_line(struct str *rest, struct str *line)
 	return line->length > 0;
 }
 
+/* Whether LINE is of the field NAME, whose value is VALUE_OUT. */
+static bool is_field(struct str line, struct str name, struct str *value_out)
+{
+	if (line.length <= name.length || line.data[name.length] != ':' ||
+	    !str_equal_nocase(str_slice(line.data, name.length), name))
+		return false;
+	*value_out = str_trim(str_skip(line, name.length + 1));
+	return true;
+}
+
 /* HEADER may be incomplete: a loop with more Received lines than that is stopped by their
  * number. */
 static bool is_loop(struct str header, struct str recipient)
 {
-	static const struct str name = {"delivered-to:", 13};
 	struct str line;
+	struct str value;
 
-	while (next_header_line(&header, &line)) {
-		if (line.length > name.length &&
-		    str_equal_nocase(str_slice(line.data, name.length), name) &&
-		    str_equal_nocase(str_trim(str_skip(line, name.length)), recipient))
+	while (next_header_line(&header, &line))
+		if (is_field(line, STR("Delivered-To"), &value) &&
+		    str_equal_nocase(value, recipient))
 			return true;
-	}
+	return false;
+}
+
+/* Whether VALUE is what the topmost field NAME says. */
+static bool has_topmost(struct str header, struct str name, struct str value)
+{
+	struct str line;
+	struct str found;
+
+	while (next_header_line(&header, &line))
+		if (is_field(line, name, &found))
+			return str_equal_nocase(found, value);
 	return false;
 }
 
@@ -82,6 +102,27 @@ void mailbox_copy_begin(struct mailbox_copy *copy, const struct ipc_content *con
 	*copy = (struct mailbox_copy){.content = *content, .recipient = recipient};
 	append_header(copy, "Return-Path: <", mail_sender_told(sender), ">", out);
 	append_header(copy, "Delivered-To: ", recipient, "", out);
+}
+
+int mailbox_copy_begin_filed(struct mailbox_copy *copy, const struct ipc_content *content,
+			     struct str sender, struct str recipient, char *block,
+			     size_t block_size, struct buffer *out)
+{
+	struct buffer path CLEANUP(buffer_clear) = {0};
+	struct str header;
+	int error = ipc_content_read(content, 0, block, block_size, &header);
+
+	if (error < 0)
+		return error;
+	mailbox_copy_begin_bare(copy, content);
+	buffer_append_byte(&path, '<');
+	mail_text_append(&path, mail_sender_told(sender), MAIL_TEXT_8BIT);
+	buffer_append_byte(&path, '>');
+	if (!has_topmost(header, STR("Return-Path"), buffer_view(&path)))
+		append_header(copy, "Return-Path: ", buffer_view(&path), "", out);
+	if (!has_topmost(header, STR("Delivered-To"), recipient))
+		append_header(copy, "Delivered-To: ", recipient, "", out);
+	return 0;
 }
 
 void mailbox_copy_begin_bare(struct mailbox_copy *copy, const struct ipc_content *content)

@@ -33,6 +33,14 @@ struct mailbox_copy {
 /* Appends the added header lines to OUT. Borrows RECIPIENT, and what CONTENT refers to. */
 void mailbox_copy_begin(struct mailbox_copy *copy, const struct ipc_content *content,
 			struct str sender, struct str recipient, struct buffer *out);
+/* Likewise, for a copy that a record says is filed once: without looking for a loop, and each of
+ * the two lines only unless the topmost one of its name in CONTENT says the same, as another mail
+ * system may have added it. BLOCK is scratch memory: what is not in the first block is not seen. 0
+ * or -errno. */
+MUST_CHECK int mailbox_copy_begin_filed(struct mailbox_copy *copy,
+					const struct ipc_content *content, struct str sender,
+					struct str recipient, char *block, size_t block_size,
+					struct buffer *out);
 /* Likewise, without header lines that are added, and without looking for a loop. */
 void mailbox_copy_begin_bare(struct mailbox_copy *copy, const struct ipc_content *content);
 /* After that: the message is binary. Reads all of it, by BLOCK, to see whether it has to be

@@ -53,6 +53,7 @@ struct maildir_delivery {
 	const struct mail_quota *quota; /* NULL: none */
 	bool refuses_over_quota;        /* over quota it fails, instead of being deferred */
 	bool is_bare;                   /* without Return-Path and Delivered-To */
+	bool is_filed;                  /* once, as a record says: mailbox_copy_begin_filed() */
 	const char *folder; /* of Maildir++, a directory's name (".Lists.dev"); NULL: the Maildir
 			     * itself */
 	const char *flags;  /* letters in alphabetical order, as ":2,FS" has them; NULL: none */

@@ -28,20 +28,32 @@ static int write_copy(struct maildir *maildir, struct mailbox_copy *copy, int fi
 	return result;
 }
 
+/* Writes what comes before the message into the maildir's output. 0 or -errno. */
+static int begin_copy(struct maildir *maildir, const struct maildir_delivery *delivery,
+		      struct mailbox_copy *copy)
+{
+	*copy = (struct mailbox_copy){0};
+	buffer_reset(&maildir->output);
+	if (delivery->is_bare)
+		mailbox_copy_begin_bare(copy, &delivery->content);
+	else if (delivery->is_filed)
+		return mailbox_copy_begin_filed(copy, &delivery->content, delivery->sender,
+						delivery->recipient, maildir->input, MAILDIR_BLOCK,
+						&maildir->output);
+	else
+		mailbox_copy_begin(copy, &delivery->content, delivery->sender, delivery->recipient,
+				   &maildir->output);
+	return 0;
+}
+
 int maildir_write(struct maildir *maildir, const struct maildir_delivery *delivery, int file,
 		  uint64_t *size_out, uint64_t *virtual_size_out)
 {
 	struct mailbox_copy copy;
 	uint64_t written = 0;
-	int result = 0;
+	int result = begin_copy(maildir, delivery, &copy);
 
-	buffer_reset(&maildir->output);
-	if (delivery->is_bare)
-		mailbox_copy_begin_bare(&copy, &delivery->content);
-	else
-		mailbox_copy_begin(&copy, &delivery->content, delivery->sender, delivery->recipient,
-				   &maildir->output);
-	if (delivery->is_binary)
+	if (result == 0 && delivery->is_binary)
 		result = mailbox_copy_set_binary(&copy, maildir->input, MAILDIR_BLOCK);
 	if (result == 0)
 		result = write_copy(maildir, &copy, file, &written);

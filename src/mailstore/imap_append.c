@@ -22,18 +22,26 @@ struct sending {
 	char last;
 };
 
-static void sending_begin(struct sending *sending, const struct mailstore_append *append)
+/* 0, MAILBOX_COPY_SEALED or -errno; sending_end() follows. */
+static int sending_begin(struct sending *sending, const struct mailstore_append *append)
 {
+	int result = 0;
+
 	*sending = (struct sending){.block = memory_alloc(BLOCK_SIZE)};
 	if (append->recipient.length > 0)
-		mailbox_copy_begin(&sending->copy, &append->content, append->sender,
-				   append->recipient, &sending->plain);
+		result = mailbox_copy_begin_filed(&sending->copy, &append->content, append->sender,
+						  append->recipient, sending->block, BLOCK_SIZE,
+						  &sending->plain);
 	else
 		mailbox_copy_begin_bare(&sending->copy, &append->content);
+	if (result == 0 && append->is_binary)
+		result = mailbox_copy_set_binary(&sending->copy, sending->block, BLOCK_SIZE);
+	return result;
 }
 
 static void sending_end(struct sending *sending)
 {
+	mailbox_copy_clear(&sending->copy);
 	free(sending->block);
 	buffer_clear(&sending->plain);
 	buffer_clear(&sending->wire);
@@ -44,7 +52,7 @@ static bool sending_is_done(const struct sending *sending)
 	return mailbox_copy_is_done(&sending->copy) && sending->plain.length == 0;
 }
 
-/* Makes the next part in WIRE: 0, MAILBOX_COPY_LOOP or -errno. */
+/* Makes the next part in WIRE: 0 or -errno. */
 static int sending_next(struct sending *sending)
 {
 	struct str rest;
@@ -81,19 +89,17 @@ static bool measure(struct appending *appending)
 	struct mail_verdict *verdict = &appending->append->verdict;
 	struct sending sending;
 	bool has_nul = false;
-	int result = 0;
+	int result = sending_begin(&sending, appending->append);
 
 	appending->size = 0;
-	sending_begin(&sending, appending->append);
 	while (result == 0 && !sending_is_done(&sending)) {
 		result = sending_next(&sending);
 		appending->size += sending.wire.length;
 		has_nul |= memchr(buffer_data(&sending.wire), '\0', sending.wire.length) != NULL;
 	}
 	sending_end(&sending);
-	if (result == MAILBOX_COPY_LOOP)
-		mail_verdict_set(verdict, "5.4.6",
-				 "Mail loop: the message was delivered to this address before");
+	if (result == MAILBOX_COPY_SEALED)
+		mail_verdict_set(verdict, "5.6.3", "%s", MAILBOX_COPY_SEALED_TEXT);
 	else if (result < 0)
 		mail_verdict_set(verdict, "4.3.0", "Cannot read the message: %s",
 				 strerror(-result));
@@ -143,9 +149,11 @@ static int send_message(struct imap_connection *connection, struct appending *ap
 {
 	struct sending sending;
 	uint64_t left = appending->size;
-	int result = 0;
+	int result = sending_begin(&sending, appending->append);
 
-	sending_begin(&sending, appending->append);
+	if (result != 0)
+		result =
+			imap_connection_break(connection, -EIO, "the message cannot be read again");
 	while (result == 0 && !sending_is_done(&sending)) {
 		result = sending_next(&sending);
 		if (result != 0 || sending.wire.length > left) {

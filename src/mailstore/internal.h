@@ -14,11 +14,6 @@ bool mailstore_folder_is_inbox(struct str folder);
  * unchanged. */
 MUST_CHECK int mailstore_folder_append(struct str folder, char separator, struct buffer *out);
 
-enum { MAILSTORE_MARK_SIZE = 33 }; /* with its NUL */
-
-/* 128 bits in hexadecimal digits that stand for the message of PLACE. */
-void mailstore_mark(const struct mailstore_place *place, char out[MAILSTORE_MARK_SIZE]);
-
 /* Whether a message that begins with HEADER can be that of PLACE, as far as the Message-ID tells.
  */
 bool mailstore_compare_header(const struct mailstore_place *place, struct str header);

@@ -20,6 +20,11 @@ struct str mailstore_maildir_base(const char *name);
 MUST_CHECK int mailstore_maildir_search(const char *folder, const struct mailstore_place *place,
 					struct arena *arena, struct mailstore_found **found_out,
 					size_t *count_out);
+/* The mark in BASE, a part of it: "" if it has none. */
+struct str mailstore_maildir_mark(struct str base);
+/* Opens the file in FOLDER whose name up to ':' is COPY. -ENOENT. */
+MUST_CHECK int mailstore_maildir_open(const char *folder, const char *copy,
+				      struct ipc_content *content_out);
 /* Removes the file in FOLDER whose name up to ':' is COPY, durably. -ENOENT. */
 MUST_CHECK int mailstore_maildir_unlink(const char *folder, const char *copy);
 

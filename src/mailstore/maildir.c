@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "mailstore/internal_maildir.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct maildir_store {
@@ -77,7 +78,9 @@ static struct maildir_delivery delivery_of(struct mailstore_append *append, stru
 		.sender = append->sender,
 		.recipient = append->recipient,
 		.content = append->content,
+		.is_binary = append->is_binary,
 		.is_bare = append->recipient.length == 0,
+		.is_filed = true,
 		.folder = copy->folder.length > 0 ? buffer_data(&copy->folder) : NULL,
 		.flags = copy->flags[0] != '\0' ? copy->flags : NULL,
 		.mark = copy->mark,
@@ -167,6 +170,61 @@ static int remove_copy(struct mailstore *mailstore, const struct mailstore_place
 	return result;
 }
 
+struct survey {
+	mailstore_surveyed *each;
+	void *context;
+};
+
+static int pass_on(void *context, const char *box, const char *name)
+{
+	const struct survey *survey = context;
+	struct str base = mailstore_maildir_base(name);
+	struct str mark = mailstore_maildir_mark(base);
+	char copy[MAILSTORE_COPY_SIZE];
+	char text[MAILSTORE_MARK_SIZE];
+
+	(void)box;
+	if (mark.length + 1 != sizeof text || base.length >= sizeof copy)
+		return 0;
+	snprintf(copy, sizeof copy, STR_FORMAT, STR_ARGUMENTS(base));
+	snprintf(text, sizeof text, STR_FORMAT, STR_ARGUMENTS(mark));
+	survey->each(survey->context, copy, text);
+	return 0;
+}
+
+static int survey_folder(struct mailstore *mailstore, struct str user, struct str folder,
+			 mailstore_surveyed *each, void *context)
+{
+	const struct mailstore_place place = {.user = user, .folder = folder};
+	struct buffer directory CLEANUP(buffer_clear) = {0};
+	int result = append_directory((struct maildir_store *)mailstore, &place, &directory);
+
+	if (result < 0)
+		return result;
+	result = mailstore_maildir_list(buffer_data(&directory), pass_on,
+					&(struct survey){each, context});
+	if (result < 0)
+		mailstore_error_set(mailstore, "Cannot look into %s: %s", buffer_data(&directory),
+				    strerror(-result));
+	return result;
+}
+
+static int open_copy(struct mailstore *mailstore, struct str user, struct str folder,
+		     const char *copy, struct ipc_content *content_out)
+{
+	const struct mailstore_place place = {.user = user, .folder = folder};
+	struct buffer directory CLEANUP(buffer_clear) = {0};
+	int result = append_directory((struct maildir_store *)mailstore, &place, &directory);
+
+	if (result < 0)
+		return result;
+	result = mailstore_maildir_open(buffer_data(&directory), copy, content_out);
+	if (result < 0)
+		mailstore_error_set(mailstore, "Cannot open %s in %s: %s", copy,
+				    buffer_data(&directory), strerror(-result));
+	return result;
+}
+
 static void free_store(struct mailstore *mailstore)
 {
 	struct maildir_store *store = (struct maildir_store *)mailstore;
@@ -182,6 +240,8 @@ struct mailstore *mailstore_maildir_new(const struct mailstore_maildir_settings 
 		.append = append_all,
 		.find = find,
 		.remove = remove_copy,
+		.survey = survey_folder,
+		.open = open_copy,
 		.free = free_store,
 	};
 	struct maildir_store *store = memory_alloc_zero(1, sizeof *store);

@@ -93,6 +93,47 @@ int mailstore_maildir_list(const char *folder, mailstore_maildir_each *each, voi
 	return result;
 }
 
+/* ---- opening ---- */
+
+struct opening {
+	const char *folder;
+	struct str copy;
+	int file; /* or -errno */
+};
+
+static int open_this(void *context, const char *box, const char *name)
+{
+	struct opening *opening = context;
+	struct buffer path CLEANUP(buffer_clear) = {0};
+
+	if (!str_equal(mailstore_maildir_base(name), opening->copy))
+		return 0;
+	buffer_append_format(&path, "%s/%s/%s", opening->folder, box, name);
+	buffer_append_byte(&path, '\0');
+	opening->file = os_file_open(OS_FILE_HERE, buffer_data(&path),
+				     OS_FILE_READ | OS_FILE_NO_BLOCK | OS_FILE_NO_FOLLOW);
+	return opening->file == -ENOENT ? 0 : 1; /* it was moved or flagged meanwhile */
+}
+
+int mailstore_maildir_open(const char *folder, const char *copy, struct ipc_content *content_out)
+{
+	struct opening opening = {folder, str_from(copy), -ENOENT};
+	struct os_file_info info;
+	int result = mailstore_maildir_list(folder, open_this, &opening);
+
+	if (result >= 0 && opening.file < 0)
+		result = opening.file;
+	if (result >= 0)
+		result = os_file_info(opening.file, &info);
+	if (result < 0) {
+		if (opening.file >= 0)
+			os_file_close(opening.file);
+		return result;
+	}
+	*content_out = (struct ipc_content){.file = opening.file, .size = info.size};
+	return 0;
+}
+
 /* ---- removing ---- */
 
 struct removal {

@@ -39,8 +39,8 @@ static bool has_header_end(struct str text)
 	return false;
 }
 
-/* The value of the field "I" in BASE; empty: none. */
-static struct str mark_of(struct str base)
+/* The value of the field "I". */
+struct str mailstore_maildir_mark(struct str base)
 {
 	struct str field;
 
@@ -171,7 +171,7 @@ static int look_at(void *context, const char *box, const char *name)
 {
 	struct search *search = context;
 	struct str base = mailstore_maildir_base(name);
-	struct str mark = mark_of(base);
+	struct str mark = mailstore_maildir_mark(base);
 
 	if (mark.length == 0)
 		return look_into(search, box, name);

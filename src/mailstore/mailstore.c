@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "mailstore/mailstore.h"
 #include "mailstore/internal.h"
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -32,6 +33,24 @@ int mailstore_remove(struct mailstore *store, const struct mailstore_place *plac
 {
 	store->error[0] = '\0';
 	return store->operations->remove(store, place, copy);
+}
+
+int mailstore_survey(struct mailstore *store, struct str user, struct str folder,
+		     mailstore_surveyed *each, void *context)
+{
+	store->error[0] = '\0';
+	if (store->operations->survey == NULL)
+		return -EOPNOTSUPP;
+	return store->operations->survey(store, user, folder, each, context);
+}
+
+int mailstore_open(struct mailstore *store, struct str user, struct str folder, const char *copy,
+		   struct ipc_content *content_out)
+{
+	store->error[0] = '\0';
+	if (store->operations->open == NULL)
+		return -EOPNOTSUPP;
+	return store->operations->open(store, user, folder, copy, content_out);
 }
 
 void mailstore_free(struct mailstore *store)

@@ -14,7 +14,7 @@
 #include "ipc/content.h"
 #include "mail/verdict.h"
 
-enum { MAILSTORE_COPY_SIZE = 256 }; /* with its NUL */
+enum { MAILSTORE_COPY_SIZE = 256, MAILSTORE_MARK_SIZE = 33 }; /* with its NUL */
 
 enum mailstore_flags {
 	MAILSTORE_SEEN = 1,
@@ -28,13 +28,18 @@ struct mailstore_place {
 	struct str folder;           /* "INBOX", "Sent", "Lists/dev"; UTF-8, '/' between levels */
 	struct str id;               /* its Message-ID, as decode_identity.id */
 	const unsigned char *digest; /* DECODE_DIGEST_SIZE bytes, likewise */
+	/* for a find: likewise of the form that copies have, if they are encoded; NULL: as digest
+	 */
+	const unsigned char *encoded_digest;
 };
 
 struct mailstore_append {
 	struct mailstore_place place;
 	struct ipc_content content; /* lines end in CRLF or LF */
-	struct str sender;          /* of the envelope: written as Return-Path */
-	struct str recipient;       /* written as Delivered-To; "": neither is written (Sent) */
+	bool is_binary;             /* or not in lines (BINARYMIME): it is encoded */
+	struct str sender;          /* of the envelope: written as Return-Path, and */
+	struct str recipient; /* written as Delivered-To, each unless the content has it on top
+			       * (mailbox_copy_begin_filed()); "": neither is written (Sent) */
 	unsigned flags;
 	int64_t date_us;             /* since 1970: IMAP's internal date */
 	struct mail_verdict verdict; /* out: OK once it is durable; WAIT or FAIL: see is_unknown */
@@ -50,12 +55,20 @@ struct mailstore_found {
 
 struct mailstore;
 
+/* A copy, and the mark in its name; the same one may come twice. */
+typedef void mailstore_surveyed(void *context, const char *copy, const char *mark);
+
 struct mailstore_operations {
 	void (*append)(struct mailstore *store, struct mailstore_append *appends, size_t count);
 	int (*find)(struct mailstore *store, const struct mailstore_place *place,
 		    struct arena *arena, struct mailstore_found **found_out, size_t *count_out);
 	int (*remove)(struct mailstore *store, const struct mailstore_place *place,
 		      const char *copy);
+	/* NULL: what a store cannot do */
+	int (*survey)(struct mailstore *store, struct str user, struct str folder,
+		      mailstore_surveyed *each, void *context);
+	int (*open)(struct mailstore *store, struct str user, struct str folder, const char *copy,
+		    struct ipc_content *content_out);
 	void (*free)(struct mailstore *store);
 };
 
@@ -79,9 +92,22 @@ void mailstore_append(struct mailstore *store, struct mailstore_append *appends,
 MUST_CHECK int mailstore_find(struct mailstore *store, const struct mailstore_place *place,
 			      struct arena *arena, struct mailstore_found **found_out,
 			      size_t *count_out);
+/* The digest of the binary message CONTENT as copies of it are, encoded. -errno; -EINVAL: it cannot
+ * be encoded, so that there are none. */
+MUST_CHECK int mailstore_encoded_digest(const struct ipc_content *content,
+					unsigned char out[DECODE_DIGEST_SIZE]);
 /* Removes one copy for good, and nothing else. -ENOENT: it is not there. */
 MUST_CHECK int mailstore_remove(struct mailstore *store, const struct mailstore_place *place,
 				const char *copy);
+/* 128 bits in hexadecimal digits that stand for the message of PLACE: its id and digest. */
+void mailstore_mark(const struct mailstore_place *place, char out[MAILSTORE_MARK_SIZE]);
+/* Calls EACH for all copies of a folder that have marks in their names: other ones were not filed
+ * through a store. -errno; -EOPNOTSUPP: this store has no marks. */
+MUST_CHECK int mailstore_survey(struct mailstore *store, struct str user, struct str folder,
+				mailstore_surveyed *each, void *context);
+/* Opens COPY, as a file that the caller closes. -ENOENT: it is not there; -EOPNOTSUPP. */
+MUST_CHECK int mailstore_open(struct mailstore *store, struct str user, struct str folder,
+			      const char *copy, struct ipc_content *content_out);
 /* NULL is allowed. */
 void mailstore_free(struct mailstore *store);
 

@@ -65,6 +65,9 @@ enum os_sandbox_calls { /* besides memory, time, threads, and I/O on existing so
 					    << 14, /* choose the source addresses of TCP
 						    * connections: bind, at no port of its own if
 						    * Landlock can forbid that, and never listen */
+			OS_SANDBOX_FLAGS =
+				1 << 15, /* change the flags of sockets, as libraries do, and shut
+					  * them down; not shared ones. The first is part of DNS */
 };
 
 struct os_sandbox {

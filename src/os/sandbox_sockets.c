@@ -150,15 +150,16 @@ static int allow_binding(scmp_filter_ctx filter, unsigned calls)
 					    seccomp_syscall_resolve_name("bind"), 1, others);
 }
 
-/* Only SHUT_WR, which does not affect a listener. DNS libraries change the flags of their
- * descriptors; processes that use them have no shared listener. */
+/* Only SHUT_WR, which does not affect a listener, where there may be one. Libraries change the
+ * flags of their descriptors; processes that use them have no shared listener. */
 static int allow_changing(scmp_filter_ctx filter, unsigned calls)
 {
 	const struct scmp_arg_cmp half = SCMP_A1(SCMP_CMP_EQ, SHUT_WR);
 	const struct scmp_arg_cmp flags = SCMP_A1(SCMP_CMP_EQ, F_SETFL);
-	int error = sandbox_allow(filter, "shutdown", 1, &half);
+	bool has_own = (calls & OS_SANDBOX_FLAGS) != 0 && (calls & OS_SANDBOX_ACCEPT) == 0;
+	int error = sandbox_allow(filter, "shutdown", has_own ? 0 : 1, &half);
 
-	if (error == 0 && (calls & OS_SANDBOX_DNS) != 0)
+	if (error == 0 && (calls & (OS_SANDBOX_DNS | OS_SANDBOX_FLAGS)) != 0)
 		error = sandbox_allow(filter, "fcntl", 1, &flags);
 	return error;
 }

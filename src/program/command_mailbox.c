@@ -15,7 +15,7 @@ const char command_mailbox_help[] =
 
 const struct command_option command_mailbox_options[] = {
 	COMMAND_OPTION_CONFIG,
-	{"-r", "RECIPIENT", "the address (the message's Delivered-To, or $RECIPIENT)",
+	{"-r", "RECIPIENT", "the address ($RECIPIENT, or the message's Delivered-To)",
 	 offsetof(struct command_mailbox_options, recipient)},
 	{"-f", "SENDER", "the sender of the envelope ($SENDER)",
 	 offsetof(struct command_mailbox_options, sender)},
@@ -56,6 +56,28 @@ static const struct command_option list_options[] = {
 	COMMAND_OPTION_END,
 };
 
+static const struct command_option repair_options[] = {
+	COMMAND_OPTION_CONFIG,
+	{"--apply", NULL, "repair it; otherwise nothing is changed",
+	 offsetof(struct command_mailbox_options, applies)},
+	{"--forget-missing", NULL,
+	 "forget copies that are missing: if their message comes again, it is filed again",
+	 offsetof(struct command_mailbox_options, forgets)},
+	{"-r", "ADDRESS", "only the mailbox of this address, also if the record does not have it",
+	 offsetof(struct command_mailbox_options, recipient)},
+	{"-s", "SERVICE", "the service (that of each address's domain, or the only one)",
+	 offsetof(struct command_mailbox_options, service)},
+	COMMAND_OPTION_JSON("print an object of JSON for each difference, then one of counts"),
+	COMMAND_OPTION_END,
+};
+
+static const struct command_exit repair_exits[] = {
+	{COMMAND_OK, "there was no difference, or all were repaired"},
+	{COMMAND_FAILED, "differences are left, or not everything could be compared"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{0, NULL},
+};
+
 /* The whole command is run for them, too: it does not come to their functions. */
 const struct command command_mailbox_subcommands[] = {
 	{"mailbox status", "MESSAGE-ID",
@@ -65,6 +87,17 @@ const struct command command_mailbox_subcommands[] = {
 	{"mailbox list", "", "Lists the messages that are recorded.",
 	 "The oldest first. Of several options all must fit.\n", command_mailbox, list_options,
 	 NULL, NULL},
+	{"mailbox repair", "", "Compares the record with the mailboxes, after a restore of either.",
+	 "The differences are:\n"
+	 "  missing     filed, and not in its folder any more; its reader may have moved or\n"
+	 "              removed it, so it is only reported\n"
+	 "  renamed     filed as another copy than the one that is there; that is noted\n"
+	 "  unmarked    in its folder, and recorded as still being filed: recorded as filed\n"
+	 "  abandoned   recorded as being filed, and not in its folder: forgotten\n"
+	 "  surplus     a copy more than one: removed\n"
+	 "  unrecorded  a copy that was filed, and is not recorded: recorded\n"
+	 "Nothing is ever filed. Mail that is being filed meanwhile is left alone.\n",
+	 command_mailbox, repair_options, repair_exits, NULL},
 	{NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 

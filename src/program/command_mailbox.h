@@ -13,7 +13,7 @@
 
 struct command_mailbox_options {
 	struct command_options common;
-	const char *recipient; /* NULL: Delivered-To, or the environment's RECIPIENT */
+	const char *recipient; /* NULL: the environment's RECIPIENT, or Delivered-To */
 	const char *sender;    /* NULL: the environment's SENDER, or unknown */
 	const char *service;   /* NULL: that of the recipient's domain, or the only one */
 	const char *from;      /* list */
@@ -21,6 +21,8 @@ struct command_mailbox_options {
 	const char *subject;
 	const char *since; /* a time ago */
 	const char *limit;
+	bool applies; /* repair */
+	bool forgets;
 };
 
 extern const char command_mailbox_summary[];

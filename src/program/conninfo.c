@@ -2,6 +2,8 @@
 #include "program/conninfo.h"
 #include "base/attributes.h"
 #include "base/buffer.h"
+#include "os/socket_address.h"
+#include <stdio.h>
 #include <string.h>
 
 static const char *const names[] = {"sslcert", "sslkey", "sslrootcert", "sslcrl", "passfile"};
@@ -150,7 +152,10 @@ static void read_authority(struct reader *reader, struct str *text)
 	if (begins_with(rest, '@'))
 		*text = str_skip(rest, 1);
 	for (;;) {
-		decode(take_until(text, begins_with(*text, '[') ? "]" : ":/?,"), &reader->hosts);
+		bool has_brackets = begins_with(*text, '[');
+
+		*text = str_skip(*text, has_brackets ? 1 : 0);
+		decode(take_until(text, has_brackets ? "]" : ":/?,"), &reader->hosts);
 		(void)take_until(text, "/?,");
 		if (!begins_with(*text, ','))
 			return;
@@ -195,17 +200,39 @@ static void take_host(struct reader *reader, struct str name, struct str value)
 	buffer_append_str(place, value);
 }
 
-/* No item of TEXT is empty, the path of a directory with sockets, or an abstract address. */
-static bool has_no_path(struct str text)
+enum place {
+	PLACE_DEFAULT, /* libpq's: a UNIX socket */
+	PLACE_PATH,    /* of a directory with sockets, or an abstract address */
+	PLACE_ADDRESS,
+	PLACE_NAME,
+};
+
+static enum place place_of(struct str item)
 {
+	union os_socket_address address;
+	char text[64];
+
+	if (item.length == 0)
+		return PLACE_DEFAULT;
+	if (item.data[0] == '/' || item.data[0] == '@')
+		return PLACE_PATH;
+	snprintf(text, sizeof text, STR_FORMAT, STR_ARGUMENTS(item));
+	return item.length < sizeof text && os_socket_address_parse(text, 0, &address)
+		       ? PLACE_ADDRESS
+		       : PLACE_NAME;
+}
+
+/* The PLACES of the items of TEXT, as bits. */
+static unsigned places_of(struct str text)
+{
+	unsigned places = 0;
 	struct str piece;
 
 	if (text.length == 0 || text.data[text.length - 1] == ',')
-		return false;
+		places = 1u << PLACE_DEFAULT;
 	while (str_split(&text, ',', &piece))
-		if (piece.length == 0 || piece.data[0] == '/' || piece.data[0] == '@')
-			return false;
-	return true;
+		places |= 1u << place_of(piece);
+	return places;
 }
 
 void conninfo_files(const char *text, void (*found)(void *context, struct str path), void *context)
@@ -216,15 +243,42 @@ void conninfo_files(const char *text, void (*found)(void *context, struct str pa
 	buffer_clear(&reader.hosts);
 }
 
-bool conninfo_may_be_local(const char *text)
+struct places {
+	unsigned hosts, addresses; /* bits of enum place */
+};
+
+static struct places read_places(const char *text)
 {
 	struct reader reader = {.take = take_host};
-	bool is_remote;
+	struct places places;
 
 	read_text(&reader, text);
-	is_remote = has_no_path(
-		buffer_view(reader.hosts.length > 0 ? &reader.hosts : &reader.addresses));
+	places.hosts = places_of(buffer_view(&reader.hosts));
+	places.addresses = places_of(buffer_view(&reader.addresses));
 	buffer_clear(&reader.hosts);
 	buffer_clear(&reader.addresses);
-	return !is_remote;
+	return places;
+}
+
+bool conninfo_may_be_local(const char *text)
+{
+	const struct places places = read_places(text);
+	unsigned counts = places.hosts == 1u << PLACE_DEFAULT ? places.addresses : places.hosts;
+
+	return (counts & (1u << PLACE_DEFAULT | 1u << PLACE_PATH)) != 0;
+}
+
+bool conninfo_may_be_remote(const char *text)
+{
+	const struct places places = read_places(text);
+
+	return ((places.hosts | places.addresses) & (1u << PLACE_ADDRESS | 1u << PLACE_NAME)) != 0;
+}
+
+bool conninfo_has_names(const char *text)
+{
+	const struct places places = read_places(text);
+	bool has_all_addresses = (places.addresses & 1u << PLACE_DEFAULT) == 0;
+
+	return ((has_all_addresses ? places.addresses : places.hosts) & 1u << PLACE_NAME) != 0;
 }

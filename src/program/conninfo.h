@@ -17,5 +17,9 @@ void conninfo_files(const char *text, void (*found)(void *context, struct str pa
 /* Whether a server in TEXT may be at a UNIX socket, by its path or by libpq's default: false if all
  * of them are certainly hosts. */
 bool conninfo_may_be_local(const char *text);
+/* Whether a server in TEXT is another one: a host, by its name or address. */
+bool conninfo_may_be_remote(const char *text);
+/* Whether libpq has to look up the name of a server. */
+bool conninfo_has_names(const char *text);
 
 #endif

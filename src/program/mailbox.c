@@ -3,6 +3,7 @@
  * or imap. "decode" decodes them. */
 #include "deliver/mailbox.h"
 #include "base/panic.h"
+#include "deliver/mailbox_prune.h"
 #include "mailbox/maildir.h"
 #include "os/process.h"
 #include "program/child.h"
@@ -15,6 +16,7 @@ static struct {
 	const struct child *child;
 	struct decode_client *decoder; /* shared by all services, since the first one */
 	struct directory *directory;   /* likewise */
+	struct mailbox_prune *prune;   /* likewise */
 	size_t services;
 } program;
 
@@ -26,6 +28,7 @@ static void connect_peers(struct os_loop *loop, const struct config *config)
 	program.decoder = decode_client_new(loop, path, child_token(program.child, "mailbox"));
 	child_path(program.child, "directory", path);
 	program.directory = directory_new(loop, config, path);
+	program.prune = mailbox_prune_new(loop, config);
 }
 
 static void *new_transport(struct os_loop *loop, const struct config *config,
@@ -43,6 +46,7 @@ static void configure(void *transport, const struct config *config,
 		      const struct config_service *service)
 {
 	directory_configure(program.directory, config);
+	mailbox_prune_configure(program.prune, config);
 	deliver_mailbox_configure(transport, config, service);
 }
 
@@ -66,6 +70,7 @@ static void free_transport(void *transport)
 	deliver_mailbox_free(transport);
 	if (--program.services > 0)
 		return;
+	mailbox_prune_free(program.prune);
 	decode_client_free(program.decoder);
 	directory_free(program.directory);
 }

@@ -10,6 +10,7 @@ static const struct {
 } subcommands[] = {
 	{"status", mailbox_command_status},
 	{"list", mailbox_command_list},
+	{"repair", mailbox_command_repair},
 };
 
 /* The row of the table: for its options and help. */

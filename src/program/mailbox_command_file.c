@@ -39,11 +39,29 @@ static int complain(int status, const char *format, const char *what)
 	return status;
 }
 
+/* TEXT begins with its status code (RFC 3463), and so does the output: Postfix's pipe(8) reads it
+ * there. */
+static int refuse(int status, const char *text)
+{
+	fprintf(stderr, "%s\n", text);
+	return status;
+}
+
 /* --- what to file, and where --- */
+
+/* "From SENDER DATE", by which mail systems begin a message for programs, is no header field. */
+static struct str without_mbox_line(struct str text)
+{
+	ptrdiff_t end = str_find(text, '\n');
+
+	return str_starts_with(text, STR("From ")) && end >= 0 ? str_skip(text, (size_t)end + 1)
+							       : text;
+}
 
 static int read_message(struct task *task)
 {
 	struct inject_reader reader = {.descriptor = 0, .removes_nul = true};
+	struct str text;
 	int more;
 
 	do
@@ -52,22 +70,22 @@ static int read_message(struct task *task)
 	if (more < 0)
 		return complain(INJECT_IO, "standard input: %s", strerror(-more));
 	if (more > 0)
-		return complain(INJECT_UNAVAILABLE, "5.3.4 the message is larger than %s",
-				"setting maxsize");
-	task->message.content = (struct ipc_content){
-		.bytes = buffer_view(&task->text), .file = -1, .size = task->text.length};
+		return refuse(INJECT_UNAVAILABLE,
+			      "5.3.4 The message is larger than setting maxsize allows");
+	text = without_mbox_line(buffer_view(&task->text));
+	task->message.content =
+		(struct ipc_content){.bytes = text, .file = -1, .size = text.length};
 	return 0;
 }
 
+/* The environment is the mail system's, Delivered-To may be anybody's. */
 static struct str recipient_of(const struct task *task)
 {
 	const char *named = task->options.recipient;
 
-	if (named == NULL && task->identity.delivered_to.length > 0)
-		return task->identity.delivered_to;
 	if (named == NULL)
 		named = os_process_environment("RECIPIENT");
-	return str_from(named != NULL ? named : "");
+	return named != NULL && *named != '\0' ? str_from(named) : task->identity.delivered_to;
 }
 
 static const struct config_service *only_service(const struct config *config)
@@ -84,16 +102,17 @@ static const struct config_service *only_service(const struct config *config)
 	return found;
 }
 
-static const struct config_service *service_for(const struct task *task, struct str address)
+const struct config_service *mailbox_command_service(const struct config *config, const char *named,
+						     struct str address)
 {
 	const struct config_domain *domain =
-		config_domain_find(task->config, mail_parts_of(address).domain);
+		config_domain_find(config, mail_parts_of(address).domain);
 
-	if (task->options.service != NULL)
-		return config_service_find(task->config, str_from(task->options.service));
+	if (named != NULL)
+		return config_service_find(config, str_from(named));
 	if (domain != NULL && config_service_records(domain->service))
 		return domain->service;
-	return only_service(task->config);
+	return only_service(config);
 }
 
 /* The sender's copy, of senders in the domains of this configuration that have the same service;
@@ -118,7 +137,7 @@ static int set_up(struct task *task)
 
 	if (recipient.length == 0)
 		return complain(INJECT_USAGE, "%s", "for whom? Use -r");
-	task->service = service_for(task, recipient);
+	task->service = mailbox_command_service(task->config, task->options.service, recipient);
 	if (task->service == NULL || !config_service_records(task->service))
 		return complain(INJECT_CONFIG, "no service of kind mailbox or imap %s",
 				"is for this recipient; use -s");
@@ -128,7 +147,7 @@ static int set_up(struct task *task)
 	mailbox_copies_begin(&task->message, 1, task->arena);
 	task->own = mailbox_copies_add(&task->message, task->service, recipient, task->arena);
 	if (task->own == MAILBOX_NO_COPY)
-		return complain(INJECT_BAD_DATA, "%s", "5.1.3 no mailbox can have such a name");
+		return refuse(INJECT_BAD_DATA, "5.1.3 No mailbox can have such a name");
 	add_sent(task);
 	return 0;
 }
@@ -159,11 +178,11 @@ static int status_of(const struct task *task)
 		mailbox_copies_verdict(&task->message, task->own, task->sent);
 
 	if (task->message.is_busy)
-		return complain(INJECT_TRY_LATER, "4.4.5 %s",
-				"another delivery has the lock of its Message-ID");
+		return refuse(INJECT_TRY_LATER,
+			      "4.4.5 Another delivery has the lock of its Message-ID");
 	if (verdict->class == MAIL_OK)
 		return INJECT_OK;
-	fprintf(stderr, "stagepost mailbox: %s %s\n", verdict->status, verdict->text);
+	fprintf(stderr, "%s %s\n", verdict->status, verdict->text);
 	return verdict->class == MAIL_WAIT ? INJECT_TRY_LATER : INJECT_BAD_DATA;
 }
 

@@ -216,18 +216,25 @@ static int list_all(struct look *look, struct record_query *query, uint64_t most
 	return COMMAND_OK;
 }
 
+struct config *mailbox_command_config(const struct command *command,
+				      const struct command_options *options)
+{
+	struct config *config = command_config(options->config_file);
+
+	if (config == NULL || config_has_record(config))
+		return config;
+	fprintf(stderr, "stagepost %s: no service of this configuration records messages\n",
+		command->name);
+	config_free(config);
+	return NULL;
+}
+
 static bool begin(struct look *look, const struct command *command,
 		  const struct command_options *options, struct config **config_out)
 {
-	*config_out = command_config(options->config_file);
+	*config_out = mailbox_command_config(command, options);
 	if (*config_out == NULL)
 		return false;
-	if (!config_has_record(*config_out)) {
-		fprintf(stderr, "stagepost %s: no service of this configuration records messages\n",
-			command->name);
-		config_free(*config_out);
-		return false;
-	}
 	*look = (struct look){.command = command, .json = options->json};
 	look->record = mailbox_record_new(*config_out);
 	return true;

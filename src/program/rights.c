@@ -168,7 +168,12 @@ static const struct rights table[] = {
 	  {RIGHTS_SYSTEM, "/proc/fs/ext4", false},
 	  {RIGHTS_SYSTEM, "/proc/self/mountinfo", false},
 	  {RIGHTS_SYSTEM, "/sys/devices", false},
-	  {RIGHTS_SYSTEM, "/dev/urandom", false}}},
+	  {RIGHTS_SYSTEM, "/dev/urandom", false},
+	  {RIGHTS_SYSTEM, "/etc/hosts", false}, /* getaddrinfo(3) */
+	  {RIGHTS_SYSTEM, "/etc/resolv.conf", false},
+	  {RIGHTS_SYSTEM, "/etc/nsswitch.conf", false},
+	  {RIGHTS_SYSTEM, "/etc/host.conf", false},
+	  {RIGHTS_SYSTEM, "/etc/gai.conf", false}}},
 	{"pipe",
 	 "process",
 	 0,

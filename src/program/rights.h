@@ -38,7 +38,8 @@ enum rights_base {
 	RIGHTS_RUN,
 	RIGHTS_MAILBOXES,
 	RIGHTS_DATABASE,       /* next to the directory's data file */
-	RIGHTS_RECORD,         /* next to the file of section record, and what that names */
+	RIGHTS_RECORD,         /* next to the file of section record; what that, and services of
+				* kind imap, name */
 	RIGHTS_CERTIFICATES,   /* next to certificates, keys and authorities that "keys" reads */
 	RIGHTS_POLICIES,       /* setting policy_path */
 	RIGHTS_AUTHORITIES,    /* next to setting tls_authorities */

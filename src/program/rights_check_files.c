@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Checks the places of open files. */
+#include "program/conninfo.h"
 #include "program/rights_check.h"
 #include <fcntl.h>
 #include <limits.h>
@@ -77,10 +78,51 @@ static bool is_in_a_mailbox(struct str path, const struct config *config)
 }
 
 /* The database of section record; files that are read once are not open for long. */
+struct sought {
+	struct str path;
+	bool is_found;
+};
+
+static void compare(void *context, struct str path)
+{
+	struct sought *sought = context;
+
+	sought->is_found |= str_equal(path, sought->path);
+}
+
+/* What connecting to the record's server needs. */
+static bool is_for_connecting(struct str path, const struct config_record *record)
+{
+	struct sought sought = {.path = path};
+
+	if (record->backend == CONFIG_RECORD_POSTGRESQL)
+		conninfo_files(record->database, compare, &sought);
+	if (record->backend == CONFIG_RECORD_MARIADB) {
+		compare(&sought, str_from(record->password_file));
+		compare(&sought, str_from(record->authority));
+	}
+	return sought.is_found;
+}
+
+static bool is_for_imap(struct str path, const struct config *config)
+{
+	for (size_t i = 0; i < config->service_count; i++) {
+		const struct config_service *service = &config->services[i];
+
+		if (service->kind == CONFIG_SERVICE_IMAP &&
+		    (str_equal(path, str_from(service->password_file)) ||
+		     str_equal(path, str_from(config_imap_authority(config, service)))))
+			return true;
+	}
+	return false;
+}
+
 static bool is_of_record(struct str path, const struct config *config)
 {
-	return config->record.backend == CONFIG_RECORD_SQLITE &&
-	       is_beside(path, config->record.path);
+	const struct config_record *record = &config->record;
+	bool is_database = record->backend == CONFIG_RECORD_SQLITE && is_beside(path, record->path);
+
+	return is_database || is_for_connecting(path, record) || is_for_imap(path, config);
 }
 
 /* In /proc a process may only have its own directory, by its pid. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "program/sandbox.h"
 #include "log/event.h"
-#include "program/conninfo.h"
 #include "program/sandbox_internal.h"
 #include <string.h>
 
@@ -20,27 +19,6 @@ static struct str tell_backend(struct arena *arena, const struct config_director
 	return copy;
 }
 
-static bool is_for_path(const char *url)
-{
-	struct str text = str_from(url);
-	struct str scheme;
-
-	(void)str_split(&text, ':', &scheme);
-	return str_equal_nocase(scheme, STR("ldapi"));
-}
-
-/* Whether a server of the directory may be at a UNIX socket. */
-static bool has_local_server(const struct config_directory *directory)
-{
-	for (size_t i = 0; i < directory->url_count; i++)
-		if (is_for_path(directory->urls[i]))
-			return true;
-	for (size_t i = 0; i < directory->database_count; i++)
-		if (conninfo_may_be_local(directory->database[i]))
-			return true;
-	return false;
-}
-
 static struct sandbox *sandbox_new(const struct sandbox_profile *profile,
 				   const struct config *config)
 {
@@ -52,8 +30,6 @@ static struct sandbox *sandbox_new(const struct sandbox_profile *profile,
 	sandbox->calls = profile->calls;
 	if (profile->more != NULL)
 		sandbox->calls |= profile->more(config);
-	if (!has_local_server(&config->directory))
-		sandbox->calls &= ~(unsigned)OS_SANDBOX_LOCAL;
 	sandbox_add_places(sandbox, config);
 	if (profile->is_bound_to_backend)
 		sandbox->backend = tell_backend(arena, &config->directory);

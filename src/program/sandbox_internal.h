@@ -21,7 +21,8 @@ enum sandbox_base {
 	SANDBOX_IN_LDAP_AUTHORITY, /* of the directory's LDAP servers */
 	SANDBOX_IN_AUTHORITIES,    /* of servers */
 	SANDBOX_IN_POLICIES,
-	SANDBOX_IN_CONNINFO, /* files named in connection strings */
+	SANDBOX_IN_CONNINFO, /* files named in the directory's connection strings */
+	SANDBOX_IN_RESOLVER, /* files of the system's resolver, getaddrinfo(3) */
 	SANDBOX_IN_SECRETS,  /* of sections certificate and listen, of the directory's TLS, and
 				passwords */
 	SANDBOX_IN_TOKENS,   /* of section auth; and the authorities of issuers of tokens */
@@ -52,6 +53,9 @@ struct sandbox {
 
 /* sandbox_table.c: panics if there is none. */
 const struct sandbox_profile *sandbox_profile_find(const char *program);
+
+/* Whether the library of the record's database looks up the name of a server. */
+bool sandbox_looks_up_record(const struct config_record *record);
 
 /* sandbox_paths.c: sets what its profile allows of the file system, by CONFIG. */
 void sandbox_add_places(struct sandbox *sandbox, const struct config *config);

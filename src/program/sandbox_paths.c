@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The paths of a process's places, by the configuration. */
+#include "mail/host.h"
 #include "program/conninfo.h"
 #include "program/sandbox_internal.h"
 #include <string.h>
@@ -49,28 +50,81 @@ static void add_database(struct sandbox *sandbox, const struct config_directory 
 		add_parent(sandbox, directory->path, access);
 }
 
-/* The database and what is beside it, or the files that connecting to it needs; passwords and
- * authorities of IMAP servers. */
-static void add_record(struct sandbox *sandbox, const struct config *config, unsigned access)
+static void add_file(void *context, struct str path)
 {
-	const struct config_record *record = &config->record;
+	add_path(context, path, OS_SANDBOX_READ);
+}
 
+static void add_if_set(struct sandbox *sandbox, const char *path)
+{
+	if (*path != '\0')
+		add_path(sandbox, str_from(path), OS_SANDBOX_READ);
+}
+
+static const char *const resolver_files[] = {"/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf",
+					     "/etc/host.conf", "/etc/gai.conf"};
+
+static void add_resolver(struct sandbox *sandbox)
+{
+	for (size_t i = 0; i < COUNT_OF(resolver_files); i++)
+		add_path(sandbox, str_from(resolver_files[i]), OS_SANDBOX_READ);
+}
+
+/* "NAME", "NAME:PORT", "[ADDRESS]:PORT" (record/mariadb/mariadb.h) */
+static bool is_name(struct str server)
+{
+	struct str host;
+
+	if (server.length == 0 || server.data[0] == '[')
+		return false;
+	(void)str_split(&server, ':', &host);
+	return mail_host_is_name(host);
+}
+
+bool sandbox_looks_up_record(const struct config_record *record)
+{
+	struct str rest = str_from(record->servers);
+	struct str server;
+
+	if (record->backend == CONFIG_RECORD_POSTGRESQL)
+		return conninfo_has_names(record->database);
+	if (record->backend != CONFIG_RECORD_MARIADB)
+		return false;
+	while (str_split(&rest, ',', &server))
+		if (is_name(str_trim(server)))
+			return true;
+	return false;
+}
+
+/* The database and what is beside it, or the files that connecting to it needs. */
+static void add_database_of_record(struct sandbox *sandbox, const struct config_record *record,
+				   unsigned access)
+{
 	if (record->backend == CONFIG_RECORD_SQLITE)
 		add_parent(sandbox, record->path, access);
-	if (record->backend == CONFIG_RECORD_MARIADB && *record->password_file != '\0')
-		add_path(sandbox, str_from(record->password_file), OS_SANDBOX_READ);
-	if (record->backend == CONFIG_RECORD_MARIADB && *record->authority != '\0')
-		add_path(sandbox, str_from(record->authority), OS_SANDBOX_READ);
+	if (record->backend == CONFIG_RECORD_POSTGRESQL)
+		conninfo_files(record->database, add_file, sandbox);
+	if (record->backend == CONFIG_RECORD_MARIADB) {
+		add_if_set(sandbox, record->password_file);
+		add_if_set(sandbox, record->authority);
+	}
+	if (sandbox_looks_up_record(record))
+		add_resolver(sandbox);
+}
+
+/* Also passwords and authorities of IMAP servers. */
+static void add_record(struct sandbox *sandbox, const struct config *config, unsigned access)
+{
+	add_database_of_record(sandbox, &config->record, access);
 	for (size_t i = 0; i < config->service_count; i++) {
 		const struct config_service *service = &config->services[i];
 
 		if (service->kind != CONFIG_SERVICE_IMAP)
 			continue;
 		add_path(sandbox, str_from(service->password_file), OS_SANDBOX_READ);
-		add_path(sandbox,
-			 str_from(*service->authority != '\0' ? service->authority
-							      : config->tls_authorities),
-			 OS_SANDBOX_READ);
+		if (service->security != CONFIG_IMAP_PLAIN)
+			add_path(sandbox, str_from(config_imap_authority(config, service)),
+				 OS_SANDBOX_READ);
 	}
 }
 
@@ -136,18 +190,16 @@ static void count_file(void *context, struct str path)
 	++*(size_t *)context;
 }
 
-static size_t count_conninfo(const struct config_directory *directory)
+static size_t count_conninfo(const struct config *config)
 {
+	const struct config_directory *directory = &config->directory;
 	size_t count = 0;
 
 	for (size_t i = 0; i < directory->database_count; i++)
 		conninfo_files(directory->database[i], count_file, &count);
+	if (config->record.backend == CONFIG_RECORD_POSTGRESQL)
+		conninfo_files(config->record.database, count_file, &count);
 	return count;
-}
-
-static void add_file(void *context, struct str path)
-{
-	add_path(context, path, OS_SANDBOX_READ);
 }
 
 static void add_conninfo(struct sandbox *sandbox, const struct config_directory *directory)
@@ -159,9 +211,8 @@ static void add_conninfo(struct sandbox *sandbox, const struct config_directory 
 void sandbox_add_places(struct sandbox *sandbox, const struct config *config)
 {
 	const struct sandbox_place *place = sandbox->profile->places;
-	size_t most = SANDBOX_PLACES_MAX + 4 * config->service_count +
-		      count_conninfo(&config->directory) + count_secrets(config) +
-		      count_tokens(config);
+	size_t most = SANDBOX_PLACES_MAX + 4 * config->service_count + count_conninfo(config) +
+		      count_secrets(config) + count_tokens(config) + COUNT_OF(resolver_files) + 2;
 
 	sandbox->paths = arena_alloc(sandbox->arena, most * sizeof *sandbox->paths);
 	for (; place->base != 0; place++) {
@@ -181,6 +232,8 @@ void sandbox_add_places(struct sandbox *sandbox, const struct config *config)
 			add_path(sandbox, str_from(config->policy_path), place->access);
 		else if (place->base == SANDBOX_IN_CONNINFO)
 			add_conninfo(sandbox, &config->directory);
+		else if (place->base == SANDBOX_IN_RESOLVER)
+			add_resolver(sandbox);
 		else if (place->base == SANDBOX_IN_SECRETS)
 			add_secrets(sandbox, config, place->access);
 		else if (place->base == SANDBOX_IN_TOKENS)

@@ -2,6 +2,7 @@
 /* What each process may do: its system calls, and its places in the file system. */
 #include "base/panic.h"
 #include "os/process.h"
+#include "program/conninfo.h"
 #include "program/sandbox_internal.h"
 #include <string.h>
 
@@ -49,17 +50,65 @@ static unsigned calls_for_tokens(const struct config *config)
 			: 0);
 }
 
-/* A database or an IMAP server of another machine. */
-static unsigned calls_for_record(const struct config *config)
+static bool is_for_path(const char *url)
 {
-	bool has_imap = false;
+	struct str text = str_from(url);
+	struct str scheme;
 
-	for (size_t i = 0; i < config->service_count; i++)
-		has_imap = has_imap || config->services[i].kind == CONFIG_SERVICE_IMAP;
-	return (has_imap || config->record.backend != CONFIG_RECORD_SQLITE
-			? OS_SANDBOX_CONNECT | OS_SANDBOX_DNS
-			: 0) |
-	       (config->record.backend != CONFIG_RECORD_SQLITE ? OS_SANDBOX_LOCAL : 0);
+	(void)str_split(&text, ':', &scheme);
+	return str_equal_nocase(scheme, STR("ldapi"));
+}
+
+/* A server of the directory may be at a UNIX socket. */
+static unsigned calls_for_directory(const struct config *config)
+{
+	const struct config_directory *directory = &config->directory;
+
+	for (size_t i = 0; i < directory->url_count; i++)
+		if (is_for_path(directory->urls[i]))
+			return OS_SANDBOX_LOCAL;
+	for (size_t i = 0; i < directory->database_count; i++)
+		if (conninfo_may_be_local(directory->database[i]))
+			return OS_SANDBOX_LOCAL;
+	return 0;
+}
+
+static unsigned calls_for_ldap_and_tokens(const struct config *config)
+{
+	return calls_for_directory(config) | calls_for_tokens(config);
+}
+
+/* How the record's server is reached, and what its library does with its descriptors. */
+static unsigned calls_for_record(const struct config_record *record)
+{
+	bool is_local = false;
+	bool is_remote = false;
+
+	if (record->backend == CONFIG_RECORD_SQLITE)
+		return OS_SANDBOX_CHANGE | OS_SANDBOX_DATABASE;
+	if (record->backend == CONFIG_RECORD_MARIADB) {
+		is_remote = *record->servers != '\0';
+		is_local = !is_remote;
+	} else if (record->backend == CONFIG_RECORD_POSTGRESQL) {
+		is_local = conninfo_may_be_local(record->database);
+		is_remote = conninfo_may_be_remote(record->database);
+	}
+	return OS_SANDBOX_FLAGS | (is_local ? OS_SANDBOX_LOCAL : 0) |
+	       (is_remote ? OS_SANDBOX_CONNECT : 0) |
+	       (sandbox_looks_up_record(record) ? OS_SANDBOX_DNS : 0);
+}
+
+static unsigned calls_for_mailboxes(const struct config *config)
+{
+	unsigned calls = calls_for_record(&config->record);
+
+	for (size_t i = 0; i < config->service_count; i++) {
+		if (config->services[i].kind == CONFIG_SERVICE_MAILBOX)
+			calls |= OS_SANDBOX_CHANGE;
+		if (config->services[i].kind == CONFIG_SERVICE_IMAP)
+			calls |= OS_SANDBOX_CONNECT | OS_SANDBOX_FLAGS;
+	}
+	return calls;
 }
 
 static const struct sandbox_profile profiles[] = {
@@ -96,16 +145,11 @@ static const struct sandbox_profile profiles[] = {
 	 calls_for_tokens},
 	{"auth-ldap",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_HIDDEN | OS_SANDBOX_OPEN | OS_SANDBOX_CONNECT |
-		 OS_SANDBOX_DNS | OS_SANDBOX_LOCAL,
+		 OS_SANDBOX_DNS,
 	 {{SANDBOX_IN_TOKENS, "", OS_SANDBOX_READ},
 	  {SANDBOX_IN_LDAP_AUTHORITY, "", OS_SANDBOX_READ},
-	  /* getaddrinfo(3), by which libldap finds its servers */
-	  {SANDBOX_IN_SYSTEM, "/etc/hosts", OS_SANDBOX_READ},
-	  {SANDBOX_IN_SYSTEM, "/etc/resolv.conf", OS_SANDBOX_READ},
-	  {SANDBOX_IN_SYSTEM, "/etc/nsswitch.conf", OS_SANDBOX_READ},
-	  {SANDBOX_IN_SYSTEM, "/etc/host.conf", OS_SANDBOX_READ},
-	  {SANDBOX_IN_SYSTEM, "/etc/gai.conf", OS_SANDBOX_READ}},
-	 calls_for_tokens},
+	  {SANDBOX_IN_RESOLVER, "", OS_SANDBOX_READ}}, /* by which libldap finds its servers */
+	 calls_for_ldap_and_tokens},
 	{"policy",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS | OS_SANDBOX_OPEN |
 		 OS_SANDBOX_CHANGE,
@@ -122,13 +166,13 @@ static const struct sandbox_profile profiles[] = {
 	  {SANDBOX_IN_SYSTEM, "/sys/devices", OS_SANDBOX_READ}},
 	 calls_for_owners},
 	{"mailbox",
-	 OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE | OS_SANDBOX_DATABASE,
+	 OS_SANDBOX_OPEN,
 	 {{SANDBOX_IN_MAILBOXES, "", KEEP | OS_SANDBOX_FOLDERS},
 	  {SANDBOX_IN_RECORD, "", KEEP},
 	  {SANDBOX_IN_SYSTEM, "/proc/fs/ext4", OS_SANDBOX_READ},
 	  {SANDBOX_IN_SYSTEM, "/sys/devices", OS_SANDBOX_READ},
 	  {SANDBOX_IN_SYSTEM, "/dev/urandom", OS_SANDBOX_READ}},
-	 calls_for_record},
+	 calls_for_mailboxes},
 	{"pipe", 0, {{0}}},
 	{"launch", OS_SANDBOX_PROGRAMS, {{0}}},
 	{"directory",
@@ -138,20 +182,17 @@ static const struct sandbox_profile profiles[] = {
 	 calls_for_servers},
 	{"directory-ldap",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE | OS_SANDBOX_DATABASE |
-		 OS_SANDBOX_CONNECT | OS_SANDBOX_DNS | OS_SANDBOX_LOCAL,
+		 OS_SANDBOX_CONNECT | OS_SANDBOX_DNS,
 	 {{SANDBOX_IN_DATABASE, "", KEEP},
 	  {SANDBOX_IN_LDAP_AUTHORITY, "", OS_SANDBOX_READ},
 	  {SANDBOX_IN_SYSTEM, "/dev/urandom", OS_SANDBOX_READ},
-	  /* getaddrinfo(3), by which libldap finds its servers */
-	  {SANDBOX_IN_SYSTEM, "/etc/hosts", OS_SANDBOX_READ},
-	  {SANDBOX_IN_SYSTEM, "/etc/resolv.conf", OS_SANDBOX_READ},
-	  {SANDBOX_IN_SYSTEM, "/etc/nsswitch.conf", OS_SANDBOX_READ},
-	  {SANDBOX_IN_SYSTEM, "/etc/host.conf", OS_SANDBOX_READ},
-	  {SANDBOX_IN_SYSTEM, "/etc/gai.conf", OS_SANDBOX_READ}}},
+	  {SANDBOX_IN_RESOLVER, "", OS_SANDBOX_READ}},
+	 calls_for_directory},
 	{"directory-postgresql",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_SYNC | OS_SANDBOX_CONNECT |
-		 OS_SANDBOX_DNS | OS_SANDBOX_LOCAL,
+		 OS_SANDBOX_DNS,
 	 {{SANDBOX_IN_CONNINFO, "", OS_SANDBOX_READ}},
+	 calls_for_directory,
 	 .is_bound_to_backend = true},
 };
 

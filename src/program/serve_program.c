@@ -101,13 +101,6 @@ static bool is_lmtp_server(const struct config *config, const char *path)
 	return false;
 }
 
-/* MariaDB's socket; libpq makes its own connections. */
-static bool is_record_server(const struct config *config, const char *path)
-{
-	return config->record.backend == CONFIG_RECORD_MARIADB &&
-	       strcmp(config->record.socket, path) == 0;
-}
-
 /* In the order in which they are started. */
 const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	{.name = "queue",
@@ -196,7 +189,6 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .turn = TURN_HELPERS,
 	 .is_wanted = config_has_recording_service,
 	 .targets = {"send", "directory", "decode"},
-	 .may_connect = is_record_server,
 	 .pace = &SERVERS},
 	{.name = "pipe", .turn = TURN_HELPERS, .targets = {"send", "launch"}, .pace = &ONES_OWN},
 	{.name = "list",

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: ISC
 """Dovecot, as Debian packages it."""
 
+import contextlib
 import grp
 import imaplib
 import os
 import pwd
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -81,13 +83,32 @@ class Dovecot:
             for user in users:
                 file.write(f"{user}:{{PLAIN}}{PASSWORD}:{owner}:{group}::{base}/mail::\n")
         os.chmod(os.path.join(base, "users"), 0o644)
+        self.start()
+
+    def start(self):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.path)
         self.process = subprocess.Popen(
             [shutil.which("dovecot", path="/usr/sbin:/usr/bin"), "-F", "-c",
-             os.path.join(base, "dovecot.conf")],
-            stdin=subprocess.DEVNULL)
+             os.path.join(self.base, "dovecot.conf")],
+            stdin=subprocess.DEVNULL, start_new_session=True)
         wait_until(lambda: os.path.exists(self.path) and listening(self.port)
                    or self.process.poll() is not None, "dovecot listens")
         assert self.process.poll() is None, "dovecot has ended"
+
+    def _signal(self, number):
+        """To all of its processes: they are one session."""
+        os.killpg(self.process.pid, number)
+
+    def freeze(self):
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self):
+        self._signal(signal.SIGCONT)
+
+    def stop(self):
+        self._signal(signal.SIGTERM)
+        self.process.wait(PATIENCE)
 
     def maildir(self, user):
         name, _, domain = user.partition("@")
@@ -108,6 +129,7 @@ class Dovecot:
         return session
 
     def close(self):
-        self.process.terminate()
-        self.process.wait(PATIENCE)
+        if self.process.poll() is None:
+            self.thaw()
+            self.stop()
         shutil.rmtree(self.base, ignore_errors=True)

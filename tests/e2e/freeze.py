@@ -16,7 +16,7 @@ from kills import RECORDED, Kill
 from stagepost import as_user, is_alive, wait_until
 
 PROGRAMS = ("queue", "send", "smtpd", "qmtpd", "resolve", "names", "remote", "lmtp", "local", "pipe",
-            "launch", "list", "directory", "keys", "policy", "auth")
+            "launch", "list", "directory", "keys", "policy", "auth", "mailbox", "decode")
 HELD = ("remote", "remote", "remote", "lmtp", "pipe", "local", "list", "smtpd")  # a message's file
 NEIGHBOURS = ("send", "send", "send", "queue", "supervisor")
 HOLDERS = ("queue", "send", "directory", "supervisor", "smtpd")

@@ -5,7 +5,7 @@ import os
 
 from freeze import TIMEOUT
 from freeze_mail import MEMBERS, known_as, sender_of
-from kills import HELPERS, OUTLIVES, RECORDED, RESTARTED, Excuses, queued_at
+from kills import HELPERS, ONCE, OUTLIVES, RECORDED, RESTARTED, Excuses, queued_at
 from common.ledger import find_leaks
 
 SPARES = 200  # files of finished messages that the queue may keep
@@ -40,6 +40,8 @@ class FreezeExcuses(Excuses):
         return told + (RESTARTED + LONGEST if late else RECORDED)
 
     def excuse(self, recipient, first, second):
+        if recipient.endswith(f"@{ONCE}"):
+            return False
         domain = recipient.partition("@")[2]
         helpers = {"b.test": ("remote", "lmtp"), "d.test": ("local", "list"),
                    "p.test": ("pipe", "launch")}.get(

@@ -17,7 +17,8 @@ MEMBERS = ("member0@d.test", "member1@d.test", "member2@d.test")
 def some_recipients(number, source):
     """The envelope's. Whoever gets mail for one message only can tell whose it is."""
     box = source.randrange(BOXES)
-    ways = [f"box{box}@a.test", f"u{number}@b.test", f"u{number}@l.test", f"u{number}@p.test"]
+    ways = [f"box{box}@a.test", f"u{number}@b.test", f"u{number}@l.test", f"u{number}@p.test",
+            f"u{number}@m.test"]
     return list(source.choice((
         *([way] for way in ways), [ways[1]], [ways[1]], ways, [ways[1], f"v{number}@b.test"],
         [f"bad{number}@b.test"], [ways[0], f"bad{number}@b.test"], [f"bad{number}@l.test", ways[3]],

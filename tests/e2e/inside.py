@@ -16,7 +16,7 @@ WITHOUT = os.path.join(BUILD, "tests/sandbox/without")
 # network, signals or abstract sockets; none.
 LANDLOCKS = [None, 2, 0]
 # Who plays whom: users whom the system has anyway. "nobody" owns the queue.
-USERS = {"smtpd": "games", "qmtpd": "bin", "resolve": "daemon", "names": "sync", "policy": "proxy", "decode": "sys", "keys": "irc", "auth": "list", "remote": "man", "lmtp": "lp", "local": "mail",
+USERS = {"smtpd": "games", "qmtpd": "bin", "resolve": "daemon", "names": "sync", "policy": "proxy", "decode": "sys", "keys": "irc", "auth": "list", "remote": "man", "lmtp": "lp", "local": "mail", "mailbox": "_apt",
          "pipe": "news", "list": "uucp", "directory": "backup"}
 OWNER = "nobody"
 PROCESSES = "".join(f"process {name} {{ user = {user} }}\n" for name, user in USERS.items())

@@ -17,16 +17,18 @@ from doors import Doors, Misjudged
 from policies import Asker
 from secure_way import DOMAIN, IMPOSTOR, IMPOSTOR_AT, RIGHT, RIGHT_AT
 from smtp import Client
-from stagepost import POLL, as_user, give_to_user, wait_until
+from stagepost import POLL, Maildir, as_user, give_to_user, wait_until
 from common.ledger import Ledger, judge, make_message
 
 SENDERS = "from.test"
 DOMAINS = ["a.test", SENDERS, 'domain "l.test" { service = box }',
-           'domain "p.test" { service = run }']
+           'domain "p.test" { service = run }', 'domain "m.test" { service = once }']
 SETTINGS = """smtpd_workers = 1
 probe_delay = 1
 service box {{ kind = lmtp address = "unix:{socket}" }}
 service run {{ kind = pipe command = {{ "{program}", "{folder}" }} }}
+service once {{ kind = mailbox path = "{filed}/mail/%d/%u" sent = none }}
+record {{ path = "{filed}/record/record.db" }}
 {more}"""
 PROGRAM = """#!/bin/sh
 # a file for each message, its first line the recipient
@@ -39,6 +41,7 @@ WAYS = {
     "remote": ["u@b.test"],
     "lmtp": ["u@l.test"],
     "pipe": ["u@p.test"],
+    "filed": ["u@m.test", "v@m.test"],
     "mixed": ["u@a.test", "v@a.test", "u@b.test", "u@l.test", "u@p.test"],
     "bounce": ["bad@b.test", "u@a.test"],
     "later": ["later@b.test", "later@l.test", "u@a.test"],
@@ -57,13 +60,17 @@ LOGIN_WAYS = ("submit",)  # need users; each time with a wrong password first
 SMALL, LARGE = 7, 19
 
 
-def stored_in(node):
-    """(recipient, text, when it was written) of everything in its Maildirs."""
-    for domain in os.listdir(node.mail):
-        for box in os.listdir(os.path.join(node.mail, domain)):
-            for path in node.maildir(f"{box}@{domain}").files():
+def stored_below(mail):
+    """(recipient, text, when it was written) of everything in the Maildirs there."""
+    for domain in os.listdir(mail):
+        for box in os.listdir(os.path.join(mail, domain)):
+            for path in Maildir(os.path.join(mail, domain, box)).files():
                 with open(path, "rb") as file:
                     yield f"{box}@{domain}", file.read(), os.fstat(file.fileno()).st_mtime
+
+
+def stored_in(node):
+    return stored_below(node.mail)
 
 
 class Refused(Exception):
@@ -105,6 +112,10 @@ class Scene:
         self.policies = os.path.join(self.base, "policies")
         os.mkdir(self.policies)
         give_to_user(self.policies)
+        self.filed = os.path.join(self.base, "filed")
+        for path in self.filed, f"{self.filed}/mail", f"{self.filed}/record":
+            os.mkdir(path)
+            give_to_user(path)
         self.impostor = None
         self.far = self._make_far()
         path = os.path.join(self.base, "lmtp")
@@ -114,7 +125,7 @@ class Scene:
         more += self.doors.settings() + (secure.settings(self.policies) if secure else "")
         self.mx = node("scene", start=False, domains=DOMAINS, routes=routes,
                        settings=SETTINGS.format(socket=path, program=program, folder=self.folder,
-                                                more=more), **options)
+                                                filed=self.filed, more=more), **options)
         self.numbers = 0
         self.clients = 0
         self.size = SMALL
@@ -254,6 +265,7 @@ class Scene:
 
     def copies(self):
         """(recipient, text, when it came) of all that came out, but for reports."""
+        yield from stored_below(f"{self.filed}/mail")
         for copy in stored_in(self.mx):
             if not copy[0].endswith("@" + SENDERS):
                 yield copy
@@ -321,8 +333,9 @@ class Scene:
         handle, path = tempfile.mkstemp(prefix="ledger", dir=self.base)
         os.close(handle)
         self.ledger = Ledger(path)
-        for domain in os.listdir(self.mx.mail):
-            shutil.rmtree(os.path.join(self.mx.mail, domain))
+        for mail in self.mx.mail, f"{self.filed}/mail":
+            for domain in os.listdir(mail):
+                shutil.rmtree(os.path.join(mail, domain))
         for name in os.listdir(self.folder):
             os.unlink(os.path.join(self.folder, name))
         for server in self.far, self.box:

@@ -17,7 +17,7 @@ from common.ledger import Generator
 BOXES = 40
 SENDER = "s@from.test"
 # recipients: most mail has one
-KINDS = (["{box}@a.test"], ["{box}@a.test"], ["{box}@b.test"], ["{box}@l.test"], ["{box}@p.test"],
+KINDS = (["{box}@a.test"], ["{box}@a.test"], ["{box}@b.test"], ["{box}@l.test"], ["{box}@p.test"], ["{box}@m.test"],
          ["{box}@a.test", "x{box}@a.test", "{box}@b.test", "{box}@l.test"],
          ["bad{box}@b.test", "{box}@a.test"], ["later{box}@b.test", "later{box}@l.test"])
 WARM_UP = 90  # seconds in which a process may still grow

@@ -12,8 +12,9 @@ from common.ledger import find_leaks
 # Whose mail he has in his hands: it may be lost with him, or be his to read.
 OWN = {"smtpd": (), "qmtpd": (), "names": (), "remote": ("b.test",), "lmtp": ("l.test",),
        "local": ("a.test", "d.test", "example.org", SENDERS), "pipe": ("p.test",),
-       "launch": ("p.test",), "list": ("d.test",), "directory": (),
+       "launch": ("p.test",), "mailbox": ("m.test",), "decode": (), "list": ("d.test",), "directory": (),
        "keys": (), "policy": (), "auth": ()}  # the others: all
+READS = {"decode": ("m.test",)}  # likewise, but it cannot be lost
 # Whose mail goes where he says: as without a policy.
 MISLED = {"policy": ("b.test",)}
 OPENED = ("remote", "send", "queue", *MISLED)  # by whom others may get to see what is for that domain
@@ -22,7 +23,7 @@ DESCRIPTORS = 20000  # the same, at any time
 SPARES = 40  # files that "queue" keeps between messages, three times
 MORE = 3 * SPARES + 80  # descriptors that may be left when he is gone: these, and honest mail's
 PEACE = 60  # seconds after his end: mail flows
-SERVICES = {"local": ("maildir",), "lmtp": ("box",), "pipe": ("run",), "launch": ("run", "pipe")}
+SERVICES = {"local": ("maildir",), "lmtp": ("box",), "mailbox": ("once",), "pipe": ("run",), "launch": ("run", "pipe")}
 OPEN = 20  # messages that a client may have begun to bring him when he was taken over
 
 
@@ -48,7 +49,7 @@ class Watch:
         self.pids = [pid for pid in mx.pids() if pid != without] + [mx.process.pid]
         self.names = {pid: name for name in ("smtpd", "qmtpd", "queue", "send", "resolve", "names", "remote", "lmtp",
                                              "local", "pipe", "launch", "list", "directory", "keys",
-                                             "policy", "auth")
+                                             "policy", "auth", "mailbox", "decode")
                       for pid in mx.pids(name)}
         self.before = {pid: descriptors(pid) for pid in self.pids}
         self.triggers = f"{mx.queue}/trigger"
@@ -92,8 +93,10 @@ def is_his(program, recipient):
 
 def leaks(program, taken, entries):
     """Bytes that he came by, of messages that are not his to deliver."""
+    may_read = lambda recipient: is_his(program, recipient) or (
+        recipient.partition("@")[2] in READS.get(program, ()))
     may = lambda _, number: (program in ("smtpd", "qmtpd") and taken.since - OPEN < number <= taken.since) or any(
-        is_his(program, recipient) for recipient in entries.get(number, {"recipients": ()})[
+        may_read(recipient) for recipient in entries.get(number, {"recipients": ()})[
             "recipients"])
     found = []
     for heard in taken.heard:

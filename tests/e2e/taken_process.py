@@ -23,7 +23,7 @@ CONTROL = 3  # program/child.h
 QUESTION = struct.Struct("<Ii108s")  # os/connector.h
 PIDFD_GETFD = 438
 HELPERS = {"resolve": b"resolve", "remote": b"remote", "list": b"list", "local": b"maildir",
-           "lmtp": b"box", "pipe": b"run"}
+           "lmtp": b"box", "pipe": b"run", "mailbox": b"once"}
 KEPT = 64  # descriptors that he was handed: he reads in them again and again
 STREAM, DATAGRAM, SEQPACKET = 1, 2, 5
 

@@ -14,7 +14,7 @@ ASK, COUNT, ANSWER = range(1, 4)  # src/sts/protocol.h
 OFFER, BEGIN_LOGIN, RESPOND_LOGIN, CANCEL_LOGIN, JUDGE = range(1, 6)  # src/auth/protocol.h
 ACCEPTED = 1  # src/auth/client.h
 KEY_ID = 32  # bytes
-SERVICES = (b"maildir", b"remote", b"resolve", b"list", b"box", b"run")
+SERVICES = (b"maildir", b"remote", b"resolve", b"list", b"box", b"run", b"once")
 PART = 50000  # bytes of an envelope in one packet
 ENVELOPE_MAX = 40000  # that a call of inside.c takes it with data
 TRIGGERS = (b"", b"directory", b"host.x", b"hold.1", b"pipe.run.x", b"../../x", b"a\nb")
@@ -23,7 +23,8 @@ TARGETS = {"smtpd": ("queue", "directory", "names", "keys", "auth"), "auth": ("d
            "qmtpd": ("queue", "directory", "names", "keys"),
            "remote": ("send", "keys", "policy"),
            "lmtp": ("send", "keys"), "policy": ("queue",), "send": ("queue",), "resolve": ("send", "directory"),
-           "list": ("send", "queue", "directory"), "pipe": ("send", "launch")}
+           "list": ("send", "queue", "directory"), "pipe": ("send", "launch"),
+           "mailbox": ("send", "directory", "decode")}
 
 
 def u32(value):

@@ -66,7 +66,7 @@ def test_judge_sees_it(ledger, spoil, counts):
 
 def some_recipients(source):
     box = f"box{source.randrange(MAILBOXES)}"
-    every = [f"{box}@a.test", f"{box}@b.test", f"{box}@l.test", f"{box}@p.test"]
+    every = [f"{box}@a.test", f"{box}@b.test", f"{box}@l.test", f"{box}@p.test", f"{box}@m.test"]
     return source.choice((*([to] for to in every), [f"nobody{box}@b.test"], every,
                           [f"{box}@a.test", f"other-{box}@a.test", f"nobody{box}@b.test"]))
 

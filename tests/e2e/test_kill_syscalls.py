@@ -17,13 +17,14 @@ from common.record import record
 
 SEED = int(os.environ.get("KILL_SEED", str(random.randrange(1 << 30))))
 SAMPLE = int(os.environ.get("KILL_CALLS", "3"))  # of all (process, call, N); 0: every one
-WAYS = ["local", "remote", "lmtp", "pipe", "bounce", "later", "command", "qmtp", "lmtp_in", *LOGIN_WAYS,
+WAYS = ["local", "remote", "lmtp", "pipe", "filed", "bounce", "later", "command", "qmtp", "lmtp_in", *LOGIN_WAYS,
         *SECURE_WAYS]
-KILLED = (*PROGRAMS[1:], "keys", "policy", "auth")
+KILLED = os.environ.get("KILL_PROGRAMS", " ".join(PROGRAMS[1:]) + " keys policy auth mailbox decode").split()
 LATE = 0.8  # seconds; by then a removal is durable and its file a spare
 # whose death may make a recipient get it twice: who delivers, and who records it
 MAY_DOUBLE = {"a.test": ("local", "send"), "p.test": ("pipe", "launch", "send"),
-              "l.test": ("lmtp", "send"), "b.test": ("remote", "send")}
+              "l.test": ("lmtp", "send"), "b.test": ("remote", "send"),
+              "m.test": ()}  # filed once, whoever dies
 COMMAND = "stagepost enqueue"
 WRAPPER = """#!/bin/sh
 if mv "$0.inject" "$0.now" 2>/dev/null; then
@@ -40,6 +41,7 @@ class Campaign:
 
     def __init__(self):
         self.begun = time.monotonic()
+        self.ways = set()
         self.points = 0  # (process, call, N) that were tried
         self.kills = {}  # of those where the kill fell
         self.answered = self.delivered = self.bounced = 0
@@ -83,14 +85,18 @@ class Campaign:
 def campaign():
     made = Campaign()
     yield made
+    is_once = made.ways == {"filed"}
     print(f"\n  KILL_SEED={SEED} KILL_CALLS={SAMPLE}\n  " + record(
-        "kill-syscalls", title="kill -9 at every system call",
+        "kill-once" if is_once else "kill-syscalls",
+        title="kill -9 at every system call of who files once" if is_once
+        else "kill -9 at every system call",
         what="Each process is killed before its Nth call of a kind, for each call that changes a file, "
         "makes it durable or communicates, and each N, while one message takes one of the paths "
-        "through a node (mailbox, SMTP, SMTP with TLS in and out, LMTP, program, bounce, retry, the "
+        "through a node (mailbox, mailbox that each message is filed in once, SMTP, SMTP with TLS in and out, LMTP, program, bounce, retry, the "
         "command, QMTP in, LMTP in, submission with a wrong and a right password, a start with litter); then it is restarted as usual. A duplicate is excused if the killed process had "
         "delivered, or had yet to record, the delivery.",
-        command="make kill", counts=made.counts(), seconds=time.monotonic() - made.begun,
+        command='KILL_CALLS=0 KILL_PROGRAMS="mailbox decode" tests/e2e/run '
+        "tests/e2e/test_kill_syscalls.py -k filed" if is_once else "make kill", counts=made.counts(), seconds=time.monotonic() - made.begun,
         filesystem="ext4", zero=("lost", "corrupt", "read by others", "not excused")))
 
 
@@ -166,6 +172,7 @@ def kill_at(scene, way, point):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_kill_at_every_call(scene, campaign, way):
+    campaign.ways.add(way)
     scene.prepare()
     send(scene, way)  # so that connections and mailboxes exist
     scene.settle()

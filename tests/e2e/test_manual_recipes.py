@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not is_root(), reason="a machine of its own has 
 BLOCKS = recipes.blocks()
 
 CONFIGURATIONS = ("stagepost-directory-ldap.7/0", "stagepost-directory-postgresql.7/0",
-                  "stagepost-directory.7/11", "README.md/2")
+                  "stagepost-directory.7/11", "README.md/2", "README.md/5")
 SESSIONS = ("stagepost-check.8/0", "stagepost-completion.8/0", "stagepost-config.8/0",
             "stagepost-config.8/1",
             "stagepost-directory.8/2", "stagepost-directory.8/3", "stagepost-directory.8/4",
@@ -46,6 +46,7 @@ OTHERS = {  # block: the test that runs it
     "stagepost-directory-postgresql.7/3": "test_sql",
     "stagepost-record.5/0": "test_record",
     "stagepost-record.5/1": "test_record",
+    "README.md/6": "test_mailboxes",
 }
 # Shapes of frames and of the queue's files, which have tests by these pages; what "make" does here;
 # and what is said of a node that was broken into.
@@ -373,6 +374,20 @@ def test_sql(ground):
         server.sql("SELECT pg_reload_conf()")
         wait_until(lambda: server.sql("SHOW synchronous_standby_names") == "FIRST 1 (db1, db2)",
                    "the settings are in force")
+
+
+def test_mailboxes(ground):
+    """The sender's copy is filed once by both runs."""
+    directory = ground.directory("mailboxes")
+    prepare = f"""
+        printf 'hostname = "mx1.example.org"\\n%s\\nrecord {{ path = "{directory}/record" }}\\n' \
+            {shlex.quote(BLOCKS["README.md/5"].text.replace("/var/mail", directory))} >/etc/stagepost/stagepost.conf
+        printf 'Message-ID: <1@example.com>\\nFrom: lisa@example.com\\nSubject: x\\n\\ny\\n' >message"""
+    ended = recipes.run("set -e; PATH=" + ground.programs + ":$PATH; " + BLOCKS["README.md/6"].text, directory,
+                        prepare)
+    assert (ended.returncode, ended.stderr) == (0, ""), (ended.stdout, ended.stderr)
+    assert ended.stdout.endswith("lock: free\n3 compared\n") and ended.stdout.count("INBOX: filed") == 4
+    assert len(os.listdir(f"{directory}/example.com/lisa/.Sent/cur")) == 1
 
 
 def test_record(ground):

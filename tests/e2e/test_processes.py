@@ -7,12 +7,14 @@ import signal
 import smtplib
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 
 import pytest
 from smtp import Client, Wire, deliver
-from stagepost import PROGRAMS, as_user, free_port, is_alive, split_trace, wait_until
+from stagepost import (PROGRAMS, Maildir, as_user, free_port, give_to_user, is_alive, split_trace,
+                       wait_until)
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 STORED = TEXT.replace(b"\r\n", b"\n")
@@ -186,29 +188,36 @@ def test_queue_is_served_once(node):
 
 # --- death ---
 
-@pytest.mark.parametrize("program", [name for name in PROGRAMS if name != "stagepost"])
+@pytest.mark.parametrize("program", [*(name for name in PROGRAMS if name != "stagepost"), "mailbox", "decode"])
 def test_process_is_killed(node, program):
     """It is started again, and mail goes on; nothing is lost, nothing comes twice."""
     mx, other = node(domains=["a.test"]), node("other", domains=["b.test"])
     mx.routes = [f"b.test:127.0.0.1;{other.port}"]
-    mx.settings = ('service box { kind = pipe command = "/bin/true" }\n'  # for "launch"
+    once = tempfile.mkdtemp()  # a mailbox service's
+    give_to_user(once)
+    mx.domains.append("domain m.test { service = once }")
+    mx.settings = (f'service once {{ kind = mailbox path = "{once}/mail/%d/%u" }}\n'
+                   f'record {{ path = "{once}/record.db" }}\n'
+                   'service box { kind = pipe command = "/bin/true" }\n'  # for "launch"
                    f'listen qmtp {{ address = "127.0.0.1:{free_port("127.0.0.1")}" }}\n')
     mx.write_configuration()
     mx.reload()
-    wait_until(lambda: mx.pids("launch") and mx.pids("qmtpd"), "what starts later is there")
+    wait_until(lambda: mx.pids("launch") and mx.pids("qmtpd") and mx.pids("mailbox"), "what starts later is there")
     with Client(mx) as client:
         for number in range(20):
-            assert client.deliver("s@c.test", [f"u{number}@a.test", f"u{number}@b.test"],
+            assert client.deliver("s@c.test", [f"u{number}@a.test", f"u{number}@b.test", f"u{number}@m.test"],
                                   TEXT).startswith("250 ")
     old = mx.pids(program)
     assert mx.kill_and_wait(program) not in old
     for number in range(20, 40):
-        send_with_patience(mx, [f"u{number}@a.test", f"u{number}@b.test"])
+        send_with_patience(mx, [f"u{number}@a.test", f"u{number}@b.test", f"u{number}@m.test"])
     for number in range(40):
         for owner, address in (mx, f"u{number}@a.test"), (other, f"u{number}@b.test"):
             for text in owner.maildir(address).wait():
                 split_trace(text, STORED)
     mx.wait_empty()
+    for number in range(40):
+        assert len(Maildir(f"{once}/mail/m.test/u{number}").files()) == 1
     assert len(mx.log.find("process_ended")) == 1
 
 

@@ -25,7 +25,7 @@ from common.record import record
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 PROGRAMS = ("smtpd", "qmtpd", "queue", "send", "resolve", "names", "policy", "decode", "keys", "auth", "remote", "lmtp",
-            "local", "pipe", "list", "directory")
+            "local", "mailbox", "pipe", "list", "directory")
 LAUNCHED_AS = "www-data"  # programs of the pipe service
 REFUSED = ("-EPERM", "-EACCES")
 READS_ALL = 1 << 2  # CAP_DAC_READ_SEARCH
@@ -40,6 +40,9 @@ def world(ground, request):
     shutil.chown(os.path.dirname(data), USERS["directory"])
     policies = ground.directory("policies")
     shutil.chown(policies, USERS["policy"])
+    filed, recorded = ground.directory("filed"), ground.directory("record")
+    for path in filed, recorded:
+        shutil.chown(path, USERS["mailbox"])
     certificates = Certificates(ground.directory("certificates"), HOST)
     shutil.chown(certificates.path(f"{HOST}.key"), 0, 0)
     with Sink(ground.directory("sink")) as sink:
@@ -47,19 +50,21 @@ def world(ground, request):
             ground.programs, ground.directory("sandbox"), switch_user=True, unsafe=ground.unsafe,
             routes=[f"b.test:127.0.0.1;{sink.port}", f"c.test:127.0.0.1;{free_port()}"],
             domains=["a.test", 'domain "l.test" { service = other }',
-                     'domain "p.test" { service = box }'],
+                     'domain "p.test" { service = box }', 'domain "m.test" { service = filed }'],
             settings=PROCESSES + certificates.section(HOST) +
             f'listen qmtp {{ address = "127.0.0.1:{free_port()}" }}\n'
             f'mta_sts = yes\nhttps_private = yes\npolicy_path = "{policies}"\n'
             f'directory {{ path = "{data}" }}\nauth {{ }}\n'
-            f'service filed {{ kind = mailbox path = "{ground.directory("filed")}/%d/%u" }}\n'
-            f'record {{ path = "{ground.directory("record")}/record.db" }}\n'
+            f'service filed {{ kind = mailbox path = "{filed}/%d/%u" }}\n'
+            f'record {{ path = "{recorded}/record.db" }}\n'
             f'service other {{ kind = lmtp address = "127.0.0.1:{sink.port}" }}\n'
             'class "*" { queue = 1000 refuse = 1000 }\n'
             f'service box {{ kind = pipe command = "/bin/true" user = {LAUNCHED_AS} }}\n')
         shutil.chown(mx.mail, USERS["local"])
         mx.data = data
         mx.policies = policies
+        mx.record = f"{recorded}/record.db"
+        mx.filed = filed
         mx.certificates = certificates.directory
         mx.key = certificates.path(f"{HOST}.key")
         mx.everybodys = os.path.join(tempfile.gettempdir(), "made")  # where all may make files
@@ -67,9 +72,9 @@ def world(ground, request):
         mx.prefix = with_landlock(request.param)
         mx.start()
         try:
-            deliver(mx, ["anna@a.test", "bob@b.test", "late@c.test"], TEXT)
+            deliver(mx, ["anna@a.test", "bob@b.test", "late@c.test", "eve@m.test"], TEXT)
             mx.maildir("anna@a.test").wait()
-            mx.log.wait("delivered", count=2)
+            mx.log.wait("delivered", count=3)
             wait_until(lambda: glob.glob(mx.queue + "/info/*/*"), "one waits")
             yield mx
             mx.stop()
@@ -127,7 +132,7 @@ def test_lists_are_sent_on(world):
 O_CREATE = os.O_WRONLY | os.O_CREAT
 AF_INET, AF_INET6, AF_NETLINK, AF_PACKET = 2, 10, 16, 17
 FORK = int(signal.SIGCHLD)
-OPENERS = ["queue", "send", "local", "directory", "policy", "keys"]
+OPENERS = ["queue", "send", "local", "mailbox", "directory", "policy", "keys"]
 EXECUTED = 7  # PROT_READ | PROT_WRITE | PROT_EXEC
 ANONYMOUS = 0x22
 
@@ -138,6 +143,7 @@ def attempts(mx, sibling):
     info = glob.glob(mx.queue + "/info/*/*")[0]
     mail = mx.maildir("anna@a.test").files()[0]
     mailbox = os.path.dirname(os.path.dirname(mail))
+    (filed,) = glob.glob(mx.filed + "/m.test/eve/new/*")
     root = lambda path, flags=0, mode=0: ("openat", -100, f"={path}", flags, mode)
     return [
         ("read the password file", root("/etc/passwd"), []),
@@ -154,6 +160,10 @@ def attempts(mx, sibling):
         ("read the queue's format", root(mx.queue + "/format"), []),
         ("list the spare files", root(mx.queue + "/pid", os.O_DIRECTORY), ["queue"]),
         ("read somebody's mail", root(mail), ["local"]),
+        ("read the record of messages", root(mx.record), ["mailbox"]),
+        ("read mail that is filed once", root(filed), ["mailbox"]),
+        ("make a file in a mailbox that is filed in", root(filed + ".made", O_CREATE, 0o600),
+         ["mailbox"]),
         ("read the directory's data", root(mx.data), ["directory"]),
         ("change the directory's data", root(mx.data, os.O_WRONLY), ["directory"]),
         ("make a file beside the directory's", root(mx.data + ".made", O_CREATE, 0o600),
@@ -224,6 +234,8 @@ BY_USER = {
     "read the shadow file": ["keys"],
     "read a queued message": ["keys"],
     "read somebody's mail": ["keys"],
+    "read the record of messages": ["keys"],
+    "read mail that is filed once": ["keys"],
     "read the directory's data": ["keys"],
     "read the password file": OPENERS,
     "read the configuration": OPENERS,
@@ -255,7 +267,8 @@ def control():
 
 def clean(mx):
     for path in (mx.policies + "/mta-sts/made", mx.queue + "/pid/made", mx.queue + "/intd/made",
-                 mx.queue + "/made", mx.everybodys, *glob.glob(mx.mail + "/*/*/tmp/made")):
+                 mx.queue + "/made", mx.everybodys, *glob.glob(mx.mail + "/*/*/tmp/made"),
+                 *glob.glob(mx.filed + "/m.test/eve/new/*.made")):
         if os.path.exists(path):
             os.unlink(path)
     for path in glob.glob(mx.mail + "/*/*/made"):

@@ -38,7 +38,7 @@ from common.record import record
 SECONDS = float(os.environ.get("INSIDE_SECONDS", "5"))  # for each process
 SEED = int(os.environ.get("INSIDE_SEED", str(random.randrange(1 << 30))))
 PROGRAMS = os.environ.get("INSIDE_PROGRAMS", "smtpd qmtpd names remote lmtp local pipe list resolve directory "
-                          "send queue launch keys policy auth").split()
+                          "send queue launch keys policy auth mailbox decode").split()
 SIZES = (100, 2000, 3000, 8000, 40000, 150000)
 COMPLAINTS = ("ipc_refused", "helper_lost", "connect_refused", "helper_refused", "queue_refused",
               "directory_refused", "directory_lost", "directory_strange", "process_said", "log_flood",
@@ -49,7 +49,7 @@ JOBS, SESSIONS = 8, 40  # concurrency of a service, maxsessions
 # What one may have at once, of what he asks for without end.
 BOUNDS = {"jobs": JOBS, "programs": JOBS, "numbers": 8192, "connections to queue": 4 * 8,
           "connections to send": 64, "connections to launch": 8, "connections to names": 256,
-          "connections to keys": 256, "connections to policy": 64, "connections to auth": 256,
+          "connections to keys": 256, "connections to decode": 256, "connections to policy": 64, "connections to auth": 256,
           "connections to others": 0, "recipients": CROWDED - 1,
           "times manager of the queue": 0}
 OTHER_BOUNDS = {"smtpd": {"numbers": 2 * SESSIONS // 2 + 4 * 128},
@@ -101,7 +101,7 @@ class Load(Generator):
         number = self.next_number()
         message, sha256 = make_named_message(number, source, SIZES)
         ways = [f"box{number}@a.test", f"u{number}@b.test", f"u{number}@l.test",
-                f"u{number}@p.test", self.extra or "list@d.test"]
+                f"u{number}@p.test", f"u{number}@m.test", self.extra or "list@d.test"]
         if client.path is not None:  # it may not relay
             self.by_path += 1
             ways.remove(f"u{number}@b.test")
@@ -122,16 +122,18 @@ def make_scene(node, secure, directory, processes=PROCESSES, logins=False):
     """A node with every way out and bounds that can be reached, not started."""
     bounds = f"smtpd_workers = 2\nmaxsessions = {SESSIONS}\nspares = {SPARES}\n" + "".join(
         f"transport {name} {{ concurrency = {JOBS} destination_concurrency = 1000 }}\n"
-        for name in ("box", "run", "maildir", "remote", "list"))
+        for name in ("box", "run", "maildir", "remote", "list", "once"))
     made = Scene(node, processes + directory + COUNTED, start=False, secure=secure, switch_user=True,
                  logins=logins)
     made.mx.settings = made.mx.settings.replace("smtpd_workers = 1\n", bounds).replace(
-        "service run { kind = pipe", 'service run { kind = pipe user = "sys"')
+        "service run { kind = pipe", 'service run { kind = pipe user = "www-data"')
     made.mx.settings += f'listen smtp {{ address = "unix:{door_of(made.mx)}" }}\n'
     made.mx.write_configuration()
     shutil.chown(made.mx.mail, USERS["local"])
     if processes:
         shutil.chown(made.policies, USERS["policy"])
+        for path in f"{made.filed}/mail", f"{made.filed}/record":
+            shutil.chown(path, USERS["mailbox"])
     return made
 
 

@@ -12,7 +12,7 @@ import pytest
 from stagepost import PATIENCE, as_user, wait_until
 
 TEXT = b"Subject: hello\n\nA line.\n"
-COMMANDS = """mailbox mailbox/status mailbox/list serve reload stop check config manual enqueue mailq trace transcript limits tls tls-report sendmail completion
+COMMANDS = """mailbox mailbox/status mailbox/list mailbox/repair serve reload stop check config manual enqueue mailq trace transcript limits tls tls-report sendmail completion
 version queue queue/list queue/show queue/hold queue/release queue/retry queue/requeue queue/bounce
 queue/remove queue/stats queue/repair queue/adopt trigger trigger/list trigger/wait
 trigger/release directory directory/accept directory/check directory/get directory/put directory/del directory/list directory/watch

@@ -96,10 +96,42 @@ static void test_places(void **state)
 		assert_int_equal(conninfo_may_be_local(places[i].text), places[i].may_be_local);
 }
 
+static void test_names(void **state)
+{
+	static const struct {
+		const char *text;
+		bool may_be_remote, has_names;
+	} names[] = {
+		{"", false, false},
+		{"host=/run/postgresql", false, false},
+		{"host=@abstract", false, false},
+		{"host=db1", true, true},
+		{"host=192.0.2.1", true, false},
+		{"host=::1", true, false},
+		{"host=192.0.2.1,db1", true, true},
+		{"host=/run,db1", true, true},
+		{"host=/run,192.0.2.1", true, false},
+		{"host=db1 hostaddr=192.0.2.1", true, false},
+		{"host=db1,db2 hostaddr=192.0.2.1,", true, true},
+		{"hostaddr=192.0.2.1", true, false},
+		{"host=/run hostaddr=192.0.2.1", true, false},
+		{"postgresql:///mail", false, false},
+		{"postgresql://db1/mail", true, true},
+		{"postgresql://[2001:db8::1]:5432/mail", true, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		assert_int_equal(conninfo_may_be_remote(names[i].text), names[i].may_be_remote);
+		assert_int_equal(conninfo_has_names(names[i].text), names[i].has_names);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {cmocka_unit_test(test_files),
-						  cmocka_unit_test(test_places)};
+						  cmocka_unit_test(test_places),
+						  cmocka_unit_test(test_names)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

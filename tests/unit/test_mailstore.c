@@ -68,6 +68,64 @@ static size_t count_found(struct mailstore *store, const char *folder, const cha
 	return count;
 }
 
+/* ---- what is written in front ---- */
+
+static void assert_copy(const struct mailstore_append *append, const char *expected)
+{
+	char path[400];
+	char text[1000];
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/a.test/ann/new/%s", root, append->copy);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	text[fread(text, 1, sizeof text - 1, file)] = '\0';
+	fclose(file);
+	assert_string_equal(text, expected);
+}
+
+/* Another mail system names the recipient before it runs the command: no loop, and once is enough.
+ */
+static void lines_in_front_are_not_written_twice(void **state)
+{
+	static const struct {
+		const char *text, *expected;
+	} cases[] = {
+		{"Subject: a\r\n\r\n", "Return-Path: <lisa@example.com>\n"
+				       "Delivered-To: ann@a.test\nSubject: a\n\n"},
+		{"Received: by x\r\nDelivered-To: Ann@a.test\r\n\r\n",
+		 "Return-Path: <lisa@example.com>\nReceived: by x\nDelivered-To: Ann@a.test\n\n"},
+		{"Return-Path:<lisa@example.com>\nDelivered-To:  ann@a.test\n\nx",
+		 "Return-Path:<lisa@example.com>\nDelivered-To:  ann@a.test\n\nx"},
+		/* not the topmost one */
+		{"Delivered-To: bob@a.test\nDelivered-To: ann@a.test\n"
+		 "Return-Path: <>\nReturn-Path: <lisa@example.com>\n\n",
+		 "Return-Path: <lisa@example.com>\nDelivered-To: ann@a.test\n"
+		 "Delivered-To: bob@a.test\nDelivered-To: ann@a.test\n"
+		 "Return-Path: <>\nReturn-Path: <lisa@example.com>\n\n"},
+		/* not in the header */
+		{"A: b\n\nDelivered-To: ann@a.test\n",
+		 "Return-Path: <lisa@example.com>\nDelivered-To: ann@a.test\nA: b\n\n"
+		 "Delivered-To: ann@a.test\n"},
+		{"", "Return-Path: <lisa@example.com>\nDelivered-To: ann@a.test\n"},
+	};
+	struct mailstore *store = new_store(MAILDIR_SYNC_FILES);
+
+	(void)state;
+	set_up_root();
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct mailstore_append append = append_of("INBOX", "<1@x>");
+		struct str text = str_from(cases[i].text);
+
+		append.content =
+			(struct ipc_content){.bytes = text, .file = -1, .size = text.length};
+		mailstore_append(store, &append, 1);
+		assert_int_equal(append.verdict.class, MAIL_OK);
+		assert_copy(&append, cases[i].expected);
+	}
+	mailstore_free(store);
+}
+
 /* ---- names ---- */
 
 static void folders_have_names_in_modified_utf_7(void **state)
@@ -302,6 +360,7 @@ static void looking_for_nothing_is_cheap(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_in_front_are_not_written_twice),
 		cmocka_unit_test(folders_have_names_in_modified_utf_7),
 		cmocka_unit_test(marks_tell_messages_apart),
 		cmocka_unit_test(each_call_may_fail),

@@ -271,10 +271,10 @@ static const struct row {
 	{"send to an address", send_to_address, NETWORK | OS_SANDBOX_ANSWER},
 	{"send a message", send_message_plainly, ALL},
 	{"send a message by Fast Open", send_message_fast, NETWORK},
-	{"shut a listener down", shut_reading, NONE},
-	{"shut down", shut_wholly, NONE},
+	{"shut a listener down", shut_reading, OS_SANDBOX_FLAGS}, /* who has that has none */
+	{"shut down", shut_wholly, OS_SANDBOX_FLAGS},
 	{"say the last word", shut_writing, ALL},
-	{"change flags", change_flags, OS_SANDBOX_DNS},
+	{"change flags", change_flags, OS_SANDBOX_DNS | OS_SANDBOX_FLAGS},
 	{"read flags", read_flags, ALL},
 	{"copy a descriptor", copy_descriptor, ALL},
 	{"have signals sent", have_signals_sent, NONE},
@@ -329,7 +329,8 @@ static void calls_are_known_by_their_arguments(void **state)
 				       OS_SANDBOX_DATABASE,
 				       OS_SANDBOX_LOCAL,
 				       OS_SANDBOX_KEEP_ALIVE,
-				       OS_SANDBOX_SYNC};
+				       OS_SANDBOX_SYNC,
+				       OS_SANDBOX_FLAGS};
 	unsigned wrong = 0;
 
 	(void)state;

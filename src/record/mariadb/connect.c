@@ -47,18 +47,21 @@ static int read_password(struct record_mariadb *mariadb, char password[PASSWORD_
 	return 0;
 }
 
-static void set_options(struct record_mariadb *mariadb, size_t hosts)
+static void set_options(struct record_mariadb *mariadb, size_t hosts, bool is_local)
 {
 	MYSQL *connection = mariadb->connection;
 	/* libmariadb counts seconds */
 	unsigned call_s = (mariadb->timeout_ms + 999) / 1000;
 	unsigned connect_s = (unsigned)(mariadb->timeout_ms / hosts + 999) / 1000;
+	/* else it would look for "localhost" at a UNIX socket */
+	const unsigned protocol = is_local ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
 	const unsigned no = 0;
 	const my_bool yes = 1;
 
 	(void)mysql_options(connection, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s);
 	(void)mysql_options(connection, MYSQL_OPT_READ_TIMEOUT, &call_s);
 	(void)mysql_options(connection, MYSQL_OPT_WRITE_TIMEOUT, &call_s);
+	(void)mysql_options(connection, MYSQL_OPT_PROTOCOL, &protocol);
 	(void)mysql_options(connection, MYSQL_OPT_LOCAL_INFILE, &no);
 	(void)mysql_options(connection, MYSQL_SET_CHARSET_NAME, "utf8mb4");
 	if (*mariadb->authority != '\0') {
@@ -146,7 +149,7 @@ static int open_connection(struct record_mariadb *mariadb, struct str host, size
 	mariadb->connection = mysql_init(NULL);
 	if (mariadb->connection == NULL)
 		panic("out of memory");
-	set_options(mariadb, hosts);
+	set_options(mariadb, hosts, is_local);
 	if (error == 0 &&
 	    mysql_real_connect(mariadb->connection, is_local ? NULL : name, mariadb->user, password,
 			       mariadb->database, is_local ? 0 : port,

@@ -158,6 +158,10 @@ static int open_database(struct record_sqlite *sqlite)
 
 	if (sqlite->database == NULL)
 		panic("no memory for SQLite");
+	/* what cannot be opened for writing just now, SQLite opens for reading, for good */
+	if (error == SQLITE_OK && sqlite3_db_readonly(sqlite->database, "main") != 0)
+		return record_sql_fail(&sqlite->sql, -EROFS, "%s cannot be opened for writing",
+				       sqlite->path);
 	if (error == SQLITE_OK)
 		error = sqlite3_busy_handler(sqlite->database, wait_for_others, NULL);
 	return error == SQLITE_OK ? set_up(sqlite) : record_sqlite_fail(sqlite, error);
