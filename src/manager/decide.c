@@ -365,14 +365,24 @@ static enum message_state settle(struct manager *manager, struct message *messag
 					 : conclude(manager, message);
 }
 
+static bool is_delay_to_report(const struct manager *manager, const struct message *message)
+{
+	return notice_delay_due_us(message->control, manager->config) <= os_clock_wall_us();
+}
+
 /* It has waited for its turn until then. */
 static bool must_report_delay(const struct manager *manager, struct message *message)
 {
-	bool is_due = message->is_delay_due &&
-		      notice_delay_due_us(message->control, manager->config) <= os_clock_wall_us();
+	message->is_delay_due = message->is_delay_due && is_delay_to_report(manager, message);
+	return message->is_delay_due;
+}
 
-	message->is_delay_due = is_due;
-	return is_due;
+/* When one that is crowded out is looked at although there is no room yet. */
+static int64_t crowded_due(const struct manager *manager, const struct message *message)
+{
+	int64_t notice_us = notice_delay_due_us(message->control, manager->config);
+
+	return notice_us < return_due(message) ? notice_us : return_due(message);
 }
 
 enum message_state decide(struct manager *manager, struct message *message)
@@ -400,8 +410,8 @@ enum message_state decide(struct manager *manager, struct message *message)
 			recorder_soon(manager->recorder, &message->recording, recorder_delay_us());
 		return MESSAGE_DELIVERING;
 	}
-	if (crowded == NULL || message_has_news(message))
+	if (crowded == NULL || message_has_news(message) || is_delay_to_report(manager, message))
 		return settle(manager, message);
 	message->is_crowded_out = true;
-	return message_sleep(manager, message, crowded, return_due(message));
+	return message_sleep(manager, message, crowded, crowded_due(manager, message));
 }

@@ -82,19 +82,19 @@ struct model_message {
 	uint32_t recipients;
 	unsigned notify[MODEL_RECIPIENTS_MAX + 1]; /* enum mail_notify, as asked for */
 	/* the ledger, by delivery (each recipient has one): */
-	const void *flight[MODEL_RECIPIENTS_MAX + 1]; /* the helper that has it, or NULL */
-	char decided[MODEL_RECIPIENTS_MAX + 1];       /* '2' or '5' as reported; 'x': given up */
-	bool is_passed_on[MODEL_RECIPIENTS_MAX + 1];  /* its success is reported by others */
-	bool is_announced[MODEL_RECIPIENTS_MAX + 1];  /* that it was sent on is to be reported */
-	bool is_held;                                 /* since it slept: nothing may be started */
-	int64_t jumped_us;                            /* model_jumped_us when it came */
-	bool is_given_up;                             /* an order said so */
-	bool is_released;                             /* what it waited for happened: to be woken */
-	bool is_due;                                  /* and woken: to be tried */
-	uint32_t reports;                             /* on it that were queued */
-	uint32_t delays;                              /* reports of its delay */
-	bool is_late_told;                            /* one came after its deadline, perhaps */
-	bool is_excused;    /* whether it is told that it was sent on depends on that */
+	const void *flight[MODEL_RECIPIENTS_MAX + 1];    /* the helper that has it, or NULL */
+	char decided[MODEL_RECIPIENTS_MAX + 1];          /* '2' or '5' as reported; 'x': given up */
+	bool is_passed_on[MODEL_RECIPIENTS_MAX + 1];     /* its success is reported by others */
+	bool is_announced[MODEL_RECIPIENTS_MAX + 1];     /* that it was sent on is to be reported */
+	bool may_be_announced[MODEL_RECIPIENTS_MAX + 1]; /* or perhaps */
+	bool is_held;       /* since it slept: nothing may be started */
+	int64_t jumped_us;  /* model_jumped_us when it came */
+	bool is_given_up;   /* an order said so */
+	bool is_released;   /* what it waited for happened: to be woken */
+	bool is_due;        /* and woken: to be tried */
+	uint32_t reports;   /* on it that were queued */
+	uint32_t delays;    /* reports of its delay */
+	bool is_late_told;  /* one came after its deadline, perhaps */
 	uint32_t successes; /* reports of success alone */
 };
 

@@ -183,22 +183,25 @@ static bool may_be_told(const struct model_message *m)
 		m->deadline.at_us <= model_wall_us + model_jumped_us - m->jumped_us);
 }
 
+/* That it was sent on is no news for who knows that it is late. */
 void model_note_sent(struct model_message *m, uint32_t delivery, const char *service, bool is_timed)
 {
 	bool is_lost = m->deadline.mode == MAIL_DEADLINE_NOTIFY && !is_timed;
+	bool is_told =
+		strcmp(service, "remote") == 0 && (m->notify[delivery] & MAIL_NOTIFY_NEVER) == 0;
 
-	m->is_excused |= may_be_told(m);
-	m->is_announced[delivery] = strcmp(service, "remote") == 0 &&
-				    (is_lost || m->deadline.is_traced) &&
-				    (m->notify[delivery] & MAIL_NOTIFY_NEVER) == 0;
+	m->may_be_announced[delivery] = is_told && (is_lost || m->deadline.is_traced);
+	m->is_announced[delivery] =
+		is_told && ((is_lost && !may_be_told(m)) || m->deadline.is_traced);
 }
 
-static bool is_success_wanted(const struct model_message *m)
+/* Whether it is to be reported that somebody has it, or IS_DOUBTFUL: may be. */
+static bool is_success_wanted(const struct model_message *m, bool is_doubtful)
 {
 	for (uint32_t i = 1; i <= m->recipients; i++)
 		if (m->decided[i] == '2' &&
 		    ((!m->is_passed_on[i] && bounce_is_success_wanted(m->notify[i])) ||
-		     m->is_announced[i]))
+		     (is_doubtful ? m->may_be_announced[i] : m->is_announced[i])))
 			return true;
 	return false;
 }
@@ -226,7 +229,6 @@ static bool may_be_old(const struct model_message *m)
 static void check_told(const struct model_message *m)
 {
 	bool is_failure = false;
-	bool is_success = is_success_wanted(m);
 
 	for (uint32_t i = 1; i <= m->recipients; i++) {
 		/* what was never decided was given up for its age */
@@ -235,9 +237,9 @@ static void check_told(const struct model_message *m)
 	}
 	if (is_failure && m->reports == 0)
 		model_fail("message %" PRIu64 " ends without a report", m->id.number);
-	if (is_success && m->reports + m->successes == 0 && !m->is_excused)
+	if (is_success_wanted(m, false) && m->reports + m->successes == 0)
 		model_fail("success of %" PRIu64 " is not reported", m->id.number);
-	if (!is_success && m->successes > 0 && !m->is_excused)
+	if (!is_success_wanted(m, true) && m->successes > 0)
 		model_fail("success of %" PRIu64 " is reported to who did not ask", m->id.number);
 	if (!is_failure && m->reports > 0 && !m->is_given_up)
 		model_fail("failure of %" PRIu64 " is reported to who did not ask", m->id.number);
@@ -322,7 +324,9 @@ void model_check_asleep(const struct model_message *m, const struct sleeper *sle
 	if (m->is_due && sleeper->waiters == NULL && m->recipients == 1 && m->decided[1] == 0 &&
 	    !model_is_requeued(m) && !may_be_early(m))
 		model_fail("message %" PRIu64 " was released and is not tried", m->id.number);
-	if (sleeper->due_us == INT64_MAX || !wants_delay(m))
+	/* a hold is known to last; and who is late is not known while it is to be mapped */
+	if (m->is_held || has_hold(m) || model_is_requeued(m) || sleeper->facts.is_released ||
+	    !wants_delay(m))
 		return;
 	if (m->deadline.mode == MAIL_DEADLINE_NOTIFY && !m->is_late_told &&
 	    (m->jumped_us == model_jumped_us || !is_delay_recorded(m)) &&
@@ -330,7 +334,8 @@ void model_check_asleep(const struct model_message *m, const struct sleeper *sle
 		    (m->deadline.at_us > model_wall_us ? m->deadline.at_us : model_wall_us) +
 			    late_us)
 		model_fail("message %" PRIu64 " sleeps when its deadline passes", m->id.number);
-	if (m->delays > 0)
+	/* what was taken for a report of success, as the message may have been at its end */
+	if (m->delays > 0 || (m->successes > 0 && is_delay_recorded(m)))
 		return;
 	if (sleeper->due_us > (notice_us > model_wall_us ? notice_us : model_wall_us) + late_us)
 		model_fail("message %" PRIu64 " sleeps when its delay is to be reported",
@@ -367,7 +372,7 @@ void model_notified(uint64_t number)
 
 	if (m == NULL)
 		model_fail("a message that is gone is reported on");
-	if (is_all_decided(m) || m->is_given_up || (may_be_old(m) && is_success_wanted(m))) {
+	if (is_all_decided(m) || m->is_given_up || (may_be_old(m) && is_success_wanted(m, true))) {
 		m->successes++;
 		return;
 	}

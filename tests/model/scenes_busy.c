@@ -131,6 +131,37 @@ static void retries_sleep_meanwhile(void **state)
 	scene_end();
 }
 
+/* Who sleeps through a pause is told of the delay all the same, once, and goes on waiting. */
+static void delays_are_reported_meanwhile(void **state)
+{
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	scene_config.delaynotice_us = 40 * MINUTE_US;
+	scene_configure();
+	m = scene_mail("r@fast.example");
+	scene_say(m, 1, "4.2.1", "");
+	scene_pass(20 * MINUTE_US);
+	be_busy(m, 1, HOUR_US);
+	assert_true(scene_waits(m));
+	scene_pass(19 * MINUTE_US);
+	scene_work();
+	assert_int_equal(m->delays, 0);
+	scene_pass(2 * MINUTE_US);
+	scene_work();
+	assert_int_equal(m->delays, 1);
+	scene_pass(SECOND_US);
+	scene_work();
+	assert_true(scene_waits(m));
+	assert_int_equal(scene_due_in(m), INT64_MAX);
+	scene_pass(40 * MINUTE_US);
+	assert_true(scene_is_tried(m, 1));
+	scene_say(m, 1, "2.0.0", "");
+	assert_int_equal(m->delays, 1);
+	scene_end();
+}
+
 /* An order is carried out at once on mail that waits for its turn, wherever it does. */
 static void orders_do_not_wait(void **state)
 {
@@ -258,6 +289,7 @@ int main(void)
 		cmocka_unit_test(all_of_them_may_be_decided),
 		cmocka_unit_test(who_is_always_busy_expires),
 		cmocka_unit_test(retries_sleep_meanwhile),
+		cmocka_unit_test(delays_are_reported_meanwhile),
 		cmocka_unit_test(orders_do_not_wait),
 		cmocka_unit_test(the_helper_may_be_lost_meanwhile),
 		cmocka_unit_test(a_reload_ends_no_pause),

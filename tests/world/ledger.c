@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const int64_t LIFETIME_US = 7 * 24 * 3600 * INT64_C(1000000); /* of mail in a queue */
+
 enum { LINES_MAX = 40, MANY_LINES_MAX = 3000, LONG_ONES = 50, TOLD_MAX = 20 };
 
 /* What one recipient gets of a message. */
@@ -250,6 +252,16 @@ static bool is_refused(const struct entry *entry, const struct copy *copy)
 				 strncmp(copy->recipient, HOP_NEVER, strlen(HOP_NEVER)) == 0;
 }
 
+/* Whether FIELDS, which are about one recipient, say that it has been tried for long enough. */
+static bool is_expired(const struct entry *entry, const char *fields)
+{
+	const char *end = strstr(fields, "\n\n");
+	const char *status = strstr(fields, "\nStatus: 5.4.7\n");
+
+	return status != NULL && (end == NULL || status < end) &&
+	       kernel_now_us() - entry->began_us >= LIFETIME_US;
+}
+
 /* The report to the sender carries all of the message, or a part of it. Whom it names must be those
  * who get nothing. */
 static bool take_report(struct entry *entry, const char *text)
@@ -264,7 +276,8 @@ static bool take_report(struct entry *entry, const char *text)
 		at += sizeof field - 1;
 		snprintf(recipient, sizeof recipient, "%.*s", (int)strcspn(at, "\n"), at);
 		copy = find_copy((uint64_t)(entry - ledger.entries), recipient);
-		is_right = is_right && copy != NULL && is_refused(entry, copy);
+		is_right = is_right && copy != NULL &&
+			   (is_refused(entry, copy) || is_expired(entry, at));
 		if (copy == NULL)
 			continue;
 		copy->is_reported = true;

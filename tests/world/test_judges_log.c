@@ -255,7 +255,8 @@ static void what_was_recorded_is_not_excused_with_its_message(void **state)
 
 /* --- whom a report names --- */
 
-static struct ledger_sums report(const char *recipient)
+/* After SECONDS one that has STATUS for RECIPIENT. */
+static struct ledger_sums report_late(const char *recipient, const char *status, int64_t seconds)
 {
 	uint64_t message = ledger_new();
 	struct ledger_sums sums;
@@ -264,11 +265,19 @@ static struct ledger_sums report(const char *recipient)
 	ledger_add(message, "refused1@hop.example");
 	ledger_add(message, "user2@hop.example");
 	ledger_promise(message);
-	snprintf(text, sizeof text, "To: you\n\nFinal-Recipient: rfc822; %s\n\nX-World: %llu\n",
-		 recipient, (unsigned long long)message);
+	scene_pass(seconds);
+	snprintf(text, sizeof text,
+		 "To: you\n\nFinal-Recipient: rfc822; %s\nAction: failed\nStatus: %s\n\n"
+		 "Status: 5.4.7\nX-World: %llu\n",
+		 recipient, status, (unsigned long long)message);
 	ledger_deliver(CLIENT_SENDER, text, strlen(text));
 	ledger_sum(&sums);
 	return sums;
+}
+
+static struct ledger_sums report(const char *recipient)
+{
+	return report_late(recipient, "5.1.1", 1);
 }
 
 static void a_report_is_for_those_whom_it_names(void **state)
@@ -285,6 +294,17 @@ static void a_report_that_names_another_is_seen(void **state)
 	(void)state;
 	assert_int_equal(report("user2@hop.example").changed, 1); /* who gets it */
 	assert_int_equal(report("user3@hop.example").changed, 2); /* a stranger */
+}
+
+/* Nobody is given up before his time, and then for no other reason. */
+static void only_what_is_old_is_given_up(void **state)
+{
+	static const int64_t LIFETIME = 7 * 24 * 3600;
+
+	(void)state;
+	assert_int_equal(report_late("user2@hop.example", "5.4.7", LIFETIME).changed, 0);
+	assert_int_equal(report_late("user2@hop.example", "5.4.7", LIFETIME - 1).changed, 1);
+	assert_int_equal(report_late("user2@hop.example", "5.1.1", LIFETIME).changed, 2);
 }
 
 int main(void)
@@ -308,6 +328,7 @@ int main(void)
 		SCENE_TEST(what_was_recorded_is_not_excused_with_its_message),
 		SCENE_TEST(a_report_is_for_those_whom_it_names),
 		SCENE_TEST(a_report_that_names_another_is_seen),
+		SCENE_TEST(only_what_is_old_is_given_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
