@@ -84,10 +84,9 @@ static void add_stage(struct config *config, const char *name)
 	struct config_tree_section empty = {.kind = CONFIG_SECTION_TRANSPORT, .title = name};
 	struct config_problems none = {0};
 	struct config_transport *transport = &config->transports[config->transport_count++];
-	size_t count;
 
-	config_section_settings(CONFIG_SECTION_TRANSPORT, &count);
-	empty.uses = arena_alloc(config->arena, count * sizeof *empty.uses);
+	empty.uses = arena_alloc(config->arena, config_section_count(CONFIG_SECTION_TRANSPORT) *
+							sizeof *empty.uses);
 	transport->name = name;
 	config_fill_section(config, &empty, transport, &none);
 }
@@ -289,10 +288,8 @@ static void fill_defaults(struct config *config, enum config_section kind, void 
 			  struct config_problems *problems)
 {
 	struct config_tree_section empty = {.kind = kind, .title = ""};
-	size_t count;
 
-	config_section_settings(kind, &count);
-	empty.uses = arena_alloc(config->arena, count * sizeof *empty.uses);
+	empty.uses = arena_alloc(config->arena, config_section_count(kind) * sizeof *empty.uses);
 	config_fill_section(config, &empty, base, problems);
 }
 

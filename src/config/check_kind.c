@@ -40,9 +40,8 @@ static void check_kind(const void *base, const struct config_tree_section *secti
 void config_check_kinds(const void *base, const struct config_tree_section *section,
 			struct config_problems *problems)
 {
-	size_t count;
-	const struct config_setting *rows = config_section_settings(section->kind, &count);
+	const struct config_setting *row;
 
-	for (size_t i = 0; i < count; i++)
-		check_kind(base, section, &rows[i], problems);
+	for (size_t i = 0; (row = config_section_setting(section->kind, i)) != NULL; i++)
+		check_kind(base, section, row, problems);
 }

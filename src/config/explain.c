@@ -67,19 +67,18 @@ static void append_settings(const struct changes *changes,
 			    const struct config_tree_section *section, struct buffer *out)
 {
 	const char *indent = section->kind == CONFIG_SECTION_ROOT ? "" : "\t";
-	size_t count;
-	const struct config_setting *rows = config_section_settings(section->kind, &count);
+	const struct config_setting *row;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; (row = config_section_setting(section->kind, i)) != NULL; i++) {
 		const struct config_tree_use *use = &section->uses[i];
 		struct buffer value CLEANUP(buffer_clear) = {0};
 
 		if (use->line == 0)
 			continue;
-		append_use(changes, &rows[i], use, &value);
-		if (is_default(changes, &rows[i], buffer_view(&value)))
+		append_use(changes, row, use, &value);
+		if (is_default(changes, row, buffer_view(&value)))
 			continue;
-		buffer_append_format(out, "%s%s = ", indent, rows[i].name);
+		buffer_append_format(out, "%s%s = ", indent, row->name);
 		buffer_append_str(out, buffer_view(&value));
 		append_place(changes, use->line, out);
 	}

@@ -88,16 +88,15 @@ void config_fill_section(struct config *config, const struct config_tree_section
 			 void *base, struct config_problems *problems)
 {
 	struct fill fill = {config, section, problems};
-	size_t count;
-	const struct config_setting *rows = config_section_settings(section->kind, &count);
+	const struct config_setting *row;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; (row = config_section_setting(section->kind, i)) != NULL; i++) {
 		if (section->uses[i].line > 0)
-			read_use(&fill, &rows[i], &section->uses[i], base);
-		else if (rows[i].initial != NULL || rows[i].computed != NULL)
-			read_initial(&fill, &rows[i], base);
-		else if (rows[i].kinds == 0)
-			report(&fill, &rows[i], section->line, STR(""),
+			read_use(&fill, row, &section->uses[i], base);
+		else if (row->initial != NULL || row->computed != NULL)
+			read_initial(&fill, row, base);
+		else if (row->kinds == 0)
+			report(&fill, row, section->line, STR(""),
 			       (struct config_complaint){"must be set", NULL});
 	}
 }

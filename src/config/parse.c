@@ -122,11 +122,8 @@ static bool parse_list(struct parser *s, struct assignment *assignment)
 static struct config_tree_use *find_use(struct parser *s, struct str name)
 {
 	const struct config_setting *row = config_setting_find(s->section->kind, name);
-	size_t count;
 
-	return row == NULL ? NULL
-			   : s->section->uses +
-				     (row - config_section_settings(s->section->kind, &count));
+	return row == NULL ? NULL : s->section->uses + config_setting_index(row);
 }
 
 /* NAME = VALUE or NAME = { VALUE, VALUE }; at the '='. */

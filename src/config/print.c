@@ -56,18 +56,17 @@ static void print_list(const struct config_setting *setting, const char *base, c
 static void print_settings(enum config_section section, const void *base, struct buffer *out)
 {
 	const char *indent = section == CONFIG_SECTION_ROOT ? "" : "\t";
-	size_t count;
-	const struct config_setting *rows = config_section_settings(section, &count);
+	const struct config_setting *row;
 
-	for (size_t i = 0; i < count; i++) {
-		if (!config_setting_applies(&rows[i], base))
+	for (size_t i = 0; (row = config_section_setting(section, i)) != NULL; i++) {
+		if (!config_setting_applies(row, base))
 			continue;
-		if (rows[i].type->is_list) {
-			print_list(&rows[i], base, indent, out);
+		if (row->type->is_list) {
+			print_list(row, base, indent, out);
 			continue;
 		}
-		print_name(&rows[i], indent, out);
-		config_print_value(&rows[i], (const char *)base + rows[i].offset, out);
+		print_name(row, indent, out);
+		config_print_value(row, (const char *)base + row->offset, out);
 		buffer_append_byte(out, '\n');
 	}
 }

@@ -125,37 +125,46 @@ enum config_section config_section_find(struct str name)
 	return CONFIG_SECTION_COUNT;
 }
 
-/* The table that has the rows of SECTION. */
-static const struct config_setting *find_table(enum config_section section, size_t *count_out)
+/* In the order of the manual. */
+static const struct {
+	const struct config_setting *rows;
+	const size_t *count;
+} parts[] = {
+	{config_schema_root, &config_schema_root_count},
+	{config_schema_receive, &config_schema_receive_count},
+	{config_schema_send, &config_schema_send_count},
+	{config_schema_bounces, &config_schema_bounces_count},
+	{config_schema_section, &config_schema_section_count},
+	{config_schema_rate, &config_schema_rate_count},
+	{config_schema_record, &config_schema_record_count},
+	{config_schema_users, &config_schema_users_count},
+};
+
+const struct config_setting *config_section_setting(enum config_section section, size_t index)
 {
-	if (section == CONFIG_SECTION_DIRECTORY || section == CONFIG_SECTION_AUTH) {
-		*count_out = config_schema_users_count;
-		return config_schema_users;
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+		for (size_t row = 0; row < *parts[i].count; row++) {
+			if (parts[i].rows[row].section == section && index-- == 0)
+				return &parts[i].rows[row];
+		}
 	}
-	if (section == CONFIG_SECTION_RECORD) {
-		*count_out = config_schema_record_count;
-		return config_schema_record;
-	}
-	if (section == CONFIG_SECTION_RATE || section == CONFIG_SECTION_DESTINATION) {
-		*count_out = config_schema_rate_count;
-		return config_schema_rate;
-	}
-	*count_out = section == CONFIG_SECTION_ROOT ? config_schema_root_count
-						    : config_schema_section_count;
-	return section == CONFIG_SECTION_ROOT ? config_schema_root : config_schema_section;
+	return NULL;
 }
 
-const struct config_setting *config_section_settings(enum config_section section, size_t *count_out)
+size_t config_section_count(enum config_section section)
 {
-	size_t count;
-	const struct config_setting *rows = find_table(section, &count);
-	size_t first = 0;
-	size_t end;
+	size_t count = 0;
 
-	while (first < count && rows[first].section != section)
-		first++;
-	for (end = first; end < count && rows[end].section == section; end++)
-		continue;
-	*count_out = end - first;
-	return rows + first;
+	while (config_section_setting(section, count) != NULL)
+		count++;
+	return count;
+}
+
+size_t config_setting_index(const struct config_setting *setting)
+{
+	size_t index = 0;
+
+	while (config_section_setting(setting->section, index) != setting)
+		index++;
+	return index;
 }

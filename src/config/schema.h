@@ -3,8 +3,8 @@
  * config/schema.h - the table of settings.
  *
  * The parser, the error texts, config_print() and the reference manual all
- * derive from it; to add a setting, add its row (schema_root.c,
- * schema_section.c, schema_users.c).
+ * derive from it; to add a setting, add its row: schema_row.h says in which
+ * file.
  */
 #ifndef CONFIG_SCHEMA_H
 #define CONFIG_SCHEMA_H
@@ -88,9 +88,11 @@ const struct config_section_info *config_section_info(enum config_section sectio
 /* CONFIG_SECTION_COUNT if no section is called NAME. */
 enum config_section config_section_find(struct str name);
 
-/* The rows of a section, in the order of the manual. */
-const struct config_setting *config_section_settings(enum config_section section,
-						     size_t *count_out);
+/* The rows of a section in the order of the manual: the one at INDEX; NULL: there are no more. */
+const struct config_setting *config_section_setting(enum config_section section, size_t index);
+size_t config_section_count(enum config_section section);
+/* The index of SETTING in its section. */
+size_t config_setting_index(const struct config_setting *setting);
 const struct config_setting *config_setting_find(enum config_section section, struct str name);
 
 /* The allowed values in words, for messages and the manual. */

@@ -6,12 +6,11 @@
 
 const struct config_setting *config_setting_find(enum config_section section, struct str name)
 {
-	size_t count;
-	const struct config_setting *rows = config_section_settings(section, &count);
+	const struct config_setting *row;
 
-	for (size_t i = 0; i < count; i++)
-		if (str_equal(name, str_from(rows[i].name)))
-			return &rows[i];
+	for (size_t i = 0; (row = config_section_setting(section, i)) != NULL; i++)
+		if (str_equal(name, str_from(row->name)))
+			return row;
 	return NULL;
 }
 

@@ -50,7 +50,9 @@ const struct config_setting config_schema_record[] = {
 	SETTING(RECORD, "lock_timeout", seconds, AT(config_record, lock_timeout), INITIAL("10s"),
 		RANGE(1, 3600),
 		MEANING("How long a message waits while another process or machine files one "
-			"with its Message-ID; after that it is tried again later (4.4.5).")),
+			"with its Message-ID, or has lost the connection to the IMAP server while "
+			"it did so, and the server may still store it; after that it is tried "
+			"again later (4.4.5).")),
 	SETTING(RECORD, "timeout", seconds, AT(config_record, timeout), INITIAL("30s"),
 		RANGE(1, 3600), MEANING("How long to wait for an answer of the database.")),
 	SETTING(RECORD, "keep", duration, AT(config_record, keep_us), INITIAL("0"),

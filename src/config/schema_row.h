@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * config/schema_row.h - macros for the rows of the table of settings: schema_root.c has those
- * outside all sections, schema_users.c those of directory and auth, schema_mailbox.c those of
- * record, schema_rate.c those of rate and destination, schema_section.c the others.
+ * config/schema_row.h - macros for the rows of the table of settings, and its parts: those outside
+ * all sections are in schema_root.c (machine, queue, bounces), schema_receive.c and schema_send.c;
+ * schema_users.c has those of directory and auth, schema_mailbox.c those of record, schema_rate.c
+ * those of rate and destination, schema_section.c the others.
  */
 #ifndef CONFIG_SCHEMA_ROW_H
 #define CONFIG_SCHEMA_ROW_H
@@ -27,18 +28,22 @@
 #define KINDS(bits)        .kinds = (bits)
 #define MEANING(text)      .meaning = (text)
 
-/* The rows and their number; those of a section are adjacent. */
+/* The rows and their number; within a part those of a section are adjacent. */
 extern const struct config_setting config_schema_root[];
 extern const size_t config_schema_root_count;
+extern const struct config_setting config_schema_receive[];
+extern const size_t config_schema_receive_count;
+extern const struct config_setting config_schema_send[];
+extern const size_t config_schema_send_count;
+extern const struct config_setting config_schema_bounces[];
+extern const size_t config_schema_bounces_count;
 extern const struct config_setting config_schema_section[];
 extern const size_t config_schema_section_count;
-extern const struct config_setting config_schema_users[];
-extern const size_t config_schema_users_count;
-
-extern const struct config_setting config_schema_record[];
-extern const size_t config_schema_record_count;
-
 extern const struct config_setting config_schema_rate[];
 extern const size_t config_schema_rate_count;
+extern const struct config_setting config_schema_record[];
+extern const size_t config_schema_record_count;
+extern const struct config_setting config_schema_users[];
+extern const size_t config_schema_users_count;
 
 #endif

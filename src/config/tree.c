@@ -6,12 +6,10 @@
 static void init_section(struct config_tree *tree, struct config_tree_section *section,
 			 enum config_section kind, const char *title)
 {
-	size_t count;
-
-	config_section_settings(kind, &count);
 	section->kind = kind;
 	section->title = title;
-	section->uses = arena_alloc(tree->arena, count * sizeof *section->uses);
+	section->uses =
+		arena_alloc(tree->arena, config_section_count(kind) * sizeof *section->uses);
 }
 
 void config_tree_init(struct config_tree *tree)
@@ -62,9 +60,8 @@ const struct config_tree_use *config_tree_use(const struct config_tree_section *
 					      const char *setting)
 {
 	const struct config_setting *row = config_setting_find(section->kind, str_from(setting));
-	size_t count;
 
 	if (row == NULL)
 		panic("no setting %s", setting);
-	return section->uses + (row - config_section_settings(section->kind, &count));
+	return section->uses + config_setting_index(row);
 }

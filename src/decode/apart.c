@@ -95,16 +95,14 @@ static void converse(struct apart *apart)
 	free(apart->block);
 }
 
-/* It ends by itself once it has closed its output, unless it was taken over. */
-static int end(struct apart *apart)
+/* Its answer counts, and not how it ends: one that a message has taken over might never do so. */
+static void end(struct apart *apart)
 {
-	int status = -1;
+	int status;
 
-	if (apart->fault != NULL)
-		os_program_kill(&apart->program);
+	os_program_kill(&apart->program);
 	(void)!os_program_has_ended(&apart->program, true, &status);
 	os_program_close(&apart->program);
-	return status;
 }
 
 void decode_apart(const char *program, const struct ipc_content *content, struct arena *arena,
@@ -114,7 +112,6 @@ void decode_apart(const char *program, const struct ipc_content *content, struct
 	const char *const environment[] = {NULL};
 	const struct os_process_user user = {.change = false};
 	struct apart apart = {.content = content};
-	int status = 0;
 
 	*message_out = (struct decode_message){.subject = STR("")};
 	if (content->size > DECODE_APART_MAX) {
@@ -128,10 +125,10 @@ void decode_apart(const char *program, const struct ipc_content *content, struct
 	apart.loop = os_loop_new();
 	converse(&apart);
 	os_loop_free(apart.loop);
-	status = end(&apart);
+	end(&apart);
 	if (apart.fault != NULL)
 		message_out->problem = str_from(apart.fault);
-	else if (status != 0 || !decode_wire_read(buffer_view(&apart.answer), arena, message_out))
+	else if (!decode_wire_read(buffer_view(&apart.answer), arena, message_out))
 		message_out->problem = STR("the decoder died over it");
 	buffer_clear(&apart.answer);
 }

@@ -5,6 +5,7 @@
 #include "deliver/mailbox_hand.h"
 #include "deliver/mailbox_open.h"
 #include "deliver/mailbox_reader.h"
+#include "filing/doubt.h"
 #include "log/event.h"
 #include "os/clock.h"
 #include "os/process.h"
@@ -41,6 +42,7 @@ struct deliver_mailbox {
 	struct mailbox_entry *preparing; /* being decoded, or the sender is looked up */
 	struct mailbox_entry *waiting;   /* for a thread */
 	struct mailbox_entry *held;      /* for a lock, until the timer */
+	struct filing_doubt doubt;
 	struct place places[PLACES_MAX];
 	size_t place_count;
 };
@@ -143,6 +145,7 @@ static void on_identified(struct mailbox_entry *entry, int error)
 		mailbox_entry_give_up(entry, &why);
 		return;
 	}
+	entry->message.is_in_doubt = filing_doubt_has(&mailbox->doubt, entry->identity.id);
 	entry->decode_until_us = os_clock_monotonic_us() + DECODE_PATIENCE_US;
 	DL_APPEND2(mailbox->preparing, entry, previous, next);
 	if (!os_timer_is_running(mailbox->patience))
@@ -293,7 +296,7 @@ static void hold(struct deliver_mailbox *mailbox, struct mailbox_entry *entry)
 			os_timer_start(mailbox->retry, RETRY_US);
 		return;
 	}
-	mail_verdict_set(&why, "4.4.5", "Another delivery has the lock of its Message-ID");
+	mail_verdict_set(&why, "4.4.5", "Another delivery of this message is not over");
 	mailbox_entry_give_up(entry, &why);
 }
 
@@ -313,10 +316,14 @@ static void take_back(struct deliver_mailbox *mailbox, struct place *place)
 	mailbox_hand_log(place->hand);
 	place->count = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (place->entries[i]->message.is_busy)
-			hold(mailbox, place->entries[i]);
+		struct mailbox_entry *entry = place->entries[i];
+
+		if (entry->message.is_lost)
+			filing_doubt_add(&mailbox->doubt, entry->identity.id);
+		if (entry->message.is_busy)
+			hold(mailbox, entry);
 		else
-			mailbox_entry_finish(place->entries[i]);
+			mailbox_entry_finish(entry);
 	}
 }
 

@@ -134,8 +134,10 @@ static void log_note(const struct note *note)
 
 void mailbox_hand_log(struct mailbox_hand *hand)
 {
-	for (size_t i = 0; i < hand->count; i++)
+	for (size_t i = 0; i < hand->count; i++) {
 		hand->origins[i]->is_busy = hand->messages[i].is_busy;
+		hand->origins[i]->is_lost = hand->messages[i].is_lost;
+	}
 	for (const struct note *note = hand->first; note != NULL; note = note->next)
 		log_note(note);
 	arena_reset(hand->arena);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * deliver/remote_attempt_internal.h - what the files of an attempt share: remote_attempt.c is its
- * course, remote_attempt_servers.c the way to the next of its servers.
+ * course, remote_attempt_servers.c the way to the next of its servers, remote_attempt_message.c
+ * what is said of the message.
  */
 #ifndef DELIVER_REMOTE_ATTEMPT_INTERNAL_H
 #define DELIVER_REMOTE_ATTEMPT_INTERNAL_H
@@ -66,6 +67,10 @@ MUST_CHECK bool remote_attempt_meet(struct remote_attempt *attempt);
 /* The same, unless the policy forbids it, which has just been found; and without TLS if that is
  * known not to work. */
 MUST_CHECK bool remote_attempt_obey_policy(struct remote_attempt *attempt);
+
+/* remote_attempt_message.c */
+/* The message of the next transaction, whose recipients were begun. */
+void remote_attempt_message(const struct remote_attempt *attempt, struct smtp_client_message *out);
 
 /* remote_attempt_shape.c */
 /* Whether a session with the current server may be begun now, with its first transaction; HOLD_OUT

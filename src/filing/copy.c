@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "filing/copy.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void keep(struct filing_work *work, struct str copy)
@@ -8,12 +9,18 @@ static void keep(struct filing_work *work, struct str copy)
 	snprintf(work->kept, sizeof work->kept, "%.*s", (int)copy.length, copy.data);
 }
 
+static bool is_doubtful(const struct filing_work *work, const struct record_filing *row)
+{
+	return row->others > 0 || work->message->is_in_doubt;
+}
+
 void filing_copy_opened(struct filing_work *work)
 {
 	const struct record_filing *row = &work->attempt.row;
 
 	work->was_filed = row->state == RECORD_FILED;
-	work->step = work->was_filed && row->others == 0 ? FILING_STEP_DONE : FILING_STEP_OPEN;
+	work->step =
+		work->was_filed && !is_doubtful(work, row) ? FILING_STEP_DONE : FILING_STEP_OPEN;
 }
 
 void filing_copy_looked(struct filing_work *work)
@@ -21,12 +28,27 @@ void filing_copy_looked(struct filing_work *work)
 	const struct record_filing *row = &work->attempt.row;
 
 	work->was_filed = row->state == RECORD_FILED;
+	work->last_us = row->last_us;
+	work->was_searched = false;
 	if (work->was_filed)
 		keep(work, row->copy);
-	if (row->others > 0)
+	if (!row->is_ours && !work->was_filed)
+		work->step = FILING_STEP_OPENING; /* a crash now would leave no doubt */
+	else if (is_doubtful(work, row))
 		work->step = FILING_STEP_DOUBT;
 	else
 		work->step = work->was_filed ? FILING_STEP_MARK : FILING_STEP_APPEND;
+}
+
+bool filing_copy_is_early(struct filing_work *work, int64_t now_us, int64_t append_max_us)
+{
+	int64_t age_us = now_us - work->last_us;
+
+	/* one that began far in the future has a wrong clock: that must not hold up mail */
+	if (work->step != FILING_STEP_DOUBT || llabs(age_us) >= append_max_us)
+		return false;
+	work->step = FILING_STEP_OPENING;
+	return true;
 }
 
 void filing_copy_searched(struct filing_work *work, const struct mailstore_found *found,

@@ -2,27 +2,35 @@
 /*
  * filing/copy.h - the life of one copy of a message: step, what is known, and what is next.
  *
- * OPENING: nothing.
- *   The first transaction: the row exists, and our attempt is noted: OPEN;
- *   it is filed, and nobody is in doubt: DONE.
- * OPEN: the row, as it was then.
- *   The second transaction looks again: attempts of others: DOUBT;
- *   none but ours: MARK if it is filed, else APPEND.
- * DOUBT: another one may have appended, or be about to.
- *   What others have not moved into the mailbox yet is taken from them; then the mailbox is looked
- *   into, and the copies but one are removed: one is left: MARK; none: APPEND.
- * APPEND: the copy is not in the mailbox.
- *   It is written; the record says that we still have the turn; only then it can be seen: MARK.
- *   It failed, and left nothing: FAILED; it is unknown: LOST.
- * MARK: the copy is in the mailbox.
- *   "filed" is written, if it is not yet, and committed: DONE.
- * LOST: it may be there: our attempt stays noted, and the next one will be in doubt.
- * DONE, FAILED: our attempt ends.
+ *	step     what is known                   what is done, and the next step
+ *	OPENING  nothing                         first transaction: our attempt is noted
+ *	                                         -> OPEN; it is filed, no attempt of others -> DONE
+ *	OPEN     the row, as it was then         second transaction, looks again:
+ *	                                         our attempt is gone -> OPENING
+ *	                                         attempts of others (or is_in_doubt) -> DOUBT
+ *	                                         it is filed -> MARK; it is not -> APPEND
+ *	DOUBT    others may have appended it     one of them still can -> OPENING
+ *	                                         takes away what others have not moved yet,
+ *	                                         looks into the mailbox, removes all copies but one:
+ *	                                         one is left, or it is filed -> MARK; none -> APPEND
+ *	APPEND   it is not in the mailbox        writes it, asks the record whether it has the turn
+ *	                                         still, and lets it be seen:
+ *	                                         done -> MARK; it left nothing -> FAILED;
+ *	                                         nobody knows -> LOST
+ *	MARK     it is in the mailbox            writes "filed", unless it is; commits -> DONE
+ *	LOST     it may be in the mailbox        our attempt stays noted: the next one is in DOUBT
+ *	DONE, FAILED                             our attempt ends
  *
- * If the second transaction is not committed, a copy that was appended is LOST, too. A lock that is
- * lost with its connection does not stop who had it: of two, the one who comes later has the
- * other's attempt in the record, so it takes away what that has prepared, or finds what that has
- * appended. Attempts of others are ended only together with "filed", which they will see.
+ * OPENING again: our attempt ends, and the message goes back (is_busy). A copy that was appended
+ * is LOST, too, if the second transaction is not committed.
+ *
+ * An attempt of somebody who is never seen again is settled at last: by whoever has looked into the
+ * mailbox a day after it could still take effect. Times are those of the machines, so their clocks
+ * must not differ by more; the lock and the connection are what keeps two from appending at a time.
+ *
+ * A lock that is lost with its connection does not stop who had it: of two, the one who comes later
+ * has the other's attempt in the record, so it takes away what that has prepared, or finds what that
+ * has appended. Attempts of others are ended only together with "filed", which they will see.
  */
 #ifndef FILING_COPY_H
 #define FILING_COPY_H
@@ -46,6 +54,7 @@ struct filing_work { /* of one copy */
 	enum filing_step step;
 	struct record_attempt attempt;
 	bool was_filed;    /* as the record says */
+	int64_t last_us;   /* when the last attempt of others began */
 	bool was_searched; /* the mailbox was looked into */
 	bool was_appended;
 	char kept[MAILSTORE_COPY_SIZE]; /* where it is: as recorded, found or appended */
@@ -53,8 +62,12 @@ struct filing_work { /* of one copy */
 
 /* The first transaction has found the attempt's row: OPENING -> OPEN, DONE. */
 void filing_copy_opened(struct filing_work *work);
-/* The second one has: OPEN -> DOUBT, APPEND, MARK; also after it was begun anew. */
+/* The second one has: OPEN -> OPENING, DOUBT, APPEND, MARK; also if it is tried again.
+ */
 void filing_copy_looked(struct filing_work *work);
+/* Whether an attempt of others can still take effect at NOW_US, in a store with APPEND_MAX_US, so
+ * that nothing that is found in the mailbox is final: DOUBT -> OPENING. */
+bool filing_copy_is_early(struct filing_work *work, int64_t now_us, int64_t append_max_us);
 /* Copies found in the mailbox, of which KEPT, or the first, stays: DOUBT -> MARK, APPEND. */
 void filing_copy_searched(struct filing_work *work, const struct mailstore_found *found,
 			  size_t count);

@@ -10,6 +10,11 @@
 
 enum { TRIES = 5 }; /* of a transaction that met another one (-EDEADLK) */
 
+static int check(void *record)
+{
+	return record_check(record);
+}
+
 struct filing *filing_new(struct record *record, struct mailstore *store,
 			  void (*event)(void *context, const struct filing_event *event),
 			  void *context)
@@ -17,6 +22,8 @@ struct filing *filing_new(struct record *record, struct mailstore *store,
 	struct filing *filing = memory_alloc_zero(1, sizeof *filing);
 
 	*filing = (struct filing){record, store, event, context};
+	store->check = check;
+	store->check_context = record;
 	return filing;
 }
 
@@ -37,6 +44,7 @@ static void take_token(struct record_token *token)
 static void begin_item(struct filing_item *item, struct filing_message *message)
 {
 	message->is_busy = false;
+	message->is_lost = false;
 	item->message = message;
 	item->works = memory_alloc_zero(message->copy_count + 1, sizeof *item->works);
 	lock_name_make(message->identity->id, &item->lock);
@@ -124,6 +132,7 @@ static void tell_of_end(const struct filing *filing, const struct filing_work *w
 		mail_verdict_set(&work->copy->verdict, "2.0.0", "Filed");
 		return;
 	}
+	work->message->is_lost |= work->step == FILING_STEP_LOST;
 	filing_tell(filing, FILING_FAILED, work, work->copy->verdict.text);
 }
 

@@ -32,7 +32,12 @@ struct filing_message {
 	struct str sender; /* of the envelope; "": the null sender */
 	struct filing_copy *copies;
 	size_t copy_count;
-	bool is_busy; /* out: another one has the lock of its Message-ID: nothing was decided */
+	/* A copy of it was lost before: the mailbox is looked into even if the record does not know
+	 * of that, as it does not after the failover to an asynchronous standby. */
+	bool is_in_doubt;
+	bool is_lost; /* out: a copy may be in its mailbox, and is not recorded there */
+	bool is_busy; /* out: another one has the lock of its Message-ID, or was lost with it so
+		       * recently that its copy can still appear: nothing was decided */
 };
 
 enum filing_event_kind {
@@ -42,7 +47,7 @@ enum filing_event_kind {
 	FILING_KNOWN,   /* the copy was filed before */
 	FILING_FOUND,   /* in doubt: a copy was found in the mailbox */
 	FILING_MISSING, /* in doubt: no copy was found, so it is appended */
-	FILING_SURPLUS, /* in doubt: more than one was found, and removed */
+	FILING_SURPLUS, /* in doubt: more than one was found; this one was removed */
 	FILING_FAILED,  /* TEXT says why */
 	FILING_EVENTS,
 };
@@ -57,7 +62,8 @@ struct filing_event {
 
 struct filing;
 
-/* RECORD and STORE are borrowed. EVENT is called from within filing_group(). */
+/* RECORD and STORE are borrowed; STORE asks RECORD whether the lock is still there (check). EVENT
+ * is called from within filing_group(). */
 struct filing *filing_new(struct record *record, struct mailstore *store,
 			  void (*event)(void *context, const struct filing_event *event),
 			  void *context);

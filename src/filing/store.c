@@ -25,7 +25,7 @@ static void set_failed(struct filing_work *work, const char *text)
 	work->was_searched = false;
 }
 
-/* Removes all copies but the one that is kept. One that cannot be removed leaves the doubt. */
+/* Removes all copies but the one that is kept. A failure cannot be removed leaves the doubt. */
 static void remove_surplus(const struct filing *filing, struct filing_work *work,
 			   const struct mailstore_found *found, size_t count)
 {
@@ -36,6 +36,11 @@ static void remove_surplus(const struct filing *filing, struct filing_work *work
 
 		if (strcmp(found[i].copy, work->kept) == 0)
 			continue;
+		/* without the lock another one may remove what is kept here */
+		if (record_check(filing->record) != 0) {
+			set_failed(work, record_error(filing->record));
+			return;
+		}
 		error = mailstore_remove(filing->store, &place, found[i].copy);
 		if (error == 0)
 			filing_tell(filing, FILING_SURPLUS, work, found[i].copy);

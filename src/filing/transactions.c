@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The two transactions of a group, and the lock of each message in them. */
 #include "base/panic.h"
+#include "base/timestamp.h"
 #include "filing/internal.h"
 #include "os/clock.h"
 #include <errno.h>
@@ -164,7 +165,7 @@ bool filing_is_open(const struct filing_item *items, size_t count)
 	return false;
 }
 
-/* Another one has the lock again: what we noted is taken back, as nothing was appended. */
+/* What we noted is taken back, as nothing was appended. */
 static int withdraw(const struct filing *filing, const struct filing_item *item)
 {
 	int error = 0;
@@ -173,6 +174,35 @@ static int withdraw(const struct filing *filing, const struct filing_item *item)
 		if (needs_end(&item->works[i]))
 			error = record_end(filing->record, item->works[i].attempt.row.number,
 					   &item->works[i].attempt.token);
+	return error;
+}
+
+/* Whether nothing can be done for it now. */
+static bool must_begin_anew(const struct filing *filing, const struct filing_item *item)
+{
+	bool must = false;
+
+	for (size_t i = 0; i < item->message->copy_count; i++) {
+		struct filing_work *work = &item->works[i];
+
+		must |= filing_copy_is_early(work, os_clock_wall_us(),
+					     filing->store->append_max_us) ||
+			work->step == FILING_STEP_OPENING;
+	}
+	return must;
+}
+
+/* Messages for which nothing can be done go back. */
+static int put_off(const struct filing *filing, struct filing_item *items, size_t count)
+{
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && i < count; i++) {
+		if (!items[i].has_lock || !must_begin_anew(filing, &items[i]))
+			continue;
+		items[i].has_lock = false; /* nothing more is done under it */
+		error = withdraw(filing, &items[i]);
+	}
 	return error;
 }
 
@@ -195,7 +225,9 @@ static int look_again(const struct filing *filing, struct filing_item *items, si
 	for (size_t i = 0; error == 0 && i < count; i++)
 		if (!items[i].message->is_busy && !items[i].has_lock)
 			error = withdraw(filing, &items[i]);
-	return error == 0 ? look(filing, items, count) : error;
+	if (error == 0)
+		error = look(filing, items, count);
+	return error == 0 ? put_off(filing, items, count) : error;
 }
 
 static bool is_to_be_marked(const struct filing_work *work)
@@ -236,7 +268,7 @@ static int end_others(const struct filing *filing, struct filing_item *items, si
 static int settle(const struct filing *filing, struct filing_item *items, size_t count)
 {
 	struct filing_some some CLEANUP(filing_some_clear);
-	int64_t before_us = os_clock_wall_us() - filing->store->append_max_us;
+	int64_t before_us = os_clock_wall_us() - filing->store->append_max_us - DAY_US;
 	int error = 0;
 
 	filing_some_choose(&some, items, count, settles_others);

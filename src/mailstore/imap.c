@@ -5,9 +5,9 @@
 #include "mailstore/internal_imap.h"
 #include <stdlib.h>
 
-/* After a process died, the kernel still sends what it wrote, for minutes if the network loses it,
- * and then the server takes its time. */
-#define LAST_WORDS_US (15 * MINUTE_US)
+/* The kernel still sends what a process wrote before it died, for two minutes (tcp_orphan_retries)
+ * and more if the network is slow, and then the server takes its time. */
+#define LAST_WORDS_US (5 * MINUTE_US)
 
 static void free_store(struct mailstore *mailstore)
 {

@@ -78,6 +78,7 @@ static int sending_next(struct sending *sending)
 /* ---- appending ---- */
 
 struct appending {
+	struct mailstore *store;
 	struct mailstore_append *append;
 	uint64_t size;
 };
@@ -258,6 +259,8 @@ static int run_append(struct imap_connection *connection, void *context)
 		mail_verdict_set(&append->verdict, "5.1.3", "%s", connection->problem);
 		return 0;
 	}
+	if (!mailstore_may_append(appending->store, append))
+		return 0;
 	result = append_once(connection, appending, buffer_view(&name), &answer);
 	if (result == 0 && answer.status == IMAP_NO && imap_is(answer.code, "TRYCREATE")) {
 		result = create(connection, buffer_view(&name), &answer);
@@ -287,7 +290,7 @@ void imap_append_all(struct mailstore *mailstore, struct mailstore_append *appen
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
-		struct appending appending = {.append = &appends[i]};
+		struct appending appending = {.store = mailstore, .append = &appends[i]};
 		int result = 0;
 
 		if (!measure(&appending))

@@ -21,6 +21,14 @@ int mailstore_fence(struct mailstore *store, const struct mailstore_place *place
 	return store->operations->fence(store, place);
 }
 
+bool mailstore_may_append(struct mailstore *store, struct mailstore_append *append)
+{
+	if (store->check == NULL || store->check(store->check_context) == 0)
+		return true;
+	mail_verdict_set(&append->verdict, "4.3.0", "It may not be appended any more");
+	return false;
+}
+
 int mailstore_find(struct mailstore *store, const struct mailstore_place *place,
 		   struct arena *arena, struct mailstore_found **found_out, size_t *count_out)
 {

@@ -83,9 +83,13 @@ struct mailstore_operations {
 
 struct mailstore {
 	const struct mailstore_operations *operations;
-	/* how long an append that has passed its gate can still take effect, whatever fence() did
-	 */
+	/* How long an append that has passed its gate can still take effect after its process died or
+	 * lost its connection, whatever fence() did; 0: not longer than the process is there. */
 	int64_t append_max_us;
+	/* NULL, or asked right before each append that takes time of its own. Not 0: it is not made
+	 * (WAIT). */
+	int (*check)(void *context);
+	void *check_context;
 	char error[256]; /* of the last find or remove that failed, for people: one line */
 };
 

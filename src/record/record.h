@@ -14,7 +14,7 @@
  *
  * So whoever finds the row "filing" knows from the attempts whether another one may have appended:
  * then it looks into the mailbox first. An attempt whose process has died stays, as a sign of
- *doubt, until somebody has looked into the mailbox later than it can still append.
+ * doubt, until somebody has looked into the mailbox long after it could still append.
  *
  * The lock belongs to the transaction: commit and rollback release it, and it vanishes with the
  * connection. Who has lost the connection has lost the turn: the next call says so (-ENOTCONN), and

@@ -78,7 +78,7 @@ def test_binary_messages_are_encoded_and_found_again_in_doubt(box):
     send_binary(box, SCUBA, BINARY + BYTES)
     box.mx.log.wait("message_done")
     box.database("UPDATE filing SET state = 'filing', copy = '', filed_us = 0")
-    box.database("INSERT INTO attempt SELECT number, randomblob(16), opened_us FROM filing")
+    box.database("INSERT INTO attempt SELECT number, randomblob(16), opened_us - 3600000000 FROM filing")
     send_binary(box, SCUBA, BINARY + BYTES)
     box.mx.log.wait("filing_found", mailbox=SCUBA)
     ((_, text),) = box.messages(SCUBA)

@@ -1,49 +1,172 @@
 // SPDX-License-Identifier: ISC
-/* Filing with SQLite and Maildirs, where one attempt meets what another one has left or will do.
- * The whole is tested in tests/e2e/test_once.py. */
+/*
+ * Every order in which workers can file one message, up to a number of switches between them, with
+ * every fault at every call, up to a number of faults: the message ends up in the mailbox once, and
+ * whoever is told that it is filed finds it there.
+ */
+#include "base/arena.h"
+#include "base/panic.h"
 #include "filing/filing.h"
-#include "mailstore/internal.h"
-#include "mailstore/maildir.h"
-#include "os/clock.h"
-#include "record/sqlite/sqlite.h"
-#include "scratch.h"
+#include "filing_world.h"
 #include "test.h"
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <ucontext.h>
 
-static char root[SCRATCH_SIZE];
-static struct record *record;
-static struct mailstore *store;
-static const struct record_place INBOX = {{"ann@a.test", 10}, {"INBOX", 5}};
-static const struct record_token OTHER = {{1}};
-static const struct decode_identity identity = {.id = {"<1@x>", 5}, .digest = {1}};
-static const struct decode_message decoded = {.subject = {"a", 1}};
+enum { CHOICES_MAX = 4000, STACK_SIZE = 256 << 10, TRIES = 12 };
 
-static int set_up(void **state)
+/* A queue has the message, and tries until it is answered. */
+struct player {
+	ucontext_t context;
+	char *stack;
+	struct world_worker *worker;
+	bool is_running, is_answered;
+	bool is_in_doubt; /* a copy was lost before, and the process has not died since */
+};
+
+/* One run after another, each with the next list of choices. */
+struct explorer {
+	struct world world;
+	struct player players[WORLD_WORKERS];
+	unsigned count;   /* of the players */
+	unsigned current; /* who has the turn */
+	ucontext_t home;
+	unsigned char choices[CHOICES_MAX], options[CHOICES_MAX];
+	size_t length, at;
+	unsigned faults, switches; /* allowed in a run */
+	bool has_standby;          /* an asynchronous one, of the database */
+	unsigned faults_left, switches_left;
+	unsigned long runs;
+	const char *problem;
+	char course[2000]; /* of the run, for people */
+};
+
+static struct explorer *explorer;
+
+/* ---- choices ---- */
+
+static unsigned choose(unsigned options)
 {
-	char path[200];
-	struct mailstore_maildir_settings settings = {.path = path, .host = "mx.test"};
+	struct explorer *e = explorer;
 
-	(void)state;
-	assert_int_equal(scratch_make(root), 0);
-	snprintf(path, sizeof path, "%s/record", root);
-	record = record_sqlite_new(path);
-	snprintf(path, sizeof path, "%s/%%d/%%u", root);
-	store = mailstore_maildir_new(&settings);
-	return 0;
+	if (options < 2)
+		return 0;
+	if (e->at == CHOICES_MAX)
+		panic("a run has too many choices");
+	if (e->at == e->length) {
+		e->choices[e->length] = 0;
+		e->options[e->length++] = (unsigned char)options;
+	}
+	return e->choices[e->at++];
 }
 
-static int tear_down(void **state)
+static bool has_next(void)
 {
-	(void)state;
-	record_free(record);
-	mailstore_free(store);
-	assert_int_equal(scratch_remove(root), 0);
-	return 0;
+	struct explorer *e = explorer;
+
+	while (e->length > 0 && ++e->choices[e->length - 1] == e->options[e->length - 1])
+		e->length--;
+	return e->length > 0;
 }
+
+/* ---- turns ---- */
+
+/* The Nth player after the current one that is running; the current one itself if there is none. */
+static unsigned running_after(unsigned n)
+{
+	struct explorer *e = explorer;
+
+	for (unsigned i = 1; i < e->count; i++) {
+		unsigned at = (e->current + i) % e->count;
+
+		if (e->players[at].is_running && n-- == 0)
+			return at;
+	}
+	return e->current;
+}
+
+static void pass_turn(unsigned to)
+{
+	struct explorer *e = explorer;
+	unsigned from = e->current;
+
+	if (to == from)
+		return;
+	e->current = to;
+	if (swapcontext(&e->players[from].context, &e->players[to].context) != 0)
+		panic("no other stack");
+}
+
+static void turn(void *context)
+{
+	struct explorer *e = context;
+	unsigned others = 0;
+	unsigned choice;
+
+	if (e->switches_left == 0)
+		return;
+	for (unsigned i = 0; i < e->count; i++)
+		others += i != e->current && e->players[i].is_running;
+	choice = choose(1 + others);
+	if (choice == 0)
+		return;
+	e->switches_left--;
+	pass_turn(running_after(choice - 1));
+}
+
+/* ---- faults ---- */
+
+static const char *const CALLS[WORLD_CALLS] = {"begin", "lock",   "put",    "open",  "look",
+					       "filed", "end",    "settle", "check", "commit",
+					       "find",  "remove", "append"};
+static const char FAULTS[WORLD_FAULTS + 1] = " dlruao";
+
+static bool can_be(enum world_call call, enum world_fault fault)
+{
+	switch (fault) {
+	case WORLD_REFUSED:
+		return call >= WORLD_COMMIT;
+	case WORLD_UNKNOWN:
+		return call == WORLD_COMMIT || call == WORLD_APPEND;
+	case WORLD_LATE_ON:
+		return call == WORLD_APPEND && explorer->world.append_max_us > 0;
+	case WORLD_OVER:
+		return call == WORLD_COMMIT && explorer->has_standby;
+	default:
+		return true;
+	}
+}
+
+static void note(const char *format, ...) PRINTF_LIKE(1, 2);
+static void note(const char *format, ...)
+{
+	size_t used = strlen(explorer->course);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(explorer->course + used, sizeof explorer->course - used, format, arguments);
+	va_end(arguments);
+}
+
+static enum world_fault judge(void *context, unsigned worker, enum world_call call)
+{
+	struct explorer *e = context;
+	enum world_fault possible[WORLD_FAULTS];
+	enum world_fault fault;
+	unsigned count = 0;
+
+	for (fault = WORLD_FINE; fault < WORLD_FAULTS; fault++)
+		if (can_be(call, fault))
+			possible[count++] = fault;
+	fault = e->faults_left > 0 ? possible[choose(count)] : WORLD_FINE;
+	e->faults_left -= fault != WORLD_FINE;
+	note(" %u%s%c", worker, CALLS[call], FAULTS[fault]);
+	return fault;
+}
+
+/* ---- a player ---- */
 
 static void ignore(void *context, const struct filing_event *event)
 {
@@ -51,166 +174,194 @@ static void ignore(void *context, const struct filing_event *event)
 	(void)event;
 }
 
-static struct ipc_content text_content(void)
-{
-	struct str text = STR("Message-ID: <1@x>\n\nhello\n");
+static const char ID[] = "<1@example.org>", USER[] = "user@example.org";
 
-	return (struct ipc_content){.bytes = text, .file = -1, .size = text.length};
-}
-
-static struct mail_verdict file(struct ipc_content content)
+/* One try: whether it was answered. */
+static bool try_to_file(struct player *player)
 {
-	struct filing *filing = filing_new(record, store, ignore, NULL);
-	struct filing_copy copy = {.place = INBOX, .recipient = INBOX.user};
+	struct world_worker *worker = player->worker;
+	const struct decode_identity identity = {.id = STR(ID)};
+	const struct decode_message decoded = {.subject = STR("")};
+	struct filing_copy copy = {.place = {STR(USER), STR("INBOX")}, .recipient = STR(USER)};
 	struct filing_message message = {.identity = &identity,
 					 .decoded = &decoded,
-					 .content = content,
+					 .content = {.bytes = STR("\r\n"), .file = -1, .size = 2},
+					 .sender = STR(""),
+					 .is_in_doubt = player->is_in_doubt,
 					 .copies = &copy,
 					 .copy_count = 1};
+	struct filing *filing = filing_new(&worker->record, &worker->store, ignore, NULL);
 
 	filing_group(filing, &message, 1);
 	filing_free(filing);
-	assert_false(message.is_busy);
-	return copy.verdict;
+	player->is_in_doubt = !worker->is_dead && (player->is_in_doubt || message.is_lost);
+	if (message.is_busy || worker->is_dead || copy.verdict.class != MAIL_OK)
+		return false;
+	if (world_count(worker->world, ID, USER) == 0)
+		explorer->problem = "it is filed, and not there";
+	return true;
 }
 
-/* Another one begins, and stands still before its second transaction. */
-static int64_t begin_other(void)
+static void play(void)
 {
-	struct record_message message = {.id = identity.id, .decoded = &decoded};
-	struct record_filing row;
-	int64_t number;
-	unsigned different;
-	bool is_new;
+	struct explorer *e = explorer;
+	unsigned own = e->current;
+	struct player *player = &e->players[own];
 
-	memcpy(message.digest, identity.digest, sizeof message.digest);
-	assert_int_equal(record_begin(record), 0);
-	assert_int_equal(record_put(record, &message, &number, &is_new, &different), 0);
-	assert_int_equal(record_open(record, number, &INBOX, &OTHER, os_clock_wall_us(), &row), 0);
-	assert_int_equal(record_commit(record), 0);
-	return row.number;
+	for (int i = 0; i < TRIES && !player->is_answered; i++) {
+		world_revive(player->worker);
+		player->is_answered = try_to_file(player);
+		note(player->is_answered ? " %uOK" : " %uwaits", own);
+		if (!player->is_answered)
+			pass_turn(running_after(0));
+	}
+	player->is_running = false;
+	if (running_after(0) != own)
+		pass_turn(running_after(0));
+	(void)setcontext(&e->home);
 }
 
-/* How the other one finds its row. */
-static struct record_filing look(int64_t number)
-{
-	struct record_filing row;
+/* ---- a run ---- */
 
-	assert_int_equal(record_begin(record), 0);
-	assert_int_equal(record_look(record, number, &OTHER, &row), 0);
-	row.copy = STR("");
-	assert_int_equal(record_commit(record), 0);
-	return row;
+static void begin_run(const int64_t *clocks_us)
+{
+	struct explorer *e = explorer;
+
+	e->at = 0;
+	e->faults_left = e->faults;
+	e->switches_left = e->switches;
+	e->course[0] = '\0';
+	e->current = 0;
+	world_begin(&e->world);
+	for (unsigned i = 0; i < e->count; i++) {
+		struct player *player = &e->players[i];
+
+		player->worker = &e->world.workers[i];
+		player->worker->clock_us = clocks_us != NULL ? clocks_us[i] : 0;
+		player->is_running = true;
+		player->is_answered = false;
+		player->is_in_doubt = false;
+		if (getcontext(&player->context) != 0)
+			panic("no context");
+		player->context.uc_stack.ss_sp = player->stack;
+		player->context.uc_stack.ss_size = STACK_SIZE;
+		player->context.uc_link = NULL;
+		makecontext(&player->context, play, 0);
+	}
 }
 
-static size_t count_files(const char *box)
+static void run(const int64_t *clocks_us)
 {
-	char path[200];
-	size_t count = 0;
-	const struct dirent *entry;
-	DIR *directory;
+	struct explorer *e = explorer;
 
-	snprintf(path, sizeof path, "%s/a.test/ann/%s", root, box);
-	directory = opendir(path);
-	while (directory != NULL && (entry = readdir(directory)) != NULL)
-		count += entry->d_name[0] != '.';
-	if (directory != NULL)
-		closedir(directory);
-	return count;
+	begin_run(clocks_us);
+	if (swapcontext(&e->home, &e->players[0].context) != 0)
+		panic("no other stack");
+	e->runs++;
+	for (unsigned i = 0; i < e->count; i++)
+		if (!e->players[i].is_answered)
+			e->problem = "a message is never answered";
+	if (e->problem == NULL && world_count(&e->world, ID, USER) != 1)
+		e->problem = "it is not there once";
+	if (e->problem != NULL)
+		fail_msg("%s:%s", e->problem, e->course);
 }
 
-/* The other one may append yet: it has to be in doubt of itself, as whoever comes after it. */
-static void a_failure_ends_nobody_elses_attempt(void **state)
+static void explore(unsigned players, unsigned faults, unsigned switches, const int64_t *clocks_us)
 {
-	int64_t row = begin_other();
-	/* a file that is shorter than it was */
-	struct ipc_content broken = {.file = 0, .size = UINT64_C(1) << 40};
-	FILE *empty = tmpfile();
+	struct explorer *e = explorer;
 
-	(void)state;
-	assert_non_null(empty);
-	broken.file = fileno(empty);
-	assert_int_equal(file(broken).class, MAIL_WAIT);
-	assert_true(look(row).is_ours);
-	assert_int_equal(file(text_content()).class, MAIL_OK);
-	assert_false(look(row).is_ours);
-	assert_int_equal(look(row).state, RECORD_FILED);
-	assert_int_equal(count_files("new"), 1);
-	fclose(empty);
+	e->count = players;
+	e->faults = faults;
+	e->switches = switches;
+	e->length = 0;
+	e->runs = 0;
+	do
+		run(clocks_us);
+	while (has_next());
+	print_message("%lu runs\n", e->runs);
 }
 
-/* --- who has passed the gate, and stands still then --- */
-
-struct late {
-	size_t ready; /* files in tmp/ */
-};
-
-static int let_another_one_file(void *context)
+static int set_up(void **state)
 {
-	struct late *late = context;
-
-	late->ready = count_files("tmp");
-	assert_int_equal(count_files("new"), 0);
-	assert_int_equal(file(text_content()).class, MAIL_OK);
-	assert_int_equal(count_files("new"), 1);
+	explorer = memory_alloc_zero(1, sizeof *explorer);
+	explorer->world.judge = judge;
+	explorer->world.turn = turn;
+	explorer->world.context = explorer;
+	explorer->world.append_max_us = WORLD_APPEND_MAX;
+	for (unsigned i = 0; i < WORLD_WORKERS; i++)
+		explorer->players[i].stack = memory_alloc(STACK_SIZE);
+	*state = NULL;
 	return 0;
 }
 
-static void who_comes_too_late_finds_nothing_to_move(void **state)
+static int tear_down(void **state)
 {
-	struct late late = {0};
-	const struct mailstore_gate gate = {let_another_one_file, &late};
-	struct mailstore_append append = {
-		.place = {INBOX.user, INBOX.folder, identity.id, identity.digest},
-		.content = text_content(),
-		.recipient = INBOX.user};
-	int64_t row = begin_other();
-	struct mailstore_maildir_settings settings = {.path = NULL, .host = "other.test"};
-	struct mailstore *own;
-	char path[200];
-
 	(void)state;
-	snprintf(path, sizeof path, "%s/%%d/%%u", root);
-	settings.path = path;
-	own = mailstore_maildir_new(&settings);
-	mailstore_append(own, &append, 1, &gate);
-	mailstore_free(own);
-	assert_int_equal(late.ready, 1);
-	assert_int_equal(append.verdict.class, MAIL_WAIT);
-	assert_false(append.is_unknown);
-	assert_int_equal(count_files("new"), 1);
-	assert_int_equal(count_files("tmp"), 0);
-	assert_int_equal(look(row).state, RECORD_FILED);
+	for (unsigned i = 0; i < WORLD_WORKERS; i++)
+		free(explorer->players[i].stack);
+	free(explorer);
+	return 0;
 }
 
-static int refuse(void *context)
+/* ---- what is explored ---- */
+
+static void one_alone_with_faults(void **state)
 {
-	(void)context;
-	return -ENOTCONN;
+	(void)state;
+	explore(1, 3, 0, NULL);
 }
 
-static void what_the_gate_refuses_is_gone(void **state)
+static void several_without_faults(void **state)
 {
-	const struct mailstore_gate gate = {refuse, NULL};
-	struct mailstore_append append = {
-		.place = {INBOX.user, INBOX.folder, identity.id, identity.digest},
-		.content = text_content(),
-		.recipient = INBOX.user};
+	(void)state;
+	explore(2, 0, 4, NULL);
+	explore(3, 0, 3, NULL);
+}
+
+static void two_with_a_fault(void **state)
+{
+	(void)state;
+	explore(2, 1, 2, NULL);
+	explorer->world.append_max_us = 0;
+	explore(2, 1, 2, NULL);
+}
+
+static void two_with_two_faults(void **state)
+{
+	(void)state;
+	explore(2, 2, 1, NULL);
+}
+
+static void clocks_differ(void **state)
+{
+	static const int64_t behind[] = {0, -12 * HOUR_US, 0};
+	static const int64_t ahead[] = {0, 12 * HOUR_US, 0};
 
 	(void)state;
-	mailstore_append(store, &append, 1, &gate);
-	assert_int_equal(append.verdict.class, MAIL_WAIT);
-	assert_int_equal(count_files("new") + count_files("cur") + count_files("tmp"), 0);
+	explorer->world.append_max_us = 0;
+	explore(2, 1, 2, behind);
+	explore(2, 1, 2, ahead);
+}
+
+/* Who dies and is forgotten by the database, too, may file twice: one of both is allowed here. */
+static void a_standby_takes_over(void **state)
+{
+	(void)state;
+	explorer->has_standby = true;
+	explorer->world.append_max_us = 0;
+	explore(1, 1, 0, NULL);
 }
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_failure_ends_nobody_elses_attempt, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(who_comes_too_late_finds_nothing_to_move, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(what_the_gate_refuses_is_gone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(one_alone_with_faults, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(several_without_faults, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(two_with_a_fault, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(two_with_two_faults, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(clocks_differ, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_standby_takes_over, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
