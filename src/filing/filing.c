@@ -10,11 +10,6 @@
 
 enum { TRIES = 5 }; /* of a transaction that met another one (-EDEADLK) */
 
-static int check(void *record)
-{
-	return record_check(record);
-}
-
 struct filing *filing_new(struct record *record, struct mailstore *store,
 			  void (*event)(void *context, const struct filing_event *event),
 			  void *context)
@@ -22,8 +17,6 @@ struct filing *filing_new(struct record *record, struct mailstore *store,
 	struct filing *filing = memory_alloc_zero(1, sizeof *filing);
 
 	*filing = (struct filing){record, store, event, context};
-	store->check = check;
-	store->check_context = record;
 	return filing;
 }
 

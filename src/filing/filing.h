@@ -62,8 +62,7 @@ struct filing_event {
 
 struct filing;
 
-/* RECORD and STORE are borrowed; STORE asks RECORD whether the lock is still there (check). EVENT
- * is called from within filing_group(). */
+/* RECORD and STORE are borrowed. EVENT is called from within filing_group(). */
 struct filing *filing_new(struct record *record, struct mailstore *store,
 			  void (*event)(void *context, const struct filing_event *event),
 			  void *context);

@@ -119,15 +119,17 @@ static struct mailstore_append append_of(const struct filing_work *work)
 struct gate {
 	const struct filing *filing;
 	int error;
-	bool is_passed;
+	bool is_passed; /* at least once */
 };
 
 static int pass_gate(void *context)
 {
 	struct gate *gate = context;
 
+	if (gate->error != 0) /* the transaction is over */
+		return gate->error;
 	gate->error = record_check(gate->filing->record);
-	gate->is_passed = gate->error == 0;
+	gate->is_passed = gate->is_passed || gate->error == 0;
 	return gate->error;
 }
 

@@ -78,7 +78,7 @@ static int sending_next(struct sending *sending)
 /* ---- appending ---- */
 
 struct appending {
-	struct mailstore *store;
+	const struct mailstore_gate *gate; /* NULL: none */
 	struct mailstore_append *append;
 	uint64_t size;
 };
@@ -259,7 +259,7 @@ static int run_append(struct imap_connection *connection, void *context)
 		mail_verdict_set(&append->verdict, "5.1.3", "%s", connection->problem);
 		return 0;
 	}
-	if (!mailstore_may_append(appending->store, append))
+	if (!mailstore_may_append(appending->gate, append))
 		return 0;
 	result = append_once(connection, appending, buffer_view(&name), &answer);
 	if (result == 0 && answer.status == IMAP_NO && imap_is(answer.code, "TRYCREATE")) {
@@ -284,13 +284,8 @@ void imap_append_all(struct mailstore *mailstore, struct mailstore_append *appen
 	struct imap_store *store = (struct imap_store *)mailstore;
 	bool is_down = false; /* then the others do not wait for it, too */
 
-	if (gate != NULL && gate->pass(gate->context) != 0) {
-		for (size_t i = 0; i < count; i++)
-			mail_verdict_set(&appends[i].verdict, "4.3.0", "The turn was lost");
-		return;
-	}
 	for (size_t i = 0; i < count; i++) {
-		struct appending appending = {.store = mailstore, .append = &appends[i]};
+		struct appending appending = {.gate = gate, .append = &appends[i]};
 		int result = 0;
 
 		if (!measure(&appending))

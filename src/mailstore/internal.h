@@ -23,8 +23,8 @@ MUST_CHECK int mailstore_compare(const struct mailstore_place *place,
 /* Whether the Message-ID of PLACE is not one that a header field has. */
 bool mailstore_compare_is_derived(const struct mailstore_place *place);
 
-/* Whether APPEND may be made now, as the store's check says; otherwise it has its verdict. */
-bool mailstore_may_append(struct mailstore *store, struct mailstore_append *append);
+/* Whether APPEND may be made now, as GATE (NULL: yes) says; otherwise it has its verdict. */
+bool mailstore_may_append(const struct mailstore_gate *gate, struct mailstore_append *append);
 
 /* Sets STORE's error, made safe for a line. */
 void mailstore_error_set(struct mailstore *store, const char *format, ...) PRINTF_LIKE(2, 3);

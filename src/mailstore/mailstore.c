@@ -21,11 +21,11 @@ int mailstore_fence(struct mailstore *store, const struct mailstore_place *place
 	return store->operations->fence(store, place);
 }
 
-bool mailstore_may_append(struct mailstore *store, struct mailstore_append *append)
+bool mailstore_may_append(const struct mailstore_gate *gate, struct mailstore_append *append)
 {
-	if (store->check == NULL || store->check(store->check_context) == 0)
+	if (gate == NULL || gate->pass(gate->context) == 0)
 		return true;
-	mail_verdict_set(&append->verdict, "4.3.0", "It may not be appended any more");
+	mail_verdict_set(&append->verdict, "4.3.0", "The turn was lost");
 	return false;
 }
 

@@ -53,8 +53,8 @@ struct mailstore_found {
 	const char *copy; /* as above, in the arena */
 };
 
-/* Asked once for a group, before any copy of it can be in a mailbox, and after all that takes its
- * time: 0, or none is appended. */
+/* Asked right before copies can be in a mailbox, after all that takes its time: once for a group,
+ * or before each copy of it. 0, or nothing is appended any more. */
 struct mailstore_gate {
 	int (*pass)(void *context);
 	void *context;
@@ -86,10 +86,6 @@ struct mailstore {
 	/* How long an append that has passed its gate can still take effect after its process died or
 	 * lost its connection, whatever fence() did; 0: not longer than the process is there. */
 	int64_t append_max_us;
-	/* NULL, or asked right before each append that takes time of its own. Not 0: it is not made
-	 * (WAIT). */
-	int (*check)(void *context);
-	void *check_context;
 	char error[256]; /* of the last find or remove that failed, for people: one line */
 };
 

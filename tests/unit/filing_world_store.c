@@ -52,11 +52,9 @@ static void append_one(struct world_worker *worker, struct mailstore_append *app
 static void append_all(struct mailstore *store, struct mailstore_append *appends, size_t count,
 		       const struct mailstore_gate *gate)
 {
-	bool is_open = gate == NULL || gate->pass(gate->context) == 0;
-
 	for (size_t i = 0; i < count; i++) {
 		/* as those that append one after another do */
-		if (!is_open || (i > 0 && store->check(store->check_context) != 0))
+		if (gate != NULL && gate->pass(gate->context) != 0)
 			mail_verdict_set(&appends[i].verdict, "4.3.0", "the lock was lost");
 		else
 			append_one(of(store), &appends[i]);
