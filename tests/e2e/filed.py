@@ -175,6 +175,10 @@ class Postgresql:
         session.run("ROLLBACK")
         session.close()
 
+    def age_attempts(self):
+        """As if an hour had passed: what an IMAP server could append yet, it has."""
+        self.server.sql("UPDATE attempt SET began_us = began_us - 3600000000")
+
     def wait_connected(self, count):
         """The node has so many connections."""
         wait_until(lambda: int(self.server.sql(

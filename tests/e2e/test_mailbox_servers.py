@@ -312,8 +312,10 @@ def test_reload_removes_a_service_with_what_waits_for_a_lock(node, ground, keep)
 
 @pytest.mark.parametrize("end", ["restart", "kill send", "kill mailbox", "kill all"])
 def test_nothing_is_filed_twice_over(node, ground, keep, end):
-    """While messages are being filed."""
-    own = Site(node, keep(Postgresql(ground)), keep(Imap(ground)))
+    """While messages are being filed. What was on its way to the IMAP server then waits until that
+    cannot append it any more."""
+    record = keep(Postgresql(ground))
+    own = Site(node, record, keep(Imap(ground)))
     names = [f"one{i}" for i in range(60)]
     for begin in range(0, 60, 20):
         with Client(own.mx) as client:
@@ -327,6 +329,7 @@ def test_nothing_is_filed_twice_over(node, ground, keep, end):
             own.mx.start()
         else:
             own.mx.kill_and_wait(end.split()[1])
+    record.age_attempts()
     retry(own)
     own.is_told_once(names)
 
