@@ -55,7 +55,7 @@ def check_that_limits_hold(node):
 @pytest.mark.skipif(not is_root(), reason="only root mounts disks")
 def test_a_full_run(mx, run_of_its_own):
     """Also for a process that begins then."""
-    node = mx(BY_ADDRESS.replace('"*" { queue = 1 refuse = 1', '"*" { queue = 9 refuse = 9') + RATE, start=False)
+    node = mx(BY_ADDRESS.replace('"*" { queue = 1 refuse = 1', '"*" { queue = 9 refuse = 9') + RATE + "smtpd_workers = 1\n", start=False)
     run_of_its_own(node)
     node.start()
     first = Session(node)

@@ -173,7 +173,7 @@ def test_postfix_waits_for_a_place_of_its_class(mx, lan, ground):  # pylint: dis
         with postfix:
             postfix.send("anna@a.test")
             wait_until(lambda: "Too many sessions, try again later" in postfix.log(), "Postfix is told to come later")
-            assert node.log.find("class_decided", client="198.18.0.20")[-1]["class"] == CUSTOMER
+            assert node.log.wait("class_decided", client="198.18.0.20")["class"] == CUSTOMER
             assert not node.maildir("anna@a.test").files()
             assert send_from(lan, 19, node).returncode == 0
             wait_for_counts(node, "1+0 1+0")
