@@ -67,6 +67,8 @@ static void pass_header(struct decode_essence *essence, struct str text)
 
 	if (essence->is_kept)
 		buffer_append(&essence->kept, text.data, text.length < room ? text.length : room);
+	if (essence->is_received)
+		essence->handler->received(essence->context, text);
 	if (essence->is_trace)
 		return;
 	essence->written += text.length;
@@ -88,6 +90,7 @@ static void end_field(struct decode_essence *essence)
 	buffer_reset(kept);
 	essence->is_kept = false;
 	essence->is_trace = false;
+	essence->is_received = false;
 	essence->has_field = false;
 }
 
@@ -106,6 +109,7 @@ static void begin_field(struct decode_essence *essence, struct str start)
 		return;
 	kind = 1U << (field - fields);
 	essence->is_trace = field->is_trace;
+	essence->is_received = str_equal_nocase(field->name, STR("received"));
 	essence->is_kept = field->is_told && (essence->seen & kind) == 0 &&
 			   essence->written < DECODE_HEADER_MAX;
 	essence->seen |= kind;

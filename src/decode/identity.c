@@ -14,6 +14,7 @@ enum {
 
 struct identifier {
 	EVP_MD_CTX *digest;
+	EVP_MD_CTX *passage; /* of fields Received */
 	struct arena *arena;
 	struct decode_identity identity;
 };
@@ -163,12 +164,40 @@ static void on_field(void *context, const struct header_field *field)
 			notes[i].note(context, field->body);
 }
 
+static void update(EVP_MD_CTX *digest, const void *data, size_t length)
+{
+	if (EVP_DigestUpdate(digest, data, length) != 1)
+		panic("no memory for a digest");
+}
+
 static void on_wrote(void *context, struct str text)
 {
 	struct identifier *identifier = context;
 
-	if (EVP_DigestUpdate(identifier->digest, text.data, text.length) != 1)
+	update(identifier->digest, text.data, text.length);
+}
+
+static void on_received(void *context, struct str text)
+{
+	struct identifier *identifier = context;
+
+	update(identifier->passage, text.data, text.length);
+}
+
+static EVP_MD_CTX *begin_digest(void)
+{
+	EVP_MD_CTX *digest = EVP_MD_CTX_new();
+
+	if (digest == NULL || EVP_DigestInit_ex(digest, EVP_sha256(), NULL) != 1)
 		panic("no memory for a digest");
+	return digest;
+}
+
+static void end_digest(EVP_MD_CTX *digest, unsigned char out[DECODE_DIGEST_SIZE])
+{
+	if (EVP_DigestFinal_ex(digest, out, NULL) != 1)
+		panic("no memory for a digest");
+	EVP_MD_CTX_free(digest);
 }
 
 /* Feeds all of CONTENT to ESSENCE, and ends it. */
@@ -192,32 +221,39 @@ static int read_content(const struct ipc_content *content, struct decode_essence
 	return error;
 }
 
+/* Without a Message-ID: the same content may be another message (a report that a machine sends each
+ * hour), so by which way it came counts, too. */
+static void derive_id(struct identifier *identifier)
+{
+	struct decode_identity *identity = &identifier->identity;
+	unsigned char digest[DECODE_DIGEST_SIZE];
+
+	update(identifier->passage, identity->digest, sizeof identity->digest);
+	end_digest(identifier->passage, digest);
+	if (identity->id.length > 0)
+		return;
+	identity->id = derived(digest, identifier->arena);
+	identity->is_derived = true;
+}
+
 int decode_identify(const struct ipc_content *content, struct arena *arena,
 		    struct decode_identity *out)
 {
-	static const struct decode_essence_handler handler = {.wrote = on_wrote, .field = on_field};
+	static const struct decode_essence_handler handler = {
+		.wrote = on_wrote, .received = on_received, .field = on_field};
 	struct identifier identifier = {
-		.digest = EVP_MD_CTX_new(),
+		.digest = begin_digest(),
+		.passage = begin_digest(),
 		.arena = arena,
 		.identity = {.id = STR(""), .from = STR(""), .delivered_to = STR("")},
 	};
 	struct decode_essence essence = {.handler = &handler, .context = &identifier};
-	struct decode_identity *identity = &identifier.identity;
-	int error;
+	int error = read_content(content, &essence);
 
-	if (identifier.digest == NULL ||
-	    EVP_DigestInit_ex(identifier.digest, EVP_sha256(), NULL) != 1)
-		panic("no memory for a digest");
-	error = read_content(content, &essence);
-	if (EVP_DigestFinal_ex(identifier.digest, identity->digest, NULL) != 1)
-		panic("no memory for a digest");
-	EVP_MD_CTX_free(identifier.digest);
+	end_digest(identifier.digest, identifier.identity.digest);
+	derive_id(&identifier);
 	if (error < 0)
 		return error;
-	if (identity->id.length == 0) {
-		identity->id = derived(identity->digest, arena);
-		identity->is_derived = true;
-	}
-	*out = *identity;
+	*out = identifier.identity;
 	return 0;
 }

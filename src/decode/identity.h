@@ -26,8 +26,9 @@ enum {
 struct decode_identity {
 	/* The Message-ID with its angle brackets, at most DECODE_ID_MAX bytes of printable ASCII.
 	 * If the field is missing, malformed, too long, or has other bytes: "<sha256-HEX@invalid>",
-	 * of the field's bytes if there are any, else DIGEST. If there are several fields, the
-	 * first counts. One that itself looks like that is malformed. */
+	 * of the field's bytes if there are any, else of all fields Received and DIGEST: what comes
+	 * twice without a Message-ID is one message only if it came the same way. If there are
+	 * several fields, the first counts. One that itself looks like that is malformed. */
 	struct str id;
 	bool is_derived; /* ID is not what the message has */
 	unsigned char digest[DECODE_DIGEST_SIZE];

@@ -15,6 +15,8 @@
 struct decode_essence_handler {
 	/* The next bytes of what was written. */
 	void (*wrote)(void *context, struct str text);
+	/* The next bytes of fields Received, which are left out. */
+	void (*received)(void *context, struct str text);
 	/* The first field of its name, for the names that decode/essence.c hands up. Its lines end
 	 * in LF, but for the last one; of a field that is too long, the first DECODE_HEADER_MAX
 	 * bytes. None that begins after so many bytes of header. */
@@ -39,6 +41,7 @@ struct decode_essence {
 	bool has_line;      /* the first line is over */
 	bool has_field;     /* there is a field that may be continued */
 	bool is_trace;      /* that field is left out */
+	bool is_received;   /* that field is Received */
 	bool is_kept;       /* that field is collected in FIELD */
 	struct buffer kept; /* that field */
 	unsigned seen;      /* kinds of fields that were collected */

@@ -20,7 +20,8 @@ USER, PASSWORD, WRONG = "ann", "tr0ub4dor", "tr0ub4dos"
 SALT = b"salt of the test"
 ROUNDS = 4096
 HEADER = ("From: <{sender}>\r\nDate: Tue, 1 Jul 2025 10:52:37 +0200\r\n"
-          "Message-ID: <1@client.test>\r\n")
+          "Message-ID: <{number}@client.test>\r\n")
+NUMBERS = itertools.count(1)  # no two messages have one Message-ID
 SETTINGS = """listen qmtp {{ address = "127.0.0.1:{qmtp}" }}
 listen lmtp {{ address = "127.0.0.1:{lmtp}" }}
 """
@@ -174,7 +175,7 @@ class UserClient(Client):
                 raise ConnectionError(f"{code} {text.decode()}")
 
     def deliver(self, sender, recipients, message, before_dot=None):
-        return super().deliver(sender, recipients, HEADER.format(sender=sender).encode() + message,
+        return super().deliver(sender, recipients, HEADER.format(sender=sender, number=next(NUMBERS)).encode() + message,
                                before_dot)
 
 

@@ -74,7 +74,8 @@ class Site:
         return found
 
     def recorded(self):
-        """{(place, subject): (state, copy, attempts)}, as the command lists them."""
+        """{(place, subject): (state, copy)}, as the command lists them. Attempts of who was killed stay
+        noted for a day."""
         ended = subprocess.run(
             [os.path.join(self.directory, "mailbox-command"), "list", "--json", "-c", self.file],
             capture_output=True, text=True, check=False, timeout=300)
@@ -87,7 +88,7 @@ class Site:
                 place = f"{domain}/{local}" + ("/.Sent" if box["folder"] == "Sent" else "")
                 key = place, listed["subject"]
                 assert key not in found, f"recorded twice: {key}"
-                found[key] = box["state"], box.get("copy"), box["attempts"]
+                found[key] = box["state"], box.get("copy")
         return found
 
     def judge(self, count):
@@ -99,7 +100,7 @@ class Site:
             "twice": sorted(key for key, names in copies.items() if len(names) > 1),
             "at odds": sorted(
                 key for key in expected | copies.keys() | recorded.keys()
-                if recorded.get(key) not in [("filed", name, 0) for name in copies.get(key, [])]),
+                if recorded.get(key) not in [("filed", name) for name in copies.get(key, [])]),
         }
 
 

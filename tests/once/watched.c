@@ -107,6 +107,7 @@ static void forget_rows(struct record_attempt **attempts, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		attempts[i]->row.state = RECORD_FILING;
 		attempts[i]->row.others = 0;
+		attempts[i]->row.is_ours = true;
 	}
 }
 
