@@ -93,7 +93,7 @@ const struct config_setting config_schema_send[] = {
 	SETTING(ROOT, "fallback_relays", relays,
 		LIST(config, fallback_relays, fallback_relay_count), INITIAL(""),
 		MEANING("Relays for mail whose domain's MX hosts are all out of reach, or have all "
-			"refused the connection for now (4yz): in the same attempt each of these "
+			"refused the connection temporarily (4yz): in the same attempt each of these "
 			"is tried, in this order, with ports and logins as in smtproutes. Mail "
 			"that "
 			"smtproutes, qmtproutes or senderroutes send to a relay has none of them. "

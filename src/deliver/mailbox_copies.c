@@ -55,9 +55,8 @@ size_t mailbox_copies_add(struct filing_message *message, const struct config_se
 	return copy_for(message, &place, flags_of(service), address);
 }
 
-size_t mailbox_copies_add_sent(struct filing_message *message,
-			       const struct config_service *service, struct str address,
-			       struct arena *arena)
+size_t mailbox_copies_add_sent(struct filing_message *message, const struct config_service *service,
+			       struct str address, struct arena *arena)
 {
 	struct record_place place;
 

@@ -23,10 +23,10 @@ struct mailbox_entry {
 	size_t sent;      /* the sender's copy; MAILBOX_NO_COPY: none */
 	int64_t until_us; /* by os_clock_monotonic_us(): how long it may wait for a lock; 0: it has
 			   * not waited yet */
-	int64_t decode_until_us;          /* likewise: how long it may wait for the decoder */
-	bool is_lost;                     /* its outcome is not reported */
-	bool is_last;     /* it waits for no lock any more: its service, or this process, ends */
-	void *owner;                      /* of the code that files */
+	int64_t decode_until_us; /* likewise: how long it may wait for the decoder */
+	bool is_lost;            /* its outcome is not reported */
+	bool is_last; /* it waits for no lock any more: its service, or this process, ends */
+	void *owner;  /* of the code that files */
 	struct decode_question *question; /* while it is decoded */
 	struct directory_request request; /* while the sender is looked up */
 	struct mailbox_entry *next, *previous;

@@ -2,18 +2,14 @@
 #include "deliver/mailbox_hand.h"
 #include "base/arena.h"
 #include "base/panic.h"
-#include "log/event.h"
+#include "deliver/mailbox_log.h"
 #include "os/worker.h"
 #include <stdlib.h>
 
-/* An event of the thread, kept for the log. */
-struct note {
-	enum filing_event_kind kind;
-	struct str id;
-	struct str user; /* "": about the message */
-	struct str folder;
-	struct str text;
-	struct note *next;
+/* Only the loop's thread writes the log. */
+struct kept {
+	struct mailbox_note note;
+	struct kept *next;
 };
 
 struct mailbox_hand {
@@ -24,27 +20,24 @@ struct mailbox_hand {
 	struct filing_message messages[MAILBOX_GROUP_MAX]; /* filed as one array */
 	struct filing_message *origins[MAILBOX_GROUP_MAX];
 	size_t count;
-	struct arena *arena; /* of the notes */
-	struct note *first;
-	struct note **last;
+	struct arena *arena; /* of what is kept */
+	struct kept *first;
+	struct kept **last;
 };
 
-static void keep_note(void *context, const struct filing_event *event)
+static void keep(void *context, const struct filing_event *event)
 {
 	struct mailbox_hand *hand = context;
-	struct note *note = arena_alloc(hand->arena, sizeof *note);
+	struct kept *kept = arena_alloc(hand->arena, sizeof *kept);
+	struct mailbox_note *note = &kept->note;
 
-	*note = (struct note){
-		.kind = event->kind,
-		.id = arena_copy_str(hand->arena, event->message->identity->id),
-		.text = arena_copy_str(hand->arena, str_from(event->text)),
-	};
-	if (event->copy != NULL) {
-		note->user = arena_copy_str(hand->arena, event->copy->place.user);
-		note->folder = arena_copy_str(hand->arena, event->copy->place.folder);
-	}
-	*hand->last = note;
-	hand->last = &note->next;
+	*kept = (struct kept){.note = mailbox_note_of(event)};
+	note->id = arena_copy_str(hand->arena, note->id);
+	note->user = arena_copy_str(hand->arena, note->user);
+	note->folder = arena_copy_str(hand->arena, note->folder);
+	note->text = arena_copy_str(hand->arena, note->text);
+	*hand->last = kept;
+	hand->last = &kept->next;
 }
 
 static void work(void *context)
@@ -71,7 +64,7 @@ int mailbox_hand_new(struct os_wakeup *wakeup, struct record *record, struct mai
 
 	hand->record = record;
 	hand->store = store;
-	hand->filing = filing_new(record, store, keep_note, hand);
+	hand->filing = filing_new(record, store, keep, hand);
 	hand->arena = arena_new();
 	hand->last = &hand->first;
 	error = os_worker_new(work, hand, wakeup, &hand->worker);
@@ -110,36 +103,14 @@ void mailbox_hand_wait(struct mailbox_hand *hand)
 	(void)!os_worker_wait(hand->worker, INT64_MAX);
 }
 
-static void log_note(const struct note *note)
-{
-	static const enum log_name events[FILING_EVENTS] = {
-		[FILING_RECORDED] = EVENT_MESSAGE_RECORDED,
-		[FILING_DIFFERENT] = EVENT_MESSAGE_ID_SHARED,
-		[FILING_FILED] = EVENT_MESSAGE_FILED,
-		[FILING_KNOWN] = EVENT_MESSAGE_FILED_BEFORE,
-		[FILING_FOUND] = EVENT_FILING_FOUND,
-		[FILING_MISSING] = EVENT_FILING_MISSING,
-		[FILING_SURPLUS] = EVENT_FILING_SURPLUS,
-		[FILING_FAILED] = EVENT_FILING_FAILED,
-	};
-
-	if (note->user.length == 0)
-		log_event(events[note->kind], log_str("message_id", note->id),
-			  log_str("text", note->text));
-	else
-		log_event(events[note->kind], log_str("message_id", note->id),
-			  log_str("mailbox", note->user), log_str("folder", note->folder),
-			  log_str("text", note->text));
-}
-
 void mailbox_hand_log(struct mailbox_hand *hand)
 {
 	for (size_t i = 0; i < hand->count; i++) {
 		hand->origins[i]->is_busy = hand->messages[i].is_busy;
 		hand->origins[i]->is_lost = hand->messages[i].is_lost;
 	}
-	for (const struct note *note = hand->first; note != NULL; note = note->next)
-		log_note(note);
+	for (const struct kept *kept = hand->first; kept != NULL; kept = kept->next)
+		mailbox_note_log(&kept->note);
 	arena_reset(hand->arena);
 	hand->first = NULL;
 	hand->last = &hand->first;

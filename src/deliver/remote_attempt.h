@@ -57,7 +57,7 @@ struct remote_finder {
 	void (*tell)(void *context, const struct dns_server *server,
 		     const struct remote_policy *policy, const struct remote_session *session,
 		     const char *failure);
-	/* No server could be reached, or each has refused for now, and none was told of a
+	/* No server could be reached, or each has refused temporarily, and none was told of a
 	 * recipient. True: there are others, which it finds and answers as find() does; the attempt
 	 * may be over. NULL: never. */
 	bool (*fall_back)(void *context, struct remote_attempt *attempt);

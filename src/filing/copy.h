@@ -29,8 +29,8 @@
  * must not differ by more; the lock and the connection are what keeps two from appending at a time.
  *
  * A lock that is lost with its connection does not stop who had it: of two, the one who comes later
- * has the other's attempt in the record, so it takes away what that has prepared, or finds what that
- * has appended. Attempts of others are ended only together with "filed", which they will see.
+ * has the other's attempt in the record, so it takes away what that has prepared, or finds what
+ *that has appended. Attempts of others are ended only together with "filed", which they will see.
  */
 #ifndef FILING_COPY_H
 #define FILING_COPY_H
@@ -57,6 +57,7 @@ struct filing_work { /* of one copy */
 	int64_t last_us;   /* when the last attempt of others began */
 	bool was_searched; /* the mailbox was looked into */
 	bool was_appended;
+	bool is_told;                   /* that it failed, and why */
 	char kept[MAILSTORE_COPY_SIZE]; /* where it is: as recorded, found or appended */
 };
 

@@ -59,23 +59,22 @@ static struct filing_item *begin_items(struct filing_message *messages, size_t c
 }
 
 /* A copy whose second transaction did not hold. */
-static void lose(struct filing_work *work, const char *text)
+static void lose(const struct filing *filing, struct filing_work *work)
 {
 	if (work->step == FILING_STEP_FAILED)
 		return; /* it left nothing, and the store has said why */
-	mail_verdict_set(&work->copy->verdict, "4.3.0", "The record of messages: %s", text);
+	filing_defer(filing, work, "The record of messages cannot be written now",
+		     record_error(filing->record));
 	work->step = FILING_STEP_LOST;
 }
 
 static void lose_all(const struct filing *filing, struct filing_item *items, size_t count)
 {
-	const char *text = record_error(filing->record);
-
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < items[i].message->copy_count; j++)
 			if (!items[i].message->is_busy &&
 			    items[i].works[j].step != FILING_STEP_DONE)
-				lose(&items[i].works[j], text);
+				lose(filing, &items[i].works[j]);
 }
 
 static bool may_repeat(int error, unsigned tries)
@@ -126,7 +125,8 @@ static void tell_of_end(const struct filing *filing, const struct filing_work *w
 		return;
 	}
 	work->message->is_lost |= work->step == FILING_STEP_LOST;
-	filing_tell(filing, FILING_FAILED, work, work->copy->verdict.text);
+	if (!work->is_told)
+		filing_tell(filing, FILING_FAILED, work, work->copy->verdict.text);
 }
 
 static void end_items(const struct filing *filing, struct filing_item *items, size_t count)

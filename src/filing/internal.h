@@ -38,6 +38,13 @@ void filing_some_clear(struct filing_some *some);
 /* TEXT may be NULL. */
 void filing_tell(const struct filing *filing, enum filing_event_kind kind,
 		 const struct filing_work *work, const char *text);
+/* Attempts that began before this can be settled by who has just looked into the mailbox: they
+ * cannot append any more, even if the clock of their machine differs by a day. */
+int64_t filing_settled_before_us(const struct mailstore *store);
+/* The copy waits (4.3.0), and everybody may read TEXT; DETAIL, which may name servers, users and
+ * paths, is for the log only. */
+void filing_defer(const struct filing *filing, struct filing_work *work, const char *text,
+		  const char *detail);
 
 /* transactions.c: the two transactions, for all ITEMS together. 0 or -errno of record/record.h:
  * nothing of the transaction holds; *HAS_APPENDED_OUT: but the store may have copies. A message

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "decode/identity.h"
+#include "filing/internal.h"
 #include "filing/internal_repair.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -61,8 +62,11 @@ static int look(struct comparison *comparison, struct arena *arena)
 	if (copy.length >= sizeof comparison->recorded)
 		copy.length = sizeof comparison->recorded - 1;
 	memcpy(comparison->recorded, copy.data, copy.length);
-	error = mailstore_find(mailbox->store, &comparison->place, arena, &comparison->found,
-			       &comparison->found_count);
+	if (mailbox->repair->applies)
+		error = mailstore_fence(mailbox->store, &comparison->place);
+	if (error == 0)
+		error = mailstore_find(mailbox->store, &comparison->place, arena,
+				       &comparison->found, &comparison->found_count);
 	if (error != 0) {
 		tell(comparison, FILING_REPAIR_FAILED, "", mailbox->store->error, false);
 		return -ECANCELED;
@@ -88,7 +92,7 @@ static int correct_row(const struct comparison *comparison)
 				     now_us);
 	if (error == 0)
 		error = record_settle(record, comparison->row->filing,
-				      now_us - comparison->mailbox->store->append_max_us);
+				      filing_settled_before_us(comparison->mailbox->store));
 	return error;
 }
 

@@ -17,10 +17,9 @@ static struct mailstore_place place_of(const struct filing_work *work)
 	};
 }
 
-static void set_failed(struct filing_work *work, const char *text)
+static void set_failed(const struct filing *filing, struct filing_work *work, const char *detail)
 {
-	mail_verdict_set(&work->copy->verdict, "4.3.0", "The mailbox cannot be looked into: %s",
-			 text);
+	filing_defer(filing, work, "The mailbox cannot be looked into now", detail);
 	work->step = FILING_STEP_FAILED;
 	work->was_searched = false;
 }
@@ -38,14 +37,14 @@ static void remove_surplus(const struct filing *filing, struct filing_work *work
 			continue;
 		/* without the lock another one may remove what is kept here */
 		if (record_check(filing->record) != 0) {
-			set_failed(work, record_error(filing->record));
+			set_failed(filing, work, record_error(filing->record));
 			return;
 		}
 		error = mailstore_remove(filing->store, &place, found[i].copy);
 		if (error == 0)
 			filing_tell(filing, FILING_SURPLUS, work, found[i].copy);
 		else if (error != -ENOENT) {
-			set_failed(work, filing->store->error);
+			set_failed(filing, work, filing->store->error);
 			return;
 		}
 	}
@@ -66,7 +65,7 @@ static void search_copy(const struct filing *filing, struct filing_work *work)
 	if (error == 0)
 		error = mailstore_find(filing->store, &place, arena, &found, &count);
 	if (error != 0) {
-		set_failed(work, filing->store->error);
+		set_failed(filing, work, filing->store->error);
 	} else {
 		work->was_searched = true;
 		filing_copy_searched(work, found, count);

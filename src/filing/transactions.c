@@ -241,6 +241,11 @@ static bool has_ended(const struct filing_work *work)
 	       work->step == FILING_STEP_FAILED;
 }
 
+int64_t filing_settled_before_us(const struct mailstore *store)
+{
+	return os_clock_wall_us() - store->append_max_us - DAY_US;
+}
+
 static bool settles_others(const struct filing_work *work)
 {
 	/* else an attempt that goes on would not see that it was ended: it will see "filed" */
@@ -268,7 +273,7 @@ static int end_others(const struct filing *filing, struct filing_item *items, si
 static int settle(const struct filing *filing, struct filing_item *items, size_t count)
 {
 	struct filing_some some CLEANUP(filing_some_clear);
-	int64_t before_us = os_clock_wall_us() - filing->store->append_max_us - DAY_US;
+	int64_t before_us = filing_settled_before_us(filing->store);
 	int error = 0;
 
 	filing_some_choose(&some, items, count, settles_others);

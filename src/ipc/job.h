@@ -23,7 +23,7 @@
  *   FINISH   like REPORT; the job is over
  *   BUSY     u32 milliseconds, u32 flags, str reason
  *            the job is over; what was not reported was not tried, because its destination has
- *            had enough for now. Only of remote, and at most IPC_JOB_BUSY_MAX_MS; flags:
+ *            had enough for so long. Only of remote, and at most IPC_JOB_BUSY_MAX_MS; flags:
  *            enum ipc_job_busy_flags
  *   DRAIN    (nothing)   to the helper: "send" stops. FINISH at once, without reports, jobs that
  *            can be repeated without a duplicate; the others when they are decided

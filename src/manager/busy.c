@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Jobs that a helper has not tried, or not to their end, because their destination has had enough
- * for now (ipc/job.h, BUSY). They wait in memory; nothing is recorded. */
+ * until a time (ipc/job.h, BUSY). They wait in memory; nothing is recorded. */
 #include "base/timestamp.h"
 #include "log/event.h"
 #include "manager/internal.h"

@@ -161,7 +161,7 @@ bool report_take(void *context, void *job, const struct ipc_job_report *report);
 
 /* Only another host can have had enough. */
 bool busy_may_be_said(void *context, const void *job);
-/* JOB's destination has had enough for now: it waits there again, unless its message is too old. */
+/* JOB's destination has had enough: JOB waits there again, unless its message is too old. */
 void busy_take(void *context, void *job, const struct ipc_job_busy *busy);
 
 /* --- command.c --- */

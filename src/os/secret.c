@@ -21,5 +21,7 @@ int os_secret_read(const char *path, struct buffer *secret_out)
 	if (end > 0 && end <= OS_SECRET_MAX)
 		buffer_append(secret_out, text, end);
 	explicit_bzero(text, sizeof text);
-	return end > 0 && end <= OS_SECRET_MAX ? 0 : -EINVAL;
+	if (end == 0)
+		return -ENODATA;
+	return end <= OS_SECRET_MAX ? 0 : -EFBIG;
 }

@@ -11,7 +11,7 @@
 enum { OS_SECRET_MAX = 1024 }; /* bytes */
 
 /* Appends the secret of the file at PATH to SECRET_OUT, which erases its memory from now on.
- * -errno; -EINVAL: the line is empty or too long. */
+ * -errno; -ENODATA: the line is empty; -EFBIG: it is too long. */
 MUST_CHECK int os_secret_read(const char *path, struct buffer *secret_out);
 
 #endif

@@ -100,25 +100,19 @@ static int open_mailbox(struct child *child)
 	return 0;
 }
 
+/* Both kinds file messages; only their stores differ. */
+#define FILES_ONCE(which)                                                                 \
+	{                                                                                 \
+		.kind = (which), .concurrency = CONCURRENCY, .new = new_transport,        \
+		.configure = configure, .deliver = deliver, .drain = drain, .lost = lost, \
+		.free = free_transport                                                    \
+	}
+
 int main(int argc, char **argv)
 {
 	static const struct service_kind kinds[] = {
-		{.kind = CONFIG_SERVICE_MAILBOX,
-		 .concurrency = CONCURRENCY,
-		 .new = new_transport,
-		 .configure = configure,
-		 .deliver = deliver,
-		 .drain = drain,
-		 .lost = lost,
-		 .free = free_transport},
-		{.kind = CONFIG_SERVICE_IMAP,
-		 .concurrency = CONCURRENCY,
-		 .new = new_transport,
-		 .configure = configure,
-		 .deliver = deliver,
-		 .drain = drain,
-		 .lost = lost,
-		 .free = free_transport},
+		FILES_ONCE(CONFIG_SERVICE_MAILBOX),
+		FILES_ONCE(CONFIG_SERVICE_IMAP),
 		{0},
 	};
 

@@ -3,18 +3,21 @@
 #include "base/panic.h"
 #include "decode/apart.h"
 #include "deliver/mailbox_copies.h"
+#include "deliver/mailbox_log.h"
 #include "deliver/mailbox_open.h"
 #include "inject/message.h"
 #include "inject/reader.h"
 #include "mail/localpart.h"
 #include "os/clock.h"
 #include "os/process.h"
+#include "program/log_settings.h"
 #include "program/mailbox_command.h"
 #include "program/program_directory.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { RETRY_MS = 50 }; /* for a lock that another one has */
 
@@ -29,6 +32,7 @@ struct task {
 	struct filing_message message;
 	size_t own;
 	size_t sent;
+	bool has_log;
 };
 
 static int complain(int status, const char *format, const char *what)
@@ -166,10 +170,24 @@ static int decode(struct task *task)
 
 /* --- filing --- */
 
-static void ignore(void *context, const struct filing_event *event)
+/* Standard error belongs to who runs the command, and another mail system may send it to strangers:
+ * what failed in detail is for the log, and for a person at a terminal. */
+static void note(void *context, const struct filing_event *event)
 {
-	(void)context;
-	(void)event;
+	const struct task *task = context;
+	const struct mailbox_note told = mailbox_note_of(event);
+
+	if (task->has_log)
+		mailbox_note_log(&told);
+	if (event->kind == FILING_FAILED && isatty(STDERR_FILENO))
+		complain(0, "%s", event->text);
+}
+
+static void open_log(struct task *task)
+{
+	task->has_log = task->config->log_target == CONFIG_LOG_SYSLOG;
+	if (task->has_log)
+		log_settings_apply("mailbox", task->config);
 }
 
 static int status_of(const struct task *task)
@@ -199,7 +217,7 @@ static int file(struct task *task)
 		return complain(INJECT_TRY_LATER, "4.3.0 the mailboxes cannot be reached: %s",
 				strerror(-error));
 	record = mailbox_record_new(task->config);
-	filing = filing_new(record, store, ignore, NULL);
+	filing = filing_new(record, store, note, task);
 	filing_group(filing, &task->message, 1);
 	while (task->message.is_busy && os_clock_monotonic_us() < until_us) {
 		os_clock_pause_ms(RETRY_MS);
@@ -240,6 +258,7 @@ int mailbox_command_file(const struct command *command, int argc, char **argv)
 	if (task.config == NULL)
 		return INJECT_CONFIG;
 	os_process_private_mask();
+	open_log(&task);
 	task.arena = arena_new();
 	status = run(&task);
 	arena_free(task.arena);

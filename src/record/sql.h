@@ -143,6 +143,12 @@ int record_sql_list(struct record *record, const struct record_query *query, rec
 		    void *context);
 int record_sql_prune(struct record *record, int64_t before_us, unsigned limit, unsigned *count_out);
 
+/* They, in the backends' struct record_operations. */
+#define RECORD_SQL_OPERATIONS                                                          \
+	.put = record_sql_put, .open = record_sql_open, .look = record_sql_look,       \
+	.filed = record_sql_filed, .end = record_sql_end, .settle = record_sql_settle, \
+	.list = record_sql_list, .unfile = record_sql_unfile, .prune = record_sql_prune
+
 /* ---- values ---- */
 
 static inline struct record_value record_number(int64_t number)

@@ -57,6 +57,16 @@ class Site:
         _, said = process.communicate(message(number, recipient), timeout=120)
         return process.returncode, said.decode()
 
+    def run_at_terminal(self, number, recipient):
+        """Likewise, by a person."""
+        ours, theirs = os.openpty()
+        process = subprocess.Popen([self.program, "-c", self.file], stdin=subprocess.PIPE, stderr=theirs)
+        os.close(theirs)
+        process.communicate(message(number, recipient), timeout=120)
+        said = os.read(ours, 4096).decode()
+        os.close(ours)
+        return process.returncode, said
+
     # --- what is there ---
 
     def copies(self):
@@ -74,8 +84,7 @@ class Site:
         return found
 
     def recorded(self):
-        """{(place, subject): (state, copy)}, as the command lists them. Attempts of who was killed stay
-        noted for a day."""
+        """{(place, subject): (state, copy, attempts)}, as the command lists them."""
         ended = subprocess.run(
             [os.path.join(self.directory, "mailbox-command"), "list", "--json", "-c", self.file],
             capture_output=True, text=True, check=False, timeout=300)
@@ -88,11 +97,13 @@ class Site:
                 place = f"{domain}/{local}" + ("/.Sent" if box["folder"] == "Sent" else "")
                 key = place, listed["subject"]
                 assert key not in found, f"recorded twice: {key}"
-                found[key] = box["state"], box.get("copy")
+                found[key] = box["state"], box.get("copy"), box["attempts"]
         return found
 
-    def judge(self, count):
-        """What is wrong after COUNT messages, by kind: lost, twice, at odds."""
+    def judge(self, count, unended=0):
+        """What is wrong after COUNT messages, by kind: lost, twice, at odds; attempts that are noted
+        still, if they are more than those of UNENDED runs can be, one for each of its two copies: these
+        stay for a day."""
         copies, recorded = self.copies(), self.recorded()
         expected = {(place, f"s{number}") for place in PLACES for number in range(count)}
         return {
@@ -100,7 +111,9 @@ class Site:
             "twice": sorted(key for key, names in copies.items() if len(names) > 1),
             "at odds": sorted(
                 key for key in expected | copies.keys() | recorded.keys()
-                if recorded.get(key) not in [("filed", name) for name in copies.get(key, [])]),
+                if recorded.get(key, ())[:2] not in [("filed", name) for name in copies.get(key, [])]),
+            "attempts": sorted(key for key, row in recorded.items() if row[2] > 0)
+                        if sum(row[2] for row in recorded.values()) > 2 * unended else [],
         }
 
 

@@ -290,4 +290,5 @@ def test_kill_who_counts(scene, campaign, ground, program):
     assert campaign.kills[program] > 0
     wait_until(lambda: all(line["in"] == line["out"] == line["waiting"] == 0 for line in told(scene.node).values()),
                "all places are free")
-    wait_until(lambda: not scene.node.trigger_files(), "no trigger is left", 30)
+    # "send" looks at classes fifty times a second
+    wait_until(lambda: not scene.node.trigger_files(), "no trigger is left", 2)

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "os/file.h"
+#include "os/secret.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,6 @@
 enum {
 	ASKERS_MAX = 256,                        /* connections of each user */
 	BACKLOG_MAX = 4 * AUTH_MESSAGE_MAX * 64, /* bytes of answers that were not read */
-	SECRET_MAX = 1024,
 };
 
 /* --- connections --- */
@@ -112,17 +112,13 @@ static void read_secret(struct auth_server *server)
 	int error;
 
 	buffer_clear(&server->secret);
-	server->secret.is_secret = true;
 	if (*path == '\0')
 		return;
-	error = read_file(path, SECRET_MAX, &server->secret);
-	if (error < 0)
+	error = os_secret_read(path, &server->secret);
+	if (error == -ENODATA)
+		log_bad_file(path, STR("its first line is empty"), error);
+	else if (error < 0)
 		log_bad_file(path, STR(""), error);
-	for (size_t i = 0; i < server->secret.length; i++)
-		if (buffer_data(&server->secret)[i] == '\n') {
-			buffer_truncate(&server->secret, i);
-			break;
-		}
 }
 
 static void open_tokens(struct auth_server *server)

@@ -28,7 +28,7 @@ struct queue_link_handler {
 	void (*queued)(void *context, const struct queue_link_notice *notice);
 	/* Answer to queue_link_found(): it is a message at S4. */
 	void (*stands)(void *context, enum mail_stage stage, uint64_t number);
-	/* Answer to queue_link_found() too: of some names "queue" could not tell for now. */
+	/* Answer to queue_link_found() too: of some names "queue" could not tell yet. */
 	void (*unknown)(void *context);
 	/* Some messages were not reported: todo/ must be scanned. */
 	void (*missed)(void *context);

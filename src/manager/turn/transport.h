@@ -27,7 +27,7 @@
  *   FAST            -                     SLOW                       -
  *   SLOW            -                     -                          FAST
  *
- * - Pauses. A destination that has had enough for now, as its helper says, starts no job until a
+ * - Pauses. A destination that has had enough, as its helper says, starts no job until a
  *   pause ends. The job that was refused is the first of its flow again, as if it had not been
  *   started. In a long pause no retries wait in jobs: their messages sleep, because only so many
  *   of them may be awake, which others need.

@@ -2,14 +2,13 @@
 /* Makes a connection: the hosts are tried in order, each for its share of the time, until one has a
  * database that can be written. */
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/secret.h"
 #include "os/socket.h"
 #include "record/mariadb/internal.h"
 #include <errno.h>
 #include <stdio.h>
 
 enum {
-	PASSWORD_MAX = 1024,
 	PORT = 3306,
 	IDLE_S = 60, /* of transactions that nobody ends: their locks are released then */
 };
@@ -25,26 +24,19 @@ static size_t count_of(const char *list)
 
 /* ---- settings ---- */
 
-static int read_password(struct record_mariadb *mariadb, char password[PASSWORD_MAX])
+/* A string, ended by a NUL: empty without a file. */
+static int read_password(struct record_mariadb *mariadb, struct buffer *password)
 {
-	ssize_t length;
-	int file;
+	int error = 0;
 
-	password[0] = '\0';
-	if (*mariadb->password_file == '\0')
-		return 0;
-	file = os_file_open(OS_FILE_HERE, mariadb->password_file, OS_FILE_READ);
-	if (file < 0)
-		return record_sql_fail(&mariadb->sql, -EACCES, "%s: %s", mariadb->password_file,
-				       strerror(-file));
-	length = os_file_read(file, password, PASSWORD_MAX - 1, 0);
-	os_file_close(file);
-	if (length < 0)
-		return record_sql_fail(&mariadb->sql, -EACCES, "%s: %s", mariadb->password_file,
-				       strerror((int)-length));
-	password[length] = '\0';
-	password[strcspn(password, "\r\n")] = '\0';
-	return 0;
+	if (*mariadb->password_file != '\0')
+		error = os_secret_read(mariadb->password_file, password);
+	buffer_append_byte(password, '\0');
+	return error == 0
+		       ? 0
+		       : record_sql_fail(&mariadb->sql, -EACCES, "%s: %s", mariadb->password_file,
+					 error == -ENODATA ? "its first line is empty"
+							   : strerror(-error));
 }
 
 static void set_options(struct record_mariadb *mariadb, size_t hosts, bool is_local)
@@ -139,24 +131,23 @@ static int set_up(struct record_mariadb *mariadb)
 
 static int open_connection(struct record_mariadb *mariadb, struct str host, size_t hosts)
 {
-	char password[PASSWORD_MAX];
+	struct buffer password CLEANUP(buffer_clear) = {0};
 	struct arena *arena = arena_new();
 	unsigned port;
 	const char *name = arena_copy(arena, parse_host(host, &port));
 	bool is_local = *name == '\0';
-	int error = read_password(mariadb, password);
+	int error = read_password(mariadb, &password);
 
 	mariadb->connection = mysql_init(NULL);
 	if (mariadb->connection == NULL)
 		panic("out of memory");
 	set_options(mariadb, hosts, is_local);
 	if (error == 0 &&
-	    mysql_real_connect(mariadb->connection, is_local ? NULL : name, mariadb->user, password,
-			       mariadb->database, is_local ? 0 : port,
+	    mysql_real_connect(mariadb->connection, is_local ? NULL : name, mariadb->user,
+			       buffer_data(&password), mariadb->database, is_local ? 0 : port,
 			       is_local ? mariadb->socket : NULL, CLIENT_FOUND_ROWS) == NULL)
 		error = record_mariadb_fail(mariadb, mysql_errno(mariadb->connection),
 					    mysql_error(mariadb->connection));
-	explicit_bzero(password, sizeof password);
 	arena_free(arena);
 	return error;
 }

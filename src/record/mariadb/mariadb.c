@@ -127,19 +127,11 @@ static void free_mariadb(struct record *record)
 static const struct record_operations OPERATIONS = {
 	.begin = begin,
 	.lock = record_mariadb_lock,
-	.put = record_sql_put,
-	.open = record_sql_open,
-	.look = record_sql_look,
-	.filed = record_sql_filed,
-	.end = record_sql_end,
-	.settle = record_sql_settle,
+	RECORD_SQL_OPERATIONS,
 	.check = check,
 	.commit = commit,
 	.rollback = rollback,
 	.holder = record_mariadb_holder,
-	.list = record_sql_list,
-	.unfile = record_sql_unfile,
-	.prune = record_sql_prune,
 	.free = free_mariadb,
 };
 

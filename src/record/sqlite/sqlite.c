@@ -329,19 +329,11 @@ struct record *record_sqlite_new(const char *path)
 	static const struct record_operations operations = {
 		.begin = begin,
 		.lock = lock,
-		.put = record_sql_put,
-		.open = record_sql_open,
-		.look = record_sql_look,
-		.filed = record_sql_filed,
-		.end = record_sql_end,
-		.settle = record_sql_settle,
+		RECORD_SQL_OPERATIONS,
 		.check = check,
 		.commit = commit,
 		.rollback = rollback,
 		.holder = holder,
-		.list = record_sql_list,
-		.unfile = record_sql_unfile,
-		.prune = record_sql_prune,
 		.free = free_sqlite,
 	};
 	struct record_sqlite *sqlite = memory_alloc_zero(1, sizeof *sqlite);

@@ -1,37 +1,27 @@
 // SPDX-License-Identifier: ISC
 #include "store/ldap/access.h"
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/secret.h"
 #include "store/ldap/dn.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PASSWORD_MAX = 1024 };
-
-/* The first line of the file at PATH. */
 static int read_password(const char *path, char **password_out, struct buffer *why)
 {
-	char text[PASSWORD_MAX + 1];
-	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ);
-	ssize_t length = file < 0 ? file : os_file_read(file, text, sizeof(text), 0);
+	struct buffer secret = {0};
+	int error = os_secret_read(path, &secret);
 
-	if (file >= 0)
-		os_file_close(file);
-	if (length < 0) {
-		buffer_append_format(why, "password_file %s: %s", path, strerror((int)-length));
-		return (int)length;
-	}
-	text[length < PASSWORD_MAX ? length : PASSWORD_MAX] = '\0';
-	text[strcspn(text, "\r\n")] = '\0';
-	if (text[0] == '\0' || length > PASSWORD_MAX) {
+	if (error == -ENODATA || error == -EFBIG)
 		buffer_append_format(why, "password_file %s: its first line is %s", path,
-				     text[0] == '\0' ? "empty" : "too long");
-		return -EINVAL;
-	}
-	*password_out = memory_copy_string(text);
-	explicit_bzero(text, sizeof(text));
-	return 0;
+				     error == -ENODATA ? "empty" : "too long");
+	else if (error < 0)
+		buffer_append_format(why, "password_file %s: %s", path, strerror(-error));
+	buffer_append_byte(&secret, '\0');
+	if (error == 0)
+		*password_out = memory_copy_string(buffer_data(&secret));
+	buffer_clear(&secret);
+	return error;
 }
 
 static char *copy_setting(const char *text)

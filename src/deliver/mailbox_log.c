@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/mailbox_log.h"
+#include "log/event.h"
+
+struct mailbox_note mailbox_note_of(const struct filing_event *event)
+{
+	bool is_of_copy = event->copy != NULL;
+
+	return (struct mailbox_note){
+		.kind = event->kind,
+		.id = event->message->identity->id,
+		.user = is_of_copy ? event->copy->place.user : STR(""),
+		.folder = is_of_copy ? event->copy->place.folder : STR(""),
+		.text = str_from(event->text),
+	};
+}
+
+void mailbox_note_log(const struct mailbox_note *note)
+{
+	static const enum log_name events[FILING_EVENTS] = {
+		[FILING_RECORDED] = EVENT_MESSAGE_RECORDED,
+		[FILING_DIFFERENT] = EVENT_MESSAGE_ID_SHARED,
+		[FILING_FILED] = EVENT_MESSAGE_FILED,
+		[FILING_KNOWN] = EVENT_MESSAGE_FILED_BEFORE,
+		[FILING_FOUND] = EVENT_FILING_FOUND,
+		[FILING_MISSING] = EVENT_FILING_MISSING,
+		[FILING_SURPLUS] = EVENT_FILING_SURPLUS,
+		[FILING_FAILED] = EVENT_FILING_FAILED,
+	};
+
+	if (note->user.length == 0)
+		log_event(events[note->kind], log_str("message_id", note->id),
+			  log_str("text", note->text));
+	else
+		log_event(events[note->kind], log_str("message_id", note->id),
+			  log_str("mailbox", note->user), log_str("folder", note->folder),
+			  log_str("text", note->text));
+}
