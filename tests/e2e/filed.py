@@ -177,7 +177,9 @@ class Postgresql:
 
     def age_attempts(self):
         """As if an hour had passed: what an IMAP server could append yet, it has."""
-        self.server.sql("UPDATE attempt SET began_us = began_us - 3600000000")
+        # not row by row, beside transactions that have some of them
+        self.server.sql("BEGIN; LOCK TABLE attempt IN EXCLUSIVE MODE;"
+                        " UPDATE attempt SET began_us = began_us - 3600000000; COMMIT")
 
     def wait_connected(self, count):
         """The node has so many connections."""
