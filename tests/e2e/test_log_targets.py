@@ -7,7 +7,7 @@ import re
 import subprocess
 
 import pytest
-from stagepost import PATIENCE, as_user, is_root, parse_logfmt, wait_until
+from stagepost import PATIENCE, as_user, give_to_user, is_root, parse_logfmt, wait_until
 from system_log import SystemLog
 
 TEXT = b"Subject: hello\n\nA line.\n"
@@ -109,6 +109,43 @@ def test_a_refusal_is_logged_and_said(logged):
     event = parse_logfmt(wait_until(lambda: collector.messages, "it is logged")[0][2].decode())
     assert event["event"] == "message_refused" and event["user"] == "nobody"
     assert event["text"] == "the message has no recipients" and event["status"] == "64"
+
+
+@needs_root
+def test_what_the_command_mailbox_files_is_logged(logged):
+    """Also what its caller, who may be another mail system, is not told: where the record is."""
+    mx, collector = logged()
+    boxes, record = os.path.join(mx.directory, "boxes"), os.path.join(mx.directory, "record")
+    for path in (boxes, record):
+        os.mkdir(path)
+        give_to_user(path)
+    mx.settings += (f'service once {{ kind = mailbox path = "{boxes}/%d/%u" }}\n'
+                    f'record {{ path = "{record}/record.db" }}\n')
+    mx.write_configuration()
+
+    def file(body, status=0):
+        ended = run(mx, "mailbox", "-r", "bob@a.test",
+                    input=b"From: lisa@b.test\nMessage-ID: <1@b.test>\n\n" + body)
+        assert ended.returncode == status, ended.stderr
+        return ended.stderr
+
+    def events():
+        return [parse_logfmt(message[2].decode()) for message in collector.messages]
+
+    assert file(b"one") == file(b"another") == b""
+    wait_until(lambda: len(events()) >= 5, "both are logged")
+    assert [event["event"] for event in events()] == [
+        "message_recorded", "message_filed", "message_recorded", "message_id_shared", "message_filed"]
+    assert all(event["message_id"] == "<1@b.test>" and event["process"].startswith("mailbox[")
+               for event in events())
+    os.chmod(record, 0)
+    try:
+        said = file(b"a third", status=75)
+    finally:
+        os.chmod(record, 0o700)
+    failed = wait_until(lambda: events()[5:], "the failure is logged")[0]
+    assert failed["event"] == "filing_failed" and record in failed["text"]
+    assert said.startswith(b"4.3.0 ") and record.encode() not in said
 
 
 @needs_root
