@@ -189,7 +189,7 @@ MUST_CHECK int record_check(struct record *record);
 MUST_CHECK int record_commit(struct record *record);
 void record_rollback(struct record *record);
 
-/* The same for COUNT of them (0: nothing is done), of which no two are equal. An error that a
+/* The same for COUNT of them (0: nothing is done), of which no two are equal, but for locks. An error that a
  * single one would meet is that of all: then nothing is known of the others, and where the
  * transaction goes on, it is to be rolled back. */
 MUST_CHECK int record_lock_all(struct record *record, struct record_turn *turns, size_t count);
@@ -214,8 +214,9 @@ MUST_CHECK int record_list(struct record *record, const struct record_query *que
 			   record_listed_one *one, void *context);
 /* Within a transaction and its lock: removes the row FILING with its attempts (repair). */
 MUST_CHECK int record_unfile(struct record *record, int64_t filing);
-/* Removes at most LIMIT messages that were recorded before BEFORE_US and have no row "filing", with
- * all that belongs to them. */
+/* Removes messages that were recorded before BEFORE_US, with all that belongs to them: of the LIMIT
+ * oldest that have no row "filing" and no attempt since BEFORE_US, those whose lock no other one
+ * has. */
 MUST_CHECK int record_prune(struct record *record, int64_t before_us, unsigned limit,
 			    unsigned *count_out);
 /* The words for the last call that failed. */
