@@ -137,8 +137,10 @@ class Boxes:
 # --- the record ---
 
 class Sqlite:
-    def __init__(self, ground):
-        self.path = os.path.join(ground.directory("record"), "record.db")
+    """In DIRECTORY, if it is not to be one of its own."""
+
+    def __init__(self, ground, directory=None):
+        self.path = os.path.join(directory or ground.directory("record"), "record.db")
 
     def settings(self, more=""):
         return f'record {{ path = "{self.path}" {more} }}\n'
@@ -154,10 +156,11 @@ class Sqlite:
 
 
 class Postgresql:
-    """By WAY: "socket", "address" or "name"."""
+    """By WAY: "socket", "address" or "name"; in DIRECTORY likewise."""
 
-    def __init__(self, ground, way="socket"):
-        self.server = postgresql.Server(ground.directory("postgresql"), fsync="on")
+    def __init__(self, ground, way="socket", directory=None, settings=""):
+        self.server = postgresql.Server(directory or ground.directory("postgresql"), fsync="on",
+                                        settings=settings)
         self.way = way
 
     def settings(self, more=""):
@@ -211,11 +214,12 @@ GRANT ALL ON mail.* TO filer@localhost;
 
 
 class Mariadb:
-    """By WAY: "socket", "address" or "name"."""
+    """By WAY: "socket", "address" or "name"; in DIRECTORY likewise."""
 
-    def __init__(self, ground, way="socket"):
+    def __init__(self, ground, way="socket", directory=None, settings=""):
         self.port = free_port()
-        self.server = mariadb.Server(ground.directory("mariadb"), NETWORK.format(port=self.port))
+        self.server = mariadb.Server(directory or ground.directory("mariadb"),
+                                     NETWORK.format(port=self.port) + settings)
         self.server.sql(USER)
         self.password = os.path.join(ground.directory("password"), "password")
         with open(self.password, "w", encoding="ascii") as file:
