@@ -202,7 +202,7 @@ static int execute_each(struct record_mariadb *mariadb, MYSQL_STMT *statement,
 
 	one.rows = is_bulk ? call->rows : 1;
 	for (call->at = 0; error == 0 && call->at < call->rows; call->at += one.rows) {
-		one.values = call->values + call->at * call->columns;
+		one.values = record_call_values(call, call->at);
 		one.outcomes = call->outcomes != NULL ? call->outcomes + call->at : NULL;
 		bind_all(parameters, &one);
 		error = execute(mariadb, statement, &one, parameters);
