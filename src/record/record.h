@@ -170,7 +170,7 @@ MUST_CHECK int record_put(struct record *record, const struct record_message *me
 MUST_CHECK int record_open(struct record *record, int64_t message, const struct record_place *place,
 			   const struct record_token *token, int64_t now_us,
 			   struct record_filing *out);
-/* The row FILING again. -ENOENT: it was removed. */
+/* The row FILING again. -ENOENT: it was removed; the transaction goes on. */
 MUST_CHECK int record_look(struct record *record, int64_t filing, const struct record_token *token,
 			   struct record_filing *out);
 /* It is filed as COPY: to be called after the copy is durable in the store. The attempt TOKEN ends.
