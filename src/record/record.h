@@ -189,9 +189,9 @@ MUST_CHECK int record_check(struct record *record);
 MUST_CHECK int record_commit(struct record *record);
 void record_rollback(struct record *record);
 
-/* The same for COUNT of them (0: nothing is done), of which no two are equal, but for locks. An error that a
- * single one would meet is that of all: then nothing is known of the others, and where the
- * transaction goes on, it is to be rolled back. */
+/* The same for COUNT of them (0: nothing is done), of which no two are equal, but for locks. An
+ * error that a single one would meet is that of all: then nothing is known of the others, and where
+ * the transaction goes on, it is to be rolled back. */
 MUST_CHECK int record_lock_all(struct record *record, struct record_turn *turns, size_t count);
 MUST_CHECK int record_put_all(struct record *record, struct record_entry *entries, size_t count);
 /* Texts of the rows are valid until the next call. */
