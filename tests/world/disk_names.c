@@ -88,6 +88,7 @@ static void forget_seen(struct disk_node *directory, struct disk_node *node)
 	directory->name_count--;
 	directory->folder_count -= S_ISDIR(node->mode);
 	node->links--;
+	node->changed_us = directory->disk->now_us;
 	disk_node_check_left(node);
 	disk_node_drop(node);
 }
@@ -118,11 +119,12 @@ void disk_entry_see(struct disk_node *directory, const char *name, struct disk_n
 	item->order = order > 0 ? order : item->order;
 	entry->items++;
 	directory->changed = item->order;
-	directory->modified_us = directory->disk->now_us;
+	directory->modified_us = directory->changed_us = directory->disk->now_us;
 	if (node != NULL) {
 		disk_node_hold(node); /* the item */
 		disk_node_hold(node);
 		node->links++;
+		node->changed_us = directory->disk->now_us;
 		directory->name_count++;
 		directory->folder_count += S_ISDIR(node->mode);
 		if (S_ISDIR(node->mode))

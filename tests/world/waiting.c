@@ -100,8 +100,7 @@ void waiting_clock_is_right(const struct machine *machine, int64_t jump_us)
 	     account = account->after) {
 		const int64_t pause_us =
 			pause_at(now_us - account->first_us + llabs((long long)jump_us));
-		/* a process that began while the clock was behind has longer waits for so much */
-		const int64_t more_us = jump_us < 0          ? -jump_us
+		const int64_t more_us = jump_us < 0          ? 0
 					: jump_us < pause_us ? jump_us
 							     : pause_us;
 
