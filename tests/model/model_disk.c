@@ -273,9 +273,8 @@ int os_file_info_at(int directory, const char *path, struct os_file_info *info_o
 	(void)directory;
 	if (m == NULL || !is_in(m, path[0] == 't' ? QUEUE_TODO : QUEUE_INFO, name))
 		return -ENOENT;
-	*info_out = (struct os_file_info){.inode = m->id.number,
-					  .modified_us = m->due_us,
-					  .changed_us = m->noted_us};
+	*info_out = (struct os_file_info){
+		.inode = m->id.number, .modified_us = m->due_us, .changed_us = m->noted_us};
 	return 0;
 }
 

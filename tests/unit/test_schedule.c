@@ -91,12 +91,9 @@ static void a_wait_by_another_clock_is_known(void **state)
 		int64_t until_us;
 		bool is_other;
 	} cases[] = {
-		{-HOUR_US, HOUR_US, false},
-		{MINUTE_US, HOUR_US, false},
-		{MINUTE_US + 1, HOUR_US, true},
-		{HOUR_US, 0, false}, /* it is due all the same */
-		{-HOUR_US, DAY_US, false},
-		{-HOUR_US, DAY_US + 1, true},
+		{-HOUR_US, HOUR_US, false},     {MINUTE_US, HOUR_US, false},
+		{MINUTE_US + 1, HOUR_US, true}, {HOUR_US, 0, false}, /* it is due all the same */
+		{-HOUR_US, DAY_US, false},      {-HOUR_US, DAY_US + 1, true},
 	};
 
 	(void)state;

@@ -100,9 +100,7 @@ void waiting_clock_is_right(const struct machine *machine, int64_t jump_us)
 	     account = account->after) {
 		const int64_t pause_us =
 			pause_at(now_us - account->first_us + llabs((long long)jump_us));
-		const int64_t more_us = jump_us < 0          ? 0
-					: jump_us < pause_us ? jump_us
-							     : pause_us;
+		const int64_t more_us = jump_us < 0 ? 0 : jump_us < pause_us ? jump_us : pause_us;
 
 		account->due_us = later(account->due_us, now_us + pause_us + more_us);
 	}

@@ -46,8 +46,8 @@ struct scan {
 	bool has_begun;   /* a scan that was not ONLY_NEW */
 	int64_t pause_us; /* before the next one, after those that failed; 0: the last did not */
 	size_t found;
-	size_t ahead;     /* whose times are of a clock that was ahead */
-	int64_t ahead_us; /* of ours, when these were noted */
+	size_t ahead;                 /* whose times are of a clock that was ahead */
+	int64_t ahead_us;             /* of ours, when these were noted */
 	struct queue_due_reader last; /* the list of the previous process, during the first scan */
 	struct queue_due_writer next;
 	struct number_table asked; /* names in todo/ about which "queue" was asked */
