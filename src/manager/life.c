@@ -65,7 +65,10 @@ static int64_t ask_again_us(const struct message *message)
 static enum message_state report_unmapped(struct manager *manager, struct message *message,
 					  struct str text)
 {
-	if (!message->control->is_mapped)
+	if (message->control->is_mapped)
+		message_weigh(manager, message, share_of_message(message->control->delivery_count),
+			      false);
+	else
 		message_map_later(manager, message, text);
 	message->is_delay_due = true;
 	return MESSAGE_DECIDING;

@@ -302,19 +302,26 @@ static void retries_sleep_while_their_transport_is_paused(void **state)
 	m[0] = mapped_by("r@grey.example", MAIL_DEADLINE_RETURN, HOUR_US / SECOND_US);
 	m[1] = mapped_by("r@grey.example", MAIL_DEADLINE_NONE, 0);
 	m[2] = mapped_by("r@fast.example", MAIL_DEADLINE_NONE, 0);
+	for (size_t i = 0; i < COUNT_OF(m); i++)
+		scene_say(m[i], 1, "4.7.1", "");
+	scene_pass(401 * SECOND_US);
 	scene_say(m[0], 1, "4.7.1", "");
 	scene_say(m[1], 1, "4.7.1", "");
-	scene_say(m[2], 1, NULL, ""); /* it is tried again in two seconds */
+	model_say_busy(m[2], 1, 5000); /* one that waits in a job when the transport is paused */
+	scene_work();
+	assert_non_null(message_find(scene_manager, m[2]->id.number));
 	let_remote_start(true);
-	scene_pass(500 * SECOND_US);
+	assert_null(message_find(scene_manager, m[2]->id.number));
+	scene_pass(2000 * SECOND_US);
 	for (size_t i = 0; i < COUNT_OF(m); i++)
 		assert_null(message_find(scene_manager, m[i]->id.number));
-	scene_pass(HOUR_US - 500 * SECOND_US);
+	assert_int_equal(model_logged(EVENT_BOUNCED), bounced);
+	scene_pass(HOUR_US - 2400 * SECOND_US);
 	scene_work();
 	assert_int_equal(model_logged(EVENT_BOUNCED), bounced + 1);
 	let_remote_start(false);
 	scene_pass(SECOND_US);
-	assert_true(scene_is_tried(m[1], 1));
+	assert_true(scene_is_tried(m[1], 1) && scene_is_tried(m[2], 1));
 	scene_end();
 }
 

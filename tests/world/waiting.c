@@ -71,7 +71,8 @@ static void look(void *context)
 	accounts_close();
 	for (struct books *books = accounts_first(); books != NULL; books = books->next) {
 		look_at(books);
-		growth_look_at_controls(books->machine);
+		if (books->open_count > 0) /* else there is none */
+			growth_look_at_controls(books->machine);
 	}
 	kernel_at(kernel_now_us() + MINUTE_US, look, NULL);
 }
