@@ -9,7 +9,6 @@
 struct deliver_mailbox {
 	struct mailbox_prepare *prepare;
 	struct mailbox_turns *turns;
-	const struct config_service *service;
 };
 
 static void on_ready(void *context, struct mailbox_entry *entry)
@@ -35,19 +34,13 @@ struct deliver_mailbox *deliver_mailbox_new(const struct deliver_mailbox_peers *
 void deliver_mailbox_configure(struct deliver_mailbox *mailbox, const struct config *config,
 			       const struct config_service *service)
 {
-	mailbox->service = service;
-	mailbox_prepare_configure(mailbox->prepare, service);
+	mailbox_prepare_configure(mailbox->prepare, config, service);
 	mailbox_turns_configure(mailbox->turns, config, service);
 }
 
 void deliver_mailbox_start(struct deliver_mailbox *mailbox, struct deliver_helper_job *job)
 {
-	struct mailbox_entry *entry = mailbox_entry_new(job, mailbox->service);
-
-	if (entry->message.copy_count == 0)
-		mailbox_entry_give_up(entry, NULL); /* all are reported */
-	else
-		mailbox_prepare_start(mailbox->prepare, entry);
+	mailbox_prepare_start(mailbox->prepare, mailbox_entry_new(job));
 }
 
 void deliver_mailbox_drain(struct deliver_mailbox *mailbox)

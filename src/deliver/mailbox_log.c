@@ -11,6 +11,7 @@ struct mailbox_note mailbox_note_of(const struct filing_event *event)
 		.id = event->message->identity->id,
 		.user = is_of_copy ? event->copy->place.user : STR(""),
 		.folder = is_of_copy ? event->copy->place.folder : STR(""),
+		.rule = is_of_copy ? event->copy->decision.rule : STR(""),
 		.text = str_from(event->text),
 	};
 }
@@ -34,5 +35,5 @@ void mailbox_note_log(const struct mailbox_note *note)
 	else
 		log_event(events[note->kind], log_str("message_id", note->id),
 			  log_str("mailbox", note->user), log_str("folder", note->folder),
-			  log_str("text", note->text));
+			  log_str("rule", note->rule), log_str("text", note->text));
 }

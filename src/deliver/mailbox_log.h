@@ -13,6 +13,7 @@ struct mailbox_note {
 	struct str id;
 	struct str user; /* "": about the message, not a copy */
 	struct str folder;
+	struct str rule; /* that decided about the copy; "": none */
 	struct str text;
 };
 

@@ -14,7 +14,9 @@ static const int64_t DECODE_PATIENCE_US = 75 * SECOND_US;
 
 struct mailbox_prepare {
 	struct deliver_mailbox_peers peers;
+	const struct config *config;
 	const struct config_service *service;
+	unsigned generation; /* of the configuration */
 	void (*ready)(void *context, struct mailbox_entry *entry);
 	void *context;
 	struct mailbox_reader *reader;
@@ -53,24 +55,42 @@ static void on_sender(void *context, const struct directory_result *result)
 	if (result->answer == DIRECTORY_FOUND && result->target_count == 1 &&
 	    target->kind == DIRECTORY_TARGET_LOCAL &&
 	    str_equal(target->service, str_from(prepare->service->name)))
-		mailbox_entry_add_sent(entry, prepare->service, target->address);
+		mailbox_entry_add_sent(entry, target->address);
 	make_ready(entry);
 }
 
 static void find_sender(struct mailbox_entry *entry)
 {
 	struct mailbox_prepare *prepare = entry->owner;
-	struct str sender = mailbox_entry_sender(entry, prepare->service);
+	struct str sender = mailbox_entry_sender(entry);
 
 	if (sender.length == 0) {
 		make_ready(entry);
 	} else if (prepare->service->sent == CONFIG_SENT_ALL) {
-		mailbox_entry_add_sent(entry, prepare->service, sender);
+		mailbox_entry_add_sent(entry, sender);
 		make_ready(entry);
 	} else {
 		directory_lookup(prepare->peers.directory, sender, on_sender, entry,
 				 &entry->request);
 	}
+}
+
+/* By the configuration that said which fields of the header count: if it has changed since, all
+ * begins anew. */
+static void decide(struct mailbox_entry *entry)
+{
+	struct mailbox_prepare *prepare = entry->owner;
+
+	if (entry->generation != prepare->generation) {
+		DL_DELETE2(prepare->entries, entry, previous, next);
+		mailbox_prepare_start(prepare, entry);
+		return;
+	}
+	mailbox_entry_decide(entry, prepare->config, prepare->service);
+	if (entry->message.copy_count == 0)
+		drop(entry, NULL); /* all are reported */
+	else
+		find_sender(entry);
 }
 
 static void on_decoded(void *context, const struct decode_message *message)
@@ -82,7 +102,7 @@ static void on_decoded(void *context, const struct decode_message *message)
 		log_event(EVENT_MESSAGE_UNDECODED, log_str("message_id", entry->identity.id),
 			  log_str("text", message->problem));
 	mailbox_entry_decoded(entry, message);
-	find_sender(entry);
+	decide(entry);
 }
 
 /* The oldest is the first. */
@@ -130,6 +150,8 @@ void mailbox_prepare_start(struct mailbox_prepare *prepare, struct mailbox_entry
 	int error;
 
 	entry->owner = prepare;
+	entry->generation = prepare->generation;
+	mailbox_rules_fields(prepare->config, entry->job->arena, &entry->fields);
 	if (entry->job->content.size < MAILBOX_READER_FROM) {
 		on_identified(entry, mailbox_entry_identify(entry));
 		return;
@@ -164,10 +186,12 @@ mailbox_prepare_new(const struct deliver_mailbox_peers *peers,
 	return prepare;
 }
 
-void mailbox_prepare_configure(struct mailbox_prepare *prepare,
+void mailbox_prepare_configure(struct mailbox_prepare *prepare, const struct config *config,
 			       const struct config_service *service)
 {
+	prepare->config = config;
 	prepare->service = service;
+	prepare->generation++;
 }
 
 void mailbox_prepare_free(struct mailbox_prepare *prepare)

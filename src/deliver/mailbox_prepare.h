@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * deliver/mailbox_prepare.h - what is found out about a message before a thread files it: which
- * message it is, what is in it, and whose sent mail it is.
+ * message it is, what is in it, which copies there are of it, and whose sent mail it is.
  */
 #ifndef DELIVER_MAILBOX_PREPARE_H
 #define DELIVER_MAILBOX_PREPARE_H
@@ -18,8 +18,8 @@ mailbox_prepare_new(const struct deliver_mailbox_peers *peers,
 /* All must be ready or dropped. NULL is allowed. */
 void mailbox_prepare_free(struct mailbox_prepare *prepare);
 
-/* From now on SERVICE applies, which is borrowed. */
-void mailbox_prepare_configure(struct mailbox_prepare *prepare,
+/* From now on CONFIG and SERVICE apply, which are borrowed. */
+void mailbox_prepare_configure(struct mailbox_prepare *prepare, const struct config *config,
 			       const struct config_service *service);
 /* Takes over ENTRY. */
 void mailbox_prepare_start(struct mailbox_prepare *prepare, struct mailbox_entry *entry);
