@@ -49,10 +49,11 @@ static const char *const VERSION_1[] = {
 };
 
 static const char *const VERSION_2[] = {
-	"CREATE TABLE IF NOT EXISTS decision(message {number} NOT NULL,"
+	"CREATE TABLE IF NOT EXISTS decision(number {serial}, message {number} NOT NULL,"
 	" owner {text}(320){exact} NOT NULL, purpose {text}(320){exact} NOT NULL,"
 	" folder {text}(255){exact} NOT NULL, rule {text}(32){exact} NOT NULL,"
-	" flags {number} NOT NULL, PRIMARY KEY(message, owner, purpose),"
+	" flags {number} NOT NULL,"
+	" CONSTRAINT decision_once UNIQUE(message, owner, purpose),"
 	" FOREIGN KEY(message) REFERENCES message(number) ON DELETE CASCADE){table}",
 	NULL,
 };
