@@ -58,6 +58,7 @@ static const struct {
 	{"x@y", "no", NULL, "Hello you", "ann@d", "", 1, false, "subject"},
 	{"x@y", NULL, NULL, "Hell", "ann@d", "", 1, false, ""},
 	{"", NULL, NULL, "", "ann@d", "", 1, false, "null"},
+	{"", NULL, NULL, "", "ann@d", "", 15, true, "null"},
 	{"x@A.Example.Net", NULL, NULL, "", "ann@d", "", 1, false, "domain"},
 	{"x@example.net", NULL, NULL, "", "ann@d", "", 1, false, ""},
 	{"bob@a.org", NULL, NULL, "", "ann@d", "x1", 1, false, "whole"},
