@@ -109,7 +109,10 @@ static struct str folder_of(struct mailbox_copies *copies, const struct config_r
 size_t mailbox_copies_add(struct mailbox_copies *copies, struct str address)
 {
 	const struct config_service *service = copies->service;
-	struct filing_copy copy = {.recipient = address};
+	struct filing_copy copy = {
+		.recipient = address,
+		.refuses_over_quota = service->over_quota == CONFIG_OVER_QUOTA_REFUSE,
+	};
 	const struct config_rule *rule;
 	struct str detail;
 
@@ -140,6 +143,7 @@ size_t mailbox_copies_add_sent(struct mailbox_copies *copies, struct str address
 {
 	struct filing_copy copy = {
 		.recipient = STR(""),
+		.refuses_over_quota = true,
 		.decision = {.purpose = STR("sent"), .rule = STR(""), .flags = MAILSTORE_SEEN},
 	};
 
@@ -147,6 +151,15 @@ size_t mailbox_copies_add_sent(struct mailbox_copies *copies, struct str address
 		return MAILBOX_NO_COPY;
 	copy.place.folder = arena_copy_str(copies->arena, str_from(copies->service->sent_folder));
 	return copy_for(copies, &copy);
+}
+
+void mailbox_copies_limit(struct mailbox_copies *copies, size_t index,
+			  const struct mail_quota *quota)
+{
+	struct mail_quota *kept = arena_alloc(copies->arena, sizeof *kept);
+
+	*kept = *quota;
+	copies->message->copies[index].quota = kept;
 }
 
 const struct mail_verdict *mailbox_copies_verdict(const struct filing_message *message, size_t own,

@@ -33,8 +33,12 @@ size_t mailbox_copies_add(struct mailbox_copies *copies, struct str address);
 /* After the recipients: the address whose mailbox gets the sender's copy, if any is kept: "":
  * nobody's. */
 struct str mailbox_copies_sender(const struct mailbox_copies *copies);
-/* The sender's copy, in the mailbox of ADDRESS: likewise, as mailbox_copies_add(). */
+/* The sender's copy, in the mailbox of ADDRESS: likewise, as mailbox_copies_add(). For a mailbox
+ * without room it fails, as it must hold up no recipient. */
 size_t mailbox_copies_add_sent(struct mailbox_copies *copies, struct str address);
+/* The mailbox of the copy at INDEX may have no more than QUOTA says. */
+void mailbox_copies_limit(struct mailbox_copies *copies, size_t index,
+			  const struct mail_quota *quota);
 
 /* The verdict for the recipient with the copy OWN: while the sender's copy has to wait, he waits.
  */

@@ -62,6 +62,29 @@ void mailbox_entry_add_sent(struct mailbox_entry *entry, struct str address)
 	entry->sent = mailbox_copies_add_sent(&entry->copies, address);
 }
 
+void mailbox_entry_want_quotas(struct mailbox_entry *entry)
+{
+	const struct filing_message *message = &entry->message;
+	struct arena *arena = entry->job->arena;
+	struct str *addresses = arena_alloc(arena, message->copy_count * sizeof *addresses);
+
+	for (size_t i = 0; i < message->copy_count; i++)
+		addresses[i] = message->copies[i].recipient.length > 0
+				       ? message->copies[i].recipient
+				       : message->copies[i].place.user;
+	entry->wanted =
+		(struct deliver_quotas_wanted){entry, arena, addresses, message->copy_count, NULL};
+}
+
+void mailbox_entry_take_quotas(struct mailbox_entry *entry)
+{
+	const struct deliver_quotas_wanted *wanted = &entry->wanted;
+
+	for (size_t i = 0; wanted->quotas != NULL && i < wanted->count; i++)
+		if (wanted->quotas[i].is_counted)
+			mailbox_copies_limit(&entry->copies, i, &wanted->quotas[i].quota);
+}
+
 void mailbox_entry_finish(struct mailbox_entry *entry)
 {
 	struct deliver_helper_job *job = entry->job;

@@ -10,6 +10,7 @@
 #include "decode/client.h"
 #include "deliver/helper.h"
 #include "deliver/mailbox_copies.h"
+#include "deliver/quotas.h"
 #include "directory/lookup/lookup.h"
 
 /* In its job's arena. */
@@ -19,7 +20,8 @@ struct mailbox_entry {
 	struct decode_message decoded;
 	struct filing_message message;
 	struct mailbox_copies copies;
-	struct mailbox_rules_fields fields; /* by the configuration of GENERATION */
+	struct deliver_quotas_wanted wanted; /* of each copy's mailbox */
+	struct mailbox_rules_fields fields;  /* by the configuration of GENERATION */
 	unsigned generation;
 	size_t *copy_of;  /* of job->recipients[i]: which copy; MAILBOX_NO_COPY: none, it was
 			     reported */
@@ -49,6 +51,9 @@ void mailbox_entry_decide(struct mailbox_entry *entry, const struct config *conf
 struct str mailbox_entry_sender(const struct mailbox_entry *entry);
 /* Adds the sender's copy, into the mailbox of ADDRESS. */
 void mailbox_entry_add_sent(struct mailbox_entry *entry, struct str address);
+/* Then names, in WANTED, the mailboxes whose quotas are to be found; and takes these. */
+void mailbox_entry_want_quotas(struct mailbox_entry *entry);
+void mailbox_entry_take_quotas(struct mailbox_entry *entry);
 
 /* Reports the verdicts of its copies and ends the job, or ends it without reports if it is lost.
  * The sender's copy belongs to all: while that has to wait, they wait. */

@@ -20,16 +20,34 @@ struct mailbox_prepare {
 	void (*ready)(void *context, struct mailbox_entry *entry);
 	void *context;
 	struct mailbox_reader *reader;
+	struct deliver_quotas *quotas;
 	struct mailbox_entry *entries; /* being decoded, or the sender is looked up */
 	struct os_timer *patience;     /* with the decoder; runs while there are entries */
 };
 
-static void make_ready(struct mailbox_entry *entry)
+/* All is known but for the quotas. */
+static void find_quotas(struct mailbox_entry *entry)
 {
 	struct mailbox_prepare *prepare = entry->owner;
 
 	DL_DELETE2(prepare->entries, entry, previous, next);
-	prepare->ready(prepare->context, entry);
+	mailbox_entry_want_quotas(entry);
+	deliver_quotas_find(prepare->quotas, prepare->peers.directory, prepare->service,
+			    &entry->wanted);
+}
+
+static void on_quotas(void *context, void *owner)
+{
+	struct mailbox_prepare *prepare = context;
+
+	mailbox_entry_take_quotas(owner);
+	prepare->ready(prepare->context, owner);
+}
+
+static void on_quotas_given_up(void *context, void *owner)
+{
+	(void)context;
+	mailbox_entry_give_up(owner, NULL);
 }
 
 static void drop(struct mailbox_entry *entry, const struct mail_verdict *why)
@@ -56,7 +74,7 @@ static void on_sender(void *context, const struct directory_result *result)
 	    target->kind == DIRECTORY_TARGET_LOCAL &&
 	    str_equal(target->service, str_from(prepare->service->name)))
 		mailbox_entry_add_sent(entry, target->address);
-	make_ready(entry);
+	find_quotas(entry);
 }
 
 static void find_sender(struct mailbox_entry *entry)
@@ -65,10 +83,10 @@ static void find_sender(struct mailbox_entry *entry)
 	struct str sender = mailbox_entry_sender(entry);
 
 	if (sender.length == 0) {
-		make_ready(entry);
+		find_quotas(entry);
 	} else if (prepare->service->sent == CONFIG_SENT_ALL) {
 		mailbox_entry_add_sent(entry, sender);
-		make_ready(entry);
+		find_quotas(entry);
 	} else {
 		directory_lookup(prepare->peers.directory, sender, on_sender, entry,
 				 &entry->request);
@@ -166,6 +184,7 @@ void mailbox_prepare_drop(struct mailbox_prepare *prepare)
 	struct mailbox_entry *entry;
 
 	mailbox_reader_drop(prepare->reader);
+	deliver_quotas_give_up(prepare->quotas);
 	while ((entry = prepare->entries) != NULL) {
 		if (entry->question != NULL)
 			decode_client_cancel(entry->question);
@@ -182,6 +201,7 @@ mailbox_prepare_new(const struct deliver_mailbox_peers *peers,
 
 	*prepare = (struct mailbox_prepare){.peers = *peers, .ready = ready, .context = context};
 	prepare->reader = mailbox_reader_new(peers->loop, on_identified);
+	prepare->quotas = deliver_quotas_new(on_quotas, on_quotas_given_up, prepare);
 	prepare->patience = os_timer_new(peers->loop, on_patience, prepare);
 	return prepare;
 }
@@ -199,6 +219,7 @@ void mailbox_prepare_free(struct mailbox_prepare *prepare)
 	if (prepare == NULL)
 		return;
 	mailbox_reader_free(prepare->reader);
+	deliver_quotas_free(prepare->quotas);
 	os_timer_free(prepare->patience);
 	free(prepare);
 }

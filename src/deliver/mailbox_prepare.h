@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * deliver/mailbox_prepare.h - what is found out about a message before a thread files it: which
- * message it is, what is in it, which copies there are of it, and whose sent mail it is.
+ * message it is, what is in it, which copies there are of it, whose sent mail it is, and how
+ * much their mailboxes may have.
  */
 #ifndef DELIVER_MAILBOX_PREPARE_H
 #define DELIVER_MAILBOX_PREPARE_H

@@ -10,6 +10,7 @@
 #define FILING_FILING_H
 
 #include "decode/identity.h"
+#include "mail/quota.h"
 #include "mail/verdict.h"
 #include "mailstore/mailstore.h"
 #include "record/record.h"
@@ -21,7 +22,9 @@ struct filing_copy {
 	 */
 	struct record_place place;
 	struct record_decision decision;
-	struct str recipient; /* written as Delivered-To; "": the sender's copy */
+	const struct mail_quota *quota; /* of the mailbox; NULL: none is counted */
+	bool refuses_over_quota;        /* then it fails, instead of waiting */
+	struct str recipient;           /* written as Delivered-To; "": the sender's copy */
 	struct mail_verdict
 		verdict; /* out: OK 2.0.0: it is in the mailbox, now or before; WAIT 4.3.0
 			  * (the record or the store); WAIT or FAIL as the store says */

@@ -165,14 +165,20 @@ static int decode(struct task *task)
 	return 0;
 }
 
+/* Of quotas only the setting counts, as the directory is not asked. */
 static int decide(struct task *task)
 {
+	struct mail_quota quota;
+
 	mailbox_copies_begin(&task->copies, &task->message, 1, task->config, task->service,
 			     &task->fields, task->arena);
 	task->own = mailbox_copies_add(&task->copies, task->recipient);
 	if (task->own == MAILBOX_NO_COPY)
 		return refuse(INJECT_BAD_DATA, "5.1.3 No mailbox can have such a name");
 	add_sent(task);
+	if (mail_quota_parse(str_from(task->service->quota), &quota) == 0)
+		for (size_t i = 0; i < task->message.copy_count; i++)
+			mailbox_copies_limit(&task->copies, i, &quota);
 	return 0;
 }
 
