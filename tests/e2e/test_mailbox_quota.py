@@ -7,11 +7,10 @@ import os
 import filed
 import pytest
 import test_quota
-from filed import Imap
 from once import DOUG, LISA, SCUBA, message, site  # noqa: F401
 from records import Records
 from smtp import deliver
-from stagepost import give_to_user, wait_until
+from stagepost import wait_until
 
 BODY = ("x" * 70 + "\r\n") * 14  # a kilobyte
 
@@ -69,20 +68,8 @@ def test_the_command_knows_the_setting(site):  # noqa: F811
 def test_an_imap_server_that_has_no_room(node, ground, monkeypatch, over, status):
     limits = test_quota.DOVECOT.replace("storage=20K:messages=6", "storage=100M:messages=2")
     monkeypatch.setattr(filed, "WAYS", filed.WAYS + limits.replace("{", "{{").replace("}", "}}"))
-    imap = Imap(ground)
-    try:
-        mx = node(start=False, domains=["domain mail.test { service = once }"])
-        record = os.path.join(mx.directory, "record")
-        os.mkdir(record)
-        give_to_user(record)
-        mx.settings = (f"service once {{ {imap.settings(more=f'sent = all over_quota = {over}')} }}\n"
-                       f'record {{ path = "{record}/record.db" }}\n')
-        mx.write_configuration()
-        mx.start()
+    with filed.imap_site(node, ground, f"sent = all over_quota = {over}") as (mx, imap):
         assert [outcome(mx, n, SCUBA) for n in range(3)] == ["2.0.0", "2.0.0", status]
         assert len(imap.texts(SCUBA)) == 2
         assert outcome(mx, "other", DOUG) == "2.0.0", "though lisa's folder is full"
         assert len(imap.texts(LISA, "Sent")) == 2
-        mx.stop()
-    finally:
-        imap.close()

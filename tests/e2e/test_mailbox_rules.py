@@ -6,7 +6,7 @@ import os
 import subprocess
 
 import pytest
-from filed import Imap
+from filed import imap_site
 from once import DOUG, LISA, SCUBA, message, site  # noqa: F401
 from smtp import deliver
 from stagepost import PATIENCE, as_user, give_to_user
@@ -126,7 +126,8 @@ def test_what_was_decided_stays_after_a_reload(ruled, blocked):
     told = box.mx.log.wait("deferred", to=recipient)
     assert len(box.files(SCUBA, "First")) == (1 if blocked == "gmail.test" else 0)
     change(box, 'folder = "Second"')
-    deliver(box.mx, [recipient], message("<2@gmail.test>"), sender=DOUG) if blocked == "gmail.test" else None
+    if blocked == "gmail.test":
+        deliver(box.mx, [recipient], message("<2@gmail.test>"), sender=DOUG)
     os.unlink(obstacle)
     retry(box, told)
     box.mx.log.wait("delivered", id=told["id"])
@@ -140,22 +141,10 @@ def test_what_was_decided_stays_after_a_reload(ruled, blocked):
 
 
 def test_rules_in_folders_of_an_imap_server(node, ground):
-    imap = Imap(ground)
-    try:
-        mx = node(start=False, domains=["domain mail.test { service = once }"])
-        record = os.path.join(mx.directory, "record")
-        os.mkdir(record)
-        give_to_user(record)
-        mx.settings = (f"service once {{ {imap.settings(more='sent = none')} }}\n"
-                       f'record {{ path = "{record}/record.db" }}\n{RULES}')
-        mx.write_configuration()
-        mx.start()
+    with imap_site(node, ground, "sent = none", RULES) as (mx, imap):
         for case in "spam", "list", "kept":
             recipient, sender, *_, folder, _, rule = CASES[case]
             deliver(mx, [recipient], text_of(case), sender=sender)
-            filed = mx.log.wait("message_filed", message_id=f"<{case}@gmail.test>", timeout=PATIENCE)
+            filed = mx.log.wait("message_filed", message_id=f"<{case}@gmail.test>")
             assert (filed["folder"], filed["rule"]) == (folder, rule)
             assert len(imap.texts(SCUBA, folder.replace("/", "."))) == 1
-        mx.stop()
-    finally:
-        imap.close()
