@@ -9,6 +9,7 @@ struct mailbox_entry *mailbox_entry_new(struct deliver_helper_job *job)
 	entry->message = (struct filing_message){
 		.identity = &entry->identity,
 		.decoded = &entry->decoded,
+		.queue_id = job->id,
 		.content = job->content,
 		.is_binary = job->binary,
 		.sender = job->sender,

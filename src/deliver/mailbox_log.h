@@ -10,6 +10,7 @@
 /* A plain value; what it refers to belongs to who made it. */
 struct mailbox_note {
 	enum filing_event_kind kind;
+	struct mail_id queue_id; /* of number 0: none */
 	struct str id;
 	struct str user; /* "": about the message, not a copy */
 	struct str folder;

@@ -10,6 +10,7 @@
 #define FILING_FILING_H
 
 #include "decode/identity.h"
+#include "mail/envelope.h"
 #include "mail/quota.h"
 #include "mail/verdict.h"
 #include "mailstore/mailstore.h"
@@ -35,6 +36,7 @@ struct filing_copy {
 struct filing_message {
 	const struct decode_identity *identity;
 	const struct decode_message *decoded;
+	struct mail_id queue_id; /* for the log; of number 0: it is in no queue */
 	struct ipc_content content;
 	bool is_binary;    /* BINARYMIME: its copies are encoded, and identified by what came */
 	struct str sender; /* of the envelope; "": the null sender */

@@ -75,6 +75,16 @@ def test_the_first_rule_that_matches_decides(ruled):
     assert rows["<kept@gmail.test>"] == "Kept/keep-2026 kept" and rows["<small@gmail.test>"] == "INBOX "
 
 
+def test_a_trace_says_which_rule(ruled):
+    box = ruled()
+    deliver(box.mx, [SCUBA, DOUG], text_of("list"), sender=LISA)
+    queued = box.mx.log.wait("message_queued")["id"]
+    box.mx.log.wait("message_filed", mailbox=SCUBA, id=queued)
+    told = subprocess.run([os.path.join(box.mx.programs, "stagepost"), "trace", queued, box.mx.log.path],
+                          check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
+    assert f"filed for <{SCUBA}> in Lists/dev, by rule list" in told, told
+
+
 def test_the_command_knows_the_rules(ruled):
     box = ruled(start=False)
     box.file(text_of("list"), SCUBA)
