@@ -105,5 +105,8 @@ def test_sessions_that_are_opened_and_dropped(node, ground):
     for pid, (descriptors, memory) in before.items():
         assert after[pid][0] <= descriptors, (pid, before, after)
         assert after[pid][1] <= memory + 1024, (pid, before, after)
-    assert len(mx.log.find("session_refused")) < 100 * (SECONDS + 5)  # rated
+    for event in "session_refused", "rate_exceeded":
+        assert len(mx.log.find(event)) < 100 * (SECONDS + 5)  # rated
+    # of who is turned away the log has that, and not the reply too
+    assert not mx.log.find("command_refused", text="You connect too often, try again later")
     wait_until(lambda: all(line["in"] == 0 for line in told(mx).values()), "no place is lost")
