@@ -231,6 +231,7 @@ static void give_up_waiting(struct deliver_mailbox *mailbox, const struct mail_v
 
 	while ((entry = mailbox->waiting) != NULL) {
 		DL_DELETE2(mailbox->waiting, entry, previous, next);
+		entry->message.is_away = true;
 		mailbox_entry_give_up(entry, why);
 	}
 }
