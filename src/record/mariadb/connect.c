@@ -39,8 +39,31 @@ static int read_password(struct record_mariadb *mariadb, struct buffer *password
 							   : strerror(-error));
 }
 
+/* A server may ask for any way to log in, and for the password itself: not from us. Who can listen
+ * or answer in its place gets the password by caching_sha2_password, too. */
+#define PROOFS  "mysql_native_password,client_ed25519"
+#define SECRETS PROOFS ",caching_sha2_password"
+
+const char *const RECORD_MARIADB_PLUGINS[] = {"client_ed25519", "caching_sha2_password", NULL};
+
+static void set_tls(struct record_mariadb *mariadb)
+{
+	MYSQL *connection = mariadb->connection;
+	const my_bool yes = 1;
+
+	(void)mysql_options(connection, MYSQL_OPT_SSL_CA, mariadb->authority);
+	(void)mysql_options(connection, MYSQL_OPT_SSL_ENFORCE, &yes);
+	(void)mysql_options(connection, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
+	(void)mysql_options(connection, MARIADB_OPT_TLS_VERSION, "TLSv1.2,TLSv1.3");
+	if (*mariadb->certificate == '\0')
+		return;
+	(void)mysql_options(connection, MYSQL_OPT_SSL_CERT, mariadb->certificate);
+	(void)mysql_options(connection, MYSQL_OPT_SSL_KEY, mariadb->key);
+}
+
 static void set_options(struct record_mariadb *mariadb, size_t hosts, bool is_local)
 {
+	bool is_private = is_local || *mariadb->authority != '\0';
 	MYSQL *connection = mariadb->connection;
 	/* libmariadb counts seconds */
 	unsigned call_s = (mariadb->timeout_ms + 999) / 1000;
@@ -48,7 +71,6 @@ static void set_options(struct record_mariadb *mariadb, size_t hosts, bool is_lo
 	/* else it would look for "localhost" at a UNIX socket */
 	const unsigned protocol = is_local ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
 	const unsigned no = 0;
-	const my_bool yes = 1;
 
 	(void)mysql_options(connection, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s);
 	(void)mysql_options(connection, MYSQL_OPT_READ_TIMEOUT, &call_s);
@@ -56,11 +78,9 @@ static void set_options(struct record_mariadb *mariadb, size_t hosts, bool is_lo
 	(void)mysql_options(connection, MYSQL_OPT_PROTOCOL, &protocol);
 	(void)mysql_options(connection, MYSQL_OPT_LOCAL_INFILE, &no);
 	(void)mysql_options(connection, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-	if (*mariadb->authority != '\0') {
-		(void)mysql_options(connection, MYSQL_OPT_SSL_CA, mariadb->authority);
-		(void)mysql_options(connection, MYSQL_OPT_SSL_ENFORCE, &yes);
-		(void)mysql_options(connection, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
-	}
+	(void)mysql_options(connection, MARIADB_OPT_RESTRICTED_AUTH, is_private ? SECRETS : PROOFS);
+	if (*mariadb->authority != '\0')
+		set_tls(mariadb);
 }
 
 /* "NAME", "NAME:PORT", "[ADDRESS]:PORT" */

@@ -22,7 +22,8 @@ struct record_mariadb_lock {
 struct record_mariadb {
 	struct record_sql sql;
 	struct arena *memory; /* of the settings */
-	const char *hosts, *socket, *database, *user, *password_file, *authority;
+	const char *hosts, *socket, *database, *user, *password_file;
+	const char *authority, *certificate, *key;
 	unsigned timeout_ms;
 	MYSQL *connection;                         /* NULL: there is none */
 	bool is_open;                              /* a transaction there */
@@ -32,6 +33,9 @@ struct record_mariadb {
 };
 
 /* connect.c */
+
+/* Ways to log in that are files beside the library; then NULL. */
+extern const char *const RECORD_MARIADB_PLUGINS[];
 int record_mariadb_connect(struct record_sql *sql);
 
 /* error.c */
