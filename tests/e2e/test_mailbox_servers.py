@@ -2,8 +2,10 @@
 """Services that file each message once, through a whole node: Maildirs and a real IMAP server, with
 the record in real databases, and what happens while one of these is away."""
 
+import contextlib
 import os
 import signal
+import sqlite3
 import subprocess
 import time
 
@@ -126,6 +128,25 @@ def test_both_kinds_and_lmtp_in_one_node(node, ground, keep, record):
     assert got.endswith(large.replace(b"\r\n", b"\n"))
     status, out, _ = check(own.mx)
     assert status == 0, out  # it has no more than the table of rights says
+
+
+def test_two_services_with_one_record_keep_one_copy_of_sent_mail(node, ground, keep):
+    """In the store of whichever service is first; the record knows of that one."""
+    record = keep(Sqlite(ground))
+    own = Site(node, record, keep(Boxes(ground)), far=keep(Boxes(ground)))
+    names = [f"sent{i}" for i in range(10)]
+    for name in names:
+        for _ in range(2):  # and once more when all is filed
+            tell(own.mx, [BOTH[0], "ann@far.test"], message(name))
+    own.mx.wait_empty()
+    assert lacking(own.store, BOTH[0], names) == {}
+    assert lacking(own.far, "ann@far.test", names) == {}
+    sent = [store.texts("lisa@gmail.test", "Sent") for store in (own.store, own.far)]
+    assert sorted(map(identity_of, sum(sent, []))) == sorted(names)
+    with contextlib.closing(sqlite3.connect(record.path)) as tables:
+        assert tables.execute(
+            "SELECT count(*), count(DISTINCT f.message) FROM filing f JOIN mailbox b ON b.number ="
+            " f.mailbox WHERE b.folder = 'Sent' AND f.state = 'filed'").fetchone() == (10, 10)
 
 
 # --- one of them is away ---

@@ -3,8 +3,8 @@
  * manager/wait/trigger.h - triggers: events that messages wait for, each a file in the meantime
  * (queue/trigger.h).
  *
- * trigger/host.NAME is made when a host cannot be reached, trigger/service.NAME when an LMTP
- * service's server cannot, trigger/service.NAME.HOST:PORT when a server named by the directory
+ * trigger/host.NAME is made when a host cannot be reached, trigger/service.NAME when a service's LMTP
+ * or IMAP server or its record cannot, trigger/service.NAME.HOST:PORT when a server named by the directory
  * cannot, trigger/directory when the directory does not answer. While it is set, one message at a
  * time tries (the probe), after probe_delay, twice that, four times ...; all others sleep at no
  * cost. trigger/pipe.SERVICE.NAME is made when a program of that service asks for it; at most 1,000

@@ -161,6 +161,7 @@ static int open_connection(struct record_mariadb *mariadb, struct str host, size
 	mariadb->connection = mysql_init(NULL);
 	if (mariadb->connection == NULL)
 		panic("out of memory");
+	record_mariadb_limit(mariadb);
 	set_options(mariadb, hosts, is_local);
 	if (error == 0 &&
 	    mysql_real_connect(mariadb->connection, is_local ? NULL : name, mariadb->user,
@@ -177,9 +178,11 @@ static int try_host(struct record_mariadb *mariadb, struct str host, size_t host
 	int error;
 
 	mariadb->sql.failed = 0;
+	record_mariadb_start_connecting(mariadb, hosts);
 	error = open_connection(mariadb, host, hosts);
 	if (error == 0)
 		error = set_up(mariadb);
+	mariadb->is_connecting = false;
 	if (error == 0)
 		error = record_sql_prepare(&mariadb->sql);
 	if (error < 0)

@@ -25,7 +25,7 @@ struct record_mariadb_settings {
 	const char *authority;     /* PEM file, TLS is then demanded; "": none */
 	const char *certificate;   /* likewise, that is presented by TLS; "": none */
 	const char *key;           /* of that */
-	unsigned timeout_ms;       /* for each call; libmariadb rounds up to seconds */
+	unsigned timeout_ms;       /* for each call, and to connect */
 };
 
 /* Loads what connecting may need beside the library itself: for processes that cannot once they are
