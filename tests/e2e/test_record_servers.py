@@ -43,6 +43,11 @@ def give(place, name, directory, owner):
     return path
 
 
+class Ended:
+    def __init__(self, close):
+        self.close = close
+
+
 class Command:
     """Files one message by the command, with the record SETTINGS."""
 
@@ -158,6 +163,7 @@ def test_a_node_in_its_sandbox(node, ground, certificates, secure, keep):  # noq
     """It can read the certificate's files, and log in by what is beside the library."""
     secure.server.sql("INSTALL SONAME 'auth_ed25519'")
     secure.user(f"IDENTIFIED VIA ed25519 USING PASSWORD('{KEY}') REQUIRE X509")
+    keep(Ended(lambda: secure.server.sql("UNINSTALL SONAME 'auth_ed25519'")))
 
     class Record:
         @staticmethod
@@ -214,9 +220,18 @@ class Asker:
 def test_nobody_gets_the_password_itself(secure, command, keep, way):  # noqa: F811
     asker = keep(Asker(way))
     status, said, _ = command(secure.settings(servers=f"127.0.0.1:{asker.port}"))
-    assert status == TRY_LATER and way in said, said
+    assert status == TRY_LATER and "a way to log in that gives the password away" in said, said
     asker.close()
     assert asker.answers == []
+
+
+def test_a_proof_by_ed25519(secure, command):
+    """The server asks for it after it has asked for something else."""
+    secure.server.sql("INSTALL SONAME 'auth_ed25519'")
+    secure.user(f"IDENTIFIED VIA ed25519 USING PASSWORD('{KEY}')")
+    status, said, _ = command(secure.settings())
+    secure.server.sql("UNINSTALL SONAME 'auth_ed25519'")
+    assert status == 0, said
 
 
 def test_a_password_that_is_wrong_or_missing(secure, command, certificates):
@@ -293,13 +308,15 @@ class Drip:
             each.close()
 
 
-@pytest.mark.parametrize("limit", [0, 1, 3, 8, 14])
-def test_a_server_that_says_a_byte_now_and_then(secure, command, keep, limit):  # noqa: F811
+@pytest.mark.parametrize("limit, is_by_tls", [(0, False), (1, False), (3, False), (8, False),
+                                              (14, False), (1, True), (3, True), (10, True)])
+def test_a_server_that_says_a_byte_now_and_then(secure, command, keep, limit, is_by_tls):  # noqa: F811
     """While it connects, and later: a call ends in time, and nothing more is asked there."""
     secure.user(f"IDENTIFIED BY '{KEY}'")
     assert command(secure.settings())[0] == 0  # and the tables are there
     drip = keep(Drip(secure.port, limit))
-    status, _, took = command(secure.settings(servers=f"127.0.0.1:{drip.port}", timeout=2))
+    tls = secure.authority() if is_by_tls else ""
+    status, _, took = command(secure.settings(tls, f"127.0.0.1:{drip.port}", timeout=2))
     assert status == TRY_LATER
     assert took < 2 * 2 + 10  # the call, and whether the server can be reached
 

@@ -10,7 +10,7 @@
 
 enum {
 	PORT = 3306,
-	IDLE_S = 60, /* of transactions that nobody ends: their locks are released then */
+	IDLE_S = 60, /* of clients that are gone: their transactions and locks end then */
 };
 
 static size_t count_of(const char *list)
@@ -128,9 +128,10 @@ static int set_up(struct record_mariadb *mariadb)
 		 "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',"
 		 " SESSION max_statement_time = %u.%03u, SESSION lock_wait_timeout = %u,"
 		 " SESSION innodb_lock_wait_timeout = %u,"
-		 " SESSION idle_transaction_timeout = %d, SESSION autocommit = 1",
+		 " SESSION idle_transaction_timeout = %d, SESSION wait_timeout = %d,"
+		 " SESSION autocommit = 1",
 		 patience_ms / 1000, patience_ms % 1000, patience_ms / 1000 + 1,
-		 patience_ms / 1000 + 1, IDLE_S);
+		 patience_ms / 1000 + 1, IDLE_S, IDLE_S);
 	error = record_mariadb_text(mariadb, text);
 	if (error == 0)
 		error = record_mariadb_text(
@@ -169,6 +170,8 @@ static int open_connection(struct record_mariadb *mariadb, struct str host, size
 			       is_local ? mariadb->socket : NULL, CLIENT_FOUND_ROWS) == NULL)
 		error = record_mariadb_fail(mariadb, mysql_errno(mariadb->connection),
 					    mysql_error(mariadb->connection));
+	if (error == 0)
+		record_mariadb_connected(mariadb);
 	arena_free(arena);
 	return error;
 }

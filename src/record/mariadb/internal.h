@@ -50,6 +50,8 @@ int record_mariadb_fail(struct record_mariadb *mariadb, unsigned number, const c
 
 /* From now on each wait of the connection, which is new, ends with the time of the present call. */
 void record_mariadb_limit(struct record_mariadb *mariadb);
+/* It has connected: the library has undone by now what a wait set. */
+void record_mariadb_connected(struct record_mariadb *mariadb);
 /* A call may take its time from now on; while it is connecting, it goes on with what is left. */
 void record_mariadb_start(const struct record_mariadb *mariadb);
 /* Connecting to one of HOSTS may take its share, with all that is asked until is_connecting ends.

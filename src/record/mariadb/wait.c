@@ -10,13 +10,15 @@
  * at a time. */
 static _Thread_local int64_t until_us;
 
-/* As poll(): 1, 0 in time, -1 with errno. */
+/* As poll(): 1, 0 in time, -1 with errno. Under TLS the library would leave all waiting but this to
+ * the system, if it could. */
 static int wait_for(my_socket socket, my_bool for_reading, int timeout_ms)
 {
 	int64_t left_us = until_us - os_clock_monotonic_us();
 	int error = left_us > 0 ? os_socket_wait(socket, !for_reading, left_us) : -ETIMEDOUT;
 
 	(void)timeout_ms;
+	os_socket_never_wait(socket);
 	errno = -error;
 	if (error == 0)
 		return 1;
@@ -26,6 +28,11 @@ static int wait_for(my_socket socket, my_bool for_reading, int timeout_ms)
 void record_mariadb_limit(struct record_mariadb *mariadb)
 {
 	(void)mysql_options(mariadb->connection, MARIADB_OPT_IO_WAIT, (const void *)wait_for);
+}
+
+void record_mariadb_connected(struct record_mariadb *mariadb)
+{
+	os_socket_never_wait(mysql_get_socket(mariadb->connection));
 }
 
 void record_mariadb_start(const struct record_mariadb *mariadb)
