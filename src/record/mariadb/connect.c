@@ -44,7 +44,7 @@ static int read_password(struct record_mariadb *mariadb, struct buffer *password
 #define PROOFS  "mysql_native_password,client_ed25519"
 #define SECRETS PROOFS ",caching_sha2_password"
 
-const char *const RECORD_MARIADB_PLUGINS[] = {"client_ed25519", "caching_sha2_password", NULL};
+const char *const record_mariadb_plugins[] = {"client_ed25519", "caching_sha2_password", NULL};
 
 static void set_tls(struct record_mariadb *mariadb)
 {

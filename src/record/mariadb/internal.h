@@ -37,7 +37,7 @@ struct record_mariadb {
 /* connect.c */
 
 /* Ways to log in that are files beside the library; then NULL. */
-extern const char *const RECORD_MARIADB_PLUGINS[];
+extern const char *const record_mariadb_plugins[];
 int record_mariadb_connect(struct record_sql *sql);
 
 /* error.c */

@@ -149,8 +149,8 @@ void record_mariadb_prepare(void)
 	begin_library();
 	library = mysql_init(NULL);
 	/* what is not installed is missed when a server asks for it, and named there */
-	for (size_t i = 0; library != NULL && RECORD_MARIADB_PLUGINS[i] != NULL; i++)
-		(void)mysql_load_plugin(library, RECORD_MARIADB_PLUGINS[i], ANY_TYPE, 0);
+	for (size_t i = 0; library != NULL && record_mariadb_plugins[i] != NULL; i++)
+		(void)mysql_load_plugin(library, record_mariadb_plugins[i], ANY_TYPE, 0);
 	mysql_close(library);
 }
 
