@@ -22,6 +22,11 @@ WAYS = """
 auth_master_user_separator = *
 passdb {{
   driver = passwd-file
+  args = {place}/refused
+  deny = yes
+}}
+passdb {{
+  driver = passwd-file
   args = {place}/masters
   master = yes
 }}
@@ -78,7 +83,8 @@ class Imap:
     def __init__(self, ground):
         self.place = ground.directory("imap")
         make_certificates(self.place, HOST)
-        for name, text in ("masters", f"{FILER}:{{PLAIN}}{KEY}\n"), ("password", f"{KEY}\n"):
+        for name, text in (("masters", f"{FILER}:{{PLAIN}}{KEY}\n"), ("password", f"{KEY}\n"),
+                           ("refused", "")):
             path = os.path.join(self.place, name)
             with open(path, "w", encoding="ascii") as file:
                 file.write(text)
@@ -96,6 +102,11 @@ class Imap:
                                                'server_name = "localhost" ')
         return (f'kind = imap address = "127.0.0.1:{port}" security = {security} login = "{login}" '
                 f'password_file = "{self.place}/password" {tls}{more}')
+
+    def refuse(self, address):
+        """Whoever logs in as that user."""
+        with open(os.path.join(self.place, "refused"), "w", encoding="ascii") as file:
+            file.write(f"{address}:\n")
 
     def texts(self, address, folder="INBOX"):
         """What is in a folder, as it is on the disk."""

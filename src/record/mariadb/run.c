@@ -8,6 +8,7 @@
 
 int record_mariadb_text(struct record_mariadb *mariadb, const char *text)
 {
+	record_mariadb_start(mariadb);
 	if (mysql_real_query(mariadb->connection, text, strlen(text)) == 0)
 		return 0;
 	return record_mariadb_fail(mariadb, mysql_errno(mariadb->connection),
@@ -216,8 +217,10 @@ static int run(struct record_mariadb *mariadb, struct record_call *call, struct 
 	bool is_kept = call->statement < RECORD_STATEMENTS;
 	MYSQL_STMT *statement = is_kept ? mariadb->statements[call->statement] : NULL;
 	bool is_new = statement == NULL;
-	int error = is_new ? prepare(mariadb, text, &statement) : 0;
+	int error;
 
+	record_mariadb_start(mariadb);
+	error = is_new ? prepare(mariadb, text, &statement) : 0;
 	if (error == 0)
 		error = execute_each(mariadb, statement, call, parameters);
 	/* a lost connection has closed those that are kept, and no others */
