@@ -49,9 +49,9 @@ static enum message_state wait_for_directory(struct manager *manager, struct mes
 		resolver_await(manager->resolver);
 	}
 	if (trigger != NULL)
-		return decide_await(manager, message, trigger_waiters(trigger),
-				    message_latest_us(manager, message));
-	return decide_await(manager, message, NULL, ask_again_us(message));
+		return await_with(manager, message, trigger_waiters(trigger),
+				  message_latest_us(manager, message));
+	return await_with(manager, message, NULL, ask_again_us(message));
 }
 
 static enum message_state wait_unreadable(struct manager *manager, struct message *message,
