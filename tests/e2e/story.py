@@ -215,3 +215,4 @@ class Story:
             self.counts["runs deferred"] += 1
         elif code != 0:
             self.wrong.append((code, said))
+            self.is_over = True

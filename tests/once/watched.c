@@ -101,6 +101,11 @@ static int put(struct record *record, struct record_entry *entries, size_t count
 	return tell(of(record), record_put_all(of(record)->inner, entries, count));
 }
 
+static int decide(struct record *record, struct record_attempt **attempts, size_t count)
+{
+	return tell(of(record), record_decide_all(of(record)->inner, attempts, count));
+}
+
 /* As if they had never been filed or tried. */
 static void forget_rows(struct record_attempt **attempts, size_t count)
 {
@@ -196,6 +201,7 @@ struct record *__wrap_mailbox_record_new(const struct config *config)
 	operations = (struct record_operations){.begin = begin,
 						.lock = lock,
 						.put = put,
+						.decide = decide,
 						.open = open_rows,
 						.look = look,
 						.filed = filed,
