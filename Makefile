@@ -17,13 +17,17 @@ build/build.ninja:
 .DEFAULT_GOAL := all
 .PHONY: all tree run test check lint format coverage bench burst big crash kill freeze faults smuggle hostile \
 	partition once world world-finds world-long mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
-	fresh clean help packages
+	fresh clean help packages clang
 
 all: build/build.ninja ## build what runs: build/stagepost
 	@ninja -C build $(PROGRAMS)
 
-tree: build/build.ninja ## build all of the release tree, with what the campaigns and tests/e2e need
+tree: build/build.ninja ## build all of the release tree, with its unit tests and what the campaigns and tests/e2e need
 	@ninja -C build
+
+clang: ## build everything with Clang; "make test" only checks that every source is right there
+	@[ -e build-clang/build.ninja ] || CC=clang meson setup build-clang -Doptimization=0
+	@ninja -C build-clang
 
 packages: ## install the Debian packages that building and testing need
 	@tools/install-packages build test
