@@ -73,6 +73,7 @@ crash: tree ## every crash state; CUTS power cuts on each filesystem, VARIANT_CU
 kill: tree ## kill -9 at every system call, and for ten minutes at random; about an hour
 	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_syscalls.py -s
 	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_limits.py -s
+	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_repair.py -s -k killed_at_every_call
 	@KILL_SECONDS=600 tests/e2e/run tests/e2e/test_kill.py -s
 
 freeze: tree ## processes stand still at random for ten minutes: nothing is lost, leaked or stuck
