@@ -350,6 +350,7 @@ void config_build(struct config *config, const struct config_tree *tree,
 	config_add_sources(config, tree, problems);
 	config_add_destinations(config, tree, problems);
 	config_add_rates(config, tree, problems);
+	config_add_rules(config, tree, problems);
 	set_directory(config, tree, problems);
 	set_auth(config, tree, problems);
 	set_record(config, tree, problems);

@@ -5,20 +5,27 @@
 #include "mail/folder.h"
 #include <string.h>
 
-static void check_flags(const struct config_service *service,
-			const struct config_tree_section *section, struct config_problems *problems)
+static bool is_flag(const char *text)
 {
 	static const char *const known[] = {"seen", "flagged", "draft"};
 
-	for (size_t i = 0; i < service->flag_count; i++) {
-		bool is_known = false;
+	for (size_t i = 0; i < COUNT_OF(known); i++)
+		if (strcmp(known[i], text) == 0)
+			return true;
+	return false;
+}
 
-		for (size_t j = 0; j < COUNT_OF(known); j++)
-			is_known = is_known || strcmp(known[j], service->flags[i]) == 0;
-		if (!is_known)
+void config_check_flags(const char *const *flags, size_t count, bool may_be_none,
+			const struct config_tree_section *section, struct config_problems *problems)
+{
+	bool is_none = may_be_none && count == 1 && strcmp(flags[0], "none") == 0;
+
+	for (size_t i = 0; !is_none && i < count; i++)
+		if (!is_flag(flags[i]))
 			config_problem_report(section, "flags", "not a flag",
-					      "seen, flagged, draft", problems);
-	}
+					      may_be_none ? "seen, flagged, draft; or none alone"
+							  : "seen, flagged, draft",
+					      problems);
 }
 
 /* Levels between slashes, none of them empty or a name that a file system gives a meaning. */
@@ -48,7 +55,7 @@ static void check_service(const struct config_service *service,
 {
 	if (!config_service_records(service))
 		return;
-	check_flags(service, section, problems);
+	config_check_flags(service->flags, service->flag_count, false, section, problems);
 	check_folder(service->folder, "folder", section, problems);
 	check_folder(service->sent_folder, "sent_folder", section, problems);
 	if (service->kind != CONFIG_SERVICE_IMAP)

@@ -133,6 +133,8 @@ struct config {
 	const char *tls_authorities;             /* PEM file */
 	struct config_destination *destinations; /* the first that matches counts */
 	size_t destination_count;
+	struct config_rule *rules; /* in the order of the file: the first that matches counts */
+	size_t rule_count;
 	struct config_rate *rates;
 	size_t rate_count;       /* at most CONFIG_RATES_PER_MAX for each kind of subject */
 	uint32_t rate_keys;      /* subjects of a kind that are kept in memory */

@@ -163,6 +163,13 @@ void config_add_destinations(struct config *config, const struct config_tree *tr
 /* rate.c: adds the rates. */
 void config_add_rates(struct config *config, const struct config_tree *tree,
 		      struct config_problems *problems);
+/* rule.c: adds the rules, after the services. */
+void config_add_rules(struct config *config, const struct config_tree *tree,
+		      struct config_problems *problems);
+/* check_record.c: the flags of a copy. */
+void config_check_flags(const char *const *flags, size_t count, bool may_be_none,
+			const struct config_tree_section *section,
+			struct config_problems *problems);
 /* check_directory.c */
 void config_check_directory(const struct config *config, const struct config_tree *tree,
 			    struct config_problems *problems);

@@ -121,6 +121,8 @@ void config_print(const struct config *config, struct buffer *out)
 			      &config->destinations[i], out);
 	for (size_t i = 0; i < config->rate_count; i++)
 		print_section(CONFIG_SECTION_RATE, config->rates[i].name, &config->rates[i], out);
+	for (size_t i = 0; i < config->rule_count; i++)
+		print_section(CONFIG_SECTION_RULE, config->rules[i].name, &config->rules[i], out);
 	if (config->directory.backend != CONFIG_BACKEND_NONE)
 		print_section(CONFIG_SECTION_DIRECTORY, NULL, &config->directory, out);
 	if (config_has_auth(config))

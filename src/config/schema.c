@@ -110,6 +110,17 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 		 "and in which mailboxes it has been filed, see stagepost-record(5). Without this "
 		 "section its defaults apply if there is such a service.",
 		 sizeof(struct config_record), "backend"},
+	[CONFIG_SECTION_RULE] =
+		{"rule", "NAME",
+		 "In which folder, and with which flags, services of kind mailbox and imap file a "
+		 "message. For each recipient the first rule in the file counts of which all "
+		 "settings from service to automatic hold that are given; of a list one value is "
+		 "enough. Without one, the settings of the service apply. In masks * stands for "
+		 "any text, ? for one byte, and the case of A to Z does not matter. Once a folder "
+		 "is chosen for a recipient, further attempts keep it, whatever the rules say "
+		 "then. The name, which is in the log, is 1 to 32 of a-z, 0-9, '-' and '_'. All "
+		 "rules together have at most 500 masks and 32 names of header fields.",
+		 sizeof(struct config_rule)},
 };
 
 const struct config_section_info *config_section_info(enum config_section section)

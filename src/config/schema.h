@@ -27,6 +27,7 @@ enum config_section {
 	CONFIG_SECTION_DIRECTORY,
 	CONFIG_SECTION_AUTH,
 	CONFIG_SECTION_RECORD,
+	CONFIG_SECTION_RULE,
 	CONFIG_SECTION_COUNT,
 };
 
@@ -148,5 +149,8 @@ extern const struct config_type config_type_tls_names;    /* of a certificate or
 extern const struct config_type config_type_tls_matches;  /* of a server's certificate */
 extern const struct config_type config_type_fingerprints; /* lower case, without colons */
 extern const struct config_type config_type_reaches;      /* struct config_reach */
+extern const struct config_type config_type_header_tests; /* struct config_header_test */
+extern const struct config_type config_type_address_masks;
+extern const struct config_type config_type_masks;
 
 #endif

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: ISC
-/* The settings of section record, and those of services of kind mailbox and imap beside the ones
- * that other kinds have, too. */
+/* The settings of the sections record and rule. */
 #include "config/schema_row.h"
 
 static const struct config_word backend_words[] = {{"sqlite", CONFIG_RECORD_SQLITE},
 						   {"postgresql", CONFIG_RECORD_POSTGRESQL},
 						   {"mariadb", CONFIG_RECORD_MARIADB},
 						   {NULL, 0}};
+
+static const struct config_word automatic_words[] = {{"any", CONFIG_RULE_ANY},
+						     {"yes", CONFIG_RULE_AUTOMATIC},
+						     {"no", CONFIG_RULE_NOT_AUTOMATIC},
+						     {NULL, 0}};
 
 #define RECORD(name) (1u << CONFIG_RECORD_##name)
 
@@ -61,6 +65,43 @@ const struct config_setting config_schema_record[] = {
 			"comes once more after that is filed again. They are removed once a day, "
 			"but "
 			"for those that are still being filed. 0: for ever.")),
+	SETTING(RULE, "service", text, AT(config_rule, service), INITIAL(""), RANGE(0, 32),
+		MEANING("The service whose messages the rule is for; empty: all of kind mailbox "
+			"and imap.")),
+	SETTING(RULE, "header", header_tests, LIST(config_rule, headers, header_count), INITIAL(""),
+		MEANING("Header fields: NAME is there, or \"NAME: MASK\" has such a value: the "
+			"first field of that name, without folds, its first 998 bytes; of Subject "
+			"the decoded text.")),
+	SETTING(RULE, "sender", address_masks, LIST(config_rule, senders, sender_count),
+		INITIAL(""),
+		MEANING("The sender of the envelope: a mask of an address (\"*-owner@*\"), a mask "
+			"of its domain (\"*.example.net\"), or \"<>\", which reports have.")),
+	SETTING(RULE, "recipient", address_masks, LIST(config_rule, recipients, recipient_count),
+		INITIAL(""),
+		MEANING("The recipient's mailbox, likewise: without the extension, in lower "
+			"case.")),
+	SETTING(RULE, "detail", masks, LIST(config_rule, details, detail_count), INITIAL(""),
+		MEANING("The recipient's extension, which it must have: lists of user+lists. See "
+			"recipient_delimiter.")),
+	SETTING(RULE, "larger", size, AT(config_rule, larger), INITIAL("0"),
+		RANGE(0, UINT64_C(1) << 40), MEANING("The message has more bytes; 0: any size.")),
+	SETTING(RULE, "smaller", size, AT(config_rule, smaller), INITIAL("0"),
+		RANGE(0, UINT64_C(1) << 40), MEANING("The message has fewer bytes; 0: any size.")),
+	SETTING(RULE, "automatic", word, AT(config_rule, automatic), INITIAL("any"),
+		WORDS(automatic_words),
+		MEANING("yes: the message is a report or a list's (Auto-Submitted other than no, "
+			"List-Id, Precedence bulk, list or junk); no: it is not.")),
+	SETTING(RULE, "folder", text, AT(config_rule, folder), INITIAL(""), RANGE(0, 255),
+		MEANING("The folder for the copy, in UTF-8, with / between levels. %x is the "
+			"recipient's extension, %% a percent sign; if the result cannot be a "
+			"folder, or the setting is empty, the service's folder and detail_folders "
+			"apply.")),
+	SETTING(RULE, "flags", texts, LIST(config_rule, flags, flag_count), INITIAL(""),
+		MEANING("The flags that the copy has from the beginning, in place of the "
+			"service's: seen, flagged, draft; or none.")),
+	SETTING(RULE, "sent", boolean, AT(config_rule, sent), INITIAL("yes"),
+		MEANING("no: the sender's copy of the message is not kept, if the rules of all "
+			"recipients of a delivery say so.")),
 };
 
 const size_t config_schema_record_count = COUNT_OF(config_schema_record);

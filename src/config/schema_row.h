@@ -2,8 +2,8 @@
 /*
  * config/schema_row.h - macros for the rows of the table of settings, and its parts: those outside
  * all sections are in schema_root.c (machine, queue, bounces), schema_receive.c and schema_send.c;
- * schema_users.c has those of directory and auth, schema_mailbox.c those of record, schema_rate.c
- * those of rate and destination, schema_section.c the others.
+ * schema_users.c has those of directory and auth, schema_mailbox.c those of record and rule,
+ * schema_rate.c those of rate and destination, schema_section.c the others.
  */
 #ifndef CONFIG_SCHEMA_ROW_H
 #define CONFIG_SCHEMA_ROW_H

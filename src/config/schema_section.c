@@ -166,7 +166,7 @@ const struct config_setting config_schema_section[] = {
 			"directory in the path before its first %: a symbolic link that leads "
 			"elsewhere is not followed, and mail waits.")),
 	SETTING(SERVICE, "quota", quota, AT(config_service, quota), INITIAL(""),
-		KINDS(KIND(MAILDIR)),
+		KINDS(KIND(MAILDIR) | KIND(MAILBOX)),
 		MEANING("The limit of a mailbox: bytes, with K, M, G or T; after a comma the "
 			"number of messages: 1G, 500M,10000. A record of the directory may have "
 			"another one in its field quota. none: only mailboxes whose record has "
@@ -175,10 +175,13 @@ const struct config_setting config_schema_section[] = {
 			"backend maildir shares this file. While the directory does not answer, "
 			"mail is delivered without a quota check.")),
 	SETTING(SERVICE, "over_quota", word, AT(config_service, over_quota), INITIAL("defer"),
-		WORDS(over_quota_words), KINDS(KIND(MAILDIR)),
+		WORDS(over_quota_words), KINDS(KIND(MAILDIR) | KIND(MAILBOX) | KIND(IMAP)),
 		MEANING("What happens to mail for which a mailbox has no room: defer tries again "
 			"later (4.2.2), refuse bounces it (5.2.2). A message that is larger than "
-			"the quota is bounced in any case (5.2.3).")),
+			"the quota is bounced in any case (5.2.3). imap: the server has the "
+			"quotas, and answers OVERQUOTA. The sender's copy in sent_folder is left "
+			"out if there is no room for it, which is logged; recipients get "
+			"theirs.")),
 	SETTING(SERVICE, "address", endpoint, AT(config_service, address),
 		KINDS(KIND(LMTP) | KIND(IMAP)),
 		MEANING("The LMTP server (RFC 2033), or the IMAP server (RFC 3501).")),

@@ -104,14 +104,17 @@ static void begin_field(struct decode_essence *essence, struct str start)
 	essence->has_field = true;
 	if (!header_field_parse(start, &parsed))
 		return;
+	essence->is_kept = essence->written < DECODE_HEADER_MAX &&
+			   essence->handler->wants != NULL &&
+			   essence->handler->wants(essence->context, parsed.name);
 	field = find_field(parsed.name);
 	if (field == NULL)
 		return;
 	kind = 1U << (field - fields);
 	essence->is_trace = field->is_trace;
 	essence->is_received = str_equal_nocase(field->name, STR("received"));
-	essence->is_kept = field->is_told && (essence->seen & kind) == 0 &&
-			   essence->written < DECODE_HEADER_MAX;
+	essence->is_kept |= field->is_told && (essence->seen & kind) == 0 &&
+			    essence->written < DECODE_HEADER_MAX;
 	essence->seen |= kind;
 }
 

@@ -17,6 +17,8 @@ struct identifier {
 	EVP_MD_CTX *passage; /* of fields Received */
 	struct arena *arena;
 	struct decode_identity identity;
+	struct decode_field *fields;
+	size_t field_count;
 };
 
 static bool is_space(char c)
@@ -157,8 +159,46 @@ static const struct {
 	{STR("precedence"), note_precedence},
 };
 
+/* The one that is asked for, and was not seen yet. */
+static struct decode_field *missing_field(const struct identifier *identifier, struct str name)
+{
+	for (size_t i = 0; i < identifier->field_count; i++)
+		if (str_equal_nocase(identifier->fields[i].name, name))
+			return identifier->fields[i].value.data == NULL ? &identifier->fields[i]
+									: NULL;
+	return NULL;
+}
+
+/* What the identity is made of is handed up in any case: nothing that is asked for beside it may
+ * change which message it is. */
+static bool wants(void *context, struct str name)
+{
+	for (size_t i = 0; i < COUNT_OF(notes); i++)
+		if (str_equal_nocase(name, notes[i].name))
+			return false;
+	return missing_field(context, name) != NULL;
+}
+
+static struct str unfold(struct str body, struct arena *arena)
+{
+	struct str value = trim(body);
+	size_t room = value.length < DECODE_TEXT_MAX ? value.length : DECODE_TEXT_MAX;
+	char *copy = arena_alloc(arena, room + 1);
+	size_t length = 0;
+
+	for (size_t i = 0; i < value.length && length < room; i++)
+		if (value.data[i] != '\r' && value.data[i] != '\n')
+			copy[length++] = value.data[i];
+	return str_slice(copy, length);
+}
+
 static void on_field(void *context, const struct header_field *field)
 {
+	struct identifier *identifier = context;
+	struct decode_field *asked = missing_field(identifier, field->name);
+
+	if (asked != NULL)
+		asked->value = unfold(field->body, identifier->arena);
 	for (size_t i = 0; i < COUNT_OF(notes); i++)
 		if (str_equal_nocase(field->name, notes[i].name))
 			notes[i].note(context, field->body);
@@ -236,16 +276,18 @@ static void derive_id(struct identifier *identifier)
 	identity->is_derived = true;
 }
 
-int decode_identify(const struct ipc_content *content, struct arena *arena,
-		    struct decode_identity *out)
+int decode_identify_fields(const struct ipc_content *content, struct arena *arena,
+			   struct decode_field *fields, size_t count, struct decode_identity *out)
 {
 	static const struct decode_essence_handler handler = {
-		.wrote = on_wrote, .received = on_received, .field = on_field};
+		.wrote = on_wrote, .received = on_received, .wants = wants, .field = on_field};
 	struct identifier identifier = {
 		.digest = begin_digest(),
 		.passage = begin_digest(),
 		.arena = arena,
 		.identity = {.id = STR(""), .from = STR(""), .delivered_to = STR("")},
+		.fields = fields,
+		.field_count = count,
 	};
 	struct decode_essence essence = {.handler = &handler, .context = &identifier};
 	int error = read_content(content, &essence);
@@ -256,4 +298,10 @@ int decode_identify(const struct ipc_content *content, struct arena *arena,
 		return error;
 	*out = identifier.identity;
 	return 0;
+}
+
+int decode_identify(const struct ipc_content *content, struct arena *arena,
+		    struct decode_identity *out)
+{
+	return decode_identify_fields(content, arena, NULL, 0, out);
 }

@@ -38,8 +38,20 @@ struct decode_identity {
 				  * Precedence bulk, list or junk */
 };
 
+/* A header field that is asked for. */
+struct decode_field {
+	struct str name;
+	struct str value; /* out: of the first of that name, without folds and the white space at
+			   * both ends, at most DECODE_TEXT_MAX bytes; without data: there is none.
+			   * Whoever wrote the message chose the bytes */
+};
+
 /* Reads all of CONTENT once. Texts are in ARENA. 0 or -errno of reading. */
 MUST_CHECK int decode_identify(const struct ipc_content *content, struct arena *arena,
 			       struct decode_identity *out);
+/* Likewise; takes COUNT FIELDS, too. */
+MUST_CHECK int decode_identify_fields(const struct ipc_content *content, struct arena *arena,
+				      struct decode_field *fields, size_t count,
+				      struct decode_identity *out);
 
 #endif

@@ -17,7 +17,11 @@ struct decode_essence_handler {
 	void (*wrote)(void *context, struct str text);
 	/* The next bytes of fields Received, which are left out. */
 	void (*received)(void *context, struct str text);
-	/* The first field of its name, for the names that decode/essence.c hands up. Its lines end
+	/* Whether the field NAME that begins is to be handed up, beside those that decode/essence.c
+	 * has; or NULL: none is. */
+	bool (*wants)(void *context, struct str name);
+	/* The first field of its name, for the names that decode/essence.c hands up, and those that
+	 * are wanted. Its lines end
 	 * in LF, but for the last one; of a field that is too long, the first DECODE_HEADER_MAX
 	 * bytes. None that begins after so many bytes of header. */
 	void (*field)(void *context, const struct header_field *field);

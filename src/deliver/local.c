@@ -4,8 +4,8 @@
 #include "deliver/local_devices.h"
 #include "deliver/local_group.h"
 #include "deliver/local_places.h"
-#include "deliver/local_quota.h"
 #include "deliver/owner.h"
+#include "deliver/quotas.h"
 #include "log/event.h"
 #include "mailbox/maildir.h"
 #include "os/clock.h"
@@ -30,7 +30,7 @@ struct deliver_local {
 	struct os_task start;        /* at the end of the turn, so that what came in one turn
 				      * goes together */
 	struct directory *directory; /* NULL: none */
-	struct local_quotas *quotas;
+	struct deliver_quotas *quotas;
 	struct local_list waiting;
 	struct local_batch rest; /* taken back from a stuck hand, to go next; may have no targets */
 	struct local_places places;
@@ -252,12 +252,19 @@ static void on_wakeup(void *context)
 	start(local);
 }
 
-static void take(void *context, struct local_entry *entry)
+static void take(void *context, void *owner)
 {
 	struct deliver_local *local = context;
+	struct local_entry *entry = owner;
 
 	local_list_append(&local->waiting, entry);
 	os_loop_defer(local->loop, &local->start);
+}
+
+static void give_up(void *context, void *owner)
+{
+	(void)context;
+	deliver_helper_finish(((struct local_entry *)owner)->job);
 }
 
 struct deliver_local *deliver_local_new(struct os_loop *loop, const struct config *config,
@@ -275,7 +282,7 @@ struct deliver_local *deliver_local_new(struct os_loop *loop, const struct confi
 	local->start = (struct os_task){.call = start, .context = local};
 	local->devices = local_devices_new();
 	local->directory = directory;
-	local->quotas = local_quotas_new(take, local);
+	local->quotas = deliver_quotas_new(take, give_up, local);
 	(void)local_places_idle(&local->places,
 				local->wakeup); /* while threads can still be created */
 	return local;
@@ -294,7 +301,7 @@ static void give_up_waiting(struct deliver_local *local)
 {
 	struct local_entry *entry;
 
-	local_quotas_give_up(local->quotas);
+	deliver_quotas_give_up(local->quotas);
 	while ((entry = local_list_take(&local->waiting)) != NULL)
 		deliver_helper_finish(entry->job);
 	local_batch_finish(&local->rest, 0, local->rest.group.count, true);
@@ -313,7 +320,7 @@ void deliver_local_free(struct deliver_local *local)
 			come_back(local, &local->places.all[i]);
 	}
 	give_up_waiting(local);
-	local_quotas_free(local->quotas);
+	deliver_quotas_free(local->quotas);
 	os_wakeup_free(local->wakeup);
 	local_devices_free(local->devices);
 	free(local);
@@ -322,12 +329,16 @@ void deliver_local_free(struct deliver_local *local)
 void deliver_local_start(struct deliver_local *local, struct deliver_helper_job *job)
 {
 	struct local_entry *entry = arena_alloc(job->arena, sizeof *entry);
+	struct str *addresses = arena_alloc(job->arena, job->recipient_count * sizeof *addresses);
 
+	for (size_t i = 0; i < job->recipient_count; i++)
+		addresses[i] = job->recipients[i].address;
 	*entry = (struct local_entry){
 		.job = job,
+		.wanted = {entry, job->arena, addresses, job->recipient_count, NULL},
 		.refuses_over_quota = local->service->over_quota == CONFIG_OVER_QUOTA_REFUSE,
 	};
-	local_quotas_find(local->quotas, local->directory, local->service, entry);
+	deliver_quotas_find(local->quotas, local->directory, local->service, &entry->wanted);
 }
 
 void deliver_local_drain(struct deliver_local *local)

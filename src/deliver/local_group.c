@@ -65,8 +65,8 @@ void local_batch_fill(struct local_batch *batch)
 		const struct local_target *target = &batch->targets[i];
 		const struct local_entry *entry = target->entry;
 		const struct deliver_helper_job *job = entry->job;
-		const struct local_quota *quota =
-			entry->quotas != NULL ? &entry->quotas[target->index] : NULL;
+		const struct deliver_quota *quota =
+			entry->wanted.quotas != NULL ? &entry->wanted.quotas[target->index] : NULL;
 
 		batch->group.owners[i] = target->owner;
 		batch->group.deliveries[i] = (struct maildir_delivery){

@@ -7,19 +7,14 @@
 
 #include "deliver/helper.h"
 #include "deliver/local_hand.h"
-#include "mail/quota.h"
-
-struct local_quota {
-	struct mail_quota quota;
-	bool is_counted; /* otherwise no quota is counted */
-};
+#include "deliver/quotas.h"
 
 /* A job that waits, or whose deliveries are being made; lives in the job's arena. */
 struct local_entry {
 	struct deliver_helper_job *job;
 	struct local_entry *next;
-	size_t left;                /* recipients that are neither reported nor given up */
-	struct local_quota *quotas; /* of the recipients; NULL: no quotas are counted */
+	size_t left;                         /* recipients that are neither reported nor given up */
+	struct deliver_quotas_wanted wanted; /* of the recipients */
 	bool refuses_over_quota;
 };
 

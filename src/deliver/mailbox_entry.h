@@ -9,8 +9,9 @@
 #include "config/config.h"
 #include "decode/client.h"
 #include "deliver/helper.h"
+#include "deliver/mailbox_copies.h"
+#include "deliver/quotas.h"
 #include "directory/lookup/lookup.h"
-#include "filing/filing.h"
 
 /* In its job's arena. */
 struct mailbox_entry {
@@ -18,6 +19,10 @@ struct mailbox_entry {
 	struct decode_identity identity;
 	struct decode_message decoded;
 	struct filing_message message;
+	struct mailbox_copies copies;
+	struct deliver_quotas_wanted wanted; /* of each copy's mailbox */
+	struct mailbox_rules_fields fields;  /* by the configuration of GENERATION */
+	unsigned generation;
 	size_t *copy_of;  /* of job->recipients[i]: which copy; MAILBOX_NO_COPY: none, it was
 			     reported */
 	size_t sent;      /* the sender's copy; MAILBOX_NO_COPY: none */
@@ -32,22 +37,23 @@ struct mailbox_entry {
 	struct mailbox_entry *next, *previous;
 };
 
-/* The entry of JOB with the copies of its recipients, as SERVICE says; reports those that can have
- * no mailbox. It is not identified yet. */
-struct mailbox_entry *mailbox_entry_new(struct deliver_helper_job *job,
-					const struct config_service *service);
-/* Reads its content to find out which message it is; a thread may call this. 0 or -errno: it cannot
- * be read. */
+/* The entry of JOB, without copies; it is not identified yet. */
+struct mailbox_entry *mailbox_entry_new(struct deliver_helper_job *job);
+/* Reads its content to find out which message it is, and for its fields; a thread may call this. 0
+ * or -errno: it cannot be read. */
 MUST_CHECK int mailbox_entry_identify(struct mailbox_entry *entry);
 /* Adds what was decoded, which is copied. */
 void mailbox_entry_decoded(struct mailbox_entry *entry, const struct decode_message *decoded);
-/* The address whose mailbox gets the sender's copy, if the service keeps any for it: "": nobody's.
- */
-struct str mailbox_entry_sender(const struct mailbox_entry *entry,
-				const struct config_service *service);
+/* Then adds the copies of its recipients, and reports those that can have no mailbox. */
+void mailbox_entry_decide(struct mailbox_entry *entry, const struct config *config,
+			  const struct config_service *service);
+/* The address whose mailbox gets the sender's copy, if any is kept: "": nobody's. */
+struct str mailbox_entry_sender(const struct mailbox_entry *entry);
 /* Adds the sender's copy, into the mailbox of ADDRESS. */
-void mailbox_entry_add_sent(struct mailbox_entry *entry, const struct config_service *service,
-			    struct str address);
+void mailbox_entry_add_sent(struct mailbox_entry *entry, struct str address);
+/* Then names, in WANTED, the mailboxes whose quotas are to be found; and takes these. */
+void mailbox_entry_want_quotas(struct mailbox_entry *entry);
+void mailbox_entry_take_quotas(struct mailbox_entry *entry);
 
 /* Reports the verdicts of its copies and ends the job, or ends it without reports if it is lost.
  * The sender's copy belongs to all: while that has to wait, they wait. */

@@ -35,6 +35,7 @@ static void keep(void *context, const struct filing_event *event)
 	note->id = arena_copy_str(hand->arena, note->id);
 	note->user = arena_copy_str(hand->arena, note->user);
 	note->folder = arena_copy_str(hand->arena, note->folder);
+	note->rule = arena_copy_str(hand->arena, note->rule);
 	note->text = arena_copy_str(hand->arena, note->text);
 	*hand->last = kept;
 	hand->last = &kept->next;

@@ -10,9 +10,11 @@
 /* A plain value; what it refers to belongs to who made it. */
 struct mailbox_note {
 	enum filing_event_kind kind;
+	struct mail_id queue_id; /* of number 0: none */
 	struct str id;
 	struct str user; /* "": about the message, not a copy */
 	struct str folder;
+	struct str rule; /* that decided about the copy; "": none */
 	struct str text;
 };
 

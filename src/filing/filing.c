@@ -42,9 +42,11 @@ static void begin_item(struct filing_item *item, struct filing_message *message)
 	item->works = memory_alloc_zero(message->copy_count + 1, sizeof *item->works);
 	lock_name_make(message->identity->id, &item->lock);
 	for (size_t i = 0; i < message->copy_count; i++) {
-		item->works[i] = (struct filing_work){.message = message,
-						      .copy = &message->copies[i],
-						      .attempt.place = message->copies[i].place};
+		item->works[i] =
+			(struct filing_work){.message = message,
+					     .copy = &message->copies[i],
+					     .attempt.place = message->copies[i].place,
+					     .attempt.decision = message->copies[i].decision};
 		take_token(&item->works[i].attempt.token);
 	}
 }
@@ -72,7 +74,7 @@ static void lose_all(const struct filing *filing, struct filing_item *items, siz
 {
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < items[i].message->copy_count; j++)
-			if (!items[i].message->is_busy &&
+			if (!items[i].message->is_busy && items[i].works[j].twin == NULL &&
 			    items[i].works[j].step != FILING_STEP_DONE)
 				lose(filing, &items[i].works[j]);
 }
@@ -120,6 +122,10 @@ static bool concerns_all(int error)
 
 static void tell_of_end(const struct filing *filing, const struct filing_work *work)
 {
+	if (work->twin != NULL) {
+		work->copy->verdict = work->twin->copy->verdict;
+		return;
+	}
 	if (work->step == FILING_STEP_DONE) {
 		mail_verdict_set(&work->copy->verdict, "2.0.0", "Filed");
 		return;

@@ -10,23 +10,33 @@
 #define FILING_FILING_H
 
 #include "decode/identity.h"
+#include "mail/envelope.h"
+#include "mail/quota.h"
 #include "mail/verdict.h"
 #include "mailstore/mailstore.h"
 #include "record/record.h"
 
-/* One copy of a message. The places of a message's copies are different. */
+/* One copy of a message. A message has one for each user and purpose; two with the same place are
+ * filed once. */
 struct filing_copy {
+	/* Out, too: if the folder was decided before, as it was then, in KEPT_FOLDER and KEPT_RULE.
+	 */
 	struct record_place place;
-	unsigned flags;       /* enum mailstore_flags */
-	struct str recipient; /* written as Delivered-To; "": the sender's copy */
+	struct record_decision decision;
+	const struct mail_quota *quota; /* of the mailbox; NULL: none is counted */
+	bool refuses_over_quota;        /* then it fails, instead of waiting */
+	struct str recipient;           /* written as Delivered-To; "": the sender's copy */
 	struct mail_verdict
 		verdict; /* out: OK 2.0.0: it is in the mailbox, now or before; WAIT 4.3.0
 			  * (the record or the store); WAIT or FAIL as the store says */
+	char kept_folder[RECORD_FOLDER_MAX + 1];
+	char kept_rule[RECORD_RULE_MAX + 1];
 };
 
 struct filing_message {
 	const struct decode_identity *identity;
 	const struct decode_message *decoded;
+	struct mail_id queue_id; /* for the log; of number 0: it is in no queue */
 	struct ipc_content content;
 	bool is_binary;    /* BINARYMIME: its copies are encoded, and identified by what came */
 	struct str sender; /* of the envelope; "": the null sender */

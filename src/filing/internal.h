@@ -30,7 +30,7 @@ struct filing_some {
 	size_t count;
 };
 
-/* some.c: those of ITEMS that are WANTED; to be cleared. */
+/* some.c: those of ITEMS that are WANTED, but for twins; to be cleared. */
 void filing_some_choose(struct filing_some *some, const struct filing_item *items, size_t count,
 			bool (*wanted)(const struct filing_work *work));
 void filing_some_clear(struct filing_some *some);
@@ -45,6 +45,10 @@ int64_t filing_settled_before_us(const struct mailstore *store);
  * paths, is for the log only. */
 void filing_defer(const struct filing *filing, struct filing_work *work, const char *text,
 		  const char *detail);
+
+/* decide.c: decides the place of each copy within the first transaction, and finds twins: 0 or
+ * -errno of record/record.h. */
+MUST_CHECK int filing_decide(const struct filing *filing, struct filing_item *items, size_t count);
 
 /* transactions.c: the two transactions, for all ITEMS together. 0 or -errno of record/record.h:
  * nothing of the transaction holds; *HAS_APPENDED_OUT: but the store may have copies. A message

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "filing/place.h"
 #include "mail/address.h"
-#include "mail/folder.h"
 #include "mail/localpart.h"
 #include "mail/unicode.h"
 #include <errno.h>
@@ -29,19 +28,22 @@ static int write_user(const struct mail_localpart *local, struct str domain, str
 	return 0;
 }
 
-int filing_place(struct str address, const char *folder, bool has_detail, struct arena *arena,
-		 struct record_place *out)
+int filing_user(struct str address, struct arena *arena, struct str *user_out,
+		struct str *detail_out)
 {
 	struct mail_parts parts = mail_parts_of(address);
 	struct mail_localpart local;
+	struct str user = STR("");
 	int error = mail_localpart_parse(parts.local, &local);
 
 	if (error == 0)
-		error = write_user(&local, parts.domain, arena, &out->user);
+		error = write_user(&local, parts.domain, arena, &user);
+	if (error == 0 && user.length > RECORD_ADDRESS_MAX)
+		error = -EINVAL;
 	if (error != 0)
 		return error;
-	out->folder = has_detail ? detail_of(&local) : STR("");
-	out->folder = mail_folder_is_valid(out->folder) ? arena_copy_str(arena, out->folder)
-							: str_from(folder);
-	return out->user.length <= RECORD_ADDRESS_MAX ? 0 : -EINVAL;
+	*user_out = user;
+	if (detail_out != NULL)
+		*detail_out = arena_copy_str(arena, detail_of(&local));
+	return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * filing/place.h - in which mailbox and folder mail for an address is filed.
+ * filing/place.h - whose mailbox mail for an address is filed in.
  */
 #ifndef FILING_PLACE_H
 #define FILING_PLACE_H
@@ -9,10 +9,9 @@
 #include "base/attributes.h"
 #include "record/record.h"
 
-/* The user of ADDRESS is LOCAL@DOMAIN in canonical form, without the extension; the folder is
- * FOLDER, or, if HAS_DETAIL, the one that the extension names where there is one that can be a
- * folder's name. Texts are in ARENA. -EINVAL: ADDRESS cannot have a mailbox. */
-MUST_CHECK int filing_place(struct str address, const char *folder, bool has_detail,
-			    struct arena *arena, struct record_place *out);
+/* The user of ADDRESS, LOCAL@DOMAIN in canonical form without the extension, and that, likewise:
+ * "": none. DETAIL_OUT may be NULL. Texts are in ARENA. -EINVAL: ADDRESS cannot have a mailbox. */
+MUST_CHECK int filing_user(struct str address, struct arena *arena, struct str *user_out,
+			   struct str *detail_out);
 
 #endif

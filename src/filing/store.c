@@ -108,7 +108,9 @@ static struct mailstore_append append_of(const struct filing_work *work)
 		.is_binary = work->message->is_binary,
 		.sender = work->message->sender,
 		.recipient = work->copy->recipient,
-		.flags = work->copy->flags,
+		.flags = work->copy->decision.flags,
+		.quota = work->copy->quota,
+		.refuses_over_quota = work->copy->refuses_over_quota,
 		.date_us = os_clock_wall_us(),
 	};
 }

@@ -48,8 +48,10 @@ static void take_entry(struct filing_item *item, const struct record_entry *entr
 {
 	item->is_new = entry->is_new;
 	item->different = entry->different;
-	for (size_t i = 0; i < item->message->copy_count; i++)
+	for (size_t i = 0; i < item->message->copy_count; i++) {
 		item->works[i].attempt.message = entry->number;
+		item->works[i].attempt.is_new = entry->is_new;
+	}
 }
 
 static int put(const struct filing *filing, struct filing_item *items, size_t count)
@@ -103,6 +105,8 @@ static int open_items(const struct filing *filing, struct filing_item *items, si
 		items[i].message->is_busy = !items[i].has_lock;
 	if (error == 0)
 		error = put(filing, items, count);
+	if (error == 0)
+		error = filing_decide(filing, items, count);
 	return error == 0 ? open_copies(filing, items, count) : error;
 }
 
@@ -129,7 +133,7 @@ static void tell_of_message(const struct filing *filing, const struct filing_ite
 		filing_tell(filing, FILING_DIFFERENT, &about, text);
 	}
 	for (size_t i = 0; i < item->message->copy_count; i++)
-		if (item->works[i].step == FILING_STEP_DONE)
+		if (item->works[i].twin == NULL && item->works[i].step == FILING_STEP_DONE)
 			filing_tell(filing, FILING_KNOWN, &item->works[i], NULL);
 }
 
@@ -152,7 +156,7 @@ int filing_open(const struct filing *filing, struct filing_item *items, size_t c
 
 static bool needs_end(const struct filing_work *work)
 {
-	return work->step != FILING_STEP_DONE;
+	return work->twin == NULL && work->step != FILING_STEP_DONE;
 }
 
 bool filing_is_open(const struct filing_item *items, size_t count)

@@ -243,6 +243,8 @@ static void set_refusal(struct mailstore_append *append, const struct imap_answe
 	for (size_t i = 0; i < COUNT_OF(codes) && answer->status == IMAP_NO; i++)
 		if (imap_is(answer->code, codes[i].code))
 			status = codes[i].status;
+	if (append->refuses_over_quota && strcmp(status, "4.2.2") == 0)
+		status = "5.2.2";
 	mail_verdict_set(&append->verdict, status, "The IMAP server answered: " STR_FORMAT,
 			 STR_ARGUMENTS(answer->text));
 }

@@ -77,6 +77,8 @@ static struct maildir_delivery delivery_of(struct mailstore_append *append, stru
 		.path = buffer_view(&copy->path),
 		.sender = append->sender,
 		.recipient = append->recipient,
+		.quota = append->quota,
+		.refuses_over_quota = append->refuses_over_quota,
 		.content = append->content,
 		.is_binary = append->is_binary,
 		.is_bare = append->recipient.length == 0,

@@ -12,6 +12,7 @@
 #include "base/attributes.h"
 #include "decode/message.h"
 #include "ipc/content.h"
+#include "mail/quota.h"
 #include "mail/verdict.h"
 
 enum { MAILSTORE_COPY_SIZE = 256, MAILSTORE_MARK_SIZE = 33 }; /* with its NUL */
@@ -41,7 +42,9 @@ struct mailstore_append {
 	struct str recipient; /* written as Delivered-To, each unless the content has it on top
 			       * (mailbox_copy_begin_filed()); "": neither is written (Sent) */
 	unsigned flags;
-	int64_t date_us;             /* since 1970: IMAP's internal date */
+	const struct mail_quota *quota; /* Maildir: of the mailbox; NULL: none is counted */
+	bool refuses_over_quota;        /* FAIL 5.2.2 over quota, instead of WAIT 4.2.2 */
+	int64_t date_us;                /* since 1970: IMAP's internal date */
 	struct mail_verdict verdict; /* out: OK once it is durable; WAIT or FAIL: see is_unknown */
 	bool is_unknown;             /* out: it may have been appended all the same */
 	char copy[MAILSTORE_COPY_SIZE]; /* out, if OK: where; Maildir: the part of the file's name
@@ -83,8 +86,8 @@ struct mailstore_operations {
 
 struct mailstore {
 	const struct mailstore_operations *operations;
-	/* How long an append that has passed its gate can still take effect after its process died or
-	 * lost its connection, whatever fence() did; 0: not longer than the process is there. */
+	/* How long an append that has passed its gate can still take effect after its process died
+	 * or lost its connection, whatever fence() did; 0: not longer than the process is there. */
 	int64_t append_max_us;
 	char error[256]; /* of the last find or remove that failed, for people: one line */
 };

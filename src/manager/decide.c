@@ -336,6 +336,18 @@ static void carry_out_order(struct message *message)
 		give_up(message);
 }
 
+static bool is_delay_to_report(const struct manager *manager, const struct message *message)
+{
+	return notice_delay_due_us(message->control, manager->config) <= os_clock_wall_us();
+}
+
+/* It has waited for its turn until then. */
+static bool must_report_delay(const struct manager *manager, struct message *message)
+{
+	message->is_delay_due = message->is_delay_due && is_delay_to_report(manager, message);
+	return message->is_delay_due;
+}
+
 /* Maps the recipients in ENVELOPE. If there are many such messages they wait until there is
  * room, like new ones. */
 static enum message_state map_anew(struct manager *manager, struct message *message,
@@ -343,6 +355,8 @@ static enum message_state map_anew(struct manager *manager, struct message *mess
 {
 	if (message_has_news(message))
 		return record_soon(manager, message);
+	if (must_report_delay(manager, message))
+		return conclude(manager, message);
 	if (!share_may_map(&manager->share, false))
 		return decide_await(manager, message, NULL, os_clock_wall_us() + MAP_AGAIN_US);
 	message_weigh(manager, message, message->units, true);
@@ -363,18 +377,6 @@ static enum message_state settle(struct manager *manager, struct message *messag
 		return conclude(manager, message);
 	return message_has_news(message) ? record_soon(manager, message)
 					 : conclude(manager, message);
-}
-
-static bool is_delay_to_report(const struct manager *manager, const struct message *message)
-{
-	return notice_delay_due_us(message->control, manager->config) <= os_clock_wall_us();
-}
-
-/* It has waited for its turn until then. */
-static bool must_report_delay(const struct manager *manager, struct message *message)
-{
-	message->is_delay_due = message->is_delay_due && is_delay_to_report(manager, message);
-	return message->is_delay_due;
 }
 
 /* When one that is crowded out is looked at although there is no room yet. */

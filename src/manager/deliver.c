@@ -173,9 +173,9 @@ static size_t packed_size(const struct mail_envelope *envelope,
 	return IPC_JOB_RECIPIENT_OVERHEAD + delivery->address.length + original;
 }
 
-/* Its destination, if a domain, is in NAME. */
-static struct transport_delivery subject_of(const struct manager *manager, struct message *message,
-					    uint32_t index, struct mail_domain *name)
+/* Its destination, if a domain, is in NAME. LOOK_US: message_look_us(). */
+static struct transport_delivery subject_of(struct message *message, uint32_t index,
+					    int64_t look_us, struct mail_domain *name)
 {
 	const struct mail_envelope *envelope = message->control->envelope;
 	const struct queue_delivery *delivery = &message->control->deliveries[index];
@@ -192,16 +192,16 @@ static struct transport_delivery subject_of(const struct manager *manager, struc
 						    : URGENCY_ORDINARY,
 		/* with a sender for each recipient there is a job for each */
 		.is_alone = mail_verp_is(envelope->sender),
-		.look_us = message_look_us(manager, message, os_clock_wall_us()),
+		.look_us = look_us,
 	};
 }
 
 /* Whether it waits for its turn now; otherwise *WAITERS_OUT is set. */
-static bool add_to_job(const struct manager *manager, struct transport *transport,
-		       struct message *message, uint32_t index, struct waiters **waiters_out)
+static bool add_to_job(struct transport *transport, struct message *message, uint32_t index,
+		       int64_t look_us, struct waiters **waiters_out)
 {
 	struct mail_domain name;
-	const struct transport_delivery subject = subject_of(manager, message, index, &name);
+	const struct transport_delivery subject = subject_of(message, index, look_us, &name);
 	struct job *job;
 	int result = transport_add(transport, &subject, &job, waiters_out);
 
@@ -290,7 +290,8 @@ static bool is_nearly_due(struct manager *manager, const struct message *message
 
 /* Recipients of a message that wait for the same host are tried together: a job of the message
  * that waits for its turn there takes in those that are due soon. */
-static void add_company(struct manager *manager, struct message *message, int64_t now_us)
+static void add_company(struct manager *manager, struct message *message, int64_t now_us,
+			int64_t look_us)
 {
 	for (uint32_t i = 0; i < message->control->delivery_count; i++) {
 		struct transport *transport;
@@ -300,7 +301,7 @@ static void add_company(struct manager *manager, struct message *message, int64_
 		if (!is_nearly_due(manager, message, i, now_us))
 			continue;
 		transport = transport_of(manager, &message->control->deliveries[i]);
-		subject = subject_of(manager, message, i, &name);
+		subject = subject_of(message, i, look_us, &name);
 		if (transport == NULL || subject.destination.length == 0)
 			continue;
 		transport_join(transport, &subject);
@@ -310,6 +311,7 @@ static void add_company(struct manager *manager, struct message *message, int64_
 size_t deliver(struct manager *manager, struct message *message, struct waiters **crowded_out)
 {
 	int64_t now_us = os_clock_wall_us();
+	int64_t look_us = message_look_us(manager, message, now_us); /* looks at all of them */
 	size_t added = 0;
 
 	*crowded_out = NULL;
@@ -328,12 +330,12 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 		transport = transport_of(manager, &message->control->deliveries[i]);
 		if (transport == NULL)
 			defer_unconfigured(manager, message, i, now_us);
-		else if (add_to_job(manager, transport, message, i, &waiters))
+		else if (add_to_job(transport, message, i, look_us, &waiters))
 			added++;
 		else if (*crowded_out == NULL)
 			*crowded_out = waiters;
 	}
 	if (added > 0)
-		add_company(manager, message, now_us);
+		add_company(manager, message, now_us, look_us);
 	return added;
 }

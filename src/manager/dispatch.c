@@ -310,6 +310,14 @@ void dispatch_drop_waiting(struct manager *manager)
 		dispatch_end(manager, job);
 }
 
+void dispatch_sleep_paused(struct manager *manager)
+{
+	struct job *job;
+
+	while ((job = transports_paused_retry(manager->transports)) != NULL)
+		dispatch_end(manager, job);
+}
+
 void dispatch_drop_retired(struct manager *manager)
 {
 	struct job *job;

@@ -151,6 +151,8 @@ struct outcome_terms dispatch_terms(const struct manager *manager, const struct 
 void dispatch_drop_waiting(struct manager *manager);
 /* Ends jobs that wait for a service that is no longer configured: their messages decide again. */
 void dispatch_drop_retired(struct manager *manager);
+/* Ends retries that wait in a transport that is paused: their messages sleep. */
+void dispatch_sleep_paused(struct manager *manager);
 
 /* --- report.c --- */
 

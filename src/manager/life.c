@@ -9,6 +9,7 @@
 #include <errno.h>
 
 static const int64_t UNREADABLE_US = 10 * MINUTE_US;
+static const int64_t ROOM_AGAIN_US = MINUTE_US;
 static const int64_t ASK_AGAIN_US = 2 * SECOND_US;
 static const int64_t ASK_AGAIN_MAX_US = MINUTE_US;
 
@@ -20,9 +21,31 @@ struct absence {
 
 /* --- what is done --- */
 
+/* A retry is read although others may have all the room there is for messages that are mapped, for
+ * it may be its time to be returned: it waits for room, and no longer than it may. */
+static bool has_room(const struct manager *manager, const struct message *message)
+{
+	struct share others = manager->share;
+
+	others.used -= message->units;
+	others.mapping -= message->units;
+	return !message->is_retry || share_may_map(&others, false);
+}
+
+static enum message_state wait_for_room(struct manager *manager, struct message *message)
+{
+	int64_t latest_us = message_latest_us(manager, message);
+	int64_t again_us = os_clock_wall_us() + ROOM_AGAIN_US;
+
+	return message_sleep(manager, message, wake_unmapped(manager->wake),
+			     latest_us > again_us ? latest_us : again_us);
+}
+
 static enum message_state ask(struct manager *manager, struct message *message, const void *detail)
 {
 	(void)detail;
+	if (!has_room(manager, message))
+		return wait_for_room(manager, message);
 	resolver_ask(manager->resolver, message, message->id.number, message->control->envelope);
 	return MESSAGE_MAPPING;
 }
@@ -38,19 +61,36 @@ static int64_t ask_again_us(const struct message *message)
 	return now_us + (delay_us < ASK_AGAIN_MAX_US ? delay_us : ASK_AGAIN_MAX_US);
 }
 
+/* Its sender is to hear that it waits, which is noted in a control file: then it is asked again. */
+static enum message_state report_unmapped(struct manager *manager, struct message *message,
+					  struct str text)
+{
+	if (message->control->is_mapped)
+		message_weigh(manager, message, share_of_message(message->control->delivery_count),
+			      false);
+	else
+		message_map_later(manager, message, text);
+	message->is_delay_due = true;
+	return MESSAGE_DECIDING;
+}
+
 static enum message_state wait_for_directory(struct manager *manager, struct message *message,
 					     const void *detail)
 {
 	const struct absence *absence = detail;
+	int64_t notice_us = notice_delay_due_us(message->control, manager->config);
+	int64_t latest_us = message_latest_us(manager, message);
 	struct trigger *trigger = NULL;
 
 	if (absence->is_away) {
 		trigger = triggers_set(manager->triggers, STR(TRIGGER_DIRECTORY), absence->text);
 		resolver_await(manager->resolver);
 	}
+	if (notice_us <= os_clock_wall_us() && !manager->is_stopping)
+		return report_unmapped(manager, message, absence->text);
 	if (trigger != NULL)
 		return decide_await(manager, message, trigger_waiters(trigger),
-				    message_latest_us(manager, message));
+				    notice_us < latest_us ? notice_us : latest_us);
 	return decide_await(manager, message, NULL, ask_again_us(message));
 }
 
@@ -192,7 +232,7 @@ struct step {
 static const struct step life[MESSAGE_STATES][MESSAGE_EVENTS] = {
 	[MESSAGE_READING] =
 		{
-			[MESSAGE_NOT_MAPPED] = {ask, TO(MAPPING)},
+			[MESSAGE_NOT_MAPPED] = {ask, TO(MAPPING) | TO(ASLEEP)},
 			[MESSAGE_MAPPED] = {go_on, TO(DECIDING)},
 			[MESSAGE_HALF_MAPPED] = {record, TO(RECORDING) | TO(OWING) | TO(ASLEEP)},
 			[MESSAGE_UNREADABLE] = {wait_unreadable, TO(ASLEEP)},
@@ -201,7 +241,7 @@ static const struct step life[MESSAGE_STATES][MESSAGE_EVENTS] = {
 	[MESSAGE_MAPPING] =
 		{
 			[MESSAGE_MAPPED] = {take_mapping, TO(DECIDING)},
-			[MESSAGE_NOT_MAPPED] = {wait_for_directory, TO(ASLEEP)},
+			[MESSAGE_NOT_MAPPED] = {wait_for_directory, TO(ASLEEP) | TO(DECIDING)},
 		},
 	[MESSAGE_DELIVERING] =
 		{

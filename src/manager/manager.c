@@ -92,6 +92,7 @@ void manager_configure(struct manager *manager, const struct config *config)
 	reporter_configure(manager->reporter, config);
 	scan_configure(manager->scan, scan_times(config));
 	dispatch_drop_retired(manager);
+	dispatch_sleep_paused(manager);
 	os_loop_defer(manager->loop, &manager->dispatch_task);
 }
 

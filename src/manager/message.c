@@ -171,6 +171,23 @@ void message_map_nowhere(struct manager *manager, struct message *message)
 	take_deliveries(manager, message, deliveries, envelope->recipient_count);
 }
 
+void message_map_later(struct manager *manager, struct message *message, struct str text)
+{
+	const struct mail_envelope *envelope = message->control->envelope;
+	int64_t now_us = os_clock_wall_us();
+
+	message_map_nowhere(manager, message);
+	for (size_t i = 0; i < message->control->delivery_count; i++) {
+		struct queue_delivery *delivery = &message->control->deliveries[i];
+
+		outcome_defer(delivery, now_us, now_us, "4.4.3", "");
+		delivery->text = arena_copy_str(envelope->arena, text);
+		delivery->is_requeued = true;
+		message->news[i] |= RECORDER_OUTCOME | RECORDER_REQUEUE;
+		outcome_log(envelope, delivery, NULL);
+	}
+}
+
 int64_t message_latest_us(const struct manager *manager, const struct message *message)
 {
 	const struct mail_envelope *envelope = message->control->envelope;

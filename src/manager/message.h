@@ -6,13 +6,14 @@
  * is the table `life` in life.c; anything not in it is a bug and ends the process.
  *
  *   state       event           action                      new state
- *   READING     NOT_MAPPED      ask resolve                 MAPPING
+ *   READING     NOT_MAPPED      ask resolve                 MAPPING ASLEEP
  *               MAPPED          - (also if it is given up)  DECIDING
  *               HALF_MAPPED     write S5 again              RECORDING OWING ASLEEP
  *               UNREADABLE      try again much later        ASLEEP
  *               VANISHED        -                           GONE
  *   MAPPING     MAPPED          take over the deliveries    DECIDING
  *               NOT_MAPPED      wait for the directory      ASLEEP
+ *                               or report that it waits     DECIDING
  *   DECIDING    (at once)       give up, map anew, deliver, MAPPING DELIVERING OWING RECORDING
  *                               record, report, end or wait REPORTING ENDING REMOVING ASLEEP
  *   DELIVERING  JOB_ENDED       -                           DELIVERING DECIDING
@@ -118,6 +119,9 @@ bool message_is_damage(int error);
 /* Maps each recipient to "none": the message is given up, so its destinations do not matter. So
  * an order is carried out at once, whether or not the directory answers. */
 void message_map_nowhere(struct manager *manager, struct message *message);
+/* Maps each recipient to "none" for now, which waits because of TEXT, and is to be mapped again:
+ * so that the disk can say what has been reported of it. */
+void message_map_later(struct manager *manager, struct message *message, struct str text);
 /* Takes over DELIVERIES, the answer of resolve, which are in its envelope's arena: if the
  * message was mapped before, those for remap_envelope(). Deliveries that are already decided are
  * news. */

@@ -80,8 +80,14 @@ bool notice_is_delay_wanted(const struct queue_control *control,
 				      config->delaynotice_us > 0 || has_passed);
 }
 
+/* One whose recipients are not mapped waits for all of them. */
 static bool is_any_wanted(const struct queue_control *control, bool by_default)
 {
+	const struct mail_envelope *envelope = control->envelope;
+
+	for (size_t i = 0; !control->is_mapped && i < envelope->recipient_count; i++)
+		if (bounce_is_delay_wanted(envelope->recipients[i].notify, by_default))
+			return true;
 	for (size_t i = 0; i < control->delivery_count; i++)
 		if (is_waiting(&control->deliveries[i]) &&
 		    bounce_is_delay_wanted(recipient_of(control, &control->deliveries[i])->notify,

@@ -37,6 +37,8 @@ struct os_file_info {
 	uint64_t links;
 	uint64_t size;
 	int64_t modified_us;
+	int64_t changed_us; /* the last change, of its names and times, too: of the system's clock
+			     */
 	bool is_directory;
 	mode_t mode; /* type and permissions: st_mode of stat(2) */
 	uid_t owner;

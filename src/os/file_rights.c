@@ -17,6 +17,7 @@ int os_file_info_behind(const char *path, struct os_file_info *info_out)
 		.links = status.st_nlink,
 		.size = (uint64_t)status.st_size,
 		.modified_us = status.st_mtim.tv_sec * SECOND_US + status.st_mtim.tv_nsec / 1000,
+		.changed_us = status.st_ctim.tv_sec * SECOND_US + status.st_ctim.tv_nsec / 1000,
 		.is_directory = S_ISDIR(status.st_mode),
 		.mode = status.st_mode,
 		.owner = status.st_uid,

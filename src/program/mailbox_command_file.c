@@ -30,6 +30,9 @@ struct task {
 	struct decode_identity identity;
 	struct decode_message decoded;
 	struct filing_message message;
+	struct mailbox_copies copies;
+	struct mailbox_rules_fields fields;
+	struct str recipient;
 	size_t own;
 	size_t sent;
 	bool has_log;
@@ -123,15 +126,13 @@ const struct config_service *mailbox_command_service(const struct config *config
  * the directory is not asked. */
 static void add_sent(struct task *task)
 {
-	struct str sender = mailbox_copies_sender(&task->identity, task->service);
+	struct str sender = mailbox_copies_sender(&task->copies);
 	const struct config_domain *domain =
 		config_domain_find(task->config, mail_parts_of(sender).domain);
 	bool is_kept = sender.length > 0 && (task->service->sent == CONFIG_SENT_ALL ||
 					     (domain != NULL && domain->service == task->service));
 
-	task->sent = is_kept ? mailbox_copies_add_sent(&task->message, task->service, sender,
-						       task->arena)
-			     : MAILBOX_NO_COPY;
+	task->sent = is_kept ? mailbox_copies_add_sent(&task->copies, sender) : MAILBOX_NO_COPY;
 }
 
 static int set_up(struct task *task)
@@ -148,11 +149,7 @@ static int set_up(struct task *task)
 	if (sender == NULL)
 		sender = os_process_environment("SENDER");
 	task->message.sender = str_from(sender != NULL ? sender : "");
-	mailbox_copies_begin(&task->message, 1, task->arena);
-	task->own = mailbox_copies_add(&task->message, task->service, recipient, task->arena);
-	if (task->own == MAILBOX_NO_COPY)
-		return refuse(INJECT_BAD_DATA, "5.1.3 No mailbox can have such a name");
-	add_sent(task);
+	task->recipient = recipient;
 	return 0;
 }
 
@@ -165,6 +162,23 @@ static int decode(struct task *task)
 		return complain(INJECT_SOFTWARE, "the program decode: %s", strerror(-error));
 	strcat(program, "/decode");
 	decode_apart(program, &task->message.content, task->arena, &task->decoded);
+	return 0;
+}
+
+/* Of quotas only the setting counts, as the directory is not asked. */
+static int decide(struct task *task)
+{
+	struct mail_quota quota;
+
+	mailbox_copies_begin(&task->copies, &task->message, 1, task->config, task->service,
+			     &task->fields, task->arena);
+	task->own = mailbox_copies_add(&task->copies, task->recipient);
+	if (task->own == MAILBOX_NO_COPY)
+		return refuse(INJECT_BAD_DATA, "5.1.3 No mailbox can have such a name");
+	add_sent(task);
+	if (mail_quota_parse(str_from(task->service->quota), &quota) == 0)
+		for (size_t i = 0; i < task->message.copy_count; i++)
+			mailbox_copies_limit(&task->copies, i, &quota);
 	return 0;
 }
 
@@ -236,7 +250,9 @@ static int run(struct task *task)
 
 	if (status != 0)
 		return status;
-	error = decode_identify(&task->message.content, task->arena, &task->identity);
+	mailbox_rules_fields(task->config, task->arena, &task->fields);
+	error = decode_identify_fields(&task->message.content, task->arena, task->fields.fields,
+				       task->fields.count, &task->identity);
 	if (error != 0)
 		return complain(INJECT_IO, "%s", strerror(-error));
 	task->message.identity = &task->identity;
@@ -244,6 +260,8 @@ static int run(struct task *task)
 	status = set_up(task);
 	if (status == 0)
 		status = decode(task);
+	if (status == 0)
+		status = decide(task);
 	return status != 0 ? status : file(task);
 }
 

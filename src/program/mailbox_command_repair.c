@@ -175,8 +175,7 @@ static int add_all(struct task *task, struct mailbox_places *places)
 	int error = 0;
 
 	if (task->options.recipient != NULL)
-		error = filing_place(str_from(task->options.recipient), "INBOX", false, arena,
-				     &only);
+		error = filing_user(str_from(task->options.recipient), arena, &only.user, NULL);
 	if (error == 0 && only.user.length > 0)
 		add_usual(task, places, only.user);
 	if (error == 0)

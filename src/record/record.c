@@ -39,6 +39,11 @@ int record_put(struct record *record, const struct record_message *message, int6
 	return 0;
 }
 
+int record_decide_all(struct record *record, struct record_attempt **attempts, size_t count)
+{
+	return count > 0 ? record->operations->decide(record, attempts, count) : 0;
+}
+
 int record_open_all(struct record *record, struct record_attempt **attempts, size_t count,
 		    int64_t now_us)
 {

@@ -12,6 +12,9 @@
  *	close  look at the row again; append to the mailbox unless it is "filed"; write "filed",
  *	       and remove the attempt
  *
+ * Before that, the first transaction that comes to a copy decides its folder, once: whoever comes
+ * later files it there, even if his configuration says another one.
+ *
  * So whoever finds the row "filing" knows from the attempts whether another one may have appended:
  * then it looks into the mailbox first. An attempt whose process has died stays, as a sign of
  * doubt, until somebody has looked into the mailbox long after it could still append.
@@ -36,10 +39,12 @@
 #include "lock/name.h"
 
 enum {
-	RECORD_SCHEMA = 1, /* the version of the tables */
+	RECORD_SCHEMA = 2, /* the version of the tables */
 	RECORD_ADDRESS_MAX = 320,
 	RECORD_FOLDER_MAX = 255,
 	RECORD_COPY_MAX = 255,
+	RECORD_PURPOSE_MAX = 320,
+	RECORD_RULE_MAX = 32,
 	RECORD_TOKEN_SIZE = 16, /* random bytes */
 };
 
@@ -113,10 +118,19 @@ struct record_entry {
 	unsigned different; /* out: how many other messages have its Message-ID */
 };
 
+/* Which copy of a message it is, and what is decided about it. */
+struct record_decision {
+	struct str purpose; /* unique for a message and a user */
+	struct str rule;    /* of the configuration: its name; "": none */
+	unsigned flags;     /* enum mailstore_flags, for the copy that is appended */
+};
+
 /* One to file a message in a mailbox. */
 struct record_attempt {
 	int64_t message; /* its number */
+	bool is_new;     /* the message was recorded in this transaction */
 	struct record_place place;
+	struct record_decision decision;
 	struct record_token token;
 	struct str copy;          /* where it was filed */
 	struct record_filing row; /* out: as it was opened or looked at */
@@ -129,6 +143,7 @@ struct record_operations {
 	int (*begin)(struct record *record);
 	int (*lock)(struct record *record, struct record_turn *turns, size_t count);
 	int (*put)(struct record *record, struct record_entry *entries, size_t count);
+	int (*decide)(struct record *record, struct record_attempt **attempts, size_t count);
 	int (*open)(struct record *record, struct record_attempt **attempts, size_t count,
 		    int64_t now_us);
 	int (*look)(struct record *record, struct record_attempt **attempts, size_t count);
@@ -194,6 +209,12 @@ void record_rollback(struct record *record);
  * transaction goes on, it is to be rolled back. */
 MUST_CHECK int record_lock_all(struct record *record, struct record_turn *turns, size_t count);
 MUST_CHECK int record_put_all(struct record *record, struct record_entry *entries, size_t count);
+/* Decides in which folder, by which rule and with which flags the copy for each purpose is filed:
+ * as was decided before, which replaces that in ATTEMPTS, else as it is there. Two purposes may
+ * have one place. Texts are valid until the next call. -EINVAL: a text is too long, or no valid
+ * UTF-8; the transaction goes on. */
+MUST_CHECK int record_decide_all(struct record *record, struct record_attempt **attempts,
+				 size_t count);
 /* Texts of the rows are valid until the next call. */
 MUST_CHECK int record_open_all(struct record *record, struct record_attempt **attempts,
 			       size_t count, int64_t now_us);

@@ -48,7 +48,17 @@ static const char *const VERSION_1[] = {
 	NULL,
 };
 
-static const char *const *const VERSIONS[RECORD_SCHEMA] = {VERSION_1};
+static const char *const VERSION_2[] = {
+	"CREATE TABLE IF NOT EXISTS decision(number {serial}, message {number} NOT NULL,"
+	" owner {text}(320){exact} NOT NULL, purpose {text}(320){exact} NOT NULL,"
+	" folder {text}(255){exact} NOT NULL, rule {text}(32){exact} NOT NULL,"
+	" flags {number} NOT NULL,"
+	" CONSTRAINT decision_once UNIQUE(message, owner, purpose),"
+	" FOREIGN KEY(message) REFERENCES message(number) ON DELETE CASCADE){table}",
+	NULL,
+};
+
+static const char *const *const VERSIONS[RECORD_SCHEMA] = {VERSION_1, VERSION_2};
 
 static void take_number(void *context, const struct record_value *values, size_t count)
 {

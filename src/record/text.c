@@ -17,6 +17,11 @@ static const char *const TEXTS[RECORD_STATEMENTS] = {
 	[RECORD_PART_INSERT] = "INSERT INTO part(message, position, number, type, charset,"
 			       " disposition, filename, size, digest)"
 			       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+	[RECORD_DECISION_FIND] = "SELECT folder, rule, flags FROM decision"
+				 " WHERE message = ?1 AND owner = ?2 AND purpose = ?3",
+	[RECORD_DECISION_INSERT] =
+		"INSERT INTO decision(message, owner, purpose, folder, rule, flags)"
+		" VALUES(?1, ?2, ?3, ?4, ?5, ?6) {once}",
 	[RECORD_MAILBOX_FIND] = "SELECT number FROM mailbox WHERE owner = ?1 AND folder = ?2",
 	[RECORD_MAILBOX_INSERT] = "INSERT INTO mailbox(owner, folder) VALUES(?1, ?2)"
 				  " {once}",

@@ -621,6 +621,7 @@ static void fill_info(const struct disk_node *node, struct os_file_info *info_ou
 		.links = node->links,
 		.size = node->seen.size,
 		.modified_us = node->modified_us,
+		.changed_us = recorder.now_us,
 		.is_directory = node->is_directory,
 	};
 }

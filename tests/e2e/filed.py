@@ -269,3 +269,22 @@ def lacking(store, address, identities, folder="INBOX"):
     found = [identity_of(text) for text in store.texts(address, folder)]
     return {name: found.count(name) for name in {*identities, *found}
             if found.count(name) != 1 or name not in identities}
+
+
+@contextlib.contextmanager
+def imap_site(node, ground, more, settings=""):
+    """A started node and the server with the mailboxes of its domain mail.test; the service has MORE."""
+    imap = Imap(ground)
+    try:
+        mx = node(start=False, domains=["domain mail.test { service = once }"])
+        record = os.path.join(mx.directory, "record")
+        os.mkdir(record)
+        give_to_user(record)
+        mx.settings = (f"service once {{ {imap.settings(more=more)} }}\n"
+                       f'record {{ path = "{record}/record.db" }}\n{settings}')
+        mx.write_configuration()
+        mx.start()
+        yield mx, imap
+        mx.stop()
+    finally:
+        imap.close()

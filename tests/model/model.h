@@ -74,6 +74,7 @@ struct model_message {
 	struct mail_deadline deadline; /* that its sender has set */
 	bool is_hurried;               /* an order said to try it all the same */
 	int64_t due_us;
+	int64_t noted_us;  /* the wall clock when that was written */
 	int64_t minute_us; /* monotonic; since then it was read so many times: */
 	unsigned reads;
 	struct buffer envelope;

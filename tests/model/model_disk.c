@@ -195,8 +195,10 @@ int queue_update_set_due(struct queue_store *store, uint64_t number, int64_t due
 	struct model_message *m = model_find(number);
 
 	(void)store;
-	if (m != NULL)
-		m->due_us = due_us;
+	if (m == NULL)
+		return 0;
+	m->due_us = due_us;
+	m->noted_us = model_wall_us;
 	return 0;
 }
 
@@ -271,7 +273,8 @@ int os_file_info_at(int directory, const char *path, struct os_file_info *info_o
 	(void)directory;
 	if (m == NULL || !is_in(m, path[0] == 't' ? QUEUE_TODO : QUEUE_INFO, name))
 		return -ENOENT;
-	*info_out = (struct os_file_info){.inode = m->id.number, .modified_us = m->due_us};
+	*info_out = (struct os_file_info){
+		.inode = m->id.number, .modified_us = m->due_us, .changed_us = m->noted_us};
 	return 0;
 }
 

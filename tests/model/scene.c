@@ -62,7 +62,7 @@ static void on_ready(void *context)
 	(void)context;
 }
 
-void scene_begin(bool has_extra)
+static void start(void)
 {
 	static const struct ipc_tokens tokens = {{{"resolve", "token"},
 						  {"remote", "token"},
@@ -81,18 +81,23 @@ void scene_begin(bool has_extra)
 					    .tokens = &tokens,
 					    .owner = 4};
 
+	told[0] = scene_config;
+	is_stopping = is_stopped = false;
+	scene_manager = manager_new(NULL, NULL, &told[0], &peers, on_ready, NULL);
+	model_queue_connects();
+	model_connect_helpers();
+}
+
+void scene_begin(bool has_extra)
+{
 	model_is_calm = true;
 	for (size_t i = 0; i < MODEL_HELPERS; i++)
 		model_users[i] = i < 2 ? 2 : i < 4 ? 3 : i < 5 ? 1 : 5;
 	model_orderer = 0;
 	model_disk = (struct model_disk){.capacity = CAPACITY};
 	model_disk.messages = memory_alloc_zero(CAPACITY, sizeof *model_disk.messages);
-	is_stopping = is_stopped = false;
 	configure(has_extra);
-	told[0] = scene_config;
-	scene_manager = manager_new(NULL, NULL, &told[0], &peers, on_ready, NULL);
-	model_queue_connects();
-	model_connect_helpers();
+	start();
 }
 
 static void on_stopped(void *context)
@@ -113,9 +118,8 @@ bool scene_has_stopped(void)
 	return is_stopped;
 }
 
-void scene_end(void)
+static void end(void)
 {
-	model_disk.fails = model_disk.refuses = model_disk.is_closed = model_disk.keeps = false;
 	if (!is_stopping)
 		scene_stop();
 	for (unsigned i = 0; i < 100 && !is_stopped; i++) {
@@ -127,6 +131,21 @@ void scene_end(void)
 	assert_int_equal(model_disk.open_files, 0);
 	manager_free(scene_manager);
 	model_forget_manager();
+}
+
+void scene_restart(int64_t jump_us)
+{
+	end();
+	model_wall_us += jump_us;
+	model_jumped_us += jump_us < 0 ? -jump_us : jump_us;
+	start();
+	scene_work();
+}
+
+void scene_end(void)
+{
+	model_disk.fails = model_disk.refuses = model_disk.is_closed = model_disk.keeps = false;
+	end();
 	model_forget_disk();
 	free(model_disk.messages);
 }

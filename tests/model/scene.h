@@ -17,6 +17,8 @@ void scene_begin(bool has_extra);
 void scene_configure(void);
 /* The manager stops, and everything is forgotten. */
 void scene_end(void);
+/* It stops, the wall clock is set by so much, and another one finds what it has left. */
+void scene_restart(int64_t jump_us);
 /* Begins to stop; whether it has. */
 void scene_stop(void);
 bool scene_has_stopped(void);

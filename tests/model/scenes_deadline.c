@@ -260,6 +260,71 @@ static void a_pause_prolongs_nothing(void **state)
 	scene_end();
 }
 
+/* Its operator lets "remote" start nothing, or something again. */
+static void let_remote_start(bool is_paused)
+{
+	static struct config_transport transports[4];
+
+	memcpy(transports, scene_config.transports, sizeof transports);
+	transports[0].paused = is_paused;
+	scene_config.transports = transports;
+	scene_configure();
+}
+
+/* The reports wait there, too. */
+static void who_waits_in_a_paused_transport_is_returned(void **state)
+{
+	unsigned bounced = model_logged(EVENT_BOUNCED);
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	let_remote_start(true);
+	m = mapped_by("r@fast.example", MAIL_DEADLINE_RETURN, 100);
+	scene_pass(98 * SECOND_US);
+	assert_true(m->is_present);
+	assert_int_equal(model_logged(EVENT_BOUNCED), bounced);
+	scene_pass(3 * SECOND_US);
+	scene_work();
+	assert_int_equal(model_logged(EVENT_BOUNCED), bounced + 1);
+	let_remote_start(false);
+	scene_end();
+}
+
+/* Only so many of them may be awake, and others need that. */
+static void retries_sleep_while_their_transport_is_paused(void **state)
+{
+	unsigned bounced = model_logged(EVENT_BOUNCED);
+	struct model_message *m[3];
+
+	(void)state;
+	scene_begin(true);
+	m[0] = mapped_by("r@grey.example", MAIL_DEADLINE_RETURN, HOUR_US / SECOND_US);
+	m[1] = mapped_by("r@grey.example", MAIL_DEADLINE_NONE, 0);
+	m[2] = mapped_by("r@fast.example", MAIL_DEADLINE_NONE, 0);
+	for (size_t i = 0; i < COUNT_OF(m); i++)
+		scene_say(m[i], 1, "4.7.1", "");
+	scene_pass(401 * SECOND_US);
+	scene_say(m[0], 1, "4.7.1", "");
+	scene_say(m[1], 1, "4.7.1", "");
+	model_say_busy(m[2], 1, 5000); /* one that waits in a job when the transport is paused */
+	scene_work();
+	assert_non_null(message_find(scene_manager, m[2]->id.number));
+	let_remote_start(true);
+	assert_null(message_find(scene_manager, m[2]->id.number));
+	scene_pass(2000 * SECOND_US);
+	for (size_t i = 0; i < COUNT_OF(m); i++)
+		assert_null(message_find(scene_manager, m[i]->id.number));
+	assert_int_equal(model_logged(EVENT_BOUNCED), bounced);
+	scene_pass(HOUR_US - 2400 * SECOND_US);
+	scene_work();
+	assert_int_equal(model_logged(EVENT_BOUNCED), bounced + 1);
+	let_remote_start(false);
+	scene_pass(SECOND_US);
+	assert_true(scene_is_tried(m[1], 1) && scene_is_tried(m[2], 1));
+	scene_end();
+}
+
 /* Nor does another delivery, which is under way. */
 static void what_is_under_way_prolongs_nothing(void **state)
 {
@@ -360,6 +425,8 @@ int main(void)
 		cmocka_unit_test(it_keeps_to_the_clock_as_it_is),
 		cmocka_unit_test(a_delay_is_reported_at_the_deadline),
 		cmocka_unit_test(a_pause_prolongs_nothing),
+		cmocka_unit_test(who_waits_in_a_paused_transport_is_returned),
+		cmocka_unit_test(retries_sleep_while_their_transport_is_paused),
 		cmocka_unit_test(what_is_under_way_prolongs_nothing),
 		cmocka_unit_test(a_delay_is_reported_in_a_pause),
 		cmocka_unit_test(an_earlier_report_is_not_enough),

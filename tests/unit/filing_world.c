@@ -310,6 +310,14 @@ static int for_each(struct record *record, struct record_attempt **attempts, siz
 	return error;
 }
 
+/* All workers are of one mind; who are not is tested with databases. */
+static int decide(struct record *record, struct record_attempt **attempts, size_t count)
+{
+	(void)attempts;
+	(void)count;
+	return of(record)->is_begun ? 0 : -ENOTCONN;
+}
+
 static int open(struct record *record, struct record_attempt **attempts, size_t count,
 		int64_t now_us)
 {
@@ -364,6 +372,7 @@ void world_begin(struct world *world)
 		.begin = begin,
 		.lock = lock,
 		.put = put,
+		.decide = decide,
 		.open = open,
 		.look = look,
 		.filed = filed,

@@ -3,6 +3,7 @@
 #include "record_scene.h"
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -242,7 +243,100 @@ static void looking_waits_for_no_writer(void **state)
 	assert_fine(world.a, record_commit(world.a));
 }
 
+/* ---- decisions ---- */
+
+/* Within a transaction of its own: what is decided about a copy, if the configuration says FOLDER
+ * and RULE. */
+static struct record_attempt decided(struct record *record, const char *purpose, const char *folder,
+				     const char *rule)
+{
+	struct record_message message = record_scene_message("<1@example.com>", 1);
+	struct record_attempt attempt = {
+		.place = {INBOX.user, str_from(folder)},
+		.decision = {.purpose = str_from(purpose), .rule = str_from(rule), .flags = 1}};
+	struct record_attempt *one = &attempt;
+	struct record_entry entry = {.message = &message};
+	static char texts[2][100];
+
+	assert_fine(record, record_begin(record));
+	assert_fine(record, record_put_all(record, &entry, 1));
+	attempt.message = entry.number;
+	attempt.is_new = entry.is_new;
+	assert_fine(record, record_decide_all(record, &one, 1));
+	snprintf(texts[0], sizeof texts[0], STR_FORMAT, STR_ARGUMENTS(attempt.place.folder));
+	snprintf(texts[1], sizeof texts[1], STR_FORMAT, STR_ARGUMENTS(attempt.decision.rule));
+	attempt.place.folder = str_from(texts[0]);
+	attempt.decision.rule = str_from(texts[1]);
+	return attempt;
+}
+
+static void who_decides_first_decides_for_all(void **state)
+{
+	struct record_attempt attempt = decided(world.a, "to", "Lists", "a");
+
+	(void)state;
+	assert_true(str_equal(attempt.place.folder, STR("Lists")));
+	assert_fine(world.a, record_commit(world.a));
+	attempt = decided(world.b, "to", "INBOX", "b");
+	assert_true(str_equal(attempt.place.folder, STR("Lists")));
+	assert_true(str_equal(attempt.decision.rule, STR("a")));
+	assert_int_equal(attempt.decision.flags, 1);
+	assert_fine(world.b, record_commit(world.b));
+	attempt = decided(world.b, "to+x", "INBOX", "");
+	assert_true(str_equal(attempt.place.folder, STR("INBOX")));
+	assert_fine(world.b, record_commit(world.b));
+}
+
+static void what_was_not_committed_is_not_decided(void **state)
+{
+	struct record_attempt attempt = decided(world.a, "to", "Lists", "a");
+
+	(void)state;
+	record_rollback(world.a);
+	attempt = decided(world.b, "to", "INBOX", "");
+	assert_true(str_equal(attempt.place.folder, STR("INBOX")));
+	assert_fine(world.b, record_commit(world.b));
+}
+
+static void several_are_decided_at_once(void **state)
+{
+	struct record_attempt first = decided(world.a, "to", "Lists", "a");
+	struct record_attempt attempts[] = {first, first, first};
+	struct record_attempt *all[] = {&attempts[0], &attempts[1], &attempts[2]};
+
+	(void)state;
+	assert_fine(world.a, record_commit(world.a));
+	attempts[0].decision.purpose = STR("to+b");
+	attempts[2].decision.purpose = STR("sent");
+	for (size_t i = 0; i < 3; i++) {
+		attempts[i].is_new = false;
+		attempts[i].place.folder = STR("Other");
+	}
+	assert_fine(world.b, record_begin(world.b));
+	assert_fine(world.b, record_decide_all(world.b, all, 3));
+	assert_true(str_equal(attempts[0].place.folder, STR("Other")));
+	assert_true(str_equal(attempts[1].place.folder, STR("Lists")));
+	assert_true(str_equal(attempts[2].place.folder, STR("Other")));
+	attempts[1].decision.rule = STR("no valid UTF-8: \xff");
+	assert_int_equal(record_decide_all(world.b, all, 3), -EINVAL);
+	record_rollback(world.b);
+}
+
 /* ---- tables ---- */
+
+static void older_tables_get_what_is_new(void **state)
+{
+	struct record_attempt attempt;
+
+	(void)state;
+	(void)record_scene_opened("<1@example.com>");
+	backend->run("DROP TABLE decision");
+	backend->run("UPDATE record_meta SET version = 1");
+	attempt = decided(world.b, "to", "Lists", "");
+	assert_true(str_equal(attempt.place.folder, STR("Lists")));
+	assert_fine(world.b, record_commit(world.b));
+	assert_int_equal(record_scene_list((struct record_query){.place = &INBOX}).count, 1);
+}
 
 static void tables_of_a_newer_version_are_left_alone(void **state)
 {
@@ -253,7 +347,7 @@ static void tables_of_a_newer_version_are_left_alone(void **state)
 	assert_int_equal(record_begin(world.b), -EPROTO);
 	assert_non_null(strstr(record_error(world.b), "1000"));
 	record_rollback(world.b);
-	backend->run("UPDATE record_meta SET version = 1");
+	backend->run("UPDATE record_meta SET version = 2");
 	assert_fine(world.b, record_begin(world.b));
 	record_rollback(world.b);
 	assert_true(filing.number > 0);
@@ -298,6 +392,10 @@ int record_contract_filing(void)
 		CASE(a_lock_says_who_has_it),
 		CASE(a_lock_dies_with_its_process),
 		CASE(looking_waits_for_no_writer),
+		CASE(who_decides_first_decides_for_all),
+		CASE(what_was_not_committed_is_not_decided),
+		CASE(several_are_decided_at_once),
+		CASE(older_tables_get_what_is_new),
 		CASE(tables_of_a_newer_version_are_left_alone),
 		CASE(tables_of_others_are_left_alone),
 		CASE(half_made_tables_are_completed),

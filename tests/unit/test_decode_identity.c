@@ -487,6 +487,39 @@ static void files_are_read(void **state)
 	arena_free(arena);
 }
 
+static void fields_that_are_asked_for(void **state)
+{
+	static const char text[] =
+		"Received: by a\r\nX-Long:  one\r\n two\r\n\tthree \r\nx-LONG: second\r\n"
+		"X-Empty:\r\nList-Id: a\r\nList-Id: b\r\n" FIRST "Message-ID: " ID
+		"\r\nMessage-ID: <other@x>\r\nFrom: second@x.test\r\n\r\nX-Body: no\r\n";
+	struct ipc_content content = {.bytes = STR(text), .file = -1, .size = sizeof text - 1};
+	struct decode_field fields[] = {{.name = STR("x-long")},   {.name = STR("x-empty")},
+					{.name = STR("x-body")},   {.name = STR("list-id")},
+					{.name = STR("received")}, {.name = STR("message-id")},
+					{.name = STR("from")}};
+	struct arena *arena = arena_new();
+	struct decode_identity with;
+	struct decode_identity without = identify(arena, STR(text));
+
+	(void)state;
+	assert_int_equal(decode_identify_fields(&content, arena, fields,
+						sizeof fields / sizeof *fields, &with),
+			 0);
+	assert_str(fields[0].value, "one two\tthree");
+	assert_str(fields[1].value, "");
+	assert_non_null(fields[1].value.data);
+	assert_null(fields[2].value.data);
+	assert_str(fields[3].value, "a");
+	assert_str(fields[4].value, "by a");
+	assert_str(fields[5].value, ID);
+	assert_str(fields[6].value, "lisa@gmail.com");
+	assert_str(with.id, ID);
+	assert_str(with.from, "lisa@gmail.com");
+	assert_memory_equal(with.digest, without.digest, sizeof with.digest);
+	arena_free(arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -500,6 +533,7 @@ int main(void)
 		cmocka_unit_test(headers_have_a_limit),
 		cmocka_unit_test(pieces_make_no_difference),
 		cmocka_unit_test(files_are_read),
+		cmocka_unit_test(fields_that_are_asked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

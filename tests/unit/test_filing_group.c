@@ -239,6 +239,43 @@ static void the_last_lost_are_remembered(void **state)
 	assert_false(filing_doubt_has(&doubt, STR("<0@example.org>")));
 }
 
+/* Two purposes may lead to one place: it gets one copy, and both have its outcome. */
+static void copies_with_one_place_are_one(void **state)
+{
+	static const enum world_fault faults[] = {WORLD_FINE, WORLD_REFUSED};
+	const struct decode_identity identity = {.id = STR("<1@example.org>")};
+	const struct decode_message decoded = {.subject = STR("")};
+	struct world_worker *worker = &world.workers[0];
+	struct filing_copy copies[2];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct filing_message message = {.identity = &identity,
+						 .decoded = &decoded,
+						 .content = {STR("\r\n"), .file = -1, .size = 2},
+						 .copies = copies,
+						 .copy_count = 2};
+		struct filing *filing =
+			filing_new(&worker->record, &worker->store, count_event, NULL);
+
+		memset(events, 0, sizeof events);
+		memset(copies, 0, sizeof copies);
+		for (size_t j = 0; j < 2; j++) {
+			copies[j].place = (struct record_place){STR(USER), STR("INBOX")};
+			copies[j].decision.purpose = j == 0 ? STR("to+a") : STR("to+b");
+		}
+		world_begin(&world);
+		plan_fault(faults[i], WORLD_APPEND, 1);
+		filing_group(filing, &message, 1);
+		filing_free(filing);
+		assert_int_equal(world_count(&world, IDS[0], USER), i == 0);
+		assert_int_equal(events[FILING_FILED], i == 0);
+		assert_int_equal(events[FILING_FAILED], i == 1);
+		for (size_t j = 0; j < 2; j++)
+			assert_int_equal(copies[j].verdict.class, i == 0 ? MAIL_OK : MAIL_WAIT);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -250,6 +287,7 @@ int main(void)
 		cmocka_unit_test_setup(who_lost_his_attempt_begins_anew, set_up),
 		cmocka_unit_test_setup(nothing_is_decided_too_early, set_up),
 		cmocka_unit_test(the_last_lost_are_remembered),
+		cmocka_unit_test_setup(copies_with_one_place_are_one, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

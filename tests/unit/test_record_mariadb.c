@@ -50,7 +50,7 @@ static struct record *connect_to(void)
 
 static void empty(void)
 {
-	run("DROP TABLE IF EXISTS record_meta, attempt, filing, mailbox, part, participant,"
+	run("DROP TABLE IF EXISTS record_meta, decision, attempt, filing, mailbox, part, participant,"
 	    " message");
 }
 

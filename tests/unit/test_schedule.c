@@ -84,6 +84,26 @@ static void what_was_said_at_a_time_to_come_is_due(void **state)
 	assert_int_equal(schedule_until(BORN_US, until_us, BORN_US - DAY_US), BORN_US - DAY_US);
 }
 
+static void a_wait_by_another_clock_is_known(void **state)
+{
+	static const struct {
+		int64_t noted_us; /* from now, as the next */
+		int64_t until_us;
+		bool is_other;
+	} cases[] = {
+		{-HOUR_US, HOUR_US, false},     {MINUTE_US, HOUR_US, false},
+		{MINUTE_US + 1, HOUR_US, true}, {HOUR_US, 0, false}, /* it is due all the same */
+		{-HOUR_US, DAY_US, false},      {-HOUR_US, DAY_US + 1, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		assert_int_equal(schedule_is_by_other_clock(BORN_US + cases[i].noted_us,
+							    BORN_US + cases[i].until_us, BORN_US,
+							    DAY_US),
+				 cases[i].is_other);
+}
+
 static void what_is_nearly_due_may_join(void **state)
 {
 	static const struct {
@@ -137,6 +157,7 @@ int main(void)
 		cmocka_unit_test(a_clock_that_jumps_delays_no_message_for_long),
 		cmocka_unit_test(attempts_before_the_birth_are_no_more_than_after_it),
 		cmocka_unit_test(what_was_said_at_a_time_to_come_is_due),
+		cmocka_unit_test(a_wait_by_another_clock_is_known),
 		cmocka_unit_test(what_is_nearly_due_may_join),
 		cmocka_unit_test(no_wait_is_longer_than_the_longest),
 	};

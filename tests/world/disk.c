@@ -59,7 +59,7 @@ struct disk_node *disk_node_new(struct disk *disk, mode_t mode)
 	node->disk = disk;
 	node->mode = mode;
 	node->owner = disk->user;
-	node->modified_us = disk->now_us;
+	node->modified_us = node->changed_us = disk->now_us;
 	node->inode =
 		disk->free_count > 0 ? disk->free_inodes[--disk->free_count] : disk->next_inode++;
 	node->after = disk->nodes;

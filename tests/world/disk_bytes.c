@@ -232,7 +232,7 @@ static int write_bytes(struct disk_node *node, const char *data, size_t size, ui
 		size -= length;
 		if (offset > node->seen.size)
 			grow(node, offset);
-		node->modified_us = node->disk->now_us;
+		node->modified_us = node->changed_us = node->disk->now_us;
 	}
 	return error;
 }
@@ -292,7 +292,7 @@ int disk_truncate(struct disk_file *file, uint64_t size)
 		return error;
 	if (size > DISK_FILE_MAX)
 		return -EFBIG;
-	node->modified_us = node->disk->now_us;
+	node->modified_us = node->changed_us = node->disk->now_us;
 	disk_sound_bytes(node, DISK_WRITTEN);
 	if (size > node->seen.size)
 		grow(node, size);

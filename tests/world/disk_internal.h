@@ -54,6 +54,7 @@ struct disk_node {
 	mode_t mode;
 	uid_t owner;
 	int64_t modified_us;
+	int64_t changed_us;
 	unsigned references; /* entries, seen and durable; open files; items */
 	unsigned links;      /* entries, seen */
 	unsigned readers;    /* open files that cannot write */

@@ -88,6 +88,7 @@ static void forget_seen(struct disk_node *directory, struct disk_node *node)
 	directory->name_count--;
 	directory->folder_count -= S_ISDIR(node->mode);
 	node->links--;
+	node->changed_us = directory->disk->now_us;
 	disk_node_check_left(node);
 	disk_node_drop(node);
 }
@@ -118,11 +119,12 @@ void disk_entry_see(struct disk_node *directory, const char *name, struct disk_n
 	item->order = order > 0 ? order : item->order;
 	entry->items++;
 	directory->changed = item->order;
-	directory->modified_us = directory->disk->now_us;
+	directory->modified_us = directory->changed_us = directory->disk->now_us;
 	if (node != NULL) {
 		disk_node_hold(node); /* the item */
 		disk_node_hold(node);
 		node->links++;
+		node->changed_us = directory->disk->now_us;
 		directory->name_count++;
 		directory->folder_count += S_ISDIR(node->mode);
 		if (S_ISDIR(node->mode))
@@ -153,6 +155,23 @@ static struct disk_node *step(struct disk_node *node, const char *name)
 	return entry != NULL ? entry->seen : NULL;
 }
 
+/* Paths are short: that is faster than strspn() and strcspn(). */
+static const char *skip_slashes(const char *path)
+{
+	while (*path == '/')
+		path++;
+	return path;
+}
+
+static size_t length_of_name(const char *path)
+{
+	size_t length = 0;
+
+	while (path[length] != '/' && path[length] != '\0')
+		length++;
+	return length;
+}
+
 int disk_walk(struct disk *disk, struct disk_file *from, const char *path,
 	      struct disk_node **directory_out, char name[DISK_NAME_MAX + 1])
 {
@@ -165,8 +184,8 @@ int disk_walk(struct disk *disk, struct disk_file *from, const char *path,
 	for (;;) {
 		size_t length;
 
-		path += strspn(path, "/");
-		length = strcspn(path, "/");
+		path = skip_slashes(path);
+		length = length_of_name(path);
 		if (!S_ISDIR(node->mode))
 			return -ENOTDIR;
 		if (length > DISK_NAME_MAX)
@@ -174,7 +193,7 @@ int disk_walk(struct disk *disk, struct disk_file *from, const char *path,
 		memcpy(name, length > 0 ? path : ".", length > 0 ? length : 1);
 		name[length > 0 ? length : 1] = '\0';
 		path += length;
-		if (path[strspn(path, "/")] == '\0') {
+		if (*skip_slashes(path) == '\0') {
 			*directory_out = node;
 			return 0;
 		}

@@ -150,6 +150,7 @@ static void fill_info(const struct disk_node *node, struct os_file_info *info_ou
 		.links = S_ISDIR(node->mode) ? 2 + node->folder_count : node->links,
 		.size = S_ISDIR(node->mode) ? DISK_PAGE : node->seen.size,
 		.modified_us = node->modified_us,
+		.changed_us = node->changed_us,
 		.is_directory = S_ISDIR(node->mode),
 		.mode = node->mode,
 		.owner = node->owner,
@@ -186,7 +187,9 @@ int disk_set_modified(struct disk *disk, struct disk_file *from, const char *pat
 
 	if (error == 0)
 		error = disk_look_up(disk, from, path, &node);
-	if (error == 0)
-		node->modified_us = modified_us;
-	return error;
+	if (error < 0)
+		return error;
+	node->modified_us = modified_us;
+	node->changed_us = disk->now_us;
+	return 0;
 }

@@ -14,6 +14,8 @@ struct event {
 	uint64_t number; /* those of one time come in their order */
 	void (*call)(void *context);
 	void *context;
+	size_t place;       /* in the heap; SIZE_MAX: it is happening */
+	struct event *next; /* of the spare ones */
 };
 
 static struct {
@@ -24,6 +26,7 @@ static struct {
 	struct event **events; /* a heap */
 	size_t event_count;
 	size_t event_size;
+	struct event *spare;
 	struct task **ready;
 	size_t ready_count;
 	size_t ready_size;
@@ -128,36 +131,25 @@ static bool is_before(const struct event *a, const struct event *b)
 	return a->when_us != b->when_us ? a->when_us < b->when_us : a->number < b->number;
 }
 
-struct event *kernel_at(int64_t when_us, void (*call)(void *context), void *context)
+static void put(struct event *event, size_t place)
 {
-	struct event *event = malloc(sizeof *event);
-	size_t place = kernel.event_count++;
+	kernel.events[place] = event;
+	event->place = place;
+}
 
-	if (event == NULL)
-		err(1, "no memory");
-	*event = (struct event){when_us, kernel.numbers++, call, context};
-	kernel.events = grow(kernel.events, place, &kernel.event_size, sizeof *kernel.events);
+/* EVENT, which belongs at PLACE or nearer to the first. */
+static void rise(struct event *event, size_t place)
+{
 	while (place > 0 && is_before(event, kernel.events[(place - 1) / 2])) {
-		kernel.events[place] = kernel.events[(place - 1) / 2];
+		put(kernel.events[(place - 1) / 2], place);
 		place = (place - 1) / 2;
 	}
-	kernel.events[place] = event;
-	return event;
+	put(event, place);
 }
 
-/* It is dropped when its time comes. */
-void kernel_cancel(struct event *event)
+/* EVENT, which belongs at PLACE or further from the first. */
+static void sink(struct event *event, size_t place)
 {
-	if (event != NULL)
-		event->call = NULL;
-}
-
-static struct event *take_event(void)
-{
-	struct event *first = kernel.events[0];
-	struct event *last = kernel.events[--kernel.event_count];
-	size_t place = 0;
-
 	for (;;) {
 		size_t next = 2 * place + 1;
 
@@ -166,23 +158,76 @@ static struct event *take_event(void)
 		if (next + 1 < kernel.event_count &&
 		    is_before(kernel.events[next + 1], kernel.events[next]))
 			next++;
-		if (!is_before(kernel.events[next], last))
+		if (!is_before(kernel.events[next], event))
 			break;
-		kernel.events[place] = kernel.events[next];
+		put(kernel.events[next], place);
 		place = next;
 	}
-	kernel.events[place] = last;
-	return first;
+	put(event, place);
+}
+
+static struct event *take_spare(void)
+{
+	struct event *event = kernel.spare;
+
+	if (event != NULL) {
+		kernel.spare = event->next;
+		return event;
+	}
+	event = malloc(sizeof *event);
+	if (event == NULL)
+		err(1, "no memory");
+	return event;
+}
+
+static void give_spare(struct event *event)
+{
+	event->next = kernel.spare;
+	kernel.spare = event;
+}
+
+struct event *kernel_at(int64_t when_us, void (*call)(void *context), void *context)
+{
+	struct event *event = take_spare();
+	size_t place = kernel.event_count++;
+
+	*event = (struct event){
+		.when_us = when_us, .number = kernel.numbers++, .call = call, .context = context};
+	kernel.events = grow(kernel.events, place, &kernel.event_size, sizeof *kernel.events);
+	rise(event, place);
+	return event;
+}
+
+static void take_out(struct event *event)
+{
+	struct event *last = kernel.events[--kernel.event_count];
+	size_t place = event->place;
+
+	event->place = SIZE_MAX;
+	if (last == event)
+		return;
+	if (place > 0 && is_before(last, kernel.events[(place - 1) / 2]))
+		rise(last, place);
+	else
+		sink(last, place);
+}
+
+void kernel_cancel(struct event *event)
+{
+	if (event == NULL || event->place == SIZE_MAX)
+		return;
+	take_out(event);
+	give_spare(event);
 }
 
 static void run_events(void)
 {
 	while (kernel.event_count > 0 && kernel.events[0]->when_us <= kernel.now_us) {
-		struct event *event = take_event();
+		struct event *event = kernel.events[0];
 
-		if (event->call != NULL)
-			event->call(event->context);
-		free(event);
+		take_out(event);
+		event->call(event->context);
+		give_spare(event);
 	}
 }
 
@@ -394,6 +439,8 @@ void world_end(void)
 	listen_end();
 	for (size_t i = 0; i < kernel.event_count; i++)
 		free(kernel.events[i]);
+	while (kernel.spare != NULL)
+		free(take_spare());
 	free(kernel.events);
 	free(kernel.ready);
 	fiber_free(kernel.fiber);

@@ -71,7 +71,8 @@ static void look(void *context)
 	accounts_close();
 	for (struct books *books = accounts_first(); books != NULL; books = books->next) {
 		look_at(books);
-		growth_look_at_controls(books->machine);
+		if (books->open_count > 0) /* else there is none */
+			growth_look_at_controls(books->machine);
 	}
 	kernel_at(kernel_now_us() + MINUTE_US, look, NULL);
 }
@@ -100,10 +101,7 @@ void waiting_clock_is_right(const struct machine *machine, int64_t jump_us)
 	     account = account->after) {
 		const int64_t pause_us =
 			pause_at(now_us - account->first_us + llabs((long long)jump_us));
-		/* a process that began while the clock was behind has longer waits for so much */
-		const int64_t more_us = jump_us < 0          ? -jump_us
-					: jump_us < pause_us ? jump_us
-							     : pause_us;
+		const int64_t more_us = jump_us < 0 ? 0 : jump_us < pause_us ? jump_us : pause_us;
 
 		account->due_us = later(account->due_us, now_us + pause_us + more_us);
 	}

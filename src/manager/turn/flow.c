@@ -39,7 +39,8 @@ static size_t limit_of(const struct flow *flow)
 {
 	size_t free = room_in_destination(flow->destination);
 
-	if (is_retries(flow) && flow->destination->is_paused_long)
+	if (is_retries(flow) &&
+	    (flow->destination->is_paused_long || flow->destination->transport->is_paused))
 		return 0;
 	if (is_retries(flow))
 		return free > 0 ? (size_t)RETRIES_MAX * UNITS_TYPICAL : 0;

@@ -29,8 +29,8 @@
  *
  * - Pauses. A destination that has had enough, as its helper says, starts no job until a
  *   pause ends. The job that was refused is the first of its flow again, as if it had not been
- *   started. In a long pause no retries wait in jobs: their messages sleep, because only so many
- *   of them may be awake, which others need.
+ *   started. In a long pause, or while the whole transport is paused, no retries wait in jobs:
+ *   their messages sleep, because only so many of them may be awake, which others need.
  *
  * The destination "" of a service may use all places: speed and window only matter for hosts.
  */
@@ -183,6 +183,9 @@ struct job *job_waiting_beside(const struct job *job);
 struct job *transports_waiting(struct transports *transports);
 /* Any job that waits in a retired transport, or NULL. */
 struct job *transports_retired_waiting(struct transports *transports);
+
+/* A retry that waits in a transport that is paused, and is to sleep; or NULL. */
+struct job *transports_paused_retry(const struct transports *transports);
 
 /* Forgets what has been unused for long; call it now and then. */
 void transports_sweep(struct transports *transports);

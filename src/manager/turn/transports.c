@@ -54,6 +54,7 @@ static struct transport *add(struct transports *transports, const char *name)
 
 static void configure(struct transport *transport, const struct config_transport *config)
 {
+	bool is_resumed = transport->is_paused && !config->paused;
 	struct destination *destination;
 	struct destination *next;
 
@@ -61,8 +62,11 @@ static void configure(struct transport *transport, const struct config_transport
 	transport->destination_concurrency = config->destination_concurrency;
 	transport->is_paused = config->paused;
 	transport->is_retired = false;
-	HASH_ITER (hh, transport->destinations, destination, next)
+	HASH_ITER (hh, transport->destinations, destination, next) {
+		if (is_resumed)
+			flow_wake_parked(&destination->retries);
 		destination_update(destination); /* its limits may have changed */
+	}
 }
 
 void transports_configure(struct transports *transports, const struct config *config)
@@ -119,6 +123,16 @@ size_t transports_services(const struct transports *transports,
 }
 
 /* --- now and then --- */
+
+struct job *transports_paused_retry(const struct transports *transports)
+{
+	for (const struct transport *t = transports->first; t != NULL; t = t->next)
+		for (const struct destination *d = t->destinations; t->is_paused && d != NULL;
+		     d = d->hh.next)
+			if (d->retries.jobs != NULL)
+				return d->retries.jobs;
+	return NULL;
+}
 
 struct job *transports_overdue(const struct transports *transports, int64_t now_us)
 {

@@ -37,12 +37,13 @@ bool message_file_is_in_todo(struct queue_store *store, uint64_t number)
 }
 
 bool message_file_due(struct queue_store *store, const struct queue_walk *walk, uint64_t number,
-		      int64_t *due_us_out)
+		      int64_t *due_us_out, int64_t *noted_us_out)
 {
 	struct os_file_info info;
 
 	if (!look(store, walk, QUEUE_INFO, NULL, number, &info))
 		return false;
 	*due_us_out = info.modified_us;
+	*noted_us_out = info.changed_us;
 	return true;
 }

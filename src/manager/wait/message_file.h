@@ -15,9 +15,9 @@
 /* Whether todo/STAGE has the message; any stage. */
 bool message_file_is_at(struct queue_store *store, enum mail_stage stage, uint64_t number);
 bool message_file_is_in_todo(struct queue_store *store, uint64_t number);
-/* The time in info/ at which the message is due. WALK, if not NULL, is at its name. False: no such
- * file. */
+/* The time in info/ at which the message is due, and when that was noted. WALK, if not NULL, is at
+ * its name. False: no such file. */
 bool message_file_due(struct queue_store *store, const struct queue_walk *walk, uint64_t number,
-		      int64_t *due_us_out);
+		      int64_t *due_us_out, int64_t *noted_us_out);
 
 #endif

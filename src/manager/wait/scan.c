@@ -46,6 +46,8 @@ struct scan {
 	bool has_begun;   /* a scan that was not ONLY_NEW */
 	int64_t pause_us; /* before the next one, after those that failed; 0: the last did not */
 	size_t found;
+	size_t ahead;                 /* whose times are of a clock that was ahead */
+	int64_t ahead_us;             /* of ours, when these were noted */
 	struct queue_due_reader last; /* the list of the previous process, during the first scan */
 	struct queue_due_writer next;
 	struct number_table asked; /* names in todo/ about which "queue" was asked */
@@ -98,11 +100,17 @@ static struct sleeper *add_preprocessed(struct scan *scan, uint64_t number, int6
 static bool read_due(struct scan *scan, const struct queue_walk *walk, uint64_t number,
 		     int64_t now_us, int64_t *due_us_out)
 {
-	if (!message_file_due(scan->store, walk, number, due_us_out))
+	int64_t noted_us;
+
+	if (!message_file_due(scan->store, walk, number, due_us_out, &noted_us))
 		return false;
-	/* no message waits this long: the clock was set back since, and it may be late */
-	if (*due_us_out > now_us + schedule_longest_us(scan->times.lifetime_us))
-		*due_us_out = 0;
+	if (!schedule_is_by_other_clock(noted_us, *due_us_out, now_us,
+					schedule_longest_us(scan->times.lifetime_us)))
+		return true;
+	scan->ahead++; /* the clock was set back since, and it may be late */
+	if (noted_us - now_us > scan->ahead_us)
+		scan->ahead_us = noted_us - now_us;
+	*due_us_out = 0;
 	return true;
 }
 
@@ -187,11 +195,21 @@ static void plan_next(struct scan *scan)
 	os_timer_start(scan->rescan_timer, scan->pause_us);
 }
 
+static void log_ahead(struct scan *scan)
+{
+	if (scan->ahead > 0)
+		log_event(EVENT_CLOCK_BEHIND, log_number("messages", (int64_t)scan->ahead),
+			  log_number("seconds", scan->ahead_us / SECOND_US));
+	scan->ahead = 0;
+	scan->ahead_us = 0;
+}
+
 static void finish(struct scan *scan)
 {
 	scan->is_running = false;
 	plan_next(scan);
 	log_event(EVENT_RESCAN, log_number("found", (int64_t)scan->found));
+	log_ahead(scan);
 	if (!scan->only_new) {
 		finish_lists(scan);
 		scan->handler->whole(scan->context);

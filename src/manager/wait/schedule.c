@@ -24,9 +24,22 @@ int64_t schedule_longest_us(int64_t lifetime_us)
 	return schedule_next(0, lifetime_us, SCHEDULE_SKIP_REMOTE, 0, 0) - lifetime_us;
 }
 
+/* Clocks that are set by little are right. */
+static bool is_to_come(int64_t noted_us, int64_t now_us)
+{
+	return noted_us > now_us + MINUTE_US;
+}
+
 /* A time in the future was recorded before the clock was set back, and how long the message has
  * waited since is unknown. */
 int64_t schedule_until(int64_t changed_us, int64_t until_us, int64_t now_us)
 {
-	return changed_us > now_us + MINUTE_US ? now_us : until_us;
+	return is_to_come(changed_us, now_us) ? now_us : until_us;
+}
+
+bool schedule_is_by_other_clock(int64_t noted_us, int64_t until_us, int64_t now_us,
+				int64_t longest_us)
+{
+	return until_us > now_us + longest_us ||
+	       (until_us > now_us && is_to_come(noted_us, now_us));
 }

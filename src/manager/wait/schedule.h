@@ -29,4 +29,9 @@ int64_t schedule_longest_us(int64_t lifetime_us);
  * NOW_US, which may have been set back since. */
 int64_t schedule_until(int64_t changed_us, int64_t until_us, int64_t now_us);
 
+/* Whether a wait until UNTIL_US, which was noted at NOTED_US, is one by another clock than that of
+ * NOW_US: it was noted in the future, or no message waits so long (LONGEST_US). */
+bool schedule_is_by_other_clock(int64_t noted_us, int64_t until_us, int64_t now_us,
+				int64_t longest_us);
+
 #endif

@@ -124,8 +124,8 @@ static bool wake_retry(struct wake *wake, int64_t now_us)
 	sleeper = next_retry(wake);
 	if (sleeper == NULL)
 		return false;
-	if (message_facts_are_s4(sleeper->facts) && !share_may_map(wake->share, false)) {
-		sleepers_set_due(wake->sleepers, sleeper, INT64_MAX);
+	if (message_facts_are_s4(sleeper->facts) && !share_may_map(wake->share, false) &&
+	    sleeper->due_us > os_clock_wall_us()) {
 		sleepers_wait(wake->sleepers, sleeper, &wake->unmapped);
 		return true; /* the next may need none */
 	}
@@ -209,6 +209,11 @@ void wake_schedule(struct wake *wake)
 
 /* --- events --- */
 
+struct waiters *wake_unmapped(struct wake *wake)
+{
+	return &wake->unmapped;
+}
+
 void wake_new_mail(struct wake *wake)
 {
 	pace_new_mail(&wake->pace, os_clock_monotonic_us());
@@ -226,13 +231,15 @@ void wake_first(struct wake *wake, struct sleeper *sleeper)
 	wake_schedule(wake);
 }
 
+/* Until it is mapped, one may have to be returned before there is room to map it. */
 void wake_waiters(struct wake *wake, struct waiters *waiters, size_t count, bool retries)
 {
 	for (; count > 0 && waiters->count > 0; count--) {
 		struct sleeper *sleeper = sleepers_waiting_first(wake->sleepers, waiters);
 
 		sleeper->facts.is_released = true;
-		sleepers_set_due(wake->sleepers, sleeper, INT64_MAX);
+		if (!message_facts_are_s4(sleeper->facts))
+			sleepers_set_due(wake->sleepers, sleeper, INT64_MAX);
 		sleepers_wait(wake->sleepers, sleeper, retries ? &wake->again : &wake->first);
 	}
 	wake_schedule(wake);

@@ -38,6 +38,8 @@ bool wake_is_quiet(const struct wake *wake);
 void wake_first(struct wake *wake, struct sleeper *sleeper);
 /* Wakes the first COUNT of WAITERS next, or, if they are RETRIES, like other retries. */
 void wake_waiters(struct wake *wake, struct waiters *waiters, size_t count, bool retries);
+/* Where retries at S4 wait for memory to be mapped; those that are due are woken without it. */
+struct waiters *wake_unmapped(struct wake *wake);
 /* A retry that was woken is over, or sleeps again; IS_CROWDED_OUT: because its destination has
  * too many: then the next is woken a moment later. */
 void wake_retry_ended(struct wake *wake, bool is_crowded_out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Quotas of a job's mailboxes, with a directory that answers when the test lets it. */
 #include "base/panic.h"
-#include "deliver/local_quota.h"
+#include "deliver/quotas.h"
 #include "test.h"
 #include <stdlib.h>
 #include <string.h>
@@ -31,39 +31,37 @@ void directory_quota_cancel(struct directory_quota_request *request)
 	cancelled++;
 }
 
-void deliver_helper_finish(struct deliver_helper_job *job)
+static void on_ready(void *context, void *owner)
 {
-	(void)job;
-	finished++;
+	*(void **)context = owner;
 }
 
-static void on_ready(void *context, struct local_entry *entry)
+static void on_given_up(void *context, void *owner)
 {
-	*(struct local_entry **)context = entry;
+	(void)context;
+	(void)owner;
+	finished++;
 }
 
 struct play {
 	struct arena *arena;
-	struct deliver_helper_recipient recipients[3];
-	struct deliver_helper_job job;
-	struct local_entry entry;
-	struct local_entry *ready;
-	struct local_quotas *quotas;
+	struct str addresses[3];
+	struct deliver_quotas_wanted wanted;
+	void *ready; /* the owner */
+	struct deliver_quotas *quotas;
 };
 
 static void begin(struct play *play)
 {
 	asked_count = cancelled = finished = 0;
 	*play = (struct play){.arena = arena_new()};
-	play->job = (struct deliver_helper_job){
-		.recipients = play->recipients, .recipient_count = 3, .arena = play->arena};
-	play->entry.job = &play->job;
-	play->quotas = local_quotas_new(on_ready, &play->ready);
+	play->wanted = (struct deliver_quotas_wanted){play, play->arena, play->addresses, 3, NULL};
+	play->quotas = deliver_quotas_new(on_ready, on_given_up, &play->ready);
 }
 
 static void end(struct play *play)
 {
-	local_quotas_free(play->quotas);
+	deliver_quotas_free(play->quotas);
 	arena_free(play->arena);
 }
 
@@ -83,8 +81,8 @@ static void settings_of_the_time_of_asking_count(void **state)
 	(void)state;
 	begin(&play);
 	service->quota = text;
-	local_quotas_find(play.quotas, (struct directory *)(void *)&directory, service,
-			  &play.entry);
+	deliver_quotas_find(play.quotas, (struct directory *)(void *)&directory, service,
+			    &play.wanted);
 	memset(text, 'x', 4);
 	free(text);
 	memset(service, 0, sizeof *service);
@@ -94,12 +92,12 @@ static void settings_of_the_time_of_asking_count(void **state)
 	answer(0, DIRECTORY_QUOTA_NONE, 0);
 	assert_null(play.ready);
 	answer(2, DIRECTORY_QUOTA_UNKNOWN, 0);
-	assert_ptr_equal(play.ready, &play.entry);
-	assert_true(play.entry.quotas[0].is_counted);
-	assert_int_equal(play.entry.quotas[0].quota.bytes, 5120);
-	assert_int_equal(play.entry.quotas[0].quota.messages, 2);
-	assert_int_equal(play.entry.quotas[1].quota.bytes, 77);
-	assert_false(play.entry.quotas[2].is_counted);
+	assert_ptr_equal(play.ready, &play);
+	assert_true(play.wanted.quotas[0].is_counted);
+	assert_int_equal(play.wanted.quotas[0].quota.bytes, 5120);
+	assert_int_equal(play.wanted.quotas[0].quota.messages, 2);
+	assert_int_equal(play.wanted.quotas[1].quota.bytes, 77);
+	assert_false(play.wanted.quotas[2].is_counted);
 	end(&play);
 }
 
@@ -111,8 +109,8 @@ static void what_waits_is_finished(void **state)
 
 	(void)state;
 	begin(&play);
-	local_quotas_find(play.quotas, (struct directory *)(void *)&directory, &service,
-			  &play.entry);
+	deliver_quotas_find(play.quotas, (struct directory *)(void *)&directory, &service,
+			    &play.wanted);
 	end(&play);
 	assert_int_equal(cancelled, 3);
 	assert_int_equal(finished, 1);
@@ -127,11 +125,11 @@ static void nothing_is_asked_without_a_quota_or_a_directory(void **state)
 
 	(void)state;
 	begin(&play);
-	local_quotas_find(play.quotas, NULL, &uncounted, &play.entry);
-	assert_ptr_equal(play.ready, &play.entry);
-	assert_null(play.entry.quotas);
-	local_quotas_find(play.quotas, NULL, &counted, &play.entry);
-	assert_int_equal(play.entry.quotas[2].quota.bytes, 1 << 30);
+	deliver_quotas_find(play.quotas, NULL, &uncounted, &play.wanted);
+	assert_ptr_equal(play.ready, &play);
+	assert_null(play.wanted.quotas);
+	deliver_quotas_find(play.quotas, NULL, &counted, &play.wanted);
+	assert_int_equal(play.wanted.quotas[2].quota.bytes, 1 << 30);
 	assert_int_equal(asked_count, 0);
 	end(&play);
 }

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: ISC
+"""Many messages of one Message-ID wait for its lock, which a session at the database has: the others
+are filed as fast as without them."""
+
+import statistics
+import threading
+import time
+
+import pytest
+from filed import Boxes, Postgresql, lacking, message, tell
+from smtp import Client
+from test_mailbox_servers import Site, keep, retry  # noqa: F401
+
+WAITING = [f"waiting{i}@mail.test" for i in range(50)]
+OTHERS, CLIENTS = 640, 8
+LEAST = 0.8  # of the best rate without them: where other work shares the processors, it varies
+
+
+def send_others(own, round_):
+    """How many others are filed in a second."""
+    def send(number):
+        with Client(own.mx) as client:
+            for each in range(OTHERS // CLIENTS):
+                text = message(f"{round_}-{number}-{each}")
+                assert client.deliver("lisa@gmail.test", ["other@mail.test"], text).startswith("250 ")
+    mark = own.mx.log.mark()
+    begun = time.monotonic()
+    clients = [threading.Thread(target=send, args=(number,)) for number in range(CLIENTS)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    own.mx.log.wait("delivered", since=mark, count=OTHERS, to="other@mail.test")
+    return OTHERS / (time.monotonic() - begun)
+
+
+@pytest.mark.parametrize("places, held", [(100, 50), (40, 20)])
+def test_those_that_wait_for_a_lock_hold_up_no_others(node, ground, keep, places, held):  # noqa: F811
+    """They have half of the transport's places at most: those beyond are deferred at once."""
+    database = keep(Postgresql(ground))
+    own = Site(node, database, keep(Boxes(ground)), more="sent = none", record_more="lock_timeout = 60",
+               settings=f"transport once {{ concurrency = {places} }}\n")
+    send_others(own, "warm")
+    with_, without = [], []
+    for round_ in range(3):
+        without.append(send_others(own, f"without{round_}"))
+        name = f"held{round_}"
+        mark = own.mx.log.mark()
+        with database.locked(name):
+            tell(own.mx, WAITING, message(name))
+            if held < len(WAITING):
+                own.mx.log.wait("deferred", since=mark, count=len(WAITING) - held, status="4.4.5")
+            until = time.monotonic() + (8 if round_ == 0 else 0)
+            rates = [send_others(own, f"with{round_}")]
+            while time.monotonic() < until:
+                rates.append(send_others(own, f"with{round_}-{len(rates)}"))
+            with_.extend(rates)
+            waiting_found = own.mx.log.find("message_filed", since=mark, message_id=f"<{name}@mail.gmail.test>")
+            assert not waiting_found
+            assert len(own.mx.log.find("deferred", since=mark)) == len(WAITING) - held
+        retry(own)
+        for address in WAITING:
+            assert lacking(own.store, address, [f"held{i}" for i in range(round_ + 1)]) == {}
+    print(f"others a second, with: {sorted(map(int, with_))}, without: {sorted(map(int, without))}; of medians"
+          f" {statistics.median(with_) / statistics.median(without):.2f}")
+    assert max(with_) >= LEAST * max(without)
