@@ -82,8 +82,8 @@ freeze: tree ## processes stand still at random for ten minutes: nothing is lost
 inside: tree ## each process is taken over for a minute while mail flows; ten minutes
 	@INSIDE_SECONDS=$${INSIDE_SECONDS:-60} tests/e2e/run tests/e2e/test_taken_over.py -s
 
-faults: tree ## every call of every process fails once, with each error; about an hour
-	@tests/e2e/faults
+faults: tree ## every call of every process fails once, with each error; hours. KEEP=DIR: where to go on
+	@tests/e2e/faults $(if $(KEEP),--keep "$(KEEP)")
 
 smuggle: tree ## every short string of line ends and dots, in and out, among other mail systems
 	@SMUGGLE=all tests/e2e/run tests/e2e/test_smuggling.py -s

@@ -222,6 +222,9 @@ bool config_has_owners(const struct config *config, enum config_service_kind kin
 /* Whether SERVICE records what it files, and files it once: kinds mailbox and imap. */
 bool config_service_records(const struct config_service *service);
 bool config_has_recording_service(const struct config *config);
+/* The Ith file that connecting to a record in MariaDB needs; "": it is not set; NULL: there are no
+ * more. */
+const char *config_record_file(const struct config_record *record, size_t i);
 /* The file of the authorities of SERVICE, of kind imap. */
 const char *config_imap_authority(const struct config *config,
 				  const struct config_service *service);

@@ -247,6 +247,14 @@ const char *config_imap_authority(const struct config *config, const struct conf
 	return *service->authority != '\0' ? service->authority : config->tls_authorities;
 }
 
+const char *config_record_file(const struct config_record *record, size_t i)
+{
+	const char *const files[] = {record->password_file, record->authority,
+				     record->client_certificate, record->client_key};
+
+	return i < sizeof files / sizeof files[0] ? files[i] : NULL;
+}
+
 bool config_has_record(const struct config *config)
 {
 	return config->record.backend != CONFIG_RECORD_NONE;

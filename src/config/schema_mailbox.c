@@ -46,7 +46,16 @@ const struct config_setting config_schema_record[] = {
 	SETTING(RECORD, "authority", optional_path, AT(config_record, authority), INITIAL(""),
 		RANGE(0, 4000), KINDS(RECORD(MARIADB)),
 		MEANING("The file, in PEM form, of the authorities that sign the servers' "
-			"certificates; TLS is then demanded. Empty: no TLS.")),
+			"certificates; TLS is then demanded, and a certificate for the name or "
+			"address in servers. Empty: no TLS.")),
+	SETTING(RECORD, "client_certificate", optional_path, AT(config_record, client_certificate),
+		INITIAL(""), RANGE(0, 4000), KINDS(RECORD(MARIADB)),
+		MEANING("The file, in PEM form, of the certificate that is presented to the "
+			"servers, with those of the authorities between. Needs authority and "
+			"client_key. Empty: none.")),
+	SETTING(RECORD, "client_key", optional_path, AT(config_record, client_key), INITIAL(""),
+		RANGE(0, 4000), KINDS(RECORD(MARIADB)),
+		MEANING("The file, in PEM form, of the private key of client_certificate.")),
 	SETTING(RECORD, "connections", number, AT(config_record, connections), INITIAL("4"),
 		RANGE(1, 64),
 		MEANING("How many groups of messages are filed at a time, each with a connection "

@@ -365,13 +365,15 @@ enum config_record_backend {
 
 struct config_record { /* record { ... } */
 	enum config_record_backend backend;
-	const char *path;          /* sqlite: the database file */
-	const char *database;      /* postgresql: connection string; mariadb: name */
-	const char *servers;       /* mariadb, as the following: "HOST:PORT,..." or "" */
-	const char *socket;        /* "": the library's */
-	const char *user;          /* "": the process's */
-	const char *password_file; /* "": none */
-	const char *authority;     /* "": no TLS */
+	const char *path;               /* sqlite: the database file */
+	const char *database;           /* postgresql: connection string; mariadb: name */
+	const char *servers;            /* mariadb, as the following: "HOST:PORT,..." or "" */
+	const char *socket;             /* "": the library's */
+	const char *user;               /* "": the process's */
+	const char *password_file;      /* "": none */
+	const char *authority;          /* "": no TLS */
+	const char *client_certificate; /* "": none */
+	const char *client_key;         /* of that */
 	uint32_t connections;
 	uint32_t lock_timeout; /* seconds */
 	uint32_t timeout;      /* seconds, of each call */

@@ -28,6 +28,14 @@ void mailbox_entry_decoded(struct mailbox_entry *entry, const struct decode_mess
 	decode_message_copy(decoded, entry->job->arena, &entry->decoded);
 }
 
+static const char *trigger_of(const struct config_service *service, struct arena *arena)
+{
+	struct buffer name CLEANUP(buffer_clear) = {0};
+
+	buffer_append_format(&name, "service.%s", service->name);
+	return arena_copy(arena, buffer_view(&name));
+}
+
 static void add_recipient(struct mailbox_entry *entry, size_t index)
 {
 	struct deliver_helper_job *job = entry->job;
@@ -46,6 +54,7 @@ void mailbox_entry_decide(struct mailbox_entry *entry, const struct config *conf
 	struct deliver_helper_job *job = entry->job;
 	size_t count = job->recipient_count;
 
+	entry->trigger = trigger_of(service, job->arena);
 	mailbox_copies_begin(&entry->copies, &entry->message, count, config, service,
 			     &entry->fields, job->arena);
 	entry->copy_of = arena_alloc(job->arena, count * sizeof *entry->copy_of);
@@ -86,23 +95,29 @@ void mailbox_entry_take_quotas(struct mailbox_entry *entry)
 			mailbox_copies_limit(&entry->copies, i, &wanted->quotas[i].quota);
 }
 
+static void report(struct mailbox_entry *entry, size_t index)
+{
+	const struct mail_verdict *verdict =
+		mailbox_copies_verdict(&entry->message, entry->copy_of[index], entry->sent);
+	bool waits = entry->message.is_away && verdict->class == MAIL_WAIT;
+
+	deliver_helper_report(entry->job, index, verdict, waits ? entry->trigger : NULL);
+}
+
 void mailbox_entry_finish(struct mailbox_entry *entry)
 {
 	struct deliver_helper_job *job = entry->job;
 
 	for (size_t i = 0; !entry->is_lost && i < job->recipient_count; i++)
 		if (entry->copy_of[i] != MAILBOX_NO_COPY)
-			deliver_helper_report(job, i,
-					      mailbox_copies_verdict(&entry->message,
-								     entry->copy_of[i],
-								     entry->sent),
-					      NULL);
+			report(entry, i);
 	deliver_helper_finish(job);
 }
 
 void mailbox_entry_give_up(struct mailbox_entry *entry, const struct mail_verdict *why)
 {
 	if (why != NULL && !entry->is_lost)
-		deliver_helper_report_rest(entry->job, why, NULL);
+		deliver_helper_report_rest(entry->job, why,
+					   entry->message.is_away ? entry->trigger : NULL);
 	deliver_helper_finish(entry->job);
 }

@@ -31,7 +31,9 @@ struct mailbox_entry {
 	int64_t decode_until_us; /* likewise: how long it may wait for the decoder */
 	bool is_lost;            /* its outcome is not reported */
 	bool is_last; /* it waits for no lock any more: its service, or this process, ends */
-	void *owner;  /* of the code that files */
+	const char
+		*trigger; /* "service.NAME": what it waits for if the record or the store is away */
+	void *owner;      /* of the code that files */
 	struct decode_question *question; /* while it is decoded */
 	struct directory_request request; /* while the sender is looked up */
 	struct mailbox_entry *next, *previous;
@@ -58,7 +60,8 @@ void mailbox_entry_take_quotas(struct mailbox_entry *entry);
 /* Reports the verdicts of its copies and ends the job, or ends it without reports if it is lost.
  * The sender's copy belongs to all: while that has to wait, they wait. */
 void mailbox_entry_finish(struct mailbox_entry *entry);
-/* Ends the job: WHY for every recipient; NULL: without a report. */
+/* Ends the job: WHY for every recipient, who waits for the trigger if message.is_away; NULL:
+ * without a report. */
 void mailbox_entry_give_up(struct mailbox_entry *entry, const struct mail_verdict *why);
 
 #endif

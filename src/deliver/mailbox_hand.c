@@ -109,6 +109,7 @@ void mailbox_hand_log(struct mailbox_hand *hand)
 	for (size_t i = 0; i < hand->count; i++) {
 		hand->origins[i]->is_busy = hand->messages[i].is_busy;
 		hand->origins[i]->is_lost = hand->messages[i].is_lost;
+		hand->origins[i]->is_away = hand->messages[i].is_away;
 	}
 	for (const struct kept *kept = hand->first; kept != NULL; kept = kept->next)
 		mailbox_note_log(&kept->note);

@@ -8,6 +8,12 @@
 #include "record/postgresql/postgresql.h"
 #include "record/sqlite/sqlite.h"
 
+void mailbox_record_prepare(const struct config *config)
+{
+	if (config->record.backend == CONFIG_RECORD_MARIADB)
+		record_mariadb_prepare();
+}
+
 struct record *mailbox_record_new(const struct config *config)
 {
 	const struct config_record *record = &config->record;
@@ -23,6 +29,8 @@ struct record *mailbox_record_new(const struct config *config)
 			.user = record->user,
 			.password_file = record->password_file,
 			.authority = record->authority,
+			.certificate = record->client_certificate,
+			.key = record->client_key,
 			.timeout_ms = timeout_ms,
 		});
 	return record_sqlite_new(record->path);

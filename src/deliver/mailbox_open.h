@@ -9,6 +9,8 @@
 #include "mailstore/mailstore.h"
 #include "record/record.h"
 
+/* Before the sandbox: what connecting to the record needs then. */
+void mailbox_record_prepare(const struct config *config);
 /* Makes no connection yet. */
 struct record *mailbox_record_new(const struct config *config);
 /* SERVICE is of kind mailbox or imap. -errno: its password cannot be read. */

@@ -55,7 +55,7 @@ static void on_wakeup(void *context)
 		return;
 	}
 	prune->total += prune->removed;
-	if (prune->removed == STEP) {
+	if (prune->removed > 0) { /* fewer than STEP, too: of others somebody had the lock */
 		os_timer_start(prune->timer, PAUSE_US);
 		return;
 	}

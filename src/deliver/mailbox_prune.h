@@ -2,7 +2,8 @@
 /*
  * deliver/mailbox_prune.h - removes from the record what setting keep says is too old: a few
  * messages at a time, by a thread with a connection of its own, once a day and soon after the
- * start. Nothing is removed from mailboxes, nor a message that is still being filed.
+ * start, until a step finds none that it may remove. Nothing is removed from mailboxes, nor a
+ * message that is still being filed.
  */
 #ifndef DELIVER_MAILBOX_PRUNE_H
 #define DELIVER_MAILBOX_PRUNE_H

@@ -144,6 +144,7 @@ static void give_up_waiting(struct mailbox_turns *turns, const struct mail_verdi
 
 	while ((entry = turns->waiting) != NULL) {
 		DL_DELETE2(turns->waiting, entry, previous, next);
+		entry->message.is_away = why != NULL;
 		mailbox_entry_give_up(entry, why);
 	}
 }

@@ -38,6 +38,7 @@ static void begin_item(struct filing_item *item, struct filing_message *message)
 {
 	message->is_busy = false;
 	message->is_lost = false;
+	message->is_away = false;
 	item->message = message;
 	item->works = memory_alloc_zero(message->copy_count + 1, sizeof *item->works);
 	lock_name_make(message->identity->id, &item->lock);
@@ -60,6 +61,25 @@ static struct filing_item *begin_items(struct filing_message *messages, size_t c
 	return items;
 }
 
+static bool concerns_all(int error)
+{
+	return error == -ENOTCONN || error == -EUSERS || error == -EROFS || error == -ENOSPC ||
+	       error == -EPROTO || error == -EACCES || error == -ETIMEDOUT;
+}
+
+/* Whether the record takes nothing now, from anybody. One connection that was lost, or one answer
+ * that was late, says nothing of the next one. */
+static bool is_away(const struct filing *filing, int error)
+{
+	bool is_there;
+
+	if (error != -ENOTCONN && error != -ETIMEDOUT)
+		return concerns_all(error);
+	is_there = record_begin(filing->record) == 0;
+	record_rollback(filing->record);
+	return !is_there;
+}
+
 /* A copy whose second transaction did not hold. */
 static void lose(const struct filing *filing, struct filing_work *work)
 {
@@ -70,13 +90,26 @@ static void lose(const struct filing *filing, struct filing_work *work)
 	work->step = FILING_STEP_LOST;
 }
 
-static void lose_all(const struct filing *filing, struct filing_item *items, size_t count)
+static void lose_item(const struct filing *filing, struct filing_item *item)
 {
+	for (size_t i = 0; i < item->message->copy_count; i++)
+		if (item->works[i].twin == NULL && item->works[i].step != FILING_STEP_DONE)
+			lose(filing, &item->works[i]);
+}
+
+/* Because of ERROR. Whether the record is away. */
+static bool lose_all(const struct filing *filing, struct filing_item *items, size_t count,
+		     int error)
+{
+	bool was_away;
+
 	for (size_t i = 0; i < count; i++)
-		for (size_t j = 0; j < items[i].message->copy_count; j++)
-			if (!items[i].message->is_busy && items[i].works[j].twin == NULL &&
-			    items[i].works[j].step != FILING_STEP_DONE)
-				lose(filing, &items[i].works[j]);
+		if (!items[i].message->is_busy)
+			lose_item(filing, &items[i]);
+	was_away = is_away(filing, error);
+	for (size_t i = 0; i < count; i++)
+		items[i].message->is_away |= was_away && !items[i].message->is_busy;
+	return was_away;
 }
 
 static bool may_repeat(int error, unsigned tries)
@@ -102,22 +135,22 @@ static int file_together(const struct filing *filing, struct filing_item *items,
 	while (!has_appended && may_repeat(error, ++tries));
 	if (error == 0 || !has_appended)
 		return error;
-	lose_all(filing, items, count);
+	(void)lose_all(filing, items, count, error);
 	return 0;
 }
 
-/* One message that the record cannot take must not hold up the others. */
+/* One message that the record cannot take must not hold up the others, nor do they all wait for a
+ * record that is away. */
 static void file_apart(const struct filing *filing, struct filing_item *items, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		if (file_together(filing, &items[i], 1) != 0)
-			lose_all(filing, &items[i], 1);
-}
+	for (size_t i = 0; i < count; i++) {
+		int error = file_together(filing, &items[i], 1);
 
-static bool concerns_all(int error)
-{
-	return error == -ENOTCONN || error == -EUSERS || error == -EROFS || error == -ENOSPC ||
-	       error == -EPROTO || error == -EACCES || error == -ETIMEDOUT;
+		if (error != 0 && lose_all(filing, &items[i], 1, error)) {
+			(void)lose_all(filing, items + i + 1, count - i - 1, error);
+			return;
+		}
+	}
 }
 
 static void tell_of_end(const struct filing *filing, const struct filing_work *work)
@@ -154,6 +187,6 @@ void filing_group(struct filing *filing, struct filing_message *messages, size_t
 	if (error != 0 && count > 1 && !concerns_all(error))
 		file_apart(filing, items, count);
 	else if (error != 0)
-		lose_all(filing, items, count);
+		(void)lose_all(filing, items, count, error);
 	end_items(filing, items, count);
 }

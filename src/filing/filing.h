@@ -46,6 +46,8 @@ struct filing_message {
 	 * of that, as it does not after the failover to an asynchronous standby. */
 	bool is_in_doubt;
 	bool is_lost; /* out: a copy may be in its mailbox, and is not recorded there */
+	bool is_away; /* out: it was not filed because the record, or the store, cannot be reached,
+		       * or takes nothing from anybody: other messages would fare no better now */
 	bool is_busy; /* out: another one has the lock of its Message-ID, or was lost with it so
 		       * recently that its copy can still appear: nothing was decided */
 };

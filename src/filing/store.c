@@ -19,6 +19,7 @@ static struct mailstore_place place_of(const struct filing_work *work)
 
 static void set_failed(const struct filing *filing, struct filing_work *work, const char *detail)
 {
+	work->message->is_away |= filing->store->is_away;
 	filing_defer(filing, work, "The mailbox cannot be looked into now", detail);
 	work->step = FILING_STEP_FAILED;
 	work->was_searched = false;
@@ -156,6 +157,7 @@ int filing_append(const struct filing *filing, struct filing_item *items, size_t
 	*has_appended_out = gate.is_passed;
 	for (size_t i = 0; i < found && gate.error == 0; i++) {
 		works[i]->was_appended = true;
+		works[i]->message->is_away |= appends[i].is_away;
 		filing_copy_appended(works[i], &appends[i]);
 	}
 	free(works);

@@ -82,6 +82,7 @@ static bool enter(struct intake_session *session, struct str early)
 	case INTAKE_RATE_REFUSES:
 		break;
 	}
+	session->is_turned_away = true;
 	return turn_away(session, text);
 }
 
@@ -102,9 +103,7 @@ bool intake_session_admit(struct intake_session *session, const union os_socket_
 		return turn_away(session, "The load is too high, try again later");
 	if (!count_client(session, peer, &session->mapped))
 		return turn_away(session, "You have too many connections to this server");
-	if (!intake_session_is_local(session))
-		intake_lookup_name(session, &session->mapped);
-	if (!intake_limit_awaits_name(session))
+	if (!intake_limit_ask_name(session))
 		return enter(session, early);
 	session->named = on_named;
 	return wait_for(session, early);

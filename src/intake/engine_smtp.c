@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* A session that speaks SMTP, submission or LMTP. */
 #include "intake/internal.h"
+#include <errno.h>
 
 static void begin(struct intake_session *session, const struct smtp_service *service,
 		  const struct smtp_peer *peer)
@@ -14,15 +15,18 @@ static void end(struct intake_session *session)
 	smtp_server_free(session->server);
 }
 
-/* Whoever spoke first is refused. */
+/* Whoever spoke first is refused, and whoever has dropped the connection is not greeted. */
 static void start(struct intake_session *session, struct str early)
 {
 	char byte;
+	ssize_t count = early.length > 0 ? 1 : tls_stream_read(&session->stream, &byte, 1);
 
-	if (early.length > 0 || tls_stream_read(&session->stream, &byte, 1) > 0)
+	if (count > 0)
 		smtp_server_early_talker(session->server);
-	else
+	else if (count == 0 || count == -EAGAIN)
 		smtp_server_start(session->server);
+	else
+		session->is_at_end = true;
 }
 
 static size_t input(struct intake_session *session, const char *data, size_t length)

@@ -88,12 +88,13 @@ struct intake_session {
 	const struct intake_security *security;
 	struct tls_stream stream;
 	bool may_relay;
-	bool is_stranger;    /* a proxy does not know its address: then it has no rights by that */
-	unsigned commits;    /* that were passed on while the engine goes on */
-	bool is_asking;      /* a question was passed on, and the engine waits for its answer */
-	bool is_slowed;      /* it is among the sessions that a rate holds back */
+	bool is_stranger; /* a proxy does not know its address: then it has no rights by that */
+	unsigned commits; /* that were passed on while the engine goes on */
+	bool is_asking;   /* a question was passed on, and the engine waits for its answer */
+	bool is_slowed;   /* it is among the sessions that a rate holds back */
+	bool is_name_asked;
 	bool is_unnamed;     /* and OPEN waits for the client's name */
-	bool is_turned_away; /* its class was full; that is in the log already */
+	bool is_turned_away; /* by its class or a rate; that is in the log already */
 	bool is_blocked;     /* the socket accepts no more */
 	bool is_pumping;
 	bool is_receiving; /* a message */
@@ -234,8 +235,8 @@ void intake_claim_release(struct intake_session *session, struct str node);
 /* limit.c */
 /* Whether the machine has too much to do for it (setting load_refuse). */
 bool intake_limit_is_overloaded(const struct intake_session *session);
-/* Whether the class depends on the name that is being looked up. */
-bool intake_limit_awaits_name(const struct intake_session *session);
+/* Looks up the client's name if its class depends on it. True: the answer must be awaited. */
+bool intake_limit_ask_name(struct intake_session *session);
 /* Counts the session in its class, if there are classes. False: that is full; logged. */
 bool intake_limit_enter(struct intake_session *session);
 /* Its client is another one now: likewise in the class of that one. False: that is full. */
@@ -254,8 +255,9 @@ void intake_question_see_to_body(struct intake_session *session);
 
 /* lookup.c: what is asked about clients and addresses. */
 void intake_lookup_init(struct intake_session *session);
-/* Looks up the name of the client, at ADDRESS. */
-void intake_lookup_name(struct intake_session *session, const struct in6_addr *address);
+/* Looks up the name of the client, once, unless it is on this machine. Called when the client
+ * speaks: many connect and never do. */
+void intake_lookup_name(struct intake_session *session);
 /* Whether a message must wait for it: then the engine's open() is called once it is known. */
 bool intake_lookup_awaits_name(struct intake_session *session);
 /* Whether ADDRESS may have mail from SENDER; both stay valid until the engine's

@@ -33,13 +33,15 @@ bool intake_limit_is_overloaded(const struct intake_session *session)
 	return limit > 0 && intake_session_has_address(session) && os_load_average() >= limit * 100;
 }
 
-bool intake_limit_awaits_name(const struct intake_session *session)
+bool intake_limit_ask_name(struct intake_session *session)
 {
 	const struct names *names = session->intake->names;
 
-	return is_limited(session) && names != NULL &&
-	       names_request_is_open(&session->name_request) && !names_are_slow(names) &&
-	       limit_classes_need_name(session->intake->classes, &session->mapped);
+	if (!is_limited(session) || names == NULL ||
+	    !limit_classes_need_name(session->intake->classes, &session->mapped))
+		return false;
+	intake_lookup_name(session);
+	return names_request_is_open(&session->name_request) && !names_are_slow(names);
 }
 
 static void log_decision(struct intake_session *session, const struct limit_class *class,

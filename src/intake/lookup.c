@@ -26,10 +26,13 @@ static void on_name_known(void *context, const char *name, bool is_temporary)
 		open_message(session);
 }
 
-void intake_lookup_name(struct intake_session *session, const struct in6_addr *address)
+void intake_lookup_name(struct intake_session *session)
 {
-	if (session->intake->names != NULL)
-		names_ask(session->intake->names, address, &session->name_request);
+	if (session->is_name_asked || session->intake->names == NULL ||
+	    intake_session_is_local(session))
+		return;
+	session->is_name_asked = true;
+	names_ask(session->intake->names, &session->mapped, &session->name_request);
 }
 
 bool intake_lookup_awaits_name(struct intake_session *session)

@@ -44,30 +44,36 @@ static struct limit_subject subject_of(const struct intake_session *session)
 	return subject;
 }
 
-/* One line for each section and session: a client may be over a limit with each command. */
-static void log_ruling(struct intake_session *session, const struct limit_subject *subject,
-		       const struct limit_ruling *ruling)
+/* One line for each section and session: a client may be over a limit with each command. WRITE:
+ * log_write() or log_write_rated(). */
+static void log_ruling(struct intake_session *session, const struct limit_ruling *ruling,
+		       void (*write)(enum log_name name, const struct log_field *fields))
 {
+	struct limit_subject subject = subject_of(session);
 	size_t number = (size_t)(ruling->rule - session->intake->config->rates);
 	uint64_t bit = UINT64_C(1) << number % 64;
-	const struct log_field none = {LOG_FIELD_END};
+	struct log_field fields[7] = {
+		log_string("rate", ruling->rule->name),
+		log_string("client", session->address),
+		log_string("answer", answers[ruling->answer]),
+		log_number("wait", ruling->wait_us / SECOND_US),
+	};
+	size_t count = 4;
 
 	if ((session->rates_logged & bit) != 0)
 		return;
 	session->rates_logged |= bit;
-	log_event(EVENT_RATE_EXCEEDED, log_string("rate", ruling->rule->name),
-		  log_string("client", session->address),
-		  log_string("answer", answers[ruling->answer]),
-		  log_number("wait", ruling->wait_us / SECOND_US),
-		  subject->user.length > 0 ? log_str("user", subject->user) : none,
-		  subject->sender_domain.length > 0
-			  ? log_str("sender_domain", subject->sender_domain)
-			  : none);
+	if (subject.user.length > 0)
+		fields[count++] = log_str("user", subject.user);
+	if (subject.sender_domain.length > 0)
+		fields[count++] = log_str("sender_domain", subject.sender_domain);
+	fields[count] = (struct log_field){LOG_FIELD_END};
+	write(EVENT_RATE_EXCEEDED, fields);
 }
 
 /* The strictest that the rates say of any of the CHARGES. */
-struct limit_ruling intake_rate_judge(struct intake_session *session,
-				      const struct intake_charge *charges, size_t count)
+static struct limit_ruling judge(struct intake_session *session,
+				 const struct intake_charge *charges, size_t count)
 {
 	struct limit_subject subject = subject_of(session);
 	struct limit_ruling strictest = {LIMIT_PASS, NULL, 0};
@@ -81,9 +87,17 @@ struct limit_ruling intake_rate_judge(struct intake_session *session,
 		if (limit_ruling_is_stricter(&ruling, &strictest))
 			strictest = ruling;
 	}
-	if (strictest.answer != LIMIT_PASS)
-		log_ruling(session, &subject, &strictest);
 	return strictest;
+}
+
+struct limit_ruling intake_rate_judge(struct intake_session *session,
+				      const struct intake_charge *charges, size_t count)
+{
+	struct limit_ruling ruling = judge(session, charges, count);
+
+	if (ruling.answer != LIMIT_PASS)
+		log_ruling(session, &ruling, log_write);
+	return ruling;
 }
 
 enum intake_rate intake_rate_of_connection(struct intake_session *session,
@@ -94,9 +108,11 @@ enum intake_rate intake_rate_of_connection(struct intake_session *session,
 
 	if (session->intake->rates == NULL)
 		return INTAKE_RATE_PASSES;
-	ruling = intake_rate_judge(session, connection_charges, COUNT_OF(connection_charges));
+	ruling = judge(session, connection_charges, COUNT_OF(connection_charges));
 	if (ruling.answer == LIMIT_PASS)
 		return INTAKE_RATE_PASSES;
+	/* who only connects can do that as often as it likes */
+	log_ruling(session, &ruling, log_write_rated);
 	*text_out = intake_rate_texts[ruling.rule->count];
 	if (ruling.answer != LIMIT_SLOW)
 		return INTAKE_RATE_REFUSES;
@@ -116,7 +132,7 @@ void intake_rate_note(struct intake_session *session, enum config_rate_count cou
 				  os_clock_monotonic_us());
 	if (ruling.answer == LIMIT_PASS)
 		return;
-	log_ruling(session, &subject, &ruling);
+	log_ruling(session, &ruling, log_write);
 	if (ruling.answer == LIMIT_CLOSE)
 		session->farewell = intake_rate_texts[count];
 }

@@ -72,10 +72,10 @@ static void feed_kept(struct intake_session *session)
 		buffer_clear(&session->kept);
 }
 
-/* The reply to QUIT goes along with the end of the connection. */
+/* The last reply goes along with the end of the connection. */
 static ssize_t write_replies(struct intake_session *session, const struct buffer *output)
 {
-	return session->engine->has_quit(session)
+	return session->engine->is_closed(session)
 		       ? tls_stream_write_part(&session->stream, buffer_data(output),
 					       output->length)
 		       : tls_stream_write(&session->stream, buffer_data(output), output->length);
@@ -90,8 +90,10 @@ static bool send_replies(struct intake_session *session)
 	while (output->length > 0 && !session->is_blocked) {
 		ssize_t count = write_replies(session, output);
 
-		if (count < 0 && count != -EAGAIN)
+		if (count < 0 && count != -EAGAIN) {
+			session->is_at_end = true;
 			return false;
+		}
 		session->is_blocked = count == -EAGAIN;
 		if (count > 0)
 			buffer_consume(output, (size_t)count);
@@ -249,6 +251,7 @@ static void receive(struct intake_session *session)
 		return;
 	}
 	intake_deadline_receive(session, (uint64_t)count);
+	intake_lookup_name(session);
 	consumed = session->engine->input(session, bytes, (size_t)count);
 	if (consumed < (size_t)count)
 		buffer_append(&session->kept, bytes + consumed, (size_t)count - consumed);

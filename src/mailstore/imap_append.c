@@ -300,6 +300,9 @@ void imap_append_all(struct mailstore *mailstore, struct mailstore_append *appen
 					 "No mailbox can have such a name");
 		else if (is_down || result < 0)
 			mail_verdict_set(&appends[i].verdict, "4.3.0", "%s", mailstore->error);
-		is_down |= result == -ENOTCONN || result == -ECONNABORTED || result == -ETIMEDOUT;
+		if (!is_down)
+			imap_store_judge(store, appends[i].place.user, result);
+		appends[i].is_away = mailstore->is_away;
+		is_down |= mailstore->is_away || result == -ETIMEDOUT;
 	}
 }

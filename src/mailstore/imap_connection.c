@@ -132,9 +132,10 @@ static int error_of(CURLcode code)
 	case CURLE_OPERATION_TIMEDOUT:
 		return -ETIMEDOUT;
 	case CURLE_LOGIN_DENIED:
+		return -EACCES;
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_USE_SSL_FAILED:
-		return -EACCES;
+		return -EKEYREJECTED;
 	case CURLE_WRITE_ERROR: /* hear() has ended it */
 		return -EMSGSIZE;
 	case CURLE_WEIRD_SERVER_REPLY:

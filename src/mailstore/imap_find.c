@@ -220,8 +220,10 @@ int imap_find(struct mailstore *mailstore, const struct mailstore_place *place, 
 	int result =
 		imap_store_with((struct imap_store *)mailstore, place->user, run_find, &finding);
 
-	if (result < 0)
+	if (result < 0) {
+		imap_store_judge((struct imap_store *)mailstore, place->user, result);
 		return result;
+	}
 	*found_out = finding.found;
 	*count_out = finding.found_count;
 	return 0;

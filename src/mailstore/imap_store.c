@@ -103,10 +103,28 @@ int imap_store_with(struct imap_store *store, struct str user, imap_store_run *r
 	result = imap_connection_open(&store->settings, buffer_data(&login), &connection);
 	if (result == 0)
 		result = imap_command_ask(connection);
+	/* a login that is refused may be one user's */
+	store->store.is_away = result < 0 && result != -EACCES;
 	if (result == 0)
 		result = run(connection, context);
 	end_use(store, connection, result);
 	return result;
+}
+
+static int do_nothing(struct imap_connection *connection, void *context)
+{
+	(void)connection;
+	(void)context;
+	return 0;
+}
+
+void imap_store_judge(struct imap_store *store, struct str user, int result)
+{
+	bool was_lost = result == -ENOTCONN || result == -ECONNABORTED || result == -ETIMEDOUT;
+
+	/* of this user none is kept now */
+	if (was_lost && !store->store.is_away)
+		(void)!imap_store_with(store, user, do_nothing, NULL);
 }
 
 int imap_store_refuse(struct imap_connection *connection, int error, const char *what,

@@ -59,7 +59,8 @@ struct imap_connection {
 };
 
 /* Connects and logs in as LOGIN. Always a connection in *OUT, to be closed: on errors (also
- * -EACCES: the login was refused, or the certificate is not valid), for its problem. */
+ * -EACCES: the login was refused; -EKEYREJECTED: there is no TLS, or the certificate is not valid),
+ * for its problem. */
 MUST_CHECK int imap_connection_open(const struct imap_settings *settings, const char *login,
 				    struct imap_connection **out);
 /* NULL is allowed. */
@@ -128,6 +129,9 @@ typedef int imap_store_run(struct imap_connection *connection, void *context);
  * says why. */
 MUST_CHECK int imap_store_with(struct imap_store *store, struct str user, imap_store_run *run,
 			       void *context);
+/* After imap_store_with() has returned RESULT: sets whether the store is away, which one connection
+ * that was lost does not tell: then a new one is tried. */
+void imap_store_judge(struct imap_store *store, struct str user, int result);
 /* Appends the quoted name of PLACE's mailbox. -EINVAL: there can be none, with a problem. */
 MUST_CHECK int imap_store_name(struct imap_connection *connection,
 			       const struct mailstore_place *place, struct buffer *out);

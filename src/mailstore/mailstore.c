@@ -5,11 +5,19 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+static void begin(struct mailstore *store)
+{
+	store->error[0] = '\0';
+	store->is_away = false;
+}
+
 void mailstore_append(struct mailstore *store, struct mailstore_append *appends, size_t count,
 		      const struct mailstore_gate *gate)
 {
+	begin(store);
 	for (size_t i = 0; i < count; i++) {
 		appends[i].is_unknown = false;
+		appends[i].is_away = false;
 		appends[i].copy[0] = '\0';
 	}
 	store->operations->append(store, appends, count, gate);
@@ -17,7 +25,7 @@ void mailstore_append(struct mailstore *store, struct mailstore_append *appends,
 
 int mailstore_fence(struct mailstore *store, const struct mailstore_place *place)
 {
-	store->error[0] = '\0';
+	begin(store);
 	return store->operations->fence(store, place);
 }
 
@@ -32,20 +40,20 @@ bool mailstore_may_append(const struct mailstore_gate *gate, struct mailstore_ap
 int mailstore_find(struct mailstore *store, const struct mailstore_place *place,
 		   struct arena *arena, struct mailstore_found **found_out, size_t *count_out)
 {
-	store->error[0] = '\0';
+	begin(store);
 	return store->operations->find(store, place, arena, found_out, count_out);
 }
 
 int mailstore_remove(struct mailstore *store, const struct mailstore_place *place, const char *copy)
 {
-	store->error[0] = '\0';
+	begin(store);
 	return store->operations->remove(store, place, copy);
 }
 
 int mailstore_survey(struct mailstore *store, struct str user, struct str folder,
 		     mailstore_surveyed *each, void *context)
 {
-	store->error[0] = '\0';
+	begin(store);
 	if (store->operations->survey == NULL)
 		return -EOPNOTSUPP;
 	return store->operations->survey(store, user, folder, each, context);
@@ -54,7 +62,7 @@ int mailstore_survey(struct mailstore *store, struct str user, struct str folder
 int mailstore_open(struct mailstore *store, struct str user, struct str folder, const char *copy,
 		   struct ipc_content *content_out)
 {
-	store->error[0] = '\0';
+	begin(store);
 	if (store->operations->open == NULL)
 		return -EOPNOTSUPP;
 	return store->operations->open(store, user, folder, copy, content_out);

@@ -47,6 +47,7 @@ struct mailstore_append {
 	int64_t date_us;                /* since 1970: IMAP's internal date */
 	struct mail_verdict verdict; /* out: OK once it is durable; WAIT or FAIL: see is_unknown */
 	bool is_unknown;             /* out: it may have been appended all the same */
+	bool is_away;                /* out: as the store's below */
 	char copy[MAILSTORE_COPY_SIZE]; /* out, if OK: where; Maildir: the part of the file's name
 					 * before ':'; IMAP: "UIDVALIDITY:UID", or "" if the server
 					 * does not say */
@@ -90,6 +91,8 @@ struct mailstore {
 	 * or lost its connection, whatever fence() did; 0: not longer than the process is there. */
 	int64_t append_max_us;
 	char error[256]; /* of the last find or remove that failed, for people: one line */
+	/* After a call that failed: the store cannot be reached, for whichever mailbox. */
+	bool is_away;
 };
 
 /* Appends all of APPENDS, one failure not preventing the others, and makes missing mailboxes. GATE:

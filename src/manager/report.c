@@ -13,14 +13,19 @@ static struct job_delivery *find_delivery(struct job *job, uint32_t number)
 	return NULL;
 }
 
-/* Jobs that wait for the same host are dropped; their messages sleep until the trigger is
- * released. A job for a service's own server would be made again at once, in an endless loop, so
- * only mail for other hosts is held back. */
+static bool is_of_service(struct str trigger)
+{
+	return queue_trigger_kind(trigger) == QUEUE_TRIGGER_SERVICE;
+}
+
+/* Jobs that wait for the same host or service are dropped; their messages sleep until the trigger
+ * is released. What a program or a list waits for is not what others of its service would. */
 static void block(struct manager *manager, struct job *job, struct trigger *trigger)
 {
 	struct job *beside;
 
-	if (*job_destination(job) == '\0' || job_obstacle(job) != NULL)
+	if (job_obstacle(job) != NULL ||
+	    (*job_destination(job) == '\0' && !is_of_service(trigger_name(trigger))))
 		return;
 	transport_block(job, trigger);
 	while ((beside = job_waiting_beside(job)) != NULL)
@@ -87,6 +92,13 @@ static bool is_of_kind(const struct config_service *service, enum config_service
 	return service != NULL && service->kind == kind;
 }
 
+/* Those whose helper can fail to reach a server. */
+static bool has_server(enum config_service_kind kind)
+{
+	return kind == CONFIG_SERVICE_LMTP || kind == CONFIG_SERVICE_MAILBOX ||
+	       kind == CONFIG_SERVICE_IMAP;
+}
+
 /* A helper may only name triggers of what it works for: no report can block mail of another
  * service, or for another server. */
 static bool may_name(struct manager *manager, const struct job *job, struct str trigger)
@@ -106,7 +118,7 @@ static bool may_name(struct manager *manager, const struct job *job, struct str 
 		return queue_trigger_kind(trigger) == QUEUE_TRIGGER_DIRECTORY;
 	if (is_of_kind(service, CONFIG_SERVICE_PIPE))
 		return is_beneath(transport, trigger, STR("pipe."));
-	return is_of_kind(service, CONFIG_SERVICE_LMTP) && is_of_server(job, trigger);
+	return service != NULL && has_server(service->kind) && is_of_server(job, trigger);
 }
 
 bool report_take(void *context, void *subject, const struct ipc_job_report *report)

@@ -60,13 +60,19 @@ int os_socket_accept(int listening, union os_socket_address *peer_out)
 	return descriptor;
 }
 
+void os_socket_never_wait(int socket)
+{
+	int flags = fcntl(socket, F_GETFL);
+
+	if (flags >= 0 && (flags & O_NONBLOCK) == 0)
+		(void)fcntl(socket, F_SETFL, flags | O_NONBLOCK);
+}
+
 bool os_socket_has_ended(int listening)
 {
 	struct pollfd one = {.fd = listening, .events = POLLRDHUP};
-	int flags = fcntl(listening, F_GETFL);
 
-	if (flags >= 0 && (flags & O_NONBLOCK) == 0)
-		(void)fcntl(listening, F_SETFL, flags | O_NONBLOCK);
+	os_socket_never_wait(listening);
 	return poll(&one, 1, 0) > 0 && one.revents != 0;
 }
 

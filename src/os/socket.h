@@ -51,6 +51,8 @@ MUST_CHECK int os_socket_connect_unix(const char *path, int kind);
 /* A SOCK_DGRAM socket that sends to the one at PATH and can receive answers: the
  * kernel assigns it an address. */
 MUST_CHECK int os_socket_ask_unix(const char *path);
+/* From now on no read or write of SOCKET, which a library has made, waits. */
+void os_socket_never_wait(int socket);
 /* Waits until SOCKET is readable (or, FOR_WRITING, writable): 0; -ETIMEDOUT. */
 MUST_CHECK int os_socket_wait(int socket, bool for_writing, int64_t timeout_us);
 

@@ -2,6 +2,7 @@
 /* mailbox - records messages and files each once: one transport for each service of kind mailbox
  * or imap. "decode" decodes them. */
 #include "deliver/mailbox.h"
+#include "deliver/mailbox_open.h"
 #include "base/panic.h"
 #include "deliver/mailbox_prune.h"
 #include "mailbox/maildir.h"
@@ -92,6 +93,7 @@ static int open_mailbox(struct child *child)
 
 	program.child = child;
 	os_process_private_mask();
+	mailbox_record_prepare(config);
 	if (config->record.backend == CONFIG_RECORD_SQLITE)
 		make_parent(config->record.path);
 	for (size_t i = 0; i < config->service_count; i++)

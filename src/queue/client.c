@@ -196,6 +196,7 @@ static void on_lost(void *context)
 
 	client->is_asking = false;
 	client->stock_count = 0;
+	buffer_reset(&client->commits);
 	DL_FOREACH2 (client->open, message, next)
 		message->number = 0;
 	while ((message = find_sharing(client, 0)) != NULL)
@@ -207,20 +208,28 @@ static void on_lost(void *context)
 
 static const struct ipc_client_handler handler = {on_connected, on_message, on_lost};
 
-struct queue_client *queue_client_new(struct os_loop *loop, const char *path, uint32_t stock)
+static struct queue_client *make(struct os_loop *loop, uint32_t stock)
 {
 	struct queue_client *client = memory_alloc_zero(1, sizeof *client);
 
+	client->loop = loop;
+	client->commits_ready = (struct os_task){.call = client_send_commits, .context = client};
 	client->stock_wanted = stock < QUEUE_OPEN_MAX ? stock : QUEUE_OPEN_MAX;
+	return client;
+}
+
+struct queue_client *queue_client_new(struct os_loop *loop, const char *path, uint32_t stock)
+{
+	struct queue_client *client = make(loop, stock);
+
 	client->ipc = ipc_client_new(loop, path, &handler, client);
 	return client;
 }
 
 struct queue_client *queue_client_new_connected(struct os_loop *loop, int socket, const char *path)
 {
-	struct queue_client *client = memory_alloc_zero(1, sizeof *client);
+	struct queue_client *client = make(loop, 1);
 
-	client->stock_wanted = 1;
 	client->ipc = ipc_client_new_connected(loop, socket, path, &handler, client);
 	return client;
 }
@@ -230,6 +239,8 @@ void queue_client_free(struct queue_client *client)
 	if (client == NULL)
 		return;
 	ipc_client_free(client->ipc);
+	os_task_cancel(client->loop, &client->commits_ready);
+	buffer_clear(&client->commits);
 	free(client);
 }
 

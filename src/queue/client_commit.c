@@ -67,23 +67,34 @@ static void send_part(struct queue_client_message *message, enum queue_protocol 
 			 buffer_view(&body), NULL, 0);
 }
 
-/* Sends a whole message at once: in one packet if it fits. */
+void client_send_commits(void *context)
+{
+	struct queue_client *client = context;
+
+	if (client->commits.length > 0)
+		ipc_channel_send(ipc_client_channel(client->ipc), QUEUE_PROTOCOL_COMMIT, 0,
+				 buffer_view(&client->commits), NULL, 0);
+	buffer_reset(&client->commits);
+}
+
+/* Sends a message, or the last part of one that does not fit in a packet: together with the others
+ * that are committed in this turn of the loop, since each packet would wake "queue" up. */
 static void send_commit(struct queue_client_message *message, struct str text, struct str data)
 {
 	enum { HEAD = 8 + 4 + 4, ROOM = IPC_BODY_MAX - HEAD };
-	char bytes[IPC_BODY_MAX];
-	struct buffer body = {.memory = bytes, .capacity = sizeof bytes};
+	struct queue_client *client = message->client;
 
+	if (client->commits.length + HEAD + text.length + data.length > IPC_BODY_MAX)
+		client_send_commits(client); /* before parts of another message */
 	while (text.length > QUEUE_ENVELOPE_PART)
 		send_part(message, QUEUE_PROTOCOL_ENVELOPE, &text, QUEUE_ENVELOPE_PART);
 	while (data.length > ROOM - text.length)
 		send_part(message, QUEUE_PROTOCOL_DATA, &data,
 			  data.length < ROOM ? data.length : ROOM);
-	pack_u64(&body, message->number);
-	pack_str(&body, text);
-	pack_str(&body, data);
-	ipc_channel_send(ipc_client_channel(message->client->ipc), QUEUE_PROTOCOL_COMMIT, 0,
-			 buffer_view(&body), NULL, 0);
+	pack_u64(&client->commits, message->number);
+	pack_str(&client->commits, text);
+	pack_str(&client->commits, data);
+	os_loop_defer(client->loop, &client->commits_ready);
 }
 
 /* OPEN to COMMITTING. */

@@ -18,9 +18,14 @@ struct queue_client {
 	struct queue_client_message *opening;    /* in order */
 	struct queue_client_message *open;       /* or sharing */
 	struct queue_client_message *committing; /* by number */
+	struct os_loop *loop;
+	struct buffer commits;        /* of this turn of the loop, not sent yet */
+	struct os_task commits_ready; /* sends them */
 };
 
 /* client_commit.c */
+/* For COMMITS_READY: sends the commits of this turn in one packet. */
+void client_send_commits(void *context);
 /* Removes it from every list and makes it IDLE. */
 void client_set_idle(struct queue_client_message *message);
 /* Fails the message with ERROR. */

@@ -13,7 +13,9 @@
  *                                              which is empty
  *   DATA      u64 number, str data             part of the message; more follows
  *   ENVELOPE  u64 number, str text             part of the control file; more follows
- *   COMMIT    u64 number, str text, str data   the last part of both. If the file is shared,
+ *   COMMIT    (u64 number, str text, str data)...
+ *                                              the last part of both, or all of both, of each of
+ *                                              the messages that are ready. If the file is shared,
  *                                              the data are in it by now, DATA is empty,
  *                                              and nobody has it open for writing any more
  *   COMMITTED (u64 number, u32 errno)...       0: durable at S4

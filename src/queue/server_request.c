@@ -170,7 +170,7 @@ static int check_envelope(const struct server_client *client, struct server_held
 	return error;
 }
 
-bool server_commit(struct server_client *client, struct unpack *body)
+static bool commit_one(struct server_client *client, struct unpack *body)
 {
 	uint64_t number = unpack_u64(body);
 	struct str text = unpack_str(body);
@@ -178,7 +178,7 @@ bool server_commit(struct server_client *client, struct unpack *body)
 	struct server_held *held = find_held(client, number);
 	int error;
 
-	if (!unpack_is_whole(body) || held == NULL || !add_text(client, held, text))
+	if (body->failed || held == NULL || !add_text(client, held, text))
 		return false;
 	/* with room for what the thread will append */
 	(void)buffer_reserve(&held->data, data.length + held->text.length + QUEUE_PATH_SIZE);
@@ -196,6 +196,16 @@ bool server_commit(struct server_client *client, struct unpack *body)
 	server_commit_answers_send(client);
 	server_held_abandon(client, held);
 	return true;
+}
+
+bool server_commit(struct server_client *client, struct unpack *body)
+{
+	bool ok = true;
+
+	do
+		ok = commit_one(client, body);
+	while (ok && body->rest.length > 0);
+	return ok;
 }
 
 bool server_abandon(struct server_client *client, struct unpack *body)

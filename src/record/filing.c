@@ -2,6 +2,7 @@
 /* Rows of message and mailbox, and the attempts noted at them. */
 #include "record/internal.h"
 #include <errno.h>
+#include <stdio.h>
 
 /* Columns of RECORD_FILING_FIND and RECORD_FILING_LOOK. */
 enum { NUMBER, STATE, COPY, FILED_US, TOKEN, BEGAN_US, MAILBOX };
@@ -210,10 +211,18 @@ int record_sql_open(struct record *record, struct record_attempt **attempts, siz
 	return error == 0 ? note(&look, now_us) : error;
 }
 
+/* The transaction goes on; whoever gives up says so. */
+static int say_removed(struct record_sql *sql)
+{
+	snprintf(sql->base.error, sizeof sql->base.error, "the filing was removed meanwhile");
+	return -ENOENT;
+}
+
 int record_sql_look(struct record *record, struct record_attempt **attempts, size_t count)
 {
+	struct record_sql *sql = record_sql_of(record);
 	struct look look;
-	int error = record_sql_check(record_sql_of(record));
+	int error = record_sql_check(sql);
 
 	if (error != 0)
 		return error;
@@ -222,7 +231,7 @@ int record_sql_look(struct record *record, struct record_attempt **attempts, siz
 	for (size_t i = 0; i < count; i++)
 		*record_some_add(&look.some, i) = record_number(attempts[i]->row.number);
 	error = record_some_run(&look.some);
-	return error == 0 && !all_are_seen(&look) ? -ENOENT : error;
+	return error == 0 && !all_are_seen(&look) ? say_removed(sql) : error;
 }
 
 int record_sql_end(struct record *record, struct record_attempt **attempts, size_t count)
@@ -260,7 +269,7 @@ int record_sql_filed(struct record *record, struct record_attempt **attempts, si
 	error = record_some_run(&some);
 	for (size_t i = 0; error == 0 && i < count; i++)
 		if (some.outcomes[i].changed == 0)
-			return -ENOENT;
+			return say_removed(sql);
 	return error == 0 ? record_sql_end(record, attempts, count) : error;
 }
 

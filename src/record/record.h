@@ -185,7 +185,7 @@ MUST_CHECK int record_put(struct record *record, const struct record_message *me
 MUST_CHECK int record_open(struct record *record, int64_t message, const struct record_place *place,
 			   const struct record_token *token, int64_t now_us,
 			   struct record_filing *out);
-/* The row FILING again. -ENOENT: it was removed. */
+/* The row FILING again. -ENOENT: it was removed; the transaction goes on. */
 MUST_CHECK int record_look(struct record *record, int64_t filing, const struct record_token *token,
 			   struct record_filing *out);
 /* It is filed as COPY: to be called after the copy is durable in the store. The attempt TOKEN ends.
@@ -204,9 +204,9 @@ MUST_CHECK int record_check(struct record *record);
 MUST_CHECK int record_commit(struct record *record);
 void record_rollback(struct record *record);
 
-/* The same for COUNT of them (0: nothing is done), of which no two are equal. An error that a
- * single one would meet is that of all: then nothing is known of the others, and where the
- * transaction goes on, it is to be rolled back. */
+/* The same for COUNT of them (0: nothing is done), of which no two are equal, but for locks. An
+ * error that a single one would meet is that of all: then nothing is known of the others, and where
+ * the transaction goes on, it is to be rolled back. */
 MUST_CHECK int record_lock_all(struct record *record, struct record_turn *turns, size_t count);
 MUST_CHECK int record_put_all(struct record *record, struct record_entry *entries, size_t count);
 /* Decides in which folder, by which rule and with which flags the copy for each purpose is filed:
@@ -235,8 +235,9 @@ MUST_CHECK int record_list(struct record *record, const struct record_query *que
 			   record_listed_one *one, void *context);
 /* Within a transaction and its lock: removes the row FILING with its attempts (repair). */
 MUST_CHECK int record_unfile(struct record *record, int64_t filing);
-/* Removes at most LIMIT messages that were recorded before BEFORE_US and have no row "filing", with
- * all that belongs to them. */
+/* Removes messages that were recorded before BEFORE_US, with all that belongs to them: of the LIMIT
+ * oldest that have no row "filing" and no attempt since BEFORE_US, those whose lock no other one
+ * has. */
 MUST_CHECK int record_prune(struct record *record, int64_t before_us, unsigned limit,
 			    unsigned *count_out);
 /* The words for the last call that failed. */

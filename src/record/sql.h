@@ -80,6 +80,13 @@ struct record_call {
 	struct record_outcome *outcomes; /* out: of each of ROWS; NULL: not wanted */
 };
 
+/* The values of the row I of CALL; NULL if it has none. */
+static inline const struct record_value *record_call_values(const struct record_call *call,
+							    size_t i)
+{
+	return call->columns > 0 ? call->values + i * call->columns : NULL;
+}
+
 struct record_sql;
 
 struct record_driver {

@@ -43,13 +43,16 @@ static const char *const TEXTS[RECORD_STATEMENTS] = {
 				  " VALUES(?1, ?2, ?3)",
 	[RECORD_ATTEMPT_REMOVE] = "DELETE FROM attempt WHERE filing = ?1 AND token = ?2",
 	[RECORD_ATTEMPT_SETTLE] = "DELETE FROM attempt WHERE filing = ?1 AND began_us < ?2",
-	[RECORD_PRUNE_FIND] = "SELECT number FROM message m WHERE recorded_us < ?1"
-			      " AND NOT EXISTS (SELECT 1 FROM filing f"
-			      " WHERE f.message = m.number AND f.state = 'filing')"
-			      " ORDER BY recorded_us LIMIT ?2",
-	[RECORD_PRUNE_REMOVE] = "DELETE FROM message WHERE number = ?1"
-				" AND NOT EXISTS (SELECT 1 FROM filing f"
-				" WHERE f.message = ?1 AND f.state = 'filing')",
+	/* an attempt that is as old as the message cannot append any more */
+	[RECORD_PRUNE_FIND] =
+		"SELECT number, message_id FROM message m WHERE recorded_us < ?1"
+		" AND NOT EXISTS (SELECT 1 FROM filing f LEFT JOIN attempt a ON a.filing = f.number"
+		" WHERE f.message = m.number AND (f.state = 'filing' OR a.began_us >= ?1))"
+		" ORDER BY recorded_us LIMIT ?2",
+	[RECORD_PRUNE_REMOVE] =
+		"DELETE FROM message WHERE number = ?1"
+		" AND NOT EXISTS (SELECT 1 FROM filing f LEFT JOIN attempt a ON a.filing = f.number"
+		" WHERE f.message = ?1 AND (f.state = 'filing' OR a.began_us >= ?2))",
 	[RECORD_LIST_PARTICIPANTS] = "SELECT role, address, name FROM participant"
 				     " WHERE message = ?1 ORDER BY position",
 	[RECORD_LIST_PARTS] = "SELECT number, type, charset, disposition, filename, size, digest"

@@ -16,6 +16,7 @@ import measure  # noqa: E402
 import postfix  # noqa: E402
 import report as reporting  # noqa: E402
 from disk import Disk  # noqa: E402
+from flood import measure_flood  # noqa: E402
 from floor import commits, sink_rate  # noqa: E402
 from idle import GOAL_SESSIONS, idle_memory, idle_tls_memory  # noqa: E402
 from logins import measure_logins  # noqa: E402
@@ -187,6 +188,9 @@ def measure_all(options, disk):
     if not options.against and is_wanted(options, "logins, failing"):
         disk.clear()
         report["logins"] = measure_logins(options, disk, note)
+    if not options.against and is_wanted(options, "flood"):
+        disk.clear()
+        report["flood"] = measure_flood(options, disk, note)
     reporting.finish(report)
     return report
 
@@ -202,7 +206,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--case", default="",
                         help="only cases with this in their name; also: idle; idle, tls; waiting; due; "
-                        "logins")
+                        "logins; flood")
     parser.add_argument("--alone", action="store_true", help="without Postfix")
     parser.add_argument("--against", action="append", default=[], metavar="BUILD",
                         help="instead of Postfix: programs of another build")

@@ -48,6 +48,8 @@ static struct record *connect_to(char **words)
 								 words[2] != NULL ? words[3] : NULL,
 							 .password_file = "",
 							 .authority = "",
+							 .certificate = "",
+							 .key = "",
 							 .timeout_ms = TIMEOUT_MS};
 
 	if (strcmp(words[0], "sqlite") == 0)

@@ -3,6 +3,7 @@
 import os
 import statistics
 
+import flood
 import idle
 import logins
 import waiting
@@ -201,6 +202,7 @@ def print_report(report):
     print_waiting(report.get("waiting"))
     print_passes(report.get("passes", {}))
     print_logins(report.get("logins"))
+    flood.print_flood(report.get("flood"))
     print_calls(report["calls"])
     print_instructions(report["instructions"])
     print_goals(report["goals"])

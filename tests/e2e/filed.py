@@ -22,6 +22,11 @@ WAYS = """
 auth_master_user_separator = *
 passdb {{
   driver = passwd-file
+  args = {place}/refused
+  deny = yes
+}}
+passdb {{
+  driver = passwd-file
   args = {place}/masters
   master = yes
 }}
@@ -78,7 +83,8 @@ class Imap:
     def __init__(self, ground):
         self.place = ground.directory("imap")
         make_certificates(self.place, HOST)
-        for name, text in ("masters", f"{FILER}:{{PLAIN}}{KEY}\n"), ("password", f"{KEY}\n"):
+        for name, text in (("masters", f"{FILER}:{{PLAIN}}{KEY}\n"), ("password", f"{KEY}\n"),
+                           ("refused", "")):
             path = os.path.join(self.place, name)
             with open(path, "w", encoding="ascii") as file:
                 file.write(text)
@@ -96,6 +102,11 @@ class Imap:
                                                'server_name = "localhost" ')
         return (f'kind = imap address = "127.0.0.1:{port}" security = {security} login = "{login}" '
                 f'password_file = "{self.place}/password" {tls}{more}')
+
+    def refuse(self, address):
+        """Whoever logs in as that user."""
+        with open(os.path.join(self.place, "refused"), "w", encoding="ascii") as file:
+            file.write(f"{address}:\n")
 
     def texts(self, address, folder="INBOX"):
         """What is in a folder, as it is on the disk."""
@@ -137,8 +148,10 @@ class Boxes:
 # --- the record ---
 
 class Sqlite:
-    def __init__(self, ground):
-        self.path = os.path.join(ground.directory("record"), "record.db")
+    """In DIRECTORY, if it is not to be one of its own."""
+
+    def __init__(self, ground, directory=None):
+        self.path = os.path.join(directory or ground.directory("record"), "record.db")
 
     def settings(self, more=""):
         return f'record {{ path = "{self.path}" {more} }}\n'
@@ -154,10 +167,11 @@ class Sqlite:
 
 
 class Postgresql:
-    """By WAY: "socket", "address" or "name"."""
+    """By WAY: "socket", "address" or "name"; in DIRECTORY likewise."""
 
-    def __init__(self, ground, way="socket"):
-        self.server = postgresql.Server(ground.directory("postgresql"), fsync="on")
+    def __init__(self, ground, way="socket", directory=None, settings=""):
+        self.server = postgresql.Server(directory or ground.directory("postgresql"), fsync="on",
+                                        settings=settings)
         self.way = way
 
     def settings(self, more=""):
@@ -211,11 +225,12 @@ GRANT ALL ON mail.* TO filer@localhost;
 
 
 class Mariadb:
-    """By WAY: "socket", "address" or "name"."""
+    """By WAY: "socket", "address" or "name"; in DIRECTORY likewise."""
 
-    def __init__(self, ground, way="socket"):
+    def __init__(self, ground, way="socket", directory=None, settings=""):
         self.port = free_port()
-        self.server = mariadb.Server(ground.directory("mariadb"), NETWORK.format(port=self.port))
+        self.server = mariadb.Server(directory or ground.directory("mariadb"),
+                                     NETWORK.format(port=self.port) + settings)
         self.server.sql(USER)
         self.password = os.path.join(ground.directory("password"), "password")
         with open(self.password, "w", encoding="ascii") as file:

@@ -209,9 +209,10 @@ class Scene:
         self.ledger.write("begun", self.numbers, sha256=sha256, recipients=recipients)
         return self.numbers, text, recipients
 
-    def command(self, *words, **options):
+    def command(self, *words, prefix=(), **options):
+        """With PREFIX before it, it is what that runs."""
         return subprocess.run(
-            [*as_user(), os.path.join(self.mx.programs, "stagepost"), *words],
+            [*as_user(), *prefix, os.path.join(self.mx.programs, "stagepost"), *words],
             env={**os.environ, "STAGEPOST_CONF": self.mx.conf}, cwd=self.mx.directory,
             capture_output=True, timeout=60, check=False, **options)
 

@@ -3,9 +3,11 @@
 talks, on each way of a message. What was answered 250 comes out, byte for byte; twice only
 where the process that died could not yet have told that it had delivered."""
 
+import contextlib
 import os
 import random
 import shutil
+import sqlite3
 import tempfile
 import time
 
@@ -26,6 +28,8 @@ MAY_DOUBLE = {"a.test": ("local", "send"), "p.test": ("pipe", "launch", "send"),
               "l.test": ("lmtp", "send"), "b.test": ("remote", "send"),
               "m.test": ()}  # filed once, whoever dies
 COMMAND = "stagepost enqueue"
+FILER = "stagepost mailbox"
+ONCE = {"filed", FILER}  # what of this is a record of its own
 WRAPPER = """#!/bin/sh
 if mv "$0.inject" "$0.now" 2>/dev/null; then
 	exec strace -D -f -qq -o "$0.trace" $(cat "$0.now") -- "$0.real" "$@"
@@ -85,7 +89,7 @@ class Campaign:
 def campaign():
     made = Campaign()
     yield made
-    is_once = made.ways == {"filed"}
+    is_once = made.ways and made.ways <= ONCE
     print(f"\n  KILL_SEED={SEED} KILL_CALLS={SAMPLE}\n  " + record(
         "kill-once" if is_once else "kill-syscalls",
         title="kill -9 at every system call of who files once" if is_once
@@ -93,10 +97,12 @@ def campaign():
         what="Each process is killed before its Nth call of a kind, for each call that changes a file, "
         "makes it durable or communicates, and each N, while one message takes one of the paths "
         "through a node (mailbox, mailbox that each message is filed in once, SMTP, SMTP with TLS in and out, LMTP, program, bounce, retry, the "
-        "command, QMTP in, LMTP in, submission with a wrong and a right password, a start with litter); then it is restarted as usual. A duplicate is excused if the killed process had "
+        "command, QMTP in, LMTP in, submission with a wrong and a right password, a start with litter); then it is restarted as usual. \"stagepost mailbox\", and the decoder "
+        "that it starts, are killed likewise, and run again as a mail system does. A duplicate is excused if the killed process had "
         "delivered, or had yet to record, the delivery.",
         command='KILL_CALLS=0 KILL_PROGRAMS="mailbox decode" tests/e2e/run '
-        "tests/e2e/test_kill_syscalls.py -k filed" if is_once else "make kill", counts=made.counts(), seconds=time.monotonic() - made.begun,
+        'tests/e2e/test_kill_syscalls.py -k "filed or mailbox or decode"' if is_once else "make kill",
+        counts=made.counts(), seconds=time.monotonic() - made.begun,
         filesystem="ext4", zero=("lost", "corrupt", "read by others", "not excused")))
 
 
@@ -219,6 +225,87 @@ def test_kill_the_command(scene, campaign):
         scene.mx.restart()  # nothing tells of what was queued when the trigger was not pulled
         scene.settle()
         campaign.judge(scene, "send", f"{COMMAND} {names} {number}")
+    assert not campaign.wrong, "\n".join(campaign.wrong[:20])
+
+
+# --- "stagepost mailbox", which files a message itself ---
+
+
+def file_once(scene, number, text, recipients, prefix=()):
+    """Each recipient's copy by a run of its own; the exit statuses. The mail system has been told
+    that it has them all if these are 0."""
+    ended = [scene.command("mailbox", "-r", recipient, prefix=prefix, input=text.replace(b"\r\n", b"\n"))
+             for recipient in recipients]
+    statuses = [one.returncode for one in ended]
+    if statuses == [0] * len(ended):
+        scene.ledger.write("accepted", number, reply="exit 0")
+    return statuses
+
+
+def begin_to_file(scene):
+    number, text, recipients = scene.begin("filed")
+    scene.ledger.write("dot", number)
+    return number, text, recipients
+
+
+def judge_filer(scene, campaign, point):
+    scene.settle()
+    campaign.judge(scene, FILER, f"{FILER} {point}")
+    scene.forget()
+
+
+def test_kill_the_mailbox_command(scene, campaign):
+    """Beside a daemon that may file, too. Who runs it again files what is missing, and no more."""
+    campaign.ways.add(FILER)
+    output = os.path.join(scene.traces, "filer")
+    number, text, recipients = begin_to_file(scene)
+    assert file_once(scene, number, text, recipients[:1],
+                     trace_words([f"--trace={strace.ALL}"], output)) == [0]
+    scene.forget()
+    points = sorted({(names, n + 1) for (_, names), often in strace.count(output).items()
+                     for n in range(often)})
+    for point in some(points, random.Random(SEED)):
+        campaign.points += 1
+        number, text, recipients = begin_to_file(scene)
+        statuses = file_once(scene, number, text, recipients,
+                             trace_words(strace.death(*point), "/dev/null"))
+        assert set(statuses) <= {0, 75, -9, 137}, statuses
+        if statuses != [0, 0]:
+            campaign.kills[FILER] = campaign.kills.get(FILER, 0) + 1
+            assert file_once(scene, number, text, recipients) == [0, 0]
+        judge_filer(scene, campaign, point)
+    assert campaign.kills.get(FILER, 0) > 0
+    assert not campaign.wrong, "\n".join(campaign.wrong[:20])
+
+
+def undecoded(scene):
+    """How many messages were filed without a decoder."""
+    with contextlib.closing(sqlite3.connect(f"{scene.filed}/record/record.db")) as tables:
+        return tables.execute("SELECT count(*) FROM message WHERE problem <> ''").fetchone()[0]
+
+
+def test_kill_the_decoder_of_the_mailbox_command(wrapped, campaign):
+    """It is filed all the same."""
+    campaign.ways.add(FILER)
+    path = os.path.join(wrapped.mx.programs, "decode")
+
+    def file_with(words):
+        number, text, recipients = begin_to_file(wrapped)
+        with open(path + ".inject", "w", encoding="ascii") as file:
+            file.write(" ".join(words))
+        assert file_once(wrapped, number, text, recipients) == [0, 0]
+        assert not os.path.exists(path + ".inject")
+
+    file_with([f"--trace={strace.ALL}"])
+    points = sorted({(names, n + 1) for (_, names), often in strace.count(path + ".trace").items()
+                     for n in range(often)})
+    wrapped.forget()
+    for point in some(points, random.Random(SEED)):
+        campaign.points += 1
+        file_with(strace.death(*point))
+        judge_filer(wrapped, campaign, point)
+    campaign.kills[f"{FILER}, its decoder"] = undecoded(wrapped)
+    assert undecoded(wrapped) > 0
     assert not campaign.wrong, "\n".join(campaign.wrong[:20])
 
 

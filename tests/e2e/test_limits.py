@@ -347,11 +347,14 @@ def test_doors_that_a_reload_opens(mx):
 
 
 def test_a_reload_counts_standing_sessions_anew(mx):
-    """By the new classes, also from none and to none."""
+    """By the new classes, also from none and to none. One of them has a name, which is looked up when it speaks
+    and known when it may send data."""
     node = mx("", settings="smtpd_workers = 2\n")
     before = node.settings
     sessions = [Session(node, address) for address in ("192.0.2.1", "192.0.2.2", "192.0.2.21", "203.0.113.1")]
     assert all(session.is_in for session in sessions) and told(node) == {}
+    for line in "EHLO client.test", "MAIL FROM:<ann@b.test>", "RCPT TO:<bob@a.test>", "DATA", "Text.\r\n.":
+        assert sessions[2].say(line)[0] in "23"
     for classes, wanted in ((BY_ADDRESS, "3+0 1+0"), (XLA, "1+0 0+0 3+0"), (CUSTOMER, "0+0 4+0"),
                             (BY_ADDRESS, "3+0 1+0")):
         node.settings = before + classes

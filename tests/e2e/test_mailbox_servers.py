@@ -2,8 +2,10 @@
 """Services that file each message once, through a whole node: Maildirs and a real IMAP server, with
 the record in real databases, and what happens while one of these is away."""
 
+import contextlib
 import os
 import signal
+import sqlite3
 import subprocess
 import time
 
@@ -128,6 +130,25 @@ def test_both_kinds_and_lmtp_in_one_node(node, ground, keep, record):
     assert status == 0, out  # it has no more than the table of rights says
 
 
+def test_two_services_with_one_record_keep_one_copy_of_sent_mail(node, ground, keep):
+    """In the store of whichever service is first; the record knows of that one."""
+    record = keep(Sqlite(ground))
+    own = Site(node, record, keep(Boxes(ground)), far=keep(Boxes(ground)))
+    names = [f"sent{i}" for i in range(10)]
+    for name in names:
+        for _ in range(2):  # and once more when all is filed
+            tell(own.mx, [BOTH[0], "ann@far.test"], message(name))
+    own.mx.wait_empty()
+    assert lacking(own.store, BOTH[0], names) == {}
+    assert lacking(own.far, "ann@far.test", names) == {}
+    sent = [store.texts("lisa@gmail.test", "Sent") for store in (own.store, own.far)]
+    assert sorted(map(identity_of, sum(sent, []))) == sorted(names)
+    with contextlib.closing(sqlite3.connect(record.path)) as tables:
+        assert tables.execute(
+            "SELECT count(*), count(DISTINCT f.message) FROM filing f JOIN mailbox b ON b.number ="
+            " f.mailbox WHERE b.folder = 'Sent' AND f.state = 'filed'").fetchone() == (10, 10)
+
+
 # --- one of them is away ---
 
 def take(own, identities):
@@ -158,12 +179,13 @@ def test_a_database_that_is_away(node, ground, keep, record):
     own.story("before")
     database.kill()
     take(own, ["away1", "away2"])
-    own.mx.log.wait("deferred", count=4)
+    own.mx.log.wait("trigger_set", trigger="service.once")
     tell(own.mx, ["ann@a.test"], message("other"))
     own.mx.maildir("ann@a.test").wait()
     own.mx.restart()
+    mark = own.mx.log.mark()
     take(own, ["away3"])
-    own.mx.log.wait("deferred", count=6)
+    own.mx.log.wait("deferred", since=mark)
     database.start()
     retry(own)
     own.is_told_once(["before", "away1", "away2", "away3"])
@@ -182,7 +204,7 @@ def test_a_database_that_hangs(node, ground, keep, record):
     take(own, ["hangs"])
     tell(own.mx, ["ann@a.test"], message("other"))
     own.mx.maildir("ann@a.test").wait()
-    own.mx.log.wait("deferred", count=2, timeout=60)
+    own.mx.log.wait("trigger_set", trigger="service.once", timeout=60)
     for pid in pids:
         os.kill(pid, signal.SIGCONT)
     retry(own)
@@ -195,7 +217,7 @@ def test_an_imap_server_that_is_away(node, ground, keep):
     own.story("before")
     imap.server.stop()
     take(own, ["away1", "away2"])
-    own.mx.log.wait("deferred", count=4)
+    own.mx.log.wait("trigger_set", trigger="service.once")
     tell(own.mx, ["ann@a.test"], message("other"))
     own.mx.maildir("ann@a.test").wait()
     imap.server.start()

@@ -3,11 +3,14 @@
 and binary messages, a decoder that is not there, and what is removed from the record."""
 
 import email
+import errno
 import os
 import subprocess
 
+import pytest
 from once import DOUG, IDENTITY, LISA, MESSAGE, SCUBA, message, site  # noqa: F401
 from records import Records
+from shim import Call, Shim
 from smtp import Client, deliver
 from stagepost import PATIENCE, as_user, wait_until
 
@@ -21,6 +24,12 @@ def send(box, recipients, text, sender=LISA):
     deliver(box.mx, recipients, text, sender=sender)
     box.mx.log.wait("message_done", since=mark)
     return mark
+
+
+def retry(box, message_id):
+    """That message of the queue, now."""
+    subprocess.run([*as_user(), os.path.join(box.mx.programs, "stagepost"), "queue", "retry", message_id,
+                    "-c", box.mx.conf], check=True, timeout=PATIENCE)
 
 
 def test_two_messages_with_one_identity_are_kept_and_logged(site):  # noqa: F811
@@ -139,9 +148,45 @@ def test_without_a_decoder_mail_is_deferred(site):  # noqa: F811
     assert told["status"] == "4.3.0" and "The decoder of messages does not answer" in told["text"]
     assert len(box.files(SCUBA)) == 1
     os.rename(path + ".away", path)
-    subprocess.run([*as_user(), os.path.join(box.mx.programs, "stagepost"), "queue", "retry", told["id"], "-c",
-                    box.mx.conf], check=True, timeout=PATIENCE)
+    retry(box, told["id"])
     wait_until(lambda: len(box.files(SCUBA)) == 2, "the other one is filed", PATIENCE)
+
+
+# --- a copy of which nobody knew ---
+
+@pytest.fixture
+def shim():
+    made = Shim()
+    yield made
+    made.close()
+
+
+def let_somebody_die(box):
+    """Who had appended the only copy, and did not live to record it: the file may not be durable."""
+    box.database("UPDATE filing SET state = 'filing', copy = '', filed_us = 0")
+    box.database("INSERT INTO attempt(filing, token, began_us) SELECT number, zeroblob(16), opened_us"
+                 " FROM filing")
+
+
+def test_a_copy_that_is_found_is_durable_before_it_is_recorded(site, shim):  # noqa: F811
+    """And while the disk refuses that, the record does not say that it is filed."""
+    box = site(more="sent = none", start=False)
+    box.mx.prefix = shim.prefix
+    box.mx.start()
+    send(box, [SCUBA], message("<1@gmail.test>"))
+    let_somebody_die(box)
+    shim.arm(Call("mailbox", "syncfs", "directory"), 1, errno.EIO)
+    deliver(box.mx, [SCUBA], message("<1@gmail.test>"), sender=LISA)
+    told = box.mx.log.wait("deferred", to=SCUBA)
+    assert shim.fired
+    assert (told["status"], told["text"]) == ("4.3.0", "The mailbox cannot be looked into now")
+    assert os.strerror(errno.EIO) in box.mx.log.wait("filing_failed")["text"]
+    assert box.database("SELECT state, copy FROM filing") == [("filing", "")]
+    retry(box, told["id"])
+    box.mx.wait_empty()
+    assert box.mx.log.find("filing_found") and not box.mx.log.find("filing_surplus")
+    assert box.database("SELECT state FROM filing") == [("filed",)]
+    assert len(box.files(SCUBA)) == 1
 
 
 def test_old_messages_are_removed_from_the_record(site):  # noqa: F811

@@ -5,6 +5,7 @@ import json
 import os
 import smtplib
 import socket
+import struct
 import subprocess
 import time
 
@@ -16,6 +17,7 @@ from test_submission_auth import ANN, PASSWORD, Site, scram
 
 TEXT = b"Subject: hello\r\n\r\nHello.\r\n"
 TO = "bob@a.test"
+SEGMENTS_IN = 140  # where struct tcp_info has tcpi_segs_in
 
 
 def deliver(client, sender="lisa@b.test", to=TO):
@@ -35,6 +37,12 @@ def test_connections_of_an_address(node):
         Client(mx, source="127.0.0.9")
     assert refused.value.smtp_code == 421
     assert refused.value.smtp_error == b"mx.stagepost.test You connect too often, try again later"
+    with socket.create_connection((mx.address, mx.port), PATIENCE, source_address=("127.0.0.9", 0)) as wire:
+        while wire.recv(4096):
+            continue
+        info = wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, SEGMENTS_IN + 4)
+        # after that of the connection one more: the reply goes with the end
+        assert struct.unpack_from("I", info, SEGMENTS_IN) == (2,)
     Client(mx, source="127.0.0.10").close()
     found = mx.log.wait("rate_exceeded")
     assert found["rate"] == "r" and found["client"] == "127.0.0.9" and found["answer"] == "close"

@@ -111,10 +111,12 @@ static void nobody_tries_where_nobody_was_reached(void **state)
 	scene_end();
 }
 
-/* Of a service only whoever was tried waits: others would be made jobs again without end. */
-static void a_service_keeps_its_jobs(void **state)
+/* Of a service that is away, too: what is new, or waits for its turn, is not tried; one probes. */
+static void nobody_tries_a_service_that_is_away(void **state)
 {
-	struct model_message *m[3];
+	struct model_message *m[4];
+	struct model_message *tried[4];
+	size_t count = 0;
 
 	(void)state;
 	scene_begin(true);
@@ -122,8 +124,22 @@ static void a_service_keeps_its_jobs(void **state)
 		m[i] = scene_mail("r@extra.example");
 	assert_false(scene_is_tried(m[2], 1));
 	scene_say(m[0], 1, "4.4.1", "service.extra");
-	assert_true(scene_waits(m[0]));
-	assert_true(scene_is_tried(m[2], 1));
+	scene_say(m[1], 1, "4.4.1", "service.extra");
+	m[3] = scene_mail("r@extra.example");
+	scene_pass(5 * SECOND_US);
+	for (size_t i = 0; i < 4; i++)
+		assert_true(scene_waits(m[i]));
+	scene_pass(MINUTE_US);
+	for (size_t i = 0; i < 4; i++)
+		if (scene_is_tried(m[i], 1))
+			tried[count++] = m[i];
+	assert_int_equal(count, 1);
+	scene_say(tried[0], 1, "2.0.0", "");
+	assert_false(model_has_trigger("service.extra"));
+	scene_pass(SECOND_US / 10);
+	for (size_t i = 0; i < 4; i++)
+		count += m[i] != tried[0] && scene_is_tried(m[i], 1);
+	assert_int_equal(count, 1 + 2); /* as many as the service has places */
 	scene_end();
 }
 
@@ -376,7 +392,7 @@ int main(void)
 		cmocka_unit_test(one_probes_and_the_others_wait),
 		cmocka_unit_test(another_trigger_releases_the_first),
 		cmocka_unit_test(nobody_tries_where_nobody_was_reached),
-		cmocka_unit_test(a_service_keeps_its_jobs),
+		cmocka_unit_test(nobody_tries_a_service_that_is_away),
 		cmocka_unit_test(a_helper_may_miss_the_directory),
 		cmocka_unit_test(what_never_comes_is_waited_for_until_the_end),
 		cmocka_unit_test(who_is_awake_keeps_a_trigger),

@@ -350,6 +350,7 @@ void names_ask(struct names *names, const struct in6_addr *address, struct names
 	(void)names;
 	(void)address;
 	assert_null(intake_scene.name);
+	intake_scene.lookups++;
 	intake_scene.name = request;
 	if (intake_scene.answers == ANSWERS_AT_ONCE)
 		intake_scene_say_name();

@@ -44,6 +44,7 @@ struct intake_scene {
 	directory_sender_judged *senders_judged;
 	void *senders_context;
 	size_t senders; /* that were asked about */
+	size_t lookups; /* of the client's name */
 	struct queue_client_message *message;
 	struct names_request *name; /* that waits for the client's name */
 	bool has_slow_names;

@@ -111,6 +111,7 @@ static void a_row_that_was_removed_is_missed(void **state)
 	assert_fine(world.a, record_begin(world.a));
 	assert_fine(world.a, record_unfile(world.a, filing.number));
 	assert_int_equal(record_look(world.a, filing.number, &world.token_a, &look), -ENOENT);
+	assert_string_equal(record_error(world.a), "the filing was removed meanwhile");
 	assert_int_equal(record_filed(world.a, filing.number, &world.token_a, STR("x"), 1),
 			 -ENOENT);
 	assert_fine(world.a, record_commit(world.a));

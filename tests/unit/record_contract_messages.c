@@ -215,6 +215,86 @@ static void old_messages_are_removed_once_they_are_filed(void **state)
 	record_rollback(world.a);
 }
 
+/* Sets the only row, of <1@example.com> in INBOX, to filed. */
+static struct record_filing filed_before(void)
+{
+	struct record_filing filing = record_scene_opened("<1@example.com>");
+
+	assert_fine(world.a, record_begin(world.a));
+	assert_fine(world.a, record_filed(world.a, filing.number, &world.token_a, STR("x"), 2000));
+	assert_fine(world.a, record_commit(world.a));
+	return filing;
+}
+
+static unsigned pruned(int64_t before_us)
+{
+	unsigned count = 9;
+
+	assert_fine(world.b, record_prune(world.b, before_us, 10, &count));
+	return count;
+}
+
+/* Somebody has begun to file it once more, for another mailbox, and will have a row then. */
+static void an_old_message_is_not_removed_while_another_has_its_lock(void **state)
+{
+	const struct lock_name name = record_scene_name("<1@example.com>");
+	struct record_message message = record_scene_message("<1@example.com>", 1);
+	struct record_filing filing;
+
+	(void)state;
+	(void)filed_before();
+	assert_fine(world.a, record_begin(world.a));
+	assert_fine(world.a, record_lock(world.a, &name));
+	assert_int_equal(pruned(1800000000000000), 0);
+	assert_fine(world.a, record_open(world.a, record_scene_put(world.a, &message), &SENT,
+					 &world.token_a, 3000, &filing));
+	assert_int_equal(pruned(1800000000000000), 0);
+	assert_fine(world.a, record_commit(world.a));
+	assert_int_equal(pruned(1800000000000000), 0);
+	assert_fine(world.a, record_begin(world.a));
+	assert_fine(world.a, record_look(world.a, filing.number, &world.token_a, &filing));
+	assert_true(filing.is_ours && filing.state == RECORD_FILING);
+	record_rollback(world.a);
+}
+
+/* In doubt, at a row that is filed: without its attempt it would not be found again. */
+static void an_old_message_is_not_removed_while_somebody_tries_to_file_it(void **state)
+{
+	struct record_message message = record_scene_message("<1@example.com>", 1);
+	struct record_filing row = record_scene_opened("<1@example.com>");
+	const int64_t NOW_US = 1750000000000000;
+
+	(void)state;
+	assert_fine(world.b, record_begin(world.b));
+	assert_fine(world.b, record_open(world.b, record_scene_put(world.b, &message), &INBOX,
+					 &world.token_b, NOW_US, &row));
+	assert_fine(world.b, record_commit(world.b));
+	assert_fine(world.a, record_begin(world.a));
+	assert_fine(world.a, record_filed(world.a, row.number, &world.token_a, STR("x"), 2000));
+	assert_fine(world.a, record_commit(world.a));
+	assert_int_equal(pruned(NOW_US), 0);
+	assert_fine(world.b, record_begin(world.b));
+	assert_fine(world.b, record_look(world.b, row.number, &world.token_b, &row));
+	assert_true(row.is_ours);
+	record_rollback(world.b);
+	/* whoever began so long ago is not there any more */
+	assert_int_equal(pruned(NOW_US + 1), 1);
+}
+
+/* The lock is that of both. */
+static void contents_with_one_message_id_are_removed_together(void **state)
+{
+	struct record_message other = record_scene_message("<1@example.com>", 2);
+
+	(void)state;
+	(void)filed_before();
+	assert_fine(world.a, record_begin(world.a));
+	(void)record_scene_put(world.a, &other);
+	assert_fine(world.a, record_commit(world.a));
+	assert_int_equal(pruned(1800000000000000), 2);
+	assert_int_equal(record_scene_list((struct record_query){.limit = 10}).count, 0);
+}
+
 int record_contract_messages(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +306,9 @@ int record_contract_messages(void)
 		CASE(as_many_rows_as_a_message_may_have),
 		CASE(messages_are_found_again),
 		CASE(old_messages_are_removed_once_they_are_filed),
+		CASE(an_old_message_is_not_removed_while_another_has_its_lock),
+		CASE(an_old_message_is_not_removed_while_somebody_tries_to_file_it),
+		CASE(contents_with_one_message_id_are_removed_together),
 	};
 
 	return cmocka_run_group_tests_name("record_contract_messages", tests, NULL, NULL);

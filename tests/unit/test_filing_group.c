@@ -124,6 +124,32 @@ static void nothing_is_appended_after_the_lock_was_lost(void **state)
 	}
 }
 
+/* From the first begin on there is no connection. */
+static enum world_fault refuse_connections(void *context, unsigned worker, enum world_call call)
+{
+	(void)context;
+	(void)worker;
+	return call == WORLD_BEGIN ? WORLD_LOST : WORLD_FINE;
+}
+
+/* All are told that it is away; not so if only a connection was lost. */
+static void a_record_that_is_away_is_nobodys_failure(void **state)
+{
+	struct filing_message messages[MESSAGES];
+	struct filing_copy copies[MESSAGES];
+
+	(void)state;
+	world.judge = refuse_connections;
+	file(&world.workers[0], messages, copies);
+	assert_true(messages[0].is_away && messages[1].is_away);
+	world.judge = judge;
+	plan_fault(WORLD_LOST, WORLD_LOOK, 1);
+	file(&world.workers[0], messages, copies);
+	assert_int_equal(copies[0].verdict.class, MAIL_WAIT);
+	assert_false(messages[0].is_away || messages[1].is_away);
+	assert_filed_once(&world.workers[0]);
+}
+
 static void one_that_is_refused_does_not_hold_up_the_other(void **state)
 {
 	struct filing_message messages[MESSAGES];
@@ -281,6 +307,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_group_is_filed, set_up),
 		cmocka_unit_test_setup(nothing_is_appended_after_the_lock_was_lost, set_up),
+		cmocka_unit_test_setup(a_record_that_is_away_is_nobodys_failure, set_up),
 		cmocka_unit_test_setup(one_that_is_refused_does_not_hold_up_the_other, set_up),
 		cmocka_unit_test_setup(a_message_whose_lock_another_one_has_goes_back, set_up),
 		cmocka_unit_test_setup(an_attempt_is_settled_after_a_day, set_up),

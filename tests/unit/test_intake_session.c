@@ -305,7 +305,7 @@ static void bring_to_end(void)
 	}
 }
 
-static size_t posts, users, senders; /* in all runs */
+static size_t posts, users, senders, lookups; /* in all runs */
 
 static void run(uint64_t seed, const struct smtp_service *service, const struct config *config)
 {
@@ -344,6 +344,7 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 	else
 		intake_session_new(&scene.intake, service, intake_scene_plain(), scene.socket,
 				   &peer, STR(""));
+	assert_int_equal(intake_scene.lookups, 0); /* of the name of who has not spoken */
 	check();
 	play();
 	check_replies(shuts);
@@ -355,6 +356,8 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 	posts += intake_scene.posts;
 	users += intake_scene.users;
 	senders += intake_scene.senders;
+	assert_true(intake_scene.lookups <= 1);
+	lookups += intake_scene.lookups;
 	assert_null(intake_scene.exchange);
 	buffer_clear(&scene.script);
 }
@@ -393,6 +396,7 @@ static void test_clients(void **state)
 	assert_true(posts > 0);
 	assert_true(users > 0);
 	assert_true(senders > 0);
+	assert_true(lookups > 0);
 }
 
 int main(void)

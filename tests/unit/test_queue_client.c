@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* A client of the process "queue", which is played by a thread that need not be honest. */
 #include "base/panic.h"
+#include "ipc/channel.h"
 #include "ipc/pack.h"
 #include "log/event.h"
 #include "os/process.h"
@@ -25,13 +26,14 @@ enum { NUMBER = 457 };
 static struct {
 	struct os_loop *loop;
 	struct queue_client *client;
-	struct queue_client_message message;
+	struct queue_client_message message, other;
 	int listening;
 	script *script;
 	pthread_t thread;
 	int results[4];
 	size_t result_count;
-	bool commits; /* once it is open */
+	bool commits;     /* once it is open */
+	bool commits_two; /* together with OTHER */
 	unsigned recipients;
 	struct str data;
 	bool abandons; /* instead, once it is open */
@@ -50,16 +52,29 @@ static void *serve(void *context)
 	return context;
 }
 
-static void commit(void)
+static void commit(struct queue_client_message *message)
 {
 	struct mail_envelope *envelope = mail_envelope_new();
 
-	envelope->id = (struct mail_id){NUMBER, 1795163591482913};
+	envelope->id = (struct mail_id){message->number, 1795163591482913};
 	envelope->size = play.data.length;
 	for (unsigned i = 0; i < play.recipients; i++)
 		mail_envelope_add(envelope, STR("somebody@a-domain-with-a-long-name.example.org"));
-	queue_client_commit(&play.message, envelope, play.data);
+	queue_client_commit(message, envelope, play.data);
 	mail_envelope_free(envelope);
+}
+
+/* It has its number, and both are committed in one turn; or it is committed, after the first. */
+static void on_other_done(void *context, int result)
+{
+	(void)context;
+	if (play.other.state == QUEUE_CLIENT_OPEN) {
+		commit(&play.message);
+		commit(&play.other);
+		return;
+	}
+	play.results[play.result_count++] = result;
+	os_loop_stop(play.loop);
 }
 
 static void on_done(void *context, int result)
@@ -67,7 +82,12 @@ static void on_done(void *context, int result)
 	(void)context;
 	play.results[play.result_count++] = result;
 	if (play.message.state == QUEUE_CLIENT_OPEN && play.commits) {
-		commit();
+		commit(&play.message);
+		return;
+	}
+	if (play.commits_two) {
+		if (play.message.state == QUEUE_CLIENT_OPEN)
+			queue_client_open(play.client, &play.other);
 		return;
 	}
 	if (play.message.state == QUEUE_CLIENT_OPEN && play.abandons)
@@ -92,6 +112,7 @@ static void run(script *what)
 	play.script = what;
 	play.result_count = 0;
 	play.message = (struct queue_client_message){.done = on_done};
+	play.other = (struct queue_client_message){.done = on_other_done};
 	play.listening = os_socket_listen_unix(queue_peer_path("socket"), SOCK_SEQPACKET, 0600);
 	assert_true(play.listening >= 0);
 	play.loop = os_loop_new();
@@ -101,6 +122,7 @@ static void run(script *what)
 	os_timer_start(timer, SECOND_US / 10);
 	os_loop_run(play.loop);
 	queue_client_abandon(&play.message);
+	queue_client_abandon(&play.other);
 	os_timer_free(timer);
 	queue_client_free(play.client);
 	pthread_join(play.thread, NULL);
@@ -159,6 +181,49 @@ static void commit_well(struct queue_peer *peer)
 	(void)queue_peer_hear(peer);
 }
 
+static void take_one(struct unpack *body, uint64_t number)
+{
+	assert_int_equal(unpack_u64(body), number);
+	assert_true(unpack_str(body).length > 0);
+	assert_true(str_equal(unpack_str(body), play.data));
+}
+
+/* Those of a turn come in one packet if they fit in it. */
+static void commit_two(struct queue_peer *peer)
+{
+	struct buffer numbers = {0};
+	struct unpack body;
+
+	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPEN);
+	pack_u64(&numbers, NUMBER);
+	pack_u64(&numbers, NUMBER + 1);
+	queue_peer_say(peer, QUEUE_PROTOCOL_OPENED, buffer_view(&numbers));
+	buffer_clear(&numbers);
+	assert_int_equal(hear_commit(peer), 0);
+	body = (struct unpack){buffer_view(&peer->body), false};
+	take_one(&body, NUMBER);
+	if (body.rest.length == 0) {
+		assert_true(2 * play.data.length > IPC_BODY_MAX - 1000);
+		assert_int_equal(hear_commit(peer), 0);
+		body = (struct unpack){buffer_view(&peer->body), false};
+	} else {
+		assert_true(2 * play.data.length < IPC_BODY_MAX);
+	}
+	take_one(&body, NUMBER + 1);
+	assert_true(unpack_is_whole(&body));
+	say_result(peer, NUMBER, 0);
+	say_result(peer, NUMBER + 1, 0);
+	(void)queue_peer_hear(peer);
+}
+
+/* The first was told, too. */
+static void lose_two(struct queue_peer *peer)
+{
+	give_number(peer);
+	give_number(peer);
+	(void)hear_commit(peer);
+}
+
 static void commit_badly(struct queue_peer *peer)
 {
 	give_number(peer);
@@ -195,6 +260,38 @@ static void an_envelope_that_is_too_long_is_refused(void **state)
 	run(hear_of_nothing);
 	expect(2, 0, -E2BIG);
 	play.commits = false;
+}
+
+static void fill(struct buffer *data, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		buffer_append_byte(data, (char)('a' + i % 23));
+}
+
+static void commits_of_a_turn_go_together(void **state)
+{
+	static const size_t sizes[] = {6, 10240, 29000, 40000};
+
+	(void)state;
+	play.commits_two = true;
+	play.recipients = 2;
+	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+		struct buffer data = {0};
+
+		fill(&data, sizes[i]);
+		play.data = buffer_view(&data);
+		run(commit_two);
+		assert_int_equal(play.result_count, 3);
+		for (size_t k = 0; k < 3; k++)
+			assert_int_equal(play.results[k], 0);
+		play.data = STR("");
+		buffer_clear(&data);
+	}
+	run(lose_two);
+	assert_int_equal(play.result_count, 3);
+	assert_int_equal(play.results[1], -ENOTCONN);
+	assert_int_equal(play.results[2], -ENOTCONN);
+	play.commits_two = false;
 }
 
 static void commits_are_answered(void **state)
@@ -325,12 +422,6 @@ static void what_breaks_the_rules_ends_the_connection(void **state)
 }
 
 /* --- large messages --- */
-
-static void fill(struct buffer *data, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		buffer_append_byte(data, (char)('a' + i % 23));
-}
 
 /* What was committed by value; in so many packets of DATA before. */
 static size_t hear_data(struct queue_peer *peer, struct buffer *data)
@@ -518,6 +609,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(commits_are_answered),
+		TEST(commits_of_a_turn_go_together),
 		TEST(an_envelope_that_is_too_long_is_refused),
 		TEST(a_commit_without_an_answer_fails),
 		TEST(what_breaks_the_rules_ends_the_connection),

@@ -84,6 +84,76 @@ static void an_envelope_must_be_its_own(void **state)
 	scene_stop();
 }
 
+/* A message with the envelope of NUMBER, or of another one, as it stands in a packet. */
+static void pack_commit(struct buffer *body, uint64_t number, uint64_t of)
+{
+	struct buffer text = {0};
+
+	scene_append_envelope(&text, of, 1);
+	pack_u64(body, number);
+	pack_str(body, buffer_view(&text));
+	pack_str(body, STR("data\r\n"));
+	buffer_clear(&text);
+}
+
+static void hear_all_results(struct queue_peer *peer, const uint64_t *numbers,
+			     const uint32_t *results, size_t count)
+{
+	struct unpack body = {STR(""), false};
+
+	for (size_t heard = 0; heard < count; heard++) {
+		uint64_t number;
+		size_t i = 0;
+
+		if (body.rest.length == 0) {
+			assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_COMMITTED);
+			body = (struct unpack){buffer_view(&peer->body), false};
+		}
+		number = unpack_u64(&body);
+		while (i < count && numbers[i] != number)
+			i++;
+		assert_true(i < count);
+		assert_int_equal(unpack_u32(&body), results[i]);
+	}
+	assert_true(unpack_is_whole(&body));
+}
+
+/* What is wrong with one concerns no other; but no message may be there twice, or be none. */
+static void several_are_committed_by_one_packet(void **state)
+{
+	static const uint32_t results[] = {0, EBADMSG, 0};
+	struct queue_peer client;
+	struct buffer body = {0};
+	uint64_t numbers[3];
+
+	(void)state;
+	scene_start(0);
+	client = scene_connect();
+	for (size_t i = 0; i < 3; i++) {
+		numbers[i] = scene_open_one(&client);
+		pack_commit(&body, numbers[i], numbers[i] + (i == 1));
+	}
+	queue_peer_say(&client, QUEUE_PROTOCOL_COMMIT, buffer_view(&body));
+	hear_all_results(&client, numbers, results, 3);
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t number = scene_open_one(&client);
+
+		buffer_reset(&body);
+		pack_commit(&body, number, number);
+		if (i == 0)
+			pack_commit(&body, number, number);
+		else
+			pack_u32(&body, 0);
+		queue_peer_say(&client, QUEUE_PROTOCOL_COMMIT, buffer_view(&body));
+		assert_int_equal(queue_peer_hear(&client), 0);
+		queue_peer_close(&client);
+		client = scene_connect();
+	}
+	buffer_clear(&body);
+	queue_peer_close(&client);
+	scene_stop();
+}
+
 static void what_is_given_back_is_handed_out_again(void **state)
 {
 	struct queue_peer client;
@@ -337,6 +407,7 @@ int main(void)
 		TEST(a_large_envelope_comes_in_parts),
 		TEST(a_slow_manager_is_told_to_scan),
 		TEST(an_envelope_must_be_its_own),
+		TEST(several_are_committed_by_one_packet),
 		TEST(what_is_given_back_is_handed_out_again),
 		TEST(data_come_in_parts),
 		TEST(data_must_be_as_long_as_the_envelope_says),

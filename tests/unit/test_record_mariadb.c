@@ -21,6 +21,8 @@ static struct record_mariadb_settings settings = {.hosts = "",
 						  .user = "worker",
 						  .password_file = "",
 						  .authority = "",
+						  .certificate = "",
+						  .key = "",
 						  .timeout_ms = RECORD_CONTRACT_TIMEOUT_MS};
 static MYSQL *admin;
 static pid_t process;

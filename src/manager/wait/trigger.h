@@ -3,14 +3,14 @@
  * manager/wait/trigger.h - triggers: events that messages wait for, each a file in the meantime
  * (queue/trigger.h).
  *
- * trigger/host.NAME is made when a host cannot be reached, trigger/service.NAME when an LMTP
- * service's server cannot, trigger/service.NAME.HOST:PORT when a server named by the directory
- * cannot, trigger/directory when the directory does not answer. While it is set, one message at a
- * time tries (the probe), after probe_delay, twice that, four times ...; all others sleep at no
- * cost. trigger/pipe.SERVICE.NAME is made when a program of that service asks for it; at most 1,000
- * of these exist. trigger/class.MASK is made when a class of hosts has no place for a session; for
- * it several messages may have a turn at once, as many as there are places (gate.h), and none
- * probes. Triggers with other names belong to operators, who release all triggers that are
+ * trigger/host.NAME is made when a host cannot be reached, trigger/service.NAME when a service's
+ * LMTP or IMAP server or its record cannot, trigger/service.NAME.HOST:PORT when a server named by
+ * the directory cannot, trigger/directory when the directory does not answer. While it is set, one
+ * message at a time tries (the probe), after probe_delay, twice that, four times ...; all others
+ * sleep at no cost. trigger/pipe.SERVICE.NAME is made when a program of that service asks for it;
+ * at most 1,000 of these exist. trigger/class.MASK is made when a class of hosts has no place for a
+ * session; for it several messages may have a turn at once, as many as there are places (gate.h),
+ * and none probes. Triggers with other names belong to operators, who release all triggers that are
  * not probed.
  *
  *   state \ event   set            probe time       probe ended    release or file gone

@@ -10,7 +10,7 @@
 
 enum {
 	PORT = 3306,
-	IDLE_S = 60, /* of transactions that nobody ends: their locks are released then */
+	IDLE_S = 60, /* of clients that are gone: their transactions and locks end then */
 };
 
 static size_t count_of(const char *list)
@@ -39,8 +39,31 @@ static int read_password(struct record_mariadb *mariadb, struct buffer *password
 							   : strerror(-error));
 }
 
+/* A server may ask for any way to log in, and for the password itself: not from us. Who can listen
+ * or answer in its place gets the password by caching_sha2_password, too. */
+#define PROOFS  "mysql_native_password,client_ed25519"
+#define SECRETS PROOFS ",caching_sha2_password"
+
+const char *const record_mariadb_plugins[] = {"client_ed25519", "caching_sha2_password", NULL};
+
+static void set_tls(struct record_mariadb *mariadb)
+{
+	MYSQL *connection = mariadb->connection;
+	const my_bool yes = 1;
+
+	(void)mysql_options(connection, MYSQL_OPT_SSL_CA, mariadb->authority);
+	(void)mysql_options(connection, MYSQL_OPT_SSL_ENFORCE, &yes);
+	(void)mysql_options(connection, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
+	(void)mysql_options(connection, MARIADB_OPT_TLS_VERSION, "TLSv1.2,TLSv1.3");
+	if (*mariadb->certificate == '\0')
+		return;
+	(void)mysql_options(connection, MYSQL_OPT_SSL_CERT, mariadb->certificate);
+	(void)mysql_options(connection, MYSQL_OPT_SSL_KEY, mariadb->key);
+}
+
 static void set_options(struct record_mariadb *mariadb, size_t hosts, bool is_local)
 {
+	bool is_private = is_local || *mariadb->authority != '\0';
 	MYSQL *connection = mariadb->connection;
 	/* libmariadb counts seconds */
 	unsigned call_s = (mariadb->timeout_ms + 999) / 1000;
@@ -48,7 +71,6 @@ static void set_options(struct record_mariadb *mariadb, size_t hosts, bool is_lo
 	/* else it would look for "localhost" at a UNIX socket */
 	const unsigned protocol = is_local ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
 	const unsigned no = 0;
-	const my_bool yes = 1;
 
 	(void)mysql_options(connection, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s);
 	(void)mysql_options(connection, MYSQL_OPT_READ_TIMEOUT, &call_s);
@@ -56,11 +78,9 @@ static void set_options(struct record_mariadb *mariadb, size_t hosts, bool is_lo
 	(void)mysql_options(connection, MYSQL_OPT_PROTOCOL, &protocol);
 	(void)mysql_options(connection, MYSQL_OPT_LOCAL_INFILE, &no);
 	(void)mysql_options(connection, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-	if (*mariadb->authority != '\0') {
-		(void)mysql_options(connection, MYSQL_OPT_SSL_CA, mariadb->authority);
-		(void)mysql_options(connection, MYSQL_OPT_SSL_ENFORCE, &yes);
-		(void)mysql_options(connection, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
-	}
+	(void)mysql_options(connection, MARIADB_OPT_RESTRICTED_AUTH, is_private ? SECRETS : PROOFS);
+	if (*mariadb->authority != '\0')
+		set_tls(mariadb);
 }
 
 /* "NAME", "NAME:PORT", "[ADDRESS]:PORT" */
@@ -108,9 +128,10 @@ static int set_up(struct record_mariadb *mariadb)
 		 "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',"
 		 " SESSION max_statement_time = %u.%03u, SESSION lock_wait_timeout = %u,"
 		 " SESSION innodb_lock_wait_timeout = %u,"
-		 " SESSION idle_transaction_timeout = %d, SESSION autocommit = 1",
+		 " SESSION idle_transaction_timeout = %d, SESSION wait_timeout = %d,"
+		 " SESSION autocommit = 1",
 		 patience_ms / 1000, patience_ms % 1000, patience_ms / 1000 + 1,
-		 patience_ms / 1000 + 1, IDLE_S);
+		 patience_ms / 1000 + 1, IDLE_S, IDLE_S);
 	error = record_mariadb_text(mariadb, text);
 	if (error == 0)
 		error = record_mariadb_text(
@@ -141,6 +162,7 @@ static int open_connection(struct record_mariadb *mariadb, struct str host, size
 	mariadb->connection = mysql_init(NULL);
 	if (mariadb->connection == NULL)
 		panic("out of memory");
+	record_mariadb_limit(mariadb);
 	set_options(mariadb, hosts, is_local);
 	if (error == 0 &&
 	    mysql_real_connect(mariadb->connection, is_local ? NULL : name, mariadb->user,
@@ -148,6 +170,8 @@ static int open_connection(struct record_mariadb *mariadb, struct str host, size
 			       is_local ? mariadb->socket : NULL, CLIENT_FOUND_ROWS) == NULL)
 		error = record_mariadb_fail(mariadb, mysql_errno(mariadb->connection),
 					    mysql_error(mariadb->connection));
+	if (error == 0)
+		record_mariadb_connected(mariadb);
 	arena_free(arena);
 	return error;
 }
@@ -157,9 +181,11 @@ static int try_host(struct record_mariadb *mariadb, struct str host, size_t host
 	int error;
 
 	mariadb->sql.failed = 0;
+	record_mariadb_start_connecting(mariadb, hosts);
 	error = open_connection(mariadb, host, hosts);
 	if (error == 0)
 		error = set_up(mariadb);
+	mariadb->is_connecting = false;
 	if (error == 0)
 		error = record_sql_prepare(&mariadb->sql);
 	if (error < 0)

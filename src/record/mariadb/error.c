@@ -36,12 +36,14 @@ static const struct {
 	{ER_NORMAL_SHUTDOWN, -ENOTCONN},
 	{ER_CONNECTION_KILLED, -ENOTCONN},
 	{ER_NEW_ABORTING_CONNECTION, -ENOTCONN},
+	{CR_PLUGIN_NOT_ALLOWED, -EACCES},
 };
 
-/* Errors of the client begin with 2000: the connection is not there, or not to be trusted. */
+/* Errors of the client begin with 2000, and with 5000 (also of reading and writing): the connection
+ * is not there, or not to be trusted. */
 static bool is_client(unsigned number)
 {
-	return number >= CR_MIN_ERROR && number <= CR_MAX_ERROR;
+	return (number >= CR_MIN_ERROR && number <= CR_MAX_ERROR) || number >= CER_MIN_ERROR;
 }
 
 /* Other errors of files have the number of the system in their words. */
@@ -77,8 +79,12 @@ void record_mariadb_close(struct record_mariadb *mariadb)
 
 int record_mariadb_fail(struct record_mariadb *mariadb, unsigned number, const char *text)
 {
-	int error = record_sql_fail(&mariadb->sql, error_of(number, text), "%s, error %u", text,
-				    number);
+	int error;
+
+	if (number == CR_PLUGIN_NOT_ALLOWED) /* whose name the library has overwritten by then */
+		text = "the server asks for a way to log in that gives the password away";
+	error = record_sql_fail(&mariadb->sql, error_of(number, text), "%s, error %u", text,
+				number);
 
 	if (error == -ENOTCONN)
 		record_mariadb_close(mariadb);

@@ -3,6 +3,7 @@
  * record/mariadb/internal.h - a connection, shared by its parts:
  *
  *   connect.c  makes it, with the first host whose database can be written
+ *   wait.c     how long its calls may take
  *   error.c    what its errors mean
  *   run.c      statements and results
  *   lock.c     locks of the connection
@@ -22,16 +23,21 @@ struct record_mariadb_lock {
 struct record_mariadb {
 	struct record_sql sql;
 	struct arena *memory; /* of the settings */
-	const char *hosts, *socket, *database, *user, *password_file, *authority;
+	const char *hosts, *socket, *database, *user, *password_file;
+	const char *authority, *certificate, *key;
 	unsigned timeout_ms;
 	MYSQL *connection;                         /* NULL: there is none */
 	bool is_open;                              /* a transaction there */
+	bool is_connecting;                        /* all calls share their time */
 	MYSQL_STMT *statements[RECORD_STATEMENTS]; /* or NULL */
 	struct record_mariadb_lock *locks;
 	struct arena *lock_memory;
 };
 
 /* connect.c */
+
+/* Ways to log in that are files beside the library; then NULL. */
+extern const char *const record_mariadb_plugins[];
 int record_mariadb_connect(struct record_sql *sql);
 
 /* error.c */
@@ -39,6 +45,18 @@ void record_mariadb_close(struct record_mariadb *mariadb);
 /* record_sql_fail() for an error number and words of the server or client; closes the connection
  * if it was lost. */
 int record_mariadb_fail(struct record_mariadb *mariadb, unsigned number, const char *text);
+
+/* wait.c */
+
+/* From now on each wait of the connection, which is new, ends with the time of the present call. */
+void record_mariadb_limit(struct record_mariadb *mariadb);
+/* It has connected: the library has undone by now what a wait set. */
+void record_mariadb_connected(struct record_mariadb *mariadb);
+/* A call may take its time from now on; while it is connecting, it goes on with what is left. */
+void record_mariadb_start(const struct record_mariadb *mariadb);
+/* Connecting to one of HOSTS may take its share, with all that is asked until is_connecting ends.
+ */
+void record_mariadb_start_connecting(struct record_mariadb *mariadb, size_t hosts);
 
 /* run.c */
 int record_mariadb_run(struct record_sql *sql, struct record_call *call);

@@ -135,13 +135,31 @@ static const struct record_operations OPERATIONS = {
 	.free = free_mariadb,
 };
 
+static void begin_library(void)
+{
+	if (mysql_library_init(0, NULL, NULL) != 0)
+		panic("libmariadb cannot begin");
+}
+
+void record_mariadb_prepare(void)
+{
+	enum { ANY_TYPE = -1 };
+	MYSQL *library;
+
+	begin_library();
+	library = mysql_init(NULL);
+	/* what is not installed is missed when a server asks for it, and named there */
+	for (size_t i = 0; library != NULL && record_mariadb_plugins[i] != NULL; i++)
+		(void)mysql_load_plugin(library, record_mariadb_plugins[i], ANY_TYPE, 0);
+	mysql_close(library);
+}
+
 struct record *record_mariadb_new(const struct record_mariadb_settings *settings)
 {
 	struct record_mariadb *mariadb = memory_alloc_zero(1, sizeof *mariadb);
 	struct arena *memory = arena_new();
 
-	if (mysql_library_init(0, NULL, NULL) != 0)
-		panic("libmariadb cannot begin");
+	begin_library();
 	record_sql_init(&mariadb->sql, &OPERATIONS, &DRIVER);
 	mariadb->memory = memory;
 	mariadb->lock_memory = arena_new();
@@ -151,6 +169,8 @@ struct record *record_mariadb_new(const struct record_mariadb_settings *settings
 	mariadb->user = arena_copy(memory, str_from(settings->user));
 	mariadb->password_file = arena_copy(memory, str_from(settings->password_file));
 	mariadb->authority = arena_copy(memory, str_from(settings->authority));
+	mariadb->certificate = arena_copy(memory, str_from(settings->certificate));
+	mariadb->key = arena_copy(memory, str_from(settings->key));
 	mariadb->timeout_ms = settings->timeout_ms;
 	return &mariadb->sql.base;
 }

@@ -13,7 +13,9 @@
 /* Copied. Several HOSTS (separated by commas, each a name or address, with ":PORT" if it is not
  * 3306) are tried in order, each for its share of the time; one that is read-only is passed over.
  * Looking up a name is not limited: that is the system's resolver. A server that loses commits with
- * the power (innodb_flush_log_at_trx_commit) is refused. */
+ * the power (innodb_flush_log_at_trx_commit) is refused. None is sent the password itself, but by
+ * TLS or a UNIX socket (caching_sha2_password); otherwise only proofs of it (mysql_native_password,
+ * ed25519). */
 struct record_mariadb_settings {
 	const char *hosts; /* "": by SOCKET */
 	const char *socket;
@@ -21,8 +23,14 @@ struct record_mariadb_settings {
 	const char *user;
 	const char *password_file; /* its first line; "": none */
 	const char *authority;     /* PEM file, TLS is then demanded; "": none */
-	unsigned timeout_ms;       /* for each call; libmariadb rounds up to seconds */
+	const char *certificate;   /* likewise, that is presented by TLS; "": none */
+	const char *key;           /* of that */
+	unsigned timeout_ms;       /* for each call, and to connect */
 };
+
+/* Loads what connecting may need beside the library itself: for processes that cannot once they are
+ * in their sandbox. */
+void record_mariadb_prepare(void);
 
 /* The first call must have returned before another thread makes one (libmariadb begins). */
 struct record *record_mariadb_new(const struct record_mariadb_settings *settings);

@@ -8,6 +8,7 @@
 
 int record_mariadb_text(struct record_mariadb *mariadb, const char *text)
 {
+	record_mariadb_start(mariadb);
 	if (mysql_real_query(mariadb->connection, text, strlen(text)) == 0)
 		return 0;
 	return record_mariadb_fail(mariadb, mysql_errno(mariadb->connection),
@@ -202,7 +203,7 @@ static int execute_each(struct record_mariadb *mariadb, MYSQL_STMT *statement,
 
 	one.rows = is_bulk ? call->rows : 1;
 	for (call->at = 0; error == 0 && call->at < call->rows; call->at += one.rows) {
-		one.values = call->values + call->at * call->columns;
+		one.values = record_call_values(call, call->at);
 		one.outcomes = call->outcomes != NULL ? call->outcomes + call->at : NULL;
 		bind_all(parameters, &one);
 		error = execute(mariadb, statement, &one, parameters);
@@ -216,8 +217,10 @@ static int run(struct record_mariadb *mariadb, struct record_call *call, struct 
 	bool is_kept = call->statement < RECORD_STATEMENTS;
 	MYSQL_STMT *statement = is_kept ? mariadb->statements[call->statement] : NULL;
 	bool is_new = statement == NULL;
-	int error = is_new ? prepare(mariadb, text, &statement) : 0;
+	int error;
 
+	record_mariadb_start(mariadb);
+	error = is_new ? prepare(mariadb, text, &statement) : 0;
 	if (error == 0)
 		error = execute_each(mariadb, statement, call, parameters);
 	/* a lost connection has closed those that are kept, and no others */

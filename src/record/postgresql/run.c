@@ -154,7 +154,7 @@ static bool send_batch(struct batch *batch, const char *text)
 	if (is_sent && batch->has_prepare)
 		is_sent = PQsendPrepare(connection, batch->name, text, 0, NULL) == 1;
 	for (size_t i = 0; i < call->rows && is_sent; i++)
-		is_sent = send_statement(batch, text, call->values + i * call->columns);
+		is_sent = send_statement(batch, text, record_call_values(call, i));
 	return is_sent && PQpipelineSync(connection) == 1;
 }
 

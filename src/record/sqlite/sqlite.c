@@ -137,7 +137,7 @@ static int run_rows(struct record_sqlite *sqlite, sqlite3_stmt *statement, struc
 	int error = 0;
 
 	for (call->at = 0; call->at < call->rows && error == 0; call->at++) {
-		bind(statement, call->values + call->at * call->columns, call->columns);
+		bind(statement, record_call_values(call, call->at), call->columns);
 		error = step(sqlite, statement, call);
 	}
 	return error;

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: ISC
+/* How long a call may take. The library limits each wait of its own, of which a call has many: a
+ * server that sends a byte now and then would hold up a thread for ever. */
+#include "os/clock.h"
+#include "os/socket.h"
+#include "record/mariadb/internal.h"
+#include <errno.h>
+
+/* The library says for which socket it waits, and not for which connection. A thread waits for one
+ * at a time. */
+static _Thread_local int64_t until_us;
+
+/* As poll(): 1, 0 in time, -1 with errno. Under TLS the library would leave all waiting but this to
+ * the system, if it could. */
+static int wait_for(my_socket socket, my_bool for_reading, int timeout_ms)
+{
+	int64_t left_us = until_us - os_clock_monotonic_us();
+	int error = left_us > 0 ? os_socket_wait(socket, !for_reading, left_us) : -ETIMEDOUT;
+
+	(void)timeout_ms;
+	os_socket_never_wait(socket);
+	errno = -error;
+	if (error == 0)
+		return 1;
+	return error == -ETIMEDOUT ? 0 : -1;
+}
+
+void record_mariadb_limit(struct record_mariadb *mariadb)
+{
+	(void)mysql_options(mariadb->connection, MARIADB_OPT_IO_WAIT, (const void *)wait_for);
+}
+
+void record_mariadb_connected(struct record_mariadb *mariadb)
+{
+	os_socket_never_wait(mysql_get_socket(mariadb->connection));
+}
+
+void record_mariadb_start(const struct record_mariadb *mariadb)
+{
+	if (!mariadb->is_connecting)
+		until_us = os_clock_monotonic_us() + (int64_t)mariadb->timeout_ms * 1000;
+}
+
+void record_mariadb_start_connecting(struct record_mariadb *mariadb, size_t hosts)
+{
+	until_us = os_clock_monotonic_us() + (int64_t)mariadb->timeout_ms * 1000 / (int64_t)hosts;
+	mariadb->is_connecting = true;
+}
