@@ -184,15 +184,37 @@ static void tell_unserved(struct remote_attempt *attempt)
 		remote_attempt_tell(attempt, NULL);
 }
 
-static void pass_by(struct remote_attempt *attempt)
+static void go_elsewhere(struct remote_attempt *attempt)
 {
-	attempt->was_connected = true;
-	remote_attempt_keep_failure(attempt, attempt->recipients.transaction[0].verdict);
 	close_session(attempt);
 	if (attempt->server_count > 0)
 		try_next_server(attempt);
 	else /* the connection was an idle one: no servers have been looked up yet */
 		attempt->finder->find(attempt->finder_context, attempt);
+}
+
+static void pass_by(struct remote_attempt *attempt)
+{
+	attempt->was_connected = true;
+	remote_attempt_keep_failure(attempt, attempt->recipients.transaction[0].verdict);
+	go_elsewhere(attempt);
+}
+
+/* A server has said that it gets too much. If it wants nothing for a time, others that are on the
+ * way to it turn back. */
+static void turn_others_back(const struct remote_attempt *attempt)
+{
+	struct remote_attempt *next;
+
+	for (struct remote_attempt *other = attempt->carrier->attempts; other != NULL;
+	     other = next) {
+		next = other->next;
+		if (other == attempt || !remote_attempt_is_unwanted(other))
+			continue;
+		tell_unserved(other);
+		shape_unsent(remote_session_hold(other->session));
+		go_elsewhere(other);
+	}
 }
 
 /* TLS has failed. Where it may be left out, the same server gets plain text at once; whether it may
@@ -251,6 +273,8 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 	struct remote_attempt *attempt = context;
 
 	remote_attempt_learn_speed(attempt, outcome);
+	if (attempt->is_slowed)
+		turn_others_back(attempt);
 	switch (outcome) {
 	case REMOTE_DECIDED:
 		settle(attempt);
@@ -325,39 +349,11 @@ static void start_transaction(struct remote_attempt *attempt)
 	remote_session_run(attempt->session, &transaction);
 }
 
-static struct remote_attempt *new_attempt(struct remote_carrier *carrier,
-					  enum smtp_client_protocol protocol,
-					  struct deliver_helper_job *job)
-{
-	struct remote_attempt *attempt = arena_alloc(job->arena, sizeof *attempt);
-	char *chunk = carrier->settings.chunk;
-
-	attempt->carrier = carrier;
-	attempt->protocol = protocol;
-	attempt->job = job;
-	attempt->configuration = carrier->configurations;
-	attempt->decided_by = carrier->configurations;
-	attempt->begin_us = os_clock_monotonic_us();
-	attempt->needs = remote_content_look(&job->content, chunk);
-	if (protocol != SMTP_CLIENT_SMTP || job->binary) /* no lines are broken */
-		attempt->needs.breaks_size = 0;
-	attempt->needs_utf8 = attempt->needs.is_8bit && job->utf8 && protocol == SMTP_CLIENT_SMTP &&
-			      remote_content_has_8bit_header(&job->content, chunk);
-	remote_recipients_init(&attempt->recipients, job);
-	attempt->next = carrier->attempts;
-	attempt->previous = &carrier->attempts;
-	if (attempt->next != NULL)
-		attempt->next->previous = &attempt->next;
-	carrier->attempts = attempt;
-	job->context = attempt;
-	return attempt;
-}
-
 void remote_attempt_start(struct remote_carrier *carrier, enum smtp_client_protocol protocol,
 			  struct deliver_helper_job *job, const char *key,
 			  const struct remote_finder *finder, void *context)
 {
-	struct remote_attempt *attempt = new_attempt(carrier, protocol, job);
+	struct remote_attempt *attempt = remote_attempt_new(carrier, protocol, job);
 
 	attempt->key = key;
 	attempt->finder = finder;

@@ -69,6 +69,10 @@ MUST_CHECK bool remote_attempt_meet(struct remote_attempt *attempt);
 MUST_CHECK bool remote_attempt_obey_policy(struct remote_attempt *attempt);
 
 /* remote_attempt_message.c */
+/* An attempt at JOB among those of CARRIER, with what its message needs. */
+struct remote_attempt *remote_attempt_new(struct remote_carrier *carrier,
+					  enum smtp_client_protocol protocol,
+					  struct deliver_helper_job *job);
 /* The message of the next transaction, whose recipients were begun. */
 void remote_attempt_message(const struct remote_attempt *attempt, struct smtp_client_message *out);
 
@@ -84,6 +88,9 @@ enum remote_attempt_turn {
 };
 /* When the next transaction, which is filled, may run over the session; NOW: it counts. */
 MUST_CHECK enum remote_attempt_turn remote_attempt_turn(struct remote_attempt *attempt);
+/* Whether the server wants nothing now, and has not been told of the transaction that runs: for how
+ * long is kept. */
+MUST_CHECK bool remote_attempt_is_unwanted(struct remote_attempt *attempt);
 /* A transaction has ended: IS_SLOWED, and how long the server wants nothing. */
 void remote_attempt_learn_speed(struct remote_attempt *attempt, enum remote_outcome outcome);
 

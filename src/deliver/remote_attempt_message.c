@@ -43,3 +43,31 @@ void remote_attempt_message(const struct remote_attempt *attempt, struct smtp_cl
 		.recipient_count = attempt->recipients.count,
 	};
 }
+
+struct remote_attempt *remote_attempt_new(struct remote_carrier *carrier,
+					  enum smtp_client_protocol protocol,
+					  struct deliver_helper_job *job)
+{
+	struct remote_attempt *attempt = arena_alloc(job->arena, sizeof *attempt);
+	char *chunk = carrier->settings.chunk;
+
+	attempt->carrier = carrier;
+	attempt->protocol = protocol;
+	attempt->job = job;
+	attempt->configuration = carrier->configurations;
+	attempt->decided_by = carrier->configurations;
+	attempt->begin_us = os_clock_monotonic_us();
+	attempt->needs = remote_content_look(&job->content, chunk);
+	if (protocol != SMTP_CLIENT_SMTP || job->binary) /* no lines are broken */
+		attempt->needs.breaks_size = 0;
+	attempt->needs_utf8 = attempt->needs.is_8bit && job->utf8 && protocol == SMTP_CLIENT_SMTP &&
+			      remote_content_has_8bit_header(&job->content, chunk);
+	remote_recipients_init(&attempt->recipients, job);
+	attempt->next = carrier->attempts;
+	attempt->previous = &carrier->attempts;
+	if (attempt->next != NULL)
+		attempt->next->previous = &attempt->next;
+	carrier->attempts = attempt;
+	job->context = attempt;
+	return attempt;
+}

@@ -61,6 +61,17 @@ enum remote_attempt_turn remote_attempt_turn(struct remote_attempt *attempt)
 	return REMOTE_ATTEMPT_BUSY;
 }
 
+bool remote_attempt_is_unwanted(struct remote_attempt *attempt)
+{
+	struct shape_wait wait;
+
+	if (attempt->session == NULL || !remote_session_is_before_mail(attempt->session) ||
+	    !shape_is_paused(remote_session_hold(attempt->session), os_clock_monotonic_us(), &wait))
+		return false;
+	keep_wait(attempt, &wait);
+	return true;
+}
+
 void remote_attempt_learn_speed(struct remote_attempt *attempt, enum remote_outcome outcome)
 {
 	int64_t now_us = os_clock_monotonic_us();

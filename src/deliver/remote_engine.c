@@ -189,6 +189,11 @@ bool remote_engine_is_login_refused(const struct remote_engine *engine)
 	return engine->smtp != NULL && smtp_client_is_login_refused(engine->smtp);
 }
 
+bool remote_engine_is_before_mail(const struct remote_engine *engine)
+{
+	return engine->smtp != NULL && smtp_client_is_before_mail(engine->smtp);
+}
+
 bool remote_engine_take_slower(struct remote_engine *engine, struct smtp_client_slower *slower_out)
 {
 	return engine->smtp != NULL && smtp_client_take_slower(engine->smtp, slower_out);

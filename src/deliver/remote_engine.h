@@ -45,6 +45,8 @@ bool remote_engine_is_injected(const struct remote_engine *engine);
 /* As smtp_client_server_name(); "" by QMTP. */
 const char *remote_engine_server_name(const struct remote_engine *engine);
 bool remote_engine_is_login_refused(const struct remote_engine *engine);
+/* As smtp_client_is_before_mail(); false by QMTP, where no server says that it gets too much. */
+bool remote_engine_is_before_mail(const struct remote_engine *engine);
 /* As smtp_client_take_slower(); false by QMTP. */
 bool remote_engine_take_slower(struct remote_engine *engine, struct smtp_client_slower *slower_out);
 bool remote_engine_is_used_up(const struct remote_engine *engine);

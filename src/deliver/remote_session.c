@@ -180,6 +180,11 @@ bool remote_session_take_slower(struct remote_session *session,
 	return remote_engine_take_slower(&session->engine, slower_out);
 }
 
+bool remote_session_is_before_mail(const struct remote_session *session)
+{
+	return session->transaction.done != NULL && remote_engine_is_before_mail(&session->engine);
+}
+
 bool remote_session_is_deciding(const struct remote_session *session)
 {
 	return session->transaction.done != NULL && remote_engine_is_deciding(&session->engine);

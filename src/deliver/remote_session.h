@@ -107,6 +107,8 @@ struct shape_hold *remote_session_hold(struct remote_session *session);
 bool remote_session_take_slower(struct remote_session *session,
 				struct smtp_client_slower *slower_out);
 
+/* A transaction runs of which the server has not been told yet; nor that there is one. */
+bool remote_session_is_before_mail(const struct remote_session *session);
 /* The server may have accepted the message already: see smtp_client_is_deciding(). */
 bool remote_session_is_deciding(const struct remote_session *session);
 bool remote_session_is_reusable(const struct remote_session *session);

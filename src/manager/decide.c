@@ -5,10 +5,8 @@
 #include "manager/link/remap.h"
 #include "manager/notice.h"
 #include "manager/outcome.h"
-#include "manager/wait/schedule.h"
 #include "os/clock.h"
 
-static const int64_t BLOCKED_DELAY_US = 5 * MINUTE_US;
 static const int64_t TRY_AGAIN_US = MINUTE_US;
 static const int64_t MAP_AGAIN_US = SECOND_US;
 static const int64_t RECORD_AGAIN_US = 10 * SECOND_US;
@@ -88,156 +86,6 @@ static enum message_state record_soon(struct manager *manager, struct message *m
 	return MESSAGE_OWING;
 }
 
-/* --- waiting --- */
-
-/* When one that is postponed is looked at again: no file's time may be further ahead than a wait
- * after an attempt (wait/scan.c). */
-static int64_t look_again(const struct manager *manager, int64_t release_us, int64_t now_us)
-{
-	int64_t latest_us = now_us + schedule_longest_us(manager->config->queuelifetime_us);
-
-	return release_us < latest_us ? release_us : latest_us;
-}
-
-/* When it is to be returned, even if an operator holds it; INT64_MAX: not at any time that its
- * sender has set. */
-static int64_t return_due(const struct message *message)
-{
-	const struct mail_deadline *deadline = &message->control->envelope->deadline;
-
-	return deadline->mode == MAIL_DEADLINE_RETURN ? deadline->at_us : INT64_MAX;
-}
-
-/* When the first of its waiting deliveries is due. A blocked one is looked at again after a
- * while. */
-static int64_t next_due(struct manager *manager, const struct message *message)
-{
-	const struct mail_envelope *envelope = message->control->envelope;
-	const int64_t release_us = envelope->release_us;
-	const int64_t now_us = os_clock_wall_us();
-	int64_t due_us = INT64_MAX;
-
-	for (size_t i = 0; i < message->control->delivery_count; i++) {
-		const struct queue_delivery *delivery = &message->control->deliveries[i];
-		int64_t until_us =
-			delivery->outcome == QUEUE_WAIT
-				? schedule_until(delivery->changed_us, delivery->until_us, now_us)
-				: 0;
-
-		if (!outcome_is_open(delivery))
-			continue;
-		if (outcome_is_postponed(delivery, release_us, now_us))
-			until_us = look_again(manager, release_us, now_us);
-		else if (until_us < now_us + BLOCKED_DELAY_US &&
-			 deliver_blocked_by(manager, message, delivery) != NULL)
-			until_us = now_us + BLOCKED_DELAY_US;
-		if (until_us < due_us)
-			due_us = until_us;
-	}
-	return return_due(message) < due_us ? return_due(message) : due_us;
-}
-
-static bool is_of_class(const struct trigger *trigger)
-{
-	return queue_trigger_kind(trigger_name(trigger)) == QUEUE_TRIGGER_CLASS;
-}
-
-/* The trigger that one of its waiting deliveries waits for, of a class of hosts; or NULL. */
-static struct trigger *class_trigger(struct manager *manager, const struct message *message)
-{
-	for (size_t i = 0; i < message->control->delivery_count; i++) {
-		const struct queue_delivery *delivery = &message->control->deliveries[i];
-		struct trigger *trigger = NULL;
-
-		if (outcome_is_open(delivery))
-			trigger = deliver_blocked_by(manager, message, delivery);
-		if (trigger != NULL && is_of_class(trigger))
-			return trigger;
-	}
-	return NULL;
-}
-
-/* The trigger that all of its waiting deliveries wait for, or NULL. What is postponed waits for
- * none: it could not be a probe. */
-static struct trigger *common_trigger(struct manager *manager, const struct message *message)
-{
-	int64_t release_us = message->control->envelope->release_us;
-	int64_t now_us = os_clock_wall_us();
-	struct trigger *common = NULL;
-
-	for (size_t i = 0; i < message->control->delivery_count; i++) {
-		const struct queue_delivery *delivery = &message->control->deliveries[i];
-		struct trigger *trigger;
-
-		if (!outcome_is_open(delivery))
-			continue;
-		if (outcome_is_postponed(delivery, release_us, now_us))
-			return NULL;
-		trigger = deliver_blocked_by(manager, message, delivery);
-		if (trigger == NULL || (common != NULL && common != trigger))
-			return NULL;
-		common = trigger;
-	}
-	return common;
-}
-
-/* The control file's modification time tells a later process when to look at the message: at
- * once if it waits for an event, which is recorded nowhere else. */
-static void note_due(struct manager *manager, const struct message *message, int64_t due_us)
-{
-	int error;
-
-	if (message_facts_are_s4(message->facts))
-		return;
-	error = queue_update_set_due(manager->store, message->id.number, due_us);
-	if (error < 0)
-		log_event(EVENT_QUEUE_ERROR, log_id(message->id), log_string("operation", "due"),
-			  log_error(error));
-}
-
-enum message_state decide_await(struct manager *manager, struct message *message,
-				struct waiters *waiters, int64_t due_us)
-{
-	note_due(manager, message, waiters != NULL ? os_clock_wall_us() : due_us);
-	return message_sleep(manager, message, waiters, due_us);
-}
-
-/* Who had its turn, and found that others were faster, has the next one. */
-static enum message_state await(struct manager *manager, struct message *message,
-				struct trigger *trigger, int64_t due_us)
-{
-	uint64_t number = message->id.number;
-	bool is_first = message->lost_turn && is_of_class(trigger);
-	enum message_state state = decide_await(manager, message, trigger_waiters(trigger), due_us);
-	struct sleeper *sleeper = is_first ? sleepers_find(&manager->sleepers, number) : NULL;
-
-	if (sleeper != NULL && sleeper->waiters == trigger_waiters(trigger))
-		sleepers_go_first(&manager->sleepers, sleeper);
-	return state;
-}
-
-static enum message_state wait_until_due(struct manager *manager, struct message *message)
-{
-	struct trigger *trigger = common_trigger(manager, message);
-	struct trigger *hold = deliver_hold_of(manager, message->id);
-	int64_t notice_us = notice_delay_due_us(message->control, manager->config);
-	int64_t latest_us = message_latest_us(manager, message);
-	int64_t due_us = next_due(manager, message);
-
-	if (notice_us < due_us)
-		due_us = notice_us;
-	if (notice_us < latest_us)
-		latest_us = notice_us;
-	if (hold != NULL)
-		return decide_await(manager, message, trigger_waiters(hold), return_due(message));
-	if (trigger != NULL)
-		return await(manager, message, trigger, latest_us);
-	trigger = class_trigger(manager, message);
-	if (trigger != NULL)
-		return await(manager, message, trigger, due_us);
-	return decide_await(manager, message, NULL, due_us);
-}
-
 enum message_state decide_record_failed(struct manager *manager, struct message *message)
 {
 	const struct recorder_work work = message_work(message);
@@ -248,7 +96,7 @@ enum message_state decide_record_failed(struct manager *manager, struct message 
 	if (message->jobs == 0 && !manager->is_stopping && recorder_only_waits(&work)) {
 		int64_t again_us = os_clock_wall_us() + delay_us;
 		int64_t notice_us = notice_delay_due_us(message->control, manager->config);
-		int64_t due_us = next_due(manager, message);
+		int64_t due_us = await_due(manager, message);
 
 		if (notice_us < due_us)
 			due_us = notice_us;
@@ -284,7 +132,7 @@ static enum message_state conclude(struct manager *manager, struct message *mess
 	if (!manager->is_stopping &&
 	    notice_delay_due_us(message->control, manager->config) <= message->reported_us)
 		return report(manager, message, REPORT_OF_DELAY);
-	return wait_until_due(manager, message);
+	return await(manager, message);
 }
 
 /* And no report is due. */
@@ -358,7 +206,7 @@ static enum message_state map_anew(struct manager *manager, struct message *mess
 	if (must_report_delay(manager, message))
 		return conclude(manager, message);
 	if (!share_may_map(&manager->share, false))
-		return decide_await(manager, message, NULL, os_clock_wall_us() + MAP_AGAIN_US);
+		return await_with(manager, message, NULL, os_clock_wall_us() + MAP_AGAIN_US);
 	message_weigh(manager, message, message->units, true);
 	resolver_ask(manager->resolver, message, message->id.number, envelope);
 	return MESSAGE_MAPPING;
@@ -384,7 +232,7 @@ static int64_t crowded_due(const struct manager *manager, const struct message *
 {
 	int64_t notice_us = notice_delay_due_us(message->control, manager->config);
 
-	return notice_us < return_due(message) ? notice_us : return_due(message);
+	return notice_us < await_return_due(message) ? notice_us : await_return_due(message);
 }
 
 enum message_state decide(struct manager *manager, struct message *message)

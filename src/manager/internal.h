@@ -15,6 +15,7 @@
  *   dispatch.c   starts jobs, and ends them
  *   life.c       the table of a message's life (message.h)
  *   decide.c     what a message needs next
+ *   await.c      what a message waits for that can do nothing now
  *   deliver.c    which of its deliveries must be tried now
  *   message.c    the messages that are awake
  *   outcome.c    what becomes of a delivery
@@ -98,6 +99,22 @@ struct trigger *deliver_hold_of(struct manager *manager, struct mail_id message)
 /* Releases a hold that ends with another trigger, if that one is no longer set. */
 void deliver_end_hold(struct manager *manager, struct mail_id message);
 
+/* --- await.c --- */
+
+/* Nothing of the message can be tried now: puts it to sleep, with all that wait for the same
+ * trigger if there is one; returns its new state. */
+enum message_state await(struct manager *manager, struct message *message);
+/* Puts it to sleep with WAITERS (NULL: alone), due at DUE_US. A later process looks at it then,
+ * or at once if it waits for an event. */
+enum message_state await_with(struct manager *manager, struct message *message,
+			      struct waiters *waiters, int64_t due_us);
+/* When the first of its waiting deliveries is due. A blocked one is looked at again after a
+ * while. */
+int64_t await_due(struct manager *manager, const struct message *message);
+/* When it is to be returned, even if an operator holds it; INT64_MAX: not at any time that its
+ * sender has set. */
+int64_t await_return_due(const struct message *message);
+
 /* --- decide.c --- */
 
 /* Begins what the message needs next; returns its new state. */
@@ -108,10 +125,6 @@ enum message_state decide_record(struct manager *manager, struct message *messag
 enum message_state decide_record_failed(struct manager *manager, struct message *message);
 /* Its end was reported, if a report was due. */
 enum message_state decide_end(struct manager *manager, struct message *message);
-/* Puts it to sleep with WAITERS (NULL: alone), due at DUE_US. A later process looks at it then,
- * or at once if it waits for an event. */
-enum message_state decide_await(struct manager *manager, struct message *message,
-				struct waiters *waiters, int64_t due_us);
 /* OPERATION failed with ERROR: try again later. */
 enum message_state decide_again(struct manager *manager, struct message *message,
 				const char *operation, int error);

@@ -89,9 +89,9 @@ static enum message_state wait_for_directory(struct manager *manager, struct mes
 	if (notice_us <= os_clock_wall_us() && !manager->is_stopping)
 		return report_unmapped(manager, message, absence->text);
 	if (trigger != NULL)
-		return decide_await(manager, message, trigger_waiters(trigger),
-				    notice_us < latest_us ? notice_us : latest_us);
-	return decide_await(manager, message, NULL, ask_again_us(message));
+		return await_with(manager, message, trigger_waiters(trigger),
+				  notice_us < latest_us ? notice_us : latest_us);
+	return await_with(manager, message, NULL, ask_again_us(message));
 }
 
 static enum message_state wait_unreadable(struct manager *manager, struct message *message,

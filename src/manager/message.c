@@ -108,12 +108,23 @@ static void take_deliveries(struct manager *manager, struct message *message,
 	message_weigh(manager, message, share_of_message(count), false);
 }
 
+/* Whether an order maps it again. What was mapped to "none" only because the directory was away was
+ * at no host, and waits behind others. */
+static bool had_route(const struct queue_control *control)
+{
+	for (size_t i = 0; i < control->delivery_count; i++)
+		if (control->deliveries[i].is_requeued &&
+		    control->deliveries[i].route != QUEUE_ROUTE_NONE)
+			return true;
+	return false;
+}
+
 static void take_remapping(struct manager *manager, struct message *message,
 			   const struct queue_delivery *fresh, size_t count)
 {
 	struct remap remap = remap_merge(message->control, fresh, count, os_clock_wall_us());
 
-	message->is_requeued = true;
+	message->is_requeued = had_route(message->control);
 	message->former = message->control->deliveries;
 	message->former_count = message->control->delivery_count;
 	take_deliveries(manager, message, remap.deliveries, remap.count);

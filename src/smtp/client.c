@@ -263,6 +263,11 @@ void smtp_client_sent(struct smtp_client *client, size_t count)
 		client->is_unsent = false;
 }
 
+bool smtp_client_is_before_mail(const struct smtp_client *client)
+{
+	return client->message.recipient_count > 0 && client->state <= CLIENT_READY;
+}
+
 unsigned smtp_client_reply_count(const struct smtp_client *client)
 {
 	return client->reply_count;

@@ -219,6 +219,8 @@ void smtp_client_data(struct smtp_client *client, struct str data, bool is_last)
 struct str smtp_client_output(const struct smtp_client *client);
 void smtp_client_sent(struct smtp_client *client, size_t count);
 
+/* A transaction has begun of which the server has not been told yet. */
+bool smtp_client_is_before_mail(const struct smtp_client *client);
 /* The server has the complete message, and its reply is pending: if the session ends now, nobody
  * knows whether the message was accepted. Before that it was not. */
 bool smtp_client_is_deciding(const struct smtp_client *client);

@@ -59,6 +59,9 @@ class PostgreSQL:
         return server
 
     def _add_standby(self, place):
+        # a copy that is begun before the end of a promotion is worth nothing
+        wait_until(lambda: self.primary.sql("SELECT pg_is_in_recovery()") == "f",
+                   "the primary is one", 60)
         self.standby = self._make(place, standby_of=self.primary)
         self.primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
         self.primary.sql("SELECT pg_reload_conf()")

@@ -11,7 +11,7 @@ from exim import Exim
 from peers import Postfix
 from smtp import Client
 from stagepost import PATIENCE, as_user, is_root, wait_until
-from throttling import (TEXT, AtOnce, Quota, Recipients, Server, Transaction, check_never_deferred, most_within,
+from throttling import (TEXT, AtOnce, Quota, Recipients, Server, Slow, Transaction, check_never_deferred, most_within,
                         send)
 
 MANY = 66  # messages; some more than is allowed at first
@@ -122,6 +122,20 @@ def test_a_server_that_says_for_how_long(node):
         mx.wait_empty()
         assert hop.messages[-1] - hop.allows.refused[0] >= 5
         assert len(hop.allows.refused) == 1
+    check_never_deferred(mx)
+
+
+def test_who_is_on_the_way_turns_back(node):
+    """In one session the server says for how long it wants nothing, and only then greets the other: no message is
+    begun in it, and both wait."""
+    with Server(Slow("451 4.7.1 rate limited, try again in 30 minutes")) as hop:
+        mx = node(routes=[hop.route("slow.test")])
+        send(mx, "slow.test", 2)
+        mx.log.wait("host_throttled", port=hop.port)
+        hop.allows.is_noticed.set()
+        wait_until(lambda: pauses(mx).get("slow.test", {}).get("messages") == 2, "both are paused")
+        wait_until(lambda: len(hop.sessions) == 2 and hop.open == 0, "both sessions are over")
+        assert len(hop.mails) == len(hop.allows.refused) == 1
     check_never_deferred(mx)
 
 

@@ -35,6 +35,31 @@ class Quota:
             return self.complaint
 
 
+class Slow(Quota):
+    """Its first session is refused at MAIL when there is a second one, and all others are greeted late: when the
+    client has noticed."""
+
+    def __init__(self, complaint):
+        super().__init__("MAIL", 0, None, complaint)
+        self.connected = 0
+        self.has_two, self.is_noticed = threading.Event(), threading.Event()
+
+    def judge(self, _, verb, __):
+        if verb == "CONNECT" and not self.is_first():
+            self.has_two.set()
+            self.is_noticed.wait()
+        if verb != "MAIL" or self.refused:
+            return None
+        self.has_two.wait()
+        self.refused.append(time.monotonic())
+        return self.complaint
+
+    def is_first(self):
+        with self.lock:
+            self.connected += 1
+            return self.connected == 1
+
+
 class AtOnce(Quota):
     """So many connections."""
 

@@ -10,6 +10,7 @@
  */
 #include "model.h"
 #include "base/panic.h"
+#include "model_class.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ enum {
 	CROWD = 1000,
 	LOOK_EVERY = 16,
 	SMALL_SHARE = 640,
-	BESIDES = 300, /* units of those that are woken by an order or to probe */
+	ENOUGH = 100000, /* events, so that all that can happen does */
+	BESIDES = 300,   /* units of those that are woken by an order or to probe */
 };
 
 static uint64_t seed;
@@ -74,14 +76,19 @@ static struct config *configuration(bool has_extra)
 	transports[0] = (struct config_transport){"remote", 10, 4, false};
 	transports[1] = (struct config_transport){"local", 4, 4, false};
 	transports[2] = (struct config_transport){"extra", 2, 2, false};
+	model_class_configure(&config);
 	model_config = &config;
 	return &config;
 }
 
-/* One with other limits; a transport may be paused. */
+/* One with other limits and classes; a transport may be paused. */
 static struct config *another_configuration(void)
 {
-	struct config *config = configuration(model_once_in(2));
+	struct config *config;
+
+	if (model_once_in(2))
+		model_class_choose();
+	config = configuration(model_once_in(2));
 
 	for (size_t i = 0; i < config->transport_count; i++) {
 		struct config_transport *transport = &config->transports[i];
@@ -92,6 +99,13 @@ static struct config *another_configuration(void)
 		transport->paused = model_once_in(4);
 	}
 	return config;
+}
+
+static void configure(const struct config *config)
+{
+	manager_configure(manager, config);
+	model_class_use(manager);
+	model_run_tasks();
 }
 
 /* --- what must hold --- */
@@ -179,6 +193,7 @@ static void check(void)
 	sleepers_each(&manager->sleepers, check_sleeper, NULL);
 	check_memory();
 	check_turns();
+	model_class_check_waiting(manager);
 }
 
 /* --- what happens --- */
@@ -275,6 +290,8 @@ static void give_order(void)
 		m->is_hurried = true;
 	if (m != NULL && strcmp(word, "release") == 0)
 		m->is_held = false;
+	if (m != NULL && strcmp(word, "requeue") == 0)
+		m->is_mapped_again = true;
 	if (strcmp(word, "trigger") == 0)
 		release_waiters(str_from(text + strlen("trigger ")));
 	answer = model_give_order(text);
@@ -313,8 +330,7 @@ static void something_bad(void)
 		set_clock();
 		break;
 	case 5:
-		manager_configure(manager, another_configuration());
-		model_run_tasks();
+		configure(another_configuration());
 		break;
 	case 6:
 		model_ready(MODEL_TRIGGER);
@@ -328,11 +344,26 @@ static void something_bad(void)
 	}
 }
 
+/* While mail waits for a class of hosts, the manager looks 50 times a second. */
+static void pass_time(void)
+{
+	bool is_looking = triggers_next_of_class(manager->triggers, NULL) != NULL;
+
+	if (model_once_in(500))
+		model_advance((int64_t)model_random(is_looking ? HOUR_US / 2 : 3 * DAY_US));
+	else if (model_once_in(10))
+		model_advance((int64_t)model_random(is_looking ? MINUTE_US : 10 * MINUTE_US));
+	else
+		model_advance((int64_t)model_random(SECOND_US / 10));
+}
+
 static void happen(void)
 {
-	uint64_t kind = model_random(100);
+	uint64_t kind = model_random(108);
 
-	if (kind < 18 && model_disk.alive < CROWD)
+	if (kind >= 100)
+		model_class_happens();
+	else if (kind < 18 && model_disk.alive < CROWD)
 		model_new_mail(1 +
 			       (uint32_t)model_random(model_once_in(4) ? MODEL_RECIPIENTS_MAX : 1));
 	else if (kind < 62)
@@ -347,11 +378,8 @@ static void happen(void)
 		model_connect_helpers();
 	else if (kind < 91)
 		model_queue_connects();
-	else if (kind < 98 && model_once_in(500))
-		model_advance((int64_t)model_random(3 * DAY_US));
 	else if (kind < 98)
-		model_advance((int64_t)model_random(model_once_in(10) ? 600 * SECOND_US
-								      : SECOND_US / 10));
+		pass_time();
 	else
 		something_bad();
 }
@@ -396,8 +424,8 @@ static void peace(void)
 {
 	model_disk.fails = false;
 	model_disk.refuses = false;
-	manager_configure(manager, configuration(!model_once_in(30))); /* that takes days */
-	model_run_tasks();
+	configure(configuration(!model_once_in(30))); /* that takes days */
+	model_class_calm();
 	for (unsigned i = 0; i < 4000 && model_disk.alive > 0; i++) {
 		model_connect_helpers();
 		model_queue_connects();
@@ -420,6 +448,7 @@ static void peace(void)
 	model_advance(MINUTE_US);
 	model_answer_removals();
 	check();
+	model_class_check_over(manager);
 	if (manager->sleepers.count > 0 || manager->messages != NULL || manager->share.used > 0)
 		model_fail(
 			"the manager remembers messages that are gone: %zu asleep, %u awake, %zu "
@@ -446,6 +475,7 @@ static void begin(void)
 					    .tokens = &tokens};
 
 	manager = manager_new(NULL, NULL, configuration(true), &peers, on_ready, NULL);
+	model_class_use(manager);
 	manager->share.limit = model_once_in(2) ? SMALL_SHARE : SHARE_UNITS;
 	model_queue_connects();
 	model_connect_helpers();
@@ -523,9 +553,11 @@ int main(int argc, char **argv)
 	model_seed(seed);
 	model_disk.capacity = CAPACITY;
 	model_disk.messages = memory_alloc_zero(CAPACITY, sizeof *model_disk.messages);
+	model_class_begin();
 	begin();
 	for (event = 1; event <= events; event++) {
 		happen();
+		model_class_check(manager);
 		if (event % LOOK_EVERY == 0)
 			check();
 		if (model_once_in(20000))
@@ -535,6 +567,9 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < 100; i++)
 		model_new_mail(2);
 	stop();
+	if (events >= ENOUGH)
+		model_class_check_seen();
+	model_class_end();
 	printf("%" PRIu64 " events, seed %" PRIu64 ": ok\n", events, seed);
 	for (size_t i = 0; i < model_disk.capacity; i++) {
 		buffer_clear(&model_disk.messages[i].envelope);

@@ -88,15 +88,16 @@ struct model_message {
 	bool is_passed_on[MODEL_RECIPIENTS_MAX + 1];     /* its success is reported by others */
 	bool is_announced[MODEL_RECIPIENTS_MAX + 1];     /* that it was sent on is to be reported */
 	bool may_be_announced[MODEL_RECIPIENTS_MAX + 1]; /* or perhaps */
-	bool is_held;       /* since it slept: nothing may be started */
-	int64_t jumped_us;  /* model_jumped_us when it came */
-	bool is_given_up;   /* an order said so */
-	bool is_released;   /* what it waited for happened: to be woken */
-	bool is_due;        /* and woken: to be tried */
-	uint32_t reports;   /* on it that were queued */
-	uint32_t delays;    /* reports of its delay */
-	bool is_late_told;  /* one came after its deadline, perhaps */
-	uint32_t successes; /* reports of success alone */
+	bool is_held;         /* since it slept: nothing may be started */
+	int64_t jumped_us;    /* model_jumped_us when it came */
+	bool is_given_up;     /* an order said so */
+	bool is_mapped_again; /* likewise, once at least */
+	bool is_released;     /* what it waited for happened: to be woken */
+	bool is_due;          /* and woken: to be tried */
+	uint32_t reports;     /* on it that were queued */
+	uint32_t delays;      /* reports of its delay */
+	bool is_late_told;    /* one came after its deadline, perhaps */
+	uint32_t successes;   /* reports of success alone */
 };
 
 extern struct model_disk {
@@ -163,6 +164,23 @@ void model_forget_disk(void);
 bool model_has_trigger(const char *name);
 
 /* --- model_helpers.c: helpers and resolve --- */
+
+/* The first so many helpers count their sessions, one for each job (model_class.h); NULL: none
+ * does. */
+extern const struct model_sessions {
+	size_t count;
+	/* Of the job TAG of a helper, with HOST; false: there is no place for it. */
+	bool (*begin)(size_t helper, uint32_t tag, const char *host, bool has_turn);
+	/* It is over; nothing, if it was not begun. */
+	void (*end)(size_t helper, uint32_t tag);
+	/* The trigger for which mail to HOST waits then; until the next call. */
+	const char *(*refused_by)(size_t helper, const char *host);
+	/* The helper is lost, perhaps because it is killed; its connection has ended, and all its
+	 * jobs; it connects. */
+	void (*lose)(size_t helper);
+	void (*drop)(size_t helper);
+	void (*connect)(size_t helper);
+} * model_sessions;
 
 /* Those that are lacking are connected. */
 void model_connect_helpers(void);

@@ -20,6 +20,8 @@ struct pretended_job {
 	uint32_t tag;
 	uint64_t number;
 	uint32_t count;
+	bool has_turn;
+	bool has_session;
 	char sender[96];
 	char destination[64];
 	uint32_t deliveries[IPC_JOB_RECIPIENTS_MAX];
@@ -59,6 +61,25 @@ static struct pretended {
 			    {"resolve", 1, NULL, {{0}}, 0, NULL, 0, false, 0},
 			    {"list", 2, NULL, {{0}}, 0, NULL, 0, false, 0}}; /* only in scenes */
 
+const struct model_sessions *model_sessions;
+
+/* Its number among those that count sessions; false: it does not. */
+static bool counts(const struct pretended *helper, size_t *number_out)
+{
+	*number_out = (size_t)(helper - helpers);
+	return model_sessions != NULL && *number_out < model_sessions->count;
+}
+
+/* The job is over. */
+static void drop_job(struct pretended *helper, size_t index)
+{
+	size_t number;
+
+	if (counts(helper, &number))
+		model_sessions->end(number, helper->jobs[index].tag);
+	helper->jobs[index] = helper->jobs[--helper->job_count];
+}
+
 static void (*accepted)(void *context, int socket);
 static void *accepted_context;
 
@@ -90,6 +111,8 @@ struct ipc_channel *ipc_channel_new(struct os_loop *loop, int socket,
 
 static void forget_jobs(struct pretended *helper)
 {
+	size_t number;
+
 	for (size_t i = 0; i < helper->job_count; i++) {
 		struct model_message *m = model_find(helper->jobs[i].number);
 
@@ -97,6 +120,8 @@ static void forget_jobs(struct pretended *helper)
 			if (m->flight[helper->jobs[i].deliveries[j]] == helper)
 				m->flight[helper->jobs[i].deliveries[j]] = NULL;
 	}
+	if (counts(helper, &number))
+		model_sessions->drop(number);
 	helper->job_count = 0;
 	helper->question_count = 0;
 	helper->is_asked_back = false;
@@ -213,7 +238,7 @@ static void on_start(struct pretended *helper, uint32_t tag, struct str text, bo
 	if ((unpack_u64(&body) > QUEUE_BY_VALUE_MAX) != has_file)
 		model_fail("the file of %" PRIu64 " is %sgiven away", job->number,
 			   has_file ? "" : "not ");
-	(void)unpack_u32(&body);
+	job->has_turn = (unpack_u32(&body) & IPC_JOB_TURN) != 0;
 	(void)unpack_u64(&body);
 	(void)unpack_u32(&body);
 	(void)unpack_str(&body);
@@ -318,8 +343,12 @@ static void say_hello(int i, const char *token)
 void model_connect_helpers(void)
 {
 	for (int i = 0; i < MODEL_HELPERS; i++) {
+		size_t number;
+
 		if (helpers[i].channel != NULL)
 			continue;
+		if (counts(&helpers[i], &number))
+			model_sessions->connect(number);
 		if (model_once_in(10)) {
 			say_hello(i, "guess");
 			if (helpers[i].channel != NULL)
@@ -331,6 +360,10 @@ void model_connect_helpers(void)
 
 static void lose(struct pretended *helper)
 {
+	size_t number;
+
+	if (counts(helper, &number))
+		model_sessions->lose(number);
 	if (helper->channel != NULL)
 		helper->channel->handler->lost(helper->channel->context, helper->channel);
 	model_run_tasks();
@@ -398,11 +431,41 @@ static void report(struct pretended *helper, size_t index, bool whole, bool peac
 	if (whole) {
 		for (uint32_t i = 0; i < job->count; i++)
 			m->flight[job->deliveries[i]] = NULL;
-		*job = helper->jobs[--helper->job_count];
+		drop_job(helper, index);
 	}
 	if (whole || body.length > 0)
 		say(helper, whole ? IPC_JOB_FINISH : IPC_JOB_REPORT, tag, buffer_view(&body));
 	buffer_clear(&body);
+}
+
+/* A session with its host, if they are counted. False: there is no place; then the job is over. */
+static bool has_place(struct pretended *helper, size_t index)
+{
+	struct pretended_job *job = &helper->jobs[index];
+	struct model_message *m = model_find(job->number);
+	struct buffer body = {0};
+	uint32_t tag = job->tag;
+	const char *trigger;
+	size_t number;
+
+	if (!counts(helper, &number) || job->has_session)
+		return true;
+	job->has_session = model_sessions->begin(number, job->tag, job->destination, job->has_turn);
+	if (job->has_session)
+		return true;
+	trigger = model_sessions->refused_by(number, job->destination);
+	for (uint32_t i = 0; i < job->count; i++) {
+		const struct ipc_job_report text = {job->deliveries[i], 0, STR("4.4.5"),
+						    STR("no place"), str_from(trigger)};
+
+		m->flight[job->deliveries[i]] = NULL;
+		ipc_job_add_report(&body, &text);
+	}
+	m->reads -= m->reads > 0; /* it had a reason */
+	drop_job(helper, index);
+	say(helper, IPC_JOB_FINISH, tag, buffer_view(&body));
+	buffer_clear(&body);
+	return false;
 }
 
 /* The job is over; what was not reported was not tried. */
@@ -417,7 +480,7 @@ static void be_busy(struct pretended *helper, size_t index, uint32_t wait_ms)
 
 	for (uint32_t i = 0; i < job->count; i++)
 		m->flight[job->deliveries[i]] = NULL;
-	*job = helper->jobs[--helper->job_count];
+	drop_job(helper, index);
 	ipc_job_add_busy(&body, &busy);
 	say(helper, IPC_JOB_BUSY, tag, buffer_view(&body));
 	buffer_clear(&body);
@@ -534,6 +597,15 @@ static uint32_t some_wait_ms(void)
 	return (uint32_t)model_random(model_once_in(20) ? IPC_JOB_BUSY_MAX_MS : 2000);
 }
 
+/* What it says of a job may come long after the session has begun. */
+static void go_on(struct pretended *helper, size_t index, bool peace)
+{
+	bool is_new = !helper->jobs[index].has_session;
+
+	if (has_place(helper, index) && (peace || !is_new || model_once_in(2)))
+		report(helper, index, peace || !model_once_in(5), peace);
+}
+
 static void act(struct pretended *helper, bool peace)
 {
 	if (helper->channel == NULL)
@@ -554,7 +626,7 @@ static void act(struct pretended *helper, bool peace)
 		 model_once_in(5))
 		be_busy(helper, model_random(helper->job_count), some_wait_ms());
 	else if (helper->job_count > 0)
-		report(helper, model_random(helper->job_count), peace || !model_once_in(5), peace);
+		go_on(helper, model_random(helper->job_count), peace);
 }
 
 void model_helper_acts(bool peace)
@@ -709,7 +781,7 @@ void model_say(struct model_message *m, uint32_t delivery, const char *status, c
 	for (uint32_t i = 0; left == 0 && i < job->count; i++)
 		m->flight[job->deliveries[i]] = NULL;
 	if (left == 0)
-		*job = helper->jobs[--helper->job_count];
+		drop_job(helper, (size_t)(job - helper->jobs));
 	say(helper, left == 0 ? IPC_JOB_FINISH : IPC_JOB_REPORT, tag, buffer_view(&body));
 	buffer_clear(&body);
 }

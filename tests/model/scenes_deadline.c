@@ -77,6 +77,26 @@ static void what_is_late_is_returned_at_once(void **state)
 	scene_end();
 }
 
+/* An operator's hold keeps it from being tried, and its sender's time passes all the same. */
+static void who_is_held_is_returned(void **state)
+{
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	m = mapped_by("r@grey.example", MAIL_DEADLINE_RETURN, 3600);
+	scene_say(m, 1, "4.7.1", "");
+	assert_string_equal(scene_order("hold", m), "ok");
+	scene_pass(scene_due_in(m) + SECOND_US); /* when it would be tried again */
+	assert_false(scene_is_tried(m, 1));
+	assert_true(scene_waits(m));
+	scene_pass(scene_due_in(m) - SECOND_US);
+	assert_true(m->is_present);
+	scene_pass(2 * SECOND_US);
+	assert_returned(m);
+	scene_end();
+}
+
 static void what_is_in_time_is_delivered(void **state)
 {
 	struct model_message *m;
@@ -417,6 +437,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_late_is_returned_at_once),
+		cmocka_unit_test(who_is_held_is_returned),
 		cmocka_unit_test(what_is_in_time_is_delivered),
 		cmocka_unit_test(who_waits_for_a_host_is_returned),
 		cmocka_unit_test(who_waits_for_the_directory_is_returned),

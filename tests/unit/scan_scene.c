@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 const struct scan_times scene_times = {.rescan_us = HOUR_US, .lifetime_us = 5 * DAY_US};
@@ -84,11 +85,18 @@ static void on_load(void *context, unsigned *processors_out, unsigned *disk_out)
 
 static const struct wake_handler wake_handler = {on_wake, on_load};
 
+/* The files' times are the real clock's: the scene's must not lie before them. */
+static void set_clock(void)
+{
+	fake_set_wall((int64_t)time(NULL) * SECOND_US + SECOND_US - os_clock_wall_us());
+}
+
 struct scan_scene *scan_scene_new(void)
 {
 	struct scan_scene *scene = memory_alloc_zero(1, sizeof *scene);
 
 	scene->wait = wait_scene_new();
+	set_clock();
 	scene->share.limit = SHARE_UNITS;
 	scene->wake = wake_new(NULL, &scene->wait->sleepers, scene->wait->triggers, &scene->share,
 			       &wake_handler, scene);

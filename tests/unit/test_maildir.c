@@ -146,6 +146,37 @@ static void a_message_is_stored_whole(void **state)
 	buffer_clear(&text);
 }
 
+/* Who reads mailboxes knows nothing of BINARYMIME. */
+static void a_binary_message_is_encoded(void **state)
+{
+	static const char message[] = "Content-Type: image/png\r\n"
+				      "Content-Transfer-Encoding: binary\r\n\r\na\0b\nc";
+	struct maildir *maildir = maildir_new("mx1.example.org", MAILDIR_SYNC_FILES);
+	struct maildir_delivery delivery = {
+		.sender = STR("lisa@example.com"),
+		.recipient = STR("ann@example.org"),
+		.is_binary = true,
+		.content = {.file = message_file(message, sizeof message - 1),
+			    .size = sizeof message - 1}};
+	struct buffer text = {0};
+	char path[300];
+	char name[256];
+
+	(void)state;
+	set_up_root();
+	path_of(path, sizeof path, "m");
+	delivery.path = str_from(path);
+	maildir_deliver_group(maildir, &delivery, 1, NULL);
+	close(delivery.content.file);
+	maildir_free(maildir);
+	assert_int_equal(delivery.verdict.class, MAIL_OK);
+	assert_int_equal(read_folder("m/new", &text, name, sizeof name), 1);
+	buffer_append_byte(&text, '\0');
+	assert_non_null(strstr(buffer_data(&text), "Encoding: base64\n"));
+	assert_non_null(strstr(buffer_data(&text), "\n\nYQBiCmM=\n"));
+	buffer_clear(&text);
+}
+
 static void line_ends_become_lf(void **state)
 {
 	static const struct {
@@ -464,6 +495,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_message_is_stored_whole),
 		cmocka_unit_test(line_ends_become_lf),
+		cmocka_unit_test(a_binary_message_is_encoded),
 		cmocka_unit_test(blocks_are_joined_without_a_seam),
 		cmocka_unit_test(a_loop_is_noticed),
 		cmocka_unit_test(addresses_cannot_add_headers),

@@ -156,6 +156,7 @@ static void scram_refuses_replay(void **state)
 	sasl = converse(&again, again.messages[0]);
 	sasl_take(sasl, str_from(again.messages[2]));
 	expect_refused(sasl, AUTH_FAILED);
+	assert_string_equal(sasl_reason(sasl), "the nonce is of another conversation");
 	sasl_free(sasl);
 }
 

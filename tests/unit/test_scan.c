@@ -124,6 +124,26 @@ static void an_absurd_time_is_now(void **state)
 	scan_scene_free(scene);
 }
 
+/* What was noted by a clock that was ahead of ours is due; clocks are corrected by little. */
+static void what_was_noted_in_the_future_is_now(void **state)
+{
+	static const struct {
+		int64_t ahead_us;
+		size_t woken;
+	} cases[] = {{0, 0}, {MINUTE_US / 2, 0}, {2 * MINUTE_US, 1}, {DAY_US, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct scan_scene *scene = scan_scene_new();
+
+		fake_set_wall(-cases[i].ahead_us);
+		scan_scene_make_waiting(21, 10 * MINUTE_US);
+		scan_scene_look(scene, false);
+		assert_int_equal(scene->woken_count, cases[i].woken);
+		scan_scene_free(scene);
+	}
+}
+
 /* The clock was set since it was looked at: the file's time is one by the new clock. */
 static void times_are_those_of_the_clock_as_it_is(void **state)
 {
@@ -235,9 +255,10 @@ static void an_absurd_time_in_the_list_is_corrected(void **state)
 {
 	int64_t longest_us = schedule_longest_us(scene_times.lifetime_us);
 	struct scan_scene *scene = scan_scene_new();
-	int64_t now_us = os_clock_wall_us();
+	int64_t now_us = os_clock_wall_us() + HOUR_US;
 
 	(void)state;
+	fake_set_wall(HOUR_US);
 	scan_scene_make_waiting(21, longest_us - MINUTE_US);
 	scan_scene_make_waiting(22, HOUR_US);
 	scan_scene_look(scene, false);
@@ -313,6 +334,7 @@ int main(void)
 		cmocka_unit_test(what_a_crash_left_beside_it_is_noted),
 		cmocka_unit_test(what_waits_sleeps_until_its_time),
 		cmocka_unit_test(an_absurd_time_is_now),
+		cmocka_unit_test(what_was_noted_in_the_future_is_now),
 		cmocka_unit_test(times_are_those_of_the_clock_as_it_is),
 		cmocka_unit_test(what_is_in_both_is_new),
 		cmocka_unit_test(what_is_no_number_is_passed_over),

@@ -357,6 +357,33 @@ static void a_server_gets_fewer_connections(void **state)
 	end();
 }
 
+/* Who is on the way to a server, and to none other, must turn back when it wants nothing for a
+ * time; not when it gets too much. */
+static void a_server_wants_nothing_for_a_time(void **state)
+{
+	struct shape_complaint complaint = {.began_us = world.now_us};
+	struct shape_hold holds[3];
+	struct shape_hold nowhere = {0};
+
+	(void)state;
+	begin("");
+	for (size_t i = 0; i < COUNT_OF(holds); i++)
+		assert_true(enter("a.example", i < 2 ? "mx" : "mx2", 1, &holds[i]));
+	shape_slow(&holds[0], &complaint, world.now_us, &world.wait);
+	assert_false(shape_is_paused(&holds[1], world.now_us, &world.wait));
+	complaint.wait_us = 5 * MINUTE_US;
+	shape_slow(&holds[0], &complaint, world.now_us, &world.wait);
+	assert_true(shape_is_paused(&holds[1], world.now_us, &world.wait));
+	assert_int_equal(world.wait.us, 5 * MINUTE_US);
+	assert_non_null(strstr(world.wait.reason, "mx says that it gets too much"));
+	assert_false(shape_is_paused(&holds[2], world.now_us, &world.wait));
+	assert_false(shape_is_paused(&nowhere, world.now_us, &world.wait));
+	assert_false(shape_is_paused(&holds[1], world.now_us + 5 * MINUTE_US, &world.wait));
+	for (size_t i = 0; i < COUNT_OF(holds); i++)
+		shape_leave(&holds[i], world.now_us);
+	end();
+}
+
 /* What is used is kept, and counts after a reload, too. */
 static void what_is_counted_stays(void **state)
 {
@@ -397,6 +424,7 @@ int main(void)
 		cmocka_unit_test(a_connection_counts_if_it_was_begun),
 		cmocka_unit_test(no_interval_can_have_more),
 		cmocka_unit_test(a_server_gets_fewer_connections),
+		cmocka_unit_test(a_server_wants_nothing_for_a_time),
 		cmocka_unit_test(what_is_counted_stays),
 	};
 

@@ -50,15 +50,14 @@ static void add(const char *pem)
 	buffer_clear(&why);
 }
 
-static void add_own(void)
+static void add_key(EVP_PKEY *key)
 {
 	BIO *text = BIO_new(BIO_s_mem());
 	struct buffer why = {0};
 	char *data;
 	long length;
 
-	own = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
-	assert_int_equal(PEM_write_bio_PUBKEY(text, own), 1);
+	assert_int_equal(PEM_write_bio_PUBKEY(text, key), 1);
 	length = BIO_get_mem_data(text, &data);
 	assert_int_equal(auth_jwt_keys_add(keys, str_slice(data, (size_t)length), &why), 0);
 	BIO_free(text);
@@ -71,7 +70,8 @@ static int set_up(void **state)
 	keys = auth_jwt_keys_new();
 	add(RSA_KEY);
 	add(P256_KEY);
-	add_own();
+	own = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
+	add_key(own);
 	return 0;
 }
 
@@ -120,13 +120,13 @@ static void every_changed_byte_is_noticed(void **state)
 	}
 }
 
-static void sign(const char *header, const char *claims, struct buffer *out)
+static void sign(EVP_PKEY *key, const char *header, const char *claims, struct buffer *out)
 {
 	static const char letters[] = "+/=";
 	struct buffer text = {0};
 	struct buffer signature = {0};
 	EVP_MD_CTX *context = EVP_MD_CTX_new();
-	unsigned char bytes[64];
+	unsigned char bytes[256];
 	size_t length = sizeof bytes;
 
 	base64_append(&text, str_from(header));
@@ -139,7 +139,7 @@ static void sign(const char *header, const char *claims, struct buffer *out)
 	for (size_t i = 0; i < text.length; i++)
 		if (strchr(letters, buffer_data(&text)[i]) != NULL)
 			buffer_data(&text)[i] = buffer_data(&text)[i] == '+' ? '-' : '_';
-	assert_int_equal(EVP_DigestSignInit(context, NULL, NULL, NULL, own), 1);
+	assert_int_equal(EVP_DigestSignInit(context, NULL, NULL, NULL, key), 1);
 	assert_int_equal(EVP_DigestSign(context, bytes, &length,
 					(unsigned char *)buffer_data(&text), text.length),
 			 1);
@@ -188,11 +188,29 @@ static void only_some_headers_are_allowed(void **state)
 		struct buffer token = {0};
 		const char *why;
 
-		sign(cases[i].header, "{\"sub\":\"ann\",\"exp\":2000}", &token);
+		sign(own, cases[i].header, "{\"sub\":\"ann\",\"exp\":2000}", &token);
 		why = check(buffer_view(&token), &rules, 1000 * SECOND_US, "ann");
 		assert_int_equal(why == NULL, cases[i].is_good);
 		buffer_clear(&token);
 	}
+}
+
+/* EdDSA names no digest: with an RSA key OpenSSL would choose one. */
+static void an_algorithm_has_keys_of_its_kind(void **state)
+{
+	static const struct auth_token_rules rules = {"", "", "sub", ""};
+	EVP_PKEY *rsa = EVP_PKEY_Q_keygen(NULL, NULL, "RSA", (size_t)2048);
+	struct buffer token = {0};
+
+	(void)state;
+	add_key(rsa);
+	sign(rsa, "{\"alg\":\"RS256\"}", "{\"sub\":\"ann\",\"exp\":2000}", &token);
+	assert_null(check(buffer_view(&token), &rules, 1000 * SECOND_US, "ann"));
+	buffer_reset(&token);
+	sign(rsa, "{\"alg\":\"EdDSA\"}", "{\"sub\":\"ann\",\"exp\":2000}", &token);
+	assert_non_null(check(buffer_view(&token), &rules, 1000 * SECOND_US, ""));
+	buffer_clear(&token);
+	EVP_PKEY_free(rsa);
 }
 
 /* Anybody has the public key: as the secret of an HMAC it would sign everything. */
@@ -352,6 +370,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(tokens_as_printed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(every_changed_byte_is_noticed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(only_some_headers_are_allowed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_algorithm_has_keys_of_its_kind, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(the_public_key_is_no_secret, set_up, tear_down),
 		cmocka_unit_test(claims_are_checked),
 		cmocka_unit_test(an_issuer_says_whether_it_is_active),

@@ -188,19 +188,23 @@ static void first_attempts_need_memory_to_be_mapped(void **state)
 	scene->share.mapping = scene->share.used = SHARE_UNITS / 4 / 2;
 	sleep_in(scene, 1, 1, INT64_MAX, NULL);
 	wake_first(scene->wake, sleepers_find(&scene->wait->sleepers, 1));
-	sleep_in(scene, 3, 1, 2 * SECOND_US, NULL);
-	sleep_in(scene, 2, 1, SECOND_US, NULL);
-	sleepers_find(&scene->wait->sleepers, 2)->facts.place = MESSAGE_AT_S5;
 	fake_advance(MINUTE_US);
-	assert_int_equal(scene->count, 1); /* it was mapped before */
-	assert_int_equal(scene->woken[0], 2);
+	assert_int_equal(scene->count, 0);
 	scene->share.mapping--;
 	wake_schedule(scene->wake);
 	fake_advance(SECOND_US);
-	assert_int_equal(scene->count, 3);
-	assert_int_equal(scene->woken[1], 1);
-	assert_int_equal(scene->retries, 2);
+	assert_int_equal(scene->count, 1);
+	assert_int_equal(scene->retries, 0);
 	end(scene);
+}
+
+/* Wakes FIRST and those after it like released retries, before they are due. */
+static void release(struct scene *scene, uint64_t first, unsigned count)
+{
+	struct waiters crowd = {0};
+
+	sleep_in(scene, first, count, HOUR_US, &crowd);
+	wake_waiters(scene->wake, &crowd, count, true);
 }
 
 /* Nor do those who need memory to be mapped keep others back, whom they come before. */
@@ -210,7 +214,7 @@ static void who_must_be_mapped_keeps_nobody_back(void **state)
 
 	(void)state;
 	scene->share.mapping = scene->share.used = SHARE_UNITS / 4 / 2;
-	sleep_in(scene, 1, 3, SECOND_US, NULL);
+	release(scene, 1, 3);
 	sleep_in(scene, 4, 2, 2 * SECOND_US, NULL);
 	for (uint64_t i = 4; i <= 5; i++)
 		sleepers_find(&scene->wait->sleepers, i)->facts.place = MESSAGE_AT_S5;
@@ -218,11 +222,28 @@ static void who_must_be_mapped_keeps_nobody_back(void **state)
 	assert_int_equal(scene->count, 2);
 	assert_in_range(scene->woken[0], 4, 5);
 	fake_advance(MINUTE_US);
+	assert_int_equal(scene->count, 2);
 	scene->share.mapping--;
 	wake_schedule(scene->wake);
 	fake_advance(SECOND_US);
 	assert_int_equal(scene->count, 5);
 	assert_int_equal(scene->retries, 5);
+	end(scene);
+}
+
+/* Its time to be returned may have come, for which it needs no mapping. */
+static void who_is_due_is_read_without_memory_to_be_mapped(void **state)
+{
+	struct scene *scene = begin();
+
+	(void)state;
+	scene->share.mapping = scene->share.used = SHARE_UNITS / 4 / 2;
+	release(scene, 1, 1);
+	fake_advance(HOUR_US - SECOND_US);
+	assert_int_equal(scene->count, 0);
+	fake_advance(2 * SECOND_US);
+	assert_int_equal(scene->count, 1);
+	assert_int_equal(scene->retries, 1);
 	end(scene);
 }
 
@@ -370,6 +391,7 @@ int main(void)
 		cmocka_unit_test(memory_is_left_to_new_mail),
 		cmocka_unit_test(first_attempts_need_memory_to_be_mapped),
 		cmocka_unit_test(who_must_be_mapped_keeps_nobody_back),
+		cmocka_unit_test(who_is_due_is_read_without_memory_to_be_mapped),
 		cmocka_unit_test(a_slice_is_short),
 		cmocka_unit_test(a_crowd_stops_a_turn),
 		cmocka_unit_test(nobody_is_woken_after_the_end),

@@ -334,3 +334,14 @@ void shape_slow(const struct shape_hold *hold, const struct shape_complaint *com
 	if (is_one_too_many)
 		wait_for_place(&request, server, WORDS_OF_ROOM, server->room.most);
 }
+
+bool shape_is_paused(const struct shape_hold *hold, int64_t now_us, struct shape_wait *wait_out)
+{
+	const struct request request = {.server = hold->server, .now_us = now_us, .wait = wait_out};
+
+	*wait_out = (struct shape_wait){0};
+	if (hold->server == NULL || !shape_throttle_is_paused(&hold->server->throttle, now_us))
+		return false;
+	ask_throttle(&request);
+	return true;
+}

@@ -3,8 +3,9 @@
  * deliver/shape/shape.h - how much mail goes where, and when more may. Pure but for the log.
  *
  * For each bearer of a section destination there are counters (meter.h), and for each server a
- * throttle (throttle.h) and its room for connections (room.h), all in this process's memory: the least recently used are forgotten. So
- * a new process begins anew; what it does not know any more is an interval at most.
+ * throttle (throttle.h) and its room for connections (room.h), all in this process's memory: the
+ * least recently used are forgotten. So a new process begins anew; what it does not know any more
+ * is an interval at most.
  *
  * Asked are, in this order: shape_enter() before a connection is made, for the first message, too;
  * shape_next() before each other one, after shape_ended() of the one before; shape_leave() when the
@@ -81,5 +82,9 @@ struct shape_complaint {
  * it is sent less. WAIT_OUT: in how long it may be sent more. */
 void shape_slow(const struct shape_hold *hold, const struct shape_complaint *complaint,
 		int64_t now_us, struct shape_wait *wait_out);
+/* Whether HOLD's server has said that it wants nothing now, for as long as WAIT_OUT says. It means
+ * us, not a connection: mail that was on the way to it must turn back as well. */
+MUST_CHECK bool shape_is_paused(const struct shape_hold *hold, int64_t now_us,
+				struct shape_wait *wait_out);
 
 #endif

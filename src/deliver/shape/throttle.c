@@ -65,9 +65,14 @@ bool shape_throttle_recover(struct shape_throttle *throttle, int64_t now_us)
 	return false;
 }
 
+bool shape_throttle_is_paused(const struct shape_throttle *throttle, int64_t now_us)
+{
+	return throttle->not_before_us > now_us;
+}
+
 bool shape_throttle_is_free(const struct shape_throttle *throttle, int64_t now_us)
 {
-	return throttle->gap_us == 0 && throttle->not_before_us <= now_us;
+	return throttle->gap_us == 0 && !shape_throttle_is_paused(throttle, now_us);
 }
 
 int64_t shape_throttle_wait_us(const struct shape_throttle *throttle, int64_t now_us)

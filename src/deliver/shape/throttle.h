@@ -40,6 +40,8 @@ bool shape_throttle_slow(struct shape_throttle *throttle, unsigned seen, int64_t
 			 int64_t began_us, int64_t now_us);
 /* Recovers as far as it is time for. Whether it has become FREE. */
 bool shape_throttle_recover(struct shape_throttle *throttle, int64_t now_us);
+/* Whether it wants nothing now, as it has said. */
+bool shape_throttle_is_paused(const struct shape_throttle *throttle, int64_t now_us);
 bool shape_throttle_is_free(const struct shape_throttle *throttle, int64_t now_us);
 /* In how long the next message may begin; 0: now. */
 int64_t shape_throttle_wait_us(const struct shape_throttle *throttle, int64_t now_us);
