@@ -17,13 +17,17 @@ build/build.ninja:
 .DEFAULT_GOAL := all
 .PHONY: all tree run test check lint format coverage bench burst big crash kill freeze faults smuggle hostile \
 	partition once world world-finds world-long mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
-	fresh clean help packages
+	fresh clean help packages clang
 
 all: build/build.ninja ## build what runs: build/stagepost
 	@ninja -C build $(PROGRAMS)
 
-tree: build/build.ninja ## build all of the release tree, with what the campaigns and tests/e2e need
+tree: build/build.ninja ## build all of the release tree, with its unit tests and what the campaigns and tests/e2e need
 	@ninja -C build
+
+clang: ## build everything with Clang; "make test" only checks that every source is right there
+	@[ -e build-clang/build.ninja ] || CC=clang meson setup build-clang -Doptimization=0
+	@ninja -C build-clang
 
 packages: ## install the Debian packages that building and testing need
 	@tools/install-packages build test
@@ -69,6 +73,7 @@ crash: tree ## every crash state; CUTS power cuts on each filesystem, VARIANT_CU
 kill: tree ## kill -9 at every system call, and for ten minutes at random; about an hour
 	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_syscalls.py -s
 	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_limits.py -s
+	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_repair.py -s -k killed_at_every_call
 	@KILL_SECONDS=600 tests/e2e/run tests/e2e/test_kill.py -s
 
 freeze: tree ## processes stand still at random for ten minutes: nothing is lost, leaked or stuck

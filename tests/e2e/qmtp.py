@@ -24,10 +24,16 @@ def qmqp_package(message, sender, recipients):
 
 
 class Wire:
-    """A client. BEFORE: said before all else; TLS: the context of a client, and a name."""
+    """A client. BEFORE: said before all else; TLS: the context of a client, and a name; WINDOW: of what the
+    server may send ahead, which the kernel does not take back later."""
 
-    def __init__(self, port, source="127.0.0.1", before=b"", tls=None, timeout=PATIENCE):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout, (source, 0))
+    def __init__(self, port, source="127.0.0.1", before=b"", tls=None, timeout=PATIENCE, window=None):
+        self.socket = socket.socket()
+        self.socket.settimeout(timeout)
+        if window is not None:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
+        self.socket.bind((source, 0))
+        self.socket.connect(("127.0.0.1", port))
         if before:
             self.socket.sendall(before)
         if tls is not None:

@@ -182,11 +182,12 @@ def test_slow_client(door):
 
 
 def test_client_that_never_reads(door):
-    """Its packages are taken as long as their answers fit; others are served meanwhile."""
-    mx, port = door(more="smtp_timeout = 2s\nmaxerrors = 10000\nmaxrecipients = 1\n")
-    flood = package(b"a\n", SENDER, ["x"] * 1000)  # each byte of it has ten of answers
-    wire = Wire(port)
-    wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    """Its packages are taken as long as their answers fit; others are served meanwhile. Then it has the time
+    for a reply (and not that for a message, which is minutes), and no more."""
+    mx, port = door(more="smtp_timeout = 2s\nmaxerrors = 10000\nmaxcommands = 1000000\nmaxrecipients = 1\n")
+    # each byte of it has ten of answers, and none of these counts as an error but the first
+    flood = package(b"a\n", SENDER, ["anna@away.test"] + ["x@a.test"] * 1000)
+    wire = Wire(port, window=4096)
 
     def send():
         try:
