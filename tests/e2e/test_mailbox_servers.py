@@ -182,10 +182,10 @@ def test_a_database_that_is_away(node, ground, keep, record):
     own.mx.log.wait("trigger_set", trigger="service.once")
     tell(own.mx, ["ann@a.test"], message("other"))
     own.mx.maildir("ann@a.test").wait()
-    own.mx.restart()
     mark = own.mx.log.mark()
-    take(own, ["away3"])
+    own.mx.restart()
     own.mx.log.wait("deferred", since=mark)
+    take(own, ["away3"])  # which waits with the others, untried
     database.start()
     retry(own)
     own.is_told_once(["before", "away1", "away2", "away3"])
