@@ -158,9 +158,10 @@ class Session(socketserver.StreamRequestHandler):
             if not line:
                 return False
         time.sleep(self.server.takes)
+        ended = time.monotonic()  # before the client knows
         goes_on = self.answer("END", "", "250 2.0.0 ok")
         if self.said.startswith("250"):
-            self.server.messages.append(time.monotonic())
+            self.server.messages.append(ended)
             self.server.delivered += self.recipients
         self.recipients = []
         return goes_on
