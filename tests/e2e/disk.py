@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: ISC
 """Filesystems for tests: an ext4 image behind a loop device, mounted by root."""
 
+import contextlib
 import os
+import pathlib
 import shutil
 import subprocess
 import tempfile
@@ -21,6 +23,17 @@ def image_directory(size):
     except OSError:
         pass
     return tempfile.gettempdir()
+
+
+def users_of(path):
+    """The processes that have something open there, or are there."""
+    found = []
+    for links in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            places = [os.readlink(link) for link in [links / "cwd", links / "exe", *(links / "fd").iterdir()]]
+            if any(place.startswith(path) for place in places):
+                found.append(f"{links.name} {(links / 'comm').read_text().strip()}")
+    return found
 
 
 class Image:
@@ -56,9 +69,12 @@ class Image:
             raise Unavailable(f"{command[0]}: {done.stderr.strip()}")
 
     def close(self):
-        wait_until(lambda: subprocess.run(["umount", self.path], capture_output=True,
-                                          check=False).returncode == 0,
-                   f"{self.path} can be unmounted")
+        try:
+            wait_until(lambda: subprocess.run(["umount", self.path], capture_output=True,
+                                              check=False).returncode == 0,
+                       f"{self.path} can be unmounted")
+        except AssertionError as why:
+            raise AssertionError(f"{why}: {', '.join(users_of(self.path))}") from why
 
 
 class QuotaImage(Image):
