@@ -127,7 +127,7 @@ static bool hear_answers(const struct client *client, struct talk *talk,
  */
 static uint64_t give_at_once(const struct client *client, struct talk *talk, size_t count)
 {
-	struct package packages[AT_ONCE];
+	struct package packages[AT_ONCE] = {0};
 	struct text text = {0};
 	const bool is_cut = kernel_one_in(CUT);
 	uint64_t given = 0;
