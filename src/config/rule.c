@@ -78,8 +78,7 @@ static bool can_be_folder(const char *folder)
 	struct buffer name CLEANUP(buffer_clear) = {0};
 
 	for (const char *at = folder; *at != '\0'; at++) {
-		at += *at == '%' && at[1] == 'x';
-		at += *at == '%' && at[1] == '%';
+		at += *at == '%';
 		buffer_append_byte(&name, *at);
 	}
 	return mail_folder_is_valid(buffer_view(&name));
@@ -90,9 +89,8 @@ static void check_folder(const struct config_rule *rule, const struct config_tre
 {
 	if (*rule->folder == '\0')
 		return;
-	if (config_type_check_percents(str_from(rule->folder), "x%").message != NULL)
-		config_problem_report(section, "folder", "an unknown % sequence", "%x, %%",
-				      problems);
+	if (config_type_check_percents(str_from(rule->folder), "x").message != NULL)
+		config_problem_report(section, "folder", "an unknown % sequence", "%x", problems);
 	else if (!can_be_folder(rule->folder))
 		config_problem_report(section, "folder", "not a folder",
 				      "names of at most 255 bytes of UTF-8, with / between levels",

@@ -102,7 +102,7 @@ const struct config_setting config_schema_record[] = {
 			"List-Id, Precedence bulk, list or junk); no: it is not.")),
 	SETTING(RULE, "folder", text, AT(config_rule, folder), INITIAL(""), RANGE(0, 255),
 		MEANING("The folder for the copy, in UTF-8, with / between levels. %x is the "
-			"recipient's extension, %% a percent sign; if the result cannot be a "
+			"recipient's extension; if the result cannot be a "
 			"folder, or the setting is empty, the service's folder and detail_folders "
 			"apply.")),
 	SETTING(RULE, "flags", texts, LIST(config_rule, flags, flag_count), INITIAL(""),

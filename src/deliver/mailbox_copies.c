@@ -78,17 +78,18 @@ static struct str purpose_of(struct mailbox_copies *copies, struct str detail)
 	return keep(copies, &text);
 }
 
-/* FOLDER with its % sequences replaced. */
+/* FOLDER with DETAIL in place of %x. */
 static struct str expand(struct mailbox_copies *copies, const char *folder, struct str detail)
 {
 	struct buffer text = {0};
 
 	for (const char *at = folder; *at != '\0'; at++) {
-		at += *at == '%'; /* x or %: the configuration was checked */
-		if (*at == 'x' && at > folder && at[-1] == '%')
-			buffer_append_str(&text, detail);
-		else
+		if (*at != '%') {
 			buffer_append_byte(&text, *at);
+			continue;
+		}
+		buffer_append_str(&text, detail);
+		at++; /* x: the configuration was checked */
 	}
 	return keep(copies, &text);
 }

@@ -119,8 +119,9 @@ bool message_is_damage(int error);
 /* Maps each recipient to "none": the message is given up, so its destinations do not matter. So
  * an order is carried out at once, whether or not the directory answers. */
 void message_map_nowhere(struct manager *manager, struct message *message);
-/* Maps each recipient to "none" for now, which waits because of TEXT, and is to be mapped again:
- * so that the disk can say what has been reported of it. */
+/* The directory cannot tell where the recipients go, because of TEXT: defers each of them with the
+ * route "none", and marks it to be mapped again. Then a control file can record that the delay was
+ * reported. */
 void message_map_later(struct manager *manager, struct message *message, struct str text);
 /* Takes over DELIVERIES, the answer of resolve, which are in its envelope's arena: if the
  * message was mapped before, those for remap_envelope(). Deliveries that are already decided are

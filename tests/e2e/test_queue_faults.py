@@ -166,8 +166,9 @@ def test_a_file_that_is_copied_into_a_queue_at_work(node):
     """A scan meets it: nothing begins it, and nothing new comes in."""
     mx = node("mixed", routes=[f"b.test:127.0.0.1;{free_port()}"], settings="rescan = 10m\n")
     deliver(mx, "bob@b.test", MESSAGE)
+    mx.log.wait("deferred")
     wait_until(lambda: glob.glob(mx.queue + "/mess/*/*"), "it waits")
-    (path,) = mx.data_files().values()
+    (path,) = glob.glob(mx.queue + "/mess/*/*")
     number = 97 * 40000001  # of the default split
     target = f"{mx.queue}/todo/arrive/0/{number}"
     subprocess.run(["cp", "-a", path, target], check=True)

@@ -59,7 +59,7 @@ def test_the_window_slides(node):
             assert reply.startswith("250 ") or \
                 reply == "450 4.7.1 You send too many messages, try again later", reply
             sent += reply.startswith("250 ")
-            time.sleep(0.2)  # only so many commands without a message are borne with
+            time.sleep(0.2)  # smtpd ends sessions with too many commands and no message
         # 3 each two seconds, and 3 at once at the most
         assert time.monotonic() - begin >= (12 - 3 - 3) / 3 * 2
     mx.maildir(TO).wait(12)

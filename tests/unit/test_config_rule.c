@@ -24,7 +24,9 @@ static const struct refusal cases[] = {
 	 "t:4: rule r.folder: not a folder; allowed: names of at most 255 bytes of UTF-8, with / "
 	 "between levels\n"
 	 "t:4: rule r.flags: not a flag; allowed: seen, flagged, draft; or none alone\n"},
-	{RULE("folder = \"%u\""), "t:3: rule r.folder: an unknown % sequence; allowed: %x, %%\n"},
+	{RULE("folder = \"%u\""), "t:3: rule r.folder: an unknown % sequence; allowed: %x\n"},
+	{RULE("folder = \"a%%x\""), "t:3: rule r.folder: an unknown % sequence; allowed: %x\n"},
+	{RULE("folder = \"a%\""), "t:3: rule r.folder: an unknown % sequence; allowed: %x\n"},
 	{RULE("larger = 10 smaller = 11"), "t:3: rule r.smaller: no size is larger and smaller; "
 					   "allowed: at least two bytes more than larger\n"},
 	{RULE("") "rule b { larger = 1 }\n",
