@@ -119,3 +119,15 @@ class Site:
 @pytest.fixture
 def site(node):
     return lambda **options: Site(node, **options)
+
+
+@pytest.fixture
+def site_with_directory(node):
+    """What a site serves, its directory says, which is empty."""
+    def make(**options):
+        made = Site(node, domains=[], start=False, **options)
+        made.mx.settings += f'directory {{ path = "{made.mx.directory}/directory.db" }}\n'
+        made.mx.write_configuration()
+        made.mx.start()
+        return made
+    return make

@@ -7,7 +7,7 @@ import os
 import filed
 import pytest
 import test_quota
-from once import DOUG, LISA, SCUBA, message, site  # noqa: F401
+from once import DOUG, LISA, SCUBA, message, site, site_with_directory  # noqa: F401
 from records import Records
 from smtp import deliver
 from stagepost import wait_until
@@ -34,11 +34,8 @@ def test_a_maildir_without_room(site, over, status):  # noqa: F811
     assert outcome(box.mx, "after", SCUBA) == "2.0.0"
 
 
-def test_the_directory_says_another_one(site):  # noqa: F811
-    box = site(more="sent = local quota = 100K over_quota = refuse", domains=[], start=False)
-    box.mx.settings += f'directory {{ path = "{box.mx.directory}/directory.db" }}\n'
-    box.mx.write_configuration()
-    box.mx.start()
+def test_the_directory_says_another_one(site_with_directory):  # noqa: F811
+    box = site_with_directory(more="sent = local quota = 100K over_quota = refuse")
     with Records(box.mx) as records:
         records.put("domain", "mail.test", "kind local", "service once")
         records.put("address", SCUBA, "kind mailbox", "quota 3K")

@@ -8,7 +8,7 @@ import os
 import subprocess
 
 import pytest
-from once import DOUG, IDENTITY, LISA, MESSAGE, SCUBA, message, site  # noqa: F401
+from once import DOUG, IDENTITY, LISA, MESSAGE, SCUBA, message, site, site_with_directory  # noqa: F401
 from records import Records
 from shim import Call, Shim
 from smtp import Client, deliver
@@ -54,13 +54,10 @@ def test_runs_that_differ_in_what_each_delivery_adds(site):  # noqa: F811
     assert len(box.mx.log.find("message_recorded", message_id=IDENTITY)) == 1
 
 
-def test_sent_mail_of_local_senders(site):  # noqa: F811
+def test_sent_mail_of_local_senders(site_with_directory):  # noqa: F811
     """It is in the mailbox that mail for the sender would go to; for who has several, or none here, it
     is not kept."""
-    box = site(more="sent = local", domains=[], start=False)
-    box.mx.settings += f'directory {{ path = "{box.mx.directory}/directory.db" }}\n'
-    box.mx.write_configuration()
-    box.mx.start()
+    box = site_with_directory(more="sent = local")
     with Records(box.mx) as records:
         records.put("domain", "mail.test", "kind local", "service once")
         for address in SCUBA, DOUG:
