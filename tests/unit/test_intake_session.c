@@ -291,6 +291,8 @@ static void check_replies(bool has_shut)
 		assert_int_equal(scene.replies, scene.expected);
 		assert_int_equal(scene.token, scene.token_count);
 	}
+	if (scene.last_code != 334)
+		assert_null(intake_scene.exchange);
 	assert_true(intake_scene.has_ended == (scene.is_refused || has_shut));
 }
 
