@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 
 static const int64_t PATIENCE_US = SECOND_US / 2;
-/* After a question was not answered in time, no other is asked for so long, until the answer
- * comes. */
-static const int64_t SILENCE_US = SECOND_US;
+/* After a question was not answered in time, nothing is asked for so long, until the answer
+ * comes: whoever is slow to answer would be slower with more questions. */
+static const int64_t SILENCE_US = 5 * SECOND_US;
 /* A connection that comes later may have been given up by its peer. */
 static const int64_t LATE_US = 10 * SECOND_US;
 

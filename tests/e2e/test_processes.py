@@ -48,6 +48,19 @@ def test_start_waits_for_who_was_killed(node):
     split_trace(mx.maildir("anna@a.test").wait()[0], STORED)
 
 
+def test_ready_means_that_mail_is_taken(node):
+    """On a machine that is so busy that each connection between processes takes longer than who
+    asks for it waits: the first message after the start is not deferred for that."""
+    mx = node(start=False)
+    mx.prefix = ["strace", "-D", "-qq", "-o", "/dev/null", "-e", "trace=connect",
+                 "-e", "inject=connect:delay_enter=600ms"]  # of the supervisor, which connects
+    mx.start(timeout=40)
+    assert mx.log.find("ipc_error", operation="connect", error="Connection timed out")
+    with Client(mx) as client:
+        assert client.deliver("s@c.test", ["anna@a.test"], TEXT).startswith("250 ")
+    mx.maildir("anna@a.test").wait()
+
+
 def test_start_ends_where_another_one_listens(node):
     """It says so, and does not wait for ever."""
     mx = node(start=False)
