@@ -11,7 +11,7 @@
 static const int64_t PATIENCE_US = SECOND_US / 2;
 /* After a question was not answered in time, nothing is asked for so long, until the answer
  * comes: whoever is slow to answer would be slower with more questions. */
-static const int64_t SILENCE_US = 5 * SECOND_US;
+static const int64_t SILENCE_US = 2 * SECOND_US;
 /* A connection that comes later may have been given up by its peer. */
 static const int64_t LATE_US = 10 * SECOND_US;
 
@@ -107,8 +107,10 @@ int os_connector_connect(const char *path, int kind)
 		return -ENAMETOOLONG;
 	if (is_open && is_settled(path, kind, &result))
 		return result;
-	asked = (struct os_connector_question){.number = asked.number + 1, .kind = kind};
-	snprintf(asked.path, sizeof asked.path, "%s", path);
+	if (!is_open || !is_asked(path, kind)) { /* otherwise either answer will do */
+		asked = (struct os_connector_question){.number = asked.number + 1, .kind = kind};
+		snprintf(asked.path, sizeof asked.path, "%s", path);
+	}
 	asked_us = os_clock_monotonic_us();
 	sent = os_socket_send(asking, &asked, sizeof asked, NULL, 0);
 	is_open = sent >= 0;

@@ -264,6 +264,36 @@ static void an_answer_that_comes_late_serves_the_next_request(void **state)
 	os_socket_close(sockets[0]);
 }
 
+static void who_is_asked_again_may_give_either_answer(void **state)
+{
+	struct os_connector_question first;
+	struct os_connector_question second;
+	const int64_t begun_us = os_clock_monotonic_us();
+	int sockets[2];
+	int result;
+
+	(void)state;
+	assert_int_equal(os_process_socket_pair(sockets), 0);
+	os_connector_use(sockets[1]);
+	assert_int_equal(os_connector_connect(path_of("late"), SOCK_SEQPACKET), -ETIMEDOUT);
+	assert_int_equal(os_connector_hear(sockets[0], &first), 0);
+	do
+		assert_int_equal(os_connector_connect(path_of("late"), SOCK_SEQPACKET), -ETIMEDOUT);
+	while (os_socket_wait(sockets[0], false, SECOND_US / 50) == -ETIMEDOUT);
+	result = os_connector_hear(sockets[0], &second);
+	assert_int_equal(result, 0);
+	assert_true(os_clock_monotonic_us() - begun_us > 2 * SECOND_US);
+	assert_int_equal(first.number, second.number);
+	assert_int_equal(os_connector_answer(sockets[0], &first, sockets[0]), 0);
+	result = os_connector_connect(path_of("late"), SOCK_SEQPACKET);
+	assert_true(result >= 0);
+	os_socket_close(result);
+	/* the other answer is to no later question */
+	assert_int_equal(os_connector_answer(sockets[0], &second, sockets[0]), 0);
+	assert_int_equal(os_connector_connect(path_of("late"), SOCK_SEQPACKET), -ETIMEDOUT);
+	os_socket_close(sockets[0]);
+}
+
 /* Two ends of a connection of TCP. */
 static void connect_pair(int *near, int *far)
 {
@@ -358,6 +388,7 @@ int main(void)
 		cmocka_unit_test(a_question_is_whole),
 		cmocka_unit_test(connections_are_made_by_another),
 		cmocka_unit_test(an_answer_that_comes_late_serves_the_next_request),
+		cmocka_unit_test(who_is_asked_again_may_give_either_answer),
 		cmocka_unit_test(a_part_goes_along_with_the_rest),
 		cmocka_unit_test(public_addresses_are_known),
 	};
