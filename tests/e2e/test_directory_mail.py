@@ -691,8 +691,8 @@ def test_list_waits_for_the_directory(mx, records):
     one = mx('transport list { paused = yes }\n')
     records(one).list("list@d.test", [f"member-{i}@d.test" for i in range(2500)] + ["ann@d.test"],
                       "owner@d.test")
-    deliver(one, "list@d.test", TEXT)
-    wait_until(lambda: "\nmap: " in "".join(one.control_files().values()), "it is known that it is a list's")
+    deliver(one, ["list@d.test", "bob@d.test"], TEXT)
+    one.log.wait("delivered", to="bob@d.test")  # so both were looked up
     pid = stop_directory(one)
     try:
         one.settings = one.settings.replace("transport list { paused = yes }", "")
