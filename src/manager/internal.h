@@ -153,6 +153,9 @@ void life_forget(struct manager *manager, struct message *message);
 
 /* --- dispatch.c --- */
 
+/* How often a load that holds mail back is looked at again. */
+static const int64_t DISPATCH_LOAD_AGAIN_US = SECOND_US;
+
 /* Starts all jobs that may start. */
 void dispatch(void *context);
 /* The helper has finished JOB. */
