@@ -89,6 +89,8 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 /* The trigger that keeps the delivery from being tried now, or NULL. */
 struct trigger *deliver_blocked_by(struct manager *manager, const struct message *message,
 				   const struct queue_delivery *delivery);
+/* The delivery waits for TRIGGER: noted for who asks for the mail of its domain. */
+void deliver_note_wait(const struct queue_delivery *delivery, struct trigger *trigger);
 /* MESSAGE was requeued: a trigger of one of its destinations may be due to an old route, so this
  * message becomes the probe. */
 void deliver_probe(struct manager *manager, struct message *message);
