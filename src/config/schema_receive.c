@@ -112,9 +112,9 @@ const struct config_setting config_schema_receive[] = {
 			"in the log with the message. It changes nothing else.")),
 	SETTING(ROOT, "etrn_from", networks, LIST(config, etrn_from, etrn_from_count), INITIAL(""),
 		MEANING("Clients that may ask for the mail of a domain (ETRN, RFC 1985), as hosts "
-			"do that are not always connected: mail that waits because a host in the "
-			"domain, or the relay of its route, or without a route that of a sender, "
-			"could not be reached is tried at once. "
+			"do that are not always connected: mail that waits because a host of the "
+			"domain, or a relay for it, could not be reached is tried at once, and "
+			"so is other mail that waits for that host. "
 			"Mail that waits for its next attempt for another reason is not.")),
 	SETTING(ROOT, "proxy_timeout", seconds, AT(config, proxy_timeout), INITIAL("5s"),
 		RANGE(1, 3600), MEANING("How long to wait for a PROXY header.")),
