@@ -104,9 +104,20 @@ static enum order_code release(const struct request *request)
 		       : ORDER_NOT_RECORDED;
 }
 
+/* No order makes a place in a class of hosts: who waits for one keeps his in the line (gate.h). */
+static void retry_sleeper(struct manager *manager, struct sleeper *sleeper)
+{
+	struct trigger *probe = triggers_of_waiters(manager->triggers, sleeper->waiters);
+	bool is_in_line = probe != NULL && trigger_is_of_class(probe);
+
+	sleeper->facts.is_released = true;
+	sleeper->facts.is_hurried = true;
+	if (!is_in_line || sleeper->facts.is_partial)
+		life_wake(manager, sleeper, false, is_in_line ? NULL : probe);
+}
+
 static enum order_code retry(const struct request *request)
 {
-	struct trigger *probe;
 
 	if (deliver_hold_of(request->manager, request->id) != NULL)
 		return ORDER_IS_HELD;
@@ -115,10 +126,7 @@ static enum order_code retry(const struct request *request)
 		request->message->facts.is_hurried = true;
 		return ORDER_OK;
 	}
-	probe = triggers_of_waiters(request->manager->triggers, request->sleeper->waiters);
-	request->sleeper->facts.is_released = true;
-	request->sleeper->facts.is_hurried = true;
-	life_wake(request->manager, request->sleeper, false, probe);
+	retry_sleeper(request->manager, request->sleeper);
 	return ORDER_OK;
 }
 

@@ -119,9 +119,12 @@ void deliver_probe(struct manager *manager, struct message *message)
 	struct trigger *obstacle = NULL;
 
 	message->is_requeued = false;
-	for (size_t i = 0; obstacle == NULL && i < message->control->delivery_count; i++)
+	for (size_t i = 0; obstacle == NULL && i < message->control->delivery_count; i++) {
 		if (outcome_is_open(&message->control->deliveries[i]))
 			obstacle = obstacle_of(manager, &message->control->deliveries[i]);
+		if (obstacle != NULL && trigger_is_of_class(obstacle))
+			obstacle = NULL; /* for a place it waits like others */
+	}
 	if (obstacle != NULL)
 		trigger_probe(manager->triggers, obstacle, message);
 }

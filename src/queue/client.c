@@ -234,6 +234,12 @@ struct queue_client *queue_client_new_connected(struct os_loop *loop, int socket
 	return client;
 }
 
+void queue_client_when_connected(struct queue_client *client, void (*call)(void *context),
+				 void *context)
+{
+	ipc_client_when_connected(client->ipc, call, context);
+}
+
 void queue_client_free(struct queue_client *client)
 {
 	if (client == NULL)

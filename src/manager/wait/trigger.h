@@ -103,6 +103,7 @@ void triggers_probe_ended(struct triggers *triggers, const void *who);
 
 /* --- of classes of hosts --- */
 
+bool trigger_is_of_class(const struct trigger *trigger);
 /* The first one that is set, or the one after PREVIOUS; NULL: none. */
 struct trigger *triggers_next_of_class(const struct triggers *triggers,
 				       const struct trigger *previous);

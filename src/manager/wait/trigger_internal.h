@@ -53,8 +53,6 @@ void trigger_drop(struct triggers *triggers, struct trigger *trigger);
 /* Has every message that is awake ask for its triggers; at most once a second. */
 void trigger_search(struct triggers *triggers);
 
-/* Whether it is for a class of hosts. */
-bool trigger_is_of_class(const struct trigger *trigger);
 /* WHO has a turn there; it has ended, or all (trigger NULL: everywhere) have. */
 void trigger_begin_turn(struct triggers *triggers, struct trigger *trigger, const void *who);
 void trigger_end_turn(struct triggers *triggers, const void *who);
