@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: ISC
 #include "people.h"
+#include "changes.h"
 #include "command.h"
-#include <err.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #define FORWARDS "hop.example"
 
@@ -13,29 +12,13 @@ static const int64_t LIVE_US = 1000000;                /* a change is known ever
 static const int64_t LATE_US = 180 * INT64_C(1000000); /* after something was done to a machine */
 static const int64_t AWAY_US = 300 * INT64_C(1000000);
 static const int64_t AGAIN_US = 5 * INT64_C(1000000);
-/* Two directories may stand still between a command and the data, one after the other, each for up
- * to two minutes; then they find what it asked for. */
-static const int64_t UNANSWERED_US = 300 * INT64_C(1000000);
-
 enum { USER_SIZE = 64, ARGUMENTS = 8, NODES_MAX = 4, ACCIDENT = 40, COPIES = 20 };
 
-enum meaning { ABSENT, MAILBOX, FORWARDED, REFUSED, MEANINGS };
-
-/* What an address may have meant since FROM_US, until another change was confirmed that began after
- * LAST_US. */
-struct change {
-	enum meaning meaning;
-	int64_t from_us;      /* its command began */
-	int64_t confirmed_us; /* INT64_MAX: it failed, or goes on still */
-	int64_t last_us;      /* not made later than then; INT64_MAX: it goes on still */
-	bool is_sql;
-	bool has_failed;
-	struct change *older;
-};
+enum meaning { ABSENT = CHANGES_ABSENT, MAILBOX, FORWARDED, REFUSED, MEANINGS };
 
 struct user {
 	char name[USER_SIZE]; /* with its domain */
-	struct change *newest;
+	struct changes changes;
 };
 
 static struct {
@@ -51,21 +34,6 @@ static struct {
 
 /* --- changes --- */
 
-static struct change *change_new(struct user *user, enum meaning meaning)
-{
-	struct change *change = calloc(1, sizeof *change);
-
-	if (change == NULL)
-		err(1, "no memory");
-	*change = (struct change){.meaning = meaning,
-				  .from_us = kernel_now_us(),
-				  .confirmed_us = INT64_MAX,
-				  .last_us = INT64_MAX,
-				  .older = user->newest};
-	user->newest = change;
-	return change;
-}
-
 static void plan(int64_t delay_us);
 
 static struct machine *some_node(void)
@@ -73,35 +41,8 @@ static struct machine *some_node(void)
 	return people.nodes[kernel_below(people.node_count)];
 }
 
-/* SQLite ignores an error when it makes the name of its log durable: while the disk fails, what
- * somebody else than Stagepost writes can be lost. */
-static bool is_sure(const struct change *change)
+static void change_done(bool is_good)
 {
-	return !change->is_sql || people.nodes[0]->disk_fails_until_us < change->from_us;
-}
-
-/* A command that nobody answered may be carried out yet, after others that came later. */
-static bool is_answered(const struct change *change, int status, const char *output)
-{
-	return change->is_sql || (WIFEXITED(status) && strstr(output, "does not answer") == NULL);
-}
-
-static void user_done(void *context, int status, const char *output)
-{
-	struct user *user = context;
-	struct change *change = user->newest;
-	/* "del": there was no such record is as good */
-	bool is_good = (status == 0 ||
-			(change->meaning == ABSENT && status == 1 << 8 && !change->is_sql)) &&
-		       is_sure(change);
-
-	world_log("people", "%s: status %d%s%.*s", user->name, status, *output != '\0' ? ", " : "",
-		  (int)strcspn(output, "\n"), output);
-	if (is_good)
-		change->confirmed_us = kernel_now_us();
-	change->last_us =
-		kernel_now_us() + (is_answered(change, status, output) ? 0 : UNANSWERED_US);
-	change->has_failed = !is_good;
 	plan(is_good ? (int64_t)kernel_below(2 * (uint64_t)people.pause_us) : AGAIN_US);
 }
 
@@ -119,7 +60,9 @@ static void use_command(struct user *user, enum meaning meaning, const char *tar
 	snprintf(field, sizeof field, "target=%s", target);
 	if (meaning == FORWARDED)
 		arguments[4] = field;
-	command_run(some_node(), "stagepost", arguments, user_done, user);
+	changes_make(&user->changes, meaning,
+		     &(struct change_order){user->name, some_node(), false, arguments},
+		     change_done);
 }
 
 /* In the database itself, beside the process that serves it. */
@@ -147,7 +90,9 @@ static void use_sql(struct user *user, enum meaning meaning, const char *target)
 				 "('%s', 0, '%s');",
 				 user->name, target);
 	snprintf(statements + used, sizeof statements - (size_t)used, "COMMIT");
-	command_run(people.nodes[0], "sql", arguments, user_done, user);
+	changes_make(&user->changes, meaning,
+		     &(struct change_order){user->name, people.nodes[0], true, arguments},
+		     change_done);
 }
 
 static void change_user(struct user *user, enum meaning meaning)
@@ -156,9 +101,7 @@ static void change_user(struct user *user, enum meaning meaning)
 
 	snprintf(target, sizeof target, "%.*s@" FORWARDS, (int)strcspn(user->name, "@"),
 		 user->name);
-	change_new(user, meaning);
-	user->newest->is_sql = kernel_one_in(3);
-	if (user->newest->is_sql)
+	if (kernel_one_in(3))
 		use_sql(user, meaning, target);
 	else
 		use_command(user, meaning, target);
@@ -235,11 +178,12 @@ static void go_on(void)
 static void change_something(void *context)
 {
 	struct user *user = &people.users[kernel_below(PEOPLE_USERS)];
+	unsigned meaning;
 
 	(void)context;
 	for (size_t i = 0; i < PEOPLE_USERS; i++)
-		if (people.users[i].newest != NULL && people.users[i].newest->has_failed) {
-			change_user(&people.users[i], people.users[i].newest->meaning);
+		if (changes_have_failed(&people.users[i].changes, &meaning)) {
+			change_user(&people.users[i], (enum meaning)meaning);
 			return;
 		}
 	if (kernel_now_us() >= people.quiet_from_us)
@@ -301,12 +245,7 @@ void people_start(int64_t pause_us, int64_t quiet_from_us)
 void people_end(void)
 {
 	for (size_t i = 0; i < PEOPLE_USERS; i++)
-		while (people.users[i].newest != NULL) {
-			struct change *change = people.users[i].newest;
-
-			people.users[i].newest = change->older;
-			free(change);
-		}
+		changes_clear(&people.users[i].changes);
 	memset(&people, 0, sizeof people);
 }
 
@@ -332,21 +271,6 @@ void people_excuse(void)
 	people.struck_us = kernel_now_us();
 }
 
-/* Whether one of MEANINGS is not ruled out by a change that was confirmed before BEFORE_US: what
- * may have been made after that one began counts, too. */
-static bool may_still_mean(const struct user *user, unsigned meanings, int64_t before_us)
-{
-	int64_t ruled_us = INT64_MIN; /* what was made until then counts no longer */
-
-	for (const struct change *change = user->newest; change != NULL; change = change->older) {
-		if ((meanings & 1u << change->meaning) != 0 && change->last_us > ruled_us)
-			return true;
-		if (ruled_us == INT64_MIN && change->confirmed_us < before_us)
-			ruled_us = change->from_us;
-	}
-	return ruled_us == INT64_MIN && (meanings & 1u << ABSENT) != 0;
-}
-
 /* Whether RECIPIENT may have had a meaning of MEANINGS, a bit each, for somebody who asked at
  * SINCE_US or later. */
 static bool may_mean(const char *recipient, unsigned meanings, int64_t since_us)
@@ -359,7 +283,7 @@ static bool may_mean(const char *recipient, unsigned meanings, int64_t since_us)
 		return true; /* nobody has said what the domain is */
 	if (user == NULL)
 		return (meanings & 1u << ABSENT) != 0;
-	return may_still_mean(user, meanings, since_us - later_us);
+	return changes_may_mean(&user->changes, meanings, since_us - later_us);
 }
 
 bool people_may_accept(const char *recipient, int64_t since_us)
