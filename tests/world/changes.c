@@ -9,6 +9,8 @@
 /* Two directories may stand still between a command and the data, one after the other, each for up
  * to two minutes; then they find what it asked for. */
 static const int64_t UNANSWERED_US = 300 * INT64_C(1000000);
+static const int64_t LIVE_US = 1000000;                /* a change is known everywhere */
+static const int64_t LATE_US = 180 * INT64_C(1000000); /* after something was done to a machine */
 
 enum { NAME_SIZE = 128 };
 
@@ -31,6 +33,23 @@ static struct {
 	char name[NAME_SIZE];
 	void (*done)(bool is_good);
 } now;
+
+static int64_t struck_us;
+
+void changes_begin(void)
+{
+	struck_us = -LATE_US;
+}
+
+void changes_excuse(void)
+{
+	struck_us = kernel_now_us();
+}
+
+bool changes_are_known(int64_t confirmed_us, int64_t since_us)
+{
+	return confirmed_us + (struck_us + LATE_US > since_us ? LATE_US : LIVE_US) < since_us;
+}
 
 static struct change *change_new(struct changes *changes, unsigned meaning, bool is_sql)
 {
@@ -101,7 +120,7 @@ bool changes_have_failed(const struct changes *changes, unsigned *meaning_out)
 
 /* Until a change is confirmed that rules it out: what may have been made after that one began
  * counts, too. */
-bool changes_may_mean(const struct changes *changes, unsigned meanings, int64_t before_us)
+bool changes_may_mean(const struct changes *changes, unsigned meanings, int64_t since_us)
 {
 	int64_t ruled_us = INT64_MIN; /* what was made until then counts no longer */
 
@@ -109,10 +128,19 @@ bool changes_may_mean(const struct changes *changes, unsigned meanings, int64_t 
 	     change = change->older) {
 		if ((meanings & 1u << change->meaning) != 0 && change->last_us > ruled_us)
 			return true;
-		if (ruled_us == INT64_MIN && change->confirmed_us < before_us)
+		if (ruled_us == INT64_MIN && change->confirmed_us != INT64_MAX &&
+		    changes_are_known(change->confirmed_us, since_us))
 			ruled_us = change->from_us;
 	}
 	return ruled_us == INT64_MIN && (meanings & 1u << CHANGES_ABSENT) != 0;
+}
+
+void changes_note(struct changes *changes, unsigned meaning)
+{
+	struct change *change = change_new(changes, meaning, false);
+
+	change->confirmed_us = kernel_now_us();
+	change->last_us = kernel_now_us();
 }
 
 void changes_clear(struct changes *changes)

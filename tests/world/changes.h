@@ -34,8 +34,17 @@ void changes_make(struct changes *changes, unsigned meaning, const struct change
 /* The newest one failed, and with which meaning: somebody should try it again. */
 bool changes_have_failed(const struct changes *changes, unsigned *meaning_out);
 /* Whether the record may have had one of MEANINGS, a bit each, for somebody who asked for it at
- * BEFORE_US or later. */
-bool changes_may_mean(const struct changes *changes, unsigned meanings, int64_t before_us);
+ * SINCE_US or later. */
+bool changes_may_mean(const struct changes *changes, unsigned meanings, int64_t since_us);
+/* The record has MEANING now, as has been confirmed in another way. */
+void changes_note(struct changes *changes, unsigned meaning);
 void changes_clear(struct changes *changes);
+
+/* Nothing was done to a machine so far. */
+void changes_begin(void);
+/* Something was done to a machine: for a while changes may be known late. */
+void changes_excuse(void);
+/* Whether who asks at SINCE_US knows what was confirmed at CONFIRMED_US. */
+bool changes_are_known(int64_t confirmed_us, int64_t since_us);
 
 #endif

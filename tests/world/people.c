@@ -2,14 +2,13 @@
 #include "people.h"
 #include "changes.h"
 #include "command.h"
+#include "lists.h"
 #include <stdlib.h>
 #include <string.h>
 
 #define FORWARDS "hop.example"
 
 static const int64_t SECOND = 1000000;
-static const int64_t LIVE_US = 1000000;                /* a change is known everywhere */
-static const int64_t LATE_US = 180 * INT64_C(1000000); /* after something was done to a machine */
 static const int64_t AWAY_US = 300 * INT64_C(1000000);
 static const int64_t AGAIN_US = 5 * INT64_C(1000000);
 enum { USER_SIZE = 64, ARGUMENTS = 8, NODES_MAX = 4, ACCIDENT = 40, COPIES = 20 };
@@ -26,10 +25,11 @@ static struct {
 	size_t node_count;
 	int64_t pause_us;
 	int64_t quiet_from_us;
-	int64_t struck_us;
 	struct user users[PEOPLE_USERS];
 	void (*accident)(struct machine *node, const char *store, void (*done)(void));
 	int64_t domain_us; /* when it was confirmed; 0: not yet */
+	bool has_lists;
+	int64_t lists_from_us; /* they are being made */
 } people;
 
 /* --- changes --- */
@@ -136,9 +136,11 @@ static void bring_back(void *context)
 		PEOPLE_STORE,
 		"BEGIN IMMEDIATE;"
 		"DELETE FROM domain; DELETE FROM address; DELETE FROM target;"
+		"DELETE FROM member;"
 		"INSERT INTO domain SELECT * FROM gone_domain; DROP TABLE gone_domain;"
 		"INSERT INTO address SELECT * FROM gone_address; DROP TABLE gone_address;"
-		"INSERT INTO target SELECT * FROM gone_target; DROP TABLE gone_target; COMMIT",
+		"INSERT INTO target SELECT * FROM gone_target; DROP TABLE gone_target;"
+		"INSERT INTO member SELECT * FROM gone_member; DROP TABLE gone_member; COMMIT",
 		NULL};
 
 	(void)context;
@@ -161,7 +163,9 @@ static void take_away(void)
 		"CREATE TABLE gone_domain AS SELECT * FROM domain;"
 		"CREATE TABLE gone_address AS SELECT * FROM address;"
 		"CREATE TABLE gone_target AS SELECT * FROM target;"
-		"DELETE FROM domain; DELETE FROM address; DELETE FROM target; COMMIT",
+		"CREATE TABLE gone_member AS SELECT * FROM member;"
+		"DELETE FROM domain; DELETE FROM address; DELETE FROM target;"
+		"DELETE FROM member; COMMIT",
 		NULL};
 
 	command_run(people.nodes[0], "sql", arguments, away_done, NULL);
@@ -186,12 +190,16 @@ static void change_something(void *context)
 			change_user(&people.users[i], (enum meaning)meaning);
 			return;
 		}
+	if (lists_have_failed())
+		return lists_change(some_node(), people.nodes[0], change_done);
 	if (kernel_now_us() >= people.quiet_from_us)
 		return;
 	if (kernel_one_in(ACCIDENT))
 		take_away();
 	else if (people.accident != NULL && kernel_one_in(COPIES))
 		people.accident(people.nodes[0], PEOPLE_STORE, go_on);
+	else if (people.has_lists && kernel_one_in(2))
+		lists_change(some_node(), people.nodes[0], change_done);
 	else
 		change_user(user, (enum meaning)kernel_below(MEANINGS));
 }
@@ -216,9 +224,36 @@ static void make_domain(void *context)
 	command_run(some_node(), "stagepost", arguments, domain_done, NULL);
 }
 
+/* Done while the disk fails it may be lost (changes.c): then it is done again. */
+static void lists_done(void *context, int status, const char *output)
+{
+	const bool is_good =
+		status == 0 && people.nodes[0]->disk_fails_until_us < people.lists_from_us;
+
+	(void)context;
+	world_log("people", "lists: status %d%s%.*s", status, *output != '\0' ? ", " : "",
+		  (int)strcspn(output, "\n"), output);
+	if (is_good)
+		lists_set_up();
+	people.has_lists = is_good;
+	plan(is_good ? 0 : AGAIN_US);
+}
+
+static void make_lists(void *context)
+{
+	const char *arguments[] = {PEOPLE_STORE, lists_setup(), NULL};
+
+	(void)context;
+	people.lists_from_us = kernel_now_us();
+	command_run(people.nodes[0], "sql", arguments, lists_done, NULL);
+}
+
 static void plan(int64_t delay_us)
 {
-	kernel_at(kernel_now_us() + delay_us, people.domain_us > 0 ? change_something : make_domain,
+	kernel_at(kernel_now_us() + delay_us,
+		  people.domain_us == 0   ? make_domain
+		  : lists_setup() != NULL ? make_lists
+					  : change_something,
 		  NULL);
 }
 
@@ -236,7 +271,7 @@ void people_start(int64_t pause_us, int64_t quiet_from_us)
 {
 	people.pause_us = pause_us;
 	people.quiet_from_us = quiet_from_us;
-	people.struck_us = -LATE_US;
+	changes_begin();
 	for (int i = 0; i < PEOPLE_USERS; i++)
 		snprintf(people.users[i].name, USER_SIZE, "user%d@" PEOPLE_DOMAIN, i);
 	plan(SECOND);
@@ -266,24 +301,17 @@ bool people_have(const char *recipient)
 	return at != NULL && strcmp(at + 1, PEOPLE_DOMAIN) == 0;
 }
 
-void people_excuse(void)
-{
-	people.struck_us = kernel_now_us();
-}
-
 /* Whether RECIPIENT may have had a meaning of MEANINGS, a bit each, for somebody who asked at
  * SINCE_US or later. */
 static bool may_mean(const char *recipient, unsigned meanings, int64_t since_us)
 {
 	struct user *user = find(recipient);
-	bool is_late = people.struck_us + LATE_US > since_us;
-	int64_t later_us = is_late ? LATE_US : LIVE_US;
 
-	if (people.domain_us == 0 || people.domain_us + later_us >= since_us)
+	if (people.domain_us == 0 || !changes_are_known(people.domain_us, since_us))
 		return true; /* nobody has said what the domain is */
 	if (user == NULL)
 		return (meanings & 1u << ABSENT) != 0;
-	return changes_may_mean(&user->changes, meanings, since_us - later_us);
+	return changes_may_mean(&user->changes, meanings, since_us);
 }
 
 bool people_may_accept(const char *recipient, int64_t since_us)

@@ -18,6 +18,7 @@
 #include "files.h"
 #include "growth.h"
 #include "judge.h"
+#include "lists.h"
 #include "mail.h"
 #include "node.h"
 #include "operator.h"
@@ -115,6 +116,7 @@ static void tell_names(size_t node_count)
 		dns_add_host(settings_nodes[i].host, settings_nodes[i].address);
 	}
 	dns_add_mx(PEOPLE_DOMAIN, 10, settings_nodes[0].host);
+	dns_add_mx(LISTS_DOMAIN, 10, settings_nodes[0].host);
 	dns_add_mx("hop.example", 10, "mx.hop.example");
 	dns_add_mx("client.example", 10, "mx.hop.example");
 	dns_add_mx("far.example", 10, "dead.hop.example");
@@ -165,6 +167,7 @@ static void start_clients(struct world *world, const struct world_options *optio
 			.address = settings_nodes[i % world->node_count].address,
 			.count = each,
 			.pause_us = mean_us << kernel_below(options->is_idle ? 3 : 5),
+			.knows_lists = true,
 			.is_great = i == 0 && !options->is_calm && kernel_one_in(2),
 			.domains = domains[world->node_count - 1]};
 		client_start(world->outside, &world->clients[i]);
@@ -243,6 +246,7 @@ static void begin(struct world *world, const struct world_options *options)
 			       options->hours * HOUR * 3 / 4);
 		fate_begin(&world->fates[i]);
 	}
+	lists_begin(world->node_count);
 	people_add_accident(yesterday_act);
 	people_start(options->hours * HOUR / 2 / CHANGES, options->hours * HOUR * 3 / 4);
 	waiting_begin();
@@ -354,6 +358,7 @@ static bool live(const struct world_options *options)
 	dns_end();
 	operator_end();
 	people_end();
+	lists_end();
 	ledger_end();
 	return is_good;
 }
