@@ -40,6 +40,9 @@ static const int64_t HOUR = 3600 * INT64_C(1000000);
  * hours. */
 static const int64_t PATIENCE = 12 * 3600 * INT64_C(1000000);
 
+/* How long servers have no descriptor, at the end. */
+static const int64_t LACK = 20 * INT64_C(1000000);
+
 enum { CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009 };
 
 struct world {
@@ -287,8 +290,11 @@ static void give_round(struct world *world)
 	world_run(kernel_now_us() + GROWTH_IDLE_US);
 }
 
+/* Those who come first find no descriptor left: they get in when there are some again. */
 static void judge_growth(struct world *world)
 {
+	for (size_t i = 0; i < world->node_count; i++)
+		trouble_let_nobody_in(world->fates[i].node, kernel_now_us() + LACK);
 	give_round(world);
 	for (size_t i = 0; i < world->node_count; i++)
 		growth_note(world->fates[i].node);
