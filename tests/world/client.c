@@ -2,6 +2,7 @@
 /* Who gives mail to a node. */
 #include "accounts.h"
 #include "lists.h"
+#include "login.h"
 #include "mail.h"
 #include "os/socket.h"
 #include "people.h"
@@ -13,6 +14,7 @@
 enum {
 	SMTP_PORT = 25,
 	LMTP_PORT = 24,
+	SUBMISSION_PORT = 587,
 	USERS = 20,
 	ON_ONE_CONNECTION = 10,
 	ODDITY = 12,
@@ -206,7 +208,7 @@ static bool give_text(const struct client *client, struct talk *talk, const stru
 
 static bool give(const struct client *client, struct talk *talk, struct offer *offer)
 {
-	if (!client->is_lmtp && kernel_one_in(ODDITY) && !say_oddity(talk))
+	if (!client->is_lmtp && !client->is_submitter && kernel_one_in(ODDITY) && !say_oddity(talk))
 		return false;
 	offer->number = ledger_new();
 	return (kernel_one_in(3) ? open_at_once(talk, offer) : open_by_steps(talk, offer)) &&
@@ -217,7 +219,8 @@ static bool greet(const struct client *client, struct talk *talk)
 {
 	return hear_reply(talk) == 220 &&
 	       ask(talk, client->is_lmtp ? "LHLO client.example\r\n" : "EHLO client.example\r\n",
-		   250);
+		   250) &&
+	       (!client->is_submitter || login_say(talk, hear_reply));
 }
 
 /* --- for whom --- */
@@ -303,10 +306,14 @@ static uint64_t give_on(struct client *client, struct talk *talk, uint64_t left)
 	return given;
 }
 
+static uint16_t port_of(const struct client *client)
+{
+	return client->is_lmtp ? LMTP_PORT : client->is_submitter ? SUBMISSION_PORT : SMTP_PORT;
+}
+
 static uint64_t give_some(struct client *client, uint64_t left)
 {
-	struct talk talk = {
-		.socket = talk_connect(client->address, client->is_lmtp ? LMTP_PORT : SMTP_PORT)};
+	struct talk talk = {.socket = talk_connect(client->address, port_of(client))};
 	uint64_t given = 0;
 
 	if (talk.socket < 0) {

@@ -3,6 +3,7 @@
 #include "changes.h"
 #include "command.h"
 #include "lists.h"
+#include "logins.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 static const int64_t SECOND = 1000000;
 static const int64_t AWAY_US = 300 * INT64_C(1000000);
 static const int64_t AGAIN_US = 5 * INT64_C(1000000);
-enum { USER_SIZE = 64, ARGUMENTS = 8, NODES_MAX = 4, ACCIDENT = 40, COPIES = 20 };
+enum { USER_SIZE = 64, ARGUMENTS = 8, NODES_MAX = 4, ACCIDENT = 40, COPIES = 20, TO_LOGINS = 4 };
 
 enum meaning { ABSENT = CHANGES_ABSENT, MAILBOX, FORWARDED, REFUSED, MEANINGS };
 
@@ -29,6 +30,7 @@ static struct {
 	void (*accident)(struct machine *node, const char *store, void (*done)(void));
 	int64_t domain_us; /* when it was confirmed; 0: not yet */
 	bool has_lists;
+	bool has_logins;
 	int64_t lists_from_us; /* they are being made */
 } people;
 
@@ -136,11 +138,14 @@ static void bring_back(void *context)
 		PEOPLE_STORE,
 		"BEGIN IMMEDIATE;"
 		"DELETE FROM domain; DELETE FROM address; DELETE FROM target;"
-		"DELETE FROM member;"
+		"DELETE FROM member; DELETE FROM password; DELETE FROM \"user\";"
 		"INSERT INTO domain SELECT * FROM gone_domain; DROP TABLE gone_domain;"
 		"INSERT INTO address SELECT * FROM gone_address; DROP TABLE gone_address;"
 		"INSERT INTO target SELECT * FROM gone_target; DROP TABLE gone_target;"
-		"INSERT INTO member SELECT * FROM gone_member; DROP TABLE gone_member; COMMIT",
+		"INSERT INTO member SELECT * FROM gone_member; DROP TABLE gone_member;"
+		"INSERT INTO \"user\" SELECT * FROM gone_user; DROP TABLE gone_user;"
+		"INSERT INTO password SELECT * FROM gone_password; DROP TABLE gone_password; "
+		"COMMIT",
 		NULL};
 
 	(void)context;
@@ -164,8 +169,10 @@ static void take_away(void)
 		"CREATE TABLE gone_address AS SELECT * FROM address;"
 		"CREATE TABLE gone_target AS SELECT * FROM target;"
 		"CREATE TABLE gone_member AS SELECT * FROM member;"
+		"CREATE TABLE gone_user AS SELECT * FROM \"user\";"
+		"CREATE TABLE gone_password AS SELECT * FROM password;"
 		"DELETE FROM domain; DELETE FROM address; DELETE FROM target;"
-		"DELETE FROM member; COMMIT",
+		"DELETE FROM member; DELETE FROM password; DELETE FROM \"user\"; COMMIT",
 		NULL};
 
 	command_run(people.nodes[0], "sql", arguments, away_done, NULL);
@@ -192,12 +199,16 @@ static void change_something(void *context)
 		}
 	if (lists_have_failed())
 		return lists_change(some_node(), people.nodes[0], change_done);
+	if (logins_have_failed())
+		return logins_change(some_node(), change_done);
 	if (kernel_now_us() >= people.quiet_from_us)
 		return;
 	if (kernel_one_in(ACCIDENT))
 		take_away();
 	else if (people.accident != NULL && kernel_one_in(COPIES))
 		people.accident(people.nodes[0], PEOPLE_STORE, go_on);
+	else if (people.has_logins && kernel_one_in(TO_LOGINS))
+		logins_change(some_node(), change_done);
 	else if (people.has_lists && kernel_one_in(2))
 		lists_change(some_node(), people.nodes[0], change_done);
 	else
@@ -265,6 +276,11 @@ void people_add_node(struct machine *node)
 void people_add_accident(void (*act)(struct machine *node, const char *store, void (*done)(void)))
 {
 	people.accident = act;
+}
+
+void people_know_logins(void)
+{
+	people.has_logins = true;
 }
 
 void people_start(int64_t pause_us, int64_t quiet_from_us)

@@ -19,6 +19,7 @@
 #include "growth.h"
 #include "judge.h"
 #include "lists.h"
+#include "logins.h"
 #include "mail.h"
 #include "node.h"
 #include "operator.h"
@@ -32,7 +33,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLIENTS = 5, COURIERS = 2, TO_COURIERS = 10, BURSTING = 20, CHANGES = 500, LOOKS = 100 };
+enum {
+	CLIENTS = 5,
+	COURIERS = 2,
+	SUBMITTERS = 2,
+	TO_COURIERS = 10,
+	BURSTING = 20,
+	CHANGES = 500,
+	LOOKS = 100
+};
 
 static const int64_t SECOND = 1000000;
 static const int64_t HOUR = 3600 * INT64_C(1000000);
@@ -43,7 +52,7 @@ static const int64_t PATIENCE = 12 * 3600 * INT64_C(1000000);
 /* How long servers have no descriptor, at the end. */
 static const int64_t LACK = 20 * INT64_C(1000000);
 
-enum { CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009 };
+enum { CLIENT = 0x0a000002, HOP = 0x0a000003, SUBMITTER = 0x0a000008, NOBODY = 0x0a000009 };
 
 struct world {
 	struct fate fates[NODES_MAX];
@@ -52,11 +61,13 @@ struct world {
 	uint64_t strikes_left;
 	struct client clients[CLIENTS];
 	struct client couriers[COURIERS];
-	struct client others[COURIERS];   /* by LMTP */
+	struct client others[COURIERS]; /* by LMTP */
+	struct client submitters[SUBMITTERS];
 	struct client bursting[BURSTING]; /* the first BURSTING_COUNT */
 	size_t bursting_count;
-	uint64_t burst;          /* of all of them */
-	struct machine *outside; /* where they are */
+	uint64_t burst;            /* of all of them */
+	struct machine *outside;   /* where they are */
+	struct machine *strangers; /* where those are who log in */
 	struct hop hop;
 };
 
@@ -77,6 +88,8 @@ static bool is_given(const struct world *world)
 		all = all && world->clients[i].is_done;
 	for (size_t i = 0; i < COURIERS; i++)
 		all = all && world->couriers[i].is_done && world->others[i].is_done;
+	for (size_t i = 0; i < SUBMITTERS; i++)
+		all = all && world->submitters[i].is_done;
 	for (size_t i = 0; i < world->bursting_count; i++)
 		all = all && world->bursting[i].is_done;
 	return all;
@@ -148,6 +161,11 @@ static void start_others(struct world *world, uint64_t count, int64_t mean_us)
 		world->others[i].is_lmtp = true;
 		client_start(world->outside, &world->others[i]);
 	}
+	for (size_t i = 0; i < SUBMITTERS; i++) {
+		world->submitters[i] = world->couriers[i % COURIERS];
+		world->submitters[i].is_submitter = true;
+		client_start(world->strangers, &world->submitters[i]);
+	}
 }
 
 /* They are done after a small part of the time, each in a rhythm of its own. */
@@ -159,12 +177,13 @@ static void start_clients(struct world *world, const struct world_options *optio
 		{"hop.example", "far.example", "host.example", "one.example", "pipes.one.example",
 		 "two.example", "pipes.two.example", PEOPLE_DOMAIN}};
 	const uint64_t others = options->messages / TO_COURIERS;
-	const uint64_t left = options->messages - 2 * COURIERS * others;
+	const uint64_t left = options->messages - (2 * COURIERS + SUBMITTERS) * others;
 	const uint64_t each = (left + CLIENTS - 1) / CLIENTS;
 	const int64_t mean_us =
 		1 + options->hours * HOUR / (options->is_idle ? 12 : 64) / (int64_t)(each + 1);
 
 	world->outside = machine_new("client", CLIENT);
+	world->strangers = machine_new("submitter", SUBMITTER);
 	for (size_t i = 0; i < CLIENTS; i++) {
 		world->clients[i] = (struct client){
 			.address = settings_nodes[i % world->node_count].address,
@@ -250,6 +269,8 @@ static void begin(struct world *world, const struct world_options *options)
 		fate_begin(&world->fates[i]);
 	}
 	lists_begin(world->node_count);
+	logins_begin();
+	people_know_logins();
 	people_add_accident(yesterday_act);
 	people_start(options->hours * HOUR / 2 / CHANGES, options->hours * HOUR * 3 / 4);
 	waiting_begin();
@@ -365,6 +386,7 @@ static bool live(const struct world_options *options)
 	operator_end();
 	people_end();
 	lists_end();
+	logins_end();
 	ledger_end();
 	return is_good;
 }
