@@ -278,6 +278,12 @@ void people_add_accident(void (*act)(struct machine *node, const char *store, vo
 	people.accident = act;
 }
 
+void people_be_quiet(void)
+{
+	if (people.quiet_from_us > kernel_now_us())
+		people.quiet_from_us = kernel_now_us();
+}
+
 void people_know_logins(void)
 {
 	people.has_logins = true;

@@ -333,6 +333,7 @@ static void judge_growth(struct world *world)
 static void look_at_end(struct world *world)
 {
 	be_calm(world);
+	people_be_quiet(); /* what they change is in caches, which is no growth */
 	for (size_t i = 0; i < world->node_count; i++) {
 		struct process *supervisor = node_supervisor(world->fates[i].node);
 
