@@ -47,6 +47,8 @@ bool config_setting_applies(const struct config_setting *setting, const void *ba
 
 void config_setting_allowed(const struct config_setting *setting, struct buffer *out)
 {
+	uint64_t max = setting->max > 0 ? setting->max : setting->type->max;
+
 	if (setting->words != NULL) {
 		for (const struct config_word *word = setting->words; word->name != NULL; word++) {
 			buffer_append_string(out, word == setting->words ? "" : ", ");
@@ -60,7 +62,7 @@ void config_setting_allowed(const struct config_setting *setting, struct buffer 
 		setting->type->print_number(setting->min, out);
 		buffer_append_string(out, " to ");
 		setting->type->print_number(setting->max, out);
-	} else if (setting->max > 0) {
-		buffer_append_format(out, " of at most %" PRIu64 " bytes", setting->max);
+	} else if (max > 0) {
+		buffer_append_format(out, " of at most %" PRIu64 " bytes", max);
 	}
 }

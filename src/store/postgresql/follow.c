@@ -371,7 +371,7 @@ void postgresql_follow_start(struct postgresql_store *store, const struct postgr
 	follower->awaited_us = 0;
 	if (has_diverged(store, about)) {
 		if (strcmp(about->identity, store->base.identity) == 0)
-			log_event(EVENT_STORE_PARTED,
+			log_event(EVENT_STORE_DIVERGED,
 				  log_string("database", postgresql_link_label(store->reader.link)),
 				  log_number("version", (int64_t)store->base.version));
 		tell_everything(store, about);
