@@ -56,10 +56,10 @@ static const struct {
 	{"Content-Type: multipart/mixed; boundary=x\n\n--x\n\nno end\n",
 	 "part TEXT multipart/mixed - - 0 -\n"
 	 "part 1 text/plain - - 8 -\n"
-	 "problem parts are not delimited as they should be\n"},
+	 "problem malformed boundaries of parts\n"},
 	{"Content-Type: multipart/mixed\n\nno boundary\n",
 	 "part TEXT multipart/mixed - - 0 -\n"
-	 "problem parts are not delimited as they should be\n"},
+	 "problem malformed boundaries of parts\n"},
 	{"Content-Type: garbage\n\nx\n", "part 1 application/octet-stream - - 3 -\n"
 					 "problem malformed content type\n"},
 	{"From: a@b, <<>>, \"unclosed <c@d>\nTo: no domain\n\nx\n",
