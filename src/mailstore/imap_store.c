@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Logins of users, and the connections that are kept for them. */
+#include "base/quote.h"
 #include "mail/localpart.h"
 #include "mailstore/internal_imap.h"
 #include "os/clock.h"
@@ -158,6 +159,6 @@ int imap_store_name(struct imap_connection *connection, const struct mailstore_p
 	if (result < 0)
 		return imap_store_refuse(connection, result, "not a valid folder name",
 					 &(struct imap_answer){.text = place->folder});
-	imap_quote(buffer_view(&name), out);
+	quote_append(out, buffer_view(&name));
 	return 0;
 }
