@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "limit/rate.h"
 #include "base/panic.h"
-#include "limit/rate_internal.h"
+#include "limit/internal_rate.h"
 #include <stdlib.h>
 
 struct rule {

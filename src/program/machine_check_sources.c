@@ -2,7 +2,7 @@
 /* Checks the sections source: does this machine have their addresses? */
 #include "os/interface.h"
 #include "os/socket_address.h"
-#include "program/machine_check_internal.h"
+#include "program/internal_machine_check.h"
 
 static void check_source(struct machine_check *check, const struct config_source *source)
 {

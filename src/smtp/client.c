@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "smtp/client.h"
 #include "base/panic.h"
-#include "smtp/client_internal.h"
+#include "smtp/internal_client.h"
 #include <stdlib.h>
 
 struct smtp_client *smtp_client_new(const struct smtp_client_settings *settings)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Triggers of servers, by the server's name: "host.NAME" or "host.NAME:PORT". */
-#include "manager/wait/trigger_internal.h"
+#include "manager/wait/internal_trigger.h"
 
 static bool is_in(struct str server, struct str host)
 {
