@@ -57,8 +57,10 @@ struct config_type {
 					 const struct config *config, struct str text, void *place);
 	/* Prints the value at PLACE so that parse() returns the same, without quotes. */
 	void (*print)(const struct config_setting *setting, const void *place, struct buffer *out);
-	/* Prints a limit (a row's min or max) with its unit; NULL if the type has none. */
-	void (*print_number)(uint64_t number, struct buffer *out);
+	/* Of a number: its units, the largest first, else NULL; the value in memory is SCALE times
+	 * what is written. */
+	const struct config_unit *units;
+	uint64_t scale;
 };
 
 struct config_setting {

@@ -43,14 +43,12 @@ const struct command command_queue_subcommands[] = {
 	 "given.\n" ORDER_HELP,
 	 command_queue_order, command_queue_order_options, order_exits, NULL},
 	{"queue requeue", "[ID ...]", "Looks up again where undelivered mail goes, and tries it.",
-	 "Each address in the directory, with its aliases and lists, and its route. Recipients "
-	 "that\n"
-	 "have the message do not get it again. Holds stay.\n" ORDER_HELP,
+	 "Each address in the directory, with its aliases and lists, and its route. Recipients\n"
+	 "that have the message do not get it again. Holds stay.\n" ORDER_HELP,
 	 command_queue_order, command_queue_order_options, order_exits, NULL},
 	{"queue bounce", "[ID ...]",
-	 "Gives up undelivered recipients, and reports them to the "
-	 "sender.",
-	 ORDER_HELP, command_queue_order, command_queue_order_options, order_exits, NULL},
+	 "Gives up undelivered recipients, and reports them to the sender.", ORDER_HELP,
+	 command_queue_order, command_queue_order_options, order_exits, NULL},
 	{"queue remove", "[ID ...]", "Gives up undelivered recipients, without a bounce.",
 	 ORDER_HELP, command_queue_order, command_queue_order_options, order_exits, NULL},
 	{"queue stats", "", "Counts messages and bytes in each place, or by destination or reason.",
