@@ -222,10 +222,10 @@ const struct config_setting config_schema_section[] = {
 			"it offers that. See also xforward_to.")),
 	SETTING(SERVICE, "timeout", seconds, AT(config_service, timeout), INITIAL("5m"),
 		RANGE(1, 86400), KINDS(KIND(LMTP) | KIND(PIPE) | KIND(IMAP)),
-		MEANING("lmtp, imap: how long to wait for a reply, twice as long for the last. "
-			"pipe: "
-			"how long the program may run; then it is killed, with all of its process "
-			"group, and the delivery tried again.")),
+		MEANING("lmtp: how long to wait for a reply, twice as long for the one after a "
+			"message. imap: for the answer to a command. pipe: how long the program "
+			"may run; then it is killed, with all of its process group, and the "
+			"delivery tried again.")),
 	SETTING(SERVICE, "output_max", size, AT(config_service, output_max), INITIAL("1K"),
 		RANGE(0, 65536), KINDS(KIND(PIPE)),
 		MEANING("How much of a program's output is kept; the rest is discarded.")),
