@@ -309,7 +309,7 @@ static const struct reading csv_readings[] = {
 	{"table,key,kind,text\naddress,a@a.example,refused,\"Say \"\"no\"\", please\"\n",
 	 "2 address a@a.example kind=refused text=Say \"no\", please\n"},
 	{"table,key,kind\naddress,a\"b,mailbox\naddress,a@b.example,mailbox\n",
-	 "2! cell 2: a quote within a cell: the cell must stand in quotes, its own be doubled\n"
+	 "2! cell 2: a quote within a cell: the cell must be in quotes, its own be doubled\n"
 	 "3 address a@b.example kind=mailbox\n"},
 	{"table,key,kind\naddress,\"a\"b,mailbox\n",
 	 "2! cell 2: a comma is expected after the quote that ends a cell\n"},

@@ -183,7 +183,7 @@ static bool leave_stale(struct postgresql_store *store)
 	    follower->asked_us - store->base.fresh_us < STALE_US)
 		return false;
 	postgresql_link_move(store->reader.link, postgresql_link_position(writer->link),
-			     "it has been behind the primary for 3 seconds");
+			     "it has lagged behind the primary for 3 seconds");
 	return true;
 }
 
