@@ -225,7 +225,7 @@ static void messages_within_messages_are_limited(void **state)
 		buffer_append_string(&hostile.text, "0123456789012345678901234567890123456789\n");
 	hostile_decode(&hostile);
 	assert_int_equal(hostile.message.part_count, 41);
-	assert_true(has_problem(&hostile, "so deep within messages"));
+	assert_true(has_problem(&hostile, "nested so deeply"));
 	assert_int_not_equal(hostile.message.parts[0].size, 0);
 	assert_is_within_limits(&hostile);
 	hostile_end(&hostile);

@@ -104,8 +104,9 @@ static const struct reading alias_readings[] = {
 	/* into the own mailbox, too */
 	{"ann: \\ann, a@e.example\n", "1 " FORWARD("ann" D, "ann" D " target=a@e.example")},
 	{"ann: \"\\Ann\"\n", "1 " FORWARD("ann" D, "ann" D)},
-	{"ann: \\bob\n", "1! \\bob passes that name's own alias by; only \\ann may stand here, the "
-			 "alias itself\n"},
+	{"ann: \\bob\n",
+	 "1! \\bob passes that name's own alias by; only \\ann is allowed here, the "
+	 "alias itself\n"},
 	/* what cannot be carried over */
 	{"a: |/usr/bin/vacation ann\nb: c\n",
 	 "1! |/usr/bin/vacation ann is a program: make it a service of kind pipe in "
