@@ -4,6 +4,7 @@
 # Lines for reports, no types and variables for a debugger, and only what makes the tests faster by more
 # than it takes to compile: 62 s instead of 98 on two processors.
 OPTIONS = ("-Dbuildtype=debugoptimized", "-Doptimization=1", "-Dc_args=-g1",
+           "-Dc_link_args=-fuse-ld=gold",  # a third of the time of the other linker, four hundred times
            "-Db_sanitize=address,undefined")
 ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",

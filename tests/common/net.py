@@ -5,7 +5,8 @@ import subprocess
 import time
 
 PATIENCE = 20  # seconds, for what takes milliseconds on an idle machine
-POLL = 0.01
+POLL = 0.01  # between two looks at what comes soon
+POLL_MAX = 0.25
 
 
 def end(process, seconds):
@@ -29,13 +30,19 @@ def listening(port, address="127.0.0.1"):
         return probe.connect_ex((address, port)) == 0
 
 
+def pause_since(begin):
+    """Between two looks: the longer the wait, which began at BEGIN, the fewer of them, since others need the
+    processors."""
+    time.sleep(min(max(POLL, (time.monotonic() - begin) / 20), POLL_MAX))
+
+
 def wait_until(condition, what, timeout=PATIENCE):
     """Returns the first true value of CONDITION()."""
-    deadline = time.monotonic() + timeout
+    begin = time.monotonic()
     while True:
         value = condition()
         if value:
             return value
-        if time.monotonic() > deadline:
+        if time.monotonic() > begin + timeout:
             raise AssertionError(f"not within {timeout} s: {what}")
-        time.sleep(POLL)
+        pause_since(begin)

@@ -17,7 +17,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from common.net import (PATIENCE, POLL, free_port,  # noqa: E402,F401
-                        listening, wait_until)
+                        listening, pause_since, wait_until)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -138,16 +138,16 @@ class Log:
 
     def wait(self, name, since=0, count=1, timeout=PATIENCE, **fields):
         """The first (or COUNT first) events of that NAME and those FIELDS."""
-        deadline = time.monotonic() + timeout
+        begin = time.monotonic()
         while True:
             found = self.find(name, since, **fields)
             if len(found) >= count:
                 return found[0] if count == 1 else found[:count]
-            if time.monotonic() > deadline:
+            if time.monotonic() > begin + timeout:
                 raise AssertionError(
                     f"{len(found)} of {count} events {name} {fields} within {timeout} s; "
                     f"the log ends:\n{self.tail()}")
-            time.sleep(POLL)
+            pause_since(begin)
 
     def tail(self, count=25):
         with open(self.path, "rb") as log:
@@ -432,10 +432,13 @@ class Node:
                 for place in ("mess/*/*", "todo/*/*/*")
                 for path in glob.glob(os.path.join(self.queue, place))}
 
+    def is_empty(self):
+        """Nothing is queued. Twice: between the folders a bounce may be queued and its cause removed."""
+        return not any(names for top in ("todo", "info") * 2
+                       for _, _, names in os.walk(os.path.join(self.queue, top)))
+
     def wait_empty(self, timeout=PATIENCE):
-        # twice: between the folders a bounce may be queued and its cause removed
-        wait_until(lambda: not self.control_files() and not self.control_files(),
-                   "the queue is empty", timeout)
+        wait_until(self.is_empty, "the queue is empty", timeout)
 
     def make_due(self):
         """Makes every waiting delivery due. The node is stopped."""

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: ISC
-"""Servers that take only so much mail, and say so; and what came to them."""
+"""Servers that take only so much mail, and say so; what came to them, and what a node tells of them."""
+import json
+import os
 import re
 import socketserver
+import subprocess
 import threading
 import time
 
 from smtp import Client
+from stagepost import PATIENCE, as_user
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
+IN_FLIGHT = 30  # connections to one server at most, when it complains
+FIRST = 0.7  # seconds: then who was on the way is there
 
 # --- what they allow ---
 
@@ -227,3 +233,36 @@ def check_never_deferred(mx):
     assert not mx.log.find("deferred")
     assert not mx.log.find("message_preprocessed")  # nothing was written for those that waited
     assert not mx.log.find("ipc_refused")
+
+
+# --- what a node tells of them ---
+
+
+def stagepost(mx, *words):
+    return subprocess.run([*as_user(), os.path.join(mx.programs, "stagepost"), *words, "-c", mx.conf],
+                          capture_output=True, text=True, check=False, timeout=PATIENCE)
+
+
+def pauses(mx):
+    """{domain: pause}, as "queue stats" has it."""
+    made = stagepost(mx, "queue", "stats", "--json")
+    assert made.returncode == 0, made.stderr
+    return {pause["destination"]: pause for pause in json.loads(made.stdout)["paused"]}
+
+
+def throttled(mx, port):
+    return mx.log.find("host_throttled", port=port)
+
+
+def check_calmed_down(name, allows, events):
+    """After its complaint, and what was on the way then, it gets no more than it allows; if that was about mail,
+    each message comes its gap after the one before."""
+    assert len(allows.refused) < IN_FLIGHT + len(events), name
+    if allows.verb == "CONNECT":
+        assert len(allows.refused) <= len(events) + 2 and "connections" in events[0], (name, events)
+        return
+    later = [at for at in allows.tries if at > allows.refused[0] + FIRST]
+    if allows.seconds is not None and later:
+        assert most_within(later, allows.seconds) <= allows.most, name
+    gap = int(events[0]["apart_ms"]) / 1000
+    assert all(after - before >= 0.9 * gap for before, after in zip(later, later[1:])), (name, gap, later)
