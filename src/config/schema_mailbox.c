@@ -106,8 +106,8 @@ const struct config_setting config_schema_record[] = {
 	SETTING(RULE, "folder", text, AT(config_rule, folder), INITIAL(""), RANGE(0, 255),
 		MEANING("The folder for the copy, in UTF-8, with / between levels. %x is the "
 			"recipient's extension; if the result cannot be a "
-			"folder, or the setting is empty, the service's folder and detail_folders "
-			"apply.")),
+			"folder (in a Maildir, if it has a dot), or the setting is empty, the "
+			"service's folder and detail_folders apply.")),
 	SETTING(RULE, "flags", texts, LIST(config_rule, flags, flag_count), INITIAL(""),
 		MEANING("The flags with which the copy is filed, instead of the service's: seen, "
 			"flagged, draft; or none.")),

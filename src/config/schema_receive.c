@@ -107,9 +107,9 @@ const struct config_setting config_schema_receive[] = {
 			"with the message. It changes nothing else.")),
 	SETTING(ROOT, "etrn_from", networks, LIST(config, etrn_from, etrn_from_count), INITIAL(""),
 		MEANING("Clients that may request the mail of a domain (ETRN, RFC 1985), as hosts "
-			"do that are not always connected. Mail that waits because a host in the "
-			"domain could not be reached, or the relay of the domain's route or, if it "
-			"has none, of the sender's, is tried at once. Mail that waits for another "
+			"do that are not always connected. Mail that waits because a host of the "
+			"domain, or a relay for it, could not be reached is tried at once, with "
+			"all other mail that waits for that host. Mail that waits for another "
 			"reason is not.")),
 	SETTING(ROOT, "proxy_timeout", seconds, AT(config, proxy_timeout), INITIAL("5s"),
 		RANGE(1, 3600), MEANING("How long to wait for a PROXY header.")),

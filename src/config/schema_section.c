@@ -260,8 +260,9 @@ const struct config_setting config_schema_section[] = {
 	SETTING(SERVICE, "detail_folders", boolean, AT(config_service, detail_folders),
 		INITIAL("no"), KINDS(KIND(MAILBOX) | KIND(IMAP)),
 		MEANING("Whether mail to an address with an extension goes to the folder of that "
-			"name, which is created if it is missing: user+lists to lists. See "
-			"recipient_delimiter.")),
+			"name, which is created if it is missing: user+lists to lists. Where the "
+			"extension cannot be a folder's name, because it has a dot, for example, "
+			"setting folder applies. See recipient_delimiter.")),
 	SETTING(SERVICE, "flags", texts, LIST(config_service, flags, flag_count), INITIAL(""),
 		KINDS(KIND(MAILBOX) | KIND(IMAP)),
 		MEANING("The flags with which recipients' copies are filed: seen, flagged, "

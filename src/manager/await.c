@@ -123,9 +123,14 @@ static enum message_state await_trigger(struct manager *manager, struct message 
 {
 	uint64_t number = message->id.number;
 	bool is_first = message->lost_turn && is_of_class(trigger);
-	enum message_state state = await_with(manager, message, trigger_waiters(trigger), due_us);
-	struct sleeper *sleeper = is_first ? sleepers_find(&manager->sleepers, number) : NULL;
+	enum message_state state;
+	struct sleeper *sleeper;
 
+	for (size_t i = 0; i < message->control->delivery_count; i++)
+		if (outcome_is_open(&message->control->deliveries[i]))
+			deliver_note_wait(&message->control->deliveries[i], trigger);
+	state = await_with(manager, message, trigger_waiters(trigger), due_us);
+	sleeper = is_first ? sleepers_find(&manager->sleepers, number) : NULL;
 	if (sleeper != NULL && sleeper->waiters == trigger_waiters(trigger))
 		sleepers_go_first(&manager->sleepers, sleeper);
 	return state;

@@ -188,17 +188,34 @@ static enum order_code why(const struct request *request)
 	return ORDER_OK;
 }
 
+static void tell_pause(const struct request *request, const struct transport_pause *pause)
+{
+	buffer_append_format(request->told, "%s %lld %zu %s", pause->destination,
+			     (long long)(pause->left_us / (SECOND_US / 1000)), pause->waiting,
+			     pause->reason);
+}
+
+/* The load comes first, as a pause of "*", all destinations. */
 static enum order_code paused(const struct request *request)
 {
 	const struct transport *remote =
 		transports_find(request->manager->transports, STR("remote"));
-	struct transport_pause pause;
+	struct str after = request->order->name;
+	struct transport_pause pause = {.destination = "*",
+					.left_us = DISPATCH_LOAD_AGAIN_US,
+					.reason = "the load has reached load_queue"};
 
-	if (remote != NULL &&
-	    transport_next_pause(remote, request->order->name, os_clock_monotonic_us(), &pause))
-		buffer_append_format(request->told, "%s %lld %zu %s", pause.destination,
-				     (long long)(pause.left_us / (SECOND_US / 1000)), pause.waiting,
-				     pause.reason);
+	if (remote == NULL)
+		return ORDER_OK;
+	if (after.length == 0 && request->manager->is_loaded) {
+		pause.waiting = transport_count(remote).waiting;
+		tell_pause(request, &pause);
+		return ORDER_OK;
+	}
+	if (str_equal(after, STR("*")))
+		after = STR("");
+	if (transport_next_pause(remote, after, os_clock_monotonic_us(), &pause))
+		tell_pause(request, &pause);
 	return ORDER_OK;
 }
 

@@ -94,6 +94,14 @@ static struct trigger *obstacle_of(struct manager *manager, const struct queue_d
 							       destination_of(delivery, &name));
 }
 
+void deliver_note_wait(const struct queue_delivery *delivery, struct trigger *trigger)
+{
+	struct mail_domain name;
+
+	if (delivery->route == QUEUE_ROUTE_REMOTE)
+		trigger_note_domain(trigger, domain_of(delivery->address, &name));
+}
+
 struct trigger *deliver_blocked_by(struct manager *manager, const struct message *message,
 				   const struct queue_delivery *delivery)
 {

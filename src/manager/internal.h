@@ -90,6 +90,8 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 /* The trigger that keeps the delivery from being tried now, or NULL. */
 struct trigger *deliver_blocked_by(struct manager *manager, const struct message *message,
 				   const struct queue_delivery *delivery);
+/* The delivery waits for TRIGGER: noted for who asks for the mail of its domain. */
+void deliver_note_wait(const struct queue_delivery *delivery, struct trigger *trigger);
 /* MESSAGE was requeued: a trigger of one of its destinations may be due to an old route, so this
  * message becomes the probe. */
 void deliver_probe(struct manager *manager, struct message *message);
@@ -165,6 +167,9 @@ void life_not_mapped(struct manager *manager, struct message *message, bool is_a
 void life_forget(struct manager *manager, struct message *message);
 
 /* --- dispatch.c --- */
+
+/* How often a load that holds mail back is looked at again. */
+static const int64_t DISPATCH_LOAD_AGAIN_US = SECOND_US;
 
 /* Starts all jobs that may start. */
 void dispatch(void *context);

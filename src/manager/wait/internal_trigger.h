@@ -20,6 +20,8 @@ struct trigger {
 	bool is_seen;                    /* by the current reading of the directory */
 	bool is_wanted;                  /* somebody asked for it since the last probe */
 	size_t turn_count;               /* of a class of hosts */
+	uint64_t *domains;               /* hashes of those whose mail waits for a server, or has */
+	unsigned domain_count;           /* TRIGGER_DOMAINS_MAX: of any domain */
 	struct trigger *next, *previous; /* while RELEASED; of a class of hosts, always */
 	UT_hash_handle hh;               /* by name */
 	UT_hash_handle by_prober;        /* while PROBED */

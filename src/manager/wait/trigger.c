@@ -155,6 +155,7 @@ static void trigger_free(struct triggers *triggers, struct trigger *trigger)
 	triggers->of_programs -= trigger_is_of_program(str_from(trigger->name));
 	free(trigger->name);
 	free(trigger->until);
+	free(trigger->domains);
 	free(trigger);
 }
 
