@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The servers of an attempt: one after the other is met, as its policy says, and why one was not is
  * kept. */
-#include "deliver/remote_attempt_internal.h"
+#include "deliver/internal_remote_attempt.h"
 #include "deliver/remote_peer.h"
 #include <errno.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "queue/client.h"
 #include "base/panic.h"
 #include "ipc/pack.h"
-#include "queue/client_internal.h"
+#include "queue/internal_client.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * queue/repair_internal.h - what the files of the repair share.
+ * queue/internal_repair.h - what the files of the repair share.
  */
-#ifndef QUEUE_REPAIR_INTERNAL_H
-#define QUEUE_REPAIR_INTERNAL_H
+#ifndef QUEUE_INTERNAL_REPAIR_H
+#define QUEUE_INTERNAL_REPAIR_H
 
 #include "queue/control.h"
 #include "queue/internal.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/child_internal.h - shared by the parts of a supervised process.
+ * program/internal_child.h - shared by the parts of a supervised process.
  *
  *   child.c         its life: start, reload, stop
  *   child_take.c    receives what the supervisor sends
  *   child_ask.c     gives the program access to that
  */
-#ifndef PROGRAM_CHILD_INTERNAL_H
-#define PROGRAM_CHILD_INTERNAL_H
+#ifndef PROGRAM_INTERNAL_CHILD_H
+#define PROGRAM_INTERNAL_CHILD_H
 
 #include "ipc/channel.h"
 #include "program/child.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/serve_internal.h - shared by the supervisor's files.
+ * program/internal_serve.h - shared by the supervisor's files.
  */
-#ifndef PROGRAM_SERVE_INTERNAL_H
-#define PROGRAM_SERVE_INTERNAL_H
+#ifndef PROGRAM_INTERNAL_SERVE_H
+#define PROGRAM_INTERNAL_SERVE_H
 
 #include "base/hash.h"
 #include "ipc/channel.h"

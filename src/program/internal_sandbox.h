@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/sandbox_internal.h - what the files of the sandbox share.
+ * program/internal_sandbox.h - what the files of the sandbox share.
  */
-#ifndef PROGRAM_SANDBOX_INTERNAL_H
-#define PROGRAM_SANDBOX_INTERNAL_H
+#ifndef PROGRAM_INTERNAL_SANDBOX_H
+#define PROGRAM_INTERNAL_SANDBOX_H
 
 #include "base/arena.h"
 #include "os/sandbox.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * queue/commit_internal.h - what the files of a group commit (S3 to S4) share.
+ * queue/internal_commit.h - what the files of a group commit (S3 to S4) share.
  */
-#ifndef QUEUE_COMMIT_INTERNAL_H
-#define QUEUE_COMMIT_INTERNAL_H
+#ifndef QUEUE_INTERNAL_COMMIT_H
+#define QUEUE_INTERNAL_COMMIT_H
 
 #include "queue/internal.h"
 

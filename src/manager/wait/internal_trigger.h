@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-/* manager/wait/trigger_internal.h - what trigger.c and trigger_file.c share. */
-#ifndef MANAGER_WAIT_TRIGGER_INTERNAL_H
-#define MANAGER_WAIT_TRIGGER_INTERNAL_H
+/* manager/wait/internal_trigger.h - what trigger.c and trigger_file.c share. */
+#ifndef MANAGER_WAIT_INTERNAL_TRIGGER_H
+#define MANAGER_WAIT_INTERNAL_TRIGGER_H
 
 #include "base/heap.h"
 #include "base/table.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * queue/adopt_internal.h - what the files of an adoption share.
+ * queue/internal_adopt.h - what the files of an adoption share.
  */
-#ifndef QUEUE_ADOPT_INTERNAL_H
-#define QUEUE_ADOPT_INTERNAL_H
+#ifndef QUEUE_INTERNAL_ADOPT_H
+#define QUEUE_INTERNAL_ADOPT_H
 
 #include "queue/control.h"
 

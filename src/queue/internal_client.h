@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * queue/client_internal.h - what the files of the client share.
+ * queue/internal_client.h - what the files of the client share.
  */
-#ifndef QUEUE_CLIENT_INTERNAL_H
-#define QUEUE_CLIENT_INTERNAL_H
+#ifndef QUEUE_INTERNAL_CLIENT_H
+#define QUEUE_INTERNAL_CLIENT_H
 
 #include "ipc/channel.h"
 #include "queue/client.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * smtp/client_internal.h - what the files of the client share.
+ * smtp/internal_client.h - what the files of the client share.
  */
-#ifndef SMTP_CLIENT_INTERNAL_H
-#define SMTP_CLIENT_INTERNAL_H
+#ifndef SMTP_INTERNAL_CLIENT_H
+#define SMTP_INTERNAL_CLIENT_H
 
 #include "base/arena.h"
 #include "smtp/client.h"

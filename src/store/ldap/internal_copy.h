@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-/* store/ldap/copy_internal.h - shared by the parts of store/ldap/copy.h. */
-#ifndef STORE_LDAP_COPY_INTERNAL_H
-#define STORE_LDAP_COPY_INTERNAL_H
+/* store/ldap/internal_copy.h - shared by the parts of store/ldap/copy.h. */
+#ifndef STORE_LDAP_INTERNAL_COPY_H
+#define STORE_LDAP_INTERNAL_COPY_H
 
 #include "store/ldap/copy.h"
 #include "store/sqlite/statement.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * os/sandbox_internal.h - the parts of a sandbox. Each returns 0, -ENOSYS if the kernel
+ * os/internal_sandbox.h - the parts of a sandbox. Each returns 0, -ENOSYS if the kernel
  * does not support it, or -errno.
  */
-#ifndef OS_SANDBOX_INTERNAL_H
-#define OS_SANDBOX_INTERNAL_H
+#ifndef OS_INTERNAL_SANDBOX_H
+#define OS_INTERNAL_SANDBOX_H
 
 #include "os/sandbox.h"
 

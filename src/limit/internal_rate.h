@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * limit/rate_internal.h - where the rates are in a row (limit/memory.h): a header, and a table for
+ * limit/internal_rate.h - where the rates are in a row (limit/memory.h): a header, and a table for
  * each kind of subject.
  */
-#ifndef LIMIT_RATE_INTERNAL_H
-#define LIMIT_RATE_INTERNAL_H
+#ifndef LIMIT_INTERNAL_RATE_H
+#define LIMIT_INTERNAL_RATE_H
 
 #include "limit/rate.h"
 #include <stdatomic.h>

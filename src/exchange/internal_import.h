@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-/* exchange/import_internal.h - shared by import.c, import_apply.c and import_remove.c. */
-#ifndef EXCHANGE_IMPORT_INTERNAL_H
-#define EXCHANGE_IMPORT_INTERNAL_H
+/* exchange/internal_import.h - shared by import.c, import_apply.c and import_remove.c. */
+#ifndef EXCHANGE_INTERNAL_IMPORT_H
+#define EXCHANGE_INTERNAL_IMPORT_H
 
 #include "exchange/import.h"
 #include "exchange/seen.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: ISC
 /*
- * mail/seven_bit_internal.h - shared by the files of the conversion.
+ * mail/internal_seven_bit.h - shared by the files of the conversion.
  *
  * seven_bit.c splits the message into lines and keeps the result of the scan, seven_bit_walk.c
  * tracks the structure of the message, seven_bit_header.c parses fields, seven_bit_encode.c writes
  * bodies.
  */
-#ifndef MAIL_SEVEN_BIT_INTERNAL_H
-#define MAIL_SEVEN_BIT_INTERNAL_H
+#ifndef MAIL_INTERNAL_SEVEN_BIT_H
+#define MAIL_INTERNAL_SEVEN_BIT_H
 
 #include "mail/seven_bit.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/remote_policy_internal.h - what the files that find policies share.
+ * deliver/internal_remote_policy.h - what the files that find policies share.
  */
-#ifndef DELIVER_REMOTE_POLICY_INTERNAL_H
-#define DELIVER_REMOTE_POLICY_INTERNAL_H
+#ifndef DELIVER_INTERNAL_REMOTE_POLICY_H
+#define DELIVER_INTERNAL_REMOTE_POLICY_H
 
 #include "deliver/remote_policy.h"
 

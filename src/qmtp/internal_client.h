@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * qmtp/client_internal.h - what the files of the client share.
+ * qmtp/internal_client.h - what the files of the client share.
  */
-#ifndef QMTP_CLIENT_INTERNAL_H
-#define QMTP_CLIENT_INTERNAL_H
+#ifndef QMTP_INTERNAL_CLIENT_H
+#define QMTP_INTERNAL_CLIENT_H
 
 #include "base/arena.h"
 #include "qmtp/client.h"

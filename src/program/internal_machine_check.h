@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-/* program/machine_check_internal.h - shared by the files of program/machine_check.h. */
-#ifndef PROGRAM_MACHINE_CHECK_INTERNAL_H
-#define PROGRAM_MACHINE_CHECK_INTERNAL_H
+/* program/internal_machine_check.h - shared by the files of program/machine_check.h. */
+#ifndef PROGRAM_INTERNAL_MACHINE_CHECK_H
+#define PROGRAM_INTERNAL_MACHINE_CHECK_H
 
 #include "base/attributes.h"
 #include "program/machine_check.h"

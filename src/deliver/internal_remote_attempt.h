@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/remote_attempt_internal.h - what the files of an attempt share: remote_attempt.c is its
+ * deliver/internal_remote_attempt.h - what the files of an attempt share: remote_attempt.c is its
  * course, remote_attempt_servers.c the way to the next of its servers, remote_attempt_message.c
  * what is said of the message.
  */
-#ifndef DELIVER_REMOTE_ATTEMPT_INTERNAL_H
-#define DELIVER_REMOTE_ATTEMPT_INTERNAL_H
+#ifndef DELIVER_INTERNAL_REMOTE_ATTEMPT_H
+#define DELIVER_INTERNAL_REMOTE_ATTEMPT_H
 
 #include "deliver/remote_attempt.h"
 #include "deliver/remote_content.h"

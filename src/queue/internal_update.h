@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * queue/update_internal.h - what the files of the updates share.
+ * queue/internal_update.h - what the files of the updates share.
  */
-#ifndef QUEUE_UPDATE_INTERNAL_H
-#define QUEUE_UPDATE_INTERNAL_H
+#ifndef QUEUE_INTERNAL_UPDATE_H
+#define QUEUE_INTERNAL_UPDATE_H
 
 #include "queue/update.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * queue/server_internal.h - what the files of the queue server share.
+ * queue/internal_server.h - what the files of the queue server share.
  */
-#ifndef QUEUE_SERVER_INTERNAL_H
-#define QUEUE_SERVER_INTERNAL_H
+#ifndef QUEUE_INTERNAL_SERVER_H
+#define QUEUE_INTERNAL_SERVER_H
 
 #include "base/table.h"
 #include "ipc/channel.h"
@@ -136,7 +136,7 @@ enum { SERVER_NOTICE_CONTENT_MAX = 16 * 1024 };
 
 /* server_manager.c: what the manager is told, and what it asks for. */
 bool server_manage(struct server_client *client, struct unpack *body);
-bool server_cleaned(struct server_client *client);
+bool server_cleaned(struct server_client *client, struct unpack *body);
 bool server_remove(struct server_client *client, struct unpack *body);
 void server_remove_queued(struct queue_server *server, enum mail_stage stage, uint64_t number);
 void server_remove_again(void *context);

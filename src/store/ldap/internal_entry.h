@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
-/* store/ldap/entry_internal.h - shared by the parts of entry_map_apply(), one for each kind of
+/* store/ldap/internal_entry.h - shared by the parts of entry_map_apply(), one for each kind of
  * entry. */
-#ifndef STORE_LDAP_ENTRY_INTERNAL_H
-#define STORE_LDAP_ENTRY_INTERNAL_H
+#ifndef STORE_LDAP_INTERNAL_ENTRY_H
+#define STORE_LDAP_INTERNAL_ENTRY_H
 
 #include "store/ldap/map.h"
 

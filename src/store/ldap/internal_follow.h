@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-/* store/ldap/follow_internal.h - shared by the parts of store/ldap/follow.h. */
-#ifndef STORE_LDAP_FOLLOW_INTERNAL_H
-#define STORE_LDAP_FOLLOW_INTERNAL_H
+/* store/ldap/internal_follow.h - shared by the parts of store/ldap/follow.h. */
+#ifndef STORE_LDAP_INTERNAL_FOLLOW_H
+#define STORE_LDAP_INTERNAL_FOLLOW_H
 
 #include "log/event.h"
 #include "store/ldap/follow.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/remote_session_internal.h - what the files of a session with a server share.
+ * deliver/internal_remote_session.h - what the files of a session with a server share.
  */
-#ifndef DELIVER_REMOTE_SESSION_INTERNAL_H
-#define DELIVER_REMOTE_SESSION_INTERNAL_H
+#ifndef DELIVER_INTERNAL_REMOTE_SESSION_H
+#define DELIVER_INTERNAL_REMOTE_SESSION_H
 
 #include "deliver/remote_engine.h"
 #include "deliver/remote_form.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-/* deliver/list_internal.h - one list that a message is for: what the files list*.c share. */
-#ifndef DELIVER_LIST_INTERNAL_H
-#define DELIVER_LIST_INTERNAL_H
+/* deliver/internal_list.h - one list that a message is for: what the files list*.c share. */
+#ifndef DELIVER_INTERNAL_LIST_H
+#define DELIVER_INTERNAL_LIST_H
 
 #include "deliver/list.h"
 #include "deliver/list_graph.h"
