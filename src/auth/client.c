@@ -23,7 +23,9 @@ struct auth {
 	struct auth_exchange *asking;  /* in the order of the questions */
 	struct auth_exchange *waiting; /* for the client's response */
 	uint32_t last_tag;
-	struct buffer list; /* of auth_mechanisms() */
+	struct buffer list;                  /* of auth_mechanisms() */
+	void (*when_offered)(void *context); /* NULL: nobody waits for that */
+	void *when_context;
 };
 
 /* --- the life of an exchange: asking, then waiting for a response, then asking again --- */
@@ -165,6 +167,18 @@ static bool take_answer(struct auth *auth, struct unpack *unpack, uint32_t tag)
 	return true;
 }
 
+static bool take_offer(struct auth *auth, struct unpack *unpack)
+{
+	void (*call)(void *context) = auth->when_offered;
+
+	if (!unpack_offer(unpack, auth))
+		return false;
+	auth->when_offered = NULL;
+	if (call != NULL)
+		call(auth->when_context);
+	return true;
+}
+
 static void on_message(void *context, struct ipc_message *message)
 {
 	struct auth *auth = context;
@@ -172,7 +186,7 @@ static void on_message(void *context, struct ipc_message *message)
 	bool is_good = false;
 
 	if (message->type == AUTH_OFFER)
-		is_good = unpack_offer(&unpack, auth);
+		is_good = take_offer(auth, &unpack);
 	else if (message->type == AUTH_ANSWER)
 		is_good = take_answer(auth, &unpack, message->tag);
 	if (!is_good) {
@@ -213,6 +227,12 @@ struct auth *auth_new(struct os_loop *loop, const char *path)
 	auth->timer = os_timer_new(loop, on_timer, auth);
 	auth->client = ipc_client_new(loop, path, &handler, auth);
 	return auth;
+}
+
+void auth_when_offered(struct auth *auth, void (*call)(void *context), void *context)
+{
+	auth->when_offered = call;
+	auth->when_context = context;
 }
 
 void auth_free(struct auth *auth)

@@ -86,6 +86,8 @@ struct auth_exchange {
 struct auth *auth_new(struct os_loop *loop, const char *path);
 /* Only after its exchanges have ended. NULL is allowed. */
 void auth_free(struct auth *auth);
+/* Calls CALL once, when "auth" next says which mechanisms it has. */
+void auth_when_offered(struct auth *auth, void (*call)(void *context), void *context);
 
 /* The mechanisms that may be offered to a client, separated by a space, best first; with what
  * "auth" can do now: empty while it is not connected. IS_SECURED, HAS_BINDING and HAS_CERTIFICATE

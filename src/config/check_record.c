@@ -30,12 +30,16 @@ void config_check_flags(const char *const *flags, size_t count, bool may_be_none
 
 /* Levels between slashes, none of them empty or a name that a file system gives a meaning. */
 static void check_folder(const char *folder, const char *setting,
-			 const struct config_tree_section *section,
+			 const struct config_tree_section *section, bool is_maildir,
 			 struct config_problems *problems)
 {
 	if (!mail_folder_is_valid(str_from(folder)))
 		config_problem_report(section, setting, "not a folder",
 				      "names of at most 255 bytes of UTF-8, with / between levels",
+				      problems);
+	else if (is_maildir && !mail_folder_is_portable(str_from(folder)))
+		config_problem_report(section, setting, "not a folder of a Maildir",
+				      "names without \".\" and without \"~\" at the beginning",
 				      problems);
 }
 
@@ -53,11 +57,13 @@ static void check_service(const struct config_service *service,
 			  const struct config_tree_section *section,
 			  struct config_problems *problems)
 {
+	bool is_maildir = service->kind == CONFIG_SERVICE_MAILBOX;
+
 	if (!config_service_records(service))
 		return;
 	config_check_flags(service->flags, service->flag_count, false, section, problems);
-	check_folder(service->folder, "folder", section, problems);
-	check_folder(service->sent_folder, "sent_folder", section, problems);
+	check_folder(service->folder, "folder", section, is_maildir, problems);
+	check_folder(service->sent_folder, "sent_folder", section, is_maildir, problems);
 	if (service->kind != CONFIG_SERVICE_IMAP)
 		return;
 	check_login(service, section, problems);

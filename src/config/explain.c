@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Describes settings and their values, for people. */
 #include "base/panic.h"
+#include "base/quote.h"
 #include "config/internal.h"
 #include "config/suggest.h"
 #include <stdlib.h>
@@ -97,7 +98,7 @@ static void append_section(const struct changes *changes, const struct config_tr
 	buffer_append_format(out, "\n%s", config_section_info(section->kind)->name);
 	if (*section->title != '\0') {
 		buffer_append_byte(out, ' ');
-		config_print_quoted(str_from(section->title), out);
+		quote_append(out, str_from(section->title));
 	}
 	buffer_append_string(out, " {");
 	append_place(changes, section->line, out);

@@ -119,8 +119,6 @@ void config_fill_section(struct config *config, const struct config_tree_section
 void config_check(struct config *config, const struct config_tree *tree,
 		  struct config_problems *problems);
 
-/* print.c: prints TEXT as in a file. */
-void config_print_quoted(struct str text, struct buffer *out);
 void config_print_value(const struct config_setting *setting, const void *place,
 			struct buffer *out);
 

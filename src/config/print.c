@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* Prints a configuration as a file that can be parsed again, for "stagepost config". */
+#include "base/quote.h"
 #include "config/internal.h"
 #include <string.h>
-
-void config_print_quoted(struct str text, struct buffer *out)
-{
-	buffer_append_byte(out, '"');
-	for (size_t i = 0; i < text.length; i++) {
-		if (text.data[i] == '"' || text.data[i] == '\\')
-			buffer_append_byte(out, '\\');
-		buffer_append_byte(out, text.data[i]);
-	}
-	buffer_append_byte(out, '"');
-}
 
 void config_print_value(const struct config_setting *setting, const void *place, struct buffer *out)
 {
@@ -22,7 +12,7 @@ void config_print_value(const struct config_setting *setting, const void *place,
 	if (setting->type->is_bare)
 		buffer_append_str(out, buffer_view(&text));
 	else
-		config_print_quoted(buffer_view(&text), out);
+		quote_append(out, buffer_view(&text));
 	buffer_clear(&text);
 }
 
@@ -78,7 +68,7 @@ static void print_section(enum config_section section, const char *title, const 
 	buffer_append_string(out, config_section_info(section)->name);
 	if (title != NULL) {
 		buffer_append_byte(out, ' ');
-		config_print_quoted(str_from(title), out);
+		quote_append(out, str_from(title));
 	}
 	buffer_append_string(out, " {\n");
 	print_settings(section, base, out);

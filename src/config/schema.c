@@ -5,31 +5,30 @@
 static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 	[CONFIG_SECTION_ROOT] = {"", "", "Settings outside of every section.",
 				 sizeof(struct config)},
-	[CONFIG_SECTION_LISTEN] = {"listen", "smtp, submission, qmtp or qmqp",
-				   "Where mail is taken in, and by which protocol. "
-				   "May be given several times.",
+	[CONFIG_SECTION_LISTEN] = {"listen", "smtp, submission, lmtp, qmtp or qmqp",
+				   "Where mail is accepted, and by which protocol. May be given "
+				   "several times.",
 				   sizeof(struct config_listen)},
 	[CONFIG_SECTION_SERVICE] = {"service", "NAME",
 				    "A way to deliver mail on this machine. The name is 1 to 32 of "
 				    "a-z, 0-9, '-' and '_', and not \"remote\" or \"list\".",
 				    sizeof(struct config_service), "kind"},
 	[CONFIG_SECTION_DOMAIN] = {"domain", "\"NAME\"",
-				   "A mail domain whose mailboxes are on this machine; one that is "
-				   "not ASCII in UTF-8 or as A-labels (xn--), which is the same.",
+				   "A mail domain whose mailboxes are on this machine; an "
+				   "internationalized name is written in UTF-8 or as A-labels "
+				   "(xn--), which is the same.",
 				   sizeof(struct config_domain)},
 	[CONFIG_SECTION_TRANSPORT] =
 		{"transport", "remote, list or a service's NAME",
-		 "How the mail of one queue is delivered. Every transport exists with "
-		 "the defaults; a section is only needed to change them. That of "
-		 "list sends on to the members of mailing lists.",
+		 "How many deliveries run at a time: to other hosts (remote), to the members of "
+		 "mailing lists (list), or by a service. Every transport exists with the defaults; "
+		 "a section is only needed to change them.",
 		 sizeof(struct config_transport)},
 	[CONFIG_SECTION_PROCESS] =
 		{"process", "NAME",
 		 "One of the processes smtpd, qmtpd, names, keys, policy, auth, resolve, remote, "
-		 "lmtp, "
-		 "local, "
-		 "pipe, list and directory. Those that have the queue, queue and send, run as "
-		 "setting user says.",
+		 "lmtp, local, mailbox, decode, pipe, list and directory. Those that own the "
+		 "queue, queue and send, run as setting user says.",
 		 sizeof(struct config_process)},
 	[CONFIG_SECTION_CERTIFICATE] =
 		{"certificate", "NAME",
@@ -51,47 +50,39 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 	[CONFIG_SECTION_CLASS] =
 		{"class", "\"MASK\"",
 		 "A limit on the SMTP, LMTP, QMTP and QMQP sessions with a class of hosts, "
-		 "incoming "
-		 "and outgoing together. The mask is the name of a host, \"*.NAME\" for NAME and "
-		 "all hosts below it, an address or a network (ADDRESS/PREFIX, IPv4 or IPv6), or "
-		 "\"*\" for all hosts. The first class in the file that has a host applies to it; "
-		 "the last must be \"*\". A client has a name only if the one in the DNS of its "
-		 "address leads back to the address; it is not greeted before its name is known, "
-		 "for two seconds at most. A server has the name by which it was looked up. UNIX "
+		 "incoming and outgoing together. The mask is the name of a host, \"*.NAME\" for "
+		 "NAME and all hosts below it, an address or a network (ADDRESS/PREFIX, IPv4 or "
+		 "IPv6), or \"*\" for all hosts. The first class in the file that has a host "
+		 "applies to it; the last must be \"*\". A client has a name only if that name "
+		 "resolves back to its address; it is not greeted before its name is known, for "
+		 "two seconds at most. A server has the name by which it was looked up. UNIX "
 		 "sockets are not counted. While no class can take another client, connections are "
-		 "refused by the system. Without these sections nothing is limited. See "
+		 "refused by the system. Without such sections nothing is limited. See "
 		 "stagepost-limits(8).",
 		 sizeof(struct config_class)},
 	[CONFIG_SECTION_RATE] =
 		{"rate", "NAME",
-		 "How much clients may do in a time: each section counts one thing for each "
-		 "address, "
-		 "user, domain of senders or class, in the interval that ends now, in all "
-		 "processes "
-		 "of this machine together. All sections that apply must allow it. What is counted "
-		 "is kept in memory and begins anew when the server is started.",
+		 "Rate limits for clients: each section counts one thing for each address, user, "
+		 "domain of senders or class, in a sliding window, in all processes of this "
+		 "machine together. All sections that apply must allow it. The counts are kept in "
+		 "memory: they begin anew when the mail system is started.",
 		 sizeof(struct config_rate)},
 	[CONFIG_SECTION_SOURCE] =
 		{"source", "NAME",
 		 "Addresses of this machine from which mail is sent to other servers, and the name "
 		 "that goes with them. Settings source, sender_sources, domain_sources and those "
-		 "of "
-		 "the sections class say which mail. To each server the address is used that was "
-		 "used longest ago for it; only those of the server's address family can be. The "
-		 "name is 1 to 32 of a-z, 0-9, '-' and '_'.",
+		 "of the sections class say which mail. For each server the least recently used of "
+		 "them is taken, of the server's address family. The name is 1 to 32 of a-z, 0-9, "
+		 "'-' and '_'.",
 		 sizeof(struct config_source)},
 	[CONFIG_SECTION_DESTINATION] =
 		{"destination", "\"MASK\"",
 		 "How fast mail goes to other servers. The mask is a domain, \".NAME\" for the "
 		 "subdomains of one, \"mx:NAME\" for the server of that name or address and "
-		 "\"mx:*.NAME\" for "
-		 "all servers below it, or \"*\" for all. The first section in the file that has "
-		 "the "
-		 "domain or the server applies. What is above a limit waits in memory until its "
-		 "time, "
-		 "and other mail goes on. A server that says that it gets too much mail is sent "
-		 "less in "
-		 "any case, see stagepost-queue(8).",
+		 "\"mx:*.NAME\" for all servers below it, or \"*\" for all. The first section in "
+		 "the file that has the domain or the server applies. Mail above a limit waits in "
+		 "memory until its time, and does not delay other mail. A server that reports that "
+		 "it gets too much mail is sent less in any case, see stagepost-queue(8).",
 		 sizeof(struct config_destination)},
 	[CONFIG_SECTION_DIRECTORY] = {"directory", "",
 				      "Where addresses, domains, lists and users are kept that are "
@@ -101,8 +92,8 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 				      sizeof(struct config_directory), "backend"},
 	[CONFIG_SECTION_AUTH] =
 		{"auth", "",
-		 "How clients say who they are (SMTP's AUTH). Without this section its defaults "
-		 "apply if there is a listen submission and a directory.",
+		 "How clients authenticate (SMTP's AUTH). Without this section its defaults apply "
+		 "if there is a listen submission and a directory.",
 		 sizeof(struct config_auth), "users"},
 	[CONFIG_SECTION_RECORD] =
 		{"record", "",
@@ -113,13 +104,13 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 	[CONFIG_SECTION_RULE] =
 		{"rule", "NAME",
 		 "In which folder, and with which flags, services of kind mailbox and imap file a "
-		 "message. For each recipient the first rule in the file counts of which all "
-		 "settings from service to automatic hold that are given; of a list one value is "
-		 "enough. Without one, the settings of the service apply. In masks * stands for "
-		 "any text, ? for one byte, and the case of A to Z does not matter. Once a folder "
-		 "is chosen for a recipient, further attempts keep it, whatever the rules say "
-		 "then. The name, which is in the log, is 1 to 32 of a-z, 0-9, '-' and '_'. All "
-		 "rules together have at most 500 masks and 32 names of header fields.",
+		 "message. For each recipient the first rule in the file that matches applies: all "
+		 "of its settings from service to automatic that are given must match, of a list "
+		 "one value. If no rule matches, the settings of the service apply. In masks * "
+		 "matches any text, ? one byte, and the case of A to Z does not matter. Once a "
+		 "folder is chosen for a recipient, further attempts keep it, whatever the rules "
+		 "say then. The name, which is in the log, is 1 to 32 of a-z, 0-9, '-' and '_'. "
+		 "All rules together have at most 500 masks and 32 names of header fields.",
 		 sizeof(struct config_rule)},
 };
 

@@ -49,6 +49,7 @@ struct config_type {
 	const char *name;    /* for the manual */
 	const char *allowed; /* for people; NULL: from the row's range or words */
 	size_t size;         /* bytes of one value in memory */
+	uint64_t max;        /* bytes of a text whose row has no max */
 	bool is_list;        /* the field is a pointer to values, next to their number */
 	bool is_bare;        /* printed without quotes */
 	/* Parses TEXT into the value at PLACE; memory is in CONFIG's arena. */
@@ -56,8 +57,10 @@ struct config_type {
 					 const struct config *config, struct str text, void *place);
 	/* Prints the value at PLACE so that parse() returns the same, without quotes. */
 	void (*print)(const struct config_setting *setting, const void *place, struct buffer *out);
-	/* Prints a limit (a row's min or max) with its unit; NULL if the type has none. */
-	void (*print_number)(uint64_t number, struct buffer *out);
+	/* Of a number: its units, the largest first, else NULL; the value in memory is SCALE times
+	 * what is written. */
+	const struct config_unit *units;
+	uint64_t scale;
 };
 
 struct config_setting {
@@ -69,7 +72,7 @@ struct config_setting {
 	const char *initial;             /* the default, as text; "" for a list: empty */
 	const char *computed;            /* the default in words, if check.c computes it */
 	uint64_t min;                    /* of a number; in seconds for a duration */
-	uint64_t max;                    /* likewise; of a path: its length */
+	uint64_t max;                    /* likewise; of a text or path: its length */
 	const struct config_word *words; /* of a word */
 	unsigned kinds;      /* of services or backends that have it, a bit each; 0: all.
 			      * Without a default these require it */

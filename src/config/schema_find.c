@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Queries on the table of settings. */
 #include "config/schema.h"
+#include "config/type.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -47,6 +48,8 @@ bool config_setting_applies(const struct config_setting *setting, const void *ba
 
 void config_setting_allowed(const struct config_setting *setting, struct buffer *out)
 {
+	uint64_t max = setting->max > 0 ? setting->max : setting->type->max;
+
 	if (setting->words != NULL) {
 		for (const struct config_word *word = setting->words; word->name != NULL; word++) {
 			buffer_append_string(out, word == setting->words ? "" : ", ");
@@ -55,12 +58,12 @@ void config_setting_allowed(const struct config_setting *setting, struct buffer 
 		return;
 	}
 	buffer_append_string(out, setting->type->allowed);
-	if (setting->type->print_number != NULL) {
+	if (setting->type->units != NULL) {
 		buffer_append_string(out, " from ");
-		setting->type->print_number(setting->min, out);
+		config_type_print_number(setting->type, setting->min, out);
 		buffer_append_string(out, " to ");
-		setting->type->print_number(setting->max, out);
-	} else if (setting->max > 0) {
-		buffer_append_format(out, " of at most %" PRIu64 " bytes", setting->max);
+		config_type_print_number(setting->type, setting->max, out);
+	} else if (max > 0) {
+		buffer_append_format(out, " of at most %" PRIu64 " bytes", max);
 	}
 }

@@ -51,7 +51,7 @@ const struct config_setting config_schema_record[] = {
 	SETTING(RECORD, "client_certificate", optional_path, AT(config_record, client_certificate),
 		INITIAL(""), RANGE(0, 4000), KINDS(RECORD(MARIADB)),
 		MEANING("The file, in PEM form, of the certificate that is presented to the "
-			"servers, with those of the authorities between. Needs authority and "
+			"servers, followed by the intermediate certificates. Needs authority and "
 			"client_key. Empty: none.")),
 	SETTING(RECORD, "client_key", optional_path, AT(config_record, client_key), INITIAL(""),
 		RANGE(0, 4000), KINDS(RECORD(MARIADB)),
@@ -72,30 +72,33 @@ const struct config_setting config_schema_record[] = {
 		RANGE(0, UINT64_C(100) * 366 * 86400),
 		MEANING("For how long messages are kept in the record, not in mailboxes; one that "
 			"comes once more after that is filed again. They are removed once a day, "
-			"but "
-			"for those that are still being filed. 0: for ever.")),
+			"except those that are still being filed. 0: for ever.")),
 	SETTING(RULE, "service", text, AT(config_rule, service), INITIAL(""), RANGE(0, 32),
 		MEANING("The service whose messages the rule is for; empty: all of kind mailbox "
 			"and imap.")),
 	SETTING(RULE, "header", header_tests, LIST(config_rule, headers, header_count), INITIAL(""),
-		MEANING("Header fields: NAME is there, or \"NAME: MASK\" has such a value: the "
-			"first field of that name, without folds, its first 998 bytes; of Subject "
-			"the decoded text.")),
+		MEANING("NAME: the message has such a header field. \"NAME: MASK\": the first "
+			"field of that name matches the mask; it is unfolded, and its first 998 "
+			"bytes count; Subject is decoded.")),
 	SETTING(RULE, "sender", address_masks, LIST(config_rule, senders, sender_count),
 		INITIAL(""),
 		MEANING("The sender of the envelope: a mask of an address (\"*-owner@*\"), a mask "
 			"of its domain (\"*.example.net\"), or \"<>\", which reports have.")),
 	SETTING(RULE, "recipient", address_masks, LIST(config_rule, recipients, recipient_count),
 		INITIAL(""),
-		MEANING("The recipient's mailbox, likewise: without the extension, in lower "
-			"case.")),
+		MEANING("The address of the recipient's mailbox, a mask likewise: without the "
+			"extension, in lower case.")),
 	SETTING(RULE, "detail", masks, LIST(config_rule, details, detail_count), INITIAL(""),
-		MEANING("The recipient's extension, which it must have: lists of user+lists. See "
-			"recipient_delimiter.")),
+		MEANING("The recipient's extension (lists of user+lists); an address without one "
+			"does not match. See recipient_delimiter.")),
 	SETTING(RULE, "larger", size, AT(config_rule, larger), INITIAL("0"),
-		RANGE(0, UINT64_C(1) << 40), MEANING("The message has more bytes; 0: any size.")),
+		RANGE(0, UINT64_C(1) << 40),
+		MEANING("The message is larger than so many bytes; 0: "
+			"any size.")),
 	SETTING(RULE, "smaller", size, AT(config_rule, smaller), INITIAL("0"),
-		RANGE(0, UINT64_C(1) << 40), MEANING("The message has fewer bytes; 0: any size.")),
+		RANGE(0, UINT64_C(1) << 40),
+		MEANING("The message is smaller than so many bytes; "
+			"0: any size.")),
 	SETTING(RULE, "automatic", word, AT(config_rule, automatic), INITIAL("any"),
 		WORDS(automatic_words),
 		MEANING("yes: the message is a report or a list's (Auto-Submitted other than no, "
@@ -103,11 +106,11 @@ const struct config_setting config_schema_record[] = {
 	SETTING(RULE, "folder", text, AT(config_rule, folder), INITIAL(""), RANGE(0, 255),
 		MEANING("The folder for the copy, in UTF-8, with / between levels. %x is the "
 			"recipient's extension; if the result cannot be a "
-			"folder, or the setting is empty, the service's folder and detail_folders "
-			"apply.")),
+			"folder (in a Maildir, if it has a dot), or the setting is empty, the "
+			"service's folder and detail_folders apply.")),
 	SETTING(RULE, "flags", texts, LIST(config_rule, flags, flag_count), INITIAL(""),
-		MEANING("The flags that the copy has from the beginning, in place of the "
-			"service's: seen, flagged, draft; or none.")),
+		MEANING("The flags with which the copy is filed, instead of the service's: seen, "
+			"flagged, draft; or none.")),
 	SETTING(RULE, "sent", boolean, AT(config_rule, sent), INITIAL("yes"),
 		MEANING("no: the sender's copy of the message is not kept, if the rules of all "
 			"recipients of a delivery say so.")),

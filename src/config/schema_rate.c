@@ -38,22 +38,21 @@ static const struct config_word destination_words[] = {
 const struct config_setting config_schema_rate[] = {
 	SETTING(RATE, "count", word, AT(config_rate, count), WORDS(count_words),
 		MEANING("What is counted: connections that are greeted, messages (at DATA or "
-			"BDAT), "
-			"recipients (at RCPT), bytes of messages that were queued, commands that "
-			"were refused, failed logins. Of the last three, what came so far decides "
-			"about the next connection and message; of failed logins, about the next "
-			"login, too.")),
+			"BDAT), recipients (at RCPT), bytes of messages that were queued, commands "
+			"that were refused, failed logins. The last three are known only "
+			"afterwards: they decide about the next connection and message, and failed "
+			"logins also about the next login.")),
 	SETTING(RATE, "per", word, AT(config_rate, per), INITIAL("address"), WORDS(per_words),
 		MEANING("For whom: each address of a client, of IPv6 its network of 64 bits; each "
 			"user who has authenticated; each domain of senders; each section class; "
-			"or "
-			"all together. What has no user, no domain or no class is not counted "
-			"there. At most eight sections may have the same.")),
+			"or all together. Where there is no user, domain or class, nothing is "
+			"counted. At most eight sections may have the same value.")),
 	SETTING(RATE, "class", text, AT(config_rate, class_mask), INITIAL(""), RANGE(0, 255),
 		MEANING("The mask of the section class to whose clients this applies; empty: to "
 			"all.")),
 	SETTING(RATE, "limit", size, AT(config_rate, limit), RANGE(1, UINT64_C(1) << 40),
-		MEANING("How much may come in the interval.")),
+		MEANING("The most that is allowed in the interval: bytes if count is bytes, "
+			"otherwise a number.")),
 	SETTING(RATE, "interval", duration, AT(config_rate, interval_us), RANGE(1, 2678400),
 		MEANING("The time that the limit is for.")),
 	SETTING(RATE, "answer", word, AT(config_rate, answer), INITIAL("defer"),
@@ -64,9 +63,9 @@ const struct config_setting config_schema_rate[] = {
 			"with 450 or 451, the session goes on; a connection is refused as with "
 			"close. close: 421, and the session ends.")),
 	SETTING(RATE, "full", word, AT(config_rate, full), INITIAL("allow"), WORDS(full_words),
-		MEANING("What happens when somebody new comes, and there is no memory to count for "
-			"him without forgetting another (setting rate_keys): allow: who was unseen "
-			"for longest is forgotten. refuse: as above the limit.")),
+		MEANING("What happens to a new address, user or domain when the table is full "
+			"(setting rate_keys). allow: the entry that was unused for longest is "
+			"dropped. refuse: it is treated as above the limit.")),
 
 	SETTING(DESTINATION, "per", word, AT(config_destination, per), INITIAL("domain"),
 		WORDS(destination_words),
@@ -80,16 +79,16 @@ const struct config_setting config_schema_rate[] = {
 		MEANING("Connections that are begun in an interval; 0: any number.")),
 	SETTING(DESTINATION, "messages", number, AT(config_destination, messages), INITIAL("0"),
 		RANGE(0, 1000000),
-		MEANING("Messages in an interval; one to many recipients counts once for each "
-			"transaction. 0: any number.")),
+		MEANING("Messages in an interval; a message to many recipients counts once for "
+			"each transaction. 0: any number.")),
 	SETTING(DESTINATION, "recipients", number, AT(config_destination, recipients), INITIAL("0"),
 		RANGE(0, 1000000),
-		MEANING("Recipients in an interval; a transaction has at most so many. 0: any "
+		MEANING("Recipients in an interval, and at most so many in a transaction. 0: any "
 			"number.")),
 	SETTING(DESTINATION, "interval", duration, AT(config_destination, interval_us),
 		INITIAL("1m"), RANGE(1, 86400),
-		MEANING("The time that sessions, messages and recipients are for: in none that is "
-			"as long, whenever it begins, there are more.")),
+		MEANING("The time to which sessions, messages and recipients apply. It is a "
+			"sliding window: no period of this length has more.")),
 	SETTING(DESTINATION, "delay", duration, AT(config_destination, delay_us), INITIAL("0"),
 		RANGE(0, 60), MEANING("The time between two messages over the same connection.")),
 };

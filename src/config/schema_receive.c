@@ -13,8 +13,8 @@ const struct config_setting config_schema_receive[] = {
 	SETTING(ROOT, "own_addresses", networks, LIST(config, own_addresses, own_address_count),
 		INITIAL(""),
 		MEANING("Addresses of this host besides those at which clients connect, such as "
-			"the public one of a NAT router: mail for user@[ADDRESS] is local, that "
-			"of default_domain.")),
+			"the public one of a NAT router: user@[ADDRESS] is then user at "
+			"default_domain.")),
 	SETTING(ROOT, "maxsize", size, AT(config, maxsize), INITIAL("50M"),
 		RANGE(1024, UINT64_C(1) << 36), MEANING("The largest message that is accepted.")),
 	SETTING(ROOT, "nul", word, AT(config, nul), INITIAL("reject"), WORDS(nul_words),
@@ -37,9 +37,8 @@ const struct config_setting config_schema_receive[] = {
 			"for each odd character.")),
 	SETTING(ROOT, "maxrecipients", number, AT(config, maxrecipients), INITIAL("1000"),
 		RANGE(1, 100000),
-		MEANING("The most recipients of one SMTP transaction. Clients are told (LIMITS, "
-			"RFC "
-			"9422), and may divide their mail by it.")),
+		MEANING("The most recipients of one SMTP transaction. It is announced to clients "
+			"(LIMITS, RFC 9422), which may split their mail accordingly.")),
 	SETTING(ROOT, "maxhops", number, AT(config, maxhops), INITIAL("100"), RANGE(1, 10000),
 		MEANING("The most Received lines of a message; more of them mean a loop.")),
 	SETTING(ROOT, "maxerrors", number, AT(config, maxerrors), INITIAL("20"), RANGE(1, 10000),
@@ -52,11 +51,9 @@ const struct config_setting config_schema_receive[] = {
 	SETTING(ROOT, "maxsessions", number, AT(config, maxsessions), INITIAL("10000"),
 		RANGE(1, 1000000),
 		MEANING("The maximum number of concurrent SMTP sessions of all workers; those of "
-			"QMTP and QMQP, which are another process's (qmtpd), may be as many "
-			"besides. "
-			"If it is reached, the session that has done nothing useful for longest is "
-			"ended "
-			"for a new one.")),
+			"QMTP and QMQP (process qmtpd) are counted separately, with the same "
+			"maximum. If it is reached, the session that has done nothing useful for "
+			"longest is ended for a new one.")),
 	SETTING(ROOT, "maxsessions_client", number, AT(config, maxsessions_client), INITIAL("50"),
 		RANGE(0, 1000000),
 		MEANING("The maximum number of concurrent SMTP sessions of one IPv4 address or "
@@ -64,12 +61,12 @@ const struct config_setting config_schema_receive[] = {
 			"Clients in relay_from have no such limit. 0: no limit.")),
 	SETTING(ROOT, "load_refuse", number, AT(config, load_refuse), INITIAL("0"),
 		RANGE(0, 100000),
-		MEANING("From which load average on (of the last minute, getloadavg(3)) clients "
-			"are told 421 and to try again later; by QMTP and QMQP they are "
-			"disconnected. UNIX sockets are not affected. 0: none.")),
+		MEANING("The load average (of the last minute, getloadavg(3)) from which on "
+			"clients are refused with 421; by QMTP and QMQP they are disconnected. "
+			"UNIX sockets are not affected. 0: no limit.")),
 	SETTING(ROOT, "load_queue", number, AT(config, load_queue), INITIAL("0"), RANGE(0, 100000),
-		MEANING("From which load average on mail for other hosts is only queued, and "
-			"delivered when the load is lower. 0: none.")),
+		MEANING("The load average from which on mail for other hosts is only queued; it is "
+			"delivered when the load is lower. 0: no limit.")),
 	SETTING(ROOT, "smtpd_workers", number, AT(config, smtpd_workers), INITIAL("2"),
 		RANGE(1, 256), MEANING("The number of SMTP server processes.")),
 	SETTING(ROOT, "smtp_timeout", seconds, AT(config, smtp_timeout), INITIAL("5m"),
@@ -90,32 +87,30 @@ const struct config_setting config_schema_receive[] = {
 			"closed there.")),
 	SETTING(ROOT, "xforward_to", texts, LIST(config, xforward_to, xforward_to_count),
 		INITIAL(""),
-		MEANING("Next hops that are told by XFORWARD which client a message came from, if "
+		MEANING("Next hops to which the client of a message is reported by XFORWARD, if "
 			"they offer that: content filters, which judge by it. A host name, or an "
-			"address in brackets, as in smtproutes. Its name, address, port, greeting "
-			"and protocol are told, and the queue identifier. See setting xforward of "
-			"a service, too.")),
+			"address in brackets, as in smtproutes. The client's name, address, port, "
+			"greeting and protocol are sent, and the queue identifier. See also "
+			"setting xforward of a service.")),
 	SETTING(ROOT, "xclient_from", networks, LIST(config, xclient_from, xclient_from_count),
 		INITIAL(""),
 		MEANING("Trusted proxies that speak SMTP themselves: from them, the command "
-			"XCLIENT "
-			"makes the session that of the client it names, with this client's "
+			"XCLIENT makes the session that of the client it names, with this client's "
 			"rights, name and address, and of the user who has authenticated there "
 			"(LOGIN). A client whose address the proxy does not know has no rights by "
-			"an address. Who can connect from such an address can be any client and "
-			"any "
-			"user.")),
+			"an address. Whoever can connect from such an address can pass for any "
+			"client and any user.")),
 	SETTING(ROOT, "xforward_from", networks, LIST(config, xforward_from, xforward_from_count),
 		INITIAL(""),
-		MEANING("Trusted mail servers, as content filters have them before and after "
-			"them: what they say of a message's client by the command XFORWARD is "
-			"in the log with the message. It changes nothing else.")),
+		MEANING("Trusted mail servers, such as those before and after a content filter: "
+			"what they report of a message's client by the command XFORWARD is logged "
+			"with the message. It changes nothing else.")),
 	SETTING(ROOT, "etrn_from", networks, LIST(config, etrn_from, etrn_from_count), INITIAL(""),
-		MEANING("Clients that may ask for the mail of a domain (ETRN, RFC 1985), as hosts "
-			"do that are not always connected: mail that waits because a host in the "
-			"domain, or the relay of its route, or without a route that of a sender, "
-			"could not be reached is tried at once. "
-			"Mail that waits for its next attempt for another reason is not.")),
+		MEANING("Clients that may request the mail of a domain (ETRN, RFC 1985), as hosts "
+			"do that are not always connected. Mail that waits because a host of the "
+			"domain, or a relay for it, could not be reached is tried at once, with "
+			"all other mail that waits for that host. Mail that waits for another "
+			"reason is not.")),
 	SETTING(ROOT, "proxy_timeout", seconds, AT(config, proxy_timeout), INITIAL("5s"),
 		RANGE(1, 3600), MEANING("How long to wait for a PROXY header.")),
 };

@@ -51,12 +51,12 @@ const struct config_setting config_schema_root[] = {
 			"who owns the queue; empty: the user is not changed. Has no effect "
 			"otherwise. See also section process.")),
 	SETTING(ROOT, "submit_group", group, AT(config, submit_group), INITIAL(""),
-		MEANING("A group whose processes may queue mail by the socket submit in run, which "
-			"then others may search. A program sendmail that is set-group-ID to it can "
-			"queue mail of every user of this machine, while a node runs. A message "
-			"that comes in this way says in Received and in the log which user it is "
-			"from. Nobody should be a member. Empty: only who owns the queue can "
-			"queue mail by commands.")),
+		MEANING("A group whose processes may queue mail by the socket submit in run; "
+			"others may then search that directory. A program sendmail that is "
+			"set-group-ID to it can queue mail of every user of this machine, while a "
+			"node runs. A message that comes in this way says in Received and in the "
+			"log which user it is from. Nobody should be a member. Empty: only the "
+			"owner of the queue can queue mail by commands.")),
 	SETTING(ROOT, "dns_server", server, AT(config, dns_server), INITIAL(""),
 		MEANING("The name server for all queries; empty: the system's.")),
 	SETTING(ROOT, "client_names", boolean, AT(config, client_names), INITIAL("yes"),
@@ -103,22 +103,22 @@ const struct config_setting config_schema_root[] = {
 			"the message waits in the queue, and queuelifetime counts from then. 0: "
 			"not offered.")),
 	SETTING(ROOT, "binarymime", boolean, AT(config, binarymime), INITIAL("no"),
-		MEANING("Whether clients may send binary messages (BINARYMIME, RFC 3030). Their "
-			"bytes stay as they are on the way to hosts and LMTP servers that offer "
-			"this; for others, for mailboxes (kind = maildir) and programs their parts "
-			"are encoded, unless they are signed or encrypted: then they are returned "
-			"(5.6.3), and so are those for QMTP, and for servers if convert_8bit is "
-			"no. So it is for nodes that hand on all that they accept. Without it "
-			"clients encode their messages.")),
+		MEANING("Whether clients may send binary messages (BINARYMIME, RFC 3030). They are "
+			"sent unchanged to hosts and LMTP servers that offer BINARYMIME too. For "
+			"other servers, for mailboxes (kind = maildir) and for programs their "
+			"parts are encoded; a signed or encrypted one is returned instead (5.6.3), "
+			"as is any that would go by QMTP, or to such a server with convert_8bit = "
+			"no. Meant for nodes that pass on all mail that they accept. If it is not "
+			"offered, clients encode their messages.")),
 	SETTING(ROOT, "deliver_by_min", duration, AT(config, deliver_by_min_us), INITIAL("1s"),
 		RANGE(0, 365 * 86400),
 		MEANING("The shortest time within which a sender may want its message delivered or "
 			"returned (DELIVERBY, RFC 2852); clients are told, and a shorter one is "
-			"refused. A message that is late is returned, or its sender is told, as it "
-			"has asked; one that is to be returned goes to no host that does not offer "
-			"this, too. Mail to a list is returned to the list's owner. Offered to "
-			"clients that may relay, and by LMTP: others could have mail returned to "
-			"whom they name as the sender. 0: not offered.")),
+			"refused. A message that is late is returned, or its sender is notified, "
+			"as the sender has asked; one that is to be returned is sent only to hosts "
+			"that offer DELIVERBY, too. Mail to a list is returned to the list's "
+			"owner. Offered to clients that may relay, and by LMTP; other clients "
+			"could use it to send mail to forged senders. 0: not offered.")),
 	SETTING(ROOT, "rescan", duration, AT(config, rescan_us), INITIAL("25m"), RANGE(1, 86400),
 		MEANING("How often the queue directories are read for mail that was "
 			"not announced.")),

@@ -71,8 +71,8 @@ const struct config_setting config_schema_section[] = {
 	SETTING(LISTEN, "clients", networks, LIST(config_listen, clients, client_count),
 		INITIAL(""),
 		MEANING("qmqp only, where it must be set: the networks whose clients may connect; "
-			"other connections are closed. Their mail may go anywhere. Who connects "
-			"to a UNIX socket needs no entry.")),
+			"other connections are closed. Their mail may go anywhere. Clients of a "
+			"UNIX socket need no entry.")),
 	SETTING(LISTEN, "stage", word, AT(config_listen, stage), WORDS(stage_words),
 		COMPUTED("submit for submission, arrive for the others"),
 		MEANING("The stage at which mail from here enters the queue.")),
@@ -94,18 +94,18 @@ const struct config_setting config_schema_section[] = {
 			 "qmqp"),
 		MEANING("none: plain text only. starttls: the client may begin TLS (RFC 3207). "
 			"required: the same, and mail is not accepted without it. implicit: TLS "
-			"begins with the connection, as on port 465 (RFC 8314). qmtp and qmqp know "
-			"only none and implicit.")),
+			"begins with the connection, as on port 465 (RFC 8314). qmtp and qmqp "
+			"support only none and implicit.")),
 	SETTING(LISTEN, "client_certificates", boolean, AT(config_listen, client_certificates),
 		INITIAL("no"),
-		MEANING("Whether clients are asked for a certificate in TLS. Without a valid one "
-			"they may go on.")),
+		MEANING("Whether clients are asked for a certificate in TLS. Clients without a "
+			"valid one are served all the same.")),
 	SETTING(LISTEN, "client_authority", optional_path, AT(config_listen, client_authority),
 		INITIAL(""), RANGE(0, 4000),
 		MEANING("The file, in PEM form, of the authorities that sign certificates of "
-			"clients. Needs client_certificates. With auth, who has a certificate "
-			"of one of them with the e-mail address, or else the first name, of a "
-			"user may log in as that user, by EXTERNAL.")),
+			"clients. Needs client_certificates. With auth, a client with a "
+			"certificate of one of them may log in by EXTERNAL, as the user named by "
+			"the certificate's e-mail address, or else by its first name.")),
 	SETTING(LISTEN, "client_names", tls_names,
 		LIST(config_listen, client_names, client_name_count), INITIAL(""),
 		MEANING("Clients with a certificate of client_authority that has one of these "
@@ -120,8 +120,8 @@ const struct config_setting config_schema_section[] = {
 		COMPUTED("required for submission if there is a section directory or auth, and tls "
 			 "or auth_without_tls; else no"),
 		MEANING("Whether clients authenticate by AUTH (RFC 4954), as users of section "
-			"auth. Who has authenticated may relay. required: a client that is "
-			"not in relay_from, and has no certificate of client_names or "
+			"auth. Authenticated clients may relay. required: a client that is not in "
+			"relay_from, and has no certificate of client_names or "
 			"client_fingerprints, must do so before it sends mail.")),
 	SETTING(LISTEN, "auth_without_tls", word, AT(config_listen, auth_without_tls),
 		INITIAL("no"), WORDS(clear_auth_words),
@@ -130,30 +130,29 @@ const struct config_setting config_schema_section[] = {
 			"socket; yes: to all.")),
 	SETTING(LISTEN, "sender_login", word, AT(config_listen, sender_login), INITIAL("strict"),
 		WORDS(sender_login_words),
-		MEANING("Which senders a user may name who has authenticated. strict: in MAIL "
-			"FROM and in the fields From, Sender, Resent-From and Resent-Sender only "
-			"his own addresses: those of "
-			"his mailboxes, aliases and forwards that lead to him, and those that "
-			"send_as of his record grants; a message has one field From, and all of "
-			"its addresses must be his, so mail of others can be forwarded, but not "
-			"resent. envelope: the same, but these fields are not looked at. off: any. "
-			"The empty sender is allowed, because receipts "
-			"have it (RFC 8098).")),
+		MEANING("Which senders an authenticated user may use. strict: in MAIL FROM and in "
+			"the fields From, Sender, Resent-From and Resent-Sender only his own "
+			"addresses: those of his mailboxes, aliases and forwards that lead to him, "
+			"and those that send_as of his record grants; a message has one field "
+			"From, and all of its addresses must be his, so mail of others can be "
+			"forwarded, but not resent. envelope: the same, but these fields are not "
+			"looked at. off: any. The empty sender is allowed, because receipts have "
+			"it (RFC 8098).")),
 	SETTING(LISTEN, "received_user", boolean, AT(config_listen, received_user), INITIAL("no"),
-		MEANING("Whether the field Received has the name of the user who has "
-			"authenticated, for all who read the message.")),
+		MEANING("Whether the field Received has the name of the authenticated user, which "
+			"all who get the message can read.")),
 	SETTING(LISTEN, "submission", boolean, AT(config_listen, submission),
 		COMPUTED("yes for submission, else no"),
 		MEANING("Whether messages come from users' programs, and are completed (RFC 6409 "
 			"section 8): Date, From and Message-ID are added where they lack, "
 			"addresses without a domain get default_domain, Bcc is removed.")),
 	SETTING(LISTEN, "repair", boolean, AT(config_listen, repair), COMPUTED("as submission"),
-		MEANING("Whether what other servers refuse is put right: lines of more than 998 "
-			"bytes are broken, before a space if there is one; header fields with "
+		MEANING("Whether what other servers would refuse is corrected: lines of more than "
+			"998 bytes are broken, before a space if there is one; header fields with "
 			"8-bit characters are encoded (RFC 2047) unless the client uses SMTPUTF8. "
 			"If the message was signed (DKIM-Signature, or multipart/signed), the "
-			"signature is not valid any more, and that is logged (signature_broken): "
-			"a program that signs should send short lines. See bare_newline, too.")),
+			"signature is not valid any more, and that is logged (signature_broken): a "
+			"program that signs should send short lines. See also bare_newline.")),
 
 	SETTING(SERVICE, "kind", word, AT(config_service, kind), WORDS(kind_words),
 		MEANING("What the service does.")),
@@ -212,21 +211,21 @@ const struct config_setting config_schema_section[] = {
 	SETTING(SERVICE, "user", owner, AT(config_service, user), INITIAL(""),
 		KINDS(KIND(MAILDIR) | KIND(PIPE)),
 		MEANING("The user to deliver as: a name, or %u for the user of the recipient's "
-			"local part; empty: setting user. Takes "
-			"effect only when Stagepost is started by root; otherwise it must be the "
-			"user who started it, or mail waits. Nothing is delivered as root. pipe: "
-			"a user that no process of Stagepost runs as, so it must be set where "
-			"setting user is not empty; the program has no other groups than his.")),
+			"local part; empty: setting user. Takes effect only when Stagepost is "
+			"started by root; otherwise it must be the user who started it, or mail "
+			"waits. Nothing is delivered as root. pipe: a user as which no process of "
+			"Stagepost runs, so it must be set unless setting user is empty; the "
+			"program has only the groups of that user.")),
 	SETTING(SERVICE, "xforward", boolean, AT(config_service, xforward), INITIAL("no"),
 		KINDS(KIND(LMTP)),
-		MEANING("Whether the server is told by XFORWARD which client a message came from, "
-			"if it offers that. See xforward_to, too.")),
+		MEANING("Whether the client of a message is reported to the server by XFORWARD, if "
+			"it offers that. See also xforward_to.")),
 	SETTING(SERVICE, "timeout", seconds, AT(config_service, timeout), INITIAL("5m"),
 		RANGE(1, 86400), KINDS(KIND(LMTP) | KIND(PIPE) | KIND(IMAP)),
-		MEANING("lmtp, imap: how long to wait for a reply, twice as long for the last. "
-			"pipe: "
-			"how long the program may run; then it is killed, with all of its process "
-			"group, and the delivery tried again.")),
+		MEANING("lmtp: how long to wait for a reply, twice as long for the one after a "
+			"message. imap: for the answer to a command. pipe: how long the program "
+			"may run; then it is killed, with all of its process group, and the "
+			"delivery tried again.")),
 	SETTING(SERVICE, "output_max", size, AT(config_service, output_max), INITIAL("1K"),
 		RANGE(0, 65536), KINDS(KIND(PIPE)),
 		MEANING("How much of a program's output is kept; the rest is discarded.")),
@@ -250,9 +249,8 @@ const struct config_setting config_schema_section[] = {
 		MEANING("Whose messages are also filed in the sender's folder sent_folder, once "
 			"for each message however many recipients it has. local: if the first "
 			"address of the field From is in a domain of this system; all: in any "
-			"domain; none. The field is believed as it is. Reports and mail "
-			"of lists (the null sender, Auto-Submitted, List-Id, Precedence) are not "
-			"filed there.")),
+			"domain; none. The field is not verified. Reports and mail of lists (the "
+			"null sender, Auto-Submitted, List-Id, Precedence) are not filed there.")),
 	SETTING(SERVICE, "sent_folder", text, AT(config_service, sent_folder), INITIAL("Sent"),
 		RANGE(1, 255), KINDS(KIND(MAILBOX) | KIND(IMAP)),
 		MEANING("The folder for the sender's copy, in UTF-8, with / between levels.")),
@@ -262,17 +260,18 @@ const struct config_setting config_schema_section[] = {
 	SETTING(SERVICE, "detail_folders", boolean, AT(config_service, detail_folders),
 		INITIAL("no"), KINDS(KIND(MAILBOX) | KIND(IMAP)),
 		MEANING("Whether mail to an address with an extension goes to the folder of that "
-			"name, which is created if it is missing: user+lists to lists. See "
-			"recipient_delimiter.")),
+			"name, which is created if it is missing: user+lists to lists. Where the "
+			"extension cannot be a folder's name, because it has a dot, for example, "
+			"setting folder applies. See recipient_delimiter.")),
 	SETTING(SERVICE, "flags", texts, LIST(config_service, flags, flag_count), INITIAL(""),
 		KINDS(KIND(MAILBOX) | KIND(IMAP)),
-		MEANING("Flags that recipients' copies have from the beginning: seen, flagged, "
+		MEANING("The flags with which recipients' copies are filed: seen, flagged, "
 			"draft.")),
 	SETTING(SERVICE, "security", word, AT(config_service, security), INITIAL("starttls"),
 		WORDS(security_words), KINDS(KIND(IMAP)),
 		MEANING("How connections to the IMAP server are protected: starttls and implicit "
-			"demand TLS and a certificate for the server's name, plain does without, "
-			"also for passwords.")),
+			"demand TLS and a certificate for the server's name, plain does not use "
+			"TLS, even for passwords.")),
 	SETTING(SERVICE, "login", text, AT(config_service, login), KINDS(KIND(IMAP)),
 		MEANING("The name to log in as. %a is the mailbox's address, %u its local part "
 			"without extension, %d its domain, %% a percent sign: \"%a*master\" for a "
@@ -323,7 +322,7 @@ const struct config_setting config_schema_section[] = {
 	SETTING(CERTIFICATE, "names", tls_names, LIST(config_certificate, names, name_count),
 		INITIAL(""),
 		MEANING("The names that clients ask for to get this certificate (SNI); \"*.NAME\" "
-			"stands for one more label. Without this setting, those in the "
+			"matches exactly one label more. Without this setting, those in the "
 			"certificate.")),
 
 	SETTING(TLS, "level", word, AT(config_tls_policy, level), WORDS(tls_level_words),
@@ -357,12 +356,12 @@ const struct config_setting config_schema_section[] = {
 			"empty: none.")),
 
 	SETTING(CLASS, "queue", number, AT(config_class, queue), RANGE(1, 1000000),
-		MEANING("From how many sessions with the class on, both ways together, no other is "
-			"begun to deliver mail: mail waits. With queue below refuse, outgoing mail "
-			"is held back first.")),
+		MEANING("With so many sessions of the class, in and out together, no further one "
+			"is begun to deliver mail: mail waits. If queue is lower than refuse, "
+			"outgoing mail is held back first.")),
 	SETTING(CLASS, "refuse", number, AT(config_class, refuse), RANGE(1, 1000000),
-		MEANING("From how many sessions with the class on, both ways together, a client is "
-			"told 421 and to try again later; by QMTP and QMQP it is disconnected.")),
+		MEANING("With so many sessions of the class, in and out together, a further client "
+			"is refused with 421; by QMTP and QMQP it is disconnected.")),
 	SETTING(CLASS, "count", word, AT(config_class, count), INITIAL("active"),
 		WORDS(class_count_words),
 		MEANING("Which outgoing connections are counted: active: those in use; all: also "
@@ -373,8 +372,7 @@ const struct config_setting config_schema_section[] = {
 			"setting source.")),
 
 	SETTING(SOURCE, "addresses", addresses, LIST(config_source, addresses, address_count),
-		MEANING("The addresses. One that this machine does not have, now or later, is "
-			"passed over.")),
+		MEANING("The addresses. One that this machine does not have is skipped.")),
 	SETTING(SOURCE, "hostname", host, AT(config_source, hostname),
 		COMPUTED("that of setting hostname"),
 		MEANING("The name in the greeting to servers (EHLO), which should be that of the "

@@ -29,57 +29,51 @@ const struct config_setting config_schema_send[] = {
 			"be a name, \".NAME\" for its subdomains, empty for all other mail, or "
 			"\"!\" or \"!@\" for mail with the empty sender. An empty relay means the "
 			"MX hosts nevertheless; for the empty sender, the routes by domain. An "
-			"exact name takes precedence, then the longest "
-			"suffix. Names may be in UTF-8 or as A-labels (xn--), which is the same. "
-			"With |USER or |USER|PASSWORD after the relay, mail is sent only after a "
-			"login as this user (AUTH), by the "
-			"strongest of SCRAM-SHA-256, SCRAM-SHA-1, PLAIN and LOGIN that the relay "
-			"offers, and else waits. Without a PASSWORD, the file of relay_passwords "
-			"has it, which is better: who can read the configuration can read what is "
-			"in it.")),
+			"exact name takes precedence, then the longest suffix. Names may be in "
+			"UTF-8 or as A-labels (xn--), which is the same. With |USER or "
+			"|USER|PASSWORD after the relay, mail is sent only after a login as this "
+			"user (AUTH), by the strongest of SCRAM-SHA-256, SCRAM-SHA-1, PLAIN and "
+			"LOGIN that the relay offers; if it offers none, mail waits. Without a "
+			"PASSWORD, it is taken from the file relay_passwords, which is better: "
+			"whoever can read the configuration can read the passwords in it.")),
 	SETTING(ROOT, "senderroutes", senderroutes, LIST(config, senderroutes, senderroute_count),
 		INITIAL(""),
 		MEANING("Where mail of a sender goes: USER@DOMAIN:RELAY, DOMAIN:RELAY, or "
 			".DOMAIN:RELAY for senders in its subdomains, with ports and logins as in "
 			"smtproutes. The address takes precedence, then its domain, then the "
-			"longest "
-			"suffix; case does not matter. Routes of smtproutes and qmtproutes for the "
-			"recipient's domain, by name or suffix, come before these, and their "
-			"routes "
-			"for all other mail after. An empty relay means that the sender is as any "
-			"other. Mail with the empty sender has no route here: see \"!\" in "
-			"smtproutes.")),
+			"longest suffix; case does not matter. Routes of smtproutes and qmtproutes "
+			"for the recipient's domain, by name or suffix, come before these, and "
+			"their routes for all other mail after. With an empty relay the sender has "
+			"no route of its own. Mail with the empty sender has no route here: see "
+			"\"!\" in smtproutes.")),
 	SETTING(ROOT, "relay_passwords", optional_path, AT(config, relay_passwords), INITIAL(""),
 		RANGE(0, 4000),
 		MEANING("The file of the passwords of users in smtproutes, senderroutes and "
-			"fallback_relays: lines "
-			"RELAY|USER|PASSWORD "
-			"or RELAY;PORT|USER|PASSWORD, with relay and port as there; a password "
-			"ends with its line. Lines that are empty or begin with \"#\" say nothing. "
-			"It is read at each login, by the process keys. Nobody but its owner and "
-			"group may be able to read or change it, else it is not used, and mail "
-			"waits.")),
+			"fallback_relays: lines RELAY|USER|PASSWORD or RELAY;PORT|USER|PASSWORD, "
+			"with relay and port as there; a password ends with its line. Empty lines "
+			"and lines that begin with \"#\" are ignored. The process keys reads the "
+			"file at each login. If others than its owner and group can read or change "
+			"it, it is not used, and mail waits.")),
 	SETTING(ROOT, "login_without_tls", boolean, AT(config, login_without_tls), INITIAL("no"),
 		MEANING("Whether logins to relays are allowed in plain text. no: such mail is sent "
-			"by TLS only, also where remote_tls is may or none; which certificates "
-			"are valid is what a section tls of the relay says, and else any, so a "
-			"section with level verify is better.")),
+			"by TLS only, even where remote_tls is may or none. Any certificate is "
+			"accepted unless a section tls for the relay demands more: one with level "
+			"verify is recommended.")),
 	SETTING(ROOT, "login_binding", boolean, AT(config, login_binding), INITIAL("yes"),
 		MEANING("Whether logins to relays by SCRAM are bound to the TLS connection "
 			"(SCRAM-SHA-256-PLUS, SCRAM-SHA-1-PLUS) where the relay offers that: by "
 			"tls-exporter (RFC 9266) with TLS 1.3, else by tls-server-end-point (RFC "
-			"5929). Who sits in between cannot take the login over, nor hide that the "
-			"relay offers it. no: for a relay that offers it and knows neither, or "
-			"that "
-			"offers it only with other mechanisms, like SCRAM-SHA-512-PLUS.")),
+			"5929). A man in the middle can then neither take over the login nor hide "
+			"that the relay offers it. no: for a relay that offers it with neither of "
+			"these bindings, or only with other mechanisms, like SCRAM-SHA-512-PLUS.")),
 	SETTING(ROOT, "login_weakest", word, AT(config, login_weakest), INITIAL("LOGIN"),
 		WORDS(login_words),
-		MEANING("The weakest mechanism by which there are logins to relays; they are "
-			"listed from the weakest on. Where a relay offers only weaker ones, mail "
-			"for it waits. By LOGIN and PLAIN the relay, or who has a certificate in "
-			"its place that is valid here, learns the password; by SCRAM it does not. "
-			"With -PLUS the login is also bound to the TLS connection "
-			"(login_binding), so that nobody can sit in between.")),
+		MEANING("The weakest mechanism that is used for logins to relays; the values begin "
+			"with the weakest. Where a relay offers only weaker ones, mail for it "
+			"waits. By LOGIN and PLAIN the relay, or whoever takes its place with a "
+			"certificate that is accepted here, learns the password; by SCRAM it does "
+			"not. With -PLUS the login is also bound to the TLS connection "
+			"(login_binding), which excludes a man in the middle.")),
 	SETTING(ROOT, "bdat", boolean, AT(config, bdat), INITIAL("yes"),
 		MEANING("Whether messages of up to 64 KiB are sent by BDAT to servers that offer "
 			"CHUNKING (RFC 3030), SMTP and LMTP. All others are sent by DATA.")),
@@ -92,18 +86,17 @@ const struct config_setting config_schema_send[] = {
 			"section tls demands encryption for the relay: any level above may.")),
 	SETTING(ROOT, "fallback_relays", relays,
 		LIST(config, fallback_relays, fallback_relay_count), INITIAL(""),
-		MEANING("Relays for mail whose domain's MX hosts are all out of reach, or have all "
-			"refused the connection temporarily (4yz): in the same attempt each of these "
-			"is tried, in this order, with ports and logins as in smtproutes. Mail "
-			"that "
-			"smtproutes, qmtproutes or senderroutes send to a relay has none of them. "
-			"How connections to them are protected is what remote_tls or the relay's "
+		MEANING("Relays for mail whose domain's MX hosts are all unreachable, or have all "
+			"refused the connection temporarily (4yz): these relays are tried in the "
+			"same attempt, in this order, with ports and logins as in smtproutes. They "
+			"are not used for mail that smtproutes, qmtproutes or senderroutes send to "
+			"a relay. Connections to them are protected as remote_tls or the relay's "
 			"section tls says. Mail for a domain that demands more than may (by its "
 			"section tls, remote_tls, dane or mta_sts), or with REQUIRETLS, never goes "
 			"to them: such a policy says which servers may see the mail, and these are "
-			"others. So that mail cannot come back, addresses of this machine are "
-			"passed over, and mail for domains of which it is a backup MX host waits "
-			"for the better ones.")),
+			"others. So that mail cannot loop, addresses of this machine are skipped, "
+			"and mail for domains of which it is a backup MX host waits for the better "
+			"ones.")),
 	SETTING(ROOT, "remote_ip", word, AT(config, remote_ip), INITIAL("ipv6-first"),
 		WORDS(remote_ip_words),
 		MEANING("To which addresses of other mail servers mail is sent. ipv6-first: of "
@@ -120,8 +113,7 @@ const struct config_setting config_schema_send[] = {
 	SETTING(ROOT, "sender_sources", sender_sources,
 		LIST(config, sender_sources, sender_source_count), INITIAL(""),
 		MEANING("The section source for mail of a sender: SENDER:SOURCE, with senders as "
-			"in "
-			"senderroutes. Mail with the empty sender has none here.")),
+			"in senderroutes. Mail with the empty sender has no source here.")),
 	SETTING(ROOT, "domain_sources", domain_sources,
 		LIST(config, domain_sources, domain_source_count), INITIAL(""),
 		MEANING("The section source for mail to a domain: DOMAIN:SOURCE, or .DOMAIN:SOURCE "
@@ -151,10 +143,9 @@ const struct config_setting config_schema_send[] = {
 	SETTING(ROOT, "dane", boolean, AT(config, dane), INITIAL("no"),
 		MEANING("Whether TLSA records that DNSSEC protects decide which certificates are "
 			"valid (RFC 7672), before mta_sts and remote_tls. The DNS answers are "
-			"validated here, from dns_trust_anchor, so the name servers must pass on "
-			"signatures: with some that do not, no answer is valid, and all mail "
-			"waits. "
-			"An answer that is bogus counts as a failure.")),
+			"validated here, from dns_trust_anchor, so the name servers must return "
+			"signatures: if they do not, no answer is valid, and all mail waits. A "
+			"bogus answer counts as a temporary failure.")),
 	SETTING(ROOT, "dns_trust_anchor", path, AT(config, dns_trust_anchor),
 		INITIAL("/usr/share/dns/root.key"), RANGE(1, 4000),
 		MEANING("The file of the root's public keys, from which DNS answers are "
@@ -163,20 +154,20 @@ const struct config_setting config_schema_send[] = {
 			"mail that dane applies to waits.")),
 	SETTING(ROOT, "dns_unsigned", domains, LIST(config, dns_unsigned, dns_unsigned_count),
 		INITIAL(""),
-		MEANING("Domains for which DNS answers are not validated, and neither for all "
-			"names below them: private names, as \"lan\", that only your own name "
-			"servers know, and the root does not.")),
+		MEANING("Domains for which, with all names below them, DNS answers are not "
+			"validated: private ones such as \"lan\", which your own name servers know "
+			"and the root does not.")),
 	SETTING(ROOT, "mta_sts", boolean, AT(config, mta_sts), INITIAL("no"),
 		MEANING("Whether policies that domains publish by HTTPS are followed (RFC 8461), "
 			"where there are no TLSA records, no section tls and no relay. The process "
-			"policy fetches and keeps them; mail to a domain that is new to it waits "
-			"for that, usually for seconds, and for 90 at most. In mode enforce mail "
-			"goes only to hosts that the policy names, by TLS, with a certificate that "
-			"an authority of tls_authorities has signed, else it waits; in mode "
-			"testing the log says what would have waited.")),
+			"policy fetches and keeps them; mail to a domain whose policy it does not "
+			"have yet waits for that, usually for seconds, and for 90 at most. In mode "
+			"enforce mail goes only to hosts that the policy names, by TLS, with a "
+			"certificate that an authority of tls_authorities has signed, else it "
+			"waits; in mode testing the log says what would have waited.")),
 	SETTING(ROOT, "tls_reports", boolean, AT(config, tls_reports), INITIAL("no"),
-		MEANING("Whether domains that ask for it are sent a daily report of how TLS went "
-			"(RFC 8460): the number of connections, and of those in which it failed, "
+		MEANING("Whether domains that ask for it are sent a daily report about TLS "
+			"(TLSRPT, RFC 8460): how many connections succeeded, how many failed and "
 			"why, and this node's address. Reports go by HTTPS or by mail. Mail has no "
 			"DKIM signature, without which the RFC lets receivers ignore it, unless a "
 			"relay signs it.")),
@@ -186,13 +177,13 @@ const struct config_setting config_schema_send[] = {
 	SETTING(ROOT, "https_private", boolean, AT(config, https_private), INITIAL("no"),
 		MEANING("Whether requests by HTTPS, for mta_sts and tls_reports, also go to "
 			"addresses of this machine, of private networks and of links. The DNS of "
-			"other domains says where they go, and could name servers that only you "
-			"are to reach.")),
+			"other domains says where they go, and could name servers that should be "
+			"reached from inside only.")),
 	SETTING(ROOT, "rate_keys", number, AT(config, rate_keys), INITIAL("100000"),
 		RANGE(1000, 2000000),
-		MEANING("How many addresses, users or domains sections rate can tell apart at a "
-			"time, each kind by itself. 100,000 need 13 MiB for each smtpd and qmtpd "
-			"that has seen some thousands. When it is raised, counting begins anew.")),
+		MEANING("How many addresses, users and domains sections rate can count at a time, "
+			"each kind separately. 100,000 need 13 MiB for each smtpd and qmtpd that "
+			"has seen some thousands. When it is raised, counting begins anew.")),
 	SETTING(ROOT, "policy_path", path, AT(config, policy_path),
 		INITIAL("/var/lib/stagepost/policy"), RANGE(1, 4000),
 		MEANING("The directory in which policies of mta_sts and results for tls_reports "

@@ -85,11 +85,11 @@ const struct config_setting config_schema_users[] = {
 
 	SETTING(AUTH, "users", word, AT(config_auth, users), INITIAL("directory"),
 		WORDS(users_words),
-		MEANING("Who knows the users and their passwords. directory: the hashes and SCRAM "
+		MEANING("Where users and passwords are verified. directory: the hashes and SCRAM "
 			"keys of its users. dovecot: the authentication service of Dovecot. ldap: "
 			"the servers of the directory, whose backend must be ldap: they are asked "
-			"to bind as the user, so that no hash leaves them; for mechanisms with "
-			"the password in clear.")),
+			"to bind as the user, so that no hash leaves them; this needs mechanisms "
+			"that send the password itself (PLAIN, LOGIN).")),
 	SETTING(AUTH, "mechanisms", texts, LIST(config_auth, mechanisms, mechanism_count),
 		COMPUTED("all that are possible"),
 		MEANING("The mechanisms of SASL that are offered, of EXTERNAL, "
@@ -104,32 +104,31 @@ const struct config_setting config_schema_users[] = {
 		RANGE(1, 107), KINDS(USERS(DOVECOT)),
 		MEANING("Dovecot's socket for authentication clients.")),
 	SETTING(AUTH, "threads", number, AT(config_auth, threads), INITIAL("4"), RANGE(2, 64),
-		MEANING("How many passwords are checked at once. Half of the threads are kept for "
-			"clients at which somebody has succeeded within a day, and those that have "
-			"failed of late get a quarter. The other half runs only on processors that "
-			"nobody else uses (sched(7), SCHED_IDLE). One thread more gets a tenth of "
-			"a "
-			"processor for clients that are not known, while few of them wait or the "
-			"others do not get on.")),
+		MEANING("How many passwords are checked at once. Half of the threads are reserved "
+			"for clients from which a login succeeded within a day; clients that "
+			"failed recently get at most a quarter. The other half runs only on idle "
+			"processors (sched(7), SCHED_IDLE). One thread more serves unknown clients "
+			"with a tenth of a processor, while few of them wait or the idle threads "
+			"make no progress.")),
 	SETTING(AUTH, "failure_limit", number, AT(config_auth, failure_limit), INITIAL("20"),
 		RANGE(0, 1000000),
 		MEANING("After so many failures a client is refused without a check, until none "
 			"has come for failure_memory. A client is an address of IPv4, or a /64 of "
-			"IPv6. Its network, /24 or /48, may have five times as many. 0: no limit. "
-			"Each failure is also answered half a second to five seconds late, by the "
-			"number of those before.")),
+			"IPv6. Its network (/24 or /48) may have five times as many. 0: no limit. "
+			"The answer to a failure is also delayed, by half a second to five "
+			"seconds, the more failures there were before.")),
 	SETTING(AUTH, "failure_exempt", networks,
 		LIST(config_auth, failure_exempt, failure_exempt_count), INITIAL("127.0.0.0/8 ::1"),
-		MEANING("Clients whose failures are those of many users, like a webmail on this "
-			"machine that does not say by XCLIENT who its clients are: no number of "
-			"failures closes them, or one user could close it for all. Failures of a "
-			"user still slow him down there. A proxy that hides the addresses of "
-			"strangers should not be here: use proxy_from for it, or XCLIENT.")),
+		MEANING("Clients that serve many users, like a webmail on this machine that does "
+			"not report its clients by XCLIENT: they are never locked out, otherwise "
+			"one user could lock out all. The failures of a user still delay that "
+			"user's logins there. Do not list a proxy that hides the addresses of "
+			"strangers: use proxy_from for it, or XCLIENT.")),
 	SETTING(AUTH, "failure_memory", duration, AT(config_auth, failure_memory_us),
 		INITIAL("15m"), RANGE(1, 7 * 86400),
-		MEANING("How long after the last one the failures of a client, of a network and "
-			"of a user are remembered. When a user succeeds, his failures from that "
-			"client are forgotten.")),
+		MEANING("How long failures of a client, a network and a user are remembered after "
+			"the last one. When a user succeeds, that user's failures from the client "
+			"are forgotten.")),
 	SETTING(AUTH, "token_keys", texts, LIST(config_auth, token_keys, token_key_count),
 		INITIAL(""),
 		MEANING("Files with public keys or certificates, in PEM form, of those who issue "

@@ -12,23 +12,22 @@ static struct config_complaint check_range(const struct config_setting *setting,
 	return config_type_fine;
 }
 
-struct unit {
+struct config_unit {
 	char letter;
 	uint64_t factor;
 };
 
-static const struct unit no_units[] = {{'\0', 1}};
-static const struct unit size_units[] = {
+static const struct config_unit no_units[] = {{'\0', 1}};
+static const struct config_unit size_units[] = {
 	{'T', UINT64_C(1) << 40}, {'G', 1 << 30}, {'M', 1 << 20}, {'K', 1 << 10}, {'\0', 1}};
-static const struct unit time_units[] = {{'w', 7 * 86400}, {'d', 86400}, {'h', 3600},
-					 {'m', 60},        {'s', 1},     {'\0', 1}};
+static const struct config_unit time_units[] = {{'w', 7 * 86400}, {'d', 86400}, {'h', 3600},
+						{'m', 60},        {'s', 1},     {'\0', 1}};
 
-static struct config_complaint parse_units(const struct config_setting *setting,
-					   const struct unit *unit, struct str text,
+static struct config_complaint parse_units(const struct config_setting *setting, struct str text,
 					   uint64_t *number_out)
 {
+	const struct config_unit *unit = setting->type->units;
 	char last = text.length > 0 ? text.data[text.length - 1] : '\0';
-	struct config_complaint complaint;
 	uint64_t number;
 
 	while (unit->letter != '\0' && unit->letter != last)
@@ -42,20 +41,8 @@ static struct config_complaint parse_units(const struct config_setting *setting,
 		return config_type_complain("not a number");
 	if (!str_to_u64(text, &number) || __builtin_mul_overflow(number, unit->factor, &number))
 		return config_type_complain("too large");
-	complaint = check_range(setting, number);
-	if (complaint.message == NULL)
-		*number_out = number;
-	return complaint;
-}
-
-/* With the largest unit of which NUMBER is a multiple. */
-static void print_units(const struct unit *unit, uint64_t number, struct buffer *out)
-{
-	while (unit->letter != '\0' && (number == 0 || number % unit->factor != 0))
-		unit++;
-	buffer_append_number(out, number / unit->factor);
-	if (unit->letter != '\0')
-		buffer_append_byte(out, unit->letter);
+	*number_out = number;
+	return check_range(setting, number);
 }
 
 static struct config_complaint parse_number(const struct config_setting *setting,
@@ -63,122 +50,53 @@ static struct config_complaint parse_number(const struct config_setting *setting
 					    void *place)
 {
 	uint64_t number = 0;
-	struct config_complaint complaint = parse_units(setting, no_units, text, &number);
+	struct config_complaint complaint = parse_units(setting, text, &number);
 
 	(void)config;
-	if (complaint.message == NULL)
+	number *= setting->type->scale;
+	if (complaint.message == NULL && setting->type->size == sizeof(uint32_t))
 		*(uint32_t *)place = (uint32_t)number;
+	else if (complaint.message == NULL)
+		*(uint64_t *)place = number;
 	return complaint;
 }
 
-static void print_plain(uint64_t number, struct buffer *out)
+/* With the largest unit of which NUMBER is a multiple. */
+void config_type_print_number(const struct config_type *type, uint64_t number, struct buffer *out)
 {
-	print_units(no_units, number, out);
+	const struct config_unit *unit = type->units;
+
+	while (unit->letter != '\0' && (number == 0 || number % unit->factor != 0))
+		unit++;
+	buffer_append_number(out, number / unit->factor);
+	if (unit->letter != '\0')
+		buffer_append_byte(out, unit->letter);
 }
 
 static void print_number(const struct config_setting *setting, const void *place,
 			 struct buffer *out)
 {
-	(void)setting;
-	print_plain(*(const uint32_t *)place, out);
+	const struct config_type *type = setting->type;
+	uint64_t number = type->size == sizeof(uint32_t) ? *(const uint32_t *)place
+							 : *(const uint64_t *)place;
+
+	config_type_print_number(type, number / type->scale, out);
 }
 
-const struct config_type config_type_number = {.name = "number",
-					       .allowed = "a number",
-					       .size = sizeof(uint32_t),
-					       .is_bare = true,
-					       .parse = parse_number,
-					       .print = print_number,
-					       .print_number = print_plain};
+#define NUMBER(field, list, times)                                                 \
+	.size = sizeof(field), .is_bare = true, .units = (list), .scale = (times), \
+	.parse = parse_number, .print = print_number
+#define TIME "a number of seconds, or of m, h, d or w,"
 
-static struct config_complaint parse_size(const struct config_setting *setting,
-					  const struct config *config, struct str text, void *place)
-{
-	(void)config;
-	return parse_units(setting, size_units, text, place);
-}
-
-static void print_bytes(uint64_t number, struct buffer *out)
-{
-	print_units(size_units, number, out);
-}
-
-static void print_size(const struct config_setting *setting, const void *place, struct buffer *out)
-{
-	(void)setting;
-	print_bytes(*(const uint64_t *)place, out);
-}
-
+const struct config_type config_type_number = {
+	.name = "number", .allowed = "a number", NUMBER(uint32_t, no_units, 1)};
 const struct config_type config_type_size = {.name = "size",
 					     .allowed = "a number of bytes, or of K, M, G or T,",
-					     .size = sizeof(uint64_t),
-					     .is_bare = true,
-					     .parse = parse_size,
-					     .print = print_size,
-					     .print_number = print_bytes};
-
-static struct config_complaint parse_seconds(const struct config_setting *setting,
-					     const struct config *config, struct str text,
-					     void *place)
-{
-	uint64_t number = 0;
-	struct config_complaint complaint = parse_units(setting, time_units, text, &number);
-
-	(void)config;
-	if (complaint.message == NULL)
-		*(uint32_t *)place = (uint32_t)number;
-	return complaint;
-}
-
-static void print_time(uint64_t number, struct buffer *out)
-{
-	print_units(time_units, number, out);
-}
-
-static void print_seconds(const struct config_setting *setting, const void *place,
-			  struct buffer *out)
-{
-	(void)setting;
-	print_time(*(const uint32_t *)place, out);
-}
-
-#define TIME_ALLOWED "a number of seconds, or of m, h, d or w,"
-
-const struct config_type config_type_seconds = {.name = "time",
-						.allowed = TIME_ALLOWED,
-						.size = sizeof(uint32_t),
-						.is_bare = true,
-						.parse = parse_seconds,
-						.print = print_seconds,
-						.print_number = print_time};
-
-static struct config_complaint parse_duration(const struct config_setting *setting,
-					      const struct config *config, struct str text,
-					      void *place)
-{
-	uint64_t number = 0;
-	struct config_complaint complaint = parse_units(setting, time_units, text, &number);
-
-	(void)config;
-	if (complaint.message == NULL)
-		*(int64_t *)place = (int64_t)number * SECOND_US;
-	return complaint;
-}
-
-static void print_duration(const struct config_setting *setting, const void *place,
-			   struct buffer *out)
-{
-	(void)setting;
-	print_time((uint64_t)(*(const int64_t *)place / SECOND_US), out);
-}
-
-const struct config_type config_type_duration = {.name = "time",
-						 .allowed = TIME_ALLOWED,
-						 .size = sizeof(int64_t),
-						 .is_bare = true,
-						 .parse = parse_duration,
-						 .print = print_duration,
-						 .print_number = print_time};
+					     NUMBER(uint64_t, size_units, 1)};
+const struct config_type config_type_seconds = {
+	.name = "time", .allowed = TIME, NUMBER(uint32_t, time_units, 1)};
+const struct config_type config_type_duration = {
+	.name = "time", .allowed = TIME, NUMBER(int64_t, time_units, SECOND_US)};
 
 static struct config_complaint parse_boolean(const struct config_setting *setting,
 					     const struct config *config, struct str text,

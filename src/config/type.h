@@ -18,6 +18,9 @@ struct config_complaint config_type_keep(const struct config *config, struct str
 void config_type_print_text(const struct config_setting *setting, const void *place,
 			    struct buffer *out);
 
+/* Prints a limit (a row's min or max) of a number with its unit. */
+void config_type_print_number(const struct config_type *type, uint64_t number, struct buffer *out);
+
 /* Whether PATH is valid for a UNIX socket: absolute, and not too long for a sockaddr_un. */
 struct config_complaint config_type_check_socket_path(struct str path);
 /* Whether each '%' in TEXT is followed by one of LETTERS. */

@@ -11,14 +11,16 @@ enum { TEXT_MAX = 4096 };
 static struct config_complaint parse_text(const struct config_setting *setting,
 					  const struct config *config, struct str text, void *place)
 {
-	(void)setting;
-	return text.length > TEXT_MAX ? config_type_complain("too long")
-				      : config_type_keep(config, text, place);
+	uint64_t max = setting->max > 0 ? setting->max : TEXT_MAX;
+
+	return text.length > max ? config_type_complain("too long")
+				 : config_type_keep(config, text, place);
 }
 
 const struct config_type config_type_text = {.name = "text",
-					     .allowed = "a text of at most 4096 bytes",
+					     .allowed = "a text",
 					     .size = sizeof(char *),
+					     .max = TEXT_MAX,
 					     .parse = parse_text,
 					     .print = config_type_print_text};
 

@@ -77,7 +77,7 @@ static struct config_complaint parse_optional_path(const struct config_setting *
 }
 
 const struct config_type config_type_optional_path = {.name = "path",
-						      .allowed = "an absolute path, or empty",
+						      .allowed = "empty, or an absolute path",
 						      .size = sizeof(char *),
 						      .parse = parse_optional_path,
 						      .print = config_type_print_text};

@@ -129,6 +129,6 @@ void decode_apart(const char *program, const struct ipc_content *content, struct
 	if (apart.fault != NULL)
 		message_out->problem = str_from(apart.fault);
 	else if (!decode_wire_read(buffer_view(&apart.answer), arena, message_out))
-		message_out->problem = STR("the decoder died over it");
+		message_out->problem = STR("the decoder crashed on it");
 	buffer_clear(&apart.answer);
 }

@@ -189,7 +189,7 @@ static void on_lost(void *context)
 	os_timer_stop(client->timer);
 	buffer_reset(&client->answer);
 	if (was_asked && client->questions->attempts >= ATTEMPTS_MAX)
-		answer_problem(client, STR("the decoder died over it"));
+		answer_problem(client, STR("the decoder crashed on it"));
 }
 
 struct decode_client *decode_client_new(struct os_loop *loop, const char *path, struct str token)

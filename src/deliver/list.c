@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/list.h"
 #include "base/panic.h"
-#include "deliver/list_internal.h"
+#include "deliver/internal_list.h"
 #include <stdlib.h>
 #include <utlist.h>
 

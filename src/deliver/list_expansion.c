@@ -4,8 +4,8 @@
  * message for each page; when a group of messages is written it is committed.
  */
 #include "base/panic.h"
+#include "deliver/internal_list.h"
 #include "deliver/list_copy.h"
-#include "deliver/list_internal.h"
 #include "log/event.h"
 #include "mail/address.h"
 #include "os/clock.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* One of the messages that the mail to a list becomes. */
 #include "base/panic.h"
+#include "deliver/internal_list.h"
 #include "deliver/list_copy.h"
-#include "deliver/list_internal.h"
 #include "log/event.h"
 #include "os/clock.h"
 #include "queue/message.h"

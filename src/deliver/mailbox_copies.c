@@ -94,15 +94,27 @@ static struct str expand(struct mailbox_copies *copies, const char *folder, stru
 	return keep(copies, &text);
 }
 
+/* Whether the service can have FOLDER, the result of a rule. */
+static bool can_have(const struct config_service *service, struct str folder)
+{
+	return service->kind == CONFIG_SERVICE_MAILBOX ? mail_folder_is_portable(folder)
+						       : mail_folder_is_valid(folder);
+}
+
+/* A detail is the sender's choice: one that is no folder's name must not make mail bounce. */
 static struct str folder_of(struct mailbox_copies *copies, const struct config_rule *rule,
 			    struct str detail)
 {
 	const struct config_service *service = copies->service;
-	struct str folder = rule != NULL ? expand(copies, rule->folder, detail) : STR("");
+	bool is_name = mail_folder_is_portable(detail);
 
-	if (mail_folder_is_valid(folder))
-		return folder;
-	if (service->detail_folders && mail_folder_is_valid(detail))
+	if (rule != NULL && (is_name || strchr(rule->folder, '%') == NULL)) {
+		struct str folder = expand(copies, rule->folder, detail);
+
+		if (can_have(service, folder))
+			return folder;
+	}
+	if (service->detail_folders && is_name)
 		return detail;
 	return arena_copy_str(copies->arena, str_from(service->folder));
 }

@@ -79,7 +79,7 @@ static void hold(struct mailbox_turns *turns, struct mailbox_entry *entry)
 			os_timer_start(turns->retry, RETRY_US);
 		return;
 	}
-	mail_verdict_set(&why, "4.4.5", "Another delivery of this message is not over");
+	mail_verdict_set(&why, "4.4.5", "Another delivery of this message is still under way");
 	mailbox_entry_give_up(entry, &why);
 }
 

@@ -2,7 +2,7 @@
 #include "deliver/remote_attempt.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "deliver/remote_attempt_internal.h"
+#include "deliver/internal_remote_attempt.h"
 #include "deliver/remote_peer.h"
 #include "os/clock.h"
 

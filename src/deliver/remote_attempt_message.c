@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What a transaction of an attempt says of its message. */
-#include "deliver/remote_attempt_internal.h"
+#include "deliver/internal_remote_attempt.h"
 #include "deliver/remote_origin.h"
 #include "mail/address.h"
 #include "os/clock.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The servers of an attempt: one after the other is met, as its policy says, and why one was not is
  * kept. */
-#include "deliver/remote_attempt_internal.h"
+#include "deliver/internal_remote_attempt.h"
 #include "deliver/remote_peer.h"
 #include <errno.h>
 #include <string.h>
@@ -27,6 +27,10 @@ void remote_attempt_tell(struct remote_attempt *attempt, const char *failure)
 	    attempt->policy.level != CONFIG_TLS_NONE)
 		attempt->finder->tell(attempt->finder_context, attempt->server, &attempt->policy,
 				      attempt->session, failure);
+	if (!attempt->is_told && failure == NULL && attempt->policy.level == CONFIG_TLS_MAY)
+		remote_plain_learn(attempt->carrier->plain, attempt->server,
+				   remote_session_tls(attempt->session) != NULL,
+				   remote_session_is_tls_refused(attempt->session));
 	attempt->is_told = true;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* When an attempt may begin sessions and transactions (shape/shape.h). */
 #include "base/timestamp.h"
-#include "deliver/remote_attempt_internal.h"
+#include "deliver/internal_remote_attempt.h"
 #include "os/clock.h"
 
 static const int64_t HOLD_US = 2 * SECOND_US; /* a session and its place are kept so long */

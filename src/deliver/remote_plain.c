@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SERVERS_MAX = 1000 };
+enum { FAILED_MAX = 1000, SECURED_MAX = 10000 };
 
-static const int64_t KEPT_US = 15 * MINUTE_US;
+static const int64_t FAILED_US = 15 * MINUTE_US;
+static const int64_t SECURED_US = DAY_US;
 
 struct server {
 	char address[OS_SOCKET_TEXT_SIZE]; /* with the port; zeroes after its end */
@@ -18,8 +19,10 @@ struct server {
 	UT_hash_handle hh;
 };
 
+/* Oldest first. */
 struct remote_plain {
-	struct server *table; /* oldest first */
+	struct server *failed;
+	struct server *secured;
 };
 
 struct remote_plain *remote_plain_new(void)
@@ -27,9 +30,9 @@ struct remote_plain *remote_plain_new(void)
 	return memory_alloc_zero(1, sizeof(struct remote_plain));
 }
 
-static void drop(struct remote_plain *plain, struct server *server)
+static void drop(struct server **table, struct server *server)
 {
-	HASH_DEL(plain->table, server);
+	HASH_DEL(*table, server);
 	free(server);
 }
 
@@ -37,55 +40,76 @@ void remote_plain_free(struct remote_plain *plain)
 {
 	if (plain == NULL)
 		return;
-	while (plain->table != NULL)
-		drop(plain, plain->table);
+	while (plain->failed != NULL)
+		drop(&plain->failed, plain->failed);
+	while (plain->secured != NULL)
+		drop(&plain->secured, plain->secured);
 	free(plain);
 }
 
-static struct server *find(const struct remote_plain *plain, const union os_socket_address *address)
+static struct server *find(const struct server *table, const union os_socket_address *address)
 {
 	char text[OS_SOCKET_TEXT_SIZE] = {0};
 	struct server *server;
 
 	os_socket_address_format(address, text);
-	HASH_FIND(hh, plain->table, text, strlen(text), server);
+	HASH_FIND(hh, table, text, strlen(text), server);
 	return server;
 }
 
-static void log_added(const struct dns_server *server, const char *reason)
+/* As the latest of at most MAX. */
+static void add(struct server **table, unsigned max, const union os_socket_address *address,
+		int64_t kept_us)
+{
+	struct server *server = find(*table, address);
+
+	if (server != NULL)
+		drop(table, server);
+	if (HASH_COUNT(*table) >= max)
+		drop(table, *table);
+	server = memory_alloc_zero(1, sizeof *server);
+	os_socket_address_format(address, server->address);
+	server->until_us = os_clock_monotonic_us() + kept_us;
+	HASH_ADD(hh, *table, address, strlen(server->address), server);
+}
+
+static bool has(struct server **table, const union os_socket_address *address)
+{
+	struct server *server = *table != NULL ? find(*table, address) : NULL;
+
+	if (server == NULL || server->until_us > os_clock_monotonic_us())
+		return server != NULL;
+	drop(table, server);
+	return false;
+}
+
+static void log_plain(enum log_name event, const struct dns_server *server, const char *reason)
 {
 	char peer[REMOTE_PEER_SIZE];
 
 	remote_peer_format(server, peer);
-	log_event_rated(EVENT_TLS_PLAIN, log_string("host", peer), log_string("text", reason));
+	log_event_rated(event, log_string("host", peer), log_string("text", reason));
 }
 
-void remote_plain_add(struct remote_plain *plain, const struct dns_server *which,
+void remote_plain_add(struct remote_plain *plain, const struct dns_server *server,
 		      const char *reason)
 {
-	const union os_socket_address *address = &which->address;
-	struct server *server = find(plain, address);
-
-	log_added(which, reason);
-	if (server != NULL)
-		drop(plain, server);
-	if (HASH_COUNT(plain->table) >= SERVERS_MAX)
-		drop(plain, plain->table);
-	server = memory_alloc_zero(1, sizeof *server);
-	os_socket_address_format(address, server->address);
-	server->until_us = os_clock_monotonic_us() + KEPT_US;
-	HASH_ADD(hh, plain->table, address, strlen(server->address), server);
+	log_plain(EVENT_TLS_PLAIN, server, reason);
+	add(&plain->failed, FAILED_MAX, &server->address, FAILED_US);
 }
 
 bool remote_plain_has(struct remote_plain *plain, const union os_socket_address *address)
 {
-	struct server *server;
+	return has(&plain->failed, address);
+}
 
-	if (plain->table == NULL)
-		return false;
-	server = find(plain, address);
-	if (server == NULL || server->until_us > os_clock_monotonic_us())
-		return server != NULL;
-	drop(plain, server);
-	return false;
+void remote_plain_learn(struct remote_plain *plain, const struct dns_server *server,
+			bool is_secured, bool is_refused)
+{
+	if (is_secured)
+		add(&plain->secured, SECURED_MAX, &server->address, SECURED_US);
+	else if (is_refused)
+		log_plain(EVENT_TLS_WITHDRAWN, server, "STARTTLS is offered, and refused");
+	else if (has(&plain->secured, &server->address))
+		log_plain(EVENT_TLS_WITHDRAWN, server, "STARTTLS is not offered any more");
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/remote_plain.h - servers whose TLS has failed a short while ago: where TLS may be left
- * out, it is, so that a handshake that stalls does not delay each message.
+ * deliver/remote_plain.h - servers where TLS may be left out. Those whose TLS has failed a short
+ * while ago get plain text at once, so that a handshake that stalls does not delay each message.
+ * Those whose TLS worked within a day and is not offered any more get plain text, too, but that is
+ * logged: somebody may have taken STARTTLS out of what they offer.
  */
 #ifndef DELIVER_REMOTE_PLAIN_H
 #define DELIVER_REMOTE_PLAIN_H
@@ -19,5 +21,10 @@ void remote_plain_free(struct remote_plain *plain);
 void remote_plain_add(struct remote_plain *plain, const struct dns_server *server,
 		      const char *reason);
 bool remote_plain_has(struct remote_plain *plain, const union os_socket_address *address);
+
+/* A connection to SERVER is used, and would have had TLS if that had been offered. At most 10,000
+ * servers with TLS are remembered; the most recent ones stay. */
+void remote_plain_learn(struct remote_plain *plain, const struct dns_server *server,
+			bool is_secured, bool is_refused);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/remote_policy.h"
 #include "base/panic.h"
+#include "deliver/internal_remote_policy.h"
 #include "deliver/remote_authorities.h"
 #include "deliver/remote_dane.h"
-#include "deliver/remote_policy_internal.h"
 #include "deliver/remote_sts.h"
 #include "sts/client.h"
 #include <stdlib.h>

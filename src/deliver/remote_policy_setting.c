@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* What the configuration says of a connection's TLS, and of the names in certificates. */
 #include "base/panic.h"
+#include "deliver/internal_remote_policy.h"
 #include "deliver/remote_authorities.h"
-#include "deliver/remote_policy_internal.h"
 #include <string.h>
 
 static const char *const level_names[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What a message's sender wants of TLS (RFC 8689). */
-#include "deliver/remote_policy_internal.h"
+#include "deliver/internal_remote_policy.h"
 #include <string.h>
 
 /* Whether no DNS that anybody may have forged has chosen the host. */

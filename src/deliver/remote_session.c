@@ -2,8 +2,8 @@
 #include "deliver/remote_session.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
+#include "deliver/internal_remote_session.h"
 #include "deliver/remote_peer.h"
-#include "deliver/remote_session_internal.h"
 #include "os/clock.h"
 #include "transcript/transcript.h"
 #include <errno.h>
@@ -71,13 +71,33 @@ static int connect_to(struct remote_session *session, const struct dns_server *s
 	return 0;
 }
 
+static struct remote_engine new_engine(struct remote_session *session, const char *peer)
+{
+	const struct remote_session_settings *settings = &session->settings;
+	const struct remote_login *login = session->policy.login;
+
+	return remote_engine_new(&(struct smtp_client_settings){
+		.protocol = settings->protocol,
+		.hostname =
+			settings->source != NULL ? settings->source->hostname : settings->hostname,
+		.peer = peer,
+		.timeout_us = settings->reply_timeout_us,
+		.tls = wants_tls(&session->policy),
+		.tls_timeout_us = settings->tls_timeout_us,
+		.avoids_chunks = settings->avoids_chunks,
+		.wants_login = login != NULL,
+		.may_login_plainly = login != NULL && login->may_be_plain,
+		.watch = {transcript_is_on(), tell_line},
+		.watch_context = session,
+	});
+}
+
 int remote_session_new(const struct remote_session_settings *settings, const char *key,
 		       const struct dns_server *server, const struct remote_policy *policy,
 		       struct remote_session **session_out)
 {
 	struct remote_session *session = memory_alloc_zero(1, sizeof *session);
 	int result = connect_to(session, server, settings);
-	struct smtp_client_settings client_settings;
 	char peer[REMOTE_PEER_SIZE];
 
 	if (result < 0) {
@@ -85,20 +105,6 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 		return result;
 	}
 	remote_peer_format(server, peer);
-	client_settings = (struct smtp_client_settings){
-		.protocol = settings->protocol,
-		.hostname =
-			settings->source != NULL ? settings->source->hostname : settings->hostname,
-		.peer = peer,
-		.timeout_us = settings->reply_timeout_us,
-		.tls = wants_tls(policy),
-		.tls_timeout_us = settings->tls_timeout_us,
-		.avoids_chunks = settings->avoids_chunks,
-		.wants_login = policy->login != NULL,
-		.may_login_plainly = policy->login != NULL && policy->login->may_be_plain,
-		.watch = {transcript_is_on(), tell_line},
-	};
-	client_settings.watch_context = session;
 	session->told = remote_tell_new(peer, server);
 	session->settings = *settings;
 	session->address = server->address;
@@ -108,7 +114,7 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 	if (policy->login != NULL)
 		remote_session_want_login(session, policy->login);
 	session->is_connecting = true;
-	session->engine = remote_engine_new(&client_settings);
+	session->engine = new_engine(session, peer);
 	snprintf(session->key, sizeof session->key, "%s", key);
 	mail_verdict_set(&session->failure, "4.4.1", "connect to %s: ", peer);
 	session->events = OS_WATCH_WRITE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The message of a session's transaction, as the server takes it. */
-#include "deliver/remote_session_internal.h"
+#include "deliver/internal_remote_session.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The login of a session by SMTP: the mechanism's messages between the engine and login/. */
 #include "base/panic.h"
-#include "deliver/remote_session_internal.h"
+#include "deliver/internal_remote_session.h"
 #include "log/event.h"
 #include "mail/text.h"
 #include "os/random.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The handshake of a session, and what came of it. */
-#include "deliver/remote_session_internal.h"
+#include "deliver/internal_remote_session.h"
 #include "os/socket.h"
 #include "transcript/transcript.h"
 #include <errno.h>

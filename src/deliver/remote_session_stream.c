@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The bytes that the engine of a session with a server reads and writes, and the time that the
  * server has for its next ones. */
-#include "deliver/remote_session_internal.h"
+#include "deliver/internal_remote_session.h"
 #include "os/clock.h"
 #include <errno.h>
 #include <string.h>

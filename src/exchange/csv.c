@@ -87,7 +87,7 @@ static const char *take_cell(struct str *row, char **place, struct str *cell_out
 		if (next == IN_CELL && state == AT_QUOTE)
 			return "a comma is expected after the quote that ends a cell";
 		if (next == IN_CELL && byte == '"')
-			return "a quote within a cell: the cell must stand in quotes, its own be "
+			return "a quote within a cell: the cell must be in quotes, its own be "
 			       "doubled";
 		if (next == IN_CELL || (next == IN_QUOTES && state != AT_START))
 			*(*place)++ = byte;

@@ -131,7 +131,7 @@ static int take_mailbox(struct exchange_values *values, struct exchange_entry *e
 	if (!str_equal_nocase(name, buffer_view(&values->name)))
 		return exchange_problem(values->reader, entry,
 					"\\" STR_FORMAT " passes that name's own alias by; only "
-					"\\" STR_FORMAT " may stand here, the alias itself",
+					"\\" STR_FORMAT " is allowed here, the alias itself",
 					STR_ARGUMENTS(name),
 					STR_ARGUMENTS(buffer_view(&values->name)));
 	value_out->kind = EXCHANGE_VALUE_SELF;

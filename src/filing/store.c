@@ -20,7 +20,7 @@ static struct mailstore_place place_of(const struct filing_work *work)
 static void set_failed(const struct filing *filing, struct filing_work *work, const char *detail)
 {
 	work->message->is_away |= filing->store->is_away;
-	filing_defer(filing, work, "The mailbox cannot be looked into now", detail);
+	filing_defer(filing, work, "The mailbox cannot be read now", detail);
 	work->step = FILING_STEP_FAILED;
 	work->was_searched = false;
 }

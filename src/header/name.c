@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "header/name.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 #include <string.h>
 
@@ -24,17 +25,6 @@ static bool is_ascii(struct str name)
 		if ((unsigned char)name.data[i] >= 0x7f || name.data[i] < ' ')
 			return false;
 	return true;
-}
-
-static void append_quoted(struct buffer *out, struct str name)
-{
-	buffer_append_byte(out, '"');
-	for (size_t i = 0; i < name.length; i++) {
-		if (name.data[i] == '"' || name.data[i] == '\\')
-			buffer_append_byte(out, '\\');
-		buffer_append_byte(out, name.data[i]);
-	}
-	buffer_append_byte(out, '"');
 }
 
 /* RFC 2047 section 4.2 */
@@ -93,7 +83,7 @@ void header_name_append(struct buffer *out, struct str name)
 	if (is_phrase(name))
 		buffer_append_str(out, name);
 	else if (is_ascii(name))
-		append_quoted(out, name);
+		quote_append(out, name);
 	else
 		header_name_append_encoded(out, name);
 }

@@ -85,5 +85,8 @@ struct ipc_client *ipc_client_new_connected(struct os_loop *loop, int socket, co
 void ipc_client_free(struct ipc_client *client);
 /* NULL while there is no connection. */
 struct ipc_channel *ipc_client_channel(struct ipc_client *client);
+/* Calls CALL once, after the next success to connect. */
+void ipc_client_when_connected(struct ipc_client *client, void (*call)(void *context),
+			       void *context);
 
 #endif

@@ -21,7 +21,9 @@ struct ipc_client {
 	struct os_timer *timer;
 	int64_t delay_us;
 	bool is_loss_untold;
-	bool is_once; /* does not reconnect */
+	bool is_once;                          /* does not reconnect */
+	void (*when_connected)(void *context); /* NULL: nobody waits for that */
+	void *when_context;
 };
 
 static void client_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
@@ -53,6 +55,16 @@ static void use_socket(struct ipc_client *client, int socket)
 	ipc_channel_set_peer(client->channel, client->path);
 }
 
+static void tell_connected(struct ipc_client *client)
+{
+	void (*call)(void *context) = client->when_connected;
+
+	client->handler->connected(client->context);
+	client->when_connected = NULL;
+	if (call != NULL)
+		call(client->when_context);
+}
+
 static void try_connect(void *context)
 {
 	struct ipc_client *client = context;
@@ -74,7 +86,7 @@ static void try_connect(void *context)
 		return;
 	}
 	use_socket(client, socket);
-	client->handler->connected(client->context);
+	tell_connected(client);
 }
 
 static struct ipc_client *new_client(struct os_loop *loop, const char *path,
@@ -123,4 +135,11 @@ void ipc_client_free(struct ipc_client *client)
 struct ipc_channel *ipc_client_channel(struct ipc_client *client)
 {
 	return client->channel;
+}
+
+void ipc_client_when_connected(struct ipc_client *client, void (*call)(void *context),
+			       void *context)
+{
+	client->when_connected = call;
+	client->when_context = context;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "limit/rate.h"
 #include "base/panic.h"
-#include "limit/rate_internal.h"
+#include "limit/internal_rate.h"
 #include <stdlib.h>
 
 struct rule {
@@ -295,9 +295,10 @@ static void count_all(struct limit_rates *rates, struct looks *looks, uint64_t a
 	}
 }
 
-struct limit_ruling limit_rates_take(struct limit_rates *rates, enum config_rate_count count,
-				     const struct limit_subject *subject, uint64_t amount,
-				     int64_t now_us)
+/* IS_DONE: the AMOUNT counts also if it is above a limit. */
+static struct limit_ruling rule_on(struct limit_rates *rates, enum config_rate_count count,
+				   const struct limit_subject *subject, uint64_t amount,
+				   int64_t now_us, bool is_done)
 {
 	struct looks looks;
 	struct limit_ruling ruling = {LIMIT_PASS, NULL, 0};
@@ -306,22 +307,21 @@ struct limit_ruling limit_rates_take(struct limit_rates *rates, enum config_rate
 		return ruling;
 	begin_looks(rates, count, subject, amount, now_us, &looks);
 	ruling = judge_all(rates, &looks, amount, now_us);
-	if (ruling.answer <= LIMIT_SLOW)
+	if (is_done || ruling.answer <= LIMIT_SLOW)
 		count_all(rates, &looks, amount, now_us);
 	return ruling;
+}
+
+struct limit_ruling limit_rates_take(struct limit_rates *rates, enum config_rate_count count,
+				     const struct limit_subject *subject, uint64_t amount,
+				     int64_t now_us)
+{
+	return rule_on(rates, count, subject, amount, now_us, false);
 }
 
 struct limit_ruling limit_rates_note(struct limit_rates *rates, enum config_rate_count count,
 				     const struct limit_subject *subject, uint64_t amount,
 				     int64_t now_us)
 {
-	struct looks looks;
-	struct limit_ruling ruling = {LIMIT_PASS, NULL, 0};
-
-	if (rates == NULL)
-		return ruling;
-	begin_looks(rates, count, subject, amount, now_us, &looks);
-	ruling = judge_all(rates, &looks, amount, now_us);
-	count_all(rates, &looks, amount, now_us);
-	return ruling;
+	return rule_on(rates, count, subject, amount, now_us, true);
 }

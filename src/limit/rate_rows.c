@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The rates' areas of the rows, and what they tell to people. */
 #include "base/buffer.h"
-#include "limit/rate_internal.h"
+#include "limit/internal_rate.h"
 
 enum {
 	CLASSES = 2 * CONFIG_CLASSES_MAX, /* so that few are in the same buckets */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Who is counted for, as a key of the tables. */
-#include "limit/rate_internal.h"
+#include "limit/internal_rate.h"
 #include "mail/address.h"
 #include <string.h>
 

@@ -27,3 +27,8 @@ bool mail_folder_is_valid(struct str name)
 	}
 	return !begins_level;
 }
+
+bool mail_folder_is_portable(struct str name)
+{
+	return mail_folder_is_valid(name) && str_find(name, '.') < 0 && name.data[0] != '~';
+}

@@ -14,5 +14,8 @@ enum { MAIL_FOLDER_MAX = 255 }; /* bytes */
  * (which IMAP gives a meaning), in levels with '/' between, none of which is empty or begins with
  * '.'. */
 bool mail_folder_is_valid(struct str name);
+/* Whether it is valid in every mailbox, also in a Maildir, and on IMAP servers that have '.'
+ * between levels: it has no '.', and no '~' at its beginning, which servers take for a home. */
+bool mail_folder_is_portable(struct str name);
 
 #endif

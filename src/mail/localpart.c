@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "mail/localpart.h"
+#include "base/quote.h"
 #include "mail/unicode.h"
 #include <errno.h>
 #include <string.h>
@@ -123,14 +124,11 @@ void mail_address_write(struct str local, struct str domain, struct buffer *out)
 				   &parsed) != -EINVAL &&
 		str_find(local, '"') < 0 && str_find(local, '@') < 0;
 
-	if (!is_plain)
-		buffer_append_byte(out, '"');
-	for (size_t i = 0; i < local.length; i++) {
-		if (!is_plain && (local.data[i] == '"' || local.data[i] == '\\'))
-			buffer_append_byte(out, '\\');
-		buffer_append_byte(out, local.data[i]);
-	}
-	buffer_append_string(out, is_plain ? "@" : "\"@");
+	if (is_plain)
+		buffer_append_str(out, local);
+	else
+		quote_append(out, local);
+	buffer_append_byte(out, '@');
 	buffer_append_str(out, domain);
 }
 

@@ -11,17 +11,6 @@ static void tag_of(const struct imap_connection *connection, char out[TAG_SIZE])
 	snprintf(out, TAG_SIZE, "S%u", connection->tag);
 }
 
-void imap_quote(struct str text, struct buffer *out)
-{
-	buffer_append_byte(out, '"');
-	for (size_t i = 0; i < text.length; i++) {
-		if (text.data[i] == '"' || text.data[i] == '\\')
-			buffer_append_byte(out, '\\');
-		buffer_append_byte(out, text.data[i]);
-	}
-	buffer_append_byte(out, '"');
-}
-
 struct str imap_word(struct str *text)
 {
 	struct str word = *text;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Finds copies on an IMAP server: by the Message-ID as the server has it, then by what they hold.
  */
+#include "base/quote.h"
 #include "base/timestamp.h"
 #include "mailstore/internal_imap.h"
 #include "os/clock.h"
@@ -71,7 +72,7 @@ static int search(struct imap_connection *connection, struct finding *finding)
 	int result;
 
 	buffer_append_string(&command, "UID SEARCH HEADER MESSAGE-ID ");
-	imap_quote(finding->place->id, &command);
+	quote_append(&command, finding->place->id);
 	buffer_append_byte(&command, '\0');
 	result = imap_command(connection, buffer_data(&command), 0, take_search, finding, &answer);
 	return result == 0 ? check(connection, "the search failed", &answer) : result;

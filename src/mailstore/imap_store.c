@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Logins of users, and the connections that are kept for them. */
+#include "base/quote.h"
 #include "mail/localpart.h"
 #include "mailstore/internal_imap.h"
 #include "os/clock.h"
@@ -88,7 +89,7 @@ int imap_store_with(struct imap_store *store, struct str user, imap_store_run *r
 	int result;
 
 	if (!expand_login(store->settings.login, user, &login)) {
-		mailstore_error_set(&store->store, "There can be no such user");
+		mailstore_error_set(&store->store, "Not a valid user name");
 		return -EINVAL;
 	}
 	connection = take_kept(store, buffer_data(&login));
@@ -156,8 +157,8 @@ int imap_store_name(struct imap_connection *connection, const struct mailstore_p
 							   &name);
 	}
 	if (result < 0)
-		return imap_store_refuse(connection, result, "no folder can have this name",
+		return imap_store_refuse(connection, result, "not a valid folder name",
 					 &(struct imap_answer){.text = place->folder});
-	imap_quote(buffer_view(&name), out);
+	quote_append(out, buffer_view(&name));
 	return 0;
 }

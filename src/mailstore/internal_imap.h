@@ -161,8 +161,6 @@ MUST_CHECK int imap_find(struct mailstore *store, const struct mailstore_place *
 MUST_CHECK int imap_remove(struct mailstore *store, const struct mailstore_place *place,
 			   const char *copy);
 
-/* Appends TEXT, printable ASCII, as a quoted string. */
-void imap_quote(struct str text, struct buffer *out);
 /* The next word of *TEXT up to a space or ')': an atom or number. */
 struct str imap_word(struct str *text);
 /* Whether CODE is NAME, without case. */

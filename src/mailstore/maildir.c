@@ -62,7 +62,7 @@ static bool prepare(const struct maildir_store *store, struct mailstore_append *
 	}
 	if (append_folder(append->place.folder, &copy->folder) < 0) {
 		mail_verdict_set(&append->verdict, "5.1.3",
-				 "No folder can have the name \"" STR_FORMAT "\"",
+				 "Not a valid folder name: \"" STR_FORMAT "\"",
 				 STR_ARGUMENTS(append->place.folder));
 		return false;
 	}
@@ -139,7 +139,7 @@ static int append_directory(struct maildir_store *store, const struct mailstore_
 	}
 	buffer_append_byte(out, '\0');
 	if (result < 0)
-		mailstore_error_set(&store->store, "There can be no such mailbox or folder");
+		mailstore_error_set(&store->store, "Not a valid name of a mailbox or folder");
 	return result;
 }
 
@@ -155,7 +155,7 @@ static int find(struct mailstore *mailstore, const struct mailstore_place *place
 	result = mailstore_maildir_search(buffer_data(&directory), place, arena, found_out,
 					  count_out);
 	if (result < 0)
-		mailstore_error_set(mailstore, "Cannot look into %s: %s", buffer_data(&directory),
+		mailstore_error_set(mailstore, "Cannot read %s: %s", buffer_data(&directory),
 				    strerror(-result));
 	return result;
 }
@@ -225,7 +225,7 @@ static int survey_folder(struct mailstore *mailstore, struct str user, struct st
 	result = mailstore_maildir_list(buffer_data(&directory), pass_on,
 					&(struct survey){each, context});
 	if (result < 0)
-		mailstore_error_set(mailstore, "Cannot look into %s: %s", buffer_data(&directory),
+		mailstore_error_set(mailstore, "Cannot read %s: %s", buffer_data(&directory),
 				    strerror(-result));
 	return result;
 }

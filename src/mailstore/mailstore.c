@@ -33,7 +33,7 @@ bool mailstore_may_append(const struct mailstore_gate *gate, struct mailstore_ap
 {
 	if (gate == NULL || gate->pass(gate->context) == 0)
 		return true;
-	mail_verdict_set(&append->verdict, "4.3.0", "The turn was lost");
+	mail_verdict_set(&append->verdict, "4.3.0", "The lock of its Message-ID was lost");
 	return false;
 }
 

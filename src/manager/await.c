@@ -52,11 +52,6 @@ int64_t await_due(struct manager *manager, const struct message *message)
 	return await_return_due(message) < due_us ? await_return_due(message) : due_us;
 }
 
-static bool is_of_class(const struct trigger *trigger)
-{
-	return queue_trigger_kind(trigger_name(trigger)) == QUEUE_TRIGGER_CLASS;
-}
-
 /* The trigger that one of its waiting deliveries waits for, of a class of hosts; or NULL. */
 static struct trigger *class_trigger(struct manager *manager, const struct message *message)
 {
@@ -66,7 +61,7 @@ static struct trigger *class_trigger(struct manager *manager, const struct messa
 
 		if (outcome_is_open(delivery))
 			trigger = deliver_blocked_by(manager, message, delivery);
-		if (trigger != NULL && is_of_class(trigger))
+		if (trigger != NULL && trigger_is_of_class(trigger))
 			return trigger;
 	}
 	return NULL;
@@ -122,10 +117,15 @@ static enum message_state await_trigger(struct manager *manager, struct message 
 					struct trigger *trigger, int64_t due_us)
 {
 	uint64_t number = message->id.number;
-	bool is_first = message->lost_turn && is_of_class(trigger);
-	enum message_state state = await_with(manager, message, trigger_waiters(trigger), due_us);
-	struct sleeper *sleeper = is_first ? sleepers_find(&manager->sleepers, number) : NULL;
+	bool is_first = message->lost_turn && trigger_is_of_class(trigger);
+	enum message_state state;
+	struct sleeper *sleeper;
 
+	for (size_t i = 0; i < message->control->delivery_count; i++)
+		if (outcome_is_open(&message->control->deliveries[i]))
+			deliver_note_wait(&message->control->deliveries[i], trigger);
+	state = await_with(manager, message, trigger_waiters(trigger), due_us);
+	sleeper = is_first ? sleepers_find(&manager->sleepers, number) : NULL;
 	if (sleeper != NULL && sleeper->waiters == trigger_waiters(trigger))
 		sleepers_go_first(&manager->sleepers, sleeper);
 	return state;
@@ -139,6 +139,7 @@ enum message_state await(struct manager *manager, struct message *message)
 	int64_t latest_us = message_latest_us(manager, message);
 	int64_t due_us = await_due(manager, message);
 
+	message->facts.is_partial = false;
 	if (notice_us < due_us)
 		due_us = notice_us;
 	if (notice_us < latest_us)
@@ -149,6 +150,7 @@ enum message_state await(struct manager *manager, struct message *message)
 	if (trigger != NULL)
 		return await_trigger(manager, message, trigger, latest_us);
 	trigger = class_trigger(manager, message);
+	message->facts.is_partial = trigger != NULL;
 	if (trigger != NULL)
 		return await_trigger(manager, message, trigger, due_us);
 	return await_with(manager, message, NULL, due_us);

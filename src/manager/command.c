@@ -104,9 +104,20 @@ static enum order_code release(const struct request *request)
 		       : ORDER_NOT_RECORDED;
 }
 
+/* No order makes a place in a class of hosts: who waits for one keeps his in the line (gate.h). */
+static void retry_sleeper(struct manager *manager, struct sleeper *sleeper)
+{
+	struct trigger *probe = triggers_of_waiters(manager->triggers, sleeper->waiters);
+	bool is_in_line = probe != NULL && trigger_is_of_class(probe);
+
+	sleeper->facts.is_released = true;
+	sleeper->facts.is_hurried = true;
+	if (!is_in_line || sleeper->facts.is_partial)
+		life_wake(manager, sleeper, false, is_in_line ? NULL : probe);
+}
+
 static enum order_code retry(const struct request *request)
 {
-	struct trigger *probe;
 
 	if (deliver_hold_of(request->manager, request->id) != NULL)
 		return ORDER_IS_HELD;
@@ -115,10 +126,7 @@ static enum order_code retry(const struct request *request)
 		request->message->facts.is_hurried = true;
 		return ORDER_OK;
 	}
-	probe = triggers_of_waiters(request->manager->triggers, request->sleeper->waiters);
-	request->sleeper->facts.is_released = true;
-	request->sleeper->facts.is_hurried = true;
-	life_wake(request->manager, request->sleeper, false, probe);
+	retry_sleeper(request->manager, request->sleeper);
 	return ORDER_OK;
 }
 
@@ -188,17 +196,34 @@ static enum order_code why(const struct request *request)
 	return ORDER_OK;
 }
 
+static void tell_pause(const struct request *request, const struct transport_pause *pause)
+{
+	buffer_append_format(request->told, "%s %lld %zu %s", pause->destination,
+			     (long long)(pause->left_us / (SECOND_US / 1000)), pause->waiting,
+			     pause->reason);
+}
+
+/* The load comes first, as a pause of "*", all destinations. */
 static enum order_code paused(const struct request *request)
 {
 	const struct transport *remote =
 		transports_find(request->manager->transports, STR("remote"));
-	struct transport_pause pause;
+	struct str after = request->order->name;
+	struct transport_pause pause = {.destination = "*",
+					.left_us = DISPATCH_LOAD_AGAIN_US,
+					.reason = "the load has reached load_queue"};
 
-	if (remote != NULL &&
-	    transport_next_pause(remote, request->order->name, os_clock_monotonic_us(), &pause))
-		buffer_append_format(request->told, "%s %lld %zu %s", pause.destination,
-				     (long long)(pause.left_us / (SECOND_US / 1000)), pause.waiting,
-				     pause.reason);
+	if (remote == NULL)
+		return ORDER_OK;
+	if (after.length == 0 && request->manager->is_loaded) {
+		pause.waiting = transport_count(remote).waiting;
+		tell_pause(request, &pause);
+		return ORDER_OK;
+	}
+	if (str_equal(after, STR("*")))
+		after = STR("");
+	if (transport_next_pause(remote, after, os_clock_monotonic_us(), &pause))
+		tell_pause(request, &pause);
 	return ORDER_OK;
 }
 

@@ -94,6 +94,14 @@ static struct trigger *obstacle_of(struct manager *manager, const struct queue_d
 							       destination_of(delivery, &name));
 }
 
+void deliver_note_wait(const struct queue_delivery *delivery, struct trigger *trigger)
+{
+	struct mail_domain name;
+
+	if (delivery->route == QUEUE_ROUTE_REMOTE)
+		trigger_note_domain(trigger, domain_of(delivery->address, &name));
+}
+
 struct trigger *deliver_blocked_by(struct manager *manager, const struct message *message,
 				   const struct queue_delivery *delivery)
 {
@@ -111,9 +119,12 @@ void deliver_probe(struct manager *manager, struct message *message)
 	struct trigger *obstacle = NULL;
 
 	message->is_requeued = false;
-	for (size_t i = 0; obstacle == NULL && i < message->control->delivery_count; i++)
+	for (size_t i = 0; obstacle == NULL && i < message->control->delivery_count; i++) {
 		if (outcome_is_open(&message->control->deliveries[i]))
 			obstacle = obstacle_of(manager, &message->control->deliveries[i]);
+		if (obstacle != NULL && trigger_is_of_class(obstacle))
+			obstacle = NULL; /* for a place it waits like others */
+	}
 	if (obstacle != NULL)
 		trigger_probe(manager->triggers, obstacle, message);
 }

@@ -245,7 +245,6 @@ static void dispatch_transport(struct manager *manager, struct transport *transp
 	}
 }
 
-static const int64_t LOAD_AGAIN_US = SECOND_US;
 static const int64_t LOOK_AGAIN_US = MINUTE_US; /* the time of day may be set */
 
 /* Looks whether the load holds back mail for other hosts. */
@@ -282,7 +281,8 @@ void dispatch(void *context)
 		return;
 	end_overdue(manager);
 	look_at_load(manager);
-	again_us = manager->is_loaded ? os_clock_monotonic_us() + LOAD_AGAIN_US : INT64_MAX;
+	again_us =
+		manager->is_loaded ? os_clock_monotonic_us() + DISPATCH_LOAD_AGAIN_US : INT64_MAX;
 	for (struct transport *t = transports_next(manager->transports, NULL); t != NULL;
 	     t = transports_next(manager->transports, t)) {
 		int64_t at_us;

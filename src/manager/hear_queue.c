@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /* Events from "queue": new messages and removals; and what is asked again after a reconnect. */
 #include "base/panic.h"
+#include "mail/unicode.h"
 #include "manager/internal.h"
 #include <errno.h>
-#include <stdio.h>
 
 /* A number is reused only after its removal was answered. If we still had an older message with
  * that number, its records would get into the new one's file. A compromised smtpd can pretend
@@ -169,61 +169,13 @@ static void on_managed(void *context)
 		ready(manager->ready_context);
 }
 
-/* The name of a host's trigger has '-' for ':'. */
-static void release_host(struct manager *manager, const char *relay)
-{
-	struct str host = str_from(relay);
-	char name[QUEUE_TRIGGER_MAX];
-
-	if (host.length > 2 && host.data[0] == '[')
-		host = str_slice(host.data + 1, host.length - 2);
-	snprintf(name, sizeof name, STR_FORMAT, STR_ARGUMENTS(host));
-	for (char *c = name; *c != '\0'; c++)
-		if (*c == ':')
-			*c = '-';
-	triggers_release_hosts(manager->triggers, str_from(name));
-}
-
-static void release_relays(struct manager *manager, struct str domain,
-			   const struct config_route *routes, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (*routes[i].relay != '\0' &&
-		    str_equal_nocase(str_from(routes[i].domain), domain))
-			release_host(manager, routes[i].relay);
-}
-
-static bool has_route(struct str domain, const struct config_route *routes, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (str_equal_nocase(str_from(routes[i].domain), domain))
-			return true;
-	return false;
-}
-
-/* Of a domain without a route of its own: mail for it may wait for the relay of any sender. */
-static void release_sender_relays(struct manager *manager, struct str domain)
-{
-	const struct config *config = manager->config;
-
-	if (has_route(domain, config->smtproutes, config->smtproute_count) ||
-	    has_route(domain, config->qmtproutes, config->qmtproute_count))
-		return;
-	for (size_t i = 0; i < config->senderroute_count; i++)
-		if (*config->senderroutes[i].relay != '\0')
-			release_host(manager, config->senderroutes[i].relay);
-}
-
-/* Its hosts are those within it, and the relays of its routes, or of its mail's senders. */
 static void on_release(void *context, struct str domain)
 {
 	struct manager *manager = context;
-	const struct config *config = manager->config;
+	struct mail_domain form;
 
-	triggers_release_hosts(manager->triggers, domain);
-	release_relays(manager, domain, config->smtproutes, config->smtproute_count);
-	release_relays(manager, domain, config->qmtproutes, config->qmtproute_count);
-	release_sender_relays(manager, domain);
+	if (mail_domain_form(domain, &form))
+		triggers_release_domain(manager->triggers, mail_domain_view(&form));
 }
 
 const struct queue_link_handler manager_hear_queue = {on_managed, stop_check, on_queued,

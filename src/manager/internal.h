@@ -15,6 +15,7 @@
  *   dispatch.c   starts jobs, and ends them
  *   life.c       the table of a message's life (message.h)
  *   decide.c     what a message needs next
+ *   unmapped.c   asks where recipients go, and waits for the directory
  *   await.c      what a message waits for that can do nothing now
  *   deliver.c    which of its deliveries must be tried now
  *   message.c    the messages that are awake
@@ -89,6 +90,8 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 /* The trigger that keeps the delivery from being tried now, or NULL. */
 struct trigger *deliver_blocked_by(struct manager *manager, const struct message *message,
 				   const struct queue_delivery *delivery);
+/* The delivery waits for TRIGGER: noted for who asks for the mail of its domain. */
+void deliver_note_wait(const struct queue_delivery *delivery, struct trigger *trigger);
 /* MESSAGE was requeued: a trigger of one of its destinations may be due to an old route, so this
  * message becomes the probe. */
 void deliver_probe(struct manager *manager, struct message *message);
@@ -114,6 +117,18 @@ int64_t await_due(struct manager *manager, const struct message *message);
 /* When it is to be returned, even if an operator holds it; INT64_MAX: not at any time that its
  * sender has set. */
 int64_t await_return_due(const struct message *message);
+
+/* --- unmapped.c --- */
+
+/* Asks where the message's recipients go, unless it must wait for room; returns its new state. */
+enum message_state unmapped_ask(struct manager *manager, struct message *message);
+/* They cannot be resolved, because of TEXT; IS_AWAY: the directory does not answer. The message
+ * waits, or its sender is notified that it does; returns its new state. */
+enum message_state unmapped_wait(struct manager *manager, struct message *message, bool is_away,
+				 struct str text);
+/* The message has been mapped: logs what the directory decided about recipients. If others wait
+ * for the directory, they go on. */
+void unmapped_end(struct manager *manager, struct message *message);
 
 /* --- decide.c --- */
 
@@ -152,6 +167,9 @@ void life_not_mapped(struct manager *manager, struct message *message, bool is_a
 void life_forget(struct manager *manager, struct message *message);
 
 /* --- dispatch.c --- */
+
+/* How often a load that holds mail back is looked at again. */
+static const int64_t DISPATCH_LOAD_AGAIN_US = SECOND_US;
 
 /* Starts all jobs that may start. */
 void dispatch(void *context);

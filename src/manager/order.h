@@ -14,7 +14,8 @@
  *   requeue ID        look up the addresses of undecided deliveries again, and try them
  *   why ID            the trigger that all of it waits for: "ok NAME", or "ok" if none
  *   paused [NAME]     a destination that has a pause, the first or that after NAME: "ok DOMAIN
- *                     MILLISECONDS JOBS REASON", or "ok" if none
+ *                     MILLISECONDS JOBS REASON", or "ok" if none. The domain "*" stands for all:
+ *                     the load has reached load_queue
  *
  * ID is a message's number, or number and birth time. The answer is "ok", "ok WHAT" to a question,
  * or "err REASON": each code has one fixed reason, which is also shown to people.

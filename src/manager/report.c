@@ -56,8 +56,10 @@ static void learn(struct manager *manager, struct job *job, const struct queue_d
 		job->is_held = kind == QUEUE_TRIGGER_CLASS;
 		if (kind == QUEUE_TRIGGER_DIRECTORY)
 			resolver_await(manager->resolver);
-		if (trigger != NULL)
+		if (trigger != NULL) {
+			deliver_note_wait(delivery, trigger);
 			block(manager, job, trigger);
+		}
 	} else {
 		release_answered(manager, (struct trigger *)(uintptr_t)job_obstacle(job));
 	}

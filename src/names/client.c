@@ -291,6 +291,11 @@ struct names *names_new(struct os_loop *loop, const char *path)
 	return names;
 }
 
+void names_when_connected(struct names *names, void (*call)(void *context), void *context)
+{
+	ipc_client_when_connected(names->client, call, context);
+}
+
 void names_free(struct names *names)
 {
 	if (names == NULL)

@@ -35,6 +35,8 @@ struct names_request {
 struct names *names_new(struct os_loop *loop, const char *path);
 /* Only after its requests were answered or cancelled. NULL is allowed. */
 void names_free(struct names *names);
+/* Calls CALL once, after the next success to connect. */
+void names_when_connected(struct names *names, void (*call)(void *context), void *context);
 
 /* The name of ADDRESS (IPv4 mapped); DONE may be called before this returns. */
 void names_ask(struct names *names, const struct in6_addr *address, struct names_request *request);

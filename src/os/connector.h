@@ -10,7 +10,8 @@
  * (os_connector_connect_as()).
  *
  * The asker waits for the answer, half a second at most; it asks only after a connection was
- * lost, or for another server. A later answer is dropped, and for a second nothing is asked.
+ * lost, or for another server. Without an answer nothing else is asked for two seconds. One
+ * that comes late ends that, and serves the next request for the same path.
  */
 #ifndef OS_CONNECTOR_H
 #define OS_CONNECTOR_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "os/capability.h"
-#include "os/sandbox_internal.h"
+#include "os/internal_sandbox.h"
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * For a few calls the C library has an alternative, which it uses if the kernel seems not
  * to support them: those fail with ENOSYS.
  */
-#include "os/sandbox_internal.h"
+#include "os/internal_sandbox.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

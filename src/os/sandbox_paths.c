@@ -6,7 +6,7 @@
  * are removed, as far as the kernel knows them, and then granted
  * again below the given paths.
  */
-#include "os/sandbox_internal.h"
+#include "os/internal_sandbox.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

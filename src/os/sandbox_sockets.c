@@ -11,7 +11,7 @@
  * A listener cannot be shut down, made blocking, or given a packet filter. (Sources:
  * tcp_disconnect(), tcp_sendmsg_fastopen(), inet_shutdown() of Linux 6.1.)
  */
-#include "os/sandbox_internal.h"
+#include "os/internal_sandbox.h"
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>

@@ -5,7 +5,7 @@
 #include "os/clock.h"
 #include "os/process.h"
 #include "os/signal_watch.h"
-#include "program/child_internal.h"
+#include "program/internal_child.h"
 #include "program/log_settings.h"
 #include <errno.h>
 #include <signal.h>

@@ -7,7 +7,7 @@
 #include "os/file.h"
 #include "os/process.h"
 #include "os/socket.h"
-#include "program/child_internal.h"
+#include "program/internal_child.h"
 #include "transcript/transcript.h"
 #include <errno.h>
 #include <stdio.h>

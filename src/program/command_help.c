@@ -113,12 +113,12 @@ static size_t append_option(const struct command_option *option, struct buffer *
 const struct command_option *command_help_options(const struct command *command)
 {
 	static const struct command_option help[] = {
-		{"-h", NULL, "say what this is, and end", 0},
+		{"-h", NULL, "print this help, and exit", 0},
 		{"--help", NULL, NULL, 0},
 		COMMAND_OPTION_END,
 	};
 	static const struct command_option long_help[] = {
-		{"--help", NULL, "say what this is, and end", 0},
+		{"--help", NULL, "print this help, and exit", 0},
 		COMMAND_OPTION_END,
 	};
 

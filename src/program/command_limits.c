@@ -28,7 +28,8 @@ const struct command_option command_limits_options[] = {
 
 const struct command_exit command_limits_exits[] = {
 	{COMMAND_OK, "they are printed"},
-	{COMMAND_FAILED, "nothing runs, or it has ended, or the caller may not see them"},
+	{COMMAND_FAILED,
+	 "the mail system does not run or has ended, or the caller may not see them"},
 	{COMMAND_USAGE, "the command line is wrong"},
 	{0, NULL},
 };

@@ -27,7 +27,7 @@ const struct command_option command_mailbox_options[] = {
 const struct command_exit command_mailbox_exits[] = {
 	{INJECT_OK, "the message is in the mailbox, now or before"},
 	{INJECT_USAGE, "the command line is wrong, or it is not known for whom the message is"},
-	{INJECT_BAD_DATA, "the recipient can have no mailbox, or the message cannot be filed ever"},
+	{INJECT_BAD_DATA, "the recipient can have no mailbox, or the message can never be filed"},
 	{INJECT_IO, "the message cannot be read"},
 	{INJECT_TRY_LATER, "not now: the record, the store, or the lock of its Message-ID"},
 	{INJECT_CONFIG, "the configuration is wrong, or has no such service"},
@@ -46,11 +46,11 @@ static const struct command_option list_options[] = {
 	 offsetof(struct command_mailbox_options, from)},
 	{"--to", "ADDRESS", "to this address or domain (To, Cc, Bcc)",
 	 offsetof(struct command_mailbox_options, to)},
-	{"--subject", "TEXT", "with this in the subject",
+	{"--subject", "TEXT", "with TEXT in the subject",
 	 offsetof(struct command_mailbox_options, subject)},
-	{"--since", "TIME", "recorded in this time: 12h, 5d",
+	{"--since", "TIME", "recorded within this time: 12h, 5d",
 	 offsetof(struct command_mailbox_options, since)},
-	{"--limit", "NUMBER", "at most so many (all)",
+	{"--limit", "NUMBER", "at most so many (default: all)",
 	 offsetof(struct command_mailbox_options, limit)},
 	COMMAND_OPTION_JSON("print an object of JSON for each message"),
 	COMMAND_OPTION_END,
@@ -58,7 +58,7 @@ static const struct command_option list_options[] = {
 
 static const struct command_option repair_options[] = {
 	COMMAND_OPTION_CONFIG,
-	{"--apply", NULL, "repair it; otherwise nothing is changed",
+	{"--apply", NULL, "repair what differs; otherwise nothing is changed",
 	 offsetof(struct command_mailbox_options, applies)},
 	{"--forget-missing", NULL,
 	 "forget copies that are missing: if their message comes again, it is filed again",
@@ -82,21 +82,14 @@ static const struct command_exit repair_exits[] = {
 const struct command command_mailbox_subcommands[] = {
 	{"mailbox status", "MESSAGE-ID",
 	 "Shows what is recorded of a message, where it is filed, and who has its lock.",
-	 "MESSAGE-ID has its angle brackets. Different messages with one are all shown.\n",
+	 "MESSAGE-ID includes its angle brackets. If several messages have it, all are shown.\n",
 	 command_mailbox, status_options, NULL, NULL},
 	{"mailbox list", "", "Lists the messages that are recorded.",
-	 "The oldest first. Of several options all must fit.\n", command_mailbox, list_options,
-	 NULL, NULL},
+	 "The oldest first. A message must match all options that are given.\n", command_mailbox,
+	 list_options, NULL, NULL},
 	{"mailbox repair", "", "Compares the record with the mailboxes, after a restore of either.",
-	 "The differences are:\n"
-	 "  missing     filed, and not in its folder any more; its reader may have moved or\n"
-	 "              removed it, so it is only reported\n"
-	 "  renamed     filed as another copy than the one that is there; that is noted\n"
-	 "  unmarked    in its folder, and recorded as still being filed: recorded as filed\n"
-	 "  abandoned   recorded as being filed, and not in its folder: forgotten\n"
-	 "  surplus     a copy more than one: removed\n"
-	 "  unrecorded  a copy that was filed, and is not recorded: recorded\n"
-	 "Nothing is ever filed. Mail that is being filed meanwhile is left alone.\n",
+	 "The differences are named in stagepost-mailbox(8). Nothing is ever filed, and mail\n"
+	 "that is being filed meanwhile is left alone.\n",
 	 command_mailbox, repair_options, repair_exits, NULL},
 	{NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };

@@ -42,14 +42,14 @@ const struct command command_queue_subcommands[] = {
 	 "A message that its sender wants to be delivered later is tried only if its ID is "
 	 "given.\n" ORDER_HELP,
 	 command_queue_order, command_queue_order_options, order_exits, NULL},
-	{"queue requeue", "[ID ...]",
-	 "Looks up anew where mail that is not delivered yet goes, and tries it.",
-	 "Every address in the directory, with its aliases and lists, and its route. Who has the\n"
-	 "message already does not get it again. A hold stays.\n" ORDER_HELP,
+	{"queue requeue", "[ID ...]", "Looks up again where undelivered mail goes, and tries it.",
+	 "Each address in the directory, with its aliases and lists, and its route. Recipients\n"
+	 "that have the message do not get it again. Holds stay.\n" ORDER_HELP,
 	 command_queue_order, command_queue_order_options, order_exits, NULL},
-	{"queue bounce", "[ID ...]", "Gives up what is not done, and reports it to the sender.",
-	 ORDER_HELP, command_queue_order, command_queue_order_options, order_exits, NULL},
-	{"queue remove", "[ID ...]", "Gives up what is not delivered, without a bounce.",
+	{"queue bounce", "[ID ...]",
+	 "Gives up undelivered recipients, and reports them to the sender.", ORDER_HELP,
+	 command_queue_order, command_queue_order_options, order_exits, NULL},
+	{"queue remove", "[ID ...]", "Gives up undelivered recipients, without a bounce.",
 	 ORDER_HELP, command_queue_order, command_queue_order_options, order_exits, NULL},
 	{"queue stats", "", "Counts messages and bytes in each place, or by destination or reason.",
 	 "A message with recipients in several places is counted in each of them.\n",

@@ -68,10 +68,10 @@ const struct command commands[] = {
 	 "SIGHUP reads the configuration again; when it is wrong the old one stays in force.\n"
 	 "Logs go where the configuration says: to standard error or to syslog.\n",
 	 command_serve, command_config_options, serve_exits, NULL},
-	{"reload", "", "Lets the mail system that runs read its configuration again.",
-	 "It waits for the outcome: what is wrong is said, and the old one stays in force.\n",
+	{"reload", "", "Makes the running mail system read its configuration again.",
+	 "It waits for the outcome: errors are printed, and the old one stays in force.\n",
 	 command_reload, command_config_options, NULL, NULL},
-	{"stop", "", "Stops the mail system that runs, and waits until it has ended.", "",
+	{"stop", "", "Stops the running mail system, and waits until it has ended.", "",
 	 command_stop, command_config_options, NULL, NULL},
 	{"check", "", "Checks a configuration, or the node that runs with it: says what is wrong.",
 	 "With --running each process of the node is compared with the table of what it may be\n"
@@ -84,8 +84,8 @@ const struct command commands[] = {
 	 command_config_print_options, NULL, NULL},
 	{"manual", "", "Prints the reference of stagepost.conf as mdoc source.", "", command_manual,
 	 no_options, NULL, NULL},
-	{"enqueue", "", "Queues the message on descriptor 0.",
-	 "The envelope is on descriptor 1: F<sender>\\0, T<recipient>\\0 for each recipient,\n"
+	{"enqueue", "", "Queues the message on standard input, with the envelope on descriptor 1.",
+	 "The envelope is F<sender>\\0, T<recipient>\\0 for each recipient,\n"
 	 "and one more \\0. Lines end with LF or CRLF. Works also while no daemon runs.\n",
 	 command_enqueue, command_enqueue_options, mail_exits, NULL},
 	{"queue", "[ARGUMENT ...]", "Shows and changes what is in the queue.", "", command_run_sub,
@@ -105,22 +105,20 @@ const struct command commands[] = {
 	 "Of SMTP and LMTP, in and out, also of sessions that began before. Nothing has to be\n"
 	 "reloaded, nothing of it is in the log, and it ends by itself. Credentials are not "
 	 "shown,\n"
-	 "nor is what messages hold. A domain is that of the recipients, or of the peer's name, "
-	 "or\n"
-	 "what a client says it is called. Of two options both must fit.\n",
+	 "nor the content of messages. A domain is that of the recipients, of the peer's name,\n"
+	 "or of a client's greeting. A session must match all options that are given.\n",
 	 command_transcript, command_transcript_options, command_transcript_exits, NULL},
 	{"limits", "", "Shows how many sessions each class of hosts has, and its limits.",
-	 "Of all processes together, in and out, as they are now.\n", command_limits,
+	 "They are those of all processes together, in and out, at this moment.\n", command_limits,
 	 command_limits_options, command_limits_exits, NULL},
-	{"tls", "DOMAIN", "Tries how mail for a domain is protected, with each of its hosts.",
-	 "For each host it says which policy holds and who set it, connects, begins TLS as a\n"
+	{"tls", "DOMAIN", "Tests how mail for a domain is protected, with each of its hosts.",
+	 "For each host it says which policy applies and who set it, connects, begins TLS as a\n"
 	 "delivery would, and shows what was negotiated, the certificates, and what would become\n"
 	 "of mail. No mail is sent. HOST:PORT in place of DOMAIN is that host alone.\n",
 	 command_tls, command_tls_options, command_tls_exits, NULL},
-	{"tls-report", "", "Shows what is counted for reports of how TLS went.",
-	 "A line for each domain and day (UTC): how many connections were protected as they "
-	 "should\n"
-	 "be, and how many were not.\n",
+	{"tls-report", "", "Shows what is counted for reports about TLS (TLSRPT).",
+	 "A line for each domain and day (UTC): how many connections met the policy, and how many\n"
+	 "did not.\n",
 	 command_tls_report, command_tls_report_options, command_tls_report_exits, NULL},
 	{"newaliases", "", "Reads the files of aliases into the address directory.",
 	 "The files are those of setting aliases in section directory, at first /etc/aliases, in\n"
@@ -135,8 +133,8 @@ const struct command commands[] = {
 	{"sendmail", "[RECIPIENT ...]",
 	 "Queues the message on standard input, as the command of that name does.",
 	 "Date, From and Message-ID are added where they lack, addresses without a domain get\n"
-	 "the host's name, Bcc is removed. Letters stand together (-ti) and with their argument\n"
-	 "(-fSENDER); options end at the first recipient.\n\n"
+	 "the host's name, Bcc is removed. Letters may be combined (-ti) and followed by\n"
+	 "their argument (-fSENDER); options end at the first recipient.\n\n"
 	 "Files in the queue must belong to the mail system's user. For other users to\n"
 	 "send mail, install a copy of this program that is called sendmail, belongs to\n"
 	 "that user and has the set-user-ID bit: it then does nothing but this, enqueue\n"

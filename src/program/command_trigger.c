@@ -319,9 +319,9 @@ const struct command command_trigger_subcommands[] = {
 	{"trigger list", "", "Lists what is waited for, since when and why.", "", list_triggers,
 	 list_option_rows, NULL, NULL},
 	{"trigger wait", "NAME [REASON ...]",
-	 "Lets messages that name this trigger wait until it is released.", name_rules, wait_for,
+	 "Makes messages that name this trigger wait until it is released.", name_rules, wait_for,
 	 command_config_options, NULL, NULL},
-	{"trigger release", "NAME", "Lets everything that waits for it go at once.", name_rules,
+	{"trigger release", "NAME", "Makes all messages that wait for it due at once.", name_rules,
 	 release, command_config_options, NULL, NULL},
 	{NULL},
 };

@@ -43,7 +43,9 @@ struct door {
 	struct intake_tls *tls; /* likewise */
 	struct os_timer *patience;
 	struct listener *listeners;
-	bool is_begun; /* it accepts clients */
+	unsigned lacks; /* connections that it waits for before it begins */
+	bool has_queue; /* there was a connection to "queue" */
+	bool is_begun;  /* it accepts clients */
 	bool is_full;
 	bool is_stopping;
 };
@@ -133,7 +135,8 @@ static void stop_accepting(struct door *door)
 		os_listener_stop(one->taking);
 }
 
-/* Before it knows the certificates, a process that needs some accepts nobody for so long. */
+/* Before it is connected to all processes that answer for it, and knows the certificates, it
+ * accepts nobody for so long: on a busy machine it may be the first to run. */
 static const int64_t PATIENCE_US = 5 * SECOND_US;
 
 static const struct service *add_service(struct door *door, const struct config_listen *listen)
@@ -216,6 +219,48 @@ static void close_unwanted(struct door *door)
 	child->socket_count = kept;
 }
 
+/* --- what it waits for --- */
+
+/* Without "queue" it can only defer mail: then it is not ready. */
+static void say_ready(struct door *door)
+{
+	if (door->is_begun && door->has_queue)
+		child_ready(door->child);
+}
+
+static void begin(void *context)
+{
+	struct door *door = context;
+
+	os_timer_free(door->patience);
+	door->patience = NULL;
+	if (door->is_begun || door->is_stopping)
+		return;
+	door->is_begun = true;
+	add_listeners(door);
+	close_unwanted(door); /* those that a reload meanwhile has removed */
+	say_ready(door);
+}
+
+static void on_one_less(void *context)
+{
+	struct door *door = context;
+
+	if (--door->lacks == 0)
+		begin(door);
+}
+
+static void on_queue(void *context)
+{
+	struct door *door = context;
+
+	door->has_queue = true;
+	say_ready(door);
+	on_one_less(door);
+}
+
+/* --- the processes that answer for it --- */
+
 /* Once it exists it stays, as sessions may have asked it. */
 static void configure_names(struct door *door)
 {
@@ -228,6 +273,8 @@ static void configure_names(struct door *door)
 	if (door->names == NULL) {
 		child_path(door->child, "names", path);
 		door->names = names_new(door->child->loop, path);
+		names_when_connected(door->names, on_one_less, door);
+		door->lacks++;
 	}
 	door->intake.names = door->names;
 }
@@ -240,6 +287,8 @@ static void configure_auth(struct door *door)
 	    config_offers_auth(door->child->config)) {
 		child_path(door->child, "auth", path);
 		door->auth = auth_new(door->child->loop, path);
+		auth_when_offered(door->auth, on_one_less, door);
+		door->lacks++;
 		door->intake.auth = door->auth;
 	}
 }
@@ -263,20 +312,6 @@ static void configure_limits(struct door *door)
 	limit_classes_free(old);
 }
 
-static void begin(void *context)
-{
-	struct door *door = context;
-
-	os_timer_free(door->patience);
-	door->patience = NULL;
-	if (door->is_begun || door->is_stopping)
-		return;
-	door->is_begun = true;
-	add_listeners(door);
-	close_unwanted(door); /* those that a reload meanwhile has removed */
-	child_ready(door->child);
-}
-
 /* Once it exists it stays, as sessions may need it. */
 static void configure_tls(struct door *door)
 {
@@ -287,37 +322,52 @@ static void configure_tls(struct door *door)
 		intake_tls_configure(door->tls, config);
 	} else if (config_has_tls_in(config)) {
 		child_path(door->child, "keys", path);
-		door->tls = intake_tls_new(door->child->loop, path, config, begin, door);
+		door->tls = intake_tls_new(door->child->loop, path, config, on_one_less, door);
+		door->lacks++;
 	}
+}
+
+static void open_queue(struct door *door)
+{
+	char path[108];
+
+	child_path(door->child, "queue", path);
+	door->intake.queue = queue_client_new(door->child->loop, path, STOCK);
+	queue_client_when_connected(door->intake.queue, on_queue, door);
+	door->lacks++;
+}
+
+static void open_directory(struct door *door)
+{
+	char path[108];
+
+	child_path(door->child, "directory", path);
+	door->intake.directory = directory_new(door->child->loop, door->child->config, path);
+	if (!directory_is_served(door->intake.directory))
+		return;
+	directory_when_greeted(door->intake.directory, on_one_less, door);
+	door->lacks++;
 }
 
 int door_start(struct child *child, const struct door_kind *kind)
 {
 	struct door *door = memory_alloc_zero(1, sizeof *door);
-	char path[108];
-	char directory[108];
 
 	child->state = door;
-	child_path(child, "queue", path);
-	child_path(child, "directory", directory);
 	door->child = child;
 	door->kind = kind;
 	door->intake.engine = kind->engine;
 	door->intake.loop = child->loop;
 	door->intake.config = child->config;
-	door->intake.queue = queue_client_new(child->loop, path, STOCK);
-	door->intake.directory = directory_new(child->loop, child->config, directory);
-	configure_names(door);
-	configure_auth(door);
-	configure_limits(door);
 	door->intake.session_ended = on_session_ended;
 	door->intake.all_full = on_all_full;
 	door->intake.context = door;
+	open_queue(door);
+	open_directory(door);
+	configure_names(door);
+	configure_auth(door);
+	configure_limits(door);
 	configure_tls(door);
-	if (door->tls == NULL) {
-		begin(door);
-		return 0;
-	}
 	door->patience = os_timer_new(child->loop, begin, door);
 	os_timer_start(door->patience, PATIENCE_US);
 	return 0;

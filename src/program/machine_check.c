@@ -3,7 +3,7 @@
 #include "base/buffer.h"
 #include "os/file_rights.h"
 #include "os/process.h"
-#include "program/machine_check_internal.h"
+#include "program/internal_machine_check.h"
 #include "queue/store.h"
 #include <errno.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
 #include "config/text.h"
 #include "keys/passwords.h"
 #include "os/file.h"
-#include "program/machine_check_internal.h"
+#include "program/internal_machine_check.h"
 #include <errno.h>
 #include <sys/stat.h>
 

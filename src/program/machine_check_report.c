@@ -2,7 +2,7 @@
 /* What the check of the machine found, with the place of the setting. */
 #include "base/buffer.h"
 #include "config/text.h"
-#include "program/machine_check_internal.h"
+#include "program/internal_machine_check.h"
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>

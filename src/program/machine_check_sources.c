@@ -2,7 +2,7 @@
 /* Checks the sections source: does this machine have their addresses? */
 #include "os/interface.h"
 #include "os/socket_address.h"
-#include "program/machine_check_internal.h"
+#include "program/internal_machine_check.h"
 
 static void check_source(struct machine_check *check, const struct config_source *source)
 {
@@ -14,7 +14,7 @@ static void check_source(struct machine_check *check, const struct config_source
 		os_socket_address_format_mapped(&source->addresses[i], text);
 		machine_check_report(check, MACHINE_WARNING, "addresses",
 				     "source %s: this machine does not have the address %s, which "
-				     "is passed over until it does",
+				     "is skipped until it does",
 				     source->name, text);
 	}
 }

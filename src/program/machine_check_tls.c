@@ -4,7 +4,7 @@
 #include "keys/certificate.h"
 #include "keys/set.h"
 #include "os/clock.h"
-#include "program/machine_check_internal.h"
+#include "program/internal_machine_check.h"
 #include "tls/certificate.h"
 #include <errno.h>
 #include <stdio.h>

@@ -22,6 +22,19 @@ static const uint64_t IDENTITIES = CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGI
 		RIGHTS_QUEUE, "pid", false                            \
 	}
 
+/* What getaddrinfo(3) reads. */
+#define HOST_NAMES                                                                        \
+	{RIGHTS_SYSTEM, "/etc/hosts", false}, {RIGHTS_SYSTEM, "/etc/resolv.conf", false}, \
+		{RIGHTS_SYSTEM, "/etc/nsswitch.conf", false},                             \
+		{RIGHTS_SYSTEM, "/etc/host.conf", false},                                 \
+	{                                                                                 \
+		RIGHTS_SYSTEM, "/etc/gai.conf", false                                     \
+	}
+#define DIRECTORY_CLIENTS                                                               \
+	{                                                                               \
+		"smtpd", "qmtpd", "resolve", "local", "mailbox", "list", "keys", "auth" \
+	}
+
 static const struct rights table[] = {
 	{"stagepost", /* the supervisor */
 	 "root or its own",
@@ -117,11 +130,7 @@ static const struct rights table[] = {
 	 {{RIGHTS_TOKENS, "", false},
 	  {RIGHTS_AUTHORITIES, "", false},
 	  {RIGHTS_LDAP_AUTHORITY, "", false},
-	  {RIGHTS_SYSTEM, "/etc/hosts", false}, /* getaddrinfo(3) */
-	  {RIGHTS_SYSTEM, "/etc/resolv.conf", false},
-	  {RIGHTS_SYSTEM, "/etc/nsswitch.conf", false},
-	  {RIGHTS_SYSTEM, "/etc/host.conf", false},
-	  {RIGHTS_SYSTEM, "/etc/gai.conf", false}}},
+	  HOST_NAMES}},
 	{"policy",
 	 "process",
 	 FILES,
@@ -169,11 +178,7 @@ static const struct rights table[] = {
 	  {RIGHTS_SYSTEM, "/proc/self/mountinfo", false},
 	  {RIGHTS_SYSTEM, "/sys/devices", false},
 	  {RIGHTS_SYSTEM, "/dev/urandom", false},
-	  {RIGHTS_SYSTEM, "/etc/hosts", false}, /* getaddrinfo(3) */
-	  {RIGHTS_SYSTEM, "/etc/resolv.conf", false},
-	  {RIGHTS_SYSTEM, "/etc/nsswitch.conf", false},
-	  {RIGHTS_SYSTEM, "/etc/host.conf", false},
-	  {RIGHTS_SYSTEM, "/etc/gai.conf", false}}},
+	  HOST_NAMES}},
 	{"pipe",
 	 "process",
 	 0,
@@ -192,7 +197,7 @@ static const struct rights table[] = {
 	 "process",
 	 FILES,
 	 {"directory", "socketmap"},
-	 {"smtpd", "qmtpd", "resolve", "local", "mailbox", "list", "keys", "auth"},
+	 DIRECTORY_CLIENTS,
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {{RIGHTS_DATABASE, "", true},
@@ -202,23 +207,19 @@ static const struct rights table[] = {
 	 "process",
 	 FILES,
 	 {"directory", "socketmap"},
-	 {"smtpd", "qmtpd", "resolve", "local", "mailbox", "list", "keys", "auth"},
+	 DIRECTORY_CLIENTS,
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {{RIGHTS_DATABASE, "", true},
 	  {RIGHTS_QUEUE, "directory", true},
 	  {RIGHTS_LDAP_AUTHORITY, "", false},
 	  {RIGHTS_SYSTEM, "/dev/urandom", false},
-	  {RIGHTS_SYSTEM, "/etc/hosts", false}, /* getaddrinfo(3) */
-	  {RIGHTS_SYSTEM, "/etc/resolv.conf", false},
-	  {RIGHTS_SYSTEM, "/etc/nsswitch.conf", false},
-	  {RIGHTS_SYSTEM, "/etc/host.conf", false},
-	  {RIGHTS_SYSTEM, "/etc/gai.conf", false}}},
+	  HOST_NAMES}},
 	{"directory-postgresql",
 	 "process",
 	 0,
 	 {"directory", "socketmap"},
-	 {"smtpd", "qmtpd", "resolve", "local", "mailbox", "list", "keys", "auth"},
+	 DIRECTORY_CLIENTS,
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED,
 	 {{RIGHTS_QUEUE, "directory", true}}},

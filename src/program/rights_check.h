@@ -6,8 +6,8 @@
 #define PROGRAM_RIGHTS_CHECK_H
 
 #include "config/config.h"
+#include "program/internal_serve.h"
 #include "program/node.h"
-#include "program/serve_internal.h"
 
 /* Something that a process has, but the table does not allow. */
 struct rights_finding {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "program/sandbox.h"
 #include "log/event.h"
-#include "program/sandbox_internal.h"
+#include "program/internal_sandbox.h"
 #include <string.h>
 
 /* A process that has talked to one database may hold its state, so another database needs a new

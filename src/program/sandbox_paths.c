@@ -2,7 +2,7 @@
 /* The paths of a process's places, by the configuration. */
 #include "mail/host.h"
 #include "program/conninfo.h"
-#include "program/sandbox_internal.h"
+#include "program/internal_sandbox.h"
 #include <string.h>
 
 static void add_path(struct sandbox *sandbox, struct str path, unsigned access)

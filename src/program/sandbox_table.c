@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "os/process.h"
 #include "program/conninfo.h"
-#include "program/sandbox_internal.h"
+#include "program/internal_sandbox.h"
 #include <string.h>
 
 enum {

@@ -7,11 +7,11 @@
 #include "os/sandbox.h"
 #include "os/signal_watch.h"
 #include "program/command.h"
+#include "program/internal_serve.h"
 #include "program/log_settings.h"
 #include "program/pid_file.h"
 #include "program/program_directory.h"
 #include "program/sandbox.h"
-#include "program/serve_internal.h"
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -117,41 +117,55 @@ static int prepare(struct supervisor *supervisor)
 	return error;
 }
 
-int serve(const char *file, struct str text, struct config *config)
+static void init(struct supervisor *supervisor, const char *file, struct str text,
+		 struct config *config)
 {
-	static struct supervisor supervisor;
-	struct os_signal_watch *signals[4];
-
 	log_settings_apply("stagepost", config);
 	if (config_has_passwords(config))
 		os_process_hide_memory();
 	os_process_ignore_pipe_signal();
 	os_process_raise_descriptor_limit();
-	supervisor.file = file;
-	supervisor.config = config;
-	buffer_append_str(&supervisor.text, text);
-	supervisor.loop = os_loop_new();
-	os_loop_set_idle(supervisor.loop, log_flush);
-	serve_prepare_stop(&supervisor);
-	supervisor.mending = os_timer_new(supervisor.loop, serve_watch_sockets, &supervisor);
-	if (!serve_can_work(config, text, &supervisor.failure)) {
-		log_flush();
-		return COMMAND_NEVER;
-	}
-	if (prepare(&supervisor) < 0) {
-		log_flush();
-		return COMMAND_FAILED;
-	}
+	supervisor->file = file;
+	supervisor->config = config;
+	buffer_append_str(&supervisor->text, text);
+	supervisor->loop = os_loop_new();
+	os_loop_set_idle(supervisor->loop, log_flush);
+	serve_prepare_stop(supervisor);
+	supervisor->mending = os_timer_new(supervisor->loop, serve_watch_sockets, supervisor);
+}
+
+static void clear(struct supervisor *supervisor)
+{
+	config_free(supervisor->config);
+	buffer_clear(&supervisor->text);
+	buffer_clear(&supervisor->failure);
+	buffer_clear(&supervisor->reload.reason);
+}
+
+static int fail(int status)
+{
+	log_flush();
+	return status;
+}
+
+int serve(const char *file, struct str text, struct config *config)
+{
+	static struct supervisor supervisor;
+	struct os_signal_watch *signals[4];
+
+	init(&supervisor, file, text, config);
+	if (!serve_can_work(config, text, &supervisor.failure))
+		return fail(COMMAND_NEVER);
+	if (prepare(&supervisor) < 0)
+		return fail(COMMAND_FAILED);
 	sandbox_log_lacks(os_sandbox_lacks());
 	signals[0] = os_signal_watch_new(supervisor.loop, SIGCHLD, on_child_signal, &supervisor);
 	signals[1] = os_signal_watch_new(supervisor.loop, SIGTERM, serve_stop, &supervisor);
 	signals[2] = os_signal_watch_new(supervisor.loop, SIGINT, serve_stop, &supervisor);
 	signals[3] = os_signal_watch_new(supervisor.loop, SIGHUP, serve_reload, &supervisor);
 	serve_add_processes(&supervisor);
-	if (serve_prepare_limits(&supervisor, config) < 0) {
-		log_flush();
-		return COMMAND_FAILED;
-	}
+	if (serve_prepare_limits(&supervisor, config) < 0)
+		return fail(COMMAND_FAILED);
 	serve_use_limits(&supervisor);
 	serve_show_limits(&supervisor);
 	serve_watch_sockets(&supervisor);
@@ -166,9 +180,6 @@ int serve(const char *file, struct str text, struct config *config)
 	log_flush();
 	for (size_t i = 0; i < COUNT_OF(signals); i++)
 		os_signal_watch_free(signals[i]);
-	config_free(supervisor.config);
-	buffer_clear(&supervisor.text);
-	buffer_clear(&supervisor.failure);
-	buffer_clear(&supervisor.reload.reason);
+	clear(&supervisor);
 	return supervisor.exit_status;
 }

@@ -3,8 +3,8 @@
  * the service manager that started it. */
 #include "log/event.h"
 #include "program/command.h"
+#include "program/internal_serve.h"
 #include "program/machine_check.h"
-#include "program/serve_internal.h"
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

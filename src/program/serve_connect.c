@@ -4,7 +4,7 @@
 #include "log/event.h"
 #include "os/connector.h"
 #include "os/socket.h"
-#include "program/serve_internal.h"
+#include "program/internal_serve.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  */
 #include "log/event.h"
 #include "os/clock.h"
-#include "program/serve_internal.h"
+#include "program/internal_serve.h"
 
 /* Lines of watched sessions are the most frequent: 10,000 a second or 16 MiB, and a fifth of that
  * at once. */

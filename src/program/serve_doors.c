@@ -9,7 +9,7 @@
 #include "log/event.h"
 #include "os/clock.h"
 #include "os/socket.h"
-#include "program/serve_internal.h"
+#include "program/internal_serve.h"
 #include <string.h>
 #include <sys/socket.h>
 

@@ -10,7 +10,7 @@
 #include "os/file.h"
 #include "os/random.h"
 #include "os/shared.h"
-#include "program/serve_internal.h"
+#include "program/internal_serve.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /* Tells operators ("stagepost limits") what is counted, at RUN/limits. */
 #include "ipc/server.h"
 #include "os/clock.h"
+#include "program/internal_serve.h"
 #include "program/limits_talk.h"
-#include "program/serve_internal.h"
 #include <string.h>
 
 enum { CLIENTS_MAX = 16, BACKLOG_MAX = 1 << 20 };

@@ -17,7 +17,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/stream.h"
-#include "program/serve_internal.h"
+#include "program/internal_serve.h"
 #include <stdio.h>
 #include <string.h>
 

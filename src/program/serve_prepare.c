@@ -2,7 +2,7 @@
 /* Creates the directories of a node with the rights that their processes need. */
 #include "log/event.h"
 #include "os/file_rights.h"
-#include "program/serve_internal.h"
+#include "program/internal_serve.h"
 #include <errno.h>
 #include <limits.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/socket.h"
-#include "program/serve_internal.h"
+#include "program/internal_serve.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #include "config/text.h"
 #include "log/event.h"
 #include "os/process.h"
+#include "program/internal_serve.h"
 #include "program/log_settings.h"
-#include "program/serve_internal.h"
 #include <errno.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
  */
 #include "log/event.h"
 #include "os/file.h"
-#include "program/serve_internal.h"
+#include "program/internal_serve.h"
 #include "store/guard/guard.h"
 #include <errno.h>
 #include <stdio.h>

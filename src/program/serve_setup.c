@@ -3,7 +3,7 @@
 #include "ipc/pack.h"
 #include "log/event.h"
 #include "os/file.h"
-#include "program/serve_internal.h"
+#include "program/internal_serve.h"
 
 static void send_users(struct process *process)
 {

@@ -3,7 +3,7 @@
 #include "log/event.h"
 #include "os/clock.h"
 #include "os/socket.h"
-#include "program/serve_internal.h"
+#include "program/internal_serve.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

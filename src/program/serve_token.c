@@ -6,7 +6,7 @@
  * it when that connects.
  */
 #include "ipc/pack.h"
-#include "program/serve_internal.h"
+#include "program/internal_serve.h"
 #include <string.h>
 
 static const struct {

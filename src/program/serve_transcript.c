@@ -11,7 +11,7 @@
 #include "ipc/listener.h"
 #include "log/event.h"
 #include "os/socket.h"
-#include "program/serve_internal.h"
+#include "program/internal_serve.h"
 #include "program/transcript_talk.h"
 #include <inttypes.h>
 #include <stdio.h>

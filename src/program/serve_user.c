@@ -5,8 +5,8 @@
  */
 #include "base/panic.h"
 #include "log/event.h"
+#include "program/internal_serve.h"
 #include "program/rights.h"
-#include "program/serve_internal.h"
 #include <string.h>
 
 static int find_user(const char *name, struct os_process_user *out)

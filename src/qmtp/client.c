@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "qmtp/client.h"
 #include "base/panic.h"
-#include "qmtp/client_internal.h"
+#include "qmtp/internal_client.h"
 #include <stdlib.h>
 
 struct qmtp_client *qmtp_client_new(const struct smtp_client_settings *settings)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* A package of the client: what is sent, and to whom. */
-#include "qmtp/client_internal.h"
+#include "qmtp/internal_client.h"
 
 static void tell_text(const struct qmtp_client *client, const char *what, struct str text)
 {

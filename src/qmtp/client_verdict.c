@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Verdicts on the recipients of a transaction, and the session that ends amid it. */
-#include "qmtp/client_internal.h"
+#include "qmtp/internal_client.h"
 
 void qmtp_client_tell(const struct qmtp_client *client, enum smtp_said by, struct str line)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What is left to do for a message that is adopted. */
-#include "queue/adopt_internal.h"
+#include "queue/internal_adopt.h"
 
 static void add_recipient(struct mail_envelope *out, const struct mail_recipient *recipient,
 			  struct str address, unsigned notify)

@@ -2,7 +2,7 @@
 #include "queue/client.h"
 #include "base/panic.h"
 #include "ipc/pack.h"
-#include "queue/client_internal.h"
+#include "queue/internal_client.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,6 +232,12 @@ struct queue_client *queue_client_new_connected(struct os_loop *loop, int socket
 
 	client->ipc = ipc_client_new_connected(loop, socket, path, &handler, client);
 	return client;
+}
+
+void queue_client_when_connected(struct queue_client *client, void (*call)(void *context),
+				 void *context)
+{
+	ipc_client_when_connected(client->ipc, call, context);
 }
 
 void queue_client_free(struct queue_client *client)

@@ -24,6 +24,9 @@ struct queue_client *queue_client_new(struct os_loop *loop, const char *path, ui
 /* The same over SOCKET, a connection to PATH, which is taken over; it does not reconnect. */
 struct queue_client *queue_client_new_connected(struct os_loop *loop, int socket, const char *path);
 void queue_client_free(struct queue_client *client);
+/* Calls CALL once, after the next success to connect: from then on messages can be opened. */
+void queue_client_when_connected(struct queue_client *client, void (*call)(void *context),
+				 void *context);
 
 enum queue_client_state {
 	QUEUE_CLIENT_IDLE,

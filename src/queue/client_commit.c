@@ -3,8 +3,8 @@
 #include "base/panic.h"
 #include "ipc/pack.h"
 #include "os/file.h"
-#include "queue/client_internal.h"
 #include "queue/control.h"
+#include "queue/internal_client.h"
 #include "queue/message.h"
 #include <errno.h>
 #include <utlist.h>

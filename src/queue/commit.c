@@ -15,7 +15,7 @@
  */
 #include "base/panic.h"
 #include "os/file.h"
-#include "queue/commit_internal.h"
+#include "queue/internal_commit.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * leaves anything in doubt (aside.c).
  */
 #include "os/file.h"
-#include "queue/commit_internal.h"
+#include "queue/internal_commit.h"
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What cannot be repaired moves to damaged/, for people to look at. */
 #include "os/file.h"
-#include "queue/repair_internal.h"
+#include "queue/internal_repair.h"
 #include <errno.h>
 #include <stdio.h>
 

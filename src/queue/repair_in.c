@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Messages return from repair/ with their true numbers: steps 4 to 6. */
 #include "os/file.h"
-#include "queue/repair_internal.h"
+#include "queue/internal_repair.h"
 #include "queue/trailer.h"
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The files of a message while a queue is repaired. */
 #include "os/file.h"
-#include "queue/repair_internal.h"
+#include "queue/internal_repair.h"
 #include "queue/update.h"
 #include <errno.h>
 

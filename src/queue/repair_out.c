@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Messages with a wrong number leave the queue for repair/: steps 1 to 3. */
 #include "os/file.h"
-#include "queue/repair_internal.h"
+#include "queue/internal_repair.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "log/event.h"
 #include "os/clock.h"
 #include "os/socket.h"
-#include "queue/server_internal.h"
+#include "queue/internal_server.h"
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -31,50 +31,24 @@ static void client_close(struct server_client *client)
 		server_client_free(client);
 }
 
+static bool (*const verbs[])(struct server_client *client, struct unpack *body) = {
+	[QUEUE_PROTOCOL_OPEN] = server_open,       [QUEUE_PROTOCOL_SHARE] = server_share,
+	[QUEUE_PROTOCOL_DATA] = server_data,       [QUEUE_PROTOCOL_ENVELOPE] = server_envelope,
+	[QUEUE_PROTOCOL_COMMIT] = server_commit,   [QUEUE_PROTOCOL_ABANDON] = server_abandon,
+	[QUEUE_PROTOCOL_RELEASE] = server_release, [QUEUE_PROTOCOL_MANAGE] = server_manage,
+	[QUEUE_PROTOCOL_CLEANED] = server_cleaned, [QUEUE_PROTOCOL_FOUND] = server_found,
+	[QUEUE_PROTOCOL_REMOVE] = server_remove,
+};
+
 static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
 {
 	struct server_client *client = context;
 	struct unpack body = {message->body, false};
-	bool ok = false;
+	unsigned type = message->type;
+	bool ok = type < COUNT_OF(verbs) && verbs[type] != NULL &&
+		  (!client->is_user || server_user_may(type)) && verbs[type](client, &body);
 
 	(void)channel;
-	switch (client->is_user && !server_user_may(message->type) ? 0 : message->type) {
-	case QUEUE_PROTOCOL_OPEN:
-		ok = server_open(client, &body);
-		break;
-	case QUEUE_PROTOCOL_SHARE:
-		ok = server_share(client, &body);
-		break;
-	case QUEUE_PROTOCOL_DATA:
-		ok = server_data(client, &body);
-		break;
-	case QUEUE_PROTOCOL_ENVELOPE:
-		ok = server_envelope(client, &body);
-		break;
-	case QUEUE_PROTOCOL_COMMIT:
-		ok = server_commit(client, &body);
-		break;
-	case QUEUE_PROTOCOL_ABANDON:
-		ok = server_abandon(client, &body);
-		break;
-	case QUEUE_PROTOCOL_RELEASE:
-		ok = server_release(client, &body);
-		break;
-	case QUEUE_PROTOCOL_MANAGE:
-		ok = server_manage(client, &body);
-		break;
-	case QUEUE_PROTOCOL_CLEANED:
-		ok = message->body.length == 0 && server_cleaned(client);
-		break;
-	case QUEUE_PROTOCOL_FOUND:
-		ok = server_found(client, &body);
-		break;
-	case QUEUE_PROTOCOL_REMOVE:
-		ok = server_remove(client, &body);
-		break;
-	default:
-		break;
-	}
 	/* it does not read its answers */
 	if (ok && client != client->server->manager &&
 	    ipc_channel_backlog(client->channel) > CLIENT_BACKLOG_MAX)

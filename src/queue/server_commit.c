@@ -2,7 +2,7 @@
 /* S3 to S4 in groups: while one group is being written the next one is collected. */
 #include "base/panic.h"
 #include "log/event.h"
-#include "queue/server_internal.h"
+#include "queue/internal_server.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <utlist.h>

@@ -4,7 +4,7 @@
  * the number of messages and connections, memory by the data received before a commit and the data
  * being committed (server_commit.c).
  */
-#include "queue/server_internal.h"
+#include "queue/internal_server.h"
 #include <errno.h>
 #include <utlist.h>
 

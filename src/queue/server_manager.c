@@ -2,7 +2,7 @@
 /* What the manager is told, and what it asks to remove. */
 #include "log/event.h"
 #include "os/clock.h"
-#include "queue/server_internal.h"
+#include "queue/internal_server.h"
 #include <errno.h>
 
 enum { MANAGER_BACKLOG_MAX = 4 << 20 };
@@ -345,11 +345,11 @@ bool server_found(struct server_client *client, struct unpack *body)
 	return true;
 }
 
-bool server_cleaned(struct server_client *client)
+bool server_cleaned(struct server_client *client, struct unpack *body)
 {
 	struct queue_server *server = client->server;
 
-	if (server->manager != client)
+	if (server->manager != client || body->rest.length > 0)
 		return false;
 	if (server->is_cleaned)
 		queue_intake_trust_names(server->intake);

@@ -4,7 +4,7 @@
 #include "log/event.h"
 #include "os/clock.h"
 #include "os/file.h"
-#include "queue/server_internal.h"
+#include "queue/internal_server.h"
 #include <errno.h>
 #include <stdlib.h>
 

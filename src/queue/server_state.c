@@ -7,7 +7,7 @@
  */
 #include "log/event.h"
 #include "os/clock.h"
-#include "queue/server_internal.h"
+#include "queue/internal_server.h"
 #include <errno.h>
 
 static const int64_t PROOF_DELAY_US = SECOND_US;

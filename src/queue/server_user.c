@@ -5,7 +5,7 @@
  * twice in a message: in its first line and in its envelope. Both must be what the kernel says.
  */
 #include "os/clock.h"
-#include "queue/server_internal.h"
+#include "queue/internal_server.h"
 #include <errno.h>
 #include <utlist.h>
 

@@ -2,7 +2,7 @@
 /* Making control files, appending to them, and checking whose they are. */
 #include "os/file.h"
 #include "queue/internal.h"
-#include "queue/update_internal.h"
+#include "queue/internal_update.h"
 #include <errno.h>
 #include <stdio.h>
 

@@ -87,6 +87,28 @@ static inline const struct record_value *record_call_values(const struct record_
 	return call->columns > 0 ? call->values + i * call->columns : NULL;
 }
 
+/* A call of TEXT, once, with the COUNT VALUES. */
+static inline struct record_call record_call_of(const char *text, const struct record_value *values,
+						size_t count, record_row *row, void *context)
+{
+	return (struct record_call){.statement = RECORD_STATEMENTS,
+				    .text = text,
+				    .values = values,
+				    .columns = count,
+				    .rows = 1,
+				    .row = row,
+				    .context = context};
+}
+
+/* The context of record_take_text(). */
+struct record_taken {
+	struct arena *arena;
+	struct str text;
+};
+
+/* A record_row: keeps the row's first value, a text. */
+void record_take_text(void *context, const struct record_value *values, size_t count);
+
 struct record_sql;
 
 struct record_driver {

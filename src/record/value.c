@@ -50,3 +50,11 @@ struct record_value record_text(struct str text, size_t max, struct arena *arena
 	value.bytes = arena_copy_str(arena, buffer_view(&clean));
 	return value;
 }
+
+void record_take_text(void *context, const struct record_value *values, size_t count)
+{
+	struct record_taken *taken = context;
+
+	(void)count;
+	taken->text = arena_copy_str(taken->arena, values[0].bytes);
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "smtp/client.h"
 #include "base/panic.h"
-#include "smtp/client_internal.h"
+#include "smtp/internal_client.h"
 #include <stdlib.h>
 
 struct smtp_client *smtp_client_new(const struct smtp_client_settings *settings)
@@ -70,7 +70,7 @@ static void check_injected(struct smtp_client *client, struct str input)
 	if (client->state != CLIENT_TLS || input.length == 0)
 		return;
 	client->is_injected = true;
-	client_break_session(client, "plain text behind the reply to STARTTLS");
+	client_break_session(client, "plain text after the reply to STARTTLS");
 }
 
 void smtp_client_input(struct smtp_client *client, struct str input)
@@ -194,8 +194,7 @@ void smtp_client_data(struct smtp_client *client, struct str data, bool is_last)
 	if (!smtp_stuffing_append(&client->stuffing, data, out) ||
 	    (is_last && !smtp_stuffing_end(&client->stuffing, out))) {
 		/* The server has not seen the end of the data, so it must discard the message. */
-		smtp_client_abandon(client, "5.6.11",
-				    "the message holds a CR or LF that stands alone");
+		smtp_client_abandon(client, "5.6.11", "the message has a bare CR or LF");
 		return;
 	}
 	if (client->uses_chunks)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The message by BDAT (RFC 3030). All chunks are sent before their replies have come; only the
  * reply to the last one is about the message. */
-#include "smtp/client_internal.h"
+#include "smtp/internal_client.h"
 #include <stdio.h>
 
 void client_send_chunk(struct smtp_client *client, bool is_last)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The client's commands, and which of them are sent together (RFC 2920). */
-#include "smtp/client_internal.h"
+#include "smtp/internal_client.h"
 
 static void emit_hello(struct smtp_client *client, const char *verb)
 {

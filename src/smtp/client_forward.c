@@ -2,7 +2,7 @@
 /* XFORWARD (Postfix): the server is told which client the message came from. */
 #include "mail/host.h"
 #include "mail/xtext.h"
-#include "smtp/client_internal.h"
+#include "smtp/internal_client.h"
 
 enum {
 	LINE_MAX_SIZE = 510, /* bytes of a command without its CRLF (RFC 5321 section 4.5.3.1.4) */

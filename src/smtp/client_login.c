@@ -2,7 +2,7 @@
 /* The client's login: AUTH (RFC 4954). The engine carries messages, the driver knows the mechanism.
  */
 #include "base/base64.h"
-#include "smtp/client_internal.h"
+#include "smtp/internal_client.h"
 #include <string.h>
 
 /* Of a line with its CRLF (RFC 4954 section 4.2). */

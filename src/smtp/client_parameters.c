@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "mail/localpart.h"
 #include "mail/unicode.h"
-#include "smtp/client_internal.h"
+#include "smtp/internal_client.h"
 #include <string.h>
 
 static bool is_ascii(struct str text)

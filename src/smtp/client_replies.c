@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What each reply means in each state of the client. */
-#include "smtp/client_internal.h"
 #include "smtp/client_slower.h"
+#include "smtp/internal_client.h"
 #include <string.h>
 
 /* The first word of a greeting, or of a reply to EHLO or HELO. */

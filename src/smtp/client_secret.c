@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What the client has sent in its login, which nobody is to see, and its end. */
-#include "smtp/client_internal.h"
+#include "smtp/internal_client.h"
 #include <string.h>
 
 /* Shorter parts of what was sent may stand in a reply by chance. */

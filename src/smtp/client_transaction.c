@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The course of the client's transaction: its recipients and their verdicts. */
-#include "smtp/client_internal.h"
+#include "smtp/internal_client.h"
 
 struct mail_verdict *client_new_verdict(struct smtp_client *client)
 {

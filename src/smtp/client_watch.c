@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Passes the lines of both sides to the client's watch. */
-#include "smtp/client_internal.h"
+#include "smtp/internal_client.h"
 
 void client_tell_output(const struct smtp_client *client, size_t from)
 {

@@ -402,7 +402,7 @@ const struct mail_verdict *smtp_text_refusal_so_far(const struct smtp_text *t)
 const struct mail_verdict *smtp_text_refusal(const struct smtp_text *t)
 {
 	static const struct mail_verdict bare = {MAIL_FAIL, "5.6.11",
-						 "A CR or LF stands alone in the message"};
+						 "The message has a bare CR or LF"};
 	static const struct mail_verdict nul = {MAIL_FAIL, "5.6.0", "A NUL is in the message"};
 
 	if (t->has_bare_line_end && !t->rules.is_normalized)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Certificates that clients present. */
 #include "base/panic.h"
-#include "tls/client_internal.h"
+#include "tls/internal_client.h"
 #include "tls/internal_identity.h"
 #include <stdlib.h>
 

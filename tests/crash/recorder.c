@@ -93,6 +93,13 @@ static int begin(enum call call, const char *place)
 	return recorder.fail_with;
 }
 
+/* begin() at the place of PATH. */
+static int begin_at(enum call call, const char *path, char place[DISK_NAME_SIZE])
+{
+	place_of(path, place);
+	return begin(call, place);
+}
+
 static bool is_removal(const struct disk_node *node, const struct disk_item *item)
 {
 	return item->kind == DISK_REMOVE && strcmp(node->kind, recorder.mutant->place) == 0;
@@ -247,8 +254,7 @@ int os_file_open_directory(int directory, const char *path)
 	struct disk_node *node;
 	int result;
 
-	place_of(path, place);
-	result = begin(CALL_OPEN, place);
+	result = begin_at(CALL_OPEN, path, place);
 	if (result < 0)
 		return result;
 	node = look_up(directory, path);
@@ -275,8 +281,7 @@ int os_file_open(int directory, const char *path, unsigned flags)
 	struct disk_node *node;
 	int result;
 
-	place_of(path, place);
-	result = begin(CALL_OPEN, place);
+	result = begin_at(CALL_OPEN, path, place);
 	if (result < 0)
 		return result;
 	parent = walk(directory, path, name);
@@ -567,8 +572,7 @@ int os_file_unlink(int directory, const char *path)
 	struct disk_node *parent;
 	int result;
 
-	place_of(path, place);
-	result = begin(CALL_UNLINK, place);
+	result = begin_at(CALL_UNLINK, path, place);
 	if (result < 0)
 		return result;
 	parent = walk(directory, path, name);
@@ -588,8 +592,7 @@ static int make(int directory, const char *path, bool is_directory)
 	struct disk_node *node;
 	int result;
 
-	place_of(path, place);
-	result = begin(CALL_MAKE, place);
+	result = begin_at(CALL_MAKE, path, place);
 	if (result < 0)
 		return result;
 	parent = walk(directory, path, name);
@@ -652,8 +655,7 @@ int os_file_info_at(int directory, const char *path, struct os_file_info *info_o
 	char place[DISK_NAME_SIZE];
 	int result;
 
-	place_of(path, place);
-	result = begin(CALL_INFO, place);
+	result = begin_at(CALL_INFO, path, place);
 	if (result < 0)
 		return result;
 	if (node == NULL)
@@ -668,8 +670,7 @@ int os_file_set_modified(int directory, const char *path, int64_t modified_us)
 	char place[DISK_NAME_SIZE];
 	int result;
 
-	place_of(path, place);
-	result = begin(CALL_MODIFY, place);
+	result = begin_at(CALL_MODIFY, path, place);
 	if (result < 0)
 		return result;
 	if (node == NULL)
@@ -718,8 +719,7 @@ int os_file_list_open(int directory, const char *path, struct os_file_list **lis
 	struct os_file_list *list;
 	int result;
 
-	place_of(path, place);
-	result = begin(CALL_LIST, place);
+	result = begin_at(CALL_LIST, path, place);
 	if (result < 0)
 		return result;
 	if (node == NULL)

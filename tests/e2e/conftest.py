@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import disk  # noqa: E402
+import passwords  # noqa: E402
 import secure_way as secure  # noqa: E402
 import stagepost  # noqa: E402
 
@@ -142,6 +143,8 @@ def node(request, ground):
     try:
         for made in nodes:
             made.stop()
+            told = made.has_logins() and passwords.told_by(made)
+            assert not told, told
     finally:
         for made in nodes:
             made.abandon()

@@ -12,9 +12,8 @@ import signal
 import subprocess
 import tempfile
 
+from passwords import DOVECOT as PASSWORD
 from stagepost import PATIENCE, Maildir, free_port, give_to_user, is_root, listening, wait_until
-
-PASSWORD = "secret"
 
 CONFIGURATION = """protocols = lmtp imap
 base_dir = {base}/run

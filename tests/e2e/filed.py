@@ -169,6 +169,8 @@ class Sqlite:
 class Postgresql:
     """By WAY: "socket", "address" or "name"; in DIRECTORY likewise."""
 
+    timeout = 5  # seconds that it may be silent
+
     def __init__(self, ground, way="socket", directory=None, settings=""):
         self.server = postgresql.Server(directory or ground.directory("postgresql"), fsync="on",
                                         settings=settings)
@@ -177,7 +179,7 @@ class Postgresql:
     def settings(self, more=""):
         host = {"socket": self.server.sockets, "address": "127.0.0.1", "name": "localhost"}[self.way]
         return (f'record {{ backend = postgresql database = "{self.server.conninfo(host=host)}" '
-                f'timeout = 5 {more} }}\n')
+                f'timeout = {self.timeout} {more} }}\n')
 
     @contextlib.contextmanager
     def locked(self, identity):
@@ -227,6 +229,8 @@ GRANT ALL ON mail.* TO filer@localhost;
 class Mariadb:
     """By WAY: "socket", "address" or "name"; in DIRECTORY likewise."""
 
+    timeout = 5  # seconds that it may be silent
+
     def __init__(self, ground, way="socket", directory=None, settings=""):
         self.port = free_port()
         self.server = mariadb.Server(directory or ground.directory("mariadb"),
@@ -243,7 +247,7 @@ class Mariadb:
                  "address": f'servers = "127.0.0.1:{self.port}"',
                  "name": f'servers = "localhost:{self.port}"'}[self.way]
         return (f'record {{ backend = mariadb {where} database = "mail" user = "{FILER}" '
-                f'password_file = "{self.password}" timeout = 5 {more} }}\n')
+                f'password_file = "{self.password}" timeout = {self.timeout} {more} }}\n')
 
     @contextlib.contextmanager
     def locked(self, identity):

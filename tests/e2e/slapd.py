@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 
+from passwords import LDAP as PASSWORD
 from stagepost import listening, wait_until
 from common.net import end, free_port
 
 BASE = "dc=example,dc=org"
 ADMIN = f"cn=admin,{BASE}"
 READER = f"cn=stagepost,{BASE}"
-PASSWORD = "secret"
 PATIENCE = 20
 
 # Attributes and classes that mail systems use and Debian's slapd has no schema of.

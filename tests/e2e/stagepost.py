@@ -299,6 +299,10 @@ class Node:
                     found.append(pid)
         return found
 
+    def has_logins(self):
+        """Whether it has run a process that learns passwords."""
+        return any(self.log.find("process_started", program=name) for name in ("auth", "keys"))
+
     def forget_past(self):
         """What the log has said, but for which processes run: to look through it all takes
         longer with each start. No mark of before is one afterwards."""

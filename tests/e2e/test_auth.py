@@ -15,13 +15,12 @@ import warnings
 import pytest
 from auth_client import (ACCEPTED, CHALLENGE, FAILED, INSECURE, MALFORMED, REFUSED, TEMPORARY,
                          UNKNOWN, Client, elsewhere)
+from passwords import USER as PASSWORD
 from stagepost import PATIENCE, ROOT, as_user, stamp, wait_until
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import crypt
-
-PASSWORD = "correct horse battery staple"
 
 
 def run(node, *words, stdin=""):

@@ -51,7 +51,7 @@ def test_a_message_that_kills_it_is_filed(site, what):  # noqa: F811
     send(own, DEADLY[what])
     copy, = own.copies("scuba@mail.test").values()
     assert copy.endswith(DEADLY[what].replace(b"\r\n", b"\n"))
-    assert recorded(own, "SELECT subject, problem FROM message") == [("", "the decoder died over it")]
+    assert recorded(own, "SELECT subject, problem FROM message") == [("", "the decoder crashed on it")]
     assert len(own.mx.log.find("process_ended", program="decode")) == 2
     send(own, MIXED)
     assert recorded(own, "SELECT problem FROM message WHERE message_id LIKE '<mixed%'") == [("",)]

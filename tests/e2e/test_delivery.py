@@ -194,7 +194,7 @@ def test_enqueue_while_no_daemon_runs(node):
 
 
 def queue(mx, envelope):
-    """stagepost enqueue: the message on descriptor 0, the envelope on 1."""
+    """stagepost enqueue: the message on standard input, the envelope on descriptor 1."""
     command = ["sh", "-c", 'exec "$@" 0<message 1<envelope', "sh", *as_user(),
                f"{mx.programs}/stagepost", "enqueue", "-c", mx.conf]
     for name, text in ("message", TEXT), ("envelope", envelope):

@@ -3,6 +3,7 @@
 send, and may be made to. What is malformed ends that connection, with an event, never the
 process that it was sent to; and the message is delivered by those who behave."""
 
+import contextlib
 import errno
 import mmap
 import os
@@ -163,11 +164,9 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-def test_resolve_lies(node, name):
-    count, targets, flags = (*ANSWERS[name], 0)[:3]
-    mx = node()
-    pids = processes(mx, "send", "queue", "local", "smtpd")
+@contextlib.contextmanager
+def in_place_of_resolve(mx):
+    """The peer that "send" takes for resolve, a mark of the log, and the first question."""
     with Peer(mx, "send") as peer:
         peer.say(HELLO, hello(mx, "resolve", b"resolve"))
         mark = mx.log.mark()
@@ -175,6 +174,15 @@ def test_resolve_lies(node, name):
         mx.log.wait("helper_lost", since=mark, service="resolve")
         deliver(mx, "anna@a.test", TEXT)
         _, question = peer.hear(RESOLVE)
+        yield peer, mark, question
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_resolve_lies(node, name):
+    count, targets, flags = (*ANSWERS[name], 0)[:3]
+    mx = node()
+    pids = processes(mx, "send", "queue", "local", "smtpd")
+    with in_place_of_resolve(mx) as (peer, mark, question):
         peer.say(RESOLVED, question[:12] + u32(flags) + u64(1) + u32(count) + targets)
         mx.log.wait("ipc_refused", since=mark)
         assert peer.is_ended()
@@ -193,13 +201,7 @@ def test_resolve_never_ends(node):
     questions that nobody asked counts for nothing."""
     mx = node()
     pids = processes(mx, "send", "queue", "local", "smtpd")
-    with Peer(mx, "send") as peer:
-        peer.say(HELLO, hello(mx, "resolve", b"resolve"))
-        mark = mx.log.mark()
-        mx.kill("resolve")
-        mx.log.wait("helper_lost", since=mark, service="resolve")
-        deliver(mx, "anna@a.test", TEXT)
-        _, question = peer.hear(RESOLVE)
+    with in_place_of_resolve(mx) as (peer, mark, question):
         head = question[:12]
         peer.say(RESOLVED, head[:8] + u32(7777) + u32(0) + u64(1) + u32(1) + target())
         part = target(route=1, service=b"") * 1000
@@ -215,13 +217,7 @@ def test_resolve_never_ends(node):
 def test_directory_is_said_to_be_away(node):
     """The trigger stands until it is said to be back; and asked for, once."""
     mx = node()
-    with Peer(mx, "send") as peer:
-        peer.say(HELLO, hello(mx, "resolve", b"resolve"))
-        mark = mx.log.mark()
-        mx.kill("resolve")
-        mx.log.wait("helper_lost", since=mark, service="resolve")
-        deliver(mx, "anna@a.test", TEXT)
-        _, question = peer.hear(RESOLVE)
+    with in_place_of_resolve(mx) as (peer, mark, question):
         away = target(route=2, service=b"", status=b"4.4.3", words=b"it is away")
         peer.say(RESOLVED, question[:12] + u32(AWAY) + u64(1) + u32(1) + away)
         peer.hear(AWAIT)

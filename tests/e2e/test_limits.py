@@ -481,6 +481,13 @@ def test_the_load_of_the_machine(node):
         shim.close()
 
 
+def paused(made):
+    """What "queue stats" says that no mail is sent to for a while."""
+    told = subprocess.run(as_user() + [os.path.join(made.programs, "stagepost"), "queue", "stats", "-c", made.conf,
+                                       "--json"], capture_output=True, check=True, timeout=PATIENCE).stdout
+    return json.loads(told)["paused"]
+
+
 def test_mail_for_others_waits_while_the_load_is_high(node):
     """That for mailboxes does not; and it goes when the load is lower."""
     shim = Shim()
@@ -496,8 +503,11 @@ def test_mail_for_others_waits_while_the_load_is_high(node):
         made.log.wait("delivered", to="box@a.test")
         assert not made.log.find("deferred") and not made.trigger_files()
         assert len(list(made.queued_messages())) == 1
+        (pause,) = paused(made)
+        assert (pause["destination"], pause["messages"]) == ("*", 1) and "load_queue" in pause["reason"]
         shim.memory.load = 1100
         made.log.wait("load_releases")
+        assert not paused(made)
         wait_until(lambda: made.trigger_files(), "the mail is tried: nobody listens there")
     finally:
         made.stop()

@@ -13,13 +13,13 @@ import pytest
 from dns import NameServer
 from dovecot import Dovecot
 from exim import Exim
+from passwords import RELAY as PASSWORD
 from peers import Postfix
 from smtp import deliver
 from stagepost import PATIENCE, as_user, give_to_user
 from test_transcript import Watch
 from tls_hop import Certificates, Hop, Session
 
-PASSWORD = "Sesam, öffne|dich 7"
 TEXT = b"Subject: by the relay\r\n\r\nHello.\r\n"
 ZONES = {"relay.test": "@ A 127.0.0.1\nother A 127.0.0.1\n"}
 

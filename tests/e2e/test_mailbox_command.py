@@ -223,11 +223,12 @@ def test_an_identity_that_comes_twice_in_a_message(box):
 def test_folders_by_detail_and_flags(site):  # noqa: F811
     box = site(start=False, more="detail_folders = yes flags = { flagged, seen } sent = none")
     for recipient, folder in ((SCUBA, None), ("scuba+Lists/Dev@mail.test", "lists/dev"),
-                              ("SCUBA+work@MAIL.test", "work"), ("scuba+../x@mail.test", None)):
+                              ("SCUBA+work@MAIL.test", "work"), ("scuba+../x@mail.test", None),
+                              ("scuba+work.net@mail.test", None), ("scuba+~x@mail.test", None)):
         box.file(message(f"<{recipient}@gmail.test>"), recipient)
         names = box.files(SCUBA, folder)
         assert names and all(name.startswith("cur/") and name.endswith(":2,FS") for name in names), folder
-    assert len(box.files(SCUBA)) == 2
+    assert len(box.files(SCUBA)) == 4
     assert not box.files(LISA, "Sent")
 
 

@@ -28,6 +28,7 @@ CASES = {
     "trap": (SCUBA, LISA, "X-Spam-Trap:\r\n", "a", "b", "Junk", "S", "spam"),
     "no-spam": (SCUBA, LISA, "X-Spam-Flag: no\r\nX-Spam-Flag: yes\r\n", "a", "b", None, "F", ""),
     "kept": ("scuba+Keep-2026@mail.test", LISA, LIST, "a", "b", "Kept/keep-2026", "F", "kept"),
+    "dotted": ("scuba+keep-1.2@mail.test", LISA, "", "a", "b", None, "F", "kept"),
     "not-kept": ("scuba+other@mail.test", LISA, "", "a", "b", None, "F", ""),
     "list": (SCUBA, LISA, LIST, "a", "b", "Lists/dev", "", "list"),
     "report": (SCUBA, "", REPORT, "a", "b", "Reports", "F", "reports"),

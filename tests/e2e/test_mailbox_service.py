@@ -176,7 +176,7 @@ def test_a_copy_that_is_found_is_durable_before_it_is_recorded(site, shim):  # n
     deliver(box.mx, [SCUBA], message("<1@gmail.test>"), sender=LISA)
     told = box.mx.log.wait("deferred", to=SCUBA)
     assert shim.fired
-    assert (told["status"], told["text"]) == ("4.3.0", "The mailbox cannot be looked into now")
+    assert (told["status"], told["text"]) == ("4.3.0", "The mailbox cannot be read now")
     assert os.strerror(errno.EIO) in box.mx.log.wait("filing_failed")["text"]
     assert box.database("SELECT state, copy FROM filing") == [("filing", "")]
     retry(box, told["id"])

@@ -3,6 +3,7 @@
 
 import os
 import re
+import shutil
 import signal
 import smtplib
 import socket
@@ -13,8 +14,8 @@ import time
 
 import pytest
 from smtp import Client, Wire, deliver
-from stagepost import (PROGRAMS, Maildir, as_user, free_port, give_to_user, is_alive, split_trace,
-                       wait_until)
+from stagepost import (PROGRAMS, Maildir, as_user, free_port, give_to_user, install_programs,
+                       is_alive, split_trace, wait_until)
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 STORED = TEXT.replace(b"\r\n", b"\n")
@@ -46,6 +47,49 @@ def test_start_waits_for_who_was_killed(node):
     thread.join()
     deliver(mx, "anna@a.test", TEXT)
     split_trace(mx.maildir("anna@a.test").wait()[0], STORED)
+
+
+def expect_first_message(mx):
+    with Client(mx) as client:
+        assert client.deliver("s@c.test", ["anna@a.test"], TEXT).startswith("250 ")
+    mx.maildir("anna@a.test").wait()
+
+
+def test_ready_means_that_connections_were_made(node):
+    """On a machine that is so busy that each connection between processes takes longer than who
+    asks for it waits: the start succeeds, and the first message is not deferred."""
+    mx = node(start=False)
+    mx.prefix = ["strace", "-D", "-qq", "-o", "/dev/null", "-e", "trace=connect",
+                 "-e", "inject=connect:delay_enter=600ms"]  # of the supervisor, which connects
+    mx.start(timeout=40)
+    assert mx.log.find("ipc_error", operation="connect", error="Connection timed out")
+    expect_first_message(mx)
+
+
+@pytest.fixture
+def late_smtpd(node):
+    """A node, not started, whose smtpd sees the first answers to its questions for connections
+    only later."""
+    directory = tempfile.mkdtemp(prefix="stagepost-late-")
+    os.chmod(directory, 0o755)
+    install_programs(directory)
+    path = os.path.join(directory, "smtpd")
+    os.rename(path, path + ".real")
+    with open(path, "w", encoding="ascii") as file:
+        file.write('#!/bin/sh\nexec strace -D -qq -o /dev/null -e trace=poll'
+                   ' -e inject=poll:retval=0:when=1..16 -- "$0.real" "$@"\n')
+    os.chmod(path, 0o755)
+    mx = node(start=False)
+    mx.programs = directory
+    yield mx
+    shutil.rmtree(directory)
+
+
+def test_ready_means_that_smtpd_has_the_queue(late_smtpd):
+    late_smtpd.start()
+    assert any(event["process"].startswith("smtpd")
+               for event in late_smtpd.log.find("ipc_error", operation="connect"))
+    expect_first_message(late_smtpd)
 
 
 def test_start_ends_where_another_one_listens(node):

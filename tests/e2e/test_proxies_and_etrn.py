@@ -4,6 +4,7 @@ XCLIENT and XFORWARD by trusted proxies."""
 
 import smtplib
 
+import pytest
 import qmtp
 from peers import Postfix, Sink
 from smtp import Client
@@ -72,6 +73,29 @@ def test_etrn_of_a_domain_reached_by_the_relay_of_a_sender(node, ground):
             assert client.docmd("ETRN", "away.test")[0] == 250
             mx.log.wait("delivered", since=since, to="bob@away.test")
             assert len(sink.messages()) == 1
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_etrn_of_a_domain_whose_host_is_in_another(node, ground, is_restarted):
+    """Here the relay for all mail. Mail for another domain waits for it, too, and goes with it."""
+    port = free_port()
+    mx = node(routes=[f":127.0.0.1;{port}"],
+              settings='probe_delay = 1h\netrn_from = { "127.0.0.1/32" }\nmaxcommands = 100000\n')
+    with Client(mx) as client:
+        for domain in ("Away.test", "far.test"):
+            client.deliver("sender@client.test", [f"bob@{domain}"], TEXT)
+    mx.log.wait("deferred", to="bob@far.test")
+    if is_restarted:
+        mx.restart()
+    with Client(mx) as client, Sink(ground.directory("sink"), port=port) as sink:
+        since = mx.log.mark()
+        assert client.docmd("ETRN", "nowhere.test")[0] == 250
+        mx.log.wait("mail_requested", domain="nowhere.test")
+        assert f"host.127.0.0.1:{port}" in mx.trigger_files()
+        # after a restart it takes a moment until it is known for what they wait
+        wait_until(lambda: client.docmd("ETRN", "away.TEST")[0] == 250 and
+                   len(mx.log.find("delivered", since=since)) == 2, "both are delivered")
+        assert len(sink.messages()) == 2
 
 
 def test_etrn_of_others(node):

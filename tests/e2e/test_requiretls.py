@@ -4,7 +4,7 @@ or the message goes nowhere; "TLS-Required: No" prefers delivery."""
 
 import pytest
 from peers import Postfix
-from stagepost import wait_until
+from stagepost import free_port, wait_until
 from tls_in import HOST, Certificates, context_for, session_with
 
 MESSAGE = b"From: <lisa@x.test>\r\nSubject: for your eyes\r\n\r\nthe text\r\n"
@@ -85,3 +85,24 @@ def test_a_host_without_tls(node, first, certificates):
     send(mx, certificates, " REQUIRETLS", "bob@b.test")
     assert mx.log.wait("deferred", to="bob@b.test")["status"].startswith("4.7.")
     assert not second.maildir("bob@b.test").files()
+
+
+@pytest.mark.parametrize("is_protected", [True, False])
+def test_its_report_is_protected_as_well(node, first, certificates, is_protected):
+    """A sender elsewhere gets the report as his message was to be sent, or not at all."""
+    second = node("second", domains=("b.test",), settings="transport maildir { paused = yes }\n" +
+                  (certificates.section(f"loopback-{HOST}") if is_protected else ""))
+    mx = first(second.port, settings="queuelifetime = 0\n")
+    mx.routes.insert(0, f"gone.test:127.0.0.1;{free_port()}")
+    mx.write_configuration()
+    mx.reload()
+    send(mx, certificates, " REQUIRETLS", "bob@gone.test", sender="anna@b.test")
+    mx.log.wait("failed", to="bob@gone.test")
+    if not is_protected:
+        assert mx.log.wait("failed", to="anna@b.test")["status"].startswith(("4.7.", "5.7.", "5.4.7"))
+        assert not second.log.find("message_accepted")
+        return
+    assert mx.log.wait("delivered", to="anna@b.test")["policy"] == "verify"
+    wait_until(second.control_files, "the report is there")
+    (control,) = second.control_files().values()
+    assert "from: <>" in control and "requiretls" in control

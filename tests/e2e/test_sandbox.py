@@ -33,6 +33,15 @@ READS_ALL = 1 << 2  # CAP_DAC_READ_SEARCH
 pytestmark = NEEDS
 
 
+def test_a_process_is_reached_wherever_it_is():
+    """Also one that makes no call, and in whose program there is none; it goes on afterwards."""
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as process:
+        for _ in range(20):
+            assert inside(process.pid, "getpid") == str(process.pid)
+        assert process.poll() is None
+        process.kill()
+
+
 @pytest.fixture(scope="module", params=LANDLOCKS, ids=lambda version: f"landlock-{version}")
 def world(ground, request):
     """A node with everything, each process as a user of its own, and mail in it."""

@@ -15,12 +15,13 @@ import subprocess
 import pytest
 from dovecot import PASSWORD as dovecot_password
 from dovecot import Dovecot
+from passwords import SUBMITTER as PASSWORD
+from passwords import WRONG
 from stagepost import PATIENCE, as_user, free_port, wait_until
 from test_transcript import Watch
 from tls_in import Certificates
 
 ANN, BOB, FAR = "ann@a.test", "bob@a.test", "far@b.test"
-PASSWORD = "tr0ub4dor & drei"
 MESSAGE = "From: {sender}\r\nTo: bob@a.test\r\nSubject: hello\r\n\r\nbody\r\n"
 NAME = "mx.stagepost.test"
 
@@ -435,12 +436,11 @@ def test_half_sessions_leave_nothing(site):
 def test_secrets_stay_secret(site, ground):
     """In no log, transcript, queue file or directory: neither what is right nor what is wrong, in
     clear or as it was sent."""
-    wrong = "a wrong passw0rd"
     watch = Watch(ground, site.mx, "--peer", "127.0.0.1")
     with site.client(tls=False) as client:
         client.docmd("NOOP", "it is heard")
     watch.wait("it is heard")
-    for password in (PASSWORD, wrong):
+    for password in (PASSWORD, WRONG):
         for how in MECHANISMS.values():
             with site.client() as client:
                 how(client, password)
@@ -457,7 +457,7 @@ def test_secrets_stay_secret(site, ground):
     watch.end()
     told = "\n".join(watch.lines).encode()
     assert b"334 (not shown)" in told and told.count(b"(not shown)") > 50
-    sought = {word for password in (PASSWORD, wrong) for word in (
+    sought = {word for password in (PASSWORD, WRONG) for word in (
         password.encode(), b64(password).encode()[:12], b64(f"\0ann\0{password}").encode()[8:20])}
     seen = 0
     for path, text in [*site.files(), ("the transcript", told)]:

@@ -142,9 +142,9 @@ WRONG = [
     ("level = encrypt", "mx.right.test", "garbage", "4.7.5", "wrong version number"),
     ("level = encrypt", "mx.right.test", "close", "4.7.5",
      "closed the connection|Broken pipe|reset by peer"),
-    ("level = encrypt", "mx.right.test", "inject", "4.5.0", "plain text behind the reply"),
-    ("level = verify", "mx.right.test", "inject", "4.5.0", "plain text behind the reply"),
-    ("level = may", "mx.right.test", "inject", "4.5.0", "plain text behind the reply"),
+    ("level = encrypt", "mx.right.test", "inject", "4.5.0", "plain text after the reply"),
+    ("level = verify", "mx.right.test", "inject", "4.5.0", "plain text after the reply"),
+    ("level = may", "mx.right.test", "inject", "4.5.0", "plain text after the reply"),
     ("level = secure", None, "none", "4.7.4", "does not offer STARTTLS"),
     ('level = fingerprint fingerprints = { "FINGERPRINT" }', None, "none", "4.7.4",
      "does not offer STARTTLS"),
@@ -180,6 +180,7 @@ def test_may_be_plain_text(place, behaviour, is_remembered):
     assert "tls" not in event and not mx.log.find("deferred")
     assert [secured for _, _, secured in hop.messages] == [False]
     assert len(mx.log.find("tls_plain")) == is_remembered
+    assert len(mx.log.find("tls_withdrawn")) == (behaviour == "refuse")
     assert hop.connections == 1 + is_remembered
     status, said = try_tls(mx)
     assert (status, said["result"]) == (3, "plain")
@@ -188,6 +189,18 @@ def test_may_be_plain_text(place, behaviour, is_remembered):
     mx.log.wait("delivered", to="eve@right.test")
     assert len(hop.messages) == 2
     assert not is_remembered or b"STARTTLS\r\n" not in hop.plain
+
+
+def test_tls_that_is_not_offered_any_more(place):
+    """By a server whose TLS has worked: mail goes in plain text, where that will do, and it is logged."""
+    mx, hop = place("level = may")
+    for number, behaviour in enumerate(("good", "none", "good")):
+        hop.behaviour = behaviour
+        deliver(mx, f"bob{number}@right.test", TEXT)
+        assert ("tls" in mx.log.wait("delivered", to=f"bob{number}@right.test")) == (behaviour == "good")
+        mx.reload()  # closes idle connections
+    (event,) = mx.log.find("tls_withdrawn")
+    assert event["host"].startswith("mx.right.test[") and "not offered any more" in event["text"]
 
 
 def test_a_policy_of_none_asks_for_no_tls(place):

@@ -142,25 +142,27 @@ static struct str find_boundary(struct str header)
 	return boundary;
 }
 
+/* Of a report. */
+static const char *const REPORT_FIELDS[] = {"Date",
+					    "From",
+					    "To",
+					    "Message-ID",
+					    "Subject",
+					    "Auto-Submitted",
+					    "MIME-Version",
+					    "Content-Type",
+					    "Content-Transfer-Encoding",
+					    NULL};
+
 static void check_report(struct str report, size_t outcomes, bool is_utf8)
 {
-	static const char *const fields[] = {"Date",
-					     "From",
-					     "To",
-					     "Message-ID",
-					     "Subject",
-					     "Auto-Submitted",
-					     "MIME-Version",
-					     "Content-Type",
-					     "Content-Transfer-Encoding",
-					     NULL};
 	static const char *const part_fields[] = {"Content-Type", "Content-Transfer-Encoding",
 						  NULL};
 	struct str rest = report;
 	struct str boundary;
 	struct str part;
 
-	if (check_fields(&rest, fields, "To", is_utf8) != 1)
+	if (check_fields(&rest, REPORT_FIELDS, "To", is_utf8) != 1)
 		panic("not one To");
 	boundary = find_boundary(str_slice(report.data, report.length - rest.length));
 	rest = str_slice(rest.data - 2, rest.length + 2); /* the header's end begins the mark */
@@ -194,20 +196,10 @@ static struct str take_paragraph(struct str *rest)
 /* QSBMF to the letter: https://cr.yp.to/proto/qsbmf.txt. */
 static void check_qsbmf(struct str report, size_t failures, bool is_utf8)
 {
-	static const char *const fields[] = {"Date",
-					     "From",
-					     "To",
-					     "Message-ID",
-					     "Subject",
-					     "Auto-Submitted",
-					     "MIME-Version",
-					     "Content-Type",
-					     "Content-Transfer-Encoding",
-					     NULL};
 	struct str rest = report;
 	struct str line;
 
-	if (check_fields(&rest, fields, "To", is_utf8) != 1)
+	if (check_fields(&rest, REPORT_FIELDS, "To", is_utf8) != 1)
 		panic("not one To");
 	if (!str_starts_with(take_paragraph(&rest), STR("Hi. This is the")))
 		panic("QSBMF begins otherwise");

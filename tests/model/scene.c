@@ -189,6 +189,16 @@ void scene_say(struct model_message *m, uint32_t delivery, const char *status, c
 	scene_work();
 }
 
+struct model_message *scene_begin_deferred(void)
+{
+	struct model_message *m;
+
+	scene_begin(true);
+	m = scene_mail("r@grey.example");
+	scene_say(m, 1, "4.7.1", "");
+	return m;
+}
+
 static const struct sleeper *asleep(const struct model_message *m)
 {
 	const struct sleeper *sleeper = sleepers_find(&scene_manager->sleepers, m->id.number);

@@ -26,6 +26,8 @@ bool scene_has_stopped(void);
 /* One to ADDRESS, mapped; and to several. */
 struct model_message *scene_mail(const char *address);
 struct model_message *scene_mail_to(const char *first, const char *second, const char *third);
+/* scene_begin(true), and one to r@grey.example, which has deferred it. */
+struct model_message *scene_begin_deferred(void);
 /* The disk does what is to be done, and "queue"; no time passes. */
 void scene_work(void);
 /* Time passes, and whoever asks resolve then is answered. */

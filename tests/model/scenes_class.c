@@ -148,6 +148,108 @@ static void other_mail_does_not_wait(void **state)
 	end();
 }
 
+/* --- orders --- */
+
+static void take_all_by_clients(void)
+{
+	for (unsigned i = 0; i < PLACES; i++)
+		assert_true(limit_enter_in(limits.counters[CLIENTS], FULL));
+}
+
+static void let_clients_leave(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		limit_leave_in(limits.counters[CLIENTS], FULL);
+}
+
+/* An order gives nobody a place that there is not, nor that of one who has waited longer. */
+static void an_ordered_retry_keeps_its_place_in_the_line(void **state)
+{
+	struct model_message *m[3];
+
+	(void)state;
+	begin();
+	take_all_by_clients();
+	for (unsigned i = 0; i < 3; i++) {
+		m[i] = mail(i);
+		wait_for_place(m[i]);
+	}
+	assert_string_equal(scene_order("retry", m[1]), "ok");
+	assert_string_equal(scene_order("retry", m[2]), "ok");
+	scene_pass(3 * LOOK_US);
+	for (unsigned i = 0; i < 3; i++)
+		assert_true(!scene_is_tried(m[i], 1) && scene_waits(m[i]));
+	let_clients_leave(1);
+	for (unsigned i = 0; i < 3; i++) {
+		scene_pass(2 * LOOK_US);
+		for (unsigned j = i; j < 3; j++)
+			assert_int_equal(scene_is_tried(m[j], 1), i == j);
+		scene_say(m[i], 1, "2.0.0", "");
+		assert_false(m[i]->is_present);
+	}
+	let_clients_leave(PLACES - 1);
+	end();
+}
+
+/* What waits for something else is tried at once, beside one that waits for a place. */
+static void an_ordered_retry_tries_what_needs_no_place(void **state)
+{
+	struct model_message *m;
+
+	(void)state;
+	begin();
+	take_all_by_clients();
+	m = scene_mail_to("r@n1.example", "r@fast.example", NULL);
+	scene_work();
+	scene_say(m, 2, "4.7.1", "");
+	wait_for_place(m);
+	assert_string_equal(scene_order("retry", m), "ok");
+	scene_work();
+	assert_false(scene_is_tried(m, 1));
+	assert_true(scene_is_tried(m, 2));
+	scene_say(m, 2, "2.0.0", "");
+	assert_true(scene_waits(m));
+	assert_string_equal(scene_order("retry", m), "ok"); /* now it only waits for the place */
+	scene_pass(3 * LOOK_US);
+	assert_true(scene_waits(m));
+	let_clients_leave(PLACES);
+	scene_pass(2 * LOOK_US);
+	assert_true(scene_is_tried(m, 1));
+	scene_say(m, 1, "2.0.0", "");
+	assert_false(m->is_present);
+	end();
+}
+
+/* Where it leads there still, it waits again; where it leads elsewhere, it does not. */
+static void what_is_mapped_anew_waits_for_its_turn(void **state)
+{
+	static const char *const same[] = {"r@n1.example", NULL};
+	static const char *const other[] = {"r@fast.example", NULL};
+	struct model_message *m;
+
+	(void)state;
+	begin();
+	take_all_by_clients();
+	m = mail(1);
+	wait_for_place(m);
+	assert_string_equal(scene_order("requeue", m), "ok");
+	scene_work();
+	model_resolve_to(same);
+	scene_work();
+	scene_pass(3 * LOOK_US);
+	assert_false(scene_is_tried(m, 1));
+	assert_true(scene_waits(m));
+	assert_string_equal(scene_order("requeue", m), "ok");
+	scene_work();
+	model_resolve_to(other);
+	scene_work();
+	assert_true(scene_is_tried(m, 1));
+	scene_say(m, 1, "2.0.0", "");
+	assert_false(m->is_present);
+	let_clients_leave(PLACES);
+	end();
+}
+
 /* --- by chance --- */
 
 struct waiter {
@@ -295,6 +397,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_their_order_as_places_become_free),
 		cmocka_unit_test(other_mail_does_not_wait),
+		cmocka_unit_test(an_ordered_retry_keeps_its_place_in_the_line),
+		cmocka_unit_test(an_ordered_retry_tries_what_needs_no_place),
+		cmocka_unit_test(what_is_mapped_anew_waits_for_its_turn),
 		cmocka_unit_test(nobody_is_starved),
 	};
 

@@ -100,9 +100,7 @@ static void what_cannot_be_read_is_read_later(void **state)
 	struct model_message *m;
 
 	(void)state;
-	scene_begin(true);
-	m = scene_mail("r@grey.example");
-	scene_say(m, 1, "4.7.1", "");
+	m = scene_begin_deferred();
 	model_disk.is_closed = true;
 	scene_pass(401 * SECOND_US);
 	assert_in_range(scene_due_in(m), 9 * MINUTE_US, 10 * MINUTE_US);
@@ -377,9 +375,7 @@ static void a_time_is_one_of_the_clock_as_it_is(void **state)
 	int64_t due_us;
 
 	(void)state;
-	scene_begin(true);
-	m = scene_mail("r@grey.example");
-	scene_say(m, 1, "4.7.1", "");
+	m = scene_begin_deferred();
 	scene_pass(2 * MINUTE_US); /* the clock has been looked at */
 	m = scene_mail("r@slow.example");
 	model_wall_us += HOUR_US;
@@ -415,9 +411,7 @@ static void who_is_held_is_released(void **state)
 	struct model_message *m;
 
 	(void)state;
-	scene_begin(true);
-	m = scene_mail("r@grey.example");
-	scene_say(m, 1, "4.7.1", "");
+	m = scene_begin_deferred();
 	assert_string_equal(scene_order("release", m), "err it is not held");
 	assert_string_equal(scene_order("hold", m), "ok");
 	assert_string_equal(scene_order("retry", m), "err it is held");
@@ -503,9 +497,7 @@ static void a_scan_reads_the_triggers(void **state)
 	char name[MAIL_ID_SIZE + 8] = "hold.";
 
 	(void)state;
-	scene_begin(true);
-	m = scene_mail("r@grey.example");
-	scene_say(m, 1, "4.7.1", "");
+	m = scene_begin_deferred();
 	assert_string_equal(scene_order("hold", m), "ok");
 	mail_id_format(m->id, name + strlen(name));
 	assert_true(model_has_trigger(name));
@@ -613,9 +605,7 @@ static void a_hold_ends_with_its_event(void **state)
 	char name[MAIL_ID_SIZE + 8] = "hold.";
 
 	(void)state;
-	scene_begin(true);
-	m = scene_mail("r@grey.example");
-	scene_say(m, 1, "4.7.1", "");
+	m = scene_begin_deferred();
 	assert_string_equal(scene_order_until("hold", m, "hold.1-1"),
 			    "err that is no name of a trigger to wait for");
 	assert_string_equal(scene_order_until("hold", m, "the.moon"), "ok");
@@ -661,9 +651,7 @@ static void a_hold_until_an_event_can_be_released(void **state)
 	struct model_message *m;
 
 	(void)state;
-	scene_begin(true);
-	m = scene_mail("r@grey.example");
-	scene_say(m, 1, "4.7.1", "");
+	m = scene_begin_deferred();
 	assert_string_equal(scene_order_until("hold", m, "the.moon"), "ok");
 	scene_pass(DAY_US);
 	assert_string_equal(scene_order("release", m), "ok");

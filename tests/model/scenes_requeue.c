@@ -72,9 +72,7 @@ static void what_leads_there_still_is_tried_at_once(void **state)
 	struct model_message *m;
 
 	(void)state;
-	scene_begin(true);
-	m = scene_mail("r@grey.example");
-	scene_say(m, 1, "4.7.1", "");
+	m = scene_begin_deferred();
 	assert_true(scene_due_in(m) > MINUTE_US);
 	requeue(m);
 	model_resolve_to(same);
@@ -115,9 +113,7 @@ static void an_order_waits_for_the_directory(void **state)
 	struct model_message *m;
 
 	(void)state;
-	scene_begin(true);
-	m = scene_mail("r@grey.example");
-	scene_say(m, 1, "4.7.1", "");
+	m = scene_begin_deferred();
 	requeue(m);
 	model_resolve(MODEL_AWAY);
 	assert_true(scene_waits(m));
@@ -137,9 +133,7 @@ static void who_is_gone_is_reported(void **state)
 	struct model_message *m;
 
 	(void)state;
-	scene_begin(true);
-	m = scene_mail("r@grey.example");
-	scene_say(m, 1, "4.7.1", "");
+	m = scene_begin_deferred();
 	requeue(m);
 	m->is_given_up = true;
 	model_resolve_to(now);
@@ -155,9 +149,7 @@ static void a_hold_outlasts_it(void **state)
 	struct model_message *m;
 
 	(void)state;
-	scene_begin(true);
-	m = scene_mail("r@grey.example");
-	scene_say(m, 1, "4.7.1", "");
+	m = scene_begin_deferred();
 	assert_string_equal(scene_order("hold", m), "ok");
 	requeue(m);
 	model_resolve_to(now);
@@ -190,9 +182,7 @@ static void a_map_that_is_not_written_is_none(void **state)
 	struct model_message *m;
 
 	(void)state;
-	scene_begin(true);
-	m = scene_mail("r@grey.example");
-	scene_say(m, 1, "4.7.1", "");
+	m = scene_begin_deferred();
 	requeue(m);
 	model_disk.fails = true;
 	model_resolve_to(now);

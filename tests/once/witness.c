@@ -44,13 +44,7 @@ void witness_free(struct witness *witness)
 static int ask(struct record_sql *sql, const char *text, const struct record_value *values,
 	       size_t count, record_row *row, void *context)
 {
-	struct record_call call = {.statement = RECORD_STATEMENTS,
-				   .text = text,
-				   .values = values,
-				   .columns = count,
-				   .rows = 1,
-				   .row = row,
-				   .context = context};
+	struct record_call call = record_call_of(text, values, count, row, context);
 
 	return sql->driver->run(sql, &call);
 }

@@ -76,22 +76,47 @@ static void write_there(uint64_t address, const void *data, size_t size)
 		fail("cannot write to its stack");
 }
 
-/* The registers of a stopped thread that is in a call follow its "syscall"; of
- * one that is not, the text of its C library has one somewhere. */
-static uint64_t find_syscall(uint64_t near)
+/* In the process's memory between two addresses; 0: there is none. */
+static uint64_t find_syscall_between(uint64_t from, uint64_t to)
 {
 	static unsigned char text[SCAN];
-	uint64_t start = (near - 2) & ~4095ULL;
 
-	for (uint64_t back = 0; back < SCAN; back += 4096) {
-		struct iovec here = {text, 4096 + 1};
-		struct iovec there = {(void *)(uintptr_t)(start - back), 4096 + 1};
+	while (from + 1 < to) {
+		size_t size = to - from < SCAN ? to - from : SCAN;
+		struct iovec here = {text, size};
+		struct iovec there = {(void *)(uintptr_t)from, size};
 		ssize_t length = process_vm_readv(target, &here, 1, &there, 1, 0);
 
 		for (ssize_t i = 0; i + 1 < length; i++)
 			if (text[i] == 0x0f && text[i + 1] == 0x05)
-				return start - back + (uint64_t)i;
+				return from + (uint64_t)i;
+		from += size < SCAN ? size : SCAN - 1;
 	}
+	return 0;
+}
+
+/* It may have been stopped anywhere, also far from a call: the text of its C library has one. Other
+ * memory may have the same bytes, but cannot be executed. */
+static uint64_t find_syscall(void)
+{
+	unsigned long from;
+	unsigned long to;
+	uint64_t found = 0;
+	char rights[5];
+	char line[512];
+	FILE *maps;
+
+	snprintf(line, sizeof line, "/proc/%d/maps", (int)target);
+	maps = fopen(line, "r");
+	if (maps == NULL)
+		fail("cannot read its maps");
+	while (found == 0 && fgets(line, sizeof line, maps) != NULL)
+		if (sscanf(line, "%lx-%lx %4s", &from, &to, rights) == 3 && rights[0] == 'r' &&
+		    rights[2] == 'x')
+			found = find_syscall_between(from, to);
+	fclose(maps);
+	if (found != 0)
+		return found;
 	errno = ENOEXEC;
 	fail("no syscall instruction found");
 }
@@ -259,7 +284,7 @@ static int64_t call_inside(int number, int count, char **arguments)
 		values[i] = place_argument(arguments[i], &stack);
 	during = before;
 	during.rsp = stack - 256;
-	during.rip = find_syscall(before.rip);
+	during.rip = find_syscall();
 	during.rax = (unsigned long long)number;
 	during.orig_rax = ~0ULL; /* nothing is to be begun again */
 	during.rdi = values[0];

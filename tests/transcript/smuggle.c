@@ -29,7 +29,7 @@ static void unstuff(struct str text, struct buffer *out)
 static const char *refusal_of(struct str content)
 {
 	if (rules.bare_newline != SMTP_BARE_NEWLINE_NORMALIZE && has_bare_line_end(content))
-		return "550 5.6.11 A CR or LF stands alone in the message\r\n";
+		return "550 5.6.11 The message has a bare CR or LF\r\n";
 	if (!rules.removes_nul && memchr(content.data, '\0', content.length) != NULL)
 		return "550 5.6.0 A NUL is in the message\r\n";
 	return NULL;

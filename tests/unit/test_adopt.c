@@ -16,6 +16,7 @@ static struct queue_store *here;
 static struct queue_intake *there_intake;
 static struct queue_intake *here_intake;
 static struct mail_deadline deadline; /* of what is put there */
+static bool is_special;               /* what is put there: its sender asks for all that he may */
 
 /* What was said of the adoption. */
 static struct {
@@ -34,6 +35,7 @@ static int set_up(void **state)
 	here_intake = queue_scene_intake(here);
 	memset(&said, 0, sizeof said);
 	memset(&deadline, 0, sizeof deadline);
+	is_special = false;
 	return 0;
 }
 
@@ -104,6 +106,7 @@ struct found {
 	char text[SIZE_MAX_TEXT];
 	unsigned count;
 	struct mail_deadline deadline;
+	char wishes[100];
 };
 
 static void describe(struct found *found, const struct mail_envelope *envelope)
@@ -117,6 +120,14 @@ static void describe(struct found *found, const struct mail_envelope *envelope)
 					   envelope->recipients[i].notify,
 					   i + 1 < envelope->recipient_count ? " " : ";");
 	assert_true(length < sizeof found->text);
+}
+
+static void describe_wishes(struct found *found, const struct mail_envelope *envelope)
+{
+	snprintf(found->wishes, sizeof found->wishes, "%d%d%d ret=%d envid=" STR_FORMAT " %d %lld",
+		 envelope->require_tls, envelope->binary, envelope->utf8, envelope->ret,
+		 STR_ARGUMENTS(envelope->envid), envelope->priority,
+		 (long long)envelope->release_us);
 }
 
 static int on_message(void *context, uint64_t number)
@@ -138,6 +149,7 @@ static int on_message(void *context, uint64_t number)
 	if (found->count++ < 3)
 		describe(found, control->envelope);
 	found->deadline = control->envelope->deadline;
+	describe_wishes(found, control->envelope);
 	buffer_clear(&data);
 	queue_control_free(control);
 	return 0;
@@ -167,6 +179,17 @@ static unsigned left_there(void)
 	return count;
 }
 
+static void add_wishes(struct mail_envelope *envelope)
+{
+	envelope->require_tls = true;
+	envelope->binary = true;
+	envelope->utf8 = true;
+	envelope->ret = MAIL_RET_FULL;
+	envelope->envid = STR("QQ1");
+	envelope->priority = -4;
+	envelope->release_us = 5 * SECOND_US;
+}
+
 /* A message at S5 there, to a, b and so on, with NOTIFY[i] each (-1: no more) and what
  * CONTROL says of them. */
 static uint64_t put(const int *notify, const char *control, const char *bounce)
@@ -184,6 +207,8 @@ static uint64_t put(const int *notify, const char *control, const char *bounce)
 		buffer_append_format(&text, "map: %u remote <%s>\n", count + 1, address);
 	}
 	envelope->deadline = deadline;
+	if (is_special)
+		add_wishes(envelope);
 	buffer_append_format(&text, "mapped: directory=1 count=%u\n%s%c", count, control, 0);
 	number = queue_scene_enqueue(there_intake, envelope, "data\r\n");
 	queue_scene_preprocess(there, there_intake, number, buffer_data(&text), bounce);
@@ -341,6 +366,22 @@ static void a_deadline_that_has_passed_is_reported_once(void **state)
 	}
 }
 
+static void what_its_sender_asked_for_stays(void **state)
+{
+	static const int one[] = {0, -1};
+	struct mail_envelope *envelope = mail_envelope_new();
+	struct found expected = {0};
+
+	(void)state;
+	is_special = true;
+	add_wishes(envelope);
+	describe_wishes(&expected, envelope);
+	put(one, "", "");
+	assert_int_equal(adopt(), 0);
+	assert_string_equal(made("arrive").wishes, expected.wishes);
+	mail_envelope_free(envelope);
+}
+
 static void what_was_not_tried_is_adopted_as_it_is(void **state)
 {
 	(void)state;
@@ -364,6 +405,7 @@ int main(void)
 		ADOPT_TEST(many_are_adopted),
 		ADOPT_TEST(a_delay_is_reported_once),
 		ADOPT_TEST(a_deadline_that_has_passed_is_reported_once),
+		ADOPT_TEST(what_its_sender_asked_for_stays),
 		ADOPT_TEST(what_was_not_tried_is_adopted_as_it_is),
 	};
 

@@ -136,11 +136,21 @@ static void expect_refused(unsigned answers, enum auth_refusal refusal)
 	assert_int_equal(scene.answer.refusal, refusal);
 }
 
+static void on_offered(void *context)
+{
+	unsigned *offers = context;
+
+	(*offers)++;
+	os_loop_stop(scene.loop);
+}
+
 static void connect_both(void)
 {
-	for (unsigned i = 0; i < 50 && auth_mechanisms(scene.auth, true, true, true).length == 0;
-	     i++)
-		run_a_little();
+	unsigned offers = 0;
+
+	auth_when_offered(scene.auth, on_offered, &offers);
+	run_until(&offers, 1);
+	assert_true(auth_mechanisms(scene.auth, true, true, true).length > 0);
 }
 
 static int set_up(void **state)

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/mdoc.h"
+#include "base/quote.h"
 #include "base/timestamp.h"
 #include "test.h"
 #include <string.h>
@@ -331,6 +332,24 @@ static void own_hashes_are_keyed(void **state)
 		    hash_keyed((struct hash_key){0, 0}, "stagepost", 9));
 }
 
+static void quoted_strings_have_a_backslash_before_what_would_end_them(void **state)
+{
+	static const char *const cases[][2] = {
+		{"", "\"\""},
+		{"INBOX", "\"INBOX\""},
+		{"a \"b\" \\", "\"a \\\"b\\\" \\\\\""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct buffer out = {0};
+
+		quote_append(&out, str_from(cases[i][0]));
+		assert_true(str_equal(buffer_view(&out), str_from(cases[i][1])));
+		buffer_clear(&out);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -348,6 +367,7 @@ int main(void)
 		cmocka_unit_test(arena_memory_is_zeroed_after_reset),
 		cmocka_unit_test(hashes_are_those_of_siphash),
 		cmocka_unit_test(own_hashes_are_keyed),
+		cmocka_unit_test(quoted_strings_have_a_backslash_before_what_would_end_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,7 +151,7 @@ static void test_manual(void **state)
 		      ".Nm stagepost Cm trigger wait\n.Op Fl c Ar \\&FILE\n"
 		      ".Ar \\&NAME\n.Op Ar \\&REASON ...\n");
 	assert_filled("@summary stop@\n",
-		      "Stops the mail system that runs, and waits until it has ended.\n");
+		      "Stops the running mail system, and waits until it has ended.\n");
 	assert_filled("@options bogus@", NULL);
 	assert_filled("@bogus queue list@", NULL);
 	assert_filled("@usage@", NULL);

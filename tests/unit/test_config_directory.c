@@ -154,7 +154,7 @@ static const struct refusal cases[] = {
 	 "servers\n"},
 	{HOST "directory main { backend = sqlite }\nlisten { }\ndirectory = x\n",
 	 "t:2: directory: a section with a name, which it does not have; allowed: {\n"
-	 "t:3: listen: a section without its name; allowed: smtp, submission, qmtp or qmqp\n"
+	 "t:3: listen: a section without its name; allowed: smtp, submission, lmtp, qmtp or qmqp\n"
 	 "t:4: directory: a section, not a setting: directory { ... }\n"},
 	{HOST "directory { patth = /x }\npath = /y",
 	 "t:2: directory.patth: unknown setting: did you mean \"path\"?\n"

@@ -24,6 +24,13 @@ static const struct refusal cases[] = {
 	 "t:4: rule r.folder: not a folder; allowed: names of at most 255 bytes of UTF-8, with / "
 	 "between levels\n"
 	 "t:4: rule r.flags: not a flag; allowed: seen, flagged, draft; or none alone\n"},
+	{HOST "service box { kind = mailbox path = \"/m/%d/%u\" folder = \"v1.2\" sent_folder = "
+	      "\"~s\" }\n",
+	 "t:2: service box.folder: not a folder of a Maildir; allowed: names without \".\" and "
+	 "without \"~\" at the beginning\n"
+	 "t:2: service box.sent_folder: not a folder of a Maildir; allowed: names without \".\" "
+	 "and "
+	 "without \"~\" at the beginning\n"},
 	{RULE("folder = \"%u\""), "t:3: rule r.folder: an unknown % sequence; allowed: %x\n"},
 	{RULE("folder = \"a%%x\""), "t:3: rule r.folder: an unknown % sequence; allowed: %x\n"},
 	{RULE("folder = \"a%\""), "t:3: rule r.folder: an unknown % sequence; allowed: %x\n"},

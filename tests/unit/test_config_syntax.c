@@ -54,7 +54,8 @@ static const struct refusal syntax_cases[] = {
 
 	{HOST "listen\n"
 	      "{ address = x }",
-	 "t:2: listen: a section without its name; allowed: smtp, submission, qmtp or qmqp\n"},
+	 "t:2: listen: a section without its name; allowed: smtp, submission, lmtp, qmtp or "
+	 "qmqp\n"},
 	{HOST "unknown {", "t:2: unknown: unknown section; allowed: see stagepost.conf(5)\n"
 			   "t:2: unknown: the section that begins here has no end; allowed: }\n"},
 	{HOST "unknown { a = \"x }",
@@ -148,8 +149,8 @@ static const struct refusal names_cases[] = {
 	 "t:2: listen smtp.maxsize: belongs outside of every section\n"},
 	{HOST "listen = 5", "t:2: listen: a section, not a setting: listen NAME { ... }\n"},
 	{HOST "queue { }", "t:2: queue: a setting, not a section: an '=' is missing\n"},
-	{HOST "listen { }",
-	 "t:2: listen: a section without its name; allowed: smtp, submission, qmtp or qmqp\n"},
+	{HOST "listen { }", "t:2: listen: a section without its name; allowed: smtp, submission, "
+			    "lmtp, qmtp or qmqp\n"},
 	{HOST "listen smtp { address = 1.2.3.4:25 service a { } }",
 	 "t:2: listen smtp.service: a section inside of another\n"},
 	{HOST "gadget \"*\" { queue = 5 }",

@@ -225,7 +225,16 @@ static const struct refusal values_cases[] = {
 	 "t:4: split: not a number: found \"y\"; allowed: a number from 1 to 10000\n"},
 };
 
+#define X20  "xxxxxxxxxxxxxxxxxxxx"
+#define IMAP "service i { kind = imap address = 1.2.3.4:143 login = a password_file = /p "
+
 static const struct refusal sections_cases[] = {
+	{HOST IMAP "prefix = " X20 X20 X20 X20 X20 "x }",
+	 "t:2: service i.prefix: too long: found \"" X20 X20 X20 X20 X20
+	 "x\"; allowed: a text of at most 100 bytes\n"},
+	{HOST IMAP "authority = x }",
+	 "t:2: service i.authority: not an absolute path: found \"x\"; "
+	 "allowed: empty, or an absolute path of at most 4000 bytes\n"},
 	{HOST "listen smtp { }", "t:2: listen smtp.address: must be set; allowed: IPV4:PORT, "
 				 "[IPV6]:PORT with a port from 1 to 65535, unix:/PATH\n"},
 	{HOST "listen qmtps { address = 1.2.3.4:24 }",

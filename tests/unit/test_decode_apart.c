@@ -37,8 +37,8 @@ static void decode_by(const char *what, const char *problem)
 static void one_that_dies_is_noticed(void **state)
 {
 	(void)state;
-	decode_by("exit 1", "the decoder died over it");
-	decode_by("exec </dev/null; exit 0", "the decoder died over it");
+	decode_by("exit 1", "the decoder crashed on it");
+	decode_by("exec </dev/null; exit 0", "the decoder crashed on it");
 }
 
 static void one_that_does_not_end_is_not_awaited(void **state)
@@ -46,7 +46,7 @@ static void one_that_does_not_end_is_not_awaited(void **state)
 	(void)state;
 	alarm(60); /* otherwise the test would wait as long */
 	decode_by("exec >&- 2>&-; while :; do read x || sleep 600; done",
-		  "the decoder died over it");
+		  "the decoder crashed on it");
 	alarm(0);
 }
 

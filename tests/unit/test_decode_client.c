@@ -357,7 +357,7 @@ static void a_message_over_which_it_dies_is_a_problem(void **state)
 	ask(&asked[1], STR("Subject: b\n\nx"));
 	run(1);
 	assert_int_equal(world.asked, 2);
-	assert_answer(&asked[0], "problem the decoder died over it\n");
+	assert_answer(&asked[0], "problem the decoder crashed on it\n");
 	assert_int_equal(asked[1].done, 0);
 	/* the next one is asked as usual */
 	ipc_listener_free(world.listener);
@@ -425,7 +425,7 @@ static void an_answer_that_is_malformed_is_a_problem(void **state)
 	ask(&asked, STR("Subject: a\n\nx"));
 	run(1);
 	assert_int_equal(world.asked, 2);
-	assert_answer(&asked, "problem the decoder died over it\n");
+	assert_answer(&asked, "problem the decoder crashed on it\n");
 }
 
 /* --- in a process of its own --- */
@@ -464,9 +464,9 @@ static void a_command_has_a_process_of_its_own(void **state)
 		     "subject large\npart 1 text/plain - - 3060000 -\n");
 	buffer_clear(&large);
 	/* one that cannot be started, one that dies, one that says something else, and too much */
-	decode_alone("/nowhere", STR("x"), "problem the decoder died over it\n");
-	decode_alone("/bin/false", STR("x"), "problem the decoder died over it\n");
-	decode_alone("/bin/echo", STR("x"), "problem the decoder died over it\n");
+	decode_alone("/nowhere", STR("x"), "problem the decoder crashed on it\n");
+	decode_alone("/bin/false", STR("x"), "problem the decoder crashed on it\n");
+	decode_alone("/bin/echo", STR("x"), "problem the decoder crashed on it\n");
 	(void)snprintf(path, sizeof path, "%s/endless", world.folder);
 	file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
 	assert_int_equal(write(file, "#!/bin/sh\nexec yes\n", 19), 19);

@@ -56,10 +56,10 @@ static const struct {
 	{"Content-Type: multipart/mixed; boundary=x\n\n--x\n\nno end\n",
 	 "part TEXT multipart/mixed - - 0 -\n"
 	 "part 1 text/plain - - 8 -\n"
-	 "problem parts are not delimited as they should be\n"},
+	 "problem malformed boundaries of parts\n"},
 	{"Content-Type: multipart/mixed\n\nno boundary\n",
 	 "part TEXT multipart/mixed - - 0 -\n"
-	 "problem parts are not delimited as they should be\n"},
+	 "problem malformed boundaries of parts\n"},
 	{"Content-Type: garbage\n\nx\n", "part 1 application/octet-stream - - 3 -\n"
 					 "problem malformed content type\n"},
 	{"From: a@b, <<>>, \"unclosed <c@d>\nTo: no domain\n\nx\n",
@@ -225,7 +225,7 @@ static void messages_within_messages_are_limited(void **state)
 		buffer_append_string(&hostile.text, "0123456789012345678901234567890123456789\n");
 	hostile_decode(&hostile);
 	assert_int_equal(hostile.message.part_count, 41);
-	assert_true(has_problem(&hostile, "so deep within messages"));
+	assert_true(has_problem(&hostile, "nested so deeply"));
 	assert_int_not_equal(hostile.message.parts[0].size, 0);
 	assert_is_within_limits(&hostile);
 	hostile_end(&hostile);

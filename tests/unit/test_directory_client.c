@@ -4,17 +4,27 @@
 #include <stdio.h>
 #include <string.h>
 
+static void count(void *context)
+{
+	unsigned *times = context;
+
+	(*times)++;
+}
+
 static void answers_are_kept_until_something_changes(void **state)
 {
 	struct client_scene scene;
 	struct host *host = &scene.hosts[0];
+	unsigned greeted = 0;
 
 	(void)state;
 	scene_open(&scene, "r");
+	directory_client_when_greeted(scene.client, count, &greeted);
 	assert_false(directory_client_is_up(scene.client));
 	assert_string_equal(scene_ask(&scene, "route", "ann@example.org"),
 			    "val|local box ann@example.org");
 	assert_true(directory_client_is_up(scene.client));
+	assert_int_equal(greeted, 1);
 	assert_string_equal(scene.states, "+");
 	assert_true(scene_keeps(&scene, "route", "ann@example.org"));
 	assert_string_equal(scene_ask(&scene, "address", "bob@example.org"), "none");

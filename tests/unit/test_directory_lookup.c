@@ -47,6 +47,12 @@ void directory_client_free(struct directory_client *client)
 	free(client);
 }
 
+void directory_client_when_greeted(struct directory_client *client, void (*call)(void *context),
+				   void *context)
+{
+	(void)client, (void)call, (void)context;
+}
+
 static void ask(const char *text, struct directory_question *question)
 {
 	struct directory_question_private *private = &asked[asked_count];

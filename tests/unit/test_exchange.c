@@ -104,8 +104,9 @@ static const struct reading alias_readings[] = {
 	/* into the own mailbox, too */
 	{"ann: \\ann, a@e.example\n", "1 " FORWARD("ann" D, "ann" D " target=a@e.example")},
 	{"ann: \"\\Ann\"\n", "1 " FORWARD("ann" D, "ann" D)},
-	{"ann: \\bob\n", "1! \\bob passes that name's own alias by; only \\ann may stand here, the "
-			 "alias itself\n"},
+	{"ann: \\bob\n",
+	 "1! \\bob passes that name's own alias by; only \\ann is allowed here, the "
+	 "alias itself\n"},
 	/* what cannot be carried over */
 	{"a: |/usr/bin/vacation ann\nb: c\n",
 	 "1! |/usr/bin/vacation ann is a program: make it a service of kind pipe in "
@@ -309,7 +310,7 @@ static const struct reading csv_readings[] = {
 	{"table,key,kind,text\naddress,a@a.example,refused,\"Say \"\"no\"\", please\"\n",
 	 "2 address a@a.example kind=refused text=Say \"no\", please\n"},
 	{"table,key,kind\naddress,a\"b,mailbox\naddress,a@b.example,mailbox\n",
-	 "2! cell 2: a quote within a cell: the cell must stand in quotes, its own be doubled\n"
+	 "2! cell 2: a quote within a cell: the cell must be in quotes, its own be doubled\n"
 	 "3 address a@b.example kind=mailbox\n"},
 	{"table,key,kind\naddress,\"a\"b,mailbox\n",
 	 "2! cell 2: a comma is expected after the quote that ends a cell\n"},

@@ -230,7 +230,7 @@ static void test_wrong_maps(void **state)
 		 "domain.service, server.key, server.service, server.address"},
 		{"address.key=mail,uid",
 		 "\"address.key=mail,uid\": names of attributes consist of a-z, A-Z, 0-9, - and ."},
-		{"list.class='x'", "\"list.class='x'\": object classes stand without quotes"},
+		{"list.class='x'", "\"list.class='x'\": object classes are written without quotes"},
 	};
 
 	(void)state;

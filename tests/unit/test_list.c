@@ -41,6 +41,8 @@ static struct {
 	char senders[256];
 	struct mail_deadline deadline;      /* of what comes */
 	struct mail_deadline last_deadline; /* of a message to members */
+	bool is_special;                    /* the sender of what comes asks for all that he may */
+	char wishes[32];                    /* of a message to members */
 	char outcome[1024];
 	size_t jobs;
 } world;
@@ -246,6 +248,8 @@ void queue_client_commit(struct queue_client_message *message, const struct mail
 	}
 	count_recipients(envelope);
 	world.last_deadline = envelope->deadline;
+	snprintf(world.wishes, sizeof world.wishes, "%d%d%d %d", envelope->require_tls,
+		 envelope->binary, envelope->utf8, envelope->priority);
 	snprintf(world.senders, sizeof world.senders, STR_FORMAT, STR_ARGUMENTS(envelope->sender));
 	message->done(message->context, 0);
 }
@@ -291,6 +295,8 @@ static struct deliver_helper_job *job_new(const char *sender, const char *text, 
 	job->sender = str_from(sender);
 	job->envid = STR("QQ1");
 	job->deadline = world.deadline;
+	job->requires_tls = job->binary = job->utf8 = world.is_special;
+	job->priority = world.is_special ? 4 : 0;
 	job->ret = MAIL_RET_FULL;
 	job->content = (struct ipc_content){.file = memfd_create("data", 0), .size = strlen(text)};
 	assert_int_equal(write(job->content.file, text, job->content.size), job->content.size);
@@ -441,6 +447,17 @@ static void a_deadline_is_the_members_too(void **state)
 		assert_int_equal(world.last_deadline.at_us,
 				 cases[i].then == MAIL_DEADLINE_NONE ? 0 : 7 * SECOND_US);
 	}
+}
+
+static void what_its_sender_wants_is_kept(void **state)
+{
+	(void)state;
+	world.members = 1;
+	deliver("ann@c.test", TEXT, 1);
+	assert_string_equal(world.wishes, "000 0");
+	world.is_special = true;
+	deliver("ann@c.test", TEXT, 1);
+	assert_string_equal(world.wishes, "111 4");
 }
 
 static void who_may_not_post_is_refused(void **state)
@@ -644,6 +661,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_member_of_two_lists_has_it_once, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_deadline_is_the_members_too, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_its_sender_wants_is_kept, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(members_may_have_senders_of_their_own, set_up,
 						tear_down),
 		cmocka_unit_test(what_is_no_address_is_left_out),

@@ -160,20 +160,18 @@ static int set_up(void **state)
 	return 0;
 }
 
+static void on_connected(void *context)
+{
+	(void)context;
+	os_loop_stop(world.loop);
+}
+
 static void begin(void)
 {
-	struct asked first;
-
 	world.server = names_server_new(world.loop, world.listening, NULL, getuid());
 	world.names = names_new(world.loop, world.path);
-	do { /* until there is a connection */
-		ask(&first, 200, HAS_NONE);
-		if (first.done == 0)
-			wait_for(&first);
-		else
-			run_for(SECOND_US / 100);
-	} while (first.is_temporary);
-	world.searches = 0;
+	names_when_connected(world.names, on_connected, NULL);
+	run_for(10 * SECOND_US);
 }
 
 static int tear_down(void **state)

@@ -95,19 +95,15 @@ static void on_done(void *context, int result)
 	os_loop_stop(play.loop);
 }
 
-static void try_open(void *context)
+static void on_connected(void *context)
 {
 	(void)context;
-	if (play.result_count == 0 && play.message.state == QUEUE_CLIENT_IDLE)
-		queue_client_open(play.client, &play.message);
+	queue_client_open(play.client, &play.message);
 }
 
-/* Opens a message, goes on as PLAY says, and leaves the results there. The connection may not
- * stand yet: then it is tried again. */
+/* Opens a message, goes on as PLAY says, and leaves the results there. */
 static void run(script *what)
 {
-	struct os_timer *timer;
-
 	log_open("test", LOG_ERROR_LEVEL);
 	play.script = what;
 	play.result_count = 0;
@@ -118,12 +114,10 @@ static void run(script *what)
 	play.loop = os_loop_new();
 	play.client = queue_client_new(play.loop, queue_peer_path("socket"), 1);
 	assert_int_equal(pthread_create(&play.thread, NULL, serve, NULL), 0);
-	timer = os_timer_new(play.loop, try_open, NULL);
-	os_timer_start(timer, SECOND_US / 10);
+	queue_client_when_connected(play.client, on_connected, NULL);
 	os_loop_run(play.loop);
 	queue_client_abandon(&play.message);
 	queue_client_abandon(&play.other);
-	os_timer_free(timer);
 	queue_client_free(play.client);
 	pthread_join(play.thread, NULL);
 	os_socket_close(play.listening);
@@ -507,10 +501,21 @@ static void commit_shared(struct queue_peer *peer)
 	(void)queue_peer_hear(peer);
 }
 
+/* The client may ask for more numbers before. */
+static unsigned hear_all_but_open(struct queue_peer *peer)
+{
+	unsigned type;
+
+	do
+		type = queue_peer_hear(peer);
+	while (type == QUEUE_PROTOCOL_OPEN);
+	return type;
+}
+
 static void share_in_vain(struct queue_peer *peer)
 {
 	os_socket_close(share(peer, EIO, false));
-	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_ABANDON);
+	assert_int_equal(hear_all_but_open(peer), QUEUE_PROTOCOL_ABANDON);
 }
 
 static void share_without_a_file(struct queue_peer *peer)
@@ -579,13 +584,8 @@ static void large_messages_get_a_file(void **state)
 
 static void take_back(struct queue_peer *peer)
 {
-	unsigned type;
-
 	give_number(peer);
-	do
-		type = queue_peer_hear(peer);
-	while (type == QUEUE_PROTOCOL_OPEN);
-	assert_int_equal(type, QUEUE_PROTOCOL_ABANDON);
+	assert_int_equal(hear_all_but_open(peer), QUEUE_PROTOCOL_ABANDON);
 	assert_true(str_equal(buffer_view(&peer->body), STR("\xc9\1\0\0\0\0\0\0")));
 }
 

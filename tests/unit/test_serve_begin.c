@@ -4,7 +4,7 @@
 #include "log/event.h"
 #include "os/loop.h"
 #include "program/command.h"
-#include "program/serve_internal.h"
+#include "program/internal_serve.h"
 #include "scratch.h"
 #include "test.h"
 #include <signal.h>

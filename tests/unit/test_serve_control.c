@@ -4,7 +4,7 @@
 #include "ipc/pack.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "program/serve_internal.h"
+#include "program/internal_serve.h"
 #include "test.h"
 #include <signal.h>
 #include <stdlib.h>

@@ -36,7 +36,7 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-	static const char *const names[] = {"socket", "other", "full"};
+	static const char *const names[] = {"socket", "other", "full", "late"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(names); i++)
@@ -199,6 +199,101 @@ static void connections_are_made_by_another(void **state)
 	os_socket_close(sockets[0]);
 }
 
+/* Not by the connector, which this process has itself. */
+static int plain_socket(int kind)
+{
+	return socket(AF_UNIX, kind | SOCK_CLOEXEC, 0);
+}
+
+/* The process that is asked, which was busy, answers the next question. */
+static void answer_late(int socket)
+{
+	struct os_connector_question question;
+	union os_socket_address address;
+	int connected;
+
+	assert_int_equal(os_connector_hear(socket, &question), 0);
+	assert_true(os_socket_address_of_path(question.path, &address));
+	connected = plain_socket(question.kind);
+	assert_int_equal(connect(connected, &address.any, sizeof address.local), 0);
+	assert_int_equal(os_connector_answer(socket, &question, connected), 0);
+	os_socket_close(connected);
+}
+
+static size_t count_descriptors(void)
+{
+	size_t count = 0;
+
+	for (int i = 0; i < 64; i++)
+		count += fcntl(i, F_GETFD) >= 0;
+	return count;
+}
+
+static void an_answer_that_comes_late_serves_the_next_request(void **state)
+{
+	int listening = os_socket_listen_unix(path_of("late"), SOCK_SEQPACKET, 0600);
+	struct os_connector_question question;
+	union os_socket_address peer;
+	int sockets[2];
+	int connected;
+	size_t count;
+
+	(void)state;
+	assert_int_equal(os_process_socket_pair(sockets), 0);
+	os_connector_use(sockets[1]);
+	assert_int_equal(os_connector_connect(path_of("late"), SOCK_SEQPACKET), -ETIMEDOUT);
+	answer_late(sockets[0]);
+	connected = os_connector_connect(path_of("late"), SOCK_SEQPACKET);
+	assert_true(connected >= 0);
+	assert_int_equal(os_connector_hear(sockets[0], &question), -EAGAIN); /* not asked again */
+	os_socket_close(os_socket_accept(listening, &peer));
+	os_socket_close(connected);
+	/* one for another path is closed, and the silence has ended: that one is asked for */
+	assert_int_equal(os_connector_connect(path_of("late"), SOCK_SEQPACKET), -ETIMEDOUT);
+	answer_late(sockets[0]);
+	count = count_descriptors();
+	assert_int_equal(os_connector_connect(path_of("none"), SOCK_SEQPACKET), -ETIMEDOUT);
+	assert_int_equal(count_descriptors(), count);
+	assert_int_equal(os_connector_hear(sockets[0], &question), 0);
+	assert_string_equal(question.path, path_of("none"));
+	/* an error is not used for the next request */
+	assert_int_equal(os_connector_answer(sockets[0], &question, -ENOENT), 0);
+	assert_int_equal(os_connector_connect(path_of("none"), SOCK_SEQPACKET), -ETIMEDOUT);
+	assert_int_equal(os_connector_hear(sockets[0], &question), 0);
+	os_socket_close(listening);
+	os_socket_close(sockets[0]);
+}
+
+static void who_is_asked_again_may_give_either_answer(void **state)
+{
+	struct os_connector_question first;
+	struct os_connector_question second;
+	const int64_t begun_us = os_clock_monotonic_us();
+	int sockets[2];
+	int result;
+
+	(void)state;
+	assert_int_equal(os_process_socket_pair(sockets), 0);
+	os_connector_use(sockets[1]);
+	assert_int_equal(os_connector_connect(path_of("late"), SOCK_SEQPACKET), -ETIMEDOUT);
+	assert_int_equal(os_connector_hear(sockets[0], &first), 0);
+	do
+		assert_int_equal(os_connector_connect(path_of("late"), SOCK_SEQPACKET), -ETIMEDOUT);
+	while (os_socket_wait(sockets[0], false, SECOND_US / 50) == -ETIMEDOUT);
+	result = os_connector_hear(sockets[0], &second);
+	assert_int_equal(result, 0);
+	assert_true(os_clock_monotonic_us() - begun_us > 2 * SECOND_US);
+	assert_int_equal(first.number, second.number);
+	assert_int_equal(os_connector_answer(sockets[0], &first, sockets[0]), 0);
+	result = os_connector_connect(path_of("late"), SOCK_SEQPACKET);
+	assert_true(result >= 0);
+	os_socket_close(result);
+	/* the other answer is to no later question */
+	assert_int_equal(os_connector_answer(sockets[0], &second, sockets[0]), 0);
+	assert_int_equal(os_connector_connect(path_of("late"), SOCK_SEQPACKET), -ETIMEDOUT);
+	os_socket_close(sockets[0]);
+}
+
 /* Two ends of a connection of TCP. */
 static void connect_pair(int *near, int *far)
 {
@@ -292,6 +387,8 @@ int main(void)
 		cmocka_unit_test(an_ended_listener_is_known),
 		cmocka_unit_test(a_question_is_whole),
 		cmocka_unit_test(connections_are_made_by_another),
+		cmocka_unit_test(an_answer_that_comes_late_serves_the_next_request),
+		cmocka_unit_test(who_is_asked_again_may_give_either_answer),
 		cmocka_unit_test(a_part_goes_along_with_the_rest),
 		cmocka_unit_test(public_addresses_are_known),
 	};

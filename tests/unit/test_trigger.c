@@ -385,6 +385,43 @@ static void a_directory_that_cannot_be_read_releases_nothing(void **state)
 	wait_scene_free(scene);
 }
 
+/* By one that waits, by its name, or because nobody knows any more whose it is. */
+static void those_of_a_domain_are_released(void **state)
+{
+	struct wait_scene *scene = wait_scene_new();
+	struct trigger *a = set(scene, "host.a.example:24");
+	struct trigger *c = set(scene, "host.c.example");
+	struct trigger *service = set(scene, "service.s");
+	char domain[32];
+
+	(void)state;
+	(void)set(scene, "host.mx.b.example");
+	for (int i = 0; i < TRIGGER_DOMAINS_MAX - 1; i++) {
+		snprintf(domain, sizeof domain, "%d.example", i);
+		trigger_note_domain(a, str_from(domain));
+		trigger_note_domain(a, str_from(domain));
+	}
+	trigger_note_domain(service, STR("d.example"));
+	triggers_release_domain(scene->triggers, STR(""));
+	triggers_release_domain(scene->triggers, STR("d.example"));
+	triggers_release_domain(scene->triggers, STR("x.c.example"));
+	assert_int_equal(strlen(scene->released), 0);
+	triggers_release_domain(scene->triggers, STR("b.example"));
+	assert_int_equal(strlen(scene->released), 1);
+	assert_null(triggers_find(scene->triggers, STR("host.mx.b.example")));
+	triggers_release_domain(scene->triggers, STR("254.example"));
+	assert_int_equal(strlen(scene->released), 2);
+	assert_null(triggers_find(scene->triggers, STR("host.a.example:24")));
+	for (int i = 0; i < TRIGGER_DOMAINS_MAX; i++) {
+		snprintf(domain, sizeof domain, "%d.example", i);
+		trigger_note_domain(c, str_from(domain));
+	}
+	triggers_release_domain(scene->triggers, STR("d.example"));
+	assert_int_equal(strlen(scene->released), 3);
+	assert_ptr_equal(triggers_find(scene->triggers, STR("service.s")), service);
+	wait_scene_free(scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,6 +441,7 @@ int main(void)
 		cmocka_unit_test(what_no_program_wants_is_released),
 		cmocka_unit_test(a_hold_knows_until_when),
 		cmocka_unit_test(a_directory_that_cannot_be_read_releases_nothing),
+		cmocka_unit_test(those_of_a_domain_are_released),
 	};
 
 	return cmocka_run_group_tests(tests, scene_open, scene_close);

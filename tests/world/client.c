@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* Who gives mail to a node. */
 #include "accounts.h"
+#include "lists.h"
+#include "login.h"
 #include "mail.h"
 #include "os/socket.h"
 #include "people.h"
@@ -12,13 +14,22 @@
 enum {
 	SMTP_PORT = 25,
 	LMTP_PORT = 24,
+	SUBMISSION_PORT = 587,
 	USERS = 20,
 	ON_ONE_CONNECTION = 10,
 	ODDITY = 12,
 	CUT = 40,
 	STRANGERS = 5
 };
-enum { SEVERAL = 3, FEW = 6, CROWDS = 60, CROWD = 200, RECIPIENTS_MAX = 1000, LATER = 6 };
+enum {
+	SEVERAL = 3,
+	FEW = 6,
+	CROWDS = 60,
+	CROWD = 200,
+	RECIPIENTS_MAX = 1000,
+	LATER = 6,
+	TO_LISTS = 6
+};
 enum { RECIPIENT_SIZE = 64 };
 
 static const int64_t AGAIN_US = 10 * INT64_C(1000000);
@@ -47,15 +58,29 @@ struct offer {
 	size_t accepted;
 };
 
+/* Of others nobody says, so that a node which is not set up yet may refuse them. */
+static bool may_accept(const char *recipient, int64_t asked_us)
+{
+	return lists_have(recipient)    ? lists_may_accept(recipient, asked_us)
+	       : people_have(recipient) ? people_may_accept(recipient, asked_us)
+					: true;
+}
+
+static bool may_refuse(const char *recipient, int64_t asked_us)
+{
+	return lists_have(recipient)    ? lists_may_refuse(recipient, asked_us)
+	       : people_have(recipient) ? people_may_refuse(recipient, asked_us)
+					: true;
+}
+
 /* Hears the answer to "RCPT", which was asked at ASKED_US; what is no right answer is told. */
 static void hear_recipient(struct talk *talk, struct offer *offer, size_t index, int64_t asked_us)
 {
 	const char *recipient = offer->recipients[index];
 	int reply = hear_reply(talk);
 
-	if (people_have(recipient) &&
-	    ((reply == 250 && !people_may_accept(recipient, asked_us)) ||
-	     (reply / 100 == 5 && !people_may_refuse(recipient, asked_us))))
+	if ((reply == 250 && !may_accept(recipient, asked_us)) ||
+	    (reply / 100 == 5 && !may_refuse(recipient, asked_us)))
 		ledger_complain(recipient, reply);
 	if (reply != 250)
 		return;
@@ -183,7 +208,7 @@ static bool give_text(const struct client *client, struct talk *talk, const stru
 
 static bool give(const struct client *client, struct talk *talk, struct offer *offer)
 {
-	if (!client->is_lmtp && kernel_one_in(ODDITY) && !say_oddity(talk))
+	if (!client->is_lmtp && !client->is_submitter && kernel_one_in(ODDITY) && !say_oddity(talk))
 		return false;
 	offer->number = ledger_new();
 	return (kernel_one_in(3) ? open_at_once(talk, offer) : open_by_steps(talk, offer)) &&
@@ -194,7 +219,8 @@ static bool greet(const struct client *client, struct talk *talk)
 {
 	return hear_reply(talk) == 220 &&
 	       ask(talk, client->is_lmtp ? "LHLO client.example\r\n" : "EHLO client.example\r\n",
-		   250);
+		   250) &&
+	       (!client->is_submitter || login_say(talk, hear_reply));
 }
 
 /* --- for whom --- */
@@ -237,6 +263,14 @@ static void choose_recipients(const struct client *client, struct offer *offer)
 	}
 }
 
+/* One of them may be a list. */
+static void choose_list(const struct client *client, struct offer *offer)
+{
+	if (client->knows_lists && lists_are_ready() && kernel_one_in(TO_LISTS))
+		snprintf(offer->recipients[kernel_below(offer->count)], RECIPIENT_SIZE, "%s",
+			 lists_name(kernel_below(LISTS)));
+}
+
 /* Its control file has to be written again and again. */
 static void choose_great(struct offer *offer)
 {
@@ -262,6 +296,7 @@ static uint64_t give_on(struct client *client, struct talk *talk, uint64_t left)
 			choose_great(&offer);
 		else
 			choose_recipients(client, &offer);
+		choose_list(client, &offer);
 		if (!give(client, talk, &offer))
 			break;
 		client->is_great = false;
@@ -271,10 +306,14 @@ static uint64_t give_on(struct client *client, struct talk *talk, uint64_t left)
 	return given;
 }
 
+static uint16_t port_of(const struct client *client)
+{
+	return client->is_lmtp ? LMTP_PORT : client->is_submitter ? SUBMISSION_PORT : SMTP_PORT;
+}
+
 static uint64_t give_some(struct client *client, uint64_t left)
 {
-	struct talk talk = {
-		.socket = talk_connect(client->address, client->is_lmtp ? LMTP_PORT : SMTP_PORT)};
+	struct talk talk = {.socket = talk_connect(client->address, port_of(client))};
 	uint64_t given = 0;
 
 	if (talk.socket < 0) {

@@ -2,6 +2,7 @@
 /* The judge of the log, and excuses: when a message is gone, what was said of it (accounts.h). */
 #include "accounts.h"
 #include "judge.h"
+#include "lists.h"
 #include "mail.h"
 #include "states.h"
 #include <stdlib.h>
@@ -79,21 +80,27 @@ static int64_t end_of_excuse(const struct account *account, const struct account
 	return (gone_us > account->done_us ? gone_us : account->done_us) + SLACK_US;
 }
 
+/* Whether reports go there: from the list whose owner he is, too. */
+static bool is_told(const char *address)
+{
+	return strcmp(address, CLIENT_SENDER) == 0 || lists_own(address);
+}
+
+/* What comes to the sender may be a report, or a copy as of a member of a list. */
 static void excuse_delivery(const struct account *account, const struct account_delivery *delivery)
 {
 	int64_t from_us = delivery->is_at_hop
 				  ? ledger_first_us(account->message, delivery->recipient)
 				  : beginning(account);
 
-	if (strcmp(delivery->recipient, CLIENT_SENDER) == 0)
+	if (is_told(delivery->recipient))
 		from_us = beginning(account);
 	if (from_us < 0 || !books_are_hurt_between(account->books, from_us - SLACK_US,
 						   end_of_excuse(account, delivery)))
 		return;
-	if (strcmp(delivery->recipient, CLIENT_SENDER) == 0)
+	if (is_told(delivery->recipient))
 		ledger_excuse_report(account->message);
-	else
-		ledger_excuse_recipient(account->message, delivery->recipient);
+	ledger_excuse_recipient(account->message, delivery->recipient);
 }
 
 void account_settle(const struct account *account)
@@ -110,7 +117,7 @@ void account_settle(const struct account *account)
 
 static void close_delivery(const struct account *account, const struct account_delivery *delivery)
 {
-	if (delivery->is_here && strcmp(delivery->recipient, CLIENT_SENDER) != 0 &&
+	if (delivery->is_here && !is_told(delivery->recipient) &&
 	    !ledger_has(account->message, delivery->recipient))
 		account_object(account, "was delivered, says the log, and somebody has nothing");
 	excuse_delivery(account, delivery);

@@ -3,6 +3,7 @@
 #include "accounts.h"
 #include "files.h"
 #include "judge.h"
+#include "lists.h"
 #include "mail.h"
 #include "states.h"
 #include <stdlib.h>
@@ -35,17 +36,36 @@ static void check_all_are_in(struct machine *machine, const char *listing, const
 	}
 }
 
+static bool has(const char *entry, size_t length, const char *address)
+{
+	return memmem(entry, length, address, strlen(address)) != NULL;
+}
+
+/* A list's mail is for its members, and reports about it for the owners. */
+static bool is_for_list(const char *entry, size_t length)
+{
+	for (size_t i = 0; lists_member(i) != NULL; i++)
+		if (has(entry, length, lists_member(i)))
+			return true;
+	for (size_t i = 0; i < LISTS; i++)
+		if (has(entry, length, lists_name(i)) || has(entry, length, lists_owner(i)))
+			return true;
+	return false;
+}
+
 /* A report is for the sender. */
 static bool is_for(const char *entry, size_t length, uint64_t message)
 {
 	const char *recipient = CLIENT_SENDER;
+	bool has_list = false;
 
 	for (size_t i = 0; recipient != NULL; i++) {
-		if (memmem(entry, length, recipient, strlen(recipient)) != NULL)
+		if (has(entry, length, recipient))
 			return true;
+		has_list |= lists_have(recipient);
 		recipient = ledger_recipient(message, i);
 	}
-	return false;
+	return has_list && is_for_list(entry, length);
 }
 
 static void check_entry(const struct machine *machine, const char *entry, size_t length,

@@ -84,7 +84,9 @@ struct client {
 	const char *const *domains; /* ends with NULL: of the recipients */
 	unsigned users;             /* of each domain; 0: the usual number */
 	bool is_lmtp;               /* on port 24: a verdict for each recipient */
+	bool is_submitter;          /* on port 587: logs in */
 	bool is_single;             /* each message is for one recipient */
+	bool knows_lists;           /* of lists.h */
 	bool is_great;              /* but the first one is for as many as there may be */
 	int64_t connected_us;       /* the last time */
 	bool is_done;

@@ -22,6 +22,7 @@
 	X(pipe)      \
 	X(list)      \
 	X(names)     \
+	X(auth)      \
 	X(keys)      \
 	X(launch)    \
 	X(smtpd)     \

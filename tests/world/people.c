@@ -1,41 +1,24 @@
 // SPDX-License-Identifier: ISC
 #include "people.h"
+#include "changes.h"
 #include "command.h"
-#include <err.h>
+#include "lists.h"
+#include "logins.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #define FORWARDS "hop.example"
 
 static const int64_t SECOND = 1000000;
-static const int64_t LIVE_US = 1000000;                /* a change is known everywhere */
-static const int64_t LATE_US = 180 * INT64_C(1000000); /* after something was done to a machine */
 static const int64_t AWAY_US = 300 * INT64_C(1000000);
 static const int64_t AGAIN_US = 5 * INT64_C(1000000);
-/* Two directories may stand still between a command and the data, one after the other, each for up
- * to two minutes; then they find what it asked for. */
-static const int64_t UNANSWERED_US = 300 * INT64_C(1000000);
+enum { USER_SIZE = 64, ARGUMENTS = 8, NODES_MAX = 4, ACCIDENT = 40, COPIES = 20, TO_LOGINS = 4 };
 
-enum { USER_SIZE = 64, ARGUMENTS = 8, NODES_MAX = 4, ACCIDENT = 40, COPIES = 20 };
-
-enum meaning { ABSENT, MAILBOX, FORWARDED, REFUSED, MEANINGS };
-
-/* What an address may have meant since FROM_US, until another change was confirmed that began after
- * LAST_US. */
-struct change {
-	enum meaning meaning;
-	int64_t from_us;      /* its command began */
-	int64_t confirmed_us; /* INT64_MAX: it failed, or goes on still */
-	int64_t last_us;      /* not made later than then; INT64_MAX: it goes on still */
-	bool is_sql;
-	bool has_failed;
-	struct change *older;
-};
+enum meaning { ABSENT = CHANGES_ABSENT, MAILBOX, FORWARDED, REFUSED, MEANINGS };
 
 struct user {
 	char name[USER_SIZE]; /* with its domain */
-	struct change *newest;
+	struct changes changes;
 };
 
 static struct {
@@ -43,28 +26,15 @@ static struct {
 	size_t node_count;
 	int64_t pause_us;
 	int64_t quiet_from_us;
-	int64_t struck_us;
 	struct user users[PEOPLE_USERS];
 	void (*accident)(struct machine *node, const char *store, void (*done)(void));
 	int64_t domain_us; /* when it was confirmed; 0: not yet */
+	bool has_lists;
+	bool has_logins;
+	int64_t lists_from_us; /* they are being made */
 } people;
 
 /* --- changes --- */
-
-static struct change *change_new(struct user *user, enum meaning meaning)
-{
-	struct change *change = calloc(1, sizeof *change);
-
-	if (change == NULL)
-		err(1, "no memory");
-	*change = (struct change){.meaning = meaning,
-				  .from_us = kernel_now_us(),
-				  .confirmed_us = INT64_MAX,
-				  .last_us = INT64_MAX,
-				  .older = user->newest};
-	user->newest = change;
-	return change;
-}
 
 static void plan(int64_t delay_us);
 
@@ -73,35 +43,8 @@ static struct machine *some_node(void)
 	return people.nodes[kernel_below(people.node_count)];
 }
 
-/* SQLite ignores an error when it makes the name of its log durable: while the disk fails, what
- * somebody else than Stagepost writes can be lost. */
-static bool is_sure(const struct change *change)
+static void change_done(bool is_good)
 {
-	return !change->is_sql || people.nodes[0]->disk_fails_until_us < change->from_us;
-}
-
-/* A command that nobody answered may be carried out yet, after others that came later. */
-static bool is_answered(const struct change *change, int status, const char *output)
-{
-	return change->is_sql || (WIFEXITED(status) && strstr(output, "does not answer") == NULL);
-}
-
-static void user_done(void *context, int status, const char *output)
-{
-	struct user *user = context;
-	struct change *change = user->newest;
-	/* "del": there was no such record is as good */
-	bool is_good = (status == 0 ||
-			(change->meaning == ABSENT && status == 1 << 8 && !change->is_sql)) &&
-		       is_sure(change);
-
-	world_log("people", "%s: status %d%s%.*s", user->name, status, *output != '\0' ? ", " : "",
-		  (int)strcspn(output, "\n"), output);
-	if (is_good)
-		change->confirmed_us = kernel_now_us();
-	change->last_us =
-		kernel_now_us() + (is_answered(change, status, output) ? 0 : UNANSWERED_US);
-	change->has_failed = !is_good;
 	plan(is_good ? (int64_t)kernel_below(2 * (uint64_t)people.pause_us) : AGAIN_US);
 }
 
@@ -119,7 +62,9 @@ static void use_command(struct user *user, enum meaning meaning, const char *tar
 	snprintf(field, sizeof field, "target=%s", target);
 	if (meaning == FORWARDED)
 		arguments[4] = field;
-	command_run(some_node(), "stagepost", arguments, user_done, user);
+	changes_make(&user->changes, meaning,
+		     &(struct change_order){user->name, some_node(), false, arguments},
+		     change_done);
 }
 
 /* In the database itself, beside the process that serves it. */
@@ -147,7 +92,9 @@ static void use_sql(struct user *user, enum meaning meaning, const char *target)
 				 "('%s', 0, '%s');",
 				 user->name, target);
 	snprintf(statements + used, sizeof statements - (size_t)used, "COMMIT");
-	command_run(people.nodes[0], "sql", arguments, user_done, user);
+	changes_make(&user->changes, meaning,
+		     &(struct change_order){user->name, people.nodes[0], true, arguments},
+		     change_done);
 }
 
 static void change_user(struct user *user, enum meaning meaning)
@@ -156,9 +103,7 @@ static void change_user(struct user *user, enum meaning meaning)
 
 	snprintf(target, sizeof target, "%.*s@" FORWARDS, (int)strcspn(user->name, "@"),
 		 user->name);
-	change_new(user, meaning);
-	user->newest->is_sql = kernel_one_in(3);
-	if (user->newest->is_sql)
+	if (kernel_one_in(3))
 		use_sql(user, meaning, target);
 	else
 		use_command(user, meaning, target);
@@ -193,9 +138,14 @@ static void bring_back(void *context)
 		PEOPLE_STORE,
 		"BEGIN IMMEDIATE;"
 		"DELETE FROM domain; DELETE FROM address; DELETE FROM target;"
+		"DELETE FROM member; DELETE FROM password; DELETE FROM \"user\";"
 		"INSERT INTO domain SELECT * FROM gone_domain; DROP TABLE gone_domain;"
 		"INSERT INTO address SELECT * FROM gone_address; DROP TABLE gone_address;"
-		"INSERT INTO target SELECT * FROM gone_target; DROP TABLE gone_target; COMMIT",
+		"INSERT INTO target SELECT * FROM gone_target; DROP TABLE gone_target;"
+		"INSERT INTO member SELECT * FROM gone_member; DROP TABLE gone_member;"
+		"INSERT INTO \"user\" SELECT * FROM gone_user; DROP TABLE gone_user;"
+		"INSERT INTO password SELECT * FROM gone_password; DROP TABLE gone_password; "
+		"COMMIT",
 		NULL};
 
 	(void)context;
@@ -218,7 +168,11 @@ static void take_away(void)
 		"CREATE TABLE gone_domain AS SELECT * FROM domain;"
 		"CREATE TABLE gone_address AS SELECT * FROM address;"
 		"CREATE TABLE gone_target AS SELECT * FROM target;"
-		"DELETE FROM domain; DELETE FROM address; DELETE FROM target; COMMIT",
+		"CREATE TABLE gone_member AS SELECT * FROM member;"
+		"CREATE TABLE gone_user AS SELECT * FROM \"user\";"
+		"CREATE TABLE gone_password AS SELECT * FROM password;"
+		"DELETE FROM domain; DELETE FROM address; DELETE FROM target;"
+		"DELETE FROM member; DELETE FROM password; DELETE FROM \"user\"; COMMIT",
 		NULL};
 
 	command_run(people.nodes[0], "sql", arguments, away_done, NULL);
@@ -235,19 +189,28 @@ static void go_on(void)
 static void change_something(void *context)
 {
 	struct user *user = &people.users[kernel_below(PEOPLE_USERS)];
+	unsigned meaning;
 
 	(void)context;
 	for (size_t i = 0; i < PEOPLE_USERS; i++)
-		if (people.users[i].newest != NULL && people.users[i].newest->has_failed) {
-			change_user(&people.users[i], people.users[i].newest->meaning);
+		if (changes_have_failed(&people.users[i].changes, &meaning)) {
+			change_user(&people.users[i], (enum meaning)meaning);
 			return;
 		}
+	if (lists_have_failed())
+		return lists_change(some_node(), people.nodes[0], change_done);
+	if (logins_have_failed())
+		return logins_change(some_node(), change_done);
 	if (kernel_now_us() >= people.quiet_from_us)
 		return;
 	if (kernel_one_in(ACCIDENT))
 		take_away();
 	else if (people.accident != NULL && kernel_one_in(COPIES))
 		people.accident(people.nodes[0], PEOPLE_STORE, go_on);
+	else if (people.has_logins && kernel_one_in(TO_LOGINS))
+		logins_change(some_node(), change_done);
+	else if (people.has_lists && kernel_one_in(2))
+		lists_change(some_node(), people.nodes[0], change_done);
 	else
 		change_user(user, (enum meaning)kernel_below(MEANINGS));
 }
@@ -272,9 +235,36 @@ static void make_domain(void *context)
 	command_run(some_node(), "stagepost", arguments, domain_done, NULL);
 }
 
+/* Done while the disk fails it may be lost (changes.c): then it is done again. */
+static void lists_done(void *context, int status, const char *output)
+{
+	const bool is_good =
+		status == 0 && people.nodes[0]->disk_fails_until_us < people.lists_from_us;
+
+	(void)context;
+	world_log("people", "lists: status %d%s%.*s", status, *output != '\0' ? ", " : "",
+		  (int)strcspn(output, "\n"), output);
+	if (is_good)
+		lists_set_up();
+	people.has_lists = is_good;
+	plan(is_good ? 0 : AGAIN_US);
+}
+
+static void make_lists(void *context)
+{
+	const char *arguments[] = {PEOPLE_STORE, lists_setup(), NULL};
+
+	(void)context;
+	people.lists_from_us = kernel_now_us();
+	command_run(people.nodes[0], "sql", arguments, lists_done, NULL);
+}
+
 static void plan(int64_t delay_us)
 {
-	kernel_at(kernel_now_us() + delay_us, people.domain_us > 0 ? change_something : make_domain,
+	kernel_at(kernel_now_us() + delay_us,
+		  people.domain_us == 0   ? make_domain
+		  : lists_setup() != NULL ? make_lists
+					  : change_something,
 		  NULL);
 }
 
@@ -288,11 +278,22 @@ void people_add_accident(void (*act)(struct machine *node, const char *store, vo
 	people.accident = act;
 }
 
+void people_be_quiet(void)
+{
+	if (people.quiet_from_us > kernel_now_us())
+		people.quiet_from_us = kernel_now_us();
+}
+
+void people_know_logins(void)
+{
+	people.has_logins = true;
+}
+
 void people_start(int64_t pause_us, int64_t quiet_from_us)
 {
 	people.pause_us = pause_us;
 	people.quiet_from_us = quiet_from_us;
-	people.struck_us = -LATE_US;
+	changes_begin();
 	for (int i = 0; i < PEOPLE_USERS; i++)
 		snprintf(people.users[i].name, USER_SIZE, "user%d@" PEOPLE_DOMAIN, i);
 	plan(SECOND);
@@ -301,12 +302,7 @@ void people_start(int64_t pause_us, int64_t quiet_from_us)
 void people_end(void)
 {
 	for (size_t i = 0; i < PEOPLE_USERS; i++)
-		while (people.users[i].newest != NULL) {
-			struct change *change = people.users[i].newest;
-
-			people.users[i].newest = change->older;
-			free(change);
-		}
+		changes_clear(&people.users[i].changes);
 	memset(&people, 0, sizeof people);
 }
 
@@ -327,39 +323,17 @@ bool people_have(const char *recipient)
 	return at != NULL && strcmp(at + 1, PEOPLE_DOMAIN) == 0;
 }
 
-void people_excuse(void)
-{
-	people.struck_us = kernel_now_us();
-}
-
-/* Whether one of MEANINGS is not ruled out by a change that was confirmed before BEFORE_US: what
- * may have been made after that one began counts, too. */
-static bool may_still_mean(const struct user *user, unsigned meanings, int64_t before_us)
-{
-	int64_t ruled_us = INT64_MIN; /* what was made until then counts no longer */
-
-	for (const struct change *change = user->newest; change != NULL; change = change->older) {
-		if ((meanings & 1u << change->meaning) != 0 && change->last_us > ruled_us)
-			return true;
-		if (ruled_us == INT64_MIN && change->confirmed_us < before_us)
-			ruled_us = change->from_us;
-	}
-	return ruled_us == INT64_MIN && (meanings & 1u << ABSENT) != 0;
-}
-
 /* Whether RECIPIENT may have had a meaning of MEANINGS, a bit each, for somebody who asked at
  * SINCE_US or later. */
 static bool may_mean(const char *recipient, unsigned meanings, int64_t since_us)
 {
 	struct user *user = find(recipient);
-	bool is_late = people.struck_us + LATE_US > since_us;
-	int64_t later_us = is_late ? LATE_US : LIVE_US;
 
-	if (people.domain_us == 0 || people.domain_us + later_us >= since_us)
+	if (people.domain_us == 0 || !changes_are_known(people.domain_us, since_us))
 		return true; /* nobody has said what the domain is */
 	if (user == NULL)
 		return (meanings & 1u << ABSENT) != 0;
-	return may_still_mean(user, meanings, since_us - later_us);
+	return changes_may_mean(&user->changes, meanings, since_us);
 }
 
 bool people_may_accept(const char *recipient, int64_t since_us)

@@ -3,9 +3,8 @@
  * world/people.h - those who change the addresses of a domain, and what these may mean at a time.
  *
  * Users of PEOPLE_DOMAIN are mailboxes, forwarded, refused, or not there, as records of the
- * directory say; people change them with commands ("stagepost directory put"). A change that was
- * confirmed is true for all mail that comes a second later, one whose command failed may be. One
- * that nobody answered may be made late, after others that were confirmed meanwhile.
+ * directory say; people change them with commands ("stagepost directory put"), and in the database
+ * (changes.h). They make the lists and change their members, too (lists.h).
  */
 #ifndef WORLD_PEOPLE_H
 #define WORLD_PEOPLE_H
@@ -22,12 +21,14 @@ void people_start(int64_t pause_us, int64_t quiet_from_us);
 void people_add_node(struct machine *node);
 /* Now and then ACT happens to the store of the node that was added first; DONE: people go on. */
 void people_add_accident(void (*act)(struct machine *node, const char *store, void (*done)(void)));
+/* From now on they make no other changes than those that failed. */
+void people_be_quiet(void);
+/* Of logins.h: they change these, too. */
+void people_know_logins(void);
 void people_end(void);
 
 /* Whether RECIPIENT is in the domain. */
 bool people_have(const char *recipient);
-/* Something was done to a machine: for a while changes may be known late. */
-void people_excuse(void);
 /* Whether mail for RECIPIENT that was offered at SINCE_US may come to PLACE now, and may be
  * accepted, or refused for good, now. */
 bool people_may_deliver(const char *recipient, const char *place, int64_t since_us);

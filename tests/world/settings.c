@@ -17,6 +17,8 @@
 	"listen smtp { address = { \"" address ":25\" } }\n"                                    \
 	"listen lmtp { address = { \"" address ":24\" } }\n"                                    \
 	"listen qmtp { address = { \"" address ":209\" } }\n"                                   \
+	"listen submission { address = { \"" address ":587\" }  auth_without_tls = yes }\n"     \
+	"auth { mechanisms = { PLAIN }  failure_exempt = { \"10.0.0.8/32\" } }\n"               \
 	"service maildir { kind = maildir  path = \"/var/mail/%d/%u\" }\n"                      \
 	"service taker { kind = pipe  command = { \"/usr/bin/taker\", \"%a\" }  timeout = 60  " \
 	"user = \"" WORLD_PROGRAM_USER "\" }\n"                                                 \

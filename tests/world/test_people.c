@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: ISC
-/* What addresses may mean after commands that were answered, and after one that was not. */
+/* What addresses may mean after commands that were answered, and after one that was not; and whose
+ * password is right. */
+#include "changes.h"
 #include "description.h"
 #include "kernel.h"
+#include "logins.h"
 #include "people.h"
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +49,8 @@ static int user_of(const char *text)
 {
 	const char *place = strstr(text, "user");
 
+	while (place != NULL && strchr("0123456789", place[strlen("user")]) == NULL)
+		place = strstr(place + 1, "user"); /* a table's name */
 	return place != NULL ? atoi(place + strlen("user")) : -1;
 }
 
@@ -184,11 +189,86 @@ static void what_was_not_answered_may_come_late(void **state)
 	}
 }
 
+/* --- passwords --- */
+
+static struct {
+	size_t user;
+	size_t word; /* LOGINS_WORDS: none of his */
+	bool is_done;
+} given;
+
+/* directory put --table user NAME password=HASH send_as=... [state=disabled] */
+static int run_user_command(int argc, char **argv)
+{
+	bool is_password = argc == 8 && strcmp(argv[2], "put") == 0;
+
+	given.user = (size_t)(argv[5][strlen("login")] - '0');
+	given.word = !is_password ? LOGINS_WORDS : strstr(argv[6], "$JV8Y") != NULL ? 0 : 1;
+	return 0;
+}
+
+static void given_done(bool is_good)
+{
+	assert_true(is_good);
+	given.is_done = true;
+}
+
+static int begin_logins(void **state)
+{
+	static const struct world_program stagepost = {"stagepost", run_user_command, NULL};
+
+	(void)state;
+	world_begin(1, NULL);
+	changes_begin();
+	world_add_program(&stagepost);
+	logins_begin();
+	return 0;
+}
+
+static int end_logins(void **state)
+{
+	(void)state;
+	world_end();
+	logins_end();
+	return 0;
+}
+
+static void nothing(void *context)
+{
+	(void)context;
+}
+
+/* Who has a password is accepted with that one only, and nobody is without a change. */
+static void one_password_is_right(void **state)
+{
+	struct machine *node = machine_new("one", 0x0a000001);
+	unsigned accepted = 0;
+
+	(void)state;
+	assert_false(logins_may_accept(0, 0, kernel_now_us()));
+	for (int turn = 0; turn < 100; turn++) {
+		given.is_done = false;
+		logins_change(node, given_done);
+		kernel_at(kernel_now_us() + 10 * SECOND, nothing, NULL);
+		pass(10 * SECOND);
+		assert_true(given.is_done);
+		for (size_t word = 0; word < LOGINS_WORDS; word++) {
+			assert_int_equal(logins_may_accept(given.user, word, kernel_now_us()),
+					 word == given.word);
+			assert_int_equal(logins_may_refuse(given.user, word, kernel_now_us()),
+					 word != given.word);
+		}
+		accepted += given.word < LOGINS_WORDS;
+	}
+	assert_in_range(accepted, 20, 80);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_was_confirmed_is_true, begin, end),
 		cmocka_unit_test_setup_teardown(what_was_not_answered_may_come_late, begin, end),
+		cmocka_unit_test_setup_teardown(one_password_is_right, begin_logins, end_logins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

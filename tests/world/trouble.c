@@ -90,10 +90,10 @@ static void jump(struct machine *machine, int64_t until_us)
 	machine->wall_offset_us += jump_us;
 }
 
-/* A server may hardly have more than it has open. */
-static void take_last_descriptors(struct process *server, int64_t until_us)
+/* A server may hardly have more than it has open: A_FEW more. */
+static void take_last_descriptors(struct process *server, size_t a_few, int64_t until_us)
 {
-	size_t left = server->open_count + kernel_below(A_FEW);
+	const size_t left = server->open_count + a_few;
 
 	if (server->machine->descriptors <= left)
 		return;
@@ -143,9 +143,18 @@ void trouble_begin(struct machine *machine, int64_t end_us)
 	if (kernel_one_in(4))
 		jump(machine, until_us);
 	else if (kernel_one_in(3) && server != NULL && kernel_one_in(2))
-		take_last_descriptors(server, until_us);
+		take_last_descriptors(server, kernel_below(A_FEW), until_us);
 	else if (kernel_one_in(3))
 		take_descriptors(machine, until_us);
 	else
 		break_disk(machine, until_us);
+}
+
+void trouble_let_nobody_in(struct machine *machine, int64_t until_us)
+{
+	for (struct process *process = process_first(); process != NULL; process = process->next)
+		if (process->machine == machine && !process->has_ended &&
+		    strcmp(process->program->name, "smtpd") == 0)
+			take_last_descriptors(process, 0, until_us);
+	accounts_moved(machine);
 }

@@ -11,6 +11,8 @@
  * room; its processes, or one of them, may have few descriptors; or its clock, which is set right
  * at the end, has jumped. */
 void trouble_begin(struct machine *machine, int64_t end_us);
+/* Until UNTIL_US no server of MACHINE may accept a connection: all its descriptors are in use. */
+void trouble_let_nobody_in(struct machine *machine, int64_t until_us);
 /* After the world's end. */
 void trouble_end(void);
 

@@ -37,6 +37,13 @@ static void run(void *context)
 		os_wakeup_send(worker->wakeup);
 }
 
+/* Who has a processor is not simulated. */
+void os_worker_give_way(struct os_worker *worker, enum os_worker_way way)
+{
+	(void)worker;
+	(void)way;
+}
+
 void os_worker_start(struct os_worker *worker)
 {
 	worker->is_busy = true;

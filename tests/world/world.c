@@ -18,6 +18,8 @@
 #include "files.h"
 #include "growth.h"
 #include "judge.h"
+#include "lists.h"
+#include "logins.h"
 #include "mail.h"
 #include "node.h"
 #include "operator.h"
@@ -31,7 +33,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLIENTS = 5, COURIERS = 2, TO_COURIERS = 10, BURSTING = 20, CHANGES = 500, LOOKS = 100 };
+enum {
+	CLIENTS = 5,
+	COURIERS = 2,
+	SUBMITTERS = 2,
+	TO_COURIERS = 10,
+	BURSTING = 20,
+	CHANGES = 500,
+	LOOKS = 100
+};
 
 static const int64_t SECOND = 1000000;
 static const int64_t HOUR = 3600 * INT64_C(1000000);
@@ -39,7 +49,10 @@ static const int64_t HOUR = 3600 * INT64_C(1000000);
  * hours. */
 static const int64_t PATIENCE = 12 * 3600 * INT64_C(1000000);
 
-enum { CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009 };
+/* How long servers have no descriptor, at the end. */
+static const int64_t LACK = 20 * INT64_C(1000000);
+
+enum { CLIENT = 0x0a000002, HOP = 0x0a000003, SUBMITTER = 0x0a000008, NOBODY = 0x0a000009 };
 
 struct world {
 	struct fate fates[NODES_MAX];
@@ -48,11 +61,13 @@ struct world {
 	uint64_t strikes_left;
 	struct client clients[CLIENTS];
 	struct client couriers[COURIERS];
-	struct client others[COURIERS];   /* by LMTP */
+	struct client others[COURIERS]; /* by LMTP */
+	struct client submitters[SUBMITTERS];
 	struct client bursting[BURSTING]; /* the first BURSTING_COUNT */
 	size_t bursting_count;
-	uint64_t burst;          /* of all of them */
-	struct machine *outside; /* where they are */
+	uint64_t burst;            /* of all of them */
+	struct machine *outside;   /* where they are */
+	struct machine *strangers; /* where those are who log in */
 	struct hop hop;
 };
 
@@ -73,6 +88,8 @@ static bool is_given(const struct world *world)
 		all = all && world->clients[i].is_done;
 	for (size_t i = 0; i < COURIERS; i++)
 		all = all && world->couriers[i].is_done && world->others[i].is_done;
+	for (size_t i = 0; i < SUBMITTERS; i++)
+		all = all && world->submitters[i].is_done;
 	for (size_t i = 0; i < world->bursting_count; i++)
 		all = all && world->bursting[i].is_done;
 	return all;
@@ -115,6 +132,7 @@ static void tell_names(size_t node_count)
 		dns_add_host(settings_nodes[i].host, settings_nodes[i].address);
 	}
 	dns_add_mx(PEOPLE_DOMAIN, 10, settings_nodes[0].host);
+	dns_add_mx(LISTS_DOMAIN, 10, settings_nodes[0].host);
 	dns_add_mx("hop.example", 10, "mx.hop.example");
 	dns_add_mx("client.example", 10, "mx.hop.example");
 	dns_add_mx("far.example", 10, "dead.hop.example");
@@ -143,6 +161,11 @@ static void start_others(struct world *world, uint64_t count, int64_t mean_us)
 		world->others[i].is_lmtp = true;
 		client_start(world->outside, &world->others[i]);
 	}
+	for (size_t i = 0; i < SUBMITTERS; i++) {
+		world->submitters[i] = world->couriers[i % COURIERS];
+		world->submitters[i].is_submitter = true;
+		client_start(world->strangers, &world->submitters[i]);
+	}
 }
 
 /* They are done after a small part of the time, each in a rhythm of its own. */
@@ -154,17 +177,19 @@ static void start_clients(struct world *world, const struct world_options *optio
 		{"hop.example", "far.example", "host.example", "one.example", "pipes.one.example",
 		 "two.example", "pipes.two.example", PEOPLE_DOMAIN}};
 	const uint64_t others = options->messages / TO_COURIERS;
-	const uint64_t left = options->messages - 2 * COURIERS * others;
+	const uint64_t left = options->messages - (2 * COURIERS + SUBMITTERS) * others;
 	const uint64_t each = (left + CLIENTS - 1) / CLIENTS;
 	const int64_t mean_us =
 		1 + options->hours * HOUR / (options->is_idle ? 12 : 64) / (int64_t)(each + 1);
 
 	world->outside = machine_new("client", CLIENT);
+	world->strangers = machine_new("submitter", SUBMITTER);
 	for (size_t i = 0; i < CLIENTS; i++) {
 		world->clients[i] = (struct client){
 			.address = settings_nodes[i % world->node_count].address,
 			.count = each,
 			.pause_us = mean_us << kernel_below(options->is_idle ? 3 : 5),
+			.knows_lists = true,
 			.is_great = i == 0 && !options->is_calm && kernel_one_in(2),
 			.domains = domains[world->node_count - 1]};
 		client_start(world->outside, &world->clients[i]);
@@ -243,6 +268,9 @@ static void begin(struct world *world, const struct world_options *options)
 			       options->hours * HOUR * 3 / 4);
 		fate_begin(&world->fates[i]);
 	}
+	lists_begin(world->node_count);
+	logins_begin();
+	people_know_logins();
 	people_add_accident(yesterday_act);
 	people_start(options->hours * HOUR / 2 / CHANGES, options->hours * HOUR * 3 / 4);
 	waiting_begin();
@@ -283,8 +311,11 @@ static void give_round(struct world *world)
 	world_run(kernel_now_us() + GROWTH_IDLE_US);
 }
 
+/* Those who come first find no descriptor left: they get in when there are some again. */
 static void judge_growth(struct world *world)
 {
+	for (size_t i = 0; i < world->node_count; i++)
+		trouble_let_nobody_in(world->fates[i].node, kernel_now_us() + LACK);
 	give_round(world);
 	for (size_t i = 0; i < world->node_count; i++)
 		growth_note(world->fates[i].node);
@@ -302,6 +333,7 @@ static void judge_growth(struct world *world)
 static void look_at_end(struct world *world)
 {
 	be_calm(world);
+	people_be_quiet(); /* what they change is in caches, which is no growth */
 	for (size_t i = 0; i < world->node_count; i++) {
 		struct process *supervisor = node_supervisor(world->fates[i].node);
 
@@ -354,6 +386,8 @@ static bool live(const struct world_options *options)
 	dns_end();
 	operator_end();
 	people_end();
+	lists_end();
+	logins_end();
 	ledger_end();
 	return is_good;
 }

@@ -333,6 +333,13 @@ void directory_client_watch(struct directory_client *client,
 	}
 }
 
+void directory_client_when_greeted(struct directory_client *client, void (*call)(void *context),
+				   void *context)
+{
+	client->when_greeted = call;
+	client->when_context = context;
+}
+
 void directory_client_free(struct directory_client *client)
 {
 	if (client == NULL)

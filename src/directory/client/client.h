@@ -109,6 +109,9 @@ void directory_client_watch(struct directory_client *client,
 			    void *context);
 /* Whether changes that were missed are still coming: "since" is not answered yet. */
 bool directory_client_is_syncing(const struct directory_client *client);
+/* Calls CALL once, when a server next greets us, whether it can read its data or not. */
+void directory_client_when_greeted(struct directory_client *client, void (*call)(void *context),
+				   void *context);
 void directory_client_free(struct directory_client *client);
 
 #endif

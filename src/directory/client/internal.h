@@ -61,6 +61,8 @@ struct directory_client {
 	void *context;
 	void (*watch)(void *context, uint64_t version, struct str table, struct str key);
 	void *watch_context;
+	void (*when_greeted)(void *context); /* NULL: nobody waits for that */
+	void *when_context;
 
 	struct cache *cache;
 	struct directory_question_private *by_id;

@@ -314,10 +314,15 @@ void client_send(struct directory_client *client, struct directory_question_priv
 
 void client_greeted(struct directory_client *client)
 {
+	void (*call)(void *context) = client->when_greeted;
+
 	client->has_failed = false;
 	for (struct directory_question_private *p = client->first; p != NULL; p = p->next)
 		client_send(client, p);
 	client_write(client);
+	client->when_greeted = NULL;
+	if (call != NULL)
+		call(client->when_context);
 }
 
 /* Connects, or continues to read. */

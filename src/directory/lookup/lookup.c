@@ -364,6 +364,11 @@ struct directory *directory_new(struct os_loop *loop, const struct config *confi
 	return directory;
 }
 
+void directory_when_greeted(struct directory *directory, void (*call)(void *context), void *context)
+{
+	directory_client_when_greeted(directory->client, call, context);
+}
+
 void directory_free(struct directory *directory)
 {
 	if (directory == NULL)

@@ -63,6 +63,9 @@ struct directory *directory_new(struct os_loop *loop, const struct config *confi
 void directory_configure(struct directory *directory, const struct config *config);
 /* Whether there is a section `directory`. */
 bool directory_is_served(const struct directory *directory);
+/* Calls CALL once, when the process `directory` next greets us; only with section `directory`. */
+void directory_when_greeted(struct directory *directory, void (*call)(void *context),
+			    void *context);
 /* Nothing may be under way. NULL is allowed. */
 void directory_free(struct directory *directory);
 

@@ -108,6 +108,20 @@ static void ask_record(struct directory_sending *sending, enum directory_table t
 	directory_get_record(sending->directory, table, key, &sending->question);
 }
 
+/* Whether ANSWER, or what GRANTS says of it, ends the examination. */
+static bool decide(struct directory_sending *sending, const struct directory_answer_text *answer,
+		   bool (*grants)(const struct directory_sending *sending,
+				  const struct directory_answer_text *answer))
+{
+	if (answer->error != DIRECTORY_ERROR_NONE)
+		say_error(sending, answer);
+	else if (grants(sending, answer))
+		grant(sending);
+	else
+		return false;
+	return true;
+}
+
 /* --- where the address leads --- */
 
 static void next_target(struct directory_sending *sending);
@@ -116,11 +130,7 @@ static void on_target(void *context, const struct directory_answer_text *answer)
 {
 	struct directory_sending *sending = context;
 
-	if (answer->error != DIRECTORY_ERROR_NONE)
-		say_error(sending, answer);
-	else if (is_his(sending, answer))
-		grant(sending);
-	else
+	if (!decide(sending, answer, is_his))
 		next_target(sending);
 }
 
@@ -179,11 +189,7 @@ static void on_address(void *context, const struct directory_answer_text *answer
 {
 	struct directory_sending *sending = context;
 
-	if (answer->error != DIRECTORY_ERROR_NONE)
-		say_error(sending, answer);
-	else if (is_his(sending, answer))
-		grant(sending);
-	else
+	if (!decide(sending, answer, is_his))
 		directory_lookup(sending->directory, sending->key, on_route, sending,
 				 &sending->route);
 }
@@ -217,11 +223,7 @@ static void on_user(void *context, const struct directory_answer_text *answer)
 {
 	struct directory_sending *sending = context;
 
-	if (answer->error != DIRECTORY_ERROR_NONE)
-		say_error(sending, answer);
-	else if (is_granted(sending, answer))
-		grant(sending);
-	else
+	if (!decide(sending, answer, is_granted))
 		ask_record(sending, DIRECTORY_ADDRESS, sending->mailbox, on_address);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "directory/record/key.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "mail/address.h"
 #include "mail/unicode.h"
@@ -161,13 +162,7 @@ static void append_quoted(struct str local, struct buffer *out)
 		buffer_append_str(out, local);
 		return;
 	}
-	buffer_append_byte(out, '"');
-	for (size_t i = 0; i < local.length; i++) {
-		if (local.data[i] == '"' || local.data[i] == '\\')
-			buffer_append_byte(out, '\\');
-		buffer_append_byte(out, local.data[i]);
-	}
-	buffer_append_byte(out, '"');
+	quote_append(out, local);
 }
 
 static int append_local(struct str local, struct buffer *out)

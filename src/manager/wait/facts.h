@@ -30,6 +30,8 @@ struct message_facts {
 	unsigned is_hurried : 1;  /* an operator wants it tried now, also if its sender does not */
 	unsigned is_found : 1;    /* by a scan, in todo/: not logged yet */
 	unsigned is_listed : 1;   /* due according to intd/due: its file has not been looked at */
+	unsigned is_partial : 1; /* some of its deliveries wait for a place in a class of hosts, and
+				  * others for something else */
 };
 
 /* Whether its envelope is in todo/ (S4) rather than info/ (S5). */

@@ -3,14 +3,13 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "log/event.h"
+#include "manager/wait/due_list.h"
 #include "manager/wait/message_file.h"
 #include "manager/wait/pull.h"
 #include "manager/wait/schedule.h"
 #include "os/clock.h"
-#include "queue/due.h"
 #include "queue/number_table.h"
 #include "queue/walk.h"
-#include <errno.h>
 #include <stdlib.h>
 
 enum {
@@ -43,13 +42,11 @@ struct scan {
 	bool is_stopped;
 	bool has_failed;  /* to read something; of the last scan, until the next begins */
 	bool is_retrying; /* the next one comes before its time, since one has failed */
-	bool has_begun;   /* a scan that was not ONLY_NEW */
 	int64_t pause_us; /* before the next one, after those that failed; 0: the last did not */
 	size_t found;
-	size_t ahead;                 /* whose times are of a clock that was ahead */
-	int64_t ahead_us;             /* of ours, when these were noted */
-	struct queue_due_reader last; /* the list of the previous process, during the first scan */
-	struct queue_due_writer next;
+	size_t ahead;     /* whose times are of a clock that was ahead */
+	int64_t ahead_us; /* of ours, when these were noted */
+	struct due_list due;
 	struct number_table asked; /* names in todo/ about which "queue" was asked */
 };
 
@@ -151,38 +148,6 @@ static void enter_place(struct scan *scan)
 		queue_walk_begin(&scan->walk, store, QUEUE_INFO, NULL);
 }
 
-static void log_list_error(int result)
-{
-	if (result < 0)
-		log_event(EVENT_QUEUE_ERROR, log_string("path", "intd/due"), log_error(result));
-}
-
-/* After a scan that used a list, another scan compares it with the files at once, and writes the
- * new list. */
-static void finish_lists(struct scan *scan)
-{
-	if (!scan->last.is_open) {
-		log_list_error(queue_due_end(&scan->next));
-		return;
-	}
-	queue_due_close(&scan->last);
-	scan->again = true;
-	scan->again_only_new = false;
-}
-
-static void begin_lists(struct scan *scan)
-{
-	int result = -ENOENT;
-
-	if (!scan->has_begun)
-		result = queue_due_open(&scan->last, scan->store);
-	scan->has_begun = true;
-	if (result < 0) {
-		log_list_error(result == -ENOENT ? 0 : result);
-		queue_due_begin(&scan->next, scan->store);
-	}
-}
-
 /* What could not be read is found soon, if it can be read then. */
 static void plan_next(struct scan *scan)
 {
@@ -211,7 +176,10 @@ static void finish(struct scan *scan)
 	log_event(EVENT_RESCAN, log_number("found", (int64_t)scan->found));
 	log_ahead(scan);
 	if (!scan->only_new) {
-		finish_lists(scan);
+		if (due_list_end(&scan->due)) { /* another compares it with the files at once */
+			scan->again = true;
+			scan->again_only_new = false;
+		}
 		scan->handler->whole(scan->context);
 	}
 	if (scan->again)
@@ -262,10 +230,10 @@ static void compare_with_file(struct scan *scan, struct sleeper *sleeper, int64_
 
 static bool take_sleeper(struct scan *scan, struct sleeper *sleeper, int64_t now_us)
 {
-	if (sleeper->facts.is_listed && !scan->last.is_open)
+	if (sleeper->facts.is_listed && !due_list_is_read(&scan->due))
 		compare_with_file(scan, sleeper, now_us);
 	if (sleeper->facts.place == MESSAGE_AT_S5 && sleeper->due_us != INT64_MAX)
-		log_list_error(queue_due_add(&scan->next, sleeper->number, sleeper->due_us));
+		due_list_add(&scan->due, sleeper->number, sleeper->due_us);
 	return false;
 }
 
@@ -281,10 +249,10 @@ static bool take_preprocessed(struct scan *scan, uint64_t number, int64_t now_us
 	if (scan->handler->is_awake(scan->context, number) ||
 	    number_table_flags(&scan->asked, number) != 0)
 		return false;
-	is_listed = queue_due_find(&scan->last, number, &due_us);
+	is_listed = due_list_find(&scan->due, number, &due_us);
 	if (!is_listed && !read_due(scan, &scan->walk, number, now_us, &due_us))
 		return false;
-	log_list_error(queue_due_add(&scan->next, number, due_us));
+	due_list_add(&scan->due, number, due_us);
 	if (will_find(scan, due_us, now_us))
 		return false;
 	add_preprocessed(scan, number, due_us)->facts.is_listed = is_listed;
@@ -349,7 +317,7 @@ void scan_begin(struct scan *scan, bool only_new)
 	scan->found = 0;
 	number_table_clear(&scan->asked);
 	if (!only_new)
-		begin_lists(scan);
+		due_list_begin(&scan->due, scan->store);
 	scan->place = 0;
 	enter_place(scan);
 	on_slice(scan);
@@ -414,8 +382,7 @@ void scan_free(struct scan *scan)
 {
 	if (scan->is_running)
 		queue_walk_end(&scan->walk);
-	queue_due_close(&scan->last);
-	queue_due_drop(&scan->next);
+	due_list_clear(&scan->due);
 	number_table_clear(&scan->asked);
 	os_timer_free(scan->slice_timer);
 	os_timer_free(scan->rescan_timer);

@@ -2,7 +2,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "log/event.h"
-#include "manager/wait/trigger_internal.h"
+#include "manager/wait/internal_trigger.h"
 #include "os/clock.h"
 #include "os/random.h"
 #include <stdlib.h>
@@ -155,6 +155,7 @@ static void trigger_free(struct triggers *triggers, struct trigger *trigger)
 	triggers->of_programs -= trigger_is_of_program(str_from(trigger->name));
 	free(trigger->name);
 	free(trigger->until);
+	free(trigger->domains);
 	free(trigger);
 }
 

@@ -21,7 +21,7 @@
  *
  * A RELEASED trigger exists only while messages still wait for it: they are taken out one by one,
  * and it is freed with the last. If it is set again meanwhile, it keeps those that still sleep. No
- * call takes longer with more triggers, except triggers_read() and triggers_release_hosts().
+ * call takes longer with more triggers, except triggers_read() and triggers_release_domain().
  */
 #ifndef MANAGER_WAIT_TRIGGER_H
 #define MANAGER_WAIT_TRIGGER_H
@@ -74,8 +74,13 @@ void triggers_look(struct triggers *triggers, struct str name);
 /* The UNTIL of triggers_set_until(), even if an earlier process set it; empty: none. */
 struct str triggers_until(struct triggers *triggers, struct trigger *trigger);
 void triggers_release(struct triggers *triggers, struct trigger *trigger);
-/* Releases those of servers called HOST or in the domain HOST, at any port. */
-void triggers_release_hosts(struct triggers *triggers, struct str host);
+enum { TRIGGER_DOMAINS_MAX = 256 };
+/* Mail for DOMAIN, in its canonical form, waits for TRIGGER: noted if that is a server's. With as
+ * many as TRIGGER_DOMAINS_MAX it counts as every domain's. */
+void trigger_note_domain(struct trigger *trigger, struct str domain);
+/* Releases those of servers that mail for DOMAIN waits for, or that are called DOMAIN or are in it,
+ * at any port. */
+void triggers_release_domain(struct triggers *triggers, struct str domain);
 /* The same only if its file is removed, which would set it again at the next reading: 0, or -errno,
  * which is logged, and all is as before. */
 MUST_CHECK int triggers_release_for_good(struct triggers *triggers, struct trigger *trigger);
@@ -98,6 +103,7 @@ void triggers_probe_ended(struct triggers *triggers, const void *who);
 
 /* --- of classes of hosts --- */
 
+bool trigger_is_of_class(const struct trigger *trigger);
 /* The first one that is set, or the one after PREVIOUS; NULL: none. */
 struct trigger *triggers_next_of_class(const struct triggers *triggers,
 				       const struct trigger *previous);

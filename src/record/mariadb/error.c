@@ -82,7 +82,7 @@ int record_mariadb_fail(struct record_mariadb *mariadb, unsigned number, const c
 	int error;
 
 	if (number == CR_PLUGIN_NOT_ALLOWED) /* whose name the library has overwritten by then */
-		text = "the server asks for a way to log in that gives the password away";
+		text = "the server asks for an authentication method that discloses the password";
 	error = record_sql_fail(&mariadb->sql, error_of(number, text), "%s, error %u", text,
 				number);
 

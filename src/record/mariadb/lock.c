@@ -125,25 +125,12 @@ int record_mariadb_lock_release(struct record_mariadb *mariadb)
 
 /* ---- who has one ---- */
 
-struct asked {
-	struct arena *arena;
-	struct str holder;
-};
-
-static void take_holder(void *context, const struct record_value *values, size_t count)
-{
-	struct asked *asked = context;
-
-	(void)count;
-	asked->holder = arena_copy_str(asked->arena, values[0].bytes);
-}
-
 int record_mariadb_holder(struct record *record, const struct lock_name *name, struct arena *arena,
 			  struct str *holder_out)
 {
 	struct record_mariadb *mariadb = record_mariadb_of(record);
 	const struct record_value value = {.kind = RECORD_TEXT, .bytes = str_from(name->text)};
-	struct asked asked = {.arena = arena, .holder = STR("")};
+	struct record_taken taken = {.arena = arena, .text = STR("")};
 	int error = record_sql_begin(&mariadb->sql);
 
 	record_sql_ended(&mariadb->sql);
@@ -156,8 +143,8 @@ int record_mariadb_holder(struct record *record, const struct lock_name *name, s
 		" FROM (SELECT IS_USED_LOCK(?1) AS id) l"
 		" LEFT JOIN information_schema.processlist p ON p.id = l.id"
 		" WHERE l.id IS NOT NULL",
-		&value, 1, take_holder, &asked);
+		&value, 1, record_take_text, &taken);
 	if (error == 0)
-		*holder_out = asked.holder;
+		*holder_out = taken.text;
 	return error;
 }

@@ -255,13 +255,7 @@ int record_mariadb_ask(struct record_mariadb *mariadb, const char *text,
 		       const struct record_value *values, size_t count, record_row *row,
 		       void *context)
 {
-	struct record_call call = {.statement = RECORD_STATEMENTS,
-				   .text = text,
-				   .values = values,
-				   .columns = count,
-				   .rows = 1,
-				   .row = row,
-				   .context = context};
+	struct record_call call = record_call_of(text, values, count, row, context);
 	struct record_sql *sql = &mariadb->sql;
 	bool is_begun = sql->is_begun;
 	int error;

@@ -115,25 +115,12 @@ static void rollback(struct record *record)
 
 /* ---- who has a lock ---- */
 
-struct asked {
-	struct arena *arena;
-	struct str holder;
-};
-
-static void take_holder(void *context, const struct record_value *values, size_t count)
-{
-	struct asked *asked = context;
-
-	(void)count;
-	asked->holder = arena_copy_str(asked->arena, values[0].bytes);
-}
-
 static int holder(struct record *record, const struct lock_name *name, struct arena *arena,
 		  struct str *holder_out)
 {
 	struct record_postgresql *postgresql = of(record);
 	const struct record_value value = record_number((int64_t)name->key);
-	struct asked asked = {.arena = arena, .holder = STR("")};
+	struct record_taken taken = {.arena = arena, .text = STR("")};
 	int error = record_sql_begin(&postgresql->sql);
 
 	record_sql_ended(&postgresql->sql);
@@ -149,9 +136,9 @@ static int holder(struct record *record, const struct lock_name *name, struct ar
 		" WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1"
 		" AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 		" AND (l.classid::bigint << 32 | l.objid::bigint) = ?1::bigint LIMIT 1",
-		&value, 1, take_holder, &asked);
+		&value, 1, record_take_text, &taken);
 	if (error == 0)
-		*holder_out = asked.holder;
+		*holder_out = taken.text;
 	return error;
 }
 

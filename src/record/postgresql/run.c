@@ -270,13 +270,7 @@ int record_postgresql_text(struct record_postgresql *postgresql, const char *tex
 			   const struct record_value *values, size_t count, record_row *row,
 			   void *context)
 {
-	struct record_call call = {.statement = RECORD_STATEMENTS,
-				   .text = text,
-				   .values = values,
-				   .columns = count,
-				   .rows = 1,
-				   .row = row,
-				   .context = context};
+	struct record_call call = record_call_of(text, values, count, row, context);
 
 	return record_postgresql_run(&postgresql->sql, &call);
 }

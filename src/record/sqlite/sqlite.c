@@ -113,7 +113,7 @@ static int take_turn(struct record_sqlite *sqlite)
 	if (error == 0)
 		return 0;
 	return record_sql_fail(&sqlite->sql, error == -EAGAIN ? -ETIMEDOUT : -EIO,
-			       "%s: others write for too long", sqlite->path);
+			       "%s: locked by other writers for too long", sqlite->path);
 }
 
 /* Begins to write, if STATEMENT is the transaction's first that does. */

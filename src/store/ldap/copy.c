@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/panic.h"
-#include "store/ldap/copy_internal.h"
+#include "store/ldap/internal_copy.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

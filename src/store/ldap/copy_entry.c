@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Entries and their claims; each change notes the keys of the records that it may affect. */
 #include "store/ldap/claim.h"
-#include "store/ldap/copy_internal.h"
+#include "store/ldap/internal_copy.h"
 #include <stdlib.h>
 #include <string.h>
 

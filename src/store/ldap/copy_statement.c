@@ -2,7 +2,7 @@
 /* Runs the statements of a copy. An error sticks: later statements do nothing until the rollback.
  */
 #include "base/panic.h"
-#include "store/ldap/copy_internal.h"
+#include "store/ldap/internal_copy.h"
 #include <errno.h>
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 /* Derives records from claims. */
 #include "directory/record/key.h"
 #include "store/ldap/claim.h"
-#include "store/ldap/copy_internal.h"
+#include "store/ldap/internal_copy.h"
 
 /* The present address of the owner that ENTRY names; empty if there is none. */
 static struct str find_owner(struct copy *copy, int64_t entry)

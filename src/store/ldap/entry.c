@@ -2,7 +2,7 @@
 /* Maps an LDAP entry to its claims. */
 #include "store/ldap/claim.h"
 #include "store/ldap/dn.h"
-#include "store/ldap/entry_internal.h"
+#include "store/ldap/internal_entry.h"
 
 static void map_domain(struct entry_work *work)
 {

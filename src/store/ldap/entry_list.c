@@ -2,7 +2,7 @@
 /* What the entry of a list claims: the list, its owner, its members, and aliases. */
 #include "directory/wire/route.h"
 #include "store/ldap/dn.h"
-#include "store/ldap/entry_internal.h"
+#include "store/ldap/internal_entry.h"
 
 /* Appends who may post, if it is in the entry, to FIELDS. An unknown word excludes all but the
  * owner. */

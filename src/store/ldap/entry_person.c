@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What an entry with a mail address claims: a mailbox or a forward, and aliases. */
-#include "store/ldap/entry_internal.h"
+#include "store/ldap/internal_entry.h"
 
 static void claim_mailbox(struct entry_work *work)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What an entry with a login claims: a user with passwords. */
-#include "store/ldap/entry_internal.h"
+#include "store/ldap/internal_entry.h"
 
 /* {CRYPT} marks a hash of crypt(5) (RFC 2307). */
 static struct str password_of(struct str value)

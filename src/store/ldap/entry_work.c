@@ -2,7 +2,7 @@
 /* What the mapping of every kind of entry needs: its values, checked, and its claims. */
 #include "directory/record/key.h"
 #include "store/ldap/claim.h"
-#include "store/ldap/entry_internal.h"
+#include "store/ldap/internal_entry.h"
 
 void entry_report(struct entry_work *work, const char *what, struct str value, const char *reason)
 {

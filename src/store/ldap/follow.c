@@ -3,7 +3,7 @@
 #include "base/timestamp.h"
 #include "os/clock.h"
 #include "store/ldap/dn.h"
-#include "store/ldap/follow_internal.h"
+#include "store/ldap/internal_follow.h"
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>

@@ -3,7 +3,7 @@
  * and how fresh the copy is. */
 #include "base/panic.h"
 #include "os/clock.h"
-#include "store/ldap/follow_internal.h"
+#include "store/ldap/internal_follow.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -93,7 +93,8 @@ static int parse(struct entry_map *map, const char *text, struct buffer *why)
 				     "- and .",
 				     text);
 	} else if (is_class(field) && map->fields[field].is_constant) {
-		buffer_append_format(why, "\"%s\": object classes stand without quotes", text);
+		buffer_append_format(why, "\"%s\": object classes are written without quotes",
+				     text);
 	} else {
 		return 0;
 	}

@@ -3,7 +3,7 @@
  * every write is a change that is pushed. */
 #include "directory/record/key.h"
 #include "store/ldap/claim.h"
-#include "store/ldap/copy_internal.h"
+#include "store/ldap/internal_copy.h"
 
 static int prepare(struct copy *copy, int table, enum sqlite_statement which)
 {

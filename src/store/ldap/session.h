@@ -3,7 +3,7 @@
 #ifndef STORE_LDAP_SESSION_H
 #define STORE_LDAP_SESSION_H
 
-#include "store/ldap/follow_internal.h"
+#include "store/ldap/internal_follow.h"
 #include "store/ldap/message.h"
 
 /* How recent the server's content was at a time. */

@@ -183,7 +183,7 @@ static bool leave_stale(struct postgresql_store *store)
 	    follower->asked_us - store->base.fresh_us < STALE_US)
 		return false;
 	postgresql_link_move(store->reader.link, postgresql_link_position(writer->link),
-			     "it has been behind the primary for 3 seconds");
+			     "it has lagged behind the primary for 3 seconds");
 	return true;
 }
 
@@ -371,7 +371,7 @@ void postgresql_follow_start(struct postgresql_store *store, const struct postgr
 	follower->awaited_us = 0;
 	if (has_diverged(store, about)) {
 		if (strcmp(about->identity, store->base.identity) == 0)
-			log_event(EVENT_STORE_PARTED,
+			log_event(EVENT_STORE_DIVERGED,
 				  log_string("database", postgresql_link_label(store->reader.link)),
 				  log_number("version", (int64_t)store->base.version));
 		tell_everything(store, about);

@@ -8,13 +8,9 @@
  * and always before an answer between begin and end. The triggers are for them only: changes
  * through the store are numbered by the store.
  *
- * Tables (schema 1): domain(name, kind, target, service), address(address, kind, service, "user",
- * mailbox, quota, owner, verp, post, text, status, source, state), target(address, position,
- * target) for kinds alias and forward, member(list, member), "user"(name, server, fullname),
- * password(name, position, password), server(name, service), meta(version, identity, schema),
- * change(version, table_name, key, at). A column that is NULL or empty means that the record does
- * not have the field. A copy of the file that is used beside the original needs another
- * meta.identity.
+ * The tables are those of stagepost-directory-postgresql(7), made from the rules of the records
+ * (directory/record/schema.h). A column that is NULL or empty means that the record does not have
+ * the field. A copy of the file that is used beside the original needs another meta.identity.
  */
 #ifndef STORE_SQLITE_SQLITE_H
 #define STORE_SQLITE_SQLITE_H
