@@ -5,6 +5,20 @@
 #include <errno.h>
 #include <unistd.h>
 
+/* FROM is gone afterwards. If a crash left the file under both names, and nobody could remove that
+ * of pid/ since, a rename alone would change nothing (POSIX, rename()). */
+static int take_name(const struct queue_store *store, const char *from, const char *to)
+{
+	int result = os_file_rename_new(store->directory, from, to);
+
+	if (result != -EEXIST)
+		return result;
+	result = os_file_rename(store->directory, from, to);
+	if (result == 0)
+		result = os_file_unlink(store->directory, from);
+	return result == -ENOENT ? 0 : result;
+}
+
 /* Renames the data file FROM to pid/ as SPARE, where it waits to be removed or, if it has a
  * descriptor, to be reused. Closes the descriptor in the end. No error when the file is gone.
  *
@@ -19,7 +33,7 @@ static int quarantine(struct queue_intake *intake, const char *from, unsigned di
 	int result;
 
 	queue_spare_path(intake, &spare, to);
-	result = os_file_rename(intake->store->directory, from, to);
+	result = take_name(intake->store, from, to);
 	queue_spare_mark_dirty(intake, dirty, spare.number);
 	if (result < 0) {
 		os_file_close(spare.file);

@@ -7,6 +7,7 @@
 #include "queue_peer.h"
 #include "test.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,6 +94,7 @@ int wrap_rename_new(int directory, const char *from,
 		    const char *to) __asm__("__wrap_os_file_rename_new");
 int wrap_rename_new(int directory, const char *from, const char *to)
 {
+	have_group();
 	return FAILS(disk.new_renames) ? disk.error : real_rename_new(directory, from, to);
 }
 
@@ -357,6 +359,27 @@ static void a_name_that_cannot_be_made(void **state)
 	assert_int_equal(enqueue(&number), -ENOSPC);
 	assert_int_equal(names_in("pid", '\0'), 0);
 	assert_int_equal(names_in("todo/arrive/0", '\0'), 0);
+	close_all();
+}
+
+/* As where a rename is a link and an unlink. A plain rename to the file's other name does nothing.
+ */
+static void a_file_that_a_crash_left_under_two_names(void **state)
+{
+	uint64_t number;
+	char from[64];
+	char to[32];
+
+	(void)state;
+	open_as(QUEUE_SYNC_FILES);
+	assert_int_equal(enqueue(&number), 0);
+	snprintf(from, sizeof from, "todo/arrive/0/%" PRIu64, number);
+	snprintf(to, sizeof to, "pid/m%" PRIu64, number);
+	assert_int_equal(os_file_link(queue_store_directory(store), from, to), 0);
+	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, number), 0);
+	assert_int_equal(names_in("todo/arrive/0", '\0'), 0);
+	queue_message_commit_group(intake, NULL, 0, NULL);
+	assert_int_equal(names_in("pid", 'm'), 1);
 	close_all();
 }
 
@@ -735,6 +758,8 @@ int main(void)
 						queue_peer_set_up, queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(a_refused_name_that_stays, queue_peer_set_up,
 						queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(a_file_that_a_crash_left_under_two_names,
+						queue_peer_set_up, queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(a_name_that_cannot_be_made, queue_peer_set_up,
 						queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(who_waits_when_a_sync_fails, queue_peer_set_up,
