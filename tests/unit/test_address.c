@@ -140,24 +140,14 @@ static void a_domain_has_one_form(void **state)
 		const char *form;
 		bool has_form;
 	} forms[] = {
-		{"xn--bcher-kva.example", "xn--bcher-kva.example", true},
-		{"XN--Bcher-KVA.Example", "xn--bcher-kva.example", true},
-		{"b\xc3\xbc"
-		 "cher.example",
-		 "xn--bcher-kva.example", true},
-		{"B\xc3\x9c"
-		 "CHER.Example",
-		 "xn--bcher-kva.example", true},
-		{"bu\xcc\x88"
-		 "cher.example",
-		 "xn--bcher-kva.example", true},
+		{"xn--mller-kva.example", "xn--mller-kva.example", true},
+		{"XN--Mller-KVA.Example", "xn--mller-kva.example", true},
+		{"m\xc3\xbcller.example", "xn--mller-kva.example", true},
+		{"M\xc3\x9cLLER.Example", "xn--mller-kva.example", true},
+		{"mu\xcc\x88ller.example", "xn--mller-kva.example", true},
 		{"[IPv6:2001:DB8::1]", "[ipv6:2001:db8::1]", true},
 		{"A..B", "a..b", true},
-		{"B\xfc"
-		 "cher.example",
-		 "b\xfc"
-		 "cher.example",
-		 false},
+		{"M\xfcLLER.example", "m\xfcller.example", false},
 	};
 
 	(void)state;
