@@ -105,6 +105,7 @@ extern struct model_disk {
 	bool refuses;    /* bounces are not queued */
 	bool is_up;      /* "queue" is connected */
 	bool is_closed;  /* nothing can be read */
+	bool is_closing; /* so it is after the next time */
 	bool keeps;      /* records of failures cannot be removed */
 	size_t unread;   /* messages that could not be read */
 	int open_files;  /* data that the manager has opened */

@@ -105,6 +105,7 @@ int queue_update_load(struct queue_store *store, const enum mail_stage *stage, u
 			m->is_due = false; /* what cannot be read is not tried */
 		return -EMFILE;
 	}
+	model_disk.is_closed = model_disk.is_closing;
 	if (m == NULL || (stage != NULL ? !m->is_queued || m->stage != *stage : !m->is_at_s5))
 		return -ENOENT;
 	text = buffer_view(m->is_at_s5 ? &m->control : &m->envelope);

@@ -110,6 +110,27 @@ static void what_cannot_be_read_is_read_later(void **state)
 	scene_end();
 }
 
+/* An order cannot be kept until it is read: it is not carried out later, either. */
+static void what_cannot_be_read_takes_no_order(void **state)
+{
+	static const char *const words[] = {"bounce", "remove", "requeue"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
+		struct model_message *m;
+
+		scene_begin(true);
+		m = scene_mail("r@grey.example");
+		scene_say(m, 1, "4.7.1", "");
+		model_disk.is_closing = true; /* after its birth was read */
+		assert_string_equal(scene_order(words[i], m), "err it cannot be read; ask again");
+		model_disk.is_closed = model_disk.is_closing = false;
+		scene_pass(11 * MINUTE_US);
+		assert_true(scene_is_tried(m, 1));
+		scene_end();
+	}
+}
+
 static void damage_is_told_from_failures(void **state)
 {
 	static const int damages[] = {-EBADMSG, -ENODATA, -EFBIG, -EINVAL};
@@ -724,6 +745,7 @@ int main(void)
 		cmocka_unit_test(who_cannot_be_mapped_is_asked_about_again),
 		cmocka_unit_test(one_asks_for_the_directory),
 		cmocka_unit_test(what_cannot_be_read_is_read_later),
+		cmocka_unit_test(what_cannot_be_read_takes_no_order),
 		cmocka_unit_test(damage_is_told_from_failures),
 		cmocka_unit_test(who_was_found_is_logged_once),
 		cmocka_unit_test(new_mail_is_recorded_first),

@@ -102,6 +102,7 @@ const char *const expand_records[] = {
 	 "told@d.example|target told@d.example"),
 	"address info@relay.example|kind alias|target ann@d.example",
 	"address rel@relay.example|kind mailbox",
+	"address old@relay.example|kind mailbox|mailbox new@relay.example",
 	"address info@listed.example|kind alias|target ann@d.example",
 	"address extra@listed.example|kind mailbox|service maildir",
 	"address ann@example.org|kind refused|text Gone",

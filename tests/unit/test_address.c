@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "mail/address.h"
 #include "mail/envelope.h"
+#include "mail/unicode.h"
 #include "test.h"
 #include <errno.h>
 #include <string.h>
@@ -131,6 +132,35 @@ static void domains_follow_the_grammar(void **state)
 	assert_false(mail_domain_is_valid(STR("\xc3\xbc.example")));
 }
 
+/* In U-labels, composed or not, and in A-labels: one domain. */
+static void a_domain_has_one_form(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *form;
+		bool has_form;
+	} forms[] = {
+		{"xn--mller-kva.example", "xn--mller-kva.example", true},
+		{"XN--Mller-KVA.Example", "xn--mller-kva.example", true},
+		{"m\xc3\xbcller.example", "xn--mller-kva.example", true},
+		{"M\xc3\x9cLLER.Example", "xn--mller-kva.example", true},
+		{"mu\xcc\x88ller.example", "xn--mller-kva.example", true},
+		{"[IPv6:2001:DB8::1]", "[ipv6:2001:db8::1]", true},
+		{"A..B", "a..b", true},
+		{"M\xfcLLER.example", "m\xfcller.example", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(forms); i++) {
+		struct mail_domain form;
+
+		assert_int_equal(mail_domain_form(str_from(forms[i].name), &form),
+				 forms[i].has_form);
+		assert_string_equal(form.text, forms[i].form);
+		assert_int_equal(form.length, strlen(forms[i].form));
+	}
+}
+
 static void ids_are_written_and_read(void **state)
 {
 	static const struct {
@@ -166,6 +196,7 @@ static void a_double_bounce_has_no_sender_outside(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_domain_has_one_form),
 		cmocka_unit_test(a_double_bounce_has_no_sender_outside),
 		cmocka_unit_test(addresses_follow_the_grammar),
 		cmocka_unit_test(domains_follow_the_grammar),

@@ -320,6 +320,7 @@ static void servers_are_reached_as_listed(void **state)
 		{"mail.example.org:24", false},
 		{".mail.example.org:24", false},
 		{"amail.example.org:24", false},
+		{"another-mail.example.org:24", false},
 		{"a.mail.example.org.evil.example:24", false},
 		{"a.mail.example.org:25", false},
 		{"a.mail.example.org", false},

@@ -221,6 +221,7 @@ static const struct {
 	{"-", "-any@all.example", "local maildir -any@all.example"},
 	{"-", "bob-x@relay.example", "remote bob-x@relay.example"},
 	{"-", "rel-x@relay.example", "remote rel-x@relay.example"},
+	{"-", "old-x@relay.example", "remote new-x@relay.example"},
 	{"+-", "ann-a+b@d.example", "local maildir ann+a+b@d.example"},
 	{"+-", "ann+a-b@d.example", "local maildir ann+a-b@d.example"},
 	{"", "ann@d.example", "local maildir ann@d.example"},

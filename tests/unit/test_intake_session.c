@@ -40,6 +40,8 @@ static struct {
 	size_t sent;               /* bytes of the script */
 	bool is_mute;              /* reads nothing */
 	bool shuts;                /* its side, when all is sent */
+	enum pending leaves_amid;  /* closes both sides while that is asked; or nothing */
+	bool has_left;
 
 	size_t expected, replies; /* replies to what was sent whole; that came */
 	unsigned last_code;
@@ -221,7 +223,7 @@ static void check(void)
 /* One thing that may happen without that time passes; false when there is none. */
 static bool play_one(void)
 {
-	enum { WRITE, READ, SHUT, WATCH, ANSWER, NAME } actions[6];
+	enum { WRITE, READ, SHUT, LEAVE, WATCH, ANSWER, NAME } actions[7];
 	unsigned count = 0;
 
 	if (client_has_more() && fake_peer_room(scene.socket) > 0)
@@ -230,6 +232,9 @@ static bool play_one(void)
 		actions[count++] = READ;
 	if (scene.shuts && scene.token == scene.token_count)
 		actions[count++] = SHUT;
+	if (!scene.has_left && intake_scene.pending != PENDING_NONE &&
+	    intake_scene.pending == scene.leaves_amid)
+		actions[count++] = LEAVE;
 	if (fake_watch_is_ready(scene.socket))
 		actions[count++] = WATCH;
 	if (intake_scene.pending != PENDING_NONE && intake_scene.answers != ANSWERS_NEVER)
@@ -248,6 +253,10 @@ static bool play_one(void)
 	case SHUT:
 		fake_peer_shut(scene.socket);
 		scene.shuts = false;
+		break;
+	case LEAVE:
+		fake_peer_close(scene.socket);
+		scene.has_left = true;
 		break;
 	case WATCH:
 		fake_play_watch(scene.socket);
@@ -273,7 +282,8 @@ static void play(void)
  * a last one. */
 static void check_replies(bool has_shut)
 {
-	if (scene.is_mute || intake_scene.pending != PENDING_NONE || intake_scene.name != NULL)
+	if (scene.is_mute || scene.has_left || intake_scene.pending != PENDING_NONE ||
+	    intake_scene.name != NULL)
 		return;
 	if (intake_scene.has_ended)
 		assert_true(scene.is_refused || has_shut);
@@ -281,6 +291,8 @@ static void check_replies(bool has_shut)
 		assert_int_equal(scene.replies, scene.expected);
 		assert_int_equal(scene.token, scene.token_count);
 	}
+	if (scene.last_code != 334)
+		assert_null(intake_scene.exchange);
 	assert_true(intake_scene.has_ended == (scene.is_refused || has_shut));
 }
 
@@ -321,6 +333,8 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 	has_proxy = fake_random(8) == 0;
 	scene.is_mute = fake_random(20) == 0;
 	scene.shuts = shuts = fake_random(3) == 0;
+	scene.leaves_amid =
+		(enum pending)(fake_random(4) > 0 ? PENDING_NONE : fake_random(PENDING_COMMIT) + 1);
 	intake_scene.answers = (enum answers)(fake_random(10) > 0 ? fake_random(2) : ANSWERS_NEVER);
 	scene.expected = 1; /* the banner */
 	scene.intake = (struct intake){.engine = &intake_engine_smtp,

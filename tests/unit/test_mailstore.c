@@ -278,6 +278,7 @@ static void flags_are_in_the_name(void **state)
 		snprintf(path, sizeof path, "%s/a.test/ann/%s/%s%s", root, cases[i].folder,
 			 append.copy, cases[i].ending);
 		assert_int_equal(stat(path, &info), 0);
+		assert_null(disk_watch_problem());
 		mailstore_free(store);
 	}
 }

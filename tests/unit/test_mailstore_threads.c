@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: ISC
-/* Several threads, each with a store of its own, on one mailbox that none of them finds made. */
-#include "mailstore/internal.h"
+/* Several threads, each with a store of its own, on one mailbox that none of them finds made; and a
+ * reader that flags a message while its folder is listed. */
+#include "mailstore/internal_maildir.h"
 #include "mailstore/maildir.h"
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,9 +112,55 @@ static void threads_share_a_mailbox(void **state)
 	mailstore_free(store);
 }
 
+struct reader {
+	const char *folder;
+	size_t listed;
+};
+
+/* Flags the first message that is listed. */
+static int read_one(void *context, const char *box, const char *name)
+{
+	struct reader *reader = context;
+	char from[200];
+	char to[200];
+
+	snprintf(from, sizeof from, "%s/%s/%s", reader->folder, box, name);
+	snprintf(to, sizeof to, "%s/cur/1.mx:2,S", reader->folder);
+	if (reader->listed++ == 0)
+		assert_int_equal(rename(from, to), 0);
+	else
+		assert_string_equal(name, "1.mx:2,S");
+	return 0;
+}
+
+static void what_is_flagged_meanwhile_is_listed_again(void **state)
+{
+	static const char *const boxes[] = {"", "/new", "/cur"};
+	static const struct timespec long_ago[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+	char folder[100];
+	char path[200];
+	struct reader reader = {.folder = folder};
+
+	(void)state;
+	snprintf(folder, sizeof folder, "%s/read", root);
+	for (size_t i = 0; i < COUNT_OF(boxes); i++) {
+		snprintf(path, sizeof path, "%s%s", folder, boxes[i]);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	snprintf(path, sizeof path, "%s/cur/1.mx:2,", folder);
+	assert_int_equal(mknod(path, S_IFREG | 0600, 0), 0);
+	snprintf(path, sizeof path, "%s/cur", folder);
+	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
+	assert_int_equal(mailstore_maildir_list(folder, read_one, &reader), 0);
+	assert_true(reader.listed > 1);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(threads_share_a_mailbox)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(threads_share_a_mailbox),
+		cmocka_unit_test(what_is_flagged_meanwhile_is_listed_again),
+	};
 	int failed;
 
 	umask(077);
