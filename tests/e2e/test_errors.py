@@ -376,7 +376,7 @@ def test_every_call_fails_once(scene, shim, campaign, capsys, way):
 @pytest.mark.parametrize("way, call, number, action, seen", [
     ("large", Call("queue", "renameat2", ""), 1, LIE, "lost"),
     ("large", Call("local", "pwrite64", "file"), 2, LIE, "corrupt"),
-    ("local", Call("queue", "renameat", ""), 1, LIE, "twice")])
+    ("local", Call("queue", "renameat2", ""), 2, LIE, "twice")])
 def test_judge_sees_it(scene, shim, way, call, number, action, seen):
     """A call that says it was made, and was not, does what no error may do."""
     begin_anew(scene, way)
@@ -497,8 +497,8 @@ FOUND = [
     ("lmtp", Call("stagepost", "sendmsg", "packet"), 1, errno.ENOMEM),
     ("mixed", Call("stagepost", "recvmsg", "packet"), 1, errno.ECONNRESET),
     ("mixed", Call("queue", "write", "other"), 1, errno.EINTR),
-    ("mixed", Call("queue", "renameat", ""), 1, errno.EIO),
-    ("mixed", Call("queue", "renameat", ""), 1, errno.EDQUOT),
+    ("mixed", Call("queue", "renameat2", ""), 2, errno.EIO),
+    ("mixed", Call("queue", "renameat2", ""), 2, errno.EDQUOT),
     ("later", Call("send", "openat64", ""), 6, errno.EMFILE),
     ("later", Call("send", "pread64", "file"), 3, errno.EIO),
     ("command", Call("send", "fstatat64", ""), 1, errno.EIO),

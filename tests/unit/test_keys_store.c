@@ -246,12 +246,12 @@ static struct buffer make_authorities(size_t count)
 	return text;
 }
 
-static size_t told_authorities(void)
+/* What those who accept sessions are told; to be freed. */
+static struct keys_set *told(void)
 {
 	struct keys_set *set = calloc(1, sizeof *set);
 	struct keys_packed packed = {0};
 	struct buffer whole = {0};
-	size_t count;
 
 	assert_non_null(set);
 	keys_store_pack(world.store, &packed);
@@ -259,9 +259,16 @@ static size_t told_authorities(void)
 	buffer_append_str(&whole, buffer_view(&packed.tickets));
 	assert_true(whole.length <= KEYS_SET_SIZE_MAX);
 	assert_true(keys_set_unpack(buffer_view(&whole), set));
-	count = set->authority_count;
 	buffer_clear(&whole);
 	keys_packed_clear(&packed);
+	return set;
+}
+
+static size_t told_authorities(void)
+{
+	struct keys_set *set = told();
+	size_t count = set->authority_count;
+
 	free(set);
 	return count;
 }
@@ -345,6 +352,35 @@ static void a_file_that_shrinks_makes_room(void **state)
 	buffer_clear(&small);
 }
 
+/* Those of before open the tickets that they made. */
+static void keys_of_tickets_change_by_time(void **state)
+{
+	struct keys_set *before;
+
+	(void)state;
+	assert_true(refresh());
+	before = told();
+	assert_int_equal(before->ticket_count, 1);
+	world.now_us += KEYS_TICKET_US - 1;
+	assert_false(refresh());
+	for (size_t turn = 1; turn <= TLS_TICKET_KEYS_MAX + 1; turn++) {
+		struct keys_set *after;
+		size_t expected = turn < TLS_TICKET_KEYS_MAX ? turn + 1 : TLS_TICKET_KEYS_MAX;
+
+		world.now_us += turn == 1 ? 1 : KEYS_TICKET_US;
+		assert_true(refresh());
+		after = told();
+		assert_int_equal(after->ticket_count, expected);
+		assert_memory_not_equal(&after->tickets[0], &before->tickets[0],
+					sizeof after->tickets[0]);
+		assert_memory_equal(&after->tickets[1], &before->tickets[0],
+				    (expected - 1) * sizeof after->tickets[0]);
+		free(before);
+		before = after;
+	}
+	free(before);
+}
+
 static void what_is_too_much_is_named(void **state)
 {
 	static const char wanted[] = "all files of authorities together have more than 16777216";
@@ -378,6 +414,7 @@ int main(void)
 		TEST(all_authorities_together_are_bounded),
 		TEST(they_are_read_again_too),
 		TEST(a_file_that_shrinks_makes_room),
+		TEST(keys_of_tickets_change_by_time),
 		TEST(what_is_too_much_is_named),
 	};
 
