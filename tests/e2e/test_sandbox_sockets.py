@@ -263,7 +263,8 @@ def test_the_supervisor_connects_to_no_other(mx):
         ask(pid, "/nowhere")
     mx.kill_and_wait("queue")
     works(mx, "anna")
-    assert len(mx.log.find("connect_refused", since=mark)) <= ASKED * (1 + time.monotonic() - begun)
+    # the first second and the last are not whole
+    assert len(mx.log.find("connect_refused", since=mark)) <= ASKED * (2 + time.monotonic() - begun)
 
 
 @pytest.mark.parametrize("landlock", LANDLOCKS)
