@@ -53,6 +53,14 @@ static struct mail_deadline deadline_of(uint32_t needs, uint64_t at_us)
 				      .at_us = (int64_t)at_us};
 }
 
+/* A byte, in two's complement. */
+static int priority_of(uint32_t needs)
+{
+	int byte = needs >> IPC_JOB_PRIORITY & 0xff;
+
+	return byte < 0x80 ? byte : byte - 0x100;
+}
+
 static bool read_job(struct deliver_helper_job *job, struct unpack *body)
 {
 	uint32_t needs;
@@ -68,7 +76,7 @@ static bool read_job(struct deliver_helper_job *job, struct unpack *body)
 	job->binary = (needs & IPC_JOB_BINARY) != 0;
 	job->has_turn = (needs & IPC_JOB_TURN) != 0;
 	job->requires_tls = (needs & IPC_JOB_REQUIRE_TLS) != 0;
-	job->priority = (int8_t)(needs >> IPC_JOB_PRIORITY & 0xff);
+	job->priority = priority_of(needs);
 	job->deadline = deadline_of(needs, unpack_u64(body));
 	ret = unpack_u32(body);
 	job->ret = (enum mail_ret)ret;

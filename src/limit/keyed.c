@@ -384,7 +384,7 @@ void limit_keyed_sum(struct limit_keyed_view view, uint64_t key, struct limit_ke
 		     size_t count)
 {
 	struct place place;
-	struct limit_window windows[LIMIT_COLUMNS];
+	struct limit_window windows[LIMIT_COLUMNS] = {0};
 
 	if (count > LIMIT_COLUMNS)
 		panic("%zu rules for one key", count);

@@ -24,7 +24,7 @@ struct group {
 struct row {
 	struct limit_rate_tables tables;
 	uint32_t versions[CONFIG_RATE_PERS];
-	int8_t columns[CONFIG_RATES_MAX];
+	int16_t columns[CONFIG_RATES_MAX];
 };
 
 struct limit_rates {
@@ -153,8 +153,8 @@ static void learn_columns(const struct limit_rates *rates, struct row *row,
 {
 	for (size_t i = 0; i < rates->count; i++)
 		if (rates->rules[i].config->per == per)
-			row->columns[i] = (int8_t)limit_keyed_column(row->tables.per[per],
-								     rates->rules[i].key);
+			row->columns[i] = (int16_t)limit_keyed_column(row->tables.per[per],
+								      rates->rules[i].key);
 	row->versions[per] = version;
 }
 

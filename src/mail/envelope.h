@@ -71,12 +71,13 @@ struct mail_envelope {
 	struct str sender; /* LOCAL@DOMAIN, "" for the null sender, "#@[]" for a double bounce,
 			    * LOCAL@DOMAIN-@[] for VERP (mail/verp.h) */
 	struct str envid;  /* as xtext; empty: none */
-	struct str received; /* "smtp 192.0.2.7:53112 name=mail.example.com helo=mail.example.com" */
-	struct str trigger;  /* no delivery is attempted while it is set; empty: none */
-	uint64_t size;       /* bytes of the data file */
-	int priority;        /* MT-PRIORITY (RFC 6710); 0: that of ordinary mail */
-	int64_t release_us;  /* no delivery is attempted before this whole second, which the sender
-			      * has asked for (RFC 4865); 0: at once */
+	struct str
+		received;   /* "smtp 192.0.2.7:53112 name=mail.example.com helo=mail.example.com" */
+	struct str trigger; /* no delivery is attempted while it is set; empty: none */
+	uint64_t size;      /* bytes of the data file */
+	int priority;       /* MT-PRIORITY (RFC 6710); 0: that of ordinary mail */
+	int64_t release_us; /* no delivery is attempted before this whole second, which the sender
+			     * has asked for (RFC 4865); 0: at once */
 	struct mail_deadline deadline;
 	struct mail_recipient *recipients;
 	size_t recipient_count;

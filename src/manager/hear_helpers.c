@@ -93,9 +93,9 @@ static void on_resolve_lost(void *context)
 }
 
 const struct helpers_handler manager_hear_helpers = {
-	may_connect,        may_help,          places,           on_helper_joined,
+	may_connect, may_help,          places,           on_helper_joined,
 	report_take, dispatch_on_ended, busy_may_be_said, busy_take,
-	on_resolved,        on_directory_back, on_resolve_lost,  stop_check,
+	on_resolved, on_directory_back, on_resolve_lost,  stop_check,
 };
 
 /* --- resolve --- */

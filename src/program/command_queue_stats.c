@@ -121,8 +121,8 @@ static void add_pause(struct stats *stats, const struct pause *pause, bool is_fi
 {
 	char until[TIMESTAMP_SIZE];
 
-	timestamp_format_seconds(
-		os_clock_wall_us() + (int64_t)pause->left_ms * (SECOND_US / 1000), until);
+	timestamp_format_seconds(os_clock_wall_us() + (int64_t)pause->left_ms * (SECOND_US / 1000),
+				 until);
 	if (!stats->json) {
 		if (is_first)
 			buffer_append_format(&stats->text, "%-40s %10s %-20s  %s\n",

@@ -2,8 +2,8 @@
 /* mailbox - records messages and files each once: one transport for each service of kind mailbox
  * or imap. "decode" decodes them. */
 #include "deliver/mailbox.h"
-#include "deliver/mailbox_open.h"
 #include "base/panic.h"
+#include "deliver/mailbox_open.h"
 #include "deliver/mailbox_prune.h"
 #include "mailbox/maildir.h"
 #include "os/process.h"

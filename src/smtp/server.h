@@ -4,8 +4,8 @@
  * as an engine without I/O. Extensions: 8BITMIME (RFC 6152), CHUNKING and BINARYMIME (RFC 3030),
  * SMTPUTF8 (RFC 6531), DSN (RFC 3461), SIZE (RFC 1870), PIPELINING, ENHANCEDSTATUSCODES, ETRN (RFC
  * 1985), XCLIENT and XFORWARD (Postfix), STARTTLS (RFC 3207), AUTH (RFC 4954), REQUIRETLS (RFC
- * 8689), MT-PRIORITY (RFC 6710), FUTURERELEASE (RFC 4865, submission only), DELIVERBY (RFC 2852, not
- * for strangers).
+ * 8689), MT-PRIORITY (RFC 6710), FUTURERELEASE (RFC 4865, submission only), DELIVERBY (RFC 2852,
+ * not for strangers).
  *
  * Bytes from the client go in through smtp_server_input(), replies are collected in
  * smtp_server_output(), the message in smtp_server_body(). At most one question is pending;

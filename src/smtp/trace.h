@@ -23,7 +23,8 @@ struct smtp_trace {
  * none is named, so that blind copies stay blind. */
 void smtp_trace_append(struct buffer *out, const struct smtp_trace *trace,
 		       const struct mail_envelope *envelope);
-/* "smtp 192.0.2.7:53112 name=mail.example.com helo=mail.example.com", for struct mail_envelope; in ARENA. */
+/* "smtp 192.0.2.7:53112 name=mail.example.com helo=mail.example.com", for struct mail_envelope; in
+ * ARENA. */
 struct str smtp_trace_origin(const struct smtp_trace *trace, struct arena *arena);
 
 #endif

@@ -111,18 +111,19 @@ static void too_many_classes_are_refused(void **state)
 /* Networks are printed in canonical form, "::/0" covers no IPv4 network, and a name no address. */
 static void right_classes_are_kept_in_their_order(void **state)
 {
-	static const char printed[] = "\nclass \"mx.d.example\" {\n"
-				      "	queue = 8\n	refuse = 3\n	count = active\n	source = \"\"\n}\n"
-				      "\nclass \"*.d.example\" {\n"
-				      "	queue = 8\n	refuse = 3\n	count = active\n	source = \"\"\n}\n"
-				      "\nclass \"::/0\" {\n"
-				      "	queue = 8\n	refuse = 3\n	count = active\n	source = \"\"\n}\n"
-				      "\nclass \"10.1.0.0/16\" {\n"
-				      "	queue = 8\n	refuse = 3\n	count = active\n	source = \"\"\n}\n"
-				      "\nclass \"10.0.0.0/8\" {\n"
-				      "	queue = 8\n	refuse = 3\n	count = active\n	source = \"\"\n}\n"
-				      "\nclass \"*\" {\n"
-				      "	queue = 16\n	refuse = 15\n	count = all\n	source = \"\"\n}\n";
+	static const char printed[] =
+		"\nclass \"mx.d.example\" {\n"
+		"	queue = 8\n	refuse = 3\n	count = active\n	source = \"\"\n}\n"
+		"\nclass \"*.d.example\" {\n"
+		"	queue = 8\n	refuse = 3\n	count = active\n	source = \"\"\n}\n"
+		"\nclass \"::/0\" {\n"
+		"	queue = 8\n	refuse = 3\n	count = active\n	source = \"\"\n}\n"
+		"\nclass \"10.1.0.0/16\" {\n"
+		"	queue = 8\n	refuse = 3\n	count = active\n	source = \"\"\n}\n"
+		"\nclass \"10.0.0.0/8\" {\n"
+		"	queue = 8\n	refuse = 3\n	count = active\n	source = \"\"\n}\n"
+		"\nclass \"*\" {\n"
+		"	queue = 16\n	refuse = 15\n	count = all\n	source = \"\"\n}\n";
 	struct buffer out =
 		outcome_of(STR(HOST "class \"MX.d.example\" " LIMITS "class \"*.d.example\" " LIMITS
 				    "class \"0::/0\" " LIMITS "class \"10.1.0.0/16\" " LIMITS

@@ -7,8 +7,8 @@
 #include "queue_peer.h"
 #include "test.h"
 #include <errno.h>
-#include <inttypes.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -37,7 +37,8 @@ static struct record *connect_to(void)
 
 static void empty(void)
 {
-	run("DROP TABLE IF EXISTS record_meta, decision, attempt, filing, mailbox, part, participant,"
+	run("DROP TABLE IF EXISTS record_meta, decision, attempt, filing, mailbox, part, "
+	    "participant,"
 	    " message CASCADE");
 }
 

@@ -245,12 +245,14 @@ static bool take_sender(struct directory_sending *sending, struct str sender)
 
 static void examine_mailbox(struct directory_sending *sending)
 {
-	if (str_equal(sending->mailbox, sending->user))
+	bool is_served = directory_is_served(sending->directory);
+
+	if (str_equal(sending->mailbox, sending->user) ||
+	    (!is_served &&
+	     directory_is_default_address(sending->directory, sending->user, sending->mailbox)))
 		grant(sending);
-	else if (directory_is_served(sending->directory))
+	else if (is_served)
 		ask_record(sending, DIRECTORY_USER, sending->user, on_user);
-	else if (directory_is_default_address(sending->directory, sending->user, sending->mailbox))
-		grant(sending);
 	else
 		refuse(sending);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * world/finds/removals.h - removals of names that a sync passes over: a power cut may bring each back.
+ * world/finds/removals.h - removals of names that a sync passes over: a power cut may bring each
+ * back.
  */
 #ifndef WORLD_FINDS_REMOVALS_H
 #define WORLD_FINDS_REMOVALS_H
