@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: ISC
 """What tests and benchmarks need to start servers on loopback."""
 import socket
+import socketserver
 import subprocess
+import threading
 import time
 
 PATIENCE = 20  # seconds, for what takes milliseconds on an idle machine
@@ -46,3 +48,23 @@ def wait_until(condition, what, timeout=PATIENCE):
         if time.monotonic() > begin + timeout:
             raise AssertionError(f"not within {timeout} s: {what}")
         pause_since(begin)
+
+
+class ThreadServer(socketserver.ThreadingTCPServer):
+    """Serves on a free port of ADDRESS until it is closed, in a thread, and each connection in one of its own.
+    Who closes one that still serves leaves a thread that asks the closed socket for ever."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, handler, address="127.0.0.1"):
+        super().__init__((address, 0), handler)
+        self.port = self.server_address[1]
+
+    def serve(self):
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+    def server_close(self):
+        self.shutdown()
+        super().server_close()

@@ -16,7 +16,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from common.net import (PATIENCE, POLL, free_port,  # noqa: E402,F401
+from common.net import (PATIENCE, POLL, ThreadServer, free_port,  # noqa: E402,F401
                         listening, pause_since, wait_until)
 
 HERE = os.path.dirname(os.path.abspath(__file__))

@@ -11,7 +11,7 @@ import threading
 
 import pytest
 from smtp import Client, Wire, stuff
-from stagepost import as_user, wait_until
+from stagepost import ThreadServer, as_user, wait_until
 
 LARGE = 100_000  # does not go by value
 OTHERS = 160  # messages that are sent to get a file used again: more than are ever in stock
@@ -31,10 +31,9 @@ class Hop:
             def handle(self):
                 outer.serve(self.rfile, self.wfile)
 
-        self.server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.address = f"127.0.0.1:{self.server.server_address[1]}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.server = ThreadServer(Handler)
+        self.address = f"127.0.0.1:{self.server.port}"
+        self.server.serve()
 
     def serve(self, rfile, wfile):
         wfile.write(b"220 hop.test\r\n")
@@ -53,7 +52,6 @@ class Hop:
 
     def close(self):
         self.go.set()
-        self.server.shutdown()
         self.server.server_close()
 
 

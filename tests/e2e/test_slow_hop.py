@@ -5,12 +5,11 @@ import os
 import random
 import signal
 import socketserver
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 from smtp import Client, deliver
-from stagepost import free_port, wait_until
+from stagepost import ThreadServer, free_port, wait_until
 
 MESSAGES = 300
 RECORDED_AFTER = 0.25  # seconds: then "send" records what it knows
@@ -37,21 +36,17 @@ class Session(socketserver.StreamRequestHandler):
         self.wfile.write(text.encode() + b"\r\n")
 
 
-class Server(socketserver.ThreadingTCPServer):
-    allow_reuse_address = True
-    daemon_threads = True
-    request_queue_size = 128
-
+class Server(ThreadServer):
     def __init__(self, *delay):
-        super().__init__(("127.0.0.1", 0), Session)
+        super().__init__(Session)
         self.delay = delay
         self.taken = []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        self.serve()
 
 
 def test_local_and_slow_remote_recipients(node):
     with Server(RECORDED_AFTER - 0.1, RECORDED_AFTER + 0.1) as server:
-        mx = node(routes=[f"slow.test:127.0.0.1;{server.server_address[1]}"])
+        mx = node(routes=[f"slow.test:127.0.0.1;{server.port}"])
 
         def send(number):
             with Client(mx) as client:
@@ -68,13 +63,12 @@ def test_local_and_slow_remote_recipients(node):
         for number in range(MESSAGES):
             assert len(mx.maildir(f"u{number}@a.test").files()) == 1
         assert not mx.log.find("queue_error")
-        server.shutdown()
 
 
 def test_nothing_is_recorded_of_a_message_that_is_being_removed(node):
     """Its number may be another message's by then."""
     with Server(RECORDED_AFTER - 0.1, RECORDED_AFTER - 0.1) as server:
-        mx = node(routes=[f"slow.test:127.0.0.1;{server.server_address[1]}"])
+        mx = node(routes=[f"slow.test:127.0.0.1;{server.port}"])
         (queue,) = mx.pids("queue")
         with Client(mx) as client:
             client.deliver("s@client.test", ["anna@a.test", "x@slow.test"], b"\r\nhello\r\n")
@@ -93,7 +87,6 @@ def test_nothing_is_recorded_of_a_message_that_is_being_removed(node):
         mx.wait_empty()
         assert not mx.log.find("message_preprocessed")
         assert not mx.log.find("queue_error")
-        server.shutdown()
 
 
 def test_what_is_under_way_waits_for_its_host(node):
@@ -102,7 +95,7 @@ def test_what_is_under_way_waits_for_its_host(node):
     port = free_port()
     hop = node("hop", start=False, domains=["b.test"], port=port)
     with Server(3, 3) as server:
-        mx = node(routes=[f"slow.test:127.0.0.1;{server.server_address[1]}",
+        mx = node(routes=[f"slow.test:127.0.0.1;{server.port}",
                           f"b.test:127.0.0.1;{port}"], settings="probe_delay = 1")
         deliver(mx, ["x@slow.test", "y@b.test"], b"Subject: hello\r\n\r\nA line.\r\n")
         mx.log.wait("deferred")

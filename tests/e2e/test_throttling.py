@@ -51,7 +51,6 @@ def test_what_large_providers_say(node):
         for name, (domain, hop) in zip(PROVIDERS, hops.items()):
             assert sorted(hop.delivered) == sorted(sent[domain]), name
             check_calmed_down(name, hop.allows, throttled(mx, hop.port))
-            hop.shutdown()
             hop.server_close()
         assert not throttled(mx, other.port)
     check_never_deferred(mx)
@@ -152,7 +151,6 @@ def rates_beside(node, slow):
         assert pauses(mx)["slow.test"]["messages"] > 50
     mx.stop()
     for hop in hops:
-        hop.shutdown()
         hop.server_close()
     return [rate_of(hop, EACH) for hop in hops]
 

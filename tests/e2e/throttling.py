@@ -9,7 +9,7 @@ import threading
 import time
 
 from smtp import Client
-from stagepost import PATIENCE, as_user
+from stagepost import PATIENCE, ThreadServer, as_user
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 IN_FLIGHT = 30  # connections to one server at most, when it complains
@@ -182,29 +182,21 @@ class Session(socketserver.StreamRequestHandler):
         self.wfile.write(text.encode() + b"\r\n")
 
 
-class Server(socketserver.ThreadingTCPServer):
+class Server(ThreadServer):
     """Takes what it gets, as far as ALLOWS allows, in so many seconds a message, and notes when."""
 
-    allow_reuse_address = True
-    daemon_threads = True
-    request_queue_size = 128
-
     def __init__(self, allows=None, takes=0):
-        super().__init__(("127.0.0.1", 0), Session)
+        super().__init__(Session)
         self.lock = threading.Lock()
         self.allows = allows
         self.takes = takes
         self.open = self.most_open = 0
         self.sessions, self.mails, self.recipients, self.messages = [], [], [], []
         self.delivered = []  # addresses
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        self.serve()
 
     def handle_error(self, *_):
         """The client is gone."""
-
-    @property
-    def port(self):
-        return self.server_address[1]
 
     def route(self, domain):
         return f"{domain}:127.0.0.1;{self.port}"
