@@ -10,7 +10,7 @@
 #include "config/text.h"
 #include "os/file.h"
 #include "os/process.h"
-#include "program/command.h"
+#include "program/command/command.h"
 #include <stdio.h>
 #include <stdlib.h>
 

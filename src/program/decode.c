@@ -15,7 +15,7 @@
 #include "os/sandbox.h"
 #include "os/stream.h"
 #include "os/watchdog.h"
-#include "program/child.h"
+#include "program/child/child.h"
 #include <string.h>
 #include <unistd.h>
 

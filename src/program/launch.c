@@ -4,7 +4,7 @@
  * inherit it. It reads no mail. */
 #include "base/panic.h"
 #include "deliver/launcher.h"
-#include "program/child.h"
+#include "program/child/child.h"
 
 static const int64_t STOP_CHECK_US = SECOND_US / 20;
 

@@ -6,8 +6,8 @@
 #include "deliver/remote_places.h"
 #include "deliver/remote_policy.h"
 #include "dns/resolver.h"
-#include "program/child.h"
-#include "program/service.h"
+#include "program/child/child.h"
+#include "program/kind/service.h"
 
 enum { CONCURRENCY = 1000 };
 

@@ -5,8 +5,8 @@
 #include "mailbox/maildir.h"
 #include "os/mounts.h"
 #include "os/process.h"
-#include "program/child.h"
-#include "program/service.h"
+#include "program/child/child.h"
+#include "program/kind/service.h"
 #include <stdlib.h>
 
 enum { CONCURRENCY = 1000 };

@@ -7,8 +7,8 @@
 #include "deliver/mailbox_prune.h"
 #include "mailbox/maildir.h"
 #include "os/process.h"
-#include "program/child.h"
-#include "program/service.h"
+#include "program/child/child.h"
+#include "program/kind/service.h"
 #include <stdlib.h>
 
 enum { CONCURRENCY = 1000 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* mailbox-command - does the work of "stagepost mailbox". */
-#include "program/mailbox_command.h"
+#include "program/mailbox_command/mailbox_command.h"
 #include "os/process.h"
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * programs. */
 #include "deliver/pipe.h"
 #include "base/panic.h"
-#include "program/child.h"
-#include "program/service.h"
+#include "program/child/child.h"
+#include "program/kind/service.h"
 #include <stdlib.h>
 #include <utlist.h>
 

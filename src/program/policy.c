@@ -5,7 +5,7 @@
 #include "https/https.h"
 #include "log/event.h"
 #include "os/file.h"
-#include "program/child.h"
+#include "program/child/child.h"
 #include "reports/ledger.h"
 #include "sts/server.h"
 #include <errno.h>

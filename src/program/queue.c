@@ -4,7 +4,7 @@
 #include "directory/wire/frame.h"
 #include "log/event.h"
 #include "os/process.h"
-#include "program/child.h"
+#include "program/child/child.h"
 #include "queue/protocol.h"
 #include "queue/repair.h"
 #include "queue/server.h"

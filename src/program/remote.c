@@ -5,8 +5,8 @@
 #include "deliver/remote_keys.h"
 #include "deliver/remote_places.h"
 #include "deliver/remote_policy.h"
-#include "program/child.h"
-#include "program/service.h"
+#include "program/child/child.h"
+#include "program/kind/service.h"
 #include "sts/client.h"
 
 enum { CONCURRENCY = 2000 };

@@ -3,7 +3,7 @@
 #include "base/buffer.h"
 #include "config/text.h"
 #include "os/process.h"
-#include "program/machine_check.h"
+#include "program/machine_check/machine_check.h"
 #include "scratch.h"
 #include "test.h"
 #include <stdio.h>
