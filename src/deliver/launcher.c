@@ -8,8 +8,8 @@
 #include "ipc/listener.h"
 #include "ipc/pack.h"
 #include "log/event.h"
-#include "os/program.h"
-#include "os/socket.h"
+#include "os/process/program.h"
+#include "os/socket/socket.h"
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>

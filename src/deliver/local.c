@@ -9,7 +9,7 @@
 #include "log/event.h"
 #include "mailbox/maildir.h"
 #include "os/clock.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include <stdlib.h>
 #include <string.h>
 

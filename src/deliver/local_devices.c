@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/local_devices.h"
 #include "base/panic.h"
-#include "os/mounts.h"
+#include "os/file/mounts.h"
 #include <stdlib.h>
 
 enum { SLOTS = 1 << 14 };

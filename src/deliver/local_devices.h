@@ -5,7 +5,7 @@
  * When a disk does not answer, no file on it may be touched, so this must be remembered. A table of
  * fixed size; an owner that is evicted is unknown until his next mail. For such an owner the
  * kernel's mount table says what is mounted at the path of his mailbox, which is right if the path
- * contains no symbolic link (os/mounts.h).
+ * contains no symbolic link (os/file/mounts.h).
  */
 #ifndef DELIVER_LOCAL_DEVICES_H
 #define DELIVER_LOCAL_DEVICES_H

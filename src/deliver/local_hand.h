@@ -12,7 +12,7 @@
 
 #include "mailbox/maildir.h"
 #include "os/loop.h"
-#include "os/process.h"
+#include "os/process/process.h"
 
 /* Deliveries, sorted by owner. Borrowed by the hand. */
 struct local_group {

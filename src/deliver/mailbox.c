@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "deliver/mailbox_prepare.h"
 #include "deliver/mailbox_turns.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include <stdlib.h>
 
 struct deliver_mailbox {

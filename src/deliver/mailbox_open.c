@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "mailstore/imap.h"
 #include "mailstore/maildir.h"
-#include "os/secret.h"
+#include "os/file/secret.h"
 #include "record/mariadb/mariadb.h"
 #include "record/postgresql/postgresql.h"
 #include "record/sqlite/sqlite.h"

@@ -14,7 +14,7 @@
 #include "config/config.h"
 #include "mail/envelope.h"
 #include "mail/verdict.h"
-#include "os/process.h"
+#include "os/process/process.h"
 
 struct pipe_envelope {
 	struct mail_id id;

@@ -5,8 +5,8 @@
 #include "deliver/pipe_status.h"
 #include "log/event.h"
 #include "mailbox/copy.h"
-#include "os/file.h"
-#include "os/stream.h"
+#include "os/file/file.h"
+#include "os/stream/stream.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

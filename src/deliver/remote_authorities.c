@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "log/event.h"
-#include "os/file_watch.h"
+#include "os/file/watch.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include "dns/search.h"
 #include "mail/verdict.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 
 enum { REMOTE_PEER_SIZE = DNS_NAME_SIZE + OS_SOCKET_TEXT_SIZE };
 

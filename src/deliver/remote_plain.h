@@ -9,7 +9,7 @@
 #define DELIVER_REMOTE_PLAIN_H
 
 #include "dns/search.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <stdbool.h>
 
 /* At most 1000 servers, each for 15 minutes; the most recent ones stay. */

@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "config/config.h"
 #include "dns/mx.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 
 enum remote_hop_kind {
 	REMOTE_HOP_EXCHANGERS, /* of the domain NAME */

@@ -5,7 +5,7 @@
 #include "deliver/remote_report.h"
 #include "dns/search.h"
 #include "log/event.h"
-#include "os/interface.h"
+#include "os/socket/interface.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The handshake of a session, and what came of it. */
 #include "deliver/internal_remote_session.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "transcript/transcript.h"
 #include <errno.h>
 #include <string.h>

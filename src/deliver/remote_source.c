@@ -6,7 +6,7 @@
 #include "deliver/remote_sender.h"
 #include "limit/class.h"
 #include "log/event.h"
-#include "os/interface.h"
+#include "os/socket/interface.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "inject/link.h"
 #include "base/panic.h"
 #include "os/loop.h"
-#include "os/process.h"
-#include "os/socket.h"
+#include "os/process/process.h"
+#include "os/socket/socket.h"
 #include "queue/client.h"
 #include "queue/message.h"
 #include <errno.h>

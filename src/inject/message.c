@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "mail/text.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/message.h"
 #include "queue/submit.h"
 #include "queue/trigger.h"

@@ -14,7 +14,7 @@
 #include "limit/rate.h"
 #include "names/client.h"
 #include "os/loop.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "queue/client.h"
 #include "smtp/server.h"
 

@@ -8,7 +8,7 @@
 #include "manager/notice.h"
 #include "manager/outcome.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "os/random.h"
 #include "queue/message.h"
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* directory-postgresql - serves the address directory from PostgreSQL. */
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/kind/directory.h"
 #include "store/postgresql/postgresql.h"
 

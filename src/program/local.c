@@ -3,8 +3,8 @@
 #include "deliver/local.h"
 #include "base/panic.h"
 #include "mailbox/maildir.h"
-#include "os/mounts.h"
-#include "os/process.h"
+#include "os/file/mounts.h"
+#include "os/process/process.h"
 #include "program/child/child.h"
 #include "program/kind/service.h"
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "deliver/mailbox_open.h"
 #include "deliver/mailbox_prune.h"
 #include "mailbox/maildir.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/child/child.h"
 #include "program/kind/service.h"
 #include <stdlib.h>

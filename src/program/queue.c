@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "directory/wire/frame.h"
 #include "log/event.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/child/child.h"
 #include "queue/protocol.h"
 #include "queue/repair.h"

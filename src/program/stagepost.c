@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost - the command. */
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/command/command.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "queue/adopt.h"
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal_adopt.h"
 #include "queue/internal_repair.h"
 #include "queue/update.h"

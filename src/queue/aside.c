@@ -25,7 +25,7 @@
  * name that is not in them cannot come back. Then the file is removed like any other.
  */
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * Removes what crashes leave. Every rule here removes a name only when no accepted message can have
  * it.
  */
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
 #include "queue/update.h"
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* A message in progress: sent by value with its commit, or written into the shared file. */
 #include "base/panic.h"
 #include "ipc/pack.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/control.h"
 #include "queue/internal_client.h"
 #include "queue/message.h"

@@ -14,7 +14,7 @@
  * removed.
  */
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal_commit.h"
 #include <errno.h>
 #include <stdlib.h>

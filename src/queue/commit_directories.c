@@ -4,7 +4,7 @@
  * a process without a free descriptor only refuses a message; only a sync that was tried and failed
  * leaves anything in doubt (aside.c).
  */
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal_commit.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Creating a queue. Its format file comes last, so a directory without one is not a queue; the next
  * process that finds it starts again and keeps what is there.
  */
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The directories that a commit has changed: each is opened once and synced once. */
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* Whether a filesystem is fit for a queue. */
 #include "os/clock.h"
-#include "os/file.h"
-#include "os/process.h"
+#include "os/file/file.h"
+#include "os/process/process.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 /* The start of the process "queue": what an earlier process left in pid/ becomes a spare or is
  * removed. */
 #include "base/panic.h"
-#include "os/file.h"
-#include "os/process.h"
+#include "os/file/file.h"
+#include "os/process/process.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <stdio.h>

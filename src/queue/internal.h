@@ -5,7 +5,7 @@
 #ifndef QUEUE_INTERNAL_H
 #define QUEUE_INTERNAL_H
 
-#include "os/process.h"
+#include "os/process/process.h"
 #include "queue/message.h"
 #include "queue/store.h"
 #include <pthread.h>

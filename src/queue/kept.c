@@ -8,7 +8,7 @@
  */
 #include "base/panic.h"
 #include "base/table.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@
  * file's name is in pid/, where only this process may open it. Our other processes close the
  * descriptor before they send COMMIT; a client that does not is refused.
  */
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Where the names of messages are, and all names in a place. */
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The end of a message, S4 or S5 to S1. */
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Finds what is wrong with a queue's names. */
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal_repair.h"
 #include "queue/update.h"
 #include <errno.h>

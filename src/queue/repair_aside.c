@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What cannot be repaired moves to damaged/, for people to look at. */
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal_repair.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Messages return from repair/ with their true numbers: steps 4 to 6. */
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal_repair.h"
 #include "queue/trailer.h"
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The files of a message while a queue is repaired. */
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal_repair.h"
 #include "queue/update.h"
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Messages with a wrong number leave the queue for repair/: steps 1 to 3. */
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal_repair.h"
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* What is wrong with a queue: whether it was copied, by looking at some of its files; and what
  * was set aside. */
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "queue/internal_server.h"
 #include <stdlib.h>
 #include <utlist.h>

@@ -19,9 +19,9 @@ struct queue_server;
 /*
  * Who may connect, and the limits of each; connections of others are closed. A connection may have
  * what one process needs, and a user what all his processes together need. (The kernel tells us the
- * user of the process that requested a connection, not the process: os/connector.h.) A user who has
- * several roles gets the limits of all. What exceeds a limit is refused: a connection is closed, an
- * OPEN is answered with -EMFILE, a message with too many recipients with -E2BIG.
+ * user of the process that requested a connection, not the process: os/socket/connector.h.) A user
+ * who has several roles gets the limits of all. What exceeds a limit is refused: a connection is
+ * closed, an OPEN is answered with -EMFILE, a message with too many recipients with -E2BIG.
  */
 struct queue_server_part {
 	uid_t user;

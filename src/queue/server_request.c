@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal_server.h"
 #include <errno.h>
 #include <stdlib.h>

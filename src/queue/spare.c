@@ -21,7 +21,7 @@
  * again before they print (queue_update_is_still()).
  */
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <stdlib.h>

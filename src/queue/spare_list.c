@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Lists of spares, and the names of spares. */
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
 #include <inttypes.h>
 #include <stdio.h>

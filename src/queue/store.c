@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "queue/store.h"
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/control.h"
 #include "queue/internal.h"
 #include <errno.h>

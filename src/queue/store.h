@@ -64,7 +64,7 @@ enum queue_sync {
 				* queue is a mount point; else FILES */
 	QUEUE_SYNC_FILES,      /* sync each file and each directory concerned */
 	QUEUE_SYNC_FILESYSTEM, /* syncfs */
-	QUEUE_SYNC_ORDERED,    /* write out, name, sync one directory: see os/file_order.c */
+	QUEUE_SYNC_ORDERED,    /* write out, name, sync one directory: see os/file/order.c */
 };
 
 struct queue_options {

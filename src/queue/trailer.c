@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "queue/trailer.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/control.h"
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "queue/update.h"
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
 #include "queue/internal_update.h"
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Making control files, appending to them, and checking whose they are. */
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
 #include "queue/internal_update.h"
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Reading queued messages, and the steps of their end. */
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
 #include "queue/trailer.h"
 #include "queue/update.h"

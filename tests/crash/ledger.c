@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "ledger.h"
 #include "base/timestamp.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/cleaner.h"
 #include "queue/message.h"
 #include "queue/update.h"

@@ -225,7 +225,7 @@ def test_a_listener_that_blocks_does_so_no_longer_than_the_process(bare):
 # --- the supervisor connects for them ---
 
 def question(path, kind):
-    """os/connector.h: struct os_connector_question, in hexadecimal."""
+    """os/socket/connector.h: struct os_connector_question, in hexadecimal."""
     return ((7).to_bytes(4, "little") + kind.to_bytes(4, "little") +
             path.encode().ljust(108, b"\0")).hex()
 

@@ -2,7 +2,7 @@
 #include "queue_peer.h"
 #include "base/timestamp.h"
 #include "ipc/channel.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "queue/protocol.h"
 #include "test.h"
 #include <errno.h>

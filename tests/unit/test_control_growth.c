@@ -2,7 +2,7 @@
 /* How long control files get: what several recipients have in common, writing anew, the largest
  * message, and a week of attempts. */
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/control.h"
 #include "queue/message.h"
 #include "queue/protocol.h"

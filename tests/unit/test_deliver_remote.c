@@ -6,8 +6,8 @@
 #include "base/panic.h"
 #include "deliver/remote.h"
 #include "deliver/remote_policy.h"
-#include "os/interface.h"
-#include "os/socket.h"
+#include "os/socket/interface.h"
+#include "os/socket/socket.h"
 #include "test.h"
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
 #include "ipc/pack.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/process.h"
-#include "os/socket.h"
+#include "os/process/process.h"
+#include "os/socket/socket.h"
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What a scan finds that is not, or not yet, a message. */
 #include "ipc/pack.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/protocol.h"
 #include "queue_server_scene.h"
 #include "test.h"

@@ -3,7 +3,7 @@
 #include "base/timestamp.h"
 #include "ipc/pack.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/protocol.h"
 #include "queue/submit.h"
 #include "queue_server_scene.h"

@@ -2,7 +2,7 @@
 /* What TLSA records make of a host's policy. */
 #include "deliver/remote_dane.h"
 #include "fake_dns.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "scratch.h"
 #include "test.h"
 #include <arpa/inet.h>

@@ -6,8 +6,8 @@
 #include "deliver/remote_session.h"
 #include "fake_loop.h"
 #include "os/clock.h"
-#include "os/file.h"
-#include "os/socket.h"
+#include "os/file/file.h"
+#include "os/socket/socket.h"
 #include "test.h"
 #include <errno.h>
 #include <string.h>

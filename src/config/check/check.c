@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "config/internal.h"
 #include "mail/host.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include <stdlib.h>
 #include <string.h>
 

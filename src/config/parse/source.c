@@ -7,8 +7,8 @@
 #include "base/panic.h"
 #include "config/internal.h"
 #include "config/parse/token.h"
-#include "os/file.h"
-#include "os/stream.h"
+#include "os/file/file.h"
+#include "os/stream/stream.h"
 #include <errno.h>
 #include <glob.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "ipc/pack.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "os/signal_watch.h"
 #include "program/child/internal.h"
 #include "program/start/log_settings.h"

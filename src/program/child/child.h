@@ -4,7 +4,7 @@
  *
  * The supervisor has the other end of descriptor 3. It sends the configuration
  * (a sealed memfd), the sockets that the process works with, each by
- * name ("connector" is the one for requesting connections: os/connector.h),
+ * name ("connector" is the one for requesting connections: os/socket/connector.h),
  * and CHILD_START; the process answers CHILD_READY. Later it may send
  * new sockets with a new configuration, and CHILD_START again, or CHILD_STOP. A process
  * without a free descriptor for one of them answers CHILD_AGAIN and continues as before. If the

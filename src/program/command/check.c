@@ -3,7 +3,7 @@
 #include "program/rights/check.h"
 #include "base/json.h"
 #include "os/clock.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/command/command.h"
 #include "program/machine_check/machine_check.h"
 #include "program/talk/pid_file.h"

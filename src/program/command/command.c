@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Parses the command line of every command. */
 #include "program/command/command.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

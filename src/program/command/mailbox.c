@@ -2,7 +2,7 @@
 /* stagepost mailbox - files a message as a command; its subcommands look at the record. */
 #include "program/command/mailbox.h"
 #include "inject/message.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/start/program_directory.h"
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "program/serve/serve.h"
 #include "base/attributes.h"
 #include "base/buffer.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/command/command.h"
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost reload, stagepost stop - send a signal to the running supervisor. */
 #include "os/clock.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/command/command.h"
 #include "program/talk/pid_file.h"
 #include "program/talk/reload_record.h"

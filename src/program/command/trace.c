@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost trace - the history of a message, from the logs. */
 #include "base/panic.h"
-#include "os/stream.h"
+#include "os/stream/stream.h"
 #include "program/command/command.h"
 #include "trace/story.h"
 #include <errno.h>

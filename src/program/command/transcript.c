@@ -5,7 +5,7 @@
 #include "base/timestamp.h"
 #include "ipc/channel.h"
 #include "mail/text.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "program/command/queue/queue.h"
 #include <errno.h>
 #include <inttypes.h>

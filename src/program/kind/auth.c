@@ -2,7 +2,7 @@
 #include "program/kind/auth.h"
 #include "auth/server/server.h"
 #include "log/event.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

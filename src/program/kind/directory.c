@@ -5,8 +5,8 @@
 #include "directory/socketmap/socketmap.h"
 #include "ipc/listener.h"
 #include "log/event.h"
-#include "os/process.h"
-#include "os/socket.h"
+#include "os/process/process.h"
+#include "os/socket/socket.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

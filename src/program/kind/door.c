@@ -5,7 +5,7 @@
 #include "intake/proxy.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/listener.h"
+#include "os/socket/listener.h"
 #include "program/kind/door_service.h"
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* Checks the passwords of logins to relays: are there any, and who else could read them? */
 #include "config/text.h"
 #include "keys/passwords.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "program/machine_check/internal.h"
 #include <errno.h>
 #include <sys/stat.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "base/attributes.h"
 #include "base/buffer.h"
-#include "os/file_rights.h"
-#include "os/process.h"
+#include "os/file/rights.h"
+#include "os/process/process.h"
 #include "program/machine_check/internal.h"
 #include "queue/store.h"
 #include <errno.h>

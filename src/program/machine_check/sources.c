@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Checks the sections source: does this machine have their addresses? */
-#include "os/interface.h"
-#include "os/socket_address.h"
+#include "os/socket/address.h"
+#include "os/socket/interface.h"
 #include "program/machine_check/internal.h"
 
 static void check_source(struct machine_check *check, const struct config_source *source)

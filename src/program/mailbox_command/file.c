@@ -9,7 +9,7 @@
 #include "inject/reader.h"
 #include "mail/localpart.h"
 #include "os/clock.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/mailbox_command/mailbox_command.h"
 #include "program/start/log_settings.h"
 #include "program/start/program_directory.h"

@@ -7,7 +7,7 @@
 #include "deliver/mailbox_open.h"
 #include "filing/place.h"
 #include "os/clock.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/mailbox_command/mailbox_command.h"
 #include "program/mailbox_command/places.h"
 #include "program/start/program_directory.h"

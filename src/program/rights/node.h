@@ -5,8 +5,8 @@
 #ifndef PROGRAM_RIGHTS_NODE_H
 #define PROGRAM_RIGHTS_NODE_H
 
-#include "os/inspect.h"
-#include "os/inspect_sockets.h"
+#include "os/inspect/inspect.h"
+#include "os/inspect/sockets.h"
 #include "program/rights/rights.h"
 
 struct node_descriptor {

@@ -2,7 +2,7 @@
 #include "program/sandbox/conninfo.h"
 #include "base/attributes.h"
 #include "base/buffer.h"
-#include "os/socket_address.h"
+#include "os/socket/address.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #define PROGRAM_SANDBOX_INTERNAL_H
 
 #include "base/arena.h"
-#include "os/sandbox.h"
+#include "os/sandbox/sandbox.h"
 #include "program/sandbox/sandbox.h"
 
 enum { SANDBOX_PLACES_MAX = 16 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What each process may do: its system calls, and its places in the file system. */
 #include "base/panic.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/sandbox/conninfo.h"
 #include "program/sandbox/internal.h"
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
-/* Makes connections for processes that cannot make them (os/connector.h): only those that a process
- * needs, and no more of them than one that works normally requests. */
+/* Makes connections for processes that cannot make them (os/socket/connector.h): only those that a
+ * process needs, and no more of them than one that works normally requests. */
 #include "log/event.h"
-#include "os/connector.h"
-#include "os/socket.h"
+#include "os/socket/connector.h"
+#include "os/socket/socket.h"
 #include "program/serve/internal.h"
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
  */
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "program/serve/internal.h"
 #include <string.h>
 #include <sys/socket.h>

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "ipc/channel.h"
 #include "limit/count.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/child/child.h"
 #include "program/serve/program.h"
 #include "program/serve/serve.h"

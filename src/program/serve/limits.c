@@ -7,7 +7,7 @@
 #include "limit/layout.h"
 #include "limit/rate.h"
 #include "log/event.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "os/random.h"
 #include "os/shared.h"
 #include "program/serve/internal.h"

@@ -15,8 +15,8 @@
 #include "log/event.h"
 #include "log/pass.h"
 #include "os/clock.h"
-#include "os/file.h"
-#include "os/stream.h"
+#include "os/file/file.h"
+#include "os/stream/stream.h"
 #include "program/serve/internal.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Creates the directories of a node with the rights that their processes need. */
 #include "log/event.h"
-#include "os/file_rights.h"
+#include "os/file/rights.h"
 #include "program/serve/internal.h"
 #include <errno.h>
 #include <limits.h>

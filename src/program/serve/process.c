@@ -4,8 +4,8 @@
 #include "ipc/pack.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/file.h"
-#include "os/socket.h"
+#include "os/file/file.h"
+#include "os/socket/socket.h"
 #include "program/serve/internal.h"
 #include <errno.h>
 #include <signal.h>

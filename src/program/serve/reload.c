@@ -2,7 +2,7 @@
 /* A new configuration is checked first; if it is invalid, the old one stays in force. */
 #include "config/text.h"
 #include "log/event.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/serve/internal.h"
 #include "program/start/log_settings.h"
 #include <errno.h>

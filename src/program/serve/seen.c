@@ -5,7 +5,7 @@
  * may not open any.
  */
 #include "log/event.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "program/serve/internal.h"
 #include "store/guard/guard.h"
 #include <errno.h>

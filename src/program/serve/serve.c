@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 #include "base/panic.h"
 #include "log/event.h"
-#include "os/capability.h"
 #include "os/clock.h"
-#include "os/file_rights.h"
-#include "os/sandbox.h"
+#include "os/file/rights.h"
+#include "os/process/capability.h"
+#include "os/sandbox/sandbox.h"
 #include "os/signal_watch.h"
 #include "program/command/command.h"
 #include "program/sandbox/sandbox.h"

@@ -2,7 +2,7 @@
 /* Sends a process its configuration, sockets, tokens and users. */
 #include "ipc/pack.h"
 #include "log/event.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "program/serve/internal.h"
 
 static void send_users(struct process *process)

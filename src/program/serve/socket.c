@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Binds the sockets that the supervisor passes to processes. */
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "log/event.h"
 #include "os/clock.h"
 #include "program/serve/internal.h"

@@ -11,7 +11,7 @@
 #include "base/panic.h"
 #include "ipc/listener.h"
 #include "log/event.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "program/serve/internal.h"
 #include <inttypes.h>
 #include <stdio.h>

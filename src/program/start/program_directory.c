@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "program/start/program_directory.h"
-#include "os/file_rights.h"
+#include "os/file/rights.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef PROGRAM_START_PROGRAM_DIRECTORY_H
 #define PROGRAM_START_PROGRAM_DIRECTORY_H
 
-#include "os/process.h"
+#include "os/process/process.h"
 
 /* If installed, relative to the running program's own file, so that a tree can be moved; otherwise
  * next to that file. -errno: that file is not known. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "program/talk/manager.h"
 #include "base/panic.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

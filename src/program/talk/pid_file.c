@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "program/talk/pid_file.h"
 #include "base/str.h"
-#include "os/file.h"
-#include "os/process.h"
+#include "os/file/file.h"
+#include "os/process/process.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "program/talk/reload_record.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>

@@ -5,7 +5,7 @@
  * durable, and kept until the next one is, so a crash of the machine, or a write that fails
  * halfway, may bring back an older version, but never the time when nothing was seen. */
 #include "log/event.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "store/guard/internal.h"
 #include <errno.h>
 #include <inttypes.h>

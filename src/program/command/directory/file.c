@@ -2,8 +2,8 @@
 #include "program/command/directory/file.h"
 #include "directory/record/key.h"
 #include "mail/text.h"
-#include "os/file.h"
-#include "os/stream.h"
+#include "os/file/file.h"
+#include "os/stream/stream.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "directory/record/key.h"
 #include "directory/record/password.h"
 #include "directory/wire/frame.h"
-#include "os/stream.h"
-#include "os/terminal.h"
+#include "os/stream/stream.h"
+#include "os/stream/terminal.h"
 #include "program/command/directory/directory.h"
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* stagepost queue adopt */
 #include "queue/adopt.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "program/command/queue/adopt_report.h"
 #include "program/command/queue/queue.h"
 #include "program/talk/manager.h"

@@ -2,7 +2,7 @@
 #include "program/command/queue/adopt_report.h"
 #include "manager/notice.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 static int read_original(int data, uint64_t size, struct buffer *out)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "program/command/queue/filter.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost queue list, mailq */
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/command/queue/filter.h"
 #include "program/command/queue/queue.h"
 #include "program/talk/manager_why.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Opens the queue for a command. */
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/command/queue/queue.h"
 #include <errno.h>
 #include <stdio.h>

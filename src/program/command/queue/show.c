@@ -2,7 +2,7 @@
 /* stagepost queue show */
 #include "base/json.h"
 #include "mail/text.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "program/command/queue/queue.h"
 #include "queue/update.h"
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "base/table.h"
 #include "mail/text.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "program/command/queue/queue.h"
 #include "program/talk/manager.h"
 #include "program/talk/manager_why.h"

@@ -2,7 +2,7 @@
 /* stagepost enqueue - queues one message, even while no daemon runs. */
 #include "inject/envelope.h"
 #include "mail/envelope.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/command/command.h"
 #include "program/command/sendmail/mail.h"
 #include "queue/protocol.h"

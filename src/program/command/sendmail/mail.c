@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "program/command/sendmail/mail.h"
 #include "log/event.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/command/command.h"
 #include "program/start/log_settings.h"
 #include <errno.h>

@@ -3,8 +3,8 @@
 #include "base/panic.h"
 #include "directory/record/key.h"
 #include "inject/message.h"
-#include "os/process.h"
-#include "os/stream.h"
+#include "os/process/process.h"
+#include "os/stream/stream.h"
 #include "program/command/directory/directory.h"
 #include "program/command/directory/file.h"
 #include <errno.h>

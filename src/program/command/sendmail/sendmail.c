@@ -5,7 +5,7 @@
 #include "inject/header.h"
 #include "inject/recipients.h"
 #include "mail/text.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "program/command/command.h"
 #include "program/command/directory/directory.h"
 #include "program/command/sendmail/mail.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "program/command/sendmail/session.h"
 #include "inject/message.h"
-#include "os/stream.h"
+#include "os/stream/stream.h"
 #include "program/command/sendmail/mail.h"
 #include "smtp/server.h"
 #include <errno.h>

@@ -9,7 +9,7 @@
 
 #include "config/config.h"
 #include "inject/link.h"
-#include "os/process.h"
+#include "os/process/process.h"
 
 /* Runs until QUIT or the end of input; the exit status. NAME is for messages. LINK as of
  * inject_message_open(). */

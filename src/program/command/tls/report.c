@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/panic.h"
 #include "mail/host.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "program/command/command.h"
 #include "tlsrpt/count.h"
 #include <errno.h>
