@@ -5,7 +5,7 @@
 #include "os/process.h"
 #include "program/command.h"
 #include "program/command_mail.h"
-#include "queue/protocol.h"
+#include "queue/client/protocol.h"
 #include "queue/trigger.h"
 #include <stdio.h>
 

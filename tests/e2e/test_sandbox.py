@@ -404,7 +404,7 @@ def test_the_dns_is_asked(node, landlock):
 
 # --- whom they believe ---
 
-MANAGE = "01002b0000000000" + "00000000"  # ipc/channel.h: version 1, queue/protocol.h: MANAGE
+MANAGE = "01002b0000000000" + "00000000"  # ipc/channel.h: version 1, queue/client/protocol.h: MANAGE
 HELLO = "0100010000000000"       # ipc/job.h: HELLO
 GUESSED = "00000000"             # a token
 HELLO_REMOTE = HELLO + "06000000" + b"remote".hex() + "01000000" + GUESSED

@@ -26,7 +26,7 @@
 
 #include "deliver/helper.h"
 #include "directory/lookup/lookup.h"
-#include "queue/client.h"
+#include "queue/client/client.h"
 
 enum {
 	DELIVER_LIST_GROUP = 128, /* messages written at once for one list */
