@@ -55,7 +55,7 @@ class NameServer:
                 f'  database: ""\n  zonelistfile: "{path("zone.list")}"\n'
                 f'  xfrdfile: "{path("xfrd.state")}"\n  xfrdir: "{self.directory}"\n'
                 f'  pidfile: "{path("nsd.pid")}"\n'
-                "  rrl-ratelimit: 0\n  rrl-whitelist-ratelimit: 0\n"
+                "  rrl-ratelimit: 0\n  rrl-whitelist-ratelimit: 0\n  rrl-size: 1\n  xfrd-tcp-max: 1\n  xfrd-tcp-pipeline: 1\n"
                 "remote-control:\n  control-enable: no\n"
             )
             for number, (name, text) in enumerate(zones.items()):
