@@ -4,7 +4,7 @@
 #include "os/loop.h"
 #include "os/process/process.h"
 #include "os/socket/socket.h"
-#include "queue/client.h"
+#include "queue/client/client.h"
 #include "queue/message.h"
 #include <errno.h>
 #include <stdio.h>

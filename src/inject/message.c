@@ -4,8 +4,8 @@
 #include "mail/text.h"
 #include "os/clock.h"
 #include "os/file/file.h"
+#include "queue/client/submit.h"
 #include "queue/message.h"
-#include "queue/submit.h"
 #include "queue/trigger.h"
 #include <errno.h>
 #include <stdlib.h>

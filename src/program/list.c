@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* list - sends mail to lists on to their members. */
-#include "deliver/list.h"
+#include "deliver/list/list.h"
 #include "base/panic.h"
 #include "program/child/child.h"
 #include "program/kind/service.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* local - delivers into mailboxes: one transport for each maildir service. */
-#include "deliver/local.h"
+#include "deliver/local/local.h"
 #include "base/panic.h"
 #include "mailbox/maildir.h"
 #include "os/file/mounts.h"

@@ -5,9 +5,9 @@
 #include "log/event.h"
 #include "os/process/process.h"
 #include "program/child/child.h"
-#include "queue/protocol.h"
+#include "queue/client/protocol.h"
 #include "queue/repair.h"
-#include "queue/server.h"
+#include "queue/server/server.h"
 #include <errno.h>
 #include <stdlib.h>
 

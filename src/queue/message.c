@@ -2,8 +2,8 @@
 #include "queue/message.h"
 #include "base/panic.h"
 #include "os/file/file.h"
+#include "queue/control/trailer.h"
 #include "queue/internal.h"
-#include "queue/trailer.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

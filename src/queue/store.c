@@ -2,7 +2,7 @@
 #include "queue/store.h"
 #include "base/panic.h"
 #include "os/file/file.h"
-#include "queue/control.h"
+#include "queue/control/control.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <limits.h>

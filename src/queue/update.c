@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "os/file/file.h"
 #include "queue/internal.h"
-#include "queue/internal_update.h"
+#include "queue/update/internal.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

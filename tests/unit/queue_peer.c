@@ -3,7 +3,7 @@
 #include "base/timestamp.h"
 #include "ipc/channel.h"
 #include "os/socket/socket.h"
-#include "queue/protocol.h"
+#include "queue/client/protocol.h"
 #include "test.h"
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "mail/address.h"
 #include "os/file/file.h"
 #include "os/socket/socket.h"
-#include "queue/protocol.h"
+#include "queue/client/protocol.h"
 #include "test.h"
 #include <string.h>
 #include <sys/socket.h>

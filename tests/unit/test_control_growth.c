@@ -3,9 +3,9 @@
  * message, and a week of attempts. */
 #include "base/panic.h"
 #include "os/file/file.h"
-#include "queue/control.h"
+#include "queue/client/protocol.h"
+#include "queue/control/control.h"
 #include "queue/message.h"
-#include "queue/protocol.h"
 #include "queue/update.h"
 #include "queue_scene.h"
 #include "test.h"

@@ -4,8 +4,8 @@
  * the same event loop, and misbehave as a test tells them to.
  */
 #include "base/panic.h"
-#include "deliver/remote.h"
-#include "deliver/remote_policy.h"
+#include "deliver/remote/policy/policy.h"
+#include "deliver/remote/remote.h"
 #include "os/socket/interface.h"
 #include "os/socket/socket.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Where owners had their last mail: what is kept, and what is not known. */
-#include "deliver/local_devices.h"
+#include "deliver/local/devices.h"
 #include "os/file/mounts.h"
 #include "test.h"
 

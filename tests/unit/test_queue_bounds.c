@@ -3,10 +3,10 @@
  * longer, or other than we would have written it; and a disk that lets nothing go. */
 #include "mail/address.h"
 #include "os/file/file.h"
-#include "queue/control.h"
+#include "queue/control/control.h"
+#include "queue/control/trailer.h"
 #include "queue/internal.h"
 #include "queue/message.h"
-#include "queue/trailer.h"
 #include "queue/trigger.h"
 #include "scratch.h"
 #include "test.h"

@@ -6,9 +6,9 @@
 #include "log/event.h"
 #include "os/process/process.h"
 #include "os/socket/socket.h"
-#include "queue/client.h"
+#include "queue/client/client.h"
+#include "queue/client/protocol.h"
 #include "queue/message.h"
-#include "queue/protocol.h"
 #include "queue_peer.h"
 #include "test.h"
 #include <errno.h>

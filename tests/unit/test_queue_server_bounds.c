@@ -4,7 +4,7 @@
 #include "ipc/pack.h"
 #include "os/file/file.h"
 #include "os/socket/socket.h"
-#include "queue/protocol.h"
+#include "queue/client/protocol.h"
 #include "queue_server_scene.h"
 #include "test.h"
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* Which files of the process "queue" are used again, and who sees what was in them. */
 #include "os/file/file.h"
 #include "os/socket/socket.h"
-#include "queue/protocol.h"
+#include "queue/client/protocol.h"
 #include "queue_server_scene.h"
 #include "test.h"
 #include <errno.h>

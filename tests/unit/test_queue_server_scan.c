@@ -2,7 +2,7 @@
 /* What a scan finds that is not, or not yet, a message. */
 #include "ipc/pack.h"
 #include "os/file/file.h"
-#include "queue/protocol.h"
+#include "queue/client/protocol.h"
 #include "queue_server_scene.h"
 #include "test.h"
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "config/text.h"
-#include "deliver/remote_source.h"
+#include "deliver/remote/route/source.h"
 #include "os/socket/socket.h"
 #include "test.h"
 #include <errno.h>

@@ -13,7 +13,7 @@
 struct child;
 
 /* The transport for services of one kind; the functions are those of, for example,
- * deliver/lmtp.h. */
+ * deliver/lmtp/lmtp.h. */
 struct service_kind {
 	enum config_service_kind kind;
 	const char *name;     /* of one that always exists, and is no service: SERVICE is NULL */

@@ -2,9 +2,9 @@
 /* stagepost mailbox - one message for one recipient. */
 #include "base/panic.h"
 #include "decode/apart.h"
-#include "deliver/mailbox_copies.h"
-#include "deliver/mailbox_log.h"
-#include "deliver/mailbox_open.h"
+#include "deliver/mailbox/copies.h"
+#include "deliver/mailbox/log.h"
+#include "deliver/mailbox/open.h"
 #include "inject/message.h"
 #include "inject/reader.h"
 #include "mail/localpart.h"

@@ -2,7 +2,7 @@
 /* stagepost mailbox status, and list. */
 #include "base/json.h"
 #include "base/timestamp.h"
-#include "deliver/mailbox_open.h"
+#include "deliver/mailbox/open.h"
 #include "os/clock.h"
 #include "program/mailbox_command/mailbox_command.h"
 #include <errno.h>

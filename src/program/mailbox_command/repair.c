@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/panic.h"
 #include "decode/apart.h"
-#include "deliver/mailbox_open.h"
+#include "deliver/mailbox/open.h"
 #include "filing/place.h"
 #include "os/clock.h"
 #include "os/process/process.h"

@@ -7,7 +7,7 @@
 #define PROGRAM_COMMAND_QUEUE_ADOPT_REPORT_H
 
 #include "config/config.h"
-#include "queue/control.h"
+#include "queue/control/control.h"
 
 /* The report of struct queue_adopt (queue/adopt.h), from the node of CONFIG. */
 MUST_CHECK int queue_adopt_report(const struct config *config, const struct queue_control *control,

@@ -5,7 +5,7 @@
 #include "os/process/process.h"
 #include "program/command/command.h"
 #include "program/command/sendmail/mail.h"
-#include "queue/protocol.h"
+#include "queue/client/protocol.h"
 #include "queue/trigger.h"
 #include <stdio.h>
 

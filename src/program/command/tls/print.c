@@ -2,7 +2,7 @@
 #include "program/command/tls/print.h"
 #include "base/json.h"
 #include "base/timestamp.h"
-#include "deliver/remote_peer.h"
+#include "deliver/remote/route/peer.h"
 #include "mail/text.h"
 #include "tls/peer_chain.h"
 

@@ -5,7 +5,7 @@
 #ifndef PROGRAM_COMMAND_TLS_PRINT_H
 #define PROGRAM_COMMAND_TLS_PRINT_H
 
-#include "deliver/remote_probe.h"
+#include "deliver/remote/probe.h"
 
 /* Append RESULT, for DESTINATION: as lines for people; as an object of JSON. */
 void command_tls_text(struct str destination, const struct remote_probe_result *result,

@@ -2,8 +2,8 @@
 /* stagepost tls - how mail for a domain is protected, tried with each of its hosts. */
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "deliver/remote_dane.h"
-#include "deliver/remote_probe.h"
+#include "deliver/remote/policy/dane.h"
+#include "deliver/remote/probe.h"
 #include "program/command/command.h"
 #include "program/command/tls/print.h"
 #include "sts/client.h"
