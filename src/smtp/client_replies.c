@@ -164,9 +164,8 @@ static void go_on_after_recipient(struct smtp_client *client)
 		client_enter(client, CLIENT_RECIPIENT);
 	else if (client->uses_chunks && client_next_undecided(client, 0))
 		client_enter(client, CLIENT_BODY);
-	else if (client->uses_chunks)
-		client_end_transaction(client, CLIENT_READY);
-	else if (client->capabilities.has_pipelining || client_next_undecided(client, 0))
+	else if (!client->uses_chunks &&
+		 (client->capabilities.has_pipelining || client_next_undecided(client, 0)))
 		client_enter(client, CLIENT_DATA);
 	else
 		client_end_transaction(client, CLIENT_READY);

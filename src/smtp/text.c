@@ -91,10 +91,9 @@ static void keep_without_nul(struct smtp_text *t, const char *data, size_t lengt
 static void keep(struct smtp_text *t, const char *data, size_t length)
 {
 	bool is_body = length > 0 && keep_out_of_trace(t, *data); /* perhaps after removed NULs */
+	bool takes_nul = is_body && is_raw(t);
 
-	if (is_body && is_raw(t))
-		keep_text(t, data, length);
-	else if (memchr(data, '\0', length) != NULL) /* also when the message is already refused */
+	if (!takes_nul && memchr(data, '\0', length) != NULL) /* also when it is refused already */
 		keep_without_nul(t, data, length);
 	else
 		keep_text(t, data, length);

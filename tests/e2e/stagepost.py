@@ -199,7 +199,7 @@ queue = "{queue}"
 run = "{run}"
 user = "{user}"
 queue_unsafe = {unsafe}
-listen smtp {{ address = {{ "{address}:{port}" }} stage = arrive {listen} }}
+{split}listen smtp {{ address = {{ "{address}:{port}" }} stage = arrive {listen} }}
 service maildir {{ kind = maildir path = "{mail}/%d/%u" }}
 {relay_from}{smtproutes}{domains}{settings}
 """
@@ -216,6 +216,9 @@ def read_data(path, control):
     size = int(re.search(r"^size: (\d+)$", control, re.M).group(1))
     with open(path, "rb") as file:
         return file.read(size)
+
+
+SPLIT = 7  # of a queue, where a test does not say another one: few folders are soon made and removed
 
 
 class Node:
@@ -266,6 +269,7 @@ class Node:
             port=self.port, mail=self.mail,
             relay_from=setting("relay_from", self.relay_from),
             smtproutes=setting("smtproutes", self.routes), domains=domains, settings=self.settings,
+            split="" if re.search(r"^split *=", self.settings, re.M) else f"split = {SPLIT}\n",
             listen=self.listen, unsafe="yes" if self.unsafe else "no",
             user=USER if self.switch_user else "")
         with open(self.conf, "w", encoding="utf-8") as conf:

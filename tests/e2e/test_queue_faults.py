@@ -11,7 +11,7 @@ import pytest
 from disk import Image
 from shim import Shim
 from smtp import Client, deliver
-from stagepost import as_user, free_port, wait_until
+from stagepost import SPLIT, as_user, free_port, wait_until
 
 MESSAGE = b"Subject: x\r\n\r\nx\r\n"
 
@@ -169,7 +169,7 @@ def test_a_file_that_is_copied_into_a_queue_at_work(node):
     mx.log.wait("deferred")
     wait_until(lambda: glob.glob(mx.queue + "/mess/*/*"), "it waits")
     (path,) = glob.glob(mx.queue + "/mess/*/*")
-    number = 97 * 40000001  # of the default split
+    number = SPLIT * 40000001
     target = f"{mx.queue}/todo/arrive/0/{number}"
     subprocess.run(["cp", "-a", path, target], check=True)
     with open(mx.queue + "/lock/trigger", "wb", buffering=0) as trigger:

@@ -109,6 +109,31 @@ static void who_was_requeued_is_no_exception(void **state)
 	scene_end();
 }
 
+/* It was at no host: when it is mapped it waits like others where nobody was reached. */
+static void who_was_mapped_to_nowhere_is_no_probe(void **state)
+{
+	struct model_message *m;
+	struct model_message *other;
+
+	(void)state;
+	begin();
+	other = scene_mail("r@fast.example");
+	scene_say(other, 1, "4.4.1", "host.fast");
+	m = unmapped(MAIL_DEADLINE_NONE, 0);
+	model_resolve(MODEL_AWAY);
+	pass_away(62 * MINUTE_US);
+	assert_int_equal(m->delays, 1);
+	scene_say(other, 1, "4.4.1", "host.fast");
+	model_directory_is_back();
+	scene_pass(SECOND_US);
+	scene_work();
+	model_resolve(MODEL_KNOWN);
+	scene_work();
+	assert_false(scene_is_tried(m, 1) || scene_is_tried(other, 1));
+	assert_true(scene_waits(m));
+	scene_end();
+}
+
 /* Others use all the memory that messages have while they are mapped. */
 static void who_waits_for_room_is_returned_in_time(void **state)
 {
@@ -143,6 +168,7 @@ int main(void)
 		cmocka_unit_test(a_delay_is_reported_without_a_map),
 		cmocka_unit_test(an_answer_spares_the_report),
 		cmocka_unit_test(who_was_requeued_is_no_exception),
+		cmocka_unit_test(who_was_mapped_to_nowhere_is_no_probe),
 		cmocka_unit_test(who_waits_for_room_is_returned_in_time),
 	};
 

@@ -288,6 +288,8 @@ static void a_message_given_in_part_is_cut_at_a_line(void **state)
 	text = write_text(&report, &out);
 	assert_has(text, HEADER "\r\none\r\n\r\n--=_");
 	assert_has(text, "It is cut after");
+	assert_has(text, "\r\nContent-Type: text/plain\r\n\r\n" HEADER);
+	assert_lacks(text, "message/rfc822");
 	buffer_clear(&out);
 }
 

@@ -290,6 +290,32 @@ static void a_sync_that_fails(void **state)
 	close_all();
 }
 
+/* With nothing to commit or to settle, the sync of a change that was made for it tells whether the
+ * disk is well. */
+static void a_sync_for_no_message_proves(void **state)
+{
+	static const enum queue_sync ways[] = {QUEUE_SYNC_FILES, QUEUE_SYNC_FILESYSTEM};
+	uint64_t number;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ways); i++) {
+		unsigned *failures = ways[i] == QUEUE_SYNC_FILES ? &disk.syncs : &disk.whole_syncs;
+
+		open_as(ways[i]);
+		assert_int_equal(enqueue(&number), 0);
+		*failures = 1;
+		assert_int_equal(enqueue(&number), -EIO);
+		assert_true(queue_intake_must_prove(intake));
+		*failures = 1;
+		queue_message_commit_group(intake, NULL, 0, NULL);
+		assert_int_equal(*failures, 0);
+		assert_true(queue_intake_must_prove(intake));
+		queue_message_commit_group(intake, NULL, 0, NULL);
+		assert_false(queue_intake_must_prove(intake));
+		close_all();
+	}
+}
+
 /* A process after it keeps them while the machine runs, and removes them after that. */
 static void what_was_set_aside_ends_with_the_boot(void **state)
 {
@@ -752,6 +778,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_cannot_be_opened_is_tried_again,
 						queue_peer_set_up, queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(a_sync_for_no_message_proves, queue_peer_set_up,
+						queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(a_sync_that_fails, queue_peer_set_up,
 						queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(what_was_set_aside_ends_with_the_boot,

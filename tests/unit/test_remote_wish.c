@@ -79,7 +79,7 @@ static const struct sts_answer LATER = {.kind = STS_LATER};
 	{                                                       \
 		STS_FOUND, STS_PROBLEM_NONE, mode, 0, {"1", 1}, \
 		{                                               \
-			patterns, sizeof patterns - 1           \
+			(patterns), sizeof(patterns) - 1        \
 		}                                               \
 	}
 
@@ -154,7 +154,7 @@ static void check(const struct wanted *wanted, const char *authorities)
 	remote_policies_use_sts(policies, &client);
 	search = remote_policy_find(policies, &question, &policy, take, &policy);
 	assert_int_equal(search != NULL, client.done != NULL);
-	if (search != NULL)
+	if (client.done != NULL)
 		client.done(client.context, &client.answer);
 	remote_policy_search_free(search);
 	show(&policy, &shown);

@@ -286,7 +286,7 @@ static void no_interval_can_have_more(void **state)
 {
 	static int64_t ends[MESSAGES];
 	struct shape_hold holds[SESSIONS] = {0};
-	size_t carried[SESSIONS];
+	size_t carried[SESSIONS] = {0};
 	size_t count = 0;
 
 	(void)state;

@@ -224,6 +224,22 @@ static void envelope_must_fit_the_data(void **state)
 	queue_store_close(store);
 }
 
+/* Its other holder could write into somebody else's message. */
+static void a_file_that_was_shared_is_not_used_again(void **state)
+{
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	struct queue_intake *intake = queue_scene_intake(store);
+	struct queue_message *message = NULL;
+
+	(void)state;
+	assert_int_equal(queue_message_new(intake, &message), 0);
+	assert_int_equal(queue_message_share(message), 0);
+	queue_message_abandon(message);
+	assert_int_equal(queue_scene_names_in(store, "pid"), 0);
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
 static int load_queued(struct queue_store *store, uint64_t number, size_t *recipients_out)
 {
 	enum mail_stage stage = MAIL_STAGE_ARRIVE;
@@ -437,6 +453,7 @@ int main(void)
 		STORE_TEST(message_passes_s4_and_its_files_are_reused),
 		STORE_TEST(the_same_with_a_filesystem_of_its_own),
 		STORE_TEST(the_same_with_the_order_kept),
+		STORE_TEST(a_file_that_was_shared_is_not_used_again),
 		STORE_TEST(envelope_must_fit_the_data),
 		STORE_TEST(what_is_written_beyond_the_size_is_cut),
 		STORE_TEST(envelope_stands_behind_the_data),
