@@ -28,6 +28,7 @@ struct fate {
 	/* fate.c's: */
 	int64_t storm_until_us;
 	uint64_t read_changes;   /* of the disk, when the mailboxes were read */
+	uint64_t signals_left;   /* of somebody who has no patience */
 	enum fate_moment moment; /* that a fault waits for */
 	int64_t strike_from_us;  /* since when it waits */
 	int64_t strike_until_us; /* it comes then at the latest */
