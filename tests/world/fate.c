@@ -16,7 +16,7 @@ static const int64_t LOOK = 4000;
 static const int64_t AFTER = 600000; /* outcomes are collected for a quarter of a second */
 static const int64_t BIRTH = 50000;  /* a start makes what is missing of the queue */
 
-enum { RECOVERIES = 4, BIRTHS = 2, SIGNALS = 10 };
+enum { RECOVERIES = 4, BIRTHS = 2, SIGNALS = 10, HOLDS = 4 };
 
 static void thaw(void *context)
 {
@@ -211,16 +211,8 @@ static void wait_for(struct fate *fate, enum fate_moment moment)
 	strike_at_moment(fate);
 }
 
-/* Now, or soon. */
-static void choose_moment(struct fate *fate)
-{
-	if (kernel_one_in(2))
-		strike_now(fate);
-	else
-		wait_for(fate, (enum fate_moment)kernel_below(FATE_BORN));
-}
-
-/* Who is to take the first mail stands still from the beginning, while others accept it. */
+/* Who is to take mail that comes stands still, while others accept it: from the beginning, or when
+ * there is a queue already. */
 static void hold_manager_back(void *context)
 {
 	struct fate *fate = context;
@@ -231,10 +223,23 @@ static void hold_manager_back(void *context)
 			  hold_manager_back, fate);
 		return;
 	}
+	if (process->is_frozen)
+		return;
 	ledger_excuse();
 	accounts_hurt(fate->node);
 	freeze(process, SOON + (int64_t)kernel_below((uint64_t)SOON));
 	wait_for(fate, FATE_PROMISED);
+}
+
+/* Now, or soon. */
+static void choose_moment(struct fate *fate)
+{
+	if (kernel_one_in(2))
+		strike_now(fate);
+	else if (!kernel_one_in(HOLDS))
+		wait_for(fate, (enum fate_moment)kernel_below(FATE_BORN));
+	else if (may_strike(fate))
+		hold_manager_back(fate);
 }
 
 /* The first start is one of which little is durable. */
