@@ -8,9 +8,9 @@
  * with lines like "@options queue list@" filled from the table of commands.
  */
 #include "config/text.h"
-#include "os/file.h"
-#include "os/process.h"
-#include "program/command.h"
+#include "os/file/file.h"
+#include "os/process/process.h"
+#include "program/command/command.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /*
  * config/config.h - the settings of stagepost.conf as plain values.
  *
- * One table (config/schema_row.h) has every setting with its section, type,
+ * One table (config/schema/row.h) has every setting with its section, type,
  * default, range, unit and meaning; the parser, the error messages and the
  * reference manual derive from it. The values here have been checked and are
  * complete. A struct config is immutable and freed as a whole.
@@ -13,8 +13,32 @@
 #include "base/arena.h"
 #include "base/attributes.h"
 #include "base/buffer.h"
-#include "config/section.h"
+#include "config/section/address.h"
+#include "config/section/auth.h"
+#include "config/section/class.h"
+#include "config/section/directory.h"
+#include "config/section/listen.h"
+#include "config/section/process.h"
+#include "config/section/record.h"
+#include "config/section/send.h"
+#include "config/section/service.h"
+#include "config/section/tls.h"
 #include <netinet/in.h>
+
+/* The words of settings. */
+
+enum config_nul { CONFIG_NUL_REJECT, CONFIG_NUL_REMOVE };
+
+enum config_sync {
+	CONFIG_SYNC_AUTO,
+	CONFIG_SYNC_FILES,
+	CONFIG_SYNC_FILESYSTEM,
+	CONFIG_SYNC_ORDERED
+};
+
+enum config_bounce { CONFIG_BOUNCE_REPORT, CONFIG_BOUNCE_QSBMF };
+enum config_log_format { CONFIG_LOG_LOGFMT, CONFIG_LOG_JSON };
+enum config_log_target { CONFIG_LOG_STDERR, CONFIG_LOG_SYSLOG };
 
 struct config {
 	struct arena *arena; /* owns everything here */

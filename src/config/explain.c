@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "base/quote.h"
 #include "config/internal.h"
-#include "config/suggest.h"
+#include "config/parse/suggest.h"
 #include <stdlib.h>
 #include <string.h>
 

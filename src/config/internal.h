@@ -2,14 +2,12 @@
 /*
  * config/internal.h - the stages from the text of a configuration to a struct config.
  *
- *   source.c puts included files into one text; lines.c maps its lines to
- *            files
- *   token.c  splits it into tokens
- *   parse.c  builds a struct config_tree: every value still text, with
- *            its line
- *   build.c  creates the structs of the sections
- *   fill.c   converts each value by its row of the table
- *   check.c  checks what involves more than one setting
+ *   parse/   source.c puts included files into one text; lines.c maps its lines to files; token.c
+ *            splits it into tokens; parse.c makes them a struct config_tree: every value still
+ *            text, with its line
+ *   build/   build.c creates the structs of the sections; fill.c converts each value by its row of
+ *            the table (schema/, type/)
+ *   check/   checks what involves more than one setting
  *
  *   explain.c  describes settings, for people
  *
@@ -18,8 +16,8 @@
 #ifndef CONFIG_INTERNAL_H
 #define CONFIG_INTERNAL_H
 
-#include "config/schema.h"
-#include "config/value.h"
+#include "config/schema/schema.h"
+#include "config/type/value.h"
 
 enum { CONFIG_TEXT_MAX = 4 * 1024 * 1024, CONFIG_FILES_MAX = 1000, CONFIG_PROBLEMS_MAX = 1000 };
 
@@ -43,8 +41,8 @@ void config_problem_add_repeated(struct config_problems *problems, unsigned line
 
 /* Begins a line that is followed by a line number and a file name. */
 #define CONFIG_LINES_MARK "#\f"
-/* lines.c: the map of lines to files for a text of config_read(), in ARENA, with views of TEXT;
- * NULL: nothing was included. */
+/* parse/lines.c: the map of lines to files for a text of config_read(), in ARENA, with views of
+ * TEXT; NULL: nothing was included. */
 const struct config_lines *config_lines_of(struct str text, struct arena *arena);
 /* LINES may be NULL. */
 struct config_place config_lines_find(const struct config_lines *lines, unsigned line);
@@ -79,12 +77,12 @@ struct config_tree {
 	struct config_tree_section *last;
 };
 
-/* parse.c: parses TEXT into TREE, which must be cleared in either case. False after a syntax error,
- * which is reported, and ends the parsing. Unknown names, repeated settings and empty lists are
- * also reported, but parsing continues. */
+/* parse/parse.c: parses TEXT into TREE, which must be cleared in either case. False after a syntax
+ * error, which is reported, and ends the parsing. Unknown names, repeated settings and empty lists
+ * are also reported, but parsing continues. */
 bool config_tree_parse(struct config_tree *tree, struct str text, struct config_problems *problems);
 
-/* tree.c */
+/* parse/tree.c */
 void config_tree_init(struct config_tree *tree);
 /* Appends a section; TITLE is in TREE's arena or static. */
 struct config_tree_section *config_tree_add(struct config_tree *tree, enum config_section kind,
@@ -127,58 +125,58 @@ void config_print_value(const struct config_setting *setting, const void *place,
 void config_problem_report(const struct config_tree_section *section, const char *setting,
 			   const char *message, const char *allowed,
 			   struct config_problems *problems);
-/* check_kind.c: checks the settings of a section against the kind in the struct at BASE. */
+/* check/kind.c: checks the settings of a section against the kind in the struct at BASE. */
 void config_check_kinds(const void *base, const struct config_tree_section *section,
 			struct config_problems *problems);
-/* check_program.c: checks the program of SERVICE, which is of kind pipe. */
+/* check/program.c: checks the program of SERVICE, which is of kind pipe. */
 void config_check_program(const struct config *config, const struct config_service *service,
 			  const struct config_tree_section *section,
 			  struct config_problems *problems);
-/* check_record.c: section record, and the services that record. */
+/* check/record.c: section record, and the services that record. */
 void config_check_record(const struct config *config, const struct config_tree *tree,
 			 struct config_problems *problems);
-/* check_tls.c: completes and checks what is about TLS. */
-/* check_listen_auth.c: after config_check_tls(). */
+/* check/tls.c: completes and checks what is about TLS. */
+/* check/listen_auth.c: after config_check_tls(). */
 void config_check_listen_auth(struct config *config, const struct config_tree *tree,
 			      struct config_problems *problems);
 void config_check_tls(struct config *config, const struct config_tree *tree,
 		      struct config_problems *problems);
-/* class.c: adds the classes, and checks their order. */
+/* build/class.c: adds the classes, and checks their order. */
 void config_add_classes(struct config *config, const struct config_tree *tree,
 			struct config_problems *problems);
-/* check_source.c: adds the sources. */
+/* check/source.c: adds the sources. */
 void config_add_sources(struct config *config, const struct config_tree *tree,
 			struct config_problems *problems);
 /* After config_check(): completes them, and checks what names them. */
 void config_check_sources(struct config *config, const struct config_tree *tree,
 			  struct config_problems *problems);
-/* check.c: no two of KEYS, one for each value of SETTING, are equal. */
+/* check/check.c: no two of KEYS, one for each value of SETTING, are equal. */
 void config_check_once(const struct config_tree_section *section, const char *setting,
 		       const char *const *keys, struct config_problems *problems);
-/* destination.c: adds the destinations. */
+/* build/destination.c: adds the destinations. */
 void config_add_destinations(struct config *config, const struct config_tree *tree,
 			     struct config_problems *problems);
-/* rate.c: adds the rates. */
+/* build/rate.c: adds the rates. */
 void config_add_rates(struct config *config, const struct config_tree *tree,
 		      struct config_problems *problems);
-/* rule.c: adds the rules, after the services. */
+/* build/rule.c: adds the rules, after the services. */
 void config_add_rules(struct config *config, const struct config_tree *tree,
 		      struct config_problems *problems);
-/* check_record.c: the flags of a copy. */
+/* check/record.c: the flags of a copy. */
 void config_check_flags(const char *const *flags, size_t count, bool may_be_none,
 			const struct config_tree_section *section,
 			struct config_problems *problems);
-/* check_directory.c */
+/* check/directory.c */
 void config_check_directory(const struct config *config, const struct config_tree *tree,
 			    struct config_problems *problems);
-/* check_auth.c */
+/* check/auth.c */
 void config_check_auth(const struct config *config, const struct config_tree *tree,
 		       struct config_problems *problems);
 /* The first section directory, or NULL. */
 const struct config_tree_section *config_directory_section(const struct config_tree *tree);
 
-/* route.c: how many bytes of TEXT, an element of smtproutes, come before its password; all of them
- * if there is none. */
+/* parse/route.c: how many bytes of TEXT, an element of smtproutes, come before its password; all of
+ * them if there is none. */
 size_t config_route_length(struct str text);
 
 #endif

@@ -5,8 +5,8 @@
 #include "base/timestamp.h"
 #include "decode/wire.h"
 #include "os/loop.h"
-#include "os/program.h"
-#include "os/stream.h"
+#include "os/process/program.h"
+#include "os/stream/stream.h"
 #include <errno.h>
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #include "ipc/channel.h"
 #include "ipc/job.h"
 #include "ipc/pack.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>

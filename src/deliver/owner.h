@@ -7,7 +7,7 @@
 
 #include "config/config.h"
 #include "mail/verdict.h"
-#include "os/process.h"
+#include "os/process/process.h"
 
 /* The user who delivers mail for ADDRESS by SERVICE. Its user.change is false if that is the
  * user whom the process runs as already; its name is "" if no user is configured. False:

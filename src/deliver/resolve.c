@@ -5,7 +5,7 @@
 #include "ipc/channel.h"
 #include "ipc/job.h"
 #include "ipc/pack.h"
-#include "queue/control.h"
+#include "queue/control/control.h"
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>

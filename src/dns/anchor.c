@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "dns/anchor.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <errno.h>
 #include <string.h>
 

@@ -4,9 +4,9 @@
 #include "base/str.h"
 #include "base/timestamp.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "os/random.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include "dns/mx.h"
 #include "dns/self.h"
 #include "mail/verdict.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 
 enum { DNS_SERVERS_MAX = 10 };
 

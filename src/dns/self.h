@@ -6,7 +6,7 @@
 #ifndef DNS_SELF_H
 #define DNS_SELF_H
 
-#include "os/socket.h"
+#include "os/socket/socket.h"
 
 struct dns_self {
 	const char *hostname;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "exchange/lines.h"
-#include "os/stream.h"
+#include "os/stream/stream.h"
 #include <errno.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "base/table.h"
 #include "exchange/internal.h"
-#include "os/stream.h"
+#include "os/stream/stream.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* The values of an alias, with those of included files. */
 #include "base/panic.h"
 #include "exchange/internal.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "filing/internal.h"
 #include "filing/internal_repair.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "os/random.h"
 #include <errno.h>
 #include <string.h>

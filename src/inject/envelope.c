@@ -3,7 +3,7 @@
 #include "mail/address.h"
 #include "mail/text.h"
 #include "mail/verp.h"
-#include "os/stream.h"
+#include "os/stream/stream.h"
 #include <errno.h>
 #include <string.h>
 

@@ -2,9 +2,9 @@
 #include "inject/link.h"
 #include "base/panic.h"
 #include "os/loop.h"
-#include "os/process.h"
-#include "os/socket.h"
-#include "queue/client.h"
+#include "os/process/process.h"
+#include "os/socket/socket.h"
+#include "queue/client/client.h"
 #include "queue/message.h"
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,8 @@
 /*
  * inject/link.h - queueing messages through the process "queue" (RUN/submit, setting submit_group),
  * for users who may not write the queue. One message at a time; each call waits until it is done.
- * The errors are those of queue/client.h; -ENOTCONN also when "queue" accepts no more of this user.
+ * The errors are those of queue/client/client.h; -ENOTCONN also when "queue" accepts no more of
+ * this user.
  */
 #ifndef INJECT_LINK_H
 #define INJECT_LINK_H

@@ -3,9 +3,9 @@
 #include "base/panic.h"
 #include "mail/text.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
+#include "queue/client/submit.h"
 #include "queue/message.h"
-#include "queue/submit.h"
 #include "queue/trigger.h"
 #include <errno.h>
 #include <stdlib.h>

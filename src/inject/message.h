@@ -9,7 +9,7 @@
 
 #include "config/config.h"
 #include "inject/link.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "queue/store.h"
 
 /* Exit statuses of the mail commands, from sysexits(3); --help explains them. */

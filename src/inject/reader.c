@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "inject/reader.h"
-#include "os/stream.h"
+#include "os/stream/stream.h"
 #include <errno.h>
 #include <string.h>
 

@@ -14,8 +14,8 @@
 #include "limit/rate.h"
 #include "names/client.h"
 #include "os/loop.h"
-#include "os/socket.h"
-#include "queue/client.h"
+#include "os/socket/socket.h"
+#include "queue/client/client.h"
 #include "smtp/server.h"
 
 /* How sessions speak (intake/engine.h): SMTP, submission and LMTP; QMTP and QMQP. */

@@ -2,8 +2,8 @@
 #include "ipc/channel.h"
 #include "base/panic.h"
 #include "log/event.h"
-#include "os/socket.h"
-#include "os/stream.h"
+#include "os/socket/socket.h"
+#include "os/stream/stream.h"
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>

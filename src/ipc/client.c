@@ -4,7 +4,7 @@
 #include "base/timestamp.h"
 #include "ipc/channel.h"
 #include "log/event.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "ipc/content.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <errno.h>
 
 int ipc_content_read(const struct ipc_content *content, uint64_t offset, char *block,

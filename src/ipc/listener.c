@@ -2,7 +2,7 @@
 #include "ipc/listener.h"
 #include "base/panic.h"
 #include "log/event.h"
-#include "os/listener.h"
+#include "os/socket/listener.h"
 #include <stdlib.h>
 
 struct ipc_listener {

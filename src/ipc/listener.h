@@ -10,7 +10,7 @@
 struct ipc_listener;
 
 /* Calls ACCEPTED with each connection on the socket LISTENING (not owned). If the process has no
- * free descriptor for one, that is logged (os/listener.h). */
+ * free descriptor for one, that is logged (os/socket/listener.h). */
 struct ipc_listener *ipc_listener_new(struct os_loop *loop, int listening,
 				      void (*accepted)(void *context, int socket), void *context);
 /* Accepts no more connections. */

@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "ipc/listener.h"
 #include "log/event.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "keys/read.h"
 #include "keys/set.h"
-#include "os/sandbox.h"
+#include "os/sandbox/sandbox.h"
 #include "tls/identity.h"
 #include <errno.h>
 #include <string.h>

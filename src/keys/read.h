@@ -5,7 +5,7 @@
 
 #include "base/attributes.h"
 #include "base/buffer.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 struct keys_stamp { /* differs when the file may have changed */
 	struct os_file_info info;

@@ -2,7 +2,7 @@
 /* Counts the messages and files in each place of the queue, and finds the oldest. */
 #include "listing/listing.h"
 #include "mail/text.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/update.h"
 #include <errno.h>
 #include <stdio.h>

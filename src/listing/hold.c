@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Whether a message is held, and by what. */
 #include "listing/internal.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <stdio.h>
 
 struct str listing_hold_name(struct mail_id id, char name[LISTING_HOLD_SIZE])

@@ -11,7 +11,7 @@
 #ifndef LISTING_LISTING_H
 #define LISTING_LISTING_H
 
-#include "queue/control.h"
+#include "queue/control/control.h"
 #include "queue/store.h"
 
 struct listing_entry {

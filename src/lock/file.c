@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "lock/file.h"
 #include "base/panic.h"
-#include "os/file.h"
-#include "os/file_range.h"
+#include "os/file/file.h"
+#include "os/file/range.h"
 #include <errno.h>
 #include <stdlib.h>
 

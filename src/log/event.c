@@ -7,8 +7,8 @@
 #include "log/pass.h"
 #include "log/sink.h"
 #include "os/clock.h"
-#include "os/error_stream.h"
-#include "os/process.h"
+#include "os/process/process.h"
+#include "os/stream/error.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "log/sink.h"
-#include "os/error_stream.h"
+#include "os/stream/error.h"
 #include <errno.h>
 
 static uint64_t drop(struct buffer *lines)

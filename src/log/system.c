@@ -3,8 +3,8 @@
 #include "base/timestamp.h"
 #include "log/sink.h"
 #include "os/clock.h"
-#include "os/process.h"
-#include "os/system_log.h"
+#include "os/process/process.h"
+#include "os/stream/system_log.h"
 #include <errno.h>
 #include <paths.h>
 #include <stdio.h>

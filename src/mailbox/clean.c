@@ -3,7 +3,7 @@
 #include "base/timestamp.h"
 #include "mailbox/internal.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 /* Files of interrupted deliveries are removed at this age (Source: maildir(5), qmail). */
 #define ABANDONED_US (36 * HOUR_US)

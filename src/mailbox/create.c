@@ -2,7 +2,7 @@
 /* Creates a Maildir and the directories above it, durably. */
 #include "base/panic.h"
 #include "mailbox/internal.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #include "mailbox/internal.h"
 #include "mailbox/quota.h"
 #include "os/clock.h"
-#include "os/file.h"
-#include "os/process.h"
+#include "os/file/file.h"
+#include "os/process/process.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "base/timestamp.h"
 #include "mailbox/internal.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * allows that. */
 #include "base/panic.h"
 #include "mailbox/internal.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <stdlib.h>
 #include <string.h>
 

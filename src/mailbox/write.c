@@ -2,7 +2,7 @@
 /* Writes one copy of a message into tmp/. */
 #include "mailbox/copy.h"
 #include "mailbox/internal.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 static int flush(struct buffer *output, int file, uint64_t *written)
 {

@@ -5,7 +5,7 @@
 #include "mail/text.h"
 #include "mailstore/internal_imap.h"
 #include "os/clock.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

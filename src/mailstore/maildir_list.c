@@ -3,7 +3,7 @@
 #include "base/timestamp.h"
 #include "mailstore/internal_maildir.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <errno.h>
 
 struct str mailstore_maildir_base(const char *name)

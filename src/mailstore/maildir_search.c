@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "base/table.h"
 #include "mailstore/internal_maildir.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <errno.h>
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #include "manager/notice.h"
 #include "manager/outcome.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "os/random.h"
 #include "queue/message.h"
 #include <string.h>
@@ -191,8 +191,8 @@ void dispatch_on_ended(void *context, void *subject)
 _Static_assert((int)IPC_JOB_CONTENT_MAX == (int)QUEUE_BY_VALUE_MAX,
 	       "a file that is used again would be handed out");
 
-/* A large message is passed as its file's descriptor, a small one by value (queue/spare.c): 0 or
- * -errno; *FILE_OUT may be invalid. */
+/* A large message is passed as its file's descriptor, a small one by value (queue/intake/spare.c):
+ * 0 or -errno; *FILE_OUT may be invalid. */
 static int read_content(struct manager *manager, const struct message *message,
 			struct buffer *content, int *file_out)
 {

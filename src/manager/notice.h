@@ -10,7 +10,7 @@
 
 #include "bounce/report.h"
 #include "config/config.h"
-#include "queue/control.h"
+#include "queue/control/control.h"
 
 /* Whether the delivery's recipient has requested a report of success. */
 bool notice_is_success_wanted(const struct queue_control *control,

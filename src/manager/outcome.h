@@ -6,7 +6,7 @@
 #define MANAGER_OUTCOME_H
 
 #include "ipc/job.h"
-#include "queue/control.h"
+#include "queue/control/control.h"
 
 /* Facts about the message, and about the transport that tried. */
 struct outcome_terms {

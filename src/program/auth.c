@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* auth - judges whether clients are who they say, for the processes that speak to them: the only
  * one that sees passwords and tokens. */
-#include "program/auth_process.h"
+#include "program/kind/auth.h"
 
 int main(int argc, char **argv)
 {

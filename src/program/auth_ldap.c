@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* auth-ldap - the same, where LDAP servers judge passwords: they are asked to bind as the user. */
 #include "log/event.h"
-#include "program/auth_process.h"
+#include "program/kind/auth.h"
 #include "store/ldap/bind.h"
 
 static struct store_ldap_binder *ldap;

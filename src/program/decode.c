@@ -11,11 +11,11 @@
 #include "decode/server.h"
 #include "decode/wire.h"
 #include "log/event.h"
-#include "os/process.h"
-#include "os/sandbox.h"
-#include "os/stream.h"
+#include "os/process/process.h"
+#include "os/sandbox/sandbox.h"
+#include "os/stream/stream.h"
 #include "os/watchdog.h"
-#include "program/child.h"
+#include "program/child/child.h"
 #include <string.h>
 #include <unistd.h>
 

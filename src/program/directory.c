@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* directory - serves the address directory from an SQLite file or from other servers. */
-#include "program/directory_process.h"
+#include "program/kind/directory.h"
 #include "store/relay/relay.h"
 #include "store/sqlite/sqlite.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* directory-ldap - serves the address directory from LDAP. */
 #include "log/event.h"
-#include "program/directory_process.h"
+#include "program/kind/directory.h"
 #include "store/ldap/ldap.h"
 
 static struct directory_store *made; /* by open(), before there is a state */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* directory-postgresql - serves the address directory from PostgreSQL. */
-#include "os/process.h"
-#include "program/directory_process.h"
+#include "os/process/process.h"
+#include "program/kind/directory.h"
 #include "store/postgresql/postgresql.h"
 
 /* libpq allocates memory for whatever length of a message a server announces, and reads all of it;

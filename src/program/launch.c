@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
-/* launch - starts the programs of pipe services for "pipe" (deliver/launch.h), as their users: the
- * only process that may change to other users and that has no sandbox, since its programs would
- * inherit it. It reads no mail. */
+/* launch - starts the programs of pipe services for "pipe" (deliver/launch/launch.h), as their
+ * users: the only process that may change to other users and that has no sandbox, since its
+ * programs would inherit it. It reads no mail. */
 #include "base/panic.h"
-#include "deliver/launcher.h"
-#include "program/child.h"
+#include "deliver/launch/launcher.h"
+#include "program/child/child.h"
 
 static const int64_t STOP_CHECK_US = SECOND_US / 20;
 

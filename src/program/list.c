@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /* list - sends mail to lists on to their members. */
-#include "deliver/list.h"
+#include "deliver/list/list.h"
 #include "base/panic.h"
-#include "program/child.h"
-#include "program/service.h"
+#include "program/child/child.h"
+#include "program/kind/service.h"
 #include <stdlib.h>
 
 enum { CONCURRENCY = 100, STOCK = 4 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: ISC
 /* lmtp - delivers to LMTP servers: one transport for each lmtp service. */
-#include "deliver/lmtp.h"
-#include "deliver/remote_authorities.h"
-#include "deliver/remote_keys.h"
-#include "deliver/remote_places.h"
-#include "deliver/remote_policy.h"
+#include "deliver/lmtp/lmtp.h"
+#include "deliver/remote/keys/keys.h"
+#include "deliver/remote/policy/authorities.h"
+#include "deliver/remote/policy/policy.h"
+#include "deliver/remote/session/places.h"
 #include "dns/resolver.h"
-#include "program/child.h"
-#include "program/service.h"
+#include "program/child/child.h"
+#include "program/kind/service.h"
 
 enum { CONCURRENCY = 1000 };
 

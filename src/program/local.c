@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
 /* local - delivers into mailboxes: one transport for each maildir service. */
-#include "deliver/local.h"
+#include "deliver/local/local.h"
 #include "base/panic.h"
 #include "mailbox/maildir.h"
-#include "os/mounts.h"
-#include "os/process.h"
-#include "program/child.h"
-#include "program/service.h"
+#include "os/file/mounts.h"
+#include "os/process/process.h"
+#include "program/child/child.h"
+#include "program/kind/service.h"
 #include <stdlib.h>
 
 enum { CONCURRENCY = 1000 };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: ISC
 /* mailbox - records messages and files each once: one transport for each service of kind mailbox
  * or imap. "decode" decodes them. */
-#include "deliver/mailbox.h"
+#include "deliver/mailbox/mailbox.h"
 #include "base/panic.h"
-#include "deliver/mailbox_open.h"
-#include "deliver/mailbox_prune.h"
+#include "deliver/mailbox/open.h"
+#include "deliver/mailbox/prune.h"
 #include "mailbox/maildir.h"
-#include "os/process.h"
-#include "program/child.h"
-#include "program/service.h"
+#include "os/process/process.h"
+#include "program/child/child.h"
+#include "program/kind/service.h"
 #include <stdlib.h>
 
 enum { CONCURRENCY = 1000 };

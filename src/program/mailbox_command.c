@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* mailbox-command - does the work of "stagepost mailbox". */
-#include "program/mailbox_command.h"
-#include "os/process.h"
+#include "program/mailbox_command/mailbox_command.h"
+#include "os/process/process.h"
 #include <string.h>
 
 static const struct {

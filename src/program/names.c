@@ -4,7 +4,7 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "names/server.h"
-#include "program/child.h"
+#include "program/child/child.h"
 #include <stdlib.h>
 
 struct names_program {

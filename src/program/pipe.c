@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /* pipe - delivers to programs: one transport for each pipe service. "launch" starts the
  * programs. */
-#include "deliver/pipe.h"
+#include "deliver/pipe/pipe.h"
 #include "base/panic.h"
-#include "program/child.h"
-#include "program/service.h"
+#include "program/child/child.h"
+#include "program/kind/service.h"
 #include <stdlib.h>
 #include <utlist.h>
 

@@ -4,8 +4,8 @@
 #include "base/panic.h"
 #include "https/https.h"
 #include "log/event.h"
-#include "os/file.h"
-#include "program/child.h"
+#include "os/file/file.h"
+#include "program/child/child.h"
 #include "reports/ledger.h"
 #include "sts/server.h"
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* qmtpd - QMTP and QMQP servers. */
-#include "program/door.h"
+#include "program/kind/door.h"
 
 static uint32_t count(const struct config *config)
 {

@@ -3,11 +3,11 @@
 #include "base/panic.h"
 #include "directory/wire/frame.h"
 #include "log/event.h"
-#include "os/process.h"
-#include "program/child.h"
-#include "queue/protocol.h"
+#include "os/process/process.h"
+#include "program/child/child.h"
+#include "queue/client/protocol.h"
 #include "queue/repair.h"
-#include "queue/server.h"
+#include "queue/server/server.h"
 #include <errno.h>
 #include <stdlib.h>
 

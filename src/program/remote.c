@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
 /* remote - delivers to other hosts. */
-#include "deliver/remote.h"
-#include "deliver/remote_authorities.h"
-#include "deliver/remote_keys.h"
-#include "deliver/remote_places.h"
-#include "deliver/remote_policy.h"
-#include "program/child.h"
-#include "program/service.h"
+#include "deliver/remote/remote.h"
+#include "deliver/remote/keys/keys.h"
+#include "deliver/remote/policy/authorities.h"
+#include "deliver/remote/policy/policy.h"
+#include "deliver/remote/session/places.h"
+#include "program/child/child.h"
+#include "program/kind/service.h"
 #include "sts/client.h"
 
 enum { CONCURRENCY = 2000 };

@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "manager/manager.h"
-#include "program/child.h"
+#include "program/child/child.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* smtpd - SMTP and submission servers. */
-#include "program/door.h"
+#include "program/kind/door.h"
 
 static bool serves(const struct config_listen *listen)
 {

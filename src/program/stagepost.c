@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost - the command. */
-#include "os/process.h"
-#include "program/command.h"
+#include "os/process/process.h"
+#include "program/command/command.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

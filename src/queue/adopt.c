@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 #include "queue/adopt.h"
 #include "base/panic.h"
-#include "os/file.h"
-#include "queue/internal_adopt.h"
-#include "queue/internal_repair.h"
+#include "os/file/file.h"
+#include "queue/adopt/internal.h"
+#include "queue/repair/internal.h"
 #include "queue/update.h"
 #include <errno.h>
 #include <stdio.h>

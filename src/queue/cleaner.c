@@ -5,7 +5,7 @@
  */
 #include "queue/cleaner.h"
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
 #include "queue/number_table.h"
 #include "queue/trigger.h"

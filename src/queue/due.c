@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "queue/due.h"
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <stdlib.h>

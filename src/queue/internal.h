@@ -5,7 +5,7 @@
 #ifndef QUEUE_INTERNAL_H
 #define QUEUE_INTERNAL_H
 
-#include "os/process.h"
+#include "os/process/process.h"
 #include "queue/message.h"
 #include "queue/store.h"
 #include <pthread.h>
@@ -27,22 +27,22 @@ struct queue_store {
 	char boot[OS_BOOT_SIZE]; /* identifies this boot of the machine; "" if unknown */
 };
 
-/* filesystem.c: -ENOTSUP and a sentence in REASON when the filesystem of DIRECTORY cannot be
- * relied upon. */
+/* directory/filesystem.c: -ENOTSUP and a sentence in REASON when the filesystem of DIRECTORY cannot
+ * be relied upon. */
 MUST_CHECK int queue_filesystem_check(int directory, struct buffer *reason);
 /* The same, by experiment: needs the queue's directories. Old files in lock/ that other
  * processes left when they died during this experiment are removed. */
 MUST_CHECK int queue_filesystem_probe(int directory, struct buffer *reason);
 
-/* create.c: creates what is missing of a queue in DIRECTORY; its format file last. -EEXIST:
- * another process has just done so. */
+/* directory/create.c: creates what is missing of a queue in DIRECTORY; its format file last.
+ * -EEXIST: another process has just done so. */
 MUST_CHECK int queue_create(int directory, uint32_t split);
 /* The same without the format file, also in a directory with other files. */
 MUST_CHECK int queue_create_lacking(int directory, uint32_t split);
 /* Makes what is missing of NAME and its X directories. */
 MUST_CHECK int queue_make_split(int directory, const char *name, uint32_t split);
 
-/* place.c: the directory of NUMBER's name in PLACE. */
+/* directory/place.c: the directory of NUMBER's name in PLACE. */
 void queue_store_directory_path(const struct queue_store *store, enum queue_place place,
 				const char *name, uint64_t number, char path[QUEUE_PATH_SIZE]);
 /* The directory X of PLACE. */
@@ -61,7 +61,8 @@ MUST_CHECK int queue_store_is_live(const struct queue_store *store, uint64_t num
 MUST_CHECK int queue_store_drop(const struct queue_store *store, enum queue_place place,
 				const char *name, uint64_t number);
 
-/* clean.c: the same, and makes the removal durable: the next new file may get this number. */
+/* intake/clean.c: the same, and makes the removal durable: the next new file may get this number.
+ */
 MUST_CHECK int queue_store_drop_durably(const struct queue_store *store, enum queue_place place,
 					const char *name, uint64_t number);
 /* store.c: how to sync a group that begins now. Each group that relied on order asks the kernel
@@ -71,7 +72,7 @@ enum queue_sync queue_store_begin_sync(struct queue_store *store);
  * upon. */
 bool queue_store_kept_order(struct queue_store *store);
 
-/* directories.c: directories that are made durable together. */
+/* directory/directories.c: directories that are made durable together. */
 struct queue_directories {
 	struct queue_directory {
 		char path[QUEUE_PATH_SIZE];
@@ -110,7 +111,7 @@ struct queue_spare_list {
 	size_t capacity;
 };
 
-/* kept.c: the messages that were committed here and whose files may be reused. */
+/* intake/kept.c: the messages that were committed here and whose files may be reused. */
 struct queue_kept;
 struct queue_kept_list {
 	struct queue_kept *by_number;
@@ -171,11 +172,11 @@ void queue_message_release(struct queue_message *message);
 /* The same; the file is removed. */
 void queue_message_discard(struct queue_message *message);
 
-/* lend.c: from now on only this process has MESSAGE's file open. -ETXTBSY: another process still
- * has it open. */
+/* intake/lend.c: from now on only this process has MESSAGE's file open. -ETXTBSY: another process
+ * still has it open. */
 MUST_CHECK int queue_message_take_back(struct queue_message *message);
 
-/* spare_list.c */
+/* intake/spare_list.c */
 void queue_spare_path(const struct queue_intake *intake, const struct queue_spare *spare,
 		      char path[QUEUE_PATH_SIZE]);
 void queue_spare_list_add(struct queue_spare_list *list, struct queue_spare spare);
@@ -183,7 +184,7 @@ bool queue_spare_list_take(struct queue_spare_list *list, struct queue_spare *sp
 /* Closes the descriptors; the files are kept. */
 void queue_spare_list_clear(struct queue_spare_list *list);
 
-/* spare.c */
+/* intake/spare.c */
 /* Removes the file and closes its descriptor; see queue_intake_remove_stuck(). */
 void queue_spare_remove(struct queue_intake *intake, struct queue_spare spare);
 /* Takes a ready spare; false when there is none. */
@@ -205,13 +206,13 @@ void queue_spare_mark_moved(struct queue_intake *intake, enum mail_stage stage, 
 /* Quarantined files become ready (IS_SAFE), or are set aside. */
 void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *held, bool is_safe);
 
-/* update_end.c: whether a message at S4 has a complete control file, including the map, so that
+/* update/end.c: whether a message at S4 has a complete control file, including the map, so that
  * only the removal from todo/ is missing: 1, 0 or -errno. */
 MUST_CHECK int queue_update_is_interrupted(const struct queue_store *store, enum mail_stage stage,
 					   uint64_t number);
 
-/* aside.c: moves the data file PATH out of the way, so that its number stays taken. Closes it.
- * -errno: it still has the name PATH. */
+/* intake/aside.c: moves the data file PATH out of the way, so that its number stays taken. Closes
+ * it. -errno: it still has the name PATH. */
 MUST_CHECK int queue_aside_put(struct queue_intake *intake, const char *path,
 			       struct queue_spare spare);
 /* The same for a file in quarantine; one that cannot be moved stays, and is not used. */

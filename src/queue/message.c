@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 #include "queue/message.h"
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
+#include "queue/control/trailer.h"
 #include "queue/internal.h"
-#include "queue/trailer.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

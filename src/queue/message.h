@@ -9,7 +9,7 @@
 #ifndef QUEUE_MESSAGE_H
 #define QUEUE_MESSAGE_H
 
-#include "queue/control.h"
+#include "queue/control/control.h"
 #include "queue/store.h"
 
 enum {
@@ -54,7 +54,8 @@ uint64_t queue_message_number(const struct queue_message *message);
  *
  * In a shared file: a process that was given its descriptor may be suspended for hours and then
  * read or write the file. So the file, which held another message, is emptied first; at the end it
- * is removed, never reused. And nothing is queued that another process can still write to (lend.c).
+ * is removed, never reused. And nothing is queued that another process can still write to
+ * (intake/lend.c).
  */
 
 /* S2 to S3 by value: writes DATA, then TEXT (queue/store.h). TEXT is what

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* Finds what is wrong with a queue's names. */
 #include "base/panic.h"
-#include "os/file.h"
-#include "queue/internal_repair.h"
+#include "os/file/file.h"
+#include "queue/repair/internal.h"
 #include "queue/update.h"
 #include <errno.h>
 #include <inttypes.h>

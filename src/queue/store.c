@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "queue/store.h"
 #include "base/panic.h"
-#include "os/file.h"
-#include "queue/control.h"
+#include "os/file/file.h"
+#include "queue/control/control.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <limits.h>

@@ -6,7 +6,7 @@
  *   pid/NAME             a data file that is not a message: new, a spare kept for
  *                        reuse, or being written
  *   todo/STAGE/X/ID      the data file: the message (CRLF lines, trace headers
- *                        first), then its envelope (queue/control.h, up to "end:"),
+ *                        first), then its envelope (queue/control/control.h, up to "end:"),
  *                        then a line that says where the envelope begins,
  *                        "at: 00000000000000018233": queued at STAGE
  *   mess/X/ID            the data file of a message that is preprocessed
@@ -64,7 +64,7 @@ enum queue_sync {
 				* queue is a mount point; else FILES */
 	QUEUE_SYNC_FILES,      /* sync each file and each directory concerned */
 	QUEUE_SYNC_FILESYSTEM, /* syncfs */
-	QUEUE_SYNC_ORDERED,    /* write out, name, sync one directory: see os/file_order.c */
+	QUEUE_SYNC_ORDERED,    /* write out, name, sync one directory: see os/file/order.c */
 };
 
 struct queue_options {
@@ -141,7 +141,7 @@ MUST_CHECK int queue_store_each_part(struct queue_store *store, enum queue_place
 /* Whether the file in todo/STAGE (in mess/ when STAGE is NULL) under NUMBER can be a message.
  * -ENOENT: there is none; -EUCLEAN: its inode number is different (*INODE_OUT, may be NULL): the
  * queue was copied; -ENODATA: it is empty: a name of a refused or ended message that a power
- * failure brought back after a failed sync (aside.c). */
+ * failure brought back after a failed sync (intake/aside.c). */
 MUST_CHECK int queue_store_look(const struct queue_store *store, const enum mail_stage *stage,
 				uint64_t number, uint64_t *inode_out);
 

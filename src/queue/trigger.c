@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "queue/trigger.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

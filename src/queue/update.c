@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 #include "queue/update.h"
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
-#include "queue/internal_update.h"
+#include "queue/update/internal.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

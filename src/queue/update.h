@@ -6,7 +6,7 @@
 #ifndef QUEUE_UPDATE_H
 #define QUEUE_UPDATE_H
 
-#include "queue/control.h"
+#include "queue/control/control.h"
 #include "queue/store.h"
 
 /* A change to one message. Storage of the caller; the texts are borrowed until
@@ -105,7 +105,7 @@ MUST_CHECK int queue_update_read_bounce(struct queue_store *store, uint64_t numb
 					struct buffer *text);
 /* Appends the SIZE bytes of data of a message at todo/STAGE (STAGE not NULL) or at S5. -EBADMSG:
  * there are fewer. The bytes are certainly this message's if the caller is "send", or if
- * queue_update_is_still() says so afterwards (queue/spare.c). */
+ * queue_update_is_still() says so afterwards (queue/intake/spare.c). */
 MUST_CHECK int queue_update_read_data(struct queue_store *store, const enum mail_stage *stage,
 				      uint64_t number, uint64_t size, struct buffer *data);
 /* The same, but fewer bytes are not an error. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "queue/walk.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/internal.h"
 #include <stdio.h>
 

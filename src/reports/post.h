@@ -6,7 +6,7 @@
 #define REPORTS_POST_H
 
 #include "https/https.h"
-#include "queue/client.h"
+#include "queue/client/client.h"
 #include "tlsrpt/count.h"
 
 /* By what reports are sent. All borrowed; the texts until a reload has given others. */

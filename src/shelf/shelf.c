@@ -5,7 +5,7 @@
 #include "base/timestamp.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "os/worker.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "tls/client.h"
 #include "base/panic.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "tls/internal.h"
 #include "tls/internal_client.h"
 #include <stdlib.h>

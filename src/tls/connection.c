@@ -2,7 +2,7 @@
 #include "tls/connection.h"
 #include "base/panic.h"
 #include "os/loop.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "tls/internal_connection.h"
 #include <errno.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Reads authorities from a file; errors name it. */
-#include "os/file.h"
-#include "os/process.h"
+#include "os/file/file.h"
+#include "os/process/process.h"
 #include "tls/internal.h"
 #include <errno.h>
 #include <openssl/err.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "tls/private_key.h"
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "tls/internal.h"
 #include <errno.h>
 #include <openssl/pem.h>

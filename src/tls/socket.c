@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* A BIO that lets OpenSSL use our sockets. */
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "base/panic.h"
 #include "tls/internal.h"
 #include <errno.h>

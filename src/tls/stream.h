@@ -8,7 +8,7 @@
 #ifndef TLS_STREAM_H
 #define TLS_STREAM_H
 
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "tls/connection.h"
 
 struct tls_stream {

@@ -13,7 +13,7 @@
 #include "decode/mime.h"
 #include "decode/server.h"
 #include "os/clock.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

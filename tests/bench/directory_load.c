@@ -10,7 +10,7 @@
 #include "base/timestamp.h"
 #include "directory/wire/frame.h"
 #include "os/clock.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

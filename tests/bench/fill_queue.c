@@ -12,7 +12,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "os/random.h"
 #include "queue/message.h"
 #include "queue/update.h"

@@ -15,7 +15,7 @@
 #include "mailstore/imap.h"
 #include "mailstore/maildir.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

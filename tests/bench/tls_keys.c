@@ -6,7 +6,7 @@
 #include "ipc/pack.h"
 #include "keys/protocol.h"
 #include "keys/server.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "ledger.h"
 #include "base/timestamp.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/cleaner.h"
 #include "queue/message.h"
 #include "queue/update.h"
@@ -113,7 +113,7 @@ static bool is_where_promised(const struct queue_delivery *delivery, const struc
 }
 
 /* A name in todo/ that came back without the control file would have every recipient tried again.
- * After a failed sync that may happen (queue/aside.c). */
+ * After a failed sync that may happen (queue/intake/aside.c). */
 static int check_records(const struct trial *trial, const struct queue_control *control,
 			 const struct entry *entry)
 {

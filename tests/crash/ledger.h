@@ -6,7 +6,7 @@
 #define TESTS_CRASH_LEDGER_H
 
 #include "base/buffer.h"
-#include "queue/control.h"
+#include "queue/control/control.h"
 #include "queue/message.h"
 #include "queue/store.h"
 

@@ -7,7 +7,7 @@
  */
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/adopt.h"
 #include "queue/repair.h"
 #include "queue/trigger.h"

@@ -2,7 +2,7 @@
 #include "recorder.h"
 #include "base/panic.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

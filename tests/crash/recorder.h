@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/crash/recorder.h - os/file.h on a disk in memory, os/clock.h by its clock.
+ * tests/crash/recorder.h - os/file/file.h on a disk in memory, os/clock.h by its clock.
  *
- * Linked instead of os/file.c and os/clock.c. It tells the campaign of each call before it is
+ * Linked instead of os/file/file.c and os/clock.c. It tells the campaign of each call before it is
  * done, makes a call fail, and spoils what the queue code asks for: a mutant
  * is a sync that is not done, or one that is done too late.
  */

@@ -2,7 +2,7 @@
 #include "scenario.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/message.h"
 #include "queue/update.h"
 #include "recorder.h"

@@ -16,7 +16,7 @@
 #include "decode/identity.h"
 #include "mailstore/imap.h"
 #include "mailstore/maildir.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "log/event.h"
-#include "os/sandbox.h"
+#include "os/sandbox/sandbox.h"
 #include "store/postgresql/postgresql.h"
 #include "store_lines.h"
 #include <stdio.h>

@@ -28,7 +28,7 @@ U32_MAX = 2**32 - 1
 HELLO, START, REPORT, FINISH, RESOLVE, RESOLVED, AWAIT, BACK = range(1, 9)  # src/ipc/job.h
 MORE, AWAY = 1, 2  # flags of RESOLVED
 (OPEN, OPENED, REFUSED, SHARE, SHARED, DATA, ENVELOPE, COMMIT, COMMITTED, ABANDON,
- MANAGE) = range(33, 44)  # src/queue/protocol.h
+ MANAGE) = range(33, 44)  # src/queue/client/protocol.h
 OLD_MANAGE = 8  # of a "send" that handed out every file
 REMOVE = 46  # the same
 

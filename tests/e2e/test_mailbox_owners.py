@@ -340,7 +340,7 @@ def test_a_filesystem_with_many_owners_that_stands_still(world):
                 os.unlink(world.home(entry.pw_name))
 
 
-STRANGERS_MAX = 16  # deliver/local.c: UNKNOWN_MAX
+STRANGERS_MAX = 16  # deliver/local/local.c: UNKNOWN_MAX
 
 
 def test_strangers_after_a_restart(world):

@@ -15,7 +15,7 @@ from smtp import Client, deliver
 from stagepost import PATIENCE, as_user, wait_until
 
 HOUR_US = 3600 * 1000000
-DECODE_PATIENCE = 75  # seconds: deliver/mailbox_prepare.c
+DECODE_PATIENCE = 75  # seconds: deliver/mailbox/prepare.c
 
 
 def send(box, recipients, text, sender=LISA):

@@ -404,11 +404,11 @@ def test_the_dns_is_asked(node, landlock):
 
 # --- whom they believe ---
 
-MANAGE = "01002b0000000000" + "00000000"  # ipc/channel.h: version 1, queue/protocol.h: MANAGE
+MANAGE = "01002b0000000000" + "00000000"  # ipc/channel.h: version 1, queue/client/protocol.h: MANAGE
 HELLO = "0100010000000000"       # ipc/job.h: HELLO
 GUESSED = "00000000"             # a token
 HELLO_REMOTE = HELLO + "06000000" + b"remote".hex() + "01000000" + GUESSED
-HELLO_LAUNCH = HELLO + GUESSED   # deliver/launch.h: HELLO
+HELLO_LAUNCH = HELLO + GUESSED   # deliver/launch/launch.h: HELLO
 HELLO_LIST = HELLO + "04000000" + b"list".hex() + "01000000" + GUESSED
 BEGIN_LOGIN = "0100020000000000"  # auth/protocol.h
 

@@ -21,7 +21,7 @@ FAST_OPEN = 0x20000000
 SHUT_RD, SHUT_WR, SHUT_RDWR = 0, 1, 2
 F_SETFL, F_SETOWN, F_SETSIG, FIONBIO = 4, 8, 10, 0x5421
 SOL_SOCKET, SO_ATTACH_FILTER, TCP, FASTOPEN_CONNECT = 1, 26, 6, 30
-ASKED = 16  # times a second a process may ask for a connection (serve_program.c)
+ASKED = 16  # times a second a process may ask for a connection (program/serve/program.c)
 
 pytestmark = NEEDS
 
@@ -225,7 +225,7 @@ def test_a_listener_that_blocks_does_so_no_longer_than_the_process(bare):
 # --- the supervisor connects for them ---
 
 def question(path, kind):
-    """os/connector.h: struct os_connector_question, in hexadecimal."""
+    """os/socket/connector.h: struct os_connector_question, in hexadecimal."""
     return ((7).to_bytes(4, "little") + kind.to_bytes(4, "little") +
             path.encode().ljust(108, b"\0")).hex()
 

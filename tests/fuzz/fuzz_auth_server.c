@@ -14,8 +14,8 @@
 #include "input.h"
 #include "ipc/channel.h"
 #include "ipc/pack.h"
-#include "os/process.h"
-#include "os/socket.h"
+#include "os/process/process.h"
+#include "os/socket/socket.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

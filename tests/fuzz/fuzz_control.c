@@ -6,7 +6,7 @@
  */
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "queue/control.h"
+#include "queue/control/control.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include "base/panic.h"
 #include "config/text.h"
 #include "directory/server/server.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "stream.h"
 #include "unit/memory_store.h"
 

@@ -5,7 +5,7 @@
  */
 #include "base/panic.h"
 #include "input.h"
-#include "queue/control.h"
+#include "queue/control/control.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -13,7 +13,7 @@
 #include "log/event.h"
 #include "log/line.h"
 #include "log/sink.h"
-#include "os/error_stream.h"
+#include "os/stream/error.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
  */
 #include "base/panic.h"
 #include "input.h"
-#include "queue/trailer.h"
+#include "queue/control/trailer.h"
 #include <sys/mman.h>
 #include <unistd.h>
 

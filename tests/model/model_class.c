@@ -152,7 +152,7 @@ static bool enter(size_t i, const struct session *session, bool has_turn)
 	}
 	index = class_in(process->file, session->host);
 	class = limit_classes_at(classes[process->file], index);
-	if (is_out && !has_turn && waiting(class->key) > 0) { /* deliver/remote_places.h */
+	if (is_out && !has_turn && waiting(class->key) > 0) { /* deliver/remote/session/places.h */
 		limit_hold_out(limits.counters[i], index);
 		seen[BEHIND_OTHERS]++;
 		return false;
@@ -268,7 +268,7 @@ static void note_above(const struct process *process)
 	}
 }
 
-/* As deliver/remote_places.c does it. */
+/* As deliver/remote/session/places.c does it. */
 static void configure_process(size_t i, size_t file)
 {
 	struct process *process = &processes[i];

@@ -2,7 +2,7 @@
 /* The disk that may fail: control files, their updates, scans, and trigger/. */
 #include "base/panic.h"
 #include "model.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/cleaner.h"
 #include "queue/update.h"
 #include "queue/walk.h"

@@ -3,10 +3,10 @@
 #include "log/event.h"
 #include "model.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "os/load.h"
 #include "os/random.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

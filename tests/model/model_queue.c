@@ -4,7 +4,7 @@
 #include "ipc/channel.h"
 #include "ipc/pack.h"
 #include "model.h"
-#include "queue/client.h"
+#include "queue/client/client.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

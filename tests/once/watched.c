@@ -11,7 +11,7 @@
  *                       anything is written there
  */
 #include "base/panic.h"
-#include "deliver/mailbox_open.h"
+#include "deliver/mailbox/open.h"
 #include "os/clock.h"
 #include "witness.h"
 #include <fcntl.h>

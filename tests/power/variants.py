@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The kinds of ext4 that os/file_order.c takes as ordered: each may keep its promises in another
+"""The kinds of ext4 that os/file/order.c takes as ordered: each may keep its promises in another
 way. What it does not take (data=journal, data=writeback, no barriers, no journal) is in
 tests/e2e/test_power.py."""
 

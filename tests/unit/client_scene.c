@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "client_scene.h"
 #include "config/text.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

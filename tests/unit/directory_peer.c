@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "directory/wire/frame.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "disk_watch.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <stdio.h>
 #include <string.h>
 

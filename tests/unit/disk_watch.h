@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/unit/disk_watch.h - every call to os/file.h seen on its way to the disk
+ * tests/unit/disk_watch.h - every call to os/file/file.h seen on its way to the disk
  * (the linker's --wrap): counted, made to fail, and judged by what a power cut
  * may take: bytes that were not synced, names whose directory was not.
  */

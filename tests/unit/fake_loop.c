@@ -2,7 +2,7 @@
 #include "fake_loop.h"
 #include "base/panic.h"
 #include "os/clock.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "test.h"
 #include <errno.h>
 #include <poll.h>
@@ -183,7 +183,7 @@ bool fake_is_polite(int socket)
 	return connection_of(socket)->is_polite;
 }
 
-/* --- os/socket.h --- */
+/* --- os/socket/socket.h --- */
 
 int os_socket_wait(int socket, bool for_writing, int64_t timeout_us)
 {

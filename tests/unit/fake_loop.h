@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * tests/unit/fake_loop.h - watches, timers, a clock and connections of our own in the place of
- * os/loop.h, os/clock.h and a part of os/socket.h, for models that play thousands of sessions a
- * second. Nothing happens but what a model chooses next; a connection's buffers are as small as
- * it likes; time passes only when a timer is played.
+ * os/loop.h, os/clock.h and a part of os/socket/socket.h, for models that play thousands of
+ * sessions a second. Nothing happens but what a model chooses next; a connection's buffers are as
+ * small as it likes; time passes only when a timer is played.
  */
 #ifndef TESTS_UNIT_FAKE_LOOP_H
 #define TESTS_UNIT_FAKE_LOOP_H

@@ -10,7 +10,7 @@
 #include "directory/lookup/post.h"
 #include "directory/lookup/sender.h"
 #include "names/client.h"
-#include "queue/client.h"
+#include "queue/client/client.h"
 
 enum pending {
 	PENDING_NONE,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "limit_scene.h"
 #include "config_outcome.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "os/shared.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "queue_peer.h"
 #include "base/timestamp.h"
 #include "ipc/channel.h"
-#include "os/socket.h"
-#include "queue/protocol.h"
+#include "os/socket/socket.h"
+#include "queue/client/protocol.h"
 #include "test.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/unit/queue_peer.h - one end of a connection of queue/protocol.h, by hand: it can
+ * tests/unit/queue_peer.h - one end of a connection of queue/client/protocol.h, by hand: it can
  * say what no process of ours would. And a place on the disk for a test.
  */
 #ifndef TESTS_UNIT_QUEUE_PEER_H

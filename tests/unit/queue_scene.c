@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "queue_scene.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "scratch.h"
 #include "test.h"
 #include <stdio.h>

@@ -3,9 +3,9 @@
 #include "ipc/pack.h"
 #include "log/event.h"
 #include "mail/address.h"
-#include "os/file.h"
-#include "os/socket.h"
-#include "queue/protocol.h"
+#include "os/file/file.h"
+#include "os/socket/socket.h"
+#include "queue/client/protocol.h"
 #include "test.h"
 #include <string.h>
 #include <sys/socket.h>

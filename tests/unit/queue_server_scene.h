@@ -5,8 +5,8 @@
 #ifndef TESTS_UNIT_QUEUE_SERVER_SCENE_H
 #define TESTS_UNIT_QUEUE_SERVER_SCENE_H
 
-#include "queue/control.h"
-#include "queue/server.h"
+#include "queue/control/control.h"
+#include "queue/server/server.h"
 #include "queue_peer.h"
 #include <pthread.h>
 

@@ -3,8 +3,8 @@
 #include "base/panic.h"
 #include "fake_loop.h"
 #include "mail/seven_bit.h"
-#include "os/file.h"
-#include "os/socket.h"
+#include "os/file/file.h"
+#include "os/socket/socket.h"
 #include "test.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/unit/remote_scene.h - servers for the attempts of deliver/remote_attempt.h, and the message
- * that is sent to them: what each does is planned, and that it is told the right thing is seen to.
+ * tests/unit/remote_scene.h - servers for the attempts of deliver/remote/attempt/attempt.h, and the
+ * message that is sent to them: what each does is planned, and that it is told the right thing is
+ * seen to.
  */
 #ifndef TESTS_UNIT_REMOTE_SCENE_H
 #define TESTS_UNIT_REMOTE_SCENE_H
 
-#include "deliver/remote_attempt.h"
+#include "deliver/remote/attempt/attempt.h"
 
 enum {
 	CANDIDATES_MAX = 6,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The file of DNSSEC's trust anchors. */
 #include "dns/anchor.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include "ipc/channel.h"
 #include "ipc/listener.h"
 #include "ipc/pack.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "scratch.h"
 #include "test.h"
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* Who is not root and may become others: what he hands on, and what nobody has after him. */
-#include "os/capability.h"
-#include "os/inspect.h"
-#include "os/process.h"
+#include "os/inspect/inspect.h"
+#include "os/process/capability.h"
+#include "os/process/process.h"
 #include "scratch.h"
 #include "test.h"
 #include <linux/capability.h>

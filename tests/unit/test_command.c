@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/buffer.h"
-#include "program/command.h"
+#include "program/command/command.h"
 #include "test.h"
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * inside them, hosts, local parts, ports and addresses at their bounds.
  */
 #include "base/panic.h"
-#include "config/value.h"
+#include "config/type/value.h"
 #include "config_outcome.h"
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "base/attributes.h"
 #include "base/buffer.h"
-#include "program/conninfo.h"
+#include "program/sandbox/conninfo.h"
 #include "test.h"
 #include <string.h>
 

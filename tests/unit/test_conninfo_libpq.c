@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
-/* program/conninfo.h beside libpq's own parser: what that would use, a sandbox has to allow; and of
- * what it certainly does not use, no more than stands in the text is allowed. */
+/* program/sandbox/conninfo.h beside libpq's own parser: what that would use, a sandbox has to
+ * allow; and of what it certainly does not use, no more than stands in the text is allowed. */
 #include "base/attributes.h"
 #include "base/buffer.h"
-#include "program/conninfo.h"
+#include "program/sandbox/conninfo.h"
 #include "test.h"
 #include <libpq-fe.h>
 #include <stdlib.h>

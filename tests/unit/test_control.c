@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "queue/control.h"
+#include "queue/control/control.h"
 #include "test.h"
 #include <errno.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 /* How long control files get: what several recipients have in common, writing anew, the largest
  * message, and a week of attempts. */
 #include "base/panic.h"
-#include "os/file.h"
-#include "queue/control.h"
+#include "os/file/file.h"
+#include "queue/client/protocol.h"
+#include "queue/control/control.h"
 #include "queue/message.h"
-#include "queue/protocol.h"
 #include "queue/update.h"
 #include "queue_scene.h"
 #include "test.h"

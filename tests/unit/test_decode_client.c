@@ -12,8 +12,8 @@
 #include "ipc/channel.h"
 #include "ipc/listener.h"
 #include "ipc/pack.h"
-#include "os/process.h"
-#include "os/socket.h"
+#include "os/process/process.h"
+#include "os/socket/socket.h"
 #include "scratch.h"
 #include "test.h"
 #include <fcntl.h>

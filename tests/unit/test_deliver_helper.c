@@ -3,8 +3,8 @@
 #include "deliver/helper.h"
 #include "ipc/job.h"
 #include "log/event.h"
-#include "os/process.h"
-#include "os/socket.h"
+#include "os/process/process.h"
+#include "os/socket/socket.h"
 #include "queue_peer.h"
 #include "test.h"
 #include <errno.h>

@@ -4,10 +4,10 @@
  * the same event loop, and misbehave as a test tells them to.
  */
 #include "base/panic.h"
-#include "deliver/remote.h"
-#include "deliver/remote_policy.h"
-#include "os/interface.h"
-#include "os/socket.h"
+#include "deliver/remote/policy/policy.h"
+#include "deliver/remote/remote.h"
+#include "os/socket/interface.h"
+#include "os/socket/socket.h"
 #include "test.h"
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include "directory/server/internal.h"
 #include "directory_peer.h"
 #include "memory_store.h"
-#include "os/process.h"
-#include "os/socket.h"
+#include "os/process/process.h"
+#include "os/socket/socket.h"
 #include "test.h"
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "loop_signer.h"
 #include "memory_store.h"
 #include "os/clock.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "store/relay/relay.h"
 #include "test.h"
 #include <stdio.h>

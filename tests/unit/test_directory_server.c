@@ -6,8 +6,8 @@
 #include "directory/server/internal.h"
 #include "directory_peer.h"
 #include "memory_store.h"
-#include "os/process.h"
-#include "os/socket.h"
+#include "os/process/process.h"
+#include "os/socket/socket.h"
 #include "test.h"
 #include <errno.h>
 #include <stdio.h>

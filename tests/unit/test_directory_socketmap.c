@@ -4,7 +4,7 @@
 #include "directory/socketmap/socketmap.h"
 #include "directory_peer.h"
 #include "memory_store.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "test.h"
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "directory/server/server.h"
 #include "loop_signer.h"
 #include "os/clock.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "test.h"
 #include "tls_file_context.h"
 #include <errno.h>

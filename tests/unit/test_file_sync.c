@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Files that are synced side by side, by several threads, while a disk hangs: its calls
  * wait here until they are let go. */
-#include "os/file.h"
+#include "os/file/file.h"
 #include "test.h"
 #include <errno.h>
 #include <pthread.h>

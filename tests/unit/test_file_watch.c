@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Which changes of a file and of its name are reported. */
 #include "base/timestamp.h"
-#include "os/file_watch.h"
+#include "os/file/watch.h"
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>

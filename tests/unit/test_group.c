@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The group of a set-group-ID program, in a process that is as the kernel starts one: with the real
  * group of a user and the effective one of its file. */
-#include "os/process.h"
+#include "os/process/process.h"
 #include "test.h"
 #include <errno.h>
 #include <fcntl.h>

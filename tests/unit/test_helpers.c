@@ -5,7 +5,7 @@
 #include "log/event.h"
 #include "manager/link/helper.h"
 #include "os/loop.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "test.h"
 #include <string.h>
 

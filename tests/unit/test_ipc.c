@@ -2,8 +2,8 @@
 #include "ipc/channel.h"
 #include "ipc/pack.h"
 #include "ipc/token.h"
-#include "os/process.h"
-#include "os/socket.h"
+#include "os/process/process.h"
+#include "os/socket/socket.h"
 #include "test.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "ipc/server.h"
-#include "os/process.h"
-#include "os/socket.h"
+#include "os/process/process.h"
+#include "os/socket/socket.h"
 #include "scratch.h"
 #include "test.h"
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* The passwords of logins to relays: where they are found, and where nothing is said of them. */
 #include "config/text.h"
 #include "keys/passwords.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>

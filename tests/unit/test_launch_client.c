@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 /* What "pipe" makes of a "launch" that was taken over: what it is handed has an owner. */
-#include "deliver/launch.h"
-#include "deliver/launch_client.h"
+#include "deliver/launch/client.h"
+#include "deliver/launch/launch.h"
 #include "ipc/channel.h"
 #include "ipc/listener.h"
 #include "log/event.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "scratch.h"
 #include "test.h"
 #include <stdio.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: ISC
 /* What "launch" does for a "pipe" that behaves, and for one that was taken over. */
 #include "config/text.h"
-#include "deliver/launch.h"
-#include "deliver/launcher.h"
+#include "deliver/launch/launch.h"
+#include "deliver/launch/launcher.h"
 #include "ipc/channel.h"
 #include "ipc/pack.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/process.h"
-#include "os/socket.h"
+#include "os/process/process.h"
+#include "os/socket/socket.h"
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Rows of memory that processes share: what is in one, and who may change what. */
 #include "limit/memory.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "os/shared.h"
 #include "test.h"
 #include <errno.h>

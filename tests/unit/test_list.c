@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What becomes of mail to lists; the directory and the queue are this test's own. */
 #include "base/panic.h"
-#include "deliver/list.h"
+#include "deliver/list/list.h"
 #include "directory/lookup/post.h"
 #include "queue/message.h"
 #include "test.h"

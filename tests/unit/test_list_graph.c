@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* Which lists mail to a list reaches; the directory is this test's own. */
 #include "base/panic.h"
-#include "deliver/list_graph.h"
-#include "deliver/list_seen.h"
+#include "deliver/list/graph.h"
+#include "deliver/list/seen.h"
 #include "mail/localpart.h"
 #include "test.h"
 #include <stdio.h>

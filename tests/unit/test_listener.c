@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "base/timestamp.h"
 #include "os/clock.h"
-#include "os/listener.h"
+#include "os/socket/listener.h"
 #include "test.h"
 #include <arpa/inet.h>
 #include <errno.h>

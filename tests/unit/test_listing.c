@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Listing a queue in which messages move on meanwhile. */
 #include "listing/listing.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/message.h"
 #include "queue/trigger.h"
 #include "queue/update.h"

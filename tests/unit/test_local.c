@@ -2,7 +2,7 @@
 /* The local transport on a real loop and disk; the helper's side is played here. */
 #include "base/panic.h"
 #include "config/text.h"
-#include "deliver/local.h"
+#include "deliver/local/local.h"
 #include "scratch.h"
 #include "test.h"
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Where owners had their last mail: what is kept, and what is not known. */
-#include "deliver/local_devices.h"
-#include "os/mounts.h"
+#include "deliver/local/devices.h"
+#include "os/file/mounts.h"
 #include "test.h"
 
 enum { COUNT = 3 };

@@ -2,8 +2,8 @@
 /* What this machine lacks of what a configuration names: what is said of it, and how bad it is. */
 #include "base/buffer.h"
 #include "config/text.h"
-#include "os/process.h"
-#include "program/machine_check.h"
+#include "os/process/process.h"
+#include "program/machine_check/machine_check.h"
 #include "scratch.h"
 #include "test.h"
 #include <stdio.h>

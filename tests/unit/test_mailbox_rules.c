@@ -2,7 +2,7 @@
 /* Which rule decides about a copy, and masks. */
 #include "base/mask.h"
 #include "config_outcome.h"
-#include "deliver/mailbox_rules.h"
+#include "deliver/mailbox/rules.h"
 
 static void masks(void **state)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 /* Deliveries on a real disk; the recorder in disk_watch.h sees every call to
- * os/file.h, fails those that a test names, and judges what is durable. */
+ * os/file/file.h, fails those that a test names, and judges what is durable. */
 #include "base/timestamp.h"
 #include "disk_watch.h"
 #include "mailbox/maildir.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "scratch.h"
 #include "test.h"
 #include <dirent.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* On what filesystem a path is, by the kernel's table of mounts alone. */
-#include "os/mounts.h"
+#include "os/file/mounts.h"
 #include "test.h"
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

@@ -11,7 +11,7 @@
 #include "names/protocol.h"
 #include "names/server.h"
 #include "os/clock.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "scratch.h"
 #include "test.h"
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What a program is started with, and what its end means. */
-#include "deliver/pipe_command.h"
-#include "deliver/pipe_status.h"
+#include "deliver/launch/command.h"
+#include "deliver/pipe/status.h"
 #include "test.h"
 #include <signal.h>
 #include <stdio.h>

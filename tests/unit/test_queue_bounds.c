@@ -2,11 +2,11 @@
 /* What is read from a queue, whoever wrote it there, is just as long as allowed, or
  * longer, or other than we would have written it; and a disk that lets nothing go. */
 #include "mail/address.h"
-#include "os/file.h"
-#include "queue/control.h"
+#include "os/file/file.h"
+#include "queue/control/control.h"
+#include "queue/control/trailer.h"
 #include "queue/internal.h"
 #include "queue/message.h"
-#include "queue/trailer.h"
 #include "queue/trigger.h"
 #include "scratch.h"
 #include "test.h"

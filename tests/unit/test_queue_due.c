@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* intd/due: what is written is read, and what is no list harms nobody. */
 #include "base/buffer.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/due.h"
 #include "queue_scene.h"
 #include "test.h"

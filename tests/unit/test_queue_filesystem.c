@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Which filesystems a queue is refused on: the calls that ask them are wrapped. */
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/store.h"
 #include "queue_peer.h"
 #include "test.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* How messages come to the process "queue" and go, and who breaks its protocol. */
 #include "ipc/pack.h"
+#include "queue/client/protocol.h"
 #include "queue/message.h"
-#include "queue/protocol.h"
 #include "queue/update.h"
 #include "queue_server_scene.h"
 #include "test.h"

@@ -2,9 +2,9 @@
 /* What a client of the process "queue" may have. */
 #include "ipc/channel.h"
 #include "ipc/pack.h"
-#include "os/file.h"
-#include "os/socket.h"
-#include "queue/protocol.h"
+#include "os/file/file.h"
+#include "os/socket/socket.h"
+#include "queue/client/protocol.h"
 #include "queue_server_scene.h"
 #include "test.h"
 #include <errno.h>

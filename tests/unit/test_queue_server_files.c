@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* Which files of the process "queue" are used again, and who sees what was in them. */
-#include "os/file.h"
-#include "os/socket.h"
-#include "queue/protocol.h"
+#include "os/file/file.h"
+#include "os/socket/socket.h"
+#include "queue/client/protocol.h"
 #include "queue_server_scene.h"
 #include "test.h"
 #include <errno.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* What a scan finds that is not, or not yet, a message. */
 #include "ipc/pack.h"
-#include "os/file.h"
-#include "queue/protocol.h"
+#include "os/file/file.h"
+#include "queue/client/protocol.h"
 #include "queue_server_scene.h"
 #include "test.h"
 #include <errno.h>

@@ -3,9 +3,9 @@
 #include "base/timestamp.h"
 #include "ipc/pack.h"
 #include "os/clock.h"
-#include "os/file.h"
-#include "queue/protocol.h"
-#include "queue/submit.h"
+#include "os/file/file.h"
+#include "queue/client/protocol.h"
+#include "queue/client/submit.h"
 #include "queue_server_scene.h"
 #include "test.h"
 #include <errno.h>

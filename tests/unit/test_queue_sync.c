@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What could not begin, what failed, and what a power failure may bring back after that. */
 #include "mail/envelope.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/message.h"
 #include "queue/update.h"
 #include "queue_peer.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/trigger.h"
 #include "scratch.h"
 #include "test.h"

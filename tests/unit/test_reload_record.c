@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What became of a reload, as who asked for it reads it. */
-#include "program/reload_record.h"
+#include "program/talk/reload_record.h"
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What breaks add to a message is what the client's engine adds. */
-#include "deliver/remote_content.h"
+#include "deliver/remote/session/content.h"
 #include "smtp/client_stuffing.h"
 #include "test.h"
 #include <string.h>

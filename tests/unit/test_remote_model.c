@@ -12,7 +12,7 @@
 #include "base/timestamp.h"
 #include "fake_loop.h"
 #include "os/clock.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "remote_scene.h"
 #include "test.h"
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The places of sessions with servers in their classes of hosts: none is lost, or given twice. */
 #include "config_outcome.h"
-#include "deliver/remote_places.h"
+#include "deliver/remote/session/places.h"
 #include "limit_scene.h"
 #include "test.h"
 #include <stdio.h>

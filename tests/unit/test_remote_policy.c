@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /* Which policy of TLS holds for a host, and which servers are remembered as without TLS. */
 #include "base/timestamp.h"
-#include "deliver/remote_authorities.h"
-#include "deliver/remote_plain.h"
-#include "deliver/remote_policy.h"
+#include "deliver/remote/policy/authorities.h"
+#include "deliver/remote/policy/plain.h"
+#include "deliver/remote/policy/policy.h"
 #include "fake_loop.h"
 #include "scratch.h"
 #include "sts/client.h"

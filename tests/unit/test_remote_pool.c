@@ -2,7 +2,7 @@
 /* Which of the connections that wait is used again, and which is closed. */
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "deliver/remote_pool.h"
+#include "deliver/remote/session/pool.h"
 #include "test.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "deliver/remote_route.h"
+#include "deliver/remote/route/route.h"
 #include "test.h"
 
 static const struct config_route routes[] = {

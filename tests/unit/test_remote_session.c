@@ -3,11 +3,11 @@
  * what becomes of it between transactions. */
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "deliver/remote_session.h"
+#include "deliver/remote/session/session.h"
 #include "fake_loop.h"
 #include "os/clock.h"
-#include "os/file.h"
-#include "os/socket.h"
+#include "os/file/file.h"
+#include "os/socket/socket.h"
 #include "test.h"
 #include <errno.h>
 #include <string.h>

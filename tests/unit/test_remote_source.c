@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "config/text.h"
-#include "deliver/remote_source.h"
-#include "os/socket.h"
+#include "deliver/remote/route/source.h"
+#include "os/socket/socket.h"
 #include "test.h"
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What the policy of a domain makes of the policy for one of its hosts. */
-#include "deliver/remote_sts.h"
+#include "deliver/remote/policy/sts.h"
 #include "test.h"
 #include <string.h>
 

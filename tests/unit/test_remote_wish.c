@@ -3,7 +3,7 @@
  * and MTA-STS say of it. */
 #include "base/panic.h"
 #include "certificates.h"
-#include "deliver/remote_policy.h"
+#include "deliver/remote/policy/policy.h"
 #include "sts/client.h"
 #include "test.h"
 #include <string.h>

@@ -3,8 +3,8 @@
  * allowed besides: tried in a process of its own. */
 #include "base/descriptor.h"
 #include "base/str.h"
-#include "os/sandbox.h"
-#include "os/socket.h"
+#include "os/sandbox/sandbox.h"
+#include "os/socket/socket.h"
 #include "test.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  * be. */
 #include "log/event.h"
 #include "os/loop.h"
-#include "program/command.h"
-#include "program/internal_serve.h"
+#include "program/command/command.h"
+#include "program/serve/internal.h"
 #include "scratch.h"
 #include "test.h"
 #include <signal.h>

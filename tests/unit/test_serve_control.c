@@ -4,7 +4,7 @@
 #include "ipc/pack.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "program/internal_serve.h"
+#include "program/serve/internal.h"
 #include "test.h"
 #include <signal.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* A shelf: what it reads again, and what stands in the way of that. */
 #include "base/buffer.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "scratch.h"
 #include "shelf/shelf.h"
 #include "test.h"

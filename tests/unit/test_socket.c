@@ -3,9 +3,9 @@
 #include "base/str.h"
 #include "base/timestamp.h"
 #include "os/clock.h"
-#include "os/connector.h"
-#include "os/process.h"
-#include "os/socket.h"
+#include "os/process/process.h"
+#include "os/socket/connector.h"
+#include "os/socket/socket.h"
 #include "test.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* A queue is made and opened, and messages come and go: S1 to S4. */
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue_scene.h"
 #include "scratch.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What crashes and power failures left in a queue goes, and nothing else. */
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue/cleaner.h"
 #include "queue/trigger.h"
 #include "queue_scene.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* A store that is held while it has not the data that were seen. */
 #include "memory_store.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "store/guard/guard.h"
 #include "test.h"
 #include <errno.h>

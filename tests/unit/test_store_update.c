@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What becomes of a message that waits: its way to S5, outcomes, its end. */
-#include "os/file.h"
+#include "os/file/file.h"
 #include "queue_scene.h"
 #include "test.h"
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "certificates.h"
 #include "os/loop.h"
-#include "os/sandbox.h"
+#include "os/sandbox/sandbox.h"
 #include "test.h"
 #include "tls/client.h"
 #include "tls/connection.h"

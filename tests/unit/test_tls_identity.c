@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "identity_scene.h"
-#include "os/sandbox.h"
+#include "os/sandbox/sandbox.h"
 #include "test.h"
 #include <errno.h>
 #include <openssl/err.h>

@@ -4,7 +4,7 @@
 #include "lists.h"
 #include "login.h"
 #include "mail.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "people.h"
 #include "states.h"
 #include "talk.h"

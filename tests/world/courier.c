@@ -2,7 +2,7 @@
 /* Who gives mail to a node by QMTP. */
 #include "accounts.h"
 #include "mail.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "talk.h"
 #include <stdio.h>
 #include <stdlib.h>

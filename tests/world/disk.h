@@ -5,7 +5,7 @@
  * It knows files, directories and open files, no processes: os_file.c beside it maps the
  * descriptors of a simulated process onto it. Every change is seen at once; what the power leaves
  * of those that no sync has decided is chosen by CHANCE, when it is cut or before: any state that
- * the contract of os/file.h allows may come, and the same choices give the same state.
+ * the contract of os/file/file.h allows may come, and the same choices give the same state.
  *
  * - Bytes reach the disk in sectors of 512, in any order; a size that grew at any time.
  * - Names, and sizes that were cut: on a disk that keeps order (os_file_order_watch()) as a
@@ -22,7 +22,7 @@
 #ifndef TESTS_WORLD_DISK_H
 #define TESTS_WORLD_DISK_H
 
-#include "os/file.h"
+#include "os/file/file.h"
 
 enum disk_call {
 	DISK_OPEN,

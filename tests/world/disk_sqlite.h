@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/world/disk_sqlite.h - what SQLite asks of a system beyond os/file.h: locks on a database
- * and memory that all who have it open share. Both belong to open files, and end with them.
+ * tests/world/disk_sqlite.h - what SQLite asks of a system beyond os/file/file.h: locks on a
+ * database and memory that all who have it open share. Both belong to open files, and end with
+ * them.
  */
 #ifndef TESTS_WORLD_DISK_SQLITE_H
 #define TESTS_WORLD_DISK_SQLITE_H

@@ -10,7 +10,7 @@
 #define WORLD_ENDPOINT_H
 
 #include "description.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 
 enum endpoint_kind {
 	ENDPOINT_STREAM,   /* of bytes: TCP, UNIX, a pipe */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/world/file_calls.h - the calls of os/file.h as a table, so that a test has the real ones
- * and the simulated ones beside each other. (file_calls.c is compiled twice.)
+ * tests/world/file_calls.h - the calls of os/file/file.h as a table, so that a test has the real
+ * ones and the simulated ones beside each other. (file_calls.c is compiled twice.)
  */
 #ifndef TESTS_WORLD_FILE_CALLS_H
 #define TESTS_WORLD_FILE_CALLS_H
 
-#include "os/file.h"
+#include "os/file/file.h"
 
 struct file_calls {
 	int (*open_directory)(int directory, const char *path);

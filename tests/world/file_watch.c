@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
-/* os/file_watch.h over the simulated disk. */
-#include "os/file_watch.h"
+/* os/file/watch.h over the simulated disk. */
 #include "description.h"
 #include "disk_ear.h"
+#include "os/file/watch.h"
 #include <err.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * - Snapshots of the processes, each after the same messages were delivered and a quarter of an
  *   hour without any: no process has notably more descriptors or blocks of memory twice in a row.
  * - Where nothing was killed the queue has no trigger at the end, and no more spares than it uses.
- * - At any time a control file is short enough to have been rewritten (queue/control.h).
+ * - At any time a control file is short enough to have been rewritten (queue/control/control.h).
  */
 #ifndef WORLD_GROWTH_H
 #define WORLD_GROWTH_H

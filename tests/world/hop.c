@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* A next hop that is not always good. */
 #include "mail.h"
-#include "os/process.h"
-#include "os/socket.h"
+#include "os/process/process.h"
+#include "os/socket/socket.h"
 #include "talk.h"
 #include <err.h>
 #include <string.h>

@@ -22,7 +22,7 @@ struct world_image {
 	char *start;
 	char *stop;
 	int (*main)(int argc, char **argv);
-	/* its os/connector.h, which is the real one */
+	/* its os/socket/connector.h, which is the real one */
 	bool (*asks)(void);
 	int (*connect)(const char *path, int kind);
 	struct world_image *other; /* the next one of the same program; NULL after the last */

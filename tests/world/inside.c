@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
 /* What of os/ is the product's own: it allocates with the product's memory, and is linked with
- * it. Of os/file.h what is asked of descriptors that are not the disk's, too. */
+ * it. Of os/file/file.h what is asked of descriptors that are not the disk's, too. */
 #include "inside.h"
 #include "base/buffer.h"
 #include "disk_table.h"
 #include "os/clock.h"
-#include "os/process.h"
-#include "os/stream.h"
+#include "os/process/process.h"
+#include "os/stream/stream.h"
 #include <errno.h>
 
 /* os_file.c's (meson.build) */

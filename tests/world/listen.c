@@ -2,8 +2,8 @@
 /* Sockets that listen, and such that connect. */
 #include "endpoint.h"
 #include "image.h"
-#include "os/connector.h"
-#include "os/process.h"
+#include "os/process/process.h"
+#include "os/socket/connector.h"
 #include <arpa/inet.h>
 #include <err.h>
 #include <errno.h>

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: ISC
 /* The small parts of os/: time, chance, streams, and what a simulated machine does not have. */
 #include "description.h"
-#include "os/capability.h"
 #include "os/clock.h"
-#include "os/inspect.h"
-#include "os/inspect_sockets.h"
-#include "os/interface.h"
+#include "os/file/mounts.h"
+#include "os/inspect/inspect.h"
+#include "os/inspect/sockets.h"
 #include "os/load.h"
-#include "os/mounts.h"
 #include "os/notify.h"
+#include "os/process/capability.h"
 #include "os/random.h"
-#include "os/sandbox.h"
+#include "os/sandbox/sandbox.h"
 #include "os/shared.h"
-#include "os/socket.h"
-#include "os/stream.h"
-#include "os/terminal.h"
+#include "os/socket/interface.h"
+#include "os/socket/socket.h"
+#include "os/stream/stream.h"
+#include "os/stream/terminal.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>

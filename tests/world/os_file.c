@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
-/* os/file.h on a simulated disk: the descriptors of the process that runs now. */
+/* os/file/file.h on a simulated disk: the descriptors of the process that runs now. */
 #include "base/panic.h"
 #include "disk_table.h"
-#include "os/file.h"
-#include "os/process.h"
+#include "os/file/file.h"
+#include "os/process/process.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,7 +170,8 @@ int os_file_rename_new(int directory, const char *from, const char *to)
 {
 	int result = move(directory, from, to, false);
 
-	/* of a directory into itself; os/file.c takes it for a filesystem that does not know how */
+	/* of a directory into itself; os/file/file.c takes it for a filesystem that does not know
+	 * how */
 	return result == -EINVAL ? os_file_link(directory, from, to) : result;
 }
 

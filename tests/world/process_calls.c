@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
-/* os/process.h: starting and ending, pipes, texts. Everybody is the same user, who may not become
- * another one. */
+/* os/process/process.h: starting and ending, pipes, texts. Everybody is the same user, who may not
+ * become another one. */
 #include "endpoint.h"
 #include "inside.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include <err.h>
 #include <errno.h>
 #include <signal.h>

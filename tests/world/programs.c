@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: ISC
-/* os/program.h: programs of others, which are inhabitants of the world by the name of their file.
+/* os/process/program.h: programs of others, which are inhabitants of the world by the name of their
+ * file.
  */
 #include "description.h"
-#include "os/program.h"
+#include "os/process/program.h"
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

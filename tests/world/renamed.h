@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/world/renamed.h - other names for the simulated calls of os/file.h, where the real ones are
- * linked as well. Is included before all else.
+ * tests/world/renamed.h - other names for the simulated calls of os/file/file.h, where the real
+ * ones are linked as well. Is included before all else.
  */
 #ifndef TESTS_WORLD_RENAMED_H
 #define TESTS_WORLD_RENAMED_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* os/socket.h of connections. */
-#include "os/socket.h"
+/* os/socket/socket.h of connections. */
+#include "os/socket/socket.h"
 #include "endpoint.h"
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Nothing is kept in the streams, so one of each does for all processes. */
 #include "streams.h"
-#include "os/stream.h"
+#include "os/stream/stream.h"
 #include <err.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "description.h"
 #include "inside.h"
 #include "mail.h"
-#include "os/stream.h"
+#include "os/stream/stream.h"
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "talk.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

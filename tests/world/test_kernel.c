@@ -5,8 +5,8 @@
 #include "kernel.h"
 #include "os/clock.h"
 #include "os/loop.h"
-#include "os/process.h"
-#include "os/socket.h"
+#include "os/process/process.h"
+#include "os/socket/socket.h"
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

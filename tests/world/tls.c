@@ -2,7 +2,7 @@
 /* Connections of tls_internal.h: records, the handshake, and data. */
 #include "base/panic.h"
 #include "os/loop.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "tls_internal.h"
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * key is nothing: whoever has a certificate's file has it, and nobody asks for signatures.
  */
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "tls/certificate.h"
 #include "tls/identity.h"
 #include "tls/private_key.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Who one is and whom one believes, of tls_internal.h: contexts, and clients. */
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "tls/identity.h"
 #include "tls/mutual.h"
 #include "tls_internal.h"

@@ -5,7 +5,7 @@
 #include "ipc/pack.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/socket_address.h"
+#include "os/socket/address.h"
 #include <stdlib.h>
 #include <string.h>
 

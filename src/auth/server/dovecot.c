@@ -5,8 +5,8 @@
 #include "base/timestamp.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/process.h"
-#include "os/socket.h"
+#include "os/process/process.h"
+#include "os/socket/socket.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

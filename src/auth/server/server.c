@@ -2,8 +2,8 @@
 #include "auth/server/internal.h"
 #include "base/panic.h"
 #include "log/event.h"
-#include "os/file.h"
-#include "os/secret.h"
+#include "os/file/file.h"
+#include "os/file/secret.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

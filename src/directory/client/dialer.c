@@ -5,7 +5,7 @@
 #include "base/timestamp.h"
 #include "directory/wire/transport_tls.h"
 #include "dns/search.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

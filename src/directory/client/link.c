@@ -4,7 +4,7 @@
 #include "directory/client/internal.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #include "directory/wire/transport_tls.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/listener.h"
-#include "os/socket.h"
+#include "os/socket/listener.h"
+#include "os/socket/socket.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include "directory/socketmap/internal.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/listener.h"
-#include "os/socket.h"
+#include "os/socket/listener.h"
+#include "os/socket/socket.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <utlist.h>

@@ -2,7 +2,7 @@
 #include "directory/wire/transport.h"
 #include "base/panic.h"
 #include "os/loop.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <stdlib.h>
 
 struct plain {

@@ -5,7 +5,7 @@
 #include "ipc/channel.h"
 #include "ipc/listener.h"
 #include "log/event.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <stdlib.h>
 #include <utlist.h>
 

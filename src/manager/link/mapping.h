@@ -7,7 +7,7 @@
 #define MANAGER_LINK_MAPPING_H
 
 #include "ipc/job.h"
-#include "queue/control.h"
+#include "queue/control/control.h"
 
 /* Limit of the deliveries of one message, besides one for each recipient: by the size of a
  * control file, and memory. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "manager/link/orders.h"
 #include "base/panic.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <stdlib.h>
 
 enum { NOTICE_MAX = 1024, NOTICES_A_TURN = 256 };

@@ -6,7 +6,7 @@
 #ifndef MANAGER_LINK_PLACES_H
 #define MANAGER_LINK_PLACES_H
 
-#include "queue/control.h"
+#include "queue/control/control.h"
 #include "queue/store.h"
 
 /* The outcomes of CONTROL's deliveries that have NEWS (not 0, one for each) are on the disk:

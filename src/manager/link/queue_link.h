@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/link/queue_link.h - the connection to "queue" (queue/protocol.h): new messages come in,
- * removals are requested. It reconnects when it is lost.
+ * manager/link/queue_link.h - the connection to "queue" (queue/client/protocol.h): new messages
+ * come in, removals are requested. It reconnects when it is lost.
  */
 #ifndef MANAGER_LINK_QUEUE_LINK_H
 #define MANAGER_LINK_QUEUE_LINK_H
 
 #include "mail/envelope.h"
 #include "os/loop.h"
-#include "queue/protocol.h"
+#include "queue/client/protocol.h"
 
 struct queue_link;
 

@@ -9,7 +9,7 @@
 #include "base/heap.h"
 #include "manager/wait/facts.h"
 #include "os/loop.h"
-#include "queue/control.h"
+#include "queue/control/control.h"
 #include "queue/update.h"
 
 struct recorder;

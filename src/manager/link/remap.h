@@ -6,7 +6,7 @@
 #ifndef MANAGER_LINK_REMAP_H
 #define MANAGER_LINK_REMAP_H
 
-#include "queue/control.h"
+#include "queue/control/control.h"
 
 /* The envelope with only those recipients that have an open delivery which was requeued; NULL:
  * there are none. It is in CONTROL's arena and borrows everything from it. */

@@ -6,7 +6,7 @@
 #include "mail/verp.h"
 #include "manager/notice.h"
 #include "os/clock.h"
-#include "queue/client.h"
+#include "queue/client/client.h"
 #include "queue/update.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "config/config.h"
 #include "manager/wait/facts.h"
 #include "os/loop.h"
-#include "queue/control.h"
+#include "queue/control/control.h"
 #include "queue/store.h"
 
 struct reporter;

@@ -7,7 +7,7 @@
 #define MANAGER_LINK_RESOLVER_H
 
 #include "manager/link/helper.h"
-#include "queue/control.h"
+#include "queue/control/control.h"
 
 struct resolver;
 struct message;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "manager/wait/message_file.h"
 #include "log/event.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include <errno.h>
 
 static bool look(struct queue_store *store, const struct queue_walk *walk, enum queue_place place,

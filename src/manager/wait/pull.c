@@ -3,8 +3,8 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "log/event.h"
-#include "os/file.h"
-#include "os/stream.h"
+#include "os/file/file.h"
+#include "os/stream/stream.h"
 #include <stdlib.h>
 
 static const int64_t AGAIN_US = SECOND_US;

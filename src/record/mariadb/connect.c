@@ -2,8 +2,8 @@
 /* Makes a connection: the hosts are tried in order, each for its share of the time, until one has a
  * database that can be written. */
 #include "base/panic.h"
-#include "os/secret.h"
-#include "os/socket.h"
+#include "os/file/secret.h"
+#include "os/socket/socket.h"
 #include "record/mariadb/internal.h"
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* How long a call may take. The library limits each wait of its own, of which a call has many: a
  * server that sends a byte now and then would hold up a thread for ever. */
 #include "os/clock.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "record/mariadb/internal.h"
 #include <errno.h>
 

@@ -2,7 +2,7 @@
 /* Makes a connection: the hosts of the connection string are tried in order, each for its share of
  * the time, until one has a database that can be written. */
 #include "base/panic.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "record/postgresql/internal.h"
 #include <errno.h>
 #include <stdio.h>

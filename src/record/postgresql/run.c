@@ -5,7 +5,7 @@
  */
 #include "base/panic.h"
 #include "os/clock.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "record/postgresql/internal.h"
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* Opens the file, and says what its errors are. */
 #include "base/panic.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "record/sqlite/internal.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 /* The file: two places, each within one sector of the disk, for a line with a checksum. They have
- * their size from the beginning, when they are blank (program/serve_seen.c). The line with the
+ * their size from the beginning, when they are blank (program/serve/seen.c). The line with the
  * higher number is valid; the next one is written over the other. A line after a count is made
  * durable, and kept until the next one is, so a crash of the machine, or a write that fails
  * halfway, may bring back an older version, but never the time when nothing was seen. */
 #include "log/event.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "store/guard/internal.h"
 #include <errno.h>
 #include <inttypes.h>

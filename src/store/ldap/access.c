@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "store/ldap/access.h"
 #include "base/panic.h"
-#include "os/secret.h"
+#include "os/file/secret.h"
 #include "store/ldap/dn.h"
 #include <errno.h>
 #include <stdlib.h>

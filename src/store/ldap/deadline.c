@@ -2,7 +2,7 @@
 #include "store/ldap/deadline.h"
 #include "base/panic.h"
 #include "os/clock.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <errno.h>
 #include <lber.h>
 #include <stdbool.h>

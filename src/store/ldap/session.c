@@ -6,7 +6,7 @@
  */
 #include "store/ldap/session.h"
 #include "os/clock.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include <stdlib.h>
 
 static void end_broken(struct session *session, int code)

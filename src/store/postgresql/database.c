@@ -5,7 +5,7 @@
  */
 #include "base/panic.h"
 #include "log/event.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "store/postgresql/internal.h"
 #include <errno.h>
 #include <stdlib.h>

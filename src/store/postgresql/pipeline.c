@@ -6,7 +6,7 @@
 #include "base/panic.h"
 #include "directory/wire/frame.h"
 #include "os/clock.h"
-#include "os/socket.h"
+#include "os/socket/socket.h"
 #include "store/postgresql/link.h"
 #include "store/store.h"
 #include <errno.h>

@@ -3,7 +3,7 @@
  * The file may be removed, replaced or truncated while it is open. What is written to an open file
  * that has lost its name is lost, and an empty file is a directory without addresses.
  */
-#include "os/file.h"
+#include "os/file/file.h"
 #include "log/event.h"
 #include "store/sqlite/internal.h"
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef STORE_SQLITE_INTERNAL_H
 #define STORE_SQLITE_INTERNAL_H
 
-#include "os/file_watch.h"
+#include "os/file/watch.h"
 #include "store/sqlite/sqlite.h"
 #include "store/sqlite/statement.h"
 #include <sqlite3.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Opens and closes the database file, and prepares its statements. */
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "store/sqlite/internal.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The identity of the file at the path, and of its log. */
 #include "log/event.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "store/sqlite/internal.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "store/sqlite/sqlite.h"
 #include "base/panic.h"
-#include "os/file.h"
+#include "os/file/file.h"
 #include "store/sqlite/internal.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: ISC
+/* The sections destination: their masks, and that each may apply. */
+#include "config/internal.h"
+#include "config/type/value.h"
+#include <string.h>
+
+static const char ALLOWED[] = "NAME, \".NAME\", \"mx:NAME\", \"mx:*.NAME\", \"*\"";
+
+static void report(const struct config_tree_section *section, const char *message,
+		   const char *allowed, struct config_problems *problems)
+{
+	config_problem_add(problems, section->line,
+			   config_problem_name(problems, section->kind, section->title, NULL),
+			   STR(""), message, allowed);
+}
+
+static const struct {
+	const char *prefix;
+	enum config_destination_kind kind;
+} prefixes[] = {
+	{"mx:*.", CONFIG_DESTINATION_HOSTS},
+	{"mx:", CONFIG_DESTINATION_HOST},
+	{".", CONFIG_DESTINATION_BELOW},
+	{"", CONFIG_DESTINATION_DOMAIN},
+};
+
+/* An address as it is written where mail is routed to one; NULL: TEXT is none. */
+static const char *address_of(struct config *config, struct str text)
+{
+	struct config_network network;
+
+	return str_find(text, '/') < 0 && config_network_parse(config, text, &network) == NULL
+		       ? arena_copy(config->arena, text)
+		       : NULL;
+}
+
+/* False: TITLE is no mask. */
+static bool parse_mask(struct config *config, const char *title, struct config_destination *out)
+{
+	size_t i = 0;
+	struct buffer mask CLEANUP(buffer_clear) = {0};
+
+	out->mask = out->name = "";
+	if (strcmp(title, "*") == 0) {
+		out->kind = CONFIG_DESTINATION_ALL;
+		out->mask = "*";
+		return true;
+	}
+	while (!str_starts_with(str_from(title), str_from(prefixes[i].prefix)))
+		i++;
+	out->kind = prefixes[i].kind;
+	out->name =
+		config_text_to_host(config->arena, str_from(title + strlen(prefixes[i].prefix)));
+	if (out->name == NULL && out->kind == CONFIG_DESTINATION_HOST)
+		out->name = address_of(config, str_from(title + strlen(prefixes[i].prefix)));
+	if (out->name == NULL) {
+		out->name = "";
+		return false;
+	}
+	buffer_append_format(&mask, "%s%s", prefixes[i].prefix, out->name);
+	out->mask = arena_copy(config->arena, buffer_view(&mask));
+	return true;
+}
+
+static void check(const struct config *config, const struct config_destination *destination,
+		  const struct config_tree_section *section, struct config_problems *problems)
+{
+	for (const struct config_destination *d = config->destinations; d < destination; d++) {
+		bool is_same = strcmp(d->mask, destination->mask) == 0;
+
+		if (!is_same && d->kind != CONFIG_DESTINATION_ALL)
+			continue;
+		report(section,
+		       is_same ? "is there twice"
+			       : "never applies: destination \"*\" comes first and has all mail",
+		       is_same ? "another mask" : "\"*\" as the last destination", problems);
+		return;
+	}
+}
+
+void config_add_destinations(struct config *config, const struct config_tree *tree,
+			     struct config_problems *problems)
+{
+	size_t count = 0;
+
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
+		count += s->kind == CONFIG_SECTION_DESTINATION;
+	config->destinations = arena_alloc(config->arena, count * sizeof *config->destinations);
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
+		struct config_destination *destination;
+
+		if (s->kind != CONFIG_SECTION_DESTINATION)
+			continue;
+		if (config->destination_count == CONFIG_DESTINATIONS_MAX) {
+			report(s, "too many destinations", "at most 1000", problems);
+			return;
+		}
+		destination = &config->destinations[config->destination_count++];
+		config_fill_section(config, s, destination, problems);
+		if (parse_mask(config, s->title, destination))
+			check(config, destination, s, problems);
+		else
+			report(s, "not a mask of destinations", ALLOWED, problems);
+	}
+}

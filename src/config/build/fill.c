@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: ISC
+/* Fills struct config from the tree of sections and settings, by the tables in schema/. */
+#include "base/panic.h"
+#include "config/internal.h"
+#include <string.h>
+
+struct fill {
+	struct config *config;
+	const struct config_tree_section *section;
+	struct config_problems *problems;
+};
+
+static void report(const struct fill *fill, const struct config_setting *setting, unsigned line,
+		   struct str found, struct config_complaint complaint)
+{
+	struct buffer allowed = {0};
+
+	if (complaint.allowed == NULL) {
+		config_setting_allowed(setting, &allowed);
+		buffer_append_byte(&allowed, '\0');
+		complaint.allowed = buffer_data(&allowed);
+	}
+	config_problem_add(fill->problems, line,
+			   config_problem_name(fill->problems, fill->section->kind,
+					       fill->section->title, setting->name),
+			   found, complaint.message, complaint.allowed);
+	buffer_clear(&allowed);
+}
+
+static bool has_control(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if ((unsigned char)text.data[i] < 0x20 || text.data[i] == 0x7f)
+			return true;
+	return false;
+}
+
+static bool read_value(const struct fill *fill, const struct config_setting *setting,
+		       const struct config_tree_value *value, void *place)
+{
+	struct config_complaint complaint = {"a control character", ""};
+
+	if (!has_control(value->text))
+		complaint = setting->type->parse(setting, fill->config, value->text, place);
+	if (complaint.message != NULL)
+		report(fill, setting, value->line, value->text, complaint);
+	return complaint.message == NULL;
+}
+
+static void read_list(const struct fill *fill, const struct config_setting *setting,
+		      const struct config_tree_use *use, char *base)
+{
+	size_t size = setting->type->size;
+	char *values = arena_alloc(fill->config->arena, use->count * size);
+	size_t count = 0;
+
+	for (const struct config_tree_value *v = use->first; v != NULL; v = v->next)
+		count += read_value(fill, setting, v, values + count * size);
+	memcpy(base + setting->offset, &values, sizeof values);
+	memcpy(base + setting->count_offset, &count, sizeof count);
+}
+
+static void read_use(const struct fill *fill, const struct config_setting *setting,
+		     const struct config_tree_use *use, char *base)
+{
+	if (setting->type->is_list)
+		read_list(fill, setting, use, base);
+	else if (use->count == 1)
+		read_value(fill, setting, use->first, base + setting->offset);
+	else
+		report(fill, setting, use->line, STR(""),
+		       (struct config_complaint){"takes one value, not a list", NULL});
+}
+
+static void read_initial(const struct fill *fill, const struct config_setting *setting, char *base)
+{
+	struct config_complaint complaint = {NULL, NULL};
+
+	if (setting->type->is_list || setting->computed != NULL)
+		return;
+	complaint = setting->type->parse(setting, fill->config, str_from(setting->initial),
+					 base + setting->offset);
+	if (complaint.message != NULL)
+		panic("default of %s: %s", setting->name, complaint.message);
+}
+
+void config_fill_section(struct config *config, const struct config_tree_section *section,
+			 void *base, struct config_problems *problems)
+{
+	struct fill fill = {config, section, problems};
+	const struct config_setting *row;
+
+	for (size_t i = 0; (row = config_section_setting(section->kind, i)) != NULL; i++) {
+		if (section->uses[i].line > 0)
+			read_use(&fill, row, &section->uses[i], base);
+		else if (row->initial != NULL || row->computed != NULL)
+			read_initial(&fill, row, base);
+		else if (row->kinds == 0)
+			report(&fill, row, section->line, STR(""),
+			       (struct config_complaint){"must be set", NULL});
+	}
+}

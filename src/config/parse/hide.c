@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: ISC
+/* Passwords in a configuration's text, which most processes must not see. */
+#include "config/internal.h"
+#include "config/parse/token.h"
+
+static bool is_with_logins(struct str setting)
+{
+	return str_equal(setting, STR("smtproutes")) || str_equal(setting, STR("senderroutes")) ||
+	       str_equal(setting, STR("fallback_relays"));
+}
+
+/* Appends TOKEN, a value of such a setting, without its password. */
+static void append_route(struct str token, struct buffer *out)
+{
+	bool is_quoted = token.length >= 2 && (token.data[0] == '"' || token.data[0] == '\'');
+	size_t end = token.length - (is_quoted ? 1 : 0);
+	size_t length = config_route_length(str_slice(token.data, end));
+
+	buffer_append(out, token.data, length);
+	if (length < end)
+		buffer_append_string(out, CONFIG_HIDDEN);
+	buffer_append_str(out, str_skip(token, end));
+}
+
+/* Statements are "NAME = VALUE", "NAME = { VALUE, ... }", "NAME TITLE {" and "}". */
+struct place {
+	struct str name; /* of the setting whose values follow, or the last word */
+	bool is_value;
+	bool is_list;
+};
+
+static void move_on(struct place *place, enum token_kind kind, struct str token)
+{
+	switch (kind) {
+	case TOKEN_ASSIGN:
+		place->is_value = true;
+		break;
+	case TOKEN_OPEN:
+		place->is_list = place->is_value;
+		break;
+	case TOKEN_CLOSE:
+		*place = (struct place){STR(""), false, false};
+		break;
+	case TOKEN_WORD:
+	case TOKEN_STRING:
+		if (!place->is_value)
+			place->name = token;
+		else if (!place->is_list)
+			place->is_value = false;
+		break;
+	default:
+		break;
+	}
+}
+
+void config_hide_passwords(struct str text, struct buffer *out)
+{
+	struct config_problems problems = {0};
+	struct config_reader reader = {.text = text, .line = 1, .problems = &problems};
+	struct place place = {STR(""), false, false};
+	size_t done = 0;
+
+	for (;;) {
+		struct str token;
+		bool is_route;
+
+		config_reader_next(&reader);
+		if (reader.token.kind == TOKEN_END || reader.token.kind == TOKEN_BAD)
+			break;
+		token = config_token_text(&reader, &reader.token);
+		is_route = place.is_value && is_with_logins(place.name);
+		move_on(&place, reader.token.kind, token);
+		if (!is_route ||
+		    (reader.token.kind != TOKEN_WORD && reader.token.kind != TOKEN_STRING))
+			continue;
+		buffer_append(out, text.data + done, reader.token.start - done);
+		append_route(token, out);
+		done = reader.token.end;
+	}
+	buffer_append_str(out, str_skip(text, done));
+	config_problems_clear(&problems);
+}

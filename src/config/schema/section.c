@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: ISC
+/* The settings of the sections, grouped by section, but for those of users.c. */
+#include "config/schema/row.h"
+
+static const struct config_word stage_words[] = {
+	{"submit", MAIL_STAGE_SUBMIT}, {"arrive", MAIL_STAGE_ARRIVE}, {NULL, 0}};
+static const struct config_word bare_newline_words[] = {
+	{"auto", CONFIG_BARE_NEWLINE_AUTO},
+	{"reject", CONFIG_BARE_NEWLINE_REJECT},
+	{"normalize", CONFIG_BARE_NEWLINE_NORMALIZE},
+	{NULL, 0},
+};
+static const struct config_word listen_tls_words[] = {
+	{"none", CONFIG_LISTEN_TLS_NONE},
+	{"starttls", CONFIG_LISTEN_TLS_STARTTLS},
+	{"required", CONFIG_LISTEN_TLS_REQUIRED},
+	{"implicit", CONFIG_LISTEN_TLS_IMPLICIT},
+	{NULL, 0},
+};
+static const struct config_word auth_words[] = {{"no", CONFIG_LISTEN_AUTH_NO},
+						{"offered", CONFIG_LISTEN_AUTH_OFFERED},
+						{"required", CONFIG_LISTEN_AUTH_REQUIRED},
+						{NULL, 0}};
+static const struct config_word clear_auth_words[] = {{"no", CONFIG_CLEAR_AUTH_NO},
+						      {"local", CONFIG_CLEAR_AUTH_LOCAL},
+						      {"yes", CONFIG_CLEAR_AUTH_YES},
+						      {NULL, 0}};
+static const struct config_word sender_login_words[] = {
+	{"strict", CONFIG_SENDER_LOGIN_STRICT},
+	{"envelope", CONFIG_SENDER_LOGIN_ENVELOPE},
+	{"off", CONFIG_SENDER_LOGIN_OFF},
+	{NULL, 0},
+};
+static const struct config_word tls_level_words[] = {
+	{"none", CONFIG_TLS_NONE},
+	{"may", CONFIG_TLS_MAY},
+	{"encrypt", CONFIG_TLS_ENCRYPT},
+	{"dane", CONFIG_TLS_DANE},
+	{"dane-only", CONFIG_TLS_DANE_ONLY},
+	{"verify", CONFIG_TLS_VERIFY},
+	{"secure", CONFIG_TLS_SECURE},
+	{"fingerprint", CONFIG_TLS_FINGERPRINT},
+	{NULL, 0},
+};
+static const struct config_word service_tls_words[] = {{"none", CONFIG_TLS_NONE},
+						       {"may", CONFIG_TLS_MAY},
+						       {"encrypt", CONFIG_TLS_ENCRYPT},
+						       {"verify", CONFIG_TLS_VERIFY},
+						       {NULL, 0}};
+static const struct config_word kind_words[] = {
+	{"maildir", CONFIG_SERVICE_MAILDIR}, {"lmtp", CONFIG_SERVICE_LMTP},
+	{"pipe", CONFIG_SERVICE_PIPE},       {"mailbox", CONFIG_SERVICE_MAILBOX},
+	{"imap", CONFIG_SERVICE_IMAP},       {NULL, 0}};
+static const struct config_word class_count_words[] = {
+	{"active", CONFIG_CLASS_COUNT_ACTIVE}, {"all", CONFIG_CLASS_COUNT_OPEN}, {NULL, 0}};
+static const struct config_word over_quota_words[] = {
+	{"defer", CONFIG_OVER_QUOTA_DEFER}, {"refuse", CONFIG_OVER_QUOTA_REFUSE}, {NULL, 0}};
+
+static const struct config_word sent_words[] = {{"none", CONFIG_SENT_NONE},
+						{"local", CONFIG_SENT_LOCAL},
+						{"all", CONFIG_SENT_ALL},
+						{NULL, 0}};
+static const struct config_word security_words[] = {{"plain", CONFIG_IMAP_PLAIN},
+						    {"starttls", CONFIG_IMAP_STARTTLS},
+						    {"implicit", CONFIG_IMAP_IMPLICIT},
+						    {NULL, 0}};
+
+const struct config_setting config_schema_section[] = {
+	SETTING(LISTEN, "address", endpoints, LIST(config_listen, addresses, address_count),
+		MEANING("The addresses and ports; an IPv6 address accepts no IPv4 clients.")),
+	SETTING(LISTEN, "clients", networks, LIST(config_listen, clients, client_count),
+		INITIAL(""),
+		MEANING("qmqp only, where it must be set: the networks whose clients may connect; "
+			"other connections are closed. Their mail may go anywhere. Clients of a "
+			"UNIX socket need no entry.")),
+	SETTING(LISTEN, "stage", word, AT(config_listen, stage), WORDS(stage_words),
+		COMPUTED("submit for submission, arrive for the others"),
+		MEANING("The stage at which mail from here enters the queue.")),
+	SETTING(LISTEN, "proxy", boolean, AT(config_listen, proxy), INITIAL("no"),
+		MEANING("Whether the connections come from a proxy that names its client in a "
+			"PROXY header, version 1 or 2 (HAProxy's send-proxy). See proxy_from.")),
+	SETTING(LISTEN, "bare_newline", word, AT(config_listen, bare_newline), INITIAL("auto"),
+		WORDS(bare_newline_words),
+		MEANING("What happens to a message with a bare CR or LF, which other servers may "
+			"take for a line end, so that a second message can be smuggled inside "
+			"one. reject refuses it. normalize makes an LF a line end, and a CR a "
+			"space, or nothing before a line end. auto is normalize for submission "
+			"and for clients in relay_from, whose programs often write such lines, "
+			"and reject for all others. Only CR LF, a dot and CR LF end a message in "
+			"any case.")),
+
+	SETTING(LISTEN, "tls", word, AT(config_listen, tls), WORDS(listen_tls_words),
+		COMPUTED("starttls if there is a section certificate, else none; none for qmtp and "
+			 "qmqp"),
+		MEANING("none: plain text only. starttls: the client may begin TLS (RFC 3207). "
+			"required: the same, and mail is not accepted without it. implicit: TLS "
+			"begins with the connection, as on port 465 (RFC 8314). qmtp and qmqp "
+			"support only none and implicit.")),
+	SETTING(LISTEN, "client_certificates", boolean, AT(config_listen, client_certificates),
+		INITIAL("no"),
+		MEANING("Whether clients are asked for a certificate in TLS. Clients without a "
+			"valid one are served all the same.")),
+	SETTING(LISTEN, "client_authority", optional_path, AT(config_listen, client_authority),
+		INITIAL(""), RANGE(0, 4000),
+		MEANING("The file, in PEM form, of the authorities that sign certificates of "
+			"clients. Needs client_certificates. With auth, a client with a "
+			"certificate of one of them may log in by EXTERNAL, as the user named by "
+			"the certificate's e-mail address, or else by its first name.")),
+	SETTING(LISTEN, "client_names", tls_names,
+		LIST(config_listen, client_names, client_name_count), INITIAL(""),
+		MEANING("Clients with a certificate of client_authority that has one of these "
+			"names (subjectAltName, or else common name) may relay; \"*\" is any "
+			"name.")),
+	SETTING(LISTEN, "client_fingerprints", fingerprints,
+		LIST(config_listen, client_fingerprints, client_fingerprint_count), INITIAL(""),
+		MEANING("Clients whose certificate, or its public key, has one of these SHA-256 "
+			"fingerprints may relay, whoever has signed it.")),
+
+	SETTING(LISTEN, "auth", word, AT(config_listen, auth), WORDS(auth_words),
+		COMPUTED("required for submission if there is a section directory or auth, and tls "
+			 "or auth_without_tls; else no"),
+		MEANING("Whether clients authenticate by AUTH (RFC 4954), as users of section "
+			"auth. Authenticated clients may relay. required: a client that is not in "
+			"relay_from, and has no certificate of client_names or "
+			"client_fingerprints, must do so before it sends mail.")),
+	SETTING(LISTEN, "auth_without_tls", word, AT(config_listen, auth_without_tls),
+		INITIAL("no"), WORDS(clear_auth_words),
+		MEANING("Whether AUTH is offered without TLS, too, so that passwords can be read "
+			"on the way: no; local: to clients on this machine, by loopback or a UNIX "
+			"socket; yes: to all.")),
+	SETTING(LISTEN, "sender_login", word, AT(config_listen, sender_login), INITIAL("strict"),
+		WORDS(sender_login_words),
+		MEANING("Which senders an authenticated user may use. strict: in MAIL FROM and in "
+			"the fields From, Sender, Resent-From and Resent-Sender only his own "
+			"addresses: those of his mailboxes, aliases and forwards that lead to him, "
+			"and those that send_as of his record grants; a message has one field "
+			"From, and all of its addresses must be his, so mail of others can be "
+			"forwarded, but not resent. envelope: the same, but these fields are not "
+			"looked at. off: any. The empty sender is allowed, because receipts have "
+			"it (RFC 8098).")),
+	SETTING(LISTEN, "received_user", boolean, AT(config_listen, received_user), INITIAL("no"),
+		MEANING("Whether the field Received has the name of the authenticated user, which "
+			"all who get the message can read.")),
+	SETTING(LISTEN, "submission", boolean, AT(config_listen, submission),
+		COMPUTED("yes for submission, else no"),
+		MEANING("Whether messages come from users' programs, and are completed (RFC 6409 "
+			"section 8): Date, From and Message-ID are added where they lack, "
+			"addresses without a domain get default_domain, Bcc is removed.")),
+	SETTING(LISTEN, "repair", boolean, AT(config_listen, repair), COMPUTED("as submission"),
+		MEANING("Whether what other servers would refuse is corrected: lines of more than "
+			"998 bytes are broken, before a space if there is one; header fields with "
+			"8-bit characters are encoded (RFC 2047) unless the client uses SMTPUTF8. "
+			"If the message was signed (DKIM-Signature, or multipart/signed), the "
+			"signature is not valid any more, and that is logged (signature_broken): a "
+			"program that signs should send short lines. See also bare_newline.")),
+
+	SETTING(SERVICE, "kind", word, AT(config_service, kind), WORDS(kind_words),
+		MEANING("What the service does.")),
+	SETTING(SERVICE, "path", mailbox_path, AT(config_service, path),
+		KINDS(KIND(MAILDIR) | KIND(MAILBOX)),
+		MEANING("The Maildir of a mailbox. %d is its domain, %u its local part "
+			"without extension, %% a percent sign. The delivering process can access "
+			"only "
+			"what is below the "
+			"directory in the path before its first %: a symbolic link that leads "
+			"elsewhere is not followed, and mail waits.")),
+	SETTING(SERVICE, "quota", quota, AT(config_service, quota), INITIAL(""),
+		KINDS(KIND(MAILDIR) | KIND(MAILBOX)),
+		MEANING("The limit of a mailbox: bytes, with K, M, G or T; after a comma the "
+			"number of messages: 1G, 500M,10000. A record of the directory may have "
+			"another one in its field quota. none: only mailboxes whose record has "
+			"one. Empty: no quotas. The usage of the mailbox with all of its folders "
+			"is stored in its file maildirsize, as in Maildir++; Dovecot's quota "
+			"backend maildir shares this file. While the directory does not answer, "
+			"mail is delivered without a quota check.")),
+	SETTING(SERVICE, "over_quota", word, AT(config_service, over_quota), INITIAL("defer"),
+		WORDS(over_quota_words), KINDS(KIND(MAILDIR) | KIND(MAILBOX) | KIND(IMAP)),
+		MEANING("What happens to mail for which a mailbox has no room: defer tries again "
+			"later (4.2.2), refuse bounces it (5.2.2). A message that is larger than "
+			"the quota is bounced in any case (5.2.3). imap: the server has the "
+			"quotas, and answers OVERQUOTA. The sender's copy in sent_folder is left "
+			"out if there is no room for it, which is logged; recipients get "
+			"theirs.")),
+	SETTING(SERVICE, "address", endpoint, AT(config_service, address),
+		KINDS(KIND(LMTP) | KIND(IMAP)),
+		MEANING("The LMTP server (RFC 2033), or the IMAP server (RFC 3501).")),
+	SETTING(SERVICE, "servers", reaches, LIST(config_service, servers, server_count),
+		INITIAL(""), KINDS(KIND(LMTP)),
+		MEANING("The LMTP servers that records of the directory's table server may name "
+			"in their field address, beside the one of setting address. Mail for a "
+			"server that is not among them waits, so that a change of the directory "
+			"alone cannot direct mail to any host. A name is looked up in the DNS at "
+			"each delivery, and the answer is trusted.")),
+	SETTING(SERVICE, "command", arguments, LIST(config_service, command, command_count),
+		KINDS(KIND(PIPE)),
+		MEANING("The program that is run for each recipient, and its arguments. No shell "
+			"is involved, and an expansion stays within its argument. %a is the "
+			"recipient's address, %u its local part without extension, %x the "
+			"extension, %d the domain, %s the sender, %% a "
+			"percent sign; %u, %x and %d can also be parts of a path. An argument "
+			"that begins with a hyphen only after expansion is refused: the recipient "
+			"fails. The message is on standard input, with LF lines and with "
+			"Return-Path and Delivered-To in front. The environment holds PATH, "
+			"SENDER, RECIPIENT, LOCAL, EXTENSION, DOMAIN, QUEUE_ID, SHELL, and with "
+			"user also HOME, USER and LOGNAME; the directory is /, the umask 077. "
+			"Exit status 0 means delivered. 64 to 70, 73, 76, 77 and 100 mean that "
+			"the recipient has failed, see sysexits.h; every other status, a signal "
+			"included, that the delivery is tried again. What the program prints is "
+			"in the log and in the bounce, and may begin with an enhanced status code "
+			"of its own.")),
+	SETTING(SERVICE, "user", owner, AT(config_service, user), INITIAL(""),
+		KINDS(KIND(MAILDIR) | KIND(PIPE)),
+		MEANING("The user to deliver as: a name, or %u for the user of the recipient's "
+			"local part; empty: setting user. Takes effect only when Stagepost is "
+			"started by root; otherwise it must be the user who started it, or mail "
+			"waits. Nothing is delivered as root. pipe: a user as which no process of "
+			"Stagepost runs, so it must be set unless setting user is empty; the "
+			"program has only the groups of that user.")),
+	SETTING(SERVICE, "xforward", boolean, AT(config_service, xforward), INITIAL("no"),
+		KINDS(KIND(LMTP)),
+		MEANING("Whether the client of a message is reported to the server by XFORWARD, if "
+			"it offers that. See also xforward_to.")),
+	SETTING(SERVICE, "timeout", seconds, AT(config_service, timeout), INITIAL("5m"),
+		RANGE(1, 86400), KINDS(KIND(LMTP) | KIND(PIPE) | KIND(IMAP)),
+		MEANING("lmtp: how long to wait for a reply, twice as long for the one after a "
+			"message. imap: for the answer to a command. pipe: how long the program "
+			"may run; then it is killed, with all of its process group, and the "
+			"delivery tried again.")),
+	SETTING(SERVICE, "output_max", size, AT(config_service, output_max), INITIAL("1K"),
+		RANGE(0, 65536), KINDS(KIND(PIPE)),
+		MEANING("How much of a program's output is kept; the rest is discarded.")),
+
+	SETTING(SERVICE, "tls", word, AT(config_service, tls), INITIAL("none"),
+		WORDS(service_tls_words), KINDS(KIND(LMTP)),
+		MEANING("How connections to the LMTP servers are protected, by STARTTLS: see "
+			"remote_tls. verify: for the server's name, or its address, which must be "
+			"in the certificate's subjectAltName.")),
+	SETTING(SERVICE, "authority", optional_path, AT(config_service, authority), INITIAL(""),
+		RANGE(0, 4000), KINDS(KIND(LMTP) | KIND(IMAP)),
+		MEANING("The file, in PEM form, of the authorities that sign the servers' "
+			"certificates; empty: tls_authorities.")),
+	SETTING(SERVICE, "certificate", text, AT(config_service, certificate), INITIAL(""),
+		KINDS(KIND(LMTP)),
+		MEANING("The section certificate that is presented to the LMTP servers; empty: "
+			"none.")),
+
+	SETTING(SERVICE, "sent", word, AT(config_service, sent), INITIAL("local"),
+		WORDS(sent_words), KINDS(KIND(MAILBOX) | KIND(IMAP)),
+		MEANING("Whose messages are also filed in the sender's folder sent_folder, once "
+			"for each message however many recipients it has. local: if the first "
+			"address of the field From is in a domain of this system; all: in any "
+			"domain; none. The field is not verified. Reports and mail of lists (the "
+			"null sender, Auto-Submitted, List-Id, Precedence) are not filed there.")),
+	SETTING(SERVICE, "sent_folder", text, AT(config_service, sent_folder), INITIAL("Sent"),
+		RANGE(1, 255), KINDS(KIND(MAILBOX) | KIND(IMAP)),
+		MEANING("The folder for the sender's copy, in UTF-8, with / between levels.")),
+	SETTING(SERVICE, "folder", text, AT(config_service, folder), INITIAL("INBOX"),
+		RANGE(1, 255), KINDS(KIND(MAILBOX) | KIND(IMAP)),
+		MEANING("The folder for recipients' copies, likewise.")),
+	SETTING(SERVICE, "detail_folders", boolean, AT(config_service, detail_folders),
+		INITIAL("no"), KINDS(KIND(MAILBOX) | KIND(IMAP)),
+		MEANING("Whether mail to an address with an extension goes to the folder of that "
+			"name, which is created if it is missing: user+lists to lists. Where the "
+			"extension cannot be a folder's name, because it has a dot, for example, "
+			"setting folder applies. See recipient_delimiter.")),
+	SETTING(SERVICE, "flags", texts, LIST(config_service, flags, flag_count), INITIAL(""),
+		KINDS(KIND(MAILBOX) | KIND(IMAP)),
+		MEANING("The flags with which recipients' copies are filed: seen, flagged, "
+			"draft.")),
+	SETTING(SERVICE, "security", word, AT(config_service, security), INITIAL("starttls"),
+		WORDS(security_words), KINDS(KIND(IMAP)),
+		MEANING("How connections to the IMAP server are protected: starttls and implicit "
+			"demand TLS and a certificate for the server's name, plain does not use "
+			"TLS, even for passwords.")),
+	SETTING(SERVICE, "login", text, AT(config_service, login), KINDS(KIND(IMAP)),
+		MEANING("The name to log in as. %a is the mailbox's address, %u its local part "
+			"without extension, %d its domain, %% a percent sign: \"%a*master\" for a "
+			"master user of Dovecot.")),
+	SETTING(SERVICE, "password_file", path, AT(config_service, password_file), RANGE(1, 4000),
+		KINDS(KIND(IMAP)),
+		MEANING("The file whose first line is the password of that login.")),
+	SETTING(SERVICE, "server_name", text, AT(config_service, server_name), INITIAL(""),
+		RANGE(0, 255), KINDS(KIND(IMAP)),
+		MEANING("The name that the IMAP server's certificate must be for; empty: its "
+			"address.")),
+	SETTING(SERVICE, "prefix", text, AT(config_service, prefix), INITIAL(""), RANGE(0, 100),
+		KINDS(KIND(IMAP)),
+		MEANING("What the IMAP server wants before the names of folders other than INBOX "
+			"(\"INBOX.\").")),
+
+	SETTING(DOMAIN, "service", service, AT(config_domain, service),
+		MEANING("The service that delivers the domain's mail.")),
+	SETTING(DOMAIN, "addresses", local_parts, LIST(config_domain, addresses, address_count),
+		INITIAL(""),
+		MEANING("The local parts that exist, ignoring case, UTF-8 included. Without this "
+			"setting every one exists.")),
+
+	SETTING(TRANSPORT, "concurrency", number, AT(config_transport, concurrency), INITIAL("100"),
+		RANGE(1, 65000), MEANING("The maximum number of concurrent deliveries.")),
+	SETTING(TRANSPORT, "destination_concurrency", number,
+		AT(config_transport, destination_concurrency), INITIAL("20"), RANGE(1, 65000),
+		MEANING("The maximum number of concurrent deliveries to one host, or to one "
+			"domain of a service.")),
+	SETTING(TRANSPORT, "paused", boolean, AT(config_transport, paused), INITIAL("no"),
+		MEANING("Whether to keep the transport's mail and attempt no delivery.")),
+
+	SETTING(PROCESS, "user", user, AT(config_process, user), INITIAL(""),
+		MEANING("The user that the process runs as when it is started by root; empty: "
+			"setting user. With a user of its own it has no access to the queue's "
+			"files; the queue directory is then closed to its group. It also has the "
+			"groups of its user, and the one by which the processes reach each "
+			"other's sockets. Maildirs belong to the user of local, unless their "
+			"service has one.")),
+
+	SETTING(CERTIFICATE, "chain", path, AT(config_certificate, chain), RANGE(1, 4000),
+		MEANING("The file, in PEM form, of the certificate, followed by the intermediate "
+			"certificates.")),
+	SETTING(CERTIFICATE, "key", optional_path, AT(config_certificate, key), INITIAL(""),
+		RANGE(0, 4000),
+		MEANING("The file of the private key, in PEM form, without a passphrase; empty: "
+			"it is in the file of the chain. Only the process keys reads it.")),
+	SETTING(CERTIFICATE, "names", tls_names, LIST(config_certificate, names, name_count),
+		INITIAL(""),
+		MEANING("The names that clients ask for to get this certificate (SNI); \"*.NAME\" "
+			"matches exactly one label more. Without this setting, those in the "
+			"certificate.")),
+
+	SETTING(TLS, "level", word, AT(config_tls_policy, level), WORDS(tls_level_words),
+		MEANING("none, may, encrypt and verify: see remote_tls. dane: as TLSA records say "
+			"where DNSSEC protects them, TLS with any certificate if they cannot be "
+			"used, and else as may. dane-only: by TLSA records, else mail waits. "
+			"verify: "
+			"a certificate of a trusted authority for a name of match, by default the "
+			"MX "
+			"host's, which the DNS can change. secure: the same, by default that of "
+			"the relay or else the domain, or a name below it. fingerprint: a "
+			"certificate of "
+			"fingerprints.")),
+	SETTING(TLS, "match", tls_matches, LIST(config_tls_policy, matches, match_count),
+		INITIAL(""),
+		MEANING("The names of which the server's certificate must have one, for verify "
+			"and secure: a name, \".NAME\" for all names below it, \"nexthop\" for "
+			"the relay of the route or else the destination's domain, \"hostname\" "
+			"for the MX host. They must be in its subjectAltName; a common name does "
+			"not count.")),
+	SETTING(TLS, "fingerprints", fingerprints,
+		LIST(config_tls_policy, fingerprints, fingerprint_count), INITIAL(""),
+		MEANING("SHA-256 of the server's certificate, or of its public key, in "
+			"hexadecimal, with or without colons.")),
+	SETTING(TLS, "authority", optional_path, AT(config_tls_policy, authority), INITIAL(""),
+		RANGE(0, 4000),
+		MEANING("The file, in PEM form, of the authorities that are trusted for this "
+			"destination; empty: tls_authorities.")),
+	SETTING(TLS, "certificate", text, AT(config_tls_policy, certificate), INITIAL(""),
+		MEANING("The section certificate that is presented to this destination's servers; "
+			"empty: none.")),
+
+	SETTING(CLASS, "queue", number, AT(config_class, queue), RANGE(1, 1000000),
+		MEANING("With so many sessions of the class, in and out together, no further one "
+			"is begun to deliver mail: mail waits. If queue is lower than refuse, "
+			"outgoing mail is held back first.")),
+	SETTING(CLASS, "refuse", number, AT(config_class, refuse), RANGE(1, 1000000),
+		MEANING("With so many sessions of the class, in and out together, a further client "
+			"is refused with 421; by QMTP and QMQP it is disconnected.")),
+	SETTING(CLASS, "count", word, AT(config_class, count), INITIAL("active"),
+		WORDS(class_count_words),
+		MEANING("Which outgoing connections are counted: active: those in use; all: also "
+			"idle ones that are kept for more mail.")),
+	SETTING(CLASS, "source", text, AT(config_class, source), INITIAL(""),
+		MEANING("The section source for connections to servers of the class; empty: that "
+			"of "
+			"setting source.")),
+
+	SETTING(SOURCE, "addresses", addresses, LIST(config_source, addresses, address_count),
+		MEANING("The addresses. One that this machine does not have is skipped.")),
+	SETTING(SOURCE, "hostname", host, AT(config_source, hostname),
+		COMPUTED("that of setting hostname"),
+		MEANING("The name in the greeting to servers (EHLO), which should be that of the "
+			"addresses in the DNS.")),
+};
+
+const size_t config_schema_section_count = COUNT_OF(config_schema_section);

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/list/list.h"
+#include "base/panic.h"
+#include "deliver/list/internal.h"
+#include <stdlib.h>
+#include <utlist.h>
+
+/* One recipient of a job, which is a list. */
+struct entry {
+	struct deliver_list *list;
+	struct deliver_helper_job *job;
+	size_t index;
+	struct list_expansion expansion; /* while it is active */
+	struct entry *next, *previous;
+};
+
+struct deliver_list {
+	struct os_loop *loop;
+	struct directory *directory;
+	struct queue_client *queue;
+	struct entry *waiting;
+	struct entry *active;
+	size_t active_count;
+	struct os_task start;
+};
+
+/* The job's context counts the entries that are left. The last one finishes the job. */
+static void entry_free(struct entry *entry)
+{
+	struct deliver_helper_job *job = entry->job;
+	size_t *left = job->context;
+
+	free(entry);
+	if (--*left == 0)
+		deliver_helper_finish(job);
+}
+
+static void end_active(struct entry *entry)
+{
+	struct deliver_list *list = entry->list;
+
+	DL_DELETE2(list->active, entry, previous, next);
+	list->active_count--;
+	list_expansion_clear(&entry->expansion);
+	entry_free(entry);
+	os_loop_defer(list->loop, &list->start);
+}
+
+static void on_done(void *context, const struct mail_verdict *verdict, const char *trigger)
+{
+	struct entry *entry = context;
+
+	deliver_helper_report(entry->job, entry->index, verdict, trigger);
+	end_active(entry);
+}
+
+static void start_entry(struct entry *entry)
+{
+	struct deliver_list *list = entry->list;
+
+	DL_DELETE2(list->waiting, entry, previous, next);
+	DL_APPEND2(list->active, entry, previous, next);
+	list->active_count++;
+	entry->expansion = (struct list_expansion){
+		.loop = list->loop,
+		.directory = list->directory,
+		.queue = list->queue,
+		.job = entry->job,
+		.list = entry->job->recipients[entry->index].address,
+		.done = on_done,
+		.context = entry,
+	};
+	list_expansion_start(&entry->expansion);
+}
+
+static void start(void *context)
+{
+	struct deliver_list *list = context;
+
+	while (list->waiting != NULL && list->active_count < DELIVER_LIST_ACTIVE)
+		start_entry(list->waiting);
+}
+
+struct deliver_list *deliver_list_new(struct os_loop *loop, struct directory *directory,
+				      struct queue_client *queue)
+{
+	struct deliver_list *list = memory_alloc_zero(1, sizeof *list);
+
+	list->loop = loop;
+	list->directory = directory;
+	list->queue = queue;
+	list->start = (struct os_task){.call = start, .context = list};
+	return list;
+}
+
+void deliver_list_free(struct deliver_list *list)
+{
+	deliver_list_give_up(list);
+	os_task_cancel(list->loop, &list->start);
+	free(list);
+}
+
+void deliver_list_start(struct deliver_list *list, struct deliver_helper_job *job)
+{
+	size_t *left = arena_alloc(job->arena, sizeof *left);
+
+	*left = job->recipient_count;
+	job->context = left;
+	for (size_t i = 0; i < job->recipient_count; i++) {
+		struct entry *entry = memory_alloc_zero(1, sizeof *entry);
+
+		entry->list = list;
+		entry->job = job;
+		entry->index = i;
+		DL_APPEND2(list->waiting, entry, previous, next);
+	}
+	os_loop_defer(list->loop, &list->start);
+}
+
+static void drop_waiting(struct deliver_list *list)
+{
+	while (list->waiting != NULL) {
+		struct entry *entry = list->waiting;
+
+		DL_DELETE2(list->waiting, entry, previous, next);
+		entry_free(entry);
+	}
+}
+
+void deliver_list_drain(struct deliver_list *list)
+{
+	struct entry *entry;
+	struct entry *next;
+
+	drop_waiting(list);
+	DL_FOREACH_SAFE2 (list->active, entry, next, next)
+		if (!entry->expansion.is_begun && entry->expansion.committing == 0)
+			end_active(entry);
+}
+
+void deliver_list_give_up(struct deliver_list *list)
+{
+	drop_waiting(list);
+	while (list->active != NULL)
+		end_active(list->active);
+}

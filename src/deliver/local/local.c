@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/local/local.h"
+#include "base/panic.h"
+#include "deliver/local/devices.h"
+#include "deliver/local/group.h"
+#include "deliver/local/places.h"
+#include "deliver/owner.h"
+#include "deliver/quotas.h"
+#include "log/event.h"
+#include "mailbox/maildir.h"
+#include "os/clock.h"
+#include "os/process/process.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROUP_MAX = 256 }; /* deliveries written together; a larger job is not split */
+
+static const int64_t PATIENCE_US = 5 * SECOND_US;   /* with one owner; then another thread
+						     * continues */
+static const int64_t PATIENCE_STUCK_US = SECOND_US; /* when another owner is stuck */
+static const int64_t WATCH_US = SECOND_US;
+
+struct deliver_local {
+	const struct config *config;
+	const struct config_service *service;
+	unsigned generation; /* of CONFIG and SERVICE */
+	struct os_loop *loop;
+	struct os_wakeup *wakeup;
+	struct os_timer *watch;      /* runs while a hand is busy and not stuck */
+	struct os_task start;        /* at the end of the turn, so that what came in one turn
+				      * goes together */
+	struct directory *directory; /* NULL: none */
+	struct deliver_quotas *quotas;
+	struct local_list waiting;
+	struct local_batch rest; /* taken back from a stuck hand, to go next; may have no targets */
+	struct local_places places;
+	struct local_devices *devices;
+};
+
+static bool may_try(const struct deliver_local *local, const struct local_target *target,
+		    struct mail_verdict *why)
+{
+	const struct os_process_user *owner = &target->owner;
+
+	if (!owner->change ||
+	    !local_places_blocks(&local->places, local->devices, owner->uid, target->path))
+		return true;
+	mail_verdict_set(why, "4.3.0", "The disk of the mailbox does not answer");
+	return false;
+}
+
+/* False if the address can have no mailbox, or one that does not answer now. */
+static bool find_mailbox(const struct deliver_local *local, struct local_target *target,
+			 struct mail_verdict *why)
+{
+	struct deliver_helper_job *job = target->entry->job;
+	struct str address = job->recipients[target->index].address;
+	struct os_process_account owner;
+	struct buffer path = {0};
+	bool is_found = maildir_path_expand(local->service->path, address, &path) == 0;
+
+	if (is_found)
+		target->path = arena_copy_str(job->arena, buffer_view(&path));
+	else
+		mail_verdict_set(why, "5.1.3", "No mailbox can have such a name");
+	buffer_clear(&path);
+	if (!is_found || !owner_find(local->config, local->service, address, &owner, why))
+		return false;
+	target->owner = owner.user;
+	return may_try(local, target, why);
+}
+
+static void add_job(struct deliver_local *local, struct local_batch *batch,
+		    struct local_entry *entry)
+{
+	struct deliver_helper_job *job = entry->job;
+	size_t count = job->recipient_count;
+
+	entry->left = count;
+	for (size_t i = 0; i < count; i++) {
+		struct local_target *target = &batch->targets[batch->group.count];
+		struct mail_verdict why;
+
+		*target = (struct local_target){.entry = entry, .index = i};
+		if (find_mailbox(local, target, &why))
+			batch->group.count++;
+		else
+			local_entry_finish_one(entry, i, &why); /* the last one frees ENTRY */
+	}
+}
+
+/* Moves waiting jobs into GROUP, up to its limit. */
+static void gather(struct deliver_local *local, struct local_batch *batch)
+{
+	const struct local_entry *end = local->waiting.first;
+	size_t count = 0;
+
+	for (; end != NULL && (count == 0 || count + end->job->recipient_count <= GROUP_MAX);
+	     end = end->next)
+		count += end->job->recipient_count;
+	batch->targets = memory_alloc_zero(count + 1, sizeof *batch->targets);
+	while (local->waiting.first != end)
+		add_job(local, batch, local_list_take(&local->waiting));
+	local_batch_fill(batch);
+}
+
+static enum maildir_sync sync_of(enum config_sync sync)
+{
+	if (sync == CONFIG_SYNC_FILESYSTEM)
+		return MAILDIR_SYNC_FILESYSTEM;
+	return sync == CONFIG_SYNC_FILES ? MAILDIR_SYNC_FILES : MAILDIR_SYNC_AUTO;
+}
+
+static void give(struct deliver_local *local, struct local_place *place)
+{
+	if (place->generation != local->generation || place->maildir == NULL)
+		place->maildir =
+			maildir_new(local->config->hostname, sync_of(local->config->queue_sync));
+	place->generation = local->generation;
+	place->first = 0;
+	place->is_busy = true;
+	place->is_lost = false;
+	local_hand_give(place->hand, place->maildir, &place->batch.group);
+	os_timer_start(local->watch, WATCH_US);
+}
+
+static bool may_go_on(void *context, struct local_target *target)
+{
+	const struct deliver_local *local = context;
+	struct mail_verdict why;
+
+	if (may_try(local, target, &why))
+		return true;
+	local_entry_finish_one(target->entry, target->index, &why);
+	return false;
+}
+
+/* Takes the deliveries taken back, except for owners who became stuck since they were gathered. */
+static void take_rest(struct deliver_local *local, struct local_batch *batch)
+{
+	*batch = local->rest;
+	local->rest = (struct local_batch){0};
+	local_batch_keep(batch, may_go_on, local);
+	if (batch->group.count == 0)
+		local_batch_clear(batch);
+}
+
+static void start(void *context)
+{
+	struct deliver_local *local = context;
+	struct local_place *place;
+
+	if (local_places_is_working(&local->places) ||
+	    (local->waiting.first == NULL && local->rest.targets == NULL))
+		return;
+	place = local_places_idle(&local->places, local->wakeup);
+	if (place == NULL)
+		return;
+	take_rest(local, &place->batch);
+	if (place->batch.group.count == 0)
+		gather(local, &place->batch);
+	give(local, place);
+}
+
+/* The disk of the owner of PLACE's delivery I. */
+static struct local_disk disk_of(const struct deliver_local *local, const struct local_place *place,
+				 size_t i)
+{
+	return local_devices_find(local->devices, place->batch.group.owners[i].uid,
+				  place->batch.group.deliveries[i].path);
+}
+
+/* Deliveries from END on are for another hand. Those already done are reported now, even if
+ * other deliveries of the same message wait. */
+static void set_stuck(struct deliver_local *local, struct local_place *place, size_t first,
+		      size_t end)
+{
+	local->rest = local_batch_split(&place->batch, end);
+	local_batch_finish(&place->batch, 0, first, place->is_lost);
+	place->first = first;
+	place->disk = disk_of(local, place, first);
+	place->is_stuck = true;
+	local_place_log(place, EVENT_MAILBOX_STUCK);
+	local_batch_tell(&place->batch, first, end);
+}
+
+/* Sends the reports made so far of messages that also have a stuck delivery. */
+static void tell_of_stuck(struct deliver_local *local)
+{
+	for (size_t i = 0; i < local->places.count; i++) {
+		struct local_place *place = &local->places.all[i];
+
+		if (place->is_stuck)
+			local_batch_tell(&place->batch, place->first, place->batch.group.count);
+	}
+}
+
+static void come_back(struct deliver_local *local, struct local_place *place)
+{
+	if (place->is_stuck)
+		local_place_log(place, EVENT_MAILBOX_BACK);
+	local_devices_learn(local->devices, &place->batch.group);
+	local_batch_finish(&place->batch, place->first, place->batch.group.count, place->is_lost);
+	local_batch_clear(&place->batch);
+	place->is_busy = false;
+	place->is_stuck = false;
+	tell_of_stuck(local);
+}
+
+/* If the disk of the current owner of PLACE, which is busy, does not answer: takes back the
+ * rest. */
+static bool take_back(struct deliver_local *local, struct local_place *place, size_t *first_out,
+		      size_t *end_out)
+{
+	int64_t patience_us = PATIENCE_US;
+	struct local_disk disk;
+	size_t at;
+
+	if (!local_hand_owner(place->hand, &at))
+		return false;
+	disk = disk_of(local, place, at);
+	if (local_places_stuck_on(&local->places, &disk) > 0)
+		patience_us = PATIENCE_STUCK_US;
+	return local_hand_take_back(place->hand, os_clock_monotonic_us() - patience_us, first_out,
+				    end_out);
+}
+
+static void watch(void *context)
+{
+	struct deliver_local *local = context;
+	size_t first;
+	size_t end;
+
+	for (size_t i = 0; i < local->places.count; i++) {
+		struct local_place *place = &local->places.all[i];
+
+		if (place->is_busy && !place->is_stuck && take_back(local, place, &first, &end))
+			set_stuck(local, place, first, end);
+	}
+	start(local);
+	if (local_places_is_working(&local->places))
+		os_timer_start(local->watch, WATCH_US);
+}
+
+static void on_wakeup(void *context)
+{
+	struct deliver_local *local = context;
+
+	for (size_t i = 0; i < local->places.count; i++)
+		if (local->places.all[i].is_busy && local_hand_is_done(local->places.all[i].hand))
+			come_back(local, &local->places.all[i]);
+	start(local);
+}
+
+static void take(void *context, void *owner)
+{
+	struct deliver_local *local = context;
+	struct local_entry *entry = owner;
+
+	local_list_append(&local->waiting, entry);
+	os_loop_defer(local->loop, &local->start);
+}
+
+static void give_up(void *context, void *owner)
+{
+	(void)context;
+	deliver_helper_finish(((struct local_entry *)owner)->job);
+}
+
+struct deliver_local *deliver_local_new(struct os_loop *loop, const struct config *config,
+					const struct config_service *service,
+					struct directory *directory)
+{
+	struct deliver_local *local = memory_alloc_zero(1, sizeof *local);
+
+	os_process_private_mask();
+	local->config = config;
+	local->service = service;
+	local->loop = loop;
+	local->wakeup = os_wakeup_new(loop, on_wakeup, local);
+	local->watch = os_timer_new(loop, watch, local);
+	local->start = (struct os_task){.call = start, .context = local};
+	local->devices = local_devices_new();
+	local->directory = directory;
+	local->quotas = deliver_quotas_new(take, give_up, local);
+	(void)local_places_idle(&local->places,
+				local->wakeup); /* while threads can still be created */
+	return local;
+}
+
+void deliver_local_configure(struct deliver_local *local, const struct config *config,
+			     const struct config_service *service, struct directory *directory)
+{
+	local->config = config;
+	local->service = service;
+	local->directory = directory;
+	local->generation++;
+}
+
+static void give_up_waiting(struct deliver_local *local)
+{
+	struct local_entry *entry;
+
+	deliver_quotas_give_up(local->quotas);
+	while ((entry = local_list_take(&local->waiting)) != NULL)
+		deliver_helper_finish(entry->job);
+	local_batch_finish(&local->rest, 0, local->rest.group.count, true);
+	local_batch_clear(&local->rest);
+}
+
+void deliver_local_free(struct deliver_local *local)
+{
+	if (local == NULL)
+		return;
+	os_task_cancel(local->loop, &local->start);
+	os_timer_free(local->watch);
+	for (size_t i = 0; i < local->places.count; i++) {
+		local_hand_free(local->places.all[i].hand);
+		if (local->places.all[i].is_busy)
+			come_back(local, &local->places.all[i]);
+	}
+	give_up_waiting(local);
+	deliver_quotas_free(local->quotas);
+	os_wakeup_free(local->wakeup);
+	local_devices_free(local->devices);
+	free(local);
+}
+
+void deliver_local_start(struct deliver_local *local, struct deliver_helper_job *job)
+{
+	struct local_entry *entry = arena_alloc(job->arena, sizeof *entry);
+	struct str *addresses = arena_alloc(job->arena, job->recipient_count * sizeof *addresses);
+
+	for (size_t i = 0; i < job->recipient_count; i++)
+		addresses[i] = job->recipients[i].address;
+	*entry = (struct local_entry){
+		.job = job,
+		.wanted = {entry, job->arena, addresses, job->recipient_count, NULL},
+		.refuses_over_quota = local->service->over_quota == CONFIG_OVER_QUOTA_REFUSE,
+	};
+	deliver_quotas_find(local->quotas, local->directory, local->service, &entry->wanted);
+}
+
+void deliver_local_drain(struct deliver_local *local)
+{
+	give_up_waiting(local);
+}
+
+void deliver_local_lost(struct deliver_local *local)
+{
+	for (size_t i = 0; i < local->places.count; i++)
+		local->places.all[i].is_lost = true;
+	give_up_waiting(local);
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/mailbox/log.h"
+#include "log/event.h"
+
+struct mailbox_note mailbox_note_of(const struct filing_event *event)
+{
+	bool is_of_copy = event->copy != NULL;
+
+	return (struct mailbox_note){
+		.kind = event->kind,
+		.queue_id = event->message->queue_id,
+		.id = event->message->identity->id,
+		.user = is_of_copy ? event->copy->place.user : STR(""),
+		.folder = is_of_copy ? event->copy->place.folder : STR(""),
+		.rule = is_of_copy ? event->copy->decision.rule : STR(""),
+		.text = str_from(event->text),
+	};
+}
+
+void mailbox_note_log(const struct mailbox_note *note)
+{
+	static const enum log_name events[FILING_EVENTS] = {
+		[FILING_RECORDED] = EVENT_MESSAGE_RECORDED,
+		[FILING_DIFFERENT] = EVENT_MESSAGE_ID_SHARED,
+		[FILING_FILED] = EVENT_MESSAGE_FILED,
+		[FILING_KNOWN] = EVENT_MESSAGE_FILED_BEFORE,
+		[FILING_FOUND] = EVENT_FILING_FOUND,
+		[FILING_MISSING] = EVENT_FILING_MISSING,
+		[FILING_SURPLUS] = EVENT_FILING_SURPLUS,
+		[FILING_FAILED] = EVENT_FILING_FAILED,
+	};
+
+	const struct log_field mailbox = log_str("mailbox", note->user);
+	const struct log_field folder = log_str("folder", note->folder);
+	const struct log_field rule = log_str("rule", note->rule);
+	const struct log_field message = log_str("message_id", note->id);
+	const struct log_field text = log_str("text", note->text);
+	enum log_name event = events[note->kind];
+	bool is_queued = note->queue_id.number != 0;
+
+	if (note->user.length == 0 && is_queued)
+		log_event(event, log_id(note->queue_id), message, text);
+	else if (note->user.length == 0)
+		log_event(event, message, text);
+	else if (is_queued)
+		log_event(event, log_id(note->queue_id), message, mailbox, folder, rule, text);
+	else
+		log_event(event, message, mailbox, folder, rule, text);
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/mailbox/mailbox.h"
+#include "base/panic.h"
+#include "deliver/mailbox/prepare.h"
+#include "deliver/mailbox/turns.h"
+#include "os/process/process.h"
+#include <stdlib.h>
+
+struct deliver_mailbox {
+	struct mailbox_prepare *prepare;
+	struct mailbox_turns *turns;
+};
+
+static void on_ready(void *context, struct mailbox_entry *entry)
+{
+	struct deliver_mailbox *mailbox = context;
+
+	mailbox_turns_add(mailbox->turns, entry);
+}
+
+struct deliver_mailbox *deliver_mailbox_new(const struct deliver_mailbox_peers *peers,
+					    const struct config *config,
+					    const struct config_service *service)
+{
+	struct deliver_mailbox *mailbox = memory_alloc_zero(1, sizeof *mailbox);
+
+	os_process_private_mask();
+	mailbox->prepare = mailbox_prepare_new(peers, on_ready, mailbox);
+	mailbox->turns = mailbox_turns_new(peers->loop);
+	deliver_mailbox_configure(mailbox, config, service);
+	return mailbox;
+}
+
+void deliver_mailbox_configure(struct deliver_mailbox *mailbox, const struct config *config,
+			       const struct config_service *service)
+{
+	mailbox_prepare_configure(mailbox->prepare, config, service);
+	mailbox_turns_configure(mailbox->turns, config, service);
+}
+
+void deliver_mailbox_start(struct deliver_mailbox *mailbox, struct deliver_helper_job *job)
+{
+	mailbox_prepare_start(mailbox->prepare, mailbox_entry_new(job));
+}
+
+void deliver_mailbox_drain(struct deliver_mailbox *mailbox)
+{
+	mailbox_turns_drain(mailbox->turns);
+	mailbox_prepare_drop(mailbox->prepare);
+}
+
+void deliver_mailbox_lost(struct deliver_mailbox *mailbox)
+{
+	mailbox_turns_lose(mailbox->turns);
+	mailbox_prepare_drop(mailbox->prepare);
+}
+
+void deliver_mailbox_free(struct deliver_mailbox *mailbox)
+{
+	if (mailbox == NULL)
+		return;
+	mailbox_turns_free(mailbox->turns);
+	mailbox_prepare_drop(mailbox->prepare);
+	mailbox_prepare_free(mailbox->prepare);
+	free(mailbox);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/mailbox/open.h"
+#include "base/panic.h"
+#include "mailstore/imap.h"
+#include "mailstore/maildir.h"
+#include "os/file/secret.h"
+#include "record/mariadb/mariadb.h"
+#include "record/postgresql/postgresql.h"
+#include "record/sqlite/sqlite.h"
+
+void mailbox_record_prepare(const struct config *config)
+{
+	if (config->record.backend == CONFIG_RECORD_MARIADB)
+		record_mariadb_prepare();
+}
+
+struct record *mailbox_record_new(const struct config *config)
+{
+	const struct config_record *record = &config->record;
+	unsigned timeout_ms = record->timeout * 1000;
+
+	if (record->backend == CONFIG_RECORD_POSTGRESQL)
+		return record_postgresql_new(record->database, timeout_ms);
+	if (record->backend == CONFIG_RECORD_MARIADB)
+		return record_mariadb_new(&(struct record_mariadb_settings){
+			.hosts = record->servers,
+			.socket = record->socket,
+			.database = record->database,
+			.user = record->user,
+			.password_file = record->password_file,
+			.authority = record->authority,
+			.certificate = record->client_certificate,
+			.key = record->client_key,
+			.timeout_ms = timeout_ms,
+		});
+	return record_sqlite_new(record->path);
+}
+
+static enum maildir_sync sync_of(enum config_sync sync)
+{
+	if (sync == CONFIG_SYNC_FILESYSTEM)
+		return MAILDIR_SYNC_FILESYSTEM;
+	return sync == CONFIG_SYNC_FILES ? MAILDIR_SYNC_FILES : MAILDIR_SYNC_AUTO;
+}
+
+static struct mailstore *new_maildir(const struct config *config,
+				     const struct config_service *service)
+{
+	return mailstore_maildir_new(&(struct mailstore_maildir_settings){
+		.path = service->path,
+		.host = config->hostname,
+		.sync = sync_of(config->queue_sync),
+	});
+}
+
+static struct mailstore *new_imap(const struct config *config, const struct config_service *service,
+				  const char *password)
+{
+	static const enum mailstore_imap_tls tls[] = {
+		[CONFIG_IMAP_PLAIN] = MAILSTORE_IMAP_PLAIN,
+		[CONFIG_IMAP_STARTTLS] = MAILSTORE_IMAP_STARTTLS,
+		[CONFIG_IMAP_IMPLICIT] = MAILSTORE_IMAP_IMPLICIT,
+	};
+	bool has_name = *service->server_name != '\0';
+
+	return mailstore_imap_new(&(struct mailstore_imap_settings){
+		.host = has_name ? service->server_name : service->address.host,
+		.address = has_name ? service->address.host : "",
+		.port = service->address.port,
+		.tls = tls[service->security],
+		.authorities = config_imap_authority(config, service),
+		.login = service->login,
+		.password = password,
+		.prefix = service->prefix,
+		.timeout_s = service->timeout,
+	});
+}
+
+int mailbox_store_new(const struct config *config, const struct config_service *service,
+		      struct mailstore **store_out)
+{
+	struct buffer password = {0};
+	int error;
+
+	if (service->kind == CONFIG_SERVICE_MAILBOX) {
+		*store_out = new_maildir(config, service);
+		return 0;
+	}
+	error = os_secret_read(service->password_file, &password);
+	buffer_append_byte(&password, '\0');
+	if (error == 0)
+		*store_out = new_imap(config, service, buffer_data(&password));
+	buffer_clear(&password);
+	return error;
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/mailbox/turns.h"
+#include "base/panic.h"
+#include "deliver/mailbox/hand.h"
+#include "deliver/mailbox/open.h"
+#include "filing/doubt.h"
+#include "os/clock.h"
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+static const int64_t RETRY_US = SECOND_US / 20; /* for a lock that another one has */
+
+enum { PLACES_MAX = 64 };
+
+/* A thread and the group that it has. */
+struct place {
+	struct mailbox_hand *hand;
+	unsigned generation; /* of the configuration that it was made by */
+	struct mailbox_entry *entries[MAILBOX_GROUP_MAX];
+	size_t count; /* 0: idle */
+};
+
+struct mailbox_turns {
+	struct os_loop *loop;
+	const struct config *config;
+	const struct config_service *service;
+	unsigned generation;
+	struct os_wakeup *wakeup;
+	struct os_timer *retry;
+	struct os_task start;
+	struct mailbox_entry *waiting; /* for a thread */
+	struct mailbox_entry *held;    /* for a lock, until the timer */
+	struct filing_doubt doubt;
+	struct place places[PLACES_MAX];
+	size_t place_count;
+};
+
+/* --- held for a lock --- */
+
+static bool is_held(const struct mailbox_turns *turns, struct str id)
+{
+	const struct mailbox_entry *entry;
+
+	DL_FOREACH (turns->held, entry)
+		if (str_equal(entry->identity.id, id))
+			return true;
+	return false;
+}
+
+/* All that are held may have half of the transport's places. */
+static bool has_room(const struct mailbox_turns *turns)
+{
+	const struct config_transport *transport =
+		config_transport_find(turns->config, str_from(turns->service->name));
+	const struct mailbox_entry *entry;
+	uint32_t count = 0;
+
+	DL_FOREACH (turns->held, entry)
+		count++;
+	return count < (transport->concurrency + 1) / 2;
+}
+
+/* Another process has the lock of its Message-ID. */
+static void hold(struct mailbox_turns *turns, struct mailbox_entry *entry)
+{
+	int64_t now_us = os_clock_monotonic_us();
+	struct mail_verdict why;
+
+	if (entry->is_last) {
+		mailbox_entry_give_up(entry, NULL); /* and it is tried again */
+		return;
+	}
+	if (entry->until_us == 0)
+		entry->until_us = now_us + turns->config->record.lock_timeout * SECOND_US;
+	if (now_us < entry->until_us && has_room(turns)) {
+		DL_APPEND2(turns->held, entry, previous, next);
+		if (!os_timer_is_running(turns->retry))
+			os_timer_start(turns->retry, RETRY_US);
+		return;
+	}
+	mail_verdict_set(&why, "4.4.5", "Another delivery of this message is still under way");
+	mailbox_entry_give_up(entry, &why);
+}
+
+/* --- in a thread --- */
+
+static bool is_in_a_thread(const struct mailbox_turns *turns, struct str id)
+{
+	for (size_t i = 0; i < turns->place_count; i++)
+		for (size_t j = 0; j < turns->places[i].count; j++)
+			if (str_equal(turns->places[i].entries[j]->identity.id, id))
+				return true;
+	return false;
+}
+
+/* Moves what waits into PLACE's group: of each Message-ID one. */
+static void gather(struct mailbox_turns *turns, struct place *place)
+{
+	struct mailbox_entry *entry;
+	struct mailbox_entry *after;
+
+	for (entry = turns->waiting; entry != NULL && place->count < MAILBOX_GROUP_MAX;
+	     entry = after) {
+		after = entry->next;
+		if (is_in_a_thread(turns, entry->identity.id))
+			continue;
+		DL_DELETE2(turns->waiting, entry, previous, next);
+		if (is_held(turns, entry->identity.id))
+			hold(turns, entry); /* it would not get the lock, either */
+		else
+			place->entries[place->count++] = entry;
+	}
+}
+
+static void give(struct place *place)
+{
+	struct filing_message *messages[MAILBOX_GROUP_MAX];
+
+	for (size_t i = 0; i < place->count; i++)
+		messages[i] = &place->entries[i]->message;
+	mailbox_hand_give(place->hand, messages, place->count);
+}
+
+/* Makes the thread of PLACE, by the present configuration. */
+static int open_place(struct mailbox_turns *turns, struct place *place)
+{
+	struct mailstore *store;
+	int error;
+
+	mailbox_hand_free(place->hand);
+	place->hand = NULL;
+	error = mailbox_store_new(turns->config, turns->service, &store);
+	if (error != 0)
+		return error;
+	place->generation = turns->generation;
+	return mailbox_hand_new(turns->wakeup, mailbox_record_new(turns->config), store,
+				&place->hand);
+}
+
+static void give_up_waiting(struct mailbox_turns *turns, const struct mail_verdict *why)
+{
+	struct mailbox_entry *entry;
+
+	while ((entry = turns->waiting) != NULL) {
+		DL_DELETE2(turns->waiting, entry, previous, next);
+		entry->message.is_away = why != NULL;
+		mailbox_entry_give_up(entry, why);
+	}
+}
+
+static struct place *idle_place(struct mailbox_turns *turns)
+{
+	size_t most = turns->config->record.connections;
+
+	for (size_t i = 0; i < turns->place_count && i < most; i++)
+		if (turns->places[i].count == 0)
+			return &turns->places[i];
+	if (turns->place_count >= most || turns->place_count == PLACES_MAX)
+		return NULL;
+	return &turns->places[turns->place_count++];
+}
+
+static bool prepare(struct mailbox_turns *turns, struct place *place)
+{
+	struct mail_verdict why;
+	int error = 0;
+
+	if (place->hand == NULL || place->generation != turns->generation)
+		error = open_place(turns, place);
+	if (error == 0)
+		return true;
+	mail_verdict_set(&why, "4.3.0", "The mailboxes cannot be reached: %s", strerror(-error));
+	give_up_waiting(turns, &why);
+	return false;
+}
+
+static void start(void *context)
+{
+	struct mailbox_turns *turns = context;
+	struct place *place;
+
+	while (turns->waiting != NULL && (place = idle_place(turns)) != NULL) {
+		if (!prepare(turns, place))
+			return;
+		gather(turns, place);
+		if (place->count == 0)
+			return;
+		give(place);
+	}
+}
+
+/* --- after it --- */
+
+static void on_retry(void *context)
+{
+	struct mailbox_turns *turns = context;
+
+	DL_CONCAT2(turns->waiting, turns->held, previous, next);
+	turns->held = NULL;
+	start(turns);
+}
+
+static void take_back(struct mailbox_turns *turns, struct place *place)
+{
+	size_t count = place->count;
+
+	mailbox_hand_log(place->hand);
+	place->count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct mailbox_entry *entry = place->entries[i];
+
+		if (entry->message.is_lost)
+			filing_doubt_add(&turns->doubt, entry->identity.id);
+		if (entry->message.is_busy)
+			hold(turns, entry);
+		else
+			mailbox_entry_finish(entry);
+	}
+}
+
+static void on_wakeup(void *context)
+{
+	struct mailbox_turns *turns = context;
+
+	for (size_t i = 0; i < turns->place_count; i++)
+		if (turns->places[i].count > 0 && !mailbox_hand_is_busy(turns->places[i].hand))
+			take_back(turns, &turns->places[i]);
+	start(turns);
+}
+
+/* --- its life --- */
+
+struct mailbox_turns *mailbox_turns_new(struct os_loop *loop)
+{
+	struct mailbox_turns *turns = memory_alloc_zero(1, sizeof *turns);
+
+	turns->loop = loop;
+	turns->wakeup = os_wakeup_new(loop, on_wakeup, turns);
+	turns->retry = os_timer_new(loop, on_retry, turns);
+	turns->start = (struct os_task){.call = start, .context = turns};
+	return turns;
+}
+
+void mailbox_turns_configure(struct mailbox_turns *turns, const struct config *config,
+			     const struct config_service *service)
+{
+	turns->config = config;
+	turns->service = service;
+	turns->generation++;
+}
+
+void mailbox_turns_add(struct mailbox_turns *turns, struct mailbox_entry *entry)
+{
+	entry->message.is_in_doubt = filing_doubt_has(&turns->doubt, entry->identity.id);
+	DL_APPEND2(turns->waiting, entry, previous, next);
+	os_loop_defer(turns->loop, &turns->start);
+}
+
+/* A configuration that is gone says nothing any more of those in a thread. */
+void mailbox_turns_drain(struct mailbox_turns *turns)
+{
+	for (size_t i = 0; i < turns->place_count; i++)
+		for (size_t j = 0; j < turns->places[i].count; j++)
+			turns->places[i].entries[j]->is_last = true;
+	DL_CONCAT2(turns->waiting, turns->held, previous, next);
+	turns->held = NULL;
+	give_up_waiting(turns, NULL);
+}
+
+void mailbox_turns_lose(struct mailbox_turns *turns)
+{
+	for (size_t i = 0; i < turns->place_count; i++)
+		for (size_t j = 0; j < turns->places[i].count; j++)
+			turns->places[i].entries[j]->is_lost = true;
+	mailbox_turns_drain(turns);
+}
+
+void mailbox_turns_free(struct mailbox_turns *turns)
+{
+	if (turns == NULL)
+		return;
+	os_task_cancel(turns->loop, &turns->start);
+	for (size_t i = 0; i < turns->place_count; i++) {
+		struct place *place = &turns->places[i];
+
+		if (place->count > 0)
+			mailbox_hand_wait(place->hand);
+		if (place->count > 0)
+			take_back(turns, place);
+		mailbox_hand_free(place->hand);
+	}
+	mailbox_turns_drain(turns);
+	os_timer_free(turns->retry);
+	os_wakeup_free(turns->wakeup);
+	free(turns);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/remote/session/form.h"
+#include "base/panic.h"
+#include "deliver/remote/session/content.h"
+#include "mail/seven_bit.h"
+#include <stdlib.h>
+
+enum { LOOK_MAX = 32 }; /* chunks at a time: other sessions wait meanwhile */
+
+struct remote_form {
+	struct ipc_content content;
+	bool breaks_lines;
+	struct mail_seven_bit *converter;
+	enum mail_seven_bit_need need;
+	bool is_scanned;
+	bool is_measured;
+	uint64_t position; /* in the content */
+	uint64_t size;
+	struct remote_breaks breaks;
+	struct buffer piece;
+};
+
+struct remote_form *remote_form_new(const struct ipc_content *content, bool breaks_lines,
+				    bool is_binary)
+{
+	struct remote_form *form = memory_alloc_zero(1, sizeof *form);
+
+	form->content = *content;
+	form->breaks_lines = breaks_lines;
+	form->converter = mail_seven_bit_new();
+	if (is_binary)
+		mail_seven_bit_set_binary(form->converter);
+	return form;
+}
+
+void remote_form_free(struct remote_form *form)
+{
+	if (form == NULL)
+		return;
+	mail_seven_bit_free(form->converter);
+	buffer_clear(&form->piece);
+	free(form);
+}
+
+static int read_content(struct remote_form *form, char *block, struct str *part_out)
+{
+	int error = ipc_content_read(&form->content, form->position, block, REMOTE_CHUNK_SIZE,
+				     part_out);
+
+	if (error == 0)
+		form->position += part_out->length;
+	return error;
+}
+
+static bool is_at_end(const struct remote_form *form)
+{
+	return form->position == form->content.size;
+}
+
+static int scan(struct remote_form *form, char *block)
+{
+	struct str part;
+	int error = read_content(form, block, &part);
+
+	if (error < 0)
+		return error;
+	mail_seven_bit_scan(form->converter, part);
+	if (is_at_end(form)) {
+		form->need = mail_seven_bit_scanned(form->converter);
+		form->is_scanned = true;
+		form->position = 0;
+	}
+	return 0;
+}
+
+int remote_form_read(struct remote_form *form, char *block, struct str *part_out, bool *is_last_out)
+{
+	struct str part;
+	int error = read_content(form, block, &part);
+
+	if (error < 0)
+		return error;
+	*is_last_out = is_at_end(form);
+	*part_out = part;
+	if (form->need == MAIL_SEVEN_BIT_NONE)
+		return 0;
+	buffer_reset(&form->piece);
+	mail_seven_bit_convert(form->converter, part, &form->piece);
+	if (*is_last_out)
+		mail_seven_bit_converted(form->converter, &form->piece);
+	*part_out = buffer_view(&form->piece);
+	return 0;
+}
+
+static int measure(struct remote_form *form, char *block)
+{
+	struct str part;
+	bool is_last;
+	int error = remote_form_read(form, block, &part, &is_last);
+
+	if (error < 0)
+		return error;
+	form->size += part.length;
+	remote_breaks_count(&form->breaks, part);
+	if (is_last) {
+		form->is_measured = true;
+		form->position = 0;
+	}
+	return 0;
+}
+
+static enum remote_form_state state_of(const struct remote_form *form)
+{
+	if (form->is_scanned && form->need == MAIL_SEVEN_BIT_SIGNED)
+		return REMOTE_FORM_SEALED;
+	if (form->is_scanned && form->need == MAIL_SEVEN_BIT_UNPARSED)
+		return REMOTE_FORM_UNPARSED;
+	return form->is_measured ? REMOTE_FORM_READY : REMOTE_FORM_UNKNOWN;
+}
+
+int remote_form_look(struct remote_form *form, char *block, enum remote_form_state *state_out)
+{
+	for (int i = 0; i < LOOK_MAX && state_of(form) == REMOTE_FORM_UNKNOWN; i++) {
+		int error = form->is_scanned ? measure(form, block) : scan(form, block);
+
+		if (error < 0)
+			return error;
+	}
+	*state_out = state_of(form);
+	return 0;
+}
+
+uint64_t remote_form_size(const struct remote_form *form)
+{
+	return form->size + (form->breaks_lines ? remote_breaks_size(&form->breaks) : 0);
+}

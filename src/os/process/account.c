@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: ISC
+/*
+ * Account look-ups, in this process or by a helper process: the modules of the system's name
+ * service open files, connect to servers and load code, each in its own way, which a sandbox cannot
+ * foresee.
+ */
+#include "base/panic.h"
+#include "os/process/process.h"
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { HELPER_SOCKET = 3 };
+
+struct answer {
+	int error;
+	struct os_process_account account;
+};
+
+static int helper = -1;
+
+static int find_here(const char *name, struct os_process_account *out)
+{
+	const struct passwd *entry;
+
+	errno = 0;
+	entry = getpwnam(name);
+	if (entry == NULL)
+		return errno != 0 ? -errno : -ENOENT;
+	if (strlen(entry->pw_name) >= sizeof out->name || strlen(entry->pw_dir) >= sizeof out->home)
+		return -ENAMETOOLONG;
+	out->user = (struct os_process_user){
+		.change = true, .uid = entry->pw_uid, .gid = entry->pw_gid};
+	snprintf(out->name, sizeof out->name, "%s", entry->pw_name);
+	snprintf(out->home, sizeof out->home, "%s", entry->pw_dir);
+	return 0;
+}
+
+static int ask(const char *name, struct os_process_account *out)
+{
+	struct answer answer;
+	ssize_t length;
+
+	if (strlen(name) >= sizeof answer.account.name)
+		return -ENOENT;
+	do
+		length = send(helper, name, strlen(name), MSG_NOSIGNAL);
+	while (length < 0 && errno == EINTR);
+	do
+		length = recv(helper, &answer, sizeof answer, 0);
+	while (length < 0 && errno == EINTR);
+	if (length != (ssize_t)sizeof answer)
+		panic("the process that looks users up has ended");
+	if (answer.error == 0)
+		*out = answer.account;
+	return answer.error;
+}
+
+int os_process_account_find(const char *name, struct os_process_account *out)
+{
+	return helper >= 0 ? ask(name, out) : find_here(name, out);
+}
+
+static _Noreturn void serve(int socket, const struct os_process_user *user)
+{
+	struct answer answer;
+	char name[sizeof answer.account.name];
+
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	if (dup2(socket, HELPER_SOCKET) < 0 ||
+	    syscall(SYS_close_range, HELPER_SOCKET + 1, UINT_MAX, 0) != 0 ||
+	    os_process_become(user) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		_exit(77);
+	for (;;) {
+		ssize_t length = recv(HELPER_SOCKET, name, sizeof name - 1, 0);
+
+		if (length < 0 && errno == EINTR)
+			continue;
+		if (length <= 0)
+			_exit(0);
+		name[length] = '\0';
+		answer = (struct answer){0};
+		answer.error = find_here(name, &answer.account);
+		if (send(HELPER_SOCKET, &answer, sizeof answer, MSG_NOSIGNAL) < 0)
+			_exit(0);
+	}
+}
+
+int os_process_account_helper(const struct os_process_user *user)
+{
+	int sockets[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
+		return -errno;
+	pid = fork();
+	if (pid < 0) {
+		int error = -errno;
+
+		close(sockets[0]);
+		close(sockets[1]);
+		return error;
+	}
+	if (pid == 0)
+		serve(sockets[1], user);
+	close(sockets[1]);
+	helper = sockets[0];
+	return 0;
+}

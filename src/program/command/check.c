@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: ISC
+/* stagepost check - checks the configuration, and with --running the running node. */
+#include "program/rights/check.h"
+#include "base/json.h"
+#include "os/clock.h"
+#include "os/process/process.h"
+#include "program/command/command.h"
+#include "program/machine_check/machine_check.h"
+#include "program/talk/pid_file.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Temporary states (a connection being made, a process about to enter its sandbox) do not appear in
+ * all of these snapshots. */
+enum { LOOKS = 4 };
+enum { PAUSE_MS = 250 };
+
+struct check_options {
+	struct command_options common;
+	bool running;
+};
+
+const struct command_option command_check_options[] = {
+	COMMAND_OPTION_CONFIG,
+	{"--running", NULL, "compare the processes that run with what each may be and have",
+	 offsetof(struct check_options, running)},
+	COMMAND_OPTION_JSON("print JSON, an object a line"),
+	COMMAND_OPTION_END,
+};
+
+const struct command_exit command_check_exits[] = {
+	{COMMAND_OK, "nothing is wrong"},
+	{COMMAND_FAILED, "something is wrong, or cannot be checked"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{0, NULL},
+};
+
+static void say(void *context, enum machine_severity severity, const char *line)
+{
+	(void)context;
+	(void)severity;
+	fprintf(stderr, "%s\n", line);
+}
+
+/* --- the running node --- */
+
+static int look(pid_t pid, const struct rights_expected *expected, struct rights_findings *findings,
+		size_t *unseen_out, size_t *count_out)
+{
+	struct node node;
+	int error = node_look(pid, &node);
+
+	if (error < 0)
+		return error;
+	rights_findings_init(findings);
+	rights_check(&node, expected, findings);
+	*unseen_out = 0;
+	*count_out = node.count;
+	for (size_t i = 0; i < node.count; i++)
+		*unseen_out +=
+			node.processes[i].error == -EACCES || node.processes[i].error == -EPERM;
+	node_clear(&node);
+	return 0;
+}
+
+static int look_often(pid_t pid, const struct rights_expected *expected,
+		      struct rights_findings *findings, size_t *unseen_out, size_t *count_out)
+{
+	int error = look(pid, expected, findings, unseen_out, count_out);
+
+	for (unsigned i = 1; error == 0 && i < LOOKS && findings->count > 0; i++) {
+		struct rights_findings again;
+
+		os_clock_pause_ms(PAUSE_MS);
+		error = look(pid, expected, &again, unseen_out, count_out);
+		if (error < 0) {
+			rights_findings_clear(findings);
+			return error;
+		}
+		rights_findings_keep(findings, &again);
+		rights_findings_clear(&again);
+	}
+	return error;
+}
+
+static void print_finding(const struct rights_finding *finding, bool is_json)
+{
+	struct buffer out CLEANUP(buffer_clear) = {0};
+
+	if (is_json) {
+		buffer_append_byte(&out, '{');
+		json_field_text(&out, "process", str_from(finding->program));
+		json_field_number(&out, "pid", (uint64_t)finding->pid);
+		json_field_text(&out, "found", str_from(finding->found));
+		json_field_text(&out, "allowed", str_from(finding->allowed));
+		buffer_append_byte(&out, '}');
+	} else {
+		buffer_append_format(&out, "%s %ld: %s; allowed: %s", finding->program,
+				     (long)finding->pid, finding->found, finding->allowed);
+	}
+	printf(STR_FORMAT "\n", STR_ARGUMENTS(buffer_view(&out)));
+}
+
+static int check_node(pid_t pid, const struct rights_expected *expected, bool is_json)
+{
+	struct rights_findings findings;
+	size_t unseen = 0;
+	size_t count = 0;
+	int status;
+	int error = look_often(pid, expected, &findings, &unseen, &count);
+
+	if (error < 0) {
+		fprintf(stderr, "stagepost check: process %ld cannot be looked into: %s\n",
+			(long)pid, strerror(-error));
+		return COMMAND_FAILED;
+	}
+	for (size_t i = 0; i < findings.count; i++)
+		print_finding(&findings.list[i], is_json);
+	status = findings.count > 0 ? COMMAND_FAILED : COMMAND_OK;
+	rights_findings_clear(&findings);
+	if (unseen > 0)
+		fprintf(stderr,
+			"stagepost check: what %zu processes have open cannot be seen: only root "
+			"can "
+			"check that\n",
+			unseen);
+	if (status == COMMAND_OK && !is_json)
+		printf("%zu processes: ok\n", count);
+	return status;
+}
+
+/* The supervisor's pid and status; or 0, after an error message. */
+static pid_t find_supervisor(const struct config *config, struct os_inspect_status *out)
+{
+	uid_t owner;
+	pid_t pid = pid_file_read(config->run, &owner);
+
+	if (pid > 0 && os_inspect_status(pid, out) < 0)
+		pid = -ESRCH;
+	if (pid == -ESRCH) {
+		fprintf(stderr, "stagepost check: nothing runs with %s\n", config->run);
+		return 0;
+	}
+	if (pid < 0) {
+		fprintf(stderr, "stagepost check: %s/" PID_FILE_NAME ": %s\n", config->run,
+			strerror(-pid));
+		return 0;
+	}
+	if (out->users[1] == owner)
+		return pid;
+	fprintf(stderr,
+		"stagepost check: %s/" PID_FILE_NAME " was made by user %lu and names process "
+		"%ld, which is not one of that user\n",
+		config->run, (unsigned long)owner, (long)pid);
+	return 0;
+}
+
+/* Needs root's rights to inspect processes that may change their user. */
+static int check_running(const struct config *config, bool is_json)
+{
+	static struct supervisor users;
+	struct rights_expected expected = {.config = config};
+	struct os_inspect_status status = {0};
+	pid_t pid = find_supervisor(config, &status);
+
+	if (pid == 0)
+		return COMMAND_FAILED;
+	if (os_inspect_may_change_user(&status) && !os_process_is_root()) {
+		fputs("stagepost check: processes of several users can be checked by root only\n",
+		      stderr);
+		return COMMAND_FAILED;
+	}
+	users.config = (struct config *)config;
+	if (os_inspect_may_change_user(&status)) {
+		if (serve_find_users(&users, status.users[1], true) < 0)
+			return COMMAND_FAILED;
+		expected.users = &users;
+	}
+	return check_node(pid, &expected, is_json);
+}
+
+int command_check(const struct command *command, int argc, char **argv)
+{
+	struct check_options options = {{NULL}, false};
+	struct config *config;
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	int status;
+
+	if (!command_parse_plain(command, argc, argv, &options.common, &status))
+		return status;
+	if (command_config_load(options.common.config_file, &text, &config) < 0)
+		return COMMAND_FAILED;
+	/* the file is valid; does it fit this machine? */
+	status = machine_check(config, buffer_view(&text), true, say, NULL) < (int)MACHINE_FAULT
+			 ? COMMAND_OK
+			 : COMMAND_FAILED;
+	if (options.running && check_running(config, options.common.json) != COMMAND_OK)
+		status = COMMAND_FAILED;
+	if (status == COMMAND_OK && !options.running)
+		printf("%s: ok\n", config->file);
+	config_free(config);
+	return status;
+}

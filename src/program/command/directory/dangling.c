@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: ISC
+#include "program/command/directory/dangling.h"
+#include "base/panic.h"
+#include "directory/record/key.h"
+#include "directory/wire/route.h"
+#include <stdlib.h>
+
+enum { LOOKS_MAX = 2 }; /* questions about a record */
+
+enum wanted {
+	WANTED_OURS,   /* a route of an address of a domain of ours */
+	WANTED_ROUTE,  /* a route, anywhere */
+	WANTED_RECORD, /* a record */
+};
+
+struct survey {
+	struct exchange_server *server;
+	const struct config *config;
+	directory_dangles *dangles;
+	void *context;
+	struct arena *arena;
+	struct look *looks;
+	size_t count;
+};
+
+/* A question about a record. */
+struct look {
+	struct survey *survey;
+	const struct directory_key *key; /* of the record */
+	enum wanted wanted;
+	struct str name; /* asked for */
+	struct directory_question question;
+};
+
+static void tell(const struct survey *survey, const struct directory_key *key, struct str name,
+		 struct str why)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	if (!str_equal(name, key->name)) {
+		directory_key_display(name, &text);
+		buffer_append_string(&text, ": ");
+	}
+	buffer_append_str(&text, why);
+	survey->dangles(survey->context, key, buffer_view(&text));
+}
+
+/* An intended refusal ("kind refused") is not a problem. */
+static bool is_dangling(struct str status)
+{
+	static const struct str statuses[] = {STR("4.3.5"), STR("5.1.1"), STR("5.1.3"),
+					      STR("4.4.6")};
+
+	for (size_t i = 0; i < COUNT_OF(statuses); i++)
+		if (str_equal(status, statuses[i]))
+			return true;
+	return false;
+}
+
+static void take_result(const struct look *look, struct str result)
+{
+	struct directory_route route = directory_route_read(result);
+
+	if (route.kind == DIRECTORY_ROUTE_ELSEWHERE && look->wanted == WANTED_OURS)
+		tell(look->survey, look->key, look->name, STR("its domain is not one of ours"));
+	if (route.kind == DIRECTORY_ROUTE_REFUSE && is_dangling(route.status))
+		tell(look->survey, look->key, route.address, route.text);
+}
+
+static void on_answered(void *context, const struct directory_answer_text *answer)
+{
+	struct look *look = context;
+	struct exchange_server *server = look->survey->server;
+
+	if (exchange_server_has_failed(server, answer)) {
+		exchange_server_stop(server);
+		return;
+	}
+	if (look->wanted == WANTED_RECORD && !answer->exists)
+		tell(look->survey, look->key, look->name, STR("there is no such record"));
+	for (size_t i = 0; look->wanted != WANTED_RECORD && i < answer->result_count; i++)
+		take_result(look, answer->results[i]);
+	exchange_server_stop(server);
+}
+
+static void look_for(struct survey *survey, const struct directory_record *record,
+		     enum wanted wanted, enum directory_table table, struct str name)
+{
+	struct look *look = &survey->looks[survey->count++];
+	const char *asked = wanted == WANTED_RECORD ? directory_table_name(table) : "route";
+
+	*look = (struct look){.survey = survey, .key = &record->key, .wanted = wanted};
+	look->name = name;
+	look->question = (struct directory_question){.answered = on_answered, .context = look};
+	directory_client_get(survey->server->client, asked, name, DIRECTORY_PATIENCE_US,
+			     &look->question);
+}
+
+static struct str join(struct survey *survey, const char *local, struct str domain)
+{
+	struct buffer address CLEANUP(buffer_clear) = {0};
+
+	buffer_append_format(&address, "%s" STR_FORMAT, local, STR_ARGUMENTS(domain));
+	return arena_copy_str(survey->arena, buffer_view(&address));
+}
+
+static void look_at_domain(struct survey *survey, const struct directory_record *record)
+{
+	struct str target = directory_record_field(record, "target");
+
+	if (str_equal(directory_record_field(record, "kind"), STR("relay")))
+		return;
+	look_for(survey, record, WANTED_OURS, DIRECTORY_NO_TABLE,
+		 join(survey, "postmaster@", record->key.name));
+	if (target.length > 0 && config_domain_find(survey->config, target) == NULL)
+		look_for(survey, record, WANTED_RECORD, DIRECTORY_DOMAIN, target);
+}
+
+static void look_at_address(struct survey *survey, const struct directory_record *record)
+{
+	struct str owner = directory_record_field(record, "owner");
+	struct str address = record->key.name;
+
+	if (str_equal(directory_record_field(record, "kind"), STR("refused")))
+		return;
+	if (address.length > 0 && address.data[0] == '@') /* the catch-all: try an address in it */
+		address = join(survey, "nobody-else", address);
+	look_for(survey, record, WANTED_OURS, DIRECTORY_NO_TABLE, address);
+	if (owner.length > 0)
+		look_for(survey, record, WANTED_ROUTE, DIRECTORY_NO_TABLE, owner);
+}
+
+static void look_at_member(struct survey *survey, const struct directory_record *record)
+{
+	struct str list;
+	struct str member;
+
+	directory_key_member(record->key.name, &list, &member);
+	look_for(survey, record, WANTED_RECORD, DIRECTORY_ADDRESS, list);
+	look_for(survey, record, WANTED_ROUTE, DIRECTORY_NO_TABLE, member);
+}
+
+static void look_at_server(struct survey *survey, const struct directory_record *record)
+{
+	struct str service = directory_record_field(record, "service");
+
+	struct str address = directory_record_field(record, "address");
+	const struct config_service *found = config_service_find(survey->config, service);
+	struct buffer why CLEANUP(buffer_clear) = {0};
+	const char *problem = NULL;
+
+	if (found == NULL) {
+		tell(survey, &record->key, service, STR("the configuration has no such service"));
+		return;
+	}
+	if (address.length > 0)
+		problem = config_service_server_problem(found, address);
+	if (problem == NULL)
+		return;
+	buffer_append_format(&why, "service %s %s", found->name, problem);
+	tell(survey, &record->key, address, buffer_view(&why));
+}
+
+static void look_at(struct survey *survey, const struct directory_record *record)
+{
+	struct str server;
+
+	switch (record->key.table) {
+	case DIRECTORY_DOMAIN:
+		look_at_domain(survey, record);
+		break;
+	case DIRECTORY_ADDRESS:
+		look_at_address(survey, record);
+		break;
+	case DIRECTORY_MEMBER:
+		look_at_member(survey, record);
+		break;
+	case DIRECTORY_USER:
+		server = directory_record_field(record, "server");
+		if (server.length > 0)
+			look_for(survey, record, WANTED_RECORD, DIRECTORY_SERVER, server);
+		break;
+	case DIRECTORY_SERVER:
+		look_at_server(survey, record);
+		break;
+	case DIRECTORY_NO_TABLE:
+	case DIRECTORY_MEMBERSHIP:
+	case DIRECTORY_LISTED_TABLES:
+		break;
+	}
+}
+
+int directory_dangling(struct exchange_server *server, const struct config *config,
+		       const struct directory_record *records, size_t count,
+		       directory_dangles *dangles, void *context)
+{
+	struct survey survey = {.server = server,
+				.config = config,
+				.dangles = dangles,
+				.context = context,
+				.arena = arena_new()};
+
+	survey.looks = memory_alloc_zero(count * LOOKS_MAX + 1, sizeof *survey.looks);
+	for (size_t i = 0; i < count; i++)
+		look_at(&survey, &records[i]);
+	for (size_t i = 0; i < survey.count; i++)
+		exchange_server_wait(server, &survey.looks[i].question);
+	arena_free(survey.arena);
+	free(survey.looks);
+	return server->error == DIRECTORY_ERROR_NONE ? 0 : exchange_server_errno(server);
+}

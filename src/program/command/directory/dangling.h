@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/command/directory/dangling.h - finds records of the directory that name something
+ * missing: a service, a user, a server, a domain, an address; and those that form a loop.
+ */
+#ifndef PROGRAM_COMMAND_DIRECTORY_DANGLING_H
+#define PROGRAM_COMMAND_DIRECTORY_DANGLING_H
+
+#include "config/config.h"
+#include "exchange/pages.h"
+
+/* WHY is for people, one line that may contain any byte. */
+typedef void directory_dangles(void *context, const struct directory_key *key, struct str why);
+
+/* Asks SERVER about COUNT records, and calls DANGLES for each thing that one of them names but that
+ * does not exist. The services are those of CONFIG. 0, or -errno of exchange_server_errno(). */
+MUST_CHECK int directory_dangling(struct exchange_server *server, const struct config *config,
+				  const struct directory_record *records, size_t count,
+				  directory_dangles *dangles, void *context);
+
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/command/directory/print.h - prints answers of the directory: as text, or as a JSON object
+ * a line.
+ */
+#ifndef PROGRAM_COMMAND_DIRECTORY_PRINT_H
+#define PROGRAM_COMMAND_DIRECTORY_PRINT_H
+
+#include "directory/client/client.h"
+#include "directory/record/record.h"
+
+/* Prints the targets of the address KEY, from ANSWER to "get route". False: it is refused. */
+bool command_directory_print_route(const char *key, bool json,
+				   const struct directory_answer_text *answer);
+void command_directory_print_record(const struct directory_record *record, bool json);
+/* Prints the record KEY of TABLE, with the fields in ANSWER to "get". */
+void command_directory_print_fields(const char *table, const char *key, bool json,
+				    const struct directory_answer_text *answer);
+
+#endif

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: ISC
+/* stagepost queue stats */
+#include "base/json.h"
+#include "mail/text.h"
+#include "os/clock.h"
+#include "program/command/queue/queue.h"
+#include "program/talk/manager.h"
+#include <stdio.h>
+#include <string.h>
+
+struct stats {
+	bool json;
+	struct buffer text;
+};
+
+static int add_place(void *context, const struct listing_count *count)
+{
+	struct stats *stats = context;
+
+	if (!stats->json) {
+		buffer_append_format(&stats->text, "%-40s %10llu %15llu\n", count->name,
+				     (unsigned long long)count->messages,
+				     (unsigned long long)count->bytes);
+		return 0;
+	}
+	json_field(&stats->text, count->name);
+	buffer_append_byte(&stats->text, '{');
+	json_field_number(&stats->text, "messages", count->messages);
+	json_field_number(&stats->text, "bytes", count->bytes);
+	buffer_append_byte(&stats->text, '}');
+	return 0;
+}
+
+static void add_oldest(struct stats *stats, int64_t oldest_us)
+{
+	char oldest[TIMESTAMP_SIZE] = "none";
+
+	if (oldest_us != 0)
+		timestamp_format(oldest_us, oldest);
+	if (!stats->json) {
+		buffer_append_format(&stats->text, "%-40s %s\n", "oldest", oldest);
+		return;
+	}
+	json_field(&stats->text, "oldest");
+	if (oldest_us != 0)
+		json_append_text(&stats->text, str_from(oldest));
+	else
+		buffer_append_string(&stats->text, "null");
+}
+
+static void add_misnamed(struct stats *stats, const struct queue_misnamed *misnamed)
+{
+	if (stats->json)
+		json_field_text(&stats->text, "copied", str_from(misnamed->path));
+	else
+		buffer_append_format(
+			&stats->text,
+			"%s is inode %llu: this queue was copied. New mail is refused. "
+			"Stop Stagepost, run \"stagepost queue repair\", start it again.\n",
+			misnamed->path, (unsigned long long)misnamed->inode);
+}
+
+static void add_aside(struct stats *stats, uint64_t count, uint64_t bytes)
+{
+	if (stats->json) {
+		json_field(&stats->text, "set aside");
+		buffer_append_byte(&stats->text, '{');
+		json_field_number(&stats->text, "files", count);
+		json_field_number(&stats->text, "bytes", bytes);
+		buffer_append_byte(&stats->text, '}');
+		return;
+	}
+	buffer_append_format(
+		&stats->text,
+		"%llu files of %llu bytes are set aside: a sync of the disk failed. Look "
+		"at the disk; they go at the first start after the machine was "
+		"started anew.\n",
+		(unsigned long long)count, (unsigned long long)bytes);
+}
+
+/* Problems that need the operator's attention. */
+static int add_troubles(struct stats *stats, struct queue_store *store)
+{
+	struct queue_misnamed misnamed;
+	uint64_t count = 0;
+	uint64_t bytes = 0;
+	int result = queue_store_sample(store, &misnamed);
+
+	if (result > 0)
+		add_misnamed(stats, &misnamed);
+	if (result >= 0)
+		result = queue_store_aside(store, &count, &bytes);
+	if (result == 0 && count > 0)
+		add_aside(stats, count, bytes);
+	return result;
+}
+
+/* --- pauses, which only the manager knows --- */
+
+enum { PAUSES_MAX = 10000 }; /* shown */
+
+struct pause {
+	struct str destination;
+	uint64_t left_ms;
+	uint64_t jobs;
+	struct str reason;
+};
+
+static bool read_pause(struct str text, struct pause *out)
+{
+	struct str left;
+	struct str jobs;
+
+	out->reason = text;
+	return str_split(&out->reason, ' ', &out->destination) &&
+	       str_split(&out->reason, ' ', &left) && str_split(&out->reason, ' ', &jobs) &&
+	       str_to_u64(left, &out->left_ms) && str_to_u64(jobs, &out->jobs);
+}
+
+static void add_pause(struct stats *stats, const struct pause *pause, bool is_first)
+{
+	char until[TIMESTAMP_SIZE];
+
+	timestamp_format_seconds(os_clock_wall_us() + (int64_t)pause->left_ms * (SECOND_US / 1000),
+				 until);
+	if (!stats->json) {
+		if (is_first)
+			buffer_append_format(&stats->text, "%-40s %10s %-20s  %s\n",
+					     "paused destination", "messages", "until", "reason");
+		buffer_append_format(&stats->text, "%-40.*s %10llu %s  ",
+				     (int)pause->destination.length, pause->destination.data,
+				     (unsigned long long)pause->jobs, until);
+		mail_text_append(&stats->text, pause->reason, MAIL_TEXT_ASCII);
+		buffer_append_byte(&stats->text, '\n');
+		return;
+	}
+	if (!is_first)
+		buffer_append_byte(&stats->text, ',');
+	buffer_append_byte(&stats->text, '{');
+	json_field_text(&stats->text, "destination", pause->destination);
+	json_field_number(&stats->text, "messages", pause->jobs);
+	json_field_number(&stats->text, "milliseconds", pause->left_ms);
+	json_field_text(&stats->text, "until", str_from(until));
+	json_field_text(&stats->text, "reason", pause->reason);
+	buffer_append_byte(&stats->text, '}');
+}
+
+static void nobody_asks(void *context, struct mail_id id, const struct order_answer *answer)
+{
+	(void)context;
+	(void)id;
+	(void)answer;
+}
+
+/* Without a manager nothing is paused. */
+static void add_pauses(struct stats *stats, const char *run)
+{
+	struct buffer question CLEANUP(buffer_clear) = {0};
+	struct buffer told CLEANUP(buffer_clear) = {0};
+	struct manager_talk *talk = NULL;
+	struct pause pause;
+	bool is_open = manager_talk_open(run, nobody_asks, NULL, &talk) == 0;
+
+	if (stats->json) {
+		json_field(&stats->text, "paused");
+		buffer_append_byte(&stats->text, '[');
+	}
+	buffer_append_string(&question, "paused");
+	for (size_t i = 0; is_open && i < PAUSES_MAX; i++) {
+		buffer_reset(&told);
+		if (manager_talk_question(talk, buffer_view(&question), &told) != 0 ||
+		    !read_pause(buffer_view(&told), &pause))
+			break;
+		add_pause(stats, &pause, i == 0);
+		buffer_reset(&question);
+		buffer_append_string(&question, "paused ");
+		buffer_append_str(&question, pause.destination);
+	}
+	if (stats->json)
+		buffer_append_byte(&stats->text, ']');
+	manager_talk_close(talk);
+}
+
+static int stats_of_places(struct queue_store *store, const char *run, bool json)
+{
+	struct stats stats = {.json = json};
+	int64_t oldest_us;
+	int result;
+
+	if (json)
+		buffer_append_byte(&stats.text, '{');
+	else
+		buffer_append_format(&stats.text, "%-40s %10s %15s\n", "place", "messages",
+				     "bytes");
+	result = listing_count(store, add_place, &stats, &oldest_us);
+	add_oldest(&stats, oldest_us);
+	if (result == 0)
+		result = add_troubles(&stats, store);
+	add_pauses(&stats, run);
+	if (json)
+		buffer_append_string(&stats.text, "}\n");
+	if (result == 0)
+		command_queue_flush(&stats.text);
+	buffer_clear(&stats.text);
+	return result;
+}
+
+static void print_group(void *context, const struct listing_group *group)
+{
+	const bool *json = context;
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	char oldest[TIMESTAMP_SIZE];
+
+	timestamp_format_seconds(group->oldest_us, oldest);
+	if (*json) {
+		buffer_append_byte(&text, '{');
+		if (group->is_rest) {
+			json_field(&text, "rest");
+			buffer_append_string(&text, "true");
+		} else {
+			json_field_text(&text, "name", group->name);
+		}
+		json_field_number(&text, "deliveries", group->deliveries);
+		json_field_number(&text, "messages", group->messages);
+		json_field_text(&text, "oldest", str_from(oldest));
+		buffer_append_byte(&text, '}');
+	} else {
+		buffer_append_format(&text, "%10llu %10llu %s  ",
+				     (unsigned long long)group->deliveries,
+				     (unsigned long long)group->messages, oldest);
+		if (group->is_rest)
+			buffer_append_string(&text, "(all others)");
+		else
+			mail_text_append(&text, group->name, MAIL_TEXT_ASCII);
+	}
+	buffer_append_byte(&text, '\n');
+	command_queue_flush(&text);
+}
+
+static int stats_of_groups(struct queue_store *store, enum listing_by by, bool json)
+{
+	if (!json)
+		printf("%10s %10s %-20s  %s\n", "deliveries", "messages", "oldest",
+		       by == LISTING_BY_REASON ? "reason" : "destination");
+	return listing_groups(store, by, print_group, &json);
+}
+
+struct stats_options {
+	struct command_options common;
+	const char *by;
+};
+
+const struct command_option command_queue_stats_options[] = {
+	COMMAND_OPTION_CONFIG,
+	{"--by", "destination|reason", "count what is not done of the messages by that",
+	 offsetof(struct stats_options, by)},
+	COMMAND_OPTION_JSON("print JSON; with --by one object a line"),
+	COMMAND_OPTION_END,
+};
+
+int command_queue_stats(const struct command *command, int argc, char **argv)
+{
+	struct stats_options options = {.by = NULL};
+	const char *by;
+	bool json;
+	struct queue_store *store;
+	struct config *config;
+	int result;
+	int status;
+
+	if (!command_parse_plain(command, argc, argv, &options.common, &status))
+		return status;
+	by = options.by;
+	json = options.common.json;
+	if (by != NULL && strcmp(by, "destination") != 0 && strcmp(by, "reason") != 0)
+		return command_usage(command, "--by needs \"destination\" or \"reason\"");
+	config = command_config(options.common.config_file);
+	store = config != NULL ? command_queue_open_to_read(config) : NULL;
+	if (store == NULL) {
+		config_free(config);
+		return COMMAND_FAILED;
+	}
+	if (by == NULL)
+		result = stats_of_places(store, config->run, json);
+	else
+		result = stats_of_groups(
+			store, by[0] == 'r' ? LISTING_BY_REASON : LISTING_BY_DESTINATION, json);
+	queue_store_close(store);
+	config_free(config);
+	return result < 0 ? command_queue_failed("stats", result) : COMMAND_OK;
+}

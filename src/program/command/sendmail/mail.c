@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: ISC
+#include "program/command/sendmail/mail.h"
+#include "log/event.h"
+#include "os/process/process.h"
+#include "program/command/command.h"
+#include "program/start/log_settings.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TIME_LIMIT_SECONDS = 24 * 60 * 60 };
+
+static struct str explain(int error, const struct buffer *reason)
+{
+	if (reason != NULL && reason->length > 0)
+		return buffer_view(reason);
+	if (error == -EILSEQ)
+		return STR("a NUL is in the message (setting nul)");
+	if (error == -EFBIG)
+		return STR("the message is over the size limit");
+	if (error == -ENOTCONN)
+		return STR("the queue has closed the connection: it stops, or this user has too "
+			   "many; try again");
+	if (error == -EMFILE)
+		return STR("too many messages are on their way into the queue; try again");
+	return str_from(strerror(-error));
+}
+
+int command_mail_failed(const char *name, int error, const struct buffer *reason)
+{
+	fprintf(stderr, "%s: " STR_FORMAT "\n", name, STR_ARGUMENTS(explain(error, reason)));
+	return inject_exit_status(error);
+}
+
+static bool open_log(const char *name, const struct config *config)
+{
+	const char *space = strrchr(name, ' ');
+
+	if (config->log_target != CONFIG_LOG_SYSLOG)
+		return false;
+	log_settings_apply(space != NULL ? space + 1 : name, config);
+	return true;
+}
+
+int command_mail_refused(const char *name, const struct config *config,
+			 const struct os_process_caller *caller, int error,
+			 const struct buffer *reason)
+{
+	int status = command_mail_failed(name, error, reason);
+
+	if (open_log(name, config))
+		log_event(EVENT_MESSAGE_REFUSED, log_number("uid", (int64_t)caller->id),
+			  log_string("user", caller->name), log_number("status", status),
+			  log_str("text", explain(error, reason)));
+	return status;
+}
+
+void command_mail_accepted(const char *name, const struct config *config,
+			   const struct os_process_caller *caller,
+			   const struct mail_envelope *envelope)
+{
+	if (!open_log(name, config))
+		return;
+	log_event(EVENT_MESSAGE_ACCEPTED, log_id(envelope->id),
+		  log_number("uid", (int64_t)caller->id), log_string("user", caller->name),
+		  log_str("from", envelope->sender),
+		  log_number("recipients", (int64_t)envelope->recipient_count),
+		  log_number("size", (int64_t)envelope->size));
+}
+
+static int become_user(const char *name, const struct config *config)
+{
+	struct os_process_user user = {0};
+	int error = 0;
+
+	if (os_process_is_root() && config->user[0] != '\0') {
+		error = os_process_user_find(config->user, &user);
+		if (error < 0) {
+			fprintf(stderr, "%s: no user %s\n", name, config->user);
+			return INJECT_CONFIG;
+		}
+		error = os_process_become(&user);
+	}
+	return error < 0 ? command_mail_failed(name, error, NULL) : INJECT_OK;
+}
+
+/* Whether this process may create the queue, or its files there: the daemons would never deliver
+ * files that belong to another user. */
+static bool is_owner(const struct config *config)
+{
+	int owns = os_process_owns(config->queue);
+	struct os_process_user user;
+
+	if (owns >= 0 || config->submit_group[0] == '\0')
+		return owns != 0; /* if it does not exist, it will be created */
+	return config->user[0] == '\0' || (os_process_user_find(config->user, &user) == 0 &&
+					   user.uid == os_process_effective_user());
+}
+
+static int open_way(const char *name, const struct config *config, struct inject_link **link_out)
+{
+	struct buffer reason CLEANUP(buffer_clear) = {0};
+	int error;
+
+	if (is_owner(config)) {
+		error = os_process_drop_group();
+	} else if (config->submit_group[0] == '\0') {
+		fprintf(stderr, "%s: %s belongs to another user\n", name, config->queue);
+		return INJECT_NO_PERMISSION;
+	} else {
+		error = inject_link_open(config, link_out, &reason);
+	}
+	return error < 0 ? command_mail_failed(name, error, &reason) : INJECT_OK;
+}
+
+/* Unless the file itself is invalid, the error is temporary, and the caller may try again. */
+static int config_status(int error)
+{
+	switch (-error) {
+	case EINVAL:
+	case ENOENT:
+	case ENOTDIR:
+	case EISDIR:
+	case EACCES:
+	case EPERM:
+	case ELOOP:
+	case ENAMETOOLONG:
+		return INJECT_CONFIG;
+	default:
+		return inject_exit_status(error);
+	}
+}
+
+struct config *command_mail_begin(const char *name, const char *file, struct inject_link **link_out,
+				  int *status_out)
+{
+	struct config *config = NULL;
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	int error = command_config_load(file, &text, &config);
+	int status = config_status(error);
+
+	*link_out = NULL;
+	os_process_own_mask();
+	if (config != NULL && os_process_limit_time(TIME_LIMIT_SECONDS, INJECT_TRY_LATER) < 0)
+		status = INJECT_SOFTWARE;
+	else if (config != NULL)
+		status = become_user(name, config);
+	if (status == INJECT_OK)
+		status = open_way(name, config, link_out);
+	if (status == INJECT_OK)
+		return config;
+	config_free(config);
+	*status_out = status;
+	return NULL;
+}
+
+int command_mail_copy(struct inject_reader *reader, struct inject_message *message)
+{
+	struct buffer piece CLEANUP(buffer_clear) = {0};
+	int more;
+
+	do {
+		int error;
+
+		buffer_reset(&piece);
+		more = inject_reader_next(reader, &piece);
+		error = more < 0 ? more : inject_message_write(message, buffer_view(&piece));
+		if (error < 0)
+			return error;
+	} while (more > 0);
+	return 0;
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: ISC
+/* sendmail - the command by which users' programs send mail. */
+#include "header/addresses.h"
+#include "inject/envelope.h"
+#include "inject/header.h"
+#include "inject/recipients.h"
+#include "mail/text.h"
+#include "os/process/process.h"
+#include "program/command/command.h"
+#include "program/command/directory/directory.h"
+#include "program/command/sendmail/mail.h"
+#include "program/command/sendmail/options.h"
+#include "program/command/sendmail/session.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char NAME[] = "sendmail";
+
+/* One message. */
+struct sending {
+	const struct config *config;
+	const char *domain; /* for addresses without one */
+	const struct sendmail_options *options;
+	const struct os_process_caller *caller;
+	struct inject_link *link;
+	struct str author; /* LOCAL@DOMAIN, of the user or by -f */
+	struct mail_envelope *envelope;
+	struct inject_reader reader;
+	struct inject_header header;
+	struct buffer reason;
+};
+
+static int copy_address(void *context, struct str address)
+{
+	struct sending *sending = context;
+
+	if (sending->author.length > 0)
+		return -EBADMSG;
+	sending->author = arena_copy_str(sending->envelope->arena, address);
+	return 0;
+}
+
+static void set_user(struct sending *sending)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	buffer_append_format(&text, "%s@%s", sending->caller->name, sending->domain);
+	if (!inject_recipient_is_valid(buffer_view(&text))) {
+		buffer_reset(&text);
+		buffer_append_format(&text, "uid%lu@%s", sending->caller->id, sending->domain);
+	}
+	sending->author = arena_copy_str(sending->envelope->arena, buffer_view(&text));
+}
+
+static int set_sender(struct sending *sending)
+{
+	const char *sender = sending->options->sender;
+	struct str user;
+
+	set_user(sending);
+	sending->envelope->sender = sending->author;
+	if (sender == NULL)
+		return 0;
+	user = sending->author;
+	sending->author = STR("");
+	if (header_addresses_parse(str_from(sender), str_from(sending->domain), 0, NULL,
+				   copy_address, sending) < 0) {
+		buffer_append_string(&sending->reason, "not an address of a sender: ");
+		mail_text_append(&sending->reason, str_from(sender), MAIL_TEXT_ASCII);
+		return -EBADMSG;
+	}
+	sending->envelope->sender = sending->author;
+	if (sending->author.length == 0)
+		sending->author = user;
+	return 0;
+}
+
+static int too_many(struct sending *sending)
+{
+	buffer_append_format(&sending->reason, "more than %u recipients",
+			     (unsigned)sending->config->maxrecipients);
+	return -E2BIG;
+}
+
+static int add_arguments(struct sending *sending, struct inject_recipients *recipients, char **argv)
+{
+	for (int i = sending->options->first; argv[i] != NULL; i++) {
+		int error = header_addresses_parse(str_from(argv[i]), str_from(sending->domain), 0,
+						   NULL, inject_recipients_add, recipients);
+
+		if (error == -E2BIG)
+			return too_many(sending);
+		if (error < 0) {
+			buffer_append_string(&sending->reason, "not an address of a recipient: ");
+			mail_text_append(&sending->reason, str_from(argv[i]), MAIL_TEXT_ASCII);
+			return error;
+		}
+	}
+	return 0;
+}
+
+static int add_from_header(struct sending *sending, struct inject_recipients *recipients)
+{
+	struct str bad = STR("");
+	int error = inject_header_recipients(&sending->header, str_from(sending->domain),
+					     inject_recipients_add, recipients, &bad);
+
+	if (error == -E2BIG)
+		return too_many(sending);
+	if (error < 0)
+		buffer_append_format(&sending->reason,
+				     "the field " STR_FORMAT " is no list of addresses",
+				     STR_ARGUMENTS(bad));
+	return error;
+}
+
+static int set_recipients(struct sending *sending, char **argv)
+{
+	struct inject_recipients *recipients = inject_recipients_new(
+		sending->envelope, sending->config->maxrecipients, sending->options->notify);
+	int error = add_arguments(sending, recipients, argv);
+
+	if (error == 0 && sending->options->from_header)
+		error = add_from_header(sending, recipients);
+	inject_recipients_free(recipients);
+	if (error == 0 && sending->envelope->recipient_count == 0) {
+		buffer_append_string(&sending->reason, "the message has no recipients");
+		return -EDESTADDRREQ;
+	}
+	return error;
+}
+
+static int read_header(struct sending *sending)
+{
+	int error = inject_header_read(&sending->reader, &sending->header);
+
+	if (error == -EFBIG)
+		buffer_append_string(&sending->reason, "the header is too large");
+	if (error == 0 &&
+	    inject_header_count(&sending->header, STR("received")) > sending->config->maxhops) {
+		buffer_append_string(&sending->reason, "too many hops, this message loops");
+		return -EBADMSG;
+	}
+	return error;
+}
+
+static int write_message(struct sending *sending, struct inject_message *message)
+{
+	const struct sendmail_options *options = sending->options;
+	const char *own_name = options->sender == NULL ? sending->caller->full_name : "";
+	const struct inject_completion completion = {
+		.hostname = str_from(sending->config->hostname),
+		.domain = str_from(sending->domain),
+		.from = sending->author,
+		.full_name = str_from(options->full_name != NULL ? options->full_name : own_name),
+		.id = inject_message_id(message),
+	};
+	struct buffer header CLEANUP(buffer_clear) = {0};
+	int error;
+
+	inject_header_complete(&sending->header, &completion, &header);
+	inject_message_write(message, buffer_view(&header));
+	error = inject_message_write(message, buffer_view(&sending->header.body));
+	return error < 0 ? error : command_mail_copy(&sending->reader, message);
+}
+
+static int send_message(struct sending *sending, char **argv)
+{
+	struct inject_message *message = NULL;
+	int error = set_sender(sending);
+
+	if (error == 0)
+		error = read_header(sending);
+	if (error == 0)
+		error = set_recipients(sending, argv);
+	if (error == 0)
+		error = inject_message_open(sending->config, sending->caller, sending->link,
+					    &message, &sending->reason);
+	if (error != 0)
+		return error;
+	error = write_message(sending, message);
+	if (error < 0) {
+		inject_message_abandon(message);
+		return error;
+	}
+	return inject_message_commit(message, MAIL_STAGE_SUBMIT, sending->envelope);
+}
+
+static int deliver(const struct config *config, const struct sendmail_options *options,
+		   const struct os_process_caller *caller, struct inject_link *link, char **argv)
+{
+	struct sending sending = {
+		.config = config,
+		.domain = config_users_domain(config),
+		.options = options,
+		.caller = caller,
+		.link = link,
+		.envelope = mail_envelope_new(),
+		.reader = {.descriptor = 0,
+			   .dot_ends = !options->ignores_dot,
+			   .removes_nul = config->nul == CONFIG_NUL_REMOVE},
+	};
+	int status = INJECT_OK;
+	int error;
+
+	sending.envelope->ret = options->ret;
+	sending.envelope->envid = str_from(options->envid);
+	error = send_message(&sending, argv);
+	if (error < 0)
+		status = command_mail_refused(NAME, config, caller, error, &sending.reason);
+	else
+		command_mail_accepted(NAME, config, caller, sending.envelope);
+	inject_header_clear(&sending.header);
+	buffer_clear(&sending.reason);
+	mail_envelope_free(sending.envelope);
+	return status;
+}
+
+static int deliver_input(const struct sendmail_options *options, const char *file, char **argv)
+{
+	struct os_process_caller caller;
+	struct inject_link *link;
+	struct config *config;
+	int status;
+
+	if (options->mode == SENDMAIL_DELIVER && argv[options->first] == NULL &&
+	    !options->from_header) {
+		fprintf(stderr, "%s: no recipients; give them as arguments, or use -t\n", NAME);
+		return INJECT_USAGE;
+	}
+	os_process_caller_find(&caller);
+	config = command_mail_begin(NAME, file, &link, &status);
+	if (config == NULL)
+		return status;
+	status = options->mode == SENDMAIL_SESSION
+			 ? sendmail_session_run(NAME, config, &caller, link)
+			 : deliver(config, options, &caller, link, argv);
+	inject_link_close(link);
+	config_free(config);
+	return status;
+}
+
+int command_sendmail(const struct command *command, int argc, char **argv)
+{
+	struct sendmail_options options;
+	const char *file;
+
+	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+		struct buffer text CLEANUP(buffer_clear) = {0};
+
+		command_append_help(command, &text);
+		fwrite(buffer_data(&text), 1, text.length, stdout);
+		return INJECT_OK;
+	}
+	if (!sendmail_options_parse(argc, argv, &options))
+		return INJECT_USAGE;
+	file = command_config_file(options.config_file);
+	if (file == NULL)
+		return INJECT_USAGE;
+	switch (options.mode) {
+	case SENDMAIL_LIST_QUEUE:
+		return command_mailq_print(file);
+	case SENDMAIL_ALIASES:
+		return command_newaliases_run(file, NULL);
+	case SENDMAIL_NOTHING:
+		return INJECT_OK;
+	case SENDMAIL_SESSION:
+	case SENDMAIL_DELIVER:
+		break;
+	}
+	return deliver_input(&options, file, argv);
+}

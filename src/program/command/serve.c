@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: ISC
+/* stagepost serve */
+#include "program/serve/serve.h"
+#include "base/attributes.h"
+#include "base/buffer.h"
+#include "os/process/process.h"
+#include "program/command/command.h"
+#include <stdio.h>
+
+int command_serve(const struct command *command, int argc, char **argv)
+{
+	struct command_options options = {NULL};
+	struct config *config;
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	bool logs_elsewhere;
+	int status;
+
+	if (!command_parse_plain(command, argc, argv, &options, &status))
+		return status;
+	if (command_config_load(options.config_file, &text, &config) < 0)
+		return COMMAND_NEVER;
+	os_process_close_inherited(); /* also if FILE is one of them */
+	logs_elsewhere = config->log_target == CONFIG_LOG_SYSLOG;
+	status = serve(options.config_file, buffer_view(&text), config);
+	if (status != COMMAND_OK && logs_elsewhere)
+		fputs("stagepost serve: it has failed; why is in the log, which goes to syslog\n",
+		      stderr);
+	return status;
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: ISC
+/* stagepost reload, stagepost stop - send a signal to the running supervisor. */
+#include "os/clock.h"
+#include "os/process/process.h"
+#include "program/command/command.h"
+#include "program/talk/pid_file.h"
+#include "program/talk/reload_record.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The supervisor itself gives up a minute after stop_timeout. */
+enum { STOP_MORE_SECONDS = 90, LOOKS_A_SECOND = 20, RELOAD_SECONDS = 60 };
+
+/* The supervisor's pid; or 0, after a message that there is none. */
+static pid_t find(const struct command *command, const struct config *config, uid_t *owner_out)
+{
+	pid_t pid = pid_file_read(config->run, owner_out);
+
+	if (pid == -ESRCH)
+		fprintf(stderr, "stagepost %s: nothing runs with %s\n", command->name, config->run);
+	else if (pid < 0)
+		fprintf(stderr, "stagepost %s: %s/%s: %s\n", command->name, config->run,
+			PID_FILE_NAME, strerror(-pid));
+	return pid > 0 ? pid : 0;
+}
+
+static int tell(const struct command *command, pid_t pid, uid_t owner, int signal)
+{
+	int error = os_process_signal_of(pid, owner, signal);
+
+	if (error == 0)
+		return COMMAND_OK;
+	if (error == -ENOTUNIQ) {
+		fprintf(stderr,
+			"stagepost %s: " PID_FILE_NAME
+			" was made by user %lu and names process %ld, "
+			"which is not one of that user: nothing was done\n",
+			command->name, (unsigned long)owner, (long)pid);
+		return COMMAND_FAILED;
+	}
+	fprintf(stderr, "stagepost %s: process %ld: %s\n", command->name, (long)pid,
+		strerror(-error));
+	return COMMAND_FAILED;
+}
+
+static struct config *begin(const struct command *command, int argc, char **argv, int *status_out)
+{
+	struct command_options options = {NULL};
+	struct config *config;
+
+	if (!command_parse_plain(command, argc, argv, &options, status_out))
+		return NULL;
+	config = command_config(options.config_file);
+	*status_out = COMMAND_FAILED;
+	return config;
+}
+
+static int tell_outcome(const struct command *command, const struct reload_record *record)
+{
+	struct str rest = buffer_view(&record->reason);
+	struct str line;
+
+	if (!record->is_refused)
+		return COMMAND_OK;
+	fprintf(stderr, "stagepost %s: refused, the old configuration stays in force:\n",
+		command->name);
+	while (str_split(&rest, '\n', &line))
+		fprintf(stderr, STR_FORMAT "\n", STR_ARGUMENTS(line));
+	return COMMAND_FAILED;
+}
+
+/* Waits for the end of a reload that began after the one with the number BEFORE. */
+static int wait_for_reload(const struct command *command, const struct config *config,
+			   uint64_t before)
+{
+
+	for (unsigned i = 0; i < RELOAD_SECONDS * LOOKS_A_SECOND; i++) {
+		struct reload_record record CLEANUP(reload_record_clear) = {0};
+		uid_t owner;
+
+		if (pid_file_read(config->run, &owner) <= 0) {
+			fprintf(stderr, "stagepost %s: it has ended\n", command->name);
+			return COMMAND_FAILED;
+		}
+		if (reload_record_read(config->run, owner, &record) == 0 && record.ended > before)
+			return tell_outcome(command, &record);
+		os_clock_pause_ms(1000 / LOOKS_A_SECOND);
+	}
+	fprintf(stderr, "stagepost %s: no answer in %u seconds; the log may tell more\n",
+		command->name, RELOAD_SECONDS);
+	return COMMAND_FAILED;
+}
+
+/* If the file is invalid, command_config() has printed the problems. */
+int command_reload(const struct command *command, int argc, char **argv)
+{
+	struct reload_record record CLEANUP(reload_record_clear) = {0};
+	int status;
+	struct config *config = begin(command, argc, argv, &status);
+	uid_t owner;
+	pid_t pid;
+	int error;
+
+	if (config == NULL)
+		return status;
+	pid = find(command, config, &owner);
+	error = pid > 0 ? reload_record_read(config->run, owner, &record) : 0;
+	if (error < 0)
+		fprintf(stderr, "stagepost %s: %s/" RELOAD_RECORD_NAME ": %s; nothing was done\n",
+			command->name, config->run, strerror(-error));
+	status = pid > 0 && error == 0 ? tell(command, pid, owner, SIGHUP) : COMMAND_FAILED;
+	if (status == COMMAND_OK)
+		status = wait_for_reload(command, config, record.begun);
+	config_free(config);
+	return status;
+}
+
+/* Waits until the supervisor's lock on the file is gone, when all its processes have ended. */
+static int wait_for_end(const struct command *command, const struct config *config)
+{
+	uint32_t seconds = config->stop_timeout + STOP_MORE_SECONDS;
+	uid_t owner;
+
+	for (uint32_t i = 0; i < seconds * LOOKS_A_SECOND; i++) {
+		if (pid_file_read(config->run, &owner) <= 0)
+			return COMMAND_OK;
+		os_clock_pause_ms(1000 / LOOKS_A_SECOND);
+	}
+	fprintf(stderr, "stagepost %s: it has not ended in %u seconds\n", command->name, seconds);
+	return COMMAND_FAILED;
+}
+
+int command_stop(const struct command *command, int argc, char **argv)
+{
+	int status;
+	struct config *config = begin(command, argc, argv, &status);
+	uid_t owner;
+	pid_t pid;
+
+	if (config == NULL)
+		return status;
+	pid = find(command, config, &owner);
+	if (pid > 0)
+		status = tell(command, pid, owner, SIGTERM);
+	if (pid > 0 && status == COMMAND_OK)
+		status = wait_for_end(command, config);
+	config_free(config);
+	return status;
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: ISC
+/* stagepost trace - the history of a message, from the logs. */
+#include "base/panic.h"
+#include "os/stream/stream.h"
+#include "program/command/command.h"
+#include "trace/story.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct logs {
+	FILE **files;
+	size_t count;
+};
+
+static int failed(const char *file, int error)
+{
+	fprintf(stderr, "stagepost trace: %s: %s\n", file, strerror(error));
+	return COMMAND_FAILED;
+}
+
+/* Copies a pipe's data to a file, because it must be read twice. */
+static FILE *copy_input(void)
+{
+	char piece[16 * 1024];
+	int file = os_stream_temporary();
+	FILE *copy = file >= 0 ? fdopen(file, "w+") : NULL;
+	size_t count;
+
+	if (copy == NULL) {
+		errno = file < 0 ? -file : errno;
+		return NULL;
+	}
+	while ((count = fread(piece, 1, sizeof piece, stdin)) > 0)
+		fwrite(piece, 1, count, copy);
+	if (ferror(stdin) || fflush(copy) != 0 || ferror(copy)) {
+		fclose(copy);
+		return NULL;
+	}
+	return copy;
+}
+
+static int open_log(struct logs *logs, const char *name)
+{
+	bool is_input = strcmp(name, "-") == 0;
+	FILE *file;
+
+	if (is_input && isatty(STDIN_FILENO))
+		fputs("stagepost trace: reading the log from standard input\n", stderr);
+	file = is_input ? copy_input() : fopen(name, "r");
+
+	if (file == NULL)
+		return failed(name, errno != 0 ? errno : EIO);
+	logs->files[logs->count++] = file;
+	return COMMAND_OK;
+}
+
+static void close_logs(struct logs *logs)
+{
+	for (size_t i = 0; i < logs->count; i++)
+		fclose(logs->files[i]);
+	free(logs->files);
+}
+
+static int offer_file(struct trace_story *story, FILE *file, char **line, size_t *size)
+{
+	int error = 0;
+	ssize_t length;
+
+	rewind(file);
+	while (error == 0 && (length = getline(line, size, file)) > 0) {
+		if ((*line)[length - 1] == '\n')
+			length--;
+		error = trace_story_offer(story, str_slice(*line, (size_t)length));
+	}
+	return error;
+}
+
+static int read_logs(struct trace_story *story, const struct logs *logs)
+{
+	char *line = NULL;
+	size_t size = 0;
+	int error = 0;
+
+	do {
+		trace_story_begin(story);
+		for (size_t i = 0; error == 0 && i < logs->count; i++)
+			error = offer_file(story, logs->files[i], &line, &size);
+	} while (error == 0 && !trace_story_is_whole(story));
+	free(line);
+	return error;
+}
+
+struct telling {
+	bool json;
+	bool with_id;
+	size_t count;
+	struct buffer text;
+};
+
+static void tell(void *context, const struct log_line *line)
+{
+	struct telling *telling = context;
+
+	if (telling->json)
+		trace_tell_json(line, &telling->text);
+	else
+		trace_tell(line, telling->with_id, &telling->text);
+	fwrite(buffer_data(&telling->text), 1, telling->text.length, stdout);
+	buffer_reset(&telling->text);
+	telling->count++;
+}
+
+static int trace(const char *id, const struct logs *logs, bool json)
+{
+	struct trace_story *story = trace_story_new(str_from(id));
+	struct telling telling = {.json = json};
+
+	if (story == NULL) {
+		fprintf(stderr, "stagepost trace: %s is no message id\n", id);
+		return COMMAND_USAGE;
+	}
+	if (read_logs(story, logs) < 0)
+		fputs("stagepost trace: the story is too long; here is a part of it\n", stderr);
+	telling.with_id = trace_story_id_count(story) > 1;
+	trace_story_each(story, tell, &telling);
+	trace_story_free(story);
+	buffer_clear(&telling.text);
+	if (telling.count > 0)
+		return COMMAND_OK;
+	fprintf(stderr, "stagepost trace: the logs say nothing about %s\n", id);
+	return COMMAND_FAILED;
+}
+
+const struct command_option command_trace_options[] = {
+	COMMAND_OPTION_JSON("one JSON object a line"),
+	COMMAND_OPTION_END,
+};
+
+int command_trace(const struct command *command, int argc, char **argv)
+{
+	struct command_options options = {NULL};
+	struct logs logs = {NULL, 0};
+	int status;
+
+	if (!command_parse(command, argc, argv, &options, &status))
+		return status;
+	if (options.first == argc)
+		return command_usage(command, "an ID is missing");
+	logs.files = memory_alloc_zero((size_t)argc, sizeof *logs.files);
+	status = COMMAND_OK;
+	if (options.first + 1 == argc)
+		status = open_log(&logs, "-");
+	for (int i = options.first + 1; status == COMMAND_OK && i < argc; i++)
+		status = open_log(&logs, argv[i]);
+	if (status == COMMAND_OK)
+		status = trace(argv[options.first], &logs, options.json);
+	close_logs(&logs);
+	return status;
+}

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: ISC
+#include "program/kind/door.h"
+#include "base/panic.h"
+#include "intake/engine.h"
+#include "intake/proxy.h"
+#include "log/event.h"
+#include "os/clock.h"
+#include "os/socket/listener.h"
+#include "program/kind/door_service.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STOCK = 16, TURNED_AWAY_MAX = 16 };
+
+struct listener {
+	struct door *door;
+	const struct smtp_service *service;
+	struct os_listener *taking;
+	const struct intake_security *security;
+	int socket;
+	bool is_proxied;
+	struct listener *next;
+};
+
+/* Services outlive the sessions that began with them, so a reload only adds to
+ * them. */
+struct service {
+	struct smtp_service smtp;
+	const struct intake_security *security;
+	struct service *next;
+};
+
+struct door {
+	const struct door_kind *kind;
+	struct child *child;
+	struct service *services;
+	struct intake intake;
+	struct limit_classes *classes;
+	struct names *names;    /* NULL: not needed so far */
+	struct auth *auth;      /* likewise */
+	struct intake_tls *tls; /* likewise */
+	struct os_timer *patience;
+	struct listener *listeners;
+	unsigned lacks; /* connections that it waits for before it begins */
+	bool has_queue; /* there was a connection to "queue" */
+	bool is_begun;  /* it accepts clients */
+	bool is_full;
+	bool is_stopping;
+};
+
+static size_t session_limit(const struct door *door)
+{
+	const struct config *config = door->child->config;
+
+	uint32_t count = door->kind->count(config);
+
+	return (config->maxsessions + count - 1) / count;
+}
+
+/* Whether there is room for one more session, if necessary by closing an idle one. */
+static bool has_room(void *context)
+{
+	const struct listener *listener = context;
+	struct door *door = listener->door;
+
+	door->is_full = door->intake.session_count >= session_limit(door) &&
+			intake_session_find_idle(&door->intake) == NULL;
+	return !door->is_full;
+}
+
+static void turn_one_away(struct door *door)
+{
+	struct intake_session *idle = intake_session_find_idle(&door->intake);
+
+	if (idle != NULL)
+		intake_session_turn_away(idle);
+}
+
+/* Descriptors may be exhausted, which messages need, too. */
+static void on_failed(void *context, int error)
+{
+	const struct listener *listener = context;
+
+	if (error == -EINVAL)
+		return; /* it is shut: by the supervisor while there is no room, or it binds another
+			 */
+	log_event(EVENT_SESSION_REFUSED, log_error(error));
+	if (error != -EMFILE && error != -ENFILE)
+		return;
+	for (unsigned i = 0; i < TURNED_AWAY_MAX; i++)
+		turn_one_away(listener->door);
+}
+
+static void on_accepted(void *context, int socket, const union os_socket_address *peer)
+{
+	const struct listener *listener = context;
+	struct door *door = listener->door;
+
+	if (door->intake.session_count >= session_limit(door))
+		turn_one_away(door);
+	if (listener->is_proxied)
+		intake_proxy_new(&door->intake, listener->service, listener->security, socket,
+				 peer);
+	else
+		intake_session_new(&door->intake, listener->service, listener->security, socket,
+				   peer, STR(""));
+}
+
+static const struct os_listener_handler listener_handler = {on_accepted, on_failed, has_room};
+
+static void go_on_accepting(struct door *door)
+{
+	door->is_full = false;
+	for (struct listener *one = door->listeners; one != NULL; one = one->next)
+		os_listener_go_on(one->taking);
+}
+
+static void on_session_ended(void *context)
+{
+	struct door *door = context;
+
+	if (door->is_stopping && door->intake.session_count == 0) {
+		os_loop_stop(door->child->loop);
+		return;
+	}
+	if (door->is_full)
+		go_on_accepting(door);
+}
+
+static void stop_accepting(struct door *door)
+{
+	for (struct listener *one = door->listeners; one != NULL; one = one->next)
+		os_listener_stop(one->taking);
+}
+
+/* Before it is connected to all processes that answer for it, and knows the certificates, it
+ * accepts nobody for so long: on a busy machine it may be the first to run. */
+static const int64_t PATIENCE_US = 5 * SECOND_US;
+
+static const struct service *add_service(struct door *door, const struct config_listen *listen)
+{
+	struct service *added = memory_alloc_zero(1, sizeof *added);
+
+	added->next = door->services;
+	door->services = added;
+	added->security = intake_security_new(door->tls, listen);
+	door_service_fill(&added->smtp, door->child->config, listen);
+	return added;
+}
+
+static void drop_listeners(struct door *door)
+{
+	while (door->listeners != NULL) {
+		struct listener *listener = door->listeners;
+
+		door->listeners = listener->next;
+		os_listener_free(listener->taking);
+		free(listener);
+	}
+}
+
+static void add_listener(struct door *door, const struct service *service,
+			 const struct config_endpoint *endpoint, bool is_proxied)
+{
+	struct listener *listener = memory_alloc_zero(1, sizeof *listener);
+	char name[192];
+
+	snprintf(name, sizeof name, "%s %s", door->kind->sockets, endpoint->text);
+	listener->door = door;
+	listener->service = &service->smtp;
+	listener->security = service->security;
+	listener->is_proxied = is_proxied;
+	listener->socket = child_socket(door->child, name);
+	if (listener->socket < 0) {
+		free(listener);
+		return;
+	}
+	listener->taking =
+		os_listener_new(door->child->loop, listener->socket, &listener_handler, listener);
+	listener->next = door->listeners;
+	door->listeners = listener;
+}
+
+static void add_listeners(struct door *door)
+{
+	const struct config *config = door->child->config;
+
+	for (size_t i = 0; i < config->listen_count; i++) {
+		const struct config_listen *listen = &config->listens[i];
+		const struct service *service;
+
+		if (!door->kind->serves(listen))
+			continue;
+		service = add_service(door, listen);
+		for (size_t j = 0; j < listen->address_count; j++)
+			add_listener(door, service, &listen->addresses[j], listen->proxy);
+	}
+}
+
+/* Closes listening sockets that the new configuration does not have. */
+static void close_unwanted(struct door *door)
+{
+	struct child *child = door->child;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < child->socket_count; i++) {
+		bool is_used = false;
+
+		for (struct listener *listener = door->listeners; listener != NULL;
+		     listener = listener->next)
+			is_used |= listener->socket == child->sockets[i].descriptor;
+		if (is_used)
+			child->sockets[kept++] = child->sockets[i];
+		else
+			os_socket_close(child->sockets[i].descriptor);
+	}
+	child->socket_count = kept;
+}
+
+/* --- what it waits for --- */
+
+/* Without "queue" it can only defer mail: then it is not ready. */
+static void say_ready(struct door *door)
+{
+	if (door->is_begun && door->has_queue)
+		child_ready(door->child);
+}
+
+static void begin(void *context)
+{
+	struct door *door = context;
+
+	os_timer_free(door->patience);
+	door->patience = NULL;
+	if (door->is_begun || door->is_stopping)
+		return;
+	door->is_begun = true;
+	add_listeners(door);
+	close_unwanted(door); /* those that a reload meanwhile has removed */
+	say_ready(door);
+}
+
+static void on_one_less(void *context)
+{
+	struct door *door = context;
+
+	if (--door->lacks == 0)
+		begin(door);
+}
+
+static void on_queue(void *context)
+{
+	struct door *door = context;
+
+	door->has_queue = true;
+	say_ready(door);
+	on_one_less(door);
+}
+
+/* --- the processes that answer for it --- */
+
+/* Once it exists it stays, as sessions may have asked it. */
+static void configure_names(struct door *door)
+{
+	char path[108];
+
+	if (!door->child->config->client_names) {
+		door->intake.names = NULL;
+		return;
+	}
+	if (door->names == NULL) {
+		child_path(door->child, "names", path);
+		door->names = names_new(door->child->loop, path);
+		names_when_connected(door->names, on_one_less, door);
+		door->lacks++;
+	}
+	door->intake.names = door->names;
+}
+
+static void configure_auth(struct door *door)
+{
+	char path[108];
+
+	if (door->auth == NULL && door->kind->engine->user != NULL &&
+	    config_offers_auth(door->child->config)) {
+		child_path(door->child, "auth", path);
+		door->auth = auth_new(door->child->loop, path);
+		auth_when_offered(door->auth, on_one_less, door);
+		door->lacks++;
+		door->intake.auth = door->auth;
+	}
+}
+
+static void on_all_full(void *context)
+{
+	const struct door *door = context;
+
+	child_full(door->child);
+}
+
+static void configure_limits(struct door *door)
+{
+	const struct limit_memory *limits = door->child->limits;
+	struct limit_classes *old = door->classes;
+
+	door->classes = limits != NULL ? limit_classes_new(door->child->config) : NULL;
+	limit_rates_free(door->intake.rates);
+	door->intake.rates = limit_rates_new(limits, door->child->config);
+	intake_set_limits(&door->intake, limits, door->classes);
+	limit_classes_free(old);
+}
+
+/* Once it exists it stays, as sessions may need it. */
+static void configure_tls(struct door *door)
+{
+	const struct config *config = door->child->config;
+	char path[108];
+
+	if (door->tls != NULL) {
+		intake_tls_configure(door->tls, config);
+	} else if (config_has_tls_in(config)) {
+		child_path(door->child, "keys", path);
+		door->tls = intake_tls_new(door->child->loop, path, config, on_one_less, door);
+		door->lacks++;
+	}
+}
+
+static void open_queue(struct door *door)
+{
+	char path[108];
+
+	child_path(door->child, "queue", path);
+	door->intake.queue = queue_client_new(door->child->loop, path, STOCK);
+	queue_client_when_connected(door->intake.queue, on_queue, door);
+	door->lacks++;
+}
+
+static void open_directory(struct door *door)
+{
+	char path[108];
+
+	child_path(door->child, "directory", path);
+	door->intake.directory = directory_new(door->child->loop, door->child->config, path);
+	if (!directory_is_served(door->intake.directory))
+		return;
+	directory_when_greeted(door->intake.directory, on_one_less, door);
+	door->lacks++;
+}
+
+int door_start(struct child *child, const struct door_kind *kind)
+{
+	struct door *door = memory_alloc_zero(1, sizeof *door);
+
+	child->state = door;
+	door->child = child;
+	door->kind = kind;
+	door->intake.engine = kind->engine;
+	door->intake.loop = child->loop;
+	door->intake.config = child->config;
+	door->intake.session_ended = on_session_ended;
+	door->intake.all_full = on_all_full;
+	door->intake.context = door;
+	open_queue(door);
+	open_directory(door);
+	configure_names(door);
+	configure_auth(door);
+	configure_limits(door);
+	configure_tls(door);
+	door->patience = os_timer_new(child->loop, begin, door);
+	os_timer_start(door->patience, PATIENCE_US);
+	return 0;
+}
+
+void door_reload(struct child *child, const struct config *old)
+{
+	struct door *door = child->state;
+
+	(void)old;
+	door->intake.config = child->config;
+	directory_configure(door->intake.directory, child->config);
+	configure_names(door);
+	configure_auth(door);
+	configure_limits(door);
+	configure_tls(door);
+	if (!door->is_begun)
+		return;
+	drop_listeners(door);
+	add_listeners(door);
+	close_unwanted(door);
+	if (door->is_stopping)
+		stop_accepting(door);
+}
+
+void door_stop(struct child *child)
+{
+	struct door *door = child->state;
+
+	door->is_stopping = true;
+	drop_listeners(door);
+	intake_stop(&door->intake);
+	if (door->intake.session_count == 0)
+		os_loop_stop(child->loop);
+}
+
+/* The client keeps the responsibility for unanswered messages. */
+void door_hurry(struct child *child)
+{
+	os_loop_stop(child->loop);
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: ISC
+#include "program/kind/service.h"
+#include "base/panic.h"
+#include "program/child/child.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t STOP_CHECK_US = SECOND_US / 20;
+static const int64_t RETIRED_CHECK_US = SECOND_US / 2;
+
+struct service {
+	char *name;
+	const struct service_kind *kind;
+	void *transport;
+	struct deliver_helper *helper;
+	struct service *next;
+};
+
+static struct {
+	struct child *child;
+	const struct service_program *own;
+	struct service *services;
+	struct service *retired; /* removed by a reload, with jobs that continue */
+	struct os_timer *stop_check;
+	struct os_timer *retired_check;
+} program;
+
+static void on_job(void *context, struct deliver_helper_job *job)
+{
+	struct service *service = context;
+
+	service->kind->deliver(service->transport, job);
+}
+
+static void on_lost(void *context)
+{
+	struct service *service = context;
+
+	service->kind->lost(service->transport);
+}
+
+static void on_drain(void *context)
+{
+	struct service *service = context;
+
+	if (service->kind->drain != NULL)
+		service->kind->drain(service->transport);
+}
+
+static const struct deliver_helper_handler handler = {on_job, on_drain, on_lost};
+
+static const struct service_kind *find_kind(enum config_service_kind kind)
+{
+	const struct service_kind *known = program.own->kinds;
+
+	while (known->new != NULL && (known->name != NULL || known->kind != kind))
+		known++;
+	return known->new != NULL ? known : NULL;
+}
+
+/* NAME: a service of CONFIG, or one that always exists. */
+static void add_service(const char *name, const struct config_service *config,
+			const struct service_kind *kind)
+{
+	struct service *service = memory_alloc_zero(1, sizeof *service);
+	struct child *child = program.child;
+	char path[108];
+
+	child_path(child, "send", path);
+	service->name = memory_copy_string(name);
+	service->kind = kind;
+	service->transport = kind->new (child->loop, child->config, config);
+	service->helper = deliver_helper_new(
+		child->loop,
+		&(struct deliver_helper_call){path, child_token(child, program.own->name), name,
+					      kind->concurrency},
+		&handler, service);
+	service->next = program.services;
+	program.services = service;
+}
+
+static void drop_service(struct service **place)
+{
+	struct service *service = *place;
+
+	*place = service->next;
+	service->kind->free(service->transport);
+	deliver_helper_free(service->helper);
+	free(service->name);
+	free(service);
+}
+
+static bool has_service(const char *name)
+{
+	for (const struct service *service = program.services; service != NULL;
+	     service = service->next)
+		if (strcmp(service->name, name) == 0)
+			return true;
+	return false;
+}
+
+static void add_missing_services(void)
+{
+	const struct config *config = program.child->config;
+
+	for (size_t i = 0; i < config->service_count; i++) {
+		const struct service_kind *kind = find_kind(config->services[i].kind);
+
+		if (kind != NULL && !has_service(config->services[i].name))
+			add_service(config->services[i].name, &config->services[i], kind);
+	}
+	for (const struct service_kind *kind = program.own->kinds; kind->new != NULL; kind++)
+		if (kind->name != NULL && !has_service(kind->name))
+			add_service(kind->name, NULL, kind);
+}
+
+/* Whether SERVICE continues with the new configuration. */
+static bool keep_service(struct service *service)
+{
+	const struct config *config = program.child->config;
+	const struct config_service *found = config_service_find(config, str_from(service->name));
+
+	if (service->kind->name == NULL && (found == NULL || found->kind != service->kind->kind))
+		return false;
+	service->kind->configure(service->transport, config, found);
+	return true;
+}
+
+static size_t jobs_of(const struct service *service)
+{
+	size_t count = 0;
+
+	for (; service != NULL; service = service->next)
+		count += deliver_helper_job_count(service->helper);
+	return count;
+}
+
+static size_t jobs(void)
+{
+	return jobs_of(program.services) + jobs_of(program.retired);
+}
+
+static void drop_retired(void *unused)
+{
+	struct service **place = &program.retired;
+
+	(void)unused;
+	while (*place != NULL) {
+		if (deliver_helper_job_count((*place)->helper) == 0)
+			drop_service(place);
+		else
+			place = &(*place)->next;
+	}
+	if (program.retired != NULL)
+		os_timer_start(program.retired_check, RETIRED_CHECK_US);
+}
+
+static void drop_or_retire(struct service **place)
+{
+	struct service *service = *place;
+
+	if (service->kind->drain == NULL) {
+		drop_service(place);
+		return;
+	}
+	*place = service->next;
+	service->next = program.retired;
+	program.retired = service;
+	deliver_helper_retire(service->helper);
+}
+
+static void end(void)
+{
+	os_timer_stop(program.stop_check);
+	os_timer_stop(program.retired_check);
+	while (program.services != NULL)
+		drop_service(&program.services);
+	while (program.retired != NULL)
+		drop_service(&program.retired);
+	os_loop_stop(program.child->loop);
+}
+
+/* Jobs that cannot be repeated without a duplicate may finish. */
+static void check_stop(void *unused)
+{
+	(void)unused;
+	if (jobs() > 0)
+		os_timer_start(program.stop_check, STOP_CHECK_US);
+	else
+		end();
+}
+
+static int start(struct child *child)
+{
+	program.child = child;
+	program.stop_check = os_timer_new(child->loop, check_stop, NULL);
+	program.retired_check = os_timer_new(child->loop, drop_retired, NULL);
+	add_missing_services();
+	child_ready(child);
+	return 0;
+}
+
+/* If a service was removed, its jobs that cannot be repeated without a duplicate continue, if the
+ * transport keeps what they need of the old configuration. The others end without a report, and are
+ * tried again. */
+static void reload(struct child *child, const struct config *old)
+{
+	struct service **place = &program.services;
+	bool fits = program.own->fits == NULL || program.own->fits(child->config);
+
+	(void)old;
+	while (*place != NULL) {
+		if (keep_service(*place))
+			place = &(*place)->next;
+		else
+			drop_or_retire(place);
+	}
+	drop_retired(NULL);
+	add_missing_services();
+	if (!fits)
+		child_renew(child);
+}
+
+static void stop(struct child *child)
+{
+	(void)child;
+	for (struct service *service = program.services; service != NULL; service = service->next)
+		deliver_helper_retire(service->helper);
+	check_stop(NULL);
+}
+
+static size_t pending(const struct child *child)
+{
+	(void)child;
+	return jobs();
+}
+
+static void hurry(struct child *child)
+{
+	(void)child;
+	end();
+}
+
+int service_main(int argc, char **argv, const struct service_program *service)
+{
+	const struct child_program supervised = {service->name, service->open, start, reload,
+						 stop,          pending,       hurry};
+
+	program.own = service;
+	return child_main(argc, argv, &supervised);
+}

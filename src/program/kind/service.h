@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/kind/service.h - the main() of programs that deliver: a transport and a helper for
+ * each service of the kinds that a program knows, or for what always exists ("remote", "list").
+ */
+#ifndef PROGRAM_KIND_SERVICE_H
+#define PROGRAM_KIND_SERVICE_H
+
+#include "config/config.h"
+#include "deliver/helper.h"
+#include "os/loop.h"
+
+struct child;
+
+/* The transport for services of one kind; the functions are those of, for example,
+ * deliver/lmtp/lmtp.h. */
+struct service_kind {
+	enum config_service_kind kind;
+	const char *name;     /* of one that always exists, and is no service: SERVICE is NULL */
+	uint32_t concurrency; /* maximum of jobs at once */
+	void *(*new)(struct os_loop *loop, const struct config *config,
+		     const struct config_service *service);
+	/* Jobs in flight continue. */
+	void (*configure)(void *transport, const struct config *config,
+			  const struct config_service *service);
+	void (*deliver)(void *transport, struct deliver_helper_job *job);
+	/* After this no job needs the configuration. NULL: all jobs continue. */
+	void (*drain)(void *transport);
+	void (*lost)(void *transport);
+	void (*free)(void *transport);
+};
+
+struct service_program {
+	const char *name;
+	const struct service_kind *kinds; /* the last one is zeroed */
+	/* Of struct child_program (program/child/child.h); or NULL. */
+	int (*open)(struct child *child);
+	/* A new configuration, before it is applied to the transports. False: it needs a new
+	 * process, which will be started. May be NULL. */
+	bool (*fits)(const struct config *config);
+};
+
+/* The main() of a program. */
+int service_main(int argc, char **argv, const struct service_program *service);
+
+#endif

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: ISC
+/* program/machine_check/internal.h - shared by the files of machine_check.h. */
+#ifndef PROGRAM_MACHINE_CHECK_INTERNAL_H
+#define PROGRAM_MACHINE_CHECK_INTERNAL_H
+
+#include "base/attributes.h"
+#include "program/machine_check/machine_check.h"
+
+enum { MACHINE_SETTING_SIZE = 96 }; /* of the name of a setting, as in problems */
+
+struct machine_check {
+	const struct config *config;
+	struct str text;
+	machine_found *found;
+	void *context;
+	int worst;
+};
+
+/* Reports a problem of SETTING. */
+PRINTF_LIKE(4, 5)
+void machine_check_report(struct machine_check *check, enum machine_severity severity,
+			  const char *setting, const char *format, ...);
+/* The files of certificates, private keys and authorities. */
+void machine_check_tls(struct machine_check *check);
+/* The passwords of logins to relays. */
+void machine_check_logins(struct machine_check *check);
+/* The addresses of sections source. */
+void machine_check_sources(struct machine_check *check);
+
+#endif

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: ISC
+#include "base/attributes.h"
+#include "base/buffer.h"
+#include "os/file/rights.h"
+#include "os/process/process.h"
+#include "program/machine_check/internal.h"
+#include "queue/store.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* --- users --- */
+
+/* Only root can change the user: others serve as themselves. */
+static void check_user(struct machine_check *check, enum machine_severity severity,
+		       const char *setting, const char *user)
+{
+	struct os_process_user found;
+
+	if (*user == '\0' || strcmp(user, "%u") == 0 ||
+	    os_process_user_find(user, &found) != -ENOENT)
+		return;
+	machine_check_report(check, os_process_may_change_user() ? severity : MACHINE_FAULT,
+			     setting, "there is no user %s on this machine", user);
+}
+
+static void check_submit_group(struct machine_check *check)
+{
+	const char *name = check->config->submit_group;
+	gid_t group;
+
+	if (*name != '\0' && os_process_group_find(name, &group) == -ENOENT)
+		machine_check_report(check, MACHINE_FATAL, "submit_group",
+				     "there is no group %s on this machine", name);
+}
+
+static void check_users(struct machine_check *check)
+{
+	const struct config *config = check->config;
+	char setting[MACHINE_SETTING_SIZE];
+
+	check_user(check, MACHINE_FATAL, "user", config->user);
+	check_submit_group(check);
+	for (size_t i = 0; i < CONFIG_PROCESSES; i++) {
+		snprintf(setting, sizeof setting, "process %s.user", config->processes[i].name);
+		check_user(check, MACHINE_FATAL, setting, config->processes[i].user);
+	}
+	for (size_t i = 0; i < config->service_count; i++) {
+		snprintf(setting, sizeof setting, "service %s.user", config->services[i].name);
+		check_user(check, MACHINE_FAULT, setting, config->services[i].user);
+	}
+}
+
+/* --- services --- */
+
+static void check_program(struct machine_check *check, const struct config_service *service)
+{
+	const char *path = service->command[0];
+	char setting[MACHINE_SETTING_SIZE];
+	struct os_file_info info;
+	int error;
+
+	snprintf(setting, sizeof setting, "service %s.command", service->name);
+	error = os_file_info_behind(path, &info);
+	if (error < 0) {
+		if (error != -EACCES)
+			machine_check_report(check, MACHINE_FAULT, setting, "%s: %s", path,
+					     strerror(-error));
+	} else if (!S_ISREG(info.mode) || (info.mode & 0111) == 0) {
+		machine_check_report(check, MACHINE_FAULT, setting,
+				     "%s cannot be run: no executable file", path);
+	}
+}
+
+/* Warns if several users' mail would go into one mailbox, which is seldom intended. */
+static void check_mailbox_path(struct machine_check *check, const struct config_service *service)
+{
+	char setting[MACHINE_SETTING_SIZE];
+
+	if (strstr(service->path, "%u") != NULL)
+		return;
+	snprintf(setting, sizeof setting, "service %s.path", service->name);
+	machine_check_report(check, MACHINE_WARNING, setting,
+			     "%s has no %%u: all addresses of a domain share one mailbox",
+			     service->path);
+}
+
+static void check_services(struct machine_check *check)
+{
+	for (size_t i = 0; i < check->config->service_count; i++) {
+		const struct config_service *service = &check->config->services[i];
+
+		if (service->kind == CONFIG_SERVICE_PIPE && service->command_count > 0)
+			check_program(check, service);
+		if (service->kind == CONFIG_SERVICE_MAILDIR && service->path != NULL)
+			check_mailbox_path(check, service);
+	}
+}
+
+/* --- files --- */
+
+/* The nearest existing directory above PATH, in which it would be created. */
+static void parent_of(const char *path, char parent[PATH_MAX])
+{
+	char *slash;
+
+	snprintf(parent, PATH_MAX, "%s", path);
+	slash = strrchr(parent, '/');
+	if (slash == parent)
+		slash++;
+	if (slash != NULL)
+		*slash = '\0';
+}
+
+/* A directory that exists or will be created by "serve", which does not create its parents. */
+static void check_directory(struct machine_check *check, const char *setting, const char *path)
+{
+	char parent[PATH_MAX];
+	struct os_file_info info;
+	int error;
+
+	error = os_file_info_behind(path, &info);
+	if (error == 0) {
+		if (!info.is_directory)
+			machine_check_report(check, MACHINE_FATAL, setting, "%s is no directory",
+					     path);
+		else if (os_file_may_write(path) == -EROFS)
+			machine_check_report(check, MACHINE_FATAL, setting, "%s: %s", path,
+					     strerror(EROFS));
+		return;
+	}
+	if (error != -ENOENT)
+		return;
+	parent_of(path, parent);
+	if (os_file_info_behind(parent, &info) == -ENOENT) {
+		machine_check_report(check, MACHINE_FATAL, setting,
+				     "%s cannot be made: there is no %s", path, parent);
+		return;
+	}
+	error = os_file_may_write(parent);
+	if (error < 0)
+		machine_check_report(check, MACHINE_FATAL, setting, "%s cannot be made in %s: %s",
+				     path, parent, strerror(-error));
+}
+
+static void check_queue_place(struct machine_check *check)
+{
+	const struct config *config = check->config;
+	struct buffer reason = {0};
+
+	if (!config->queue_unsafe && queue_store_check_place(config->queue, &reason) == -ENOTSUP)
+		machine_check_report(check, MACHINE_FATAL, "queue", "%s: " STR_FORMAT,
+				     config->queue, STR_ARGUMENTS(buffer_view(&reason)));
+	buffer_clear(&reason);
+}
+
+/* The directory "run" is emptied when the system starts. */
+static bool is_inside(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	return strncmp(path, directory, length) == 0 &&
+	       (path[length] == '\0' || path[length] == '/');
+}
+
+static void check_places(struct machine_check *check)
+{
+	const struct config *config = check->config;
+
+	if (is_inside(config->queue, config->run))
+		machine_check_report(
+			check, MACHINE_FATAL, "queue",
+			"%s is inside run, %s: that is emptied when the machine starts",
+			config->queue, config->run);
+	else if (is_inside(config->run, config->queue))
+		machine_check_report(check, MACHINE_FATAL, "run", "%s is inside queue, %s",
+				     config->run, config->queue);
+	check_directory(check, "queue", config->queue);
+	check_directory(check, "run", config->run);
+	if (config->mta_sts || config->tls_reports)
+		check_directory(check, "policy_path", config->policy_path);
+	check_queue_place(check);
+}
+
+static void check_file(struct machine_check *check, const char *setting, const char *path)
+{
+	struct os_file_info info;
+	int error;
+
+	if (path == NULL || *path == '\0')
+		return;
+	error = os_file_info_behind(path, &info);
+	if (error < 0 && error != -EACCES)
+		machine_check_report(check, MACHINE_FAULT, setting, "%s: %s", path,
+				     strerror(-error));
+}
+
+static void check_directory_files(struct machine_check *check)
+{
+	const struct config_directory *directory = &check->config->directory;
+
+	if (directory->backend == CONFIG_BACKEND_NONE)
+		return;
+	check_file(check, "directory.password_file", directory->password_file);
+	if (config_directory_has_tls(directory))
+		return; /* machine_check_tls() reads them */
+	check_file(check, "directory.certificate", directory->certificate);
+	check_file(check, "directory.key", directory->key);
+	check_file(check, "directory.authority", directory->authority);
+}
+
+static void check_auth_files(struct machine_check *check)
+{
+	const struct config_auth *auth = &check->config->auth;
+
+	if (!config_has_auth(check->config))
+		return;
+	for (size_t i = 0; i < auth->token_key_count; i++)
+		check_file(check, "auth.token_keys", auth->token_keys[i]);
+	check_file(check, "auth.introspection_secret_file", auth->introspection_secret_file);
+}
+
+static void check_listens(struct machine_check *check)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < check->config->listen_count; i++)
+		count += check->config->listens[i].address_count;
+	if (count == 0)
+		machine_check_report(
+			check, MACHINE_WARNING, "listen",
+			"not configured: mail comes only from commands on this machine");
+}
+
+int machine_check(const struct config *config, struct str text, bool reads_secrets,
+		  machine_found *found, void *context)
+{
+	struct machine_check check = {config, text, found, context, -1};
+
+	check_users(&check);
+	check_services(&check);
+	check_places(&check);
+	check_directory_files(&check);
+	check_auth_files(&check);
+	if (config->dane)
+		check_file(&check, "dns_trust_anchor", config->dns_trust_anchor);
+	check_listens(&check);
+	machine_check_sources(&check);
+	if (reads_secrets) {
+		machine_check_tls(&check);
+		machine_check_logins(&check);
+	}
+	return check.worst;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/machine_check/machine_check.h - checks whether this machine has what a configuration
+ * names: users, programs, files, directories. "stagepost check" reports what is missing, and
+ * "stagepost serve" refuses to start if it could not work.
+ */
+#ifndef PROGRAM_MACHINE_CHECK_MACHINE_CHECK_H
+#define PROGRAM_MACHINE_CHECK_MACHINE_CHECK_H
+
+#include "config/config.h"
+
+enum machine_severity {
+	MACHINE_WARNING, /* works, but perhaps not as intended */
+	MACHINE_FAULT,   /* the node works, but mail will wait or fail */
+	MACHINE_FATAL,   /* the node cannot start */
+};
+
+/* LINE is for people: "FILE:LINE: SETTING: what is wrong: details". */
+typedef void machine_found(void *context, enum machine_severity severity, const char *line);
+
+/* Calls FOUND for each problem of CONFIG, which was parsed from TEXT, on this machine; returns the
+ * worst severity, or -1 if there is none. Changes nothing on the machine. Does not find problems
+ * with files that this user may not access. READS_SECRETS: also private keys, which the processes
+ * of a node leave to "keys". */
+int machine_check(const struct config *config, struct str text, bool reads_secrets,
+		  machine_found *found, void *context);
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: ISC
+/* What the check of the machine found, with the place of the setting. */
+#include "base/buffer.h"
+#include "config/text.h"
+#include "program/machine_check/internal.h"
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+void machine_check_report(struct machine_check *check, enum machine_severity severity,
+			  const char *setting, const char *format, ...)
+{
+	struct config_place place = config_setting_place(check->text, setting);
+	struct buffer out = {0};
+	char message[2 * PATH_MAX];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(message, sizeof message, format, arguments);
+	va_end(arguments);
+	buffer_append_str(&out, place.file.length > 0 ? place.file : str_from(check->config->file));
+	if (place.line != 0)
+		buffer_append_format(&out, ":%u", place.line);
+	buffer_append_format(&out, ": %s%s: %s", severity == MACHINE_WARNING ? "warning: " : "",
+			     setting, message);
+	buffer_append_byte(&out, '\0');
+	if ((int)severity > check->worst)
+		check->worst = (int)severity;
+	check->found(check->context, severity, buffer_data(&out));
+	buffer_clear(&out);
+}

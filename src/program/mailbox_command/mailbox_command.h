@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/mailbox_command/mailbox_command.h - shared by the parts of the program "mailbox-command".
+ */
+#ifndef PROGRAM_MAILBOX_COMMAND_MAILBOX_COMMAND_H
+#define PROGRAM_MAILBOX_COMMAND_MAILBOX_COMMAND_H
+
+#include "config/config.h"
+#include "program/command/mailbox.h"
+
+/* Files the message on standard input. */
+int mailbox_command_file(const struct command *command, int argc, char **argv);
+int mailbox_command_status(const struct command *command, int argc, char **argv);
+int mailbox_command_list(const struct command *command, int argc, char **argv);
+int mailbox_command_repair(const struct command *command, int argc, char **argv);
+
+/* The configuration, which has a record; NULL, after an error message. (list.c) */
+struct config *mailbox_command_config(const struct command *command,
+				      const struct command_options *options);
+/* The service whose mailbox ADDRESS has: NAMED if that is not NULL, that of its domain, or the only
+ * one of kind mailbox or imap. NULL: there is none. */
+const struct config_service *mailbox_command_service(const struct config *config, const char *named,
+						     struct str address);
+
+#endif

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/mailbox_command/places.h - the mailboxes that a repair looks into.
+ */
+#ifndef PROGRAM_MAILBOX_COMMAND_PLACES_H
+#define PROGRAM_MAILBOX_COMMAND_PLACES_H
+
+#include "record/record.h"
+
+struct mailbox_place;
+
+struct mailbox_places {
+	struct mailbox_place *table;
+	struct record_place *places; /* in the order in which they were met */
+	size_t count;
+	struct arena *arena;
+};
+
+/* Adds PLACE unless it is there; copied. */
+void mailbox_places_add(struct mailbox_places *places, const struct record_place *place);
+/* Adds all that RECORD has, or those of USER if that is not "". 0 or -errno of the record. */
+MUST_CHECK int mailbox_places_read(struct mailbox_places *places, struct record *record,
+				   struct str user);
+void mailbox_places_clear(struct mailbox_places *places);
+
+#endif

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: ISC
+/* stagepost mailbox repair. */
+#include "filing/repair.h"
+#include "base/json.h"
+#include "base/panic.h"
+#include "decode/apart.h"
+#include "deliver/mailbox/open.h"
+#include "filing/place.h"
+#include "os/clock.h"
+#include "os/process/process.h"
+#include "program/mailbox_command/mailbox_command.h"
+#include "program/mailbox_command/places.h"
+#include "program/start/program_directory.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct task {
+	const struct command *command;
+	struct command_mailbox_options options;
+	struct config *config;
+	struct filing_repair repair;
+	struct mailstore **stores; /* of config->services[i]; NULL: not opened yet */
+	char decoder[OS_PROCESS_PATH_SIZE + sizeof "/decode"];
+	uint64_t counts[FILING_REPAIR_KINDS];
+	uint64_t left; /* differences */
+	int64_t progress_us;
+	bool has_progress; /* a line of it is on the terminal */
+	struct buffer out;
+};
+
+/* ---- what is printed ---- */
+
+static void end_progress(struct task *task)
+{
+	if (task->has_progress)
+		fputc('\n', stderr);
+	task->has_progress = false;
+}
+
+static void flush(struct task *task)
+{
+	end_progress(task);
+	fwrite(buffer_data(&task->out), 1, task->out.length, stdout);
+	buffer_truncate(&task->out, 0);
+}
+
+static void on_progress(void *context, uint64_t rows)
+{
+	struct task *task = context;
+	int64_t now_us = os_clock_monotonic_us();
+	bool is_terminal = isatty(STDERR_FILENO);
+
+	if (now_us - task->progress_us < SECOND_US)
+		return;
+	task->progress_us = now_us;
+	task->has_progress = is_terminal;
+	fprintf(stderr, is_terminal ? "\r%" PRIu64 " compared " : "%" PRIu64 " compared\n", rows);
+	fflush(stderr);
+}
+
+static void append_json(struct buffer *out, const struct filing_repair_finding *finding)
+{
+	buffer_append_byte(out, '{');
+	json_field_text(out, "difference", str_from(filing_repair_name(finding->kind)));
+	json_field_text(out, "user", finding->place->user);
+	json_field_text(out, "folder", finding->place->folder);
+	json_field_text(out, "message_id", finding->id);
+	json_field_text(out, "copy", str_from(finding->copy));
+	json_field_text(out, "text", str_from(finding->text));
+	json_field(out, "repaired");
+	buffer_append_string(out, finding->is_repaired ? "true}\n" : "false}\n");
+}
+
+static void append_text(struct buffer *out, const struct filing_repair_finding *finding)
+{
+	buffer_append_format(out, "%s: " STR_FORMAT " " STR_FORMAT,
+			     filing_repair_name(finding->kind), STR_ARGUMENTS(finding->place->user),
+			     STR_ARGUMENTS(finding->place->folder));
+	if (finding->id.length > 0)
+		buffer_append_format(out, " " STR_FORMAT, STR_ARGUMENTS(finding->id));
+	if (*finding->copy != '\0')
+		buffer_append_format(out, " %s", finding->copy);
+	if (*finding->text != '\0')
+		buffer_append_format(out, ": %s", finding->text);
+	buffer_append_string(out, finding->is_repaired ? ": repaired\n" : "\n");
+}
+
+static void on_found(void *context, const struct filing_repair_finding *finding)
+{
+	struct task *task = context;
+
+	task->counts[finding->kind]++;
+	if (!finding->is_repaired && finding->kind != FILING_REPAIR_RECENT)
+		task->left++;
+	if (task->options.common.json)
+		append_json(&task->out, finding);
+	else
+		append_text(&task->out, finding);
+	flush(task);
+}
+
+static void print_counts(struct task *task)
+{
+	struct buffer *out = &task->out;
+
+	if (task->options.common.json) {
+		buffer_append_byte(out, '{');
+		json_field_number(out, "compared", task->repair.rows);
+		for (unsigned i = 0; i < FILING_REPAIR_KINDS; i++)
+			json_field_number(out, filing_repair_name(i), task->counts[i]);
+		json_field_number(out, "left", task->left);
+		buffer_append_string(out, "}\n");
+	} else {
+		buffer_append_format(out, "%" PRIu64 " compared", task->repair.rows);
+		for (unsigned i = 0; i < FILING_REPAIR_KINDS; i++)
+			if (task->counts[i] > 0)
+				buffer_append_format(out, ", %" PRIu64 " %s", task->counts[i],
+						     filing_repair_name(i));
+		buffer_append_string(out, task->left == 0 || task->repair.applies
+						  ? "\n"
+						  : "; nothing was changed (use --apply)\n");
+	}
+	flush(task);
+}
+
+/* ---- what is looked into ---- */
+
+static struct mailstore *store_for(void *context, const struct record_place *place,
+				   const char **why_out)
+{
+	struct task *task = context;
+	const struct config_service *service =
+		mailbox_command_service(task->config, task->options.service, place->user);
+	struct mailstore **store;
+	int error;
+
+	*why_out = "it is not known which service has this mailbox; use -s";
+	if (service == NULL || !config_service_records(service))
+		return NULL;
+	store = &task->stores[service - task->config->services];
+	if (*store != NULL)
+		return *store;
+	error = mailbox_store_new(task->config, service, store);
+	*why_out = strerror(-error);
+	return error == 0 ? *store : NULL;
+}
+
+static void decode(void *context, const struct ipc_content *content, struct arena *arena,
+		   struct decode_message *out)
+{
+	const struct task *task = context;
+
+	decode_apart(task->decoder, content, arena, out);
+}
+
+/* The folders that copies go to, also if the record does not know them any more. */
+static void add_usual(struct task *task, struct mailbox_places *places, struct str user)
+{
+	const struct config_service *service =
+		mailbox_command_service(task->config, task->options.service, user);
+
+	if (service == NULL || !config_service_records(service))
+		return;
+	mailbox_places_add(places, &(struct record_place){user, str_from(service->folder)});
+	mailbox_places_add(places, &(struct record_place){user, str_from(service->sent_folder)});
+}
+
+static int add_all(struct task *task, struct mailbox_places *places)
+{
+	struct record_place only = {.user = STR("")};
+	struct arena *arena = arena_new();
+	int error = 0;
+
+	if (task->options.recipient != NULL)
+		error = filing_user(str_from(task->options.recipient), arena, &only.user, NULL);
+	if (error == 0 && only.user.length > 0)
+		add_usual(task, places, only.user);
+	if (error == 0)
+		error = mailbox_places_read(places, task->repair.record, only.user);
+	for (size_t i = 0, count = places->count; i < count && error == 0; i++)
+		add_usual(task, places, places->places[i].user);
+	arena_free(arena);
+	return error;
+}
+
+static int compare_all(struct task *task)
+{
+	struct mailbox_places places = {.table = NULL};
+	int error = add_all(task, &places);
+
+	for (size_t i = 0; i < places.count && error == 0; i++)
+		error = filing_repair_mailbox(&task->repair, &places.places[i]);
+	mailbox_places_clear(&places);
+	if (error == 0) {
+		print_counts(task);
+		return task->left == 0 ? COMMAND_OK : COMMAND_FAILED;
+	}
+	flush(task);
+	fprintf(stderr, "stagepost %s: %s\n", task->command->name,
+		*record_error(task->repair.record) != '\0' ? record_error(task->repair.record)
+							   : strerror(-error));
+	return COMMAND_FAILED;
+}
+
+static int find_decoder(struct task *task)
+{
+	int error = program_directory_find(task->decoder);
+
+	if (error == 0)
+		strcat(task->decoder, "/decode");
+	else
+		fprintf(stderr, "stagepost %s: the program decode: %s\n", task->command->name,
+			strerror(-error));
+	return error;
+}
+
+static int run(struct task *task)
+{
+	int status;
+
+	if (find_decoder(task) != 0)
+		return COMMAND_FAILED;
+	task->stores = memory_alloc_zero(task->config->service_count + 1, sizeof *task->stores);
+	task->repair = (struct filing_repair){
+		.record = mailbox_record_new(task->config),
+		.applies = task->options.applies,
+		.forgets = task->options.forgets,
+		.lock_us = task->config->record.lock_timeout * (int64_t)SECOND_US,
+		.store = store_for,
+		.decode = decode,
+		.found = on_found,
+		.progress = on_progress,
+		.context = task,
+	};
+	status = compare_all(task);
+	for (size_t i = 0; i < task->config->service_count; i++)
+		mailstore_free(task->stores[i]);
+	free(task->stores);
+	record_free(task->repair.record);
+	buffer_clear(&task->out);
+	return status;
+}
+
+int mailbox_command_repair(const struct command *command, int argc, char **argv)
+{
+	struct task task = {.command = command, .progress_us = os_clock_monotonic_us()};
+	int status;
+
+	if (!command_parse_plain(command, argc, argv, &task.options.common, &status))
+		return status;
+	task.config = mailbox_command_config(command, &task.options.common);
+	if (task.config == NULL)
+		return COMMAND_FAILED;
+	os_process_private_mask();
+	status = run(&task);
+	config_free(task.config);
+	return status;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: ISC
+/* Decides whether the node can start, has started, or never can; reports that to the log, and to
+ * the service manager that started it. */
+#include "log/event.h"
+#include "program/command/command.h"
+#include "program/machine_check/machine_check.h"
+#include "program/serve/internal.h"
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static void log_finding(void *context, enum machine_severity severity, const char *line)
+{
+	struct buffer *fatal = context;
+
+	if (severity == MACHINE_WARNING)
+		return; /* "stagepost check" reports these */
+	log_event(EVENT_CONFIG_REFUSED, log_string("problem", line),
+		  log_string("then",
+			     severity == MACHINE_FATAL ? "nothing begins" : "all else works"));
+	if (severity != MACHINE_FATAL)
+		return;
+	if (fatal->length > 0)
+		buffer_append_byte(fatal, '\n');
+	buffer_append_string(fatal, line);
+}
+
+bool serve_can_work(const struct config *config, struct str text, struct buffer *reason)
+{
+	return machine_check(config, text, false, log_finding, reason) < (int)MACHINE_FATAL;
+}
+
+void serve_announce_ready(struct supervisor *supervisor)
+{
+	int64_t wanted = 0;
+
+	if (supervisor->was_ready || supervisor->is_stopping)
+		return;
+	for (size_t i = 0; i < supervisor->process_count; i++) {
+		const struct process *process = &supervisor->processes[i];
+
+		if (process->is_wanted && !process->is_ready)
+			return;
+		wanted += process->is_wanted;
+	}
+	supervisor->was_ready = true;
+	log_event(EVENT_SERVE_READY, log_number("processes", wanted));
+	serve_notify("READY=1\nSTATUS=All processes are ready");
+}
+
+void serve_give_up(struct supervisor *supervisor, struct str reason)
+{
+	char status[512];
+
+	if (supervisor->was_ready || supervisor->is_stopping)
+		return;
+	supervisor->exit_status = COMMAND_NEVER;
+	buffer_append_str(&supervisor->failure, reason);
+	snprintf(status, sizeof status, "STATUS=" STR_FORMAT, STR_ARGUMENTS(reason));
+	status[strcspn(status, "\n")] = '\0'; /* another line would be another message */
+	serve_notify(status);
+	serve_stop(supervisor);
+}
+
+void serve_judge_end(struct supervisor *supervisor, const char *program, int status)
+{
+	char text[160];
+
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS)
+		return;
+	snprintf(text, sizeof text,
+		 "%s was killed by a system call filter: what started Stagepost forbids a call "
+		 "that it needs (SystemCallFilter of the unit?)",
+		 program);
+	log_event(EVENT_PROCESS_ERROR, log_string("program", program), log_string("reason", text));
+	serve_give_up(supervisor, str_from(text));
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/serve/internal.h - shared by the supervisor's files.
+ */
+#ifndef PROGRAM_SERVE_INTERNAL_H
+#define PROGRAM_SERVE_INTERNAL_H
+
+#include "base/hash.h"
+#include "ipc/channel.h"
+#include "limit/count.h"
+#include "os/process/process.h"
+#include "program/child/child.h"
+#include "program/serve/program.h"
+#include "program/serve/serve.h"
+#include "program/talk/reload_record.h"
+#include <sys/socket.h>
+
+enum {
+	PROCESSES_MAX = 272, /* 256 workers and the others */
+	/* The kernel's maximum: in a burst beyond it, each client would wait a second for its
+	 * second SYN. */
+	SERVE_LISTEN_BACKLOG = SOMAXCONN,
+};
+_Static_assert((int)PROCESSES_MAX <= (int)LIMIT_ROWS_MAX, "each process may count");
+
+struct supervisor;
+struct process;
+
+/* Called for each message of PROCESS, of enum child_message. */
+typedef void serve_said(struct process *process, const struct ipc_message *message);
+
+/* The output of a process on its standard output and error. */
+struct serve_log {
+	char name[48]; /* "smtpd[4711]" */
+	int from;      /* the pipe's end; -1: it writes to ours */
+	struct os_watch *watch;
+	struct os_timer *pause;
+	struct buffer kept;  /* the beginning of an incomplete line */
+	int64_t credit_from; /* monotonic, microseconds: when it may be read again */
+	bool is_flood;
+};
+
+/* Where a process counts sessions. */
+struct serve_row {
+	char name[LIMIT_NAME_SIZE]; /* "": it does not */
+	size_t number;              /* in supervisor->limits */
+	int owner;                  /* descriptors: for writing */
+	int reader;                 /* and for reading only */
+};
+
+struct process {
+	struct supervisor *supervisor;
+	const struct serve_program *program;
+	pid_t pid; /* 0: not running */
+	struct ipc_channel *control;
+	serve_said *on_said; /* for messages at it */
+	struct os_timer *control_pause;
+	int64_t control_credit_from; /* monotonic: when it may be read again */
+	bool is_control_flood;
+	struct ipc_token token; /* of the running one */
+	struct os_timer *restart;
+	int connector; /* receives its requests for connections; */
+	int asker;     /* the other end, for the process */
+	struct os_watch *connector_watch;
+	struct os_timer *connector_pause;
+	unsigned questions;     /* requests since the last pause */
+	struct os_timer *again; /* to send again what it could not receive */
+	struct serve_log log;
+	struct serve_row row;
+	int64_t delay_us;
+	int64_t started_us;
+	uint32_t pending; /* deliveries for which it waits before it ends */
+	bool is_wanted;   /* by the configuration */
+	bool is_stopped;  /* was told to end, as it is not wanted */
+	bool is_ready;
+	bool is_renewed; /* it ends because it asked to be started again */
+	bool is_retired; /* likewise, while its successor runs already */
+};
+
+struct bound_socket {
+	char name[192];
+	int kind;       /* SOCK_SEQPACKET...: in the run directory; 0: at a configured address */
+	char host[112]; /* the address; or the path of a UNIX socket */
+	uint16_t port;  /* 0: UNIX socket */
+	int descriptor;
+	bool is_wanted;
+	bool is_shut; /* for a while, as no class of hosts has a place */
+};
+
+/* The user of a program; the others get his uid, and trust only him as that program. */
+struct program_user {
+	struct os_process_user user;
+	gid_t groups[OS_PROCESS_GROUPS_MAX + 1];
+};
+
+struct supervisor {
+	struct os_loop *loop;
+	const char *file;
+	struct buffer text; /* of the configuration in force */
+	struct config *config;
+	uid_t uid;                                 /* its own */
+	struct os_process_user user;               /* of the node: the queue's owner */
+	struct program_user users[SERVE_PROGRAMS]; /* in the order of serve_programs */
+	char program_directory[OS_PROCESS_PATH_SIZE];
+	struct process processes[PROCESSES_MAX];
+	size_t process_count;
+	struct bound_socket sockets[CHILD_SOCKETS_MAX];
+	size_t socket_count;
+	int64_t bind_until_us; /* monotonic: until then an address in use is retried */
+	struct os_timer *patience;
+	struct os_timer *mending; /* serve_watch_sockets() */
+	struct os_timer *waiting; /* for the next log line on what a stop waits for */
+	int64_t waiting_every_us;
+	int64_t stop_until_us; /* monotonic */
+	bool is_stopping;
+	bool was_ready;
+	int exit_status;
+	struct buffer failure;           /* why nothing can start; otherwise "" */
+	struct transcripts *transcripts; /* watchers of sessions */
+	struct hash_key rates_key;       /* of names in the rows */
+	struct limit_memory *limits;     /* all rows; NULL: nothing was limited so far */
+	struct limit_classes *classes;   /* of the configuration in force */
+	struct os_timer *doors;          /* runs while they are closed */
+	struct reload_record reload;
+};
+
+/* stop.c */
+void serve_prepare_stop(struct supervisor *supervisor);
+/* Stops everything, as a signal does. */
+void serve_stop(void *supervisor);
+/* After a process has ended: stops those that are next. */
+void serve_stop_next(struct supervisor *supervisor);
+/* Notifies the service manager that started the node (sd_notify(3)). */
+void serve_notify(const char *text);
+
+/* prepare.c: each creates its directory if it is missing, and logs problems. */
+MUST_CHECK int serve_prepare_run(struct supervisor *supervisor);
+MUST_CHECK int serve_prepare_queue(struct supervisor *supervisor);
+/* Creates the directory of the address directory's data file, for its process alone; not the ones
+ * above it. */
+MUST_CHECK int serve_prepare_data(struct supervisor *supervisor);
+
+/* begin.c */
+/* Whether CONFIG, parsed from TEXT, works on this machine; problems are logged, and those that
+ * prevent a start are also appended to REASON. */
+bool serve_can_work(const struct config *config, struct str text, struct buffer *reason);
+/* To call when a process is ready: reports when all are. */
+void serve_announce_ready(struct supervisor *supervisor);
+/* Before all processes were ready: stops, as no start can succeed because of REASON. Later it does
+ * nothing, and the process is restarted. */
+void serve_give_up(struct supervisor *supervisor, struct str reason);
+/* Likewise, if PROGRAM has ended with a STATUS that it would have again and again. This is
+ * logged, also later. */
+void serve_judge_end(struct supervisor *supervisor, const char *program, int status);
+
+/* socket.c */
+/* Binds the sockets of CONFIG and marks them; keeps those that are bound. If an address is in use,
+ * retries, and blocks, for PATIENCE_US. */
+MUST_CHECK int serve_bind_sockets(struct supervisor *supervisor, const struct config *config,
+				  int64_t patience_us);
+/* The sockets in the run directory. */
+MUST_CHECK int serve_bind_run_sockets(struct supervisor *supervisor);
+/* A compromised process can shut down a socket that it shares with others: binds sockets of PROCESS
+ * that have ended again when it is started; and those at addresses every second. */
+void serve_mend_sockets(struct process *process);
+void serve_watch_sockets(void *supervisor);
+/* Closes sockets that are not marked. */
+void serve_drop_sockets(struct supervisor *supervisor);
+
+/* user.c */
+/* Looks up the users of the processes, for a supervisor with UID that MAY_CHANGE its user; logs
+ * users that do not exist. */
+MUST_CHECK int serve_find_users(struct supervisor *supervisor, uid_t uid, bool may_change);
+const struct program_user *serve_user(const struct supervisor *supervisor, const char *program);
+
+/* process.c */
+void serve_add_processes(struct supervisor *supervisor);
+/* After a reload: starts and stops the processes that depend on the configuration. */
+void serve_choose_processes(struct supervisor *supervisor);
+void serve_process_start(void *process);
+void serve_process_ended(struct process *process, int status);
+
+/* control.c */
+/* Calls SAID for messages of PROCESS at SOCKET, which is taken over. */
+void serve_control_begin(struct process *process, int socket, serve_said *said);
+void serve_control_end(struct process *process);
+
+/* setup.c */
+#define SERVE_SET_UP_AGAIN_US SECOND_US
+/* Sends the process its configuration and sockets; what cannot be sent or received now, in a
+ * second. */
+void serve_set_up(void *process);
+
+/* token.c, seen.c */
+/* Sends the tokens to PROCESS, which is starting or running. */
+void serve_send_tokens(struct process *process);
+/* Sends the directory process the file of what was seen of its data. */
+void serve_send_seen(struct process *process);
+/* Gives PROCESS a new token, and tells the processes that check it. */
+void serve_renew_token(struct process *process);
+
+/* connect.c */
+/* Makes connections for a process that was just started, until it ends. */
+MUST_CHECK int serve_start_connecting(struct process *process);
+void serve_stop_connecting(struct process *process);
+
+/* log.c */
+/* Creates the pipe for the standard error of PROCESS, which will be started: 0 or -errno. *TO_OUT:
+ * its end; -1: it may write to ours directly. */
+MUST_CHECK int serve_log_open(struct process *process, int *to_out);
+/* PROCESS runs as FILE: passes on its lines. */
+void serve_log_begin(struct process *process, const char *file);
+/* PROCESS has ended: passes on the rest of its output. */
+void serve_log_end(struct process *process);
+
+/* transcript.c */
+/* Accepts operators who watch sessions. */
+void serve_watch_transcripts(struct supervisor *supervisor);
+/* Tells PROCESS, which is starting, what is watched. */
+void serve_send_transcript(struct process *process);
+/* Sends a line of a session from PROCESS to its watcher. */
+void serve_pass_transcript(struct process *process, struct str said);
+
+/* limits.c */
+/* Makes the rows that processes need by CONFIG, if there are none, or smaller ones; 0 or -errno,
+ * which was logged. */
+MUST_CHECK int serve_prepare_limits(struct supervisor *supervisor, const struct config *config);
+/* The classes of the configuration in force are those that count from now on. */
+void serve_use_limits(struct supervisor *supervisor);
+/* Sends PROCESS its row and those of the others. */
+void serve_send_rows(const struct process *process);
+/* PROCESS is a new one: makes its row, and sends it to the others. */
+void serve_give_row(struct process *process);
+/* PROCESS has ended, and its sessions with it. */
+void serve_clear_row(const struct process *process);
+
+/* doors.c */
+/* Closes the TCP sockets for mail, if no class of hosts can take another client. */
+void serve_close_doors(struct supervisor *supervisor);
+/* Opens them again. */
+void serve_open_doors(struct supervisor *supervisor);
+
+/* limits_talk.c */
+/* Accepts operators who look at the limits. */
+void serve_show_limits(struct supervisor *supervisor);
+
+/* reload.c: handles SIGHUP. */
+void serve_reload(void *supervisor);
+
+#endif

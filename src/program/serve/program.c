@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: ISC
+#include "program/serve/program.h"
+#include "os/clock.h"
+#include <string.h>
+
+static const struct serve_pace ONES_OWN = {16, SECOND_US};
+/* For LMTP servers, which may need a connection for each message. */
+static const struct serve_pace SERVERS = {500, SECOND_US / 10};
+
+static bool has_directory(const struct config *config)
+{
+	return config->directory.backend != CONFIG_BACKEND_NONE;
+}
+
+static uint32_t has_directory_count(const struct config *config)
+{
+	return has_directory(config);
+}
+
+static uint32_t smtpd_count(const struct config *config)
+{
+	return config->smtpd_workers;
+}
+
+/* By the backend, so that only a process that needs a database library loads it. */
+static const char *directory_file(const struct config *config)
+{
+	switch (config->directory.backend) {
+	case CONFIG_BACKEND_POSTGRESQL:
+		return "directory-postgresql";
+	case CONFIG_BACKEND_LDAP:
+		return "directory-ldap";
+	default:
+		return "directory";
+	}
+}
+
+static bool has_programs(const struct config *config)
+{
+	for (size_t i = 0; i < config->service_count; i++)
+		if (config->services[i].kind == CONFIG_SERVICE_PIPE)
+			return true;
+	return false;
+}
+
+static bool has_client_names(const struct config *config)
+{
+	return config->client_names;
+}
+
+static bool has_secrets(const struct config *config)
+{
+	return config_key_count(config) > 0 || config_has_logins(config);
+}
+
+static bool has_policies(const struct config *config)
+{
+	return config->mta_sts || config->tls_reports;
+}
+
+static bool has_mailbox_owners(const struct config *config)
+{
+	return config_has_owners(config, CONFIG_SERVICE_MAILDIR);
+}
+
+static bool has_program_owners(const struct config *config)
+{
+	return config_has_owners(config, CONFIG_SERVICE_PIPE);
+}
+
+/* Whether PATH is a relay's server on this machine. */
+static bool is_server(const struct config *config, const char *path)
+{
+	for (size_t i = 0; i < config->directory.server_count; i++)
+		if (strncmp(config->directory.servers[i], "unix:", 5) == 0 &&
+		    strcmp(config->directory.servers[i] + 5, path) == 0)
+			return true;
+	return false;
+}
+
+/* Likewise, so that only a process that needs it loads the library of LDAP. */
+static const char *auth_file(const struct config *config)
+{
+	return config_has_ldap_bind(config) ? "auth-ldap" : "auth";
+}
+
+static bool is_dovecot(const struct config *config, const char *path)
+{
+	return config->auth.users == CONFIG_AUTH_DOVECOT && strcmp(config->auth.socket, path) == 0;
+}
+
+static bool is_lmtp_server(const struct config *config, const char *path)
+{
+	for (size_t i = 0; i < config->service_count; i++) {
+		const struct config_service *service = &config->services[i];
+
+		if (service->kind == CONFIG_SERVICE_LMTP && service->address.port == 0 &&
+		    strcmp(service->address.host, path) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* In the order in which they are started. */
+const struct serve_program serve_programs[SERVE_PROGRAMS] = {
+	{.name = "queue",
+	 .turn = TURN_LAST,
+	 .sockets = {"queue", "submit"},
+	 .pace = &ONES_OWN,
+	 .writes_log = true},
+	{.name = "directory",
+	 .turn = TURN_DIRECTORY,
+	 .count = has_directory_count,
+	 .is_wanted = has_directory,
+	 .file = directory_file,
+	 .sockets = {"directory", "socketmap"},
+	 .targets = {"keys"},
+	 .may_connect = is_server,
+	 .pace = &ONES_OWN,
+	 .is_told_seen = true},
+	{.name = "launch",
+	 .turn = TURN_DIRECTORY,
+	 .is_wanted = has_programs,
+	 .becomes_others = has_program_owners,
+	 .sockets = {"launch"},
+	 .pace = &ONES_OWN,
+	 .writes_log = true},
+	{.name = "names",
+	 .turn = TURN_DIRECTORY,
+	 .is_wanted = has_client_names,
+	 .sockets = {"names"},
+	 .pace = &ONES_OWN},
+	{.name = "keys",
+	 .turn = TURN_DIRECTORY,
+	 .is_wanted = has_secrets,
+	 .keeps_rights = true,
+	 .sockets = {"keys"},
+	 .pace = &ONES_OWN},
+	{.name = "auth",
+	 .turn = TURN_DIRECTORY,
+	 .is_wanted = config_has_auth,
+	 .file = auth_file,
+	 .keeps_rights = true,
+	 .sockets = {"auth"},
+	 .targets = {"directory"},
+	 .may_connect = is_dovecot,
+	 .pace = &ONES_OWN},
+	{.name = "policy",
+	 .turn = TURN_DIRECTORY,
+	 .is_wanted = has_policies,
+	 .sockets = {"policy"},
+	 .targets = {"queue"},
+	 .pace = &ONES_OWN},
+	{.name = "decode",
+	 .turn = TURN_DIRECTORY,
+	 .is_wanted = config_has_recording_service,
+	 .sockets = {"decode"},
+	 .pace = &ONES_OWN},
+	{.name = "send",
+	 .turn = TURN_MANAGER,
+	 .sockets = {"send", "notify"},
+	 .targets = {"queue"},
+	 .pace = &ONES_OWN,
+	 .writes_log = true,
+	 .counts = true},
+	{.name = "resolve",
+	 .turn = TURN_HELPERS,
+	 .targets = {"send", "directory"},
+	 .pace = &ONES_OWN},
+	{.name = "remote",
+	 .turn = TURN_HELPERS,
+	 .targets = {"send", "keys", "policy"},
+	 .pace = &ONES_OWN,
+	 .is_watched = true,
+	 .counts = true},
+	{.name = "lmtp",
+	 .turn = TURN_HELPERS,
+	 .targets = {"send", "keys"},
+	 .may_connect = is_lmtp_server,
+	 .pace = &SERVERS,
+	 .is_watched = true,
+	 .counts = true},
+	{.name = "local",
+	 .turn = TURN_HELPERS,
+	 .becomes_others = has_mailbox_owners,
+	 .targets = {"send", "directory"},
+	 .pace = &ONES_OWN},
+	{.name = "mailbox",
+	 .turn = TURN_HELPERS,
+	 .is_wanted = config_has_recording_service,
+	 .targets = {"send", "directory", "decode"},
+	 .pace = &SERVERS},
+	{.name = "pipe", .turn = TURN_HELPERS, .targets = {"send", "launch"}, .pace = &ONES_OWN},
+	{.name = "list",
+	 .turn = TURN_HELPERS,
+	 .is_wanted = has_directory,
+	 .targets = {"send", "queue", "directory"},
+	 .pace = &ONES_OWN},
+	{.name = "qmtpd",
+	 .turn = TURN_INTAKE,
+	 .is_wanted = config_has_qmtp,
+	 .sockets = {"qmtp"},
+	 .targets = {"queue", "directory", "names", "keys"},
+	 .pace = &ONES_OWN,
+	 .is_watched = true,
+	 .counts = true},
+	{.name = "smtpd",
+	 .turn = TURN_INTAKE,
+	 .count = smtpd_count,
+	 .sockets = {"listen"},
+	 .targets = {"queue", "directory", "names", "keys", "auth"},
+	 .pace = &ONES_OWN,
+	 .is_watched = true,
+	 .counts = true},
+};
+
+bool serve_program_has_socket(const struct serve_program *program, const char *name)
+{
+	size_t length = strcspn(name, " ");
+
+	for (size_t i = 0; i < SERVE_SOCKETS_MAX && program->sockets[i] != NULL; i++)
+		if (strlen(program->sockets[i]) == length &&
+		    memcmp(program->sockets[i], name, length) == 0)
+			return true;
+	return false;
+}

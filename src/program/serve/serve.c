@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: ISC
+#include "base/panic.h"
+#include "log/event.h"
+#include "os/clock.h"
+#include "os/file/rights.h"
+#include "os/process/capability.h"
+#include "os/sandbox/sandbox.h"
+#include "os/signal_watch.h"
+#include "program/command/command.h"
+#include "program/sandbox/sandbox.h"
+#include "program/serve/internal.h"
+#include "program/start/log_settings.h"
+#include "program/start/program_directory.h"
+#include "program/talk/pid_file.h"
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* After a supervisor was killed, its processes need a moment to notice and to close sockets. */
+static const int64_t BIND_PATIENCE_US = 5 * SECOND_US;
+
+static void on_child_signal(void *context)
+{
+	struct supervisor *supervisor = context;
+	int status;
+	pid_t pid;
+
+	while ((pid = os_process_ended(&status)) > 0)
+		for (size_t i = 0; i < supervisor->process_count; i++)
+			if (supervisor->processes[i].pid == pid)
+				serve_process_ended(&supervisor->processes[i], status);
+	if (supervisor->is_stopping)
+		serve_stop_next(supervisor);
+}
+
+/* --- starting --- */
+
+/* The file stays open, and so locked, until the process ends. */
+static int write_pid_file(const struct config *config)
+{
+	int file = pid_file_write(config->run);
+
+	if (file >= 0)
+		return 0;
+	log_event(EVENT_PROCESS_ERROR, log_string("file", PID_FILE_NAME),
+		  log_string("run", config->run),
+		  log_string("reason", file == -EAGAIN ? "another one runs here" : "not written"),
+		  log_error(file));
+	return file;
+}
+
+/* Removes the record of another supervisor's reloads. */
+static int begin_reload_record(const struct supervisor *supervisor)
+{
+	int error = reload_record_write(supervisor->config->run, &supervisor->reload);
+
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR, log_string("run", supervisor->config->run),
+			  log_string("reason", "what becomes of reloads cannot be written"),
+			  log_error(error));
+	return error;
+}
+
+static int find_own_directory(struct supervisor *supervisor)
+{
+	int error = program_directory_find(supervisor->program_directory);
+
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR,
+			  log_string("reason", "its own directory is not known"), log_error(error));
+	return error;
+}
+
+/* A service manager may give a supervisor that is not root capabilities; its processes get none of
+ * them, except those that serve_find_users() assigns. */
+static int give_nothing_on(void)
+{
+	int error = os_capability_keep(UINT64_MAX, false);
+
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR, log_string("reason", "capabilities cannot be set"),
+			  log_error(error));
+	return error;
+}
+
+/* Each step logs its own failure. */
+static int prepare(struct supervisor *supervisor)
+{
+	const struct config *config = supervisor->config;
+	int error = give_nothing_on();
+
+	if (error == 0)
+		error = serve_find_users(supervisor, os_process_effective_user(),
+					 os_process_may_change_user());
+
+	if (error == 0)
+		error = find_own_directory(supervisor);
+	if (error == 0)
+		error = serve_prepare_run(supervisor);
+	if (error == 0)
+		error = write_pid_file(config);
+	if (error == 0)
+		error = begin_reload_record(supervisor);
+	if (error == 0)
+		error = serve_prepare_queue(supervisor);
+	if (error == 0)
+		error = serve_prepare_data(supervisor);
+	if (error == 0)
+		error = serve_bind_run_sockets(supervisor);
+	if (error == 0)
+		error = serve_bind_sockets(supervisor, config, BIND_PATIENCE_US);
+	return error;
+}
+
+static void init(struct supervisor *supervisor, const char *file, struct str text,
+		 struct config *config)
+{
+	log_settings_apply("stagepost", config);
+	if (config_has_passwords(config))
+		os_process_hide_memory();
+	os_process_ignore_pipe_signal();
+	os_process_raise_descriptor_limit();
+	supervisor->file = file;
+	supervisor->config = config;
+	buffer_append_str(&supervisor->text, text);
+	supervisor->loop = os_loop_new();
+	os_loop_set_idle(supervisor->loop, log_flush);
+	serve_prepare_stop(supervisor);
+	supervisor->mending = os_timer_new(supervisor->loop, serve_watch_sockets, supervisor);
+}
+
+static void clear(struct supervisor *supervisor)
+{
+	config_free(supervisor->config);
+	buffer_clear(&supervisor->text);
+	buffer_clear(&supervisor->failure);
+	buffer_clear(&supervisor->reload.reason);
+}
+
+static int fail(int status)
+{
+	log_flush();
+	return status;
+}
+
+int serve(const char *file, struct str text, struct config *config)
+{
+	static struct supervisor supervisor;
+	struct os_signal_watch *signals[4];
+
+	init(&supervisor, file, text, config);
+	if (!serve_can_work(config, text, &supervisor.failure))
+		return fail(COMMAND_NEVER);
+	if (prepare(&supervisor) < 0)
+		return fail(COMMAND_FAILED);
+	sandbox_log_lacks(os_sandbox_lacks());
+	signals[0] = os_signal_watch_new(supervisor.loop, SIGCHLD, on_child_signal, &supervisor);
+	signals[1] = os_signal_watch_new(supervisor.loop, SIGTERM, serve_stop, &supervisor);
+	signals[2] = os_signal_watch_new(supervisor.loop, SIGINT, serve_stop, &supervisor);
+	signals[3] = os_signal_watch_new(supervisor.loop, SIGHUP, serve_reload, &supervisor);
+	serve_add_processes(&supervisor);
+	if (serve_prepare_limits(&supervisor, config) < 0)
+		return fail(COMMAND_FAILED);
+	serve_use_limits(&supervisor);
+	serve_show_limits(&supervisor);
+	serve_watch_sockets(&supervisor);
+	serve_watch_transcripts(&supervisor);
+	for (size_t i = 0; i < supervisor.process_count; i++)
+		if (supervisor.processes[i].is_wanted)
+			serve_process_start(&supervisor.processes[i]);
+	os_loop_run(supervisor.loop);
+	log_event(EVENT_SERVE_STOPPED);
+	if (supervisor.failure.length > 0)
+		log_event(EVENT_SERVE_FAILED, log_str("reason", buffer_view(&supervisor.failure)));
+	log_flush();
+	for (size_t i = 0; i < COUNT_OF(signals); i++)
+		os_signal_watch_free(signals[i]);
+	clear(&supervisor);
+	return supervisor.exit_status;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/serve/serve.h - the supervisor: binds ports, starts, watches and restarts
+ * the other processes, passes them open sockets, reloads, and does nothing else.
+ */
+#ifndef PROGRAM_SERVE_SERVE_H
+#define PROGRAM_SERVE_SERVE_H
+
+#include "config/config.h"
+
+/* Serves until SIGTERM or SIGINT (exit status 0), or until it cannot: COMMAND_FAILED, or
+ * COMMAND_NEVER if the configuration or the machine must be changed first. Takes
+ * over CONFIG, which was read from FILE and parsed from TEXT. */
+int serve(const char *file, struct str text, struct config *config);
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: ISC
+/* Sends a process its configuration, sockets, tokens and users. */
+#include "ipc/pack.h"
+#include "log/event.h"
+#include "os/file/file.h"
+#include "program/serve/internal.h"
+
+static void send_users(struct process *process)
+{
+	const struct supervisor *supervisor = process->supervisor;
+	struct buffer body = {0};
+
+	for (size_t i = 0; i < SERVE_PROGRAMS; i++) {
+		pack_str(&body, str_from(serve_programs[i].name));
+		pack_u32(&body, supervisor->users[i].user.uid);
+	}
+	ipc_channel_send(process->control, CHILD_USERS, 0, buffer_view(&body), NULL, 0);
+	buffer_clear(&body);
+}
+
+/* Passwords are only for the process that has secrets. */
+static int share_configuration(const struct process *process)
+{
+	struct str whole = buffer_view(&process->supervisor->text);
+	struct buffer text = {0};
+	int descriptor;
+
+	if (strcmp(process->program->name, "keys") == 0)
+		return os_process_share_text(whole);
+	config_hide_passwords(whole, &text);
+	descriptor = os_process_share_text(buffer_view(&text));
+	buffer_clear(&text);
+	return descriptor;
+}
+
+void serve_set_up(void *context)
+{
+	struct process *process = context;
+	struct supervisor *supervisor = process->supervisor;
+	int text;
+
+	if (process->control == NULL)
+		return;
+	text = share_configuration(process);
+	if (text < 0) {
+		log_event(EVENT_PROCESS_ERROR, log_string("reason", "no memory file"),
+			  log_error(text));
+		os_timer_start(process->again, SERVE_SET_UP_AGAIN_US);
+		return;
+	}
+	ipc_channel_send(process->control, CHILD_CONFIG, 0, str_from(supervisor->file), &text, 1);
+	os_file_close(text);
+	send_users(process);
+	serve_send_tokens(process);
+	if (process->connector_watch != NULL)
+		ipc_channel_send(process->control, CHILD_SOCKET, 0, STR("connector"),
+				 &process->asker, 1);
+	for (size_t i = 0; i < supervisor->socket_count; i++) {
+		const struct bound_socket *bound = &supervisor->sockets[i];
+
+		if (bound->is_wanted && serve_program_has_socket(process->program, bound->name))
+			ipc_channel_send(process->control, CHILD_SOCKET, 0, str_from(bound->name),
+					 &bound->descriptor, 1);
+	}
+	if (process->program->is_told_seen)
+		serve_send_seen(process);
+	serve_send_rows(process);
+	serve_send_transcript(process);
+	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);
+}

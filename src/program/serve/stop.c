@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: ISC
+/* Stops a node: in which order processes end, what is waited for, and for how long. */
+#include "log/event.h"
+#include "os/clock.h"
+#include "os/notify.h"
+#include "program/serve/internal.h"
+#include <limits.h>
+#include <signal.h>
+
+/* In addition to the time for deliveries, for everything else in a stop. */
+static const int64_t STOP_PATIENCE_US = MINUTE_US;
+static const int64_t HURRY_PATIENCE_US = 20 * SECOND_US;
+/* When to log what a stop waits for: soon, then less and less often. */
+static const int64_t WAITING_FIRST_US = 2 * SECOND_US;
+static const int64_t WAITING_LAST_US = MINUTE_US;
+void serve_notify(const char *text)
+{
+	int error = os_notify(text);
+
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR,
+			  log_string("reason", "the service manager cannot be told"),
+			  log_error(error));
+}
+
+static void announce_stop(const struct supervisor *supervisor)
+{
+	if (supervisor->failure.length == 0)
+		serve_notify("STOPPING=1\nSTATUS=Finishing what is in flight");
+}
+
+static size_t running(const struct supervisor *supervisor)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < supervisor->process_count; i++)
+		count += supervisor->processes[i].pid != 0;
+	return count;
+}
+
+/* Stops the processes whose turn it is; others follow when these have ended. */
+void serve_stop_next(struct supervisor *supervisor)
+{
+	unsigned turn = UINT_MAX;
+
+	for (size_t i = 0; i < supervisor->process_count; i++)
+		if (supervisor->processes[i].pid != 0 &&
+		    supervisor->processes[i].program->turn < turn)
+			turn = supervisor->processes[i].program->turn;
+	for (size_t i = 0; i < supervisor->process_count; i++) {
+		const struct process *process = &supervisor->processes[i];
+
+		if (process->control != NULL && process->program->turn == turn)
+			ipc_channel_send(process->control, CHILD_STOP, 0, STR(""), NULL, 0);
+	}
+	if (running(supervisor) == 0)
+		os_loop_stop(supervisor->loop);
+}
+
+static void tell_waiting(void *context)
+{
+	struct supervisor *supervisor = context;
+	int64_t left_us = supervisor->stop_until_us - os_clock_monotonic_us();
+
+	for (size_t i = 0; i < supervisor->process_count; i++)
+		if (supervisor->processes[i].pending > 0)
+			log_event(EVENT_SERVE_WAITING,
+				  log_string("program", supervisor->processes[i].program->name),
+				  log_number("deliveries", supervisor->processes[i].pending),
+				  log_number("seconds", left_us / SECOND_US));
+	if (supervisor->waiting_every_us < WAITING_LAST_US)
+		supervisor->waiting_every_us *= 2;
+	os_timer_start(supervisor->waiting, supervisor->waiting_every_us);
+}
+
+/* Abandons messages that a server has received but not answered. */
+static void hurry(struct supervisor *supervisor)
+{
+	log_event(EVENT_SERVE_HURRIED);
+	os_timer_start(supervisor->patience, HURRY_PATIENCE_US);
+	for (size_t i = 0; i < supervisor->process_count; i++)
+		if (supervisor->processes[i].control != NULL)
+			ipc_channel_send(supervisor->processes[i].control, CHILD_HURRY, 0, STR(""),
+					 NULL, 0);
+}
+
+void serve_stop(void *context)
+{
+	struct supervisor *supervisor = context;
+	int64_t deliveries_us = supervisor->config->stop_timeout * SECOND_US;
+
+	if (supervisor->is_stopping) {
+		hurry(supervisor);
+		return;
+	}
+	supervisor->is_stopping = true;
+	log_event(EVENT_SERVE_STOPPING);
+	announce_stop(supervisor);
+	for (size_t i = 0; i < supervisor->process_count; i++)
+		os_timer_stop(supervisor->processes[i].restart);
+	supervisor->stop_until_us = os_clock_monotonic_us() + deliveries_us;
+	os_timer_start(supervisor->patience, deliveries_us + STOP_PATIENCE_US);
+	supervisor->waiting_every_us = WAITING_FIRST_US;
+	os_timer_start(supervisor->waiting, WAITING_FIRST_US);
+	serve_stop_next(supervisor);
+}
+
+static void lose_patience(void *context)
+{
+	struct supervisor *supervisor = context;
+
+	for (size_t i = 0; i < supervisor->process_count; i++)
+		os_process_kill(supervisor->processes[i].pid, SIGKILL);
+}
+
+void serve_prepare_stop(struct supervisor *supervisor)
+{
+	supervisor->patience = os_timer_new(supervisor->loop, lose_patience, supervisor);
+	supervisor->waiting = os_timer_new(supervisor->loop, tell_waiting, supervisor);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: ISC
+#include "program/talk/manager_why.h"
+#include "program/talk/manager.h"
+#include <stdio.h>
+
+void manager_why_clear(struct manager_why *why)
+{
+	manager_talk_close(why->talk);
+	why->talk = NULL;
+}
+
+static void nobody_asks(void *context, struct mail_id id, const struct order_answer *answer)
+{
+	(void)context;
+	(void)id;
+	(void)answer;
+}
+
+void manager_why_ask(void *context, struct mail_id id, struct buffer *name)
+{
+	struct manager_why *why = context;
+	char question[MAIL_ID_SIZE + 8];
+	char text[MAIL_ID_SIZE];
+
+	if (!why->is_over && why->talk == NULL)
+		why->is_over = manager_talk_open(why->run, nobody_asks, why, &why->talk) < 0;
+	if (why->is_over)
+		return;
+	mail_id_format(id, text);
+	snprintf(question, sizeof question, "why %s", text);
+	why->is_over = manager_talk_question(why->talk, str_from(question), name) < 0;
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: ISC
+/*
+ * queue/control/control.h - the control file's text.
+ *
+ * One record a line, "name: value", only ever appended to. The envelope comes first and ends with
+ * "end:". A last line without a newline counts as not written, and so does an envelope without its
+ * end line. Unknown record names are skipped. Control characters cannot occur in a value: they are
+ * refused when written and when read.
+ *
+ *   stagepost 1
+ *   id: 457-63f1a2b3c4d5e
+ *   stage: arrive
+ *   born: 2026-11-20T08:33:11.482913Z
+ *   from: <lisa@example.com> ret=hdrs envid=QQ314159
+ *   received: smtp 192.0.2.7:53112 name=mail.example.com helo=mail.example.com
+ *   size: 18233
+ *   to: 1 <scuba@mail.example.net> notify=failure orcpt=rfc822;scuba@mail.example.net
+ *   to: 2 <sales@mail.example.net>
+ *   end:
+ *   map: 1 local mailbox <scuba@mail.example.net>
+ *   map: 2 remote 3 <ann@example.org>
+ *   map: 2 none 4 <gone@mail.example.net>
+ *   map: 2 local lmtp server=10.0.0.7:24 5 <tom@mail.example.net>
+ *   mapped: directory=42 count=4
+ *   fail: 4 2026-11-20T08:33:11Z 5.1.1 no such address
+ *   done: 1 2026-11-20T08:33:11Z 2.0.0 stored
+ *   wait: 3 2026-11-20T08:33:14Z until=2026-11-20T08:40:01Z trigger=host.mx.example.org 4.4.1 no
+ *   delayed: 3 2026-11-20T12:33:12Z
+ *   requeue: 3
+ *   quiet: 5
+ *   relayed: 6
+ *   done: 5 2026-11-20T13:10:12Z 2.0.0 mx.example.org said: 250 ok
+ *   said: 1 trigger=host.mx.example.org 4.4.1 mx.example.org: connection refused
+ *   wait: 6 2026-11-20T13:10:12Z until=2026-11-20T14:02:40Z tried=9 said=1
+ *   wait: 7 2026-11-20T13:10:12Z until=2026-11-20T14:01:07Z tried=9 said=1
+ *
+ * "from: <SENDER>" may have the words ret, envid, binarymime, smtputf8, requiretls, priority=NUMBER
+ * (-9 to 9, not 0), release=TIME (in whole seconds): before then no delivery is attempted, and
+ * by=TIME;WORDS (mail/deadline.h): by then it is to be delivered.
+ *
+ * "map: RECIPIENT PLACE [NUMBER] <ADDRESS>": a delivery; without NUMBER, its number is that of the
+ * recipient. PLACE is "local SERVICE", "local SERVICE server=HOST:PORT" where the directory named a
+ * server, "remote", or "none" for a delivery that was decided without an attempt. The last done,
+ * wait or fail record of a delivery is its state. A block of map records is valid once it is
+ * followed by a mapped record with the right count; a later block is ignored. The status "-" means
+ * no status. "delayed": the delay was reported to the sender. "quiet": its success is reported by
+ * another system, not from here. "relayed": that it was sent on is reported. "requeue": the
+ * recipient of an undecided delivery must be mapped again; the new map is written with the whole
+ * file.
+ *
+ * "said: NUMBER [trigger=NAME] STATUS TEXT": the status and text that several outcomes share,
+ * written once. An outcome that ends with "said=NUMBER" refers to the last such record before it;
+ * if that record cannot be read, the outcome counts as not written. The numbers ascend in the file
+ * and are never reused, so that a hole in the file cannot give an outcome another one's text.
+ * "tried=N": this is the Nth wait record, however many come before it; tried=0: it was not tried.
+ *
+ * Size limits. A control file is rewritten with only the current state when it has become twice as
+ * long as that state needs (queue_control_outgrown()). The longest such text is 170 MiB: an
+ * envelope of QUEUE_ENVELOPE_MAX (16 MiB); 100,000 deliveries (MAPPING_DELIVERIES_MAX) whose map
+ * records have 533 bytes (service 32, server 136, address 320), wait records 783 (trigger 200,
+ * status 11, text 479), delayed records 41 and requeue records 20; 100,000 refused recipients with
+ * 80 bytes each besides their addresses, which are those of the envelope. One attempt of all
+ * deliveries appends at most their wait records, 75 MiB. So no control file that we write grows
+ * beyond QUEUE_CONTROL_MAX.
+ *
+ * A power failure may leave holes in what was being appended: after "end:", a record that cannot be
+ * read counts as not written.
+ */
+#ifndef QUEUE_CONTROL_CONTROL_H
+#define QUEUE_CONTROL_CONTROL_H
+
+#include "base/attributes.h"
+#include "base/buffer.h"
+#include "mail/envelope.h"
+#include "mail/verdict.h"
+
+enum {
+	QUEUE_CONTROL_MAX = 256 << 20, /* bytes of a control file that we read; see above */
+	QUEUE_CONTROL_KEPT = 1 << 20,  /* bytes below which a control file is not rewritten */
+	QUEUE_SERVICE_MAX = 32,        /* bytes of a service name */
+};
+
+enum queue_route { QUEUE_ROUTE_LOCAL, QUEUE_ROUTE_REMOTE, QUEUE_ROUTE_NONE };
+
+enum queue_outcome { QUEUE_PENDING, QUEUE_DONE, QUEUE_WAIT, QUEUE_FAIL };
+
+struct queue_delivery {
+	uint32_t number;    /* unique in the message */
+	uint32_t recipient; /* of the envelope */
+	enum queue_route route;
+	struct str service; /* QUEUE_ROUTE_LOCAL */
+	struct str server;  /* QUEUE_ROUTE_LOCAL: named by the directory (mail/server.h) */
+	struct str address;
+	enum queue_outcome outcome;
+	uint32_t attempts;  /* wait records, including those from before a rewrite */
+	int64_t changed_us; /* time of the last record; 0: none */
+	int64_t until_us;   /* QUEUE_WAIT: try again then */
+	struct str trigger; /* QUEUE_WAIT: or when this one is released; may be empty */
+	struct str status;  /* from the last record; may be empty */
+	struct str text;
+	bool is_quiet;      /* QUEUE_DONE: its success is not reported from here */
+	bool is_announced;  /* QUEUE_DONE: that it was sent on is reported (RFC 2852) */
+	bool is_requeued;   /* undecided: its recipient must be mapped again */
+	int64_t delayed_us; /* when its delay was reported; 0: never */
+};
+
+struct queue_control {
+	struct mail_envelope *envelope; /* owned; its arena owns all of this */
+	struct queue_delivery *deliveries;
+	size_t delivery_count;
+	bool is_mapped; /* the file has a complete block of map records */
+	uint64_t directory_version;
+	struct str head;    /* the envelope's text, up to "end:" */
+	uint32_t said;      /* the highest number of a said record; 0: no such record */
+	uint64_t size;      /* of its file, at least; updated by queue_update_account() */
+	uint64_t needed;    /* size of its file if rewritten, as last computed */
+	bool must_be_whole; /* its map has changed; or rewriting it failed: only a rewrite makes
+			     * its name durable */
+};
+
+/* Letters, digits, '-' and '_' (not first '-' or '_'): 1 to QUEUE_SERVICE_MAX bytes. */
+bool queue_service_is_valid(struct str name);
+
+/* Appends the envelope, "stagepost 1" to "end:". -EINVAL when a value has a control character,
+ * an address is not acceptable, there is no recipient or the recipients' numbers do not ascend;
+ * then OUT is unchanged. */
+MUST_CHECK int queue_control_write_envelope(struct buffer *out,
+					    const struct mail_envelope *envelope);
+/* Whether queue_control_write_map() accepts it. */
+bool queue_delivery_is_writable(const struct queue_delivery *delivery);
+/* Appends map records and the mapped record. */
+MUST_CHECK int queue_control_write_map(struct buffer *out, const struct queue_delivery *deliveries,
+				       size_t count, uint64_t directory_version);
+/* Appends the done, wait or fail record that is the delivery's state, after the
+ * quiet or relayed record of one that is done so; nothing for QUEUE_PENDING. */
+MUST_CHECK int queue_control_write_outcome(struct buffer *out,
+					   const struct queue_delivery *delivery);
+
+/* The same for COUNT deliveries of CONTROL, by their indexes (NULL: the first COUNT). Text that
+ * several share is written once; this advances control->said, even if the output is discarded. */
+MUST_CHECK int queue_control_write_outcomes(struct buffer *out, struct queue_control *control,
+					    const uint32_t *indexes, size_t count);
+
+/* Appends the delayed record of a delivery whose delayed_us is set. */
+MUST_CHECK int queue_control_write_delayed(struct buffer *out,
+					   const struct queue_delivery *delivery);
+
+/* Appends the requeue record of a delivery. */
+MUST_CHECK int queue_control_write_requeued(struct buffer *out,
+					    const struct queue_delivery *delivery);
+
+/* Whether the control file of a mapped message at S5, which would grow by MORE bytes, must be
+ * rewritten: because it would be longer than QUEUE_CONTROL_KEPT and twice what it needs (so that
+ * all rewriting together costs at most twice what is appended); or longer than
+ * QUEUE_CONTROL_MAX; or because rewriting it failed before. If so, the whole text is appended to
+ * WHOLE: the envelope, the map and the current state of each delivery, also of those whose last
+ * outcome was not recorded before. */
+MUST_CHECK bool queue_control_outgrown(struct queue_control *control, size_t more,
+				       struct buffer *whole);
+
+/* Reads a control file's TEXT. 0 and *CONTROL_OUT (freed by the caller); -ENODATA when the
+ * envelope is not complete (a torn write or an empty file); -EBADMSG when it is malformed:
+ * *LINE_OUT (may be NULL) is the line; -EPROTO when its format is not 1. */
+MUST_CHECK int queue_control_parse(struct str text, struct queue_control **control_out,
+				   unsigned *line_out);
+void queue_control_free(struct queue_control *control);
+
+/* Whether no delivery is QUEUE_PENDING or QUEUE_WAIT. False while not mapped. */
+bool queue_control_is_finished(const struct queue_control *control);
+/* Whether the sender knows that the message's deadline has passed. */
+bool queue_control_is_deadline_told(const struct queue_control *control);
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: ISC
+/* The state of deliveries: records appended after attempts, and the rewritten file. */
+#include "base/panic.h"
+#include "queue/control/control.h"
+#include "queue/control/record.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void record_write_time(struct buffer *out, const char *before, int64_t time_us)
+{
+	char text[TIMESTAMP_SIZE];
+
+	timestamp_format_seconds(time_us, text);
+	buffer_append_string(out, before);
+	buffer_append_string(out, text);
+}
+
+bool record_status_is_valid(struct str status)
+{
+	return record_word_is_optional(status) && str_find(status, '=') < 0;
+}
+
+static bool is_writable(const struct queue_delivery *delivery)
+{
+	return delivery->number > 0 && record_status_is_valid(delivery->status) &&
+	       record_word_is_optional(delivery->trigger) && queue_text_is_clean(delivery->text);
+}
+
+/* "[trigger=NAME] STATUS [TEXT]", after what is in OUT. */
+static void write_words(struct buffer *out, const struct queue_delivery *delivery)
+{
+	if (delivery->outcome == QUEUE_WAIT)
+		record_write_word(out, " trigger=", delivery->trigger);
+	buffer_append_byte(out, ' ');
+	buffer_append_str(out, delivery->status.length > 0 ? delivery->status : STR("-"));
+	record_write_word(out, " ", delivery->text);
+	buffer_append_byte(out, '\n');
+}
+
+/* Whether the record says how many wait records there were: IS_PRESENT, it is written without them;
+ * or it waits without an attempt, which has no status. */
+static bool has_count(const struct queue_delivery *delivery, bool is_present)
+{
+	if (delivery->attempts > 0)
+		return is_present;
+	return delivery->outcome == QUEUE_WAIT && delivery->status.length == 0;
+}
+
+static void write_mark(struct buffer *out, const char *name, const struct queue_delivery *delivery)
+{
+	buffer_append_string(out, name);
+	buffer_append_number(out, delivery->number);
+	buffer_append_byte(out, '\n');
+}
+
+/* SAID: the number of the record with its status and text; 0: it has its own. */
+static void write_record(struct buffer *out, const struct queue_delivery *delivery, uint32_t said,
+			 bool is_present)
+{
+	static const char *const names[] = {
+		[QUEUE_DONE] = "done: ", [QUEUE_WAIT] = "wait: ", [QUEUE_FAIL] = "fail: "};
+
+	if (delivery->outcome == QUEUE_DONE && delivery->is_quiet)
+		write_mark(out, "quiet: ", delivery);
+	if (delivery->outcome == QUEUE_DONE && delivery->is_announced)
+		write_mark(out, "relayed: ", delivery);
+	buffer_append_string(out, names[delivery->outcome]);
+	buffer_append_number(out, delivery->number);
+	record_write_time(out, " ", delivery->changed_us);
+	if (delivery->outcome == QUEUE_WAIT)
+		record_write_time(out, " until=", delivery->until_us);
+	if (has_count(delivery, is_present)) {
+		buffer_append_string(out, " tried=");
+		buffer_append_number(out, delivery->attempts);
+	}
+	if (said == 0) {
+		write_words(out, delivery);
+		return;
+	}
+	buffer_append_string(out, " said=");
+	buffer_append_number(out, said);
+	buffer_append_byte(out, '\n');
+}
+
+int queue_control_write_outcome(struct buffer *out, const struct queue_delivery *delivery)
+{
+	if (delivery->outcome == QUEUE_PENDING)
+		return 0;
+	if (!is_writable(delivery))
+		return -EINVAL;
+	write_record(out, delivery, 0, false);
+	return 0;
+}
+
+/* --- what several outcomes share --- */
+
+struct speaker {
+	const struct queue_delivery *delivery;
+	uint32_t said;
+	size_t position;
+};
+
+static int compare_str(struct str a, struct str b)
+{
+	if (a.length != b.length)
+		return a.length < b.length ? -1 : 1;
+	return a.data == b.data || a.length == 0 ? 0 : memcmp(a.data, b.data, a.length);
+}
+
+static struct str trigger_of(const struct queue_delivery *delivery)
+{
+	return delivery->outcome == QUEUE_WAIT ? delivery->trigger : STR("");
+}
+
+static int compare_words(const struct queue_delivery *a, const struct queue_delivery *b)
+{
+	int result = compare_str(a->text, b->text);
+
+	if (result == 0)
+		result = compare_str(a->status, b->status);
+	return result != 0 ? result : compare_str(trigger_of(a), trigger_of(b));
+}
+
+static int compare_speakers(const void *a, const void *b)
+{
+	const struct speaker *first = a;
+	const struct speaker *second = b;
+	int result = compare_words(first->delivery, second->delivery);
+
+	return result != 0 ? result
+			   : (first->position > second->position) -
+				     (first->position < second->position);
+}
+
+static int compare_positions(const void *a, const void *b)
+{
+	const struct speaker *first = a;
+	const struct speaker *second = b;
+
+	return (first->position > second->position) - (first->position < second->position);
+}
+
+/* Writes a said record for each text that more than one of SPEAKERS has. */
+static void write_said(struct buffer *out, struct queue_control *control, struct speaker *speakers,
+		       size_t count)
+{
+	size_t next;
+
+	qsort(speakers, count, sizeof *speakers, compare_speakers);
+	for (size_t i = 0; i < count; i = next) {
+		for (next = i + 1; next < count; next++)
+			if (compare_words(speakers[i].delivery, speakers[next].delivery) != 0)
+				break;
+		if (next == i + 1 || control->said == UINT32_MAX)
+			continue;
+		control->said++;
+		for (size_t k = i; k < next; k++)
+			speakers[k].said = control->said;
+		buffer_append_string(out, "said: ");
+		buffer_append_number(out, control->said);
+		write_words(out, speakers[i].delivery);
+	}
+	qsort(speakers, count, sizeof *speakers, compare_positions);
+}
+
+static int write_outcomes(struct buffer *out, struct queue_control *control,
+			  const uint32_t *indexes, size_t count, bool is_present)
+{
+	struct speaker *speakers = memory_alloc((count + 1) * sizeof *speakers);
+	size_t speaking = 0;
+	int error = 0;
+
+	for (size_t i = 0; i < count && error == 0; i++) {
+		const struct queue_delivery *delivery =
+			&control->deliveries[indexes != NULL ? indexes[i] : i];
+
+		if (delivery->outcome == QUEUE_PENDING)
+			continue;
+		if (!is_writable(delivery))
+			error = -EINVAL;
+		speakers[speaking++] = (struct speaker){.delivery = delivery, .position = i};
+	}
+	if (error == 0) {
+		write_said(out, control, speakers, speaking);
+		for (size_t i = 0; i < speaking; i++)
+			write_record(out, speakers[i].delivery, speakers[i].said, is_present);
+	}
+	free(speakers);
+	return error;
+}
+
+int queue_control_write_outcomes(struct buffer *out, struct queue_control *control,
+				 const uint32_t *indexes, size_t count)
+{
+	return write_outcomes(out, control, indexes, count, false);
+}
+
+int queue_control_write_delayed(struct buffer *out, const struct queue_delivery *delivery)
+{
+	if (delivery->number == 0 || delivery->delayed_us <= 0)
+		return -EINVAL;
+	buffer_append_string(out, "delayed: ");
+	buffer_append_number(out, delivery->number);
+	record_write_time(out, " ", delivery->delayed_us);
+	buffer_append_byte(out, '\n');
+	return 0;
+}
+
+int queue_control_write_requeued(struct buffer *out, const struct queue_delivery *delivery)
+{
+	if (delivery->number == 0)
+		return -EINVAL;
+	write_mark(out, "requeue: ", delivery);
+	return 0;
+}
+
+/* --- the whole file --- */
+
+/* The records of DELIVERY besides its outcome. */
+static int write_marks(struct buffer *out, const struct queue_delivery *delivery)
+{
+	int error = delivery->delayed_us > 0 ? queue_control_write_delayed(out, delivery) : 0;
+
+	return error == 0 && delivery->is_requeued ? queue_control_write_requeued(out, delivery)
+						   : error;
+}
+
+static int write_whole(struct buffer *out, struct queue_control *control)
+{
+	int error;
+
+	buffer_append_str(out, control->head);
+	error = queue_control_write_map(out, control->deliveries, control->delivery_count,
+					control->directory_version);
+	if (error == 0)
+		error = write_outcomes(out, control, NULL, control->delivery_count, true);
+	for (size_t i = 0; error == 0 && i < control->delivery_count; i++)
+		error = write_marks(out, &control->deliveries[i]);
+	return error;
+}
+
+/* Whether LENGTH is too much for a file whose content needs NEEDED. */
+static bool is_too_long(uint64_t length, uint64_t needed)
+{
+	if (length > QUEUE_CONTROL_MAX)
+		return true;
+	return length > QUEUE_CONTROL_KEPT && length / 2 > needed;
+}
+
+bool queue_control_outgrown(struct queue_control *control, size_t more, struct buffer *whole)
+{
+	uint64_t length = control->size + more + 1; /* a newline may come before */
+
+	if (!control->must_be_whole && !is_too_long(length, control->needed))
+		return false;
+	if (write_whole(whole, control) == 0) {
+		control->needed = whole->length;
+		if (control->must_be_whole || is_too_long(length, control->needed))
+			return true;
+	}
+	buffer_reset(whole);
+	return false;
+}

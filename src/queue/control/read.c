@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: ISC
+/*
+ * Reading a control file. Before "end:" everything must be right: the envelope was durable before
+ * the message was accepted.
+ */
+#include "queue/control/control.h"
+#include "queue/control/record.h"
+#include "queue/control/trigger_name.h"
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+	HEAD_ID = 1,
+	HEAD_STAGE = 2,
+	HEAD_BORN = 4,
+	HEAD_FROM = 8,
+	HEAD_SIZE = 16,
+	HEAD_ALL = 31,
+	HEAD_RECEIVED = 32,
+	HEAD_TRIGGER = 64
+};
+
+static bool parse_notify(struct str value, unsigned *notify)
+{
+	struct str word;
+
+	while (str_split(&value, ',', &word)) {
+		if (str_equal(word, STR("success")))
+			*notify |= MAIL_NOTIFY_SUCCESS;
+		else if (str_equal(word, STR("failure")))
+			*notify |= MAIL_NOTIFY_FAILURE;
+		else if (str_equal(word, STR("delay")))
+			*notify |= MAIL_NOTIFY_DELAY;
+		else if (str_equal(word, STR("never")))
+			*notify |= MAIL_NOTIFY_NEVER;
+		else
+			return false;
+	}
+	return true;
+}
+
+static bool parse_ret(struct str value, enum mail_ret *ret)
+{
+	bool is_full = str_equal(value, STR("full"));
+
+	*ret = is_full ? MAIL_RET_FULL : MAIL_RET_HEADERS;
+	return is_full || str_equal(value, STR("hdrs"));
+}
+
+static bool parse_word(struct str value, struct str *word)
+{
+	*word = value;
+	return value.length > 0;
+}
+
+/* Unknown words are from a newer version: skipped. */
+static bool read_from_option(struct mail_envelope *envelope, struct str name, struct str value)
+{
+	if (str_equal(name, STR("ret")))
+		return parse_ret(value, &envelope->ret);
+	if (str_equal(name, STR("envid")))
+		return parse_word(value, &envelope->envid);
+	if (str_equal(name, STR("priority")))
+		return mail_priority_parse(value, &envelope->priority);
+	if (str_equal(name, STR("by")))
+		return mail_deadline_parse(value, &envelope->deadline);
+	if (str_equal(name, STR("release")))
+		return timestamp_parse(value, &envelope->release_us) &&
+		       envelope->release_us % SECOND_US == 0;
+	if (str_equal(name, STR("binarymime")))
+		envelope->binary = true;
+	if (str_equal(name, STR("smtputf8")))
+		envelope->utf8 = true;
+	if (str_equal(name, STR("requiretls")))
+		envelope->require_tls = true;
+	return true;
+}
+
+static bool read_from(struct control_reader *reader, struct str value)
+{
+	struct str name;
+	struct str option;
+
+	if (!record_address(&value, &reader->envelope->sender))
+		return false;
+	while (value.length > 0)
+		if (!record_option(&value, &name, &option) ||
+		    !read_from_option(reader->envelope, name, option))
+			return false;
+	return true;
+}
+
+static bool read_to_option(struct mail_recipient *recipient, struct str name, struct str value)
+{
+	if (str_equal(name, STR("notify")))
+		return parse_notify(value, &recipient->notify);
+	if (str_equal(name, STR("orcpt")))
+		return parse_word(value, &recipient->original);
+	return true;
+}
+
+static bool read_to(struct control_reader *reader, struct str value)
+{
+	struct mail_envelope *envelope = reader->envelope;
+	struct mail_recipient *recipient;
+	struct str address;
+	struct str name;
+	struct str option;
+	uint32_t number;
+	uint32_t last = 0;
+
+	if (envelope->recipient_count > 0)
+		last = envelope->recipients[envelope->recipient_count - 1].number;
+	if (!record_number(&value, &number) || number <= last ||
+	    !record_address(&value, &address) || address.length == 0)
+		return false;
+	recipient = mail_envelope_add(envelope, STR(""));
+	recipient->number = number;
+	recipient->address = address;
+	while (value.length > 0)
+		if (!record_option(&value, &name, &option) ||
+		    !read_to_option(recipient, name, option))
+			return false;
+	return true;
+}
+
+static bool see(struct control_reader *reader, unsigned record)
+{
+	bool is_first = (reader->seen & record) == 0;
+
+	reader->seen |= record;
+	return is_first;
+}
+
+/* One record between "stagepost 1" and "end:". */
+static bool read_head(struct control_reader *reader, struct str name, struct str value)
+{
+	struct mail_envelope *envelope = reader->envelope;
+
+	if (str_equal(name, STR("to")))
+		return read_to(reader, value);
+	if (str_equal(name, STR("id")))
+		return see(reader, HEAD_ID) && mail_id_parse(value, &envelope->id) &&
+		       envelope->id.number > 0;
+	if (str_equal(name, STR("stage")))
+		return see(reader, HEAD_STAGE) && mail_stage_parse(value, &envelope->stage);
+	if (str_equal(name, STR("born")))
+		return see(reader, HEAD_BORN) && timestamp_parse(value, &reader->born_us);
+	if (str_equal(name, STR("from")))
+		return see(reader, HEAD_FROM) && read_from(reader, value);
+	if (str_equal(name, STR("size")))
+		return see(reader, HEAD_SIZE) && str_to_u64(value, &envelope->size);
+	if (str_equal(name, STR("trigger"))) {
+		envelope->trigger = value;
+		return see(reader, HEAD_TRIGGER) && queue_trigger_name_is_valid(value);
+	}
+	if (str_equal(name, STR("received"))) {
+		envelope->received = value;
+		return see(reader, HEAD_RECEIVED);
+	}
+	return true;
+}
+
+static bool head_is_whole(const struct control_reader *reader)
+{
+	return (reader->seen & HEAD_ALL) == HEAD_ALL && reader->envelope->recipient_count > 0 &&
+	       reader->envelope->id.born_us == reader->born_us;
+}
+
+/* The next line of *TEXT; false when there is no line that ends with a newline. */
+static bool next_line(struct str *text, struct str *line_out)
+{
+	ptrdiff_t end = str_find(*text, '\n');
+
+	if (end < 0)
+		return false;
+	*line_out = str_slice(text->data, (size_t)end);
+	*text = str_skip(*text, (size_t)end + 1);
+	return true;
+}
+
+/* Reads up to "end:"; *TEXT becomes what follows. */
+static int read_envelope(struct control_reader *reader, struct str *text, unsigned *line_number)
+{
+	struct str line;
+	struct str name;
+	struct str value;
+
+	*line_number = 1;
+	if (!next_line(text, &line))
+		return -ENODATA;
+	if (!str_equal(line, STR("stagepost 1")))
+		return str_starts_with(line, STR("stagepost ")) ? -EPROTO : -EBADMSG;
+	while (next_line(text, &line)) {
+		(*line_number)++;
+		if (str_equal(line, STR("end:")))
+			return head_is_whole(reader) ? 0 : -EBADMSG;
+		if (!record_split(line, &name, &value) || !read_head(reader, name, value))
+			return -EBADMSG;
+	}
+	return -ENODATA;
+}
+
+int queue_control_parse(struct str text, struct queue_control **control_out, unsigned *line_out)
+{
+	struct control_reader reader = {0};
+	struct str all;
+	unsigned line_number;
+	struct str line;
+	int result;
+
+	if (text.length > QUEUE_CONTROL_MAX)
+		return -EBADMSG;
+	reader.envelope = mail_envelope_new();
+	reader.control = arena_alloc(reader.envelope->arena, sizeof *reader.control);
+	reader.control->envelope = reader.envelope;
+	reader.control->size = text.length;
+	all = text = arena_copy_str(reader.envelope->arena, text);
+	result = read_envelope(&reader, &text, &line_number);
+	if (result < 0) {
+		if (line_out != NULL)
+			*line_out = line_number;
+		mail_envelope_free(reader.envelope);
+		return result;
+	}
+	reader.control->head = str_slice(all.data, all.length - text.length);
+	while (next_line(&text, &line))
+		control_read_progress(&reader, line);
+	free(reader.block);
+	free(reader.said);
+	*control_out = reader.control;
+	return 0;
+}

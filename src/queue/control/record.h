@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: ISC
+/*
+ * queue/control/record.h - what the writer and the reader of control files share.
+ */
+#ifndef QUEUE_CONTROL_RECORD_H
+#define QUEUE_CONTROL_RECORD_H
+
+#include "queue/control/control.h"
+
+/* No byte below 0x20, no 0x7f. */
+bool queue_text_is_clean(struct str text);
+/* The same, without spaces, not empty. */
+bool queue_word_is_clean(struct str word);
+/* The position of the '>' that ends the address at the start of TEXT, ignoring those in a quoted
+ * string. -1: there is none. */
+ptrdiff_t queue_address_end(struct str text);
+
+/* Reading a line from left to right; each removes what it read from the start of *REST. A word;
+ * a number from 1 to UINT32_MAX; "<ADDRESS>", then the end or a space; "NAME=VALUE"; the same or
+ * "NAME" alone, whose value is then empty. */
+bool record_word(struct str *rest, struct str *word_out);
+bool record_number(struct str *rest, uint32_t *value_out);
+bool record_address(struct str *rest, struct str *address_out);
+bool record_parameter(struct str *rest, struct str *name_out, struct str *value_out);
+bool record_option(struct str *rest, struct str *name_out, struct str *value_out);
+/* "NAME: VALUE" or "NAME:" */
+bool record_split(struct str line, struct str *name_out, struct str *value_out);
+
+/* Writing: NAME and WORD, nothing when WORD is empty; BEFORE and a time, in seconds. */
+void record_write_word(struct buffer *out, const char *name, struct str word);
+void record_write_time(struct buffer *out, const char *before, int64_t time_us);
+bool record_word_is_optional(struct str word);
+/* A word, or empty, that cannot be mistaken for a "NAME=VALUE" before it. */
+bool record_status_is_valid(struct str status);
+
+/* A status and text that several outcomes share. */
+struct control_said {
+	uint32_t number;
+	struct str trigger;
+	struct str status;
+	struct str text;
+};
+
+struct control_reader {
+	struct queue_control *control;
+	struct mail_envelope *envelope;
+	int64_t born_us;
+	unsigned seen;                /* of the head's records */
+	struct queue_delivery *block; /* owned; the map records read so far */
+	size_t block_count;
+	size_t block_capacity;
+	struct queue_delivery **by_number; /* in the arena */
+	struct control_said *said;         /* owned; ordered by number */
+	size_t said_count;
+	size_t said_capacity;
+};
+
+/* progress.c: one line after "end:". */
+void control_read_progress(struct control_reader *reader, struct str line);
+
+#endif

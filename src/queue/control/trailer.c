@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: ISC
+#include "queue/control/trailer.h"
+#include "os/file/file.h"
+#include "queue/control/control.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	LINE = sizeof "at: 00000000000000000000\n" - 1,
+	TAIL = 4096, /* read at once: nearly every envelope is shorter */
+};
+
+static bool parse_line(const char line[LINE], uint64_t *offset_out)
+{
+	struct str text = str_slice(line, LINE);
+
+	return str_starts_with(text, STR("at: ")) && text.data[LINE - 1] == '\n' &&
+	       str_to_u64(str_slice(text.data + 4, LINE - 5), offset_out);
+}
+
+void queue_trailer_append(struct buffer *data, uint64_t offset, struct str text)
+{
+	(void)buffer_reserve(data, text.length + LINE + 1);
+	buffer_append_str(data, text);
+	buffer_append_format(data, "at: %020" PRIu64 "\n", offset);
+}
+
+int queue_trailer_write(int file, uint64_t offset, struct str text, uint64_t *end_out)
+{
+	struct buffer trailer CLEANUP(buffer_clear) = {0};
+
+	queue_trailer_append(&trailer, offset, text);
+	*end_out = offset + trailer.length;
+	return os_file_write(file, buffer_data(&trailer), trailer.length, offset);
+}
+
+/* Reads exactly SIZE bytes: a file that was truncated meanwhile is damaged. */
+static int read_part(int file, char *to, size_t size, uint64_t offset)
+{
+	ssize_t length = os_file_read(file, to, size, offset);
+
+	if (length < 0)
+		return (int)length;
+	return (size_t)length == size ? 0 : -EBADMSG;
+}
+
+int queue_trailer_read(int file, struct buffer *text, uint64_t *offset_out)
+{
+	struct os_file_info info;
+	char tail[TAIL];
+	uint64_t offset;
+	size_t length;
+	size_t have;
+	char *out;
+	int result = os_file_info(file, &info);
+
+	if (result < 0)
+		return result;
+	have = info.size < sizeof tail ? (size_t)info.size : sizeof tail;
+	if (have < LINE)
+		return -ENODATA;
+	result = read_part(file, tail, have, info.size - have);
+	if (result < 0)
+		return result;
+	if (!parse_line(tail + have - LINE, &offset) || offset > info.size - LINE)
+		return -ENODATA;
+	if (info.size - LINE - offset > QUEUE_CONTROL_MAX)
+		return -EFBIG;
+	length = (size_t)(info.size - LINE - offset);
+	*offset_out = offset;
+	if (length <= have - LINE) {
+		buffer_append(text, tail + have - LINE - length, length);
+		return 0;
+	}
+	out = buffer_reserve(text, length);
+	result = read_part(file, out, length, offset);
+	if (result == 0)
+		buffer_commit(text, length);
+	return result;
+}

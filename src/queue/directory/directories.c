@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: ISC
+/* The directories that a commit has changed: each is opened once and synced once. */
+#include "base/panic.h"
+#include "os/file/file.h"
+#include "queue/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+size_t queue_directories_add(struct queue_directories *list, const struct queue_store *store,
+			     enum queue_place place, const char *name, uint64_t number)
+{
+	char path[QUEUE_PATH_SIZE];
+
+	queue_store_directory_path(store, place, name, number, path);
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->items[i].path, path) == 0)
+			return i;
+	if (list->count == list->capacity) {
+		list->capacity = list->capacity > 0 ? list->capacity * 2 : 64;
+		list->items = memory_resize(list->items, list->capacity * sizeof *list->items);
+	}
+	memcpy(list->items[list->count].path, path, sizeof path);
+	list->items[list->count].result = 0;
+	list->items[list->count].file = -1;
+	return list->count++;
+}
+
+int queue_directories_open(struct queue_directories *list, const struct queue_store *store)
+{
+	int first_error = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct queue_directory *item = &list->items[i];
+
+		if (item->file >= 0)
+			continue;
+		item->file = os_file_open_directory(store->directory, item->path);
+		item->result = item->file < 0 ? item->file : 0;
+		if (first_error == 0)
+			first_error = item->result;
+	}
+	return first_error;
+}
+
+int queue_directories_sync(struct queue_directories *list)
+{
+	int *files = memory_alloc((list->count + 1) * sizeof *files);
+	int *results = memory_alloc((list->count + 1) * sizeof *results);
+	size_t count = 0;
+	int first_error = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].file >= 0)
+			files[count++] = list->items[i].file;
+	os_file_sync_directories(files, count, results);
+	count = 0;
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->items[i].file < 0)
+			continue;
+		list->items[i].result = results[count++];
+		if (first_error == 0)
+			first_error = list->items[i].result;
+	}
+	free(files);
+	free(results);
+	return first_error;
+}
+
+void queue_directories_reset(struct queue_directories *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		os_file_close(list->items[i].file);
+	list->count = 0;
+}
+
+void queue_directories_clear(struct queue_directories *list)
+{
+	queue_directories_reset(list);
+	free(list->items);
+	*list = (struct queue_directories){0};
+}

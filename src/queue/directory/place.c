@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: ISC
+/* Where the names of messages are, and all names in a place. */
+#include "os/file/file.h"
+#include "queue/internal.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char *const place_names[] = {
+	[QUEUE_MESS] = "mess",     [QUEUE_INTD] = "intd",   [QUEUE_TODO] = "todo",
+	[QUEUE_INFO] = "info",     [QUEUE_LOCAL] = "local", [QUEUE_REMOTE] = "remote",
+	[QUEUE_BOUNCE] = "bounce",
+};
+
+void queue_store_part_path(enum queue_place place, const char *name, uint64_t x,
+			   char path[QUEUE_PATH_SIZE])
+{
+	if (name != NULL)
+		snprintf(path, QUEUE_PATH_SIZE, "%s/%s/%" PRIu64, place_names[place], name, x);
+	else
+		snprintf(path, QUEUE_PATH_SIZE, "%s/%" PRIu64, place_names[place], x);
+}
+
+void queue_store_directory_path(const struct queue_store *store, enum queue_place place,
+				const char *name, uint64_t number, char path[QUEUE_PATH_SIZE])
+{
+	queue_store_part_path(place, name, number % store->split, path);
+}
+
+void queue_store_path(const struct queue_store *store, enum queue_place place, const char *name,
+		      uint64_t number, char path[QUEUE_PATH_SIZE])
+{
+	uint64_t x = number % store->split;
+
+	if (name != NULL)
+		snprintf(path, QUEUE_PATH_SIZE, "%s/%s/%" PRIu64 "/%" PRIu64, place_names[place],
+			 name, x, number);
+	else
+		snprintf(path, QUEUE_PATH_SIZE, "%s/%" PRIu64 "/%" PRIu64, place_names[place], x,
+			 number);
+}
+
+int queue_store_has(const struct queue_store *store, enum queue_place place, const char *name,
+		    uint64_t number)
+{
+	char path[QUEUE_PATH_SIZE];
+	struct os_file_info info;
+	int result;
+
+	queue_store_path(store, place, name, number, path);
+	result = os_file_info_at(store->directory, path, &info);
+	if (result == -ENOENT)
+		return 0;
+	return result < 0 ? result : 1;
+}
+
+/* Looks at todo before info: a message that moves from one to the other has both names. */
+int queue_store_is_live(const struct queue_store *store, uint64_t number)
+{
+	for (unsigned stage = 0; stage < MAIL_STAGE_COUNT; stage++) {
+		int result = queue_store_has(store, QUEUE_TODO, mail_stage_name(stage), number);
+
+		if (result != 0)
+			return result;
+	}
+	return queue_store_has(store, QUEUE_INFO, NULL, number);
+}
+
+int queue_store_look(const struct queue_store *store, const enum mail_stage *stage, uint64_t number,
+		     uint64_t *inode_out)
+{
+	char path[QUEUE_PATH_SIZE];
+	struct os_file_info info;
+	int result;
+
+	queue_store_path(store, stage != NULL ? QUEUE_TODO : QUEUE_MESS,
+			 stage != NULL ? mail_stage_name(*stage) : NULL, number, path);
+	result = os_file_info_at(store->directory, path, &info);
+	if (result < 0)
+		return result;
+	if (inode_out != NULL)
+		*inode_out = info.inode;
+	if (info.inode != number)
+		return -EUCLEAN;
+	return info.size == 0 ? -ENODATA : 0;
+}
+
+int queue_store_is_committing(const struct queue_store *store, enum mail_stage stage,
+			      uint64_t number)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result;
+	int file;
+
+	queue_store_path(store, QUEUE_TODO, mail_stage_name(stage), number, path);
+	file = os_file_open(store->directory, path, OS_FILE_READ);
+	if (file < 0)
+		return file;
+	result = os_file_lock(file);
+	os_file_close(file);
+	return result == -EAGAIN ? 1 : result;
+}
+
+int queue_store_drop(const struct queue_store *store, enum queue_place place, const char *name,
+		     uint64_t number)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result;
+
+	queue_store_path(store, place, name, number, path);
+	result = os_file_unlink(store->directory, path);
+	if (result == -ENOENT)
+		return 0;
+	return result < 0 ? result : 1;
+}
+
+struct walk {
+	const struct queue_store *store;
+	const char *directory;
+	uint64_t x;
+	int (*each)(void *context, uint64_t number);
+	int (*stray)(void *context, const char *path);
+	void *context;
+};
+
+bool queue_store_is_number(const struct queue_store *store, const char *name, uint64_t x,
+			   uint64_t *number_out)
+{
+	return name[0] != '0' && str_to_u64(str_from(name), number_out) &&
+	       *number_out % store->split == x;
+}
+
+static int visit(void *context, const char *name)
+{
+	const struct walk *walk = context;
+	char path[QUEUE_PATH_SIZE + 256];
+	uint64_t number;
+
+	if (queue_store_is_number(walk->store, name, walk->x, &number))
+		return walk->each(walk->context, number);
+	if (walk->stray == NULL)
+		return 0;
+	snprintf(path, sizeof path, "%s/%s", walk->directory, name);
+	return walk->stray(walk->context, path);
+}
+
+int queue_store_each_part(struct queue_store *store, enum queue_place place, const char *name,
+			  uint32_t x, int (*each)(void *context, uint64_t number),
+			  int (*stray)(void *context, const char *path), void *context)
+{
+	char path[QUEUE_PATH_SIZE];
+	struct walk walk = {.store = store,
+			    .directory = path,
+			    .x = x,
+			    .each = each,
+			    .stray = stray,
+			    .context = context};
+
+	int result;
+
+	queue_store_part_path(place, name, x, path);
+	result = os_file_list(store->directory, path, visit, &walk);
+	/* not made again since a power failure took it: queue_store_add_service() */
+	return result == -ENOENT && place == QUEUE_LOCAL ? 0 : result;
+}
+
+int queue_store_each(struct queue_store *store, enum queue_place place, const char *name,
+		     int (*each)(void *context, uint64_t number),
+		     int (*stray)(void *context, const char *path), void *context)
+{
+	int result = 0;
+
+	for (uint32_t x = 0; result == 0 && x < store->split; x++)
+		result = queue_store_each_part(store, place, name, x, each, stray, context);
+	return result;
+}

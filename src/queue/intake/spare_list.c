@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: ISC
+/* Lists of spares, and the names of spares. */
+#include "base/panic.h"
+#include "os/file/file.h"
+#include "queue/internal.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void queue_spare_path(const struct queue_intake *intake, const struct queue_spare *spare,
+		      char path[QUEUE_PATH_SIZE])
+{
+	if (spare->serial != 0)
+		snprintf(path, QUEUE_PATH_SIZE, "pid/n%ld-%" PRIu64, (long)intake->process,
+			 spare->serial);
+	else
+		snprintf(path, QUEUE_PATH_SIZE, "pid/m%" PRIu64, spare->number);
+}
+
+void queue_spare_list_add(struct queue_spare_list *list, struct queue_spare spare)
+{
+	if (list->count == list->capacity) {
+		list->capacity = list->capacity > 0 ? list->capacity * 2 : 64;
+		list->items = memory_resize(list->items, list->capacity * sizeof *list->items);
+	}
+	list->items[list->count++] = spare;
+}
+
+/* The last one added: its blocks are most likely cached. */
+bool queue_spare_list_take(struct queue_spare_list *list, struct queue_spare *spare_out)
+{
+	if (list->count == 0)
+		return false;
+	*spare_out = list->items[--list->count];
+	return true;
+}
+
+void queue_spare_list_clear(struct queue_spare_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		os_file_close(list->items[i].file);
+	free(list->items);
+	*list = (struct queue_spare_list){0};
+}

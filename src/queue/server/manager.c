@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: ISC
+/* What the manager is told, and what it asks to remove. */
+#include "log/event.h"
+#include "os/clock.h"
+#include "queue/server/internal.h"
+#include <errno.h>
+
+enum { MANAGER_BACKLOG_MAX = 4 << 20 };
+
+static const int64_t SETTLE_DELAY_US = SECOND_US;
+static const int64_t SETTLE_SOON_US = SECOND_US / 10; /* somebody waits for it */
+static const int64_t AGAIN_DELAY_US = SECOND_US;
+static const int64_t MISSED_RETRY_US = SECOND_US / 5;
+static const int64_t LOAD_INTERVAL_US = SECOND_US / 40;
+
+static void tell_load(struct queue_server *server)
+{
+	int64_t now_us = os_clock_monotonic_us();
+	struct buffer body CLEANUP(buffer_clear) = {0};
+
+	if (now_us - server->load_told_us < LOAD_INTERVAL_US)
+		return;
+	server->load_told_us = now_us;
+	pack_u64(&body, (uint64_t)queue_group_worked_us(server->group));
+	ipc_channel_send(server->manager->channel, QUEUE_PROTOCOL_LOAD, 0, buffer_view(&body), NULL,
+			 0);
+}
+
+void server_notice_send(struct queue_server *server)
+{
+	if (server->manager != NULL && server->notice.length > 0) {
+		ipc_channel_send(server->manager->channel, QUEUE_PROTOCOL_QUEUED, 0,
+				 buffer_view(&server->notice), NULL, 0);
+		tell_load(server);
+	}
+	buffer_reset(&server->notice);
+}
+
+void server_notice_missed(void *context)
+{
+	struct queue_server *server = context;
+
+	if (server->manager == NULL || !server->has_missed)
+		return;
+	if (ipc_channel_backlog(server->manager->channel) > 0) {
+		os_timer_start(server->missed_timer, MISSED_RETRY_US);
+		return;
+	}
+	server->has_missed = false;
+	ipc_channel_send(server->manager->channel, QUEUE_PROTOCOL_MISSED, 0, STR(""), NULL, 0);
+}
+
+/* The envelope follows the data in the buffer by now. If the manager is slow to read its
+ * notices, it reads the content from the file. */
+static struct str content_of(const struct queue_server *server, const struct server_held *held)
+{
+	if (held->data.length == 0 || ipc_channel_backlog(server->manager->channel) > 0)
+		return STR("");
+	return str_slice(buffer_data(&held->data), held->data_size);
+}
+
+void server_notice_add(struct queue_server *server, const struct server_held *held)
+{
+	enum { ENTRY_MAX = IPC_BODY_MAX - 32 };
+	struct str text = buffer_view(&held->text);
+	struct str content;
+
+	if (server->manager == NULL)
+		return;
+	if (ipc_channel_backlog(server->manager->channel) > MANAGER_BACKLOG_MAX) {
+		server->has_missed = true;
+		os_timer_start(server->missed_timer, MISSED_RETRY_US);
+		return;
+	}
+	if (text.length > ENTRY_MAX)
+		text = STR("");
+	content = content_of(server, held);
+	if (text.length + content.length > ENTRY_MAX)
+		content = STR("");
+	if (server->notice.length + text.length + content.length > ENTRY_MAX)
+		server_notice_send(server);
+	pack_u32(&server->notice, held->stage);
+	pack_u64(&server->notice, held->number);
+	pack_str(&server->notice, text);
+	pack_str(&server->notice, content);
+}
+
+void server_removed_send(void *context)
+{
+	struct queue_server *server = context;
+	struct str rest = buffer_view(&server->removed);
+
+	while (server->manager != NULL && rest.length > 0) {
+		enum { PART = IPC_BODY_MAX - IPC_BODY_MAX % 8 };
+		struct str part = str_slice(rest.data, rest.length < PART ? rest.length : PART);
+
+		ipc_channel_send(server->manager->channel, QUEUE_PROTOCOL_REMOVED, 0, part, NULL,
+				 0);
+		rest = str_skip(rest, part.length);
+	}
+	buffer_reset(&server->removed);
+}
+
+/* If no message comes, an empty group makes removals durable. */
+void server_removed_settle(void *context)
+{
+	struct queue_server *server = context;
+
+	if (queue_group_is_idle(server->group) &&
+	    (queue_intake_held(server->intake) > 0 || !queue_intake_is_settled(server->intake)))
+		queue_group_add(server->group, NULL);
+}
+
+static void tell_removed(struct queue_server *server, uint64_t number)
+{
+	if (server->is_full) /* their space is needed */
+		os_timer_start(server->settle_timer, 0);
+	else if (!os_timer_is_running(server->settle_timer))
+		os_timer_start(server->settle_timer, SETTLE_DELAY_US);
+	pack_u64(&server->removed, number);
+	os_loop_defer(server->loop, &server->removed_task);
+}
+
+/* On a full disk another removal may have started it for at once. */
+static void settle_soon(struct queue_server *server)
+{
+	if (!server->is_full || !os_timer_is_running(server->settle_timer))
+		os_timer_start(server->settle_timer, SETTLE_SOON_US);
+}
+
+/* Those that a group has made durable, or the order of the filesystem. */
+static void tell_moved(struct queue_server *server)
+{
+	uint64_t settled = queue_intake_settled(server->intake);
+	struct unpack body = {buffer_view(&server->moved), false};
+	struct buffer rest = {0};
+
+	while (body.rest.length > 0) {
+		struct str waiting = body.rest;
+		uint64_t number;
+
+		if (unpack_u64(&body) > settled) {
+			buffer_append_str(&rest, waiting);
+			break;
+		}
+		number = unpack_u64(&body);
+		tell_removed(server, number);
+	}
+	buffer_clear(&server->moved);
+	server->moved = rest;
+}
+
+/* A message has moved to S5. With the next group of new mail the removal of its name in todo/
+ * becomes durable, or with an empty group soon. */
+static void tell_moved_later(struct queue_server *server, uint64_t number)
+{
+	bool is_first = server->moved.length == 0;
+
+	pack_u64(&server->moved, queue_intake_moved(server->intake));
+	pack_u64(&server->moved, number);
+	tell_moved(server);
+	if (is_first && server->moved.length > 0)
+		settle_soon(server);
+}
+
+static int remove_kind(struct queue_server *server, enum queue_remove kind, enum mail_stage stage,
+		       uint64_t number)
+{
+	if (kind == QUEUE_REMOVE_QUEUED)
+		return queue_message_remove_queued(server->intake, stage, number);
+	if (kind == QUEUE_REMOVE_TODO)
+		return queue_message_remove_todo(server->intake, stage, number);
+	return queue_message_remove_data(server->intake, number);
+}
+
+/* A removal that fails on disk is not reported as done: the manager would find the message again
+ * and deliver it again. */
+static void remove_or_wait(struct queue_server *server, enum queue_remove kind,
+			   enum mail_stage stage, uint64_t number, bool is_logged)
+{
+	int error = remove_kind(server, kind, stage, number);
+
+	if (error == 0 && kind == QUEUE_REMOVE_TODO)
+		tell_moved_later(server, number);
+	else if (error == 0)
+		tell_removed(server, number);
+	if (error == 0)
+		return;
+	if (is_logged)
+		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
+			  log_string("operation", "remove"), log_error(error));
+	pack_u32(&server->refused, kind);
+	pack_u32(&server->refused, stage);
+	pack_u64(&server->refused, number);
+	if (!os_timer_is_running(server->again_timer))
+		os_timer_start(server->again_timer, AGAIN_DELAY_US);
+}
+
+void server_remove_again(void *context)
+{
+	struct queue_server *server = context;
+	struct buffer refused = server->refused;
+	struct unpack body = {buffer_view(&refused), false};
+
+	server->refused = (struct buffer){0};
+	while (body.rest.length > 0) {
+		uint32_t kind = unpack_u32(&body);
+		uint32_t stage = unpack_u32(&body);
+
+		remove_or_wait(server, kind, stage, unpack_u64(&body), false);
+	}
+	buffer_clear(&refused);
+}
+
+void server_remove_queued(struct queue_server *server, enum mail_stage stage, uint64_t number)
+{
+	remove_or_wait(server, QUEUE_REMOVE_QUEUED, stage, number, true);
+}
+
+/* The manager may find a message in todo/ before its group is done. Then it is removed when the
+ * group is done, and never reported. */
+static bool is_committing(struct queue_server *server, uint64_t number)
+{
+	struct server_held *held;
+
+	HASH_FIND(hh, server->committing, &number, sizeof number, held);
+	if (held != NULL)
+		held->is_removed = true;
+	return held != NULL;
+}
+
+static bool remove_one(struct queue_server *server, struct unpack *body)
+{
+	uint32_t kind = unpack_u32(body);
+	uint32_t stage = unpack_u32(body);
+	uint64_t number = unpack_u64(body);
+
+	if (body->failed || kind > QUEUE_REMOVE_DATA || stage >= MAIL_STAGE_COUNT)
+		return false;
+	if (kind != QUEUE_REMOVE_QUEUED || !is_committing(server, number))
+		remove_or_wait(server, kind, (enum mail_stage)stage, number, true);
+	return true;
+}
+
+bool server_remove(struct server_client *client, struct unpack *body)
+{
+	if (client->server->manager != client)
+		return false;
+	while (body->rest.length > 0)
+		if (!remove_one(client->server, body))
+			return false;
+	return true;
+}
+
+/* Whether no other process is still committing it: 1, 0 or -errno, which is logged. */
+static int is_committed(struct queue_server *server, enum mail_stage stage, uint64_t number)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result = queue_store_is_committing(server->store, stage, number);
+
+	if (result >= 0)
+		return result == 0;
+	if (result == -ENOENT)
+		return 0;
+	queue_store_path(server->store, QUEUE_TODO, mail_stage_name(stage), number, path);
+	log_event(EVENT_QUEUE_ERROR, log_string("path", path), log_error(result));
+	return result;
+}
+
+/* Whether the manager may begin it: 1, 0, or -errno: unknown, and logged. A message that another
+ * process is committing is found again later: that process pulls lock/trigger when it is done. */
+static int stands(struct queue_server *server, enum mail_stage stage, uint64_t number)
+{
+	int result;
+
+	if (queue_intake_has_refused(server->intake, number))
+		return 0;
+	result = server_look_at(server, stage, number);
+	if (result == -ENOENT || result == -EUCLEAN || result == -ENODATA)
+		return 0;
+	return result < 0 ? result : is_committed(server, stage, number);
+}
+
+int server_look_at(struct queue_server *server, enum mail_stage stage, uint64_t number)
+{
+	char path[QUEUE_PATH_SIZE];
+	uint64_t inode = 0;
+	int error = 0;
+	int result = queue_store_look(server->store, &stage, number, &inode);
+
+	queue_store_path(server->store, QUEUE_TODO, mail_stage_name(stage), number, path);
+	if (result == -EUCLEAN) {
+		server_is_copied(server, path, inode);
+	} else if (result == -ENODATA) {
+		log_event(EVENT_QUEUE_CLEANED, log_string("path", path));
+		error = queue_message_remove_void(server->intake, stage, number);
+	} else if (result < 0 && result != -ENOENT) {
+		error = result;
+	}
+	if (error < 0) /* the next scan finds it again */
+		log_event(EVENT_QUEUE_ERROR, log_string("path", path), log_error(error));
+	return result;
+}
+
+/* A message that is being committed has a name already, and may lose it again. False: the answer
+ * is unknown. */
+static bool answer_found(struct queue_server *server, enum mail_stage stage, uint64_t number,
+			 struct buffer *answer)
+{
+	struct server_held *held;
+	int result;
+
+	HASH_FIND(hh, server->committing, &number, sizeof number, held);
+	if (held != NULL)
+		return true;
+	result = stands(server, stage, number);
+	if (result > 0) {
+		pack_u32(answer, stage);
+		pack_u64(answer, number);
+	}
+	return result >= 0;
+}
+
+bool server_found(struct server_client *client, struct unpack *body)
+{
+	struct queue_server *server = client->server;
+	struct buffer answer CLEANUP(buffer_clear) = {0};
+	bool is_known = true;
+
+	if (server->manager != client)
+		return false;
+	while (body->rest.length > 0) {
+		uint32_t stage = unpack_u32(body);
+		uint64_t number = unpack_u64(body);
+
+		if (body->failed || stage >= MAIL_STAGE_COUNT)
+			return false;
+		is_known &= answer_found(server, (enum mail_stage)stage, number, &answer);
+	}
+	if (answer.length > 0)
+		ipc_channel_send(client->channel, QUEUE_PROTOCOL_STANDS, 0, buffer_view(&answer),
+				 NULL, 0);
+	if (!is_known)
+		ipc_channel_send(client->channel, QUEUE_PROTOCOL_UNKNOWN, 0, STR(""), NULL, 0);
+	return true;
+}
+
+bool server_cleaned(struct server_client *client, struct unpack *body)
+{
+	struct queue_server *server = client->server;
+
+	if (server->manager != client || body->rest.length > 0)
+		return false;
+	if (server->is_cleaned)
+		queue_intake_trust_names(server->intake);
+	return true;
+}
+
+static void tell_managed(struct queue_server *server)
+{
+	server->manager = server->managing;
+	server->managing = NULL;
+	ipc_channel_send(server->manager->channel, QUEUE_PROTOCOL_MANAGED, 0, STR(""), NULL, 0);
+}
+
+bool server_manage(struct server_client *client, struct unpack *body)
+{
+	struct queue_server *server = client->server;
+	struct str token = unpack_str(body);
+
+	if (!unpack_is_whole(body) || client->user != server->peers.manager.user ||
+	    !ipc_tokens_match(server->peers.tokens, "send", token))
+		return false;
+	server->manager = NULL;
+	server->managing = client;
+	server->has_missed = false;
+	buffer_reset(&server->notice);
+	buffer_reset(&server->removed);
+	buffer_reset(&server->moved);
+	buffer_reset(&server->refused); /* the new manager asks again */
+	if (queue_intake_is_settled(server->intake))
+		tell_managed(server);
+	else
+		queue_group_add(server->group, NULL);
+	return true;
+}
+
+void server_tell_settled(struct queue_server *server)
+{
+	tell_moved(server);
+	if (server->managing != NULL && queue_intake_is_settled(server->intake))
+		tell_managed(server);
+	if (server->moved.length > 0 || server->managing != NULL)
+		settle_soon(server);
+}
+
+/* A manager that is behind has enough to do. */
+bool server_release(struct server_client *client, struct unpack *body)
+{
+	const struct server_client *manager = client->server->manager;
+	struct str domain = unpack_str(body);
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	if (!unpack_is_whole(body) || domain.length == 0 || domain.length > QUEUE_DOMAIN_MAX)
+		return false;
+	if (manager == NULL || ipc_channel_backlog(manager->channel) > 0)
+		return true;
+	pack_str(&text, domain);
+	ipc_channel_send(manager->channel, QUEUE_PROTOCOL_RELEASE, 0, buffer_view(&text), NULL, 0);
+	return true;
+}
