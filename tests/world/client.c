@@ -274,8 +274,8 @@ static void choose_list(const struct client *client, struct offer *offer)
 /* Its control file has to be written again and again. */
 static void choose_great(struct offer *offer)
 {
-	static const char *const kinds[] = {"user",    HOP_REFUSED, HOP_NEVER,  HOP_LATER,
-					    HOP_LATER, HOP_LATEST,  HOP_LATEST, HOP_LATEST};
+	static const char *const kinds[] = {"user",     HOP_REFUSED, HOP_NEVER,  HOP_LATER,
+					    HOP_LATEST, HOP_LATEST,  HOP_LATEST, HOP_LATEST};
 
 	offer->count = RECIPIENTS_MAX;
 	for (size_t i = 0; i < offer->count; i++)

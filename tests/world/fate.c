@@ -16,7 +16,7 @@ static const int64_t LOOK = 4000;
 static const int64_t AFTER = 600000; /* outcomes are collected for a quarter of a second */
 static const int64_t BIRTH = 50000;  /* a start makes what is missing of the queue */
 
-enum { RECOVERIES = 4, BIRTHS = 2 };
+enum { RECOVERIES = 4, BIRTHS = 2, SIGNALS = 10, HOLDS = 4 };
 
 static void thaw(void *context)
 {
@@ -27,6 +27,50 @@ static void thaw(void *context)
 		return;
 	accounts_hurt(process->machine);
 	process_freeze(process, false);
+}
+
+static void freeze(struct process *process, int64_t duration_us)
+{
+	world_log("fate", "freezes %s %d", process->program->name, process->pid);
+	process_freeze(process, true);
+	kernel_at(kernel_now_us() + duration_us, thaw, (void *)(intptr_t)process->pid);
+}
+
+/* Somebody sees nothing happen, and sends one signal after the other. */
+static void lose_patience(void *context)
+{
+	struct fate *fate = context;
+	struct process *supervisor = node_supervisor(fate->node);
+	const int number = kernel_one_in(2) ? SIGHUP : SIGTERM;
+
+	if (supervisor == NULL || fate->signals_left == 0 || kernel_now_us() >= fate->calm_from_us)
+		return;
+	fate->signals_left--;
+	world_log("fate", "has no patience with %s: %s", fate->node->name,
+		  number == SIGHUP ? "SIGHUP" : "SIGTERM");
+	if (number == SIGTERM) { /* the second one is an order to hurry: nothing is waited for */
+		ledger_excuse();
+		accounts_hurt(fate->node);
+	}
+	accounts_moved(fate->node);
+	process_signal(supervisor, number);
+	kernel_at(kernel_now_us() + (int64_t)kernel_below((uint64_t)SECOND), lose_patience, fate);
+}
+
+/* PROCESS stands still; or many do, as where memory is scarce. */
+static void stand_still(struct fate *fate, struct process *process)
+{
+	const bool are_many = kernel_one_in(3);
+
+	freeze(process, (int64_t)kernel_below(2 * (uint64_t)STORM));
+	for (process = process_first(); are_many && process != NULL; process = process->next)
+		if (process->machine == fate->node && !process->has_ended && !process->is_frozen &&
+		    process->on_end == NULL && kernel_one_in(2))
+			freeze(process, (int64_t)kernel_below((uint64_t)STORM));
+	if (!are_many && kernel_one_in(2))
+		return;
+	fate->signals_left = kernel_below(SIGNALS);
+	lose_patience(fate);
 }
 
 /* Before a reload somebody changes some settings, or takes that back. */
@@ -61,7 +105,7 @@ static void cut_power(const struct fate *fate)
 	mailboxes_check(node);
 }
 
-static void strike(const struct fate *fate)
+static void strike(struct fate *fate)
 {
 	struct machine *node = fate->node;
 	struct process *process = node_process(node, NULL);
@@ -91,10 +135,7 @@ static void strike(const struct fate *fate)
 	ledger_excuse();
 	accounts_hurt(node);
 	if (kernel_one_in(3)) {
-		world_log("fate", "freezes %s %d", process->program->name, process->pid);
-		process_freeze(process, true);
-		kernel_at(kernel_now_us() + (int64_t)kernel_below(120 * (uint64_t)SECOND), thaw,
-			  (void *)(intptr_t)process->pid);
+		stand_still(fate, process);
 		return;
 	}
 	world_log("fate", "kills %s %d", process->program->name, process->pid);
@@ -170,16 +211,8 @@ static void wait_for(struct fate *fate, enum fate_moment moment)
 	strike_at_moment(fate);
 }
 
-/* Now, or soon. */
-static void choose_moment(struct fate *fate)
-{
-	if (kernel_one_in(2))
-		strike_now(fate);
-	else
-		wait_for(fate, (enum fate_moment)kernel_below(FATE_BORN));
-}
-
-/* Who is to take the first mail stands still from the beginning, while others accept it. */
+/* Who is to take mail that comes stands still, while others accept it: from the beginning, or when
+ * there is a queue already. */
 static void hold_manager_back(void *context)
 {
 	struct fate *fate = context;
@@ -190,13 +223,23 @@ static void hold_manager_back(void *context)
 			  hold_manager_back, fate);
 		return;
 	}
-	world_log("fate", "freezes %s %d", process->program->name, process->pid);
+	if (process->is_frozen)
+		return;
 	ledger_excuse();
 	accounts_hurt(fate->node);
-	process_freeze(process, true);
-	kernel_at(kernel_now_us() + SOON + (int64_t)kernel_below((uint64_t)SOON), thaw,
-		  (void *)(intptr_t)process->pid);
+	freeze(process, SOON + (int64_t)kernel_below((uint64_t)SOON));
 	wait_for(fate, FATE_PROMISED);
+}
+
+/* Now, or soon. */
+static void choose_moment(struct fate *fate)
+{
+	if (kernel_one_in(2))
+		strike_now(fate);
+	else if (!kernel_one_in(HOLDS))
+		wait_for(fate, (enum fate_moment)kernel_below(FATE_BORN));
+	else if (may_strike(fate))
+		hold_manager_back(fate);
 }
 
 /* The first start is one of which little is durable. */

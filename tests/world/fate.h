@@ -4,10 +4,13 @@
  * troubles, alone and in storms; and who starts a node again and looks into its mailboxes.
  *
  * Half of the faults come at once. The others wait for a moment when more can go wrong: the disk is
- * busy, a client has just heard 250, or a delivery has just ended; the power is what fails in most
- * of these. And it may fail again while a node recovers. In half of the worlds with many faults it
- * fails when a queue has just been made, or when that has got its first mail and "send" has seen
- * nothing of it yet.
+ * busy, a client has just heard 250, also while "send" stands still and has seen nothing of that
+ * mail, or a delivery has just ended; the power is what fails in most of these. And it may fail
+ * again while a node recovers. In half of the worlds with many faults it fails when a queue has
+ * just been made, or when that has got its first mail.
+ *
+ * Who freezes does so to one process, or to many at once; then somebody may lose patience and send
+ * the node up to nine signals.
  */
 #ifndef WORLD_FATE_H
 #define WORLD_FATE_H
@@ -28,6 +31,7 @@ struct fate {
 	/* fate.c's: */
 	int64_t storm_until_us;
 	uint64_t read_changes;   /* of the disk, when the mailboxes were read */
+	uint64_t signals_left;   /* of somebody who has no patience */
 	enum fate_moment moment; /* that a fault waits for */
 	int64_t strike_from_us;  /* since when it waits */
 	int64_t strike_until_us; /* it comes then at the latest */

@@ -18,7 +18,7 @@ enum {
 	GROWTH_BLOCKS = 50,   /* what a process may have more, of allocations */
 	GROWTH_SPARES = 2000, /* files in pid */
 	GROWTH_CONTROL =
-		2 << 20 /* bytes of a control file: QUEUE_CONTROL_KEPT, and as much again */
+		3 << 19 /* bytes of a control file: QUEUE_CONTROL_KEPT, and half as much again */
 };
 #define GROWTH_IDLE_US INT64_C(900000000)
 

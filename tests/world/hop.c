@@ -46,9 +46,19 @@ static bool is_busy(const struct hop *hop, const char *line)
 		now_us / LATER_US % SHARE != 0 && !has_day(now_us));
 }
 
-/* The longest that a reply may be, as some are: it is kept with each attempt. */
+/* Nearly the longest that a reply may be, as some are. It names the recipient, so that no other has
+ * the same: all of it is kept with each attempt. */
 #define WORDS      "this is greylisting, as you may read in our rules; "
 #define MANY_WORDS WORDS WORDS WORDS WORDS WORDS WORDS WORDS WORDS
+
+static bool refuse_at_length(struct talk *talk)
+{
+	const char *recipient = strchr(talk->line, '<');
+	char reply[sizeof MANY_WORDS + 96];
+
+	snprintf(reply, sizeof reply, "450 %.64s: " MANY_WORDS "\r\n", recipient);
+	return talk_say(talk, reply);
+}
 
 static const char *answer_recipient(const struct hop *hop, struct transaction *transaction,
 				    const char *line)
@@ -57,8 +67,6 @@ static const char *answer_recipient(const struct hop *hop, struct transaction *t
 
 	if (begin == NULL)
 		return "501 nobody\r\n";
-	if (is_busy(hop, line) && strstr(line, "<" HOP_LATEST) != NULL)
-		return "450 " MANY_WORDS "\r\n";
 	if (is_odd(hop) || is_busy(hop, line))
 		return "450 greylisted\r\n";
 	if (strstr(line, "<" HOP_REFUSED) != NULL || strstr(line, "<" HOP_NEVER) != NULL)
@@ -143,6 +151,9 @@ static bool answer(const struct hop *hop, struct talk *talk, struct transaction 
 		return talk_say(talk, "221 bye\r\n") && false;
 	if (strncasecmp(line, "MAIL", 4) == 0 || strncasecmp(line, "RSET", 4) == 0)
 		transaction->count = 0;
+	if (strncasecmp(line, "RCPT", 4) == 0 && is_busy(hop, line) &&
+	    strstr(line, "<" HOP_LATEST) != NULL)
+		return refuse_at_length(talk);
 	if (strncasecmp(line, "RCPT", 4) == 0)
 		return talk_say(talk, answer_recipient(hop, transaction, line));
 	if (strncasecmp(line, "EHLO", 4) == 0)

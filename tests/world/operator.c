@@ -21,6 +21,7 @@ struct node_operator {
 	struct machine *node;
 	int64_t pause_us;
 	int64_t quiet_from_us;
+	size_t orders;  /* how many of them it gives */
 	bool may_hold;  /* something may be held */
 	char *messages; /* as of files_names(), before a listing */
 	size_t size;
@@ -165,7 +166,7 @@ static void act(void *context)
 	if (self->may_hold)
 		release(self);
 	else if (kernel_now_us() < self->quiet_from_us)
-		orders[kernel_below(ORDERS)](self);
+		orders[kernel_below(self->orders)](self);
 }
 
 void operator_start(struct machine *node, int64_t pause_us, int64_t quiet_from_us)
@@ -174,8 +175,10 @@ void operator_start(struct machine *node, int64_t pause_us, int64_t quiet_from_u
 
 	if (self == NULL)
 		err(1, "no memory");
+	/* half of them never requeue, which writes all control files anew: they grow elsewhere */
 	*self = (struct node_operator){.node = node,
 				       .pause_us = pause_us,
+				       .orders = kernel_one_in(2) ? ORDERS : ORDERS - 1,
 				       .quiet_from_us = quiet_from_us,
 				       .next = operators};
 	operators = self;

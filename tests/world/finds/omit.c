@@ -4,22 +4,25 @@
  * of tests/crash. Linked before the disk (--wrap): neither the product nor the world knows.
  *
  * WORLD_OMITS is the number of the mutant and the mode of queue_sync that it is in, "3 files";
- * "- files": none. Not set: all are listed.
+ * "- files": none. "12 files alone": what the omitted sync of a directory was to make durable, no
+ * other step makes durable either. Not set: all are listed.
  */
 #include "../../crash/mutants.h"
+#include "forgotten.h"
 #include "node.h"
 #include "place.h"
 #include "queue/store.h"
-#include "removals.h"
 #include "settings.h"
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define QUEUE      "/var/queue"
 #define WRAP(name) __typeof__(name) __real_##name, __wrap_##name
 WRAP(disk_cut_power);
 WRAP(disk_link);
+WRAP(disk_live);
 WRAP(disk_make);
 WRAP(disk_new);
 WRAP(disk_open);
@@ -42,6 +45,7 @@ enum { DISK_TAKES_US = 8000 }; /* as for any sync: files.c */
 static struct {
 	const struct mutant *mutant; /* NULL: nothing is omitted */
 	enum queue_sync mode;
+	bool is_alone;
 	bool was_cut;
 	unsigned long strikes;
 	struct disk_node *deferred; /* held: a step that waits */
@@ -75,9 +79,15 @@ static void __attribute__((constructor)) choose(void)
 	if (*text != '-' && number < mutant_count)
 		omit.mutant = &mutants[number];
 	rest += rest == text; /* "-" */
-	for (enum queue_sync mode = QUEUE_SYNC_FILES; mode <= QUEUE_SYNC_ORDERED; mode++)
-		if (*rest == ' ' && strcmp(rest + 1, modes[mode]) == 0)
+	for (enum queue_sync mode = QUEUE_SYNC_FILES; mode <= QUEUE_SYNC_ORDERED; mode++) {
+		size_t length = strlen(modes[mode]);
+
+		if (*rest != ' ' || strncmp(rest + 1, modes[mode], length) != 0)
+			continue;
+		omit.is_alone = omit.mutant != NULL && strcmp(rest + 1 + length, " alone") == 0;
+		if (omit.is_alone || rest[1 + length] == '\0')
 			omit.mode = mode;
+	}
 	if (omit.mode == QUEUE_SYNC_AUTO)
 		errx(2, "WORLD_OMITS: not understood: %s", text);
 }
@@ -175,12 +185,10 @@ static void note_first(struct disk *disk, struct disk_file *from, const char *pa
 		disk_node_hold(omit.first);
 }
 
-/* Whose removals are forgotten; NULL: nobody's. */
-static const char *forgotten_place(void)
+static void forget(struct disk *disk)
 {
-	return omit.mutant != NULL && omit.mutant->kind == MUTANT_FORGET_REMOVALS
-		       ? omit.mutant->place
-		       : NULL;
+	if (omit.mutant != NULL && omit.mutant->kind == MUTANT_FORGET_REMOVALS)
+		omit.strikes += forget_removals(disk, omit.mutant->place);
 }
 
 /* --- the disk's calls --- */
@@ -200,7 +208,16 @@ void __wrap_disk_cut_power(struct disk *disk)
 		disk_node_drop(omit.first);
 	omit.first = NULL;
 	omit.was_cut = true;
+	forgotten_put_back(disk);
 	__real_disk_cut_power(disk);
+}
+
+/* What the disk does by itself. */
+void __wrap_disk_live(struct disk *disk, int64_t uptime_us)
+{
+	if (disk->first != NULL && uptime_us >= disk->first->made_us + DISK_COMMIT_US)
+		forget(disk);
+	__real_disk_live(disk, uptime_us);
 }
 
 int __wrap_disk_open(struct disk *disk, struct disk_file *from, const char *path, unsigned flags,
@@ -230,17 +247,20 @@ int __wrap_disk_make(struct disk *disk, struct disk_file *from, const char *path
 	int result = __real_disk_make(disk, from, path, mode);
 	struct disk_node *node;
 
-	if (result == 0 && disk_look_up(disk, from, path, &node) == 0)
+	if (result != 0)
+		return result;
+	if (disk_look_up(disk, from, path, &node) == 0)
 		place_know(node, path);
-	return result;
+	/* its parent is the first one's whose sync is omitted, whoever asks for that */
+	if (omit.is_alone && strcmp(omit.mutant->place, "..") == 0 && strcmp(path, QUEUE) == 0)
+		forget_last(disk);
+	return 0;
 }
 
 int __wrap_disk_sync(struct disk_file *file)
 {
 	struct disk *disk = file->node->disk;
 	const char *place = place_of_file(file);
-	struct removals removals;
-	int result;
 
 	if (strikes(MUTANT_SKIP, CALL_SYNC, place))
 		return 0;
@@ -248,11 +268,8 @@ int __wrap_disk_sync(struct disk_file *file)
 		defer(file->node, disk, false);
 		return 0;
 	}
-	removals = removals_take(disk, forgotten_place());
-	omit.strikes += removals.count;
-	result = __real_disk_sync(file);
-	removals_put_back(&removals);
-	return end(disk, CALL_SYNC, place, result);
+	forget(disk);
+	return end(disk, CALL_SYNC, place, __real_disk_sync(file));
 }
 
 int __wrap_disk_write_out(struct disk_file *file)
@@ -285,22 +302,20 @@ int __wrap_disk_sync_names(struct disk_file *file)
 {
 	struct disk *disk = file->node->disk;
 	const char *place = place_of(file);
-	struct removals removals;
-	int result;
 
-	if (strikes(MUTANT_SKIP, CALL_SYNC_DIRECTORY, place))
+	if (strikes(MUTANT_SKIP, CALL_SYNC_DIRECTORY, place)) {
+		if (omit.is_alone)
+			forget_names(file->node);
 		return 0;
+	}
 	if (strikes(MUTANT_FIRST, CALL_SYNC_DIRECTORY, place))
 		return sync_first(file);
 	if (strikes(MUTANT_DEFER, CALL_SYNC_DIRECTORY, place)) {
 		defer(file->node, disk, false);
 		return 0;
 	}
-	removals = removals_take(disk, forgotten_place());
-	omit.strikes += removals.count;
-	result = __real_disk_sync_names(file);
-	removals_put_back(&removals);
-	return end(disk, CALL_SYNC_DIRECTORY, place, result);
+	forget(disk);
+	return end(disk, CALL_SYNC_DIRECTORY, place, __real_disk_sync_names(file));
 }
 
 /* Bounces whose bytes are not durable, and new names of messages. */
@@ -320,8 +335,6 @@ static const char *place_of_all(const struct disk *disk)
 int __wrap_disk_sync_all(struct disk *disk)
 {
 	const char *place = place_of_all(disk);
-	struct removals removals;
-	int result;
 
 	if (strikes(MUTANT_SKIP, CALL_SYNC_FILESYSTEM, place))
 		return 0;
@@ -329,11 +342,8 @@ int __wrap_disk_sync_all(struct disk *disk)
 		defer(NULL, disk, false);
 		return 0;
 	}
-	removals = removals_take(disk, forgotten_place());
-	omit.strikes += removals.count;
-	result = __real_disk_sync_all(disk);
-	removals_put_back(&removals);
-	return end(disk, CALL_SYNC_FILESYSTEM, place, result);
+	forget(disk);
+	return end(disk, CALL_SYNC_FILESYSTEM, place, __real_disk_sync_all(disk));
 }
 
 int __wrap_disk_truncate(struct disk_file *file, uint64_t size)

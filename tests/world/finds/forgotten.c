@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: ISC
-#include "removals.h"
+#include "forgotten.h"
 #include "place.h"
-#include <stdlib.h>
 #include <string.h>
+
+static struct disk_item *first; /* by "after", in the order in which they were forgotten */
+static struct disk_item **end = &first;
 
 static void take(struct disk_item *item)
 {
@@ -15,6 +17,9 @@ static void take(struct disk_item *item)
 	*(item->own_after != NULL ? &item->own_after->own_before : &node->last) = item->own_before;
 	disk->item_count--;
 	node->item_count--;
+	item->after = NULL;
+	*end = item;
+	end = &item->after;
 }
 
 /* As the last of the changes. */
@@ -34,33 +39,56 @@ static void put(struct disk_item *item)
 	node->item_count++;
 }
 
-struct removals removals_take(struct disk *disk, const char *place)
+unsigned long forget_removals(struct disk *disk, const char *place)
 {
-	struct removals removals = {0};
+	unsigned long count = 0;
 	struct disk_item *next;
 
-	for (struct disk_item *item = place != NULL ? disk->first : NULL; item != NULL;
-	     item = next) {
+	for (struct disk_item *item = disk->first; item != NULL; item = next) {
 		next = item->after;
 		if (item->kind != DISK_ITEM_NAME || item->target != NULL ||
 		    strcmp(place_of(item->node), place) != 0)
 			continue;
-		removals.list = disk_resize(removals.list,
-					    (removals.count + 1) * sizeof(struct disk_item *));
-		removals.list[removals.count++] = item;
 		take(item);
+		count++;
 	}
-	return removals;
+	return count;
 }
 
-void removals_put_back(struct removals *removals)
+void forget_names(struct disk_node *directory)
 {
-	for (size_t i = 0; i < removals->count; i++) {
-		struct disk_item *item = removals->list[i];
+	struct disk_item *next;
 
+	for (struct disk_item *item = directory->first; item != NULL; item = next) {
+		next = item->own_after;
+		if (item->kind == DISK_ITEM_NAME)
+			take(item);
+	}
+}
+
+void forget_last(struct disk *disk)
+{
+	take(disk->last);
+}
+
+void forgotten_put_back(struct disk *disk)
+{
+	struct disk_item *next = first;
+
+	first = NULL;
+	end = &first;
+	while (next != NULL) {
+		struct disk_item *item = next;
+
+		next = item->after;
+		if (item->node->disk != disk) {
+			item->after = NULL;
+			*end = item;
+			end = &item->after;
+			continue;
+		}
 		put(item);
-		if (item->entry->seen != NULL || item->entry->durable == NULL)
+		if (item->entry->seen != item->target || item->entry->durable == item->target)
 			disk_item_lose(item);
 	}
-	free(removals->list);
 }
