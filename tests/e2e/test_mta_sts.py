@@ -289,9 +289,9 @@ def test_many_at_once(mx, https, names):
         assert asker.ask("good.test").kind == FOUND
         reader.join()
     assert len(found) == 1000
-    # no certificate is for them, and a busy machine's server may have no time for some
+    # no certificate is for them, and a busy machine's servers may have no time for some
     problems = collections.Counter((known.kind, known.problem) for known in found.values())
-    assert problems[NONE, WEBPKI] >= 500 and problems[NONE, WEBPKI] + problems[NONE, FETCH] == 1000, problems
+    assert {kind for kind, _ in problems} == {NONE} and problems[NONE, WEBPKI] >= 500, problems
     with open(f"/proc/{mx.pids('policy')[0]}/status", encoding="ascii") as status:
         most, = (int(line.split()[1]) for line in status if line.startswith("VmHWM"))
     assert most < 150 << 10, f"{most} KiB"
