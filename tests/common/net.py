@@ -20,10 +20,17 @@ def end(process, seconds):
         process.kill()
 
 
+GIVEN = set()  # ports: whom one was given may not have bound it yet
+
+
 def free_port(address="127.0.0.1"):
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp:
-        tcp.bind((address, 0))
-        return tcp.getsockname()[1]
+    while True:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp:
+            tcp.bind((address, 0))
+            port = tcp.getsockname()[1]
+        if (address, port) not in GIVEN:
+            GIVEN.add((address, port))
+            return port
 
 
 def listening(port, address="127.0.0.1"):

@@ -67,7 +67,7 @@ class Machine:
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.wait(self.find_leader, "the machine's first process")
         self.wait(lambda: self.run("systemctl", "is-system-running", "--wait", check=False)
-                  .stdout.strip() in ("running", "degraded"), "a booted system", 5 * PATIENCE)
+                  .stdout.strip() in ("running", "degraded"), "a booted system", 12 * PATIENCE)
         self.run("systemd-tmpfiles", "--create", "/usr/local/lib/tmpfiles.d/stagepost.conf")
 
     def find_leader(self):
