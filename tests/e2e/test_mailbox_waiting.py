@@ -2,6 +2,7 @@
 """Many messages of one Message-ID wait for its lock, which a session at the database has: the others
 are filed as fast as without them."""
 
+import os
 import statistics
 import threading
 import time
@@ -12,9 +13,10 @@ from smtp import Client
 from test_mailbox_servers import Site, keep, retry  # noqa: F401
 
 WAITING = [f"waiting{i}@mail.test" for i in range(50)]
-OTHERS, CLIENTS = 320, 8
+SCALE = float(os.environ.get("WAITING_SCALE", "1"))
+OTHERS, CLIENTS = int(640 * SCALE), 8
 LEAST = 0.8  # of the rate without them: where other work shares the processors, it varies
-ROUNDS, HELD_S = 4, 6  # once they wait for so long
+ROUNDS, HELD_S = int(3 + 2 * SCALE), 8  # once they wait for so long
 
 
 def send_others(own, round_):

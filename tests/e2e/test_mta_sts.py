@@ -275,6 +275,9 @@ def test_a_new_id_is_noticed_and_failures_keep_the_old_policy(mx, https, names):
         assert (known.id, known.mode, known.patterns) == ("2", "testing", ["new.good.test"])
 
 
+UNNAMED = 5  # of a thousand records that nobody answers for in time
+
+
 def test_many_at_once(mx, https, names):
     """A thousand domains of one who answers slowly, and one of another."""
     for n in range(1000):
@@ -291,7 +294,8 @@ def test_many_at_once(mx, https, names):
     assert len(found) == 1000
     # no certificate is for them, and a busy machine's servers may have no time for some
     problems = collections.Counter((known.kind, known.problem) for known in found.values())
-    assert {kind for kind, _ in problems} == {NONE} and problems[NONE, WEBPKI] >= 500, problems
+    assert problems[NONE, WEBPKI] >= 500 and problems[NONE, WEBPKI] + problems[NONE, FETCH] >= 1000 - UNNAMED, problems
+    assert {kind for kind, _ in problems} == {NONE}, problems
     with open(f"/proc/{mx.pids('policy')[0]}/status", encoding="ascii") as status:
         most, = (int(line.split()[1]) for line in status if line.startswith("VmHWM"))
     assert most < 150 << 10, f"{most} KiB"
