@@ -98,7 +98,6 @@ class Postfix:
             encoding="utf-8")
         pathlib.Path(config, "master.cf").write_text(MASTER_CF.format(port=self.port),
                                                      encoding="utf-8")
-        subprocess.run(["postfix", "-c", config, "check"], check=True, timeout=60)
         self.process = subprocess.Popen(
             [os.path.join(POSTFIX_DAEMONS, "master"), "-c", config, "-d"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
