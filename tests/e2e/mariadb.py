@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 
+import templates
 from stagepost import PATIENCE, is_root, wait_until
 
 OWNER = "mysql"  # it does not run as root
@@ -39,16 +40,22 @@ class Server:
             shutil.chown(directory, OWNER, OWNER)
         os.chmod(directory, 0o755)
         self.file = os.path.join(directory, "my.cnf")
-        data = os.path.join(directory, "data")
+        self.data = os.path.join(directory, "data")
         with open(self.file, "w", encoding="ascii") as file:
-            file.write(SETTINGS.format(data=data, socket=self.socket, directory=directory))
+            file.write(SETTINGS.format(data=self.data, socket=self.socket, directory=directory))
             file.write(settings)
-        made = subprocess.run(
-            [*as_owner(), "mariadb-install-db", f"--defaults-file={self.file}", f"--datadir={data}",
-             "--auth-root-authentication-method=normal", "--skip-test-db"],
-            cwd=directory, capture_output=True, text=True, check=False, timeout=120)
-        assert made.returncode == 0, made.stdout + made.stderr
+        os.mkdir(self.data)
+        if is_root():
+            shutil.chown(self.data, OWNER, OWNER)
+        templates.fill(self.data, "mariadb", "/usr/sbin/mariadbd", self._make)
         self.start()
+
+    def _make(self):
+        made = subprocess.run(
+            [*as_owner(), "mariadb-install-db", f"--defaults-file={self.file}", f"--datadir={self.data}",
+             "--auth-root-authentication-method=normal", "--skip-test-db"],
+            cwd=self.directory, capture_output=True, text=True, check=False, timeout=120)
+        assert made.returncode == 0, made.stdout + made.stderr
 
     def start(self):
         with open(os.path.join(self.directory, "log"), "ab") as log:
