@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: ISC
-"""2,000 messages of every shape that mail may have, the same in each run."""
+"""Messages of every shape that mail may have, the same in each run."""
 
+import os
 import random
 
 SEED = 20261120
-COUNT = 2000
+COUNT = int(os.environ.get("CORPUS", "2000"))
 LARGE = (2 << 20, 5 << 20, 20 << 20)
 
 
