@@ -26,6 +26,7 @@ from test_hostile_clients import peak_memory
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 MEMORY = 96 << 10  # KiB, of any process
 ANSWERS = 400 << 10  # the same, where answers of PostgreSQL are gathered
+LARGE_RECORDS = 400  # twice as many as one statement asks for
 LINES = 150        # of the log, that the lies make
 EACH = 1 if os.environ.get("LIES") == "all" else 8  # of so many cases one
 PATIENCE = 120     # seconds, until the true server is followed
@@ -489,14 +490,14 @@ def test_postgresql_large_records(node, ground):
         server = make("large")
         with open(SCHEMA, encoding="utf-8") as schema:
             server.sql(schema.read())
-        fill(server, 1000)
+        fill(server, LARGE_RECORDS)
         server.sql("SET session_replication_role = replica; "  # no trigger notes each of these
                    "UPDATE address SET kind = 'forward'; INSERT INTO target (address, position, target)"
                    " SELECT 'u' || i || '@example.org', p, p || repeat('x', 36) || '@example.net'"
-                   " FROM generate_series(0, 999) AS i, generate_series(0, 997) AS p")
+                   f" FROM generate_series(0, {LARGE_RECORDS - 1}) AS i, generate_series(0, 997) AS p")
         mx = follow_postgresql(node, server.conninfo())
         pids, before = mx.pids(), mx.log.mark()
         done = export(mx)
         assert done.returncode == 0, done.stderr
-        assert done.stdout.count(b"@example.net") == 998000
+        assert done.stdout.count(b"@example.net") == LARGE_RECORDS * 998
         assert not harm(mx, pids, before)

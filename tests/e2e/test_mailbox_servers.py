@@ -338,10 +338,10 @@ def test_nothing_is_filed_twice_over(node, ground, keep, end):
     cannot append it any more."""
     record = keep(Postgresql(ground))
     own = Site(node, record, keep(Imap(ground)))
-    names = [f"one{i}" for i in range(60)]
-    for begin in range(0, 60, 20):
+    names = [f"one{i}" for i in range(36)]
+    for begin in range(0, 36, 12):
         with Client(own.mx) as client:
-            for name in names[begin:begin + 20]:
+            for name in names[begin:begin + 12]:
                 assert client.deliver("lisa@gmail.test", BOTH, message(name)).startswith("250 ")
         own.mx.log.wait("message_filed", count=begin + 1)
         if end == "restart":

@@ -736,7 +736,7 @@ def test_speed(empty, shared):
     shared.sql("INSERT INTO address (address, kind) SELECT 'u' || i || '@example.org', 'mailbox'"
                " FROM generate_series(0, 24999) AS i")
     rates = {depth: empty.bench("address", "u%d@example.org", 25000, 1, depth)
-             for depth in (1, 100, 2000)}
+             for depth in (1, 2000)}
     print("lookups a second: " + ", ".join(f"{n} with {d} at a time" for d, n in rates.items()))
     assert rates[2000] > 5000
     assert rates[2000] > 2 * rates[1]

@@ -3,6 +3,7 @@
 as whom they may send, and where their secrets must not be."""
 
 import base64
+import functools
 import hashlib
 import hmac
 import json
@@ -35,11 +36,17 @@ def run(node, *words, stdin="", check=True):
     return ended
 
 
+@functools.cache
+def certificates_of_site(ground):
+    """Which no test changes."""
+    return Certificates(ground.directory("certificates"), NAME)
+
+
 class Site:
     """A node whose directory has the users ann, and bob@a.test; nobody is trusted by his address."""
 
     def __init__(self, node, ground, submission="", smtp="", more=""):
-        self.certificates = Certificates(ground.directory("certificates"), NAME)
+        self.certificates = certificates_of_site(ground)
         self.port, self.implicit_port = free_port(), free_port()
         self.mx = node("mx", start=False, domains=(), relay_from=("192.0.2.0/24",), listen=smtp,
                        routes=["b.test:127.0.0.1;1"])

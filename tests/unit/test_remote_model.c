@@ -15,11 +15,12 @@
 #include "os/socket/socket.h"
 #include "remote_scene.h"
 #include "test.h"
+#include "whole.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEEDS = 3000, JOBS = 3, STEPS_MAX = 1000000, TIMERS_MAX = 2000 };
+enum { SEEDS = TEST_IS_WHOLE ? 3000 : 1000, JOBS = 3, STEPS_MAX = 1000000, TIMERS_MAX = 2000 };
 
 /* --- the job --- */
 
