@@ -9,7 +9,6 @@
 #include "filing/filing.h"
 #include "filing_world.h"
 #include "test.h"
-#include "whole.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -310,7 +309,7 @@ static int tear_down(void **state)
 static void one_alone_with_faults(void **state)
 {
 	(void)state;
-	explore(1, TEST_IS_WHOLE ? 3 : 2, 0, NULL);
+	explore(1, 3, 0, NULL);
 }
 
 static void several_without_faults(void **state)
@@ -331,7 +330,7 @@ static void two_with_a_fault(void **state)
 static void two_with_two_faults(void **state)
 {
 	(void)state;
-	explore(2, 2, TEST_IS_WHOLE ? 1 : 0, NULL);
+	explore(2, 2, 1, NULL);
 }
 
 static void clocks_differ(void **state)
