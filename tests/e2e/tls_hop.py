@@ -2,7 +2,9 @@
 """A next hop for tests of TLS, that does as a test says: it offers STARTTLS or not, refuses it,
 stalls, answers with garbage, injects replies, or ends in the middle."""
 
+import hashlib
 import os
+import re
 import socketserver
 import ssl
 import subprocess
@@ -18,6 +20,7 @@ class Certificates:
 
     def __init__(self, directory, *names):
         self.directory = make_certificates(directory, *names)
+        self.keys = {}
 
     @property
     def authority(self):
@@ -37,20 +40,18 @@ class Certificates:
 
     def fingerprint(self, name):
         """SHA-256 of the certificate, with colons."""
-        return self._openssl("x509", "-in", self.path(name), "-noout", "-fingerprint",
-                             "-sha256").strip().partition("=")[2]
+        with open(self.path(name), encoding="ascii") as file:
+            digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(file.read())).hexdigest()
+        return re.sub("..(?=.)", r"\g<0>:", digest.upper())
 
     def key_fingerprint(self, name):
         """SHA-256 of the public key."""
-        return self._openssl(
-            "sh", "-c", f"openssl x509 -in {self.path(name)} -pubkey -noout | "
-            "openssl pkey -pubin -outform DER | openssl dgst -sha256 -r").split()[0]
-
-    @staticmethod
-    def _openssl(*words):
-        command = words if words[0] == "sh" else ("openssl", *words)
-        return subprocess.run(command, check=True, capture_output=True, text=True,
-                              timeout=PATIENCE).stdout
+        if name not in self.keys:
+            self.keys[name] = subprocess.run(
+                ["sh", "-c", f"openssl x509 -in {self.path(name)} -pubkey -noout | "
+                 "openssl pkey -pubin -outform DER | openssl dgst -sha256 -r"], check=True,
+                capture_output=True, text=True, timeout=PATIENCE).stdout.split()[0]
+        return self.keys[name]
 
 
 class Session:
