@@ -16,7 +16,7 @@
 #include "os/loop.h"
 #include "os/socket/socket.h"
 #include "queue/client/client.h"
-#include "smtp/server.h"
+#include "smtp/server/server.h"
 
 /* How sessions speak (intake/engine.h): SMTP, submission and LMTP; QMTP and QMQP. */
 extern const struct intake_engine intake_engine_smtp;

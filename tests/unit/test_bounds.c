@@ -5,7 +5,7 @@
 #include "inject/header.h"
 #include "mail/localpart.h"
 #include "mail/xtext.h"
-#include "smtp/internal_client.h"
+#include "smtp/client/internal.h"
 #include "smtp/proxy.h"
 #include "test.h"
 #include <errno.h>
