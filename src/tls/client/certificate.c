@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* Certificates that clients present. */
 #include "base/panic.h"
-#include "tls/internal_client.h"
-#include "tls/internal_identity.h"
+#include "tls/client/internal.h"
+#include "tls/identity/internal.h"
 #include <stdlib.h>
 
 static SSL_CTX *new_context(struct tls_identity *identity)

@@ -7,7 +7,7 @@
  * for dead ones, since the stack changes; so those whose address is taken are in the context.
  */
 #include "base/panic.h"
-#include "tls/internal_provider.h"
+#include "tls/provider/internal.h"
 #include <openssl/core_dispatch.h>
 #include <openssl/core_names.h>
 #include <openssl/params.h>

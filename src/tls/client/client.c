@@ -2,8 +2,8 @@
 #include "tls/client.h"
 #include "base/panic.h"
 #include "os/socket/socket.h"
+#include "tls/client/internal.h"
 #include "tls/internal.h"
-#include "tls/internal_client.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
-/* tls/internal_identity.h - shared by the files that make a server's identity. */
-#ifndef TLS_INTERNAL_IDENTITY_H
-#define TLS_INTERNAL_IDENTITY_H
+/* tls/identity/internal.h - shared by the files that make a server's identity. */
+#ifndef TLS_IDENTITY_INTERNAL_H
+#define TLS_IDENTITY_INTERNAL_H
 
 #include "tls/identity.h"
-#include "tls/internal_provider.h"
+#include "tls/provider/internal.h"
 
 struct tls_name;
 struct tls_choice;

@@ -4,7 +4,7 @@
 #include "base/table.h"
 #include "base/timestamp.h"
 #include "os/clock.h"
-#include "tls/internal_client.h"
+#include "tls/client/internal.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* What a server asks of its clients: certificates that may be verified, or only known; and peers of
  * each other, certificates that must be. */
 #include "base/panic.h"
-#include "tls/internal_identity.h"
+#include "tls/identity/internal.h"
 #include <errno.h>
 
 enum { AUTHORITIES_SIZE_MAX = 1 << 20, AUTHORITIES_MAX = 1000 };

@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "os/loop.h"
 #include "os/socket/socket.h"
-#include "tls/internal_connection.h"
+#include "tls/connection/internal.h"
 #include <errno.h>
 #include <limits.h>
 #include <openssl/err.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "tls/mutual.h"
 #include "base/panic.h"
-#include "tls/internal_identity.h"
+#include "tls/identity/internal.h"
 
 static SSL_CTX *new_context(struct tls_identity *identity, enum tls_side side, const char *protocol)
 {

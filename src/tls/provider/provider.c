@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* A library context of OpenSSL with a provider of our own (provider(7)). */
 #include "base/panic.h"
-#include "tls/internal_provider.h"
+#include "tls/provider/internal.h"
 #include <openssl/core_dispatch.h>
 
 #define OURS "provider=stagepost"

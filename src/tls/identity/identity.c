@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "tls/identity.h"
 #include "base/panic.h"
-#include "tls/internal_identity.h"
+#include "tls/identity/internal.h"
 #include <errno.h>
 #include <stdlib.h>
 

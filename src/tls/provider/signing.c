@@ -11,7 +11,7 @@
  * patience with them as with those that have asked. Pool, running job and queue are the thread's.
  */
 #include "base/panic.h"
-#include "tls/internal_provider.h"
+#include "tls/provider/internal.h"
 #include <openssl/async.h>
 #include <stdlib.h>
 #include <utlist.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What binds an exchange within a connection to it, so that it cannot be passed on through another
  * (RFC 5056). */
-#include "tls/internal_connection.h"
+#include "tls/connection/internal.h"
 #include <openssl/objects.h>
 #include <openssl/x509.h>
 

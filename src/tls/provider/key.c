@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Keys whose private half a signer has: their management (provider-keymgmt(7)). */
 #include "base/panic.h"
-#include "tls/internal_provider.h"
+#include "tls/provider/internal.h"
 #include <openssl/core_dispatch.h>
 #include <openssl/core_names.h>
 #include <openssl/param_build.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What a connection's handshake has said of the peer, and what was agreed upon. */
-#include "tls/internal_connection.h"
+#include "tls/connection/internal.h"
 #include <openssl/x509.h>
 
 void tls_peer_learn(struct tls_connection *connection)

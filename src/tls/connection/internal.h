@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-/* tls/internal_connection.h - a connection, for the files that know parts of it. */
-#ifndef TLS_INTERNAL_CONNECTION_H
-#define TLS_INTERNAL_CONNECTION_H
+/* tls/connection/internal.h - a connection, for the files that know parts of it. */
+#ifndef TLS_CONNECTION_INTERNAL_H
+#define TLS_CONNECTION_INTERNAL_H
 
 #include "tls/connection.h"
 #include "tls/internal.h"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: ISC
 /*
- * tls/internal_provider.h - keys for OpenSSL whose private half a signer has.
+ * tls/provider/internal.h - keys for OpenSSL whose private half a signer has.
  *
  * They look like keys of the types RSA, EC and ED25519, so that libssl chooses by them as by any
  * other; but their signatures have names that no other provider knows, so that no operation takes
  * them for keys of the default provider, which would miss the private half. Everything else about
  * them is asked of their public half.
  */
-#ifndef TLS_INTERNAL_PROVIDER_H
-#define TLS_INTERNAL_PROVIDER_H
+#ifndef TLS_PROVIDER_INTERNAL_H
+#define TLS_PROVIDER_INTERNAL_H
 
 #include "tls/internal.h"
 #include <openssl/core.h>

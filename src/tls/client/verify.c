@@ -2,8 +2,8 @@
 /* What clients verify by: authorities, TLSA records, fingerprints; and when two requests are equal.
  */
 #include "base/panic.h"
+#include "tls/client/internal.h"
 #include "tls/internal.h"
-#include "tls/internal_client.h"
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>

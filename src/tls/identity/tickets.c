@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Session tickets with keys that all processes have: a session goes on in any of them. */
 #include "base/panic.h"
-#include "tls/internal_identity.h"
+#include "tls/identity/internal.h"
 #include <openssl/core_names.h>
 #include <openssl/rand.h>
 

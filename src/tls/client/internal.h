@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-/* tls/internal_client.h - shared by the files of the client. */
-#ifndef TLS_INTERNAL_CLIENT_H
-#define TLS_INTERNAL_CLIENT_H
+/* tls/client/internal.h - shared by the files of the client. */
+#ifndef TLS_CLIENT_INTERNAL_H
+#define TLS_CLIENT_INTERNAL_H
 
 #include "tls/client.h"
 #include "tls/internal.h"

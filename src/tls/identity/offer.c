@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Contexts of OpenSSL that offer some of an identity's certificates. */
 #include "base/panic.h"
-#include "tls/internal_identity.h"
+#include "tls/identity/internal.h"
 
 /* No SHA-1, nor what no signer knows. */
 static const char SIGNATURES[] =

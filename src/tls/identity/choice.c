@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "base/table.h"
 #include "tls/connection.h"
-#include "tls/internal_identity.h"
+#include "tls/identity/internal.h"
 #include <stdlib.h>
 
 enum { NAME_MAX_LENGTH = 255 };
