@@ -2,7 +2,7 @@
 /* An entry for people, and as JSON. */
 #include "base/json.h"
 #include "listing/listing.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include <inttypes.h>
 #include <time.h>
 

@@ -11,7 +11,7 @@
 #include "base/base64.h"
 #include "base/panic.h"
 #include "login/internal.h"
-#include "mail/saslprep.h"
+#include "mail/text/saslprep.h"
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>

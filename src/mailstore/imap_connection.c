@@ -2,7 +2,7 @@
 /* Connections by libcurl: it connects, speaks TLS and logs in, then bytes pass through it. */
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "mailstore/internal_imap.h"
 #include "os/clock.h"
 #include "os/socket/socket.h"

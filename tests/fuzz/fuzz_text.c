@@ -10,8 +10,8 @@
 #include "base/utf8.h"
 #include "input.h"
 #include "mail/envelope.h"
-#include "mail/text.h"
-#include "mail/xtext.h"
+#include "mail/text/text.h"
+#include "mail/text/xtext.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

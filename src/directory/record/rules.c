@@ -2,7 +2,7 @@
 #include "directory/record/rules.h"
 #include "base/utf8.h"
 #include "directory/record/key.h"
-#include "mail/quota.h"
+#include "mail/mailbox/quota.h"
 #include "mail/server.h"
 #include "mail/verdict.h"
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/timestamp.h"
 #include "ipc/channel.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "os/socket/socket.h"
 #include "program/command/queue/queue.h"
 #include <errno.h>

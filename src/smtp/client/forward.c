@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* XFORWARD (Postfix): the server is told which client the message came from. */
 #include "mail/host.h"
-#include "mail/xtext.h"
+#include "mail/text/xtext.h"
 #include "smtp/client/internal.h"
 
 enum {

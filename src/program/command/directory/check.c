@@ -4,7 +4,7 @@
 #include "base/panic.h"
 #include "directory/record/key.h"
 #include "directory/record/password.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "program/command/directory/dangling.h"
 #include "program/command/directory/directory.h"
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include "directory/wire/route.h"
 #include "exchange/pages.h"
 #include "exchange/writer.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "program/command/queue/queue.h"
 #include <stdlib.h>
 

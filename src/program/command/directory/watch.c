@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/panic.h"
 #include "directory/wire/frame.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "program/command/directory/directory.h"
 #include "program/command/queue/queue.h"
 #include <inttypes.h>

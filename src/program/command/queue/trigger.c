@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/panic.h"
 #include "base/table.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "os/clock.h"
 #include "os/file/file.h"
 #include "program/command/queue/queue.h"

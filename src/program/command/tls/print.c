@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/timestamp.h"
 #include "deliver/remote/route/peer.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "tls/peer_chain.h"
 
 static const char *const outcome_names[] = {

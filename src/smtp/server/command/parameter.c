@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The parameters of MAIL and RCPT. */
 #include "base/utf8.h"
-#include "mail/xtext.h"
+#include "mail/text/xtext.h"
 #include "smtp/server/internal.h"
 
 enum {

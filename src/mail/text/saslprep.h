@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 /*
- * mail/saslprep.h - SASLprep (RFC 4013), a profile of stringprep (RFC 3454): names and passwords
- * that look the same become the same bytes, however a keyboard composes letters. Code points that
- * Unicode 3.2 does not assign are allowed.
+ * mail/text/saslprep.h - SASLprep (RFC 4013), a profile of stringprep (RFC 3454): names and
+ * passwords that look the same become the same bytes, however a keyboard composes letters. Code
+ * points that Unicode 3.2 does not assign are allowed.
  */
-#ifndef MAIL_SASLPREP_H
-#define MAIL_SASLPREP_H
+#ifndef MAIL_TEXT_SASLPREP_H
+#define MAIL_TEXT_SASLPREP_H
 
 #include "base/attributes.h"
 #include "base/buffer.h"

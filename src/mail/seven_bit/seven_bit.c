@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-#include "mail/seven_bit.h"
+#include "mail/seven_bit/seven_bit.h"
 #include "base/panic.h"
-#include "mail/internal_seven_bit.h"
+#include "mail/seven_bit/internal.h"
 #include <stdlib.h>
 #include <string.h>
 

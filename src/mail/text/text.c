@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "mail/text.h"
+#include "mail/text/text.h"
 
 void mail_text_append(struct buffer *out, struct str text, enum mail_text kind)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The header fields that describe a part, RFC 2045. */
-#include "mail/internal_seven_bit.h"
+#include "mail/seven_bit/internal.h"
 #include <string.h>
 
 void seven_bit_header_begin(struct seven_bit_header *header, bool is_message, bool is_in_digest)

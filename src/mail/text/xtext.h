@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * mail/xtext.h - the encoding of parameters of MAIL and RCPT, RFC 3461 section 4.
+ * mail/text/xtext.h - the encoding of parameters of MAIL and RCPT, RFC 3461 section 4.
  */
-#ifndef MAIL_XTEXT_H
-#define MAIL_XTEXT_H
+#ifndef MAIL_TEXT_XTEXT_H
+#define MAIL_TEXT_XTEXT_H
 
 #include "base/buffer.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "mail/saslprep.h"
+#include "mail/text/saslprep.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

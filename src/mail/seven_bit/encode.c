@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Quoted-printable and base64 (RFC 2045 section 6), piece by piece. */
-#include "mail/internal_seven_bit.h"
+#include "mail/seven_bit/internal.h"
 
 enum { QUOTED_COLUMNS = 75, BASE64_COLUMNS = 76 }; /* of 76; the soft line break needs one */
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: ISC
 /*
- * mail/internal_seven_bit.h - shared by the files of the conversion.
+ * mail/seven_bit/internal.h - shared by the files of the conversion.
  *
- * seven_bit.c splits the message into lines and keeps the result of the scan, seven_bit_walk.c
- * tracks the structure of the message, seven_bit_header.c parses fields, seven_bit_encode.c writes
- * bodies.
+ * seven_bit.c splits the message into lines and keeps the result of the scan, walk.c tracks the
+ * structure of the message, header.c parses fields, encode.c writes bodies.
  */
-#ifndef MAIL_INTERNAL_SEVEN_BIT_H
-#define MAIL_INTERNAL_SEVEN_BIT_H
+#ifndef MAIL_SEVEN_BIT_INTERNAL_H
+#define MAIL_SEVEN_BIT_INTERNAL_H
 
-#include "mail/seven_bit.h"
+#include "mail/seven_bit/seven_bit.h"
 
 enum {
 	SEVEN_BIT_LINE_SIZE = 4096,
@@ -118,7 +117,7 @@ struct mail_seven_bit {
 	bool is_binary;
 	bool has_sealed, has_opaque; /* such parts with 8-bit data */
 
-	/* seven_bit_walk.c */
+	/* walk.c */
 	enum seven_bit_region region;
 	struct seven_bit_level levels[SEVEN_BIT_DEPTH_MAX];
 	size_t depth;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Tracks the structure of a message, RFC 2046 section 5.1, and converts each line accordingly. */
 #include "base/panic.h"
-#include "mail/internal_seven_bit.h"
+#include "mail/seven_bit/internal.h"
 #include <string.h>
 
 enum { LINE_MAX_BYTES = 998 }; /* RFC 5322 section 2.1.1 */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * mail/text.h - makes foreign text safe for a header.
+ * mail/text/text.h - makes foreign text safe for a header.
  */
-#ifndef MAIL_TEXT_H
-#define MAIL_TEXT_H
+#ifndef MAIL_TEXT_TEXT_H
+#define MAIL_TEXT_TEXT_H
 
 #include "base/buffer.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "mail/xtext.h"
+#include "mail/text/xtext.h"
 
 static bool is_graphic(uint64_t byte)
 {

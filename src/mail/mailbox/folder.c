@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "mail/folder.h"
+#include "mail/mailbox/folder.h"
 #include "base/utf8.h"
 
 static bool is_allowed(struct str rest, bool begins_level)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * mail/seven_bit.h - converts a message with 8-bit data to 7 bits, for a host that does not support
- * 8BITMIME (RFC 6152 section 3).
+ * mail/seven_bit/seven_bit.h - converts a message with 8-bit data to 7 bits, for a host that does
+ * not support 8BITMIME (RFC 6152 section 3).
  *
  * The message is read at least twice, in pieces of any size: once to scan it for parts with 8-bit
  * data, then once to convert it each time it is sent. Memory is bounded: the first 4 KiB of a line,
@@ -24,8 +24,8 @@
  * (RFC 2046 section 5.2); a multipart without a usable boundary, whose parts cannot be found; more
  * than 32 levels or 10,000 parts.
  */
-#ifndef MAIL_SEVEN_BIT_H
-#define MAIL_SEVEN_BIT_H
+#ifndef MAIL_SEVEN_BIT_SEVEN_BIT_H
+#define MAIL_SEVEN_BIT_SEVEN_BIT_H
 
 #include "base/attributes.h"
 #include "base/buffer.h"

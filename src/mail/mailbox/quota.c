@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "mail/quota.h"
+#include "mail/mailbox/quota.h"
 #include <errno.h>
 
 static const char UNITS[] = "KMGT";

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
 /*
- * mail/quota.h - the limit of a mailbox: "1G", "500M,10000", "none".
+ * mail/mailbox/quota.h - the limit of a mailbox: "1G", "500M,10000", "none".
  *
  * Bytes, with K, M, G or T for powers of 1024; then, after a comma, the number of messages. 0 for
  * either of them, or "none" for both, means no limit.
  */
-#ifndef MAIL_QUOTA_H
-#define MAIL_QUOTA_H
+#ifndef MAIL_MAILBOX_QUOTA_H
+#define MAIL_MAILBOX_QUOTA_H
 
 #include "base/attributes.h"
 #include "base/buffer.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * mail/folder.h - the name of a folder of a mailbox, as people and IMAP clients know it.
+ * mail/mailbox/folder.h - the name of a folder of a mailbox, as people and IMAP clients know it.
  */
-#ifndef MAIL_FOLDER_H
-#define MAIL_FOLDER_H
+#ifndef MAIL_MAILBOX_FOLDER_H
+#define MAIL_MAILBOX_FOLDER_H
 
 #include "base/str.h"
 #include <stdbool.h>
