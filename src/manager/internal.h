@@ -39,8 +39,8 @@
 #include "manager/message.h"
 #include "manager/outcome.h"
 #include "manager/turn/transport.h"
-#include "manager/wait/gate.h"
-#include "manager/wait/scan.h"
+#include "manager/wait/scan/scan.h"
+#include "manager/wait/trigger/gate.h"
 #include "os/load.h"
 
 struct manager {

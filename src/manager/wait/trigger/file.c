@@ -2,7 +2,7 @@
 /* Trigger files that other processes make and remove. */
 #include "base/panic.h"
 #include "log/event.h"
-#include "manager/wait/internal_trigger.h"
+#include "manager/wait/trigger/internal.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

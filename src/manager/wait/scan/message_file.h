@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/wait/message_file.h - looks at a message's own files: a name in a directory's list may be
- * gone by now.
+ * manager/wait/scan/message_file.h - looks at a message's own files: a name in a directory's list
+ * may be gone by now.
  *
  * A file that cannot be examined (that is logged) is assumed to exist and to be due: whoever reads
  * it finds out.
  */
-#ifndef MANAGER_WAIT_MESSAGE_FILE_H
-#define MANAGER_WAIT_MESSAGE_FILE_H
+#ifndef MANAGER_WAIT_SCAN_MESSAGE_FILE_H
+#define MANAGER_WAIT_SCAN_MESSAGE_FILE_H
 
 #include "queue/store.h"
 #include "queue/walk.h"

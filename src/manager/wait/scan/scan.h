@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/wait/scan.h - finds messages on the disk: at the start, when something was missed, when
- * lock/trigger is pulled, and from time to time. New mail need not wait for it: a scan runs in
+ * manager/wait/scan/scan.h - finds messages on the disk: at the start, when something was missed,
+ * when lock/trigger is pulled, and from time to time. New mail need not wait for it: a scan runs in
  * slices of a few milliseconds.
  *
  * While few messages sleep, all are kept in memory. Beyond that, messages at S5 that are not due
@@ -17,8 +17,8 @@
  * process a directory, "queue" a file in todo/. After such a scan a complete one follows in 2 s;
  * while they fail, each pause is twice the last, at most rescan_us.
  */
-#ifndef MANAGER_WAIT_SCAN_H
-#define MANAGER_WAIT_SCAN_H
+#ifndef MANAGER_WAIT_SCAN_SCAN_H
+#define MANAGER_WAIT_SCAN_SCAN_H
 
 #include "mail/envelope.h"
 #include "manager/wait/wake.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/wait/trigger.h - triggers: events that messages wait for, each a file in the meantime
- * (queue/trigger.h).
+ * manager/wait/trigger/trigger.h - triggers: events that messages wait for, each a file in the
+ * meantime (queue/trigger.h).
  *
  * trigger/host.NAME is made when a host cannot be reached, trigger/service.NAME when a service's
  * LMTP or IMAP server or its record cannot, trigger/service.NAME.HOST:PORT when a server named by
@@ -23,8 +23,8 @@
  * and it is freed with the last. If it is set again meanwhile, it keeps those that still sleep. No
  * call takes longer with more triggers, except triggers_read() and triggers_release_domain().
  */
-#ifndef MANAGER_WAIT_TRIGGER_H
-#define MANAGER_WAIT_TRIGGER_H
+#ifndef MANAGER_WAIT_TRIGGER_TRIGGER_H
+#define MANAGER_WAIT_TRIGGER_TRIGGER_H
 
 #include "manager/wait/sleeper.h"
 #include "os/loop.h"

@@ -2,7 +2,7 @@
 /* Triggers of servers, by the server's name: "host.NAME" or "host.NAME:PORT". */
 #include "base/hash.h"
 #include "base/panic.h"
-#include "manager/wait/internal_trigger.h"
+#include "manager/wait/trigger/internal.h"
 
 static bool is_in(struct str server, struct str host)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Triggers of classes of hosts: several messages may have a turn at once (gate.h). */
 #include "base/panic.h"
-#include "manager/wait/internal_trigger.h"
+#include "manager/wait/trigger/internal.h"
 #include <stdlib.h>
 
 struct turn {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "manager/wait/gate.h"
+#include "manager/wait/trigger/gate.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "limit/count.h"

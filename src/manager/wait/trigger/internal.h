@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
-/* manager/wait/internal_trigger.h - what trigger.c and trigger_file.c share. */
-#ifndef MANAGER_WAIT_INTERNAL_TRIGGER_H
-#define MANAGER_WAIT_INTERNAL_TRIGGER_H
+/* manager/wait/trigger/internal.h - what trigger.c and file.c share. */
+#ifndef MANAGER_WAIT_TRIGGER_INTERNAL_H
+#define MANAGER_WAIT_TRIGGER_INTERNAL_H
 
 #include "base/heap.h"
 #include "base/table.h"
-#include "manager/wait/trigger.h"
+#include "manager/wait/trigger/trigger.h"
 
 enum trigger_state { TRIGGER_SET, TRIGGER_PROBED, TRIGGER_RELEASED };
 

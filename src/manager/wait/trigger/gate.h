@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/wait/gate.h - lets mail go that waits for a place in a class of hosts (limit/count.h).
+ * manager/wait/trigger/gate.h - lets mail go that waits for a place in a class of hosts
+ * (limit/count.h).
  *
  * While such a trigger is set, the counts are looked at every 20 ms, and as soon as one of those
  * who were let go is done. As many messages get a turn as there are places, who waited longest
  * first. The trigger is released with the last one, or when the class is no longer configured.
  */
-#ifndef MANAGER_WAIT_GATE_H
-#define MANAGER_WAIT_GATE_H
+#ifndef MANAGER_WAIT_TRIGGER_GATE_H
+#define MANAGER_WAIT_TRIGGER_GATE_H
 
 #include "config/config.h"
 #include "limit/memory.h"
-#include "manager/wait/trigger.h"
+#include "manager/wait/trigger/trigger.h"
 
 struct gate;
 

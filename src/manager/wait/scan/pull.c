@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "manager/wait/pull.h"
+#include "manager/wait/scan/pull.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "log/event.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "manager/wait/due_list.h"
+#include "manager/wait/scan/due_list.h"
 #include "log/event.h"
 #include <errno.h>
 

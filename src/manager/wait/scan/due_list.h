@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/wait/due_list.h - the lists of due times (queue/due.h) during complete scans. The first
- * one of a process reads the list of the previous process; each other one writes the next list.
+ * manager/wait/scan/due_list.h - the lists of due times (queue/due.h) during complete scans. The
+ * first one of a process reads the list of the previous process; each other one writes the next
+ * list.
  *
  * Errors are logged: without a list, all files are looked at.
  */
-#ifndef MANAGER_WAIT_DUE_LIST_H
-#define MANAGER_WAIT_DUE_LIST_H
+#ifndef MANAGER_WAIT_SCAN_DUE_LIST_H
+#define MANAGER_WAIT_SCAN_DUE_LIST_H
 
 #include "queue/due.h"
 

@@ -2,7 +2,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "log/event.h"
-#include "manager/wait/internal_trigger.h"
+#include "manager/wait/trigger/internal.h"
 #include "os/clock.h"
 #include "os/random.h"
 #include <stdlib.h>

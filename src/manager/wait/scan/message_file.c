@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "manager/wait/message_file.h"
+#include "manager/wait/scan/message_file.h"
 #include "log/event.h"
 #include "os/file/file.h"
 #include <errno.h>

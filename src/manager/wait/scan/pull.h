@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/wait/pull.h - lock/trigger, which a process pulls after queueing a message without the
- * process "queue" (queue_store_pull_trigger()).
+ * manager/wait/scan/pull.h - lock/trigger, which a process pulls after queueing a message without
+ * the process "queue" (queue_store_pull_trigger()).
  */
-#ifndef MANAGER_WAIT_PULL_H
-#define MANAGER_WAIT_PULL_H
+#ifndef MANAGER_WAIT_SCAN_PULL_H
+#define MANAGER_WAIT_SCAN_PULL_H
 
 #include "os/loop.h"
 #include "queue/store.h"
