@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Finds the aliases that are lists: those with an owner-NAME. */
 #include "directory/record/key.h"
-#include "exchange/internal.h"
+#include "exchange/format/internal.h"
 #include <errno.h>
 
 static const struct str PREFIX = {"owner-", 6};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* virtual(5), and virtual_mailbox_maps, which have the same format. */
 #include "directory/record/key.h"
-#include "exchange/internal.h"
+#include "exchange/format/internal.h"
 #include <errno.h>
 #include <string.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 /*
- * exchange/seen.h - the set of keys in files, with 16 bytes for each: a hash of 88 bits, keyed by
- * a secret of the process, and the key's place. Collisions are so unlikely (one in 10^14 with a
- * million keys) that they are ignored.
+ * exchange/import/seen.h - the set of keys in files, with 16 bytes for each: a hash of 88 bits,
+ * keyed by a secret of the process, and the key's place. Collisions are so unlikely (one in 10^14
+ * with a million keys) that they are ignored.
  */
-#ifndef EXCHANGE_SEEN_H
-#define EXCHANGE_SEEN_H
+#ifndef EXCHANGE_IMPORT_SEEN_H
+#define EXCHANGE_IMPORT_SEEN_H
 
 #include "directory/record/record.h"
 

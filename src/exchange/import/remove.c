@@ -2,7 +2,7 @@
 /* Removes the records that the file does not have: page by page, many at a time. */
 #include "base/arena.h"
 #include "base/panic.h"
-#include "exchange/internal_import.h"
+#include "exchange/import/internal.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "exchange/seen.h"
+#include "exchange/import/seen.h"
 #include "base/panic.h"
 #include "os/random.h"
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* A set of names that is collected from the whole file before its first line is processed. */
 #include "base/panic.h"
 #include "base/table.h"
-#include "exchange/internal.h"
+#include "exchange/format/internal.h"
 #include "os/stream/stream.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
-/* exchange/internal_import.h - shared by import.c, import_apply.c and import_remove.c. */
-#ifndef EXCHANGE_INTERNAL_IMPORT_H
-#define EXCHANGE_INTERNAL_IMPORT_H
+/* exchange/import/internal.h - shared by import.c, apply.c and remove.c. */
+#ifndef EXCHANGE_IMPORT_INTERNAL_H
+#define EXCHANGE_IMPORT_INTERNAL_H
 
 #include "exchange/import.h"
-#include "exchange/seen.h"
+#include "exchange/import/seen.h"
 
 enum {
 	IMPORT_WINDOW = 800, /* pending questions: fewer than a server allows for a connection */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * exchange/lines.h - the lines of a file, one at a time, in bounded memory.
+ * exchange/format/lines.h - the lines of a file, one at a time, in bounded memory.
  */
-#ifndef EXCHANGE_LINES_H
-#define EXCHANGE_LINES_H
+#ifndef EXCHANGE_FORMAT_LINES_H
+#define EXCHANGE_FORMAT_LINES_H
 
 #include "base/attributes.h"
 #include "base/buffer.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Addresses in alias files: RFC 5322 section 3.4, one at a time. */
-#include "exchange/internal.h"
+#include "exchange/format/internal.h"
 #include <string.h>
 
 /* The nesting at a position. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* aliases(5) of sendmail and Postfix. */
 #include "directory/record/key.h"
-#include "exchange/internal.h"
+#include "exchange/format/internal.h"
 #include <errno.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* RFC 4180: a line of column names, then a row for each record. */
 #include "base/panic.h"
-#include "exchange/internal.h"
+#include "exchange/format/internal.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

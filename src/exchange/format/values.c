@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The values of an alias, with those of included files. */
 #include "base/panic.h"
-#include "exchange/internal.h"
+#include "exchange/format/internal.h"
 #include "os/file/file.h"
 #include <errno.h>
 #include <stdlib.h>

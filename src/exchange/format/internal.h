@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
-/* exchange/internal.h - shared by the parts of exchange/. */
-#ifndef EXCHANGE_INTERNAL_H
-#define EXCHANGE_INTERNAL_H
+/* exchange/format/internal.h - shared by the parts of exchange/. */
+#ifndef EXCHANGE_FORMAT_INTERNAL_H
+#define EXCHANGE_FORMAT_INTERNAL_H
 
 #include "base/arena.h"
-#include "exchange/lines.h"
+#include "exchange/format/lines.h"
 #include "exchange/reader.h"
 
 struct exchange_names;

@@ -2,7 +2,7 @@
 /* Builds an entry from the fields that a format's parser finds, or reports a problem. */
 #include "directory/record/key.h"
 #include "directory/record/password.h"
-#include "exchange/internal.h"
+#include "exchange/format/internal.h"
 #include <errno.h>
 
 int exchange_problem(struct exchange_reader *reader, struct exchange_entry *entry,

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/panic.h"
 #include "directory/record/key.h"
-#include "exchange/internal_import.h"
+#include "exchange/import/internal.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "exchange/lines.h"
+#include "exchange/format/lines.h"
 #include "os/stream/stream.h"
 #include <errno.h>
 #include <string.h>

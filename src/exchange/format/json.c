@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Each line is a JSON object (RFC 8259) with one record. */
-#include "exchange/internal.h"
+#include "exchange/format/internal.h"
 #include <errno.h>
 #include <string.h>
 
