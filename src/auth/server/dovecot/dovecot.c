@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "auth/server/dovecot.h"
+#include "auth/server/dovecot/dovecot.h"
 #include "base/base64.h"
 #include "base/panic.h"
 #include "base/timestamp.h"

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: ISC
 /*
- * auth/server/dovecot.h - passes mechanisms through to the authentication service of Dovecot.
+ * auth/server/dovecot/dovecot.h - passes mechanisms through to the authentication service of
+ * Dovecot.
  *
  * One connection, made again when it is lost. What the service asks and answers is passed on
  * without being understood.
  */
-#ifndef AUTH_SERVER_DOVECOT_H
-#define AUTH_SERVER_DOVECOT_H
+#ifndef AUTH_SERVER_DOVECOT_DOVECOT_H
+#define AUTH_SERVER_DOVECOT_DOVECOT_H
 
 #include "auth/protocol.h"
-#include "auth/server/dovecot_line.h"
+#include "auth/server/dovecot/line.h"
 #include "os/loop.h"
 #include <netinet/in.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "auth/server/dovecot_line.h"
+#include "auth/server/dovecot/line.h"
 #include "base/base64.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * auth/server/dovecot_line.h - lines of the protocol between Dovecot's authentication service and
+ * auth/server/dovecot/line.h - lines of the protocol between Dovecot's authentication service and
  * its clients, versions 1.1 and 1.2: words with tabs between, in which Dovecot escapes tabs, line
  * ends, NUL and its escape, \001.
  */
