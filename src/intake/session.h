@@ -9,7 +9,7 @@
 #include "auth/client.h"
 #include "config/config.h"
 #include "directory/lookup/lookup.h"
-#include "intake/security.h"
+#include "intake/security/security.h"
 #include "limit/count.h"
 #include "limit/rate.h"
 #include "names/client.h"

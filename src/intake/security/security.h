@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * intake/security.h - TLS of the sessions of a listener: with which certificates, and who may relay
- * by one of his own.
+ * intake/security/security.h - TLS of the sessions of a listener: with which certificates, and who
+ * may relay by one of his own.
  */
-#ifndef INTAKE_SECURITY_H
-#define INTAKE_SECURITY_H
+#ifndef INTAKE_SECURITY_SECURITY_H
+#define INTAKE_SECURITY_SECURITY_H
 
 #include "config/config.h"
 #include "os/loop.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "intake/pace.h"
+#include "intake/limit/pace.h"
 #include "base/timestamp.h"
 
 void intake_pace_reset(struct intake_pace *pace)

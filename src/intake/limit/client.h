@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * intake/client.h - counts the sessions of each client: an IPv4 address, or an IPv6 /64 network,
- * because a client with one address there can use all of them.
+ * intake/limit/client.h - counts the sessions of each client: an IPv4 address, or an IPv6 /64
+ * network, because a client with one address there can use all of them.
  */
-#ifndef INTAKE_CLIENT_H
-#define INTAKE_CLIENT_H
+#ifndef INTAKE_LIMIT_CLIENT_H
+#define INTAKE_LIMIT_CLIENT_H
 
 #include "base/attributes.h"
 #include <netinet/in.h>

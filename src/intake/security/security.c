@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "intake/security.h"
+#include "intake/security/security.h"
 #include "base/panic.h"
 #include "keys/client.h"
 #include "log/event.h"

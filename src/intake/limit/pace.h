@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
 /*
- * intake/pace.h - how long we still wait for a client: each time no longer than the timeout, and in
- * total no longer than the timeout plus the time its bytes take at the minimum rate. So a client
- * gains nothing by sending a byte now and then. Only the time during which it was the client's turn
- * counts, not the time in which we were busy with its bytes.
+ * intake/limit/pace.h - how long we still wait for a client: each time no longer than the timeout,
+ * and in total no longer than the timeout plus the time its bytes take at the minimum rate. So a
+ * client gains nothing by sending a byte now and then. Only the time during which it was the
+ * client's turn counts, not the time in which we were busy with its bytes.
  */
-#ifndef INTAKE_PACE_H
-#define INTAKE_PACE_H
+#ifndef INTAKE_LIMIT_PACE_H
+#define INTAKE_LIMIT_PACE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "intake/client.h"
+#include "intake/limit/client.h"
 #include "base/panic.h"
 #include "base/table.h"
 #include <stdlib.h>
