@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost check - checks the configuration, and with --running the running node. */
-#include "program/rights/check.h"
+#include "program/rights/check/check.h"
 #include "base/json.h"
 #include "os/clock.h"
 #include "os/process/process.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Checks the descriptors of a process: sockets and their peers, its log, pipes. */
-#include "program/rights/check.h"
+#include "program/rights/check/check.h"
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 /* The findings of a check. */
 #include "base/arena.h"
 #include "base/panic.h"
-#include "program/rights/check.h"
+#include "program/rights/check/check.h"
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

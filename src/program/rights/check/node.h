@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/rights/node.h - a snapshot of a running node, from the kernel.
+ * program/rights/check/node.h - a snapshot of a running node, from the kernel.
  */
-#ifndef PROGRAM_RIGHTS_NODE_H
-#define PROGRAM_RIGHTS_NODE_H
+#ifndef PROGRAM_RIGHTS_CHECK_NODE_H
+#define PROGRAM_RIGHTS_CHECK_NODE_H
 
 #include "os/inspect/inspect.h"
 #include "os/inspect/sockets.h"

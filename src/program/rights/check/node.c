@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "program/rights/node.h"
+#include "program/rights/check/node.h"
 #include "base/arena.h"
 #include "base/panic.h"
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "program/rights/check.h"
+#include "program/rights/check/check.h"
 #include "base/arena.h"
 #include "base/panic.h"
 #include <errno.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/rights/check.h - compares a running node with program/rights/rights.h.
+ * program/rights/check/check.h - compares a running node with program/rights/rights.h.
  */
-#ifndef PROGRAM_RIGHTS_CHECK_H
-#define PROGRAM_RIGHTS_CHECK_H
+#ifndef PROGRAM_RIGHTS_CHECK_CHECK_H
+#define PROGRAM_RIGHTS_CHECK_CHECK_H
 
 #include "config/config.h"
-#include "program/rights/node.h"
+#include "program/rights/check/node.h"
 #include "program/serve/internal.h"
 
 /* Something that a process has, but the table does not allow. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Checks the places of open files. */
-#include "program/rights/check.h"
+#include "program/rights/check/check.h"
 #include "program/sandbox/conninfo.h"
 #include <fcntl.h>
 #include <limits.h>
