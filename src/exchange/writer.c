@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "exchange/writer.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "exchange/format/internal.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* An entry for people, and as JSON. */
-#include "base/json.h"
+#include "base/text/json.h"
 #include "listing/listing.h"
 #include "mail/text/text.h"
 #include <inttypes.h>

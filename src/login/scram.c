@@ -8,8 +8,8 @@
  *   server: v=SIGNATURE
  *   client: (empty)
  */
-#include "base/base64.h"
 #include "base/panic.h"
+#include "base/text/base64.h"
 #include "login/internal.h"
 #include "mail/text/saslprep.h"
 #include <openssl/crypto.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Finds copies on an IMAP server: by the Message-ID as the server has it, then by what they hold.
  */
-#include "base/quote.h"
+#include "base/text/quote.h"
 #include "base/timestamp.h"
 #include "mailstore/internal_imap.h"
 #include "os/clock.h"

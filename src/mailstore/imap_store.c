@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Logins of users, and the connections that are kept for them. */
-#include "base/quote.h"
+#include "base/text/quote.h"
 #include "mail/localpart.h"
 #include "mailstore/internal_imap.h"
 #include "os/clock.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The story as sentences, and as JSON. */
-#include "base/json.h"
+#include "base/text/json.h"
 #include "mail/text/text.h"
 #include "trace/story.h"
 #include <string.h>

@@ -3,11 +3,11 @@
  * tests/fuzz/fuzz_text.c - any bytes made safe: as xtext, as JSON, as a header's text, in a
  * manual page; and UTF-8, identifiers and times read.
  */
-#include "base/json.h"
-#include "base/mdoc.h"
 #include "base/panic.h"
+#include "base/text/json.h"
+#include "base/text/mdoc.h"
+#include "base/text/utf8.h"
 #include "base/timestamp.h"
-#include "base/utf8.h"
 #include "input.h"
 #include "mail/envelope.h"
 #include "mail/text/text.h"

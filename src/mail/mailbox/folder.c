@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "mail/mailbox/folder.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 static bool is_allowed(struct str rest, bool begins_level)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost transcript - shows the dialogue of sessions live. */
 #include "program/talk/transcript.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/timestamp.h"
 #include "ipc/channel.h"
 #include "mail/text/text.h"

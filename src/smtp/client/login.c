@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The client's login: AUTH (RFC 4954). The engine carries messages, the driver knows the mechanism.
  */
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "smtp/client/internal.h"
 #include <string.h>
 

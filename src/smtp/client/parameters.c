@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What follows the address of MAIL and RCPT, and which addresses may be sent. */
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "mail/localpart.h"
 #include "mail/unicode.h"
 #include "smtp/client/internal.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Replies as text, and the count of errors that ends a session. */
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "smtp/server/internal.h"
 #include <string.h>
 

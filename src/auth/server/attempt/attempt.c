@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* How an attempt begins, and what its client says. */
 #include "auth/server/internal.h"
-#include "base/base64.h"
 #include "base/panic.h"
+#include "base/text/base64.h"
 #include "ipc/pack.h"
 #include "os/clock.h"
 #include "os/random.h"

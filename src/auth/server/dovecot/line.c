@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "auth/server/dovecot/line.h"
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include <string.h>
 
 static bool unescape(struct str text, struct buffer *out)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost directory check */
-#include "base/json.h"
 #include "base/panic.h"
+#include "base/text/json.h"
 #include "directory/record/key.h"
 #include "directory/record/password.h"
 #include "mail/text/text.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "program/command/directory/print.h"
-#include "base/json.h"
 #include "base/panic.h"
+#include "base/text/json.h"
 #include "directory/record/key.h"
 #include "directory/wire/route.h"
 #include "exchange/pages.h"

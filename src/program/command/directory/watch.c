@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost directory watch, stats */
-#include "base/json.h"
 #include "base/panic.h"
+#include "base/text/json.h"
 #include "directory/wire/frame.h"
 #include "mail/text/text.h"
 #include "program/command/directory/directory.h"

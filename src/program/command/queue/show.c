@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost queue show */
-#include "base/json.h"
+#include "base/text/json.h"
 #include "mail/text/text.h"
 #include "os/file/file.h"
 #include "program/command/queue/queue.h"

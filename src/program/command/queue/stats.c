@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost queue stats */
-#include "base/json.h"
+#include "base/text/json.h"
 #include "mail/text/text.h"
 #include "os/clock.h"
 #include "program/command/queue/queue.h"

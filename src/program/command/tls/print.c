@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "program/command/tls/print.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/timestamp.h"
 #include "deliver/remote/route/peer.h"
 #include "mail/text/text.h"

@@ -3,8 +3,8 @@
  * The AUTH command (RFC 4954): the messages of a mechanism go to and fro in base64, one to a line,
  * and the driver judges them. What came is overwritten as soon as it is judged.
  */
-#include "base/base64.h"
 #include "base/panic.h"
+#include "base/text/base64.h"
 #include "smtp/server/internal.h"
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The parameters of MAIL and RCPT. */
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "mail/text/xtext.h"
 #include "smtp/server/internal.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * base/json.h - writes JSON: RFC 8259, one object a line.
+ * base/text/json.h - writes JSON: RFC 8259, one object a line.
  */
-#ifndef BASE_JSON_H
-#define BASE_JSON_H
+#ifndef BASE_TEXT_JSON_H
+#define BASE_TEXT_JSON_H
 
 #include "base/buffer.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "base/mdoc.h"
+#include "base/text/mdoc.h"
 
 enum { LINE_MAX_LENGTH = 78 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * base/quote.h - quoted strings, as mail addresses, header fields, IMAP and configurations have
- * them.
+ * base/text/quote.h - quoted strings, as mail addresses, header fields, IMAP and configurations
+ * have them.
  */
-#ifndef BASE_QUOTE_H
-#define BASE_QUOTE_H
+#ifndef BASE_TEXT_QUOTE_H
+#define BASE_TEXT_QUOTE_H
 
 #include "base/buffer.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * base/mask.h - masks of texts: '*' stands for any text, '?' for one byte.
+ * base/text/mask.h - masks of texts: '*' stands for any text, '?' for one byte.
  */
-#ifndef BASE_MASK_H
-#define BASE_MASK_H
+#ifndef BASE_TEXT_MASK_H
+#define BASE_TEXT_MASK_H
 
 #include "base/str.h"
 

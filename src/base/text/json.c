@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-#include "base/json.h"
-#include "base/utf8.h"
+#include "base/text/json.h"
+#include "base/text/utf8.h"
 
 static void append_byte(struct buffer *out, char byte)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "base/mask.h"
+#include "base/text/mask.h"
 
 static char lower(char c)
 {

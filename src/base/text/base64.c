@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include <string.h>
 
 /* All ones if LOW <= C <= HIGH, else 0, without a branch. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 static size_t length_from_first(unsigned char first)
 {

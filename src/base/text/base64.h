@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: ISC
 /*
- * base/base64.h - base64 (RFC 4648 section 4), and its form for URLs (section 5).
+ * base/text/base64.h - base64 (RFC 4648 section 4), and its form for URLs (section 5).
  *
  * The time does not depend on what is encoded: it may be a secret. Decoding is strict: no other
  * bytes, the right padding, and no bits set that encode nothing, so that each text has one value
  * and each value one text.
  */
-#ifndef BASE_BASE64_H
-#define BASE_BASE64_H
+#ifndef BASE_TEXT_BASE64_H
+#define BASE_TEXT_BASE64_H
 
 #include "base/attributes.h"
 #include "base/buffer.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * base/utf8.h - UTF-8 as RFC 3629 defines it: no overlong forms, no surrogates.
+ * base/text/utf8.h - UTF-8 as RFC 3629 defines it: no overlong forms, no surrogates.
  */
-#ifndef BASE_UTF8_H
-#define BASE_UTF8_H
+#ifndef BASE_TEXT_UTF8_H
+#define BASE_TEXT_UTF8_H
 
 #include "base/str.h"
 

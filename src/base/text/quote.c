@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "base/quote.h"
+#include "base/text/quote.h"
 
 void quote_append(struct buffer *out, struct str text)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * base/mdoc.h - converts plain text to the manual page language mdoc(7).
+ * base/text/mdoc.h - converts plain text to the manual page language mdoc(7).
  */
-#ifndef BASE_MDOC_H
-#define BASE_MDOC_H
+#ifndef BASE_TEXT_MDOC_H
+#define BASE_TEXT_MDOC_H
 
 #include "base/buffer.h"
 
