@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* exchange/import/internal.h - shared by import.c, apply.c and remove.c. */
+/* exchange/import/internal.h - shared by exchange/import.c, apply.c and remove.c. */
 #ifndef EXCHANGE_IMPORT_INTERNAL_H
 #define EXCHANGE_IMPORT_INTERNAL_H
 
