@@ -7,7 +7,7 @@
  * pass them to the files below:
  *
  *   manager.c    creates and frees the parts
- *   hear_*.c     events from the parts, by origin
+ *   hear/        events from the parts, by origin
  *   command.c    carries out operators' orders
  *   stop.c       whether everything is at rest
  *   busy.c       jobs that were not tried because their destination has had enough
@@ -209,7 +209,7 @@ void stop_check(void *context);
 /* At the end of a turn: reports that the manager has stopped; the callback may free it. */
 void stop_finish(void *context);
 
-/* --- hear_waiting.c, hear_helpers.c, hear_disk.c, hear_queue.c --- */
+/* --- hear/: waiting.c, helpers.c, disk.c, queue.c --- */
 
 extern const struct trigger_handler manager_hear_triggers;
 extern const struct wake_handler manager_hear_wake;
