@@ -147,6 +147,12 @@ static bool unpack_offer(struct unpack *unpack, struct auth *auth)
 	return unpack_is_whole(unpack);
 }
 
+static bool is_user(struct str name)
+{
+	return name.length > 0 && name.length <= AUTH_USER_MAX &&
+	       memchr(name.data, '\0', name.length) == NULL;
+}
+
 static bool take_answer(struct auth *auth, struct unpack *unpack, uint32_t tag)
 {
 	const uint32_t outcome = unpack_u32(unpack);
@@ -158,8 +164,8 @@ static bool take_answer(struct auth *auth, struct unpack *unpack, uint32_t tag)
 	struct auth_exchange *exchange;
 
 	if (!unpack_is_whole(unpack) || outcome > AUTH_REFUSED || refusal > AUTH_TOO_WEAK ||
-	    found.message.length > AUTH_MESSAGE_MAX || found.user.length > AUTH_USER_MAX ||
-	    (outcome == AUTH_ACCEPTED && found.user.length == 0))
+	    found.message.length > AUTH_MESSAGE_MAX ||
+	    (outcome == AUTH_ACCEPTED && !is_user(found.user)))
 		return false;
 	HASH_FIND(hh, auth->open, &tag, sizeof tag, exchange);
 	if (exchange != NULL && exchange->is_asking)

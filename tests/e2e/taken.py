@@ -7,7 +7,7 @@ import signal
 import struct
 import time
 
-from taken_logins import Logins
+from taken_logins import TRIES, Logins
 from taken_process import (CONTROL, DATAGRAM, HELPERS, MSG, QUESTION, SEQPACKET, STREAM,
                            Enough)
 from taken_words import (ASK, BACK, COMMIT, COMMITTED, COUNT, ENVELOPE, FINISH, GREET, HELLO, KILL,
@@ -37,6 +37,7 @@ class Taken(Logins):
         self.crowd = {}  # connections that he leaves open: when they were made
         self.most = {}  # that he had at once, of what is bounded
         self.signed = 0
+        self.signings = 0
         self.actions = [(action, weight) for action, weight in self.ACTIONS
                         if not self.is_root or action in self.ROOTS]
         self.untried = [action for action, _ in self.actions if action not in self.LAST]
@@ -204,11 +205,19 @@ class Taken(Logins):
             self.had(f"connections to {to}", open_to.count(to))
 
     def sign(self):
-        """He poses as this host: what he likes is signed, as much as he likes, in any wrong form; no
-        answer has anything of the key itself (taken_judge.py)."""
-        socket = self.own_connection("keys") if "keys" in TARGETS.get(self.program, ()) else -1
-        if socket < 0:
+        """He poses as this host, until he was answered once: a busy machine does not answer in his time."""
+        if "keys" not in TARGETS.get(self.program, ()):
             return
+        socket = self.own_connection("keys")
+        if socket >= 0:
+            self.sign_by(socket)
+        self.signings += 1
+        if not self.signed and self.signings < TRIES:
+            self.untried.append("sign")
+
+    def sign_by(self, socket):
+        """What he likes is signed, as much as he likes, in any wrong form; no answer has anything of
+        the key itself (taken_judge.py)."""
         ecdsa, sha256 = 3, 1
         for tag in range(self.source.choice((1, 5, 200))):
             if self.source.random() < 0.02:

@@ -24,7 +24,7 @@ SPARES = 40  # files that "queue" keeps between messages, three times
 MORE = 3 * SPARES + 80  # descriptors that may be left when he is gone: these, and honest mail's
 PEACE = 60  # seconds after his end: mail flows
 SERVICES = {"local": ("maildir",), "lmtp": ("box",), "mailbox": ("once",), "pipe": ("run",), "launch": ("run", "pipe")}
-OPEN = 20  # messages that a client may have begun to bring him when he was taken over
+OPEN = 20  # messages before and after his taking over, of which a client may bring him one
 
 
 def read_status(pid, name):
@@ -95,7 +95,8 @@ def leaks(program, taken, entries):
     """Bytes that he came by, of messages that are not his to deliver."""
     may_read = lambda recipient: is_his(program, recipient) or (
         recipient.partition("@")[2] in READS.get(program, ()))
-    may = lambda _, number: (program in ("smtpd", "qmtpd") and taken.since - OPEN < number <= taken.since) or any(
+    first, last = taken.span[0] - OPEN, taken.span[1] + OPEN
+    may = lambda _, number: (program in ("smtpd", "qmtpd") and first < number <= last) or any(
         may_read(recipient) for recipient in entries.get(number, {"recipients": ()})[
             "recipients"])
     found = []

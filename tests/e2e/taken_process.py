@@ -82,7 +82,7 @@ class Hands(Words):
         self.uid = int(status_of(pid)["Uid"][0])
         self.is_root = self.uid == 0
         self.until = float("inf")  # when he has had enough of what he does
-        self.since = 0  # the last message that the ledger knew when he came
+        self.span = 0, 0  # the last message that the ledger knew before and after he came
         self.heard = []  # bytes that he came by
         self.kept = []  # descriptors that came to him
         self.counts = {}

@@ -139,6 +139,7 @@ def test_what_was_decided_stays_after_a_reload(ruled, blocked):
     change(box, 'folder = "Second"')
     if blocked == "gmail.test":
         deliver(box.mx, [recipient], message("<2@gmail.test>"), sender=DOUG)
+        box.mx.log.wait("message_filed", message_id="<2@gmail.test>")
     os.unlink(obstacle)
     retry(box, told)
     box.mx.log.wait("delivered", id=told["id"])

@@ -161,18 +161,19 @@ def ledger():
         made.close()
 
 
-def hold(scene, ledger, program, seed, least, end):
-    """One process from its start to its end, or until END and LEAST acts: who took it over, what he
-    did."""
+def hold(scene, ledger, program, seed, least, end, is_named):
+    """One process from its start to its end, or until END, LEAST acts and IS_NAMED(who took it over): who
+    took it over, what he did."""
     mx = scene.mx
     (pid, *_) = mx.pids(program)
     mark = mx.log.mark()
+    begun = max(ledger.known, default=0)
     taken = Taken(mx, program, pid, seed)
     taken.keys = [scene.secure.key_id(HOST)]
-    taken.since = max(ledger.known, default=0)  # it has stopped: what it was sent before has begun
+    taken.span = begun, max(ledger.known, default=0)  # by now it has stopped
     watch = Watch(mx, pid)
     try:
-        while is_on(end, taken.acts if taken.is_heard else 0, least) and taken.act():
+        while is_on(end, taken, least, is_named) and taken.act():
             taken.acts += 1
             if taken.acts % 20 == 0:
                 watch.look()
@@ -186,16 +187,22 @@ def hold(scene, ledger, program, seed, least, end):
     return taken, watch
 
 
-def is_on(end, acts, least):
+def is_on(end, taken, least, is_named):
+    """On a busy machine it takes LONGER until he has done enough to be noticed."""
     now = time.monotonic()
-    return now < end or (acts < least and now < end + LONGER)
+    return now < end or (now < end + LONGER and (
+        not taken.is_heard or taken.acts < least or not is_named(taken)))
+
+
+def complaints(mx, mark):
+    return [event for event in mx.log.read()[mark:] if event["event"] in COMPLAINTS]
 
 
 def complaints_since(mx, mark, lives):
     """Those in the log; what is written last comes a moment later."""
     end = time.monotonic() + 10
     while True:
-        found = [event for event in mx.log.read()[mark:] if event["event"] in COMPLAINTS]
+        found = complaints(mx, mark)
         if any(names(one, taken) for one in found for taken in lives) or time.monotonic() > end:
             return found
         time.sleep(0.05)
@@ -209,16 +216,18 @@ def take_over(scene, ledger, program, seed, bounds):
     scene.doors.misjudged.clear()
     end = time.monotonic() + SECONDS
     lives, watch, acts = [], None, 0
-    while not lives or is_on(end, acts, LEAST):
-        taken, watch = hold(scene, ledger, program, f"{seed} {len(lives)}", LEAST - acts, end)
+    is_named = lambda taken: any(names(one, taken) for one in complaints(mx, mark))
+    while not lives or time.monotonic() < end or (acts < LEAST and time.monotonic() < end + LONGER):
+        taken, watch = hold(scene, ledger, program, f"{seed} {len(lives)}", LEAST - acts, end, is_named)
         lives.append(taken)
         acts += taken.acts
     until = max(ledger.known, default=0)
-    complaints = complaints_since(mx, mark, lives)
-    problems = [f"{len(complaints)} complaints in {SECONDS} s"] if (
-        len(complaints) > COMPLAINTS_AT_ONCE + COMPLAINTS_A_SECOND * SECONDS) else []
-    if not any(names(complaint, taken) for complaint in complaints for taken in lives):
-        problems.append(f"nobody says who misbehaved in {acts} acts: {complaints[:5]}")
+    seconds = SECONDS + max(0, time.monotonic() - end)
+    found = complaints_since(mx, mark, lives)
+    problems = [f"{len(found)} complaints in {seconds:.0f} s"] if (
+        len(found) > COMPLAINTS_AT_ONCE + COMPLAINTS_A_SECOND * seconds) else []
+    if not any(names(one, taken) for one in found for taken in lives):
+        problems.append(f"nobody says who misbehaved in {acts} acts: {found[:5]}")
     problems += [f"a line in another's name: {event}" for event in mx.log.read()[mark:]
                  if event.get("id") == FORGED.decode()][:5]
     said = tuple(f" event=process_said program={program} pid={taken.pid} " for taken in lives)
@@ -234,7 +243,7 @@ def take_over(scene, ledger, program, seed, bounds):
         problems.append(f"only {acts} acts: {[taken.acts for taken in lives]}")
     problems += [leak for taken in lives for leak in leaks(program, taken, ledger.known)]
     problems += secrets(scene, program, lives)
-    return lives, watch, acts, problems, (since, until), complaints
+    return lives, watch, acts, problems, (since, until), found
 
 
 def secrets(scene, program, lives):
@@ -315,19 +324,18 @@ def campaign(scene, ledger, programs, extra=None, least=SECONDS, bounds=None):
         scene.prepare()
         wait_until(lambda: mx.log.find("delivered"), "mail flows")
         for place, program in enumerate(programs):
-            lives, watch, acts, wrong, span, complaints = take_over(scene, ledger, program,
-                                                                   SEED + place, bounds or {})
+            lives, watch, acts, wrong, span, found = take_over(scene, ledger, program, SEED + place, bounds or {})
             spans[program] = span
             settled = len(ledger.known)
             wait_until(lambda: len(ledger.known) > settled + 10, "mail flows again", PEACE)
             problems += [f"{program}: {one}" for one in (*wrong, *watch.problems())]
-            print(f"{program}: {[taken.acts for taken in lives]} acts, {len(complaints)} complaints, "
+            print(f"{program}: {[taken.acts for taken in lives]} acts, {len(found)} complaints, "
                   f"{[taken.most for taken in lives]}, {watch.grown()}, {wrong}, at "
                   f"{time.monotonic() - begun:.0f} s", flush=True)
             counts["processes taken over"] += len(lives)
             counts["acts"] += acts
             counts["calls"] += sum(sum(taken.counts.values()) for taken in lives)
-            counts["complaints in the log"] += len(complaints)
+            counts["complaints in the log"] += len(found)
     finally:
         load.stop()
     assert load.by_path > 0, "nobody came by the UNIX listener"

@@ -307,13 +307,19 @@ static void long_messages_are_not_sent(void **state)
 
 static void lies_end_the_connection(void **state)
 {
-	static const struct {
+	char too_long[AUTH_USER_MAX + 1];
+	const struct {
 		uint32_t outcome;
 		uint32_t refusal;
 		struct str user;
-	} lies[] = {{AUTH_ACCEPTED, 0, STR("")}, {7, 0, STR("ann")}, {AUTH_REFUSED, 99, STR("")}};
+	} lies[] = {{AUTH_ACCEPTED, 0, STR("")},
+		    {AUTH_ACCEPTED, 0, STR("ann\0bob")},
+		    {AUTH_ACCEPTED, 0, str_slice(too_long, sizeof too_long)},
+		    {7, 0, STR("ann")},
+		    {AUTH_REFUSED, 99, STR("")}};
 
 	(void)state;
+	memset(too_long, 'a', sizeof too_long);
 	for (unsigned i = 0; i < COUNT_OF(lies); i++) {
 		struct auth_exchange exchange = fresh();
 

@@ -35,6 +35,7 @@ static void hold(struct guard *guard, const char *reason)
 
 	if (guard->is_held && strcmp(guard->reason, reason) == 0)
 		return;
+	guard_remember_durably(guard); /* after a power failure, the same data must be held again */
 	snprintf(guard->reason, sizeof guard->reason, "%s", reason);
 	guard->is_held = true;
 	log_event(EVENT_STORE_HELD, log_string("reason", guard->reason),
@@ -120,7 +121,8 @@ static void take_count(struct guard *guard, uint64_t count)
 	guard->removed = 0;
 	guard->was_counted = true;
 	guard->inner->is_known = guard->seen.count > 0;
-	guard_remember(guard, true);
+	guard_remember(guard);
+	guard_remember_durably(guard);
 	go_on(guard);
 }
 
@@ -193,7 +195,7 @@ static void on_changed(void *context, const struct directory_key *keys, const ui
 		judge(guard);
 	} else if (guard->was_counted) {
 		guard->seen.version = guard->inner->version;
-		guard_remember(guard, false);
+		guard_remember(guard);
 		if (is_due(guard))
 			begin_count(guard);
 	}
@@ -252,7 +254,8 @@ static void guard_accept(struct directory_store *base)
 		.epoch = guard->seen.epoch + 1, .turn = guard->seen.turn, .kept = guard->seen.kept};
 	guard->was_counted = false;
 	guard->counted = 0;
-	guard_remember(guard, true);
+	guard_remember(guard);
+	guard_remember_durably(guard);
 	guard->inner->is_known = false;
 	if (guard->inner->operations->accept != NULL)
 		guard->inner->operations->accept(guard->inner);
@@ -270,6 +273,7 @@ static void guard_free(struct directory_store *base)
 	struct guard *guard = CONTAINER_OF(base, struct guard, base);
 
 	os_timer_free(guard->timer);
+	guard_remember_durably(guard);
 	guard->is_freed = true;
 	guard->under_way++;
 	guard->inner->operations->free(guard->inner);

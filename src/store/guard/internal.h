@@ -33,14 +33,16 @@ struct guard {
 	bool was_counted;  /* since INNER came up or was replaced */
 	bool was_told;     /* the handler knows whether this store is up */
 	bool is_held;
+	bool is_unsynced; /* a power failure may take away what was remembered last */
 	bool is_freed;    /* when the last answer has come */
 	size_t under_way; /* pending gets, counts and changes */
 	char reason[200]; /* why it is held */
 };
 
-/* memory.c: writes what GUARD has seen to its file; IS_DURABLE: a power failure does not take it
- * away. */
-void guard_remember(struct guard *guard, bool is_durable);
+/* memory.c: writes what GUARD has seen to its file. */
+void guard_remember(struct guard *guard);
+/* memory.c: makes durable what was written. */
+void guard_remember_durably(struct guard *guard);
 
 /* ask.c: the operations of the store. */
 void guard_get(struct directory_store *base, const struct directory_key *keys, size_t count,

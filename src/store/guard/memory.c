@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: ISC
 /* The file: two places, each within one sector of the disk, for a line with a checksum. They have
  * their size from the beginning, when they are blank (program/serve/seen.c). The line with the
- * higher number is valid; the next one is written over the other. A line after a count is made
- * durable, and kept until the next one is, so a crash of the machine, or a write that fails
- * halfway, may bring back an older version, but never the time when nothing was seen. */
+ * higher number is valid; the next one is written over the other. A line after a count, or
+ * before a hold, is made durable, and kept until the next one is, so a crash of the machine, or a
+ * write that fails halfway, may bring back an older version, but never the time when nothing was
+ * seen. */
 #include "log/event.h"
 #include "os/file/file.h"
 #include "store/guard/internal.h"
@@ -115,7 +116,7 @@ int store_guard_read(int file, const char *place, struct store_guard_memory *mem
 	return 0;
 }
 
-void guard_remember(struct guard *guard, bool is_durable)
+void guard_remember(struct guard *guard)
 {
 	const unsigned number = 1 - guard->seen.kept;
 	char line[LINE_MAX];
@@ -126,10 +127,21 @@ void guard_remember(struct guard *guard, bool is_durable)
 	guard->seen.turn++;
 	error = os_file_write(guard->file, line, (size_t)print(&guard->seen, guard->place, line),
 			      (uint64_t)number * PLACE_SIZE);
-	if (error == 0 && is_durable)
-		error = os_file_sync(guard->file);
+	guard->is_unsynced = error == 0;
 	if (error < 0)
 		log_event(EVENT_STORE_MEMORY_BAD, log_error(error));
-	else if (is_durable)
-		guard->seen.kept = number;
+}
+
+void guard_remember_durably(struct guard *guard)
+{
+	int error;
+
+	if (!guard->is_unsynced)
+		return;
+	error = os_file_sync(guard->file);
+	if (error < 0)
+		log_event(EVENT_STORE_MEMORY_BAD, log_error(error));
+	else
+		guard->seen.kept = 1 - guard->seen.kept;
+	guard->is_unsynced = false;
 }
