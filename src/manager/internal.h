@@ -3,8 +3,8 @@
  * manager/internal.h - the parts of the manager, and the files that connect them.
  *
  * Each part is opaque to the others; its header describes what it does and the events that it
- * reports (its handler). Calls go down this list, and events come up through the hear_ files, which
- * pass them to the files below:
+ * reports (its handler). Calls go down this list, and events come up through hear/, which passes
+ * them to the files below:
  *
  *   manager.c    creates and frees the parts
  *   hear/        events from the parts, by origin
