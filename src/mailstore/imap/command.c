@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Commands and their answers, RFC 3501 section 2.2. */
-#include "mailstore/internal_imap.h"
+#include "mailstore/imap/internal.h"
 #include <errno.h>
 #include <stdio.h>
 

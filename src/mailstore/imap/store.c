@@ -2,7 +2,7 @@
 /* Logins of users, and the connections that are kept for them. */
 #include "base/text/quote.h"
 #include "mail/localpart.h"
-#include "mailstore/internal_imap.h"
+#include "mailstore/imap/internal.h"
 #include "os/clock.h"
 #include <errno.h>
 

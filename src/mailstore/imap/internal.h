@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * mailstore/internal_imap.h - an IMAP connection: libcurl makes it, with TLS and the login, then
+ * mailstore/imap/internal.h - an IMAP connection: libcurl makes it, with TLS and the login, then
  * the dialogue is ours.
  *
  * A server may stall, close or send anything: every command has a limit of time and of bytes that
@@ -8,8 +8,8 @@
  * (it does not speak IMAP), -EMSGSIZE (more than is read); after each of these the connection is
  * broken, and its problem says why.
  */
-#ifndef MAILSTORE_INTERNAL_IMAP_H
-#define MAILSTORE_INTERNAL_IMAP_H
+#ifndef MAILSTORE_IMAP_INTERNAL_H
+#define MAILSTORE_IMAP_INTERNAL_H
 
 #include "mailstore/imap.h"
 #include "mailstore/internal.h"
@@ -81,7 +81,7 @@ struct imap_response {
 };
 MUST_CHECK int imap_connection_read(struct imap_connection *connection, struct imap_response *out);
 
-/* ---- commands (imap_command.c) ---- */
+/* ---- commands (command.c) ---- */
 
 enum imap_status { IMAP_OK, IMAP_NO, IMAP_BAD };
 
@@ -110,7 +110,7 @@ MUST_CHECK int imap_command_end(struct imap_connection *connection, imap_untagge
 /* Asks what the server can do: the first of all commands. */
 MUST_CHECK int imap_command_ask(struct imap_connection *connection);
 
-/* ---- the store (imap_store.c) ---- */
+/* ---- the store (store.c) ---- */
 
 enum { IMAP_CONNECTIONS = 8 }; /* that a store keeps, for logins that differ */
 
@@ -139,7 +139,7 @@ MUST_CHECK int imap_store_name(struct imap_connection *connection,
 int imap_store_refuse(struct imap_connection *connection, int error, const char *what,
 		      const struct imap_answer *answer);
 
-/* ---- mailboxes (imap_mailbox.c) ---- */
+/* ---- mailboxes (mailbox.c) ---- */
 
 /* Opens PLACE's mailbox by COMMAND, SELECT or EXAMINE. -ENOENT: there is none. */
 struct imap_mailbox {

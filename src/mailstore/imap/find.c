@@ -3,7 +3,7 @@
  */
 #include "base/text/quote.h"
 #include "base/timestamp.h"
-#include "mailstore/internal_imap.h"
+#include "mailstore/imap/internal.h"
 #include "os/clock.h"
 #include <errno.h>
 #include <inttypes.h>

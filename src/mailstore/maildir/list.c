@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Lists a folder of a Maildir while readers move and flag files, and removes files from it. */
 #include "base/timestamp.h"
-#include "mailstore/internal_maildir.h"
+#include "mailstore/maildir/internal.h"
 #include "os/clock.h"
 #include "os/file/file.h"
 #include <errno.h>

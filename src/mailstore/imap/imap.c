@@ -2,7 +2,7 @@
 #include "mailstore/imap.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "mailstore/internal_imap.h"
+#include "mailstore/imap/internal.h"
 #include <stdlib.h>
 
 /* The kernel still sends what a process wrote before it died, for two minutes (tcp_orphan_retries)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-/* mailstore/internal_maildir.h - shared by the parts of the store in Maildirs. */
-#ifndef MAILSTORE_INTERNAL_MAILDIR_H
-#define MAILSTORE_INTERNAL_MAILDIR_H
+/* mailstore/maildir/internal.h - shared by the parts of the store in Maildirs. */
+#ifndef MAILSTORE_MAILDIR_INTERNAL_H
+#define MAILSTORE_MAILDIR_INTERNAL_H
 
 #include "mailstore/internal.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Removes a copy on an IMAP server, and nothing else (RFC 4315: UID EXPUNGE). */
-#include "mailstore/internal_imap.h"
+#include "mailstore/imap/internal.h"
 #include <errno.h>
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Opens mailboxes, and reads what the server says of messages in them. */
-#include "mailstore/internal_imap.h"
+#include "mailstore/imap/internal.h"
 #include <errno.h>
 
 static void take_mailbox(void *context, const struct imap_response *response)

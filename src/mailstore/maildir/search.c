@@ -2,7 +2,7 @@
 /* Finds copies in a Maildir by their names; files that no name tells of by what they hold. */
 #include "base/panic.h"
 #include "base/table.h"
-#include "mailstore/internal_maildir.h"
+#include "mailstore/maildir/internal.h"
 #include "os/file/file.h"
 #include <errno.h>
 #include <stdlib.h>

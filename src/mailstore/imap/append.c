@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "mailbox/copy.h"
-#include "mailstore/internal_imap.h"
+#include "mailstore/imap/internal.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "mailstore/maildir.h"
 #include "base/panic.h"
-#include "mailstore/internal_maildir.h"
+#include "mailstore/maildir/internal.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

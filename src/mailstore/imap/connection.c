@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "mail/text/text.h"
-#include "mailstore/internal_imap.h"
+#include "mailstore/imap/internal.h"
 #include "os/clock.h"
 #include "os/socket/socket.h"
 #include <errno.h>
