@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The header fields of a report: folded, and encoded if they are not ASCII. */
 #include "bounce/internal.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include <string.h>
 
 enum { COLUMNS = 78 };

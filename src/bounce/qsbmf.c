@@ -4,7 +4,7 @@
  * people, followed by the original, unchanged.
  */
 #include "bounce/internal.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 
 /* Parsers of QSBMF read the body without decoding, so MIME may only declare which bytes are in
  * it. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The machine-readable part of a report: message/delivery-status (RFC 3464, RFC 6533). */
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "bounce/internal.h"
 #include "mail/address.h"
 #include "mail/verdict.h"

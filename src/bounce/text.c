@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The part of a report for people, and for parsers of QSBMF. */
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "bounce/internal.h"
 #include "mail/verdict.h"
 

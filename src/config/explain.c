@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Describes settings and their values, for people. */
 #include "base/panic.h"
-#include "base/quote.h"
+#include "base/text/quote.h"
 #include "config/internal.h"
 #include "config/parse/suggest.h"
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Prints a configuration as a file that can be parsed again, for "stagepost config". */
-#include "base/quote.h"
+#include "base/text/quote.h"
 #include "config/internal.h"
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Foreign text, made fit for a database and a terminal (decode/internal_text.h). */
 #include "base/buffer.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "decode/internal_text.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/quotas.h"
 #include "base/panic.h"
-#include "mail/quota.h"
+#include "mail/mailbox/quota.h"
 #include <stdlib.h>
 #include <utlist.h>
 

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "config/config.h"
 #include "directory/lookup/lookup.h"
-#include "mail/quota.h"
+#include "mail/mailbox/quota.h"
 
 struct deliver_quota {
 	struct mail_quota quota;

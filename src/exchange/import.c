@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/panic.h"
-#include "exchange/internal_import.h"
+#include "exchange/import/internal.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/panic.h"
-#include "exchange/internal.h"
+#include "exchange/format/internal.h"
 #include <stdlib.h>
 
 static const struct format {

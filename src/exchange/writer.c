@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "exchange/writer.h"
-#include "base/json.h"
-#include "exchange/internal.h"
+#include "base/text/json.h"
+#include "exchange/format/internal.h"
 #include <string.h>
 
 enum { LINE_WIDTH = 76 };

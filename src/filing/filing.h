@@ -11,7 +11,7 @@
 
 #include "decode/identity.h"
 #include "mail/envelope.h"
-#include "mail/quota.h"
+#include "mail/mailbox/quota.h"
 #include "mail/verdict.h"
 #include "mailstore/mailstore.h"
 #include "record/record.h"

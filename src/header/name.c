@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "header/name.h"
-#include "base/quote.h"
-#include "base/utf8.h"
+#include "base/text/quote.h"
+#include "base/text/utf8.h"
 #include <string.h>
 
 /* Bytes between "=?UTF-8?Q?" or "=?unknown-8bit?Q?" and "?=": 75 in all, RFC 2047 section 2. */

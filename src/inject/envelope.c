@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "inject/envelope.h"
 #include "mail/address.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "mail/verp.h"
 #include "os/stream/stream.h"
 #include <errno.h>

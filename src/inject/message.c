@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "inject/message.h"
 #include "base/panic.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "os/clock.h"
 #include "os/file/file.h"
 #include "queue/client/submit.h"

@@ -4,8 +4,8 @@
  * output has CRLF everywhere.
  *
  * A CR without an LF after it becomes a space, or nothing before a line end, as with
- * SMTP_BARE_NEWLINE_NORMALIZE (smtp/server.h): other mail systems disagree on its meaning. A last
- * line without an end gets one.
+ * SMTP_BARE_NEWLINE_NORMALIZE (smtp/server/server.h): other mail systems disagree on its meaning. A
+ * last line without an end gets one.
  */
 #ifndef INJECT_READER_H
 #define INJECT_READER_H

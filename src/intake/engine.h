@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * intake/engine.h - what a session needs of its protocol engine, and of who answers the engine's
- * questions. The calls are those of smtp/server.h, for which the contracts stand there; an engine
- * that has no use for one has NULL only where that is said.
+ * questions. The calls are those of smtp/server/server.h, for which the contracts stand there; an
+ * engine that has no use for one has NULL only where that is said.
  */
 #ifndef INTAKE_ENGINE_H
 #define INTAKE_ENGINE_H

@@ -33,9 +33,9 @@
 
 #include "directory/lookup/post.h"
 #include "directory/lookup/sender.h"
-#include "intake/client.h"
 #include "intake/engine.h"
-#include "intake/pace.h"
+#include "intake/limit/client.h"
+#include "intake/limit/pace.h"
 #include "intake/session.h"
 #include "tls/stream.h"
 #include <string.h>
@@ -124,7 +124,8 @@ void intake_deadline_set(struct intake_session *session);
 /* The timer has fired. False: it runs on, as the client has time left, or waits for us. */
 bool intake_deadline_has_passed(struct intake_session *session);
 
-/* secure.c: begins a handshake; EARLY was read already. False: it cannot begin, the session ends.
+/* intake/security/secure.c: begins a handshake; EARLY was read already. False: it cannot begin, the
+ * session ends.
  */
 bool intake_secure_begin(struct intake_session *session, struct str early);
 enum intake_secure { INTAKE_SECURE_WAIT, INTAKE_SECURE_DONE, INTAKE_SECURE_FAILED };
@@ -151,7 +152,8 @@ bool intake_session_admit(struct intake_session *session, const union os_socket_
 /* The session begins, after what was read EARLY. */
 void intake_session_greet(struct intake_session *session, struct str early);
 
-/* auth.c: passes a message of the client's mechanism on; the answer may come at once. */
+/* intake/question/auth.c: passes a message of the client's mechanism on; the answer may come at
+ * once. */
 void intake_auth_see_to(struct intake_session *session, const struct smtp_question *question);
 /* Answers that the client cannot be judged now. Does not go on with the session. */
 void intake_auth_refuse(struct intake_session *session);
@@ -178,7 +180,7 @@ static inline bool intake_session_may_relay(const struct intake_session *session
 	return session->may_relay || intake_session_user(session).length > 0;
 }
 
-/* rate.c: what the configuration's rates say. */
+/* intake/limit/rate.c: what the configuration's rates say. */
 /* What a connection or a question is judged by. */
 struct intake_charge {
 	enum config_rate_count count;
@@ -205,7 +207,7 @@ void intake_rate_note(struct intake_session *session, enum config_rate_count cou
 /* Ends the session if a rate says so, as soon as no question is pending. */
 void intake_rate_end_session(struct intake_session *session);
 
-/* slow.c: sessions that a rate holds back. */
+/* intake/limit/slow.c: sessions that a rate holds back. */
 /* Calls THEN after WAIT_US; until then the session waits as for an answer. */
 void intake_slow_begin(struct intake_session *session, int64_t wait_us,
 		       void (*then)(struct intake_session *session));
@@ -215,14 +217,14 @@ void intake_slow_end(struct intake_session *session);
  * to another client: no accepted message waits for its reply. NULL: there is none. */
 struct intake_session *intake_slow_first(const struct intake *intake, ptrdiff_t class);
 
-/* hold.c */
+/* intake/limit/hold.c */
 /* Whether the pending question need not be passed on now: it was answered, or will be asked again
  * later. */
 bool intake_hold_question(struct intake_session *session);
 /* Nothing is held back any more: a question is refused, with TEXT. */
 void intake_hold_give_up(struct intake_session *session, const char *text);
 
-/* claim.c */
+/* intake/question/claim.c */
 /* What a client at ADDRESS (IPv4 mapped), from whom the connection comes, may do by the
  * configuration. */
 void intake_claim_grant(const struct intake_session *session, const struct in6_addr *address,
@@ -232,7 +234,7 @@ void intake_claim_take(struct intake_session *session, const struct smtp_claim *
 /* Mail for the domain NODE is to be tried now: answers the question. */
 void intake_claim_release(struct intake_session *session, struct str node);
 
-/* limit.c */
+/* intake/limit/limit.c */
 /* Whether the machine has too much to do for it (setting load_refuse). */
 bool intake_limit_is_overloaded(const struct intake_session *session);
 /* Looks up the client's name if its class depends on it. True: the answer must be awaited. */
@@ -246,14 +248,14 @@ void intake_limit_leave(struct intake_session *session);
 /* tell.c: a watched session ends. */
 void intake_tell_end(struct intake_session *session);
 
-/* question.c: SMTP's questions. */
+/* intake/question/question.c: SMTP's questions. */
 void intake_question_init(struct intake_session *session);
 void intake_question_open(struct intake_session *session);
 /* Passes the question on; the answer may come at once. */
 void intake_question_see_to(struct intake_session *session);
 void intake_question_see_to_body(struct intake_session *session);
 
-/* lookup.c: what is asked about clients and addresses. */
+/* intake/question/lookup.c: what is asked about clients and addresses. */
 void intake_lookup_init(struct intake_session *session);
 /* Looks up the name of the client, once, unless it is on this machine. Called when the client
  * speaks: many connect and never do. */
@@ -266,7 +268,7 @@ void intake_lookup_recipient(struct intake_session *session, struct str address,
 /* The session ends: drops what is open. */
 void intake_lookup_cancel(struct intake_session *session);
 
-/* message.c: a message at the queue. */
+/* intake/question/message.c: a message at the queue. */
 /* The reply when the queue cannot accept it. */
 void intake_message_verdict(struct mail_verdict *verdict, int error);
 /* Whether it began, at that monotonic time, longer ago than a message may take. */

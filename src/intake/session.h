@@ -9,14 +9,14 @@
 #include "auth/client.h"
 #include "config/config.h"
 #include "directory/lookup/lookup.h"
-#include "intake/security.h"
+#include "intake/security/security.h"
 #include "limit/count.h"
 #include "limit/rate.h"
 #include "names/client.h"
 #include "os/loop.h"
 #include "os/socket/socket.h"
 #include "queue/client/client.h"
-#include "smtp/server.h"
+#include "smtp/server/server.h"
 
 /* How sessions speak (intake/engine.h): SMTP, submission and LMTP; QMTP and QMQP. */
 extern const struct intake_engine intake_engine_smtp;

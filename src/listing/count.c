@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Counts the messages and files in each place of the queue, and finds the oldest. */
 #include "listing/listing.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "os/file/file.h"
 #include "queue/update.h"
 #include <errno.h>

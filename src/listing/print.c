@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* An entry for people, and as JSON. */
-#include "base/json.h"
+#include "base/text/json.h"
 #include "listing/listing.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include <inttypes.h>
 #include <time.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Formats a line as text: logfmt or JSON. */
-#include "base/json.h"
+#include "base/text/json.h"
 #include "log/internal.h"
 
 enum { VALUE_MAX = 1000 }; /* longer values are cut */

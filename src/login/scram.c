@@ -8,10 +8,10 @@
  *   server: v=SIGNATURE
  *   client: (empty)
  */
-#include "base/base64.h"
 #include "base/panic.h"
+#include "base/text/base64.h"
 #include "login/internal.h"
-#include "mail/saslprep.h"
+#include "mail/text/saslprep.h"
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "mail/address.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>

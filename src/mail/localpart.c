@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "mail/localpart.h"
-#include "base/quote.h"
+#include "base/text/quote.h"
 #include "mail/unicode.h"
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "mail/unicode.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include <errno.h>
 #include <idn2.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "mail/verdict.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

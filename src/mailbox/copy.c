@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "mailbox/copy.h"
 #include "mail/address.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 
 static void append(struct mailbox_copy *copy, const char *data, size_t length, struct buffer *out)
 {

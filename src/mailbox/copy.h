@@ -2,7 +2,7 @@
 /*
  * mailbox/copy.h - a message as delivered to a mailbox or a program: "Return-Path:
  * <SENDER>" and "Delivered-To: RECIPIENT" first, and lines that end in LF. Of a binary message
- * (BINARYMIME, RFC 3030) what is not in lines is encoded (mail/seven_bit.h).
+ * (BINARYMIME, RFC 3030) what is not in lines is encoded (mail/seven_bit/seven_bit.h).
  */
 #ifndef MAILBOX_COPY_H
 #define MAILBOX_COPY_H
@@ -10,7 +10,7 @@
 #include "base/attributes.h"
 #include "base/buffer.h"
 #include "ipc/content.h"
-#include "mail/seven_bit.h"
+#include "mail/seven_bit/seven_bit.h"
 
 enum { MAILBOX_COPY_LOOP = 1, MAILBOX_COPY_SEALED = 2 };
 

@@ -25,7 +25,7 @@
 #include "base/attributes.h"
 #include "base/buffer.h"
 #include "ipc/content.h"
-#include "mail/quota.h"
+#include "mail/mailbox/quota.h"
 #include "mail/verdict.h"
 #include <stdint.h>
 

@@ -14,7 +14,7 @@
 
 #include "base/attributes.h"
 #include "base/str.h"
-#include "mail/quota.h"
+#include "mail/mailbox/quota.h"
 
 /* Adds a message of SIZE bytes to the usage of the Maildir at PATH: 0; -EDQUOT: there is no room;
  * -EMSGSIZE: it is larger than the quota; on errors nothing is added. If the file cannot be read or

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Names of folders in modified UTF-7. */
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "mailstore/internal.h"
 #include <errno.h>
 

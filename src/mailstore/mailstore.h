@@ -12,7 +12,7 @@
 #include "base/attributes.h"
 #include "decode/message.h"
 #include "ipc/content.h"
-#include "mail/quota.h"
+#include "mail/mailbox/quota.h"
 #include "mail/verdict.h"
 
 enum { MAILSTORE_COPY_SIZE = 256, MAILSTORE_MARK_SIZE = 33 }; /* with its NUL */

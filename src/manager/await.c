@@ -10,7 +10,7 @@
 static const int64_t BLOCKED_DELAY_US = 5 * MINUTE_US;
 
 /* When one that is postponed is looked at again: no file's time may be further ahead than a wait
- * after an attempt (wait/scan.c). */
+ * after an attempt (wait/scan/scan.c). */
 static int64_t look_again(const struct manager *manager, int64_t release_us, int64_t now_us)
 {
 	int64_t latest_us = now_us + schedule_longest_us(manager->config->queuelifetime_us);

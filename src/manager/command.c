@@ -104,7 +104,8 @@ static enum order_code release(const struct request *request)
 		       : ORDER_NOT_RECORDED;
 }
 
-/* No order makes a place in a class of hosts: who waits for one keeps his in the line (gate.h). */
+/* No order makes a place in a class of hosts: who waits for one keeps his in the line
+ * (wait/trigger/gate.h). */
 static void retry_sleeper(struct manager *manager, struct sleeper *sleeper)
 {
 	struct trigger *probe = triggers_of_waiters(manager->triggers, sleeper->waiters);

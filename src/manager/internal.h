@@ -3,11 +3,11 @@
  * manager/internal.h - the parts of the manager, and the files that connect them.
  *
  * Each part is opaque to the others; its header describes what it does and the events that it
- * reports (its handler). Calls go down this list, and events come up through the hear_ files, which
- * pass them to the files below:
+ * reports (its handler). Calls go down this list, and events come up through hear/, which passes
+ * them to the files below:
  *
  *   manager.c    creates and frees the parts
- *   hear_*.c     events from the parts, by origin
+ *   hear/        events from the parts, by origin
  *   command.c    carries out operators' orders
  *   stop.c       whether everything is at rest
  *   busy.c       jobs that were not tried because their destination has had enough
@@ -39,8 +39,8 @@
 #include "manager/message.h"
 #include "manager/outcome.h"
 #include "manager/turn/transport.h"
-#include "manager/wait/gate.h"
-#include "manager/wait/scan.h"
+#include "manager/wait/scan/scan.h"
+#include "manager/wait/trigger/gate.h"
 #include "os/load.h"
 
 struct manager {
@@ -209,7 +209,7 @@ void stop_check(void *context);
 /* At the end of a turn: reports that the manager has stopped; the callback may free it. */
 void stop_finish(void *context);
 
-/* --- hear_waiting.c, hear_helpers.c, hear_disk.c, hear_queue.c --- */
+/* --- hear/: waiting.c, helpers.c, disk.c, queue.c --- */
 
 extern const struct trigger_handler manager_hear_triggers;
 extern const struct wake_handler manager_hear_wake;

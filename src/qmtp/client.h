@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * qmtp/client.h - the client's side of QMTP (https://cr.yp.to/proto/qmtp.txt), as an engine without
- * I/O. Its calls are those of smtp/client.h, with the same contracts and the same values; what the
- * protocol does not know is missing:
+ * I/O. Its calls are those of smtp/client/client.h, with the same contracts and the same values;
+ * what the protocol does not know is missing:
  *
  *   the server says nothing first, so the client is READY at once; or WANTS_TLS, if the settings
  *     want TLS: the handshake comes before everything (QMTPS)
@@ -17,7 +17,7 @@
 #ifndef QMTP_CLIENT_H
 #define QMTP_CLIENT_H
 
-#include "smtp/client.h"
+#include "smtp/client/client.h"
 
 enum { QMTP_CLIENT_ANSWER_MAX = 4096 }; /* bytes; a longer one breaks the session */
 

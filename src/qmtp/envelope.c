@@ -2,7 +2,7 @@
 /* Sender and recipients of a package. */
 #include "mail/verp.h"
 #include "qmtp/internal.h"
-#include "smtp/recipient.h"
+#include "smtp/server/recipient.h"
 
 static bool is_ascii(struct str text)
 {

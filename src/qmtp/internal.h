@@ -7,7 +7,7 @@
 
 #include "qmtp/netstring.h"
 #include "qmtp/server.h"
-#include "smtp/recipients.h"
+#include "smtp/server/recipients.h"
 #include "smtp/text.h"
 
 /* What comes next from the client. */

@@ -25,7 +25,7 @@ struct qmtp_client {
 	enum client_state state;
 	bool is_secured;                         /* by TLS */
 	bool is_proven;                          /* an answer has come by TLS */
-	bool is_insecure, is_stale, is_unserved; /* as in smtp/client.h */
+	bool is_insecure, is_stale, is_unserved; /* as in smtp/client/client.h */
 	const struct mail_verdict *failure;
 	unsigned reply_count;
 	unsigned completed; /* number of finished transactions */

@@ -2,7 +2,7 @@
 /* A package from its first byte to its answers. */
 #include "base/panic.h"
 #include "qmtp/internal.h"
-#include "smtp/trace.h"
+#include "smtp/server/trace.h"
 
 enum { TRACE_SIZE = 512 };
 

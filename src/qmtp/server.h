@@ -34,13 +34,13 @@
  * Where the protocol has no answer (what comes is not a package, a name takes too long) the
  * connection is closed: no answer means that nothing was accepted.
  *
- * The service and the peer are those of SMTP (smtp/server.h): its limits, rules and texts hold here
- * too. The file has CRLF lines, our Received field first.
+ * The service and the peer are those of SMTP (smtp/server/server.h): its limits, rules and texts
+ * hold here too. The file has CRLF lines, our Received field first.
  */
 #ifndef QMTP_SERVER_H
 #define QMTP_SERVER_H
 
-#include "smtp/server.h"
+#include "smtp/server/server.h"
 
 enum {
 	QMTP_SERVER_SLOTS = 32,            /* packages in flight */
@@ -58,7 +58,7 @@ struct qmtp_server *qmtp_server_new(const struct smtp_service *service, struct s
 /* Allowed at any time; what is open is not answered then. */
 void qmtp_server_free(struct qmtp_server *server);
 
-/* As in smtp/server.h. */
+/* As in smtp/server/server.h. */
 void qmtp_server_set_peer_name(struct qmtp_server *server, const char *name);
 void qmtp_server_set_peer_ours(struct qmtp_server *server);
 /* TLS was negotiated before the session. */

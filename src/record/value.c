@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Texts as databases can have them. */
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "record/sql.h"
 
 static const char REPLACEMENT[] = "\xef\xbf\xbd";

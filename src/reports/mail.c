@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "reports/mail.h"
-#include "base/base64.h"
 #include "base/panic.h"
+#include "base/text/base64.h"
 #include "base/timestamp.h"
 #include <zlib.h>
 

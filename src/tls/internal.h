@@ -104,7 +104,7 @@ MUST_CHECK int tls_key_identify(EVP_PKEY *key, enum tls_key_kind *kind_out,
 				uint8_t id_out[TLS_KEY_ID_SIZE], struct buffer *reason);
 
 /* The properties by which everything but the keys of signers is fetched in a library context with
- * our provider (internal_provider.h). */
+ * our provider (tls/provider/internal.h). */
 #define TLS_PROPERTIES "?provider=default"
 
 struct tls_chain_limits {

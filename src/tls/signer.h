@@ -2,7 +2,7 @@
 /*
  * tls/signer.h - signatures by private keys that this process does not have.
  *
- * A context whose certificates came from tls_identity.h signs through a provider of OpenSSL 3
+ * A context whose certificates came from tls/identity.h signs through a provider of OpenSSL 3
  * (provider(7), provider-keymgmt(7), provider-signature(7)) that is built in here and knows RSA,
  * ECDSA and Ed25519. It has the public key and the key's identifier only. For each signature it
  * asks the signer, and the handshake, which runs in a job of its own (ASYNC_start_job(3)), is

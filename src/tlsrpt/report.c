@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* A day's results as the JSON of RFC 8460 section 4.4. */
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/timestamp.h"
 #include "tlsrpt/internal.h"
 #include <string.h>

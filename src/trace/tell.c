@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The story as sentences, and as JSON. */
-#include "base/json.h"
-#include "mail/text.h"
+#include "base/text/json.h"
+#include "mail/text/text.h"
 #include "trace/story.h"
 #include <string.h>
 

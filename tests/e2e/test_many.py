@@ -17,7 +17,7 @@ from stagepost import ROOT, as_user, free_port, stamp, wait_until
 MANY = int(os.environ.get("MANY", "20000"))
 FEW = 3000
 CROWDED = 4  # times as slow as on a machine that has nothing else to do
-KEPT = 500000  # sleepers in memory, src/manager/wait/scan.c
+KEPT = 500000  # sleepers in memory, src/manager/wait/scan/scan.c
 LONG = 4 * 3600  # seconds; as long as an attempt may be away, so that no file is thought absurd
 TEXT = b"Subject: new\r\n\r\nIt does not wait.\r\n"
 FILL = os.path.join(os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build")),

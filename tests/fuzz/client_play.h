@@ -6,7 +6,7 @@
 #ifndef TESTS_FUZZ_CLIENT_PLAY_H
 #define TESTS_FUZZ_CLIENT_PLAY_H
 
-#include "smtp/client.h"
+#include "smtp/client/client.h"
 
 /* Added to CHOICE: a login by PLAIN or LOGIN comes first, whose password no verdict may repeat. */
 enum { CLIENT_PLAY_LOGIN = 1 << 8 };

@@ -4,7 +4,7 @@
  * What it accepts must be safe as a line of a control file and in a command.
  */
 #include "base/panic.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "mail/address.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

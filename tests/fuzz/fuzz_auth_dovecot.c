@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* tests/fuzz/fuzz_auth_dovecot.c - lines of Dovecot's authentication service, and values in ours.
  */
-#include "auth/server/dovecot_line.h"
+#include "auth/server/dovecot/line.h"
 #include "base/panic.h"
 #include "input.h"
 

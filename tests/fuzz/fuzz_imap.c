@@ -3,7 +3,7 @@
  * and a removal, one after another, over a library that only passes bytes. */
 #include "base/panic.h"
 #include "input.h"
-#include "mailstore/internal_imap.h"
+#include "mailstore/imap/internal.h"
 #include <errno.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,10 +6,10 @@
  */
 #include "base/panic.h"
 #include "input.h"
-#include "store/ldap/claim.h"
-#include "store/ldap/csn.h"
 #include "store/ldap/dn.h"
-#include "store/ldap/value.h"
+#include "store/ldap/map/claim.h"
+#include "store/ldap/sync/csn.h"
+#include "store/ldap/sync/value.h"
 
 enum { ATTRIBUTES_MAX = 8, VALUES_MAX = 4 };
 

@@ -8,7 +8,7 @@
  * In the place of standard error stands this file.
  */
 #include "base/panic.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "input.h"
 #include "log/event.h"
 #include "log/line.h"

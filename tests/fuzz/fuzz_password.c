@@ -4,7 +4,7 @@
  * prepared stays as it is when it is prepared again, and SCRAM keys read back as they were.
  */
 #include "base/panic.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "directory/record/password.h"
 #include "input.h"
 #include <string.h>

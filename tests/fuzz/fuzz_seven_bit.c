@@ -9,7 +9,7 @@
  */
 #include "base/panic.h"
 #include "input.h"
-#include "mail/seven_bit.h"
+#include "mail/seven_bit/seven_bit.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

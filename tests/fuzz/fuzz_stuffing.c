@@ -10,7 +10,7 @@
 #include "base/panic.h"
 #include "input.h"
 #include "server_play.h"
-#include "smtp/client_stuffing.h"
+#include "smtp/client/stuffing.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

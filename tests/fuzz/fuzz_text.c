@@ -3,15 +3,15 @@
  * tests/fuzz/fuzz_text.c - any bytes made safe: as xtext, as JSON, as a header's text, in a
  * manual page; and UTF-8, identifiers and times read.
  */
-#include "base/json.h"
-#include "base/mdoc.h"
 #include "base/panic.h"
+#include "base/text/json.h"
+#include "base/text/mdoc.h"
+#include "base/text/utf8.h"
 #include "base/timestamp.h"
-#include "base/utf8.h"
 #include "input.h"
 #include "mail/envelope.h"
-#include "mail/text.h"
-#include "mail/xtext.h"
+#include "mail/text/text.h"
+#include "mail/text/xtext.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,7 +4,7 @@
  * one printable line for people, and one object of JSON that reads back.
  */
 #include "base/panic.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "input.h"
 #include "trace/story.h"
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef TESTS_TRANSCRIPT_SESSION_H
 #define TESTS_TRANSCRIPT_SESSION_H
 
-#include "smtp/server.h"
+#include "smtp/server/server.h"
 
 struct session_answer {
 	enum smtp_question_type type;

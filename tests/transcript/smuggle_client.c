@@ -9,7 +9,7 @@
  */
 #include "base/buffer.h"
 #include "common/line_ends.h"
-#include "smtp/client.h"
+#include "smtp/client/client.h"
 #include <stdio.h>
 #include <string.h>
 

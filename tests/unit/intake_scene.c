@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "config/config.h"
 #include "fake_loop.h"
-#include "intake/security.h"
+#include "intake/security/security.h"
 #include "keys/client.h"
 #include "log/event.h"
 #include "test.h"

@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_LDIF_H
 #define TESTS_UNIT_LDIF_H
 
-#include "store/ldap/map.h"
+#include "store/ldap/map/map.h"
 
 /* "DN\nATTRIBUTE: VALUE\n...", the values of one attribute in lines that follow each other. The
  * entry is in ARENA. */

@@ -2,7 +2,7 @@
 #include "remote_scene.h"
 #include "base/panic.h"
 #include "fake_loop.h"
-#include "mail/seven_bit.h"
+#include "mail/seven_bit/seven_bit.h"
 #include "os/file/file.h"
 #include "os/socket/socket.h"
 #include "test.h"

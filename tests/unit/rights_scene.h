@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 /*
- * A node that is made up, of two processes or three, for tests of program/rights/check.h.
+ * A node that is made up, of two processes or three, for tests of program/rights/check/check.h.
  */
 #ifndef TESTS_UNIT_RIGHTS_SCENE_H
 #define TESTS_UNIT_RIGHTS_SCENE_H
 
-#include "program/rights/check.h"
+#include "program/rights/check/check.h"
 
 enum { RIGHTS_SCENE_USER = 1000 }; /* whose the processes are */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * tests/unit/scan_scene.h - a scan (manager/wait/scan.h) of a real queue directory, among sleepers
- * and in a time of the test's own (wait_scene.h). Messages are names of empty files: no scan reads
- * more.
+ * tests/unit/scan_scene.h - a scan (manager/wait/scan/scan.h) of a real queue directory, among
+ * sleepers and in a time of the test's own (wait_scene.h). Messages are names of empty files: no
+ * scan reads more.
  */
 #ifndef TESTS_UNIT_SCAN_SCENE_H
 #define TESTS_UNIT_SCAN_SCENE_H
 
-#include "manager/wait/scan.h"
+#include "manager/wait/scan/scan.h"
 #include "wait_scene.h"
 
 enum { SCENE_NAMES_MAX = 256 }; /* their numbers are below */

@@ -14,7 +14,7 @@
 #ifndef SMTP_CLIENT_SCRIPT_H
 #define SMTP_CLIENT_SCRIPT_H
 
-#include "smtp/client.h"
+#include "smtp/client/client.h"
 
 struct smtp_client_script {
 	const char *name;

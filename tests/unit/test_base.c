@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 #include "base/arena.h"
-#include "base/base64.h"
 #include "base/buffer.h"
 #include "base/hash.h"
 #include "base/heap.h"
-#include "base/mdoc.h"
-#include "base/quote.h"
+#include "base/text/base64.h"
+#include "base/text/mdoc.h"
+#include "base/text/quote.h"
 #include "base/timestamp.h"
 #include "test.h"
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "inject/envelope.h"
 #include "inject/header.h"
 #include "mail/localpart.h"
-#include "mail/xtext.h"
-#include "smtp/internal_client.h"
+#include "mail/text/xtext.h"
+#include "smtp/client/internal.h"
 #include "smtp/proxy.h"
 #include "test.h"
 #include <errno.h>

@@ -2,8 +2,8 @@
 /* Which replies say that too much comes: what servers are known to say, in our words for theirs. */
 #include "base/attributes.h"
 #include "base/timestamp.h"
-#include "smtp/client.h"
-#include "smtp/client_slower.h"
+#include "smtp/client/client.h"
+#include "smtp/client/slower.h"
 #include "test.h"
 
 static const struct {

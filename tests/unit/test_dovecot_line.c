@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Lines of Dovecot's authentication service, good ones and such that cannot be. */
-#include "auth/server/dovecot_line.h"
+#include "auth/server/dovecot/line.h"
 #include "test.h"
 
 static void lines_are_understood(void **state)

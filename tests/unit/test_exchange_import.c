@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "exchange/import.h"
-#include "exchange/seen.h"
+#include "exchange/import/seen.h"
 #include "fake_client.h"
 #include "test.h"
 #include <errno.h>

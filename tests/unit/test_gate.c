@@ -2,7 +2,7 @@
 /* Mail that waits for a place in a class of hosts: who is let go, when, and how many at once. */
 #include "config_outcome.h"
 #include "limit_scene.h"
-#include "manager/wait/gate.h"
+#include "manager/wait/trigger/gate.h"
 #include "test.h"
 #include "wait_scene.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "intake/client.h"
+#include "intake/limit/client.h"
 #include "test.h"
 #include <arpa/inet.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 /* Which certificate sessions get while configuration and certificates change one after the other.
  * What "keys" says, and the timer, are this test's. */
 #include "base/panic.h"
-#include "intake/security.h"
+#include "intake/security/security.h"
 #include "keys/client.h"
 #include "os/loop.h"
 #include "test.h"

@@ -3,7 +3,7 @@
 #include "ldif.h"
 #include "os/loop.h"
 #include "scratch.h"
-#include "store/ldap/copy.h"
+#include "store/ldap/copy/copy.h"
 #include "store/ldap/dn.h"
 #include "store/sqlite/sqlite.h"
 #include "test.h"

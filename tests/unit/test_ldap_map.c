@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* What entries of LDAP say about mail, as a table of cases. */
 #include "ldif.h"
-#include "store/ldap/claim.h"
 #include "store/ldap/dn.h"
+#include "store/ldap/map/claim.h"
 #include "test.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The values of RFC 4533, and how far cookies go. */
-#include "store/ldap/csn.h"
-#include "store/ldap/value.h"
+#include "store/ldap/sync/csn.h"
+#include "store/ldap/sync/value.h"
 #include "test.h"
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Which rule decides about a copy, and masks. */
-#include "base/mask.h"
+#include "base/text/mask.h"
 #include "config_outcome.h"
 #include "deliver/mailbox/rules.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* Several threads, each with a store of its own, on one mailbox that none of them finds made; and a
  * reader that flags a message while its folder is listed. */
-#include "mailstore/internal_maildir.h"
 #include "mailstore/maildir.h"
+#include "mailstore/maildir/internal.h"
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>

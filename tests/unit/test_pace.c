@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/timestamp.h"
-#include "intake/pace.h"
+#include "intake/limit/pace.h"
 #include "test.h"
 
 enum { TIMEOUT = 100, RATE = 10 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What breaks add to a message is what the client's engine adds. */
 #include "deliver/remote/session/content.h"
-#include "smtp/client_stuffing.h"
+#include "smtp/client/stuffing.h"
 #include "test.h"
 #include <string.h>
 

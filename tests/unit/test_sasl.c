@@ -3,7 +3,7 @@
  * and against clients that cheat. */
 #include "auth/protocol.h"
 #include "auth/sasl/sasl.h"
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "test.h"
 #include <gsasl.h>
 #include <stdlib.h>

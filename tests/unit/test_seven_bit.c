@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "mail/seven_bit.h"
+#include "mail/seven_bit/seven_bit.h"
 #include "test.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/buffer.h"
-#include "smtp/client_stuffing.h"
+#include "smtp/client/stuffing.h"
 #include "smtp_client_script.h"
 #include "test.h"
 

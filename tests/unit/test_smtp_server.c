@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What dialogues cannot show: questions, timeouts, memory, refusals told. */
-#include "smtp/server.h"
+#include "smtp/server/server.h"
 #include "test.h"
 #include <malloc.h>
 #include <stdlib.h>

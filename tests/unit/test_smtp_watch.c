@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* What watchers see of a session, by either engine, however its bytes arrive. */
 #include "base/buffer.h"
-#include "smtp/client.h"
-#include "smtp/server.h"
+#include "smtp/client/client.h"
+#include "smtp/server/server.h"
 #include "test.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The sanitizers find no fault with the stacks of OpenSSL's jobs, also with
- * detect_stack_use_after_return=1: src/tls/provider_signature.c says which variables would be taken
+ * detect_stack_use_after_return=1: src/tls/provider/signature.c says which variables would be taken
  * for dead ones, and has none. AddressSanitizer may warn once that it ignores
  * __asan_handle_no_return; that is OpenSSL's _longjmp() to a stack that it does not know. */
 #include "identity_scene.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Signed tokens as RFC 7515 prints them, those that cheat, and what tokens must say. */
 #include "auth/token/jwt.h"
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "test.h"
 #include <openssl/bio.h>
 #include <openssl/evp.h>

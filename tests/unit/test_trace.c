@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "base/json.h"
+#include "base/text/json.h"
 #include "test.h"
 #include "trace/story.h"
 #include <errno.h>

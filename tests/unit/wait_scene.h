@@ -8,7 +8,7 @@
 
 #include "base/timestamp.h"
 #include "fake_loop.h"
-#include "manager/wait/trigger.h"
+#include "manager/wait/trigger/trigger.h"
 
 /* One for the whole program. */
 extern struct queue_store *scene_store;

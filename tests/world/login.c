@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "login.h"
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "logins.h"
 #include "mail.h"
 

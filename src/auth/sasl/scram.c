@@ -10,8 +10,8 @@
  *   client: (empty)
  */
 #include "auth/sasl/internal.h"
-#include "base/base64.h"
 #include "base/panic.h"
+#include "base/text/base64.h"
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>

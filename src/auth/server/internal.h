@@ -4,7 +4,7 @@
 #define AUTH_SERVER_INTERNAL_H
 
 #include "auth/protocol.h"
-#include "auth/server/dovecot.h"
+#include "auth/server/dovecot/dovecot.h"
 #include "auth/server/failures.h"
 #include "auth/server/invent.h"
 #include "auth/server/known.h"
@@ -82,11 +82,11 @@ struct auth_attempt {
 	UT_hash_handle hh;
 };
 
-/* attempt.c: false: the message is malformed. */
+/* auth/server/attempt/attempt.c: false: the message is malformed. */
 MUST_CHECK bool auth_attempt_begin(struct auth_asker *asker, uint32_t tag, struct str body);
 MUST_CHECK bool auth_attempt_respond(struct auth_attempt *attempt, struct str body);
 
-/* attempt_end.c: ends it without an answer. */
+/* auth/server/attempt/end.c: ends it without an answer. */
 void auth_attempt_free(struct auth_attempt *attempt);
 /* Of an attempt that was not begun. */
 void auth_attempt_send_refusal(struct auth_asker *asker, uint32_t tag, enum auth_refusal refusal);
@@ -98,20 +98,21 @@ void auth_attempt_refuse(struct auth_attempt *attempt, enum auth_refusal refusal
 /* Counts the failure, and holds the answer back: the challenge, or the refusal. */
 void auth_attempt_fail(struct auth_attempt *attempt, struct str user, const char *reason);
 
-/* tally.c: how many attempts a client has open. */
+/* auth/server/attempt/tally.c: how many attempts a client has open. */
 unsigned auth_tally_count(struct auth_server *server, const struct in6_addr *client);
 void auth_tally_add(struct auth_server *server, const struct in6_addr *client);
 void auth_tally_remove(struct auth_server *server, const struct in6_addr *client);
 
-/* attempt_ask.c: does what the mechanism wants next. */
+/* auth/server/attempt/ask.c: does what the mechanism wants next. */
 void auth_attempt_advance(struct auth_attempt *attempt);
 
-/* attempt_dovecot.c: a mechanism that Dovecot has. */
+/* auth/server/attempt/dovecot.c: a mechanism that Dovecot has. */
 void auth_attempt_pass(struct auth_attempt *attempt, bool has_initial, struct str initial,
 		       struct str certificate_name);
 void auth_attempt_pass_on(struct auth_attempt *attempt, struct str message);
 
-/* offer.c: finds out what can be offered now, and tells all who ask if it is something else. */
+/* auth/server/attempt/offer.c: finds out what can be offered now, and tells all who ask if it is
+ * something else. */
 void auth_offer_update(struct auth_server *server);
 void auth_offer_tell(void *asker, struct ipc_channel *channel);
 const struct auth_offered *auth_offer_find(const struct auth_server *server, struct str name);

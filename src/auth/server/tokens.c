@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "auth/server/tokens.h"
-#include "base/base64.h"
 #include "base/panic.h"
 #include "base/table.h"
+#include "base/text/base64.h"
 #include "config/config.h"
 #include "os/clock.h"
 #include <openssl/evp.h>

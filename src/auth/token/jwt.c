@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "auth/token/jwt.h"
 #include "auth/token/internal.h"
-#include "base/base64.h"
 #include "base/panic.h"
+#include "base/text/base64.h"
 #include <errno.h>
 #include <jansson.h>
 #include <openssl/bn.h>

@@ -3,7 +3,7 @@
 #include "config/internal.h"
 #include "config/type/type.h"
 #include "config/type/value.h"
-#include "mail/folder.h"
+#include "mail/mailbox/folder.h"
 #include <string.h>
 
 /* What the rules so far have. */

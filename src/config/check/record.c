@@ -2,7 +2,7 @@
 /* Checks section record, and services that record what they file. */
 #include "config/internal.h"
 #include "config/type/type.h"
-#include "mail/folder.h"
+#include "mail/mailbox/folder.h"
 #include <string.h>
 
 static bool is_flag(const char *text)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Prints the reference manual in mdoc(7). */
-#include "base/mdoc.h"
+#include "base/text/mdoc.h"
 #include "config/schema/schema.h"
 
 static void print_default(const struct config_setting *setting, struct buffer *out)

@@ -48,7 +48,7 @@ enum {
 
 struct config_header_test {
 	const char *name; /* of a field, in lower case */
-	const char *mask; /* of its value (base/mask.h); "*": the field is there */
+	const char *mask; /* of its value (base/text/mask.h); "*": the field is there */
 };
 
 struct config_rule { /* rule NAME { ... } */

@@ -39,7 +39,7 @@ struct config_service {
 			   * queue */
 	enum config_service_kind kind;
 	const char *path;  /* maildir, mailbox: with %d (domain), %u (local part), %% */
-	const char *quota; /* maildir: as in mail/quota.h; "": no quotas */
+	const char *quota; /* maildir: as in mail/mailbox/quota.h; "": no quotas */
 	enum config_over_quota over_quota;
 	struct config_endpoint address; /* lmtp */
 	bool xforward;                  /* lmtp */

@@ -3,7 +3,7 @@
 #include "config/type/type.h"
 #include "config/type/value.h"
 #include "mail/host.h"
-#include "mail/quota.h"
+#include "mail/mailbox/quota.h"
 #include <string.h>
 
 static struct config_complaint parse_log_level(const struct config_setting *setting,

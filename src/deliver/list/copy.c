@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/list/copy.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 
 enum { ENTRIES_MAX = 100 };
 

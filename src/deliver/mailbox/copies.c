@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/mailbox/copies.h"
 #include "filing/place.h"
-#include "mail/folder.h"
+#include "mail/mailbox/folder.h"
 #include <string.h>
 
 static unsigned flags_of(const char *const *names, size_t count)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/mailbox/rules.h"
-#include "base/mask.h"
+#include "base/text/mask.h"
 #include <string.h>
 
 static bool is_for(const struct config_rule *rule, const struct config_service *service)

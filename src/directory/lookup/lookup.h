@@ -14,7 +14,7 @@
 #include "config/config.h"
 #include "directory/client/client.h"
 #include "directory/expand/expand.h"
-#include "mail/quota.h"
+#include "mail/mailbox/quota.h"
 #include "mail/verdict.h"
 
 enum directory_answer {

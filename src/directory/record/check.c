@@ -2,7 +2,7 @@
 /* Checks a record: its key, its kind, and each field against the table of rules. */
 #include "directory/record/key.h"
 #include "directory/record/rules.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>

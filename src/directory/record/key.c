@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "directory/record/key.h"
-#include "base/quote.h"
-#include "base/utf8.h"
+#include "base/text/quote.h"
+#include "base/text/utf8.h"
 #include "mail/address.h"
 #include "mail/unicode.h"
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "directory/record/password.h"
-#include "mail/saslprep.h"
+#include "mail/text/saslprep.h"
 #include "os/random.h"
 #include <crypt.h>
 #include <errno.h>

@@ -14,7 +14,7 @@
  *   address  LOCAL@DOMAIN; or @DOMAIN, the catch-all for addresses without a record
  *       kind* = mailbox | forward | alias | list | program | refused
  *       mailbox: service; or user, whose server decides; or neither: the domain's service.
- *                mailbox: the address that the service gets; quota: mail/quota.h
+ *                mailbox: the address that the service gets; quota: mail/mailbox/quota.h
  *       forward: target*+, addresses; its own address as a target: its mailbox, too
  *       alias:   target*, one address of ours
  *       list:    owner*, an address; verp = yes | no; post = anyone | members | owners

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "directory/record/rules.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "directory/record/key.h"
-#include "mail/quota.h"
+#include "mail/mailbox/quota.h"
 #include "mail/server.h"
 #include "mail/verdict.h"
 #include <errno.h>

@@ -12,7 +12,7 @@
 #define MANAGER_WAIT_WAKE_H
 
 #include "manager/wait/share.h"
-#include "manager/wait/trigger.h"
+#include "manager/wait/trigger/trigger.h"
 
 struct wake;
 

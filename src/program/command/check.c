@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost check - checks the configuration, and with --running the running node. */
-#include "program/rights/check.h"
-#include "base/json.h"
+#include "program/rights/check/check.h"
+#include "base/text/json.h"
 #include "os/clock.h"
 #include "os/process/process.h"
 #include "program/command/command.h"

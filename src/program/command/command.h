@@ -6,16 +6,10 @@
 #define PROGRAM_COMMAND_COMMAND_H
 
 #include "config/text.h"
+#include "program/start/status.h"
 #include <stddef.h>
 
 #define COMMAND_CONFIG_FILE "/etc/stagepost/stagepost.conf"
-
-enum {
-	COMMAND_OK = 0,
-	COMMAND_FAILED = 1,
-	COMMAND_USAGE = 2,
-	COMMAND_NEVER = 78, /* serve: cannot start until something is changed (EX_CONFIG) */
-};
 
 /* An option of a command. */
 struct command_option {

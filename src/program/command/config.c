@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost config, manual - prints and explains the configuration. */
 #include "base/attributes.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "program/command/command.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost limits - shows how many sessions each class of hosts has, and what became of rates. */
 #include "program/talk/limits.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/timestamp.h"
 #include "ipc/channel.h"
 #include "os/socket/socket.h"

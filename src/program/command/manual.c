@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Writes the parts of manual pages about commands, from the tables, in mdoc(7). */
-#include "base/mdoc.h"
+#include "base/text/mdoc.h"
 #include "log/event.h"
 #include "program/command/command.h"
 #include <string.h>

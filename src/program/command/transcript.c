@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /* stagepost transcript - shows the dialogue of sessions live. */
 #include "program/talk/transcript.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/timestamp.h"
 #include "ipc/channel.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "os/socket/socket.h"
 #include "program/command/queue/queue.h"
 #include <errno.h>

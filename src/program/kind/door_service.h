@@ -7,7 +7,7 @@
 #define PROGRAM_KIND_DOOR_SERVICE_H
 
 #include "config/config.h"
-#include "smtp/server.h"
+#include "smtp/server/server.h"
 
 /* SERVICE is zero; its texts stay with it. */
 void door_service_fill(struct smtp_service *service, const struct config *config,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost mailbox status, and list. */
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/timestamp.h"
 #include "deliver/mailbox/open.h"
 #include "os/clock.h"

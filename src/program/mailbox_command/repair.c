@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* stagepost mailbox repair. */
 #include "filing/repair.h"
-#include "base/json.h"
 #include "base/panic.h"
+#include "base/text/json.h"
 #include "decode/apart.h"
 #include "deliver/mailbox/open.h"
 #include "filing/place.h"

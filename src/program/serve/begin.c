@@ -2,9 +2,9 @@
 /* Decides whether the node can start, has started, or never can; reports that to the log, and to
  * the service manager that started it. */
 #include "log/event.h"
-#include "program/command/command.h"
 #include "program/machine_check/machine_check.h"
 #include "program/serve/internal.h"
+#include "program/start/status.h"
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

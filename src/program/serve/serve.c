@@ -6,11 +6,11 @@
 #include "os/process/capability.h"
 #include "os/sandbox/sandbox.h"
 #include "os/signal_watch.h"
-#include "program/command/command.h"
 #include "program/sandbox/sandbox.h"
 #include "program/serve/internal.h"
 #include "program/start/log_settings.h"
 #include "program/start/program_directory.h"
+#include "program/start/status.h"
 #include "program/talk/pid_file.h"
 #include <errno.h>
 #include <limits.h>

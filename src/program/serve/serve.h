@@ -8,8 +8,8 @@
 
 #include "config/config.h"
 
-/* Serves until SIGTERM or SIGINT (exit status 0), or until it cannot: COMMAND_FAILED, or
- * COMMAND_NEVER if the configuration or the machine must be changed first. Takes
+/* Serves until SIGTERM or SIGINT (exit status 0), or until it cannot (program/start/status.h):
+ * COMMAND_FAILED, or COMMAND_NEVER if the configuration or the machine must be changed first. Takes
  * over CONFIG, which was read from FILE and parsed from TEXT. */
 int serve(const char *file, struct str text, struct config *config);
 

@@ -43,7 +43,7 @@
  *   UNKNOWN                                    answer to FOUND: some of the names could not be
  *                                              looked at because of an error, which "queue" has
  *                                              logged. The manager's scans find them again: it
- *                                              repeats them soon (manager/wait/scan.h)
+ *                                              repeats them soon (manager/wait/scan/scan.h)
  *   QUEUED    (u32 stage, u64 number, str text, str content)...
  *                                              text: the control file; empty if it is too
  *                                              long. content: the data, if they are short

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "store/ldap/bind.h"
 #include "base/panic.h"
-#include "store/ldap/access.h"
-#include "store/ldap/map.h"
+#include "store/ldap/link/access.h"
+#include "store/ldap/map/map.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "store/ldap/access.h"
-#include "store/ldap/follow.h"
+#include "store/ldap/follow/follow.h"
+#include "store/ldap/link/access.h"
 #include "store/sqlite/sqlite.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -9,7 +9,8 @@
  * and a restart resumes from the cookie. A thread follows the servers and writes the file; the
  * loop's thread reads it.
  *
- * The table of fields and their attributes is in map.c; the setting `map` changes it.
+ * The table of fields and their attributes is in store/ldap/map/map.c; the setting `map` changes
+ * it.
  *
  * fresh_us is the last time at which the server was probed and everything that it then had was in
  * the file. When no server can be followed, answers continue until the TTL after that time is

@@ -9,7 +9,7 @@
 #include "base/attributes.h"
 #include "config/config.h"
 #include "deliver/helper.h"
-#include "smtp/client.h"
+#include "smtp/client/client.h"
 
 /* Whether the next hop RELAY is told. */
 bool remote_origin_is_told(const struct config *config, const char *relay);

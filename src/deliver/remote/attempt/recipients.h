@@ -12,7 +12,7 @@
 #define DELIVER_REMOTE_ATTEMPT_RECIPIENTS_H
 
 #include "deliver/helper.h"
-#include "smtp/client.h"
+#include "smtp/client/client.h"
 
 enum { REMOTE_RECIPIENTS_MAX = 100 }; /* of one transaction, RFC 5321 section 4.5.3.1.8 */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/remote/session/content.h"
-#include "smtp/client_stuffing.h"
+#include "smtp/client/stuffing.h"
 #include <string.h>
 
 enum { SCAN_MAX = 16 }; /* chunks; a longer message counts as 8-bit */

@@ -7,7 +7,7 @@
 
 #include "deliver/remote/session/session.h"
 
-/* How often long lines will be broken (smtp/client_stuffing.h). All zeroes at first. */
+/* How often long lines will be broken (smtp/client/stuffing.h). All zeroes at first. */
 struct remote_breaks {
 	uint64_t length; /* of the current line so far */
 	bool ends_with_cr;

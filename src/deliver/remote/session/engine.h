@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: ISC
 /*
  * deliver/remote/session/engine.h - the engine of a session with a server: SMTP's and LMTP's
- * (smtp/client.h), or QMTP's (qmtp/client.h). Each call is that engine's call of the same name.
+ * (smtp/client/client.h), or QMTP's (qmtp/client.h). Each call is that engine's call of the same
+ * name.
  */
 #ifndef DELIVER_REMOTE_SESSION_ENGINE_H
 #define DELIVER_REMOTE_SESSION_ENGINE_H
 
 #include "qmtp/client.h"
-#include "smtp/client.h"
+#include "smtp/client/client.h"
 
 struct remote_engine {
 	struct smtp_client *smtp; /* one of them */

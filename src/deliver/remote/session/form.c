@@ -2,7 +2,7 @@
 #include "deliver/remote/session/form.h"
 #include "base/panic.h"
 #include "deliver/remote/session/content.h"
-#include "mail/seven_bit.h"
+#include "mail/seven_bit/seven_bit.h"
 #include <stdlib.h>
 
 enum { LOOK_MAX = 32 }; /* chunks at a time: other sessions wait meanwhile */

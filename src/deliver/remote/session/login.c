@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "deliver/remote/session/internal.h"
 #include "log/event.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "os/random.h"
 #include <inttypes.h>
 #include <stdio.h>

@@ -17,7 +17,7 @@
 #include "ipc/content.h"
 #include "ipc/job.h"
 #include "os/loop.h"
-#include "smtp/client.h"
+#include "smtp/client/client.h"
 
 enum { REMOTE_CHUNK_SIZE = 64 * 1024 };
 /* Of the text that identifies what sessions can be used for. */

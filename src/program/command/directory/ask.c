@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost directory get, put, del, list */
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "program/command/directory/directory.h"
 #include "program/command/directory/print.h"
 #include <stdio.h>

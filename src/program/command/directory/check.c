@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /* stagepost directory check */
-#include "base/json.h"
 #include "base/panic.h"
+#include "base/text/json.h"
 #include "directory/record/key.h"
 #include "directory/record/password.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "program/command/directory/dangling.h"
 #include "program/command/directory/directory.h"
 #include <inttypes.h>

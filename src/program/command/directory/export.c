@@ -2,7 +2,7 @@
 /* stagepost directory export */
 #include "exchange/export.h"
 #include "directory/record/key.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "program/command/directory/directory.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "program/command/directory/file.h"
 #include "directory/record/key.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "os/file/file.h"
 #include "os/stream/stream.h"
 #include <errno.h>

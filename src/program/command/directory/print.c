@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
 #include "program/command/directory/print.h"
-#include "base/json.h"
 #include "base/panic.h"
+#include "base/text/json.h"
 #include "directory/record/key.h"
 #include "directory/wire/route.h"
 #include "exchange/pages.h"
 #include "exchange/writer.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "program/command/queue/queue.h"
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /* stagepost directory watch, stats */
-#include "base/json.h"
 #include "base/panic.h"
+#include "base/text/json.h"
 #include "directory/wire/frame.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "program/command/directory/directory.h"
 #include "program/command/queue/queue.h"
 #include <inttypes.h>

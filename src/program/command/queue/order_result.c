@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The results of a command's orders. */
-#include "base/json.h"
+#include "base/text/json.h"
 #include "os/clock.h"
 #include "program/command/queue/order.h"
 #include <stdio.h>

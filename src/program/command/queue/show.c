@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost queue show */
-#include "base/json.h"
-#include "mail/text.h"
+#include "base/text/json.h"
+#include "mail/text/text.h"
 #include "os/file/file.h"
 #include "program/command/queue/queue.h"
 #include "queue/update.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost queue stats */
-#include "base/json.h"
-#include "mail/text.h"
+#include "base/text/json.h"
+#include "mail/text/text.h"
 #include "os/clock.h"
 #include "program/command/queue/queue.h"
 #include "program/talk/manager.h"

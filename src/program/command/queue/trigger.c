@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /* stagepost trigger - shows and changes triggers. */
 #include "queue/trigger.h"
-#include "base/json.h"
 #include "base/panic.h"
 #include "base/table.h"
-#include "mail/text.h"
+#include "base/text/json.h"
+#include "mail/text/text.h"
 #include "os/clock.h"
 #include "os/file/file.h"
 #include "program/command/queue/queue.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "program/command/sendmail/options.h"
-#include "mail/xtext.h"
+#include "mail/text/xtext.h"
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

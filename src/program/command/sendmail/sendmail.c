@@ -4,7 +4,7 @@
 #include "inject/envelope.h"
 #include "inject/header.h"
 #include "inject/recipients.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "os/process/process.h"
 #include "program/command/command.h"
 #include "program/command/directory/directory.h"

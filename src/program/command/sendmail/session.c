@@ -3,7 +3,7 @@
 #include "inject/message.h"
 #include "os/stream/stream.h"
 #include "program/command/sendmail/mail.h"
-#include "smtp/server.h"
+#include "smtp/server/server.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

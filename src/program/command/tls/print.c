@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 #include "program/command/tls/print.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/timestamp.h"
 #include "deliver/remote/route/peer.h"
-#include "mail/text.h"
+#include "mail/text/text.h"
 #include "tls/peer_chain.h"
 
 static const char *const outcome_names[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost tls-report - what is counted for reports of how TLS went. */
-#include "base/json.h"
 #include "base/panic.h"
+#include "base/text/json.h"
 #include "mail/host.h"
 #include "os/file/file.h"
 #include "program/command/command.h"

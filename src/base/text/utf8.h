@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: ISC
+/*
+ * base/text/utf8.h - UTF-8 as RFC 3629 defines it: no overlong forms, no surrogates.
+ */
+#ifndef BASE_TEXT_UTF8_H
+#define BASE_TEXT_UTF8_H
+
+#include "base/str.h"
+
+/* The length of the character at the start of S, 1 to 4 bytes; 0: not valid. */
+size_t utf8_length(struct str s);
+/* That character; if it is not valid, the first byte. S must not be empty. */
+uint32_t utf8_code_point(struct str s);
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: ISC
+/* exchange/import/internal.h - shared by exchange/import.c, apply.c and remove.c. */
+#ifndef EXCHANGE_IMPORT_INTERNAL_H
+#define EXCHANGE_IMPORT_INTERNAL_H
+
+#include "exchange/import.h"
+#include "exchange/import/seen.h"
+
+enum {
+	IMPORT_WINDOW = 800, /* pending questions: fewer than a server allows for a connection */
+	IMPORT_TELL_EVERY = 1000 /* records, between calls of progress */
+};
+
+struct exchange_import {
+	struct exchange_server *server;
+	const struct exchange_import_settings *settings;
+	struct exchange_seen *seen;
+	uint64_t counts[EXCHANGE_EVENTS];
+	uint64_t records;
+	unsigned checked; /* files */
+	unsigned applied;
+	struct exchange_seen *foreign; /* lists of other sources, by their address */
+};
+
+void import_tell(struct exchange_import *import, enum exchange_event event, const char *file,
+		 unsigned line, const struct directory_key *key, struct str text);
+void import_progress(struct exchange_import *import, const char *what, uint64_t count);
+
+#endif

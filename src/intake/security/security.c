@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: ISC
+#include "intake/security/security.h"
+#include "base/panic.h"
+#include "keys/client.h"
+#include "log/event.h"
+#include "tls/connection.h"
+#include "tls/identity.h"
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+/* A context, by what listeners differ in. There are few, and they live as long as the process: the
+ * sessions of a listener that a reload has removed go on. */
+struct door {
+	char *authority; /* PEM file, "": none */
+	bool asks_clients;
+	struct tls_context *context; /* NULL: no certificate can be used now */
+	struct door *next;
+};
+
+struct intake_tls {
+	const struct config *config;
+	struct keys *keys;
+	struct os_timer *patience; /* runs while the set lacks certificates */
+	struct door *doors;
+	void (*ready)(void *context); /* NULL: was called */
+	void *context;
+};
+
+struct intake_security {
+	struct config_listen listen; /* who may connect: a copy */
+	const struct door *door;     /* NULL: no TLS */
+	const char *protocol;
+	enum config_clear_auth clear_auth;
+	bool is_implicit;
+	bool asks_clients;
+	const char **names;
+	size_t name_count;
+	const char **fingerprints;
+	size_t fingerprint_count;
+};
+
+/* --- contexts --- */
+
+/* Those of the configuration that can be used now, in its order. */
+static size_t list_certificates(const struct intake_tls *tls, struct tls_certificate *list)
+{
+	const struct keys_set *set = keys_set(tls->keys);
+	size_t count = 0;
+
+	for (size_t i = 0; i < tls->config->certificate_count; i++) {
+		const struct config_certificate *one = &tls->config->certificates[i];
+		struct str chain = keys_set_find(set->certificates, set->certificate_count,
+						 str_from(one->name));
+
+		if (chain.length > 0 && count < TLS_CERTIFICATES_MAX)
+			list[count++] = (struct tls_certificate){
+				chain, (const char *const *)one->names, one->name_count};
+	}
+	return count;
+}
+
+static int open_context(const struct intake_tls *tls, const struct door *door,
+			struct tls_context **out, struct buffer *reason)
+{
+	const struct keys_set *set = keys_set(tls->keys);
+	struct tls_certificate list[TLS_CERTIFICATES_MAX];
+	const struct tls_identity_settings settings = {
+		.certificates = list,
+		.certificate_count = list_certificates(tls, list),
+		.signer = keys_signer(tls->keys),
+		.ticket_keys = set->tickets,
+		.ticket_key_count = set->ticket_count,
+		.client_authorities = keys_set_find(set->authorities, set->authority_count,
+						    str_from(door->authority)),
+		.asks_clients = door->asks_clients,
+	};
+
+	*out = NULL;
+	return settings.certificate_count > 0 ? tls_identity_open(&settings, out, reason) : 0;
+}
+
+/* What cannot be opened leaves the former one in force. */
+static void renew(const struct intake_tls *tls, struct door *door)
+{
+	struct buffer reason = {0};
+	struct tls_context *context;
+
+	if (open_context(tls, door, &context, &reason) < 0) {
+		log_event(EVENT_CERTIFICATE_ERROR, log_str("text", buffer_view(&reason)));
+	} else {
+		tls_context_free(door->context);
+		door->context = context;
+	}
+	buffer_clear(&reason);
+}
+
+static bool is_complete(const struct intake_tls *tls)
+{
+	struct tls_certificate list[TLS_CERTIFICATES_MAX];
+
+	return list_certificates(tls, list) == tls->config->certificate_count;
+}
+
+static void renew_now(void *context)
+{
+	struct intake_tls *tls = context;
+
+	for (struct door *door = tls->doors; door != NULL; door = door->next)
+		renew(tls, door);
+}
+
+static void renew_all(struct intake_tls *tls)
+{
+	if (keys_set(tls->keys) == NULL)
+		return;
+	os_timer_stop(tls->patience);
+	if (is_complete(tls) || tls->ready != NULL)
+		renew_now(tls);
+	else
+		os_timer_start(tls->patience, KEYS_PATIENCE_US);
+}
+
+static const struct door *find_door(struct intake_tls *tls, const char *authority,
+				    bool asks_clients)
+{
+	struct door *door;
+
+	LL_FOREACH(tls->doors, door)
+	if (door->asks_clients == asks_clients && strcmp(door->authority, authority) == 0)
+		return door;
+	door = memory_alloc_zero(1, sizeof *door);
+	door->authority = memory_copy_string(authority);
+	door->asks_clients = asks_clients;
+	LL_PREPEND(tls->doors, door);
+	if (keys_set(tls->keys) != NULL)
+		renew(tls, door);
+	return door;
+}
+
+/* --- certificates --- */
+
+static void on_changed(void *context)
+{
+	struct intake_tls *tls = context;
+	void (*ready)(void *context) = tls->ready;
+
+	renew_all(tls);
+	tls->ready = NULL;
+	if (ready != NULL)
+		ready(tls->context);
+}
+
+struct intake_tls *intake_tls_new(struct os_loop *loop, const char *path,
+				  const struct config *config, void (*ready)(void *context),
+				  void *context)
+{
+	struct intake_tls *tls = memory_alloc_zero(1, sizeof *tls);
+
+	tls->config = config;
+	tls->ready = ready;
+	tls->context = context;
+	tls->patience = os_timer_new(loop, renew_now, tls);
+	tls->keys = keys_new(loop, path, on_changed, tls);
+	return tls;
+}
+
+void intake_tls_configure(struct intake_tls *tls, const struct config *config)
+{
+	tls->config = config;
+	renew_all(tls);
+}
+
+/* --- listeners --- */
+
+static const char **copy_texts(const char *const *texts, size_t count)
+{
+	const char **copies = memory_alloc_zero(count + 1, sizeof *copies);
+
+	for (size_t i = 0; i < count; i++)
+		copies[i] = memory_copy_string(texts[i]);
+	return copies;
+}
+
+static void copy_clients(struct intake_security *security, const struct config_listen *listen)
+{
+	struct config_network *clients =
+		memory_alloc_zero(listen->client_count + 1, sizeof *clients);
+
+	for (size_t i = 0; i < listen->client_count; i++)
+		clients[i] = listen->clients[i];
+	security->listen = (struct config_listen){.protocol = listen->protocol,
+						  .clients = clients,
+						  .client_count = listen->client_count};
+}
+
+struct intake_security *intake_security_new(struct intake_tls *tls,
+					    const struct config_listen *listen)
+{
+	struct intake_security *security = memory_alloc_zero(1, sizeof *security);
+
+	security->protocol = config_protocol_name(listen->protocol);
+	security->clear_auth = listen->auth_without_tls;
+	copy_clients(security, listen);
+	if (tls == NULL || listen->tls == CONFIG_LISTEN_TLS_NONE)
+		return security;
+	security->is_implicit = listen->tls == CONFIG_LISTEN_TLS_IMPLICIT;
+	security->asks_clients = listen->client_certificates;
+	security->names = copy_texts(listen->client_names, listen->client_name_count);
+	security->name_count = listen->client_name_count;
+	security->fingerprints =
+		copy_texts(listen->client_fingerprints, listen->client_fingerprint_count);
+	security->fingerprint_count = listen->client_fingerprint_count;
+	security->door = find_door(tls, listen->client_authority, listen->client_certificates);
+	return security;
+}
+
+const struct tls_context *intake_security_context(const struct intake_security *security)
+{
+	return security->door != NULL ? security->door->context : NULL;
+}
+
+bool intake_security_is_implicit(const struct intake_security *security)
+{
+	return security->is_implicit;
+}
+
+bool intake_security_allows_clear_auth(const struct intake_security *security, bool is_local)
+{
+	return security->clear_auth == CONFIG_CLEAR_AUTH_YES ||
+	       (security->clear_auth == CONFIG_CLEAR_AUTH_LOCAL && is_local);
+}
+
+const char *intake_security_protocol(const struct intake_security *security)
+{
+	return security->protocol;
+}
+
+/* --- clients --- */
+
+/* A UNIX socket has permissions of its own, and its clients no address. */
+bool intake_security_admits(const struct intake_security *security, const struct in6_addr *address)
+{
+	return IN6_IS_ADDR_UNSPECIFIED(address) || config_admits(&security->listen, address);
+}
+
+bool intake_security_trusts_all(const struct intake_security *security)
+{
+	return security->listen.protocol == CONFIG_QMQP;
+}
+
+static bool has_listed_name(const struct intake_security *security,
+			    const struct tls_connection *connection)
+{
+	if (!tls_connection_is_verified(connection))
+		return false;
+	for (size_t i = 0; i < security->name_count; i++)
+		if (strcmp(security->names[i], "*") == 0 ||
+		    tls_connection_has_name(connection, security->names[i]))
+			return true;
+	return false;
+}
+
+static bool has_listed_fingerprint(const struct intake_security *security,
+				   const struct tls_connection *connection)
+{
+	char certificate[TLS_FINGERPRINT_SIZE];
+	char key[TLS_FINGERPRINT_SIZE];
+
+	if (security->fingerprint_count == 0 ||
+	    !tls_connection_fingerprints(connection, certificate, key))
+		return false;
+	for (size_t i = 0; i < security->fingerprint_count; i++)
+		if (strcmp(security->fingerprints[i], certificate) == 0 ||
+		    strcmp(security->fingerprints[i], key) == 0)
+			return true;
+	return false;
+}
+
+bool intake_security_may_relay(const struct intake_security *security,
+			       const struct tls_connection *connection)
+{
+	return security->asks_clients && (has_listed_name(security, connection) ||
+					  has_listed_fingerprint(security, connection));
+}

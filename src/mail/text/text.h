@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: ISC
+/*
+ * mail/text/text.h - makes foreign text safe for a header.
+ */
+#ifndef MAIL_TEXT_TEXT_H
+#define MAIL_TEXT_TEXT_H
+
+#include "base/buffer.h"
+
+enum mail_text {
+	MAIL_TEXT_ASCII, /* bytes above 0x7e become '?', too */
+	MAIL_TEXT_8BIT,  /* bytes above 0x7e stay */
+};
+
+/* Appends TEXT with every control character, including CR, LF, tab and NUL, as
+ * '?': the result is always within one header line. */
+void mail_text_append(struct buffer *out, struct str text, enum mail_text kind);
+
+#endif
