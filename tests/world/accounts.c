@@ -33,11 +33,12 @@ static void *must(void *block)
 
 /* --- the table --- */
 
+/* By its number alone. */
 static size_t place_of(const struct books *books, const char *id)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
-	for (; *id != '\0'; id++)
+	for (; *id != '\0' && *id != '-'; id++)
 		hash = (hash ^ (unsigned char)*id) * UINT64_C(0x100000001b3);
 	return (size_t)(hash ^ hash >> 29) & (((size_t)1 << books->bits) - 1);
 }
@@ -69,6 +70,19 @@ struct account *account_find(const struct books *books, const char *id)
 	return account;
 }
 
+struct account *account_of_number(const struct books *books, uint64_t number)
+{
+	struct account *account;
+	char id[24];
+	int length = snprintf(id, sizeof id, "%llu-", (unsigned long long)number);
+
+	account = books->table != NULL ? books->table[place_of(books, id)] : NULL;
+	while (account != NULL &&
+	       (account->done_us > 0 || strncmp(account->id, id, (size_t)length) != 0))
+		account = account->next;
+	return account;
+}
+
 const struct account *accounts_find(const struct machine *machine, const char *id)
 {
 	const struct books *books = accounts_of(machine);
@@ -83,6 +97,7 @@ static struct account *account_of(struct books *books, const char *id)
 
 	if (account != NULL)
 		return account;
+	turns_forget(account_of_number(books, strtoull(id, NULL, 10))); /* gone without a word */
 	if (books->table == NULL || books->count >> books->bits > 0)
 		widen(books);
 	account = must(calloc(1, sizeof *account));
@@ -296,6 +311,7 @@ static void enter(struct account *account, const char *event, const char *line)
 		account_object(account, "is done twice");
 	if (strcmp(event, "message_done") == 0 && account->done_us == 0) {
 		account->done_us = kernel_now_us();
+		turns_forget(account);
 		account_settle(account);
 	}
 }
@@ -336,7 +352,7 @@ static void hear(struct machine *machine, const char *line)
 		enter(account_of(books, id), event, line);
 	else if (strcmp(event, "requeued") == 0 && field(line, "id", id, sizeof id))
 		turns_forget(account_of(books, id));
-	else if (strcmp(event, "trigger_set") == 0)
+	else if (strcmp(event, "trigger_set") == 0 || strcmp(event, "trigger_released") == 0)
 		turns_forget_all(books);
 	else
 		check_process(books, event, line);

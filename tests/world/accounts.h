@@ -122,6 +122,8 @@ void account_settle(const struct account *account);
 bool machine_is_frozen(const struct machine *machine);
 /* accounts.c: NULL, if nothing is known of ID. */
 struct account *account_find(const struct books *books, const char *id);
+/* accounts.c: the message that has NUMBER now; NULL: nothing is known of it. */
+struct account *account_of_number(const struct books *books, uint64_t number);
 /* accounts.c: forgets it. */
 void account_drop(struct account *account);
 

@@ -5,6 +5,7 @@
 #include "ipc/job.h"
 #include "judge.h"
 #include "judge_scene.h"
+#include "queue/control/control.h"
 #include "turns.h"
 #include <endian.h>
 #include <stdlib.h>
@@ -17,7 +18,10 @@
 
 #include <cmocka.h>
 
-enum { MANAGER = 1, HELPER = 2, RETRY = 1, FIRST = 100 };
+enum { MANAGER = 1, HELPER = 2, RESOLVER = 3, RETRY = 1, NEW = 2, FIRST = 100 };
+
+/* Nothing is known of more destinations in these scenes. */
+enum { PASSED_MAX = 2 * TURNS_ROUNDS };
 
 static uint32_t last_tag;
 
@@ -59,6 +63,26 @@ static void begin(unsigned number, const char *destination)
 	pack_str(&body, STR("")); /* envid */
 	pack_str(&body, str_from(destination));
 	say("send", MANAGER, HELPER, IPC_JOB_START, ++last_tag, &body);
+}
+
+/* Message NUMBER goes to ADDRESS; or its recipient has STATUS. */
+static void resolve(unsigned number, const char *address, const char *status)
+{
+	struct buffer body CLEANUP(buffer_clear) = {0};
+
+	pack_u64(&body, number);
+	pack_u32(&body, 1); /* question */
+	pack_u32(&body, 0); /* flags */
+	pack_u64(&body, 0); /* version */
+	pack_u32(&body, 1); /* count */
+	pack_u32(&body, 1); /* recipient */
+	pack_u32(&body, QUEUE_ROUTE_REMOTE);
+	pack_str(&body, STR("")); /* service */
+	pack_str(&body, STR("")); /* server */
+	pack_str(&body, str_from(address));
+	pack_str(&body, str_from(status));
+	pack_str(&body, STR("")); /* text */
+	say("resolve", RESOLVER, MANAGER, IPC_JOB_RESOLVED, 0, &body);
 }
 
 /* The helper has done the last job. */
@@ -170,6 +194,135 @@ static void what_may_wait_for_a_trigger_does_not_count(void **state)
 	assert_int_equal(judge_count(JUDGE_TURNS), 0);
 }
 
+/* Message NEW, which nothing hinders, waits for hop.example, which has answered at once before. */
+static void wait_for_first(int64_t seconds)
+{
+	scene_pass(100);
+	pass(1, "hop.example");
+	hear(NEW, "message_queued", "");
+	resolve(NEW, "user1@hop.example", "");
+	scene_pass(seconds);
+}
+
+/* With a burst for far.example, too. */
+static void each_destination_has_its_turn(void **state)
+{
+	(void)state;
+	wait_for_first(11);
+	for (unsigned i = 0; i < 10; i++) {
+		pass(PASSED_MAX - 1, "far.example");
+		pass(1, "hop.example");
+	}
+	assert_int_equal(judge_count(JUDGE_TURNS), 0);
+}
+
+static void a_burst_that_has_all_turns_is_seen(void **state)
+{
+	(void)state;
+	wait_for_first(11);
+	pass(PASSED_MAX - 1, "far.example");
+	assert_int_equal(judge_count(JUDGE_TURNS), 0);
+	pass(1, "far.example");
+	assert_int_equal(judge_count(JUDGE_TURNS), 1);
+}
+
+static void who_has_just_come_is_not_passed_over(void **state)
+{
+	(void)state;
+	wait_for_first(9);
+	pass(PASSED_MAX, "far.example");
+	assert_int_equal(judge_count(JUDGE_TURNS), 0);
+}
+
+/* Nor are services among the others. */
+static void a_destination_that_has_a_job_is_not_passed_over(void **state)
+{
+	(void)state;
+	wait_for_first(11);
+	pass(PASSED_MAX, "");
+	pass(PASSED_MAX, "10.0.0.1:24");
+	hear(FIRST, "message_queued", "");
+	begin(FIRST, "hop.example");
+	pass(PASSED_MAX, "far.example");
+	assert_int_equal(judge_count(JUDGE_TURNS), 0);
+}
+
+static void a_destination_that_is_slow_is_not_passed_over(void **state)
+{
+	(void)state;
+	wait_for_first(11);
+	hear(FIRST, "message_queued", "");
+	begin(FIRST, "hop.example");
+	scene_pass(2);
+	finish("2.0.0");
+	pass(PASSED_MAX, "far.example");
+	assert_int_equal(judge_count(JUDGE_TURNS), 0);
+}
+
+/* Its helper says so. */
+static void a_destination_that_has_a_pause_is_not_passed_over(void **state)
+{
+	struct buffer body CLEANUP(buffer_clear) = {0};
+
+	(void)state;
+	wait_for_first(11);
+	hear(FIRST, "message_queued", "");
+	begin(FIRST, "hop.example");
+	pack_u32(&body, 60000); /* milliseconds */
+	pack_u32(&body, 0);     /* flags */
+	pack_str(&body, STR("throttled"));
+	say("remote", HELPER, MANAGER, IPC_JOB_BUSY, last_tag, &body);
+	pass(PASSED_MAX, "far.example");
+	assert_int_equal(judge_count(JUDGE_TURNS), 0);
+	scene_pass(61);
+	pass(PASSED_MAX, "far.example");
+	assert_int_equal(judge_count(JUDGE_TURNS), 1);
+}
+
+static void who_is_hindered_is_not_passed_over(void **state)
+{
+	(void)state;
+	wait_for_first(11);
+	resolve(NEW, "user2@hop.example", "4.4.3");
+	pass(PASSED_MAX, "far.example");
+	resolve(NEW, "user1@hop.example", "");
+	hear(NEW, "trigger_released", " trigger=host.hop.example");
+	scene_pass(11);
+	pass(PASSED_MAX, "far.example");
+	resolve(NEW, "user1@hop.example", "");
+	hear(NEW, "failed", " delivery=1 to=user1@hop.example by=remote status=5.4.7");
+	scene_pass(11);
+	pass(PASSED_MAX, "far.example");
+	assert_int_equal(judge_count(JUDGE_TURNS), 0);
+}
+
+/* Where jobs were when something delayed mail, as many may still be as there may be. */
+static void what_was_in_flight_may_be_still(void **state)
+{
+	(void)state;
+	scene_pass(100);
+	hear(FIRST, "message_queued", "");
+	begin(FIRST, "hop.example");
+	accounts_moved(scene_node);
+	scene_pass(61);
+	wait_for_first(11);
+	pass(PASSED_MAX, "far.example");
+	assert_int_equal(judge_count(JUDGE_TURNS), 0);
+	scene_pass(600);
+	pass(PASSED_MAX, "far.example");
+	assert_int_equal(judge_count(JUDGE_TURNS), 1);
+}
+
+/* Another message has its number now. */
+static void who_is_gone_without_a_word_does_not_wait(void **state)
+{
+	(void)state;
+	wait_for_first(11);
+	scene_node->heard(scene_node, "time=- process=send[1] event=message_queued id=2-b");
+	pass(PASSED_MAX, "far.example");
+	assert_int_equal(judge_count(JUDGE_TURNS), 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -179,6 +332,15 @@ int main(void)
 		SCENE_TEST(a_message_with_another_job_does_not_wait),
 		SCENE_TEST(what_is_hindered_does_not_wait),
 		SCENE_TEST(what_may_wait_for_a_trigger_does_not_count),
+		SCENE_TEST(each_destination_has_its_turn),
+		SCENE_TEST(a_burst_that_has_all_turns_is_seen),
+		SCENE_TEST(who_has_just_come_is_not_passed_over),
+		SCENE_TEST(a_destination_that_has_a_job_is_not_passed_over),
+		SCENE_TEST(a_destination_that_is_slow_is_not_passed_over),
+		SCENE_TEST(a_destination_that_has_a_pause_is_not_passed_over),
+		SCENE_TEST(who_is_hindered_is_not_passed_over),
+		SCENE_TEST(what_was_in_flight_may_be_still),
+		SCENE_TEST(who_is_gone_without_a_word_does_not_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -239,7 +239,7 @@ static void make_places_few(struct machine *node, char settings[SETTINGS_SIZE])
 {
 	const size_t length = strlen(settings);
 
-	snprintf(settings + length, SETTINGS_SIZE - length, SETTINGS_PLACES "10 }\n");
+	snprintf(settings + length, SETTINGS_SIZE - length, SETTINGS_PLACES "4 }\n");
 	node_set(node, settings);
 }
 
