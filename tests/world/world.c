@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] [--until=TEXT] [--log=FILE]
- *       [--burst=N] [--calm] [--idle] [--whole]
+ *       [--burst=N] [--places=N] [--calm] [--idle] [--whole]
  *
  * One node or two that relay to each other and share a directory, clients that give them mail for
  * mailboxes and for a next hop that is not always good, name servers that are not either, people
@@ -10,7 +10,9 @@
  * the log with TEXT in it, and judges nothing. --calm: no faults. --whole: lives through all hours,
  * also when there is nothing left to be done. --idle: mail comes all the time that is not calm, and
  * faults a few times a day. --burst: so many messages more, all at once and for two destinations,
- * in the midst of the others. --strikes: no more than so many faults.
+ * in the midst of the others. --places: a node has so many for remote deliveries; where there are
+ * fewer than one destination may use, it matters whose turn it is. --strikes: no more than so many
+ * faults.
  */
 #include "accounts.h"
 #include "dns.h"
@@ -234,12 +236,12 @@ static void plan_burst(struct world *world, const struct world_options *options)
 	kernel_at((int64_t)kernel_below((uint64_t)(options->hours * HOUR / 64)), burst, world);
 }
 
-/* Who has turns matters where there are fewer places than one destination may use. */
-static void make_places_few(struct machine *node, char settings[SETTINGS_SIZE])
+static void set_places(struct machine *node, char settings[SETTINGS_SIZE], uint64_t places)
 {
 	const size_t length = strlen(settings);
 
-	snprintf(settings + length, SETTINGS_SIZE - length, SETTINGS_PLACES "4 }\n");
+	snprintf(settings + length, SETTINGS_SIZE - length, SETTINGS_PLACES "%llu }\n",
+		 (unsigned long long)places);
 	node_set(node, settings);
 }
 
@@ -278,8 +280,8 @@ static void begin(struct world *world, const struct world_options *options)
 		world->fates[i].strikes_left = &world->strikes_left;
 		world->fates[i].rarity = options->is_idle ? FATE_RARELY : FATE_OFTEN;
 		world->fates[i].node = settings_new_node(i, world->settings[i]);
-		if (world->burst > 0)
-			make_places_few(world->fates[i].node, world->settings[i]);
+		if (options->places > 0)
+			set_places(world->fates[i].node, world->settings[i], options->places);
 		world->fates[i].settings = world->settings[i];
 		states_begin(world->fates[i].node);
 		accounts_watch(world->fates[i].node);
