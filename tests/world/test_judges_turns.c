@@ -226,6 +226,19 @@ static void a_burst_that_has_all_turns_is_seen(void **state)
 	assert_int_equal(judge_count(JUDGE_TURNS), 1);
 }
 
+static void who_has_had_a_turn_is_not_passed_over(void **state)
+{
+	(void)state;
+	wait_for_first(11);
+	begin(NEW, "hop.example");
+	finish("2.0.0");
+	pass(PASSED_MAX, "far.example");
+	resolve(NEW, "user2@hop.example", ""); /* it is mapped again */
+	scene_pass(11);
+	pass(PASSED_MAX, "far.example");
+	assert_int_equal(judge_count(JUDGE_TURNS), 0);
+}
+
 static void who_has_just_come_is_not_passed_over(void **state)
 {
 	(void)state;
@@ -296,6 +309,18 @@ static void who_is_hindered_is_not_passed_over(void **state)
 	assert_int_equal(judge_count(JUDGE_TURNS), 0);
 }
 
+/* Nobody knows when they are mapped again. */
+static void who_waited_before_a_delay_is_not_passed_over(void **state)
+{
+	(void)state;
+	wait_for_first(11);
+	accounts_moved(scene_node);
+	scene_pass(61);
+	pass(1, "hop.example");
+	pass(PASSED_MAX, "far.example");
+	assert_int_equal(judge_count(JUDGE_TURNS), 0);
+}
+
 /* Where jobs were when something delayed mail, as many may still be as there may be. */
 static void what_was_in_flight_may_be_still(void **state)
 {
@@ -334,11 +359,13 @@ int main(void)
 		SCENE_TEST(what_may_wait_for_a_trigger_does_not_count),
 		SCENE_TEST(each_destination_has_its_turn),
 		SCENE_TEST(a_burst_that_has_all_turns_is_seen),
+		SCENE_TEST(who_has_had_a_turn_is_not_passed_over),
 		SCENE_TEST(who_has_just_come_is_not_passed_over),
 		SCENE_TEST(a_destination_that_has_a_job_is_not_passed_over),
 		SCENE_TEST(a_destination_that_is_slow_is_not_passed_over),
 		SCENE_TEST(a_destination_that_has_a_pause_is_not_passed_over),
 		SCENE_TEST(who_is_hindered_is_not_passed_over),
+		SCENE_TEST(who_waited_before_a_delay_is_not_passed_over),
 		SCENE_TEST(what_was_in_flight_may_be_still),
 		SCENE_TEST(who_is_gone_without_a_word_does_not_wait),
 	};
