@@ -267,41 +267,38 @@ static bool may_begin(const struct turns_place *place)
 	return place->flights == 0 && place->is_fast && place->shut_until_us <= kernel_now_us();
 }
 
-static void object(const struct books *books, const struct turns_place *place,
-		   const struct heap *waiting, unsigned begun, const char *what)
+/* One more of WHAT has begun while somebody is ready who is WAITING for PLACE; BEGUN: how many of
+ * MOST have. */
+static void count(const struct books *books, const struct turns_place *place,
+		  const struct heap *waiting, unsigned *begun, unsigned most, const char *what)
 {
 	const struct turn *first = CONTAINER_OF(heap_first(waiting), struct turn, wait);
 
+	if (++*begun < most)
+		return;
 	if (!has_triggers(books->machine) && !machine_is_frozen(books->machine))
 		judge_object(JUDGE_TURNS, "%s: %u %s have begun while message %s waits for %s",
-			     books->machine->name, begun, what, first->account->id, place->name);
+			     books->machine->name, most, what, first->account->id, place->name);
+	*begun = 0;
 }
 
 static void count_first_attempts(const struct books *books, struct turns_place *place,
 				 bool is_first)
 {
-	if (!is_first || !is_any_ready(books, &place->retries))
-		place->first_attempts = 0;
+	if (is_first && is_any_ready(books, &place->retries))
+		count(books, place, &place->retries, &place->first_attempts, TURNS_MAX,
+		      "first attempts there");
 	else
-		place->first_attempts++;
-	if (place->first_attempts < TURNS_MAX)
-		return;
-	object(books, place, &place->retries, TURNS_MAX, "first attempts there");
-	place->first_attempts = 0;
+		place->first_attempts = 0;
 }
 
 static void count_passed(const struct books *books, struct turns_place *place)
 {
-	const unsigned most = TURNS_ROUNDS * books->turns->place_count;
-
-	if (!may_begin(place) || !is_any_ready(books, &place->newcomers))
-		place->passed = 0;
+	if (may_begin(place) && is_any_ready(books, &place->newcomers))
+		count(books, place, &place->newcomers, &place->passed,
+		      TURNS_ROUNDS * books->turns->place_count, "jobs for others");
 	else
-		place->passed++;
-	if (place->passed < most)
-		return;
-	object(books, place, &place->newcomers, most, "jobs for others");
-	place->passed = 0;
+		place->passed = 0;
 }
 
 /* --- what happens --- */
