@@ -260,6 +260,16 @@ static void a_destination_that_has_a_job_is_not_passed_over(void **state)
 	assert_int_equal(judge_count(JUDGE_TURNS), 0);
 }
 
+/* The log says later which message that is. */
+static void a_job_of_a_message_that_is_not_known_is_one(void **state)
+{
+	(void)state;
+	wait_for_first(11);
+	begin(FIRST, "hop.example");
+	pass(PASSED_MAX, "far.example");
+	assert_int_equal(judge_count(JUDGE_TURNS), 0);
+}
+
 static void a_destination_that_is_slow_is_not_passed_over(void **state)
 {
 	(void)state;
@@ -362,6 +372,7 @@ int main(void)
 		SCENE_TEST(who_has_had_a_turn_is_not_passed_over),
 		SCENE_TEST(who_has_just_come_is_not_passed_over),
 		SCENE_TEST(a_destination_that_has_a_job_is_not_passed_over),
+		SCENE_TEST(a_job_of_a_message_that_is_not_known_is_one),
 		SCENE_TEST(a_destination_that_is_slow_is_not_passed_over),
 		SCENE_TEST(a_destination_that_has_a_pause_is_not_passed_over),
 		SCENE_TEST(who_is_hindered_is_not_passed_over),

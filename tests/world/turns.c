@@ -377,6 +377,8 @@ void turns_new(struct books *books)
 
 void turns_end(struct books *books)
 {
+	while (books->turns->flights != NULL)
+		drop_flight(books->turns, books->turns->flights);
 	while (books->turns->places != NULL) {
 		struct turns_place *place = books->turns->places;
 
@@ -385,6 +387,5 @@ void turns_end(struct books *books)
 		heap_clear(&place->newcomers);
 		free(place);
 	}
-	books->machine->packet = NULL;
 	free(books->turns);
 }

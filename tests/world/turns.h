@@ -41,6 +41,7 @@ void turns_forget(struct account *account);
 void turns_forget_all(struct books *books);
 /* ACCOUNT is no more. */
 void turns_drop(struct account *account);
+/* All accounts of BOOKS are no more. */
 void turns_end(struct books *books);
 
 #endif
