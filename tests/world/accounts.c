@@ -2,6 +2,7 @@
 #include "accounts.h"
 #include "judge.h"
 #include "states.h"
+#include "turns.h"
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,11 +33,12 @@ static void *must(void *block)
 
 /* --- the table --- */
 
+/* By its number alone. */
 static size_t place_of(const struct books *books, const char *id)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
-	for (; *id != '\0'; id++)
+	for (; *id != '\0' && *id != '-'; id++)
 		hash = (hash ^ (unsigned char)*id) * UINT64_C(0x100000001b3);
 	return (size_t)(hash ^ hash >> 29) & (((size_t)1 << books->bits) - 1);
 }
@@ -59,7 +61,7 @@ static void widen(struct books *books)
 	free(old);
 }
 
-static struct account *find(const struct books *books, const char *id)
+struct account *account_find(const struct books *books, const char *id)
 {
 	struct account *account = books->table != NULL ? books->table[place_of(books, id)] : NULL;
 
@@ -68,20 +70,34 @@ static struct account *find(const struct books *books, const char *id)
 	return account;
 }
 
+struct account *account_of_number(const struct books *books, uint64_t number)
+{
+	struct account *account;
+	char id[24];
+	int length = snprintf(id, sizeof id, "%llu-", (unsigned long long)number);
+
+	account = books->table != NULL ? books->table[place_of(books, id)] : NULL;
+	while (account != NULL &&
+	       (account->done_us > 0 || strncmp(account->id, id, (size_t)length) != 0))
+		account = account->next;
+	return account;
+}
+
 const struct account *accounts_find(const struct machine *machine, const char *id)
 {
 	const struct books *books = accounts_of(machine);
 
-	return books != NULL ? find(books, id) : NULL;
+	return books != NULL ? account_find(books, id) : NULL;
 }
 
 static struct account *account_of(struct books *books, const char *id)
 {
-	struct account *account = find(books, id);
+	struct account *account = account_find(books, id);
 	struct account **place;
 
 	if (account != NULL)
 		return account;
+	turns_forget(account_of_number(books, strtoull(id, NULL, 10))); /* gone without a word */
 	if (books->table == NULL || books->count >> books->bits > 0)
 		widen(books);
 	account = must(calloc(1, sizeof *account));
@@ -110,6 +126,7 @@ void account_drop(struct account *account)
 	*place = account->next;
 	*(account->before != NULL ? &account->before->after : &books->first_open) = account->after;
 	*(account->after != NULL ? &account->after->before : &books->last_open) = account->before;
+	turns_drop(account);
 	books->count--;
 	books->open_count--;
 	free(account->deliveries);
@@ -221,6 +238,7 @@ static void end_delivery(struct account *account, const char *line, bool is_fail
 		account_object(account, "has a delivery after its end");
 	if (!field(line, "delivery", value, sizeof value))
 		return;
+	turns_forget(account); /* a line about its deferral may have come late */
 	delivery = delivery_of(account, (unsigned)atoi(value));
 	delivery->ends++;
 	if (!field(line, "original", delivery->recipient, sizeof delivery->recipient))
@@ -264,6 +282,16 @@ static void note_due(struct account *account, int64_t due_us)
 		account->due_us = due_us;
 }
 
+static void note_deferral(struct account *account, const char *line)
+{
+	const int64_t due_us = read_due(account->books->machine, line);
+	char to[64];
+
+	note_due(account, due_us);
+	if (strstr(line, " by=remote ") != NULL && field(line, "to", to, sizeof to))
+		turns_deferred(account, to, due_us);
+}
+
 static void enter(struct account *account, const char *event, const char *line)
 {
 	account->last_us = kernel_now_us();
@@ -274,7 +302,7 @@ static void enter(struct account *account, const char *event, const char *line)
 	else if (strcmp(event, "message_accepted") == 0)
 		account->accepted++;
 	else if (strcmp(event, "deferred") == 0)
-		note_due(account, read_due(account->books->machine, line));
+		note_deferral(account, line);
 	else if (strcmp(event, "delivered") == 0 || strcmp(event, "failed") == 0)
 		end_delivery(account, line, event[0] == 'f');
 	else if (strcmp(event, "bounced") == 0)
@@ -283,6 +311,7 @@ static void enter(struct account *account, const char *event, const char *line)
 		account_object(account, "is done twice");
 	if (strcmp(event, "message_done") == 0 && account->done_us == 0) {
 		account->done_us = kernel_now_us();
+		turns_forget(account);
 		account_settle(account);
 	}
 }
@@ -321,6 +350,10 @@ static void hear(struct machine *machine, const char *line)
 		accounts_hurt(machine);
 	else if (is_of_message(event) && field(line, "id", id, sizeof id))
 		enter(account_of(books, id), event, line);
+	else if (strcmp(event, "requeued") == 0 && field(line, "id", id, sizeof id))
+		turns_forget(account_of(books, id));
+	else if (strcmp(event, "trigger_set") == 0 || strcmp(event, "trigger_released") == 0)
+		turns_forget_all(books);
 	else
 		check_process(books, event, line);
 }
@@ -348,6 +381,7 @@ void accounts_watch(struct machine *machine)
 	books->next = all;
 	all = books;
 	machine->heard = hear;
+	turns_watch(books);
 }
 
 void accounts_end(void)
@@ -358,6 +392,7 @@ void accounts_end(void)
 		while (books->first_open != NULL)
 			account_drop(books->first_open);
 		all = books->next;
+		turns_end(books);
 		free(books->table);
 		free(books->hurts);
 		free(books);

@@ -68,6 +68,8 @@ struct account {
 	unsigned reported;
 	bool is_promised; /* a client has heard so */
 	bool is_failed;
+	struct turn *turns; /* turns.h: one for each destination where it had a job */
+	size_t flights;     /* jobs that it has now */
 	struct account_delivery *deliveries; /* that have ended, by number */
 	size_t delivery_count;
 };
@@ -86,6 +88,7 @@ struct books {
 	int64_t outcome_us;  /* the last time that a delivery ended or was deferred */
 	int64_t moved_us;    /* the last time that something delayed its mail */
 	bool is_held;        /* an operator holds some */
+	struct turns *turns; /* turns.h */
 	struct books *next;
 };
 
@@ -115,6 +118,12 @@ void accounts_look_at_end(void);
 void account_object(const struct account *account, const char *what);
 /* ACCOUNT is done: which of its deliveries must be on the disk. */
 void account_settle(const struct account *account);
+/* Whether a process of MACHINE stands still. */
+bool machine_is_frozen(const struct machine *machine);
+/* accounts.c: NULL, if nothing is known of ID. */
+struct account *account_find(const struct books *books, const char *id);
+/* accounts.c: the message that has NUMBER now; NULL: nothing is known of it. */
+struct account *account_of_number(const struct books *books, uint64_t number);
 /* accounts.c: forgets it. */
 void account_drop(struct account *account);
 

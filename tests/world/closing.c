@@ -131,7 +131,7 @@ static void close_account(struct account *account)
 	account_drop(account);
 }
 
-static bool is_frozen(const struct machine *machine)
+bool machine_is_frozen(const struct machine *machine)
 {
 	for (const struct process *process = process_first(); process != NULL;
 	     process = process->next)
@@ -143,7 +143,7 @@ static bool is_frozen(const struct machine *machine)
 /* Those that are done, or gone without a word, since a while. */
 static void close_some(struct books *books, int64_t before_us)
 {
-	if (books->moved_us >= before_us || is_frozen(books->machine))
+	if (books->moved_us >= before_us || machine_is_frozen(books->machine))
 		return; /* lines may be late */
 	for (struct account *account = books->first_open, *next; account != NULL; account = next) {
 		next = account->after;

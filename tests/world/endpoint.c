@@ -159,6 +159,15 @@ void endpoint_answer(uint64_t asker, const void *data, size_t size)
 	append(endpoint, new_segment(data, size));
 }
 
+static void tell_judge(const struct endpoint *endpoint, const void *data, size_t size)
+{
+	const struct process *process = kernel_process();
+
+	if (endpoint->kind == ENDPOINT_PACKET && process->machine->packet != NULL)
+		process->machine->packet(process, endpoint->description.inode,
+					 endpoint->peer->description.inode, data, size);
+}
+
 ssize_t endpoint_send(struct endpoint *endpoint, const void *data, size_t size,
 		      struct description **descriptions, size_t description_count)
 {
@@ -193,6 +202,7 @@ ssize_t endpoint_send(struct endpoint *endpoint, const void *data, size_t size,
 	}
 	kernel_mix(data, size);
 	append(peer, segment);
+	tell_judge(endpoint, data, size);
 	return (ssize_t)size;
 }
 

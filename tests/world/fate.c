@@ -5,6 +5,7 @@
 #include "files.h"
 #include "mail.h"
 #include "node.h"
+#include "settings.h"
 #include "trouble.h"
 #include <signal.h>
 #include <string.h>
@@ -81,13 +82,16 @@ static void change_settings(const struct fate *fate)
 		"maxsessions = 10\n",
 		"smtpd_workers = 1\n",
 		"smtpd_workers = 3\n",
-		"transport remote { concurrency = 2 }\n",
+		SETTINGS_PLACES "2 }\n",
 		"probe_delay = 60\n",
 		"maxerrors = 3\n",
 	};
 	const char *more = others[kernel_below(sizeof others / sizeof others[0])];
 	char text[4096];
 
+	if (strstr(fate->settings, SETTINGS_PLACES) != NULL &&
+	    strstr(more, SETTINGS_PLACES) != NULL)
+		more = "";
 	snprintf(text, sizeof text, "%s%s", fate->settings, more);
 	world_log("fate", "changes settings of %s: %.*s", fate->node->name,
 		  (int)strcspn(more, "\n"), more);

@@ -6,7 +6,8 @@
 
 enum { TOLD_MAX = 20 };
 
-static const char *const words[JUDGE_COUNT] = {"states", "waiting", "growth", "log", "commands"};
+static const char *const words[JUDGE_COUNT] = {"states", "waiting", "turns",
+					       "growth", "log",     "commands"};
 
 static uint64_t counts[JUDGE_COUNT];
 

@@ -10,6 +10,7 @@
 enum judge {
 	JUDGE_STATES,   /* states.h */
 	JUDGE_WAITING,  /* waiting.h */
+	JUDGE_TURNS,    /* turns.h */
 	JUDGE_GROWTH,   /* growth.h */
 	JUDGE_LOG,      /* accounts.h */
 	JUDGE_COMMANDS, /* listings.h */

@@ -57,6 +57,10 @@ struct machine {
 	void (*disk_failed)(const struct machine *machine); /* is told of each; or NULL */
 	/* Each line that a node of it says; or NULL. */
 	void (*heard)(struct machine *machine, const char *line);
+	/* Each packet that PROCESS, one of its, sends from one end of a connection to the other;
+	 * or NULL. */
+	void (*packet)(const struct process *process, uint64_t from, uint64_t to, const void *data,
+		       size_t size);
 	bool is_looked_at;     /* by a judge, in the middle of a call: no faults */
 	bool disk_has_stopped; /* it takes no changes until the power is cut */
 	struct machine *next;

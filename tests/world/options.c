@@ -8,7 +8,8 @@
 static void usage(void)
 {
 	fprintf(stderr, "usage: world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] "
-			"[--until=TEXT] [--log=FILE] [--burst=N] [--calm] [--idle] [--whole]\n");
+			"[--until=TEXT] [--log=FILE] [--burst=N] [--places=N] [--calm] [--idle] "
+			"[--whole]\n");
 	exit(2);
 }
 
@@ -20,6 +21,8 @@ static void take_option(struct world_options *options, int option)
 		options->messages = strtoull(optarg, NULL, 10);
 	else if (option == 'b')
 		options->burst = strtoull(optarg, NULL, 10);
+	else if (option == 'p')
+		options->places = strtoull(optarg, NULL, 10);
 	else if (option == 'n')
 		options->nodes = strtoull(optarg, NULL, 10);
 	else if (option == 's')
@@ -46,6 +49,7 @@ struct world_options world_options_read(int argc, char **argv, size_t nodes_max)
 					      {"hours", required_argument, NULL, 'h'},
 					      {"messages", required_argument, NULL, 'm'},
 					      {"nodes", required_argument, NULL, 'n'},
+					      {"places", required_argument, NULL, 'p'},
 					      {"strikes", required_argument, NULL, 's'},
 					      {"until", required_argument, NULL, 'u'},
 					      {"calm", no_argument, NULL, 'c'},

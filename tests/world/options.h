@@ -12,8 +12,9 @@ struct world_options {
 	uint64_t seed;
 	int64_t hours;
 	uint64_t messages;
-	uint64_t burst; /* messages */
-	size_t nodes;   /* 0: the seed decides */
+	uint64_t burst;  /* messages */
+	uint64_t places; /* 0: as many as a node has by itself */
+	size_t nodes;    /* 0: the seed decides */
 	uint64_t strikes;
 	const char *until;
 	FILE *log;

@@ -24,6 +24,9 @@ extern const struct settings_node settings_nodes[NODES_MAX];
 /* So a configuration begins. */
 #define SETTINGS_SYNC "queue_sync = "
 
+/* So the line begins that says how many places "remote" has. */
+#define SETTINGS_PLACES "transport remote { concurrency = "
+
 /* The machine of that node. SETTINGS: its configuration, with any mode of queue_sync. */
 struct machine *settings_new_node(size_t index, char settings[SETTINGS_SIZE]);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] [--until=TEXT] [--log=FILE]
- *       [--burst=N] [--calm] [--idle] [--whole]
+ *       [--burst=N] [--places=N] [--calm] [--idle] [--whole]
  *
  * One node or two that relay to each other and share a directory, clients that give them mail for
  * mailboxes and for a next hop that is not always good, name servers that are not either, people
@@ -9,8 +9,10 @@
  * and the ledger must be even. The exit status is 0 only then. --until stops at the first line of
  * the log with TEXT in it, and judges nothing. --calm: no faults. --whole: lives through all hours,
  * also when there is nothing left to be done. --idle: mail comes all the time that is not calm, and
- * faults a few times a day. --burst: so many messages more, all at once and for one destination, in
- * the midst of the others. --strikes: no more than so many faults.
+ * faults a few times a day. --burst: so many messages more, all at once and for two destinations,
+ * in the midst of the others. --places: a node has so many for remote deliveries; where there are
+ * fewer than one destination may use, it matters whose turn it is. --strikes: no more than so many
+ * faults.
  */
 #include "accounts.h"
 #include "dns.h"
@@ -52,7 +54,13 @@ static const int64_t PATIENCE = 12 * 3600 * INT64_C(1000000);
 /* How long servers have no descriptor, at the end. */
 static const int64_t LACK = 20 * INT64_C(1000000);
 
-enum { CLIENT = 0x0a000002, HOP = 0x0a000003, SUBMITTER = 0x0a000008, NOBODY = 0x0a000009 };
+enum {
+	CLIENT = 0x0a000002,
+	HOP = 0x0a000003,
+	SUBMITTER = 0x0a000008,
+	NOBODY = 0x0a000009,
+	STEADY = 0x0a00000a
+};
 
 struct world {
 	struct fate fates[NODES_MAX];
@@ -69,6 +77,7 @@ struct world {
 	struct machine *outside;   /* where they are */
 	struct machine *strangers; /* where those are who log in */
 	struct hop hop;
+	struct hop steady; /* with a burst */
 };
 
 static uint64_t left_in_queues(const struct world *world)
@@ -197,10 +206,11 @@ static void start_clients(struct world *world, const struct world_options *optio
 	start_others(world, others, mean_us * TO_COURIERS / 2);
 }
 
-/* While the others give, many clients at once give to one node what is for one destination. */
+/* While the others give, many clients at once give to one node what is for two destinations: one
+ * where retries are due, too, and one that is always good, so that nothing interrupts its turns. */
 static void burst(void *context)
 {
-	static const char *const domains[] = {"hop.example", NULL};
+	static const char *const domains[][2] = {{"hop.example"}, {"steady.example"}};
 	struct world *world = context;
 
 	world_log("world", "a burst of %llu messages", (unsigned long long)world->burst);
@@ -209,7 +219,7 @@ static void burst(void *context)
 						     .count = world->burst / world->bursting_count,
 						     .pause_us = 1,
 						     .is_single = true,
-						     .domains = domains};
+						     .domains = domains[i % 2]};
 		client_start(world->outside, &world->bursting[i]);
 	}
 }
@@ -220,7 +230,19 @@ static void plan_burst(struct world *world, const struct world_options *options)
 		return;
 	world->burst = options->burst;
 	world->bursting_count = BURSTING;
+	dns_add_mx("steady.example", 10, "mx.steady.example");
+	dns_add_host("mx.steady.example", STEADY);
+	hop_start(machine_new("steady", STEADY), &world->steady);
 	kernel_at((int64_t)kernel_below((uint64_t)(options->hours * HOUR / 64)), burst, world);
+}
+
+static void set_places(struct machine *node, char settings[SETTINGS_SIZE], uint64_t places)
+{
+	const size_t length = strlen(settings);
+
+	snprintf(settings + length, SETTINGS_SIZE - length, SETTINGS_PLACES "%llu }\n",
+		 (unsigned long long)places);
+	node_set(node, settings);
 }
 
 #define PEM_BEGIN "-----BEGIN CERTIFICATE-----\n"
@@ -258,6 +280,8 @@ static void begin(struct world *world, const struct world_options *options)
 		world->fates[i].strikes_left = &world->strikes_left;
 		world->fates[i].rarity = options->is_idle ? FATE_RARELY : FATE_OFTEN;
 		world->fates[i].node = settings_new_node(i, world->settings[i]);
+		if (options->places > 0)
+			set_places(world->fates[i].node, world->settings[i], options->places);
 		world->fates[i].settings = world->settings[i];
 		states_begin(world->fates[i].node);
 		accounts_watch(world->fates[i].node);

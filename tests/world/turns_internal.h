@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: ISC
+/* turns_internal.h - what turns_packets.c says to turns.c. */
+#ifndef WORLD_TURNS_INTERNAL_H
+#define WORLD_TURNS_INTERNAL_H
+
+#include "base/str.h"
+#include "turns.h"
+
+/* A job: the helper's end of the connection, and its tag there. */
+struct turns_job {
+	uint64_t helper;
+	uint32_t tag;
+};
+
+void turns_new(struct books *books);
+/* Before each packet. */
+void turns_notice_moves(struct books *books);
+/* ACCOUNT has somebody at host NAME. */
+void turns_mapped(struct account *account, struct str name);
+/* JOB, of ACCOUNT (NULL: not known) for host NAME (empty: for a service), begins. */
+void turns_begin(struct books *books, struct turns_job job, struct account *account,
+		 struct str name);
+/* A report about JOB: its host has answered. Nothing happens if JOB is not known, as below. */
+void turns_answer(struct books *books, struct turns_job job);
+/* JOB has ended; its destination wants no other for BUSY_US. */
+void turns_finish(struct books *books, struct turns_job job, int64_t busy_us);
+
+#endif
