@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import time
 
+from inside import status_of
 from stagepost import PATIENCE, ROOT
 
 PACKAGES = os.path.join(ROOT, "build-packages")
@@ -30,6 +31,14 @@ service maildir { kind = maildir path = "/var/mail/%d/%u" }
 domain "example.org" { service = maildir }
 relay_from = { "127.0.0.0/8" }
 """
+
+
+def is_first(pid):
+    """Whether it is process 1 of another namespace."""
+    try:
+        return status_of(pid)["NSpid"][1:][-1:] == ["1"]
+    except (FileNotFoundError, ProcessLookupError):  # it has ended
+        return False
 
 
 class Machine:
@@ -71,10 +80,11 @@ class Machine:
         self.run("systemd-tmpfiles", "--create", "/usr/local/lib/tmpfiles.d/stagepost.conf")
 
     def find_leader(self):
+        """The child that is process 1 of a namespace: there is another one for a moment, which makes it."""
         children = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
         with open(children, encoding="ascii") as file:
             words = file.read().split()
-        self.leader = words[0] if words else None
+        self.leader = next(filter(is_first, words), None)
         return self.leader is not None
 
     def wait(self, is_so, what, seconds=PATIENCE):
