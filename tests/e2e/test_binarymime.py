@@ -39,6 +39,7 @@ def test_it_goes_on_byte_for_byte(node, body):
     first = node(settings=ON, routes=[f"far.test:127.0.0.1;{last.port}"])
     send(first, body, FAR, chunk=100001)
     last.log.wait("deferred", to=FAR)
+    last.log.wait("message_preprocessed")
     first.wait_empty()
     ((_, data),) = last.queued_messages()
     assert data.endswith(HEADER + body)

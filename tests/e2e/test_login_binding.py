@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import os
 import re
+import select
 import socket
 import ssl
 import threading
@@ -53,6 +54,17 @@ def site(node, ground):
     return Site(node, ground)
 
 
+def receive(source):
+    """What it has said, b"" at its end; None: something for TLS only."""
+    source.setblocking(False)
+    try:
+        return source.recv(65536)
+    except ssl.SSLWantReadError:
+        return None
+    finally:
+        source.setblocking(True)
+
+
 class Between(threading.Thread):
     """Has a connection to each side, and hands on what they say, but for the names of mechanisms that
     match HIDDEN: INSTEAD stands in their places."""
@@ -92,17 +104,23 @@ class Between(threading.Thread):
             server = socket.create_connection(("127.0.0.1", self.to), PATIENCE)
             self.secure(server, [b"", b"EHLO between\r\n", b"STARTTLS\r\n"])
             server = self.other_context.wrap_socket(server, server_hostname=NAME)
-            threading.Thread(target=self.pump, args=(server, client, False), daemon=True).start()
-            self.pump(client, server, True)
+            with client, server:
+                while self.pump(client, server):
+                    pass
 
-    def pump(self, source, target, is_client):
-        with contextlib.suppress(OSError):
-            while piece := source.recv(65536):
-                if is_client:
-                    self.heard += piece
-                target.sendall(piece if is_client else re.sub(self.hidden, self.instead, piece))
-        with contextlib.suppress(OSError):
-            target.shutdown(socket.SHUT_RDWR)
+    def pump(self, client, server):
+        """Hands on what there is; whether they go on. By one thread: a session of TLS is for one at a time."""
+        ready = [one for one in (client, server) if one.pending()] or select.select([client, server], [], [])[0]
+        for source in ready:
+            piece = receive(source)
+            if source is client:
+                self.heard += piece or b""
+                server.sendall(piece or b"")
+            else:
+                client.sendall(re.sub(self.hidden, self.instead, piece or b""))
+            if piece == b"":
+                return False
+        return True
 
     def first_message(self):
         """The client's, of SCRAM, or b""."""
