@@ -245,7 +245,8 @@ static void end_delivery(struct account *account, const char *line, bool is_fail
 		(void)field(line, "to", delivery->recipient, sizeof delivery->recipient);
 	delivery->is_failed |= is_failed;
 	account->is_failed |= is_failed;
-	if (!is_failed && strstr(line, "queued as ") == NULL) {
+	/* what was sent on may wait for its turn */
+	if (!is_failed && strstr(line, "queued as ") == NULL && strstr(line, " by=list ") == NULL) {
 		delivery->is_here = true;
 		delivery->is_at_hop |= strstr(line, " by=remote ") != NULL;
 	}

@@ -81,6 +81,16 @@ static void a_delivery_that_nobody_got_is_seen(void **state)
 	assert_int_equal(objections_after_a_while(), 1);
 }
 
+/* The members get it as messages of their own, in their turn. */
+static void what_a_list_has_sent_on_may_wait(void **state)
+{
+	(void)state;
+	scene_accept();
+	scene_say("delivered", " delivery=1 to=user1@hop.example by=list status=2.0.0");
+	scene_say("message_done", "");
+	assert_int_equal(objections_after_a_while(), 0);
+}
+
 static void a_failure_without_a_report_is_seen(void **state)
 {
 	(void)state;
@@ -315,6 +325,7 @@ int main(void)
 		SCENE_TEST(an_end_after_the_end_is_seen),
 		SCENE_TEST(a_promise_that_the_log_does_not_know_is_seen),
 		SCENE_TEST(a_delivery_that_nobody_got_is_seen),
+		SCENE_TEST(what_a_list_has_sent_on_may_wait),
 		SCENE_TEST(a_failure_without_a_report_is_seen),
 		SCENE_TEST(an_end_without_a_word_is_seen),
 		SCENE_TEST(a_process_that_dies_is_seen),
