@@ -51,6 +51,7 @@ class Net:
 
     def close(self):
         for name in self.addresses:
+            ip("link", "del", f"to-{name}")  # with its namespace it would go later, and the next one has its name
             ip("netns", "del", name)
         ip("link", "del", "stagepost0")
         subprocess.run(["umount", "/run/netns"], check=True, timeout=10)
