@@ -8,7 +8,7 @@ import subprocess
 
 MESSAGES = 3  # of each world
 LINE = re.compile(r" time=(\S+) .* event=(delivered|deferred|failed|message_done) id=(\S+)")
-REPORT = re.compile(r" event=(?:bounced|notified) id=(\S+) bounce=(\S+)")
+MADE = re.compile(r" event=(?:bounced|notified|list_expanded) id=(\S+) .*?\b(?:bounce|message)=(\S+)")
 TO = re.compile(r" to=(\S+)")
 SENTENCES = (("delivered", re.compile(r"delivered to <(.*?)> ")),
              ("deferred", re.compile(r"waiting: <(.*?)> ")),
@@ -18,13 +18,13 @@ SENTENCES = (("delivered", re.compile(r"delivered to <(.*?)> ")),
 
 def logged(lines):
     """For each message how often each outcome was logged, with its time and recipient; of its
-    reports, too, which a trace follows."""
+    reports and of what a list made of it, too, which a trace follows."""
     messages = collections.defaultdict(collections.Counter)
-    reports = collections.defaultdict(list)
+    made = collections.defaultdict(list)
     for line in lines:
-        report = REPORT.search(line)
-        if report:
-            reports[report.group(1)].append(report.group(2))
+        new = MADE.search(line)
+        if new:
+            made[new.group(1)].append(new.group(2))
         found = LINE.search(line)
         if found:
             when, event, message = found.groups()
@@ -34,8 +34,8 @@ def logged(lines):
 
     def whole(message):
         outcomes = collections.Counter(own.get(message, ()))
-        for report in reports[message]:
-            outcomes += whole(report)
+        for new in made[message]:
+            outcomes += whole(new)
         return outcomes
 
     return {message: whole(message) for message in own}
