@@ -55,8 +55,8 @@ class Command:
         self.place = ground.directory("command")
         self.number = 0
 
-    def __call__(self, settings, timeout=60):
-        """Its exit status and how many seconds it took."""
+    def __call__(self, settings, timeout=60, traced=()):
+        """Its exit status, what it said and how many seconds it took. TRACED: options of strace."""
         self.number += 1
         path = os.path.join(self.place, "configuration")
         with open(path, "w", encoding="ascii") as file:
@@ -65,8 +65,9 @@ class Command:
                        f'record {{ {settings} }}\n')
         begun = time.monotonic()
         ours, theirs = os.openpty()  # a person is told what is wrong
+        tracer = ["strace", "-qq", "-f", "-o", "/dev/null", *traced] if traced else []
         process = subprocess.Popen(
-            [os.path.join(BUILD, "mailbox-command"), "-c", path, "-r", "scuba@mail.test"],
+            [*tracer, os.path.join(BUILD, "mailbox-command"), "-c", path, "-r", "scuba@mail.test"],
             stdin=subprocess.PIPE, stderr=theirs)
         os.close(theirs)
         process.communicate(message(f"n{self.number}"), timeout=timeout)
@@ -319,6 +320,17 @@ def test_a_server_that_says_a_byte_now_and_then(secure, command, keep, limit, is
     status, _, took = command(secure.settings(tls, f"127.0.0.1:{drip.port}", timeout=2))
     assert status == TRY_LATER
     assert took < 2 * 2 + 10  # the call, and whether the server can be reached
+
+
+def test_a_byte_now_and_then_after_a_greeting_that_is_there_at_once(secure, command, keep):  # noqa: F811
+    """The library goes on to TLS without a wait of ours, and waits in it as long as the server likes."""
+    secure.user(f"IDENTIFIED BY '{KEY}'")
+    assert command(secure.settings())[0] == 0
+    drip = keep(Drip(secure.port, 1))
+    status, _, took = command(secure.settings(secure.authority(), f"127.0.0.1:{drip.port}", timeout=2),
+                              traced=("-e", "inject=connect:delay_exit=500000"))
+    assert status == TRY_LATER
+    assert took < 2 * 2 + 10
 
 
 # --- PostgreSQL ---

@@ -150,28 +150,37 @@ static int set_up(struct record_mariadb *mariadb)
 	return error;
 }
 
+static int connect_to(struct record_mariadb *mariadb, const char *host, unsigned port,
+		      const char *password)
+{
+	bool is_local = *host == '\0';
+	int error = record_mariadb_limit(mariadb);
+
+	if (error < 0)
+		return record_sql_fail(&mariadb->sql, error, "a thread: %s", strerror(-error));
+	if (mysql_real_connect(mariadb->connection, is_local ? NULL : host, mariadb->user, password,
+			       mariadb->database, is_local ? 0 : port,
+			       is_local ? mariadb->socket : NULL, CLIENT_FOUND_ROWS) == NULL)
+		error = record_mariadb_fail(mariadb, mysql_errno(mariadb->connection),
+					    mysql_error(mariadb->connection));
+	record_mariadb_connected(mariadb);
+	return error;
+}
+
 static int open_connection(struct record_mariadb *mariadb, struct str host, size_t hosts)
 {
 	struct buffer password CLEANUP(buffer_clear) = {0};
 	struct arena *arena = arena_new();
 	unsigned port;
 	const char *name = arena_copy(arena, parse_host(host, &port));
-	bool is_local = *name == '\0';
 	int error = read_password(mariadb, &password);
 
 	mariadb->connection = mysql_init(NULL);
 	if (mariadb->connection == NULL)
 		panic("out of memory");
-	record_mariadb_limit(mariadb);
-	set_options(mariadb, hosts, is_local);
-	if (error == 0 &&
-	    mysql_real_connect(mariadb->connection, is_local ? NULL : name, mariadb->user,
-			       buffer_data(&password), mariadb->database, is_local ? 0 : port,
-			       is_local ? mariadb->socket : NULL, CLIENT_FOUND_ROWS) == NULL)
-		error = record_mariadb_fail(mariadb, mysql_errno(mariadb->connection),
-					    mysql_error(mariadb->connection));
+	set_options(mariadb, hosts, *name == '\0');
 	if (error == 0)
-		record_mariadb_connected(mariadb);
+		error = connect_to(mariadb, name, port, buffer_data(&password));
 	arena_free(arena);
 	return error;
 }

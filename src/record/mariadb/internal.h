@@ -48,9 +48,11 @@ int record_mariadb_fail(struct record_mariadb *mariadb, unsigned number, const c
 
 /* wait.c */
 
-/* From now on each wait of the connection, which is new, ends with the time of the present call. */
-void record_mariadb_limit(struct record_mariadb *mariadb);
-/* It has connected: the library has undone by now what a wait set. */
+/* From now on each wait of the connection, which is new, ends with the time of the present call;
+ * until record_mariadb_connected(), which must follow, what the library waits for by itself, too.
+ * -EAGAIN, -EPERM: no thread can be created. */
+int record_mariadb_limit(struct record_mariadb *mariadb);
+/* It has connected, or failed and is closed: the library has undone by now what a wait set. */
 void record_mariadb_connected(struct record_mariadb *mariadb);
 /* A call may take its time from now on; while it is connecting, it goes on with what is left. */
 void record_mariadb_start(const struct record_mariadb *mariadb);

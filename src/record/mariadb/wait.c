@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: ISC
 /* How long a call may take. The library limits each wait of its own, of which a call has many: a
- * server that sends a byte now and then would hold up a thread for ever. */
+ * server that sends a byte now and then would hold up a thread for ever.
+ *
+ * A call waits here, and so has an end. While the library connects it makes the socket blocking: if
+ * the server's greeting is there at once, TLS begins without a wait that we see, and reads as long
+ * as the server likes. Its first wait, for the connection, tells the socket, which a limit shuts
+ * down in time. (A UNIX socket is the administrator's, and has no TLS.) */
 #include "os/clock.h"
+#include "os/socket/limit.h"
 #include "os/socket/socket.h"
 #include "record/mariadb/internal.h"
 #include <errno.h>
@@ -9,6 +15,7 @@
 /* The library says for which socket it waits, and not for which connection. A thread waits for one
  * at a time. */
 static _Thread_local int64_t until_us;
+static _Thread_local struct os_socket_limit *limit; /* or NULL: it is not connecting */
 
 /* As poll(): 1, 0 in time, -1 with errno. Under TLS the library would leave all waiting but this to
  * the system, if it could. */
@@ -19,20 +26,26 @@ static int wait_for(my_socket socket, my_bool for_reading, int timeout_ms)
 
 	(void)timeout_ms;
 	os_socket_never_wait(socket);
+	if (error == 0 && limit != NULL)
+		error = os_socket_limit_set(limit, socket);
 	errno = -error;
 	if (error == 0)
 		return 1;
 	return error == -ETIMEDOUT ? 0 : -1;
 }
 
-void record_mariadb_limit(struct record_mariadb *mariadb)
+int record_mariadb_limit(struct record_mariadb *mariadb)
 {
 	(void)mysql_options(mariadb->connection, MARIADB_OPT_IO_WAIT, (const void *)wait_for);
+	return os_socket_limit_new(until_us, &limit);
 }
 
 void record_mariadb_connected(struct record_mariadb *mariadb)
 {
-	os_socket_never_wait(mysql_get_socket(mariadb->connection));
+	os_socket_limit_free(limit);
+	limit = NULL;
+	if (mariadb->connection != NULL)
+		os_socket_never_wait(mysql_get_socket(mariadb->connection));
 }
 
 void record_mariadb_start(const struct record_mariadb *mariadb)
