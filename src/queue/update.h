@@ -44,7 +44,8 @@ struct queue_update {
  * lost becomes durable when the kernel writes it, or with the message's next update that may not
  * be lost: after a power failure before that, the message looks as if it had not been tried. If
  * an update fails, its later steps are not done. If a file ends with a torn line (no newline),
- * that line is ended before records are appended; every text ends with a newline. After a
+ * that line is canceled before records are appended (QUEUE_CONTROL_CANCEL); every text ends with
+ * a newline. After a
  * failure the same texts must be given again (what was written may never reach the disk), so the
  * control text of an update that preprocesses must contain the map block: -EINVAL when it is
  * empty. Repeated attempts do not make a file longer: a partial append is truncated again, and

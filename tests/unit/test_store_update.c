@@ -131,6 +131,80 @@ static void a_control_file_is_written_anew(void **state)
 	queue_store_close(store);
 }
 
+/* A power failure has left TAIL of what was being appended. */
+static void leave_at_end(struct queue_store *store, uint64_t number, struct str tail)
+{
+	char name[QUEUE_PATH_SIZE];
+	int file;
+
+	queue_store_path(store, QUEUE_INFO, NULL, number, name);
+	file = os_file_open(queue_store_directory(store), name, OS_FILE_WRITE | OS_FILE_APPEND);
+	assert_true(file >= 0);
+	assert_int_equal(os_file_append(file, tail.data, tail.length), 0);
+	os_file_close(file);
+}
+
+/* What TAIL has left is never a record, and what is written after it is one. */
+static void delivers_after(struct queue_store *store, struct queue_intake *intake, struct str tail)
+{
+	static const uint32_t both[] = {0, 1};
+	struct queue_update update = {.number = queue_scene_enqueue(intake, NULL, "data\r\n")};
+	struct queue_control *control;
+	struct buffer outcomes = {0};
+
+	queue_scene_preprocess(store, intake, update.number,
+			       "map: 1 remote <b@c>\nmap: 1 remote 2 <b@d>\n"
+			       "mapped: directory=1 count=2\n"
+			       "said: 27 4.2.0 greylisted\n"
+			       "wait: 1 2026-11-20T08:33:11Z until=2026-11-20T09:33:11Z said=27\n"
+			       "wait: 2 2026-11-20T08:33:11Z until=2026-11-20T09:33:11Z said=27\n",
+			       "");
+	leave_at_end(store, update.number, tail);
+	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(control->deliveries[i].outcome, QUEUE_WAIT);
+		control->deliveries[i].outcome = QUEUE_DONE;
+		control->deliveries[i].status = STR("2.0.0");
+		control->deliveries[i].text = STR("said: 250 taken, by a host with a long name");
+	}
+	assert_int_equal(queue_control_write_outcomes(&outcomes, control, both, 2), 0);
+	assert_true(str_starts_with(buffer_view(&outcomes), STR("said: 28 ")));
+	queue_control_free(control);
+	update.control = buffer_view(&outcomes);
+	assert_int_equal(queue_scene_update(store, &update), 0);
+	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(control->deliveries[i].outcome, QUEUE_DONE);
+		assert_true(str_starts_with(control->deliveries[i].text, STR("said: 250")));
+	}
+	assert_int_equal(control->deliveries[0].attempts, 1);
+	queue_control_free(control);
+	buffer_clear(&outcomes);
+}
+
+/* Each of these would be one if only its newline were missing. */
+static void a_torn_line_stays_no_record(void **state)
+{
+	static const char *const tails[] = {
+		"said: 28 4.2.0 mx.hop.example said: 450 grey",
+		"said: 29 4.2.0",
+		"done: 1 2026-11-20T08:34:11Z 2.0.0 sto",
+		"fail: 2 2026-11-20T08:34:11Z said=27",
+		"wait: 1 2026-11-20T08:34:11Z until=2026-11-20T09:33:11Z tried=1",
+		"requeue: 1",
+		"sai",
+	};
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	struct queue_intake *intake = queue_scene_intake(store);
+
+	(void)state;
+	assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
+	for (size_t i = 0; i < COUNT_OF(tails); i++)
+		delivers_after(store, intake, str_from(tails[i]));
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
 /* A record that does not fit, tried again and again, leaves nothing. */
 static void a_full_disk_does_not_let_files_grow(void **state)
 {
@@ -176,6 +250,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STORE_TEST(preprocessed_message_ends),
 		STORE_TEST(a_control_file_is_written_anew),
+		STORE_TEST(a_torn_line_stays_no_record),
 		STORE_TEST(a_full_disk_does_not_let_files_grow),
 	};
 

@@ -4,8 +4,9 @@
  *
  * One record a line, "name: value", only ever appended to. The envelope comes first and ends with
  * "end:". A last line without a newline counts as not written, and so does an envelope without its
- * end line. Unknown record names are skipped. Control characters cannot occur in a value: they are
- * refused when written and when read.
+ * end line. Before more is appended to such a line it is ended with QUEUE_CONTROL_CANCEL, whose
+ * control character keeps it from being a record. Unknown record names are skipped. Control
+ * characters cannot occur in a value: they are refused when written and when read.
  *
  *   stagepost 1
  *   id: 457-63f1a2b3c4d5e
@@ -79,6 +80,10 @@ enum {
 	QUEUE_CONTROL_KEPT = 1 << 20,  /* bytes below which a control file is not rewritten */
 	QUEUE_SERVICE_MAX = 32,        /* bytes of a service name */
 };
+
+/* The end of a line that was cut: CAN, and a newline. With the newline alone "said: 28 4.2.0 try"
+ * or "done: 4 TIME said=2" would be a record, of a number or for a text that nobody has written. */
+#define QUEUE_CONTROL_CANCEL "\030\n"
 
 enum queue_route { QUEUE_ROUTE_LOCAL, QUEUE_ROUTE_REMOTE, QUEUE_ROUTE_NONE };
 

@@ -250,7 +250,7 @@ static bool is_too_long(uint64_t length, uint64_t needed)
 
 bool queue_control_outgrown(struct queue_control *control, size_t more, struct buffer *whole)
 {
-	uint64_t length = control->size + more + 1; /* a newline may come before */
+	uint64_t length = control->size + strlen(QUEUE_CONTROL_CANCEL) + more;
 
 	if (!control->must_be_whole && !is_too_long(length, control->needed))
 		return false;

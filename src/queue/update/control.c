@@ -5,6 +5,7 @@
 #include "queue/update/internal.h"
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { HEAD_SIZE = MAIL_ID_SIZE + 32 };
 
@@ -12,7 +13,7 @@ enum { HEAD_SIZE = MAIL_ID_SIZE + 32 };
  * -errno. A crash or a full disk may have cut its last line. And the end of the file may come
  * from an append whose sync failed, visible now but gone after a power failure: then the partial
  * line that is left must not swallow our first record. */
-static int needs_newline(const struct queue_store *store, int file, uint64_t size)
+static int may_be_torn(const struct queue_store *store, int file, uint64_t size)
 {
 	char last;
 	ssize_t length;
@@ -32,11 +33,11 @@ int update_append(const struct queue_store *store, int file, struct str records,
 
 	*stands_out = false;
 	if (result == 0)
-		result = needs_newline(store, file, info.size);
+		result = may_be_torn(store, file, info.size);
 	if (result < 0)
 		return result;
 	if (result > 0)
-		result = os_file_append(file, "\n", 1);
+		result = os_file_append(file, QUEUE_CONTROL_CANCEL, strlen(QUEUE_CONTROL_CANCEL));
 	if (result == 0)
 		result = os_file_append(file, records.data, records.length);
 	/* remove what was written before the disk was full; else it is a line that will be
@@ -54,7 +55,7 @@ void queue_update_account(struct queue_control *control, const struct queue_upda
 	if (update->is_whole && update->result == 0)
 		control->size = update->control.length;
 	else if (!update->is_whole)
-		control->size += update->control.length + 1;
+		control->size += update->control.length + strlen(QUEUE_CONTROL_CANCEL);
 	if (update->preprocess) /* the text in todo/ comes first */
 		control->size = control->head.length + update->control.length;
 }
