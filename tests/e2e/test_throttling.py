@@ -257,7 +257,7 @@ def test_postfix(node, ground, limit):
 
 EXIM_LIMITS = {
     "rate": {"mail": "  defer message = 451 4.7.1 sending rate over $sender_rate_limit in $sender_rate_period\n"
-                     "        ratelimit = 30 / 5s / strict"},
+                     "        ratelimit = 20 / 5s / strict"},
     "connections": {"more": "smtp_accept_max_per_host = 3"},
 }
 
