@@ -13,14 +13,14 @@
  * of the server's side alone, "keys" included. The "ratio" is the rate by "keys" to the rate
  * without it.
  */
-#include "../unit/tls_file_context.h"
-#include "../unit/tls_scene.h"
 #include "base/panic.h"
 #include "os/loop.h"
 #include "tls/connection.h"
 #include "tls/identity.h"
 #include "tls/private_key.h"
 #include "tls_keys.h"
+#include "unit/tls/tls_file_context.h"
+#include "unit/tls/tls_scene.h"
 #include <errno.h>
 #include <malloc.h>
 #include <openssl/ssl.h>

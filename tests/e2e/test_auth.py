@@ -154,7 +154,7 @@ def test_failures_are_slowed_and_counted(mx, client):
         began = time.monotonic()
         answer = client.plain(user, password, address=address)
         return answer, time.monotonic() - began
-    # how long exactly is tested where no time passes: tests/unit/test_auth_failures.c
+    # how long exactly is tested where no time passes: tests/unit/auth/test_auth_failures.c
     assert seconds("ann", "192.0.2.1")[1] >= 0.45
     assert seconds("nobody", "192.0.2.1")[1] >= 0.95
     # the other addresses of a /64 are the same client

@@ -7,7 +7,7 @@ lost, no process ends, and memory stays small.
 Where the other cases of next hops are: test_faults.py and test_exim.py have servers that refuse,
 are slow or die, test_lmtp.py one that is cut between its replies, test_slow_hop.py one that is
 slow, test_full_disk.py a full disk of ours, test_lying_dns.py name servers that lie, test_dns.py
-what an honest one says, test_delivery.py hosts that are down; tests/unit/test_smtp_client.c has
+what an honest one says, test_delivery.py hosts that are down; tests/unit/smtp/test_smtp_client.c has
 the engine's dialogues."""
 
 import os

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """The database of messages (record/record.h) in real servers: one contract for all
-(tests/unit/record_contract.c), which also loses connections, stops servers and fills their disks."""
+(tests/unit/record/record_contract.c), which also loses connections, stops servers and fills their
+disks."""
 
 import contextlib
 import os
@@ -26,7 +27,7 @@ def disk(ground):
 
 def run(program, *words):
     path = os.path.join(os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build")), "tests",
-                        "unit", program)
+                        "unit", "record", program)
     done = subprocess.run([path, *words], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stderr

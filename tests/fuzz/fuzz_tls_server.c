@@ -10,7 +10,7 @@
 #include "tls/connection.h"
 #include "tls/identity.h"
 #include "tls/private_key.h"
-#include "unit/tls_scene.h"
+#include "unit/tls/tls_scene.h"
 #include <errno.h>
 #include <openssl/err.h>
 #include <sys/socket.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "model_class.h"
-#include "../unit/limit_scene.h"
 #include "model.h"
+#include "unit/limit/limit_scene.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "scene.h"
-#include "../unit/test.h"
 #include "base/panic.h"
+#include "unit/test.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What becomes of jobs whose destination has had enough for now. */
-#include "../unit/test.h"
 #include "scene.h"
+#include "unit/test.h"
 
 static void be_busy(struct model_message *m, uint32_t delivery, int64_t wait_us)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
 /*
  * Mail that waits for a place in a class of hosts: fairly released, never starved. The sessions of
- * "remote" and of clients are in the counts of other processes (unit/limit_scene.h).
+ * "remote" and of clients are in the counts of other processes (unit/limit/limit_scene.h).
  */
-#include "../unit/chance.h"
-#include "../unit/limit_scene.h"
-#include "../unit/test.h"
 #include "scene.h"
+#include "unit/chance.h"
+#include "unit/limit/limit_scene.h"
+#include "unit/test.h"
 #include <stdio.h>
 
 enum { REMOTE, CLIENTS, OWN, PROCESSES };

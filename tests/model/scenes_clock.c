@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Machines that begin with a clock that is wrong, or was. */
-#include "../unit/test.h"
 #include "scene.h"
+#include "unit/test.h"
 
 /* A message that is deferred, for 400 seconds at most. */
 static struct model_message *deferred(void)

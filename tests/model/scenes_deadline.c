@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* Messages that are to be delivered by a time that their senders have set (RFC 2852). */
-#include "../unit/test.h"
 #include "manager/message.h"
 #include "scene.h"
+#include "unit/test.h"
 #include <string.h>
 
 /* SECOND: another recipient, or NULL. */

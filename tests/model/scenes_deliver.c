@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Which deliveries are tried when, what a helper is given, and what its reports say of others. */
-#include "../unit/test.h"
 #include "scene.h"
+#include "unit/test.h"
 #include <string.h>
 
 /* --- what a message waits for --- */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Messages whose recipients cannot be mapped yet. */
-#include "../unit/test.h"
 #include "scene.h"
+#include "unit/test.h"
 
 static struct model_message *unmapped(enum mail_deadline_mode mode, int64_t seconds)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /* What becomes of a message: its mapping, its records and reports, orders, and the manager's end.
  */
-#include "../unit/test.h"
 #include "ipc/pack.h"
 #include "manager/message.h"
 #include "scene.h"
+#include "unit/test.h"
 #include <errno.h>
 #include <string.h>
 

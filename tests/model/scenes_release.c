@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /* Messages that are not to be delivered before a time that their senders have asked for. */
-#include "../unit/test.h"
 #include "manager/message.h"
 #include "manager/wait/schedule.h"
 #include "scene.h"
+#include "unit/test.h"
 
 /* One that is mapped, and was to be released in HOLD_US. */
 static struct model_message *mail_in(const char *first, const char *second, int64_t hold_us)

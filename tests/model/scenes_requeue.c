@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What was mapped is mapped anew, by an operator's order. */
-#include "../unit/test.h"
 #include "scene.h"
+#include "unit/test.h"
 #include <string.h>
 
 static bool control_has(const struct model_message *m, const char *text)

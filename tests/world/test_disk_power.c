@@ -2,7 +2,7 @@
 /* What a simulated disk leaves when its power is cut, and what else a real one cannot show. */
 #include "disk_scene.h"
 #include "file_calls.h"
-#include "test.h"
+#include "unit/test.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

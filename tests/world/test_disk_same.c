@@ -2,8 +2,8 @@
 /* The simulated disk and the real one: the same calls at random have the same results. */
 #include "disk_scene.h"
 #include "file_calls.h"
-#include "scratch.h"
-#include "test.h"
+#include "unit/scratch.h"
+#include "unit/test.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* SQLite on the simulated disk keeps what it promises when the power is cut. */
 #include "disk_scene.h"
 #include "disk_sqlite.h"
-#include "test.h"
+#include "unit/test.h"
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>

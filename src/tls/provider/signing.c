@@ -6,9 +6,10 @@
  * its own from a pool. It gives that back whenever it returns to wait for the peer, and keeps it
  * only while it waits for a signature: a handshake goes on only while fewer than TLS_SIGNINGS_MAX
  * others do, else it waits in a queue. So the pool stays small, whatever many clients do at once:
- * 32 KiB each (tests/unit/test_tls_stack.c). Those in the queue are woken by answers, and by the
- * signer when one that waits for an answer is given up; if a signer gives none, their owners lose
- * patience with them as with those that have asked. Pool, running job and queue are the thread's.
+ * 32 KiB each (tests/unit/tls/test_tls_stack.c). Those in the queue are woken by answers, and by
+ * the signer when one that waits for an answer is given up; if a signer gives none, their owners
+ * lose patience with them as with those that have asked. Pool, running job and queue are the
+ * thread's.
  */
 #include "base/panic.h"
 #include "tls/provider/internal.h"
