@@ -11,6 +11,7 @@ from tls_in import HOST, Certificates
 PATIENCE = 400  # seconds; it takes one minute
 BELOW = ("OK", "INFO", "DEBUG", "LOW")  # WARN: a check that did not come to its end
 CHECKS = ("--protocols", "--std", "--fs", "--server-preference", "--vulnerable")
+OF_ITSELF = ("engine_problem",)  # that this machine's OpenSSL has no GOST ciphers to try
 LEAST = 35  # findings
 
 
@@ -28,7 +29,7 @@ def test_nothing_above_low(node, ground):
         findings = json.load(text)
     assert len(findings) >= LEAST, ended.stdout + ended.stderr
     assert not [(one["severity"], one["id"], one["finding"]) for one in findings
-                if one["severity"] not in BELOW]
+                if one["severity"] not in BELOW and one["id"] not in OF_ITSELF]
     offered = {one["id"]: one["finding"] for one in findings}
     assert "offered" in offered["TLS1_2"] and "offered" in offered["TLS1_3"]
     assert all(offered[old].startswith("not offered") for old in ("SSLv2", "SSLv3", "TLS1", "TLS1_1"))
