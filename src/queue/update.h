@@ -43,17 +43,16 @@ struct queue_update {
  * follows it, and not before: a power failure leaves S4 or all of S5.) An update that may be
  * lost becomes durable when the kernel writes it, or with the message's next update that may not
  * be lost: after a power failure before that, the message looks as if it had not been tried. If
- * an update fails, its later steps are not done. If a file ends with a torn line (no newline),
- * that line is canceled before records are appended (QUEUE_CONTROL_CANCEL); every text ends with
- * a newline. After a
- * failure the same texts must be given again (what was written may never reach the disk), so the
- * control text of an update that preprocesses must contain the map block: -EINVAL when it is
- * empty. Repeated attempts do not make a file longer: a partial append is truncated again, and
- * so are bounce records that did not become durable. Those that did stay, because the outcome may
- * be in the control file, whatever failed: a failure without its record there would count as
- * reported where the queue is adopted. After a failed sync the bytes of the
- * control file must not be overwritten, so the next update must be whole
- * (queue_update_account()). May run in a thread of its own, one call at a time.
+ * an update fails, its later steps are not done. If a file ends with a torn line (no newline), that
+ * line is canceled before records are appended (QUEUE_CONTROL_CANCEL); every text ends with a
+ * newline. After a failure the same texts must be given again (what was written may never reach the
+ * disk), so the control text of an update that preprocesses must contain the map block: -EINVAL
+ * when it is empty. Repeated attempts do not make a file longer: a partial append is truncated
+ * again, and so are bounce records that did not become durable. Those that did stay, because the
+ * outcome may be in the control file, whatever failed: a failure without its record there would
+ * count as reported where the queue is adopted. After a failed sync the bytes of the control file
+ * must not be overwritten, so the next update must be whole (queue_update_account()). May run in a
+ * thread of its own, one call at a time.
  *
  * A rewritten control file is made in intd/ and is durable, bytes and size, before it gets
  * another name. Its names in local/ and remote/ are replaced first, then the one in info/, the
