@@ -123,10 +123,13 @@ static int judge_mess(struct queue_cleaner *cleaner, uint64_t number)
 
 static int settle(struct queue_cleaner *cleaner, unsigned flags, uint64_t number)
 {
+	const struct queue_settling settling = {cleaner->store, cleaner->services,
+						cleaner->service_count, cleaner->handler->removed,
+						cleaner->context};
+
 	for (unsigned stage = 0; stage < MAIL_STAGE_COUNT; stage++)
 		if ((flags & ((unsigned)HAS_TODO << stage)) != 0)
-			return queue_update_settle(cleaner->store, (enum mail_stage)stage, number,
-						   cleaner->handler->removed, cleaner->context);
+			return queue_update_settle(&settling, (enum mail_stage)stage, number);
 	return 0;
 }
 

@@ -81,13 +81,19 @@ MUST_CHECK int queue_update_finish(struct queue_store *store, uint64_t number,
 /* Removes bounce/X/ID once its bounce is durably queued. */
 MUST_CHECK int queue_update_bounced(struct queue_store *store, uint64_t number);
 
+struct queue_settling {
+	struct queue_store *store;
+	const char *const *services; /* all that the queue knows */
+	size_t service_count;
+	void (*removed)(void *context, const char *path); /* called with the paths, or NULL */
+	void *context;
+};
+
 /* For a message found at S4 after a crash, before anybody works on it: removes what an
- * interrupted step to S5 left (intd/; info/ and mess/, unless only the removal from todo/ is
- * missing). While somebody works on it, the cleaner leaves such names alone. REMOVED, if not NULL,
- * is called with the paths. */
-MUST_CHECK int queue_update_settle(struct queue_store *store, enum mail_stage stage,
-				   uint64_t number,
-				   void (*removed)(void *context, const char *path), void *context);
+ * interrupted step to S5 left (intd/, and all other names of S5, unless only the removal from todo/
+ * is missing). While somebody works on it, the cleaner leaves such names alone. */
+MUST_CHECK int queue_update_settle(const struct queue_settling *settling, enum mail_stage stage,
+				   uint64_t number);
 
 /* Reads the control file of a message at todo/STAGE (STAGE not NULL) or info into TEXT
  * (appended); before it has one, the envelope. -ENOENT, -EFBIG; -ENODATA: it has neither. */

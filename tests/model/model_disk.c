@@ -143,14 +143,12 @@ int queue_update_leave(struct queue_store *store, uint64_t number, const char *s
 	return 0;
 }
 
-int queue_update_settle(struct queue_store *store, enum mail_stage stage, uint64_t number,
-			void (*removed)(void *context, const char *path), void *context)
+int queue_update_settle(const struct queue_settling *settling, enum mail_stage stage,
+			uint64_t number)
 {
-	(void)store;
+	(void)settling;
 	(void)stage;
 	(void)number;
-	(void)removed;
-	(void)context;
 	return model_once_in(50) ? -EIO : 0;
 }
 

@@ -77,12 +77,13 @@ static void stand_still(struct fate *fate, struct process *process)
 /* Before a reload somebody changes some settings, or takes that back. */
 static void change_settings(const struct fate *fate)
 {
+	static const char two_places[] = SETTINGS_PLACES "2 }\n";
 	static const char *const others[] = {
-		"",
+		"", /* taken back */
 		"maxsessions = 10\n",
 		"smtpd_workers = 1\n",
 		"smtpd_workers = 3\n",
-		SETTINGS_PLACES "2 }\n",
+		two_places,
 		"probe_delay = 60\n",
 		"maxerrors = 3\n",
 	};

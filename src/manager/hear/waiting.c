@@ -99,10 +99,12 @@ static void on_found(void *context, enum mail_stage stage, uint64_t number)
  * gone through S5. */
 static bool settle(void *context, enum mail_stage stage, uint64_t number)
 {
+	const char *services[TRANSPORT_SERVICES_MAX];
 	struct manager *manager = context;
-	int error = manager->is_cleaned ? 0
-					: queue_update_settle(manager->store, stage, number,
-							      cleaning_log, NULL);
+	const struct queue_settling settling = {manager->store, services,
+						transports_services(manager->transports, services),
+						cleaning_log, NULL};
+	int error = manager->is_cleaned ? 0 : queue_update_settle(&settling, stage, number);
 
 	if (error < 0)
 		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),

@@ -86,42 +86,45 @@ static int has_part(const struct queue_store *store, uint64_t number)
 	return result == 0 ? queue_store_has(store, QUEUE_INFO, NULL, number) : result;
 }
 
-struct settling {
-	const struct queue_store *store;
-	uint64_t number;
-	void (*removed)(void *context, const char *path);
-	void *context;
-};
-
-static int settle_place(const struct settling *settling, enum queue_place place)
+static int settle_place(const struct queue_settling *settling, enum queue_place place,
+			const char *name, uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
-	int result = queue_store_drop_durably(settling->store, place, NULL, settling->number);
+	int result = queue_store_drop_durably(settling->store, place, name, number);
 
 	if (result > 0 && settling->removed != NULL) {
-		queue_store_path(settling->store, place, NULL, settling->number, path);
+		queue_store_path(settling->store, place, name, number, path);
 		settling->removed(settling->context, path);
 	}
 	return result < 0 ? result : 0;
 }
 
-int queue_update_settle(struct queue_store *store, enum mail_stage stage, uint64_t number,
-			void (*removed)(void *context, const char *path), void *context)
+/* All names of S5 but that in intd/. */
+static int settle_places(const struct queue_settling *settling, uint64_t number)
 {
-	const struct settling settling = {store, number, removed, context};
-	int result = settle_place(&settling, QUEUE_INTD);
+	static const enum queue_place places[] = {QUEUE_INFO, QUEUE_MESS, QUEUE_REMOTE,
+						  QUEUE_BOUNCE};
+	int result = 0;
+
+	for (size_t i = 0; result == 0 && i < COUNT_OF(places); i++)
+		result = settle_place(settling, places[i], NULL, number);
+	for (size_t i = 0; result == 0 && i < settling->service_count; i++)
+		result = settle_place(settling, QUEUE_LOCAL, settling->services[i], number);
+	return result;
+}
+
+int queue_update_settle(const struct queue_settling *settling, enum mail_stage stage,
+			uint64_t number)
+{
+	int result = settle_place(settling, QUEUE_INTD, NULL, number);
 
 	if (result == 0)
-		result = has_part(store, number);
+		result = has_part(settling->store, number);
 	if (result > 0)
-		result = queue_update_is_interrupted(store, stage, number);
-	else if (result == 0)
-		return 0;
+		result = queue_update_is_interrupted(settling->store, stage, number);
 	if (result == -ENODATA || result == -ENOENT) /* damaged: kept for people; or gone */
 		return 0;
 	if (result == 0)
-		result = settle_place(&settling, QUEUE_INFO);
-	if (result == 0)
-		result = settle_place(&settling, QUEUE_MESS);
+		result = settle_places(settling, number);
 	return result < 0 ? result : 0;
 }
