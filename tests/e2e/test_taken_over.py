@@ -310,7 +310,8 @@ def judged(scene, ledger):
     and its file another's."""
     copies = [({to}, text) for to, text, _ in scene.copies()]
     return judge(ledger, [(*to, text) for to, text in copies if not is_made_up(to, text)],
-                 [one for one in all_queued(scene.mx) if not is_made_up(*one)], reports(scene))
+                 [(set(expanded(to)), text) for to, text in all_queued(scene.mx) if not is_made_up(to, text)],
+                 reports(scene))
 
 
 def campaign(scene, ledger, programs, extra=None, least=SECONDS, bounds=None):
@@ -348,6 +349,8 @@ def campaign(scene, ledger, programs, extra=None, least=SECONDS, bounds=None):
         problems.append(f"it does not stop as it should: {error}")
     verdict = judged(scene, ledger)
     lost = list(lost_wrongly(verdict, spans))
+    if lost:
+        print(f"spans: {spans}; lost: {lost}")
     corrupt = list(corrupt_wrongly(verdict, spans))
     assert verdict.accepted > least * len(programs), "the load was too small to mean anything"
     assert (status, errors) == (0, "") or problems
