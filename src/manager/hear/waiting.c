@@ -101,11 +101,13 @@ static bool settle(void *context, enum mail_stage stage, uint64_t number)
 {
 	const char *services[TRANSPORT_SERVICES_MAX];
 	struct manager *manager = context;
-	const struct queue_settling settling = {manager->store, services,
-						transports_services(manager->transports, services),
-						cleaning_log, NULL};
-	int error = manager->is_cleaned ? 0 : queue_update_settle(&settling, stage, number);
+	struct queue_settling settling = {manager->store, services, 0, cleaning_log, NULL};
+	int error;
 
+	if (manager->is_cleaned)
+		return true;
+	settling.service_count = transports_services(manager->transports, services);
+	error = queue_update_settle(&settling, stage, number);
 	if (error < 0)
 		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
 			  log_string("operation", "settle"), log_error(error));
