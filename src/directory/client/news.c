@@ -2,9 +2,12 @@
 /* What the server says about its data: the greeting, and changes. */
 #include "base/panic.h"
 #include "directory/client/internal.h"
+#include "log/event.h"
 #include "os/clock.h"
 #include <stdio.h>
 #include <string.h>
+
+static const int64_t OLDER_PATIENCE_US = 30 * SECOND_US;
 
 void client_saw_version(struct directory_client *client, uint64_t version)
 {
@@ -25,7 +28,7 @@ static void forget_all(struct directory_client *client, struct str identity, uin
 		client->watch(client->watch_context, version, STR(""), STR(""));
 }
 
-/* --- the greeting, and what follows --- */
+/* --- data older than what was seen --- */
 
 static struct str data_of(struct str identity)
 {
@@ -34,6 +37,45 @@ static struct str data_of(struct str identity)
 	(void)str_split(&identity, '+', &data);
 	return data;
 }
+
+static bool is_older(const struct directory_client *client, struct str identity, uint64_t version)
+{
+	return str_equal(data_of(identity), data_of(str_from(client->identity))) &&
+	       version < client->version;
+}
+
+/* Whether another server may have the data that were seen. A server that is the only one knows
+ * best: it compares what it reads with what it has seen itself. Of several, one may be late; but
+ * newer data that none had for so long are lost, or their version was never true. */
+static bool may_be_elsewhere(const struct directory_client *client)
+{
+	bool is_late = client->lost_us != 0 &&
+		       os_clock_monotonic_us() - client->lost_us > OLDER_PATIENCE_US;
+
+	return client->server_count > 1 && !is_late;
+}
+
+static struct log_field log_version(const char *key, uint64_t version)
+{
+	return log_number(key, version < INT64_MAX ? (int64_t)version : INT64_MAX);
+}
+
+/* Whether the connection is given up for data that are newer. */
+static bool is_left_for_newer(struct directory_client *client, struct str identity,
+			      uint64_t version)
+{
+	if (!is_older(client, identity, version))
+		return false;
+	if (may_be_elsewhere(client)) {
+		client_lose(client, "its data are older than what was seen");
+		return true;
+	}
+	log_event(EVENT_DIRECTORY_OLDER, log_string("server", client->servers[client->current]),
+		  log_version("version", version), log_version("seen", client->version));
+	return false;
+}
+
+/* --- the greeting, and what follows --- */
 
 static void say_since(struct directory_client *client)
 {
@@ -72,7 +114,8 @@ static void take_data(struct directory_client *client, struct str identity, uint
 {
 	bool is_first = *client->identity == '\0';
 
-	if (!is_first && !str_equal(identity, str_from(client->identity))) {
+	if (!is_first &&
+	    (version < client->version || !str_equal(identity, str_from(client->identity)))) {
 		forget_all(client, identity, version);
 	} else {
 		memcpy(client->identity, identity.data, identity.length);
@@ -82,12 +125,6 @@ static void take_data(struct directory_client *client, struct str identity, uint
 			client->synced = version;
 	}
 	say_since(client);
-}
-
-static bool is_older(const struct directory_client *client, struct str identity, uint64_t version)
-{
-	return str_equal(data_of(identity), data_of(str_from(client->identity))) &&
-	       version < client->version;
 }
 
 bool client_news_hello(struct directory_client *client, const struct heard *heard)
@@ -101,10 +138,8 @@ bool client_news_hello(struct directory_client *client, const struct heard *hear
 		client_lose(client, "its greeting is not of this protocol");
 		return true;
 	}
-	if (is_older(client, identity, version)) {
-		client_lose(client, "its data are older than what was seen");
+	if (is_left_for_newer(client, identity, version))
 		return true;
-	}
 	client->state = CLIENT_GREETED;
 	client->begun_us = os_clock_monotonic_us();
 	client->is_syncing = false;
@@ -150,10 +185,8 @@ bool client_news_reset(struct directory_client *client, const struct heard *hear
 	if (!str_to_u64(heard->words[1], &version) || heard->words[0].length == 0 ||
 	    heard->words[0].length >= CLIENT_IDENTITY_SIZE)
 		return false;
-	if (is_older(client, heard->words[0], version)) {
-		client_lose(client, "its data are older than what was seen");
+	if (is_left_for_newer(client, heard->words[0], version))
 		return true;
-	}
 	forget_all(client, heard->words[0], version);
 	return true;
 }
