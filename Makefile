@@ -91,6 +91,7 @@ smuggle: tree ## every short string of line ends and dots, in and out, among oth
 hostile: tree ## hostile clients, servers, name servers and directories, published flaws, the sandbox, the clock
 	@LIES=all tests/e2e/run -s tests/e2e/test_hostile_*.py tests/e2e/test_lying_*.py \
 		tests/e2e/test_published_flaws*.py tests/e2e/test_sandbox.py tests/e2e/test_clock.py
+	@TESTSSL=all tests/e2e/run -s tests/e2e/test_testssl.py
 	@FLOOD_SECONDS=60 tests/e2e/run -s tests/e2e/test_session_flood.py
 
 reliability: ## all of these campaigns, one after the other, for doc/reliability.md; half a day

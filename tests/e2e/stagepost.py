@@ -38,6 +38,13 @@ def is_root():
         return int(uids.readline().split()[2]) > 1
 
 
+def come_first(pid):
+    """The rest of what this process does goes before what other sessions of the machine do: for a test of how
+    fast it is. Only root can; others are as fast as they are."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/autogroup", "w", encoding="ascii") as group:
+        group.write("-15")
+
+
 def is_alive(pid):
     """A zombie is not: whoever inherited it may take a while to see."""
     try:
@@ -403,7 +410,8 @@ class Node:
         folder = os.path.join(self.queue, "trigger")
         found = {}
         for name in os.listdir(folder):
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
+            with (contextlib.suppress(FileNotFoundError),  # it is over, or written anew
+                  open(os.path.join(folder, name), encoding="utf-8") as file):
                 found[name] = file.read()
         return found
 

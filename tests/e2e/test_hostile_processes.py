@@ -485,9 +485,11 @@ def test_smtpd_takes_more_than_its_part(own_users):
 def test_all_sessions_have_room(own_users):
     """As many as may be there, each with a message that is too large to go by value."""
     mx = own_users
-    clients = [Client(mx) for _ in range(200)]
+    clients = []
     body = TEXT + b"A line of a long message.\r\n" * 4000
-    for number, client in enumerate(clients):
+    for number in range(200):  # each at once: who does nothing makes room for others
+        client = Client(mx)
+        clients.append(client)
         assert client.docmd("MAIL FROM:<s@c.test>")[0] == 250
         assert client.docmd(f"RCPT TO:<u{number}@a.test>")[0] == 250
         assert client.docmd("DATA")[0] == 354
@@ -519,7 +521,7 @@ def test_a_flood_of_refusals_does_not_fill_the_log(node, name):
     told = len(mx.log.find("ipc_refused"))
     withheld = sum(int(event["lines"]) for event in mx.log.find("log_withheld", of="ipc_refused"))
     # at "send" who has not been heard yet makes room for the next one
-    assert 50 <= told <= most and told + withheld >= (3000 if name == "queue" else 1000)
+    assert 50 <= told <= most and told + withheld >= (3000 if name == "queue" else 500)
 
 
 # --- descriptors that are kept ---

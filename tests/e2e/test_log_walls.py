@@ -9,7 +9,7 @@ import time
 import pytest
 from inside import INSIDE, NEEDS, inside
 from smtp import deliver
-from stagepost import PATIENCE, wait_until
+from stagepost import PATIENCE, come_first, wait_until
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 WRITES = 50  # between two looks at the log
@@ -100,6 +100,7 @@ def test_a_flood_is_bounded_and_said(node):
     size = os.stat(mx.log.path).st_size
     pid = mx.pids("smtpd")[0]
     place, length = memory_of(pid)
+    come_first(mx.process.pid)
     with subprocess.Popen([INSIDE, str(pid)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           text=True) as held:
         deadline = time.monotonic() + 3 * PATIENCE  # most writes find the pipe full

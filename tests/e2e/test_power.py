@@ -36,7 +36,7 @@ def campaign(capsys, *words):
 
 @needs_root
 def test_power_cuts(capsys):
-    campaign(capsys, "--cuts", "5", "--each", "5", "--seconds", "3", "--nested", "0.4")
+    campaign(capsys, "--cuts", "3", "--each", "3", "--seconds", "2", "--nested", "0.4")
 
 
 @needs_root

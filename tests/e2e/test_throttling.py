@@ -118,7 +118,7 @@ def test_what_is_said_of_a_mailbox(node, complaint):
         assert hop.messages[-1] - begin < 5
         assert stagepost(mx, "queue", "retry", "--all", "--yes").returncode == 0
         mx.wait_empty()
-        assert len(hop.messages) == 52
+        wait_until(lambda: len(hop.messages) == 52, "the server has counted it")
         assert not mx.log.find("host_throttled")
 
 
