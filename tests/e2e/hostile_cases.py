@@ -122,7 +122,7 @@ def faults():
 
 def late(reply):
     def say(peer):
-        time.sleep(TIMEOUT * 3 / 4)
+        time.sleep(TIMEOUT / 2)
         peer.say(reply)
 
     return say

@@ -31,7 +31,7 @@ SCALE = float(os.environ.get("BURST_SCALE", "1"))
 SLOW_MESSAGES, SLOW_SECONDS = int(15000 * SCALE), 5
 ONE_SENDER = max(1200, SLOW_MESSAGES // 5)  # fewer might be gone before it is over
 MUTE_DOMAINS, MUTE_MESSAGES = 13, 40
-RETRIES, NEW_RATE, RETRY_RATE = int(3000 * SCALE), 100, 200
+RETRIES, NEW_RATE, RETRY_RATE = max(750, int(3000 * SCALE)), 100, 200
 BUSY = 4  # as many times slower a machine may be that others use, too
 EVERYTHING = 1e9  # messages a second
 # 0.15 ms a host, which has a record and a file of its own; it was 1.4 ms when each cost more than the last

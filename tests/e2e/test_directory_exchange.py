@@ -477,13 +477,10 @@ def postfix(ground):
     started = []
 
     def make(port):
-        made = Postfix(ground.directory("postfix"), users=("bob",))
+        made = Postfix(ground.directory("postfix"), users=("bob",),
+                       more=f"virtual_alias_domains = socketmap:inet:127.0.0.1:{port}:domain\n"
+                            f"virtual_alias_maps = socketmap:inet:127.0.0.1:{port}:virtual\n")
         started.append(made)
-        made.stop()
-        with open(os.path.join(made.directory, "etc", "main.cf"), "a", encoding="utf-8") as cf:
-            cf.write(f"virtual_alias_domains = socketmap:inet:127.0.0.1:{port}:domain\n"
-                     f"virtual_alias_maps = socketmap:inet:127.0.0.1:{port}:virtual\n")
-        made.start()
         return made
 
     yield make
