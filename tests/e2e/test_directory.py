@@ -246,7 +246,7 @@ def test_floods_do_not_keep_others_waiting(server, client):
             one.close()
     said = f"{waited} s, {alone:.3f} s without a flood"
     print(said)
-    assert sorted(waited)[1] < max(.5, 50 * alone), said  # other work on the machine may spoil one of them
+    assert sorted(waited)[1] < max(1, 50 * alone), said  # other work on the machine may spoil one of them
 
 
 def test_a_thousand_connections_and_no_more(server, client):

@@ -31,16 +31,14 @@ enum {
 	ABOUT_NEW_ENOUGH,
 	ABOUT_UTF8,
 	ABOUT_READ_ONLY,
-	ABOUT_SHAPE,
 	ABOUT_COMPLETE, /* a restore creates the triggers last, after all rows */
 };
 
-static const char version_sql[] =
+static const char version_begin[] =
 	"SELECT identity, schema, version,"
 	" coalesce((SELECT min(version) FROM change), 0),"
 	" (SELECT " POSTGRESQL_MARK " FROM change WHERE version = meta.version),"
-	" (SELECT " POSTGRESQL_MARK " FROM change WHERE version = $1::bigint)"
-	" FROM meta";
+	" (SELECT " POSTGRESQL_MARK " FROM change WHERE version = $1::bigint), ";
 
 static void write_shape(const struct directory_schema *schemas, struct buffer *out)
 {
@@ -53,14 +51,23 @@ static void write_shape(const struct directory_schema *schemas, struct buffer *o
 static void write_about(const struct directory_schema *schemas, struct buffer *out)
 {
 	buffer_append_string(out, about_begin);
-	write_shape(schemas, out);
 	buffer_append_format(out,
-			     ", (SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal"
+			     "(SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal"
 			     " AND tgrelid = ANY (tables)) >= %u OR EXISTS (SELECT FROM pg_class"
 			     " WHERE oid = ANY (tables) AND relkind <> 'r') FROM (SELECT ARRAY[",
 			     postgresql_trigger_count(schemas));
 	postgresql_tables_write(schemas, out);
 	buffer_append_string(out, "] AS tables) AS ours");
+	buffer_append_byte(out, '\0');
+}
+
+/* The shape is asked for once the tables are known: a statement amid which they are created may see
+ * some of them and not others. */
+static void write_version(const struct directory_schema *schemas, struct buffer *out)
+{
+	buffer_append_string(out, version_begin);
+	write_shape(schemas, out);
+	buffer_append_string(out, " FROM meta");
 	buffer_append_byte(out, '\0');
 }
 
@@ -105,6 +112,7 @@ static void on_version(struct postgresql_request *request, unsigned statement,
 	setup->about.oldest = number_at(result, 3);
 	copy_at(result, 4, setup->about.newest_mark, sizeof setup->about.newest_mark);
 	copy_at(result, 5, setup->about.seen_mark, sizeof setup->about.seen_mark);
+	copy_at(result, 6, setup->shape, sizeof setup->shape);
 }
 
 static void migrate(struct postgresql_setup *setup);
@@ -176,12 +184,14 @@ static void ask_version(struct postgresql_setup *setup)
 {
 	char seen[24];
 	const struct postgresql_parameter parameter = {.text = seen};
+	struct buffer version CLEANUP(buffer_clear) = {0};
 
 	snprintf(seen, sizeof seen, "%llu", (unsigned long long)setup->seen);
 	setup->schema = 0;
 	setup->request = (struct postgresql_request){
 		.result = on_version, .done = version_done, .context = setup};
-	postgresql_link_query(setup->link, version_sql, &parameter, 1);
+	write_version(setup->schemas, &version);
+	postgresql_link_query(setup->link, buffer_data(&version), &parameter, 1);
 	prepare_all(setup);
 	if (!setup->may_change)
 		prepare_shape(setup);
@@ -248,7 +258,6 @@ static void on_about(struct postgresql_request *request, unsigned statement, con
 	setup->about.is_standby = is_true(result, ABOUT_STANDBY);
 	setup->has_tables = is_true(result, ABOUT_TABLES);
 	setup->is_complete = is_true(result, ABOUT_COMPLETE);
-	copy_at(result, ABOUT_SHAPE, setup->shape, sizeof setup->shape);
 }
 
 static void about_done(struct postgresql_request *request, const struct postgresql_failure *failure)
