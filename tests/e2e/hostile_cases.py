@@ -10,7 +10,7 @@ from hostile import GOOD, PIPELINING, Cut
 
 MODES = {"plain": (GOOD, False), "pipelined": (PIPELINING, False), "lmtp": (PIPELINING, True)}
 STATES = ("greeting", "EHLO", "MAIL", "RCPT", "DATA", "END")
-TIMEOUT = 2  # seconds, the nodes' for a reply; twice as long after the message
+TIMEOUT = 3  # seconds, the nodes' for a reply; twice as long after the message
 BROKEN, GONE, DONE = ("deferred", "4.5.0"), ("deferred", "4.4.2"), ("delivered", "2.0.0")
 LETTERS = "abc"  # of the recipients
 
