@@ -122,7 +122,7 @@ def faults():
 
 def late(reply):
     def say(peer):
-        time.sleep(TIMEOUT / 2)
+        time.sleep(TIMEOUT / 2)  # the other half is for a busy machine: five hundred of us are one Python
         peer.say(reply)
 
     return say

@@ -275,9 +275,6 @@ def test_a_new_id_is_noticed_and_failures_keep_the_old_policy(mx, https, names):
         assert (known.id, known.mode, known.patterns) == ("2", "testing", ["new.good.test"])
 
 
-UNNAMED = 250  # of a thousand records that nobody answers for in time, on a busy machine
-
-
 def test_many_at_once(mx, https, names):
     """A thousand domains of one who answers slowly, and one of another."""
     for n in range(1000):
@@ -291,11 +288,13 @@ def test_many_at_once(mx, https, names):
         reader.start()
         assert asker.ask("good.test").kind == FOUND
         reader.join()
-    assert len(found) == 1000
+        assert len(found) == 1000
+        # a busy machine's name server may have no time for some records; then it is asked again
+        for n in [n for n, known in found.items() if not known.problem]:
+            found[n] = asker.ask(f"d{n}.test")
     # no certificate is for them, and a busy machine's servers may have no time for some
     problems = collections.Counter((known.kind, known.problem) for known in found.values())
-    assert problems[NONE, WEBPKI] >= 500 and problems[NONE, WEBPKI] + problems[NONE, FETCH] >= 1000 - UNNAMED, problems
-    assert {kind for kind, _ in problems} == {NONE}, problems
+    assert problems[NONE, WEBPKI] >= 500 and problems[NONE, WEBPKI] + problems[NONE, FETCH] == 1000, problems
     with open(f"/proc/{mx.pids('policy')[0]}/status", encoding="ascii") as status:
         most, = (int(line.split()[1]) for line in status if line.startswith("VmHWM"))
     assert most < 150 << 10, f"{most} KiB"

@@ -2,6 +2,7 @@
 /* The directory's client beside peers: word by word, and what servers should not do. */
 #include "client_scene.h"
 #include "directory/client/internal.h"
+#include <stdio.h>
 #include <string.h>
 
 static void nobody_there_is_told_at_once(void **state)
@@ -163,10 +164,28 @@ static void a_server_that_is_behind_is_left(void **state)
 	scene_close(&scene);
 }
 
+/* HOST greets with VERSION, and one answer is cached that has SEEN. */
+static struct directory_peer *greet_and_answer(struct client_scene *scene, struct host *host,
+					       const char *version, const char *seen)
+{
+	static struct asked asked;
+	char frame[100];
+	struct directory_peer *peer;
+
+	snprintf(frame, sizeof frame, "hello|1|id|%s|read", version);
+	peer = host_greet(host, frame);
+	scene_get(scene, "route", "a@b", 8 * SECOND_US, &asked);
+	assert_string_equal(directory_peer_hear(peer), "get|1|route|a@b");
+	snprintf(frame, sizeof frame, "val|1|60000|%s|local box a@b", seen);
+	directory_peer_say(peer, frame);
+	assert_string_equal(asked_answer(&asked), "val|local box a@b");
+	assert_true(scene_keeps(scene, "route", "a@b"));
+	return peer;
+}
+
 /* A version that no server has any more is believed for half a minute. */
 static void newer_data_that_none_has_are_forgotten(void **state)
 {
-	static struct asked asked;
 	struct client_scene scene;
 	struct host *liar = &scene.hosts[0];
 	struct host *honest = &scene.hosts[1];
@@ -174,24 +193,20 @@ static void newer_data_that_none_has_are_forgotten(void **state)
 
 	(void)state;
 	scene_open(&scene, "pp");
-	peer = host_greet(liar, "hello|1|id+a|1|read");
-	scene_get(&scene, "route", "a@b", 8 * SECOND_US, &asked);
-	assert_string_equal(directory_peer_hear(peer), "get|1|route|a@b");
-	directory_peer_say(peer, "val|1|60000|18446744073709551615|local box a@b");
-	assert_string_equal(asked_answer(&asked), "val|local box a@b");
+	(void)greet_and_answer(&scene, liar, "1", "18446744073709551615");
 	host_stop(liar);
-	peer = host_greet(honest, "hello|1|id+a|8|read");
+	peer = host_greet(honest, "hello|1|id|8|read");
 	assert_string_equal(directory_peer_hear(peer), "closed");
 	assert_false(directory_client_is_up(scene.client));
 	host_hang_up(honest);
 	scene.client->lost_us -= 31 * SECOND_US;
-	peer = host_greet(honest, "hello|1|id+a|8|read");
+	peer = host_greet(honest, "hello|1|id|8|read");
 	scene_turn(&scene, SECOND_US / 20);
 	assert_true(directory_client_is_up(scene.client));
 	assert_int_equal(directory_client_version(scene.client), 8);
 	assert_false(scene_keeps(&scene, "route", "a@b"));
 	/* and later news are compared with that */
-	directory_peer_say(peer, "reset|id+a|7");
+	directory_peer_say(peer, "reset|id|7");
 	scene_turn(&scene, SECOND_US / 20);
 	assert_false(directory_client_is_up(scene.client));
 	scene_close(&scene);
@@ -199,18 +214,13 @@ static void newer_data_that_none_has_are_forgotten(void **state)
 
 static void a_lone_server_is_believed(void **state)
 {
-	static struct asked asked;
 	struct client_scene scene;
 	struct host *host = &scene.hosts[0];
 	struct directory_peer *peer;
 
 	(void)state;
 	scene_open(&scene, "p");
-	peer = host_greet(host, "hello|1|id|9|read");
-	scene_get(&scene, "route", "a@b", 8 * SECOND_US, &asked);
-	assert_string_equal(directory_peer_hear(peer), "get|1|route|a@b");
-	directory_peer_say(peer, "val|1|60000|9|local box a@b");
-	assert_string_equal(asked_answer(&asked), "val|local box a@b");
+	(void)greet_and_answer(&scene, host, "9", "9");
 	host_hang_up(host);
 	peer = host_greet(host, "hello|1|id|8|read");
 	scene_turn(&scene, SECOND_US / 20);
