@@ -84,7 +84,7 @@ class Server:
             self.address = f"unix:{path}"
         else:
             self.address = "{}:{}".format(*self.server.server_address)
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
         self.thread.start()
 
     def _offered(self, wire):

@@ -54,7 +54,11 @@ def find_token(pid, program):
             if not rights.startswith("rw") or "[v" in line:
                 continue
             content.seek(begin)
-            found = re.search(program.encode() + rb"-[0-9a-f]{32}", content.read(end - begin))
+            try:
+                memory = content.read(end - begin)
+            except OSError:
+                return None  # it has just begun: its memory changes
+            found = re.search(program.encode() + rb"-[0-9a-f]{32}", memory)
             if found:
                 return found.group()
     return None

@@ -14,7 +14,7 @@ import time
 
 import pytest
 from smtp import Client, Wire, deliver
-from stagepost import (PROGRAMS, Maildir, as_user, free_port, give_to_user, install_programs,
+from stagepost import (ALL_HELPERS, PROGRAMS, Maildir, as_user, free_port, give_to_user, install_programs,
                        is_alive, split_trace, wait_until)
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
@@ -242,11 +242,11 @@ def test_process_is_killed(node, program):
     mx.domains.append("domain m.test { service = once }")
     mx.settings = (f'service once {{ kind = mailbox path = "{once}/mail/%d/%u" }}\n'
                    f'record {{ path = "{once}/record.db" }}\n'
-                   'service box { kind = pipe command = "/bin/true" }\n'  # for "launch"
-                   f'listen qmtp {{ address = "127.0.0.1:{free_port("127.0.0.1")}" }}\n')
+                   f'listen qmtp {{ address = "127.0.0.1:{free_port("127.0.0.1")}" }}\n' + ALL_HELPERS)
     mx.write_configuration()
     mx.reload()
-    wait_until(lambda: mx.pids("launch") and mx.pids("qmtpd") and mx.pids("mailbox"), "what starts later is there")
+    for later in "launch", "pipe", "lmtp", "qmtpd", "mailbox":
+        wait_until(lambda: mx.pids(later), f"{later} is there")
     with Client(mx) as client:
         for number in range(20):
             assert client.deliver("s@c.test", [f"u{number}@a.test", f"u{number}@b.test", f"u{number}@m.test"],

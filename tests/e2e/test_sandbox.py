@@ -284,7 +284,8 @@ def clean(mx):
         os.rmdir(path)
     for path in glob.glob(mx.mail + "/*/*/link"):
         os.unlink(path)
-    subprocess.run(["umount", mx.directory], check=False, capture_output=True)
+    if os.path.ismount(mx.directory):
+        subprocess.run(["umount", mx.directory], check=True, capture_output=True)
 
 
 def close(pid, call, result):
@@ -299,6 +300,7 @@ def outcomes(world):
     sibling = world.pids("resolve")[0]
     found = []
     by_user = BY_USER if world.landlock == 0 else {}
+    pids = {program: world.pids(program)[-1] for program in PROGRAMS}
     counts = {"processes": len(PROGRAMS), "attempts refused": 0, "attempts allowed, rightly": 0,
               "attempts that should have been refused": 0,
               "attempts that should have been allowed": 0}
@@ -306,7 +308,7 @@ def outcomes(world):
         who = [*who, *by_user.get(what, [])]
         results = {}
         for program in PROGRAMS:
-            pid = world.pids(program)[-1]
+            pid = pids[program]
             target = [world.pids("remote")[0] if a == sibling and pid == sibling else a
                       for a in arguments]
             results[program] = inside(pid, call, *target)

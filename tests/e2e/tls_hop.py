@@ -204,7 +204,7 @@ class Hop:
         self.server.daemon_threads = True
         self.server.block_on_close = False
         self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
 
     def mail_in_plain_text(self):
         """What an eavesdropper has read of mail."""

@@ -35,12 +35,27 @@ static const char *directory_file(const struct config *config)
 	}
 }
 
-static bool has_programs(const struct config *config)
+static bool has_service(const struct config *config, enum config_service_kind kind)
 {
 	for (size_t i = 0; i < config->service_count; i++)
-		if (config->services[i].kind == CONFIG_SERVICE_PIPE)
+		if (config->services[i].kind == kind)
 			return true;
 	return false;
+}
+
+static bool has_maildirs(const struct config *config)
+{
+	return has_service(config, CONFIG_SERVICE_MAILDIR);
+}
+
+static bool has_programs(const struct config *config)
+{
+	return has_service(config, CONFIG_SERVICE_PIPE);
+}
+
+static bool has_lmtp_servers(const struct config *config)
+{
+	return has_service(config, CONFIG_SERVICE_LMTP);
 }
 
 static bool has_client_names(const struct config *config)
@@ -175,6 +190,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .counts = true},
 	{.name = "lmtp",
 	 .turn = TURN_HELPERS,
+	 .is_wanted = has_lmtp_servers,
 	 .targets = {"send", "keys"},
 	 .may_connect = is_lmtp_server,
 	 .pace = &SERVERS,
@@ -182,6 +198,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .counts = true},
 	{.name = "local",
 	 .turn = TURN_HELPERS,
+	 .is_wanted = has_maildirs,
 	 .becomes_others = has_mailbox_owners,
 	 .targets = {"send", "directory"},
 	 .pace = &ONES_OWN},
@@ -190,7 +207,11 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .is_wanted = config_has_recording_service,
 	 .targets = {"send", "directory", "decode"},
 	 .pace = &SERVERS},
-	{.name = "pipe", .turn = TURN_HELPERS, .targets = {"send", "launch"}, .pace = &ONES_OWN},
+	{.name = "pipe",
+	 .turn = TURN_HELPERS,
+	 .is_wanted = has_programs,
+	 .targets = {"send", "launch"},
+	 .pace = &ONES_OWN},
 	{.name = "list",
 	 .turn = TURN_HELPERS,
 	 .is_wanted = has_directory,
