@@ -122,7 +122,8 @@ def faults():
 
 def late(reply):
     def say(peer):
-        time.sleep(TIMEOUT / 2)  # the other half is for a busy machine: five hundred of us are one Python
+        time.sleep(TIMEOUT / 2)  # and no longer: hundreds of these servers share one Python, which on a
+        # busy machine needs the other half itself
         peer.say(reply)
 
     return say

@@ -26,9 +26,6 @@ PROGRAMS = ("stagepost", "smtpd", "qmtpd", "queue", "send", "resolve", "names", 
 # run only with a section or a setting for it
 FOR_SECTIONS = ("keys", "policy", "decode", "auth", "auth-ldap", "list", "mailbox", "mailbox-command", "directory", "directory-ldap",
                 "directory-postgresql")
-# settings for all kinds of helpers to run; nobody listens at the address
-ALL_HELPERS = ('service box { kind = pipe command = "/bin/true" }\n'
-               'service hop { kind = lmtp address = "127.0.0.1:9" }\n')
 USER = "nobody"
 STOP_PATIENCE = 45  # the supervisor's own patience is 35
 
@@ -76,6 +73,14 @@ def as_user(user=USER):
 def give_to_user(path, user=USER):
     if is_root():
         shutil.chown(path, user, "nogroup")
+
+
+def services_for_helpers(user=""):
+    """Settings for "pipe", "launch" and "lmtp" to run, too. USER: of the program, where the node changes its
+    own. Nobody listens at the address."""
+    program_user = f"user = {user}" if user else ""
+    return (f'service box {{ kind = pipe command = "/bin/true" {program_user} }}\n'
+            'service hop { kind = lmtp address = "127.0.0.1:9" }\n')
 
 
 # --- the log ---

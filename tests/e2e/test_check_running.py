@@ -11,7 +11,7 @@ import threading
 import pytest
 from inside import NEEDS, OWNER, PROCESSES, USERS, WITHOUT, inside
 from smtp import deliver
-from stagepost import PATIENCE
+from stagepost import PATIENCE, services_for_helpers
 from test_sandbox import world  # noqa: F401
 
 ROOT_ONLY = NEEDS[0]
@@ -117,8 +117,6 @@ class TestRoots:
 
 # --- what a wrong start makes ---
 
-HELPERS = ('service box { kind = pipe command = "/bin/true" user = www-data }\n'
-           'service hop { kind = lmtp address = "127.0.0.1:9" }\n')
 WRAPPERS = {
     "a descriptor": ("exec 9</etc/passwd", "smtpd", "descriptor 9: /etc/passwd"),
     "a file to write": ("exec 9>>made", "resolve", "descriptor 9: "),
@@ -147,7 +145,7 @@ def test_a_program_in_a_wrapper(node, ground, name):
         shutil.copy2(os.path.join(ground.programs, file), programs)
     wrap(programs, program, line)
     os.chmod(os.path.join(programs, "inner"), 0o777)
-    mx = node(start=False, switch_user=True, settings=PROCESSES + HELPERS)
+    mx = node(start=False, switch_user=True, settings=PROCESSES + services_for_helpers("www-data"))
     mx.programs = programs
     shutil.chown(mx.mail, USERS["local"])
     mx.start()
@@ -187,7 +185,7 @@ def test_the_configuration_says_otherwise(node, name):
 @ROOT_ONLY
 def test_no_sandbox(node):
     """Of a kernel that has none."""
-    mx = node(start=False, switch_user=True, settings=PROCESSES + HELPERS)
+    mx = node(start=False, switch_user=True, settings=PROCESSES + services_for_helpers("www-data"))
     shutil.chown(mx.mail, USERS["local"])
     mx.prefix = [WITHOUT]
     mx.start()

@@ -18,7 +18,7 @@ import qmtp
 from lying_dns import SERVFAIL, A, Answer, LyingServer, a
 from shim import Shim
 from smtp import Client
-from stagepost import ALL_HELPERS, PATIENCE, as_user, free_port, is_alive, wait_until
+from stagepost import PATIENCE, as_user, free_port, is_alive, services_for_helpers, wait_until
 from test_client_names import PTR, ptr, reverse
 
 HOSTS = {"grasp.insa-lyon.fr": "192.0.2.21", "insa-lyon.fr": "192.0.2.22", "x.univ-lyon1.fr": "192.0.2.31",
@@ -424,7 +424,8 @@ def rows(pid):
 def test_each_process_writes_its_own_row_only(mx):
     """It reads those of the others, has no descriptor of any; who counts nothing has no row."""
     port = free_port()
-    node = mx(BY_ADDRESS, settings=f'smtpd_workers = 2\nlisten qmtp {{ address = "127.0.0.1:{port}" }}\n' + ALL_HELPERS)
+    node = mx(BY_ADDRESS, settings=f'smtpd_workers = 2\nlisten qmtp {{ address = "127.0.0.1:{port}" }}\n' +
+              services_for_helpers())
     names = {"smtpd.0", "smtpd.1", "qmtpd.0", "send.0", "remote.0", "lmtp.0"}
     own = []
     for program in "smtpd", "qmtpd", "send", "remote", "lmtp":

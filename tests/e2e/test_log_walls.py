@@ -9,7 +9,7 @@ import time
 import pytest
 from inside import INSIDE, NEEDS, inside
 from smtp import deliver
-from stagepost import ALL_HELPERS, PATIENCE, come_first, wait_until
+from stagepost import PATIENCE, come_first, services_for_helpers, wait_until
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 WRITES = 50  # between two looks at the log
@@ -27,7 +27,7 @@ def say(pid, text, descriptor=2):
 @pytest.mark.parametrize("descriptor", [1, 2])
 @pytest.mark.parametrize("program", HEARD)
 def test_nobody_writes_the_lines_of_others(node, program, descriptor):
-    mx = node(domains=["a.test"], settings=ALL_HELPERS)
+    mx = node(domains=["a.test"], settings=services_for_helpers())
     mark = mx.log.mark()
     pid = mx.pids(program)[0]
     say(pid, FORGED + "\n", descriptor)

@@ -14,8 +14,8 @@ import time
 
 import pytest
 from smtp import Client, Wire, deliver
-from stagepost import (ALL_HELPERS, PROGRAMS, Maildir, as_user, free_port, give_to_user, install_programs,
-                       is_alive, split_trace, wait_until)
+from stagepost import (PROGRAMS, Maildir, as_user, free_port, give_to_user, install_programs, is_alive,
+                       services_for_helpers, split_trace, wait_until)
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 STORED = TEXT.replace(b"\r\n", b"\n")
@@ -242,7 +242,7 @@ def test_process_is_killed(node, program):
     mx.domains.append("domain m.test { service = once }")
     mx.settings = (f'service once {{ kind = mailbox path = "{once}/mail/%d/%u" }}\n'
                    f'record {{ path = "{once}/record.db" }}\n'
-                   f'listen qmtp {{ address = "127.0.0.1:{free_port("127.0.0.1")}" }}\n' + ALL_HELPERS)
+                   f'listen qmtp {{ address = "127.0.0.1:{free_port("127.0.0.1")}" }}\n' + services_for_helpers())
     mx.write_configuration()
     mx.reload()
     for later in "launch", "pipe", "lmtp", "qmtpd", "mailbox":
