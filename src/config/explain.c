@@ -68,9 +68,10 @@ static void append_settings(const struct changes *changes,
 			    const struct config_tree_section *section, struct buffer *out)
 {
 	const char *indent = section->kind == CONFIG_SECTION_ROOT ? "" : "\t";
+	struct config_rows rows = {.section = section->kind};
 	const struct config_setting *row;
 
-	for (size_t i = 0; (row = config_section_setting(section->kind, i)) != NULL; i++) {
+	for (size_t i = 0; (row = config_rows_next(&rows)) != NULL; i++) {
 		const struct config_tree_use *use = &section->uses[i];
 		struct buffer value CLEANUP(buffer_clear) = {0};
 

@@ -104,6 +104,9 @@ struct config_tree_found {
 bool config_tree_find(const struct config_tree *tree, const char *name,
 		      struct config_tree_found *out);
 
+/* NULL: not a setting of SECTION. */
+struct config_tree_use *config_tree_find_use(const struct config_tree_section *section,
+					     struct str setting);
 /* The values and line of SETTING, which must exist, in SECTION. */
 const struct config_tree_use *config_tree_use(const struct config_tree_section *section,
 					      const char *setting);

@@ -46,9 +46,10 @@ static void print_list(const struct config_setting *setting, const char *base, c
 static void print_settings(enum config_section section, const void *base, struct buffer *out)
 {
 	const char *indent = section == CONFIG_SECTION_ROOT ? "" : "\t";
+	struct config_rows rows = {.section = section};
 	const struct config_setting *row;
 
-	for (size_t i = 0; (row = config_section_setting(section, i)) != NULL; i++) {
+	while ((row = config_rows_next(&rows)) != NULL) {
 		if (!config_setting_applies(row, base))
 			continue;
 		if (row->type->is_list) {

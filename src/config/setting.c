@@ -7,9 +7,10 @@
 
 const struct config_setting *config_setting_find(enum config_section section, struct str name)
 {
+	struct config_rows rows = {.section = section};
 	const struct config_setting *row;
 
-	for (size_t i = 0; (row = config_section_setting(section, i)) != NULL; i++)
+	while ((row = config_rows_next(&rows)) != NULL)
 		if (str_equal(name, str_from(row->name)))
 			return row;
 	return NULL;

@@ -88,9 +88,10 @@ void config_fill_section(struct config *config, const struct config_tree_section
 			 void *base, struct config_problems *problems)
 {
 	struct fill fill = {config, section, problems};
+	struct config_rows rows = {.section = section->kind};
 	const struct config_setting *row;
 
-	for (size_t i = 0; (row = config_section_setting(section->kind, i)) != NULL; i++) {
+	for (size_t i = 0; (row = config_rows_next(&rows)) != NULL; i++) {
 		if (section->uses[i].line > 0)
 			read_use(&fill, row, &section->uses[i], base);
 		else if (row->initial != NULL || row->computed != NULL)

@@ -118,21 +118,13 @@ static bool parse_list(struct parser *s, struct assignment *assignment)
 	return true;
 }
 
-/* NULL: not a setting of the section. */
-static struct config_tree_use *find_use(struct parser *s, struct str name)
-{
-	const struct config_setting *row = config_setting_find(s->section->kind, name);
-
-	return row == NULL ? NULL : s->section->uses + config_setting_index(row);
-}
-
 /* NAME = VALUE or NAME = { VALUE, VALUE }; at the '='. */
 static bool parse_assignment(struct parser *s, const struct config_token *name)
 {
 	struct str text = config_token_text(&s->in, name);
 	struct assignment assignment = {
 		.name = name,
-		.use = find_use(s, text),
+		.use = config_tree_find_use(s->section, text),
 		.is_more = str_equal(config_token_text(&s->in, &s->in.token), STR("+=")),
 	};
 

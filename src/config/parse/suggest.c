@@ -46,11 +46,12 @@ static void consider(struct str name, const char *candidate, unsigned *nearest,
 
 static const char *nearest_name(enum config_section section, struct str name)
 {
+	struct config_rows rows = {.section = section};
 	const struct config_setting *row;
 	unsigned nearest = FAR;
 	const char *best = NULL;
 
-	for (size_t i = 0; (row = config_section_setting(section, i)) != NULL; i++)
+	while ((row = config_rows_next(&rows)) != NULL)
 		consider(name, row->name, &nearest, &best);
 	if (section == CONFIG_SECTION_ROOT)
 		for (unsigned i = CONFIG_SECTION_LISTEN; i < CONFIG_SECTION_COUNT; i++)
@@ -78,12 +79,13 @@ static bool has_title(struct str section)
 /* The names in SECTION; the root has too many to list. */
 static const char *list_of(enum config_section section, struct buffer *list)
 {
+	struct config_rows rows = {.section = section};
 	const struct config_setting *row;
 
 	if (section == CONFIG_SECTION_ROOT)
 		return "see stagepost.conf(5)";
-	for (size_t i = 0; (row = config_section_setting(section, i)) != NULL; i++) {
-		buffer_append_string(list, i > 0 ? ", " : "");
+	while ((row = config_rows_next(&rows)) != NULL) {
+		buffer_append_string(list, list->length > 0 ? ", " : "");
 		buffer_append_string(list, row->name);
 	}
 	buffer_append_byte(list, '\0');

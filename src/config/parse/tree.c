@@ -56,12 +56,24 @@ void config_tree_append(struct config_tree *tree, struct config_tree_use *use, c
 	use->count++;
 }
 
+struct config_tree_use *config_tree_find_use(const struct config_tree_section *section,
+					     struct str setting)
+{
+	struct config_rows rows = {.section = section->kind};
+	const struct config_setting *row;
+
+	for (size_t i = 0; (row = config_rows_next(&rows)) != NULL; i++)
+		if (str_equal(setting, str_from(row->name)))
+			return &section->uses[i];
+	return NULL;
+}
+
 const struct config_tree_use *config_tree_use(const struct config_tree_section *section,
 					      const char *setting)
 {
-	const struct config_setting *row = config_setting_find(section->kind, str_from(setting));
+	const struct config_tree_use *use = config_tree_find_use(section, str_from(setting));
 
-	if (row == NULL)
+	if (use == NULL)
 		panic("no setting %s", setting);
-	return section->uses + config_setting_index(row);
+	return use;
 }

@@ -54,6 +54,7 @@ static void print_setting(const struct config_setting *setting, struct buffer *o
 static void print_section(enum config_section section, struct buffer *out)
 {
 	const struct config_section_info *info = config_section_info(section);
+	struct config_rows rows = {.section = section};
 	const struct config_setting *row;
 
 	if (section == CONFIG_SECTION_ROOT)
@@ -63,7 +64,7 @@ static void print_section(enum config_section section, struct buffer *out)
 				     *info->title != '\0' ? " " : "", info->title);
 	mdoc_append_text(out, info->meaning);
 	buffer_append_string(out, ".Bl -tag -width Ds\n");
-	for (size_t i = 0; (row = config_section_setting(section, i)) != NULL; i++)
+	while ((row = config_rows_next(&rows)) != NULL)
 		print_setting(row, out);
 	buffer_append_string(out, ".El\n");
 }

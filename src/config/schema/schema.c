@@ -142,12 +142,14 @@ static const struct {
 	{config_schema_users, &config_schema_users_count},
 };
 
-const struct config_setting *config_section_setting(enum config_section section, size_t index)
+const struct config_setting *config_rows_next(struct config_rows *rows)
 {
-	for (size_t i = 0; i < COUNT_OF(parts); i++) {
-		for (size_t row = 0; row < *parts[i].count; row++) {
-			if (parts[i].rows[row].section == section && index-- == 0)
-				return &parts[i].rows[row];
+	for (; rows->part < COUNT_OF(parts); rows->part++, rows->index = 0) {
+		while (rows->index < *parts[rows->part].count) {
+			const struct config_setting *row = &parts[rows->part].rows[rows->index++];
+
+			if (row->section == rows->section)
+				return row;
 		}
 	}
 	return NULL;
@@ -155,18 +157,10 @@ const struct config_setting *config_section_setting(enum config_section section,
 
 size_t config_section_count(enum config_section section)
 {
+	struct config_rows rows = {.section = section};
 	size_t count = 0;
 
-	while (config_section_setting(section, count) != NULL)
+	while (config_rows_next(&rows) != NULL)
 		count++;
 	return count;
-}
-
-size_t config_setting_index(const struct config_setting *setting)
-{
-	size_t index = 0;
-
-	while (config_section_setting(setting->section, index) != setting)
-		index++;
-	return index;
 }

@@ -92,11 +92,15 @@ const struct config_section_info *config_section_info(enum config_section sectio
 /* CONFIG_SECTION_COUNT if no section is called NAME. */
 enum config_section config_section_find(struct str name);
 
-/* The rows of a section in the order of the manual: the one at INDEX; NULL: there are no more. */
-const struct config_setting *config_section_setting(enum config_section section, size_t index);
+/* Walks the rows of a section; begins as {.section = SECTION}. */
+struct config_rows {
+	enum config_section section;
+	size_t part, index; /* of the next row to look at */
+};
+
+/* The next row of the section, in the order of the manual; NULL: there are no more. */
+const struct config_setting *config_rows_next(struct config_rows *rows);
 size_t config_section_count(enum config_section section);
-/* The index of SETTING in its section. */
-size_t config_setting_index(const struct config_setting *setting);
 const struct config_setting *config_setting_find(enum config_section section, struct str name);
 
 /* The allowed values in words, for messages and the manual. */
