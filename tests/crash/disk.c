@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "disk.h"
 #include "base/panic.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +100,16 @@ static struct disk_entry *find(const struct disk_entries *entries, const char *n
 		if (strcmp(entries->items[i].name, name) == 0)
 			return &entries->items[i];
 	return NULL;
+}
+
+size_t disk_copy_name(char name[DISK_NAME_SIZE], const char *path)
+{
+	size_t length = (size_t)(strchrnul(path, '/') - path);
+	size_t kept = length < DISK_NAME_SIZE ? length : DISK_NAME_SIZE - 1;
+
+	memcpy(name, path, kept);
+	name[kept] = '\0';
+	return length;
 }
 
 struct disk_entry *disk_find(const struct disk_node *directory, const char *name)
@@ -257,7 +266,7 @@ void disk_add_name(struct disk *disk, struct disk_node *directory, const char *n
 	if (replaced != NULL)
 		disk->nodes[replaced->inode]->links--;
 	disk->nodes[inode]->links++;
-	snprintf(item->entry.name, DISK_NAME_SIZE, "%s", name);
+	disk_copy_name(item->entry.name, name);
 	item->entry.inode = inode;
 	see(directory);
 }
@@ -267,7 +276,7 @@ void disk_remove_name(struct disk *disk, struct disk_node *directory, const char
 	struct disk_item *item = add_item(disk, directory, DISK_REMOVE);
 
 	disk->nodes[disk_find(directory, name)->inode]->links--;
-	snprintf(item->entry.name, DISK_NAME_SIZE, "%s", name);
+	disk_copy_name(item->entry.name, name);
 	see(directory);
 }
 

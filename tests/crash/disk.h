@@ -85,6 +85,8 @@ struct disk *disk_copy(const struct disk *disk);
 
 /* A new node under the lowest number that nothing refers to, durably or not. */
 struct disk_node *disk_add_node(struct disk *disk, bool is_directory);
+/* Copies the first part of PATH, cut to what fits; returns how long it is in PATH. */
+size_t disk_copy_name(char name[DISK_NAME_SIZE], const char *path);
 struct disk_entry *disk_find(const struct disk_node *directory, const char *name);
 void disk_add_name(struct disk *disk, struct disk_node *directory, const char *name,
 		   uint64_t inode);

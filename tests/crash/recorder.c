@@ -75,12 +75,6 @@ struct world *world_enter(struct world *next)
 	return before;
 }
 
-/* The place of a path: its first part. */
-static void place_of(const char *path, char place[DISK_NAME_SIZE])
-{
-	snprintf(place, DISK_NAME_SIZE, "%.*s", (int)strcspn(path, "/"), path);
-}
-
 /* 0, or the error that this call is to have. */
 static int begin(enum call call, const char *place)
 {
@@ -93,10 +87,10 @@ static int begin(enum call call, const char *place)
 	return recorder.fail_with;
 }
 
-/* begin() at the place of PATH. */
+/* begin() at the place of PATH: its first part. */
 static int begin_at(enum call call, const char *path, char place[DISK_NAME_SIZE])
 {
-	place_of(path, place);
+	disk_copy_name(place, path);
 	return begin(call, place);
 }
 
@@ -204,7 +198,7 @@ static int open_node(struct disk_node *node, bool is_append, const char *place)
 			continue;
 		world->files[i].inode = node->inode;
 		world->files[i].is_append = is_append;
-		snprintf(world->files[i].place, DISK_NAME_SIZE, "%s", place);
+		disk_copy_name(world->files[i].place, place);
 		node->open_count++;
 		return i;
 	}
@@ -218,12 +212,11 @@ static struct disk_node *walk(int directory, const char *path, char name[DISK_NA
 		directory == OS_FILE_HERE ? world->disk->nodes[DISK_ROOT] : node_of(directory);
 
 	for (;;) {
-		size_t length = strcspn(path, "/");
+		size_t length = disk_copy_name(name, path);
 		struct disk_entry *entry;
 
 		if (length >= DISK_NAME_SIZE)
 			return NULL;
-		snprintf(name, DISK_NAME_SIZE, "%.*s", (int)length, path);
 		if (path[length] == '\0')
 			return node;
 		entry = disk_find(node, name);
@@ -268,7 +261,7 @@ static void name_node(struct disk_node *parent, const char *name, struct disk_no
 {
 	disk_add_name(world->disk, parent, name, node->inode);
 	parent->modified_us = recorder.now_us;
-	place_of(path, node->kind);
+	disk_copy_name(node->kind, path);
 }
 
 int os_file_open(int directory, const char *path, unsigned flags)
@@ -514,7 +507,7 @@ int os_file_link(int directory, const char *from, const char *to)
 	struct disk_node *parent;
 	int result;
 
-	place_of(to, place);
+	disk_copy_name(place, to);
 	result = begin(CALL_LINK, place);
 	if (result < 0)
 		return result;
@@ -544,7 +537,7 @@ int os_file_rename(int directory, const char *from, const char *to)
 	struct disk_node *parent;
 	int result;
 
-	place_of(to, place);
+	disk_copy_name(place, to);
 	result = begin(CALL_RENAME, place);
 	if (result < 0)
 		return result;
@@ -559,7 +552,7 @@ int os_file_rename(int directory, const char *from, const char *to)
 	}
 	disk_move_name(world->disk, from_parent, from_name, parent, name);
 	from_parent->modified_us = parent->modified_us = recorder.now_us;
-	place_of(to, node->kind);
+	disk_copy_name(node->kind, to);
 	note_first(CALL_RENAME, place, parent);
 	end(CALL_RENAME, place);
 	return 0;
