@@ -8,9 +8,10 @@
  * something on which it depends. When the connection is lost, cached answers stay valid until their
  * TTL is over, and pending questions go to the next server; after the "since" of the new connection
  * no cached answer is stale. If a server's data are older than what was already seen of the same
- * identity, the client tries another server; if there is no other, or none had newer data for half a
- * minute, it takes them, and its cache is emptied. If a server is silent for DIRECTORY_PATIENCE_US
- * after a question, it counts as lost, even if nobody waits for the answer any more.
+ * identity, the client tries another server; if there is no other, or none had newer data for half
+ * a minute, it takes them, and its cache is emptied. If a server is silent for
+ * DIRECTORY_PATIENCE_US after a question, it counts as lost, even if nobody waits for the answer
+ * any more.
  */
 #ifndef DIRECTORY_CLIENT_CLIENT_H
 #define DIRECTORY_CLIENT_CLIENT_H

@@ -11,7 +11,8 @@ static const char *const place_names[] = {
 	[QUEUE_BOUNCE] = "bounce",
 };
 
-/* Each message needs a dozen paths: snprintf() would take a tenth of what a simulated queue does. */
+/* A path in the making. A message needs a dozen: snprintf() would take a tenth of a simulated
+ * queue's time. */
 struct path {
 	char *at;
 	const char *end; /* of what fits, without the final 0 */
