@@ -15,7 +15,7 @@ ANSWERS = ("val", "none", "ok", "err", "part")  # the others have no number
 def make_certificates(directory, *names):
     """Of tests/common/make-certificates, for the user of the nodes too."""
     subprocess.run([os.path.join(ROOT, "tests/common/make-certificates"), directory, *names],
-                   check=True, timeout=PATIENCE)
+                   check=True, timeout=6 * PATIENCE)
     for name in os.listdir(directory):
         give_to_user(os.path.join(directory, name))
     return directory
