@@ -2,14 +2,15 @@
 /*
  * Every order in which workers can file one message, up to a number of switches between them, with
  * every fault at every call, up to a number of faults: the message ends up in the mailbox once, and
- * whoever is told that it is filed finds it there. With --some, which is for the sanitizers, there
- * is one less of several switches, and of three faults.
+ * whoever is told that it is filed finds it there. Under the sanitizers there is one less of
+ * several switches, and of three faults.
  */
 #include "base/arena.h"
 #include "base/panic.h"
 #include "filing/filing.h"
 #include "filing_world.h"
 #include "test.h"
+#include "whole.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +52,6 @@ struct explorer {
 };
 
 static struct explorer *explorer;
-static bool is_some; /* as the file's head says */
 
 /* ---- choices ---- */
 
@@ -298,8 +298,8 @@ static void explore(unsigned players, unsigned faults, unsigned switches, const 
 	struct explorer *e = explorer;
 
 	e->count = players;
-	e->faults = faults - (is_some && faults > 2);
-	e->switches = switches - (is_some && switches > 1);
+	e->faults = faults - (!TEST_IS_WHOLE && faults > 2);
+	e->switches = switches - (!TEST_IS_WHOLE && switches > 1);
 	e->length = 0;
 	e->runs = 0;
 	do
@@ -379,7 +379,7 @@ static void a_standby_takes_over(void **state)
 	explore(1, 1, 0, NULL);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(one_alone_with_faults, set_up, tear_down),
@@ -390,6 +390,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(a_standby_takes_over, set_up, tear_down),
 	};
 
-	is_some = argc > 1 && strcmp(argv[1], "--some") == 0;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
