@@ -122,8 +122,8 @@ def faults():
 
 def late(reply):
     def say(peer):
-        time.sleep(TIMEOUT / 2)  # and no longer: hundreds of these servers share one Python, which on a
-        # busy machine needs the other half itself
+        # Half of the client's patience: the other half is for Python, which runs hundreds of these servers.
+        time.sleep(TIMEOUT / 2)
         peer.say(reply)
 
     return say

@@ -50,7 +50,7 @@ ENVIRONMENT = {name: os.environ.get(name, value) for name, value in SHORT.items(
     "STAGEPOST_DNS_SEARCH": str(RELEASE / "tests/e2e/dns_search"),
     "STAGEPOST_DNS_TLSA": str(RELEASE / "tests/e2e/dns_tlsa")}
 
-late = []  # files: they take long and are not in LONG_FILES
+LATE = []  # files: they take long and are not in LONG_FILES
 
 
 def run_files(number, files, machine):
@@ -67,7 +67,7 @@ def run_files(number, files, machine):
             [ROOT / "tests/e2e/run", f"--junit-xml={report}", *files], names, env=os.environ | ENVIRONMENT,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     commands.print_whole(output)
-    late.extend(late_files(report, len(files)))
+    LATE.extend(late_files(report, len(files)))
     try:
         return reports.judge(status, report)
     except commands.Failed as failure:
