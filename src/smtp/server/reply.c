@@ -229,6 +229,16 @@ static void append_future_release(struct smtp_server *s)
 			     (long long)(max_us / SECOND_US), latest);
 }
 
+/* The shortest time in seconds (RFC 2852 section 2). */
+static void append_deliver_by(struct smtp_server *s)
+{
+	if (!smtp_offers_deliver_by(s))
+		return;
+	buffer_append_string(&s->output, "250-DELIVERBY ");
+	buffer_append_number(&s->output, (uint64_t)s->service->deliver_by_min);
+	buffer_append(&s->output, "\r\n", 2);
+}
+
 static void append_greeting(struct smtp_server *s)
 {
 	static const char requiretls[] = "250-REQUIRETLS\r\n";
@@ -256,9 +266,7 @@ static void append_greeting(struct smtp_server *s)
 	if (s->service->offers_binary)
 		buffer_append_string(&s->output, "250-BINARYMIME\r\n");
 	append_future_release(s);
-	if (smtp_offers_deliver_by(s))
-		buffer_append_format(&s->output, "250-DELIVERBY %lld\r\n",
-				     (long long)s->service->deliver_by_min);
+	append_deliver_by(s);
 	if (smtp_offers_priority(s))
 		buffer_append_string(&s->output, "250-MT-PRIORITY MIXER\r\n");
 	buffer_append(&s->output, extensions, sizeof extensions - 1);
