@@ -84,17 +84,16 @@ class Server:
             for database in "all", "replication":
                 access.write(f"host {database} all {network} trust\n")
         self.start()
-        if standby_of is None:
-            self.sql(f"CREATE DATABASE {DATABASE}", database=OWNER)
 
     def _make(self):
         self._run("initdb", "-D", self.directory, "-U", OWNER, "-A", "trust", "-E", "UTF8",
-                  "--locale=C.UTF-8", "--no-sync")
+                  "--locale=C.UTF-8", "--no-sync", "--wal-segsize=1")
+        self._run("postgres", "--single", "-F", "-D", self.directory, OWNER, said=f"CREATE DATABASE {DATABASE};\n")
 
-    def _run(self, program, *words):
+    def _run(self, program, *words, said=None):
         ended = subprocess.run([*self.inside, *as_owner(), os.path.join(programs(), program), *words],
                                cwd=self.sockets, capture_output=True, text=True, check=False,
-                               timeout=120)
+                               input=said, timeout=120)
         assert ended.returncode == 0, ended.stdout + ended.stderr
 
     def conninfo(self, database=DATABASE, user=OWNER, host=None, way=None):

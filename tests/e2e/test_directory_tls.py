@@ -14,6 +14,7 @@ import pytest
 from directory import HASH
 from directory_tls import Client, Closed, make_certificates, settings_of
 from dns import NameServer
+from extent import extent
 from inside import NEEDS, inside
 from memory import has_in_memory, secret_of
 from stagepost import PATIENCE, as_user, free_port, give_to_user, wait_until
@@ -546,7 +547,7 @@ def test_the_key_is_in_no_other_process(trio, keys):
     """Neither of a server nor of a relay, which shows its certificate on both sides. That "keys" is
     seen to have it shows that the search finds it."""
     server, _, relay = trio
-    for number in range(200):
+    for number in range(extent(200, 50)):
         for each, name in ((server, "127.0.0.1"), (relay, "relay.example.org")):
             if number % 10 == 0:
                 with pytest.raises((ssl.SSLError, ConnectionError, Closed)):

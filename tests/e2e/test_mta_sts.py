@@ -10,6 +10,7 @@ import time
 
 import pytest
 from directory_tls import make_certificates
+from extent import extent
 from lying_dns import SERVFAIL, TXT, Answer, LyingServer, a
 from policies import (FETCH, FOUND, INVALID, NONE, PATH, WEBPKI, Asker, HttpsServer, Served, policy,
                       published, txt)
@@ -277,26 +278,28 @@ def test_a_new_id_is_noticed_and_failures_keep_the_old_policy(mx, https, names):
 
 
 def test_many_at_once(mx, https, names):
-    """A thousand domains of one who answers slowly, and one of another."""
-    for n in range(1000):
+    """Many domains of one who answers slowly, and one of another."""
+    count = extent(1000, 300)
+    for n in range(count):
         names.answers.update(published(f"d{n}.test"))
         https.hosts[f"mta-sts.d{n}.test"] = Served(GOOD)
     with Asker(mx) as many, Asker(mx) as asker:
-        for n in range(1000):
+        for n in range(count):
             many.send(n, f"d{n}.test")
         found = {}
-        reader = threading.Thread(target=lambda: found.update(many.receive() for _ in range(1000)))
+        reader = threading.Thread(target=lambda: found.update(many.receive() for _ in range(count)))
         reader.start()
         assert asker.ask("good.test").kind == FOUND
         reader.join()
-        assert len(found) == 1000
+        assert len(found) == count
         # a busy machine's name server may have no time for some records; a minute later it is asked again
         for n in [n for n, known in found.items() if not known.problem]:
             found[n] = wait_until(lambda: (known := asker.ask(f"d{n}.test")).problem and known,
                                   f"d{n}.test is asked for again", 60 + PATIENCE)
     # no certificate is for them, and a busy machine's servers may have no time for some
     problems = collections.Counter((known.kind, known.problem) for known in found.values())
-    assert problems[NONE, WEBPKI] >= 500 and problems[NONE, WEBPKI] + problems[NONE, FETCH] == 1000, problems
+    assert problems[NONE, WEBPKI] >= count // 2, problems
+    assert problems[NONE, WEBPKI] + problems[NONE, FETCH] == count, problems
     with open(f"/proc/{mx.pids('policy')[0]}/status", encoding="ascii") as status:
         most, = (int(line.split()[1]) for line in status if line.startswith("VmHWM"))
     assert most < 150 << 10, f"{most} KiB"

@@ -11,6 +11,7 @@ import time
 
 import pytest
 from common.record import record
+from extent import extent
 from story import PLACES, RECIPIENTS, TRY_LATER, Site, Story, message
 from once_databases import Faults, MariaDB, PostgreSQL, SQLite
 from stagepost import is_root, wait_until
@@ -188,8 +189,8 @@ def test_every_error_of_the_database(scene, kind):
     number = 0
     for recipient in RECIPIENTS:  # and makes the tables
         assert site.run(number, recipient) == (0, "")
-    for error, words in database.errors.items():
-        for action, table in STEPS:
+    for place, (error, words) in enumerate(database.errors.items()):
+        for action, table in extent(STEPS, STEPS[place % len(STEPS):][:1]):
             number += 1
             with database.fails(error, action, table):
                 steps = deferred_then_once(site, number, words)

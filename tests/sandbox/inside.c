@@ -60,6 +60,7 @@ static pid_t target;
 static int kept_signal;
 static uint64_t room;    /* where what the call returns is, in the process */
 static uint64_t control; /* where the descriptors are that come with it */
+static uint64_t gate;    /* where a "syscall" instruction is, in the process */
 
 static _Noreturn void fail(const char *what)
 {
@@ -95,17 +96,23 @@ static uint64_t find_syscall_between(uint64_t from, uint64_t to)
 	return 0;
 }
 
-/* It may have been stopped anywhere, also far from a call: the text of its C library has one. Other
- * memory may have the same bytes, but cannot be executed. */
+/* Mostly it waits in a call, and is behind the instruction. It may have been stopped anywhere else: the
+ * text of its C library has one. Other memory may have the same bytes, but cannot be executed. */
 static uint64_t find_syscall(void)
 {
+	struct user_regs_struct registers;
 	unsigned long from;
 	unsigned long to;
-	uint64_t found = 0;
+	uint64_t found;
 	char rights[5];
 	char line[512];
 	FILE *maps;
 
+	if (ptrace(PTRACE_GETREGS, target, NULL, &registers) != 0)
+		fail("cannot read its registers");
+	found = find_syscall_between(registers.rip - 2, registers.rip);
+	if (found != 0)
+		return found;
 	snprintf(line, sizeof line, "/proc/%d/maps", (int)target);
 	maps = fopen(line, "r");
 	if (maps == NULL)
@@ -284,7 +291,7 @@ static int64_t call_inside(int number, int count, char **arguments)
 		values[i] = place_argument(arguments[i], &stack);
 	during = before;
 	during.rsp = stack - 256;
-	during.rip = find_syscall();
+	during.rip = gate;
 	during.rax = (unsigned long long)number;
 	during.orig_rax = ~0ULL; /* nothing is to be begun again */
 	during.rdi = values[0];
@@ -387,6 +394,7 @@ int main(int argc, char **argv)
 	    ptrace(PTRACE_INTERRUPT, target, NULL, NULL) != 0)
 		fail("cannot stop it");
 	(void)wait_stop();
+	gate = find_syscall();
 	if (argc > 2)
 		print_result(call_inside(number_of(argv[2]), argc - 3, argv + 3));
 	else
