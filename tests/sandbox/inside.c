@@ -96,8 +96,9 @@ static uint64_t find_syscall_between(uint64_t from, uint64_t to)
 	return 0;
 }
 
-/* Mostly it waits in a call, and is behind the instruction. It may have been stopped anywhere else: the
- * text of its C library has one. Other memory may have the same bytes, but cannot be executed. */
+/* Mostly it waits in a call, and is behind the instruction. It may have been stopped anywhere else:
+ * the text of its C library has one. Other memory may have the same bytes, but cannot be executed.
+ */
 static uint64_t find_syscall(void)
 {
 	struct user_regs_struct registers;
