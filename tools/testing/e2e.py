@@ -39,7 +39,8 @@ LONG_FILES = (
     "test_seven_bits", "test_intake", "test_tls_in_peers", "test_tls_reload", "test_log_walls", "test_pipe",
     "test_client_names", "test_limits_hold", "test_mailbox_peers", "test_dane", "test_dns", "test_limits_names",
     "test_mta_sts_mail", "test_slow_hop", "test_qmtp", "test_mailbox_command", "test_commands",
-    "test_local_users", "test_cost", "test_full_disk", "test_published_flaws")
+    "test_local_users", "test_cost", "test_full_disk", "test_published_flaws", "test_bad_load", "test_control_growth",
+    "test_usability", "test_imap")
 
 # The campaigns' short forms, unless the environment says something else.
 SHORT = {"BURST_SCALE": "0.1", "CORPUS": "150", "E2E_SHORT": "1", "FAULTS": "2", "FLOOD_SECONDS": "2", "FREEZE_SECONDS": "12",
