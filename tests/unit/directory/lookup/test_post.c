@@ -1,59 +1,22 @@
 // SPDX-License-Identifier: ISC
 /* Who may post to a list; the directory's client is this test's own. */
-#include "base/panic.h"
 #include "directory/lookup/post.h"
+#include "lookup_scene.h"
 #include "mail/localpart.h"
 #include "test.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { MEMBERS_MAX = 6000, LATE_MAX = 2000, TEXT_SIZE = 100 };
-
-struct directory_client {
-	int unused;
-};
-
-struct directory_question_private {
-	struct directory_question *question; /* NULL: cancelled */
-	char verb;                           /* m: a member, r: a route, l: a page */
-	char key[TEXT_SIZE];
-	char after[TEXT_SIZE];
-};
+enum { MEMBERS_MAX = 6000, TEXT_SIZE = 100 };
 
 static struct {
 	char members[MEMBERS_MAX][TEXT_SIZE]; /* "LIST MEMBER", in order */
 	size_t count;
-	char away; /* the verb that has no answer */
-	bool is_late;
-	struct directory_question_private late[LATE_MAX];
-	size_t late_count;
+	const char *away; /* the table that has no answer */
 	size_t pages;
-	char outcome[TEXT_SIZE];
 } world;
 
-/* --- the directory's client --- */
-
-struct directory_client *directory_client_new(struct os_loop *loop, const char *const *servers,
-					      size_t server_count,
-					      const struct directory_dialer *dialer,
-					      const struct directory_client_handler *handler,
-					      void *context)
-{
-	(void)loop, (void)servers, (void)server_count, (void)dialer, (void)handler, (void)context;
-	return memory_alloc_zero(1, sizeof(struct directory_client));
-}
-
-void directory_client_free(struct directory_client *client)
-{
-	free(client);
-}
-
-void directory_client_when_greeted(struct directory_client *client, void (*call)(void *context),
-				   void *context)
-{
-	(void)client, (void)call, (void)context;
-}
+/* --- what the directory says --- */
 
 static bool is_list(const char *address)
 {
@@ -107,86 +70,35 @@ static bool is_member(const char *key)
 }
 
 static void answer(const struct directory_question_private *asked,
-		   struct directory_question *question)
+		   struct directory_answer_text *text, struct str *results)
 {
 	static char texts[DIRECTORY_LIST_MAX][TEXT_SIZE + 8];
-	static struct str results[DIRECTORY_LIST_MAX];
-	struct directory_answer_text text = {.exists = true, .results = results};
 
-	if (asked->verb == world.away) {
-		text.error = DIRECTORY_ERROR_LATER;
-	} else if (asked->verb == 'm') {
-		text.exists = is_member(asked->key);
-	} else if (asked->verb == 'r') {
+	text->exists = true;
+	if (world.away != NULL && strcmp(asked->table, world.away) == 0) {
+		text->error = DIRECTORY_ERROR_LATER;
+	} else if (strcmp(asked->table, "member") == 0) {
+		text->exists = is_member(asked->key);
+	} else if (strcmp(asked->table, "route") == 0) {
 		write_route(asked->key, texts[0], sizeof *texts);
-		text.result_count = 1;
+		text->result_count = 1;
 	} else {
-		text.result_count = write_page(asked->key, asked->after, texts);
+		assert_true(asked->is_list && strcmp(asked->table, "membership") == 0);
+		text->result_count = write_page(asked->key, asked->after, texts);
 	}
-	for (size_t i = 0; i < text.result_count; i++)
+	for (size_t i = 0; i < text->result_count; i++)
 		results[i] = str_from(texts[i]);
-	question->private = NULL;
-	question->answered(question->context, &text);
-}
-
-static void ask(char verb, struct str key, struct str after, struct directory_question *question)
-{
-	struct directory_question_private now = {.question = question, .verb = verb};
-
-	snprintf(now.key, sizeof now.key, STR_FORMAT, STR_ARGUMENTS(key));
-	snprintf(now.after, sizeof now.after, STR_FORMAT, STR_ARGUMENTS(after));
-	if (!world.is_late) {
-		answer(&now, question);
-		return;
-	}
-	assert_true(world.late_count < LATE_MAX);
-	world.late[world.late_count] = now;
-	question->private = &world.late[world.late_count++];
-}
-
-void directory_client_get(struct directory_client *client, const char *table, struct str key,
-			  int64_t patience_us, struct directory_question *question)
-{
-	assert_non_null(client);
-	assert_true(patience_us > 0);
-	ask(strcmp(table, "member") == 0 ? 'm' : 'r', key, STR(""), question);
-}
-
-void directory_client_list(struct directory_client *client, const char *table, struct str prefix,
-			   struct str after, size_t limit, struct directory_question *question)
-{
-	assert_non_null(client);
-	assert_string_equal(table, "membership");
-	assert_int_equal(limit, DIRECTORY_LIST_MAX);
-	ask('l', prefix, after, question);
-}
-
-void directory_question_cancel(struct directory_client *client, struct directory_question *question)
-{
-	assert_non_null(client);
-	question->private->question = NULL;
-	question->private = NULL;
 }
 
 /* --- a fixture --- */
 
-static struct config config = {.hostname = "mx.test",
-			       .recipient_delimiter = "+",
-			       .directory = {.backend = CONFIG_BACKEND_SQLITE}};
-static struct config_service services[] = {{.name = "maildir"}};
-static struct os_loop *loop;
-static struct directory *directory;
 static struct directory_post_request request;
 
 static int set_up(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof world);
-	config.services = services;
-	config.service_count = COUNT_OF(services);
-	config.directory.backend = CONFIG_BACKEND_SQLITE;
-	loop = os_loop_new();
-	directory = directory_new(loop, &config, "/run/directory");
+	lookup_scene_open(answer);
 	return 0;
 }
 
@@ -194,8 +106,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	assert_null(request.post);
-	directory_free(directory);
-	os_loop_free(loop);
+	lookup_scene_close();
 	return 0;
 }
 
@@ -206,9 +117,9 @@ static void add(const char *list, const char *member)
 
 static void judged(void *context, const struct mail_verdict *verdict, bool is_away)
 {
-	assert_ptr_equal(context, &world);
-	assert_string_equal(world.outcome, "");
-	snprintf(world.outcome, sizeof world.outcome, "%s%s", verdict->status,
+	assert_ptr_equal(context, &lookup_scene);
+	assert_string_equal(lookup_scene.outcome, "");
+	snprintf(lookup_scene.outcome, sizeof lookup_scene.outcome, "%s%s", verdict->status,
 		 is_away ? " away" : "");
 }
 
@@ -219,18 +130,16 @@ static void ask_for(const char *list, enum directory_post post, const char *send
 					  .owner = STR("owner@a.test"),
 					  .post = post};
 
-	world.outcome[0] = '\0';
-	directory_post_ask(directory, &target, str_from(sender), judged, &world, &request);
+	lookup_scene.outcome[0] = '\0';
+	directory_post_ask(lookup_scene.directory, &target, str_from(sender), judged, &lookup_scene,
+			   &request);
 }
 
 static const char *judge(enum directory_post post, const char *sender)
 {
 	ask_for("list@a.test", post, sender);
-	for (size_t i = 0; i < world.late_count; i++)
-		if (world.late[i].question != NULL)
-			answer(&world.late[i], world.late[i].question);
-	world.late_count = 0;
-	return world.outcome;
+	lookup_scene_tell_all();
+	return lookup_scene.outcome;
 }
 
 /* --- tests --- */
@@ -277,7 +186,7 @@ static void a_list_says_who_may_post(void **state)
 	add("other", "aliased@b.test");
 	add("wrong", "wronged@b.test");
 	for (unsigned late = 0; late < 2; late++) {
-		world.is_late = late > 0;
+		lookup_scene.is_late = late > 0;
 		for (size_t i = 0; i < COUNT_OF(cases); i++)
 			assert_string_equal(judge(cases[i].post, cases[i].sender), cases[i].status);
 	}
@@ -309,15 +218,17 @@ static void a_stranger_costs_one_page(void **state)
 /* Nobody is told that he is no member because nobody knows. */
 static void without_an_answer_there_is_none(void **state)
 {
+	static const char *const tables[] = {"member", "route", "membership"};
+
 	(void)state;
 	add("list", "ann@a.test");
 	add("inner", "x@b.test");
-	for (const char *verb = "mrl"; *verb != '\0'; verb++) {
-		world.away = *verb;
+	for (size_t i = 0; i < COUNT_OF(tables); i++) {
+		world.away = tables[i];
 		assert_string_equal(judge(DIRECTORY_POST_MEMBERS, "x@b.test"), "4.4.3 away");
 		assert_string_equal(judge(DIRECTORY_POST_OWNERS, "x@b.test"), "5.7.2");
 	}
-	config.directory.backend = CONFIG_BACKEND_NONE;
+	lookup_scene.config.directory.backend = CONFIG_BACKEND_NONE;
 	assert_string_equal(judge(DIRECTORY_POST_MEMBERS, "x@b.test"), "4.3.5");
 }
 
@@ -338,18 +249,17 @@ static void a_question_can_be_cancelled(void **state)
 	(void)state;
 	add("list", "ann@a.test");
 	add("inner", "x@b.test");
-	world.is_late = true;
+	lookup_scene.is_late = true;
 	for (unsigned steps = 0; steps < 4; steps++) {
-		world.late_count = 0;
+		lookup_scene.late_count = 0;
 		ask_for("list@a.test", DIRECTORY_POST_MEMBERS, "x@b.test");
 		for (unsigned i = 0; i < steps; i++)
-			answer(&world.late[i], world.late[i].question);
+			lookup_scene_tell(i);
 		assert_non_null(request.post);
 		directory_post_cancel(&request);
 		directory_post_cancel(&request);
-		for (size_t i = steps; i < world.late_count; i++)
-			assert_null(world.late[i].question);
-		assert_string_equal(world.outcome, "");
+		lookup_scene_expect_cancelled(steps);
+		assert_string_equal(lookup_scene.outcome, "");
 	}
 }
 

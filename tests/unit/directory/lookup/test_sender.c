@@ -1,30 +1,13 @@
 // SPDX-License-Identifier: ISC
 /* As whom a user may send; the directory's client is this test's own. */
-#include "base/panic.h"
 #include "directory/lookup/sender.h"
+#include "lookup_scene.h"
 #include "test.h"
-#include <stdlib.h>
 #include <string.h>
-
-enum { LATE_MAX = 100, TEXT_SIZE = 300 };
-
-struct directory_client {
-	int unused;
-};
-
-struct directory_question_private {
-	struct directory_question *question; /* NULL: cancelled */
-	const char *table;
-	char key[TEXT_SIZE];
-};
 
 static struct {
 	const char *away; /* the table that has no answer */
-	bool is_late;
-	struct directory_question_private late[LATE_MAX];
-	size_t late_count;
 	size_t questions;
-	char outcome[TEXT_SIZE];
 } world;
 
 /* The directory: of each key what is answered. */
@@ -62,103 +45,37 @@ static const struct {
 	{"route", "slow@a.test", {"refuse 4.2.1 slow@a.test Wait"}},
 };
 
-/* --- the directory's client --- */
-
-struct directory_client *directory_client_new(struct os_loop *loop, const char *const *servers,
-					      size_t server_count,
-					      const struct directory_dialer *dialer,
-					      const struct directory_client_handler *handler,
-					      void *context)
-{
-	(void)loop, (void)servers, (void)server_count, (void)dialer, (void)handler, (void)context;
-	return memory_alloc_zero(1, sizeof(struct directory_client));
-}
-
-void directory_client_free(struct directory_client *client)
-{
-	free(client);
-}
-
-void directory_client_when_greeted(struct directory_client *client, void (*call)(void *context),
-				   void *context)
-{
-	(void)client, (void)call, (void)context;
-}
-
 static void answer(const struct directory_question_private *asked,
-		   struct directory_question *question)
+		   struct directory_answer_text *text, struct str *results)
 {
-	struct str results[3];
-	struct directory_answer_text text = {.results = results};
-
+	assert_false(asked->is_list);
 	world.questions++;
 	if (world.away != NULL && strcmp(asked->table, world.away) == 0)
-		text.error = DIRECTORY_ERROR_LATER;
-	for (size_t i = 0; i < COUNT_OF(records) && text.error == 0; i++) {
+		text->error = DIRECTORY_ERROR_LATER;
+	for (size_t i = 0; i < COUNT_OF(records) && text->error == 0; i++) {
 		if (strcmp(records[i].table, asked->table) != 0 ||
 		    strcmp(records[i].key, asked->key) != 0)
 			continue;
-		text.exists = true;
-		while (text.result_count < 3 && records[i].results[text.result_count] != NULL) {
-			results[text.result_count] =
-				str_from(records[i].results[text.result_count]);
-			text.result_count++;
+		text->exists = true;
+		while (text->result_count < 3 && records[i].results[text->result_count] != NULL) {
+			results[text->result_count] =
+				str_from(records[i].results[text->result_count]);
+			text->result_count++;
 		}
 	}
-	if (!text.exists && text.error == 0 && strcmp(asked->table, "route") == 0)
+	if (!text->exists && text->error == 0 && strcmp(asked->table, "route") == 0)
 		fail_msg("nobody knows the route of %s", asked->key);
-	question->private = NULL;
-	question->answered(question->context, &text);
-}
-
-void directory_client_get(struct directory_client *client, const char *table, struct str key,
-			  int64_t patience_us, struct directory_question *question)
-{
-	struct directory_question_private now = {.question = question, .table = table};
-
-	assert_non_null(client);
-	assert_true(patience_us > 0 && key.length < sizeof now.key);
-	memcpy(now.key, key.data, key.length);
-	if (!world.is_late) {
-		answer(&now, question);
-		return;
-	}
-	assert_true(world.late_count < LATE_MAX);
-	world.late[world.late_count] = now;
-	question->private = &world.late[world.late_count++];
-}
-
-void directory_client_list(struct directory_client *client, const char *table, struct str prefix,
-			   struct str after, size_t limit, struct directory_question *question)
-{
-	(void)client, (void)table, (void)prefix, (void)after, (void)limit, (void)question;
-	fail_msg("a list is asked for");
-}
-
-void directory_question_cancel(struct directory_client *client, struct directory_question *question)
-{
-	assert_non_null(client);
-	question->private->question = NULL;
-	question->private = NULL;
 }
 
 /* --- a fixture --- */
 
-static struct config config = {.hostname = "mx.test", .recipient_delimiter = "+"};
-static struct config_service services[] = {{.name = "maildir"}};
-static struct os_loop *loop;
-static struct directory *directory;
 static struct directory_sender_request request;
 
 static int set_up(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof world);
-	config.services = services;
-	config.service_count = COUNT_OF(services);
-	config.directory.backend = CONFIG_BACKEND_SQLITE;
-	loop = os_loop_new();
-	directory = directory_new(loop, &config, "/run/directory");
+	lookup_scene_open(answer);
 	return 0;
 }
 
@@ -166,16 +83,15 @@ static int tear_down(void **state)
 {
 	(void)state;
 	assert_null(request.sending);
-	directory_free(directory);
-	os_loop_free(loop);
+	lookup_scene_close();
 	return 0;
 }
 
 static void judged(void *context, const struct mail_verdict *verdict)
 {
-	assert_ptr_equal(context, &world);
-	assert_string_equal(world.outcome, "");
-	strcpy(world.outcome, verdict->status);
+	assert_ptr_equal(context, &lookup_scene);
+	assert_string_equal(lookup_scene.outcome, "");
+	strcpy(lookup_scene.outcome, verdict->status);
 }
 
 static const char *judge_all(const char *user, const char *const *senders, size_t count)
@@ -184,13 +100,11 @@ static const char *judge_all(const char *user, const char *const *senders, size_
 
 	for (size_t i = 0; i < count; i++)
 		texts[i] = str_from(senders[i]);
-	world.outcome[0] = '\0';
-	world.late_count = 0;
-	directory_sender_ask(directory, str_from(user), texts, count, judged, &world, &request);
-	for (size_t i = 0; i < world.late_count; i++)
-		if (world.late[i].question != NULL)
-			answer(&world.late[i], world.late[i].question);
-	return world.outcome;
+	lookup_scene.outcome[0] = '\0';
+	directory_sender_ask(lookup_scene.directory, str_from(user), texts, count, judged,
+			     &lookup_scene, &request);
+	lookup_scene_tell_all();
+	return lookup_scene.outcome;
 }
 
 static const char *judge(const char *user, const char *sender)
@@ -253,9 +167,9 @@ static void addresses_have_users(void **state)
 	for (size_t i = 0; i < 2 * COUNT_OF(cases); i++) {
 		const char *sender = cases[i / 2].sender;
 
-		world.is_late = i % 2 == 1;
+		lookup_scene.is_late = i % 2 == 1;
 		if (strcmp(judge(cases[i / 2].user, sender), cases[i / 2].status) != 0)
-			fail_msg("%s as %s: %s", cases[i / 2].user, sender, world.outcome);
+			fail_msg("%s as %s: %s", cases[i / 2].user, sender, lookup_scene.outcome);
 	}
 }
 
@@ -267,7 +181,7 @@ static void all_must_be_his(void **state)
 	(void)state;
 	assert_string_equal(judge_all("ann", good, 3), "2.1.0");
 	assert_string_equal(judge_all("ann", bad, 3), "5.7.1");
-	world.is_late = true;
+	lookup_scene.is_late = true;
 	assert_string_equal(judge_all("ann", good, 3), "2.1.0");
 	assert_string_equal(judge_all("ann", bad, 3), "5.7.1");
 }
@@ -300,20 +214,19 @@ static void a_check_can_be_cancelled(void **state)
 	static const char *const senders[] = {"ann@a.test", "alias@a.test", "shared@a.test"};
 
 	(void)state;
-	world.is_late = true;
+	lookup_scene.is_late = true;
 	for (size_t i = 0; i < COUNT_OF(senders); i++) {
 		struct str sender = str_from(senders[i]);
 
 		for (size_t steps = 0; steps < 4; steps++) {
-			world.late_count = 0;
-			directory_sender_ask(directory, STR("eve"), &sender, 1, judged, &world,
-					     &request);
-			for (size_t j = 0; j < steps && j < world.late_count; j++)
-				answer(&world.late[j], world.late[j].question);
+			lookup_scene.late_count = 0;
+			directory_sender_ask(lookup_scene.directory, STR("eve"), &sender, 1, judged,
+					     &lookup_scene, &request);
+			for (size_t j = 0; j < steps && j < lookup_scene.late_count; j++)
+				lookup_scene_tell(j);
 			directory_sender_cancel(&request);
-			world.outcome[0] = '\0';
-			for (size_t j = steps; j < world.late_count; j++)
-				assert_null(world.late[j].question);
+			lookup_scene.outcome[0] = '\0';
+			lookup_scene_expect_cancelled(steps);
 		}
 	}
 	directory_sender_cancel(&request);
@@ -322,7 +235,7 @@ static void a_check_can_be_cancelled(void **state)
 static void without_a_directory_the_name_counts(void **state)
 {
 	(void)state;
-	config.directory.backend = CONFIG_BACKEND_NONE;
+	lookup_scene.config.directory.backend = CONFIG_BACKEND_NONE;
 	assert_string_equal(judge("ann", "ann@mx.test"), "2.1.0");
 	assert_string_equal(judge("ann", "Ann+x@MX.test"), "2.1.0");
 	assert_string_equal(judge("ann", "ann@other.test"), "5.7.1");
