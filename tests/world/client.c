@@ -330,7 +330,7 @@ static uint64_t give_some(struct client *client, uint64_t left)
 	return given;
 }
 
-static int run_client(int argc, char **argv)
+int client_run(int argc, char **argv)
 {
 	struct client *client = kernel_process()->context;
 	uint64_t left = client->count;
@@ -338,7 +338,7 @@ static int run_client(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	while (left > 0) {
-		uint64_t given = give_some(client, left);
+		uint64_t given = client->give(client, left);
 
 		left -= given;
 		task_sleep_until(kernel_now_us() +
@@ -352,8 +352,9 @@ static int run_client(int argc, char **argv)
 
 void client_start(struct machine *machine, struct client *client)
 {
-	static const struct world_program program = {"client", run_client, NULL};
+	static const struct world_program program = {"client", client_run, NULL};
 	static const char *const arguments[] = {"client", NULL};
 
+	client->give = give_some;
 	process_new(machine, NULL, &program, arguments, client);
 }

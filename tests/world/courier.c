@@ -12,7 +12,6 @@ enum { PORT = 209, USERS = 20, AT_ONCE = 6, RECIPIENTS = 4, RECIPIENT_SIZE = 64,
 
 static const int64_t ANSWER_US = 600 * INT64_C(1000000);
 static const int64_t AFTER_US = 2 * INT64_C(1000000); /* what needs no answer gets none */
-static const int64_t AGAIN_US = 10 * INT64_C(1000000);
 
 /* A text that grows, in the process's memory. */
 struct text {
@@ -172,30 +171,11 @@ static uint64_t give_some(struct client *client, uint64_t left)
 	return given;
 }
 
-static int run_courier(int argc, char **argv)
-{
-	struct client *client = kernel_process()->context;
-	uint64_t left = client->count;
-
-	(void)argc;
-	(void)argv;
-	while (left > 0) {
-		const uint64_t given = give_some(client, left);
-
-		left -= given;
-		task_sleep_until(kernel_now_us() +
-				 (given == 0
-					  ? AGAIN_US
-					  : (int64_t)kernel_below(2 * (uint64_t)client->pause_us)));
-	}
-	client->is_done = true;
-	return 0;
-}
-
 void courier_start(struct machine *machine, struct client *client)
 {
-	static const struct world_program program = {"courier", run_courier, NULL};
+	static const struct world_program program = {"courier", client_run, NULL};
 	static const char *const arguments[] = {"courier", NULL};
 
+	client->give = give_some;
 	process_new(machine, NULL, &program, arguments, client);
 }

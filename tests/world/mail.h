@@ -90,8 +90,12 @@ struct client {
 	bool is_great;              /* but the first one is for as many as there may be */
 	int64_t connected_us;       /* the last time */
 	bool is_done;
+	/* Gives some of those that are LEFT on one connection: how many were promised. */
+	uint64_t (*give)(struct client *client, uint64_t left);
 };
 void client_start(struct machine *machine, struct client *client);
+/* main() of whoever gives mail. */
+int client_run(int argc, char **argv);
 /* CLIENT has heard that message NUMBER is queued, and in REPLY under which ID: that must be so. */
 void client_note_promise(const struct client *client, const char *reply, uint64_t number);
 /* The same by QMTP, port 209: some packages of a connection at once, or one after the other; some
