@@ -136,7 +136,9 @@ static void on_expanded(void *context, int error, const struct directory_expansi
 {
 	struct buffer *out = context;
 
-	if (error < 0 || expansion->count == 0 || !expansion->may_keep)
+	if (error < 0 || expansion->count == 0 ||
+	    expansion->may_keep !=
+		    (expansion->dependency_count > 0)) /* without, there are too many */
 		panic("an expansion of %zu routes fails: %d", error < 0 ? 0 : expansion->count,
 		      error);
 	for (size_t i = 0; i < expansion->count; i++) {

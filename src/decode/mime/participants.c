@@ -18,7 +18,8 @@ static void add(struct decode_work *work, enum decode_role role, InternetAddress
 		work->problems |= DECODE_PROBLEM_PARTICIPANTS;
 		return;
 	}
-	if (mail_address_parse(str_from(text), MAIL_ADDRESS_UTF8, &address) < 0) {
+	if (mail_address_parse(str_from(text), MAIL_ADDRESS_UTF8, &address) < 0 ||
+	    !decode_text_is_clean(address.text, MAIL_ADDRESS_MAX)) {
 		work->problems |= DECODE_PROBLEM_ADDRESS;
 		return;
 	}

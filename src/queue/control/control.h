@@ -53,7 +53,8 @@
  * written once. An outcome that ends with "said=NUMBER" refers to the last such record before it;
  * if that record cannot be read, the outcome counts as not written. The numbers ascend in the file
  * and are never reused, so that a hole in the file cannot give an outcome another one's text.
- * "tried=N": this is the Nth wait record, however many come before it; tried=0: it was not tried.
+ * "tried=N": this is the Nth wait record, however many come before it; tried=0: it was not tried,
+ * and has no status.
  *
  * Size limits. A control file is rewritten with only the current state when it has become twice as
  * long as that state needs (queue_control_outgrown()). The longest such text is 170 MiB: an

@@ -257,6 +257,8 @@ static void read_outcome(struct control_reader *reader, enum queue_outcome outco
 		changed.trigger = STR("");
 	if (str_equal(changed.status, STR("-")))
 		changed.status = STR("");
+	if (outcome == QUEUE_WAIT && changed.attempts == 0 && changed.status.length > 0)
+		return; /* what was not tried has no status */
 	*delivery = changed;
 }
 

@@ -62,6 +62,9 @@ static const struct {
 	 "problem malformed boundaries of parts\n"},
 	{"Content-Type: garbage\n\nx\n", "part 1 application/octet-stream - - 3 -\n"
 					 "problem malformed content type\n"},
+	{"To: <a@\xc2\x85.b>, <c@d>\n\nx\n", "to <c@d> \n"
+					     "part 1 text/plain - - 3 -\n"
+					     "problem invalid addresses are ignored\n"},
 	{"From: a@b, <<>>, \"unclosed <c@d>\nTo: no domain\n\nx\n",
 	 "from <a@b> \n"
 	 "from <c@d> unclosed\n"

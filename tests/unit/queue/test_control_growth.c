@@ -257,6 +257,7 @@ static void what_refers_to_nothing_was_not_written(void **state)
 		"done: 1 2026-11-20T08:33:14Z tried=0 2.0.0\n",
 		"done: 1 2026-11-20T08:33:14Z tried=x 2.0.0\n",
 		"wait: 1 2026-11-20T08:33:14Z tried=2 until=2026-11-20T08:40:01Z 4.0.0\n",
+		"wait: 1 2026-11-20T08:33:14Z until=2026-11-20T08:40:01Z tried=0 4.0.0\n",
 	};
 
 	(void)state;
