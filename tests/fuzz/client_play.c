@@ -25,7 +25,7 @@ struct play {
 	bool must_be_secured;
 	bool is_secured;
 	bool fails_handshake;
-	bool logs_in;
+	bool has_told; /* the server knows the password, and the login is not over */
 	bool gives_whole;
 	struct buffer log; /* what was sent and decided */
 };
@@ -44,7 +44,7 @@ static void log_verdicts(struct play *play)
 		for (const char *c = verdict->text; *c != '\0'; c++)
 			if ((unsigned char)*c < ' ' || *c == 0x7f)
 				panic("a verdict with a control character");
-		if (play->logs_in && strstr(verdict->text, PASSWORD) != NULL)
+		if (play->has_told && strstr(verdict->text, PASSWORD) != NULL)
 			panic("a verdict with the password");
 		buffer_append_format(&play->log, "%s %s;", verdict->status, verdict->text);
 	}
@@ -76,7 +76,8 @@ static void log_in(struct play *play)
 
 	switch (smtp_client_login(play->client, &text)) {
 	case SMTP_CLIENT_LOGIN_BEGIN:
-		if (str_starts_with(text, STR("PLAIN")))
+		play->has_told = str_starts_with(text, STR("PLAIN"));
+		if (play->has_told)
 			smtp_client_login_begin(play->client, "PLAIN", &message);
 		else if (text.length > 0)
 			smtp_client_login_begin(play->client, "LOGIN", NULL);
@@ -84,9 +85,11 @@ static void log_in(struct play *play)
 			smtp_client_login_cancel(play->client, "nothing is known");
 		break;
 	case SMTP_CLIENT_LOGIN_CHALLENGE:
+		play->has_told = true;
 		smtp_client_login_respond(play->client, str_from(PASSWORD));
 		break;
 	case SMTP_CLIENT_LOGIN_SUCCESS:
+		play->has_told = false;
 		smtp_client_login_accept(play->client);
 		break;
 	}
@@ -173,7 +176,6 @@ static void begin(struct play *play, enum smtp_client_protocol protocol, unsigne
 
 	play->client = smtp_client_new(&settings);
 	play->gives_whole = !settings.avoids_chunks;
-	play->logs_in = settings.wants_login;
 	play->must_be_secured = settings.tls == SMTP_CLIENT_TLS_MUST;
 	play->fails_handshake = (choice & CHOICE_UTF8) != 0;
 	play->text = str_from(messages[(choice & CHOICE_MESSAGE) >> 3]);
