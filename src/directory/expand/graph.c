@@ -54,6 +54,28 @@ static void remember(struct expansion *expansion, struct expand_node *node)
 	HASH_ADD_KEYPTR(hh, expansion->nodes, node->address.data, node->address.length, node);
 }
 
+static bool is_too_deep(const struct expand_node *node)
+{
+	return node->depth > DIRECTORY_DEPTH_MAX;
+}
+
+/* NODE is DEPTH steps away. By fewer than it seemed, all it leads to is so, too; what was too deep
+ * before continues now. */
+static void reach(struct expansion *expansion, struct expand_node *node, unsigned depth)
+{
+	bool was_too_deep = is_too_deep(node);
+
+	if (depth >= node->depth)
+		return;
+	node->depth = depth;
+	if (was_too_deep && !is_too_deep(node)) {
+		node->wish = EXPAND_WANTS_DOMAIN;
+		expand_queue_append(&expansion->fresh, node);
+	}
+	for (size_t i = 0; i < node->child_count; i++)
+		reach(expansion, node->children[i], depth + 1);
+}
+
 void expand_add_child(struct expansion *expansion, struct expand_node *node, struct str address)
 {
 	struct expand_node *child;
@@ -63,6 +85,7 @@ void expand_add_child(struct expansion *expansion, struct expand_node *node, str
 	HASH_FIND(hh, expansion->nodes, address.data, address.length, child);
 	if (child != NULL) {
 		attach(expansion, node, child);
+		reach(expansion, child, node->depth + 1);
 		return;
 	}
 	if (expansion->node_count >= EXPAND_NODES_MAX) {
@@ -73,9 +96,8 @@ void expand_add_child(struct expansion *expansion, struct expand_node *node, str
 	child->address = child->shown = address;
 	child->domain = str_skip(address, (size_t)str_find_last(address, '@') + 1);
 	child->depth = node->depth + 1;
-	child->wish = EXPAND_WANTS_DOMAIN;
+	child->wish = is_too_deep(child) ? EXPAND_DONE : EXPAND_WANTS_DOMAIN;
 	remember(expansion, child);
-	if (child->depth > DIRECTORY_DEPTH_MAX)
-		child->wish = EXPAND_DONE; /* too deep: the walk ends before it */
-	expand_queue_append(&expansion->fresh, child);
+	if (!is_too_deep(child)) /* else the walk ends before it */
+		expand_queue_append(&expansion->fresh, child);
 }

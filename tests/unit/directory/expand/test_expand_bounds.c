@@ -108,6 +108,47 @@ static void depth_is_bounded(void **state)
 	}
 }
 
+/* Fewer steps may take longer: each of these asks for an address, and for what stands for all of
+ * its domain. */
+static void depth_is_that_of_the_shortest_way(void **state)
+{
+	enum { LONG = 24, SHORT = 10, COMMON = 30 };
+	char text[200];
+
+	(void)state;
+	for (int is_late = 0; is_late <= 1; is_late++) {
+		struct scene scene;
+
+		scene_open(&scene, is_late);
+		put_chain(scene.store, "z", COMMON);
+		for (unsigned i = 0; i < LONG; i++) {
+			snprintf(text, sizeof text,
+				 "address c%u@d.example|kind alias|target %s%u@d.example", i,
+				 i + 1 < LONG ? "c" : "z", i + 1 < LONG ? i + 1 : 0);
+			memory_store_put(scene.store, text);
+		}
+		for (unsigned i = 0; i < SHORT; i++) {
+			snprintf(text, sizeof text, "domain q%u.example|kind local|service maildir",
+				 i);
+			memory_store_put(scene.store, text);
+			if (i + 1 < SHORT)
+				snprintf(text, sizeof text,
+					 "address @q%u.example|kind alias|target a@q%u.example", i,
+					 i + 1);
+			else
+				snprintf(text, sizeof text,
+					 "address @q%u.example|kind alias|target z0@d.example", i);
+			memory_store_put(scene.store, text);
+		}
+		memory_store_put(scene.store,
+				 "address both@d.example|kind forward|target a@q0.example|target "
+				 "c0@d.example");
+		scene_ask(&scene, "both@d.example");
+		assert_string_equal(scene.answer.results, "local maildir z30@d.example");
+		scene_close(&scene);
+	}
+}
+
 /* A loop whose text would not fit is told by its beginning and its end. */
 static void long_loops_are_told_shortly(void **state)
 {
@@ -164,6 +205,7 @@ int main(void)
 		cmocka_unit_test(fan_out_is_bounded),
 		cmocka_unit_test(forwards_of_forwards_are_bounded),
 		cmocka_unit_test(depth_is_bounded),
+		cmocka_unit_test(depth_is_that_of_the_shortest_way),
 		cmocka_unit_test(long_loops_are_told_shortly),
 		cmocka_unit_test(what_depends_on_too_much_is_not_kept),
 	};
