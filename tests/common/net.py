@@ -7,7 +7,7 @@ import threading
 import time
 
 PATIENCE = 20  # seconds, for what takes milliseconds on an idle machine
-POLL = 0.01  # between two looks at what comes soon
+POLL = 0.02  # between two looks at what comes soon
 POLL_MAX = 0.25
 
 
@@ -42,7 +42,7 @@ def listening(port, address="127.0.0.1"):
 def pause_since(begin):
     """Between two looks: the longer the wait, which began at BEGIN, the fewer of them, since others need the
     processors."""
-    time.sleep(min(max(POLL, (time.monotonic() - begin) / 20), POLL_MAX))
+    time.sleep(min(max(POLL, (time.monotonic() - begin) / 10), POLL_MAX))
 
 
 def wait_until(condition, what, timeout=PATIENCE):

@@ -66,6 +66,12 @@ class Ground:
         stagepost.give_to_user(path)
         return path
 
+    def is_filling(self):
+        """Whether what is over must be removed to make room: else it goes with the filesystem, which is
+        much faster."""
+        now = os.statvfs(self.disk)
+        return self.image is None or 2 * now.f_bfree < now.f_blocks or 2 * now.f_ffree < now.f_files
+
     def close(self):
         if KEEP:
             print(f"kept: {self.base}")
@@ -152,5 +158,5 @@ def node(request, ground):
     finally:
         for made in nodes:
             made.abandon()
-            if not KEEP:
+            if not KEEP and ground.is_filling():
                 shutil.rmtree(made.directory, ignore_errors=True)

@@ -74,6 +74,8 @@ class NameServer:
             self.process = subprocess.Popen(
                 ["/usr/sbin/nsd", "-d", "-c", os.path.join(self.directory, "nsd.conf")],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                # it would read the machine's authorities, for transfers of zones by TLS, at each start
+                env=os.environ | {"SSL_CERT_FILE": os.devnull, "SSL_CERT_DIR": self.directory},
             )
         self._wait_until_it_answers()
 

@@ -244,7 +244,7 @@ def read_data(path, control):
         return file.read(size)
 
 
-SPLIT = 7  # of a queue, where a test does not say another one: few folders are soon made and removed
+SPLIT = 3  # of a queue, where a test does not say another one: few folders are soon made and looked through
 
 
 class Node:

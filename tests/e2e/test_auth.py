@@ -3,7 +3,6 @@
 
 import concurrent.futures
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -17,27 +16,11 @@ from auth_client import (ACCEPTED, CHALLENGE, FAILED, INSECURE, MALFORMED, REFUS
                          UNKNOWN, Client, elsewhere)
 from passwords import USER as PASSWORD
 from stagepost import PATIENCE, ROOT, as_user, stamp, wait_until
+from users import add_user
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import crypt
-
-
-def run(node, *words, stdin=""):
-    ended = subprocess.run(
-        as_user() + [os.path.join(node.programs, "stagepost"), "directory", words[0], "-c",
-                     node.conf, *words[1:]],
-        check=False, capture_output=True, text=True, timeout=PATIENCE, input=stdin)
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
-
-
-def add_user(node, name, methods, *more):
-    """A user with PASSWORD, and other fields."""
-    run(node, "passwd", "--create", "--method", methods, name, stdin=PASSWORD + "\n")
-    record = json.loads(run(node, "get", "--json", "--table", "user", name))
-    run(node, "put", "--table", "user", name,
-        *(f"password={password}" for password in record["password"]), *more)
 
 
 @pytest.fixture(name="mx")
@@ -48,9 +31,9 @@ def fixture_mx(node):
     made.write_auth()
     made.start()
     other = crypt.crypt("another one", crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=64))
-    add_user(made, "ann", "yescrypt,scram-sha-256,scram-sha-1", f"password={other}")
-    add_user(made, "bob@example.org", "yescrypt")
-    add_user(made, "gone", "yescrypt", "state=disabled")
+    add_user(made, "ann", PASSWORD, "yescrypt,scram-sha-256,scram-sha-1", f"password={other}")
+    add_user(made, "bob@example.org", PASSWORD, "yescrypt")
+    add_user(made, "gone", PASSWORD, "yescrypt", "state=disabled")
     return made
 
 

@@ -192,7 +192,7 @@ def start_with_tokens(node, words, more=""):
                    f'auth {{ {words} }}\n')
     mx.write_configuration()
     mx.start()
-    add_user(mx, "ann@example.org", "yescrypt")
+    add_user(mx, "ann@example.org", PASSWORD, "yescrypt")
     return mx
 
 

@@ -21,6 +21,7 @@ from passwords import WRONG
 from stagepost import PATIENCE, as_user, free_port, wait_until
 from test_transcript import Watch
 from tls_in import Certificates
+from users import add_user
 
 ANN, BOB, FAR = "ann@a.test", "bob@a.test", "far@b.test"
 MESSAGE = "From: {sender}\r\nTo: bob@a.test\r\nSubject: hello\r\n\r\nbody\r\n"
@@ -70,8 +71,7 @@ class Site:
     def add_users(self):
         self.put("domain", "a.test", "kind=local", "service=maildir")
         for user in ("ann", BOB):
-            run(self.mx, "directory", "passwd", "--create", "--method",
-                "yescrypt,scram-sha-256,scram-sha-1", user, stdin=PASSWORD + "\n")
+            add_user(self.mx, user, PASSWORD, "yescrypt,scram-sha-256,scram-sha-1")
         self.put("address", ANN, "kind=mailbox", "user=ann")
         self.put("address", BOB, "kind=mailbox")
         self.put("address", "alias@a.test", "kind=alias", f"target={ANN}")
