@@ -14,6 +14,7 @@ import sys
 import time
 import zlib
 
+import extent
 import pytest
 from scene import LARGE, LOGIN_WAYS, SECURE_WAYS, SMALL, Refused, Scene
 from shim import LIE, Call, Shim, name_of
@@ -513,7 +514,7 @@ FOUND = [
 ]
 
 
-@pytest.mark.parametrize("way, call, number, action", FOUND)
+@pytest.mark.parametrize("way, call, number, action", extent.some(FOUND, 11))
 def test_found_before(scene, shim, campaign, way, call, number, action):
     begin_anew(scene, way)
     Attempt(campaign, scene, shim, way, (call, number, action)).run(way, late=True)
@@ -541,7 +542,7 @@ CHANGES_FOUND = [
 ]
 
 
-@pytest.mark.parametrize("change, call, number, action", CHANGES_FOUND)
+@pytest.mark.parametrize("change, call, number, action", extent.some(CHANGES_FOUND, 7))
 def test_change_found_before(scene, shim, campaign, change, call, number, action):
     scene.prepare()
     name = change.__name__

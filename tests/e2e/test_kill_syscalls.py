@@ -11,6 +11,7 @@ import sqlite3
 import tempfile
 import time
 
+import extent
 import pytest
 import strace
 from scene import LOGIN_WAYS, SECURE_WAYS, Refused, Scene
@@ -356,7 +357,7 @@ def start_with_litter(scene, name, words):
     return mark
 
 
-@pytest.mark.parametrize("name", KILLED)
+@pytest.mark.parametrize("name", extent.some(KILLED, 9))
 def test_kill_at_the_start(wrapped, campaign, name):
     start_with_litter(wrapped, name, [f"--trace={strace.ALL}"])
     wrapped.settle()

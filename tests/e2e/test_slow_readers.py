@@ -9,6 +9,7 @@ import socket
 
 import pytest
 from directory import encode
+from extent import some
 from postgresql import SCHEMA, several
 from records import Records
 from slapd import BASE, PASSWORD, READER, START, Slapd, person
@@ -114,7 +115,7 @@ def ldap_node(node, ground):
 NODES = {"sqlite": sqlite_node, "servers": relay_node, "ldap": ldap_node, "postgresql": postgresql_node}
 
 
-@pytest.fixture(params=NODES)
+@pytest.fixture(params=some(NODES, 2))
 def backend(request, node, ground):
     """(its name, a node with it)"""
     with NODES[request.param](node, ground) as mx:

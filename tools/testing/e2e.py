@@ -45,7 +45,7 @@ LONG_FILES = (
 # The campaigns' short forms, unless the environment says something else.
 SHORT = {"BURST_SCALE": "0.1", "CORPUS": "150", "E2E_SHORT": "1", "FAULTS": "2", "FLOOD_SECONDS": "2", "FREEZE_SECONDS": "12",
          "INSIDE_SECONDS": "1", "KILL_CALLS": "1", "KILL_SECONDS": "12", "MANY": "10000", "SOAK_SECONDS": "10",
-         "STORIES": "12", "WAITING_SCALE": "0.4"}
+         "STORIES": "12", "WAITING_SCALE": "0.25"}
 
 ENVIRONMENT = {name: os.environ.get(name, value) for name, value in SHORT.items()} | {
     "STAGEPOST_DNS_SEARCH": str(RELEASE / "tests/e2e/dns_search"),
