@@ -39,14 +39,14 @@ def listening(port, address="127.0.0.1"):
         return probe.connect_ex((address, port)) == 0
 
 
-def pause_since(begin):
+def pause_since(begin, most=POLL_MAX):
     """Between two looks: the longer the wait, which began at BEGIN, the fewer of them, since others need the
     processors."""
-    time.sleep(min(max(POLL, (time.monotonic() - begin) / 10), POLL_MAX))
+    time.sleep(min(max(POLL, (time.monotonic() - begin) / 10), most))
 
 
-def wait_until(condition, what, timeout=PATIENCE):
-    """Returns the first true value of CONDITION()."""
+def wait_until(condition, what, timeout=PATIENCE, pause=POLL_MAX):
+    """Returns the first true value of CONDITION(), which is looked at again after PAUSE seconds or sooner."""
     begin = time.monotonic()
     while True:
         value = condition()
@@ -54,7 +54,7 @@ def wait_until(condition, what, timeout=PATIENCE):
             return value
         if time.monotonic() > begin + timeout:
             raise AssertionError(f"not within {timeout} s: {what}")
-        pause_since(begin)
+        pause_since(begin, pause)
 
 
 class ThreadServer(socketserver.ThreadingTCPServer):

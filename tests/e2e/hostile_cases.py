@@ -33,6 +33,10 @@ class Case:
     def recipients(self):
         return [f"{letter}@{self.domain}" for letter in LETTERS]
 
+    @property
+    def is_late(self):
+        return self.name.endswith("_late")
+
 
 def binary(state):
     """Noise with every byte in it, and no reply by chance."""

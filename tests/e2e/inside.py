@@ -7,9 +7,8 @@ import platform
 import subprocess
 
 import pytest
-from stagepost import PATIENCE, ROOT, is_root
+from stagepost import BUILD, PATIENCE, is_root
 
-BUILD = os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build"))
 INSIDE = os.path.join(BUILD, "tests/sandbox/inside")
 WITHOUT = os.path.join(BUILD, "tests/sandbox/without")
 # The versions of Landlock that are tried: the kernel's own; that of Linux 6.1, which knows no

@@ -4,7 +4,7 @@
 import os
 import subprocess
 
-from stagepost import PATIENCE, ROOT, is_root
+from stagepost import BUILD, PATIENCE, is_root
 
 SEEN, FLAGGED, DRAFT = 1, 2, 4
 ENOENT, EOPNOTSUPP = -2, -95
@@ -23,8 +23,7 @@ class Store:
     """WORDS as mailstore.c has them; messages are written to files in DIRECTORY."""
 
     def __init__(self, directory, *words):
-        program = os.path.join(os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build")),
-                               "tests", "e2e", "mailstore")
+        program = os.path.join(BUILD, "tests", "e2e", "mailstore")
         self.directory = directory
         self.process = subprocess.Popen(
             [program, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

@@ -5,13 +5,12 @@ import os
 import sqlite3
 import subprocess
 
-from stagepost import ROOT
+from stagepost import BUILD
 
 
 def make(ground):
     path = os.path.join(ground.directory("record"), "record")
-    program = os.path.join(os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build")), "tests",
-                           "bench", "bench_record")
+    program = os.path.join(BUILD, "tests", "bench", "bench_record")
     subprocess.run([program, "1", "1", "1", "sqlite", path], check=True, capture_output=True)
     tables = sqlite3.connect(path)
     # of the two messages that were only counted, no more is wanted

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import time
 
-from stagepost import ROOT, wait_until
+from stagepost import BUILD, wait_until
 
 SHORT, LIE = -1, -2  # instead of an errno
 OFF, RECORD, ARMED = 0, 1, 2
@@ -103,8 +103,7 @@ class Shim:
         """Nobody waits longer than WAIT_MS for an event: who waits sees that time passes."""
         directory = tempfile.mkdtemp(prefix="stagepost-shim-")
         os.chmod(directory, 0o755)
-        build = os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build"))
-        with open(os.path.join(build, "tests/faults/shim.so"), "rb") as file:
+        with open(os.path.join(BUILD, "tests/faults/shim.so"), "rb") as file:
             library = file.read()
         self.library = os.path.join(directory, "shim.so")
         with open(self.library, "wb") as file:

@@ -6,7 +6,9 @@ Tests wait for events of the log and for files, always with a deadline."""
 import contextlib
 import datetime
 import glob
+import grp
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -21,6 +23,8 @@ from common.net import (PATIENCE, POLL, ThreadServer, free_port,  # noqa: E402,F
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.path.abspath(os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build")))
+AS_USER = os.path.join(BUILD, "tests/e2e/as_user")
 PROGRAMS = ("stagepost", "smtpd", "qmtpd", "queue", "send", "resolve", "names", "remote", "lmtp", "local", "pipe",
             "launch")
 # run only with a section or a setting for it
@@ -56,9 +60,8 @@ def is_alive(pid):
 
 def install_programs(directory):
     """Copies what was built to where the unprivileged user may execute it."""
-    build = os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build"))
     for name in PROGRAMS + FOR_SECTIONS:
-        shutil.copy2(os.path.join(build, name), os.path.join(directory, name))
+        shutil.copy2(os.path.join(BUILD, name), os.path.join(directory, name))
         os.chmod(os.path.join(directory, name), 0o755)
     return directory
 
@@ -67,7 +70,7 @@ def as_user(user=USER):
     """The start of a command line that runs the rest without root's rights."""
     if not is_root():
         return []
-    return ["setpriv", f"--reuid={user}", "--regid=nogroup", "--clear-groups", "--"]
+    return [AS_USER, str(pwd.getpwnam(user).pw_uid), str(grp.getgrnam("nogroup").gr_gid)]
 
 
 def give_to_user(path, user=USER):

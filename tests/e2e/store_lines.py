@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 
-from stagepost import PATIENCE, ROOT, Log
+from stagepost import BUILD, PATIENCE, Log
 
 COUNT = itertools.count(1)
 
@@ -28,8 +28,7 @@ class Store:
     events, each (when, word, words...), in order."""
 
     def __init__(self, directory, program, *words, wait=True):
-        program = os.path.join(os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build")),
-                               "tests", "e2e", program)
+        program = os.path.join(BUILD, "tests", "e2e", program)
         self.ids = itertools.count(1)
         self.answers = {}
         self.events = []

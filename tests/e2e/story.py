@@ -15,10 +15,9 @@ import threading
 import time
 
 from partition import enter
-from stagepost import ROOT
+from stagepost import BUILD
 
 RECIPIENTS = ("scuba", "doug")
-BUILD = os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build"))
 KILLED = -signal.SIGKILL
 TRY_LATER = 75
 PLACES = ("mail.test/scuba", "mail.test/doug", "gmail.test/lisa/.Sent")

@@ -7,13 +7,13 @@ import shutil
 import subprocess
 import tempfile
 
-from stagepost import ROOT
+from stagepost import BUILD
 
 
 def fill(directory, name, program, make):
     """DIRECTORY, which is there and empty, has what MAKE() puts into it. NAME says what that is; with another
     PROGRAM, or for another user, it is something else."""
-    places = os.path.join(os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build")), "templates")
+    places = os.path.join(BUILD, "templates")
     template = os.path.join(places, f"{name}-{os.stat(program).st_mtime_ns}-{os.geteuid()}")
     if os.path.isdir(template):
         copy(template, directory)

@@ -15,7 +15,7 @@ import pytest
 from auth_client import (ACCEPTED, CHALLENGE, FAILED, INSECURE, MALFORMED, REFUSED, TEMPORARY,
                          UNKNOWN, Client, elsewhere)
 from passwords import USER as PASSWORD
-from stagepost import PATIENCE, ROOT, as_user, stamp, wait_until
+from stagepost import PATIENCE, ROOT, stamp, wait_until
 from users import add_user
 
 with warnings.catch_warnings():

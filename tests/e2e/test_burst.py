@@ -12,13 +12,12 @@ import time
 
 import pytest
 from peers import Sink
-from stagepost import ROOT, as_user, stamp, wait_until
+from stagepost import BUILD, as_user, stamp, wait_until
 from common.burst import (Steady, Trickle, Waiting, boxes, finish_sources, send_all, start_source,
                           taken_by_boxes, taken_by_hop)
 from common.hops import Hops
 
-FILL = os.path.join(os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build")),
-                    "tests", "bench", "fill_queue")
+FILL = os.path.join(BUILD, "tests", "bench", "fill_queue")
 TICK = os.sysconf("SC_CLK_TCK")
 INTERVAL = 0.05  # seconds between two messages of a trickle
 CALM = 3.0  # seconds of it with nothing else to do

@@ -13,7 +13,7 @@ import slapd
 from directory_tls import make_certificates
 from extent import extent
 from slapd import BASE, START, Slapd, person
-from stagepost import POLL, wait_until
+from stagepost import BUILD, POLL, wait_until
 from store_lines import Store, closing
 
 MANY = extent(20000, 5000)
@@ -530,7 +530,7 @@ def test_tls(server, store, place):
      "/nowhere: cannot be used to check the servers' certificates"),
 ])
 def test_wrong_settings(place, words, why):
-    program = os.path.join(os.environ["STAGEPOST_BUILD"], "tests", "e2e", "ldap_store")
+    program = os.path.join(BUILD, "tests", "e2e", "ldap_store")
     ended = subprocess.run([program, f"path={place}/x.db", "base=dc=x", *words], text=True,
                            capture_output=True, timeout=20, check=False)
     assert ended.returncode == 1 and why in ended.stderr, ended.stderr

@@ -13,7 +13,7 @@ import pytest
 from extent import extent
 from peers import Sink, smtp_source
 from smtp import deliver
-from stagepost import ROOT, as_user, free_port, stamp, wait_until
+from stagepost import BUILD, as_user, free_port, stamp, wait_until
 
 MANY = int(os.environ.get("MANY", "20000"))
 FEW = 3000
@@ -23,8 +23,7 @@ EACH_MAX = 100  # bytes of memory; 100,000 in 100 MiB would be 1,048
 OTHER_PAGES = 256 << 10  # bytes; so much more or less of programs and libraries is in memory
 LONG = 4 * 3600  # seconds; as long as an attempt may be away, so that no file is thought absurd
 TEXT = b"Subject: new\r\n\r\nIt does not wait.\r\n"
-FILL = os.path.join(os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build")),
-                    "tests", "bench", "fill_queue")
+FILL = os.path.join(BUILD, "tests", "bench", "fill_queue")
 LOUD = 'log_level = debug\n'
 
 

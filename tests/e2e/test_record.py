@@ -13,7 +13,7 @@ import postgresql
 import pytest
 import record_tables
 from disk import Image
-from stagepost import ROOT
+from stagepost import BUILD, ROOT
 
 SIZE = 400 << 20  # bytes of a server's disk
 
@@ -26,8 +26,7 @@ def disk(ground):
 
 
 def run(program, *words):
-    path = os.path.join(os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build")), "tests",
-                        "unit", "record", program)
+    path = os.path.join(BUILD, "tests", "unit", "record", program)
     done = subprocess.run([path, *words], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stderr

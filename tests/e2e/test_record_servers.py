@@ -14,10 +14,9 @@ import postgresql
 import pytest
 from directory_tls import make_certificates
 from filed import KEY, Boxes, message, tell
-from stagepost import PATIENCE, ROOT, free_port, give_to_user, wait_until
+from stagepost import BUILD, PATIENCE, free_port, give_to_user, wait_until
 from test_mailbox_servers import Site, keep  # noqa: F401 (a fixture)
 
-BUILD = os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build"))
 HOST, CLIENT, OTHER, FOREIGN = ("loopback-localhost", "client.test", "elsewhere.test",
                                 "foreign-localhost")
 TRY_LATER = 75

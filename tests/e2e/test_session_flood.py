@@ -9,7 +9,7 @@ import threading
 import time
 
 from smtp import Client
-from stagepost import PATIENCE, is_alive, wait_until
+from stagepost import BUILD, PATIENCE, is_alive, wait_until
 from test_limits import told, wait_for_counts
 from test_submission_auth import BOB, Site
 from common.record import record
@@ -29,8 +29,7 @@ rate all { count = connections per = class class = "127.66.0.0/16" limit = 100K 
 rate guess { count = failed_logins class = "127.66.0.0/16" limit = 3 interval = 1h answer = close }
 """
 TEXT = b"Subject: x\r\n\r\nText.\r\n"
-FLOOD = os.path.join(os.environ.get("STAGEPOST_BUILD", os.path.join(os.path.dirname(__file__), "../../build")),
-                     "tests/e2e/session_flood")
+FLOOD = os.path.join(BUILD, "tests/e2e/session_flood")
 
 
 def resources(node):

@@ -47,7 +47,7 @@ def test_it_recovers_step_by_step(node):
                 seen.add(float(pause["reason"].rsplit(" ", 1)[1].removesuffix("s")))
             return not mx.control_files()
 
-        wait_until(is_over, "all is delivered", timeout=480)
+        wait_until(is_over, "all is delivered", timeout=480, pause=2)
         assert len(throttled(mx, hop.port)) == 1
         messages = list(hop.messages)
         wait_until(lambda: has_recovered(mx, hop, addresses), "the server gets as much as before", timeout=240)
