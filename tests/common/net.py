@@ -39,10 +39,11 @@ def listening(port, address="127.0.0.1"):
         return probe.connect_ex((address, port)) == 0
 
 
-def pause_since(begin, most=POLL_MAX):
-    """Between two looks: the longer the wait, which began at BEGIN, the fewer of them, since others need the
-    processors."""
-    time.sleep(min(max(POLL, (time.monotonic() - begin) / 10), most))
+def pause_since(begin, pause=POLL_MAX):
+    """Between two looks: a tenth of the wait, which began at BEGIN, since others need the processors; PAUSE
+    seconds at most."""
+    waited = time.monotonic() - begin
+    time.sleep(min(max(POLL, waited / 10), pause))
 
 
 def wait_until(condition, what, timeout=PATIENCE, pause=POLL_MAX):

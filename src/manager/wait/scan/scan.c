@@ -249,6 +249,8 @@ static bool take_preprocessed(struct scan *scan, uint64_t number, int64_t now_us
 	if (scan->handler->is_awake(scan->context, number) ||
 	    number_table_flags(&scan->asked, number) != 0)
 		return false;
+	if (scan->has_failed && message_file_is_in_todo(scan->store, number))
+		return false; /* it was not seen there, and is when that can be read again */
 	is_listed = due_list_find(&scan->due, number, &due_us);
 	if (!is_listed && !read_due(scan, &scan->walk, number, now_us, &due_us))
 		return false;

@@ -243,6 +243,29 @@ static void what_could_not_be_read_is_looked_at_again(void **state)
 	scan_scene_free(scene);
 }
 
+/* A message that is in info/ may be in todo/, too: it is nobody's before that can be read. */
+static void what_may_be_in_todo_is_not_taken_from_info(void **state)
+{
+	struct scan_scene *scene = scan_scene_new();
+
+	(void)state;
+	scan_scene_make_queued(11);
+	scan_scene_make_waiting(11, HOUR_US / 2);
+	scan_scene_make_waiting(12, HOUR_US / 2);
+	spoil_directory(11, true);
+	scan_scene_look(scene, false);
+	assert_int_equal(scene->found_count, 0);
+	assert_null(scan_scene_asleep(scene, 11));
+	assert_null(scan_scene_asleep(scene, 12));
+	spoil_directory(11, false);
+	scan_scene_look(scene, false);
+	assert_int_equal(scene->found_count, 1);
+	assert_int_equal(scene->found[0].number, 11);
+	assert_null(scan_scene_asleep(scene, 11));
+	assert_non_null(scan_scene_asleep(scene, 12));
+	scan_scene_free(scene);
+}
+
 /* The answer of "queue" comes when the scan is over, or during the next. */
 static void what_queue_could_not_read_is_asked_about_again(void **state)
 {
@@ -378,6 +401,7 @@ int main(void)
 		cmocka_unit_test(it_is_time_now_and_then),
 		cmocka_unit_test(another_pace_begins_with_a_scan),
 		cmocka_unit_test(what_could_not_be_read_is_looked_at_again),
+		cmocka_unit_test(what_may_be_in_todo_is_not_taken_from_info),
 		cmocka_unit_test(what_queue_could_not_read_is_asked_about_again),
 		cmocka_unit_test(short_scans_are_repeated_as_soon),
 		cmocka_unit_test(each_pull_is_heard),
