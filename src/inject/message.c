@@ -236,12 +236,12 @@ static int commit(struct inject_message *message, const struct mail_envelope *en
 
 	if (error == 0)
 		error = write_envelope(message, envelope);
-	if (error == 0) {
-		queue_message_commit_group(message->intake, &message->message, 1, &error);
-		message->message = NULL;
-	}
 	if (error == 0)
+		queue_message_commit_group(message->intake, &message->message, 1, &error);
+	if (error == 0) {
+		message->message = NULL;
 		queue_store_pull_trigger(message->store);
+	}
 	return error;
 }
 

@@ -192,9 +192,12 @@ static void commit(struct adopt *adopt, int results[ADOPT_GROUP])
 	int made[MADE_MAX] = {0};
 
 	queue_message_commit_group(adopt->here, adopt->made, adopt->made_count, made);
-	for (size_t i = 0; i < adopt->made_count; i++)
+	for (size_t i = 0; i < adopt->made_count; i++) {
+		if (made[i] < 0)
+			queue_message_abandon(adopt->made[i]);
 		if (results[adopt->made_for[i]] == 0)
 			results[adopt->made_for[i]] = made[i];
+	}
 	adopt->made_count = 0;
 }
 

@@ -84,9 +84,9 @@ MUST_CHECK int queue_message_envelope(struct queue_message *message, enum mail_s
 				      struct str text);
 
 /* S3 to S4 for all of them, together: makes the files durable, renames them to todo/STAGE/X/ID,
- * makes the entries durable. RESULTS[i] is 0, or the first error of messages[i]: then it is not
- * queued, and its files are removed or left for the cleaner, never reused. When RESULTS[i] is 0
- * the client may be told 250 and the power may fail. Consumes all messages.
+ * makes the entries durable. When RESULTS[i] is 0, messages[i] is consumed, the client may be told
+ * 250 and the power may fail. Otherwise it is the first error of messages[i], which is not queued:
+ * abandon it once that was said. Until then its number is nobody else's.
  *
  * May run in a thread of its own at the same time as any other call for the same intake; one
  * call at a time. With COUNT 0 it only makes removals durable (below), also those of an earlier

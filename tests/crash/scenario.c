@@ -171,8 +171,11 @@ static void enqueue(const struct letter *letters, size_t count, struct entry **e
 		ready += messages[ready] != NULL;
 	}
 	queue_message_commit_group(intake, messages, ready, results);
-	for (size_t i = 0; i < ready; i++)
+	for (size_t i = 0; i < ready; i++) {
 		entries[i]->is_answered = results[i] == 0;
+		if (results[i] < 0)
+			queue_message_abandon(messages[i]);
+	}
 	look();
 }
 

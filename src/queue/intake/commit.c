@@ -137,25 +137,15 @@ static void undo(struct commit_group *group, struct queue_message *message)
 {
 	struct queue_intake *intake = group->intake;
 	char path[QUEUE_PATH_SIZE];
-	char spare[QUEUE_PATH_SIZE];
 	int result;
 
 	queue_store_path(intake->store, QUEUE_TODO, mail_stage_name(message->stage),
 			 message->data.number, path);
-	queue_spare_path(intake, &message->data, spare);
 	queue_spare_mark_dirty(intake, message->stage, message->data.number);
 	result = queue_aside_put(intake, path, message->data);
 	message->data.file = -1;
-	if (result == -ENOENT) { /* the rename had not been done */
-		queue_message_discard(message);
-		return;
-	}
-	if (result < 0)
+	if (result < 0 && result != -ENOENT) /* -ENOENT: the rename had not been done */
 		queue_aside_refuse(intake, message->stage, message->data.number);
-	/* if rename is a link and an unlink: the old name */
-	result = os_file_unlink(intake->store->directory, spare);
-	(void)result;
-	queue_message_release(message);
 }
 
 /* What is remembered of an earlier file with this number, which somebody removed by hand, must
@@ -198,13 +188,13 @@ static void finish(struct commit_group *group)
 	for (size_t i = 0; i < group->count; i++) {
 		struct queue_message *message = group->messages[i];
 
-		if (group->results[i] < 0 && group->named[i]) {
-			undo(group, message);
-		} else if (group->results[i] < 0) {
-			queue_message_discard(message);
-		} else {
+		if (group->results[i] == 0) {
 			keep(intake, message);
+			continue;
 		}
+		message->has_failed = true;
+		if (group->named[i])
+			undo(group, message);
 	}
 	queue_directories_clear(&group->directories);
 	free(group->named);

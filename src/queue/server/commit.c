@@ -98,7 +98,11 @@ static void group_work(void *context, void **items, size_t count)
 	while (count-- > 0) {
 		struct server_held *held = items[count];
 
-		if (held != NULL && results[--messages_count] < 0 && held->result == 0)
+		if (held == NULL)
+			continue;
+		if (results[--messages_count] == 0)
+			held->message = NULL;
+		else if (held->result == 0)
 			held->result = results[messages_count];
 	}
 	free(messages);
@@ -154,6 +158,8 @@ static void commit_done(struct queue_server *server, struct server_held *held)
 				log_string("operation", "commit"), log_error(held->result));
 		if (held->result == -EEXIST)
 			server_look_at(server, held->stage, held->number);
+		/* its number may be handed out again from now on */
+		queue_message_abandon(held->message);
 	}
 	client->committing--;
 	if (client->is_gone && client->committing == 0)

@@ -20,7 +20,7 @@ struct server_client;
  * thread writes it, and owns DATA. */
 struct server_held {
 	uint64_t number;
-	struct queue_message *message; /* consumed by the commit */
+	struct queue_message *message; /* NULL once it is queued */
 	struct server_client *client;
 	struct buffer text; /* of the control file */
 	struct buffer data; /* by value */

@@ -189,6 +189,8 @@ static int enqueue(uint64_t *number_out)
 		queue_message_write(message, MAIL_STAGE_ARRIVE, &bytes, buffer_view(&text)), 0);
 	newest = *number_out;
 	queue_message_commit_group(intake, &message, 1, &result);
+	if (result < 0)
+		queue_message_abandon(message);
 	newest = 0;
 	buffer_clear(&bytes);
 	buffer_clear(&text);

@@ -348,6 +348,7 @@ static void a_copy_loses_nothing(void **state)
 	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &before), 0);
 	queue_message_commit_group(intake, &message, 1, &result);
 	assert_int_equal(result, -EEXIST);
+	queue_message_abandon(message);
 	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &after), 0);
 	assert_int_equal(after.inode, before.inode);
 	assert_int_equal(queue_scene_names_in(store, "pid"), 0);
@@ -384,6 +385,8 @@ static void *commit_what_comes(void *context)
 		queue_message_commit_group(hand->intake, &message, 1, &result);
 		pthread_mutex_lock(&hand->mutex);
 		hand->number = result == 0 ? number : UINT64_MAX;
+		if (result < 0)
+			queue_message_abandon(message);
 		pthread_cond_signal(&hand->changed);
 	}
 	pthread_mutex_unlock(&hand->mutex);

@@ -31,6 +31,24 @@ int wrap_has_writers(int file)
 	return writers != 0 ? writers : real_has_writers(file);
 }
 
+/* Where the group's thread waits when it is done with the messages; -1: nowhere. */
+static int done[2] = {-1, -1};
+static int go_on[2] = {-1, -1};
+
+void real_commit_group(struct queue_intake *intake, struct queue_message **messages, size_t count,
+		       int *results) __asm__("__real_queue_message_commit_group");
+void wrap_commit_group(struct queue_intake *intake, struct queue_message **messages, size_t count,
+		       int *results) __asm__("__wrap_queue_message_commit_group");
+void wrap_commit_group(struct queue_intake *intake, struct queue_message **messages, size_t count,
+		       int *results)
+{
+	char byte = 'x';
+
+	real_commit_group(intake, messages, count, results);
+	if (done[1] >= 0 && write(done[1], &byte, 1) == 1)
+		assert_int_equal(read(go_on[0], &byte, 1), 1);
+}
+
 /* A message comes and goes by value; by the next one's commit its file is a spare. */
 static uint64_t make_spare(struct queue_peer *manager, struct queue_peer *client)
 {
@@ -275,6 +293,64 @@ static void what_waited_is_used_again_only_when_it_came_by_value(void **state)
 	scene_end();
 }
 
+static int count_name(void *context, const char *name)
+{
+	(void)name;
+	++*(unsigned *)context;
+	return 0;
+}
+
+static unsigned files_in_pid(void)
+{
+	unsigned count = 0;
+
+	assert_int_equal(
+		os_file_list(queue_store_directory(scene.store), "pid", count_name, &count), 0);
+	return count;
+}
+
+static void set_gate(bool is_set)
+{
+	for (size_t i = 0; i < 2; i++) {
+		if (!is_set) {
+			close(done[i]);
+			close(go_on[i]);
+		}
+		done[i] = go_on[i] = -1;
+	}
+	if (is_set) {
+		assert_int_equal(pipe(go_on), 0);
+		assert_int_equal(pipe(done), 0);
+	}
+}
+
+/* Whoever had the number of a refused message before its client was told would get that answer, and
+ * the client the other's: 250 for mail that is not queued. */
+static void the_number_of_a_refused_message_is_taken_until_that_is_said(void **state)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct queue_peer client;
+	uint64_t number;
+	char byte = 'x';
+
+	(void)state;
+	set_gate(true);
+	scene_start(0);
+	client = scene_connect();
+	number = scene_open_one(&client);
+	scene_append_envelope_of(&text, number, 1, 7);
+	scene_say_envelope(&client, number, buffer_view(&text));
+	assert_int_equal(read(done[0], &byte, 1), 1);
+	assert_int_equal(files_in_pid(), 1);
+	assert_int_not_equal(scene_open_one(&client), number);
+	assert_int_equal(write(go_on[1], &byte, 1), 1);
+	assert_int_equal(scene_hear_result(&client, number), EINVAL);
+	assert_int_equal(files_in_pid(), 1); /* the other's */
+	set_gate(false);
+	queue_peer_close(&client);
+	scene_stop();
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, queue_peer_set_up, queue_peer_tear_down)
 
 int main(void)
@@ -287,6 +363,7 @@ int main(void)
 		TEST(a_shared_file_is_not_used_again),
 		TEST(a_shared_file_that_is_given_back_is_not_used_again),
 		TEST(what_waited_is_used_again_only_when_it_came_by_value),
+		TEST(the_number_of_a_refused_message_is_taken_until_that_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
