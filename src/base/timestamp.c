@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: ISC
 #include "base/timestamp.h"
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -21,14 +20,32 @@ static void split(int64_t time_us, struct tm *tm_out, int64_t *fraction_out)
 	gmtime_r(&unix_time, tm_out);
 }
 
-/* Appends the fraction after the seconds: ".482913Z" */
+/* NUMBER, not negative, in so many DIGITS: the lowest ones. */
+static void put_number(char *text, size_t digits, int64_t number)
+{
+	while (digits > 0) {
+		text[--digits] = (char)('0' + number % 10);
+		number /= 10;
+	}
+}
+
+/* "2026-11-20T08:33:11"; strftime() takes twice as long */
+static void put_second(const struct tm *tm, char *text)
+{
+	memcpy(text, "0000-00-00T00:00:00", 19);
+	put_number(text, 4, tm->tm_year + 1900);
+	put_number(text + 5, 2, tm->tm_mon + 1);
+	put_number(text + 8, 2, tm->tm_mday);
+	put_number(text + 11, 2, tm->tm_hour);
+	put_number(text + 14, 2, tm->tm_min);
+	put_number(text + 17, 2, tm->tm_sec);
+}
+
+/* What follows the second: ".482913Z" */
 static void put_fraction(int64_t fraction, char text[TIMESTAMP_SIZE])
 {
 	text[19] = '.';
-	for (size_t i = 25; i > 19; i--) {
-		text[i] = (char)('0' + fraction % 10);
-		fraction /= 10;
-	}
+	put_number(text + 20, 6, fraction);
 	text[26] = 'Z';
 	text[27] = '\0';
 }
@@ -39,7 +56,7 @@ void timestamp_format(int64_t time_us, char text[TIMESTAMP_SIZE])
 	struct tm tm;
 
 	split(time_us, &tm, &fraction);
-	strftime(text, TIMESTAMP_SIZE, "%Y-%m-%dT%H:%M:%S", &tm);
+	put_second(&tm, text);
 	put_fraction(fraction, text);
 }
 
@@ -62,23 +79,27 @@ void timestamp_format_seconds(int64_t time_us, char text[TIMESTAMP_SIZE])
 	struct tm tm;
 
 	split(time_us, &tm, &fraction);
-	strftime(text, TIMESTAMP_SIZE, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	put_second(&tm, text);
+	memcpy(text + 19, "Z", 2);
 }
 
-/* Not by strftime(), as headers are in English whatever the locale is. */
+/* "Fri, 20 Nov 2026 08:33:11 +0000", in English whatever the locale is. */
 void timestamp_format_header(int64_t time_us, char text[TIMESTAMP_HEADER_SIZE])
 {
-	static const char days[7][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-	static const char months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-					   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+	static const char days[] = "SunMonTueWedThuFriSat";
+	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
 	int64_t fraction;
 	struct tm tm;
 
 	split(time_us, &tm, &fraction);
-	snprintf(text, TIMESTAMP_HEADER_SIZE, "%s, %02u %s %04u %02u:%02u:%02u +0000",
-		 days[tm.tm_wday], (unsigned)tm.tm_mday % 100, months[tm.tm_mon],
-		 (unsigned)(tm.tm_year + 1900) % 10000, (unsigned)tm.tm_hour % 100,
-		 (unsigned)tm.tm_min % 100, (unsigned)tm.tm_sec % 100);
+	memcpy(text, "Sun, 00 Jan 0000 00:00:00 +0000", TIMESTAMP_HEADER_SIZE);
+	memcpy(text, days + 3 * (size_t)tm.tm_wday, 3);
+	put_number(text + 5, 2, tm.tm_mday);
+	memcpy(text + 8, months + 3 * (size_t)tm.tm_mon, 3);
+	put_number(text + 12, 4, tm.tm_year + 1900);
+	put_number(text + 17, 2, tm.tm_hour);
+	put_number(text + 20, 2, tm.tm_min);
+	put_number(text + 23, 2, tm.tm_sec);
 }
 
 static bool number_at(struct str text, size_t position, size_t digits, int *value_out)

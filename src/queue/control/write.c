@@ -88,12 +88,24 @@ static void write_notify(struct buffer *out, unsigned notify)
 	}
 }
 
-/* What was asked for in MAIL. */
-static void write_options(struct buffer *out, const struct mail_envelope *envelope)
+static void write_times(struct buffer *out, const struct mail_envelope *envelope)
 {
 	char release[TIMESTAMP_SIZE];
 	char deadline[MAIL_DEADLINE_SIZE];
 
+	if (envelope->release_us > 0) {
+		timestamp_format_seconds(envelope->release_us, release);
+		record_write_word(out, " release=", str_from(release));
+	}
+	if (envelope->deadline.mode != MAIL_DEADLINE_NONE) {
+		mail_deadline_format(&envelope->deadline, deadline);
+		record_write_word(out, " by=", str_from(deadline));
+	}
+}
+
+/* What was asked for in MAIL. */
+static void write_options(struct buffer *out, const struct mail_envelope *envelope)
+{
 	if (envelope->ret != MAIL_RET_NONE)
 		buffer_append_string(out,
 				     envelope->ret == MAIL_RET_FULL ? " ret=full" : " ret=hdrs");
@@ -106,12 +118,7 @@ static void write_options(struct buffer *out, const struct mail_envelope *envelo
 		buffer_append_string(out, " requiretls");
 	if (envelope->priority != 0)
 		buffer_append_format(out, " priority=%d", envelope->priority);
-	timestamp_format_seconds(envelope->release_us, release);
-	if (envelope->release_us > 0)
-		record_write_word(out, " release=", str_from(release));
-	mail_deadline_format(&envelope->deadline, deadline);
-	if (envelope->deadline.mode != MAIL_DEADLINE_NONE)
-		record_write_word(out, " by=", str_from(deadline));
+	write_times(out, envelope);
 }
 
 static void write_head(struct buffer *out, const struct mail_envelope *envelope)

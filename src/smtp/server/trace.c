@@ -7,10 +7,17 @@ static bool is_ipv6(const struct smtp_peer *peer)
 	return strchr(peer->address, ':') != NULL;
 }
 
+static void append_two(struct buffer *out, const char *first, const char *second)
+{
+	buffer_append_string(out, first);
+	buffer_append_string(out, second);
+}
+
 /* "[192.0.2.7]", RFC 5321 section 4.1.3 */
 static void append_literal(struct buffer *out, const struct smtp_peer *peer)
 {
-	buffer_append_format(out, "[%s%s]", is_ipv6(peer) ? "IPv6:" : "", peer->address);
+	append_two(out, is_ipv6(peer) ? "[IPv6:" : "[", peer->address);
+	buffer_append_byte(out, ']');
 }
 
 /* "from HELO (NAME [ADDRESS])"; a client that gave no name is called by its address. */
@@ -29,7 +36,7 @@ static void append_from(struct buffer *out, const struct smtp_trace *trace)
 		return;
 	buffer_append_string(out, " (");
 	if (peer->name[0] != '\0')
-		buffer_append_format(out, "%s ", peer->name);
+		append_two(out, peer->name, " ");
 	append_literal(out, peer);
 	buffer_append_byte(out, ')');
 }
@@ -54,19 +61,38 @@ void smtp_trace_append(struct buffer *out, const struct smtp_trace *trace,
 	timestamp_format_header(envelope->id.born_us, date);
 	buffer_append_string(out, "Received: ");
 	append_from(out, trace);
-	if (trace->tls->version != NULL)
-		buffer_append_format(out, "\r\n\t(using %s with cipher %s)", trace->tls->version,
-				     trace->tls->cipher);
+	if (trace->tls->version != NULL) {
+		append_two(out, "\r\n\t(using ", trace->tls->version);
+		append_two(out, " with cipher ", trace->tls->cipher);
+		buffer_append_byte(out, ')');
+	}
 	if (trace->user != NULL && trace->shows_user) {
 		buffer_append_string(out, "\r\n\t(authenticated as ");
 		append_user(out, trace->user);
 		buffer_append_byte(out, ')');
 	}
-	buffer_append_format(out, "\r\n\tby %s with %s id %s", trace->hostname, trace->with, id);
-	if (envelope->recipient_count == 1)
-		buffer_append_format(out, "\r\n\tfor <" STR_FORMAT ">",
-				     STR_ARGUMENTS(envelope->recipients[0].address));
-	buffer_append_format(out, ";\r\n\t%s\r\n", date);
+	append_two(out, "\r\n\tby ", trace->hostname);
+	append_two(out, " with ", trace->with);
+	append_two(out, " id ", id);
+	if (envelope->recipient_count == 1) {
+		buffer_append_string(out, "\r\n\tfor <");
+		buffer_append_str(out, envelope->recipients[0].address);
+		buffer_append_byte(out, '>');
+	}
+	append_two(out, ";\r\n\t", date);
+	buffer_append_string(out, "\r\n");
+}
+
+/* "192.0.2.7:53112", "[2001:db8::7]:53112" */
+static void append_address(struct buffer *out, const struct smtp_peer *peer)
+{
+	if (peer->address[0] == '\0') {
+		buffer_append_string(out, "local");
+		return;
+	}
+	append_two(out, is_ipv6(peer) ? "[" : "", peer->address);
+	buffer_append_string(out, is_ipv6(peer) ? "]:" : ":");
+	buffer_append_number(out, peer->port);
 }
 
 struct str smtp_trace_origin(const struct smtp_trace *trace, struct arena *arena)
@@ -74,18 +100,14 @@ struct str smtp_trace_origin(const struct smtp_trace *trace, struct arena *arena
 	const struct smtp_peer *peer = trace->peer;
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
-	buffer_append_format(&text, "%s ", trace->door);
-	if (peer->address[0] == '\0')
-		buffer_append_string(&text, "local");
-	else
-		buffer_append_format(&text, is_ipv6(peer) ? "[%s]:%u" : "%s:%u", peer->address,
-				     (unsigned)peer->port);
+	append_two(&text, trace->door, " ");
+	append_address(&text, peer);
 	if (peer->name[0] != '\0')
-		buffer_append_format(&text, " name=%s", peer->name);
+		append_two(&text, " name=", peer->name);
 	if (trace->helo != NULL)
-		buffer_append_format(&text, " helo=%s", trace->helo);
+		append_two(&text, " helo=", trace->helo);
 	if (trace->tls->version != NULL)
-		buffer_append_format(&text, " tls=%s", trace->tls->version);
+		append_two(&text, " tls=", trace->tls->version);
 	if (trace->user != NULL) {
 		buffer_append_string(&text, " user=");
 		append_user(&text, trace->user);

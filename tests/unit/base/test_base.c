@@ -9,6 +9,7 @@
 #include "base/timestamp.h"
 #include "test.h"
 #include <string.h>
+#include <time.h>
 
 /* RFC 4648 section 10, and every byte. */
 static void base64_is_what_it_stands_for(void **state)
@@ -169,6 +170,29 @@ static void timestamps_survive_a_round(void **state)
 	assert_false(timestamp_parse(STR("2026-13-20T08:33:11Z"), &parsed));
 	assert_false(timestamp_parse(STR("2026-11-20 08:33:11Z"), &parsed));
 	assert_false(timestamp_parse(STR(""), &parsed));
+}
+
+/* From 1970 to the last second of 9999. */
+static void timestamps_are_those_of_the_c_library(void **state)
+{
+	char expected[TIMESTAMP_HEADER_SIZE];
+	char header[TIMESTAMP_HEADER_SIZE];
+	char text[TIMESTAMP_SIZE];
+
+	(void)state;
+	for (int64_t second = 0; second <= INT64_C(253402300799); second += 8639997) {
+		time_t time = (time_t)second;
+		const struct tm *tm = gmtime(&time);
+
+		strftime(expected, sizeof expected, "%Y-%m-%dT%H:%M:%SZ", tm);
+		timestamp_format_seconds(second * SECOND_US, text);
+		assert_string_equal(text, expected);
+		strftime(expected, sizeof expected, "%a, %d %b %Y %H:%M:%S +0000", tm);
+		timestamp_format_header(second * SECOND_US, header);
+		assert_string_equal(header, expected);
+	}
+	timestamp_format_header(INT64_MAX, header);
+	assert_string_equal(header, "Fri, 31 Dec 9999 23:59:59 +0000");
 }
 
 static void times_of_rfc_3339_are_read(void **state)
@@ -360,6 +384,7 @@ int main(void)
 		cmocka_unit_test(buffer_keeps_bytes_in_order),
 		cmocka_unit_test(heap_orders_and_removes),
 		cmocka_unit_test(timestamps_survive_a_round),
+		cmocka_unit_test(timestamps_are_those_of_the_c_library),
 		cmocka_unit_test(times_of_rfc_3339_are_read),
 		cmocka_unit_test(round_times_are_ahead),
 		cmocka_unit_test(cached_timestamps_are_the_same),
