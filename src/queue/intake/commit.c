@@ -172,7 +172,8 @@ static void settle(struct commit_group *group)
 	/* after a failure: see aside.c. Where order is kept, more may have settled meanwhile */
 	if (intake->settled < group->moved)
 		intake->settled = group->moved;
-	if (!group->has_lost && group->is_whole)
+	/* not by a group whose messages all failed before there was anything to sync */
+	if (!group->has_lost && group->has_proven && group->is_whole)
 		intake->is_unknown = false;
 	if (!group->has_lost && group->has_proven)
 		intake->must_prove = false;

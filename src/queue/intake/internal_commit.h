@@ -29,7 +29,7 @@ struct commit_group {
 	const struct queue_message *last_in_list; /* ordered: the message whose directory is in
 						   * the list */
 	bool must_prove;                          /* an earlier sync failed; one must succeed */
-	bool has_proven;                          /* one has succeeded since */
+	bool has_proven;                          /* one has succeeded at the end of this group */
 	bool has_lost; /* a failed sync may have been meant to make a removal durable */
 };
 

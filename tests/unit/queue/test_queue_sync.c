@@ -501,6 +501,32 @@ static void what_has_moved_settles_with_the_next_group(void **state)
 	close_all();
 }
 
+/* There was nothing to sync, so what was before this process is as unknown as it was. */
+static void a_group_of_failures_settles_nothing(void **state)
+{
+	static const enum queue_sync ways[] = {QUEUE_SYNC_FILES, QUEUE_SYNC_FILESYSTEM};
+	struct queue_message *message;
+	int result;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ways); i++) {
+		open_as(ways[i]);
+		queue_intake_close(intake);
+		open_intake();
+		assert_false(queue_intake_is_settled(intake));
+		assert_int_equal(queue_message_new(intake, &message), 0);
+		disk.synced_whole = 0;
+		queue_message_commit_group(intake, &message, 1, &result); /* has no envelope */
+		assert_int_equal(result, -EINVAL);
+		assert_int_equal(disk.synced_whole, 0);
+		assert_false(queue_intake_is_settled(intake));
+		queue_message_commit_group(intake, NULL, 0, NULL);
+		assert_true(disk.synced_whole > 0);
+		assert_true(queue_intake_is_settled(intake));
+		close_all();
+	}
+}
+
 /* A group may begin between two steps of a removal: what it syncs does not have that yet. */
 static void a_group_amid_a_removal_settles_nothing(void **state)
 {
@@ -797,6 +823,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_moves_amid_a_group_keeps_its_order,
 						queue_peer_set_up, queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(what_has_moved_settles_with_the_next_group,
+						queue_peer_set_up, queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(a_group_of_failures_settles_nothing,
 						queue_peer_set_up, queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(a_group_amid_a_removal_settles_nothing,
 						queue_peer_set_up, queue_peer_tear_down),
