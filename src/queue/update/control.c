@@ -166,7 +166,7 @@ int update_make_control(struct queue_store *store, const struct queue_update *up
 	if (result < 0)
 		return result;
 	if (buffer_data(&text)[text.length - 1] != '\n') /* the last line was cut */
-		buffer_append_byte(&text, '\n');
+		buffer_append_string(&text, QUEUE_CONTROL_CANCEL);
 	buffer_append_str(&text, update->control);
 	return write_new(store, update->number, buffer_view(&text));
 }
