@@ -84,8 +84,15 @@ static int read_envelope(const struct queue_store *store, enum mail_stage stage,
 	return result;
 }
 
-/* A delivery mapped to "none" was decided together with the map: if the map is lost, the file is
- * not complete. */
+/* A delivery mapped to "none" was decided together with the map, or is to be mapped again: if that
+ * is lost, the file is not complete, and nobody would ever map it. */
+static bool is_lacking(const struct queue_delivery *delivery)
+{
+	return delivery->route == QUEUE_ROUTE_NONE &&
+	       (delivery->outcome == QUEUE_PENDING ||
+		(delivery->outcome == QUEUE_WAIT && !delivery->is_requeued));
+}
+
 static bool is_mapped(struct str text)
 {
 	struct queue_control *control;
@@ -95,8 +102,7 @@ static bool is_mapped(struct str text)
 		return false;
 	is_mapped = control->is_mapped;
 	for (size_t i = 0; is_mapped && i < control->delivery_count; i++)
-		is_mapped = control->deliveries[i].route != QUEUE_ROUTE_NONE ||
-			    control->deliveries[i].outcome != QUEUE_PENDING;
+		is_mapped = !is_lacking(&control->deliveries[i]);
 	queue_control_free(control);
 	return is_mapped;
 }

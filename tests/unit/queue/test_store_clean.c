@@ -204,6 +204,52 @@ static void a_message_at_s4_is_settled(void **state)
 	queue_store_close(store);
 }
 
+/* A power failure has left only part of what was written: who is mapped to "none" until the
+ * directory is back must not be so for ever. */
+static void who_is_to_be_mapped_again_is_whole(void **state)
+{
+	static const struct {
+		struct str control;
+		bool is_whole;
+	} cases[] = {
+#define WAITS_1 "wait: 1 2026-11-20T08:33:11Z until=2026-11-20T08:33:11Z 4.4.3 it is away\n"
+		{STR("map: 1 none <b@c>\nmapped: directory=1 count=1\n"), false},
+		{STR("map: 1 none <b@c>\nmapped: directory=1 count=1\n" WAITS_1), false},
+		{STR("map: 1 none <b@c>\nmapped: directory=1 count=1\n" WAITS_1 "requeue: 1\n"),
+		 true},
+		{STR("map: 1 none <b@c>\nmapped: directory=1 count=1\n"
+		     "fail: 1 2026-11-20T08:33:11Z 5.1.1 no\n"),
+		 true},
+		{STR("map: 1 remote <b@c>\nmapped: directory=1 count=1\n" WAITS_1), true},
+	};
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	struct queue_intake *intake = queue_scene_intake(store);
+	const struct queue_settling settling = {store, NULL, 0, NULL, NULL};
+	enum mail_stage stage = MAIL_STAGE_ARRIVE;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct queue_update update = {
+			.number = queue_scene_enqueue(intake, NULL, "queued\r\n"),
+			.is_queued = true,
+			.stage = stage,
+			.control = cases[i].control,
+			.preprocess = true,
+		};
+		struct queue_control *control;
+
+		assert_int_equal(queue_scene_update(store, &update), 0);
+		assert_int_equal(queue_update_settle(&settling, stage, update.number), 0);
+		assert_int_equal(stands(store, QUEUE_INFO, NULL, update.number), cases[i].is_whole);
+		assert_int_equal(queue_update_load(store, &stage, update.number, &control, NULL),
+				 0);
+		assert_int_equal(control->is_mapped, cases[i].is_whole);
+		queue_control_free(control);
+	}
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
 static void cleaning_spares_the_living(void **state)
 {
 	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
@@ -352,6 +398,7 @@ int main(void)
 		STORE_TEST(cleaning_looks_again_for_a_control_file),
 		STORE_TEST(what_has_come_back_goes),
 		STORE_TEST(a_message_at_s4_is_settled),
+		STORE_TEST(who_is_to_be_mapped_again_is_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
