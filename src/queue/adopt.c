@@ -52,15 +52,20 @@ static int copy_data(int from, int to, uint64_t size)
 	return result;
 }
 
-static bool was_held(const struct adopt *adopt, struct mail_id id)
+/* 1, 0 or -errno: what cannot be seen may be held. */
+static int was_held(const struct adopt *adopt, struct mail_id id)
 {
 	char name[MAIL_ID_SIZE];
 	char path[QUEUE_PATH_SIZE];
 	struct os_file_info info;
+	int result;
 
 	mail_id_format(id, name);
 	snprintf(path, sizeof path, "trigger/hold.%s", name);
-	return os_file_info_at(adopt->there.store->directory, path, &info) == 0;
+	result = os_file_info_at(adopt->there.store->directory, path, &info);
+	if (result == -ENOENT)
+		return 0;
+	return result < 0 ? result : 1;
 }
 
 static int write_envelope(struct queue_message *message, const struct mail_envelope *envelope)
@@ -78,7 +83,9 @@ static int write_copy(struct adopt *adopt, struct queue_message *message,
 	int result = copy_data(data, queue_message_file(message), envelope->size);
 
 	envelope->id = (struct mail_id){queue_message_number(message), from.born_us};
-	if (result == 0 && was_held(adopt, from))
+	if (result == 0)
+		result = was_held(adopt, from);
+	if (result > 0)
 		result = adopt->options->hold(adopt->options->context, envelope->id);
 	return result == 0 ? write_envelope(message, envelope) : result;
 }

@@ -2,7 +2,9 @@
 /* What becomes of each recipient, and of what his sender is still to be told, when a queue is
  * adopted. */
 #include "base/panic.h"
+#include "os/file/file.h"
 #include "queue/adopt.h"
+#include "queue/trigger.h"
 #include "queue_scene.h"
 #include "test.h"
 #include <errno.h>
@@ -20,7 +22,8 @@ static bool is_special;               /* what is put there: its sender asks for 
 
 /* What was said of the adoption. */
 static struct {
-	unsigned asked, adopted, left;
+	unsigned asked, adopted, left, held;
+	bool may_hold;    /* something was held there */
 	unsigned reports; /* this many are due, of the first that are asked for */
 	int error;        /* of all others */
 } said;
@@ -53,8 +56,8 @@ static int tear_down(void **state)
 static int on_hold(void *context, struct mail_id id)
 {
 	(void)context;
-	(void)id;
-	fail_msg("nothing is held");
+	assert_true(id.number > 0 && said.may_hold);
+	said.held++;
 	return 0;
 }
 
@@ -301,6 +304,29 @@ static void what_cannot_be_reported_stays(void **state)
 	assert_int_equal(left_there(), 0);
 }
 
+/* As on a disk that fails: what may be held is not adopted as mail that is not. */
+static void whose_hold_cannot_be_seen_stays(void **state)
+{
+	int directory = queue_store_directory(there);
+	char name[MAIL_ID_SIZE + 8] = "hold.";
+
+	(void)state;
+	mail_id_format((struct mail_id){put(four, WAITS_3, ""), SECOND_US}, name + strlen(name));
+	assert_int_equal(queue_trigger_set(there, str_from(name), 0, STR("held")), 0);
+	assert_int_equal(os_file_rename(directory, "trigger", "trigger.away"), 0);
+	assert_int_equal(os_file_link(directory, "format", "trigger"), 0);
+	said.may_hold = true;
+	assert_int_equal(adopt(), -ENOTDIR);
+	assert_int_equal(said.adopted, 0);
+	assert_int_equal(made("arrive").count, 0);
+	assert_int_equal(os_file_unlink(directory, "trigger"), 0);
+	assert_int_equal(os_file_rename(directory, "trigger.away", "trigger"), 0);
+	assert_int_equal(adopt(), 0);
+	assert_int_equal(said.adopted, 1);
+	assert_int_equal(said.held, 1);
+	assert_int_equal(left_there(), 0);
+}
+
 /* More than a group; every third has no recipient left. */
 static void many_are_adopted(void **state)
 {
@@ -402,6 +428,7 @@ int main(void)
 		ADOPT_TEST(a_success_that_was_not_reported_is_reported),
 		ADOPT_TEST(nothing_but_a_report_may_be_left),
 		ADOPT_TEST(what_cannot_be_reported_stays),
+		ADOPT_TEST(whose_hold_cannot_be_seen_stays),
 		ADOPT_TEST(many_are_adopted),
 		ADOPT_TEST(a_delay_is_reported_once),
 		ADOPT_TEST(a_deadline_that_has_passed_is_reported_once),
