@@ -28,6 +28,16 @@ static void write_text(struct buffer *text, int64_t now_us, struct str reason, s
 		buffer_append_format(text, "until: " STR_FORMAT "\n", STR_ARGUMENTS(until));
 }
 
+/* A file that could not be written would be a trigger at the next reading, which nobody was told is
+ * set, and a hold without its end. ERROR: why it could not. */
+static int take_back(const struct queue_store *store, const char *path, int error)
+{
+	int result = os_file_unlink(queue_store_directory(store), path);
+
+	(void)result; /* the error that is returned is the first */
+	return error;
+}
+
 int queue_trigger_set(struct queue_store *store, struct str name, int64_t now_us, struct str reason)
 {
 	return queue_trigger_set_until(store, name, now_us, reason, STR(""));
@@ -52,7 +62,7 @@ int queue_trigger_set_until(struct queue_store *store, struct str name, int64_t 
 	result = os_file_write(file, buffer_data(&text), text.length, 0);
 	os_file_close(file);
 	buffer_clear(&text);
-	return result;
+	return result < 0 ? take_back(store, path, result) : 0;
 }
 
 bool queue_trigger_is_set(struct queue_store *store, struct str name)

@@ -5,9 +5,11 @@
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static char base[SCRATCH_SIZE];
 static struct queue_store *store;
@@ -107,6 +109,29 @@ static void a_hold_may_end_with_another_trigger(void **state)
 	buffer_clear(&until);
 }
 
+/* As on a full disk, which still has room for a name. */
+static void what_cannot_be_written_is_not_set(void **state)
+{
+	struct rlimit unlimited;
+	struct rlimit limit;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+	limit = unlimited;
+	limit.rlim_cur = 10;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(
+		queue_trigger_set_until(store, STR("hold.1-1"), 1000000, STR("x"), STR("the.moon")),
+		-EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+	expect_names("");
+	assert_int_equal(
+		queue_trigger_set_until(store, STR("hold.1-1"), 1000000, STR("x"), STR("the.moon")),
+		0);
+	expect_text("hold.1-1", "reason: x\nuntil: the.moon\n");
+}
+
 static void our_names_are_not_for_others(void **state)
 {
 	static const struct str ours[] = {STR("host.x"), STR("service.x"), STR("hold.1-1"),
@@ -188,6 +213,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_event_is_waited_for_until_it_happens, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_hold_may_end_with_another_trigger, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_cannot_be_written_is_not_set, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(our_names_are_not_for_others, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_reason_stays_one_line, set_up, tear_down),
