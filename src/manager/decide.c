@@ -125,7 +125,7 @@ static enum message_state conclude(struct manager *manager, struct message *mess
 	const struct report_subject subject = message_subject(message);
 
 	if (queue_control_is_finished(message->control))
-		return reporter_has_end(manager->reporter, &subject)
+		return !message->facts.is_reported && reporter_has_end(manager->reporter, &subject)
 			       ? report(manager, message, REPORT_OF_END)
 			       : decide_end(manager, message);
 	message->reported_us = os_clock_wall_us();

@@ -123,6 +123,13 @@ static enum message_state end(struct manager *manager, struct message *message, 
 	return decide_end(manager, message);
 }
 
+static enum message_state take_report(struct manager *manager, struct message *message,
+				      const void *detail)
+{
+	message->facts.is_reported = true;
+	return end(manager, message, detail);
+}
+
 static enum message_state take_delay(struct manager *manager, struct message *message,
 				     const void *detail)
 {
@@ -190,8 +197,8 @@ static const struct step life[MESSAGE_STATES][MESSAGE_EVENTS] = {
 		},
 	[MESSAGE_REPORTING] =
 		{
-			[MESSAGE_END_REPORTED] = {end, TO(ENDING) | TO(REMOVING) | TO(OWING) |
-							       TO(ASLEEP)},
+			[MESSAGE_END_REPORTED] = {take_report, TO(ENDING) | TO(REMOVING) |
+								       TO(OWING) | TO(ASLEEP)},
 			[MESSAGE_DELAY_REPORTED] = {take_delay, TO(DECIDING)},
 			[MESSAGE_REPORT_FAILED] = {report_again, TO(OWING) | TO(ASLEEP)},
 		},

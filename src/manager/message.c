@@ -268,7 +268,8 @@ static bool is_left_to_scans(const struct manager *manager, const struct message
 			     const struct waiters *waiters, int64_t due_us)
 {
 	return waiters == NULL && message->facts.place == MESSAGE_AT_S5 &&
-	       message->facts.order == MESSAGE_ORDER_NONE && scan_will_find(manager->scan, due_us);
+	       message->facts.order == MESSAGE_ORDER_NONE && !message->facts.is_reported &&
+	       scan_will_find(manager->scan, due_us);
 }
 
 enum message_state message_sleep(struct manager *manager, struct message *message,

@@ -30,6 +30,7 @@ struct message_facts {
 	unsigned is_hurried : 1;  /* an operator wants it tried now, also if its sender does not */
 	unsigned is_found : 1;    /* by a scan, in todo/: not logged yet */
 	unsigned is_listed : 1;   /* due according to intd/due: its file has not been looked at */
+	unsigned is_reported : 1; /* what became of it, to its sender, but it could not be ended */
 	unsigned is_partial : 1; /* some of its deliveries wait for a place in a class of hosts, and
 				  * others for something else */
 };
