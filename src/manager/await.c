@@ -131,6 +131,16 @@ static enum message_state await_trigger(struct manager *manager, struct message 
 	return state;
 }
 
+/* A hold lasts until it is released. But one whose file could not be read may be one that ends with
+ * another trigger, whose release would not wake this message. */
+static int64_t hold_due(const struct message *message, const struct trigger *hold)
+{
+	int64_t return_us = await_return_due(message);
+	int64_t again_us = os_clock_wall_us() + BLOCKED_DELAY_US;
+
+	return trigger_knows_until(hold) || return_us < again_us ? return_us : again_us;
+}
+
 enum message_state await(struct manager *manager, struct message *message)
 {
 	struct trigger *trigger = common_trigger(manager, message);
@@ -145,8 +155,7 @@ enum message_state await(struct manager *manager, struct message *message)
 	if (notice_us < latest_us)
 		latest_us = notice_us;
 	if (hold != NULL)
-		return await_with(manager, message, trigger_waiters(hold),
-				  await_return_due(message));
+		return await_with(manager, message, trigger_waiters(hold), hold_due(message, hold));
 	if (trigger != NULL)
 		return await_trigger(manager, message, trigger, latest_us);
 	trigger = class_trigger(manager, message);

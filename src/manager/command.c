@@ -277,7 +277,8 @@ enum order_code command_carry_out(void *context, const struct order *order, stru
 {
 	struct request request = {.manager = context, .order = order, .told = told};
 
-	if (!queue_link_is_up(request.manager->queue))
+	if (!queue_link_is_up(request.manager->queue) ||
+	    !triggers_are_read(request.manager->triggers))
 		return ORDER_NO_QUEUE;
 	if (rows[order->kind].is_of_message && !find_subject(&request))
 		return ORDER_NO_MESSAGE;

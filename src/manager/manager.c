@@ -79,7 +79,8 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	manager->sweep_timer = os_timer_new(loop, sweep, manager);
 	make_waiting(manager);
 	make_links(manager);
-	triggers_read(manager->triggers);
+	if (triggers_read(manager->triggers) < 0)
+		scan_repeat(manager->scan);
 	os_timer_start(manager->sweep_timer, SWEEP_US);
 	return manager;
 }

@@ -65,15 +65,19 @@ int queue_trigger_set_until(struct queue_store *store, struct str name, int64_t 
 	return result < 0 ? take_back(store, path, result) : 0;
 }
 
-bool queue_trigger_is_set(struct queue_store *store, struct str name)
+int queue_trigger_is_set(struct queue_store *store, struct str name)
 {
 	char path[TRIGGER_PATH_SIZE];
 	struct os_file_info info;
+	int result;
 
 	if (!queue_trigger_name_is_valid(name))
-		return false;
+		return 0;
 	trigger_path(name, path);
-	return os_file_info_at(queue_store_directory(store), path, &info) == 0;
+	result = os_file_info_at(queue_store_directory(store), path, &info);
+	if (result == -ENOENT)
+		return 0;
+	return result < 0 ? result : 1;
 }
 
 int queue_trigger_read_until(struct queue_store *store, struct str name, struct buffer *until)

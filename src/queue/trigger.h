@@ -18,8 +18,8 @@ MUST_CHECK int queue_trigger_set(struct queue_store *store, struct str name, int
 /* The same for a hold that ends when the trigger UNTIL does. */
 MUST_CHECK int queue_trigger_set_until(struct queue_store *store, struct str name, int64_t now_us,
 				       struct str reason, struct str until);
-/* Whether its file exists. */
-bool queue_trigger_is_set(struct queue_store *store, struct str name);
+/* Whether its file exists: 1, 0 or -errno. */
+MUST_CHECK int queue_trigger_is_set(struct queue_store *store, struct str name);
 /* Appends the UNTIL of queue_trigger_set_until(), if there is one. -ENOENT, -EIO. */
 MUST_CHECK int queue_trigger_read_until(struct queue_store *store, struct str name,
 					struct buffer *until);

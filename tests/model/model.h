@@ -107,6 +107,7 @@ extern struct model_disk {
 	bool is_closed;  /* nothing can be read */
 	bool is_closing; /* so it is after the next time */
 	bool keeps;      /* records of failures cannot be removed */
+	bool hides;      /* trigger/ cannot be read, nor what is in it */
 	size_t unread;   /* messages that could not be read */
 	int open_files;  /* data that the manager has opened */
 	bool is_clean;   /* the cleaner is sure that no name is left over */

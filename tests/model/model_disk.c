@@ -373,9 +373,11 @@ int queue_trigger_set_until(struct queue_store *store, struct str name, int64_t 
 	return 0;
 }
 
-bool queue_trigger_is_set(struct queue_store *store, struct str name)
+int queue_trigger_is_set(struct queue_store *store, struct str name)
 {
 	(void)store;
+	if (name.length > 0 && model_disk.hides)
+		return -EIO;
 	return name.length > 0 && find_trigger(name) != NULL;
 }
 
@@ -384,6 +386,8 @@ int queue_trigger_read_until(struct queue_store *store, struct str name, struct 
 	const char *place = find_trigger(name);
 
 	(void)store;
+	if (model_disk.hides)
+		return -EIO;
 	if (place == NULL)
 		return -ENOENT;
 	buffer_append_string(until, untils[(size_t)(place - triggers[0]) / sizeof triggers[0]]);
@@ -406,6 +410,8 @@ int queue_trigger_each(struct queue_store *store, int (*each)(void *context, str
 	int result = 0;
 
 	(void)store;
+	if (model_disk.hides)
+		return -EIO;
 	for (size_t i = 0; result == 0 && i < COUNT_OF(triggers); i++)
 		if (triggers[i][0] != '\0')
 			result = each(context, str_from(triggers[i]));

@@ -145,6 +145,7 @@ void scene_restart(int64_t jump_us)
 void scene_end(void)
 {
 	model_disk.fails = model_disk.refuses = model_disk.is_closed = model_disk.keeps = false;
+	model_disk.hides = false;
 	end();
 	model_forget_disk();
 	free(model_disk.messages);

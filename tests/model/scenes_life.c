@@ -668,6 +668,84 @@ static void a_hold_until_an_event_can_be_released(void **state)
 	scene_end();
 }
 
+/* A hold whose file cannot be read is not taken for one without an end. */
+static void a_hold_ends_though_it_could_not_be_read(void **state)
+{
+	struct model_message *m;
+
+	(void)state;
+	m = scene_begin_deferred();
+	assert_string_equal(scene_order_until("hold", m, "the.moon"), "ok");
+	scene_restart(0);
+	model_disk.hides = true;
+	scene_pass(HOUR_US / 4);
+	assert_true(scene_waits(m));
+	model_disk.hides = false;
+	assert_string_equal(model_give_order("trigger the.moon"), "ok");
+	scene_pass(6 * MINUTE_US);
+	assert_true(scene_is_tried(m, 1));
+	scene_end();
+}
+
+/* What was there before it began may be held: it is found when that is known. New mail is not. */
+static void who_cannot_read_the_triggers_finds_no_mail(void **state)
+{
+	struct model_message *held;
+	struct model_message *free;
+	struct model_message *new;
+
+	(void)state;
+	held = scene_begin_deferred();
+	assert_string_equal(scene_order("hold", held), "ok");
+	free = scene_mail("r@slow.example");
+	scene_say(free, 1, "4.7.1", "");
+	model_disk.hides = true;
+	scene_restart(0);
+	scene_pass(10 * SECOND_US);
+	assert_false(scene_is_tried(held, 1));
+	assert_false(scene_is_tried(free, 1));
+	assert_string_equal(scene_order("retry", held), "err the queue is not there yet");
+	model_tell(QUEUE_PROTOCOL_MISSED, STR(""));
+	scene_pass(SECOND_US);
+	assert_false(scene_is_tried(held, 1));
+	new = scene_mail("r@fast.example");
+	assert_true(scene_is_tried(new, 1));
+	model_disk.hides = false;
+	scene_pass(MINUTE_US);
+	assert_in_range(scene_due_in(free), 1, 400 * SECOND_US); /* it is found */
+	scene_pass(400 * SECOND_US);
+	assert_true(scene_is_tried(free, 1));
+	assert_true(scene_waits(held));
+	assert_string_equal(scene_order("retry", held), "err it is held");
+	assert_string_equal(scene_order("release", held), "ok");
+	scene_pass(SECOND_US);
+	assert_true(scene_is_tried(held, 1));
+	scene_end();
+}
+
+/* It counts as set until the triggers are read again. */
+static void what_cannot_be_looked_at_is_waited_for(void **state)
+{
+	struct model_message *m[2];
+
+	(void)state;
+	scene_begin(true);
+	set_trigger("the.moon");
+	model_disk.hides = true;
+	m[0] = model_mail_that_waits("r@fast.example", "the.moon");
+	m[1] = model_mail_that_waits("r@fast.example", "the.sun");
+	model_resolve(MODEL_KNOWN);
+	assert_true(scene_waits(m[0]) && scene_waits(m[1]));
+	model_disk.hides = false;
+	scene_pass(HOUR_US + SECOND_US);
+	assert_true(scene_waits(m[0]));
+	assert_true(scene_is_tried(m[1], 1));
+	assert_string_equal(model_give_order("trigger the.moon"), "ok");
+	scene_pass(SECOND_US);
+	assert_true(scene_is_tried(m[0], 1));
+	scene_end();
+}
+
 static void a_probe_comes_as_is_configured(void **state)
 {
 	struct model_message *m;
@@ -778,6 +856,9 @@ int main(void)
 		cmocka_unit_test(a_hold_ends_with_its_event),
 		cmocka_unit_test(a_scan_ends_holds_until_what_is_gone),
 		cmocka_unit_test(a_hold_until_an_event_can_be_released),
+		cmocka_unit_test(a_hold_ends_though_it_could_not_be_read),
+		cmocka_unit_test(who_cannot_read_the_triggers_finds_no_mail),
+		cmocka_unit_test(what_cannot_be_looked_at_is_waited_for),
 		cmocka_unit_test(a_probe_comes_as_is_configured),
 		cmocka_unit_test(reports_are_as_configured),
 		cmocka_unit_test(the_end_waits_for_a_report),

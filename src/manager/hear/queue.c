@@ -77,9 +77,7 @@ static void on_removed(void *context, uint64_t number)
 
 static void on_missed(void *context)
 {
-	struct manager *manager = context;
-
-	scan_begin(manager->scan, true);
+	manager_hear_scan.wanted(context, true);
 }
 
 /* Whether todo/ID is still that message: then its removal was not carried out, and since only
@@ -163,7 +161,10 @@ static void on_managed(void *context)
 	if (manager->is_cleaned)
 		queue_link_cleaned(manager->queue);
 	ask_again_for_all(manager);
-	scan_begin(manager->scan, false);
+	if (triggers_are_read(manager->triggers))
+		scan_begin(manager->scan, false);
+	else
+		manager_hear_scan.wanted(manager, false);
 	manager->ready = NULL;
 	if (ready != NULL)
 		ready(manager->ready_context);

@@ -78,13 +78,16 @@ static bool is_awake(void *context, uint64_t number)
 	return message_find(context, number) != NULL;
 }
 
+/* What an operator holds must be known before it is found: until then the mail of earlier processes
+ * waits, and new mail does not. */
 static void on_scan_wanted(void *context, bool only_new)
 {
 	struct manager *manager = context;
+	bool is_to_read = !only_new || !triggers_are_read(manager->triggers);
 
-	if (!only_new)
-		triggers_read(manager->triggers);
-	if (queue_link_is_up(manager->queue))
+	if (is_to_read && triggers_read(manager->triggers) < 0)
+		scan_repeat(manager->scan);
+	if (queue_link_is_up(manager->queue) && triggers_are_read(manager->triggers))
 		scan_begin(manager->scan, only_new);
 }
 

@@ -14,8 +14,8 @@
  * woken, read and put to sleep again.
  *
  * What could not be read is looked for again by the scans alone, whoever failed to read it: this
- * process a directory, "queue" a file in todo/. After such a scan a complete one follows in 2 s;
- * while they fail, each pause is twice the last, at most rescan_us.
+ * process a directory or the triggers, "queue" a file in todo/. After such a scan a complete one
+ * follows in 2 s; while they fail, each pause is twice the last, at most rescan_us.
  */
 #ifndef MANAGER_WAIT_SCAN_SCAN_H
 #define MANAGER_WAIT_SCAN_SCAN_H
@@ -29,7 +29,8 @@ struct scan;
 struct scan_handler {
 	/* Whether the message is awake (the scan knows those that sleep). */
 	bool (*is_awake)(void *context, uint64_t number);
-	/* A scan is due: lock/trigger was pulled (ONLY_NEW), or its time has come. */
+	/* A scan is due: lock/trigger was pulled (ONLY_NEW), or its time has come. It may be put
+	 * off by scan_repeat(). */
 	void (*wanted)(void *context, bool only_new);
 	/* The name is in todo/: call scan_add() if it is a message. */
 	void (*found)(void *context, enum mail_stage stage, uint64_t number);
@@ -56,7 +57,8 @@ void scan_free(struct scan *scan);
 /* Looks for unknown messages, a little at a time: in todo/ and, unless ONLY_NEW, in info/. Those
  * found become sleepers. Called during a scan, it makes the scan start again at its end. */
 void scan_begin(struct scan *scan, bool only_new);
-/* "queue" could not look at a name that found() reported: the scan counts as one that failed. */
+/* "queue" could not look at a name that found() reported, or the triggers could not be read: the
+ * scan counts as one that failed. */
 void scan_repeat(struct scan *scan);
 /* Adds a message at S4 as a sleeper, unless it is known. */
 void scan_add(struct scan *scan, enum mail_stage stage, uint64_t number);

@@ -9,7 +9,14 @@
 
 void triggers_look(struct triggers *triggers, struct str name)
 {
-	if (triggers_find(triggers, name) == NULL && queue_trigger_is_set(triggers->store, name))
+	int result;
+
+	if (triggers_find(triggers, name) != NULL)
+		return;
+	result = queue_trigger_is_set(triggers->store, name);
+	if (result < 0)
+		log_event(EVENT_QUEUE_ERROR, log_str("trigger", name), log_error(result));
+	if (result != 0)
 		trigger_add(triggers, name);
 }
 
@@ -29,6 +36,11 @@ struct str triggers_until(struct triggers *triggers, struct trigger *trigger)
 		return STR("");
 	trigger->until = trigger_copy(buffer_view(&until));
 	return str_from(trigger->until);
+}
+
+bool trigger_knows_until(const struct trigger *trigger)
+{
+	return trigger->until != NULL;
 }
 
 static int on_name(void *context, struct str name)
@@ -68,7 +80,7 @@ static void release_all(struct triggers *triggers, struct str names)
 	}
 }
 
-void triggers_read(struct triggers *triggers)
+int triggers_read(struct triggers *triggers)
 {
 	struct buffer over CLEANUP(buffer_clear) = {0};
 	struct trigger *trigger;
@@ -81,11 +93,19 @@ void triggers_read(struct triggers *triggers)
 	if (error < 0) {
 		log_event(EVENT_QUEUE_ERROR, log_string("operation", "read triggers"),
 			  log_error(error));
-		return;
+		triggers->is_read |= error == -ENOENT; /* nothing can be held there */
+		return error;
 	}
+	triggers->is_read = true;
 	trigger_search(triggers);
 	HASH_ITER (hh, triggers->by_name, trigger, next)
 		if (is_over(trigger))
 			buffer_append_format(&over, "%s\n", trigger->name);
 	release_all(triggers, buffer_view(&over));
+	return 0;
+}
+
+bool triggers_are_read(const struct triggers *triggers)
+{
+	return triggers->is_read;
 }

@@ -43,6 +43,7 @@ struct triggers {
 	struct os_timer *timer;
 	size_t of_programs;
 	int64_t searched_us; /* when the last search began; monotonic */
+	bool is_read;        /* once at least: what was there when this process began is known */
 	bool is_stopping;
 };
 

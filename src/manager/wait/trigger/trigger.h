@@ -69,10 +69,14 @@ struct trigger *triggers_set(struct triggers *triggers, struct str name, struct 
 /* The same for a hold that ends when the trigger UNTIL does. */
 struct trigger *triggers_set_until(struct triggers *triggers, struct str name, struct str reason,
 				   struct str until);
-/* Sets it in memory if its file exists because another process made it. */
+/* Sets it in memory if its file exists because another process made it, or may exist: what cannot
+ * be looked at (which is logged) counts as set until the next triggers_read(). */
 void triggers_look(struct triggers *triggers, struct str name);
-/* The UNTIL of triggers_set_until(), even if an earlier process set it; empty: none. */
+/* The UNTIL of triggers_set_until(), even if an earlier process set it; empty: none, or (which is
+ * logged) it could not be read. */
 struct str triggers_until(struct triggers *triggers, struct trigger *trigger);
+/* Whether triggers_until() has read it. */
+bool trigger_knows_until(const struct trigger *trigger);
 void triggers_release(struct triggers *triggers, struct trigger *trigger);
 enum { TRIGGER_DOMAINS_MAX = 256 };
 /* Mail for DOMAIN, in its canonical form, waits for TRIGGER: noted if that is a server's. With as
@@ -85,8 +89,12 @@ void triggers_release_domain(struct triggers *triggers, struct str domain);
  * which is logged, and all is as before. */
 MUST_CHECK int triggers_release_for_good(struct triggers *triggers, struct trigger *trigger);
 /* Reads the trigger directory: sets triggers whose files are new, releases those whose files are
- * gone, and releases triggers of programs that nobody has asked for since the last reading. */
-void triggers_read(struct triggers *triggers);
+ * gone, and releases triggers of programs that nobody has asked for since the last reading. -errno,
+ * which is logged: it could not be read, and nothing was released. */
+MUST_CHECK int triggers_read(struct triggers *triggers);
+/* Whether that has succeeded: before, what an earlier process has left to wait may be held, and
+ * nobody knows. */
+bool triggers_are_read(const struct triggers *triggers);
 
 struct str trigger_name(const struct trigger *trigger);
 /* Its waiters: sleepers_wait() adds one. */
