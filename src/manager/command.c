@@ -3,6 +3,7 @@
 #include "manager/internal.h"
 #include "os/clock.h"
 #include "queue/trigger.h"
+#include <errno.h>
 
 /* An order and, if it names a message, that message, which is not done and is awake or asleep. */
 struct request {
@@ -15,24 +16,29 @@ struct request {
 };
 
 /* The birth time of a message that sleeps is only in its control file. */
-static bool learn_birth(struct request *request)
+static int learn_birth(struct request *request)
 {
 	const struct message_facts facts = request->sleeper->facts;
 	enum mail_stage stage = (enum mail_stage)facts.stage;
 	struct queue_control *control;
+	int error = queue_update_load(request->manager->store,
+				      message_facts_are_s4(facts) ? &stage : NULL,
+				      request->id.number, &control, NULL);
 
-	if (queue_update_load(request->manager->store, message_facts_are_s4(facts) ? &stage : NULL,
-			      request->id.number, &control, NULL) < 0)
-		return false;
+	if (error < 0)
+		return error;
 	request->id.born_us = control->envelope->id.born_us;
 	queue_control_free(control);
-	return true;
+	return 0;
 }
 
-static bool find_subject(struct request *request)
+/* ORDER_NO_MESSAGE only if that is certain: who has chosen a message by what it is does not hear of
+ * one that has ended. */
+static enum order_code find_subject(struct request *request)
 {
 	struct manager *manager = request->manager;
 	struct mail_id id = request->order->id;
+	int error = 0;
 
 	request->id.number = id.number;
 	request->message = message_find(manager, id.number);
@@ -40,10 +46,16 @@ static bool find_subject(struct request *request)
 		request->id.born_us = request->message->id.born_us;
 	else
 		request->sleeper = scan_find(manager->scan, id.number);
-	if (request->sleeper != NULL && !learn_birth(request))
-		return false;
-	return (request->message != NULL || request->sleeper != NULL) &&
-	       (id.born_us == 0 || id.born_us == request->id.born_us);
+	if (request->message == NULL && request->sleeper == NULL)
+		return scan_has_yet_to_find(manager->scan, id.number) ? ORDER_BUSY
+								      : ORDER_NO_MESSAGE;
+	if (request->sleeper != NULL)
+		error = learn_birth(request);
+	if (error < 0 && error != -ENOENT)
+		return ORDER_UNREADABLE;
+	return error == 0 && (id.born_us == 0 || id.born_us == request->id.born_us)
+		       ? ORDER_OK
+		       : ORDER_NO_MESSAGE;
 }
 
 /* The order's name is the trigger whose release ends the hold, and which is set for that; or
@@ -276,11 +288,12 @@ static const struct {
 enum order_code command_carry_out(void *context, const struct order *order, struct buffer *told)
 {
 	struct request request = {.manager = context, .order = order, .told = told};
+	enum order_code code = ORDER_OK;
 
 	if (!queue_link_is_up(request.manager->queue) ||
 	    !triggers_are_read(request.manager->triggers))
 		return ORDER_NO_QUEUE;
-	if (rows[order->kind].is_of_message && !find_subject(&request))
-		return ORDER_NO_MESSAGE;
-	return rows[order->kind].carry_out(&request);
+	if (rows[order->kind].is_of_message)
+		code = find_subject(&request);
+	return code == ORDER_OK ? rows[order->kind].carry_out(&request) : code;
 }

@@ -131,6 +131,27 @@ static void what_cannot_be_read_takes_no_order(void **state)
 	}
 }
 
+/* Who asks for what he has seen on the disk would take "no such message" for its end. */
+static void what_is_not_known_is_not_gone(void **state)
+{
+	static const char *const addresses[] = {"r@fast.example", NULL};
+	struct model_message *m;
+
+	(void)state;
+	m = scene_begin_deferred();
+	model_disk.is_closed = true;
+	assert_string_equal(scene_order("hold", m), "err it cannot be read; ask again");
+	model_disk.is_closed = false;
+	assert_string_equal(scene_order("hold", m), "ok");
+	model_queue_lost();
+	m = model_mail_to("s@sender.example", addresses, 100);
+	model_queue_connects();
+	assert_string_equal(scene_order("hold", m), "err it is being worked on; ask again");
+	scene_work();
+	assert_string_equal(scene_order("hold", m), "ok");
+	scene_end();
+}
+
 static void damage_is_told_from_failures(void **state)
 {
 	static const int damages[] = {-EBADMSG, -ENODATA, -EFBIG, -EINVAL};
@@ -830,6 +851,7 @@ int main(void)
 		cmocka_unit_test(one_asks_for_the_directory),
 		cmocka_unit_test(what_cannot_be_read_is_read_later),
 		cmocka_unit_test(what_cannot_be_read_takes_no_order),
+		cmocka_unit_test(what_is_not_known_is_not_gone),
 		cmocka_unit_test(damage_is_told_from_failures),
 		cmocka_unit_test(who_was_found_is_logged_once),
 		cmocka_unit_test(new_mail_is_recorded_first),

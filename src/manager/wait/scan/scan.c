@@ -130,6 +130,11 @@ struct sleeper *scan_find(struct scan *scan, uint64_t number)
 		       : NULL;
 }
 
+bool scan_has_yet_to_find(const struct scan *scan, uint64_t number)
+{
+	return message_file_is_in_todo(scan->store, number);
+}
+
 /* --- all messages --- */
 
 static void on_stray(const char *path)

@@ -65,6 +65,9 @@ void scan_add(struct scan *scan, enum mail_stage stage, uint64_t number);
 /* The message, if it sleeps; if it is unknown, it is looked for on the disk at S5. NULL: not
  * found. */
 struct sleeper *scan_find(struct scan *scan, uint64_t number);
+/* Whether an unknown message with that number is, or may be, at S4: it comes by a notice or a scan.
+ */
+bool scan_has_yet_to_find(const struct scan *scan, uint64_t number);
 /* Whether a message at S5 with this due time can be left on the disk for the scans. */
 bool scan_will_find(const struct scan *scan, int64_t due_us);
 
