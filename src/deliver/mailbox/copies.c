@@ -36,11 +36,14 @@ void mailbox_copies_begin(struct mailbox_copies *copies, struct filing_message *
 	bool *holds = arena_alloc(arena, (config->rule_count + 1) * sizeof *holds);
 
 	mailbox_rules_weigh(config, service, &facts, holds);
-	*copies = (struct mailbox_copies){.message = message,
-					  .config = config,
-					  .service = service,
-					  .arena = arena,
-					  .holds = holds};
+	*copies = (struct mailbox_copies){
+		.message = message,
+		.config = config,
+		.service = service,
+		.arena = arena,
+		.sent_folder = arena_copy_str(arena, str_from(service->sent_folder)),
+		.holds = holds,
+	};
 	message->copies = arena_alloc(arena, (recipients + 1) * sizeof *message->copies);
 	message->copy_count = 0;
 }
@@ -162,7 +165,7 @@ size_t mailbox_copies_add_sent(struct mailbox_copies *copies, struct str address
 
 	if (filing_user(address, copies->arena, &copy.place.user, NULL) != 0)
 		return MAILBOX_NO_COPY;
-	copy.place.folder = arena_copy_str(copies->arena, str_from(copies->service->sent_folder));
+	copy.place.folder = copies->sent_folder;
 	return copy_for(copies, &copy);
 }
 
