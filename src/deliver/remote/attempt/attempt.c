@@ -301,16 +301,17 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 	}
 }
 
+/* While it was held, the place in its class may have become somebody else's. */
 static void on_held(void *context, struct remote_session *session)
 {
 	struct remote_attempt *attempt = context;
 
-	(void)session;
-	if (os_clock_monotonic_us() >= attempt->held_until_us) {
+	if (os_clock_monotonic_us() >= attempt->held_until_us &&
+	    remote_session_claim(session, attempt->job->has_turn)) {
 		start_transaction(attempt);
 		return;
 	}
-	close_session(attempt); /* the server has had enough of waiting */
+	close_session(attempt); /* or the server has had enough of waiting */
 	attempt->finder->find(attempt->finder_context, attempt);
 }
 
