@@ -301,12 +301,13 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 	}
 }
 
-/* While it was held, the place in its class may have become somebody else's. */
+/* While it was held, the place in its class may have become somebody else's, and the configuration
+ * another one. */
 static void on_held(void *context, struct remote_session *session)
 {
 	struct remote_attempt *attempt = context;
 
-	if (os_clock_monotonic_us() >= attempt->held_until_us &&
+	if (os_clock_monotonic_us() >= attempt->held_until_us && !is_outdated(attempt) &&
 	    remote_session_claim(session, attempt->job->has_turn)) {
 		start_transaction(attempt);
 		return;

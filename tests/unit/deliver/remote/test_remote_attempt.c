@@ -302,6 +302,23 @@ static void who_waited_for_its_turn_is_counted(void **state)
 	assert_int_equal(sessions(), 1);
 }
 
+/* By the policy that was found before it, nothing more is begun. */
+static void who_waited_for_its_turn_goes_by_the_new_configuration(void **state)
+{
+	(void)state;
+	start("key");
+	play();
+	start("key");
+	play();
+	remote_carrier_configure(&scene.carrier, scene.config, 300 * SECOND_US);
+	fake_advance(11 * SECOND_US);
+	play();
+	assert_int_equal(scene.peers[0].messages, 1);
+	assert_int_equal(scene.peer_count, 2);
+	assert_int_equal(scene.peers[1].messages, 1);
+	assert_string_equal(scene.reports[1], "2.0.0");
+}
+
 #define LIMITED_TEST(test) cmocka_unit_test_setup_teardown(test, set_up_limited, tear_down)
 
 int main(void)
@@ -309,6 +326,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		LIMITED_TEST(who_waited_for_its_turn_needs_a_place_again),
 		LIMITED_TEST(who_waited_for_its_turn_is_counted),
+		LIMITED_TEST(who_waited_for_its_turn_goes_by_the_new_configuration),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
