@@ -119,6 +119,20 @@ def test_servers_that_refuse_the_connection(lan, node, ground):
         assert len(relay.files()) == 1
 
 
+def test_a_full_class_is_no_reason(lan, node, ground):
+    """The server is there: mail waits until its class has a place for another session."""
+    with NameServer(ZONES) as names, lan.sink(ground.directory("busy"), 10, "-w", "3") as busy, \
+            lan.sink(ground.directory("relay"), 11) as relay:
+        mx = node(settings=f'dns_server = "{names.dns_server}"\ndane = no\n'
+                           'fallback_relays = { "[198.18.0.11]" }\n'
+                           'class "198.18.0.10" { queue = 1 refuse = 1 }\n'
+                           'class "*" { queue = 99 refuse = 99 }')
+        for number in range(3):
+            deliver(mx, [f"x{number}@ten.test"], TEXT)
+        mx.wait_empty()
+        assert len(busy.files()) == 3 and not relay.files()
+
+
 def test_a_policy_forbids_fallback(world):
     mx, _, eleven = world('fallback_relays = { "[198.18.0.11]" }\n'
                           'tls "away.test" { level = encrypt }')

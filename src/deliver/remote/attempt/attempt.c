@@ -54,12 +54,13 @@ static void report_failure(struct remote_attempt *attempt)
 		    attempt->full != 0 ? attempt->full_trigger : trigger);
 }
 
-/* The attempt may be over when it returns true. */
+/* The attempt may be over when it returns true. A server that is there, but may not be asked now,
+ * is waited for. */
 static bool fall_back(struct remote_attempt *attempt)
 {
 	const struct remote_finder *finder = attempt->finder;
 	bool is_new = attempt->asked_count == 0 && attempt->failure.class == MAIL_WAIT &&
-		      attempt->busy.us == 0;
+		      attempt->busy.us == 0 && attempt->full == 0;
 
 	if (finder->fall_back == NULL || !is_new)
 		return false;

@@ -319,6 +319,31 @@ static void who_waited_for_its_turn_goes_by_the_new_configuration(void **state)
 	assert_string_equal(scene.reports[1], "2.0.0");
 }
 
+/* The class has no place, but the server is there. */
+static void a_full_class_is_no_reason_for_another_way(void **state)
+{
+	size_t late;
+
+	(void)state;
+	scene.is_slow = true;
+	start("one");
+	play();
+	late = start("other");
+	play();
+	assert_int_equal(scene.fallen_back, 0);
+	assert_string_equal(scene.reports[late], "4.4.5 class.[any]");
+}
+
+static void a_server_that_is_away_is_one(void **state)
+{
+	(void)state;
+	scene.is_away = true;
+	start("key");
+	assert_int_equal(scene.fallen_back, 1);
+	assert_string_equal(scene.reports[0], "4.4.1 host.x");
+}
+
+#define ATTEMPT_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 #define LIMITED_TEST(test) cmocka_unit_test_setup_teardown(test, set_up_limited, tear_down)
 
 int main(void)
@@ -327,6 +352,8 @@ int main(void)
 		LIMITED_TEST(who_waited_for_its_turn_needs_a_place_again),
 		LIMITED_TEST(who_waited_for_its_turn_is_counted),
 		LIMITED_TEST(who_waited_for_its_turn_goes_by_the_new_configuration),
+		LIMITED_TEST(a_full_class_is_no_reason_for_another_way),
+		ATTEMPT_TEST(a_server_that_is_away_is_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
