@@ -91,7 +91,8 @@ MUST_CHECK enum remote_attempt_turn remote_attempt_turn(struct remote_attempt *a
 /* Whether the server wants nothing now, and has not been told of the transaction that runs: for how
  * long is kept. */
 MUST_CHECK bool remote_attempt_is_unwanted(struct remote_attempt *attempt);
-/* A transaction has ended: IS_SLOWED, and how long the server wants nothing. */
+/* A transaction has ended: IS_SLOWED, and how long the server wants nothing; not if that is over.
+ */
 void remote_attempt_learn_speed(struct remote_attempt *attempt, enum remote_outcome outcome);
 
 enum remote_attempt_next {

@@ -89,9 +89,11 @@ void remote_attempt_learn_speed(struct remote_attempt *attempt, enum remote_outc
 		shape_ended(hold, now_us);
 	if (!remote_session_take_slower(attempt->session, &slower))
 		return;
-	attempt->is_slowed = true;
 	complaint =
 		(struct shape_complaint){attempt->begun_us, slower.wait_us, slower.is_connection};
 	shape_slow(hold, &complaint, now_us, &wait);
-	keep_wait(attempt, &wait);
+	/* what it complains of may be long over: then it has refused like any other */
+	attempt->is_slowed = wait.us > 0;
+	if (attempt->is_slowed)
+		keep_wait(attempt, &wait);
 }

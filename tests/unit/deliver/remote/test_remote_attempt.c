@@ -343,6 +343,26 @@ static void a_server_that_is_away_is_one(void **state)
 	assert_string_equal(scene.reports[0], "4.4.1 host.x");
 }
 
+/* The server says that it gets too much, of what it was sent before it said so for the first time;
+ * and it may be sent more again by then. */
+static void what_need_not_wait_any_longer_is_reported(void **state)
+{
+	(void)state;
+	scene.is_slow = true;
+	start("one");
+	start("two");
+	play();
+	fake_advance(SECOND_US);
+	say(&scene.peers[0], "451 4.7.28 too much\r\n");
+	play();
+	assert_string_equal(scene.reports[0], "busy");
+	fake_advance(2 * MINUTE_US);
+	say(&scene.peers[1], "451 4.7.28 too much\r\n");
+	play();
+	assert_string_equal(scene.reports[1], "4.7.28");
+	assert_true(scene.is_finished[1]);
+}
+
 #define ATTEMPT_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 #define LIMITED_TEST(test) cmocka_unit_test_setup_teardown(test, set_up_limited, tear_down)
 
@@ -354,6 +374,7 @@ int main(void)
 		LIMITED_TEST(who_waited_for_its_turn_goes_by_the_new_configuration),
 		LIMITED_TEST(a_full_class_is_no_reason_for_another_way),
 		ATTEMPT_TEST(a_server_that_is_away_is_one),
+		ATTEMPT_TEST(what_need_not_wait_any_longer_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
