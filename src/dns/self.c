@@ -48,5 +48,7 @@ enum dns_target dns_self_target(const struct dns_self *self, const union os_sock
 	for (size_t i = 0; i < self->address_count; i++)
 		if (memcmp(&mapped, &self->addresses[i], sizeof mapped) == 0)
 			return DNS_TARGET_SELF;
+	if (self->is_own != NULL && self->is_own(self->context, &mapped))
+		return DNS_TARGET_SELF;
 	return target_of(&mapped);
 }

@@ -12,6 +12,9 @@ struct dns_self {
 	const char *hostname;
 	const struct in6_addr *addresses; /* IPv4 mapped into ::ffff:0:0/96 */
 	size_t address_count;
+	/* Whether ADDRESS is one of it, too, though it has no interface with it; NULL: none is. */
+	bool (*is_own)(const void *context, const struct in6_addr *address);
+	const void *context;
 };
 
 enum dns_target {

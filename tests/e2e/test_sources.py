@@ -30,6 +30,7 @@ ZONES = {
     "both.test": f"@ MX 10 mx\nmx A 198.18.0.10\nmx AAAA {TEN6}\n",
     "six.test": f"@ MX 10 mx\nmx AAAA {TEN6}\n",
     "half.test": "@ MX 10 mx\nmx A 198.18.0.10\nmx AAAA fd00:77::99\n",
+    "nat.test": "@ MX 10 mx\n@ MX 20 us\nmx A 198.18.0.20\nus A 198.18.0.11\n",
     "relay.test": "@ A 198.18.0.11\nself A 198.18.0.1\nself2 A 198.18.0.2\n",
 }
 
@@ -147,6 +148,18 @@ def test_a_backup_waits(world):
     deliver(mx, ["x@backup.test"], TEXT)
     assert mx.log.wait("deferred", to="x@backup.test")["status"] == "4.4.1"
     assert not eleven.files()
+
+
+# --- own_addresses ---
+
+def test_a_backup_by_an_address_of_its_router(world):
+    """It is an exchanger itself: the mail waits for the better one, and does not go round to us."""
+    mx, _, eleven = world('own_addresses = 198.18.0.11')
+    deliver(mx, ["x@nat.test"], TEXT)
+    assert mx.log.wait("deferred", to="x@nat.test")["status"] == "4.4.1"
+    assert not eleven.files()
+    deliver(mx, ["x@eleven.test"], TEXT)
+    assert mx.log.wait("failed", to="x@eleven.test")["status"] == "5.4.6"
 
 
 # --- remote_ip ---

@@ -14,7 +14,8 @@ const struct config_setting config_schema_receive[] = {
 		INITIAL(""),
 		MEANING("Addresses of this host besides those at which clients connect, such as "
 			"the public one of a NAT router: user@[ADDRESS] is then user at "
-			"default_domain.")),
+			"default_domain, and a domain's MX host with such an address is this "
+			"host, to which no mail is sent.")),
 	SETTING(ROOT, "maxsize", size, AT(config, maxsize), INITIAL("50M"),
 		RANGE(1024, UINT64_C(1) << 36), MEANING("The largest message that is accepted.")),
 	SETTING(ROOT, "nul", word, AT(config, nul), INITIAL("reject"), WORDS(nul_words),

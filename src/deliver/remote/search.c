@@ -64,10 +64,8 @@ static void try(struct remote_search *search, const struct dns_server *servers, 
 static bool is_self(const struct remote_search *search, const struct dns_server *server)
 {
 	const char *hostname = search->self.hostname;
-	struct in6_addr address = os_socket_address_mapped(&server->address);
 
 	return dns_self_target(&search->self, &server->address) == DNS_TARGET_SELF ||
-	       config_is_own_address(search->remote->config, &address) ||
 	       str_equal_nocase(str_from(server->host), str_from(hostname));
 }
 
@@ -100,6 +98,14 @@ static void on_servers(void *context, const struct dns_servers *servers)
 		remote_attempt_fail(search->attempt, &servers->verdict);
 }
 
+/* By the configuration in force: a search may outlast a reload. */
+static bool is_own(const void *context, const struct in6_addr *address)
+{
+	const struct deliver_remote *remote = context;
+
+	return config_is_own_address(remote->config, address);
+}
+
 static void learn_self(struct remote_search *search)
 {
 	struct arena *arena = search->job->arena;
@@ -110,6 +116,8 @@ static void learn_self(struct remote_search *search)
 		.hostname = arena_copy(arena, str_from(search->remote->carrier.settings.hostname)),
 		.addresses = list,
 		.address_count = count > 0 ? (size_t)count : 0,
+		.is_own = is_own,
+		.context = search->remote,
 	};
 }
 
