@@ -59,7 +59,7 @@ struct expand_node {
 	struct directory_route route;
 	struct expand_node **children;
 	size_t child_count;
-	struct expand_node *next; /* in a queue */
+	struct expand_node *next; /* in a queue; then on the path of the walk */
 	UT_hash_handle hh;
 };
 

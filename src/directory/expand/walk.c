@@ -14,7 +14,6 @@ struct seen { /* a route, as text */
 
 struct walk {
 	struct expansion *expansion;
-	struct expand_node *path[DIRECTORY_DEPTH_MAX + 1]; /* from the root */
 	struct seen *seen;
 	bool has_several; /* paths from the root */
 };
@@ -82,22 +81,21 @@ static void append_step(struct buffer *out, struct str address)
 	buffer_append_str(out, address);
 }
 
-/* NODE, at LENGTH, is already on the path: a@d > b@d > a@d. */
-static void emit_loop(struct walk *walk, const struct expand_node *node, size_t length)
+/* NODE is already on the path, along which each has the next one: a@d > b@d > a@d. */
+static void emit_loop(struct walk *walk, const struct expand_node *node)
 {
+	const struct expand_node *step = node;
 	struct buffer steps = {0};
 	struct buffer text = {0};
-	size_t first = length;
 
-	while (walk->path[--first] != node)
-		;
-	for (size_t i = first; i < length; i++) {
-		if (steps.length + walk->path[i]->address.length > LOOP_TEXT_MAX) {
+	do {
+		if (steps.length + step->address.length > LOOP_TEXT_MAX) {
 			append_step(&steps, STR("..."));
 			break;
 		}
-		append_step(&steps, walk->path[i]->address);
-	}
+		append_step(&steps, step->address);
+		step = step->next;
+	} while (step != node);
 	append_step(&steps, node->address);
 	buffer_append_format(&text, "The address leads to itself: " STR_FORMAT,
 			     STR_ARGUMENTS(buffer_view(&steps)));
@@ -107,11 +105,11 @@ static void emit_loop(struct walk *walk, const struct expand_node *node, size_t 
 	buffer_clear(&text);
 }
 
-/* LENGTH: steps to NODE. */
-static void visit(struct walk *walk, struct expand_node *node, size_t length)
+/* The path to NODE may be longer than its depth, which alone is bounded. */
+static void visit(struct walk *walk, struct expand_node *node)
 {
 	if (node->is_on_path) {
-		emit_loop(walk, node, length);
+		emit_loop(walk, node);
 		return;
 	}
 	if (node->is_walked)
@@ -121,15 +119,16 @@ static void visit(struct walk *walk, struct expand_node *node, size_t length)
 		emit(walk, &node->route);
 		return;
 	}
-	if (length >= DIRECTORY_DEPTH_MAX) {
+	if (node->depth >= DIRECTORY_DEPTH_MAX) {
 		emit_refusal(walk, node, "The address is more steps away than are allowed");
 		return;
 	}
 	node->is_on_path = true;
-	walk->path[length] = node;
 	walk->has_several |= node->child_count > 1;
-	for (size_t i = 0; i < node->child_count && !walk->expansion->is_too_big; i++)
-		visit(walk, node->children[i], length + 1);
+	for (size_t i = 0; i < node->child_count && !walk->expansion->is_too_big; i++) {
+		node->next = node->children[i];
+		visit(walk, node->children[i]);
+	}
 	node->is_on_path = false;
 	node->is_walked = true;
 }
@@ -140,7 +139,7 @@ void expand_walk(struct expansion *expansion)
 
 	expansion->route_count = 0;
 	if (!expansion->is_too_big)
-		visit(&walk, expansion->root, 0);
+		visit(&walk, expansion->root);
 	HASH_CLEAR(hh, walk.seen);
 	if (expansion->is_too_big) {
 		expansion->route_count = 0;

@@ -149,6 +149,30 @@ static void depth_is_that_of_the_shortest_way(void **state)
 	}
 }
 
+/* The order of targets decides which way is walked first, not how far away an address is. */
+static void the_long_way_may_be_the_first(void **state)
+{
+	(void)state;
+	for (int is_late = 0; is_late <= 1; is_late++) {
+		struct scene scene;
+
+		scene_open(&scene, is_late);
+		put_chain(scene.store, "c", DIRECTORY_DEPTH_MAX - 2);
+		put_chain(scene.store, "z", DIRECTORY_DEPTH_MAX - 1);
+		memory_store_put(scene.store, "address c48@d.example|kind alias|target "
+					      "z0@d.example");
+		memory_store_put(scene.store, "address both@d.example|kind forward|target "
+					      "c0@d.example|target z0@d.example");
+		scene_ask(&scene, "both@d.example");
+		assert_string_equal(scene.answer.results, "local maildir z49@d.example");
+		scene_ask(&scene, "c0@d.example");
+		assert_string_equal(scene.answer.results,
+				    "refuse 4.4.6 z1@d.example The address is more steps away "
+				    "than are allowed");
+		scene_close(&scene);
+	}
+}
+
 /* A loop whose text would not fit is told by its beginning and its end. */
 static void long_loops_are_told_shortly(void **state)
 {
@@ -206,6 +230,7 @@ int main(void)
 		cmocka_unit_test(forwards_of_forwards_are_bounded),
 		cmocka_unit_test(depth_is_bounded),
 		cmocka_unit_test(depth_is_that_of_the_shortest_way),
+		cmocka_unit_test(the_long_way_may_be_the_first),
 		cmocka_unit_test(long_loops_are_told_shortly),
 		cmocka_unit_test(what_depends_on_too_much_is_not_kept),
 	};
