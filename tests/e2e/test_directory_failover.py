@@ -107,6 +107,28 @@ def test_another_server_takes_over(servers, relay):
         load.stop()
 
 
+LONGEST = 65536 - len("3:get,1:1,5:route,65511:,")  # address in a frame
+
+
+def test_an_address_as_long_as_a_frame_ends_nobody(servers, relay):
+    """The relay has asked more than its client, so the number of its question is longer."""
+    first, = servers(1)
+    made = relay(os.path.join(first.run, "directory"))
+    for each in made, first:
+        path = os.path.join(each.run, "directory")
+        one = directory.Client(path)
+        for number in range(20):
+            wait_until(lambda: one.ask("get", "route", f"u{number}@a.test")[0] == "val",
+                       "it is connected")
+        one.close()
+        for address in "a" * LONGEST, "a" * (LONGEST - len("@a.test")) + "@a.test":
+            one = directory.Client(path)
+            assert one.ask("get", "route", address)[0] == "val"
+            assert one.ask("get", "route", "u1@a.test")[0] == "val"
+            one.close()
+        assert not each.log.find("process_ended")
+
+
 class HalfServer:
     """Greets, answers every third question, forgets the second, and begins an answer to the
     third that it does not end."""

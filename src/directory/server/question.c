@@ -39,9 +39,10 @@ static bool take_key(struct question *question, struct str text)
 	return true;
 }
 
-static void ask_route(struct question *question, struct str address)
+static void ask_route(struct question *question)
 {
 	struct directory_server *server = question->server;
+	struct str address = question->key;
 	struct directory_store *store = server->store;
 	ptrdiff_t at = str_find_last(address, '@');
 	bool is_ours = at < 0 || config_domain_find(server->config,
@@ -67,11 +68,13 @@ static void ask(struct question *question)
 	if (question->kind == QUESTION_LIST)
 		list_ask(question);
 	else if (question->kind == QUESTION_ROUTE)
-		ask_route(question, question->key);
+		ask_route(question);
 	else
 		ask_get(question);
 }
 
+/* An address that is too long is asked for as none: an answer that shows it might not fit into a
+ * frame. */
 static void on_route(struct session *session, const struct words *words)
 {
 	struct question *question = question_new(session, QUESTION_ROUTE, words->id, ask);
@@ -81,7 +84,7 @@ static void on_route(struct session *session, const struct words *words)
 		memcpy(question->key_memory, address.data, address.length);
 		question->key = str_slice(question->key_memory, address.length);
 	}
-	ask_route(question, address);
+	ask(question);
 }
 
 static void on_get(struct session *session, const struct words *words)

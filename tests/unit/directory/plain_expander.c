@@ -16,12 +16,13 @@ struct directory_expander {
 struct asked {
 	directory_expanded *expanded;
 	void *context;
-	char address[300];
+	struct str address;
+	char memory[];
 };
 
 static void answer(const struct asked *asked, int error, bool exists, uint64_t version)
 {
-	struct str address = str_from(asked->address);
+	struct str address = asked->address;
 	const struct directory_route box = {
 		.kind = DIRECTORY_ROUTE_LOCAL, .address = address, .service = STR("box")};
 	const struct directory_route none = {.kind = DIRECTORY_ROUTE_REFUSE,
@@ -63,13 +64,14 @@ void directory_expander_configure(struct directory_expander *expander, const str
 void directory_expand(struct directory_expander *expander, struct str address,
 		      directory_expanded *expanded, void *context)
 {
-	struct asked *asked = memory_alloc_zero(1, sizeof *asked);
+	struct asked *asked = memory_alloc(sizeof *asked + address.length);
 	struct directory_key key = {DIRECTORY_ADDRESS, STR("")};
 
 	asked->expanded = expanded;
 	asked->context = context;
-	memcpy(asked->address, address.data, address.length);
-	key.name = str_from(asked->address);
+	memcpy(asked->memory, address.data, address.length);
+	asked->address = str_slice(asked->memory, address.length);
+	key.name = asked->address;
 	if (expander->store != NULL) {
 		expander->store->operations->get(expander->store, &key, 1, got, asked);
 		return;

@@ -52,6 +52,39 @@ static void begin(struct scene *scene, bool is_late)
 	scene->server = directory_server_new(scene->loop, &scene->store->base, scene->config);
 }
 
+/* Routes are computed by other servers, who have one domain; they tell whom they were asked. */
+static char asked_others[1000];
+
+static void route_elsewhere(struct directory_store *store, struct str address,
+			    directory_expanded *expanded, void *context)
+{
+	bool is_theirs = str_ends_with_nocase(address, STR("@data.example"));
+	const struct directory_route route = {.kind = is_theirs ? DIRECTORY_ROUTE_LOCAL
+								: DIRECTORY_ROUTE_ELSEWHERE,
+					      .address = address,
+					      .service = STR("theirs")};
+	const struct directory_expansion expansion = {
+		.routes = &route, .count = 1, .may_keep = true, .version = store->version};
+	size_t length = strlen(asked_others);
+
+	snprintf(asked_others + length, sizeof asked_others - length, " " STR_FORMAT,
+		 STR_ARGUMENTS(address));
+	expanded(context, 0, &expansion);
+}
+
+static void begin_relay(struct scene *scene, const char *settings)
+{
+	static struct directory_store_operations operations;
+
+	scene->loop = os_loop_new();
+	scene->store = memory_store_new(scene->loop);
+	operations = *scene->store->base.operations;
+	operations.route = route_elsewhere;
+	scene->store->base.operations = &operations;
+	scene->config = parse(settings);
+	scene->server = directory_server_new(scene->loop, &scene->store->base, scene->config);
+}
+
 static void end(struct scene *scene)
 {
 	directory_server_free(scene->server);
@@ -453,6 +486,46 @@ static void another_configuration_is_another_identity(void **state)
 	end(&scene);
 }
 
+/* An answer would show it, and a question to other servers have it after a longer number: neither
+ * might fit into a frame. */
+static void an_address_as_long_as_a_frame_is_none(void **state)
+{
+	enum { LONGEST = DIRECTORY_FRAME_MAX - 25 }; /* without what else is in the frame */
+	static const char begins[] = "get|1|route|";
+	char *question = malloc(sizeof begins + LONGEST);
+	char *address = question + strlen(begins);
+
+	(void)state;
+	memcpy(question, begins, sizeof begins);
+	for (int is_relay = 0; is_relay <= 1; is_relay++) {
+		static const size_t lengths[] = {DIRECTORY_KEY_MAX, DIRECTORY_KEY_MAX + 1, LONGEST};
+		struct directory_peer *peer;
+		struct scene scene;
+
+		if (is_relay)
+			begin_relay(&scene, BASE);
+		else
+			begin(&scene, false);
+		peer = client(&scene, READ);
+		for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+			bool is_long = lengths[i] > DIRECTORY_KEY_MAX;
+			const char *heard;
+
+			asked_others[0] = '\0';
+			memset(address, 'a', lengths[i]);
+			memcpy(address + lengths[i] - strlen("@x"), "@x", sizeof "@x");
+			directory_peer_say(peer, question);
+			heard = directory_peer_hear(peer);
+			assert_int_equal(strncmp(heard, "val|1|", strlen("val|1|")), 0);
+			assert_int_equal(strlen(heard) < DIRECTORY_KEY_MAX, is_relay || is_long);
+			assert_int_equal(asked_others[0] != '\0', is_relay && !is_long);
+		}
+		directory_peer_free(peer);
+		end(&scene);
+	}
+	free(question);
+}
+
 static void a_filter_forgets_at_the_second_time(void **state)
 {
 	struct filter *filter = filter_new();
@@ -719,6 +792,7 @@ int main(void)
 		cmocka_unit_test(puts_of_a_turn_are_one_commit),
 		cmocka_unit_test(nothing_is_answered_wrongly_while_the_data_are_away),
 		cmocka_unit_test(another_configuration_is_another_identity),
+		cmocka_unit_test(an_address_as_long_as_a_frame_is_none),
 		cmocka_unit_test(a_filter_forgets_at_the_second_time),
 		cmocka_unit_test(a_shorter_ttl_forgets_no_holder),
 		cmocka_unit_test(the_ttl_never_outlasts_what_the_store_knows),
