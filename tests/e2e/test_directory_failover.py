@@ -39,10 +39,11 @@ def servers(node):
 
 @pytest.fixture
 def relay(node):
-    def make(*paths, more=""):
-        made = node("relay", start=False, domains=())
+    def make(*paths, more="", settings=""):
+        made = node("relay", start=False, domains=(), hostname="relay.test")
         asked = ", ".join(f'"unix:{path}"' for path in paths)
-        made.settings = f"directory {{ backend = servers servers = {{ {asked} }} {more} }}\n"
+        made.settings = settings + \
+            f"directory {{ backend = servers servers = {{ {asked} }} {more} }}\n"
         made.write_configuration()
         return made.start()
 
@@ -127,6 +128,24 @@ def test_an_address_as_long_as_a_frame_ends_nobody(servers, relay):
             assert one.ask("get", "route", "u1@a.test")[0] == "val"
             one.close()
         assert not each.log.find("process_ended")
+
+
+def test_the_postmaster_of_a_relay(servers, relay):
+    """Its host's name is not known to the servers, but the domain of that mailbox is theirs."""
+    first, = servers(1)
+    made = relay(os.path.join(first.run, "directory"), settings="default_domain = a.test\n")
+    path = os.path.join(made.run, "directory")
+    one = directory.Client(path)
+    wait_until(lambda: one.ask("get", "route", "u1@a.test")[0] == "val", "it is connected")
+    for name in "postmaster", f"Postmaster@{made.hostname}":
+        verb, results = one.ask("get", "route", name)
+        assert verb == "val" and results[0] == "local maildir postmaster@a.test"
+    one.close()
+    with smtplib.SMTP("127.0.0.1", made.port, timeout=PATIENCE) as client:
+        client.ehlo()
+        client.mail("a@client.test")
+        assert client.rcpt("postmaster")[0] == 250
+        assert client.rcpt(f"postmaster@{made.hostname}")[0] == 250
 
 
 class HalfServer:

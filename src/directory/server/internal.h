@@ -5,6 +5,7 @@
  *   server.c    the store's handler, configuration, housekeeping
  *   session.c   a connection: bytes to frames and back, with bounds
  *   question.c  the table of verbs that a client may send
+ *   route.c     who computes a route
  *   reply.c     the store's results, as answers
  *   list.c      a list, portion by portion
  *   pause.c     questions that wait until their client has read
@@ -200,6 +201,9 @@ void session_add_reset(const struct directory_server *server, struct buffer *out
 
 /* question.c: handles one frame of a client. */
 void question_take(struct session *session, struct str content);
+
+/* route.c: asks who computes the route of QUESTION's key. */
+void route_ask(struct question *question);
 
 /* list.c: reads a page from the store in portions that fit into a client's backlog. Lists records
  * of TABLE whose keys begin with PREFIX and follow AFTER, at most LIMIT. LISTED gets each portion.

@@ -39,21 +39,6 @@ static bool take_key(struct question *question, struct str text)
 	return true;
 }
 
-static void ask_route(struct question *question)
-{
-	struct directory_server *server = question->server;
-	struct str address = question->key;
-	struct directory_store *store = server->store;
-	ptrdiff_t at = str_find_last(address, '@');
-	bool is_ours = at < 0 || config_domain_find(server->config,
-						    str_skip(address, (size_t)at + 1)) != NULL;
-
-	if (store->operations->route != NULL && !is_ours)
-		store->operations->route(store, address, reply_expanded, question);
-	else
-		directory_expand(server->expander, address, reply_expanded, question);
-}
-
 static void ask_get(struct question *question)
 {
 	struct directory_store *store = question->server->store;
@@ -68,7 +53,7 @@ static void ask(struct question *question)
 	if (question->kind == QUESTION_LIST)
 		list_ask(question);
 	else if (question->kind == QUESTION_ROUTE)
-		ask_route(question);
+		route_ask(question);
 	else
 		ask_get(question);
 }

@@ -486,6 +486,63 @@ static void another_configuration_is_another_identity(void **state)
 	end(&scene);
 }
 
+/* Other servers have other names, and do not know what is this host's. */
+static void other_servers_route_what_is_theirs(void **state)
+{
+	static const struct {
+		const char *settings; /* after the base */
+		const char *address;
+		const char *asked; /* of the others */
+		const char *hear;
+	} cases[] = {
+		{"", "ann@data.example", " ann@data.example",
+		 "3600000|0|local theirs ann@data.example"},
+		{"", "ann@x.example", " ann@x.example", "3600000|0|elsewhere"},
+		{"domain xn--bcher-kva.example { service = box }\n",
+		 "ann@b\xc3\xbc"
+		 "cher.example",
+		 "",
+		 "3600000|0|local box ann@b\xc3\xbc"
+		 "cher.example|on address ann@b\xc3\xbc"
+		 "cher.example"},
+		{"default_domain = data.example\n", "postmaster",
+		 " postmaster@mx.example.org postmaster@data.example",
+		 "0|0|local theirs postmaster@data.example"},
+		{"default_domain = data.example\n", "Postmaster@MX.example.org",
+		 " postmaster@mx.example.org postmaster@data.example",
+		 "0|0|local theirs postmaster@data.example"},
+		{"default_domain = gone.example\n", "postmaster@mx.example.org",
+		 " postmaster@mx.example.org postmaster@gone.example",
+		 "0|0|local box postmaster|on address postmaster"},
+		{"", "postmaster@mx.example.org", " postmaster@mx.example.org",
+		 "0|0|local box postmaster|on address postmaster"},
+		{"domain data.example { service = box }\n", "postmaster@mx.example.org",
+		 " postmaster@mx.example.org", "0|0|local box postmaster|on address postmaster"},
+		{"domain mx.example.org { service = box }\n", "postmaster@mx.example.org", "",
+		 "3600000|0|local box postmaster@mx.example.org|on address "
+		 "postmaster@mx.example.org"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct directory_peer *peer;
+		struct scene scene;
+		char text[500];
+
+		snprintf(text, sizeof text, "%s%s", BASE, cases[i].settings);
+		begin_relay(&scene, text);
+		asked_others[0] = '\0';
+		peer = client(&scene, READ);
+		snprintf(text, sizeof text, "get|1|route|%s", cases[i].address);
+		directory_peer_say(peer, text);
+		snprintf(text, sizeof text, "val|1|%s", cases[i].hear);
+		assert_string_equal(directory_peer_hear(peer), text);
+		assert_string_equal(asked_others, cases[i].asked);
+		directory_peer_free(peer);
+		end(&scene);
+	}
+}
+
 /* An answer would show it, and a question to other servers have it after a longer number: neither
  * might fit into a frame. */
 static void an_address_as_long_as_a_frame_is_none(void **state)
@@ -792,6 +849,7 @@ int main(void)
 		cmocka_unit_test(puts_of_a_turn_are_one_commit),
 		cmocka_unit_test(nothing_is_answered_wrongly_while_the_data_are_away),
 		cmocka_unit_test(another_configuration_is_another_identity),
+		cmocka_unit_test(other_servers_route_what_is_theirs),
 		cmocka_unit_test(an_address_as_long_as_a_frame_is_none),
 		cmocka_unit_test(a_filter_forgets_at_the_second_time),
 		cmocka_unit_test(a_shorter_ttl_forgets_no_holder),
