@@ -29,6 +29,8 @@ static void set_digest(struct directory_server *server)
 	for (size_t i = 0; i < config->service_count; i++) {
 		hash = digest_text(hash, config->services[i].name);
 		hash ^= (uint64_t)config->services[i].kind;
+		for (size_t j = 0; j < config->services[i].server_count; j++)
+			hash = digest_text(hash, config->services[i].servers[j].text);
 	}
 	for (size_t i = 0; i < config->domain_count; i++) {
 		hash = digest_text(hash, config->domains[i].name);

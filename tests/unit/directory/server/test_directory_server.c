@@ -467,21 +467,28 @@ static void nothing_is_answered_wrongly_while_the_data_are_away(void **state)
 
 static void another_configuration_is_another_identity(void **state)
 {
+#define LMTP "service far { kind = lmtp address = \"127.0.0.1:24\" servers = { "
+	/* each is another one than the one before */
+	static const char *const others[] = {
+		BASE "domain more.org { service = box }\n",
+		BASE LMTP "\"192.0.2.1:24\" } }\n",
+		BASE LMTP "\"192.0.2.1:24\", \"192.0.2.2:24\" } }\n",
+		BASE LMTP "\"192.0.2.1:24\", \"192.0.2.2:25\" } }\n",
+	};
 	struct directory_peer *peer;
-	struct config *other;
 	struct scene scene;
 
 	(void)state;
 	begin(&scene, false);
 	peer = client(&scene, READ);
-	other = parse(BASE "maxsize = 1M\n");
-	directory_server_configure(scene.server, other);
-	assert_string_equal(directory_peer_hear_now(peer), "nothing");
-	config_free(scene.config);
-	scene.config = parse(BASE "domain more.org { service = box }\n");
-	directory_server_configure(scene.server, scene.config);
-	assert_true(strncmp(directory_peer_hear(peer), "reset|", 6) == 0);
-	config_free(other);
+	for (size_t i = 0; i < COUNT_OF(others) + 1; i++) {
+		struct config *before = scene.config;
+
+		scene.config = parse(i > 0 ? others[i - 1] : BASE "maxsize = 1M\n");
+		directory_server_configure(scene.server, scene.config);
+		assert_int_equal(strncmp(directory_peer_hear_now(peer), "reset|", 6) == 0, i > 0);
+		config_free(before);
+	}
 	directory_peer_free(peer);
 	end(&scene);
 }
