@@ -2,17 +2,34 @@
 /* What an entry with a mail address claims: a mailbox or a forward, and aliases. */
 #include "store/ldap/map/internal.h"
 
+/* Whether the mailbox is that of the user whom the entry itself describes. */
+static bool is_own_user(struct entry_work *work)
+{
+	const struct str *users;
+	const struct str *names;
+
+	return entry_values(work, CONFIG_MAP_ADDRESS_USER, &users) > 0 &&
+	       entry_values(work, CONFIG_MAP_USER_KEY, &names) > 0 && str_equal(users[0], names[0]);
+}
+
 static void claim_mailbox(struct entry_work *work)
 {
 	struct directory_field fields[5] = {{STR("kind"), STR("mailbox")}};
 	size_t count = 1;
+	size_t stateless;
+	bool has_service;
 
 	entry_add_field(work, CONFIG_MAP_ADDRESS_SERVICE, "service", fields, &count);
-	if (count == 1) /* a service takes precedence */
+	has_service = count > 1;
+	if (!has_service) /* a service takes precedence */
 		entry_add_field(work, CONFIG_MAP_ADDRESS_USER, "user", fields, &count);
 	entry_add_field(work, CONFIG_MAP_ADDRESS_MAILBOX, "mailbox", fields, &count);
 	entry_add_field(work, CONFIG_MAP_ADDRESS_QUOTA, "quota", fields, &count);
+	stateless = count;
 	entry_add_state(work, CONFIG_MAP_ADDRESS_STATE, fields, &count);
+	/* the record does not name the user, whose state applies nevertheless */
+	if (has_service && count == stateless && is_own_user(work))
+		entry_add_state(work, CONFIG_MAP_USER_STATE, fields, &count);
 	work->mail = entry_claim_record(work, DIRECTORY_ADDRESS, work->mail, fields, count);
 }
 

@@ -151,6 +151,15 @@ static const struct {
 	 "address g@x.org kind=mailbox user=g\nuser g state=deferred\n"
 	 "! uid=g,dc=x: state \"nopop\": is not active, deferred or disabled, and is taken for "
 	 "deferred\n"},
+	{"address.service='maildir'|user.state=accountStatus",
+	 "uid=g,dc=x\nuid: g\nmail: g@x.org\naccountStatus: disabled\n",
+	 "address g@x.org kind=mailbox service=maildir state=disabled\nuser g state=disabled\n"},
+	{"address.service='maildir'|address.state=mailStatus|user.state=accountStatus",
+	 "uid=g,dc=x\nuid: g\nmail: g@x.org\nmailStatus: deferred\naccountStatus: disabled\n",
+	 "address g@x.org kind=mailbox service=maildir state=deferred\nuser g state=disabled\n"},
+	{"address.service='maildir'|address.user=manager|user.state=accountStatus",
+	 "uid=g,dc=x\nuid: g\nmail: g@x.org\nmanager: h\naccountStatus: disabled\n",
+	 "address g@x.org kind=mailbox service=maildir\nuser g state=disabled\n"},
 };
 
 static struct entry_map *map_of(const char *text, struct arena *arena)
