@@ -10,6 +10,7 @@ import random
 import re
 import select
 import smtplib
+import socket
 import subprocess
 import time
 import warnings
@@ -469,6 +470,32 @@ def test_socketmap_without_data(directory, node, ask):
         assert found.returncode == 1 and re.search("lookup|TEMP|timeout", found.stderr, re.I), found
     upstream.node.start()
     wait_until(lambda: ask("info@d.test", port).stdout == "ann@d.test\n", "the relay answers again")
+
+
+def is_refused(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), PATIENCE).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+def test_a_socketmap_that_a_reload_removes(directory, ask):
+    """Nobody listens there any more, so it can be added again."""
+    port = free_port()
+    one = directory(more=f'socketmap = "127.0.0.1:{port}"')
+    one.load(json=RECORDS)
+    settings = one.node.settings
+    for _ in range(2):
+        assert ask("info@d.test", port).stdout == "ann@d.test\n"
+        one.node.settings = settings.replace(f'socketmap = "127.0.0.1:{port}"', "")
+        one.node.write_configuration()
+        one.node.reload()
+        wait_until(lambda: is_refused(port), "nobody listens there")
+        one.node.settings = settings
+        one.node.write_configuration()
+        one.node.reload()
+        wait_until(lambda: not is_refused(port), "it is there again")
 
 
 @pytest.fixture

@@ -488,6 +488,28 @@ def test_other_servers_are_asked_after_a_reload(node, keys):
     wait_until(is_there, "the other one is asked")
 
 
+def is_refused(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), PATIENCE).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+def test_the_address_changes_and_back(node, keys):
+    """Nobody listens any more where it was."""
+    server = Server(node, keys)
+    other = free_port()
+    for port, left in ((other, server.port), (server.port, other)):
+        server.node.settings = server.node.settings.replace(f"127.0.0.1:{left}",
+                                                            f"127.0.0.1:{port}")
+        server.node.write_configuration()
+        server.node.reload()
+        with Client(keys, port, "reader.example.org") as client:
+            assert client.receive()[0] == "hello"
+        wait_until(lambda left=left: is_refused(left), "nobody listens there")
+
+
 def test_who_loses_his_name_is_cut_off(node, keys):
     server = Server(node, keys)
     with server.client() as reader, server.client("changer.example.org") as changer:

@@ -103,6 +103,44 @@ static bool has_same_socketmaps(const struct config_directory *a, const struct c
 	return true;
 }
 
+/* --- listening sockets that a reload removes --- */
+
+/* Whether NAME is "USE ADDRESS" with one of the addresses. */
+static bool is_one_of(const char *name, const char *use, const struct config_endpoint *endpoints,
+		      size_t count)
+{
+	char wanted[192];
+
+	for (size_t i = 0; i < count; i++) {
+		snprintf(wanted, sizeof wanted, "%s %s", use, endpoints[i].text);
+		if (strcmp(name, wanted) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The sockets in the run directory, whose names have no space, are there always. */
+static bool is_wanted(const struct config_directory *config, const char *name)
+{
+	return strchr(name, ' ') == NULL ||
+	       is_one_of(name, "socketmap", config->socketmaps, config->socketmap_count) ||
+	       is_one_of(name, "directory", config->listens, config->listen_count);
+}
+
+/* Clients are refused there from now on, and others may listen there. */
+static void close_unwanted(struct child *child)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < child->socket_count; i++) {
+		if (is_wanted(&child->config->directory, child->sockets[i].name))
+			child->sockets[kept++] = child->sockets[i];
+		else
+			os_socket_close(child->sockets[i].descriptor);
+	}
+	child->socket_count = kept;
+}
+
 /* --- the process --- */
 
 static int open_all(struct child *child)
@@ -151,6 +189,7 @@ static int start(struct child *child)
 	if (listening >= 0)
 		process.listener = ipc_listener_new(child->loop, listening, on_client, NULL);
 	directory_network_listen(process.network, process.server);
+	close_unwanted(child); /* those that a reload before the start has removed */
 	child_ready(child);
 	return 0;
 }
@@ -207,6 +246,7 @@ static void reload(struct child *child, const struct config *old)
 	else
 		start_socketmap(child->config);
 	directory_network_configure(process.network);
+	close_unwanted(child);
 	if (!has_same_store(&old->directory, &child->config->directory) ||
 	    !has_same_names(&old->directory, &child->config->directory))
 		child_renew(child);
