@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* lmtp - delivers to LMTP servers: one transport for each lmtp service. */
 #include "deliver/lmtp/lmtp.h"
+#include "base/panic.h"
 #include "deliver/remote/keys/keys.h"
 #include "deliver/remote/policy/authorities.h"
 #include "deliver/remote/policy/policy.h"
@@ -8,11 +9,13 @@
 #include "dns/resolver.h"
 #include "program/child/child.h"
 #include "program/kind/service.h"
+#include <string.h>
 
 enum { CONCURRENCY = 1000 };
 
 /* For all services; NULL while none has servers by name. */
 static struct dns_resolver *resolver;
+static char *dns_server; /* whom it asks */
 static struct remote_policies *policies;
 static struct remote_places *places; /* of sessions in their classes of hosts */
 static struct child *process;
@@ -33,6 +36,7 @@ static int open_lmtp(struct child *child)
 	remote_policies_log(policies);
 	if (!config_has_server_names(child->config))
 		return 0;
+	dns_server = memory_copy_string(child->config->dns_server);
 	return dns_resolver_new(child->loop, child->config->dns_server, &resolver);
 }
 
@@ -48,12 +52,15 @@ static void present_certificates(const struct config *config)
 	remote_policies_present(policies, remote_keys_new(process->loop, path));
 }
 
-/* Files of authorities that were not read at the start need a new process. */
+/* Files of authorities that were not read at the start, and another name server, need a new
+ * process. */
 static bool fits(const struct config *config)
 {
+	bool has_server = dns_server == NULL || strcmp(dns_server, config->dns_server) == 0;
+
 	remote_places_configure(places, config, process->limits);
 	present_certificates(config);
-	return remote_policies_configure(policies, config);
+	return remote_policies_configure(policies, config) && has_server;
 }
 
 static void *new_transport(struct os_loop *loop, const struct config *config,

@@ -6,6 +6,7 @@
 #include "names/server.h"
 #include "program/child/child.h"
 #include <stdlib.h>
+#include <string.h>
 
 struct names_program {
 	struct dns_resolver *resolver;
@@ -45,12 +46,14 @@ static int start(struct child *child)
 	return 0;
 }
 
+/* The resolver lives as long as the process. */
 static void reload(struct child *child, const struct config *old)
 {
 	const struct names_program *program = child->state;
 
-	(void)old;
 	allow_users(child, program->server);
+	if (strcmp(child->config->dns_server, old->dns_server) != 0)
+		child_renew(child);
 }
 
 static void stop(struct child *child)

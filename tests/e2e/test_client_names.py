@@ -113,6 +113,16 @@ def test_names_are_kept(mx, names):
     assert names.asked["mx.example.test"] < 5
 
 
+def test_another_name_server_after_a_reload(mx, names):
+    assert send(mx, "192.0.2.7")["name"] == "mx.example.test"
+    with LyingServer({(reverse("192.0.2.9"), PTR): ptr("nine.test"),
+                      ("nine.test", A): Answer(a("192.0.2.9"))}) as other:
+        mx.settings = settings(other)
+        mx.write_configuration()
+        mx.reload()
+        wait_until(lambda: send(mx, "192.0.2.9").get("name") == "nine.test", "the other is asked")
+
+
 def test_a_silent_name_server_holds_up_little(mx, names):
     """The first message waits for two seconds, those after it for nothing, until an answer comes
     in time again."""

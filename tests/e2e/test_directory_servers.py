@@ -227,3 +227,21 @@ def test_a_name_has_several_addresses(mx, lmtp):
         assert recipients(server) == ["ann@d.test"]
         deferred = made.log.wait("deferred", since=since, to="bob@d.test")
         assert deferred["status"].startswith("4.") and "gone.mail.test" in deferred["text"]
+
+
+def test_another_name_server_is_asked_after_a_reload(mx, lmtp):
+    server = lmtp()
+    port = server.address.rpartition(":")[2]
+    with NameServer({"mail.test": "s1 A 127.0.0.2\n"}) as old, \
+            NameServer({"mail.test": "s2 A 127.0.0.1\n"}) as new:
+        made = mx(f'"*.mail.test:{port}"', f'dns_server = "{old.dns_server}"\n')
+        point(made, "s2", f"s2.mail.test:{port}")
+        add_user(made, "ann", "s2")
+        since = made.log.mark()
+        made.settings = made.settings.replace(old.dns_server, new.dns_server)
+        made.write_configuration()
+        made.reload()
+        made.log.wait("process_started", since=since, program="lmtp")
+        accepted(made, "ann@d.test")
+        deliver(made, "ann@d.test", TEXT)
+        assert made.log.wait("delivered", to="ann@d.test")["server"] == f"s2.mail.test:{port}"

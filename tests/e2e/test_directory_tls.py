@@ -510,6 +510,24 @@ def test_the_address_changes_and_back(node, keys):
         wait_until(lambda left=left: is_refused(left), "nobody listens there")
 
 
+def test_another_name_server_is_asked_after_a_reload(node, keys):
+    server = Server(node, keys)
+    old = NameServer({"example.org": "dir1 A 127.0.0.9\n"})
+    new = NameServer({"example.org": "dir1 A 127.0.0.1\n"})
+    try:
+        relay = Server(node, keys, "relay", hosts=[f"dir1.example.org:{server.port}"],
+                       certificate="relay.example.org",
+                       node_settings=f'dns_server = "{old.dns_server}"\n')
+        relay.log.wait("directory_lost")
+        relay.node.settings = relay.node.settings.replace(old.dns_server, new.dns_server)
+        relay.node.write_configuration()
+        relay.node.reload()
+        relay.log.wait("directory_up")
+    finally:
+        old.stop()
+        new.stop()
+
+
 def test_who_loses_his_name_is_cut_off(node, keys):
     server = Server(node, keys)
     with server.client() as reader, server.client("changer.example.org") as changer:

@@ -230,6 +230,12 @@ static bool has_same_store(const struct config_directory *a, const struct config
 	       is_same_list(a->servers, a->server_count, b->servers, b->server_count);
 }
 
+/* Whether names of other servers are looked up in the same way. */
+static bool has_same_resolver(const struct config *a, const struct config *b)
+{
+	return !config_directory_dials(&b->directory) || strcmp(a->dns_server, b->dns_server) == 0;
+}
+
 /* Whether the clients on other machines may stay connected. */
 static bool has_same_names(const struct config_directory *a, const struct config_directory *b)
 {
@@ -248,6 +254,7 @@ static void reload(struct child *child, const struct config *old)
 	directory_network_configure(process.network);
 	close_unwanted(child);
 	if (!has_same_store(&old->directory, &child->config->directory) ||
+	    !has_same_resolver(old, child->config) ||
 	    !has_same_names(&old->directory, &child->config->directory))
 		child_renew(child);
 }
