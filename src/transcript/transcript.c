@@ -227,5 +227,6 @@ bool transcript_unpack_said(struct str body, struct transcript_said *said_out)
 	said_out->line = unpack_str(&in);
 	said_out->side = side <= TRANSCRIPT_NOTE ? (enum transcript_side)side : TRANSCRIPT_NOTE;
 	return unpack_is_whole(&in) && side <= TRANSCRIPT_NOTE &&
+	       said_out->peer.length <= TRANSCRIPT_PEER_MAX &&
 	       said_out->line.length <= TRANSCRIPT_LINE_MAX;
 }

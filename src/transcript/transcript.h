@@ -20,6 +20,7 @@
 enum {
 	TRANSCRIPT_WATCHERS_MAX = 8,
 	TRANSCRIPT_LINE_MAX = 2000,  /* bytes; longer lines are cut, and end in "..." */
+	TRANSCRIPT_PEER_MAX = 400,   /* bytes: a host name with an address and a port */
 	TRANSCRIPT_LINES_MAX = 2000, /* per process and second; the others are counted */
 };
 
@@ -76,6 +77,7 @@ struct transcript_said {
 };
 
 void transcript_pack_said(struct buffer *out, const struct transcript_said *said);
+/* False, too, if the peer or the line is longer than they can be. */
 MUST_CHECK bool transcript_unpack_said(struct str body, struct transcript_said *said_out);
 
 #endif

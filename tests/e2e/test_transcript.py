@@ -11,12 +11,17 @@ import tempfile
 import threading
 
 import pytest
+from inside import NEEDS, inside
 from lmtp import Server
 from smtp import Client, deliver
 from stagepost import USER, as_user, free_port, is_root, wait_until
+from taken_words import packet, text, u32, u64
 
 TEXT = b"Subject: confidential\r\n\r\nThe content of it.\r\n"
 WATCHERS_MAX = 8
+CHILD_SAID = 13  # src/program/child/child.h
+CONTROL = 3  # the same
+PACKET = 60 * 1024  # src/ipc/channel.h
 
 
 class Watch:
@@ -259,3 +264,24 @@ def test_who_does_not_read_loses_lines(node, watch):
     deliver(mx, "anna@a.test", TEXT)
     assert len(quick.lines) < 40000
     assert slow.process.poll() is None
+
+
+def needs_root(test):
+    for mark in NEEDS:
+        test = mark(test)
+    return test
+
+
+@needs_root
+def test_a_line_as_long_as_a_packet(node, watch):
+    """A process that somebody has taken over says it: with the process's name it is longer still,
+    which must not end the supervisor."""
+    mx = node("mx")
+    watcher = watch(mx, "--peer", "127.0.0.1")
+    head, line = u32(0xff) + u64(1) + u64(0) + u32(0), text(b"x")
+    said = packet(CHILD_SAID, head + text(b"p" * (PACKET - len(head + line) - 4)) + line)
+    assert inside(mx.pids("smtpd")[0], "sendto", CONTROL, f"~{said.hex()}", len(said), 0, 0, 0) == \
+        str(len(said))
+    deliver(mx, "anna@a.test", TEXT)
+    mx.maildir("anna@a.test").wait(1)
+    watcher.wait("anna@a.test")
