@@ -152,7 +152,8 @@ class HalfServer:
     """Greets, answers every third question, forgets the second, and begins an answer to the
     third that it does not end."""
 
-    def __init__(self, path):
+    def __init__(self, path, word="local maildir x@a.test"):
+        self.word = word
         self.listening = socket.socket(socket.AF_UNIX)
         self.listening.bind(path)
         give_to_user(path)
@@ -187,7 +188,7 @@ class HalfServer:
                 length, _, rest = number.partition(b":")
                 number, data = rest[:int(length)].decode(), rest[int(length):]
                 self.asked += 1
-                answer = directory.encode("val", number, 0, 5, "local maildir x@a.test")
+                answer = directory.encode("val", number, 0, 5, self.word)
                 if self.asked % 3 == 1:
                     connection.sendall(answer)
                 elif self.asked % 3 == 0:
@@ -213,6 +214,24 @@ def test_who_answers_by_halves_is_left(servers, relay, ground):
         assert load.slowest < 15
     finally:
         half.close()
+
+
+def test_who_says_more_than_can_be_passed_on_is_left(servers, relay, ground):
+    """A word that fills its frame: the number of the relay's client is longer than the relay's."""
+    (good,) = servers(1)
+    path = os.path.join(ground.directory("long"), "socket")
+    long = HalfServer(path, "local maildir ".ljust(65500, "x"))
+    try:
+        mx = relay(path, os.path.join(good.run, "directory"))
+        one = directory.Client(os.path.join(mx.run, "directory"), timeout=PATIENCE)
+        one.number = 10 ** 19
+        wait_until(lambda: one.ask("get", "route", "u1@a.test")[1][0] ==
+                   "local maildir u1@a.test", "the other one answers")
+        one.close()
+        assert long.asked > 0
+        assert not mx.log.find("process_ended")
+    finally:
+        long.close()
 
 
 def test_who_hangs_is_left(servers, relay, ground):

@@ -202,6 +202,18 @@ static bool is_farewell(struct directory_client *client, const struct heard *hea
 	return true;
 }
 
+/* Servers say nothing nearly as long in one word, and a relay must be able to say it, too, which
+ * leaves less room in its frames. */
+enum { WORD_MAX = 8 * 1024 };
+
+static bool has_long(const struct str *words, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (words[i].length > WORD_MAX)
+			return true;
+	return false;
+}
+
 static bool hear_frame(struct directory_client *client, struct str content)
 {
 	static struct str words[DIRECTORY_WORDS_MAX];
@@ -210,7 +222,7 @@ static bool hear_frame(struct directory_client *client, struct str content)
 	struct directory_question_private *pending;
 	size_t i = 0;
 
-	if (count < 1)
+	if (count < 1 || has_long(words, count))
 		return false;
 	while (i < COUNT_OF(verbs) && !str_equal(words[0], str_from(verbs[i].name)))
 		i++;

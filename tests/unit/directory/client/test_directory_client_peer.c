@@ -84,6 +84,29 @@ static void patience_ends(void **state)
 	scene_close(&scene);
 }
 
+/* A question is under way when the server says FRAME. */
+static void assert_ends(const char *frame)
+{
+	static struct asked asked;
+	struct client_scene scene;
+	struct directory_peer *peer;
+	struct host *host = &scene.hosts[0];
+
+	scene_open(&scene, "p");
+	peer = host_greet(host, "hello|1|id|1|read");
+	scene_get(&scene, "route", "a@b", 8 * SECOND_US, &asked);
+	assert_true(strncmp(directory_peer_hear(peer), "get|1|", 6) == 0);
+	directory_peer_say(peer, frame);
+	assert_string_equal(directory_peer_hear(peer), "closed");
+	host_hang_up(host);
+	/* and the question is asked again */
+	peer = host_greet(host, "hello|1|id|1|read");
+	assert_true(strncmp(directory_peer_hear(peer), "get|1|", 6) == 0);
+	directory_peer_say(peer, "val|1|1000|1|local box a@b");
+	assert_string_equal(asked_answer(&asked), "val|local box a@b");
+	scene_close(&scene);
+}
+
 static void what_is_malformed_ends_the_connection(void **state)
 {
 	static const char *const cases[] = {
@@ -99,27 +122,27 @@ static void what_is_malformed_ends_the_connection(void **state)
 		"hello|1|id|1|read",
 		"reset||1",
 	};
-	static struct asked asked;
 
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(cases); i++) {
-		struct client_scene scene;
-		struct directory_peer *peer;
-		struct host *host = &scene.hosts[0];
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		assert_ends(cases[i]);
+}
 
-		scene_open(&scene, "p");
-		peer = host_greet(host, "hello|1|id|1|read");
-		scene_get(&scene, "route", "a@b", 8 * SECOND_US, &asked);
-		assert_true(strncmp(directory_peer_hear(peer), "get|1|", 6) == 0);
-		directory_peer_say(peer, cases[i]);
-		assert_string_equal(directory_peer_hear(peer), "closed");
-		host_hang_up(host);
-		/* and the question is asked again */
-		peer = host_greet(host, "hello|1|id|1|read");
-		assert_true(strncmp(directory_peer_hear(peer), "get|1|", 6) == 0);
-		directory_peer_say(peer, "val|1|1000|1|local box a@b");
-		assert_string_equal(asked_answer(&asked), "val|local box a@b");
-		scene_close(&scene);
+/* No server says as much in one word: a relay could not pass it on. */
+static void long_words_end_the_connection(void **state)
+{
+	static const char *const begins[] = {"val|1|1000|1|local box ", "part|1|",
+					     "new|9|address|"};
+	static char frame[DIRECTORY_FRAME_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(begins); i++) {
+		size_t length = strlen(begins[i]);
+
+		memset(frame, 'x', sizeof frame);
+		memcpy(frame, begins[i], length);
+		frame[sizeof frame - 40] = '\0';
+		assert_ends(frame);
 	}
 }
 
@@ -313,6 +336,7 @@ int main(void)
 		cmocka_unit_test(a_server_that_answers_nobody_in_time_is_left),
 		cmocka_unit_test(patience_ends),
 		cmocka_unit_test(what_is_malformed_ends_the_connection),
+		cmocka_unit_test(long_words_end_the_connection),
 		cmocka_unit_test(greetings_of_others_are_refused),
 		cmocka_unit_test(a_server_that_is_behind_is_left),
 		cmocka_unit_test(newer_data_that_none_has_are_forgotten),
