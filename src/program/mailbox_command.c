@@ -37,6 +37,7 @@ int main(int argc, char **argv)
 	os_process_ignore_pipe_signal();
 	for (size_t i = 0; argc > 1 && i < COUNT_OF(subcommands); i++)
 		if (strcmp(argv[1], subcommands[i].name) == 0)
-			return subcommands[i].run(row_of(argv[1]), argc - 1, argv + 1);
-	return mailbox_command_file(&whole, argc, argv);
+			return command_check_output(
+				subcommands[i].run(row_of(argv[1]), argc - 1, argv + 1));
+	return command_check_output(mailbox_command_file(&whole, argc, argv));
 }

@@ -2,7 +2,6 @@
 /* stagepost - the command. */
 #include "os/process/process.h"
 #include "program/command/command.h"
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,20 +95,6 @@ static int run_by_arguments(int argc, char **argv)
 	return COMMAND_USAGE;
 }
 
-/* An incomplete output must not look complete, so a failed write changes the status. */
-static int check_output(int status)
-{
-	bool has_failed = ferror(stdout) != 0;
-
-	errno = 0;
-	if (fflush(stdout) == 0 && !has_failed)
-		return status;
-	if (errno != EPIPE)
-		fprintf(stderr, "stagepost: standard output: %s\n",
-			errno != 0 ? strerror(errno) : "not everything could be written");
-	return status == COMMAND_OK ? COMMAND_FAILED : status;
-}
-
 int main(int argc, char **argv)
 {
 	int status;
@@ -122,5 +107,5 @@ int main(int argc, char **argv)
 	status = argc > 0 ? run_as(argv, argc) : -1;
 	if (status < 0)
 		status = run_by_arguments(argc, argv);
-	return check_output(status);
+	return command_check_output(status);
 }

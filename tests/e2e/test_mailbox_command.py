@@ -5,9 +5,12 @@
 import concurrent.futures
 import hashlib
 import os
+import re
+import subprocess
 
 import pytest
 from once import DOUG, IDENTITY, LISA, MESSAGE, SCUBA, message, site  # noqa: F401
+from stagepost import PATIENCE, as_user
 
 USAGE, BAD_DATA, UNAVAILABLE, TRY_LATER, CONFIG = 64, 65, 69, 75, 78
 
@@ -331,6 +334,16 @@ def test_list_refuses_what_it_does_not_know(box):
     for words in (["--since", "yesterday"], ["--limit", "0"], ["--limit", "x"], ["--limit", ""], ["--from"],
                   ["more"]):
         assert box.run("list", *words).returncode == 2, words
+
+
+@pytest.mark.parametrize("words", [["list"], ["list", "--json"], ["status", IDENTITY], ["repair"]])
+def test_what_cannot_be_printed_is_an_error(box, words):
+    box.file(MESSAGE)
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run([*as_user(), *box.command(*words, "-c", box.mx.conf)], stdout=full,
+                               stderr=subprocess.PIPE, check=False, timeout=PATIENCE)
+    assert ended.returncode == 1, ended
+    assert re.fullmatch(rb"stagepost: standard output: [^\n]+\n", ended.stderr), ended
 
 
 def test_looking_without_a_record(node, site):  # noqa: F811

@@ -2,6 +2,7 @@
 /* Parses the command line of every command. */
 #include "program/command/command.h"
 #include "os/process/process.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,20 @@ int command_usage(const struct command *command, const char *message)
 		command->name, message, command->name, STR_ARGUMENTS(buffer_view(&arguments)),
 		command->name);
 	return COMMAND_USAGE;
+}
+
+/* An incomplete output must not look complete. */
+int command_check_output(int status)
+{
+	bool has_failed = ferror(stdout) != 0;
+
+	errno = 0;
+	if (fflush(stdout) == 0 && !has_failed)
+		return status;
+	if (errno != EPIPE)
+		fprintf(stderr, "stagepost: standard output: %s\n",
+			errno != 0 ? strerror(errno) : "not everything could be written");
+	return status == COMMAND_OK ? COMMAND_FAILED : status;
 }
 
 int command_run_sub(const struct command *command, int argc, char **argv)

@@ -103,6 +103,9 @@ int command_run_sub(const struct command *command, int argc, char **argv);
 MUST_CHECK bool command_parse_time(const char *text, int64_t *time_us_out);
 /* Prints "stagepost NAME: MESSAGE" and where to find help on standard error; COMMAND_USAGE. */
 int command_usage(const struct command *command, const char *message);
+/* STATUS, or, after an error message, COMMAND_FAILED in place of COMMAND_OK if something on
+ * standard output was not written. */
+int command_check_output(int status);
 /* FILE, or the default configuration if it is NULL. NULL, after an error message: FILE was given by
  * a user with fewer rights than this program. */
 const char *command_config_file(const char *file);
