@@ -81,7 +81,8 @@ def test_a_configuration_that_is_wrong(box):
     for conf in ("/nowhere/stagepost.conf", "/dev/null"):
         assert box.run("-c", conf, "-r", SCUBA, text=MESSAGE, conf=False).returncode == CONFIG
     ended = box.run("-r", SCUBA, "-s", "nowhere", text=MESSAGE)
-    assert ended.returncode == CONFIG and b"no service of kind mailbox or imap" in ended.stderr
+    assert ended.returncode == CONFIG
+    assert ended.stderr == b'stagepost mailbox: -s: no service of kind mailbox or imap is called "nowhere"\n'
     assert box.run("-r", SCUBA, "-s", "maildir", text=MESSAGE).returncode == CONFIG
 
 

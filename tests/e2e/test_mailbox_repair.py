@@ -73,6 +73,15 @@ def test_nothing_differs(box):
     assert state(box) == before
 
 
+@pytest.mark.parametrize("words, said", [
+    (["-s", "nowhere"], b'-s: no service of kind mailbox or imap is called "nowhere"'),
+    (["-r", "scuba"], b'-r: "scuba" cannot have a mailbox; allowed: LOCAL@DOMAIN')])
+def test_a_wrong_word(box, words, said):
+    ended = box.run("repair", *words)
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    assert ended.stderr == b"stagepost mailbox repair: " + said + b"\n"
+
+
 def test_a_missing_copy_is_never_filed_again_by_itself(box):
     path = copy_of(box, 3)
     os.unlink(path)

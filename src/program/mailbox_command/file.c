@@ -144,8 +144,11 @@ static int set_up(struct task *task)
 		return complain(INJECT_USAGE, "%s", "for whom? Use -r");
 	task->service = mailbox_command_service(task->config, task->options.service, recipient);
 	if (task->service == NULL || !config_service_records(task->service))
-		return complain(INJECT_CONFIG, "no service of kind mailbox or imap %s",
-				"is for this recipient; use -s");
+		return task->options.service != NULL
+			       ? complain(INJECT_CONFIG, MAILBOX_COMMAND_NO_SERVICE,
+					  task->options.service)
+			       : complain(INJECT_CONFIG, "no service of kind mailbox or imap %s",
+					  "is for this recipient; use -s");
 	if (sender == NULL)
 		sender = os_process_environment("SENDER");
 	task->message.sender = str_from(sender != NULL ? sender : "");

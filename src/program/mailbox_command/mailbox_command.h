@@ -8,6 +8,9 @@
 #include "config/config.h"
 #include "program/command/mailbox.h"
 
+/* Of -s, with its argument. */
+#define MAILBOX_COMMAND_NO_SERVICE "-s: no service of kind mailbox or imap is called \"%s\""
+
 /* Files the message on standard input. */
 int mailbox_command_file(const struct command *command, int argc, char **argv);
 int mailbox_command_status(const struct command *command, int argc, char **argv);

@@ -244,6 +244,29 @@ static int run(struct task *task)
 	return status;
 }
 
+/* False, after a message: -r names what cannot be a mailbox, or -s no service that has some. */
+static bool are_words_valid(const struct task *task)
+{
+	const char *name = task->options.service;
+	const char *user = task->options.recipient;
+	const struct config_service *service =
+		config_service_find(task->config, str_from(name != NULL ? name : ""));
+	struct arena *arena = arena_new();
+	struct str ignored;
+	int error = user != NULL ? filing_user(str_from(user), arena, &ignored, NULL) : 0;
+
+	arena_free(arena);
+	if (error < 0)
+		fprintf(stderr, "stagepost %s: -r: \"%s\" cannot have a mailbox; allowed: %s\n",
+			task->command->name, user, "LOCAL@DOMAIN");
+	else if (name != NULL && (service == NULL || !config_service_records(service)))
+		fprintf(stderr, "stagepost %s: " MAILBOX_COMMAND_NO_SERVICE "\n",
+			task->command->name, name);
+	else
+		return true;
+	return false;
+}
+
 int mailbox_command_repair(const struct command *command, int argc, char **argv)
 {
 	struct task task = {.command = command, .progress_us = os_clock_monotonic_us()};
@@ -255,7 +278,7 @@ int mailbox_command_repair(const struct command *command, int argc, char **argv)
 	if (task.config == NULL)
 		return COMMAND_FAILED;
 	os_process_private_mask();
-	status = run(&task);
+	status = are_words_valid(&task) ? run(&task) : COMMAND_USAGE;
 	config_free(task.config);
 	return status;
 }
