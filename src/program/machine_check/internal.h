@@ -20,10 +20,14 @@ struct machine_check {
 PRINTF_LIKE(4, 5)
 void machine_check_report(struct machine_check *check, enum machine_severity severity,
 			  const char *setting, const char *format, ...);
+/* Reports it if there is no file PATH; NULL and "": none is wanted. */
+void machine_check_file(struct machine_check *check, const char *setting, const char *path);
 /* The files of certificates, private keys and authorities. */
 void machine_check_tls(struct machine_check *check);
 /* The passwords of logins to relays. */
 void machine_check_logins(struct machine_check *check);
+/* The files by which servers are verified, and those of logins to IMAP servers and databases. */
+void machine_check_peers(struct machine_check *check);
 /* The addresses of sections source. */
 void machine_check_sources(struct machine_check *check);
 

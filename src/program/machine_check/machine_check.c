@@ -116,7 +116,8 @@ static void parent_of(const char *path, char parent[PATH_MAX])
 }
 
 /* A directory that exists or will be created by "serve", which does not create its parents. */
-static void check_directory(struct machine_check *check, const char *setting, const char *path)
+static void check_directory(struct machine_check *check, enum machine_severity severity,
+			    const char *setting, const char *path)
 {
 	char parent[PATH_MAX];
 	struct os_file_info info;
@@ -125,10 +126,9 @@ static void check_directory(struct machine_check *check, const char *setting, co
 	error = os_file_info_behind(path, &info);
 	if (error == 0) {
 		if (!info.is_directory)
-			machine_check_report(check, MACHINE_FATAL, setting, "%s is no directory",
-					     path);
+			machine_check_report(check, severity, setting, "%s is no directory", path);
 		else if (os_file_may_write(path) == -EROFS)
-			machine_check_report(check, MACHINE_FATAL, setting, "%s: %s", path,
+			machine_check_report(check, severity, setting, "%s: %s", path,
 					     strerror(EROFS));
 		return;
 	}
@@ -136,14 +136,24 @@ static void check_directory(struct machine_check *check, const char *setting, co
 		return;
 	parent_of(path, parent);
 	if (os_file_info_behind(parent, &info) == -ENOENT) {
-		machine_check_report(check, MACHINE_FATAL, setting,
-				     "%s cannot be made: there is no %s", path, parent);
+		machine_check_report(check, severity, setting, "%s cannot be made: there is no %s",
+				     path, parent);
 		return;
 	}
 	error = os_file_may_write(parent);
 	if (error < 0)
-		machine_check_report(check, MACHINE_FATAL, setting, "%s cannot be made in %s: %s",
-				     path, parent, strerror(-error));
+		machine_check_report(check, severity, setting, "%s cannot be made in %s: %s", path,
+				     parent, strerror(-error));
+}
+
+/* The directory of the file PATH. */
+static void check_directory_of(struct machine_check *check, enum machine_severity severity,
+			       const char *setting, const char *path)
+{
+	char directory[PATH_MAX];
+
+	parent_of(path, directory);
+	check_directory(check, severity, setting, directory);
 }
 
 static void check_queue_place(struct machine_check *check)
@@ -178,14 +188,14 @@ static void check_places(struct machine_check *check)
 	else if (is_inside(config->run, config->queue))
 		machine_check_report(check, MACHINE_FATAL, "run", "%s is inside queue, %s",
 				     config->run, config->queue);
-	check_directory(check, "queue", config->queue);
-	check_directory(check, "run", config->run);
+	check_directory(check, MACHINE_FATAL, "queue", config->queue);
+	check_directory(check, MACHINE_FATAL, "run", config->run);
 	if (config->mta_sts || config->tls_reports)
-		check_directory(check, "policy_path", config->policy_path);
+		check_directory(check, MACHINE_FATAL, "policy_path", config->policy_path);
 	check_queue_place(check);
 }
 
-static void check_file(struct machine_check *check, const char *setting, const char *path)
+void machine_check_file(struct machine_check *check, const char *setting, const char *path)
 {
 	struct os_file_info info;
 	int error;
@@ -204,12 +214,15 @@ static void check_directory_files(struct machine_check *check)
 
 	if (directory->backend == CONFIG_BACKEND_NONE)
 		return;
-	check_file(check, "directory.password_file", directory->password_file);
+	if (directory->backend == CONFIG_BACKEND_SQLITE ||
+	    directory->backend == CONFIG_BACKEND_LDAP)
+		check_directory_of(check, MACHINE_FATAL, "directory.path", directory->path);
+	machine_check_file(check, "directory.password_file", directory->password_file);
 	if (config_directory_has_tls(directory))
 		return; /* machine_check_tls() reads them */
-	check_file(check, "directory.certificate", directory->certificate);
-	check_file(check, "directory.key", directory->key);
-	check_file(check, "directory.authority", directory->authority);
+	machine_check_file(check, "directory.certificate", directory->certificate);
+	machine_check_file(check, "directory.key", directory->key);
+	machine_check_file(check, "directory.authority", directory->authority);
 }
 
 static void check_auth_files(struct machine_check *check)
@@ -219,8 +232,9 @@ static void check_auth_files(struct machine_check *check)
 	if (!config_has_auth(check->config))
 		return;
 	for (size_t i = 0; i < auth->token_key_count; i++)
-		check_file(check, "auth.token_keys", auth->token_keys[i]);
-	check_file(check, "auth.introspection_secret_file", auth->introspection_secret_file);
+		machine_check_file(check, "auth.token_keys", auth->token_keys[i]);
+	machine_check_file(check, "auth.introspection_secret_file",
+			   auth->introspection_secret_file);
 }
 
 static void check_listens(struct machine_check *check)
@@ -246,9 +260,10 @@ int machine_check(const struct config *config, struct str text, bool reads_secre
 	check_directory_files(&check);
 	check_auth_files(&check);
 	if (config->dane)
-		check_file(&check, "dns_trust_anchor", config->dns_trust_anchor);
+		machine_check_file(&check, "dns_trust_anchor", config->dns_trust_anchor);
 	check_listens(&check);
 	machine_check_sources(&check);
+	machine_check_peers(&check);
 	if (reads_secrets) {
 		machine_check_tls(&check);
 		machine_check_logins(&check);

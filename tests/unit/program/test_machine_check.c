@@ -19,6 +19,10 @@
 	"directory { path = \"%s/db\" " listen "certificate = \"%s/there\" key = \"%s/there\" " \
 	"authority = \"" authority "\" }\n"
 
+#define IMAP(password, more)                                                                   \
+	"service a { kind = imap address = \"127.0.0.1:143\" login = \"%%a\" password_file = " \
+	"\"" password "\" " more " }\n"
+
 static char folder[SCRATCH_SIZE];
 
 /* %s in a text is the scratch directory. */
@@ -66,6 +70,33 @@ static const struct row {
 	{RIGHT "mta_sts = yes\npolicy_path = \"%s/a/policy\"\n",
 	 "t:8: policy_path: %s/a/policy cannot be made: there is no %s/a", MACHINE_FATAL},
 	{RIGHT "policy_path = \"%s/a/policy\"\n", "", -1},
+	{RIGHT "directory { path = \"%s/new/db\" }\n", "", -1},
+	{RIGHT "directory { path = \"%s/a/b/db\" }\n",
+	 "t:7: directory.path: %s/a/b cannot be made: there is no %s/a", MACHINE_FATAL},
+	{RIGHT "directory { path = \"%s/there/db\" }\n",
+	 "t:7: directory.path: %s/there is no directory", MACHINE_FATAL},
+	/* what servers are verified by, where they are */
+	{RIGHT "tls_authorities = \"%s/nowhere\"\nremote_tls = encrypt\n", "", -1},
+	{RIGHT "tls_authorities = \"%s/nowhere\"\nremote_tls = verify\n",
+	 "t:7: tls_authorities: %s/nowhere: No such file or directory", MACHINE_FAULT},
+	{RIGHT "tls_authorities = \"%s/nowhere\"\ntls \"a.example\" { level = secure }\n",
+	 "t:7: tls_authorities: %s/nowhere: No such file or directory", MACHINE_FAULT},
+	{RIGHT "tls_authorities = \"%s/nowhere\"\n"
+	       "tls \"a.example\" { level = secure  authority = \"%s/there\" }\n",
+	 "", -1},
+	{RIGHT "tls \"a.example\" { level = verify  authority = \"%s/nowhere\" }\n",
+	 "t:7: tls a.example.authority: %s/nowhere: No such file or directory", MACHINE_FAULT},
+	{RIGHT "service a { kind = lmtp address = \"127.0.0.1:24\" tls = verify "
+	       "authority = \"%s/nowhere\" }\n",
+	 "t:7: service a.authority: %s/nowhere: No such file or directory", MACHINE_FAULT},
+	{RIGHT IMAP("%s/there", ""), "", -1},
+	{RIGHT IMAP("%s/nowhere", ""),
+	 "t:7: service a.password_file: %s/nowhere: No such file or directory", MACHINE_FAULT},
+	{RIGHT IMAP("%s/there", "authority = \"%s/nowhere\""),
+	 "t:7: service a.authority: %s/nowhere: No such file or directory", MACHINE_FAULT},
+	{RIGHT IMAP("%s/there", "") "record { backend = mariadb database = \"a\" password_file = "
+				    "\"%s/nowhere\" }\n",
+	 "t:8: record.password_file: %s/nowhere: No such file or directory", MACHINE_FAULT},
 };
 
 struct heard {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: ISC
+/* The files by which this machine verifies servers, and logs in to them. */
+#include "program/machine_check/internal.h"
+#include <stdio.h>
+
+static bool needs_authority(enum config_tls_level level)
+{
+	return level == CONFIG_TLS_VERIFY || level == CONFIG_TLS_SECURE;
+}
+
+/* The file OWN of a section's authority; *IS_USUAL becomes true if it is setting tls_authorities.
+ */
+static void check_authority(struct machine_check *check, const char *section, const char *name,
+			    const char *own, bool *is_usual)
+{
+	char setting[MACHINE_SETTING_SIZE];
+
+	snprintf(setting, sizeof setting, "%s %s.authority", section, name);
+	*is_usual |= *own == '\0';
+	machine_check_file(check, setting, own);
+}
+
+static void check_service(struct machine_check *check, const struct config_service *service,
+			  bool *is_usual)
+{
+	char setting[MACHINE_SETTING_SIZE];
+	bool is_imap = service->kind == CONFIG_SERVICE_IMAP;
+
+	if (is_imap) {
+		snprintf(setting, sizeof setting, "service %s.password_file", service->name);
+		machine_check_file(check, setting, service->password_file);
+	}
+	if (is_imap ? service->security != CONFIG_IMAP_PLAIN
+		    : service->kind == CONFIG_SERVICE_LMTP && needs_authority(service->tls))
+		check_authority(check, "service", service->name, service->authority, is_usual);
+}
+
+static void check_record(struct machine_check *check)
+{
+	static const char *const settings[] = {"record.password_file", "record.authority",
+					       "record.client_certificate", "record.client_key"};
+
+	if (check->config->record.backend != CONFIG_RECORD_MARIADB)
+		return;
+	for (size_t i = 0; i < COUNT_OF(settings); i++)
+		machine_check_file(check, settings[i],
+				   config_record_file(&check->config->record, i));
+}
+
+void machine_check_peers(struct machine_check *check)
+{
+	const struct config *config = check->config;
+	bool is_usual = needs_authority(config->remote_tls) || config->mta_sts;
+
+	for (size_t i = 0; i < config->service_count; i++)
+		check_service(check, &config->services[i], &is_usual);
+	for (size_t i = 0; i < config->tls_policy_count; i++)
+		if (needs_authority(config->tls_policies[i].level))
+			check_authority(check, "tls", config->tls_policies[i].destination,
+					config->tls_policies[i].authority, &is_usual);
+	if (is_usual)
+		machine_check_file(check, "tls_authorities", config->tls_authorities);
+	check_record(check);
+}
