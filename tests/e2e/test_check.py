@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """stagepost check: what this machine does not have fails there as it would in stagepost serve."""
 
+import json
 import os
 import subprocess
 
@@ -20,12 +21,16 @@ service maildir {{ kind = maildir path = "{0}/mail/%d/%u" }}
 PORT = 2525
 
 
-def check(ground, folder, more="", change=lambda text: text):
+def run(ground, folder, more="", change=lambda text: text, words=()):
     path = os.path.join(folder, "stagepost.conf")
     with open(path, "w", encoding="utf-8") as file:
         file.write(change(BASE.format(folder, PORT)) + more)
-    ended = subprocess.run([os.path.join(ground.programs, "stagepost"), "check", "-c", path],
-                           check=False, capture_output=True, text=True, timeout=PATIENCE)
+    return subprocess.run([os.path.join(ground.programs, "stagepost"), "check", "-c", path, *words],
+                          check=False, capture_output=True, text=True, timeout=PATIENCE)
+
+
+def check(*where, **how):
+    ended = run(*where, **how)
     return ended.returncode, ended.stderr
 
 
@@ -72,3 +77,39 @@ def test_warnings(ground, tmp_path):
         f'listen smtp {{ address = {{ "127.0.0.1:{PORT}" }} }}\n', ""))
     assert status == 0
     assert "warning: service maildir.path: " in said and "warning: listen: " in said, said
+
+
+def test_json(ground, tmp_path):
+    """Nothing of what the text has is left out."""
+    def objects(status, more):
+        ended = run(ground, str(tmp_path), more, words=["--json"])
+        assert (ended.returncode, ended.stderr) == (status, ""), ended
+        return [json.loads(line) for line in ended.stdout.splitlines()]
+
+    file = f"{tmp_path}/stagepost.conf"
+    nothing = {"found": "", "allowed": ""}
+    assert objects(0, "") == []
+    assert objects(1, "nul = maybe\nfoo = 1\n") == [
+        {"severity": "error", "file": file, "line": 8, "setting": "nul", "problem": "unknown word",
+         "found": "maybe", "allowed": "reject, remove"},
+        {"severity": "error", "file": file, "line": 9, "setting": "foo", "problem": "unknown setting",
+         "found": "", "allowed": "see stagepost.conf(5)"}]
+    (tmp_path / "more.conf").write_text('service shared { kind = maildir path = "/tmp/%d" }\n'
+                                        'process smtpd { user = "nobody-there" }\n')
+    told = sorted(objects(1, 'include "more.conf"\n'), key=lambda one: one["line"])
+    more = f"{tmp_path}/more.conf"
+    assert told == [
+        {"severity": "warning", "file": more, "line": 1, "setting": "service shared.path",
+         "problem": "/tmp/%d has no %u: all addresses of a domain share one mailbox", **nothing},
+        {"severity": "error", "file": more, "line": 2, "setting": "process smtpd.user",
+         "problem": "there is no user nobody-there on this machine", **nothing}]
+    (one,) = objects(1, 'include "nowhere.conf"\n')
+    assert one["line"] == 8 and one["problem"] == "No such file or directory"
+
+
+def test_json_of_a_file_that_is_not_there(ground):
+    ended = subprocess.run([os.path.join(ground.programs, "stagepost"), "check", "-c", "/nowhere", "--json"],
+                           check=False, capture_output=True, text=True, timeout=PATIENCE)
+    told = json.loads(ended.stdout)
+    assert (ended.returncode, told["file"], told["line"], told["problem"]) == (
+        1, "/nowhere", 0, "No such file or directory")

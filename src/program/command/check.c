@@ -36,11 +36,59 @@ const struct command_exit command_check_exits[] = {
 	{0, NULL},
 };
 
-static void say(void *context, enum machine_severity severity, const char *line)
+/* --- the configuration --- */
+
+static void print_object(const struct config_problem *problem, const char *severity)
 {
-	(void)context;
-	(void)severity;
-	fprintf(stderr, "%s\n", line);
+	struct buffer out CLEANUP(buffer_clear) = {0};
+
+	buffer_append_byte(&out, '{');
+	json_field_text(&out, "severity", str_from(severity));
+	json_field_text(&out, "file", str_from(problem->file));
+	json_field_number(&out, "line", problem->line);
+	json_field_text(&out, "setting", str_from(problem->setting));
+	json_field_text(&out, "problem", str_from(problem->message));
+	json_field_text(&out, "found", str_from(problem->found));
+	json_field_text(&out, "allowed", str_from(problem->allowed));
+	printf(STR_FORMAT "}\n", STR_ARGUMENTS(buffer_view(&out)));
+}
+
+static void say(void *context, const struct machine_finding *finding)
+{
+	const bool *is_json = context;
+	struct buffer file CLEANUP(buffer_clear) = {0};
+
+	if (!*is_json) {
+		fprintf(stderr, "%s\n", finding->text);
+		return;
+	}
+	buffer_append_str(&file, finding->file);
+	buffer_append_byte(&file, '\0');
+	print_object(&(struct config_problem){.file = buffer_data(&file),
+					      .line = finding->line,
+					      .setting = finding->setting,
+					      .message = finding->problem,
+					      .found = "",
+					      .allowed = ""},
+		     finding->severity == MACHINE_WARNING ? "warning" : "error");
+}
+
+/* As command_config_load(), with the problems as JSON. */
+static int load_with_json(const char *file, struct buffer *text, struct config **config_out)
+{
+	struct config_problems problems = {0};
+	int error = config_read(file, text, &problems);
+
+	if (error == 0)
+		error = config_parse(file, buffer_view(text), config_out, &problems);
+	for (struct config_problem *one = problems.first; error < 0 && one != NULL;
+	     one = one->next) {
+		if (*one->file == '\0')
+			one->file = file;
+		print_object(one, "error");
+	}
+	config_problems_clear(&problems);
+	return error;
 }
 
 /* --- the running node --- */
@@ -185,19 +233,23 @@ int command_check(const struct command *command, int argc, char **argv)
 	struct check_options options = {{NULL}, false};
 	struct config *config;
 	struct buffer text CLEANUP(buffer_clear) = {0};
+	bool *is_json = &options.common.json;
 	int status;
+	int error;
 
 	if (!command_parse_plain(command, argc, argv, &options.common, &status))
 		return status;
-	if (command_config_load(options.common.config_file, &text, &config) < 0)
+	error = (*is_json ? load_with_json : command_config_load)(options.common.config_file, &text,
+								  &config);
+	if (error < 0)
 		return COMMAND_FAILED;
 	/* the file is valid; does it fit this machine? */
-	status = machine_check(config, buffer_view(&text), true, say, NULL) < (int)MACHINE_FAULT
+	status = machine_check(config, buffer_view(&text), true, say, is_json) < (int)MACHINE_FAULT
 			 ? COMMAND_OK
 			 : COMMAND_FAILED;
-	if (options.running && check_running(config, options.common.json) != COMMAND_OK)
+	if (options.running && check_running(config, *is_json) != COMMAND_OK)
 		status = COMMAND_FAILED;
-	if (status == COMMAND_OK && !options.running)
+	if (status == COMMAND_OK && !options.running && !*is_json)
 		printf("%s: ok\n", config->file);
 	config_free(config);
 	return status;

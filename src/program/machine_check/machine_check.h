@@ -15,8 +15,16 @@ enum machine_severity {
 	MACHINE_FATAL,   /* the node cannot start */
 };
 
-/* LINE is for people: "FILE:LINE: SETTING: what is wrong: details". */
-typedef void machine_found(void *context, enum machine_severity severity, const char *line);
+struct machine_finding {
+	enum machine_severity severity;
+	struct str file;
+	unsigned line; /* 0: the setting and its section are not in a file */
+	const char *setting;
+	const char *problem; /* "what is wrong: details" */
+	const char *text; /* all of it, for people: "FILE:LINE: SETTING: what is wrong: details" */
+};
+
+typedef void machine_found(void *context, const struct machine_finding *finding);
 
 /* Calls FOUND for each problem of CONFIG, which was parsed from TEXT, on this machine; returns the
  * worst severity, or -1 if there is none. Changes nothing on the machine. Does not find problems

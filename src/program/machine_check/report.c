@@ -18,7 +18,9 @@ void machine_check_report(struct machine_check *check, enum machine_severity sev
 	va_start(arguments, format);
 	vsnprintf(message, sizeof message, format, arguments);
 	va_end(arguments);
-	buffer_append_str(&out, place.file.length > 0 ? place.file : str_from(check->config->file));
+	if (place.file.length == 0)
+		place.file = str_from(check->config->file);
+	buffer_append_str(&out, place.file);
 	if (place.line != 0)
 		buffer_append_format(&out, ":%u", place.line);
 	buffer_append_format(&out, ": %s%s: %s", severity == MACHINE_WARNING ? "warning: " : "",
@@ -26,6 +28,8 @@ void machine_check_report(struct machine_check *check, enum machine_severity sev
 	buffer_append_byte(&out, '\0');
 	if ((int)severity > check->worst)
 		check->worst = (int)severity;
-	check->found(check->context, severity, buffer_data(&out));
+	check->found(check->context,
+		     &(struct machine_finding){severity, place.file, place.line, setting, message,
+					       buffer_data(&out)});
 	buffer_clear(&out);
 }

@@ -10,20 +10,20 @@
 #include <string.h>
 #include <sys/wait.h>
 
-static void log_finding(void *context, enum machine_severity severity, const char *line)
+static void log_finding(void *context, const struct machine_finding *finding)
 {
 	struct buffer *fatal = context;
+	bool is_fatal = finding->severity == MACHINE_FATAL;
 
-	if (severity == MACHINE_WARNING)
+	if (finding->severity == MACHINE_WARNING)
 		return; /* "stagepost check" reports these */
-	log_event(EVENT_CONFIG_REFUSED, log_string("problem", line),
-		  log_string("then",
-			     severity == MACHINE_FATAL ? "nothing begins" : "all else works"));
-	if (severity != MACHINE_FATAL)
+	log_event(EVENT_CONFIG_REFUSED, log_string("problem", finding->text),
+		  log_string("then", is_fatal ? "nothing begins" : "all else works"));
+	if (!is_fatal)
 		return;
 	if (fatal->length > 0)
 		buffer_append_byte(fatal, '\n');
-	buffer_append_string(fatal, line);
+	buffer_append_string(fatal, finding->text);
 }
 
 bool serve_can_work(const struct config *config, struct str text, struct buffer *reason)

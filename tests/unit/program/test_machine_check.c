@@ -104,14 +104,14 @@ struct heard {
 	int worst;
 };
 
-static void hear(void *context, enum machine_severity severity, const char *line)
+static void hear(void *context, const struct machine_finding *finding)
 {
 	struct heard *heard = context;
 
-	buffer_append_string(&heard->lines, line);
+	buffer_append_string(&heard->lines, finding->text);
 	buffer_append_byte(&heard->lines, '\n');
-	if ((int)severity > heard->worst)
-		heard->worst = (int)severity;
+	if ((int)finding->severity > heard->worst)
+		heard->worst = (int)finding->severity;
 }
 
 /* TEXT with the scratch directory for each %s. */
