@@ -11,7 +11,7 @@ import threading
 import pytest
 from inside import NEEDS, OWNER, PROCESSES, USERS, WITHOUT, inside
 from smtp import deliver
-from stagepost import PATIENCE, services_for_helpers
+from stagepost import PATIENCE, as_user, services_for_helpers
 from test_sandbox import world  # noqa: F401
 
 ROOT_ONLY = NEEDS[0]
@@ -201,6 +201,21 @@ def test_an_owners_node(node):
     deliver(mx, "anna@a.test", TEXT)
     mx.maildir("anna@a.test").wait()
     assert findings(mx) == []
+
+
+@ROOT_ONLY
+def test_processes_that_are_hidden_from_the_owner(node):
+    """What is connected with them is nothing that is wrong."""
+    mx = node(settings=services_for_helpers())
+    ended = subprocess.run(
+        [*as_user(), os.path.join(mx.programs, "stagepost"), "check", "--running", "-c", mx.conf],
+        check=False, capture_output=True, text=True, timeout=PATIENCE)
+    assert ended.stderr == (
+        "stagepost check: what 1 process has open cannot be seen: only root can check that\n"), ended
+    count = len(mx.pids())  # the supervisor is one more
+    assert (ended.returncode, ended.stdout) == (0, f"{count} processes: ok\n")
+    status, out, errors = check(mx)
+    assert (status, out, errors) == (0, f"{count + 1} processes: ok\n", "")
 
 
 def test_nothing_runs(node):

@@ -106,8 +106,7 @@ static int look(pid_t pid, const struct rights_expected *expected, struct rights
 	*unseen_out = 0;
 	*count_out = node.count;
 	for (size_t i = 0; i < node.count; i++)
-		*unseen_out +=
-			node.processes[i].error == -EACCES || node.processes[i].error == -EPERM;
+		*unseen_out += node_is_hidden(&node.processes[i]);
 	node_clear(&node);
 	return 0;
 }
@@ -169,12 +168,11 @@ static int check_node(pid_t pid, const struct rights_expected *expected, bool is
 	rights_findings_clear(&findings);
 	if (unseen > 0)
 		fprintf(stderr,
-			"stagepost check: what %zu processes have open cannot be seen: only root "
-			"can "
-			"check that\n",
-			unseen);
+			"stagepost check: what %zu %s open cannot be seen: only root can check "
+			"that\n",
+			unseen, unseen == 1 ? "process has" : "processes have");
 	if (status == COMMAND_OK && !is_json)
-		printf("%zu processes: ok\n", count);
+		printf("%zu processes: ok\n", count - unseen);
 	return status;
 }
 

@@ -127,6 +127,11 @@ void node_clear(struct node *node)
 	*node = (struct node){0};
 }
 
+bool node_is_hidden(const struct node_process *process)
+{
+	return process->error == -EACCES || process->error == -EPERM;
+}
+
 static bool has_socket(const struct node_process *process, uint64_t number)
 {
 	for (size_t i = 0; i < process->count; i++)

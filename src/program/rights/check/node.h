@@ -38,6 +38,8 @@ struct node {
 /* The process SUPERVISOR and all its descendants; -ESRCH: it has ended. */
 MUST_CHECK int node_look(pid_t supervisor, struct node *out);
 void node_clear(struct node *node);
+/* Whether only root may see what PROCESS has open. */
+bool node_is_hidden(const struct node_process *process);
 /* A process that has the socket NUMBER, preferably not PROCESS itself; or NULL. */
 const struct node_process *node_find_socket(const struct node *node, uint64_t number,
 					    const struct node_process *process);
