@@ -108,6 +108,10 @@ def test_enqueue_wrong_usage(node, run):
     assert run(mx, "enqueue", "-s", "remote").returncode == 64
     assert run(mx, "enqueue", "-c", os.path.join(mx.directory, "none")).returncode == 78
     assert b"Exit status" in run(mx, "enqueue", "--help").stdout
+    with open("/dev/null", "wb") as null:  # who forgets the envelope
+        ended = run(mx, "enqueue", input=TEXT, stdout=null, stderr=subprocess.PIPE, capture_output=False)
+    assert ended.returncode == 74
+    assert b"the envelope cannot be read from descriptor 1 (1< FILE in a shell): " in ended.stderr
 
 
 def test_enqueue_large_message_in_little_memory(node, run, enqueue):

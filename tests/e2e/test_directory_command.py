@@ -253,6 +253,19 @@ def test_lists_of_a_member(command):
         assert (status, told) == (2, "") and "there is no such table" in errors, errors
 
 
+@pytest.mark.parametrize("words, allowed", [
+    ("get --table x y", "domain, address, member, user, server"),
+    ("list --table x", "domain, address, member, user, server, membership"),
+    ("import --table x y.csv", "domain, address, member, user, server"),
+    ("import --format x y", "json, csv, aliases, postfix, mailboxes"),
+    ("export --format x", "json, csv, aliases, postfix, mailboxes"),
+    ("export --table x", "domain, address, member, user, server"),
+    ("passwd --method x y", "yescrypt, bcrypt, argon2, scram-sha-256, scram-sha-1")])
+def test_what_is_allowed_is_said(command, words, allowed):
+    status, told, errors = command(*words.split())
+    assert (status, told) == (2, "") and f"; allowed: {allowed}\n" in errors, errors
+
+
 def test_stats_tell_of_the_data(command):
     command("put", "ann@a.test", "kind=mailbox")
     command("put", "all@a.test", "kind=list", "owner=ann@a.test")

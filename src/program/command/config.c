@@ -55,10 +55,10 @@ static void append_place(const struct config_explanation *explanation, const cha
 	const struct config_place *place = &explanation->place;
 
 	if (place->line == 0) {
-		buffer_append_string(out, "# It is in no file.\n");
+		buffer_append_string(out, "# It is not set in any file.\n");
 		return;
 	}
-	buffer_append_string(out, "# It is in ");
+	buffer_append_string(out, "# It is set in ");
 	buffer_append_str(out, place->file.length > 0 ? place->file : str_from(file));
 	buffer_append_format(out, ":%u.\n", place->line);
 }

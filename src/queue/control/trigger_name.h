@@ -10,6 +10,13 @@
 
 enum { QUEUE_TRIGGER_MAX = 200 }; /* bytes of a name */
 
+/* What is valid, in words. */
+#define QUEUE_TRIGGER_NAMES \
+	"1 to 200 lower-case letters, digits and \"-_.:[]\", not with a dot in front"
+/* Of what operators let messages wait for. */
+#define QUEUE_TRIGGER_NAMES_TO_WAIT_FOR \
+	QUEUE_TRIGGER_NAMES "; none that the mail system sets itself"
+
 /* 1 to QUEUE_TRIGGER_MAX lower-case letters, digits and "-_.:[]"; not beginning with '.'. */
 bool queue_trigger_name_is_valid(struct str name);
 

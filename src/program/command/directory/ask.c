@@ -72,7 +72,10 @@ static bool parse(struct exchange *exchange, int argc, char **argv)
 	is_listed = command->run == command_directory_list &&
 		    directory_table_find_listed(str_from(table)) != DIRECTORY_NO_TABLE;
 	if (!is_route && !is_listed && directory_table_find(str_from(table)) == DIRECTORY_NO_TABLE)
-		exchange->status = command_usage(command, "there is no such table");
+		exchange->status =
+			command_usage(command, command->run == command_directory_list
+						       ? COMMAND_DIRECTORY_NO_TABLE ", membership"
+						       : COMMAND_DIRECTORY_NO_TABLE);
 	return exchange->status == COMMAND_OK;
 }
 

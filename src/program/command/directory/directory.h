@@ -25,6 +25,11 @@ int command_directory_failed(const struct command *command,
 
 extern const struct command command_directory_subcommands[];
 
+/* What is said of a wrong --table, and what --format may be. */
+#define COMMAND_DIRECTORY_NO_TABLE \
+	"there is no such table; allowed: domain, address, member, user, server"
+#define COMMAND_DIRECTORY_FORMATS "json, csv, aliases, postfix, mailboxes"
+
 /* The directory did not answer, or it refused. */
 enum { COMMAND_DIRECTORY_UNANSWERED = 3 };
 

@@ -227,7 +227,8 @@ static const char *check_methods(const char *methods)
 		enum directory_password_method method = directory_password_method_find(name);
 
 		if (method == DIRECTORY_PASSWORD_METHODS)
-			return "there is no such method";
+			return "there is no such method; allowed: yescrypt, bcrypt, argon2, "
+			       "scram-sha-256, scram-sha-1";
 		if (!directory_password_is_available(method))
 			return explain(-ENOTSUP);
 	}

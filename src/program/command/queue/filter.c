@@ -60,8 +60,9 @@ static bool parse_trigger(struct queue_filter *filter, struct str *trigger_out,
 			return false;
 		str_lower(filter->host_trigger, (size_t)length);
 		*trigger_out = str_from(filter->host_trigger);
+		return queue_trigger_name_is_valid(*trigger_out);
 	}
-	*why_out = "that is no name of a trigger";
+	*why_out = "that is no name of a trigger; allowed: " QUEUE_TRIGGER_NAMES;
 	return trigger_out->length == 0 || queue_trigger_name_is_valid(*trigger_out);
 }
 

@@ -172,7 +172,8 @@ int command_queue_order(const struct command *command, int argc, char **argv)
 		return command_usage(command, why);
 	if (options.until[0] != '\0' && (!queue_trigger_name_is_valid(str_from(options.until)) ||
 					 queue_trigger_name_is_ours(str_from(options.until))))
-		return command_usage(command, "--until needs a name of a trigger to wait for");
+		return command_usage(command, "--until needs a name of a trigger to wait for; "
+					      "allowed: " QUEUE_TRIGGER_NAMES_TO_WAIT_FOR);
 	order.until = options.until;
 	if (!options.yes && !is_terminal &&
 	    (order.kind == ORDER_BOUNCE || order.kind == ORDER_REMOVE))

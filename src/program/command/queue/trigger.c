@@ -17,8 +17,7 @@
 
 enum { TEXT_MAX = 4096, REASON_MAX = 500 };
 
-static const char name_rules[] =
-	"NAME is 1 to 200 lower-case letters, digits and \"-_.:[]\", not with a dot in front.\n";
+static const char name_rules[] = "NAME is " QUEUE_TRIGGER_NAMES ".\n";
 
 struct known_trigger {
 	char *name;

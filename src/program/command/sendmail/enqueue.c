@@ -8,6 +8,7 @@
 #include "queue/client/protocol.h"
 #include "queue/trigger.h"
 #include <stdio.h>
+#include <string.h>
 
 enum { MESSAGE_DESCRIPTOR = 0, ENVELOPE_DESCRIPTOR = 1 };
 
@@ -22,8 +23,14 @@ static int receive(const struct config *config, struct inject_message *message,
 				       .removes_nul = config->nul == CONFIG_NUL_REMOVE};
 	int error = command_mail_copy(&reader, message);
 
-	if (error == 0)
-		error = inject_envelope_read(ENVELOPE_DESCRIPTOR, &limits, envelope, reason);
+	if (error < 0)
+		return error;
+	error = inject_envelope_read(ENVELOPE_DESCRIPTOR, &limits, envelope, reason);
+	if (error < 0 && reason->length == 0)
+		buffer_append_format(reason,
+				     "the envelope cannot be read from descriptor %d (1< FILE in a "
+				     "shell): %s",
+				     ENVELOPE_DESCRIPTOR, strerror(-error));
 	return error;
 }
 
@@ -76,7 +83,8 @@ static bool may_wait_for(const char *trigger)
 	if (name.length == 0)
 		return true;
 	if (!queue_trigger_name_is_valid(name) || queue_trigger_name_is_ours(name)) {
-		fprintf(stderr, "%s: \"%s\" is no name of a trigger to wait for\n", NAME, trigger);
+		fprintf(stderr, "%s: \"%s\" is no name of a trigger to wait for; allowed: %s\n",
+			NAME, trigger, QUEUE_TRIGGER_NAMES_TO_WAIT_FOR);
 		return false;
 	}
 	if (!os_process_is_privileged() || os_process_was_started_by_owner(&caller))
