@@ -33,14 +33,20 @@ static size_t count_subcommands(const struct command *command)
 static void append_subcommand_names(const struct command *command, struct buffer *out)
 {
 	size_t count = count_subcommands(command);
+	bool is_needed = command->options == NULL;
 
 	if (count > SUBCOMMANDS_SHOWN) {
 		buffer_append_string(out, " COMMAND");
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
-		buffer_append_format(out, "%s%s", i == 0 ? " " : "|",
+		buffer_append_format(out, "%s%s",
+				     i > 0       ? "|"
+				     : is_needed ? " "
+						 : " [",
 				     strchr(command->subcommands[i].name, ' ') + 1);
+	if (count > 0 && !is_needed)
+		buffer_append_byte(out, ']');
 }
 
 void command_append_arguments(const struct command *command, struct buffer *out)

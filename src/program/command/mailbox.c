@@ -36,7 +36,7 @@ const struct command_exit command_mailbox_exits[] = {
 
 static const struct command_option status_options[] = {
 	COMMAND_OPTION_CONFIG,
-	COMMAND_OPTION_JSON("print an object of JSON for each message"),
+	COMMAND_OPTION_JSON("print an object of JSON for each message, then one of the lock"),
 	COMMAND_OPTION_END,
 };
 

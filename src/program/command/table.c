@@ -121,8 +121,8 @@ const struct command commands[] = {
 	 "did not.\n",
 	 command_tls_report, command_tls_report_options, command_tls_report_exits, NULL},
 	{"newaliases", "", "Reads the files of aliases into the address directory.",
-	 "The files are those of setting aliases in section directory, at first /etc/aliases, in\n"
-	 "the language of sendmail's aliases(5). Their addresses are marked as made by\n"
+	 "The files are those of setting aliases in section directory, by default /etc/aliases,\n"
+	 "in the format of sendmail's aliases(5). Their addresses are marked as made by\n"
 	 "\"aliases\": what an earlier newaliases made and the files no longer have is removed, "
 	 "and\n"
 	 "nothing else. An address that was made by other means stays, and is named, as is a\n"
@@ -133,8 +133,8 @@ const struct command commands[] = {
 	{"sendmail", "[RECIPIENT ...]",
 	 "Queues the message on standard input, as the command of that name does.",
 	 "Date, From and Message-ID are added where they lack, addresses without a domain get\n"
-	 "the host's name, Bcc is removed. Letters may be combined (-ti) and followed by\n"
-	 "their argument (-fSENDER); options end at the first recipient.\n\n"
+	 "default_domain or else hostname, Bcc is removed. Letters may be combined (-ti)\n"
+	 "and followed by their argument (-fSENDER); options end at the first recipient.\n\n"
 	 "Files in the queue must belong to the mail system's user. For other users to\n"
 	 "send mail, install a copy of this program that is called sendmail, belongs to\n"
 	 "that user and has the set-user-ID bit: it then does nothing but this, enqueue\n"

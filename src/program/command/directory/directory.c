@@ -46,6 +46,14 @@ static const struct command_exit list_exits[] = {
 	{0, NULL},
 };
 
+/* Without a server it waits for one. */
+static const struct command_exit watch_exits[] = {
+	{COMMAND_OK, "it was interrupted"},
+	{COMMAND_FAILED, "the configuration is wrong"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{0, NULL},
+};
+
 static const struct command_exit import_exits[] = {
 	{COMMAND_OK, "all records are in the directory"},
 	{COMMAND_FAILED, "lines are wrong, or the import has failed: run it again"},
@@ -84,8 +92,9 @@ const struct command command_directory_subcommands[] = {
 	 "others there defers all mail (451) and takes no change. The log says why (store_held).\n",
 	 command_directory_accept, command_directory_accept_options, accept_exits, NULL},
 	{"directory watch", "", "Prints each change as it is made, until it is interrupted.",
-	 "A line has the version, the table and the key.\n", command_directory_watch,
-	 command_json_options, list_exits, NULL},
+	 "A line has the version, the table and the key. While the directory does not answer, it\n"
+	 "says so on standard error, and waits.\n",
+	 command_directory_watch, command_json_options, watch_exits, NULL},
 	{"directory stats", "", "Tells whether the data can be read, their version, and counts.",
 	 "", command_directory_stats, command_directory_stats_options, list_exits, NULL},
 	{"directory status", "", "Tells what keeps the data, and whether it is reached.",

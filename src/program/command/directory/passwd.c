@@ -26,9 +26,8 @@ struct passwd_options {
 const struct command_option command_directory_passwd_options[] = {
 	COMMAND_OPTION_CONFIG,
 	{"--method", "METHOD[,METHOD]",
-	 "yescrypt, bcrypt, argon2 where the system has it, scram-sha-256, scram-sha-1; yescrypt "
-	 "at "
-	 "first. With several the password is as safe as by the weakest of them",
+	 "yescrypt (default), bcrypt, argon2 where the system has it, scram-sha-256, "
+	 "scram-sha-1. With several the password is as safe as by the weakest of them",
 	 OPTION(methods)},
 	{"--create", NULL, "make the user, which must not exist yet", OPTION(create)},
 	{"--remove", NULL, "leave no password, so that the user cannot log in", OPTION(remove)},

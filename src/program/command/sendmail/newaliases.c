@@ -22,7 +22,7 @@ struct newaliases_options {
 
 const struct command_option command_newaliases_options[] = {
 	COMMAND_OPTION_CONFIG,
-	{"--domain", "DOMAIN", "whose addresses the aliases are: at first default_domain",
+	{"--domain", "DOMAIN", "whose addresses the aliases are (setting default_domain)",
 	 offsetof(struct newaliases_options, domain)},
 	COMMAND_OPTION_END,
 };

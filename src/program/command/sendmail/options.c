@@ -16,8 +16,9 @@ const struct command_option sendmail_options_rows[] = {
 	{"-R", "RETURN", "full or hdrs: what of the message a bounce returns", 0},
 	{"-V", "ENVID", "what reports call the message: xtext (RFC 3461), or is made so", 0},
 	{"-b", "MODE",
-	 "m: queue a message, as ever; p: list the queue, as mailq does; i: read the "
-	 "aliases, as newaliases does; s and d are refused",
+	 "m: queue a message (default); p: list the queue, as mailq does; i: read the "
+	 "aliases, as newaliases does; s: speak SMTP on standard input and output; others are "
+	 "refused",
 	 0},
 	{"-q", "[WHAT]", "nothing: the queue runs by itself", 0},
 	{"-o", "OPTION", "i: the same as -i; others are accepted and change nothing", 0},
