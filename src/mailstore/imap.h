@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * mailstore/imap.h - copies on an IMAP server (RFC 3501, 4315; by libcurl). Connections are kept
- * and used again.
+ * mailstore/imap.h - copies on an IMAP server (RFC 3501, 4315, 9051; by libcurl). Connections are
+ * kept and used again.
  */
 #ifndef MAILSTORE_IMAP_H
 #define MAILSTORE_IMAP_H

@@ -98,6 +98,11 @@ class Session:
     on_select = on_examine
 
     def on_uid_search(self, tag, rest):
+        if "IMAP4rev1" not in self.server.capabilities.split():  # RFC 9051
+            last = max(self.server.messages, default=0)
+            found = b" ALL 1:%d" % last if last > 2 else b" ALL %d" % last if last else b""
+            self.peer.say(b'* ESEARCH (TAG "' + tag + b'") UID' + found + b"\r\n")
+            return
         self.peer.say(b"* SEARCH" + b"".join(b" %d" % uid for uid in self.server.messages) + b"\r\n")
 
     def on_uid_fetch(self, tag, rest):

@@ -160,6 +160,20 @@ def test_others_data_are_not_ours(connect):
         assert store.find(ANN, TEXT) == []
 
 
+def test_a_server_of_imap4rev2_alone(connect):
+    """It answers a search with ESEARCH, in ranges."""
+    with ImapServer(free_port(), capabilities="IMAP4rev2 UIDPLUS AUTH=PLAIN SASL-IR") as server:
+        store = connect(server.port)
+        assert store.find(ANN, TEXT) == []
+        copies = []
+        for number in (1, 2, 3):
+            copies.append(store.append(ANN, TEXT).copy)
+            if number != 2:
+                assert store.find(ANN, TEXT) == copies
+        assert store.remove(ANN, TEXT, copies[1])[0] == 0
+        assert store.remove(ANN, TEXT, "7:9")[0] == ENOENT
+
+
 @pytest.mark.parametrize("words, status", REFUSALS.items())
 def test_refusals(connect, words, status):
     with ImapServer(free_port(), refuse={"APPEND": "NO " + words}) as server:

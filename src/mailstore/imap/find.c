@@ -38,15 +38,17 @@ static void add_candidate(struct finding *finding, uint64_t uid)
 		finding->uids[finding->uid_count++] = uid;
 }
 
+static void add_range(void *context, uint64_t from, uint64_t to)
+{
+	struct finding *finding = context;
+
+	for (uint64_t uid = from; uid <= to && !finding->are_too_many; uid++)
+		add_candidate(finding, uid);
+}
+
 static void take_search(void *context, const struct imap_response *response)
 {
-	struct str text = response->text;
-	uint64_t uid;
-
-	if (!imap_is(imap_word(&text), "SEARCH"))
-		return;
-	while (text.length > 0 && str_to_u64(imap_word(&text), &uid))
-		add_candidate(context, uid);
+	imap_mailbox_found(response->text, add_range, context);
 }
 
 static void take_header(void *context, const struct imap_response *response)

@@ -150,6 +150,11 @@ MUST_CHECK int imap_mailbox_open(struct imap_connection *connection, const char 
 				 const struct mailstore_place *place, struct imap_mailbox *out);
 /* The UID in an untagged FETCH; 0: it is no FETCH with one. */
 uint64_t imap_mailbox_fetched(struct str text);
+/* Messages that a search has found, from UID FROM to UID TO. */
+typedef void imap_mailbox_range(void *context, uint64_t from, uint64_t to);
+/* Calls EACH for all UIDs in an untagged SEARCH or, as servers of IMAP4rev2 answer, ESEARCH (RFC
+ * 9051 section 7.3.4). */
+void imap_mailbox_found(struct str text, imap_mailbox_range *each, void *context);
 
 /* ---- the store's operations ---- */
 

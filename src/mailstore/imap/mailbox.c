@@ -86,3 +86,47 @@ uint64_t imap_mailbox_fetched(struct str text)
 	}
 	return 0;
 }
+
+/* "7" or "7:9", in either order. */
+static void pass_range(struct str range, imap_mailbox_range *each, void *context)
+{
+	struct str first;
+	uint64_t from;
+	uint64_t to;
+
+	(void)str_split(&range, ':', &first);
+	if (!str_to_u64(first, &from))
+		return;
+	to = from;
+	if (range.data != NULL && !str_to_u64(range, &to))
+		return;
+	each(context, from < to ? from : to, from < to ? to : from);
+}
+
+/* "(TAG "S3") UID ALL 2,5:7"; without ALL there are none. */
+static void pass_extended(struct str text, imap_mailbox_range *each, void *context)
+{
+	while (text.length > 0) {
+		struct str range;
+		struct str set;
+
+		if (*text.data == '(' || *text.data == ')')
+			text = str_skip(text, 1);
+		if (!imap_is(imap_word(&text), "ALL"))
+			continue;
+		set = imap_word(&text);
+		while (set.length > 0 && str_split(&set, ',', &range))
+			pass_range(range, each, context);
+	}
+}
+
+void imap_mailbox_found(struct str text, imap_mailbox_range *each, void *context)
+{
+	struct str name = imap_word(&text);
+	uint64_t uid;
+
+	if (imap_is(name, "ESEARCH"))
+		pass_extended(text, each, context);
+	while (imap_is(name, "SEARCH") && text.length > 0 && str_to_u64(imap_word(&text), &uid))
+		each(context, uid, uid);
+}

@@ -20,16 +20,16 @@ static bool parse_copy(const char *copy, struct removing *removing)
 	       str_to_u64(text, &removing->uid) && removing->uid > 0;
 }
 
-static void note_uid(void *context, const struct imap_response *response)
+static void note_range(void *context, uint64_t from, uint64_t to)
 {
 	struct removing *removing = context;
-	struct str text = response->text;
-	uint64_t uid;
 
-	if (!imap_is(imap_word(&text), "SEARCH"))
-		return;
-	while (text.length > 0 && str_to_u64(imap_word(&text), &uid))
-		removing->is_there |= uid == removing->uid;
+	removing->is_there |= from <= removing->uid && removing->uid <= to;
+}
+
+static void note_uid(void *context, const struct imap_response *response)
+{
+	imap_mailbox_found(response->text, note_range, context);
 }
 
 /* COMMAND has the UID as its %. */
