@@ -174,6 +174,21 @@ def test_a_server_of_imap4rev2_alone(connect):
         assert store.remove(ANN, TEXT, "7:9")[0] == ENOENT
 
 
+@pytest.mark.parametrize("nothing", [b'""', b"NIL", b"{0}\r\n"])
+def test_a_message_that_is_a_header_without_message_id(connect, nothing):
+    """Its subset has not even an empty line (RFC 3501 section 6.4.5)."""
+    text = b"From: <lisa@example.com>\r\nSubject: no body\r\n"
+
+    def lie(peer, tag):
+        return (b"* 1 FETCH (UID 1 BODY[HEADER.FIELDS (MESSAGE-ID)] " + nothing + b")\r\n"
+                + tag + b" OK done\r\n")
+    with ImapServer(free_port(), "UID FETCH", lie) as server:
+        store = connect(server.port)
+        copy = store.append(ANN, text).copy
+        assert store.find(ANN, text) == [copy]
+        assert store.find(ANN, text + b"\r\nA body.\r\n") == []
+
+
 @pytest.mark.parametrize("words, status", REFUSALS.items())
 def test_refusals(connect, words, status):
     with ImapServer(free_port(), refuse={"APPEND": "NO " + words}) as server:

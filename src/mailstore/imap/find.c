@@ -55,9 +55,10 @@ static void take_header(void *context, const struct imap_response *response)
 {
 	struct finding *finding = context;
 	uint64_t uid = imap_mailbox_fetched(response->text);
+	/* "" or NIL without the field, if there is no empty line after the header, either */
+	struct str header = response->literal.length > 0 ? response->literal : STR("");
 
-	if (uid > 0 && response->literal.data != NULL &&
-	    mailstore_compare_header(finding->place, response->literal))
+	if (uid > 0 && mailstore_compare_header(finding->place, header))
 		add_candidate(finding, uid);
 }
 
