@@ -218,6 +218,8 @@ static int read_names(struct queue_cleaner *cleaner)
 	enum queue_place place = place_of(cleaner, &name, &flag);
 	int result = cleaner->list == NULL ? enter(cleaner) : 1;
 
+	if (result == -ENOENT && place == QUEUE_LOCAL) /* as for queue_store_each_part() */
+		return 0;
 	for (unsigned i = 0; result >= 0 && i < NAMES_A_STEP; i++) {
 		const char *entry;
 		uint64_t number;

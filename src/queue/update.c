@@ -289,15 +289,24 @@ static int link_place(struct group *group, size_t i, const char *from, enum queu
 	int result;
 
 	queue_store_path(group->store, place, name, group->updates[i]->number, path);
-	if (needs_sync(group, i))
-		add_directory(group, i, place, name);
 	result = os_file_link(directory, from, path);
 	if (result == -EEXIST) {
 		result = os_file_unlink(directory, path);
 		if (result == 0)
 			result = os_file_link(directory, from, path);
 	}
+	if (result == 0 && needs_sync(group, i))
+		add_directory(group, i, place, name);
 	return result;
+}
+
+/* Its name in local/SERVICE is for people. A reload on a full disk may have brought the service
+ * without its directories, and until the next start the message must not wait for them. */
+static int link_service(struct group *group, size_t i, const char *from, const char *service)
+{
+	int result = link_place(group, i, from, QUEUE_LOCAL, service);
+
+	return result == -ENOENT ? 0 : result;
 }
 
 /* Makes the data file's second name. If another file has it, this is a copy of a queue that was
@@ -328,7 +337,7 @@ static int name_all(struct group *group, size_t i)
 
 	queue_store_path(group->store, QUEUE_INTD, NULL, update->number, from);
 	for (size_t k = 0; result == 0 && k < update->link_service_count; k++)
-		result = link_place(group, i, from, QUEUE_LOCAL, update->link_services[k]);
+		result = link_service(group, i, from, update->link_services[k]);
 	if (result == 0 && update->link_remote)
 		result = link_place(group, i, from, QUEUE_REMOTE, NULL);
 	if (result < 0)

@@ -250,6 +250,22 @@ static void who_is_to_be_mapped_again_is_whole(void **state)
 	queue_store_close(store);
 }
 
+/* Its directories could not be made, or a power failure took them: nothing is left there. */
+static void a_service_without_directories_is_clean(void **state)
+{
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	struct queue_intake *intake = queue_scene_intake(store);
+	struct hands hands = {.intake = intake};
+	uint64_t number = queue_scene_enqueue(intake, NULL, "queued\r\n");
+
+	(void)state;
+	make_name(store, QUEUE_MESS, NULL, number);
+	clean(store, &hands);
+	assert_false(stands(store, QUEUE_MESS, NULL, number));
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
 static void cleaning_spares_the_living(void **state)
 {
 	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
@@ -398,6 +414,7 @@ int main(void)
 		STORE_TEST(cleaning_looks_again_for_a_control_file),
 		STORE_TEST(what_has_come_back_goes),
 		STORE_TEST(a_message_at_s4_is_settled),
+		STORE_TEST(a_service_without_directories_is_clean),
 		STORE_TEST(who_is_to_be_mapped_again_is_whole),
 	};
 

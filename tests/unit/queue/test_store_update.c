@@ -224,6 +224,45 @@ static void a_torn_line_stays_no_record(void **state)
 	queue_store_close(store);
 }
 
+/* As after a reload that could not make the directories of a new service. */
+static void who_goes_to_a_service_without_directories_waits_too(void **state)
+{
+	static const char *const services[] = {"mailbox", "new"};
+	static const enum queue_sync ways[] = {QUEUE_SYNC_FILES, QUEUE_SYNC_FILESYSTEM,
+					       QUEUE_SYNC_ORDERED};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ways); i++) {
+		struct queue_store *store = queue_scene_open("queue", ways[i]);
+		struct queue_intake *intake = queue_scene_intake(store);
+		struct queue_update update = {
+			.is_queued = true,
+			.stage = MAIL_STAGE_ARRIVE,
+			.control = STR("map: 1 local mailbox <b@c>\nmap: 1 local new 2 <b@d>\n"
+				       "mapped: directory=1 count=2\n"),
+			.preprocess = true,
+			.link_services = services,
+			.link_service_count = 2,
+		};
+		struct queue_control *control;
+
+		assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
+		update.number = queue_scene_enqueue(intake, NULL, "data\r\n");
+		assert_int_equal(queue_scene_update(store, &update), 0);
+		assert_int_equal(
+			queue_message_remove_todo(intake, MAIL_STAGE_ARRIVE, update.number), 0);
+		assert_int_equal(inode_of(store, QUEUE_INFO, NULL, update.number),
+				 inode_of(store, QUEUE_LOCAL, "mailbox", update.number));
+		assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+		assert_int_equal(control->delivery_count, 2);
+		queue_control_free(control);
+		assert_int_equal(queue_update_finish(store, update.number, services, 2), 0);
+		assert_int_equal(queue_message_remove_data(intake, update.number), 0);
+		queue_intake_close(intake);
+		queue_store_close(store);
+	}
+}
+
 /* A record that does not fit, tried again and again, leaves nothing. */
 static void a_full_disk_does_not_let_files_grow(void **state)
 {
@@ -270,6 +309,7 @@ int main(void)
 		STORE_TEST(preprocessed_message_ends),
 		STORE_TEST(a_control_file_is_written_anew),
 		STORE_TEST(a_torn_line_stays_no_record),
+		STORE_TEST(who_goes_to_a_service_without_directories_waits_too),
 		STORE_TEST(a_full_disk_does_not_let_files_grow),
 	};
 
