@@ -60,6 +60,8 @@ int queue_trigger_set_until(struct queue_store *store, struct str name, int64_t 
 		return file == -EEXIST ? 0 : file;
 	write_text(&text, now_us, reason, until);
 	result = os_file_write(file, buffer_data(&text), text.length, 0);
+	if (result == 0 && until.length > 0)
+		result = os_file_sync(file);
 	os_file_close(file);
 	buffer_clear(&text);
 	return result < 0 ? take_back(store, path, result) : 0;

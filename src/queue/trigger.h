@@ -4,7 +4,8 @@
  * which says since when and why. (Source: the distributed design.)
  *
  * The files are hints: a lost one costs attempts, a stale one delays them. So they are not made
- * durable.
+ * durable, except the text of a hold that ends: a power failure that took it and left the name
+ * would make the hold one without an end.
  */
 #ifndef QUEUE_TRIGGER_H
 #define QUEUE_TRIGGER_H

@@ -14,6 +14,22 @@
 static char base[SCRATCH_SIZE];
 static struct queue_store *store;
 
+static struct {
+	unsigned syncs;
+	int error; /* of the next one */
+} disk;
+
+int real_sync(int file) __asm__("__real_os_file_sync");
+int wrap_sync(int file) __asm__("__wrap_os_file_sync");
+int wrap_sync(int file)
+{
+	int error = disk.error;
+
+	disk.syncs++;
+	disk.error = 0;
+	return error < 0 ? error : real_sync(file);
+}
+
 static int set_up(void **state)
 {
 	struct queue_options options = {.create = true, .split = 1, .unsafe = true};
@@ -132,6 +148,26 @@ static void what_cannot_be_written_is_not_set(void **state)
 	expect_text("hold.1-1", "reason: x\nuntil: the.moon\n");
 }
 
+/* Else a power failure could leave its name alone, which would be a hold for ever. */
+static void the_end_of_a_hold_is_durable(void **state)
+{
+	(void)state;
+	disk.syncs = 0;
+	assert_int_equal(queue_trigger_set(store, STR("the.moon"), 1000000, STR("x")), 0);
+	assert_int_equal(queue_trigger_set(store, STR("hold.2-1"), 1000000, STR("x")), 0);
+	assert_int_equal(disk.syncs, 0);
+	disk.error = -EIO;
+	assert_int_equal(
+		queue_trigger_set_until(store, STR("hold.1-1"), 1000000, STR("x"), STR("the.moon")),
+		-EIO);
+	assert_int_equal(queue_trigger_is_set(store, STR("hold.1-1")), 0);
+	assert_int_equal(
+		queue_trigger_set_until(store, STR("hold.1-1"), 1000000, STR("x"), STR("the.moon")),
+		0);
+	assert_int_equal(disk.syncs, 2);
+	assert_int_equal(queue_trigger_is_set(store, STR("hold.1-1")), 1);
+}
+
 static void our_names_are_not_for_others(void **state)
 {
 	static const struct str ours[] = {STR("host.x"), STR("service.x"), STR("hold.1-1"),
@@ -216,6 +252,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_cannot_be_written_is_not_set, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(the_end_of_a_hold_is_durable, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(our_names_are_not_for_others, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_reason_stays_one_line, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(names_that_are_paths_are_refused, set_up,
