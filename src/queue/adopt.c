@@ -4,10 +4,12 @@
 #include "os/file/file.h"
 #include "queue/adopt/internal.h"
 #include "queue/repair/internal.h"
+#include "queue/trigger.h"
 #include "queue/update.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	ADOPT_GROUP = 64, /* messages */
@@ -52,20 +54,36 @@ static int copy_data(int from, int to, uint64_t size)
 	return result;
 }
 
-/* 1, 0 or -errno: what cannot be seen may be held. */
-static int was_held(const struct adopt *adopt, struct mail_id id)
+/* What waits there for the trigger NAME waits here for it: 1; 0: it is not set there. */
+static int take_event(const struct adopt *adopt, struct str name)
 {
-	char name[MAIL_ID_SIZE];
-	char path[QUEUE_PATH_SIZE];
-	struct os_file_info info;
+	int result = queue_trigger_is_set(adopt->there.store, name);
+
+	if (result <= 0)
+		return result;
+	result = adopt->options->wait(adopt->options->context, name);
+	return result < 0 ? result : 1;
+}
+
+/* What was held there as FROM is held here as TO, unless that was to end and has, though
+ * nobody there saw it. -errno: what cannot be seen may be held. */
+static int take_hold(const struct adopt *adopt, struct mail_id from, struct mail_id to)
+{
+	struct buffer until CLEANUP(buffer_clear) = {0};
+	char name[MAIL_ID_SIZE + 8] = "hold.";
 	int result;
 
-	mail_id_format(id, name);
-	snprintf(path, sizeof path, "trigger/hold.%s", name);
-	result = os_file_info_at(adopt->there.store->directory, path, &info);
-	if (result == -ENOENT)
-		return 0;
-	return result < 0 ? result : 1;
+	mail_id_format(from, name + strlen(name));
+	result = queue_trigger_is_set(adopt->there.store, str_from(name));
+	if (result <= 0)
+		return result;
+	result = queue_trigger_read_until(adopt->there.store, str_from(name), &until);
+	if (result == 0 && until.length > 0)
+		result = take_event(adopt, buffer_view(&until));
+	else if (result == 0)
+		result = 1;
+	return result > 0 ? adopt->options->hold(adopt->options->context, to, buffer_view(&until))
+			  : result;
 }
 
 static int write_envelope(struct queue_message *message, const struct mail_envelope *envelope)
@@ -84,9 +102,9 @@ static int write_copy(struct adopt *adopt, struct queue_message *message,
 
 	envelope->id = (struct mail_id){queue_message_number(message), from.born_us};
 	if (result == 0)
-		result = was_held(adopt, from);
-	if (result > 0)
-		result = adopt->options->hold(adopt->options->context, envelope->id);
+		result = take_event(adopt, envelope->trigger);
+	if (result >= 0)
+		result = take_hold(adopt, from, envelope->id);
 	return result == 0 ? write_envelope(message, envelope) : result;
 }
 

@@ -7,7 +7,8 @@
  * are not done; if these were mapped already, it gets the addresses they were mapped to. Its birth
  * is kept. Successes still to be reported are reported at once by a separate message, because
  * nobody will deliver to those recipients again. A delay that was already reported is not reported
- * again: the copied recipient no longer asks for it. The copy is durable here before the message is
+ * again: the copied recipient no longer asks for it. An event (queue/trigger.h) that it waits for
+ * there is waited for here. The copy is durable here before the message is
  * removed there, so nothing is lost if this is interrupted and run again. A message or a report may
  * be sent twice if the removal there was not yet durable.
  */
@@ -17,8 +18,12 @@
 #include "queue/message.h"
 
 struct queue_adopt {
-	/* Holds the message ID, because it was held there. Called before it is queued here. */
-	int (*hold)(void *context, struct mail_id id);
+	/* Sets the trigger NAME, because it is set there and a message waits for it. 0 or -errno.
+	 * Called before that message is queued here. */
+	int (*wait)(void *context, struct str name);
+	/* Holds the message ID, because it was held there; UNTIL another trigger ends that, if not
+	 * empty. 0 or -errno. Called before it is queued here. */
+	int (*hold)(void *context, struct mail_id id, struct str until);
 	/* Which report of successes CONTROL's message still owes. 1: *ENVELOPE_OUT (freed by the
 	 * caller) is the report's envelope, without number and size, and its text is appended to
 	 * CONTENT; 0: none; or -errno. DATA: a descriptor of the message's data. */

@@ -232,12 +232,18 @@ static int repair_once(void)
 	return result;
 }
 
-static int on_hold(void *context, struct mail_id id)
+static int on_wait(void *context, struct str name)
+{
+	return queue_trigger_set(context, name, recorder.now_us, STR("adopted"));
+}
+
+static int on_hold(void *context, struct mail_id id, struct str until)
 {
 	char name[MAIL_ID_SIZE + 8] = "hold.";
 
 	mail_id_format(id, name + 5);
-	return queue_trigger_set(context, str_from(name), recorder.now_us, STR("held"));
+	return queue_trigger_set_until(context, str_from(name), recorder.now_us, STR("held"),
+				       until);
 }
 
 /* Of each message with bounce records something is said to be due. */
@@ -277,8 +283,11 @@ static int adopt_once(void)
 	struct queue_options options = {.sync = QUEUE_SYNC_FILES};
 	struct queue_intake_options intake_options = {
 		.spares = 4, .spare_size = 600, .is_daemon = true};
-	struct queue_adopt adopt = {
-		.hold = on_hold, .report = on_report, .adopted = on_adopted, .left = on_left};
+	struct queue_adopt adopt = {.wait = on_wait,
+				    .hold = on_hold,
+				    .report = on_report,
+				    .adopted = on_adopted,
+				    .left = on_left};
 	struct queue_store *there = NULL;
 	struct queue_store *here = NULL;
 	struct queue_intake *intake = NULL;

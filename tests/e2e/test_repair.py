@@ -365,6 +365,26 @@ def test_adopt(filled, heir, run, listing, node, runs):
     assert deliver(run, node, mx, dead.hop_port) == ALL
 
 
+@pytest.mark.parametrize("runs", [False, True])
+def test_adopted_mail_waits_for_its_event(filled, heir, run, listing, node, runs):
+    dead = filled(2)
+    assert run(dead, "queue", "hold", "--all", "--until", "the.moon").returncode == 0
+    mx = heir(dead, start=runs)
+    assert run(mx, "queue", "adopt", dead.queue).returncode == 0
+    if not runs:
+        mx.start()
+    found = mx.trigger_files()
+    holds = [text for name, text in found.items() if name.startswith("hold.")]
+    assert "the.moon" in found and len(holds) == 3
+    assert sum("until: the.moon" in text for text in holds) == 2, "one was held before"
+    assert all(m.get("held") for m in listing(mx))
+    assert run(mx, "trigger", "release", "the.moon").returncode == 0
+    wait_until(lambda: sum(name.startswith("hold.") for name in mx.trigger_files()) == 1,
+               "the two holds that end with it")
+    assert deliver(run, node, mx, dead.hop_port) == {
+        "bob": 1, "anna": 1, **{f"carl{i}": 1 for i in range(2)}}
+
+
 def test_adopt_refuses(node, run):
     mx = node()
     assert b"this very queue" in run(mx, "queue", "adopt", mx.queue).stderr

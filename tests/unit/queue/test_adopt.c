@@ -23,7 +23,8 @@ static bool is_special;               /* what is put there: its sender asks for 
 /* What was said of the adoption. */
 static struct {
 	unsigned asked, adopted, left, held;
-	bool may_hold;    /* something was held there */
+	bool may_hold;    /* something waits there */
+	char events[100]; /* that were taken over */
 	unsigned reports; /* this many are due, of the first that are asked for */
 	int error;        /* of all others */
 } said;
@@ -53,11 +54,28 @@ static int tear_down(void **state)
 
 /* --- the adoption --- */
 
-static int on_hold(void *context, struct mail_id id)
+static void note_event(const char *what, struct str name)
+{
+	size_t length = strlen(said.events);
+
+	assert_true(said.may_hold);
+	snprintf(said.events + length, sizeof said.events - length, "%s " STR_FORMAT ";", what,
+		 STR_ARGUMENTS(name));
+}
+
+static int on_wait(void *context, struct str name)
 {
 	(void)context;
-	assert_true(id.number > 0 && said.may_hold);
+	note_event("wait", name);
+	return 0;
+}
+
+static int on_hold(void *context, struct mail_id id, struct str until)
+{
+	(void)context;
+	assert_true(id.number > 0);
 	said.held++;
+	note_event("hold", until);
 	return 0;
 }
 
@@ -95,8 +113,11 @@ static void on_left(void *context, const char *path, const char *why)
 
 static int adopt(void)
 {
-	const struct queue_adopt options = {
-		.hold = on_hold, .report = on_report, .adopted = on_adopted, .left = on_left};
+	const struct queue_adopt options = {.wait = on_wait,
+					    .hold = on_hold,
+					    .report = on_report,
+					    .adopted = on_adopted,
+					    .left = on_left};
 
 	return queue_adopt(there, here_intake, &options);
 }
@@ -304,15 +325,58 @@ static void what_cannot_be_reported_stays(void **state)
 	assert_int_equal(left_there(), 0);
 }
 
+static void hold_there(uint64_t number, const char *until)
+{
+	char name[MAIL_ID_SIZE + 8] = "hold.";
+
+	mail_id_format((struct mail_id){number, SECOND_US}, name + strlen(name));
+	assert_int_equal(
+		queue_trigger_set_until(there, str_from(name), 0, STR("held"), str_from(until)), 0);
+}
+
+/* Its release there will never be seen here, but then it is released here. */
+static void what_waits_for_an_event_waits_on(void **state)
+{
+	static const struct {
+		const char *trigger; /* of the envelope */
+		const char *until;   /* of a hold; NULL: it is not held */
+		const char *events;
+	} cases[] = {
+		{"", NULL, ""},
+		{"", "", "hold ;"},
+		{"", "the.sun", "wait the.sun;hold the.sun;"},
+		{"the.sun", NULL, "wait the.sun;"},
+		{"the.sun", "", "wait the.sun;hold ;"},
+		/* that has happened */
+		{"", "the.moon", ""},
+		{"the.moon", NULL, ""},
+	};
+
+	(void)state;
+	said.may_hold = true;
+	assert_int_equal(queue_trigger_set(there, STR("the.sun"), 0, STR("")), 0);
+	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
+		struct mail_envelope *envelope = queue_scene_envelope_to_one();
+		uint64_t number;
+
+		envelope->trigger = str_from(cases[i].trigger);
+		number = queue_scene_enqueue(there_intake, envelope, "data\r\n");
+		if (cases[i].until != NULL)
+			hold_there(number, cases[i].until);
+		said.events[0] = '\0';
+		assert_int_equal(adopt(), 0);
+		assert_int_equal(said.adopted, i + 1);
+		assert_string_equal(said.events, cases[i].events);
+	}
+}
+
 /* As on a disk that fails: what may be held is not adopted as mail that is not. */
 static void whose_hold_cannot_be_seen_stays(void **state)
 {
 	int directory = queue_store_directory(there);
-	char name[MAIL_ID_SIZE + 8] = "hold.";
 
 	(void)state;
-	mail_id_format((struct mail_id){put(four, WAITS_3, ""), SECOND_US}, name + strlen(name));
-	assert_int_equal(queue_trigger_set(there, str_from(name), 0, STR("held")), 0);
+	hold_there(put(four, WAITS_3, ""), "");
 	assert_int_equal(os_file_rename(directory, "trigger", "trigger.away"), 0);
 	assert_int_equal(os_file_link(directory, "format", "trigger"), 0);
 	said.may_hold = true;
@@ -429,6 +493,7 @@ int main(void)
 		ADOPT_TEST(nothing_but_a_report_may_be_left),
 		ADOPT_TEST(what_cannot_be_reported_stays),
 		ADOPT_TEST(whose_hold_cannot_be_seen_stays),
+		ADOPT_TEST(what_waits_for_an_event_waits_on),
 		ADOPT_TEST(many_are_adopted),
 		ADOPT_TEST(a_delay_is_reported_once),
 		ADOPT_TEST(a_deadline_that_has_passed_is_reported_once),

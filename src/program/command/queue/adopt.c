@@ -21,23 +21,38 @@ struct adoption {
 };
 
 /* By the manager, which would not notice the file at once; or directly if none runs. */
-static int on_hold(void *context, struct mail_id id)
+static int set_trigger(const struct adoption *adoption, struct str name, const char *reason)
 {
-	const struct adoption *adoption = context;
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct buffer answer CLEANUP(buffer_clear) = {0};
-	char name[LISTING_HOLD_SIZE];
-	struct str hold = listing_hold_name(id, name);
 	int result;
 
-	buffer_append_format(&text, "wait %s held by the operator", name);
+	buffer_append_format(&text, "wait " STR_FORMAT " %s", STR_ARGUMENTS(name), reason);
 	result = manager_talk_ask(adoption->config->run, buffer_view(&text), &answer);
 	if (result > 0)
 		return -EAGAIN;
 	if (result != -ESRCH)
 		return result;
-	return queue_trigger_set(adoption->here, hold, os_clock_wall_us(),
-				 STR("held by the operator"));
+	return queue_trigger_set(adoption->here, name, os_clock_wall_us(), str_from(reason));
+}
+
+static int on_wait(void *context, struct str name)
+{
+	return set_trigger(context, name, "messages that were adopted wait for it");
+}
+
+/* The manager reads from the file what ends the hold. */
+static int on_hold(void *context, struct mail_id id, struct str until)
+{
+	const struct adoption *adoption = context;
+	char name[LISTING_HOLD_SIZE];
+	struct str hold = listing_hold_name(id, name);
+	int error = 0;
+
+	if (until.length > 0)
+		error = queue_trigger_set_until(adoption->here, hold, os_clock_wall_us(),
+						STR("held by the operator"), until);
+	return error < 0 ? error : set_trigger(adoption, hold, "held by the operator");
 }
 
 static int on_report(void *context, const struct queue_control *control, int data,
@@ -96,7 +111,8 @@ static int finish_repair(struct adoption *adoption)
 static int copy_all(struct adoption *adoption)
 {
 	const struct queue_intake_options spares = {.spares = 0};
-	const struct queue_adopt options = {.hold = on_hold,
+	const struct queue_adopt options = {.wait = on_wait,
+					    .hold = on_hold,
 					    .report = on_report,
 					    .adopted = on_adopted,
 					    .left = on_left,
