@@ -681,11 +681,47 @@ static void a_hold_until_an_event_can_be_released(void **state)
 	m = scene_begin_deferred();
 	assert_string_equal(scene_order_until("hold", m, "the.moon"), "ok");
 	scene_pass(DAY_US);
+	assert_true(scene_waits(m));
 	assert_string_equal(scene_order("release", m), "ok");
-	assert_string_equal(scene_order("retry", m), "ok");
 	scene_pass(SECOND_US);
 	assert_true(scene_is_tried(m, 1));
 	assert_true(model_has_trigger("the.moon"));
+	scene_end();
+}
+
+/* As by an order, when a scan notices that its file was removed. */
+static void a_hold_until_an_event_may_be_removed_by_hand(void **state)
+{
+	struct model_message *m;
+	char name[MAIL_ID_SIZE + 8] = "hold.";
+
+	(void)state;
+	m = scene_begin_deferred();
+	assert_string_equal(scene_order_until("hold", m, "the.moon"), "ok");
+	scene_pass(HOUR_US / 2);
+	assert_true(scene_waits(m));
+	mail_id_format(m->id, name + strlen(name));
+	assert_int_equal(queue_trigger_release(NULL, str_from(name)), 0);
+	scene_pass(HOUR_US);
+	assert_true(scene_is_tried(m, 1));
+	scene_end();
+}
+
+/* It goes on to wait for what its envelope names. */
+static void a_released_hold_is_not_a_released_event(void **state)
+{
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	set_trigger("the.moon");
+	m = model_mail_that_waits("r@fast.example", "the.moon");
+	model_resolve(MODEL_KNOWN);
+	assert_string_equal(scene_order_until("hold", m, "the.moon"), "ok");
+	assert_string_equal(scene_order("release", m), "ok");
+	scene_pass(SECOND_US);
+	assert_true(scene_waits(m));
+	assert_string_equal(scene_order("why", m), "ok the.moon");
 	scene_end();
 }
 
@@ -878,6 +914,8 @@ int main(void)
 		cmocka_unit_test(a_hold_ends_with_its_event),
 		cmocka_unit_test(a_scan_ends_holds_until_what_is_gone),
 		cmocka_unit_test(a_hold_until_an_event_can_be_released),
+		cmocka_unit_test(a_hold_until_an_event_may_be_removed_by_hand),
+		cmocka_unit_test(a_released_hold_is_not_a_released_event),
 		cmocka_unit_test(a_hold_ends_though_it_could_not_be_read),
 		cmocka_unit_test(who_cannot_read_the_triggers_finds_no_mail),
 		cmocka_unit_test(what_cannot_be_looked_at_is_waited_for),

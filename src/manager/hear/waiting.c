@@ -2,6 +2,7 @@
 /* Events from the parts that know what waits, and what may start. */
 #include "log/event.h"
 #include "manager/internal.h"
+#include <string.h>
 
 enum { FEW = 20 }; /* this many waiters of a trigger are all woken at once */
 
@@ -16,6 +17,25 @@ static void release_awake(struct manager *manager, struct str name)
 				m->facts.is_released = true;
 }
 
+/* Whose hold was to end with another trigger sleeps with those that wait for that one, which has
+ * not been released. */
+static void wake_held(struct manager *manager, struct str hold)
+{
+	struct sleeper *sleeper = NULL;
+	struct trigger *event = NULL;
+	struct mail_id id;
+
+	if (queue_trigger_kind(hold) == QUEUE_TRIGGER_HOLD &&
+	    mail_id_parse(str_skip(hold, strlen("hold.")), &id))
+		sleeper = sleepers_find(&manager->sleepers, id.number);
+	if (sleeper != NULL)
+		event = triggers_of_waiters(manager->triggers, sleeper->waiters);
+	if (event == NULL || queue_trigger_kind(trigger_name(event)) != QUEUE_TRIGGER_OTHER)
+		return;
+	sleeper->facts.is_released = true;
+	wake_first(manager->wake, sleeper);
+}
+
 static void on_trigger_released(void *context, struct trigger *trigger)
 {
 	struct manager *manager = context;
@@ -23,6 +43,7 @@ static void on_trigger_released(void *context, struct trigger *trigger)
 
 	transports_unblock(manager->transports, trigger);
 	release_awake(manager, trigger_name(trigger));
+	wake_held(manager, trigger_name(trigger));
 	/* mail that waits for the directory has not been tried yet: it is new mail */
 	if (waiters->count <= FEW ||
 	    queue_trigger_kind(trigger_name(trigger)) == QUEUE_TRIGGER_DIRECTORY)
