@@ -219,6 +219,14 @@ static void learn_why(const struct walk *walk, struct listing_entry *entry, stru
 		entry->waits_for = buffer_view(name);
 }
 
+/* Of the disk or of this process: the message may be sound. A filter would leave it out, and nobody
+ * would know. */
+static bool is_failure(int error)
+{
+	return error == -EACCES || error == -EIO || error == -EMFILE || error == -ENFILE ||
+	       error == -ENOMEM;
+}
+
 static int visit(void *context, uint64_t number)
 {
 	struct buffer why CLEANUP(buffer_clear) = {0};
@@ -233,11 +241,13 @@ static int visit(void *context, uint64_t number)
 			      &entry.control, &entry.line);
 	if (result == -ENOENT)
 		return 0; /* it was delivered or moved meanwhile */
-	if (result == -EACCES || result == -EIO || result == -EMFILE)
+	if (is_failure(result))
 		return result;
-	listing_learn_hold(walk->store, &entry);
-	learn_why(walk, &entry, &why);
-	result = show(walk, &entry);
+	result = listing_learn_hold(walk->store, &entry);
+	if (result == 0) {
+		learn_why(walk, &entry, &why);
+		result = show(walk, &entry);
+	}
 	queue_control_free(entry.control);
 	return result;
 }

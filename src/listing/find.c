@@ -38,7 +38,10 @@ int listing_find(struct queue_store *store, struct str text, struct listing_entr
 		queue_control_free(entry.control);
 		return -ENOENT;
 	}
-	listing_learn_hold(store, &entry);
-	*entry_out = entry;
-	return 0;
+	result = listing_learn_hold(store, &entry);
+	if (result < 0)
+		queue_control_free(entry.control);
+	else
+		*entry_out = entry;
+	return result;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Whether a message is held, and by what. */
 #include "listing/internal.h"
-#include "os/file/file.h"
+#include "queue/trigger.h"
 #include <stdio.h>
 
 struct str listing_hold_name(struct mail_id id, char name[LISTING_HOLD_SIZE])
@@ -13,15 +13,14 @@ struct str listing_hold_name(struct mail_id id, char name[LISTING_HOLD_SIZE])
 	return str_from(name);
 }
 
-void listing_learn_hold(struct queue_store *store, struct listing_entry *entry)
+int listing_learn_hold(struct queue_store *store, struct listing_entry *entry)
 {
 	char name[LISTING_HOLD_SIZE];
-	char path[LISTING_HOLD_SIZE + 8];
-	struct os_file_info info;
+	int result = 0;
 
-	if (entry->control == NULL)
-		return;
-	listing_hold_name(entry->control->envelope->id, name);
-	snprintf(path, sizeof path, "trigger/%s", name);
-	entry->is_held = os_file_info_at(queue_store_directory(store), path, &info) == 0;
+	if (entry->control != NULL)
+		result = queue_trigger_is_set(
+			store, listing_hold_name(entry->control->envelope->id, name));
+	entry->is_held = result > 0;
+	return result < 0 ? result : 0;
 }

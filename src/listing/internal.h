@@ -20,7 +20,7 @@ MUST_CHECK int listing_each_of(struct queue_store *store, const struct listing_f
 			       int (*each)(void *context, const struct listing_entry *entry),
 			       void *context);
 
-/* hold.c: sets entry->is_held. */
-void listing_learn_hold(struct queue_store *store, struct listing_entry *entry);
+/* hold.c: sets entry->is_held: 0, or -errno: that cannot be seen. */
+MUST_CHECK int listing_learn_hold(struct queue_store *store, struct listing_entry *entry);
 
 #endif

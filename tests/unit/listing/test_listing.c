@@ -7,6 +7,7 @@
 #include "queue/update.h"
 #include "test.h"
 #include "unit/queue/queue_scene.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,6 +265,49 @@ static void what_goes_while_it_is_counted_is_not_the_oldest(void **state)
 	assert_int_equal(oldest_us, 0);
 }
 
+/* Of the next time that a message's file is opened. */
+static int opening_error;
+
+int real_open(int directory, const char *path, unsigned flags) __asm__("__real_os_file_open");
+int wrap_open(int directory, const char *path, unsigned flags) __asm__("__wrap_os_file_open");
+int wrap_open(int directory, const char *path, unsigned flags)
+{
+	int error = strncmp(path, "todo/", 5) == 0 ? opening_error : 0;
+
+	if (error == 0)
+		return real_open(directory, path, flags);
+	opening_error = 0;
+	return error;
+}
+
+/* Who chooses messages would not hear of those that are left out. */
+static void what_cannot_be_read_is_not_left_out(void **state)
+{
+	static const int errors[] = {-EIO, -EMFILE, -ENFILE, -ENOMEM};
+	static const struct listing_filter all = {.domain = STR("example.net")};
+	struct fixture *fixture = *state;
+	struct listing_entry entry;
+	char number[32];
+	int directory = queue_store_directory(fixture->store);
+
+	for (size_t i = 0; i < COUNT_OF(errors); i++) {
+		opening_error = errors[i];
+		assert_int_equal(listing_each(fixture->store, &all, only_see, fixture), errors[i]);
+		assert_int_equal(opening_error, 0);
+	}
+	assert_int_equal(os_file_rename(directory, "trigger", "trigger.away"), 0);
+	assert_int_equal(os_file_link(directory, "format", "trigger"), 0);
+	assert_int_equal(listing_each(fixture->store, &all, only_see, fixture), -ENOTDIR);
+	snprintf(number, sizeof number, "%llu", (unsigned long long)fixture->numbers[0]);
+	assert_int_equal(listing_find(fixture->store, str_from(number), &entry), -ENOTDIR);
+	assert_int_equal(os_file_unlink(directory, "trigger"), 0);
+	assert_int_equal(os_file_rename(directory, "trigger.away", "trigger"), 0);
+	memset(fixture->seen, 0, sizeof fixture->seen);
+	assert_int_equal(listing_each(fixture->store, &all, only_see, fixture), 0);
+	for (size_t i = 0; i < MESSAGES; i++)
+		assert_int_equal(fixture->seen[i], 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +317,7 @@ int main(void)
 		LISTING_TEST(what_has_both_names_is_judged_by_both),
 		LISTING_TEST(what_is_held_is_found),
 		LISTING_TEST(a_user_has_what_he_queued),
+		LISTING_TEST(what_cannot_be_read_is_not_left_out),
 		cmocka_unit_test_setup_teardown(what_goes_while_it_is_counted_is_not_the_oldest,
 						set_up, tear_down),
 	};
