@@ -119,9 +119,11 @@ struct directory_store {
 			    * always in sync. */
 	int64_t until_us;  /* by os_clock_monotonic_us(): until when, at most, the answer of this
 			    * call of got, listed or expanded may be used. 0: for the TTL. */
-	int64_t lost_us;   /* by os_clock_monotonic_us(): since when the link to the data is known
-			    * to be lost. Answers are then of that time, and must not be used to
-			    * tell that something does not exist. 0: not lost. */
+	uint64_t read_version; /* of the data in this call of got, which may have changes that the
+				* store has not heard of yet. 0: VERSION. */
+	int64_t lost_us; /* by os_clock_monotonic_us(): since when the link to the data is known
+			  * to be lost. Answers are then of that time, and must not be used to
+			  * tell that something does not exist. 0: not lost. */
 	const char *const *servers; /* for people: where the data are, in the order in which they
 				     * are tried; set before the first call */
 	size_t server_count;

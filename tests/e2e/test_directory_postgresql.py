@@ -89,6 +89,39 @@ def test_protocol(servers, mx, client):
     assert server.sql("SELECT count(*) FROM target") == "0"
 
 
+def test_renames_refuse_nobody(servers, mx, client):
+    """An alias and what it stands for, again and again in one transaction: what is read in several
+    steps is of one version, or read again."""
+    server = servers("a")
+    one = client(mx(server.conninfo()))
+    fill(server, 1)
+    server.sql("INSERT INTO address (address, kind) VALUES ('alias@example.org', 'alias');"
+               "INSERT INTO target VALUES ('alias@example.org', 0, 'u0@example.org')")
+    over = threading.Event()
+
+    def rename():
+        session, number = server.session(), 0
+        while not over.is_set():
+            number += 1
+            session.run("BEGIN; INSERT INTO address (address, kind)"
+                        f" VALUES ('u{number}@example.org', 'mailbox');"
+                        f"UPDATE target SET target = 'u{number}@example.org';"
+                        f"DELETE FROM address WHERE address = 'u{number - 1}@example.org'; COMMIT")
+            time.sleep(0.003)
+        session.close()
+
+    thread = threading.Thread(target=rename)
+    thread.start()
+    try:
+        until = time.monotonic() + 5
+        while time.monotonic() < until:
+            verb, results = one.ask("get", "route", "alias@example.org")
+            assert verb == "err" or results[0].startswith("local maildir u"), results
+    finally:
+        over.set()
+        thread.join()
+
+
 def test_an_outage_is_told_once(servers, mx, client):
     server = servers("a")
     made = mx(server.conninfo())

@@ -34,13 +34,14 @@ static void add_dependency(struct expansion *expansion, const struct directory_k
 	expansion->dependency_count++;
 }
 
-/* Records that some of the data were read at VERSION. */
-static void note_version(struct expansion *expansion, uint64_t version)
+/* Records that some of the data were read at VERSION, and are of READ_VERSION. */
+static void note_version(struct expansion *expansion, uint64_t version, uint64_t read_version)
 {
-	if (expansion->version != UINT64_MAX && version != expansion->version)
+	if (expansion->version != UINT64_MAX && read_version != expansion->read_version)
 		expansion->is_mixed = true;
 	if (version < expansion->version)
 		expansion->version = version;
+	expansion->read_version = read_version;
 }
 
 /* Whether KEY is one that is asked for often: a domain or its catch-all. */
@@ -61,7 +62,7 @@ static bool recall(struct expansion *expansion, struct expand_node *node)
 		if (expansion->attempts > 0 || !is_cached(expander->store, &node->key) ||
 		    !expand_cache_find(expander->cache, &node->key, &record))
 			return false;
-		note_version(expansion, expander->store->version);
+		note_version(expansion, expander->store->version, expander->store->version);
 	}
 	expand_node_take(expansion, node, record);
 	return true;
@@ -127,6 +128,7 @@ static void on_got(void *context, int error, const struct directory_record *cons
 		   uint64_t version)
 {
 	struct expansion *expansion = context;
+	const struct directory_store *store = expansion->expander->store;
 
 	expansion->is_waiting = false;
 	if (error < 0) {
@@ -134,7 +136,8 @@ static void on_got(void *context, int error, const struct directory_record *cons
 	} else if (expansion->is_stale) {
 		begin(expansion);
 	} else {
-		note_version(expansion, version);
+		note_version(expansion, version,
+			     store->read_version != 0 ? store->read_version : version);
 		take_records(expansion, records);
 	}
 	run(expansion);

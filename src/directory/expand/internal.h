@@ -88,6 +88,7 @@ struct expansion {
 	unsigned attempts;
 	int error;
 	uint64_t version;
+	uint64_t read_version; /* of the data that were read last */
 	struct directory_key dependencies[DIRECTORY_DEPENDENCIES_MAX];
 	size_t dependency_count; /* may exceed the bound: then the rest is not recorded */
 	struct directory_route *routes;

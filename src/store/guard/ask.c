@@ -39,6 +39,7 @@ static void got(void *context, int error, const struct directory_record *const *
 		error = -ENOTCONN;
 	get->got(get->context, error, error == 0 ? records : NULL, version);
 	guard->base.until_us = 0;
+	guard->base.read_version = 0;
 	get->next = guard->unused;
 	guard->unused = get;
 	guard_answered(guard);

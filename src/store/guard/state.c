@@ -17,6 +17,7 @@ void guard_mirror(struct guard *guard)
 	guard->base.version = inner->version;
 	guard->base.fresh_us = inner->fresh_us;
 	guard->base.until_us = inner->until_us;
+	guard->base.read_version = inner->read_version;
 	guard->base.lost_us = inner->lost_us;
 	guard->base.servers = inner->servers;
 	guard->base.server_count = inner->server_count;

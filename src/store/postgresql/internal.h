@@ -150,7 +150,7 @@ struct postgresql_setup {
 	bool has_tables;
 	bool is_complete; /* the tables have their triggers */
 	const struct directory_schema *schemas;
-	char shape[120]; /* the result of POSTGRESQL_SHAPE_STATEMENT */
+	char shape[120]; /* the first column of POSTGRESQL_SHAPE_STATEMENT */
 	uint64_t schema;
 	uint64_t seen;
 	struct postgresql_about about;
@@ -178,7 +178,7 @@ enum { POSTGRESQL_SCHEMA = 5 };
 #define POSTGRESQL_MARK "md5(table_name || ' ' || key || ' ' || extract(epoch FROM at))"
 
 /* The statement that identifies the tables: recreated ones have other OIDs, even if they have the
- * same rows. */
+ * same rows. Its second column is the version of the data. */
 #define POSTGRESQL_SHAPE_STATEMENT "shape"
 
 /* ---- tables ---- */

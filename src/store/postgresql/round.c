@@ -32,8 +32,10 @@ static void answer_get(struct postgresql_round *round, struct postgresql_read *r
 		records[i] = slot->record;
 		is_bad |= slot->is_bad;
 	}
+	round->store->base.read_version = round->version;
 	read->answer.got(read->context, is_bad ? -EBADMSG : 0, is_bad ? NULL : records,
 			 round->store->base.version);
+	round->store->base.read_version = 0;
 }
 
 void postgresql_round_answer(struct postgresql_round *round, struct postgresql_read *read)
@@ -113,6 +115,7 @@ static void check_shape(struct postgresql_round *round, const PGresult *result)
 {
 	const struct postgresql_setup *setup = &round->store->reader.setup;
 
+	round->version = strtoull(postgresql_link_value(result, 0, 1), NULL, 10);
 	if (strcmp(postgresql_link_value(result, 0, 0), setup->shape) == 0)
 		return;
 	postgresql_link_doubt(&round->request, "its tables were replaced");

@@ -50,6 +50,7 @@ struct postgresql_round {
 	struct postgresql_slot *slots[DIRECTORY_TABLES];
 	enum directory_table tables[POSTGRESQL_GETS_MAX]; /* of each statement */
 	unsigned statement_count;
+	uint64_t version; /* of the data; 0: unknown */
 	bool is_replaced; /* the tables were recreated */
 	bool is_short;    /* a list that has not ended: it is long, or has malformed records */
 	/* missed */

@@ -10,10 +10,9 @@
  * tables that were just filled, and by lists of keys: an index is always right here, and with the
  * penalty for the alternatives it would start JIT compilation. */
 static const char about_begin[] =
-	"SELECT set_config('statement_timeout', '4000', false),"
+	" set_config('statement_timeout', '4000', false),"
 	" set_config('lock_timeout', '4000', false),"
 	" set_config('idle_in_transaction_session_timeout', '10000', false),"
-	" set_config('default_transaction_isolation', 'read committed', false),"
 	" set_config('plan_cache_mode', 'force_generic_plan', false),"
 	" set_config('enable_seqscan', 'off', false),"
 	" set_config('enable_bitmapscan', 'off', false),"
@@ -48,8 +47,14 @@ static void write_shape(const struct directory_schema *schemas, struct buffer *o
 			     ", to_regclass('directory_data')::oid, to_regclass('change')::oid)");
 }
 
-static void write_about(const struct directory_schema *schemas, struct buffer *out)
+/* What is read by one request is of one version, although it takes several statements. */
+static void write_about(const struct postgresql_setup *setup, struct buffer *out)
 {
+	const struct directory_schema *schemas = setup->schemas;
+
+	buffer_append_format(out,
+			     "SELECT set_config('default_transaction_isolation', '%s', false),",
+			     setup->may_change ? "read committed" : "repeatable read");
 	buffer_append_string(out, about_begin);
 	buffer_append_format(out,
 			     "(SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal"
@@ -177,6 +182,7 @@ static void prepare_shape(struct postgresql_setup *setup)
 
 	buffer_append_string(&sql, "SELECT ");
 	write_shape(setup->schemas, &sql);
+	buffer_append_string(&sql, ", (SELECT version FROM meta)");
 	postgresql_link_prepare(setup->link, STR(POSTGRESQL_SHAPE_STATEMENT), buffer_view(&sql));
 }
 
@@ -291,7 +297,7 @@ void postgresql_setup_begin(struct postgresql_setup *setup, struct postgresql_li
 	setup->about = (struct postgresql_about){0};
 	setup->request = (struct postgresql_request){
 		.result = on_about, .done = about_done, .context = setup};
-	write_about(store->schemas, &about);
+	write_about(setup, &about);
 	postgresql_link_query(link, buffer_data(&about), NULL, 0);
 	postgresql_link_end(link, &setup->request);
 }

@@ -122,6 +122,43 @@ static void a_rename_meanwhile_refuses_nobody(void **state)
 	}
 }
 
+/* The same while the store hands out what it has not heard of yet. */
+static void a_rename_that_is_not_known_yet_refuses_nobody(void **state)
+{
+	bool is_done = false;
+
+	(void)state;
+	for (unsigned answered = 0; !is_done; answered++) {
+		struct scene scene;
+		struct directory_store *base;
+		uint64_t known;
+
+		scene_open(&scene, true);
+		base = &scene.store->base;
+		base->handler = NULL;
+		memory_store_put(scene.store, "address n0@d.example|kind mailbox");
+		memory_store_put(scene.store,
+				 "address renamed@d.example|kind alias|target n0@d.example");
+		known = base->read_version = base->version;
+		scene_begin(&scene, "renamed@d.example");
+		for (unsigned i = 0; i < answered; i++)
+			(void)memory_store_answer(scene.store);
+		is_done = scene.answer.count > 0;
+		memory_store_put(scene.store, "address n1@d.example|kind mailbox");
+		memory_store_put(scene.store,
+				 "address renamed@d.example|kind alias|target n1@d.example");
+		memory_store_remove(scene.store, "address n0@d.example");
+		base->read_version = base->version;
+		base->version = known;
+		(void)memory_store_answer_all(scene.store);
+		assert_int_equal(scene.answer.error, 0);
+		assert_int_equal(scene.answer.version, known);
+		assert_string_equal(scene.answer.results, is_done ? "local maildir n0@d.example"
+								  : "local maildir n1@d.example");
+		scene_close(&scene);
+	}
+}
+
 /* Without a word from the store: by the versions of its answers. And there is an end to it. */
 static void data_that_do_not_stand_still_refuse_nobody(void **state)
 {
@@ -234,6 +271,7 @@ int main(void)
 		cmocka_unit_test(nobody_is_refused_over_a_lost_link),
 		cmocka_unit_test(a_change_meanwhile_is_not_kept),
 		cmocka_unit_test(a_rename_meanwhile_refuses_nobody),
+		cmocka_unit_test(a_rename_that_is_not_known_yet_refuses_nobody),
 		cmocka_unit_test(data_that_do_not_stand_still_refuse_nobody),
 		cmocka_unit_test(a_change_of_something_else_does_not_matter),
 		cmocka_unit_test(domains_are_remembered_until_they_change),
