@@ -90,7 +90,8 @@ struct directory_store_operations {
 	/* At most LIMIT keys; if there are more, -ESTALE. */
 	void (*missed)(struct directory_store *store, uint64_t version, size_t limit,
 		       directory_missed *missed, void *context);
-	/* Gets between begin and end share their cost (a read transaction). May be NULL. */
+	/* Gets between begin and end are of one state, if they are answered at once, and share
+	 * their cost (a read transaction). May be NULL. */
 	void (*begin)(struct directory_store *store);
 	void (*end)(struct directory_store *store);
 	void (*free)(struct directory_store *store);
@@ -131,5 +132,18 @@ struct directory_store {
 	bool is_up;
 	bool is_known; /* data were seen before: if they are gone, none are created (guard.h) */
 };
+
+/* Around what asks for expansions, each of which reads several times. STORE may be NULL. */
+static inline void directory_store_begin(struct directory_store *store)
+{
+	if (store != NULL && store->operations->begin != NULL)
+		store->operations->begin(store);
+}
+
+static inline void directory_store_end(struct directory_store *store)
+{
+	if (store != NULL && store->operations->end != NULL)
+		store->operations->end(store);
+}
 
 #endif

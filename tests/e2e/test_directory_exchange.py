@@ -11,7 +11,9 @@ import re
 import select
 import smtplib
 import socket
+import sqlite3
 import subprocess
+import threading
 import time
 import warnings
 
@@ -470,6 +472,47 @@ def test_socketmap_without_data(directory, node, ask):
         assert found.returncode == 1 and re.search("lookup|TEMP|timeout", found.stderr, re.I), found
     upstream.node.start()
     wait_until(lambda: ask("info@d.test", port).stdout == "ann@d.test\n", "the relay answers again")
+
+
+def rename(path, over, renamed):
+    """An alias and what it stands for, in one transaction, again and again."""
+    data = sqlite3.connect(path, isolation_level=None, timeout=PATIENCE)
+    number = 0
+    while not over.is_set():
+        number += 1
+        data.execute("BEGIN IMMEDIATE")
+        data.execute("INSERT INTO address (address, kind) VALUES (?, 'mailbox')",
+                     (f"u{number}@d.test",))
+        data.execute("UPDATE target SET target = ? WHERE address = 'alias@d.test'",
+                     (f"u{number}@d.test",))
+        data.execute("DELETE FROM address WHERE address = ?", (f"u{number - 1}@d.test",))
+        data.execute("COMMIT")
+        renamed.set()
+    data.close()
+
+
+def test_a_socketmap_during_renames(directory):
+    """What one question reads is of one state."""
+    port = free_port()
+    one = directory(more=f'socketmap = "127.0.0.1:{port}"')
+    one.load(json=RECORDS + lines({"table": "address", "key": "u0@d.test", "kind": "mailbox"},
+                                  {"table": "address", "key": "alias@d.test", "kind": "alias",
+                                   "target": "u0@d.test"}))
+    over, renamed = threading.Event(), threading.Event()
+    thread = threading.Thread(target=rename, args=(f"{one.node.directory}/directory.db", over,
+                                                   renamed))
+    thread.start()
+    try:
+        assert renamed.wait(PATIENCE)
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as client:
+            until = time.monotonic() + 6
+            while time.monotonic() < until:
+                client.sendall(b"20:virtual alias@d.test,")
+                answer = client.recv(1000)
+                assert b":OK u" in answer or b":TEMP " in answer, answer
+    finally:
+        over.set()
+        thread.join()
 
 
 def is_refused(port):

@@ -28,6 +28,11 @@ void pause_question(struct question *question)
 
 void pause_resume(struct session *session)
 {
+	struct directory_store *store = session->server->store;
+
+	if (session->paused == NULL)
+		return;
+	directory_store_begin(store);
 	while (session->paused != NULL && session->resumed == NULL && has_room(session)) {
 		struct question *question = session->paused;
 
@@ -35,6 +40,7 @@ void pause_resume(struct session *session)
 		session->resumed = question;
 		question->ask(question);
 	}
+	directory_store_end(store);
 }
 
 void pause_drop(struct session *session)

@@ -40,15 +40,14 @@ static void trim(struct buffer *buffer)
 /* Handles the complete frames; those that cannot be answered yet stay. */
 static void take_frames(struct session *session)
 {
-	const struct directory_store_operations *store = session->server->store->operations;
+	struct directory_store *store = session->server->store;
 	struct str content;
 	size_t length;
 	int result = 0;
 
 	if (session->input.length == 0)
 		return;
-	if (store->begin != NULL)
-		store->begin(session->server->store);
+	directory_store_begin(store);
 	while (!session->is_broken && !is_full(session)) {
 		result = directory_frame_take(&session->input, &content, &length);
 		if (result != 1)
@@ -56,8 +55,7 @@ static void take_frames(struct session *session)
 		question_take(session, content);
 		buffer_consume(&session->input, length);
 	}
-	if (store->end != NULL)
-		store->end(session->server->store);
+	directory_store_end(store);
 	if (result < 0)
 		session_refuse(session,
 			       result == -EMSGSIZE ? "The frame is too long" : "That is no frame");

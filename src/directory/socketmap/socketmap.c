@@ -211,8 +211,13 @@ static void set_watch(struct connection *connection)
 static void go_on(void *context)
 {
 	struct connection *connection = context;
+	struct directory_store *store = connection->socketmap->store;
+	bool is_open;
 
-	if (!take_requests(connection) || !write_out(connection))
+	directory_store_begin(store);
+	is_open = take_requests(connection);
+	directory_store_end(store);
+	if (!is_open || !write_out(connection))
 		return;
 	if (connection->has_ended && !connection->is_waiting && connection->output.length == 0) {
 		close_connection(connection);

@@ -133,18 +133,12 @@ void guard_missed(struct directory_store *base, uint64_t version, size_t limit,
 
 void guard_begin(struct directory_store *base)
 {
-	struct directory_store *inner = of(base)->inner;
-
-	if (inner->operations->begin != NULL)
-		inner->operations->begin(inner);
+	directory_store_begin(of(base)->inner);
 }
 
 void guard_end(struct directory_store *base)
 {
-	struct directory_store *inner = of(base)->inner;
-
-	if (inner->operations->end != NULL)
-		inner->operations->end(inner);
+	directory_store_end(of(base)->inner);
 }
 
 const char *guard_followed(struct directory_store *base)

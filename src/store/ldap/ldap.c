@@ -160,18 +160,12 @@ static void missed(struct directory_store *store, uint64_t version, size_t limit
 
 static void begin(struct directory_store *store)
 {
-	struct directory_store *copy = of(store)->copy;
-
-	if (copy->operations->begin != NULL)
-		copy->operations->begin(copy);
+	directory_store_begin(of(store)->copy);
 }
 
 static void end(struct directory_store *store)
 {
-	struct directory_store *copy = of(store)->copy;
-
-	if (copy->operations->end != NULL)
-		copy->operations->end(copy);
+	directory_store_end(of(store)->copy);
 }
 
 static void accept(struct directory_store *store)
