@@ -438,6 +438,9 @@ def test_trace_follows_the_bounce(node, run):
     events = [json.loads(line) for line in ended.stdout.splitlines()]
     assert [e["event"] for e in events if e["id"] == bounced["bounce"]][-1] == "message_done"
     assert run(mx, "trace", "1-1", mx.log.path).returncode == 1
+    ended = run(mx, "trace", bounced["id"], mx.log.path, mx.directory)
+    assert (ended.returncode, ended.stdout.decode()) == (1, story)  # of the logs that can be read
+    assert ended.stderr == f"stagepost trace: {mx.directory}: Is a directory\n".encode()
     assert run(mx, "trace", "x", mx.log.path).returncode == 2
     assert run(mx, "trace").returncode == 2
 

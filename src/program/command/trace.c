@@ -12,6 +12,7 @@
 
 struct logs {
 	FILE **files;
+	const char **names;
 	size_t count;
 };
 
@@ -53,6 +54,7 @@ static int open_log(struct logs *logs, const char *name)
 
 	if (file == NULL)
 		return failed(name, errno != 0 ? errno : EIO);
+	logs->names[logs->count] = name;
 	logs->files[logs->count++] = file;
 	return COMMAND_OK;
 }
@@ -62,6 +64,7 @@ static void close_logs(struct logs *logs)
 	for (size_t i = 0; i < logs->count; i++)
 		fclose(logs->files[i]);
 	free(logs->files);
+	free(logs->names);
 }
 
 static int offer_file(struct trace_story *story, FILE *file, char **line, size_t *size)
@@ -70,6 +73,7 @@ static int offer_file(struct trace_story *story, FILE *file, char **line, size_t
 	ssize_t length;
 
 	rewind(file);
+	errno = 0;
 	while (error == 0 && (length = getline(line, size, file)) > 0) {
 		if ((*line)[length - 1] == '\n')
 			length--;
@@ -78,7 +82,8 @@ static int offer_file(struct trace_story *story, FILE *file, char **line, size_t
 	return error;
 }
 
-static int read_logs(struct trace_story *story, const struct logs *logs)
+/* *STATUS_OUT: COMMAND_FAILED, after an error message, if one cannot be read to its end. */
+static int read_logs(struct trace_story *story, const struct logs *logs, int *status_out)
 {
 	char *line = NULL;
 	size_t size = 0;
@@ -86,8 +91,11 @@ static int read_logs(struct trace_story *story, const struct logs *logs)
 
 	do {
 		trace_story_begin(story);
-		for (size_t i = 0; error == 0 && i < logs->count; i++)
+		for (size_t i = 0; error == 0 && i < logs->count; i++) {
 			error = offer_file(story, logs->files[i], &line, &size);
+			if (ferror(logs->files[i]) && *status_out == COMMAND_OK)
+				*status_out = failed(logs->names[i], errno);
+		}
 	} while (error == 0 && !trace_story_is_whole(story));
 	free(line);
 	return error;
@@ -117,19 +125,20 @@ static int trace(const char *id, const struct logs *logs, bool json)
 {
 	struct trace_story *story = trace_story_new(str_from(id));
 	struct telling telling = {.json = json};
+	int status = COMMAND_OK;
 
 	if (story == NULL) {
 		fprintf(stderr, "stagepost trace: %s is no message id\n", id);
 		return COMMAND_USAGE;
 	}
-	if (read_logs(story, logs) < 0)
+	if (read_logs(story, logs, &status) < 0)
 		fputs("stagepost trace: the story is too long; here is a part of it\n", stderr);
 	telling.with_id = trace_story_id_count(story) > 1;
 	trace_story_each(story, tell, &telling);
 	trace_story_free(story);
 	buffer_clear(&telling.text);
 	if (telling.count > 0)
-		return COMMAND_OK;
+		return status;
 	fprintf(stderr, "stagepost trace: the logs say nothing about %s\n", id);
 	return COMMAND_FAILED;
 }
@@ -142,7 +151,7 @@ const struct command_option command_trace_options[] = {
 int command_trace(const struct command *command, int argc, char **argv)
 {
 	struct command_options options = {NULL};
-	struct logs logs = {NULL, 0};
+	struct logs logs = {NULL, NULL, 0};
 	int status;
 
 	if (!command_parse(command, argc, argv, &options, &status))
@@ -150,6 +159,7 @@ int command_trace(const struct command *command, int argc, char **argv)
 	if (options.first == argc)
 		return command_usage(command, "an ID is missing");
 	logs.files = memory_alloc_zero((size_t)argc, sizeof *logs.files);
+	logs.names = memory_alloc_zero((size_t)argc, sizeof *logs.names);
 	status = COMMAND_OK;
 	if (options.first + 1 == argc)
 		status = open_log(&logs, "-");
