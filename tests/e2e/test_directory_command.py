@@ -114,7 +114,8 @@ def test_what_becomes_of_an_address_is_told_in_words(command):
                   ["ann@a.test", "kind=mailbox"],
                   ["info@a.test", "kind=forward", "target=ann@a.test", "target=x@b.test"],
                   ["all@a.test", "kind=list", "owner=ann@a.test", "verp=yes"],
-                  ["gone@a.test", "kind=refused", "text=Ann has left", "status=5.1.6"]):
+                  ["gone@a.test", "kind=refused", "text=Ann has left", "status=5.1.6"],
+                  ["moved@a.test", "kind=mailbox", "state=deferred"]):
         assert command("put", *words) == (0, "", "")
     wanted = {
         "ann+x@a.test": (0, "is delivered to ann+x@a.test by service maildir"),
@@ -123,6 +124,8 @@ def test_what_becomes_of_an_address_is_told_in_words(command):
         "all@a.test": (0, "is sent to the members of all@a.test, as from ann@a.test, a sender for "
                           "each"),
         "gone@a.test": (1, "is refused with 5.1.6: gone@a.test: Ann has left"),
+        "moved@a.test": (1, "is deferred with 4.2.1: moved@a.test: "
+                            "This address takes no mail for now"),
         "x@b.test": (0, "is sent to the servers of its domain, which is not ours"),
     }
     for address, (status, text) in wanted.items():

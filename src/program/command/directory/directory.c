@@ -4,7 +4,7 @@
 
 static const struct command_exit get_exits[] = {
 	{COMMAND_OK, "the record exists; or the address is accepted"},
-	{COMMAND_FAILED, "the record does not exist; or the address is refused"},
+	{COMMAND_FAILED, "the record does not exist; or the address is refused, or deferred"},
 	{COMMAND_USAGE, "the command line is wrong"},
 	{COMMAND_DIRECTORY_UNANSWERED,
 	 "the directory does not answer, or does not take that; or the configuration is wrong"},

@@ -43,7 +43,9 @@ static void say_list(const struct directory_route *route, struct buffer *out)
 
 static void say_refuse(const struct directory_route *route, struct buffer *out)
 {
-	buffer_append_format(out, "is refused with " STR_FORMAT ": ", STR_ARGUMENTS(route->status));
+	buffer_append_format(out, "is %s with " STR_FORMAT ": ",
+			     str_starts_with(route->status, STR("4")) ? "deferred" : "refused",
+			     STR_ARGUMENTS(route->status));
 	directory_key_display(route->address, out);
 	buffer_append_string(out, ": ");
 	buffer_append_str(out, route->text);
