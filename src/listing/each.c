@@ -76,7 +76,8 @@ static bool trigger_passes(const struct listing_filter *filter, const struct lis
 	if (entry->is_held &&
 	    str_equal(filter->trigger, listing_hold_name(entry->control->envelope->id, name)))
 		return true;
-	if (str_equal(filter->trigger, entry->waits_for))
+	if (str_equal(filter->trigger, entry->waits_for) ||
+	    str_equal(filter->trigger, entry->held_until))
 		return true;
 	for (size_t i = 0; i < entry->control->delivery_count; i++) {
 		const struct queue_delivery *delivery = &entry->control->deliveries[i];

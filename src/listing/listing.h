@@ -20,7 +20,8 @@ struct listing_entry {
 	enum mail_stage stage;         /* at S4 */
 	struct queue_control *control; /* NULL: damaged */
 	unsigned line;                 /* the damaged line; 0: the damage is not in one line */
-	bool is_held;                  /* by the operator: trigger/hold.ID exists */
+	bool is_held;                  /* by the operator: trigger/hold.ID exists, and HELD_UNTIL */
+	struct str held_until;         /* the trigger with which the hold ends; empty: none */
 	struct str waits_for;          /* the trigger that all of it waits for, if no record of a
 					* delivery has it; empty: none, or unknown */
 };
@@ -35,7 +36,7 @@ struct listing_filter {
 	enum mail_stage stage; /* only messages waiting there */
 	struct str transport;  /* "remote", "list" or a service's name */
 	struct str trigger;    /* that a delivery waits for by its last record, or, without one,
-				* the whole message; or a hold */
+				* the whole message; or a hold, or the trigger that ends it */
 	struct str reason;     /* in the last reply or error of a waiting delivery, or its status */
 	bool is_held;          /* only messages held by an operator */
 	int64_t born_before_us;
@@ -116,6 +117,8 @@ MUST_CHECK int listing_groups(struct queue_store *store, enum listing_by by,
 
 /* A message in the format of other systems' mailq. */
 void listing_print(const struct listing_entry *entry, struct buffer *out);
+/* Of a message that is held: "held by the operator until maint is released". */
+void listing_print_hold(const struct listing_entry *entry, struct buffer *out);
 void listing_print_heading(struct buffer *out);
 /* As JSON, without a newline. */
 void listing_print_json(const struct listing_entry *entry, struct buffer *out);

@@ -91,6 +91,14 @@ static void print_delivery(struct buffer *out, const struct queue_delivery *deli
 	print_address(out, delivery->address);
 }
 
+void listing_print_hold(const struct listing_entry *entry, struct buffer *out)
+{
+	buffer_append_string(out, "held by the operator");
+	if (entry->held_until.length > 0)
+		buffer_append_format(out, " until " STR_FORMAT " is released",
+				     STR_ARGUMENTS(entry->held_until));
+}
+
 void listing_print(const struct listing_entry *entry, struct buffer *out)
 {
 	const struct queue_control *control = entry->control;
@@ -109,8 +117,11 @@ void listing_print(const struct listing_entry *entry, struct buffer *out)
 		buffer_append_string(out, "MAILER-DAEMON");
 	mail_text_append(out, control->envelope->sender, MAIL_TEXT_ASCII);
 	buffer_append_byte(out, '\n');
-	if (entry->is_held)
-		buffer_append_string(out, "    (held by the operator)\n");
+	if (entry->is_held) {
+		buffer_append_string(out, "    (");
+		listing_print_hold(entry, out);
+		buffer_append_string(out, ")\n");
+	}
 	if (control->envelope->priority != 0)
 		buffer_append_format(out, "    (priority %d)\n", control->envelope->priority);
 	print_deadline(out, &control->envelope->deadline);
@@ -234,6 +245,8 @@ void listing_print_json(const struct listing_entry *entry, struct buffer *out)
 		json_field(out, "held");
 		buffer_append_string(out, "true");
 	}
+	if (entry->held_until.length > 0)
+		json_field_text(out, "held_until", entry->held_until);
 	if (entry->waits_for.length > 0)
 		json_field_text(out, "trigger", entry->waits_for);
 	json_time(out, "born", envelope->id.born_us);

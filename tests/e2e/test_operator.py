@@ -167,9 +167,25 @@ def test_hold_until_a_trigger(stuck, run, tell, listing, runs):
         if name.startswith("host."):
             assert run(mx, "trigger", "release", name).returncode == 0
     wait_until(lambda: all(m["held"] for m in listing(mx)), "they are held")
+    assert [m["held_until"] for m in listing(mx)] == 2 * ["the.moon"]
+    told = run(mx, "queue", "list", "--trigger", "the.moon").stdout
+    assert told.count(b"    (held by the operator until the.moon is released)\n") == 2
+    counts = [json.loads(line) for line in run(mx, "trigger", "list", "--count", "--json").stdout.splitlines()]
+    assert [one["messages"] for one in counts if one["name"] == "the.moon"] == [2]
     assert run(mx, "trigger", "release", "the.moon").returncode == 0
     mx.wait_empty()
     assert not mx.trigger_files()
+
+
+def test_a_hold_is_over_with_its_trigger(stuck, run, tell, listing):
+    """Also where the mail then waits for something else, and is not tried."""
+    mx, _ = stuck(2, settings="probe_delay = 10m\n")
+    assert tell(mx, "hold", "--all", "--until", "the.moon")[1]["done"] == 2
+    assert len(run(mx, "queue", "list", "--held", "--json").stdout.splitlines()) == 2
+    assert run(mx, "trigger", "release", "the.moon").returncode == 0
+    assert run(mx, "queue", "list", "--held", "--json").stdout == b""
+    assert b"held by" not in run(mx, "queue", "list").stdout
+    assert len(listing(mx)) == 2
 
 
 def test_hold_until_needs_a_name(node, run):

@@ -54,8 +54,9 @@ struct queue_filter {
 				    "with this status (4.7.1)",                                   \
 				    type, filter, reason),                                        \
 		QUEUE_FILTER_OPTION("--trigger", "NAME",                                          \
-				    "only what waits for this trigger by its last record", type,  \
-				    filter, trigger),                                             \
+				    "only what waits for this trigger by its last record, or is " \
+				    "held until it",                                              \
+				    type, filter, trigger),                                       \
 		QUEUE_FILTER_OPTION(                                                              \
 			"--host", "HOST",                                                         \
 			"the same as --trigger host.HOST; HOST:PORT for other ports than 25",     \

@@ -93,6 +93,14 @@ static void print_safely(struct str text)
 	command_queue_flush(&safe);
 }
 
+static void print_hold(const struct listing_entry *entry)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	listing_print_hold(entry, &text);
+	printf("(" STR_FORMAT ")\n", STR_ARGUMENTS(buffer_view(&text)));
+}
+
 static void print_message(const struct listing_entry *entry, struct str control, struct str header,
 			  bool json)
 {
@@ -101,7 +109,7 @@ static void print_message(const struct listing_entry *entry, struct str control,
 	if (!json) {
 		print_safely(control);
 		if (entry->is_held)
-			puts("(held by the operator)");
+			print_hold(entry);
 		putchar('\n');
 		print_safely(header);
 		return;

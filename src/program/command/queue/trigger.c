@@ -99,6 +99,8 @@ static int count_message(void *context, const struct listing_entry *entry)
 	if (entry->is_held)
 		count_for(list, listing_hold_name(entry->control->envelope->id, hold),
 			  entry->number);
+	if (entry->held_until.length > 0)
+		count_for(list, entry->held_until, entry->number);
 	if (entry->waits_for.length > 0)
 		count_for(list, entry->waits_for, entry->number);
 	for (size_t i = 0; i < entry->control->delivery_count; i++)
