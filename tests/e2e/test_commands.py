@@ -476,6 +476,19 @@ def test_reload(node, run):
     assert not mx.log.find("config_refused", since=mark)
 
 
+def test_reload_tells_what_this_machine_does_not_have(node, run):
+    """All else is in force."""
+    mx = node()
+    with open(mx.conf, "a", encoding="ascii") as conf:
+        conf.write('certificate main { chain = "/nowhere/a.pem" }\ntls_timeout = 31\n')
+    mark = mx.log.mark()
+    ended = run(mx, "reload")
+    assert (ended.returncode, ended.stdout) == (0, b"")
+    assert re.fullmatch(r"[^\n]+: certificate main\.chain: /nowhere/a\.pem: No such file or directory\n",
+                        ended.stderr.decode()), ended
+    mx.log.wait("config_reloaded", since=mark)
+
+
 def test_stop(node, run):
     mx = node()
     assert run(mx, "serve").returncode == 1  # one is enough

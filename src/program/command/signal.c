@@ -3,6 +3,7 @@
 #include "os/clock.h"
 #include "os/process/process.h"
 #include "program/command/command.h"
+#include "program/machine_check/machine_check.h"
 #include "program/talk/pid_file.h"
 #include "program/talk/reload_record.h"
 #include <errno.h>
@@ -45,16 +46,17 @@ static int tell(const struct command *command, pid_t pid, uid_t owner, int signa
 	return COMMAND_FAILED;
 }
 
-static struct config *begin(const struct command *command, int argc, char **argv, int *status_out)
+/* TEXT: that of the configuration, which this appends. */
+static struct config *begin(const struct command *command, int argc, char **argv,
+			    struct buffer *text, int *status_out)
 {
 	struct command_options options = {NULL};
-	struct config *config;
+	struct config *config = NULL;
 
 	if (!command_parse_plain(command, argc, argv, &options, status_out))
 		return NULL;
-	config = command_config(options.config_file);
 	*status_out = COMMAND_FAILED;
-	return config;
+	return command_config_load(options.config_file, text, &config) < 0 ? NULL : config;
 }
 
 static int tell_outcome(const struct command *command, const struct reload_record *record)
@@ -93,12 +95,21 @@ static int wait_for_reload(const struct command *command, const struct config *c
 	return COMMAND_FAILED;
 }
 
-/* If the file is invalid, command_config() has printed the problems. */
+/* What is fatal is the reason of a refusal, which is printed anyway. */
+static void print_fault(void *context, const struct machine_finding *finding)
+{
+	(void)context;
+	if (finding->severity == MACHINE_FAULT)
+		fprintf(stderr, "%s\n", finding->text);
+}
+
+/* If the file is invalid, command_config_load() has printed the problems. */
 int command_reload(const struct command *command, int argc, char **argv)
 {
+	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct reload_record record CLEANUP(reload_record_clear) = {0};
 	int status;
-	struct config *config = begin(command, argc, argv, &status);
+	struct config *config = begin(command, argc, argv, &text, &status);
 	uid_t owner;
 	pid_t pid;
 	int error;
@@ -113,6 +124,8 @@ int command_reload(const struct command *command, int argc, char **argv)
 	status = pid > 0 && error == 0 ? tell(command, pid, owner, SIGHUP) : COMMAND_FAILED;
 	if (status == COMMAND_OK)
 		status = wait_for_reload(command, config, record.begun);
+	if (status == COMMAND_OK)
+		(void)machine_check(config, buffer_view(&text), true, print_fault, NULL);
 	config_free(config);
 	return status;
 }
@@ -134,8 +147,9 @@ static int wait_for_end(const struct command *command, const struct config *conf
 
 int command_stop(const struct command *command, int argc, char **argv)
 {
+	struct buffer text CLEANUP(buffer_clear) = {0};
 	int status;
-	struct config *config = begin(command, argc, argv, &status);
+	struct config *config = begin(command, argc, argv, &text, &status);
 	uid_t owner;
 	pid_t pid;
 

@@ -69,7 +69,9 @@ const struct command commands[] = {
 	 "Logs go where the configuration says: to standard error or to syslog.\n",
 	 command_serve, command_config_options, serve_exits, NULL},
 	{"reload", "", "Makes the running mail system read its configuration again.",
-	 "It waits for the outcome: errors are printed, and the old one stays in force.\n",
+	 "It waits for the outcome: errors are printed, and the old one stays in force. What it\n"
+	 "names and this machine does not have, such as a program, is printed, too, but does not\n"
+	 "keep a new one from coming into force.\n",
 	 command_reload, command_config_options, NULL, NULL},
 	{"stop", "", "Stops the running mail system, and waits until it has ended.", "",
 	 command_stop, command_config_options, NULL, NULL},
