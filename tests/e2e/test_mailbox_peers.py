@@ -82,6 +82,9 @@ def test_postfix_by_pipe(box, ground):
         wait_until(lambda: peer.log().count("status=sent") == 6, "all runs are done", PATIENCE)
         check_once(box, SCUBA, DOUG, peer=peer)
         assert f"Return-Path: <{LISA}>\n".encode() in list(box.copies(SCUBA).values())[0]
+        deliver(peer, [LISA], message("<4@gmail.test>"), sender="")
+        wait_until(lambda: box.files(LISA), "a report is filed", PATIENCE)
+        assert b"Return-Path: <>\n" in list(box.copies(LISA).values())[0]
         tmp = os.path.join(box.path(SCUBA), "tmp")
         os.chmod(tmp, 0o500)  # not now
         deliver(peer, [SCUBA], message("<2@gmail.test>"), sender=LISA)
@@ -118,6 +121,9 @@ def test_postfix_of_its_local_users(box, ground, way):
             deliver(peer, [OWNER], MESSAGE, sender=LISA)
         wait_until(lambda: peer.log().count("status=sent") == 2, "both runs are done", PATIENCE)
         check_once(box, OWNER, peer=peer)
+        deliver(peer, [OWNER], message("<4@gmail.test>"), sender="")
+        wait_until(lambda: len(box.files(OWNER)) == 2, "a report is filed", PATIENCE)
+        assert [copy for copy in box.copies(OWNER).values() if b"Return-Path: <>\n" in copy]
 
 
 def test_exim_by_its_pipe_transport(site, ground):  # noqa: F811

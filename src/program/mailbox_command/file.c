@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { RETRY_MS = 50 }; /* for a lock that another one has */
@@ -151,7 +152,10 @@ static int set_up(struct task *task)
 					  "is for this recipient; use -s");
 	if (sender == NULL)
 		sender = os_process_environment("SENDER");
-	task->message.sender = str_from(sender != NULL ? sender : "");
+	/* what Postfix calls the null sender in command lines and the environment */
+	if (sender == NULL || strcasecmp(sender, "MAILER-DAEMON") == 0)
+		sender = "";
+	task->message.sender = str_from(sender);
 	task->recipient = recipient;
 	return 0;
 }
