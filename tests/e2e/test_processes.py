@@ -14,7 +14,7 @@ import time
 
 import pytest
 from smtp import Client, Wire, deliver
-from stagepost import (PROGRAMS, Maildir, as_user, free_port, give_to_user, install_programs, is_alive,
+from stagepost import (PATIENCE, PROGRAMS, Maildir, as_user, free_port, give_to_user, install_programs, is_alive,
                        services_for_helpers, split_trace, wait_until)
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
@@ -126,6 +126,33 @@ def test_reload_takes_a_domain_on(node):
         split_trace(mx.maildir(mailbox).wait()[0], STORED)
     mx.wait_empty()
     assert not mx.log.find("process_ended")
+
+
+def many_listens(net, port):
+    """As many as are allowed beside the node's own."""
+    addresses = ", ".join(f'"127.{net}.0.{number}:{port}"' for number in range(1, 256))
+    return f"listen smtp {{ address = {{ {addresses} }} }}\n"
+
+
+def test_reload_replaces_all_addresses(node):
+    """The new ones are bound before the old ones are given up."""
+    port = free_port()
+    mx = node(settings=many_listens(1, port))
+    mx.settings = many_listens(2, port)
+    mx.write_configuration()
+    mx.reload()
+
+    with socket.create_connection(("127.2.0.255", port), PATIENCE) as client:
+        assert client.recv(1000).startswith(b"220 ")
+
+    def is_moved():
+        try:
+            socket.create_connection(("127.1.0.255", port), PATIENCE).close()
+        except ConnectionRefusedError:
+            return True
+        return False
+
+    wait_until(is_moved, "the old ones are free")
 
 
 def test_reload_reads_what_is_included(node):

@@ -40,7 +40,9 @@ enum child_message {
 	CHILD_FULL,       /* from the process: no class of hosts can take another client */
 };
 
-enum { CHILD_SOCKETS_MAX = 256 };
+/* As many addresses as a configuration may have (config/check/check.c), before a reload and after
+ * it, and the sockets in the run directory. */
+enum { CHILD_SOCKETS_MAX = 2 * 256 + 32 };
 
 struct child_socket {
 	char name[192]; /* "listen 0.0.0.0:25", "qmtp 0.0.0.0:209", "queue", "send", "notify",
