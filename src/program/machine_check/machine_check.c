@@ -195,19 +195,6 @@ static void check_places(struct machine_check *check)
 	check_queue_place(check);
 }
 
-void machine_check_file(struct machine_check *check, const char *setting, const char *path)
-{
-	struct os_file_info info;
-	int error;
-
-	if (path == NULL || *path == '\0')
-		return;
-	error = os_file_info_behind(path, &info);
-	if (error < 0 && error != -EACCES)
-		machine_check_report(check, MACHINE_FAULT, setting, "%s: %s", path,
-				     strerror(-error));
-}
-
 static void check_directory_files(struct machine_check *check)
 {
 	const struct config_directory *directory = &check->config->directory;

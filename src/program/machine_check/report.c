@@ -2,10 +2,13 @@
 /* What the check of the machine found, with the place of the setting. */
 #include "base/buffer.h"
 #include "config/text.h"
+#include "os/file/rights.h"
 #include "program/machine_check/internal.h"
+#include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void machine_check_report(struct machine_check *check, enum machine_severity severity,
 			  const char *setting, const char *format, ...)
@@ -32,4 +35,17 @@ void machine_check_report(struct machine_check *check, enum machine_severity sev
 		     &(struct machine_finding){severity, place.file, place.line, setting, message,
 					       buffer_data(&out)});
 	buffer_clear(&out);
+}
+
+void machine_check_file(struct machine_check *check, const char *setting, const char *path)
+{
+	struct os_file_info info;
+	int error;
+
+	if (path == NULL || *path == '\0')
+		return;
+	error = os_file_info_behind(path, &info);
+	if (error < 0 && error != -EACCES)
+		machine_check_report(check, MACHINE_FAULT, setting, "%s: %s", path,
+				     strerror(-error));
 }
