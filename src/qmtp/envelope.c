@@ -89,7 +89,8 @@ static const struct mail_verdict *find_fault(const struct qmtp_server *s,
 	return p->is_bad_sender ? &sender : NULL;
 }
 
-/* The views of what is asked point into s->address, which stays as it is until the answer. */
+/* The views of what is asked point into s->address or s->completed, which stay as they are until
+ * the answer. */
 void qmtp_envelope_recipient(struct qmtp_server *s, bool is_cut)
 {
 	static const struct mail_verdict wrong = {MAIL_FAIL, "5.1.3", "Bad recipient address"};
@@ -107,8 +108,7 @@ void qmtp_envelope_recipient(struct qmtp_server *s, bool is_cut)
 	else if (is_cut ||
 		 mail_address_parse(buffer_view(&s->address), flags_of(s) | MAIL_ADDRESS_NO_DOMAIN,
 				    &address) < 0 ||
-		 !smtp_recipient_complete(s->service, s->peer.context, p->envelope->arena,
-					  &p->postmaster, &address))
+		 !smtp_recipient_complete(s->service, s->peer.context, &s->completed, &address))
 		qmtp_answer_recipient(s, &wrong);
 	else if (p->has_refusal)
 		add(p, address.text); /* of the message, which needs no question */

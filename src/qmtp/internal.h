@@ -54,7 +54,6 @@ struct qmtp_package {
 	struct buffer lengths;       /* uint16_t of each recipient: of its answer in ANSWERS; 0: the
 				      * answer is the message's */
 	struct buffer answers;       /* netstrings, of the recipients that were refused */
-	const char *postmaster;      /* postmaster@HOSTNAME if it was used, or NULL */
 	struct mail_verdict verdict; /* DECIDED: the message's */
 };
 
@@ -72,6 +71,7 @@ struct qmtp_server {
 	uint64_t left;             /* of the netstring that is being received */
 	uint64_t list_left;        /* of the recipients' list; QMQP: of all */
 	struct buffer address;     /* on its way in, up to QMTP_SERVER_ADDRESS_MAX bytes */
+	struct buffer completed;   /* the same, if it is not as the client wrote it */
 	struct qmtp_question question;
 	struct buffer output;
 	size_t flight_bytes;     /* of the packages that are complete and not answered */

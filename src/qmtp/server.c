@@ -25,6 +25,7 @@ void qmtp_server_free(struct qmtp_server *s)
 	for (unsigned i = 0; i < QMTP_SERVER_SLOTS; i++)
 		qmtp_package_free(s->packages[i]);
 	buffer_clear(&s->address);
+	buffer_clear(&s->completed);
 	buffer_clear(&s->output);
 	free(s);
 }

@@ -42,7 +42,6 @@ struct smtp_transaction {
 	struct smtp_text text;  /* without trace headers */
 	size_t accepted;        /* RCPT commands; more than recipients if some were repeated */
 	struct smtp_recipients recipients;
-	const char *postmaster;             /* postmaster@HOSTNAME if it was used, or NULL */
 	const struct mail_verdict *refusal; /* why the message is refused, or NULL */
 	bool has_judged;                    /* the authors, or they need not be */
 };
@@ -90,6 +89,7 @@ struct smtp_server {
 	struct mail_id opened_id;
 	char *helo;         /* owned; NULL before the greeting */
 	struct buffer line; /* the current command line, or the one that waits for its answer */
+	struct buffer completed; /* the recipient's address, if it is not as the client wrote it */
 	struct buffer output;
 	struct buffer body;
 	struct smtp_transaction *transaction; /* in its envelope's arena */

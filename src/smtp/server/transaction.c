@@ -7,6 +7,7 @@ void smtp_transaction_end(struct smtp_server *s)
 {
 	s->message_is_open = false;
 	buffer_clear(&s->body);
+	buffer_clear(&s->completed);
 	if (s->transaction == NULL)
 		return;
 	free(s->forwarded);

@@ -285,6 +285,43 @@ static void a_waiting_session_takes_little_memory(void **state)
 		smtp_server_free(servers[i]);
 }
 
+static bool is_ours(void *context, const struct in6_addr *address)
+{
+	(void)context;
+	(void)address;
+	return true;
+}
+
+/* Those that are not accepted may be as many as the client likes: nothing is kept of them. */
+static void refused_recipients_take_no_memory(void **state)
+{
+	enum { COUNT = 10000 };
+	struct smtp_service own = service;
+	struct smtp_server *server;
+	size_t before;
+	size_t after;
+
+	(void)state;
+	own.is_our_address = is_ours;
+	own.local_domain = "example.org";
+	server = smtp_server_new(&own, (struct smtp_peer){"192.0.2.7", "", 25, &told});
+	smtp_server_start(server);
+	feed(server, "EHLO x\r\nMAIL FROM:<a@b>\r\n");
+	for (size_t i = 0; i < own.limits.recipients; i++) {
+		feed(server, "RCPT TO:<postmaster>\r\n");
+		answer(server, "2.1.5");
+	}
+	before = mallinfo2().uordblks;
+	for (size_t i = 0; i < COUNT; i++) {
+		feed(server, "RCPT TO:<x@[192.0.2.1]>\r\n");
+		assert_null(smtp_server_question(server)); /* there are too many */
+		buffer_reset(smtp_server_output(server));
+	}
+	after = mallinfo2().uordblks; /* the sanitizer's allocator says 0 */
+	assert_true(after < before + 4096);
+	smtp_server_free(server);
+}
+
 static void no_password_is_told(void **state)
 {
 	static const char *const lines[] = {
@@ -315,6 +352,7 @@ int main(void)
 		cmocka_unit_test(a_message_tells_its_id),
 		cmocka_unit_test(a_client_is_turned_away),
 		cmocka_unit_test(a_waiting_session_takes_little_memory),
+		cmocka_unit_test(refused_recipients_take_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,8 +223,8 @@ bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argume
 		return false;
 	}
 	if (!take_path(s, &text, MAIL_ADDRESS_NO_DOMAIN, &argument->address) ||
-	    !smtp_recipient_complete(s->service, s->peer.context, s->transaction->envelope->arena,
-				     &s->transaction->postmaster, &argument->address)) {
+	    !smtp_recipient_complete(s->service, s->peer.context, &s->completed,
+				     &argument->address)) {
 		smtp_reply(s, 501, "5.1.3", "Bad recipient address");
 		return false;
 	}
