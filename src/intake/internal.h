@@ -88,6 +88,8 @@ struct intake_session {
 	const struct intake_security *security;
 	struct tls_stream stream;
 	bool may_relay;
+	bool is_claimed;  /* a proxy has named it by XCLIENT: TLS and its certificate are the
+			   * proxy's */
 	bool is_stranger; /* a proxy does not know its address: then it has no rights by that */
 	unsigned commits; /* that were passed on while the engine goes on */
 	bool is_asking;   /* a question was passed on, and the engine waits for its answer */
@@ -101,6 +103,7 @@ struct intake_session {
 	bool is_at_end;    /* the client closed its side */
 	uint64_t told;     /* identifies the session for transcript_line() */
 	struct in6_addr mapped;
+	struct in6_addr proxy;             /* that has named the client */
 	char address[OS_SOCKET_TEXT_SIZE]; /* OS_SOCKET_UNIX on a UNIX socket */
 	struct intake_session *next, *previous;
 	struct intake_session *slowed_next, *slowed_previous;
@@ -257,8 +260,8 @@ void intake_question_see_to_body(struct intake_session *session);
 
 /* intake/question/lookup.c: what is asked about clients and addresses. */
 void intake_lookup_init(struct intake_session *session);
-/* Looks up the name of the client, once, unless it is on this machine. Called when the client
- * speaks: many connect and never do. */
+/* Looks up the name of the client, once, unless it is on this machine or a proxy has named it.
+ * Called when the client speaks: many connect and never do. */
 void intake_lookup_name(struct intake_session *session);
 /* Whether a message must wait for it: then the engine's open() is called once it is known. */
 bool intake_lookup_awaits_name(struct intake_session *session);

@@ -166,6 +166,18 @@ def test_names_are_switched_off_and_on(node, names):
     assert "name" not in send(mx, "192.0.2.7")
 
 
+def test_a_proxy_on_this_machine_says_the_name(node, names):
+    """Nothing is looked up of the client that it names by XCLIENT."""
+    mx = node(domains=["a.test"], settings=settings(names, 'xclient_from = { "127.0.0.1/32" }\n'))
+    with Client(mx) as client:
+        assert client.docmd("XCLIENT", "NAME=said.test ADDR=192.0.2.7")[0] == 220
+        client.ehlo("said.test")
+        assert client.deliver("ann@b.test", [BOX], TEXT).startswith("250")
+    assert mx.log.wait("message_accepted")["name"] == "said.test"
+    assert received(mx, 1) == ["said.test [192.0.2.7]"]
+    assert not names.asked
+
+
 def test_many_clients_are_bounded(mx, names):
     """More addresses than may be asked about at once, none of which is answered."""
     names.answers = {(reverse(f"192.0.{third}.{last}"), PTR): None

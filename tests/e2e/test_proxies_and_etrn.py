@@ -164,6 +164,18 @@ def test_a_client_without_an_address_has_no_rights(node):
         assert client.rcpt("bob@far.test")[0] >= 500
 
 
+def test_a_client_without_an_address_is_not_the_one_before(node):
+    mx = node(settings=PROXY)
+    with Client(mx) as client:
+        client.ehlo("proxy.test")
+        for said, shown in (("198.51.100.7", "198.51.100.7"), ("[UNAVAILABLE]", "127.0.0.1")):
+            since = mx.log.mark()
+            assert client.docmd("XCLIENT", f"ADDR={said}")[0] == 220
+            client.ehlo("x.test")
+            client.deliver("sender@client.test", ["anna@a.test"], TEXT)
+            assert mx.log.wait("message_accepted", since=since)["client"] == shown
+
+
 def test_xclient_of_a_stranger(node):
     """Neither the rights of the proxy, which does not know the client's address, nor the login of
     the client before it."""

@@ -246,6 +246,25 @@ def test_a_client_certificate(node, ground):
             assert code == wanted, said
 
 
+def test_a_proxys_certificate_is_not_its_clients(node, ground):
+    """Nor is its connection: what a client binds to its own would never fit."""
+    certificates = Certificates(ground.directory("clients"), "ann@a.test")
+    site = Site(node, ground, "client_certificates = yes client_authority = "
+                f'"{certificates.authority}"', more='xclient_from = { "127.0.0.1/32" }\n')
+    site.put("user", ANN, "name=Ann")
+    context = site.context()
+    context.load_cert_chain(certificates.path(ANN) + ".pem", certificates.path(ANN) + ".key")
+    with site.client(context=context) as proxy:
+        assert "EXTERNAL" in proxy.esmtp_features["auth"].split()
+        assert proxy.docmd("XCLIENT", "ADDR=198.51.100.7")[0] == 220
+        proxy.ehlo()
+        offered = proxy.esmtp_features["auth"].split()
+        assert "SCRAM-SHA-256" in offered and "SCRAM-SHA-256-PLUS" not in offered, offered
+        assert "EXTERNAL" not in offered
+        assert proxy.docmd("AUTH", "EXTERNAL =")[0] == 504
+        assert scram(proxy, "SCRAM-SHA-256", "ann", PASSWORD, "y,,")[0] == 235
+
+
 def test_who_is_authenticated_may_relay(site):
     with site.login() as client:
         assert client.docmd(f"MAIL FROM:<{ANN}>")[0] == 250

@@ -400,6 +400,22 @@ def test_a_client_relays_by_its_certificate(server, certificates, listen):
             assert (code == 250) == may, (client, code)
 
 
+@pytest.mark.parametrize("names_it", ("before", "after"))
+def test_a_proxys_certificate_is_not_its_clients(server, certificates, names_it):
+    mx = server(certificates.section(HOST) + 'xclient_from = { "127.0.0.1/32" }\n',
+                listen=f'client_certificates = yes client_authority = "{certificates.authority}" '
+                       'client_names = { "client.test" }', relay_from=())
+    with Client(mx) as proxy:
+        for moment in ("before", "TLS", "after"):
+            if moment == "TLS":
+                start_tls(proxy, context_for(certificates, client="client.test"))
+            elif moment == names_it:
+                assert proxy.docmd("XCLIENT", "ADDR=198.51.100.7")[0] == 220
+            proxy.ehlo()
+        assert proxy.docmd("MAIL FROM:<a@a.test>")[0] == 250
+        assert proxy.docmd("RCPT TO:<b@elsewhere.test>")[0] == 550
+
+
 def test_a_damaged_authority_changes_nothing(server, certificates):
     path = certificates.path("changing-authority.pem")
 

@@ -10,9 +10,17 @@ static bool is_secured(const struct intake_session *session)
 						 intake_session_is_local(session));
 }
 
+/* The client's own; NULL: none, or a proxy's, which has named it. */
+static const struct tls_connection *own_tls(const struct intake_session *session)
+{
+	return session->is_claimed ? NULL : session->stream.tls;
+}
+
 static bool has_certificate(const struct intake_session *session)
 {
-	return session->stream.tls != NULL && tls_connection_is_verified(session->stream.tls);
+	const struct tls_connection *tls = own_tls(session);
+
+	return tls != NULL && tls_connection_is_verified(tls);
 }
 
 /* Before TLS there is nothing, unless the listener allows that. */
@@ -20,9 +28,9 @@ struct str intake_auth_mechanisms(void *context)
 {
 	const struct intake_session *session = context;
 	unsigned char binding[TLS_BINDING_MAX];
-	bool has_binding = session->stream.tls != NULL &&
-			   (tls_connection_exporter(session->stream.tls, binding) > 0 ||
-			    tls_connection_end_point(session->stream.tls, binding) > 0);
+	const struct tls_connection *tls = own_tls(session);
+	bool has_binding = tls != NULL && (tls_connection_exporter(tls, binding) > 0 ||
+					   tls_connection_end_point(tls, binding) > 0);
 
 	if (session->intake->auth == NULL || !is_secured(session))
 		return STR("");
@@ -73,7 +81,7 @@ static struct str certificate_name(const struct tls_connection *tls)
 
 static void begin(struct intake_session *session, const struct smtp_question *question)
 {
-	const struct tls_connection *tls = session->stream.tls;
+	const struct tls_connection *tls = own_tls(session);
 	unsigned char exporter[TLS_BINDING_MAX];
 	unsigned char end_point[TLS_BINDING_MAX];
 	char certificate[TLS_FINGERPRINT_SIZE];

@@ -24,6 +24,22 @@ static void take_name(struct intake_session *session, const char *name)
 	session->name = *name != '\0' ? memory_copy_string(name) : NULL;
 }
 
+/* One that the proxy does not know must not pass for the client before it. */
+static void take_address(struct intake_session *session, const struct smtp_claim *claim)
+{
+	if (!session->is_claimed)
+		session->proxy = session->mapped;
+	session->is_claimed = true;
+	session->is_stranger = claim->is_unknown;
+	if (claim->is_unknown) {
+		session->mapped = session->proxy;
+		os_socket_address_format_mapped(&session->proxy, session->address);
+	} else if (*claim->address != '\0') {
+		session->mapped = claim->mapped;
+		snprintf(session->address, sizeof session->address, "%s", claim->address);
+	}
+}
+
 /* What the client's address may do, the client may: not what the proxy's may, if that does not know
  * it. */
 static void grant(struct intake_session *session, struct smtp_peer *peer)
@@ -50,11 +66,7 @@ void intake_claim_take(struct intake_session *session, const struct smtp_claim *
 
 	take_name(session, claim->name);
 	peer.name = session->name != NULL ? session->name : "";
-	if (*claim->address != '\0') {
-		session->mapped = claim->mapped;
-		snprintf(session->address, sizeof session->address, "%s", claim->address);
-	}
-	session->is_stranger = claim->is_unknown;
+	take_address(session, claim);
 	grant(session, &peer);
 	smtp_server_set_peer(session->server, peer);
 	log_event(EVENT_SESSION_CLAIMED, log_string("client", session->address),

@@ -46,7 +46,8 @@ bool intake_secure_begin(struct intake_session *session, struct str early)
 
 static void learn_rights(struct intake_session *session)
 {
-	if (!intake_security_may_relay(session->security, session->stream.tls))
+	if (session->is_claimed ||
+	    !intake_security_may_relay(session->security, session->stream.tls))
 		return;
 	session->may_relay = true;
 	session->engine->set_peer_ours(session);

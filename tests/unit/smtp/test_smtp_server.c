@@ -322,6 +322,26 @@ static void refused_recipients_take_no_memory(void **state)
 	smtp_server_free(server);
 }
 
+static void what_was_forwarded_is_of_one_client(void **state)
+{
+	struct smtp_peer proxy = {.address = "192.0.2.7",
+				  .name = "",
+				  .context = &told,
+				  .may_xclient = true,
+				  .may_xforward = true};
+	struct smtp_server *server = smtp_server_new(&service, proxy);
+
+	(void)state;
+	smtp_server_start(server);
+	feed(server, "EHLO x\r\nXFORWARD ADDR=192.0.2.1 IDENT=1\r\n");
+	assert_non_null(smtp_server_forwarded(server));
+	feed(server, "XCLIENT ADDR=192.0.2.2\r\n");
+	expect(server, SMTP_QUESTION_CLIENT);
+	answer(server, "2.0.0");
+	assert_null(smtp_server_forwarded(server));
+	smtp_server_free(server);
+}
+
 static void no_password_is_told(void **state)
 {
 	static const char *const lines[] = {
@@ -353,6 +373,7 @@ int main(void)
 		cmocka_unit_test(a_client_is_turned_away),
 		cmocka_unit_test(a_waiting_session_takes_little_memory),
 		cmocka_unit_test(refused_recipients_take_no_memory),
+		cmocka_unit_test(what_was_forwarded_is_of_one_client),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,6 +185,8 @@ static void begin_anew(struct smtp_server *s)
 		smtp_auth_set_user(s, s->claim->login);
 	free(s->helo);
 	s->helo = NULL;
+	free(s->forwarded); /* of the client before */
+	s->forwarded = NULL;
 	s->is_extended = false;
 	smtp_server_enter(s, SMTP_STATE_CONNECTED);
 	smtp_reply_banner(s);
