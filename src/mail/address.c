@@ -155,6 +155,7 @@ int mail_address_parse(struct str text, unsigned flags, struct mail_address *out
 {
 	struct mail_address address = {.text = text, .domain = str_skip(text, text.length)};
 	bool allow_utf8 = flags & MAIL_ADDRESS_UTF8;
+	size_t local_max = flags & MAIL_ADDRESS_STRICT ? MAIL_LOCAL_MAX : MAIL_LOCAL_LONG_MAX;
 	size_t local;
 	int error;
 
@@ -165,7 +166,7 @@ int mail_address_parse(struct str text, unsigned flags, struct mail_address *out
 					    : dot_string_length(text, flags);
 		if (local == 0)
 			return -EINVAL;
-		if (local > MAIL_LOCAL_MAX)
+		if (local > local_max)
 			return -ENAMETOOLONG;
 		address.local = str_slice(text.data, local);
 		if (local == text.length && !(flags & MAIL_ADDRESS_NO_DOMAIN))
@@ -178,6 +179,8 @@ int mail_address_parse(struct str text, unsigned flags, struct mail_address *out
 				return error;
 		}
 	}
+	if (text.length > MAIL_ADDRESS_MAX)
+		return -ENAMETOOLONG;
 	*out = address;
 	return 0;
 }

@@ -6,8 +6,9 @@
  * is a dot-string or a quoted string and DOMAIN a host name or an address
  * literal. The empty text is the null sender "<>". Only ASCII, unless a caller
  * allows UTF-8 (RFC 6531). Dots are allowed anywhere in a local part, as some
- * providers have given such addresses to their users, unless a caller is
- * strict.
+ * providers have given such addresses to their users, and it may be longer than
+ * RFC 5321 wants, as the senders of newsletters and forwarders are, who write
+ * another address into their own (VERP, SRS), unless a caller is strict.
  */
 #ifndef MAIL_ADDRESS_H
 #define MAIL_ADDRESS_H
@@ -18,16 +19,18 @@
 struct in6_addr; /* <netinet/in.h> */
 
 enum {
-	MAIL_LOCAL_MAX = 64,    /* RFC 5321 section 4.5.3.1.1 */
-	MAIL_DOMAIN_MAX = 255,  /* 4.5.3.1.2 */
-	MAIL_ADDRESS_MAX = 320, /* both and the @ */
+	MAIL_LOCAL_MAX = 64,       /* RFC 5321 section 4.5.3.1.1; of our own users in any case */
+	MAIL_LOCAL_LONG_MAX = 255, /* of others */
+	MAIL_DOMAIN_MAX = 255,     /* 4.5.3.1.2 */
+	MAIL_ADDRESS_MAX = 320,    /* both and the @: 64, 255 and 1 */
 };
 
 enum mail_address_flags {
 	MAIL_ADDRESS_UTF8 = 1 << 0,      /* allow UTF-8 in both parts */
 	MAIL_ADDRESS_NULL = 1 << 1,      /* allow the empty address */
 	MAIL_ADDRESS_NO_DOMAIN = 1 << 2, /* allow a local part alone ("postmaster") */
-	MAIL_ADDRESS_STRICT = 1 << 3,    /* no leading, trailing or repeated dots without quotes */
+	MAIL_ADDRESS_STRICT = 1 << 3,    /* no leading, trailing or repeated dots without quotes;
+					  * MAIL_LOCAL_MAX */
 };
 
 struct mail_address {
@@ -38,7 +41,7 @@ struct mail_address {
 };
 
 /* Parses TEXT (no angle brackets, no source route). The views point into TEXT.
- * -EINVAL: not a valid address; -ENAMETOOLONG: a part is too long. */
+ * -EINVAL: not a valid address; -ENAMETOOLONG: a part or the whole is too long. */
 MUST_CHECK int mail_address_parse(struct str text, unsigned flags, struct mail_address *out);
 
 /* The end of the address at the start of TEXT: the first space outside quotes, or the end of TEXT;

@@ -30,6 +30,7 @@ void mail_verp_expand(struct str sender, struct str recipient, struct buffer *ou
 	struct mail_address address;
 	struct buffer local CLEANUP(buffer_clear) = {0};
 	size_t start = out->length;
+	int error;
 
 	if (whole.length == sender.length || to.domain.length == 0) {
 		buffer_append_str(out, whole);
@@ -40,7 +41,8 @@ void mail_verp_expand(struct str sender, struct str recipient, struct buffer *ou
 	buffer_append_byte(&local, '=');
 	buffer_append_str(&local, to.domain);
 	mail_address_write(buffer_view(&local), from.domain, out);
-	if (mail_address_parse(str_skip(buffer_view(out), start), MAIL_ADDRESS_UTF8, &address) == 0)
+	error = mail_address_parse(str_skip(buffer_view(out), start), MAIL_ADDRESS_UTF8, &address);
+	if (error == 0 && address.local.length <= MAIL_LOCAL_MAX)
 		return;
 	buffer_truncate(out, start);
 	buffer_append_str(out, whole);

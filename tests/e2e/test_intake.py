@@ -151,6 +151,20 @@ def test_what_clients_get_away_with(node):
         assert b"AGFubmEAc2VjcmV0" not in log.read()
 
 
+def test_names_longer_than_the_letter(node):
+    """Newsletters have the address of the recipient in that of the sender; no user of ours is
+    called so."""
+    name = "bounces+1234567-0a1b-john.doe=a-long-domain-of-a-customer.client.test"
+    assert len(name) > 64
+    mx = node()
+    deliver(mx, "anna@a.test", TEXT, sender=f"{name}@mailer.test")
+    (stored,) = mx.maildir("anna@a.test").wait()
+    assert stored.startswith(f"Return-Path: <{name}@mailer.test>\n".encode())
+    with Wire(mx) as wire:
+        wire.begin(with_data=False)
+        assert wire.ask(f"RCPT TO:<{name}@a.test>".encode()).startswith("550 5.1.")
+
+
 def test_our_address_is_local(node):
     """The one that the client has reached, and those of a setting; no other."""
     mx = node(relay_from=[], settings='own_addresses = "192.0.2.1"')

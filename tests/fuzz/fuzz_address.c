@@ -28,7 +28,8 @@ static void check_parts(const struct mail_address *address, struct str text)
 	if (address->domain.length > 0)
 		length += 1 + address->domain.length;
 	if (!str_equal(address->text, text) || length != text.length ||
-	    address->local.length > MAIL_LOCAL_MAX || address->domain.length > MAIL_DOMAIN_MAX)
+	    address->local.length > MAIL_LOCAL_LONG_MAX ||
+	    address->domain.length > MAIL_DOMAIN_MAX || text.length > MAIL_ADDRESS_MAX)
 		panic("an address is not the sum of its parts");
 	if (address->domain.length > 0 && text.data[address->local.length] != '@')
 		panic("an address without an @");

@@ -33,8 +33,9 @@ const struct config_setting config_schema_receive[] = {
 	SETTING(ROOT, "strict_addresses", boolean, AT(config, strict_addresses), INITIAL("no"),
 		MEANING("Whether clients are held to the letter of RFC 5321 in MAIL, RCPT and "
 			"their greeting. Otherwise what real clients send passes, too: addresses "
-			"without angle brackets, dots in a row or at an end of a local part, and "
-			"any name in HELO and EHLO, which is logged and shown with a question mark "
+			"without angle brackets, dots in a row or at an end of a local part, local "
+			"parts of more than 64 bytes, and any name in HELO and EHLO, which is "
+			"logged and shown with a question mark "
 			"for each odd character.")),
 	SETTING(ROOT, "maxrecipients", number, AT(config, maxrecipients), INITIAL("1000"),
 		RANGE(1, 100000),
