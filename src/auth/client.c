@@ -49,15 +49,25 @@ static void end(struct auth_exchange *exchange)
 	exchange->auth = NULL;
 }
 
-static void answer(struct auth_exchange *exchange, const struct auth_answer *answer)
+static bool has_failed(const struct auth_answer *answer)
 {
-	if (answer->outcome != AUTH_CHALLENGE) {
+	return answer->outcome == AUTH_LAST_CHALLENGE ||
+	       (answer->outcome == AUTH_REFUSED && answer->refusal == AUTH_FAILED);
+}
+
+static void answer(struct auth_exchange *exchange, const struct auth_answer *found)
+{
+	struct auth_answer answer = *found;
+
+	answer.is_failure = has_failed(&answer) && !exchange->has_failed;
+	exchange->has_failed |= answer.is_failure;
+	if (answer.outcome == AUTH_ACCEPTED || answer.outcome == AUTH_REFUSED) {
 		end(exchange);
 	} else {
 		leave_list(exchange);
 		DL_APPEND2(exchange->auth->waiting, exchange, previous, next);
 	}
-	exchange->answered(exchange->context, answer);
+	exchange->answered(exchange->context, &answer);
 }
 
 static void refuse(struct auth_exchange *exchange, enum auth_refusal refusal)
@@ -163,7 +173,7 @@ static bool take_answer(struct auth *auth, struct unpack *unpack, uint32_t tag)
 					  .refusal = (enum auth_refusal)refusal};
 	struct auth_exchange *exchange;
 
-	if (!unpack_is_whole(unpack) || outcome > AUTH_REFUSED || refusal > AUTH_TOO_WEAK ||
+	if (!unpack_is_whole(unpack) || outcome > AUTH_LAST_CHALLENGE || refusal > AUTH_TOO_WEAK ||
 	    found.message.length > AUTH_MESSAGE_MAX ||
 	    (outcome == AUTH_ACCEPTED && !is_user(found.user)))
 		return false;
@@ -288,6 +298,7 @@ static void begin(struct auth *auth, struct auth_exchange *exchange)
 	exchange->tag = ++auth->last_tag;
 	exchange->is_lost = false;
 	exchange->is_asking = false;
+	exchange->has_failed = false;
 	HASH_ADD(hh, auth->open, tag, sizeof exchange->tag, exchange);
 	DL_APPEND2(auth->waiting, exchange, previous, next);
 }

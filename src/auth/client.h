@@ -8,6 +8,7 @@
  *
  *   auth_exchange_begin()                 the client named a mechanism
  *     -> AUTH_CHALLENGE                   send it; auth_exchange_respond() with the response
+ *     -> AUTH_LAST_CHALLENGE              the same; it tells the client that it has failed
  *     -> AUTH_ACCEPTED                    who the client is
  *     -> AUTH_REFUSED                     and why; may come late: failures are slowed down
  *
@@ -48,7 +49,7 @@ struct auth_peer {
 	struct str protocol;         /* "submission"; for the log */
 };
 
-enum auth_outcome { AUTH_CHALLENGE, AUTH_ACCEPTED, AUTH_REFUSED };
+enum auth_outcome { AUTH_CHALLENGE, AUTH_ACCEPTED, AUTH_REFUSED, AUTH_LAST_CHALLENGE };
 
 enum auth_refusal {
 	AUTH_FAILED,    /* 535 5.7.8: wrong user, password or token; nothing says which */
@@ -62,9 +63,12 @@ enum auth_refusal {
 /* Valid during the call. */
 struct auth_answer {
 	enum auth_outcome outcome;
-	struct str message; /* CHALLENGE; ACCEPTED: the last message to the client, perhaps empty */
-	struct str user;    /* ACCEPTED: in canonical form */
+	struct str message;        /* a challenge; ACCEPTED: the last message to the client, perhaps
+				    * empty */
+	struct str user;           /* ACCEPTED: in canonical form */
 	enum auth_refusal refusal; /* REFUSED */
+	bool is_failure;           /* the client has failed now: once in an exchange, whether it
+				    * waits for its end or not */
 };
 
 typedef void auth_answered(void *context, const struct auth_answer *answer);
@@ -76,8 +80,9 @@ struct auth_exchange {
 	struct auth *auth; /* NULL: none is under way */
 	uint32_t tag;
 	int64_t until_us;
-	bool is_asking; /* an answer is to come */
-	bool is_lost;   /* "auth" has forgotten it */
+	bool is_asking;  /* an answer is to come */
+	bool has_failed; /* the client was told so */
+	bool is_lost;    /* "auth" has forgotten it */
 	struct auth_exchange *next, *previous;
 	UT_hash_handle hh;
 };

@@ -17,7 +17,7 @@ import time
 from stagepost import PATIENCE, USER, is_root
 
 OFFER, BEGIN, RESPOND, CANCEL, ANSWER = range(1, 6)
-CHALLENGE, ACCEPTED, REFUSED = range(3)
+CHALLENGE, ACCEPTED, REFUSED, LAST_CHALLENGE = range(4)
 FAILED, TEMPORARY, MALFORMED, UNKNOWN, INSECURE, TOO_WEAK = range(6)
 SECURED, BINDING, CERTIFICATE = 1, 2, 4
 EXPORTER = b"e" * 32
@@ -186,4 +186,4 @@ class Client:
     def bearer(self, token, user=None, **peer):
         tag, answer = self.ask("OAUTHBEARER", f"n,{f'a={user}' if user else ''},\1"
                                f"auth=Bearer {token}\1\1".encode(), **peer)
-        return self.respond(tag, b"\1") if answer.outcome == CHALLENGE else answer
+        return self.respond(tag, b"\1") if answer.outcome == LAST_CHALLENGE else answer

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """Sections rate: how much clients may do in a time, in all processes together."""
 
+import base64
 import json
 import os
 import smtplib
@@ -11,6 +12,7 @@ import time
 
 import pytest
 import qmtp
+from directory_tls import make_certificates
 from smtp import Client
 from stagepost import PATIENCE, as_user, free_port, wait_until
 from test_submission_auth import ANN, PASSWORD, Site, scram
@@ -251,6 +253,22 @@ def test_users_and_their_logins(node, ground):
         with pytest.raises(smtplib.SMTPAuthenticationError) as failed:
             client.login("ann", "wrong")  # by two mechanisms
         assert failed.value.smtp_code == 535
+        with pytest.raises(smtplib.SMTPAuthenticationError) as failed:
+            client.login("ann", PASSWORD)
+        assert failed.value.smtp_code == 454
+
+
+def test_who_does_not_wait_for_the_end_of_a_login_has_failed(node, ground):
+    """A wrong token is answered by a challenge."""
+    keys = make_certificates(ground.directory("tokens"), "issuer.test")
+    site = Site(node, ground, more="rate l { count = failed_logins limit = 1 interval = 1h }\n"
+                f'auth {{ token_keys = {{ "{keys}/issuer.test.pem" }} '
+                'token_issuer = "https://issuer.test/" token_audience = "mail" }\n')
+    wrong = base64.b64encode(b"user=ann\1auth=Bearer x.y.z\1\1").decode()
+    with site.client() as client:
+        for _ in range(2):
+            assert client.docmd("AUTH", f"XOAUTH2 {wrong}")[0] == 334
+            assert client.docmd("*")[0] == 501
         with pytest.raises(smtplib.SMTPAuthenticationError) as failed:
             client.login("ann", PASSWORD)
         assert failed.value.smtp_code == 454

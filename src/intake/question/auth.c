@@ -50,10 +50,10 @@ static void tell(struct intake_session *session, const struct auth_answer *answe
 	if (answer->outcome == AUTH_REFUSED)
 		said.outcome = refusals[answer->refusal];
 	else
-		said.outcome = answer->outcome == AUTH_CHALLENGE ? SMTP_AUTH_CHALLENGE
-								 : SMTP_AUTH_ACCEPTED;
+		said.outcome =
+			answer->outcome == AUTH_ACCEPTED ? SMTP_AUTH_ACCEPTED : SMTP_AUTH_CHALLENGE;
 	session->is_asking = false;
-	if (said.outcome == SMTP_AUTH_FAILED)
+	if (answer->is_failure)
 		intake_rate_note(session, CONFIG_RATE_FAILED_LOGINS, 1);
 	smtp_server_answer_auth(session->server, &said);
 }

@@ -238,6 +238,33 @@ static void messages_go_to_and_fro(void **state)
 	assert_int_equal(scene.heard, 2);
 }
 
+static void a_failure_is_told_once(void **state)
+{
+	struct auth_exchange exchange = fresh();
+
+	(void)state;
+	auth_exchange_begin(scene.auth, &peer, STR("XOAUTH2"), false, STR(""), &exchange);
+	run_until(&scene.heard, 1);
+	say(scene.tag, AUTH_CHALLENGE, 0, STR(""), STR(""));
+	run_until(&scene.answers, 1);
+	assert_false(scene.answer.is_failure);
+	auth_exchange_respond(&exchange, STR("user=ann"));
+	run_until(&scene.heard, 2);
+	say(scene.tag, AUTH_LAST_CHALLENGE, 0, STR("{}"), STR(""));
+	run_until(&scene.answers, 2);
+	assert_true(scene.answer.is_failure);
+	auth_exchange_respond(&exchange, STR(""));
+	run_until(&scene.heard, 3);
+	say(scene.tag, AUTH_REFUSED, AUTH_FAILED, STR(""), STR(""));
+	expect_refused(3, AUTH_FAILED);
+	assert_false(scene.answer.is_failure);
+	auth_exchange_begin(scene.auth, &peer, STR("PLAIN"), true, STR("x"), &exchange);
+	run_until(&scene.heard, 4);
+	say(scene.tag, AUTH_REFUSED, AUTH_FAILED, STR(""), STR(""));
+	expect_refused(4, AUTH_FAILED);
+	assert_true(scene.answer.is_failure);
+}
+
 static void nothing_is_heard_of_what_was_cancelled(void **state)
 {
 	struct auth_exchange exchange = fresh();
@@ -382,6 +409,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(mechanisms_depend_on_the_connection, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(messages_go_to_and_fro, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_failure_is_told_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nothing_is_heard_of_what_was_cancelled, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(without_auth_the_answer_is_later, set_up,

@@ -47,12 +47,17 @@ void auth_attempt_send_refusal(struct auth_asker *asker, uint32_t tag, enum auth
 	send_answer(asker, tag, &answer);
 }
 
-void auth_attempt_challenge(struct auth_attempt *attempt, struct str message)
+static void challenge(struct auth_attempt *attempt, enum auth_outcome outcome, struct str message)
 {
-	const struct auth_answer answer = {.outcome = AUTH_CHALLENGE, .message = message};
+	const struct auth_answer answer = {.outcome = outcome, .message = message};
 
 	attempt->state = ATTEMPT_SPEAKS;
 	send_answer(attempt->asker, attempt->tag, &answer);
+}
+
+void auth_attempt_challenge(struct auth_attempt *attempt, struct str message)
+{
+	challenge(attempt, AUTH_CHALLENGE, message);
 }
 
 static void log_attempt(const struct auth_attempt *attempt, enum log_name event, struct str user,
@@ -99,7 +104,7 @@ static void on_held(void *context)
 	struct auth_attempt *attempt = context;
 
 	if (attempt->sasl != NULL)
-		auth_attempt_challenge(attempt, sasl_message(attempt->sasl));
+		challenge(attempt, AUTH_LAST_CHALLENGE, sasl_message(attempt->sasl));
 	else
 		refuse_now(attempt, AUTH_FAILED);
 }
