@@ -21,6 +21,7 @@ struct inject_message {
 	uint64_t size;     /* bytes written */
 	uint64_t size_max; /* including the trace header */
 	int error;         /* the first error */
+	bool is_begun;     /* data have followed the trace header, or there is none */
 };
 
 int inject_exit_status(int error)
@@ -78,6 +79,25 @@ static int open_store(const struct config *config, struct queue_store **store_ou
 	return error;
 }
 
+static int write_data(const struct inject_message *message, struct str data)
+{
+	if (message->link != NULL)
+		return inject_link_write(message->link, data);
+	return os_file_write(queue_message_file(message->message), data.data, data.length,
+			     message->size);
+}
+
+static int append(struct inject_message *message, struct str data)
+{
+	if (message->error == 0 && data.length > message->size_max - message->size)
+		message->error = -EFBIG;
+	if (message->error == 0)
+		message->error = write_data(message, data);
+	if (message->error == 0)
+		message->size += data.length;
+	return message->error;
+}
+
 static void write_trace(struct inject_message *message, const char *hostname)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
@@ -89,7 +109,8 @@ static void write_trace(struct inject_message *message, const char *hostname)
 	queue_submit_append_trace(&text, message->caller.id);
 	buffer_append_format(&text, "\tby %s with local id %s;\r\n\t%s\r\n", hostname, id, date);
 	message->size_max += text.length;
-	inject_message_write(message, buffer_view(&text));
+	append(message, buffer_view(&text));
+	message->is_begun = false;
 }
 
 static int open_data(struct inject_message *message, const struct config *config)
@@ -131,6 +152,7 @@ static int begin(const struct config *config, const struct os_process_caller *ca
 	message->link = link;
 	message->caller = *caller;
 	message->size_max = config->maxsize;
+	message->is_begun = true; /* without a trace header */
 	message->id.born_us = os_clock_wall_us();
 	error = link != NULL ? inject_link_begin(link, &message->id.number)
 			     : open_queue(message, config, &message->id.number, reason);
@@ -168,23 +190,19 @@ struct mail_id inject_message_id(const struct inject_message *message)
 	return message->id;
 }
 
-static int write_data(const struct inject_message *message, struct str data)
+/* A first line that begins with a space or tab would go on our Received field: it is the body of a
+ * message without a header, as by SMTP (smtp/text.c). */
+static bool goes_on(struct str data)
 {
-	if (message->link != NULL)
-		return inject_link_write(message->link, data);
-	return os_file_write(queue_message_file(message->message), data.data, data.length,
-			     message->size);
+	return data.length > 0 && (data.data[0] == ' ' || data.data[0] == '\t');
 }
 
 int inject_message_write(struct inject_message *message, struct str data)
 {
-	if (message->error == 0 && data.length > message->size_max - message->size)
-		message->error = -EFBIG;
-	if (message->error == 0)
-		message->error = write_data(message, data);
-	if (message->error == 0)
-		message->size += data.length;
-	return message->error;
+	if (!message->is_begun && goes_on(data))
+		append(message, STR("\r\n"));
+	message->is_begun |= data.length > 0;
+	return append(message, data);
 }
 
 /* Over a link without the user's name, which "queue" cannot check. */

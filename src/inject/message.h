@@ -48,8 +48,10 @@ MUST_CHECK int inject_message_open_untraced(const struct config *config,
 					    struct buffer *reason);
 struct mail_id inject_message_id(const struct inject_message *message);
 
-/* Appends to the data. An error sticks until the commit: -EFBIG when the data exceed the
- * configuration's maxsize. It is also returned here, so that the caller can stop reading. */
+/* Appends to the data. Behind a trace header a message whose first line begins with a space or tab
+ * gets an empty line first: it has no header. An error sticks until the commit: -EFBIG when the
+ * data exceed the configuration's maxsize. It is also returned here, so that the caller can stop
+ * reading. */
 int inject_message_write(struct inject_message *message, struct str data);
 
 /* Makes the message durable at STAGE with sender and recipients of ENVELOPE; fills in id, size,

@@ -85,6 +85,15 @@ def test_enqueue_beside_a_daemon_is_seen_at_once(node, enqueue):
     mx.log.wait("delivered", since=mark, timeout=10, to="bob@a.test")
 
 
+@pytest.mark.parametrize("first", (b" ", b"\t"))
+def test_enqueue_keeps_the_first_line_out_of_the_trace(node, run, enqueue, first):
+    mx = node(start=False)
+    text = first + b"by mail.example.com;\nA line.\n"
+    assert enqueue(mx, text, b"F\0Tbob@a.test\0\0").returncode == 0
+    (message,) = listing(run, mx)
+    assert data_of(run, mx, message).endswith(b"\r\n\r\n" + text.replace(b"\n", b"\r\n"))
+
+
 @pytest.mark.parametrize("text, envelope, status", [
     (b"a\0b\n", b"F\0Tbob@a.test\0\0", 65),
     (TEXT, b"F\0Tbob@a.test\0", 65),
