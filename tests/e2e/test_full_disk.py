@@ -7,7 +7,7 @@ import shutil
 import pytest
 from disk import Image, QuotaImage
 from scene import Scene
-from smtp import Client, deliver
+from smtp import Client, Wire, deliver
 from stagepost import give_to_user, split_trace, wait_until
 
 SIZE = 48 << 20
@@ -32,6 +32,17 @@ def send_until_refused(mx, text, mailboxes=200, limit=600):
             if not reply.startswith("250 "):
                 return count, reply
     raise AssertionError("there was always room")
+
+
+def test_a_client_does_not_fill_the_log(small_disk, node):
+    """Who tries again at once, and again, while there is no room for a message."""
+    mx = node(queue=os.path.join(small_disk.path, "queue"), settings=f"maxsize = {SIZE}\n")
+    with Wire(mx) as wire:
+        wire.begin(with_data=False)
+        assert wire.ask(b"RCPT TO:<anna@a.test>").startswith("250 ")
+        for _ in range(1000):
+            assert wire.ask(b"DATA").startswith("452 4.3.1 ")
+    assert 0 < len(mx.log.find("queue_error", operation="open")) < 200
 
 
 def is_taken(mx):

@@ -35,9 +35,9 @@ void intake_message_log_error(const struct intake_session *session, const struct
 	if (id != NULL)
 		log_event(EVENT_QUEUE_ERROR, log_id(*id), log_string("client", session->address),
 			  log_string("operation", operation), log_error(error));
-	else
-		log_event(EVENT_QUEUE_ERROR, log_string("client", session->address),
-			  log_string("operation", operation), log_error(error));
+	else /* a client may try to begin one as often as it likes */
+		log_event_rated(EVENT_QUEUE_ERROR, log_string("client", session->address),
+				log_string("operation", operation), log_error(error));
 }
 
 /* What only some sessions have. */
