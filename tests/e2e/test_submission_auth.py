@@ -413,6 +413,17 @@ def test_without_the_process_there_is_no_auth(site):
         assert other.docmd("*")[0] == 501  # QUIT would be a response
 
 
+def test_mail_waits_while_nobody_can_authenticate(node, ground):
+    """Programs go on where AUTH is not offered: their mail must not come back to its senders."""
+    site = Site(node, ground, more='auth { users = dovecot socket = "%s/auth-client" }\n'
+                % ground.directory("nobody"))
+    with site.client() as client:
+        assert not client.has_extn("auth")
+        assert client.docmd("AUTH", "PLAIN " + b64(f"\0ann\0{PASSWORD}"))[0] == 454
+        assert client.docmd(f"MAIL FROM:<{ANN}>") == (
+            454, b"4.7.0 Authentication is required, and not possible now")
+
+
 HOSTILE = (b"AUTH", b"AUTH ", b"AUTH PLAIN", b"AUTH LOGIN", b"AUTH PLAIN =", b"AUTH PLAIN *",
            b"AUTH X" * 10, b"*", b"=", b"", b"AUTH PLAIN " + b"A" * 12000, b"A" * 12280,
            b"A" * 200_000, b"AUTH SCRAM-SHA-256 biws", b"Yz1iaXdz", b"\0" * 100, b"\xff\xfe",

@@ -183,6 +183,8 @@ static bool parse_user_setting(struct script *script, struct str name, struct st
 		service->deliver_by_min = parse_seconds(text);
 	else if (str_equal(name, STR("mechanisms")))
 		script->settings.mechanisms_clear = arena_copy(script->arena, text);
+	else if (str_equal(text, STR("no_mechanisms")))
+		script->settings.mechanisms = "";
 	else if (str_equal(text, STR("shows_user")))
 		service->shows_user = true;
 	else

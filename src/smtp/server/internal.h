@@ -185,6 +185,8 @@ bool smtp_sender_is_held(const struct smtp_server *s);
 bool smtp_auth_is_under_way(const struct smtp_server *s);
 /* Whether the client must authenticate before it sends mail. */
 bool smtp_auth_is_missing(const struct smtp_server *s);
+/* The reply to who must authenticate and has not. */
+enum smtp_step smtp_auth_demand(struct smtp_server *s);
 /* The AUTH command. */
 enum smtp_step smtp_auth_begin(struct smtp_server *s, const struct smtp_argument *argument);
 /* SMTP_STATE_AUTH and SMTP_STATE_AUTH_LAST: a line is complete, or a question answered. */

@@ -95,8 +95,8 @@ enum smtp_tls_rule {
 enum smtp_auth_rule {
 	SMTP_AUTH_NONE, /* unknown to this service */
 	SMTP_AUTH_OFFERED,
-	SMTP_AUTH_REQUIRED, /* the same; without it no mail but from peers that are ours: 530 5.7.0
-			     */
+	SMTP_AUTH_REQUIRED, /* the same; without it no mail but from peers that are ours: 530 5.7.0,
+			     * or 454 4.7.0 while nobody can authenticate */
 };
 
 /* What a user who has authenticated may name as the sender. */

@@ -123,10 +123,31 @@ static enum smtp_step pass_on(struct smtp_server *s, struct str base64)
 	return smtp_ask_auth(s, &answer) ? conclude(s, answer) : SMTP_STEP_WAIT;
 }
 
+static bool may_encrypt(const struct smtp_server *s)
+{
+	return s->service->tls != SMTP_TLS_NONE && s->tls.version == NULL && s->peer.may_tls;
+}
+
+/* Whether nobody can authenticate now, though it is not the client's fault. Without any TLS it may
+ * be: then that depends on where it comes from. */
+static bool is_away(const struct smtp_server *s)
+{
+	return s->service->tls != SMTP_TLS_NONE && !may_encrypt(s) &&
+	       smtp_offers_mechanisms(s).length == 0;
+}
+
+/* Programs that are not offered AUTH go on without it: they must try again then, and not return
+ * their mail to its senders. */
+enum smtp_step smtp_auth_demand(struct smtp_server *s)
+{
+	if (is_away(s))
+		return smtp_reply(s, 454, "4.7.0",
+				  "Authentication is required, and not possible now");
+	return smtp_reply(s, 530, "5.7.0", "Authentication is required");
+}
+
 enum smtp_step smtp_auth_begin(struct smtp_server *s, const struct smtp_argument *argument)
 {
-	bool may_encrypt =
-		s->service->tls != SMTP_TLS_NONE && s->tls.version == NULL && s->peer.may_tls;
 	struct str initial = argument->initial;
 
 	if (s->user != NULL)
@@ -134,8 +155,8 @@ enum smtp_step smtp_auth_begin(struct smtp_server *s, const struct smtp_argument
 	if (s->transaction != NULL)
 		return smtp_reply(s, 503, "5.5.1", "A transaction has begun, send RSET first");
 	if (smtp_offers_mechanisms(s).length == 0)
-		return may_encrypt ? smtp_reply(s, 538, "5.7.11", "Send STARTTLS first")
-				   : on_refused(s, SMTP_AUTH_TEMPORARY);
+		return may_encrypt(s) ? smtp_reply(s, 538, "5.7.11", "Send STARTTLS first")
+				      : on_refused(s, SMTP_AUTH_TEMPORARY);
 	s->exchange->has_begun = false;
 	s->exchange->has_initial = initial.length > 0;
 	smtp_server_enter(s, SMTP_STATE_AUTH);

@@ -357,7 +357,7 @@ static bool is_refused(struct smtp_server *s, const struct verb *verb, struct st
 	else if (verb->is_mail && s->service->tls == SMTP_TLS_REQUIRED && s->tls.version == NULL)
 		*step_out = smtp_reply_no_tls(s);
 	else if (verb->is_mail && smtp_auth_is_missing(s))
-		*step_out = smtp_reply(s, 530, "5.7.0", "Authentication is required");
+		*step_out = smtp_auth_demand(s);
 	else if (!(verb->states & s->state))
 		*step_out = smtp_reply_misplaced(s, verb->states == GREETED);
 	else if (verb->is_idle && exceeds_commands(s))
