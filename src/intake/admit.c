@@ -2,15 +2,29 @@
 /* The first step of a session: whether the client may have it, and its greeting. */
 #include "intake/internal.h"
 
-/* Whether it may have one more session. */
-static bool count_client(struct intake_session *session, const union os_socket_address *peer,
-			 const struct in6_addr *mapped)
-{
-	uint32_t limit = session->intake->config->maxsessions_client;
+const char intake_too_many[] = "You have too many connections to this server";
 
-	if (session->may_relay || limit == 0 || peer->any.sa_family == AF_UNIX)
+/* A proxy has a session for each of its clients, which are counted when it names them. */
+static bool is_counted(const struct intake_session *session)
+{
+	const struct config *config = session->intake->config;
+	bool is_proxy = !session->is_claimed && config_may_xclient(config, &session->mapped);
+
+	return config->maxsessions_client > 0 && intake_session_has_address(session) &&
+	       !session->may_relay && !session->is_stranger && !is_proxy;
+}
+
+bool intake_session_count(struct intake_session *session)
+{
+	struct intake *intake = session->intake;
+
+	if (session->client != NULL)
+		intake_client_leave(&intake->clients, session->client);
+	session->client = NULL;
+	if (!is_counted(session))
 		return true;
-	session->client = intake_client_enter(&session->intake->clients, mapped, limit);
+	session->client = intake_client_enter(&intake->clients, &session->mapped,
+					      intake->config->maxsessions_client);
 	return session->client != NULL;
 }
 
@@ -92,8 +106,7 @@ static void on_named(struct intake_session *session)
 	go_on(session, enter);
 }
 
-bool intake_session_admit(struct intake_session *session, const union os_socket_address *peer,
-			  struct str early)
+bool intake_session_admit(struct intake_session *session, struct str early)
 {
 	if (!intake_security_admits(session->security, &session->mapped)) {
 		session->engine->turn_away(session, "The address is not in clients");
@@ -101,8 +114,8 @@ bool intake_session_admit(struct intake_session *session, const union os_socket_
 	}
 	if (intake_limit_is_overloaded(session))
 		return turn_away(session, "The load is too high, try again later");
-	if (!count_client(session, peer, &session->mapped))
-		return turn_away(session, "You have too many connections to this server");
+	if (!intake_session_count(session))
+		return turn_away(session, intake_too_many);
 	if (!intake_limit_ask_name(session))
 		return enter(session, early);
 	session->named = on_named;

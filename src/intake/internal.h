@@ -147,11 +147,14 @@ static inline bool intake_session_has_address(const struct intake_session *sessi
 /* Whether TLS can begin now. */
 bool intake_secure_is_possible(const struct intake_session *session);
 
-/* admit.c: whether the client at PEER may have SESSION: then it is greeted, or a handshake has
- * begun, for which EARLY was read already; or it is told why not. False: the session ends, nothing
- * can be said to who waits for a handshake. */
-bool intake_session_admit(struct intake_session *session, const union os_socket_address *peer,
-			  struct str early);
+/* admit.c: whether the client may have SESSION: then it is greeted, or a handshake has begun, for
+ * which EARLY was read already; or it is told why not. False: the session ends, nothing can be said
+ * to who waits for a handshake. */
+bool intake_session_admit(struct intake_session *session, struct str early);
+/* Counts the session for its client, who may have become another one. False: the client has too
+ * many, and is told intake_too_many. */
+MUST_CHECK bool intake_session_count(struct intake_session *session);
+extern const char intake_too_many[];
 /* The session begins, after what was read EARLY. */
 void intake_session_greet(struct intake_session *session, struct str early);
 

@@ -337,7 +337,7 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	DL_APPEND2(intake->sessions, session, previous, next);
 	intake->session_count++;
 	log_event(EVENT_SESSION_OPENED, log_string("client", session->address));
-	if (intake_session_admit(session, peer, early))
+	if (intake_session_admit(session, early))
 		intake_session_pump(session);
 	else
 		session_free(session);

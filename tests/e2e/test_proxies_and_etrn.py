@@ -2,6 +2,7 @@
 """What some clients may do beside delivering mail: ETRN by hosts that are not always connected,
 XCLIENT and XFORWARD by trusted proxies."""
 
+import contextlib
 import smtplib
 
 import pytest
@@ -197,6 +198,22 @@ def test_xclient_of_a_stranger(node):
         client.ehlo("x.test")
         client.mail("anna@a.test")
         assert client.rcpt("bob@far.test")[0] == 250
+
+
+def test_sessions_count_for_whom_the_proxy_names(node):
+    """Not for the proxy, whose clients would have them all."""
+    mx = node(relay_from=[], settings=PROXY + "maxsessions_client = 2\nsmtpd_workers = 1\n")
+    with contextlib.ExitStack() as sessions:
+        for address in ("198.51.100.1", "198.51.100.2", "198.51.100.2", "198.51.100.3"):
+            client = sessions.enter_context(Client(mx))
+            assert client.docmd("XCLIENT", f"ADDR={address}")[0] == 220
+        with Client(mx) as client:
+            assert client.docmd("XCLIENT", "ADDR=198.51.100.2") == (
+                421, b"4.7.0 You have too many connections to this server")
+        with Client(mx) as client:
+            assert client.docmd("XCLIENT", "ADDR=198.51.100.4")[0] == 220
+            assert client.docmd("XCLIENT", "ADDR=198.51.100.1")[0] == 220
+            assert client.docmd("XCLIENT", "ADDR=198.51.100.1")[0] == 220
 
 
 def test_xforward_by_postfix(node, ground):

@@ -60,7 +60,8 @@ const struct config_setting config_schema_receive[] = {
 		RANGE(0, 1000000),
 		MEANING("The maximum number of concurrent SMTP sessions of one IPv4 address or "
 			"IPv6 network of 64 bits, in each worker; one more is answered with 421. "
-			"Clients in relay_from have no such limit. 0: no limit.")),
+			"Clients in relay_from have no such limit, nor have proxies in "
+			"xclient_from: the clients that they name have it. 0: no limit.")),
 	SETTING(ROOT, "load_refuse", number, AT(config, load_refuse), INITIAL("0"),
 		RANGE(0, 100000),
 		MEANING("The load average (of the last minute, getloadavg(3)) from which on "

@@ -71,7 +71,9 @@ void intake_claim_take(struct intake_session *session, const struct smtp_claim *
 	smtp_server_set_peer(session->server, peer);
 	log_event(EVENT_SESSION_CLAIMED, log_string("client", session->address),
 		  log_string("name", claim->name), log_string("user", claim->login));
-	if (intake_limit_move(session))
+	if (!intake_session_count(session))
+		mail_verdict_set(&verdict, "4.7.0", "%s", intake_too_many);
+	else if (intake_limit_move(session))
 		mail_verdict_set(&verdict, "2.0.0", "Ok");
 	else
 		mail_verdict_set(&verdict, "4.7.0", "Too many sessions, try again later");
