@@ -121,7 +121,8 @@ enum smtp_step smtp_reply_verdict(struct smtp_server *s, const struct mail_verdi
 enum smtp_step smtp_reply_message(struct smtp_server *s, const struct mail_verdict *verdict)
 {
 	bool is_lmtp = s->service->protocol == SMTP_PROTOCOL_LMTP;
-	size_t count = is_lmtp ? s->transaction->accepted : 1;
+	size_t accepted = s->transaction != NULL ? s->transaction->accepted : 0;
+	size_t count = is_lmtp ? accepted : 1;
 
 	if (exceeds_errors(s, smtp_verdict_code(verdict)))
 		return SMTP_STEP_DONE;

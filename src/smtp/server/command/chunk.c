@@ -33,13 +33,28 @@ bool smtp_chunk_take(struct smtp_server *s, const char *data, size_t length, siz
 	return s->chunk_left == 0;
 }
 
+/* RFC 2033 section 4.3: one reply for each recipient that was accepted, and none if none was. */
+static enum smtp_step refuse_lmtp(struct smtp_server *s)
+{
+	static const struct mail_verdict nobody = {MAIL_FAIL, "5.5.1", "No valid recipients"};
+
+	return smtp_reply_message(s, s->state == SMTP_STATE_FAILED ? smtp_message_refusal(s)
+								   : &nobody);
+}
+
 /* A refused message ends with its last chunk, so that a client that sent everything at once can
- * continue with the next one. */
+ * continue with the next one; by LMTP one without recipients does, too. */
 static enum smtp_step end_skipped(struct smtp_server *s)
 {
+	bool is_lmtp = s->service->protocol == SMTP_PROTOCOL_LMTP;
+	unsigned ending = SMTP_STATE_FAILED | (is_lmtp ? SMTP_STATE_SENDER : 0u);
+
 	smtp_server_enter(s, s->state_after_chunk);
-	smtp_reply_misplaced(s, false);
-	if (s->state == SMTP_STATE_FAILED && s->chunk_is_last)
+	if (is_lmtp && s->chunk_is_last && s->state != SMTP_STATE_CONNECTED)
+		refuse_lmtp(s);
+	else
+		smtp_reply_misplaced(s, false);
+	if ((s->state & ending) != 0 && s->chunk_is_last)
 		smtp_server_enter(s, SMTP_STATE_GREETED);
 	return SMTP_STEP_DONE;
 }
