@@ -88,13 +88,22 @@ static void replace(void *context)
 	kernel_at(kernel_now_us() + (int64_t)kernel_below((uint64_t)AWAY_US), bring_back, NULL);
 }
 
+/* What no server has seen, it cannot miss: somebody may have changed the file while there was none.
+ */
+static bool is_seen(void)
+{
+	const struct process *directory = node_process(now.node, "directory");
+
+	return directory != NULL && !directory->is_frozen;
+}
+
 /* What has just been copied is what comes back. */
 static void newest_copied(void *context, int status, const char *output)
 {
 	struct process *supervisor = node_supervisor(now.node);
 
 	(void)context;
-	if (!is_copied(NEWEST, status, output)) {
+	if (!is_copied(NEWEST, status, output) || !is_seen()) {
 		now.done();
 	} else if (supervisor != NULL && kernel_one_in(2)) {
 		process_signal(supervisor, SIGTERM);
