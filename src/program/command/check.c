@@ -73,14 +73,18 @@ static void say(void *context, const struct machine_finding *finding)
 		     finding->severity == MACHINE_WARNING ? "warning" : "error");
 }
 
-/* As command_config_load(), with the problems as JSON. */
-static int load_with_json(const char *file, struct buffer *text, struct config **config_out)
+/* The configuration, whose text is appended to TEXT; or NULL, after its problems. */
+static struct config *load(const char *file, bool is_json, struct buffer *text)
 {
 	struct config_problems problems = {0};
-	int error = config_read(file, text, &problems);
+	struct config *config = NULL;
+	int error;
 
+	if (!is_json)
+		return command_config_load(file, text, &config) == 0 ? config : NULL;
+	error = config_read(file, text, &problems);
 	if (error == 0)
-		error = config_parse(file, buffer_view(text), config_out, &problems);
+		error = config_parse(file, buffer_view(text), &config, &problems);
 	for (struct config_problem *one = problems.first; error < 0 && one != NULL;
 	     one = one->next) {
 		if (*one->file == '\0')
@@ -88,7 +92,7 @@ static int load_with_json(const char *file, struct buffer *text, struct config *
 		print_object(one, "error");
 	}
 	config_problems_clear(&problems);
-	return error;
+	return error == 0 ? config : NULL;
 }
 
 /* --- the running node --- */
@@ -233,13 +237,11 @@ int command_check(const struct command *command, int argc, char **argv)
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	bool *is_json = &options.common.json;
 	int status;
-	int error;
 
 	if (!command_parse_plain(command, argc, argv, &options.common, &status))
 		return status;
-	error = (*is_json ? load_with_json : command_config_load)(options.common.config_file, &text,
-								  &config);
-	if (error < 0)
+	config = load(options.common.config_file, *is_json, &text);
+	if (config == NULL)
 		return COMMAND_FAILED;
 	/* the file is valid; does it fit this machine? */
 	status = machine_check(config, buffer_view(&text), true, say, is_json) < (int)MACHINE_FAULT
