@@ -3,6 +3,7 @@
 #include "accounts.h"
 #include "command.h"
 #include "files.h"
+#include "mail.h"
 #include "node.h"
 #include <signal.h>
 #include <string.h>
@@ -106,6 +107,8 @@ static void newest_copied(void *context, int status, const char *output)
 	if (!is_copied(NEWEST, status, output) || !is_seen()) {
 		now.done();
 	} else if (supervisor != NULL && kernel_one_in(2)) {
+		ledger_excuse(); /* if it is the second one, it is an order to hurry */
+		accounts_hurt(now.node);
 		process_signal(supervisor, SIGTERM);
 		accounts_moved(now.node);
 		kernel_at(kernel_now_us() + 5 * SECOND, replace, NULL);
