@@ -20,7 +20,7 @@ import warnings
 import pytest
 from directory import HASH
 from peers import Postfix, postfix_command
-from stagepost import PATIENCE, as_user, free_port, wait_until
+from stagepost import PATIENCE, as_user, free_port, listening, wait_until
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -515,14 +515,6 @@ def test_a_socketmap_during_renames(directory):
         thread.join()
 
 
-def is_refused(port):
-    try:
-        socket.create_connection(("127.0.0.1", port), PATIENCE).close()
-    except ConnectionRefusedError:
-        return True
-    return False
-
-
 def test_a_socketmap_that_a_reload_removes(directory, ask):
     """Nobody listens there any more, so it can be added again."""
     port = free_port()
@@ -534,11 +526,11 @@ def test_a_socketmap_that_a_reload_removes(directory, ask):
         one.node.settings = settings.replace(f'socketmap = "127.0.0.1:{port}"', "")
         one.node.write_configuration()
         one.node.reload()
-        wait_until(lambda: is_refused(port), "nobody listens there")
+        wait_until(lambda: not listening(port), "nobody listens there")
         one.node.settings = settings
         one.node.write_configuration()
         one.node.reload()
-        wait_until(lambda: not is_refused(port), "it is there again")
+        wait_until(lambda: listening(port), "it is there again")
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from dns import NameServer
 from extent import extent
 from inside import NEEDS, inside
 from memory import has_in_memory, secret_of
-from stagepost import PATIENCE, as_user, free_port, give_to_user, wait_until
+from stagepost import PATIENCE, as_user, free_port, give_to_user, listening, wait_until
 
 CERTIFICATES = ("loopback-dir1.example.org", "loopback-dir2.example.org", "reader.example.org",
                 "changer.example.org", "relay.example.org", "stranger.example.org",
@@ -488,14 +488,6 @@ def test_other_servers_are_asked_after_a_reload(node, keys):
     wait_until(is_there, "the other one is asked")
 
 
-def is_refused(port):
-    try:
-        socket.create_connection(("127.0.0.1", port), PATIENCE).close()
-    except ConnectionRefusedError:
-        return True
-    return False
-
-
 def test_the_address_changes_and_back(node, keys):
     """Nobody listens any more where it was."""
     server = Server(node, keys)
@@ -507,7 +499,7 @@ def test_the_address_changes_and_back(node, keys):
         server.node.reload()
         with Client(keys, port, "reader.example.org") as client:
             assert client.receive()[0] == "hello"
-        wait_until(lambda left=left: is_refused(left), "nobody listens there")
+        wait_until(lambda left=left: not listening(left), "nobody listens there")
 
 
 def test_another_name_server_is_asked_after_a_reload(node, keys):
