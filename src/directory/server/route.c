@@ -105,13 +105,13 @@ void route_ask(struct question *question)
 {
 	struct directory_server *server = question->server;
 	struct str address = question->key;
+	bool has_others = server->store->operations->route != NULL;
 
-	if (server->store->operations->route == NULL)
-		ask_here(question, address, reply_expanded);
-	else if (is_of_host(question, address) && !is_configured(server, hostname_of(question)))
+	if (has_others && is_of_host(question, address) &&
+	    !is_configured(server, hostname_of(question)))
 		ask_postmaster_of(question, hostname_of(question), on_host);
-	else if (is_ours(server, address))
-		ask_here(question, address, reply_expanded);
-	else
+	else if (has_others && !is_ours(server, address))
 		ask_others(question, address, reply_expanded);
+	else
+		ask_here(question, address, reply_expanded);
 }
