@@ -66,7 +66,8 @@ def fixture_machine(booted):
 
 
 def start(machine):
-    machine.run("systemctl", "start", "stagepost")
+    ended = machine.run("systemctl", "start", "stagepost", check=False)
+    assert ended.returncode == 0, ended.stderr + machine.status()
 
 
 def fails_for_good(machine, *reasons):
