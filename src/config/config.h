@@ -40,6 +40,8 @@ enum config_bounce { CONFIG_BOUNCE_REPORT, CONFIG_BOUNCE_QSBMF };
 enum config_log_format { CONFIG_LOG_LOGFMT, CONFIG_LOG_JSON };
 enum config_log_target { CONFIG_LOG_STDERR, CONFIG_LOG_SYSLOG };
 
+enum { CONFIG_ADDRESSES_MAX = 256 }; /* in all listen sections and of the directory */
+
 struct config {
 	struct arena *arena; /* owns everything here */
 	const char *file;
@@ -246,9 +248,13 @@ bool config_has_owners(const struct config *config, enum config_service_kind kin
 /* Whether SERVICE records what it files, and files it once: kinds mailbox and imap. */
 bool config_service_records(const struct config_service *service);
 bool config_has_recording_service(const struct config *config);
-/* The Ith file that connecting to a record in MariaDB needs; "": it is not set; NULL: there are no
- * more. */
-const char *config_record_file(const struct config_record *record, size_t i);
+/* A file, and the setting that names it. */
+struct config_file {
+	const char *setting; /* NULL: there are no more */
+	const char *path;    /* "": it is not set */
+};
+/* The Ith file that connecting to a record in MariaDB needs. */
+struct config_file config_record_file(const struct config_record *record, size_t i);
 /* The file of the authorities of SERVICE, of kind imap. */
 const char *config_imap_authority(const struct config *config,
 				  const struct config_service *service);

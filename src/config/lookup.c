@@ -155,12 +155,17 @@ const char *config_imap_authority(const struct config *config, const struct conf
 	return *service->authority != '\0' ? service->authority : config->tls_authorities;
 }
 
-const char *config_record_file(const struct config_record *record, size_t i)
+struct config_file config_record_file(const struct config_record *record, size_t i)
 {
-	const char *const files[] = {record->password_file, record->authority,
-				     record->client_certificate, record->client_key};
+	const struct config_file files[] = {
+		{"record.password_file", record->password_file},
+		{"record.authority", record->authority},
+		{"record.client_certificate", record->client_certificate},
+		{"record.client_key", record->client_key},
+		{NULL, NULL},
+	};
 
-	return i < sizeof files / sizeof files[0] ? files[i] : NULL;
+	return files[i < sizeof files / sizeof files[0] ? i : sizeof files / sizeof files[0] - 1];
 }
 
 bool config_has_record(const struct config *config)

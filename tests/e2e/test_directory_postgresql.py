@@ -107,7 +107,7 @@ def test_renames_refuse_nobody(servers, mx, client):
                         f" VALUES ('u{number}@example.org', 'mailbox');"
                         f"UPDATE target SET target = 'u{number}@example.org';"
                         f"DELETE FROM address WHERE address = 'u{number - 1}@example.org'; COMMIT")
-            time.sleep(0.003)
+            time.sleep(0.003)  # some hundred a second: the questions meet them at each step
         session.close()
 
     thread = threading.Thread(target=rename)

@@ -564,15 +564,23 @@ static void set_trigger(const char *name)
 		continue; /* the disk fails now and then */
 }
 
+static struct model_message *begin_waiting_for_the_moon(void)
+{
+	struct model_message *m;
+
+	scene_begin(true);
+	set_trigger("the.moon");
+	m = model_mail_that_waits("r@fast.example", "the.moon");
+	model_resolve(MODEL_KNOWN);
+	return m;
+}
+
 static void a_message_waits_for_what_its_envelope_names(void **state)
 {
 	struct model_message *m;
 
 	(void)state;
-	scene_begin(true);
-	set_trigger("the.moon");
-	m = model_mail_that_waits("r@fast.example", "the.moon");
-	model_resolve(MODEL_KNOWN);
+	m = begin_waiting_for_the_moon();
 	assert_true(scene_waits(m));
 	assert_string_equal(scene_order("why", m), "ok the.moon");
 	scene_pass(DAY_US);
@@ -713,10 +721,7 @@ static void a_released_hold_is_not_a_released_event(void **state)
 	struct model_message *m;
 
 	(void)state;
-	scene_begin(true);
-	set_trigger("the.moon");
-	m = model_mail_that_waits("r@fast.example", "the.moon");
-	model_resolve(MODEL_KNOWN);
+	m = begin_waiting_for_the_moon();
 	assert_string_equal(scene_order_until("hold", m, "the.moon"), "ok");
 	assert_string_equal(scene_order("release", m), "ok");
 	scene_pass(SECOND_US);

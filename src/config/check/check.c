@@ -244,8 +244,6 @@ static void check_bound(const struct bound *all, size_t index, struct config_pro
 	}
 }
 
-enum { BOUND_MAX = 256 };
-
 /* The addresses of one setting, without those that were rejected. */
 static size_t add_bounds(const struct config_endpoint *endpoints, size_t endpoint_count,
 			 const struct config_tree_section *section, const char *setting,
@@ -292,7 +290,7 @@ static void check_listens(const struct config *config, const struct config_tree 
 			  struct config_problems *problems)
 {
 	const struct config_tree_section *directory = config_directory_section(tree);
-	struct bound bounds[BOUND_MAX];
+	struct bound bounds[CONFIG_ADDRESSES_MAX];
 	size_t count = 0;
 	size_t index = 0;
 
@@ -301,10 +299,10 @@ static void check_listens(const struct config *config, const struct config_tree 
 
 		if (s->kind == CONFIG_SECTION_LISTEN && index < config->listen_count)
 			count += add_listen_bounds(&config->listens[index++], s, next,
-						   BOUND_MAX - count, problems);
+						   CONFIG_ADDRESSES_MAX - count, problems);
 		else if (s == directory)
 			count += add_directory_bounds(&config->directory, s, next,
-						      BOUND_MAX - count, problems);
+						      CONFIG_ADDRESSES_MAX - count, problems);
 	}
 	for (size_t i = 1; i < count; i++)
 		check_bound(bounds, i, problems);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Gives a program access to what the supervisor has sent. */
 #include "base/panic.h"
+#include "os/socket/socket.h"
 #include "program/child/child.h"
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,21 @@ int child_socket(const struct child *child, const char *name)
 		if (strcmp(child->sockets[i - 1].name, name) == 0)
 			return child->sockets[i - 1].descriptor;
 	return -1;
+}
+
+void child_close_sockets(struct child *child,
+			 bool (*is_wanted)(const void *context, const struct child_socket *socket),
+			 const void *context)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < child->socket_count; i++) {
+		if (is_wanted(context, &child->sockets[i]))
+			child->sockets[kept++] = child->sockets[i];
+		else
+			os_socket_close(child->sockets[i].descriptor);
+	}
+	child->socket_count = kept;
 }
 
 uid_t child_user(const struct child *child, const char *program)

@@ -40,9 +40,9 @@ enum child_message {
 	CHILD_FULL,       /* from the process: no class of hosts can take another client */
 };
 
-/* As many addresses as a configuration may have (config/check/check.c), before a reload and after
- * it, and the sockets in the run directory. */
-enum { CHILD_SOCKETS_MAX = 2 * 256 + 32 };
+/* As many addresses as a configuration may have, before a reload and after it, and the sockets in
+ * the run directory. */
+enum { CHILD_SOCKETS_MAX = 2 * CONFIG_ADDRESSES_MAX + 32 };
 
 struct child_socket {
 	char name[192]; /* "listen 0.0.0.0:25", "qmtp 0.0.0.0:209", "queue", "send", "notify",
@@ -103,6 +103,11 @@ void child_full(struct child *child);
 void child_renew(struct child *child);
 /* The descriptor of the socket called NAME, or -1. */
 int child_socket(const struct child *child, const char *name);
+/* Closes those listening sockets that are not wanted any more: clients are refused there from now
+ * on, and others may listen there. */
+void child_close_sockets(struct child *child,
+			 bool (*is_wanted)(const void *context, const struct child_socket *socket),
+			 const void *context);
 /* The user that PROGRAM runs as; -1, which is nobody's uid, if unknown. */
 uid_t child_user(const struct child *child, const char *program);
 /* The token by which this process authenticates as PROGRAM. */

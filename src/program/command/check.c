@@ -73,26 +73,21 @@ static void say(void *context, const struct machine_finding *finding)
 		     finding->severity == MACHINE_WARNING ? "warning" : "error");
 }
 
-/* The configuration, whose text is appended to TEXT; or NULL, after its problems. */
-static struct config *load(const char *file, bool is_json, struct buffer *text)
+static void print_objects(const struct config_problems *problems, const char *file)
 {
-	struct config_problems problems = {0};
-	struct config *config = NULL;
-	int error;
+	for (const struct config_problem *one = problems->first; one != NULL; one = one->next) {
+		struct config_problem problem = *one;
 
-	if (!is_json)
-		return command_config_load(file, text, &config) == 0 ? config : NULL;
-	error = config_read(file, text, &problems);
-	if (error == 0)
-		error = config_parse(file, buffer_view(text), &config, &problems);
-	for (struct config_problem *one = problems.first; error < 0 && one != NULL;
-	     one = one->next) {
-		if (*one->file == '\0')
-			one->file = file;
-		print_object(one, "error");
+		if (*problem.file == '\0')
+			problem.file = file;
+		print_object(&problem, "error");
 	}
-	config_problems_clear(&problems);
-	return error == 0 ? config : NULL;
+}
+
+static int load(const char *file, bool is_json, struct buffer *text, struct config **config_out)
+{
+	return is_json ? command_config_load_with(file, text, config_out, print_objects)
+		       : command_config_load(file, text, config_out);
 }
 
 /* --- the running node --- */
@@ -240,8 +235,7 @@ int command_check(const struct command *command, int argc, char **argv)
 
 	if (!command_parse_plain(command, argc, argv, &options.common, &status))
 		return status;
-	config = load(options.common.config_file, *is_json, &text);
-	if (config == NULL)
+	if (load(options.common.config_file, *is_json, &text, &config) < 0)
 		return COMMAND_FAILED;
 	/* the file is valid; does it fit this machine? */
 	status = machine_check(config, buffer_view(&text), true, say, is_json) < (int)MACHINE_FAULT

@@ -37,6 +37,17 @@ int command_usage(const struct command *command, const char *message)
 	return COMMAND_USAGE;
 }
 
+const char *command_allowed(const char *what, const char *(*name)(unsigned i), unsigned count)
+{
+	static char text[256];
+	size_t length = (size_t)snprintf(text, sizeof text, "%s; allowed: ", what);
+
+	for (unsigned i = 0; i < count && length < sizeof text; i++)
+		length += (size_t)snprintf(text + length, sizeof text - length, "%s%s",
+					   i > 0 ? ", " : "", name(i));
+	return text;
+}
+
 /* An incomplete output must not look complete. */
 int command_check_output(int status)
 {
@@ -204,19 +215,30 @@ struct config *command_config(const char *file)
 	return command_config_load(file, &text, &config) < 0 ? NULL : config;
 }
 
+static void print_problems(const struct config_problems *problems, const char *file)
+{
+	struct buffer said CLEANUP(buffer_clear) = {0};
+
+	config_problems_print(problems, file, &said);
+	fwrite(buffer_data(&said), 1, said.length, stderr);
+}
+
 int command_config_load(const char *file, struct buffer *text, struct config **config_out)
 {
+	return command_config_load_with(file, text, config_out, print_problems);
+}
+
+int command_config_load_with(const char *file, struct buffer *text, struct config **config_out,
+			     void (*print)(const struct config_problems *problems,
+					   const char *file))
+{
 	struct config_problems problems = {0};
-	struct buffer said = {0};
 	int error = config_read(file, text, &problems);
 
 	if (error == 0)
 		error = config_parse(file, buffer_view(text), config_out, &problems);
-	if (error < 0) {
-		config_problems_print(&problems, file, &said);
-		fwrite(buffer_data(&said), 1, said.length, stderr);
-	}
-	buffer_clear(&said);
+	if (error < 0)
+		print(&problems, file);
 	config_problems_clear(&problems);
 	return error;
 }

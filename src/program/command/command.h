@@ -103,6 +103,8 @@ int command_run_sub(const struct command *command, int argc, char **argv);
 MUST_CHECK bool command_parse_time(const char *text, int64_t *time_us_out);
 /* Prints "stagepost NAME: MESSAGE" and where to find help on standard error; COMMAND_USAGE. */
 int command_usage(const struct command *command, const char *message);
+/* "WHAT; allowed: a, b, c" of the COUNT names; valid until the next call. */
+const char *command_allowed(const char *what, const char *(*name)(unsigned i), unsigned count);
 /* STATUS, or, after an error message, COMMAND_FAILED in place of COMMAND_OK if something on
  * standard output was not written. */
 int command_check_output(int status);
@@ -115,6 +117,10 @@ struct config *command_config(const char *file);
  * invalid. */
 MUST_CHECK int command_config_load(const char *file, struct buffer *text,
 				   struct config **config_out);
+/* Likewise, but PRINT says what is wrong; a problem without a file is FILE's. */
+MUST_CHECK int
+command_config_load_with(const char *file, struct buffer *text, struct config **config_out,
+			 void (*print)(const struct config_problems *problems, const char *file));
 
 int command_serve(const struct command *command, int argc, char **argv);
 extern const struct command_option command_config_print_options[];

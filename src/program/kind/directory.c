@@ -120,25 +120,18 @@ static bool is_one_of(const char *name, const char *use, const struct config_end
 }
 
 /* The sockets in the run directory, whose names have no space, are there always. */
-static bool is_wanted(const struct config_directory *config, const char *name)
+static bool is_wanted(const void *context, const struct child_socket *socket)
 {
-	return strchr(name, ' ') == NULL ||
-	       is_one_of(name, "socketmap", config->socketmaps, config->socketmap_count) ||
-	       is_one_of(name, "directory", config->listens, config->listen_count);
+	const struct config_directory *config = context;
+
+	return strchr(socket->name, ' ') == NULL ||
+	       is_one_of(socket->name, "socketmap", config->socketmaps, config->socketmap_count) ||
+	       is_one_of(socket->name, "directory", config->listens, config->listen_count);
 }
 
-/* Clients are refused there from now on, and others may listen there. */
 static void close_unwanted(struct child *child)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < child->socket_count; i++) {
-		if (is_wanted(&child->config->directory, child->sockets[i].name))
-			child->sockets[kept++] = child->sockets[i];
-		else
-			os_socket_close(child->sockets[i].descriptor);
-	}
-	child->socket_count = kept;
+	child_close_sockets(child, is_wanted, &child->config->directory);
 }
 
 /* --- the process --- */

@@ -199,24 +199,14 @@ static void add_listeners(struct door *door)
 	}
 }
 
-/* Closes listening sockets that the new configuration does not have. */
-static void close_unwanted(struct door *door)
+static bool is_listened_at(const void *context, const struct child_socket *socket)
 {
-	struct child *child = door->child;
-	size_t kept = 0;
+	const struct door *door = context;
 
-	for (size_t i = 0; i < child->socket_count; i++) {
-		bool is_used = false;
-
-		for (struct listener *listener = door->listeners; listener != NULL;
-		     listener = listener->next)
-			is_used |= listener->socket == child->sockets[i].descriptor;
-		if (is_used)
-			child->sockets[kept++] = child->sockets[i];
-		else
-			os_socket_close(child->sockets[i].descriptor);
-	}
-	child->socket_count = kept;
+	for (const struct listener *one = door->listeners; one != NULL; one = one->next)
+		if (one->socket == socket->descriptor)
+			return true;
+	return false;
 }
 
 /* --- what it waits for --- */
@@ -238,7 +228,8 @@ static void begin(void *context)
 		return;
 	door->is_begun = true;
 	add_listeners(door);
-	close_unwanted(door); /* those that a reload meanwhile has removed */
+	child_close_sockets(door->child, is_listened_at,
+			    door); /* those that a reload meanwhile has removed */
 	say_ready(door);
 }
 
@@ -388,7 +379,7 @@ void door_reload(struct child *child, const struct config *old)
 		return;
 	drop_listeners(door);
 	add_listeners(door);
-	close_unwanted(door);
+	child_close_sockets(door->child, is_listened_at, door);
 	if (door->is_stopping)
 		stop_accepting(door);
 }

@@ -116,8 +116,7 @@ static void parent_of(const char *path, char parent[PATH_MAX])
 }
 
 /* A directory that exists or will be created by "serve", which does not create its parents. */
-static void check_directory(struct machine_check *check, enum machine_severity severity,
-			    const char *setting, const char *path)
+static void check_directory(struct machine_check *check, const char *setting, const char *path)
 {
 	char parent[PATH_MAX];
 	struct os_file_info info;
@@ -126,9 +125,10 @@ static void check_directory(struct machine_check *check, enum machine_severity s
 	error = os_file_info_behind(path, &info);
 	if (error == 0) {
 		if (!info.is_directory)
-			machine_check_report(check, severity, setting, "%s is no directory", path);
+			machine_check_report(check, MACHINE_FATAL, setting, "%s is no directory",
+					     path);
 		else if (os_file_may_write(path) == -EROFS)
-			machine_check_report(check, severity, setting, "%s: %s", path,
+			machine_check_report(check, MACHINE_FATAL, setting, "%s: %s", path,
 					     strerror(EROFS));
 		return;
 	}
@@ -136,24 +136,23 @@ static void check_directory(struct machine_check *check, enum machine_severity s
 		return;
 	parent_of(path, parent);
 	if (os_file_info_behind(parent, &info) == -ENOENT) {
-		machine_check_report(check, severity, setting, "%s cannot be made: there is no %s",
-				     path, parent);
+		machine_check_report(check, MACHINE_FATAL, setting,
+				     "%s cannot be made: there is no %s", path, parent);
 		return;
 	}
 	error = os_file_may_write(parent);
 	if (error < 0)
-		machine_check_report(check, severity, setting, "%s cannot be made in %s: %s", path,
-				     parent, strerror(-error));
+		machine_check_report(check, MACHINE_FATAL, setting, "%s cannot be made in %s: %s",
+				     path, parent, strerror(-error));
 }
 
 /* The directory of the file PATH. */
-static void check_directory_of(struct machine_check *check, enum machine_severity severity,
-			       const char *setting, const char *path)
+static void check_directory_of(struct machine_check *check, const char *setting, const char *path)
 {
 	char directory[PATH_MAX];
 
 	parent_of(path, directory);
-	check_directory(check, severity, setting, directory);
+	check_directory(check, setting, directory);
 }
 
 static void check_queue_place(struct machine_check *check)
@@ -188,10 +187,10 @@ static void check_places(struct machine_check *check)
 	else if (is_inside(config->run, config->queue))
 		machine_check_report(check, MACHINE_FATAL, "run", "%s is inside queue, %s",
 				     config->run, config->queue);
-	check_directory(check, MACHINE_FATAL, "queue", config->queue);
-	check_directory(check, MACHINE_FATAL, "run", config->run);
+	check_directory(check, "queue", config->queue);
+	check_directory(check, "run", config->run);
 	if (config->mta_sts || config->tls_reports)
-		check_directory(check, MACHINE_FATAL, "policy_path", config->policy_path);
+		check_directory(check, "policy_path", config->policy_path);
 	check_queue_place(check);
 }
 
@@ -203,7 +202,7 @@ static void check_directory_files(struct machine_check *check)
 		return;
 	if (directory->backend == CONFIG_BACKEND_SQLITE ||
 	    directory->backend == CONFIG_BACKEND_LDAP)
-		check_directory_of(check, MACHINE_FATAL, "directory.path", directory->path);
+		check_directory_of(check, "directory.path", directory->path);
 	machine_check_file(check, "directory.password_file", directory->password_file);
 	if (config_directory_has_tls(directory))
 		return; /* machine_check_tls() reads them */

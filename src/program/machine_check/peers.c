@@ -37,14 +37,13 @@ static void check_service(struct machine_check *check, const struct config_servi
 
 static void check_record(struct machine_check *check)
 {
-	static const char *const settings[] = {"record.password_file", "record.authority",
-					       "record.client_certificate", "record.client_key"};
+	const struct config_record *record = &check->config->record;
+	struct config_file file;
 
-	if (check->config->record.backend != CONFIG_RECORD_MARIADB)
+	if (record->backend != CONFIG_RECORD_MARIADB)
 		return;
-	for (size_t i = 0; i < COUNT_OF(settings); i++)
-		machine_check_file(check, settings[i],
-				   config_record_file(&check->config->record, i));
+	for (size_t i = 0; (file = config_record_file(record, i)).setting != NULL; i++)
+		machine_check_file(check, file.setting, file.path);
 }
 
 void machine_check_peers(struct machine_check *check)

@@ -105,8 +105,8 @@ static void add_database_of_record(struct sandbox *sandbox, const struct config_
 	if (record->backend == CONFIG_RECORD_POSTGRESQL)
 		conninfo_files(record->database, add_file, sandbox);
 	if (record->backend == CONFIG_RECORD_MARIADB)
-		for (size_t i = 0; config_record_file(record, i) != NULL; i++)
-			add_if_set(sandbox, config_record_file(record, i));
+		for (size_t i = 0; config_record_file(record, i).setting != NULL; i++)
+			add_if_set(sandbox, config_record_file(record, i).path);
 	if (sandbox_looks_up_record(record))
 		add_resolver(sandbox);
 }

@@ -74,8 +74,8 @@ static bool parse(struct exchange *exchange, int argc, char **argv)
 	if (!is_route && !is_listed && directory_table_find(str_from(table)) == DIRECTORY_NO_TABLE)
 		exchange->status =
 			command_usage(command, command->run == command_directory_list
-						       ? COMMAND_DIRECTORY_NO_TABLE ", membership"
-						       : COMMAND_DIRECTORY_NO_TABLE);
+						       ? command_directory_no_listed_table()
+						       : command_directory_no_table());
 	return exchange->status == COMMAND_OK;
 }
 

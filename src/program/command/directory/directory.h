@@ -25,10 +25,11 @@ int command_directory_failed(const struct command *command,
 
 extern const struct command command_directory_subcommands[];
 
-/* What is said of a wrong --table, and what --format may be. */
-#define COMMAND_DIRECTORY_NO_TABLE \
-	"there is no such table; allowed: domain, address, member, user, server"
-#define COMMAND_DIRECTORY_FORMATS "json, csv, aliases, postfix, mailboxes"
+/* What is said of a name of a table that there is not, or that cannot be listed; of a format: WHAT.
+ * Valid until the next such call. */
+const char *command_directory_no_table(void);
+const char *command_directory_no_listed_table(void);
+const char *command_directory_no_format(const char *what);
 
 /* The directory did not answer, or it refused. */
 enum { COMMAND_DIRECTORY_UNANSWERED = 3 };

@@ -91,10 +91,10 @@ int command_directory_export(const struct command *command, int argc, char **arg
 	if (options.table != NULL)
 		settings.table = directory_table_find(str_from(options.table));
 	if (settings.format == EXCHANGE_FORMATS)
-		return command_usage(
-			command, "there is no such format; allowed: " COMMAND_DIRECTORY_FORMATS);
+		return command_usage(command,
+				     command_directory_no_format("there is no such format"));
 	if (options.table != NULL && settings.table == DIRECTORY_NO_TABLE)
-		return command_usage(command, COMMAND_DIRECTORY_NO_TABLE);
+		return command_usage(command, command_directory_no_table());
 	if (settings.format == EXCHANGE_ALIASES && options.domain == NULL)
 		return command_usage(command, "aliases are those of a --domain");
 	status = run(command, &settings, options.common.config_file);

@@ -217,12 +217,12 @@ static int run(struct job *job)
 static const char *check_options(const struct import_options *options, enum exchange_format format)
 {
 	if (format == EXCHANGE_FORMATS)
-		return options->format != NULL
-			       ? "there is no such format; allowed: " COMMAND_DIRECTORY_FORMATS
-			       : "--format has to say what FILE is: " COMMAND_DIRECTORY_FORMATS;
+		return command_directory_no_format(options->format != NULL
+							   ? "there is no such format"
+							   : "--format has to say what FILE is");
 	if (options->table != NULL &&
 	    directory_table_find(str_from(options->table)) == DIRECTORY_NO_TABLE)
-		return COMMAND_DIRECTORY_NO_TABLE;
+		return command_directory_no_table();
 	if (options->yes && !options->replace)
 		return "--yes goes with --replace";
 	return NULL;

@@ -216,6 +216,11 @@ static int put_user(struct job *job)
 
 /* --- the command --- */
 
+static const char *method_name(unsigned i)
+{
+	return directory_password_method_name((enum directory_password_method)i);
+}
+
 /* Methods that do not exist, or are not available on this system. */
 static const char *check_methods(const char *methods)
 {
@@ -226,8 +231,8 @@ static const char *check_methods(const char *methods)
 		enum directory_password_method method = directory_password_method_find(name);
 
 		if (method == DIRECTORY_PASSWORD_METHODS)
-			return "there is no such method; allowed: yescrypt, bcrypt, argon2, "
-			       "scram-sha-256, scram-sha-1";
+			return command_allowed("there is no such method", method_name,
+					       DIRECTORY_PASSWORD_METHODS);
 		if (!directory_password_is_available(method))
 			return explain(-ENOTSUP);
 	}

@@ -98,8 +98,8 @@ static bool is_for_connecting(struct str path, const struct config_record *recor
 	if (record->backend == CONFIG_RECORD_POSTGRESQL)
 		conninfo_files(record->database, compare, &sought);
 	if (record->backend == CONFIG_RECORD_MARIADB)
-		for (size_t i = 0; config_record_file(record, i) != NULL; i++)
-			compare(&sought, str_from(config_record_file(record, i)));
+		for (size_t i = 0; config_record_file(record, i).setting != NULL; i++)
+			compare(&sought, str_from(config_record_file(record, i).path));
 	return sought.is_found;
 }
 

@@ -91,6 +91,17 @@ static void a_change_meanwhile_is_not_kept(void **state)
 	assert_int_equal(answered, 5);
 }
 
+/* A mailbox of that NAME, which renamed@d.example leads to from now on. */
+static void put_alias_of(struct scene *scene, const char *name)
+{
+	char row[100];
+
+	snprintf(row, sizeof row, "address %s@d.example|kind mailbox", name);
+	memory_store_put(scene->store, row);
+	snprintf(row, sizeof row, "address renamed@d.example|kind alias|target %s@d.example", name);
+	memory_store_put(scene->store, row);
+}
+
 /* An alias and what it stands for are renamed: nobody is told that there is no such user. */
 static void a_rename_meanwhile_refuses_nobody(void **state)
 {
@@ -103,16 +114,12 @@ static void a_rename_meanwhile_refuses_nobody(void **state)
 		char text[100];
 
 		scene_open(&scene, true);
-		memory_store_put(scene.store, "address n0@d.example|kind mailbox");
-		memory_store_put(scene.store,
-				 "address renamed@d.example|kind alias|target n0@d.example");
+		put_alias_of(&scene, "n0");
 		scene_begin(&scene, "renamed@d.example");
 		for (unsigned i = 0; i < answered; i++)
 			(void)memory_store_answer(scene.store);
 		is_done = scene.answer.count > 0;
-		memory_store_put(scene.store, "address n1@d.example|kind mailbox");
-		memory_store_put(scene.store,
-				 "address renamed@d.example|kind alias|target n1@d.example");
+		put_alias_of(&scene, "n1");
 		memory_store_remove(scene.store, "address n0@d.example");
 		(void)memory_store_answer_all(scene.store);
 		assert_int_equal(scene.answer.error, 0);
@@ -136,17 +143,13 @@ static void a_rename_that_is_not_known_yet_refuses_nobody(void **state)
 		scene_open(&scene, true);
 		base = &scene.store->base;
 		base->handler = NULL;
-		memory_store_put(scene.store, "address n0@d.example|kind mailbox");
-		memory_store_put(scene.store,
-				 "address renamed@d.example|kind alias|target n0@d.example");
+		put_alias_of(&scene, "n0");
 		known = base->read_version = base->version;
 		scene_begin(&scene, "renamed@d.example");
 		for (unsigned i = 0; i < answered; i++)
 			(void)memory_store_answer(scene.store);
 		is_done = scene.answer.count > 0;
-		memory_store_put(scene.store, "address n1@d.example|kind mailbox");
-		memory_store_put(scene.store,
-				 "address renamed@d.example|kind alias|target n1@d.example");
+		put_alias_of(&scene, "n1");
 		memory_store_remove(scene.store, "address n0@d.example");
 		base->read_version = base->version;
 		base->version = known;
