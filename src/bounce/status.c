@@ -171,7 +171,7 @@ static void append_outcome(struct buffer *out, const struct bounce_report *repor
 	bounce_header(out, "Action", str_from(action_name(outcome->action)));
 	bounce_header(out, "Status", status_of(outcome));
 	if (is_problem || (report->deadline.is_traced && outcome->action == BOUNCE_RELAYED))
-		append_diagnostic(out, outcome->text);
+		append_diagnostic(out, mail_last_attempt(outcome->status, outcome->text));
 	if (outcome->changed_us != 0)
 		append_date(out, "Last-Attempt-Date", outcome->changed_us);
 	if (outcome->action == BOUNCE_DELAYED)

@@ -65,6 +65,33 @@ static void append_deadline(const struct bounce_report *report, struct buffer *o
 	buffer_append_format(out, "You have asked that it be delivered by %s.\r\n", at);
 }
 
+/* Of those who have failed: mail that was not delivered in time might be in another attempt. */
+static void append_end(const struct bounce_report *report, struct buffer *out)
+{
+	size_t failed = 0;
+	size_t expired = 0;
+
+	for (size_t i = 0; i < report->outcome_count; i++) {
+		const struct bounce_outcome *outcome = &report->outcomes[i];
+
+		if (outcome->action != BOUNCE_FAILED)
+			continue;
+		failed++;
+		expired += mail_is_expired(outcome->status, outcome->text);
+	}
+	if (failed == 0)
+		return;
+	buffer_append_string(out,
+			     "Your message could not be delivered to the addresses below.\r\n");
+	if (expired == 0)
+		buffer_append_string(out,
+				     "I have given up on them: trying again would not help.\r\n");
+	else if (expired == failed)
+		buffer_append_string(out, "I have given up on them: the time for it is over.\r\n");
+	else
+		buffer_append_string(out, "I have given up on them.\r\n");
+}
+
 /* One paragraph: QSBMF allows only one before the failures. */
 static void append_introduction(const struct bounce_report *report, struct buffer *out)
 {
@@ -86,10 +113,7 @@ static void append_introduction(const struct bounce_report *report, struct buffe
 				     "You need not send it again.\r\n",
 				     until);
 	}
-	if (has_failure)
-		buffer_append_string(
-			out, "Your message could not be delivered to the addresses below.\r\n"
-			     "I have given up on them: trying again would not help.\r\n");
+	append_end(report, out);
 	buffer_append_string(out, "\r\n");
 }
 

@@ -89,3 +89,21 @@ bool mail_status_is_valid(struct str status)
 	status = str_skip(status, 1);
 	return take_digits(&status) && status.length == 0;
 }
+
+bool mail_is_expired(struct str status, struct str text)
+{
+	return str_equal(status, STR(MAIL_STATUS_EXPIRED)) &&
+	       str_starts_with(text, STR(MAIL_NOT_DELIVERED));
+}
+
+struct str mail_last_attempt(struct str status, struct str text)
+{
+	const char *before = NULL;
+
+	if (mail_is_expired(status, text))
+		before = memmem(text.data, text.length, MAIL_LAST_ATTEMPT,
+				sizeof MAIL_LAST_ATTEMPT - 1);
+	if (before == NULL)
+		return text;
+	return str_skip(text, (size_t)(before - text.data) + sizeof MAIL_LAST_ATTEMPT - 1);
+}

@@ -41,6 +41,16 @@ const char *mail_verdict_class_name(enum mail_verdict_class class);
 /* The public text for a failure of our own with STATUS, whose text may name services, servers,
  * users or the targets of an address; NULL: its text may be shown. */
 const char *mail_status_public_text(struct str status);
+/* The status of what was not delivered in time (RFC 3463 section 3.5), and what stands in its text
+ * before that of the last attempt: "not delivered ...; the last attempt: mx.test said: 450 later".
+ */
+#define MAIL_STATUS_EXPIRED "5.4.7"
+#define MAIL_NOT_DELIVERED  "not delivered " /* its text begins so */
+#define MAIL_LAST_ATTEMPT   "; the last attempt: "
+/* Whether STATUS and TEXT are such ones; another host may have said that status itself. */
+bool mail_is_expired(struct str status, struct str text);
+/* What the last attempt said, in the TEXT of what is expired; otherwise TEXT. */
+struct str mail_last_attempt(struct str status, struct str text);
 /* D.D.D or D.D{1,3}.D{1,3} with a first digit of 2, 4 or 5, RFC 3463 section 2. */
 bool mail_status_is_valid(struct str status);
 

@@ -76,7 +76,8 @@ void outcome_expire(struct arena *arena, struct queue_delivery *delivery, int64_
 {
 	struct mail_verdict verdict;
 
-	mail_verdict_set(&verdict, "5.4.7", "not delivered in time; the last attempt: " STR_FORMAT,
+	mail_verdict_set(&verdict, MAIL_STATUS_EXPIRED,
+			 MAIL_NOT_DELIVERED "in time" MAIL_LAST_ATTEMPT STR_FORMAT,
 			 STR_ARGUMENTS(delivery->text));
 	end(arena, delivery, &verdict, now_us);
 }
@@ -89,14 +90,14 @@ bool outcome_is_missed(const struct mail_deadline *deadline, int64_t now_us)
 void outcome_miss(struct arena *arena, struct queue_delivery *delivery,
 		  const struct mail_deadline *deadline, int64_t now_us)
 {
-	const char *before = delivery->text.length > 0 ? "; the last attempt: " : "";
+	const char *before = delivery->text.length > 0 ? MAIL_LAST_ATTEMPT : "";
 	char at[TIMESTAMP_SIZE];
 	struct mail_verdict verdict;
 
 	timestamp_format_seconds(deadline->at_us, at);
-	mail_verdict_set(&verdict, "5.4.7",
-			 "not delivered by %s, as its sender has asked%s" STR_FORMAT, at, before,
-			 STR_ARGUMENTS(delivery->text));
+	mail_verdict_set(&verdict, MAIL_STATUS_EXPIRED,
+			 MAIL_NOT_DELIVERED "by %s, as its sender has asked%s" STR_FORMAT, at,
+			 before, STR_ARGUMENTS(delivery->text));
 	end(arena, delivery, &verdict, now_us);
 }
 

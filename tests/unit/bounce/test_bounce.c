@@ -50,6 +50,22 @@ static void assert_lacks(const char *text, const char *part)
 		fail_msg("there is: %s", part);
 }
 
+/* The report, with its folded fields as one line each. */
+static void unfold(const struct bounce_report *report, struct buffer *out)
+{
+	struct buffer folded = {0};
+	struct str rest;
+
+	(void)write_text(report, &folded);
+	rest = buffer_view(&folded);
+	for (; rest.length > 0; rest = str_skip(rest, 1)) {
+		if (str_starts_with(rest, STR("\r\n ")))
+			rest = str_skip(rest, 2);
+		buffer_append_byte(out, rest.data[0]);
+	}
+	buffer_clear(&folded);
+}
+
 static void a_report_has_its_three_parts(void **state)
 {
 	struct bounce_report report = sample(HEADER "\r\nbody\r\n");
@@ -75,6 +91,68 @@ static void a_report_has_its_three_parts(void **state)
 			 "Last-Attempt-Date: Thu, 20 Nov 2025 08:33:14 +0000\r\n");
 	assert_has(text, "Content-Type: message/rfc822\r\n\r\n" HEADER "\r\nbody\r\n\r\n--=_");
 	buffer_clear(&out);
+}
+
+/* What the host said last is a reply of it, also when the time for others is over; and nobody
+ * claims that another attempt could not help. */
+static void what_expired_tells_the_last_reply(void **state)
+{
+	static const struct {
+		const char *status, *text;
+		const char *end;       /* of the introduction */
+		const char *fields[2]; /* of the recipient; NULL: none */
+	} cases[] = {
+		{"5.4.7",
+		 "not delivered in time; the last attempt: mx.example.net[192.0.2.7] said: 450 "
+		 "4.2.0 "
+		 "later (in reply to RCPT)",
+		 "the time for it is over",
+		 {"Remote-MTA: dns; mx.example.net\r\n",
+		  "Diagnostic-Code: smtp; 450 4.2.0 later\r\n"}},
+		{"5.4.7",
+		 "not delivered by 2026-11-20T08:33:11Z, as its sender has asked; the last "
+		 "attempt: "
+		 "mx.example.net[192.0.2.7]:26 said: 451 later (in reply to the end of the data)",
+		 "the time for it is over",
+		 {"Remote-MTA: dns; mx.example.net\r\n", "Diagnostic-Code: smtp; 451 later\r\n"}},
+		{"5.4.7",
+		 "not delivered in time; the last attempt: connect to mx.example.net: timeout",
+		 "the time for it is over",
+		 {"Diagnostic-Code: X-Stagepost; connect to mx.example.net: timeout\r\n", NULL}},
+		/* another host has given up; and what it says of others counts for nothing */
+		{"5.4.7",
+		 "mx.example.net[192.0.2.7] said: 554 5.4.7 late; the last attempt: a.test: 450 no",
+		 "trying again would not help",
+		 {"Remote-MTA: dns; mx.example.net\r\n",
+		  "Diagnostic-Code: smtp; 554 5.4.7 late; the last attempt: a.test: 450 no\r\n"}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct bounce_report report = sample(HEADER "\r\nbody\r\n");
+		struct bounce_outcome outcomes[] = {
+			{.address = STR("late@example.net"),
+			 .status = str_from(cases[i].status),
+			 .text = str_from(cases[i].text)},
+			failures[1],
+		};
+		struct buffer out = {0};
+
+		report.outcomes = outcomes;
+		report.outcome_count = 1;
+		report.ret = MAIL_RET_HEADERS;
+		unfold(&report, &out);
+		assert_has(buffer_data(&out), cases[i].end);
+		for (size_t n = 0; n < COUNT_OF(cases[i].fields); n++)
+			if (cases[i].fields[n] != NULL)
+				assert_has(buffer_data(&out), cases[i].fields[n]);
+		buffer_reset(&out);
+		report.outcome_count = 2;
+		unfold(&report, &out);
+		assert_int_equal(strstr(buffer_data(&out), "would not help") != NULL, i == 3);
+		assert_lacks(buffer_data(&out), "is over");
+		buffer_clear(&out);
+	}
 }
 
 static void the_header_alone_is_returned_where_that_is_wanted(void **state)
@@ -593,6 +671,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_report_has_its_three_parts),
+		cmocka_unit_test(what_expired_tells_the_last_reply),
 		cmocka_unit_test(the_header_alone_is_returned_where_that_is_wanted),
 		cmocka_unit_test(the_whole_bounce_is_bounded),
 		cmocka_unit_test(long_reasons_are_cut_where_all_is_bounded),
