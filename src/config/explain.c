@@ -32,7 +32,7 @@ static void append_use(const struct changes *changes, const struct config_settin
 		       const struct config_tree_use *use, struct buffer *out)
 {
 	if (row->type->is_list)
-		buffer_append_string(out, "{ ");
+		buffer_append_string(out, use->count > 0 ? "{ " : "{");
 	for (const struct config_tree_value *value = use->first; value != NULL;
 	     value = value->next) {
 		append_value(changes, row, value->text, out);
@@ -43,14 +43,32 @@ static void append_use(const struct changes *changes, const struct config_settin
 		buffer_append_string(out, " }");
 }
 
+static void append_initial(const struct changes *changes, const struct config_setting *row,
+			   struct buffer *out)
+{
+	struct str rest = str_from(row->initial);
+	struct str value;
+
+	if (!row->type->is_list) {
+		append_value(changes, row, rest, out);
+		return;
+	}
+	buffer_append_string(out, rest.length > 0 ? "{ " : "{");
+	while (config_initial_next(&rest, &value)) {
+		append_value(changes, row, value, out);
+		buffer_append_string(out, rest.length > 0 ? ", " : "");
+	}
+	buffer_append_string(out, " }");
+}
+
 static bool is_default(const struct changes *changes, const struct config_setting *row,
 		       struct str value)
 {
 	struct buffer initial CLEANUP(buffer_clear) = {0};
 
-	if (row->initial == NULL || row->computed != NULL || row->type->is_list)
+	if (row->initial == NULL)
 		return false;
-	append_value(changes, row, str_from(row->initial), &initial);
+	append_initial(changes, row, &initial);
 	return str_equal(buffer_view(&initial), value);
 }
 

@@ -23,7 +23,7 @@ static void print_name(const struct config_setting *setting, const char *indent,
 	buffer_append_string(out, " = ");
 }
 
-/* Omits an empty list, which is the default. */
+/* Omits an empty list where that is the default. */
 static void print_list(const struct config_setting *setting, const char *base, const char *indent,
 		       struct buffer *out)
 {
@@ -32,10 +32,10 @@ static void print_list(const struct config_setting *setting, const char *base, c
 
 	memcpy(&values, base + setting->offset, sizeof values);
 	memcpy(&count, base + setting->count_offset, sizeof count);
-	if (count == 0)
+	if (count == 0 && (setting->initial == NULL || *setting->initial == '\0'))
 		return;
 	print_name(setting, indent, out);
-	buffer_append_string(out, "{ ");
+	buffer_append_string(out, count > 0 ? "{ " : "{");
 	for (size_t i = 0; i < count; i++) {
 		buffer_append_string(out, i > 0 ? ", " : "");
 		config_print_value(setting, values + i * setting->type->size, out);

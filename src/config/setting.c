@@ -16,6 +16,16 @@ const struct config_setting *config_setting_find(enum config_section section, st
 	return NULL;
 }
 
+bool config_initial_next(struct str *rest, struct str *value_out)
+{
+	if (rest->length == 0)
+		return false;
+	(void)str_split(rest, ',', value_out);
+	if (rest->length > 0)
+		*rest = str_skip(*rest, 1);
+	return true;
+}
+
 static const struct config_setting *kind_setting(const struct config_setting *setting)
 {
 	return config_setting_find(setting->section,

@@ -175,6 +175,15 @@ def test_over_the_limit_a_client_is_refused_at_once(mx):
         assert stamp(mx.log.wait("auth_accepted", client="192.0.2.77")["time"]) - last >= 2
 
 
+def test_a_webmail_on_this_machine_is_not_refused_for_one_of_its_users(mx, client):
+    """By default: twenty wrong passwords, and the others still get in."""
+    for _ in range(2):
+        tags = [client.begin("PLAIN", f"\0ann\0wrong{n}".encode(), address="127.0.0.1") for n in range(12)]
+        assert {client.answer(tag).refusal for tag in tags} == {FAILED}
+    assert client.plain("bob@example.org", PASSWORD, address="127.0.0.1").outcome == ACCEPTED
+    assert not mx.log.find("auth_refused")
+
+
 def test_while_the_directory_does_not_answer_nobody_has_failed(mx, client):
     assert client.plain("ann", PASSWORD).outcome == ACCEPTED
     os.kill(mx.pids("directory")[0], signal.SIGSTOP)

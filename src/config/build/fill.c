@@ -72,16 +72,42 @@ static void read_use(const struct fill *fill, const struct config_setting *setti
 		       (struct config_complaint){"takes one value, not a list", NULL});
 }
 
-static void read_initial(const struct fill *fill, const struct config_setting *setting, char *base)
+static void read_initial_value(const struct fill *fill, const struct config_setting *setting,
+			       struct str text, void *place)
 {
-	struct config_complaint complaint = {NULL, NULL};
+	struct config_complaint complaint =
+		setting->type->parse(setting, fill->config, text, place);
 
-	if (setting->type->is_list || setting->computed != NULL)
-		return;
-	complaint = setting->type->parse(setting, fill->config, str_from(setting->initial),
-					 base + setting->offset);
 	if (complaint.message != NULL)
 		panic("default of %s: %s", setting->name, complaint.message);
+}
+
+static void read_initial_list(const struct fill *fill, const struct config_setting *setting,
+			      char *base)
+{
+	size_t size = setting->type->size;
+	struct str rest = str_from(setting->initial);
+	struct str value;
+	char *values;
+	size_t count = 0;
+
+	while (config_initial_next(&rest, &value))
+		count++;
+	values = arena_alloc(fill->config->arena, count * size);
+	memcpy(base + setting->offset, &values, sizeof values);
+	memcpy(base + setting->count_offset, &count, sizeof count);
+	rest = str_from(setting->initial);
+	for (; config_initial_next(&rest, &value); values += size)
+		read_initial_value(fill, setting, value, values);
+}
+
+static void read_initial(const struct fill *fill, const struct config_setting *setting, char *base)
+{
+	if (setting->type->is_list)
+		read_initial_list(fill, setting, base);
+	else
+		read_initial_value(fill, setting, str_from(setting->initial),
+				   base + setting->offset);
 }
 
 void config_fill_section(struct config *config, const struct config_tree_section *section,
@@ -94,9 +120,9 @@ void config_fill_section(struct config *config, const struct config_tree_section
 	for (size_t i = 0; (row = config_rows_next(&rows)) != NULL; i++) {
 		if (section->uses[i].line > 0)
 			read_use(&fill, row, &section->uses[i], base);
-		else if (row->initial != NULL || row->computed != NULL)
+		else if (row->initial != NULL)
 			read_initial(&fill, row, base);
-		else if (row->kinds == 0)
+		else if (row->kinds == 0 && row->computed == NULL)
 			report(&fill, row, section->line, STR(""),
 			       (struct config_complaint){"must be set", NULL});
 	}

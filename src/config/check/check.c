@@ -24,20 +24,6 @@ static void set_hostname(struct config *config, const struct config_tree *tree,
 			   "a host name of letters, digits, hyphens and dots");
 }
 
-static void set_proxy_from(struct config *config, const struct config_tree *tree)
-{
-	static const struct config_network loopback[] = {
-		{{.s6_addr = {[10] = 0xff, [11] = 0xff, [12] = 127}}, 104},
-		{{.s6_addr = {[15] = 1}}, 128},
-	};
-
-	if (config_tree_use(&tree->root, "proxy_from")->line != 0)
-		return;
-	config->proxy_from_count = COUNT_OF(loopback);
-	config->proxy_from = arena_alloc(config->arena, sizeof loopback);
-	memcpy(config->proxy_from, loopback, sizeof loopback);
-}
-
 static void complete_doublebounceto(struct config *config)
 {
 	struct buffer address = {0};
@@ -326,23 +312,11 @@ static void check_services(const struct config *config, const struct config_tree
 	}
 }
 
-static void complete_aliases(struct config *config)
-{
-	struct config_directory *directory = &config->directory;
-
-	if (directory->backend == CONFIG_BACKEND_NONE || directory->alias_count > 0)
-		return;
-	directory->aliases = arena_alloc(config->arena, sizeof *directory->aliases);
-	directory->aliases[0] = "/etc/aliases";
-	directory->alias_count = 1;
-}
-
 void config_check(struct config *config, const struct config_tree *tree,
 		  struct config_problems *problems)
 {
 	set_hostname(config, tree, problems);
 	complete_doublebounceto(config);
-	set_proxy_from(config, tree);
 	check_listens(config, tree, problems);
 	check_values(config, &tree->root, "smtproutes", ":", problems);
 	check_values(config, &tree->root, "qmtproutes", ":", problems);
@@ -353,7 +327,6 @@ void config_check(struct config *config, const struct config_tree *tree,
 	config_check_directory(config, tree, problems);
 	config_check_auth(config, tree, problems);
 	config_check_listen_auth(config, tree, problems);
-	complete_aliases(config);
 	check_titles(config, tree, CONFIG_SECTION_DOMAIN, config->domain_count, domain_name,
 		     problems);
 	check_titles(config, tree, CONFIG_SECTION_TLS, config->tls_policy_count, policy_destination,

@@ -87,6 +87,22 @@ static void add_value(struct parser *s, struct assignment *assignment)
 		config_tree_append(s->tree, use, token_value(s), s->in.token.line);
 }
 
+/* An empty list, which only says something where the default is another one. */
+static void add_nothing(struct parser *s, const struct assignment *assignment, unsigned line)
+{
+	const struct config_setting *row =
+		config_setting_find(s->section->kind, config_token_text(&s->in, assignment->name));
+
+	if (row == NULL || !row->type->is_list || row->initial == NULL || *row->initial == '\0')
+		config_problem_add(s->in.problems, line, name_text(s, assignment->name), STR(""),
+				   "an empty list: leave the setting out", NULL);
+	else if (assignment->use->line != 0)
+		config_problem_add_repeated(s->in.problems, line, name_text(s, assignment->name),
+					    STR(""), assignment->use->line);
+	else
+		assignment->use->line = line;
+}
+
 /* From the '{' of a list to its '}'. */
 static bool parse_list(struct parser *s, struct assignment *assignment)
 {
@@ -113,8 +129,7 @@ static bool parse_list(struct parser *s, struct assignment *assignment)
 		is_empty = false;
 	}
 	if (is_empty)
-		config_problem_add(s->in.problems, line, name_text(s, assignment->name), STR(""),
-				   "an empty list: leave the setting out", NULL);
+		add_nothing(s, assignment, line);
 	return true;
 }
 

@@ -84,7 +84,7 @@ const struct config_setting config_schema_receive[] = {
 			"any byte is enough.")),
 
 	SETTING(ROOT, "proxy_from", networks, LIST(config, proxy_from, proxy_from_count),
-		COMPUTED("127.0.0.0/8 and ::1/128"),
+		INITIAL("127.0.0.0/8, ::1"),
 		MEANING("Trusted proxies: at listeners with proxy = yes, the client in their "
 			"PROXY header counts as the client. Connections from other addresses are "
 			"closed there.")),

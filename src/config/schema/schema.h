@@ -67,12 +67,12 @@ struct config_setting {
 	enum config_section section;
 	const char *name;
 	const struct config_type *type;
-	size_t offset;                   /* of the field in the section's struct */
-	size_t count_offset;             /* of a list's length (a size_t) */
-	const char *initial;             /* the default, as text; "" for a list: empty */
-	const char *computed;            /* the default in words, if check/ computes it */
-	uint64_t min;                    /* of a number; in seconds for a duration */
-	uint64_t max;                    /* likewise; of a text or path: its length */
+	size_t offset;        /* of the field in the section's struct */
+	size_t count_offset;  /* of a list's length (a size_t) */
+	const char *initial;  /* the default, as text; of a list: with ", " between values */
+	const char *computed; /* the default in words, if check/ computes it */
+	uint64_t min;         /* of a number; in seconds for a duration */
+	uint64_t max;         /* likewise; of a text or path: its length */
 	const struct config_word *words; /* of a word */
 	unsigned kinds;      /* of services or backends that have it, a bit each; 0: all.
 			      * Without a default these require it */
@@ -109,6 +109,9 @@ void config_setting_allowed(const struct config_setting *setting, struct buffer 
 void config_setting_kinds(const struct config_setting *setting, struct buffer *out);
 /* Whether the kind of the struct at BASE has the setting. */
 bool config_setting_applies(const struct config_setting *setting, const void *base);
+
+/* Takes the next value from *REST, which begins as the default of a setting that is a list. */
+bool config_initial_next(struct str *rest, struct str *value_out);
 
 /* Whether changing it needs a restart (schema/fixed.c). */
 bool config_setting_is_fixed(const struct config_setting *setting);

@@ -73,7 +73,7 @@ const struct config_setting config_schema_users[] = {
 		MEANING("The names of certificates whose owners may read everything, and change "
 			"it.")),
 	SETTING(DIRECTORY, "aliases", texts, LIST(config_directory, aliases, alias_count),
-		COMPUTED("/etc/aliases"),
+		INITIAL("/etc/aliases"),
 		MEANING("The files that newaliases reads into the directory.")),
 	SETTING(DIRECTORY, "ttl", duration, AT(config_directory, ttl_us), INITIAL("1h"),
 		RANGE(0, 7 * 86400),
@@ -118,7 +118,8 @@ const struct config_setting config_schema_users[] = {
 			"The answer to a failure is also delayed, by half a second to five "
 			"seconds, the more failures there were before.")),
 	SETTING(AUTH, "failure_exempt", networks,
-		LIST(config_auth, failure_exempt, failure_exempt_count), INITIAL("127.0.0.0/8 ::1"),
+		LIST(config_auth, failure_exempt, failure_exempt_count),
+		INITIAL("127.0.0.0/8, ::1"),
 		MEANING("Clients that serve many users, like a webmail on this machine that does "
 			"not report its clients by XCLIENT: they are never locked out, otherwise "
 			"one user could lock out all. The failures of a user still delay that "
