@@ -10,7 +10,8 @@
 #include "base/attributes.h"
 #include "base/buffer.h"
 
-/* FLAGS: MAIL_ADDRESS_UTF8 (mail/address.h) or 0. Calls EACH (may be NULL) with every address in
+/* FLAGS: MAIL_ADDRESS_UTF8 and MAIL_ADDRESS_ROOT (mail/address.h), or 0: as for
+ * mail_address_parse(). Calls EACH (may be NULL) with every address in
  * TEXT as LOCAL@DOMAIN, valid during the call; stops when EACH returns something else than 0, and
  * returns that. An address without a domain gets @HOSTNAME, also in the copy of TEXT that is
  * appended to *REWRITTEN (may be NULL). "<>" is skipped. -EBADMSG when TEXT is not an address list:

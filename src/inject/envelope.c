@@ -1,28 +1,13 @@
 // SPDX-License-Identifier: ISC
 #include "inject/envelope.h"
+#include "inject/address.h"
 #include "mail/address.h"
 #include "mail/text/text.h"
-#include "mail/verp.h"
 #include "os/stream/stream.h"
 #include <errno.h>
 #include <string.h>
 
 enum { READ_SIZE = 16 * 1024 };
-
-bool inject_sender_is_valid(struct str address)
-{
-	struct mail_address parsed;
-
-	return str_equal(address, STR("#@[]")) ||
-	       mail_address_parse(mail_verp_whole(address), MAIL_ADDRESS_NULL, &parsed) == 0;
-}
-
-bool inject_recipient_is_valid(struct str address)
-{
-	struct mail_address parsed;
-
-	return mail_address_parse(address, 0, &parsed) == 0;
-}
 
 static int refuse(struct buffer *reason, const char *what, struct str address)
 {
@@ -36,24 +21,27 @@ static int refuse(struct buffer *reason, const char *what, struct str address)
 	return -EBADMSG;
 }
 
-static int take_recipient(struct str entry, size_t recipients_max, struct mail_envelope *envelope,
-			  struct buffer *reason)
+static int take_recipient(struct str entry, const struct inject_envelope_settings *settings,
+			  struct mail_envelope *envelope, struct buffer *reason)
 {
+	struct buffer form CLEANUP(buffer_clear) = {0};
+
 	if (entry.length == 0 || entry.data[0] != 'T')
 		return refuse(reason, "the envelope has something else than recipients", entry);
 	entry = str_skip(entry, 1);
-	if (!inject_recipient_is_valid(entry))
+	if (inject_address_form(entry, settings->domain, &form) < 0)
 		return refuse(reason, "not an address of a recipient", entry);
-	if (envelope->recipient_count == recipients_max) {
-		buffer_append_format(reason, "more than %zu recipients", recipients_max);
+	if (envelope->recipient_count == settings->recipients) {
+		buffer_append_format(reason, "more than %zu recipients", settings->recipients);
 		return -E2BIG;
 	}
-	mail_envelope_add(envelope, entry);
+	mail_envelope_add(envelope, buffer_view(&form));
+	inject_address_note(envelope, buffer_view(&form));
 	return 0;
 }
 
-int inject_envelope_parse(struct str text, size_t recipients_max, struct mail_envelope *envelope,
-			  struct buffer *reason)
+int inject_envelope_parse(struct str text, const struct inject_envelope_settings *settings,
+			  struct mail_envelope *envelope, struct buffer *reason)
 {
 	struct str entry;
 	int error = 0;
@@ -65,12 +53,11 @@ int inject_envelope_parse(struct str text, size_t recipients_max, struct mail_en
 	(void)str_split(&text, '\0', &entry);
 	if (entry.length == 0 || entry.data[0] != 'F')
 		return refuse(reason, "the envelope does not begin with a sender", entry);
-	if (!inject_sender_is_valid(str_skip(entry, 1)))
+	if (inject_address_set_sender(envelope, str_skip(entry, 1), settings->domain) < 0)
 		return refuse(reason, "not an address of a sender", str_skip(entry, 1));
-	envelope->sender = arena_copy_str(envelope->arena, str_skip(entry, 1));
 	while (error == 0 && text.length > 0) {
 		(void)str_split(&text, '\0', &entry);
-		error = take_recipient(entry, recipients_max, envelope, reason);
+		error = take_recipient(entry, settings, envelope, reason);
 	}
 	if (error == 0 && envelope->recipient_count == 0)
 		return refuse(reason, "the envelope has no recipients", STR(""));
@@ -83,7 +70,7 @@ static bool is_whole(const struct buffer *text)
 	return text->length >= 2 && memcmp(buffer_data(text) + text->length - 2, "\0", 2) == 0;
 }
 
-int inject_envelope_read(int descriptor, const struct inject_envelope_limits *limits,
+int inject_envelope_read(int descriptor, const struct inject_envelope_settings *settings,
 			 struct mail_envelope *envelope, struct buffer *reason)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
@@ -97,11 +84,11 @@ int inject_envelope_read(int descriptor, const struct inject_envelope_limits *li
 		if (count == 0)
 			break;
 		buffer_commit(&text, (size_t)count);
-		if (text.length > limits->bytes) {
+		if (text.length > settings->bytes) {
 			buffer_append_format(reason, "the envelope is over %zu bytes",
-					     limits->bytes);
+					     settings->bytes);
 			return -E2BIG;
 		}
 	}
-	return inject_envelope_parse(buffer_view(&text), limits->recipients, envelope, reason);
+	return inject_envelope_parse(buffer_view(&text), settings, envelope, reason);
 }

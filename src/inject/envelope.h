@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * inject/envelope.h - the envelope in the format of qmail-queue: "F" SENDER NUL, then "T" RECIPIENT
- * NUL for each recipient, then one more NUL. (Source: qmail internals, the manual page of
- * qmail-queue.)
+ * NUL for each recipient, then one more NUL. Addresses as in inject/address.h. (Source: qmail
+ * internals, the manual page of qmail-queue.)
  */
 #ifndef INJECT_ENVELOPE_H
 #define INJECT_ENVELOPE_H
@@ -10,24 +10,21 @@
 #include "base/buffer.h"
 #include "mail/envelope.h"
 
-struct inject_envelope_limits {
-	size_t bytes;      /* of the whole envelope */
+struct inject_envelope_settings {
+	size_t bytes;      /* at most: of the whole envelope, */
 	size_t recipients; /* of one message */
+	struct str domain; /* of addresses that have none */
 };
 
 /* Reads sender and recipients of ENVELOPE from DESCRIPTOR, up to the last NUL. -EBADMSG when it
  * is malformed or has an unacceptable address, -E2BIG when it exceeds a limit: then a sentence
  * is appended to *REASON. Otherwise the error of reading. */
-MUST_CHECK int inject_envelope_read(int descriptor, const struct inject_envelope_limits *limits,
+MUST_CHECK int inject_envelope_read(int descriptor, const struct inject_envelope_settings *settings,
 				    struct mail_envelope *envelope, struct buffer *reason);
 
 /* The same for TEXT, the whole envelope. */
-MUST_CHECK int inject_envelope_parse(struct str text, size_t recipients_max,
+MUST_CHECK int inject_envelope_parse(struct str text,
+				     const struct inject_envelope_settings *settings,
 				     struct mail_envelope *envelope, struct buffer *reason);
-
-/* Whether the control file can hold ADDRESS as a sender ("" and "#@[]" too) or
- * as a recipient. */
-bool inject_sender_is_valid(struct str address);
-bool inject_recipient_is_valid(struct str address);
 
 #endif

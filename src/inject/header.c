@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "inject/header.h"
 #include "header/addresses.h"
+#include "mail/address.h"
 #include <errno.h>
 #include <string.h>
 
@@ -171,7 +172,9 @@ int inject_header_recipients(const struct inject_header *header, struct str host
 		if (!has_recipients(&field, is_resent))
 			continue;
 		*bad_out = field.name;
-		error = header_addresses_parse(field.body, hostname, 0, NULL, each, context);
+		error = header_addresses_parse(field.body, hostname,
+					       MAIL_ADDRESS_UTF8 | MAIL_ADDRESS_ROOT, NULL, each,
+					       context);
 	}
 	return error;
 }

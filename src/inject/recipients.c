@@ -2,6 +2,7 @@
 #include "inject/recipients.h"
 #include "base/panic.h"
 #include "base/table.h"
+#include "inject/address.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,15 +57,20 @@ static struct seen *seen_new(struct str address)
 int inject_recipients_add(void *context, struct str address)
 {
 	struct inject_recipients *recipients = context;
-	struct seen *seen = seen_new(address);
+	struct buffer form CLEANUP(buffer_clear) = {0};
+	struct seen *seen;
 	struct seen *known;
 
+	if (inject_address_form(address, STR(""), &form) < 0)
+		return -EBADMSG;
+	seen = seen_new(buffer_view(&form));
 	HASH_FIND(hh, recipients->seen, seen->key, seen->length, known);
 	if (known != NULL || recipients->envelope->recipient_count == recipients->max) {
 		free(seen);
 		return known != NULL ? 0 : -E2BIG;
 	}
 	HASH_ADD_KEYPTR(hh, recipients->seen, seen->key, seen->length, seen);
-	mail_envelope_add(recipients->envelope, address)->notify = recipients->notify;
+	mail_envelope_add(recipients->envelope, buffer_view(&form))->notify = recipients->notify;
+	inject_address_note(recipients->envelope, buffer_view(&form));
 	return 0;
 }

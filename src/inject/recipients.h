@@ -14,9 +14,9 @@ struct inject_recipients *inject_recipients_new(struct mail_envelope *envelope, 
 						unsigned notify);
 void inject_recipients_free(struct inject_recipients *recipients);
 
-/* Adds ADDRESS unless it is there already, ignoring the case of its domain; -E2BIG when there
- * are too many. CONTEXT is a struct inject_recipients: this is an EACH of
- * header_addresses_parse(). */
+/* Adds ADDRESS in the form of inject/address.h unless it is there already, ignoring the case of its
+ * domain; -E2BIG when there are too many, -EBADMSG when it has no such form. CONTEXT is a struct
+ * inject_recipients: this is an EACH of header_addresses_parse(). */
 int inject_recipients_add(void *context, struct str address);
 
 #endif

@@ -174,6 +174,8 @@ int mail_address_parse(struct str text, unsigned flags, struct mail_address *out
 		if (local < text.length) {
 			if (text.data[local] != '@')
 				return -EINVAL;
+			if (flags & MAIL_ADDRESS_ROOT && text.data[text.length - 1] == '.')
+				text.length--;
 			error = parse_domain(str_skip(text, local + 1), flags, &address);
 			if (error < 0)
 				return error;
@@ -181,6 +183,7 @@ int mail_address_parse(struct str text, unsigned flags, struct mail_address *out
 	}
 	if (text.length > MAIL_ADDRESS_MAX)
 		return -ENAMETOOLONG;
+	address.text = text;
 	*out = address;
 	return 0;
 }

@@ -31,6 +31,8 @@ enum mail_address_flags {
 	MAIL_ADDRESS_NO_DOMAIN = 1 << 2, /* allow a local part alone ("postmaster") */
 	MAIL_ADDRESS_STRICT = 1 << 3,    /* no leading, trailing or repeated dots without quotes;
 					  * MAIL_LOCAL_MAX */
+	MAIL_ADDRESS_ROOT = 1 << 4,      /* allow one dot after the domain, the root of the DNS:
+					  * TEXT and DOMAIN come out without it */
 };
 
 struct mail_address {

@@ -2,7 +2,7 @@
 /* Sender and recipients of a package. */
 #include "mail/verp.h"
 #include "qmtp/internal.h"
-#include "smtp/server/recipient.h"
+#include "smtp/server/complete.h"
 
 static bool is_ascii(struct str text)
 {
@@ -14,7 +14,13 @@ static bool is_ascii(struct str text)
 
 static unsigned flags_of(const struct qmtp_server *s)
 {
-	return MAIL_ADDRESS_UTF8 | (s->service->rules.strict_addresses ? MAIL_ADDRESS_STRICT : 0);
+	return MAIL_ADDRESS_UTF8 | MAIL_ADDRESS_NO_DOMAIN |
+	       (s->service->rules.strict_addresses ? MAIL_ADDRESS_STRICT : MAIL_ADDRESS_ROOT);
+}
+
+static bool may_be_short(const struct qmtp_server *s)
+{
+	return !s->service->rules.strict_addresses && s->peer.is_ours;
 }
 
 static void tell(const struct qmtp_server *s, const char *what)
@@ -29,28 +35,35 @@ static void tell(const struct qmtp_server *s, const char *what)
 	watch->line(s->peer.context, SMTP_SAID_BY_CLIENT, buffer_view(&line));
 }
 
-/* A QMQP client leaves it to us to give each recipient a sender of its own. */
-static bool is_sender(const struct qmtp_server *s, struct str text)
+/* A client of ours leaves it to us to give each recipient a sender of its own. A double bounce of
+ * another host is none of ours, but has to be as safe from becoming a triple one. */
+static bool take_sender(struct qmtp_server *s, struct str text, struct str *sender_out)
 {
 	struct mail_address parsed;
 
-	if (qmtp_is_qmqp(s) && mail_verp_is(text))
+	*sender_out = text;
+	if (mail_sender_is_null(text) ||
+	    ((qmtp_is_qmqp(s) || s->peer.is_ours) && mail_verp_is(text)))
 		return true;
-	return mail_address_parse(text, flags_of(s) | MAIL_ADDRESS_NULL, &parsed) == 0;
+	if (mail_address_parse(text, flags_of(s), &parsed) < 0 ||
+	    !smtp_complete_sender(s->service, may_be_short(s), &s->completed, &parsed))
+		return false;
+	*sender_out = parsed.text;
+	return true;
 }
 
 void qmtp_envelope_sender(struct qmtp_server *s, bool is_cut)
 {
 	struct mail_envelope *envelope = qmtp_package_current(s)->envelope;
-	struct str text = buffer_view(&s->address);
+	struct str sender;
 
 	tell(s, "from");
-	if (is_cut || !is_sender(s, text)) {
+	if (is_cut || !take_sender(s, buffer_view(&s->address), &sender)) {
 		qmtp_package_current(s)->is_bad_sender = true;
 		return;
 	}
-	envelope->sender = arena_copy_str(envelope->arena, text);
-	envelope->utf8 = !is_ascii(text);
+	envelope->sender = arena_copy_str(envelope->arena, sender);
+	envelope->utf8 = !is_ascii(sender);
 }
 
 static void add(struct qmtp_package *p, struct str address)
@@ -106,9 +119,9 @@ void qmtp_envelope_recipient(struct qmtp_server *s, bool is_cut)
 	else if (fault != NULL)
 		qmtp_answer_recipient(s, fault);
 	else if (is_cut ||
-		 mail_address_parse(buffer_view(&s->address), flags_of(s) | MAIL_ADDRESS_NO_DOMAIN,
-				    &address) < 0 ||
-		 !smtp_recipient_complete(s->service, s->peer.context, &s->completed, &address))
+		 mail_address_parse(buffer_view(&s->address), flags_of(s), &address) < 0 ||
+		 !smtp_complete_recipient(s->service, s->peer.context, may_be_short(s),
+					  &s->completed, &address))
 		qmtp_answer_recipient(s, &wrong);
 	else if (p->has_refusal)
 		add(p, address.text); /* of the message, which needs no question */

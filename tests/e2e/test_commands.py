@@ -98,7 +98,7 @@ def test_enqueue_keeps_the_first_line_out_of_the_trace(node, run, enqueue, first
     (b"a\0b\n", b"F\0Tbob@a.test\0\0", 65),
     (TEXT, b"F\0Tbob@a.test\0", 65),
     (TEXT, b"", 65),
-    (TEXT, b"F\0Tbob\0\0", 65),
+    (TEXT, b"F\0T@a.test\0\0", 65),
     (TEXT, b"F\0Tbob@a.test\nto: 2 <x@y.z>\0\0", 65),
     (b"x" * 5000, b"F\0Tbob@a.test\0\0", 69),
     (TEXT, b"F\0" + b"Tbob@a.test\0" * 4 + b"\0", 69),
@@ -260,6 +260,49 @@ def test_sendmail_session_says_what_the_queue_refuses(node, run):
     mx = node(start=False, settings="maxsize = 2000\n")
     ended = run(mx, "sendmail", "-bs", input=SESSION + b"x\r\n" * 1000 + b".\r\n")
     assert b"552 5.3.4" in ended.stdout and not mx.control_files()
+
+
+def test_sendmail_session_of_a_program_that_names_no_domain(node, run):
+    """cron, PHP and scanners on this machine write the names of its users."""
+    mx = node(start=False)
+    script = b"HELO x\r\nMAIL FROM:<root>\r\nRCPT TO:root\r\nRCPT\tTO: <bob@a.test.>\r\nDATA\r\n"
+    ended = run(mx, "sendmail", "-bs", input=script + TEXT.replace(b"\n", b"\r\n") + b".\r\nQUIT\r\n")
+    assert b"queued as" in ended.stdout
+    (message,) = listing(run, mx)
+    assert message["sender"] == "root@mx.stagepost.test"
+    assert addresses(message) == ["root@mx.stagepost.test", "bob@a.test"]
+
+
+@pytest.mark.parametrize("words, text, sender, recipient, needs", [
+    (["jörg@b.test"], "", None, "jörg@b.test", True),
+    (["ann@bücher.test"], "", None, "ann@xn--bcher-kva.test", False),
+    (["-f", "jörg@a.test", "ann@b.test"], "", "jörg@a.test", "ann@b.test", True),
+    (["-f", "ann@bücher.test", "ann@b.test."], "", "ann@xn--bcher-kva.test", "ann@b.test", False),
+    (["-t"], "To: ann@bücher.test\n", None, "ann@xn--bcher-kva.test", False),
+    (["-t"], "To: Jörg <jörg@b.test>\n", None, "jörg@b.test", True),
+    (["x" * 200 + "@b.test"], "", None, "x" * 200 + "@b.test", False),
+], ids=["recipient", "domain", "sender", "domain of the sender", "domain in To", "To", "long"])
+def test_sendmail_addresses_in_utf_8(node, run, words, text, sender, recipient, needs):
+    """SMTPUTF8 is demanded only where a local part needs it: A-labels are enough for a domain."""
+    mx = node(start=False)
+    ended = run(mx, "sendmail", *words, input=text.encode() + TEXT)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    (message,) = listing(run, mx)
+    assert addresses(message) == [recipient] and sender in (None, message["sender"])
+    (control,) = mx.control_files().values()
+    assert (" smtputf8" in control) == needs
+
+
+@pytest.mark.parametrize("envelope, sender, recipient", [
+    (b"Froot\0Tbob\0\0", "root@mx.stagepost.test", "bob@mx.stagepost.test"),
+    ("F#@[]\0Tjörg@b.test\0\0".encode(), "#@[]", "jörg@b.test"),
+    ("Fowner-@a.test-@[]\0Tann@bücher.test\0\0".encode(), "owner-@a.test-@[]", "ann@xn--bcher-kva.test"),
+])
+def test_enqueue_takes_what_qmail_takes(node, run, enqueue, envelope, sender, recipient):
+    mx = node(start=False)
+    assert enqueue(mx, TEXT, envelope).returncode == 0
+    (message,) = listing(run, mx)
+    assert message["sender"] == sender and addresses(message) == [recipient]
 
 
 @pytest.mark.parametrize("words, status, said", [

@@ -8,8 +8,8 @@
  */
 #include "base/panic.h"
 #include "header/addresses.h"
-#include "inject/envelope.h"
 #include "inject/header.h"
+#include "mail/address.h"
 #include <stdio.h>
 #include <unistd.h>
 
@@ -30,7 +30,9 @@ static void check_lines(struct str text)
 static int check_address(void *context, struct str address)
 {
 	++*(size_t *)context;
-	if (!inject_recipient_is_valid(address))
+	struct mail_address parsed;
+
+	if (mail_address_parse(address, 0, &parsed) < 0)
 		panic("not an address");
 	return 0;
 }

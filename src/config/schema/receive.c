@@ -9,7 +9,8 @@ const struct config_setting config_schema_receive[] = {
 	SETTING(ROOT, "relay_from", networks, LIST(config, relay_from, relay_from_count),
 		INITIAL(""),
 		MEANING("The clients that may send to any address. An address alone is a network "
-			"of one.")),
+			"of one. They may write the names of users without a domain (root), in "
+			"MAIL and RCPT, too: these are in default_domain.")),
 	SETTING(ROOT, "own_addresses", networks, LIST(config, own_addresses, own_address_count),
 		INITIAL(""),
 		MEANING("Addresses of this host besides those at which clients connect, such as "
@@ -33,8 +34,10 @@ const struct config_setting config_schema_receive[] = {
 	SETTING(ROOT, "strict_addresses", boolean, AT(config, strict_addresses), INITIAL("no"),
 		MEANING("Whether clients are held to the letter of RFC 5321 in MAIL, RCPT and "
 			"their greeting. Otherwise what real clients send passes, too: addresses "
-			"without angle brackets, dots in a row or at an end of a local part, local "
-			"parts of more than 64 bytes, and any name in HELO and EHLO, which is "
+			"without angle brackets, with a name before them or a dot after them, dots "
+			"in a row or at an end of a local part, local parts of more than 64 bytes, "
+			"tabs and spaces around the colon, or none, and any name in HELO and EHLO, "
+			"which is "
 			"logged and shown with a question mark "
 			"for each odd character.")),
 	SETTING(ROOT, "maxrecipients", number, AT(config, maxrecipients), INITIAL("1000"),

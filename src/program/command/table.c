@@ -135,7 +135,9 @@ const struct command commands[] = {
 	{"sendmail", "[RECIPIENT ...]",
 	 "Queues the message on standard input, as the command of that name does.",
 	 "Date, From and Message-ID are added where they lack, addresses without a domain get\n"
-	 "default_domain or else hostname, Bcc is removed. Letters may be combined (-ti)\n"
+	 "default_domain or else hostname, Bcc is removed. An address may be in UTF-8: its domain\n"
+	 "becomes A-labels (xn--), and only a local part makes the message need hosts that\n"
+	 "support SMTPUTF8. Letters may be combined (-ti)\n"
 	 "and followed by their argument (-fSENDER); options end at the first recipient.\n\n"
 	 "Files in the queue must belong to the mail system's user. For other users to\n"
 	 "send mail, install a copy of this program that is called sendmail, belongs to\n"

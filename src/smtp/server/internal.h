@@ -89,7 +89,7 @@ struct smtp_server {
 	struct mail_id opened_id;
 	char *helo;         /* owned; NULL before the greeting */
 	struct buffer line; /* the current command line, or the one that waits for its answer */
-	struct buffer completed; /* the recipient's address, if it is not as the client wrote it */
+	struct buffer completed; /* the address, if it is not as the client wrote it */
 	struct buffer output;
 	struct buffer body;
 	struct smtp_transaction *transaction; /* in its envelope's arena */

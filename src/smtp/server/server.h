@@ -157,7 +157,7 @@ struct smtp_service {
 	 * (RFC 5321 section 4.1.3). It must not call the engine. NULL: none does. */
 	bool (*is_our_address)(void *context, const struct in6_addr *address);
 	const char *local_domain; /* of such recipients, and of addresses without a domain in header
-				   * fields; NULL only without both */
+				   * fields and from trusted clients; NULL: there is none */
 	struct smtp_watch watch;
 };
 

@@ -256,11 +256,14 @@ static const struct envelope_case envelope_cases[] = {
 	{STR("Td@e.f\0Fa@b.c\0\0"), -EBADMSG, 0},
 	{STR("Fa@b.c\0Fd@e.f\0\0"), -EBADMSG, 0},
 	{STR("Fa@b.c\0T\0\0"), -EBADMSG, 0},
-	{STR("Fa@b.c\0Td\0\0"), -EBADMSG, 0},
+	{STR("Fa@b.c\0T@d\0\0"), -EBADMSG, 0},
 	{STR("Fa@b.c\0Td@e.f\nx\0\0"), -EBADMSG, 0},
 	{STR("Fa b\0Td@e.f\0\0"), -EBADMSG, 0},
 	{STR("F\0Ta@b.c\0Tb@b.c\0Tc@b.c\0\0"), -E2BIG, 0},
 };
+
+static const struct inject_envelope_settings envelope_settings = {.recipients = 2,
+								  .domain = STR("own.test")};
 
 static void test_envelope(void **state)
 {
@@ -269,7 +272,7 @@ static void test_envelope(void **state)
 		const struct envelope_case *one = &envelope_cases[i];
 		struct mail_envelope *envelope = mail_envelope_new();
 		struct buffer reason = {0};
-		int error = inject_envelope_parse(one->text, 2, envelope, &reason);
+		int error = inject_envelope_parse(one->text, &envelope_settings, envelope, &reason);
 
 		if (error != one->error)
 			fail_msg("case %zu: %d", i, error);
@@ -277,6 +280,44 @@ static void test_envelope(void **state)
 		if (error == 0)
 			assert_int_equal(envelope->recipient_count, one->recipients);
 		buffer_clear(&reason);
+		mail_envelope_free(envelope);
+	}
+}
+
+/* What programs write, and what the queue has. */
+static const struct {
+	struct str text, sender, recipient;
+	bool utf8;
+} envelope_forms[] = {
+	{STR("Froot\0Tann\0\0"), STR("root@own.test"), STR("ann@own.test"), false},
+	{STR("Fr@x.test.\0Ta@y.test.\0\0"), STR("r@x.test"), STR("a@y.test"), false},
+	{STR("F\0Tann@b\xc3\xbc"
+	     "cher.test\0\0"),
+	 STR(""), STR("ann@xn--bcher-kva.test"), false},
+	{STR("Fann@b\xc3\xbc"
+	     "cher.test\0Ta@b\0\0"),
+	 STR("ann@xn--bcher-kva.test"), STR("a@b"), false},
+	{STR("F\0Tj\xc3\xb6rg@B\xc3\xbc"
+	     "cher.test.\0\0"),
+	 STR(""), STR("j\xc3\xb6rg@xn--bcher-kva.test"), true},
+	{STR("Fj\xc3\xb6rg@a.test\0Ta@b\0\0"), STR("j\xc3\xb6rg@a.test"), STR("a@b"), true},
+	{STR("F#@[]\0Ta@b\0\0"), STR("#@[]"), STR("a@b"), false},
+	{STR("Fowner-@host-@[]\0T\"a b\"@b\0\0"), STR("owner-@host-@[]"), STR("\"a b\"@b"), false},
+};
+
+static void test_envelope_forms(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(envelope_forms); i++) {
+		struct mail_envelope *envelope = mail_envelope_new();
+		struct buffer reason = {0};
+
+		if (inject_envelope_parse(envelope_forms[i].text, &envelope_settings, envelope,
+					  &reason) < 0 ||
+		    !str_equal(envelope->sender, envelope_forms[i].sender) ||
+		    !str_equal(envelope->recipients[0].address, envelope_forms[i].recipient) ||
+		    envelope->utf8 != envelope_forms[i].utf8)
+			fail_msg("form %zu: " STR_FORMAT, i, STR_ARGUMENTS(envelope->sender));
 		mail_envelope_free(envelope);
 	}
 }
@@ -423,11 +464,17 @@ static void test_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reader),          cmocka_unit_test(test_nul),
-		cmocka_unit_test(test_addresses),       cmocka_unit_test(test_addresses_stop),
-		cmocka_unit_test(test_recipients),      cmocka_unit_test(test_envelope),
-		cmocka_unit_test(test_header_read),     cmocka_unit_test(test_header_recipients),
-		cmocka_unit_test(test_header_complete), cmocka_unit_test(test_name),
+		cmocka_unit_test(test_reader),
+		cmocka_unit_test(test_nul),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_addresses_stop),
+		cmocka_unit_test(test_recipients),
+		cmocka_unit_test(test_envelope),
+		cmocka_unit_test(test_envelope_forms),
+		cmocka_unit_test(test_header_read),
+		cmocka_unit_test(test_header_recipients),
+		cmocka_unit_test(test_header_complete),
+		cmocka_unit_test(test_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

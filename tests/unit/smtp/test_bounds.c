@@ -231,7 +231,7 @@ static void the_bytes_of_an_envelope(void **state)
 {
 	static const char begin[] = "Fa@b.test";
 	struct str text = padded(begin, 'x', 6000, "");
-	const struct inject_envelope_limits limits = {.bytes = 5000, .recipients = 10};
+	const struct inject_envelope_settings limits = {.bytes = 5000, .recipients = 10};
 	struct mail_envelope *envelope = mail_envelope_new();
 	struct buffer reason = {0};
 	int input = pipe_of(text);

@@ -18,14 +18,15 @@ static const char NAME[] = "stagepost enqueue";
 static int receive(const struct config *config, struct inject_message *message,
 		   struct mail_envelope *envelope, struct buffer *reason)
 {
-	const struct inject_envelope_limits limits = {QUEUE_ENVELOPE_MAX, config->maxrecipients};
+	const struct inject_envelope_settings settings = {QUEUE_ENVELOPE_MAX, config->maxrecipients,
+							  str_from(config_users_domain(config))};
 	struct inject_reader reader = {.descriptor = MESSAGE_DESCRIPTOR,
 				       .removes_nul = config->nul == CONFIG_NUL_REMOVE};
 	int error = command_mail_copy(&reader, message);
 
 	if (error < 0)
 		return error;
-	error = inject_envelope_read(ENVELOPE_DESCRIPTOR, &limits, envelope, reason);
+	error = inject_envelope_read(ENVELOPE_DESCRIPTOR, &settings, envelope, reason);
 	if (error < 0 && reason->length == 0)
 		buffer_append_format(reason,
 				     "the envelope cannot be read from descriptor %d (1< FILE in a "

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: ISC
 /* sendmail - the command by which users' programs send mail. */
 #include "header/addresses.h"
-#include "inject/envelope.h"
+#include "inject/address.h"
 #include "inject/header.h"
 #include "inject/recipients.h"
+#include "mail/address.h"
 #include "mail/text/text.h"
 #include "os/process/process.h"
 #include "program/command/command.h"
@@ -14,6 +15,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { ADDRESS_FLAGS = MAIL_ADDRESS_UTF8 | MAIL_ADDRESS_ROOT };
 
 static const char NAME[] = "sendmail";
 
@@ -35,18 +38,20 @@ static int copy_address(void *context, struct str address)
 {
 	struct sending *sending = context;
 
-	if (sending->author.length > 0)
+	if (sending->author.length > 0 ||
+	    inject_address_set_sender(sending->envelope, address, STR("")) < 0)
 		return -EBADMSG;
-	sending->author = arena_copy_str(sending->envelope->arena, address);
+	sending->author = sending->envelope->sender;
 	return 0;
 }
 
 static void set_user(struct sending *sending)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct mail_address parsed;
 
 	buffer_append_format(&text, "%s@%s", sending->caller->name, sending->domain);
-	if (!inject_recipient_is_valid(buffer_view(&text))) {
+	if (mail_address_parse(buffer_view(&text), 0, &parsed) < 0) {
 		buffer_reset(&text);
 		buffer_append_format(&text, "uid%lu@%s", sending->caller->id, sending->domain);
 	}
@@ -64,7 +69,7 @@ static int set_sender(struct sending *sending)
 		return 0;
 	user = sending->author;
 	sending->author = STR("");
-	if (header_addresses_parse(str_from(sender), str_from(sending->domain), 0, NULL,
+	if (header_addresses_parse(str_from(sender), str_from(sending->domain), ADDRESS_FLAGS, NULL,
 				   copy_address, sending) < 0) {
 		buffer_append_string(&sending->reason, "not an address of a sender: ");
 		mail_text_append(&sending->reason, str_from(sender), MAIL_TEXT_ASCII);
@@ -86,8 +91,9 @@ static int too_many(struct sending *sending)
 static int add_arguments(struct sending *sending, struct inject_recipients *recipients, char **argv)
 {
 	for (int i = sending->options->first; argv[i] != NULL; i++) {
-		int error = header_addresses_parse(str_from(argv[i]), str_from(sending->domain), 0,
-						   NULL, inject_recipients_add, recipients);
+		int error = header_addresses_parse(str_from(argv[i]), str_from(sending->domain),
+						   ADDRESS_FLAGS, NULL, inject_recipients_add,
+						   recipients);
 
 		if (error == -E2BIG)
 			return too_many(sending);

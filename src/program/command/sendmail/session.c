@@ -218,6 +218,7 @@ static struct smtp_service service_of(const struct config *config)
 		.protocol = SMTP_PROTOCOL_SUBMISSION,
 		.stage = MAIL_STAGE_SUBMIT,
 		.hostname = config->hostname,
+		.local_domain = config_users_domain(config),
 		.rules = {.bare_newline = SMTP_BARE_NEWLINE_NORMALIZE,
 			  .removes_nul = config->nul == CONFIG_NUL_REMOVE},
 		.limits = {.message_size = config->maxsize,

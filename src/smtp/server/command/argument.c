@@ -2,8 +2,8 @@
 /* What follows a verb: names, paths and parameters; parsed strictly, or leniently as real
  * clients write them. */
 #include "base/panic.h"
+#include "smtp/server/complete.h"
 #include "smtp/server/internal.h"
-#include "smtp/server/recipient.h"
 #include <string.h>
 
 bool smtp_argument_none(struct smtp_server *s, struct smtp_argument *argument)
@@ -101,13 +101,23 @@ static struct str skip_spaces(struct str s)
 	return s;
 }
 
-/* Takes "KEYWORD" from the start of *TEXT. */
-static bool take_keyword(struct str *text, struct str keyword)
+/* Takes "KEYWORD:" from the start of *TEXT; some clients leave the colon out. */
+static bool take_keyword(const struct smtp_server *s, struct str *text, struct str keyword)
 {
+	struct str rest;
+	bool has_colon;
+
 	if (text->length < keyword.length ||
 	    !str_equal_nocase(str_slice(text->data, keyword.length), keyword))
 		return false;
-	*text = skip_spaces(str_skip(*text, keyword.length));
+	rest = str_skip(*text, keyword.length);
+	if (!s->service->rules.strict_addresses)
+		rest = skip_spaces(rest);
+	has_colon = rest.length > 0 && rest.data[0] == ':';
+	if (!has_colon && (s->service->rules.strict_addresses || rest.length == 0 ||
+			   (rest.data[0] != '<' && rest.data == text->data + keyword.length)))
+		return false;
+	*text = skip_spaces(str_skip(rest, has_colon ? 1 : 0));
 	return true;
 }
 
@@ -150,14 +160,16 @@ static bool strip_route(struct str *path)
 /* An address without brackets, as printers and scripts send it. */
 static bool cut_word(struct str *text, struct str *path_out)
 {
-	ptrdiff_t space = str_find(*text, ' ');
+	ptrdiff_t end = mail_address_end(*text);
 
-	*path_out = space < 0 ? *text : str_slice(text->data, (size_t)space);
-	*text = str_skip(*text, path_out->length);
-	return path_out->length > 0;
+	if (end <= 0)
+		return false;
+	*path_out = str_slice(text->data, (size_t)end);
+	*text = str_skip(*text, (size_t)end);
+	return true;
 }
 
-static bool cut_path(struct str *text, struct str *path_out)
+static bool cut_path(struct str *text, bool is_strict, struct str *path_out)
 {
 	ptrdiff_t end = find_path_end(*text);
 
@@ -165,7 +177,28 @@ static bool cut_path(struct str *text, struct str *path_out)
 		return false;
 	*path_out = str_slice(text->data + 1, (size_t)end - 1);
 	*text = str_skip(*text, (size_t)end + 1);
-	return text->length == 0 || text->data[0] == ' ';
+	return text->length == 0 || text->data[0] == ' ' || !is_strict;
+}
+
+/* "Scanner 2 <ann@example.org>", as in a header field: the rest from the bracket on, if a name is
+ * before it. What has an @ there, or is a parameter's value, is no name. */
+static struct str skip_name(struct str text)
+{
+	bool is_quoted = false;
+
+	for (size_t i = 0; i < text.length; i++) {
+		char c = text.data[i];
+
+		if (c == '\\' && is_quoted)
+			i++;
+		else if (c == '"')
+			is_quoted = !is_quoted;
+		else if (!is_quoted && (c == '@' || c == '='))
+			return text;
+		else if (!is_quoted && c == '<')
+			return str_skip(text, i);
+	}
+	return text;
 }
 
 /* Takes "<PATH>" from the start of *TEXT; what follows is empty or parameters. UTF-8 is allowed
@@ -174,15 +207,37 @@ static bool take_path(const struct smtp_server *s, struct str *text, unsigned fl
 		      struct mail_address *address_out)
 {
 	bool is_strict = s->service->rules.strict_addresses;
-	bool is_bare = !is_strict && text->length > 0 && text->data[0] != '<';
+	bool is_bare;
 	struct str path;
 
-	if (!(is_bare ? cut_word(text, &path) : cut_path(text, &path)))
+	if (!is_strict)
+		*text = skip_name(*text);
+	is_bare = !is_strict && text->length > 0 && text->data[0] != '<';
+	if (!(is_bare ? cut_word(text, &path) : cut_path(text, is_strict, &path)))
 		return false;
-	flags |= MAIL_ADDRESS_UTF8 | (is_strict ? MAIL_ADDRESS_STRICT : 0);
+	flags |= MAIL_ADDRESS_UTF8 | (is_strict ? MAIL_ADDRESS_STRICT : MAIL_ADDRESS_ROOT);
 	if (!is_strict)
 		path = str_trim(path);
 	return strip_route(&path) && mail_address_parse(path, flags, address_out) == 0;
+}
+
+/* Hosts and programs of our users write their users' names alone. */
+static bool may_be_short(const struct smtp_server *s)
+{
+	return !s->service->rules.strict_addresses && smtp_peer_is_trusted(s);
+}
+
+/* qmail sends its double bounces so. */
+static bool take_double_bounce(const struct smtp_server *s, struct str *text,
+			       struct mail_address *address_out)
+{
+	const struct str path = STR("<#@[]>");
+
+	if (s->service->rules.strict_addresses || !str_starts_with(*text, path))
+		return false;
+	*address_out = (struct mail_address){.text = str_slice(text->data + 1, path.length - 2)};
+	*text = str_skip(*text, path.length);
+	return true;
 }
 
 /* RFC 6531 section 3.5 */
@@ -203,11 +258,14 @@ bool smtp_argument_sender(struct smtp_server *s, struct smtp_argument *argument)
 {
 	struct str text = argument->text;
 
-	if (!take_keyword(&text, STR("FROM:"))) {
+	if (!take_keyword(s, &text, STR("FROM"))) {
 		smtp_reply(s, 501, "5.5.4", "Syntax: MAIL FROM:<address>");
 		return false;
 	}
-	if (!take_path(s, &text, MAIL_ADDRESS_NULL, &argument->address)) {
+	if (!take_double_bounce(s, &text, &argument->address) &&
+	    (!take_path(s, &text, MAIL_ADDRESS_NULL | MAIL_ADDRESS_NO_DOMAIN, &argument->address) ||
+	     !smtp_complete_sender(s->service, may_be_short(s), &s->completed,
+				   &argument->address))) {
 		smtp_reply(s, 501, "5.1.7", "Bad sender address");
 		return false;
 	}
@@ -218,12 +276,12 @@ bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argume
 {
 	struct str text = argument->text;
 
-	if (!take_keyword(&text, STR("TO:"))) {
+	if (!take_keyword(s, &text, STR("TO"))) {
 		smtp_reply(s, 501, "5.5.4", "Syntax: RCPT TO:<address>");
 		return false;
 	}
 	if (!take_path(s, &text, MAIL_ADDRESS_NO_DOMAIN, &argument->address) ||
-	    !smtp_recipient_complete(s->service, s->peer.context, &s->completed,
+	    !smtp_complete_recipient(s->service, s->peer.context, may_be_short(s), &s->completed,
 				     &argument->address)) {
 		smtp_reply(s, 501, "5.1.3", "Bad recipient address");
 		return false;

@@ -49,7 +49,7 @@ static enum smtp_step on_mail(struct smtp_server *s, const struct smtp_argument 
 	if (bound > 0 && argument->size > bound)
 		return smtp_reply(s, 552, "5.3.4", "Message is over the size limit");
 	s->sender = argument->address.text;
-	if (smtp_sender_is_held(s) && s->sender.length > 0) {
+	if (smtp_sender_is_held(s) && !mail_sender_is_null(s->sender)) {
 		if (!smtp_ask_senders(s, &s->sender, 1, &verdict))
 			return SMTP_STEP_WAIT;
 		if (verdict->class != MAIL_OK)
@@ -329,11 +329,33 @@ static struct str name_of(struct str line)
 	return space < 0 ? line : str_slice(line.data, (size_t)space);
 }
 
+/* Some clients separate words by tabs in MAIL and RCPT. A tab in a quoted string stays what it is:
+ * wrong. */
+static void replace_tabs(char *line, size_t length)
+{
+	bool is_quoted = false;
+
+	for (size_t i = 0; i < length; i++) {
+		if (line[i] == '\\' && is_quoted)
+			i++;
+		else if (line[i] == '"')
+			is_quoted = !is_quoted;
+		else if (line[i] == '\t' && !is_quoted)
+			line[i] = ' ';
+	}
+}
+
 void smtp_command_came(struct smtp_server *s)
 {
 	const struct smtp_watch *watch = &s->service->watch;
+	static const struct str with_paths[] = {STR("MAIL"), STR("RCPT")};
 	struct str line = buffer_view(&s->line);
-	bool is_known = find_verb(s, name_of(line)) != NULL;
+	bool is_known;
+
+	if (!s->service->rules.strict_addresses &&
+	    begins_with(line, with_paths, COUNT_OF(with_paths)))
+		replace_tabs(buffer_data(&s->line), s->line.length);
+	is_known = find_verb(s, name_of(line)) != NULL;
 
 	s->line_is_secret = smtp_auth_is_under_way(s) || has_credentials(line) ||
 			    (s->line_is_secret && !is_known);
