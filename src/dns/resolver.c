@@ -4,6 +4,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "dns/alive.h"
+#include "dns/hosts.h"
 #include "dns/name.h"
 #include "dns/reach.h"
 #include "os/worker.h"
@@ -24,6 +25,7 @@ struct dns_resolver {
 	struct os_watch *watch;
 	struct dns_reach *reach;
 	struct dns_alive *alive;
+	struct dns_hosts *hosts;
 };
 
 struct dns_query {
@@ -31,6 +33,7 @@ struct dns_query {
 	int id;                           /* of libunbound */
 	bool is_asked;                    /* pending in libunbound */
 	struct dns_reach_question *reach; /* after a failure, to find out why */
+	struct dns_hosts_answer *known;   /* by /etc/hosts; NULL: libunbound is asked */
 	struct os_timer *timer;
 	void (*done)(void *context, const struct dns_answer *answer);
 	void *context;
@@ -96,6 +99,18 @@ static int configure_trust(struct ub_ctx *unbound, const struct dns_trust *trust
 	return add_anchors(unbound, trust->anchors);
 }
 
+/* Without the file, this machine is the name server, by resolv.conf(5); and it may come. */
+static int use_system(struct ub_ctx *unbound)
+{
+	int error;
+
+	errno = 0;
+	error = error_of(ub_ctx_resolvconf(unbound, NULL));
+	if (error == -ENOENT && ub_ctx_set_fwd(unbound, "127.0.0.1") == 0)
+		error = 0;
+	return error;
+}
+
 static int configure(struct ub_ctx *unbound, const char *server, const struct dns_trust *trust)
 {
 	if (configure_trust(unbound, trust) < 0)
@@ -106,13 +121,10 @@ static int configure(struct ub_ctx *unbound, const char *server, const struct dn
 	if (*server != '\0' && ub_ctx_set_fwd(unbound, server) != 0)
 		return -EINVAL;
 	if (*server == '\0') {
-		int error;
+		int error = use_system(unbound);
 
-		errno = 0;
-		error = error_of(ub_ctx_resolvconf(unbound, NULL));
 		if (error < 0)
 			return error;
-		(void)ub_ctx_hosts(unbound, NULL);
 	}
 	/* by default libunbound answers that names under "test" do not exist; and this call checks
 	 * all options and anchors */
@@ -151,6 +163,7 @@ int dns_resolver_new_validating(struct os_loop *loop, const char *server,
 	resolver->unbound = unbound;
 	resolver->reach = dns_reach_new(loop, server);
 	resolver->alive = dns_alive_new(loop, unbound);
+	resolver->hosts = dns_hosts_read();
 	resolver->watch = os_watch_new(loop, ub_fd(unbound), OS_WATCH_READ, on_readable, resolver);
 	*resolver_out = resolver;
 	return 0;
@@ -187,6 +200,7 @@ void dns_resolver_free(struct dns_resolver *resolver)
 	os_watch_free(resolver->watch);
 	dns_reach_free(resolver->reach);
 	dns_alive_free(resolver->alive);
+	dns_hosts_free(resolver->hosts);
 	delete_patiently(resolver->unbound);
 	free(resolver);
 }
@@ -195,10 +209,12 @@ static void finish(struct dns_query *query, const struct dns_answer *answer)
 {
 	void (*done)(void *context, const struct dns_answer *answer) = query->done;
 	void *context = query->context;
+	struct dns_hosts_answer *known = query->known; /* ANSWER may be in it */
 
 	os_timer_free(query->timer);
 	free(query);
 	done(context, answer);
+	free(known);
 }
 
 /* What follows "validation failure <NAME TYPE CLASS>: ". It has names and addresses that others
@@ -311,7 +327,31 @@ static void on_timeout(void *context)
 	struct dns_answer answer = {.status = DNS_FAILED, .reason = "timeout", .canonical = ""};
 
 	give_up(query);
-	finish(query, &answer);
+	finish(query, query->known != NULL ? &query->known->answer : &answer);
+}
+
+static bool is_in_hosts(struct dns_query *query, const char *name, enum dns_type type)
+{
+	struct dns_hosts_answer *known = memory_alloc(sizeof *known);
+
+	if (dns_hosts_find(query->resolver->hosts, name, type, known))
+		query->known = known;
+	else
+		free(known);
+	return query->known != NULL;
+}
+
+static void ask_unbound(struct dns_query *query, const char *name, enum dns_type type)
+{
+	struct dns_resolver *resolver = query->resolver;
+	int error = ub_resolve_async(resolver->unbound, name, (int)type, CLASS_IN, query, on_result,
+				     &query->id);
+
+	if (error == UB_PIPE) /* half of it may have been written, before all that follows */
+		cannot_begin("libunbound's thread cannot be asked", -EPIPE);
+	query->is_asked = error == 0;
+	if (query->is_asked)
+		dns_alive_asked(resolver->alive);
 }
 
 struct dns_query *dns_query_new(struct dns_resolver *resolver, const char *name, enum dns_type type,
@@ -319,19 +359,13 @@ struct dns_query *dns_query_new(struct dns_resolver *resolver, const char *name,
 				void *context)
 {
 	struct dns_query *query = memory_alloc_zero(1, sizeof *query);
-	int error;
 
 	query->resolver = resolver;
 	query->done = done;
 	query->context = context;
 	query->timer = os_timer_new(resolver->loop, on_timeout, query);
-	error = ub_resolve_async(resolver->unbound, name, (int)type, CLASS_IN, query, on_result,
-				 &query->id);
-	if (error == UB_PIPE) /* half of it may have been written, before all that follows */
-		cannot_begin("libunbound's thread cannot be asked", -EPIPE);
-	query->is_asked = error == 0;
-	if (query->is_asked)
-		dns_alive_asked(resolver->alive);
+	if (!is_in_hosts(query, name, type))
+		ask_unbound(query, name, type);
 	os_timer_start(query->timer, query->is_asked ? QUERY_TIMEOUT_US : 0);
 	return query;
 }
@@ -343,5 +377,6 @@ void dns_query_cancel(struct dns_query *query)
 	give_up(query);
 	dns_reach_cancel(query->reach);
 	os_timer_free(query->timer);
+	free(query->known);
 	free(query);
 }

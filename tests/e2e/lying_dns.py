@@ -74,10 +74,10 @@ class LyingServer:
     """ANSWERS: {(name, type): Answer, None for silence, or a pair (by UDP, by TCP)}. Names
     that are not in it do not exist."""
 
-    def __init__(self, answers, address="127.0.0.1"):
+    def __init__(self, answers, address="127.0.0.1", port=None):
         self.answers = answers
         self.address = address
-        self.port = free_port(address)
+        self.port = port or free_port(address)
         self.asked = {}  # how often
         self.questions = set()  # (name, type): who gets no answer in time asks again
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -58,7 +58,12 @@ const struct config_setting config_schema_root[] = {
 			"log which user it is from. Nobody should be a member. Empty: only the "
 			"owner of the queue can queue mail by commands.")),
 	SETTING(ROOT, "dns_server", server, AT(config, dns_server), INITIAL(""),
-		MEANING("The name server for all queries; empty: the system's.")),
+		MEANING("The name server for all queries; empty: those of /etc/resolv.conf. "
+			"Addresses "
+			"of hosts that are in /etc/hosts come from there in any case, but not "
+			"which "
+			"hosts a domain's mail exchangers are. Both files are taken up within "
+			"seconds when they change.")),
 	SETTING(ROOT, "client_names", boolean, AT(config, client_names), INITIAL("yes"),
 		MEANING("Whether clients' names are looked up in the DNS: the name of a client's "
 			"address, if that name resolves back to the address. It appears in "

@@ -144,6 +144,14 @@ static void renew(struct supervised *supervised)
 	stop(supervised);
 }
 
+/* What looks up names has read the files at its start, and cannot open them now. */
+static void read_names_again(struct supervised *supervised)
+{
+	if (supervised->is_started && !supervised->is_stopping &&
+	    sandbox_looks_up_names(supervised->sandbox))
+		renew(supervised);
+}
+
 /* Rights that were dropped cannot be regained, so a new process is needed. */
 static void outgrow(struct supervised *supervised)
 {
@@ -238,6 +246,9 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 		break;
 	case CHILD_STOP:
 		stop(supervised);
+		break;
+	case CHILD_NAMES:
+		read_names_again(supervised);
 		break;
 	case CHILD_HURRY:
 		hurry(supervised);

@@ -34,6 +34,7 @@ enum child_message {
 	CHILD_FAILED,     /* from the process: it can never start; body: why, for people */
 	CHILD_TRANSCRIPT, /* filters of all watchers of sessions */
 	CHILD_SAID,       /* from the process: a line of such a session (transcript/transcript.h) */
+	CHILD_NAMES,      /* the system's files of names have changed: who has read them renews */
 	CHILD_HURRY,      /* the patience is over: end now */
 	CHILD_ROWS,       /* descriptors: rows in which sessions are counted; body: their layout
 			   * (limit/memory.h), then for each (str name, u32 whether it is its own) */

@@ -73,6 +73,11 @@ int sandbox_enter(const char *name, const struct config *config, struct sandbox 
 	return 0;
 }
 
+bool sandbox_looks_up_names(const struct sandbox *sandbox)
+{
+	return (sandbox->calls & OS_SANDBOX_DNS) != 0;
+}
+
 static bool has_path(const struct sandbox *sandbox, const struct os_sandbox_path *wanted)
 {
 	for (size_t i = 0; i < sandbox->count; i++)

@@ -18,6 +18,8 @@ MUST_CHECK int sandbox_enter(const char *name, const struct config *config,
 bool sandbox_fits(const struct sandbox *sandbox, const struct config *config);
 /* The same for less, of a CONFIG that has fitted before. */
 bool sandbox_fits_still(const struct sandbox *sandbox, const struct config *config);
+/* Whether the process looks up names in the DNS. */
+bool sandbox_looks_up_names(const struct sandbox *sandbox);
 /* Logs LACKS (enum os_sandbox_lack) as a warning, if there are any. */
 void sandbox_log_lacks(unsigned lacks);
 

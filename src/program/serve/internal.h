@@ -93,6 +93,16 @@ struct program_user {
 	gid_t groups[OS_PROCESS_GROUPS_MAX + 1];
 };
 
+enum { SERVE_NAME_FILES = 2 };
+
+/* What is known of a file by which the system names hosts. */
+struct serve_name_file {
+	uint64_t device, inode, size;
+	int64_t modified_us, changed_us;
+	uint64_t digest; /* of its text */
+	bool is_unread;  /* it was written since */
+};
+
 struct supervisor {
 	struct os_loop *loop;
 	const char *file;
@@ -122,6 +132,7 @@ struct supervisor {
 	struct limit_classes *classes;   /* of the configuration in force */
 	struct os_timer *doors;          /* runs while they are closed */
 	struct reload_record reload;
+	struct serve_name_file name_files[SERVE_NAME_FILES];
 };
 
 /* stop.c */
@@ -161,7 +172,8 @@ MUST_CHECK int serve_bind_sockets(struct supervisor *supervisor, const struct co
 /* The sockets in the run directory. */
 MUST_CHECK int serve_bind_run_sockets(struct supervisor *supervisor);
 /* A compromised process can shut down a socket that it shares with others: binds sockets of PROCESS
- * that have ended again when it is started; and those at addresses every second. */
+ * that have ended again when it is started; and those at addresses every second, in which turn the
+ * files of names are looked at, too. */
 void serve_mend_sockets(struct process *process);
 void serve_watch_sockets(void *supervisor);
 /* Closes sockets that are not marked. */
@@ -239,6 +251,12 @@ void serve_clear_row(const struct process *process);
 void serve_close_doors(struct supervisor *supervisor);
 /* Opens them again. */
 void serve_open_doors(struct supervisor *supervisor);
+
+/* names.c */
+/* Before any process is started: notes what the files of names say. */
+void serve_know_names(struct supervisor *supervisor);
+/* To call every second: tells the processes once they say something else. */
+void serve_watch_names(struct supervisor *supervisor);
 
 /* limits_talk.c */
 /* Accepts operators who look at the limits. */

@@ -168,6 +168,7 @@ int serve(const char *file, struct str text, struct config *config)
 		return fail(COMMAND_FAILED);
 	serve_use_limits(&supervisor);
 	serve_show_limits(&supervisor);
+	serve_know_names(&supervisor);
 	serve_watch_sockets(&supervisor);
 	serve_watch_transcripts(&supervisor);
 	for (size_t i = 0; i < supervisor.process_count; i++)

@@ -283,5 +283,7 @@ void serve_watch_sockets(void *context)
 	for (size_t i = 0; !supervisor->is_stopping && i < supervisor->socket_count; i++)
 		if (supervisor->sockets[i].kind == 0 && mend(supervisor, &supervisor->sockets[i]))
 			hand_out(supervisor, &supervisor->sockets[i]);
+	if (!supervisor->is_stopping)
+		serve_watch_names(supervisor);
 	os_timer_start(supervisor->mending, MEND_EVERY_US);
 }

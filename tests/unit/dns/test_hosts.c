@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: ISC
+#include "base/buffer.h"
+#include "dns/hosts.h"
+#include "os/socket/socket.h"
+#include "test.h"
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char text[] = "# a comment\n"
+			   "127.0.0.1\tlocalhost loopback # the machine\r\n"
+			   "::1 localhost ip6-localhost\n"
+			   "192.0.2.1 Relay.Example.ORG relay\n"
+			   "192.0.2.2   relay.example.org.\n"
+			   "2001:db8::5 six.example.org\n"
+			   "fe80::1%lo zone.example.org\n"
+			   "300.1.1.1 wrong.example.org\n"
+			   "192.0.2.9\n"
+			   "  192.0.2.3 last.example.org";
+
+/* "192.0.2.1 192.0.2.2", "none of this kind", "not there" */
+static const char *answer_of(const struct dns_hosts *hosts, const char *name, enum dns_type type)
+{
+	static char said[2048];
+	struct dns_hosts_answer found;
+	size_t length = 0;
+
+	if (!dns_hosts_find(hosts, name, type, &found))
+		return "not there";
+	if (found.answer.status == DNS_NO_DATA)
+		return "none of this kind";
+	assert_int_equal(found.answer.status, DNS_FOUND);
+	assert_false(found.answer.is_secure);
+	for (size_t i = 0; i < found.answer.count; i++) {
+		char address[INET6_ADDRSTRLEN];
+
+		assert_non_null(inet_ntop(found.answer.lengths[i] == 4 ? AF_INET : AF_INET6,
+					  found.answer.data[i], address, sizeof address));
+		length += (size_t)snprintf(said + length, sizeof said - length, "%s%s",
+					   i > 0 ? " " : "", address);
+	}
+	return said;
+}
+
+static void names_have_their_addresses(void **state)
+{
+	static const struct {
+		const char *name;
+		enum dns_type type;
+		const char *answer;
+	} cases[] = {
+		{"localhost", DNS_TYPE_A, "127.0.0.1"},
+		{"localhost", DNS_TYPE_AAAA, "::1"},
+		{"loopback", DNS_TYPE_AAAA, "none of this kind"},
+		{"relay.example.org", DNS_TYPE_A, "192.0.2.1 192.0.2.2"},
+		{"RELAY.EXAMPLE.org", DNS_TYPE_A, "192.0.2.1 192.0.2.2"},
+		{"relay", DNS_TYPE_A, "192.0.2.1"},
+		{"rela", DNS_TYPE_A, "not there"},
+		{"relays", DNS_TYPE_A, "not there"},
+		{"six.example.org", DNS_TYPE_AAAA, "2001:db8::5"},
+		{"six.example.org", DNS_TYPE_A, "none of this kind"},
+		{"last.example.org", DNS_TYPE_A, "192.0.2.3"},
+		{"zone.example.org", DNS_TYPE_AAAA, "not there"},
+		{"wrong.example.org", DNS_TYPE_A, "not there"},
+		{"# a", DNS_TYPE_A, "not there"},
+		{"", DNS_TYPE_A, "not there"},
+		/* what else there is of a name is for the DNS to say */
+		{"relay.example.org", DNS_TYPE_MX, "not there"},
+		{"relay.example.org", DNS_TYPE_TLSA, "not there"},
+		{"relay.example.org", DNS_TYPE_CNAME, "not there"},
+		{"relay.example.org", DNS_TYPE_TXT, "not there"},
+	};
+	struct dns_hosts *hosts = dns_hosts_parse(STR(text));
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		assert_string_equal(answer_of(hosts, cases[i].name, cases[i].type),
+				    cases[i].answer);
+	dns_hosts_free(hosts);
+}
+
+static void much_is_bounded(void **state)
+{
+	struct buffer many = {0};
+	struct dns_hosts_answer found;
+	struct dns_hosts *hosts;
+
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++)
+		buffer_append_format(&many, "10.0.%u.%u many.test n%u.test\n", i / 250, i % 250, i);
+	hosts = dns_hosts_parse(buffer_view(&many));
+	assert_true(dns_hosts_find(hosts, "many.test", DNS_TYPE_A, &found));
+	assert_int_equal(found.answer.count, DNS_HOSTS_ADDRESSES_MAX);
+	assert_string_equal(answer_of(hosts, "n999.test", DNS_TYPE_A), "10.0.3.249");
+	dns_hosts_free(hosts);
+	hosts = dns_hosts_parse(STR(""));
+	assert_string_equal(answer_of(hosts, "n999.test", DNS_TYPE_A), "not there");
+	dns_hosts_free(hosts);
+	dns_hosts_free(NULL);
+	buffer_clear(&many);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_have_their_addresses),
+		cmocka_unit_test(much_is_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
