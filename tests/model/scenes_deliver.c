@@ -62,6 +62,43 @@ static void one_probes_and_the_others_wait(void **state)
 	scene_end();
 }
 
+/* The host answers the first of them: the others, which are with it, were to wait for that. */
+static void who_has_just_been_tried_is_not_due(void **state)
+{
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	m = scene_mail_to("r@dead.example", "s@dead.example", NULL);
+	scene_say(m, 1, "4.4.1", "host.dead");
+	scene_say(m, 2, "4.4.1", "host.dead");
+	scene_pass(61 * SECOND_US);
+	assert_true(scene_is_tried(m, 1));
+	assert_true(scene_is_tried(m, 2));
+	scene_say(m, 1, "4.7.1", "");
+	scene_say(m, 2, "4.7.1", "");
+	scene_pass(SECOND_US);
+	assert_false(scene_is_tried(m, 1));
+	assert_false(scene_is_tried(m, 2));
+	scene_end();
+}
+
+/* One that is awake, for another of its recipients is with a helper. */
+static void who_is_awake_is_released_too(void **state)
+{
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	m = scene_mail_to("r@dead.example", "s@slow.example", NULL);
+	scene_say(m, 1, "4.4.1", "host.dead");
+	assert_string_equal(model_give_order("trigger host.dead"), "ok");
+	scene_say(m, 2, "2.0.0", "");
+	scene_pass(SECOND_US);
+	assert_true(scene_is_tried(m, 1));
+	scene_end();
+}
+
 /* It got as far as to another obstacle. */
 static void another_trigger_releases_the_first(void **state)
 {
@@ -406,6 +443,8 @@ int main(void)
 		cmocka_unit_test(a_service_is_one_destination),
 		cmocka_unit_test(a_limit_that_is_raised_holds_at_once),
 		cmocka_unit_test(a_service_that_is_not_configured_is_waited_for),
+		cmocka_unit_test(who_has_just_been_tried_is_not_due),
+		cmocka_unit_test(who_is_awake_is_released_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,19 +2,26 @@
 /* Events from the parts that know what waits, and what may start. */
 #include "log/event.h"
 #include "manager/internal.h"
+#include "os/clock.h"
 #include <string.h>
 
 enum { FEW = 20 }; /* this many waiters of a trigger are all woken at once */
 
 /* Also for messages that are awake: a delivery of theirs was to wait for NAME once that is
- * recorded. */
+ * recorded. Only that one is due: others may just have been tried, by the job whose report releases
+ * NAME. */
 static void release_awake(struct manager *manager, struct str name)
 {
+	const int64_t now_us = os_clock_wall_us();
+
 	for (struct message *m = manager->messages; m != NULL; m = m->hh.next)
-		for (size_t i = 0; m->control != NULL && i < m->control->delivery_count; i++)
-			if (m->control->deliveries[i].outcome == QUEUE_WAIT &&
-			    str_equal(m->control->deliveries[i].trigger, name))
-				m->facts.is_released = true;
+		for (size_t i = 0; m->control != NULL && i < m->control->delivery_count; i++) {
+			struct queue_delivery *delivery = &m->control->deliveries[i];
+
+			if (delivery->outcome == QUEUE_WAIT && delivery->until_us > now_us &&
+			    str_equal(delivery->trigger, name))
+				delivery->until_us = now_us;
+		}
 }
 
 /* Whose hold was to end with another trigger sleeps with those that wait for that one, which has
