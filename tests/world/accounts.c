@@ -3,6 +3,7 @@
 #include "judge.h"
 #include "states.h"
 #include "turns.h"
+#include "waits.h"
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,8 @@ static struct account *account_of(struct books *books, const char *id)
 	books->count++;
 	books->open_count++;
 	account->message = states_message(books->machine, strtoull(id, NULL, 10));
+	account->event_us = kernel_now_us();
+	waits_adopt(account);
 	return account;
 }
 
@@ -127,68 +130,11 @@ void account_drop(struct account *account)
 	*(account->before != NULL ? &account->before->after : &books->first_open) = account->after;
 	*(account->after != NULL ? &account->after->before : &books->last_open) = account->before;
 	turns_drop(account);
+	waits_drop(account);
 	books->count--;
 	books->open_count--;
 	free(account->deliveries);
 	free(account);
-}
-
-/* --- what hurts --- */
-
-void accounts_moved(const struct machine *machine)
-{
-	struct books *books = accounts_of(machine);
-
-	if (books != NULL)
-		books->moved_us = kernel_now_us();
-}
-
-/* Since when a process of MACHINE is frozen; if none is, now. */
-static int64_t frozen_since(const struct machine *machine)
-{
-	int64_t since_us = kernel_now_us();
-
-	for (const struct process *process = process_first(); process != NULL;
-	     process = process->next)
-		if (process->machine == machine && process->is_frozen &&
-		    process->frozen_us < since_us)
-			since_us = process->frozen_us;
-	return since_us;
-}
-
-void accounts_hurt(const struct machine *machine)
-{
-	struct books *books = accounts_of(machine);
-
-	if (books == NULL)
-		return;
-	accounts_moved(machine);
-	if (books->hurt_count > 0 &&
-	    books->hurts[books->hurt_count - 1].until_us == kernel_now_us())
-		return;
-	if (books->hurt_count == books->hurt_size) {
-		books->hurt_size = 2 * books->hurt_size + 64;
-		books->hurts = must(realloc(books->hurts, books->hurt_size * sizeof *books->hurts));
-	}
-	books->hurts[books->hurt_count++] =
-		(struct account_hurt){frozen_since(machine), kernel_now_us()};
-}
-
-void accounts_hold(const struct machine *machine, bool is_held)
-{
-	struct books *books = accounts_of(machine);
-
-	accounts_moved(machine);
-	if (books != NULL)
-		books->is_held = is_held;
-}
-
-bool books_are_hurt_between(const struct books *books, int64_t from_us, int64_t until_us)
-{
-	for (size_t i = books->hurt_count; i > 0 && books->hurts[i - 1].until_us >= from_us; i--)
-		if (books->hurts[i - 1].from_us <= until_us)
-			return true;
-	return false;
 }
 
 /* --- lines --- */
@@ -229,6 +175,15 @@ static struct account_delivery *delivery_of(struct account *account, unsigned nu
 	return &list[place];
 }
 
+static void tell_waits(struct account *account, const char *line, int64_t due_us)
+{
+	char by[64];
+	char to[64];
+
+	if (field(line, "by", by, sizeof by) && field(line, "to", to, sizeof to))
+		waits_hear(account, by, to, due_us);
+}
+
 static void end_delivery(struct account *account, const char *line, bool is_failed)
 {
 	char value[64];
@@ -240,7 +195,8 @@ static void end_delivery(struct account *account, const char *line, bool is_fail
 		return;
 	turns_forget(account); /* a line about its deferral may have come late */
 	delivery = delivery_of(account, (unsigned)atoi(value));
-	delivery->ends++;
+	if (delivery->ends++ == 0)
+		tell_waits(account, line, 0);
 	if (!field(line, "original", delivery->recipient, sizeof delivery->recipient))
 		(void)field(line, "to", delivery->recipient, sizeof delivery->recipient);
 	delivery->is_failed |= is_failed;
@@ -276,19 +232,12 @@ static int64_t read_due(const struct machine *machine, const char *line)
 	return timegm(&broken) * INT64_C(1000000) - machine->wall_offset_us;
 }
 
-/* Each delivery has a time of its own: another one's may be all that is left. */
-static void note_due(struct account *account, int64_t due_us)
-{
-	if (account->due_us < due_us)
-		account->due_us = due_us;
-}
-
 static void note_deferral(struct account *account, const char *line)
 {
 	const int64_t due_us = read_due(account->books->machine, line);
 	char to[64];
 
-	note_due(account, due_us);
+	tell_waits(account, line, due_us);
 	if (strstr(line, " by=remote ") != NULL && field(line, "to", to, sizeof to))
 		turns_deferred(account, to, due_us);
 }
@@ -296,6 +245,8 @@ static void note_deferral(struct account *account, const char *line)
 static void enter(struct account *account, const char *event, const char *line)
 {
 	account->last_us = kernel_now_us();
+	account->event_us = kernel_now_us();
+	account->idle_us = 0;
 	if (event[0] == 'd' || event[0] == 'f')
 		account->books->outcome_us = kernel_now_us();
 	if (strcmp(event, "message_queued") == 0)
@@ -339,6 +290,29 @@ static void check_process(const struct books *books, const char *event, const ch
 		judge_object(JUDGE_LOG, "%s: a process ended by %s", books->machine->name, status);
 }
 
+static void hear_trigger(struct books *books, const char *event, const char *line)
+{
+	char name[96];
+
+	turns_forget_all(books);
+	if (event[8] == 'r' && field(line, "trigger", name, sizeof name))
+		waits_trigger_released(books, name);
+}
+
+/* A file of a message could not be read or written: it is looked at again after a while. */
+static void hear_error(struct books *books, const char *line)
+{
+	struct account *account = NULL;
+	char value[40];
+
+	if (field(line, "id", value, sizeof value))
+		account = account_find(books, value);
+	else if (field(line, "number", value, sizeof value))
+		account = account_of_number(books, strtoull(value, NULL, 10));
+	if (account != NULL && account->due_us < kernel_now_us() + WAITING_FAILED_US)
+		account->due_us = kernel_now_us() + WAITING_FAILED_US;
+}
+
 static void hear(struct machine *machine, const char *line)
 {
 	struct books *books = accounts_of(machine);
@@ -354,7 +328,11 @@ static void hear(struct machine *machine, const char *line)
 	else if (strcmp(event, "requeued") == 0 && field(line, "id", id, sizeof id))
 		turns_forget(account_of(books, id));
 	else if (strcmp(event, "trigger_set") == 0 || strcmp(event, "trigger_released") == 0)
-		turns_forget_all(books);
+		hear_trigger(books, event, line);
+	else if (strcmp(event, "serve_stopping") == 0 || strcmp(event, "serve_ready") == 0)
+		waits_down(books, event[6] == 's');
+	else if (strcmp(event, "queue_error") == 0)
+		hear_error(books, line);
 	else
 		check_process(books, event, line);
 }
@@ -382,6 +360,7 @@ void accounts_watch(struct machine *machine)
 	books->next = all;
 	all = books;
 	machine->heard = hear;
+	waits_new(books);
 	turns_watch(books);
 }
 
@@ -394,6 +373,7 @@ void accounts_end(void)
 			account_drop(books->first_open);
 		all = books->next;
 		turns_end(books);
+		waits_end(books);
 		free(books->table);
 		free(books->hurts);
 		free(books);

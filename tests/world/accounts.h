@@ -8,7 +8,8 @@
  * delivered the ledger has. No process ends by a signal that nobody sent.
  *
  * The judge of waiting (waiting.c): a message has its next attempt WAITING_US after it was due at
- * the latest, and no client waits longer for a reply. (More where many messages are open.)
+ * the latest, not counting the time that is excused (waits.h); and no client waits longer for a
+ * reply. (More where many messages are open.)
  *
  * A line may be missing, and an end may come twice, only when the machine was hurt while the
  * message was there.
@@ -29,6 +30,11 @@
 #define WAITING_US INT64_C(600000000)
 /* What each open message of the machine may add to that. */
 #define WAITING_EACH_US INT64_C(100000)
+
+/* A trigger's message tries at least as often: 30 times probe_delay. */
+#define WAITING_PROBE_US INT64_C(1800000000)
+/* What could not be read or written is tried again after that: manager/decide.c, manager/life.c. */
+#define WAITING_FAILED_US INT64_C(640000000)
 
 /* An outcome is on the disk so long after its line in the log at the latest, unless the message has
  * ended before: it waits for others for a quarter of a second, and then for the disk. */
@@ -60,7 +66,8 @@ struct account {
 	uint64_t message; /* of the ledger; UINT64_MAX: not known */
 	int64_t first_us;
 	int64_t last_us; /* the last line */
-	int64_t due_us;  /* the latest of its deliveries' next attempts */
+	int64_t due_us; /* before this time it need not be tried: a clock was wrong, or a file could
+			 * not be read */
 	int64_t done_us; /* 0: not yet */
 	int64_t end_us;  /* the first delivered or failed, 0: none */
 	unsigned queued;
@@ -68,6 +75,12 @@ struct account {
 	unsigned reported;
 	bool is_promised; /* a client has heard so */
 	bool is_failed;
+	struct wait *waits; /* waits.h: one for each place where something of it is to be done */
+	struct wait_try *tries; /* that were deferred, by number */
+	size_t try_count;
+	int64_t awake_us;   /* its first job, of those that it has or had last at the same time */
+	int64_t event_us;   /* of the message as a whole: a line, a question to "resolve" */
+	int64_t idle_us;    /* since then, without an excuse, and nothing is known to be done */
 	struct turn *turns; /* turns.h: one for each destination where it had a job */
 	size_t flights;     /* jobs that it has now */
 	struct account_delivery *deliveries; /* that have ended, by number */
@@ -88,6 +101,7 @@ struct books {
 	int64_t outcome_us;  /* the last time that a delivery ended or was deferred */
 	int64_t moved_us;    /* the last time that something delayed its mail */
 	bool is_held;        /* an operator holds some */
+	struct waits *waits; /* waits.h */
 	struct turns *turns; /* turns.h */
 	struct books *next;
 };
@@ -101,16 +115,19 @@ struct books *accounts_of(const struct machine *machine);
 const struct account *accounts_find(const struct machine *machine, const char *id);
 /* The node at ADDRESS has said 250 for MESSAGE, and that it is ID there. */
 void accounts_promised(uint32_t address, const char *id, uint64_t message);
+/* Judges the accounts that are done since a minute. */
+void accounts_close(void);
+/* All is done: what has not ended has ended without a word. */
+void accounts_look_at_end(void);
+
+/* --- hurts.c --- */
+
 /* Something was killed, frozen, cut off or broken on MACHINE. */
 void accounts_hurt(const struct machine *machine);
 /* Mail may be late: a stop, a start, a reload, a thaw, a clock that jumps; and a hurt. */
 void accounts_moved(const struct machine *machine);
 void accounts_hold(const struct machine *machine, bool is_held);
 bool books_are_hurt_between(const struct books *books, int64_t from_us, int64_t until_us);
-/* Judges the accounts that are done since a minute. */
-void accounts_close(void);
-/* All is done: what has not ended has ended without a word. */
-void accounts_look_at_end(void);
 
 /* --- closing.c --- */
 
@@ -129,13 +146,17 @@ void account_drop(struct account *account);
 
 /* --- waiting.c --- */
 
-/* Looks at the open messages of each machine, once a minute. */
+/* Looks at the open messages of each machine; and so from now on, once a minute. */
+void waiting_look(void);
 void waiting_begin(void);
 /* The clock of MACHINE, which was wrong by JUMP_US, is right again. For each open message the next
  * attempt may have been decided, without a word, when it looked older than it is: it may come as
  * late as if it were. And where the clock was ahead, the record says a time of that clock, to which
  * the message sleeps again when it has woken in time: at most for one more pause. */
 void waiting_clock_is_right(const struct machine *machine, int64_t jump_us);
+/* The time of all messages from their first line to their end, and how much of it was judged: of
+ * that, what they waited for would have been noticed. */
+void waiting_sum(int64_t *all_us_out, int64_t *judged_us_out);
 /* A client of the node at ADDRESS has waited SINCE_US for WHAT. */
 void waiting_check_client(uint32_t address, int64_t since_us, const char *what);
 

@@ -7,6 +7,7 @@
 #include "node.h"
 #include "settings.h"
 #include "trouble.h"
+#include "waits.h"
 #include <signal.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ static void thaw(void *context)
 	if (process == NULL)
 		return;
 	accounts_hurt(process->machine);
+	waits_thawed(process);
 	process_freeze(process, false);
 }
 
@@ -261,6 +263,7 @@ static void plan_birth(struct fate *fate)
 static void start(struct fate *fate)
 {
 	world_log("fate", "starts %s", fate->node->name);
+	waits_started(fate->node);
 	node_start(fate->node);
 	accounts_moved(fate->node);
 	if (kernel_now_us() < fate->calm_from_us && fate->rarity == FATE_OFTEN &&

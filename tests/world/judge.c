@@ -6,7 +6,7 @@
 
 enum { TOLD_MAX = 20 };
 
-static const char *const words[JUDGE_COUNT] = {"states", "waiting", "turns",
+static const char *const words[JUDGE_COUNT] = {"states", "waiting", "attempts", "turns",
 					       "growth", "log",     "commands"};
 
 static uint64_t counts[JUDGE_COUNT];

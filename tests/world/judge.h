@@ -9,7 +9,8 @@
 
 enum judge {
 	JUDGE_STATES,   /* states.h */
-	JUDGE_WAITING,  /* waiting.h */
+	JUDGE_WAITING,  /* accounts.h */
+	JUDGE_ATTEMPTS, /* waits.h */
 	JUDGE_TURNS,    /* turns.h */
 	JUDGE_GROWTH,   /* growth.h */
 	JUDGE_LOG,      /* accounts.h */

@@ -6,6 +6,7 @@
 #include "judge.h"
 #include "listings.h"
 #include "mail.h"
+#include "waits.h"
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,9 @@ static void tell(const struct node_operator *self, const char *order, int status
 
 static void ordered(void *context, int status, const char *output)
 {
+	struct node_operator *self = context;
+
+	waits_order(self->node, false);
 	tell(context, "order", status, output);
 	go_on(context);
 }
@@ -119,6 +123,7 @@ static void hold(struct node_operator *self)
 
 	self->may_hold = true;
 	accounts_hold(self->node, true);
+	waits_order(self->node, true);
 	command_run(self->node, "stagepost", arguments, ordered, self);
 }
 
@@ -128,6 +133,7 @@ static void released(void *context, int status, const char *output)
 	struct node_operator *self = context;
 
 	tell(self, "release", status, output);
+	waits_order(self->node, false);
 	self->may_hold = status != 0;
 	accounts_hold(self->node, self->may_hold);
 	if (status == 0)
@@ -140,6 +146,7 @@ static void release(struct node_operator *self)
 {
 	static const char *const arguments[] = {"queue", "release", "--all", "--yes", NULL};
 
+	waits_order(self->node, true);
 	command_run(self->node, "stagepost", arguments, released, self);
 }
 
@@ -147,6 +154,7 @@ static void retry(struct node_operator *self)
 {
 	static const char *const arguments[] = {"queue", "retry", "--all", "--yes", NULL};
 
+	waits_order(self->node, true);
 	command_run(self->node, "stagepost", arguments, ordered, self);
 }
 
@@ -154,6 +162,7 @@ static void requeue(struct node_operator *self)
 {
 	static const char *const arguments[] = {"queue", "requeue", "--all", "--yes", NULL};
 
+	waits_order(self->node, true);
 	command_run(self->node, "stagepost", arguments, ordered, self);
 }
 

@@ -21,37 +21,6 @@
 
 /* --- waiting --- */
 
-static void waiting_is_seen(void **state)
-{
-	char line[128];
-
-	(void)state;
-	scene_queue_text(SCENE_TRAILER, true);
-	waiting_begin();
-	snprintf(line, sizeof line, "time=- event=message_queued id=%llu-a",
-		 (unsigned long long)scene_queued);
-	scene_node->heard(scene_node, line);
-	scene_pass(9 * 60);
-	assert_int_equal(judge_count(JUDGE_WAITING), 0);
-	accounts_moved(scene_node);
-	scene_pass(9 * 60);
-	assert_int_equal(judge_count(JUDGE_WAITING), 0);
-	snprintf(line, sizeof line, "time=- event=deferred id=%llu-a until=1970-01-01T00:30:00Z",
-		 (unsigned long long)scene_queued);
-	scene_node->heard(scene_node, line);
-	snprintf(line, sizeof line, "time=- event=deferred id=%llu-a until=1970-01-01T00:19:00Z",
-		 (unsigned long long)scene_queued); /* of another of its deliveries */
-	scene_node->heard(scene_node, line);
-	scene_pass(21 * 60);
-	assert_int_equal(judge_count(JUDGE_WAITING), 0);
-	accounts_hold(scene_node, true);
-	scene_pass(10 * 60);
-	assert_int_equal(judge_count(JUDGE_WAITING), 0);
-	accounts_hold(scene_node, false);
-	scene_pass(15 * 60);
-	assert_int_equal(judge_count(JUDGE_WAITING), 1);
-}
-
 static void a_client_that_waits_is_seen(void **state)
 {
 	(void)state;
@@ -147,8 +116,9 @@ static void a_listing_that_is_wrong_is_seen(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		SCENE_TEST(memory_that_grows_is_seen),       SCENE_TEST(files_that_grow_are_seen),
-		SCENE_TEST(a_listing_that_is_wrong_is_seen), SCENE_TEST(waiting_is_seen),
+		SCENE_TEST(memory_that_grows_is_seen),
+		SCENE_TEST(files_that_grow_are_seen),
+		SCENE_TEST(a_listing_that_is_wrong_is_seen),
 		SCENE_TEST(a_client_that_waits_is_seen),
 	};
 

@@ -3,6 +3,7 @@
 #include "accounts.h"
 #include "mail.h"
 #include "node.h"
+#include "waits.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,8 @@ static void end_trouble(void *context)
 	if (process != NULL)
 		process->descriptors_lacking = 0;
 	accounts_moved(machine);
+	if (trouble->lacking == 0)
+		waits_trouble(machine, false);
 	if (trouble->jump_us != 0)
 		waiting_clock_is_right(machine, trouble->jump_us);
 	drop(trouble);
@@ -66,6 +69,7 @@ static void end_trouble(void *context)
 	mailboxes_check(machine);
 }
 
+/* A server that lacks something delays nothing that is in the queue. */
 static struct trouble *last_until(struct machine *machine, int64_t when_us)
 {
 	struct trouble *trouble = calloc(1, sizeof *trouble);
@@ -73,6 +77,7 @@ static struct trouble *last_until(struct machine *machine, int64_t when_us)
 	if (trouble == NULL)
 		abort();
 	trouble->machine = machine;
+	waits_trouble(machine, true);
 	trouble->next = troubles;
 	troubles = trouble;
 	kernel_at(when_us, end_trouble, trouble);
@@ -100,6 +105,7 @@ static void take_last_descriptors(struct process *server, size_t a_few, int64_t 
 	world_log("trouble", "%s %d may have %zu descriptors", server->program->name, server->pid,
 		  left);
 	last_until(server->machine, until_us)->lacking = server->pid;
+	waits_trouble(server->machine, false);
 	server->descriptors_lacking = server->machine->descriptors - left;
 }
 

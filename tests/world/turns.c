@@ -42,6 +42,7 @@ struct flight {
 	struct turns_job job;
 	struct account *account;   /* NULL: the log has not named it yet */
 	struct turns_place *place; /* NULL: a service */
+	struct wait_place *where;  /* waits.h; or NULL */
 	int64_t since_us;
 	bool is_answered;
 };
@@ -164,6 +165,15 @@ static struct flight *find_flight(const struct books *books, struct turns_job jo
 	while (flight != NULL && (flight->job.helper != job.helper || flight->job.tag != job.tag))
 		flight = flight->next;
 	return flight;
+}
+
+struct account *turns_account(const struct books *books, struct turns_job job,
+			      struct wait_place **place_out)
+{
+	const struct flight *flight = find_flight(books, job);
+
+	*place_out = flight != NULL ? flight->where : NULL;
+	return flight != NULL ? flight->account : NULL;
 }
 
 static void drop_flight(struct turns *turns, struct flight *flight)
@@ -313,7 +323,7 @@ static void use_turn(struct account *account, struct turns_place *place)
 }
 
 void turns_begin(struct books *books, struct turns_job job, struct account *account,
-		 struct str name)
+		 struct str name, struct wait_place *where)
 {
 	struct turns_place *begun = place_of(books->turns, name);
 	struct flight *flight = memory_alloc_zero(1, sizeof *flight);
@@ -322,6 +332,7 @@ void turns_begin(struct books *books, struct turns_job job, struct account *acco
 				  .job = job,
 				  .account = account,
 				  .place = begun,
+				  .where = where,
 				  .since_us = kernel_now_us()};
 	books->turns->flights = flight;
 	if (account != NULL) {

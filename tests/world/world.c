@@ -109,6 +109,17 @@ static bool is_done(const struct world *world)
 	return is_given(world) && ledger_is_done() && left_in_queues(world) == 0;
 }
 
+/* How much of the time that messages were in a queue was judged. */
+static void print_judged(void)
+{
+	int64_t all_us, judged_us;
+
+	waiting_sum(&all_us, &judged_us);
+	printf(", %.1f %% of %.1f hours judged",
+	       all_us > 0 ? 100.0 * (double)judged_us / (double)all_us : 100.0,
+	       (double)all_us / (double)HOUR);
+}
+
 static bool judge(const struct world_options *options, const struct world *world, uint64_t left)
 {
 	struct ledger_sums sums;
@@ -125,6 +136,7 @@ static bool judge(const struct world_options *options, const struct world *world
 	       (unsigned long long)sums.lost, (unsigned long long)sums.changed,
 	       (unsigned long long)sums.twice, (unsigned long long)sums.unexcused,
 	       (unsigned long long)left, is_given(world) ? "" : "; a client waits still");
+	print_judged();
 	judge_print();
 	putchar('\n');
 	return judge_count_all() == 0 && is_given(world) && left == 0 &&
