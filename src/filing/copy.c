@@ -33,7 +33,7 @@ void filing_copy_looked(struct filing_work *work)
 	if (work->was_filed)
 		keep(work, row->copy);
 	if (!row->is_ours && !work->was_filed)
-		work->step = FILING_STEP_OPENING; /* a crash now would leave no doubt */
+		work->step = FILING_STEP_EARLY; /* a crash now would leave no doubt */
 	else if (is_doubtful(work, row))
 		work->step = FILING_STEP_DOUBT;
 	else
@@ -47,7 +47,7 @@ bool filing_copy_is_early(struct filing_work *work, int64_t now_us, int64_t appe
 	/* one that began far in the future has a wrong clock: that must not hold up mail */
 	if (work->step != FILING_STEP_DOUBT || llabs(age_us) >= append_max_us)
 		return false;
-	work->step = FILING_STEP_OPENING;
+	work->step = FILING_STEP_EARLY;
 	return true;
 }
 
@@ -69,13 +69,33 @@ void filing_copy_searched(struct filing_work *work, const struct mailstore_found
 	work->step = count > 0 ? FILING_STEP_MARK : FILING_STEP_APPEND;
 }
 
+static bool has_other_folder(const struct filing_copy *copy)
+{
+	return copy->other_folder.length > 0 && !str_equal(copy->other_folder, copy->place.folder);
+}
+
 void filing_copy_appended(struct filing_work *work, const struct mailstore_append *append)
 {
 	work->copy->verdict = append->verdict;
 	if (append->verdict.class == MAIL_OK) {
 		keep(work, str_from(append->copy));
 		work->step = FILING_STEP_MARK;
+	} else if (append->is_unknown) {
+		work->step = FILING_STEP_LOST;
 	} else {
-		work->step = append->is_unknown ? FILING_STEP_LOST : FILING_STEP_FAILED;
+		work->step = append->is_refused && has_other_folder(work->copy)
+				     ? FILING_STEP_REFUSED
+				     : FILING_STEP_FAILED;
 	}
+}
+
+void filing_copy_moved(struct filing_work *work)
+{
+	work->copy->place.folder = work->copy->other_folder;
+	work->copy->other_folder = STR("");
+	work->attempt.place = work->copy->place;
+	work->twin = NULL;
+	work->step = FILING_STEP_OPENING;
+	work->is_told = false;
+	work->was_appended = false;
 }

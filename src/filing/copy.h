@@ -6,23 +6,25 @@
  *	OPENING  nothing                         first transaction: our attempt is noted
  *	                                         -> OPEN; it is filed, no attempt of others -> DONE
  *	OPEN     the row, as it was then         second transaction, looks again:
- *	                                         our attempt is gone -> OPENING
+ *	                                         our attempt is gone -> EARLY
  *	                                         attempts of others (or is_in_doubt) -> DOUBT
  *	                                         it is filed -> MARK; it is not -> APPEND
- *	DOUBT    others may have appended it     one of them still can -> OPENING
+ *	DOUBT    others may have appended it     one of them still can -> EARLY
  *	                                         takes away what others have not moved yet,
  *	                                         looks into the mailbox, removes all copies but one:
  *	                                         one is left, or it is filed -> MARK; none -> APPEND
  *	APPEND   it is not in the mailbox        writes it, asks the record whether it has the turn
  *	                                         still, and lets it be seen:
  *	                                         done -> MARK; it left nothing -> FAILED;
+ *	                                         its folder is refused -> REFUSED;
  *	                                         nobody knows -> LOST
+ *	REFUSED  it left nothing                 the row goes, the other folder is decided; after
+ *	                                         the commit -> OPENING there; no other -> FAILED
  *	MARK     it is in the mailbox            writes "filed", unless it is; commits -> DONE
  *	LOST     it may be in the mailbox        our attempt stays noted: the next one is in DOUBT
- *	DONE, FAILED                             our attempt ends
+ *	DONE, FAILED, EARLY                      our attempt ends
  *
- * OPENING again: our attempt ends, and the message goes back (is_busy). A copy that was appended
- * is LOST, too, if the second transaction is not committed.
+ * A copy that was appended is LOST, too, if the second transaction is not committed.
  *
  * An attempt of somebody who is never seen again is settled at last: by whoever has looked into the
  * mailbox a day after it could still take effect. Times are those of the machines, so their clocks
@@ -43,7 +45,9 @@ enum filing_step {
 	FILING_STEP_DOUBT,
 	FILING_STEP_APPEND,
 	FILING_STEP_MARK,
+	FILING_STEP_REFUSED,
 	FILING_STEP_DONE,
+	FILING_STEP_EARLY,
 	FILING_STEP_FAILED,
 	FILING_STEP_LOST,
 };
@@ -59,21 +63,24 @@ struct filing_work { /* of one copy */
 	bool was_searched; /* the mailbox was looked into */
 	bool was_appended;
 	bool is_told;                   /* that it failed, and why */
+	bool is_settled;                /* nothing is to be done any more */
 	char kept[MAILSTORE_COPY_SIZE]; /* where it is: as recorded, found or appended */
 };
 
 /* The first transaction has found the attempt's row: OPENING -> OPEN, DONE. */
 void filing_copy_opened(struct filing_work *work);
-/* The second one has: OPEN -> OPENING, DOUBT, APPEND, MARK; also if it is tried again.
+/* The second one has: OPEN -> EARLY, DOUBT, APPEND, MARK; also if it is tried again.
  */
 void filing_copy_looked(struct filing_work *work);
 /* Whether an attempt of others can still take effect at NOW_US, in a store with APPEND_MAX_US, so
- * that nothing that is found in the mailbox is final: DOUBT -> OPENING. */
+ * that nothing that is found in the mailbox is final: DOUBT -> EARLY. */
 bool filing_copy_is_early(struct filing_work *work, int64_t now_us, int64_t append_max_us);
 /* Copies found in the mailbox, of which KEPT, or the first, stays: DOUBT -> MARK, APPEND. */
 void filing_copy_searched(struct filing_work *work, const struct mailstore_found *found,
 			  size_t count);
-/* How the append ended: APPEND -> MARK, FAILED, LOST. */
+/* How the append ended: APPEND -> MARK, REFUSED, FAILED, LOST. */
 void filing_copy_appended(struct filing_work *work, const struct mailstore_append *append);
+/* The other folder is decided: REFUSED -> OPENING. */
+void filing_copy_moved(struct filing_work *work);
 
 #endif

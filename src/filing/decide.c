@@ -14,7 +14,8 @@ static void forget_twins(struct filing_item *items, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < items[i].message->copy_count; j++)
-			items[i].works[j].twin = NULL;
+			if (!items[i].works[j].is_settled)
+				items[i].works[j].twin = NULL;
 }
 
 /* The record's texts are gone with the next call. */
@@ -49,8 +50,8 @@ static void find_twins(struct filing_item *item)
 	for (size_t i = 1; i < item->message->copy_count; i++) {
 		struct filing_work *work = &item->works[i];
 
-		for (size_t j = 0; j < i && work->twin == NULL; j++)
-			if (item->works[j].twin == NULL &&
+		for (size_t j = 0; !work->is_settled && j < i && work->twin == NULL; j++)
+			if (!item->works[j].is_settled && item->works[j].twin == NULL &&
 			    is_same_place(&item->works[j].copy->place, &work->copy->place))
 				work->twin = &item->works[j];
 		if (work->twin != NULL)

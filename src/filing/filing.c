@@ -47,7 +47,9 @@ static void begin_item(struct filing_item *item, struct filing_message *message)
 			(struct filing_work){.message = message,
 					     .copy = &message->copies[i],
 					     .attempt.place = message->copies[i].place,
-					     .attempt.decision = message->copies[i].decision};
+					     .attempt.decision = message->copies[i].decision,
+					     .is_settled = message->copies[i].is_settled};
+		message->copies[i].is_early = false;
 		take_token(&item->works[i].attempt.token);
 	}
 }
@@ -83,8 +85,8 @@ static bool is_away(const struct filing *filing, int error)
 /* A copy whose second transaction did not hold. */
 static void lose(const struct filing *filing, struct filing_work *work)
 {
-	if (work->step == FILING_STEP_FAILED)
-		return; /* it left nothing, and the store has said why */
+	if (work->step == FILING_STEP_FAILED || work->step == FILING_STEP_EARLY)
+		return; /* it left nothing, and it is known why */
 	filing_defer(filing, work, "The record of messages cannot be written now",
 		     record_error(filing->record));
 	work->step = FILING_STEP_LOST;
@@ -93,7 +95,8 @@ static void lose(const struct filing *filing, struct filing_work *work)
 static void lose_item(const struct filing *filing, struct filing_item *item)
 {
 	for (size_t i = 0; i < item->message->copy_count; i++)
-		if (item->works[i].twin == NULL && item->works[i].step != FILING_STEP_DONE)
+		if (!item->works[i].is_settled && item->works[i].twin == NULL &&
+		    item->works[i].step != FILING_STEP_DONE)
 			lose(filing, &item->works[i]);
 }
 
@@ -118,7 +121,7 @@ static bool may_repeat(int error, unsigned tries)
 }
 
 /* Both transactions; -errno if one of them does not hold, and nothing was appended. */
-static int file_together(const struct filing *filing, struct filing_item *items, size_t count)
+static int file_once(const struct filing *filing, struct filing_item *items, size_t count)
 {
 	bool has_appended = false;
 	unsigned tries = 0;
@@ -139,6 +142,23 @@ static int file_together(const struct filing *filing, struct filing_item *items,
 	return 0;
 }
 
+/* Likewise, and once more for copies whose folder the store refuses. */
+static int file_together(const struct filing *filing, struct filing_item *items, size_t count)
+{
+	struct filing_item *again = memory_alloc_zero(count + 1, sizeof *again);
+	int error = file_once(filing, items, count);
+	size_t moved = error == 0 ? filing_moved(filing, items, count, again) : 0;
+
+	if (moved > 0) {
+		int second = file_once(filing, again, moved);
+
+		if (second != 0)
+			(void)lose_all(filing, again, moved, second);
+	}
+	free(again);
+	return error;
+}
+
 /* One message that the record cannot take must not hold up the others, nor do they all wait for a
  * record that is away. */
 static void file_apart(const struct filing *filing, struct filing_item *items, size_t count)
@@ -155,8 +175,11 @@ static void file_apart(const struct filing *filing, struct filing_item *items, s
 
 static void tell_of_end(const struct filing *filing, const struct filing_work *work)
 {
+	if (work->copy->is_settled)
+		return;
 	if (work->twin != NULL) {
 		work->copy->verdict = work->twin->copy->verdict;
+		work->copy->is_early = work->twin->copy->is_early;
 		return;
 	}
 	if (work->step == FILING_STEP_DONE) {

@@ -26,9 +26,13 @@ struct filing_copy {
 	const struct mail_quota *quota; /* of the mailbox; NULL: none is counted */
 	bool refuses_over_quota;        /* then it fails, instead of waiting */
 	struct str recipient;           /* written as Delivered-To; "": the sender's copy */
-	struct mail_verdict
-		verdict; /* out: OK 2.0.0: it is in the mailbox, now or before; WAIT 4.3.0
-			  * (the record or the store); WAIT or FAIL as the store says */
+	struct str other_folder; /* where it goes if the store refuses the folder; "": nowhere */
+	bool is_settled;         /* its verdict is final, from a call before: it is left alone */
+	/* Out: OK 2.0.0: it is in the mailbox, now or before; WAIT 4.3.0 (the record or the store);
+	 * WAIT or FAIL as the store says. */
+	struct mail_verdict verdict;
+	bool is_early; /* out, with WAIT 4.4.5: an attempt that was lost may still file it: nothing
+			* was done; other copies of the message are not concerned */
 	char kept_folder[RECORD_FOLDER_MAX + 1];
 	char kept_rule[RECORD_RULE_MAX + 1];
 };
@@ -48,8 +52,8 @@ struct filing_message {
 	bool is_lost; /* out: a copy may be in its mailbox, and is not recorded there */
 	bool is_away; /* out: it was not filed because the record, or the store, cannot be reached,
 		       * or takes nothing from anybody: other messages would fare no better now */
-	bool is_busy; /* out: another one has the lock of its Message-ID, or was lost with it so
-		       * recently that its copy can still appear: nothing was decided */
+	bool is_busy; /* out: another one has the lock of its Message-ID: nothing was decided of
+		       * what was not settled */
 };
 
 enum filing_event_kind {
@@ -60,6 +64,7 @@ enum filing_event_kind {
 	FILING_FOUND,   /* in doubt: a copy was found in the mailbox */
 	FILING_MISSING, /* in doubt: no copy was found, so it is appended */
 	FILING_SURPLUS, /* in doubt: more than one was found; this one was removed */
+	FILING_MOVED,   /* its folder is refused, as TEXT says: it goes to other_folder */
 	FILING_FAILED,  /* TEXT says why */
 	FILING_EVENTS,
 };
@@ -82,7 +87,8 @@ struct filing *filing_new(struct record *record, struct mailstore *store,
 void filing_free(struct filing *filing);
 
 /* Files the copies of MESSAGES, whose Message-IDs are all different, and sets each copy's verdict,
- * or the message's is_busy: one message's failure does not prevent another's. */
+ * or the message's is_busy: the failure of one message, or of one copy, does not prevent another's.
+ */
 void filing_group(struct filing *filing, struct filing_message *messages, size_t count);
 
 #endif

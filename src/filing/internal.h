@@ -59,6 +59,13 @@ MUST_CHECK int filing_close(const struct filing *filing, struct filing_item *ite
 /* Whether a copy still needs the second transaction. */
 bool filing_is_open(const struct filing_item *items, size_t count);
 
+/* elsewhere.c: copies whose folder is refused. Within the second transaction: decides their other
+ * folder, and removes their rows: nothing of them is or can be there. */
+MUST_CHECK int filing_move(const struct filing *filing, struct filing_item *items, size_t count);
+/* After it: which of ITEMS have copies to be filed there, in AGAIN_OUT: all others are settled. */
+size_t filing_moved(const struct filing *filing, struct filing_item *items, size_t count,
+		    struct filing_item *again_out);
+
 /* store.c: what the store does between them: fences off others and looks for copies in doubt, and
  * removes surplus ones; then appends all that are to be appended, unless the record says, as the
  * last thing before they can be seen, that the turn was lost: -errno. */

@@ -18,7 +18,7 @@ void filing_some_choose(struct filing_some *some, const struct filing_item *item
 		for (size_t j = 0; items[i].has_lock && j < items[i].message->copy_count; j++) {
 			struct filing_work *work = &items[i].works[j];
 
-			if (work->twin != NULL || !wanted(work))
+			if (work->is_settled || work->twin != NULL || !wanted(work))
 				continue;
 			some->works[some->count] = work;
 			some->attempts[some->count++] = &work->attempt;

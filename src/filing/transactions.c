@@ -133,7 +133,8 @@ static void tell_of_message(const struct filing *filing, const struct filing_ite
 		filing_tell(filing, FILING_DIFFERENT, &about, text);
 	}
 	for (size_t i = 0; i < item->message->copy_count; i++)
-		if (item->works[i].twin == NULL && item->works[i].step == FILING_STEP_DONE)
+		if (!item->works[i].is_settled && item->works[i].twin == NULL &&
+		    item->works[i].step == FILING_STEP_DONE)
 			filing_tell(filing, FILING_KNOWN, &item->works[i], NULL);
 }
 
@@ -156,7 +157,7 @@ int filing_open(const struct filing *filing, struct filing_item *items, size_t c
 
 static bool needs_end(const struct filing_work *work)
 {
-	return work->twin == NULL && work->step != FILING_STEP_DONE;
+	return !work->is_settled && work->twin == NULL && work->step != FILING_STEP_DONE;
 }
 
 bool filing_is_open(const struct filing_item *items, size_t count)
@@ -181,32 +182,42 @@ static int withdraw(const struct filing *filing, const struct filing_item *item)
 	return error;
 }
 
-/* Whether nothing can be done for it now. */
-static bool must_begin_anew(const struct filing *filing, const struct filing_item *item)
+static bool is_early(const struct filing_work *work)
 {
-	bool must = false;
-
-	for (size_t i = 0; i < item->message->copy_count; i++) {
-		struct filing_work *work = &item->works[i];
-
-		must |= filing_copy_is_early(work, os_clock_wall_us(),
-					     filing->store->append_max_us) ||
-			work->step == FILING_STEP_OPENING;
-	}
-	return must;
+	return work->step == FILING_STEP_EARLY;
 }
 
-/* Messages for which nothing can be done go back. */
+/* For people: what is waited for, and how long at most. */
+static void set_early(const struct filing *filing, struct filing_work *work)
+{
+	int64_t left_us = work->last_us + filing->store->append_max_us - os_clock_wall_us();
+	int64_t most_us = filing->store->append_max_us;
+
+	if (left_us < 0 || left_us > most_us)
+		left_us = most_us;
+	mail_verdict_set(&work->copy->verdict, "4.4.5",
+			 "The connection of an attempt to file it was lost, and the server may "
+			 "still take that into effect, for %lld seconds at most",
+			 (long long)(left_us / SECOND_US) + 1);
+	work->copy->is_early = true;
+	work->is_told = true;
+}
+
+/* Copies for which nothing can be done now: others of their messages are not concerned. */
 static int put_off(const struct filing *filing, struct filing_item *items, size_t count)
 {
-	int error = 0;
+	struct filing_some some CLEANUP(filing_some_clear);
+	int error;
 
-	for (size_t i = 0; error == 0 && i < count; i++) {
-		if (!items[i].has_lock || !must_begin_anew(filing, &items[i]))
-			continue;
-		items[i].has_lock = false; /* nothing more is done under it */
-		error = withdraw(filing, &items[i]);
-	}
+	filing_some_choose(&some, items, count, needs_end);
+	for (size_t i = 0; i < some.count; i++)
+		(void)filing_copy_is_early(some.works[i], os_clock_wall_us(),
+					   filing->store->append_max_us);
+	filing_some_clear(&some);
+	filing_some_choose(&some, items, count, is_early);
+	for (size_t i = 0; i < some.count; i++)
+		set_early(filing, some.works[i]);
+	error = record_end_all(filing->record, some.attempts, some.count);
 	return error;
 }
 
@@ -293,6 +304,8 @@ static int mark(const struct filing *filing, struct filing_item *items, size_t c
 
 	if (error == 0)
 		error = end_others(filing, items, count);
+	if (error == 0)
+		error = filing_move(filing, items, count);
 	return error == 0 ? settle(filing, items, count) : error;
 }
 

@@ -89,9 +89,9 @@ MUST_CHECK int maildir_create_names(struct maildir *maildir, struct str path);
 MUST_CHECK int maildir_create_sync(struct str path);
 MUST_CHECK int maildir_create_tmp(struct str path);
 
-/* Removes files older than 36 hours from PATH's tmp/, at most once in 36 hours for each Maildir and
- * process (clean.c). Examines 1000 names at most; if old ones were among them, the next call
- * continues. Ignores errors. */
+/* Removes files older than 36 hours from PATH's tmp/, at most once
+ * in 36 hours for each Maildir and process (clean.c). Examines 1000 names at most; if old ones were
+ * among them, the next call continues. Ignores errors. */
 void maildir_clean(struct maildir *maildir, struct str path);
 
 #endif

@@ -179,6 +179,13 @@ static int join_new(const struct maildir_work *work, struct maildir_path *out)
 					 : -ENAMETOOLONG;
 }
 
+/* Makes new/ and cur/, one of which is missing, durably. */
+static bool mend(struct maildir *maildir, const struct maildir_work *work)
+{
+	return maildir_create_names(maildir, work->path) == 0 &&
+	       maildir_create_sync(work->path) == 0;
+}
+
 static void move_to_new(struct maildir *maildir, struct maildir_work *work)
 {
 	struct maildir_path from;
@@ -190,6 +197,8 @@ static void move_to_new(struct maildir *maildir, struct maildir_work *work)
 	if (result == 0)
 		result = join_new(work, &to);
 	if (result == 0)
+		result = os_file_rename(OS_FILE_HERE, from.text, to.text);
+	if (result == -ENOENT && mend(maildir, work))
 		result = os_file_rename(OS_FILE_HERE, from.text, to.text);
 	maildir_work_fail(work, "move the message out of tmp/", result);
 	if (result < 0)
@@ -220,6 +229,24 @@ static void set_error(struct maildir_work *work)
 				 strerror(-work->error));
 }
 
+/* Whether the folder is to blame, for as long as nobody mends it. */
+static bool is_refused(const struct maildir_work *work)
+{
+	static const int errors[] = {ENOTDIR, EISDIR, EEXIST, EACCES,       EPERM,
+				     ELOOP,   ENOENT, EXDEV,  ENAMETOOLONG, EINVAL};
+	struct str path = work->delivery->path;
+	struct os_file_info info;
+	struct maildir_path tmp;
+
+	if (work->folder_path == NULL || work->is_loop || work->is_sealed)
+		return false;
+	for (size_t i = 0; i < COUNT_OF(errors); i++)
+		if (work->error == -errors[i])
+			return maildir_path_join(&tmp, path, "tmp", NULL) == 0 &&
+			       os_file_info_at(OS_FILE_HERE, tmp.text, &info) == 0;
+	return false;
+}
+
 /* After a failed sync of new/ the message may or may not be durable; it is removed so that the next
  * attempt does not deliver it twice. */
 static void remove_file(struct maildir_work *work)
@@ -236,6 +263,18 @@ static void remove_file(struct maildir_work *work)
 		return; /* in tmp/ it will be cleaned up; in new/ it becomes a duplicate */
 }
 
+/* The one of new/ and cur/ that it did not go to: without it readers take the Maildir for none. */
+static void make_other_box(const struct maildir_work *work)
+{
+	const char *other = strcmp(work->box, "new") == 0 ? "cur" : "new";
+	struct maildir_path path;
+	struct os_file_info info;
+
+	if (maildir_path_join(&path, work->path, other, NULL) == 0 &&
+	    os_file_info_at(OS_FILE_HERE, path.text, &info) == -ENOENT)
+		(void)!os_file_make_directory(OS_FILE_HERE, path.text);
+}
+
 static void end(struct maildir *maildir, struct maildir_work *work)
 {
 	if (work->file >= 0)
@@ -245,11 +284,13 @@ static void end(struct maildir *maildir, struct maildir_work *work)
 		work->delivery->device = work->device;
 		if (work->delivery->name_out != NULL)
 			memcpy(work->delivery->name_out, work->new_name, sizeof work->new_name);
+		make_other_box(work);
 		maildir_clean(maildir, work->path);
 		return;
 	}
 	if (work->file >= 0)
 		remove_file(work);
+	work->delivery->is_refused = !work->delivery->may_remain && is_refused(work);
 	if (work->is_counted)
 		maildir_quota_give_back(work->delivery->path, work->size);
 	set_error(work);
@@ -261,6 +302,7 @@ static void set_up(struct maildir_work *work, struct maildir_delivery *delivery)
 	work->path = delivery->path;
 	work->box = delivery->flags != NULL ? "cur" : "new";
 	delivery->may_remain = false;
+	delivery->is_refused = false;
 	if (delivery->folder != NULL) {
 		struct buffer path = {0};
 

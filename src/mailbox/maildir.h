@@ -63,6 +63,8 @@ struct maildir_delivery {
 	struct mail_verdict verdict; /* out */
 	bool may_remain; /* out, if not stored: it could not be removed for certain, so it may be
 			  * there, or appear after a crash */
+	bool is_refused; /* out, if not stored: FOLDER cannot be, as what has its name is no
+			  * Maildir, may not be written, or cannot be made; the Maildir is there */
 	uint64_t device; /* out: the file system where it was stored; 0: not stored */
 };
 
@@ -87,7 +89,8 @@ MUST_CHECK int maildir_make_base(struct str base);
  * a Delivered-To of the same recipient (a loop), 5.6.3 if it is binary and cannot be encoded, 5.1.3
  * if the path is too long, 5.2.3 if the message is larger than the quota; WAIT 4.2.2 (over quota;
  * or FAIL 5.2.2), 4.3.1 (disk full) or 4.3.0 (other errors, with the system's text). Creates
- * missing Maildirs, durably. GATE: NULL: none. Blocks for the disk: use a thread. */
+ * missing Maildirs, and what is missing of one, durably. GATE: NULL: none. Blocks for the disk: use
+ * a thread. */
 void maildir_deliver_group(struct maildir *maildir, struct maildir_delivery *deliveries,
 			   size_t count, const struct maildir_gate *gate);
 

@@ -26,8 +26,9 @@ struct mailstore_imap_settings {
 	 * master's login the server is told whom it is for (Dovecot: "%a*master"). */
 	const char *login;
 	const char *password; /* of that login; copied, and erased at the end */
-	const char *prefix;   /* before the names of folders other than INBOX; "": none */
-	unsigned timeout_s;   /* for each command */
+	/* Before the names of folders other than INBOX; "": as the server's NAMESPACE says. */
+	const char *prefix;
+	unsigned timeout_s; /* for each command */
 };
 
 /* Copies SETTINGS. */

@@ -18,6 +18,7 @@ void mailstore_append(struct mailstore *store, struct mailstore_append *appends,
 	for (size_t i = 0; i < count; i++) {
 		appends[i].is_unknown = false;
 		appends[i].is_away = false;
+		appends[i].is_refused = false;
 		appends[i].copy[0] = '\0';
 	}
 	store->operations->append(store, appends, count, gate);

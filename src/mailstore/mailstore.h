@@ -48,6 +48,8 @@ struct mailstore_append {
 	struct mail_verdict verdict; /* out: OK once it is durable; WAIT or FAIL: see is_unknown */
 	bool is_unknown;             /* out: it may have been appended all the same */
 	bool is_away;                /* out: as the store's below */
+	bool is_refused; /* out: it is the folder that cannot be or is refused, for good: another
+			  * one of the user may well take it; nothing was appended */
 	char copy[MAILSTORE_COPY_SIZE]; /* out, if OK: where; Maildir: the part of the file's name
 					 * before ':'; IMAP: "UIDVALIDITY:UID", or "" if the server
 					 * does not say */

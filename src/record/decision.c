@@ -122,3 +122,24 @@ int record_sql_decide(struct record *record, struct record_attempt **attempts, s
 		return record_sql_fail(sql, -EDEADLK, "a decision was neither there nor new");
 	return error;
 }
+
+int record_sql_move(struct record *record, struct record_attempt **attempts, size_t count)
+{
+	struct record_sql *sql = record_sql_of(record);
+	struct record_some some;
+	int error = record_sql_check(sql);
+
+	if (error != 0)
+		return error;
+	if (!are_valid(attempts, count))
+		return -EINVAL;
+	arena_reset(sql->arena);
+	record_some_begin(&some, sql, RECORD_DECISION_MOVE, 4, count);
+	for (size_t i = 0; i < count; i++) {
+		struct record_value *values = record_some_add(&some, i);
+
+		set_key(attempts[i], values);
+		values[3] = text_of(attempts[i]->place.folder);
+	}
+	return record_some_run(&some);
+}

@@ -44,6 +44,11 @@ int record_decide_all(struct record *record, struct record_attempt **attempts, s
 	return count > 0 ? record->operations->decide(record, attempts, count) : 0;
 }
 
+int record_move_all(struct record *record, struct record_attempt **attempts, size_t count)
+{
+	return count > 0 ? record->operations->move(record, attempts, count) : 0;
+}
+
 int record_open_all(struct record *record, struct record_attempt **attempts, size_t count,
 		    int64_t now_us)
 {

@@ -144,6 +144,7 @@ struct record_operations {
 	int (*lock)(struct record *record, struct record_turn *turns, size_t count);
 	int (*put)(struct record *record, struct record_entry *entries, size_t count);
 	int (*decide)(struct record *record, struct record_attempt **attempts, size_t count);
+	int (*move)(struct record *record, struct record_attempt **attempts, size_t count);
 	int (*open)(struct record *record, struct record_attempt **attempts, size_t count,
 		    int64_t now_us);
 	int (*look)(struct record *record, struct record_attempt **attempts, size_t count);
@@ -215,6 +216,11 @@ MUST_CHECK int record_put_all(struct record *record, struct record_entry *entrie
  * UTF-8; the transaction goes on. */
 MUST_CHECK int record_decide_all(struct record *record, struct record_attempt **attempts,
 				 size_t count);
+/* Decides anew: the folder of each attempt's place replaces what was decided for its purpose, as
+ * the store refuses that. Under the lock of the message, and when no attempt to file it there is
+ * left that could still take effect. -EINVAL: likewise. */
+MUST_CHECK int record_move_all(struct record *record, struct record_attempt **attempts,
+			       size_t count);
 /* Texts of the rows are valid until the next call. */
 MUST_CHECK int record_open_all(struct record *record, struct record_attempt **attempts,
 			       size_t count, int64_t now_us);

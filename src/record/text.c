@@ -22,6 +22,8 @@ static const char *const TEXTS[RECORD_STATEMENTS] = {
 	[RECORD_DECISION_INSERT] =
 		"INSERT INTO decision(message, owner, purpose, folder, rule, flags)"
 		" VALUES(?1, ?2, ?3, ?4, ?5, ?6) {once}",
+	[RECORD_DECISION_MOVE] = "UPDATE decision SET folder = ?4"
+				 " WHERE message = ?1 AND owner = ?2 AND purpose = ?3",
 	[RECORD_MAILBOX_FIND] = "SELECT number FROM mailbox WHERE owner = ?1 AND folder = ?2",
 	[RECORD_MAILBOX_INSERT] = "INSERT INTO mailbox(owner, folder) VALUES(?1, ?2)"
 				  " {once}",

@@ -13,13 +13,22 @@ from lying_directory import Gone, LyingServer
 class ImapServer(LyingServer):
     """LIE(peer, tag) is called once in place of the answer at STEP, the NUMBERth time; an answer that
     it returns is given. STEP: a command, or "greeting", "begin" (of the literal) or "literal".
-    REFUSE: {command: the text after the tag}."""
+    REFUSE: {command: the text after the tag}; FOLDERS: {what a folder's name begins with: the text
+    with which it can be neither made nor appended to}; LACKS: folders that are not there until they
+    are made. NAMESPACE: what it says of that, after the word."""
 
     def __init__(self, port, step=None, lie=None, refuse=None,
-                 capabilities="IMAP4rev1 UIDPLUS AUTH=PLAIN SASL-IR", number=1):
+                 capabilities="IMAP4rev1 UIDPLUS AUTH=PLAIN SASL-IR", number=1, folders=None, lacks=(),
+                 namespace=None, quota=None):
         self.step, self.lie, self.number = step, lie, number
         self.refuse = refuse or {}
-        self.capabilities = capabilities
+        self.folders = folders or {}
+        self.lacks = set(lacks)
+        self.namespace = namespace
+        self.quota = quota
+        self.capabilities = (capabilities + (" NAMESPACE" if namespace else "")
+                             + (" QUOTA" if quota else ""))
+        self.places = []  # of the appended messages
         self.messages = {}  # by UID
         self.commands = []  # their first words
         self.lines = []
@@ -27,6 +36,11 @@ class ImapServer(LyingServer):
 
     def run(self, peer):
         Session(self, peer).run()
+
+
+def folder_of(rest):
+    """Which APPEND or CREATE is about."""
+    return rest.split(b'"')[1].decode()
 
 
 class Session:
@@ -68,19 +82,42 @@ class Session:
         if name in self.server.refuse:
             self.peer.say(tag + b" " + self.server.refuse[name].encode() + b"\r\n")
             return True
+        if name in ("APPEND", "CREATE") and self.is_refused(tag, folder_of(rest)):
+            return True
         answer = getattr(self, "on_" + name.lower().replace(" ", "_"), None)
         if answer is None or not answer(tag, rest):
             self.peer.say(tag + b" OK done\r\n")
         return name != "LOGOUT"
 
+    def is_refused(self, tag, folder):
+        for begin, words in self.server.folders.items():
+            if folder.startswith(begin):
+                self.peer.say(tag + b" " + words.encode() + b"\r\n")
+                return True
+        return False
+
+    def on_create(self, tag, rest):
+        self.server.lacks.discard(folder_of(rest))
+
+    def on_namespace(self, tag, rest):
+        self.peer.say(f"* NAMESPACE {self.server.namespace}\r\n".encode())
+
+    def on_getquotaroot(self, tag, rest):
+        self.peer.say(f'* QUOTAROOT INBOX "root"\r\n* QUOTA "root" ({self.server.quota})\r\n'.encode())
+
     def on_capability(self, tag, rest):
         self.peer.say(f"* CAPABILITY {self.server.capabilities}\r\n".encode())
 
     def on_list(self, tag, rest):
-        self.peer.say(b'* LIST (\\Noselect) "/" ""\r\n')
+        wanted = rest.split(b'"')[3].decode()
+        if wanted not in self.server.lacks:
+            self.peer.say(b'* LIST (\\Noselect) "/" "%s"\r\n' % wanted.encode())
 
     def on_append(self, tag, rest):
         size = int(re.search(rb"\{(\d+)\}$", rest).group(1))
+        if folder_of(rest) in self.server.lacks:
+            self.peer.say(tag + b" NO it is not there\r\n")
+            return True
         self.peer.say(b"+ go on\r\n")
         if self.is_lie("begin", tag):
             raise Gone
@@ -88,6 +125,7 @@ class Session:
         assert self.peer.file.readline() == b"\r\n"
         uid = len(self.server.messages) + 1
         self.server.messages[uid] = text
+        self.server.places.append(folder_of(rest))
         if not self.is_lie("literal", tag):
             self.peer.say(tag + b" OK [APPENDUID 7 %d] done\r\n" % uid)
         return True
@@ -118,7 +156,8 @@ class Session:
 
 
 class Wire(LyingServer):
-    """To the server at TARGET, until the client has sent the bytes UNTIL: the server gets them, and
+    """To the server at TARGET, until the client has sent the bytes UNTIL, or what that as a function
+    is true of: the server gets them, and
     then its answers are lost. Only the first COUNT connections are cut."""
 
     def __init__(self, port, target, until, count=1):
@@ -133,7 +172,8 @@ class Wire(LyingServer):
             back.start()
             while data := peer.socket.recv(65536):
                 seen += data
-                if self.cuts > 0 and self.until in seen:
+                if self.cuts > 0 and (self.until(seen) if callable(self.until)
+                                      else self.until in seen):
                     self.cuts -= 1
                     cut.set()
                     peer.socket.shutdown(socket.SHUT_WR)

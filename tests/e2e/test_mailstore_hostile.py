@@ -45,7 +45,19 @@ STEPS_OF_REMOVE = ["SELECT", "UID STORE", "UID EXPUNGE"]
 REFUSALS = {
     "[OVERQUOTA] too much": "4.2.2", "[NOPERM] not you": "5.7.1", "[UNAVAILABLE] later": "4.3.0",
     "[NONEXISTENT] nobody": "4.2.1", "[CANNOT] never": "5.1.3", "[TOOBIG] large": "5.2.3",
-    "plain": "4.3.0", "[ODD \r": "4.3.0"}
+    "plain": "4.3.0", "[ODD \r": "4.3.0",
+    # without a code, as Cyrus, Courier, hMailServer, Exchange and Zimbra have them
+    "Over quota": "4.2.2", "You exceeded your mail quota.": "4.2.2", "[ALERT] Mailbox is full": "4.2.2",
+    "Your quota has been exceeded": "4.2.2", "APPEND failed: quota exceeded": "4.2.2",
+    "Message contains invalid header": "5.6.0", "Message contains NUL characters": "5.6.0",
+    "Message contains bare newlines": "5.6.0", "Message has no header/body separator": "5.6.0",
+    "Message contains non-ASCII characters in headers": "5.6.0",
+    "Message size exceeds fixed limit": "5.2.3", "maximum message size exceeded": "5.2.3",
+    "Permission denied": "4.7.0", "Invalid mailbox name": "4.2.1",
+    # what may change
+    "System I/O error": "4.3.0", "Mailbox is locked": "4.3.0", "APPEND failed": "4.3.0",
+    "Server Unavailable. 15": "4.3.0", "[SERVERBUG] Internal quota calculation error": "4.3.0",
+    "[UNAVAILABLE] over quota, or not": "4.3.0"}
 MASTER = """
 auth_master_user_separator = *
 passdb {{
@@ -195,6 +207,16 @@ def test_refusals(connect, words, status):
         done = connect(server.port).append(ANN, TEXT)
         assert (done.status, done.is_unknown) == (status, False)
         assert words.rpartition("] ")[2].rstrip("\r") in done.text
+
+
+@pytest.mark.parametrize("quota, status", [
+    ("STORAGE 512 512", "4.2.2"), ("STORAGE 511 512 MESSAGE 7 7", "4.2.2"), ("STORAGE 600 512", "4.2.2"),
+    ("STORAGE 1 512 MESSAGE 6 7", "4.3.0"), ("STORAGE", "4.3.0"), ("", "4.3.0"),
+    ("STORAGE x 18446744073709551616", "4.3.0")])
+def test_refusals_by_quota(connect, quota, status):
+    """What the server's sentence does not say, its quota may."""
+    with ImapServer(free_port(), refuse={"APPEND": "NO nein"}, quota=quota or " ") as server:
+        assert connect(server.port).append(ANN, TEXT).status == status
 
 
 def test_a_refused_login(connect):

@@ -106,6 +106,16 @@ static int decide(struct record *record, struct record_attempt **attempts, size_
 	return tell(of(record), record_decide_all(of(record)->inner, attempts, count));
 }
 
+static int move(struct record *record, struct record_attempt **attempts, size_t count)
+{
+	return tell(of(record), record_move_all(of(record)->inner, attempts, count));
+}
+
+static int unfile(struct record *record, int64_t filing)
+{
+	return tell(of(record), record_unfile(of(record)->inner, filing));
+}
+
 /* As if they had never been filed or tried. */
 static void forget_rows(struct record_attempt **attempts, size_t count)
 {
@@ -202,6 +212,8 @@ struct record *__wrap_mailbox_record_new(const struct config *config)
 						.lock = lock,
 						.put = put,
 						.decide = decide,
+						.move = move,
+						.unfile = unfile,
 						.open = open_rows,
 						.look = look,
 						.filed = filed,

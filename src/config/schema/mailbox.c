@@ -107,7 +107,8 @@ const struct config_setting config_schema_record[] = {
 		MEANING("The folder for the copy, in UTF-8, with / between levels. %x is the "
 			"recipient's extension; if the result cannot be a "
 			"folder (in a Maildir, if it has a dot), or the setting is empty, the "
-			"service's folder and detail_folders apply.")),
+			"service's folder and detail_folders apply. A folder that the mailbox "
+			"refuses becomes the service's folder, which is logged (folder_refused).")),
 	SETTING(RULE, "flags", texts, LIST(config_rule, flags, flag_count), INITIAL(""),
 		MEANING("The flags with which the copy is filed, instead of the service's: seen, "
 			"flagged, draft; or none.")),

@@ -253,7 +253,10 @@ const struct config_setting config_schema_section[] = {
 			"null sender, Auto-Submitted, List-Id, Precedence) are not filed there.")),
 	SETTING(SERVICE, "sent_folder", text, AT(config_service, sent_folder), INITIAL("Sent"),
 		RANGE(1, 255), KINDS(KIND(MAILBOX) | KIND(IMAP)),
-		MEANING("The folder for the sender's copy, in UTF-8, with / between levels.")),
+		MEANING("The folder for the sender's copy, in UTF-8, with / between levels. Where "
+			"it "
+			"is refused, that copy is left out and logged (sent_given_up): the "
+			"recipients have theirs.")),
 	SETTING(SERVICE, "folder", text, AT(config_service, folder), INITIAL("INBOX"),
 		RANGE(1, 255), KINDS(KIND(MAILBOX) | KIND(IMAP)),
 		MEANING("The folder for recipients' copies, likewise.")),
@@ -262,7 +265,8 @@ const struct config_setting config_schema_section[] = {
 		MEANING("Whether mail to an address with an extension goes to the folder of that "
 			"name, which is created if it is missing: user+lists to lists. Where the "
 			"extension cannot be a folder's name, because it has a dot, for example, "
-			"setting folder applies. See recipient_delimiter.")),
+			"or the mailbox refuses that folder, setting folder applies. See "
+			"recipient_delimiter.")),
 	SETTING(SERVICE, "flags", texts, LIST(config_service, flags, flag_count), INITIAL(""),
 		KINDS(KIND(MAILBOX) | KIND(IMAP)),
 		MEANING("The flags with which recipients' copies are filed: seen, flagged, "
@@ -286,7 +290,9 @@ const struct config_setting config_schema_section[] = {
 	SETTING(SERVICE, "prefix", text, AT(config_service, prefix), INITIAL(""), RANGE(0, 100),
 		KINDS(KIND(IMAP)),
 		MEANING("What the IMAP server wants before the names of folders other than INBOX "
-			"(\"INBOX.\").")),
+			"(\"INBOX.\"); empty: what the server says of itself (NAMESPACE, RFC "
+			"2342), "
+			"if it does.")),
 
 	SETTING(DOMAIN, "service", service, AT(config_domain, service),
 		MEANING("The service that delivers the domain's mail.")),

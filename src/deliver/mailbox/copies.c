@@ -136,6 +136,7 @@ size_t mailbox_copies_add(struct mailbox_copies *copies, struct str address)
 		return MAILBOX_NO_COPY;
 	rule = mailbox_rules_choose(copies->config, copies->holds, copy.place.user, detail);
 	copy.place.folder = folder_of(copies, rule, detail);
+	copy.other_folder = arena_copy_str(copies->arena, str_from(service->folder));
 	copy.decision.purpose = purpose_of(copies, detail);
 	copy.decision.rule =
 		arena_copy_str(copies->arena, str_from(rule != NULL ? rule->name : ""));
@@ -176,14 +177,4 @@ void mailbox_copies_limit(struct mailbox_copies *copies, size_t index,
 
 	*kept = *quota;
 	copies->message->copies[index].quota = kept;
-}
-
-const struct mail_verdict *mailbox_copies_verdict(const struct filing_message *message, size_t own,
-						  size_t sent)
-{
-	const struct mail_verdict *verdict = &message->copies[own].verdict;
-	bool must_wait = verdict->class == MAIL_OK && sent != MAILBOX_NO_COPY &&
-			 message->copies[sent].verdict.class == MAIL_WAIT;
-
-	return must_wait ? &message->copies[sent].verdict : verdict;
 }

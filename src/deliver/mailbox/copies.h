@@ -42,9 +42,4 @@ size_t mailbox_copies_add_sent(struct mailbox_copies *copies, struct str address
 void mailbox_copies_limit(struct mailbox_copies *copies, size_t index,
 			  const struct mail_quota *quota);
 
-/* The verdict for the recipient with the copy OWN: while the sender's copy has to wait, he waits.
- */
-const struct mail_verdict *mailbox_copies_verdict(const struct filing_message *message, size_t own,
-						  size_t sent);
-
 #endif

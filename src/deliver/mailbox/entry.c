@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/mailbox/entry.h"
+#include "log/event.h"
 
 struct mailbox_entry *mailbox_entry_new(struct deliver_helper_job *job)
 {
@@ -97,17 +98,75 @@ void mailbox_entry_take_quotas(struct mailbox_entry *entry)
 
 static void report(struct mailbox_entry *entry, size_t index)
 {
-	const struct mail_verdict *verdict =
-		mailbox_copies_verdict(&entry->message, entry->copy_of[index], entry->sent);
+	const struct mail_verdict *verdict = &entry->message.copies[entry->copy_of[index]].verdict;
 	bool waits = entry->message.is_away && verdict->class == MAIL_WAIT;
 
 	deliver_helper_report(entry->job, index, verdict, waits ? entry->trigger : NULL);
+}
+
+/* The recipient I's copy; NULL: there is none. */
+static const struct filing_copy *own_copy(const struct mailbox_entry *entry, size_t i)
+{
+	return entry->copy_of[i] != MAILBOX_NO_COPY ? &entry->message.copies[entry->copy_of[i]]
+						    : NULL;
+}
+
+static bool has_waiting(const struct mailbox_entry *entry)
+{
+	for (size_t i = 0; i < entry->job->recipient_count; i++) {
+		const struct filing_copy *own = own_copy(entry, i);
+
+		if (own != NULL && own->verdict.class == MAIL_WAIT)
+			return true;
+	}
+	return false;
+}
+
+bool mailbox_entry_is_early(const struct mailbox_entry *entry)
+{
+	for (size_t i = 0; i < entry->job->recipient_count; i++) {
+		const struct filing_copy *own = own_copy(entry, i);
+
+		if (own != NULL && own->is_early)
+			return true;
+	}
+	return false;
+}
+
+bool mailbox_entry_wants_sent(const struct mailbox_entry *entry)
+{
+	const struct filing_message *message = &entry->message;
+
+	return entry->sent != MAILBOX_NO_COPY && !has_waiting(entry) &&
+	       message->copies[entry->sent].verdict.class == MAIL_WAIT &&
+	       (message->is_lost || message->is_away || message->copies[entry->sent].is_early);
+}
+
+void mailbox_entry_settle(struct mailbox_entry *entry)
+{
+	struct filing_message *message = &entry->message;
+
+	for (size_t i = 0; !message->is_busy && i < message->copy_count; i++)
+		message->copies[i].is_settled = message->copies[i].verdict.class != MAIL_WAIT;
+}
+
+static void log_given_up(const struct mailbox_entry *entry)
+{
+	const struct filing_copy *sent = &entry->message.copies[entry->sent];
+
+	log_event(EVENT_SENT_GIVEN_UP, log_id(entry->job->id),
+		  log_str("message_id", entry->identity.id), log_str("mailbox", sent->place.user),
+		  log_str("folder", sent->place.folder), log_string("status", sent->verdict.status),
+		  log_string("text", sent->verdict.text));
 }
 
 void mailbox_entry_finish(struct mailbox_entry *entry)
 {
 	struct deliver_helper_job *job = entry->job;
 
+	if (!entry->is_lost && entry->sent != MAILBOX_NO_COPY && !has_waiting(entry) &&
+	    entry->message.copies[entry->sent].verdict.class != MAIL_OK)
+		log_given_up(entry);
 	for (size_t i = 0; !entry->is_lost && i < job->recipient_count; i++)
 		if (entry->copy_of[i] != MAILBOX_NO_COPY)
 			report(entry, i);
@@ -116,6 +175,10 @@ void mailbox_entry_finish(struct mailbox_entry *entry)
 
 void mailbox_entry_give_up(struct mailbox_entry *entry, const struct mail_verdict *why)
 {
+	for (size_t i = 0; why != NULL && !entry->is_lost && i < entry->job->recipient_count; i++)
+		if (entry->copy_of != NULL && own_copy(entry, i) != NULL &&
+		    own_copy(entry, i)->is_settled)
+			report(entry, i);
 	if (why != NULL && !entry->is_lost)
 		deliver_helper_report_rest(entry->job, why,
 					   entry->message.is_away ? entry->trigger : NULL);

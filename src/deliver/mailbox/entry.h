@@ -23,11 +23,14 @@ struct mailbox_entry {
 	struct deliver_quotas_wanted wanted; /* of each copy's mailbox */
 	struct mailbox_rules_fields fields;  /* by the configuration of GENERATION */
 	unsigned generation;
-	size_t *copy_of;  /* of job->recipients[i]: which copy; MAILBOX_NO_COPY: none, it was
-			     reported */
-	size_t sent;      /* the sender's copy; MAILBOX_NO_COPY: none */
-	int64_t until_us; /* by os_clock_monotonic_us(): how long it may wait for a lock; 0: it has
-			   * not waited yet */
+	size_t *copy_of; /* of job->recipients[i]: which copy; MAILBOX_NO_COPY: none, it was
+			    reported */
+	size_t sent;     /* the sender's copy; MAILBOX_NO_COPY: none */
+	/* By os_clock_monotonic_us(), while it waits (deliver/mailbox/turns.h): how long it may; 0:
+	 * it has not waited yet; and when it is tried again. */
+	int64_t until_us;
+	int64_t retry_us;
+	bool is_at_sent;         /* all but the sender's copy has ended */
 	int64_t decode_until_us; /* likewise: how long it may wait for the decoder */
 	bool is_lost;            /* its outcome is not reported */
 	bool is_last; /* it waits for no lock any more: its service, or this process, ends */
@@ -57,11 +60,19 @@ void mailbox_entry_add_sent(struct mailbox_entry *entry, struct str address);
 void mailbox_entry_want_quotas(struct mailbox_entry *entry);
 void mailbox_entry_take_quotas(struct mailbox_entry *entry);
 
-/* Reports the verdicts of its copies and ends the job, or ends it without reports if it is lost.
- * The sender's copy belongs to all: while that has to wait, they wait. */
+/* After an attempt to file it: what that has settled is not tried again. */
+void mailbox_entry_settle(struct mailbox_entry *entry);
+/* Whether a recipient's copy has to wait for an attempt that was lost. */
+bool mailbox_entry_is_early(const struct mailbox_entry *entry);
+/* Whether no recipient has to be tried again, and the sender's copy may be, as it was lost on its
+ * way, or the store. */
+bool mailbox_entry_wants_sent(const struct mailbox_entry *entry);
+/* Reports the verdicts of the recipients' copies, each for itself, and ends the job, or ends it
+ * without reports if it is lost. A sender's copy that was not filed is given up if there is no
+ * recipient to be tried again, and that is logged. */
 void mailbox_entry_finish(struct mailbox_entry *entry);
-/* Ends the job: WHY for every recipient, who waits for the trigger if message.is_away; NULL:
- * without a report. */
+/* Ends the job: WHY for every recipient whose copy is not settled, who waits for the trigger if
+ * message.is_away; NULL: without a report. */
 void mailbox_entry_give_up(struct mailbox_entry *entry, const struct mail_verdict *why);
 
 #endif

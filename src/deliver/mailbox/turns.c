@@ -4,12 +4,16 @@
 #include "deliver/mailbox/hand.h"
 #include "deliver/mailbox/open.h"
 #include "filing/doubt.h"
+#include "log/event.h"
 #include "os/clock.h"
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
 static const int64_t RETRY_US = SECOND_US / 20; /* for a lock that another one has */
+static const int64_t SENT_RETRY_US = SECOND_US;
+/* The sender's copy: longer than an attempt that was lost can take effect. */
+static const int64_t SENT_PATIENCE_US = 10 * MINUTE_US;
 
 enum { PLACES_MAX = 64 };
 
@@ -30,20 +34,21 @@ struct mailbox_turns {
 	struct os_timer *retry;
 	struct os_task start;
 	struct mailbox_entry *waiting; /* for a thread */
-	struct mailbox_entry *held;    /* for a lock, until the timer */
+	struct mailbox_entry *held;    /* until the timer: for a lock, or what is lost */
 	struct filing_doubt doubt;
 	struct place places[PLACES_MAX];
 	size_t place_count;
 };
 
-/* --- held for a lock --- */
+/* --- held --- */
 
+/* Whether another one has the lock of the Message-ID. */
 static bool is_held(const struct mailbox_turns *turns, struct str id)
 {
 	const struct mailbox_entry *entry;
 
 	DL_FOREACH (turns->held, entry)
-		if (str_equal(entry->identity.id, id))
+		if (entry->message.is_busy && str_equal(entry->identity.id, id))
 			return true;
 	return false;
 }
@@ -61,26 +66,84 @@ static bool has_room(const struct mailbox_turns *turns)
 	return count < (transport->concurrency + 1) / 2;
 }
 
-/* Another process has the lock of its Message-ID. */
-static void hold(struct mailbox_turns *turns, struct mailbox_entry *entry)
+static void log_wait(const struct mailbox_entry *entry)
+{
+	const struct filing_message *message = &entry->message;
+	const char *what = "another process has the lock of its Message-ID";
+
+	for (size_t i = 0; !message->is_busy && i < message->copy_count; i++)
+		if (message->copies[i].verdict.class == MAIL_WAIT)
+			what = message->copies[i].verdict.text;
+	log_event(EVENT_FILING_WAITS, log_id(entry->job->id),
+		  log_str("message_id", entry->identity.id), log_string("text", what));
+}
+
+/* Whether ENTRY is held, and tried again RETRY_US from now. */
+static bool may_hold(struct mailbox_turns *turns, struct mailbox_entry *entry, int64_t patience_us,
+		     int64_t retry_us)
 {
 	int64_t now_us = os_clock_monotonic_us();
+
+	if (entry->until_us == 0) {
+		entry->until_us = now_us + patience_us;
+		log_wait(entry);
+	}
+	if (now_us >= entry->until_us || !has_room(turns))
+		return false;
+	entry->retry_us = now_us + retry_us;
+	DL_APPEND2(turns->held, entry, previous, next);
+	if (!os_timer_is_running(turns->retry))
+		os_timer_start(turns->retry, RETRY_US);
+	return true;
+}
+
+/* Another process has the lock of its Message-ID, or a lost attempt may still file it for a
+ * recipient. */
+static void hold(struct mailbox_turns *turns, struct mailbox_entry *entry)
+{
+	int64_t patience_us = turns->config->record.lock_timeout * SECOND_US;
 	struct mail_verdict why;
 
-	if (entry->is_last) {
+	if (entry->is_last)
 		mailbox_entry_give_up(entry, NULL); /* and it is tried again */
+	else if (may_hold(turns, entry, patience_us, RETRY_US))
 		return;
+	else if (!entry->message.is_busy)
+		mailbox_entry_finish(entry);
+	else {
+		mail_verdict_set(&why, "4.4.5",
+				 "Another delivery of this message is still under way");
+		mailbox_entry_give_up(entry, &why);
 	}
-	if (entry->until_us == 0)
-		entry->until_us = now_us + turns->config->record.lock_timeout * SECOND_US;
-	if (now_us < entry->until_us && has_room(turns)) {
-		DL_APPEND2(turns->held, entry, previous, next);
-		if (!os_timer_is_running(turns->retry))
-			os_timer_start(turns->retry, RETRY_US);
-		return;
-	}
-	mail_verdict_set(&why, "4.4.5", "Another delivery of this message is still under way");
-	mailbox_entry_give_up(entry, &why);
+}
+
+/* Only the sender's copy is left: the others are reported at last, however that ends, but not
+ * before, so that a crash meanwhile does not end its attempts. */
+static void hold_sent(struct mailbox_turns *turns, struct mailbox_entry *entry)
+{
+	if (!entry->is_at_sent)
+		entry->until_us = 0;
+	entry->is_at_sent = true;
+	if (entry->is_last)
+		mailbox_entry_give_up(entry, NULL);
+	else if (!may_hold(turns, entry, SENT_PATIENCE_US, SENT_RETRY_US))
+		mailbox_entry_finish(entry);
+}
+
+/* ENTRY was filed, as far as that went. */
+static void go_on(struct mailbox_turns *turns, struct mailbox_entry *entry)
+{
+	bool is_busy = entry->message.is_busy;
+
+	mailbox_entry_settle(entry);
+	if (entry->is_at_sent && (is_busy || mailbox_entry_wants_sent(entry)))
+		hold_sent(turns, entry);
+	else if (is_busy || mailbox_entry_is_early(entry))
+		hold(turns, entry);
+	else if (mailbox_entry_wants_sent(entry))
+		hold_sent(turns, entry);
+	else
+		mailbox_entry_finish(entry);
 }
 
 /* --- in a thread --- */
@@ -196,8 +259,19 @@ static void on_retry(void *context)
 {
 	struct mailbox_turns *turns = context;
 
-	DL_CONCAT2(turns->waiting, turns->held, previous, next);
-	turns->held = NULL;
+	int64_t now_us = os_clock_monotonic_us();
+	struct mailbox_entry *entry;
+	struct mailbox_entry *after;
+
+	for (entry = turns->held; entry != NULL; entry = after) {
+		after = entry->next;
+		if (entry->retry_us > now_us)
+			continue;
+		DL_DELETE2(turns->held, entry, previous, next);
+		DL_APPEND2(turns->waiting, entry, previous, next);
+	}
+	if (turns->held != NULL)
+		os_timer_start(turns->retry, RETRY_US);
 	start(turns);
 }
 
@@ -212,10 +286,7 @@ static void take_back(struct mailbox_turns *turns, struct place *place)
 
 		if (entry->message.is_lost)
 			filing_doubt_add(&turns->doubt, entry->identity.id);
-		if (entry->message.is_busy)
-			hold(turns, entry);
-		else
-			mailbox_entry_finish(entry);
+		go_on(turns, entry);
 	}
 }
 

@@ -4,9 +4,14 @@
  *
  * Threads take groups of what waits: of each Message-ID one message, which is in one thread at a
  * time. While another process has the lock of a Message-ID, all its messages are held: one of them
- * tries again after 50 ms, and the others follow it. Each is held for the record's lock_timeout at
- * most (WAIT 4.4.5), and all together have half of the transport's places at most: what comes
- * beyond that is deferred at once, so that other mail always finds places.
+ * tries again after 50 ms, and the others follow it. So is a message that a lost attempt may still
+ * file for a recipient, by itself. Each is held for the record's lock_timeout at most (WAIT 4.4.5),
+ * and all together have half of the transport's places at most: what comes beyond that is deferred
+ * at once, so that other mail always finds places.
+ *
+ * The sender's copy is an attempt of its own: when the recipients' copies have ended, it is tried
+ * for ten minutes more if its connection or the store was lost, and then given up; at once if it is
+ * refused. Its failure is nobody's.
  */
 #ifndef DELIVER_MAILBOX_TURNS_H
 #define DELIVER_MAILBOX_TURNS_H

@@ -202,18 +202,64 @@ static int append_once(struct imap_connection *connection, struct appending *app
 	return result;
 }
 
-static int create(struct imap_connection *connection, struct str name, struct imap_answer *answer)
+/* Makes the mailbox NAME: 1: it is there; 0: it is refused, as REFUSAL says now; -errno. */
+static int create(struct imap_connection *connection, struct str name, struct imap_refusal *refusal)
 {
 	struct buffer command CLEANUP(buffer_clear) = {0};
+	struct imap_answer answer;
 	int result;
 
 	buffer_append_format(&command, "CREATE " STR_FORMAT, STR_ARGUMENTS(name));
 	buffer_append_byte(&command, '\0');
-	result = imap_command(connection, buffer_data(&command), 0, NULL, NULL, answer);
+	result = imap_command(connection, buffer_data(&command), 0, NULL, NULL, &answer);
+	if (result < 0)
+		return result;
 	/* another one may have made it at the same time */
-	if (result == 0 && answer->status == IMAP_NO && imap_is(answer->code, "ALREADYEXISTS"))
-		answer->status = IMAP_OK;
-	return result;
+	if (answer.status == IMAP_OK || imap_is(answer.code, "ALREADYEXISTS"))
+		return 1;
+	imap_refusal_take(&answer, true, refusal);
+	return 0;
+}
+
+/* After REFUSAL: whether the mailbox NAME was missing, and has been made: 1, 0 or -errno. */
+static int make_missing(struct imap_connection *connection, const struct mailstore_append *append,
+			struct str name, struct imap_refusal *refusal)
+{
+	bool is_missing = refusal->is_no && imap_is(str_from(refusal->code), "TRYCREATE");
+
+	/* not every server says that by this code */
+	if (refusal->is_no && !is_missing && !mailstore_folder_is_inbox(append->place.folder)) {
+		int result = imap_mailbox_exists(connection, name);
+
+		if (result < 0)
+			return result;
+		is_missing = result == 0;
+	}
+	return is_missing ? create(connection, name, refusal) : 0;
+}
+
+/* After ANSWER, a refusal: 1: it was appended at last, as *ANSWER says now; 0: the verdict says
+ * why it was not; -errno. */
+static int try_again(struct imap_connection *connection, struct appending *appending,
+		     struct str name, struct imap_answer *answer)
+{
+	struct imap_refusal refusal;
+	int made;
+
+	imap_refusal_take(answer, false, &refusal);
+	made = make_missing(connection, appending->append, name, &refusal);
+	if (made < 0)
+		return made;
+	if (made > 0) {
+		int result = append_once(connection, appending, name, answer);
+
+		if (result < 0)
+			return result;
+		if (answer->status == IMAP_OK)
+			return 1;
+		imap_refusal_take(answer, false, &refusal);
+	}
+	return imap_refusal_judge(connection, &refusal, appending->append, appending->size, name);
 }
 
 /* "APPENDUID VALIDITY UID" (RFC 4315) */
@@ -228,27 +274,6 @@ static void take_copy(struct mailstore_append *append, const struct imap_answer 
 		snprintf(append->copy, sizeof append->copy, "%" PRIu64 ":%" PRIu64, validity, uid);
 }
 
-/* RFC 5530 */
-static void set_refusal(struct mailstore_append *append, const struct imap_answer *answer)
-{
-	static const struct {
-		const char *code;
-		const char *status;
-	} codes[] = {
-		{"OVERQUOTA", "4.2.2"}, {"NOPERM", "5.7.1"},      {"CANNOT", "5.1.3"},
-		{"TOOBIG", "5.2.3"},    {"NONEXISTENT", "4.2.1"}, {"UNAVAILABLE", "4.3.0"},
-	};
-	const char *status = "4.3.0";
-
-	for (size_t i = 0; i < COUNT_OF(codes) && answer->status == IMAP_NO; i++)
-		if (imap_is(answer->code, codes[i].code))
-			status = codes[i].status;
-	if (append->refuses_over_quota && strcmp(status, "4.2.2") == 0)
-		status = "5.2.2";
-	mail_verdict_set(&append->verdict, status, "The IMAP server answered: " STR_FORMAT,
-			 STR_ARGUMENTS(answer->text));
-}
-
 static int run_append(struct imap_connection *connection, void *context)
 {
 	struct appending *appending = context;
@@ -259,22 +284,20 @@ static int run_append(struct imap_connection *connection, void *context)
 
 	if (result < 0) {
 		mail_verdict_set(&append->verdict, "5.1.3", "%s", connection->problem);
+		append->is_refused = true;
 		return 0;
 	}
 	if (!mailstore_may_append(appending->gate, append))
 		return 0;
 	result = append_once(connection, appending, buffer_view(&name), &answer);
-	if (result == 0 && answer.status == IMAP_NO && imap_is(answer.code, "TRYCREATE")) {
-		result = create(connection, buffer_view(&name), &answer);
-		if (result == 0 && answer.status == IMAP_OK)
-			result = append_once(connection, appending, buffer_view(&name), &answer);
-	}
+	if (result == 0)
+		result = answer.status == IMAP_OK
+				 ? 1
+				 : try_again(connection, appending, buffer_view(&name), &answer);
 	if (result < 0)
 		return result == -ENOTCONN && append->is_unknown ? -ECONNABORTED : result;
-	if (answer.status != IMAP_OK) {
-		set_refusal(append, &answer);
+	if (result == 0)
 		return 0;
-	}
 	take_copy(append, &answer);
 	mail_verdict_set(&append->verdict, "2.0.0", "stored");
 	return 0;

@@ -142,8 +142,13 @@ static void take_capability(void *context, const struct imap_response *response)
 
 	if (!imap_is(imap_word(&text), "CAPABILITY"))
 		return;
-	while (text.length > 0 && *text.data != ')')
-		connection->has_uidplus |= imap_is(imap_word(&text), "UIDPLUS");
+	while (text.length > 0 && *text.data != ')') {
+		struct str word = imap_word(&text);
+
+		connection->has_uidplus |= imap_is(word, "UIDPLUS");
+		connection->has_namespace |= imap_is(word, "NAMESPACE");
+		connection->has_quota |= imap_is(word, "QUOTA");
+	}
 }
 
 /* "LIST (\Noselect) "/" """ */
@@ -161,6 +166,46 @@ static void take_separator(void *context, const struct imap_response *response)
 	connection->separator = text.data[1] == '\\' ? text.data[2] : text.data[1];
 }
 
+/* Takes a quoted string from the beginning of *TEXT, of less than SIZE printable bytes. */
+static bool take_quoted(struct str *text, char *out, size_t size)
+{
+	size_t used = 0;
+
+	if (text->length == 0 || *text->data != '"')
+		return false;
+	*text = str_skip(*text, 1);
+	for (; text->length > 0 && *text->data != '"'; *text = str_skip(*text, 1)) {
+		if (*text->data == '\\')
+			*text = str_skip(*text, 1);
+		if (text->length == 0 || used + 1 >= size || (unsigned char)*text->data < ' ' ||
+		    (unsigned char)*text->data >= 0x7f)
+			return false;
+		out[used++] = *text->data;
+	}
+	out[used] = '\0';
+	*text = str_skip(*text, 1);
+	return true;
+}
+
+/* "NAMESPACE (("INBOX." ".")) NIL NIL" (RFC 2342): the first of the user's own. */
+static void take_namespace(void *context, const struct imap_response *response)
+{
+	struct imap_connection *connection = context;
+	struct str text = response->text;
+	char prefix[IMAP_PREFIX_SIZE];
+	char separator[2];
+
+	if (!imap_is(imap_word(&text), "NAMESPACE") || !str_starts_with(text, STR("((")))
+		return; /* NIL */
+	text = str_skip(text, 2);
+	if (!take_quoted(&text, prefix, sizeof prefix))
+		return;
+	memcpy(connection->prefix, prefix, sizeof prefix);
+	text = str_trim(text);
+	if (take_quoted(&text, separator, sizeof separator) && separator[0] != '\0')
+		connection->separator = separator[0];
+}
+
 int imap_command_ask(struct imap_connection *connection)
 {
 	struct imap_answer answer;
@@ -169,6 +214,9 @@ int imap_command_ask(struct imap_connection *connection)
 
 	if (result == 0)
 		result = imap_command(connection, "LIST \"\" \"\"", 0, take_separator, connection,
+				      &answer);
+	if (result == 0 && connection->has_namespace)
+		result = imap_command(connection, "NAMESPACE", 0, take_namespace, connection,
 				      &answer);
 	connection->was_used = false;
 	return result;

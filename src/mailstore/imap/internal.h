@@ -22,6 +22,7 @@ enum {
 	IMAP_FOUND_MAX = 1000,        /* messages with one Message-ID that are looked at */
 	IMAP_SLOWEST = 64 << 10,      /* bytes a second: a larger message has more time */
 	IMAP_PROBLEM_SIZE = 256,
+	IMAP_PREFIX_SIZE = 101, /* with its NUL; longer ones are not taken from servers */
 };
 
 /* A copy of what was set, with defaults. */
@@ -51,6 +52,9 @@ struct imap_connection {
 	unsigned tag;
 	char separator; /* of the levels of folders; 0: there are none */
 	bool has_uidplus;
+	bool has_namespace;
+	bool has_quota;
+	char prefix[IMAP_PREFIX_SIZE]; /* of a user's folders, as its NAMESPACE says (RFC 2342) */
 	bool is_broken;
 	bool was_used;   /* a command has succeeded */
 	int64_t used_us; /* when last, by the monotonic clock */
@@ -148,6 +152,9 @@ struct imap_mailbox {
 };
 MUST_CHECK int imap_mailbox_open(struct imap_connection *connection, const char *command,
 				 const struct mailstore_place *place, struct imap_mailbox *out);
+/* Whether there is the mailbox with the quoted NAME, or one that the server takes for it: 1, also
+ * if it does not say, 0 or -errno. */
+MUST_CHECK int imap_mailbox_exists(struct imap_connection *connection, struct str name);
 /* The UID in an untagged FETCH; 0: it is no FETCH with one. */
 uint64_t imap_mailbox_fetched(struct str text);
 /* Messages that a search has found, from UID FROM to UID TO. */
@@ -155,6 +162,24 @@ typedef void imap_mailbox_range(void *context, uint64_t from, uint64_t to);
 /* Calls EACH for all UIDs in an untagged SEARCH or, as servers of IMAP4rev2 answer, ESEARCH (RFC
  * 9051 section 7.3.4). */
 void imap_mailbox_found(struct str text, imap_mailbox_range *each, void *context);
+
+/* ---- refusals (refusal.c) ---- */
+
+/* An answer other than OK to an APPEND, or to the CREATE of its mailbox; a copy. */
+struct imap_refusal {
+	bool is_of_create;
+	bool is_no; /* not BAD */
+	char code[32];
+	char text[IMAP_PROBLEM_SIZE];
+};
+void imap_refusal_take(const struct imap_answer *answer, bool is_of_create,
+		       struct imap_refusal *out);
+/* Sets APPEND's verdict, and whether it is its folder that is refused: by the response code (RFC
+ * 5530), else by what the server says of the quota (RFC 9208), of the mailbox with the quoted NAME
+ * and SIZE bytes more, else by words that servers are known to have. 0 or -errno. */
+MUST_CHECK int imap_refusal_judge(struct imap_connection *connection,
+				  const struct imap_refusal *refusal,
+				  struct mailstore_append *append, uint64_t size, struct str name);
 
 /* ---- the store's operations ---- */
 

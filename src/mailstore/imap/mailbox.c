@@ -30,8 +30,7 @@ static void note_any(void *context, const struct imap_response *response)
 		*(bool *)context = true;
 }
 
-/* Whether there is the mailbox NAME, or one that the server takes for it: 1, 0 or -errno. */
-static int exists(struct imap_connection *connection, struct str name)
+int imap_mailbox_exists(struct imap_connection *connection, struct str name)
 {
 	struct buffer command CLEANUP(buffer_clear) = {0};
 	struct imap_answer answer;
@@ -65,7 +64,7 @@ int imap_mailbox_open(struct imap_connection *connection, const char *command,
 	if (imap_is(answer.code, "NONEXISTENT"))
 		return imap_store_refuse(connection, -ENOENT, "no such mailbox", &answer);
 	(void)imap_store_refuse(connection, -EIO, "the mailbox cannot be opened", &answer);
-	result = exists(connection, buffer_view(&name));
+	result = imap_mailbox_exists(connection, buffer_view(&name));
 	return result == 0 ? -ENOENT : result < 0 ? result : -EIO;
 }
 

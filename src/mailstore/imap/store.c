@@ -140,25 +140,42 @@ int imap_store_refuse(struct imap_connection *connection, int error, const char 
 	return error;
 }
 
+/* Appends what the server wants before NAME, unless that has it already, as folders may be written
+ * so ("INBOX.Sent"). */
+static void add_prefix(const struct imap_connection *connection, struct str name,
+		       struct buffer *out)
+{
+	struct str prefix = str_from(connection->settings->prefix);
+	struct str given = str_from(connection->prefix);
+
+	if (prefix.length > 0)
+		buffer_append_str(out, prefix);
+	else if (name.length <= given.length ||
+		 !str_equal_nocase(str_slice(name.data, given.length), given))
+		buffer_append_str(out, given);
+	buffer_append_str(out, name);
+}
+
 int imap_store_name(struct imap_connection *connection, const struct mailstore_place *place,
 		    struct buffer *out)
 {
 	struct buffer name CLEANUP(buffer_clear) = {0};
+	struct buffer whole CLEANUP(buffer_clear) = {0};
 	int result = 0;
 
 	if (mailstore_folder_is_inbox(place->folder)) {
-		buffer_append_string(&name, "INBOX");
+		buffer_append_string(&whole, "INBOX");
 	} else {
-		buffer_append_string(&name, connection->settings->prefix);
 		/* without levels any '/' is one too many */
 		result = connection->separator == '\0' && str_find(place->folder, '/') >= 0
 				 ? -EINVAL
 				 : mailstore_folder_append(place->folder, connection->separator,
 							   &name);
+		add_prefix(connection, buffer_view(&name), &whole);
 	}
 	if (result < 0)
 		return imap_store_refuse(connection, result, "not a valid folder name",
 					 &(struct imap_answer){.text = place->folder});
-	quote_append(out, buffer_view(&name));
+	quote_append(out, buffer_view(&whole));
 	return 0;
 }

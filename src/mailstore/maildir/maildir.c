@@ -64,6 +64,7 @@ static bool prepare(const struct maildir_store *store, struct mailstore_append *
 		mail_verdict_set(&append->verdict, "5.1.3",
 				 "Not a valid folder name: \"" STR_FORMAT "\"",
 				 STR_ARGUMENTS(append->place.folder));
+		append->is_refused = true;
 		return false;
 	}
 	set_flags(append->flags, copy->flags);
@@ -116,6 +117,7 @@ static void append_all(struct mailstore *mailstore, struct mailstore_append *app
 		if (copies[i].delivery != SIZE_MAX) {
 			appends[i].verdict = deliveries[copies[i].delivery].verdict;
 			appends[i].is_unknown = deliveries[copies[i].delivery].may_remain;
+			appends[i].is_refused = deliveries[copies[i].delivery].is_refused;
 		}
 		buffer_clear(&copies[i].path);
 		buffer_clear(&copies[i].folder);

@@ -7,6 +7,7 @@
 #include "deliver/mailbox/open.h"
 #include "inject/message.h"
 #include "inject/reader.h"
+#include "log/event.h"
 #include "mail/localpart.h"
 #include "os/clock.h"
 #include "os/process/process.h"
@@ -213,16 +214,48 @@ static void open_log(struct task *task)
 
 static int status_of(const struct task *task)
 {
-	const struct mail_verdict *verdict =
-		mailbox_copies_verdict(&task->message, task->own, task->sent);
+	const struct mail_verdict *verdict = &task->message.copies[task->own].verdict;
 
-	if (task->message.is_busy)
+	if (task->message.is_busy && !task->message.copies[task->own].is_settled)
 		return refuse(INJECT_TRY_LATER,
 			      "4.4.5 Another delivery has the lock of its Message-ID");
 	if (verdict->class == MAIL_OK)
 		return INJECT_OK;
 	fprintf(stderr, "%s %s\n", verdict->status, verdict->text);
 	return verdict->class == MAIL_WAIT ? INJECT_TRY_LATER : INJECT_BAD_DATA;
+}
+
+/* Whether another attempt soon may do better: for the lock, or for what an attempt that was lost
+ * leaves unknown. What is settled is not tried again. */
+static bool must_wait(struct task *task)
+{
+	struct filing_message *message = &task->message;
+	bool must = message->is_busy;
+
+	for (size_t i = 0; !message->is_busy && i < message->copy_count; i++) {
+		struct filing_copy *copy = &message->copies[i];
+
+		copy->is_settled = copy->verdict.class != MAIL_WAIT;
+		must |= copy->is_early || (!copy->is_settled && i != task->own && message->is_lost);
+	}
+	return must;
+}
+
+/* The sender's copy is an attempt of its own: whoever runs the command is told of the recipient's.
+ */
+static void log_sent(const struct task *task)
+{
+	const struct filing_copy *sent =
+		task->sent != MAILBOX_NO_COPY ? &task->message.copies[task->sent] : NULL;
+
+	if (task->has_log && !task->message.is_busy && sent != NULL &&
+	    sent->verdict.class != MAIL_OK &&
+	    task->message.copies[task->own].verdict.class != MAIL_WAIT)
+		log_event(EVENT_SENT_GIVEN_UP, log_str("message_id", task->identity.id),
+			  log_str("mailbox", sent->place.user),
+			  log_str("folder", sent->place.folder),
+			  log_string("status", sent->verdict.status),
+			  log_string("text", sent->verdict.text));
 }
 
 static int file(struct task *task)
@@ -240,10 +273,11 @@ static int file(struct task *task)
 	record = mailbox_record_new(task->config);
 	filing = filing_new(record, store, note, task);
 	filing_group(filing, &task->message, 1);
-	while (task->message.is_busy && os_clock_monotonic_us() < until_us) {
+	while (must_wait(task) && os_clock_monotonic_us() < until_us) {
 		os_clock_pause_ms(RETRY_MS);
 		filing_group(filing, &task->message, 1);
 	}
+	log_sent(task);
 	filing_free(filing);
 	record_free(record);
 	mailstore_free(store);

@@ -224,8 +224,10 @@ static void who_lost_his_attempt_begins_anew(void **state)
 	(void)state;
 	world.judge = forget_attempts;
 	file(&world.workers[0], messages, copies);
-	assert_true(messages[0].is_busy);
-	assert_false(messages[1].is_busy);
+	assert_true(copies[0].is_early);
+	assert_false(copies[1].is_early);
+	assert_int_equal(copies[0].verdict.class, MAIL_WAIT);
+	assert_int_equal(copies[1].verdict.class, MAIL_OK);
 	assert_int_equal(world_count(&world, IDS[0], USER), 0);
 	assert_filed_once(&world.workers[0]);
 }
@@ -242,7 +244,9 @@ static void nothing_is_decided_too_early(void **state)
 	plan_fault(WORLD_DEATH, WORLD_CHECK, 1);
 	file(&world.workers[1], messages, copies);
 	file(&world.workers[0], messages, copies);
-	assert_true(messages[0].is_busy && messages[1].is_busy);
+	assert_true(copies[0].is_early && copies[1].is_early);
+	assert_false(messages[0].is_busy || messages[1].is_busy);
+	assert_non_null(strstr(copies[0].verdict.text, "lost"));
 	assert_int_equal(world.database.rows[0].attempt_count, 1);
 	world.workers[0].clock_us = HOUR_US;
 	assert_filed_once(&world.workers[0]);
