@@ -3,14 +3,17 @@
 "status" and "list" show."""
 
 import concurrent.futures
+import fcntl
 import hashlib
+import json
 import os
+import pwd
 import re
 import subprocess
 
 import pytest
 from once import DOUG, IDENTITY, LISA, MESSAGE, SCUBA, message, site  # noqa: F401
-from stagepost import PATIENCE, as_user
+from stagepost import PATIENCE, USER, as_user, is_root
 
 USAGE, BAD_DATA, UNAVAILABLE, TRY_LATER, CONFIG = 64, 65, 69, 75, 78
 
@@ -297,6 +300,30 @@ def test_status_shows_all(box):
     said = box.run("status", IDENTITY).stdout.decode()
     for word in ("Grüße", "pläne.pdf", "application/pdf", f"from: {LISA}", "lock: free", inbox["copy"]):
         assert word in said
+
+
+def test_status_of_what_is_being_recorded(box):
+    """Another process has its lock, and has not committed: who it is, is shown."""
+    box.file(MESSAGE)  # the record is there
+    number = int.from_bytes(hashlib.sha256(b"<1@gmail.test>").digest()[:8], "big")
+    with open(box.record + "-lock", "r+b") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX, 1, number >> 1)
+        ended = box.run("status", "<1@gmail.test>", "--json")
+    assert ended.returncode == 1 and b"no such message is recorded" in ended.stderr
+    assert str(os.getpid()) in json.loads(ended.stdout)["lock"]
+
+
+@pytest.mark.skipif(not is_root(), reason="only root can be another user")
+def test_root_files_as_the_user(box):
+    """Nothing belongs to root, so that the node can go on with all of it."""
+    box.mx.switch_user = True
+    box.mx.write_configuration()
+    assert box.file(MESSAGE, user=False) == ""
+    for top in (os.path.dirname(box.record), box.root):
+        for path, folders, files in os.walk(top):
+            for name in [*folders, *files]:
+                assert os.stat(os.path.join(path, name)).st_uid == pwd.getpwnam(USER).pw_uid, name
+    assert box.file(message("<2@gmail.test>")) == ""  # the user himself goes on
 
 
 def test_status_of_what_is_not_known(box):

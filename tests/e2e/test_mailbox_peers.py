@@ -104,7 +104,8 @@ OWNER = f"{USER}@local.test"
 @needs_root
 @pytest.mark.parametrize("way", ["mailbox_command", "forward"])
 def test_postfix_of_its_local_users(box, ground, way):
-    """The command knows the recipient from the field Delivered-To that Postfix adds."""
+    """Who are the user of the configuration, or whose configuration names none. The command knows the
+    recipient from the environment."""
     directory = ground.directory("postfix")
     command = " ".join(box.command("-c", box.mx.conf))
     more = "mydestination = local.test\nlocal_transport = local\nmydomain = local.test\nmyorigin = local.test\n"
@@ -124,6 +125,33 @@ def test_postfix_of_its_local_users(box, ground, way):
         deliver(peer, [OWNER], message("<4@gmail.test>"), sender="")
         wait_until(lambda: len(box.files(OWNER)) == 2, "a report is filed", PATIENCE)
         assert [copy for copy in box.copies(OWNER).values() if b"Return-Path: <>\n" in copy]
+
+
+@needs_root
+def test_postfix_of_users_of_their_own(site, ground):  # noqa: F811
+    """By mailbox_transport: local(8) gives up its users' rights before it runs anything for them, so
+    that mailbox_command can never file sent mail."""
+    box = site(more="sent = all", start=False)
+    box.mx.switch_user = True
+    box.mx.write_configuration()
+    command = " ".join(box.command("-c", box.mx.conf, "-r", "${recipient}", "-f", "${sender}"))
+    own = ["daemon@local.test", "games@local.test"]
+    more = ("mydestination = local.test\nlocal_transport = local\nmydomain = local.test\n"
+            "myorigin = local.test\n")
+    service = LOCAL + f"mailbox unix - n n - - pipe user={USER} argv={command}\n"
+    with PipingPostfix(ground.directory("postfix"), services=service,
+                       more=more + "mailbox_transport = mailbox\n"
+                       "mailbox_destination_recipient_limit = 1\n") as peer:
+        for _ in range(2):
+            deliver(peer, own, MESSAGE, sender=LISA)
+        wait_until(lambda: peer.log().count("status=sent") >= 4, "all runs are done", PATIENCE)
+        check_once(box, *own, peer=peer)
+    command = " ".join(box.command("-c", box.mx.conf))
+    with PipingPostfix(ground.directory("other"), services=LOCAL,
+                       more=more + f"mailbox_command = {command}\n") as peer:
+        deliver(peer, own[:1], message("<2@gmail.test>"), sender=LISA)
+        wait_until(lambda: "status=deferred" in peer.log(), "it is deferred", PATIENCE)
+        assert "is not run by the user" in peer.log() and "status=bounced" not in peer.log()
 
 
 def test_exim_by_its_pipe_transport(site, ground):  # noqa: F811

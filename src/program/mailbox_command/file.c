@@ -306,6 +306,22 @@ static int run(struct task *task)
 	return status != 0 ? status : file(task);
 }
 
+/* The files belong to setting user: as anybody else nothing would come of it, or files that nobody
+ * else can use. */
+static int check_user(const struct config *config)
+{
+	struct os_process_user user;
+
+	if (!mailbox_command_become_user(config))
+		return INJECT_CONFIG;
+	if (config->user[0] == '\0' || (os_process_user_find(config->user, &user) == 0 &&
+					user.uid == os_process_effective_user()))
+		return 0;
+	return refuse(INJECT_TRY_LATER,
+		      "4.3.0 The command is not run by the user whose the mailboxes are; see "
+		      "stagepost-mailbox(8), OTHER MAIL SYSTEMS");
+}
+
 int mailbox_command_file(const struct command *command, int argc, char **argv)
 {
 	struct task task = {.arena = NULL};
@@ -316,6 +332,11 @@ int mailbox_command_file(const struct command *command, int argc, char **argv)
 	task.config = command_config(task.options.common.config_file);
 	if (task.config == NULL)
 		return INJECT_CONFIG;
+	status = check_user(task.config);
+	if (status != 0) {
+		config_free(task.config);
+		return status;
+	}
 	os_process_private_mask();
 	open_log(&task);
 	task.arena = arena_new();

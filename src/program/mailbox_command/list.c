@@ -4,6 +4,7 @@
 #include "base/timestamp.h"
 #include "deliver/mailbox/open.h"
 #include "os/clock.h"
+#include "os/process/process.h"
 #include "program/mailbox_command/mailbox_command.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -221,12 +222,31 @@ struct config *mailbox_command_config(const struct command *command,
 {
 	struct config *config = command_config(options->config_file);
 
-	if (config == NULL || config_has_record(config))
+	if (config == NULL)
+		return NULL;
+	if (!config_has_record(config))
+		fprintf(stderr, "stagepost %s: no service of this configuration records messages\n",
+			command->name);
+	else if (mailbox_command_become_user(config))
 		return config;
-	fprintf(stderr, "stagepost %s: no service of this configuration records messages\n",
-		command->name);
 	config_free(config);
 	return NULL;
+}
+
+bool mailbox_command_become_user(const struct config *config)
+{
+	struct os_process_user user = {0};
+	int error;
+
+	if (!os_process_is_root() || config->user[0] == '\0')
+		return true;
+	error = os_process_user_find(config->user, &user);
+	if (error == 0)
+		error = os_process_become(&user);
+	if (error < 0)
+		fprintf(stderr, "stagepost mailbox: user %s: %s\n", config->user,
+			error == -ENOENT ? "there is none" : strerror(-error));
+	return error == 0;
 }
 
 static bool begin(struct look *look, const struct command *command,
@@ -286,12 +306,12 @@ int mailbox_command_status(const struct command *command, int argc, char **argv)
 	look.is_whole = true;
 	query.id = argv[options.common.first];
 	status = list_all(&look, &query, UINT64_MAX);
+	if (status == COMMAND_OK) /* also of one that is being recorded */
+		status = print_holder(&look, query.id);
 	if (status == COMMAND_OK && look.count == 0) {
 		fprintf(stderr, "stagepost %s: no such message is recorded\n", command->name);
 		status = COMMAND_FAILED;
 	}
-	if (status == COMMAND_OK)
-		status = print_holder(&look, query.id);
 	end(&look, config);
 	return status;
 }

@@ -17,7 +17,10 @@ int mailbox_command_status(const struct command *command, int argc, char **argv)
 int mailbox_command_list(const struct command *command, int argc, char **argv);
 int mailbox_command_repair(const struct command *command, int argc, char **argv);
 
-/* The configuration, which has a record; NULL, after an error message. (list.c) */
+/* Root becomes the user whose the record and the mailboxes are: what root would make there, nobody
+ * else could use. False, after an error message. (list.c) */
+bool mailbox_command_become_user(const struct config *config);
+/* The configuration, which has a record, as that user; NULL, after an error message. (list.c) */
 struct config *mailbox_command_config(const struct command *command,
 				      const struct command_options *options);
 /* The service whose mailbox ADDRESS has: NAMED if that is not NULL, that of its domain, or the only
