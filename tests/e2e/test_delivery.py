@@ -181,6 +181,24 @@ def test_smtp_source_to_maildir(node):
     assert len(mx.maildir("anna@a.test").files()) == 300
 
 
+def test_spellings_of_one_address_have_one_copy(node):
+    """Case, quotes, both forms of its domain; as a mailbox has one copy, whoever is reported gets it."""
+    mx = node(domains=["xn--bcher-kva.test", "a.test"])
+    spellings = ["anna@a.test", "ANNA@a.test", '"anna"@A.test', "an\\na@a.test", '"an\\na"@a.test']
+    labels = ["ann@bücher.test", "ANN@xn--bcher-kva.test", '"ann"@XN--BCHER-KVA.test']
+    with Client(mx) as client:
+        client.command_encoding = "utf-8"
+        for recipients in (spellings, labels):
+            client.docmd("MAIL FROM:<sender@client.test> SMTPUTF8")
+            accepted = [client.docmd(f"RCPT TO:<{recipient}>")[0] for recipient in recipients]
+            assert accepted.count(250) >= 3, accepted
+            assert client.data(TEXT)[0] == 250
+    mx.log.wait("message_done", count=2)
+    assert len(mx.log.find("delivered")) >= 6 and not mx.log.find("failed")
+    assert len(mx.maildir("anna@a.test").files()) == 1
+    assert len(mx.maildir("ann@xn--bcher-kva.test").files()) == 1
+
+
 def test_enqueue_while_no_daemon_runs(node):
     mx = node(start=False)
     for number in range(3):

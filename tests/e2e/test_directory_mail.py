@@ -761,3 +761,13 @@ def test_killed_under_load(mx, records):
         subjects = {re.search(rb"^Subject: (.*)$", stored, re.M).group(1).decode()
                     for stored in one.maildir(member).messages()}
         assert subjects >= set(accepted)
+
+
+def test_an_alias_beside_its_address_makes_no_second_copy(mx):
+    made = mx()
+    with Records(made) as records:
+        records.put("address", "team@d.test", "kind alias", "target ann@d.test")
+    deliver(made, ["ann@d.test", "team@d.test", "bob@d.test"], TEXT)
+    made.log.wait("message_done")
+    assert len(made.log.find("delivered")) == 3
+    assert len(made.maildir("ann@d.test").files()) == len(made.maildir("bob@d.test").files()) == 1

@@ -23,9 +23,14 @@ struct local_entry *local_list_take(struct local_list *list)
 
 void local_entry_finish_one(struct local_entry *entry, size_t index, const struct mail_verdict *why)
 {
-	if (why != NULL)
-		deliver_helper_report(entry->job, index, why, NULL);
-	if (--entry->left == 0)
+	for (size_t i = index; i < entry->job->recipient_count; i++) {
+		if (entry->first[i] != index)
+			continue;
+		if (why != NULL)
+			deliver_helper_report(entry->job, i, why, NULL);
+		entry->left--;
+	}
+	if (entry->left == 0)
 		deliver_helper_finish(entry->job);
 }
 

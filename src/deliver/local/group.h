@@ -16,6 +16,9 @@ struct local_entry {
 	size_t left;                         /* recipients that are neither reported nor given up */
 	struct deliver_quotas_wanted wanted; /* of the recipients */
 	bool refuses_over_quota;
+	/* Of each recipient: the earlier one with the same mailbox, whose delivery is his, too;
+	 * else himself. */
+	size_t *first;
 };
 
 struct local_list {
@@ -40,8 +43,8 @@ void local_list_append(struct local_list *list, struct local_entry *entry);
 /* The first entry, removed from LIST; NULL if it is empty. */
 struct local_entry *local_list_take(struct local_list *list);
 
-/* One recipient is done: reported with WHY, or given up if WHY is NULL. The last one finishes
- * the job, and frees ENTRY with it. */
+/* One recipient is done, with all whose delivery is his: reported with WHY, or given up if WHY is
+ * NULL. The last one finishes the job, and frees ENTRY with it. */
 void local_entry_finish_one(struct local_entry *entry, size_t index,
 			    const struct mail_verdict *why);
 

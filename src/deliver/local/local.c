@@ -70,23 +70,43 @@ static bool find_mailbox(const struct deliver_local *local, struct local_target 
 	return may_try(local, target, why);
 }
 
+/* Whether one of TARGETS, of the same message, has the mailbox of TARGET: spellings of one address,
+ * or an alias beside it, have one copy. */
+static bool join(const struct local_target *targets, size_t count,
+		 const struct local_target *target)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!str_equal(targets[i].path, target->path))
+			continue;
+		target->entry->first[target->index] = targets[i].index;
+		return true;
+	}
+	return false;
+}
+
 static void add_job(struct deliver_local *local, struct local_batch *batch,
 		    struct local_entry *entry)
 {
 	struct deliver_helper_job *job = entry->job;
+	struct local_target *targets = &batch->targets[batch->group.count];
 	size_t count = job->recipient_count;
+	size_t used = 0;
 
 	entry->left = count;
+	entry->first = arena_alloc(job->arena, count * sizeof *entry->first);
+	for (size_t i = 0; i < count; i++)
+		entry->first[i] = i;
 	for (size_t i = 0; i < count; i++) {
-		struct local_target *target = &batch->targets[batch->group.count];
+		struct local_target *target = &targets[used];
 		struct mail_verdict why;
 
 		*target = (struct local_target){.entry = entry, .index = i};
-		if (find_mailbox(local, target, &why))
-			batch->group.count++;
-		else
+		if (!find_mailbox(local, target, &why))
 			local_entry_finish_one(entry, i, &why); /* the last one frees ENTRY */
+		else if (!join(targets, used, target))
+			used++;
 	}
+	batch->group.count += used;
 }
 
 /* Moves waiting jobs into GROUP, up to its limit. */
