@@ -334,7 +334,10 @@ def test_passwd(directory):
     one = directory()
     assert "no such user" in one.run("directory", "passwd", "ann", text="x\n", status=1).stderr
     one.load(json=lines({"table": "user", "key": "ann", "server": "s1", "name": "Ann"}))
-    one.run("directory", "passwd", "Ann", text="pencil\n")
+    assert one.run("directory", "passwd", "Ann", text="pencil\n").stderr == ""
+    assert [kept.split("$")[0] for kept in hashes(one)] == ["SCRAM-SHA-256", "SCRAM-SHA-1"]
+    assert one.run("directory", "passwd", "--method", "yescrypt", "Ann", text="pencil\n").stderr.count(
+        "cannot log in as this user") == 2
     kept, = hashes(one)
     assert kept.startswith("$y$") and crypt.crypt("pencil", kept) == kept
     one.run("directory", "passwd", "--method", "bcrypt,scram-sha-256", "ann", text="other")
@@ -349,7 +352,9 @@ def test_passwd(directory):
     one.run("directory", "passwd", "--remove", "ann")
     assert hashes(one) == []
     one.run("directory", "passwd", "--create", "bob", text="x\n")
-    assert len(hashes(one, "bob")) == 1
+    assert len(hashes(one, "bob")) == 2
+    one.run("directory", "put", "--table", "user", "cid", "state=disabled")
+    assert "the user is disabled" in one.run("directory", "passwd", "cid", text="x\n").stderr
     one.run("directory", "passwd", "ann", "pencil", status=2)
     one.run("directory", "passwd", "--method", "md5", "ann", status=2)
 

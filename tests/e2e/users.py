@@ -24,6 +24,7 @@ def add_user(node, name, password, methods, *more):
     key = password, methods
     if key not in HASHES:
         directory(node, "passwd", "--create", "--method", methods, name, stdin=password + "\n")
-        record = json.loads(directory(node, "get", "--json", "--table", "user", name))
+        records = [json.loads(line) for line in directory(node, "export", "--table", "user").splitlines()]
+        record, = [record for record in records if record["key"] == name]
         HASHES[key] = [f"password={text}" for text in record["password"]]
     directory(node, "put", "--table", "user", name, *HASHES[key], *more)

@@ -165,7 +165,10 @@ static int take_value(struct check *check, const struct directory_rule *rule, st
 		error = directory_value_normalize(rule->value, value, &check->scratch);
 	if (error < 0) {
 		(void)refuse(check, "field %s", rule->name);
-		(void)say_found(check, " is", value);
+		if (rule->value == DIRECTORY_VALUE_PASSWORD) /* nobody else is to see it */
+			(void)refuse(check, " is not right");
+		else
+			(void)say_found(check, " is", value);
 		return refuse(check, "; allowed: %s", directory_value_allowed(rule->value));
 	}
 	field->name = str_from(rule->name);

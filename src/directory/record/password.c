@@ -162,22 +162,37 @@ static bool verify_crypt(struct str hash, const char *password)
 	return is_equal;
 }
 
-bool directory_password_verify(struct str hash, struct str password)
+/* Other systems hash the bytes that they get: what comes out of SASLprep is tried first, as it is
+ * what is hashed here. */
+static bool verify_both(struct str hash, struct str password, struct str prepared)
 {
-	struct buffer prepared = {0};
-	struct directory_scram scram;
+	struct buffer text CLEANUP(buffer_clear) = {.is_secret = true};
 	bool is_right = false;
 
-	(void)buffer_reserve(&prepared, DIRECTORY_PASSWORD_MAX + 1);
-	if (directory_password_prepare(password, &prepared) == 0) {
-		size_t length = prepared.length;
-
-		buffer_append_byte(&prepared, '\0');
-		is_right = directory_scram_parse(hash, &scram) == 0
-				   ? verify_scram(&scram, str_slice(buffer_data(&prepared), length))
-				   : verify_crypt(hash, buffer_data(&prepared));
-		explicit_bzero(buffer_data(&prepared), prepared.length);
+	(void)buffer_reserve(&text, DIRECTORY_PASSWORD_MAX + 1);
+	if (prepared.length > 0) {
+		buffer_append_str(&text, prepared);
+		buffer_append_byte(&text, '\0');
+		is_right = verify_crypt(hash, buffer_data(&text));
 	}
-	buffer_clear(&prepared);
-	return is_right;
+	if (is_right || str_equal(password, prepared) || password.length == 0 ||
+	    password.length > DIRECTORY_PASSWORD_MAX || str_find(password, '\0') >= 0)
+		return is_right;
+	buffer_reset(&text);
+	buffer_append_str(&text, password);
+	buffer_append_byte(&text, '\0');
+	return verify_crypt(hash, buffer_data(&text));
+}
+
+bool directory_password_verify(struct str hash, struct str password)
+{
+	struct buffer prepared CLEANUP(buffer_clear) = {.is_secret = true};
+	struct directory_scram scram;
+
+	(void)buffer_reserve(&prepared, DIRECTORY_PASSWORD_MAX + 1);
+	if (directory_password_prepare(password, &prepared) != 0)
+		buffer_reset(&prepared);
+	if (directory_scram_parse(hash, &scram) != 0)
+		return verify_both(hash, password, buffer_view(&prepared));
+	return prepared.length > 0 && verify_scram(&scram, buffer_view(&prepared));
 }

@@ -8,7 +8,8 @@
  *   SCRAM-SHA-256$32768:SALT$STORED-KEY:SERVER-KEY      the last three in base64
  *
  * A password is first prepared by SASLprep (RFC 4013), so that it does not depend on how a
- * keyboard composes letters; code points that Unicode 3.2 does not assign are allowed.
+ * keyboard composes letters; code points that Unicode 3.2 does not assign are allowed. A hash of
+ * crypt(5) may also be one of the password as it was typed, as other systems make them.
  */
 #ifndef DIRECTORY_RECORD_PASSWORD_H
 #define DIRECTORY_RECORD_PASSWORD_H

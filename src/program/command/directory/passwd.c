@@ -26,8 +26,9 @@ struct passwd_options {
 const struct command_option command_directory_passwd_options[] = {
 	COMMAND_OPTION_CONFIG,
 	{"--method", "METHOD[,METHOD]",
-	 "yescrypt (default), bcrypt, argon2 where the system has it, scram-sha-256, "
-	 "scram-sha-1. With several the password is as safe as by the weakest of them",
+	 "scram-sha-256, scram-sha-1 (both by default), yescrypt, bcrypt, argon2 where the system "
+	 "has it. Without scram-sha-256 or scram-sha-1 clients that use these mechanisms are shut "
+	 "out, which is said; with several the password is as safe as by the weakest of them",
 	 OPTION(methods)},
 	{"--create", NULL, "make the user, which must not exist yet", OPTION(create)},
 	{"--remove", NULL, "leave no password, so that the user cannot log in", OPTION(remove)},
@@ -44,6 +45,7 @@ struct job {
 	size_t field_count;
 	struct directory_question question;
 	bool exists;
+	bool is_inactive;
 	bool has_failed;
 };
 
@@ -162,6 +164,8 @@ static void keep_fields(struct job *job, const struct directory_answer_text *ans
 		struct str value;
 
 		directory_frame_split_result(answer->results[i], &name, &value);
+		job->is_inactive |=
+			str_equal(name, STR("state")) && !str_equal(value, STR("active"));
 		if (!str_equal(name, STR("password")))
 			job->fields[job->field_count++] =
 				arena_copy_str(job->arena, answer->results[i]);
@@ -214,6 +218,45 @@ static int put_user(struct job *job)
 	return COMMAND_OK;
 }
 
+/* --- what the operator should know --- */
+
+/* PLAIN and LOGIN work with every method; SCRAM needs its own keys. */
+static void warn_of_methods(const struct job *job)
+{
+	static const struct {
+		enum directory_password_method method;
+		const char *mechanism;
+	} needs[] = {{DIRECTORY_PASSWORD_SCRAM_SHA_256, "SCRAM-SHA-256"},
+		     {DIRECTORY_PASSWORD_SCRAM_SHA_1, "SCRAM-SHA-1"}};
+
+	for (size_t i = 0; i < COUNT_OF(needs); i++) {
+		struct str rest = str_from(job->options->methods);
+		struct str name;
+		bool is_there = false;
+
+		while (str_split(&rest, ',', &name))
+			is_there |= directory_password_method_find(name) == needs[i].method;
+		if (!is_there)
+			fprintf(stderr,
+				"stagepost %s: note: clients that use %s cannot log in as this "
+				"user, and do not try PLAIN or LOGIN then; --method %s would let "
+				"them\n",
+				job->command->name, needs[i].mechanism,
+				directory_password_method_name(needs[i].method));
+	}
+}
+
+static void warn(const struct job *job)
+{
+	if (!job->options->remove)
+		warn_of_methods(job);
+	if (job->is_inactive)
+		fprintf(stderr,
+			"stagepost %s: note: the user is disabled (field state), and cannot log in "
+			"until that is changed\n",
+			job->command->name);
+}
+
 /* --- the command --- */
 
 static const char *method_name(unsigned i)
@@ -258,7 +301,7 @@ static int run(struct job *job)
 
 int command_directory_passwd(const struct command *command, int argc, char **argv)
 {
-	struct passwd_options options = {.methods = "yescrypt"};
+	struct passwd_options options = {.methods = "scram-sha-256,scram-sha-1"};
 	struct job job = {.command = command, .options = &options};
 	const char *problem;
 	int status;
@@ -282,6 +325,8 @@ int command_directory_passwd(const struct command *command, int argc, char **arg
 	}
 	job.arena = arena_new();
 	status = run(&job);
+	if (status == COMMAND_OK)
+		warn(&job);
 	arena_free(job.arena);
 	buffer_clear(&job.name);
 	command_directory_close(&job.directory);

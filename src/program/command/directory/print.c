@@ -129,7 +129,7 @@ bool command_directory_print_route(const char *key, bool json,
 
 /* --- records --- */
 
-void command_directory_print_record(const struct directory_record *record, bool json)
+static void print_shown(const struct directory_record *record, bool json)
 {
 	struct buffer out = {0};
 
@@ -147,6 +147,37 @@ void command_directory_print_record(const struct directory_record *record, bool 
 	buffer_append_byte(&out, '\n');
 	command_queue_flush(&out);
 	buffer_clear(&out);
+}
+
+/* The method of a hash, and not the hash: "$2b$...". Who wants it exports it. */
+static void append_method(struct str hash, struct buffer *out)
+{
+	ptrdiff_t end = str_find(str_skip(hash, 1), '$');
+
+	buffer_append_str(out, str_slice(hash.data, end < 0 ? 0 : (size_t)end + 2));
+	buffer_append_string(out, "...");
+}
+
+void command_directory_print_record(const struct directory_record *record, bool json)
+{
+	struct directory_record shown = *record;
+	struct arena *arena = arena_new();
+	struct directory_field *fields =
+		arena_alloc(arena, (record->field_count + 1) * sizeof *fields);
+
+	for (size_t i = 0; i < record->field_count; i++) {
+		struct buffer text CLEANUP(buffer_clear) = {0};
+
+		fields[i] = record->fields[i];
+		if (record->key.table != DIRECTORY_USER ||
+		    !str_equal(fields[i].name, STR("password")))
+			continue;
+		append_method(fields[i].value, &text);
+		fields[i].value = arena_copy_str(arena, buffer_view(&text));
+	}
+	shown.fields = fields;
+	print_shown(&shown, json);
+	arena_free(arena);
 }
 
 void command_directory_print_fields(const char *table, const char *key, bool json,

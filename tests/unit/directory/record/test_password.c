@@ -198,6 +198,13 @@ static const struct verify_case {
 	{"$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnI"
 	 "FNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1",
 	 "Hello world", false},
+	/* of the bytes as they were typed, with a numeral that SASLprep makes IX of */
+	{"$6$saltstring$gEsx2uqJiqWl9/q3hwYYixv2LNQa7JhY1FFicMS9jb18ogMCgRb1EqjA9YomoXiXCYMQoMAS07"
+	 "BHOuvDQX7900",
+	 "\xe2\x85\xa8 pencil", true},
+	{"$6$saltstring$gEsx2uqJiqWl9/q3hwYYixv2LNQa7JhY1FFicMS9jb18ogMCgRb1EqjA9YomoXiXCYMQoMAS07"
+	 "BHOuvDQX7900",
+	 "IX pencil", false},
 	{"$6$saltstring$", "Hello world!", false},
 	{"$6$saltstring", "Hello world!", false},
 	{"rl.3StKT.4T8M", "password", false}, /* DES is none of ours */
