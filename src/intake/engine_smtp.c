@@ -18,11 +18,13 @@ static void end(struct intake_session *session)
 /* Whoever spoke first is refused, and whoever has dropped the connection is not greeted. */
 static void start(struct intake_session *session, struct str early)
 {
-	char byte;
+	static const char handshake = 0x16; /* RFC 8446 section 5.1 */
+	char byte = early.length > 0 ? early.data[0] : '\0';
 	ssize_t count = early.length > 0 ? 1 : tls_stream_read(&session->stream, &byte, 1);
 
 	if (count > 0)
-		smtp_server_early_talker(session->server);
+		smtp_server_early_talker(session->server,
+					 byte == handshake && session->stream.tls == NULL);
 	else if (count == 0 || count == -EAGAIN)
 		smtp_server_start(session->server);
 	else
@@ -142,7 +144,7 @@ static void see_to_body(struct intake_session *session)
 static void cancel(struct intake_session *session)
 {
 	directory_sender_cancel(&session->senders);
-	auth_exchange_cancel(&session->exchange);
+	intake_auth_end(session);
 	queue_client_abandon(&session->message);
 }
 

@@ -356,7 +356,7 @@ static bool happen(struct session *session, enum session_event event,
 		smtp_server_start(session->server);
 		return true;
 	case SESSION_EARLY:
-		smtp_server_early_talker(session->server);
+		smtp_server_early_talker(session->server, false);
 		return true;
 	case SESSION_IMPLICIT_TLS:
 		session->has_tls = true;

@@ -62,7 +62,7 @@ struct smtp_server {
 	enum smtp_state state;
 	struct smtp_tls tls;  /* no version: none */
 	bool is_extended;     /* greeted with EHLO or LHLO */
-	bool line_is_secret;  /* may hold a password: AUTH, or a line after a refused AUTH */
+	bool has_tried_auth;  /* what is no command may be a password from now on */
 	bool line_has_more;   /* the client sent more before it was answered */
 	bool line_is_long;    /* the current line is too long; only its verb is kept */
 	bool message_is_open; /* the driver has a file for it */
@@ -88,6 +88,7 @@ struct smtp_server {
 	char *node;                   /* owned: that RELEASE is about; NULL: none so far */
 	struct mail_id opened_id;
 	char *helo;         /* owned; NULL before the greeting */
+	char shown[32];     /* instead of LINE, which may hold a password; "": that */
 	struct buffer line; /* the current command line, or the one that waits for its answer */
 	struct buffer completed; /* the address, if it is not as the client wrote it */
 	struct buffer output;
@@ -158,9 +159,20 @@ bool smtp_ask_commit(struct smtp_server *s, const struct mail_verdict **answer_o
 /* smtp/server/command/line.c: takes bytes up to the end of a command line; returns whether the line
  * is complete. */
 bool smtp_line_take(struct smtp_server *s, const char *data, size_t length, size_t *taken_out);
+/* Whether it may have a password, by its first word: of this protocol, and of others that are tried
+ * on this port. */
+bool smtp_line_has_credentials(struct str line);
+bool smtp_line_is_http(struct str line);
+/* MAIL or RCPT. */
+bool smtp_line_has_path(struct str line);
+/* The first bytes of a handshake (RFC 8446 section 5.1), from a client that should have used
+ * another port, or STARTTLS. */
+bool smtp_line_is_tls(struct str line);
+/* Whether a first word looks like the name of a command, and not like base64. */
+bool smtp_line_is_word(struct str name);
 
-/* smtp/server/command/verbs.c: s->line, without its CRLF, is complete: checks whether it is secret,
- * and passes it to the watch. */
+/* smtp/server/command/verbs.c: s->line, without its CRLF, is complete: decides what of it is shown,
+ * and passes that to the watch. */
 void smtp_command_came(struct smtp_server *s);
 /* Executes it; called again after each answer to one of its questions. */
 enum smtp_step smtp_command(struct smtp_server *s);

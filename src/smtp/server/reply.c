@@ -54,7 +54,7 @@ static void report(const struct smtp_server *s, unsigned code, const char *statu
 		.code = code,
 		.status = status,
 		.text = text,
-		.command = s->line_is_secret ? STR("(not shown)") : buffer_view(&s->line),
+		.command = *s->shown != '\0' ? str_from(s->shown) : buffer_view(&s->line),
 		.is_message = s->state == SMTP_STATE_END,
 		.envelope = t != NULL ? t->envelope : NULL,
 		.message_id = t != NULL ? smtp_text_message_id(&t->text) : STR(""),

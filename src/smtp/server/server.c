@@ -60,7 +60,7 @@ void smtp_server_set_tls(struct smtp_server *s, const struct smtp_tls *tls)
 	free(s->helo);
 	s->helo = NULL;
 	s->is_extended = false;
-	s->line_is_secret = false;
+	s->shown[0] = '\0';
 	free(s->claim);
 	free(s->forwarded);
 	s->claim = s->forwarded = NULL;
@@ -86,9 +86,9 @@ static void refuse_session(struct smtp_server *s, unsigned code, const char *why
 	buffer_clear(&text);
 }
 
-void smtp_server_early_talker(struct smtp_server *s)
+void smtp_server_early_talker(struct smtp_server *s, bool is_tls)
 {
-	refuse_session(s, 554, "You must wait for the greeting");
+	refuse_session(s, 554, is_tls ? SMTP_TLS_TOO_EARLY : "You must wait for the greeting");
 }
 
 static void end_line(struct smtp_server *s)

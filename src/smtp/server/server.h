@@ -216,8 +216,10 @@ bool smtp_server_wants_tls(const struct smtp_server *server);
 
 /* Sends the banner: the session begins. */
 void smtp_server_start(struct smtp_server *server);
-/* Instead of smtp_server_start(), when the client sent bytes before it: 554, closed. */
-void smtp_server_early_talker(struct smtp_server *server);
+/* Instead of smtp_server_start(), when the client sent bytes before it: 554, closed. IS_TLS: they
+ * begin a handshake. */
+void smtp_server_early_talker(struct smtp_server *server, bool is_tls);
+#define SMTP_TLS_TOO_EARLY "The client begins with TLS, and this port without: use STARTTLS here"
 
 /* Takes LENGTH bytes from the client; returns how many were consumed. The driver keeps the
  * others and passes them again, first, when smtp_server_is_ready(). */

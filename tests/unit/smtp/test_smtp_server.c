@@ -159,7 +159,7 @@ static void every_refusal_is_told_once(void **state)
 	feed(server, "FOO bar\r\n");
 	assert_int_equal(told.count, 1);
 	assert_int_equal(told.code, 500);
-	assert_string_equal(told.command, "FOO bar");
+	assert_string_equal(told.command, "FOO (not shown)");
 	assert_string_equal(told.from, "-");
 	feed(server, "MAIL FROM:<l@x>\r\nRCPT TO:<a@b>\r\n");
 	answer(server, "4.3.0");
@@ -357,8 +357,8 @@ static void no_password_is_told(void **state)
 		assert_int_equal(told.count, i + 1);
 		assert_string_equal(told.command, "(not shown)");
 	}
-	feed(server, "NOOP\r\nXYZ 1\r\n"); /* no longer after one */
-	assert_string_equal(told.command, "XYZ 1");
+	feed(server, "NOOP\r\nXYZ 1\r\n"); /* also after one: a client may send EHLO between */
+	assert_string_equal(told.command, "(not shown)");
 	smtp_server_free(server);
 }
 

@@ -122,7 +122,12 @@ static const struct {
 	 "C: (not shown)\nS: 500 5.5.1 Unknown command\n"
 	 "C: (not shown)\nS: 500 5.5.1 Unknown command\n"
 	 "C: (not shown)\nS: 500 5.5.2 Control characters, or a CR alone\n"
-	 "C: NOOP\nS: 250 2.0.0 Ok\nC: XAUTH\nS: 500 5.5.1 Unknown command\n"},
+	 "C: NOOP\nS: 250 2.0.0 Ok\nC: (not shown)\nS: 500 5.5.1 Unknown command\n"},
+	{"XAUTH\r\nATUH PLAIN c2VjcmV0\r\nc2VjcmV0\r\n",
+	 "S: 220 mx.example ESMTP Stagepost\n"
+	 "C: XAUTH\nS: 500 5.5.1 Unknown command\n"
+	 "C: ATUH (not shown)\nS: 500 5.5.1 Unknown command\n"
+	 "C: (not shown)\nS: 500 5.5.1 Unknown command\n"},
 };
 
 /* Whatever the lines look like. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* Splits bytes into command lines, with the limit of RFC 5321 section 4.5.3. */
+/* Splits bytes into command lines, with the limit of RFC 5321 section 4.5.3; and what a line may be
+ * that is no command. */
 #include "smtp/server/internal.h"
 #include <string.h>
 
@@ -59,4 +60,55 @@ bool smtp_line_take(struct smtp_server *s, const char *data, size_t length, size
 	if (s->line.length > 0 && buffer_data(&s->line)[s->line.length - 1] == '\r')
 		buffer_truncate(&s->line, s->line.length - 1);
 	return true;
+}
+
+static bool begins_with(struct str line, const struct str *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (line.length >= words[i].length &&
+		    str_equal_nocase(str_slice(line.data, words[i].length), words[i]))
+			return true;
+	return false;
+}
+
+bool smtp_line_has_credentials(struct str line)
+{
+	static const struct str words[] = {STR("AUTH"), STR("PROXY-AUTH"), STR("PASS"),
+					   STR("LOGIN")};
+
+	return begins_with(str_trim(line), words, COUNT_OF(words));
+}
+
+bool smtp_line_has_path(struct str line)
+{
+	static const struct str words[] = {STR("MAIL"), STR("RCPT")};
+
+	return begins_with(line, words, COUNT_OF(words));
+}
+
+bool smtp_line_is_http(struct str line)
+{
+	static const struct str words[] = {STR("GET "),     STR("POST "),   STR("PUT "),
+					   STR("HEAD "),    STR("DELETE "), STR("OPTIONS "),
+					   STR("CONNECT "), STR("PRI * ")};
+
+	return begins_with(line, words, COUNT_OF(words));
+}
+
+bool smtp_line_is_tls(struct str line)
+{
+	return str_starts_with(line, STR("\x16\x03"));
+}
+
+bool smtp_line_is_word(struct str name)
+{
+	enum { WORD_MAX = 10 };
+
+	for (size_t i = 0; i < name.length; i++) {
+		char c = name.data[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && c != '-')
+			return false;
+	}
+	return name.length > 0 && name.length <= WORD_MAX;
 }

@@ -2,6 +2,7 @@
 /* The table of commands: in which states each is allowed, and what it does. */
 #include "base/panic.h"
 #include "smtp/server/internal.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -271,33 +272,6 @@ static enum smtp_step refuse_line(struct smtp_server *s, struct str line, const 
 	return smtp_reply(s, 500, status, text);
 }
 
-static bool begins_with(struct str line, const struct str *words, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (line.length >= words[i].length &&
-		    str_equal_nocase(str_slice(line.data, words[i].length), words[i]))
-			return true;
-	return false;
-}
-
-/* Of this protocol and of others that are tried on this port. */
-static bool has_credentials(struct str line)
-{
-	static const struct str words[] = {STR("AUTH"), STR("PROXY-AUTH"), STR("PASS"),
-					   STR("LOGIN")};
-
-	return begins_with(str_trim(line), words, COUNT_OF(words));
-}
-
-static bool is_http(struct str line)
-{
-	static const struct str words[] = {STR("GET "),     STR("POST "),   STR("PUT "),
-					   STR("HEAD "),    STR("DELETE "), STR("OPTIONS "),
-					   STR("CONNECT "), STR("PRI * ")};
-
-	return begins_with(line, words, COUNT_OF(words));
-}
-
 /* A client that sends commands too early does not read our answers, like programs that blast out
  * mail, or somebody has injected commands. Whatever follows QUIT is not read, and the bytes of a
  * BDAT belong to it. */
@@ -305,9 +279,13 @@ static bool is_out_of_step(const struct smtp_server *s, const struct verb *verb,
 {
 	if (!s->service->rules.ends_early)
 		return false;
-	if (verb == NULL && is_http(line))
+	if (verb == NULL && smtp_line_is_http(line))
 		return true;
 	if (!s->line_has_more || smtp_peer_is_trusted(s))
+		return false;
+	/* a proxy does not wait: what it says of its client is followed by what that has said */
+	if (s->peer.may_xclient &&
+	    (s->claim == NULL || (verb != NULL && verb->handle == smtp_on_xclient)))
 		return false;
 	if (verb != NULL && (verb->handle == on_quit || verb->handle == on_bdat))
 		return false;
@@ -345,23 +323,33 @@ static void replace_tabs(char *line, size_t length)
 	}
 }
 
+/* A mistyped AUTH is no command, and a password that follows a refused one is none either. */
+static void decide_shown(struct smtp_server *s, struct str line)
+{
+	struct str name = name_of(line);
+	bool is_known = find_verb(s, name) != NULL;
+	bool is_secret = smtp_auth_is_under_way(s) || smtp_line_has_credentials(line);
+
+	s->has_tried_auth |= is_secret;
+	s->shown[0] = '\0';
+	if (is_secret || (!is_known && (s->has_tried_auth || !smtp_line_is_word(name))))
+		snprintf(s->shown, sizeof s->shown, "(not shown)");
+	else if (!is_known && name.length < line.length)
+		snprintf(s->shown, sizeof s->shown, STR_FORMAT " (not shown)", STR_ARGUMENTS(name));
+}
+
 void smtp_command_came(struct smtp_server *s)
 {
 	const struct smtp_watch *watch = &s->service->watch;
-	static const struct str with_paths[] = {STR("MAIL"), STR("RCPT")};
 	struct str line = buffer_view(&s->line);
-	bool is_known;
 
-	if (!s->service->rules.strict_addresses &&
-	    begins_with(line, with_paths, COUNT_OF(with_paths)))
+	if (!s->service->rules.strict_addresses && smtp_line_has_path(line))
 		replace_tabs(buffer_data(&s->line), s->line.length);
-	is_known = find_verb(s, name_of(line)) != NULL;
 
-	s->line_is_secret = smtp_auth_is_under_way(s) || has_credentials(line) ||
-			    (s->line_is_secret && !is_known);
+	decide_shown(s, line);
 	if (smtp_watch_is_on(watch))
 		watch->line(s->peer.context, SMTP_SAID_BY_CLIENT,
-			    s->line_is_secret ? STR("(not shown)") : line);
+			    *s->shown != '\0' ? str_from(s->shown) : line);
 }
 
 /* Whether the line is refused whatever its argument is. */
@@ -370,6 +358,8 @@ static bool is_refused(struct smtp_server *s, const struct verb *verb, struct st
 {
 	if (is_out_of_step(s, verb, line))
 		*step_out = smtp_reply_last(s, 554, "5.5.0", "Wait for answers before you go on");
+	else if (s->tls.version == NULL && smtp_line_is_tls(line))
+		*step_out = smtp_reply_last(s, 554, "5.5.0", SMTP_TLS_TOO_EARLY);
 	else if (s->line_is_long)
 		*step_out = refuse_line(s, line, "5.5.6", "The line is too long");
 	else if (has_control_characters(line))
