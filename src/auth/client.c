@@ -360,3 +360,24 @@ void auth_exchange_cancel(struct auth_exchange *exchange)
 		send_erased(auth, AUTH_CANCEL, exchange->tag, &nothing);
 	end(exchange);
 }
+
+uint32_t auth_exchange_leave(struct auth_exchange *exchange)
+{
+	struct auth *auth = exchange->auth;
+	struct buffer nothing = {0};
+	bool is_known = auth != NULL && !exchange->is_lost;
+
+	if (is_known)
+		send_erased(auth, AUTH_LEAVE, exchange->tag, &nothing);
+	if (auth != NULL)
+		end(exchange);
+	return is_known ? exchange->tag : 0;
+}
+
+void auth_settle(struct auth *auth, uint32_t tag, bool has_succeeded)
+{
+	struct buffer nothing = {0};
+
+	if (tag != 0 && ipc_client_channel(auth->client) != NULL)
+		send_erased(auth, has_succeeded ? AUTH_FORGIVE : AUTH_CANCEL, tag, &nothing);
+}

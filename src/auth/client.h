@@ -109,5 +109,11 @@ void auth_exchange_begin(struct auth *auth, const struct auth_peer *peer, struct
 void auth_exchange_respond(struct auth_exchange *exchange, struct str response);
 /* ANSWERED is not called any more. Does nothing if none is under way. */
 void auth_exchange_cancel(struct auth_exchange *exchange);
+/* The same, because the client has cancelled it. Many do, to go on with another mechanism: whether
+ * it was a failure is said later by auth_settle(), with what is returned here; 0: nothing is to be
+ * said. */
+uint32_t auth_exchange_leave(struct auth_exchange *exchange);
+/* TAG may be 0. HAS_SUCCEEDED: the client has authenticated in the same session. */
+void auth_settle(struct auth *auth, uint32_t tag, bool has_succeeded);
 
 #endif

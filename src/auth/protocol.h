@@ -16,11 +16,16 @@ enum auth_message {
 	 * an initial response, str initial response. */
 	AUTH_BEGIN,
 	AUTH_RESPOND, /* to "auth": str response */
-	/* To "auth": nothing. No answer is wanted any more; one may be on its way. */
+	/* To "auth": nothing. No answer is wanted any more; one may be on its way. If the client
+	 * has learnt something about a user, it has failed. */
 	AUTH_CANCEL,
 	/* From "auth", one for each AUTH_BEGIN and AUTH_RESPOND: u32 outcome (enum auth_outcome),
 	 * u32 refusal (enum auth_refusal), str message, str user. */
 	AUTH_ANSWER,
+	/* To "auth": nothing. The client has cancelled the exchange; AUTH_CANCEL follows, or
+	 * AUTH_FORGIVE if it is no failure, as the session has succeeded after all. */
+	AUTH_LEAVE,
+	AUTH_FORGIVE, /* to "auth": nothing */
 };
 
 /* What a mechanism needs of a client's connection. */

@@ -63,8 +63,9 @@ struct intake_session {
 	struct directory_post_request post;      /* and then whether the sender may post there */
 	struct directory_sender_request senders; /* in use while a user's senders are judged */
 	struct auth_exchange exchange;           /* in use while the client authenticates */
-	struct names_request name_request;       /* in use while the name is looked up */
-	struct os_timer *held; /* NULL, or runs while a rate holds a question back */
+	uint32_t left_exchange; /* that the client has cancelled, for auth_settle(); 0: none */
+	struct names_request name_request; /* in use while the name is looked up */
+	struct os_timer *held;             /* NULL, or runs while a rate holds a question back */
 	void (*after_hold)(struct intake_session *session);
 	const char *farewell;  /* a rate ends the session: what the client is told; or NULL */
 	uint64_t rates_logged; /* a bit for each section rate */
@@ -165,6 +166,8 @@ void intake_auth_see_to(struct intake_session *session, const struct smtp_questi
 void intake_auth_refuse(struct intake_session *session);
 /* Forgets an exchange that the client has given up. */
 void intake_auth_see_to_end(struct intake_session *session);
+/* The session ends. */
+void intake_auth_end(struct intake_session *session);
 
 /* Whether the engine has a question. */
 static inline bool intake_session_has_question(const struct intake_session *session)

@@ -12,8 +12,8 @@ import time
 import warnings
 
 import pytest
-from auth_client import (ACCEPTED, CHALLENGE, FAILED, INSECURE, MALFORMED, REFUSED, TEMPORARY,
-                         UNKNOWN, Client, elsewhere)
+from auth_client import (ACCEPTED, CANCEL, CHALLENGE, FAILED, FORGIVE, INSECURE, LEAVE, MALFORMED, REFUSED,
+                         TEMPORARY, UNKNOWN, Client, elsewhere)
 from passwords import USER as PASSWORD
 from stagepost import PATIENCE, ROOT, stamp, wait_until
 from users import add_user
@@ -212,8 +212,34 @@ def test_what_is_cancelled_is_not_answered(mx, client):
     assert client.plain("ann", PASSWORD).outcome == ACCEPTED
 
 
+def test_who_asks_for_keys_and_leaves_has_failed(mx, client):
+    """With or without a word; unless the session then succeeds, as that of a client that goes on with
+    another mechanism."""
+    first = b"n,,n=%s,r=abc"
+    for user, end in (("ann", (LEAVE, CANCEL)), ("nobody", (LEAVE, CANCEL)), ("ann", (CANCEL,))):
+        mark = mx.log.mark()
+        tag, answer = client.ask("SCRAM-SHA-256", first % user.encode())
+        assert answer.outcome == CHALLENGE
+        for kind in end:
+            client.send(kind, tag)
+        event = mx.log.wait("auth_failed", since=mark, user=user)
+        assert (event["reason"], event["mechanism"]) == ("cancelled", "SCRAM-SHA-256")
+        cancelled = mx.log.find("auth_cancelled", since=mark)
+        assert [event["user"] for event in cancelled] == [user] * (LEAVE in end)
+    mark = mx.log.mark()
+    tag, answer = client.ask("SCRAM-SHA-256", first % b"ann", address="198.51.100.9")
+    client.send(LEAVE, tag)
+    assert client.plain("ann", PASSWORD, address="198.51.100.9").outcome == ACCEPTED
+    client.send(FORGIVE, tag)
+    tag, answer = client.ask("LOGIN", address="198.51.100.9")
+    client.send(LEAVE, tag)  # nothing was learnt
+    assert mx.log.wait("auth_cancelled", since=mark, mechanism="LOGIN")["user"] == ""
+    assert client.plain("ann", PASSWORD, address="198.51.100.9").outcome == ACCEPTED
+    assert not mx.log.find("auth_failed", since=mark)
+
+
 def test_a_process_that_breaks_the_protocol_is_disconnected(mx):
-    for message in ((2, 1, b""), (2, 1, b"\xff" * 60), (3, 9, b"\0\0\0\0"), (7, 1, b""), (4, 1, b"x")):
+    for message in ((2, 1, b""), (2, 1, b"\xff" * 60), (3, 9, b"\0\0\0\0"), (9, 1, b""), (4, 1, b"x"), (6, 1, b"x")):
         with Client(mx) as client:
             client.send(*message)
             assert client.socket.recv(100) == b""

@@ -79,8 +79,8 @@ class Site:
         self.put("address", "shared@a.test", "kind=mailbox")
 
     def grant(self, user, senders):
-        record = json.loads(run(self.mx, "directory", "get", "--json", "--table", "user",
-                                user).stdout)
+        records = run(self.mx, "directory", "export", "--table", "user").stdout.splitlines()
+        record, = [one for one in map(json.loads, records) if one["key"] == user]
         self.put("user", user, *(f"password={p}" for p in record["password"]),
                  f"send_as={senders}")
 
@@ -119,6 +119,12 @@ class Site:
 @pytest.fixture
 def site(node, ground):
     return Site(node, ground)
+
+
+@pytest.fixture(name="bound")
+def fixture_bound(node, ground):
+    """A site that offers -PLUS, too."""
+    return Site(node, ground, "auth_binding = yes")
 
 
 def b64(text):
@@ -173,9 +179,10 @@ def test_what_is_offered_where(site):
         code, said = client.docmd("AUTH", "PLAIN " + b64(f"\0ann\0{PASSWORD}"))
         assert (code, said) == (538, b"5.7.11 Send STARTTLS first")
     with site.client() as client:
-        assert client.esmtp_features["auth"].split() == [
-            "SCRAM-SHA-256-PLUS", "SCRAM-SHA-1-PLUS", "SCRAM-SHA-256", "SCRAM-SHA-1", "PLAIN",
-            "LOGIN"]
+        assert client.esmtp_features["auth"].split() == ["SCRAM-SHA-256", "SCRAM-SHA-1", "PLAIN", "LOGIN"]
+        assert client.docmd("AUTH", "SCRAM-SHA-256-PLUS")[0] == 504
+        assert scram(client, "SCRAM-SHA-256", "ann", PASSWORD, "y,,")[0] == 235  # it could, and may not
+    with site.client() as client:
         assert send(client)[0] == 530
         assert client.docmd("AUTH", "CRAM-MD5")[0] == 504
     with smtplib.SMTP("127.0.0.1", site.mx.port, timeout=PATIENCE) as client:
@@ -201,7 +208,11 @@ MECHANISMS = {
 
 
 @pytest.mark.parametrize("version", ["TLSv1_2", "TLSv1_3"])
-def test_every_mechanism(site, version):
+def test_every_mechanism(bound, version):
+    site = bound
+    with site.client() as client:
+        assert client.esmtp_features["auth"].split() == [
+            "SCRAM-SHA-256-PLUS", "SCRAM-SHA-1-PLUS", "SCRAM-SHA-256", "SCRAM-SHA-1", "PLAIN", "LOGIN"]
     context = site.context(maximum_version=ssl.TLSVersion[version])
     for number, (name, how) in enumerate(MECHANISMS.items(), 1):
         with site.client(context=context) as client:
@@ -221,14 +232,30 @@ def test_every_mechanism(site, version):
             assert send(client)[0] == 530
 
 
-def test_somebody_between_is_noticed(site):
+def test_somebody_between_is_noticed(bound):
     """His connection has another certificate, or he has taken -PLUS out of what is offered."""
-    with site.client() as client:
+    with bound.client() as client:
         for flag, bound in (("p=tls-server-end-point,,", b"x" * 32), ("p=tls-exporter,,", b"x" * 32),
                             ("p=tls-unique,,", b"x" * 12)):
             assert scram(client, "SCRAM-SHA-256-PLUS", "ann", PASSWORD, flag, bound)[0] in (501, 535)
         assert scram(client, "SCRAM-SHA-256", "ann", PASSWORD, "y,,")[0] in (501, 535)
         assert scram(client, "SCRAM-SHA-256", "ann", PASSWORD)[0] == 235
+
+
+def test_a_client_that_falls_back_has_not_failed(site):
+    """As many do: SCRAM first, then "*", then PLAIN. Who does not go on has."""
+    first = b64("n,,n=ann,r=abc")
+    with site.client() as client:
+        assert client.docmd("AUTH", f"SCRAM-SHA-256 {first}")[0] == 334
+        assert client.docmd("*")[0] == 501
+        event = site.mx.log.wait("auth_cancelled")
+        assert (event["user"], event["mechanism"]) == ("ann", "SCRAM-SHA-256")
+        client.login("ann", PASSWORD)
+    with site.client() as client:
+        client.docmd("AUTH", f"SCRAM-SHA-256 {first}")
+        assert not site.mx.log.find("auth_failed")
+        client.docmd("*")
+    assert site.mx.log.wait("auth_failed")["reason"] == "cancelled"
 
 
 def test_a_client_certificate(node, ground):
@@ -249,7 +276,7 @@ def test_a_client_certificate(node, ground):
 def test_a_proxys_certificate_is_not_its_clients(node, ground):
     """Nor is its connection: what a client binds to its own would never fit."""
     certificates = Certificates(ground.directory("clients"), "ann@a.test")
-    site = Site(node, ground, "client_certificates = yes client_authority = "
+    site = Site(node, ground, "auth_binding = yes client_certificates = yes client_authority = "
                 f'"{certificates.authority}"', more='xclient_from = { "127.0.0.1/32" }\n')
     site.put("user", ANN, "name=Ann")
     context = site.context()

@@ -88,6 +88,11 @@ bool sasl_has_failed(const struct sasl *sasl)
 	return sasl->has_failed;
 }
 
+bool sasl_has_told(const struct sasl *sasl)
+{
+	return sasl->scram.keys.key_length > 0 && !sasl->scram.is_proven;
+}
+
 enum auth_refusal sasl_refusal(const struct sasl *sasl)
 {
 	return sasl->refusal;

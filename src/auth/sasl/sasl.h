@@ -93,6 +93,12 @@ void sasl_answer(struct sasl *sasl, enum sasl_finding finding, struct str user,
 /* Whether the client has failed. If a message is wanted all the same, the mechanism tells why in
  * the challenge, and refuses whatever the client answers. */
 bool sasl_has_failed(const struct sasl *sasl);
+/* Whether the client has learnt of a user's keys, and has not proven anything yet: if it stops now,
+ * it wanted no more than that, or cannot go on. */
+bool sasl_has_told(const struct sasl *sasl);
+/* Appends who the client claims to be, in canonical form; nothing if it has not said, or it is no
+ * valid name. */
+void sasl_claimed(const struct sasl *sasl, struct buffer *out);
 enum auth_refusal sasl_refusal(const struct sasl *sasl);
 /* Why it has failed, or is refused, for the log: says nothing that is secret. */
 const char *sasl_reason(const struct sasl *sasl);

@@ -57,6 +57,14 @@ static bool append_user(struct str text, struct buffer *out)
 	       out->length <= AUTH_USER_MAX;
 }
 
+void sasl_claimed(const struct sasl *sasl, struct buffer *out)
+{
+	size_t before = out->length;
+
+	if (!append_user(buffer_view(&sasl->user), out))
+		buffer_truncate(out, before);
+}
+
 void sasl_ask(struct sasl *sasl, enum sasl_state question, struct str as, struct str user,
 	      struct str secret)
 {

@@ -55,7 +55,7 @@ struct auth_asker {
 	struct auth_attempt *attempts; /* by tag */
 };
 
-enum auth_attempt_state { ATTEMPT_SPEAKS, ATTEMPT_ASKS, ATTEMPT_HELD };
+enum auth_attempt_state { ATTEMPT_SPEAKS, ATTEMPT_ASKS, ATTEMPT_HELD, ATTEMPT_LEFT };
 
 struct auth_attempt {
 	struct auth_asker *asker;
@@ -75,7 +75,7 @@ struct auth_attempt {
 	struct directory_question question;
 	struct auth_check *check;
 	struct auth_token_request *token;
-	struct os_timer *timer; /* HELD */
+	struct os_timer *timer; /* HELD, LEFT */
 	bool has_failed;        /* it was counted, and held back */
 	int64_t asked_us;       /* when the client's last message came */
 	const char *reason;     /* of a failure, for the log; NULL: the mechanism's */
@@ -88,6 +88,10 @@ MUST_CHECK bool auth_attempt_respond(struct auth_attempt *attempt, struct str bo
 
 /* auth/server/attempt/end.c: ends it without an answer. */
 void auth_attempt_free(struct auth_attempt *attempt);
+/* The same; it was a failure if the client has learnt something about a user. */
+void auth_attempt_cancel(struct auth_attempt *attempt);
+/* The client has cancelled it: whether that was a failure is decided later. */
+void auth_attempt_leave(struct auth_attempt *attempt);
 /* Of an attempt that was not begun. */
 void auth_attempt_send_refusal(struct auth_asker *asker, uint32_t tag, enum auth_refusal refusal);
 /* Sends a challenge; ends it as accepted; as refused, perhaps later. */

@@ -31,6 +31,7 @@ static bool on_message(void *context, struct ipc_channel *channel,
 {
 	struct auth_asker *asker = context;
 	struct auth_attempt *attempt;
+	void (*end)(struct auth_attempt * attempt) = NULL;
 
 	(void)channel;
 	if (message->type == AUTH_BEGIN)
@@ -38,11 +39,17 @@ static bool on_message(void *context, struct ipc_channel *channel,
 	HASH_FIND(hh, asker->attempts, &message->tag, sizeof message->tag, attempt);
 	if (message->type == AUTH_RESPOND)
 		return attempt != NULL && auth_attempt_respond(attempt, message->body);
-	if (message->type != AUTH_CANCEL || message->body.length > 0)
+	if (message->body.length > 0)
 		return false;
-	if (attempt != NULL)
-		auth_attempt_free(attempt);
-	return true;
+	if (message->type == AUTH_CANCEL)
+		end = auth_attempt_cancel;
+	else if (message->type == AUTH_LEAVE)
+		end = auth_attempt_leave;
+	else if (message->type == AUTH_FORGIVE)
+		end = auth_attempt_free;
+	if (end != NULL && attempt != NULL)
+		end(attempt);
+	return end != NULL;
 }
 
 static void on_lost(void *context)

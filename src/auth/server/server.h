@@ -13,6 +13,9 @@
  *                                          the time is over -> the end: refused; or SPEAKS, if the
  *                                          mechanism tells why before that
  *
+ *   LEFT    the client has cancelled it, after it learnt of a user's keys: a failure, unless its
+ *           session then succeeds by another mechanism within AUTH_LEFT_US -> the end
+ *
  * Cancelled, or without its connection, it ends in any state.
  */
 #ifndef AUTH_SERVER_SERVER_H
@@ -22,6 +25,8 @@
 #include "config/config.h"
 #include "https/https.h"
 #include <sys/types.h>
+
+#define AUTH_LEFT_US (60 * SECOND_US)
 
 struct auth_server;
 

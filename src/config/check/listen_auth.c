@@ -17,6 +17,8 @@ static void complete(const struct config *config, struct config_listen *listen,
 
 	if (!is_given(section, "auth") && listen->protocol == CONFIG_SUBMISSION && is_possible)
 		listen->auth = CONFIG_LISTEN_AUTH_REQUIRED;
+	if (!is_given(section, "auth_binding"))
+		listen->auth_binding = listen->protocol != CONFIG_SUBMISSION;
 	if (!is_given(section, "submission"))
 		listen->submission = listen->protocol == CONFIG_SUBMISSION;
 	if (!is_given(section, "repair"))
@@ -28,11 +30,14 @@ static void check_without(const struct config_listen *listen,
 			  const struct config_tree_section *section,
 			  struct config_problems *problems)
 {
+	bool has_binding = listen->protocol != CONFIG_SUBMISSION;
+
 	const struct {
 		const char *setting;
 		bool is_changed;
 	} about[] = {
 		{"auth_without_tls", listen->auth_without_tls != CONFIG_CLEAR_AUTH_NO},
+		{"auth_binding", listen->auth_binding != has_binding},
 		{"sender_login", listen->sender_login != CONFIG_SENDER_LOGIN_STRICT},
 		{"received_user", listen->received_user},
 	};

@@ -128,6 +128,14 @@ const struct config_setting config_schema_section[] = {
 		MEANING("Whether AUTH is offered without TLS, too, so that passwords can be read "
 			"on the way: no; local: to clients on this machine, by loopback or a UNIX "
 			"socket; yes: to all.")),
+	SETTING(LISTEN, "auth_binding", boolean, AT(config_listen, auth_binding),
+		COMPUTED("no for submission, else yes"),
+		MEANING("Whether the mechanisms with -PLUS are offered, which bind the login to "
+			"the TLS connection (tls-exporter, tls-server-end-point), so that nobody "
+			"in between can use it. Many mail programs take them as soon as they are "
+			"offered and then fail, because their TLS library gives them another "
+			"binding or none: Debian's mutt, among others. Servers cannot tell. Turn "
+			"it on where all clients are known to be able to, as Stagepost is.")),
 	SETTING(LISTEN, "sender_login", word, AT(config_listen, sender_login), INITIAL("strict"),
 		WORDS(sender_login_words),
 		MEANING("Which senders an authenticated user may use. strict: in MAIL FROM and in "

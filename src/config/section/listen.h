@@ -69,6 +69,7 @@ struct config_listen {
 	size_t client_fingerprint_count;
 	enum config_listen_auth auth;
 	enum config_clear_auth auth_without_tls;
+	bool auth_binding; /* offer mechanisms with -PLUS */
 	enum config_sender_login sender_login;
 	bool received_user; /* show who has authenticated in Received */
 	bool submission;    /* complete the header fields of users' programs */

@@ -23,18 +23,32 @@ static bool has_certificate(const struct intake_session *session)
 	return tls != NULL && tls_connection_is_verified(tls);
 }
 
+/* To which the client may bind; NULL: to none, and nothing with -PLUS is offered. */
+static const struct tls_connection *bound_tls(const struct intake_session *session)
+{
+	return intake_security_offers_binding(session->security) ? own_tls(session) : NULL;
+}
+
 /* Before TLS there is nothing, unless the listener allows that. */
 struct str intake_auth_mechanisms(void *context)
 {
 	const struct intake_session *session = context;
 	unsigned char binding[TLS_BINDING_MAX];
-	const struct tls_connection *tls = own_tls(session);
+	const struct tls_connection *tls = bound_tls(session);
 	bool has_binding = tls != NULL && (tls_connection_exporter(tls, binding) > 0 ||
 					   tls_connection_end_point(tls, binding) > 0);
 
 	if (session->intake->auth == NULL || !is_secured(session))
 		return STR("");
 	return auth_mechanisms(session->intake->auth, true, has_binding, has_certificate(session));
+}
+
+/* Whether the exchange that the client has cancelled was a failure is known. */
+static void settle(struct intake_session *session, bool has_succeeded)
+{
+	if (session->intake->auth != NULL)
+		auth_settle(session->intake->auth, session->left_exchange, has_succeeded);
+	session->left_exchange = 0;
 }
 
 /* What the client is told; the session is not freed. */
@@ -53,6 +67,8 @@ static void tell(struct intake_session *session, const struct auth_answer *answe
 		said.outcome =
 			answer->outcome == AUTH_ACCEPTED ? SMTP_AUTH_ACCEPTED : SMTP_AUTH_CHALLENGE;
 	session->is_asking = false;
+	if (answer->outcome == AUTH_ACCEPTED)
+		settle(session, true);
 	if (answer->is_failure)
 		intake_rate_note(session, CONFIG_RATE_FAILED_LOGINS, 1);
 	smtp_server_answer_auth(session->server, &said);
@@ -79,9 +95,17 @@ static struct str certificate_name(const struct tls_connection *tls)
 	return count > 0 ? str_from(names[0]) : STR("");
 }
 
+static void leave(struct intake_session *session)
+{
+	if (session->exchange.auth == NULL)
+		return;
+	settle(session, false);
+	session->left_exchange = auth_exchange_leave(&session->exchange);
+}
+
 static void begin(struct intake_session *session, const struct smtp_question *question)
 {
-	const struct tls_connection *tls = own_tls(session);
+	const struct tls_connection *tls = bound_tls(session);
 	unsigned char exporter[TLS_BINDING_MAX];
 	unsigned char end_point[TLS_BINDING_MAX];
 	char certificate[TLS_FINGERPRINT_SIZE];
@@ -98,11 +122,12 @@ static void begin(struct intake_session *session, const struct smtp_question *qu
 		peer.end_point = str_slice((const char *)end_point,
 					   tls_connection_end_point(tls, end_point));
 	}
-	if (has_certificate(session) && tls_connection_fingerprints(tls, certificate, key)) {
+	if (has_certificate(session) &&
+	    tls_connection_fingerprints(own_tls(session), certificate, key)) {
 		peer.certificate = str_from(certificate);
-		peer.certificate_name = certificate_name(tls);
+		peer.certificate_name = certificate_name(own_tls(session));
 	}
-	auth_exchange_cancel(&session->exchange); /* one that the client gave up just now */
+	leave(session); /* one that the client gave up just now */
 	session->exchange = (struct auth_exchange){.answered = on_answer, .context = session};
 	auth_exchange_begin(session->intake->auth, &peer, question->mechanism,
 			    question->has_response, question->response, &session->exchange);
@@ -127,5 +152,11 @@ void intake_auth_see_to(struct intake_session *session, const struct smtp_questi
 void intake_auth_see_to_end(struct intake_session *session)
 {
 	if (!smtp_server_is_authenticating(session->server))
-		auth_exchange_cancel(&session->exchange);
+		leave(session);
+}
+
+void intake_auth_end(struct intake_session *session)
+{
+	auth_exchange_cancel(&session->exchange);
+	settle(session, false);
 }

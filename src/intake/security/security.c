@@ -32,6 +32,7 @@ struct intake_security {
 	const struct door *door;     /* NULL: no TLS */
 	const char *protocol;
 	enum config_clear_auth clear_auth;
+	bool offers_binding;
 	bool is_implicit;
 	bool asks_clients;
 	const char **names;
@@ -201,6 +202,7 @@ struct intake_security *intake_security_new(struct intake_tls *tls,
 
 	security->protocol = config_protocol_name(listen->protocol);
 	security->clear_auth = listen->auth_without_tls;
+	security->offers_binding = listen->auth_binding;
 	copy_clients(security, listen);
 	if (tls == NULL || listen->tls == CONFIG_LISTEN_TLS_NONE)
 		return security;
@@ -223,6 +225,11 @@ const struct tls_context *intake_security_context(const struct intake_security *
 bool intake_security_is_implicit(const struct intake_security *security)
 {
 	return security->is_implicit;
+}
+
+bool intake_security_offers_binding(const struct intake_security *security)
+{
+	return security->offers_binding;
 }
 
 bool intake_security_allows_clear_auth(const struct intake_security *security, bool is_local)

@@ -38,6 +38,8 @@ bool intake_security_is_implicit(const struct intake_security *security);
 
 /* Whether AUTH is offered without TLS to a client that IS_LOCAL, by loopback or a UNIX socket. */
 bool intake_security_allows_clear_auth(const struct intake_security *security, bool is_local);
+/* Whether mechanisms that bind to the connection are offered. */
+bool intake_security_offers_binding(const struct intake_security *security);
 /* "submission" */
 const char *intake_security_protocol(const struct intake_security *security);
 

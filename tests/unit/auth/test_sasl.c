@@ -166,7 +166,9 @@ static void scram_ends_with_an_empty_message(void **state)
 	struct sasl *sasl = converse(&conversations[0], conversations[0].messages[0]);
 
 	(void)state;
+	assert_true(sasl_has_told(sasl)); /* who leaves now has the salt */
 	sasl_take(sasl, str_from(conversations[0].messages[2]));
+	assert_false(sasl_has_told(sasl)); /* but has proven something */
 	sasl_take(sasl, STR("x"));
 	expect_refused(sasl, AUTH_MALFORMED);
 	sasl_free(sasl);

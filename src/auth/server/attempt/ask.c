@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What a mechanism asks, and who answers it. */
 #include "auth/server/internal.h"
+#include "base/panic.h"
 #include "directory/wire/frame.h"
 #include "os/clock.h"
 
@@ -122,27 +123,33 @@ static void check_password(struct auth_attempt *attempt, const struct found *fou
 
 /* --- SCRAM --- */
 
+/* The same work whether the user has keys, or exists, or not: a client may cancel then, and measure
+ * again. */
 static void answer_keys(struct auth_attempt *attempt, const struct found *found)
 {
 	const struct auth_server *server = server_of(attempt);
 	enum directory_password_method method =
 		sasl_mechanism_find(str_from(attempt->mechanism_name))->keys;
+	struct buffer text CLEANUP(buffer_clear) = {.is_secret = true};
+	struct directory_scram invented;
 	struct directory_scram keys;
 	size_t position = 0;
 	struct str hash;
+	bool has_keys = false;
 
-	while (next_hash(found, &position, &hash)) {
-		if (directory_scram_parse(hash, &keys) < 0 || keys.method != method)
-			continue;
-		auth_inventor_learn(server->inventor, hash);
-		conclude(attempt, SASL_RIGHT, STR(""), &keys, NULL);
-		explicit_bzero(&keys, sizeof keys);
-		return;
-	}
-	auth_inventor_keys(server->inventor, sasl_user(attempt->sasl), method, &keys);
+	auth_inventor_keys(server->inventor, sasl_user(attempt->sasl), method, &invented);
+	directory_scram_print(&invented, &text);
+	while (!has_keys && next_hash(found, &position, &hash))
+		has_keys = directory_scram_parse(hash, &keys) == 0 && keys.method == method;
+	if (!has_keys && directory_scram_parse(buffer_view(&text), &keys) < 0)
+		panic("invented keys are malformed");
+	auth_inventor_learn(server->inventor,
+			    has_keys ? hash : auth_inventor_hash(server->inventor));
 	conclude(attempt, SASL_RIGHT, STR(""), &keys,
-		 found->is == USER_ACTIVE ? "the user has no keys of this mechanism"
-					  : reason_of(found));
+		 has_keys                   ? NULL
+		 : found->is == USER_ACTIVE ? "the user has no keys of this mechanism"
+					    : reason_of(found));
+	explicit_bzero(&invented, sizeof invented);
 	explicit_bzero(&keys, sizeof keys);
 }
 

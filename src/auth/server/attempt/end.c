@@ -14,7 +14,8 @@ void auth_attempt_free(struct auth_attempt *attempt)
 	struct auth_asker *asker = attempt->asker;
 
 	HASH_DEL(asker->attempts, attempt);
-	auth_tally_remove(asker->server, &attempt->client);
+	if (attempt->state != ATTEMPT_LEFT)
+		auth_tally_remove(asker->server, &attempt->client);
 	if (attempt->question.private != NULL)
 		directory_question_cancel(asker->server->directory, &attempt->question);
 	auth_check_cancel(attempt->check);
@@ -74,6 +75,10 @@ static void log_attempt(const struct auth_attempt *attempt, enum log_name event,
 		log_event_rated(event, log_string("client", client), log_str("user", user),
 				log_string("mechanism", attempt->mechanism_name),
 				log_string("reason", reason));
+	else if (event == EVENT_AUTH_CANCELLED)
+		log_event(event, log_string("client", client), log_str("user", user),
+			  log_string("mechanism", attempt->mechanism_name),
+			  log_str("protocol", attempt->protocol));
 	else
 		log_event(event, log_string("client", client), log_str("user", user),
 			  log_string("mechanism", attempt->mechanism_name),
@@ -124,8 +129,8 @@ static void hold(struct auth_attempt *attempt, int64_t delay_us)
 	os_timer_start(attempt->timer, left_us > 0 ? left_us : 0);
 }
 
-/* A client that leaves before it has heard of its failure has failed all the same. */
-void auth_attempt_fail(struct auth_attempt *attempt, struct str user, const char *reason)
+/* Counts and logs a failure. How long its answer is to be held back. */
+static int64_t count_failure(struct auth_attempt *attempt, struct str user, const char *reason)
 {
 	struct auth_failures *failures = attempt->asker->server->failures;
 	int64_t now_us = os_clock_boot_us();
@@ -136,7 +141,54 @@ void auth_attempt_fail(struct auth_attempt *attempt, struct str user, const char
 	if (auth_failures_is_refused(failures, &attempt->address, now_us))
 		log_attempt(attempt, EVENT_AUTH_REFUSED, STR(""), "too many failures",
 			    auth_failures_count(failures, &attempt->address, now_us));
-	hold(attempt, delay_us);
+	return delay_us;
+}
+
+/* A client that leaves before it has heard of its failure has failed all the same. */
+void auth_attempt_fail(struct auth_attempt *attempt, struct str user, const char *reason)
+{
+	hold(attempt, count_failure(attempt, user, reason));
+}
+
+/* Whether the client leaves with what it has learnt of a user. */
+static bool is_probe(const struct auth_attempt *attempt)
+{
+	return attempt->sasl != NULL && !attempt->has_failed && sasl_has_told(attempt->sasl);
+}
+
+void auth_attempt_cancel(struct auth_attempt *attempt)
+{
+	struct buffer user CLEANUP(buffer_clear) = {0};
+
+	if (is_probe(attempt)) {
+		sasl_claimed(attempt->sasl, &user);
+		(void)count_failure(attempt, buffer_view(&user), "cancelled");
+	}
+	auth_attempt_free(attempt);
+}
+
+static void on_left(void *context)
+{
+	auth_attempt_cancel(context);
+}
+
+void auth_attempt_leave(struct auth_attempt *attempt)
+{
+	struct buffer user CLEANUP(buffer_clear) = {0};
+
+	if (attempt->state == ATTEMPT_LEFT)
+		return;
+	if (attempt->sasl != NULL)
+		sasl_claimed(attempt->sasl, &user);
+	log_attempt(attempt, EVENT_AUTH_CANCELLED, buffer_view(&user), NULL, 0);
+	if (!is_probe(attempt)) {
+		auth_attempt_free(attempt);
+		return;
+	}
+	auth_tally_remove(attempt->asker->server, &attempt->client);
+	attempt->state = ATTEMPT_LEFT;
+	attempt->timer = os_timer_new(attempt->asker->server->ways.loop, on_left, attempt);
+	os_timer_start(attempt->timer, AUTH_LEFT_US);
 }
 
 void auth_attempt_refuse(struct auth_attempt *attempt, enum auth_refusal refusal, struct str user,
