@@ -191,6 +191,59 @@ def test_may_be_plain_text(place, behaviour, is_remembered):
     assert not is_remembered or b"STARTTLS\r\n" not in hop.plain
 
 
+BREAKS = ("break at MAIL", "break at DATA")
+
+
+def send_and_wait(mx, local):
+    """The event of what became of a message."""
+    deliver(mx, f"{local}@right.test", TEXT)
+    wait_until(lambda: mx.log.find("delivered", to=f"{local}@right.test") or mx.log.find("deferred", to=f"{local}@right.test"),
+               "it was tried")
+    return (mx.log.find("delivered", to=f"{local}@right.test") + mx.log.find("deferred", to=f"{local}@right.test"))[0]
+
+
+@pytest.mark.parametrize("behaviour", BREAKS)
+def test_tls_that_breaks_after_its_handshake(place, behaviour):
+    """Twice in a row, before the message was sent: then it is left out for a while."""
+    mx, hop = place("level = may", behaviour=behaviour)
+    for local in "ann", "bob":
+        assert send_and_wait(mx, local)["status"] == "4.4.2"
+    assert not hop.messages and not hop.mail_in_plain_text()
+    assert "break" not in mx.log.wait("tls_breaks")["text"]
+    for local in "cat", "dan":
+        hop.plain.clear()
+        event = send_and_wait(mx, local)
+        assert event["event"] == "delivered" and "tls" not in event and b"STARTTLS\r\n" not in hop.plain
+    assert len(mx.log.find("tls_breaks")) == 1
+
+
+@pytest.mark.parametrize("behaviour", BREAKS)
+def test_tls_that_breaks_where_it_is_demanded(place, behaviour):
+    mx, hop = place("level = encrypt", behaviour=behaviour)
+    for local in "ann", "bob", "cat", "dan":
+        assert send_and_wait(mx, local)["status"] == "4.4.2"
+    assert not hop.messages and not hop.mail_in_plain_text() and not mx.log.find("tls_breaks")
+
+
+def test_breaks_between_which_mail_goes_are_none_in_a_row(place):
+    mx, hop = place("level = may")
+    for number in range(3):
+        hop.behaviour = "break at DATA"
+        assert send_and_wait(mx, f"ann{number}")["event"] == "deferred"
+        hop.behaviour = "good"
+        assert send_and_wait(mx, f"bob{number}")["tls"]
+    assert not mx.log.find("tls_breaks") and not hop.mail_in_plain_text()
+
+
+@pytest.mark.parametrize("behaviour", ["cut", "break in the data"])
+def test_tls_that_breaks_when_the_message_was_sent(place, behaviour):
+    """The server may have it: that is no reason to send it again in plain text."""
+    mx, hop = place("level = may", behaviour=behaviour)
+    for local in "ann", "bob", "cat":
+        assert send_and_wait(mx, local)["status"] == "4.4.2"
+    assert len(hop.broken) == (3 if behaviour == "cut" else 0) and not hop.mail_in_plain_text() and not mx.log.find("tls_breaks")
+
+
 def test_tls_that_is_not_offered_any_more(place):
     """By a server whose TLS has worked: mail goes in plain text, where that will do, and it is logged."""
     mx, hop = place("level = may")

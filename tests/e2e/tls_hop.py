@@ -124,6 +124,8 @@ class Session:
         self.say("354 go ahead")
         text = b""
         for line in self.rfile:
+            if self.is_secured and self.hop.behaviour == "break in the data":
+                return False
             if line == b".\r\n":
                 break
             text += line
@@ -139,6 +141,8 @@ class Session:
         self.say("220 mx.hop.test ESMTP")
         while line := self.rfile.readline():
             verb = line[:4].upper()
+            if self.is_secured and self.hop.behaviour == f"break at {verb.decode()}":
+                return
             if not self.is_secured:
                 self.hop.plain.append(line)
             if verb in (b"EHLO", b"LHLO"):
@@ -162,7 +166,7 @@ class Session:
 class Hop:
     """BEHAVIOUR: "good", "none" (STARTTLS is not offered), "ehlo" (EHLO is unknown), "refuse",
     "busy" (421 to STARTTLS), "stall", "garbage", "close" or "inject" (in place of the handshake), "cut" (no reply to the
-    message, and no close_notify). CONTEXT: of the server; None: no TLS. LISTENING: a socket, in the
+    message, and no close_notify), "break at MAIL", "break at DATA" or "break in the data" (inside TLS only). CONTEXT: of the server; None: no TLS. LISTENING: a socket, in the
     place of one at ADDRESS and PORT."""
 
     session_class = Session

@@ -101,6 +101,19 @@ static bool is_unproven(const struct smtp_client *client)
 	       (client->is_secured && !client->is_proven);
 }
 
+static bool is_in_first_transaction(const struct smtp_client *client)
+{
+	return client->completed == 0 && client->message.recipient_count > 0 &&
+	       client->state > CLIENT_READY && client->state < CLIENT_CLOSED;
+}
+
+bool smtp_client_is_beginning(const struct smtp_client *client)
+{
+	return client->completed == 0 &&
+	       (client->state <= CLIENT_HELO || client->state == CLIENT_FORWARD ||
+		client->state == CLIENT_MAIL);
+}
+
 void smtp_client_lost(struct smtp_client *client, const char *reason)
 {
 	struct mail_verdict *verdict;
@@ -112,7 +125,9 @@ void smtp_client_lost(struct smtp_client *client, const char *reason)
 			 client->peer, client_state_name(client->state), reason);
 	client_tell_end(client, verdict);
 	client->is_in_doubt = smtp_client_is_deciding(client);
+	client->is_unanswered = client->is_in_doubt;
 	client->is_insecure = is_unproven(client);
+	client->is_broken = is_in_first_transaction(client) && !client->is_in_doubt;
 	client_fail_session(client, verdict);
 }
 
@@ -127,7 +142,9 @@ void smtp_client_timed_out(struct smtp_client *client)
 			 client_state_name(client->state));
 	client_tell_end(client, verdict);
 	client->is_in_doubt = smtp_client_is_deciding(client);
+	client->is_unanswered = client->is_in_doubt;
 	client->is_insecure = is_unproven(client);
+	client->is_silent = smtp_client_is_beginning(client) && !client->is_insecure;
 	client_fail_session(client, verdict);
 	client->is_stale = false;
 }
@@ -285,6 +302,21 @@ bool smtp_client_is_stale(const struct smtp_client *client)
 bool smtp_client_is_insecure(const struct smtp_client *client)
 {
 	return client->is_insecure;
+}
+
+bool smtp_client_is_broken(const struct smtp_client *client)
+{
+	return client->is_broken;
+}
+
+bool smtp_client_is_silent(const struct smtp_client *client)
+{
+	return client->is_silent;
+}
+
+bool smtp_client_is_unanswered(const struct smtp_client *client)
+{
+	return client->is_unanswered;
 }
 
 bool smtp_client_is_injected(const struct smtp_client *client)

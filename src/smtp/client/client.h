@@ -241,6 +241,17 @@ const struct mail_verdict *smtp_client_failure(const struct smtp_client *client)
  * refuses it; the server did not answer STARTTLS, or 421; the handshake failed; or, since a server
  * may reject it last, no reply came after it. */
 bool smtp_client_is_insecure(const struct smtp_client *client);
+/* Whether the client is CLOSED because the connection was lost in its first transaction, before the
+ * server had the complete message, so that nobody can have accepted it. */
+bool smtp_client_is_broken(const struct smtp_client *client);
+/* Whether the server has not decided about the first MAIL of the session yet, and a reply is
+ * expected from it, but for what belongs to TLS and logins. */
+bool smtp_client_is_beginning(const struct smtp_client *client);
+/* Whether the client is CLOSED because the server exceeded its time then. */
+bool smtp_client_is_silent(const struct smtp_client *client);
+/* Whether the client is CLOSED because the server did not answer the complete message: it may have
+ * accepted it. */
+bool smtp_client_is_unanswered(const struct smtp_client *client);
 /* Whether the client is CLOSED because of replies in plain text that nobody can have sent who waits
  * for a handshake: somebody between the server and us has. That is no reason for plain text. */
 bool smtp_client_is_injected(const struct smtp_client *client);

@@ -57,12 +57,15 @@ struct smtp_client {
 	struct smtp_capabilities capabilities;
 	char server_name[SMTP_CLIENT_NAME_SIZE]; /* see smtp_client_server_name() */
 	bool is_greeted;
-	bool needs_reset; /* the server is still in a transaction that we have ended */
-	bool is_secured;  /* by TLS */
-	bool is_proven;   /* a reply has come by TLS */
-	bool is_insecure; /* see smtp_client_is_insecure() */
-	bool is_injected; /* see smtp_client_is_injected() */
-	bool is_refused;  /* see smtp_client_is_tls_refused() */
+	bool needs_reset;   /* the server is still in a transaction that we have ended */
+	bool is_secured;    /* by TLS */
+	bool is_proven;     /* a reply has come by TLS */
+	bool is_insecure;   /* see smtp_client_is_insecure() */
+	bool is_injected;   /* see smtp_client_is_injected() */
+	bool is_broken;     /* see smtp_client_is_broken() */
+	bool is_silent;     /* see smtp_client_is_silent() */
+	bool is_unanswered; /* see smtp_client_is_unanswered() */
+	bool is_refused;    /* see smtp_client_is_tls_refused() */
 	const struct mail_verdict *failure; /* see smtp_client_failure() */
 	bool is_stale;                      /* see smtp_client_is_stale() */
 	bool is_unserved;                   /* see smtp_client_is_unserved() */

@@ -98,6 +98,8 @@ void remote_attempt_try(struct remote_attempt *attempt, const struct dns_server 
 	attempt->servers = servers;
 	attempt->server_count = count;
 	attempt->next_server = 0;
+	attempt->passed_over = 0;
+	attempt->has_only_passed_by = false;
 	attempt->trigger = trigger;
 	attempt->full = 0;
 	try_next_server(attempt);
@@ -130,10 +132,8 @@ static void leave_session(struct remote_attempt *attempt)
  * another. */
 static bool may_ask_elsewhere(const struct remote_attempt *attempt)
 {
-	bool has_next = attempt->next_server < attempt->server_count || attempt->server_count == 0;
-
-	return has_next && !attempt->is_last && attempt->asked_count + 1 < SERVERS_MAX &&
-	       attempt->protocol != SMTP_CLIENT_LMTP &&
+	return remote_attempt_has_next(attempt) && !attempt->is_last &&
+	       attempt->asked_count + 1 < SERVERS_MAX && attempt->protocol != SMTP_CLIENT_LMTP &&
 	       os_clock_monotonic_us() - attempt->begin_us < ASKING_US;
 }
 
@@ -260,6 +260,7 @@ static void settle(struct remote_attempt *attempt)
 {
 	attempt->was_connected = true;
 	remote_attempt_tell(attempt, NULL);
+	remote_attempt_note_copies(attempt);
 	attempt->job->tls = remote_session_tls(attempt->session);
 	attempt->job->source = str_from(remote_session_source(attempt->session));
 	remote_recipients_settle(&attempt->recipients, may_ask_elsewhere(attempt),
@@ -274,6 +275,7 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 	struct remote_attempt *attempt = context;
 
 	remote_attempt_learn_speed(attempt, outcome);
+	remote_attempt_remember(attempt, outcome);
 	if (attempt->is_slowed)
 		turn_others_back(attempt);
 	switch (outcome) {
@@ -361,7 +363,8 @@ void remote_attempt_start(struct remote_carrier *carrier, enum smtp_client_proto
 	attempt->key = key;
 	attempt->finder = finder;
 	attempt->finder_context = context;
-	attempt->session = remote_pool_take(carrier->pool, key, job->has_turn);
+	if (!remote_attempt_shuns_idle(attempt))
+		attempt->session = remote_pool_take(carrier->pool, key, job->has_turn);
 	attempt->is_told = true;
 	if (attempt->session != NULL)
 		start_transaction(attempt);

@@ -10,6 +10,8 @@
 #define DELIVER_REMOTE_ATTEMPT_ATTEMPT_H
 
 #include "deliver/helper.h"
+#include "deliver/remote/attempt/doubt.h"
+#include "deliver/remote/attempt/silent.h"
 #include "deliver/remote/policy/plain.h"
 #include "deliver/remote/session/pool.h"
 
@@ -19,6 +21,8 @@ struct remote_attempt;
 struct remote_carrier {
 	struct remote_pool *pool;
 	struct remote_plain *plain;              /* servers whose TLS does not work */
+	struct remote_silent *silent;            /* servers that are passed over */
+	struct remote_doubt *doubt;              /* messages that a server may have taken */
 	struct remote_session_settings settings; /* but for the protocol */
 	struct shape *shape;                     /* how fast mail goes; NULL: as fast as it can */
 	unsigned configurations;                 /* how many there have been */

@@ -7,7 +7,10 @@
 
 void remote_carrier_init(struct remote_carrier *carrier, struct os_loop *loop)
 {
-	*carrier = (struct remote_carrier){.pool = remote_pool_new(), .plain = remote_plain_new()};
+	*carrier = (struct remote_carrier){.pool = remote_pool_new(),
+					   .plain = remote_plain_new(),
+					   .silent = remote_silent_new(),
+					   .doubt = remote_doubt_new()};
 	carrier->settings.tls = tls_client_new();
 	carrier->settings.loop = loop;
 	carrier->settings.chunk = memory_alloc(REMOTE_CHUNK_SIZE);
@@ -31,6 +34,8 @@ void remote_carrier_clear(struct remote_carrier *carrier)
 	remote_carrier_give_up(carrier);
 	remote_pool_free(carrier->pool);
 	remote_plain_free(carrier->plain);
+	remote_silent_free(carrier->silent);
+	remote_doubt_free(carrier->doubt);
 	tls_client_free(carrier->settings.tls);
 	free(carrier->settings.chunk);
 }

@@ -25,15 +25,18 @@ struct remote_attempt {
 	const struct dns_server *servers; /* candidates, best first */
 	size_t server_count;
 	size_t next_server;
-	const char *trigger; /* set when none of them answered */
-	uint64_t full;       /* key of the class that had no place for a session with one
-			      * of them, the first; 0: none */
+	uint64_t passed_over;    /* a bit for each: they come after the others */
+	bool has_only_passed_by; /* the others were tried */
+	const char *trigger;     /* set when none of them answered */
+	uint64_t full;           /* key of the class that had no place for a session with one
+				  * of them, the first; 0: none */
 	char full_trigger[LIMIT_TRIGGER_SIZE]; /* of that class */
 	bool was_connected;                    /* at least one of them answered */
 	struct mail_verdict failure;           /* of the candidates so far; no text: none */
 
 	const struct dns_server *server; /* the current one */
 	struct remote_policy policy;     /* for it */
+	bool is_left_out;                /* TLS, for it: it is known not to work */
 	struct remote_session *session;
 	bool is_told;                               /* how TLS went in the session */
 	union os_socket_address asked[SERVERS_MAX]; /* asked already; recipients that are left
@@ -67,6 +70,16 @@ MUST_CHECK bool remote_attempt_meet(struct remote_attempt *attempt);
 /* The same, unless the policy forbids it, which has just been found; and without TLS if that is
  * known not to work. */
 MUST_CHECK bool remote_attempt_obey_policy(struct remote_attempt *attempt);
+
+/* Whether there is another server than the current one, as far as is known. */
+bool remote_attempt_has_next(const struct remote_attempt *attempt);
+/* A transaction has ended: what is to be remembered of its server. */
+void remote_attempt_remember(const struct remote_attempt *attempt, enum remote_outcome outcome);
+/* Whether the message must not go by an idle connection, as it is to go to another server. */
+bool remote_attempt_shuns_idle(const struct remote_attempt *attempt);
+/* After a transaction: where recipients have the message now and another server may have taken it
+ * before, their verdicts say so. */
+void remote_attempt_note_copies(const struct remote_attempt *attempt);
 
 /* message.c */
 /* An attempt at JOB among those of CARRIER, with what its message needs. */

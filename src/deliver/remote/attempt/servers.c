@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: ISC
 /* The servers of an attempt: one after the other is met, as its policy says, and why one was not is
  * kept. */
+#include "base/timestamp.h"
 #include "deliver/remote/attempt/internal.h"
 #include "deliver/remote/route/peer.h"
 #include <errno.h>
 #include <string.h>
+
+/* RFC 5321 section 4.5.3.2: the least that each of a server's first replies may take. All of them
+ * together have it where another server may be asked. */
+static const int64_t PATIENCE_US = 5 * MINUTE_US;
+
+enum { PASSED_MAX = 64 };
 
 void remote_attempt_keep_failure(struct remote_attempt *attempt, const struct mail_verdict *verdict)
 {
@@ -71,6 +78,7 @@ static int connect_to_server(struct remote_attempt *attempt,
 
 	settings.protocol = attempt->protocol;
 	settings.has_turn = attempt->job->has_turn;
+	settings.patience_us = remote_attempt_has_next(attempt) ? PATIENCE_US : 0;
 	if (attempt->finder->source != NULL)
 		settings.source = attempt->finder->source(attempt->finder_context, attempt->server,
 							  &settings.sources);
@@ -117,7 +125,8 @@ bool remote_attempt_meet(struct remote_attempt *attempt)
 static bool is_plain(const struct remote_attempt *attempt)
 {
 	return attempt->protocol == SMTP_CLIENT_QMTP ||
-	       remote_plain_has(attempt->carrier->plain, &attempt->server->address);
+	       remote_plain_has(attempt->carrier->plain, &attempt->server->address,
+				attempt->policy.login != NULL);
 }
 
 bool remote_attempt_obey_policy(struct remote_attempt *attempt)
@@ -132,18 +141,54 @@ bool remote_attempt_obey_policy(struct remote_attempt *attempt)
 		attempt->was_connected = true; /* the server is not to blame */
 		return false;
 	}
-	if (policy->level == CONFIG_TLS_MAY && is_plain(attempt))
+	attempt->is_left_out = policy->level == CONFIG_TLS_MAY && is_plain(attempt);
+	if (attempt->is_left_out)
 		policy->level = CONFIG_TLS_NONE;
 	return remote_attempt_meet(attempt);
+}
+
+/* Those that were passed over come after the others. */
+static bool take_next(struct remote_attempt *attempt)
+{
+	if (!remote_attempt_has_next(attempt))
+		return false;
+	if (attempt->next_server == attempt->server_count) {
+		attempt->next_server = 0;
+		attempt->has_only_passed_by = true;
+	}
+	attempt->server = &attempt->servers[attempt->next_server++];
+	return true;
+}
+
+static bool may_have_taken(const struct remote_attempt *attempt)
+{
+	return attempt->protocol == SMTP_CLIENT_SMTP &&
+	       remote_doubt_count(attempt->carrier->doubt, attempt->job->id, attempt->server) >=
+		       REMOTE_DOUBT_ATTEMPTS;
+}
+
+/* Whether the current server is not to be tried in this round. */
+static bool is_passed_over(struct remote_attempt *attempt)
+{
+	size_t i = attempt->next_server - 1;
+
+	if (attempt->has_only_passed_by)
+		return i >= PASSED_MAX || (attempt->passed_over & UINT64_C(1) << i) == 0;
+	if (attempt->server_count < 2 || i >= PASSED_MAX ||
+	    !(may_have_taken(attempt) ||
+	      remote_silent_has(attempt->carrier->silent, attempt->server)))
+		return false;
+	attempt->passed_over |= UINT64_C(1) << i;
+	return true;
 }
 
 enum remote_attempt_next remote_attempt_meet_next(struct remote_attempt *attempt)
 {
 	const struct remote_finder *finder = attempt->finder;
 
-	while (attempt->next_server < attempt->server_count) {
-		attempt->server = &attempt->servers[attempt->next_server++];
-		if (was_asked(attempt, attempt->server) || is_known_full(attempt))
+	while (take_next(attempt)) {
+		if (was_asked(attempt, attempt->server) || is_known_full(attempt) ||
+		    is_passed_over(attempt))
 			continue;
 		attempt->policy = (struct remote_policy){.level = CONFIG_TLS_NONE};
 		if (finder->protect != NULL && !finder->protect(attempt->finder_context, attempt,

@@ -203,3 +203,23 @@ bool remote_engine_is_used_up(const struct remote_engine *engine)
 {
 	return engine->smtp != NULL && smtp_client_is_used_up(engine->smtp);
 }
+
+bool remote_engine_is_beginning(const struct remote_engine *engine)
+{
+	return engine->smtp != NULL && smtp_client_is_beginning(engine->smtp);
+}
+
+bool remote_engine_is_broken(const struct remote_engine *engine)
+{
+	return engine->smtp != NULL && smtp_client_is_broken(engine->smtp);
+}
+
+bool remote_engine_is_silent(const struct remote_engine *engine)
+{
+	return engine->smtp != NULL && smtp_client_is_silent(engine->smtp);
+}
+
+bool remote_engine_is_unanswered(const struct remote_engine *engine)
+{
+	return engine->smtp != NULL && smtp_client_is_unanswered(engine->smtp);
+}

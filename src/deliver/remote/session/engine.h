@@ -42,6 +42,11 @@ void remote_engine_form(struct remote_engine *engine, uint64_t size);
 void remote_engine_refuse_form(struct remote_engine *engine, const char *status,
 			       const char *reason);
 bool remote_engine_is_tls_refused(const struct remote_engine *engine);
+/* By QMTP the server says nothing before it has the message. */
+bool remote_engine_is_beginning(const struct remote_engine *engine);
+bool remote_engine_is_broken(const struct remote_engine *engine);
+bool remote_engine_is_silent(const struct remote_engine *engine);
+bool remote_engine_is_unanswered(const struct remote_engine *engine);
 bool remote_engine_is_injected(const struct remote_engine *engine);
 /* As smtp_client_server_name(); "" by QMTP. */
 const char *remote_engine_server_name(const struct remote_engine *engine);

@@ -31,6 +31,8 @@ struct remote_session {
 	struct os_watch *watch;
 	unsigned events; /* being watched */
 	bool is_connecting;
+	bool is_unmet;    /* the connection was not answered in time */
+	int64_t begun_us; /* monotonic */
 	struct os_timer *timer;
 	int64_t deadline_us; /* monotonic */
 	int64_t timer_us;    /* when the timer fires, at most deadline_us */
@@ -59,6 +61,8 @@ struct remote_session {
 /* stream.c */
 /* Until the timer of the session is to fire. */
 void remote_session_set_deadline(struct remote_session *session, int64_t delay_us);
+/* How long the server may take for what is expected from it now. */
+int64_t remote_session_timeout_us(const struct remote_session *session);
 /* Passes to the engine what has come, all that TLS has read, too, which poll does not report. */
 void remote_session_receive(struct remote_session *session);
 /* Sends what the engine has for the server now: whether that is all with the kernel. */

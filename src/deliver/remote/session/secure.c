@@ -148,3 +148,18 @@ bool remote_session_is_tls_refused(const struct remote_session *session)
 {
 	return remote_engine_is_tls_refused(&session->engine);
 }
+
+bool remote_session_is_silent(const struct remote_session *session)
+{
+	return session->is_unmet || remote_engine_is_silent(&session->engine);
+}
+
+bool remote_session_is_broken(const struct remote_session *session)
+{
+	return remote_engine_is_broken(&session->engine);
+}
+
+bool remote_session_is_unanswered(const struct remote_session *session)
+{
+	return remote_engine_is_unanswered(&session->engine);
+}

@@ -114,6 +114,7 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 	if (policy->login != NULL)
 		remote_session_want_login(session, policy->login);
 	session->is_connecting = true;
+	session->begun_us = os_clock_monotonic_us();
 	session->engine = new_engine(session, peer);
 	snprintf(session->key, sizeof session->key, "%s", key);
 	mail_verdict_set(&session->failure, "4.4.1", "connect to %s: ", peer);
@@ -283,7 +284,7 @@ static void drive(struct remote_session *session)
 	bool is_sent = is_allowed && remote_session_send_all(session);
 
 	if (reply_count != session->reply_count)
-		remote_session_set_deadline(session, remote_engine_timeout_us(&session->engine));
+		remote_session_set_deadline(session, remote_session_timeout_us(session));
 	session->reply_count = reply_count;
 	if (!is_allowed)
 		return;
@@ -338,7 +339,7 @@ static void on_event(void *context, unsigned events)
 			return;
 		}
 		session->is_connecting = false;
-		remote_session_set_deadline(session, remote_engine_timeout_us(&session->engine));
+		remote_session_set_deadline(session, remote_session_timeout_us(session));
 	}
 	if (may_read(session, events))
 		remote_session_receive(session);
@@ -356,6 +357,7 @@ static void on_timer(void *context)
 	} else if (session->transaction.done == NULL) {
 		end_wait(session);
 	} else if (session->is_connecting) {
+		session->is_unmet = true;
 		fail_to_connect(session, "timeout");
 	} else {
 		remote_session_blame(session);

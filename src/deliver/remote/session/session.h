@@ -32,6 +32,8 @@ struct remote_session_settings {
 					     * system chooses */
 	int64_t connect_timeout_us;
 	int64_t reply_timeout_us;
+	int64_t patience_us; /* from the first packet to the reply to the first MAIL, in all, as
+			      * there is another server; 0: as long as each reply may take */
 	struct remote_certificates *certificates; /* for policies with one; NULL: none */
 	struct remote_logins *logins;             /* for policies with a login; NULL: none */
 	struct remote_places *places;             /* in which it is counted; NULL: it is not */
@@ -98,6 +100,11 @@ const char *remote_session_source(const struct remote_session *session);
 bool remote_session_is_injected(const struct remote_session *session);
 /* As smtp_client_server_name(). */
 const char *remote_session_server_name(const struct remote_session *session);
+/* Whether the server has not answered the connection in time, or as smtp_client_is_silent(). */
+bool remote_session_is_silent(const struct remote_session *session);
+/* As smtp_client_is_broken(), smtp_client_is_unanswered(). */
+bool remote_session_is_broken(const struct remote_session *session);
+bool remote_session_is_unanswered(const struct remote_session *session);
 /* Whether it is in plain text because the server refused STARTTLS, which it had offered. */
 bool remote_session_is_tls_refused(const struct remote_session *session);
 

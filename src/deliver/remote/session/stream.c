@@ -17,6 +17,18 @@ void remote_session_set_deadline(struct remote_session *session, int64_t delay_u
 	os_timer_start(session->timer, delay_us);
 }
 
+int64_t remote_session_timeout_us(const struct remote_session *session)
+{
+	int64_t timeout_us = remote_engine_timeout_us(&session->engine);
+	int64_t left_us =
+		session->begun_us + session->settings.patience_us - os_clock_monotonic_us();
+
+	if (session->settings.patience_us == 0 || left_us > timeout_us ||
+	    !remote_engine_is_beginning(&session->engine))
+		return timeout_us;
+	return left_us > 0 ? left_us : 1;
+}
+
 /* False: nothing more can be read now. */
 static bool receive_part(struct remote_session *session)
 {
@@ -64,7 +76,7 @@ static bool flush(struct remote_session *session)
 			return false;
 		}
 		remote_engine_sent(&session->engine, (size_t)count);
-		remote_session_set_deadline(session, remote_engine_timeout_us(&session->engine));
+		remote_session_set_deadline(session, remote_session_timeout_us(session));
 		output = remote_engine_output(&session->engine);
 	}
 	return true;

@@ -120,6 +120,16 @@ static void check_served(size_t i)
 		assert_int_equal(scene.job->recipients[i].is_passed_on, scene.has_extensions);
 }
 
+/* Servers found anew are tried in another order: those that were silent come last. */
+static bool is_of_silent(const char *text)
+{
+	for (size_t c = 0; c < scene.candidate_count; c++)
+		if ((scene.kinds[c] == KIND_MUTE && strstr(text, "greeting") != NULL) ||
+		    (scene.kinds[c] == KIND_MUTE_TO_CONNECT && strstr(text, "timeout") != NULL))
+			return true;
+	return false;
+}
+
 /* What no server took: told as the best of what they said, and waited for as long as none
  * was there. */
 static void check_unserved(size_t i)
@@ -144,7 +154,8 @@ static void check_unserved(size_t i)
 			text = scene.kinds[c] == KIND_GREETS_421 ? "421" : "greeting";
 	}
 	assert_int_equal(scene.verdicts[i].class, is_hopeless ? MAIL_FAIL : MAIL_WAIT);
-	assert_true(is_hopeless || strstr(scene.verdicts[i].text, text) != NULL);
+	assert_true(is_hopeless || strstr(scene.verdicts[i].text, text) != NULL ||
+		    is_of_silent(scene.verdicts[i].text));
 	assert_true((scene.triggers[i] != NULL) == !was_there);
 	assert_false(scene.is_taken[i]);
 }

@@ -330,23 +330,55 @@ static void servers_without_tls_are_remembered_for_a_while(void **state)
 	(void)state;
 	fake_begin(1);
 	plain = remote_plain_new();
-	assert_false(remote_plain_has(plain, &one));
+	assert_false(remote_plain_has(plain, &one, false));
 	add_plain(plain, 1);
-	assert_true(remote_plain_has(plain, &one));
-	assert_false(remote_plain_has(plain, &other));
+	assert_true(remote_plain_has(plain, &one, false));
+	assert_false(remote_plain_has(plain, &other, false));
 	fake_advance(15 * MINUTE_US - 1);
-	assert_true(remote_plain_has(plain, &one));
+	assert_true(remote_plain_has(plain, &one, false));
 	fake_advance(1);
-	assert_false(remote_plain_has(plain, &one));
-	assert_false(remote_plain_has(plain, &one));
+	assert_false(remote_plain_has(plain, &one, false));
+	assert_false(remote_plain_has(plain, &one, false));
 	for (unsigned i = 0; i < SERVERS; i++) {
 		add_plain(plain, i);
 		add_plain(plain, i);
 	}
 	other = address_of(SERVERS - 1000);
-	assert_true(remote_plain_has(plain, &other));
+	assert_true(remote_plain_has(plain, &other, false));
 	other = address_of(SERVERS - 1001);
-	assert_false(remote_plain_has(plain, &other)); /* dropped for the latest */
+	assert_false(remote_plain_has(plain, &other, false)); /* dropped for the latest */
+	remote_plain_free(plain);
+}
+
+/* Two in a row, and for an hour; never where a password would go by the connection. */
+static void breaks_inside_tls_are_counted(void **state)
+{
+	const struct dns_server server = {.address = address_of(1), .host = "mx.example"};
+	struct remote_plain *plain;
+
+	(void)state;
+	fake_begin(1);
+	plain = remote_plain_new();
+	for (int i = 0; i < 3; i++) {
+		remote_plain_broke(plain, &server, true, "lost");
+		remote_plain_held(plain, &server);
+	}
+	assert_false(remote_plain_has(plain, &server.address, false));
+	remote_plain_broke(plain, &server, true, "lost");
+	assert_false(remote_plain_has(plain, &server.address, false));
+	fake_advance(10 * 60 * MINUTE_US);
+	remote_plain_broke(plain, &server, true, "lost");
+	assert_true(remote_plain_has(plain, &server.address, false));
+	assert_false(remote_plain_has(plain, &server.address, true));
+	fake_advance(60 * MINUTE_US - 1);
+	assert_true(remote_plain_has(plain, &server.address, false));
+	fake_advance(1);
+	assert_false(remote_plain_has(plain, &server.address, false));
+	/* where plain text breaks, too, TLS is not to blame */
+	remote_plain_broke(plain, &server, true, "lost");
+	remote_plain_broke(plain, &server, true, "lost");
+	remote_plain_broke(plain, &server, false, "lost");
+	assert_false(remote_plain_has(plain, &server.address, false));
 	remote_plain_free(plain);
 }
 
@@ -444,6 +476,7 @@ int main(void)
 		cmocka_unit_test(a_read_that_may_succeed_later_is_repeated),
 		cmocka_unit_test(services_have_their_own),
 		cmocka_unit_test(servers_without_tls_are_remembered_for_a_while),
+		cmocka_unit_test(breaks_inside_tls_are_counted),
 		cmocka_unit_test(only_what_is_enforced_makes_mail_wait),
 	};
 
