@@ -48,7 +48,8 @@ static bool is_held(const struct mailbox_turns *turns, struct str id)
 	const struct mailbox_entry *entry;
 
 	DL_FOREACH (turns->held, entry)
-		if (entry->message.is_busy && str_equal(entry->identity.id, id))
+		if (entry->message.is_busy && !entry->is_at_sent &&
+		    str_equal(entry->identity.id, id))
 			return true;
 	return false;
 }
@@ -265,7 +266,8 @@ static void on_retry(void *context)
 
 	for (entry = turns->held; entry != NULL; entry = after) {
 		after = entry->next;
-		if (entry->retry_us > now_us)
+		/* those of one Message-ID go together, as one of them asks for all */
+		if (entry->is_at_sent && entry->retry_us > now_us)
 			continue;
 		DL_DELETE2(turns->held, entry, previous, next);
 		DL_APPEND2(turns->waiting, entry, previous, next);
