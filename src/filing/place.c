@@ -29,7 +29,7 @@ static int write_user(const struct mail_localpart *local, struct str domain, str
 }
 
 int filing_user(struct str address, struct arena *arena, struct str *user_out,
-		struct str *detail_out)
+		struct str *detail_out, struct str *written_out)
 {
 	struct mail_parts parts = mail_parts_of(address);
 	struct mail_localpart local;
@@ -45,5 +45,12 @@ int filing_user(struct str address, struct arena *arena, struct str *user_out,
 	*user_out = user;
 	if (detail_out != NULL)
 		*detail_out = arena_copy_str(arena, detail_of(&local));
+	if (written_out != NULL) {
+		struct buffer tag = {0};
+
+		mail_localpart_tag(parts.local, &tag);
+		*written_out = arena_copy_str(arena, buffer_view(&tag));
+		buffer_clear(&tag);
+	}
 	return 0;
 }

@@ -71,21 +71,40 @@ static size_t find_user(struct str text, size_t escaped)
 	return text.length;
 }
 
+/* LOCAL in its case. */
+static int parse_written(struct str local, struct mail_localpart *parsed, size_t *escaped_out)
+{
+	if (local.length == 0 || local.length >= sizeof parsed->text)
+		return -EINVAL;
+	if (local.data[0] == '"') {
+		if (unquote(local, parsed, escaped_out) < 0 || parsed->length == 0)
+			return -EINVAL;
+	} else {
+		for (; parsed->length < local.length; parsed->length++)
+			parsed->text[parsed->length] = local.data[parsed->length];
+	}
+	return 0;
+}
+
+void mail_localpart_tag(struct str local, struct buffer *out)
+{
+	struct mail_localpart parsed = {.length = 0};
+	size_t escaped = 0;
+	size_t begin;
+
+	if (parse_written(local, &parsed, &escaped) < 0)
+		return;
+	begin = find_user(mail_localpart_whole(&parsed), escaped) + 1;
+	if (begin < parsed.length)
+		buffer_append(out, parsed.text + begin, parsed.length - begin);
+}
+
 int mail_localpart_parse(struct str local, struct mail_localpart *out)
 {
 	struct mail_localpart parsed = {.length = 0};
 	size_t escaped = 0;
 
-	if (local.length == 0 || local.length >= sizeof parsed.text)
-		return -EINVAL;
-	if (local.data[0] == '"') {
-		if (unquote(local, &parsed, &escaped) < 0 || parsed.length == 0)
-			return -EINVAL;
-	} else {
-		for (; parsed.length < local.length; parsed.length++)
-			parsed.text[parsed.length] = local.data[parsed.length];
-	}
-	if (fold(&parsed) < 0)
+	if (parse_written(local, &parsed, &escaped) < 0 || fold(&parsed) < 0)
 		return -EINVAL;
 	parsed.user_length = find_user(mail_localpart_whole(&parsed), escaped);
 	*out = parsed;

@@ -33,6 +33,9 @@ MUST_CHECK int mail_localpart_parse(struct str local, struct mail_localpart *out
 struct str mail_localpart_whole(const struct mail_localpart *local);
 struct str mail_localpart_user(const struct mail_localpart *local);
 
+/* Appends LOCAL's tag, without quotes, as it is written: in its case, since it may be the name of a
+ * folder or a program's data. Nothing: it has none, or LOCAL is invalid. */
+void mail_localpart_tag(struct str local, struct buffer *out);
 /* Appends LOCAL, as written in an address, without quotes. */
 void mail_local_unquote(struct str local, struct buffer *out);
 /* Appends LOCAL@DOMAIN; LOCAL, which is unquoted, gets quotes if it needs them (RFC 5321 section

@@ -229,7 +229,7 @@ def test_an_identity_that_comes_twice_in_a_message(box):
 
 def test_folders_by_detail_and_flags(site):  # noqa: F811
     box = site(start=False, more="detail_folders = yes flags = { flagged, seen } sent = none")
-    for recipient, folder in ((SCUBA, None), ("scuba+Lists/Dev@mail.test", "lists/dev"),
+    for recipient, folder in ((SCUBA, None), ("scuba+Lists/Dev@mail.test", "Lists/Dev"),
                               ("SCUBA+work@MAIL.test", "work"), ("scuba+../x@mail.test", None),
                               ("scuba+work.net@mail.test", None), ("scuba+~x@mail.test", None)):
         box.file(message(f"<{recipient}@gmail.test>"), recipient)

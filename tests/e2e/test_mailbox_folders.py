@@ -100,6 +100,20 @@ def test_an_address_whose_folder_is_a_file(site):  # noqa: F811
     assert box.mx.log.wait("folder_refused")["folder"] == "lists"
 
 
+@pytest.mark.parametrize("rule", [False, True])
+def test_a_folder_has_the_case_of_its_address(site, rule):  # noqa: F811
+    """It is decided once for each address, however that is written."""
+    box = site(more=f"sent = none detail_folders = {'no' if rule else 'yes'}",
+               settings='rule each { detail = "*" folder = "In/%x" }\n' if rule else "")
+    folder = "In/Lists" if rule else "Lists"
+    for recipients in (["scuba+Lists@mail.test", "SCUBA+LISTS@mail.test"], ["scuba+lists@mail.test"]):
+        deliver(box.mx, recipients, message("<1@gmail.test>"), sender=LISA)
+    box.mx.log.wait("message_done", count=2)
+    assert len(box.files(SCUBA, folder)) == 1 and box.mx.log.wait("message_filed_before")["folder"] == folder
+    assert [name for name in os.listdir(box.path(SCUBA)) if "lists" in name.lower()] == [
+        "." + folder.replace("/", ".")]
+
+
 @pytest.mark.parametrize("part", ["new", "cur", "tmp"])
 @pytest.mark.parametrize("flags", ["", "flags = { seen }"])
 def test_a_maildir_that_lacks_a_part_is_mended(site, part, flags):  # noqa: F811

@@ -78,14 +78,14 @@ def test_what_a_program_is_given(node, program):
     deliver(mx, "Anna+Tag@box.test", TEXT)
     assert outcome(mx, "Anna+Tag@box.test")[:2] == ("delivered", "2.0.0")
     seen = tool.report()
-    assert seen["arguments"] == ["-d", "anna@box.test", "tag", "sender@client.test", "$(id);`id`"]
+    assert seen["arguments"] == ["-d", "anna@box.test", "Tag", "sender@client.test", "$(id);`id`"]
     number = seen["environment"].pop("QUEUE_ID")
     assert mx.log.find("delivered", id=number)
     seen["environment"].pop("LC_CTYPE", None)  # Python's own
     assert seen["environment"] == {
         "PATH": "/usr/local/bin:/usr/bin:/bin", "SHELL": "/bin/sh",
         "SENDER": "sender@client.test", "RECIPIENT": "Anna+Tag@box.test", "LOCAL": "anna+tag",
-        "EXTENSION": "tag", "DOMAIN": "box.test"}
+        "EXTENSION": "Tag", "DOMAIN": "box.test"}
     assert seen["descriptors"] == [0, 1, 2]
     assert (seen["umask"], seen["directory"], seen["leads"]) == (0o77, "/", True)
     text = seen["input"].encode("latin-1")

@@ -26,6 +26,7 @@ static bool split(struct arena *arena, const struct pipe_envelope *envelope, str
 {
 	struct mail_parts halves = mail_parts_of(envelope->recipient);
 	struct mail_domain domain;
+	struct buffer extension = {0};
 	struct str whole;
 
 	mail_domain_form(halves.domain, &domain);
@@ -34,8 +35,10 @@ static bool split(struct arena *arena, const struct pipe_envelope *envelope, str
 	if (mail_localpart_parse(halves.local, &parts->local) < 0)
 		return false;
 	whole = mail_localpart_whole(&parts->local);
-	parts->extension = str_skip(whole, mail_localpart_user(&parts->local).length + 1);
-	return !has_control(whole) && !has_control(envelope->sender) &&
+	mail_localpart_tag(halves.local, &extension);
+	parts->extension = arena_copy_str(arena, buffer_view(&extension));
+	buffer_clear(&extension);
+	return !has_control(whole) && !has_control(parts->extension) && !has_control(envelope->sender) &&
 	       !has_control(envelope->recipient);
 }
 

@@ -104,7 +104,7 @@ static bool can_have(const struct config_service *service, struct str folder)
 						       : mail_folder_is_valid(folder);
 }
 
-/* A detail is the sender's choice: one that is no folder's name must not make mail bounce. */
+/* DETAIL as it is written, since names of folders have a case. It is the sender's choice: one that is no folder's name must not make mail bounce. */
 static struct str folder_of(struct mailbox_copies *copies, const struct config_rule *rule,
 			    struct str detail)
 {
@@ -131,11 +131,12 @@ size_t mailbox_copies_add(struct mailbox_copies *copies, struct str address)
 	};
 	const struct config_rule *rule;
 	struct str detail;
+	struct str written;
 
-	if (filing_user(address, copies->arena, &copy.place.user, &detail) != 0)
+	if (filing_user(address, copies->arena, &copy.place.user, &detail, &written) != 0)
 		return MAILBOX_NO_COPY;
 	rule = mailbox_rules_choose(copies->config, copies->holds, copy.place.user, detail);
-	copy.place.folder = folder_of(copies, rule, detail);
+	copy.place.folder = folder_of(copies, rule, written);
 	copy.other_folder = arena_copy_str(copies->arena, str_from(service->folder));
 	copy.decision.purpose = purpose_of(copies, detail);
 	copy.decision.rule =
@@ -164,7 +165,7 @@ size_t mailbox_copies_add_sent(struct mailbox_copies *copies, struct str address
 		.decision = {.purpose = STR("sent"), .rule = STR(""), .flags = MAILSTORE_SEEN},
 	};
 
-	if (filing_user(address, copies->arena, &copy.place.user, NULL) != 0)
+	if (filing_user(address, copies->arena, &copy.place.user, NULL, NULL) != 0)
 		return MAILBOX_NO_COPY;
 	copy.place.folder = copies->sent_folder;
 	return copy_for(copies, &copy);

@@ -175,7 +175,7 @@ static int add_all(struct task *task, struct mailbox_places *places)
 	int error = 0;
 
 	if (task->options.recipient != NULL)
-		error = filing_user(str_from(task->options.recipient), arena, &only.user, NULL);
+		error = filing_user(str_from(task->options.recipient), arena, &only.user, NULL, NULL);
 	if (error == 0 && only.user.length > 0)
 		add_usual(task, places, only.user);
 	if (error == 0)
@@ -253,7 +253,7 @@ static bool are_words_valid(const struct task *task)
 		config_service_find(task->config, str_from(name != NULL ? name : ""));
 	struct arena *arena = arena_new();
 	struct str ignored;
-	int error = user != NULL ? filing_user(str_from(user), arena, &ignored, NULL) : 0;
+	int error = user != NULL ? filing_user(str_from(user), arena, &ignored, NULL, NULL) : 0;
 
 	arena_free(arena);
 	if (error < 0)

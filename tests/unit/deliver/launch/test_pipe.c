@@ -92,7 +92,7 @@ static void the_environment_is_ours_alone(void **state)
 	static const struct os_process_account owner = {.name = "ann", .home = "/home/ann"};
 	const char *command[] = {"/bin/x"};
 	struct config_service service = {.command = command, .command_count = 1};
-	struct pipe_envelope envelope = {{457, 255}, STR(""), STR("Ann+t@X.org"), &owner};
+	struct pipe_envelope envelope = {{457, 255}, STR(""), STR("Ann+T-x@X.org"), &owner};
 	struct arena *arena = arena_new();
 	struct pipe_command filled;
 	struct mail_verdict why;
@@ -104,9 +104,9 @@ static void the_environment_is_ours_alone(void **state)
 		count++;
 	assert_int_equal(count, 11);
 	assert_true(has(filled.environment, "SENDER="));
-	assert_true(has(filled.environment, "RECIPIENT=Ann+t@X.org"));
-	assert_true(has(filled.environment, "LOCAL=ann+t"));
-	assert_true(has(filled.environment, "EXTENSION=t"));
+	assert_true(has(filled.environment, "RECIPIENT=Ann+T-x@X.org"));
+	assert_true(has(filled.environment, "LOCAL=ann+t-x"));
+	assert_true(has(filled.environment, "EXTENSION=T-x"));
 	assert_true(has(filled.environment, "DOMAIN=x.org"));
 	assert_true(has(filled.environment, "QUEUE_ID=457-ff"));
 	assert_true(has(filled.environment, "HOME=/home/ann"));
