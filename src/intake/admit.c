@@ -108,7 +108,8 @@ static void on_named(struct intake_session *session)
 
 bool intake_session_admit(struct intake_session *session, struct str early)
 {
-	if (!intake_security_admits(session->security, &session->mapped)) {
+	if (!intake_security_admits(session->security, &session->mapped) ||
+	    (session->is_stranger && intake_security_trusts_all(session->security))) {
 		session->engine->turn_away(session, "The address is not in clients");
 		return false;
 	}

@@ -57,6 +57,7 @@ static void hand_over(struct intake_proxy *proxy, const struct smtp_proxy *heade
 	const struct smtp_service *service = proxy->service;
 	const struct intake_security *security = proxy->security;
 	union os_socket_address client = proxy->peer;
+	bool is_named = header->is_named;
 	struct buffer early CLEANUP(buffer_clear) = {0};
 	int socket = proxy->socket;
 
@@ -66,7 +67,11 @@ static void hand_over(struct intake_proxy *proxy, const struct smtp_proxy *heade
 	}
 	buffer_append(&early, proxy->bytes + header->length, proxy->length - header->length);
 	proxy_free(proxy);
-	intake_session_new(intake, service, security, socket, &client, buffer_view(&early));
+	if (is_named)
+		intake_session_new(intake, service, security, socket, &client, buffer_view(&early));
+	else
+		intake_session_new_stranger(intake, service, security, socket, &client,
+					    buffer_view(&early));
 }
 
 static void on_ready(void *context, unsigned events)
@@ -89,6 +94,9 @@ static void on_ready(void *context, unsigned events)
 		return;
 	case SMTP_PROXY_DONE:
 		hand_over(proxy, &header);
+		return;
+	case SMTP_PROXY_LONG:
+		refuse(proxy, "The PROXY header is too long: at most 2048 bytes, with extensions");
 		return;
 	case SMTP_PROXY_WRONG:
 		refuse(proxy, "The connection begins without a right PROXY header");

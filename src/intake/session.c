@@ -306,9 +306,9 @@ void intake_session_turn_away(struct intake_session *session)
 	session_free(session);
 }
 
-void intake_session_new(struct intake *intake, const struct smtp_service *service,
-			const struct intake_security *security, int socket,
-			const union os_socket_address *peer, struct str early)
+static struct intake_session *session_new(struct intake *intake, const struct smtp_service *service,
+					  const struct intake_security *security, int socket,
+					  const union os_socket_address *peer, bool is_stranger)
 {
 	struct intake_session *session = memory_alloc_zero(1, sizeof *session);
 	struct smtp_peer who = {.name = "", .context = session};
@@ -322,8 +322,9 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	session->stream.socket = socket;
 	session->kept.is_secret = true;
 	session->class = INTAKE_NO_CLASS;
-	session->may_relay = intake_security_trusts_all(security) ||
-			     config_may_relay(intake->config, &session->mapped);
+	session->is_stranger = is_stranger;
+	session->may_relay = !is_stranger && (intake_security_trusts_all(security) ||
+					      config_may_relay(intake->config, &session->mapped));
 	who.is_ours = session->may_relay;
 	intake_claim_grant(session, &session->mapped, &who);
 	who.may_tls = intake_secure_is_possible(session);
@@ -337,8 +338,27 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	DL_APPEND2(intake->sessions, session, previous, next);
 	intake->session_count++;
 	log_event(EVENT_SESSION_OPENED, log_string("client", session->address));
+	return session;
+}
+
+static void begin_session(struct intake_session *session, struct str early)
+{
 	if (intake_session_admit(session, early))
 		intake_session_pump(session);
 	else
 		session_free(session);
+}
+
+void intake_session_new(struct intake *intake, const struct smtp_service *service,
+			const struct intake_security *security, int socket,
+			const union os_socket_address *peer, struct str early)
+{
+	begin_session(session_new(intake, service, security, socket, peer, false), early);
+}
+
+void intake_session_new_stranger(struct intake *intake, const struct smtp_service *service,
+				 const struct intake_security *security, int socket,
+				 const union os_socket_address *peer, struct str early)
+{
+	begin_session(session_new(intake, service, security, socket, peer, true), early);
 }

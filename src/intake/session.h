@@ -53,6 +53,10 @@ struct intake {
 void intake_session_new(struct intake *intake, const struct smtp_service *service,
 			const struct intake_security *security, int socket,
 			const union os_socket_address *peer, struct str early);
+/* The same for a client whose address the proxy PEER does not know: it has no rights by that. */
+void intake_session_new_stranger(struct intake *intake, const struct smtp_service *service,
+				 const struct intake_security *security, int socket,
+				 const union os_socket_address *peer, struct str early);
 /* Classes of hosts and the memory in which their sessions are counted; both outlive the next such
  * call. All sessions are counted all over. */
 void intake_set_limits(struct intake *intake, const struct limit_memory *limits,

@@ -131,7 +131,7 @@ static enum smtp_proxy_state parse_binary(struct str bytes, struct smtp_proxy *o
 		return SMTP_PROXY_MORE;
 	proxy.length = HEAD_SIZE + big_endian(data + 14);
 	if (proxy.length > SMTP_PROXY_MAX)
-		return SMTP_PROXY_WRONG;
+		return SMTP_PROXY_LONG;
 	if (bytes.length < proxy.length)
 		return SMTP_PROXY_MORE;
 	if (data[12] == PROXY &&

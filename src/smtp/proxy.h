@@ -18,13 +18,14 @@ enum {
 enum smtp_proxy_state {
 	SMTP_PROXY_MORE, /* the header is not complete yet */
 	SMTP_PROXY_DONE,
+	SMTP_PROXY_LONG,  /* over SMTP_PROXY_MAX */
 	SMTP_PROXY_WRONG, /* not a valid header, whatever follows */
 };
 
 struct smtp_proxy {
 	size_t length; /* of the header; the client's bytes follow */
-	bool is_named; /* address and port are the client's; otherwise the header gives none, and
-			* the peer of the connection is the client */
+	bool is_named; /* address and port are the client's; otherwise the header gives none, as
+			* for a health check: its client has no rights by an address */
 	char address[SMTP_PROXY_ADDRESS_SIZE]; /* "192.0.2.7" (also if mapped), "2001:db8::7" */
 	uint16_t port;
 };

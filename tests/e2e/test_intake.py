@@ -324,15 +324,24 @@ def test_proxy_names_the_client(node, header, client):
     assert f"([{client}])".encode() in mx.maildir("anna@a.test").wait()[0]
 
 
-def test_proxied_client_may_not_relay(node):
-    """What counts is the client's address, not the proxy's."""
-    _, listener = proxied(node)
+@pytest.mark.parametrize("header", [
+    NAMES_192_0_2_7, b"PROXY UNKNOWN\r\n", BINARY + b"\x20\0\0\0", BINARY + b"\x21\0\0\0",
+    BINARY + b"\x21\x31\0\xd8" + b"/s".ljust(108, b"\0") * 2,
+], ids=["named", "unknown", "local", "unspecified", "unix"])
+def test_proxied_client_may_not_relay(node, header):
+    """What counts is the client's address, not the proxy's, also if the proxy does not name it."""
+    _, listener = proxied(node, etrn_from='"127.0.0.0/8"', xclient_from='"127.0.0.0/8"',
+                          xforward_from='"127.0.0.0/8"')
     with Wire(listener) as wire:
-        wire.send(NAMES_192_0_2_7)
+        wire.send(header)
         assert wire.reply().startswith("220 ")
         wire.ask(b"EHLO client.test")
         wire.ask(b"MAIL FROM:<s@client.test>")
         assert wire.ask(b"RCPT TO:<x@elsewhere.test>").startswith("550 ")
+        assert wire.ask(b"RSET").startswith("250 ")
+        assert wire.ask(b"ETRN a.test").startswith("459 ")
+        assert wire.ask(b"XCLIENT ADDR=127.0.0.1").startswith("500 ")
+        assert wire.ask(b"XFORWARD ADDR=127.0.0.1").startswith("500 ")
 
 
 def test_proxied_client_talks_too_early(node):
@@ -343,18 +352,20 @@ def test_proxied_client_talks_too_early(node):
         assert wire.reply() == ""
 
 
-@pytest.mark.parametrize("sent, settings", [
-    (b"EHLO client.test\r\n", {}),
-    (b"PROXY TCP4 192.0.2.7", {"proxy_timeout": 1}),
-    (NAMES_192_0_2_7, {"proxy_from": '"192.0.2.0/24"'}),
-], ids=["without_header", "in_time", "address"])
-def test_proxy_is_refused(node, sent, settings):
+@pytest.mark.parametrize("sent, settings, why", [
+    (b"EHLO client.test\r\n", {}, "without a right PROXY header"),
+    (BINARY + b"\x21\x11\x08\0", {}, "too long: at most 2048 bytes"),
+    (b"PROXY TCP4 192.0.2.7", {"proxy_timeout": 1}, "did not come in time"),
+    (NAMES_192_0_2_7, {"proxy_from": '"192.0.2.0/24"'}, "not in proxy_from"),
+], ids=["without_header", "too_long", "in_time", "address"])
+def test_proxy_is_refused(node, sent, settings, why):
     mx, listener = proxied(node, **settings)
     with Wire(listener) as wire:
         wire.send(sent)
         with contextlib.suppress(ConnectionResetError):
             assert wire.reply() == ""
-    assert mx.log.wait("session_refused")["client"] == "127.0.0.1"
+    event = mx.log.wait("session_refused")
+    assert event["client"] == "127.0.0.1" and why in event["text"]
 
 
 def test_too_many_errors(node):

@@ -78,7 +78,10 @@ const struct config_setting config_schema_section[] = {
 		MEANING("The stage at which mail from here enters the queue.")),
 	SETTING(LISTEN, "proxy", boolean, AT(config_listen, proxy), INITIAL("no"),
 		MEANING("Whether the connections come from a proxy that names its client in a "
-			"PROXY header, version 1 or 2 (HAProxy's send-proxy). See proxy_from.")),
+			"PROXY header of at most 2048 bytes, version 1 or 2 (HAProxy's "
+			"send-proxy). A client that it does not name (UNKNOWN, LOCAL, a UNIX "
+			"socket), like a health check, has no rights by an address. See "
+			"proxy_from.")),
 	SETTING(LISTEN, "bare_newline", word, AT(config_listen, bare_newline), INITIAL("auto"),
 		WORDS(bare_newline_words),
 		MEANING("What happens to a message with a bare CR or LF, which other servers may "

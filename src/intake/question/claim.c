@@ -10,7 +10,7 @@ void intake_claim_grant(const struct intake_session *session, const struct in6_a
 			struct smtp_peer *peer)
 {
 	const struct config *config = session->intake->config;
-	bool has_address = intake_session_has_address(session);
+	bool has_address = intake_session_has_address(session) && !session->is_stranger;
 
 	peer->may_etrn = has_address && config_may_etrn(config, address);
 	peer->may_xclient = has_address && config_may_xclient(config, address);
@@ -64,6 +64,7 @@ void intake_claim_take(struct intake_session *session, const struct smtp_claim *
 				 .may_tls = intake_secure_is_possible(session)};
 	struct mail_verdict verdict;
 
+	intake_auth_forget(session);
 	take_name(session, claim->name);
 	peer.name = session->name != NULL ? session->name : "";
 	take_address(session, claim);

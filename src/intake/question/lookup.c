@@ -28,8 +28,8 @@ static void on_name_known(void *context, const char *name, bool is_temporary)
 
 void intake_lookup_name(struct intake_session *session)
 {
-	if (session->is_name_asked || session->is_claimed || session->intake->names == NULL ||
-	    intake_session_is_local(session))
+	if (session->is_name_asked || session->is_claimed || session->is_stranger ||
+	    session->intake->names == NULL || intake_session_is_local(session))
 		return;
 	session->is_name_asked = true;
 	names_ask(session->intake->names, &session->mapped, &session->name_request);
