@@ -1,32 +1,12 @@
 // SPDX-License-Identifier: ISC
 #include "auth/client.h"
-#include "auth/protocol.h"
+#include "auth/internal.h"
 #include "base/panic.h"
-#include "ipc/channel.h"
 #include "ipc/pack.h"
 #include "os/clock.h"
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
-
-struct mechanism {
-	char name[AUTH_MECHANISM_SIZE];
-	unsigned needs;
-};
-
-struct auth {
-	struct ipc_client *client;
-	struct os_timer *timer; /* for the first exchange that was asked about */
-	struct mechanism mechanisms[AUTH_MECHANISMS_MAX];
-	size_t mechanism_count;        /* 0: not connected, or nothing is offered yet */
-	struct auth_exchange *open;    /* by tag */
-	struct auth_exchange *asking;  /* in the order of the questions */
-	struct auth_exchange *waiting; /* for the client's response */
-	uint32_t last_tag;
-	struct buffer list;                  /* of auth_mechanisms() */
-	void (*when_offered)(void *context); /* NULL: nobody waits for that */
-	void *when_context;
-};
 
 /* --- the life of an exchange: asking, then waiting for a response, then asking again --- */
 
@@ -145,7 +125,7 @@ static bool unpack_offer(struct unpack *unpack, struct auth *auth)
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		struct str name = unpack_str(unpack);
-		struct mechanism *mechanism = &auth->mechanisms[i];
+		struct auth_offered_mechanism *mechanism = &auth->mechanisms[i];
 
 		if (!is_name(name))
 			return false;
@@ -170,11 +150,12 @@ static bool take_answer(struct auth *auth, struct unpack *unpack, uint32_t tag)
 	const struct auth_answer found = {.outcome = (enum auth_outcome)outcome,
 					  .message = unpack_str(unpack),
 					  .user = unpack_str(unpack),
+					  .stamp = unpack_str(unpack),
 					  .refusal = (enum auth_refusal)refusal};
 	struct auth_exchange *exchange;
 
 	if (!unpack_is_whole(unpack) || outcome > AUTH_LAST_CHALLENGE || refusal > AUTH_TOO_WEAK ||
-	    found.message.length > AUTH_MESSAGE_MAX ||
+	    found.message.length > AUTH_MESSAGE_MAX || found.stamp.length > AUTH_STAMP_MAX ||
 	    (outcome == AUTH_ACCEPTED && !is_user(found.user)))
 		return false;
 	HASH_FIND(hh, auth->open, &tag, sizeof tag, exchange);
@@ -205,6 +186,8 @@ static void on_message(void *context, struct ipc_message *message)
 		is_good = take_offer(auth, &unpack);
 	else if (message->type == AUTH_ANSWER)
 		is_good = take_answer(auth, &unpack, message->tag);
+	else if (message->type == AUTH_LOGIN)
+		is_good = auth_login_take(auth, message->tag, message->body);
 	if (!is_good) {
 		auth->mechanism_count = 0;
 		ipc_channel_refuse(ipc_client_channel(auth->client), message->type);
@@ -216,6 +199,7 @@ static void on_connected(void *context)
 	struct auth *auth = context;
 
 	ipc_channel_set_secret(ipc_client_channel(auth->client));
+	auth_login_resume(auth);
 }
 
 /* "auth" has forgotten all exchanges. Those that wait for a response end when it comes. */
@@ -233,6 +217,7 @@ static void on_lost(void *context)
 	while (auth->asking != NULL)
 		refuse(auth->asking, AUTH_TEMPORARY);
 	set_timer(auth);
+	auth_login_lost(auth);
 }
 
 struct auth *auth_new(struct os_loop *loop, const char *path)
@@ -240,6 +225,7 @@ struct auth *auth_new(struct os_loop *loop, const char *path)
 	static const struct ipc_client_handler handler = {on_connected, on_message, on_lost};
 	struct auth *auth = memory_alloc_zero(1, sizeof *auth);
 
+	auth->loop = loop;
 	auth->timer = os_timer_new(loop, on_timer, auth);
 	auth->client = ipc_client_new(loop, path, &handler, auth);
 	return auth;

@@ -63,9 +63,10 @@ enum auth_refusal {
 /* Valid during the call. */
 struct auth_answer {
 	enum auth_outcome outcome;
-	struct str message;        /* a challenge; ACCEPTED: the last message to the client, perhaps
-				    * empty */
-	struct str user;           /* ACCEPTED: in canonical form */
+	struct str message; /* a challenge; ACCEPTED: the last message to the client, perhaps
+			     * empty */
+	struct str user;    /* ACCEPTED: in canonical form */
+	struct str stamp;   /* ACCEPTED: for auth_login_new(); empty: it cannot be followed */
 	enum auth_refusal refusal; /* REFUSED */
 	bool is_failure;           /* the client has failed now: once in an exchange, whether it
 				    * waits for its end or not */

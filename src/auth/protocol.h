@@ -20,12 +20,20 @@ enum auth_message {
 	 * has learnt something about a user, it has failed. */
 	AUTH_CANCEL,
 	/* From "auth", one for each AUTH_BEGIN and AUTH_RESPOND: u32 outcome (enum auth_outcome),
-	 * u32 refusal (enum auth_refusal), str message, str user. */
+	 * u32 refusal (enum auth_refusal), str message, str user, and if it is ACCEPTED and can
+	 * end again str stamp, else an empty one. */
 	AUTH_ANSWER,
 	/* To "auth": nothing. The client has cancelled the exchange; AUTH_CANCEL follows, or
 	 * AUTH_FORGIVE if it is no failure, as the session has succeeded after all. */
 	AUTH_LEAVE,
 	AUTH_FORGIVE, /* to "auth": nothing */
+	/* To "auth": str user, str stamp. Whether this login is still valid, now and from now on;
+	 * sent again it is asked again. */
+	AUTH_FOLLOW,
+	AUTH_UNFOLLOW, /* to "auth": nothing; it need not be said any more */
+	/* From "auth", with the tag of an AUTH_FOLLOW: u32 state (enum auth_login_state); one for
+	 * each of them, and whenever the login has ended. */
+	AUTH_LOGIN,
 };
 
 /* What a mechanism needs of a client's connection. */
@@ -39,8 +47,9 @@ enum {
 	AUTH_MECHANISMS_MAX = 16,
 	AUTH_MECHANISM_SIZE = 32, /* bytes of a name, with its NUL: RFC 4422 section 3.1 has 20 */
 	AUTH_ADDRESS_SIZE = 16,
-	AUTH_OPEN_MAX = 4096, /* open exchanges of one connection; further ones get a temporary
-			       * refusal at once */
+	AUTH_LOGINS_MAX = 1000000, /* that one connection follows */
+	AUTH_OPEN_MAX = 4096,      /* open exchanges of one connection; further ones get a temporary
+				    * refusal at once */
 };
 
 #endif

@@ -88,6 +88,7 @@ static void turn_away(struct intake_session *session, const char *text)
 
 static void set_tls(struct intake_session *session, const struct smtp_tls *tls)
 {
+	intake_auth_forget(session);
 	smtp_server_set_tls(session->server, tls);
 }
 

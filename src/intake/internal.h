@@ -31,6 +31,7 @@
 #ifndef INTAKE_INTERNAL_H
 #define INTAKE_INTERNAL_H
 
+#include "auth/login.h"
 #include "directory/lookup/post.h"
 #include "directory/lookup/sender.h"
 #include "intake/engine.h"
@@ -63,10 +64,12 @@ struct intake_session {
 	struct directory_post_request post;      /* and then whether the sender may post there */
 	struct directory_sender_request senders; /* in use while a user's senders are judged */
 	struct auth_exchange exchange;           /* in use while the client authenticates */
-	uint32_t left_exchange; /* that the client has cancelled, for auth_settle(); 0: none */
+	struct auth_login *login; /* that the client has authenticated by; NULL: none is followed */
+	uint32_t left_exchange;   /* that the client has cancelled, for auth_settle(); 0: none */
 	struct names_request name_request; /* in use while the name is looked up */
 	struct os_timer *held;             /* NULL, or runs while a rate holds a question back */
 	void (*after_hold)(struct intake_session *session);
+	void (*after_login)(struct intake_session *session); /* once it is known to be valid */
 	const char *farewell;  /* a rate ends the session: what the client is told; or NULL */
 	uint64_t rates_logged; /* a bit for each section rate */
 	bool is_let_through;   /* the question was held back, and may be passed on now */
@@ -166,6 +169,10 @@ void intake_auth_see_to(struct intake_session *session, const struct smtp_questi
 void intake_auth_refuse(struct intake_session *session);
 /* Forgets an exchange that the client has given up. */
 void intake_auth_see_to_end(struct intake_session *session);
+/* At MAIL: whether the user still may, and then THEN; or the question is answered. */
+void intake_auth_ask(struct intake_session *session, void (*then)(struct intake_session *session));
+/* The client is another one from now on, or begins anew. */
+void intake_auth_forget(struct intake_session *session);
 /* The session ends. */
 void intake_auth_end(struct intake_session *session);
 

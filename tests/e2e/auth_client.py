@@ -16,7 +16,8 @@ import time
 
 from stagepost import PATIENCE, USER, is_root
 
-OFFER, BEGIN, RESPOND, CANCEL, ANSWER, LEAVE, FORGIVE = range(1, 8)
+OFFER, BEGIN, RESPOND, CANCEL, ANSWER, LEAVE, FORGIVE, FOLLOW, UNFOLLOW, LOGIN = range(1, 11)
+VALID, ENDED, NOT_KNOWN = range(3)
 CHALLENGE, ACCEPTED, REFUSED, LAST_CHALLENGE = range(4)
 FAILED, TEMPORARY, MALFORMED, UNKNOWN, INSECURE, TOO_WEAK = range(6)
 SECURED, BINDING, CERTIFICATE = 1, 2, 4
@@ -55,7 +56,9 @@ class Answer:
         self.message = body[12:12 + length]
         size, = struct.unpack_from("<I", body, 12 + length)
         self.user = body[16 + length:16 + length + size].decode()
-        assert len(body) == 16 + length + size
+        more, = struct.unpack_from("<I", body, 16 + length + size)
+        self.stamp = body[20 + length + size:]
+        assert len(self.stamp) == more
 
     def __repr__(self):
         return f"{self.outcome} {self.refusal} {self.message} {self.user!r}"
@@ -67,6 +70,7 @@ class Client:
     def __init__(self, node):
         self.tag = 0
         self.offer = None
+        self.states = []  # of logins that are followed: (tag, state)
         self.early = {}  # answers to others than the one that was waited for
         deadline = time.monotonic() + PATIENCE
         while True:
@@ -105,6 +109,8 @@ class Client:
                 name = packet[at + 4:at + 4 + length].decode()
                 self.offer[name], = struct.unpack_from("<I", packet, at + 4 + length)
                 at += 8 + length
+        elif kind == LOGIN:
+            self.states.append((tag, *struct.unpack_from("<I", packet, 8)))
         else:
             assert kind == ANSWER
             self.early[tag] = Answer(packet[8:])

@@ -12,8 +12,8 @@ import time
 import warnings
 
 import pytest
-from auth_client import (ACCEPTED, CANCEL, CHALLENGE, FAILED, FORGIVE, INSECURE, LEAVE, MALFORMED, REFUSED,
-                         TEMPORARY, UNKNOWN, Client, elsewhere)
+from auth_client import (ACCEPTED, CANCEL, CHALLENGE, ENDED, FAILED, FOLLOW, FORGIVE, INSECURE, LEAVE, MALFORMED,
+                         REFUSED, TEMPORARY, UNFOLLOW, UNKNOWN, VALID, Client, elsewhere, text)
 from passwords import USER as PASSWORD
 from stagepost import PATIENCE, ROOT, stamp, wait_until
 from users import add_user
@@ -238,8 +238,39 @@ def test_who_asks_for_keys_and_leaves_has_failed(mx, client):
     assert not mx.log.find("auth_failed", since=mark)
 
 
+def test_logins_are_followed(mx, client):
+    """By what the user has logged in with, while it is there and the user is active."""
+    def follow(tag, user, stamp):
+        client.send(FOLLOW, tag, text(user) + text(stamp))
+        return state(tag)
+
+    def state(tag):
+        while not any(one == tag for one, _ in client.states):
+            client.receive()
+        found, = [state for one, state in client.states if one == tag]
+        client.states.clear()
+        return found
+
+    stamps = [client.plain("ann", PASSWORD).stamp, client.plain("ann", "another one").stamp,
+              client.scram("ann", PASSWORD, "SCRAM-SHA-256").stamp]
+    assert len(set(stamps)) == 3 and all(stamps)
+    assert [follow(1000 + n, "ann", stamp) for n, stamp in enumerate(stamps)] == [VALID] * 3
+    assert follow(1, "ann", stamps[0][:-1] + b"x") == ENDED
+    assert follow(2, "bob@example.org", stamps[0]) == ENDED
+    assert follow(3, "nobody", b"A") == ENDED and follow(4, "gone", b"A") == ENDED
+    assert follow(5, "ann", b"A") == VALID
+    client.send(UNFOLLOW, 1000)
+    add_user(mx, "ann", PASSWORD, "yescrypt", "state=disabled")
+    ended = set()
+    while len(ended) < 3:
+        client.receive()
+        assert all(state == ENDED for _, state in client.states)
+        ended = {tag for tag, _ in client.states} - {1, 2, 3, 4}
+    assert ended == {1001, 1002, 5}, "and 1000 is not followed any more"
+
+
 def test_a_process_that_breaks_the_protocol_is_disconnected(mx):
-    for message in ((2, 1, b""), (2, 1, b"\xff" * 60), (3, 9, b"\0\0\0\0"), (9, 1, b""), (4, 1, b"x"), (6, 1, b"x")):
+    for message in ((2, 1, b""), (2, 1, b"\xff" * 60), (3, 9, b"\0\0\0\0"), (11, 1, b""), (4, 1, b"x"), (6, 1, b"x"), (8, 1, b"x")):
         with Client(mx) as client:
             client.send(*message)
             assert client.socket.recv(100) == b""

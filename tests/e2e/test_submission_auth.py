@@ -339,6 +339,70 @@ def test_without_tls_by_the_setting(node, ground):
         assert send(client)[0] == 530
 
 
+# --- a session follows its user ---
+
+
+def change_password(site):
+    run(site.mx, "directory", "passwd", "ann", stdin="another one\n")
+
+
+def disable(site):
+    site.put("user", "ann", "state=disabled")
+
+
+def delete(site):
+    run(site.mx, "directory", "del", "--table", "user", "ann")
+
+
+@pytest.mark.parametrize("change", [change_password, disable, delete])
+def test_a_session_ends_when_its_user_may_not_log_in(site, change):
+    """An idle one at once; one amid a message, too; and one whose message is being decided after that."""
+    with site.login() as idle, site.login() as amid, site.login(BOB) as other:
+        assert send(idle)[0] == 250
+        for command in (f"MAIL FROM:<{ANN}>", f"RCPT TO:<{BOB}>"):
+            assert amid.docmd(command)[0] == 250
+        assert amid.docmd("DATA")[0] == 354
+        change(site)
+        for client in (idle, amid):
+            code, said = client.getreply()
+            assert code == 421 and b"not valid any more" in said, said
+        assert send(other, BOB, to=BOB)[0] == 250
+        assert {event["user"] for event in site.mx.log.wait("login_ended", count=2)} == {"ann"}
+    with site.client() as client:
+        assert client.docmd("AUTH", "PLAIN " + b64(f"\0ann\0{PASSWORD}"))[0] == 535
+
+
+def test_what_does_not_concern_the_login_does_not_end_it(site):
+    with site.login() as client:
+        site.grant("ann", "shared@a.test")
+        site.mx.kill_and_wait("auth")
+        wait_until(lambda: send(client)[0] == 250, "auth is told again of the session")
+        site.mx.kill_and_wait("directory")
+        wait_until(lambda: send(client)[0] == 250, "the directory is back")
+        assert not site.mx.log.find("login_ended")
+        change_password(site)
+        assert client.getreply()[0] == 421
+
+
+def test_a_user_with_two_passwords_loses_one(node, ground):
+    """The session that used the other goes on."""
+    site = Site(node, ground)
+    records = [json.loads(line) for line in
+               run(site.mx, "directory", "export", "--table", "user").stdout.splitlines()]
+    old = [record for record in records if record["key"] == "ann"][0]["password"]
+    run(site.mx, "directory", "passwd", "ann", stdin="another one\n")
+    records = [json.loads(line) for line in
+               run(site.mx, "directory", "export", "--table", "user").stdout.splitlines()]
+    new = [record for record in records if record["key"] == "ann"][0]["password"]
+    site.put("user", "ann", *(f"password={one}" for one in old + new))
+    with site.client() as first, site.client() as second:
+        first.docmd("AUTH", "PLAIN " + b64(f"\0ann\0{PASSWORD}"))
+        assert second.docmd("AUTH", "PLAIN " + b64("\0ann\0another one"))[0] == 235
+        site.put("user", "ann", *(f"password={one}" for one in new))
+        assert first.getreply()[0] == 421
+        assert send(second)[0] == 250
+
+
 # --- as whom ---
 
 

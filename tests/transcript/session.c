@@ -246,12 +246,24 @@ static void note_senders(struct session *session, const struct smtp_question *qu
 	buffer_append_string(&session->exchanges, "\r\n");
 }
 
+/* Whether only the login is asked about, at MAIL. */
+static bool is_login_alone(const struct smtp_question *question)
+{
+	return question->type == SMTP_QUESTION_SENDERS && question->sender_count == 0;
+}
+
 static void answer(struct session *session, const struct smtp_question *question)
 {
 	static const struct mail_verdict ok = {MAIL_OK, "2.0.0", "queued"};
-	const struct session_answer *next = next_answer(session, question);
+	const struct session_answer *next = NULL;
 	const struct mail_verdict *verdict;
 
+	if (is_login_alone(question)) {
+		check(session, question->envelope == NULL, "a login is asked about amid a message");
+		smtp_server_answer(session->server, &ok);
+		return;
+	}
+	next = next_answer(session, question);
 	if (next != NULL && next->is_shutdown) {
 		smtp_server_shutdown(session->server);
 		poke(session);

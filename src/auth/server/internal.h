@@ -46,13 +46,19 @@ struct auth_server {
 	struct auth_offered offered[AUTH_MECHANISMS_MAX];
 	size_t offered_count;
 	struct auth_tally *tallies;
+	struct auth_followed *followed; /* users who have authenticated, by name */
+	struct auth_followed *due;      /* of them, whose records are to be looked at */
+	size_t looks;                   /* questions about them that are under way */
+	bool is_looking;
+	struct os_timer *look_again; /* runs while the directory does not answer */
 };
 
 /* A process that asks. */
 struct auth_asker {
 	struct auth_server *server;
 	struct ipc_channel *channel;
-	struct auth_attempt *attempts; /* by tag */
+	struct auth_attempt *attempts;   /* by tag */
+	struct auth_follower *followers; /* by tag */
 };
 
 enum auth_attempt_state { ATTEMPT_SPEAKS, ATTEMPT_ASKS, ATTEMPT_HELD, ATTEMPT_LEFT };
@@ -72,6 +78,7 @@ struct auth_attempt {
 	struct dovecot_request dovecot;
 	struct buffer dovecot_user; /* accepted, while the last message is under way */
 	struct buffer owner;        /* of a token */
+	struct buffer stamp;        /* of what the user has logged in with; empty: none is known */
 	struct directory_question question;
 	struct auth_check *check;
 	struct auth_token_request *token;
@@ -101,6 +108,16 @@ void auth_attempt_refuse(struct auth_attempt *attempt, enum auth_refusal refusal
 			 const char *reason);
 /* Counts the failure, and holds the answer back: the challenge, or the refusal. */
 void auth_attempt_fail(struct auth_attempt *attempt, struct str user, const char *reason);
+
+/* auth/server/logins.c */
+void auth_logins_open(struct auth_server *server);
+void auth_logins_close(struct auth_server *server);
+/* False: the message is malformed. */
+MUST_CHECK bool auth_logins_follow(struct auth_asker *asker, uint32_t tag, struct str body);
+void auth_logins_unfollow(struct auth_asker *asker, uint32_t tag);
+void auth_logins_lose(struct auth_asker *asker);
+/* Sets *OUT to the stamp of a login with HASH; empty: it is valid while the user is active. */
+void auth_login_stamp(const struct auth_server *server, struct str hash, struct buffer *out);
 
 /* auth/server/attempt/tally.c: how many attempts a client has open. */
 unsigned auth_tally_count(struct auth_server *server, const struct in6_addr *client);

@@ -93,3 +93,11 @@ struct str auth_inventor_hash(const struct auth_inventor *inventor)
 {
 	return buffer_view(&inventor->hash);
 }
+
+void auth_inventor_stamp(const struct auth_inventor *inventor, struct str hash, struct buffer *out)
+{
+	unsigned char digest[SEED_SIZE];
+
+	derive(inventor, "login", hash, digest);
+	buffer_append(out, (const char *)digest, sizeof digest);
+}

@@ -25,4 +25,7 @@ void auth_inventor_learn(struct auth_inventor *inventor, struct str hash);
 /* The hash to check for a user who has none. Its result means nothing. */
 struct str auth_inventor_hash(const struct auth_inventor *inventor);
 
+/* Appends a keyed digest of HASH, the same after a restart. */
+void auth_inventor_stamp(const struct auth_inventor *inventor, struct str hash, struct buffer *out);
+
 #endif

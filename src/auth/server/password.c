@@ -10,6 +10,7 @@ struct auth_password {
 	struct buffer secret;
 	struct buffer hashes[AUTH_PASSWORD_HASHES_MAX];
 	size_t hash_count;
+	size_t found; /* by the thread: which of them is the password's */
 	bool is_spoilt;
 	enum sasl_finding finding; /* by the thread */
 	auth_password_judged *judged;
@@ -55,8 +56,10 @@ static void work(void *context)
 		password->finding = password->binder->check(password->binder->context,
 							    buffer_view(&password->user), secret);
 	for (size_t i = 0; i < password->hash_count && password->finding == SASL_WRONG; i++)
-		if (directory_password_verify(buffer_view(&password->hashes[i]), secret))
+		if (directory_password_verify(buffer_view(&password->hashes[i]), secret)) {
 			password->finding = SASL_RIGHT;
+			password->found = i;
+		}
 	if (password->is_spoilt && password->finding == SASL_RIGHT)
 		password->finding = SASL_WRONG;
 }
@@ -65,7 +68,10 @@ static void done(void *context)
 {
 	struct auth_password *password = context;
 
-	password->judged(password->context, password->finding);
+	bool is_by_hash = password->finding == SASL_RIGHT && password->binder == NULL;
+
+	password->judged(password->context, password->finding,
+			 is_by_hash ? buffer_view(&password->hashes[password->found]) : STR(""));
 }
 
 static void free_password(void *context)

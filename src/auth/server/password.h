@@ -17,7 +17,8 @@ struct auth_binder {
 };
 
 struct auth_password;
-typedef void auth_password_judged(void *context, enum sasl_finding finding);
+/* HASH: the one that is the password's, if it is RIGHT; empty with a BINDER. */
+typedef void auth_password_judged(void *context, enum sasl_finding finding, struct str hash);
 
 /* BINDER: NULL: by the hashes, of which one must be the password's. */
 struct auth_password *auth_password_new(const struct auth_binder *binder, struct str user,

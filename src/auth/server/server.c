@@ -36,11 +36,17 @@ static bool on_message(void *context, struct ipc_channel *channel,
 	(void)channel;
 	if (message->type == AUTH_BEGIN)
 		return auth_attempt_begin(asker, message->tag, message->body);
+	if (message->type == AUTH_FOLLOW)
+		return auth_logins_follow(asker, message->tag, message->body);
 	HASH_FIND(hh, asker->attempts, &message->tag, sizeof message->tag, attempt);
 	if (message->type == AUTH_RESPOND)
 		return attempt != NULL && auth_attempt_respond(attempt, message->body);
 	if (message->body.length > 0)
 		return false;
+	if (message->type == AUTH_UNFOLLOW) {
+		auth_logins_unfollow(asker, message->tag);
+		return true;
+	}
 	if (message->type == AUTH_CANCEL)
 		end = auth_attempt_cancel;
 	else if (message->type == AUTH_LEAVE)
@@ -58,6 +64,7 @@ static void on_lost(void *context)
 
 	while (asker->attempts != NULL)
 		auth_attempt_free(asker->attempts);
+	auth_logins_lose(asker);
 	free(asker);
 }
 
@@ -243,6 +250,7 @@ int auth_server_new(const struct auth_server_ways *ways, const struct config *co
 	if (ways->directory != NULL)
 		server->directory =
 			directory_client_new(ways->loop, &ways->directory, 1, NULL, NULL, NULL);
+	auth_logins_open(server);
 	apply(server, config);
 	server->ipc = ipc_server_new(ways->loop, ways->listening, &kind, server);
 	*server_out = server;
@@ -256,6 +264,7 @@ void auth_server_free(struct auth_server *server)
 	ipc_server_free(server->ipc);
 	dovecot_free(server->dovecot);
 	forget_tokens(server);
+	auth_logins_close(server);
 	auth_checks_free(server->checks);
 	directory_client_free(server->directory);
 	auth_failures_free(server->failures);

@@ -2,6 +2,9 @@
 /* Passes the messages of AUTH to the process "auth", and what is known of the client with the
  * first of them. */
 #include "intake/internal.h"
+#include "log/event.h"
+
+static const char over[] = "This login is not valid any more: the user or the password has changed";
 
 static bool is_secured(const struct intake_session *session)
 {
@@ -51,6 +54,61 @@ static void settle(struct intake_session *session, bool has_succeeded)
 	session->left_exchange = 0;
 }
 
+/* --- the login, once it has succeeded --- */
+
+static void refuse_mail(struct intake_session *session, const char *status, const char *text)
+{
+	struct mail_verdict verdict;
+
+	mail_verdict_set(&verdict, status, "%s", text);
+	session->is_asking = false;
+	smtp_server_answer(session->server, &verdict);
+}
+
+static void answer_mail(struct intake_session *session, enum auth_login_state state)
+{
+	if (state == AUTH_LOGIN_VALID)
+		session->after_login(session);
+	else if (state == AUTH_LOGIN_ENDED)
+		refuse_mail(session, "4.7.0", over);
+	else
+		refuse_mail(session, "4.3.0", "Whether you still may send is not known now");
+}
+
+/* The session of a user who may not log in any more ends, at once or when a message that it has
+ * sent is decided. */
+static void on_login(void *context, enum auth_login_state state, bool is_answer)
+{
+	struct intake_session *session = context;
+
+	if (state == AUTH_LOGIN_ENDED && session->farewell != over) {
+		session->farewell = over;
+		log_event(EVENT_LOGIN_ENDED, log_string("client", session->address),
+			  log_str("user", intake_session_user(session)));
+	}
+	if (is_answer)
+		answer_mail(session, state);
+	if ((is_answer || state == AUTH_LOGIN_ENDED) && !session->is_pumping)
+		session->pump(session);
+}
+
+void intake_auth_ask(struct intake_session *session, void (*then)(struct intake_session *session))
+{
+	session->after_login = then;
+	if (session->login == NULL) {
+		then(session);
+		return;
+	}
+	session->is_asking = true;
+	auth_login_ask(session->login);
+}
+
+void intake_auth_forget(struct intake_session *session)
+{
+	auth_login_free(session->login);
+	session->login = NULL;
+}
+
 /* What the client is told; the session is not freed. */
 static void tell(struct intake_session *session, const struct auth_answer *answer)
 {
@@ -67,8 +125,12 @@ static void tell(struct intake_session *session, const struct auth_answer *answe
 		said.outcome =
 			answer->outcome == AUTH_ACCEPTED ? SMTP_AUTH_ACCEPTED : SMTP_AUTH_CHALLENGE;
 	session->is_asking = false;
-	if (answer->outcome == AUTH_ACCEPTED)
+	if (answer->outcome == AUTH_ACCEPTED) {
 		settle(session, true);
+		if (answer->stamp.length > 0)
+			session->login = auth_login_new(session->intake->auth, answer->user,
+							answer->stamp, on_login, session);
+	}
 	if (answer->is_failure)
 		intake_rate_note(session, CONFIG_RATE_FAILED_LOGINS, 1);
 	smtp_server_answer_auth(session->server, &said);
@@ -159,4 +221,5 @@ void intake_auth_end(struct intake_session *session)
 {
 	auth_exchange_cancel(&session->exchange);
 	settle(session, false);
+	intake_auth_forget(session);
 }

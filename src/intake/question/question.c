@@ -88,6 +88,20 @@ static void on_senders_judged(void *context, const struct mail_verdict *verdict)
 		session->pump(session);
 }
 
+static void ask_senders(struct intake_session *session)
+{
+	static const struct mail_verdict fine = {.class = MAIL_OK, .status = "2.0.0"};
+	const struct smtp_question *question = smtp_server_question(session->server);
+
+	session->is_asking = question->sender_count > 0;
+	if (question->sender_count == 0)
+		smtp_server_answer(session->server, &fine);
+	else
+		directory_sender_ask(session->intake->directory, smtp_server_user(session->server),
+				     question->senders, question->sender_count, on_senders_judged,
+				     session, &session->senders);
+}
+
 void intake_question_see_to(struct intake_session *session)
 {
 	const struct smtp_question *question = smtp_server_question(session->server);
@@ -98,10 +112,10 @@ void intake_question_see_to(struct intake_session *session)
 					question->envelope->sender);
 		break;
 	case SMTP_QUESTION_SENDERS:
-		session->is_asking = true;
-		directory_sender_ask(session->intake->directory, smtp_server_user(session->server),
-				     question->senders, question->sender_count, on_senders_judged,
-				     session, &session->senders);
+		if (question->envelope == NULL)
+			intake_auth_ask(session, ask_senders);
+		else
+			ask_senders(session);
 		break;
 	case SMTP_QUESTION_AUTH:
 		intake_auth_see_to(session, question);

@@ -254,7 +254,8 @@ enum smtp_question_type {
 	SMTP_QUESTION_RECIPIENT, /* may ADDRESS receive mail? MAIL_OK: yes */
 	SMTP_QUESTION_OPEN,      /* a data file for a message with this envelope */
 	SMTP_QUESTION_SENDERS, /* may the user (smtp_server_user()) send as all of SENDERS? MAIL_OK:
-				* yes */
+				* yes. At MAIL, when there is no envelope, there may be none of
+				* them: may the user still send at all? */
 	SMTP_QUESTION_AUTH,    /* a message of the client's mechanism. While the exchange goes on:
 				* smtp_server_is_authenticating() */
 	SMTP_QUESTION_CLIENT,  /* the session is from now on that of the client in CLAIM (XCLIENT):
@@ -274,7 +275,7 @@ struct smtp_question {
 		const struct smtp_claim *claim;    /* CLIENT */
 		struct str node;                   /* RELEASE */
 		struct {                           /* SENDERS */
-			const struct str *senders; /* addresses, at least one */
+			const struct str *senders; /* addresses */
 			size_t sender_count;
 		};
 		struct {                      /* AUTH */

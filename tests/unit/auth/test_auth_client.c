@@ -113,6 +113,7 @@ static void say(uint32_t tag, uint32_t outcome, uint32_t refusal, struct str mes
 	pack_u32(&body, refusal);
 	pack_str(&body, message);
 	pack_str(&body, user);
+	pack_str(&body, STR("")); /* no stamp */
 	ipc_channel_send(scene.channel, AUTH_ANSWER, tag, buffer_view(&body), NULL, 0);
 	buffer_clear(&body);
 }

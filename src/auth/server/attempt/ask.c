@@ -76,11 +76,13 @@ static bool next_hash(const struct found *found, size_t *position, struct str *h
 
 /* --- passwords --- */
 
-static void on_judged(void *context, enum sasl_finding finding)
+/* HASH: that of the password; empty: an LDAP server has judged. */
+static void on_judged(void *context, enum sasl_finding finding, struct str hash)
 {
 	struct auth_attempt *attempt = context;
 
 	attempt->check = NULL;
+	auth_login_stamp(server_of(attempt), hash, &attempt->stamp);
 	conclude(attempt, finding, STR(""), NULL, attempt->reason);
 }
 
@@ -143,6 +145,7 @@ static void answer_keys(struct auth_attempt *attempt, const struct found *found)
 		has_keys = directory_scram_parse(hash, &keys) == 0 && keys.method == method;
 	if (!has_keys && directory_scram_parse(buffer_view(&text), &keys) < 0)
 		panic("invented keys are malformed");
+	auth_login_stamp(server, has_keys ? hash : buffer_view(&text), &attempt->stamp);
 	auth_inventor_learn(server->inventor,
 			    has_keys ? hash : auth_inventor_hash(server->inventor));
 	conclude(attempt, SASL_RIGHT, STR(""), &keys,
@@ -167,9 +170,11 @@ static void on_record(void *context, const struct directory_answer_text *answer)
 		check_password(attempt, &found);
 	else if (question == SASL_ASKS_KEYS)
 		answer_keys(attempt, &found);
-	else
+	else {
+		auth_login_stamp(server_of(attempt), STR(""), &attempt->stamp);
 		conclude(attempt, found.is == USER_ACTIVE ? SASL_RIGHT : SASL_WRONG,
 			 buffer_view(&attempt->owner), NULL, reason_of(&found));
+	}
 }
 
 static void ask_record(struct auth_attempt *attempt, struct str user)

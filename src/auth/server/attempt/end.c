@@ -25,6 +25,7 @@ void auth_attempt_free(struct auth_attempt *attempt)
 	os_timer_free(attempt->timer);
 	buffer_clear(&attempt->dovecot_user);
 	buffer_clear(&attempt->owner);
+	buffer_clear(&attempt->stamp);
 	buffer_clear(&attempt->texts);
 	explicit_bzero(attempt, sizeof *attempt);
 	free(attempt);
@@ -38,6 +39,7 @@ static void send_answer(struct auth_asker *asker, uint32_t tag, const struct aut
 	pack_u32(&body, answer->refusal);
 	pack_str(&body, answer->message);
 	pack_str(&body, answer->user);
+	pack_str(&body, answer->stamp);
 	ipc_channel_send(asker->channel, AUTH_ANSWER, tag, buffer_view(&body), NULL, 0);
 }
 
@@ -88,7 +90,8 @@ static void log_attempt(const struct auth_attempt *attempt, enum log_name event,
 
 void auth_attempt_accept(struct auth_attempt *attempt, struct str user)
 {
-	const struct auth_answer answer = {.outcome = AUTH_ACCEPTED, .user = user};
+	const struct auth_answer answer = {
+		.outcome = AUTH_ACCEPTED, .user = user, .stamp = buffer_view(&attempt->stamp)};
 
 	auth_failures_forgive(attempt->asker->server->failures, &attempt->address, user);
 	auth_known_add(attempt->asker->server->known, &attempt->client, os_clock_boot_us());

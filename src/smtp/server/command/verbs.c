@@ -50,8 +50,10 @@ static enum smtp_step on_mail(struct smtp_server *s, const struct smtp_argument 
 	if (bound > 0 && argument->size > bound)
 		return smtp_reply(s, 552, "5.3.4", "Message is over the size limit");
 	s->sender = argument->address.text;
-	if (smtp_sender_is_held(s) && !mail_sender_is_null(s->sender)) {
-		if (!smtp_ask_senders(s, &s->sender, 1, &verdict))
+	if (s->user != NULL) {
+		bool is_held = smtp_sender_is_held(s) && !mail_sender_is_null(s->sender);
+
+		if (!smtp_ask_senders(s, &s->sender, is_held ? 1 : 0, &verdict))
 			return SMTP_STEP_WAIT;
 		if (verdict->class != MAIL_OK)
 			return smtp_reply_verdict(s, verdict);
