@@ -129,14 +129,24 @@ static void retry_sleeper(struct manager *manager, struct sleeper *sleeper)
 		life_wake(manager, sleeper, false, is_in_line ? NULL : probe);
 }
 
+/* What waits of it is due. What is with a helper, or waits for its turn there, is being tried: it
+ * is not tried a second time when that ends. */
+static void retry_awake(struct manager *manager, struct message *message)
+{
+	message->facts.is_hurried = true;
+	if (message->control != NULL && message->control->is_mapped)
+		deliver_make_due(manager, message, os_clock_wall_us());
+	else
+		message->facts.is_released = true;
+}
+
 static enum order_code retry(const struct request *request)
 {
 
 	if (deliver_hold_of(request->manager, request->id) != NULL)
 		return ORDER_IS_HELD;
 	if (request->message != NULL) {
-		request->message->facts.is_released = true;
-		request->message->facts.is_hurried = true;
+		retry_awake(request->manager, request->message);
 		return ORDER_OK;
 	}
 	retry_sleeper(request->manager, request->sleeper);

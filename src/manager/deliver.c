@@ -235,9 +235,7 @@ static void defer_unconfigured(const struct manager *manager, struct message *me
 		expire(message, index, now_us);
 }
 
-/* The event that the message waited for has happened: each waiting delivery is due once, but not
- * before its release; those that a place in a class of hosts does not help are not. */
-static void make_due(struct manager *manager, struct message *message, int64_t now_us)
+void deliver_make_due(struct manager *manager, struct message *message, int64_t now_us)
 {
 	const struct trigger *turn = triggers_turn_of(manager->triggers, message);
 	int64_t release_us = message->control->envelope->release_us;
@@ -331,7 +329,7 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 		postpone(message, now_us);
 	message->facts.is_hurried = false;
 	if (message->facts.is_released)
-		make_due(manager, message, now_us);
+		deliver_make_due(manager, message, now_us);
 	for (uint32_t i = 0; i < message->control->delivery_count; i++) {
 		struct transport *transport;
 		struct waiters *waiters;

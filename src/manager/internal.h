@@ -92,6 +92,9 @@ struct trigger *deliver_blocked_by(struct manager *manager, const struct message
 				   const struct queue_delivery *delivery);
 /* The delivery waits for TRIGGER: noted for who asks for the mail of its domain. */
 void deliver_note_wait(const struct queue_delivery *delivery, struct trigger *trigger);
+/* The event that MESSAGE waited for has happened: each of its waiting deliveries is due once, but
+ * not before its release; those that a place in a class of hosts does not help are not. */
+void deliver_make_due(struct manager *manager, struct message *message, int64_t now_us);
 /* MESSAGE was requeued: a trigger of one of its destinations may be due to an old route, so this
  * message becomes the probe. */
 void deliver_probe(struct manager *manager, struct message *message);

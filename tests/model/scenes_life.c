@@ -418,6 +418,23 @@ static void a_time_is_one_of_the_clock_as_it_is(void **state)
 
 /* --- orders --- */
 
+/* What is under way is being tried: once. */
+static void who_is_tried_is_not_tried_twice_by_an_order(void **state)
+{
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	m = scene_mail_to("r@grey.example", "r@slow.example", NULL);
+	assert_string_equal(scene_order("retry", m), "ok");
+	scene_say(m, 1, "4.7.1", "");
+	scene_say(m, 2, "4.7.1", "");
+	scene_pass(SECOND_US);
+	assert_false(scene_is_tried(m, 1));
+	assert_false(scene_is_tried(m, 2));
+	scene_end();
+}
+
 /* One of its deliveries is under way: the others are tried when that ends. */
 static void who_is_awake_is_retried_as_well(void **state)
 {
@@ -907,6 +924,7 @@ int main(void)
 		cmocka_unit_test(a_record_of_failures_goes_first),
 		cmocka_unit_test(a_time_is_one_of_the_clock_as_it_is),
 		cmocka_unit_test(who_is_awake_is_retried_as_well),
+		cmocka_unit_test(who_is_tried_is_not_tried_twice_by_an_order),
 		cmocka_unit_test(who_is_held_is_released),
 		cmocka_unit_test(orders_are_roots_and_the_owners),
 		cmocka_unit_test(helpers_are_who_they_say),
