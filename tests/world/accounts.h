@@ -78,7 +78,6 @@ struct account {
 	struct wait *waits; /* waits.h: one for each place where something of it is to be done */
 	struct wait_try *tries; /* that were deferred, by number */
 	size_t try_count;
-	int64_t awake_us;   /* its first job, of those that it has or had last at the same time */
 	int64_t event_us;   /* of the message as a whole: a line, a question to "resolve" */
 	int64_t idle_us;    /* since then, without an excuse, and nothing is known to be done */
 	struct turn *turns; /* turns.h: one for each destination where it had a job */

@@ -66,7 +66,6 @@ void tries_report(struct account *account, const struct wait_place *place,
 	if (!str_starts_with(report->status, STR("4."))) /* its job has made it free */
 		return;
 	try = try_of(account, report->number);
-	try->awake_us = account->awake_us;
 	try->tried_us = now_us;
 	try->early_us = 0;
 	if (queue_trigger_kind(report->trigger) != QUEUE_TRIGGER_CLASS)
@@ -89,17 +88,15 @@ static bool has_trigger(const struct account *account, int64_t from_us)
 	return false;
 }
 
-/* An order that comes while a message has jobs is about what they have tried, too. */
 static bool is_excused(const struct account *account, const struct wait_try *try)
 {
 	const struct books *books = account->books;
 	const struct waits *waits = books->waits;
-	const int64_t from_us = try->awake_us - SLACK_US;
+	const int64_t from_us = try->tried_us - SLACK_US;
 
 	return waits->is_ordering || waits->ordered_us >= from_us || waits->cut_us >= from_us ||
 	       waits->clock_us >= from_us || books->machine->disk_fails_until_us >= from_us ||
-	       books_are_hurt_between(books, try->tried_us - SLACK_US,
-				      try->tried_us + ACCOUNT_RECORD_US) ||
+	       books_are_hurt_between(books, from_us, try->tried_us + ACCOUNT_RECORD_US) ||
 	       has_trigger(account, from_us);
 }
 

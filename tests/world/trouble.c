@@ -19,7 +19,8 @@ struct trouble {
 	struct machine *machine;
 	int64_t jump_us;
 	size_t descriptors; /* fewer */
-	pid_t lacking;      /* the process that has fewer; 0: none */
+	bool breaks_disk;
+	pid_t lacking; /* the process that has fewer; 0: none */
 	struct trouble *next;
 };
 
@@ -55,7 +56,7 @@ static void end_trouble(void *context)
 	if (process != NULL)
 		process->descriptors_lacking = 0;
 	accounts_moved(machine);
-	if (trouble->lacking == 0)
+	if (trouble->breaks_disk)
 		waits_trouble(machine, false);
 	if (trouble->jump_us != 0)
 		waiting_clock_is_right(machine, trouble->jump_us);
@@ -69,7 +70,6 @@ static void end_trouble(void *context)
 	mailboxes_check(machine);
 }
 
-/* A server that lacks something delays nothing that is in the queue. */
 static struct trouble *last_until(struct machine *machine, int64_t when_us)
 {
 	struct trouble *trouble = calloc(1, sizeof *trouble);
@@ -77,7 +77,6 @@ static struct trouble *last_until(struct machine *machine, int64_t when_us)
 	if (trouble == NULL)
 		abort();
 	trouble->machine = machine;
-	waits_trouble(machine, true);
 	trouble->next = troubles;
 	troubles = trouble;
 	kernel_at(when_us, end_trouble, trouble);
@@ -105,7 +104,6 @@ static void take_last_descriptors(struct process *server, size_t a_few, int64_t 
 	world_log("trouble", "%s %d may have %zu descriptors", server->program->name, server->pid,
 		  left);
 	last_until(server->machine, until_us)->lacking = server->pid;
-	waits_trouble(server->machine, false);
 	server->descriptors_lacking = server->machine->descriptors - left;
 }
 
@@ -133,7 +131,8 @@ static void break_disk(struct machine *machine, int64_t until_us)
 	machine->disk_odds = 1 + kernel_below(kernel_one_in(2) ? RARE_ERRORS : 2);
 	machine->disk_fails_until_us = until_us;
 	machine->disk_failed = note_error;
-	last_until(machine, until_us);
+	last_until(machine, until_us)->breaks_disk = true;
+	waits_trouble(machine, true);
 	world_log("trouble", "the disk of %s: %s, once in %llu calls", machine->name,
 		  strerror(machine->disk_error), (unsigned long long)machine->disk_odds);
 }

@@ -279,8 +279,6 @@ void waits_begin(struct account *account, struct wait_place *place)
 {
 	struct wait *wait = wait_at(&account->waits, place);
 
-	if (account->flights == 0)
-		account->awake_us = kernel_now_us();
 	if (wait->expected == 0)
 		wait->expected = 1; /* it was mapped before anybody watched */
 	note_event(wait);

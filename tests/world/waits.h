@@ -60,7 +60,6 @@ struct wait {
 /* A delivery that was deferred. */
 struct wait_try {
 	unsigned number;
-	int64_t awake_us; /* as of its message, at the last attempt */
 	int64_t tried_us; /* it was deferred then */
 	int64_t early_us; /* before this time it must not be tried; 0: it may always be */
 };
