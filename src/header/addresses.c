@@ -1,292 +1,436 @@
 // SPDX-License-Identifier: ISC
 #include "header/addresses.h"
+#include "header/internal.h"
 #include "mail/address.h"
 #include <errno.h>
-#include <string.h>
+
+enum pending_kind {
+	PENDING_BARE,    /* a word: an address without a domain, or part of a name */
+	PENDING_WORDS,   /* part of a name, or bad */
+	PENDING_ADDRESS, /* of the current element: one, or part of a name */
+};
+
+/* What is not decided before the next separator, or the next address in angle brackets. */
+struct pending {
+	enum pending_kind kind;
+	size_t start, end; /* in the text */
+	size_t address;    /* its position in parser.addresses */
+	size_t length;
+};
+
+/* The element under way. */
+struct element {
+	bool has_begun;
+	bool is_after_angle; /* no separator is between */
+	bool is_after_colon; /* and this is no group */
+	size_t start, end;
+	size_t words; /* that are part of no address, but for the last ones */
+	size_t other; /* bytes that are part of no word */
+	size_t addresses, bad_addresses;
+	struct header_word word; /* the last ones, with dots between them */
+};
 
 struct parser {
-	struct str text;
-	size_t position;
-	struct str hostname;
-	unsigned flags;
-	struct buffer *rewritten;
-	size_t copied; /* bytes of TEXT that are in REWRITTEN */
-	int (*each)(void *context, struct str address);
+	struct header_lexer lexer;
+	const struct header_addresses_rules *rules;
+	header_element_taker *take;
 	void *context;
+	struct buffer *rewritten;
+	size_t copied;         /* bytes of the text that are in REWRITTEN */
+	size_t last_semicolon; /* its position and 1; 0: none */
 	bool in_group;
-	struct buffer address; /* the current address */
+	struct element element;
+	size_t name; /* where the name of the next address in angle brackets begins */
+	bool has_name;
+	struct buffer pending, addresses;
+	int error;
 };
 
-/* Words in a row: a display name, or a local part. */
-struct words {
-	size_t count;
-	size_t end;       /* after the last one */
-	bool is_sequence; /* two without a dot between them: can only be a name */
-};
+/* --- what is found --- */
 
-static char peek(const struct parser *p)
+static struct str slice_of(const struct parser *p, size_t start, size_t end)
 {
-	return p->position < p->text.length ? p->text.data[p->position] : '\0';
+	return str_slice(p->lexer.text.data + start, end - start);
 }
 
-static bool is_at_end(const struct parser *p)
+static void tell(struct parser *p, enum header_element_kind kind, struct str address,
+		 struct str text)
 {
-	return p->position >= p->text.length;
+	const struct header_element element = {kind, address, header_trim(text)};
+
+	if (kind != HEADER_ELEMENT_ADDRESS)
+		p->lexer.is_plain = false;
+	if (p->error == 0 && p->take != NULL)
+		p->error = p->take(p->context, &element);
 }
 
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-/* RFC 5322 section 3.2.3 and, by RFC 6532, non-ASCII characters. */
-static bool is_atext(char c)
-{
-	unsigned char u = (unsigned char)c;
-
-	return u > ' ' && u != 0x7f && strchr("()<>[]:;@\\,.\"", c) == NULL;
-}
-
-static int skip_comment(struct parser *p)
-{
-	size_t depth = 0;
-
-	do {
-		char c = peek(p);
-
-		if (is_at_end(p))
-			return -EBADMSG;
-		if (c == '\\')
-			p->position++;
-		depth += c == '(';
-		depth -= c == ')';
-		p->position++;
-	} while (depth > 0);
-	return 0;
-}
-
-/* Skips comments and folding white space. */
-static int skip_space(struct parser *p)
-{
-	for (;;) {
-		while (is_space(peek(p)))
-			p->position++;
-		if (peek(p) != '(')
-			return 0;
-		if (skip_comment(p) < 0)
-			return -EBADMSG;
-	}
-}
-
-/* Takes the quoted or bracketed text that starts here, up to CLOSES. */
-static int take_until(struct parser *p, char closes)
-{
-	bool is_escaped = false;
-
-	buffer_append_byte(&p->address, peek(p));
-	p->position++;
-	while (!is_at_end(p) && (is_escaped || peek(p) != closes)) {
-		char c = p->text.data[p->position++];
-
-		is_escaped = c == '\\' && !is_escaped;
-		if (c != '\r' && c != '\n') /* a fold is not part of it */
-			buffer_append_byte(&p->address, c);
-	}
-	if (is_at_end(p))
-		return -EBADMSG;
-	buffer_append_byte(&p->address, closes);
-	p->position++;
-	return 0;
-}
-
-static void take_atom(struct parser *p)
-{
-	while (is_atext(peek(p)) && !is_at_end(p))
-		buffer_append_byte(&p->address, p->text.data[p->position++]);
-}
-
-/* Takes all words and dots that follow and appends them without spaces. */
-static int take_words(struct parser *p, struct words *words)
-{
-	bool behind_word = false;
-
-	*words = (struct words){.end = p->position};
-	for (;;) {
-		char c;
-
-		if (skip_space(p) < 0)
-			return -EBADMSG;
-		c = peek(p);
-		if (is_at_end(p) || (c != '.' && c != '"' && !is_atext(c)))
-			return 0;
-		if (c == '.') {
-			buffer_append_byte(&p->address, '.');
-			p->position++;
-			behind_word = false;
-		} else {
-			words->is_sequence |= behind_word;
-			if (c != '"')
-				take_atom(p);
-			else if (take_until(p, '"') < 0)
-				return -EBADMSG;
-			behind_word = true;
-		}
-		words->count++;
-		words->end = p->position;
-	}
-}
-
-/* After the '@'. */
-static int take_domain(struct parser *p)
-{
-	struct words words;
-
-	if (skip_space(p) < 0)
-		return -EBADMSG;
-	if (peek(p) == '[')
-		return take_until(p, ']');
-	if (take_words(p, &words) < 0 || words.count == 0 || words.is_sequence)
-		return -EBADMSG;
-	return 0;
-}
-
-static void qualify(struct parser *p, size_t end)
-{
-	buffer_append_byte(&p->address, '@');
-	buffer_append_str(&p->address, p->hostname);
-	if (p->rewritten == NULL)
-		return;
-	buffer_append(p->rewritten, p->text.data + p->copied, end - p->copied);
-	buffer_append_byte(p->rewritten, '@');
-	buffer_append_str(p->rewritten, p->hostname);
-	p->copied = end;
-}
-
-static int found(struct parser *p)
+static bool is_address(const struct parser *p, struct str text)
 {
 	struct mail_address parsed;
 
-	if (mail_address_parse(buffer_view(&p->address), p->flags, &parsed) < 0)
-		return -EBADMSG;
-	return p->each != NULL ? p->each(p->context, buffer_view(&p->address)) : 0;
+	return mail_address_parse(text, p->rules->flags, &parsed) == 0;
 }
 
-/* Takes the rest of the address, whose local part is in p->address. */
-static int take_address(struct parser *p, const struct words *local)
+/* An encoded word is a name, though its characters would be those of a local part. */
+static bool is_encoded_word(struct str text)
 {
-	if (local->count == 0 || local->is_sequence)
-		return -EBADMSG;
-	if (peek(p) != '@') {
-		qualify(p, local->end);
-		return found(p);
-	}
-	buffer_append_byte(&p->address, '@');
-	p->position++;
-	return take_domain(p) < 0 ? -EBADMSG : found(p);
+	return text.length > 4 && str_starts_with(text, STR("=?")) &&
+	       str_equal(str_skip(text, text.length - 2), STR("?="));
 }
 
-/* Skips "@ONE,@TWO:", a source route, which has no meaning any more. */
-static int skip_route(struct parser *p)
+/* Appends @HOSTNAME to the local part at the end of ADDRESSES. False: that is no address. */
+static bool qualify(struct parser *p, size_t start)
 {
-	while (peek(p) == '@' || peek(p) == ',') {
-		if (p->text.data[p->position++] == '@' && take_domain(p) < 0)
-			return -EBADMSG;
-		if (skip_space(p) < 0)
-			return -EBADMSG;
-	}
-	if (peek(p) != ':')
-		return -EBADMSG;
-	p->position++;
-	return 0;
+	struct str address;
+
+	if (is_encoded_word(str_skip(buffer_view(&p->addresses), start)))
+		return false;
+	buffer_append_byte(&p->addresses, '@');
+	buffer_append_str(&p->addresses, p->rules->hostname);
+	address = str_skip(buffer_view(&p->addresses), start);
+	return is_address(p, address);
 }
 
-static int take_angle(struct parser *p)
+/* Adds @HOSTNAME after END of the text. */
+static void rewrite(struct parser *p, size_t end)
 {
-	struct words local;
-	int error;
-
-	p->position++;
-	if (skip_space(p) < 0)
-		return -EBADMSG;
-	if (peek(p) == '@' && skip_route(p) < 0)
-		return -EBADMSG;
-	buffer_reset(&p->address);
-	error = take_words(p, &local);
-	if (error == 0 && (local.count > 0 || peek(p) != '>'))
-		error = take_address(p, &local);
-	if (error != 0)
-		return error;
-	if (skip_space(p) < 0 || peek(p) != '>')
-		return -EBADMSG;
-	p->position++;
-	return 0;
+	if (p->rewritten == NULL)
+		return;
+	buffer_append_str(p->rewritten, slice_of(p, p->copied, end));
+	buffer_append_byte(p->rewritten, '@');
+	buffer_append_str(p->rewritten, p->rules->hostname);
+	p->copied = end;
 }
 
-static int begin_group(struct parser *p, const struct words *name)
+static struct str pending_address(const struct parser *p, const struct pending *one)
 {
-	if (p->in_group || name->count == 0)
-		return -EBADMSG;
-	p->in_group = true;
-	p->position++;
-	return 0;
+	return str_slice(buffer_data(&p->addresses) + one->address, one->length);
 }
 
-/* Takes an address, or the name of a group. */
-static int take_element(struct parser *p)
+static size_t pending_count(const struct parser *p)
 {
-	struct words words;
-	int error;
-
-	buffer_reset(&p->address);
-	if (take_words(p, &words) < 0)
-		return -EBADMSG;
-	if (peek(p) == ':')
-		return begin_group(p, &words);
-	error = peek(p) == '<' ? take_angle(p) : take_address(p, &words);
-	if (error != 0)
-		return error;
-	if (skip_space(p) < 0)
-		return -EBADMSG;
-	return is_at_end(p) || peek(p) == ',' || peek(p) == ';' ? 0 : -EBADMSG;
+	return p->pending.length / sizeof(struct pending);
 }
 
-static int take_list(struct parser *p)
+static void add_pending(struct parser *p, enum pending_kind kind, size_t start, size_t end,
+			size_t address)
 {
-	int error = skip_space(p);
+	const struct pending one = {kind, start, end, address, p->addresses.length - address};
 
-	while (error == 0 && !is_at_end(p)) {
-		if (peek(p) == ',') {
-			p->position++;
-		} else if (peek(p) == ';') {
-			if (!p->in_group)
-				return -EBADMSG;
-			p->in_group = false;
-			p->position++;
-		} else {
-			error = take_element(p);
+	buffer_append(&p->pending, &one, sizeof one);
+}
+
+static void clear_pending(struct parser *p)
+{
+	buffer_reset(&p->pending);
+	buffer_reset(&p->addresses);
+	p->has_name = false;
+}
+
+/* No address in angle brackets follows: words are addresses, or bad. */
+static void flush(struct parser *p)
+{
+	const struct pending *pending = (const struct pending *)(void *)buffer_data(&p->pending);
+
+	for (size_t i = 0; i < pending_count(p); i++) {
+		const struct pending *one = &pending[i];
+		struct str text = slice_of(p, one->start, one->end);
+
+		if (one->kind == PENDING_WORDS) {
+			tell(p, HEADER_ELEMENT_BAD, STR(""), text);
+			continue;
 		}
-		if (error == 0)
-			error = skip_space(p);
+		if (one->kind == PENDING_BARE)
+			rewrite(p, one->end);
+		tell(p, HEADER_ELEMENT_ADDRESS, pending_address(p, one), STR(""));
 	}
-	return error;
+	clear_pending(p);
+}
+
+/* Everything that is pending is part of a name. */
+static void drop_into_name(struct parser *p)
+{
+	const struct pending *pending = (const struct pending *)(void *)buffer_data(&p->pending);
+
+	for (size_t i = 0; i < pending_count(p); i++) {
+		bool is_whole = pending[i].kind == PENDING_ADDRESS;
+
+		tell(p, HEADER_ELEMENT_NAME, is_whole ? pending_address(p, &pending[i]) : STR(""),
+		     slice_of(p, pending[i].start, pending[i].end));
+	}
+}
+
+/* --- elements --- */
+
+static void begin_token(struct parser *p)
+{
+	struct element *e = &p->element;
+
+	if (!e->has_begun) {
+		e->has_begun = true;
+		e->start = p->lexer.position;
+		p->lexer.is_plain &= !e->is_after_angle;
+	}
+	if (!p->has_name) {
+		p->has_name = true;
+		p->name = p->lexer.position;
+	}
+}
+
+static void reset_element(struct parser *p)
+{
+	buffer_clear(&p->element.word.text);
+	p->element = (struct element){.has_begun = false};
+}
+
+/* The words so far do not become an address. */
+static void end_word(struct element *e)
+{
+	e->words += e->word.text.length > 0;
+	buffer_reset(&e->word.text);
+}
+
+static void take_other(struct parser *p)
+{
+	begin_token(p);
+	end_word(&p->element);
+	p->element.other++;
+	p->lexer.position++;
+	p->element.end = p->lexer.position;
+	p->lexer.is_plain = false;
+}
+
+static void take_word(struct parser *p)
+{
+	struct element *e = &p->element;
+
+	begin_token(p);
+	end_word(e);
+	header_lexer_word(&p->lexer, &e->word);
+	e->end = e->word.end;
+	if (e->word.text.length == 0)
+		take_other(p);
+}
+
+/* At '@', after the words of a local part. */
+static void take_at(struct parser *p)
+{
+	struct element *e = &p->element;
+	size_t address = p->addresses.length;
+	size_t start = e->word.start;
+
+	if (e->word.text.length == 0) {
+		take_other(p);
+		return;
+	}
+	buffer_append_str(&p->addresses, buffer_view(&e->word.text));
+	p->lexer.is_plain &= !e->word.has_gap && e->word.end == p->lexer.position;
+	if (!header_lexer_domain(&p->lexer, &p->addresses)) {
+		buffer_truncate(&p->addresses, address);
+		take_other(p);
+		return;
+	}
+	buffer_reset(&e->word.text);
+	e->end = p->lexer.position;
+	if (is_address(p, str_skip(buffer_view(&p->addresses), address))) {
+		add_pending(p, PENDING_ADDRESS, start, e->end, address);
+		e->addresses++;
+	} else {
+		buffer_truncate(&p->addresses, address);
+		e->bad_addresses++;
+	}
+}
+
+/* Without the addresses of this element, if it is bad. */
+static void remove_addresses(struct parser *p)
+{
+	buffer_truncate(&p->pending,
+			p->pending.length - p->element.addresses * sizeof(struct pending));
+}
+
+static void add_words(struct parser *p)
+{
+	const struct element *e = &p->element;
+	size_t address = p->addresses.length;
+	bool is_bare = e->words == 0 && e->other == 0 && !e->is_after_colon;
+
+	if (is_bare) {
+		buffer_append_str(&p->addresses, buffer_view(&e->word.text));
+		is_bare = qualify(p, address);
+	}
+	add_pending(p, is_bare ? PENDING_BARE : PENDING_WORDS, e->start, e->end, address);
+}
+
+/* At a separator, or at the end. */
+static void end_element(struct parser *p)
+{
+	struct element *e = &p->element;
+	bool has_words = e->words + e->other + e->word.text.length > 0;
+	struct str text = slice_of(p, e->start, e->end);
+
+	if (e->addresses > 0 && !has_words && e->bad_addresses == 0) {
+		p->lexer.is_plain &= e->addresses == 1;
+		flush(p);
+	} else if (e->addresses + e->bad_addresses > 0) {
+		remove_addresses(p);
+		flush(p);
+		tell(p, HEADER_ELEMENT_BAD, STR(""), text);
+	} else if (has_words && e->is_after_angle) {
+		tell(p, HEADER_ELEMENT_REST, STR(""), text);
+		p->has_name = false;
+	} else if (has_words) {
+		add_words(p);
+	}
+	reset_element(p);
+}
+
+/* At ':', which ends the name of a group, or is part of one. */
+static void take_colon(struct parser *p)
+{
+	struct element *e = &p->element;
+	bool is_group = !p->in_group && p->last_semicolon > p->lexer.position;
+
+	begin_token(p);
+	p->lexer.position++;
+	p->lexer.is_plain &= is_group && e->other == 0 && e->addresses == 0 &&
+			     e->bad_addresses == 0 && e->words + e->word.text.length > 0;
+	remove_addresses(p);
+	if (is_group) {
+		p->in_group = true;
+		flush(p);
+		reset_element(p);
+		return;
+	}
+	end_word(e);
+	e->words = e->other = e->addresses = e->bad_addresses = 0;
+	e->is_after_colon = true;
+	e->end = p->lexer.position;
+}
+
+static void take_separator(struct parser *p)
+{
+	bool is_end = header_lexer_peek(&p->lexer) == ';';
+
+	end_element(p);
+	p->lexer.position++;
+	if (is_end && p->in_group)
+		flush(p);
+	else if (is_end)
+		p->lexer.is_plain = false;
+	p->in_group &= !is_end;
+}
+
+/* At '<'. */
+static void take_angle(struct parser *p)
+{
+	struct element *e = &p->element;
+	size_t start = p->lexer.position;
+	struct header_angle angle;
+	struct str name;
+
+	begin_token(p);
+	name = slice_of(p, p->name, start);
+	p->lexer.is_plain &= e->addresses + e->bad_addresses + e->other == 0;
+	drop_into_name(p);
+	clear_pending(p);
+	header_lexer_angle(&p->lexer, &p->addresses, &angle);
+	if (angle.kind == HEADER_ANGLE_LOCAL && !qualify(p, 0))
+		angle.kind = HEADER_ANGLE_BAD;
+	else if (angle.kind == HEADER_ANGLE_LOCAL)
+		rewrite(p, angle.local_end);
+	else if (angle.kind == HEADER_ANGLE_WHOLE && !is_address(p, buffer_view(&p->addresses)))
+		angle.kind = HEADER_ANGLE_BAD;
+	if (angle.kind == HEADER_ANGLE_BAD)
+		tell(p, HEADER_ELEMENT_BAD, STR(""), slice_of(p, start, p->lexer.position));
+	else if (angle.kind != HEADER_ANGLE_EMPTY)
+		tell(p, HEADER_ELEMENT_ADDRESS, buffer_view(&p->addresses), name);
+	clear_pending(p);
+	reset_element(p);
+	e->is_after_angle = true;
+}
+
+/* --- the list --- */
+
+static void take_list(struct parser *p)
+{
+	header_lexer_space(&p->lexer);
+	while (p->error == 0 && !header_lexer_is_at_end(&p->lexer)) {
+		switch (header_lexer_peek(&p->lexer)) {
+		case ',':
+		case ';':
+			take_separator(p);
+			break;
+		case ':':
+			take_colon(p);
+			break;
+		case '<':
+			take_angle(p);
+			break;
+		case '>': /* of a bracket that a separator has ended */
+			p->lexer.position++;
+			p->lexer.is_plain = false;
+			break;
+		case '@':
+			take_at(p);
+			break;
+		default:
+			take_word(p);
+		}
+		header_lexer_space(&p->lexer);
+	}
+	end_element(p);
+	flush(p);
+	if (p->in_group)
+		p->lexer.is_plain = false;
+}
+
+int header_addresses_read(struct str text, const struct header_addresses_rules *rules,
+			  header_element_taker *take, void *context, struct buffer *rewritten,
+			  bool *is_plain_out)
+{
+	struct parser parser = {.rules = rules,
+				.take = take,
+				.context = context,
+				.rewritten = rewritten,
+				.last_semicolon = (size_t)(str_find_last(text, ';') + 1)};
+
+	header_lexer_init(&parser.lexer, text);
+	take_list(&parser);
+	if (rewritten != NULL)
+		buffer_append_str(rewritten, str_skip(text, parser.copied));
+	if (is_plain_out != NULL)
+		*is_plain_out = parser.lexer.is_plain;
+	buffer_clear(&parser.pending);
+	buffer_clear(&parser.addresses);
+	return parser.error;
+}
+
+/* --- only addresses --- */
+
+struct addresses {
+	int (*each)(void *context, struct str address);
+	void *context;
+	bool has_bad;
+};
+
+static int take_element_address(void *context, const struct header_element *element)
+{
+	struct addresses *addresses = context;
+
+	addresses->has_bad |= element->kind == HEADER_ELEMENT_BAD;
+	if (element->kind != HEADER_ELEMENT_ADDRESS || addresses->each == NULL)
+		return 0;
+	return addresses->each(addresses->context, element->address);
 }
 
 int header_addresses_parse(struct str text, struct str hostname, unsigned flags,
 			   struct buffer *rewritten, int (*each)(void *context, struct str address),
 			   void *context)
 {
-	struct parser parser = {.text = text,
-				.hostname = hostname,
-				.flags = flags,
-				.rewritten = rewritten,
-				.each = each,
-				.context = context};
-	int error = take_list(&parser);
+	const struct header_addresses_rules rules = {hostname, flags};
+	struct addresses addresses = {.each = each, .context = context};
+	int error = header_addresses_read(text, &rules, take_element_address, &addresses, rewritten,
+					  NULL);
 
-	if (error == 0 && parser.in_group)
-		error = -EBADMSG;
-	if (error == 0 && rewritten != NULL)
-		buffer_append(rewritten, text.data + parser.copied, text.length - parser.copied);
-	buffer_clear(&parser.address);
-	return error;
+	return error == 0 && addresses.has_bad ? -EBADMSG : error;
 }

@@ -2,7 +2,7 @@
 #include "header/edit.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "header/addresses.h"
+#include "header/authors.h"
 #include "header/field.h"
 #include "header/lines.h"
 #include "mail/address.h"
@@ -27,11 +27,12 @@ struct header_edit {
 	size_t from_count, sender_count;
 	bool has_date, has_id;
 	bool is_signed;
-	bool has_encoded; /* a field */
-	struct str id;    /* that was added */
-	enum header_edit_fault fault;
-	struct str authors[HEADER_AUTHORS_MAX];
-	size_t author_count;
+	bool has_changed;      /* a field that somebody may have signed */
+	struct str id;         /* that was added */
+	struct buffer only;    /* the field under way with one reading; empty: as it is */
+	struct str field_name; /* of the authors being read */
+	struct header_authors found;
+	struct str addresses[HEADER_AUTHORS_MAX], fields[HEADER_AUTHORS_MAX];
 };
 
 struct header_edit *header_edit_new(const struct header_edit_settings *settings,
@@ -49,6 +50,7 @@ void header_edit_free(struct header_edit *edit)
 	if (edit == NULL)
 		return;
 	buffer_clear(&edit->field);
+	buffer_clear(&edit->only);
 	header_lines_clear(&edit->lines);
 	free(edit);
 }
@@ -63,24 +65,48 @@ static void emit(struct header_edit *edit, struct str text, struct buffer *out)
 
 /* --- authors --- */
 
+static void set_fault(struct header_edit *edit, enum header_edit_fault fault, struct str name,
+		      struct str text)
+{
+	if (edit->found.fault != HEADER_EDIT_GOOD)
+		return;
+	text.length = text.length < HEADER_BAD_MAX ? text.length : HEADER_BAD_MAX;
+	edit->found.fault = fault;
+	edit->found.field = arena_copy_str(edit->arena, name);
+	edit->found.text = arena_copy_str(edit->arena, text);
+}
+
 static int add_author(void *context, struct str address)
 {
 	struct header_edit *edit = context;
 
-	if (edit->author_count == COUNT_OF(edit->authors))
+	for (size_t i = 0; i < edit->found.count; i++)
+		if (str_equal(edit->addresses[i], address))
+			return 0;
+	if (edit->found.count == COUNT_OF(edit->addresses))
 		return -E2BIG;
-	edit->authors[edit->author_count++] = arena_copy_str(edit->arena, address);
+	edit->fields[edit->found.count] = edit->field_name;
+	edit->addresses[edit->found.count++] = arena_copy_str(edit->arena, address);
 	return 0;
 }
 
 static void read_authors(struct header_edit *edit, const struct header_field *field)
 {
-	size_t before = edit->author_count;
+	const struct header_addresses_rules rules = {edit->settings.domain, MAIL_ADDRESS_UTF8};
+	struct buffer list CLEANUP(buffer_clear) = {0};
+	struct str bad = STR("");
+	int error;
 
-	if (header_addresses_parse(field->body, edit->settings.domain, MAIL_ADDRESS_UTF8, NULL,
-				   add_author, edit) < 0 ||
-	    edit->author_count == before)
-		edit->fault = HEADER_EDIT_UNKNOWN;
+	edit->field_name = arena_copy_str(edit->arena, field->name);
+	error = header_authors_read(field->body, &rules, add_author, edit, &list, &bad);
+	if (error == -E2BIG)
+		set_fault(edit, HEADER_EDIT_LARGE, field->name, STR(""));
+	else if (error < 0)
+		set_fault(edit, bad.length > 0 ? HEADER_EDIT_BAD : HEADER_EDIT_NONE, field->name,
+			  bad);
+	else if (list.length > 0)
+		buffer_append_format(&edit->only, STR_FORMAT ":" STR_FORMAT "\r\n",
+				     STR_ARGUMENTS(field->name), STR_ARGUMENTS(buffer_view(&list)));
 }
 
 /* Whether it says that bytes of the message are signed. */
@@ -112,12 +138,12 @@ static void note_field(struct header_edit *edit, const struct header_field *fiel
 	edit->is_signed |= is_signature(field);
 	if (!edit->settings.has_authors || (!is_from && !is_sender && !is_resent))
 		return;
-	if (!is_whole)
-		edit->fault = HEADER_EDIT_UNKNOWN;
+	if (edit->from_count > 1 || edit->sender_count > 1)
+		set_fault(edit, HEADER_EDIT_SEVERAL, field->name, STR(""));
+	else if (!is_whole)
+		set_fault(edit, HEADER_EDIT_LARGE, field->name, STR(""));
 	else
 		read_authors(edit, field);
-	if (edit->from_count > 1 || edit->sender_count > 1)
-		edit->fault = HEADER_EDIT_SEVERAL;
 }
 
 /* --- fields --- */
@@ -135,6 +161,10 @@ static void emit_field(struct header_edit *edit, const struct header_field *fiel
 	struct buffer encoded CLEANUP(buffer_clear) = {0};
 	struct header_field current = *field;
 
+	if (edit->only.length > 0) {
+		(void)header_field_parse(buffer_view(&edit->only), &current);
+		edit->has_changed = true;
+	}
 	if (edit->settings.completes) {
 		header_field_complete(&current, edit->settings.domain, &completed);
 		(void)header_field_parse(buffer_view(&completed), &current);
@@ -142,10 +172,11 @@ static void emit_field(struct header_edit *edit, const struct header_field *fiel
 	if (edit->settings.repairs && !edit->settings.allows_utf8 &&
 	    header_field_is_8bit(&current)) {
 		header_field_encode(&current, &encoded);
-		edit->has_encoded = true;
+		edit->has_changed = true;
 		(void)header_field_parse(buffer_view(&encoded), &current);
 	}
 	emit(edit, current.whole, out);
+	buffer_reset(&edit->only);
 }
 
 static void add_missing(struct header_edit *edit, struct buffer *out)
@@ -193,11 +224,14 @@ static void begin_body(struct header_edit *edit, struct buffer *out)
 	emit(edit, buffer_view(&edit->field), out);
 }
 
-/* The separator of a mailbox file, which some programs write first. */
+/* The separator of a mailbox file, which some programs write first; procmail and formail quote
+ * it. */
 static bool is_separator(const struct header_edit *edit)
 {
+	struct str line = buffer_view(&edit->field);
+
 	return edit->settings.completes && !edit->has_begun &&
-	       str_starts_with(buffer_view(&edit->field), STR("From "));
+	       (str_starts_with(line, STR("From ")) || str_starts_with(line, STR(">From ")));
 }
 
 /* What is kept of a field, which is complete if IS_WHOLE. */
@@ -284,13 +318,14 @@ struct str header_edit_message_id(const struct header_edit *edit)
 
 bool header_edit_has_broken_signature(const struct header_edit *edit)
 {
-	return edit->is_signed && (edit->lines.breaks > 0 || edit->has_encoded);
+	return edit->is_signed && (edit->lines.breaks > 0 || edit->has_changed);
 }
 
-enum header_edit_fault header_edit_authors(const struct header_edit *edit,
-					   const struct str **authors_out, size_t *count_out)
+struct header_authors header_edit_authors(const struct header_edit *edit)
 {
-	*authors_out = edit->authors;
-	*count_out = edit->author_count;
-	return edit->fault;
+	struct header_authors found = edit->found;
+
+	found.addresses = edit->addresses;
+	found.fields = edit->fields;
+	return found;
 }

@@ -20,6 +20,7 @@
 enum {
 	HEADER_FIELD_MAX = 16384, /* bytes */
 	HEADER_AUTHORS_MAX = 50,
+	HEADER_BAD_MAX = 100, /* bytes */
 };
 
 /* The texts must outlive the edit. */
@@ -29,8 +30,9 @@ struct header_edit_settings {
 	bool repairs; /* breaks lines of more than 998 bytes (header/lines.h); encodes 8-bit text in
 		       * fields, unless ALLOWS_UTF8 */
 	bool allows_utf8;
-	bool has_authors; /* reads them. With this or COMPLETES, a body without an empty line before
-			   * it gets one */
+	bool has_authors; /* reads them; a field that has them, and that others may read in another
+			   * way, is left with one reading. With this or COMPLETES, a body without
+			   * an empty line before it gets one */
 	struct str domain;
 	struct str hostname; /* of Message-ID */
 	struct str from;     /* the author's address, for From; empty: unknown */
@@ -41,8 +43,18 @@ struct header_edit_settings {
 enum header_edit_fault {
 	HEADER_EDIT_GOOD,
 	HEADER_EDIT_SEVERAL, /* fields From, or Sender; those that begin with Resent- may be many */
-	HEADER_EDIT_UNKNOWN, /* such a field is not an address list, has no address or too many, or
-			      * is too long */
+	HEADER_EDIT_BAD,     /* such a field has something that is not an address */
+	HEADER_EDIT_NONE,    /* such a field has no address */
+	HEADER_EDIT_LARGE,   /* such a field has too many, or is too long */
+};
+
+struct header_authors {
+	enum header_edit_fault fault; /* the first one */
+	struct str field;             /* and the name of its field */
+	struct str text;              /* of BAD: what that is, its first HEADER_BAD_MAX bytes */
+	const struct str *addresses;  /* that somebody may read (header/authors.h), each once */
+	const struct str *fields;     /* of each the name, as written, of the first that has it */
+	size_t count;
 };
 
 struct header_edit;
@@ -61,11 +73,11 @@ void header_edit_end(struct header_edit *edit, struct buffer *out);
 
 /* After the end: the Message-ID that was added, with its brackets; empty: the message had one. */
 struct str header_edit_message_id(const struct header_edit *edit);
-/* After the end: what was repaired was signed, by DKIM or as multipart/signed: the signature is not
+/* After the end: what was changed was signed, by DKIM or as multipart/signed: the signature is not
  * valid any more. */
 bool header_edit_has_broken_signature(const struct header_edit *edit);
-/* After the end: the addresses of From and Sender, and of Resent-From and Resent-Sender. */
-enum header_edit_fault header_edit_authors(const struct header_edit *edit,
-					   const struct str **authors_out, size_t *count_out);
+/* After the end: the addresses of From and Sender, and of Resent-From and Resent-Sender;
+ * those of a field in a row. The arrays are EDIT's, the texts of the arena. */
+struct header_authors header_edit_authors(const struct header_edit *edit);
 
 #endif

@@ -19,12 +19,65 @@ static bool is_phrase(struct str name)
 	return true;
 }
 
-static bool is_ascii(struct str name)
+bool header_name_is_ascii(struct str name)
 {
 	for (size_t i = 0; i < name.length; i++)
 		if ((unsigned char)name.data[i] >= 0x7f || name.data[i] < ' ')
 			return false;
 	return true;
+}
+
+static bool is_special(char c)
+{
+	return c == '\0' || strchr("()<>[]:;@\\,.\"", c) != NULL;
+}
+
+/* Splits "=?CHARSET?ENCODING?TEXT?=". */
+static bool split_word(struct str word, struct str *charset_out, char *encoding_out,
+		       struct str *text_out)
+{
+	struct str rest = word;
+	struct str encoding;
+
+	if (word.length < 8 || !str_starts_with(word, STR("=?")) ||
+	    !str_equal(str_skip(word, word.length - 2), STR("?=")))
+		return false;
+	rest = str_slice(word.data + 2, word.length - 4);
+	(void)str_split(&rest, '?', charset_out);
+	(void)str_split(&rest, '?', &encoding);
+	*text_out = rest;
+	if (encoding.length != 1)
+		return false;
+	*encoding_out = encoding.data[0];
+	str_lower(encoding_out, 1);
+	return charset_out->length > 0 && rest.length > 0 && str_find(rest, '?') < 0;
+}
+
+bool header_name_is_encoded_word(struct str word)
+{
+	struct str charset;
+	struct str text;
+	char encoding;
+
+	if (!split_word(word, &charset, &encoding, &text) || !header_name_is_ascii(word))
+		return false;
+	for (size_t i = 0; i < charset.length; i++)
+		if (charset.data[i] == ' ' || is_special(charset.data[i]))
+			return false;
+	for (size_t i = 0; i < text.length; i++)
+		if (text.data[i] == ' ' || (encoding == 'b' && is_special(text.data[i])))
+			return false;
+	return encoding == 'q' || encoding == 'b';
+}
+
+void header_name_append_word(struct buffer *out, struct str word)
+{
+	for (size_t i = 0; i < word.length; i++) {
+		if (is_special(word.data[i]))
+			buffer_append_format(out, "=%02X", (unsigned char)word.data[i]);
+		else
+			buffer_append_byte(out, word.data[i]);
+	}
 }
 
 /* RFC 2047 section 4.2 */
@@ -82,7 +135,7 @@ void header_name_append(struct buffer *out, struct str name)
 {
 	if (is_phrase(name))
 		buffer_append_str(out, name);
-	else if (is_ascii(name))
+	else if (header_name_is_ascii(name))
 		quote_append(out, name);
 	else
 		header_name_append_encoded(out, name);

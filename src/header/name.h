@@ -12,6 +12,14 @@
  * if necessary. */
 void header_name_append(struct buffer *out, struct str name);
 
+bool header_name_is_ascii(struct str name);
+
+/* Whether WORD, without spaces, has the form of an encoded word, RFC 2047 section 2. */
+bool header_name_is_encoded_word(struct str word);
+/* Appends such a WORD, in which a display name may not have some characters (section 5): these are
+ * encoded, too. */
+void header_name_append_word(struct buffer *out, struct str word);
+
 /* Appends TEXT as encoded words, folded: as UTF-8 if it is that, or else with the charset
  * unknown-8bit (RFC 1428). TEXT is not empty. */
 void header_name_append_encoded(struct buffer *out, struct str text);

@@ -48,10 +48,12 @@ static struct str first_line(struct str text, bool *is_whole_out)
 	return end >= 0 ? str_slice(text.data, (size_t)end + 1) : text;
 }
 
-/* The separator of a mailbox file, which some programs write first. */
+/* The separator of a mailbox file, which some programs write first; procmail and formail quote
+ * it. */
 static bool is_separator(struct str line, enum line_kind kind)
 {
-	return kind != LINE_FIELD && str_starts_with(line, STR("From "));
+	return kind != LINE_FIELD &&
+	       (str_starts_with(line, STR("From ")) || str_starts_with(line, STR(">From ")));
 }
 
 /* Moves lines from header->body to header->text. True at the first line that is not part of the
@@ -152,11 +154,25 @@ static bool has_recipients(const struct header_field *field, bool is_resent)
 	       str_equal_nocase(name, STR("bcc"));
 }
 
-int inject_header_recipients(const struct inject_header *header, struct str hostname,
-			     int (*each)(void *context, struct str address), void *context,
-			     struct str *bad_out)
+struct finding {
+	inject_element_taker *take;
+	void *context;
+	struct str field;
+};
+
+static int take_element(void *context, const struct header_element *element)
+{
+	const struct finding *finding = context;
+
+	return finding->take(finding->context, finding->field, element);
+}
+
+int inject_header_recipients(const struct inject_header *header,
+			     const struct header_addresses_rules *rules, inject_element_taker *take,
+			     void *context)
 {
 	struct str rest = buffer_view(&header->text);
+	struct finding finding = {take, context, STR("")};
 	struct header_field field;
 	bool is_resent = false;
 	bool was_seen = false;
@@ -171,10 +187,9 @@ int inject_header_recipients(const struct inject_header *header, struct str host
 			break; /* what follows belongs to an earlier resending */
 		if (!has_recipients(&field, is_resent))
 			continue;
-		*bad_out = field.name;
-		error = header_addresses_parse(field.body, hostname,
-					       MAIL_ADDRESS_UTF8 | MAIL_ADDRESS_ROOT, NULL, each,
-					       context);
+		finding.field = field.name;
+		error = header_addresses_read(field.body, rules, take_element, &finding, NULL,
+					      NULL);
 	}
 	return error;
 }

@@ -6,6 +6,7 @@
 #ifndef INJECT_HEADER_H
 #define INJECT_HEADER_H
 
+#include "header/addresses.h"
 #include "header/field.h"
 #include "inject/reader.h"
 #include "mail/envelope.h"
@@ -28,13 +29,17 @@ bool inject_header_next(struct str *rest, struct header_field *field_out);
 /* How many fields have NAME, ignoring case. */
 size_t inject_header_count(const struct inject_header *header, struct str name);
 
-/* Calls EACH as header_addresses_parse() does with the addresses of To, Cc and Bcc; or, if there
- * are fields Resent-To, -Cc or -Bcc, with theirs (RFC 5322 section 3.6.6), but only those of the
- * last resending, which come before the Received fields of the one before. -EBADMSG: *BAD_OUT is
- * the field that is not an address list. */
-MUST_CHECK int inject_header_recipients(const struct inject_header *header, struct str hostname,
-					int (*each)(void *context, struct str address),
-					void *context, struct str *bad_out);
+/* FIELD: the name of the field that has ELEMENT. 0: go on. */
+typedef int inject_element_taker(void *context, struct str field,
+				 const struct header_element *element);
+
+/* Calls TAKE with the elements (header/addresses.h) of To, Cc and Bcc; or, if there are fields
+ * Resent-To, -Cc or -Bcc, with theirs (RFC 5322 section 3.6.6), but only those of the last
+ * resending, which come before the Received fields of the one before. What TAKE returns, if it is
+ * not 0. */
+MUST_CHECK int inject_header_recipients(const struct inject_header *header,
+					const struct header_addresses_rules *rules,
+					inject_element_taker *take, void *context);
 
 struct inject_completion {
 	struct str hostname;  /* of Message-ID */

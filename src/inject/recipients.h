@@ -15,8 +15,7 @@ struct inject_recipients *inject_recipients_new(struct mail_envelope *envelope, 
 void inject_recipients_free(struct inject_recipients *recipients);
 
 /* Adds ADDRESS in the form of inject/address.h unless it is there already, ignoring the case of its
- * domain; -E2BIG when there are too many, -EBADMSG when it has no such form. CONTEXT is a struct
- * inject_recipients: this is an EACH of header_addresses_parse(). */
+ * domain; -E2BIG when there are too many, -EBADMSG when it has no such form. */
 int inject_recipients_add(void *context, struct str address);
 
 #endif

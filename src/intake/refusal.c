@@ -15,6 +15,8 @@ static void log_command(struct intake_session *session, const struct smtp_refusa
 {
 	const struct log_field none = {LOG_FIELD_END};
 	const struct mail_envelope *envelope = refusal->envelope;
+	struct str user = intake_session_user(session);
+	struct log_field from = envelope != NULL ? log_str("from", envelope->sender) : none;
 
 	if (session->is_turned_away) /* as logged */
 		return;
@@ -26,7 +28,7 @@ static void log_command(struct intake_session *session, const struct smtp_refusa
 		  log_number("code", refusal->code),
 		  log_string("status", refusal->status != NULL ? refusal->status : "-"),
 		  log_string("text", text), log_str("command", first_line(refusal->command)),
-		  envelope != NULL ? log_str("from", envelope->sender) : none);
+		  user.length > 0 ? log_str("user", user) : from, user.length > 0 ? from : none);
 }
 
 /* Only one recipient is logged, because the length of a line is limited. */
@@ -35,6 +37,8 @@ static void log_message(const struct intake_session *session, const struct smtp_
 {
 	const struct log_field none = {LOG_FIELD_END};
 	const struct mail_envelope *envelope = refusal->envelope;
+	struct str user = intake_session_user(session);
+	struct log_field name = session->name != NULL ? log_string("name", session->name) : none;
 
 	log_event(EVENT_MESSAGE_REFUSED, log_string("client", session->address),
 		  log_str("helo", session->engine->helo(session)),
@@ -43,7 +47,7 @@ static void log_message(const struct intake_session *session, const struct smtp_
 		  log_str("to", envelope->recipients[0].address),
 		  log_number("recipients", (int64_t)envelope->recipient_count),
 		  log_str("message_id", refusal->message_id),
-		  session->name != NULL ? log_string("name", session->name) : none);
+		  user.length > 0 ? log_str("user", user) : name, user.length > 0 ? name : none);
 }
 
 void intake_log_refusal(void *context, const struct smtp_refusal *refusal)

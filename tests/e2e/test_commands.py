@@ -173,6 +173,70 @@ def test_sendmail_recipients_from_the_header(node, run):
     assert b"dora@mx.stagepost.test;\r\n" in data and data.count(b"\r\nFrom:") == 1
 
 
+@pytest.mark.parametrize("field, recipients", [
+    ("ann@a.test <ann@a.test>", ["ann@a.test"]),
+    ("Scanner [2nd floor] <ann@a.test>", ["ann@a.test"]),
+    ("Scanner: 2nd floor <ann@a.test>", ["ann@a.test"]),
+    ("Ann <ann@a.test>;", ["ann@a.test"]),
+    ("ann@a.test; bob@a.test", ["ann@a.test", "bob@a.test"]),
+    ("Ann <ann@a.test> Bob <bob@a.test>", ["ann@a.test", "bob@a.test"]),
+    ("Last, First <ann@a.test>", ["ann@a.test"]),
+    ("undisclosed-recipients:, ann@a.test", ["ann@a.test"])])
+def test_sendmail_reads_fields_as_they_are_written(node, run, field, recipients):
+    mx = node(start=False)
+    ended = run(mx, "-t", name="sendmail", input=f"To: {field}\r\nSubject: x\r\n\r\n".encode())
+    assert ended.returncode == 0, ended.stderr
+    (message,) = listing(run, mx)
+    assert addresses(message) == recipients
+    assert f"\r\nTo: {field}\r\n".encode() in data_of(run, mx, message)
+    assert (b"taken for a part of a name, in To: Last" in ended.stderr) == ("Last" in field)
+
+
+def test_sendmail_sends_to_good_recipients_though_some_are_bad(node, run):
+    """Whoever tried again because of the bad ones would double the mail of the others."""
+    mx = node(start=False)
+    ended = run(mx, "-t", "-f", "ann@a.test", "bob@a.test", "carl and dora", name="sendmail",
+                input=b"To: eve@a.test, two words\r\nCc: f@a..test\r\nSubject: secret\r\n\r\nbody\r\n")
+    assert ended.returncode == 0
+    for text in (b"in the command line: carl and dora\n", b"in To: two words\n", b"in Cc: f@a..test\n"):
+        assert b"sendmail: not an address of a recipient, " + text in ended.stderr
+    message, report = sorted(listing(run, mx), key=lambda one: one["sender"] == "")
+    assert (message["sender"], addresses(message)) == ("ann@a.test", ["bob@a.test", "eve@a.test"])
+    assert (report["sender"], addresses(report)) == ("", ["ann@a.test"])
+    data = data_of(run, mx, report)
+    for text in (b"<two words>:\r\n", b"Final-Recipient: rfc822; f@a..test\r\n",
+                 b"Final-Recipient: rfc822; carl and dora\r\n", b"Status: 5.1.3\r\n", b"Subject: secret\r\n"):
+        assert text in data, data
+    assert b"body" not in data
+
+
+@pytest.mark.parametrize("words", [["-N", "never"], ["-f", "<>"]])
+def test_sendmail_makes_no_report_that_nobody_wants(node, run, words):
+    mx = node(start=False)
+    ended = run(mx, "-t", *words, name="sendmail", input=b"To: bob@a.test, two words\r\n\r\n")
+    assert ended.returncode == 0 and b"in To: two words\n" in ended.stderr
+    (message,) = listing(run, mx)
+    assert addresses(message) == ["bob@a.test"]
+
+
+def test_sendmail_with_only_bad_recipients(node, run):
+    mx = node(start=False)
+    ended = run(mx, "-t", name="sendmail", input=b"To: two words, \xff@a.test\r\n\r\n")
+    assert ended.returncode == 65 and b"in To: two words\n" in ended.stderr
+    assert not mx.control_files()
+
+
+@pytest.mark.parametrize("first", [b"From ann Fri Nov 20\n", b">From ann Fri Nov 20\n",
+                                   b"From ann Fri Nov 20\n>From bob x\n"])
+def test_sendmail_skips_the_line_of_a_mailbox_file(node, run, first):
+    """As procmail and formail write it, too."""
+    mx = node(start=False)
+    ended = run(mx, "-t", name="sendmail", input=first + b"To: bob@a.test\n\nbody\n")
+    assert ended.returncode == 0, ended.stderr
+    (message,) = listing(run, mx)
+    assert addresses(message) == ["bob@a.test"] and b"ann Fri" not in data_of(run, mx, message)
+
+
 def test_sendmail_notify_and_return(node, run):
     mx = node(start=False)
     assert run(mx, "sendmail", "-N", "success,delay", "-R", "hdrs", "-V", "x", "-f", "<>",
@@ -318,6 +382,7 @@ def test_enqueue_takes_what_qmail_takes(node, run, enqueue, envelope, sender, re
     (["-V", "two\nlines", "bob@a.test"], 64, b"wrong value of -V"),
     (["-V", "", "bob@a.test"], 64, b"wrong value of -V"),
     (["-bi"], 0, b""),
+    (["-a", "-E", "-J", "job.log", "-q"], 0, b""),
     (["-q"], 0, b""),
 ])
 def test_sendmail_options(node, run, words, status, said):

@@ -443,6 +443,40 @@ def test_the_sender_field_counts_too(site):
                for stored in site.mx.maildir(BOB).wait(2))
 
 
+@pytest.mark.parametrize("field, left", [
+    ("ann@a.test <ann@a.test>", '"ann@a.test" <ann@a.test>'),
+    ("Scanner [2nd floor] <ann@a.test>", '"Scanner [2nd floor]" <ann@a.test>'),
+    ("Scanner: 2nd floor <ann@a.test>", '"Scanner: 2nd floor" <ann@a.test>'),
+    ("Ann <ann@a.test>;", "Ann <ann@a.test>"),
+    ("Last, First <ann@a.test>", '"Last, First" <ann@a.test>'),
+    ("ann@a.test; alias@a.test", "ann@a.test, alias@a.test")])
+def test_an_author_as_programs_write_it(site, field, left):
+    with site.login() as client:
+        assert client.docmd(f"MAIL FROM:<{ANN}>")[0] == 250
+        assert client.docmd(f"RCPT TO:<{BOB}>")[0] == 250
+        assert client.data(f"From: {field}\r\nSubject: x\r\n\r\nbody\r\n")[0] == 250
+    (stored,) = site.mx.maildir(BOB).wait()
+    assert f"\nFrom: {left}\n".encode() in stored, stored
+
+
+@pytest.mark.parametrize("field, said", [
+    (f"From: {BOB} <{ANN}>", f"5.7.1 Field From: You may not send as {BOB}"),
+    (f"From: {ANN} <{BOB}>", f"5.7.1 Field From: You may not send as {BOB}"),
+    (f"From: {ANN}\r\nSender: Bob ({BOB}) [x] <{ANN}>",
+     f"5.7.1 Field Sender: You may not send as {BOB}"),
+    (f"From: {ANN}, Bob Lee", "5.6.0 The field From has something that is not an address: Bob Lee")])
+def test_a_refusal_says_which_address_it_is(site, field, said):
+    with site.login() as client:
+        assert client.docmd(f"MAIL FROM:<{ANN}>")[0] == 250
+        assert client.docmd(f"RCPT TO:<{BOB}>")[0] == 250
+        assert client.data(f"{field}\r\n\r\nbody\r\n") == (550, said.encode())
+        line = site.mx.log.wait("message_refused", **{"from": ANN})
+        assert (line["user"], line["status"] + " " + line["text"]) == ("ann", said)
+        code, reply = client.docmd(f"MAIL FROM:<{BOB}>")
+        assert (code, reply.decode()) == (550, f"5.7.1 You may not send as {BOB}")
+        assert site.mx.log.wait("command_refused", code="550")["user"] == "ann"
+
+
 @pytest.mark.parametrize("rule, envelope, author", [("envelope", 550, 250), ("off", 250, 250)])
 def test_looser_rules(node, ground, rule, envelope, author):
     site = Site(node, ground, f"sender_login = {rule}")

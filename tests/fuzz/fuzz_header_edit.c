@@ -45,8 +45,7 @@ static struct outcome edit(unsigned flags, struct str text, size_t step)
 	struct arena *arena = arena_new();
 	struct header_edit *one = header_edit_new(&settings, arena);
 	struct outcome outcome = {0};
-	const struct str *authors;
-	size_t count;
+	struct header_authors found;
 
 	for (; text.length > 0; text = str_skip(text, step)) {
 		struct str piece = str_slice(text.data, text.length < step ? text.length : step);
@@ -57,9 +56,12 @@ static struct outcome edit(unsigned flags, struct str text, size_t step)
 			panic("a piece grows without bound");
 	}
 	header_edit_end(one, &outcome.out);
-	outcome.fault = header_edit_authors(one, &authors, &count);
-	for (size_t i = 0; i < count; i++)
-		buffer_append_format(&outcome.authors, STR_FORMAT "\n", STR_ARGUMENTS(authors[i]));
+	found = header_edit_authors(one);
+	outcome.fault = found.fault;
+	for (size_t i = 0; i < found.count; i++)
+		buffer_append_format(&outcome.authors, STR_FORMAT " " STR_FORMAT "\n",
+				     STR_ARGUMENTS(found.fields[i]),
+				     STR_ARGUMENTS(found.addresses[i]));
 	header_edit_free(one);
 	arena_free(arena);
 	return outcome;

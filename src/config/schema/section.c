@@ -146,7 +146,10 @@ const struct config_setting config_schema_section[] = {
 			"addresses: those of his mailboxes, aliases and forwards that lead to him, "
 			"and those that send_as of his record grants; a message has one field "
 			"From, and all of its addresses must be his, so mail of others can be "
-			"forwarded, but not resent. envelope: the same, but these fields are not "
+			"forwarded, but not resent. Each address counts that other software may "
+			"find in such a field, also in a name without quotes; then the field is "
+			"written so that there is only one to find. envelope: the same, but these "
+			"fields are not "
 			"looked at. off: any. The empty sender is allowed, because receipts have "
 			"it (RFC 8098).")),
 	SETTING(LISTEN, "received_user", boolean, AT(config_listen, received_user), INITIAL("no"),

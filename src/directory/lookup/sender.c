@@ -9,6 +9,7 @@
 #include "directory/lookup/internal.h"
 #include "directory/record/key.h"
 #include "directory/wire/frame.h"
+#include "mail/address.h"
 #include <stdlib.h>
 
 struct directory_sending {
@@ -47,17 +48,24 @@ static void finish(struct directory_sending *sending, const struct mail_verdict 
 	judged(context, &copy);
 }
 
-static void say(struct directory_sending *sending, const char *status, const char *text)
+static void grant_all(struct directory_sending *sending)
 {
 	struct mail_verdict verdict;
 
-	mail_verdict_set(&verdict, status, "%s", text);
+	mail_verdict_set(&verdict, "2.1.0", "Sender ok");
 	finish(sending, &verdict);
 }
 
+/* Says which of the senders it is. */
 static void refuse(struct directory_sending *sending)
 {
-	say(sending, "5.7.1", "You may not send as this address");
+	struct str sender = sending->senders[sending->sender];
+	struct mail_verdict verdict;
+
+	sender.length = sender.length < MAIL_ADDRESS_MAX ? sender.length : MAIL_ADDRESS_MAX;
+	mail_verdict_set(&verdict, "5.7.1", "You may not send as " STR_FORMAT,
+			 STR_ARGUMENTS(sender));
+	finish(sending, &verdict);
 }
 
 static void say_error(struct directory_sending *sending, const struct directory_answer_text *answer)
@@ -274,7 +282,7 @@ static void on_whole(void *context, const struct directory_answer_text *answer)
 static void examine(struct directory_sending *sending)
 {
 	if (sending->sender == sending->count)
-		say(sending, "2.1.0", "Sender ok");
+		grant_all(sending);
 	else if (!take_sender(sending, sending->senders[sending->sender]))
 		refuse(sending);
 	else if (str_equal(sending->key, sending->user))

@@ -44,6 +44,7 @@ struct smtp_transaction {
 	struct smtp_recipients recipients;
 	const struct mail_verdict *refusal; /* why the message is refused, or NULL */
 	bool has_judged;                    /* the authors, or they need not be */
+	size_t judged_authors;              /* of them, so far */
 };
 
 /* An exchange of AUTH. */
@@ -190,8 +191,12 @@ bool smtp_argument_chunk(struct smtp_server *s, struct smtp_argument *argument);
 /* Leaves the mechanism in s->exchange. */
 bool smtp_argument_auth(struct smtp_server *s, struct smtp_argument *argument);
 
-/* message.c: whether the client may not name every sender. */
+/* authors.c: whether the client may not name every sender, and every author in the header. */
 bool smtp_sender_is_held(const struct smtp_server *s);
+bool smtp_authors_are_held(const struct smtp_server *s);
+/* At the end of the message: whether all its authors are the user's own addresses: class OK; or
+ * else why not, and which field it is. False: it is being asked. */
+bool smtp_authors_judge(struct smtp_server *s, struct mail_verdict *verdict_out);
 
 /* smtp/server/command/auth.c: whether the next line is a response. */
 bool smtp_auth_is_under_way(const struct smtp_server *s);

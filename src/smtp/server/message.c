@@ -42,16 +42,6 @@ static struct smtp_trace trace_of(const struct smtp_server *s)
 	};
 }
 
-bool smtp_sender_is_held(const struct smtp_server *s)
-{
-	return s->user != NULL && s->service->sender_rule != SMTP_SENDER_ANY;
-}
-
-static bool has_held_authors(const struct smtp_server *s)
-{
-	return smtp_sender_is_held(s) && s->service->sender_rule == SMTP_SENDER_STRICT;
-}
-
 static struct header_edit *new_edit(const struct smtp_server *s)
 {
 	const struct smtp_service *service = s->service;
@@ -60,7 +50,7 @@ static struct header_edit *new_edit(const struct smtp_server *s)
 		.completes = service->completes,
 		.repairs = service->repairs && !envelope->binary,
 		.allows_utf8 = envelope->utf8,
-		.has_authors = has_held_authors(s),
+		.has_authors = smtp_authors_are_held(s),
 		.domain = service->local_domain != NULL ? str_from(service->local_domain)
 							: str_from(service->hostname),
 		.hostname = str_from(service->hostname),
@@ -120,28 +110,15 @@ static const struct mail_verdict *refusal_of(const struct smtp_server *s)
 	return refusal != NULL ? refusal : s->transaction->refusal;
 }
 
-/* Whether all authors are the user's own addresses; if not, that is the message's refusal. False:
- * it is being asked. */
+/* False: it is being asked. */
 static bool judge_authors(struct smtp_server *s)
 {
-	static const struct mail_verdict faults[] = {
-		[HEADER_EDIT_SEVERAL] = {MAIL_FAIL, "5.6.0",
-					 "There may be one field From, and one field Sender"},
-		[HEADER_EDIT_UNKNOWN] = {MAIL_FAIL, "5.6.0",
-					 "The field From or Sender has no valid address"},
-	};
-	const struct mail_verdict *verdict = NULL;
-	const struct str *authors;
-	size_t count;
-	enum header_edit_fault fault =
-		header_edit_authors(s->transaction->text.edit, &authors, &count);
+	struct mail_verdict verdict;
 
-	if (fault != HEADER_EDIT_GOOD)
-		verdict = &faults[fault];
-	else if (count > 0 && !smtp_ask_senders(s, authors, count, &verdict))
+	if (!smtp_authors_judge(s, &verdict))
 		return false;
-	if (verdict != NULL && verdict->class != MAIL_OK)
-		smtp_message_refuse(s, verdict);
+	if (verdict.class != MAIL_OK)
+		smtp_message_refuse(s, &verdict);
 	return true;
 }
 
@@ -150,7 +127,7 @@ enum smtp_step smtp_message_end(struct smtp_server *s)
 	struct smtp_transaction *t = s->transaction;
 	const struct mail_verdict *verdict;
 
-	t->has_judged |= !has_held_authors(s) || (s->answer == NULL && refusal_of(s) != NULL);
+	t->has_judged |= !smtp_authors_are_held(s) || (s->answer == NULL && refusal_of(s) != NULL);
 	if (!t->has_judged && !judge_authors(s))
 		return SMTP_STEP_WAIT;
 	t->has_judged = true;

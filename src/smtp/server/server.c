@@ -235,16 +235,19 @@ struct str smtp_server_helo(const struct smtp_server *s)
 /* --- answers --- */
 
 /* Runs the handler that asked again; it now gets the answer. After OPEN the message may already
- * be complete (BDAT 0 LAST), and after SENDERS it is to be committed. */
+ * be complete (BDAT 0 LAST), and after SENDERS it is to be committed, or those of the next field
+ * are to be judged. */
 static void run_again(struct smtp_server *s)
 {
 	enum smtp_question_type last = s->question.type;
+	bool is_again;
 	enum smtp_step step;
 
 	s->is_asking = false;
 	step = s->state == SMTP_STATE_END ? smtp_message_end(s) : smtp_command(s);
-	if ((step == SMTP_STEP_WAIT && s->question.type == last) || s->answer != NULL ||
-	    s->has_opened || s->auth_answer != NULL)
+	is_again =
+		step == SMTP_STEP_WAIT && s->question.type == last && last != SMTP_QUESTION_SENDERS;
+	if (is_again || s->answer != NULL || s->has_opened || s->auth_answer != NULL)
 		panic("an SMTP handler asks more than one question");
 	if (s->state != SMTP_STATE_CHUNK)
 		buffer_clear(&s->line);

@@ -9,6 +9,7 @@
 #include "os/process/process.h"
 #include "program/command/command.h"
 #include "program/command/directory/directory.h"
+#include "program/command/sendmail/bad.h"
 #include "program/command/sendmail/mail.h"
 #include "program/command/sendmail/options.h"
 #include "program/command/sendmail/session.h"
@@ -31,6 +32,9 @@ struct sending {
 	struct mail_envelope *envelope;
 	struct inject_reader reader;
 	struct inject_header header;
+	struct inject_recipients *recipients;
+	struct sendmail_bad bad;
+	struct buffer completed; /* the header as it is queued */
 	struct buffer reason;
 };
 
@@ -81,60 +85,74 @@ static int set_sender(struct sending *sending)
 	return 0;
 }
 
-static int too_many(struct sending *sending)
+/* Whoever meant words before a separator as an address must know that they are not. */
+static int take_recipient(void *context, struct str place, const struct header_element *element)
 {
-	buffer_append_format(&sending->reason, "more than %u recipients",
-			     (unsigned)sending->config->maxrecipients);
-	return -E2BIG;
-}
+	struct sending *sending = context;
+	struct buffer name CLEANUP(buffer_clear) = {0};
+	int error;
 
-static int add_arguments(struct sending *sending, struct inject_recipients *recipients, char **argv)
-{
-	for (int i = sending->options->first; argv[i] != NULL; i++) {
-		int error = header_addresses_parse(str_from(argv[i]), str_from(sending->domain),
-						   ADDRESS_FLAGS, NULL, inject_recipients_add,
-						   recipients);
-
-		if (error == -E2BIG)
-			return too_many(sending);
-		if (error < 0) {
-			buffer_append_string(&sending->reason, "not an address of a recipient: ");
-			mail_text_append(&sending->reason, str_from(argv[i]), MAIL_TEXT_ASCII);
+	switch (element->kind) {
+	case HEADER_ELEMENT_ADDRESS:
+		error = inject_recipients_add(sending->recipients, element->address);
+		if (error != -EBADMSG)
 			return error;
-		}
+		sendmail_bad_add(&sending->bad, sending->envelope->arena, place, element->address);
+		break;
+	case HEADER_ELEMENT_NAME:
+		if (element->address.length > 0)
+			break;
+		mail_text_append(&name, element->text, MAIL_TEXT_ASCII);
+		fprintf(stderr,
+			"%s: taken for a part of a name, in " STR_FORMAT ": " STR_FORMAT "\n", NAME,
+			STR_ARGUMENTS(place), STR_ARGUMENTS(buffer_view(&name)));
+		break;
+	case HEADER_ELEMENT_REST:
+		break;
+	case HEADER_ELEMENT_BAD:
+		sendmail_bad_add(&sending->bad, sending->envelope->arena, place, element->text);
+		break;
 	}
 	return 0;
 }
 
-static int add_from_header(struct sending *sending, struct inject_recipients *recipients)
+static int take_argument(void *context, const struct header_element *element)
 {
-	struct str bad = STR("");
-	int error = inject_header_recipients(&sending->header, str_from(sending->domain),
-					     inject_recipients_add, recipients, &bad);
+	return take_recipient(context, STR("the command line"), element);
+}
 
-	if (error == -E2BIG)
-		return too_many(sending);
-	if (error < 0)
-		buffer_append_format(&sending->reason,
-				     "the field " STR_FORMAT " is no list of addresses",
-				     STR_ARGUMENTS(bad));
+static int add_arguments(struct sending *sending, const struct header_addresses_rules *rules,
+			 char **argv)
+{
+	int error = 0;
+
+	for (int i = sending->options->first; error == 0 && argv[i] != NULL; i++)
+		error = header_addresses_read(str_from(argv[i]), rules, take_argument, sending,
+					      NULL, NULL);
 	return error;
 }
 
 static int set_recipients(struct sending *sending, char **argv)
 {
-	struct inject_recipients *recipients = inject_recipients_new(
-		sending->envelope, sending->config->maxrecipients, sending->options->notify);
-	int error = add_arguments(sending, recipients, argv);
+	const struct header_addresses_rules rules = {str_from(sending->domain), ADDRESS_FLAGS};
+	int error;
 
+	sending->recipients = inject_recipients_new(
+		sending->envelope, sending->config->maxrecipients, sending->options->notify);
+	error = add_arguments(sending, &rules, argv);
 	if (error == 0 && sending->options->from_header)
-		error = add_from_header(sending, recipients);
-	inject_recipients_free(recipients);
-	if (error == 0 && sending->envelope->recipient_count == 0) {
-		buffer_append_string(&sending->reason, "the message has no recipients");
-		return -EDESTADDRREQ;
-	}
-	return error;
+		error = inject_header_recipients(&sending->header, &rules, take_recipient, sending);
+	inject_recipients_free(sending->recipients);
+	if (error == -E2BIG)
+		buffer_append_format(&sending->reason, "more than %u recipients",
+				     (unsigned)sending->config->maxrecipients);
+	if (error < 0 || sending->envelope->recipient_count > 0)
+		return error;
+	sendmail_bad_explain(&sending->bad, &sending->reason);
+	if (sending->bad.count > 0)
+		return -EBADMSG;
+	buffer_append_string(&sending->reason, "the message has no recipients");
+	return -EDESTADDRREQ;
 }
 
 static int read_header(struct sending *sending)
@@ -162,11 +180,10 @@ static int write_message(struct sending *sending, struct inject_message *message
 		.full_name = str_from(options->full_name != NULL ? options->full_name : own_name),
 		.id = inject_message_id(message),
 	};
-	struct buffer header CLEANUP(buffer_clear) = {0};
 	int error;
 
-	inject_header_complete(&sending->header, &completion, &header);
-	inject_message_write(message, buffer_view(&header));
+	inject_header_complete(&sending->header, &completion, &sending->completed);
+	inject_message_write(message, buffer_view(&sending->completed));
 	error = inject_message_write(message, buffer_view(&sending->header.body));
 	return error < 0 ? error : command_mail_copy(&sending->reader, message);
 }
@@ -193,6 +210,22 @@ static int send_message(struct sending *sending, char **argv)
 	return inject_message_commit(message, MAIL_STAGE_SUBMIT, sending->envelope);
 }
 
+/* The message is queued: its sender hears of those who do not get it. */
+static void report_bad(struct sending *sending)
+{
+	int error;
+
+	if (sending->bad.count == 0)
+		return;
+	sendmail_bad_print(NAME, &sending->bad);
+	error = sendmail_bad_report(&sending->bad, sending->config, sending->caller, sending->link,
+				    sending->envelope, buffer_view(&sending->completed),
+				    &sending->reason);
+	if (error < 0)
+		(void)command_mail_refused(NAME, sending->config, sending->caller, error,
+					   &sending->reason);
+}
+
 static int deliver(const struct config *config, const struct sendmail_options *options,
 		   const struct os_process_caller *caller, struct inject_link *link, char **argv)
 {
@@ -217,7 +250,10 @@ static int deliver(const struct config *config, const struct sendmail_options *o
 		status = command_mail_refused(NAME, config, caller, error, &sending.reason);
 	else
 		command_mail_accepted(NAME, config, caller, sending.envelope);
+	if (error == 0)
+		report_bad(&sending);
 	inject_header_clear(&sending.header);
+	buffer_clear(&sending.completed);
 	buffer_clear(&sending.reason);
 	mail_envelope_free(sending.envelope);
 	return status;

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: ISC
+#include "header/authors.h"
+#include "header/internal.h"
+#include "header/name.h"
+#include <errno.h>
+#include <string.h>
+
+struct reading {
+	int (*each)(void *context, struct str address);
+	void *context;
+	struct buffer *list; /* the one reading */
+	size_t count;
+	struct str bad;
+};
+
+/* --- the one reading --- */
+
+static bool is_in(char c, const char *set)
+{
+	return c != '\0' && strchr(set, c) != NULL;
+}
+
+/* What names may have without a meaning for somebody: no quotes, no backslashes, no line ends. */
+static void append_harmless(struct buffer *out, struct str text)
+{
+	for (size_t i = 0; i < text.length; i++) {
+		char c = text.data[i];
+
+		if (header_is_space(c))
+			buffer_append_byte(out, ' ');
+		else if (c != '"' && c != '\\' && (unsigned char)c > ' ' && c != 0x7f)
+			buffer_append_byte(out, c);
+	}
+}
+
+static void append_separator(struct buffer *out)
+{
+	if (out->length > 0)
+		buffer_append_byte(out, ' ');
+}
+
+/* Appends the words in TEXT, with a space inside if encoded words are next to it: the one between
+ * two of them means nothing. */
+static void append_words(struct buffer *out, struct buffer *text, bool is_after, bool is_before)
+{
+	struct buffer name CLEANUP(buffer_clear) = {0};
+	bool is_encoded = !header_name_is_ascii(buffer_view(text));
+
+	if (text->length == 0)
+		return;
+	if (is_after && is_encoded)
+		buffer_append_byte(&name, ' ');
+	buffer_append_str(&name, buffer_view(text));
+	if (is_before && is_encoded)
+		buffer_append_byte(&name, ' ');
+	append_separator(out);
+	header_name_append(out, buffer_view(&name));
+	buffer_reset(text);
+}
+
+/* Removes the commas and the like after an encoded word. */
+static struct str without_tail(struct str word)
+{
+	while (word.length > 0 && is_in(word.data[word.length - 1], ",;:."))
+		word.length--;
+	return word;
+}
+
+/* PHRASE as a display name. */
+static void append_name(struct buffer *out, struct str phrase)
+{
+	struct buffer harmless CLEANUP(buffer_clear) = {0};
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct buffer name CLEANUP(buffer_clear) = {0};
+	bool is_after = false;
+	struct str rest;
+	struct str word;
+
+	append_harmless(&harmless, phrase);
+	rest = buffer_view(&harmless);
+	while (str_split(&rest, ' ', &word)) {
+		struct str encoded = without_tail(word);
+
+		if (header_name_is_encoded_word(encoded)) {
+			append_words(&name, &text, is_after, true);
+			append_separator(&name);
+			header_name_append_word(&name, encoded);
+			is_after = true;
+			word = str_skip(word, encoded.length);
+		}
+		if (word.length > 0) {
+			append_separator(&text);
+			buffer_append_str(&text, word);
+		}
+	}
+	append_words(&name, &text, is_after, false);
+	buffer_append_str(out, buffer_view(&name));
+}
+
+static void append_author(struct reading *reading, const struct header_element *element)
+{
+	size_t before;
+
+	if (reading->count > 0)
+		buffer_append_byte(reading->list, ',');
+	buffer_append_byte(reading->list, ' ');
+	before = reading->list->length;
+	append_name(reading->list, element->text);
+	if (reading->list->length == before) {
+		buffer_append_str(reading->list, element->address);
+		return;
+	}
+	buffer_append_string(reading->list, " <");
+	buffer_append_str(reading->list, element->address);
+	buffer_append_byte(reading->list, '>');
+}
+
+static int take_element(void *context, const struct header_element *element)
+{
+	struct reading *reading = context;
+
+	if (element->kind == HEADER_ELEMENT_BAD || element->kind == HEADER_ELEMENT_REST) {
+		reading->bad = element->text;
+		return -EBADMSG;
+	}
+	if (element->kind == HEADER_ELEMENT_ADDRESS) {
+		append_author(reading, element);
+		reading->count++;
+	}
+	return element->address.length > 0 ? reading->each(reading->context, element->address) : 0;
+}
+
+/* --- all other readings --- */
+
+static bool is_of_local_part(char c)
+{
+	return (unsigned char)c > ' ' && c != 0x7f && !is_in(c, "()<>[]:;@\\,\"");
+}
+
+static bool is_of_domain(char c)
+{
+	return (unsigned char)c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+	       (c >= 'a' && c <= 'z') || c == '-' || c == '.';
+}
+
+/* What ends at END and could be a local part. */
+static struct str local_before(struct str text, size_t end)
+{
+	size_t start = end;
+
+	if (start > 1 && text.data[start - 1] == '"') {
+		start--;
+		while (start > 0 && text.data[start - 1] != '"')
+			start--;
+		start -= start > 0;
+	} else {
+		while (start > 0 && is_of_local_part(text.data[start - 1]))
+			start--;
+	}
+	return str_slice(text.data + start, end - start);
+}
+
+/* What is at the start of TEXT and could be a domain. */
+static struct str domain_of(struct str text)
+{
+	size_t length = 0;
+
+	if (text.length > 0 && text.data[0] == '[')
+		return str_slice(text.data, (size_t)(str_find(text, ']') + 1));
+	while (length < text.length && is_of_domain(text.data[length]))
+		length++;
+	while (length > 0 && text.data[length - 1] == '.')
+		length--;
+	return str_slice(text.data, length);
+}
+
+/* What could be an address around the '@' at POSITION. Words with spaces around it are none, unless
+ * a dot makes a domain of what follows. */
+static int read_around(const struct reading *reading, struct str text, size_t position)
+{
+	struct buffer address CLEANUP(buffer_clear) = {0};
+	size_t end = position;
+	size_t start = position + 1;
+	struct str local;
+	struct str domain;
+
+	while (end > 0 && header_is_space(text.data[end - 1]))
+		end--;
+	while (start < text.length && header_is_space(text.data[start]))
+		start++;
+	local = local_before(text, end);
+	domain = domain_of(str_skip(text, start));
+	if (local.length == 0 || domain.length == 0 ||
+	    (start - end > 1 && str_find(domain, '.') < 0))
+		return 0;
+	buffer_append_str(&address, local);
+	buffer_append_byte(&address, '@');
+	buffer_append_str(&address, domain);
+	return reading->each(reading->context, buffer_view(&address));
+}
+
+static int read_everything(const struct reading *reading, struct str text)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < text.length && error == 0; i++)
+		if (text.data[i] == '@')
+			error = read_around(reading, text, i);
+	return error;
+}
+
+int header_authors_read(struct str list, const struct header_addresses_rules *rules,
+			int (*each)(void *context, struct str address), void *context,
+			struct buffer *rewritten, struct str *bad_out)
+{
+	struct buffer only CLEANUP(buffer_clear) = {0};
+	struct reading reading = {.each = each, .context = context, .list = &only};
+	bool is_plain;
+	int error = header_addresses_read(list, rules, take_element, &reading, NULL, &is_plain);
+
+	if (error == 0 && reading.count == 0)
+		error = -EBADMSG;
+	if (error == 0 && !is_plain)
+		error = read_everything(&reading, list);
+	if (error == 0 && !is_plain)
+		buffer_append_str(rewritten, buffer_view(&only));
+	*bad_out = reading.bad.data != NULL ? reading.bad : STR("");
+	return error;
+}
