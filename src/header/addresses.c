@@ -71,11 +71,16 @@ static bool is_address(const struct parser *p, struct str text)
 	return mail_address_parse(text, p->rules->flags, &parsed) == 0;
 }
 
-/* An encoded word is a name, though its characters would be those of a local part. */
-static bool is_encoded_word(struct str text)
+/* An encoded word, or a quoted text of several words, is a name, though a local part could be
+ * written so. */
+static bool is_name(struct str text)
 {
-	return text.length > 4 && str_starts_with(text, STR("=?")) &&
-	       str_equal(str_skip(text, text.length - 2), STR("?="));
+	bool is_encoded = text.length > 4 && str_starts_with(text, STR("=?")) &&
+			  str_equal(str_skip(text, text.length - 2), STR("?="));
+
+	return is_encoded ||
+	       (str_find(text, '"') >= 0 && (str_find(text, ' ') >= 0 || str_find(text, '@') >= 0 ||
+					     str_find(text, '\\') >= 0));
 }
 
 /* Appends @HOSTNAME to the local part at the end of ADDRESSES. False: that is no address. */
@@ -83,7 +88,7 @@ static bool qualify(struct parser *p, size_t start)
 {
 	struct str address;
 
-	if (is_encoded_word(str_skip(buffer_view(&p->addresses), start)))
+	if (is_name(str_skip(buffer_view(&p->addresses), start)))
 		return false;
 	buffer_append_byte(&p->addresses, '@');
 	buffer_append_str(&p->addresses, p->rules->hostname);
@@ -349,6 +354,15 @@ static void take_angle(struct parser *p)
 	e->is_after_angle = true;
 }
 
+/* At '>', of a bracket that a separator has ended, or that nobody has begun. */
+static void take_stray_end(struct parser *p)
+{
+	end_element(p);
+	p->element.is_after_angle = true;
+	p->lexer.position++;
+	p->lexer.is_plain = false;
+}
+
 /* --- the list --- */
 
 static void take_list(struct parser *p)
@@ -366,9 +380,8 @@ static void take_list(struct parser *p)
 		case '<':
 			take_angle(p);
 			break;
-		case '>': /* of a bracket that a separator has ended */
-			p->lexer.position++;
-			p->lexer.is_plain = false;
+		case '>':
+			take_stray_end(p);
 			break;
 		case '@':
 			take_at(p);

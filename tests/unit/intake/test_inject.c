@@ -136,6 +136,7 @@ static const struct address_case address_cases[] = {
 	{"\"a b\"@c.d", "\"a b\"@c.d ", NULL},
 	{"\"a@x,b\"@c.d", "\"a@x,b\"@c.d ", NULL},
 	{"\"a\"", "\"a\"@host.test ", "\"a\"@host.test"},
+	{"\"Lee, Ann\", root", "!\"Lee, Ann\"!root@host.test ", "\"Lee, Ann\", root@host.test"},
 	{"a@[192.0.2.1]", "a@[192.0.2.1] ", NULL},
 	{"<@x.y,@z.w:a@b.c>", "a@b.c ", NULL},
 	{"<>", "", NULL},
