@@ -15,11 +15,6 @@ struct reading {
 
 /* --- the one reading --- */
 
-static bool is_in(char c, const char *set)
-{
-	return c != '\0' && strchr(set, c) != NULL;
-}
-
 /* What names may have without a meaning for somebody: no quotes, no backslashes, no line ends. */
 static void append_harmless(struct buffer *out, struct str text)
 {
@@ -33,68 +28,13 @@ static void append_harmless(struct buffer *out, struct str text)
 	}
 }
 
-static void append_separator(struct buffer *out)
-{
-	if (out->length > 0)
-		buffer_append_byte(out, ' ');
-}
-
-/* Appends the words in TEXT, with a space inside if encoded words are next to it: the one between
- * two of them means nothing. */
-static void append_words(struct buffer *out, struct buffer *text, bool is_after, bool is_before)
-{
-	struct buffer name CLEANUP(buffer_clear) = {0};
-	bool is_encoded = !header_name_is_ascii(buffer_view(text));
-
-	if (text->length == 0)
-		return;
-	if (is_after && is_encoded)
-		buffer_append_byte(&name, ' ');
-	buffer_append_str(&name, buffer_view(text));
-	if (is_before && is_encoded)
-		buffer_append_byte(&name, ' ');
-	append_separator(out);
-	header_name_append(out, buffer_view(&name));
-	buffer_reset(text);
-}
-
-/* Removes the commas and the like after an encoded word. */
-static struct str without_tail(struct str word)
-{
-	while (word.length > 0 && is_in(word.data[word.length - 1], ",;:."))
-		word.length--;
-	return word;
-}
-
 /* PHRASE as a display name. */
 static void append_name(struct buffer *out, struct str phrase)
 {
 	struct buffer harmless CLEANUP(buffer_clear) = {0};
-	struct buffer text CLEANUP(buffer_clear) = {0};
-	struct buffer name CLEANUP(buffer_clear) = {0};
-	bool is_after = false;
-	struct str rest;
-	struct str word;
 
 	append_harmless(&harmless, phrase);
-	rest = buffer_view(&harmless);
-	while (str_split(&rest, ' ', &word)) {
-		struct str encoded = without_tail(word);
-
-		if (header_name_is_encoded_word(encoded)) {
-			append_words(&name, &text, is_after, true);
-			append_separator(&name);
-			header_name_append_word(&name, encoded);
-			is_after = true;
-			word = str_skip(word, encoded.length);
-		}
-		if (word.length > 0) {
-			append_separator(&text);
-			buffer_append_str(&text, word);
-		}
-	}
-	append_words(&name, &text, is_after, false);
-	buffer_append_str(out, buffer_view(&name));
+	header_name_append_mixed(out, buffer_view(&harmless));
 }
 
 static void append_author(struct reading *reading, const struct header_element *element)
@@ -131,6 +71,11 @@ static int take_element(void *context, const struct header_element *element)
 }
 
 /* --- all other readings --- */
+
+static bool is_in(char c, const char *set)
+{
+	return c != '\0' && strchr(set, c) != NULL;
+}
 
 static bool is_of_local_part(char c)
 {

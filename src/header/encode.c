@@ -56,6 +56,11 @@ static size_t run_length(struct str text)
 	}
 }
 
+static bool begins_with_encoded_word(struct str text)
+{
+	return header_name_is_encoded_word(str_slice(text.data, count(text, false)));
+}
+
 /* A fold is a space. */
 static void append_unfolded(struct buffer *out, struct str text)
 {
@@ -64,29 +69,44 @@ static void append_unfolded(struct buffer *out, struct str text)
 			buffer_append_byte(out, text.data[i]);
 }
 
-static void append_encoded(struct buffer *out, struct str text)
+/* Appends the RUN as encoded words, with the spaces BEFORE and AFTER it, if others are there. */
+static void encode_run(struct buffer *out, struct str before, struct str run, struct str after)
 {
 	struct buffer plain CLEANUP(buffer_clear) = {0};
 
-	append_unfolded(&plain, text);
+	append_unfolded(&plain, before);
+	append_unfolded(&plain, run);
+	append_unfolded(&plain, after);
 	header_name_append_encoded(out, buffer_view(&plain));
 }
 
+/* Words that are encoded already stay. */
 static void encode_words(struct str text, struct buffer *out)
 {
-	while (text.length > 0) {
-		size_t spaces = count(text, true);
-		size_t word = count(str_skip(text, spaces), false);
+	bool is_after = false; /* an encoded word */
 
-		buffer_append(out, text.data, spaces);
-		text = str_skip(text, spaces);
-		if (is_8bit(str_slice(text.data, word))) {
-			word = run_length(text);
-			append_encoded(out, str_slice(text.data, word));
+	while (text.length > 0) {
+		struct str spaces = str_slice(text.data, count(text, true));
+		struct str word = str_skip(text, spaces.length);
+		struct str after;
+
+		buffer_append_str(out, spaces);
+		word.length = count(word, false);
+		if (is_8bit(word)) {
+			word.length = run_length(str_skip(text, spaces.length));
+			after = str_skip(text, spaces.length + word.length);
+			after.length = count(after, true);
+			if (!begins_with_encoded_word(
+				    str_skip(text, spaces.length + word.length + after.length)))
+				after.length = 0;
+			if (!is_after)
+				spaces.length = 0;
+			encode_run(out, spaces, word, after);
 		} else {
-			buffer_append(out, text.data, word);
+			buffer_append_str(out, word);
 		}
-		text = str_skip(text, word);
+		is_after = header_name_is_encoded_word(word);
+		text = str_skip(text, (size_t)(word.data + word.length - text.data));
 	}
 }
 
@@ -124,13 +144,16 @@ static void append_phrase(struct buffer *out, struct str phrase)
 	struct buffer plain CLEANUP(buffer_clear) = {0};
 
 	for (size_t i = 0; i < phrase.length; i++) {
-		if (phrase.data[i] == '\\' && i + 1 < phrase.length)
+		char c = phrase.data[i];
+
+		if (c == '\\' && i + 1 < phrase.length)
 			buffer_append_byte(&plain, phrase.data[++i]);
-		else if (phrase.data[i] != '"')
-			buffer_append_byte(&plain, phrase.data[i]);
+		else if (is_space(c) && c != '\r' && c != '\n')
+			buffer_append_byte(&plain, ' ');
+		else if (c != '"' && !is_space(c))
+			buffer_append_byte(&plain, c);
 	}
-	if (str_trim(buffer_view(&plain)).length > 0)
-		append_encoded(out, str_trim(buffer_view(&plain)));
+	header_name_append_mixed(out, buffer_view(&plain));
 }
 
 static void encode_phrase(struct str phrase, struct buffer *out)

@@ -70,7 +70,8 @@ bool header_name_is_encoded_word(struct str word)
 	return encoding == 'q' || encoding == 'b';
 }
 
-void header_name_append_word(struct buffer *out, struct str word)
+/* Characters that a display name may not have become encoded, too. */
+static void append_encoded_word(struct buffer *out, struct str word)
 {
 	for (size_t i = 0; i < word.length; i++) {
 		if (is_special(word.data[i]))
@@ -139,4 +140,63 @@ void header_name_append(struct buffer *out, struct str name)
 		quote_append(out, name);
 	else
 		header_name_append_encoded(out, name);
+}
+
+static void append_separator(struct buffer *out)
+{
+	if (out->length > 0)
+		buffer_append_byte(out, ' ');
+}
+
+/* Appends the words in TEXT and empties it. Where encoded words are next to it, a space is inside:
+ * the one between two of them means nothing. */
+static void append_words(struct buffer *out, struct buffer *text, bool is_after, bool is_before)
+{
+	struct buffer name CLEANUP(buffer_clear) = {0};
+	bool is_encoded = !header_name_is_ascii(buffer_view(text));
+
+	if (text->length == 0)
+		return;
+	if (is_after && is_encoded)
+		buffer_append_byte(&name, ' ');
+	buffer_append_str(&name, buffer_view(text));
+	if (is_before && is_encoded)
+		buffer_append_byte(&name, ' ');
+	append_separator(out);
+	header_name_append(out, buffer_view(&name));
+	buffer_reset(text);
+}
+
+/* Removes the commas and the like after an encoded word. */
+static struct str without_tail(struct str word)
+{
+	while (word.length > 0 && is_special(word.data[word.length - 1]))
+		word.length--;
+	return word;
+}
+
+void header_name_append_mixed(struct buffer *out, struct str text)
+{
+	struct buffer words CLEANUP(buffer_clear) = {0};
+	struct buffer name CLEANUP(buffer_clear) = {0};
+	bool is_after = false;
+	struct str word;
+
+	while (str_split(&text, ' ', &word)) {
+		struct str encoded = without_tail(word);
+
+		if (header_name_is_encoded_word(encoded)) {
+			append_words(&name, &words, is_after, true);
+			append_separator(&name);
+			append_encoded_word(&name, encoded);
+			is_after = true;
+			word = str_skip(word, encoded.length);
+		}
+		if (word.length > 0) {
+			append_separator(&words);
+			buffer_append_str(&words, word);
+		}
+	}
+	append_words(&name, &words, is_after, false);
+	buffer_append_str(out, buffer_view(&name));
 }

@@ -16,9 +16,9 @@ bool header_name_is_ascii(struct str name);
 
 /* Whether WORD, without spaces, has the form of an encoded word, RFC 2047 section 2. */
 bool header_name_is_encoded_word(struct str word);
-/* Appends such a WORD, in which a display name may not have some characters (section 5): these are
- * encoded, too. */
-void header_name_append_word(struct buffer *out, struct str word);
+/* Appends TEXT, words with spaces between them, as a display name. Words that are encoded already
+ * stay, but for characters that they may not have there (section 5). */
+void header_name_append_mixed(struct buffer *out, struct str text);
 
 /* Appends TEXT as encoded words, folded: as UTF-8 if it is that, or else with the charset
  * unknown-8bit (RFC 1428). TEXT is not empty. */

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { FIELDS = 60000, PIECES_MAX = 14, LARGE = 64 * 1024, SECONDS_MAX = 2 };
+enum { FIELDS = 20000, PIECES_MAX = 14, LARGE = 64 * 1024, SECONDS_MAX = 2 };
 
 #define OWN     "ann@a.test"
 #define FOREIGN "bob@b.test"
@@ -141,23 +141,38 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Without comments as far as parentheses match, or else with them. */
-static void squeeze(struct str text, bool has_comments, struct buffer *out)
+/* Appends TEXT without white space, and without comments, as somebody sees them who knows quotes,
+ * or not. */
+static void squeeze(struct str text, bool has_comments, bool has_quotes, struct buffer *out)
 {
 	size_t depth = 0;
+	bool is_quoted = false;
 
 	for (size_t i = 0; i < text.length; i++) {
 		char c = text.data[i];
 
-		if (has_comments && depth > 0 && c == '\\') {
+		if (depth > 0 && c == '\\') {
 			i++;
 			continue;
 		}
-		depth += has_comments && c == '(';
+		if (is_quoted && c == '\\' && i + 1 < text.length) {
+			buffer_append_byte(out, c);
+			c = text.data[++i];
+		} else if (has_quotes && c == '"' && depth == 0) {
+			is_quoted = !is_quoted;
+		}
+		depth += has_comments && !is_quoted && c == '(';
 		if (depth == 0 && !is_space(c))
 			buffer_append_byte(out, c);
-		depth -= has_comments && c == ')' && depth > 0;
+		depth -= has_comments && !is_quoted && c == ')' && depth > 0;
 	}
+	buffer_append_byte(out, '\n');
+}
+
+static void squeeze_address(struct str address, struct buffer *out)
+{
+	squeeze(address, false, false, out);
+	buffer_truncate(out, out->length - 1);
 }
 
 static int check_element(void *context, const struct header_element *element)
@@ -171,13 +186,13 @@ static int check_element(void *context, const struct header_element *element)
 	if (address.length == 0)
 		return 0;
 	field->addresses++;
-	squeeze(address, false, &plain);
+	squeeze_address(address, &plain);
 	is_there = contains(&field->squeezed, buffer_view(&plain));
 	if (!is_there && str_ends_with_nocase(address, host)) {
 		struct str local = str_slice(address.data, address.length - host.length);
 
 		buffer_reset(&plain);
-		squeeze(local, false, &plain);
+		squeeze_address(local, &plain);
 		is_there =
 			contains(&field->squeezed, buffer_view(&plain)) && str_find(local, '@') < 0;
 	}
@@ -200,9 +215,9 @@ static void no_address_is_invented(void **state)
 
 		make_field(&field.text);
 		text = buffer_view(&field.text);
-		squeeze(text, true, &field.squeezed);
-		buffer_append_byte(&field.squeezed, '\n');
-		squeeze(text, false, &field.squeezed);
+		squeeze(text, true, true, &field.squeezed);
+		squeeze(text, true, false, &field.squeezed);
+		squeeze(text, false, false, &field.squeezed);
 		assert_int_equal(header_addresses_read(text, &rules, check_element, &field,
 						       &completed, NULL),
 				 0);

@@ -85,6 +85,23 @@ static void messages_become_what_they_should(void **state)
 		 "=?UTF-8?Q?L=2C_=C3=84?= <l@x.test>\r\n"},
 		{REPAIRS, "To: a@x.test (caf\xc3\xa9), \xc3\xa9@x.test, <\xc3\xa9@x.test>\r\n",
 		 "To: a@x.test (=?UTF-8?Q?caf=C3=A9?=), \xc3\xa9@x.test, <\xc3\xa9@x.test>\r\n"},
+		/* what is encoded already stays, and so does the space beside it */
+		{REPAIRS, "Subject: K\xc3\xb6ln =?UTF-8?B?R3LDvMOfZQ==?=\r\n",
+		 "Subject: =?UTF-8?Q?K=C3=B6ln_?= =?UTF-8?B?R3LDvMOfZQ==?=\r\n"},
+		{REPAIRS,
+		 "Subject: =?UTF-8?Q?a?=\r\n  \xc3\xb6 \xc3\xb6 x \xc3\xb6  =?UTF-8?Q?b?= "
+		 "c\r\n",
+		 "Subject: =?UTF-8?Q?a?=\r\n  =?UTF-8?Q?__=C3=B6_=C3=B6?= x "
+		 "=?UTF-8?Q?=C3=B6__?=  =?UTF-8?Q?b?= c\r\n"},
+		{REPAIRS, "From: =?UTF-8?Q?J=C3=B6rg?= M\xc3\xbcller <ann@a.test>\r\n",
+		 "From: =?UTF-8?Q?J=C3=B6rg?= =?UTF-8?Q?_M=C3=BCller?= <ann@a.test>\r\n"},
+		{REPAIRS,
+		 "To: \"=?UTF-8?Q?J=C3=B6rg?= M\xc3\xbcller\" <j@x.test>, Lee M\xc3\xbcller "
+		 "\"(x)\" =?UTF-8?Q?K?= \"L.\", Ann <a@x.test>\r\n",
+		 "To: =?UTF-8?Q?J=C3=B6rg?= =?UTF-8?Q?_M=C3=BCller?= <j@x.test>, "
+		 "=?UTF-8?Q?Lee_M=C3=BCller_=28x=29_?= =?UTF-8?Q?K?= \"L.\", Ann <a@x.test>\r\n"},
+		{REPAIRS, "To: a@x.test (=?UTF-8?Q?J=C3=B6rg?= M\xc3\xbcller)\r\n",
+		 "To: a@x.test (=?UTF-8?Q?J=C3=B6rg?= =?UTF-8?Q?_M=C3=BCller?=)\r\n"},
 		{REPAIRS, "Cc: a@x.test (a (\xc3\xa9 b) c)\r\n",
 		 "Cc: a@x.test (a (\xc3\xa9 b) c)\r\n"},
 		{REPAIRS, "Content-Type: text/plain; name=\xc3\xa9\r\n",
