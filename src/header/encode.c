@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
 /* 8-bit text in fields, as encoded words. */
 #include "header/field.h"
+#include "header/internal.h"
 #include "header/name.h"
 #include <string.h>
 
 /* Of MIME, of identifiers, and those of others: encoded words mean nothing there. */
 static const struct str untouched[] = {
-	STR("content-type"),   STR("content-disposition"),
 	STR("content-id"),     STR("content-transfer-encoding"),
 	STR("mime-version"),   STR("message-id"),
 	STR("in-reply-to"),    STR("references"),
@@ -16,25 +16,12 @@ static const struct str untouched[] = {
 	STR("autocrypt"),      STR("resent-message-id"),
 };
 
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-static bool is_8bit(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] >= 0x80)
-			return true;
-	return false;
-}
-
 /* The length of the spaces, or of the word, at the start of TEXT. */
 static size_t count(struct str text, bool spaces)
 {
 	size_t i = 0;
 
-	while (i < text.length && is_space(text.data[i]) == spaces)
+	while (i < text.length && header_is_space(text.data[i]) == spaces)
 		i++;
 	return i;
 }
@@ -50,7 +37,7 @@ static size_t run_length(struct str text)
 		size_t spaces = count(rest, true);
 		size_t word = count(str_skip(rest, spaces), false);
 
-		if (!is_8bit(str_slice(rest.data + spaces, word)))
+		if (!header_name_is_8bit(str_slice(rest.data + spaces, word)))
 			return length;
 		length += spaces + word;
 	}
@@ -92,7 +79,7 @@ static void encode_words(struct str text, struct buffer *out)
 
 		buffer_append_str(out, spaces);
 		word.length = count(word, false);
-		if (is_8bit(word)) {
+		if (header_name_is_8bit(word)) {
 			word.length = run_length(str_skip(text, spaces.length));
 			after = str_skip(text, spaces.length + word.length);
 			after.length = count(after, true);
@@ -148,9 +135,9 @@ static void append_phrase(struct buffer *out, struct str phrase)
 
 		if (c == '\\' && i + 1 < phrase.length)
 			buffer_append_byte(&plain, phrase.data[++i]);
-		else if (is_space(c) && c != '\r' && c != '\n')
+		else if (header_is_space(c) && c != '\r' && c != '\n')
 			buffer_append_byte(&plain, ' ');
-		else if (c != '"' && !is_space(c))
+		else if (c != '"' && !header_is_space(c))
 			buffer_append_byte(&plain, c);
 	}
 	header_name_append_mixed(out, buffer_view(&plain));
@@ -161,9 +148,9 @@ static void encode_phrase(struct str phrase, struct buffer *out)
 	size_t spaces = count(phrase, true);
 	struct str words = str_skip(phrase, spaces);
 
-	while (words.length > 0 && is_space(words.data[words.length - 1]))
+	while (words.length > 0 && header_is_space(words.data[words.length - 1]))
 		words.length--;
-	if (!is_8bit(words) || str_find(words, '@') >= 0) {
+	if (!header_name_is_8bit(words) || str_find(words, '@') >= 0) {
 		buffer_append_str(out, phrase);
 		return;
 	}
@@ -222,7 +209,10 @@ void header_field_encode(const struct header_field *field, struct buffer *out)
 		}
 	}
 	buffer_append(out, field->whole.data, (size_t)(field->body.data - field->whole.data));
-	if (header_field_has_addresses(name))
+	if (str_equal_nocase(name, STR("content-type")) ||
+	    str_equal_nocase(name, STR("content-disposition")))
+		header_parameters_encode(field->body, out);
+	else if (header_field_has_addresses(name))
 		encode_addresses(field->body, out);
 	else
 		encode_words(field->body, out);

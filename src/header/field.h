@@ -29,8 +29,9 @@ void header_field_complete(const struct header_field *field, struct str domain, 
 /* Whether it has bytes that are not ASCII. */
 bool header_field_is_8bit(const struct header_field *field);
 /* Appends FIELD with 8-bit text as encoded words (RFC 2047), where these are allowed: in
- * unstructured fields, display names and comments. Elsewhere it stays: in addresses, parameters,
- * and the fields of MIME. */
+ * unstructured fields, display names and comments; and in parameters of Content-Type and
+ * Content-Disposition as RFC 2231 says. Elsewhere it stays: in addresses, identifiers and fields
+ * of unknown syntax. */
 void header_field_encode(const struct header_field *field, struct buffer *out);
 
 #endif

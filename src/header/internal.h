@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * header/internal.h - shared by the files of this folder: the words of address lists (lexer.c).
+ * header/internal.h - shared by the files of this folder: the words of address lists (lexer.c), and
+ * parameters of MIME fields (parameters.c).
  */
 #ifndef HEADER_INTERNAL_H
 #define HEADER_INTERNAL_H
@@ -51,6 +52,10 @@ struct header_angle {
  * address to OUT. */
 void header_lexer_angle(struct header_lexer *lexer, struct buffer *out,
 			struct header_angle *angle_out);
+
+/* Appends BODY, of Content-Type or Content-Disposition, with 8-bit text in parameters as RFC 2231
+ * says; elsewhere it stays. */
+void header_parameters_encode(struct str body, struct buffer *out);
 
 bool header_is_space(char c);
 /* TEXT without white space, and line ends, at both ends. */

@@ -95,7 +95,15 @@ static void append_q(struct buffer *out, char byte)
 		buffer_append_format(out, "=%02X", (unsigned char)byte);
 }
 
-static bool is_utf8(struct str text)
+bool header_name_is_8bit(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if ((unsigned char)text.data[i] >= 0x80)
+			return true;
+	return false;
+}
+
+bool header_name_is_utf8(struct str text)
 {
 	while (text.length > 0) {
 		size_t length = utf8_length(text);
@@ -110,7 +118,7 @@ static bool is_utf8(struct str text)
 /* No character is split between two words. */
 void header_name_append_encoded(struct buffer *out, struct str text)
 {
-	bool is_known = is_utf8(text);
+	bool is_known = header_name_is_utf8(text);
 	size_t most = is_known ? UTF8_MAX : UNKNOWN_MAX;
 	size_t column = most + 1;
 	const char *separator = "";

@@ -12,7 +12,10 @@
  * if necessary. */
 void header_name_append(struct buffer *out, struct str name);
 
+/* Whether it is only printable ASCII; has a byte that is not ASCII; is UTF-8. */
 bool header_name_is_ascii(struct str name);
+bool header_name_is_8bit(struct str text);
+bool header_name_is_utf8(struct str text);
 
 /* Whether WORD, without spaces, has the form of an encoded word, RFC 2047 section 2. */
 bool header_name_is_encoded_word(struct str word);

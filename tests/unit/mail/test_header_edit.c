@@ -104,8 +104,27 @@ static void messages_become_what_they_should(void **state)
 		 "To: a@x.test (=?UTF-8?Q?J=C3=B6rg?= =?UTF-8?Q?_M=C3=BCller?=)\r\n"},
 		{REPAIRS, "Cc: a@x.test (a (\xc3\xa9 b) c)\r\n",
 		 "Cc: a@x.test (a (\xc3\xa9 b) c)\r\n"},
+		/* parameters */
 		{REPAIRS, "Content-Type: text/plain; name=\xc3\xa9\r\n",
-		 "Content-Type: text/plain; name=\xc3\xa9\r\n"},
+		 "Content-Type: text/plain; name*=UTF-8''%C3%A9\r\n"},
+		{REPAIRS,
+		 "Content-Disposition: attachment;\r\n\tfilename=\"Gr\xc3\xb6\xc3\x9f"
+		 "e; a \\\"b.pdf\"; "
+		 "size=3\r\n",
+		 "Content-Disposition: "
+		 "attachment;\r\n\tfilename*=UTF-8''Gr%C3%B6%C3%9Fe%3B%20a%20%22b"
+		 ".pdf; size=3\r\n"},
+		{REPAIRS,
+		 "Content-Disposition: attachment; "
+		 "filename=\"\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3"
+		 "\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9.pdf\"\r\n",
+		 "Content-Disposition: attachment; "
+		 "filename*0*=UTF-8''%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9;\r\n "
+		 "filename*1*=%C3%A9%C3%A9%C3%A9.pdf\r\n"},
+		{REPAIRS, "Content-Type: a/b; name=\"\xe9\"\r\n",
+		 "Content-Type: a/b; name*=unknown-8bit''%E9\r\n"},
+		{REPAIRS, "Content-Type: a/b; name*=utf-8''\xc3\xa9; x\xc3\xa9=1; y\r\n",
+		 "Content-Type: a/b; name*=utf-8''%C3%A9; x\xc3\xa9=1; y\r\n"},
 		{REPAIRS, "X:\r\n \xc3\xa9\r\n\r\n", "X:\r\n =?UTF-8?Q?=C3=A9?=\r\n\r\n"},
 		{COMPLETES | REPAIRS, DATE ID "From: \xc3\x84 <a>\r\n",
 		 DATE ID "From: =?UTF-8?Q?=C3=84?= <a@d.test>\r\n"},
