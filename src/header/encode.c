@@ -143,14 +143,15 @@ static void append_phrase(struct buffer *out, struct str phrase)
 	header_name_append_mixed(out, buffer_view(&plain));
 }
 
-static void encode_phrase(struct str phrase, struct buffer *out)
+/* IS_NAME: an address in brackets follows; otherwise it may be one. */
+static void encode_phrase(struct str phrase, bool is_name, struct buffer *out)
 {
 	size_t spaces = count(phrase, true);
 	struct str words = str_skip(phrase, spaces);
 
 	while (words.length > 0 && header_is_space(words.data[words.length - 1]))
 		words.length--;
-	if (!header_name_is_8bit(words) || str_find(words, '@') >= 0) {
+	if (!header_name_is_8bit(words) || (!is_name && str_find(words, '@') >= 0)) {
 		buffer_append_str(out, phrase);
 		return;
 	}
@@ -159,20 +160,37 @@ static void encode_phrase(struct str phrase, struct buffer *out)
 	buffer_append_str(out, str_skip(phrase, spaces + words.length));
 }
 
-/* One with others in it stays. */
-static void encode_comment(struct str comment, struct buffer *out)
+/* What is between parentheses of comments. */
+static void encode_comment_text(struct str text, struct buffer *out)
 {
-	struct str inner = str_skip(comment, 1);
+	struct buffer plain CLEANUP(buffer_clear) = {0};
 
-	if (inner.length > 0 && inner.data[inner.length - 1] == ')')
-		inner.length--;
-	if (str_find(inner, '(') >= 0 || str_find(inner, '\\') >= 0) {
-		buffer_append_str(out, comment);
+	if (!header_name_is_8bit(text)) {
+		buffer_append_str(out, text);
 		return;
 	}
-	buffer_append_byte(out, '(');
-	encode_words(inner, out);
-	buffer_append_str(out, str_skip(comment, inner.length + 1));
+	for (size_t i = 0; i < text.length; i++) {
+		i += text.data[i] == '\\' && i + 1 < text.length;
+		buffer_append_byte(&plain, text.data[i]);
+	}
+	encode_words(buffer_view(&plain), out);
+}
+
+static void encode_comment(struct str comment, struct buffer *out)
+{
+	size_t start = 0;
+
+	for (size_t i = 0; i < comment.length; i++) {
+		bool is_pair = comment.data[i] == '\\';
+
+		if (comment.data[i] == '(' || comment.data[i] == ')') {
+			encode_comment_text(str_slice(comment.data + start, i - start), out);
+			buffer_append_byte(out, comment.data[i]);
+			start = i + 1;
+		}
+		i += is_pair;
+	}
+	encode_comment_text(str_skip(comment, start), out);
 }
 
 static void encode_addresses(struct str text, struct buffer *out)
@@ -192,7 +210,8 @@ static void encode_addresses(struct str text, struct buffer *out)
 			buffer_append_byte(out, text.data[i]);
 		} else {
 			end = find_phrase_end(text, i);
-			encode_phrase(str_slice(text.data + i, end - i), out);
+			encode_phrase(str_slice(text.data + i, end - i),
+				      end < text.length && text.data[end] == '<', out);
 		}
 		i = end;
 	}

@@ -5,9 +5,23 @@
 
 static const struct str privates[] = {STR("bcc"), STR("resent-bcc"), STR("return-path")};
 static const struct str with_addresses[] = {
-	STR("from"),      STR("sender"),    STR("reply-to"),
-	STR("to"),        STR("cc"),        STR("resent-from"),
-	STR("resent-to"), STR("resent-cc"), STR("resent-sender"),
+	STR("from"),
+	STR("sender"),
+	STR("reply-to"),
+	STR("to"),
+	STR("cc"),
+	STR("bcc"),
+	STR("resent-from"),
+	STR("resent-to"),
+	STR("resent-cc"),
+	STR("resent-bcc"),
+	STR("resent-sender"),
+	STR("resent-reply-to"),
+	STR("disposition-notification-to"),
+	STR("return-receipt-to"),
+	STR("errors-to"),
+	STR("mail-followup-to"),
+	STR("mail-reply-to"),
 };
 
 static bool is_one_of(struct str name, const struct str *names, size_t count)

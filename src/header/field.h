@@ -33,5 +33,9 @@ bool header_field_is_8bit(const struct header_field *field);
  * Content-Disposition as RFC 2231 says. Elsewhere it stays: in addresses, identifiers and fields
  * of unknown syntax. */
 void header_field_encode(const struct header_field *field, struct buffer *out);
+/* The same without any byte that is not ASCII, for a host without SMTPUTF8: domains become
+ * A-labels, and what has no encoding, as in trace fields and identifiers, "=C3=A9". False: an
+ * address needs UTF-8, and has it still. */
+bool header_field_to_ascii(const struct header_field *field, struct buffer *out);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "header/edit.h"
+#include "header/field.h"
 #include "test.h"
 #include <stdio.h>
 #include <string.h>
@@ -102,8 +103,10 @@ static void messages_become_what_they_should(void **state)
 		 "=?UTF-8?Q?Lee_M=C3=BCller_=28x=29_?= =?UTF-8?Q?K?= \"L.\", Ann <a@x.test>\r\n"},
 		{REPAIRS, "To: a@x.test (=?UTF-8?Q?J=C3=B6rg?= M\xc3\xbcller)\r\n",
 		 "To: a@x.test (=?UTF-8?Q?J=C3=B6rg?= =?UTF-8?Q?_M=C3=BCller?=)\r\n"},
-		{REPAIRS, "Cc: a@x.test (a (\xc3\xa9 b) c)\r\n",
-		 "Cc: a@x.test (a (\xc3\xa9 b) c)\r\n"},
+		{REPAIRS, "Cc: a@x.test (a (\xc3\xa9 \\) b) \\(c)\r\n",
+		 "Cc: a@x.test (a (=?UTF-8?Q?=C3=A9?= ) b) \\(c)\r\n"},
+		{REPAIRS, "Cc: \"J @ K\xc3\xb6ln\" <a@x.test>\r\n",
+		 "Cc: =?UTF-8?Q?J_=40_K=C3=B6ln?= <a@x.test>\r\n"},
 		/* parameters */
 		{REPAIRS, "Content-Type: text/plain; name=\xc3\xa9\r\n",
 		 "Content-Type: text/plain; name*=UTF-8''%C3%A9\r\n"},
@@ -467,6 +470,44 @@ static void too_many_authors_are_unknown(void **state)
 	buffer_clear(&text);
 }
 
+/* For a host without SMTPUTF8. */
+static void a_field_becomes_ascii_unless_an_address_needs_more(void **state)
+{
+	static const struct {
+		const char *field, *wanted; /* NULL: an address needs UTF-8 */
+	} cases[] = {
+		{"Subject: K\xc3\xb6ln\r\n", "Subject: =?UTF-8?Q?K=C3=B6ln?=\r\n"},
+		{"To: J\xc3\xb6rg <j@b\xc3\xbc"
+		 "cher.test>, k@B\xc3\x9c"
+		 "CHER.test\r\n",
+		 "To: =?UTF-8?Q?J=C3=B6rg?= <j@xn--bcher-kva.test>, k@xn--bcher-kva.test\r\n"},
+		{"Resent-To: a@x.test, j\xc3\xb6rg@x.test\r\n", NULL},
+		{"Reply-To: J <j\xc3\xb6rg@b\xc3\xbc"
+		 "cher.test>\r\n",
+		 NULL},
+		{"Received: from x\r\n\tfor <j\xc3\xb6rg@x.test>; now\r\n",
+		 "Received: from x\r\n\tfor <j=C3=B6rg@x.test>; now\r\n"},
+		{"References: <\xc3\xb6@x> <b@x>\r\n", "References: <=C3=B6@x> <b@x>\r\n"},
+		{"Content-Type: text/plain; x\xc3\xa9=1; name=\xc3\xa9\r\n",
+		 "Content-Type: text/plain; x=C3=A9=1; name*=UTF-8''%C3%A9\r\n"},
+		{"DKIM-Signature: i=\xc3\xb6@x.test\r\n", "DKIM-Signature: i==C3=B6@x.test\r\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct header_field field;
+		struct buffer out = {0};
+		bool is_ascii;
+
+		assert_true(header_field_parse(str_from(cases[i].field), &field));
+		is_ascii = header_field_to_ascii(&field, &out);
+		if (is_ascii != (cases[i].wanted != NULL) ||
+		    (is_ascii && !str_equal(buffer_view(&out), str_from(cases[i].wanted))))
+			fail_msg("%s" STR_FORMAT, cases[i].field, STR_ARGUMENTS(buffer_view(&out)));
+		buffer_clear(&out);
+	}
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -487,6 +528,7 @@ int main(void)
 		cmocka_unit_test(messages_become_what_they_should),
 		cmocka_unit_test(long_lines_are_broken),
 		cmocka_unit_test(a_repair_breaks_a_signature),
+		cmocka_unit_test(a_field_becomes_ascii_unless_an_address_needs_more),
 		cmocka_unit_test(authors_are_known_or_not),
 		cmocka_unit_test(a_field_with_readings_is_left_with_one),
 		cmocka_unit_test(long_fields_pass_or_go),
