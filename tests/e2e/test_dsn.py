@@ -280,19 +280,31 @@ def test_delay_is_not_reported_unasked(node):
 
 
 def test_utf8_is_for_those_who_take_it(node, sink, hop):
+    """The others get the header encoded, unless an address in it needs UTF-8."""
     peer, port = hop
     mx = node(port=port, routes=[f"hop.test:127.0.0.1;{peer.port}",
                                  f"sink.test:127.0.0.1;{sink.port}"])
-    text = TEXT.replace(b"hello", "h\u00e9llo".encode())
+    text = (TEXT.replace(b"hello", "h\u00e9llo".encode()).replace(b"\r\n\r\n", (
+        "\r\nCc: \u00c4nn <ann@b\u00fccher.test>\r\nMIME-Version: 1.0\r\n"
+        "Content-Type: multipart/mixed; boundary=m\r\n\r\n--m\r\n"
+        "Content-Type: text/plain; charset=utf-8; name=\u00e4.txt\r\n"
+        "Content-Transfer-Encoding: 8bit\r\n\r\nk\u00f6rper\r\n--m--\r\n").encode(), 1))
     send(mx, {"bob@hop.test": "", "bob@sink.test": ""}, "SMTPUTF8", text=text)
     (got,) = peer.maildir("bob@hop.test").wait()
     assert "Subject: h\u00e9llo\n".encode() in got
+    mx.log.wait("delivered", to="bob@sink.test")
+    (got,) = sink.messages()
+    for part in (b"Subject: =?UTF-8?Q?h=C3=A9llo?=\n",
+                 b"Cc: =?UTF-8?Q?=C3=84nn?= <ann@xn--bcher-kva.test>\n",
+                 b"; name*=UTF-8''%C3%A4.txt\n", "\nk\u00f6rper\n".encode()):
+        assert part in got, got
+    send(mx, {"carl@sink.test": ""}, "SMTPUTF8", text=text.replace(b"<ann@", "<\u00e4nn@".encode()))
     report = report_of(mx)
-    assert report.actions() == {"bob@sink.test": "failed"}
-    assert report.fields["bob@sink.test"]["Status"] == "5.6.7"
+    assert report.actions() == {"carl@sink.test": "failed"}
+    assert report.fields["carl@sink.test"]["Status"] == "5.6.7"
     send(mx, {"carl@sink.test": ""}, "SMTPUTF8")
     mx.log.wait("delivered", to="carl@sink.test")
-    assert len(sink.messages()) == 1
+    assert len(sink.messages()) == 2
 
 
 def test_a_domain_is_one_in_either_of_its_forms(node, sink):

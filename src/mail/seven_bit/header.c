@@ -152,6 +152,8 @@ static void read_encoding(struct seven_bit_header *header)
 		header->encoding = SEVEN_BIT_IS_QUOTED;
 	else if (str_equal_nocase(value, STR("base64")))
 		header->encoding = SEVEN_BIT_IS_BASE64;
+	header->is_wide =
+		str_equal_nocase(value, STR("8bit")) || str_equal_nocase(value, STR("binary"));
 }
 
 /* Of several fields with one name the first counts, as for most readers. */

@@ -3,7 +3,7 @@
  * mail/seven_bit/internal.h - shared by the files of the conversion.
  *
  * seven_bit.c splits the message into lines and keeps the result of the scan, walk.c tracks the
- * structure of the message, header.c parses fields, encode.c writes bodies.
+ * structure of the message, header.c parses fields, field.c encodes them, encode.c writes bodies.
  */
 #ifndef MAIL_SEVEN_BIT_INTERNAL_H
 #define MAIL_SEVEN_BIT_INTERNAL_H
@@ -70,6 +70,7 @@ struct seven_bit_header {
 	bool is_in_digest; /* message/rfc822 is the default type */
 	bool has_line;     /* the first line was seen */
 	bool has_type, has_encoding, has_version;
+	bool is_wide;               /* the encoding is 8bit or binary */
 	enum seven_bit_field field; /* of the last line */
 	char value[SEVEN_BIT_FIELD_SIZE];
 	size_t value_length;
@@ -89,6 +90,14 @@ bool seven_bit_header_has(const struct seven_bit_header *header, struct str line
 void seven_bit_header_line(struct seven_bit_header *header, struct str line, bool starts_line);
 /* After the last line: sets class and the members after it. */
 void seven_bit_header_end(struct seven_bit_header *header);
+
+struct mail_seven_bit;
+
+/* A line of a header, or a piece of one, that stays but for its 8-bit bytes; STARTS: it begins a
+ * line. (field.c) */
+void seven_bit_field_take(struct mail_seven_bit *message, struct str line, bool starts);
+/* The field under way is complete. */
+void seven_bit_field_end(struct mail_seven_bit *message);
 
 enum seven_bit_region {
 	SEVEN_BIT_IN_HEADER,
@@ -116,6 +125,9 @@ struct mail_seven_bit {
 	bool is_changed;
 	bool is_binary;
 	bool has_sealed, has_opaque; /* such parts with 8-bit data */
+	bool keeps_bodies;
+	mail_seven_bit_encoder *encode; /* NULL: fields stay */
+	bool has_address;               /* a field cannot be encoded */
 
 	/* walk.c */
 	enum seven_bit_region region;
@@ -129,6 +141,10 @@ struct mail_seven_bit {
 	uint64_t line_bytes;                    /* of its line so far */
 	bool has_line_end;                      /* it ends with one, as far as scanned */
 	struct buffer *out;                     /* during conversion */
+
+	/* field.c */
+	struct buffer field; /* under way, to be encoded */
+	bool is_field_long;  /* and it will not be */
 };
 
 void seven_bit_walk_begin(struct mail_seven_bit *message);

@@ -18,11 +18,22 @@ void mail_seven_bit_set_binary(struct mail_seven_bit *message)
 	message->is_binary = true;
 }
 
+void mail_seven_bit_set_encoder(struct mail_seven_bit *message, mail_seven_bit_encoder *encode)
+{
+	message->encode = encode;
+}
+
+void mail_seven_bit_keep_bodies(struct mail_seven_bit *message)
+{
+	message->keeps_bodies = true;
+}
+
 void mail_seven_bit_free(struct mail_seven_bit *message)
 {
 	if (message == NULL)
 		return;
 	buffer_clear(&message->plan);
+	buffer_clear(&message->field);
 	free(message);
 }
 
@@ -83,6 +94,8 @@ enum mail_seven_bit_need mail_seven_bit_scanned(struct mail_seven_bit *message)
 		return MAIL_SEVEN_BIT_SIGNED;
 	if (message->has_opaque)
 		return MAIL_SEVEN_BIT_UNPARSED;
+	if (message->has_address)
+		return MAIL_SEVEN_BIT_ADDRESS;
 	return message->is_changed ? MAIL_SEVEN_BIT_CONVERT : MAIL_SEVEN_BIT_NONE;
 }
 

@@ -25,6 +25,8 @@ static void plan(struct mail_seven_bit *message, enum seven_bit_action action)
 /* What may not pass as it is; CR and LF are not those of a line end. */
 static bool is_foreign(const struct mail_seven_bit *message, char byte)
 {
+	if (message->keeps_bodies)
+		return false;
 	return (unsigned char)byte > 0x7f ||
 	       (message->is_binary && (byte == '\0' || byte == '\r' || byte == '\n'));
 }
@@ -141,7 +143,10 @@ static void put_fields(struct mail_seven_bit *message)
 /* A header may lack the empty line after it; a changed part gets one. */
 static void end_header(struct mail_seven_bit *message, struct str empty_line)
 {
+	seven_bit_field_end(message);
 	seven_bit_header_end(&message->header);
+	if (!message->is_scanned && message->header.is_wide && !message->keeps_bodies)
+		buffer_data(&message->plan)[message->part] = SEVEN_BIT_RELABEL;
 	if (message->is_scanned && action_of(message) != SEVEN_BIT_KEEP) {
 		put_fields(message);
 		empty_line = STR("\r\n");
@@ -169,9 +174,11 @@ static void walk_header(struct mail_seven_bit *message, struct str line, bool st
 		/* 8-bit bytes stay there, but these would end its lines */
 		message->has_opaque |= has_bare_byte(message, without_end(line, ends));
 		seven_bit_header_line(&message->header, line, starts);
-		if (message->is_scanned && (message->header.field != SEVEN_BIT_FIELD_ENCODING ||
-					    action_of(message) == SEVEN_BIT_KEEP))
-			buffer_append_str(message->out, line);
+		if (message->header.field == SEVEN_BIT_FIELD_ENCODING && message->is_scanned &&
+		    action_of(message) != SEVEN_BIT_KEEP)
+			seven_bit_field_end(message);
+		else
+			seven_bit_field_take(message, line, starts);
 	}
 }
 
@@ -271,6 +278,14 @@ static void end_body(struct mail_seven_bit *message, bool is_delimited)
 		plan(message, choose_action(message));
 }
 
+/* A header may end without a body. */
+static void end_region(struct mail_seven_bit *message, bool is_delimited)
+{
+	if (message->region == SEVEN_BIT_IN_HEADER)
+		seven_bit_field_end(message);
+	end_body(message, is_delimited);
+}
+
 /* Whether LINE is "--BOUNDARY" or, CLOSING, "--BOUNDARY--". */
 static bool is_boundary(const struct seven_bit_level *level, struct str line, bool *closing_out)
 {
@@ -300,7 +315,7 @@ static bool walk_boundary(struct mail_seven_bit *message, struct str line)
 		i--;
 	if (i == 0)
 		return false;
-	end_body(message, true);
+	end_region(message, true);
 	put(message, line);
 	message->depth = is_closing ? i - 1 : i;
 	message->part = message->levels[i - 1].part;
@@ -338,5 +353,5 @@ void seven_bit_walk(struct mail_seven_bit *message, struct str line, bool starts
 
 void seven_bit_walk_end(struct mail_seven_bit *message)
 {
-	end_body(message, false);
+	end_region(message, false);
 }

@@ -185,8 +185,17 @@ void smtp_client_form(struct smtp_client *client, uint64_t size)
 	if (client->message.is_binary) /* it has become lines of 7 bits */
 		client->message.is_8bit = false;
 	client->message.is_binary = false;
+	client->message.needs_utf8 = false;
 	client->message.size = size;
 	client_begin_commands(client);
+}
+
+static const char *missing_extension(const struct smtp_client *client)
+{
+	if (client->message.is_binary)
+		return "BINARYMIME";
+	return smtp_client_wanted_form(client) & SMTP_CLIENT_FORM_ASCII_HEADER ? "SMTPUTF8"
+									       : "8BITMIME";
 }
 
 void smtp_client_refuse_form(struct smtp_client *client, const char *status, const char *reason)
@@ -197,7 +206,7 @@ void smtp_client_refuse_form(struct smtp_client *client, const char *status, con
 		return;
 	verdict = client_new_verdict(client);
 	mail_verdict_set(verdict, status, "%s does not offer %s, and %s", client->peer,
-			 client->message.is_binary ? "BINARYMIME" : "8BITMIME", reason);
+			 missing_extension(client), reason);
 	client_decide_rest(client, verdict);
 	client_end_transaction(client, CLIENT_READY);
 }

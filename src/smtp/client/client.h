@@ -124,7 +124,7 @@ struct smtp_client_message {
 	bool is_8bit;      /* may contain bytes over 127 */
 	bool is_binary;    /* the sender used BINARYMIME (RFC 3030) */
 	bool is_utf8;      /* the sender used SMTPUTF8 (RFC 6531) */
-	bool needs_utf8;   /* its header needs SMTPUTF8 */
+	bool needs_utf8;   /* its header needs SMTPUTF8, unless it is converted */
 	bool requires_tls; /* REQUIRETLS (RFC 8689): to no server that does not offer it */
 	int priority;      /* MT-PRIORITY (RFC 6710), if the server offers it; 0: not said */
 	struct mail_deadline deadline; /* that the sender has set (DELIVERBY, RFC 2852) */
@@ -205,8 +205,15 @@ void smtp_client_login_accept(struct smtp_client *client);
 /* There can be no login, because of REASON: the client is CLOSED. */
 void smtp_client_login_cancel(struct smtp_client *client, const char *reason);
 
-/* The driver will give the message in 7 bits, or, if it is not binary, unchanged after all; it has
- * SIZE bytes, including breaks. */
+enum smtp_client_form {
+	SMTP_CLIENT_FORM_SEVEN_BIT = 1 << 0,
+	SMTP_CLIENT_FORM_ASCII_HEADER = 1 << 1, /* its header needs SMTPUTF8 */
+};
+
+/* When the client WANTS_FORM: what the server demands of the message, enum smtp_client_form. */
+unsigned smtp_client_wanted_form(const struct smtp_client *client);
+/* The driver will give the message so, or in 7 bits if it is binary, or, if it only has to be
+ * SEVEN_BIT, unchanged after all; it has SIZE bytes, including breaks. */
 void smtp_client_form(struct smtp_client *client, uint64_t size);
 /* The message cannot be converted, for the reason given ("its parts cannot be told apart"):
  * every recipient gets STATUS. */

@@ -98,10 +98,6 @@ static void check_sender(struct smtp_client *client, struct mail_verdict *verdic
 		mail_verdict_set(verdict, "5.6.7",
 				 "the sender's address needs SMTPUTF8, which %s does not offer",
 				 client->peer);
-	else if (message->needs_utf8 && !client->capabilities.has_utf8)
-		mail_verdict_set(verdict, "5.6.7",
-				 "the message needs SMTPUTF8, which %s does not offer",
-				 client->peer);
 }
 
 /* Decides at once what can be decided without the server. */
@@ -231,12 +227,23 @@ static bool is_unfit(struct smtp_client *client)
 	return true;
 }
 
+unsigned smtp_client_wanted_form(const struct smtp_client *client)
+{
+	const struct smtp_client_message *message = &client->message;
+	bool is_wide = message->is_binary ? !takes_binary(client)
+					  : message->is_8bit && !takes_8bit(client);
+	unsigned wanted = is_wide ? SMTP_CLIENT_FORM_SEVEN_BIT : 0;
+
+	if (message->needs_utf8 && !client->capabilities.has_utf8)
+		wanted |= SMTP_CLIENT_FORM_ASCII_HEADER;
+	return wanted;
+}
+
 void client_start_transaction(struct smtp_client *client)
 {
 	if (is_unfit(client))
 		return;
-	if (client->message.is_binary ? !takes_binary(client)
-				      : client->message.is_8bit && !takes_8bit(client))
+	if (smtp_client_wanted_form(client) != 0)
 		client_enter(client, CLIENT_FORM);
 	else
 		client_begin_commands(client);

@@ -6,6 +6,7 @@
 #define E                         "\xc3\xa9"
 #define MULTIPART(type, boundary) "Content-Type: multipart/" type "; boundary=" boundary "\n"
 #define PLAIN8                    "Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n"
+#define PLAIN7                    "Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 7bit\n"
 #define PLAINQ \
 	"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n"
 #define V    "MIME-Version: 1.0\n"
@@ -55,6 +56,23 @@ static const struct {
 	 MAIL_SEVEN_BIT_CONVERT},
 	{"no escape is torn", V PLAIN8 "\n" A70 "aaa" E "\n", V PLAINQ "\n" A70 "aaa=\n=C3=A9\n",
 	 MAIL_SEVEN_BIT_CONVERT},
+	{"what is 8bit by name only, in what becomes 7bit",
+	 V MULTIPART(
+		 "report",
+		 "r") "Content-Transfer-Encoding: 8bit\n\n--r\n" PLAIN8 "\n" E
+		      "\n--r\nContent-Type: message/global-delivery-status\n"
+		      "Content-Transfer-Encoding: 8bit\n\nAction: failed\n--r\n" MULTIPART(
+			      "mixed",
+			      "s") "Content-Transfer-Encoding: binary\n\n--s\n\nx\n--s--\n--r--\n",
+	 V MULTIPART(
+		 "report",
+		 "r") "Content-Transfer-Encoding: 7bit\n\n--r\n" PLAINQ
+		      "\n=C3=A9\n--r\nContent-Type: message/global-delivery-status\n"
+		      "Content-Transfer-Encoding: 7bit\n\nAction: failed\n--r\n" MULTIPART(
+			      "mixed",
+			      "s") "Content-Transfer-Encoding: 7bit\n\n--s\n\nx\n--s--\n--r--\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"nothing is 8bit but by name", V PLAIN8 "\nx\n", "", MAIL_SEVEN_BIT_NONE},
 	{"CR and LF alone", V PLAIN8 "\n" E "\ra$b\n", V PLAINQ "\n=C3=A9=0Da=0Ab\n",
 	 MAIL_SEVEN_BIT_CONVERT},
 	{"data with few 8-bit bytes", V "Content-Type: application/x\n\n" E A10 A10 A10 "\n",
@@ -94,7 +112,7 @@ static const struct {
 		 "alternative", "ab") "\n--ab\n" PLAIN8 "\n" E "\n--ab\n" PLAIN8
 				      "\nx\n--ab--\n--a\n" PLAIN8 "\n" E "\n--a--\n",
 	 V MULTIPART("mixed", "a") "\n--a\n" MULTIPART(
-		 "alternative", "ab") "\n--ab\n" PLAINQ "\n=C3=A9\n--ab\n" PLAIN8
+		 "alternative", "ab") "\n--ab\n" PLAINQ "\n=C3=A9\n--ab\n" PLAIN7
 				      "\nx\n--ab--\n--a\n" PLAINQ "\n=C3=A9\n--a--\n",
 	 MAIL_SEVEN_BIT_CONVERT},
 	{"an outer boundary ends inner parts",
@@ -408,6 +426,110 @@ static void a_long_line_of_a_binary_message_is_encoded(void **state)
 	}
 }
 
+/* --- header fields --- */
+
+/* Shows which fields it got; one with an address cannot be encoded. */
+static bool show(struct str field, struct buffer *out)
+{
+	buffer_append_byte(out, '[');
+	for (size_t i = 0; i < field.length; i++)
+		buffer_append_byte(out, (unsigned char)field.data[i] > 0x7f ? '*' : field.data[i]);
+	buffer_append_byte(out, ']');
+	return !str_starts_with(field, STR("To:"));
+}
+
+static const struct {
+	const char *in, *out; /* NULL: cannot be encoded; "": needs nothing */
+	bool keeps_bodies;
+} field_cases[] = {
+	{"A: b\n\n" E "\n", "", true},
+	{"A: " E "\nB: c\n d\n\n" E "\n", "[A: **\n]B: c\n d\n\n" E "\n", true},
+	{"A: b\nC:\n " E "\n\td\nE: f\n", "A: b\n[C:\n **\n\td\n]E: f\n", true},
+	{"A: " E, "[A: **]", true},
+	{"To: " E "\n\n", NULL, true},
+	{MULTIPART("mixed", "m") "\n" E "\n--m\nA: " E "\n\n" E "\n--m\nB: " E
+				 "\n--m\nContent-Type: message/rfc822\n\nC: " E "\n\n" E
+				 "\n--m--\n",
+	 MULTIPART("mixed",
+		   "m") "\n" E "\n--m\n[A: **\n]\n" E
+			"\n--m\n[B: **\n]--m\nContent-Type: message/rfc822\n\n[C: **\n]\n" E
+			"\n--m--\n",
+	 true},
+	{MULTIPART("signed", "m") "\n--m\nA: " E "\n\n" E "\n--m--\n", "", true},
+	{"A: " E "\n" V PLAIN8 "\n" E "\n", "[A: **\n]" V PLAINQ "\n=C3=A9\n", false},
+	{"A: " E "\n" V PLAIN8 "\nx\n",
+	 "[A: **\n]" V
+	 "Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 7bit\n\nx\n",
+	 false},
+};
+
+static void fields_of_all_parts_are_encoded(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof field_cases / sizeof *field_cases; i++) {
+		const char *out = field_cases[i].out;
+		struct buffer in = {0};
+		struct buffer wanted = {0};
+
+		append_text(&in, field_cases[i].in);
+		append_text(&wanted, out != NULL ? out : "");
+		for (size_t step = 1; step < 100; step = 3 * step + 1) {
+			struct mail_seven_bit *message = mail_seven_bit_new();
+			struct str text = buffer_view(&in);
+			struct buffer got = {0};
+			enum mail_seven_bit_need need;
+
+			mail_seven_bit_set_encoder(message, show);
+			if (field_cases[i].keeps_bodies)
+				mail_seven_bit_keep_bodies(message);
+			mail_seven_bit_scan(message, text);
+			need = mail_seven_bit_scanned(message);
+			assert_int_equal(need, out == NULL          ? MAIL_SEVEN_BIT_ADDRESS
+					       : wanted.length == 0 ? MAIL_SEVEN_BIT_NONE
+								    : MAIL_SEVEN_BIT_CONVERT);
+			for (; text.length > 0; text = str_skip(text, step))
+				mail_seven_bit_convert(message,
+						       str_slice(text.data, text.length < step
+										    ? text.length
+										    : step),
+						       &got);
+			mail_seven_bit_converted(message, &got);
+			if (wanted.length > 0 &&
+			    !str_equal(buffer_view(&got), buffer_view(&wanted)))
+				fail_msg("case %zu:\n" STR_FORMAT, i,
+					 STR_ARGUMENTS(buffer_view(&got)));
+			mail_seven_bit_free(message);
+			buffer_clear(&got);
+		}
+		buffer_clear(&in);
+		buffer_clear(&wanted);
+	}
+}
+
+/* One that is too long for that passes in pieces. */
+static void a_field_without_end_is_not_encoded(void **state)
+{
+	struct mail_seven_bit *message = mail_seven_bit_new();
+	struct buffer in = {0};
+	struct buffer got = {0};
+
+	(void)state;
+	buffer_append_string(&in, "A: ");
+	while (in.length < 2 * MAIL_SEVEN_BIT_FIELD_MAX)
+		buffer_append_string(&in, E "\r\n ");
+	buffer_append_string(&in, "x\r\nB: " E "\r\n\r\n");
+	mail_seven_bit_set_encoder(message, show);
+	mail_seven_bit_scan(message, buffer_view(&in));
+	assert_int_equal(mail_seven_bit_scanned(message), MAIL_SEVEN_BIT_ADDRESS);
+	mail_seven_bit_convert(message, buffer_view(&in), &got);
+	mail_seven_bit_converted(message, &got);
+	assert_int_equal(got.length, in.length + 2);
+	assert_non_null(memmem(buffer_data(&got), got.length, "x\r\n[B: **\r\n]\r\n", 14));
+	buffer_clear(&in);
+	buffer_clear(&got);
+	mail_seven_bit_free(message);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -417,6 +539,8 @@ int main(void)
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(a_binary_message_becomes_lines),
 		cmocka_unit_test(a_long_line_of_a_binary_message_is_encoded),
+		cmocka_unit_test(fields_of_all_parts_are_encoded),
+		cmocka_unit_test(a_field_without_end_is_not_encoded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,8 +107,15 @@ static const struct smtp_client_script scripts[] = {
 	 HELLO("SMTPUTF8") "C: MAIL FROM:<" E_ACUTE "@s.example> SMTPUTF8\n"
 			   "C: RCPT TO:<a@d.example>\nC: DATA\n" ACCEPTED,
 	 "ok 2.6.0", SMTP_CLIENT_READY, .sender = E_ACUTE "@s.example"},
-	{"the header cannot go", "ab", "hi\r\n", HELLO("DSN"), "fail 5.6.7 fail 5.6.7",
-	 SMTP_CLIENT_READY, .is_utf8 = true, .needs_utf8 = true},
+	{"the header is encoded", "a", "hi\r\n",
+	 HELLO("8BITMIME") "F: \nC: MAIL FROM:<s@s.example>\nC: RCPT TO:<a@d.example>\nC: "
+			   "DATA\n" ACCEPTED,
+	 "ok 2.6.0", SMTP_CLIENT_READY, .is_utf8 = true, .needs_utf8 = true},
+	{"the header cannot be encoded", "ab", "hi\r\n", HELLO("8BITMIME") "R: ",
+	 "fail 5.6.3 fail 5.6.3", SMTP_CLIENT_READY, .is_utf8 = true, .needs_utf8 = true},
+	{"the header goes as it is", "a", "hi\r\n",
+	 HELLO("SMTPUTF8") BATCH(" SMTPUTF8", "") ACCEPTED, "ok 2.6.0", SMTP_CLIENT_READY,
+	 .is_utf8 = true, .needs_utf8 = true},
 	{"the sender cannot go", "a", "hi\r\n", HELLO("DSN"), "fail 5.6.7", SMTP_CLIENT_READY,
 	 .sender = E_ACUTE "@s.example"},
 	{"one recipient cannot go, others can", "Aa", "hi\r\n",

@@ -159,6 +159,11 @@ bool remote_engine_is_insecure(const struct remote_engine *engine)
 	return smtp_client_is_insecure(engine->smtp);
 }
 
+unsigned remote_engine_wanted_form(const struct remote_engine *engine)
+{
+	return smtp_client_wanted_form(engine->smtp);
+}
+
 void remote_engine_form(struct remote_engine *engine, uint64_t size)
 {
 	smtp_client_form(engine->smtp, size);

@@ -38,6 +38,7 @@ const struct mail_verdict *remote_engine_failure(const struct remote_engine *eng
 bool remote_engine_is_insecure(const struct remote_engine *engine);
 /* What only SMTP has: a message in another form, STARTTLS that may be refused, logins, and a limit
  * of messages. */
+unsigned remote_engine_wanted_form(const struct remote_engine *engine);
 void remote_engine_form(struct remote_engine *engine, uint64_t size);
 void remote_engine_refuse_form(struct remote_engine *engine, const char *status,
 			       const char *reason);

@@ -2,6 +2,7 @@
 #include "deliver/remote/session/form.h"
 #include "base/panic.h"
 #include "deliver/remote/session/content.h"
+#include "header/field.h"
 #include "mail/seven_bit/seven_bit.h"
 #include <stdlib.h>
 
@@ -20,16 +21,31 @@ struct remote_form {
 	struct buffer piece;
 };
 
-struct remote_form *remote_form_new(const struct ipc_content *content, bool breaks_lines,
-				    bool is_binary)
+/* What is no field, as the first line of a mailbox file, stays. */
+static bool encode_field(struct str text, struct buffer *out)
+{
+	struct header_field field;
+
+	if (header_field_parse(text, &field))
+		return header_field_to_ascii(&field, out);
+	buffer_append_str(out, text);
+	return false;
+}
+
+struct remote_form *remote_form_new(const struct ipc_content *content,
+				    const struct remote_form_rules *rules)
 {
 	struct remote_form *form = memory_alloc_zero(1, sizeof *form);
 
 	form->content = *content;
-	form->breaks_lines = breaks_lines;
+	form->breaks_lines = rules->breaks_lines;
 	form->converter = mail_seven_bit_new();
-	if (is_binary)
+	if (rules->is_binary)
 		mail_seven_bit_set_binary(form->converter);
+	if (rules->wanted & SMTP_CLIENT_FORM_ASCII_HEADER)
+		mail_seven_bit_set_encoder(form->converter, encode_field);
+	if (!rules->is_binary && !(rules->wanted & SMTP_CLIENT_FORM_SEVEN_BIT))
+		mail_seven_bit_keep_bodies(form->converter);
 	return form;
 }
 
@@ -115,6 +131,8 @@ static enum remote_form_state state_of(const struct remote_form *form)
 		return REMOTE_FORM_SEALED;
 	if (form->is_scanned && form->need == MAIL_SEVEN_BIT_UNPARSED)
 		return REMOTE_FORM_UNPARSED;
+	if (form->is_scanned && form->need == MAIL_SEVEN_BIT_ADDRESS)
+		return REMOTE_FORM_ADDRESS;
 	return form->is_measured ? REMOTE_FORM_READY : REMOTE_FORM_UNKNOWN;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * deliver/remote/session/form.h - a message with 8-bit data, or a binary one, converted for a
- * server that accepts only 7 bits, or only lines.
+ * server that accepts only 7 bits, or only lines, or only ASCII in headers.
  *
  * It is read three times, in pieces: to see what must be converted, to tell the server the size,
  * and to send it.
@@ -11,6 +11,7 @@
 
 #include "base/attributes.h"
 #include "ipc/content.h"
+#include "smtp/client/client.h"
 
 struct remote_form;
 
@@ -19,12 +20,18 @@ enum remote_form_state {
 	REMOTE_FORM_READY,
 	REMOTE_FORM_SEALED,   /* signed or encrypted: must not be converted */
 	REMOTE_FORM_UNPARSED, /* its MIME parts cannot be parsed */
+	REMOTE_FORM_ADDRESS,  /* an address in a header needs UTF-8 */
 };
 
-/* The data of CONTENT are borrowed. BREAKS_LINES: long lines will be broken. IS_BINARY: it is a
- * binary message. */
-struct remote_form *remote_form_new(const struct ipc_content *content, bool breaks_lines,
-				    bool is_binary);
+struct remote_form_rules {
+	bool breaks_lines; /* long lines will be broken */
+	bool is_binary;    /* it is a binary message */
+	unsigned wanted; /* enum smtp_client_form; a binary message becomes SEVEN_BIT in any case */
+};
+
+/* The data of CONTENT are borrowed. */
+struct remote_form *remote_form_new(const struct ipc_content *content,
+				    const struct remote_form_rules *rules);
 void remote_form_free(struct remote_form *form);
 
 /* Examines the next 2 MiB at most. BLOCK: REMOTE_CHUNK_SIZE bytes of working memory. 0 or
