@@ -48,6 +48,13 @@ bool header_field_to_ascii(const struct header_field *field, struct buffer *out)
 	struct buffer encoded CLEANUP(buffer_clear) = {0};
 	size_t before = out->length;
 
+	if (str_equal_nocase(field->name, STR("delivered-to"))) { /* as we know it again */
+		buffer_append(out, field->whole.data,
+			      (size_t)(field->body.data - field->whole.data));
+		mail_unicode_address(field->body, out);
+		buffer_append(out, "\r\n", 2);
+		return true;
+	}
 	header_field_encode(field, &encoded);
 	if (!header_field_has_addresses(field->name)) {
 		escape_bytes(buffer_view(&encoded), out);

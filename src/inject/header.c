@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "inject/header.h"
 #include "header/addresses.h"
-#include "mail/address.h"
 #include <errno.h>
 #include <string.h>
 

@@ -159,3 +159,36 @@ struct str mail_domain_view(const struct mail_domain *domain)
 {
 	return str_slice(domain->text, domain->length);
 }
+
+void mail_unicode_address(struct str address, struct buffer *out)
+{
+	ptrdiff_t at = str_find_last(address, '@');
+	struct str domain = str_skip(address, (size_t)(at + 1));
+	bool has_domain = at >= 0 && !is_ascii(domain);
+	struct buffer labels CLEANUP(buffer_clear) = {0};
+
+	if (has_domain && mail_unicode_domain(domain, &labels) == 0)
+		address.length = (size_t)(at + 1);
+	while (address.length > 0) {
+		size_t length = utf8_length(address);
+
+		if (length == 1)
+			buffer_append_byte(out, address.data[0]);
+		else
+			buffer_append_format(out, "\\x{%X}", utf8_code_point(address));
+		address = str_skip(address, length > 0 ? length : 1);
+	}
+	buffer_append_str(out, buffer_view(&labels));
+}
+
+bool mail_unicode_is_address(struct str shown, struct str address)
+{
+	struct buffer form CLEANUP(buffer_clear) = {0};
+
+	if (str_equal_nocase(shown, address))
+		return true;
+	if (is_ascii(address))
+		return false;
+	mail_unicode_address(address, &form);
+	return str_equal_nocase(shown, buffer_view(&form));
+}

@@ -18,6 +18,12 @@ MUST_CHECK int mail_unicode_domain(struct str name, struct buffer *out);
  * valid text, or has no stable form. */
 MUST_CHECK int mail_unicode_local(struct str local, struct buffer *out);
 
+/* Appends ADDRESS in ASCII, for fields that must not need SMTPUTF8: its domain in A-labels, other
+ * characters as "\x{E9}" (RFC 6533 section 3). An address in ASCII stays. */
+void mail_unicode_address(struct str address, struct buffer *out);
+/* Whether SHOWN is ADDRESS, or that form of it, ignoring case in ASCII. */
+bool mail_unicode_is_address(struct str shown, struct str address);
+
 /* Appends NAME in U-labels, or unchanged if that is impossible. */
 void mail_unicode_display(struct str name, struct buffer *out);
 

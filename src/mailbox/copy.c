@@ -2,6 +2,7 @@
 #include "mailbox/copy.h"
 #include "mail/address.h"
 #include "mail/text/text.h"
+#include "mail/unicode.h"
 
 static void append(struct mailbox_copy *copy, const char *data, size_t length, struct buffer *out)
 {
@@ -79,7 +80,7 @@ static bool is_loop(struct str header, struct str recipient)
 
 	while (next_header_line(&header, &line))
 		if (is_field(line, STR("Delivered-To"), &value) &&
-		    str_equal_nocase(value, recipient))
+		    mail_unicode_is_address(value, recipient))
 			return true;
 	return false;
 }

@@ -307,6 +307,17 @@ def test_utf8_is_for_those_who_take_it(node, sink, hop):
     assert len(sink.messages()) == 2
 
 
+def test_what_we_add_does_not_need_utf8(node, sink):
+    """The field Received says for whom a message is, if it is for one."""
+    mx = node(routes=[f"xn--bcher-kva.test:127.0.0.1;{sink.port}"])
+    send(mx, {"r@b\u00fccher.test": ""}, "SMTPUTF8")
+    mx.log.wait("delivered", to="r@xn--bcher-kva.test")
+    ((recipients, _),) = sink.transactions()
+    assert recipients == ["r@xn--bcher-kva.test"]
+    (got,) = sink.messages()
+    assert b" for <" not in got and all(byte < 0x80 for byte in got)
+
+
 def test_a_domain_is_one_in_either_of_its_forms(node, sink):
     """In the configuration, in routes, in paths of mailboxes, and on the wire to who takes ASCII."""
     mx = node(settings='domain "b\u00fccher.test" { service = maildir addresses = { "\u00c4\u00f6" } }',

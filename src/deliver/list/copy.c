@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/list/copy.h"
 #include "mail/text/text.h"
+#include "mail/unicode.h"
 
 enum { ENTRIES_MAX = 100 };
 
@@ -43,7 +44,7 @@ static bool find(struct str header, struct str list, struct buffer *chain)
 			entries[count++] = value;
 		else
 			entries[ENTRIES_MAX - 1] = value;
-		if (str_equal_nocase(value, list)) {
+		if (mail_unicode_is_address(value, list)) {
 			write_chain(entries, count, chain);
 			return true;
 		}
@@ -63,7 +64,10 @@ int list_copy_find_loop(const struct ipc_content *content, struct str list, stru
 
 void list_copy_head(struct str list, struct buffer *out)
 {
+	struct buffer address CLEANUP(buffer_clear) = {0};
+
+	mail_unicode_address(list, &address);
 	buffer_append_string(out, "Delivered-To: ");
-	mail_text_append(out, list, MAIL_TEXT_8BIT);
+	mail_text_append(out, buffer_view(&address), MAIL_TEXT_ASCII);
 	buffer_append_string(out, "\r\n");
 }

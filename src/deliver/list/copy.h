@@ -17,7 +17,7 @@ enum { LIST_COPY_BLOCK = 65536 };
 MUST_CHECK int list_copy_find_loop(const struct ipc_content *content, struct str list,
 				   struct buffer *chain);
 
-/* The line to prepend. */
+/* The line to prepend, in ASCII: no host has to support SMTPUTF8 because of it. */
 void list_copy_head(struct str list, struct buffer *out);
 
 #endif

@@ -51,6 +51,14 @@ static void append_user(struct buffer *out, const char *user)
 	}
 }
 
+static bool is_ascii(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if ((unsigned char)text.data[i] >= 0x80)
+			return false;
+	return true;
+}
+
 void smtp_trace_append(struct buffer *out, const struct smtp_trace *trace,
 		       const struct mail_envelope *envelope)
 {
@@ -74,7 +82,8 @@ void smtp_trace_append(struct buffer *out, const struct smtp_trace *trace,
 	append_two(out, "\r\n\tby ", trace->hostname);
 	append_two(out, " with ", trace->with);
 	append_two(out, " id ", id);
-	if (envelope->recipient_count == 1) {
+	/* a trace field must not make the message need SMTPUTF8 */
+	if (envelope->recipient_count == 1 && is_ascii(envelope->recipients[0].address)) {
 		buffer_append_string(out, "\r\n\tfor <");
 		buffer_append_str(out, envelope->recipients[0].address);
 		buffer_append_byte(out, '>');

@@ -129,9 +129,8 @@ static void addresses_follow_the_grammar(void **state)
 			assert_true(str_equal(address.text, STR("untouched")));
 			continue;
 		}
-		assert_int_equal(address.text.length,
-				 address.local.length + address.domain.length +
-					 (address.domain.length > 0));
+		assert_int_equal(address.text.length, address.local.length + address.domain.length +
+							      (address.domain.length > 0));
 		assert_true(str_starts_with(cases[i].text, address.text));
 		assert_true(str_equal(address.local, str_from(cases[i].local)));
 		assert_true(str_equal(address.domain, str_from(cases[i].domain)));
@@ -212,9 +211,40 @@ static void a_double_bounce_has_no_sender_outside(void **state)
 	assert_true(str_equal(mail_sender_told(STR("a@b")), STR("a@b")));
 }
 
+/* As Delivered-To has it, and knows it again. */
+static void an_address_in_ascii(void **state)
+{
+	static const struct {
+		const char *address, *form;
+	} forms[] = {
+		{"ann@a.test", "ann@a.test"},
+		{"m\xc3\xbcller@B\xc3\xbc"
+		 "cher.test",
+		 "m\\x{FC}ller@xn--bcher-kva.test"},
+		{"m\xc3\xbcller@a.test", "m\\x{FC}ller@a.test"},
+		{"\xe2\x82\xac", "\\x{20AC}"},
+		{"\xff@a.test", "\\x{FF}@a.test"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		struct buffer form = {0};
+
+		mail_unicode_address(str_from(forms[i].address), &form);
+		assert_true(str_equal(buffer_view(&form), str_from(forms[i].form)));
+		assert_true(
+			mail_unicode_is_address(buffer_view(&form), str_from(forms[i].address)));
+		assert_true(mail_unicode_is_address(str_from(forms[i].address),
+						    str_from(forms[i].address)));
+		assert_false(mail_unicode_is_address(STR("x@a.test"), str_from(forms[i].address)));
+		buffer_clear(&form);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_address_in_ascii),
 		cmocka_unit_test(a_domain_has_one_form),
 		cmocka_unit_test(a_double_bounce_has_no_sender_outside),
 		cmocka_unit_test(addresses_follow_the_grammar),

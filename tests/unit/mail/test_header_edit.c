@@ -490,6 +490,9 @@ static void a_field_becomes_ascii_unless_an_address_needs_more(void **state)
 		{"References: <\xc3\xb6@x> <b@x>\r\n", "References: <=C3=B6@x> <b@x>\r\n"},
 		{"Content-Type: text/plain; x\xc3\xa9=1; name=\xc3\xa9\r\n",
 		 "Content-Type: text/plain; x=C3=A9=1; name*=UTF-8''%C3%A9\r\n"},
+		{"Delivered-To: j\xc3\xb6rg@b\xc3\xbc"
+		 "cher.test\r\n",
+		 "Delivered-To: j\\x{F6}rg@xn--bcher-kva.test\r\n"},
 		{"DKIM-Signature: i=\xc3\xb6@x.test\r\n", "DKIM-Signature: i==C3=B6@x.test\r\n"},
 	};
 

@@ -242,6 +242,7 @@ static void a_loop_is_noticed(void **state)
 	} cases[] = {
 		{"Delivered-To: ann@example.org\r\n\r\n", "5.4.6"},
 		{"X: y\r\ndelivered-TO:ANN@example.org \r\n\r\n", "5.4.6"},
+		{"Delivered-To: ann@example.org\r\nDelivered-To: x\r\n\r\n", "5.4.6"},
 		{"Delivered-To: ann@example.org.net\r\n\r\n", "2.0.0"},
 		{"X: y\r\n\r\nDelivered-To: ann@example.org\r\n", "2.0.0"},
 		{"X-Delivered-To: ann@example.org\r\n\r\n", "2.0.0"},

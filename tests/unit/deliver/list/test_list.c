@@ -523,6 +523,9 @@ static void some_mail_is_not_for_members(void **state)
 		{"list", "ann@c.test", "Delivered-To: list@a.test\r\n\r\n",
 		 "5.4.6 mail loop: list@a.test > list@a.test;"},
 		{"list", "ann@c.test",
+		 "Delivered-To: l\\x{FC}ste@a.test\r\nDelivered-To: list@a.test\r\n\r\n",
+		 "5.4.6 mail loop: list@a.test > l\\x{FC}ste@a.test > list@a.test;"},
+		{"list", "ann@c.test",
 		 "delivered-to: two@a.test\r\nReceived: x\r\nDelivered-To: one@a.test\r\n"
 		 "DELIVERED-TO:List@a.test\r\nDelivered-To: before@a.test\r\n\r\n",
 		 "5.4.6 mail loop: List@a.test > one@a.test > two@a.test > List@a.test;"},
