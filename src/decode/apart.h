@@ -13,7 +13,7 @@
 
 enum {
 	DECODE_APART_MAX = 128 << 20, /* bytes of a content; of a larger one, nothing is decoded */
-	DECODE_APART_SECONDS = 30,
+	DECODE_APART_SECONDS = 10,
 };
 
 /* PROGRAM: the path of the executable "decode". Blocks; SIGPIPE must be ignored, and SIGCHLD not.

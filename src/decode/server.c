@@ -16,7 +16,9 @@ struct decode_server {
 	const struct ipc_tokens *tokens;
 	struct ipc_server *listener;
 	struct os_watchdog *watchdog;
-	struct arena *arena; /* for one message */
+	struct arena *arena;         /* for one message */
+	struct ipc_channel *channel; /* that asked for it, */
+	uint32_t tag;                /* by this number */
 };
 
 struct client {
@@ -45,14 +47,28 @@ static void on_lost(void *context)
 	free(client);
 }
 
-static void send_answer(struct ipc_channel *channel, uint32_t tag, struct str answer)
+/* LAST: the type of the last packet. */
+static void send_answer(struct ipc_channel *channel, uint32_t tag, struct str answer, uint16_t last)
 {
 	while (answer.length > IPC_BODY_MAX) {
 		ipc_channel_send(channel, DECODE_PART, tag, str_slice(answer.data, IPC_BODY_MAX),
 				 NULL, 0);
 		answer = str_skip(answer, IPC_BODY_MAX);
 	}
-	ipc_channel_send(channel, DECODE_END, tag, answer, NULL, 0);
+	ipc_channel_send(channel, last, tag, answer, NULL, 0);
+}
+
+/* In the thread of the watchdog: the other one uses the channel again only after the watchdog's
+ * end. So who asked knows which message it was, and asks no second time. */
+static void on_late(void *context)
+{
+	const struct decode_message message = {.subject = STR(""),
+					       .problem = STR("it takes too long to decode")};
+	struct decode_server *server = context;
+	struct buffer answer CLEANUP(buffer_clear) = {0};
+
+	decode_wire_append(&answer, &message);
+	send_answer(server->channel, server->tag, buffer_view(&answer), DECODE_LAST);
 }
 
 static void decode(struct client *client, struct ipc_channel *channel,
@@ -62,11 +78,14 @@ static void decode(struct client *client, struct ipc_channel *channel,
 	struct buffer answer CLEANUP(buffer_clear) = {0};
 	struct decode_message message;
 
-	os_watchdog_begin(server->watchdog);
+	server->channel = channel;
+	server->tag = client->tag;
+	os_watchdog_begin(server->watchdog,
+			  (int64_t)(content->size / DECODE_SECOND_SIZE) * SECOND_US);
 	decode_mime(content, server->arena, &message);
 	os_watchdog_end(server->watchdog);
 	decode_wire_append(&answer, &message);
-	send_answer(channel, client->tag, buffer_view(&answer));
+	send_answer(channel, client->tag, buffer_view(&answer), DECODE_END);
 	arena_reset(server->arena);
 }
 
@@ -153,15 +172,15 @@ int decode_server_new(struct os_loop *loop, int listening, const struct ipc_toke
 						    .connected = on_connected,
 						    .message = on_message,
 						    .lost = on_lost};
-	struct os_watchdog *watchdog;
-	struct decode_server *server;
-	int error = os_watchdog_new(DECODE_SECONDS_MAX * SECOND_US, &watchdog);
+	struct decode_server *server = memory_alloc_zero(1, sizeof *server);
+	int error =
+		os_watchdog_new(DECODE_SECONDS_MAX * SECOND_US, on_late, server, &server->watchdog);
 
-	if (error < 0)
+	if (error < 0) {
+		free(server);
 		return error;
-	server = memory_alloc_zero(1, sizeof *server);
+	}
 	server->tokens = tokens;
-	server->watchdog = watchdog;
 	server->arena = arena_new();
 	server->listener = ipc_server_new(loop, listening, &kind, server);
 	*server_out = server;

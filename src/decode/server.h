@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * decode/server.h - decodes what the processes "mailbox" send. Does one message at a time; if that
- * takes more than DECODE_SECONDS_MAX of processor time, this process ends.
+ * takes more than DECODE_SECONDS_MAX of processor time, says so, and this process ends.
  */
 #ifndef DECODE_SERVER_H
 #define DECODE_SERVER_H

@@ -11,6 +11,8 @@
 
 struct os_watchdog {
 	int64_t limit_us;
+	void (*expired)(void *context);
+	void *context;
 	pthread_t thread;
 	pthread_mutex_t mutex; /* for the members below */
 	pthread_cond_t changed;
@@ -19,6 +21,7 @@ struct os_watchdog {
 	bool has_begun;  /* something, since the thread looked last */
 	bool is_ending;
 	int64_t begun_us; /* by the clock of the processor time */
+	int64_t more_us;  /* than the limit, for this thing */
 };
 
 static int64_t clock_us(clockid_t clock)
@@ -45,15 +48,19 @@ static void look(struct os_watchdog *watchdog)
 	int64_t left_us = watchdog->limit_us;
 
 	if (watchdog->is_busy)
-		left_us += watchdog->begun_us - clock_us(CLOCK_PROCESS_CPUTIME_ID);
-	if (left_us <= 0)
+		left_us +=
+			watchdog->more_us + watchdog->begun_us - clock_us(CLOCK_PROCESS_CPUTIME_ID);
+	if (left_us <= 0) {
+		if (watchdog->expired != NULL)
+			watchdog->expired(watchdog->context);
 		_exit(OS_WATCHDOG_STATUS);
+	}
 	watchdog->is_resting = !watchdog->is_busy && !watchdog->has_begun;
 	watchdog->has_begun = false;
 	if (watchdog->is_resting)
 		(void)pthread_cond_wait(&watchdog->changed, &watchdog->mutex);
 	else
-		wait_for(watchdog, left_us);
+		wait_for(watchdog, left_us < watchdog->limit_us ? left_us : watchdog->limit_us);
 }
 
 static void *thread_main(void *argument)
@@ -67,7 +74,8 @@ static void *thread_main(void *argument)
 	return NULL;
 }
 
-int os_watchdog_new(int64_t limit_us, struct os_watchdog **watchdog_out)
+int os_watchdog_new(int64_t limit_us, void (*expired)(void *context), void *context,
+		    struct os_watchdog **watchdog_out)
 {
 	struct os_watchdog *watchdog = memory_alloc_zero(1, sizeof *watchdog);
 	sigset_t all;
@@ -75,6 +83,8 @@ int os_watchdog_new(int64_t limit_us, struct os_watchdog **watchdog_out)
 	int error;
 
 	watchdog->limit_us = limit_us;
+	watchdog->expired = expired;
+	watchdog->context = context;
 	pthread_mutex_init(&watchdog->mutex, NULL);
 	pthread_cond_init(&watchdog->changed, NULL);
 	sigfillset(&all);
@@ -89,10 +99,11 @@ int os_watchdog_new(int64_t limit_us, struct os_watchdog **watchdog_out)
 	return 0;
 }
 
-void os_watchdog_begin(struct os_watchdog *watchdog)
+void os_watchdog_begin(struct os_watchdog *watchdog, int64_t more_us)
 {
 	pthread_mutex_lock(&watchdog->mutex);
 	watchdog->begun_us = clock_us(CLOCK_PROCESS_CPUTIME_ID);
+	watchdog->more_us = more_us;
 	watchdog->is_busy = true;
 	watchdog->has_begun = true;
 	if (watchdog->is_resting)

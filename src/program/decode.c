@@ -30,6 +30,17 @@ static void prepare(void)
 
 /* --- for the daemon --- */
 
+/* Each of the processes has one of the sockets. */
+static int own_socket(const struct child *child)
+{
+	static const char *const names[DECODE_PROCESSES] = DECODE_SOCKETS;
+	int socket = -1;
+
+	for (size_t i = 0; socket < 0 && i < COUNT_OF(names); i++)
+		socket = child_socket(child, names[i]);
+	return socket;
+}
+
 static int open_decoder(struct child *child)
 {
 	(void)child;
@@ -40,8 +51,7 @@ static int open_decoder(struct child *child)
 static int start(struct child *child)
 {
 	struct decode_server *server;
-	int error = decode_server_new(child->loop, child_socket(child, "decode"), &child->tokens,
-				      &server);
+	int error = decode_server_new(child->loop, own_socket(child), &child->tokens, &server);
 
 	if (error < 0) {
 		log_event(EVENT_PROCESS_ERROR, log_string("operation", "thread"), log_error(error));
@@ -92,6 +102,18 @@ static bool write_answer(struct str answer)
 	return count >= 0;
 }
 
+/* In the thread of the watchdog, before the process ends. */
+static void write_late(void *context)
+{
+	const struct decode_message message = {.subject = STR(""),
+					       .problem = STR("it takes too long to decode")};
+	struct buffer answer CLEANUP(buffer_clear) = {0};
+
+	(void)context;
+	decode_wire_append(&answer, &message);
+	(void)!write_answer(buffer_view(&answer));
+}
+
 /* Reads the first byte of the message when nothing can be opened any more. */
 static int decode_one(void)
 {
@@ -106,11 +128,11 @@ static int decode_one(void)
 
 	prepare();
 	if (os_sandbox_enter(&nothing, &lacks) < 0 ||
-	    os_watchdog_new(DECODE_SECONDS_MAX * SECOND_US, &watchdog) < 0)
+	    os_watchdog_new(DECODE_SECONDS_MAX * SECOND_US, write_late, NULL, &watchdog) < 0)
 		return OS_WATCHDOG_STATUS;
-	os_watchdog_begin(watchdog);
 	if (!read_message(&text))
 		return OS_WATCHDOG_STATUS;
+	os_watchdog_begin(watchdog, (int64_t)(text.length / DECODE_SECOND_SIZE) * SECOND_US);
 	content.bytes = buffer_view(&text);
 	content.size = text.length;
 	decode_mime(&content, arena, &message);

@@ -21,12 +21,17 @@ static struct {
 	size_t services;
 } program;
 
+static void replace_decoder(const char *socket)
+{
+	child_replace(program.child, socket);
+}
+
 static void connect_peers(struct os_loop *loop, const struct config *config)
 {
 	char path[108];
 
-	child_path(program.child, "decode", path);
-	program.decoder = decode_client_new(loop, path, child_token(program.child, "mailbox"));
+	program.decoder = decode_client_new(loop, config->run,
+					    child_token(program.child, "mailbox"), replace_decoder);
 	child_path(program.child, "directory", path);
 	program.directory = directory_new(loop, config, path);
 	program.prune = mailbox_prune_new(loop, config);

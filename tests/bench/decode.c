@@ -18,10 +18,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char path[] = "/tmp/stagepost-bench-decode";
+static const char folder[] = "/tmp/stagepost-bench-decode";
+static const char path[] = "/tmp/stagepost-bench-decode/decode";
 
 static struct {
 	struct os_loop *loop;
@@ -129,16 +131,18 @@ static void measure(size_t size, int64_t length_us)
 int main(int argc, char **argv)
 {
 	int64_t length_us = (argc > 1 ? atoi(argv[1]) : 2) * SECOND_US;
-	int listening = os_socket_listen_unix(path, SOCK_SEQPACKET, 0600);
+	int listening;
 	pid_t server;
 
+	(void)mkdir(folder, 0700);
+	listening = os_socket_listen_unix(path, SOCK_SEQPACKET, 0600);
 	if (listening < 0)
 		panic("%s cannot be used", path);
 	server = fork();
 	if (server == 0)
 		serve(listening);
 	bench.loop = os_loop_new();
-	bench.client = decode_client_new(bench.loop, path, STR("secret"));
+	bench.client = decode_client_new(bench.loop, folder, STR("secret"), NULL);
 	measure(1024, length_us);
 	measure(10240, length_us);
 	measure(102400, length_us);
@@ -147,5 +151,6 @@ int main(int argc, char **argv)
 	(void)kill(server, SIGKILL);
 	(void)waitpid(server, NULL, 0);
 	(void)unlink(path);
+	(void)rmdir(folder);
 	return 0;
 }

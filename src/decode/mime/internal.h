@@ -28,6 +28,7 @@ enum decode_problem {
 	DECODE_PROBLEM_ENCODING = 1 << 11,
 	DECODE_PROBLEM_DATE = 1 << 12,
 	DECODE_PROBLEM_MESSAGE = 1 << 13,
+	DECODE_PROBLEM_BOUND = 1 << 14,
 };
 
 /* One message while it is decoded. */
@@ -36,16 +37,23 @@ struct decode_work {
 	struct arena *arena;
 	struct decode_message *message;
 	unsigned problems;
-	uint64_t end;        /* where reading stops */
-	uint64_t seen;       /* bytes that have been searched for delimiters */
-	unsigned dashes;     /* at the beginning of the present line */
-	bool is_within;      /* that line has other bytes */
-	unsigned delimiters; /* lines that may be some */
-	uint64_t budget;     /* bytes that may still be digested */
+	uint64_t end;               /* where reading stops */
+	struct decode_bound *bound; /* what is blank */
+	bool is_parsing;            /* now: headers are read */
+	size_t blank;               /* ranges of it that are in contents of parts, and not missed */
+	uint64_t budget;            /* bytes that may still be digested */
 };
 
-/* mime_stream.c: the content, as GMime reads it. Ends before a line of more delimiters than
- * anybody needs. */
+/* bound.c: what GMime does not see of headers. Sets WORK's end before a line of more delimiters
+ * than anybody needs. */
+struct decode_bound *decode_bound_new(struct decode_work *work);
+void decode_bound_free(struct decode_bound *bound);
+/* DATA is at OFFSET: blanks what GMime does not see while it parses. */
+void decode_bound_apply(const struct decode_bound *bound, uint64_t offset, char *data, size_t size);
+/* The number of blank ranges between BEGIN and END. */
+size_t decode_bound_count(const struct decode_bound *bound, uint64_t begin, uint64_t end);
+
+/* mime_stream.c: the content, as GMime reads it. */
 GMimeStream *decode_source_new(struct decode_work *work);
 
 /* A stream that only digests what is written to it. IS_TEXT: all lines end in CRLF, as they do on

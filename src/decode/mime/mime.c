@@ -158,7 +158,10 @@ void decode_mime(const struct ipc_content *content, struct arena *arena, struct 
 	GMimeMessage *message;
 
 	*out = (struct decode_message){.subject = STR("")};
+	work.bound = decode_bound_new(&work);
+	work.is_parsing = true;
 	message = parse(&work, options);
+	work.is_parsing = false;
 	if (message == NULL) {
 		work.problems |= DECODE_PROBLEM_MESSAGE;
 	} else {
@@ -169,6 +172,9 @@ void decode_mime(const struct ipc_content *content, struct arena *arena, struct 
 		decode_parts_list(&work, message);
 		g_object_unref(message);
 	}
+	if (decode_bound_count(work.bound, 0, work.end) > work.blank)
+		work.problems |= DECODE_PROBLEM_BOUND;
+	decode_bound_free(work.bound);
 	g_mime_parser_options_free(options);
 	out->problem = decode_problem_tell(arena, work.problems);
 }

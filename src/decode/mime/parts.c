@@ -49,8 +49,13 @@ static bool has_unknown_encoding(GMimePart *part)
 static void digest_part(struct decode_work *work, GMimePart *part, struct decode_part *out)
 {
 	GMimeDataWrapper *content = g_mime_part_get_content(part);
+	const GMimeStream *from = content != NULL ? g_mime_data_wrapper_get_stream(content) : NULL;
 	GMimeStream *sink = decode_sink_new(work, is_text(part));
 
+	if (from != NULL)
+		work->blank += decode_bound_count(work->bound, (uint64_t)from->bound_start,
+						  from->bound_end < 0 ? work->end
+								      : (uint64_t)from->bound_end);
 	if ((content != NULL && g_mime_data_wrapper_write_to_stream(content, sink) < 0) ||
 	    has_unknown_encoding(part))
 		work->problems |= DECODE_PROBLEM_ENCODING;

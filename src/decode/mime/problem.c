@@ -10,6 +10,7 @@ static const struct {
 	{DECODE_PROBLEM_UNREADABLE, "the message cannot be read"},
 	{DECODE_PROBLEM_MESSAGE, "this is no message"},
 	{DECODE_PROBLEM_DELIMITERS, "too many lines that may delimit parts: the rest is ignored"},
+	{DECODE_PROBLEM_BOUND, "the header has too much of something: the rest is ignored"},
 	{DECODE_PROBLEM_PARTICIPANTS, "too many addresses: the rest is ignored"},
 	{DECODE_PROBLEM_ADDRESS, "invalid addresses are ignored"},
 	{DECODE_PROBLEM_PARTS, "too many parts: the rest is ignored"},

@@ -3,9 +3,7 @@
 #include "base/panic.h"
 #include "decode/mime/internal.h"
 
-/* GMime has an object of some kilobytes for each part, and not one line of text in a thousand
- * begins like a delimiter. */
-enum { DELIMITERS_MAX = 50000, BLOCK_SIZE = 4096 };
+enum { BLOCK_SIZE = 4096 };
 
 struct source {
 	GMimeStream stream;
@@ -34,28 +32,6 @@ static GType sink_type(void);
 
 /* --- the source --- */
 
-/* Looks for delimiters in TEXT, which is at OFFSET. Too many: the work ends there. */
-static void search(struct decode_work *work, uint64_t offset, struct str text)
-{
-	for (size_t i = 0; i < text.length && work->end > offset + i; i++) {
-		char byte = text.data[i];
-
-		if (byte == '\n') {
-			work->is_within = false;
-			work->dashes = 0;
-		} else if (!work->is_within && byte == '-') {
-			work->is_within = ++work->dashes == 2;
-			work->delimiters += work->is_within;
-		} else {
-			work->is_within = true;
-		}
-		if (work->delimiters > DELIMITERS_MAX) {
-			work->problems |= DECODE_PROBLEM_DELIMITERS;
-			work->end = offset + i - 1;
-		}
-	}
-}
-
 /* Reads at most SIZE bytes at OFFSET: their number. */
 static size_t read_at(struct decode_work *work, uint64_t offset, char *buffer, size_t size)
 {
@@ -73,14 +49,9 @@ static size_t read_at(struct decode_work *work, uint64_t offset, char *buffer, s
 	}
 	if (part.data != buffer)
 		memcpy(buffer, part.data, part.length);
-	if (offset <= work->seen && offset + part.length > work->seen) {
-		size_t known = (size_t)(work->seen - offset);
-
-		search(work, work->seen, str_skip(str_slice(buffer, part.length), known));
-		work->seen = offset + part.length;
-	}
-	rest = offset < work->end ? work->end - offset : 0;
-	return part.length < rest ? part.length : (size_t)rest;
+	if (work->is_parsing)
+		decode_bound_apply(work->bound, offset, buffer, part.length);
+	return part.length;
 }
 
 static ssize_t source_read(GMimeStream *stream, char *buffer, size_t size)

@@ -30,10 +30,9 @@ struct mailbox_entry {
 	 * it has not waited yet; and when it is tried again. */
 	int64_t until_us;
 	int64_t retry_us;
-	bool is_at_sent;         /* all but the sender's copy has ended */
-	int64_t decode_until_us; /* likewise: how long it may wait for the decoder */
-	bool is_lost;            /* its outcome is not reported */
-	bool is_last; /* it waits for no lock any more: its service, or this process, ends */
+	bool is_at_sent; /* all but the sender's copy has ended */
+	bool is_lost;    /* its outcome is not reported */
+	bool is_last;    /* it waits for no lock any more: its service, or this process, ends */
 	const char
 		*trigger; /* "service.NAME": what it waits for if the record or the store is away */
 	void *owner;      /* of the code that files */

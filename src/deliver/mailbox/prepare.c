@@ -3,14 +3,9 @@
 #include "base/panic.h"
 #include "deliver/mailbox/reader.h"
 #include "log/event.h"
-#include "os/clock.h"
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
-
-/* Longer than its client waits for an answer about one message (decode/client.h): who comes here
- * waits behind others, or there is no decoder. */
-static const int64_t DECODE_PATIENCE_US = 75 * SECOND_US;
 
 struct mailbox_prepare {
 	struct deliver_mailbox_peers peers;
@@ -22,7 +17,6 @@ struct mailbox_prepare {
 	struct mailbox_reader *reader;
 	struct deliver_quotas *quotas;
 	struct mailbox_entry *entries; /* being decoded, or the sender is looked up */
-	struct os_timer *patience;     /* with the decoder; runs while there are entries */
 };
 
 /* All is known but for the quotas. */
@@ -123,27 +117,6 @@ static void on_decoded(void *context, const struct decode_message *message)
 	decide(entry);
 }
 
-/* The oldest is the first. */
-static void on_patience(void *context)
-{
-	struct mailbox_prepare *prepare = context;
-	int64_t now_us = os_clock_monotonic_us();
-	struct mailbox_entry *entry = prepare->entries;
-	struct mailbox_entry *after;
-	struct mail_verdict why;
-
-	mail_verdict_set(&why, "4.3.0", "The decoder of messages does not answer");
-	for (; entry != NULL && entry->decode_until_us <= now_us; entry = after) {
-		after = entry->next;
-		if (entry->question == NULL)
-			continue; /* the directory is asked, which has its own limit */
-		decode_client_cancel(entry->question);
-		drop(entry, &why);
-	}
-	if (prepare->entries != NULL)
-		os_timer_start(prepare->patience, SECOND_US);
-}
-
 /* ENTRY was identified, or could not be. */
 static void on_identified(struct mailbox_entry *entry, int error)
 {
@@ -155,10 +128,7 @@ static void on_identified(struct mailbox_entry *entry, int error)
 		mailbox_entry_give_up(entry, &why);
 		return;
 	}
-	entry->decode_until_us = os_clock_monotonic_us() + DECODE_PATIENCE_US;
 	DL_APPEND2(prepare->entries, entry, previous, next);
-	if (!os_timer_is_running(prepare->patience))
-		os_timer_start(prepare->patience, SECOND_US);
 	entry->question =
 		decode_client_ask(prepare->peers.decoder, &entry->job->content, on_decoded, entry);
 }
@@ -202,7 +172,6 @@ mailbox_prepare_new(const struct deliver_mailbox_peers *peers,
 	*prepare = (struct mailbox_prepare){.peers = *peers, .ready = ready, .context = context};
 	prepare->reader = mailbox_reader_new(peers->loop, on_identified);
 	prepare->quotas = deliver_quotas_new(on_quotas, on_quotas_given_up, prepare);
-	prepare->patience = os_timer_new(peers->loop, on_patience, prepare);
 	return prepare;
 }
 
@@ -220,6 +189,5 @@ void mailbox_prepare_free(struct mailbox_prepare *prepare)
 		return;
 	mailbox_reader_free(prepare->reader);
 	deliver_quotas_free(prepare->quotas);
-	os_timer_free(prepare->patience);
 	free(prepare);
 }

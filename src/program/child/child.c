@@ -354,6 +354,14 @@ void child_full(struct child *child)
 		ipc_channel_send(supervised->control, CHILD_FULL, 0, STR(""), NULL, 0);
 }
 
+void child_replace(const struct child *child, const char *name)
+{
+	const struct supervised *supervised = CONTAINER_OF(child, struct supervised, child);
+
+	if (supervised->control != NULL)
+		ipc_channel_send(supervised->control, CHILD_REPLACE, 0, str_from(name), NULL, 0);
+}
+
 void child_renew(struct child *child)
 {
 	log_event(EVENT_PROCESS_RENEWED);

@@ -39,6 +39,8 @@ enum child_message {
 	CHILD_ROWS,       /* descriptors: rows in which sessions are counted; body: their layout
 			   * (limit/memory.h), then for each (str name, u32 whether it is its own) */
 	CHILD_FULL,       /* from the process: no class of hosts can take another client */
+	CHILD_REPLACE,    /* from the process: another one, whose socket the body names, does not
+			   * answer it: kill that, and start its successor */
 };
 
 /* As many addresses as a configuration may have, before a reload and after it, and the sockets in
@@ -100,6 +102,8 @@ void child_ready(struct child *child);
 void child_cannot_start(struct child *child, struct str reason);
 /* Reports that no class of hosts can take another client. */
 void child_full(struct child *child);
+/* Reports that the process at the socket RUN/NAME does not answer, or not as it should. */
+void child_replace(const struct child *child, const char *name);
 /* Stops; the supervisor starts it again at once. For changes that need a new process. */
 void child_renew(struct child *child);
 /* The descriptor of the socket called NAME, or -1. */

@@ -138,7 +138,7 @@ static const struct rights table[] = {
 	 {"remote", "queue"},
 	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_CONFINED,
 	 {{RIGHTS_POLICIES, "", true}, {RIGHTS_AUTHORITIES, "", false}}},
-	{"decode", "process", 0, {"decode"}, {"mailbox"}, RIGHTS_CONFINED, {{0}}},
+	{"decode", "process", 0, {"decode", "decode2"}, {"mailbox"}, RIGHTS_CONFINED, {{0}}},
 	{"remote",
 	 "process",
 	 0,

@@ -15,18 +15,14 @@ static bool may_connect(const struct process *process, const char *path)
 {
 	const struct config *config = process->supervisor->config;
 	const struct serve_program *program = process->program;
-	char target[OS_CONNECTOR_PATH_SIZE];
+	size_t run = strlen(config->run);
 
 	if (config->log_target == CONFIG_LOG_SYSLOG && strcmp(path, _PATH_LOG) == 0)
 		return true;
 	if (program->may_connect != NULL && program->may_connect(config, path))
 		return true;
-	for (size_t i = 0; i < SERVE_TARGETS_MAX && program->targets[i] != NULL; i++) {
-		snprintf(target, sizeof target, "%s/%s", config->run, program->targets[i]);
-		if (strcmp(path, target) == 0)
-			return true;
-	}
-	return false;
+	return strncmp(path, config->run, run) == 0 && path[run] == '/' &&
+	       serve_program_has_target(program, path + run + 1);
 }
 
 /* Of this machine, for the moment: who gets no answer asks again. */

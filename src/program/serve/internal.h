@@ -51,7 +51,8 @@ struct serve_row {
 struct process {
 	struct supervisor *supervisor;
 	const struct serve_program *program;
-	pid_t pid; /* 0: not running */
+	unsigned number; /* among those of the program that do not exist only once */
+	pid_t pid;       /* 0: not running */
 	struct ipc_channel *control;
 	serve_said *on_said; /* for messages at it */
 	struct os_timer *control_pause;

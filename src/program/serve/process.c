@@ -16,6 +16,8 @@
 static const int64_t RESTART_DELAY_US = SECOND_US / 10;
 static const int64_t RESTART_DELAY_MAX_US = 10 * SECOND_US;
 static const int64_t HEALTHY_US = 10 * SECOND_US;
+/* Between two starts of an expendable process. */
+static const int64_t EXPENDABLE_PACE_US = SECOND_US / 10;
 
 static bool is_wanted(const struct process *process)
 {
@@ -25,13 +27,13 @@ static bool is_wanted(const struct process *process)
 }
 
 static struct process *add_process(struct supervisor *supervisor,
-				   const struct serve_program *program)
+				   const struct serve_program *program, unsigned number)
 {
 	struct process *process = &supervisor->processes[supervisor->process_count++];
 
 	if (supervisor->process_count > PROCESSES_MAX)
 		panic("more than %d processes", PROCESSES_MAX);
-	*process = (struct process){.supervisor = supervisor, .program = program};
+	*process = (struct process){.supervisor = supervisor, .program = program, .number = number};
 	process->log.from = -1;
 	process->is_wanted = is_wanted(process);
 	process->delay_us = RESTART_DELAY_US;
@@ -47,6 +49,17 @@ static void start_later(struct process *process)
 	process->delay_us *= 2;
 	if (process->delay_us > RESTART_DELAY_MAX_US)
 		process->delay_us = RESTART_DELAY_MAX_US;
+}
+
+/* At once, but for one that ends at once. */
+static void start_next(struct process *process)
+{
+	int64_t after_us = os_clock_monotonic_us() - process->started_us;
+
+	if (after_us >= EXPENDABLE_PACE_US)
+		serve_process_start(process);
+	else
+		os_timer_start(process->restart, EXPENDABLE_PACE_US - after_us);
 }
 
 static bool was_healthy(const struct process *process)
@@ -71,7 +84,7 @@ static void renew(struct process *process)
 	if (successor != NULL)
 		successor->program = process->program;
 	else if (supervisor->process_count < PROCESSES_MAX)
-		successor = add_process(supervisor, process->program);
+		successor = add_process(supervisor, process->program, process->number);
 	if (successor == NULL)
 		return; /* it will be started when this one has ended */
 	serve_give_row(successor);
@@ -84,6 +97,28 @@ static void renew(struct process *process)
 		serve_process_start(successor);
 	else
 		start_later(successor);
+}
+
+/* Only one that ASKER asks, and that is expendable. */
+static void replace(const struct process *asker, struct str name)
+{
+	struct supervisor *supervisor = asker->supervisor;
+	char socket[16];
+
+	if (snprintf(socket, sizeof socket, STR_FORMAT, STR_ARGUMENTS(name)) >=
+		    (int)sizeof socket ||
+	    !serve_program_has_target(asker->program, socket))
+		return;
+	for (size_t i = 0; i < supervisor->process_count; i++) {
+		const struct process *process = &supervisor->processes[i];
+
+		if (process->pid == 0 || !process->is_ready || !process->program->is_expendable ||
+		    !serve_program_has_socket(process->program, process->number, socket))
+			continue;
+		log_event(EVENT_PROCESS_SILENT, log_string("program", process->program->name),
+			  log_number("pid", process->pid), log_string("by", asker->program->name));
+		os_process_kill(process->pid, SIGKILL);
+	}
 }
 
 static void on_said(struct process *process, const struct ipc_message *message)
@@ -100,6 +135,8 @@ static void on_said(struct process *process, const struct ipc_message *message)
 		renew(process);
 	if (message->type == CHILD_FULL)
 		serve_close_doors(process->supervisor);
+	if (message->type == CHILD_REPLACE)
+		replace(process, message->body);
 	if (message->type == CHILD_SAID)
 		serve_pass_transcript(process, message->body);
 	if (message->type == CHILD_PENDING)
@@ -174,8 +211,8 @@ void serve_add_processes(struct supervisor *supervisor)
 		const struct serve_program *program = &serve_programs[i];
 		uint32_t count = program->count == NULL ? 1 : program->count(supervisor->config);
 
-		while (count-- > 0)
-			add_process(supervisor, program);
+		for (unsigned number = 0; number < count; number++)
+			add_process(supervisor, program, number);
 	}
 }
 
@@ -206,6 +243,7 @@ void serve_process_ended(struct process *process, int status)
 	struct supervisor *supervisor = process->supervisor;
 	bool is_expected;
 	bool is_at_once;
+	bool was_ready = process->is_ready;
 	char text[32];
 
 	serve_clear_row(process);
@@ -229,6 +267,10 @@ void serve_process_ended(struct process *process, int status)
 		return;
 	if (is_at_once) { /* it may be wanted again meanwhile */
 		serve_process_start(process);
+		return;
+	}
+	if (process->program->is_expendable && was_ready) {
+		start_next(process);
 		return;
 	}
 	if (was_healthy(process))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "program/serve/program.h"
+#include "decode/protocol.h"
 #include "os/clock.h"
 #include <string.h>
 
@@ -15,6 +16,12 @@ static bool has_directory(const struct config *config)
 static uint32_t has_directory_count(const struct config *config)
 {
 	return has_directory(config);
+}
+
+static uint32_t decode_count(const struct config *config)
+{
+	(void)config;
+	return DECODE_PROCESSES;
 }
 
 static uint32_t smtpd_count(const struct config *config)
@@ -168,8 +175,11 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .pace = &ONES_OWN},
 	{.name = "decode",
 	 .turn = TURN_DIRECTORY,
+	 .count = decode_count,
 	 .is_wanted = config_has_recording_service,
-	 .sockets = {"decode"},
+	 .sockets = DECODE_SOCKETS,
+	 .has_socket_each = true,
+	 .is_expendable = true,
 	 .pace = &ONES_OWN},
 	{.name = "send",
 	 .turn = TURN_MANAGER,
@@ -205,7 +215,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	{.name = "mailbox",
 	 .turn = TURN_HELPERS,
 	 .is_wanted = config_has_recording_service,
-	 .targets = {"send", "directory", "decode"},
+	 .targets = {"send", "directory", "decode", "decode2"},
 	 .pace = &SERVERS},
 	{.name = "pipe",
 	 .turn = TURN_HELPERS,
@@ -235,13 +245,22 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .counts = true},
 };
 
-bool serve_program_has_socket(const struct serve_program *program, const char *name)
+bool serve_program_has_socket(const struct serve_program *program, unsigned number,
+			      const char *name)
 {
 	size_t length = strcspn(name, " ");
 
 	for (size_t i = 0; i < SERVE_SOCKETS_MAX && program->sockets[i] != NULL; i++)
 		if (strlen(program->sockets[i]) == length &&
 		    memcmp(program->sockets[i], name, length) == 0)
+			return !program->has_socket_each || i == number;
+	return false;
+}
+
+bool serve_program_has_target(const struct serve_program *program, const char *name)
+{
+	for (size_t i = 0; i < SERVE_TARGETS_MAX && program->targets[i] != NULL; i++)
+		if (strcmp(program->targets[i], name) == 0)
 			return true;
 	return false;
 }

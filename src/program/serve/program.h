@@ -42,6 +42,11 @@ struct serve_program {
 	bool keeps_rights;
 	/* Sockets that it gets, by their names in child.h up to the space. */
 	const char *sockets[SERVE_SOCKETS_MAX];
+	/* Of several processes, each gets one of them, and there are as many. */
+	bool has_socket_each;
+	/* It dies over what strangers send: is started again at once, and killed if a process that
+	 * asks it says that it does not answer (CHILD_REPLACE). */
+	bool is_expendable;
 	/* Sockets in the run directory to which connections are made for it, */
 	const char *targets[SERVE_TARGETS_MAX];
 	/* and whether to PATH. NULL: no other. */
@@ -55,7 +60,10 @@ struct serve_program {
 
 extern const struct serve_program serve_programs[SERVE_PROGRAMS];
 
-/* Whether processes of PROGRAM use the socket called NAME. */
-bool serve_program_has_socket(const struct serve_program *program, const char *name);
+/* Whether process NUMBER, from 0 on, of PROGRAM uses the socket called NAME. */
+bool serve_program_has_socket(const struct serve_program *program, unsigned number,
+			      const char *name);
+/* Whether connections to the socket called NAME in the run directory are made for it. */
+bool serve_program_has_target(const struct serve_program *program, const char *name);
 
 #endif

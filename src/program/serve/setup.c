@@ -58,7 +58,8 @@ void serve_set_up(void *context)
 	for (size_t i = 0; i < supervisor->socket_count; i++) {
 		const struct bound_socket *bound = &supervisor->sockets[i];
 
-		if (bound->is_wanted && serve_program_has_socket(process->program, bound->name))
+		if (bound->is_wanted &&
+		    serve_program_has_socket(process->program, process->number, bound->name))
 			ipc_channel_send(process->control, CHILD_SOCKET, 0, str_from(bound->name),
 					 &bound->descriptor, 1);
 	}

@@ -223,6 +223,8 @@ int serve_bind_run_sockets(struct supervisor *supervisor)
 	if (error == 0)
 		error = bind_run_socket(supervisor, "decode", SOCK_SEQPACKET);
 	if (error == 0)
+		error = bind_run_socket(supervisor, "decode2", SOCK_SEQPACKET);
+	if (error == 0)
 		error = bind_run_socket(supervisor, "transcript", SOCK_SEQPACKET);
 	if (error == 0)
 		error = bind_run_socket(supervisor, "limits", SOCK_SEQPACKET);
@@ -260,7 +262,8 @@ void serve_mend_sockets(struct process *process)
 	struct supervisor *supervisor = process->supervisor;
 
 	for (size_t i = 0; i < supervisor->socket_count; i++)
-		if (serve_program_has_socket(process->program, supervisor->sockets[i].name))
+		if (serve_program_has_socket(process->program, process->number,
+					     supervisor->sockets[i].name))
 			(void)mend(supervisor, &supervisor->sockets[i]);
 }
 
@@ -270,7 +273,7 @@ static void hand_out(struct supervisor *supervisor, const struct bound_socket *b
 		struct process *process = &supervisor->processes[i];
 
 		if (process->control != NULL &&
-		    serve_program_has_socket(process->program, bound->name))
+		    serve_program_has_socket(process->program, process->number, bound->name))
 			serve_set_up(process);
 	}
 }

@@ -23,7 +23,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PATIENCE_SECONDS = 60 };
+enum { PATIENCE_SECONDS = 60, ASKS_MAX = 64, SILENT = 1000 };
 
 static struct {
 	struct os_loop *loop;
@@ -43,6 +43,11 @@ static struct {
 	unsigned asked;
 	unsigned listens; /* to so many questions before it says something or hangs up */
 	bool stops_when_lost;
+	bool stops_when_asked;
+	uint32_t tags[ASKS_MAX]; /* of the questions */
+	unsigned replaced;
+	struct os_timer *slow;
+	unsigned slowly; /* answers */
 } world;
 
 struct asked {
@@ -67,12 +72,23 @@ static void on_enough(void *context)
 	fail_msg("nothing happens");
 }
 
-static void run(unsigned expected)
+static void run_within(unsigned expected, int64_t most_us)
 {
 	world.expected = expected;
-	os_timer_start(world.enough, PATIENCE_SECONDS * SECOND_US);
+	os_timer_start(world.enough, most_us);
 	os_loop_run(world.loop);
 	os_timer_stop(world.enough);
+}
+
+static void run(unsigned expected)
+{
+	run_within(expected, PATIENCE_SECONDS * SECOND_US);
+}
+
+static void on_replace(const char *socket)
+{
+	assert_string_equal(socket, "decode");
+	world.replaced++;
 }
 
 static int begin(void **state)
@@ -86,7 +102,7 @@ static int begin(void **state)
 	world.listening = os_socket_listen_unix(world.path, SOCK_SEQPACKET, 0600);
 	assert_true(world.listening >= 0);
 	assert_true(ipc_tokens_add(&world.tokens, STR("mailbox"), STR("secret")));
-	world.client = decode_client_new(world.loop, world.path, STR("secret"));
+	world.client = decode_client_new(world.loop, world.folder, STR("secret"), on_replace);
 	return 0;
 }
 
@@ -315,19 +331,39 @@ static void strangers_are_refused(void **state)
 
 /* --- with one that dies or lies --- */
 
+static void fake_hang_up(void)
+{
+	ipc_channel_close(world.channel);
+	world.channel = NULL;
+}
+
+/* To question NUMBER of all that were asked. */
+static void fake_answer(unsigned number, uint16_t type)
+{
+	const struct decode_message none = {.subject = STR(""), .problem = STR("nothing")};
+	struct buffer says = {0};
+
+	decode_wire_append(&says, &none);
+	ipc_channel_send(world.channel, type, world.tags[number], buffer_view(&says), NULL, 0);
+	buffer_clear(&says);
+}
+
 static void on_fake_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
 {
 	(void)context;
 	if (message->type != DECODE_ASK)
 		return;
-	if (++world.asked < world.listens)
+	assert_true(world.asked < ASKS_MAX);
+	world.tags[world.asked++] = message->tag;
+	if (world.stops_when_asked)
+		one_less();
+	if (world.asked < world.listens)
 		return;
 	if (world.says.data != NULL) {
 		ipc_channel_send(channel, DECODE_END, message->tag, world.says, NULL, 0);
 		return;
 	}
-	ipc_channel_close(channel);
-	world.channel = NULL;
+	fake_hang_up();
 	if (world.stops_when_lost)
 		one_less();
 }
@@ -347,16 +383,23 @@ static void on_fake_client(void *context, int socket)
 	world.channel = ipc_channel_new(world.loop, socket, &handler, NULL);
 }
 
+static void fake_listen(unsigned listens)
+{
+	world.listener = ipc_listener_new(world.loop, world.listening, on_fake_client, NULL);
+	world.listens = listens;
+}
+
+/* The second time behind the others, which are asked first. */
 static void a_message_over_which_it_dies_is_a_problem(void **state)
 {
 	struct asked asked[2];
 
 	(void)state;
-	world.listener = ipc_listener_new(world.loop, world.listening, on_fake_client, NULL);
+	fake_listen(0);
 	ask(&asked[0], STR("Subject: deadly\n\nx"));
 	ask(&asked[1], STR("Subject: b\n\nx"));
 	run(1);
-	assert_int_equal(world.asked, 2);
+	assert_int_equal(world.asked, 3);
 	assert_answer(&asked[0], "problem the decoder crashed on it\n");
 	assert_int_equal(asked[1].done, 0);
 	/* the next one is asked as usual */
@@ -392,27 +435,152 @@ static void several_questions_are_asked_at_once(void **state)
 		assert_answer(&asked[i], answers[i]);
 }
 
-static void after_a_loss_each_is_asked_alone(void **state)
+/* Those behind it are not blamed, are asked together, and before it. */
+static void after_a_loss_the_first_one_is_asked_alone(void **state)
 {
-	const struct decode_message none = {.subject = STR(""), .problem = STR("nothing")};
-	struct buffer says = {0};
+	struct asked asked[4];
+
+	(void)state;
+	fake_listen(4);
+	for (size_t i = 0; i < COUNT_OF(asked); i++)
+		ask(&asked[i], STR("Subject: a\n\nx"));
+	world.stops_when_lost = true;
+	run(1);
+	world.listens = SILENT;
+	world.stops_when_asked = true;
+	run(3);
+	fake_answer(4, DECODE_END);
+	fake_answer(5, DECODE_END);
+	run(2);
+	assert_answer(&asked[1], "problem nothing\n");
+	assert_answer(&asked[2], "problem nothing\n");
+	assert_int_equal(world.asked, 7);
+	fake_answer(6, DECODE_END);
+	run(2); /* that answer, and the first one is asked */
+	assert_answer(&asked[3], "problem nothing\n");
+	assert_int_equal(world.asked, 8);
+	fake_answer(7, DECODE_END);
+	run(1);
+	assert_answer(&asked[0], "problem nothing\n");
+}
+
+/* What was asked before it, and cancelled, may have been the one. */
+static void who_is_asked_behind_a_cancelled_one_is_not_blamed(void **state)
+{
 	struct asked asked[2];
 
 	(void)state;
-	world.listener = ipc_listener_new(world.loop, world.listening, on_fake_client, NULL);
-	world.listens = 2;
-	world.stops_when_lost = true;
-	ask(&asked[0], STR("Subject: a\n\nx"));
+	fake_listen(SILENT);
+	world.stops_when_asked = true;
+	ask(&asked[0], STR("Subject: deadly\n\nx"));
+	ask(&asked[1], STR("Subject: innocent\n\nx"));
+	run(2);
+	decode_client_cancel(asked[0].question);
+	for (unsigned i = 0; i < 2; i++) {
+		fake_hang_up();
+		run(1); /* it is asked again */
+		assert_int_equal(asked[1].done, 0);
+	}
+	fake_answer(3, DECODE_END);
+	run(1);
+	assert_answer(&asked[1], "problem nothing\n");
+	assert_int_equal(asked[0].done, 0);
+}
+
+/* So those behind it are asked together, by whoever comes next. */
+static void who_says_that_it_takes_too_long_blames_one(void **state)
+{
+	struct asked asked[3];
+
+	(void)state;
+	fake_listen(SILENT);
+	world.stops_when_asked = true;
+	for (size_t i = 0; i < COUNT_OF(asked); i++)
+		ask(&asked[i], STR("Subject: long\n\nx"));
+	run(3);
+	fake_answer(0, DECODE_LAST);
+	run(1);
+	assert_answer(&asked[0], "problem nothing\n");
+	assert_int_equal(world.asked, 3);
+	fake_hang_up();
+	run(2);
+	fake_answer(3, DECODE_END);
+	fake_answer(4, DECODE_END);
+	run(2);
+	assert_answer(&asked[1], "problem nothing\n");
+	assert_answer(&asked[2], "problem nothing\n");
+	assert_int_equal(world.replaced, 0);
+}
+
+/* One message: the others have its successor. */
+static void one_that_keeps_silent_is_replaced(void **state)
+{
+	struct asked asked[2];
+
+	(void)state;
+	fake_listen(SILENT);
+	ask(&asked[0], STR("Subject: it was taken over by this one\n\nx"));
 	ask(&asked[1], STR("Subject: b\n\nx"));
 	run(1);
-	decode_wire_append(&says, &none);
-	world.says = buffer_view(&says);
-	run(2);
-	assert_int_equal(asked[0].asked_before, 3);
-	assert_int_equal(asked[1].asked_before, 4);
-	assert_answer(&asked[0], "problem nothing\n");
+	assert_answer(&asked[0], "problem it was not decoded in time\n");
+	assert_int_equal(world.replaced, 1);
+	assert_int_equal(world.asked, 2); /* it is not trusted with another one */
+	fake_answer(1, DECODE_END);       /* what it says now is not heard */
+	fake_hang_up();
+	world.stops_when_asked = true;
+	run(1);
+	assert_int_equal(asked[1].done, 0);
+	fake_answer(2, DECODE_END);
+	run(1);
 	assert_answer(&asked[1], "problem nothing\n");
-	buffer_clear(&says);
+}
+
+/* Whatever waits is filed without it, and what comes later waits no time. */
+static void without_any_decoder_nothing_waits_long(void **state)
+{
+	struct asked asked[ASKS_MAX];
+
+	(void)state;
+	assert_int_equal(unlink(world.path), 0);
+	for (size_t i = 0; i < COUNT_OF(asked); i++)
+		ask(&asked[i], STR("Subject: a\n\nx"));
+	run(COUNT_OF(asked));
+	for (size_t i = 0; i < COUNT_OF(asked); i++)
+		assert_answer(&asked[i], "problem no decoder was free in time\n");
+	for (size_t i = 0; i < 4; i++) {
+		ask(&asked[0], STR("Subject: a\n\nx"));
+		run_within(1, SECOND_US);
+		assert_answer(&asked[0], "problem no decoder was free in time\n");
+	}
+}
+
+static void on_slow(void *context)
+{
+	(void)context;
+	fake_answer(world.slowly++, DECODE_END);
+	os_timer_start(world.slow, 5 * SECOND_US / 2);
+}
+
+/* It answers as late as it may. */
+static void behind_a_slow_one_nothing_waits_long(void **state)
+{
+	struct asked asked[12];
+	unsigned given_up = 0;
+
+	(void)state;
+	fake_listen(SILENT);
+	world.slow = os_timer_new(world.loop, on_slow, NULL);
+	os_timer_start(world.slow, 5 * SECOND_US / 2);
+	for (size_t i = 0; i < COUNT_OF(asked); i++)
+		ask(&asked[i], STR("Subject: a\n\nx"));
+	run(COUNT_OF(asked));
+	os_timer_free(world.slow);
+	for (size_t i = 0; i < COUNT_OF(asked); i++) {
+		given_up += strstr(buffer_data(&asked[i].answer), "no decoder was free") != NULL;
+		buffer_clear(&asked[i].answer);
+	}
+	assert_in_range(given_up, 5, 8); /* the others within fifteen seconds */
+	assert_int_equal(world.replaced, 0);
 }
 
 static void an_answer_that_is_malformed_is_a_problem(void **state)
@@ -426,6 +594,7 @@ static void an_answer_that_is_malformed_is_a_problem(void **state)
 	run(1);
 	assert_int_equal(world.asked, 2);
 	assert_answer(&asked, "problem the decoder crashed on it\n");
+	assert_int_equal(world.replaced, 2);
 }
 
 /* --- in a process of its own --- */
@@ -485,7 +654,12 @@ int main(void)
 		TEST(strangers_are_refused),
 		TEST(a_message_over_which_it_dies_is_a_problem),
 		TEST(several_questions_are_asked_at_once),
-		TEST(after_a_loss_each_is_asked_alone),
+		TEST(after_a_loss_the_first_one_is_asked_alone),
+		TEST(who_is_asked_behind_a_cancelled_one_is_not_blamed),
+		TEST(who_says_that_it_takes_too_long_blames_one),
+		TEST(one_that_keeps_silent_is_replaced),
+		TEST(without_any_decoder_nothing_waits_long),
+		TEST(behind_a_slow_one_nothing_waits_long),
 		TEST(an_answer_that_is_malformed_is_a_problem),
 		TEST(a_command_has_a_process_of_its_own),
 	};

@@ -26,7 +26,21 @@ static void work(int64_t us)
 
 static void too_much(struct os_watchdog *watchdog)
 {
-	os_watchdog_begin(watchdog);
+	os_watchdog_begin(watchdog, 0);
+	work(100 * LIMIT_US);
+}
+
+/* What may take more, may. */
+static void more(struct os_watchdog *watchdog)
+{
+	os_watchdog_begin(watchdog, 5 * LIMIT_US);
+	work(3 * LIMIT_US);
+	os_watchdog_end(watchdog);
+}
+
+static void more_than_more(struct os_watchdog *watchdog)
+{
+	os_watchdog_begin(watchdog, LIMIT_US);
 	work(100 * LIMIT_US);
 }
 
@@ -34,7 +48,7 @@ static void too_much(struct os_watchdog *watchdog)
 static void enough(struct os_watchdog *watchdog)
 {
 	for (int i = 0; i < 5; i++) {
-		os_watchdog_begin(watchdog);
+		os_watchdog_begin(watchdog, 0);
 		work(LIMIT_US / 2);
 		os_watchdog_end(watchdog);
 	}
@@ -44,7 +58,7 @@ static void enough(struct os_watchdog *watchdog)
 /* Real time is not processor time. */
 static void a_pause(struct os_watchdog *watchdog)
 {
-	os_watchdog_begin(watchdog);
+	os_watchdog_begin(watchdog, 0);
 	(void)nanosleep(&(struct timespec){0, 2 * LIMIT_US * 1000}, NULL);
 	os_watchdog_end(watchdog);
 }
@@ -55,6 +69,11 @@ static void too_much_after_enough(struct os_watchdog *watchdog)
 	too_much(watchdog);
 }
 
+static void on_expired(void *context)
+{
+	_exit(*(int *)context);
+}
+
 static void a_process_that_takes_too_much_ends(void **state)
 {
 	static const struct {
@@ -63,6 +82,8 @@ static void a_process_that_takes_too_much_ends(void **state)
 	} cases[] = {{too_much, OS_WATCHDOG_STATUS},
 		     {enough, ALIVE},
 		     {a_pause, ALIVE},
+		     {more, ALIVE},
+		     {more_than_more, OS_WATCHDOG_STATUS},
 		     {too_much_after_enough, OS_WATCHDOG_STATUS}};
 
 	(void)state;
@@ -73,7 +94,7 @@ static void a_process_that_takes_too_much_ends(void **state)
 		if (pid == 0) {
 			struct os_watchdog *watchdog;
 
-			if (os_watchdog_new(LIMIT_US, &watchdog) < 0)
+			if (os_watchdog_new(LIMIT_US, NULL, NULL, &watchdog) < 0)
 				_exit(1);
 			cases[i].does(watchdog);
 			os_watchdog_free(watchdog);
@@ -85,9 +106,29 @@ static void a_process_that_takes_too_much_ends(void **state)
 	}
 }
 
+static void it_may_say_so_before(void **state)
+{
+	int said = 4;
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		struct os_watchdog *watchdog;
+
+		if (os_watchdog_new(LIMIT_US, on_expired, &said, &watchdog) < 0)
+			_exit(1);
+		too_much(watchdog);
+		_exit(ALIVE);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(WEXITSTATUS(status), said);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_may_say_so_before),
 		cmocka_unit_test(a_process_that_takes_too_much_ends),
 	};
 

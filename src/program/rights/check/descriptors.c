@@ -103,9 +103,9 @@ static bool is_path_of(const struct config_endpoint *list, size_t count, const c
 /* The name in program/child/child.h of the socket at PATH; NULL: not one of the node's. */
 static const char *name_of(const struct config *config, const char *path)
 {
-	static const char *const names[] = {"queue",     "send",       "notify", "launch",
-					    "names",     "keys",       "policy", "auth",
-					    "directory", "transcript", "limits", "decode"};
+	static const char *const names[] = {"queue",  "send",   "notify", "launch",    "names",
+					    "keys",   "policy", "auth",   "directory", "transcript",
+					    "limits", "decode", "decode2"};
 	const struct config_directory *directory = &config->directory;
 	size_t length = strlen(config->run);
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: ISC
+/* A message that is, or will be, with a decoder (decode/internal_client.h). */
+#include "decode/internal_client.h"
+#include <stdlib.h>
+#include <utlist.h>
+
+void decode_question_remove(struct decode_question *question)
+{
+	struct decode_link *link = question->link;
+
+	if (link == NULL) {
+		DL_DELETE2(question->client->waiting, question, previous, next);
+	} else {
+		DL_DELETE2(link->questions, question, previous, next);
+		link->asked--;
+	}
+	free(question);
+}
+
+void decode_question_answer(struct decode_question *question, const struct decode_message *message)
+{
+	decode_done *done = question->done;
+	void *context = question->context;
+
+	decode_question_remove(question);
+	if (done != NULL)
+		done(context, message);
+}
+
+void decode_question_problem(struct decode_question *question, struct str problem)
+{
+	const struct decode_message message = {.subject = STR(""), .problem = problem};
+
+	decode_question_answer(question, &message);
+}
+
+void decode_question_forget(struct decode_question *question)
+{
+	question->done = NULL;
+	question->context = NULL;
+	question->content = NULL;
+}
