@@ -150,7 +150,7 @@ bool remote_attempt_obey_policy(struct remote_attempt *attempt)
 /* Those that were passed over come after the others. */
 static bool take_next(struct remote_attempt *attempt)
 {
-	if (!remote_attempt_has_next(attempt))
+	if (attempt->server_count == 0 || !remote_attempt_has_next(attempt))
 		return false;
 	if (attempt->next_server == attempt->server_count) {
 		attempt->next_server = 0;
