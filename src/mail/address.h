@@ -19,8 +19,8 @@
 struct in6_addr; /* <netinet/in.h> */
 
 enum {
-	MAIL_LOCAL_MAX = 64,       /* RFC 5321 section 4.5.3.1.1; of our own users in any case */
-	MAIL_LOCAL_LONG_MAX = 255, /* of others */
+	MAIL_LOCAL_MAX = 64,       /* RFC 5321 section 4.5.3.1.1; of what we make ourselves */
+	MAIL_LOCAL_LONG_MAX = 255, /* of what others make */
 	MAIL_DOMAIN_MAX = 255,     /* 4.5.3.1.2 */
 	MAIL_ADDRESS_MAX = 320,    /* both and the @: 64, 255 and 1 */
 };

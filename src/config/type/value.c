@@ -34,7 +34,7 @@ const char *config_text_to_local_part(struct arena *arena, struct str text)
 
 	if (text.length == 0 || text.data[0] == '"' ||
 	    mail_address_parse(text, MAIL_ADDRESS_UTF8 | MAIL_ADDRESS_NO_DOMAIN, &address) < 0 ||
-	    address.local.length < text.length || text.length > MAIL_LOCAL_MAX ||
+	    address.local.length < text.length || text.length > MAIL_LOCAL_LONG_MAX ||
 	    mail_localpart_parse(text, &form) < 0)
 		return NULL;
 	return arena_copy(arena, mail_localpart_whole(&form));

@@ -71,6 +71,14 @@ struct str expand_address_join(struct arena *arena, struct str local, struct str
 	return str_slice(joined, local.length + 1 + domain.length);
 }
 
+/* Empty if it would be too long. */
+static struct str join_bounded(struct arena *arena, struct str local, struct str domain)
+{
+	struct str whole = expand_address_join(arena, local, domain);
+
+	return whole.length <= MAIL_ADDRESS_MAX ? whole : str_slice("", 0);
+}
+
 struct str expand_address_extend(struct arena *arena, struct str address, struct str extension)
 {
 	ptrdiff_t at = str_find_last(address, '@');
@@ -85,7 +93,7 @@ struct str expand_address_extend(struct arena *arena, struct str address, struct
 	memcpy(longer, text.data, text.length);
 	memcpy(longer + text.length, extension.data, extension.length);
 	local = requote(arena, str_slice(longer, text.length + extension.length));
-	return local.length > 0 ? expand_address_join(arena, local, domain) : local;
+	return local.length > 0 ? join_bounded(arena, local, domain) : local;
 }
 
 /* EXTENSION as services get it: after a '+', whatever its delimiter was. */
@@ -115,8 +123,8 @@ static struct str escape_plus(struct arena *arena, struct str user, struct str e
 	}
 	buffer_append_str(&local, extension);
 	buffer_append_byte(&local, '"');
-	return local.length <= MAIL_LOCAL_MAX ? arena_copy_str(arena, buffer_view(&local))
-					      : str_slice("", 0);
+	return local.length <= MAIL_LOCAL_LONG_MAX ? arena_copy_str(arena, buffer_view(&local))
+						   : str_slice("", 0);
 }
 
 static bool is_escaped(const char *delimiters, struct str user)
@@ -135,9 +143,8 @@ struct str expand_address_mailbox(struct arena *arena, const char *delimiters, s
 	if (!is_escaped(delimiters, user))
 		return expand_address_extend(arena, mailbox, plus);
 	local = escape_plus(arena, user, plus);
-	return local.length > 0
-		       ? expand_address_join(arena, local, str_skip(mailbox, (size_t)at + 1))
-		       : local;
+	return local.length > 0 ? join_bounded(arena, local, str_skip(mailbox, (size_t)at + 1))
+				: local;
 }
 
 struct str expand_address_told(struct arena *arena, const char *delimiters,

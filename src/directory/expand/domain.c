@@ -34,6 +34,10 @@ static bool understand(struct expansion *expansion, struct expand_node *node)
 			return false;
 		}
 		node->address = expand_address_join(expansion->arena, local, node->domain);
+		if (node->address.length > MAIL_ADDRESS_MAX) {
+			expand_refuse(expansion, node, "5.1.3", "The address is too long");
+			return false;
+		}
 		/* results keep quotes and case as received, for what inspects headers */
 		if (!is_ascii(node->shown) || str_find(node->shown, '@') < 0)
 			node->shown = node->address;
@@ -122,8 +126,11 @@ void expand_node_take_domain(struct expansion *expansion, struct expand_node *no
 	if (str_equal(kind, STR("alias"))) {
 		text = directory_record_field(record, "target");
 		node->wish = EXPAND_DONE;
-		expand_add_child(expansion, node,
-				 expand_address_join(expansion->arena, node->local, text));
+		text = expand_address_join(expansion->arena, node->local, text);
+		if (text.length > MAIL_ADDRESS_MAX)
+			expand_refuse(expansion, node, "5.1.3", "The address is too long");
+		else
+			expand_add_child(expansion, node, text);
 		return;
 	}
 	node->facts.kind = str_equal(kind, STR("relay")) ? EXPAND_RELAY : EXPAND_LOCAL;

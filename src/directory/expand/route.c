@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The routes in which an expansion ends. */
 #include "directory/expand/internal.h"
-#include "mail/localpart.h"
+#include "mail/mailbox/template.h"
 
 void expand_end(struct expand_node *node, struct directory_route route)
 {
@@ -28,13 +28,48 @@ void expand_refuse(struct expansion *expansion, struct expand_node *node, const 
 			 });
 }
 
-/* A check at RCPT, so that the client is refused; if the service refuses, it becomes a bounce. */
-static bool can_be_mailbox(struct str address)
+static bool fits(enum mail_template_kind kind, const char *template,
+		 const struct mail_template_values *values)
 {
-	struct mail_localpart local;
+	struct buffer text CLEANUP(buffer_clear) = {0};
 
-	return mail_localpart_parse(mail_parts_of(address).local, &local) == 0 &&
-	       mail_name_is_path_safe(mail_localpart_user(&local));
+	return mail_template_fill(kind, template, values, &text) == 0;
+}
+
+/* The name by which the user is known to an IMAP server is that of the mailbox. */
+static bool fits_login(const char *login, struct mail_template_values values)
+{
+	struct buffer mailbox CLEANUP(buffer_clear) = {0};
+
+	mail_address_write(values.user, values.domain, &mailbox);
+	values.address = buffer_view(&mailbox);
+	return fits(MAIL_TEMPLATE_LOGIN, login, &values);
+}
+
+/* A check at RCPT, so that the client is refused: if the service refuses, it becomes a bounce, to
+ * whomever the client has named. */
+static bool can_take(const struct config_service *service, struct str address)
+{
+	struct mail_template_recipient recipient;
+	struct mail_template_values values;
+	bool takes = mail_template_values(address, &recipient, &values) == 0 &&
+		     mail_name_is_path_safe(values.user);
+
+	switch (service->kind) {
+	case CONFIG_SERVICE_MAILDIR:
+	case CONFIG_SERVICE_MAILBOX:
+		return takes && fits(MAIL_TEMPLATE_PATH, service->path, &values);
+	case CONFIG_SERVICE_IMAP:
+		return takes && fits_login(service->login, values);
+	case CONFIG_SERVICE_PIPE:
+		for (size_t i = 0; takes && i < service->command_count; i++)
+			takes = fits(MAIL_TEMPLATE_ARGUMENT, service->command[i], &values);
+		return takes;
+	case CONFIG_SERVICE_LMTP:
+	case CONFIG_SERVICE_KINDS:
+		break;
+	}
+	return takes;
 }
 
 /* The service; if it does not exist, NODE is refused. */
@@ -49,7 +84,7 @@ static const struct config_service *find_service(struct expansion *expansion,
 		expand_refuse(expansion, node, "4.3.5",
 			      "The configuration has no service \"" STR_FORMAT "\"",
 			      STR_ARGUMENTS(service));
-	else if (!can_be_mailbox(address))
+	else if (!can_take(found, address))
 		expand_refuse(expansion, node, "5.1.3", "No mailbox can have such a name");
 	else
 		return found;

@@ -99,6 +99,11 @@ void directory_request_cancel(struct directory_request *request);
 const char *directory_judge_recipient(const struct directory_result *result, bool client_may_relay,
 				      struct mail_verdict *verdict);
 
+/* Refuses SENDER (5.1.7) if the program of one of RESULT's targets, by CONFIG, cannot be given it
+ * safely: later that would be a bounce, to whomever a client has named. */
+void directory_judge_sender(const struct directory_result *result, const struct config *config,
+			    struct str sender, struct mail_verdict *verdict);
+
 /* A page of a list's members, ordered by key, at most DIRECTORY_LIST_MAX. */
 struct directory_members {
 	bool is_known;             /* false: no answer now, as VERDICT says */

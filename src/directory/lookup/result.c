@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* An answer's targets, and the verdict on a recipient that follows from them. */
 #include "directory/lookup/internal.h"
+#include "mail/mailbox/template.h"
 #include <string.h>
 
 /* Grows the array by doubling in the arena, so N targets cost O(N). */
@@ -47,4 +48,34 @@ const char *directory_judge_recipient(const struct directory_result *result, boo
 		return NULL;
 	mail_verdict_set(verdict, result->verdict.status, "%s", text);
 	return result->verdict.text;
+}
+
+/* Whether the program of TARGET, if it is one's, can be given SENDER. */
+static bool takes_sender(const struct config *config, const struct directory_target *target,
+			 struct str sender)
+{
+	const struct config_service *service = config_service_find(config, target->service);
+	struct mail_template_recipient recipient;
+	struct mail_template_values values;
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	bool takes = true;
+
+	if (target->kind != DIRECTORY_TARGET_LOCAL || service == NULL ||
+	    service->kind != CONFIG_SERVICE_PIPE ||
+	    mail_template_values(target->address, &recipient, &values) < 0)
+		return true;
+	values.sender = sender;
+	for (size_t i = 0; takes && i < service->command_count; i++)
+		takes = mail_template_fill(MAIL_TEMPLATE_ARGUMENT, service->command[i], &values,
+					   &text) == 0;
+	return takes;
+}
+
+void directory_judge_sender(const struct directory_result *result, const struct config *config,
+			    struct str sender, struct mail_verdict *verdict)
+{
+	for (size_t i = 0; i < result->target_count; i++)
+		if (!takes_sender(config, &result->targets[i], sender))
+			mail_verdict_set(verdict, "5.1.7",
+					 "This recipient cannot take mail from such a sender");
 }

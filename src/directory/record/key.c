@@ -10,7 +10,8 @@
 enum {
 	DOMAIN_MAX =
 		253, /* RFC 1035: 255 octets with the lengths of the first label and the root */
-	UNQUOTED_MAX = 4 * MAIL_LOCAL_MAX, /* bytes before normalization, which may shorten it */
+	UNQUOTED_MAX = 2 * MAIL_LOCAL_LONG_MAX + 2, /* bytes before normalization, which may
+						     * shorten it */
 };
 
 /* Classes of bytes in local parts and domains. */
@@ -185,7 +186,7 @@ static int append_local(struct str local, struct buffer *out)
 	if (error == 0)
 		append_quoted(buffer_view(&form), out);
 	buffer_clear(&form);
-	if (out->length - before > MAIL_LOCAL_MAX)
+	if (out->length - before > MAIL_LOCAL_LONG_MAX)
 		error = -EINVAL;
 	if (error < 0)
 		buffer_truncate(out, before);
@@ -196,7 +197,7 @@ int directory_key_local(struct str text, struct buffer *out)
 {
 	if (text.length == 0 || text.length > UNQUOTED_MAX)
 		return -EINVAL;
-	if (text.length <= MAIL_LOCAL_MAX &&
+	if (text.length <= MAIL_LOCAL_LONG_MAX &&
 	    copy_plain_local(text, buffer_reserve(out, text.length))) {
 		buffer_commit(out, text.length);
 		return 0;
@@ -212,7 +213,8 @@ int directory_key_address(struct str text, struct buffer *out)
 	if (at < 0 || directory_key_local(str_slice(text.data, (size_t)at), out) < 0)
 		return -EINVAL;
 	buffer_append_byte(out, '@');
-	if (directory_key_domain(str_skip(text, (size_t)at + 1), out) < 0) {
+	if (directory_key_domain(str_skip(text, (size_t)at + 1), out) < 0 ||
+	    out->length - before > MAIL_ADDRESS_MAX) {
 		buffer_truncate(out, before);
 		return -EINVAL;
 	}

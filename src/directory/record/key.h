@@ -6,11 +6,12 @@
  * Domain: A-labels in lower case (IDNA2008, RFC 5891, non-transitional UTS 46 mapping), at
  * most 253 bytes; address literals are not allowed. Local part: Unicode Normalization Form
  * C (RFC 6532 section 3.1), in lower case (full Unicode lower-casing, then NFC again), at
- * most 64 bytes, no control character, no NUL; quoted only where quotes are required
- * (RFC 5321 section 4.1.2), and then in one way. So "Ann"@Example.ORG becomes
- * ann@example.org, "a\ b"@d becomes "a b"@d, and JOSÉ in NFD becomes josé. mail_address_parse()
- * accepts every key that is an address, and its domain is what follows the last '@'. Names of
- * users and servers follow the rules of a local part, or are addresses.
+ * most 255 bytes (the senders of newsletters and gateways make longer ones than RFC 5321 wants,
+ * and so do extensions), no control character, no NUL; quoted only where quotes are required
+ * (RFC 5321 section 4.1.2), and then in one way. An address has at most 320 bytes. So
+ * "Ann"@Example.ORG becomes ann@example.org, "a\ b"@d becomes "a b"@d, and JOSÉ in NFD becomes
+ * josé. mail_address_parse() accepts every key that is an address, and its domain is what follows
+ * the last '@'. Names of users and servers follow the rules of a local part, or are addresses.
  */
 #ifndef DIRECTORY_RECORD_KEY_H
 #define DIRECTORY_RECORD_KEY_H

@@ -19,6 +19,20 @@ static uint64_t digest_text(uint64_t hash, const char *text)
 	return (hash ^ 0xff) * UINT64_C(1099511628211);
 }
 
+/* Which addresses a service can take depends on what is made of them. */
+static uint64_t digest_service(uint64_t hash, const struct config_service *service)
+{
+	hash = digest_text(hash, service->name);
+	hash ^= (uint64_t)service->kind;
+	hash = digest_text(hash, service->path != NULL ? service->path : "");
+	hash = digest_text(hash, service->login != NULL ? service->login : "");
+	for (size_t i = 0; i < service->command_count; i++)
+		hash = digest_text(hash, service->command[i]);
+	for (size_t i = 0; i < service->server_count; i++)
+		hash = digest_text(hash, service->servers[i].text);
+	return hash;
+}
+
 static void set_digest(struct directory_server *server)
 {
 	const struct config *config = server->config;
@@ -26,12 +40,8 @@ static void set_digest(struct directory_server *server)
 
 	hash = digest_text(hash, config_default_domain(config));
 	hash = digest_text(hash, config->recipient_delimiter);
-	for (size_t i = 0; i < config->service_count; i++) {
-		hash = digest_text(hash, config->services[i].name);
-		hash ^= (uint64_t)config->services[i].kind;
-		for (size_t j = 0; j < config->services[i].server_count; j++)
-			hash = digest_text(hash, config->services[i].servers[j].text);
-	}
+	for (size_t i = 0; i < config->service_count; i++)
+		hash = digest_service(hash, &config->services[i]);
 	for (size_t i = 0; i < config->domain_count; i++) {
 		hash = digest_text(hash, config->domains[i].name);
 		hash = digest_text(hash, config->domains[i].service->name);

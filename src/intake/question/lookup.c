@@ -70,6 +70,8 @@ static void on_recipient_known(void *context, const struct directory_result *res
 
 	session->reason =
 		directory_judge_recipient(result, intake_session_may_relay(session), &verdict);
+	if (verdict.class == MAIL_OK)
+		directory_judge_sender(result, session->intake->config, session->sender, &verdict);
 	if (verdict.class == MAIL_OK && list != NULL)
 		directory_post_ask(session->intake->directory, list, session->sender,
 				   on_post_judged, session, &session->post);

@@ -1,41 +1,23 @@
 // SPDX-License-Identifier: ISC
 /* Logins of users, and the connections that are kept for them. */
 #include "base/text/quote.h"
-#include "mail/localpart.h"
+#include "mail/mailbox/template.h"
 #include "mailstore/imap/internal.h"
 #include "os/clock.h"
 #include <errno.h>
 
 /* ---- logins ---- */
 
-static bool is_printable(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
-			return false;
-	return true;
-}
-
 /* The login for USER, with a NUL; false: there can be none. */
 static bool expand_login(const char *login, struct str user, struct buffer *out)
 {
 	struct mail_parts parts = mail_parts_of(user);
+	struct buffer local CLEANUP(buffer_clear) = {0};
+	struct mail_template_values values = {.address = user, .domain = parts.domain};
 
-	for (const char *c = login; *c != '\0'; c++) {
-		if (*c != '%')
-			buffer_append_byte(out, *c);
-		else if (*++c == 'a')
-			buffer_append_str(out, user);
-		else if (*c == 'u')
-			mail_local_unquote(parts.local, out);
-		else if (*c == 'd')
-			buffer_append_str(out, parts.domain);
-		else if (*c == '%')
-			buffer_append_byte(out, '%');
-		else
-			return false;
-	}
-	if (!is_printable(buffer_view(out)))
+	mail_local_unquote(parts.local, &local);
+	values.user = buffer_view(&local);
+	if (mail_template_fill(MAIL_TEMPLATE_LOGIN, login, &values, out) < 0)
 		return false;
 	buffer_append_byte(out, '\0');
 	return true;

@@ -247,6 +247,15 @@ const char *directory_judge_recipient(const struct directory_result *result, boo
 	return NULL;
 }
 
+void directory_judge_sender(const struct directory_result *result, const struct config *config,
+			    struct str sender, struct mail_verdict *verdict)
+{
+	(void)result;
+	(void)config;
+	(void)sender;
+	(void)verdict;
+}
+
 const struct directory_target *directory_result_closed_list(const struct directory_result *result)
 {
 	static const struct directory_target list = {.kind = DIRECTORY_TARGET_LIST,

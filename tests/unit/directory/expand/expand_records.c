@@ -15,6 +15,10 @@ const char *const expand_records[] = {
 	"domain xn--bcher-kva.example|kind local|service maildir",
 	"domain all.example|kind local|service maildir",
 	"address @all.example|kind mailbox",
+	"domain run.example|kind local|service filter",
+	"address @run.example|kind mailbox",
+	"domain once.example|kind local|service once",
+	"address @once.example|kind mailbox",
 	"address ann@all.example|kind refused|text Ann has left|status 5.1.6",
 	"domain box.example|kind local|service maildir",
 	"address @box.example|kind mailbox|mailbox box@box.example",
@@ -107,6 +111,7 @@ const char *const expand_records[] = {
 	"address extra@listed.example|kind mailbox|service maildir",
 	"address ann@example.org|kind refused|text Gone",
 	"address slash@d.example|kind mailbox|mailbox a/b@d.example",
+	"address slash2@d.example|kind mailbox|service other|mailbox a/b@e.example",
 	("address far@d.example|kind alias|target "
 	 "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz@d.example"),
 	NULL,

@@ -5,12 +5,18 @@
 #include <string.h>
 
 static struct config_reach servers[] = {{.name = "mail.example", .is_below = true, .port = 24}};
-static struct config_service services[] = {{.name = "maildir", .kind = CONFIG_SERVICE_MAILDIR},
-					   {.name = "other",
-					    .kind = CONFIG_SERVICE_LMTP,
-					    .servers = servers,
-					    .server_count = COUNT_OF(servers)},
-					   {.name = "filter", .kind = CONFIG_SERVICE_PIPE}};
+static const char *command[] = {"/bin/filter", "--user=%u", "%x", "%a"};
+static struct config_service services[] = {
+	{.name = "maildir", .kind = CONFIG_SERVICE_MAILDIR, .path = "/mail/%d/%u"},
+	{.name = "other",
+	 .kind = CONFIG_SERVICE_LMTP,
+	 .servers = servers,
+	 .server_count = COUNT_OF(servers)},
+	{.name = "filter",
+	 .kind = CONFIG_SERVICE_PIPE,
+	 .command = command,
+	 .command_count = COUNT_OF(command)},
+	{.name = "once", .kind = CONFIG_SERVICE_IMAP, .login = "%u*master"}};
 static const char *listed[] = {"info", "o'neil", "sales", "sales+urgent"};
 static struct config_domain domains[] = {
 	{.name = "example.org", .service = &services[0]},

@@ -6,6 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define A_50     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define A_202    A_50 A_50 A_50 A_50 "aa"
+#define PLUS_32  "++++++++++++++++++++++++++++++++"
+#define PLUS_128 PLUS_32 PLUS_32 PLUS_32 PLUS_32
+
 static const struct {
 	const char *address;
 	const char *results; /* "; " between, without "on" */
@@ -27,6 +32,7 @@ static const struct {
 	{"a@lost.example", "refuse 4.3.5 a@lost.example The configuration has no service \"gone\""},
 	{"lost@d.example", "refuse 4.3.5 lost@d.example The configuration has no service \"gone\""},
 	{"slash@d.example", "refuse 5.1.3 slash@d.example No mailbox can have such a name"},
+	{"slash2@d.example", "refuse 5.1.3 slash2@d.example No mailbox can have such a name"},
 	/* who does not exist */
 	{"gone@d.example", "refuse 5.1.1 gone@d.example No such user here"},
 	{"Gone+x@d.example", "refuse 5.1.1 Gone+x@d.example No such user here"},
@@ -47,11 +53,16 @@ static const struct {
 			    "x@nowhere.example"},
 	{"list+x@d.example", "list list@d.example owner owner@d.example"},
 	{"out+tag@d.example", "remote x+tag@nowhere.example"},
-	{"far+abcdefghijk@d.example",
-	 "refuse 5.1.1 abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz+abcdefghijk@d.example "
+	{"far+" A_202 "@d.example",
+	 "refuse 5.1.1 abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz+" A_202 "@d.example "
 	 "No such user here"},
-	{"far+abcdefghijkl@d.example",
-	 "refuse 5.1.3 far+abcdefghijkl@d.example The address is too long"},
+	{"far+" A_202 "a@d.example",
+	 "refuse 5.1.3 far+" A_202 "a@d.example The address is too long"},
+	/* more bytes than RFC 5321 wants */
+	{"ann+" A_202 "@d.example", "local maildir ann+" A_202 "@d.example"},
+	{A_202 "@all.example", "local maildir " A_202 "@all.example"},
+	{A_202 "@relay.example", "remote " A_202 "@relay.example"},
+	{A_202 "@d.example", "refuse 5.1.1 " A_202 "@d.example No such user here"},
 	/* catch-alls */
 	{"any@all.example", "local maildir any@all.example"},
 	{"any+x@all.example", "local maildir any+x@all.example"},
@@ -115,6 +126,19 @@ static const struct {
 			    "owner@d.example verp yes"},
 	{"prog@d.example", "local filter prog@d.example"},
 	{"Prog+x@d.example", "local filter Prog+x@d.example"},
+	/* what a service cannot be given */
+	{"prog+../../x@d.example",
+	 "refuse 5.1.3 prog+../../x@d.example No mailbox can have such a name"},
+	{"prog+-x@d.example", "refuse 5.1.3 prog+-x@d.example No mailbox can have such a name"},
+	{"any@run.example", "local filter any@run.example"},
+	{"-any@run.example", "refuse 5.1.3 -any@run.example No mailbox can have such a name"},
+	{"-any@all.example", "local maildir -any@all.example"},
+	{"any@once.example", "local once any@once.example"},
+	{"any+a*b@once.example", "local once any+a*b@once.example"},
+	{"\"any@all.example\"@once.example",
+	 "refuse 5.1.3 \"any@all.example\"@once.example No mailbox can have such a name"},
+	{"any*root@once.example",
+	 "refuse 5.1.3 any*root@once.example No mailbox can have such a name"},
 	{"badprog@d.example", "refuse 4.3.5 badprog@d.example Service maildir runs no program"},
 	{"no@d.example", "refuse 5.7.1 no@d.example Not for mail"},
 	{"later@d.example", "refuse 4.2.1 later@d.example Come again"},
@@ -197,9 +221,8 @@ static const struct {
 	{"-", "ann+own-x@d.example", "local other \"ann\\+own+x\"@d.example"},
 	{"-", "+any@all.example", "local maildir \"\\+any\"@all.example"},
 	{"-", "a+b-c+d@all.example", "local maildir \"a\\+b+c+d\"@all.example"},
-	{"-", "0123456789+123456789+123456789+123456789+123456789+123456789@all.example",
-	 "refuse 5.1.3 0123456789+123456789+123456789+123456789+123456789+123456789@all.example "
-	 "The address is too long"},
+	{"-", "a" PLUS_128 "@all.example",
+	 "refuse 5.1.3 a" PLUS_128 "@all.example The address is too long"},
 	{"-", "a+b@relay.example", "remote a+b@relay.example"},
 	{"-", "alias-tag@d.example", "local maildir ann+tag@d.example"},
 	{"-", "fwd-x@d.example",

@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define LABEL_63 "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijk"
-#define LOCAL_64 LABEL_63 "l"
+#define LABEL_63  "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijk"
+#define LOCAL_64  LABEL_63 "l"
+#define LOCAL_252 LABEL_63 LABEL_63 LABEL_63 LABEL_63
 
 struct key_case {
 	const char *text;
@@ -116,9 +117,13 @@ static void addresses_have_one_form(void **state)
 		 "cher.example",
 		 "ann@xn--bcher-kva.example"},
 		{LOCAL_64 "@example.org", LOCAL_64 "@example.org"},
-		{LOCAL_64 "m@example.org", NULL},
 		{"\"" LOCAL_64 "\"@example.org", LOCAL_64 "@example.org"},
-		{"\"" LABEL_63 " \"@example.org", NULL}, /* the quotes count */
+		{LOCAL_252 "lmn@example.org", LOCAL_252 "lmn@example.org"},
+		{LOCAL_252 "lmno@example.org", NULL},
+		{"\"" LOCAL_252 "lmn\"@example.org", LOCAL_252 "lmn@example.org"},
+		{"\"" LOCAL_252 "l \"@example.org", NULL}, /* the quotes count */
+		{LOCAL_252 "@" LABEL_63 ".abc", LOCAL_252 "@" LABEL_63 ".abc"},
+		{LOCAL_252 "@" LABEL_63 ".abcd", NULL}, /* 321 bytes in all */
 		{"", NULL},
 		{"ann", NULL},
 		{"ann@", NULL},
