@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Expands a service's path template for a recipient. */
-#include "mail/mailbox/template.h"
+#include "mail/template.h"
 #include "mailbox/maildir.h"
 
 int maildir_path_expand(const char *template, struct str address, struct buffer *out)

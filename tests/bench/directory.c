@@ -23,7 +23,8 @@
 
 enum { DOMAINS = 100, BATCH = 64, PAGE = 1000, NAME_SIZE = 64 };
 
-static struct config_service service = {.name = "maildir", .kind = CONFIG_SERVICE_MAILDIR};
+static struct config_service service = {
+	.name = "maildir", .kind = CONFIG_SERVICE_MAILDIR, .path = "/mail/%d/%u"};
 static const struct config config = {.hostname = "mx1.example.org",
 				     .recipient_delimiter = "+",
 				     .services = &service,

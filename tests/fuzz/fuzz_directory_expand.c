@@ -15,8 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { RECORDS_MAX = 24, TARGETS_MAX = 5 };
 
-static struct config_service services[] = {{.name = "maildir", .kind = CONFIG_SERVICE_MAILDIR},
-					   {.name = "filter", .kind = CONFIG_SERVICE_PIPE}};
+static struct config_service services[] = {
+	{.name = "maildir", .kind = CONFIG_SERVICE_MAILDIR, .path = "/mail/%d/%u"},
+	{.name = "filter", .kind = CONFIG_SERVICE_PIPE}};
 static const char *listed[] = {"a", "b+x"};
 static struct config_domain domains[] = {
 	{.name = "all.example", .service = &services[0]},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/launch/command.h"
-#include "mail/mailbox/template.h"
+#include "mail/template.h"
 
 enum { ENVIRONMENT_MAX = 16 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The routes in which an expansion ends. */
 #include "directory/expand/internal.h"
-#include "mail/mailbox/template.h"
+#include "mail/template.h"
 
 void expand_end(struct expand_node *node, struct directory_route route)
 {

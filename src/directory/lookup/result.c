@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* An answer's targets, and the verdict on a recipient that follows from them. */
 #include "directory/lookup/internal.h"
-#include "mail/mailbox/template.h"
+#include "mail/template.h"
 #include <string.h>
 
 /* Grows the array by doubling in the arena, so N targets cost O(N). */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Logins of users, and the connections that are kept for them. */
 #include "base/text/quote.h"
-#include "mail/mailbox/template.h"
+#include "mail/template.h"
 #include "mailstore/imap/internal.h"
 #include "os/clock.h"
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What may stand for a %-sequence of a service's setting. */
 #include "base/panic.h"
-#include "mail/mailbox/template.h"
+#include "mail/template.h"
 #include "test.h"
 #include <errno.h>
 #include <string.h>

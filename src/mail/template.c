@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "mail/mailbox/template.h"
+#include "mail/template.h"
 #include <errno.h>
 #include <string.h>
 

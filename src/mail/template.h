@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 /*
- * mail/mailbox/template.h - settings of services with %-sequences, filled in for one recipient. The
+ * mail/template.h - settings of services with %-sequences, filled in for one recipient. The
  * values come from anybody: what may stand for what is decided here, both for RCPT, where an
  * address that no service can use is refused, and for the delivery.
  */
-#ifndef MAIL_MAILBOX_TEMPLATE_H
-#define MAIL_MAILBOX_TEMPLATE_H
+#ifndef MAIL_TEMPLATE_H
+#define MAIL_TEMPLATE_H
 
 #include "base/attributes.h"
 #include "base/buffer.h"
