@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Sender, recipient and subject of a report. */
 #include "bounce/internal.h"
+#include "mail/address.h"
 #include <inttypes.h>
 
 bool bounce_has_failure(const struct bounce_report *report)
@@ -14,7 +15,8 @@ bool bounce_has_failure(const struct bounce_report *report)
 static const char *subject_of(const struct bounce_report *report)
 {
 	if (bounce_has_failure(report))
-		return "failure notice";
+		return mail_sender_is_null(report->sender) ? "failure notice: a bounce bounced"
+							   : "failure notice";
 	return report->outcomes[0].action == BOUNCE_DELAYED ? "delay notice" : "success notice";
 }
 

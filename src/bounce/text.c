@@ -2,6 +2,7 @@
 /* The part of a report for people, and for parsers of QSBMF. */
 #include "mail/text/text.h"
 #include "bounce/internal.h"
+#include "mail/address.h"
 #include "mail/verdict.h"
 
 static bool has_action(const struct bounce_report *report, enum bounce_action action)
@@ -81,8 +82,11 @@ static void append_end(const struct bounce_report *report, struct buffer *out)
 	}
 	if (failed == 0)
 		return;
-	buffer_append_string(out,
-			     "Your message could not be delivered to the addresses below.\r\n");
+	buffer_append_string(
+		out, mail_sender_is_null(report->sender)
+			     ? "A bounce could not be delivered to the addresses below: the bounce "
+			       "bounced,\r\nand its text, below, reaches nobody but you.\r\n"
+			     : "Your message could not be delivered to the addresses below.\r\n");
 	if (expired == 0)
 		buffer_append_string(out,
 				     "I have given up on them: trying again would not help.\r\n");

@@ -20,10 +20,10 @@ int inject_address_form(struct str address, struct str domain, struct buffer *ou
 	size_t before = out->length;
 	struct mail_address parsed;
 	struct mail_address whole;
-	int error = 0;
+	int error = mail_address_parse(address, flags, &parsed);
 
-	if (mail_address_parse(address, flags, &parsed) < 0)
-		return -EBADMSG;
+	if (error < 0)
+		return error == -ENAMETOOLONG ? error : -EBADMSG;
 	buffer_append_str(out, parsed.local);
 	buffer_append_byte(out, '@');
 	if (parsed.domain.length == 0)
@@ -38,7 +38,7 @@ int inject_address_form(struct str address, struct str domain, struct buffer *ou
 	if (error == 0)
 		return 0;
 	buffer_truncate(out, before);
-	return -EBADMSG;
+	return error == -ENAMETOOLONG ? error : -EBADMSG;
 }
 
 void inject_address_note(struct mail_envelope *envelope, struct str address)
@@ -51,10 +51,14 @@ int inject_address_set_sender(struct mail_envelope *envelope, struct str address
 	struct str whole = mail_verp_whole(address);
 	struct buffer form CLEANUP(buffer_clear) = {0};
 
+	int error = 0;
+
 	if (mail_sender_is_null(address))
 		buffer_append_str(&form, address);
-	else if (inject_address_form(whole, domain, &form) < 0)
-		return -EBADMSG;
+	else
+		error = inject_address_form(whole, domain, &form);
+	if (error < 0)
+		return error;
 	buffer_append_str(&form, str_skip(address, whole.length));
 	envelope->sender = arena_copy_str(envelope->arena, buffer_view(&form));
 	inject_address_note(envelope, envelope->sender);

@@ -11,11 +11,12 @@
 #include "mail/envelope.h"
 
 /* Appends ADDRESS, of a recipient, in that form to OUT. DOMAIN is given to one that has none; if it
- * is empty, a domain is demanded. -EBADMSG, with OUT unchanged: it is no address. */
+ * is empty, a domain is demanded. -EBADMSG, or -ENAMETOOLONG, with OUT unchanged: it is no address.
+ */
 MUST_CHECK int inject_address_form(struct str address, struct str domain, struct buffer *out);
 
 /* Sets the sender of ENVELOPE to that form of ADDRESS, which may also be "", "#@[]" or
- * LOCAL@DOMAIN-@[] (mail/verp.h). -EBADMSG. */
+ * LOCAL@DOMAIN-@[] (mail/verp.h). The same errors. */
 MUST_CHECK int inject_address_set_sender(struct mail_envelope *envelope, struct str address,
 					 struct str domain);
 

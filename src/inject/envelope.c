@@ -9,7 +9,7 @@
 
 enum { READ_SIZE = 16 * 1024 };
 
-static int refuse(struct buffer *reason, const char *what, struct str address)
+static int refuse(int error, struct buffer *reason, const char *what, struct str address)
 {
 	buffer_append_string(reason, what);
 	if (address.length > 0) {
@@ -18,19 +18,22 @@ static int refuse(struct buffer *reason, const char *what, struct str address)
 			address.length = MAIL_ADDRESS_MAX;
 		mail_text_append(reason, address, MAIL_TEXT_ASCII);
 	}
-	return -EBADMSG;
+	return error;
 }
 
 static int take_recipient(struct str entry, const struct inject_envelope_settings *settings,
 			  struct mail_envelope *envelope, struct buffer *reason)
 {
 	struct buffer form CLEANUP(buffer_clear) = {0};
+	int error;
 
 	if (entry.length == 0 || entry.data[0] != 'T')
-		return refuse(reason, "the envelope has something else than recipients", entry);
+		return refuse(-ENOMSG, reason, "the envelope has something else than recipients",
+			      entry);
 	entry = str_skip(entry, 1);
-	if (inject_address_form(entry, settings->domain, &form) < 0)
-		return refuse(reason, "not an address of a recipient", entry);
+	error = inject_address_form(entry, settings->domain, &form);
+	if (error < 0)
+		return refuse(error, reason, "not an address of a recipient", entry);
 	if (envelope->recipient_count == settings->recipients) {
 		buffer_append_format(reason, "more than %zu recipients", settings->recipients);
 		return -E2BIG;
@@ -48,19 +51,20 @@ int inject_envelope_parse(struct str text, const struct inject_envelope_settings
 
 	if (text.length < 2 || text.data[text.length - 1] != '\0' ||
 	    text.data[text.length - 2] != '\0')
-		return refuse(reason, "the envelope is not complete", STR(""));
+		return refuse(-ENOMSG, reason, "the envelope is not complete", STR(""));
 	text.length -= 2;
 	(void)str_split(&text, '\0', &entry);
 	if (entry.length == 0 || entry.data[0] != 'F')
-		return refuse(reason, "the envelope does not begin with a sender", entry);
-	if (inject_address_set_sender(envelope, str_skip(entry, 1), settings->domain) < 0)
-		return refuse(reason, "not an address of a sender", str_skip(entry, 1));
+		return refuse(-ENOMSG, reason, "the envelope does not begin with a sender", entry);
+	error = inject_address_set_sender(envelope, str_skip(entry, 1), settings->domain);
+	if (error < 0)
+		return refuse(error, reason, "not an address of a sender", str_skip(entry, 1));
 	while (error == 0 && text.length > 0) {
 		(void)str_split(&text, '\0', &entry);
 		error = take_recipient(entry, settings, envelope, reason);
 	}
 	if (error == 0 && envelope->recipient_count == 0)
-		return refuse(reason, "the envelope has no recipients", STR(""));
+		return refuse(-ENOMSG, reason, "the envelope has no recipients", STR(""));
 	return error;
 }
 

@@ -16,9 +16,10 @@ struct inject_envelope_settings {
 	struct str domain; /* of addresses that have none */
 };
 
-/* Reads sender and recipients of ENVELOPE from DESCRIPTOR, up to the last NUL. -EBADMSG when it
- * is malformed or has an unacceptable address, -E2BIG when it exceeds a limit: then a sentence
- * is appended to *REASON. Otherwise the error of reading. */
+/* Reads sender and recipients of ENVELOPE from DESCRIPTOR, up to the last NUL. -ENOMSG when it
+ * is malformed, -EBADMSG when it has what is no address, -ENAMETOOLONG when it has one that is too
+ * long, -E2BIG when it exceeds a limit: then a sentence is appended to *REASON. Otherwise the error
+ * of reading. */
 MUST_CHECK int inject_envelope_read(int descriptor, const struct inject_envelope_settings *settings,
 				    struct mail_envelope *envelope, struct buffer *reason);
 

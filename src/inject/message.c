@@ -40,7 +40,6 @@ int inject_exit_status(int error)
 		return INJECT_UNAVAILABLE;
 	case ENOENT:
 	case ENOTDIR:
-	case EROFS:
 		return INJECT_NO_CREATE;
 	case EIO:
 	case EISDIR:
@@ -53,8 +52,54 @@ int inject_exit_status(int error)
 	case ENOTSUP:
 	case ENOTEMPTY:
 		return INJECT_CONFIG;
-	default:
+	case ENOSYS:
+		return INJECT_SOFTWARE;
+	default: /* as when the disk is full, or was made read-only after an error */
 		return INJECT_TRY_LATER;
+	}
+}
+
+int inject_queue_status(int error)
+{
+	switch (-error) {
+	case 0:
+		return INJECT_OK;
+	case ENAMETOOLONG:
+		return INJECT_QUEUE_ADDRESS;
+	case EBADMSG:
+	case EILSEQ:
+	case EINVAL:
+	case EFBIG:
+	case E2BIG:
+		return INJECT_QUEUE_REFUSED;
+	case EDESTADDRREQ:
+	case ENOMSG:
+		return INJECT_QUEUE_ENVELOPE;
+	case ENOMEM:
+		return INJECT_QUEUE_MEMORY;
+	case ETIMEDOUT:
+		return INJECT_QUEUE_TIME;
+	case EIO:
+	case ENOSPC:
+	case EDQUOT:
+	case EROFS:
+		return INJECT_QUEUE_WRITE;
+	case EBADF:
+	case EISDIR:
+		return INJECT_QUEUE_READ;
+	case EPROTO:
+	case ENOTSUP:
+	case ENOTEMPTY:
+		return INJECT_QUEUE_CONFIG;
+	case ENOENT:
+	case ENOTDIR:
+	case EACCES:
+	case EPERM:
+		return INJECT_QUEUE_FOLDER;
+	case ENOSYS:
+		return INJECT_QUEUE_BUG;
+	default:
+		return INJECT_QUEUE_LATER;
 	}
 }
 

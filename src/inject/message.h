@@ -12,7 +12,7 @@
 #include "os/process/process.h"
 #include "queue/store.h"
 
-/* Exit statuses of the mail commands, from sysexits(3); --help explains them. */
+/* Exit statuses of "sendmail" and others, from sysexits(3); --help explains them. */
 enum inject_exit {
 	INJECT_OK = 0,
 	INJECT_USAGE = 64,       /* EX_USAGE */
@@ -27,8 +27,26 @@ enum inject_exit {
 	INJECT_CONFIG = 78,
 };
 
-/* The exit status for ERROR, which is -errno. */
+/* Exit statuses of "enqueue", as qmail's programs expect them of qmail-queue: 11 to 40 mean that it
+ * will never be accepted, all others that it may be later. (Source: qmail internals, the manual
+ * page of qmail-queue.) */
+enum inject_queue_exit {
+	INJECT_QUEUE_ADDRESS = 11,
+	INJECT_QUEUE_REFUSED = 31,
+	INJECT_QUEUE_MEMORY = 51,
+	INJECT_QUEUE_TIME = 52,
+	INJECT_QUEUE_WRITE = 53,
+	INJECT_QUEUE_READ = 54,
+	INJECT_QUEUE_CONFIG = 55,
+	INJECT_QUEUE_FOLDER = 62,
+	INJECT_QUEUE_LATER = 71,
+	INJECT_QUEUE_BUG = 81,
+	INJECT_QUEUE_ENVELOPE = 91,
+};
+
+/* The exit status for ERROR, which is -errno: of sysexits(3), and of qmail-queue. */
 int inject_exit_status(int error);
+int inject_queue_status(int error);
 
 struct inject_message;
 

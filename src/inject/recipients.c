@@ -62,7 +62,7 @@ int inject_recipients_add(void *context, struct str address)
 	struct seen *known;
 
 	if (inject_address_form(address, STR(""), &form) < 0)
-		return -EBADMSG;
+		return -EBADMSG; /* too long, too */
 	seen = seen_new(buffer_view(&form));
 	HASH_FIND(hh, recipients->seen, seen->key, seen->length, known);
 	if (known != NULL || recipients->envelope->recipient_count == recipients->max) {

@@ -106,8 +106,8 @@ def test_enqueue_and_a_session(machine):
 
 
 def test_only_the_owner_chooses_stage_and_trigger(machine):
-    assert machine.run("stagepost", "enqueue", "-s", "arrive", input=TEXT).returncode == 77
-    assert machine.run("stagepost", "enqueue", "--trigger", "x", input=TEXT).returncode == 77
+    assert machine.run("stagepost", "enqueue", "-s", "arrive", input=TEXT).returncode == 62
+    assert machine.run("stagepost", "enqueue", "--trigger", "x", input=TEXT).returncode == 62
 
 
 def test_without_a_node(machine):

@@ -27,7 +27,9 @@ const struct config_setting config_schema_send[] = {
 	SETTING(ROOT, "smtproutes", routes, LIST(config, smtproutes, smtproute_count), INITIAL(""),
 		MEANING("Where mail for a domain goes instead of to its MX hosts. The domain may "
 			"be a name, \".NAME\" for its subdomains, empty for all other mail, or "
-			"\"!\" or \"!@\" for mail with the empty sender. An empty relay means the "
+			"\"!\" or \"!@\" for mail with the empty sender. A \":\" before the port "
+			"is "
+			"understood, too, as netqmail writes it. An empty relay means the "
 			"MX hosts nevertheless; for the empty sender, the routes by domain. An "
 			"exact name takes precedence, then the longest suffix. Names may be in "
 			"UTF-8 or as A-labels (xn--), which is the same. With |USER or "

@@ -51,16 +51,33 @@ static const char *parse_login(const struct config *config, struct str login,
 
 enum { SMTP_PORT = 25, QMTP_PORT = 209 };
 
-/* "RELAY", "RELAY;PORT" or nothing, with LOGIN (see parse_login()); WRONG: what to say of what is
- * no relay. */
+/* Takes the relay from *TEXT; what is left is the port, without data if there is none. netqmail and
+ * other programs have a ':' before it, where we have a ';'. Colons of an address are in brackets.
+ */
+static struct str take_relay(struct str *text)
+{
+	ptrdiff_t colon = str_find_last(*text, ':');
+	struct str relay;
+
+	if (str_find(*text, ';') < 0 && colon >= 0 &&
+	    str_find(str_skip(*text, (size_t)colon), ']') < 0) {
+		relay = str_slice(text->data, (size_t)colon);
+		*text = str_skip(*text, (size_t)colon + 1);
+		return relay;
+	}
+	str_split(text, ';', &relay);
+	return relay;
+}
+
+/* "RELAY", "RELAY;PORT", "RELAY:PORT" or nothing, with LOGIN (see parse_login()); WRONG: what to
+ * say of what is no relay. */
 static struct config_complaint parse_relay(const struct config *config, struct str text,
 					   struct str login, const char *wrong,
 					   struct config_route *route)
 {
+	struct str relay = take_relay(&text);
 	const char *problem;
-	struct str relay;
 
-	str_split(&text, ';', &relay);
 	if (text.data != NULL && !config_text_to_port(text, &route->port))
 		return (struct config_complaint){"not a port after the ';'", "1 to 65535"};
 	route->relay = "";

@@ -23,6 +23,23 @@ static const struct command_exit mail_exits[] = {
 	{0, NULL},
 };
 
+/* qmail-queue(8) */
+static const struct command_exit enqueue_exits[] = {
+	{INJECT_OK, "the message is durably queued"},
+	{INJECT_QUEUE_ADDRESS, "never: an address is too long"},
+	{INJECT_QUEUE_REFUSED, "never: what is no address, a NUL, or over a limit"},
+	{INJECT_QUEUE_MEMORY, "no memory"},
+	{INJECT_QUEUE_TIME, "24 hours have passed"},
+	{INJECT_QUEUE_WRITE, "the disk is full, read-only, or has failed"},
+	{INJECT_QUEUE_READ, "the message or the envelope cannot be read"},
+	{INJECT_QUEUE_CONFIG, "the configuration or the queue is wrong"},
+	{INJECT_QUEUE_FOLDER, "this user may not write into the queue, or it cannot be made"},
+	{INJECT_QUEUE_LATER, "not now: the node does not take it, or too many files are open"},
+	{INJECT_QUEUE_BUG, "the command line is wrong, or the system refuses what must not fail"},
+	{INJECT_QUEUE_ENVELOPE, "the envelope is malformed"},
+	{0, NULL},
+};
+
 static const struct command_exit newaliases_exits[] = {
 	{INJECT_OK, "all aliases are in the directory, or there is none"},
 	{INJECT_USAGE, "the command line is wrong"},
@@ -89,7 +106,7 @@ const struct command commands[] = {
 	{"enqueue", "", "Queues the message on standard input, with the envelope on descriptor 1.",
 	 "The envelope is F<sender>\\0, T<recipient>\\0 for each recipient,\n"
 	 "and one more \\0. Lines end with LF or CRLF. Works also while no daemon runs.\n",
-	 command_enqueue, command_enqueue_options, mail_exits, NULL},
+	 command_enqueue, command_enqueue_options, enqueue_exits, NULL},
 	{"queue", "[ARGUMENT ...]", "Shows and changes what is in the queue.", "", command_run_sub,
 	 NULL, NULL, command_queue_subcommands},
 	{"trigger", "[ARGUMENT ...]", "Shows and changes what messages wait for.", "",

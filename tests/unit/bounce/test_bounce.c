@@ -19,6 +19,7 @@ static struct bounce_report sample(const char *message)
 {
 	return (struct bounce_report){
 		.recipient = STR("lisa@example.com"),
+		.sender = STR("lisa@example.com"),
 		.hostname = STR("mx1.example.org"),
 		.from = STR("MAILER-DAEMON"),
 		.id = {457, 1763627590000000},
@@ -667,9 +668,32 @@ static void bounces_find_their_way(void **state)
 	assert_false(bounce_is_delay_wanted(MAIL_NOTIFY_NEVER, true));
 }
 
+/* To the postmaster, of what was sent from "<>", or of such a report that has failed. */
+static void a_double_bounce_says_so(void **state)
+{
+	static const char *const senders[] = {"", "#@[]"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(senders); i++) {
+		struct bounce_report report = sample(HEADER "\r\nbody\r\n");
+		struct buffer out = {0};
+		const char *text;
+
+		report.sender = str_from(senders[i]);
+		text = write_text(&report, &out);
+		assert_has(text, "\r\nSubject: failure notice: a bounce bounced\r\n");
+		assert_has(text,
+			   "A bounce could not be delivered to the addresses below: the bounce "
+			   "bounced,\r\n");
+		assert_lacks(text, "Your message");
+		buffer_clear(&out);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_double_bounce_says_so),
 		cmocka_unit_test(a_report_has_its_three_parts),
 		cmocka_unit_test(what_expired_tells_the_last_reply),
 		cmocka_unit_test(the_header_alone_is_returned_where_that_is_wanted),

@@ -73,6 +73,32 @@ static void the_example_parses(void **state)
 	config_problems_clear(&problems);
 }
 
+/* As netqmail has them in control/smtproutes, and with an address that has colons itself. */
+static void a_port_after_a_colon(void **state)
+{
+	static const char text[] =
+		"hostname = mx.example.org\n"
+		"smtproutes = { \"a.org:r.org:2525\", \":[2001:db8::1]:26\", "
+		"\"b.org:[2001:db8::1]\", \"c.org:\", \"d.org:192.0.2.1:587|ann\" }\n";
+	static const struct {
+		const char *relay;
+		uint16_t port;
+	} expected[] = {{"r.org", 2525},
+			{"[2001:db8::1]", 26},
+			{"[2001:db8::1]", 25},
+			{"", 25},
+			{"[192.0.2.1]", 587}};
+	struct config *c = config_of(text);
+
+	(void)state;
+	assert_int_equal(c->smtproute_count, COUNT_OF(expected));
+	for (size_t i = 0; i < COUNT_OF(expected); i++) {
+		assert_string_equal(c->smtproutes[i].relay, expected[i].relay);
+		assert_int_equal(c->smtproutes[i].port, expected[i].port);
+	}
+	config_free(c);
+}
+
 /* Most processes get the configuration without the passwords, and can read it as before. */
 static void passwords_are_hidden(void **state)
 {
@@ -478,6 +504,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_complete),
+		cmocka_unit_test(a_port_after_a_colon),
 		cmocka_unit_test(the_example_parses),
 		cmocka_unit_test(users_are_asked_for_where_they_can_answer),
 		cmocka_unit_test(every_way_to_write_a_value_is_read),

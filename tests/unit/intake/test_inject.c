@@ -294,6 +294,9 @@ static void test_recipients(void **state)
 
 /* --- the envelope --- */
 
+#define LONG_64    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define LONG_LOCAL LONG_64 LONG_64 LONG_64 LONG_64
+
 struct envelope_case {
 	struct str text;
 	int error;
@@ -304,18 +307,20 @@ static const struct envelope_case envelope_cases[] = {
 	{STR("Fa@b.c\0Td@e.f\0\0"), 0, 1},
 	{STR("F\0Td@e.f\0Tg@h.i\0\0"), 0, 2},
 	{STR("F#@[]\0Td@e.f\0\0"), 0, 1},
-	{STR(""), -EBADMSG, 0},
-	{STR("\0"), -EBADMSG, 0},
-	{STR("\0\0"), -EBADMSG, 0},
-	{STR("F\0\0"), -EBADMSG, 0},
-	{STR("Fa@b.c\0Td@e.f\0"), -EBADMSG, 0},
-	{STR("Fa@b.c\0Td@e.f"), -EBADMSG, 0},
-	{STR("Td@e.f\0Fa@b.c\0\0"), -EBADMSG, 0},
-	{STR("Fa@b.c\0Fd@e.f\0\0"), -EBADMSG, 0},
+	{STR(""), -ENOMSG, 0},
+	{STR("\0"), -ENOMSG, 0},
+	{STR("\0\0"), -ENOMSG, 0},
+	{STR("F\0\0"), -ENOMSG, 0},
+	{STR("Fa@b.c\0Td@e.f\0"), -ENOMSG, 0},
+	{STR("Fa@b.c\0Td@e.f"), -ENOMSG, 0},
+	{STR("Td@e.f\0Fa@b.c\0\0"), -ENOMSG, 0},
+	{STR("Fa@b.c\0Fd@e.f\0\0"), -ENOMSG, 0},
 	{STR("Fa@b.c\0T\0\0"), -EBADMSG, 0},
 	{STR("Fa@b.c\0T@d\0\0"), -EBADMSG, 0},
 	{STR("Fa@b.c\0Td@e.f\nx\0\0"), -EBADMSG, 0},
 	{STR("Fa b\0Td@e.f\0\0"), -EBADMSG, 0},
+	{STR("F\0T" LONG_LOCAL "@b.c\0\0"), -ENAMETOOLONG, 0},
+	{STR("F" LONG_LOCAL "@b.c\0Ta@b.c\0\0"), -ENAMETOOLONG, 0},
 	{STR("F\0Ta@b.c\0Tb@b.c\0Tc@b.c\0\0"), -E2BIG, 0},
 };
 

@@ -13,6 +13,7 @@
 enum { MESSAGE_DESCRIPTOR = 0, ENVELOPE_DESCRIPTOR = 1 };
 
 static const char NAME[] = "stagepost enqueue";
+static const struct command_mail MAIL = {NAME, inject_queue_status};
 
 /* First the message, then the envelope, as callers write them. */
 static int receive(const struct config *config, struct inject_message *message,
@@ -44,7 +45,7 @@ static int enqueue(const struct config *config, const struct os_process_caller *
 	int error = inject_message_open(config, caller, link, &message, &reason);
 
 	if (error < 0)
-		return command_mail_refused(NAME, config, caller, error, &reason);
+		return command_mail_refused(&MAIL, config, caller, error, &reason);
 	envelope = mail_envelope_new();
 	error = receive(config, message, envelope, &reason);
 	envelope->trigger = str_from(trigger);
@@ -53,9 +54,9 @@ static int enqueue(const struct config *config, const struct os_process_caller *
 	else
 		error = inject_message_commit(message, stage, envelope);
 	if (error < 0)
-		error = command_mail_refused(NAME, config, caller, error, &reason);
+		error = command_mail_refused(&MAIL, config, caller, error, &reason);
 	else
-		command_mail_accepted(NAME, config, caller, envelope);
+		command_mail_accepted(&MAIL, config, caller, envelope);
 	mail_envelope_free(envelope);
 	return error;
 }
@@ -105,21 +106,21 @@ int command_enqueue(const struct command *command, int argc, char **argv)
 	int status;
 
 	if (!command_parse_plain(command, argc, argv, &options.common, &status))
-		return status == COMMAND_USAGE ? INJECT_USAGE : status;
+		return status == COMMAND_USAGE ? INJECT_QUEUE_BUG : status;
 	if (!mail_stage_parse(str_from(options.stage), &stage)) {
 		command_usage(command, "-s needs \"submit\" or \"arrive\"");
-		return INJECT_USAGE;
+		return INJECT_QUEUE_BUG;
 	}
 	if (!may_wait_for(options.trigger))
-		return INJECT_USAGE;
+		return INJECT_QUEUE_BUG;
 	os_process_caller_find(&caller);
-	config = command_mail_begin(NAME, options.common.config_file, &link, &status);
+	config = command_mail_begin(&MAIL, options.common.config_file, &link, &status);
 	if (config == NULL)
 		return status;
 	if (link != NULL && (stage != MAIL_STAGE_SUBMIT || *options.trigger != '\0')) {
 		fprintf(stderr, "%s: only root and the queue's owner may use -s and --trigger\n",
 			NAME);
-		status = INJECT_NO_PERMISSION;
+		status = INJECT_QUEUE_FOLDER;
 	} else {
 		status = enqueue(config, &caller, link, stage, options.trigger);
 	}

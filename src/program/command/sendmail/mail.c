@@ -26,10 +26,10 @@ static struct str explain(int error, const struct buffer *reason)
 	return str_from(strerror(-error));
 }
 
-int command_mail_failed(const char *name, int error, const struct buffer *reason)
+int command_mail_failed(const struct command_mail *mail, int error, const struct buffer *reason)
 {
-	fprintf(stderr, "%s: " STR_FORMAT "\n", name, STR_ARGUMENTS(explain(error, reason)));
-	return inject_exit_status(error);
+	fprintf(stderr, "%s: " STR_FORMAT "\n", mail->name, STR_ARGUMENTS(explain(error, reason)));
+	return mail->exit_status(error);
 }
 
 static bool open_log(const char *name, const struct config *config)
@@ -42,24 +42,24 @@ static bool open_log(const char *name, const struct config *config)
 	return true;
 }
 
-int command_mail_refused(const char *name, const struct config *config,
+int command_mail_refused(const struct command_mail *mail, const struct config *config,
 			 const struct os_process_caller *caller, int error,
 			 const struct buffer *reason)
 {
-	int status = command_mail_failed(name, error, reason);
+	int status = command_mail_failed(mail, error, reason);
 
-	if (open_log(name, config))
+	if (open_log(mail->name, config))
 		log_event(EVENT_MESSAGE_REFUSED, log_number("uid", (int64_t)caller->id),
 			  log_string("user", caller->name), log_number("status", status),
 			  log_str("text", explain(error, reason)));
 	return status;
 }
 
-void command_mail_accepted(const char *name, const struct config *config,
+void command_mail_accepted(const struct command_mail *mail, const struct config *config,
 			   const struct os_process_caller *caller,
 			   const struct mail_envelope *envelope)
 {
-	if (!open_log(name, config))
+	if (!open_log(mail->name, config))
 		return;
 	log_event(EVENT_MESSAGE_ACCEPTED, log_id(envelope->id),
 		  log_number("uid", (int64_t)caller->id), log_string("user", caller->name),
@@ -68,7 +68,7 @@ void command_mail_accepted(const char *name, const struct config *config,
 		  log_number("size", (int64_t)envelope->size));
 }
 
-static int become_user(const char *name, const struct config *config)
+static int become_user(const struct command_mail *mail, const struct config *config)
 {
 	struct os_process_user user = {0};
 	int error = 0;
@@ -76,12 +76,12 @@ static int become_user(const char *name, const struct config *config)
 	if (os_process_is_root() && config->user[0] != '\0') {
 		error = os_process_user_find(config->user, &user);
 		if (error < 0) {
-			fprintf(stderr, "%s: no user %s\n", name, config->user);
-			return INJECT_CONFIG;
+			fprintf(stderr, "%s: no user %s\n", mail->name, config->user);
+			return mail->exit_status(-EPROTO);
 		}
 		error = os_process_become(&user);
 	}
-	return error < 0 ? command_mail_failed(name, error, NULL) : INJECT_OK;
+	return error < 0 ? command_mail_failed(mail, error, NULL) : INJECT_OK;
 }
 
 /* Whether this process may create the queue, or its files there: the daemons would never deliver
@@ -97,7 +97,8 @@ static bool is_owner(const struct config *config)
 					   user.uid == os_process_effective_user());
 }
 
-static int open_way(const char *name, const struct config *config, struct inject_link **link_out)
+static int open_way(const struct command_mail *mail, const struct config *config,
+		    struct inject_link **link_out)
 {
 	struct buffer reason CLEANUP(buffer_clear) = {0};
 	int error;
@@ -105,16 +106,20 @@ static int open_way(const char *name, const struct config *config, struct inject
 	if (is_owner(config)) {
 		error = os_process_drop_group();
 	} else if (config->submit_group[0] == '\0') {
-		fprintf(stderr, "%s: %s belongs to another user\n", name, config->queue);
-		return INJECT_NO_PERMISSION;
+		fprintf(stderr,
+			"%s: %s belongs to another user; for others to send mail, setting "
+			"submit_group must name a group, and this program must be set-group-ID to "
+			"it\n",
+			mail->name, config->queue);
+		return mail->exit_status(-EACCES);
 	} else {
 		error = inject_link_open(config, link_out, &reason);
 	}
-	return error < 0 ? command_mail_failed(name, error, &reason) : INJECT_OK;
+	return error < 0 ? command_mail_failed(mail, error, &reason) : INJECT_OK;
 }
 
 /* Unless the file itself is invalid, the error is temporary, and the caller may try again. */
-static int config_status(int error)
+static int config_error(int error)
 {
 	switch (-error) {
 	case EINVAL:
@@ -125,28 +130,29 @@ static int config_status(int error)
 	case EPERM:
 	case ELOOP:
 	case ENAMETOOLONG:
-		return INJECT_CONFIG;
+		return -EPROTO;
 	default:
-		return inject_exit_status(error);
+		return error;
 	}
 }
 
-struct config *command_mail_begin(const char *name, const char *file, struct inject_link **link_out,
-				  int *status_out)
+struct config *command_mail_begin(const struct command_mail *mail, const char *file,
+				  struct inject_link **link_out, int *status_out)
 {
 	struct config *config = NULL;
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	int error = command_config_load(file, &text, &config);
-	int status = config_status(error);
+	int status = mail->exit_status(error < 0 ? config_error(error) : 0);
 
 	*link_out = NULL;
 	os_process_own_mask();
-	if (config != NULL && os_process_limit_time(TIME_LIMIT_SECONDS, INJECT_TRY_LATER) < 0)
-		status = INJECT_SOFTWARE;
+	if (config != NULL &&
+	    os_process_limit_time(TIME_LIMIT_SECONDS, mail->exit_status(-ETIMEDOUT)) < 0)
+		status = mail->exit_status(-ENOSYS);
 	else if (config != NULL)
-		status = become_user(name, config);
+		status = become_user(mail, config);
 	if (status == INJECT_OK)
-		status = open_way(name, config, link_out);
+		status = open_way(mail, config, link_out);
 	if (status == INJECT_OK)
 		return config;
 	config_free(config);

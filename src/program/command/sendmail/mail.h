@@ -9,17 +9,23 @@
 #include "inject/message.h"
 #include "inject/reader.h"
 
+/* Who calls the functions below. */
+struct command_mail {
+	const char *name;
+	int (*exit_status)(int error); /* for ERROR, -errno: what its callers understand */
+};
+
 /* Prints "NAME: REASON" (or the text of ERROR, if REASON is empty) on standard error, and
  * returns the exit status for ERROR (-errno). */
-int command_mail_failed(const char *name, int error, const struct buffer *reason);
+int command_mail_failed(const struct command_mail *mail, int error, const struct buffer *reason);
 
 /* Likewise after CALLER has begun a message, and also logs it. */
-int command_mail_refused(const char *name, const struct config *config,
+int command_mail_refused(const struct command_mail *mail, const struct config *config,
 			 const struct os_process_caller *caller, int error,
 			 const struct buffer *reason);
 /* Logs that the message with ENVELOPE is queued. Both functions log only to syslog, since
  * standard error belongs to the caller. */
-void command_mail_accepted(const char *name, const struct config *config,
+void command_mail_accepted(const struct command_mail *mail, const struct config *config,
 			   const struct os_process_caller *caller,
 			   const struct mail_envelope *envelope);
 
@@ -28,8 +34,8 @@ void command_mail_accepted(const char *name, const struct config *config,
  * own the queue, and the setting submit_group is set, *LINK_OUT is a connection to "queue";
  * otherwise NULL.
  * NULL: *STATUS_OUT is the exit status, after an error message. */
-struct config *command_mail_begin(const char *name, const char *file, struct inject_link **link_out,
-				  int *status_out);
+struct config *command_mail_begin(const struct command_mail *mail, const char *file,
+				  struct inject_link **link_out, int *status_out);
 
 /* Writes the rest of READER's input to MESSAGE. */
 MUST_CHECK int command_mail_copy(struct inject_reader *reader, struct inject_message *message);

@@ -20,6 +20,7 @@
 enum { ADDRESS_FLAGS = MAIL_ADDRESS_UTF8 | MAIL_ADDRESS_ROOT };
 
 static const char NAME[] = "sendmail";
+static const struct command_mail MAIL = {NAME, inject_exit_status};
 
 /* One message. */
 struct sending {
@@ -222,7 +223,7 @@ static void report_bad(struct sending *sending)
 				    sending->envelope, buffer_view(&sending->completed),
 				    &sending->reason);
 	if (error < 0)
-		(void)command_mail_refused(NAME, sending->config, sending->caller, error,
+		(void)command_mail_refused(&MAIL, sending->config, sending->caller, error,
 					   &sending->reason);
 }
 
@@ -247,9 +248,9 @@ static int deliver(const struct config *config, const struct sendmail_options *o
 	sending.envelope->envid = str_from(options->envid);
 	error = send_message(&sending, argv);
 	if (error < 0)
-		status = command_mail_refused(NAME, config, caller, error, &sending.reason);
+		status = command_mail_refused(&MAIL, config, caller, error, &sending.reason);
 	else
-		command_mail_accepted(NAME, config, caller, sending.envelope);
+		command_mail_accepted(&MAIL, config, caller, sending.envelope);
 	if (error == 0)
 		report_bad(&sending);
 	inject_header_clear(&sending.header);
@@ -272,11 +273,11 @@ static int deliver_input(const struct sendmail_options *options, const char *fil
 		return INJECT_USAGE;
 	}
 	os_process_caller_find(&caller);
-	config = command_mail_begin(NAME, file, &link, &status);
+	config = command_mail_begin(&MAIL, file, &link, &status);
 	if (config == NULL)
 		return status;
 	status = options->mode == SENDMAIL_SESSION
-			 ? sendmail_session_run(NAME, config, &caller, link)
+			 ? sendmail_session_run(&MAIL, config, &caller, link)
 			 : deliver(config, options, &caller, link, argv);
 	inject_link_close(link);
 	config_free(config);

@@ -18,7 +18,7 @@ enum ending {
 };
 
 struct session {
-	const char *name;
+	const struct command_mail *mail;
 	const struct config *config;
 	const struct os_process_caller *caller;
 	struct inject_link *link;
@@ -59,7 +59,7 @@ static void answer_open(struct session *session)
 		smtp_server_answer_open(session->server, inject_message_id(session->message));
 		return;
 	}
-	(void)command_mail_refused(session->name, session->config, session->caller, error, &reason);
+	(void)command_mail_refused(session->mail, session->config, session->caller, error, &reason);
 	explain(&verdict, error);
 	smtp_server_answer(session->server, &verdict);
 }
@@ -88,9 +88,9 @@ static void answer_commit(struct session *session, const struct smtp_question *q
 	if (error == 0) {
 		mail_id_format(envelope.id, id);
 		mail_verdict_set(&verdict, "2.0.0", "queued as %s", id);
-		command_mail_accepted(session->name, session->config, session->caller, &envelope);
+		command_mail_accepted(session->mail, session->config, session->caller, &envelope);
 	} else {
-		(void)command_mail_refused(session->name, session->config, session->caller, error,
+		(void)command_mail_refused(session->mail, session->config, session->caller, error,
 					   NULL);
 		explain(&verdict, error);
 	}
@@ -232,12 +232,12 @@ static struct smtp_service service_of(const struct config *config)
 	};
 }
 
-int sendmail_session_run(const char *name, const struct config *config,
+int sendmail_session_run(const struct command_mail *mail, const struct config *config,
 			 const struct os_process_caller *caller, struct inject_link *link)
 {
 	struct smtp_service service = service_of(config);
 	struct smtp_peer peer = {.address = "", .name = "", .is_ours = true};
-	struct session session = {.name = name,
+	struct session session = {.mail = mail,
 				  .config = config,
 				  .caller = caller,
 				  .link = link,

@@ -10,10 +10,11 @@
 #include "config/config.h"
 #include "inject/link.h"
 #include "os/process/process.h"
+#include "program/command/sendmail/mail.h"
 
 /* Runs until QUIT or the end of input; the exit status. NAME is for messages. LINK as of
  * inject_message_open(). */
-int sendmail_session_run(const char *name, const struct config *config,
+int sendmail_session_run(const struct command_mail *mail, const struct config *config,
 			 const struct os_process_caller *caller, struct inject_link *link);
 
 #endif
