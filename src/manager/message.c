@@ -83,6 +83,11 @@ static int load(struct manager *manager, struct message *message, struct str tex
 	if (message_is_damage(error))
 		log_event(EVENT_MESSAGE_DAMAGED, log_number("number", (int64_t)message->id.number),
 			  log_number("line", line), log_error(error));
+	else if (error == -EPROTO)
+		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)message->id.number),
+			  log_string("operation", "read message"),
+			  log_string("error", "its control file is not of format 1: a later "
+					      "version of Stagepost has written it"));
 	else if (error < 0 && error != -ENOENT)
 		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)message->id.number),
 			  log_string("operation", "read message"), log_error(error));

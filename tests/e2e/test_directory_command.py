@@ -52,10 +52,15 @@ def test_records_come_and_go(command):
     assert command("list", "b") == (0, "", "")
     assert json.loads(command("list", "--json", "--table", "domain")[1])["kind"] == "local"
     assert command("del", "ann@example.org") == (0, "", "")
+    mark = command.node.log.mark()
     assert command("del", "ann@example.org") == (
         1, "", "stagepost directory del: there is no address ann@example.org\n")
     assert command("get", "--table", "address", "ann@example.org") == (
         1, "", "stagepost directory get: there is no address ann@example.org\n")
+    assert command("put", "bob@example.org", "kind=mailbox")[0] == 0
+    command.node.log.wait("directory_changed", since=mark)  # and what was not there was none before
+    (change,) = command.node.log.find("directory_changed", since=mark)
+    assert change["key"] == "bob@example.org" and change["changes"] == "1"
 
 
 def test_what_dangles_is_told(command):

@@ -109,27 +109,49 @@ static void answer_change(struct question *question, int error, bool existed, ui
 	directory_frame_end(&frame);
 }
 
-static void log_change(const struct change_batch *batch, uint64_t version)
+/* What was removed, and was not there, is no change. */
+static bool is_change(const struct change_batch *batch, const bool *existed, size_t index)
 {
-	const struct session *first = batch->questions[0]->session;
+	return !batch->questions[index]->is_removal || existed[index];
+}
 
-	for (size_t i = 1; first != NULL && i < batch->count; i++)
-		if (batch->questions[i]->session != first)
-			first = NULL;
-	log_event(EVENT_DIRECTORY_CHANGED, log_number("changes", (int64_t)batch->count),
+static size_t count_changes(const struct change_batch *batch, const bool *existed)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < batch->count; i++)
+		count += is_change(batch, existed, i);
+	return count;
+}
+
+static void log_change(const struct change_batch *batch, const bool *existed, size_t count,
+		       uint64_t version)
+{
+	const struct session *from = batch->questions[0]->session;
+	size_t first = 0;
+
+	for (size_t i = 1; from != NULL && i < batch->count; i++)
+		if (batch->questions[i]->session != from)
+			from = NULL;
+	while (!is_change(batch, existed, first))
+		first++;
+	log_event(EVENT_DIRECTORY_CHANGED, log_number("changes", (int64_t)count),
 		  log_number("version", (int64_t)version),
-		  log_string("table", directory_table_name(batch->changes[0].record.key.table)),
-		  log_str("key", batch->changes[0].record.key.name),
-		  log_string("peer", first != NULL ? first->peer : ""));
+		  log_string("table", directory_table_name(batch->changes[first].record.key.table)),
+		  log_str("key", batch->changes[first].record.key.name),
+		  log_string("peer", from != NULL ? from->peer : ""));
 }
 
 static void changed(void *context, int error, const bool *existed, uint64_t version)
 {
 	struct change_batch *batch = context;
 
+	size_t count = error == 0 ? count_changes(batch, existed) : 0;
+
 	if (error == 0) {
-		batch->server->counts.changes += batch->count;
-		log_change(batch, version);
+		batch->server->counts.changes += count;
+		if (count > 0)
+			log_change(batch, existed, count, version);
 	} else {
 		log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "change"),
 			  log_number("changes", (int64_t)batch->count), log_error(error));

@@ -93,6 +93,13 @@ static struct sleeper *add_preprocessed(struct scan *scan, uint64_t number, int6
 	return sleeper;
 }
 
+/* The other clock was ahead by that at least. */
+static void note_ahead(struct scan *scan, int64_t ahead_us)
+{
+	if (ahead_us > scan->ahead_us)
+		scan->ahead_us = ahead_us;
+}
+
 /* When the file says it is due. WALK: the directory of its name; NULL: anywhere. */
 static bool read_due(struct scan *scan, const struct queue_walk *walk, uint64_t number,
 		     int64_t now_us, int64_t *due_us_out)
@@ -105,8 +112,8 @@ static bool read_due(struct scan *scan, const struct queue_walk *walk, uint64_t 
 					schedule_longest_us(scan->times.lifetime_us)))
 		return true;
 	scan->ahead++; /* the clock was set back since, and it may be late */
-	if (noted_us - now_us > scan->ahead_us)
-		scan->ahead_us = noted_us - now_us;
+	note_ahead(scan, noted_us - now_us);
+	note_ahead(scan, *due_us_out - now_us - schedule_longest_us(scan->times.lifetime_us));
 	*due_us_out = 0;
 	return true;
 }

@@ -76,10 +76,12 @@ const struct command command_directory_subcommands[] = {
 	{"directory put", "KEY [FIELD ...]", "Makes or replaces a record.",
 	 "A FIELD is written NAME=VALUE: kind=forward target=ann@example.org. The record\n"
 	 "has these fields and no others afterwards. stagepost-directory(7) names them. What it\n"
-	 "names and does not exist yet is reported on standard error; the record is made.\n",
+	 "names and does not exist yet is reported on standard error; the record is made. With\n"
+	 "--table member KEY is one word of two addresses: \"LIST MEMBER\".\n",
 	 command_directory_put, command_directory_change_options, change_exits, NULL},
-	{"directory del", "KEY", "Removes a record.", "", command_directory_del,
-	 command_directory_change_options, change_exits, NULL},
+	{"directory del", "KEY", "Removes a record.",
+	 "With --table member KEY is one word of two addresses: \"LIST MEMBER\".\n",
+	 command_directory_del, command_directory_change_options, change_exits, NULL},
 	{"directory list", "[PREFIX]", "Lists the records whose keys begin with PREFIX.", "",
 	 command_directory_list, command_directory_list_options, list_exits, NULL},
 	{"directory check", "", "Finds records that name what does not exist.",
