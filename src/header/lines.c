@@ -15,7 +15,7 @@ static size_t find_break(const char *line)
 		first++;
 	while (position > first && line[position] != ' ' && line[position] != '\t')
 		position--;
-	if (position > first)
+	if (position > first && line[position - 1] != ':') /* no line with only a field's name */
 		return position;
 	position = HEADER_LINE_MAX;
 	for (unsigned i = 0; i < BACK_MAX && ((unsigned char)line[position] & 0xc0) == 0x80; i++)
@@ -88,6 +88,10 @@ void header_lines_take(struct header_lines *lines, struct str text, struct buffe
 
 void header_lines_end(struct header_lines *lines, struct buffer *out)
 {
+	struct str line = buffer_view(&lines->line);
+
+	if (line.length > HEADER_LINE_MAX && line.data[line.length - 1] != '\n')
+		break_line(lines, out);
 	buffer_append_str(out, buffer_view(&lines->line));
 	buffer_reset(&lines->line);
 }

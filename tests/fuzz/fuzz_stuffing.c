@@ -47,7 +47,7 @@ static void check_broken(struct str message, struct str stuffed)
 		if (kept > SMTP_STUFFING_LINE_MAX)
 			panic("a line of %zu bytes", kept);
 		if (!str_starts_with(stuffed, str_slice(line.data, line.length - 1))) {
-			line = str_skip(line, 1); /* the space of a break */
+			line = str_skip(line, 1); /* the space that a break has added */
 			if (!str_starts_with(stuffed, str_slice(line.data, line.length - 1)))
 				panic("more changed than breaks");
 		}
@@ -57,6 +57,7 @@ static void check_broken(struct str message, struct str stuffed)
 	}
 	if (stuffed.length > 0)
 		panic("the message's end was lost");
+	smtp_stuffing_clear(&stuffing);
 	buffer_clear(&broken);
 }
 

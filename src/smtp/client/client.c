@@ -34,6 +34,7 @@ void smtp_client_free(struct smtp_client *client)
 	smtp_client_reply_clear(&client->reply);
 	buffer_clear(&client->output);
 	buffer_clear(&client->chunk);
+	smtp_stuffing_clear(&client->stuffing);
 	arena_free(client->verdicts);
 	free(client->hostname);
 	free(client->peer);
@@ -49,8 +50,9 @@ void smtp_client_begin(struct smtp_client *client, const struct smtp_client_mess
 	client->slower = NULL;
 	client->chunk_count = 0;
 	buffer_reset(&client->chunk);
-	client->stuffing =
-		(struct smtp_stuffing){.breaks_lines = client->protocol == SMTP_CLIENT_SMTP};
+	smtp_stuffing_clear(&client->stuffing);
+	client->stuffing = (struct smtp_stuffing){
+		.breaks_lines = client->protocol == SMTP_CLIENT_SMTP && message->has_long_lines};
 	for (size_t i = 0; i < message->recipient_count; i++) {
 		message->recipients[i].verdict = NULL;
 		message->recipients[i].again = SMTP_CLIENT_LATER;
@@ -187,6 +189,7 @@ void smtp_client_form(struct smtp_client *client, uint64_t size)
 	client->message.is_binary = false;
 	client->message.needs_utf8 = false;
 	client->message.size = size;
+	client->stuffing.breaks_lines = client->protocol == SMTP_CLIENT_SMTP;
 	client_begin_commands(client);
 }
 

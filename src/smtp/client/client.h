@@ -119,14 +119,15 @@ struct smtp_client_origin {
 
 /* Borrowed until the transaction is finished. */
 struct smtp_client_message {
-	struct str sender; /* "" : the null sender */
-	uint64_t size;     /* bytes, including breaks of long lines */
-	bool is_8bit;      /* may contain bytes over 127 */
-	bool is_binary;    /* the sender used BINARYMIME (RFC 3030) */
-	bool is_utf8;      /* the sender used SMTPUTF8 (RFC 6531) */
-	bool needs_utf8;   /* its header needs SMTPUTF8, unless it is converted */
-	bool requires_tls; /* REQUIRETLS (RFC 8689): to no server that does not offer it */
-	int priority;      /* MT-PRIORITY (RFC 6710), if the server offers it; 0: not said */
+	struct str sender;   /* "" : the null sender */
+	uint64_t size;       /* bytes, including breaks of long lines */
+	bool has_long_lines; /* perhaps: by SMTP they are broken */
+	bool is_8bit;        /* may contain bytes over 127 */
+	bool is_binary;      /* the sender used BINARYMIME (RFC 3030) */
+	bool is_utf8;        /* the sender used SMTPUTF8 (RFC 6531) */
+	bool needs_utf8;     /* its header needs SMTPUTF8, unless it is converted */
+	bool requires_tls;   /* REQUIRETLS (RFC 8689): to no server that does not offer it */
+	int priority;        /* MT-PRIORITY (RFC 6710), if the server offers it; 0: not said */
 	struct mail_deadline deadline; /* that the sender has set (DELIVERBY, RFC 2852) */
 	int64_t deadline_left;         /* seconds until then */
 	enum mail_ret ret;

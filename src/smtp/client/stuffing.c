@@ -9,24 +9,8 @@ uint64_t smtp_stuffing_breaks(uint64_t length)
 	return (length - 2) / (SMTP_STUFFING_LINE_MAX - 1); /* the inserted space counts */
 }
 
-/* TEXT is inside a line, and everything before it from *COPIED on has yet to be copied. */
-static void break_line(struct smtp_stuffing *stuffing, struct str text, const char **copied,
-		       struct buffer *out)
-{
-	while (stuffing->column + text.length > SMTP_STUFFING_LINE_MAX) {
-		text = str_skip(text, SMTP_STUFFING_LINE_MAX - stuffing->column);
-		buffer_append(out, *copied, (size_t)(text.data - *copied));
-		buffer_append_string(out, "\r\n ");
-		*copied = text.data;
-		stuffing->column = 1;
-	}
-	stuffing->column += text.length;
-}
-
-/* Moves *POSITION to the end of its line, or of DATA. *TEXT_OUT is what was skipped, without its
- * line end. */
-static bool skip_line(struct smtp_stuffing *stuffing, struct str data, size_t *position,
-		      struct str *text_out)
+/* Moves *POSITION to the end of its line, or of DATA. */
+static bool skip_line(struct smtp_stuffing *stuffing, struct str data, size_t *position)
 {
 	const char *start = data.data + *position;
 	const char *end = data.data + data.length;
@@ -38,7 +22,6 @@ static bool skip_line(struct smtp_stuffing *stuffing, struct str data, size_t *p
 		return false;
 	if (lf != NULL && cr == NULL)
 		return false;
-	*text_out = str_slice(start, (size_t)((cr != NULL ? cr : stop) - start));
 	*position = lf != NULL ? (size_t)(lf + 1 - data.data) : data.length;
 	if (lf != NULL)
 		stuffing->place = SMTP_STUFFING_LINE_START;
@@ -47,16 +30,11 @@ static bool skip_line(struct smtp_stuffing *stuffing, struct str data, size_t *p
 	return true;
 }
 
-bool smtp_stuffing_append(struct smtp_stuffing *stuffing, struct str data, struct buffer *out)
+static bool stuff_lines(struct smtp_stuffing *stuffing, struct str data, struct buffer *out)
 {
 	size_t position = 0;
 	const char *copied = data.data;
-	struct str text;
 
-	if (stuffing->is_raw) {
-		buffer_append_str(out, data);
-		return true;
-	}
 	if (data.length > 0 && stuffing->place == SMTP_STUFFING_AFTER_CR) {
 		if (data.data[0] != '\n')
 			return false;
@@ -70,19 +48,45 @@ bool smtp_stuffing_append(struct smtp_stuffing *stuffing, struct str data, struc
 			buffer_append_byte(out, '.');
 			copied = data.data + position;
 		}
-		if (stuffing->place == SMTP_STUFFING_LINE_START)
-			stuffing->column = 0;
-		if (!skip_line(stuffing, data, &position, &text))
+		if (!skip_line(stuffing, data, &position))
 			return false;
-		if (stuffing->breaks_lines)
-			break_line(stuffing, text, &copied, out);
 	}
 	buffer_append(out, copied, (size_t)(data.data + data.length - copied));
 	return true;
 }
 
+bool smtp_stuffing_append(struct smtp_stuffing *stuffing, struct str data, struct buffer *out)
+{
+	struct buffer broken CLEANUP(buffer_clear) = {0};
+
+	if (stuffing->is_raw) {
+		buffer_append_str(out, data);
+		return true;
+	}
+	if (!stuffing->breaks_lines)
+		return stuff_lines(stuffing, data, out);
+	header_lines_take(&stuffing->lines, data, &broken);
+	return stuff_lines(stuffing, buffer_view(&broken), out);
+}
+
+/* The last line, if it has no end. */
+static bool stuff_rest(struct smtp_stuffing *stuffing, struct buffer *out)
+{
+	struct buffer rest CLEANUP(buffer_clear) = {0};
+
+	header_lines_end(&stuffing->lines, &rest);
+	return stuff_lines(stuffing, buffer_view(&rest), out);
+}
+
+void smtp_stuffing_clear(struct smtp_stuffing *stuffing)
+{
+	header_lines_clear(&stuffing->lines);
+}
+
 bool smtp_stuffing_end(struct smtp_stuffing *stuffing, struct buffer *out)
 {
+	if (!stuff_rest(stuffing, out))
+		return false;
 	if (stuffing->place == SMTP_STUFFING_AFTER_CR)
 		return false;
 	if (stuffing->place == SMTP_STUFFING_IN_LINE)

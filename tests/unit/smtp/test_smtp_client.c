@@ -289,6 +289,7 @@ static void check_breaks(size_t length, size_t cut)
 		smtp_stuffing_append(&stuffing, str_skip(buffer_view(&in), cut % in.length), &out));
 	assert_true(str_equal(buffer_view(&out), buffer_view(&expected)));
 	assert_int_equal(out.length, in.length + 1 + 3 * smtp_stuffing_breaks(length));
+	smtp_stuffing_clear(&stuffing);
 	buffer_clear(&in);
 	buffer_clear(&expected);
 	buffer_clear(&out);
@@ -302,6 +303,48 @@ static void long_lines_are_broken(void **state)
 	for (size_t cut = 0; cut < 2010; cut++)
 		for (size_t length = 1993; length < 1998; length++)
 			check_breaks(length, cut);
+}
+
+/* A line of 4 KB is folded between words; a word that is too long is not broken amid a character.
+ */
+static void a_header_is_folded_between_words(void **state)
+{
+	struct smtp_stuffing stuffing = {.breaks_lines = true};
+	struct buffer in = {0};
+	struct buffer out = {0};
+	struct str rest;
+	struct str line;
+	size_t lines = 0;
+
+	(void)state;
+	buffer_append_string(&in, "Subject: ");
+	while (in.length < 4096)
+		buffer_append_string(&in, "K\xc3\xb6ln ");
+	buffer_append_string(&in, "\r\nX: ");
+	for (int i = 0; i < 600; i++)
+		buffer_append_string(&in, "\xc3\xb6");
+	buffer_append_string(&in, "\r\n\r\n");
+	for (size_t i = 0; i < in.length; i += 7)
+		assert_true(smtp_stuffing_append(
+			&stuffing,
+			str_slice(buffer_data(&in) + i, in.length - i < 7 ? in.length - i : 7),
+			&out));
+	assert_true(smtp_stuffing_end(&stuffing, &out));
+	rest = buffer_view(&out);
+	while (str_split(&rest, '\n', &line) && line.length > 1) {
+		assert_true(line.length <= 999);
+		assert_true(lines == 0 || lines == 5 || line.data[0] == ' ');
+		assert_true((unsigned char)line.data[1] < 0x80 ||
+			    (unsigned char)line.data[1] >= 0xc0);
+		if (lines > 0 && lines < 4)
+			assert_true(str_starts_with(line, STR(" K\xc3\xb6ln ")) &&
+				    line.data[line.length - 2] == 'n');
+		lines++;
+	}
+	assert_int_equal(lines, 7);
+	smtp_stuffing_clear(&stuffing);
+	buffer_clear(&in);
+	buffer_clear(&out);
 }
 
 /* All 3,906 strings of up to five bytes of an alphabet of five. */
@@ -379,6 +422,7 @@ int main(void)
 		cmocka_unit_test(scenarios_end_as_they_should),
 		cmocka_unit_test(every_short_message_is_stuffed_or_refused),
 		cmocka_unit_test(long_lines_are_broken),
+		cmocka_unit_test(a_header_is_folded_between_words),
 		cmocka_unit_test(replies_are_bounded),
 		cmocka_unit_test(unsafe_addresses_stay_here),
 	};

@@ -28,6 +28,7 @@ void remote_attempt_message(const struct remote_attempt *attempt, struct smtp_cl
 	*out = (struct smtp_client_message){
 		.sender = mail_sender_told(job->sender),
 		.size = job->content.size + attempt->needs.breaks_size,
+		.has_long_lines = attempt->needs.has_long_lines,
 		.is_8bit = attempt->needs.is_8bit,
 		.is_binary = job->binary,
 		.is_utf8 = job->utf8,

@@ -87,6 +87,7 @@ struct remote_content_needs remote_content_look(const struct ipc_content *conten
 	}
 	needs.is_8bit = needs.is_8bit || position < content->size;
 	needs.breaks_size = remote_breaks_size(&breaks);
+	needs.has_long_lines = needs.breaks_size > 0 || position < content->size;
 	return needs;
 }
 

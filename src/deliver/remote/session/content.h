@@ -16,12 +16,13 @@ struct remote_breaks {
 
 /* Counts in the next bytes of the message. */
 void remote_breaks_count(struct remote_breaks *breaks, struct str data);
-/* What the breaks add to the message, in bytes. */
+/* About what the breaks add to the message, in bytes (smtp_stuffing_breaks()). */
 uint64_t remote_breaks_size(const struct remote_breaks *breaks);
 
 struct remote_content_needs {
 	bool is_8bit;         /* may hold bytes over 127 */
 	uint64_t breaks_size; /* what breaks add to its first MiB */
+	bool has_long_lines;  /* it may have some: more may be so after that */
 };
 
 /* Looks at the first MiB; a longer message counts as 8-bit. CHUNK: REMOTE_CHUNK_SIZE bytes of

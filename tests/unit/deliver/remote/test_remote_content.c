@@ -20,7 +20,10 @@ static uint64_t added_by_engine(struct str text)
 	uint64_t added;
 
 	assert_true(smtp_stuffing_append(&stuffing, text, &out));
-	added = out.length - text.length;
+	assert_true(smtp_stuffing_end(&stuffing, &out));
+	added = out.length - text.length - 3 -
+		(str_ends_with_nocase(text, STR("\r\n")) || text.length == 0 ? 0 : 2);
+	smtp_stuffing_clear(&stuffing);
 	buffer_clear(&out);
 	return added;
 }
