@@ -150,8 +150,7 @@ static void note_field(struct header_edit *edit, const struct header_field *fiel
 
 static bool is_removed(const struct header_edit *edit, struct str name)
 {
-	return edit->settings.completes ? header_field_is_private(name)
-					: str_equal_nocase(name, STR("return-path"));
+	return edit->settings.completes && header_field_is_private(name);
 }
 
 static void emit_field(struct header_edit *edit, const struct header_field *field,

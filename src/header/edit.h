@@ -2,9 +2,9 @@
 /*
  * header/edit.h - changes the header of a message while it passes.
  *
- * A Return-Path that came with the message goes in any case: who delivers writes it (RFC 5321
- * section 4.4). A message of a user's program is completed as RFC 6409 section 8 allows, and its
- * authors are read, so that they can be compared with who the user is.
+ * A message of a user's program is completed as RFC 6409 section 8 allows, and its authors are read,
+ * so that they can be compared with who the user is. In one that is only relayed nothing is removed:
+ * not even Return-Path, which who delivers replaces (RFC 5321 section 4.4; mailbox/copy.h).
  *
  * One field is kept in memory at a time, up to HEADER_FIELD_MAX bytes; a longer one passes
  * unchanged, or is removed. The header ends at the first line that is no part of a field.
@@ -26,7 +26,7 @@ enum {
 /* The texts must outlive the edit. */
 struct header_edit_settings {
 	bool completes; /* adds Date, From and Message-ID if they lack, and @DOMAIN to addresses
-			 * that have no domain; removes Bcc */
+			 * that have no domain; removes Bcc and Return-Path */
 	bool repairs; /* breaks lines of more than 998 bytes (header/lines.h); encodes 8-bit text in
 		       * fields, unless ALLOWS_UTF8 */
 	bool allows_utf8;

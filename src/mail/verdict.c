@@ -13,10 +13,11 @@ static void make_safe(char *text)
 	while (i < size) {
 		size_t length = utf8_length(str_slice(text + i, size - i));
 
-		if (length == 0 || (unsigned char)text[i] < 0x20 || text[i] == 0x7f) {
-			text[i] = '?';
+		if (length == 0)
 			length = 1;
-		}
+		if (!utf8_is_harmless(utf8_code_point(str_slice(text + i, length))) ||
+		    (length == 1 && (unsigned char)text[i] > 0x7e))
+			memset(text + i, '?', length);
 		i += length;
 	}
 }

@@ -85,6 +85,34 @@ static bool is_loop(struct str header, struct str recipient)
 	return false;
 }
 
+/* PART, the first block, without the fields Return-Path in its header, unless one may go on after
+ * it. */
+static struct str without_paths(struct mailbox_copy *copy, struct str part)
+{
+	struct str rest = part;
+	struct str line;
+	struct str value;
+	const char *kept = part.data;
+	bool is_path = false;
+
+	while (next_header_line(&rest, &line)) {
+		bool goes_on = line.data[0] == ' ' || line.data[0] == '\t';
+		bool was_path = is_path;
+
+		is_path = goes_on ? is_path : is_field(line, STR("Return-Path"), &value);
+		if (is_path && !was_path)
+			buffer_append(&copy->head, kept, (size_t)(line.data - kept));
+		if (is_path && rest.length == 0)
+			return part;
+		if (is_path)
+			kept = rest.data;
+	}
+	if (kept == part.data)
+		return part;
+	buffer_append(&copy->head, kept, part.length - (size_t)(kept - part.data));
+	return buffer_view(&copy->head);
+}
+
 /* Whether VALUE is what the topmost field NAME says. */
 static bool has_topmost(struct str header, struct str name, struct str value)
 {
@@ -136,6 +164,7 @@ void mailbox_copy_clear(struct mailbox_copy *copy)
 	mail_seven_bit_free(copy->form);
 	copy->form = NULL;
 	buffer_clear(&copy->piece);
+	buffer_clear(&copy->head);
 }
 
 int mailbox_copy_set_binary(struct mailbox_copy *copy, char *block, size_t block_size)
@@ -191,6 +220,8 @@ int mailbox_copy_next(struct mailbox_copy *copy, char *block, size_t block_size,
 	if (copy->offset == 0 && copy->recipient.length > 0 && is_loop(part, copy->recipient))
 		return MAILBOX_COPY_LOOP;
 	copy->offset += part.length;
+	if (copy->offset == part.length && copy->recipient.length > 0)
+		part = without_paths(copy, part);
 	part = encode(copy, part);
 	convert(copy, part.data, part.length, out);
 	if (mailbox_copy_is_done(copy) && copy->held_cr)

@@ -28,9 +28,11 @@ struct mailbox_copy {
 	char last;                   /* byte appended */
 	struct mail_seven_bit *form; /* NULL: it goes as it is */
 	struct buffer piece;         /* converted by it */
+	struct buffer head;          /* the first block, if something is left out of it */
 };
 
-/* Appends the added header lines to OUT. Borrows RECIPIENT, and what CONTENT refers to. */
+/* Appends the added header lines to OUT. A Return-Path that the header has, as far as it is in the
+ * first block, is left out (RFC 5321 section 4.4). Borrows RECIPIENT, and what CONTENT refers to. */
 void mailbox_copy_begin(struct mailbox_copy *copy, const struct ipc_content *content,
 			struct str sender, struct str recipient, struct buffer *out);
 /* Likewise, for a copy that a record says is filed once: without looking for a loop, and each of

@@ -4,7 +4,7 @@
  *
  * The first byte chooses what is done, the second the size of the pieces; the others are the
  * message, whose line ends are made CRLF. In pieces and whole it becomes the same. What it becomes
- * has CRLF lines, no Return-Path, none longer than allowed if it was repaired; and once completed
+ * has CRLF lines, none longer than allowed if it was repaired; and once completed
  * it needs nothing more.
  */
 #include "base/panic.h"
@@ -105,8 +105,6 @@ static void check_header(struct str text, unsigned flags)
 		has_field = true;
 		if (!header_field_parse(line, &field))
 			continue;
-		if (str_equal_nocase(field.name, STR("return-path")))
-			panic("a Return-Path is left");
 		if ((flags & COMPLETES) && header_field_is_private(field.name))
 			panic("a blind copy is left");
 		dates += str_equal_nocase(field.name, STR("date"));

@@ -159,11 +159,15 @@ const struct config_setting config_schema_section[] = {
 		COMPUTED("yes for submission, else no"),
 		MEANING("Whether messages come from users' programs, and are completed (RFC 6409 "
 			"section 8): Date, From and Message-ID are added where they lack, "
-			"addresses without a domain get default_domain, Bcc is removed.")),
+			"addresses without a domain get default_domain, Bcc is removed. Of other "
+			"messages, also those of relay_from, the header stays as it is: who uses "
+			"SMTP there removes Bcc himself.")),
 	SETTING(LISTEN, "repair", boolean, AT(config_listen, repair), COMPUTED("as submission"),
 		MEANING("Whether what other servers would refuse is corrected: lines of more than "
 			"998 bytes are broken, before a space if there is one; header fields with "
-			"8-bit characters are encoded (RFC 2047) unless the client uses SMTPUTF8. "
+			"8-bit characters are encoded (RFC 2047), as are the names of files in "
+			"Content-Disposition and Content-Type (RFC 2231), unless the client uses "
+			"SMTPUTF8. "
 			"If the message was signed (DKIM-Signature, or multipart/signed), the "
 			"signature is not valid any more, and that is logged (signature_broken): a "
 			"program that signs should send short lines. See also bare_newline.")),

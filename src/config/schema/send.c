@@ -203,8 +203,10 @@ const struct config_setting config_schema_send[] = {
 			"base64 for servers, LMTP servers too, that do not offer 8BITMIME. A "
 			"signed or encrypted message is not converted but bounces; a DKIM "
 			"signature does not survive it. With no, such servers are sent 8-bit "
-			"data. Lines over 998 bytes are broken for SMTP servers in either case "
-			"(RFC 5321).")),
+			"data. Also whether a header in UTF-8 is encoded (RFC 2047, RFC 2231) for "
+			"servers that do not offer SMTPUTF8; with no, or if an address in it needs "
+			"UTF-8, such a message bounces. Lines over 998 bytes are broken for SMTP "
+			"servers in either case (RFC 5321).")),
 	SETTING(ROOT, "stop_timeout", seconds, AT(config, stop_timeout), INITIAL("11m"),
 		RANGE(1, 86400),
 		MEANING("How long a stop waits for deliveries that cannot be repeated without the "

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: ISC
 #include "mail/text/text.h"
+#include "base/text/utf8.h"
 
 void mail_text_append(struct buffer *out, struct str text, enum mail_text kind)
 {
-	for (size_t i = 0; i < text.length; i++) {
-		unsigned char c = (unsigned char)text.data[i];
-		bool safe = c >= 0x20 && c != 0x7f && (c < 0x80 || kind == MAIL_TEXT_8BIT);
+	while (text.length > 0) {
+		size_t length = kind == MAIL_TEXT_8BIT ? utf8_length(text) : 1;
+		size_t taken = length > 0 ? length : 1;
+		bool is_safe = utf8_is_harmless(length > 1 ? utf8_code_point(text)
+							   : (unsigned char)text.data[0]);
 
-		buffer_append_byte(out, safe ? (char)c : '?');
+		if (!is_safe || (kind == MAIL_TEXT_ASCII && (unsigned char)text.data[0] > 0x7e))
+			buffer_append_byte(out, '?');
+		else
+			buffer_append(out, text.data, taken);
+		text = str_skip(text, taken);
 	}
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: ISC
 #include "mail/address.h"
 #include "mail/envelope.h"
+#include "mail/text/text.h"
 #include "mail/unicode.h"
+#include "mail/verdict.h"
 #include "test.h"
 #include <errno.h>
 #include <string.h>
@@ -241,10 +243,43 @@ static void an_address_in_ascii(void **state)
 	}
 }
 
+/* What a terminal would take for a command, or what turns the text around it. */
+static void text_of_others_is_harmless(void **state)
+{
+	static const struct {
+		const char *text, *shown, *verdict;
+	} texts[] = {
+		{"K\xc3\xb6ln \xe2\x82\xac", "K\xc3\xb6ln \xe2\x82\xac",
+		 "K\xc3\xb6ln \xe2\x82\xac"},
+		{"a\xc2\x9b"
+		 "31mb\x1b[0m\r\n",
+		 "a?31mb?[0m??", "a??31mb?[0m??"},
+		{"\xc2\x80\xc2\x9f\xc2\xa0", "??\xc2\xa0", "????\xc2\xa0"},
+		{"\xe2\x80\xaetxt\xe2\x81\xa6", "?txt?", "???txt???"},
+		{"\x9b"
+		 "1m\xff",
+		 "?1m\xff", "?1m?"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		struct buffer out = {0};
+		struct mail_verdict verdict;
+
+		mail_text_append(&out, str_from(texts[i].text), MAIL_TEXT_8BIT);
+		assert_int_equal(out.length, strlen(texts[i].shown));
+		assert_memory_equal(buffer_data(&out), texts[i].shown, out.length);
+		mail_verdict_set(&verdict, "5.0.0", "%s", texts[i].text);
+		assert_string_equal(verdict.text, texts[i].verdict);
+		buffer_clear(&out);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_address_in_ascii),
+		cmocka_unit_test(text_of_others_is_harmless),
 		cmocka_unit_test(a_domain_has_one_form),
 		cmocka_unit_test(a_double_bounce_has_no_sender_outside),
 		cmocka_unit_test(addresses_follow_the_grammar),

@@ -234,6 +234,38 @@ static void blocks_are_joined_without_a_seam(void **state)
 	free(message);
 }
 
+/* RFC 5321 section 4.4: only who delivers says it. */
+static void there_is_one_return_path(void **state)
+{
+	static const struct {
+		const char *message, *stored;
+	} cases[] = {
+		{"Return-Path: <a@b>\r\nX: y\r\n\r\nReturn-Path: c\r\n",
+		 "X: y\n\nReturn-Path: c\n"},
+		{"X: y\r\nreturn-PATH:\r\n <a@b>\r\n\tx\r\nReturn-Path: c\r\nReturn-PathX: d\r\n "
+		 "e\r\nReturn-Path: f\r\n\r\n",
+		 "X: y\nReturn-PathX: d\n e\n\n"},
+		{"X: y\r\n z\r\n\r\n", "X: y\n z\n\n"},
+	};
+	struct buffer text = {0};
+	char name[256];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct str stored;
+
+		set_up_root();
+		buffer_reset(&text);
+		assert_string_equal(deliver_text("ann", cases[i].message).status, "2.0.0");
+		assert_int_equal(read_folder("ann/new", &text, name, sizeof name), 1);
+		stored = str_skip(buffer_view(&text), strlen("Return-Path: <lisa@example.com>\n"
+							     "Delivered-To: ann@example.org\n"));
+		if (!str_equal(stored, str_from(cases[i].stored)))
+			fail_msg(STR_FORMAT, STR_ARGUMENTS(stored));
+	}
+	buffer_clear(&text);
+}
+
 static void a_loop_is_noticed(void **state)
 {
 	static const struct {
@@ -498,6 +530,7 @@ int main(void)
 		cmocka_unit_test(line_ends_become_lf),
 		cmocka_unit_test(a_binary_message_is_encoded),
 		cmocka_unit_test(blocks_are_joined_without_a_seam),
+		cmocka_unit_test(there_is_one_return_path),
 		cmocka_unit_test(a_loop_is_noticed),
 		cmocka_unit_test(addresses_cannot_add_headers),
 		cmocka_unit_test(old_litter_is_cleaned),
