@@ -111,7 +111,7 @@ bool ipc_job_read_busy(struct str body, struct ipc_job_busy *busy_out)
 	busy_out->flags = unpack_u32(&unpack);
 	busy_out->reason = unpack_str(&unpack);
 	return unpack_is_whole(&unpack) && busy_out->wait_ms <= IPC_JOB_BUSY_MAX_MS &&
-	       (busy_out->flags & ~(uint32_t)IPC_JOB_BUSY_PLACE) == 0 && is_line(busy_out->reason);
+	       (busy_out->flags & ~(uint32_t)IPC_JOB_BUSY_FLAGS) == 0 && is_line(busy_out->reason);
 }
 
 void ipc_job_add_busy(struct buffer *out, const struct ipc_job_busy *busy)

@@ -144,6 +144,8 @@ void ipc_job_add_report(struct buffer *out, const struct ipc_job_report *report)
 
 enum ipc_job_busy_flags {
 	IPC_JOB_BUSY_PLACE = 1 << 0, /* or until another job for the destination ends */
+	IPC_JOB_BUSY_LAST = 1 << 1,  /* that was said of this job: others are tried before it */
+	IPC_JOB_BUSY_FLAGS = IPC_JOB_BUSY_PLACE | IPC_JOB_BUSY_LAST,
 };
 
 struct ipc_job_busy {

@@ -62,8 +62,14 @@ static void pause(struct manager *manager, struct job *job, const struct ipc_job
 	int64_t now_us = os_clock_monotonic_us();
 	int64_t wait_us = (int64_t)busy->wait_ms * (SECOND_US / 1000);
 
-	transport_pause(job, now_us, now_us + (wait_us > WAIT_MIN_US ? wait_us : WAIT_MIN_US),
-			(busy->flags & IPC_JOB_BUSY_PLACE) != 0, busy->reason);
+	const struct transport_pause_terms pause = {
+		.until_us = now_us + (wait_us > WAIT_MIN_US ? wait_us : WAIT_MIN_US),
+		.is_for_place = (busy->flags & IPC_JOB_BUSY_PLACE) != 0,
+		.is_last = (busy->flags & IPC_JOB_BUSY_LAST) != 0,
+		.reason = busy->reason,
+	};
+
+	transport_pause(job, now_us, &pause);
 	if (message_has_news(message)) /* written before long */
 		life_event(manager, message, MESSAGE_JOB_ENDED);
 	put_to_sleep(manager, job);

@@ -27,7 +27,7 @@
 #include "base/buffer.h"
 #include "mail/envelope.h"
 
-enum { ORDER_ANSWER_MAX = 248 }; /* bytes of text; longer answers are cut */
+enum { ORDER_ANSWER_MAX = 1000 }; /* bytes of text; longer answers are cut */
 
 enum order_kind {
 	ORDER_QUEUED,

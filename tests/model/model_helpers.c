@@ -473,7 +473,7 @@ static void be_busy(struct pretended *helper, size_t index, uint32_t wait_ms)
 {
 	struct pretended_job *job = &helper->jobs[index];
 	struct model_message *m = model_find(job->number);
-	const struct ipc_job_busy busy = {wait_ms, (uint32_t)model_random(2),
+	const struct ipc_job_busy busy = {wait_ms, (uint32_t)model_random(IPC_JOB_BUSY_FLAGS + 1),
 					  STR("enough for now")};
 	struct buffer body = {0};
 	uint32_t tag = job->tag;

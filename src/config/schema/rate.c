@@ -85,6 +85,11 @@ const struct config_setting config_schema_rate[] = {
 		RANGE(0, 1000000),
 		MEANING("Recipients in an interval, and at most so many in a transaction. 0: any "
 			"number.")),
+	SETTING(DESTINATION, "session_messages", number, AT(config_destination, session_messages),
+		INITIAL("0"), RANGE(0, 100),
+		MEANING("Messages over one connection; then another one is made. 0: 100, or as "
+			"many "
+			"as the server takes, which is learnt when it refuses one.")),
 	SETTING(DESTINATION, "interval", duration, AT(config_destination, interval_us),
 		INITIAL("1m"), RANGE(1, 86400),
 		MEANING("The time to which sessions, messages and recipients apply. It is a "

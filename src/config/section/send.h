@@ -88,6 +88,7 @@ struct config_destination { /* destination "MASK" { ... } */
 	uint32_t sessions;    /* begun in an interval */
 	uint32_t messages;
 	uint32_t recipients;
+	uint32_t session_messages; /* over one connection */
 	int64_t interval_us;
 	int64_t delay_us; /* between two messages of a session */
 };

@@ -7,10 +7,12 @@
 #define DELIVER_SHAPE_INTERNAL_H
 
 #include "base/table.h"
+#include "deliver/shape/learnt.h"
 #include "deliver/shape/meter.h"
 #include "deliver/shape/room.h"
 #include "deliver/shape/shape.h"
 #include "deliver/shape/throttle.h"
+#include "log/event.h"
 
 /* What is not in the meters yet. */
 struct shape_under_way {
@@ -32,6 +34,9 @@ struct shape_entry {
 	struct shape_under_way under_way; /* of a bearer */
 	struct shape_throttle throttle;   /* of a server, as is ROOM */
 	struct shape_room room;
+	struct shape_alike alike;
+	struct shape_learnt learnt_messages, learnt_recipients;
+	char *words;                         /* with which it was throttled last; NULL: it is not */
 	struct shape_entry *next, *previous; /* used longest ago first */
 	UT_hash_handle hh;
 };
@@ -42,5 +47,12 @@ void shape_hold_message(struct shape_hold *hold, struct shape_entry *bearer, int
 			uint32_t recipients);
 /* The connection itself is, and has a place of BEARER; NULL: nobody counts it. */
 void shape_hold_session(struct shape_hold *hold, struct shape_entry *bearer);
+
+/* said.c */
+/* SERVER is sent less mail, or has fewer connections, because of COMPLAINT. */
+void shape_slow_down(struct shape_entry *server, const struct shape_complaint *complaint,
+		     int64_t now_us);
+void shape_narrow(struct shape_entry *server, const struct shape_complaint *complaint,
+		  int64_t now_us);
 
 #endif

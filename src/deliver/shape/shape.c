@@ -33,6 +33,7 @@ static void forget(struct shape *shape, struct shape_entry *entry)
 	HASH_DELETE(hh, shape->entries, entry);
 	DL_DELETE2(shape->order, entry, previous, next);
 	free(entry->key);
+	free(entry->words);
 	free(entry);
 }
 
@@ -133,10 +134,17 @@ static void ask_meter(const struct request *request, struct shape_meter *meter, 
 			 (long long)(interval_us / SECOND_US));
 }
 
-static void log_recovered(const struct shape_entry *server)
+static const char *words_of(const struct shape_entry *server)
+{
+	return server->words != NULL ? server->words : "";
+}
+
+static void log_recovered(struct shape_entry *server)
 {
 	log_event(EVENT_HOST_RECOVERED, log_string("host", server->name),
-		  log_number("port", server->port));
+		  log_number("port", server->port), log_string("text", words_of(server)));
+	free(server->words);
+	server->words = NULL;
 }
 
 static void ask_throttle(const struct request *request)
@@ -146,8 +154,8 @@ static void ask_throttle(const struct request *request)
 	if (shape_throttle_recover(&server->throttle, request->now_us))
 		log_recovered(server);
 	wait_for(request, shape_throttle_wait_us(&server->throttle, request->now_us),
-		 "%s says that it gets too much: a message in %.3gs", server->name,
-		 (double)server->throttle.gap_us / SECOND_US);
+		 "%s says that it gets too much: a message in %.3gs; %s", server->name,
+		 (double)server->throttle.gap_us / SECOND_US, words_of(server));
 }
 
 static void ask_message(const struct request *request)
@@ -181,7 +189,8 @@ static void wait_for_place(const struct request *request, struct shape_entry *pl
 	if (request->wait->us > 0)
 		return;
 	request->wait->place = place;
-	wait_for(request, PLACE_US, "%s%s: %u connections at once", place->name, words, allowed);
+	wait_for(request, PLACE_US, "%s%s: %u connections at once%s%s", place->name, words, allowed,
+		 *words != '\0' ? "; " : "", *words != '\0' ? words_of(place) : "");
 }
 
 static void ask_room(const struct request *request)
@@ -281,8 +290,7 @@ bool shape_enter(struct shape *shape, const struct shape_subject *subject, size_
 bool shape_next(struct shape *shape, struct shape_hold *hold, struct str domain, size_t recipients,
 		int64_t now_us, struct shape_wait *wait_out)
 {
-	const struct shape_subject subject = {domain, str_from(hold->server->name),
-					      hold->server->port};
+	const struct shape_subject subject = shape_subject_of(hold, domain);
 	struct request request = make_request(shape, &subject, wait_out);
 
 	request.recipients = recipients;
@@ -295,28 +303,6 @@ bool shape_next(struct shape *shape, struct shape_hold *hold, struct str domain,
 	return true;
 }
 
-static void slow_down(struct shape_entry *server, const struct shape_complaint *complaint,
-		      int64_t now_us)
-{
-	struct shape_throttle *throttle = &server->throttle;
-	uint64_t seen = shape_meter_count(&server->messages, MINUTE_US, now_us);
-
-	if (shape_throttle_slow(throttle, (unsigned)seen, complaint->wait_us, complaint->began_us,
-				now_us))
-		log_event(EVENT_HOST_THROTTLED, log_string("host", server->name),
-			  log_number("port", server->port),
-			  log_number("apart_ms", throttle->gap_us / (SECOND_US / 1000)),
-			  log_number("wait", complaint->wait_us / SECOND_US));
-}
-
-static void narrow(struct shape_entry *server, int64_t now_us)
-{
-	if (shape_room_less(&server->room, server->places - 1, now_us))
-		log_event(EVENT_HOST_THROTTLED, log_string("host", server->name),
-			  log_number("port", server->port),
-			  log_number("connections", server->room.most));
-}
-
 void shape_slow(const struct shape_hold *hold, const struct shape_complaint *complaint,
 		int64_t now_us, struct shape_wait *wait_out)
 {
@@ -327,9 +313,9 @@ void shape_slow(const struct shape_hold *hold, const struct shape_complaint *com
 
 	*wait_out = (struct shape_wait){0};
 	if (is_one_too_many)
-		narrow(server, now_us);
+		shape_narrow(server, complaint, now_us);
 	else
-		slow_down(server, complaint, now_us);
+		shape_slow_down(server, complaint, now_us);
 	ask_throttle(&request);
 	if (is_one_too_many)
 		wait_for_place(&request, server, WORDS_OF_ROOM, server->room.most);
@@ -344,4 +330,39 @@ bool shape_is_paused(const struct shape_hold *hold, int64_t now_us, struct shape
 		return false;
 	ask_throttle(&request);
 	return true;
+}
+
+/* --- limits --- */
+
+struct shape_subject shape_subject_of(const struct shape_hold *hold, struct str domain)
+{
+	return (struct shape_subject){domain, str_from(hold->server->name), hold->server->port};
+}
+
+/* 0 is no limit. */
+static uint32_t lower_of(uint32_t one, uint32_t other)
+{
+	if (one == 0 || other == 0)
+		return one + other;
+	return one < other ? one : other;
+}
+
+uint32_t shape_messages_most(struct shape *shape, const struct shape_subject *subject,
+			     int64_t now_us)
+{
+	struct shape_wait wait;
+	const struct request request = make_request(shape, subject, &wait);
+
+	return lower_of(request.rule != NULL ? request.rule->session_messages : 0,
+			shape_learnt_most(&request.server->learnt_messages, now_us));
+}
+
+uint32_t shape_recipients_most(struct shape *shape, const struct shape_subject *subject,
+			       int64_t now_us)
+{
+	struct shape_wait wait;
+	const struct request request = make_request(shape, subject, &wait);
+
+	return lower_of(request.rule != NULL ? request.rule->recipients : 0,
+			shape_learnt_most(&request.server->learnt_recipients, now_us));
 }

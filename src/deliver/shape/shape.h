@@ -3,9 +3,10 @@
  * deliver/shape/shape.h - how much mail goes where, and when more may. Pure but for the log.
  *
  * For each bearer of a section destination there are counters (meter.h), and for each server a
- * throttle (throttle.h) and its room for connections (room.h), all in this process's memory: the
- * least recently used are forgotten. So a new process begins anew; what it does not know any more
- * is an interval at most.
+ * throttle (throttle.h), its room for connections (room.h), what it has refused lately (alike.h)
+ * and its limits as far as they are known (learnt.h), all in this process's memory: the least
+ * recently used are forgotten. So a new process begins anew; what it does not know any more is an
+ * interval at most.
  *
  * Asked are, in this order: shape_enter() before a connection is made, for the first message, too;
  * shape_next() before each other one, after shape_ended() of the one before; shape_leave() when the
@@ -20,9 +21,12 @@
 #define DELIVER_SHAPE_SHAPE_H
 
 #include "base/attributes.h"
+#include "deliver/shape/alike.h"
 #include "deliver/shape/rules.h"
+#include "mail/envelope.h"
+#include "mail/verdict.h"
 
-enum { SHAPE_REASON_SIZE = 160 };
+enum { SHAPE_REASON_SIZE = MAIL_TEXT_SIZE };
 
 struct shape;
 struct shape_entry;
@@ -71,11 +75,27 @@ void shape_leave(struct shape_hold *hold, int64_t now_us);
 /* The connection was not even begun: nothing of it counts. */
 void shape_cancel(struct shape_hold *hold);
 
+/* --- what servers say --- */
+
+/* A reply, and what it is about: for the log, and for those who ask why mail waits. */
+struct shape_said {
+	struct mail_id id;
+	struct str to; /* one of the recipients */
+	const struct mail_verdict *verdict;
+};
+
+/* HOLD's server has refused TOLD. Whom it has told so. */
+enum shape_told_whom shape_refused(struct shape_hold *hold, const struct shape_told *told,
+				   int64_t now_us);
+/* It has taken a message. */
+void shape_taken(struct shape_hold *hold);
+
 /* A server has said that it gets too much. */
 struct shape_complaint {
 	int64_t began_us;   /* of what began then */
 	int64_t wait_us;    /* it wants nothing for so long; 0: it did not say */
 	bool is_connection; /* of a connection, which it refuses; else of mail */
+	struct shape_said said;
 };
 
 /* HOLD's server has made COMPLAINT. A refused connection beside others is one too many; otherwise
@@ -86,5 +106,21 @@ void shape_slow(const struct shape_hold *hold, const struct shape_complaint *com
  * us, not a connection: mail that was on the way to it must turn back as well. */
 MUST_CHECK bool shape_is_paused(const struct shape_hold *hold, int64_t now_us,
 				struct shape_wait *wait_out);
+
+/* It has taken COUNT messages in a session, more than 0, or recipients in a transaction, and said
+ * SAID to the next one. */
+void shape_learn_messages(struct shape_hold *hold, uint32_t count, const struct shape_said *said,
+			  int64_t now_us);
+void shape_learn_recipients(struct shape_hold *hold, uint32_t count, const struct shape_said *said,
+			    int64_t now_us);
+
+/* What HOLD's connection is for. */
+struct shape_subject shape_subject_of(const struct shape_hold *hold, struct str domain);
+/* How many messages for SUBJECT one session may have, and recipients one transaction: as its
+ * section says, or as its server has shown. 0: any number. */
+uint32_t shape_messages_most(struct shape *shape, const struct shape_subject *subject,
+			     int64_t now_us);
+uint32_t shape_recipients_most(struct shape *shape, const struct shape_subject *subject,
+			       int64_t now_us);
 
 #endif

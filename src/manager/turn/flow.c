@@ -169,10 +169,17 @@ static void enter(struct flow *flow, struct job *job, bool is_first)
 	flow_stop_starving(flow);
 }
 
-void flow_return_job(struct flow *flow, struct job *job)
+/* If others come first, so do other flows. */
+void flow_return_job(struct flow *flow, struct job *job, bool is_first)
 {
+	struct destination *destination = flow->destination;
+
 	add_units(flow, job_units(job));
-	enter(flow, job, true);
+	enter(flow, job, is_first);
+	if (is_first || is_retries(flow))
+		return;
+	DL_DELETE2(destination->turn[flow_urgency(flow)], flow, previous, next);
+	DL_APPEND2(destination->turn[flow_urgency(flow)], flow, previous, next);
 }
 
 struct job *flow_add_job(struct flow *flow, const struct transport_delivery *delivery)

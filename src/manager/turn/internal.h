@@ -124,8 +124,8 @@ void flow_stop_starving(struct flow *flow);
 /* A job of the message that has room for DELIVERY, or NULL. */
 struct job *flow_find_job(struct flow *flow, const struct transport_delivery *delivery);
 struct job *flow_add_job(struct flow *flow, const struct transport_delivery *delivery);
-/* JOB, which is in no flow, is the first of FLOW again. */
-void flow_return_job(struct flow *flow, struct job *job);
+/* JOB, which is in no flow, is the first of FLOW again, or the last one. */
+void flow_return_job(struct flow *flow, struct job *job, bool is_first);
 void flow_remove_job(struct flow *flow, struct job *job);
 void job_add_delivery(struct job *job, const struct transport_delivery *delivery);
 void job_free(struct job *job);

@@ -213,19 +213,18 @@ static void leave_flight(struct job *job)
 	transport->in_flight_by[destination->speed]--;
 }
 
-void transport_pause(struct job *job, int64_t now_us, int64_t until_us, bool is_for_place,
-		     struct str reason)
+void transport_pause(struct job *job, int64_t now_us, const struct transport_pause_terms *terms)
 {
 	struct destination *destination = job->destination;
 
 	leave_flight(job);
-	destination->is_for_place = is_for_place;
-	if (is_for_place && destination->in_flight > 0)
+	destination->is_for_place = terms->is_for_place;
+	if (terms->is_for_place && destination->in_flight > 0)
 		destination->window = destination->in_flight; /* as many as have a place */
 	job->is_old = false;
 	job->started_us = 0;
-	flow_return_job(destination_flow(destination, job->key), job);
-	destination_pause(destination, now_us, until_us, reason);
+	flow_return_job(destination_flow(destination, job->key), job, !terms->is_last);
+	destination_pause(destination, now_us, terms->until_us, terms->reason);
 	destination_update(destination);
 	feed_starved(destination->transport);
 }

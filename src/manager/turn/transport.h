@@ -29,8 +29,9 @@
  *
  * - Pauses. A destination that has had enough, as its helper says, starts no job until a
  *   pause ends. The job that was refused is the first of its flow again, as if it had not been
- *   started. In a long pause, or while the whole transport is paused, no retries wait in jobs:
- *   their messages sleep, because only so many of them may be awake, which others need.
+ *   started; or the last one, if its helper says that it is what the destination complains of. In a
+ * long pause, or while the whole transport is paused, no retries wait in jobs: their messages
+ * sleep, because only so many of them may be awake, which others need.
  *
  * The destination "" of a service may use all places: speed and window only matter for hosts.
  */
@@ -147,11 +148,15 @@ struct job *transport_start(struct transport *transport, int64_t now_us);
 /* When to ask again although nothing has ended, because a destination will become slow then, or
  * its pause ends. INT64_MAX: never. */
 int64_t transport_look_again_us(const struct transport *transport);
+struct transport_pause_terms {
+	int64_t until_us;
+	bool is_for_place; /* or until another job of the destination ends */
+	bool is_last;      /* what is paused for was said of the job: all others come before it */
+	struct str reason; /* for people */
+};
 /* JOB, in flight, was not tried because it is not its destination's time: it waits again, and none
- * is started there before UNTIL_US, or (IS_FOR_PLACE) before another one there ends. REASON is for
- * people. */
-void transport_pause(struct job *job, int64_t now_us, int64_t until_us, bool is_for_place,
-		     struct str reason);
+ * is started there before that ends. */
+void transport_pause(struct job *job, int64_t now_us, const struct transport_pause_terms *terms);
 struct transport_pause {
 	const char *destination;
 	int64_t left_us;

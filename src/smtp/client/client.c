@@ -48,6 +48,9 @@ void smtp_client_begin(struct smtp_client *client, const struct smtp_client_mess
 	client->is_answered = false;
 	client->is_in_doubt = false;
 	client->slower = NULL;
+	client->refused = NULL;
+	client->has_accepted = false;
+	client->is_taken = false;
 	client->chunk_count = 0;
 	buffer_reset(&client->chunk);
 	smtp_stuffing_clear(&client->stuffing);
@@ -147,6 +150,7 @@ void smtp_client_timed_out(struct smtp_client *client)
 	client->is_unanswered = client->is_in_doubt;
 	client->is_insecure = is_unproven(client);
 	client->is_silent = smtp_client_is_beginning(client) && !client->is_insecure;
+	client->taken = 0; /* a server that has had enough says so */
 	client_fail_session(client, verdict);
 	client->is_stale = false;
 }
@@ -232,15 +236,6 @@ void smtp_client_data(struct smtp_client *client, struct str data, bool is_last)
 		client_tell_message(client);
 		client_enter(client, CLIENT_FINAL);
 	}
-}
-
-bool smtp_client_take_slower(struct smtp_client *client, struct smtp_client_slower *slower_out)
-{
-	if (!client->is_slower)
-		return false;
-	*slower_out = (struct smtp_client_slower){client->slower_us, !client->is_greeted};
-	client->is_slower = false;
-	return true;
 }
 
 void smtp_client_quit(struct smtp_client *client)

@@ -51,6 +51,7 @@
 #include "base/str.h"
 #include "mail/envelope.h"
 #include "mail/verdict.h"
+#include "smtp/client/scope.h"
 #include "smtp/watch.h"
 
 struct smtp_client;
@@ -84,13 +85,15 @@ struct smtp_client_settings {
 	void *watch_context;
 };
 
-/* What may be done at once with a recipient whose verdict is MAIL_WAIT. */
+/* What may be done at once with a recipient whose verdict is not MAIL_OK. */
 enum smtp_client_again {
 	SMTP_CLIENT_LATER,     /* nothing: the server may have accepted the message, or the fault is
-				* ours */
+				* ours, or it is refused for good */
 	SMTP_CLIENT_ELSEWHERE, /* ask another server: this one did not accept it */
 	SMTP_CLIENT_HERE,      /* too many for this transaction: this server may accept it in the
 				* next one */
+	SMTP_CLIENT_ANEW,      /* the session has served enough: this server may accept it in a new
+				* one, whatever the verdict is (scope.h) */
 };
 
 struct smtp_client_recipient {
@@ -100,7 +103,7 @@ struct smtp_client_recipient {
 	const struct mail_verdict *verdict; /* NULL: undecided; valid until the next transaction */
 	bool is_asked;                      /* the engine's: RCPT was or will be sent */
 	bool is_accepted;                   /* the engine's: RCPT was answered with 2yz */
-	enum smtp_client_again again;       /* by the engine; for a verdict MAIL_WAIT */
+	enum smtp_client_again again;       /* by the engine */
 	bool is_slower;    /* by the engine: it would be accepted if less came; with ELSEWHERE */
 	bool is_passed_on; /* by the engine: NOTIFY was passed to the server, which will report */
 	bool is_timed;     /* by the engine: the server was told of the deadline */
@@ -138,10 +141,13 @@ struct smtp_client_message {
 	size_t recipient_count; /* at least 1 */
 };
 
-/* What the server has said with it. */
+/* A reply that says that the server gets too much (slower.h). */
 struct smtp_client_slower {
-	int64_t wait_us;    /* for how long it wants nothing; 0: it did not say */
-	bool is_connection; /* it refuses the connection: it said so before it took any mail */
+	int64_t wait_us; /* for how long it wants nothing; 0: it did not say */
+	unsigned code;
+	struct smtp_client_refusal refusal; /* not is_of_others, which the engine cannot know */
+	const struct mail_verdict *verdict; /* of it; valid until the next transaction */
+	size_t recipient;                   /* of the transaction, at RCPT */
 };
 
 enum smtp_client_status {
@@ -165,8 +171,9 @@ int64_t smtp_client_timeout_us(const struct smtp_client *client);
 
 /* Begins a transaction. None must be running, and the client must not be CLOSED. */
 void smtp_client_begin(struct smtp_client *client, const struct smtp_client_message *message);
-/* Whether the server has said since it was asked last that it gets too much mail
- * (slower.h). */
+/* Whether the server has said in the last transaction that it gets too much mail (slower.h), and
+ * not only that the session or the transaction has served enough; once. The last such reply is
+ * returned, with the longest time. */
 bool smtp_client_take_slower(struct smtp_client *client, struct smtp_client_slower *slower_out);
 /* When the client is READY: sends QUIT, then it is CLOSED. */
 void smtp_client_quit(struct smtp_client *client);
@@ -240,8 +247,8 @@ unsigned smtp_client_reply_count(const struct smtp_client *client);
  * recipient and before the message was sent: another server may be asked at once. */
 bool smtp_client_is_unserved(const struct smtp_client *client);
 /* Whether the client is CLOSED because a server that had served an earlier transaction ended the
- * session, or could not reset it, before it answered any command of this one: nothing was
- * decided, and a new connection may do better. */
+ * session, or could not reset it, before it answered any command of this one, or, if it had taken a
+ * message, before the data: nothing was decided, and a new connection may do better. */
 bool smtp_client_is_stale(const struct smtp_client *client);
 /* Why the client is CLOSED; NULL: it was told to quit, or is not. */
 const struct mail_verdict *smtp_client_failure(const struct smtp_client *client);

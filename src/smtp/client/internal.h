@@ -71,11 +71,18 @@ struct smtp_client {
 	bool is_unserved;                   /* see smtp_client_is_unserved() */
 	bool is_unsent;                     /* nothing of the output has been sent yet */
 	bool is_reply_slower;               /* the last reply says that too much comes (slower.h) */
-	bool is_slower;                     /* one did, since it was asked */
-	int64_t slower_us;                  /* the longest time that was said with it */
-	const struct mail_verdict *slower;  /* of the last such reply */
+	const struct mail_verdict *slower;  /* of the last such reply in this transaction */
+	struct smtp_client_slower said;     /* with it */
 	unsigned reply_count;
 	unsigned completed; /* number of finished transactions */
+	unsigned taken;     /* of messages */
+
+	const struct mail_verdict *refused; /* the first reply at RCPT that was a refusal */
+	unsigned refused_code;
+	bool is_alike;     /* all others there were the same */
+	bool is_too_many;  /* so the last one said */
+	bool has_accepted; /* a recipient */
+	bool is_taken;     /* the message, for one of them at least */
 
 	struct smtp_client_message message; /* no recipients: no transaction */
 	bool is_in_doubt;                   /* the server may have accepted it, or we hold it
@@ -108,6 +115,9 @@ struct mail_verdict *client_new_verdict(struct smtp_client *client);
 struct mail_verdict *client_reply_verdict(struct smtp_client *client);
 void client_decide(struct smtp_client *client, struct smtp_client_recipient *to,
 		   const struct mail_verdict *verdict);
+/* What may be done with each recipient that VERDICT has decided. */
+void client_set_again(struct smtp_client *client, const struct mail_verdict *verdict,
+		      enum smtp_client_again again);
 /* Sets the verdict of every recipient that has none. */
 void client_decide_rest(struct smtp_client *client, const struct mail_verdict *verdict);
 /* Makes the first recipient from FROM on that RCPT is sent for, or that has no verdict, the
@@ -171,6 +181,17 @@ void client_emit_recipient_parameters(struct smtp_client *client,
 /* replies.c */
 /* Handles the complete reply. */
 void client_on_reply(struct smtp_client *client);
+
+/* refusal.c: what a refusal at RCPT, and that somebody gets too much, says besides of others. */
+/* The current recipient was refused by the last reply, with VERDICT. */
+void client_note_refused(struct smtp_client *client, const struct mail_verdict *verdict);
+/* Whom a refusal at PLACE concerns, as far as the engine knows. */
+enum smtp_client_scope client_scope_of(const struct smtp_client *client,
+				       enum smtp_client_place place);
+/* No recipient was accepted: if that is about the session, they may be tried in another one. */
+void client_judge_refused(struct smtp_client *client);
+/* Notes whether the last reply says that too much comes. */
+void client_note_slower(struct smtp_client *client);
 
 /* login.c */
 /* Begins the login, in CLIENT_HELLO or CLIENT_HELO. */

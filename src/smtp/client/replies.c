@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What each reply means in each state of the client. */
 #include "smtp/client/internal.h"
-#include "smtp/client/slower.h"
 #include <string.h>
 
 /* The first word of a greeting, or of a reply to EHLO or HELO. */
@@ -146,10 +145,20 @@ static void on_mail(struct smtp_client *client)
 	client_enter(client, CLIENT_RECIPIENT);
 }
 
+/* The last reply, at PLACE, is about everybody who has no verdict yet. */
+static void decide_rest_at(struct smtp_client *client, enum smtp_client_place place)
+{
+	const struct mail_verdict *verdict = client_reply_verdict(client);
+
+	client_decide_rest(client, verdict);
+	if (client_scope_of(client, place) == SMTP_CLIENT_OF_SESSION)
+		client_set_again(client, verdict, SMTP_CLIENT_ANEW);
+}
+
 /* The commands sent after it will be answered as well. */
 static void on_mail_refused(struct smtp_client *client)
 {
-	client_decide_rest(client, client_reply_verdict(client));
+	decide_rest_at(client, SMTP_CLIENT_AT_MAIL);
 	if (!client->capabilities.has_pipelining) {
 		client_end_transaction(client, CLIENT_READY);
 		return;
@@ -160,9 +169,12 @@ static void on_mail_refused(struct smtp_client *client)
 
 static void go_on_after_recipient(struct smtp_client *client)
 {
-	if (client_next_asked(client, client->current + 1))
+	if (client_next_asked(client, client->current + 1)) {
 		client_enter(client, CLIENT_RECIPIENT);
-	else if (client->uses_chunks && client_next_undecided(client, 0))
+		return;
+	}
+	client_judge_refused(client);
+	if (client->uses_chunks && client_next_undecided(client, 0))
 		client_enter(client, CLIENT_BODY);
 	else if (!client->uses_chunks &&
 		 (client->capabilities.has_pipelining || client_next_undecided(client, 0)))
@@ -174,19 +186,13 @@ static void go_on_after_recipient(struct smtp_client *client)
 static void on_recipient(struct smtp_client *client)
 {
 	client->message.recipients[client->current].is_accepted = true;
+	client->has_accepted = true;
 	go_on_after_recipient(client);
 }
 
-static bool has_accepted(const struct smtp_client *client)
-{
-	for (size_t i = 0; i < client->current; i++)
-		if (client->message.recipients[i].is_accepted)
-			return true;
-	return false;
-}
-
 /* A 452 without an enhanced status means this only after others were accepted, and 552 was once
- * used like 452 is now (RFC 5321 section 4.5.3.1.10). */
+ * used like 452 is now (RFC 5321 section 4.5.3.1.10). Some servers say 5.5.3 of what the next
+ * transaction may have. */
 static bool is_too_many(const struct smtp_client *client, const struct mail_verdict *verdict)
 {
 	struct str text = buffer_view(&client->reply.text);
@@ -195,8 +201,9 @@ static bool is_too_many(const struct smtp_client *client, const struct mail_verd
 			  text.data[1] == '.';
 
 	if (has_status)
-		return strcmp(verdict->status, "4.5.3") == 0;
-	return client->reply.code == 552 || (client->reply.code == 452 && has_accepted(client));
+		return strcmp(verdict->status + 1, ".5.3") == 0 &&
+		       (verdict->class == MAIL_WAIT || client->has_accepted);
+	return client->reply.code == 552 || (client->reply.code == 452 && client->has_accepted);
 }
 
 static void on_recipient_refused(struct smtp_client *client)
@@ -212,7 +219,8 @@ static void on_recipient_refused(struct smtp_client *client)
 			memcpy(verdict->status, "4.5.3", sizeof "4.5.3");
 		}
 		client_decide(client, to, verdict);
-		if (too_many && has_accepted(client))
+		client_note_refused(client, verdict);
+		if (client_scope_of(client, SMTP_CLIENT_AT_RECIPIENT) == SMTP_CLIENT_OF_TRANSACTION)
 			to->again = SMTP_CLIENT_HERE;
 	}
 	go_on_after_recipient(client);
@@ -237,7 +245,7 @@ static void on_data(struct smtp_client *client)
 static void on_data_refused(struct smtp_client *client)
 {
 	if (client_next_undecided(client, 0))
-		client_decide_rest(client, client_reply_verdict(client));
+		decide_rest_at(client, SMTP_CLIENT_AT_DATA);
 	client_end_transaction(client, CLIENT_READY);
 }
 
@@ -246,6 +254,8 @@ static void on_final(struct smtp_client *client)
 {
 	/* RFC 3030 section 2: after a chunk that was refused only RSET is in order */
 	client->needs_reset = client->uses_chunks && client->reply.code >= 400;
+	client->is_taken |=
+		client->reply.code < 400 && client->current < client->message.recipient_count;
 	if (client->current >= client->message.recipient_count) {
 		client_end_transaction(client, CLIENT_READY);
 		return;
@@ -302,24 +312,11 @@ static void on_early(struct smtp_client *client)
 		client_break_session(client, "a reply to nothing");
 }
 
-static void note_slower(struct smtp_client *client)
-{
-	int64_t wait_us;
-
-	client->is_reply_slower = smtp_client_is_slower(client->reply.code,
-							buffer_view(&client->reply.text), &wait_us);
-	if (!client->is_reply_slower)
-		return;
-	client->slower_us =
-		client->is_slower && client->slower_us > wait_us ? client->slower_us : wait_us;
-	client->is_slower = true;
-}
-
 void client_on_reply(struct smtp_client *client)
 {
 	unsigned first_digit = client->reply.code / 100;
 
-	note_slower(client);
+	client_note_slower(client);
 	client->is_proven = client->is_secured;
 	if (client->reply.code == 421) {
 		client->is_insecure = client->state == CLIENT_STARTTLS;

@@ -38,13 +38,7 @@ static const struct {
 	{421, "", "try later"},
 };
 
-/* About one mailbox, or the first attempt, whatever else is said. */
-static const struct {
-	const char *status;
-	const char *words;
-} exceptions[] = {
-	{"4.2.", ""}, {"", "greylist"}, {"", "graylist"}, {"", "grey-list"}, {"", "gray-list"},
-};
+static const char *const greylistings[] = {"greylist", "graylist", "grey-list", "gray-list"};
 
 static bool has_words(struct str text, const char *words)
 {
@@ -67,12 +61,19 @@ static struct str status_of(struct str text)
 	return mail_status_is_valid(text) ? text : STR("");
 }
 
+bool smtp_client_is_greylisting(struct str text)
+{
+	for (size_t i = 0; i < COUNT_OF(greylistings); i++)
+		if (has_words(text, greylistings[i]))
+			return true;
+	return false;
+}
+
+/* What is about one mailbox, or the first attempt, is not, whatever else is said. */
 static bool is_slower(unsigned code, struct str status, struct str text)
 {
-	for (size_t i = 0; i < COUNT_OF(exceptions); i++)
-		if (str_starts_with(status, str_from(exceptions[i].status)) &&
-		    has_words(text, exceptions[i].words))
-			return false;
+	if (str_starts_with(status, STR("4.2.")) || smtp_client_is_greylisting(text))
+		return false;
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if ((rows[i].code == 0 || rows[i].code == code) &&
 		    str_starts_with(status, str_from(rows[i].status)) &&

@@ -19,5 +19,7 @@
 /* Whether a reply with CODE and TEXT (its lines without the codes) says so. *WAIT_US_OUT: for how
  * long it wants nothing, if it says that; else 0. */
 bool smtp_client_is_slower(unsigned code, struct str text, int64_t *wait_us_out);
+/* Whether TEXT says that a first attempt is refused. */
+bool smtp_client_is_greylisting(struct str text);
 
 #endif

@@ -30,6 +30,14 @@ void client_decide(struct smtp_client *client, struct smtp_client_recipient *to,
 	to->is_slower = is_open && verdict == client->slower;
 }
 
+void client_set_again(struct smtp_client *client, const struct mail_verdict *verdict,
+		      enum smtp_client_again again)
+{
+	for (size_t i = 0; i < client->message.recipient_count; i++)
+		if (client->message.recipients[i].verdict == verdict)
+			client->message.recipients[i].again = again;
+}
+
 void client_decide_rest(struct smtp_client *client, const struct mail_verdict *verdict)
 {
 	for (size_t i = 0; i < client->message.recipient_count; i++)
@@ -58,6 +66,7 @@ void client_end_transaction(struct smtp_client *client, enum client_state state)
 {
 	client->message = (struct smtp_client_message){0};
 	client->completed++;
+	client->taken += client->is_taken;
 	client_enter(client, state);
 }
 
@@ -73,12 +82,17 @@ void client_fail_session(struct smtp_client *client, const struct mail_verdict *
 {
 	/* a session lost between transactions affects no recipient */
 	bool is_under_way = client->message.recipient_count > 0;
+	bool has_served =
+		client->taken > 0 && client->state >= CLIENT_RESET && client->state < CLIENT_BODY;
 
-	client->is_stale = is_under_way && client->completed > 0 && !client->is_answered &&
-			   client->state != CLIENT_CLOSED;
+	client->is_stale = is_under_way && client->completed > 0 &&
+			   client->state != CLIENT_CLOSED &&
+			   (!client->is_answered || (has_served && is_undecided(client)));
 	client->is_unserved = is_under_way && client->state < CLIENT_BODY && is_undecided(client);
 	client->failure = verdict;
 	client_decide_rest(client, verdict);
+	if (has_served)
+		client_set_again(client, verdict, SMTP_CLIENT_ANEW);
 	client_end_transaction(client, CLIENT_CLOSED);
 }
 

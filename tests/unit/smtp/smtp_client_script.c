@@ -291,7 +291,7 @@ static void run_scenario(const struct smtp_client_script *scenario, bool is_byte
 	assert_int_equal(smtp_client_is_used_up(run.client), scenario->is_used_up);
 	check_secret(&run);
 	for (size_t i = 0; scenario->again != NULL && i < strlen(scenario->again); i++)
-		if ("leh"[run.recipients[i].again] != scenario->again[i])
+		if ("lehn"[run.recipients[i].again] != scenario->again[i])
 			fail_msg("%s: recipient %zu again %d", scenario->name, i,
 				 (int)run.recipients[i].again);
 	assert_int_equal(run.recipients[0].is_passed_on, scenario->is_passed_on);

@@ -39,8 +39,8 @@ struct smtp_client_script {
 	bool avoids_chunks;
 	bool is_used_up;
 	const char *secret; /* is in no verdict, and in nothing that is watched; NULL: none */
-	const char *again;  /* 'l', 'e' or 'h' of each recipient, as enum smtp_client_again; NULL:
-			     * not seen to */
+	const char *again;  /* 'l', 'e', 'h' or 'n' of each recipient, as enum smtp_client_again;
+			     * NULL:  not seen to */
 	uint64_t size;      /* 0: of the message */
 
 	const char *sender; /* NULL: s@s.example */

@@ -103,6 +103,7 @@ static struct smtp_client_slower said_by(const char *replies)
 	}
 	assert_true(smtp_client_take_slower(client, &slower));
 	assert_false(smtp_client_take_slower(client, &slower)); /* said once */
+	slower.verdict = NULL;
 	smtp_client_free(client);
 	return slower;
 }
@@ -112,13 +113,13 @@ static void a_refused_connection_is_told_apart(void **state)
 	struct smtp_client_slower slower = said_by("421 4.7.0 Too many connections\n");
 
 	(void)state;
-	assert_true(slower.is_connection);
+	assert_int_equal(slower.refusal.place, SMTP_CLIENT_AT_OPENING);
 	assert_int_equal(slower.wait_us, 0);
 	slower = said_by("220 mx\n421 4.7.0 Try again in 5 minutes\n");
-	assert_true(slower.is_connection);
+	assert_int_equal(slower.refusal.place, SMTP_CLIENT_AT_OPENING);
 	assert_int_equal(slower.wait_us, 5 * MINUTE_US);
 	slower = said_by("220 mx\n250 mx\n421 4.7.0 Too many connections\n");
-	assert_false(slower.is_connection);
+	assert_int_equal(slower.refusal.place, SMTP_CLIENT_AT_MAIL);
 }
 
 int main(void)

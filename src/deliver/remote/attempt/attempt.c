@@ -23,9 +23,11 @@ static void finish(struct remote_attempt *attempt)
 	if (attempt->next != NULL)
 		attempt->next->previous = attempt->previous;
 	if (attempt->busy.us > 0)
-		deliver_helper_finish_busy(job, attempt->busy.us,
-					   attempt->busy.place != NULL ? IPC_JOB_BUSY_PLACE : 0,
-					   attempt->busy.reason);
+		deliver_helper_finish_busy(
+			job, attempt->busy.us,
+			(attempt->busy.place != NULL ? IPC_JOB_BUSY_PLACE : 0U) |
+				(attempt->has_complained ? IPC_JOB_BUSY_LAST : 0U),
+			attempt->busy.reason);
 	else
 		deliver_helper_finish(job);
 }
@@ -162,7 +164,8 @@ static void go_on_with_rest(struct remote_attempt *attempt)
 		remote_recipients_report_deferred(&attempt->recipients);
 		finish(attempt);
 	} else if (remote_recipients_has_more(&attempt->recipients)) {
-		if (remote_session_is_reusable(attempt->session) && !is_outdated(attempt)) {
+		if (remote_session_is_reusable(attempt->session) && !is_outdated(attempt) &&
+		    !attempt->recipients.is_anew) {
 			start_transaction(attempt);
 			return;
 		}
@@ -267,6 +270,7 @@ static void settle(struct remote_attempt *attempt)
 				 attempt->is_slowed);
 	attempt->job->tls = NULL;
 	attempt->job->source = STR("");
+	remote_attempt_learn_limits(attempt);
 	go_on_with_rest(attempt);
 }
 
@@ -346,7 +350,7 @@ static void start_transaction(struct remote_attempt *attempt)
 	struct remote_transaction transaction = {
 		.content = job->content, .done = on_outcome, .context = attempt};
 
-	remote_recipients_begin(&attempt->recipients);
+	remote_recipients_begin(&attempt->recipients, remote_attempt_recipients_most(attempt));
 	if (!take_turn(attempt))
 		return;
 	remote_attempt_message(attempt, &transaction.message);

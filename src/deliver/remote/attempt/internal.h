@@ -14,6 +14,14 @@
 /* In one attempt: each is asked for the recipients that the one before deferred. */
 enum { SERVERS_MAX = 4 };
 
+/* A session in which a server has refused what it may accept in the next one. */
+struct remote_served {
+	uint32_t messages; /* that it was given before */
+	union os_socket_address server;
+	struct mail_verdict verdict; /* what it said */
+	struct str to;
+};
+
 /* In the arena of its job. */
 struct remote_attempt {
 	struct remote_carrier *carrier;
@@ -45,10 +53,12 @@ struct remote_attempt {
 	int64_t begin_us; /* monotonic */
 	struct remote_recipients recipients;
 	struct remote_content_needs needs;
-	bool is_allowed;        /* by the shape: the next transaction, with its new session */
-	bool is_slowed;         /* the server has said in the last one that it gets too much */
-	int64_t begun_us;       /* the last one; monotonic */
-	int64_t held_until_us;  /* the next one, in the session; monotonic */
+	bool is_allowed;             /* by the shape: the next transaction, with its new session */
+	bool is_slowed;              /* the server has said in the last one that it gets too much */
+	bool has_complained;         /* of the message, too: others are tried before it */
+	struct remote_served served; /* the session that had served enough; no messages: none */
+	int64_t begun_us;            /* the last one; monotonic */
+	int64_t held_until_us;       /* the next one, in the session; monotonic */
 	struct shape_wait busy; /* of servers that may not be asked now, the shortest; 0: none */
 	bool needs_utf8;        /* its header does */
 	bool has_fallen_back;   /* to servers that are not those of KEY */
@@ -107,6 +117,13 @@ MUST_CHECK bool remote_attempt_is_unwanted(struct remote_attempt *attempt);
 /* A transaction has ended: IS_SLOWED, and how long the server wants nothing; not if that is over.
  */
 void remote_attempt_learn_speed(struct remote_attempt *attempt, enum remote_outcome outcome);
+/* How many recipients the next transaction over the session may have; 0: any number. */
+uint32_t remote_attempt_recipients_most(const struct remote_attempt *attempt);
+
+/* served.c */
+/* Every recipient of a transaction has a verdict: what the server has shown of how much it takes is
+ * noted, and the session gets no more than that. */
+void remote_attempt_learn_limits(struct remote_attempt *attempt);
 
 enum remote_attempt_next {
 	REMOTE_ATTEMPT_MET,   /* there is a session with the next server */

@@ -13,11 +13,19 @@ void remote_recipients_init(struct remote_recipients *recipients, struct deliver
 	recipients->transaction = arena_alloc(job->arena, most * sizeof *recipients->transaction);
 }
 
-void remote_recipients_begin(struct remote_recipients *recipients)
+size_t remote_recipients_next(const struct remote_recipients *recipients, uint32_t most)
 {
 	size_t rest = recipients->end - recipients->first;
 
-	recipients->count = rest < REMOTE_RECIPIENTS_MAX ? rest : REMOTE_RECIPIENTS_MAX;
+	if (most == 0 || most > REMOTE_RECIPIENTS_MAX)
+		most = REMOTE_RECIPIENTS_MAX;
+	return rest < most ? rest : most;
+}
+
+void remote_recipients_begin(struct remote_recipients *recipients, uint32_t most)
+{
+	recipients->count = remote_recipients_next(recipients, most);
+	recipients->is_anew = false;
 	for (size_t i = 0; i < recipients->count; i++) {
 		size_t number = recipients->order[recipients->first + i];
 		const struct deliver_helper_recipient *from = &recipients->job->recipients[number];
@@ -60,13 +68,19 @@ static void set_aside(struct remote_recipients *recipients, size_t number,
 	recipients->aside[recipients->aside_count++] = number;
 }
 
-/* The recipients for which the server had no room come first in the next transaction. */
+static bool is_for_next(const struct smtp_client_recipient *to)
+{
+	return to->again == SMTP_CLIENT_HERE || to->again == SMTP_CLIENT_ANEW;
+}
+
+/* The recipients for which the server, or the session, had no room come first in the next
+ * transaction. */
 static void keep_for_next(struct remote_recipients *recipients)
 {
 	size_t place = recipients->first + recipients->count;
 
 	for (size_t i = recipients->count; i > 0; i--)
-		if (recipients->transaction[i - 1].again == SMTP_CLIENT_HERE)
+		if (is_for_next(&recipients->transaction[i - 1]))
 			recipients->order[--place] = recipients->order[recipients->first + i - 1];
 	recipients->first = place;
 }
@@ -83,11 +97,12 @@ void remote_recipients_settle(struct remote_recipients *recipients, bool may_ask
 
 		job->recipients[number].is_passed_on = to->is_passed_on;
 		job->recipients[number].is_timed = to->is_timed;
+		recipients->is_anew |= to->again == SMTP_CLIENT_ANEW;
 		if (to->is_slower && keeps_slower)
 			continue;
 		if (to->again == SMTP_CLIENT_ELSEWHERE && may_ask_elsewhere)
 			set_aside(recipients, number, to->verdict);
-		else if (to->again != SMTP_CLIENT_HERE)
+		else if (!is_for_next(to))
 			deliver_helper_report(job, number, to->verdict, NULL);
 	}
 	keep_for_next(recipients);

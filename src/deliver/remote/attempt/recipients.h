@@ -4,9 +4,10 @@
  * which server.
  *
  * All recipients begin with the current server. Each transaction takes some of them; after it each
- * is reported, tried again at the same server (SMTP_CLIENT_HERE), or set aside for the next server
- * with the reply of this one. When none is left for the current server, those set aside are tried
- * at the next; if there is none, that reply is reported.
+ * is reported, tried again at the same server (SMTP_CLIENT_HERE, or in a new session
+ * SMTP_CLIENT_ANEW), or set aside for the next server with the reply of this one. When none is left
+ * for the current server, those set aside are tried at the next; if there is none, that reply is
+ * reported.
  */
 #ifndef DELIVER_REMOTE_ATTEMPT_RECIPIENTS_H
 #define DELIVER_REMOTE_ATTEMPT_RECIPIENTS_H
@@ -26,13 +27,16 @@ struct remote_recipients {
 	const struct mail_verdict *last_deferral;  /* the engine's, copied last */
 	struct smtp_client_recipient *transaction; /* of order[first] and those after it */
 	size_t count;                              /* in it */
+	bool is_anew; /* those that are left to try at this server need a new session */
 };
 
 /* What it allocates is in JOB's arena. */
 void remote_recipients_init(struct remote_recipients *recipients, struct deliver_helper_job *job);
 
-/* Fills the next transaction with at least one recipient; there must be one to try. */
-void remote_recipients_begin(struct remote_recipients *recipients);
+/* How many recipients the next transaction has if the server takes MOST (0: any number). */
+size_t remote_recipients_next(const struct remote_recipients *recipients, uint32_t most);
+/* Fills it with at least one recipient; there must be one to try. */
+void remote_recipients_begin(struct remote_recipients *recipients, uint32_t most);
 /* Acts on its verdicts. MAY_ASK_ELSEWHERE: there may be another server. KEEPS_SLOWER: those whom
  * the server would take if less came are not reported. */
 void remote_recipients_settle(struct remote_recipients *recipients, bool may_ask_elsewhere,

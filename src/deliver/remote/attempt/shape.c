@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* When an attempt may begin sessions and transactions (shape/shape.h). */
+#include "base/hash.h"
 #include "base/timestamp.h"
 #include "deliver/remote/attempt/internal.h"
 #include "os/clock.h"
@@ -12,12 +13,15 @@ static void keep_wait(struct remote_attempt *attempt, const struct shape_wait *w
 		attempt->busy = *wait;
 }
 
-/* How many recipients the next transaction has at most. */
-static size_t next_count(const struct remote_attempt *attempt)
+uint32_t remote_attempt_recipients_most(const struct remote_attempt *attempt)
 {
-	size_t rest = attempt->recipients.end - attempt->recipients.first;
+	const struct shape_hold *hold = remote_session_hold(attempt->session);
+	struct shape_subject subject;
 
-	return rest < REMOTE_RECIPIENTS_MAX ? rest : REMOTE_RECIPIENTS_MAX;
+	if (hold->server == NULL)
+		return 0;
+	subject = shape_subject_of(hold, attempt->job->destination);
+	return shape_recipients_most(attempt->carrier->shape, &subject, os_clock_monotonic_us());
 }
 
 bool remote_attempt_may_meet(struct remote_attempt *attempt, struct shape_hold *hold_out)
@@ -25,15 +29,18 @@ bool remote_attempt_may_meet(struct remote_attempt *attempt, struct shape_hold *
 	const struct shape_subject subject = {attempt->job->destination,
 					      str_from(attempt->server->host),
 					      os_socket_address_port(&attempt->server->address)};
+	struct shape *shape = attempt->carrier->shape;
+	int64_t now_us = os_clock_monotonic_us();
 	struct shape_wait wait;
+	size_t count;
 
 	*hold_out = (struct shape_hold){0};
-	if (attempt->carrier->shape == NULL)
+	if (shape == NULL)
 		return true;
+	count = remote_recipients_next(&attempt->recipients,
+				       shape_recipients_most(shape, &subject, now_us));
 	do {
-		attempt->is_allowed =
-			shape_enter(attempt->carrier->shape, &subject, next_count(attempt),
-				    os_clock_monotonic_us(), hold_out, &wait);
+		attempt->is_allowed = shape_enter(shape, &subject, count, now_us, hold_out, &wait);
 	} while (!attempt->is_allowed && wait.place != NULL &&
 		 remote_pool_close_one(attempt->carrier->pool, wait.place));
 	if (!attempt->is_allowed)
@@ -72,13 +79,81 @@ bool remote_attempt_is_unwanted(struct remote_attempt *attempt)
 	return true;
 }
 
-void remote_attempt_learn_speed(struct remote_attempt *attempt, enum remote_outcome outcome)
+/* --- what servers say --- */
+
+static uint64_t number_of(struct str text)
+{
+	return hash_own(text.data, text.length);
+}
+
+/* At RCPT the recipient that it was said of; from then on the first one stands for all. */
+static struct str recipient_of(const struct remote_attempt *attempt,
+			       const struct smtp_client_slower *slower)
+{
+	bool is_rcpt = slower->refusal.place == SMTP_CLIENT_AT_RECIPIENT;
+
+	return attempt->recipients.transaction[is_rcpt ? slower->recipient : 0].address;
+}
+
+/* Whom SLOWER concerns, now that others are known. */
+static enum smtp_client_scope scope_of(struct remote_attempt *attempt,
+				       const struct smtp_client_slower *slower, int64_t now_us)
+{
+	const struct mail_verdict *verdict = slower->verdict;
+	struct smtp_client_refusal refusal = slower->refusal;
+	const uint64_t said[] = {refusal.place, slower->code, number_of(str_from(verdict->status))};
+	const struct shape_told told = {
+		.reply = hash_own(said, sizeof said),
+		.sender = number_of(attempt->job->sender),
+		.recipient = refusal.place > SMTP_CLIENT_AT_MAIL
+				     ? number_of(recipient_of(attempt, slower)) | 1
+				     : 0,
+	};
+	enum shape_told_whom whom = SHAPE_TOLD_ONE;
+
+	if (refusal.place > SMTP_CLIENT_AT_OPENING)
+		whom = shape_refused(remote_session_hold(attempt->session), &told, now_us);
+	refusal.is_of_others = whom == SHAPE_TOLD_OTHERS;
+	refusal.is_only = whom == SHAPE_TOLD_ONLY;
+	return smtp_client_scope_of(&refusal);
+}
+
+static void note_taken(const struct remote_attempt *attempt)
+{
+	for (size_t i = 0; i < attempt->recipients.count; i++)
+		if (attempt->recipients.transaction[i].verdict->class == MAIL_OK) {
+			shape_taken(remote_session_hold(attempt->session));
+			return;
+		}
+}
+
+/* The server has said that it gets too much: it is sent less, if that is not about this message. */
+static void slow_down(struct remote_attempt *attempt, const struct smtp_client_slower *slower)
 {
 	int64_t now_us = os_clock_monotonic_us();
+	bool is_opening = slower->refusal.place == SMTP_CLIENT_AT_OPENING;
+	const struct shape_complaint complaint = {
+		attempt->begun_us,
+		slower->wait_us,
+		is_opening,
+		{attempt->job->id, recipient_of(attempt, slower), slower->verdict},
+	};
+	struct shape_wait wait;
+
+	if (scope_of(attempt, slower, now_us) != SMTP_CLIENT_OF_HOST)
+		return;
+	shape_slow(remote_session_hold(attempt->session), &complaint, now_us, &wait);
+	/* what it complains of may be long over: then it has refused like any other */
+	attempt->is_slowed = wait.us > 0;
+	attempt->has_complained |= attempt->is_slowed && !is_opening;
+	if (attempt->is_slowed)
+		keep_wait(attempt, &wait);
+}
+
+void remote_attempt_learn_speed(struct remote_attempt *attempt, enum remote_outcome outcome)
+{
 	struct shape_hold *hold = remote_session_hold(attempt->session);
-	struct shape_wait wait = {0};
 	struct smtp_client_slower slower;
-	struct shape_complaint complaint;
 
 	attempt->is_slowed = false;
 	if (attempt->carrier->shape == NULL)
@@ -86,14 +161,9 @@ void remote_attempt_learn_speed(struct remote_attempt *attempt, enum remote_outc
 	if (outcome == REMOTE_UNREACHABLE)
 		shape_unsent(hold);
 	else
-		shape_ended(hold, now_us);
-	if (!remote_session_take_slower(attempt->session, &slower))
-		return;
-	complaint =
-		(struct shape_complaint){attempt->begun_us, slower.wait_us, slower.is_connection};
-	shape_slow(hold, &complaint, now_us, &wait);
-	/* what it complains of may be long over: then it has refused like any other */
-	attempt->is_slowed = wait.us > 0;
-	if (attempt->is_slowed)
-		keep_wait(attempt, &wait);
+		shape_ended(hold, os_clock_monotonic_us());
+	if (outcome == REMOTE_DECIDED)
+		note_taken(attempt);
+	if (remote_session_take_slower(attempt->session, &slower))
+		slow_down(attempt, &slower);
 }

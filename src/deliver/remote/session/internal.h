@@ -47,7 +47,8 @@ struct remote_session {
 	struct remote_session_login login;
 	struct remote_engine engine;
 	unsigned reply_count; /* at the last progress */
-	unsigned transaction_count;
+	uint32_t transaction_count;
+	uint32_t transactions_most;            /* 0: TRANSACTIONS_MAX */
 	struct remote_transaction transaction; /* no DONE: none is running */
 	uint64_t position;                     /* in the message, if it is not converted */
 	struct remote_form *form;              /* the converted message; NULL: sent as it is */

@@ -202,7 +202,19 @@ bool remote_session_is_reusable(const struct remote_session *session)
 	return session->transaction.done == NULL &&
 	       remote_engine_status(&session->engine) == SMTP_CLIENT_READY &&
 	       session->transaction_count < TRANSACTIONS_MAX &&
+	       (session->transactions_most == 0 ||
+		session->transaction_count < session->transactions_most) &&
 	       !remote_engine_is_used_up(&session->engine);
+}
+
+void remote_session_limit(struct remote_session *session, uint32_t most)
+{
+	session->transactions_most = most;
+}
+
+uint32_t remote_session_transactions(const struct remote_session *session)
+{
+	return session->transaction_count;
 }
 
 static void watch(struct remote_session *session, unsigned events)

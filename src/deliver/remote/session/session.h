@@ -119,6 +119,10 @@ bool remote_session_is_before_mail(const struct remote_session *session);
 /* The server may have accepted the message already: see smtp_client_is_deciding(). */
 bool remote_session_is_deciding(const struct remote_session *session);
 bool remote_session_is_reusable(const struct remote_session *session);
+/* It gets at most so many transactions; 0: as many as any. */
+void remote_session_limit(struct remote_session *session, uint32_t most);
+/* How many were begun. */
+uint32_t remote_session_transactions(const struct remote_session *session);
 const union os_socket_address *remote_session_address(const struct remote_session *session);
 const char *remote_session_key(const struct remote_session *session);
 /* Between transactions: its place in its class may be free for others. Calls ENDED once, when the

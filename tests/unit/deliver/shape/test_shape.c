@@ -7,6 +7,8 @@
 #include "unit/config/config_outcome.h"
 #include <stdio.h>
 
+static const struct mail_verdict enough = {MAIL_WAIT, "4.7.0", "enough"};
+
 static struct {
 	struct shape *shape;
 	struct config *config;
@@ -205,10 +207,12 @@ static void a_server_is_slowed_down_for(void **state)
 		assert_true(next(&hold, "a.example", 1));
 	}
 	shape_ended(&hold, world.now_us);
-	shape_slow(&hold, &(struct shape_complaint){.began_us = world.now_us}, world.now_us, &wait);
+	shape_slow(&hold,
+		   &(struct shape_complaint){.began_us = world.now_us, .said.verdict = &enough},
+		   world.now_us, &wait);
 	assert_int_equal(wait.us, 2 * SECOND_US); /* 60 in a minute: 30 */
 	assert_string_equal(wait.reason,
-			    "mx.example.net says that it gets too much: a message in 2s");
+			    "mx.example.net says that it gets too much: a message in 2s; enough");
 	assert_false(next(&hold, "a.example", 1));
 	assert_false(send_one("b.example", "MX.Example.net"));
 	assert_true(send_one("a.example", "mx2.example.net"));
@@ -318,7 +322,8 @@ static void no_interval_can_have_more(void **state)
 
 static void refuse(struct shape_hold *hold)
 {
-	const struct shape_complaint complaint = {.began_us = world.now_us, .is_connection = true};
+	const struct shape_complaint complaint = {
+		.began_us = world.now_us, .is_connection = true, .said.verdict = &enough};
 
 	shape_ended(hold, world.now_us);
 	shape_slow(hold, &complaint, world.now_us, &world.wait);
@@ -335,8 +340,9 @@ static void a_server_gets_fewer_connections(void **state)
 	for (size_t i = 0; i < COUNT_OF(holds); i++)
 		assert_true(enter("a.example", "mx", 1, &holds[i]));
 	refuse(&holds[4]);
-	assert_string_equal(world.wait.reason,
-			    "mx says that it has too many connections: 4 connections at once");
+	assert_string_equal(
+		world.wait.reason,
+		"mx says that it has too many connections: 4 connections at once; enough");
 	refuse(&holds[3]);
 	assert_false(enter("b.example", "mx", 1, &holds[3]));
 	assert_ptr_equal(world.wait.place, holds[0].server);
@@ -353,7 +359,8 @@ static void a_server_gets_fewer_connections(void **state)
 	world.now_us += 10 * MINUTE_US;
 	assert_true(enter("a.example", "mx", 1, &holds[0]));
 	refuse(&holds[0]);
-	assert_string_equal(world.wait.reason, "mx says that it gets too much: a message in 60s");
+	assert_string_equal(world.wait.reason,
+			    "mx says that it gets too much: a message in 60s; enough");
 	end();
 }
 
@@ -361,7 +368,7 @@ static void a_server_gets_fewer_connections(void **state)
  * time; not when it gets too much. */
 static void a_server_wants_nothing_for_a_time(void **state)
 {
-	struct shape_complaint complaint = {.began_us = world.now_us};
+	struct shape_complaint complaint = {.began_us = world.now_us, .said.verdict = &enough};
 	struct shape_hold holds[3];
 	struct shape_hold nowhere = {0};
 

@@ -5,10 +5,44 @@
 #include "turn_scene.h"
 #include <stdio.h>
 
+static void turn_pause(struct turn_scene *scene, struct job *job, int64_t until_us,
+		       bool is_for_place, const char *reason)
+{
+	transport_pause(job, scene->now_us,
+			&(struct transport_pause_terms){.until_us = until_us,
+							.is_for_place = is_for_place,
+							.reason = str_from(reason)});
+}
+
 static void pause(struct turn_scene *scene, struct job *job, int64_t wait_us)
 {
-	transport_pause(job, scene->now_us, scene->now_us + wait_us, false, STR("enough"));
+	turn_pause(scene, job, scene->now_us + wait_us, false, "enough");
 	assert_null(transports_check(scene->transports));
+}
+
+/* It is what the server complains of: it must not be the one that tries whether others may come. */
+static void a_job_comes_back_behind_all_others(void **state)
+{
+	struct turn_scene *scene = scene_new(10, 2);
+	struct job *first = scene_add(scene, "x", "s@s.example", 1);
+	struct job *second = scene_add(scene, "x", "s@s.example", 2);
+	struct job *third = scene_add(scene, "x", "t@s.example", 3);
+
+	(void)state;
+	assert_ptr_equal(scene_start(scene, scene->remote), first);
+	transport_pause(first, scene->now_us,
+			&(struct transport_pause_terms){.until_us = scene->now_us + SECOND_US,
+							.is_last = true,
+							.reason = STR("enough")});
+	assert_null(transports_check(scene->transports));
+	scene->now_us += SECOND_US;
+	assert_ptr_equal(scene_start(scene, scene->remote), third);
+	assert_ptr_equal(scene_start(scene, scene->remote), second);
+	scene_end(scene, third, 0, true);
+	scene_end(scene, second, 0, true);
+	assert_ptr_equal(scene_start(scene, scene->remote), first);
+	scene_end(scene, first, 0, true);
+	scene_free(scene);
 }
 
 /* The first of its flow, and others do not wait for it. */
@@ -120,7 +154,7 @@ static void pauses_that_end_together_keep_their_order(void **state)
 		snprintf(name, sizeof name, "d%u", i);
 		jobs[i] = scene_add(scene, name, "s@s.example", i);
 		assert_ptr_equal(scene_start(scene, scene->remote), jobs[i]);
-		transport_pause(jobs[i], scene->now_us, until_us, false, STR("enough"));
+		turn_pause(scene, jobs[i], until_us, false, "enough");
 	}
 	scene->now_us = until_us + MANY;
 	assert_true(transport_is_ready(scene->remote, scene->now_us));
@@ -144,12 +178,12 @@ static void a_place_that_is_free_ends_the_pause(void **state)
 		jobs[i] = scene_add(scene, "x", "s@s.example", i);
 	assert_ptr_equal(scene_start(scene, scene->remote), jobs[0]);
 	assert_ptr_equal(scene_start(scene, scene->remote), jobs[1]);
-	transport_pause(jobs[1], scene->now_us, scene->now_us + MINUTE_US, true, STR("full"));
+	turn_pause(scene, jobs[1], scene->now_us + MINUTE_US, true, "full");
 	assert_null(scene_start(scene, scene->remote));
 	scene_end(scene, jobs[0], SCENE_MS, true);
 	assert_ptr_equal(scene_start(scene, scene->remote), jobs[1]);
 	assert_ptr_equal(scene_start(scene, scene->remote), jobs[2]);
-	transport_pause(jobs[2], scene->now_us, scene->now_us + MINUTE_US, false, STR("enough"));
+	turn_pause(scene, jobs[2], scene->now_us + MINUTE_US, false, "enough");
 	scene_end(scene, jobs[1], SCENE_MS, true);
 	assert_null(scene_start(scene, scene->remote));
 	scene->now_us += MINUTE_US;
@@ -247,6 +281,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_comes_back_to_its_place),
+		cmocka_unit_test(a_job_comes_back_behind_all_others),
 		cmocka_unit_test(it_finds_its_flow_again),
 		cmocka_unit_test(nothing_is_learnt),
 		cmocka_unit_test(the_shortest_pause_counts),

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: ISC
+/* How many messages servers take in a session, and recipients in a transaction: that shows when
+ * they refuse the next one, and take it in a new session, or in the next transaction. */
+#include "deliver/remote/attempt/internal.h"
+#include "deliver/remote/route/peer.h"
+#include "log/event.h"
+#include "os/clock.h"
+
+static const struct smtp_client_recipient *
+find_recipient(const struct remote_attempt *attempt, enum smtp_client_again again, bool is_asked)
+{
+	const struct remote_recipients *recipients = &attempt->recipients;
+
+	for (size_t i = 0; i < recipients->count; i++)
+		if (recipients->transaction[i].again == again &&
+		    recipients->transaction[i].is_asked >= is_asked)
+			return &recipients->transaction[i];
+	return NULL;
+}
+
+static bool is_taken(const struct remote_attempt *attempt)
+{
+	for (size_t i = 0; i < attempt->recipients.count; i++)
+		if (attempt->recipients.transaction[i].verdict->class == MAIL_OK)
+			return true;
+	return false;
+}
+
+/* It is known to be about the session only once the new one has taken it. */
+static void note_served(struct remote_attempt *attempt)
+{
+	const struct smtp_client_recipient *to = find_recipient(attempt, SMTP_CLIENT_ANEW, true);
+	char peer[OS_SOCKET_TEXT_SIZE];
+
+	if (to == NULL)
+		return;
+	attempt->served = (struct remote_served){
+		.messages = remote_session_transactions(attempt->session) - 1,
+		.server = *remote_session_address(attempt->session),
+		.verdict = *to->verdict,
+		.to = to->address,
+	};
+	os_socket_address_format(&attempt->served.server, peer);
+	log_event(EVENT_SESSION_RENEWED, log_string("server", peer),
+		  log_number("messages", attempt->served.messages), log_id(attempt->job->id),
+		  log_str("to", to->address), log_string("status", to->verdict->status),
+		  log_string("text", to->verdict->text));
+}
+
+static void learn_messages(struct remote_attempt *attempt, struct shape_hold *hold)
+{
+	const struct remote_served *served = &attempt->served;
+	const struct shape_said said = {attempt->job->id, served->to, &served->verdict};
+
+	if (served->messages == 0 || remote_session_transactions(attempt->session) != 1)
+		return;
+	if (is_taken(attempt) &&
+	    os_socket_address_is_equal(&served->server, remote_session_address(attempt->session)))
+		shape_learn_messages(hold, served->messages, &said, os_clock_monotonic_us());
+	attempt->served.messages = 0;
+}
+
+static void learn_recipients(const struct remote_attempt *attempt, struct shape_hold *hold)
+{
+	const struct smtp_client_recipient *to = find_recipient(attempt, SMTP_CLIENT_HERE, true);
+	const struct smtp_client_recipient *first = attempt->recipients.transaction;
+	const struct shape_said said = {attempt->job->id, to != NULL ? to->address : STR(""),
+					to != NULL ? to->verdict : NULL};
+	uint32_t count = 0;
+
+	if (to == NULL)
+		return;
+	for (; first < to; first++)
+		count += first->is_accepted;
+	shape_learn_recipients(hold, count, &said, os_clock_monotonic_us());
+}
+
+void remote_attempt_learn_limits(struct remote_attempt *attempt)
+{
+	struct shape_hold *hold = remote_session_hold(attempt->session);
+	struct shape_subject subject;
+
+	if (hold->server != NULL) {
+		learn_messages(attempt, hold);
+		learn_recipients(attempt, hold);
+		subject = shape_subject_of(hold, attempt->job->destination);
+		remote_session_limit(attempt->session,
+				     shape_messages_most(attempt->carrier->shape, &subject,
+							 os_clock_monotonic_us()));
+	}
+	note_served(attempt);
+}
