@@ -64,6 +64,8 @@ struct filing_work { /* of one copy */
 	bool was_appended;
 	bool is_told;                   /* that it failed, and why */
 	bool is_settled;                /* nothing is to be done any more */
+	bool is_new_choice;             /* its folder is to be made, by the sender's choice */
+	bool is_limited;                /* that is one too many a day: it goes elsewhere */
 	char kept[MAILSTORE_COPY_SIZE]; /* where it is: as recorded, found or appended */
 };
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: ISC
 /* Where each copy goes: as was decided when one was filed for the first time, whatever the
  * configuration says since. */
+#include "base/timestamp.h"
 #include "filing/internal.h"
+#include "os/clock.h"
 #include <stdio.h>
 
 static bool is_any(const struct filing_work *work)
@@ -59,6 +61,61 @@ static void find_twins(struct filing_item *item)
 	}
 }
 
+/* Folders that others of the group are going to make for the user of WORK. */
+static unsigned count_choices(const struct filing_some *some, const struct filing_work *work)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < some->count && some->works[i] != work; i++)
+		if (some->works[i]->is_new_choice &&
+		    str_equal(some->works[i]->attempt.place.user, work->attempt.place.user) &&
+		    !str_equal(some->works[i]->attempt.place.folder, work->attempt.place.folder))
+			count++;
+	return count;
+}
+
+static bool is_choice(const struct filing_work *work)
+{
+	return work->copy->is_choice && work->copy->other_folder.length > 0 &&
+	       !str_equal(work->copy->other_folder, work->attempt.place.folder);
+}
+
+/* Anybody can write to user+anything: beyond some a day that makes no folders any more. */
+static int limit_choices(const struct filing *filing, const struct filing_some *some)
+{
+	int64_t since_us = os_clock_wall_us() - DAY_US;
+
+	for (size_t i = 0; i < some->count; i++) {
+		struct filing_work *work = some->works[i];
+		unsigned count = 0;
+		int is_known;
+
+		work->is_new_choice = work->is_limited = false;
+		if (!is_choice(work))
+			continue;
+		is_known =
+			record_new_folders(filing->record, &work->attempt.place, since_us, &count);
+		if (is_known < 0)
+			return is_known;
+		work->is_limited =
+			is_known == 0 && count + count_choices(some, work) >= FILING_FOLDERS_A_DAY;
+		work->is_new_choice = is_known == 0 && !work->is_limited;
+		if (work->is_limited)
+			work->attempt.place.folder = work->copy->other_folder;
+	}
+	return 0;
+}
+
+/* Unless it was decided before. */
+static void tell_of_limit(const struct filing *filing, const struct filing_work *work)
+{
+	char text[80];
+
+	snprintf(text, sizeof text, "%d folders of this mailbox were made by mail within a day",
+		 FILING_FOLDERS_A_DAY);
+	filing_tell(filing, FILING_MOVED, work, text);
+}
+
 int filing_decide(const struct filing *filing, struct filing_item *items, size_t count)
 {
 	struct filing_some some CLEANUP(filing_some_clear);
@@ -66,9 +123,17 @@ int filing_decide(const struct filing *filing, struct filing_item *items, size_t
 
 	forget_twins(items, count);
 	filing_some_choose(&some, items, count, is_any);
-	error = record_decide_all(filing->record, some.attempts, some.count);
-	for (size_t i = 0; error == 0 && i < some.count; i++)
-		keep(some.works[i]);
+	error = limit_choices(filing, &some);
+	if (error == 0)
+		error = record_decide_all(filing->record, some.attempts, some.count);
+	for (size_t i = 0; error == 0 && i < some.count; i++) {
+		struct filing_work *work = some.works[i];
+
+		if (work->is_limited &&
+		    str_equal(work->attempt.place.folder, work->copy->other_folder))
+			tell_of_limit(filing, work);
+		keep(work);
+	}
 	for (size_t i = 0; error == 0 && i < count; i++)
 		find_twins(&items[i]);
 	return error;

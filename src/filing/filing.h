@@ -16,6 +16,8 @@
 #include "mailstore/mailstore.h"
 #include "record/record.h"
 
+enum { FILING_FOLDERS_A_DAY = 32 }; /* that mail may make in a mailbox by the sender's choice */
+
 /* One copy of a message. A message has one for each user and purpose; two with the same place are
  * filed once. */
 struct filing_copy {
@@ -26,6 +28,7 @@ struct filing_copy {
 	const struct mail_quota *quota; /* of the mailbox; NULL: none is counted */
 	bool refuses_over_quota;        /* then it fails, instead of waiting */
 	struct str recipient;           /* written as Delivered-To; "": the sender's copy */
+	bool is_choice; /* the folder's name is the sender's choice, so that few are made a day */
 	struct str other_folder; /* where it goes if the store refuses the folder; "": nowhere */
 	bool is_settled;         /* its verdict is final, from a call before: it is left alone */
 	/* Out: OK 2.0.0: it is in the mailbox, now or before; WAIT 4.3.0 (the record or the store);
@@ -64,7 +67,8 @@ enum filing_event_kind {
 	FILING_FOUND,   /* in doubt: a copy was found in the mailbox */
 	FILING_MISSING, /* in doubt: no copy was found, so it is appended */
 	FILING_SURPLUS, /* in doubt: more than one was found; this one was removed */
-	FILING_MOVED,   /* its folder is refused, as TEXT says: it goes to other_folder */
+	FILING_MOVED,   /* its folder is refused, or one too many a day, as TEXT says: it goes to
+			 * other_folder */
 	FILING_FAILED,  /* TEXT says why */
 	FILING_EVENTS,
 };

@@ -11,7 +11,8 @@
 
 /* The user of ADDRESS, LOCAL@DOMAIN in canonical form without the extension, and that, likewise:
  * "": none. DETAIL_OUT may be NULL. WRITTEN_OUT, or NULL: the extension in the case that it has in
- * ADDRESS, as the name of a folder has one. Texts are in ARENA. -EINVAL: ADDRESS cannot have a mailbox. */
+ * ADDRESS, as the name of a folder has one. Texts are in ARENA. -EINVAL: ADDRESS cannot have a
+ * mailbox. */
 MUST_CHECK int filing_user(struct str address, struct arena *arena, struct str *user_out,
 			   struct str *detail_out, struct str *written_out);
 

@@ -61,3 +61,39 @@ int record_mailboxes_make(struct record_sql *sql, struct record_attempt **attemp
 		numbers[some.which[i]] = some.outcomes[i].inserted;
 	return error == 0 ? find(sql, attempts, count, numbers) : error;
 }
+
+static void take_one(void *context, const struct record_value *values, size_t count)
+{
+	(void)count;
+	*(int64_t *)context = values[0].number;
+}
+
+int record_sql_new_folders(struct record *record, const struct record_place *place,
+			   int64_t since_us, unsigned *count_out)
+{
+	struct record_sql *sql = record_sql_of(record);
+	const struct record_value names[] = {{.kind = RECORD_TEXT, .bytes = place->user},
+					     {.kind = RECORD_TEXT, .bytes = place->folder}};
+	const struct record_value since[] = {names[0], record_number(since_us)};
+	struct record_call find = RECORD_CALL(RECORD_MAILBOX_FIND, names);
+	struct record_call new = RECORD_CALL(RECORD_MAILBOX_NEW, since);
+	int64_t known = 0;
+	int64_t count = 0;
+	int error = record_sql_check(sql);
+
+	if (error != 0)
+		return error;
+	if (!record_text_is_valid(place->user, RECORD_ADDRESS_MAX) ||
+	    !record_text_is_valid(place->folder, RECORD_FOLDER_MAX))
+		return -EINVAL;
+	find.row = new.row = take_one;
+	find.context = &known;
+	new.context = &count;
+	error = record_run(sql, &find);
+	if (error == 0 && known == 0)
+		error = record_run(sql, &new);
+	if (error != 0)
+		return error;
+	*count_out = (unsigned)count;
+	return known != 0;
+}

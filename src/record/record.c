@@ -49,6 +49,12 @@ int record_move_all(struct record *record, struct record_attempt **attempts, siz
 	return count > 0 ? record->operations->move(record, attempts, count) : 0;
 }
 
+int record_new_folders(struct record *record, const struct record_place *place, int64_t since_us,
+		       unsigned *count_out)
+{
+	return record->operations->new_folders(record, place, since_us, count_out);
+}
+
 int record_open_all(struct record *record, struct record_attempt **attempts, size_t count,
 		    int64_t now_us)
 {

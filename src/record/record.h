@@ -145,6 +145,8 @@ struct record_operations {
 	int (*put)(struct record *record, struct record_entry *entries, size_t count);
 	int (*decide)(struct record *record, struct record_attempt **attempts, size_t count);
 	int (*move)(struct record *record, struct record_attempt **attempts, size_t count);
+	int (*new_folders)(struct record *record, const struct record_place *place,
+			   int64_t since_us, unsigned *count_out);
 	int (*open)(struct record *record, struct record_attempt **attempts, size_t count,
 		    int64_t now_us);
 	int (*look)(struct record *record, struct record_attempt **attempts, size_t count);
@@ -221,6 +223,10 @@ MUST_CHECK int record_decide_all(struct record *record, struct record_attempt **
  * left that could still take effect. -EINVAL: likewise. */
 MUST_CHECK int record_move_all(struct record *record, struct record_attempt **attempts,
 			       size_t count);
+/* 1: PLACE is one that the record knows; 0: it is not, and COUNT_OUT folders of its user have their
+ * first mail, as far as the record goes back, since SINCE_US. -EINVAL: likewise. */
+MUST_CHECK int record_new_folders(struct record *record, const struct record_place *place,
+				  int64_t since_us, unsigned *count_out);
 /* Texts of the rows are valid until the next call. */
 MUST_CHECK int record_open_all(struct record *record, struct record_attempt **attempts,
 			       size_t count, int64_t now_us);

@@ -30,6 +30,7 @@ enum record_statement {
 	RECORD_DECISION_MOVE,
 	RECORD_MAILBOX_FIND,
 	RECORD_MAILBOX_INSERT,
+	RECORD_MAILBOX_NEW,
 	RECORD_FILING_FIND,
 	RECORD_FILING_LOOK,
 	RECORD_FILING_INSERT,
@@ -165,6 +166,8 @@ bool record_sql_is_once(const struct record_call *call);
 int record_sql_put(struct record *record, struct record_entry *entries, size_t count);
 int record_sql_decide(struct record *record, struct record_attempt **attempts, size_t count);
 int record_sql_move(struct record *record, struct record_attempt **attempts, size_t count);
+int record_sql_new_folders(struct record *record, const struct record_place *place,
+			   int64_t since_us, unsigned *count_out);
 int record_sql_open(struct record *record, struct record_attempt **attempts, size_t count,
 		    int64_t now_us);
 int record_sql_look(struct record *record, struct record_attempt **attempts, size_t count);
@@ -178,11 +181,11 @@ int record_sql_list(struct record *record, const struct record_query *query, rec
 int record_sql_prune(struct record *record, int64_t before_us, unsigned limit, unsigned *count_out);
 
 /* They, in the backends' struct record_operations. */
-#define RECORD_SQL_OPERATIONS                                                        \
-	.put = record_sql_put, .decide = record_sql_decide, .move = record_sql_move, \
-	.open = record_sql_open, .look = record_sql_look, .filed = record_sql_filed, \
-	.end = record_sql_end, .settle = record_sql_settle, .list = record_sql_list, \
-	.unfile = record_sql_unfile, .prune = record_sql_prune
+#define RECORD_SQL_OPERATIONS                                                                    \
+	.put = record_sql_put, .decide = record_sql_decide, .move = record_sql_move,             \
+	.open = record_sql_open, .new_folders = record_sql_new_folders, .look = record_sql_look, \
+	.filed = record_sql_filed, .end = record_sql_end, .settle = record_sql_settle,           \
+	.list = record_sql_list, .unfile = record_sql_unfile, .prune = record_sql_prune
 
 /* ---- values ---- */
 

@@ -27,6 +27,11 @@ static const char *const TEXTS[RECORD_STATEMENTS] = {
 	[RECORD_MAILBOX_FIND] = "SELECT number FROM mailbox WHERE owner = ?1 AND folder = ?2",
 	[RECORD_MAILBOX_INSERT] = "INSERT INTO mailbox(owner, folder) VALUES(?1, ?2)"
 				  " {once}",
+	[RECORD_MAILBOX_NEW] = "SELECT count(*) FROM mailbox m WHERE m.owner = ?1"
+			       " AND EXISTS (SELECT 1 FROM filing f WHERE f.mailbox = m.number"
+			       " AND f.opened_us >= ?2)"
+			       " AND NOT EXISTS (SELECT 1 FROM filing f WHERE f.mailbox = m.number"
+			       " AND f.opened_us < ?2)",
 	/* an attempt a row, and at least one */
 	[RECORD_FILING_FIND] = "SELECT f.number, f.state, f.copy, f.filed_us, a.token, a.began_us,"
 			       " m.number FROM mailbox m"

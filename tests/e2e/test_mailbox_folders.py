@@ -114,6 +114,32 @@ def test_a_folder_has_the_case_of_its_address(site, rule):  # noqa: F811
         "." + folder.replace("/", ".")]
 
 
+def folders_of(box, address):
+    return [name for name in os.listdir(box.path(address)) if name.startswith(".")]
+
+
+@pytest.mark.parametrize("rule", [False, True])
+def test_mail_makes_a_few_folders_a_day(site, rule):  # noqa: F811
+    """One message to very many; those beyond go to the service's folder, in which one copy is enough."""
+    box = site(more=f"sent = none detail_folders = {'no' if rule else 'yes'}",
+               settings='rule each { detail = "*" folder = "In/%x" }\n' if rule else "")
+    deliver(box.mx, [f"scuba+f{number}/a/b/c@mail.test" for number in range(300)], message("<1@gmail.test>"),
+            sender=LISA)
+    box.mx.log.wait("message_done")
+    assert len(box.mx.log.find("delivered")) == 300
+    assert len(folders_of(box, SCUBA)) == 32 and len(box.files(SCUBA)) == 1
+    assert box.mx.log.wait("folder_refused")["text"] == "32 folders of this mailbox were made by mail within a day"
+    # those that are there go on, others' mailboxes, too, and a day later more are made
+    known = folders_of(box, SCUBA)[0][1:].replace(".", "/").removeprefix("In/")
+    deliver(box.mx, [f"scuba+{known}@mail.test", "doug+new@mail.test"], message("<2@gmail.test>"), sender=LISA)
+    box.mx.log.wait("message_done", count=2)
+    assert len(box.files(SCUBA)) == 1 and len(folders_of(box, DOUG)) == 1
+    box.database("UPDATE filing SET opened_us = opened_us - 90000000000")
+    deliver(box.mx, ["scuba+tomorrow@mail.test"], message("<3@gmail.test>"), sender=LISA)
+    box.mx.log.wait("message_done", count=3)
+    assert len(folders_of(box, SCUBA)) == 33
+
+
 @pytest.mark.parametrize("part", ["new", "cur", "tmp"])
 @pytest.mark.parametrize("flags", ["", "flags = { seen }"])
 def test_a_maildir_that_lacks_a_part_is_mended(site, part, flags):  # noqa: F811

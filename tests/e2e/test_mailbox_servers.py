@@ -88,6 +88,29 @@ def test_each_record_with_maildirs(node, ground, keep, record):
     assert not own.mx.log.find("sandbox_lacks")
 
 
+@pytest.mark.parametrize("record", ["sqlite", "postgresql-socket", "mariadb-socket"])
+def test_each_record_keeps_which_folder_was_refused(node, ground, keep, record):
+    """And how many mail has made."""
+    own = Site(node, keep(RECORDS[record](ground)), keep(Boxes(ground)), more="sent = none detail_folders = yes")
+    address = "scuba@mail.test"
+    tell(own.mx, [address], message("first"))
+    own.mx.wait_empty()
+    broken = os.path.join(own.store.root, "mail.test", "scuba", ".lists")
+    with open(broken, "wb"):
+        pass
+    for _ in range(2):
+        tell(own.mx, ["scuba+lists@mail.test"], message("second"))
+        own.mx.wait_empty()
+        if os.path.isfile(broken):
+            os.unlink(broken)
+    own.mx.log.wait("message_filed_before", folder="INBOX")
+    tell(own.mx, [f"scuba+f{number}@mail.test" for number in range(40)], message("third"))
+    own.mx.wait_empty()
+    assert lacking(own.store, address, ["first", "second", "third"]) == {}
+    made = [name for name in os.listdir(os.path.dirname(broken)) if name.startswith(".")]
+    assert len(made) == 31, made  # with INBOX, which is new, too
+
+
 @pytest.mark.parametrize("security, login", [
     ("starttls", "%a*filer"), ("implicit", "%a*filer"), ("plain", "%a*filer"), ("starttls", "%a"),
     ("implicit", "%a"), ("plain", "%a")])

@@ -111,6 +111,12 @@ static int move(struct record *record, struct record_attempt **attempts, size_t 
 	return tell(of(record), record_move_all(of(record)->inner, attempts, count));
 }
 
+static int new_folders(struct record *record, const struct record_place *place, int64_t since_us,
+		       unsigned *count_out)
+{
+	return tell(of(record), record_new_folders(of(record)->inner, place, since_us, count_out));
+}
+
 static int unfile(struct record *record, int64_t filing)
 {
 	return tell(of(record), record_unfile(of(record)->inner, filing));
@@ -214,6 +220,7 @@ struct record *__wrap_mailbox_record_new(const struct config *config)
 						.decide = decide,
 						.move = move,
 						.unfile = unfile,
+						.new_folders = new_folders,
 						.open = open_rows,
 						.look = look,
 						.filed = filed,

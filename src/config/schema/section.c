@@ -283,7 +283,8 @@ const struct config_setting config_schema_section[] = {
 		MEANING("Whether mail to an address with an extension goes to the folder of that "
 			"name, which is created if it is missing: user+lists to lists. Where the "
 			"extension cannot be a folder's name, because it has a dot, for example, "
-			"or the mailbox refuses that folder, setting folder applies. See "
+			"or the mailbox refuses that folder, setting folder applies; so it does "
+			"when mail has made 32 folders of the mailbox within a day. See "
 			"recipient_delimiter.")),
 	SETTING(SERVICE, "flags", texts, LIST(config_service, flags, flag_count), INITIAL(""),
 		KINDS(KIND(MAILBOX) | KIND(IMAP)),

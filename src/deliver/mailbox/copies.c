@@ -104,9 +104,10 @@ static bool can_have(const struct config_service *service, struct str folder)
 						       : mail_folder_is_valid(folder);
 }
 
-/* DETAIL as it is written, since names of folders have a case. It is the sender's choice: one that is no folder's name must not make mail bounce. */
+/* DETAIL as it is written, since names of folders have a case. It is the sender's choice: one that
+ * is no folder's name must not make mail bounce. */
 static struct str folder_of(struct mailbox_copies *copies, const struct config_rule *rule,
-			    struct str detail)
+			    struct str detail, bool *is_choice_out)
 {
 	const struct config_service *service = copies->service;
 	bool is_name = mail_folder_is_portable(detail);
@@ -114,10 +115,12 @@ static struct str folder_of(struct mailbox_copies *copies, const struct config_r
 	if (rule != NULL && (is_name || strchr(rule->folder, '%') == NULL)) {
 		struct str folder = expand(copies, rule->folder, detail);
 
+		*is_choice_out = strchr(rule->folder, '%') != NULL;
 		if (can_have(service, folder))
 			return folder;
 	}
-	if (service->detail_folders && is_name)
+	*is_choice_out = service->detail_folders && is_name;
+	if (*is_choice_out)
 		return detail;
 	return arena_copy_str(copies->arena, str_from(service->folder));
 }
@@ -136,7 +139,7 @@ size_t mailbox_copies_add(struct mailbox_copies *copies, struct str address)
 	if (filing_user(address, copies->arena, &copy.place.user, &detail, &written) != 0)
 		return MAILBOX_NO_COPY;
 	rule = mailbox_rules_choose(copies->config, copies->holds, copy.place.user, detail);
-	copy.place.folder = folder_of(copies, rule, written);
+	copy.place.folder = folder_of(copies, rule, written, &copy.is_choice);
 	copy.other_folder = arena_copy_str(copies->arena, str_from(service->folder));
 	copy.decision.purpose = purpose_of(copies, detail);
 	copy.decision.rule =

@@ -200,6 +200,48 @@ static void what_is_settled_is_left_alone(void **state)
 	assert_int_equal(count_files("new"), 0);
 }
 
+/* Which of ann's folders mail has made. */
+static size_t count_folders(void)
+{
+	size_t count = 0;
+	const struct dirent *entry;
+	DIR *directory = opendir(path_of(""));
+
+	while (directory != NULL && (entry = readdir(directory)) != NULL)
+		count += strncmp(entry->d_name, ".f", 2) == 0;
+	if (directory != NULL)
+		closedir(directory);
+	return count;
+}
+
+static void senders_make_few_folders(void **state)
+{
+	enum { MANY = 2 * FILING_FOLDERS_A_DAY };
+	struct filing_copy copies[MANY];
+	char names[MANY][8];
+	char purposes[MANY][16];
+
+	(void)state;
+	for (size_t i = 0; i < MANY; i++) {
+		snprintf(names[i], sizeof names[i], "f%zu", i);
+		snprintf(purposes[i], sizeof purposes[i], "to+%s", names[i]);
+		copies[i] = copy_for(purposes[i], names[i], "INBOX");
+		copies[i].is_choice = true;
+	}
+	/* with the one that was there before; the last, in the same message and in another one */
+	file(copies, MANY / 4 * 3);
+	assert_int_equal(count_folders(), FILING_FOLDERS_A_DAY - 1);
+	file(copies + MANY / 4 * 3, MANY / 4);
+	assert_int_equal(count_folders(), FILING_FOLDERS_A_DAY - 1);
+	for (size_t i = 0; i < MANY; i++)
+		assert_int_equal(copies[i].verdict.class, MAIL_OK);
+	assert_int_equal(count_files("new"), 1);
+	/* the configuration's own are no sender's choice */
+	copies[0] = copy_for("to", "fixed", "INBOX");
+	file(copies, 1);
+	assert_int_equal(count_folders(), FILING_FOLDERS_A_DAY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +251,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_senders_copy_is_nobodys_failure, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_is_settled_is_left_alone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(senders_make_few_folders, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

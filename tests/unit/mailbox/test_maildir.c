@@ -445,6 +445,30 @@ static void each_call_may_fail(void **state)
 	}
 }
 
+/* Each part is made again, and a delivery finds its place. */
+static void what_is_missing_is_made(void **state)
+{
+	static const char *const parts[] = {"mended/new", "mended/cur", "mended/tmp"};
+	char path[300];
+
+	(void)state;
+	disk_watch_reset();
+	set_up_root();
+	assert_int_equal(deliver_text("mended", MESSAGE).class, MAIL_OK);
+	path_of(path, sizeof path, "mended/new");
+	assert_int_equal(scratch_remove(path), 0);
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+		if (i > 0) {
+			path_of(path, sizeof path, parts[i]);
+			assert_int_equal(rmdir(path), 0);
+		}
+		assert_int_equal(deliver_text("mended", MESSAGE).class, MAIL_OK);
+		path_of(path, sizeof path, parts[i]);
+		assert_int_equal(access(path, F_OK), 0);
+		assert_int_equal(count_in("mended/new"), i + 1);
+	}
+}
+
 static void errors_have_their_verdict(void **state)
 {
 	static const struct {
@@ -537,6 +561,7 @@ int main(void)
 		cmocka_unit_test(what_others_left_half_made_is_made_durable),
 		cmocka_unit_test(a_group_shares_its_syncs),
 		cmocka_unit_test(each_call_may_fail),
+		cmocka_unit_test(what_is_missing_is_made),
 		cmocka_unit_test(errors_have_their_verdict),
 		cmocka_unit_test(paths_are_safe),
 	};
