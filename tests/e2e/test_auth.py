@@ -269,6 +269,33 @@ def test_logins_are_followed(mx, client):
     assert ended == {1001, 1002, 5}, "and 1000 is not followed any more"
 
 
+def test_what_is_offered_can_succeed(mx, client):
+    """bob has a hash of crypt(5) only: once that is seen, no client is led to SCRAM, until he has keys."""
+    assert client.plain("ann", PASSWORD).outcome == ACCEPTED and "SCRAM-SHA-256" in client.offer
+    assert client.plain("nobody", PASSWORD).outcome == REFUSED
+    mark = mx.log.mark()
+    assert client.scram("bob@example.org", PASSWORD, "SCRAM-SHA-256", address=elsewhere()).refusal == FAILED
+    while set(client.offer) != {"PLAIN", "LOGIN"}:
+        client.receive()
+    event = mx.log.wait("auth_withheld", since=mark, mechanism="SCRAM-SHA-256")
+    assert event["user"] == "bob@example.org"
+    assert client.plain("bob@example.org", PASSWORD).outcome == ACCEPTED
+    assert client.scram("ann", PASSWORD, "SCRAM-SHA-256").user == "ann"  # by clients that know of it
+    for name in ("cid", "bob@example.org"):
+        add_user(mx, name, PASSWORD, "scram-sha-256")
+    while set(client.offer) != {"SCRAM-SHA-256-PLUS", "SCRAM-SHA-1-PLUS", "SCRAM-SHA-256", "SCRAM-SHA-1", "PLAIN",
+                                "LOGIN"}:
+        client.receive()
+    assert client.plain("bob@example.org", PASSWORD).outcome == ACCEPTED
+    while "SCRAM-SHA-1" in client.offer:
+        client.receive()
+    assert client.scram("bob@example.org", PASSWORD, "SCRAM-SHA-256").user == "bob@example.org"
+    mx.write_auth('mechanisms = { "SCRAM-SHA-1", "PLAIN" }')  # as the operator says
+    mx.reload()
+    while set(client.offer) != {"SCRAM-SHA-1", "PLAIN"}:
+        client.receive()
+
+
 def test_a_process_that_breaks_the_protocol_is_disconnected(mx):
     for message in ((2, 1, b""), (2, 1, b"\xff" * 60), (3, 9, b"\0\0\0\0"), (11, 1, b""), (4, 1, b"x"), (6, 1, b"x"), (8, 1, b"x")):
         with Client(mx) as client:

@@ -20,6 +20,7 @@ struct auth_offered {
 	char name[AUTH_MECHANISM_SIZE];
 	unsigned needs;
 	const struct sasl_mechanism *own; /* NULL: it is passed to Dovecot */
+	bool is_withheld;                 /* clients are not told of it, and may use it */
 };
 
 /* How many attempts a client has open. */
@@ -46,6 +47,9 @@ struct auth_server {
 	struct auth_offered offered[AUTH_MECHANISMS_MAX];
 	size_t offered_count;
 	struct auth_tally *tallies;
+	/* Of each method the user who was last seen to have a password and no keys of it; empty:
+	 * none. */
+	struct buffer lacking[DIRECTORY_PASSWORD_METHODS];
 	struct auth_followed *followed; /* users who have authenticated, by name */
 	struct auth_followed *due;      /* of them, whose records are to be looked at */
 	size_t looks;                   /* questions about them that are under way */
@@ -137,6 +141,13 @@ void auth_attempt_pass_on(struct auth_attempt *attempt, struct str message);
 void auth_offer_update(struct auth_server *server);
 void auth_offer_tell(void *asker, struct ipc_channel *channel);
 const struct auth_offered *auth_offer_find(const struct auth_server *server, struct str name);
+/* USER has a password, and keys of METHOD or not. Clients that are offered a mechanism of which
+ * their users have no keys take it and try no other: by default it is withheld then. */
+void auth_offer_learn(struct auth_server *server, enum directory_password_method method,
+		      struct str user, bool has_keys);
+/* The user's record has changed: it may have keys now. */
+void auth_offer_reconsider(struct auth_server *server, struct str user);
+void auth_offer_forget(struct auth_server *server);
 /* Whether one with -PLUS is offered. */
 bool auth_offer_has_binding(const struct auth_server *server);
 

@@ -170,6 +170,7 @@ static void on_changed(void *context, uint64_t version, struct str table, struct
 
 	(void)version;
 	if (str_equal(table, STR("user"))) {
+		auth_offer_reconsider(server, key);
 		HASH_FIND(hh, server->followed, key.data, key.length, user);
 		if (user != NULL)
 			set_due(user);

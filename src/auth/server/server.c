@@ -265,6 +265,7 @@ void auth_server_free(struct auth_server *server)
 	dovecot_free(server->dovecot);
 	forget_tokens(server);
 	auth_logins_close(server);
+	auth_offer_forget(server);
 	auth_checks_free(server->checks);
 	directory_client_free(server->directory);
 	auth_failures_free(server->failures);

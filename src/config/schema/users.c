@@ -98,8 +98,10 @@ const struct config_setting config_schema_users[] = {
 			"has. SCRAM needs users with SCRAM keys, or dovecot; OAUTHBEARER and "
 			"XOAUTH2 token_keys, introspection_url, or dovecot; EXTERNAL "
 			"a listen section with client_authority. A client that prefers SCRAM does "
-			"not try another one when it fails: if some users have only hashes of "
-			"crypt(5), offer PLAIN and LOGIN only.")),
+			"not try another one when it fails: by default, once a user is seen to "
+			"have a password and no keys for it, it is not offered any more, until "
+			"that user has keys or the process auth starts again. If some users have "
+			"only hashes of crypt(5), say PLAIN and LOGIN here.")),
 	SETTING(AUTH, "socket", path, AT(config_auth, socket), INITIAL("/run/dovecot/auth-client"),
 		RANGE(1, 107), KINDS(USERS(DOVECOT)),
 		MEANING("Dovecot's socket for authentication clients.")),

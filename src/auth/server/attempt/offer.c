@@ -3,6 +3,7 @@
  * can judge now. */
 #include "auth/server/internal.h"
 #include "ipc/pack.h"
+#include "log/event.h"
 #include <string.h>
 
 static bool is_allowed(const struct auth_server *server, const char *name)
@@ -40,6 +41,18 @@ static bool is_own(const struct auth_server *server, const struct sasl_mechanism
 	return users == CONFIG_AUTH_DIRECTORY && server->directory != NULL;
 }
 
+static bool is_scram(const struct sasl_mechanism *mechanism)
+{
+	return strncmp(mechanism->name, "SCRAM-", strlen("SCRAM-")) == 0;
+}
+
+/* Whether some user has no keys of it; what the settings name is offered all the same. */
+static bool is_useless(const struct auth_server *server, const struct sasl_mechanism *own)
+{
+	return is_scram(own) && server->config->auth.mechanism_count == 0 &&
+	       server->lacking[own->keys].length > 0;
+}
+
 static void add(struct auth_server *server, const char *name, unsigned needs,
 		const struct sasl_mechanism *own)
 {
@@ -48,7 +61,8 @@ static void add(struct auth_server *server, const char *name, unsigned needs,
 	if (server->offered_count == AUTH_MECHANISMS_MAX || !is_allowed(server, name) ||
 	    auth_offer_find(server, str_from(name)) != NULL)
 		return;
-	*place = (struct auth_offered){.needs = needs, .own = own};
+	*place = (struct auth_offered){
+		.needs = needs, .own = own, .is_withheld = own != NULL && is_useless(server, own)};
 	strncpy(place->name, name, sizeof place->name - 1);
 	server->offered_count++;
 }
@@ -86,9 +100,14 @@ void auth_offer_tell(void *context, struct ipc_channel *channel)
 	const struct auth_asker *asker = context;
 	const struct auth_server *server = asker->server;
 	struct buffer body CLEANUP(buffer_clear) = {0};
+	uint32_t count = 0;
 
-	pack_u32(&body, (uint32_t)server->offered_count);
+	for (size_t i = 0; i < server->offered_count; i++)
+		count += !server->offered[i].is_withheld;
+	pack_u32(&body, count);
 	for (size_t i = 0; i < server->offered_count; i++) {
+		if (server->offered[i].is_withheld)
+			continue;
 		pack_str(&body, str_from(server->offered[i].name));
 		pack_u32(&body, server->offered[i].needs);
 	}
@@ -117,7 +136,52 @@ const struct auth_offered *auth_offer_find(const struct auth_server *server, str
 bool auth_offer_has_binding(const struct auth_server *server)
 {
 	for (size_t i = 0; i < server->offered_count; i++)
-		if ((server->offered[i].needs & AUTH_NEEDS_BINDING) != 0)
+		if ((server->offered[i].needs & AUTH_NEEDS_BINDING) != 0 &&
+		    !server->offered[i].is_withheld)
 			return true;
 	return false;
+}
+
+static void log_withheld(const struct auth_server *server, enum directory_password_method method,
+			 struct str user)
+{
+	for (size_t i = 0; i < server->offered_count; i++)
+		if (server->offered[i].is_withheld && server->offered[i].own->keys == method)
+			log_event(EVENT_AUTH_WITHHELD,
+				  log_string("mechanism", server->offered[i].name),
+				  log_str("user", user));
+}
+
+void auth_offer_learn(struct auth_server *server, enum directory_password_method method,
+		      struct str user, bool has_keys)
+{
+	struct buffer *lacking = &server->lacking[method];
+	bool was_lacking = lacking->length > 0;
+
+	if (has_keys || was_lacking)
+		return;
+	buffer_append_str(lacking, user);
+	auth_offer_update(server);
+	log_withheld(server, method, user);
+}
+
+void auth_offer_reconsider(struct auth_server *server, struct str user)
+{
+	bool has_changed = false;
+
+	for (size_t i = 0; i < DIRECTORY_PASSWORD_METHODS; i++) {
+		if (server->lacking[i].length == 0 ||
+		    !str_equal(buffer_view(&server->lacking[i]), user))
+			continue;
+		buffer_reset(&server->lacking[i]);
+		has_changed = true;
+	}
+	if (has_changed)
+		auth_offer_update(server);
+}
+
+void auth_offer_forget(struct auth_server *server)
+{
+	for (size_t i = 0; i < DIRECTORY_PASSWORD_METHODS; i++)
+		buffer_clear(&server->lacking[i]);
 }
