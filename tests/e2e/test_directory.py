@@ -53,7 +53,7 @@ def client():
 
 def test_what_is_put_is_found(server, client):
     one = client(server())
-    assert one.hello[:2] == ["hello", "1"] and one.hello[4:] == ["read", "secret", "change"]
+    assert one.hello[:2] == ["hello", "1"] and one.hello[4:] == ["read", "secret", "change", "list"]
     assert one.ask("put", "domain", "Example.org", "kind local", "service maildir")[0] == "ok"
     assert one.ask("put", "address", "Ann@example.org", "kind mailbox")[0] == "ok"
     assert one.ask("get", "address", "ANN@Example.ORG") == (
@@ -121,7 +121,7 @@ def test_roles_are_by_user(node):
     assert pwd.getpwuid(os.stat(data).st_uid).pw_name == "backup"
     group = grp.getgrgid(pwd.getpwnam(USER).pw_gid).gr_name
     path = os.path.join(mx.run, "directory")
-    every = ["read", "secret", "change"]
+    every = ["read", "secret", "change", "list"]
     wanted = {"root": every, USER: every, "backup": every, "games": ["read"]}
     for user, roles in wanted.items():
         one = connect_as(path, user, group)
@@ -130,6 +130,8 @@ def test_roles_are_by_user(node):
         assert (verb, answer[0]) == (("ok", answer[0]) if "change" in roles else ("err", "denied"))
         verb, answer = one.ask("get", "user", "root")
         assert verb == "val" and (f"password {directory.HASH}" in answer) == ("secret" in roles)
+        verb, answer = one.ask("list", "user", "", "", 10)
+        assert (verb == "val") == ("list" in roles), (user, verb, answer)
         one.close()
     with pytest.raises(PermissionError):
         connect_as(path, "games", "games")

@@ -90,8 +90,8 @@ def test_a_reader_reads_and_a_changer_changes(node, keys):
     server = Server(node, keys)
     with server.client("changer.example.org") as changer, server.client() as reader:
         hello = changer.receive()
-        assert hello[:2] == ["hello", "1"] and set(hello[4:]) == {"read", "secret", "change"}
-        assert reader.receive()[4:] == ["read"]
+        assert hello[:2] == ["hello", "1"] and set(hello[4:]) == {"read", "list", "secret", "change"}
+        assert reader.receive()[4:] == ["read", "list"]
         put_domain(changer)
         put_address(changer, "ann@example.org")
         answer = reader.ask("get", "route", "ann@example.org")

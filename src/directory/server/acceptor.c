@@ -95,9 +95,10 @@ static unsigned roles_of(const struct config_directory *config,
 {
 	*name_out = find(connection, config->changers, config->changer_count);
 	if (*name_out != NULL)
-		return DIRECTORY_ROLE_READ | DIRECTORY_ROLE_SECRET | DIRECTORY_ROLE_CHANGE;
+		return DIRECTORY_ROLE_READ | DIRECTORY_ROLE_LIST | DIRECTORY_ROLE_SECRET |
+		       DIRECTORY_ROLE_CHANGE;
 	*name_out = find(connection, config->readers, config->reader_count);
-	return *name_out != NULL ? DIRECTORY_ROLE_READ : 0;
+	return *name_out != NULL ? DIRECTORY_ROLE_READ | DIRECTORY_ROLE_LIST : 0;
 }
 
 static void admit(struct handshake *handshake)

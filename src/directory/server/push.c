@@ -26,9 +26,9 @@ void push_hello(struct session *session)
 		enum directory_role role;
 		const char *name;
 	} roles[] = {
-		{DIRECTORY_ROLE_READ, "read"},
-		{DIRECTORY_ROLE_SECRET, "secret"},
-		{DIRECTORY_ROLE_CHANGE, "change"},
+		{DIRECTORY_ROLE_READ, "read"},       {DIRECTORY_ROLE_SECRET, "secret"},
+		{DIRECTORY_ROLE_CHANGE, "change"},   {DIRECTORY_ROLE_LIST, "list"},
+		{DIRECTORY_ROLE_MEMBERS, "members"},
 	};
 	const struct directory_server *server = session->server;
 	struct directory_frame frame;
@@ -81,6 +81,24 @@ static void push(struct session *session, struct str frame)
 	session_wake(session);
 }
 
+/* Whether the client knows that key, or may list. */
+static bool may_learn(const struct session *session, uint64_t hash)
+{
+	return (session->roles & DIRECTORY_ROLE_LIST) != 0 ||
+	       (session->filter != NULL && filter_may_have(session->filter, hash));
+}
+
+/* Afterwards it has cached nothing that is not in its filter. */
+static void reset_one(struct session *session)
+{
+	session->holds_all_until_us = 0;
+	if (session->output.length > SERVER_BACKLOG_MAX)
+		session->must_reset = true;
+	if (!session->must_reset)
+		session_add_reset(session->server, &session->output);
+	session_wake(session);
+}
+
 void push_changes(struct directory_server *server, const struct directory_key *keys,
 		  const uint64_t *versions, size_t count)
 {
@@ -94,7 +112,10 @@ void push_changes(struct directory_server *server, const struct directory_key *k
 		for (struct session *s = server->sessions; s != NULL; s = s->next) {
 			if (!holds(s, hash, now_us))
 				continue;
-			push(s, buffer_view(&server->scratch));
+			if (may_learn(s, hash))
+				push(s, buffer_view(&server->scratch));
+			else
+				reset_one(s);
 			server->counts.pushes++;
 		}
 	}

@@ -95,6 +95,21 @@ static void on_get(struct session *session, const struct words *words)
 	ask_get(question);
 }
 
+/* Looking up is not listing: whoever delivers knows the address. A list's mail needs its members;
+ * and anybody may try whether the data can be read, by the first domain. */
+static bool may_list(const struct session *session, enum directory_table table,
+		     const struct words *words, uint64_t limit)
+{
+	struct str prefix = words->words[1];
+	bool is_probe = table == DIRECTORY_DOMAIN && prefix.length == 0 &&
+			words->words[2].length == 0 && limit == 1;
+	bool is_of_one = (table == DIRECTORY_MEMBER || table == DIRECTORY_MEMBERSHIP) &&
+			 str_find(prefix, '@') > 0 && prefix.data[prefix.length - 1] == ' ';
+
+	return (session->roles & DIRECTORY_ROLE_LIST) != 0 || is_probe ||
+	       ((session->roles & DIRECTORY_ROLE_MEMBERS) != 0 && is_of_one);
+}
+
 static void on_list(struct session *session, const struct words *words)
 {
 	enum directory_table table = directory_table_find_listed(words->words[0]);
@@ -109,6 +124,8 @@ static void on_list(struct session *session, const struct words *words)
 	} else if (!str_to_u64(words->words[3], &limit) || limit < 1 ||
 		   limit > DIRECTORY_LIST_MAX) {
 		refuse(session, words, "The limit is not 1 to 1000");
+	} else if (!may_list(session, table, words, limit)) {
+		session_error(session, words->id, DIRECTORY_ERROR_DENIED, "Not with this role");
 	} else {
 		question = question_new(session, QUESTION_LIST, words->id, ask);
 		question->table = table;
@@ -275,8 +292,10 @@ static void on_since(struct session *session, const struct words *words)
 		return;
 	}
 	session->holds_all_until_us = os_clock_monotonic_us() + push_longest_ttl_us(server);
-	/* the client may have cached refusals, which must not be used while the link is lost */
+	/* the client may have cached refusals, which must not be used while the link is lost; and
+	 * the keys that it has missed are not for who may not list */
 	if (!server->store->is_up || server->store->lost_us != 0 ||
+	    ((session->roles & DIRECTORY_ROLE_LIST) == 0 && version != server->store->version) ||
 	    !str_equal(words->words[0], str_from(server->identity)))
 		reply_missed(question, -ESTALE, NULL, NULL, 0);
 	else
@@ -306,7 +325,7 @@ static const struct verb {
 	{"ping", true, 0, 0, 0, on_ping},
 	{"stats", true, 0, 0, DIRECTORY_ROLE_READ, on_stats},
 	{"since", false, 2, 2, DIRECTORY_ROLE_READ, on_since},
-	{"watch", false, 0, 0, DIRECTORY_ROLE_READ, on_watch},
+	{"watch", false, 0, 0, DIRECTORY_ROLE_LIST, on_watch},
 };
 
 static const struct verb *find_verb(struct str name)

@@ -18,7 +18,9 @@ static const int64_t IDLE_PATIENCE_US = 10 * SECOND_US;
 
 enum {
 	ROLES_OF_ALL = DIRECTORY_ROLE_READ,
-	ROLES_OF_OURS = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_SECRET | DIRECTORY_ROLE_CHANGE,
+	ROLES_OF_OURS = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_LIST | DIRECTORY_ROLE_SECRET |
+			DIRECTORY_ROLE_CHANGE,
+	ROLES_OF_LIST = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_MEMBERS,
 	ROLES_OF_AUTH = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_SECRET,
 };
 
@@ -48,9 +50,15 @@ static bool is_ours(uid_t user)
 
 static unsigned roles_of(uid_t user)
 {
+	unsigned roles = ROLES_OF_ALL;
+
 	if (is_ours(user))
 		return ROLES_OF_OURS;
-	return user == child_user(process.child, "auth") ? ROLES_OF_AUTH : ROLES_OF_ALL;
+	if (user == child_user(process.child, "list")) /* several may have one user */
+		roles |= ROLES_OF_LIST;
+	if (user == child_user(process.child, "auth"))
+		roles |= ROLES_OF_AUTH;
+	return roles;
 }
 
 static void on_client(void *context, int socket)

@@ -65,7 +65,8 @@ static void begin(struct scene *scene, enum answers answers)
 	assert_int_equal(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets), 0);
 	directory_transport_plain(sockets[0], &transport);
-	directory_server_accept(scene->server, &transport, DIRECTORY_ROLE_READ, "uid 0");
+	directory_server_accept(scene->server, &transport,
+				DIRECTORY_ROLE_READ | DIRECTORY_ROLE_LIST, "uid 0");
 	scene->peer = directory_peer_new(scene->loop, sockets[1]);
 	assert_true(strncmp(directory_peer_hear(scene->peer), "hello|1|", 8) == 0);
 }

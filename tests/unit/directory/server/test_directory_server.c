@@ -15,8 +15,10 @@
 #include <string.h>
 
 enum {
-	READ = DIRECTORY_ROLE_READ,
-	ALL = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_SECRET | DIRECTORY_ROLE_CHANGE,
+	LOOKUP = DIRECTORY_ROLE_READ,
+	MEMBERS = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_MEMBERS,
+	READ = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_LIST,
+	ALL = READ | DIRECTORY_ROLE_SECRET | DIRECTORY_ROLE_CHANGE,
 };
 
 struct scene {
@@ -126,7 +128,11 @@ static void a_client_is_greeted(void **state)
 	static const struct {
 		unsigned roles;
 		const char *end;
-	} cases[] = {{0, "|3"}, {READ, "|3|read"}, {ALL, "|3|read|secret|change"}};
+	} cases[] = {{0, "|3"},
+		     {LOOKUP, "|3|read"},
+		     {MEMBERS, "|3|read|members"},
+		     {READ, "|3|read|list"},
+		     {ALL, "|3|read|secret|change|list"}};
 	struct scene scene;
 
 	(void)state;
@@ -180,6 +186,19 @@ static const struct exchange {
 	{READ, "list|2|address|||1001", "err|2|bad|The limit is not 1 to 1000"},
 	{READ, "list|2|address|||x", "err|2|bad|The limit is not 1 to 1000"},
 	{READ, "list|2|route|||1", "err|2|bad|There is no such table"},
+	/* looking up is not listing */
+	{LOOKUP, "list|2|address|ann||1", "err|2|denied|Not with this role"},
+	{LOOKUP, "list|2|user|||10", "err|2|denied|Not with this role"},
+	{LOOKUP, "list|2|domain|||2", "err|2|denied|Not with this role"},
+	{LOOKUP, "list|2|domain||a|1", "err|2|denied|Not with this role"},
+	{LOOKUP, "list|2|domain|||1", "val|2|0|3|= example.org|kind local|service box"},
+	{LOOKUP, "list|2|member|list@example.org ||1", "err|2|denied|Not with this role"},
+	{MEMBERS, "list|2|member|list@example.org ||1", "val|2|0|3"},
+	{MEMBERS, "list|2|membership|ann@example.org ||1", "val|2|0|3"},
+	{MEMBERS, "list|2|member|||1", "err|2|denied|Not with this role"},
+	{MEMBERS, "list|2|member|@||1", "err|2|denied|Not with this role"},
+	{MEMBERS, "list|2|member|list@example.org||1", "err|2|denied|Not with this role"},
+	{MEMBERS, "list|2|address|ann@example.org ||1", "err|2|denied|Not with this role"},
 	{READ, "ping|7", "ok|7|3"},
 	{0, "ping|7", "ok|7|3"},
 	{READ, "put|1|address|b@example.org|kind mailbox", "err|1|denied|Not with this role"},
@@ -415,6 +434,38 @@ static void what_was_missed_is_told(void **state)
 		directory_peer_free(peer);
 		end(&scene);
 	}
+}
+
+/* Whoever may not list learns no key that he has not asked for: all he has is stale. */
+static void what_was_missed_is_not_for_everybody(void **state)
+{
+	struct directory_peer *peer;
+	struct scene scene;
+	char since[256];
+	char identity[128];
+	const char *hello;
+
+	(void)state;
+	begin(&scene, false);
+	peer = connect_with(&scene, LOOKUP);
+	hello = directory_peer_hear(peer) + strlen("hello|1|");
+	snprintf(identity, sizeof identity, "%.*s", (int)strcspn(hello, "|"), hello);
+	memory_store_put(scene.store, "address c@example.org|kind mailbox");
+	snprintf(since, sizeof since, "since|%s|3", identity);
+	directory_peer_say(peer, since);
+	assert_true(strncmp(directory_peer_hear(peer), "reset|", 6) == 0);
+	check(peer, "watch", "err|0|denied|Not with this role");
+	snprintf(since, sizeof since, "since|%s|4", identity);
+	check(peer, since, "now|4");
+	check(peer, "get|1|address|bob@example.org", "none|1|300000|4|on address bob@example.org");
+	memory_store_put(scene.store, "address bob@example.org|kind mailbox");
+	assert_string_equal(directory_peer_hear(peer), "new|5|address|bob@example.org");
+	memory_store_put(scene.store, "address d@example.org|kind mailbox");
+	assert_true(strncmp(directory_peer_hear(peer), "reset|", 6) == 0);
+	memory_store_put(scene.store, "address e@example.org|kind mailbox");
+	assert_string_equal(directory_peer_hear_now(peer), "nothing");
+	directory_peer_free(peer);
+	end(&scene);
 }
 
 static void puts_of_a_turn_are_one_commit(void **state)
@@ -853,6 +904,7 @@ int main(void)
 		cmocka_unit_test(who_may_hold_a_key_hears_that_it_changed),
 		cmocka_unit_test(an_answer_that_is_late_comes_before_the_news),
 		cmocka_unit_test(what_was_missed_is_told),
+		cmocka_unit_test(what_was_missed_is_not_for_everybody),
 		cmocka_unit_test(puts_of_a_turn_are_one_commit),
 		cmocka_unit_test(nothing_is_answered_wrongly_while_the_data_are_away),
 		cmocka_unit_test(another_configuration_is_another_identity),

@@ -187,8 +187,8 @@ static void close_scene(struct scene *scene)
 static void both_sides_know_each_other(void **state)
 {
 	enum {
-		READER = DIRECTORY_ROLE_READ,
-		CHANGER = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_SECRET | DIRECTORY_ROLE_CHANGE
+		READER = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_LIST,
+		CHANGER = READER | DIRECTORY_ROLE_SECRET | DIRECTORY_ROLE_CHANGE
 	};
 	static const struct {
 		const char *server; /* certificates */
