@@ -73,8 +73,21 @@ static int is_ours(const struct config *config, uid_t uid)
 	return 0;
 }
 
+/* The same for GID: that group may connect to the sockets in the run directory, and look addresses
+ * up. */
+static int is_our_group(const struct config *config, gid_t gid)
+{
+	struct os_process_account account;
+	int error;
+
+	if (*config->user == '\0')
+		return os_process_effective_group() == gid;
+	error = os_process_account_find(config->user, &account);
+	return error < 0 ? error : account.user.gid == gid;
+}
+
 /* A program may be anybody's: with one of our users it could stop our processes, or impersonate
- * them. */
+ * them. It has no groups but its user's own. */
 static bool check_program_owner(const struct config *config, const struct os_process_account *owner,
 				struct mail_verdict *why)
 {
@@ -85,6 +98,13 @@ static bool check_program_owner(const struct config *config, const struct os_pro
 	if (result > 0)
 		return refuse(why, "4.3.5", "No program is run as %s, as whom we run ourselves",
 			      owner->user.change ? owner->name : "root");
+	result = is_our_group(config, owner->user.gid);
+	if (result < 0)
+		return refuse(why, "4.3.0", "Cannot look our own users up: %s", strerror(-result));
+	if (result > 0)
+		return refuse(why, "4.3.5",
+			      "No program is run as %s, whose group is that of our sockets",
+			      owner->name);
 	return true;
 }
 

@@ -340,14 +340,28 @@ def test_no_program_is_one_of_us(node, program, user):
 
 
 @needs_root
+def test_no_program_has_the_group_of_the_sockets(node, program):
+    """It could connect to them, and look addresses up."""
+    tool = program(REPORT)
+    mx = node(domains=[DOMAIN], switch_user=True, settings=tool.service(tool.report_path, more='user = "sync"'))
+    deliver(mx, ["anna@box.test"], TEXT, sender="")
+    told = mx.log.wait("deferred", to="anna@box.test")
+    assert told["status"] == "4.3.5" and "whose group is that of our sockets" in told["text"]
+    said = subprocess.run([os.path.join(mx.programs, "stagepost"), "check", "-c", mx.conf], check=False,
+                          capture_output=True, text=True)
+    assert said.returncode != 0 and "service box.user: the group of sync is that of nobody" in said.stdout + said.stderr
+    assert not os.path.exists(tool.report_path)
+
+
+@needs_root
 def test_no_recipient_makes_a_program_one_of_us(node, program):
     """The mailbox's name decides which user the program runs as: never root, nor a user of ours."""
     tool = program(REPORT)
     mx = node(domains=[DOMAIN], switch_user=True, settings=(
         "process remote { user = backup }\n" + tool.service(tool.report_path, more='user = "%u"')))
-    deliver(mx, ["root@box.test", "nobody@box.test", "backup@box.test"], TEXT, sender="")
+    deliver(mx, ["root@box.test", "nobody@box.test", "backup@box.test", "sync@box.test"], TEXT, sender="")
     assert outcome(mx, "root@box.test")[:2] == ("failed", "5.7.0")
-    for name in "nobody", "backup":
+    for name in "nobody", "backup", "sync":  # whose group is nobody's: it may connect to the sockets
         assert outcome(mx, f"{name}@box.test")[:2] == ("deferred", "4.3.5")
     assert not os.path.exists(tool.report_path)
 

@@ -56,6 +56,8 @@ bool os_process_is_root(void);
 bool os_process_may_change_user(void);
 /* The effective user of this process. */
 uid_t os_process_effective_user(void);
+/* Its effective group. */
+gid_t os_process_effective_group(void);
 /* From now on this thread accesses files as USER, without supplementary groups and without root's
  * rights; other threads are not affected. The process must have the right to change its user. Ends
  * with os_process_files_as_self(), which does not restore supplementary groups. */

@@ -19,6 +19,11 @@ uid_t os_process_effective_user(void)
 	return geteuid();
 }
 
+gid_t os_process_effective_group(void)
+{
+	return getegid();
+}
+
 /* The kernel has these identities for each thread; the C library's setgroups() would change all
  * threads, so it is bypassed. setfsuid() reports no error: a second, invalid call returns the
  * present value. */

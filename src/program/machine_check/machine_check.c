@@ -27,6 +27,26 @@ static void check_user(struct machine_check *check, enum machine_severity severi
 			     setting, "there is no user %s on this machine", user);
 }
 
+/* A program of the group of the sockets in the run directory could connect to them
+ * (deliver/owner.h refuses to run it). */
+static void check_program_group(struct machine_check *check, const struct config_service *service)
+{
+	const char *owner = check->config->user;
+	char setting[MACHINE_SETTING_SIZE];
+	struct os_process_user ours;
+	struct os_process_user found;
+
+	if (service->kind != CONFIG_SERVICE_PIPE || *owner == '\0' || *service->user == '\0' ||
+	    strcmp(service->user, "%u") == 0 || os_process_user_find(owner, &ours) < 0 ||
+	    os_process_user_find(service->user, &found) < 0 || ours.gid != found.gid)
+		return;
+	snprintf(setting, sizeof setting, "service %s.user", service->name);
+	machine_check_report(check, MACHINE_FAULT, setting,
+			     "the group of %s is that of %s, which may connect to the sockets in "
+			     "%s: its programs are not run",
+			     service->user, owner, check->config->run);
+}
+
 static void check_submit_group(struct machine_check *check)
 {
 	const char *name = check->config->submit_group;
@@ -51,6 +71,7 @@ static void check_users(struct machine_check *check)
 	for (size_t i = 0; i < config->service_count; i++) {
 		snprintf(setting, sizeof setting, "service %s.user", config->services[i].name);
 		check_user(check, MACHINE_FAULT, setting, config->services[i].user);
+		check_program_group(check, &config->services[i]);
 	}
 }
 

@@ -15,6 +15,9 @@
 #define PLACES "queue = \"%s/queue\"\nrun = \"%s/run\"\n"
 #define LISTEN "listen smtp { address = \"127.0.0.1:2525\" }\n"
 #define RIGHT  HEAD PLACES LISTEN
+/* On Debian "sync" has the group of "nobody". */
+#define OTHERS \
+	"hostname = \"mx.example.org\"\nuser = \"nobody\"\nqueue_unsafe = yes\n" PLACES LISTEN
 #define SHARED(listen, authority)                                                               \
 	"directory { path = \"%s/db\" " listen "certificate = \"%s/there\" key = \"%s/there\" " \
 	"authority = \"" authority "\" }\n"
@@ -49,6 +52,11 @@ static const struct row {
 	{RIGHT "service a { kind = pipe command = \"/bin/true\" user = \"nobody-there\" }\n",
 	 "t:7: service a.user: there is no user nobody-there on this machine", MACHINE_FAULT},
 	{RIGHT "service a { kind = pipe command = \"/bin/true\" user = \"%%u\" }\n", "", -1},
+	{OTHERS "service a { kind = pipe command = \"/bin/true\" user = \"daemon\" }\n", "", -1},
+	{OTHERS "service a { kind = pipe command = \"/bin/true\" user = \"sync\" }\n",
+	 "t:7: service a.user: the group of sync is that of nobody, which may connect to the "
+	 "sockets in %s/run: its programs are not run",
+	 MACHINE_FAULT},
 	{HEAD "queue = \"%s/run/queue\"\nrun = \"%s/run\"\n" LISTEN,
 	 "t:4: queue: %s/run/queue is inside run, %s/run: that is emptied when the machine starts",
 	 MACHINE_FATAL},
