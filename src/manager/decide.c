@@ -235,6 +235,20 @@ static int64_t crowded_due(const struct manager *manager, const struct message *
 	return notice_us < await_return_due(message) ? notice_us : await_return_due(message);
 }
 
+/* What made it due before its time is written nowhere, and must outlive its sleep. */
+static enum message_state wait_for_place(struct manager *manager, struct message *message,
+					 struct waiters *crowded)
+{
+	enum message_state state =
+		message_sleep(manager, message, crowded, crowded_due(manager, message));
+	struct sleeper *sleeper = sleepers_find(&manager->sleepers, message->id.number);
+
+	message->is_crowded_out = true;
+	if (sleeper != NULL)
+		sleeper->facts.is_released = message->was_released;
+	return state;
+}
+
 enum message_state decide(struct manager *manager, struct message *message)
 {
 	struct waiters *crowded = NULL;
@@ -262,6 +276,5 @@ enum message_state decide(struct manager *manager, struct message *message)
 	}
 	if (crowded == NULL || message_has_news(message) || is_delay_to_report(manager, message))
 		return settle(manager, message);
-	message->is_crowded_out = true;
-	return message_sleep(manager, message, crowded, crowded_due(manager, message));
+	return wait_for_place(manager, message, crowded);
 }

@@ -250,6 +250,7 @@ void deliver_make_due(struct manager *manager, struct message *message, int64_t 
 			delivery->until_us = now_us;
 	}
 	message->facts.is_released = false;
+	message->was_released = true;
 }
 
 /* --- before its release --- */

@@ -131,6 +131,29 @@ static void retries_sleep_meanwhile(void **state)
 	scene_end();
 }
 
+/* Another recipient was tried before the pause: it is not due when that ends. */
+static void a_pause_makes_nobody_due(void **state)
+{
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	m = scene_mail_to("r@fast.example", "s@fast.example", NULL);
+	scene_say(m, 1, "4.2.1", "");
+	scene_say(m, 2, "4.2.1", "");
+	scene_pass(20 * MINUTE_US);
+	scene_work();
+	assert_true(scene_is_tried(m, 1) && scene_is_tried(m, 2));
+	scene_say(m, 1, "4.2.1", "");
+	be_busy(m, 2, 20 * MINUTE_US);
+	assert_true(scene_waits(m));
+	scene_pass(20 * MINUTE_US + 2 * SECOND_US);
+	assert_true(scene_is_tried(m, 2));
+	assert_false(scene_is_tried(m, 1));
+	scene_say(m, 2, "2.0.0", "");
+	scene_end();
+}
+
 /* Who sleeps through a pause is told of the delay all the same, once, and goes on waiting. */
 static void delays_are_reported_meanwhile(void **state)
 {
@@ -289,6 +312,7 @@ int main(void)
 		cmocka_unit_test(all_of_them_may_be_decided),
 		cmocka_unit_test(who_is_always_busy_expires),
 		cmocka_unit_test(retries_sleep_meanwhile),
+		cmocka_unit_test(a_pause_makes_nobody_due),
 		cmocka_unit_test(delays_are_reported_meanwhile),
 		cmocka_unit_test(orders_do_not_wait),
 		cmocka_unit_test(the_helper_may_be_lost_meanwhile),

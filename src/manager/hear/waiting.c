@@ -43,6 +43,15 @@ static void wake_held(struct manager *manager, struct str hold)
 	wake_first(manager->wake, sleeper);
 }
 
+static void wake_released(struct manager *manager, struct waiters *waiters)
+{
+	for (struct sleeper *sleeper;
+	     (sleeper = sleepers_waiting_first(&manager->sleepers, waiters)) != NULL;) {
+		sleeper->facts.is_released = true;
+		wake_waiters(manager->wake, waiters, 1, false);
+	}
+}
+
 static void on_trigger_released(void *context, struct trigger *trigger)
 {
 	struct manager *manager = context;
@@ -54,7 +63,7 @@ static void on_trigger_released(void *context, struct trigger *trigger)
 	/* mail that waits for the directory has not been tried yet: it is new mail */
 	if (waiters->count <= FEW ||
 	    queue_trigger_kind(trigger_name(trigger)) == QUEUE_TRIGGER_DIRECTORY)
-		wake_waiters(manager->wake, waiters, waiters->count, false);
+		wake_released(manager, waiters);
 	wake_schedule(manager->wake);
 	os_loop_defer(manager->loop, &manager->dispatch_task);
 }

@@ -237,7 +237,6 @@ void wake_waiters(struct wake *wake, struct waiters *waiters, size_t count, bool
 	for (; count > 0 && waiters->count > 0; count--) {
 		struct sleeper *sleeper = sleepers_waiting_first(wake->sleepers, waiters);
 
-		sleeper->facts.is_released = true;
 		if (!message_facts_are_s4(sleeper->facts))
 			sleepers_set_due(wake->sleepers, sleeper, INT64_MAX);
 		sleepers_wait(wake->sleepers, sleeper, retries ? &wake->again : &wake->first);

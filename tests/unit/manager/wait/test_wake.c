@@ -126,8 +126,6 @@ static void sources_take_turns(void **state)
 	wake_waiters(scene->wake, &newcomers, 2, false);
 	assert_int_equal(crowd.count, 1);
 	assert_int_equal(newcomers.count, 1);
-	assert_true(sleepers_find(&scene->wait->sleepers, 13)->facts.is_released);
-	assert_false(sleepers_find(&scene->wait->sleepers, 14)->facts.is_released);
 	fake_advance(SECOND_US / 100);
 	expect_woken(scene, COUNT_OF(order), order);
 	assert_int_equal(scene->retries, 8);
