@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "accounts.h"
 #include "judge.h"
+#include "replies.h"
 #include "states.h"
 #include "turns.h"
 #include "waits.h"
@@ -197,7 +198,9 @@ static void end_delivery(struct account *account, const char *line, bool is_fail
 	delivery = delivery_of(account, (unsigned)atoi(value));
 	if (delivery->ends++ == 0)
 		tell_waits(account, line, 0);
-	if (!field(line, "original", delivery->recipient, sizeof delivery->recipient))
+	delivery->is_his_own =
+		!field(line, "original", delivery->recipient, sizeof delivery->recipient);
+	if (delivery->is_his_own)
 		(void)field(line, "to", delivery->recipient, sizeof delivery->recipient);
 	delivery->is_failed |= is_failed;
 	account->is_failed |= is_failed;
@@ -313,6 +316,15 @@ static void hear_error(struct books *books, const char *line)
 		account->due_us = kernel_now_us() + WAITING_FAILED_US;
 }
 
+static void hear_throttle(const struct machine *machine, const char *line)
+{
+	char name[64] = "";
+	char text[512];
+
+	(void)field(line, "host", name, sizeof name);
+	replies_judge(machine, name, field(line, "text", text, sizeof text) ? text : NULL);
+}
+
 static void hear(struct machine *machine, const char *line)
 {
 	struct books *books = accounts_of(machine);
@@ -331,6 +343,8 @@ static void hear(struct machine *machine, const char *line)
 		hear_trigger(books, event, line);
 	else if (strcmp(event, "serve_stopping") == 0 || strcmp(event, "serve_ready") == 0)
 		waits_down(books, event[6] == 's');
+	else if (strcmp(event, "host_throttled") == 0)
+		hear_throttle(machine, line);
 	else if (strcmp(event, "queue_error") == 0)
 		hear_error(books, line);
 	else

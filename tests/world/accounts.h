@@ -47,7 +47,8 @@ struct account_delivery {
 	int64_t end_us;     /* the first one; 0: none */
 	char recipient[64]; /* as the sender wrote it */
 	bool is_failed;
-	bool is_here; /* in a mailbox, or at the next hop: the ledger has it; not by a list */
+	bool is_his_own; /* it goes to the address that the sender wrote */
+	bool is_here;    /* in a mailbox, or at the next hop: the ledger has it; not by a list */
 	bool is_at_hop;
 };
 

@@ -3,6 +3,7 @@
 #include "mail.h"
 #include "os/process/process.h"
 #include "os/socket/socket.h"
+#include "replies.h"
 #include "talk.h"
 #include <err.h>
 #include <string.h>
@@ -18,8 +19,10 @@ static const int64_t LATEST_US =
 static const int64_t LATER_US = 600 * INT64_C(1000000); /* in one of SHARE such spans */
 
 struct transaction {
+	char sender[64];
 	char recipients[RECIPIENTS_MAX][64];
 	size_t count;
+	unsigned messages; /* taken in this session */
 };
 
 /* Whether something goes wrong now. */
@@ -44,6 +47,34 @@ static bool is_busy(const struct hop *hop, const char *line)
 	return (strstr(line, "<" HOP_LATEST) != NULL && now_us < LATEST_US) ||
 	       ((strstr(line, "<" HOP_LATER) != NULL || strstr(line, "<" HOP_NEVER) != NULL) &&
 		now_us / LATER_US % SHARE != 0 && !has_day(now_us));
+}
+
+/* The address that LINE has. */
+static void read_address(const char *line, char out[64])
+{
+	const char *begin = strchr(line, '<');
+
+	snprintf(out, 64, "%.*s", begin != NULL ? (int)strcspn(begin + 1, ">") : 0,
+		 begin != NULL ? begin + 1 : "");
+}
+
+/* Whether it says no at POINT, as providers do. *GOES_ON_OUT: the session does. */
+static bool says_no(const struct hop *hop, struct talk *talk, const struct transaction *transaction,
+		    enum replies_point point, bool *goes_on_out)
+{
+	const struct replies_count count = {transaction->messages, (unsigned)transaction->count};
+	char whom[64];
+	const char *reply;
+
+	if (!hop->is_provider || kernel_now_us() >= hop->earnest_from_us)
+		return false;
+	read_address(talk->line, whom);
+	reply = replies_choose(point, count, whom);
+	if (reply == NULL)
+		return false;
+	replies_note(kernel_process()->machine->address, point, transaction->sender, reply);
+	*goes_on_out = talk_say(talk, reply) && strncmp(reply, "421", 3) != 0;
+	return true;
 }
 
 /* Nearly the longest that a reply may be, as some are. It names the recipient, so that no other has
@@ -115,14 +146,22 @@ static bool take_message(const struct hop *hop, struct talk *talk, struct transa
 {
 	size_t size;
 	char *text;
+	bool goes_on;
 
 	if (transaction->count == 0)
 		return talk_say(talk, "503 for whom\r\n");
+	if (says_no(hop, talk, transaction, REPLIES_DATA, &goes_on))
+		return goes_on;
 	if (!talk_say(talk, "354 go on\r\n"))
 		return false;
 	text = hear_text(talk, &size);
 	if (text == NULL)
 		return false;
+	if (says_no(hop, talk, transaction, REPLIES_TEXT, &goes_on)) {
+		world_free(text);
+		transaction->count = 0;
+		return goes_on;
+	}
 	if (is_odd(hop)) {
 		world_free(text);
 		return kernel_one_in(2) && talk_say(talk, "451 not now\r\n");
@@ -131,12 +170,20 @@ static bool take_message(const struct hop *hop, struct talk *talk, struct transa
 		ledger_deliver(transaction->recipients[i], text, size);
 	world_free(text);
 	transaction->count = 0;
+	transaction->messages++;
+	replies_taken(kernel_process()->machine->address);
 	return talk_say(talk, "250 taken\r\n");
 }
+
+static const struct {
+	const char *verb;
+	enum replies_point point;
+} points[] = {{"EHLO", REPLIES_EHLO}, {"MAIL", REPLIES_MAIL}, {"RCPT", REPLIES_RCPT}};
 
 static bool answer(const struct hop *hop, struct talk *talk, struct transaction *transaction)
 {
 	const char *line = talk->line;
+	bool goes_on;
 
 	if (is_odd(hop)) {
 		if (kernel_one_in(3))
@@ -151,6 +198,12 @@ static bool answer(const struct hop *hop, struct talk *talk, struct transaction 
 		return talk_say(talk, "221 bye\r\n") && false;
 	if (strncasecmp(line, "MAIL", 4) == 0 || strncasecmp(line, "RSET", 4) == 0)
 		transaction->count = 0;
+	if (strncasecmp(line, "MAIL", 4) == 0)
+		read_address(line, transaction->sender);
+	for (size_t i = 0; i < sizeof points / sizeof points[0]; i++)
+		if (strncasecmp(line, points[i].verb, 4) == 0 &&
+		    says_no(hop, talk, transaction, points[i].point, &goes_on))
+			return goes_on;
 	if (strncasecmp(line, "RCPT", 4) == 0 && is_busy(hop, line) &&
 	    strstr(line, "<" HOP_LATEST) != NULL)
 		return refuse_at_length(talk);
@@ -171,8 +224,10 @@ static void serve_visit(void *context)
 	struct visit *visit = context;
 	struct transaction transaction = {0};
 	struct talk talk = {.socket = visit->socket};
+	bool goes_on;
 
-	if (talk_say(&talk, "220 hop.example ESMTP\r\n"))
+	if (!says_no(visit->hop, &talk, &transaction, REPLIES_GREETING, &goes_on) &&
+	    talk_say(&talk, "220 hop.example ESMTP\r\n"))
 		while (talk_hear(&talk, IDLE_US) && answer(visit->hop, &talk, &transaction))
 			;
 	os_socket_close(visit->socket);

@@ -15,6 +15,7 @@ enum judge {
 	JUDGE_GROWTH,   /* growth.h */
 	JUDGE_LOG,      /* accounts.h */
 	JUDGE_COMMANDS, /* listings.h */
+	JUDGE_REPLIES,  /* replies.h */
 	JUDGE_COUNT
 };
 

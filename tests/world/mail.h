@@ -106,6 +106,7 @@ void courier_start(struct machine *machine, struct client *client);
  * without a word; never after EARNEST_FROM_US. */
 struct hop {
 	int64_t earnest_from_us;
+	bool is_provider; /* until then it says what large providers say (replies.h), too */
 };
 void hop_start(struct machine *machine, struct hop *hop);
 /* The program "taker", which pipe services run with a recipient as its last argument: until

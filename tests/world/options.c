@@ -9,7 +9,7 @@ static void usage(void)
 {
 	fprintf(stderr, "usage: world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] "
 			"[--until=TEXT] [--log=FILE] [--burst=N] [--places=N] [--calm] [--idle] "
-			"[--whole]\n");
+			"[--whole] [--providers]\n");
 	exit(2);
 }
 
@@ -33,6 +33,8 @@ static void take_option(struct world_options *options, int option)
 		options->is_idle = true;
 	else if (option == 'w')
 		options->is_whole = true;
+	else if (option == 'r')
+		options->has_providers = true;
 	else if (option == 'u')
 		options->until = optarg;
 	else if (option == 'l')
@@ -54,6 +56,7 @@ struct world_options world_options_read(int argc, char **argv, size_t nodes_max)
 					      {"until", required_argument, NULL, 'u'},
 					      {"calm", no_argument, NULL, 'c'},
 					      {"idle", no_argument, NULL, 'i'},
+					      {"providers", no_argument, NULL, 'r'},
 					      {"whole", no_argument, NULL, 'w'},
 					      {"log", required_argument, NULL, 'l'},
 					      {0}};

@@ -100,6 +100,16 @@ static void a_failure_without_a_report_is_seen(void **state)
 	assert_int_equal(objections_after_a_while(), 1);
 }
 
+static void a_failure_of_what_somebody_has_is_seen(void **state)
+{
+	(void)state;
+	scene_arrive(scene_accept());
+	scene_say("failed", " delivery=1 to=user1@hop.example by=remote status=5.4.7");
+	scene_say("bounced", " bounce=8-a to=world@client.example");
+	scene_say("message_done", "");
+	assert_int_equal(objections_after_a_while(), 2); /* and of the report nothing is heard */
+}
+
 static void an_end_without_a_word_is_seen(void **state)
 {
 	(void)state;
@@ -327,6 +337,7 @@ int main(void)
 		SCENE_TEST(a_delivery_that_nobody_got_is_seen),
 		SCENE_TEST(what_a_list_has_sent_on_may_wait),
 		SCENE_TEST(a_failure_without_a_report_is_seen),
+		SCENE_TEST(a_failure_of_what_somebody_has_is_seen),
 		SCENE_TEST(an_end_without_a_word_is_seen),
 		SCENE_TEST(a_process_that_dies_is_seen),
 		SCENE_TEST(a_fault_between_answer_and_record_excuses),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] [--until=TEXT] [--log=FILE]
- *       [--burst=N] [--places=N] [--calm] [--idle] [--whole]
+ *       [--burst=N] [--places=N] [--calm] [--idle] [--whole] [--providers]
  *
  * One node or two that relay to each other and share a directory, clients that give them mail for
  * mailboxes and for a next hop that is not always good, name servers that are not either, people
@@ -12,7 +12,7 @@
  * faults a few times a day. --burst: so many messages more, all at once and for two destinations,
  * in the midst of the others. --places: a node has so many for remote deliveries; where there are
  * fewer than one destination may use, it matters whose turn it is. --strikes: no more than so many
- * faults.
+ * faults. --providers: the next hop says what large providers say (replies.h).
  */
 #include "accounts.h"
 #include "dns.h"
@@ -27,6 +27,7 @@
 #include "operator.h"
 #include "options.h"
 #include "people.h"
+#include "replies.h"
 #include "settings.h"
 #include "states.h"
 #include "trouble.h"
@@ -284,6 +285,8 @@ static void begin(struct world *world, const struct world_options *options)
 	tell_names(world->node_count);
 	dns_be_odd(calm_from_us);
 	world->hop.earnest_from_us = calm_from_us;
+	world->hop.is_provider = options->has_providers;
+	replies_begin();
 	hop_start(machine_new("hop", HOP), &world->hop);
 	start_clients(world, options);
 	plan_burst(world, options);

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: ISC
+/* The judge of replies sees a host that is throttled for what it has said of one message, or
+ * without its words, and objects to nothing else. */
+#include "judge.h"
+#include "judge_scene.h"
+#include "kernel.h"
+#include "mail.h"
+#include "replies.h"
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { HOST = 0x0a000003 };
+
+#define BUSY       "421 4.7.0 Too many concurrent connections\r\n"
+#define SUSPICIOUS "421 4.7.0 This message is suspicious\r\n"
+
+/* The log says that it is throttled, with these words. */
+static uint64_t objections_when_throttled(const char *text)
+{
+	char line[256];
+
+	snprintf(line, sizeof line, "time=- event=host_throttled host=10.0.0.3 port=25%s%s%s",
+		 text[0] != '\0' ? " text=\"" : "", text, text[0] != '\0' ? "\"" : "");
+	scene_node->heard(scene_node, line);
+	return judge_count(JUDGE_REPLIES);
+}
+
+static void a_host_that_says_so_may_be_throttled(void **state)
+{
+	(void)state;
+	replies_begin();
+	scene_pass(1);
+	replies_note(HOST, REPLIES_GREETING, "", BUSY);
+	assert_int_equal(
+		objections_when_throttled("mx said: 421 4.7.0 Too many concurrent connections"), 0);
+	scene_pass(601);
+	assert_int_equal(
+		objections_when_throttled("mx said: 421 4.7.0 Too many concurrent connections"), 2);
+}
+
+static void a_throttle_without_words_is_seen(void **state)
+{
+	(void)state;
+	replies_begin();
+	scene_pass(1);
+	replies_note(HOST, REPLIES_EHLO, "", BUSY);
+	assert_int_equal(objections_when_throttled(""), 1);
+	assert_int_equal(objections_when_throttled("it gets too much"), 2);
+}
+
+static void a_throttle_for_one_message_is_seen(void **state)
+{
+	(void)state;
+	replies_begin();
+	scene_pass(1);
+	replies_note(HOST, REPLIES_TEXT, "a@client.example", SUSPICIOUS);
+	replies_note(HOST, REPLIES_TEXT, "a@client.example", SUSPICIOUS);
+	assert_int_equal(objections_when_throttled("421 4.7.0 This message is suspicious"), 1);
+	replies_taken(HOST);
+	replies_note(HOST, REPLIES_TEXT, "b@client.example", SUSPICIOUS);
+	assert_int_equal(objections_when_throttled("421 4.7.0 This message is suspicious"), 2);
+	replies_note(HOST, REPLIES_TEXT, "c@client.example", SUSPICIOUS);
+	assert_int_equal(objections_when_throttled("421 4.7.0 This message is suspicious"), 2);
+}
+
+/* Their words are what a session and a transaction may have had. */
+static void sessions_have_enough(void **state)
+{
+	const struct replies_count few = {1, 1};
+	const struct replies_count many = {REPLIES_MESSAGES, REPLIES_RECIPIENTS};
+	unsigned refused = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {
+		assert_non_null(replies_choose(REPLIES_MAIL, many, "a@client.example"));
+		assert_non_null(strstr(replies_choose(REPLIES_RCPT, many, "user1@hop.example"),
+				       "Too many recipients\r\n"));
+		refused += replies_choose(REPLIES_RCPT, few, "user1@hop.example") != NULL;
+	}
+	assert_in_range(refused, 0, 20);
+	for (const char *reply = NULL; reply == NULL || strchr(reply, '<') == NULL;)
+		reply = replies_choose(REPLIES_RCPT, few, "user1@hop.example");
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		SCENE_TEST(a_host_that_says_so_may_be_throttled),
+		SCENE_TEST(a_throttle_without_words_is_seen),
+		SCENE_TEST(a_throttle_for_one_message_is_seen),
+		SCENE_TEST(sessions_have_enough),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
