@@ -235,18 +235,17 @@ static int64_t crowded_due(const struct manager *manager, const struct message *
 	return notice_us < await_return_due(message) ? notice_us : await_return_due(message);
 }
 
-/* What made it due before its time is written nowhere, and must outlive its sleep. */
-static enum message_state wait_for_place(struct manager *manager, struct message *message,
-					 struct waiters *crowded)
+/* What an event or an order has made due before its time is so on the disk, too, before the message
+ * sleeps until there is a place: when it wakes, what was tried meanwhile is not due. */
+static void record_release(struct message *message)
 {
-	enum message_state state =
-		message_sleep(manager, message, crowded, crowded_due(manager, message));
-	struct sleeper *sleeper = sleepers_find(&manager->sleepers, message->id.number);
+	for (size_t i = 0; message->was_released && i < message->control->delivery_count; i++) {
+		const struct queue_delivery *delivery = &message->control->deliveries[i];
 
-	message->is_crowded_out = true;
-	if (sleeper != NULL)
-		sleeper->facts.is_released = message->was_released;
-	return state;
+		if (delivery->outcome == QUEUE_WAIT && delivery->until_us <= os_clock_wall_us())
+			message->news[i] |= RECORDER_OUTCOME;
+	}
+	message->was_released = false;
 }
 
 enum message_state decide(struct manager *manager, struct message *message)
@@ -274,7 +273,10 @@ enum message_state decide(struct manager *manager, struct message *message)
 			recorder_soon(manager->recorder, &message->recording, recorder_delay_us());
 		return MESSAGE_DELIVERING;
 	}
+	if (crowded != NULL)
+		record_release(message);
 	if (crowded == NULL || message_has_news(message) || is_delay_to_report(manager, message))
 		return settle(manager, message);
-	return wait_for_place(manager, message, crowded);
+	message->is_crowded_out = true;
+	return message_sleep(manager, message, crowded, crowded_due(manager, message));
 }

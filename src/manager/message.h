@@ -86,7 +86,7 @@ struct message {
 	bool is_retry;                 /* counted as a retry by wake.h */
 	bool is_delay_due;             /* has waited in a job until its delay is to be reported */
 	bool is_crowded_out;           /* sleeps because its destination has too many waiting */
-	bool was_released;             /* the event that it waited for has happened */
+	bool was_released;             /* an event has made some due, which is not recorded */
 	bool lost_turn;   /* its last job had one (wait/trigger/gate.h), and others were faster */
 	bool is_doubtful; /* REMOVING, but whether it was removed is not known yet */
 	unsigned record_failures; /* in a row */

@@ -154,6 +154,29 @@ static void a_pause_makes_nobody_due(void **state)
 	scene_end();
 }
 
+/* Both were released, one before the pause. */
+static void who_was_released_before_a_pause_is_tried_once(void **state)
+{
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	m = scene_mail_to("r@fast.example", "s@fast.example", NULL);
+	scene_say(m, 1, "4.2.1", "");
+	scene_say(m, 2, "4.2.1", "");
+	assert_string_equal(scene_order("retry", m), "ok");
+	scene_work();
+	assert_true(scene_is_tried(m, 1) && scene_is_tried(m, 2));
+	scene_say(m, 1, "4.2.1", "");
+	be_busy(m, 2, MINUTE_US);
+	assert_true(scene_waits(m));
+	scene_pass(MINUTE_US + 2 * SECOND_US);
+	assert_true(scene_is_tried(m, 2));
+	assert_false(scene_is_tried(m, 1));
+	scene_say(m, 2, "2.0.0", "");
+	scene_end();
+}
+
 /* Who sleeps through a pause is told of the delay all the same, once, and goes on waiting. */
 static void delays_are_reported_meanwhile(void **state)
 {
@@ -313,6 +336,7 @@ int main(void)
 		cmocka_unit_test(who_is_always_busy_expires),
 		cmocka_unit_test(retries_sleep_meanwhile),
 		cmocka_unit_test(a_pause_makes_nobody_due),
+		cmocka_unit_test(who_was_released_before_a_pause_is_tried_once),
 		cmocka_unit_test(delays_are_reported_meanwhile),
 		cmocka_unit_test(orders_do_not_wait),
 		cmocka_unit_test(the_helper_may_be_lost_meanwhile),

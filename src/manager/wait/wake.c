@@ -231,13 +231,14 @@ void wake_first(struct wake *wake, struct sleeper *sleeper)
 	wake_schedule(wake);
 }
 
-/* Until it is mapped, one may have to be returned before there is room to map it. */
+/* Who only gets room keeps its time: that of its return, or of a report. So does who is not mapped:
+ * it may have to be returned before there is room to map it. */
 void wake_waiters(struct wake *wake, struct waiters *waiters, size_t count, bool retries)
 {
 	for (; count > 0 && waiters->count > 0; count--) {
 		struct sleeper *sleeper = sleepers_waiting_first(wake->sleepers, waiters);
 
-		if (!message_facts_are_s4(sleeper->facts))
+		if (!message_facts_are_s4(sleeper->facts) && sleeper->facts.is_released)
 			sleepers_set_due(wake->sleepers, sleeper, INT64_MAX);
 		sleepers_wait(wake->sleepers, sleeper, retries ? &wake->again : &wake->first);
 	}
