@@ -166,6 +166,7 @@ struct config {
 	uint32_t rate_keys;      /* subjects of a kind that are kept in memory */
 	const char *policy_path; /* directory of MTA-STS policies and TLS results */
 	uint32_t tls_timeout;    /* seconds, for a handshake */
+	struct config_tls_strength strength; /* of TLS, where no section says it */
 };
 
 /* The words of settings of a section rate. */

@@ -104,6 +104,7 @@ struct tls_client_request {
 	 * request is the same. NULL: sessions are neither kept nor resumed. */
 	const char *peer;
 	struct tls_verify verify;
+	struct tls_strength strength;
 	/* NULL: none. The handshake then may wait for the signer (tls_connection_on_resume()). */
 	const struct tls_client_certificate *certificate;
 };

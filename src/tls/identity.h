@@ -45,6 +45,7 @@ struct tls_identity_settings {
 	 * not verified (tls_connection_is_verified()), but does not end the handshake. Empty: not
 	 * asked. */
 	struct str client_authorities;
+	struct tls_strength strength;
 	bool asks_clients; /* asks for a certificate even without authorities, for fingerprints */
 };
 

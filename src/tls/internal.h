@@ -66,6 +66,8 @@ void tls_context_set_protocol(SSL_CTX *openssl, enum tls_side side, const char *
 
 /* What tls/context.h says of all contexts. */
 void tls_context_set_rules(SSL_CTX *openssl);
+/* After these: STRENGTH, in OPENSSL and all connections that are made of it. */
+void tls_context_set_strength(SSL_CTX *openssl, const struct tls_strength *strength);
 /* Whether the common name counts where there is no DNS name among the alternative ones. */
 enum tls_common_name {
 	TLS_COMMON_NAME_NEVER, /* RFC 9525 section 2, RFC 8461 section 4.2 */

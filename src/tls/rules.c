@@ -27,6 +27,14 @@ void tls_context_set_rules(SSL_CTX *openssl)
 		panic("this OpenSSL has no ciphers for TLS 1.2");
 }
 
+void tls_context_set_strength(SSL_CTX *openssl, const struct tls_strength *strength)
+{
+	if (strength->is_1_3 && SSL_CTX_set_min_proto_version(openssl, TLS1_3_VERSION) != 1)
+		panic("this OpenSSL has no TLS 1.3");
+	if (strength->ciphers != NULL && SSL_CTX_set_cipher_list(openssl, strength->ciphers) != 1)
+		panic("this OpenSSL has none of the ciphers of TLS 1.2 that are set");
+}
+
 void tls_rules_set_names(X509_VERIFY_PARAM *rules, enum tls_common_name common_name)
 {
 	unsigned flags = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;

@@ -15,6 +15,18 @@ static bool is_set(const char *text)
 	return text != NULL && *text != '\0';
 }
 
+/* STRENGTH is that of SECTION, which has its settings under these names, or else COMMON. */
+static void check_strength(const struct config_tls_strength *common,
+			   struct config_tls_strength *strength,
+			   const struct config_tree_section *section, const char *min_version,
+			   const char *ciphers, struct config_problems *problems)
+{
+	if (config_tree_use(section, min_version)->line == 0)
+		strength->min_version = common->min_version;
+	if (strength->min_version == CONFIG_TLS_1_3 && strength->cipher_count > 0)
+		report_useless(section, ciphers, "with TLS 1.2 as the oldest version", problems);
+}
+
 static void check_clients(const struct config_listen *listen,
 			  const struct config_tree_section *section,
 			  struct config_problems *problems)
@@ -66,6 +78,10 @@ static void check_listen(const struct config *config, struct config_listen *list
 	if (listen->tls != CONFIG_LISTEN_TLS_NONE && config->certificate_count == 0)
 		config_problem_report(section, "tls", "there is no section certificate",
 				      "none, or with a section certificate", problems);
+	check_strength(&config->strength, &listen->strength, section, "tls_min_version",
+		       "tls_ciphers", problems);
+	if (listen->tls == CONFIG_LISTEN_TLS_NONE && listen->strength.cipher_count > 0)
+		report_useless(section, "tls_ciphers", "with tls", problems);
 	check_who_connects(listen, section, problems);
 	check_clients(listen, section, problems);
 }
@@ -80,7 +96,23 @@ static void check_certificate_name(const struct config *config,
 				      "the name of a section certificate", problems);
 }
 
-static void check_policy(const struct config *config, const struct config_tls_policy *policy,
+/* Where plain text would do, every cipher is better. */
+static void check_policy_strength(const struct config *config, struct config_tls_policy *policy,
+				  const struct config_tree_section *section,
+				  struct config_problems *problems)
+{
+	bool may_be_plain = policy->level <= CONFIG_TLS_MAY;
+
+	if (may_be_plain && config_tree_use(section, "min_version")->line != 0)
+		report_useless(section, "min_version", "with a level other than none, may",
+			       problems);
+	if (may_be_plain && policy->strength.cipher_count > 0)
+		report_useless(section, "ciphers", "with a level other than none, may", problems);
+	check_strength(&config->strength, &policy->strength, section, "min_version", "ciphers",
+		       problems);
+}
+
+static void check_policy(const struct config *config, struct config_tls_policy *policy,
 			 const struct config_tree_section *section,
 			 struct config_problems *problems)
 {
@@ -102,6 +134,7 @@ static void check_policy(const struct config *config, const struct config_tls_po
 	if (policy->level == CONFIG_TLS_NONE && is_set(policy->certificate))
 		report_useless(section, "certificate", "with a level other than none", problems);
 	check_certificate_name(config, section, policy->certificate, problems);
+	check_policy_strength(config, policy, section, problems);
 }
 
 void config_check_tls(struct config *config, const struct config_tree *tree,

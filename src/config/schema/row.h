@@ -28,6 +28,8 @@
 #define KINDS(bits)        .kinds = (bits)
 #define MEANING(text)      .meaning = (text)
 
+extern const struct config_word config_tls_version_words[];
+
 /* The rows and their number; within a part those of a section are adjacent. */
 extern const struct config_setting config_schema_root[];
 extern const size_t config_schema_root_count;

@@ -157,6 +157,7 @@ extern const struct config_type config_type_mappings;
 extern const struct config_type config_type_servers;
 extern const struct config_type config_type_tls_names;    /* of a certificate or a client */
 extern const struct config_type config_type_tls_matches;  /* of a server's certificate */
+extern const struct config_type config_type_ciphers;      /* of TLS 1.2 */
 extern const struct config_type config_type_fingerprints; /* lower case, without colons */
 extern const struct config_type config_type_reaches;      /* struct config_reach */
 extern const struct config_type config_type_header_tests; /* struct config_header_test */

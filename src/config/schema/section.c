@@ -17,6 +17,8 @@ static const struct config_word listen_tls_words[] = {
 	{"implicit", CONFIG_LISTEN_TLS_IMPLICIT},
 	{NULL, 0},
 };
+const struct config_word config_tls_version_words[] = {
+	{"1.2", CONFIG_TLS_1_2}, {"1.3", CONFIG_TLS_1_3}, {NULL, 0}};
 static const struct config_word auth_words[] = {{"no", CONFIG_LISTEN_AUTH_NO},
 						{"offered", CONFIG_LISTEN_AUTH_OFFERED},
 						{"required", CONFIG_LISTEN_AUTH_REQUIRED},
@@ -99,6 +101,14 @@ const struct config_setting config_schema_section[] = {
 			"required: the same, and mail is not accepted without it. implicit: TLS "
 			"begins with the connection, as on port 465 (RFC 8314). qmtp and qmqp "
 			"support only none and implicit.")),
+	SETTING(LISTEN, "tls_min_version", word, AT(config_listen, strength.min_version),
+		COMPUTED("that of setting tls_min_version outside of sections"),
+		WORDS(config_tls_version_words),
+		MEANING("The oldest version of TLS that is accepted from clients.")),
+	SETTING(LISTEN, "tls_ciphers", ciphers,
+		LIST(config_listen, strength.ciphers, strength.cipher_count), INITIAL(""),
+		MEANING("The ciphers of TLS 1.2 that are accepted from clients, the best first; "
+			"empty: see tls_ciphers outside of sections.")),
 	SETTING(LISTEN, "client_certificates", boolean, AT(config_listen, client_certificates),
 		INITIAL("no"),
 		MEANING("Whether clients are asked for a certificate in TLS. Clients without a "
@@ -379,6 +389,16 @@ const struct config_setting config_schema_section[] = {
 	SETTING(TLS, "certificate", text, AT(config_tls_policy, certificate), INITIAL(""),
 		MEANING("The section certificate that is presented to this destination's servers; "
 			"empty: none.")),
+
+	SETTING(TLS, "min_version", word, AT(config_tls_policy, strength.min_version),
+		COMPUTED("that of setting tls_min_version"), WORDS(config_tls_version_words),
+		MEANING("The oldest version of TLS that is accepted from this destination's "
+			"servers. Means nothing where plain text would do.")),
+	SETTING(TLS, "ciphers", ciphers,
+		LIST(config_tls_policy, strength.ciphers, strength.cipher_count), INITIAL(""),
+		MEANING("The ciphers of TLS 1.2 that are accepted from them, the best first; "
+			"empty: "
+			"those of setting tls_ciphers.")),
 
 	SETTING(CLASS, "queue", number, AT(config_class, queue), RANGE(1, 1000000),
 		MEANING("With so many sessions of the class, in and out together, no further one "

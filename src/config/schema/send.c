@@ -195,6 +195,21 @@ const struct config_setting config_schema_send[] = {
 		INITIAL("/etc/ssl/certs/ca-certificates.crt"), RANGE(1, 4000),
 		MEANING("The file, in PEM form, of the authorities by which servers' certificates "
 			"are verified.")),
+	SETTING(ROOT, "tls_min_version", word, AT(config, strength.min_version), INITIAL("1.2"),
+		WORDS(config_tls_version_words),
+		MEANING("The oldest version of TLS that is accepted, from clients and from "
+			"servers. "
+			"Mail that would go in plain text otherwise, to servers with level may, "
+			"goes by 1.2 in any case; older ones are not safe (RFC 8996).")),
+	SETTING(ROOT, "tls_ciphers", ciphers, LIST(config, strength.ciphers, strength.cipher_count),
+		INITIAL(""),
+		MEANING("The ciphers of TLS 1.2 that are accepted, from clients and from servers, "
+			"the best first. Empty: those with forward secrecy and authenticated "
+			"encryption (AES-GCM, ChaCha20); at listen smtp, where a client that has "
+			"none of them would send in plain text, also AES-CBC; with servers all "
+			"that "
+			"are better than plain text. Servers with level may are offered all of "
+			"these whatever is set here. TLS 1.3 has its own.")),
 	SETTING(ROOT, "tls_timeout", seconds, AT(config, tls_timeout), INITIAL("30s"),
 		RANGE(1, 600),
 		MEANING("How long a handshake of TLS may take, with clients and with servers.")),

@@ -6,6 +6,7 @@
 #define CONFIG_SECTION_LISTEN_H
 
 #include "config/section/address.h"
+#include "config/section/tls.h"
 #include "mail/envelope.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,6 +62,7 @@ struct config_listen {
 	size_t client_count;
 	enum config_bare_newline bare_newline;
 	enum config_listen_tls tls;
+	struct config_tls_strength strength;
 	bool client_certificates;     /* ask for them */
 	const char *client_authority; /* PEM file; "": none */
 	const char **client_names;    /* of certificates whose owners may relay */

@@ -21,6 +21,15 @@ enum config_tls_level {
 	CONFIG_TLS_FINGERPRINT, /* one of setting fingerprints */
 };
 
+enum config_tls_version { CONFIG_TLS_1_2, CONFIG_TLS_1_3 };
+
+/* What a side accepts. */
+struct config_tls_strength {
+	enum config_tls_version min_version;
+	const char **ciphers; /* of TLS 1.2, OpenSSL's names; none: the default */
+	size_t cipher_count;
+};
+
 struct config_certificate { /* certificate NAME { ... } */
 	const char *name;
 	const char *chain;  /* PEM files */
@@ -38,6 +47,7 @@ struct config_tls_policy {       /* tls "DESTINATION" { ... } */
 	size_t fingerprint_count;
 	const char *authority;   /* PEM file; "": setting tls_authorities */
 	const char *certificate; /* name of a section certificate to present; "": none */
+	struct config_tls_strength strength;
 };
 
 #endif

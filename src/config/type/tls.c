@@ -111,3 +111,37 @@ const struct config_type config_type_fingerprints = {
 	.is_list = true,
 	.parse = parse_fingerprint,
 	.print = config_type_print_text};
+
+/* OpenSSL's names of those with forward secrecy; the first six authenticate what they encrypt. */
+static const char *const ciphers[] = {
+	"ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-RSA-AES256-GCM-SHA384",
+	"ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256",
+	"ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-RSA-CHACHA20-POLY1305",
+	"ECDHE-ECDSA-AES256-SHA384",     "ECDHE-RSA-AES256-SHA384",
+	"ECDHE-ECDSA-AES128-SHA256",     "ECDHE-RSA-AES128-SHA256",
+	"ECDHE-ECDSA-AES256-SHA",        "ECDHE-RSA-AES256-SHA",
+	"ECDHE-ECDSA-AES128-SHA",        "ECDHE-RSA-AES128-SHA",
+};
+
+static struct config_complaint parse_cipher(const struct config_setting *setting,
+					    const struct config *config, struct str text,
+					    void *place)
+{
+	(void)setting;
+	if (str_starts_with(text, STR("TLS_")))
+		return config_type_complain("the ciphers of TLS 1.3 cannot be chosen");
+	for (size_t i = 0; i < COUNT_OF(ciphers); i++)
+		if (str_equal(text, str_from(ciphers[i])))
+			return config_type_keep(config, text, place);
+	return config_type_complain("not a cipher of TLS 1.2 that can be used");
+}
+
+const struct config_type config_type_ciphers = {
+	.name = "list of ciphers",
+	.allowed = "ECDHE-KEY-AES256-GCM-SHA384, ECDHE-KEY-AES128-GCM-SHA256, "
+		   "ECDHE-KEY-CHACHA20-POLY1305, ECDHE-KEY-AES256-SHA384, ECDHE-KEY-AES128-SHA256, "
+		   "ECDHE-KEY-AES256-SHA, ECDHE-KEY-AES128-SHA with KEY = ECDSA, RSA",
+	.size = sizeof(char *),
+	.is_list = true,
+	.parse = parse_cipher,
+	.print = config_type_print_text};

@@ -14,7 +14,8 @@
 struct door {
 	char *authority; /* PEM file, "": none */
 	bool asks_clients;
-	struct tls_context *context; /* NULL: no certificate can be used now */
+	struct tls_strength strength; /* its own copy */
+	struct tls_context *context;  /* NULL: no certificate can be used now */
 	struct door *next;
 };
 
@@ -75,6 +76,7 @@ static int open_context(const struct intake_tls *tls, const struct door *door,
 		.client_authorities = keys_set_find(set->authorities, set->authority_count,
 						    str_from(door->authority)),
 		.asks_clients = door->asks_clients,
+		.strength = door->strength,
 	};
 
 	*out = NULL;
@@ -122,17 +124,48 @@ static void renew_all(struct intake_tls *tls)
 		os_timer_start(tls->patience, KEYS_PATIENCE_US);
 }
 
+/* A client that has no better cipher would send in plain text to listen smtp. */
+static struct tls_strength listener_strength(const struct config *config,
+					     const struct config_listen *listen,
+					     struct buffer *ciphers)
+{
+	const struct config_tls_strength *own = &listen->strength;
+	const struct config_tls_strength *named = own->cipher_count > 0 ? own : &config->strength;
+	struct tls_strength strength = {.is_1_3 = own->min_version == CONFIG_TLS_1_3};
+
+	for (size_t i = 0; i < named->cipher_count; i++)
+		buffer_append_format(ciphers, "%s%s", i > 0 ? ":" : "", named->ciphers[i]);
+	if (named->cipher_count == 0 && listen->protocol == CONFIG_SMTP)
+		buffer_append_string(ciphers, TLS_CIPHERS_WIDE);
+	buffer_append_byte(ciphers, '\0');
+	if (ciphers->length > 1)
+		strength.ciphers = buffer_data(ciphers);
+	return strength;
+}
+
+static bool is_as_strong(const struct tls_strength *a, const struct tls_strength *b)
+{
+	const char *first = a->ciphers != NULL ? a->ciphers : "";
+	const char *second = b->ciphers != NULL ? b->ciphers : "";
+
+	return a->is_1_3 == b->is_1_3 && strcmp(first, second) == 0;
+}
+
 static const struct door *find_door(struct intake_tls *tls, const char *authority,
-				    bool asks_clients)
+				    bool asks_clients, const struct tls_strength *strength)
 {
 	struct door *door;
 
 	LL_FOREACH(tls->doors, door)
-	if (door->asks_clients == asks_clients && strcmp(door->authority, authority) == 0)
+	if (door->asks_clients == asks_clients && strcmp(door->authority, authority) == 0 &&
+	    is_as_strong(&door->strength, strength))
 		return door;
 	door = memory_alloc_zero(1, sizeof *door);
 	door->authority = memory_copy_string(authority);
 	door->asks_clients = asks_clients;
+	door->strength.is_1_3 = strength->is_1_3;
+	if (strength->ciphers != NULL)
+		door->strength.ciphers = memory_copy_string(strength->ciphers);
 	LL_PREPEND(tls->doors, door);
 	if (keys_set(tls->keys) != NULL)
 		renew(tls, door);
@@ -199,6 +232,8 @@ struct intake_security *intake_security_new(struct intake_tls *tls,
 					    const struct config_listen *listen)
 {
 	struct intake_security *security = memory_alloc_zero(1, sizeof *security);
+	struct buffer ciphers = {0};
+	struct tls_strength strength;
 
 	security->protocol = config_protocol_name(listen->protocol);
 	security->clear_auth = listen->auth_without_tls;
@@ -213,7 +248,10 @@ struct intake_security *intake_security_new(struct intake_tls *tls,
 	security->fingerprints =
 		copy_texts(listen->client_fingerprints, listen->client_fingerprint_count);
 	security->fingerprint_count = listen->client_fingerprint_count;
-	security->door = find_door(tls, listen->client_authority, listen->client_certificates);
+	strength = listener_strength(tls->config, listen, &ciphers);
+	security->door =
+		find_door(tls, listen->client_authority, listen->client_certificates, &strength);
+	buffer_clear(&ciphers);
 	return security;
 }
 

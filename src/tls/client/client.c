@@ -261,6 +261,14 @@ static void expect(SSL *openssl, const struct tls_verify *verify)
 	}
 }
 
+static void strengthen(SSL *openssl, const struct tls_strength *strength)
+{
+	if (strength->is_1_3)
+		must(SSL_set_min_proto_version(openssl, TLS1_3_VERSION) == 1);
+	if (strength->ciphers != NULL)
+		must(SSL_set_cipher_list(openssl, strength->ciphers) == 1);
+}
+
 /* The session is verified again as it was, so its limit is that of the cache. */
 static void resume(SSL *openssl, struct tls_client_part *part)
 {
@@ -289,6 +297,7 @@ struct tls_connection *tls_client_connect(struct tls_client *client, int socket,
 	if (request->host != NULL && !is_literal(request->host))
 		must(SSL_set_tlsext_host_name(openssl, request->host) == 1);
 	expect(openssl, &request->verify);
+	strengthen(openssl, &request->strength);
 	if (part->has_key) {
 		tls_client_key(request, part->key);
 		resume(openssl, part);

@@ -164,6 +164,8 @@ void tls_client_key(const struct tls_client_request *request, uint8_t key_out[TL
 	add_texts(digest, verify->names, verify->name_count);
 	add_texts(digest, verify->fingerprints, verify->fingerprint_count);
 	add_records(digest, verify->records, verify->record_count);
+	add(digest, &request->strength.is_1_3, sizeof request->strength.is_1_3);
+	add_text(digest, request->strength.ciphers);
 	if (EVP_DigestFinal_ex(digest, key_out, NULL) != 1)
 		panic("no memory for TLS");
 	EVP_MD_CTX_free(digest);

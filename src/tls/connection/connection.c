@@ -11,6 +11,8 @@
 #include <string.h>
 
 /* A literal is compared with the certificate's addresses, and not sent as SNI. */
+enum { OFFERED_MAX = 12 }; /* ciphers of a client that are named */
+
 static void expect_name(SSL *openssl, const char *name)
 {
 	union os_socket_address address;
@@ -111,14 +113,63 @@ static bool is_refusal(unsigned long error)
 	}
 }
 
+static const char *version_name(int version)
+{
+	switch (version) {
+	case SSL3_VERSION:
+		return "SSLv3";
+	case TLS1_VERSION:
+		return "TLSv1";
+	case TLS1_1_VERSION:
+		return "TLSv1.1";
+	case TLS1_2_VERSION:
+		return "TLSv1.2";
+	default:
+		return "another version";
+	}
+}
+
+/* What the client of a server has offered, of which nothing will do. Names of OpenSSL: what it does
+ * not know at all is left out. */
+static void append_offer(const struct tls_connection *connection, struct buffer *out)
+{
+	STACK_OF(SSL_CIPHER) *ciphers = SSL_get_client_ciphers(connection->openssl);
+	int count = ciphers != NULL ? sk_SSL_CIPHER_num(ciphers) : 0;
+
+	buffer_append_format(out, "; offered: at most %s",
+			     version_name(SSL_client_version(connection->openssl)));
+	for (int i = 0; i < count && i < OFFERED_MAX; i++)
+		buffer_append_format(out, "%s%s", i == 0 ? ", " : ":",
+				     SSL_CIPHER_get_name(sk_SSL_CIPHER_value(ciphers, i)));
+	if (count > OFFERED_MAX)
+		buffer_append_format(out, " and %d more", count - OFFERED_MAX);
+}
+
+static bool is_about_offer(unsigned long error)
+{
+	switch (ERR_GET_REASON(error)) {
+	case SSL_R_NO_SHARED_CIPHER:
+	case SSL_R_UNSUPPORTED_PROTOCOL:
+	case SSL_R_VERSION_TOO_LOW:
+	case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void explain(struct tls_connection *connection, const char *text)
 {
 	struct buffer *reason = &connection->reason;
+	bool is_offer = text == NULL && SSL_is_server(connection->openssl) == 1 &&
+			is_about_offer(ERR_peek_error());
 
 	if (text != NULL)
 		buffer_append_string(reason, text);
 	else
 		tls_errors_take(reason);
+	if (is_offer)
+		append_offer(connection, reason);
 	buffer_append_byte(reason, '\0');
 }
 

@@ -4,6 +4,7 @@
 #include "tls/identity/internal.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int read_certificate(struct tls_identity *identity, const struct tls_signer *signer,
 			    struct str pem, struct tls_certified *certified, struct buffer *reason)
@@ -81,16 +82,19 @@ static int read_certificates(struct tls_identity *identity,
 }
 
 /* A session is resumed only by an identity that asks clients for the same: what the ticket says of
- * a client's certificate was verified by the same authorities. */
+ * a client's certificate was verified by the same authorities; and that accepts the same ciphers.
+ */
 static void make_session_context(struct tls_identity *identity,
 				 const struct tls_identity_settings *settings)
 {
-	unsigned char is_asking = identity->clients.are_asked;
+	const char *ciphers = identity->strength.ciphers != NULL ? identity->strength.ciphers : "";
+	unsigned char flags[] = {identity->clients.are_asked, identity->strength.is_1_3};
 	EVP_MD_CTX *digest = EVP_MD_CTX_new();
 
 	if (digest == NULL ||
 	    EVP_DigestInit_ex2(digest, identity->library.digests[TLS_HASH_SHA256], NULL) != 1 ||
-	    EVP_DigestUpdate(digest, &is_asking, 1) != 1 ||
+	    EVP_DigestUpdate(digest, flags, sizeof flags) != 1 ||
+	    EVP_DigestUpdate(digest, ciphers, strlen(ciphers) + 1) != 1 ||
 	    EVP_DigestUpdate(digest, settings->client_authorities.data,
 			     settings->client_authorities.length) != 1 ||
 	    EVP_DigestFinal_ex(digest, identity->session_context, NULL) != 1)
@@ -113,6 +117,7 @@ void tls_identity_release(struct tls_identity *identity)
 	for (size_t i = 0; i < identity->count; i++)
 		free_certificate(&identity->certificates[i]);
 	free(identity->certificates);
+	free((char *)identity->strength.ciphers);
 	tls_clients_free(&identity->clients);
 	tls_tickets_free(&identity->tickets);
 	tls_library_close(&identity->library);
@@ -128,6 +133,9 @@ int tls_identity_read(const struct tls_identity_settings *settings,
 
 	tls_errors_clear();
 	identity->users = 1;
+	identity->strength.is_1_3 = settings->strength.is_1_3;
+	if (settings->strength.ciphers != NULL)
+		identity->strength.ciphers = memory_copy_string(settings->strength.ciphers);
 	tls_library_open(&identity->library);
 	error = read_certificates(identity, settings, reason);
 	if (error < 0)

@@ -36,6 +36,7 @@ struct tls_identity {
 	struct tls_certified *certificates;
 	size_t count;
 	struct tls_clients clients;
+	struct tls_strength strength; /* its own copy */
 	struct tls_tickets tickets;
 	unsigned char session_context[TLS_KEY_ID_SIZE];
 	unsigned char protocol[TLS_PROTOCOL_SIZE]; /* of tls/mutual.h */

@@ -28,6 +28,7 @@ SSL_CTX *tls_offer_new_context(struct tls_identity *identity, const struct tls_o
 	SSL_CTX *openssl = tls_library_new_context(&identity->library, TLS_SERVER);
 
 	tls_context_set_rules(openssl);
+	tls_context_set_strength(openssl, &identity->strength);
 	(void)SSL_CTX_set_mode(openssl, SSL_MODE_NO_AUTO_CHAIN);
 	SSL_CTX_set_read_ahead(openssl, 1); /* a call for a record, not one for its head, too */
 	tls_identity_set_signatures(openssl);

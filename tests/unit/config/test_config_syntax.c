@@ -139,7 +139,8 @@ static const struct refusal names_cases[] = {
 	{HOST "listen smtp { address = 1.2.3.4:25 greeting = x }",
 	 "t:2: listen smtp.greeting: unknown setting; allowed: address, clients, stage, proxy, "
 	 "bare_newline, "
-	 "tls, client_certificates, client_authority, client_names, client_fingerprints, auth, "
+	 "tls, tls_min_version, tls_ciphers, client_certificates, client_authority, "
+	 "client_names, client_fingerprints, auth, "
 	 "auth_without_tls, sender_login, received_user, submission, repair\n"},
 	{HOST "listen smtp { adress = 1.2.3.4:25 }",
 	 "t:2: listen smtp.adress: unknown setting: did you mean \"address\"?\n"
@@ -161,7 +162,8 @@ static const struct refusal names_cases[] = {
 	{HOST "listen smtp { listen = 1 address = 1.2.3.4:25 }",
 	 "t:2: listen smtp.listen: a section, not a setting: listen NAME { ... }; allowed: "
 	 "address, clients, stage, proxy, bare_newline, "
-	 "tls, client_certificates, client_authority, client_names, client_fingerprints, auth, "
+	 "tls, tls_min_version, tls_ciphers, client_certificates, client_authority, "
+	 "client_names, client_fingerprints, auth, "
 	 "auth_without_tls, sender_login, received_user, submission, repair\n"},
 };
 

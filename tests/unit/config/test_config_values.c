@@ -8,6 +8,11 @@
 	"NETWORK:PORT or NAME:PORT; a network as 10.0.0.0/8 or [2001:db8::/32] or one address, " \
 	"a name as lmtp.example.org or *.example.org for all below"
 
+#define CIPHERS                                                                                   \
+	"ECDHE-KEY-AES256-GCM-SHA384, ECDHE-KEY-AES128-GCM-SHA256, ECDHE-KEY-CHACHA20-POLY1305, " \
+	"ECDHE-KEY-AES256-SHA384, ECDHE-KEY-AES128-SHA256, ECDHE-KEY-AES256-SHA, "                \
+	"ECDHE-KEY-AES128-SHA with KEY = ECDSA, RSA"
+
 static const struct refusal values_cases[] = {
 	{HOST "hostname = other.example.org", "t:2: hostname: given twice: first in line 1\n"},
 	{"hostname = \"not a name\"",
@@ -459,6 +464,26 @@ static const struct refusal sections_cases[] = {
 	 "t:5: tls [1.2.3]: not a destination; allowed: a domain, .DOMAIN, or [ADDRESS]\n"
 	 "t:5: tls [1.2.3].level: unknown word: found \"mai\"; allowed: none, may, encrypt, dane, "
 	 "dane-only, verify, secure, fingerprint\n"},
+	{HOST "tls_ciphers = { ECDHE-RSA-AES256-SHA384, TLS_AES_128_GCM_SHA256, RC4-SHA }\n"
+	      "tls_min_version = 1.1",
+	 "t:2: tls_ciphers: the ciphers of TLS 1.3 cannot be chosen: found "
+	 "\"TLS_AES_128_GCM_SHA256\"; allowed: " CIPHERS "\n"
+	 "t:2: tls_ciphers: not a cipher of TLS 1.2 that can be used: found \"RC4-SHA\"; "
+	 "allowed: " CIPHERS "\n"
+	 "t:3: tls_min_version: unknown word: found \"1.1\"; allowed: 1.2, 1.3\n"},
+	{HOST "tls_min_version = 1.3\n"
+	      "tls a.b { level = encrypt ciphers = ECDHE-RSA-AES256-SHA }\n"
+	      "tls b.c { level = may ciphers = ECDHE-RSA-AES256-SHA }\n"
+	      "tls c.d { level = may min_version = 1.2 }\n"
+	      "listen smtp { address = 1.2.3.4:1 tls_ciphers = ECDHE-RSA-AES256-SHA }",
+	 "t:3: tls a.b.ciphers: means nothing here; allowed: with TLS 1.2 as the oldest version\n"
+	 "t:4: tls b.c.ciphers: means nothing here; allowed: with a level other than none, may\n"
+	 "t:4: tls b.c.ciphers: means nothing here; allowed: with TLS 1.2 as the oldest version\n"
+	 "t:5: tls c.d.min_version: means nothing here; allowed: with a level other than none, "
+	 "may\n"
+	 "t:6: listen smtp.tls_ciphers: means nothing here; allowed: with TLS 1.2 as the oldest "
+	 "version\n"
+	 "t:6: listen smtp.tls_ciphers: means nothing here; allowed: with tls\n"},
 	{HOST "dane = no\n"
 	      "tls a.b { level = dane }\n"
 	      "tls b.c { level = dane-only }",

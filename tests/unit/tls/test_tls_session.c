@@ -306,6 +306,33 @@ static void a_ticket_counts_only_for_the_same_authorities(void **state)
 	X509_free(other);
 }
 
+/* What one listener accepts is no way around what another one does. */
+static void a_ticket_counts_only_for_the_same_ciphers(void **state)
+{
+	static const struct tls_strength strengths[] = {
+		{.ciphers = TLS_CIPHERS_WIDE}, {0}, {.is_1_3 = true}};
+	const struct wanted wanted = {P256, "DNS:mx2.example.org", {NULL}};
+	SSL_CTX *client = handshake_client(TLS1_3_VERSION, NULL);
+	SSL_SESSION *session = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(strengths); i++)
+		for (int again = 0; again <= 1; again++) {
+			struct handshake handshake;
+			struct tls_context *context = identity_scene_open(
+				&wanted, 1,
+				(struct tls_identity_settings){.ticket_keys = TICKET_KEYS,
+							       .ticket_key_count = 1,
+							       .strength = strengths[i]});
+
+			assert_int_equal(is_resumed(context, client, &session, &handshake), again);
+			handshake_end(&handshake);
+			tls_context_free(context);
+		}
+	SSL_SESSION_free(session);
+	SSL_CTX_free(client);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +341,7 @@ int main(void)
 		cmocka_unit_test(early_data_are_not_taken),
 		cmocka_unit_test(clients_are_known_and_verified),
 		cmocka_unit_test(a_ticket_counts_only_for_the_same_authorities),
+		cmocka_unit_test(a_ticket_counts_only_for_the_same_ciphers),
 	};
 
 	return cmocka_run_group_tests(tests, identity_scene_make, identity_scene_free);

@@ -39,7 +39,8 @@ struct remote_policy {
 	const char *origin;
 	bool is_by_section; /* a section "tls" decided, or asked for DANE */
 	struct tls_verify verify;
-	const char *server_name; /* for SNI; NULL: the host's name */
+	struct tls_strength strength; /* where plain text would not do */
+	const char *server_name;      /* for SNI; NULL: the host's name */
 	const char *dane;        /* for people: what the DNS says about DANE; NULL: not asked */
 	const char *certificate; /* the section certificate to present; "": none */
 	const struct remote_login *login; /* NULL: none */

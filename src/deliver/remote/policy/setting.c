@@ -139,6 +139,25 @@ static const struct config_tls_policy *find_section(const struct config *config,
 	return section != NULL ? section : config_tls_policy_find(config, str_from(domain));
 }
 
+/* OWN: of a section; NULL: none. */
+static struct tls_strength policy_strength(const struct config *config,
+					   const struct config_tls_strength *own,
+					   struct arena *arena)
+{
+	const struct config_tls_strength *common = &config->strength;
+	const struct config_tls_strength *named =
+		own != NULL && own->cipher_count > 0 ? own : common;
+	struct tls_strength strength = {.is_1_3 = (own != NULL ? own : common)->min_version ==
+						  CONFIG_TLS_1_3};
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	for (size_t i = 0; i < named->cipher_count; i++)
+		buffer_append_format(&text, "%s%s", i > 0 ? ":" : "", named->ciphers[i]);
+	if (text.length > 0)
+		strength.ciphers = arena_copy(arena, buffer_view(&text));
+	return strength;
+}
+
 void remote_policy_set(const struct remote_policies *policies,
 		       const struct remote_policy_question *question, struct remote_policy *policy)
 {
@@ -158,6 +177,8 @@ void remote_policy_set(const struct remote_policies *policies,
 		.origin = section != NULL ? origin_of(arena, "tls", section->destination)
 					  : "remote_tls",
 		.certificate = section != NULL ? copy(arena, section->certificate) : "",
+		.strength =
+			policy_strength(config, section != NULL ? &section->strength : NULL, arena),
 	};
 	if (remote_authorities_decide(policy->level)) {
 		set_names(section, arena, &names, policy);
@@ -194,6 +215,7 @@ void remote_policy_of_service(const struct remote_policies *policies,
 				  ? ""
 				  : origin_of(arena, "service", service->name),
 		.certificate = copy(arena, service->certificate),
+		.strength = policy_strength(policies->config, NULL, arena),
 	};
 	if (!remote_authorities_decide(service->tls))
 		return;

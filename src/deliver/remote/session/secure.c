@@ -45,6 +45,8 @@ static enum begun begin(struct remote_session *session, void (*resume)(void *con
 
 	if (begun != BEGUN)
 		return begun;
+	if (policy->level > CONFIG_TLS_MAY)
+		request.strength = policy->strength;
 	os_socket_address_format(&session->address, peer);
 	session->stream.tls =
 		tls_client_connect(session->settings.tls, session->stream.socket, &request);
