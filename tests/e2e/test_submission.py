@@ -50,11 +50,13 @@ def desk(node):
 
 
 def test_what_lacks_is_added(desk):
-    mail, _ = desk.send(b"To: bob, Lisa <lisa@b.test>\r\nSubject: x\r\n\r\nbody")
+    mail, _ = desk.send(b"To: Lisa <lisa@b.test>, bob\r\nCc: Doe, Lisa <lisa@b.test>\r\n"
+                        b"Subject: x\r\n\r\nbody")
     for name in ("Date", "From", "Message-ID", "Subject"):
         assert len(mail.get_all(name)) == 1
     assert mail["Date"].datetime
-    assert mail["From"] == ANNA and mail["To"] == "bob@a.test, Lisa <lisa@b.test>"
+    assert mail["From"] == ANNA and mail["To"] == "Lisa <lisa@b.test>, bob@a.test"
+    assert mail["Cc"] == "Doe, Lisa <lisa@b.test>"  # part of a name, perhaps
     accepted = desk.mx.log.wait("message_accepted")
     assert mail["Message-ID"] == accepted["message_id"] and len(accepted["message_id"]) > 10
 
