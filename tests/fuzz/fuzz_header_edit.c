@@ -4,8 +4,8 @@
  *
  * The first byte chooses what is done, the second the size of the pieces; the others are the
  * message, whose line ends are made CRLF. In pieces and whole it becomes the same. What it becomes
- * has CRLF lines, none longer than allowed if it was repaired; and once completed
- * it needs nothing more.
+ * has CRLF lines, none longer than allowed if it was repaired; once completed it needs nothing
+ * more; and once its authors were accepted they have only one reading.
  */
 #include "base/panic.h"
 #include "header/edit.h"
@@ -145,8 +145,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* an encoded word in a list that was malformed may look like an address */
 	if ((data[0] & COMPLETES) && !(data[0] & REPAIRS))
 		check_equal(buffer_view(&whole.out), buffer_view(&pieces.out), "second edits");
-	clear(&whole);
 	clear(&pieces);
+	if ((data[0] & AUTHORS) && !(data[0] & REPAIRS) && whole.fault == HEADER_EDIT_GOOD &&
+	    whole.out.length <= HEADER_FIELD_MAX) {
+		pieces = edit(data[0], buffer_view(&whole.out), 1000);
+		check_equal(buffer_view(&whole.out), buffer_view(&pieces.out), "accepted again");
+		if (pieces.fault != HEADER_EDIT_GOOD)
+			panic("accepted, and then not");
+		clear(&pieces);
+	}
+	clear(&whole);
 	buffer_clear(&text);
 	return 0;
 }
