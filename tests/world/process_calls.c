@@ -282,6 +282,11 @@ uid_t os_process_effective_user(void)
 	return OWN_USER;
 }
 
+gid_t os_process_effective_group(void)
+{
+	return OWN_USER;
+}
+
 int os_process_files_as(const struct os_process_user *user)
 {
 	(void)user;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "base/text/json.h"
 #include "base/text/utf8.h"
+#include <inttypes.h>
 
 static void append_byte(struct buffer *out, char byte)
 {
@@ -28,6 +29,8 @@ void json_append_text(struct buffer *out, struct str text)
 			buffer_append_string(out, "\xef\xbf\xbd");
 		else if (length == 1)
 			append_byte(out, text.data[0]);
+		else if (!utf8_is_harmless(utf8_code_point(text)))
+			buffer_append_format(out, "\\u%04" PRIx32, utf8_code_point(text));
 		else
 			buffer_append(out, text.data, length);
 		text = str_skip(text, length > 0 ? length : 1);

@@ -7,7 +7,8 @@
 
 #include "base/buffer.h"
 
-/* Appends TEXT in quotes, escaped; a byte that is not UTF-8 becomes U+FFFD. */
+/* Appends TEXT in quotes, escaped, so that a terminal may show it (utf8_is_harmless()); a byte that
+ * is not UTF-8 becomes U+FFFD. */
 void json_append_text(struct buffer *out, struct str text);
 
 /* Append "NAME": VALUE, after a comma unless it is the first in its object or

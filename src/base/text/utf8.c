@@ -45,6 +45,6 @@ uint32_t utf8_code_point(struct str s)
 bool utf8_is_harmless(uint32_t code_point)
 {
 	return code_point >= 0x20 && (code_point < 0x7f || code_point > 0x9f) &&
-	       (code_point < 0x202a || code_point > 0x202e) &&
+	       (code_point < 0x2028 || code_point > 0x202e) &&
 	       (code_point < 0x2066 || code_point > 0x2069);
 }

@@ -17,3 +17,14 @@ void mail_text_append(struct buffer *out, struct str text, enum mail_text kind)
 		text = str_skip(text, taken);
 	}
 }
+
+void mail_text_append_lines(struct buffer *out, struct str text)
+{
+	struct str line;
+
+	while (text.length > 0 && str_split(&text, '\n', &line)) {
+		mail_text_append(out, line, MAIL_TEXT_8BIT);
+		if (text.data != NULL)
+			buffer_append_byte(out, '\n');
+	}
+}

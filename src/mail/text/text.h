@@ -16,5 +16,7 @@ enum mail_text {
 /* Appends TEXT with every control character, including CR, LF, tab and NUL, as
  * '?': the result is always within one header line. */
 void mail_text_append(struct buffer *out, struct str text, enum mail_text kind);
+/* The same for lines in eight bits, whose LFs stay: for what a command prints. */
+void mail_text_append_lines(struct buffer *out, struct str text);
 
 #endif

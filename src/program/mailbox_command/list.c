@@ -190,7 +190,7 @@ static void print(void *context, const struct record_listed *listed)
 		print_json(look, listed);
 	else
 		print_text(look, listed);
-	fwrite(buffer_data(&look->out), 1, look->out.length, stdout);
+	mailbox_command_print(&look->out);
 	buffer_truncate(&look->out, 0);
 }
 
@@ -284,7 +284,7 @@ static int print_holder(struct look *look, const char *id)
 		buffer_append_format(&look->out, "lock: " STR_FORMAT "\n",
 				     STR_ARGUMENTS(holder.length > 0 ? holder : STR("free")));
 	}
-	fwrite(buffer_data(&look->out), 1, look->out.length, stdout);
+	mailbox_command_print(&look->out);
 	arena_free(arena);
 	return error == 0 ? COMMAND_OK : fail(look);
 }

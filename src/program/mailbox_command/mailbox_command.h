@@ -17,6 +17,8 @@ int mailbox_command_status(const struct command *command, int argc, char **argv)
 int mailbox_command_list(const struct command *command, int argc, char **argv);
 int mailbox_command_repair(const struct command *command, int argc, char **argv);
 
+/* Prints lines, without what a terminal would obey. (print.c) */
+void mailbox_command_print(const struct buffer *out);
 /* Root becomes the user whose the record and the mailboxes are: what root would make there, nobody
  * else could use. False, after an error message. (list.c) */
 bool mailbox_command_become_user(const struct config *config);

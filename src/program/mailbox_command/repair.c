@@ -43,7 +43,7 @@ static void end_progress(struct task *task)
 static void flush(struct task *task)
 {
 	end_progress(task);
-	fwrite(buffer_data(&task->out), 1, task->out.length, stdout);
+	mailbox_command_print(&task->out);
 	buffer_truncate(&task->out, 0);
 }
 

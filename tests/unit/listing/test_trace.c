@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/text/json.h"
+#include "mail/text/text.h"
 #include "test.h"
 #include "trace/story.h"
 #include <errno.h>
@@ -22,6 +23,14 @@ static void test_json(void **state)
 	(void)state;
 	json_append_text(&out, STR("a\"b\\c\n\x01\x7f\xc3\xb6\xff\0"));
 	assert_text(&out, "\"a\\\"b\\\\c\\n\\u0001\\u007f\xc3\xb6\xef\xbf\xbd\\u0000\"");
+	/* what a terminal obeys, or shows as something else */
+	json_append_text(&out, STR("\xc2\x9b\xe2\x80\xa8\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xaa"));
+	assert_text(&out, "\"\\u009b\\u2028\\u202e\\u2066\xe2\x81\xaa\"");
+	mail_text_append(&out, STR("\xc2\x9b\xc3\xb6\x9b\xff\xe2\x80\xa8\xe2\x80\xae\n"),
+			 MAIL_TEXT_8BIT);
+	assert_text(&out, "?\xc3\xb6?\xff?\?\?");
+	mail_text_append_lines(&out, STR("a\xc2\x85\n\nb\r\n"));
+	assert_text(&out, "a?\n\nb?\n");
 	buffer_append_byte(&out, '{');
 	json_field_text(&out, "a", STR("b"));
 	json_field_number(&out, "c", 7);

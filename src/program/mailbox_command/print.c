@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: ISC
+/* What the subcommands print is foreign text in part. */
+#include "mail/text/text.h"
+#include "program/mailbox_command/mailbox_command.h"
+#include <stdio.h>
+
+void mailbox_command_print(const struct buffer *out)
+{
+	struct buffer shown CLEANUP(buffer_clear) = {0};
+
+	mail_text_append_lines(&shown, buffer_view(out));
+	fwrite(buffer_data(&shown), 1, shown.length, stdout);
+}
