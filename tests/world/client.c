@@ -106,9 +106,21 @@ static bool say_sender(struct talk *talk, const struct offer *offer)
 	return talk_say(talk, offer->count > FEW ? line : "MAIL FROM:<" CLIENT_SENDER ">\r\n");
 }
 
-static bool open_by_steps(struct talk *talk, struct offer *offer)
+/* The reply to MAIL, which was said at ASKED_US. */
+static bool hear_sender(const struct client *client, struct talk *talk, int64_t asked_us)
 {
-	if (!say_sender(talk, offer) || hear_reply(talk) != 250)
+	const int code = hear_reply(talk);
+
+	if (client->is_submitter)
+		login_check_mail(&client->login, code, asked_us);
+	return code == 250;
+}
+
+static bool open_by_steps(const struct client *client, struct talk *talk, struct offer *offer)
+{
+	const int64_t mail_us = kernel_now_us();
+
+	if (!say_sender(talk, offer) || !hear_sender(client, talk, mail_us))
 		return false;
 	for (size_t i = 0; i < offer->count; i++) {
 		int64_t asked_us = kernel_now_us();
@@ -121,14 +133,14 @@ static bool open_by_steps(struct talk *talk, struct offer *offer)
 }
 
 /* RFC 2920: all commands, then all replies. */
-static bool open_at_once(struct talk *talk, struct offer *offer)
+static bool open_at_once(const struct client *client, struct talk *talk, struct offer *offer)
 {
 	int64_t asked_us = kernel_now_us();
 	bool is_open = say_sender(talk, offer);
 
 	for (size_t i = 0; i < offer->count; i++)
 		is_open = is_open && say_recipient(talk, offer, i);
-	if (!is_open || !talk_say(talk, "DATA\r\n") || hear_reply(talk) != 250)
+	if (!is_open || !talk_say(talk, "DATA\r\n") || !hear_sender(client, talk, asked_us))
 		return false;
 	for (size_t i = 0; i < offer->count; i++)
 		hear_recipient(talk, offer, i, asked_us);
@@ -183,6 +195,8 @@ static bool hear_verdict(const struct client *client, struct talk *talk, const s
 		const int reply = hear_reply(talk);
 
 		all = all && reply == 250;
+		if (client->is_submitter)
+			login_check_text(&client->login, reply);
 		if (reply == 0)
 			return false;
 	}
@@ -210,17 +224,20 @@ static bool give(const struct client *client, struct talk *talk, struct offer *o
 {
 	if (!client->is_lmtp && !client->is_submitter && kernel_one_in(ODDITY) && !say_oddity(talk))
 		return false;
+	if (client->is_submitter)
+		login_pause(talk, &client->login);
 	offer->number = ledger_new();
-	return (kernel_one_in(3) ? open_at_once(talk, offer) : open_by_steps(talk, offer)) &&
+	return (kernel_one_in(3) ? open_at_once(client, talk, offer)
+				 : open_by_steps(client, talk, offer)) &&
 	       give_text(client, talk, offer);
 }
 
-static bool greet(const struct client *client, struct talk *talk)
+static bool greet(struct client *client, struct talk *talk)
 {
 	return hear_reply(talk) == 220 &&
 	       ask(talk, client->is_lmtp ? "LHLO client.example\r\n" : "EHLO client.example\r\n",
 		   250) &&
-	       (!client->is_submitter || login_say(talk, hear_reply));
+	       (!client->is_submitter || login_say(talk, hear_reply, &client->login));
 }
 
 /* --- for whom --- */

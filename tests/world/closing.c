@@ -122,7 +122,7 @@ static void close_delivery(const struct account *account, const struct account_d
 		account_object(account, "was delivered, says the log, and somebody has nothing");
 	/* an alias may lead to several, of whom one has it */
 	if (delivery->is_failed && delivery->is_his_own && !is_told(delivery->recipient) &&
-	    ledger_has(account->message, delivery->recipient))
+	    ledger_has_text(account->message, delivery->recipient))
 		account_object(account, "has failed, says the log, and somebody has it");
 	excuse_delivery(account, delivery);
 }

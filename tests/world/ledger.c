@@ -187,6 +187,13 @@ bool ledger_has(uint64_t number, const char *recipient)
 	return copy != NULL && copy->count > 0;
 }
 
+bool ledger_has_text(uint64_t number, const char *recipient)
+{
+	const struct copy *copy = find_copy(number, recipient);
+
+	return copy != NULL && copy->has_text;
+}
+
 const char *ledger_recipient(uint64_t number, size_t index)
 {
 	const struct entry *entry = ledger_entry(number);
@@ -214,8 +221,10 @@ void ledger_take_back(uint64_t number, const char *place)
 
 	if (copy == NULL)
 		return;
-	if (--copy->count == 0)
+	if (--copy->count == 0) {
 		ledger.done -= entry->is_promised;
+		copy->has_text = false;
+	}
 	world_log("ledger", "message %llu is gone", (unsigned long long)number);
 }
 

@@ -12,6 +12,7 @@ struct copy {
 	char recipient[64];
 	uint64_t count;
 	int64_t first_us; /* when the first one came; 0: none has */
+	bool has_text;    /* a copy has come, besides any report */
 	bool is_reported; /* the sender was told that it does not come */
 	bool is_excused;  /* it may come twice (accounts.h) */
 	bool is_settled;  /* but not because the message is in the queue again */

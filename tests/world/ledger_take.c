@@ -99,6 +99,7 @@ static bool take_text(struct entry *entry, uint64_t number, const char *place, c
 	if (copy == NULL)
 		return false;
 	ledger_count_copy(entry, copy);
+	copy->has_text = true;
 	is_right = is_place(entry, copy, place) &&
 		   letter_is_whole(text, number, entry->copies[0].recipient, entry->lines);
 	if (copy->is_member)
@@ -134,6 +135,8 @@ void ledger_take(const char *place, const char *beginning)
 		ledger_is_strange();
 	else
 		ledger_count_copy(entry, copy);
+	if (copy != NULL)
+		copy->has_text = true;
 	if (copy != NULL && copy->is_member)
 		ledger_member_has(entry, place);
 }

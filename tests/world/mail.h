@@ -9,6 +9,7 @@
 #define WORLD_MAIL_H
 
 #include "kernel.h"
+#include "login.h"
 
 /* --- the ledger --- */
 
@@ -54,6 +55,8 @@ void ledger_settle(uint64_t number, const char *recipient);
 /* When the first copy came for RECIPIENT; -1: none has. */
 int64_t ledger_first_us(uint64_t number, const char *recipient);
 bool ledger_has(uint64_t number, const char *recipient);
+/* The same, but a report that he gets nothing is nothing. */
+bool ledger_has_text(uint64_t number, const char *recipient);
 /* Whom it is for: the recipient INDEX; NULL: it has not so many. */
 const char *ledger_recipient(uint64_t number, size_t index);
 /* Something was killed at some time. */
@@ -89,6 +92,7 @@ struct client {
 	bool knows_lists;           /* of lists.h */
 	bool is_great;              /* but the first one is for as many as there may be */
 	int64_t connected_us;       /* the last time */
+	struct login login;         /* of its session, if it logs in */
 	bool is_done;
 	/* Gives some of those that are LEFT on one connection: how many were promised. */
 	uint64_t (*give)(struct client *client, uint64_t left);

@@ -105,9 +105,33 @@ static void a_failure_of_what_somebody_has_is_seen(void **state)
 	(void)state;
 	scene_arrive(scene_accept());
 	scene_say("failed", " delivery=1 to=user1@hop.example by=remote status=5.4.7");
-	scene_say("bounced", " bounce=8-a to=world@client.example");
+	scene_say("bounced", " to=world@client.example");
 	scene_say("message_done", "");
-	assert_int_equal(objections_after_a_while(), 2); /* and of the report nothing is heard */
+	assert_int_equal(objections_after_a_while(), 1);
+}
+
+/* Nobody has it, but the sender has the report. */
+static void a_failure_that_is_reported_is_none(void **state)
+{
+	uint64_t message = ledger_new();
+	char text[256];
+
+	(void)state;
+	ledger_add(message, "refused1@hop.example");
+	scene_pass(1);
+	scene_say("message_queued", "");
+	scene_say("message_accepted", "");
+	ledger_promise(message);
+	accounts_promised(scene_node->address, "7-a", message);
+	scene_say("failed", " delivery=1 to=refused1@hop.example by=remote status=5.1.1");
+	snprintf(text, sizeof text,
+		 "To: you\n\nFinal-Recipient: rfc822; refused1@hop.example\nStatus: 5.1.1\n\n"
+		 "X-World: %llu\n",
+		 (unsigned long long)message);
+	ledger_deliver(CLIENT_SENDER, text, strlen(text));
+	scene_say("bounced", " to=world@client.example");
+	scene_say("message_done", "");
+	assert_int_equal(objections_after_a_while(), 0);
 }
 
 static void an_end_without_a_word_is_seen(void **state)
@@ -338,6 +362,7 @@ int main(void)
 		SCENE_TEST(what_a_list_has_sent_on_may_wait),
 		SCENE_TEST(a_failure_without_a_report_is_seen),
 		SCENE_TEST(a_failure_of_what_somebody_has_is_seen),
+		SCENE_TEST(a_failure_that_is_reported_is_none),
 		SCENE_TEST(an_end_without_a_word_is_seen),
 		SCENE_TEST(a_process_that_dies_is_seen),
 		SCENE_TEST(a_fault_between_answer_and_record_excuses),

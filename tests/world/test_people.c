@@ -4,7 +4,9 @@
 #include "changes.h"
 #include "description.h"
 #include "kernel.h"
+#include "login.h"
 #include "logins.h"
+#include "mail.h"
 #include "people.h"
 #include <stdlib.h>
 #include <string.h>
@@ -263,12 +265,55 @@ static void one_password_is_right(void **state)
 	assert_in_range(accepted, 20, 80);
 }
 
+static uint64_t complaints(void)
+{
+	struct ledger_sums sums;
+
+	ledger_sum(&sums);
+	return sums.changed;
+}
+
+/* He is asked for at each MAIL, and his session ends, but not in the midst of a message. */
+static void a_session_lasts_as_long_as_its_user(void **state)
+{
+	struct machine *node = machine_new("one", 0x0a000001);
+	struct login here = {0, LOGINS_WORDS - 1}; /* nobody's password: he is gone */
+
+	(void)state;
+	ledger_begin();
+	pass(10 * SECOND);
+	login_check_mail(&here, 421, kernel_now_us());
+	login_check_pause(&here, false);
+	login_check_text(&here, 250);
+	assert_int_equal(complaints(), 0);
+	login_check_mail(&here, 250, kernel_now_us());
+	assert_int_equal(complaints(), 1);
+	login_check_pause(&here, true);
+	assert_int_equal(complaints(), 2);
+	login_check_text(&here, 421);
+	assert_int_equal(complaints(), 3);
+	do {
+		given.is_done = false;
+		logins_change(node, given_done);
+		kernel_at(kernel_now_us() + 10 * SECOND, nothing, NULL);
+		pass(10 * SECOND);
+	} while (given.word >= LOGINS_WORDS);
+	here = (struct login){given.user, given.word};
+	login_check_mail(&here, 250, kernel_now_us());
+	login_check_pause(&here, true);
+	login_check_text(&here, 421);
+	assert_int_equal(complaints(), 3);
+	ledger_end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_was_confirmed_is_true, begin, end),
 		cmocka_unit_test_setup_teardown(what_was_not_answered_may_come_late, begin, end),
 		cmocka_unit_test_setup_teardown(one_password_is_right, begin_logins, end_logins),
+		cmocka_unit_test_setup_teardown(a_session_lasts_as_long_as_its_user, begin_logins,
+						end_logins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
