@@ -22,6 +22,7 @@ struct transaction {
 	char sender[64];
 	char recipients[RECIPIENTS_MAX][64];
 	size_t count;
+	bool is_begun;     /* MAIL was accepted: what was sent with one that was not is refused */
 	unsigned messages; /* taken in this session */
 };
 
@@ -160,6 +161,7 @@ static bool take_message(const struct hop *hop, struct talk *talk, struct transa
 	if (says_no(hop, talk, transaction, REPLIES_TEXT, &goes_on)) {
 		world_free(text);
 		transaction->count = 0;
+		transaction->is_begun = false;
 		return goes_on;
 	}
 	if (is_odd(hop)) {
@@ -170,6 +172,7 @@ static bool take_message(const struct hop *hop, struct talk *talk, struct transa
 		ledger_deliver(transaction->recipients[i], text, size);
 	world_free(text);
 	transaction->count = 0;
+	transaction->is_begun = false;
 	transaction->messages++;
 	replies_taken(kernel_process()->machine->address);
 	return talk_say(talk, "250 taken\r\n");
@@ -196,14 +199,19 @@ static bool answer(const struct hop *hop, struct talk *talk, struct transaction 
 		return take_message(hop, talk, transaction);
 	if (strncasecmp(line, "QUIT", 4) == 0)
 		return talk_say(talk, "221 bye\r\n") && false;
-	if (strncasecmp(line, "MAIL", 4) == 0 || strncasecmp(line, "RSET", 4) == 0)
+	if (strncasecmp(line, "MAIL", 4) == 0 || strncasecmp(line, "RSET", 4) == 0) {
 		transaction->count = 0;
+		transaction->is_begun = false;
+	}
+	if (strncasecmp(line, "RCPT", 4) == 0 && !transaction->is_begun)
+		return talk_say(talk, "503 from whom\r\n");
 	if (strncasecmp(line, "MAIL", 4) == 0)
 		read_address(line, transaction->sender);
 	for (size_t i = 0; i < sizeof points / sizeof points[0]; i++)
 		if (strncasecmp(line, points[i].verb, 4) == 0 &&
 		    says_no(hop, talk, transaction, points[i].point, &goes_on))
 			return goes_on;
+	transaction->is_begun |= strncasecmp(line, "MAIL", 4) == 0;
 	if (strncasecmp(line, "RCPT", 4) == 0 && is_busy(hop, line) &&
 	    strstr(line, "<" HOP_LATEST) != NULL)
 		return refuse_at_length(talk);
