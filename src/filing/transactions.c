@@ -54,6 +54,17 @@ static void take_entry(struct filing_item *item, const struct record_entry *entr
 	}
 }
 
+/* Messages of the Message-ID of ITEMS[I] that are new with it, and before it in the group. */
+static unsigned count_before(const struct filing_item *items, size_t i)
+{
+	unsigned count = 0;
+
+	for (size_t j = 0; j < i; j++)
+		count += items[j].has_lock && items[j].is_new &&
+			 str_equal(items[j].message->identity->id, items[i].message->identity->id);
+	return count;
+}
+
 static int put(const struct filing *filing, struct filing_item *items, size_t count)
 {
 	struct record_message *messages = memory_alloc_zero(count, sizeof *messages);
@@ -74,6 +85,8 @@ static int put(const struct filing *filing, struct filing_item *items, size_t co
 	for (size_t i = 0; error == 0 && i < count; i++)
 		if (items[i].has_lock)
 			take_entry(&items[i], &entries[used++]);
+	for (size_t i = 0; error == 0 && i < count; i++)
+		items[i].different += count_before(items, i);
 	free(entries);
 	free(messages);
 	return error;

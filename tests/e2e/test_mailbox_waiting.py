@@ -72,3 +72,42 @@ def test_those_that_wait_for_a_lock_hold_up_no_others(node, ground, keep, places
     share = statistics.median(shares)
     print(f"shares: {' '.join(f'{one:.2f}' for one in sorted(shares))}, median {share:.2f}")
     assert share >= LEAST, shares
+
+
+FLOOD = 1000
+
+
+def flood(own, name, has_own_id):
+    """How long that many messages take, each with other contents and one Message-ID if they do not have
+    their own; and how long one more waits that comes when all are there, of another content."""
+    def send(number):
+        with Client(own.mx) as client:
+            for each in range(number, FLOOD, CLIENTS):
+                text = message(f"{name}{each if has_own_id else ''}", b"a guess %d\r\n" % each)
+                assert client.deliver("lisa@gmail.test", ["other@mail.test"], text).startswith("250 ")
+    mark = own.mx.log.mark()
+    begun = time.monotonic()
+    clients = [threading.Thread(target=send, args=(number,)) for number in range(CLIENTS)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    sent = time.monotonic()
+    tell(own.mx, ["genuine@mail.test"], message(f"{name}{FLOOD - 1 if has_own_id else ''}"),
+         sender="genuine@gmail.test")
+    own.mx.log.wait("message_filed", since=mark, mailbox="genuine@mail.test", timeout=120)
+    genuine = time.monotonic() - sent
+    own.mx.log.wait("delivered", since=mark, count=FLOOD, to="other@mail.test", timeout=120)
+    return time.monotonic() - begun, genuine
+
+
+def test_a_guessed_message_id_holds_up_nobody(node, ground, keep):  # noqa: F811
+    """Whoever sends very many messages with the Message-ID of another one does not make it wait for all
+    of them; one thread files them, in place of four."""
+    own = Site(node, keep(Postgresql(ground)), keep(Boxes(ground)), more="sent = none")
+    flood(own, "warm", True)
+    apart, first = flood(own, "apart", True)
+    together, last = flood(own, "together", False)
+    print(f"{FLOOD}: {apart:.1f} s apart, {together:.1f} s with one Message-ID; "
+          f"another one after {first:.2f} and {last:.2f} s")
+    assert together < 4 * apart and last < 2 * apart and not own.mx.log.find("deferred")

@@ -54,17 +54,20 @@ static bool is_held(const struct mailbox_turns *turns, struct str id)
 	return false;
 }
 
+static uint32_t places_of(const struct mailbox_turns *turns)
+{
+	return config_transport_find(turns->config, str_from(turns->service->name))->concurrency;
+}
+
 /* All that are held may have half of the transport's places. */
 static bool has_room(const struct mailbox_turns *turns)
 {
-	const struct config_transport *transport =
-		config_transport_find(turns->config, str_from(turns->service->name));
 	const struct mailbox_entry *entry;
 	uint32_t count = 0;
 
 	DL_FOREACH (turns->held, entry)
 		count++;
-	return count < (transport->concurrency + 1) / 2;
+	return count < (places_of(turns) + 1) / 2;
 }
 
 static void log_wait(const struct mailbox_entry *entry)
@@ -149,16 +152,56 @@ static void go_on(struct mailbox_turns *turns, struct mailbox_entry *entry)
 
 /* --- in a thread --- */
 
-static bool is_in_a_thread(const struct mailbox_turns *turns, struct str id)
+/* Whether they are one message, not only of one Message-ID. */
+static bool is_same(const struct mailbox_entry *a, const struct mailbox_entry *b)
 {
-	for (size_t i = 0; i < turns->place_count; i++)
-		for (size_t j = 0; j < turns->places[i].count; j++)
-			if (str_equal(turns->places[i].entries[j]->identity.id, id))
+	return str_equal(a->identity.id, b->identity.id) &&
+	       memcmp(a->identity.digest, b->identity.digest, sizeof a->identity.digest) == 0;
+}
+
+/* Whether ENTRY has to wait for what is in a thread: in OWN for the same message, in others for its
+ * lock, too. */
+static bool must_wait(const struct mailbox_turns *turns, const struct place *own,
+		      const struct mailbox_entry *entry)
+{
+	for (size_t i = 0; i < turns->place_count; i++) {
+		const struct place *place = &turns->places[i];
+
+		for (size_t j = 0; j < place->count; j++) {
+			const struct mailbox_entry *other = place->entries[j];
+
+			if (place == own ? is_same(other, entry)
+					 : str_equal(other->identity.id, entry->identity.id))
 				return true;
+		}
+	}
 	return false;
 }
 
-/* Moves what waits into PLACE's group: of each Message-ID one. */
+static size_t count_with(const struct place *place, struct str id)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < place->count; i++)
+		count += str_equal(place->entries[i]->identity.id, id);
+	return count;
+}
+
+static void take(struct mailbox_turns *turns, struct place *place, struct mailbox_entry *entry)
+{
+	if (must_wait(turns, place, entry))
+		return;
+	DL_DELETE2(turns->waiting, entry, previous, next);
+	if (is_held(turns, entry->identity.id))
+		hold(turns, entry); /* it would not get the lock, either */
+	else
+		place->entries[place->count++] = entry;
+}
+
+/* Moves what waits into PLACE's group: of each message one. Those that only have a Message-ID in
+ * common, which anybody can write, share its lock there, and so do not wait for each other one by
+ * one. If there are very many, half of the group are the last ones: a genuine message among them
+ * waits neither for all that came before nor for all that come after it. */
 static void gather(struct mailbox_turns *turns, struct place *place)
 {
 	struct mailbox_entry *entry;
@@ -167,13 +210,13 @@ static void gather(struct mailbox_turns *turns, struct place *place)
 	for (entry = turns->waiting; entry != NULL && place->count < MAILBOX_GROUP_MAX;
 	     entry = after) {
 		after = entry->next;
-		if (is_in_a_thread(turns, entry->identity.id))
-			continue;
-		DL_DELETE2(turns->waiting, entry, previous, next);
-		if (is_held(turns, entry->identity.id))
-			hold(turns, entry); /* it would not get the lock, either */
-		else
-			place->entries[place->count++] = entry;
+		if (count_with(place, entry->identity.id) < MAILBOX_GROUP_MAX / 2)
+			take(turns, place, entry);
+	}
+	entry = turns->waiting != NULL ? turns->waiting->previous : NULL;
+	for (; entry != NULL && place->count < MAILBOX_GROUP_MAX; entry = after) {
+		after = entry != turns->waiting ? entry->previous : NULL;
+		take(turns, place, entry);
 	}
 }
 
@@ -323,8 +366,26 @@ void mailbox_turns_configure(struct mailbox_turns *turns, const struct config *c
 	turns->generation++;
 }
 
+/* Whether what waits for others of the same message has half of the transport's places. */
+static bool is_crowded(const struct mailbox_turns *turns, const struct mailbox_entry *entry)
+{
+	const struct mailbox_entry *other;
+	uint32_t count = 0;
+
+	DL_FOREACH (turns->waiting, other)
+		count += is_same(other, entry);
+	return count >= (places_of(turns) + 1) / 2;
+}
+
 void mailbox_turns_add(struct mailbox_turns *turns, struct mailbox_entry *entry)
 {
+	struct mail_verdict why;
+
+	if (is_crowded(turns, entry)) {
+		mail_verdict_set(&why, "4.4.5", "Many deliveries of this message are under way");
+		mailbox_entry_give_up(entry, &why);
+		return;
+	}
 	entry->message.is_in_doubt = filing_doubt_has(&turns->doubt, entry->identity.id);
 	DL_APPEND2(turns->waiting, entry, previous, next);
 	os_loop_defer(turns->loop, &turns->start);
