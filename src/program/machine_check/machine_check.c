@@ -256,6 +256,23 @@ static void check_listens(struct machine_check *check)
 			"not configured: mail comes only from commands on this machine");
 }
 
+/* RFC 5321 section 4.5.1: a postmaster without a domain, whose mail, and that of double bounces,
+ * has to end somewhere. */
+static void check_postmaster(struct machine_check *check)
+{
+	const struct config *config = check->config;
+	const char *domain = config->default_domain;
+
+	if (config->directory.backend == CONFIG_BACKEND_NONE || config->domain_count > 0 ||
+	    (domain != NULL && *domain != '\0'))
+		return;
+	machine_check_report(
+		check, MACHINE_WARNING, "default_domain",
+		"not set, and there is no section domain: unless the directory has the "
+		"domain %s, mail for postmaster and for doublebounceto is refused",
+		config->hostname);
+}
+
 int machine_check(const struct config *config, struct str text, bool reads_secrets,
 		  machine_found *found, void *context)
 {
@@ -269,6 +286,7 @@ int machine_check(const struct config *config, struct str text, bool reads_secre
 	if (config->dane)
 		machine_check_file(&check, "dns_trust_anchor", config->dns_trust_anchor);
 	check_listens(&check);
+	check_postmaster(&check);
 	machine_check_sources(&check);
 	machine_check_peers(&check);
 	if (reads_secrets) {

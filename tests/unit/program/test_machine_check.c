@@ -18,9 +18,10 @@
 /* On Debian "sync" has the group of "nobody". */
 #define OTHERS \
 	"hostname = \"mx.example.org\"\nuser = \"nobody\"\nqueue_unsafe = yes\n" PLACES LISTEN
+#define DOMAIN "default_domain = a.example\n"
 #define SHARED(listen, authority)                                                               \
 	"directory { path = \"%s/db\" " listen "certificate = \"%s/there\" key = \"%s/there\" " \
-	"authority = \"" authority "\" }\n"
+	"authority = \"" authority "\" }\n" DOMAIN
 
 #define IMAP(password, more)                                                                   \
 	"service a { kind = imap address = \"127.0.0.1:143\" login = \"%%a\" password_file = " \
@@ -78,7 +79,12 @@ static const struct row {
 	{RIGHT "mta_sts = yes\npolicy_path = \"%s/a/policy\"\n",
 	 "t:8: policy_path: %s/a/policy cannot be made: there is no %s/a", MACHINE_FATAL},
 	{RIGHT "policy_path = \"%s/a/policy\"\n", "", -1},
-	{RIGHT "directory { path = \"%s/new/db\" }\n", "", -1},
+	{RIGHT "directory { path = \"%s/new/db\" }\n" DOMAIN, "", -1},
+	{RIGHT "directory { path = \"%s/new/db\" }\n",
+	 "t: warning: default_domain: not set, and there is no section domain: unless the "
+	 "directory "
+	 "has the domain mx.example.org, mail for postmaster and for doublebounceto is refused",
+	 MACHINE_WARNING},
 	{RIGHT "directory { path = \"%s/a/b/db\" }\n",
 	 "t:7: directory.path: %s/a/b cannot be made: there is no %s/a", MACHINE_FATAL},
 	{RIGHT "directory { path = \"%s/there/db\" }\n",
