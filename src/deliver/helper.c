@@ -346,6 +346,19 @@ void deliver_helper_finish_busy(struct deliver_helper_job *job, int64_t wait_us,
 	end(job_of(job), IPC_JOB_BUSY);
 }
 
+void deliver_helper_tell_said(const struct deliver_helper_job *job, const struct ipc_job_said *said)
+{
+	struct ipc_channel *channel = ipc_client_channel(job->helper->ipc);
+	struct buffer body CLEANUP(buffer_clear) = {0};
+	struct ipc_job_said own = *said;
+
+	if (channel == NULL)
+		return;
+	own.id = job->id;
+	ipc_job_add_said(&body, &own);
+	ipc_channel_send(channel, IPC_JOB_SAID, 0, buffer_view(&body), NULL, 0);
+}
+
 void deliver_helper_retire(struct deliver_helper *helper)
 {
 	struct ipc_channel *channel = ipc_client_channel(helper->ipc);

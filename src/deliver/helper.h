@@ -103,6 +103,10 @@ void deliver_helper_finish(struct deliver_helper_job *job);
 void deliver_helper_finish_busy(struct deliver_helper_job *job, int64_t wait_us, uint32_t flags,
 				const char *reason);
 
+/* A server has said, of JOB, what changes how mail goes to it; the id is JOB's. */
+void deliver_helper_tell_said(const struct deliver_helper_job *job,
+			      const struct ipc_job_said *said);
+
 /* This process ends: tells "send" to give this helper no more jobs, and calls the handler's
  * drain(). */
 void deliver_helper_retire(struct deliver_helper *helper);

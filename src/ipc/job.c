@@ -121,6 +121,37 @@ void ipc_job_add_busy(struct buffer *out, const struct ipc_job_busy *busy)
 	pack_str(out, busy->reason);
 }
 
+bool ipc_job_read_said(struct str body, struct ipc_job_said *said_out)
+{
+	struct unpack unpack = {body, false};
+
+	said_out->host = unpack_str(&unpack);
+	said_out->port = unpack_u32(&unpack);
+	said_out->what = unpack_u32(&unpack);
+	said_out->amount = unpack_u32(&unpack);
+	said_out->id.number = unpack_u64(&unpack);
+	said_out->id.born_us = (int64_t)unpack_u64(&unpack);
+	said_out->to = unpack_str(&unpack);
+	said_out->status = unpack_str(&unpack);
+	said_out->text = unpack_str(&unpack);
+	return unpack_is_whole(&unpack) && said_out->host.length > 0 && is_word(said_out->host) &&
+	       said_out->what < IPC_JOB_SAID_KINDS && is_line(said_out->to) &&
+	       mail_status_is_valid(said_out->status) && is_line(said_out->text);
+}
+
+void ipc_job_add_said(struct buffer *out, const struct ipc_job_said *said)
+{
+	pack_str(out, said->host);
+	pack_u32(out, said->port);
+	pack_u32(out, said->what);
+	pack_u32(out, said->amount);
+	pack_u64(out, said->id.number);
+	pack_u64(out, (uint64_t)said->id.born_us);
+	pack_str(out, said->to);
+	pack_str(out, said->status);
+	pack_str(out, said->text);
+}
+
 bool ipc_job_take_resolved(struct unpack *body, struct ipc_job_resolved *resolved_out)
 {
 	resolved_out->number = unpack_u64(body);

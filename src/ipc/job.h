@@ -25,6 +25,10 @@
  *            the job is over; what was not reported was not tried, because its destination has
  *            had enough for so long. Only of remote, and at most IPC_JOB_BUSY_MAX_MS; flags:
  *            enum ipc_job_busy_flags
+ *   SAID     str host, u32 port, u32 what, u32 amount, u64 number, u64 born, str to, str status,
+ *            str text
+ *            a server has said to a recipient of a message what changes how mail goes to it. Only
+ *            of remote; what: enum ipc_job_said_what. The tag is not used
  *   DRAIN    (nothing)   to the helper: "send" stops. FINISH at once, without reports, jobs that
  *            can be repeated without a duplicate; the others when they are decided
  *   RETIRE   (nothing)   from the helper: it ends, and drains; it must get no more STARTs
@@ -45,6 +49,7 @@
 
 #include "ipc/channel.h"
 #include "ipc/pack.h"
+#include "mail/envelope.h"
 
 enum ipc_job {
 	IPC_JOB_HELLO = 1,
@@ -58,6 +63,7 @@ enum ipc_job {
 	IPC_JOB_DRAIN,
 	IPC_JOB_RETIRE,
 	IPC_JOB_CONTENT,
+	IPC_JOB_SAID,
 	IPC_JOB_BUSY,
 };
 
@@ -157,6 +163,30 @@ struct ipc_job_busy {
 /* Parses all of BODY. */
 MUST_CHECK bool ipc_job_read_busy(struct str body, struct ipc_job_busy *busy_out);
 void ipc_job_add_busy(struct buffer *out, const struct ipc_job_busy *busy);
+
+enum ipc_job_said_what {
+	IPC_JOB_SAID_SLOWER,      /* it gets too much: a message in AMOUNT ms */
+	IPC_JOB_SAID_CONNECTIONS, /* so many at once */
+	IPC_JOB_SAID_MESSAGES,    /* it takes so many in a session */
+	IPC_JOB_SAID_RECIPIENTS,  /* and in a transaction */
+	IPC_JOB_SAID_RENEWED,     /* it is asked again in a new session, after so many messages */
+	IPC_JOB_SAID_KINDS,
+};
+
+struct ipc_job_said {
+	struct str host; /* or its address */
+	uint32_t port;
+	uint32_t what; /* enum ipc_job_said_what */
+	uint32_t amount;
+	struct mail_id id;
+	struct str to; /* a recipient */
+	struct str status;
+	struct str text;
+};
+
+/* Parses all of BODY. */
+MUST_CHECK bool ipc_job_read_said(struct str body, struct ipc_job_said *said_out);
+void ipc_job_add_said(struct buffer *out, const struct ipc_job_said *said);
 
 struct ipc_job_resolved { /* the part before its targets */
 	uint64_t number;

@@ -250,6 +250,17 @@ static enum order_code paused(const struct request *request)
 	return ORDER_OK;
 }
 
+/* Another number than one is as large as can be. */
+static enum order_code said(const struct request *request)
+{
+	uint64_t index = 0;
+
+	if (request->order->name.length > 0 && !str_to_u64(request->order->name, &index))
+		index = SIZE_MAX;
+	said_tell(request->manager->said, (size_t)index, os_clock_wall_us(), request->told);
+	return ORDER_OK;
+}
+
 static enum order_code look_at_queued(const struct request *request)
 {
 	os_loop_defer(request->manager->loop, &request->manager->scan_task);
@@ -293,6 +304,7 @@ static const struct {
 	[ORDER_REQUEUE] = {true, intervene},
 	[ORDER_WHY] = {true, why},
 	[ORDER_PAUSED] = {false, paused},
+	[ORDER_SAID] = {false, said},
 };
 
 enum order_code command_carry_out(void *context, const struct order *order, struct buffer *told)

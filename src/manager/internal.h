@@ -12,6 +12,7 @@
  *   stop.c       whether everything is at rest
  *   busy.c       jobs that were not tried because their destination has had enough
  *   report.c     what helpers report of jobs
+ *   said.c       what servers said that changes how mail goes to them
  *   dispatch.c   starts jobs, and ends them
  *   life.c       the table of a message's life (message.h)
  *   decide.c     what a message needs next
@@ -38,6 +39,7 @@
 #include "manager/manager.h"
 #include "manager/message.h"
 #include "manager/outcome.h"
+#include "manager/said.h"
 #include "manager/turn/transport.h"
 #include "manager/wait/scan/scan.h"
 #include "manager/wait/trigger/gate.h"
@@ -65,6 +67,7 @@ struct manager {
 	struct reporter *reporter;
 	struct queue_link *queue;
 	struct orders *orders;
+	struct said *said;
 	struct cleaning *cleaning; /* NULL: not begun, or finished */
 
 	struct os_task dispatch_task;

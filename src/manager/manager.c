@@ -56,6 +56,7 @@ static void make_links(struct manager *manager)
 					 manager_hear_reported, manager);
 	manager->queue =
 		queue_link_new(loop, peers->queue_path, peers->token, &manager_hear_queue, manager);
+	manager->said = said_new();
 	manager->orders = orders_new(loop, peers->notify, peers->owner, command_carry_out, manager);
 }
 
@@ -131,6 +132,7 @@ void manager_free(struct manager *manager)
 		life_forget(manager, manager->messages);
 	helpers_free(manager->helpers);
 	orders_free(manager->orders);
+	said_free(manager->said);
 	cleaning_free(manager->cleaning);
 	scan_free(manager->scan);
 	reporter_free(manager->reporter);

@@ -47,7 +47,7 @@ static const struct {
 	[ORDER_HOLD] = {"hold", take_id_and_name},     [ORDER_RELEASE] = {"release", take_id},
 	[ORDER_BOUNCE] = {"bounce", take_id},          [ORDER_REMOVE] = {"remove", take_id},
 	[ORDER_REQUEUE] = {"requeue", take_id},        [ORDER_WHY] = {"why", take_id},
-	[ORDER_PAUSED] = {"paused", take_name},
+	[ORDER_PAUSED] = {"paused", take_name},        [ORDER_SAID] = {"said", take_name},
 };
 
 bool order_kind_find(struct str text, enum order_kind *kind_out)

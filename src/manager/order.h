@@ -16,6 +16,8 @@
  *   paused [NAME]     a destination that has a pause, the first or that after NAME: "ok DOMAIN
  *                     MILLISECONDS JOBS REASON", or "ok" if none. The domain "*" stands for all:
  *                     the load has reached load_queue
+ *   said [N]          what a server said lately that changes how mail goes to it, the latest or the
+ *                     N-th before: "ok" and as said_tell(), or "ok" if there are no more
  *
  * ID is a message's number, or number and birth time. The answer is "ok", "ok WHAT" to a question,
  * or "err REASON": each code has one fixed reason, which is also shown to people.
@@ -41,6 +43,7 @@ enum order_kind {
 	ORDER_REQUEUE,
 	ORDER_WHY,
 	ORDER_PAUSED,
+	ORDER_SAID,
 	ORDER_KINDS,
 };
 

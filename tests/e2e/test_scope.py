@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: ISC
 """What is said to one message, recipient, sender or session holds up no other mail for the host; what changes how
 mail goes is told with the server's words."""
+import json
+
 import pytest
 from smtp import Client
 from stagepost import wait_until
-from throttling import TEXT, Quota, Server, check_never_deferred, pauses, send, throttled
+from throttling import TEXT, Quota, Server, check_never_deferred, pauses, send, stagepost, throttled
 
 
 class Told(Quota):
@@ -62,6 +64,17 @@ def test_one_of_many_is_told_so(node, what):
         assert len(mx.control_files()) == 1
 
 
+def said(mx):
+    """{what: the last that a server said so}, as "queue stats" has it, after a look at its table."""
+    made = stagepost(mx, "queue", "stats", "--json")
+    assert made.returncode == 0, made.stderr
+    words = json.loads(made.stdout)["said"]
+    lines = stagepost(mx, "queue", "stats").stdout.splitlines()
+    for word in words:
+        assert any(word["text"] in line and word["id"] in line and word["to"] in line for line in lines), lines
+    return {word["what"]: word for word in words}
+
+
 @pytest.mark.parametrize("verb", ["MAIL", "RCPT", "END"])
 def test_all_are_told_so(node, verb):
     """Then it is the host, and its words are shown with the message of which it said them."""
@@ -73,6 +86,10 @@ def test_all_are_told_so(node, verb):
         assert event["to"].endswith("@large.test") and event["id"]
         wait_until(lambda: "large.test" in pauses(mx), "it is paused")
         assert "Rate limit exceeded for this host" in pauses(mx)["large.test"]["reason"]
+        shown = said(mx)["slower"]
+        assert {name: shown[name] for name in ("id", "to", "status", "text")} == \
+            {name: event[name] for name in ("id", "to", "status", "text")}
+        assert shown["host"] == "127.0.0.1" and shown["port"] == hop.port
 
 
 @pytest.mark.parametrize("verb,complaint", [
@@ -89,6 +106,9 @@ def test_a_session_has_served_enough(node, verb, complaint):
         event = mx.log.wait("host_limit_learnt", port=hop.port)
         assert event["messages"] == "10" and complaint.split(" ", 1)[1].split(" ", 1)[-1] in event["text"]
         assert mx.log.find("session_renewed")
+        shown = said(mx)
+        assert shown["messages"]["amount"] == 10 and shown["messages"]["text"] == event["text"]
+        assert shown["renewed"]["status"] == shown["messages"]["status"]
         assert len(hop.allows.refused) <= 2  # the connections at that time
         refused = len(hop.allows.refused)
         send(mx, "ten.test", 40, name="v")
@@ -132,4 +152,5 @@ def test_too_many_recipients(node, complaint):
         assert len(hop.messages) == 8
         assert len(hop.allows.refused) == 25  # of the first transaction
         assert mx.log.wait("host_limit_learnt", port=hop.port)["recipients"] == "10"
+        assert said(mx)["recipients"]["amount"] == 10
     check_never_deferred(mx)

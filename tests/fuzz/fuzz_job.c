@@ -8,6 +8,23 @@
 #include "ipc/job.h"
 #include "mail/verdict.h"
 
+static void check_said(struct str body)
+{
+	struct ipc_job_said said;
+	struct buffer again = {0};
+
+	if (!ipc_job_read_said(body, &said))
+		return;
+	ipc_job_add_said(&again, &said);
+	check_equal(buffer_view(&again), body, "what servers said");
+	check_text(said.host);
+	check_text(said.to);
+	check_text(said.text);
+	if (said.what >= IPC_JOB_SAID_KINDS)
+		panic("a server said what nobody knows");
+	buffer_clear(&again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_text(struct str text)
@@ -96,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input input = {str_slice((const char *)data, size)};
 
-	switch (input_byte(&input) % 5) {
+	switch (input_byte(&input) % 6) {
 	case 0:
 		check_hello(input.rest);
 		break;
@@ -108,6 +125,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 4:
 		check_busy(input.rest);
+		break;
+	case 5:
+		check_said(input.rest);
 		break;
 	default:
 		check_targets(input.rest);

@@ -4,13 +4,28 @@
 #include "deliver/shape/internal.h"
 #include <stdlib.h>
 
-static void log_said(enum log_name event, const struct shape_entry *server, const char *what,
+static void tell(const struct shape_entry *server, enum shape_news news, int64_t amount,
+		 const struct shape_said *said)
+{
+	if (said->tell != NULL)
+		said->tell(said->context, server->name, server->port, news, (uint32_t)amount, said);
+}
+
+static void log_said(enum log_name event, const struct shape_entry *server, enum shape_news news,
 		     int64_t amount, const struct shape_said *said)
 {
+	static const char *const names[] = {
+		[SHAPE_CONNECTIONS] = "connections",
+		[SHAPE_MESSAGES] = "messages",
+		[SHAPE_RECIPIENTS] = "recipients",
+		[SHAPE_RENEWED] = "messages",
+	};
+
 	log_event(event, log_string("host", server->name), log_number("port", server->port),
-		  log_number(what, amount), log_id(said->id), log_str("to", said->to),
+		  log_number(names[news], amount), log_id(said->id), log_str("to", said->to),
 		  log_string("status", said->verdict->status),
 		  log_string("text", said->verdict->text));
+	tell(server, news, amount, said);
 }
 
 static void keep_words(struct shape_entry *server, const struct shape_said *said)
@@ -36,6 +51,7 @@ void shape_slow_down(struct shape_entry *server, const struct shape_complaint *c
 		  log_number("wait", complaint->wait_us / SECOND_US), log_id(said->id),
 		  log_str("to", said->to), log_string("status", said->verdict->status),
 		  log_string("text", said->verdict->text));
+	tell(server, SHAPE_SLOWER, throttle->gap_us / (SECOND_US / 1000), said);
 }
 
 void shape_narrow(struct shape_entry *server, const struct shape_complaint *complaint,
@@ -44,7 +60,8 @@ void shape_narrow(struct shape_entry *server, const struct shape_complaint *comp
 	if (!shape_room_less(&server->room, server->places - 1, now_us))
 		return;
 	keep_words(server, &complaint->said);
-	log_said(EVENT_HOST_THROTTLED, server, "connections", server->room.most, &complaint->said);
+	log_said(EVENT_HOST_THROTTLED, server, SHAPE_CONNECTIONS, server->room.most,
+		 &complaint->said);
 }
 
 enum shape_told_whom shape_refused(struct shape_hold *hold, const struct shape_told *told,
@@ -62,12 +79,17 @@ void shape_learn_messages(struct shape_hold *hold, uint32_t count, const struct 
 			  int64_t now_us)
 {
 	if (shape_learnt_note(&hold->server->learnt_messages, count, now_us))
-		log_said(EVENT_HOST_LIMIT_LEARNT, hold->server, "messages", count, said);
+		log_said(EVENT_HOST_LIMIT_LEARNT, hold->server, SHAPE_MESSAGES, count, said);
 }
 
 void shape_learn_recipients(struct shape_hold *hold, uint32_t count, const struct shape_said *said,
 			    int64_t now_us)
 {
 	if (shape_learnt_note(&hold->server->learnt_recipients, count, now_us))
-		log_said(EVENT_HOST_LIMIT_LEARNT, hold->server, "recipients", count, said);
+		log_said(EVENT_HOST_LIMIT_LEARNT, hold->server, SHAPE_RECIPIENTS, count, said);
+}
+
+void shape_renewed(const struct shape_hold *hold, uint32_t count, const struct shape_said *said)
+{
+	log_said(EVENT_SESSION_RENEWED, hold->server, SHAPE_RENEWED, count, said);
 }

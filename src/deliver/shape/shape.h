@@ -77,11 +77,23 @@ void shape_cancel(struct shape_hold *hold);
 
 /* --- what servers say --- */
 
+enum shape_news {               /* what follows for a server from what it says, with an amount */
+		  SHAPE_SLOWER, /* milliseconds between messages */
+		  SHAPE_CONNECTIONS, /* at once */
+		  SHAPE_MESSAGES,    /* of a session */
+		  SHAPE_RECIPIENTS,  /* of a transaction */
+		  SHAPE_RENEWED,     /* messages before a session that has served enough */
+};
+
 /* A reply, and what it is about: for the log, and for those who ask why mail waits. */
 struct shape_said {
 	struct mail_id id;
 	struct str to; /* one of the recipients */
 	const struct mail_verdict *verdict;
+	/* Is told what follows from it for HOST; NULL: nobody is. */
+	void (*tell)(void *context, const char *host, uint16_t port, enum shape_news news,
+		     uint32_t amount, const struct shape_said *said);
+	void *context;
 };
 
 /* HOLD's server has refused TOLD. Whom it has told so. */
@@ -113,6 +125,9 @@ void shape_learn_messages(struct shape_hold *hold, uint32_t count, const struct 
 			  int64_t now_us);
 void shape_learn_recipients(struct shape_hold *hold, uint32_t count, const struct shape_said *said,
 			    int64_t now_us);
+
+/* HOLD's server is asked again, in a new session, after COUNT messages. */
+void shape_renewed(const struct shape_hold *hold, uint32_t count, const struct shape_said *said);
 
 /* What HOLD's connection is for. */
 struct shape_subject shape_subject_of(const struct shape_hold *hold, struct str domain);

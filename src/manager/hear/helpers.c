@@ -68,6 +68,13 @@ static void on_helper_joined(void *context, struct str service)
 		resolver_await(manager->resolver); /* it was down before we began */
 }
 
+static void on_said(void *context, const struct ipc_job_said *said)
+{
+	struct manager *manager = context;
+
+	said_note(manager->said, said, os_clock_wall_us());
+}
+
 static bool on_resolved(void *context, struct str body)
 {
 	struct manager *manager = context;
@@ -93,9 +100,9 @@ static void on_resolve_lost(void *context)
 }
 
 const struct helpers_handler manager_hear_helpers = {
-	may_connect, may_help,          places,           on_helper_joined,
-	report_take, dispatch_on_ended, busy_may_be_said, busy_take,
-	on_resolved, on_directory_back, on_resolve_lost,  stop_check,
+	may_connect,       may_help,         places,     on_helper_joined, report_take,
+	dispatch_on_ended, busy_may_be_said, busy_take,  on_said,          on_resolved,
+	on_directory_back, on_resolve_lost,  stop_check,
 };
 
 /* --- resolve --- */

@@ -242,6 +242,17 @@ static bool on_busy(struct helper *helper, const struct ipc_message *message)
 	return true;
 }
 
+static bool on_said(struct helper *helper, const struct ipc_message *message)
+{
+	struct helpers *helpers = helper->helpers;
+	struct ipc_job_said said;
+
+	if (!is_for(helper, "remote") || !ipc_job_read_said(message->body, &said))
+		return false;
+	helpers->handler->said(helpers->context, &said);
+	return true;
+}
+
 static bool on_resolve(struct helper *helper, const struct ipc_message *message)
 {
 	struct helpers *helpers = helper->helpers;
@@ -270,6 +281,9 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 		break;
 	case IPC_JOB_BUSY:
 		is_good = on_busy(helper, message);
+		break;
+	case IPC_JOB_SAID:
+		is_good = on_said(helper, message);
 		break;
 	case IPC_JOB_RETIRE: /* it finishes the jobs it has */
 		is_good = helper->service != NULL;

@@ -36,6 +36,8 @@ struct helpers_handler {
 	/* JOB is over, and what of it was not reported was not tried. It is already removed here.
 	 */
 	void (*busy)(void *context, void *job, const struct ipc_job_busy *busy);
+	/* A server has said so to remote. */
+	void (*said)(void *context, const struct ipc_job_said *said);
 	/* BODY of a RESOLVED; false: malformed. */
 	bool (*resolved)(void *context, struct str body);
 	/* The directory answers again. */

@@ -231,6 +231,33 @@ static void nobody_is_busy_for_more_than_an_hour(void **state)
 	}
 }
 
+/* It is shown to operators. */
+static void what_servers_say_is_lines(void **state)
+{
+	const struct ipc_job_said word = {.host = STR("mx.example"),
+					  .what = IPC_JOB_SAID_RENEWED,
+					  .to = STR("r@d.example"),
+					  .status = STR("4.7.1"),
+					  .text = STR("enough")};
+	struct ipc_job_said cases[] = {word, word, word, word, word, word};
+
+	(void)state;
+	cases[1].host = STR("mx example");
+	cases[2].what = IPC_JOB_SAID_KINDS;
+	cases[3].to = STR("r\n@d.example");
+	cases[4].status = STR("4.7");
+	cases[5].text = STR("two\nlines");
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct buffer body CLEANUP(buffer_clear) = {0};
+		struct ipc_job_said taken;
+
+		ipc_job_add_said(&body, &cases[i]);
+		assert_int_equal(ipc_job_read_said(buffer_view(&body), &taken), i == 0);
+		buffer_append_string(&body, "x");
+		assert_false(ipc_job_read_said(buffer_view(&body), &taken));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +269,7 @@ int main(void)
 		cmocka_unit_test(targets_are_lines),
 		cmocka_unit_test(flags_of_an_answer_are_known),
 		cmocka_unit_test(nobody_is_busy_for_more_than_an_hour),
+		cmocka_unit_test(what_servers_say_is_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

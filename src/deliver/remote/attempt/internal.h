@@ -120,6 +120,10 @@ void remote_attempt_learn_speed(struct remote_attempt *attempt, enum remote_outc
 /* How many recipients the next transaction over the session may have; 0: any number. */
 uint32_t remote_attempt_recipients_most(const struct remote_attempt *attempt);
 
+/* VERDICT was said of the recipient TO: "send" is told what follows from it. */
+struct shape_said remote_attempt_said(const struct remote_attempt *attempt, struct str to,
+				      const struct mail_verdict *verdict);
+
 /* served.c */
 /* Every recipient of a transaction has a verdict: what the server has shown of how much it takes is
  * noted, and the session gets no more than that. */

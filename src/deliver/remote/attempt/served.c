@@ -2,8 +2,6 @@
 /* How many messages servers take in a session, and recipients in a transaction: that shows when
  * they refuse the next one, and take it in a new session, or in the next transaction. */
 #include "deliver/remote/attempt/internal.h"
-#include "deliver/remote/route/peer.h"
-#include "log/event.h"
 #include "os/clock.h"
 
 static const struct smtp_client_recipient *
@@ -30,7 +28,8 @@ static bool is_taken(const struct remote_attempt *attempt)
 static void note_served(struct remote_attempt *attempt)
 {
 	const struct smtp_client_recipient *to = find_recipient(attempt, SMTP_CLIENT_ANEW, true);
-	char peer[OS_SOCKET_TEXT_SIZE];
+	const struct shape_hold *hold = remote_session_hold(attempt->session);
+	struct shape_said said;
 
 	if (to == NULL)
 		return;
@@ -40,17 +39,15 @@ static void note_served(struct remote_attempt *attempt)
 		.verdict = *to->verdict,
 		.to = to->address,
 	};
-	os_socket_address_format(&attempt->served.server, peer);
-	log_event(EVENT_SESSION_RENEWED, log_string("server", peer),
-		  log_number("messages", attempt->served.messages), log_id(attempt->job->id),
-		  log_str("to", to->address), log_string("status", to->verdict->status),
-		  log_string("text", to->verdict->text));
+	said = remote_attempt_said(attempt, to->address, to->verdict);
+	if (hold->server != NULL)
+		shape_renewed(hold, attempt->served.messages, &said);
 }
 
 static void learn_messages(struct remote_attempt *attempt, struct shape_hold *hold)
 {
 	const struct remote_served *served = &attempt->served;
-	const struct shape_said said = {attempt->job->id, served->to, &served->verdict};
+	const struct shape_said said = remote_attempt_said(attempt, served->to, &served->verdict);
 
 	if (served->messages == 0 || remote_session_transactions(attempt->session) != 1)
 		return;
@@ -64,14 +61,14 @@ static void learn_recipients(const struct remote_attempt *attempt, struct shape_
 {
 	const struct smtp_client_recipient *to = find_recipient(attempt, SMTP_CLIENT_HERE, true);
 	const struct smtp_client_recipient *first = attempt->recipients.transaction;
-	const struct shape_said said = {attempt->job->id, to != NULL ? to->address : STR(""),
-					to != NULL ? to->verdict : NULL};
+	struct shape_said said;
 	uint32_t count = 0;
 
 	if (to == NULL)
 		return;
 	for (; first < to; first++)
 		count += first->is_accepted;
+	said = remote_attempt_said(attempt, to->address, to->verdict);
 	shape_learn_recipients(hold, count, &said, os_clock_monotonic_us());
 }
 

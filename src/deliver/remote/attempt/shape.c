@@ -127,6 +127,34 @@ static void note_taken(const struct remote_attempt *attempt)
 		}
 }
 
+static void tell(void *context, const char *host, uint16_t port, enum shape_news news,
+		 uint32_t amount, const struct shape_said *said)
+{
+	static const enum ipc_job_said_what whats[] = {
+		[SHAPE_SLOWER] = IPC_JOB_SAID_SLOWER,
+		[SHAPE_CONNECTIONS] = IPC_JOB_SAID_CONNECTIONS,
+		[SHAPE_MESSAGES] = IPC_JOB_SAID_MESSAGES,
+		[SHAPE_RECIPIENTS] = IPC_JOB_SAID_RECIPIENTS,
+		[SHAPE_RENEWED] = IPC_JOB_SAID_RENEWED,
+	};
+
+	deliver_helper_tell_said(context, &(struct ipc_job_said){
+						  .host = str_from(host),
+						  .port = port,
+						  .what = whats[news],
+						  .amount = amount,
+						  .to = said->to,
+						  .status = str_from(said->verdict->status),
+						  .text = str_from(said->verdict->text),
+					  });
+}
+
+struct shape_said remote_attempt_said(const struct remote_attempt *attempt, struct str to,
+				      const struct mail_verdict *verdict)
+{
+	return (struct shape_said){attempt->job->id, to, verdict, tell, attempt->job};
+}
+
 /* The server has said that it gets too much: it is sent less, if that is not about this message. */
 static void slow_down(struct remote_attempt *attempt, const struct smtp_client_slower *slower)
 {
@@ -136,7 +164,7 @@ static void slow_down(struct remote_attempt *attempt, const struct smtp_client_s
 		attempt->begun_us,
 		slower->wait_us,
 		is_opening,
-		{attempt->job->id, recipient_of(attempt, slower), slower->verdict},
+		remote_attempt_said(attempt, recipient_of(attempt, slower), slower->verdict),
 	};
 	struct shape_wait wait;
 

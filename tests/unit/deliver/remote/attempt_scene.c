@@ -90,6 +90,13 @@ void deliver_helper_report(struct deliver_helper_job *job, size_t index,
 		 trigger != NULL ? " " : "", trigger != NULL ? trigger : "");
 }
 
+void deliver_helper_tell_said(const struct deliver_helper_job *job, const struct ipc_job_said *said)
+{
+	(void)job;
+	scene.said[said->what]++;
+	assert_true(said->text.length > 0 && said->to.length > 0 && said->status.length > 0);
+}
+
 void deliver_helper_report_rest(struct deliver_helper_job *job, const struct mail_verdict *verdict,
 				const char *trigger)
 {

@@ -44,6 +44,7 @@ struct attempt_scene {
 	bool is_finished[JOBS_MAX];
 	uint32_t busy_flags[JOBS_MAX];
 	unsigned fallen_back;
+	unsigned said[IPC_JOB_SAID_KINDS]; /* how often that was told */
 };
 
 extern struct attempt_scene scene;

@@ -144,6 +144,12 @@ void deliver_helper_report(struct deliver_helper_job *job, size_t index,
 	snprintf(scene.text, sizeof scene.text, "%s", verdict->text);
 }
 
+void deliver_helper_tell_said(const struct deliver_helper_job *job, const struct ipc_job_said *said)
+{
+	(void)job;
+	(void)said;
+}
+
 void deliver_helper_report_rest(struct deliver_helper_job *job, const struct mail_verdict *verdict,
 				const char *trigger)
 {

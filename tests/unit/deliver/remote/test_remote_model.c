@@ -34,6 +34,12 @@ void deliver_helper_report(struct deliver_helper_job *job, size_t index,
 	scene.triggers[index] = trigger;
 }
 
+void deliver_helper_tell_said(const struct deliver_helper_job *job, const struct ipc_job_said *said)
+{
+	(void)job;
+	(void)said;
+}
+
 void deliver_helper_report_rest(struct deliver_helper_job *job, const struct mail_verdict *verdict,
 				const char *trigger)
 {

@@ -226,6 +226,7 @@ static void what_all_are_told_is_of_the_host(void **state)
 		second = run_one("key");
 		assert_string_equal(scene.reports[second], "busy");
 		assert_int_equal(scene.busy_flags[second], IPC_JOB_BUSY_LAST);
+		assert_int_equal(scene.said[IPC_JOB_SAID_SLOWER], 1);
 		plan.times = 0;
 		assert_string_equal(scene.reports[run_one("key")], "busy");
 		assert_int_equal(scene.busy_flags[2], 0);
@@ -319,6 +320,8 @@ static void a_new_session_is_asked_at_once(void **state)
 		for (size_t sent = 0; sent < 22; sent++)
 			check_taken(run_one("key"));
 		assert_int_equal(scene.peer_count, 6);
+		assert_int_equal(scene.said[IPC_JOB_SAID_MESSAGES],
+				 scene.said[IPC_JOB_SAID_RENEWED]);
 		end();
 	}
 }
@@ -409,6 +412,7 @@ static void the_rest_goes_in_another_transaction(void **state)
 		check_taken(run_one("key"));
 		assert_int_equal(scene.peers[0].messages, 4);
 		assert_int_equal(refused, 5); /* then it is known */
+		assert_int_equal(scene.said[IPC_JOB_SAID_RECIPIENTS], 1);
 		check_taken(run_one("key"));
 		assert_int_equal(scene.peers[0].messages, 8);
 		assert_int_equal(refused, 5);
