@@ -14,15 +14,16 @@ class ImapServer(LyingServer):
     """LIE(peer, tag) is called once in place of the answer at STEP, the NUMBERth time; an answer that
     it returns is given. STEP: a command, or "greeting", "begin" (of the literal) or "literal".
     REFUSE: {command: the text after the tag}; FOLDERS: {what a folder's name begins with: the text
-    with which it can be neither made nor appended to}; LACKS: folders that are not there until they
-    are made. NAMESPACE: what it says of that, after the word."""
+    with which it can be neither made nor appended to}, APPENDS: likewise, but it can be made; LACKS: folders
+    that are not there until they are made. NAMESPACE: what it says of that, after the word."""
 
     def __init__(self, port, step=None, lie=None, refuse=None,
                  capabilities="IMAP4rev1 UIDPLUS AUTH=PLAIN SASL-IR", number=1, folders=None, lacks=(),
-                 namespace=None, quota=None):
+                 namespace=None, quota=None, appends=None):
         self.step, self.lie, self.number = step, lie, number
         self.refuse = refuse or {}
         self.folders = folders or {}
+        self.appends = appends or {}
         self.lacks = set(lacks)
         self.namespace = namespace
         self.quota = quota
@@ -82,15 +83,16 @@ class Session:
         if name in self.server.refuse:
             self.peer.say(tag + b" " + self.server.refuse[name].encode() + b"\r\n")
             return True
-        if name in ("APPEND", "CREATE") and self.is_refused(tag, folder_of(rest)):
+        if name in ("APPEND", "CREATE") and self.is_refused(tag, folder_of(rest), name == "CREATE"):
             return True
         answer = getattr(self, "on_" + name.lower().replace(" ", "_"), None)
         if answer is None or not answer(tag, rest):
             self.peer.say(tag + b" OK done\r\n")
         return name != "LOGOUT"
 
-    def is_refused(self, tag, folder):
-        for begin, words in self.server.folders.items():
+    def is_refused(self, tag, folder, is_create):
+        refusals = self.server.folders if is_create else {**self.server.folders, **self.server.appends}
+        for begin, words in refusals.items():
             if folder.startswith(begin):
                 self.peer.say(tag + b" " + words.encode() + b"\r\n")
                 return True

@@ -128,7 +128,8 @@ def test_mail_makes_a_few_folders_a_day(site, rule):  # noqa: F811
     box.mx.log.wait("message_done")
     assert len(box.mx.log.find("delivered")) == 300
     assert len(folders_of(box, SCUBA)) == 32 and len(box.files(SCUBA)) == 1
-    assert box.mx.log.wait("folder_refused")["text"] == "32 folders of this mailbox were made by mail within a day"
+    refused = box.mx.log.wait("folder_refused")
+    assert refused["text"] == "32 folders of this mailbox were made by mail within a day"
     # those that are there go on, others' mailboxes, too, and a day later more are made
     known = folders_of(box, SCUBA)[0][1:].replace(".", "/").removeprefix("In/")
     deliver(box.mx, [f"scuba+{known}@mail.test", "doug+new@mail.test"], message("<2@gmail.test>"), sender=LISA)
@@ -235,6 +236,29 @@ def test_the_servers_own_prefix(imap, namespace, sent):
     deliver(box.mx, [SCUBA], message("<1@gmail.test>"), sender=LISA)
     box.mx.log.wait("message_done")
     assert sorted(server.places) == sorted(["INBOX", sent])
+
+
+@pytest.mark.parametrize("namespace", [
+    "", "((", '((""', '(("x" ', '(("INBOX\\', f'(("{"x" * 200}" "/")) NIL NIL', '(("B\xfccher/" "/")) NIL NIL',
+    '(({3}\r\nab/ "/")) NIL NIL', '((NIL NIL)) NIL NIL', '(("" NIL)) NIL NIL', '(("" "")) NIL NIL'])
+def test_lies_about_namespaces(imap, namespace):
+    """What is not understood is no prefix, and holds up nothing."""
+    box, server = imap(namespace=namespace or " ")
+    deliver(box.mx, [SCUBA], message("<1@gmail.test>"), sender=LISA)
+    box.mx.log.wait("message_done")
+    assert sorted(server.places) == ["INBOX", "Sent"]
+
+
+@pytest.mark.parametrize("words", ["NO [TRYCREATE] make it", "NO [TRYCREATE]", "NO ["])
+def test_a_folder_that_is_made_and_is_never_there(imap, words):
+    box, server = imap("sent = none", RULE, appends={"Lists": words})
+    deliver(box.mx, [LISTS], message("<1@gmail.test>"), sender=LISA)
+    if "TRYCREATE" in words:
+        box.mx.log.wait("message_done")
+        assert server.places == ["INBOX"] and server.commands.count("CREATE") == 1
+    else:  # it says nothing: the folder is there, and it waits
+        assert box.mx.log.wait("deferred")["status"] == "4.3.0"
+        assert server.places == [] and server.commands.count("CREATE") == 0
 
 
 def test_a_prefix_that_is_written_already(imap):

@@ -193,16 +193,18 @@ static void take_namespace(void *context, const struct imap_response *response)
 	struct imap_connection *connection = context;
 	struct str text = response->text;
 	char prefix[IMAP_PREFIX_SIZE];
-	char separator[2];
+	char separator[2] = "";
 
 	if (!imap_is(imap_word(&text), "NAMESPACE") || !str_starts_with(text, STR("((")))
 		return; /* NIL */
 	text = str_skip(text, 2);
 	if (!take_quoted(&text, prefix, sizeof prefix))
 		return;
-	memcpy(connection->prefix, prefix, sizeof prefix);
 	text = str_trim(text);
-	if (take_quoted(&text, separator, sizeof separator) && separator[0] != '\0')
+	if (!str_starts_with(text, STR("NIL")) && !take_quoted(&text, separator, sizeof separator))
+		return;
+	memcpy(connection->prefix, prefix, sizeof prefix);
+	if (separator[0] != '\0')
 		connection->separator = separator[0];
 }
 
