@@ -230,14 +230,18 @@ static int status_of(const struct task *task)
 static bool must_wait(struct task *task)
 {
 	struct filing_message *message = &task->message;
-	bool must = message->is_busy;
+	const struct filing_copy *own = &message->copies[task->own];
+	bool must = false;
 
-	for (size_t i = 0; !message->is_busy && i < message->copy_count; i++) {
-		struct filing_copy *copy = &message->copies[i];
-
-		copy->is_settled = copy->verdict.class != MAIL_WAIT;
-		must |= copy->is_early || (!copy->is_settled && i != task->own && message->is_lost);
-	}
+	if (message->is_busy)
+		return true;
+	for (size_t i = 0; i < message->copy_count; i++)
+		message->copies[i].is_settled = message->copies[i].verdict.class != MAIL_WAIT;
+	if (!own->is_settled) /* whoever runs the command tries all again */
+		return own->is_early;
+	for (size_t i = 0; i < message->copy_count; i++)
+		must |= !message->copies[i].is_settled &&
+			(message->copies[i].is_early || message->is_lost);
 	return must;
 }
 
