@@ -43,11 +43,10 @@ static bool split_word(struct str word, struct str *charset_out, char *encoding_
 	    !str_equal(str_skip(word, word.length - 2), STR("?=")))
 		return false;
 	rest = str_slice(word.data + 2, word.length - 4);
-	(void)str_split(&rest, '?', charset_out);
-	(void)str_split(&rest, '?', &encoding);
-	*text_out = rest;
-	if (encoding.length != 1)
+	if (!str_split(&rest, '?', charset_out) || !str_split(&rest, '?', &encoding) ||
+	    encoding.length != 1)
 		return false;
+	*text_out = rest;
 	*encoding_out = encoding.data[0];
 	str_lower(encoding_out, 1);
 	return charset_out->length > 0 && rest.length > 0 && str_find(rest, '?') < 0;
