@@ -327,6 +327,17 @@ def test_the_name_in_received(node, ground):
     assert b"\n\t(authenticated as ann)\n" in site.mx.maildir(BOB).wait()[0]
 
 
+def test_the_client_is_not_in_received(node, ground):
+    site = Site(node, ground, "received_client = no")
+    with site.login() as client:
+        assert send(client)[0] == 250
+    trace = site.mx.maildir(BOB).wait()[0].split(b"From:", 1)[0]
+    assert b"127.0.0.1" not in trace and b"client.test" not in trace
+    assert trace.count(b"Received: (using TLSv1") == 1 and b" with ESMTPSA id " in trace
+    event = site.mx.log.wait("message_accepted")
+    assert (event["client"], event["helo"]) == ("127.0.0.1", "client.test")
+
+
 def test_without_tls_by_the_setting(node, ground):
     site = Site(node, ground, "auth_without_tls = local")
     with site.client(tls=False) as client:
@@ -418,6 +429,16 @@ def test_as_whom_a_user_may_send(site, user, sender, code):
         assert send(client, own, author=f"{own}, {sender}")[0] == code
         assert send(client, "", author=sender)[0] == code
         assert send(client, own)[0] == 250
+
+
+def test_a_catch_all_is_its_users(site):
+    """What has no record of its own is the mailbox of the user of the catch-all."""
+    site.put("address", "@a.test", "kind=mailbox", "user=ann")
+    with site.login() as client, site.login(BOB) as other:
+        for sender, code in (("anything@a.test", 250), ("anything+x@a.test", 250), (BOB, 550),
+                             ("shared@a.test", 550)):
+            assert send(client, sender)[0] == code, sender
+        assert send(other, "anything@a.test")[0] == 550
 
 
 def test_grants(site):
@@ -697,14 +718,14 @@ def test_msmtp(site, mechanism, is_implicit):
 def test_s_nail(site):
     tool(site, "s-nail", "-:/", "-S", "v15-compat", "-S",
          f"mta=smtp://ann:{PASSWORD.replace(' ', '%20').replace('&', '%26')}@127.0.0.1:{site.port}",
-         "-S", "smtp-use-starttls", "-S", "smtp-auth=plain", "-S", "tls-verify=ignore", "-S",
+         "-S", "smtp-use-starttls", "-S", "tls-verify=ignore", "-S",
          "sendwait", "-S", "hostname=client.test", "-r", ANN, "-s", "s-nail", BOB, text="body\n")
     mail_of(site, "s-nail")
 
 
 def test_mutt(site):
     rc = write(site, "muttrc", f'set smtp_url="smtp://ann@127.0.0.1:{site.port}/"\n'
-                               f'set smtp_pass="{PASSWORD}"\nset smtp_authenticators="plain"\nset ssl_force_tls=yes\n'
+                               f'set smtp_pass="{PASSWORD}"\nset ssl_force_tls=yes\n'
                                f'set certificate_file="{site.certificates.authority}"\n'
                                "set ssl_verify_host=no\nset ssl_verify_dates=no\n"
                                f'set ssl_ca_certificates_file="{site.certificates.authority}"\n'

@@ -40,6 +40,7 @@ static void check_without(const struct config_listen *listen,
 		{"auth_binding", listen->auth_binding != has_binding},
 		{"sender_login", listen->sender_login != CONFIG_SENDER_LOGIN_STRICT},
 		{"received_user", listen->received_user},
+		{"received_client", !listen->received_client},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(about); i++)

@@ -165,6 +165,11 @@ const struct config_setting config_schema_section[] = {
 	SETTING(LISTEN, "received_user", boolean, AT(config_listen, received_user), INITIAL("no"),
 		MEANING("Whether the field Received has the name of the authenticated user, which "
 			"all who get the message can read.")),
+	SETTING(LISTEN, "received_client", boolean, AT(config_listen, received_client),
+		INITIAL("yes"),
+		MEANING("no: the field Received of an authenticated user's message does not say "
+			"from where it came, neither address nor name, which all who get the "
+			"message could read. The log has both in any case.")),
 	SETTING(LISTEN, "submission", boolean, AT(config_listen, submission),
 		COMPUTED("yes for submission, else no"),
 		MEANING("Whether messages come from users' programs, and are completed (RFC 6409 "

@@ -73,9 +73,10 @@ struct config_listen {
 	enum config_clear_auth auth_without_tls;
 	bool auth_binding; /* offer mechanisms with -PLUS */
 	enum config_sender_login sender_login;
-	bool received_user; /* show who has authenticated in Received */
-	bool submission;    /* complete the header fields of users' programs */
-	bool repair;        /* of their messages what other servers refuse */
+	bool received_user;   /* show who has authenticated in Received */
+	bool received_client; /* and from where */
+	bool submission;      /* complete the header fields of users' programs */
+	bool repair;          /* of their messages what other servers refuse */
 };
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
  * For each sender, until one of these answers: what is known without a question; whether an address
- * with an extension has a record of its own; the user's record; the record of the address; the
- * records of the mailboxes to which it leads. All are cached like other answers.
+ * with an extension has a record of its own; the user's record; the record of the address, or that
+ * of the catch-all; the records of the mailboxes to which it leads. All are cached like other
+ * answers.
  */
 #include "directory/lookup/sender.h"
 #include "base/panic.h"
@@ -192,12 +193,28 @@ static void on_route(void *context, const struct directory_result *result)
 	next_target(sending);
 }
 
-/* A mailbox of another name than its address leads nowhere that has a record. */
-static void on_address(void *context, const struct directory_answer_text *answer)
+static void on_catch_all(void *context, const struct directory_answer_text *answer)
 {
 	struct directory_sending *sending = context;
 
 	if (!decide(sending, answer, is_his))
+		directory_lookup(sending->directory, sending->key, on_route, sending,
+				 &sending->route);
+}
+
+/* A mailbox of another name than its address leads nowhere that has a record; without one of its
+ * own it is that of the catch-all. */
+static void on_address(void *context, const struct directory_answer_text *answer)
+{
+	struct directory_sending *sending = context;
+	ptrdiff_t at = str_find_last(sending->mailbox, '@');
+
+	if (decide(sending, answer, is_his))
+		return;
+	if (!answer->exists && at >= 0)
+		ask_record(sending, DIRECTORY_ADDRESS, str_skip(sending->mailbox, (size_t)at),
+			   on_catch_all);
+	else
 		directory_lookup(sending->directory, sending->key, on_route, sending,
 				 &sending->route);
 }

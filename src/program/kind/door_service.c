@@ -65,6 +65,7 @@ void door_service_fill(struct smtp_service *service, const struct config *config
 	service->completes = listen->submission;
 	service->repairs = listen->repair;
 	service->shows_user = listen->received_user;
+	service->hides_client = !listen->received_client;
 	service->mechanisms = intake_auth_mechanisms;
 	service->on_refusal = intake_log_refusal;
 	service->is_our_address = intake_is_our_address;

@@ -37,6 +37,7 @@ static struct smtp_trace trace_of(const struct smtp_server *s)
 		.hostname = s->service->hostname,
 		.user = s->user,
 		.shows_user = s->service->shows_user,
+		.hides_client = s->service->hides_client && s->user != NULL,
 		.with = with_protocol(s),
 		.door = s->service->protocol == SMTP_PROTOCOL_LMTP ? "lmtp" : "smtp",
 	};

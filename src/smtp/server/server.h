@@ -146,7 +146,8 @@ struct smtp_service {
 				 * delivered or returned; 0: DELIVERBY is not offered */
 	/* The time of day. NULL only without these two. */
 	int64_t (*now_us)(void);
-	bool shows_user; /* the Received field has the name of who has authenticated */
+	bool shows_user;   /* the Received field has the name of who has authenticated */
+	bool hides_client; /* and does not say from where that user's message came */
 	/* The mechanisms that the client may use now, in upper case, separated by a space; empty:
 	 * none. Valid until the next call. It must not call the engine. NULL only without AUTH. */
 	struct str (*mechanisms)(void *context);

@@ -68,9 +68,11 @@ void smtp_trace_append(struct buffer *out, const struct smtp_trace *trace,
 	mail_id_format(envelope->id, id);
 	timestamp_format_header(envelope->id.born_us, date);
 	buffer_append_string(out, "Received: ");
-	append_from(out, trace);
+	if (!trace->hides_client)
+		append_from(out, trace);
 	if (trace->tls->version != NULL) {
-		append_two(out, "\r\n\t(using ", trace->tls->version);
+		append_two(out, trace->hides_client ? "(using " : "\r\n\t(using ",
+			   trace->tls->version);
 		append_two(out, " with cipher ", trace->tls->cipher);
 		buffer_append_byte(out, ')');
 	}

@@ -14,6 +14,7 @@ struct smtp_trace {
 	const char *helo;           /* the name that the client gave; NULL: none */
 	const char *user;           /* who has authenticated; NULL: nobody */
 	bool shows_user;            /* in the Received field, too */
+	bool hides_client;          /* the Received field does not say where it came from */
 	const char *hostname;       /* ours */
 	const char *with;           /* "ESMTPS" */
 	const char *door;           /* "smtp", "lmtp", "qmtp", "qmqp" */

@@ -141,7 +141,8 @@ static const struct refusal names_cases[] = {
 	 "bare_newline, "
 	 "tls, tls_min_version, tls_ciphers, client_certificates, client_authority, "
 	 "client_names, client_fingerprints, auth, "
-	 "auth_without_tls, sender_login, received_user, submission, repair\n"},
+	 "auth_without_tls, auth_binding, sender_login, received_user, received_client, "
+	 "submission, repair\n"},
 	{HOST "listen smtp { adress = 1.2.3.4:25 }",
 	 "t:2: listen smtp.adress: unknown setting: did you mean \"address\"?\n"
 	 "t:2: listen smtp.address: must be set; allowed: IPV4:PORT, [IPV6]:PORT with a port from "
@@ -164,7 +165,8 @@ static const struct refusal names_cases[] = {
 	 "address, clients, stage, proxy, bare_newline, "
 	 "tls, tls_min_version, tls_ciphers, client_certificates, client_authority, "
 	 "client_names, client_fingerprints, auth, "
-	 "auth_without_tls, sender_login, received_user, submission, repair\n"},
+	 "auth_without_tls, auth_binding, sender_login, received_user, received_client, "
+	 "submission, repair\n"},
 };
 
 static void broken_syntax_is_reported(void **state)
