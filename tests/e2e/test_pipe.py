@@ -428,7 +428,7 @@ def test_a_maildir_belongs_to_its_owner(node, ground):
     deliver(mx, [f"{user}@box.test" for user in
                  ("games", "daemon", "games+tag", "mail", "root", "nobody-at-all")],
             TEXT, sender="")
-    for user, count in (("games", 2), ("daemon", 1)):
+    for user, count in (("games", 1), ("daemon", 1)):  # games+tag is the same mailbox
         assert outcome(mx, f"{user}@box.test")[:2] == ("delivered", "2.0.0")
         folder = os.path.join(homes, user, "Maildir", "new")
         wait_until(lambda: len(os.listdir(folder)) == count, f"mail for {user}")
