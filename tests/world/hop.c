@@ -64,13 +64,11 @@ static bool says_no(const struct hop *hop, struct talk *talk, const struct trans
 		    enum replies_point point, bool *goes_on_out)
 {
 	const struct replies_count count = {transaction->messages, (unsigned)transaction->count};
-	char whom[64];
 	const char *reply;
 
 	if (!hop->is_provider || kernel_now_us() >= hop->earnest_from_us)
 		return false;
-	read_address(talk->line, whom);
-	reply = replies_choose(point, count, whom);
+	reply = replies_choose(point, count);
 	if (reply == NULL)
 		return false;
 	replies_note(kernel_process()->machine->address, point, transaction->sender, reply);

@@ -34,10 +34,11 @@ struct replies_count {
 
 enum { REPLIES_MESSAGES = 7, REPLIES_RECIPIENTS = 10 /* so many of a session, of a transaction */ };
 
+/* Reads the table of published replies. */
 void replies_begin(void);
 /* What a provider answers at POINT instead of yes, with CRLF, valid until the next call; NULL: it
- * says yes. WHOM: the address that the command has, or "". */
-const char *replies_choose(enum replies_point point, struct replies_count count, const char *whom);
+ * says yes. */
+const char *replies_choose(enum replies_point point, struct replies_count count);
 /* The host at ADDRESS has said REPLY at POINT of a transaction of SENDER ("": none has begun). */
 void replies_note(uint32_t address, enum replies_point point, const char *sender,
 		  const char *reply);

@@ -77,15 +77,34 @@ static void sessions_have_enough(void **state)
 	unsigned refused = 0;
 
 	(void)state;
+	replies_begin();
 	for (unsigned i = 0; i < 100; i++) {
-		assert_non_null(replies_choose(REPLIES_MAIL, many, "a@client.example"));
-		assert_non_null(strstr(replies_choose(REPLIES_RCPT, many, "user1@hop.example"),
-				       "Too many recipients\r\n"));
-		refused += replies_choose(REPLIES_RCPT, few, "user1@hop.example") != NULL;
+		assert_non_null(replies_choose(REPLIES_MAIL, many));
+		assert_non_null(
+			strstr(replies_choose(REPLIES_RCPT, many), "Too many recipients\r\n"));
+		refused += replies_choose(REPLIES_RCPT, few) != NULL;
 	}
 	assert_in_range(refused, 0, 20);
-	for (const char *reply = NULL; reply == NULL || strchr(reply, '<') == NULL;)
-		reply = replies_choose(REPLIES_RCPT, few, "user1@hop.example");
+}
+
+/* The published ones that are for now, with their enhanced status if they have one. */
+static void what_is_published_is_said(void **state)
+{
+	const struct replies_count few = {1, 1};
+	bool has_status = false;
+	bool has_none = false;
+
+	(void)state;
+	replies_begin();
+	while (!has_status || !has_none) {
+		const char *reply = replies_choose(REPLIES_TEXT, few);
+
+		if (reply == NULL)
+			continue;
+		assert_int_equal(reply[0], '4');
+		has_status |= strstr(reply, "421 4.7.0 This message is suspicious") == reply;
+		has_none |= strstr(reply, " - ") == NULL && reply[5] != '.';
+	}
 }
 
 int main(void)
@@ -95,6 +114,7 @@ int main(void)
 		SCENE_TEST(a_throttle_without_words_is_seen),
 		SCENE_TEST(a_throttle_for_one_message_is_seen),
 		SCENE_TEST(sessions_have_enough),
+		SCENE_TEST(what_is_published_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
