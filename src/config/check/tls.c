@@ -101,12 +101,7 @@ static void check_policy_strength(const struct config *config, struct config_tls
 				  const struct config_tree_section *section,
 				  struct config_problems *problems)
 {
-	bool may_be_plain = policy->level <= CONFIG_TLS_MAY;
-
-	if (may_be_plain && config_tree_use(section, "min_version")->line != 0)
-		report_useless(section, "min_version", "with a level other than none, may",
-			       problems);
-	if (may_be_plain && policy->strength.cipher_count > 0)
+	if (policy->level <= CONFIG_TLS_MAY && policy->strength.cipher_count > 0)
 		report_useless(section, "ciphers", "with a level other than none, may", problems);
 	check_strength(&config->strength, &policy->strength, section, "min_version", "ciphers",
 		       problems);

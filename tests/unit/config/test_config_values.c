@@ -474,16 +474,13 @@ static const struct refusal sections_cases[] = {
 	{HOST "tls_min_version = 1.3\n"
 	      "tls a.b { level = encrypt ciphers = ECDHE-RSA-AES256-SHA }\n"
 	      "tls b.c { level = may ciphers = ECDHE-RSA-AES256-SHA }\n"
-	      "tls c.d { level = may min_version = 1.2 }\n"
 	      "listen smtp { address = 1.2.3.4:1 tls_ciphers = ECDHE-RSA-AES256-SHA }",
 	 "t:3: tls a.b.ciphers: means nothing here; allowed: with TLS 1.2 as the oldest version\n"
 	 "t:4: tls b.c.ciphers: means nothing here; allowed: with a level other than none, may\n"
 	 "t:4: tls b.c.ciphers: means nothing here; allowed: with TLS 1.2 as the oldest version\n"
-	 "t:5: tls c.d.min_version: means nothing here; allowed: with a level other than none, "
-	 "may\n"
-	 "t:6: listen smtp.tls_ciphers: means nothing here; allowed: with TLS 1.2 as the oldest "
+	 "t:5: listen smtp.tls_ciphers: means nothing here; allowed: with TLS 1.2 as the oldest "
 	 "version\n"
-	 "t:6: listen smtp.tls_ciphers: means nothing here; allowed: with tls\n"},
+	 "t:5: listen smtp.tls_ciphers: means nothing here; allowed: with tls\n"},
 	{HOST "dane = no\n"
 	      "tls a.b { level = dane }\n"
 	      "tls b.c { level = dane-only }",
