@@ -123,6 +123,30 @@ static void check_lines(struct str text, unsigned flags)
 			panic("a line of %zu bytes is left", line.length);
 }
 
+/* A line as a field, for a host without SMTPUTF8. */
+static void check_ascii(struct str text)
+{
+	struct str rest = text;
+	struct str line;
+
+	while (str_split(&rest, '\n', &line)) {
+		struct buffer out = {0};
+		struct header_field field;
+
+		if (!is_field(line) || rest.data == NULL)
+			continue;
+		(void)header_field_parse(str_slice(line.data, line.length + 1), &field);
+		if (header_field_to_ascii(&field, &out))
+			for (size_t i = 0; i < out.length; i++)
+				if ((unsigned char)buffer_data(&out)[i] >= 0x80)
+					panic("not ASCII");
+		if (out.length > 8 * line.length + 200)
+			panic("a field grows without bound");
+		check_line_ends(buffer_view(&out));
+		buffer_clear(&out);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct buffer text = {0};
@@ -138,6 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_equal(buffer_view(&whole.authors), buffer_view(&pieces.authors), "authors");
 	if (whole.fault != pieces.fault)
 		panic("another fault in pieces");
+	check_ascii(buffer_view(&text));
 	check_header(buffer_view(&whole.out), data[0]);
 	check_lines(buffer_view(&whole.out), data[0]);
 	clear(&pieces);
