@@ -240,11 +240,6 @@ int os_process_account_helper(const struct os_process_user *user)
 	return 0;
 }
 
-gid_t os_process_effective_group(void)
-{
-	return OWN_USER;
-}
-
 size_t os_process_groups_find(const char *name, gid_t gid, gid_t groups[OS_PROCESS_GROUPS_MAX])
 {
 	(void)name;
