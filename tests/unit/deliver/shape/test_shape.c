@@ -418,9 +418,32 @@ static void what_is_counted_stays(void **state)
 	end();
 }
 
+/* Another sender, of another recipient, if one was named. */
+static void others_are_told_the_same(void **state)
+{
+	const struct shape_told told = {1, 2, 3};
+	const struct shape_told same_sender = {1, 2, 4};
+	const struct shape_told same_recipient = {1, 5, 3};
+	const struct shape_told other = {1, 5, 4};
+	struct shape_alike alike = {0};
+
+	(void)state;
+	assert_int_equal(shape_alike_refused(&alike, &told, 0), SHAPE_TOLD_ONE);
+	assert_int_equal(shape_alike_refused(&alike, &same_sender, 0), SHAPE_TOLD_ONE);
+	alike.count = 0;
+	assert_int_equal(shape_alike_refused(&alike, &told, 0), SHAPE_TOLD_ONE);
+	assert_int_equal(shape_alike_refused(&alike, &same_recipient, 0), SHAPE_TOLD_ONE);
+	alike.count = 0;
+	assert_int_equal(shape_alike_refused(&alike, &told, 0), SHAPE_TOLD_ONE);
+	assert_int_equal(shape_alike_refused(&alike, &other, 0), SHAPE_TOLD_OTHERS);
+	shape_alike_taken(&alike);
+	assert_int_equal(shape_alike_refused(&alike, &told, 0), SHAPE_TOLD_ONLY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(others_are_told_the_same),
 		cmocka_unit_test(the_first_section_counts),
 		cmocka_unit_test(numbers_are_per_bearer),
 		cmocka_unit_test(each_number_holds_back),
