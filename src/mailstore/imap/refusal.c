@@ -70,11 +70,23 @@ static const struct meaning *find_code(const char *code)
 	return NULL;
 }
 
+/* Without case. */
+static bool has(const char *text, const char *part)
+{
+	struct str wanted = str_from(part);
+	struct str rest = str_from(text);
+
+	for (; rest.length >= wanted.length; rest = str_skip(rest, 1))
+		if (str_equal_nocase(str_slice(rest.data, wanted.length), wanted))
+			return true;
+	return false;
+}
+
 static const struct meaning *find_words(const char *text)
 {
 	for (size_t i = 0; i < COUNT_OF(words); i++)
-		if (strcasestr(text, words[i].sign) != NULL &&
-		    (words[i].other == NULL || strcasestr(text, words[i].other) != NULL))
+		if (has(text, words[i].sign) &&
+		    (words[i].other == NULL || has(text, words[i].other)))
 			return &words[i];
 	return NULL;
 }
