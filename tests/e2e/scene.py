@@ -78,13 +78,15 @@ class Refused(Exception):
 
 
 def answer(outcomes):
-    """Of a server, by how the address begins: "bad" for good, "later" the first time."""
+    """Of a server, by how the address begins: "bad" for good, "later" the first two times: who is refused
+    in a session that has taken mail asks again in a new one."""
     def recipient(address):
         if address.startswith("bad"):
             return "550 5.1.1 nobody"
-        if address.startswith("later") and not outcomes.pop(address, False):
-            outcomes[address] = True
+        if address.startswith("later") and outcomes.get(address, 0) < 2:
+            outcomes[address] = outcomes.get(address, 0) + 1
             return "451 4.3.0 later"
+        outcomes.pop(address, None)
         return "250 2.1.5 ok"
 
     return recipient
@@ -232,7 +234,8 @@ class Scene:
         if done.returncode == 0:
             self.ledger.write("accepted", number, reply="exit 0")
             return "250 exit 0"
-        if done.returncode < 0 or done.returncode in (70, 71, 74, 75, 137):
+        # as qmail reads the statuses of qmail-queue: 11 to 40 are for good; and not its usage, 81
+        if done.returncode < 0 or done.returncode in (51, 52, 53, 54, 55, 62, 71, 91, 137):
             return f"4 exit {done.returncode}: {done.stderr.decode()}"
         raise Refused(f"exit {done.returncode}: {done.stderr.decode()}")
 
