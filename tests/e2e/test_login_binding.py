@@ -51,7 +51,7 @@ def client(node, ground, names):
 
 @pytest.fixture
 def site(node, ground):
-    return Site(node, ground)
+    return Site(node, ground, "auth_binding = yes")
 
 
 def receive(source):
