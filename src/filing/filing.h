@@ -90,8 +90,9 @@ struct filing *filing_new(struct record *record, struct mailstore *store,
 /* NULL is allowed. */
 void filing_free(struct filing *filing);
 
-/* Files the copies of MESSAGES, of which no two are one (by Message-ID and digest), and sets each copy's verdict,
- * or the message's is_busy: the failure of one message, or of one copy, does not prevent another's.
+/* Files the copies of MESSAGES, of which no two are one (by Message-ID and digest), and sets each
+ * copy's verdict, or the message's is_busy: the failure of one message, or of one copy, does not
+ * prevent another's.
  */
 void filing_group(struct filing *filing, struct filing_message *messages, size_t count);
 

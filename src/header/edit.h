@@ -2,9 +2,10 @@
 /*
  * header/edit.h - changes the header of a message while it passes.
  *
- * A message of a user's program is completed as RFC 6409 section 8 allows, and its authors are read,
- * so that they can be compared with who the user is. In one that is only relayed nothing is removed:
- * not even Return-Path, which who delivers replaces (RFC 5321 section 4.4; mailbox/copy.h).
+ * A message of a user's program is completed as RFC 6409 section 8 allows, and its authors are
+ * read, so that they can be compared with who the user is. In one that is only relayed nothing is
+ * removed: not even Return-Path, which who delivers replaces (RFC 5321 section 4.4;
+ * mailbox/copy.h).
  *
  * One field is kept in memory at a time, up to HEADER_FIELD_MAX bytes; a longer one passes
  * unchanged, or is removed. The header ends at the first line that is no part of a field.

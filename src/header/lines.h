@@ -5,8 +5,8 @@
  *
  * A line is broken before its last space, which then begins the next one, so that a header field is
  * folded and no word is changed. Without a space, or with only that after a field's name, one is
- * inserted, though not amid a character of UTF-8: what follows must not look like the end of a part,
- * or a field.
+ * inserted, though not amid a character of UTF-8: what follows must not look like the end of a
+ * part, or a field.
  */
 #ifndef HEADER_LINES_H
 #define HEADER_LINES_H

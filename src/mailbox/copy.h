@@ -32,7 +32,8 @@ struct mailbox_copy {
 };
 
 /* Appends the added header lines to OUT. A Return-Path that the header has, as far as it is in the
- * first block, is left out (RFC 5321 section 4.4). Borrows RECIPIENT, and what CONTENT refers to. */
+ * first block, is left out (RFC 5321 section 4.4). Borrows RECIPIENT, and what CONTENT refers to.
+ */
 void mailbox_copy_begin(struct mailbox_copy *copy, const struct ipc_content *content,
 			struct str sender, struct str recipient, struct buffer *out);
 /* Likewise, for a copy that a record says is filed once: without looking for a loop, and each of

@@ -24,7 +24,8 @@ static bool split(const struct pipe_envelope *envelope, struct parts *parts)
 		return false;
 	parts->values.sender = envelope->sender;
 	return !has_control(mail_localpart_whole(&parts->storage.local)) &&
-	       !has_control(parts->values.extension) && !has_control(envelope->sender) && !has_control(envelope->recipient);
+	       !has_control(parts->values.extension) && !has_control(envelope->sender) &&
+	       !has_control(envelope->recipient);
 }
 
 /* NULL when a value is not safe to use. */

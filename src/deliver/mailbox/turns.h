@@ -2,14 +2,15 @@
 /*
  * deliver/mailbox/turns.h - the threads of a mailbox service, and which message is filed when.
  *
- * Threads take groups of what waits: of each message one delivery. Messages of one Message-ID are in
- * one thread at a time, together: whoever guesses the Message-ID of another's message and sends
+ * Threads take groups of what waits: of each message one delivery. Messages of one Message-ID are
+ * in one thread at a time, together: whoever guesses the Message-ID of another's message and sends
  * thousands with it makes nobody wait for them one by one. Deliveries that wait for another one of
- * the same message have half of the transport's places at most (WAIT 4.4.5 beyond that). While another process has the lock of a Message-ID, all its messages are held: one of them
- * tries again after 50 ms, and the others follow it. So is a message that a lost attempt may still
- * file for a recipient, by itself. Each is held for the record's lock_timeout at most (WAIT 4.4.5),
- * and all together have half of the transport's places at most: what comes beyond that is deferred
- * at once, so that other mail always finds places.
+ * the same message have half of the transport's places at most (WAIT 4.4.5 beyond that). While
+ * another process has the lock of a Message-ID, all its messages are held: one of them tries again
+ * after 50 ms, and the others follow it. So is a message that a lost attempt may still file for a
+ * recipient, by itself. Each is held for the record's lock_timeout at most (WAIT 4.4.5), and all
+ * together have half of the transport's places at most: what comes beyond that is deferred at once,
+ * so that other mail always finds places.
  *
  * The sender's copy is an attempt of its own: when the recipients' copies have ended, it is tried
  * for ten minutes more if its connection or the store was lost, and then given up; at once if it is

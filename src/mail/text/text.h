@@ -9,8 +9,8 @@
 
 enum mail_text {
 	MAIL_TEXT_ASCII, /* bytes above 0x7e become '?', too */
-	MAIL_TEXT_8BIT,  /* characters above U+009F stay, but for those that turn the direction of text;
-			  * and so do bytes above 0x9f that are none */
+	MAIL_TEXT_8BIT,  /* characters above U+009F stay, but for those that turn the direction of
+			  * text;  and so do bytes above 0x9f that are none */
 };
 
 /* Appends TEXT with every control character, including CR, LF, tab and NUL, as

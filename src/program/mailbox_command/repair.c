@@ -175,7 +175,8 @@ static int add_all(struct task *task, struct mailbox_places *places)
 	int error = 0;
 
 	if (task->options.recipient != NULL)
-		error = filing_user(str_from(task->options.recipient), arena, &only.user, NULL, NULL);
+		error = filing_user(str_from(task->options.recipient), arena, &only.user, NULL,
+				    NULL);
 	if (error == 0 && only.user.length > 0)
 		add_usual(task, places, only.user);
 	if (error == 0)

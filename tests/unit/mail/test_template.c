@@ -9,8 +9,8 @@
 #define LONG_64  "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 #define LONG_248 LONG_64 LONG_64 LONG_64 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 
-#define PATH MAIL_TEMPLATE_PATH
-#define WORD MAIL_TEMPLATE_ARGUMENT
+#define PATH  MAIL_TEMPLATE_PATH
+#define WORD  MAIL_TEMPLATE_ARGUMENT
 #define LOGIN MAIL_TEMPLATE_LOGIN
 
 static const struct {

@@ -6,7 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ALL = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_LIST | DIRECTORY_ROLE_SECRET | DIRECTORY_ROLE_CHANGE };
+enum {
+	ALL = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_LIST | DIRECTORY_ROLE_SECRET |
+	      DIRECTORY_ROLE_CHANGE
+};
 
 /* --- hosts --- */
 
