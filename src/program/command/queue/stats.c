@@ -219,7 +219,7 @@ static void add_word(struct stats *stats, const struct server_word *word, bool i
 	if (!stats->json) {
 		if (is_first)
 			buffer_append_format(&stats->text, "%-40s %-20s %-18s %-24s  %s\n",
-					     "server", "said at", "so", "message", "words");
+					     "server", "said at", "what", "message", "words");
 		buffer_append_format(&stats->text, "%-40.*s %s %-11.*s %6llu " STR_FORMAT " to ",
 				     (int)word->host.length, word->host.data, at,
 				     (int)word->what.length, word->what.data,
