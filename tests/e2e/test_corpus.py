@@ -57,10 +57,23 @@ def digest(text):
     return hashlib.sha256(text).hexdigest()
 
 
+def broken(line):
+    """A line as SMTP takes it: 998 bytes at most, the others begin with a space; broken where one is, if
+    that is not only behind the name of a field."""
+    while len(line) > 998:
+        begin = len(line) - len(line.lstrip(b" \t"))
+        at = max(line.rfind(b" ", begin + 1, 999), line.rfind(b"\t", begin + 1, 999))
+        if at < 0 or line[at - 1:at] == b":":
+            at = 998
+            while at > 995 and line[at] & 0xc0 == 0x80:
+                at -= 1
+        yield line[:at]
+        line = line[at:] if line[at:at + 1] in (b" ", b"\t") else b" " + line[at:]
+    yield line
+
+
 def in_short_lines(text):
-    """What SMTP makes of it: lines of 998 bytes at most, the others begin with a space."""
-    return b"\n".join(line[:998] + b"".join(b"\n " + line[at:at + 997] for at in range(998, len(line), 997))
-                      for line in text.split(b"\n"))
+    return b"\n".join(part for line in text.split(b"\n") for part in broken(line))
 
 
 def check_all(stored_of, samples, form=lambda text: text):
