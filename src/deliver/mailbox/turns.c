@@ -192,10 +192,13 @@ static void take(struct mailbox_turns *turns, struct place *place, struct mailbo
 	if (must_wait(turns, place, entry))
 		return;
 	DL_DELETE2(turns->waiting, entry, previous, next);
-	if (is_held(turns, entry->identity.id))
-		hold(turns, entry); /* it would not get the lock, either */
-	else
+	if (!is_held(turns, entry->identity.id)) {
 		place->entries[place->count++] = entry;
+		return;
+	}
+	entry->message.is_busy =
+		true; /* it would not get the lock, either: nothing is decided of it */
+	hold(turns, entry);
 }
 
 /* Moves what waits into PLACE's group: of each message one. Those that only have a Message-ID in
