@@ -77,14 +77,17 @@ class Refused(Exception):
     """A reply that good mail must not get."""
 
 
+AGAIN_S = 0.5
+
+
 def answer(outcomes):
-    """Of a server, by how the address begins: "bad" for good, "later" the first two times: who is refused
-    in a session that has taken mail asks again in a new one."""
+    """Of a server, by how the address begins: "bad" for good, "later" the first time, and as long as it takes
+    to ask again in a new session, as who is refused in one that has taken mail does."""
     def recipient(address):
         if address.startswith("bad"):
             return "550 5.1.1 nobody"
-        if address.startswith("later") and outcomes.get(address, 0) < 2:
-            outcomes[address] = outcomes.get(address, 0) + 1
+        if address.startswith("later") and \
+                time.monotonic() < outcomes.setdefault(address, time.monotonic() + AGAIN_S):
             return "451 4.3.0 later"
         outcomes.pop(address, None)
         return "250 2.1.5 ok"

@@ -267,8 +267,8 @@ def test_every_byte_in_every_command(mx):
                     continue
                 reply = wire.ask(command % bytes([byte]))
                 assert re.match(r"[245]\d\d[ -]", reply), (command, byte, reply)
-                if byte < 32 or byte == 127:
-                    assert reply.startswith("500 "), (command, byte, reply)
+                if (byte < 32 or byte == 127) and not (byte == 9 and command.startswith(b"MAIL")):
+                    assert reply.startswith("500 "), (command, byte, reply)  # there a tab is a space
                 assert wire.ask(b"RSET").startswith("250 ")
                 COUNTS["cases"] += 1
     assert not mx.log.strange

@@ -134,7 +134,7 @@ def test_enqueue_waits_for_a_trigger(node, run, listing):
     envelope = b"Fanna@a.test\0Tbob@a.test\0\0"
     for name in "host.x", "hold.1-1", "Moon", "":
         ended = enqueue(run, mx, envelope, "--trigger", name)
-        assert (ended.returncode == 64) == (name != ""), name
+        assert (ended.returncode == 81) == (name != ""), name
         assert (b"no name of a trigger to wait for; allowed: 1 to 200 " in ended.stderr) == (name != "")
     assert enqueue(run, mx, envelope, "--trigger", "the.moon").returncode == 0
     mx.start()

@@ -103,7 +103,7 @@ def test_cve_2005_1513_and_2020_28015_envelopes(node, unharmed, run, envelope):
                     capture_output=False, preexec_fn=limit_memory)
     os.close(reader)
     os.wait()
-    assert ended.returncode in (64, 65, 69), ended.stderr
+    assert ended.returncode in (11, 31, 91), ended.stderr  # as qmail-queue
     assert not mx.control_files()
 
 

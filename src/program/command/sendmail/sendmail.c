@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* sendmail - the command by which users' programs send mail. */
+#include "base/text/utf8.h"
 #include "header/addresses.h"
 #include "inject/address.h"
 #include "inject/header.h"
@@ -63,6 +64,21 @@ static void set_user(struct sending *sending)
 	sending->author = arena_copy_str(sending->envelope->arena, buffer_view(&text));
 }
 
+/* Whether ARGUMENT has no line ends, which some programs let strangers write into it, and no other
+ * control characters. */
+static bool is_one_line(struct str argument)
+{
+	while (argument.length > 0) {
+		uint32_t point = utf8_code_point(argument);
+		size_t length = utf8_length(argument);
+
+		if (point != '\t' && !utf8_is_harmless(point))
+			return false;
+		argument = str_skip(argument, length > 0 ? length : 1);
+	}
+	return true;
+}
+
 static int set_sender(struct sending *sending)
 {
 	const char *sender = sending->options->sender;
@@ -74,7 +90,8 @@ static int set_sender(struct sending *sending)
 		return 0;
 	user = sending->author;
 	sending->author = STR("");
-	if (header_addresses_parse(str_from(sender), str_from(sending->domain), ADDRESS_FLAGS, NULL,
+	if (!is_one_line(str_from(sender)) ||
+	    header_addresses_parse(str_from(sender), str_from(sending->domain), ADDRESS_FLAGS, NULL,
 				   copy_address, sending) < 0) {
 		buffer_append_string(&sending->reason, "not an address of a sender: ");
 		mail_text_append(&sending->reason, str_from(sender), MAIL_TEXT_ASCII);
@@ -117,9 +134,11 @@ static int take_recipient(void *context, struct str place, const struct header_e
 	return 0;
 }
 
+static const struct str command_line = STR("the command line");
+
 static int take_argument(void *context, const struct header_element *element)
 {
-	return take_recipient(context, STR("the command line"), element);
+	return take_recipient(context, command_line, element);
 }
 
 static int add_arguments(struct sending *sending, const struct header_addresses_rules *rules,
@@ -127,9 +146,16 @@ static int add_arguments(struct sending *sending, const struct header_addresses_
 {
 	int error = 0;
 
-	for (int i = sending->options->first; error == 0 && argv[i] != NULL; i++)
-		error = header_addresses_read(str_from(argv[i]), rules, take_argument, sending,
-					      NULL, NULL);
+	for (int i = sending->options->first; error == 0 && argv[i] != NULL; i++) {
+		struct str argument = str_from(argv[i]);
+
+		if (is_one_line(argument))
+			error = header_addresses_read(argument, rules, take_argument, sending, NULL,
+						      NULL);
+		else
+			sendmail_bad_add(&sending->bad, sending->envelope->arena, command_line,
+					 argument);
+	}
 	return error;
 }
 
