@@ -246,7 +246,7 @@ def test_nothing_is_left_for_anybody(few_inodes, node):
     filler = fill_up(few_inodes.path)
     for way in "local", "bounce", "later", "mixed", "pipe":
         assert scene.send(way)[:4] in ("250 ", "452 "), way
-    assert scene.send("command").startswith("4 exit 7")
+    assert scene.send("command").startswith("4 exit 53")
     scene.retry()
     shutil.rmtree(filler)
     wait_until(lambda: scene.send("mixed").startswith("250 "), "mail is taken again")

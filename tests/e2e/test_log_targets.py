@@ -153,7 +153,7 @@ def test_what_the_command_mailbox_files_is_logged(logged):
 def test_a_long_line_comes_whole(logged, log_format):
     """Whatever a value holds: a line that was cut would be lost to stagepost trace."""
     mx, collector = logged(settings=f"log_format = {log_format}\n")
-    assert run(mx, "sendmail", '"' * 1500, input=TEXT).returncode == 65
+    assert run(mx, "sendmail", "-f", '"' * 1500, "a@a.test", input=TEXT).returncode == 65
     text = wait_until(lambda: collector.messages, "it is logged")[0][2].decode()
     event = json.loads(text) if log_format == "json" else parse_logfmt(text)
     assert event["event"] == "message_refused" and event["text"].count('"') > 900

@@ -27,7 +27,7 @@ CASES = {
              "Junk", "S", "spam"),
     "trap": (SCUBA, LISA, "X-Spam-Trap:\r\n", "a", "b", "Junk", "S", "spam"),
     "no-spam": (SCUBA, LISA, "X-Spam-Flag: no\r\nX-Spam-Flag: yes\r\n", "a", "b", None, "F", ""),
-    "kept": ("scuba+Keep-2026@mail.test", LISA, LIST, "a", "b", "Kept/keep-2026", "F", "kept"),
+    "kept": ("scuba+Keep-2026@mail.test", LISA, LIST, "a", "b", "Kept/Keep-2026", "F", "kept"),
     "dotted": ("scuba+keep-1.2@mail.test", LISA, "", "a", "b", None, "F", "kept"),
     "not-kept": ("scuba+other@mail.test", LISA, "", "a", "b", None, "F", ""),
     "list": (SCUBA, LISA, LIST, "a", "b", "Lists/dev", "", "list"),
@@ -73,7 +73,7 @@ def test_the_first_rule_that_matches_decides(ruled):
         box.remove(user, folder)
     rows = dict(box.database("SELECT m.message_id, d.folder || ' ' || d.rule FROM decision d"
                              " JOIN message m ON m.number = d.message"))
-    assert rows["<kept@gmail.test>"] == "Kept/keep-2026 kept" and rows["<small@gmail.test>"] == "INBOX "
+    assert rows["<kept@gmail.test>"] == "Kept/Keep-2026 kept" and rows["<small@gmail.test>"] == "INBOX "
 
 
 def test_a_trace_says_which_rule(ruled):
@@ -90,8 +90,8 @@ def test_the_command_knows_the_rules(ruled):
     box = ruled(start=False)
     box.file(text_of("list"), SCUBA)
     assert flags_of(box.files(SCUBA, "Lists/dev")) == ""
-    box.file(text_of("kept"), "scuba+keep-2026@mail.test")
-    assert len(box.files(SCUBA, "Kept/keep-2026")) == 1 and not box.files(SCUBA)
+    box.file(text_of("kept"), "scuba+Keep-2026@mail.test")
+    assert len(box.files(SCUBA, "Kept/Keep-2026")) == 1 and not box.files(SCUBA)
 
 
 def test_a_rule_may_keep_no_sent_mail(ruled):

@@ -384,7 +384,8 @@ def test_mailboxes(ground):
     prepare = f"""
         printf 'hostname = "mx1.example.org"\\n%s\\nrecord {{ path = "{directory}/record" }}\\n' \
             {shlex.quote(BLOCKS["README.md/5"].text.replace("/var/mail", directory))} >/etc/stagepost/stagepost.conf
-        printf 'Message-ID: <1@example.com>\\nFrom: lisa@example.com\\nSubject: x\\n\\ny\\n' >message"""
+        printf 'Message-ID: <1@example.com>\\nFrom: lisa@example.com\\nSubject: x\\n\\ny\\n' >message
+        chown stagepost: {directory}"""
     ended = recipes.run("set -e; PATH=" + ground.programs + ":$PATH; " + BLOCKS["README.md/6"].text, directory,
                         prepare)
     assert (ended.returncode, ended.stderr) == (0, ""), (ended.stdout, ended.stderr)

@@ -152,10 +152,10 @@ def test_cve_2020_28021_and_2018_6789_encoded_values(shared, value):
     with Wire(shared) as wire:
         wire.reply()
         wire.ask(b"EHLO client.test")
-        assert wire.ask(b"MAIL FROM:<anna@a.test> ENVID=" + value)[:2] == "50"
+        assert wire.ask(b"MAIL FROM:<anna@a.test> ENVID=" + value)[:2] in ("50", "55")
         assert wire.ask(b"MAIL FROM:<anna@a.test> AUTH=" + value)[:2] in ("50", "55")
         assert wire.ask(b"MAIL FROM:<anna@a.test>")[:3] == "250"
-        assert wire.ask(b"RCPT TO:<anna@a.test> ORCPT=rfc822;" + value)[:2] == "50"
+        assert wire.ask(b"RCPT TO:<anna@a.test> ORCPT=rfc822;" + value)[:2] in ("50", "55")
 
 
 def test_cve_2018_6789_and_2023_42114_and_42115_and_42116_auth(node, unharmed):

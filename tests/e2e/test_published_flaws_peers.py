@@ -126,7 +126,7 @@ def test_cve_2026_34752_odd_names_of_headers(shared):
         b"%n", b"\xff", b"X" * 70_000)) + b"no colon\r\n\r\nA line.\r\n"
     deliver(shared, "anna@a.test", text)
     (stored,) = shared.maildir("anna@a.test").wait()
-    assert stored.endswith(text.replace(b"\r\n", b"\n"))
+    assert stored.endswith(text.replace(b"Return-Path: x\r\n", b"").replace(b"\r\n", b"\n"))
 
 
 BROKEN = [b"\xc3", b"\xe2\x82", b"\xf0\x9f\x98", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf5\x80\x80\x80",
