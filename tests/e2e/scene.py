@@ -77,7 +77,7 @@ class Refused(Exception):
     """A reply that good mail must not get."""
 
 
-AGAIN_S = 0.5
+AGAIN_S = 0.2
 
 
 def answer(outcomes):

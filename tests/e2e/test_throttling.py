@@ -193,7 +193,7 @@ def test_pauses_are_shown(node):
         assert table[0].split() == ["paused", "destination", "messages", "until", "reason"]
         assert {tuple(line.split()[:2]) for line in table[1:3]} == {("slow.test", "3"), ("few.test", "4")}
         assert table[3].split()[0] == "server" and len(table) == 5  # who has said that it gets too much
-        assert all("Z  127.0.0.1" in line for line in table[1:])
+        assert all("Z  127.0.0.1" in line for line in table[1:3])
     check_never_deferred(mx)
 
 

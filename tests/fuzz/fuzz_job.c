@@ -8,6 +8,17 @@
 #include "ipc/job.h"
 #include "mail/verdict.h"
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_text(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
+			panic("a text of more than one line");
+	if (text.length >= MAIL_TEXT_SIZE)
+		panic("a text over its bound");
+}
+
 static void check_said(struct str body)
 {
 	struct ipc_job_said said;
@@ -23,17 +34,6 @@ static void check_said(struct str body)
 	if (said.what >= IPC_JOB_SAID_KINDS)
 		panic("a server said what nobody knows");
 	buffer_clear(&again);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check_text(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
-			panic("a text of more than one line");
-	if (text.length >= MAIL_TEXT_SIZE)
-		panic("a text over its bound");
 }
 
 static void check_hello(struct str body)

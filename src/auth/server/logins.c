@@ -133,13 +133,13 @@ static void look(struct auth_followed *user)
 {
 	struct auth_server *server = user->server;
 
-	if (user->question.private != NULL) {
-		user->has_changed = true;
-		return;
-	}
 	if (user->is_due)
 		DL_DELETE2(server->due, user, previous, next);
 	user->is_due = false;
+	if (user->question.private != NULL) { /* whose answer may be of before */
+		user->has_changed = true;
+		return;
+	}
 	server->looks++;
 	user->question.answered = on_record;
 	user->question.context = user;

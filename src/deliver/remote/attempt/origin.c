@@ -40,7 +40,7 @@ const struct smtp_client_origin *remote_origin_of(const struct deliver_helper_jo
 	struct smtp_client_origin *origin = arena_alloc(job->arena, sizeof *origin);
 	char *ident = arena_alloc(job->arena, MAIL_ID_SIZE);
 	struct str rest = job->received;
-	struct str door;
+	struct str door = STR("");
 	struct str word;
 
 	mail_id_format(job->id, ident);

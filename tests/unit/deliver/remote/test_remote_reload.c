@@ -80,6 +80,9 @@ static const struct {
 	{"domain_sources",
 	 {SOURCE "domain_sources = b.test:s", SOURCE "domain_sources = a.test:s"}},
 	{"dns_unsigned", {"dns_unsigned = lan", "dns_unsigned = corp"}},
+	{"tls_ciphers",
+	 {"tls_ciphers = ECDHE-RSA-AES256-GCM-SHA384",
+	  "tls_ciphers = ECDHE-RSA-AES128-GCM-SHA256"}},
 };
 
 /* When the configuration changes: before the server says what is named, and at the ends. */

@@ -169,7 +169,7 @@ static void what_is_wrong_is_named(void **state)
 		 "there is no field \"kind\"; there are no fields"},
 		{"address a@d.example|kind mailbox|source A b",
 		 "field source is \"A b\"; allowed: a word: 1 to 32 of a-z, 0-9 and -"},
-		{"user ann|password secret", "field password is \"secret\"; allowed: a hash of "
+		{"user ann|password secret", "field password is not right; allowed: a hash of "
 					     "crypt(5), or SCRAM-SHA-256$... or "
 					     "SCRAM-SHA-1$..., RFC 5803"},
 		{"user ann|send_as a@d.example b",
