@@ -77,19 +77,18 @@ class Refused(Exception):
     """A reply that good mail must not get."""
 
 
-AGAIN_S = 0.2
+def answer(refusals):
+    """Of a server, by how the address begins: "bad" for good, "later" the first REFUSALS() times: who is refused in
+    a session that has taken mail asks again in a new one."""
+    refused = {}
 
-
-def answer(outcomes):
-    """Of a server, by how the address begins: "bad" for good, "later" the first time, and as long as it takes
-    to ask again in a new session, as who is refused in one that has taken mail does."""
     def recipient(address):
         if address.startswith("bad"):
             return "550 5.1.1 nobody"
-        if address.startswith("later") and \
-                time.monotonic() < outcomes.setdefault(address, time.monotonic() + AGAIN_S):
+        if address.startswith("later") and refused.get(address, 0) < refusals():
+            refused[address] = refused.get(address, 0) + 1
             return "451 4.3.0 later"
-        outcomes.pop(address, None)
+        refused.pop(address, None)
         return "250 2.1.5 ok"
 
     return recipient
@@ -122,10 +121,11 @@ class Scene:
             os.mkdir(path)
             give_to_user(path)
         self.impostor = None
+        self.refusals = 1
         self.far = self._make_far()
         path = os.path.join(self.base, "lmtp")
         self.doors = Doors(self.base, logins, more)
-        self.box = lmtp.Server(path, recipient=answer({}))
+        self.box = lmtp.Server(path, recipient=answer(lambda: self.refusals))
         routes = [] if secure else [f"b.test:{self.far.address.replace(':', ';')}"]
         more += self.doors.settings() + (secure.settings(self.policies) if secure else "")
         self.mx = node("scene", start=False, domains=DOMAINS, routes=routes,
@@ -144,12 +144,12 @@ class Scene:
     def _make_far(self):
         """Who takes what is for b.test; and who would like to."""
         if self.secure is None:
-            return lmtp.Server(recipient=answer({}))
+            return lmtp.Server(recipient=answer(lambda: self.refusals))
         self.secure.set_hosts(IMPOSTOR, RIGHT)
         self.impostor = lmtp.Server(listening=self.secure.listen(IMPOSTOR_AT),
                                     context=self.secure.context(f"foreign-{IMPOSTOR}"))
         return lmtp.Server(listening=self.secure.listen(RIGHT_AT),
-                           context=self.secure.context(RIGHT), recipient=answer({}))
+                           context=self.secure.context(RIGHT), recipient=answer(lambda: self.refusals))
 
     def close(self):
         self.far.close()

@@ -427,6 +427,7 @@ def reload(scene):
 def let_wait(scene):
     """A message, at S5."""
     mark = scene.mx.log.mark()
+    scene.refusals = 2
     assert send(scene, "later").startswith("250 ")
     scene.mx.log.wait("message_preprocessed", since=mark)
 

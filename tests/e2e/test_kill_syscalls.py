@@ -341,6 +341,7 @@ def wrapped(node, secure_way):
 def start_with_litter(scene, name, words):
     """A start with all that a start can find: S2, S4, S5, what waits. NAME's process is
     begun with these WORDS for strace."""
+    scene.refusals = 2
     # a process that was killed just before may not be there again
     wait_until(lambda: send(scene, "later").startswith("250 "), "a message is accepted")
     wait_until(lambda: [text.count(word) for text in scene.mx.control_files().values()
