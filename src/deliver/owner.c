@@ -13,29 +13,29 @@ static bool refuse(struct mail_verdict *why, const char *status, const char *for
 
 /* The recipient's own account. If it does not exist the recipient may be told, unlike for a user
  * named in the configuration. */
-static bool find_recipient(struct str address, struct os_process_account *owner,
-			   struct mail_verdict *why)
+bool owner_find_recipient(struct str address, struct os_process_account *owner_out,
+			  struct mail_verdict *why_out)
 {
 	struct mail_parts parts = mail_parts_of(address);
 	struct mail_localpart local;
-	char name[sizeof owner->name];
+	char name[sizeof owner_out->name];
 	struct str user;
 	int error;
 
 	if (mail_localpart_parse(parts.local, &local) < 0)
-		return refuse(why, "5.1.3", "%s", "No user can have such a name");
+		return refuse(why_out, "5.1.3", "%s", "No user can have such a name");
 	user = mail_localpart_user(&local);
 	if (user.length >= sizeof name || !mail_name_is_path_safe(user))
-		return refuse(why, "5.1.1", "%s", "No user can have such a name");
+		return refuse(why_out, "5.1.1", "%s", "No user can have such a name");
 	memcpy(name, user.data, user.length);
 	name[user.length] = '\0';
-	error = os_process_account_find(name, owner);
+	error = os_process_account_find(name, owner_out);
 	if (error == -ENOENT)
-		return refuse(why, "5.1.1", "No user is called %s", name);
+		return refuse(why_out, "5.1.1", "No user is called %s", name);
 	if (error < 0)
-		return refuse(why, "4.3.0", "Cannot look the user up: %s", strerror(-error));
-	if (owner->user.uid == 0)
-		return refuse(why, "5.7.0", "Nothing is delivered as %s", name);
+		return refuse(why_out, "4.3.0", "Cannot look the user up: %s", strerror(-error));
+	if (owner_out->user.uid == 0)
+		return refuse(why_out, "5.7.0", "Nothing is delivered as %s", name);
 	return true;
 }
 
@@ -120,7 +120,7 @@ bool owner_find(const struct config *config, const struct config_service *servic
 	bool is_found = true;
 
 	if (strcmp(name, "%u") == 0)
-		is_found = find_recipient(address, &owner, why_out);
+		is_found = owner_find_recipient(address, &owner, why_out);
 	else if (*name != '\0')
 		is_found = find_named(name, &owner, why_out);
 	else if (may_change && *process_user != '\0')

@@ -18,4 +18,10 @@ MUST_CHECK bool owner_find(const struct config *config, const struct config_serv
 			   struct str address, struct os_process_account *owner_out,
 			   struct mail_verdict *why_out);
 
+/* The account of the user whose mailbox ADDRESS is, for services with user = "%u": whether or not
+ * this process may become that user. False: *WHY_OUT says why there is none, with a status of class
+ * 5 if there is certainly none, or nothing may be delivered as that user. */
+MUST_CHECK bool owner_find_recipient(struct str address, struct os_process_account *owner_out,
+				     struct mail_verdict *why_out);
+
 #endif

@@ -119,6 +119,7 @@ static bool had_route(const struct queue_control *control)
 {
 	for (size_t i = 0; i < control->delivery_count; i++)
 		if (control->deliveries[i].is_requeued &&
+		    !outcome_is_redirected(&control->deliveries[i]) &&
 		    control->deliveries[i].route != QUEUE_ROUTE_NONE)
 			return true;
 	return false;

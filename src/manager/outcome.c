@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "manager/outcome.h"
 #include "log/event.h"
+#include "mail/localpart.h"
 #include "mail/verdict.h"
 #include "manager/wait/schedule.h"
 #include "queue/trigger.h"
@@ -43,7 +44,8 @@ static void add_extras(const struct mail_envelope *envelope, const struct queue_
 void outcome_log(const struct mail_envelope *envelope, const struct queue_delivery *delivery,
 		 const struct ipc_job_report *report)
 {
-	enum log_name event = delivery->outcome == QUEUE_DONE   ? EVENT_DELIVERED
+	enum log_name event = outcome_is_redirected(delivery)   ? EVENT_POSTMASTER_MISSING
+			      : delivery->outcome == QUEUE_DONE ? EVENT_DELIVERED
 			      : delivery->outcome == QUEUE_WAIT ? EVENT_DEFERRED
 								: EVENT_FAILED;
 	struct str place = delivery->route == QUEUE_ROUTE_LOCAL    ? delivery->service
@@ -147,6 +149,48 @@ void outcome_report(struct arena *arena, struct queue_delivery *delivery,
 	default:
 		try_again(arena, delivery, terms);
 	}
+}
+
+/* --- the postmaster --- */
+
+static bool is_postmaster(struct str address)
+{
+	struct mail_localpart local;
+
+	return mail_localpart_parse(mail_parts_of(address).local, &local) == 0 &&
+	       str_equal_nocase(mail_localpart_user(&local), STR("postmaster"));
+}
+
+/* RFC 3463 section 3.2; others of 5.1 are about the sender, or other hosts. */
+static bool is_no_mailbox(struct str status)
+{
+	static const struct str statuses[] = {STR("5.1.0"), STR("5.1.1"), STR("5.1.3"),
+					      STR("5.1.6"), STR("5.1.10")};
+
+	for (size_t i = 0; i < COUNT_OF(statuses); i++)
+		if (str_equal(status, statuses[i]))
+			return true;
+	return false;
+}
+
+bool outcome_redirect(struct queue_delivery *delivery, const struct mail_recipient *recipient,
+		      int64_t now_us)
+{
+	if (delivery->outcome != QUEUE_FAIL || delivery->route != QUEUE_ROUTE_LOCAL ||
+	    !is_no_mailbox(delivery->status) ||
+	    !(is_postmaster(delivery->address) || is_postmaster(recipient->address)))
+		return false;
+	delivery->outcome = QUEUE_WAIT;
+	delivery->attempts++;
+	delivery->until_us = now_us;
+	delivery->is_requeued = true;
+	return true;
+}
+
+bool outcome_is_redirected(const struct queue_delivery *delivery)
+{
+	return delivery->outcome == QUEUE_WAIT && delivery->status.length > 0 &&
+	       delivery->status.data[0] == '5';
 }
 
 void outcome_interrupt(struct arena *arena, struct queue_delivery *delivery,

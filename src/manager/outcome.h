@@ -35,6 +35,15 @@ void outcome_miss(struct arena *arena, struct queue_delivery *delivery,
 /* A helper has reported on it. */
 void outcome_report(struct arena *arena, struct queue_delivery *delivery,
 		    const struct ipc_job_report *report, const struct outcome_terms *terms);
+/* The failure just reported of a delivery on this machine says that the postmaster has no mailbox
+ * there: RECIPIENT, of its envelope, or it is a postmaster's address. His mail must end with
+ * somebody (RFC 5321 section 4.5.1): the delivery waits, with the status of the failure, to be
+ * mapped again, as this node's postmaster (link/remap.h). False, and nothing is changed: it is
+ * anything else. */
+bool outcome_redirect(struct queue_delivery *delivery, const struct mail_recipient *recipient,
+		      int64_t now_us);
+/* Whether that is what it waits for. */
+bool outcome_is_redirected(const struct queue_delivery *delivery);
 /* The helper that tried it ended without a report, or its message could not be read. */
 void outcome_interrupt(struct arena *arena, struct queue_delivery *delivery,
 		       const struct outcome_terms *terms);

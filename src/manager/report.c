@@ -144,6 +144,10 @@ bool report_take(void *context, void *subject, const struct ipc_job_report *repo
 		delivery->outcome == QUEUE_DONE &&
 		notice_is_relay_wanted(message->control, delivery, report->flags & IPC_JOB_TIMED);
 	message->news[reported->index] |= RECORDER_OUTCOME;
+	if (outcome_redirect(delivery,
+			     mail_envelope_find(message->control->envelope, delivery->recipient),
+			     terms.now_us))
+		message->news[reported->index] |= RECORDER_REQUEUE;
 	outcome_log(message->control->envelope, delivery, report);
 	return true;
 }

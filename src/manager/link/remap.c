@@ -11,6 +11,17 @@ static bool is_to_be_mapped(const struct queue_delivery *delivery)
 	return delivery->is_requeued && outcome_is_open(delivery);
 }
 
+static struct mail_envelope *begin_envelope(const struct mail_envelope *whole)
+{
+	struct mail_envelope *envelope = arena_alloc(whole->arena, sizeof *envelope);
+
+	*envelope = *whole;
+	envelope->recipients =
+		arena_alloc(whole->arena, whole->recipient_count * sizeof *whole->recipients);
+	envelope->recipient_count = 0;
+	return envelope;
+}
+
 struct mail_envelope *remap_envelope(const struct queue_control *control)
 {
 	const struct mail_envelope *whole = control->envelope;
@@ -18,22 +29,19 @@ struct mail_envelope *remap_envelope(const struct queue_control *control)
 
 	for (size_t i = 0; i < control->delivery_count; i++) {
 		uint32_t number = control->deliveries[i].recipient;
-		const struct mail_recipient *recipients;
+		struct mail_recipient *recipients;
 
 		if (!is_to_be_mapped(&control->deliveries[i]))
 			continue;
-		if (envelope == NULL) {
-			envelope = arena_alloc(whole->arena, sizeof *envelope);
-			*envelope = *whole;
-			envelope->recipients = arena_alloc(
-				whole->arena, whole->recipient_count * sizeof *whole->recipients);
-			envelope->recipient_count = 0;
-		}
+		if (envelope == NULL)
+			envelope = begin_envelope(whole);
 		recipients = envelope->recipients;
 		if (envelope->recipient_count == 0 ||
 		    recipients[envelope->recipient_count - 1].number != number)
-			envelope->recipients[envelope->recipient_count++] =
+			recipients[envelope->recipient_count++] =
 				*mail_envelope_find(whole, number);
+		if (outcome_is_redirected(&control->deliveries[i]))
+			recipients[envelope->recipient_count - 1].address = STR("postmaster");
 	}
 	return envelope;
 }
@@ -174,13 +182,71 @@ static void keep_all(struct merge *merge, struct share_of old)
 	}
 }
 
+/* --- a recipient whose mail goes to this node's postmaster --- */
+
+static bool has_redirected(struct share_of old)
+{
+	for (size_t i = 0; i < old.count; i++)
+		if (outcome_is_redirected(&old.items[i]))
+			return true;
+	return false;
+}
+
+/* The others stay; those that were redirected have failed if HAS_FAILED, and else are left out. */
+static void keep_others(struct merge *merge, struct share_of old, bool has_failed)
+{
+	for (size_t i = 0; i < old.count; i++) {
+		bool is_redirected = outcome_is_redirected(&old.items[i]);
+		struct queue_delivery *delivery = &merge->result.deliveries[merge->result.count];
+
+		if (is_redirected && !has_failed)
+			continue;
+		keep(merge, &old.items[i]);
+		delivery->is_requeued = false;
+		if (!is_redirected)
+			continue;
+		delivery->outcome = QUEUE_FAIL;
+		delivery->changed_us = merge->now_us;
+		merge->result.is_new[merge->result.count - 1] = true;
+	}
+}
+
+/* MAY_ADD: there is room for new deliveries. */
+static void merge_redirected(struct merge *merge, struct share_of old, struct share_of fresh,
+			     bool may_add)
+{
+	size_t first = merge->result.count;
+	bool has_failed = true;
+
+	for (size_t i = 0; i < fresh.count; i++) {
+		const struct queue_delivery *same = find_same(old, &fresh.items[i]);
+		bool is_good = fresh.items[i].outcome == QUEUE_PENDING;
+
+		if (same == NULL)
+			has_failed &= !(is_good && may_add);
+		else
+			has_failed &= same->outcome == QUEUE_FAIL || outcome_is_redirected(same);
+	}
+	keep_others(merge, old, has_failed);
+	for (size_t i = 0; i < fresh.count && may_add; i++)
+		if (fresh.items[i].outcome == QUEUE_PENDING &&
+		    find_same(old, &fresh.items[i]) == NULL)
+			add_new(merge, old, &fresh.items[i]);
+	number_new(merge, first);
+}
+
 /* LEFT: how many deliveries are left to look at, including OLD. */
 static void merge_recipient(struct merge *merge, struct share_of old, size_t left,
 			    struct share_of fresh)
 {
 	size_t first = merge->result.count;
+	bool has_room = first + left + fresh.count <= merge->limit;
 
-	if (fresh.count == 0 || first + left + fresh.count > merge->limit) {
+	if (has_redirected(old)) {
+		merge_redirected(merge, old, fresh, has_room);
+		return;
+	}
+	if (fresh.count == 0 || !has_room) {
 		keep_all(merge, old);
 		return;
 	}

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
  * manager/link/remap.h - maps a message again, because an operator wants undecided recipients to go
- * to their current addresses. Pure, except that it uses the envelope's arena.
+ * to their current addresses; or because the postmaster of a domain has no mailbox
+ * (manager/outcome.h), and this node's gets his mail. Pure, except that it uses the envelope's
+ * arena.
  */
 #ifndef MANAGER_LINK_REMAP_H
 #define MANAGER_LINK_REMAP_H
@@ -9,7 +11,8 @@
 #include "queue/control/control.h"
 
 /* The envelope with only those recipients that have an open delivery which was requeued; NULL:
- * there are none. It is in CONTROL's arena and borrows everything from it. */
+ * there are none. The address of one with a redirected delivery is "postmaster". It is in CONTROL's
+ * arena and borrows everything from it. */
 struct mail_envelope *remap_envelope(const struct queue_control *control);
 
 /* The resulting deliveries of a message, by recipient, in its envelope's arena. */
@@ -28,6 +31,9 @@ struct remap {
  * - all others are new. They get numbers that were never used, except that the only delivery of
  *   a recipient may have the recipient's number; if a delay of the recipient was reported, it is
  *   not reported again.
+ * A redirected delivery is replaced by targets to which the recipient has no delivery; its others
+ * stay. If there are none, not even a delivery that does not fail, it has failed after all: the
+ * node's postmaster has no mailbox either.
  * If a recipient would get so many deliveries that the message could not be kept, its deliveries
  * stay as they were. */
 struct remap remap_merge(const struct queue_control *control, const struct queue_delivery *fresh,

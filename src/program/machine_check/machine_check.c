@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "base/attributes.h"
 #include "base/buffer.h"
+#include "deliver/owner.h"
 #include "os/file/rights.h"
 #include "os/process/process.h"
 #include "program/machine_check/internal.h"
@@ -273,6 +274,26 @@ static void check_postmaster(struct machine_check *check)
 		config->hostname);
 }
 
+/* Where a service delivers as the user of each mailbox, and this machine has no such user. */
+static void check_postmaster_of(struct machine_check *check, const struct config_domain *domain)
+{
+	const struct config_service *service = domain->service;
+	bool is_nodes = strcmp(domain->name, config_default_domain(check->config)) == 0;
+	char setting[MACHINE_SETTING_SIZE];
+	struct os_process_account owner;
+	struct mail_verdict why;
+
+	if (service->user == NULL || strcmp(service->user, "%u") != 0 ||
+	    owner_find_recipient(STR("postmaster@localhost"), &owner, &why))
+		return;
+	snprintf(setting, sizeof setting, "domain %s.service", domain->name);
+	machine_check_report(check, MACHINE_WARNING, setting,
+			     "service %s cannot deliver mail for its postmaster (%s), %s",
+			     service->name, why.text,
+			     is_nodes ? "who is the postmaster of this node, too: it fails"
+				      : "which goes to the postmaster of default_domain");
+}
+
 int machine_check(const struct config *config, struct str text, bool reads_secrets,
 		  machine_found *found, void *context)
 {
@@ -287,6 +308,8 @@ int machine_check(const struct config *config, struct str text, bool reads_secre
 		machine_check_file(&check, "dns_trust_anchor", config->dns_trust_anchor);
 	check_listens(&check);
 	check_postmaster(&check);
+	for (size_t i = 0; i < config->domain_count; i++)
+		check_postmaster_of(&check, &config->domains[i]);
 	machine_check_sources(&check);
 	machine_check_peers(&check);
 	if (reads_secrets) {

@@ -47,7 +47,8 @@
  * no status. "delayed": the delay was reported to the sender. "quiet": its success is reported by
  * another system, not from here. "relayed": that it was sent on is reported. "requeue": the
  * recipient of an undecided delivery must be mapped again; the new map is written with the whole
- * file.
+ * file. If that delivery waits with a status of class 5, a postmaster has no mailbox there: the
+ * recipient is mapped as this node's postmaster.
  *
  * "said: NUMBER [trigger=NAME] STATUS TEXT": the status and text that several outcomes share,
  * written once. An outcome that ends with "said=NUMBER" refers to the last such record before it;

@@ -57,6 +57,56 @@ static void a_report_is_an_outcome(void **state)
 	}
 }
 
+/* Mail for the postmaster ends with somebody (RFC 5321 section 4.5.1). */
+static void a_postmaster_without_mailbox_is_redirected(void **state)
+{
+	static const struct {
+		const char *recipient;
+		const char *address;
+		enum queue_route route;
+		const char *status;
+		bool is_redirected;
+	} cases[] = {
+		{"postmaster@a.example", "postmaster@a.example", QUEUE_ROUTE_LOCAL, "5.1.1", true},
+		{"PostMaster@a.example", "PostMaster@a.example", QUEUE_ROUTE_LOCAL, "5.1.10", true},
+		{"postmaster", "postmaster+x@a.example", QUEUE_ROUTE_LOCAL, "5.1.3", true},
+		{"postmaster@a.example", "hugo@a.example", QUEUE_ROUTE_LOCAL, "5.1.1", true},
+		{"info@a.example", "postmaster@a.example", QUEUE_ROUTE_LOCAL, "5.1.6", true},
+		{"ann@a.example", "ann@a.example", QUEUE_ROUTE_LOCAL, "5.1.1", false},
+		{"postmasters@a.example", "x@a.example", QUEUE_ROUTE_LOCAL, "5.1.1", false},
+		{"postmaster@a.example", "x@b.example", QUEUE_ROUTE_REMOTE, "5.1.1", false},
+		{"postmaster@a.example", "postmaster@a.example", QUEUE_ROUTE_LOCAL, "5.1.7", false},
+		{"postmaster@a.example", "postmaster@a.example", QUEUE_ROUTE_LOCAL, "5.7.1", false},
+		{"postmaster@a.example", "postmaster@a.example", QUEUE_ROUTE_LOCAL, "4.1.1", false},
+		{"postmaster@a.example", "postmaster@a.example", QUEUE_ROUTE_LOCAL, "2.1.1", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		const struct outcome_terms terms = terms_at(0);
+		struct arena *arena = arena_new();
+		const struct mail_recipient recipient = {.address = str_from(cases[i].recipient)};
+		struct queue_delivery delivery = {.number = 1,
+						  .route = cases[i].route,
+						  .address = str_from(cases[i].address)};
+		const struct ipc_job_report report = {.status = str_from(cases[i].status),
+						      .text = STR("no such user")};
+
+		outcome_report(arena, &delivery, &report, &terms);
+		assert_int_equal(outcome_redirect(&delivery, &recipient, BORN_US + 1),
+				 cases[i].is_redirected);
+		assert_int_equal(outcome_is_redirected(&delivery), cases[i].is_redirected);
+		assert_int_equal(delivery.is_requeued, cases[i].is_redirected);
+		assert_true(str_equal(delivery.status, str_from(cases[i].status)));
+		if (cases[i].is_redirected) {
+			assert_int_equal(delivery.outcome, QUEUE_WAIT);
+			assert_int_equal(delivery.until_us, BORN_US + 1);
+			assert_int_equal(delivery.attempts, 1);
+		}
+		arena_free(arena);
+	}
+}
+
 /* The last reply is what a sender wants to know of. */
 static void what_waited_too_long_says_why(void **state)
 {
@@ -197,6 +247,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_report_is_an_outcome),
+		cmocka_unit_test(a_postmaster_without_mailbox_is_redirected),
 		cmocka_unit_test(what_waited_too_long_says_why),
 		cmocka_unit_test(what_is_late_is_returned),
 		cmocka_unit_test(what_was_never_tried_is_returned),

@@ -85,6 +85,16 @@ static const struct row {
 	 "directory "
 	 "has the domain mx.example.org, mail for postmaster and for doublebounceto is refused",
 	 MACHINE_WARNING},
+	{RIGHT "service a { kind = maildir path = \"%s/%%u\" user = \"%%u\" }\n"
+	       "default_domain = \"b.example\"\ndomain \"a.example\" { service = a }\n",
+	 "t:9: warning: domain a.example.service: service a cannot deliver mail for its postmaster "
+	 "(No user is called postmaster), which goes to the postmaster of default_domain",
+	 MACHINE_WARNING},
+	{RIGHT "service a { kind = maildir path = \"%s/%%u\" user = \"%%u\" }\n"
+	       "domain \"a.example\" { service = a }\n",
+	 "t:8: warning: domain a.example.service: service a cannot deliver mail for its postmaster "
+	 "(No user is called postmaster), who is the postmaster of this node, too: it fails",
+	 MACHINE_WARNING},
 	{RIGHT "directory { path = \"%s/a/b/db\" }\n",
 	 "t:7: directory.path: %s/a/b cannot be made: there is no %s/a", MACHINE_FATAL},
 	{RIGHT "directory { path = \"%s/there/db\" }\n",

@@ -21,6 +21,7 @@ struct check {
 	struct command_directory directory;
 	bool is_json;
 	uint64_t found;
+	bool has_domains; /* for whose postmasters this node's may be needed */
 	struct buffer line;
 };
 
@@ -88,6 +89,7 @@ static int check_table(struct check *check, enum directory_table table)
 
 	exchange_pages_hear_malformed(pages, on_malformed, check);
 	while ((result = exchange_pages_next(pages, &records, &count)) == 1) {
+		check->has_domains |= table == DIRECTORY_DOMAIN && count > 0;
 		check_passwords(check, records, count);
 		result = directory_dangling(server, check->directory.config, records, count,
 					    on_problem, check);
@@ -112,6 +114,9 @@ int command_directory_check(const struct command *command, int argc, char **argv
 		return COMMAND_FAILED;
 	for (unsigned i = DIRECTORY_NO_TABLE + 1; error == 0 && i < DIRECTORY_TABLES; i++)
 		error = check_table(&check, i);
+	if (error == 0 && check.has_domains)
+		error = directory_dangling_postmaster(&check.directory.server,
+						      check.directory.config, on_problem, &check);
 	if (error < 0)
 		(void)command_directory_failed(command, &check.directory);
 	command_directory_close(&check.directory);

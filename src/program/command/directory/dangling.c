@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: ISC
 #include "program/command/directory/dangling.h"
 #include "base/panic.h"
+#include "deliver/owner.h"
 #include "directory/record/key.h"
 #include "directory/wire/route.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum { LOOKS_MAX = 2 }; /* questions about a record */
 
@@ -11,6 +13,7 @@ enum wanted {
 	WANTED_OURS,   /* a route of an address of a domain of ours */
 	WANTED_ROUTE,  /* a route, anywhere */
 	WANTED_RECORD, /* a record */
+	WANTED_NODES,  /* the route of this node's postmaster */
 };
 
 struct survey {
@@ -57,14 +60,35 @@ static bool is_dangling(struct str status)
 	return false;
 }
 
+/* Where a service delivers as the user whose mailbox it is, this machine needs that user. */
+static void take_local(const struct look *look, const struct directory_route *route)
+{
+	const struct config_service *service =
+		config_service_find(look->survey->config, route->service);
+	struct buffer why CLEANUP(buffer_clear) = {0};
+	struct os_process_account owner;
+	struct mail_verdict verdict;
+
+	if (service == NULL || service->user == NULL || strcmp(service->user, "%u") != 0 ||
+	    owner_find_recipient(route->address, &owner, &verdict))
+		return;
+	buffer_append_format(&why, "service %s cannot deliver it: %s", service->name, verdict.text);
+	tell(look->survey, look->key, route->address, buffer_view(&why));
+}
+
 static void take_result(const struct look *look, struct str result)
 {
 	struct directory_route route = directory_route_read(result);
 
 	if (route.kind == DIRECTORY_ROUTE_ELSEWHERE && look->wanted == WANTED_OURS)
 		tell(look->survey, look->key, look->name, STR("its domain is not one of ours"));
-	if (route.kind == DIRECTORY_ROUTE_REFUSE && is_dangling(route.status))
+	else if (route.kind == DIRECTORY_ROUTE_REFUSE && look->wanted == WANTED_NODES)
+		tell(look->survey, look->key, look->key->name,
+		     STR("this node has none: default_domain is not a domain of ours"));
+	else if (route.kind == DIRECTORY_ROUTE_REFUSE && is_dangling(route.status))
 		tell(look->survey, look->key, route.address, route.text);
+	else if (route.kind == DIRECTORY_ROUTE_LOCAL)
+		take_local(look, &route);
 }
 
 static void on_answered(void *context, const struct directory_answer_text *answer)
@@ -190,22 +214,45 @@ static void look_at(struct survey *survey, const struct directory_record *record
 	}
 }
 
+static void begin_survey(struct survey *survey, struct exchange_server *server,
+			 const struct config *config, size_t records)
+{
+	survey->server = server;
+	survey->config = config;
+	survey->arena = arena_new();
+	survey->looks = memory_alloc_zero(records * LOOKS_MAX + 1, sizeof *survey->looks);
+}
+
+static int end_survey(struct survey *survey)
+{
+	struct exchange_server *server = survey->server;
+
+	for (size_t i = 0; i < survey->count; i++)
+		exchange_server_wait(server, &survey->looks[i].question);
+	arena_free(survey->arena);
+	free(survey->looks);
+	return server->error == DIRECTORY_ERROR_NONE ? 0 : exchange_server_errno(server);
+}
+
 int directory_dangling(struct exchange_server *server, const struct config *config,
 		       const struct directory_record *records, size_t count,
 		       directory_dangles *dangles, void *context)
 {
-	struct survey survey = {.server = server,
-				.config = config,
-				.dangles = dangles,
-				.context = context,
-				.arena = arena_new()};
+	struct survey survey = {.dangles = dangles, .context = context};
 
-	survey.looks = memory_alloc_zero(count * LOOKS_MAX + 1, sizeof *survey.looks);
+	begin_survey(&survey, server, config, count);
 	for (size_t i = 0; i < count; i++)
 		look_at(&survey, &records[i]);
-	for (size_t i = 0; i < survey.count; i++)
-		exchange_server_wait(server, &survey.looks[i].question);
-	arena_free(survey.arena);
-	free(survey.looks);
-	return server->error == DIRECTORY_ERROR_NONE ? 0 : exchange_server_errno(server);
+	return end_survey(&survey);
+}
+
+int directory_dangling_postmaster(struct exchange_server *server, const struct config *config,
+				  directory_dangles *dangles, void *context)
+{
+	const struct directory_record nobody = {{DIRECTORY_ADDRESS, STR("postmaster")}, NULL, 0};
+	struct survey survey = {.dangles = dangles, .context = context};
+
+	begin_survey(&survey, server, config, 1);
+	look_for(&survey, &nobody, WANTED_NODES, DIRECTORY_NO_TABLE, nobody.key.name);
+	return end_survey(&survey);
 }

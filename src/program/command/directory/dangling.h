@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * program/command/directory/dangling.h - finds records of the directory that name something
- * missing: a service, a user, a server, a domain, an address; and those that form a loop.
+ * missing: a service, a user, a server, a domain, an address, a user of this machine; and those
+ * that form a loop.
  */
 #ifndef PROGRAM_COMMAND_DIRECTORY_DANGLING_H
 #define PROGRAM_COMMAND_DIRECTORY_DANGLING_H
@@ -17,5 +18,11 @@ typedef void directory_dangles(void *context, const struct directory_key *key, s
 MUST_CHECK int directory_dangling(struct exchange_server *server, const struct config *config,
 				  const struct directory_record *records, size_t count,
 				  directory_dangles *dangles, void *context);
+
+/* The same about the postmaster of this node, to whom mail for postmasters without a mailbox goes,
+ * as a record of the table address with the key "postmaster". */
+MUST_CHECK int directory_dangling_postmaster(struct exchange_server *server,
+					     const struct config *config,
+					     directory_dangles *dangles, void *context);
 
 #endif

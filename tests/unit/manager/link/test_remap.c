@@ -2,6 +2,7 @@
 #include "manager/link/mapping.h"
 #include "manager/link/remap.h"
 #include "test.h"
+#include <string.h>
 
 enum { NOW_US = 5000, MOST = 8 };
 
@@ -141,6 +142,92 @@ static void what_is_decided_stays(void **state)
 	}
 }
 
+/* REDIRECTED: the numbers of deliveries that failed, as the postmaster has no mailbox there. */
+static void a_postmasters_mail_goes_to_the_nodes(void **state)
+{
+	static const struct {
+		const char *redirected;
+		struct line before[5];
+		struct line answer[5];
+		struct line after[5];
+		const char *is_new;
+	} cases[] = {
+		{"1", /* it keeps the number of its recipient */
+		 {{1, 1, QUEUE_WAIT, "one", "postmaster@d.example"}},
+		 {{1, 1, QUEUE_PENDING, "other", "postmaster@e.example"}},
+		 {{1, 1, QUEUE_PENDING, "other", "postmaster@e.example"}},
+		 "n"},
+		{"1", /* he is the node's, and has no mailbox */
+		 {{1, 1, QUEUE_WAIT, "one", "postmaster@d.example"}},
+		 {{1, 1, QUEUE_PENDING, "one", "postmaster@d.example"}},
+		 {{1, 1, QUEUE_FAIL, "one", "postmaster@d.example"}},
+		 "n"},
+		{"1", /* the node has none: what the service has said is reported */
+		 {{1, 1, QUEUE_WAIT, "one", "postmaster@d.example"}},
+		 {{1, 1, QUEUE_FAIL, NULL, "postmaster"}},
+		 {{1, 1, QUEUE_FAIL, "one", "postmaster@d.example"}},
+		 "n"},
+		{"1", /* of several one will do, wherever it leads */
+		 {{1, 1, QUEUE_WAIT, "one", "postmaster@d.example"}},
+		 {{1, 1, QUEUE_PENDING, "one", "postmaster@d.example"},
+		  {1, 2, QUEUE_PENDING, NULL, "ann@f.example"}},
+		 {{1, 1, QUEUE_PENDING, NULL, "ann@f.example"}},
+		 "n"},
+		{"3", /* others of the recipient stay as they are */
+		 {{1, 2, QUEUE_DONE, "one", "ann@d.example"},
+		  {1, 3, QUEUE_WAIT, "one", "postmaster@d.example"},
+		  {1, 4, QUEUE_PENDING, NULL, "bob@f.example"}},
+		 {{1, 1, QUEUE_PENDING, "other", "postmaster@e.example"}},
+		 {{1, 2, QUEUE_DONE, "one", "ann@d.example"},
+		  {1, 4, QUEUE_PENDING, NULL, "bob@f.example"},
+		  {1, 5, QUEUE_PENDING, "other", "postmaster@e.example"}},
+		 "oon"},
+		{"3", /* the node's has it already: nothing is left to do */
+		 {{1, 2, QUEUE_DONE, "other", "postmaster@e.example"},
+		  {1, 3, QUEUE_WAIT, "one", "postmaster@d.example"}},
+		 {{1, 1, QUEUE_PENDING, "other", "postmaster@e.example"}},
+		 {{1, 2, QUEUE_DONE, "other", "postmaster@e.example"}},
+		 "o"},
+		{"23", /* all have failed that the node's leads to */
+		 {{1, 2, QUEUE_WAIT, "one", "ann@d.example"},
+		  {1, 3, QUEUE_WAIT, "one", "postmaster@d.example"},
+		  {1, 4, QUEUE_FAIL, NULL, "bob@f.example"}},
+		 {{1, 1, QUEUE_PENDING, "one", "ann@d.example"},
+		  {1, 2, QUEUE_PENDING, NULL, "bob@f.example"}},
+		 {{1, 2, QUEUE_FAIL, "one", "ann@d.example"},
+		  {1, 3, QUEUE_FAIL, "one", "postmaster@d.example"},
+		  {1, 4, QUEUE_FAIL, NULL, "bob@f.example"}},
+		 "nno"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct queue_control *before = control_of(1, cases[i].before);
+		struct queue_control *answer = control_of(1, cases[i].answer);
+		struct mail_envelope *asked;
+		struct remap remap;
+
+		for (size_t k = 0; k < before->delivery_count; k++) {
+			struct queue_delivery *delivery = &before->deliveries[k];
+
+			delivery->is_requeued =
+				strchr(cases[i].redirected, (char)('0' + delivery->number)) != NULL;
+			if (delivery->is_requeued)
+				delivery->status = STR("5.1.1");
+		}
+		for (size_t k = 0; k < answer->delivery_count; k++)
+			answer->deliveries[k].is_requeued = false;
+		asked = remap_envelope(before);
+		assert_int_equal(asked->recipient_count, 1);
+		assert_true(str_equal(asked->recipients[0].address, STR("postmaster")));
+		assert_true(str_equal(before->envelope->recipients[0].address, STR("r@d.example")));
+		remap = remap_merge(before, answer->deliveries, answer->delivery_count, NOW_US);
+		expect(i, &remap, cases[i].after, cases[i].is_new);
+		queue_control_free(before);
+		queue_control_free(answer);
+	}
+}
+
 static void only_who_waits_is_asked_about(void **state)
 {
 	static const struct line before[] = {{1, 1, QUEUE_DONE, NULL, "a@d.example"},
@@ -214,6 +301,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_decided_stays),
+		cmocka_unit_test(a_postmasters_mail_goes_to_the_nodes),
 		cmocka_unit_test(only_who_waits_is_asked_about),
 		cmocka_unit_test(a_delay_that_was_told_is_known),
 		cmocka_unit_test(what_becomes_too_much_stays),
