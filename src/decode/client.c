@@ -44,6 +44,19 @@ static void ask_more(struct decode_client *client)
 	}
 }
 
+/* Behind a question that takes long nothing waits while another process has time. */
+static void leave_late_ones(struct decode_client *client)
+{
+	bool is_any_free = false;
+
+	for (size_t i = 0; i < COUNT_OF(client->links); i++)
+		is_any_free = is_any_free || (decode_link_is_usable(&client->links[i]) &&
+					      !decode_link_is_late(&client->links[i]));
+	for (size_t i = 0; is_any_free && i < COUNT_OF(client->links); i++)
+		if (decode_link_is_late(&client->links[i]))
+			decode_link_ask_elsewhere(&client->links[i]);
+}
+
 /* --- patience --- */
 
 /* The first one of LIST for which somebody has waited too long. */
@@ -115,6 +128,7 @@ static void on_tick(void *context)
 	for (size_t i = 0; i < COUNT_OF(client->links); i++)
 		decode_link_tick(&client->links[i]);
 	give_up(client, client->ticks > STUCK_TICKS);
+	leave_late_ones(client);
 	ask_more(client);
 	if (!is_idle(client))
 		os_timer_start(client->timer, TICK_US);

@@ -11,6 +11,8 @@
  * What was asked behind it is asked again, and not blamed. So is what was asked behind a cancelled
  * one.
  *  - a process that says that it takes too long (DECODE_LAST) ends: the message is a problem.
+ *  - what was asked behind a message that takes more than a second is asked of the other process,
+ * if that has time; what takes so long gets nothing else to do.
  *  - a process that says nothing about a message for three seconds is to be replaced; the message
  * is a problem. It gets no questions until its successor is connected.
  *  - while no process has answered anything for five seconds, all that waits is a problem.

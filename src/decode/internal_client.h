@@ -57,6 +57,9 @@ void decode_question_problem(struct decode_question *question, struct str proble
 void decode_question_remove(struct decode_question *question);
 /* It was asked, and nobody waits for the answer any more. */
 void decode_question_forget(struct decode_question *question);
+/* It was asked, and waits again, before all others. Where it was asked, one that nobody waits for
+ * takes its place: the answer is still due there. */
+void decode_question_ask_again(struct decode_question *question);
 
 /* link.c: */
 
@@ -65,6 +68,10 @@ void decode_link_init(struct decode_link *link, struct os_loop *loop, struct dec
 void decode_link_clear(struct decode_link *link);
 /* Whether there is a connection, to a process that is not to be replaced. */
 bool decode_link_is_usable(const struct decode_link *link);
+/* Whether it has been busy with one question for more than a second. */
+bool decode_link_is_late(const struct decode_link *link);
+/* It is late: what was asked behind the first question is to be asked of another one. */
+void decode_link_ask_elsewhere(struct decode_link *link);
 /* Whether QUESTION may be asked there now. */
 bool decode_link_has_room(const struct decode_link *link, const struct decode_question *question);
 /* QUESTION is in no list. */

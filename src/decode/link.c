@@ -12,6 +12,7 @@
 enum {
 	ASKED_MAX = 16, /* so many wait there, so that it need not wait for us between two */
 	DEATHS_MAX = 2,
+	LATE_TICKS = 4,        /* a second */
 	SILENT_TICKS = 12,     /* three seconds, and one more */
 	SILENT_SIZE = 4 << 20, /* for so many bytes */
 };
@@ -38,10 +39,15 @@ bool decode_link_is_usable(const struct decode_link *link)
 	return channel_of(link) != NULL && !link->is_silent && !link->is_ending;
 }
 
+bool decode_link_is_late(const struct decode_link *link)
+{
+	return link->questions != NULL && link->ticks > LATE_TICKS;
+}
+
 /* One over which a process has died is asked alone: if the next one dies, too, it was that. */
 bool decode_link_has_room(const struct decode_link *link, const struct decode_question *question)
 {
-	if (!decode_link_is_usable(link))
+	if (!decode_link_is_usable(link) || decode_link_is_late(link))
 		return false;
 	if (link->questions == NULL)
 		return true;
@@ -96,6 +102,19 @@ static void take_back(struct decode_link *link)
 		link->asked--;
 		question->link = NULL;
 		DL_PREPEND2(client->waiting, question, previous, next);
+	}
+}
+
+void decode_link_ask_elsewhere(struct decode_link *link)
+{
+	struct decode_question *question = link->questions->previous; /* the last one */
+
+	while (question != link->questions) {
+		struct decode_question *before = question->previous;
+
+		if (question->done != NULL)
+			decode_question_ask_again(question);
+		question = before;
 	}
 }
 

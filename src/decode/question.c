@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* A message that is, or will be, with a decoder (decode/internal_client.h). */
+#include "base/panic.h"
 #include "decode/internal_client.h"
 #include <stdlib.h>
 #include <utlist.h>
@@ -39,4 +40,16 @@ void decode_question_forget(struct decode_question *question)
 	question->done = NULL;
 	question->context = NULL;
 	question->content = NULL;
+}
+
+void decode_question_ask_again(struct decode_question *question)
+{
+	struct decode_link *link = question->link;
+	struct decode_question *left = memory_alloc_zero(1, sizeof *left);
+
+	*left = *question;
+	decode_question_forget(left);
+	DL_REPLACE_ELEM2(link->questions, question, left, previous, next);
+	question->link = NULL;
+	DL_PREPEND2(question->client->waiting, question, previous, next);
 }

@@ -47,7 +47,8 @@ static struct {
 	uint32_t tags[ASKS_MAX]; /* of the questions */
 	unsigned replaced;
 	struct os_timer *slow;
-	unsigned slowly; /* answers */
+	unsigned slowly;           /* answers */
+	struct ipc_channel *other; /* to another one of this test's */
 } world;
 
 struct asked {
@@ -535,6 +536,79 @@ static void one_that_keeps_silent_is_replaced(void **state)
 	assert_answer(&asked[1], "problem nothing\n");
 }
 
+/* --- with two of them --- */
+
+static void on_other_message(void *context, struct ipc_channel *channel,
+			     struct ipc_message *message)
+{
+	const struct decode_message none = {.subject = STR(""), .problem = STR("by the other")};
+	struct buffer says = {0};
+
+	(void)context;
+	if (message->type != DECODE_ASK)
+		return;
+	decode_wire_append(&says, &none);
+	ipc_channel_send(channel, DECODE_END, message->tag, buffer_view(&says), NULL, 0);
+	buffer_clear(&says);
+}
+
+static void on_other_lost(void *context, struct ipc_channel *channel)
+{
+	(void)context;
+	ipc_channel_close(channel);
+	world.other = NULL;
+}
+
+static void on_other_client(void *context, int socket)
+{
+	static const struct ipc_channel_handler handler = {on_other_message, on_other_lost};
+
+	(void)context;
+	world.other = ipc_channel_new(world.loop, socket, &handler, NULL);
+}
+
+/* The first one may be as slow as it likes: what was asked behind it waits for a second. */
+static void what_waits_behind_a_late_one_is_asked_elsewhere(void **state)
+{
+	struct asked asked[5];
+	char path[SCRATCH_SIZE + 16];
+	struct ipc_listener *listener;
+	int listening;
+
+	(void)state;
+	fake_listen(SILENT);
+	world.stops_when_asked = true;
+	for (size_t i = 0; i < 4; i++)
+		ask(&asked[i], STR("Subject: a\n\nx"));
+	run(4);
+	decode_client_cancel(asked[3].question);
+	(void)snprintf(path, sizeof path, "%s/decode2", world.folder);
+	listening = os_socket_listen_unix(path, SOCK_SEQPACKET, 0600);
+	listener = ipc_listener_new(world.loop, listening, on_other_client, NULL);
+	run_within(2, 5 * SECOND_US / 2);
+	assert_answer(&asked[1], "problem by the other\n");
+	assert_answer(&asked[2], "problem by the other\n");
+	assert_true(asked[1].place < asked[2].place);
+	ask(&asked[4], STR("Subject: new\n\nx"));
+	run_within(1, SECOND_US);
+	assert_answer(&asked[4], "problem by the other\n");
+	assert_int_equal(world.asked, 4);
+	assert_int_equal(asked[0].done, 0);
+	assert_int_equal(world.replaced, 0);
+	/* whoever was slow goes on where it is: what it says of others is not heard twice */
+	for (unsigned i = 0; i < 4; i++)
+		fake_answer(i, DECODE_END);
+	run(1);
+	assert_answer(&asked[0], "problem nothing\n");
+	assert_int_equal(asked[1].done, 1);
+	assert_int_equal(asked[3].done, 0);
+	ipc_listener_free(listener);
+	ipc_channel_close(world.other);
+	os_socket_close(listening);
+}
+
+/* --- with none --- */
+
 /* Whatever waits is filed without it, and what comes later waits no time. */
 static void without_any_decoder_nothing_waits_long(void **state)
 {
@@ -658,6 +732,7 @@ int main(void)
 		TEST(who_is_asked_behind_a_cancelled_one_is_not_blamed),
 		TEST(who_says_that_it_takes_too_long_blames_one),
 		TEST(one_that_keeps_silent_is_replaced),
+		TEST(what_waits_behind_a_late_one_is_asked_elsewhere),
 		TEST(without_any_decoder_nothing_waits_long),
 		TEST(behind_a_slow_one_nothing_waits_long),
 		TEST(an_answer_that_is_malformed_is_a_problem),
