@@ -2,7 +2,8 @@
 /*
  * What GMime may see of headers. For some of what is in them it takes time that grows with the
  * square of their size, or stack that grows with their depth; so each of these has a bound, and
- * what is beyond it is blank for GMime: spaces, at the same places.
+ * what is beyond it is blank for GMime: spaces, at the same places, after a NUL that ends the field
+ * before them, so that they are not looked through again and again.
  *
  * This is decided before GMime begins, by a machine over the lines that knows less than GMime does
  * of what is a header: so it takes for one all that GMime may take for one, and perhaps more. That
@@ -26,6 +27,9 @@ enum {
 	ADDRESSES_SIZE = 256 << 10, /* of one that has addresses */
 	PARAMETERS_MAX = 200,       /* of one that has none (RFC 2045, RFC 2231) */
 	GROUPS_DEPTH = 1000,  /* of one that has addresses: colons, each of which may begin one */
+	FIELD_WORK = 1 << 27, /* steps of a field: see work_of_field() */
+	WORK_MAX = 1 << 28,   /* of all headers */
+	FIELD_STEPS = 8,      /* for another field, when it looks which have addresses */
 	RANGES_MAX = 100000,  /* that are blank */
 	NAME_MAX_LENGTH = 28, /* of a field that is known here */
 	BLOCK_SIZE = 64 << 10,
@@ -33,6 +37,7 @@ enum {
 
 struct range {
 	uint64_t begin;
+	uint64_t nul; /* where it is; 0: nowhere */
 	uint64_t end;
 };
 
@@ -49,6 +54,7 @@ struct scan {
 	uint64_t end;    /* where reading stops; UINT64_MAX: nowhere before the end */
 	unsigned delimiters, fields, words;
 	uint64_t size; /* of all headers, but for what is blank */
+	uint64_t work; /* for the fields before */
 	/* the present line */
 	uint64_t length;
 	unsigned dashes; /* at its beginning; 2: it may be a delimiter */
@@ -58,14 +64,16 @@ struct scan {
 	bool has_type;    /* it says what the body is, */
 	bool has_message; /* which may be a message */
 	bool is_of_part;  /* it follows a delimiter */
+	uint64_t again;   /* the part of work that each field with addresses costs again */
 	/* the present field */
 	char name[NAME_MAX_LENGTH];
 	size_t name_length; /* up to the colon; longer than NAME: some other */
 	bool is_named;
 	bool has_addresses;
 	bool is_type;
-	uint64_t field_size;
-	unsigned parameters, depth;
+	uint64_t field_size; /* but for what is blank */
+	unsigned parameters, depth, restarts;
+	bool is_word; /* an encoded word has begun, and has no end yet */
 	char last;
 	size_t matched; /* bytes of "message" */
 	bool is_blank;  /* the rest of it */
@@ -87,8 +95,17 @@ static void begin_range(struct scan *scan)
 		bound->room = bound->room * 2 + 16;
 		bound->ranges = memory_resize(bound->ranges, bound->room * sizeof *bound->ranges);
 	}
-	bound->ranges[bound->count++] = (struct range){scan->offset, scan->offset};
+	bound->ranges[bound->count++] = (struct range){.begin = scan->offset, .end = scan->offset};
 	scan->is_blank = true;
+}
+
+/* A line that began with one would be no longer a part of the field before. */
+static void place_nul(struct scan *scan)
+{
+	struct decode_bound *bound = scan->bound;
+
+	if (scan->is_blank && bound->ranges[bound->count - 1].nul == 0 && scan->length > 1)
+		bound->ranges[bound->count - 1].nul = scan->offset;
 }
 
 static void end_range(struct scan *scan)
@@ -153,11 +170,24 @@ static void know_field(struct scan *scan)
 	scan->has_type |= scan->is_type;
 	for (size_t i = 0; i < COUNT_OF(addresses); i++)
 		scan->has_addresses |= name_is(scan, addresses[i]);
+	if (scan->has_addresses)
+		scan->work += scan->again + (uint64_t)scan->fields * FIELD_STEPS;
+}
+
+/* How many steps GMime may need for the present field. It looks for the end of each address, and of
+ * each encoded word, and goes on behind the next comma or with the next byte if it finds that at
+ * the end of the field only. Fields with addresses it reads again when another one comes. */
+static uint64_t work_of_field(const struct scan *scan)
+{
+	return (scan->restarts + UINT64_C(1)) * scan->field_size;
 }
 
 static void begin_field(struct scan *scan)
 {
 	end_range(scan);
+	scan->work += work_of_field(scan);
+	if (scan->has_addresses)
+		scan->again += work_of_field(scan);
 	scan->fields++;
 	scan->name_length = 0;
 	scan->is_named = false;
@@ -166,6 +196,8 @@ static void begin_field(struct scan *scan)
 	scan->field_size = 0;
 	scan->parameters = 0;
 	scan->depth = 0;
+	scan->restarts = 0;
+	scan->is_word = false;
 	scan->matched = 0;
 	scan->last = '\0';
 }
@@ -186,11 +218,23 @@ static void match_message(struct scan *scan, char byte)
 	}
 }
 
+static void count_words(struct scan *scan, char byte)
+{
+	if (byte == '=' && scan->last == '?')
+		scan->is_word = false;
+	if (byte != '?' || scan->last != '=')
+		return;
+	scan->words++;
+	scan->restarts += scan->is_word;
+	scan->is_word = true;
+}
+
 /* Whether the field has too much of something with this BYTE of its value. */
 static bool is_too_much(struct scan *scan, char byte)
 {
-	if (byte == '?' && scan->last == '=')
-		scan->words++;
+	count_words(scan, byte);
+	if (byte == ',' && scan->has_addresses)
+		scan->restarts++;
 	if (byte == ';' && !scan->has_addresses)
 		scan->parameters++;
 	if (byte == ';' && scan->depth > 0)
@@ -199,6 +243,7 @@ static bool is_too_much(struct scan *scan, char byte)
 		scan->depth++;
 	return scan->words > WORDS_MAX || scan->parameters > PARAMETERS_MAX ||
 	       (scan->has_addresses && scan->depth > GROUPS_DEPTH) ||
+	       work_of_field(scan) > FIELD_WORK || scan->work + work_of_field(scan) > WORK_MAX ||
 	       scan->field_size >
 		       (scan->has_addresses ? (unsigned)ADDRESSES_SIZE : (unsigned)FIELD_SIZE);
 }
@@ -206,7 +251,7 @@ static bool is_too_much(struct scan *scan, char byte)
 static void take_field(struct scan *scan, char byte)
 {
 	scan->size += !scan->is_blank;
-	scan->field_size++;
+	scan->field_size += !scan->is_blank;
 	if (scan->size > HEADERS_SIZE || scan->fields > FIELDS_MAX) {
 		begin_range(scan);
 	} else if (scan->is_named) {
@@ -221,6 +266,7 @@ static void take_field(struct scan *scan, char byte)
 	} else {
 		scan->name_length = sizeof scan->name + 1;
 	}
+	place_nul(scan);
 	scan->last = byte;
 }
 
@@ -233,6 +279,7 @@ static void begin_header(struct scan *scan, bool is_of_part)
 	scan->has_type = false;
 	scan->has_message = false;
 	begin_field(scan);
+	scan->again = 0;
 }
 
 /* The body of a part that does not say what it is may be a message (multipart/digest). */
@@ -346,7 +393,7 @@ void decode_bound_apply(const struct decode_bound *bound, uint64_t offset, char 
 
 		for (uint64_t at = from; at < to; at++)
 			if (data[at] != '\n')
-				data[at] = ' ';
+				data[at] = offset + at == range->nul ? '\0' : ' ';
 	}
 }
 

@@ -331,6 +331,9 @@ static void what_takes_long_is_bounded(void **state)
 		{"", "To: a%zu@b.test\n", "Y: y"},
 		{"To: ", "(", ""},
 		{"To: ", "a%zu@b.test, ", ""},
+		{"To: ", "ri,", ""},
+		{"Reply-To: [\"", ",\"@\"", ""},
+		{"Subject: ", "=?iso-2022-jp?B?a", ""},
 		{"Date: ", "1 ", ""},
 	};
 	static const char *const before[] = {
@@ -365,6 +368,31 @@ static void what_takes_long_is_bounded(void **state)
 	}
 }
 
+/* What is blank is not looked through at each of the addresses before it. */
+static void what_is_blank_costs_nothing(void **state)
+{
+	enum { ADDRESSES = 15000, SIZE = 6000000, MOST_US = 7000000 };
+	static const char *const fields[] = {
+		"x", "\nX: 0123456789012345678901234567890123456789012345678901234567890123456789"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(fields); i++) {
+		struct hostile hostile;
+		int64_t begun_us;
+
+		hostile_repeat(&hostile, "To: ", "ri,", "", ADDRESSES);
+		while (hostile.text.length < SIZE)
+			buffer_append_string(&hostile.text, fields[i]);
+		buffer_append_string(&hostile.text, "\n\nbody\n");
+		begun_us = used_us();
+		hostile_decode(&hostile);
+		assert_in_range(used_us() - begun_us, 0, MOST_US);
+		assert_int_equal(hostile.message.parts[0].size, 6);
+		assert_true(has_problem(&hostile, "too much of something"));
+		hostile_end(&hostile);
+	}
+}
+
 /* What is within the bounds is as it was, and so is the content of parts, whatever it looks like.
  */
 static void what_is_usual_is_not_bounded(void **state)
@@ -380,6 +408,10 @@ static void what_is_usual_is_not_bounded(void **state)
 		{"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\n",
 		 "-- x\n x:x:x:x:x;x;x;x;x;x;x;x;x=?x=?x=?x=?\n", "\n--b--\n", 900000, ""},
 		{"To: ", "=?utf-8?q?=C3=A4?= <a%zu@[IPv6:::1]>,\n ", "a@b\n\nx\n", 1500, ""},
+		{"To: ",
+		 "=?utf-8?q?J=C3=B6rg=2C_Ann?= =?utf-8?q?a?= <a%zu@b.test>, \"b, c\" "
+		 "<c@d.test>,\n ",
+		 "a@b\n\nx\n", 38000, ""},
 		{"Received: ", "a:b (c) ", "\n\nx\n", 60000, ""},
 		{"DKIM-Signature: a", "; b=c", "\n\nx\n", 500, ""},
 		{"To: ", "g:", "\n\nx\n", 5000, "too much of something"},
@@ -494,6 +526,7 @@ int main(void)
 		cmocka_unit_test(participants_are_limited),
 		cmocka_unit_test(long_texts_are_cut),
 		cmocka_unit_test(what_takes_long_is_bounded),
+		cmocka_unit_test(what_is_blank_costs_nothing),
 		cmocka_unit_test(what_is_usual_is_not_bounded),
 		cmocka_unit_test(contents_are_not_bounded),
 		cmocka_unit_test(any_byte_makes_valid_text),
