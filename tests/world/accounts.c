@@ -141,6 +141,18 @@ void account_drop(struct account *account)
 /* --- lines --- */
 
 /* The value of FIELD, without quotes; false: there is none. */
+/* What is in quotation marks at TEXT, behind the first one. */
+static void unquote(const char *text, char *out, size_t size)
+{
+	size_t length = 0;
+
+	for (; *text != '"' && *text != '\0' && length + 1 < size; text++) {
+		text += *text == '\\' && text[1] != '\0';
+		out[length++] = *text;
+	}
+	out[length] = '\0';
+}
+
 static bool field(const char *line, const char *name, char *out, size_t size)
 {
 	char wanted[32];
@@ -152,7 +164,7 @@ static bool field(const char *line, const char *name, char *out, size_t size)
 		return false;
 	found += strlen(wanted);
 	if (*found == '"')
-		snprintf(out, size, "%.*s", (int)strcspn(found + 1, "\""), found + 1);
+		unquote(found + 1, out, size);
 	else
 		snprintf(out, size, "%.*s", (int)strcspn(found, " "), found);
 	return true;

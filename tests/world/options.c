@@ -9,7 +9,7 @@ static void usage(void)
 {
 	fprintf(stderr, "usage: world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] "
 			"[--until=TEXT] [--log=FILE] [--burst=N] [--places=N] [--calm] [--idle] "
-			"[--whole] [--providers]\n");
+			"[--whole] [--providers|--no-providers]\n");
 	exit(2);
 }
 
@@ -33,8 +33,8 @@ static void take_option(struct world_options *options, int option)
 		options->is_idle = true;
 	else if (option == 'w')
 		options->is_whole = true;
-	else if (option == 'r')
-		options->has_providers = true;
+	else if (option == 'r' || option == 'R')
+		options->has_providers = option == 'r';
 	else if (option == 'u')
 		options->until = optarg;
 	else if (option == 'l')
@@ -57,16 +57,22 @@ struct world_options world_options_read(int argc, char **argv, size_t nodes_max)
 					      {"calm", no_argument, NULL, 'c'},
 					      {"idle", no_argument, NULL, 'i'},
 					      {"providers", no_argument, NULL, 'r'},
+					      {"no-providers", no_argument, NULL, 'R'},
 					      {"whole", no_argument, NULL, 'w'},
 					      {"log", required_argument, NULL, 'l'},
 					      {0}};
 	struct world_options options = {.hours = 24, .messages = 500, .strikes = UINT64_MAX};
+	bool is_said = false; /* who the next hop is */
 	int option;
 
-	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1)
+	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+		is_said |= option == 'r' || option == 'R';
 		take_option(&options, option);
+	}
 	if (optind + 1 != argc || options.nodes > nodes_max)
 		usage();
 	options.seed = strtoull(argv[optind], NULL, 10);
+	if (!is_said)
+		options.has_providers = options.seed % 2 == 0;
 	return options;
 }

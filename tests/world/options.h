@@ -21,7 +21,7 @@ struct world_options {
 	bool is_calm;
 	bool is_idle;
 	bool is_whole;
-	bool has_providers;
+	bool has_providers; /* unless that is said, half of the seeds */
 };
 
 /* Wrong words, and more nodes than NODES_MAX, end the program with what is right. */

@@ -44,6 +44,18 @@ static void a_host_that_says_so_may_be_throttled(void **state)
 		objections_when_throttled("mx said: 421 4.7.0 Too many concurrent connections"), 2);
 }
 
+/* As the log quotes them. */
+static void words_may_have_quotation_marks(void **state)
+{
+	(void)state;
+	replies_begin();
+	scene_pass(1);
+	replies_note(HOST, REPLIES_EHLO, "", "451 4.7.1 Ratelimit \"to\" exceeded\r\n");
+	assert_int_equal(
+		objections_when_throttled("mx said: 451 4.7.1 Ratelimit \\\"to\\\" exceeded"), 0);
+	assert_int_equal(objections_when_throttled("mx said: 451 4.7.1 Ratelimit \\\"to"), 1);
+}
+
 static void a_throttle_without_words_is_seen(void **state)
 {
 	(void)state;
@@ -111,6 +123,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		SCENE_TEST(a_host_that_says_so_may_be_throttled),
+		SCENE_TEST(words_may_have_quotation_marks),
 		SCENE_TEST(a_throttle_without_words_is_seen),
 		SCENE_TEST(a_throttle_for_one_message_is_seen),
 		SCENE_TEST(sessions_have_enough),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] [--until=TEXT] [--log=FILE]
- *       [--burst=N] [--places=N] [--calm] [--idle] [--whole] [--providers]
+ *       [--burst=N] [--places=N] [--calm] [--idle] [--whole] [--providers|--no-providers]
  *
  * One node or two that relay to each other and share a directory, clients that give them mail for
  * mailboxes and for a next hop that is not always good, name servers that are not either, people
@@ -12,7 +12,8 @@
  * faults a few times a day. --burst: so many messages more, all at once and for two destinations,
  * in the midst of the others. --places: a node has so many for remote deliveries; where there are
  * fewer than one destination may use, it matters whose turn it is. --strikes: no more than so many
- * faults. --providers: the next hop says what large providers say (replies.h).
+ * faults. --providers: the next hop says what large providers say (replies.h); else it does so
+ * with even seeds.
  */
 #include "accounts.h"
 #include "dns.h"
