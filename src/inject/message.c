@@ -274,8 +274,7 @@ static int write_envelope(const struct inject_message *message,
 	int error = queue_control_write_envelope(&text, envelope);
 
 	if (error == 0)
-		error = queue_message_envelope(message->message, envelope->stage,
-					       buffer_view(&text));
+		error = queue_message_envelope(message->message, envelope->stage, &text);
 	return error;
 }
 

@@ -91,8 +91,7 @@ static int write_envelope(struct queue_message *message, const struct mail_envel
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	int result = queue_control_write_envelope(&text, envelope);
 
-	return result == 0 ? queue_message_envelope(message, envelope->stage, buffer_view(&text))
-			   : result;
+	return result == 0 ? queue_message_envelope(message, envelope->stage, &text) : result;
 }
 
 static int write_copy(struct adopt *adopt, struct queue_message *message,

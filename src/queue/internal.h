@@ -206,7 +206,7 @@ void queue_spare_mark_moved(struct queue_intake *intake, enum mail_stage stage, 
 /* Quarantined files become ready (IS_SAFE), or are set aside. */
 void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *held, bool is_safe);
 
-/* update/end.c: whether a message at S4 has a complete control file, including the map, so that
+/* update/load.c: whether a message at S4 has a complete control file, including the map, so that
  * only the removal from todo/ is missing: 1, 0 or -errno. */
 MUST_CHECK int queue_update_is_interrupted(const struct queue_store *store, enum mail_stage stage,
 					   uint64_t number);

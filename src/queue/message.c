@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: ISC
 #include "queue/message.h"
+#include "base/checksum.h"
 #include "base/panic.h"
 #include "os/file/file.h"
+#include "queue/control/checksum.h"
 #include "queue/control/trailer.h"
 #include "queue/internal.h"
 #include <errno.h>
@@ -167,25 +169,33 @@ static int overwrite(struct queue_spare *spare, struct str bytes)
 						  : result;
 }
 
-static int write_whole(struct queue_message *message, struct buffer *data, struct str text)
+static void add_checksum(struct buffer *text, uint32_t of_data)
+{
+	if (queue_checksum_is_used(buffer_view(text)))
+		queue_checksum_add_head(text, buffer_view(text), of_data);
+}
+
+static int write_whole(struct queue_message *message, struct buffer *data, struct buffer *text)
 {
 	uint64_t size = 0;
-	int result = check_envelope(message, text, &size);
+	int result = check_envelope(message, buffer_view(text), &size);
 
 	if (result < 0)
 		return result;
 	if (size != data->length || size > QUEUE_BY_VALUE_MAX)
 		return -EINVAL;
-	queue_trailer_append(data, size, text);
+	add_checksum(text, checksum_extend(0, buffer_data(data), data->length));
+	queue_trailer_append(data, size, buffer_view(text));
 	return overwrite(&message->data, buffer_view(data));
 }
 
-static int write_envelope(const struct queue_message *message, struct str text)
+static int write_envelope(const struct queue_message *message, struct buffer *text)
 {
 	struct os_file_info info;
+	uint32_t checksum = 0;
 	uint64_t size = 0;
 	uint64_t end;
-	int result = check_envelope(message, text, &size);
+	int result = check_envelope(message, buffer_view(text), &size);
 
 	if (result == 0)
 		result = os_file_info(message->data.file, &info);
@@ -193,7 +203,11 @@ static int write_envelope(const struct queue_message *message, struct str text)
 		return result;
 	if (info.size < size)
 		return -EINVAL;
-	result = queue_trailer_write(message->data.file, size, text, &end);
+	result = queue_trailer_checksum(message->data.file, size, &checksum);
+	if (result < 0)
+		return result;
+	add_checksum(text, checksum);
+	result = queue_trailer_write(message->data.file, size, buffer_view(text), &end);
 	/* the writer of the data may have written more than it says */
 	return result == 0 && info.size > end ? os_file_truncate(message->data.file, end) : result;
 }
@@ -207,7 +221,7 @@ static int end_writing(struct queue_message *message, enum mail_stage stage, int
 }
 
 int queue_message_write(struct queue_message *message, enum mail_stage stage, struct buffer *data,
-			struct str text)
+			struct buffer *text)
 {
 	if (message->has_envelope || message->has_failed || message->is_shared)
 		return -EINVAL;
@@ -238,7 +252,8 @@ int queue_message_check_start(struct queue_message *message, struct str start)
 	return result;
 }
 
-int queue_message_envelope(struct queue_message *message, enum mail_stage stage, struct str text)
+int queue_message_envelope(struct queue_message *message, enum mail_stage stage,
+			   struct buffer *text)
 {
 	int result;
 

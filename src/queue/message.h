@@ -60,11 +60,12 @@ uint64_t queue_message_number(const struct queue_message *message);
 
 /* S2 to S3 by value: writes DATA, then TEXT (queue/store.h). TEXT is what
  * queue_control_write_envelope() wrote; the number in its id must be this message's, its size
- * that of the data. TEXT is appended to DATA, which remains the caller's. May run in another
- * thread, at the same time as any call for other messages. After an error only
- * queue_message_abandon() and queue_message_commit_group(), which then fails, are allowed. */
+ * that of the data. It gets its sum record (queue/control/checksum.h), and is appended to DATA,
+ * which remains the caller's. May run in another thread, at the same time as any call for other
+ * messages. After an error only queue_message_abandon() and queue_message_commit_group(), which
+ * then fails, are allowed. */
 MUST_CHECK int queue_message_write(struct queue_message *message, enum mail_stage stage,
-				   struct buffer *data, struct str text);
+				   struct buffer *data, struct buffer *text);
 
 /* S2: shares the file from now on; call before its first byte is written. After an error only
  * queue_message_abandon() is allowed. */
@@ -81,7 +82,7 @@ MUST_CHECK int queue_message_check_start(struct queue_message *message, struct s
 /* S2 to S3: writes TEXT after the data, which must be in the file. -ETXTBSY: it was lent, and
  * another process can still write to it. Otherwise as queue_message_write(). */
 MUST_CHECK int queue_message_envelope(struct queue_message *message, enum mail_stage stage,
-				      struct str text);
+				      struct buffer *text);
 
 /* S3 to S4 for all of them, together: makes the files durable, renames them to todo/STAGE/X/ID,
  * makes the entries durable. When RESULTS[i] is 0, messages[i] is consumed, the client may be told

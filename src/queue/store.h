@@ -6,7 +6,8 @@
  *   pid/NAME             a data file that is not a message: new, a spare kept for
  *                        reuse, or being written
  *   todo/STAGE/X/ID      the data file: the message (CRLF lines, trace headers
- *                        first), then its envelope (queue/control/control.h, up to "end:"),
+ *                        first), then its envelope (queue/control/control.h, up to "end:", and
+ *                        the checksums of both),
  *                        then a line that says where the envelope begins,
  *                        "at: 00000000000000018233": queued at STAGE
  *   mess/X/ID            the data file of a message that is preprocessed

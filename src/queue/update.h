@@ -17,20 +17,23 @@ struct queue_update {
 	bool is_queued;        /* at S4, with the envelope in todo/STAGE/X/ID */
 	enum mail_stage stage; /* if is_queued */
 	struct str bounce;     /* records for bounce/X/ID; may be empty */
-	struct str control;    /* records for the control file; may be empty */
+	struct str control;    /* records for the control file, without checksums, which are added
+				* if the file is of format 2; may be empty */
 	bool may_be_lost;      /* CONTROL only says when to try again: do not sync it. At S5,
 				* without bounce records */
 	bool preprocess;       /* is_queued only: link the data file to mess/, make the control
 				* file, with CONTROL after the envelope, under the names in info/
 				* and the places below: S5 except for todo, from which "queue"
 				* removes it when told */
-	bool is_whole;         /* CONTROL is the complete control file, which replaces the old
-				* one: see queue_control_outgrown(). At S5; never may_be_lost.
-				* After a failure the next update must be whole too */
-	bool link_remote;      /* with preprocess and is_whole: the names to make */
+	bool
+		is_whole; /* CONTROL is the complete control file, with its checksums, which
+			   * replaces the old one: see queue_control_outgrown(). At S5; never
+			   * may_be_lost. After a failure the next update must be whole too */
+	bool link_remote; /* with preprocess and is_whole: the names to make */
 	const char *const *link_services;
 	size_t link_service_count;
 	int result;       /* out: 0 or -errno */
+	uint64_t length;  /* out: bytes of CONTROL in the file, with checksums */
 	bool is_in_doubt; /* out: it failed, but at least part of CONTROL is in the control file,
 			   * which would grow if it were appended again and again */
 	bool is_bounced;  /* out: BOUNCE is durable, also if the update failed later: the next

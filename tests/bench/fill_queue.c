@@ -70,7 +70,7 @@ static struct queue_message *begin(struct fill *fill, struct mail_envelope *enve
 	envelope->size = sizeof body - 1;
 	mail_envelope_add(envelope, recipient(fill, envelope->arena));
 	must(queue_control_write_envelope(&text, envelope), "envelope");
-	must(queue_message_envelope(message, MAIL_STAGE_ARRIVE, buffer_view(&text)), "envelope");
+	must(queue_message_envelope(message, MAIL_STAGE_ARRIVE, &text), "envelope");
 	buffer_clear(&text);
 	return message;
 }

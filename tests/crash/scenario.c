@@ -111,7 +111,7 @@ static int write_lent(struct queue_message *message, struct str data)
 }
 
 /* By value what may, and the rest into a file that is lent. */
-static int write_data(struct queue_message *message, const struct entry *entry,
+static int write_data(struct queue_message *message, struct entry *entry,
 		      enum mail_stage stage)
 {
 	struct str data = buffer_view(&entry->data);
@@ -120,11 +120,10 @@ static int write_data(struct queue_message *message, const struct entry *entry,
 
 	if (data.length <= QUEUE_BY_VALUE_MAX) {
 		buffer_append_str(&copy, data);
-		return queue_message_write(message, stage, &copy, buffer_view(&entry->control));
+		return queue_message_write(message, stage, &copy, &entry->control);
 	}
 	result = write_lent(message, data);
-	return result == 0 ? queue_message_envelope(message, stage, buffer_view(&entry->control))
-			   : result;
+	return result == 0 ? queue_message_envelope(message, stage, &entry->control) : result;
 }
 
 /* S1 to S3. NULL: an error, and the message abandoned. */

@@ -4,6 +4,7 @@
 #include "model.h"
 #include "os/file/file.h"
 #include "queue/cleaner.h"
+#include "queue/control/checksum.h"
 #include "queue/update.h"
 #include "queue/walk.h"
 #include <errno.h>
@@ -61,6 +62,7 @@ bool model_disk_works(void)
 static int apply(struct queue_update *update)
 {
 	struct model_message *m = model_find(update->number);
+	size_t begin;
 
 	if (m == NULL || m->id.born_us != update->born_us)
 		model_fail("an update of %" PRIu64 ", which is gone", update->number);
@@ -77,7 +79,11 @@ static int apply(struct queue_update *update)
 	}
 	if (update->is_whole)
 		buffer_reset(&m->control);
+	begin = m->control.length;
 	buffer_append_str(&m->control, update->control);
+	if (!update->is_whole)
+		queue_checksum_add_records(&m->control, begin, m->id.born_us);
+	update->length = m->control.length - begin;
 	m->bounce += update->bounce.length;
 	return 0;
 }
@@ -155,8 +161,7 @@ int queue_update_settle(const struct queue_settling *settling, enum mail_stage s
 void queue_update_account(struct queue_control *control, const struct queue_update *update)
 {
 	if (update->result == 0)
-		control->size = update->is_whole ? update->control.length
-						 : control->size + update->control.length;
+		control->size = update->is_whole ? update->length : control->size + update->length;
 }
 
 struct queue_cleaner *queue_cleaner_new(struct queue_store *store, const char *const *services,

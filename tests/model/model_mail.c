@@ -4,6 +4,7 @@
 #include "ipc/pack.h"
 #include "mail/verp.h"
 #include "model.h"
+#include "queue/control/checksum.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,6 +76,7 @@ void model_add_mail(struct mail_envelope *envelope, bool is_report)
 	envelope->received = STR("model");
 	if (queue_control_write_envelope(&m->envelope, envelope) < 0)
 		model_fail("an envelope cannot be written");
+	queue_checksum_add_head(&m->envelope, buffer_view(&m->envelope), 0);
 	m->release_us = envelope->release_us;
 	m->deadline = envelope->deadline;
 	m->recipients = (uint32_t)envelope->recipient_count;

@@ -52,15 +52,15 @@ static void what_waits_goes_where_its_address_leads_now(void **state)
 	assert_true(scene_waits(m));
 	requeue(m);
 	assert_true(
-		control_has(m, "\nrequeue: 1\n")); /* a crash now, and it is asked all the same */
+		control_has(m, "\nrequeue: 1 #")); /* a crash now, and it is asked all the same */
 	assert_false(scene_is_tried(m, 1));
 	model_resolve_to(now);
 	assert_false(scene_is_tried(m, 1)); /* not before the map is on the disk */
 	scene_work();
 	assert_true(scene_is_tried(m, 1));
 	assert_string_equal(model_destination_of(m, 1), "fast.example");
-	assert_true(control_has(m, "\nmap: 1 remote <r@fast.example>\n"));
-	assert_false(control_has(m, "dead.example>\nmapped") || control_has(m, "requeue:"));
+	assert_true(control_has(m, "\nmap: 1 remote <r@fast.example> #"));
+	assert_false(control_has(m, "remote <r@dead.example>") || control_has(m, "requeue:"));
 	scene_say(m, 1, "2.0.0", "");
 	assert_false(m->is_present);
 	scene_end();
@@ -118,7 +118,7 @@ static void an_order_waits_for_the_directory(void **state)
 	model_resolve(MODEL_AWAY);
 	assert_true(scene_waits(m));
 	assert_true(m->due_us <= model_wall_us); /* another process looks at once */
-	assert_true(control_has(m, "\nmap: 1 remote <r@grey.example>\n"));
+	assert_true(control_has(m, "\nmap: 1 remote <r@grey.example> #"));
 	model_directory_is_back();
 	model_advance(SECOND_US);
 	model_resolve_to(now);
@@ -155,7 +155,7 @@ static void a_hold_outlasts_it(void **state)
 	model_resolve_to(now);
 	scene_work();
 	assert_false(scene_is_tried(m, 1));
-	assert_true(control_has(m, "\nmap: 1 remote <r@fast.example>\n"));
+	assert_true(control_has(m, "\nmap: 1 remote <r@fast.example> #"));
 	assert_string_equal(scene_order("release", m), "ok");
 	scene_pass(SECOND_US);
 	assert_true(scene_is_tried(m, 1));
@@ -188,12 +188,12 @@ static void a_map_that_is_not_written_is_none(void **state)
 	model_resolve_to(now);
 	scene_work();
 	assert_false(scene_is_tried(m, 1));
-	assert_true(control_has(m, "\nmap: 1 remote <r@grey.example>\n"));
+	assert_true(control_has(m, "\nmap: 1 remote <r@grey.example> #"));
 	model_disk.fails = false;
 	scene_pass(MINUTE_US);
 	scene_work();
 	assert_true(scene_is_tried(m, 1));
-	assert_true(control_has(m, "\nmap: 1 remote <r@fast.example>\n"));
+	assert_true(control_has(m, "\nmap: 1 remote <r@fast.example> #"));
 	scene_end();
 }
 

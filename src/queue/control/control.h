@@ -2,13 +2,14 @@
 /*
  * queue/control/control.h - the control file's text.
  *
- * One record a line, "name: value", only ever appended to. The envelope comes first and ends with
- * "end:". A last line without a newline counts as not written, and so does an envelope without its
- * end line. Before more is appended to such a line it is ended with QUEUE_CONTROL_CANCEL, whose
- * control character keeps it from being a record. Unknown record names are skipped. Control
- * characters cannot occur in a value: they are refused when written and when read.
+ * One record a line, "name: value", only ever appended to; in format 2 with checksums
+ * (queue/control/checksum.h). The envelope comes first and ends with "end:". A last line without a
+ * newline counts as not written, and so does an envelope without its end line. Before more is
+ * appended to such a line it is ended with QUEUE_CONTROL_CANCEL, whose control character keeps it
+ * from being a record. Unknown record names are skipped. Control characters cannot occur in a
+ * value: they are refused when written and when read.
  *
- *   stagepost 1
+ *   stagepost 2
  *   id: 457-63f1a2b3c4d5e
  *   stage: arrive
  *   born: 2026-11-20T08:33:11.482913Z
@@ -18,22 +19,23 @@
  *   to: 1 <scuba@mail.example.net> notify=failure orcpt=rfc822;scuba@mail.example.net
  *   to: 2 <sales@mail.example.net>
  *   end:
- *   map: 1 local mailbox <scuba@mail.example.net>
- *   map: 2 remote 3 <ann@example.org>
- *   map: 2 none 4 <gone@mail.example.net>
- *   map: 2 local lmtp server=10.0.0.7:24 5 <tom@mail.example.net>
- *   mapped: directory=42 count=4
- *   fail: 4 2026-11-20T08:33:11Z 5.1.1 no such address
- *   done: 1 2026-11-20T08:33:11Z 2.0.0 stored
- *   wait: 3 2026-11-20T08:33:14Z until=2026-11-20T08:40:01Z trigger=host.mx.example.org 4.4.1 no
- *   delayed: 3 2026-11-20T12:33:12Z
- *   requeue: 3
- *   quiet: 5
- *   relayed: 6
- *   done: 5 2026-11-20T13:10:12Z 2.0.0 mx.example.org said: 250 ok
- *   said: 1 trigger=host.mx.example.org 4.4.1 mx.example.org: connection refused
- *   wait: 6 2026-11-20T13:10:12Z until=2026-11-20T14:02:40Z tried=9 said=1
- *   wait: 7 2026-11-20T13:10:12Z until=2026-11-20T14:01:07Z tried=9 said=1
+ *   sum: 2a5b90c1 d2762109
+ *   map: 1 local mailbox <scuba@mail.example.net> #31170f19
+ *   map: 2 remote 3 <ann@example.org> #3c499c7f
+ *   map: 2 none 4 <gone@mail.example.net> #81710c25
+ *   map: 2 local lmtp server=10.0.0.7:24 5 <tom@mail.example.net> #73a3c1bc
+ *   mapped: directory=42 count=4 #49111f4e
+ *   fail: 4 2026-11-20T08:33:11Z 5.1.1 no such address #7d728130
+ *   done: 1 2026-11-20T08:33:11Z 2.0.0 stored #43103023
+ *   wait: 3 2026-11-20T08:33:14Z until=2026-11-20T08:40:01Z trigger=host.x.test 4.4.1 no #20ea3069
+ *   delayed: 3 2026-11-20T12:33:12Z #d61f303a
+ *   requeue: 3 #d350f785
+ *   quiet: 5 #19fcd2d3
+ *   relayed: 6 #31eefaf7
+ *   done: 5 2026-11-20T13:10:12Z 2.0.0 mx.example.org said: 250 ok #e0ee526f
+ *   said: 1 trigger=host.mx.example.org 4.4.1 mx.example.org: connection refused #40b1ac91
+ *   wait: 6 2026-11-20T13:10:12Z until=2026-11-20T14:02:40Z tried=9 said=1 #0cbfe71a
+ *   wait: 7 2026-11-20T13:10:12Z until=2026-11-20T14:01:07Z tried=9 said=1 #86837b1f
  *
  * "from: <SENDER>" may have the words ret, envid, binarymime, smtputf8, requiretls, priority=NUMBER
  * (-9 to 9, not 0), release=TIME (in whole seconds): before then no delivery is attempted, and
@@ -58,16 +60,18 @@
  * and has no status.
  *
  * Size limits. A control file is rewritten with only the current state when it has become twice as
- * long as that state needs (queue_control_outgrown()). The longest such text is 170 MiB: an
+ * long as that state needs (queue_control_outgrown()). The longest such text is 175 MiB: an
  * envelope of QUEUE_ENVELOPE_MAX (16 MiB); 100,000 deliveries (MAPPING_DELIVERIES_MAX) whose map
- * records have 533 bytes (service 32, server 136, address 320), wait records 783 (trigger 200,
- * status 11, text 479), delayed records 41 and requeue records 20; 100,000 refused recipients with
- * 80 bytes each besides their addresses, which are those of the envelope. One attempt of all
- * deliveries appends at most their wait records, 75 MiB. So no control file that we write grows
- * beyond QUEUE_CONTROL_MAX.
+ * records have 543 bytes (service 32, server 136, address 320, checksum 10), wait records 793
+ * (trigger 200, status 11, text 479), delayed records 51 and requeue records 30; 100,000 refused
+ * recipients with 90 bytes each besides their addresses, which are those of the envelope. One
+ * attempt of all deliveries appends at most their wait records, 76 MiB. So no control file that we
+ * write grows beyond QUEUE_CONTROL_MAX.
  *
  * A power failure may leave holes in what was being appended: after "end:", a record that cannot be
- * read counts as not written.
+ * read counts as not written. In format 2 one that a later record proves to have been durable is
+ * damage: its delivery is in the state before it, or is mapped again (mend.c), and whoever reads
+ * the file says so.
  */
 #ifndef QUEUE_CONTROL_CONTROL_H
 #define QUEUE_CONTROL_CONTROL_H
@@ -117,12 +121,17 @@ struct queue_control {
 	size_t delivery_count;
 	bool is_mapped; /* the file has a complete block of map records */
 	uint64_t directory_version;
-	struct str head;    /* the envelope's text, up to "end:" */
+	unsigned format;   /* 2, or 1 of an earlier version */
+	struct str head;   /* the envelope's text, up to "end:"; in format 2 with its sum record */
+	bool has_checksum; /* false in format 1, and before the message is written */
+	uint32_t data_checksum;
+	unsigned damaged;   /* records after the envelope that a disk has changed: their deliveries
+			     * are in the state before them */
 	uint32_t said;      /* the highest number of a said record; 0: no such record */
 	uint64_t size;      /* of its file, at least; updated by queue_update_account() */
 	uint64_t needed;    /* size of its file if rewritten, as last computed */
-	bool must_be_whole; /* its map has changed; or rewriting it failed: only a rewrite makes
-			     * its name durable */
+	bool must_be_whole; /* it has lines that cannot be read; its map has changed; or rewriting
+			     * it failed: only a rewrite makes its name durable */
 };
 
 /* Letters, digits, '-' and '_' (not first '-' or '_'): 1 to QUEUE_SERVICE_MAX bytes. */
@@ -171,6 +180,10 @@ MUST_CHECK bool queue_control_outgrown(struct queue_control *control, size_t mor
 MUST_CHECK int queue_control_parse(struct str text, struct queue_control **control_out,
 				   unsigned *line_out);
 void queue_control_free(struct queue_control *control);
+
+/* The control file of a message at S5 is damaged, and no map is in it: every recipient is to be
+ * mapped again. */
+void queue_control_map_again(struct queue_control *control);
 
 /* Whether no delivery is QUEUE_PENDING or QUEUE_WAIT. False while not mapped. */
 bool queue_control_is_finished(const struct queue_control *control);

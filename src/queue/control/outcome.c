@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The state of deliveries: records appended after attempts, and the rewritten file. */
 #include "base/panic.h"
+#include "queue/control/checksum.h"
 #include "queue/control/control.h"
 #include "queue/control/record.h"
 #include <errno.h>
@@ -228,6 +229,7 @@ static int write_marks(struct buffer *out, const struct queue_delivery *delivery
 
 static int write_whole(struct buffer *out, struct queue_control *control)
 {
+	size_t begin = out->length;
 	int error;
 
 	buffer_append_str(out, control->head);
@@ -237,6 +239,9 @@ static int write_whole(struct buffer *out, struct queue_control *control)
 		error = write_outcomes(out, control, NULL, control->delivery_count, true);
 	for (size_t i = 0; error == 0 && i < control->delivery_count; i++)
 		error = write_marks(out, &control->deliveries[i]);
+	if (control->format > 1)
+		queue_checksum_add_records(out, begin + control->head.length,
+					   control->envelope->id.born_us);
 	return error;
 }
 

@@ -56,6 +56,7 @@ static void read_map(struct control_reader *reader, struct str value)
 
 	if (!parse_map(reader, value, &delivery)) {
 		reader->block_count = 0;
+		reader->block_lost = 0;
 		return;
 	}
 	if (reader->block_count == reader->block_capacity) {
@@ -65,6 +66,8 @@ static void read_map(struct control_reader *reader, struct str value)
 					      reader->block_capacity * sizeof *reader->block);
 	}
 	reader->block[reader->block_count++] = delivery;
+	if (delivery.number > reader->highest)
+		reader->highest = delivery.number;
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -98,6 +101,20 @@ static void accept_map(struct control_reader *reader, size_t count, uint64_t dir
 	reader->by_number = sorted;
 }
 
+static void accept_part(struct control_reader *reader, size_t lost, uint64_t directory_version)
+{
+	accept_map(reader, reader->block_count, directory_version);
+	reader->map_lost = reader->control->is_mapped ? lost : 0;
+}
+
+void control_end_map(struct control_reader *reader)
+{
+	if (!reader->control->is_mapped)
+		accept_part(reader, SIZE_MAX, 0);
+	reader->block_count = 0;
+	reader->block_lost = 0;
+}
+
 static void read_mapped(struct control_reader *reader, struct str value)
 {
 	struct str name;
@@ -115,7 +132,10 @@ static void read_mapped(struct control_reader *reader, struct str value)
 	}
 	if (count > 0 && count <= reader->block_count)
 		accept_map(reader, (size_t)count, version);
+	else if (count > 0 && count <= reader->block_count + reader->block_lost)
+		accept_part(reader, (size_t)count - reader->block_count, version);
 	reader->block_count = 0;
+	reader->block_lost = 0;
 }
 
 static struct queue_delivery *find_delivery(const struct control_reader *reader, uint32_t number)
@@ -243,6 +263,10 @@ static void read_outcome(struct control_reader *reader, enum queue_outcome outco
 
 	if (!record_number(&value, &number))
 		return;
+	if (number > reader->highest)
+		reader->highest = number;
+	if (reader->block_lost > 0) /* the map has ended, and its last record is lost */
+		control_end_map(reader);
 	delivery = find_delivery(reader, number);
 	if (delivery == NULL)
 		return;
@@ -315,6 +339,7 @@ void control_read_progress(struct control_reader *reader, struct str line)
 
 	if (!record_split(line, &name, &value)) {
 		reader->block_count = 0;
+		reader->block_lost = 0;
 		return;
 	}
 	if (str_equal(name, STR("map")) && !reader->control->is_mapped)

@@ -3,6 +3,7 @@
  * Reading a control file. Before "end:" everything must be right: the envelope was durable before
  * the message was accepted.
  */
+#include "queue/control/checksum.h"
 #include "queue/control/control.h"
 #include "queue/control/record.h"
 #include "queue/control/trigger_name.h"
@@ -179,6 +180,12 @@ static bool next_line(struct str *text, struct str *line_out)
 	return true;
 }
 
+static bool read_format(struct str line, unsigned *format_out)
+{
+	*format_out = str_equal(line, STR("stagepost 2")) ? 2 : 1;
+	return *format_out == 2 || str_equal(line, STR("stagepost 1"));
+}
+
 /* Reads up to "end:"; *TEXT becomes what follows. */
 static int read_envelope(struct control_reader *reader, struct str *text, unsigned *line_number)
 {
@@ -189,7 +196,7 @@ static int read_envelope(struct control_reader *reader, struct str *text, unsign
 	*line_number = 1;
 	if (!next_line(text, &line))
 		return -ENODATA;
-	if (!str_equal(line, STR("stagepost 1")))
+	if (!read_format(line, &reader->control->format))
 		return str_starts_with(line, STR("stagepost ")) ? -EPROTO : -EBADMSG;
 	while (next_line(text, &line)) {
 		(*line_number)++;
@@ -201,12 +208,80 @@ static int read_envelope(struct control_reader *reader, struct str *text, unsign
 	return -ENODATA;
 }
 
+/* The record for the envelope and the data, which becomes part of the head. What a client has just
+ * written has none yet, and nothing after it. */
+static int read_sum(struct control_reader *reader, struct str *text)
+{
+	struct queue_control *control = reader->control;
+	struct str line;
+
+	if (control->format == 1) /* but not one that a disk has made of format 2 */
+		return str_starts_with(*text, STR("sum: ")) ? -EBADMSG : 0;
+	if (text->length == 0)
+		return 0;
+	if (!next_line(text, &line))
+		return -ENODATA;
+	if (!queue_checksum_read_head(line, control->head, &control->data_checksum))
+		return -EBADMSG;
+	control->has_checksum = true;
+	control->head = str_slice(control->head.data, control->head.length + line.length + 1);
+	reader->of_birth = queue_checksum_of_birth(reader->born_us);
+	return 0;
+}
+
+/* When to try again is not synced (queue/update.h): a power failure may have taken such records in
+ * front of others of that kind. Before a record of another kind, whose sync covers them, it cannot.
+ */
+static bool is_synced(struct str line)
+{
+	return !str_starts_with(line, STR("wait: ")) && !str_starts_with(line, STR("said: "));
+}
+
+static void read_line(struct control_reader *reader, struct str line)
+{
+	if (reader->control->format == 1) {
+		control_read_progress(reader, line);
+		return;
+	}
+	if (line.length > 0 && line.data[line.length - 1] == QUEUE_CONTROL_CANCEL[0])
+		return; /* it was cut, and ended when that was seen */
+	if (!queue_checksum_take(&line, reader->of_birth)) {
+		reader->block_lost++;
+		reader->doubtful++;
+		return;
+	}
+	if (is_synced(line)) {
+		reader->control->damaged += reader->doubtful;
+		reader->doubtful = 0;
+	}
+	control_read_progress(reader, line);
+}
+
+/* Reads what follows the envelope. A power failure takes the end of a file; the map, which comes
+ * first, was synced before the message was at S5. */
+static void read_records(struct control_reader *reader, struct str text)
+{
+	struct queue_control *control = reader->control;
+	bool is_marked = control->has_checksum && text.length > 0;
+	struct str line;
+
+	while (next_line(&text, &line))
+		read_line(reader, line);
+	if (is_marked && !control->is_mapped) {
+		control->damaged++;
+		control_end_map(reader);
+	}
+	/* a later process must not take what a power failure has cut for damage */
+	control->must_be_whole = reader->doubtful > 0 || control->damaged > 0;
+	if (reader->map_lost > 0)
+		control_mend_map(control, reader->map_lost, reader->highest);
+}
+
 int queue_control_parse(struct str text, struct queue_control **control_out, unsigned *line_out)
 {
 	struct control_reader reader = {0};
 	struct str all;
 	unsigned line_number;
-	struct str line;
 	int result;
 
 	if (text.length > QUEUE_CONTROL_MAX)
@@ -224,8 +299,14 @@ int queue_control_parse(struct str text, struct queue_control **control_out, uns
 		return result;
 	}
 	reader.control->head = str_slice(all.data, all.length - text.length);
-	while (next_line(&text, &line))
-		control_read_progress(&reader, line);
+	result = read_sum(&reader, &text);
+	if (result < 0) {
+		if (line_out != NULL)
+			*line_out = line_number + 1;
+		mail_envelope_free(reader.envelope);
+		return result;
+	}
+	read_records(&reader, text);
 	free(reader.block);
 	free(reader.said);
 	*control_out = reader.control;

@@ -44,17 +44,28 @@ struct control_said {
 struct control_reader {
 	struct queue_control *control;
 	struct mail_envelope *envelope;
+	uint32_t of_birth; /* queue_checksum_of_birth() */
+	unsigned doubtful; /* lines whose checksum is wrong, since the last record that
+			    * was synced */
 	int64_t born_us;
 	unsigned seen;                /* of the head's records */
 	struct queue_delivery *block; /* owned; the map records read so far */
 	size_t block_count;
 	size_t block_capacity;
+	size_t block_lost;                 /* lines among them whose checksum is wrong */
+	size_t map_lost;                   /* deliveries of the map that cannot be read */
+	uint32_t highest;                  /* number of a delivery in any record */
 	struct queue_delivery **by_number; /* in the arena */
 	struct control_said *said;         /* owned; ordered by number */
 	size_t said_count;
 	size_t said_capacity;
 };
 
+/* mend.c: puts deliveries of which nothing is known into the map, after its LOST records could not
+ * be read (SIZE_MAX: an unknown number). Numbers above HIGHEST were never used. */
+void control_mend_map(struct queue_control *control, size_t lost, uint32_t highest);
+/* progress.c: takes what was read of the map for all that can be read, though its end is lost. */
+void control_end_map(struct control_reader *reader);
 /* progress.c: one line after "end:". */
 void control_read_progress(struct control_reader *reader, struct str line);
 

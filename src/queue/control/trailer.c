@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: ISC
 #include "queue/control/trailer.h"
+#include "base/checksum.h"
+#include "base/panic.h"
 #include "os/file/file.h"
 #include "queue/control/control.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -78,5 +81,30 @@ int queue_trailer_read(int file, struct buffer *text, uint64_t *offset_out)
 	result = read_part(file, out, length, offset);
 	if (result == 0)
 		buffer_commit(text, length);
+	return result;
+}
+
+int queue_trailer_checksum(int file, uint64_t size, uint32_t *checksum_out)
+{
+	enum { PIECE = 128 * 1024 };
+	char *piece = memory_alloc(PIECE);
+	uint32_t checksum = 0;
+	uint64_t have = 0;
+	int result = 0;
+
+	while (result == 0 && have < size) {
+		size_t wanted = size - have < PIECE ? (size_t)(size - have) : PIECE;
+		ssize_t length = os_file_read(file, piece, wanted, have);
+
+		if (length < 0)
+			result = (int)length;
+		else if ((size_t)length < wanted)
+			result = -EBADMSG;
+		else
+			checksum = checksum_extend(checksum, piece, wanted);
+		have += wanted;
+	}
+	free(piece);
+	*checksum_out = checksum;
 	return result;
 }

@@ -128,7 +128,7 @@ static void write_head(struct buffer *out, const struct mail_envelope *envelope)
 
 	mail_id_format(envelope->id, id);
 	timestamp_format(envelope->id.born_us, born);
-	buffer_append_string(out, "stagepost 1\nid: ");
+	buffer_append_string(out, "stagepost 2\nid: ");
 	buffer_append_string(out, id);
 	buffer_append_string(out, "\nstage: ");
 	buffer_append_string(out, mail_stage_name(envelope->stage));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Messages with a wrong number leave the queue for repair/: steps 1 to 3. */
 #include "os/file/file.h"
+#include "queue/control/checksum.h"
 #include "queue/repair/internal.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -59,26 +60,29 @@ int repair_each_entry(struct repair *repair,
 
 /* --- step 1 --- */
 
-/* Copies TEXT, with the id record replaced by "id: NUMBER-BIRTH". */
-static void append_renumbered(struct buffer *out, struct str text, struct mail_id id)
+/* Copies the envelope of CONTROL with the id record replaced by "id: NUMBER-BIRTH", and the rest of
+ * TEXT as it is: its checksums are those of the birth. */
+static void append_renumbered(struct buffer *out, struct str text,
+			      const struct queue_control *control, uint64_t number)
 {
-	bool is_done = false;
 	char name[MAIL_ID_SIZE];
+	struct str rest = str_skip(text, control->head.length);
+	struct str head = control->head;
+	struct str line;
 
-	mail_id_format(id, name);
-	while (text.length > 0) {
-		struct str line;
-		bool has_newline = str_split(&text, '\n', &line);
-
-		if (!is_done && str_starts_with(line, STR("id: "))) {
+	mail_id_format((struct mail_id){number, control->envelope->id.born_us}, name);
+	if (control->has_checksum)
+		head.length -= QUEUE_CHECKSUM_HEAD_SIZE;
+	while (str_split(&head, '\n', &line) && line.data != NULL && line.length > 0) {
+		if (str_starts_with(line, STR("id: ")))
 			buffer_append_format(out, "id: %s", name);
-			is_done = true;
-		} else {
+		else
 			buffer_append_str(out, line);
-		}
-		if (has_newline)
-			buffer_append_byte(out, '\n');
+		buffer_append_byte(out, '\n');
 	}
+	if (control->has_checksum)
+		queue_checksum_add_head(out, buffer_view(out), control->data_checksum);
+	buffer_append_str(out, rest);
 }
 
 static int write_file(int directory, const char *path, struct str text, int64_t modified_us)
@@ -120,8 +124,7 @@ static int write_control(struct repair *repair, const struct repair_move *move)
 		result = repair_load(repair, move->place, move->old, &text, &control);
 	if (result < 0)
 		return result;
-	append_renumbered(&changed, buffer_view(&text),
-			  (struct mail_id){move->number, control->envelope->id.born_us});
+	append_renumbered(&changed, buffer_view(&text), control, move->number);
 	queue_control_free(control);
 	new_path(move, path);
 	return write_file(repair->store->directory, path, buffer_view(&changed), info.modified_us);

@@ -67,14 +67,13 @@ static void resume(struct server_client *client)
 /* S2 to S3. In the group's thread, because a slow disk must not block the loop. */
 static int write_message(struct server_held *held)
 {
-	struct str text = buffer_view(&held->text);
 	int error = held->client->is_user ? server_user_check_data(held) : 0;
 
 	if (error < 0)
 		return error;
 	if (queue_message_is_shared(held->message))
-		return queue_message_envelope(held->message, held->stage, text);
-	return queue_message_write(held->message, held->stage, &held->data, text);
+		return queue_message_envelope(held->message, held->stage, &held->text);
+	return queue_message_write(held->message, held->stage, &held->data, &held->text);
 }
 
 static void group_work(void *context, void **items, size_t count)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Making control files, appending to them, and checking whose they are. */
 #include "os/file/file.h"
+#include "queue/control/checksum.h"
 #include "queue/internal.h"
 #include "queue/update/internal.h"
 #include <errno.h>
@@ -53,56 +54,62 @@ void queue_update_account(struct queue_control *control, const struct queue_upda
 	else if (update->is_in_doubt)
 		control->must_be_whole = true;
 	if (update->is_whole && update->result == 0)
-		control->size = update->control.length;
+		control->size = update->length;
 	else if (!update->is_whole)
-		control->size += update->control.length + strlen(QUEUE_CONTROL_CANCEL);
+		control->size += update->length + strlen(QUEUE_CONTROL_CANCEL);
 	if (update->preprocess) /* the text in todo/ comes first */
-		control->size = control->head.length + update->control.length;
+		control->size = control->head.length + update->length;
 }
 
-/* The beginning of a control file, if it belongs to the update's message. */
-static struct str expected_head(const struct queue_update *update, char head[HEAD_SIZE])
+/* The id that HEAD says, the beginning of a control file of any format. */
+static bool read_id(struct str head, struct mail_id *id_out)
 {
-	char id[MAIL_ID_SIZE];
+	struct str line;
 
-	mail_id_format((struct mail_id){update->number, update->born_us}, id);
-	snprintf(head, HEAD_SIZE, "stagepost 1\nid: %s\n", id);
-	return str_from(head);
+	return str_split(&head, '\n', &line) && str_starts_with(line, STR("stagepost ")) &&
+	       str_split(&head, '\n', &line) && str_starts_with(line, STR("id: ")) &&
+	       mail_id_parse(str_skip(line, 4), id_out);
 }
 
-/* Reads the envelope into TEXT. Numbers are reused: -ESTALE when it is another message's. */
+/* Numbers are reused: -ESTALE when HEAD is of another message than the update is for. *ID_OUT is
+ * whose it is. */
+static int check_head(const struct queue_update *update, struct str head, struct mail_id *id_out)
+{
+	if (!read_id(head, id_out))
+		return -EBADMSG;
+	return update->born_us == 0 || (id_out->number == update->number &&
+					id_out->born_us == update->born_us)
+		       ? 0
+		       : -ESTALE;
+}
+
+/* Reads the envelope into TEXT. */
 static int read_envelope(struct queue_store *store, const struct queue_update *update,
-			 struct buffer *text)
+			 struct buffer *text, struct mail_id *id_out)
 {
-	char head[HEAD_SIZE];
 	int result = queue_update_read(store, &update->stage, update->number, text);
 
-	if (result == 0 && update->born_us != 0 &&
-	    !str_starts_with(buffer_view(text), expected_head(update, head)))
-		result = -ESTALE;
-	return result;
+	return result == 0 ? check_head(update, buffer_view(text), id_out) : result;
 }
 
-/* The same check for a message at S5, whose control file is FILE. */
-static int check_head(const struct queue_update *update, int file)
+/* Checks the control file FILE of a message at S5. *BEGIN_OUT is its beginning, in HEAD. */
+static int read_head(const struct queue_update *update, int file, char head[HEAD_SIZE],
+		     struct str *begin_out, struct mail_id *id_out)
 {
-	char head[HEAD_SIZE];
-	char found[HEAD_SIZE];
-	struct str expected;
-	ssize_t length;
+	ssize_t length = os_file_read(file, head, HEAD_SIZE, 0);
 
-	if (update->born_us == 0)
-		return 0;
-	expected = expected_head(update, head);
-	length = os_file_read(file, found, expected.length, 0);
 	if (length < 0)
 		return (int)length;
-	return str_equal(str_slice(found, (size_t)length), expected) ? 0 : -ESTALE;
+	*begin_out = str_slice(head, (size_t)length);
+	return check_head(update, *begin_out, id_out);
 }
 
 static int check_file(struct queue_store *store, const struct queue_update *update)
 {
 	char path[QUEUE_PATH_SIZE];
+	char head[HEAD_SIZE];
+	struct mail_id id;
+	struct str begin;
 	int result;
 	int file;
 
@@ -110,7 +117,7 @@ static int check_file(struct queue_store *store, const struct queue_update *upda
 	file = os_file_open(store->directory, path, OS_FILE_READ);
 	if (file < 0)
 		return file;
-	result = check_head(update, file);
+	result = read_head(update, file, head, &begin, &id);
 	os_file_close(file);
 	return result;
 }
@@ -119,12 +126,27 @@ static int check_file(struct queue_store *store, const struct queue_update *upda
 int update_check_identity(struct queue_store *store, const struct queue_update *update)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct mail_id id;
 
 	if (update->bounce.length == 0 || update->born_us == 0)
 		return 0; /* checked when the control file is open */
 	if (update->is_queued)
-		return read_envelope(store, update, &text);
+		return read_envelope(store, update, &text, &id);
 	return check_file(store, update);
+}
+
+/* Appends the records of UPDATE to OUT, as they are in a file of ID's that begins with HEAD, which
+ * may be a view of OUT. */
+static void append_records(struct queue_update *update, struct str head, struct mail_id id,
+			   struct buffer *out)
+{
+	bool has_checksums = queue_checksum_is_used(head);
+	size_t begin = out->length;
+
+	buffer_append_str(out, update->control);
+	if (has_checksums)
+		queue_checksum_add_records(out, begin, id.born_us);
+	update->length = out->length - begin;
 }
 
 static int create(const struct queue_store *store, const char *path)
@@ -158,25 +180,28 @@ static int write_new(const struct queue_store *store, uint64_t number, struct st
 	return result;
 }
 
-int update_make_control(struct queue_store *store, const struct queue_update *update)
+int update_make_control(struct queue_store *store, struct queue_update *update)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
-	int result = read_envelope(store, update, &text);
+	struct mail_id id;
+	int result = read_envelope(store, update, &text, &id);
 
 	if (result < 0)
 		return result;
 	if (buffer_data(&text)[text.length - 1] != '\n') /* the last line was cut */
 		buffer_append_string(&text, QUEUE_CONTROL_CANCEL);
-	buffer_append_str(&text, update->control);
+	append_records(update, buffer_view(&text), id, &text);
 	return write_new(store, update->number, buffer_view(&text));
 }
 
-int update_make_whole(struct queue_store *store, const struct queue_update *update)
+int update_make_whole(struct queue_store *store, struct queue_update *update)
 {
-	/* replacing another message's file would destroy that message */
+	/* replacing another message's file would destroy that message; a damaged one is nobody's */
 	int result = check_file(store, update);
 
-	return result == 0 ? write_new(store, update->number, update->control) : result;
+	update->length = update->control.length;
+	return result == 0 || result == -EBADMSG ? write_new(store, update->number, update->control)
+						 : result;
 }
 
 void update_drop_whole(struct queue_store *store, const struct queue_update *update)
@@ -184,6 +209,21 @@ void update_drop_whole(struct queue_store *store, const struct queue_update *upd
 	int result = queue_store_drop(store, QUEUE_INTD, NULL, update->number);
 
 	(void)result; /* otherwise the next one that is made replaces it */
+}
+
+/* The records go to the end of FILE. */
+static int append_to(struct queue_store *store, struct queue_update *update, int file)
+{
+	struct buffer records CLEANUP(buffer_clear) = {0};
+	char head[HEAD_SIZE];
+	struct mail_id id;
+	struct str begin;
+	int result = read_head(update, file, head, &begin, &id);
+
+	if (result < 0)
+		return result;
+	append_records(update, begin, id, &records);
+	return update_append(store, file, buffer_view(&records), &update->is_in_doubt);
 }
 
 int update_append_control(struct queue_store *store, struct queue_update *update)
@@ -196,9 +236,7 @@ int update_append_control(struct queue_store *store, struct queue_update *update
 	file = os_file_open(store->directory, path, OS_FILE_WRITE | OS_FILE_APPEND);
 	if (file < 0)
 		return file;
-	result = check_head(update, file);
-	if (result == 0)
-		result = update_append(store, file, update->control, &update->is_in_doubt);
+	result = append_to(store, update, file);
 	if (result == 0)
 		return file;
 	os_file_close(file);

@@ -16,10 +16,10 @@ MUST_CHECK int update_append(const struct queue_store *store, int file, struct s
 MUST_CHECK int update_check_identity(struct queue_store *store, const struct queue_update *update);
 
 /* Makes the control file of a message that goes to S5, in intd/: the open file, or -errno. */
-MUST_CHECK int update_make_control(struct queue_store *store, const struct queue_update *update);
+MUST_CHECK int update_make_control(struct queue_store *store, struct queue_update *update);
 
 /* The same with the complete control file of a message at S5. */
-MUST_CHECK int update_make_whole(struct queue_store *store, const struct queue_update *update);
+MUST_CHECK int update_make_whole(struct queue_store *store, struct queue_update *update);
 /* Removes it again, if it was not renamed. */
 void update_drop_whole(struct queue_store *store, const struct queue_update *update);
 

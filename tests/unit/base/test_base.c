@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/checksum.h"
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/text/base64.h"
@@ -347,6 +348,36 @@ static void hashes_are_those_of_siphash(void **state)
 		assert_true(hash_keyed(key, text, cases[i].size) == cases[i].hash);
 }
 
+/* The examples of RFC 3720, B.4, and the check value of the catalogues of CRCs. */
+static void checksums_are_those_of_crc_32c(void **state)
+{
+	unsigned char bytes[32];
+	unsigned char random[300];
+
+	(void)state;
+	assert_true(checksum_extend(0, "123456789", 9) == 0xe3069283);
+	assert_true(checksum_extend(0, "", 0) == 0);
+	memset(bytes, 0, sizeof bytes);
+	assert_true(checksum_extend(0, bytes, sizeof bytes) == 0x8a9136aa);
+	memset(bytes, 0xff, sizeof bytes);
+	assert_true(checksum_extend(0, bytes, sizeof bytes) == 0x62a8ab43);
+	for (size_t i = 0; i < sizeof bytes; i++)
+		bytes[i] = (unsigned char)i;
+	assert_true(checksum_extend(0, bytes, sizeof bytes) == 0x46dd794e);
+	for (size_t i = 0; i < sizeof random; i++)
+		random[i] = (unsigned char)(i * i * 31 + i / 3);
+	for (size_t from = 0; from < 9; from++) {
+		for (size_t size = 0; from + size <= sizeof random; size++) {
+			uint32_t whole = checksum_extend(0, random + from, size);
+			uint32_t part = checksum_extend(0, random + from, size / 3);
+
+			assert_true(whole == checksum_extend_by_table(0, random + from, size));
+			assert_true(whole == checksum_extend(part, random + from + size / 3,
+							     size - size / 3));
+		}
+	}
+}
+
 /* Each process has a key of its own, which is not the first of all. */
 static void own_hashes_are_keyed(void **state)
 {
@@ -391,6 +422,7 @@ int main(void)
 		cmocka_unit_test(mdoc_text_holds_no_requests),
 		cmocka_unit_test(arena_memory_is_zeroed_after_reset),
 		cmocka_unit_test(hashes_are_those_of_siphash),
+		cmocka_unit_test(checksums_are_those_of_crc_32c),
 		cmocka_unit_test(own_hashes_are_keyed),
 		cmocka_unit_test(quoted_strings_have_a_backslash_before_what_would_end_them),
 	};

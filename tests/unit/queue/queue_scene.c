@@ -84,8 +84,7 @@ struct queue_message *queue_scene_write(struct queue_intake *intake, struct mail
 	envelope->id.number = queue_message_number(message);
 	envelope->size = strlen(data);
 	assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
-	assert_int_equal(queue_message_write(message, envelope->stage, &bytes, buffer_view(&text)),
-			 0);
+	assert_int_equal(queue_message_write(message, envelope->stage, &bytes, &text), 0);
 	buffer_clear(&bytes);
 	buffer_clear(&text);
 	mail_envelope_free(envelope);
@@ -134,7 +133,7 @@ void queue_scene_expect_data(struct queue_store *store, uint64_t number, const c
 	assert_true(length > (ssize_t)strlen(data));
 	assert_memory_equal(have, data, strlen(data));
 	assert_true(str_starts_with(str_slice(have + strlen(data), (size_t)length - strlen(data)),
-				    STR("stagepost 1\n")));
+				    STR("stagepost 2\n")));
 }
 
 int queue_scene_update(struct queue_store *store, struct queue_update *update)

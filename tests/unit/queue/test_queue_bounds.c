@@ -252,7 +252,7 @@ static int envelope_result(struct queue_intake *intake, const char *end)
 	assert_int_equal(os_file_write(queue_message_file(message), "0123456789", 10, 0), 0);
 	buffer_append_format(&text, "stagepost 1\nid: %llu-660b1182f1e21\nsize: 10\n%s",
 			     (unsigned long long)queue_message_number(message), end);
-	result = queue_message_envelope(message, MAIL_STAGE_ARRIVE, buffer_view(&text));
+	result = queue_message_envelope(message, MAIL_STAGE_ARRIVE, &text);
 	queue_message_abandon(message);
 	buffer_clear(&text);
 	return result;

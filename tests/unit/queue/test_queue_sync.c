@@ -185,8 +185,7 @@ static int enqueue(uint64_t *number_out)
 	envelope->size = strlen(data);
 	mail_envelope_add(envelope, STR("b@example.net"));
 	assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
-	assert_int_equal(
-		queue_message_write(message, MAIL_STAGE_ARRIVE, &bytes, buffer_view(&text)), 0);
+	assert_int_equal(queue_message_write(message, MAIL_STAGE_ARRIVE, &bytes, &text), 0);
 	newest = *number_out;
 	queue_message_commit_group(intake, &message, 1, &result);
 	if (result < 0)

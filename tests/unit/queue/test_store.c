@@ -206,15 +206,13 @@ static void envelope_must_fit_the_data(void **state)
 	assert_int_equal(queue_message_share(message), 0);
 	buffer_append_format(&text, "stagepost 1\nid: %llu-1\nsize: 5\nend:\n",
 			     (unsigned long long)queue_message_number(message));
-	assert_int_equal(queue_message_envelope(message, MAIL_STAGE_ARRIVE, buffer_view(&text)),
-			 -EINVAL);
+	assert_int_equal(queue_message_envelope(message, MAIL_STAGE_ARRIVE, &text), -EINVAL);
 	queue_message_abandon(message);
 	assert_int_equal(queue_message_new(intake, &message), 0);
 	assert_int_equal(queue_message_share(message), 0);
 	buffer_reset(&text);
 	buffer_append_string(&text, "stagepost 1\nid: 1-1\nsize: 0\nend:\n");
-	assert_int_equal(queue_message_envelope(message, MAIL_STAGE_ARRIVE, buffer_view(&text)),
-			 -EINVAL);
+	assert_int_equal(queue_message_envelope(message, MAIL_STAGE_ARRIVE, &text), -EINVAL);
 	queue_message_abandon(message);
 	message = queue_scene_write(intake, NULL, "abandoned\r\n");
 	queue_message_abandon(message);
@@ -285,7 +283,7 @@ static void what_is_written_beyond_the_size_is_cut(void **state)
 	number = envelope->id.number = queue_message_number(message);
 	envelope->size = 10;
 	assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
-	assert_int_equal(queue_message_envelope(message, envelope->stage, buffer_view(&text)), 0);
+	assert_int_equal(queue_message_envelope(message, envelope->stage, &text), 0);
 	queue_message_commit_group(intake, &message, 1, &result);
 	assert_int_equal(result, 0);
 	assert_int_equal(load_queued(store, number, &recipients), 0);

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: ISC
+#include "queue/control/checksum.h"
+#include "base/checksum.h"
+#include "mail/envelope.h"
+
+enum { DIGITS = 8 };
+
+static void append_checksum(struct buffer *out, uint32_t checksum)
+{
+	static const char digits[] = "0123456789abcdef";
+	char text[DIGITS];
+
+	for (unsigned i = 0; i < DIGITS; i++)
+		text[i] = digits[checksum >> 4 * (DIGITS - 1 - i) & 0xf];
+	buffer_append(out, text, sizeof text);
+}
+
+/* Exactly as it is written: upper case is damage. */
+static bool read_checksum(const char *text, uint32_t *checksum_out)
+{
+	uint32_t checksum = 0;
+
+	for (unsigned i = 0; i < DIGITS; i++) {
+		char c = text[i];
+
+		if (c >= '0' && c <= '9')
+			checksum = checksum << 4 | (uint32_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			checksum = checksum << 4 | (uint32_t)(c - 'a' + 10);
+		else
+			return false;
+	}
+	*checksum_out = checksum;
+	return true;
+}
+
+bool queue_checksum_is_used(struct str text)
+{
+	return str_starts_with(text, STR("stagepost 2\n"));
+}
+
+/* --- of the envelope and the data --- */
+
+void queue_checksum_add_head(struct buffer *out, struct str envelope, uint32_t data)
+{
+	uint32_t checksum = checksum_extend(0, envelope.data, envelope.length);
+	size_t begin = out->length;
+
+	buffer_append_string(out, "sum: ");
+	append_checksum(out, data);
+	checksum = checksum_extend(checksum, buffer_data(out) + begin, out->length - begin);
+	buffer_append_byte(out, ' ');
+	append_checksum(out, checksum);
+	buffer_append_byte(out, '\n');
+}
+
+bool queue_checksum_read_head(struct str line, struct str envelope, uint32_t *data_out)
+{
+	enum { COVERED = sizeof "sum: " - 1 + DIGITS };
+	uint32_t checksum = checksum_extend(0, envelope.data, envelope.length);
+	uint32_t written;
+	uint32_t data;
+
+	if (line.length != QUEUE_CHECKSUM_HEAD_SIZE - 1 || !str_starts_with(line, STR("sum: ")) ||
+	    line.data[COVERED] != ' ' || !read_checksum(line.data + COVERED - DIGITS, &data) ||
+	    !read_checksum(line.data + COVERED + 1, &written) ||
+	    checksum_extend(checksum, line.data, COVERED) != written)
+		return false;
+	*data_out = data;
+	return true;
+}
+
+/* --- of records --- */
+
+uint32_t queue_checksum_of_birth(int64_t born_us)
+{
+	char id[MAIL_ID_SIZE];
+	struct str birth;
+	struct str number;
+
+	mail_id_format((struct mail_id){0, born_us}, id);
+	birth = str_from(id);
+	(void)str_split(&birth, '-', &number);
+	return checksum_extend(0, birth.data, birth.length);
+}
+
+static void append_record(struct buffer *out, struct str line, uint32_t of_birth)
+{
+	buffer_append_str(out, line);
+	buffer_append_string(out, " #");
+	append_checksum(out, checksum_extend(of_birth, line.data, line.length));
+	buffer_append_byte(out, '\n');
+}
+
+void queue_checksum_add_records(struct buffer *text, size_t from, int64_t born_us)
+{
+	uint32_t of_birth = queue_checksum_of_birth(born_us);
+	struct buffer plain CLEANUP(buffer_clear) = {0};
+	struct str rest;
+	struct str line;
+
+	if (text->length == from)
+		return;
+	buffer_append(&plain, buffer_data(text) + from, text->length - from);
+	buffer_truncate(text, from);
+	rest = buffer_view(&plain);
+	while (rest.length > 0 && str_split(&rest, '\n', &line))
+		append_record(text, line, of_birth);
+}
+
+bool queue_checksum_take(struct str *line, uint32_t of_birth)
+{
+	struct str record;
+	uint32_t checksum;
+
+	if (line->length < QUEUE_CHECKSUM_SIZE)
+		return false;
+	record = str_slice(line->data, line->length - QUEUE_CHECKSUM_SIZE);
+	if (record.data[record.length] != ' ' || record.data[record.length + 1] != '#' ||
+	    !read_checksum(record.data + record.length + 2, &checksum) ||
+	    checksum_extend(of_birth, record.data, record.length) != checksum)
+		return false;
+	*line = record;
+	return true;
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: ISC
+/* Reading what is known of queued messages. */
+#include "os/file/file.h"
+#include "queue/control/trailer.h"
+#include "queue/internal.h"
+#include "queue/update.h"
+#include <errno.h>
+
+static int read_whole(const struct queue_store *store, const char *path, struct buffer *text)
+{
+	int file = os_file_open(store->directory, path, OS_FILE_READ);
+	struct os_file_info info;
+	ssize_t length;
+	int result;
+
+	if (file < 0)
+		return file;
+	result = os_file_info(file, &info);
+	if (result == 0 && info.size > QUEUE_CONTROL_MAX)
+		result = -EFBIG;
+	if (result == 0) {
+		length = os_file_read(file, buffer_reserve(text, info.size), info.size, 0);
+		if (length >= 0)
+			buffer_commit(text, (size_t)length);
+		else
+			result = (int)length;
+	}
+	os_file_close(file);
+	return result;
+}
+
+/* The envelope after the data in todo/STAGE, or in mess/ when STAGE is NULL. */
+static int read_trailer(const struct queue_store *store, const enum mail_stage *stage,
+			uint64_t number, struct buffer *text, uint64_t *offset_out)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result;
+	int file;
+
+	if (stage != NULL)
+		queue_store_path(store, QUEUE_TODO, mail_stage_name(*stage), number, path);
+	else
+		queue_store_path(store, QUEUE_MESS, NULL, number, path);
+	file = os_file_open(store->directory, path, OS_FILE_READ);
+	if (file < 0)
+		return file;
+	result = queue_trailer_read(file, text, offset_out);
+	os_file_close(file);
+	return result;
+}
+
+/* What is in a file of format 2 has its checksums. */
+static int parse(struct str text, struct queue_control **control_out, unsigned *line_out)
+{
+	int result = queue_control_parse(text, control_out, line_out);
+
+	if (result < 0 || (*control_out)->format == 1 || (*control_out)->has_checksum)
+		return result;
+	queue_control_free(*control_out);
+	return -ENODATA;
+}
+
+/* A delivery mapped to "none" was decided together with the map, or is to be mapped again: if that
+ * is lost, the file is not complete, and nobody would ever map it. */
+static bool is_lacking(const struct queue_delivery *delivery)
+{
+	return delivery->route == QUEUE_ROUTE_NONE &&
+	       (delivery->outcome == QUEUE_PENDING ||
+		(delivery->outcome == QUEUE_WAIT && !delivery->is_requeued));
+}
+
+static bool is_mapped(struct str text)
+{
+	struct queue_control *control;
+	bool is_mapped;
+
+	if (parse(text, &control, NULL) < 0)
+		return false;
+	is_mapped = control->is_mapped && !control->must_be_whole;
+	for (size_t i = 0; is_mapped && i < control->delivery_count; i++)
+		is_mapped = !is_lacking(&control->deliveries[i]);
+	queue_control_free(control);
+	return is_mapped;
+}
+
+/* A message whose step from S4 to S5 was interrupted may have its control file: then TEXT, which
+ * has the envelope, is replaced by the control file and 1 is returned. If a power failure left
+ * only part of the file, it does not count. */
+static int read_progress(const struct queue_store *store, uint64_t number, struct buffer *text)
+{
+	struct buffer control CLEANUP(buffer_clear) = {0};
+	char path[QUEUE_PATH_SIZE];
+	int result;
+
+	queue_store_path(store, QUEUE_INFO, NULL, number, path);
+	result = read_whole(store, path, &control);
+	if (result < 0)
+		return result == -ENOENT || result == -EFBIG ? 0 : result;
+	if (!str_starts_with(buffer_view(&control), buffer_view(text)) ||
+	    !is_mapped(buffer_view(&control)))
+		return 0;
+	buffer_reset(text);
+	buffer_append_str(text, buffer_view(&control));
+	return 1;
+}
+
+/* Reads what is known of a message at S4. */
+static int read_queued(const struct queue_store *store, enum mail_stage stage, uint64_t number,
+		       struct buffer *text, uint64_t *offset_out)
+{
+	struct buffer own CLEANUP(buffer_clear) = {0};
+	int result = read_trailer(store, &stage, number, &own, offset_out);
+
+	if (result == 0)
+		result = read_progress(store, number, &own);
+	if (result < 0)
+		return result;
+	buffer_append_str(text, buffer_view(&own));
+	return 0;
+}
+
+int queue_update_is_interrupted(const struct queue_store *store, enum mail_stage stage,
+				uint64_t number)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	uint64_t offset;
+	int result = read_trailer(store, &stage, number, &text, &offset);
+
+	return result == 0 ? read_progress(store, number, &text) : result;
+}
+
+int queue_update_read(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
+		      struct buffer *text)
+{
+	char path[QUEUE_PATH_SIZE];
+	uint64_t offset;
+
+	if (stage != NULL)
+		return read_queued(store, *stage, number, text, &offset);
+	queue_store_path(store, QUEUE_INFO, NULL, number, path);
+	return read_whole(store, path, text);
+}
+
+static int check_data(const struct queue_store *store, uint64_t number)
+{
+	int result = queue_store_has(store, QUEUE_MESS, NULL, number);
+
+	return result == 0 ? -ENOENT : result < 0 ? result : 0;
+}
+
+/* A message at S5 has its envelope twice, for its data file still has the one after the data: that
+ * takes the place of a damaged one in TEXT, the control file. -EBADMSG: it is damaged, too. */
+static int mend_envelope(const struct queue_store *store, uint64_t number, struct buffer *text)
+{
+	struct buffer own CLEANUP(buffer_clear) = {0};
+	struct queue_control *control = NULL;
+	uint64_t offset;
+	int result = read_trailer(store, NULL, number, &own, &offset);
+
+	if (result == 0)
+		result = parse(buffer_view(&own), &control, NULL);
+	if (result == 0 && (!control->has_checksum || control->envelope->size != offset))
+		result = -EBADMSG;
+	queue_control_free(control);
+	if (result < 0)
+		return result == -EIO ? result : -EBADMSG;
+	buffer_append_str(&own, str_skip(buffer_view(text), own.length));
+	buffer_reset(text);
+	buffer_append_str(text, buffer_view(&own));
+	return 0;
+}
+
+/* Parses TEXT, the control file of a message at S5. */
+static int parse_waiting(const struct queue_store *store, uint64_t number, struct buffer *text,
+			 struct queue_control **control_out, unsigned *line_out)
+{
+	int result = parse(buffer_view(text), control_out, line_out);
+	int mended;
+
+	if (result == 0 && (*control_out)->format > 1 && !(*control_out)->is_mapped)
+		queue_control_map_again(*control_out);
+	if (result != -EBADMSG && result != -ENODATA && result != -EPROTO)
+		return result;
+	mended = mend_envelope(store, number, text);
+	if (mended == 0)
+		mended = parse(buffer_view(text), control_out, NULL);
+	if (mended < 0)
+		return mended == -EIO ? mended : result;
+	(*control_out)->damaged++;
+	(*control_out)->must_be_whole = true;
+	if (!(*control_out)->is_mapped)
+		queue_control_map_again(*control_out);
+	return 0;
+}
+
+int queue_update_load(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
+		      struct queue_control **control_out, unsigned *line_out)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct queue_control *control = NULL;
+	unsigned line = 0;
+	uint64_t size = 0;
+	int result = stage != NULL ? read_queued(store, *stage, number, &text, &size)
+				   : queue_update_read(store, NULL, number, &text);
+
+	if (result == 0 && stage == NULL)
+		result = check_data(store, number);
+	if (result == 0)
+		result = stage != NULL ? parse(buffer_view(&text), &control, &line)
+				       : parse_waiting(store, number, &text, &control, &line);
+	if (line_out != NULL)
+		*line_out = line;
+	if (result < 0)
+		return result;
+	if (control->envelope->id.number != number ||
+	    (stage != NULL &&
+	     (control->envelope->stage != *stage || control->envelope->size != size))) {
+		queue_control_free(control);
+		return -EBADMSG;
+	}
+	*control_out = control;
+	return 0;
+}
+
+int queue_update_read_bounce(struct queue_store *store, uint64_t number, struct buffer *text)
+{
+	char path[QUEUE_PATH_SIZE];
+
+	queue_store_path(store, QUEUE_BOUNCE, NULL, number, path);
+	return read_whole(store, path, text);
+}
