@@ -52,7 +52,7 @@ enum message_state decide_end(struct manager *manager, struct message *message)
 		return decide_again(manager, message, "remove bounce", error);
 	if (message->facts.place != MESSAGE_AT_S5)
 		return MESSAGE_ENDING;
-	error = queue_update_finish(manager->store, message->id.number, services, count);
+	error = queue_update_finish(manager->store, message->id, services, count);
 	if (error < 0)
 		return decide_again(manager, message, "finish", error);
 	return remove_all(manager, message, QUEUE_REMOVE_DATA);

@@ -182,13 +182,14 @@ static int report(struct adopt *adopt, const struct queue_control *control, int 
 
 /* --- removal from the other queue --- */
 
-/* Its control names first: data without them are not a message. */
+/* It is marked as ended, so that nobody takes what an interruption leaves for a damaged message;
+ * then its control names: data without them are not a message. */
 static int remove_there(struct adopt *adopt, struct mail_id id)
 {
-	const struct queue_store *store = adopt->there.store;
+	struct queue_store *store = adopt->there.store;
 	char name[MAIL_ID_SIZE];
 	char path[QUEUE_PATH_SIZE];
-	int result = 0;
+	int result = queue_update_mark_ended(store, id);
 
 	for (unsigned stage = 0; result >= 0 && stage < MAIL_STAGE_COUNT; stage++)
 		result = queue_store_drop(store, QUEUE_TODO, mail_stage_name(stage), id.number);

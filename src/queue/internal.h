@@ -211,6 +211,13 @@ void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *he
 MUST_CHECK int queue_update_is_interrupted(const struct queue_store *store, enum mail_stage stage,
 					   uint64_t number);
 
+/* Appends the control file PATH to TEXT: -ENOENT, -EFBIG. */
+MUST_CHECK int queue_update_read_file(const struct queue_store *store, const char *path,
+				      struct buffer *text);
+struct queue_control;
+/* Whether CONTROL has all that came with its map. */
+bool queue_update_is_complete(const struct queue_control *control);
+
 /* intake/aside.c: moves the data file PATH out of the way, so that its number stays taken. Closes
  * it. -errno: it still has the name PATH. */
 MUST_CHECK int queue_aside_put(struct queue_intake *intake, const char *path,

@@ -75,10 +75,18 @@ void queue_update_account(struct queue_control *control, const struct queue_upda
  * SERVICE is NULL. No error when it is gone already. */
 MUST_CHECK int queue_update_leave(struct queue_store *store, uint64_t number, const char *service);
 
-/* S5 to S2, after the bounce was handled: removes the names in local, remote, bounce, intd (what an
- * interrupted update has left) and then info. SERVICES: all services that the queue knows. After
- * that "queue" may be told to remove the data. */
-MUST_CHECK int queue_update_finish(struct queue_store *store, uint64_t number,
+/* Marks the data and the control file of the message ID as those of a message that has ended: the
+ * time of each becomes its birth, which no file has by itself (not the data of a later message
+ * either, whose birth is another). No sync: where order is kept, no name that is removed after this
+ * is gone without the mark. No error when there are no such files. */
+MUST_CHECK int queue_update_mark_ended(struct queue_store *store, struct mail_id id);
+/* Whether a file with the time MODIFIED_US is so marked, of a message born at BORN_US. */
+bool queue_update_is_marked(int64_t modified_us, int64_t born_us);
+
+/* S5 to S2, after the bounce was handled: marks the message ID as ended; removes the names in
+ * local, remote, bounce, intd (what an interrupted update has left) and then info. SERVICES: all
+ * services that the queue knows. After that "queue" may be told to remove the data. */
+MUST_CHECK int queue_update_finish(struct queue_store *store, struct mail_id id,
 				   const char *const *services, size_t service_count);
 
 /* Removes bounce/X/ID once its bounce is durably queued. */

@@ -195,10 +195,10 @@ static struct disk_item *add_item(struct disk *disk, struct disk_node *node,
 	item = &node->items[node->item_count++];
 	*item = (struct disk_item){.kind = kind};
 	disk->changes++;
-	if (kind == DISK_ADD || kind == DISK_REMOVE) {
+	if (kind == DISK_ADD || kind == DISK_REMOVE || kind == DISK_TIME)
 		item->order = disk->changes;
+	if (kind == DISK_ADD || kind == DISK_REMOVE)
 		node->changed = disk->changes;
-	}
 	return item;
 }
 
@@ -219,7 +219,7 @@ static void image_resize(struct disk_image *image, size_t size)
 	image->size = size;
 }
 
-static void apply(struct disk_image *image, struct disk_entries *names,
+static void apply(struct disk_image *image, struct disk_entries *names, int64_t *modified_us,
 		  const struct disk_item *item)
 {
 	switch (item->kind) {
@@ -229,6 +229,9 @@ static void apply(struct disk_image *image, struct disk_entries *names,
 		break;
 	case DISK_SIZE:
 		image_resize(image, item->offset);
+		break;
+	case DISK_TIME:
+		*modified_us = (int64_t)item->offset;
 		break;
 	case DISK_ADD:
 		put_entry(names, &item->entry);
@@ -255,7 +258,8 @@ static void count_links(struct disk *disk)
 
 static void see(struct disk_node *node)
 {
-	apply(&node->seen, &node->seen_names, &node->items[node->item_count - 1]);
+	apply(&node->seen, &node->seen_names, &node->modified_us,
+	      &node->items[node->item_count - 1]);
 }
 
 void disk_add_name(struct disk *disk, struct disk_node *directory, const char *name, uint64_t inode)
@@ -288,6 +292,18 @@ void disk_move_name(struct disk *disk, struct disk_node *from, const char *name,
 	/* a directory that is both has the two in its list, in this order */
 	to->items[to->item_count - 1 - (from == to)].order = disk->changes;
 	to->changed = disk->changes;
+}
+
+void disk_touch(struct disk_node *node, int64_t now_us)
+{
+	node->modified_us = now_us;
+	node->durable_modified_us = now_us;
+}
+
+void disk_set_time(struct disk *disk, struct disk_node *file, int64_t modified_us)
+{
+	add_item(disk, file, DISK_TIME)->offset = (uint64_t)modified_us;
+	see(file);
 }
 
 void disk_resize(struct disk *disk, struct disk_node *file, uint64_t size)
@@ -331,7 +347,8 @@ void disk_sync(struct disk_node *node,
 		if (leave != NULL && leave(node, &node->items[i]))
 			node->items[left++] = node->items[i];
 		else
-			apply(&node->durable, &node->durable_names, &node->items[i]);
+			apply(&node->durable, &node->durable_names, &node->durable_modified_us,
+			      &node->items[i]);
 	}
 	node->item_count = left;
 }
@@ -375,7 +392,7 @@ static void sync_node_order(struct disk_node *node, uint64_t order,
 		}
 		if (item.kind == DISK_SIZE)
 			left = cut_left(node->items, left, item.offset);
-		apply(&node->durable, &node->durable_names, &item);
+		apply(&node->durable, &node->durable_names, &node->durable_modified_us, &item);
 	}
 	node->item_count = left;
 }
@@ -507,11 +524,13 @@ struct disk *disk_crash(const struct disk *disk, const bool *keep, bool is_last)
 		to->durable_names = copy_entries(&from->durable_names);
 		for (size_t k = 0; k < from->item_count; k++)
 			if (*keep++)
-				apply(&to->durable, &to->durable_names, &from->items[k]);
+				apply(&to->durable, &to->durable_names, &to->durable_modified_us,
+				      &from->items[k]);
 		/* sectors beyond the size are lost with the memory that knew of them */
 		if (to->durable.capacity > to->durable.size)
 			memset(to->durable.bytes + to->durable.size, 0,
 			       to->durable.capacity - to->durable.size);
+		to->modified_us = to->durable_modified_us;
 		to->seen = to->durable;
 		to->seen_names = to->durable_names;
 		to->durable = (struct disk_image){0};

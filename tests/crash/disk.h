@@ -4,13 +4,13 @@
  *
  * Every change has two lives: what a process sees at once, and what the disk
  * would show after a power cut. Between them is a list of undecided items:
- * a write of at most 512 bytes, a file's new size, one name added, one name
- * removed. Each of them may or may not have reached the disk, in any order,
+ * a write of at most 512 bytes, a file's new size, a time that it was given, one
+ * name added, one name removed. Each of them may or may not have reached the disk, in any order,
  * until a sync decides them. (No filesystem is as bad as that; each is as bad
  * in some part.)
  *
- * A disk that keeps order promises more, and no more than this: names and cuts
- * reach it in the order they were made in, those of a rename together, and with
+ * A disk that keeps order promises more, and no more than this: names, cuts
+ * and times reach it in the order they were made in, those of a rename together, and with
  * one of them whatever was written out before it. Bytes, and a size that grew,
  * may reach it at any time, each piece by itself. A sync of a directory decides
  * what was done up to that directory's last change, however old that is; that of
@@ -42,13 +42,13 @@ struct disk_entries {
 	size_t capacity;
 };
 
-enum disk_item_kind { DISK_WRITE, DISK_SIZE, DISK_ADD, DISK_REMOVE };
+enum disk_item_kind { DISK_WRITE, DISK_SIZE, DISK_TIME, DISK_ADD, DISK_REMOVE };
 
 struct disk_item {
 	enum disk_item_kind kind;
-	uint64_t order;  /* of names and cuts: when it was done; 0: may come at any time */
+	uint64_t order;  /* of names, cuts and times: when it was done; 0: may come at any time */
 	uint64_t out;    /* of the others: when it was written out; 0: not yet */
-	uint64_t offset; /* DISK_WRITE; or the DISK_SIZE */
+	uint64_t offset; /* DISK_WRITE; or the DISK_SIZE, or the DISK_TIME */
 	size_t length;
 	char bytes[DISK_SECTOR];
 	struct disk_entry entry; /* DISK_ADD, DISK_REMOVE */
@@ -61,6 +61,7 @@ struct disk_node {
 	unsigned open_count;
 	unsigned links;
 	int64_t modified_us;
+	int64_t durable_modified_us;
 	uint64_t changed;          /* when its names were, last; of a file: when it grew */
 	char kind[DISK_NAME_SIZE]; /* the first part of its last path: "mess" */
 	struct disk_image seen;
@@ -96,6 +97,9 @@ void disk_move_name(struct disk *disk, struct disk_node *from, const char *name,
 		    struct disk_node *to, const char *new_name);
 void disk_write(struct disk *disk, struct disk_node *file, const char *data, size_t size,
 		uint64_t offset);
+/* When it was last modified: by itself, as far as anybody cares durably; or as it was told. */
+void disk_touch(struct disk_node *node, int64_t now_us);
+void disk_set_time(struct disk *disk, struct disk_node *file, int64_t modified_us);
 void disk_resize(struct disk *disk, struct disk_node *file, uint64_t size);
 
 /* Decides a node's items: all reached the disk. LEAVE, if not NULL, says which

@@ -188,7 +188,8 @@ static int bury(struct trial *trial, uint64_t number)
 
 	if (trial->stage != NULL)
 		return queue_message_remove_void(trial->intake, *trial->stage, number);
-	result = queue_update_finish(trial->store, number, ledger_services, LEDGER_SERVICES);
+	result = queue_update_finish(trial->store, (struct mail_id){number, 0}, ledger_services,
+				     LEDGER_SERVICES);
 	return result == 0 ? queue_message_remove_data(trial->intake, number) : result;
 }
 
@@ -263,8 +264,9 @@ static int end_message(struct trial *trial, const struct live *live)
 	if (live->is_queued)
 		result = preprocess(trial, live);
 	if (result == 0)
-		result = queue_update_finish(trial->store, live->number, ledger_services,
-					     LEDGER_SERVICES);
+		result = queue_update_finish(trial->store,
+					     (struct mail_id){live->number, live->entry->born_us},
+					     ledger_services, LEDGER_SERVICES);
 	return result == 0 ? queue_message_remove_data(trial->intake, live->number) : result;
 }
 

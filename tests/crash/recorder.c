@@ -260,7 +260,7 @@ static void name_node(struct disk_node *parent, const char *name, struct disk_no
 		      const char *path)
 {
 	disk_add_name(world->disk, parent, name, node->inode);
-	parent->modified_us = recorder.now_us;
+	disk_touch(parent, recorder.now_us);
 	disk_copy_name(node->kind, path);
 }
 
@@ -287,7 +287,7 @@ int os_file_open(int directory, const char *path, unsigned flags)
 	if (entry != NULL)
 		return -EEXIST;
 	node = disk_add_node(world->disk, false);
-	node->modified_us = recorder.now_us;
+	disk_touch(node, recorder.now_us);
 	name_node(parent, name, node, path);
 	return open_node(node, is_append, place);
 }
@@ -321,7 +321,7 @@ static int write_at(int file, const void *data, size_t size, uint64_t offset)
 	struct disk_node *node = node_of(file);
 	int result = begin(CALL_WRITE, node->kind);
 
-	node->modified_us = recorder.now_us;
+	disk_touch(node, recorder.now_us);
 	if (result < 0)
 		disk_write(world->disk, node, data, size / 2, offset);
 	else
@@ -551,7 +551,8 @@ int os_file_rename(int directory, const char *from, const char *to)
 		return 0;
 	}
 	disk_move_name(world->disk, from_parent, from_name, parent, name);
-	from_parent->modified_us = parent->modified_us = recorder.now_us;
+	disk_touch(from_parent, recorder.now_us);
+	disk_touch(parent, recorder.now_us);
 	disk_copy_name(node->kind, to);
 	note_first(CALL_RENAME, place, parent);
 	end(CALL_RENAME, place);
@@ -572,7 +573,7 @@ int os_file_unlink(int directory, const char *path)
 	if (parent == NULL || disk_find(parent, name) == NULL)
 		return -ENOENT;
 	disk_remove_name(world->disk, parent, name);
-	parent->modified_us = recorder.now_us;
+	disk_touch(parent, recorder.now_us);
 	end(CALL_UNLINK, place);
 	return 0;
 }
@@ -668,7 +669,7 @@ int os_file_set_modified(int directory, const char *path, int64_t modified_us)
 		return result;
 	if (node == NULL)
 		return -ENOENT;
-	node->modified_us = modified_us;
+	disk_set_time(world->disk, node, modified_us);
 	return 0;
 }
 

@@ -374,12 +374,14 @@ static void settle(void)
 
 static void finish(struct entry *entry)
 {
+	const struct mail_id id = {entry->number, entry->born_us};
+
 	entry->is_ended = true;
 	look();
 	for (unsigned i = 0; i < 2 && !queue_intake_is_settled(intake); i++)
 		settle();
-	if (queue_update_finish(store, entry->number, ledger_services, LEDGER_SERVICES) < 0 &&
-	    queue_update_finish(store, entry->number, ledger_services, LEDGER_SERVICES) < 0)
+	if (queue_update_finish(store, id, ledger_services, LEDGER_SERVICES) < 0 &&
+	    queue_update_finish(store, id, ledger_services, LEDGER_SERVICES) < 0)
 		panic("a message cannot be finished");
 	if (queue_message_remove_data(intake, entry->number) < 0 &&
 	    queue_message_remove_data(intake, entry->number) < 0)

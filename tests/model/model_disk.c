@@ -118,10 +118,10 @@ int queue_update_load(struct queue_store *store, const enum mail_stage *stage, u
 	return queue_control_parse(text, control_out, line_out);
 }
 
-int queue_update_finish(struct queue_store *store, uint64_t number, const char *const *services,
+int queue_update_finish(struct queue_store *store, struct mail_id id, const char *const *services,
 			size_t service_count)
 {
-	struct model_message *m = model_find(number);
+	struct model_message *m = model_find(id.number);
 
 	(void)store;
 	(void)services;
@@ -129,7 +129,7 @@ int queue_update_finish(struct queue_store *store, uint64_t number, const char *
 	if (model_disk.fails)
 		return -EIO;
 	if (m == NULL || !m->is_at_s5 || m->is_queued)
-		model_fail("%" PRIu64 " is finished, though it is not at S5 alone", number);
+		model_fail("%" PRIu64 " is finished, though it is not at S5 alone", id.number);
 	m->is_at_s5 = false;
 	return 0;
 }

@@ -18,7 +18,8 @@
  * are reused as usual, except those of messages that are at S5 when the sync fails: their name in
  * todo/ may be in doubt, and they end later. They are recognized by the time of their data file,
  * which was written before its name was made, and so before pid/ was last changed (by the same
- * clock, that of the filesystem). If that clock was set back, more files than necessary are in
+ * clock, that of the filesystem); at their end it is their birth (queue_update_mark_ended()), which
+ * is earlier. If that clock was set back, more files than necessary are in
  * doubt.
  *
  * BOOT tells when the doubt ends: after a reboot the directories were read from the disk, and a

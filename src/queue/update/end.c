@@ -26,21 +26,43 @@ int queue_update_bounced(struct queue_store *store, uint64_t number)
 	return os_file_sync_directory(store->directory, path);
 }
 
-int queue_update_finish(struct queue_store *store, uint64_t number, const char *const *services,
-			size_t service_count)
+int queue_update_mark_ended(struct queue_store *store, struct mail_id id)
 {
+	static const enum queue_place places[] = {QUEUE_MESS, QUEUE_INFO};
 	int result = 0;
 
+	for (size_t i = 0; result == 0 && i < COUNT_OF(places); i++) {
+		char path[QUEUE_PATH_SIZE];
+
+		queue_store_path(store, places[i], NULL, id.number, path);
+		result = os_file_set_modified(store->directory, path, id.born_us);
+		if (result == -ENOENT)
+			result = 0;
+	}
+	return result;
+}
+
+/* A filesystem may keep only the seconds. */
+bool queue_update_is_marked(int64_t modified_us, int64_t born_us)
+{
+	return modified_us == born_us || modified_us == born_us - born_us % SECOND_US;
+}
+
+int queue_update_finish(struct queue_store *store, struct mail_id id, const char *const *services,
+			size_t service_count)
+{
+	int result = queue_update_mark_ended(store, id);
+
 	for (size_t i = 0; result == 0 && i < service_count; i++)
-		result = queue_update_leave(store, number, services[i]);
+		result = queue_update_leave(store, id.number, services[i]);
 	if (result == 0)
-		result = queue_update_leave(store, number, NULL);
+		result = queue_update_leave(store, id.number, NULL);
 	if (result == 0)
-		result = queue_update_bounced(store, number);
+		result = queue_update_bounced(store, id.number);
 	if (result >= 0) /* what was to replace the control file when something failed */
-		result = queue_store_drop(store, QUEUE_INTD, NULL, number);
+		result = queue_store_drop(store, QUEUE_INTD, NULL, id.number);
 	if (result >= 0)
-		result = queue_store_drop(store, QUEUE_INFO, NULL, number);
+		result = queue_store_drop(store, QUEUE_INFO, NULL, id.number);
 	return result < 0 ? result : 0;
 }
 

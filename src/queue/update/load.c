@@ -6,7 +6,7 @@
 #include "queue/update.h"
 #include <errno.h>
 
-static int read_whole(const struct queue_store *store, const char *path, struct buffer *text)
+int queue_update_read_file(const struct queue_store *store, const char *path, struct buffer *text)
 {
 	int file = os_file_open(store->directory, path, OS_FILE_READ);
 	struct os_file_info info;
@@ -69,18 +69,25 @@ static bool is_lacking(const struct queue_delivery *delivery)
 		(delivery->outcome == QUEUE_WAIT && !delivery->is_requeued));
 }
 
+bool queue_update_is_complete(const struct queue_control *control)
+{
+	bool is_complete = control->is_mapped && !control->must_be_whole;
+
+	for (size_t i = 0; is_complete && i < control->delivery_count; i++)
+		is_complete = !is_lacking(&control->deliveries[i]);
+	return is_complete;
+}
+
 static bool is_mapped(struct str text)
 {
 	struct queue_control *control;
-	bool is_mapped;
+	bool is_complete;
 
 	if (parse(text, &control, NULL) < 0)
 		return false;
-	is_mapped = control->is_mapped && !control->must_be_whole;
-	for (size_t i = 0; is_mapped && i < control->delivery_count; i++)
-		is_mapped = !is_lacking(&control->deliveries[i]);
+	is_complete = queue_update_is_complete(control);
 	queue_control_free(control);
-	return is_mapped;
+	return is_complete;
 }
 
 /* A message whose step from S4 to S5 was interrupted may have its control file: then TEXT, which
@@ -93,7 +100,7 @@ static int read_progress(const struct queue_store *store, uint64_t number, struc
 	int result;
 
 	queue_store_path(store, QUEUE_INFO, NULL, number, path);
-	result = read_whole(store, path, &control);
+	result = queue_update_read_file(store, path, &control);
 	if (result < 0)
 		return result == -ENOENT || result == -EFBIG ? 0 : result;
 	if (!str_starts_with(buffer_view(&control), buffer_view(text)) ||
@@ -138,7 +145,7 @@ int queue_update_read(struct queue_store *store, const enum mail_stage *stage, u
 	if (stage != NULL)
 		return read_queued(store, *stage, number, text, &offset);
 	queue_store_path(store, QUEUE_INFO, NULL, number, path);
-	return read_whole(store, path, text);
+	return queue_update_read_file(store, path, text);
 }
 
 static int check_data(const struct queue_store *store, uint64_t number)
@@ -227,5 +234,5 @@ int queue_update_read_bounce(struct queue_store *store, uint64_t number, struct 
 	char path[QUEUE_PATH_SIZE];
 
 	queue_store_path(store, QUEUE_BOUNCE, NULL, number, path);
-	return read_whole(store, path, text);
+	return queue_update_read_file(store, path, text);
 }

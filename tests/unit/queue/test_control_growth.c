@@ -487,7 +487,7 @@ static void a_week_of_long_replies(void **state)
 	assert_true(week.anew > 0 && week.anew < ATTEMPTS * 2);
 	assert_int_equal(queue_update_read_bounce(week.store, week.number, &bounce), 0);
 	assert_int_equal(count_of(&bounce, "fail: "), RECIPIENTS);
-	assert_int_equal(queue_update_finish(week.store, week.number, NULL, 0), 0);
+	assert_int_equal(queue_update_finish(week.store, week.control->envelope->id, NULL, 0), 0);
 	assert_int_equal(queue_message_remove_data(week.intake, week.number), 0);
 	buffer_clear(&bounce);
 	queue_control_free(week.control);

@@ -427,9 +427,16 @@ static void preprocess(uint64_t number)
 	assert_int_equal(queue_message_remove_todo(intake, MAIL_STAGE_ARRIVE, number), 0);
 }
 
+/* Its birth is when its data were written. */
 static void end(uint64_t number)
 {
-	assert_int_equal(queue_update_finish(store, number, NULL, 0), 0);
+	struct os_file_info info;
+	char path[QUEUE_PATH_SIZE];
+
+	queue_store_path(store, QUEUE_MESS, NULL, number, path);
+	assert_int_equal(os_file_info_at(queue_store_directory(store), path, &info), 0);
+	assert_int_equal(
+		queue_update_finish(store, (struct mail_id){number, info.modified_us}, NULL, 0), 0);
 	assert_int_equal(queue_message_remove_data(intake, number), 0);
 	queue_message_commit_group(intake, NULL, 0, NULL);
 }

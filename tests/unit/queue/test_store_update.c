@@ -77,7 +77,9 @@ static void preprocessed_message_ends(void **state)
 	queue_store_path(store, QUEUE_INFO, NULL, update.number, info);
 	queue_store_path(store, QUEUE_INTD, NULL, update.number, intd);
 	assert_int_equal(os_file_link(queue_store_directory(store), info, intd), 0);
-	assert_int_equal(queue_update_finish(store, update.number, services, 1), 0);
+	assert_int_equal(
+		queue_update_finish(store, (struct mail_id){update.number, SECOND_US}, services, 1),
+		0);
 	assert_int_equal(os_file_info_at(queue_store_directory(store), intd, &left), -ENOENT);
 	assert_int_equal(queue_message_remove_data(intake, update.number), 0);
 	assert_int_equal(queue_intake_held(intake), 1);
@@ -256,7 +258,10 @@ static void who_goes_to_a_service_without_directories_waits_too(void **state)
 		assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
 		assert_int_equal(control->delivery_count, 2);
 		queue_control_free(control);
-		assert_int_equal(queue_update_finish(store, update.number, services, 2), 0);
+		assert_int_equal(queue_update_finish(store,
+						     (struct mail_id){update.number, SECOND_US},
+						     services, 2),
+				 0);
 		assert_int_equal(queue_message_remove_data(intake, update.number), 0);
 		queue_intake_close(intake);
 		queue_store_close(store);
