@@ -84,6 +84,12 @@ class Records:
         self.say(b"del", b"%d" % number, table.encode(), key.encode())
         return self.answer(number)
 
+    def lacking(self, method):
+        """Whether some user has a password and no keys of METHOD."""
+        number = next(self.ids)
+        self.say(b"get", b"%d" % number, b"lacking", method.encode())
+        return self.answer(number)[0] == b"val"
+
     def put_many(self, table, keys, window=500):
         """Records without fields, many under way at once."""
         waiting = []

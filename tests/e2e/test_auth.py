@@ -37,6 +37,16 @@ def fixture_mx(node):
     return made
 
 
+BINDING = {"SCRAM-SHA-256-PLUS", "SCRAM-SHA-1-PLUS"}
+BOTH = BINDING | {"SCRAM-SHA-256", "SCRAM-SHA-1"}
+ALWAYS = {"PLAIN", "LOGIN"}
+
+
+def wait_for_offer(client, names):
+    while set(client.offer) != names:
+        client.receive()
+
+
 def write(node, words):
     node.settings = (f'directory {{ path = "{node.directory}/data/directory.db" }}\n'
                      f'auth {{ {words} }}\n')
@@ -98,8 +108,8 @@ def test_scram_with_every_binding(mx, client):
 
 
 def test_only_what_is_offered(mx, client):
-    assert set(client.offer) == {"SCRAM-SHA-256-PLUS", "SCRAM-SHA-1-PLUS", "SCRAM-SHA-256",
-                                 "SCRAM-SHA-1", "PLAIN", "LOGIN"}
+    add_user(mx, "bob@example.org", PASSWORD, "yescrypt,scram-sha-256,scram-sha-1")
+    wait_for_offer(client, ALWAYS | BOTH)
     assert client.ask("CRAM-MD5")[1].refusal == UNKNOWN
     assert client.ask("OAUTHBEARER", b"n,,")[1].refusal == UNKNOWN
     assert client.plain("ann", PASSWORD, secured=False).refusal == INSECURE
@@ -270,30 +280,42 @@ def test_logins_are_followed(mx, client):
 
 
 def test_what_is_offered_can_succeed(mx, client):
-    """bob has a hash of crypt(5) only: once that is seen, no client is led to SCRAM, until he has keys."""
-    assert client.plain("ann", PASSWORD).outcome == ACCEPTED and "SCRAM-SHA-256" in client.offer
-    assert client.plain("nobody", PASSWORD).outcome == REFUSED
-    mark = mx.log.mark()
-    assert client.scram("bob@example.org", PASSWORD, "SCRAM-SHA-256", address=elsewhere()).refusal == FAILED
-    while set(client.offer) != {"PLAIN", "LOGIN"}:
-        client.receive()
-    event = mx.log.wait("auth_withheld", since=mark, mechanism="SCRAM-SHA-256")
-    assert event["user"] == "bob@example.org"
-    assert client.plain("bob@example.org", PASSWORD).outcome == ACCEPTED
+    """bob has a hash of crypt(5) only: no client is led to SCRAM, until he has keys, whether or not anybody logs
+    in meanwhile, and from the first answer on."""
+    wait_for_offer(client, ALWAYS)
+    assert mx.log.wait("auth_withheld", method="scram-sha-256") and mx.log.wait("auth_withheld", method="scram-sha-1")
+    assert {event["user"] for event in mx.log.find("directory_lacking")} == {"bob@example.org"}
     assert client.scram("ann", PASSWORD, "SCRAM-SHA-256").user == "ann"  # by clients that know of it
-    for name in ("cid", "bob@example.org"):
-        add_user(mx, name, PASSWORD, "scram-sha-256")
-    while set(client.offer) != {"SCRAM-SHA-256-PLUS", "SCRAM-SHA-1-PLUS", "SCRAM-SHA-256", "SCRAM-SHA-1", "PLAIN",
-                                "LOGIN"}:
-        client.receive()
-    assert client.plain("bob@example.org", PASSWORD).outcome == ACCEPTED
-    while "SCRAM-SHA-1" in client.offer:
-        client.receive()
-    assert client.scram("bob@example.org", PASSWORD, "SCRAM-SHA-256").user == "bob@example.org"
-    mx.write_auth('mechanisms = { "SCRAM-SHA-1", "PLAIN" }')  # as the operator says
-    mx.reload()
-    while set(client.offer) != {"SCRAM-SHA-1", "PLAIN"}:
-        client.receive()
+    add_user(mx, "bob@example.org", PASSWORD, "scram-sha-256")
+    wait_for_offer(client, ALWAYS | {"SCRAM-SHA-256-PLUS", "SCRAM-SHA-256"})
+    add_user(mx, "bob@example.org", PASSWORD, "scram-sha-1,scram-sha-256")
+    wait_for_offer(client, ALWAYS | BOTH)
+    add_user(mx, "cid", PASSWORD, "bcrypt")
+    wait_for_offer(client, ALWAYS)
+    mx.kill_and_wait("auth")
+    with Client(mx) as again:
+        assert set(again.offer) == ALWAYS
+        add_user(mx, "cid", PASSWORD, "bcrypt", "state=disabled")
+        wait_for_offer(again, ALWAYS | BOTH)
+        mx.write_auth('mechanisms = { "SCRAM-SHA-1", "PLAIN" }')  # as the operator says
+        add_user(mx, "cid", PASSWORD, "bcrypt")
+        wait_for_offer(again, ALWAYS)
+        mx.reload()
+        wait_for_offer(again, {"SCRAM-SHA-1", "PLAIN"})
+        mx.write_auth()
+        mx.reload()
+        wait_for_offer(again, ALWAYS)
+
+
+def test_a_login_shows_nothing_of_a_users_keys(mx, client):
+    """By what is offered afterwards: for users who are there, and for nobody."""
+    add_user(mx, "bob@example.org", PASSWORD, "scram-sha-256,scram-sha-1")
+    wait_for_offer(client, ALWAYS | BOTH)
+    client.offer = None
+    for name in ("ann", "bob@example.org", "gone", "nobody"):
+        client.scram(name, "wrong", "SCRAM-SHA-256", address=elsewhere())
+        client.plain(name, "wrong", address=elsewhere())
+    assert client.offer is None
 
 
 def test_a_process_that_breaks_the_protocol_is_disconnected(mx):

@@ -23,7 +23,9 @@ def add_user(node, name, password, methods, *more):
     """A user with PASSWORD, and MORE fields. Users of different nodes may have the same hashes."""
     key = password, methods
     if key not in HASHES:
-        directory(node, "passwd", "--create", "--method", methods, name, stdin=password + "\n")
+        users = [json.loads(line)["key"] for line in directory(node, "export", "--table", "user").splitlines()]
+        directory(node, "passwd", *([] if name in users else ["--create"]), "--method", methods, name,
+                  stdin=password + "\n")
         records = [json.loads(line) for line in directory(node, "export", "--table", "user").splitlines()]
         record, = [record for record in records if record["key"] == name]
         HASHES[key] = [f"password={text}" for text in record["password"]]

@@ -23,6 +23,18 @@ struct auth_offered {
 	bool is_withheld;                 /* clients are not told of it, and may use it */
 };
 
+enum { AUTH_KEYS = 2 }; /* methods of passwords with keys for a mechanism of theirs */
+
+/* Whether all users have keys of one of them: keys.c. */
+struct auth_keys {
+	struct auth_server *server;
+	struct directory_question question;
+	bool has_answered; /* the directory, or it has failed to */
+	bool is_known;
+	bool is_lacking; /* some user has a password, and no keys */
+	bool is_due;     /* to be asked again */
+};
+
 /* How many attempts a client has open. */
 struct auth_tally {
 	struct in6_addr client;
@@ -47,9 +59,8 @@ struct auth_server {
 	struct auth_offered offered[AUTH_MECHANISMS_MAX];
 	size_t offered_count;
 	struct auth_tally *tallies;
-	/* Of each method the user who was last seen to have a password and no keys of it; empty:
-	 * none. */
-	struct buffer lacking[DIRECTORY_PASSWORD_METHODS];
+	struct auth_keys user_keys[AUTH_KEYS];
+	struct os_timer *keys_again;    /* runs while the directory does not answer about them */
 	struct auth_followed *followed; /* users who have authenticated, by name */
 	struct auth_followed *due;      /* of them, whose records are to be looked at */
 	size_t looks;                   /* questions about them that are under way */
@@ -136,18 +147,22 @@ void auth_attempt_pass(struct auth_attempt *attempt, bool has_initial, struct st
 		       struct str certificate_name);
 void auth_attempt_pass_on(struct auth_attempt *attempt, struct str message);
 
+/* auth/server/keys.c: asks the directory whether all users can log in by the mechanisms that need
+ * keys, unless the settings say what is offered. */
+void auth_keys_open(struct auth_server *server);
+void auth_keys_close(struct auth_server *server);
+/* To call when the settings, or anything in the directory, may have changed. */
+void auth_keys_ask(struct auth_server *server);
+/* False also while that is not known. */
+bool auth_keys_have_all(const struct auth_server *server, enum directory_password_method method);
+/* Whether there is no answer yet, not even that the directory does not answer. */
+bool auth_keys_are_awaited(const struct auth_server *server);
+
 /* auth/server/attempt/offer.c: finds out what can be offered now, and tells all who ask if it is
  * something else. */
 void auth_offer_update(struct auth_server *server);
 void auth_offer_tell(void *asker, struct ipc_channel *channel);
 const struct auth_offered *auth_offer_find(const struct auth_server *server, struct str name);
-/* USER has a password, and keys of METHOD or not. Clients that are offered a mechanism of which
- * their users have no keys take it and try no other: by default it is withheld then. */
-void auth_offer_learn(struct auth_server *server, enum directory_password_method method,
-		      struct str user, bool has_keys);
-/* The user's record has changed: it may have keys now. */
-void auth_offer_reconsider(struct auth_server *server, struct str user);
-void auth_offer_forget(struct auth_server *server);
 /* Whether one with -PLUS is offered. */
 bool auth_offer_has_binding(const struct auth_server *server);
 

@@ -169,8 +169,9 @@ static void on_changed(void *context, uint64_t version, struct str table, struct
 	struct auth_followed *next;
 
 	(void)version;
+	if (table.length == 0 || str_equal(table, STR("user")))
+		auth_keys_ask(server);
 	if (str_equal(table, STR("user"))) {
-		auth_offer_reconsider(server, key);
 		HASH_FIND(hh, server->followed, key.data, key.length, user);
 		if (user != NULL)
 			set_due(user);

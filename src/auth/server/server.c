@@ -187,6 +187,7 @@ static void apply(struct auth_server *server, const struct config *config)
 	if (config->auth.users == CONFIG_AUTH_DOVECOT && server->dovecot == NULL)
 		server->dovecot =
 			dovecot_new(server->ways.loop, config->auth.socket, on_mechanisms, server);
+	auth_keys_ask(server);
 	auth_offer_update(server);
 }
 
@@ -251,6 +252,7 @@ int auth_server_new(const struct auth_server_ways *ways, const struct config *co
 		server->directory =
 			directory_client_new(ways->loop, &ways->directory, 1, NULL, NULL, NULL);
 	auth_logins_open(server);
+	auth_keys_open(server);
 	apply(server, config);
 	server->ipc = ipc_server_new(ways->loop, ways->listening, &kind, server);
 	*server_out = server;
@@ -265,7 +267,7 @@ void auth_server_free(struct auth_server *server)
 	dovecot_free(server->dovecot);
 	forget_tokens(server);
 	auth_logins_close(server);
-	auth_offer_forget(server);
+	auth_keys_close(server);
 	auth_checks_free(server->checks);
 	directory_client_free(server->directory);
 	auth_failures_free(server->failures);

@@ -98,10 +98,13 @@ const struct config_setting config_schema_users[] = {
 			"has. SCRAM needs users with SCRAM keys, or dovecot; OAUTHBEARER and "
 			"XOAUTH2 token_keys, introspection_url, or dovecot; EXTERNAL "
 			"a listen section with client_authority. A client that prefers SCRAM does "
-			"not try another one when it fails: by default, once a user is seen to "
-			"have a password and no keys for it, it is not offered any more, until "
-			"that user has keys or the process auth starts again. If some users have "
-			"only hashes of crypt(5), say PLAIN and LOGIN here.")),
+			"not try another one when it fails: by default it is offered only while "
+			"all "
+			"active users of the directory who have a password have keys for it "
+			"(auth_withheld). With dovecot, and with ldap, that is for these to know: "
+			"Dovecot offers SCRAM only where its configuration says so, and ldap has "
+			"no "
+			"SCRAM.")),
 	SETTING(AUTH, "socket", path, AT(config_auth, socket), INITIAL("/run/dovecot/auth-client"),
 		RANGE(1, 107), KINDS(USERS(DOVECOT)),
 		MEANING("Dovecot's socket for authentication clients.")),

@@ -6,6 +6,7 @@
  *   session.c   a connection: bytes to frames and back, with bounds
  *   question.c  the table of verbs that a client may send
  *   route.c     who computes a route
+ *   lacking.c   whether some user has no keys of a mechanism
  *   reply.c     the store's results, as answers
  *   list.c      a list, portion by portion
  *   pause.c     questions that wait until their client has read
@@ -30,6 +31,7 @@ enum {
 	SERVER_BACKLOG_MAX = 1024 * 1024, /* unsent bytes; over it, nothing is read or pushed */
 	SERVER_MISSED_MAX = 10000,        /* keys in an answer to "since" */
 	SERVER_ID_MAX = 20,
+	SERVER_LACKING = 2,                     /* mechanisms with keys of their own */
 	SERVER_IDENTITY_SIZE = 64 + 1 + 16 + 1, /* of the data, "+", of the configuration */
 };
 
@@ -99,6 +101,7 @@ struct question {
 	enum question_kind {
 		QUESTION_GET,
 		QUESTION_ROUTE,
+		QUESTION_LACKING,
 		QUESTION_LIST,
 		QUESTION_CHANGE,
 		QUESTION_SINCE
@@ -110,9 +113,10 @@ struct question {
 	size_t id_length;
 	uint64_t since;
 	bool is_removal;
-	struct listing *listing;                /* LIST */
-	void (*ask)(struct question *question); /* or NULL */
-	struct question *paused_next, *paused_previous;
+	struct listing *listing;                        /* LIST */
+	struct lacking *lacking;                        /* LACKING */
+	void (*ask)(struct question *question);         /* or NULL */
+	struct question *paused_next, *paused_previous; /* also in a list of lacking.c */
 };
 
 struct session {
@@ -156,6 +160,7 @@ struct directory_server {
 	struct question *unused;
 	size_t questions_under_way;
 	struct change_batch *batch; /* being gathered; NULL: none */
+	struct lacking *lacking[SERVER_LACKING];
 	struct os_task batch_task;
 	struct answer answer;
 	struct buffer scratch;
@@ -205,6 +210,19 @@ void question_take(struct session *session, struct str content);
 /* route.c: asks who computes the route of QUESTION's key. */
 void route_ask(struct question *question);
 
+/* lacking.c */
+void lacking_open(struct directory_server *server);
+/* Nothing is asked of the store any more. */
+void lacking_stop(struct directory_server *server);
+void lacking_free(struct directory_server *server);
+/* METHOD: "scram-sha-256", "scram-sha-1" (directory/record/password.h); NULL for any other. */
+struct lacking *lacking_find(struct directory_server *server, struct str method);
+/* Answers QUESTION, about its member "lacking", by reply_lacking(). */
+void lacking_ask(struct question *question);
+/* To call after changes of the store. */
+void lacking_changed(struct directory_server *server, const struct directory_key *key);
+void lacking_reset(struct directory_server *server);
+
 /* list.c: reads a page from the store in portions that fit into a client's backlog. Lists records
  * of TABLE whose keys begin with PREFIX and follow AFTER, at most LIMIT. LISTED gets each portion.
  */
@@ -242,6 +260,8 @@ directory_got reply_got;
 directory_expanded reply_expanded;
 directory_listed reply_listed;
 directory_missed reply_missed;
+/* Ends QUESTION, whose session may have ended: some user lacks keys, or nobody does. */
+void reply_lacking(struct question *question, int error, bool is_lacking);
 
 /* change.c: RECORD must be in change_arena() or live as long. */
 struct arena *change_arena(struct directory_server *server);

@@ -72,6 +72,23 @@ static void on_route(struct session *session, const struct words *words)
 	ask(question);
 }
 
+/* For who authenticates users: which mechanisms can be offered to all of them. */
+static void on_lacking(struct session *session, const struct words *words)
+{
+	struct lacking *lacking = lacking_find(session->server, words->words[1]);
+	struct question *question;
+
+	if ((session->roles & DIRECTORY_ROLE_SECRET) == 0) {
+		session_error(session, words->id, DIRECTORY_ERROR_DENIED, "Not with this role");
+	} else if (lacking == NULL) {
+		refuse(session, words, "There is no such method with keys of its own");
+	} else {
+		question = question_new(session, QUESTION_LACKING, words->id, NULL);
+		question->lacking = lacking;
+		lacking_ask(question);
+	}
+}
+
 static void on_get(struct session *session, const struct words *words)
 {
 	enum directory_table table = directory_table_find(words->words[0]);
@@ -79,6 +96,10 @@ static void on_get(struct session *session, const struct words *words)
 
 	if (str_equal(words->words[0], STR("route"))) {
 		on_route(session, words);
+		return;
+	}
+	if (str_equal(words->words[0], STR("lacking"))) {
+		on_lacking(session, words);
 		return;
 	}
 	if (table == DIRECTORY_NO_TABLE) {

@@ -204,3 +204,19 @@ void reply_missed(void *context, int error, const struct directory_key *keys,
 		push_missed(question, error, keys, versions, count);
 	question_free(question);
 }
+
+/* Not to be cached: it depends on any user. */
+void reply_lacking(struct question *question, int error, bool is_lacking)
+{
+	struct directory_server *server = question->server;
+
+	if (is_wanted(question) && error != 0) {
+		answer_error(question, error);
+	} else if (is_wanted(question)) {
+		answer_reset(&server->answer);
+		answer_send(&server->answer, session_output(question->session),
+			    is_lacking ? "val" : "none", id_of(question), 0,
+			    server->store->version);
+	}
+	question_free(question);
+}

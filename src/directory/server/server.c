@@ -69,8 +69,10 @@ static void on_changed(void *context, const struct directory_key *keys, const ui
 {
 	struct directory_server *server = context;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		directory_expander_changed(server->expander, &keys[i]);
+		lacking_changed(server, &keys[i]);
+	}
 	push_changes(server, keys, versions, count);
 	if (server->listener != NULL)
 		server->listener->changed(server->listener_context, keys, versions, count);
@@ -82,6 +84,7 @@ static void on_reset(void *context)
 
 	set_identity(server);
 	directory_expander_reset(server->expander);
+	lacking_reset(server);
 	push_reset(server);
 	if (server->listener != NULL)
 		server->listener->reset(server->listener_context);
@@ -99,8 +102,10 @@ static void on_state(void *context, bool is_up)
 		log_event(EVENT_DIRECTORY_DOWN);
 	memcpy(before, server->identity, sizeof before);
 	set_identity(server);
-	if (strcmp(before, server->identity) != 0)
+	if (strcmp(before, server->identity) != 0) {
+		lacking_reset(server);
 		push_reset(server);
+	}
 	push_state(server, is_up);
 	if (server->listener != NULL)
 		server->listener->state(server->listener_context, is_up);
@@ -179,6 +184,7 @@ struct directory_server *directory_server_new(struct os_loop *loop, struct direc
 	server->aged_us = server->started_us;
 	server->tick = os_timer_new(loop, on_tick, server);
 	tick_later(server);
+	lacking_open(server);
 	set_digest(server);
 	set_identity(server);
 	store->handler = &store_handler;
@@ -278,6 +284,9 @@ void directory_server_free(struct directory_server *server)
 	os_timer_free(server->tick);
 	server->store->handler = &deaf_handler;
 	server->is_freed = true;
+	server->questions_under_way++; /* what waits in lacking.c ends now */
+	lacking_stop(server);
+	server->questions_under_way--;
 	if (server->questions_under_way == 0)
 		server_free_whole(server);
 }

@@ -41,9 +41,11 @@
  * A RESULT is a word, a space and the rest: of a record its fields "NAME VALUE"; of the
  * computed table "route" (KEY: an address), see directory/wire/route.h. Results
  * "on TABLE KEY" name the records on which an answer depends: a "new" of one of them ends it.
- * The answer to a get of a record has one, with KEY in canonical form.
- * Answers come in any order; a "new" comes after all answers that were made before the
- * change, and before all that were made after it.
+ * The answer to a get of a record has one, with KEY in canonical form. The computed table "lacking"
+ * (KEY: "scram-sha-256", "scram-sha-1") is for the role secret: "val" without results if some
+ * active user has a password and no keys of that method, else "none"; its TTL is 0. Answers come in
+ * any order; a "new" comes after all answers that were made before the change, and before all that
+ * were made after it.
  */
 #ifndef DIRECTORY_WIRE_FRAME_H
 #define DIRECTORY_WIRE_FRAME_H

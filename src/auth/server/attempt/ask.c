@@ -158,34 +158,12 @@ static void answer_keys(struct auth_attempt *attempt, const struct found *found)
 
 /* --- what the record decides --- */
 
-/* A user who has a password shows by which mechanisms users can log in. */
-static void learn_methods(struct auth_attempt *attempt, const struct found *found)
-{
-	static const enum directory_password_method methods[] = {DIRECTORY_PASSWORD_SCRAM_SHA_256,
-								 DIRECTORY_PASSWORD_SCRAM_SHA_1};
-	bool has_keys[DIRECTORY_PASSWORD_METHODS] = {false};
-	struct directory_scram keys;
-	size_t position = 0;
-	size_t count = 0;
-	struct str hash;
-
-	for (; next_hash(found, &position, &hash); count++)
-		if (directory_scram_parse(hash, &keys) == 0)
-			has_keys[keys.method] = true;
-	explicit_bzero(&keys, sizeof keys);
-	for (size_t i = 0; count > 0 && i < COUNT_OF(methods); i++)
-		auth_offer_learn(server_of(attempt), methods[i], sasl_user(attempt->sasl),
-				 has_keys[methods[i]]);
-}
-
 static void on_record(void *context, const struct directory_answer_text *answer)
 {
 	struct auth_attempt *attempt = context;
 	const struct found found = read_record(answer);
 	enum sasl_state question = sasl_state(attempt->sasl);
 
-	if (question == SASL_ASKS_PASSWORD || question == SASL_ASKS_KEYS)
-		learn_methods(attempt, &found);
 	if (found.is == USER_LATER)
 		conclude(attempt, SASL_LATER, STR(""), NULL, reason_of(&found));
 	else if (question == SASL_ASKS_PASSWORD)

@@ -3,7 +3,6 @@
  * can judge now. */
 #include "auth/server/internal.h"
 #include "ipc/pack.h"
-#include "log/event.h"
 #include <string.h>
 
 static bool is_allowed(const struct auth_server *server, const char *name)
@@ -46,11 +45,10 @@ static bool is_scram(const struct sasl_mechanism *mechanism)
 	return strncmp(mechanism->name, "SCRAM-", strlen("SCRAM-")) == 0;
 }
 
-/* Whether some user has no keys of it; what the settings name is offered all the same. */
+/* Whether some user has no keys of it. */
 static bool is_useless(const struct auth_server *server, const struct sasl_mechanism *own)
 {
-	return is_scram(own) && server->config->auth.mechanism_count == 0 &&
-	       server->lacking[own->keys].length > 0;
+	return is_scram(own) && !auth_keys_have_all(server, own->keys);
 }
 
 static void add(struct auth_server *server, const char *name, unsigned needs,
@@ -102,6 +100,8 @@ void auth_offer_tell(void *context, struct ipc_channel *channel)
 	struct buffer body CLEANUP(buffer_clear) = {0};
 	uint32_t count = 0;
 
+	if (auth_keys_are_awaited(server)) /* a client that has begun cannot be told later */
+		return;
 	for (size_t i = 0; i < server->offered_count; i++)
 		count += !server->offered[i].is_withheld;
 	pack_u32(&body, count);
@@ -140,48 +140,4 @@ bool auth_offer_has_binding(const struct auth_server *server)
 		    !server->offered[i].is_withheld)
 			return true;
 	return false;
-}
-
-static void log_withheld(const struct auth_server *server, enum directory_password_method method,
-			 struct str user)
-{
-	for (size_t i = 0; i < server->offered_count; i++)
-		if (server->offered[i].is_withheld && server->offered[i].own->keys == method)
-			log_event(EVENT_AUTH_WITHHELD,
-				  log_string("mechanism", server->offered[i].name),
-				  log_str("user", user));
-}
-
-void auth_offer_learn(struct auth_server *server, enum directory_password_method method,
-		      struct str user, bool has_keys)
-{
-	struct buffer *lacking = &server->lacking[method];
-	bool was_lacking = lacking->length > 0;
-
-	if (has_keys || was_lacking)
-		return;
-	buffer_append_str(lacking, user);
-	auth_offer_update(server);
-	log_withheld(server, method, user);
-}
-
-void auth_offer_reconsider(struct auth_server *server, struct str user)
-{
-	bool has_changed = false;
-
-	for (size_t i = 0; i < DIRECTORY_PASSWORD_METHODS; i++) {
-		if (server->lacking[i].length == 0 ||
-		    !str_equal(buffer_view(&server->lacking[i]), user))
-			continue;
-		buffer_reset(&server->lacking[i]);
-		has_changed = true;
-	}
-	if (has_changed)
-		auth_offer_update(server);
-}
-
-void auth_offer_forget(struct auth_server *server)
-{
-	for (size_t i = 0; i < DIRECTORY_PASSWORD_METHODS; i++)
-		buffer_clear(&server->lacking[i]);
 }
