@@ -17,7 +17,7 @@ from stagepost import PATIENCE, as_user, wait_until
 def command(node):
     """command(WORD...) of a node with a directory: (exit status, output, errors)."""
     made = node("dir", start=False, domains=())
-    made.settings = f'directory {{ path = "{made.directory}/data/directory.db" }}\n'
+    made.settings = f'default_domain = "a.test"\ndirectory {{ path = "{made.directory}/data/directory.db" }}\n'
     made.write_configuration()
     made.start()
 
