@@ -33,7 +33,7 @@ struct tls_chain {
 	unsigned bits;
 	uint8_t key[TLS_KEY_ID_SIZE];
 	/* The number, from 1, of the first certificate that the next one has not signed, or may
-	 * not sign; 0: the chain hangs together. */
+	 * not sign; 0: the chain hangs together. A certificate may be repeated. */
 	size_t broken_at;
 };
 

@@ -1,11 +1,29 @@
 // SPDX-License-Identifier: ISC
 /* The files by which this machine verifies servers, and logs in to them. */
 #include "program/machine_check/internal.h"
+#include "tls/client.h"
+#include <errno.h>
 #include <stdio.h>
 
 static bool needs_authority(enum config_tls_level level)
 {
 	return level == CONFIG_TLS_VERIFY || level == CONFIG_TLS_SECURE;
+}
+
+/* Reads the certificates in PATH as those who verify by them do. */
+static void read_authorities(struct machine_check *check, const char *setting, const char *path)
+{
+	struct buffer reason CLEANUP(buffer_clear) = {0};
+	struct tls_authorities *authorities = NULL;
+	int error = *path != '\0' ? tls_authorities_open(path, &authorities, &reason) : 0;
+
+	tls_authorities_free(authorities);
+	if (error == -EACCES)
+		machine_check_report(check, MACHINE_WARNING, setting,
+				     "%s cannot be checked by this user", path);
+	else if (error < 0)
+		machine_check_report(check, MACHINE_FAULT, setting, STR_FORMAT,
+				     STR_ARGUMENTS(buffer_view(&reason)));
 }
 
 /* The file OWN of a section's authority; *IS_USUAL becomes true if it is setting tls_authorities.
@@ -17,7 +35,7 @@ static void check_authority(struct machine_check *check, const char *section, co
 
 	snprintf(setting, sizeof setting, "%s %s.authority", section, name);
 	*is_usual |= *own == '\0';
-	machine_check_file(check, setting, own);
+	read_authorities(check, setting, own);
 }
 
 static void check_service(struct machine_check *check, const struct config_service *service,
@@ -58,6 +76,6 @@ void machine_check_peers(struct machine_check *check)
 			check_authority(check, "tls", config->tls_policies[i].destination,
 					config->tls_policies[i].authority, &is_usual);
 	if (is_usual)
-		machine_check_file(check, "tls_authorities", config->tls_authorities);
+		read_authorities(check, "tls_authorities", config->tls_authorities);
 	check_record(check);
 }

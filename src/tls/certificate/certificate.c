@@ -60,7 +60,8 @@ static bool is_signed_by(X509 *certificate, X509 *issuer)
 static size_t find_break(STACK_OF(X509) * all)
 {
 	for (int i = 0; i + 1 < sk_X509_num(all); i++)
-		if (!is_signed_by(sk_X509_value(all, i), sk_X509_value(all, i + 1)))
+		if (!is_signed_by(sk_X509_value(all, i), sk_X509_value(all, i + 1)) &&
+		    X509_cmp(sk_X509_value(all, i), sk_X509_value(all, i + 1)) != 0)
 			return (size_t)i + 1;
 	return 0;
 }

@@ -107,7 +107,8 @@ static const struct row {
 	 "t:7: tls_authorities: %s/nowhere: No such file or directory", MACHINE_FAULT},
 	{RIGHT "tls_authorities = \"%s/nowhere\"\n"
 	       "tls \"a.example\" { level = secure  authority = \"%s/there\" }\n",
-	 "", -1},
+	 "t:8: tls a.example.authority: %s/there: it holds no certificate in PEM form",
+	 MACHINE_FAULT},
 	{RIGHT "tls \"a.example\" { level = verify  authority = \"%s/nowhere\" }\n",
 	 "t:7: tls a.example.authority: %s/nowhere: No such file or directory", MACHINE_FAULT},
 	{RIGHT "service a { kind = lmtp address = \"127.0.0.1:24\" tls = verify "
