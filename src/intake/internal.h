@@ -34,6 +34,7 @@
 #include "auth/login.h"
 #include "directory/lookup/post.h"
 #include "directory/lookup/sender.h"
+#include "intake/accounts.h"
 #include "intake/engine.h"
 #include "intake/limit/client.h"
 #include "intake/limit/pace.h"
@@ -59,9 +60,11 @@ struct intake_session {
 	struct intake_packages *packages; /* qmtp/engine.c */
 	struct os_watch *watch;
 	struct os_timer *timer;
-	struct buffer kept;                      /* read, but not consumed yet */
-	struct directory_request recipient;      /* in use while the directory is asked */
-	struct directory_post_request post;      /* and then whether the sender may post there */
+	struct buffer kept;                    /* read, but not consumed yet */
+	struct directory_request recipient;    /* in use while the directory is asked */
+	struct directory_post_request post;    /* and then whether the sender may post there */
+	struct intake_account_request account; /* or whether one of OWNERS is on this machine */
+	struct buffer owners; /* names that were not looked for yet, each with a NUL */
 	struct directory_sender_request senders; /* in use while a user's senders are judged */
 	struct auth_exchange exchange;           /* in use while the client authenticates */
 	struct auth_login *login; /* that the client has authenticated by; NULL: none is followed */
@@ -88,6 +91,7 @@ struct intake_session {
 	uint64_t refusals;          /* of commands, so far */
 	size_t unsent;              /* bytes of replies that the client has not accepted yet */
 	struct str sender;          /* while a recipient is looked up */
+	struct str address_asked;   /* likewise: the recipient */
 	const char *reason;         /* of a refusal, for the log only; NULL: the reply says it */
 	const struct intake_security *security;
 	struct tls_stream stream;

@@ -32,6 +32,7 @@ struct intake {
 	struct names *names;                 /* NULL: names of clients are not looked up (setting
 					      * client_names) */
 	struct auth *auth;                   /* NULL: nobody can authenticate */
+	struct intake_accounts *accounts;    /* NULL: no service delivers as the mailbox's user */
 	const struct limit_memory *limits;   /* by intake_set_limits() */
 	const struct limit_classes *classes; /* NULL: sessions are not limited by class */
 	struct limit_counter *counter;

@@ -23,6 +23,7 @@ int main(int argc, char **argv)
 {
 	static const struct child_program program = {
 		.name = "smtpd",
+		.open = door_open,
 		.start = start,
 		.reload = door_reload,
 		.stop = door_stop,

@@ -246,7 +246,9 @@ const struct config_setting config_schema_section[] = {
 		MEANING("The user to deliver as: a name, or %u for the user of the recipient's "
 			"local part; empty: setting user. Takes effect only when Stagepost is "
 			"started by root; otherwise it must be the user who started it, or mail "
-			"waits. Nothing is delivered as root. pipe: a user as which no process of "
+			"waits. Nothing is delivered as root. With %u a recipient who is no user of "
+			"this machine is refused; but a postmaster is not, whose mail goes to the "
+			"postmaster of this node. pipe: a user as which no process of "
 			"Stagepost runs, so it must be set unless setting user is empty; the "
 			"program has only the groups of that user.")),
 	SETTING(SERVICE, "xforward", boolean, AT(config_service, xforward), INITIAL("no"),

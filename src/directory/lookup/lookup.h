@@ -104,6 +104,13 @@ const char *directory_judge_recipient(const struct directory_result *result, boo
 void directory_judge_sender(const struct directory_result *result, const struct config *config,
 			    struct str sender, struct mail_verdict *verdict);
 
+/* Whether all that RESULT, of ADDRESS, leads to are mailboxes whose services, by CONFIG, deliver as
+ * the user whose mailbox it is (user = "%u"). Appends the names of these, each with a NUL, to
+ * NAMES: if this machine has none of them, the recipient does not exist. Not if one of them is the
+ * postmaster, or ADDRESS is: his mail always ends with somebody. */
+bool directory_result_owners(const struct directory_result *result, const struct config *config,
+			     struct str address, struct buffer *names);
+
 /* A page of a list's members, ordered by key, at most DIRECTORY_LIST_MAX. */
 struct directory_members {
 	bool is_known;             /* false: no answer now, as VERDICT says */

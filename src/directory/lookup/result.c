@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* An answer's targets, and the verdict on a recipient that follows from them. */
 #include "directory/lookup/internal.h"
+#include "mail/localpart.h"
 #include "mail/template.h"
 #include <string.h>
 
@@ -78,4 +79,54 @@ void directory_judge_sender(const struct directory_result *result, const struct 
 		if (!takes_sender(config, &result->targets[i], sender))
 			mail_verdict_set(verdict, "5.1.7",
 					 "This recipient cannot take mail from such a sender");
+}
+
+/* --- mailboxes of users of this machine --- */
+
+static bool is_owned(const struct config *config, const struct directory_target *target)
+{
+	const struct config_service *service = config_service_find(config, target->service);
+
+	return target->kind == DIRECTORY_TARGET_LOCAL && service != NULL && service->user != NULL &&
+	       strcmp(service->user, "%u") == 0;
+}
+
+static bool is_postmaster(struct str address)
+{
+	struct mail_localpart local;
+
+	return mail_localpart_parse(mail_parts_of(address).local, &local) == 0 &&
+	       str_equal_nocase(mail_localpart_user(&local), STR("postmaster"));
+}
+
+/* A name that no user can have is not looked for. */
+static void add_owner(struct str address, struct buffer *names)
+{
+	struct mail_localpart local;
+	struct str name;
+
+	if (mail_localpart_parse(mail_parts_of(address).local, &local) < 0)
+		return;
+	name = mail_localpart_user(&local);
+	if (!mail_name_is_path_safe(name) || str_find(name, '\0') >= 0)
+		return;
+	buffer_append_str(names, name);
+	buffer_append_byte(names, '\0');
+}
+
+bool directory_result_owners(const struct directory_result *result, const struct config *config,
+			     struct str address, struct buffer *names)
+{
+	if (result->answer != DIRECTORY_FOUND || is_postmaster(address))
+		return false;
+	for (size_t i = 0; i < result->target_count; i++) {
+		const struct directory_target *target = &result->targets[i];
+
+		if (target->kind == DIRECTORY_TARGET_NONE)
+			continue;
+		if (!is_owned(config, target) || is_postmaster(target->address))
+			return false;
+		add_owner(target->address, names);
+	}
+	return true;
 }

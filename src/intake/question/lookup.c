@@ -61,20 +61,69 @@ static void on_post_judged(void *context, const struct mail_verdict *verdict, bo
 	answer_recipient(context, verdict);
 }
 
+/* --- recipients who must be users of this machine --- */
+
+static void ask_owner(struct intake_session *session);
+
+static void on_account(void *context, enum intake_account account)
+{
+	struct intake_session *session = context;
+	struct mail_verdict verdict;
+
+	if (account == INTAKE_ACCOUNT_NONE) {
+		ask_owner(session);
+		return;
+	}
+	if (account == INTAKE_ACCOUNT_FOUND)
+		mail_verdict_set(&verdict, "2.1.5", "Recipient ok");
+	else
+		mail_verdict_set(&verdict, "4.3.0", "The address cannot be looked up now");
+	answer_recipient(session, &verdict);
+}
+
+/* The next one. */
+static void ask_owner(struct intake_session *session)
+{
+	struct buffer name CLEANUP(buffer_clear) = {0};
+	struct mail_verdict verdict;
+	struct str first;
+
+	if (session->owners.length == 0) {
+		session->reason =
+			"the service delivers as users, and this machine has none of that name";
+		mail_verdict_set(&verdict, "5.1.1", "No such user here");
+		answer_recipient(session, &verdict);
+		return;
+	}
+	first = str_from(buffer_data(&session->owners));
+	buffer_append_str(&name, first);
+	buffer_consume(&session->owners, first.length + 1);
+	session->account.found = on_account;
+	session->account.context = session;
+	intake_accounts_find(session->intake->accounts, buffer_view(&name), &session->account);
+}
+
 /* The directory has answered, perhaps at once. */
 static void on_recipient_known(void *context, const struct directory_result *result)
 {
 	struct intake_session *session = context;
 	const struct directory_target *list = directory_result_closed_list(result);
+	bool needs_owner;
 	struct mail_verdict verdict;
 
 	session->reason =
 		directory_judge_recipient(result, intake_session_may_relay(session), &verdict);
 	if (verdict.class == MAIL_OK)
 		directory_judge_sender(result, session->intake->config, session->sender, &verdict);
+	buffer_reset(&session->owners);
+	needs_owner = verdict.class == MAIL_OK && session->intake->accounts != NULL &&
+		      directory_result_owners(result, session->intake->config,
+					      session->address_asked, &session->owners);
 	if (verdict.class == MAIL_OK && list != NULL)
 		directory_post_ask(session->intake->directory, list, session->sender,
 				   on_post_judged, session, &session->post);
+	else if (needs_owner)
+		ask_owner(session);
 	else
 		answer_recipient(session, &verdict);
 }
@@ -83,6 +132,7 @@ void intake_lookup_recipient(struct intake_session *session, struct str address,
 {
 	session->is_asking = true;
 	session->sender = sender;
+	session->address_asked = address;
 	directory_lookup(session->intake->directory, address, on_recipient_known, session,
 			 &session->recipient);
 }
@@ -91,6 +141,8 @@ void intake_lookup_cancel(struct intake_session *session)
 {
 	directory_request_cancel(&session->recipient);
 	directory_post_cancel(&session->post);
+	intake_accounts_cancel(&session->account);
+	buffer_clear(&session->owners);
 	names_request_cancel(&session->name_request);
 }
 

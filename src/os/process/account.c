@@ -4,8 +4,8 @@
  * service open files, connect to servers and load code, each in its own way, which a sandbox cannot
  * foresee.
  */
+#include "os/process/account.h"
 #include "base/panic.h"
-#include "os/process/process.h"
 #include <errno.h>
 #include <limits.h>
 #include <pwd.h>
@@ -95,7 +95,8 @@ static _Noreturn void serve(int socket, const struct os_process_user *user)
 	}
 }
 
-int os_process_account_helper(const struct os_process_user *user)
+/* Returns the socket of a helper that runs as USER. */
+static int start_helper(const struct os_process_user *user)
 {
 	int sockets[2];
 	pid_t pid;
@@ -113,6 +114,50 @@ int os_process_account_helper(const struct os_process_user *user)
 	if (pid == 0)
 		serve(sockets[1], user);
 	close(sockets[1]);
-	helper = sockets[0];
+	return sockets[0];
+}
+
+int os_process_account_helper(const struct os_process_user *user)
+{
+	int socket = start_helper(user);
+
+	if (socket < 0)
+		return socket;
+	helper = socket;
 	return 0;
+}
+
+/* --- without waiting --- */
+
+int os_process_account_open(void)
+{
+	return start_helper(&(struct os_process_user){0});
+}
+
+int os_process_account_ask(int socket, const char *name)
+{
+	ssize_t length;
+
+	do
+		length = send(socket, name, strlen(name), MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (length < 0 && errno == EINTR);
+	return length < 0 ? -errno : 0;
+}
+
+int os_process_account_answer(int socket, int *error_out, struct os_process_account *out)
+{
+	struct answer answer;
+	ssize_t length;
+
+	do
+		length = recv(socket, &answer, sizeof answer, MSG_DONTWAIT);
+	while (length < 0 && errno == EINTR);
+	if (length < 0)
+		return errno == EAGAIN ? 0 : -errno;
+	if (length != (ssize_t)sizeof answer)
+		return -EPIPE;
+	*error_out = answer.error;
+	if (answer.error == 0)
+		*out = answer.account;
+	return 1;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: ISC
 #include "program/kind/door.h"
 #include "base/panic.h"
+#include "intake/accounts.h"
 #include "intake/engine.h"
 #include "intake/proxy.h"
 #include "log/event.h"
 #include "os/clock.h"
+#include "os/process/account.h"
 #include "os/socket/listener.h"
 #include "program/kind/door_service.h"
 #include <errno.h>
@@ -49,6 +51,18 @@ struct door {
 	bool is_full;
 	bool is_stopping;
 };
+
+static int accounts = -1; /* the socket of the helper that looks users up; opened before there is a
+			   * state */
+
+/* Whether a service delivers as the user of the mailbox, who must be one of this machine. */
+static bool needs_accounts(const struct config *config)
+{
+	for (size_t i = 0; i < config->service_count; i++)
+		if (config->services[i].user != NULL && strcmp(config->services[i].user, "%u") == 0)
+			return true;
+	return false;
+}
 
 static size_t session_limit(const struct door *door)
 {
@@ -340,6 +354,18 @@ static void open_directory(struct door *door)
 	door->lacks++;
 }
 
+int door_open(struct child *child)
+{
+	if (!needs_accounts(child->config))
+		return 0;
+	accounts = os_process_account_open();
+	if (accounts >= 0)
+		return 0;
+	log_event(EVENT_PROCESS_ERROR, log_string("operation", "account helper"),
+		  log_error(accounts));
+	return accounts;
+}
+
 int door_start(struct child *child, const struct door_kind *kind)
 {
 	struct door *door = memory_alloc_zero(1, sizeof *door);
@@ -353,6 +379,8 @@ int door_start(struct child *child, const struct door_kind *kind)
 	door->intake.session_ended = on_session_ended;
 	door->intake.all_full = on_all_full;
 	door->intake.context = door;
+	if (accounts >= 0)
+		door->intake.accounts = intake_accounts_new(child->loop, accounts);
 	open_queue(door);
 	open_directory(door);
 	configure_names(door);

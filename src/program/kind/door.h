@@ -18,7 +18,9 @@ struct door_kind {
 	uint32_t (*count)(const struct config *config);
 };
 
-/* For struct child_program; KIND must outlive the process. */
+/* For struct child_program; KIND must outlive the process. door_open() starts the helper that looks
+ * users of this machine up, if a service needs it. */
+int door_open(struct child *child);
 int door_start(struct child *child, const struct door_kind *kind);
 void door_reload(struct child *child, const struct config *old);
 void door_stop(struct child *child);

@@ -256,6 +256,16 @@ void directory_judge_sender(const struct directory_result *result, const struct 
 	(void)verdict;
 }
 
+bool directory_result_owners(const struct directory_result *result, const struct config *config,
+			     struct str address, struct buffer *names)
+{
+	(void)result;
+	(void)config;
+	(void)address;
+	(void)names;
+	return false;
+}
+
 const struct directory_target *directory_result_closed_list(const struct directory_result *result)
 {
 	static const struct directory_target list = {.kind = DIRECTORY_TARGET_LIST,

@@ -172,7 +172,7 @@ static bool is_user_of_ours(const struct rights_check *check, uid_t uid)
 }
 
 /* A process started by one of ours: a program of a pipe service, which may have anything open, or
- * the process that looks up users for "local". */
+ * a process that looks up users for "local", "smtpd" or "qmtpd". */
 static void check_descendant(const struct rights_check *check)
 {
 	const struct os_inspect_status *status = &check->process->status;
