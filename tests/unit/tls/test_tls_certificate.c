@@ -95,7 +95,8 @@ static void a_break_is_found(void **state)
 		{{SERVER, MIDDLE, ROOT}, 3, 0},
 		{{SERVER, ROOT}, 2, 1},
 		{{SERVER, ROOT, MIDDLE}, 3, 1},
-		{{SERVER, MIDDLE, MIDDLE}, 3, 2},
+		{{SERVER, MIDDLE, MIDDLE}, 3, 0}, /* clients take what is repeated */
+		{{SERVER, SERVER, MIDDLE}, 3, 0},
 		{{MIDDLE, SERVER}, 2, 1},
 		{{ROOT, ROOT}, 2, 0},
 	};
