@@ -131,13 +131,15 @@ bool command_directory_print_route(const char *key, bool json,
 
 static void print_shown(const struct directory_record *record, bool json)
 {
+	struct buffer key CLEANUP(buffer_clear) = {0};
 	struct buffer out = {0};
 
 	if (json) {
 		exchange_json_append(record, &out);
 	} else {
+		directory_key_display(record->key.name, &key);
 		buffer_append_format(&out, "%s ", directory_table_name(record->key.table));
-		directory_key_display(record->key.name, &out);
+		mail_text_append(&out, buffer_view(&key), MAIL_TEXT_8BIT);
 		for (size_t i = 0; i < record->field_count; i++) {
 			buffer_append_format(&out, " " STR_FORMAT "=",
 					     STR_ARGUMENTS(record->fields[i].name));
