@@ -161,3 +161,27 @@ def test_directory_check_says_so(node):
         "domain u.test: postmaster@u.test: service users cannot deliver it: No user is called postmaster",
         "address nobody-at-all@u.test: service users cannot deliver it: No user is called nobody-at-all",
         "address root@u.test: service users cannot deliver it: Nothing is delivered as root"], "")
+
+
+def test_a_server_without_him_is_told_of(node, lmtp):
+    """By both checks, which ask it; but not if it says something else, or nothing."""
+    replies = {"postmaster@box.test": GONE}
+    server, service = lmtp(replies)
+    mx = node(start=False, domains=["a.test", BOX])
+    mx.settings = service + f'directory {{ path = "{mx.directory}/directory.db" }}\n'
+    mx.write_configuration()
+    mx.start()
+    with Records(mx) as records:
+        records.put("domain", "d.test", "kind local", "service box")
+    _, _, errors = run(mx, "check")
+    assert (f"warning: domain box.test.service: service box has no mailbox for its postmaster ({GONE}), "
+            "whose mail goes to the postmaster of this node") in errors, errors
+    replies["postmaster@d.test"] = "550 5.1.1 \u202enobody"
+    assert run(mx, "directory", "check") == (1, [
+        "domain d.test: postmaster@d.test: service box cannot deliver it: 550 5.1.1 ?nobody"], "")
+    for other in ("450 4.2.0 later", "550 5.7.1 not you", "250 2.1.5 ok"):
+        replies["postmaster@d.test"] = replies["postmaster@box.test"] = other
+        assert run(mx, "directory", "check") == (0, [], "") and "postmaster" not in run(mx, "check")[2]
+    server.close()
+    assert run(mx, "directory", "check") == (0, [], "")
+    assert not server.messages

@@ -2,9 +2,11 @@
 #include "base/attributes.h"
 #include "base/buffer.h"
 #include "deliver/owner.h"
+#include "mail/text/text.h"
 #include "os/file/rights.h"
 #include "os/process/process.h"
 #include "program/machine_check/internal.h"
+#include "program/talk/lmtp.h"
 #include "queue/store.h"
 #include <errno.h>
 #include <limits.h>
@@ -274,24 +276,43 @@ static void check_postmaster(struct machine_check *check)
 		config->hostname);
 }
 
-/* Where a service delivers as the user of each mailbox, and this machine has no such user. */
-static void check_postmaster_of(struct machine_check *check, const struct config_domain *domain)
+/* Whether the service of DOMAIN has certainly no mailbox for its postmaster, for whom a server is
+ * asked if ASKS_SERVERS. */
+static bool lacks_postmaster(const struct config *config, const struct config_domain *domain,
+			     bool asks_servers, struct buffer *why)
 {
 	const struct config_service *service = domain->service;
-	bool is_nodes = strcmp(domain->name, config_default_domain(check->config)) == 0;
-	char setting[MACHINE_SETTING_SIZE];
+	struct buffer address CLEANUP(buffer_clear) = {0};
 	struct os_process_account owner;
-	struct mail_verdict why;
+	struct mail_verdict verdict;
 
+	buffer_append_format(&address, "postmaster@%s", domain->name);
+	if (service->kind == CONFIG_SERVICE_LMTP)
+		return asks_servers && lmtp_talk_lacks(config, service, buffer_view(&address), why);
 	if (service->user == NULL || strcmp(service->user, "%u") != 0 ||
-	    owner_find_recipient(STR("postmaster@localhost"), &owner, &why))
+	    owner_find_recipient(buffer_view(&address), &owner, &verdict))
+		return false;
+	buffer_append_string(why, verdict.text);
+	return true;
+}
+
+static void check_postmaster_of(struct machine_check *check, const struct config_domain *domain,
+				bool asks_servers)
+{
+	bool is_nodes = strcmp(domain->name, config_default_domain(check->config)) == 0;
+	struct buffer why CLEANUP(buffer_clear) = {0};
+	struct buffer shown CLEANUP(buffer_clear) = {0};
+	char setting[MACHINE_SETTING_SIZE];
+
+	if (!lacks_postmaster(check->config, domain, asks_servers, &why))
 		return;
+	mail_text_append(&shown, buffer_view(&why), MAIL_TEXT_ASCII);
 	snprintf(setting, sizeof setting, "domain %s.service", domain->name);
 	machine_check_report(check, MACHINE_WARNING, setting,
-			     "service %s cannot deliver mail for its postmaster (%s), %s",
-			     service->name, why.text,
-			     is_nodes ? "who is the postmaster of this node, too: it fails"
-				      : "which goes to the postmaster of default_domain");
+			     "service %s has no mailbox for its postmaster (" STR_FORMAT "), %s",
+			     domain->service->name, STR_ARGUMENTS(buffer_view(&shown)),
+			     is_nodes ? "who is the postmaster of this node, too: his mail fails"
+				      : "whose mail goes to the postmaster of this node");
 }
 
 int machine_check(const struct config *config, struct str text, bool reads_secrets,
@@ -309,7 +330,7 @@ int machine_check(const struct config *config, struct str text, bool reads_secre
 	check_listens(&check);
 	check_postmaster(&check);
 	for (size_t i = 0; i < config->domain_count; i++)
-		check_postmaster_of(&check, &config->domains[i]);
+		check_postmaster_of(&check, &config->domains[i], reads_secrets);
 	machine_check_sources(&check);
 	machine_check_peers(&check);
 	if (reads_secrets) {

@@ -29,7 +29,7 @@ typedef void machine_found(void *context, const struct machine_finding *finding)
 /* Calls FOUND for each problem of CONFIG, which was parsed from TEXT, on this machine; returns the
  * worst severity, or -1 if there is none. Changes nothing on the machine. Does not find problems
  * with files that this user may not access. READS_SECRETS: also private keys, which the processes
- * of a node leave to "keys". */
+ * of a node leave to "keys"; and LMTP servers are asked for postmasters. */
 int machine_check(const struct config *config, struct str text, bool reads_secrets,
 		  machine_found *found, void *context);
 

@@ -87,13 +87,13 @@ static const struct row {
 	 MACHINE_WARNING},
 	{RIGHT "service a { kind = maildir path = \"%s/%%u\" user = \"%%u\" }\n"
 	       "default_domain = \"b.example\"\ndomain \"a.example\" { service = a }\n",
-	 "t:9: warning: domain a.example.service: service a cannot deliver mail for its postmaster "
-	 "(No user is called postmaster), which goes to the postmaster of default_domain",
+	 "t:9: warning: domain a.example.service: service a has no mailbox for its postmaster "
+	 "(No user is called postmaster), whose mail goes to the postmaster of this node",
 	 MACHINE_WARNING},
 	{RIGHT "service a { kind = maildir path = \"%s/%%u\" user = \"%%u\" }\n"
 	       "domain \"a.example\" { service = a }\n",
-	 "t:8: warning: domain a.example.service: service a cannot deliver mail for its postmaster "
-	 "(No user is called postmaster), who is the postmaster of this node, too: it fails",
+	 "t:8: warning: domain a.example.service: service a has no mailbox for its postmaster "
+	 "(No user is called postmaster), who is the postmaster of this node, too: his mail fails",
 	 MACHINE_WARNING},
 	{RIGHT "directory { path = \"%s/a/b/db\" }\n",
 	 "t:7: directory.path: %s/a/b cannot be made: there is no %s/a", MACHINE_FATAL},

@@ -4,6 +4,7 @@
 #include "deliver/owner.h"
 #include "directory/record/key.h"
 #include "directory/wire/route.h"
+#include "program/talk/lmtp.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,19 +62,42 @@ static bool is_dangling(struct str status)
 }
 
 /* Where a service delivers as the user whose mailbox it is, this machine needs that user. */
+static bool lacks_owner(const struct config_service *service, const struct directory_route *route,
+			struct buffer *why)
+{
+	struct os_process_account owner;
+	struct mail_verdict verdict;
+
+	if (service->user == NULL || strcmp(service->user, "%u") != 0 ||
+	    owner_find_recipient(route->address, &owner, &verdict))
+		return false;
+	buffer_append_string(why, verdict.text);
+	return true;
+}
+
+/* LMTP servers are asked for postmasters only: other users may be many. */
+static bool lacks_postmaster(const struct look *look, const struct config_service *service,
+			     const struct directory_route *route, struct buffer *why)
+{
+	bool is_postmaster = look->wanted == WANTED_NODES || look->key->table == DIRECTORY_DOMAIN;
+
+	return is_postmaster && service->kind == CONFIG_SERVICE_LMTP && route->server.length == 0 &&
+	       lmtp_talk_lacks(look->survey->config, service, route->address, why);
+}
+
 static void take_local(const struct look *look, const struct directory_route *route)
 {
 	const struct config_service *service =
 		config_service_find(look->survey->config, route->service);
+	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct buffer why CLEANUP(buffer_clear) = {0};
-	struct os_process_account owner;
-	struct mail_verdict verdict;
 
-	if (service == NULL || service->user == NULL || strcmp(service->user, "%u") != 0 ||
-	    owner_find_recipient(route->address, &owner, &verdict))
+	if (service == NULL ||
+	    (!lacks_owner(service, route, &why) && !lacks_postmaster(look, service, route, &why)))
 		return;
-	buffer_append_format(&why, "service %s cannot deliver it: %s", service->name, verdict.text);
-	tell(look->survey, look->key, route->address, buffer_view(&why));
+	buffer_append_format(&text, "service %s cannot deliver it: " STR_FORMAT, service->name,
+			     STR_ARGUMENTS(buffer_view(&why)));
+	tell(look->survey, look->key, route->address, buffer_view(&text));
 }
 
 static void take_result(const struct look *look, struct str result)
