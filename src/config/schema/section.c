@@ -246,7 +246,8 @@ const struct config_setting config_schema_section[] = {
 		MEANING("The user to deliver as: a name, or %u for the user of the recipient's "
 			"local part; empty: setting user. Takes effect only when Stagepost is "
 			"started by root; otherwise it must be the user who started it, or mail "
-			"waits. Nothing is delivered as root. With %u a recipient who is no user of "
+			"waits. Nothing is delivered as root. With %u a recipient who is no user "
+			"of "
 			"this machine is refused; but a postmaster is not, whose mail goes to the "
 			"postmaster of this node. pipe: a user as which no process of "
 			"Stagepost runs, so it must be set unless setting user is empty; the "
@@ -298,7 +299,9 @@ const struct config_setting config_schema_section[] = {
 	SETTING(SERVICE, "detail_folders", boolean, AT(config_service, detail_folders),
 		INITIAL("no"), KINDS(KIND(MAILBOX) | KIND(IMAP)),
 		MEANING("Whether mail to an address with an extension goes to the folder of that "
-			"name, which is created if it is missing: user+lists to lists. Where the "
+			"name, which is created if it is missing: user+lists to lists, and "
+			"user+Lists "
+			"to Lists, which is another one. Where the "
 			"extension cannot be a folder's name, because it has a dot, for example, "
 			"or the mailbox refuses that folder, setting folder applies; so it does "
 			"when mail has made 32 folders of the mailbox within a day. See "
