@@ -8,9 +8,9 @@ from exim import Exim
 from peers import Postfix
 from smtp import Client
 from stagepost import is_root, wait_until
-from throttling import (TEXT, AtOnce, Quota, Recipients, Server, Slow, Transaction, check_calmed_down,
-                        check_few_deferred, check_never_deferred, pauses, send, stagepost, throttled,
-                        wait_empty)
+from throttling import (IN_FLIGHT, TEXT, AtOnce, InTurn, Quota, Recipients, Server, Slow, Transaction,
+                        check_calmed_down, check_few_deferred, check_never_deferred, pauses, send, stagepost,
+                        throttled, wait_empty)
 
 MANY = 66  # messages; some more than is allowed at first
 ALLOWED = 60
@@ -122,6 +122,21 @@ def test_what_is_said_of_a_mailbox(node, complaint):
         mx.wait_empty()
         wait_until(lambda: len(hop.messages) == 52, "the server has counted it")
         assert not mx.log.find("host_throttled")
+
+
+def test_a_limit_of_recipients(node):
+    """Postfix's smtpd_client_recipient_rate_limit: whoever is told so, one after another, and nothing is taken in
+    between: that is about the host, at RCPT, too."""
+    allows = InTurn(30, SECONDS, "450 4.7.1 Error: too many recipients from localhost[127.0.0.1]")
+    with Server(allows) as hop:
+        mx = node(routes=[hop.route("anvil.test")])
+        addresses = send(mx, "anvil.test", 36)
+        event = mx.log.wait("host_throttled", port=hop.port)
+        assert allows.complaint in event["text"] and "in reply to RCPT" in event["text"], event
+        wait_empty(mx, timeout=240)
+        assert sorted(hop.delivered) == sorted(addresses)
+        assert len(allows.refused) < IN_FLIGHT
+    check_few_deferred(mx, 3)
 
 
 # --- nobody else is slower ---

@@ -97,6 +97,41 @@ class Transaction(Quota):
         return self.complaint
 
 
+class InTurn(Quota):
+    """MOST recipients, then none for SECONDS, as Postfix's anvil has it. The first one is refused when all that were
+    taken are over for the client, too, and whoever is refused later is refused after it: so between two refusals
+    nothing is taken, however the client's sessions overlap."""
+
+    def __init__(self, most, seconds, complaint):
+        super().__init__("RCPT", most, seconds, complaint)
+        self.under_way, self.is_quiet = set(), threading.Event()
+
+    def judge(self, session, verb, _):
+        if verb == "RCPT":
+            return self.judge_recipient(session)
+        if verb != "DATA" and verb != "END":  # the client has had the reply to the message before
+            self.leave(session)
+        return None
+
+    def leave(self, session):
+        with self.lock:
+            self.under_way.discard(session)
+            if len(self.taken) == self.most and not self.under_way:
+                self.is_quiet.set()
+
+    def judge_recipient(self, session):
+        with self.lock:
+            is_over = self.refused and time.monotonic() > self.refused[0] + self.seconds
+            if is_over or len(self.taken) < self.most:
+                self.taken.append(time.monotonic())
+                self.under_way.add(session)
+                return None
+        self.is_quiet.wait()
+        with self.lock:
+            self.refused.append(time.monotonic())
+        return self.complaint
+
+
 class Recipients(Quota):
     """Each of NAMES once in vain."""
 
@@ -126,6 +161,8 @@ class Session(socketserver.StreamRequestHandler):
         try:
             self.talk()
         finally:
+            if hasattr(server.allows, "leave"):
+                server.allows.leave(self)
             with server.lock:
                 server.open -= 1
 
