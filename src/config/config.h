@@ -54,17 +54,19 @@ struct config {
 	uint32_t split;             /* for a new queue */
 	enum config_sync queue_sync;
 	bool queue_unsafe;
-	uint32_t spares;             /* finished files kept for reuse */
-	enum config_nul nul;         /* in messages */
-	bool allow_early_commands;   /* do not end sessions because of them */
-	bool strict_addresses;       /* in MAIL, RCPT and greetings */
-	uint64_t maxsize;            /* bytes of a message */
-	uint32_t maxrecipients;      /* of an SMTP transaction */
-	uint32_t maxhops;            /* Received header lines */
-	uint32_t maxerrors;          /* rejected commands in a session */
-	uint32_t maxcommands;        /* in a row that do not advance a transaction */
-	uint32_t maxsessions;        /* of all smtpd workers together */
-	uint32_t maxsessions_client; /* of one address, in each worker; 0: no limit */
+	uint32_t spares;               /* finished files kept for reuse */
+	enum config_nul nul;           /* in messages */
+	bool allow_early_commands;     /* do not end sessions because of them */
+	bool strict_addresses;         /* in MAIL, RCPT and greetings */
+	uint64_t maxsize;              /* bytes of a message */
+	uint32_t maxrecipients;        /* of an SMTP transaction */
+	uint32_t maxhops;              /* Received header lines */
+	uint32_t maxerrors;            /* rejected commands in a session */
+	uint32_t maxcommands;          /* in a row that do not advance a transaction */
+	uint32_t maxsessions;          /* of all smtpd workers together */
+	uint32_t maxsessions_client;   /* of one address; 0: no limit */
+	uint32_t maxunfinished_client; /* likewise, percent of what is free on the queue's disk */
+	uint64_t queue_reserve;        /* bytes of it that new mail does not get */
 	uint32_t smtpd_workers;
 	uint32_t smtp_timeout;           /* seconds, server: for a command */
 	uint32_t smtp_data_timeout;      /* seconds, server: for a part of a message */

@@ -87,6 +87,7 @@ int inject_link_open(const struct config *config, struct inject_link **link_out,
 	link = memory_alloc_zero(1, sizeof *link);
 	link->loop = os_loop_new();
 	link->client = queue_client_new_connected(link->loop, socket, path);
+	queue_client_set_reserve(link->client, config->queue_reserve);
 	link->message.done = on_done;
 	link->message.context = link;
 	*link_out = link;

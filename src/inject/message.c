@@ -161,7 +161,7 @@ static void write_trace(struct inject_message *message, const char *hostname)
 static int open_data(struct inject_message *message, const struct config *config)
 {
 	const struct queue_intake_options options = {.spares = 0};
-	int error = queue_store_has_room(message->store, config->maxsize + config->maxsize / 2);
+	int error = queue_store_has_room(message->store, config->maxsize, config->queue_reserve);
 
 	if (error == 0)
 		error = queue_intake_open(message->store, &options, &message->intake);

@@ -10,21 +10,30 @@ static bool is_counted(const struct intake_session *session)
 	const struct config *config = session->intake->config;
 	bool is_proxy = !session->is_claimed && config_may_xclient(config, &session->mapped);
 
-	return config->maxsessions_client > 0 && intake_session_has_address(session) &&
-	       !session->may_relay && !session->is_stranger && !is_proxy;
+	return intake_session_has_address(session) && !session->may_relay &&
+	       !session->is_stranger && !is_proxy;
+}
+
+void intake_session_leave(struct intake_session *session)
+{
+	if (session->client == NULL)
+		return;
+	limit_client_change_bytes(session->client, session->unfinished, 0);
+	session->unfinished = 0;
+	limit_client_leave(session->client);
+	session->client = NULL;
 }
 
 bool intake_session_count(struct intake_session *session)
 {
-	struct intake *intake = session->intake;
+	const struct intake *intake = session->intake;
+	uint32_t limit = intake->config->maxsessions_client;
 
-	if (session->client != NULL)
-		intake_client_leave(&intake->clients, session->client);
-	session->client = NULL;
+	intake_session_leave(session);
 	if (!is_counted(session))
 		return true;
-	session->client = intake_client_enter(&intake->clients, &session->mapped,
-					      intake->config->maxsessions_client);
+	session->client = limit_client_enter(intake->clients, &session->mapped,
+					     limit > 0 ? limit : UINT32_MAX);
 	return session->client != NULL;
 }
 

@@ -58,6 +58,8 @@ struct intake_engine {
 	void (*answer)(struct intake_session *session, const struct mail_verdict *verdict);
 	/* The client's name is known, for which OPEN has waited. */
 	void (*open)(struct intake_session *session);
+	/* Bytes in files of the queue for messages that are not complete, or not committed. */
+	uint64_t (*unfinished)(const struct intake_session *session);
 	/* The session ends: gives up what it has at the queue. */
 	void (*cancel)(struct intake_session *session);
 };

@@ -142,6 +142,11 @@ static void see_to_body(struct intake_session *session)
 	intake_auth_see_to_end(session);
 }
 
+static uint64_t unfinished(const struct intake_session *session)
+{
+	return queue_client_unfinished(&session->message);
+}
+
 static void cancel(struct intake_session *session)
 {
 	directory_sender_cancel(&session->senders);
@@ -175,5 +180,6 @@ const struct intake_engine intake_engine_smtp = {
 	.see_to_body = see_to_body,
 	.answer = answer,
 	.open = intake_question_open,
+	.unfinished = unfinished,
 	.cancel = cancel,
 };

@@ -36,7 +36,6 @@
 #include "directory/lookup/sender.h"
 #include "intake/accounts.h"
 #include "intake/engine.h"
-#include "intake/limit/client.h"
 #include "intake/limit/pace.h"
 #include "intake/session.h"
 #include "tls/stream.h"
@@ -78,9 +77,10 @@ struct intake_session {
 	bool is_let_through;   /* the question was held back, and may be passed on now */
 	char *name;            /* of the client, perhaps as a proxy says; NULL: unknown */
 	struct queue_client_message message;
-	struct mail_id id;            /* of the current message */
-	int64_t message_began_us;     /* monotonic: when it got its number */
-	struct intake_client *client; /* NULL: not counted */
+	struct mail_id id;           /* of the current message */
+	int64_t message_began_us;    /* monotonic: when it got its number */
+	struct limit_client *client; /* NULL: not counted */
+	uint64_t unfinished;         /* bytes of its messages, as counted for the client */
 	ptrdiff_t class;     /* of hosts, in which it is counted; INTAKE_NO_CLASS: it is not */
 	struct buffer early; /* what was read before it had a class */
 	struct intake_pace pace;
@@ -162,6 +162,8 @@ bool intake_session_admit(struct intake_session *session, struct str early);
 /* Counts the session for its client, who may have become another one. False: the client has too
  * many, and is told intake_too_many. */
 MUST_CHECK bool intake_session_count(struct intake_session *session);
+/* It is nobody's any more. */
+void intake_session_leave(struct intake_session *session);
 extern const char intake_too_many[];
 /* The session begins, after what was read EARLY. */
 void intake_session_greet(struct intake_session *session, struct str early);
@@ -300,8 +302,18 @@ void intake_message_log_error(const struct intake_session *session, const struct
 void intake_message_accepted(struct intake_session *session, struct mail_id id,
 			     const struct mail_envelope *envelope, struct str message_id);
 /* Writes BODY to the file of a message too large to go by value, and consumes it. False: the file
- * was requested first, which may come at once; otherwise *ERROR_OUT is what the write came to. */
-bool intake_message_write(struct queue_client_message *message, struct buffer *body,
-			  int *error_out);
+ * was requested first, which may come at once; otherwise *ERROR_OUT is what the write came to;
+ * -EUSERS: the client has too much that is unfinished. */
+bool intake_message_write(struct intake_session *session, struct queue_client_message *message,
+			  const struct mail_id *id, struct buffer *body, int *error_out);
+
+/* intake/limit/share.c: what the client has on the queue's disk that is not complete. */
+/* Whether MESSAGE, which is called ID and has a file, may have BYTES more: 0, or -EUSERS, which is
+ * logged. */
+int intake_share_check(const struct intake_session *session,
+		       const struct queue_client_message *message, const struct mail_id *id,
+		       size_t bytes);
+/* Messages have begun, grown or ended. */
+void intake_share_follow(struct intake_session *session);
 
 #endif

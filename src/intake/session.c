@@ -28,8 +28,7 @@ static void session_free(struct intake_session *session)
 	session->engine->cancel(session);
 	intake_slow_end(session);
 	intake_limit_leave(session);
-	if (session->client != NULL)
-		intake_client_leave(&intake->clients, session->client);
+	intake_session_leave(session);
 	os_watch_free(session->watch);
 	os_timer_free(session->timer);
 	os_timer_free(session->held);
@@ -211,6 +210,7 @@ static enum step go_on(struct intake_session *session)
 	session->is_pumping = true;
 	do {
 		session->engine->see_to_body(session);
+		intake_share_follow(session);
 		step = take(session, next_step(session));
 		intake_rate_end_session(session);
 	} while (step != STEP_WAIT && step != STEP_END);

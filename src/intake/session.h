@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "directory/lookup/lookup.h"
 #include "intake/security/security.h"
+#include "limit/client.h"
 #include "limit/count.h"
 #include "limit/rate.h"
 #include "names/client.h"
@@ -39,7 +40,7 @@ struct intake {
 	struct limit_rates *rates;       /* NULL: none is configured */
 	struct intake_session *sessions; /* the one that has been idle longest comes first */
 	struct intake_session *slowed;   /* those that a rate holds back, the first one first */
-	struct intake_client *clients;   /* clients with their counts of sessions */
+	struct limit_clients *clients;   /* what each client has */
 	struct intake_proxy *proxies;    /* connections that are not sessions yet */
 	size_t session_count;            /* of both */
 	/* A session has ended: there is room for another one. */

@@ -26,6 +26,7 @@
 enum limit_area_use {
 	LIMIT_AREA_SESSIONS = 1, /* limit/count.h */
 	LIMIT_AREA_RATES,        /* limit/rate.h */
+	LIMIT_AREA_CLIENTS,      /* limit/client.h */
 };
 
 enum {

@@ -33,6 +33,7 @@ static void *new_transport(struct os_loop *loop, const struct config *config,
 	transport->directory = directory_new(loop, config, path);
 	child_path(process, "queue", path);
 	transport->queue = queue_client_new(loop, path, STOCK);
+	queue_client_use_reserve(transport->queue);
 	transport->list = deliver_list_new(loop, transport->directory, transport->queue);
 	return transport;
 }

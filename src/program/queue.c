@@ -25,13 +25,6 @@ struct queue_program {
 	struct queue_server *server;
 };
 
-/* Space for one more message of maximum size, and for what the system itself
- * writes while it is received. */
-static uint64_t reserve(const struct config *config)
-{
-	return config->maxsize + config->maxsize / 2;
-}
-
 /* If the queue has another format, or is on a file system that loses mail, a new attempt would not
  * help. */
 static void refuse_store(struct child *child, int error, struct str reason)
@@ -142,8 +135,9 @@ static int start(struct child *child)
 	if (error < 0)
 		return error;
 	find_peers(child, &peers);
-	program->server = queue_server_new(child->loop, program->store, program->intake,
-					   child_socket(child, "queue"), reserve(config), &peers);
+	program->server =
+		queue_server_new(child->loop, program->store, program->intake,
+				 child_socket(child, "queue"), config->queue_reserve, &peers);
 	if (config->submit_group[0] != '\0')
 		queue_server_serve_users(program->server, child_socket(child, "submit"));
 	log_event(EVENT_QUEUE_OPENED, log_string("queue", config->queue),
@@ -159,7 +153,7 @@ static void reload(struct child *child, const struct config *old)
 
 	(void)old;
 	find_peers(child, &peers);
-	queue_server_configure(program->server, reserve(child->config), &peers);
+	queue_server_configure(program->server, child->config->queue_reserve, &peers);
 	for (size_t i = 1; i < child->config->transport_count; i++) {
 		const char *name = child->config->transports[i].name;
 		int error = queue_store_add_service(program->store, name);

@@ -120,7 +120,7 @@ static int write_report(struct queue_message *message, struct mail_envelope *env
 static int begin(struct adopt *adopt, uint64_t size, struct queue_message **message_out)
 {
 	struct queue_message *message = NULL;
-	int result = queue_store_has_room(adopt->here->store, size);
+	int result = queue_store_has_room(adopt->here->store, size, 0);
 
 	if (result == 0)
 		result = queue_message_new(adopt->here, &message);

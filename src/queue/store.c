@@ -10,7 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT_SIZE_MAX = 256, SPARE_INODES = 100 };
+enum {
+	FORMAT_SIZE_MAX = 256,
+	/* Inodes that are left when new mail is refused: one for so many bytes of the reserve, at
+	 * most this part of all, and at least so many. */
+	BYTES_OF_INODE = 16384, /* of mke2fs */
+	RESERVED_PART = 8,
+	SPARE_INODES = 100,
+};
 
 static const char format_line[] = "stagepost-queue 1\n";
 
@@ -288,14 +295,36 @@ void queue_store_pull_trigger(struct queue_store *store)
 	}
 }
 
-int queue_store_has_room(struct queue_store *store, uint64_t bytes)
+/* A record, a bounce and what is rebuilt take a few blocks and inodes: as many of these as there
+ * are in a usual filesystem, but not most of one that has few. */
+static uint64_t inodes_for(uint64_t reserve, const struct os_file_space *space)
+{
+	uint64_t usual = reserve / BYTES_OF_INODE;
+	uint64_t most = space->inodes / RESERVED_PART;
+	uint64_t count = usual < most ? usual : most;
+
+	return count > SPARE_INODES ? count : SPARE_INODES;
+}
+
+int queue_store_has_room(struct queue_store *store, uint64_t size, uint64_t reserve)
 {
 	struct os_file_space space;
 	int result = os_file_space(store->directory, &space);
 
 	if (result < 0)
 		return result;
-	if (space.free_bytes < bytes || space.free_inodes < SPARE_INODES)
+	if (space.free_bytes < reserve || space.free_bytes - reserve < size ||
+	    space.free_inodes < inodes_for(reserve, &space))
 		return -ENOSPC;
 	return 0;
+}
+
+int queue_store_has_bytes(struct queue_store *store, uint64_t bytes)
+{
+	struct os_file_space space;
+	int result = os_file_space(store->directory, &space);
+
+	if (result < 0)
+		return result;
+	return space.free_bytes < bytes ? -ENOSPC : 0;
 }

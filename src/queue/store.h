@@ -172,7 +172,9 @@ MUST_CHECK int queue_store_lock(struct queue_store *store, const char *name);
 /* Pulls lock/trigger: writes a byte without blocking; no error when nobody listens. */
 void queue_store_pull_trigger(struct queue_store *store);
 
-/* Whether at least BYTES (and some inodes) are free; -ENOSPC when not. */
-MUST_CHECK int queue_store_has_room(struct queue_store *store, uint64_t bytes);
+/* Whether SIZE bytes and RESERVE are free, and as many inodes as go with that; -ENOSPC when not. */
+MUST_CHECK int queue_store_has_room(struct queue_store *store, uint64_t size, uint64_t reserve);
+/* The same without inodes: for files that exist already. */
+MUST_CHECK int queue_store_has_bytes(struct queue_store *store, uint64_t bytes);
 
 #endif

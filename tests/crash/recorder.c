@@ -676,7 +676,7 @@ int os_file_set_modified(int directory, const char *path, int64_t modified_us)
 int os_file_space(int file, struct os_file_space *space_out)
 {
 	(void)node_of(file);
-	*space_out = (struct os_file_space){UINT64_C(1) << 40, UINT64_MAX};
+	*space_out = (struct os_file_space){UINT64_C(1) << 40, UINT64_MAX, UINT64_MAX};
 	return 0;
 }
 

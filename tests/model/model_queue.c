@@ -202,6 +202,11 @@ struct queue_client *queue_client_new(struct os_loop *loop, const char *path, ui
 	return NULL;
 }
 
+void queue_client_use_reserve(struct queue_client *client)
+{
+	(void)client;
+}
+
 void queue_client_free(struct queue_client *client)
 {
 	(void)client;

@@ -216,6 +216,7 @@ void disk_space(const struct disk *disk, struct os_file_space *space_out)
 	uint64_t pages = disk->options.pages_max > 0 ? disk->options.pages_max : UINT64_C(1) << 40;
 
 	space_out->free_bytes = (pages > disk->pages ? pages - disk->pages : 0) * DISK_PAGE;
+	space_out->inodes = disk->options.inodes_max > 0 ? disk->options.inodes_max : UINT64_MAX;
 	space_out->free_inodes =
 		disk->options.inodes_max > 0 ? disk->options.inodes_max - disk->inodes : UINT64_MAX;
 }

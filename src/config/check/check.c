@@ -312,6 +312,15 @@ static void check_services(const struct config *config, const struct config_tree
 	}
 }
 
+static void complete_reserve(struct config *config, const struct config_tree *tree)
+{
+	const uint64_t least = 4 << 20;
+	uint64_t half = config->maxsize / 2;
+
+	if (config_tree_use(&tree->root, "queue_reserve")->line == 0)
+		config->queue_reserve = half > least ? half : least;
+}
+
 void config_check(struct config *config, const struct config_tree *tree,
 		  struct config_problems *problems)
 {
@@ -322,6 +331,7 @@ void config_check(struct config *config, const struct config_tree *tree,
 	check_values(config, &tree->root, "qmtproutes", ":", problems);
 	check_senders(config, tree, problems);
 	check_services(config, tree, problems);
+	complete_reserve(config, tree);
 	config_check_record(config, tree, problems);
 	config_check_tls(config, tree, problems);
 	config_check_directory(config, tree, problems);

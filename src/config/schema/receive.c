@@ -62,9 +62,19 @@ const struct config_setting config_schema_receive[] = {
 	SETTING(ROOT, "maxsessions_client", number, AT(config, maxsessions_client), INITIAL("50"),
 		RANGE(0, 1000000),
 		MEANING("The maximum number of concurrent SMTP sessions of one IPv4 address or "
-			"IPv6 network of 64 bits, in each worker; one more is answered with 421. "
-			"Clients in relay_from have no such limit, nor have proxies in "
+			"IPv6 network of 64 bits, with all processes together, by QMTP and QMQP, "
+			"too; one more is answered with 421. Clients in relay_from have no such "
+			"limit, nor have proxies in "
 			"xclient_from: the clients that they name have it. 0: no limit.")),
+	SETTING(ROOT, "maxunfinished_client", number, AT(config, maxunfinished_client),
+		INITIAL("10"), RANGE(0, 100),
+		MEANING("How much of the free space on the queue's disk the unfinished messages of "
+			"one client may take together, in percent of what would be free without "
+			"them: all its sessions, as maxsessions_client counts them. A message that "
+			"would take more is answered with 452 4.3.1 at its end, and its space is "
+			"free at once. One message at a time may always come, and messages of up "
+			"to 64 KiB, which are in memory until they are complete. 0: no limit but "
+			"queue_reserve.")),
 	SETTING(ROOT, "load_refuse", number, AT(config, load_refuse), INITIAL("0"),
 		RANGE(0, 100000),
 		MEANING("The load average (of the last minute, getloadavg(3)) from which on "

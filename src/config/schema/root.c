@@ -96,6 +96,14 @@ const struct config_setting config_schema_root[] = {
 			"other options.")),
 	SETTING(ROOT, "queue_unsafe", boolean, AT(config, queue_unsafe), INITIAL("no"),
 		MEANING("Whether to run, with a warning, on a filesystem that may lose mail.")),
+	SETTING(ROOT, "queue_reserve", size, AT(config, queue_reserve),
+		COMPUTED("half of maxsize, but at least 4M"), RANGE(0, UINT64_C(1) << 40),
+		MEANING("How many bytes of the queue's disk are kept for what must end: mail that "
+			"was accepted, with its records, bounces and copies for members of lists. "
+			"New mail is answered with 452 4.3.1 if it would leave less, and before it "
+			"comes if there is no room for a message of maxsize besides. So are "
+			"inodes, one for each 16 KiB of these bytes, but at least 100, and unless "
+			"these are more than an eighth of all.")),
 	SETTING(ROOT, "spares", number, AT(config, spares), INITIAL("1000"), RANGE(0, 1000000),
 		MEANING("How many files of finished messages are kept for new ones.")),
 	SETTING(ROOT, "queuelifetime", duration, AT(config, queuelifetime_us), INITIAL("7d"),

@@ -157,6 +157,7 @@ void intake_set_limits(struct intake *intake, const struct limit_memory *limits,
 	} else if (intake->counter == NULL) {
 		intake->counter = limit_counter_new(limits, classes);
 	}
+	limit_clients_use(intake->clients, limits);
 	intake->limits = limits;
 	intake->classes = classes;
 	if (classes != NULL)

@@ -155,5 +155,6 @@ const struct intake_engine intake_engine_qmtp = {
 	.see_to_body = intake_package_see_to_body,
 	.answer = answer,
 	.open = intake_package_open,
+	.unfinished = intake_package_unfinished,
 	.cancel = intake_package_cancel,
 };

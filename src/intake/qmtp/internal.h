@@ -32,6 +32,7 @@ void intake_package_open(struct intake_session *session);
  * the engine did. */
 void intake_package_see_to_body(struct intake_session *session);
 /* The session ends: gives up all. */
+uint64_t intake_package_unfinished(const struct intake_session *session);
 void intake_package_cancel(struct intake_session *session);
 
 #endif

@@ -168,7 +168,7 @@ static bool see_to_file(struct intake_session *session)
 		error = -ETIMEDOUT;
 	else if (body->length < SMTP_SERVER_BODY_MAX)
 		return false;
-	else if (!intake_message_write(&package->message, body, &error)) {
+	else if (!intake_message_write(session, &package->message, &package->id, body, &error)) {
 		body = qmtp_server_body(session->packages->server, &slot);
 		session->is_asking =
 			body != NULL && session->packages->slots[slot] != NULL &&
@@ -189,6 +189,16 @@ void intake_package_see_to_body(struct intake_session *session)
 		pass_on(session, &complete);
 	while (see_to_file(session))
 		continue;
+}
+
+uint64_t intake_package_unfinished(const struct intake_session *session)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < QMTP_SERVER_SLOTS; i++)
+		if (session->packages->slots[i] != NULL)
+			bytes += queue_client_unfinished(&session->packages->slots[i]->message);
+	return bytes;
 }
 
 void intake_package_cancel(struct intake_session *session)

@@ -12,6 +12,9 @@ void intake_message_verdict(struct mail_verdict *verdict, int error)
 {
 	if (error == -ENOSPC || error == -EDQUOT)
 		mail_verdict_set(verdict, "4.3.1", "Insufficient system storage");
+	else if (error == -EUSERS)
+		mail_verdict_set(verdict, "4.3.1",
+				 "You have too many unfinished messages, send them one by one");
 	else if (error == -ETIMEDOUT)
 		mail_verdict_set(verdict, "4.4.2", "The message took longer than a day");
 	else if (error == -E2BIG)
@@ -32,6 +35,8 @@ bool intake_message_is_late(int64_t began_us)
 void intake_message_log_error(const struct intake_session *session, const struct mail_id *id,
 			      const char *operation, int error)
 {
+	if (error == -EUSERS) /* as an event of its own: limit/share.c */
+		return;
 	if (id != NULL)
 		log_event(EVENT_QUEUE_ERROR, log_id(*id), log_string("client", session->address),
 			  log_string("operation", operation), log_error(error));
@@ -87,13 +92,17 @@ void intake_message_accepted(struct intake_session *session, struct mail_id id,
 	keep_place(session);
 }
 
-bool intake_message_write(struct queue_client_message *message, struct buffer *body, int *error_out)
+bool intake_message_write(struct intake_session *session, struct queue_client_message *message,
+			  const struct mail_id *id, struct buffer *body, int *error_out)
 {
 	if (!queue_client_is_shared(message)) {
 		queue_client_share(message);
 		return false;
 	}
-	*error_out = queue_client_write(message, buffer_view(body));
+	*error_out = intake_share_check(session, message, id, body->length);
+	if (*error_out == 0)
+		*error_out = queue_client_write(message, buffer_view(body));
 	buffer_consume(body, body->length);
+	intake_share_follow(session);
 	return true;
 }

@@ -149,7 +149,8 @@ static void write_body(struct intake_session *session)
 	int error = 0;
 
 	/* while the file is requested, nothing more is read: the body is full */
-	if (!intake_message_write(&session->message, smtp_server_body(session->server), &error))
+	if (!intake_message_write(session, &session->message, &session->id,
+				  smtp_server_body(session->server), &error))
 		session->is_asking = session->message.state == QUEUE_CLIENT_SHARING;
 	else if (error < 0)
 		data_failed(session, error);

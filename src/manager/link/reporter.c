@@ -196,6 +196,7 @@ struct reporter *reporter_new(struct os_loop *loop, struct queue_store *store,
 	reporter->store = store;
 	reporter->config = config;
 	reporter->queue = queue_client_new(loop, queue_path, STOCK);
+	queue_client_use_reserve(reporter->queue);
 	reporter->reported = reported;
 	reporter->context = context;
 	return reporter;

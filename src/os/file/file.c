@@ -234,6 +234,7 @@ int os_file_space(int file, struct os_file_space *space_out)
 		return result;
 	space_out->free_bytes = (uint64_t)space.f_bavail * space.f_frsize;
 	space_out->free_inodes = space.f_files > 0 ? space.f_favail : UINT64_MAX;
+	space_out->inodes = space.f_files > 0 ? space.f_files : UINT64_MAX;
 	return 0;
 }
 

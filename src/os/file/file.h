@@ -47,6 +47,7 @@ struct os_file_info {
 struct os_file_space {
 	uint64_t free_bytes;  /* for an ordinary user */
 	uint64_t free_inodes; /* UINT64_MAX if the file system does not count them */
+	uint64_t inodes;      /* in all, likewise */
 };
 
 MUST_CHECK int os_file_open_directory(int directory, const char *path);

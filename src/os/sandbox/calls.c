@@ -93,7 +93,7 @@ static const struct {
 	{"newfstatat", OS_SANDBOX_OPEN}, /* also fstat(3): see base/descriptor.h */
 	{"statx", OS_SANDBOX_OPEN},
 	{"getdents64", OS_SANDBOX_OPEN},
-	{"fstatfs", OS_SANDBOX_OPEN},
+	{"fstatfs", OS_SANDBOX_OPEN | OS_SANDBOX_SPACE},
 	{"flock", OS_SANDBOX_OPEN},
 	{"capget", OS_SANDBOX_CHANGE}, /* os_process_may_change_user() */
 	{"umask", OS_SANDBOX_CHANGE},

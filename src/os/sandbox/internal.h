@@ -18,7 +18,7 @@ bool sandbox_refuses_ports(void);
  * others. */
 bool sandbox_has_seccomp(void);
 MUST_CHECK int sandbox_limit_calls(unsigned calls);
-enum { SANDBOX_ALWAYS = 1 << 16 }; /* in addition to the bits of enum os_sandbox_calls */
+enum { SANDBOX_ALWAYS = 1 << 30 }; /* in addition to the bits of enum os_sandbox_calls */
 struct scmp_arg_cmp;
 /* sockets.c: allows the call NAME in FILTER (an scmp_filter_ctx) if all CONDITIONS
  * are true. */

@@ -68,6 +68,8 @@ enum os_sandbox_calls { /* besides memory, time, threads, and I/O on existing so
 			OS_SANDBOX_FLAGS =
 				1 << 15, /* change the flags of sockets, as libraries do, and shut
 					  * them down; not shared ones. The first is part of DNS */
+			OS_SANDBOX_SPACE = 1 << 16, /* ask how much space is free where an open file
+						     * is; part of OPEN */
 };
 
 struct os_sandbox {

@@ -338,6 +338,7 @@ static void open_queue(struct door *door)
 
 	child_path(door->child, "queue", path);
 	door->intake.queue = queue_client_new(door->child->loop, path, STOCK);
+	queue_client_set_reserve(door->intake.queue, door->child->config->queue_reserve);
 	queue_client_when_connected(door->intake.queue, on_queue, door);
 	door->lacks++;
 }
@@ -381,6 +382,7 @@ int door_start(struct child *child, const struct door_kind *kind)
 	door->intake.context = door;
 	if (accounts >= 0)
 		door->intake.accounts = intake_accounts_new(child->loop, accounts);
+	door->intake.clients = limit_clients_new();
 	open_queue(door);
 	open_directory(door);
 	configure_names(door);
@@ -398,6 +400,7 @@ void door_reload(struct child *child, const struct config *old)
 
 	(void)old;
 	door->intake.config = child->config;
+	queue_client_set_reserve(door->intake.queue, child->config->queue_reserve);
 	directory_configure(door->intake.directory, child->config);
 	configure_names(door);
 	configure_auth(door);

@@ -112,8 +112,8 @@ static unsigned calls_for_mailboxes(const struct config *config)
 }
 
 static const struct sandbox_profile profiles[] = {
-	{"smtpd", OS_SANDBOX_ACCEPT, {{0}}},
-	{"qmtpd", OS_SANDBOX_ACCEPT, {{0}}},
+	{"smtpd", OS_SANDBOX_ACCEPT | OS_SANDBOX_SPACE, {{0}}},
+	{"qmtpd", OS_SANDBOX_ACCEPT | OS_SANDBOX_SPACE, {{0}}},
 	{"queue",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE,
 	 {{SANDBOX_IN_QUEUE, "pid", KEEP},

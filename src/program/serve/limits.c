@@ -4,6 +4,7 @@
  * and for each of its successors while it finishes its work. A process gets its own row for
  * writing, and those of the others for reading.
  */
+#include "limit/client.h"
 #include "limit/layout.h"
 #include "limit/rate.h"
 #include "log/event.h"
@@ -40,6 +41,14 @@ static void close_row(struct serve_row *row)
 	row->name[0] = '\0';
 }
 
+/* Before a process uses it: an earlier one may have left anything. */
+static void prepare_row(const struct supervisor *supervisor, const struct limit_memory *limits,
+			size_t number)
+{
+	limit_rates_prepare(limits, number, supervisor->rates_key);
+	limit_clients_prepare(limits, number, supervisor->rates_key);
+}
+
 static int add_row(const struct process *process, struct limit_memory *limits,
 		   struct serve_row *row)
 {
@@ -52,7 +61,7 @@ static int add_row(const struct process *process, struct limit_memory *limits,
 				: limit_memory_add(limits, row->name, row->owner, true);
 	row->number = limit_memory_count(limits) - 1;
 	if (error == 0) {
-		limit_rates_prepare(limits, row->number, process->supervisor->rates_key);
+		prepare_row(process->supervisor, limits, row->number);
 		return 0;
 	}
 	close_row(row);
@@ -180,6 +189,5 @@ void serve_clear_row(const struct process *process)
 	if (process->row.name[0] == '\0')
 		return;
 	limit_clear_sessions(supervisor->limits, process->row.number);
-	/* it may have written another one */
-	limit_rates_prepare(supervisor->limits, process->row.number, supervisor->rates_key);
+	prepare_row(supervisor, supervisor->limits, process->row.number);
 }

@@ -22,7 +22,9 @@ static void ask_for_files(struct queue_client *client)
 	if (client->is_asking || channel == NULL || client->stock_count > client->stock_wanted / 2)
 		return;
 	pack_u32(&body, client->stock_wanted);
-	ipc_channel_send(channel, QUEUE_PROTOCOL_OPEN, 0, buffer_view(&body), NULL, 0);
+	ipc_channel_send(channel,
+			 client->uses_reserve ? QUEUE_PROTOCOL_OPEN_RESERVE : QUEUE_PROTOCOL_OPEN,
+			 0, buffer_view(&body), NULL, 0);
 	buffer_clear(&body);
 	client->is_asking = true;
 }
@@ -232,6 +234,16 @@ struct queue_client *queue_client_new_connected(struct os_loop *loop, int socket
 
 	client->ipc = ipc_client_new_connected(loop, socket, path, &handler, client);
 	return client;
+}
+
+void queue_client_use_reserve(struct queue_client *client)
+{
+	client->uses_reserve = true;
+}
+
+void queue_client_set_reserve(struct queue_client *client, uint64_t bytes)
+{
+	client->reserve = bytes;
 }
 
 void queue_client_when_connected(struct queue_client *client, void (*call)(void *context),

@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/table.h"
 #include "mail/envelope.h"
+#include "os/file/file.h"
 #include "os/loop.h"
 
 struct queue_client;
@@ -24,6 +25,12 @@ struct queue_client *queue_client_new(struct os_loop *loop, const char *path, ui
 /* The same over SOCKET, a connection to PATH, which is taken over; it does not reconnect. */
 struct queue_client *queue_client_new_connected(struct os_loop *loop, int socket, const char *path);
 void queue_client_free(struct queue_client *client);
+/* Its messages end others, such as bounces: they may have the space that new mail leaves free. Only
+ * "send" and "list" may do that. Before the first message. */
+void queue_client_use_reserve(struct queue_client *client);
+/* From now on a message that has a file is not written when fewer than BYTES would be free on the
+ * queue's disk after that: -ENOSPC. 0, as at first: that is not looked at. */
+void queue_client_set_reserve(struct queue_client *client, uint64_t bytes);
 /* Calls CALL once, after the next success to connect: from then on messages can be opened. */
 void queue_client_when_connected(struct queue_client *client, void (*call)(void *context),
 				 void *context);
@@ -63,6 +70,11 @@ void queue_client_open(struct queue_client *client, struct queue_client_message 
 /* The message is larger than QUEUE_BY_VALUE_MAX: OPEN to SHARING, then OPEN with a file. */
 void queue_client_share(struct queue_client_message *message);
 bool queue_client_is_shared(const struct queue_client_message *message);
+/* What a message that is not queued has in its file: 0 if it has none. */
+uint64_t queue_client_unfinished(const struct queue_client_message *message);
+/* What is free where its file is, which it must have. False: the system does not say. */
+bool queue_client_space(const struct queue_client_message *message,
+			struct os_file_space *space_out);
 /* OPEN with a file: appends BYTES to the data. Returns the message's first error, if any; the
  * commit returns it too. */
 int queue_client_write(struct queue_client_message *message, struct str bytes);

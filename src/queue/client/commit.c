@@ -131,6 +131,16 @@ bool queue_client_is_shared(const struct queue_client_message *message)
 	return message->file >= 0;
 }
 
+uint64_t queue_client_unfinished(const struct queue_client_message *message)
+{
+	return message->state != QUEUE_CLIENT_IDLE ? message->written : 0;
+}
+
+bool queue_client_space(const struct queue_client_message *message, struct os_file_space *space_out)
+{
+	return os_file_space(message->file, space_out) == 0;
+}
+
 void queue_client_share(struct queue_client_message *message)
 {
 	if (message->state != QUEUE_CLIENT_OPEN || message->file >= 0)
@@ -143,12 +153,25 @@ void queue_client_share(struct queue_client_message *message)
 	say_number(message, QUEUE_PROTOCOL_SHARE);
 }
 
+static int check_reserve(const struct queue_client_message *message, size_t bytes)
+{
+	uint64_t reserve = message->client->reserve;
+	struct os_file_space space;
+
+	if (reserve == 0 || !queue_client_space(message, &space) ||
+	    space.free_bytes >= reserve + bytes)
+		return 0;
+	return -ENOSPC;
+}
+
 int queue_client_write(struct queue_client_message *message, struct str bytes)
 {
 	if (message->state != QUEUE_CLIENT_OPEN || message->file < 0)
 		panic("a message is written that has no file");
 	if (message->error == 0 && message->number == 0)
 		message->error = -ENOTCONN;
+	if (message->error == 0)
+		message->error = check_reserve(message, bytes.length);
 	if (message->error == 0)
 		message->error =
 			os_file_write(message->file, bytes.data, bytes.length, message->written);

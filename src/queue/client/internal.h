@@ -14,7 +14,9 @@ struct queue_client {
 	uint32_t stock_wanted;
 	uint64_t stock[QUEUE_OPEN_MAX * 2]; /* numbers */
 	size_t stock_count;
-	bool is_asking;                          /* an OPEN has not been answered */
+	bool is_asking; /* an OPEN has not been answered */
+	bool uses_reserve;
+	uint64_t reserve; /* bytes to be left free by messages with a file; 0: any */
 	struct queue_client_message *opening;    /* in order */
 	struct queue_client_message *open;       /* or sharing */
 	struct queue_client_message *committing; /* by number */

@@ -5,6 +5,8 @@
  *
  * A server (smtpd, qmtpd), "list", or "send" with a bounce:
  *   OPEN      u32 count                        requests numbers for that many messages
+ *   OPEN_RESERVE  u32 count                    the same, for messages that end others ("send",
+ *                                              "list"): they may have the last of the space
  *   OPENED    u64 number...                    at least one; answer to OPEN
  *   REFUSED   u32 errno                        answer to OPEN
  *   SHARE     u64 number                       the message is too large to go by value:
@@ -21,7 +23,9 @@
  *   COMMITTED (u64 number, u32 errno)...       0: durable at S4
  *   ABANDON   u64 number                       gives it up; the file is closed
  *   RELEASE   str domain                       a client asks for the mail of a domain (ETRN):
- * passed on to the manager, as it is A client that disconnects abandons all it has open. Before
+ *                                              passed on to the manager, as it is
+ *
+ * A client that disconnects abandons all it has open. Before
  * COMMIT a client may send at most QUEUE_BY_VALUE_MAX bytes of DATA, and of ENVELOPE what one
  * message may have: the parts of one message are sent without others between. The other limits are
  * in queue/server/server.h. A client that does not read its answers is not read from.
@@ -85,6 +89,7 @@ enum queue_protocol {
 	QUEUE_PROTOCOL_STANDS,
 	QUEUE_PROTOCOL_RELEASE,
 	QUEUE_PROTOCOL_UNKNOWN,
+	QUEUE_PROTOCOL_OPEN_RESERVE,
 };
 
 enum queue_remove {

@@ -30,7 +30,8 @@ struct server_held {
 	struct mail_id id;
 	int64_t opened_us; /* monotonic */
 	int result;
-	bool is_removed; /* the manager found it in a scan and has finished with it already */
+	bool may_use_reserve; /* it ends other messages */
+	bool is_removed;      /* the manager found it in a scan and has finished with it already */
 	UT_hash_handle hh;
 };
 
@@ -71,7 +72,7 @@ struct queue_server {
 					 * when they have settled */
 	struct os_task removed_task;
 	struct buffer refused; /* REMOVE entries that failed on disk, to be retried */
-	uint64_t reserve;
+	uint64_t reserve;      /* bytes that new mail leaves free */
 	struct queue_server_peers peers;
 	struct os_timer *proof_timer;
 	enum queue_sync sync; /* last logged */
@@ -88,6 +89,7 @@ struct queue_server {
 
 /* request.c: requests of clients that add messages. False ends the connection. */
 bool server_open(struct server_client *client, struct unpack *body);
+bool server_open_reserve(struct server_client *client, struct unpack *body);
 bool server_share(struct server_client *client, struct unpack *body);
 bool server_data(struct server_client *client, struct unpack *body);
 bool server_envelope(struct server_client *client, struct unpack *body);
@@ -100,6 +102,8 @@ void server_held_abandon(struct server_client *client, struct server_held *held)
 bool server_may_connect(const struct queue_server *server, uid_t user);
 /* 0, or -EMFILE: CLIENT may not begin COUNT more messages. */
 int server_check_open(const struct server_client *client, size_t count);
+/* Whether its messages may use the reserve. */
+bool server_may_use_reserve(const struct server_client *client);
 /* Per message that CLIENT adds. */
 uint32_t server_recipients_max(const struct server_client *client);
 /* Limit on the texts of all messages that CLIENT has not committed, in bytes: that of one
@@ -153,10 +157,12 @@ int server_look_at(struct queue_server *server, enum mail_stage stage, uint64_t 
 bool server_found(struct server_client *client, struct unpack *body);
 
 /* state.c: when nothing new is accepted, and how that ends. */
-/* 0, or -errno when there is too little space for more. */
+/* 0, or -errno when there is too little space for another message of the largest size. */
 int server_check_room(struct queue_server *server);
-/* 0, or -errno: no data files may be handed out. */
-int server_check_intake(struct queue_server *server);
+/* 0, or -errno: no data files may be handed out; for messages that MAY_USE_RESERVE. */
+int server_check_intake(struct queue_server *server, bool may_use_reserve);
+/* 0, or -errno: what is to be written beside the GROUP_BYTES would leave too little. */
+int server_check_commit(struct queue_server *server);
 /* At the start: whether the queue's files have the numbers that their names say. */
 void server_check_numbers(struct queue_server *server);
 /* The file PATH has the inode number INODE, not NUMBER as its name says. */

@@ -72,6 +72,19 @@ int server_check_open(const struct server_client *client, size_t count)
 	return of_all > server->peers.open ? -EMFILE : 0;
 }
 
+static bool has_part(const struct queue_server_part *part, uid_t user)
+{
+	return part->processes > 0 && part->user == user;
+}
+
+bool server_may_use_reserve(const struct server_client *client)
+{
+	const struct queue_server_peers *peers = &client->server->peers;
+
+	return !client->is_user &&
+	       (has_part(&peers->manager, client->user) || has_part(&peers->list, client->user));
+}
+
 uint32_t server_recipients_max(const struct server_client *client)
 {
 	return client->is_user ? client->server->peers.users.recipients

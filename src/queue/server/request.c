@@ -18,12 +18,12 @@ static void refuse_open(struct server_client *client, int error)
 }
 
 /* Appends their numbers to NUMBERS; *OPENED_OUT is how many. -errno: why there are no more. */
-static int open_files(struct server_client *client, size_t count, struct buffer *numbers,
-		      size_t *opened_out)
+static int open_files(struct server_client *client, size_t count, bool may_use_reserve,
+		      struct buffer *numbers, size_t *opened_out)
 {
 	struct queue_server *server = client->server;
 	size_t opened = 0;
-	int error = server_check_intake(server);
+	int error = server_check_intake(server, may_use_reserve);
 
 	if (error == 0)
 		error = server_check_open(client, count);
@@ -36,19 +36,20 @@ static int open_files(struct server_client *client, size_t count, struct buffer 
 			break;
 		}
 		held->client = client;
+		held->may_use_reserve = may_use_reserve;
 		held->opened_us = os_clock_monotonic_us();
 		held->number = queue_message_number(held->message);
 		HASH_ADD(hh, client->files, number, sizeof held->number, held);
 		pack_u64(numbers, held->number);
 		opened++;
 	}
-	if (error == -EDQUOT)
+	if (error == -EDQUOT || error == -ENOSPC)
 		queue_intake_drop_spares(server->intake);
 	*opened_out = opened;
 	return error;
 }
 
-bool server_open(struct server_client *client, struct unpack *body)
+static bool open_many(struct server_client *client, struct unpack *body, bool may_use_reserve)
 {
 	struct buffer numbers = {0};
 	uint32_t count = unpack_u32(body);
@@ -57,8 +58,8 @@ bool server_open(struct server_client *client, struct unpack *body)
 
 	if (!unpack_is_whole(body) || count == 0)
 		return false;
-	error = open_files(client, count < QUEUE_OPEN_MAX ? count : QUEUE_OPEN_MAX, &numbers,
-			   &opened);
+	error = open_files(client, count < QUEUE_OPEN_MAX ? count : QUEUE_OPEN_MAX, may_use_reserve,
+			   &numbers, &opened);
 	if (error < 0 && error != -ENOSPC)
 		log_event_rated(EVENT_QUEUE_ERROR, log_string("operation", "open"),
 				log_error(error));
@@ -69,6 +70,16 @@ bool server_open(struct server_client *client, struct unpack *body)
 		refuse_open(client, error);
 	buffer_clear(&numbers);
 	return true;
+}
+
+bool server_open(struct server_client *client, struct unpack *body)
+{
+	return open_many(client, body, false);
+}
+
+bool server_open_reserve(struct server_client *client, struct unpack *body)
+{
+	return server_may_use_reserve(client) && open_many(client, body, true);
 }
 
 static struct server_held *find_held(struct server_client *client, uint64_t number)
@@ -170,7 +181,20 @@ static int check_envelope(const struct server_client *client, struct server_held
 	return error;
 }
 
-static bool commit_one(struct server_client *client, struct unpack *body)
+enum { ROOM_UNKNOWN = 1 };
+
+/* Whether there is room for HELD: 0 or -errno. Once for all messages of a packet. */
+static int check_room(const struct server_held *held, int *room)
+{
+	if (held->may_use_reserve)
+		return 0;
+	if (*room == ROOM_UNKNOWN)
+		*room = server_check_commit(held->client->server);
+	return *room;
+}
+
+/* ROOM is ROOM_UNKNOWN for the first message of a packet. */
+static bool commit_one(struct server_client *client, struct unpack *body, int *room)
 {
 	uint64_t number = unpack_u64(body);
 	struct str text = unpack_str(body);
@@ -186,6 +210,8 @@ static bool commit_one(struct server_client *client, struct unpack *body)
 		return false;
 	/* its number may have been handed out before the queue was found to be a copy */
 	error = client->server->is_copied ? -EUCLEAN : check_envelope(client, held);
+	if (error == 0)
+		error = check_room(held, room);
 	if (error == 0) {
 		server_commit_begin(client, held);
 		return true;
@@ -200,10 +226,11 @@ static bool commit_one(struct server_client *client, struct unpack *body)
 
 bool server_commit(struct server_client *client, struct unpack *body)
 {
+	int room = ROOM_UNKNOWN;
 	bool ok = true;
 
 	do
-		ok = commit_one(client, body);
+		ok = commit_one(client, body, &room);
 	while (ok && body->rest.length > 0);
 	return ok;
 }
@@ -214,6 +241,9 @@ bool server_abandon(struct server_client *client, struct unpack *body)
 
 	if (!unpack_is_whole(body) || held == NULL)
 		return false;
+	/* its client writes to it, and may have found no room */
+	if (queue_message_is_shared(held->message))
+		(void)server_check_room(client->server);
 	server_held_abandon(client, held);
 	return true;
 }

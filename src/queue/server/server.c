@@ -32,12 +32,18 @@ static void client_close(struct server_client *client)
 }
 
 static bool (*const verbs[])(struct server_client *client, struct unpack *body) = {
-	[QUEUE_PROTOCOL_OPEN] = server_open,       [QUEUE_PROTOCOL_SHARE] = server_share,
-	[QUEUE_PROTOCOL_DATA] = server_data,       [QUEUE_PROTOCOL_ENVELOPE] = server_envelope,
-	[QUEUE_PROTOCOL_COMMIT] = server_commit,   [QUEUE_PROTOCOL_ABANDON] = server_abandon,
-	[QUEUE_PROTOCOL_RELEASE] = server_release, [QUEUE_PROTOCOL_MANAGE] = server_manage,
-	[QUEUE_PROTOCOL_CLEANED] = server_cleaned, [QUEUE_PROTOCOL_FOUND] = server_found,
+	[QUEUE_PROTOCOL_OPEN] = server_open,
+	[QUEUE_PROTOCOL_SHARE] = server_share,
+	[QUEUE_PROTOCOL_DATA] = server_data,
+	[QUEUE_PROTOCOL_ENVELOPE] = server_envelope,
+	[QUEUE_PROTOCOL_COMMIT] = server_commit,
+	[QUEUE_PROTOCOL_ABANDON] = server_abandon,
+	[QUEUE_PROTOCOL_RELEASE] = server_release,
+	[QUEUE_PROTOCOL_MANAGE] = server_manage,
+	[QUEUE_PROTOCOL_CLEANED] = server_cleaned,
+	[QUEUE_PROTOCOL_FOUND] = server_found,
 	[QUEUE_PROTOCOL_REMOVE] = server_remove,
+	[QUEUE_PROTOCOL_OPEN_RESERVE] = server_open_reserve,
 };
 
 static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)

@@ -48,8 +48,10 @@ struct queue_server_peers {
 	const struct ipc_tokens *tokens; /* the current token of "send"; borrowed */
 };
 
-/* LISTENING: a SOCK_SEQPACKET socket that clients connect to. RESERVE: bytes that must be free
- * before data files are handed out. STORE and INTAKE are borrowed. */
+/* LISTENING: a SOCK_SEQPACKET socket that clients connect to. RESERVE: bytes that
+ * new mail leaves free (setting queue_reserve): data files are handed out for it while a message of
+ * the largest size (PEERS.users.size) fits besides, and it is committed while it fits itself. STORE
+ * and INTAKE are borrowed. */
 struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *store,
 				      struct queue_intake *intake, int listening, uint64_t reserve,
 				      const struct queue_server_peers *peers);

@@ -12,31 +12,58 @@
 
 static const int64_t PROOF_DELAY_US = SECOND_US;
 
+static void set_full(struct queue_server *server, int error)
+{
+	if (!server->is_full)
+		log_event(EVENT_QUEUE_FULL, log_number("reserve", (int64_t)server->reserve),
+			  log_error(error));
+	server->is_full = true;
+}
+
 int server_check_room(struct queue_server *server)
 {
-	int error = queue_store_has_room(server->store, server->reserve);
+	uint64_t size = server->peers.users.size;
+	int error = queue_store_has_room(server->store, size, server->reserve);
 
 	queue_intake_remove_stuck(server->intake);
 	if (error == -ENOSPC) {
 		queue_intake_drop_spares(server->intake);
-		error = queue_store_has_room(server->store, server->reserve);
+		error = queue_store_has_room(server->store, size, server->reserve);
 	}
-	if (error < 0 && !server->is_full)
-		log_event(EVENT_QUEUE_FULL, log_number("reserve", (int64_t)server->reserve),
-			  log_error(error));
-	else if (error == 0 && server->is_full)
+	if (error < 0) {
+		set_full(server, error);
+	} else if (server->is_full) {
 		log_event(EVENT_QUEUE_ROOM);
-	server->is_full = error < 0;
+		server->is_full = false;
+	}
 	return error;
 }
 
-int server_check_intake(struct queue_server *server)
+/* Numbers were handed out when there was more room. Its file a message has already. */
+int server_check_commit(struct queue_server *server)
 {
+	uint64_t bytes = server->reserve + server->group_bytes;
+	int error = queue_store_has_bytes(server->store, bytes);
+
+	if (error == -ENOSPC) {
+		queue_intake_drop_spares(server->intake);
+		error = queue_store_has_bytes(server->store, bytes);
+	}
+	if (error < 0)
+		set_full(server, error);
+	return error;
+}
+
+int server_check_intake(struct queue_server *server, bool may_use_reserve)
+{
+	int error;
+
 	if (server->is_copied)
 		return -EUCLEAN;
 	if (queue_intake_must_prove(server->intake))
 		return -EIO;
-	return server_check_room(server);
+	error = server_check_room(server); /* which makes room, too */
+	return error == -ENOSPC && may_use_reserve ? 0 : error;
 }
 
 void server_is_copied(struct queue_server *server, const char *path, uint64_t inode)

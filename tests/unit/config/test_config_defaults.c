@@ -219,6 +219,9 @@ static const struct computed {
 	const char *text;
 	const char *line; /* what must be printed; NULL: the setting is not printed */
 } computed[] = {
+	{CONFIG_SECTION_ROOT, "queue_reserve", HOST, "queue_reserve = 25M\n"},
+	{CONFIG_SECTION_ROOT, "queue_reserve", HOST "maxsize = 100M", "queue_reserve = 50M\n"},
+	{CONFIG_SECTION_ROOT, "queue_reserve", HOST "maxsize = 1M", "queue_reserve = 4M\n"},
 	{CONFIG_SECTION_LISTEN, "stage", HOST "listen submission { address = unix:/s }",
 	 "\tstage = submit\n"},
 	{CONFIG_SECTION_LISTEN, "stage", HOST "listen smtp { address = unix:/s }",

@@ -191,6 +191,7 @@ void intake_scene_answer(void)
 	case PENDING_OPEN:
 		message->state = is_good ? QUEUE_CLIENT_OPEN : QUEUE_CLIENT_IDLE;
 		message->number = 4711;
+		message->written = 0;
 		message->file = -1;
 		message->done(message->context, is_good ? 0 : -ENOSPC);
 		break;
@@ -450,10 +451,22 @@ void queue_client_share(struct queue_client_message *message)
 	ask(PENDING_SHARE);
 }
 
+uint64_t queue_client_unfinished(const struct queue_client_message *message)
+{
+	return message->state != QUEUE_CLIENT_IDLE ? message->written : 0;
+}
+
+bool queue_client_space(const struct queue_client_message *message, struct os_file_space *space_out)
+{
+	assert_true(message->file >= 0);
+	*space_out = (struct os_file_space){.free_bytes = intake_scene.free_bytes};
+	return true;
+}
+
 int queue_client_write(struct queue_client_message *message, struct str bytes)
 {
-	(void)bytes;
 	assert_int_equal(message->state, QUEUE_CLIENT_OPEN);
+	message->written += bytes.length;
 	return fake_random(20) > 0 ? 0 : -EIO;
 }
 

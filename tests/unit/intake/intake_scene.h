@@ -48,6 +48,7 @@ struct intake_scene {
 	struct queue_client_message *message;
 	struct names_request *name; /* that waits for the client's name */
 	bool has_slow_names;
+	uint64_t free_bytes; /* on the queue's disk */
 };
 
 extern struct intake_scene intake_scene;

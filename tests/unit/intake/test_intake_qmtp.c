@@ -51,6 +51,7 @@ static int set_up(void **state)
 	config = (struct config){.smtp_timeout = 300, .smtp_min_rate = 0};
 	intake = (struct intake){.engine = &intake_engine_qmtp,
 				 .config = &config,
+				 .clients = limit_clients_new(),
 				 .session_ended = intake_scene_ended};
 	client = fake_connect(ROOM, ROOM);
 	assert_true(os_socket_address_parse("192.0.2.1", 4711, &peer));
@@ -68,6 +69,7 @@ static int tear_down(void **state)
 		while (!fake_is_closed(client) && fake_watch_is_ready(client))
 			fake_play_watch(client);
 	}
+	limit_clients_free(intake.clients);
 	return intake.session_count > 0 || fake_timers() > 0 ? -1 : 0;
 }
 

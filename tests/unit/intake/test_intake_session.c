@@ -339,12 +339,14 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 	scene.expected = 1; /* the banner */
 	scene.intake = (struct intake){.engine = &intake_engine_smtp,
 				       .config = config,
+				       .clients = limit_clients_new(),
 				       .session_ended = intake_scene_ended};
 	if (fake_random(3) > 0) /* only whether there is somebody to be asked counts */
 		scene.intake.names = (struct names *)&scene;
 	if (fake_random(5) > 0)
 		scene.intake.auth = (struct auth *)&scene;
 	intake_scene.has_slow_names = fake_random(4) == 0;
+	intake_scene.free_bytes = seed % 2 == 0 ? 1 << 20 : 1 << 30;
 	intake_scene.has_lists = fake_random(3) == 0;
 	write_script(has_proxy);
 	least = scene.script.length > 20000 ? 3 : 0; /* byte by byte is for short ones */
@@ -366,7 +368,7 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 		bring_to_end();
 	assert_true(fake_is_closed(scene.socket));
 	assert_int_equal(scene.intake.session_count, 0);
-	assert_null(scene.intake.clients);
+	limit_clients_free(scene.intake.clients); /* all have left */
 	posts += intake_scene.posts;
 	users += intake_scene.users;
 	senders += intake_scene.senders;
@@ -398,6 +400,7 @@ static void run_seed(uint64_t seed)
 	const struct config config = {.smtp_timeout = 300,
 				      .proxy_timeout = 10,
 				      .maxsessions_client = 2,
+				      .maxunfinished_client = 10,
 				      .smtp_min_rate = seed % 3 == 0 ? 100 : 0};
 
 	run(seed, &service, &config);

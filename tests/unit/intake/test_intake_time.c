@@ -33,6 +33,7 @@ static int set_up(void **state)
 	config = (struct config){.smtp_timeout = 300, .smtp_min_rate = RATE};
 	intake = (struct intake){.engine = &intake_engine_smtp,
 				 .config = &config,
+				 .clients = limit_clients_new(),
 				 .session_ended = intake_scene_ended};
 	client_count = 0;
 	return 0;
@@ -54,6 +55,7 @@ static int tear_down(void **state)
 	(void)state;
 	for (size_t i = 0; i < client_count; i++)
 		leave(sockets[i]);
+	limit_clients_free(intake.clients);
 	return intake.session_count > 0 || fake_timers() > 0 ? -1 : 0;
 }
 

@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -242,6 +243,13 @@ static int ask_about_descriptor(void)
 	return descriptor_status(pair[0], &status);
 }
 
+static int ask_for_space(void)
+{
+	struct statvfs space;
+
+	return fstatvfs(pair[0], &space);
+}
+
 static int sync_bytes(void)
 {
 	return fdatasync(pair[0]);
@@ -288,6 +296,7 @@ static const struct row {
 	{"accept", take_connection, OS_SANDBOX_ACCEPT},
 	{"ask about a file", ask_about_file, PATHS},
 	{"ask about a descriptor", ask_about_descriptor, ALL},
+	{"ask for space", ask_for_space, OS_SANDBOX_OPEN | OS_SANDBOX_SPACE},
 	{"make bytes durable", sync_bytes, OS_SANDBOX_CHANGE | OS_SANDBOX_SYNC},
 	{"make names durable", sync_names, OS_SANDBOX_CHANGE},
 };
@@ -330,7 +339,8 @@ static void calls_are_known_by_their_arguments(void **state)
 				       OS_SANDBOX_LOCAL,
 				       OS_SANDBOX_KEEP_ALIVE,
 				       OS_SANDBOX_SYNC,
-				       OS_SANDBOX_FLAGS};
+				       OS_SANDBOX_FLAGS,
+				       OS_SANDBOX_SPACE};
 	unsigned wrong = 0;
 
 	(void)state;

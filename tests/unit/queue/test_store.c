@@ -101,8 +101,11 @@ static void locks_exclude(void **state)
 	assert_int_equal(queue_store_lock(one, "send"), 0);
 	assert_int_equal(queue_store_lock(two, "queue"), -EAGAIN);
 	queue_store_pull_trigger(one);
-	assert_int_equal(queue_store_has_room(one, 1), 0);
-	assert_int_equal(queue_store_has_room(one, UINT64_MAX), -ENOSPC);
+	assert_int_equal(queue_store_has_room(one, 1, 1), 0);
+	assert_int_equal(queue_store_has_bytes(one, 1), 0);
+	assert_int_equal(queue_store_has_bytes(one, UINT64_MAX), -ENOSPC);
+	assert_int_equal(queue_store_has_room(one, 0, UINT64_MAX), -ENOSPC);
+	assert_int_equal(queue_store_has_room(one, UINT64_MAX, 0), -ENOSPC);
 	queue_store_close(one);
 	assert_int_equal(queue_store_lock(two, "queue"), 0);
 	queue_store_close(two);

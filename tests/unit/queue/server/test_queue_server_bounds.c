@@ -39,6 +39,18 @@ void wrap_pause(struct ipc_channel *channel, bool paused)
 		sem_post(&pauses);
 }
 
+/* Set while the server does nothing else. */
+static bool disk_is_full;
+
+int real_has_bytes(struct queue_store *store,
+		   uint64_t bytes) __asm__("__real_queue_store_has_bytes");
+int wrap_has_bytes(struct queue_store *store,
+		   uint64_t bytes) __asm__("__wrap_queue_store_has_bytes");
+int wrap_has_bytes(struct queue_store *store, uint64_t bytes)
+{
+	return disk_is_full ? -ENOSPC : real_has_bytes(store, bytes);
+}
+
 static const struct queue_server_peers *few(uint32_t all)
 {
 	static struct queue_server_peers peers;
@@ -222,14 +234,108 @@ static void who_does_not_read_is_not_heard(void **state)
 	scene_stop();
 }
 
+/* --- the reserve --- */
+
+static uint64_t open_with_reserve(struct queue_peer *peer)
+{
+	struct unpack body;
+
+	scene_say_u32(peer, QUEUE_PROTOCOL_OPEN_RESERVE, 1);
+	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPENED);
+	body = (struct unpack){buffer_view(&peer->body), false};
+	return unpack_u64(&body);
+}
+
+static uint32_t commit_short(struct queue_peer *peer, uint64_t number)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	scene_append_envelope(&text, number, 1);
+	return scene_commit(peer, number, buffer_view(&text));
+}
+
+static void what_must_end_may_use_the_reserve(void **state)
+{
+	struct queue_peer client;
+
+	(void)state;
+	scene_start(UINT64_MAX);
+	client = scene_connect();
+	scene_say_u32(&client, QUEUE_PROTOCOL_OPEN, 1);
+	assert_int_equal(queue_peer_hear(&client), QUEUE_PROTOCOL_REFUSED);
+	assert_int_equal(commit_short(&client, open_with_reserve(&client)), 0);
+	queue_peer_close(&client);
+	scene_stop();
+}
+
+/* Their connections are closed. */
+static void others_may_not(void **state)
+{
+	struct queue_peer client;
+	struct queue_peer user;
+
+	(void)state;
+	scene_start_for(0, few(1000));
+	client = scene_connect();
+	scene_say_u32(&client, QUEUE_PROTOCOL_OPEN_RESERVE, 1);
+	assert_int_equal(queue_peer_hear(&client), 0);
+	queue_peer_close(&client);
+	user = scene_connect_user();
+	scene_say_u32(&user, QUEUE_PROTOCOL_OPEN_RESERVE, 1);
+	assert_int_equal(queue_peer_hear(&user), 0);
+	queue_peer_close(&user);
+	scene_stop();
+}
+
+static void who_delivers_lists_may(void **state)
+{
+	struct queue_server_peers peers = *few(1000);
+	struct queue_peer client;
+
+	(void)state;
+	peers.list = (struct queue_server_part){geteuid(), 1, 20, 3};
+	scene_start_for(UINT64_MAX, &peers);
+	client = scene_connect();
+	assert_int_equal(commit_short(&client, open_with_reserve(&client)), 0);
+	queue_peer_close(&client);
+	scene_stop();
+}
+
+/* The disk has become full since. */
+static void a_number_from_before_is_no_room(void **state)
+{
+	uint64_t first;
+	uint64_t second;
+	uint64_t last;
+
+	(void)state;
+	scene_begin();
+	first = scene_open_one(&scene.client);
+	second = scene_open_one(&scene.client);
+	last = open_with_reserve(&scene.client);
+	disk_is_full = true;
+	assert_int_equal(commit_short(&scene.client, first), ENOSPC);
+	assert_int_equal(commit_short(&scene.client, last), 0);
+	disk_is_full = false;
+	assert_int_equal(commit_short(&scene.client, second), 0);
+	scene_end();
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, queue_peer_set_up, queue_peer_tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_connection_has_so_many_messages), TEST(a_user_has_so_many_connections),
-		TEST(what_is_not_committed_is_bounded),  TEST(a_message_has_so_many_recipients),
-		TEST(large_envelopes_wait_for_the_disk), TEST(who_does_not_read_is_not_heard),
+		TEST(a_connection_has_so_many_messages),
+		TEST(a_user_has_so_many_connections),
+		TEST(what_is_not_committed_is_bounded),
+		TEST(a_message_has_so_many_recipients),
+		TEST(large_envelopes_wait_for_the_disk),
+		TEST(who_does_not_read_is_not_heard),
+		TEST(what_must_end_may_use_the_reserve),
+		TEST(others_may_not),
+		TEST(who_delivers_lists_may),
+		TEST(a_number_from_before_is_no_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,11 +34,13 @@ void wrap_sync(const int *files, size_t count, int *results)
 /* Set while the server answers nothing else. */
 static bool disk_is_full;
 
-int real_has_room(struct queue_store *store, uint64_t bytes) __asm__("__real_queue_store_has_room");
-int wrap_has_room(struct queue_store *store, uint64_t bytes) __asm__("__wrap_queue_store_has_room");
-int wrap_has_room(struct queue_store *store, uint64_t bytes)
+int real_has_room(struct queue_store *store, uint64_t size,
+		  uint64_t reserve) __asm__("__real_queue_store_has_room");
+int wrap_has_room(struct queue_store *store, uint64_t size,
+		  uint64_t reserve) __asm__("__wrap_queue_store_has_room");
+int wrap_has_room(struct queue_store *store, uint64_t size, uint64_t reserve)
 {
-	return disk_is_full ? -ENOSPC : real_has_room(store, bytes);
+	return disk_is_full ? -ENOSPC : real_has_room(store, size, reserve);
 }
 
 /* The errors of the next call of each. */
