@@ -149,6 +149,8 @@ void server_notice_send(struct queue_server *server);
 void server_notice_missed(void *context);
 void server_removed_send(void *context);
 void server_removed_settle(void *context);
+/* Files of ended messages, if there are any, do not wait for a message to come. */
+void server_settle_held(struct queue_server *server);
 /* After each group: answers what has settled. */
 void server_tell_settled(struct queue_server *server);
 

@@ -111,12 +111,24 @@ void server_removed_settle(void *context)
 		queue_group_add(server->group, NULL);
 }
 
-static void tell_removed(struct queue_server *server, uint64_t number)
+/* Something was removed, of which a group that has begun before makes nothing durable. */
+static void settle_later(struct queue_server *server)
 {
-	if (server->is_full) /* their space is needed */
+	if (server->is_full) /* its space is needed */
 		os_timer_start(server->settle_timer, 0);
 	else if (!os_timer_is_running(server->settle_timer))
 		os_timer_start(server->settle_timer, SETTLE_DELAY_US);
+}
+
+void server_settle_held(struct queue_server *server)
+{
+	if (queue_intake_held(server->intake) > 0)
+		settle_later(server);
+}
+
+static void tell_removed(struct queue_server *server, uint64_t number)
+{
+	settle_later(server);
 	pack_u64(&server->removed, number);
 	os_loop_defer(server->loop, &server->removed_task);
 }
@@ -392,6 +404,8 @@ void server_tell_settled(struct queue_server *server)
 		tell_managed(server);
 	if (server->moved.length > 0 || server->managing != NULL)
 		settle_soon(server);
+	else
+		server_settle_held(server);
 }
 
 /* A manager that is behind has enough to do. */

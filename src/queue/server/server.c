@@ -151,7 +151,8 @@ struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *
 	server->proof_timer = os_timer_new(loop, server_prove, server);
 	server->sync = queue_store_sync(store);
 	server_check_numbers(server);
-	clean(server); /* before a manager scans */
+	clean(server);              /* before a manager scans */
+	server_settle_held(server); /* what an earlier process has left */
 	return server;
 }
 

@@ -7,6 +7,7 @@
 #include "test.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 /* The directories' syncs wait while another holds the mutex, and fail while FAIL is set. */
 static struct {
 	pthread_mutex_t mutex;
+	sem_t begun; /* posted for each */
 	int fail;
 } syncs = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
@@ -23,6 +25,7 @@ void wrap_sync(const int *files, size_t count,
 	       int *results) __asm__("__wrap_os_file_sync_directories");
 void wrap_sync(const int *files, size_t count, int *results)
 {
+	sem_post(&syncs.begun);
 	pthread_mutex_lock(&syncs.mutex);
 	real_sync(files, count, results);
 	for (size_t i = 0; i < count && syncs.fail != 0; i++)
@@ -250,6 +253,55 @@ static void a_removal_from_todo_on_a_full_disk(void **state)
 	scene_end();
 }
 
+static void wait_until_none_is_held(void)
+{
+	for (unsigned i = 0; i < 5000 && queue_intake_held(scene.intake) > 0; i++)
+		usleep(1000);
+	assert_int_equal(queue_intake_held(scene.intake), 0);
+}
+
+/* That group makes its removal durable no more, and no other one follows by itself. */
+static void a_message_that_ends_during_a_group(void **state)
+{
+	enum { SETTLE_US = 1500000 }; /* when nothing else comes, it would have been made durable */
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	uint64_t ended;
+	uint64_t number;
+
+	(void)state;
+	assert_int_equal(sem_init(&syncs.begun, 0, 0), 0);
+	scene_begin();
+	ended = scene_queue_one(&scene.client, 1);
+	scene_expect_queued(&scene.manager, ended, true);
+	number = scene_open_one(&scene.client);
+	scene_append_envelope(&text, number, 1);
+	pthread_mutex_lock(&syncs.mutex);
+	while (sem_trywait(&syncs.begun) == 0)
+		continue;
+	scene_say_envelope(&scene.client, number, buffer_view(&text));
+	assert_int_equal(sem_wait(&syncs.begun), 0);
+	scene_say_remove(&scene.manager, QUEUE_REMOVE_QUEUED, MAIL_STAGE_ARRIVE, ended);
+	scene_expect_removed(&scene.manager, ended);
+	usleep(SETTLE_US);
+	pthread_mutex_unlock(&syncs.mutex);
+	assert_int_equal(scene_hear_result(&scene.client, number), 0);
+	wait_until_none_is_held();
+	scene_end();
+}
+
+/* Its file is in pid/ when the process ends. */
+static void what_an_earlier_process_left(void **state)
+{
+	(void)state;
+	scene_begin();
+	scene_remove_message(&scene.manager, scene_queue_one(&scene.client, 1));
+	scene_end();
+	scene_start(0); /* nobody manages it yet */
+	assert_int_equal(queue_intake_held(scene.intake), 1);
+	wait_until_none_is_held();
+	scene_stop();
+}
+
 /* A file that was copied into the queue: it is not reported to the manager, and no more is
  * accepted. */
 static void a_file_of_another_number(void **state)
@@ -289,6 +341,8 @@ int main(void)
 		TEST(what_a_scan_finds_on_its_way),
 		TEST(when_a_removal_from_todo_is_answered),
 		TEST(a_removal_from_todo_on_a_full_disk),
+		TEST(a_message_that_ends_during_a_group),
+		TEST(what_an_earlier_process_left),
 		TEST(a_file_of_another_number),
 	};
 
