@@ -264,15 +264,21 @@ static void end_field(struct header_edit *edit, bool is_whole, struct buffer *ou
 
 /* --- the message --- */
 
+/* What is kept of a field is judged at the same byte, however the message comes in pieces. */
 static void take_part(struct header_edit *edit, struct str text, struct buffer *out)
 {
-	if (edit->part == PART_PASS)
+	size_t room = HEADER_FIELD_MAX + 1 - edit->field.length;
+
+	if (edit->part == PART_FIELD) {
+		struct str kept = str_slice(text.data, text.length < room ? text.length : room);
+
+		buffer_append_str(&edit->field, kept);
+		text = str_skip(text, kept.length);
+		if (edit->field.length > HEADER_FIELD_MAX)
+			end_field(edit, false, out);
+	}
+	if (edit->part == PART_PASS || edit->part == PART_BODY)
 		emit(edit, text, out);
-	if (edit->part != PART_FIELD)
-		return;
-	buffer_append_str(&edit->field, text);
-	if (edit->field.length > HEADER_FIELD_MAX)
-		end_field(edit, false, out);
 }
 
 /* Takes a line, or what there is of it, that belongs to the header; nothing if the body begins. */

@@ -43,7 +43,8 @@ bool header_field_parse(struct str whole, struct header_field *field_out)
 	colon = length;
 	while (colon < whole.length && (whole.data[colon] == ' ' || whole.data[colon] == '\t'))
 		colon++;
-	if (length == 0 || colon == whole.length || whole.data[colon] != ':')
+	if (length == 0 || colon == whole.length || colon > HEADER_NAME_MAX ||
+	    whole.data[colon] != ':')
 		return false;
 	field_out->whole = whole;
 	field_out->name = str_slice(whole.data, length);

@@ -14,6 +14,10 @@ struct header_field {
 	struct str body; /* after the colon, folds included, without the last CRLF */
 };
 
+/* Bytes of a name, with the spaces behind it: a longer one begins no field, as the colon must be in
+ * the first line, whoever breaks that (RFC 5322 section 2.1.1). */
+enum { HEADER_NAME_MAX = 900 };
+
 /* WHOLE: a line with its CRLF, and those that continue it. False: no field begins so. */
 bool header_field_parse(struct str whole, struct header_field *field_out);
 

@@ -4,6 +4,23 @@
 
 enum { WHOLE_MAX = HEADER_LINE_MAX + 2, BACK_MAX = 3 };
 
+static bool is_space(char byte)
+{
+	return byte == ' ' || byte == '\t';
+}
+
+/* Whether a break at POSITION would leave no more than a field's name, with its colon or without.
+ */
+static bool is_after_name(const char *line, size_t position)
+{
+	size_t next = position;
+
+	while (next < HEADER_LINE_MAX && is_space(line[next]))
+		next++;
+	return line[position - 1] == ':' ||
+	       (line[next] == ':' && memchr(line, ':', position) == NULL);
+}
+
 /* Where to break a line that is too long: before a space that does not only have spaces before it;
  * otherwise at the limit, but not inside a character of UTF-8. */
 static size_t find_break(const char *line)
@@ -11,11 +28,11 @@ static size_t find_break(const char *line)
 	size_t position = HEADER_LINE_MAX;
 	size_t first = 0;
 
-	while (first < HEADER_LINE_MAX && (line[first] == ' ' || line[first] == '\t'))
+	while (first < HEADER_LINE_MAX && is_space(line[first]))
 		first++;
-	while (position > first && line[position] != ' ' && line[position] != '\t')
+	while (position > first && !is_space(line[position]))
 		position--;
-	if (position > first && line[position - 1] != ':') /* no line with only a field's name */
+	if (position > first && !is_after_name(line, position))
 		return position;
 	position = HEADER_LINE_MAX;
 	for (unsigned i = 0; i < BACK_MAX && ((unsigned char)line[position] & 0xc0) == 0x80; i++)
@@ -27,7 +44,7 @@ static void break_line(struct header_lines *lines, struct buffer *out)
 {
 	const char *line = buffer_data(&lines->line);
 	size_t position = find_break(line);
-	bool has_space = line[position] == ' ' || line[position] == '\t';
+	bool has_space = is_space(line[position]);
 	struct buffer rest = {0};
 
 	lines->breaks++;

@@ -235,6 +235,27 @@ static enum header_edit_fault fault_of(struct str text)
 	return seen.fault;
 }
 
+/* Whatever is before the colon, it stays in its line. */
+static void no_line_is_broken_before_a_colon(void **state)
+{
+	static const char *const names[] = {"Subject :", "Subject  :", "Subject\t: ", "Subject:"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		struct buffer text = {0};
+		struct buffer out;
+
+		buffer_append_string(&text, names[i]);
+		while (text.length < 1500)
+			buffer_append_byte(&text, 'x');
+		buffer_append_string(&text, "\r\n\r\n");
+		out = edited(REPAIRS, buffer_view(&text), 100);
+		assert_true(str_find(buffer_view(&out), ':') < str_find(buffer_view(&out), '\r'));
+		buffer_clear(&out);
+		buffer_clear(&text);
+	}
+}
+
 static void authors_are_known_or_not(void **state)
 {
 	static const struct {
@@ -458,6 +479,34 @@ static void a_long_separator_goes(void **state)
 	buffer_clear(&text);
 }
 
+/* In any pieces; and no line is broken within it, so that what follows would be no header. */
+static void a_field_with_an_endless_name_is_none(void **state)
+{
+	static const size_t lengths[] = {1000, HEADER_FIELD_MAX - 1, HEADER_FIELD_MAX + 100};
+	static const size_t steps[] = {1, 1000, 100000};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+		struct buffer text = {0};
+
+		while (text.length < lengths[i])
+			buffer_append_byte(&text, 'x');
+		buffer_append_string(&text, ": y\r\nX: z\r\n\r\nbody\r\n");
+		for (size_t j = 0; j < COUNT_OF(steps); j++) {
+			struct buffer out =
+				edited(COMPLETES | REPAIRS, buffer_view(&text), steps[j]);
+
+			assert_true(str_starts_with(buffer_view(&out), STR("Date: ")));
+			assert_non_null(memmem(buffer_data(&out), out.length, "\r\n\r\nxxx", 7));
+			buffer_clear(&out);
+			out = edited(0, buffer_view(&text), steps[j]);
+			assert_true(str_equal(buffer_view(&out), buffer_view(&text)));
+			buffer_clear(&out);
+		}
+		buffer_clear(&text);
+	}
+}
+
 static void too_many_authors_are_unknown(void **state)
 {
 	struct buffer text = {0};
@@ -539,6 +588,8 @@ int main(void)
 		cmocka_unit_test(a_field_with_readings_is_left_with_one),
 		cmocka_unit_test(long_fields_pass_or_go),
 		cmocka_unit_test(a_long_separator_goes),
+		cmocka_unit_test(a_field_with_an_endless_name_is_none),
+		cmocka_unit_test(no_line_is_broken_before_a_colon),
 		cmocka_unit_test(too_many_authors_are_unknown),
 	};
 
