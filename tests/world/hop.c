@@ -59,6 +59,14 @@ static void read_address(const char *line, char out[64])
 		 begin != NULL ? begin + 1 : "");
 }
 
+/* The judge knows of it. */
+static bool refuse(struct talk *talk, const struct transaction *transaction,
+		   enum replies_point point, const char *reply)
+{
+	replies_note(kernel_process()->machine->address, point, transaction->sender, reply);
+	return talk_say(talk, reply);
+}
+
 /* Whether it says no at POINT, as providers do. *GOES_ON_OUT: the session does. */
 static bool says_no(const struct hop *hop, struct talk *talk, const struct transaction *transaction,
 		    enum replies_point point, bool *goes_on_out)
@@ -71,8 +79,7 @@ static bool says_no(const struct hop *hop, struct talk *talk, const struct trans
 	reply = replies_choose(point, count);
 	if (reply == NULL)
 		return false;
-	replies_note(kernel_process()->machine->address, point, transaction->sender, reply);
-	*goes_on_out = talk_say(talk, reply) && strncmp(reply, "421", 3) != 0;
+	*goes_on_out = refuse(talk, transaction, point, reply) && strncmp(reply, "421", 3) != 0;
 	return true;
 }
 
@@ -164,7 +171,8 @@ static bool take_message(const struct hop *hop, struct talk *talk, struct transa
 	}
 	if (is_odd(hop)) {
 		world_free(text);
-		return kernel_one_in(2) && talk_say(talk, "451 not now\r\n");
+		return kernel_one_in(2) &&
+		       refuse(talk, transaction, REPLIES_TEXT, "451 not now\r\n");
 	}
 	for (size_t i = 0; i < transaction->count; i++)
 		ledger_deliver(transaction->recipients[i], text, size);
@@ -181,16 +189,27 @@ static const struct {
 	enum replies_point point;
 } points[] = {{"EHLO", REPLIES_EHLO}, {"MAIL", REPLIES_MAIL}, {"RCPT", REPLIES_RCPT}};
 
+/* Where the command in LINE is answered. */
+static enum replies_point point_of(const char *line)
+{
+	for (size_t i = 0; i < sizeof points / sizeof points[0]; i++)
+		if (strncasecmp(line, points[i].verb, 4) == 0)
+			return points[i].point;
+	return REPLIES_DATA;
+}
+
 static bool answer(const struct hop *hop, struct talk *talk, struct transaction *transaction)
 {
 	const char *line = talk->line;
 	bool goes_on;
 
+	if (strncasecmp(line, "MAIL", 4) == 0)
+		read_address(line, transaction->sender);
 	if (is_odd(hop)) {
 		if (kernel_one_in(3))
 			return false;
 		if (kernel_one_in(2))
-			return talk_say(talk, "421 gone\r\n") && false;
+			return refuse(talk, transaction, point_of(line), "421 gone\r\n") && false;
 		task_sleep_until(kernel_now_us() + (int64_t)kernel_below((uint64_t)SLOW_US));
 	}
 	if (strncasecmp(line, "DATA", 4) == 0)
@@ -203,8 +222,6 @@ static bool answer(const struct hop *hop, struct talk *talk, struct transaction 
 	}
 	if (strncasecmp(line, "RCPT", 4) == 0 && !transaction->is_begun)
 		return talk_say(talk, "503 from whom\r\n");
-	if (strncasecmp(line, "MAIL", 4) == 0)
-		read_address(line, transaction->sender);
 	for (size_t i = 0; i < sizeof points / sizeof points[0]; i++)
 		if (strncasecmp(line, points[i].verb, 4) == 0 &&
 		    says_no(hop, talk, transaction, points[i].point, &goes_on))

@@ -133,7 +133,8 @@ void replies_note(uint32_t address, enum replies_point point, const char *sender
 	snprintf(host->said[host->next % KEPT].text, REPLY_SIZE, "%.*s", (int)strcspn(reply, "\r"),
 		 reply);
 	host->next++;
-	if (point <= REPLIES_EHLO || (!is_first && strcmp(host->sender, sender) != 0))
+	if (point <= REPLIES_EHLO || (point == REPLIES_MAIL && strncmp(reply, "421", 3) == 0) ||
+	    (!is_first && strcmp(host->sender, sender) != 0))
 		host->justified_us = kernel_now_us();
 	if (is_first)
 		snprintf(host->sender, sizeof host->sender, "%s", sender);

@@ -4,11 +4,11 @@
  * up.
  *
  * A reply is about a message, a recipient, a sender, a session or a host. Where it comes says
- * which: at the greeting and at EHLO it is about the host; later it is only if different senders
- * are answered so, and nothing was taken in between. No mail waits because of a reply to another
- * message, but for what concerns its host. So when a node throttles a host ("host_throttled"), the
- * host must have said something about itself in the last REPLIES_RECENT_US; and the line has the
- * words of a reply that it has said then.
+ * which: at the greeting and at EHLO it is about the host, and so is a 421 at MAIL, which ends the
+ * session; else it is only if different senders are answered so, and nothing was taken in between.
+ * No mail waits because of a reply to another message, but for what concerns its host. So when a
+ * node throttles a host ("host_throttled"), the host must have said something about itself in the
+ * last REPLIES_RECENT_US; and the line has the words of a reply that it has said then.
  */
 #ifndef WORLD_REPLIES_H
 #define WORLD_REPLIES_H

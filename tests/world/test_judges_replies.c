@@ -81,6 +81,17 @@ static void a_throttle_for_one_message_is_seen(void **state)
 	assert_int_equal(objections_when_throttled("421 4.7.0 This message is suspicious"), 2);
 }
 
+static void who_ends_a_session_at_mail_may_be_throttled(void **state)
+{
+	(void)state;
+	replies_begin();
+	scene_pass(1);
+	replies_note(HOST, REPLIES_MAIL, "a@client.example", "451 4.7.0 Too many connections\r\n");
+	assert_int_equal(objections_when_throttled("451 4.7.0 Too many connections"), 1);
+	replies_note(HOST, REPLIES_MAIL, "a@client.example", BUSY);
+	assert_int_equal(objections_when_throttled("421 4.7.0 Too many concurrent connections"), 1);
+}
+
 /* Their words are what a session and a transaction may have had. */
 static void sessions_have_enough(void **state)
 {
@@ -126,6 +137,7 @@ int main(void)
 		SCENE_TEST(words_may_have_quotation_marks),
 		SCENE_TEST(a_throttle_without_words_is_seen),
 		SCENE_TEST(a_throttle_for_one_message_is_seen),
+		SCENE_TEST(who_ends_a_session_at_mail_may_be_throttled),
 		SCENE_TEST(sessions_have_enough),
 		SCENE_TEST(what_is_published_is_said),
 	};
