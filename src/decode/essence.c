@@ -3,8 +3,7 @@
 #include "decode/identity.h"
 #include "decode/internal.h"
 
-/* A longer name begins no field: RFC 5322 section 2.1.1 has no longer lines. */
-enum { NAME_MAX_LENGTH = 998, RETURNS_BLOCK = 256 };
+enum { RETURNS_BLOCK = 256 };
 
 /* Fields that are left out, and those that are handed up. */
 static const struct field {
@@ -41,7 +40,7 @@ static enum line line_of(const struct decode_essence *essence, struct str start)
 	colon = name;
 	while (colon < start.length && (start.data[colon] == ' ' || start.data[colon] == '\t'))
 		colon++;
-	if (colon > NAME_MAX_LENGTH)
+	if (colon > HEADER_NAME_MAX)
 		return LINE_BODY;
 	if (colon == start.length)
 		return LINE_UNDECIDED;

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-enum { NAME_MAX_LENGTH = 998 }; /* of a field: it must be on one line */
-
 enum line_kind { LINE_FIELD, LINE_CONTINUATION, LINE_BODY, LINE_UNKNOWN };
 
 static bool is_blank(char c)
@@ -33,9 +31,11 @@ static enum line_kind kind_of(struct str line, bool is_whole)
 		return LINE_CONTINUATION;
 	while (colon < line.length && is_blank(line.data[colon]))
 		colon++;
+	if (colon > HEADER_NAME_MAX)
+		return LINE_BODY;
 	if (colon < line.length)
 		return line.data[colon] == ':' && name > 0 ? LINE_FIELD : LINE_BODY;
-	return is_whole || colon > NAME_MAX_LENGTH ? LINE_BODY : LINE_UNKNOWN;
+	return is_whole ? LINE_BODY : LINE_UNKNOWN;
 }
 
 /* The line at the start of TEXT with its LF; or all of TEXT. */
