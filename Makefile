@@ -71,9 +71,7 @@ crash: tree ## every crash state; CUTS power cuts on each filesystem, VARIANT_CU
 	@tests/power/run --variant all --cuts $(VARIANT_CUTS)
 
 cost: tree ## inputs of our parsers, and of libraries, whose cost grows faster than their size; COST_SECONDS of each
-	@status=0; for each in build/tests/fuzz/cost_*; do [ -f $$each ] || continue; name=$${each##*/cost_}; \
-		echo "$$name:"; $$each $${COST_SECONDS:-60} $${COST_SEED:-$$(date +%s)} tests/fuzz/corpus/$$name \
-		$$(ls tests/fuzz/dict/$$name 2>/dev/null) || status=1; done; exit $$status
+	@tests/fuzz/cost-all build $(COST_TARGETS)
 
 kill: tree ## kill -9 at every system call, and for ten minutes at random; about an hour
 	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_syscalls.py -s

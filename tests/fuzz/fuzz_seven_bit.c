@@ -36,12 +36,11 @@ static enum mail_seven_bit_need convert(struct str message, bool is_binary, size
 		buffer_reset(out);
 		for (size_t i = 0; i < message.length; i += step) {
 			struct str piece = piece_of(message, i, step);
-			size_t before = out->length;
 
+			/* a field may be kept until its end */
 			mail_seven_bit_convert(converter, piece, out);
-			if (out->length - before > 4 * piece.length + 8192)
-				panic("a piece became %zu times as long",
-				      (out->length - before) / piece.length);
+			if (out->length > 5 * (i + piece.length) + 8192)
+				panic("%zu bytes became %zu", i + piece.length, out->length);
 		}
 		mail_seven_bit_converted(converter, out);
 	}
