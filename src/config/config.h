@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/attributes.h"
 #include "base/buffer.h"
+#include "base/hash.h"
 #include "config/section/address.h"
 #include "config/section/auth.h"
 #include "config/section/class.h"
@@ -61,6 +62,7 @@ struct config {
 	uint64_t maxsize;              /* bytes of a message */
 	uint32_t maxrecipients;        /* of an SMTP transaction */
 	uint32_t maxhops;              /* Received header lines */
+	struct hash_key site_key;      /* of marks against loops; zeros: none */
 	uint32_t maxerrors;            /* rejected commands in a session */
 	uint32_t maxcommands;          /* in a row that do not advance a transaction */
 	uint32_t maxsessions;          /* of all smtpd workers together */
@@ -227,8 +229,12 @@ bool config_has_logins(const struct config *config);
 /* Whether passwords of relays are in the configuration itself. */
 bool config_has_passwords(const struct config *config);
 /* Appends TEXT, a configuration that config_parse() has accepted, with CONFIG_HIDDEN in place of
- * each of those passwords. */
-void config_hide_passwords(struct str text, struct buffer *out);
+ * each of those passwords, and of the site's key unless KEEPS_KEY. */
+void config_hide_secrets(struct str text, bool keeps_key, struct buffer *out);
+/* Whether it has the site's key. */
+bool config_has_site_key(const struct config *config);
+/* Appends the setting site_key with KEY, for a configuration that has none. */
+void config_append_site_key(struct hash_key key, struct buffer *out);
 /* Whether any listen section offers AUTH. */
 bool config_offers_auth(const struct config *config);
 /* Whether any listen section has TLS, or needs a certificate. */

@@ -4,6 +4,7 @@
 #include "base/text/quote.h"
 #include "config/internal.h"
 #include "config/parse/suggest.h"
+#include "config/section/send.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,14 +17,17 @@ struct changes {
 	struct buffer *out;
 };
 
-/* Appends TEXT as config_print() does. */
+/* Appends TEXT as config_print() does; of a secret, which TEXT may have been made from already,
+ * that there is one. */
 static void append_value(const struct changes *changes, const struct config_setting *row,
 			 struct str text, struct buffer *out)
 {
 	void *place = memory_alloc_zero(1, row->type->size);
 	struct config_complaint complaint = row->type->parse(row, changes->config, text, place);
 
-	if (complaint.message == NULL)
+	if (row->type->is_secret && text.length > 0)
+		quote_append(out, STR(CONFIG_HIDDEN));
+	else if (complaint.message == NULL)
 		config_print_value(row, place, out);
 	free(place);
 }

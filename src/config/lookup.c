@@ -96,6 +96,11 @@ bool config_has_passwords(const struct config *config)
 	return false;
 }
 
+bool config_has_site_key(const struct config *config)
+{
+	return (config->site_key.high | config->site_key.low) != 0;
+}
+
 bool config_has_auth(const struct config *config)
 {
 	return config->auth.users != CONFIG_AUTH_NONE;

@@ -43,7 +43,8 @@ static bool read_value(const struct fill *fill, const struct config_setting *set
 	if (!has_control(value->text))
 		complaint = setting->type->parse(setting, fill->config, value->text, place);
 	if (complaint.message != NULL)
-		report(fill, setting, value->line, value->text, complaint);
+		report(fill, setting, value->line, setting->type->is_secret ? STR("") : value->text,
+		       complaint);
 	return complaint.message == NULL;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Passwords in a configuration's text, which most processes must not see. */
+/* Passwords and the key in a configuration's text, which most processes must not see. */
 #include "config/internal.h"
 #include "config/parse/token.h"
 
@@ -53,7 +53,24 @@ static void move_on(struct place *place, enum token_kind kind, struct str token)
 	}
 }
 
-void config_hide_passwords(struct str text, struct buffer *out)
+static bool is_secret(const struct place *place, bool keeps_key)
+{
+	if (!place->is_value)
+		return false;
+	return is_with_logins(place->name) ||
+	       (!keeps_key && str_equal(place->name, STR("site_key")));
+}
+
+/* Appends TOKEN, a value of the setting NAME, as others may see it. */
+static void append_hidden(struct str name, struct str token, struct buffer *out)
+{
+	if (is_with_logins(name))
+		append_route(token, out);
+	else
+		buffer_append_string(out, CONFIG_HIDDEN);
+}
+
+void config_hide_secrets(struct str text, bool keeps_key, struct buffer *out)
 {
 	struct config_problems problems = {0};
 	struct config_reader reader = {.text = text, .line = 1, .problems = &problems};
@@ -61,20 +78,21 @@ void config_hide_passwords(struct str text, struct buffer *out)
 	size_t done = 0;
 
 	for (;;) {
+		struct str name = place.name;
 		struct str token;
-		bool is_route;
+		bool is_hidden;
 
 		config_reader_next(&reader);
 		if (reader.token.kind == TOKEN_END || reader.token.kind == TOKEN_BAD)
 			break;
 		token = config_token_text(&reader, &reader.token);
-		is_route = place.is_value && is_with_logins(place.name);
+		is_hidden = is_secret(&place, keeps_key);
 		move_on(&place, reader.token.kind, token);
-		if (!is_route ||
+		if (!is_hidden ||
 		    (reader.token.kind != TOKEN_WORD && reader.token.kind != TOKEN_STRING))
 			continue;
 		buffer_append(out, text.data + done, reader.token.start - done);
-		append_route(token, out);
+		append_hidden(name, token, out);
 		done = reader.token.end;
 	}
 	buffer_append_str(out, str_skip(text, done));

@@ -46,6 +46,14 @@ const struct config_setting config_schema_receive[] = {
 			"(LIMITS, RFC 9422), which may split their mail accordingly.")),
 	SETTING(ROOT, "maxhops", number, AT(config, maxhops), INITIAL("100"), RANGE(1, 10000),
 		MEANING("The most Received lines of a message; more of them mean a loop.")),
+	SETTING(ROOT, "site_key", key, AT(config, site_key), INITIAL(""),
+		MEANING("The key of the marks by which mail that comes back is recognised at once: "
+			"whatever is delivered, and whatever the directory leads on to another "
+			"host, gets a field X-Stagepost-Loop. All nodes that have mail for the "
+			"same addresses should have the same key, such as the output of openssl "
+			"rand -hex 16. Who knows it can make mail look as if it looped, and no "
+			"more. It is never shown. Empty: made from this machine's identifier "
+			"(machine-id(5)); if it has none, a new one at each start.")),
 	SETTING(ROOT, "maxerrors", number, AT(config, maxerrors), INITIAL("20"), RANGE(1, 10000),
 		MEANING("After how many refused commands a session is ended.")),
 	SETTING(ROOT, "maxcommands", number, AT(config, maxcommands), INITIAL("100"),

@@ -52,6 +52,7 @@ struct config_type {
 	uint64_t max;        /* bytes of a text whose row has no max */
 	bool is_list;        /* the field is a pointer to values, next to their number */
 	bool is_bare;        /* printed without quotes */
+	bool is_secret;      /* no message shows what was written */
 	/* Parses TEXT into the value at PLACE; memory is in CONFIG's arena. */
 	struct config_complaint (*parse)(const struct config_setting *setting,
 					 const struct config *config, struct str text, void *place);
@@ -130,6 +131,7 @@ extern const struct config_type config_type_quota;
 extern const struct config_type config_type_optional_path;
 extern const struct config_type config_type_mailbox_path;
 extern const struct config_type config_type_text;
+extern const struct config_type config_type_key; /* struct hash_key */
 extern const struct config_type config_type_user;
 extern const struct config_type config_type_group;
 extern const struct config_type config_type_local_part;

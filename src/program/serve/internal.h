@@ -129,12 +129,16 @@ struct supervisor {
 	struct buffer failure;           /* why nothing can start; otherwise "" */
 	struct transcripts *transcripts; /* watchers of sessions */
 	struct hash_key rates_key;       /* of names in the rows */
+	struct hash_key site_key;        /* if the configuration has none */
 	struct limit_memory *limits;     /* all rows; NULL: nothing was limited so far */
 	struct limit_classes *classes;   /* of the configuration in force */
 	struct os_timer *doors;          /* runs while they are closed */
 	struct reload_record reload;
 	struct serve_name_file name_files[SERVE_NAME_FILES];
 };
+
+/* site_key.c: the same after a restart, where the machine has an identifier. */
+struct hash_key serve_make_site_key(void);
 
 /* stop.c */
 void serve_prepare_stop(struct supervisor *supervisor);

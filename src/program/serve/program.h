@@ -56,6 +56,7 @@ struct serve_program {
 	bool is_watched;   /* its sessions can be watched */
 	bool counts;       /* sessions, or mail that waits for them, in a row of limit/memory.h */
 	bool is_told_seen; /* gets the file of what was seen of the directory's data */
+	bool has_site_key; /* it marks mail against loops, or looks for marks */
 };
 
 extern const struct serve_program serve_programs[SERVE_PROGRAMS];

@@ -128,6 +128,7 @@ static void init(struct supervisor *supervisor, const char *file, struct str tex
 	supervisor->file = file;
 	supervisor->config = config;
 	buffer_append_str(&supervisor->text, text);
+	supervisor->site_key = serve_make_site_key();
 	supervisor->loop = os_loop_new();
 	os_loop_set_idle(supervisor->loop, log_flush);
 	serve_prepare_stop(supervisor);

@@ -18,16 +18,21 @@ static void send_users(struct process *process)
 	buffer_clear(&body);
 }
 
-/* Passwords are only for the process that has secrets. */
+/* Passwords are only for the process that has secrets, the site's key for those that mark mail or
+ * look for marks. */
 static int share_configuration(const struct process *process)
 {
-	struct str whole = buffer_view(&process->supervisor->text);
+	const struct supervisor *supervisor = process->supervisor;
+	struct str whole = buffer_view(&supervisor->text);
+	bool has_key = process->program->has_site_key;
 	struct buffer text = {0};
 	int descriptor;
 
 	if (strcmp(process->program->name, "keys") == 0)
 		return os_process_share_text(whole);
-	config_hide_passwords(whole, &text);
+	config_hide_secrets(whole, has_key, &text);
+	if (has_key && !config_has_site_key(supervisor->config))
+		config_append_site_key(supervisor->site_key, &text);
 	descriptor = os_process_share_text(buffer_view(&text));
 	buffer_clear(&text);
 	return descriptor;

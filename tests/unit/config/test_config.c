@@ -135,7 +135,7 @@ static void passwords_are_hidden(void **state)
 	config_print_changed(c, "t", STR(text), &out);
 	assert_null(memmem(buffer_data(&out), out.length, "same", 4));
 	buffer_reset(&out);
-	config_hide_passwords(STR(text), &out);
+	config_hide_secrets(STR(text), false, &out);
 	assert_true(str_equal(buffer_view(&out), STR(hidden)));
 	buffer_append_byte(&out, '\0');
 	config_free(c);
@@ -143,6 +143,89 @@ static void passwords_are_hidden(void **state)
 	assert_string_equal(c->smtproutes[0].password, CONFIG_HIDDEN);
 	config_free(c);
 	buffer_clear(&out);
+}
+
+/* Only those that need the key have it, and nobody shows it. */
+static void the_key_of_the_site_is_hidden(void **state)
+{
+	static const char text[] = "hostname = mx.a.test\n"
+				   "site_key = '00112233445566778899aabbccddeeff' # ours\n"
+				   "smtproutes = \"a.test:b.test|u|sesame\"\n";
+	struct buffer out CLEANUP(buffer_clear) = {0};
+	struct config *c = config_of(text);
+
+	(void)state;
+	assert_int_equal(c->site_key.high, 0x0011223344556677);
+	assert_int_equal(c->site_key.low, 0x8899aabbccddeeff);
+	assert_true(config_has_site_key(c));
+	config_print(c, &out);
+	config_print_changed(c, "t", STR(text), &out);
+	assert_null(memmem(buffer_data(&out), out.length, "00112233", 8));
+	assert_non_null(
+		memmem(buffer_data(&out), out.length, "site_key = \"hidden\"  # t:2\n", 27));
+	config_free(c);
+
+	buffer_reset(&out);
+	config_hide_secrets(STR(text), false, &out);
+	assert_null(memmem(buffer_data(&out), out.length, "00112233", 8));
+	buffer_append_byte(&out, '\0');
+	c = config_of(buffer_data(&out));
+	assert_false(config_has_site_key(c));
+	assert_string_equal(c->smtproutes[0].password, CONFIG_HIDDEN);
+	config_free(c);
+
+	buffer_reset(&out);
+	config_hide_secrets(STR(text), true, &out);
+	buffer_append_byte(&out, '\0');
+	c = config_of(buffer_data(&out));
+	assert_true(config_has_site_key(c));
+	assert_string_equal(c->smtproutes[0].password, CONFIG_HIDDEN);
+	config_free(c);
+}
+
+static void a_key_can_be_added(void **state)
+{
+	static const char *const texts[] = {"hostname = mx.a.test", "hostname = mx.a.test # x",
+					    "hostname = mx.a.test\ntransport remote { }\n"};
+	const struct hash_key key = {0x8899aabbccddeeff, 0x11223344556677};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		struct buffer text CLEANUP(buffer_clear) = {0};
+		struct config *c;
+
+		buffer_append_string(&text, texts[i]);
+		config_append_site_key(key, &text);
+		buffer_append_byte(&text, '\0');
+		c = config_of(buffer_data(&text));
+		assert_int_equal(c->site_key.high, key.high);
+		assert_int_equal(c->site_key.low, key.low);
+		config_free(c);
+	}
+}
+
+static void what_is_no_key(void **state)
+{
+	static const char *const keys[] = {
+		"00000000000000000000000000000000", "00112233445566778899aabbccddeef",
+		"00112233445566778899aabbccddeeff0", "0x112233445566778899aabbccddeeff",
+		"+0112233445566778899aabbccddeeff"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(keys); i++) {
+		struct buffer text CLEANUP(buffer_clear) = {0};
+		struct buffer shown CLEANUP(buffer_clear) = {0};
+		struct config_problems problems;
+		struct config *c;
+
+		buffer_append_format(&text, "hostname = a.test\nsite_key = \"%s\"\n", keys[i]);
+		assert_int_equal(config_parse("t", buffer_view(&text), &c, &problems), -EINVAL);
+		config_problems_print(&problems, "t", &shown);
+		assert_null(memmem(buffer_data(&shown), shown.length, keys[i], strlen(keys[i])));
+		assert_non_null(
+			memmem(buffer_data(&shown), shown.length, "t:2: site_key: not a key", 24));
+		config_problems_clear(&problems);
+	}
 }
 
 static void every_way_to_write_a_value_is_read(void **state)
@@ -507,6 +590,9 @@ int main(void)
 		cmocka_unit_test(a_port_after_a_colon),
 		cmocka_unit_test(the_example_parses),
 		cmocka_unit_test(users_are_asked_for_where_they_can_answer),
+		cmocka_unit_test(the_key_of_the_site_is_hidden),
+		cmocka_unit_test(a_key_can_be_added),
+		cmocka_unit_test(what_is_no_key),
 		cmocka_unit_test(every_way_to_write_a_value_is_read),
 		cmocka_unit_test(passwords_are_hidden),
 		cmocka_unit_test(what_is_printed_parses_to_the_same),
