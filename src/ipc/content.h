@@ -13,10 +13,14 @@
 
 /* A plain value; its creator owns what it refers to. */
 struct ipc_content {
-	struct str bytes; /* all of it, if FILE is -1 */
+	struct str head;  /* comes first, and is not in what follows; mostly empty */
+	struct str bytes; /* all the rest, if FILE is -1 */
 	int file;         /* open for reading; only read at offsets */
-	uint64_t size;    /* bytes */
+	uint64_t size;    /* bytes, with the head */
 };
+
+/* Puts HEAD, which must live as long, in front. There is no head yet. */
+void ipc_content_prepend(struct ipc_content *content, struct str head);
 
 /* Returns up to BLOCK_SIZE bytes from OFFSET on, read into BLOCK or as a view of memory: fewer
  * only at the end. 0 or -errno; -EIO: the file is shorter than SIZE. */
