@@ -92,6 +92,7 @@ static bool read_job(struct deliver_helper_job *job, struct unpack *body)
 		job->recipients[i].notify = unpack_u32(body);
 		job->recipients[i].address = copy(job, body);
 		job->recipients[i].original = copy(job, body);
+		job->recipients[i].via = copy(job, body);
 	}
 	job->recipient_count = count;
 	return true;

@@ -20,6 +20,7 @@ struct deliver_helper_recipient {
 	uint32_t number; /* of the delivery */
 	struct str address;
 	struct str original; /* ORCPT; empty: none */
+	struct str via;      /* the envelope's address, which leads to ADDRESS; empty: that is it */
 	unsigned notify;     /* enum mail_notify */
 	bool is_passed_on;   /* set before a report: the next host was asked to report the
 			      * success */

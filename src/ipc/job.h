@@ -10,7 +10,9 @@
  * To a delivery helper, and back:
  *   START    u64 number, u64 born, str sender, u64 size, u32 needs, u64 deadline, u32 ret,
  *            str envid, str destination, str received, u32 count,
- *            (u32 number, u32 notify, str address, str orcpt)..., str content
+ *            (u32 number, u32 notify, str address, str orcpt, str via)...,
+ *            str content
+ *            via: the address of the envelope, if that leads to another one; else empty
  *            Content of up to IPC_JOB_CONTENT_MAX bytes comes by value: in START if it fits,
  *            otherwise content is empty there, and CONTENT packets follow. For a larger
  *            message it is empty, and a descriptor of its data file comes with START.
@@ -72,7 +74,7 @@ enum {
 	IPC_JOB_CONTENT_MAX = 64 * 1024, /* bytes of content that come by value */
 	IPC_JOB_BUSY_MAX_MS = 3600000,   /* so that a helper cannot keep mail for ever */
 	IPC_JOB_HEAD_MAX = 2048,         /* bytes of a START without its recipients */
-	IPC_JOB_RECIPIENT_OVERHEAD = 16, /* bytes of a recipient without its texts */
+	IPC_JOB_RECIPIENT_OVERHEAD = 20, /* bytes of a recipient without its texts */
 	IPC_JOB_RESOLVE_OVERHEAD = 20,   /* bytes of a message in a RESOLVE without its recipients
 					  * and texts */
 	IPC_JOB_RESOLVED_OVERHEAD = 28,  /* bytes of a message in a RESOLVED without its targets */

@@ -174,14 +174,32 @@ static bool is_due(struct manager *manager, struct message *message, uint32_t in
 
 /* --- jobs --- */
 
-static size_t packed_size(const struct mail_envelope *envelope,
+struct str deliver_via(const struct mail_recipient *recipient,
+		       const struct queue_delivery *delivery)
+{
+	if (mail_unicode_is_address(recipient->address, delivery->address))
+		return STR("");
+	return recipient->address;
+}
+
+static size_t packed_size(const struct mail_recipient *recipient,
 			  const struct queue_delivery *delivery)
 {
-	const struct mail_recipient *recipient = mail_envelope_find(envelope, delivery->recipient);
 	size_t original =
 		recipient->original.length <= MAIL_ORCPT_MAX ? recipient->original.length : 0;
 
-	return IPC_JOB_RECIPIENT_OVERHEAD + delivery->address.length + original;
+	return IPC_JOB_RECIPIENT_OVERHEAD + delivery->address.length + original +
+	       deliver_via(recipient, delivery).length;
+}
+
+/* Whether it must not be in one job with deliveries of other recipients: each recipient has a
+ * sender of its own; or the message goes on with the address that led it on, which is nobody else's
+ * business. */
+static bool is_apart(const struct mail_envelope *envelope, const struct mail_recipient *recipient,
+		     const struct queue_delivery *delivery)
+{
+	return mail_verp_is(envelope->sender) || (delivery->route == QUEUE_ROUTE_REMOTE &&
+						  deliver_via(recipient, delivery).length > 0);
 }
 
 /* Its destination, if a domain, is in NAME. LOOK_US: message_look_us(). */
@@ -190,19 +208,19 @@ static struct transport_delivery subject_of(struct message *message, uint32_t in
 {
 	const struct mail_envelope *envelope = message->control->envelope;
 	const struct queue_delivery *delivery = &message->control->deliveries[index];
+	const struct mail_recipient *recipient = mail_envelope_find(envelope, delivery->recipient);
 
 	return (struct transport_delivery){
 		.message = message,
 		.index = index,
 		.destination = destination_of(delivery, name),
 		.sender = envelope->sender,
-		.size = packed_size(envelope, delivery),
+		.size = packed_size(recipient, delivery),
 		.is_retry = delivery->attempts > 0,
 		.urgency = envelope->priority > 0   ? URGENCY_HIGH
 			   : envelope->priority < 0 ? URGENCY_LOW
 						    : URGENCY_ORDINARY,
-		/* with a sender for each recipient there is a job for each */
-		.is_alone = mail_verp_is(envelope->sender),
+		.apart = is_apart(envelope, recipient, delivery) ? delivery->recipient : 0,
 		.look_us = look_us,
 	};
 }

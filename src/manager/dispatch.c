@@ -49,6 +49,7 @@ static void pack_delivery(const struct message *message, uint32_t index, struct 
 	pack_u32(body, recipient->notify);
 	pack_str(body, delivery->address);
 	pack_str(body, bounded(recipient->original, MAIL_ORCPT_MAX));
+	pack_str(body, deliver_via(recipient, delivery));
 }
 
 static uint32_t needs_of(const struct queue_control *control, bool has_turn)

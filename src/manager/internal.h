@@ -93,6 +93,9 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 /* The trigger that keeps the delivery from being tried now, or NULL. */
 struct trigger *deliver_blocked_by(struct manager *manager, const struct message *message,
 				   const struct queue_delivery *delivery);
+/* The address of the envelope, if DELIVERY's is another one, to which it leads; otherwise "". */
+struct str deliver_via(const struct mail_recipient *recipient,
+		       const struct queue_delivery *delivery);
 /* The delivery waits for TRIGGER: noted for who asks for the mail of its domain. */
 void deliver_note_wait(const struct queue_delivery *delivery, struct trigger *trigger);
 /* The event that MESSAGE waited for has happened: each of its waiting deliveries is due once, but

@@ -52,6 +52,7 @@ void packets_begin_at(uint64_t helper, unsigned number, const char *destination)
 	pack_u32(&body, 0);       /* notify */
 	pack_str(&body, STR("user1@hop.example"));
 	pack_str(&body, STR("")); /* orcpt */
+	pack_str(&body, STR("")); /* via */
 	last_helper = helper;
 	packets_say("send", PACKETS_MANAGER, helper, IPC_JOB_START, ++last_tag, &body);
 }

@@ -117,8 +117,8 @@ struct job *flow_find_job(struct flow *flow, const struct transport_delivery *de
 {
 	struct job *last = flow->jobs != NULL ? flow->jobs->previous : NULL;
 
-	if (last == NULL || last->message != delivery->message || last->is_alone ||
-	    delivery->is_alone || last->delivery_count >= IPC_JOB_RECIPIENTS_MAX ||
+	if (last == NULL || last->message != delivery->message || last->apart != delivery->apart ||
+	    last->delivery_count >= IPC_JOB_RECIPIENTS_MAX ||
 	    last->size + delivery->size > IPC_BODY_MAX - IPC_JOB_HEAD_MAX)
 		return NULL;
 	return last;
@@ -190,7 +190,7 @@ struct job *flow_add_job(struct flow *flow, const struct transport_delivery *del
 	job->flow = flow;
 	job->key = flow->key;
 	job->destination = flow->destination;
-	job->is_alone = delivery->is_alone;
+	job->apart = delivery->apart;
 	job->look_us = delivery->look_us;
 	add_units(flow, SHARE_UNITS_MESSAGE);
 	job_add_delivery(job, delivery);

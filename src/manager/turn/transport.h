@@ -71,7 +71,7 @@ struct job {
 	struct flow *flow;
 	struct destination *destination;
 	size_t size;                 /* bytes of its deliveries in a START */
-	bool is_alone;               /* another delivery may not join */
+	uint32_t apart;              /* as of its deliveries */
 	uint32_t key;                /* of its flow */
 	bool is_old;                 /* in flight for long */
 	int64_t started_us;          /* monotonic; 0: it waits */
@@ -116,7 +116,8 @@ struct transport_delivery {
 	size_t size; /* bytes in a START */
 	bool is_retry;
 	enum urgency urgency; /* retries are all alike */
-	bool is_alone;        /* it has an envelope sender of its own */
+	uint32_t apart;       /* its recipient, if only those of the same one may be in its job;
+			       * else 0 */
 	int64_t look_us;      /* of the message, time of day: transports_overdue(); 0: never */
 };
 

@@ -63,6 +63,7 @@ static void say_start(struct queue_peer *peer, const struct play *play)
 	pack_u32(&body, 0);
 	pack_str(&body, STR("u@b.test"));
 	pack_str(&body, STR(""));
+	pack_str(&body, STR("via@b.test"));
 	pack_str(&body, content(0, play->inside));
 	queue_peer_give(peer, IPC_JOB_START, buffer_view(&body), &file, play->has_file);
 	os_socket_close(file);
@@ -97,6 +98,7 @@ static void on_job(void *context, struct deliver_helper_job *job)
 
 	(void)context;
 	world.jobs++;
+	assert_true(str_equal(job->recipients[0].via, STR("via@b.test")));
 	assert_int_equal(job->content.size, world.play->size);
 	assert_int_equal(job->content.file >= 0, world.play->has_file);
 	assert_int_equal(ipc_content_read(&job->content, 0, block, sizeof block, &part), 0);

@@ -17,24 +17,24 @@ struct part {
 	const char *sender;
 	size_t size;
 	bool is_retry;
-	bool is_alone;
+	uint32_t apart;
 };
 
 static void what_goes_together_is_one_job(void **state)
 {
-	static const struct part first = {1, "a.example", "s@s.example", 50, false, false};
+	static const struct part first = {1, "a.example", "s@s.example", 50, false, 0};
 	static const struct {
 		struct part part;
 		int result;
 	} cases[] = {
-		{{1, "a.example", "s@s.example", 50, false, false}, 0},
-		{{1, "a.example", "s@s.example", ROOM - 50, false, false}, 0},
-		{{1, "a.example", "s@s.example", ROOM - 49, false, false}, 1},
-		{{2, "a.example", "s@s.example", 50, false, false}, 1},
-		{{1, "b.example", "s@s.example", 50, false, false}, 1},
-		{{1, "a.example", "t@s.example", 50, false, false}, 1},
-		{{1, "a.example", "s@s.example", 50, true, false}, 1},
-		{{1, "a.example", "s@s.example", 50, false, true}, 1},
+		{{1, "a.example", "s@s.example", 50, false, 0}, 0},
+		{{1, "a.example", "s@s.example", ROOM - 50, false, 0}, 0},
+		{{1, "a.example", "s@s.example", ROOM - 49, false, 0}, 1},
+		{{2, "a.example", "s@s.example", 50, false, 0}, 1},
+		{{1, "b.example", "s@s.example", 50, false, 0}, 1},
+		{{1, "a.example", "t@s.example", 50, false, 0}, 1},
+		{{1, "a.example", "s@s.example", 50, true, 0}, 1},
+		{{1, "a.example", "s@s.example", 50, false, 1}, 1},
 	};
 
 	(void)state;
@@ -52,7 +52,7 @@ static void what_goes_together_is_one_job(void **state)
 				.sender = str_from(parts[k]->sender),
 				.size = parts[k]->size,
 				.is_retry = parts[k]->is_retry,
-				.is_alone = parts[k]->is_alone};
+				.apart = parts[k]->apart};
 			struct waiters *waiters;
 
 			result = transport_add(scene->remote, &delivery, &jobs[k], &waiters);
@@ -65,13 +65,34 @@ static void what_goes_together_is_one_job(void **state)
 	}
 }
 
-/* Nor does another join one that is alone, or one that others came after. */
-static void nothing_joins_what_is_alone(void **state)
+/* Those of one recipient go together. */
+static void what_is_apart_joins_its_own(void **state)
+{
+	struct transport_delivery apart = {.message = scene_message(1),
+					   .destination = STR("a.example"),
+					   .sender = STR("s@s.example"),
+					   .apart = 1};
+	struct turn_scene *scene = scene_new(8, 8);
+	struct waiters *waiters;
+	struct job *one;
+	struct job *other;
+
+	(void)state;
+	assert_int_equal(transport_add(scene->remote, &apart, &one, &waiters), 1);
+	assert_int_equal(transport_add(scene->remote, &apart, &other, &waiters), 0);
+	assert_ptr_equal(one, other);
+	apart.apart = 2;
+	assert_int_equal(transport_add(scene->remote, &apart, &other, &waiters), 1);
+	scene_free(scene);
+}
+
+/* Nor does another join one that is apart, or one that others came after. */
+static void nothing_joins_what_is_apart(void **state)
 {
 	const struct transport_delivery alone = {.message = scene_message(1),
 						 .destination = STR("a.example"),
 						 .sender = STR("s@s.example"),
-						 .is_alone = true};
+						 .apart = 1};
 	struct turn_scene *scene = scene_new(8, 8);
 	struct waiters *waiters;
 	struct job *one;
@@ -260,12 +281,12 @@ static void a_retry_joins_only_its_own_message_there(void **state)
 	static const struct {
 		unsigned message;
 		const char *destination;
-		bool is_alone;
+		uint32_t apart;
 		unsigned count;
-	} cases[] = {{1, "a.example", false, 2},
-		     {2, "a.example", false, 1},
-		     {1, "b.example", false, 1},
-		     {1, "a.example", true, 1}};
+	} cases[] = {{1, "a.example", 0, 2},
+		     {2, "a.example", 0, 1},
+		     {1, "b.example", 0, 1},
+		     {1, "a.example", 7, 1}};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -278,7 +299,7 @@ static void a_retry_joins_only_its_own_message_there(void **state)
 			.sender = STR("s@s.example"),
 			.size = 50,
 			.is_retry = true,
-			.is_alone = cases[i].is_alone};
+			.apart = cases[i].apart};
 
 		transport_join(scene->remote, &delivery);
 		assert_int_equal(job->delivery_count, cases[i].count);
@@ -293,7 +314,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_goes_together_is_one_job),
-		cmocka_unit_test(nothing_joins_what_is_alone),
+		cmocka_unit_test(nothing_joins_what_is_apart),
+		cmocka_unit_test(what_is_apart_joins_its_own),
 		cmocka_unit_test(a_retry_joins_only_its_own_message_there),
 		cmocka_unit_test(a_job_has_so_many_recipients),
 		cmocka_unit_test(counts_are_told),
