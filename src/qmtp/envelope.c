@@ -125,6 +125,8 @@ void qmtp_envelope_recipient(struct qmtp_server *s, bool is_cut)
 		qmtp_answer_recipient(s, &wrong);
 	else if (p->has_refusal)
 		add(p, address.text); /* of the message, which needs no question */
+	else if (!qmtp_is_qmqp(s) && smtp_text_loops(&p->text, s->service->site_key, address.text))
+		qmtp_answer_recipient(s, &smtp_text_loop);
 	else
 		ask(s, &address);
 }

@@ -95,6 +95,9 @@ void qmtp_package_end(struct qmtp_server *s)
 	tell_message(s, p);
 	if (p->recipient_count == 0)
 		qmtp_package_refuse(p, &nobody);
+	else if (qmtp_is_qmqp(s) &&
+		 smtp_text_loops_everywhere(&p->text, s->service->site_key, p->envelope))
+		qmtp_package_refuse(p, &smtp_text_loop);
 	p->envelope->size = p->trace_size + p->text.kept;
 	p->weight = p->body.length + p->answers.length + p->envelope_size;
 	s->flight_bytes += p->weight;

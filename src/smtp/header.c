@@ -1,37 +1,28 @@
 // SPDX-License-Identifier: ISC
-/* Reads a message's header fields as they pass: counts Received fields, and keeps the first
- * Message-ID, for the log. */
+/* Reads a message's header fields as they pass: counts Received fields, keeps the first Message-ID,
+ * for the log, and the marks of mail that comes back (header/loop.h). */
 #include "smtp/header.h"
 #include <string.h>
 
-enum { RECEIVED, MESSAGE_ID };
+static const struct str received = STR("Received:");
+static const struct str message_id = STR("Message-ID:");
 
-static const struct str names[SMTP_HEADER_NAMES] = {STR("received:"), STR("message-id:")};
-
-enum { LONGEST_NAME = 11 };
-
-static void match_byte(struct smtp_header *h, char byte)
+/* Whether the line begins with NAME. */
+static bool is_field(const struct smtp_header *h, struct str name)
 {
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (h->matched[i] == h->position && h->position < names[i].length &&
-		    str_equal_nocase(str_slice(&byte, 1),
-				     str_slice(names[i].data + h->position, 1)))
-			h->matched[i]++;
-	h->position++;
-}
-
-static bool is_field(const struct smtp_header *h, size_t name)
-{
-	return h->matched[name] == names[name].length;
+	return h->position >= name.length &&
+	       str_equal_nocase(str_slice(h->start, name.length), name);
 }
 
 static void begin_line(struct smtp_header *h, char first)
 {
 	h->is_value = h->is_value && (first == ' ' || first == '\t');
-	if (h->is_value)
-		h->position = LONGEST_NAME; /* a continuation line begins no field */
-	else if (h->id_length > 0)
+	if (h->is_value) { /* a continuation line begins no field */
+		h->start[0] = first;
+		h->position = sizeof h->start;
+	} else if (h->id_length > 0) {
 		h->has_id = true;
+	}
 }
 
 static void keep_value(struct smtp_text *t, const char *data, size_t length)
@@ -52,16 +43,66 @@ static void keep_value(struct smtp_text *t, const char *data, size_t length)
 void smtp_header_take(struct smtp_text *t, const char *data, size_t length)
 {
 	struct smtp_header *h = &t->header;
-	size_t done = 0;
+	size_t before;
+	size_t copied;
 
-	if (h->position == 0 && length > 0)
+	if (length == 0)
+		return;
+	if (h->position == 0)
 		begin_line(h, data[0]);
-	while (done < length && h->position < LONGEST_NAME)
-		match_byte(h, data[done++]);
-	if (is_field(h, MESSAGE_ID))
+	before = h->position;
+	copied = sizeof h->start - before < length ? sizeof h->start - before : length;
+	memcpy(h->start + before, data, copied);
+	h->position += copied;
+	if (h->is_value) {
+		keep_value(t, data, length);
+	} else if (before < message_id.length && is_field(h, message_id)) {
 		h->is_value = true;
-	if (h->is_value)
-		keep_value(t, data + done, length - done);
+		before = message_id.length - before;
+		keep_value(t, data + before, length - before);
+	}
+}
+
+/* One mark too many is a hop. */
+static void take_mark(struct smtp_text *t, uint64_t mark)
+{
+	struct smtp_header *h = &t->header;
+
+	if (h->loop == NULL)
+		h->loop = arena_alloc(t->arena, sizeof *h->loop);
+	h->loop->has_resent = h->has_resent;
+	if (!header_loop_add(h->loop, mark))
+		h->hops++;
+}
+
+static void take_field(struct smtp_text *t)
+{
+	struct smtp_header *h = &t->header;
+	uint64_t mark;
+
+	switch (h->start[0]) {
+	case 'R':
+	case 'r':
+	case 'X':
+	case 'x':
+		break;
+	default: /* most fields */
+		return;
+	}
+	if (is_field(h, received)) {
+		h->hops++;
+		return;
+	}
+	switch (header_loop_parse(str_slice(h->start, h->position), &mark)) {
+	case HEADER_LOOP_MARK:
+		take_mark(t, mark);
+		break;
+	case HEADER_LOOP_RESENT:
+		h->has_resent = true;
+		break;
+	case HEADER_LOOP_NONE:
+		break;
+	}
 }
 
 void smtp_header_end_line(struct smtp_text *t)
@@ -70,10 +111,9 @@ void smtp_header_end_line(struct smtp_text *t)
 
 	if (h->position == 0)
 		h->is_over = true;
-	if (is_field(h, RECEIVED))
-		h->hops++;
+	else
+		take_field(t);
 	h->position = 0;
-	memset(h->matched, 0, sizeof h->matched);
 }
 
 struct str smtp_text_message_id(const struct smtp_text *t)
@@ -81,4 +121,18 @@ struct str smtp_text_message_id(const struct smtp_text *t)
 	struct str own = str_trim(str_slice(t->header.id, t->header.id_length));
 
 	return own.length > 0 || t->edit == NULL ? own : header_edit_message_id(t->edit);
+}
+
+bool smtp_text_loops(const struct smtp_text *t, struct hash_key key, struct str address)
+{
+	return t->header.loop != NULL && header_loop_has(t->header.loop, key, address);
+}
+
+bool smtp_text_loops_everywhere(const struct smtp_text *t, struct hash_key key,
+				const struct mail_envelope *envelope)
+{
+	for (size_t i = 0; i < envelope->recipient_count; i++)
+		if (!smtp_text_loops(t, key, envelope->recipients[i].address))
+			return false;
+	return true;
 }

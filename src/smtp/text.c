@@ -386,6 +386,9 @@ void smtp_text_end(struct smtp_text *t)
 	end_edit(t);
 }
 
+const struct mail_verdict smtp_text_loop = {
+	MAIL_FAIL, "5.4.6", "This message was delivered or sent on here before: a mail loop"};
+
 const struct mail_verdict *smtp_text_refusal_so_far(const struct smtp_text *t)
 {
 	static const struct mail_verdict large = {MAIL_FAIL, "5.3.4",

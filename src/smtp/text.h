@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * smtp/text.h - the text of a message on its way in, as the queue keeps it: CRLF lines, no dots of
- * a protocol, no NUL; after the header of a BINARY one any bytes. What its header says of hops and
- * Message-ID is read as it passes.
+ * a protocol, no NUL; after the header of a BINARY one any bytes. What its header says of hops,
+ * of where it has been, and its Message-ID are read as it passes.
  */
 #ifndef SMTP_TEXT_H
 #define SMTP_TEXT_H
@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "header/edit.h"
+#include "header/loop.h"
 #include "mail/verdict.h"
 
 enum smtp_text_form {
@@ -22,7 +23,7 @@ enum smtp_text_form {
 struct smtp_text_rules {
 	enum smtp_text_form form;
 	uint64_t size;      /* bytes; 0: no limit */
-	uint32_t hops;      /* Received header lines */
+	uint32_t hops;      /* Received header lines, and marks above HEADER_LOOP_MAX */
 	bool is_normalized; /* a bare LF ends a line; a bare CR becomes a space, or nothing before a
 			     * line end; otherwise they are refused with 5.6.11 */
 	bool removes_nul;   /* otherwise it is refused with 5.6.0 */
@@ -38,27 +39,26 @@ enum smtp_scan {
 	SMTP_SCAN_END,
 };
 
-enum {
-	SMTP_HEADER_NAMES = 2,
-	SMTP_MESSAGE_ID_MAX = 250 /* bytes; the rest of a longer one is dropped */
-};
+enum { SMTP_MESSAGE_ID_MAX = 250 }; /* bytes; the rest of a longer one is dropped */
 
 /* What is known of the message's header (header.c). */
 struct smtp_header {
-	uint32_t hops;                     /* Received fields */
-	size_t position;                   /* bytes of this line, counted as far as needed */
-	size_t matched[SMTP_HEADER_NAMES]; /* how many of them match each name */
-	char *id;                          /* the value of Message-ID; NULL: none yet */
+	uint32_t hops;                    /* Received fields */
+	size_t position;                  /* bytes of this line, counted as far as needed */
+	char start[HEADER_LOOP_LINE_MAX]; /* these bytes */
+	struct header_loop *loop;         /* its marks; NULL: none yet */
+	char *id;                         /* the value of Message-ID; NULL: none yet */
 	size_t id_length;
-	bool is_value; /* this line is part of the value */
-	bool has_id;   /* it is complete; only the first counts */
-	bool is_over;  /* the body has begun */
+	bool has_resent; /* there was a field Resent- */
+	bool is_value;   /* this line is part of the value */
+	bool has_id;     /* it is complete; only the first counts */
+	bool is_over;    /* the body has begun */
 };
 
 /* Zeroed at first, but for rules, arena and body. */
 struct smtp_text {
 	struct smtp_text_rules rules;
-	struct arena *arena;      /* for the header's Message-ID */
+	struct arena *arena;      /* for what is known of the header */
 	struct buffer *body;      /* what is kept is appended to it */
 	struct header_edit *edit; /* changes it on the way; NULL: unchanged */
 	uint64_t kept;            /* bytes appended to BODY */
@@ -87,5 +87,13 @@ const struct mail_verdict *smtp_text_refusal(const struct smtp_text *text);
 /* The value of Message-ID so far, unfolded, with its brackets, or of the one that was added; empty:
  * none. */
 struct str smtp_text_message_id(const struct smtp_text *text);
+/* Whether its header, as far as it came, shows that it has been through ADDRESS (header/loop.h). */
+bool smtp_text_loops(const struct smtp_text *text, struct hash_key key, struct str address);
+/* Whether it has been through each recipient of ENVELOPE. Where it is only some, they fail when it
+ * is delivered: one reply cannot refuse them alone. */
+bool smtp_text_loops_everywhere(const struct smtp_text *text, struct hash_key key,
+				const struct mail_envelope *envelope);
+/* The refusal then. */
+extern const struct mail_verdict smtp_text_loop;
 
 #endif

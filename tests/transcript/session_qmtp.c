@@ -27,6 +27,8 @@ void session_init(struct session *session)
 		.service = {.protocol = SMTP_PROTOCOL_QMTP,
 			    .stage = MAIL_STAGE_ARRIVE,
 			    .hostname = "mx.example.org",
+			    /* marks of which the transcripts have: header/loop.h */
+			    .site_key = {0x0706050403020100, 0x0f0e0d0c0b0a0908},
 			    .limits = {.message_size = 1000000,
 				       .recipients = 100,
 				       .errors = 20,

@@ -60,6 +60,7 @@ void door_service_fill(struct smtp_service *service, const struct config *config
 	service->sender_rule = sender_rules[listen->sender_login];
 	service->release_max_us = config->future_release_max_us;
 	service->offers_binary = config->binarymime;
+	service->site_key = config->site_key;
 	service->deliver_by_min = config->deliver_by_min_us / SECOND_US;
 	service->now_us = os_clock_wall_us;
 	service->completes = listen->submission;

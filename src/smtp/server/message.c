@@ -106,9 +106,15 @@ const struct mail_verdict *smtp_message_refusal(const struct smtp_server *s)
 /* Checked at the end, when the whole message is known. */
 static const struct mail_verdict *refusal_of(const struct smtp_server *s)
 {
-	const struct mail_verdict *refusal = smtp_text_refusal(&s->transaction->text);
+	const struct smtp_transaction *t = s->transaction;
+	const struct mail_verdict *refusal = smtp_text_refusal(&t->text);
 
-	return refusal != NULL ? refusal : s->transaction->refusal;
+	if (refusal == NULL)
+		refusal = t->refusal;
+	if (refusal == NULL &&
+	    smtp_text_loops_everywhere(&t->text, s->service->site_key, t->envelope))
+		refusal = &smtp_text_loop;
+	return refusal;
 }
 
 /* False: it is being asked. */

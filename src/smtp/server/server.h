@@ -32,6 +32,7 @@
 #define SMTP_SERVER_SERVER_H
 
 #include "base/buffer.h"
+#include "base/hash.h"
 #include "mail/address.h"
 #include "mail/envelope.h"
 #include "mail/verdict.h"
@@ -137,13 +138,14 @@ struct smtp_service {
 	enum smtp_auth_rule auth;
 	bool has_etrn; /* some clients may send it */
 	enum smtp_sender_rule sender_rule;
-	bool offers_binary;     /* BINARYMIME (RFC 3030) */
-	bool completes;         /* messages of users' programs: header/edit.h */
-	bool repairs;           /* likewise */
-	int64_t release_max_us; /* how far ahead a submitted message may be released; 0: at once
-				 * only. In whole seconds */
-	int64_t deliver_by_min; /* the fewest seconds within which a sender may want its message
-				 * delivered or returned; 0: DELIVERBY is not offered */
+	bool offers_binary;       /* BINARYMIME (RFC 3030) */
+	bool completes;           /* messages of users' programs: header/edit.h */
+	bool repairs;             /* likewise */
+	int64_t release_max_us;   /* how far ahead a submitted message may be released; 0: at once
+				   * only. In whole seconds */
+	struct hash_key site_key; /* of marks against loops (header/loop.h); zeros: none */
+	int64_t deliver_by_min;   /* the fewest seconds within which a sender may want its message
+				   * delivered or returned; 0: DELIVERBY is not offered */
 	/* The time of day. NULL only without these two. */
 	int64_t (*now_us)(void);
 	bool shows_user;   /* the Received field has the name of who has authenticated */
