@@ -15,7 +15,7 @@ static const struct field {
 	{STR("x-original-to"), true, false},  {STR("delivered-to"), true, true},
 	{STR("message-id"), false, true},     {STR("from"), false, true},
 	{STR("auto-submitted"), false, true}, {STR("list-id"), false, true},
-	{STR("precedence"), false, true},
+	{STR("precedence"), false, true},     {STR("x-stagepost-loop"), true, false},
 };
 
 enum line {

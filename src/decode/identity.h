@@ -5,9 +5,9 @@
  * charsets nor parts.
  *
  * Each delivery of one message adds fields of its own in front: the digest leaves out Received,
- * Return-Path, Delivered-To and X-Original-To, a first line "From " (mbox), the difference between
- * CRLF and LF, and whether the last line ends. Two contents with one Message-ID and different
- * digests are different messages.
+ * Return-Path, Delivered-To, X-Original-To and X-Stagepost-Loop, a first line "From " (mbox), the
+ * difference between CRLF and LF, and whether the last line ends. Two contents with one Message-ID
+ * and different digests are different messages.
  */
 #ifndef DECODE_IDENTITY_H
 #define DECODE_IDENTITY_H

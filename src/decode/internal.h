@@ -2,9 +2,9 @@
 /*
  * decode/internal.h - what the author of a content wrote, without what its deliveries added.
  *
- * Left out: the fields Received, Return-Path, Delivered-To and X-Original-To, a first line "From "
- * as in an mbox, and CRs before an LF. The last line gets an LF if it has none. So it is the same
- * whichever form a mailbox has given to a copy.
+ * Left out: the fields Received, Return-Path, Delivered-To, X-Original-To and X-Stagepost-Loop, a
+ * first line "From " as in an mbox, and CRs before an LF. The last line gets an LF if it has none.
+ * So it is the same whichever form a mailbox has given to a copy.
  */
 #ifndef DECODE_INTERNAL_H
 #define DECODE_INTERNAL_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "mailbox/copy.h"
+#include "header/loop.h"
 #include "mail/address.h"
 #include "mail/text/text.h"
-#include "mail/unicode.h"
 
 static void append(struct mailbox_copy *copy, const char *data, size_t length, struct buffer *out)
 {
@@ -51,6 +51,15 @@ static void append_header(struct mailbox_copy *copy, const char *before, struct 
 	append_newline(copy, out);
 }
 
+static void append_mark(struct mailbox_copy *copy, enum header_loop_way way, struct str address,
+			struct buffer *out)
+{
+	size_t before = out->length;
+
+	header_loop_append(copy->owner.key, way, address, "\n", out);
+	copy->lines += out->length > before;
+}
+
 /* The next line of REST without its CRLF; false at the end of the header. */
 static bool next_header_line(struct str *rest, struct str *line)
 {
@@ -73,16 +82,12 @@ static bool is_field(struct str line, struct str name, struct str *value_out)
 
 /* HEADER may be incomplete: a loop with more Received lines than that is stopped by their
  * number. */
-static bool is_loop(struct str header, struct str recipient)
+static bool is_loop(struct str header, const struct mailbox_copy_owner *owner)
 {
-	struct str line;
-	struct str value;
+	struct header_loop loop = {.count = 0};
 
-	while (next_header_line(&header, &line))
-		if (is_field(line, STR("Delivered-To"), &value) &&
-		    mail_unicode_is_address(value, recipient))
-			return true;
-	return false;
+	header_loop_read(&loop, header);
+	return header_loop_closes(&loop, owner->key, owner->recipient, owner->via);
 }
 
 /* PART, the first block, without the fields Return-Path in its header, unless one may go on after
@@ -126,11 +131,15 @@ static bool has_topmost(struct str header, struct str name, struct str value)
 }
 
 void mailbox_copy_begin(struct mailbox_copy *copy, const struct ipc_content *content,
-			struct str sender, struct str recipient, struct buffer *out)
+			struct str sender, const struct mailbox_copy_owner *owner,
+			struct buffer *out)
 {
-	*copy = (struct mailbox_copy){.content = *content, .recipient = recipient};
+	*copy = (struct mailbox_copy){.content = *content, .owner = *owner};
 	append_header(copy, "Return-Path: <", mail_sender_told(sender), ">", out);
-	append_header(copy, "Delivered-To: ", recipient, "", out);
+	append_header(copy, "Delivered-To: ", owner->recipient, "", out);
+	append_mark(copy, HEADER_LOOP_DELIVERED, owner->recipient, out);
+	if (owner->via.length > 0)
+		append_mark(copy, HEADER_LOOP_LED_ON, owner->via, out);
 }
 
 int mailbox_copy_begin_filed(struct mailbox_copy *copy, const struct ipc_content *content,
@@ -217,10 +226,10 @@ int mailbox_copy_next(struct mailbox_copy *copy, char *block, size_t block_size,
 
 	if (error < 0)
 		return error;
-	if (copy->offset == 0 && copy->recipient.length > 0 && is_loop(part, copy->recipient))
+	if (copy->offset == 0 && copy->owner.recipient.length > 0 && is_loop(part, &copy->owner))
 		return MAILBOX_COPY_LOOP;
 	copy->offset += part.length;
-	if (copy->offset == part.length && copy->recipient.length > 0)
+	if (copy->offset == part.length && copy->owner.recipient.length > 0)
 		part = without_paths(copy, part);
 	part = encode(copy, part);
 	convert(copy, part.data, part.length, out);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: ISC
 /*
  * mailbox/copy.h - a message as delivered to a mailbox or a program: "Return-Path:
- * <SENDER>" and "Delivered-To: RECIPIENT" first, and lines that end in LF. Of a binary message
- * (BINARYMIME, RFC 3030) what is not in lines is encoded (mail/seven_bit/seven_bit.h).
+ * <SENDER>", "Delivered-To: RECIPIENT" and a mark (header/loop.h) first, and lines that end in LF.
+ * Of a binary message (BINARYMIME, RFC 3030) what is not in lines is encoded
+ * (mail/seven_bit/seven_bit.h).
  */
 #ifndef MAILBOX_COPY_H
 #define MAILBOX_COPY_H
 
 #include "base/attributes.h"
 #include "base/buffer.h"
+#include "base/hash.h"
 #include "ipc/content.h"
 #include "mail/seven_bit/seven_bit.h"
 
@@ -19,10 +21,17 @@ enum { MAILBOX_COPY_LOOP = 1, MAILBOX_COPY_SEALED = 2 };
 	"cannot "                                                                               \
 	"be encoded as text"
 
+/* Whose copy it is. */
+struct mailbox_copy_owner {
+	struct str recipient;
+	struct str via;      /* the address of the envelope, if that is another one; else empty */
+	struct hash_key key; /* of marks; zeros: none is written, and none known */
+};
+
 struct mailbox_copy {
 	struct ipc_content content; /* the message; lines end in CRLF or LF */
 	uint64_t offset;
-	struct str recipient;
+	struct mailbox_copy_owner owner;
 	uint64_t lines;              /* so far: LFs that a reader turns into CRLFs */
 	bool held_cr;                /* the last byte was a CR: the next one decides */
 	char last;                   /* byte appended */
@@ -32,10 +41,10 @@ struct mailbox_copy {
 };
 
 /* Appends the added header lines to OUT. A Return-Path that the header has, as far as it is in the
- * first block, is left out (RFC 5321 section 4.4). Borrows RECIPIENT, and what CONTENT refers to.
- */
+ * first block, is left out (RFC 5321 section 4.4). Borrows what OWNER and CONTENT refer to. */
 void mailbox_copy_begin(struct mailbox_copy *copy, const struct ipc_content *content,
-			struct str sender, struct str recipient, struct buffer *out);
+			struct str sender, const struct mailbox_copy_owner *owner,
+			struct buffer *out);
 /* Likewise, for a copy that a record says is filed once: without looking for a loop, and each of
  * the two lines only unless the topmost one of its name in CONTENT says the same, as another mail
  * system may have added it. BLOCK is scratch memory: what is not in the first block is not seen. 0
@@ -54,8 +63,8 @@ MUST_CHECK int mailbox_copy_set_binary(struct mailbox_copy *copy, char *block, s
 void mailbox_copy_clear(struct mailbox_copy *copy);
 bool mailbox_copy_is_done(const struct mailbox_copy *copy);
 /* Appends up to BLOCK_SIZE more bytes, converted, to OUT; BLOCK is scratch memory. 0;
- * MAILBOX_COPY_LOOP if the header, as far as it is in the first block, already has a Delivered-To
- * of the same recipient; or -errno (-EIO if the file is shorter than announced). */
+ * MAILBOX_COPY_LOOP if the header, as far as it is in the first block, has a mark that shows that
+ * its owner had the message before; or -errno (-EIO if the file is shorter than announced). */
 MUST_CHECK int mailbox_copy_next(struct mailbox_copy *copy, char *block, size_t block_size,
 				 struct buffer *out);
 

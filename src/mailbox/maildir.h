@@ -6,7 +6,7 @@
  * reported as stored, and before the rename no reader of new/ sees it. At worst a crash leaves
  * a file in tmp/, or a message in new/ that will be delivered a second time.
  *
- * The file holds "Return-Path: <SENDER>", "Delivered-To: RECIPIENT" and the
+ * The file holds "Return-Path: <SENDER>", "Delivered-To: RECIPIENT", marks (header/loop.h) and the
  * message. Its lines end in LF, converted from CRLF: this is what
  * Maildir readers expect (Dovecot accepts both, mutt and grep do not), and
  * IMAP and POP3 servers send CRLF to clients.
@@ -24,6 +24,7 @@
 
 #include "base/attributes.h"
 #include "base/buffer.h"
+#include "base/hash.h"
 #include "ipc/content.h"
 #include "mail/mailbox/quota.h"
 #include "mail/verdict.h"
@@ -48,11 +49,13 @@ struct maildir_delivery {
 	struct str path;                /* of the Maildir, by maildir_path_expand() */
 	struct str sender;              /* "" : the null sender */
 	struct str recipient;           /* LOCAL@DOMAIN */
+	struct str via;                 /* as in mailbox/copy.h */
+	struct hash_key site_key;       /* likewise */
 	struct ipc_content content;     /* the message, CRLF lines */
 	bool is_binary;                 /* or not in lines (BINARYMIME): it is encoded */
 	const struct mail_quota *quota; /* NULL: none */
 	bool refuses_over_quota;        /* over quota it fails, instead of being deferred */
-	bool is_bare;                   /* without Return-Path and Delivered-To */
+	bool is_bare;                   /* without Return-Path, Delivered-To and mark */
 	bool is_filed;                  /* once, as a record says: mailbox_copy_begin_filed() */
 	const char *folder; /* of Maildir++, a directory's name (".Lists.dev"); NULL: the Maildir
 			     * itself */
@@ -85,12 +88,12 @@ void maildir_free(struct maildir *maildir);
 /* Creates the directory BASE and those above it, durably, if they are missing. */
 MUST_CHECK int maildir_make_base(struct str base);
 
-/* Attempts all deliveries, and sets their verdicts: OK 2.0.0; FAIL 5.4.6 if the header already has
- * a Delivered-To of the same recipient (a loop), 5.6.3 if it is binary and cannot be encoded, 5.1.3
- * if the path is too long, 5.2.3 if the message is larger than the quota; WAIT 4.2.2 (over quota;
- * or FAIL 5.2.2), 4.3.1 (disk full) or 4.3.0 (other errors, with the system's text). Creates
- * missing Maildirs, and what is missing of one, durably. GATE: NULL: none. Blocks for the disk: use
- * a thread. */
+/* Attempts all deliveries, and sets their verdicts: OK 2.0.0; FAIL 5.4.6 if a mark in the header
+ * shows that the recipient had it before (a loop), 5.6.3 if it is binary and cannot be
+ * encoded, 5.1.3 if the path is too long, 5.2.3 if the message is larger than the quota; WAIT 4.2.2
+ * (over quota; or FAIL 5.2.2), 4.3.1 (disk full) or 4.3.0 (other errors, with the system's text).
+ * Creates missing Maildirs, and what is missing of one, durably. GATE: NULL: none. Blocks for the
+ * disk: use a thread. */
 void maildir_deliver_group(struct maildir *maildir, struct maildir_delivery *deliveries,
 			   size_t count, const struct maildir_gate *gate);
 

@@ -41,7 +41,9 @@ static int begin_copy(struct maildir *maildir, const struct maildir_delivery *de
 						delivery->recipient, maildir->input, MAILDIR_BLOCK,
 						&maildir->output);
 	else
-		mailbox_copy_begin(copy, &delivery->content, delivery->sender, delivery->recipient,
+		mailbox_copy_begin(copy, &delivery->content, delivery->sender,
+				   &(struct mailbox_copy_owner){delivery->recipient, delivery->via,
+								delivery->site_key},
 				   &maildir->output);
 	return 0;
 }

@@ -34,7 +34,8 @@ static void *new_transport(struct os_loop *loop, const struct config *config,
 	child_path(process, "queue", path);
 	transport->queue = queue_client_new(loop, path, STOCK);
 	queue_client_use_reserve(transport->queue);
-	transport->list = deliver_list_new(loop, transport->directory, transport->queue);
+	transport->list =
+		deliver_list_new(loop, transport->directory, transport->queue, config->site_key);
 	return transport;
 }
 
@@ -44,6 +45,7 @@ static void configure(void *context, const struct config *config, const struct c
 
 	(void)none;
 	directory_configure(transport->directory, config);
+	deliver_list_configure(transport->list, config->site_key);
 }
 
 static void deliver(void *context, struct deliver_helper_job *job)

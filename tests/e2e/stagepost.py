@@ -176,12 +176,13 @@ class Log:
 
 TRACE = re.compile(rb"(?:(?:Return-Path|Delivered-To|X-Original-To|Received):"
                    rb"[^\n]*\n(?:[ \t][^\n]*\n)*)*")
+MARK = re.compile(rb"^X-Stagepost-Loop: v1 [0-9a-f]{16}\n", re.M)  # against loops (header/loop.h)
 
 
 def split_trace(stored, original):
-    """What servers put above ORIGINAL, or AssertionError. Both with LF lines."""
+    """What servers put above ORIGINAL, without marks, or AssertionError. Both with LF lines."""
     assert stored.endswith(original), "the message was changed"
-    trace = stored[:len(stored) - len(original)]
+    trace = MARK.sub(b"", stored[:len(stored) - len(original)])
     assert TRACE.fullmatch(trace), f"more than trace headers were added: {trace[:500]!r}"
     return trace
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/list/copy.h"
+#include "header/loop.h"
 #include "mail/text/text.h"
 #include "mail/unicode.h"
 
@@ -27,9 +28,10 @@ static void write_chain(const struct str *entries, size_t count, struct buffer *
 	mail_text_append(chain, entries[count - 1], MAIL_TEXT_8BIT);
 }
 
-static bool find(struct str header, struct str list, struct buffer *chain)
+/* The addresses of the fields Delivered-To, from the top down to LIST: it is the last of them, also
+ * if it is not there. Returns how many. */
+static size_t read_way(struct str header, struct str list, struct str entries[ENTRIES_MAX])
 {
-	struct str entries[ENTRIES_MAX];
 	size_t count = 0;
 	struct str line;
 
@@ -40,29 +42,37 @@ static bool find(struct str header, struct str list, struct buffer *chain)
 		    !str_equal_nocase(str_slice(line.data, NAME.length), NAME))
 			continue;
 		value = str_trim(str_skip(line, NAME.length));
-		if (count < ENTRIES_MAX)
+		if (count < ENTRIES_MAX - 1)
 			entries[count++] = value;
-		else
-			entries[ENTRIES_MAX - 1] = value;
 		if (mail_unicode_is_address(value, list)) {
-			write_chain(entries, count, chain);
-			return true;
+			entries[count - 1] = value;
+			return count;
 		}
 	}
-	return false;
+	entries[count] = list;
+	return count + 1;
 }
 
-int list_copy_find_loop(const struct ipc_content *content, struct str list, struct buffer *chain)
+int list_copy_find_loop(const struct ipc_content *content, struct hash_key key, struct str list,
+			struct str via, struct buffer *chain)
 {
 	struct buffer block CLEANUP(buffer_clear) = {0};
+	struct header_loop loop = {.count = 0};
+	struct str entries[ENTRIES_MAX];
 	struct str header;
 	int error = ipc_content_read(content, 0, buffer_reserve(&block, LIST_COPY_BLOCK),
 				     LIST_COPY_BLOCK, &header);
 
-	return error < 0 ? error : find(header, list, chain);
+	if (error < 0)
+		return error;
+	header_loop_read(&loop, header);
+	if (!header_loop_closes(&loop, key, list, via))
+		return 0;
+	write_chain(entries, read_way(header, list, entries), chain);
+	return 1;
 }
 
-void list_copy_head(struct str list, struct buffer *out)
+void list_copy_head(struct hash_key key, struct str list, struct str via, struct buffer *out)
 {
 	struct buffer address CLEANUP(buffer_clear) = {0};
 
@@ -70,4 +80,7 @@ void list_copy_head(struct str list, struct buffer *out)
 	buffer_append_string(out, "Delivered-To: ");
 	mail_text_append(out, buffer_view(&address), MAIL_TEXT_ASCII);
 	buffer_append_string(out, "\r\n");
+	header_loop_append(key, HEADER_LOOP_DELIVERED, list, "\r\n", out);
+	if (via.length > 0)
+		header_loop_append(key, HEADER_LOOP_LED_ON, via, "\r\n", out);
 }

@@ -250,7 +250,8 @@ void list_expansion_start(struct list_expansion *expansion)
 		finish(expansion, "5.7.2", "the list takes no bounces");
 		return;
 	}
-	looped = list_copy_find_loop(&job->content, expansion->list, &chain);
+	looped = list_copy_find_loop(&job->content, expansion->key, expansion->list, expansion->via,
+				     &chain);
 	if (looped < 0) {
 		mail_verdict_set(&verdict, "4.3.0", "the message cannot be read: error %d",
 				 -looped);
@@ -263,6 +264,8 @@ void list_expansion_start(struct list_expansion *expansion)
 		expansion->timer = os_timer_new(expansion->loop, on_time, expansion);
 		expansion->graph = (struct list_graph){.directory = expansion->directory,
 						       .job = job,
+						       .key = expansion->key,
+						       .via = expansion->via,
 						       .done = on_graph,
 						       .context = expansion};
 		list_graph_start(&expansion->graph, expansion->list);

@@ -76,7 +76,7 @@ static void add_node(struct list_graph *graph, const struct directory_target *li
 	struct list_node *node = arena_alloc(graph->arena, sizeof *node);
 	struct buffer head CLEANUP(buffer_clear) = {0};
 
-	list_copy_head(list->address, &head);
+	list_copy_head(graph->key, list->address, parent == NULL ? graph->via : STR(""), &head);
 	if (parent != NULL)
 		buffer_append_str(&head, parent->head);
 	*node = (struct list_node){
@@ -130,7 +130,8 @@ static void meet(struct list_graph *graph, const struct directory_target *list)
 		meet_again(graph, node);
 		return;
 	}
-	looped = list_copy_find_loop(&graph->job->content, list->address, &way);
+	looped =
+		list_copy_find_loop(&graph->job->content, graph->key, list->address, STR(""), &way);
 	if (looped > 0)
 		log_loop(graph, list->address, buffer_view(&way));
 	else if (looped < 0)

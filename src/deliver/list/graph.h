@@ -35,6 +35,8 @@ struct list_graph_name;   /* in a set */
 struct list_graph {
 	struct directory *directory;
 	const struct deliver_helper_job *job;
+	struct hash_key key; /* of marks */
+	struct str via;      /* the address that leads to the list itself; empty: none */
 	struct arena *arena;
 	struct arena *page_arena;     /* until the next page */
 	struct directory_target list; /* the directory's target for the list itself */

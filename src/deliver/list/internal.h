@@ -34,7 +34,9 @@ struct list_expansion {
 	struct directory *directory;
 	struct queue_client *queue;
 	const struct deliver_helper_job *job;
-	struct str list; /* the address */
+	struct hash_key key; /* of marks */
+	struct str list;     /* the address */
+	struct str via;      /* that leads to it; empty: none */
 	struct list_graph graph;
 	struct directory_post_request post; /* used once the lists are known */
 	const struct list_node *node;       /* the list whose members come next; NULL: all have

@@ -18,6 +18,7 @@ struct deliver_list {
 	struct os_loop *loop;
 	struct directory *directory;
 	struct queue_client *queue;
+	struct hash_key key;
 	struct entry *waiting;
 	struct entry *active;
 	size_t active_count;
@@ -66,7 +67,9 @@ static void start_entry(struct entry *entry)
 		.directory = list->directory,
 		.queue = list->queue,
 		.job = entry->job,
+		.key = list->key,
 		.list = entry->job->recipients[entry->index].address,
+		.via = entry->job->recipients[entry->index].via,
 		.done = on_done,
 		.context = entry,
 	};
@@ -82,15 +85,21 @@ static void start(void *context)
 }
 
 struct deliver_list *deliver_list_new(struct os_loop *loop, struct directory *directory,
-				      struct queue_client *queue)
+				      struct queue_client *queue, struct hash_key key)
 {
 	struct deliver_list *list = memory_alloc_zero(1, sizeof *list);
 
 	list->loop = loop;
+	list->key = key;
 	list->directory = directory;
 	list->queue = queue;
 	list->start = (struct os_task){.call = start, .context = list};
 	return list;
+}
+
+void deliver_list_configure(struct deliver_list *list, struct hash_key key)
+{
+	list->key = key;
 }
 
 void deliver_list_free(struct deliver_list *list)

@@ -4,13 +4,13 @@
  *
  * A message to a list is delivered (RFC 3461 section 5.2.7.1) when new messages with the same
  * content are queued: each for up to a thousand members, from the list's owner (RFC 5321 section
- * 3.9.2), with "Delivered-To: LIST" prepended. If the list is configured so, each member gets a
- * sender address of its own (mail/verp.h), OWNER+MEMBER=HOST@DOMAIN, which we deliver to the
- * owner's mailbox. What the sender requested by NOTIFY, RET and ENVID applies to this delivery and
- * is not passed on.
+ * 3.9.2), with "Delivered-To: LIST" and a mark (header/loop.h) prepended. If the list is configured
+ * so, each member gets a sender address of its own (mail/verp.h), OWNER+MEMBER=HOST@DOMAIN, which
+ * we deliver to the owner's mailbox. What the sender requested by NOTIFY, RET and ENVID applies to
+ * this delivery and is not passed on.
  *
  * Lists among its members, and among theirs, are expanded here as well, each from its own owner and
- * with its line prepended, so that a member of several of them gets the mail once (graph.h).
+ * with its lines prepended, so that a member of several of them gets the mail once (graph.h).
  *
  * A message that has been through the list already fails, and the error names the loop. So does one
  * with the null sender: a bounce is not for the members, and refusing it must not cause another
@@ -24,6 +24,7 @@
 #ifndef DELIVER_LIST_LIST_H
 #define DELIVER_LIST_LIST_H
 
+#include "base/hash.h"
 #include "deliver/helper.h"
 #include "directory/lookup/lookup.h"
 #include "queue/client/client.h"
@@ -35,9 +36,11 @@ enum {
 
 struct deliver_list;
 
-/* DIRECTORY and QUEUE are borrowed. */
+/* DIRECTORY and QUEUE are borrowed. KEY: of marks against loops (header/loop.h). */
 struct deliver_list *deliver_list_new(struct os_loop *loop, struct directory *directory,
-				      struct queue_client *queue);
+				      struct queue_client *queue, struct hash_key key);
+/* Another key, for mail that comes from now on. */
+void deliver_list_configure(struct deliver_list *list, struct hash_key key);
 /* Gives up every job. */
 void deliver_list_free(struct deliver_list *list);
 

@@ -2,6 +2,7 @@
 #include "deliver/lmtp/lmtp.h"
 #include "base/panic.h"
 #include "deliver/lmtp/search.h"
+#include "deliver/remote/attempt/loop.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -143,6 +144,10 @@ void deliver_lmtp_start(struct deliver_lmtp *lmtp, struct deliver_helper_job *jo
 {
 	struct target *target = lmtp->target;
 
+	if (!remote_loop_deliver(lmtp->carrier.site_key, job, lmtp->carrier.settings.chunk)) {
+		deliver_helper_finish(job);
+		return;
+	}
 	job->tells_origin = lmtp->service->xforward;
 	if (job->destination.length > 0) {
 		start_there(lmtp, job);

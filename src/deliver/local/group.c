@@ -78,6 +78,8 @@ void local_batch_fill(struct local_batch *batch)
 			.path = target->path,
 			.sender = job->sender,
 			.recipient = job->recipients[target->index].address,
+			.via = job->recipients[target->index].via,
+			.site_key = entry->site_key,
 			.content = job->content,
 			.is_binary = job->binary,
 			.quota = quota != NULL && quota->is_counted ? &quota->quota : NULL,

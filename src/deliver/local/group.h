@@ -16,6 +16,7 @@ struct local_entry {
 	size_t left;                         /* recipients that are neither reported nor given up */
 	struct deliver_quotas_wanted wanted; /* of the recipients */
 	bool refuses_over_quota;
+	struct hash_key site_key;
 	/* Of each recipient: the earlier one with the same mailbox, whose delivery is his, too;
 	 * else himself. */
 	size_t *first;

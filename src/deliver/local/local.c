@@ -357,6 +357,7 @@ void deliver_local_start(struct deliver_local *local, struct deliver_helper_job 
 		.job = job,
 		.wanted = {entry, job->arena, addresses, job->recipient_count, NULL},
 		.refuses_over_quota = local->service->over_quota == CONFIG_OVER_QUOTA_REFUSE,
+		.site_key = local->config->site_key,
 	};
 	deliver_quotas_find(local->quotas, local->directory, local->service, &entry->wanted);
 }

@@ -27,6 +27,7 @@ struct deliver_pipe {
 	struct os_loop *loop;
 	struct launch_client *launcher;
 	const struct config_service *service;
+	struct hash_key site_key;
 	struct entry *waiting;
 	struct active *active;
 	size_t active_count;
@@ -78,7 +79,8 @@ static void start_recipient(struct entry *entry, size_t index)
 		.service = pipe->service,
 		.id = job->id,
 		.sender = mail_sender_told(job->sender),
-		.recipient = job->recipients[index].address,
+		.owner = {job->recipients[index].address, job->recipients[index].via,
+			  pipe->site_key},
 		.content = job->content,
 		.is_binary = job->binary,
 		.block = pipe->block,
@@ -135,6 +137,7 @@ void deliver_pipe_configure(struct deliver_pipe *pipe, const struct config *conf
 		config_transport_find(config, str_from(service->name));
 
 	pipe->service = service;
+	pipe->site_key = config->site_key;
 	pipe->active_max = transport != NULL ? transport->concurrency : 1;
 	os_loop_defer(pipe->loop, &pipe->start);
 }

@@ -150,7 +150,7 @@ static void on_output_ready(void *context, unsigned events)
 static void log_end(const struct pipe_run *run, const struct mail_verdict *verdict)
 {
 	log_event(EVENT_PROGRAM_FAILED, log_id(run->id), log_string("program", run->path),
-		  log_str("to", run->copy.recipient), log_string("status", verdict->status),
+		  log_str("to", run->copy.owner.recipient), log_string("status", verdict->status),
 		  log_str("output", buffer_view(&run->output_kept)));
 }
 
@@ -227,7 +227,7 @@ static bool begin_copy(struct pipe_run *run, const struct pipe_run_order *order,
 {
 	int result = 0;
 
-	mailbox_copy_begin(&run->copy, &order->content, order->sender, order->recipient,
+	mailbox_copy_begin(&run->copy, &order->content, order->sender, &order->owner,
 			   &run->input_left);
 	if (order->is_binary)
 		result = mailbox_copy_set_binary(&run->copy, order->block, PIPE_BLOCK_SIZE);
@@ -282,6 +282,6 @@ struct pipe_run *pipe_run_start(struct os_loop *loop, struct launch_client *laun
 	}
 	launch_begin(launcher, &run->launch,
 		     &(struct launch_order){order->service->name, order->id, order->sender,
-					    order->recipient});
+					    order->owner.recipient});
 	return run;
 }

@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "deliver/launch/client.h"
 #include "ipc/content.h"
+#include "mailbox/copy.h"
 #include "os/loop.h"
 
 enum { PIPE_BLOCK_SIZE = 64 * 1024 };
@@ -16,7 +17,8 @@ struct pipe_run_order {
 	const struct config_service *service; /* during the call only */
 	struct mail_id id;
 	struct str sender;
-	struct str recipient; /* valid until the run has ended, as the content and the block */
+	struct mailbox_copy_owner owner; /* valid until the run has ended, as the content and the
+					  * block */
 	struct ipc_content content;
 	bool is_binary; /* BINARYMIME: the program gets it encoded */
 	char *block;    /* PIPE_BLOCK_SIZE bytes that runs share: valid only during a call */

@@ -2,6 +2,7 @@
 #include "deliver/remote/remote.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
+#include "deliver/remote/attempt/loop.h"
 #include "deliver/remote/policy/dane.h"
 #include "deliver/remote/search.h"
 #include <stdlib.h>
@@ -82,9 +83,14 @@ void deliver_remote_report(struct deliver_remote *remote, struct sts_client *cli
 
 void deliver_remote_start(struct deliver_remote *remote, struct deliver_helper_job *job)
 {
-	struct remote_search *search = remote_search_new(remote, job);
+	struct remote_search *search;
 	struct mail_verdict verdict;
 
+	if (!remote_loop_lead_on(remote->carrier.site_key, job, remote->carrier.settings.chunk)) {
+		deliver_helper_finish(job);
+		return;
+	}
+	search = remote_search_new(remote, job);
 	if (search != NULL) {
 		remote_attempt_start(&remote->carrier, remote_search_protocol(search), job,
 				     remote_search_key(search), &remote_search_finder, search);

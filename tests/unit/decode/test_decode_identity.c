@@ -192,6 +192,8 @@ static void deliveries_do_not_change_the_digest(void **state)
 	static const struct str same[] = {
 		STR(FIRST "Message-ID: " ID "\r\n" BODY),
 		STR("Delivered-To: scuba@mail.test\r\n" FIRST "Message-ID: " ID "\r\n" BODY),
+		STR("X-Stagepost-Loop: v1 0123456789abcdef\r\n" FIRST "Message-ID: " ID
+		    "\r\n" BODY),
 		STR("Return-Path: <lisa@gmail.com>\r\nX-Original-To: doug@mail.test\r\n"
 		    "DELIVERED-TO: doug@mail.test\r\n"
 		    "Received: from a by b\r\n\twith ESMTP;\r\n Thu, 1 Jan 1970\r\n" FIRST

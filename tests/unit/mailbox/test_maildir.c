@@ -18,6 +18,13 @@
 #include <unistd.h>
 
 #define MESSAGE "Subject: hello\r\n\r\none\r\ntwo\r\n"
+#define ANN_MARK \
+	"X-Stagepost-Loop: v1 dc5fe70d33dbb094\r\n" /* by KEY: delivered to ann@example.org */
+#define INFO_MARK "X-Stagepost-Loop: v1 9e8419c76c2bdb48\r\n" /* led on by info@example.org */
+
+static const struct hash_key KEY = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
+static struct hash_key site_key; /* of what is delivered; none at first */
+static struct str via;           /* that leads to ann@example.org */
 
 static int64_t now_us = INT64_C(1763627594482913);
 static char root[] = "/dev/shm/test_maildir.XXXXXX"; /* nothing is really synced */
@@ -93,6 +100,8 @@ static struct mail_verdict deliver(enum maildir_sync sync, const char *below, co
 	struct maildir_delivery delivery = {
 		.sender = STR("lisa@example.com"),
 		.recipient = STR("ann@example.org"),
+		.via = via,
+		.site_key = site_key,
 		.content = {.file = message_file(message, length), .size = length}};
 
 	path_of(path, sizeof path, below);
@@ -266,27 +275,73 @@ static void there_is_one_return_path(void **state)
 	buffer_clear(&text);
 }
 
+static void remove_returns(struct buffer *text)
+{
+	char *data = buffer_data(text);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < text->length; i++)
+		if (data[i] != '\r')
+			data[kept++] = data[i];
+	buffer_truncate(text, kept);
+}
+
 static void a_loop_is_noticed(void **state)
 {
 	static const struct {
 		const char *message;
 		const char *status;
 	} cases[] = {
-		{"Delivered-To: ann@example.org\r\n\r\n", "5.4.6"},
-		{"X: y\r\ndelivered-TO:ANN@example.org \r\n\r\n", "5.4.6"},
-		{"Delivered-To: ann@example.org\r\nDelivered-To: x\r\n\r\n", "5.4.6"},
-		{"Delivered-To: ann@example.org.net\r\n\r\n", "2.0.0"},
-		{"X: y\r\n\r\nDelivered-To: ann@example.org\r\n", "2.0.0"},
-		{"X-Delivered-To: ann@example.org\r\n\r\n", "2.0.0"},
+		{ANN_MARK "\r\n", "5.4.6"},
+		{"X: y\r\n" ANN_MARK "Delivered-To: x\r\n\r\n", "5.4.6"},
+		{INFO_MARK "\r\n", "5.4.6"}, /* the address that leads to it has sent it on */
+		{"Delivered-To: ann@example.org\r\n\r\n", "2.0.0"}, /* anybody's to write */
+		{"X: y\r\n\r\n" ANN_MARK, "2.0.0"},
+		{"Resent-From: ann@example.org\r\n" ANN_MARK "\r\n", "2.0.0"},
 	};
 
 	(void)state;
+	site_key = KEY;
+	via = STR("info@example.org");
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		set_up_root();
 		assert_string_equal(deliver_text("ann", cases[i].message).status, cases[i].status);
 		assert_int_equal(count_in("ann/new"), cases[i].status[0] == '2');
 		assert_int_equal(count_in("ann/tmp"), 0);
 	}
+	site_key = (struct hash_key){0, 0};
+	via = STR("");
+}
+
+static void a_copy_is_marked(void **state)
+{
+	static const char *const ways[] = {"", "Info@example.org"};
+	static const char *const marks[] = {ANN_MARK, ANN_MARK INFO_MARK};
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct buffer wanted CLEANUP(buffer_clear) = {0};
+	char sizes[64];
+	char name[256];
+
+	(void)state;
+	site_key = KEY;
+	for (size_t i = 0; i < COUNT_OF(ways); i++) {
+		set_up_root();
+		via = str_from(ways[i]);
+		assert_string_equal(deliver_text("ann", MESSAGE).status, "2.0.0");
+		buffer_reset(&text);
+		assert_int_equal(read_folder("ann/new", &text, name, sizeof name), 1);
+		buffer_reset(&wanted);
+		buffer_append_string(&wanted, "Return-Path: <lisa@example.com>\r\n"
+					      "Delivered-To: ann@example.org\r\n");
+		buffer_append_string(&wanted, marks[i]);
+		buffer_append_string(&wanted, MESSAGE);
+		snprintf(sizes, sizeof sizes, ",S=%zu,W=%zu", text.length, wanted.length);
+		assert_non_null(strstr(name, sizes));
+		remove_returns(&wanted);
+		assert_true(str_equal(buffer_view(&text), buffer_view(&wanted)));
+	}
+	site_key = (struct hash_key){0, 0};
+	via = STR("");
 }
 
 static void addresses_cannot_add_headers(void **state)
@@ -556,6 +611,7 @@ int main(void)
 		cmocka_unit_test(blocks_are_joined_without_a_seam),
 		cmocka_unit_test(there_is_one_return_path),
 		cmocka_unit_test(a_loop_is_noticed),
+		cmocka_unit_test(a_copy_is_marked),
 		cmocka_unit_test(addresses_cannot_add_headers),
 		cmocka_unit_test(old_litter_is_cleaned),
 		cmocka_unit_test(what_others_left_half_made_is_made_durable),

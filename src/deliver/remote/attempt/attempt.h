@@ -24,6 +24,7 @@ struct remote_carrier {
 	struct remote_silent *silent;            /* servers that are passed over */
 	struct remote_doubt *doubt;              /* messages that a server may have taken */
 	struct remote_session_settings settings; /* but for the protocol */
+	struct hash_key site_key;                /* of marks against loops */
 	struct shape *shape;                     /* how fast mail goes; NULL: as fast as it can */
 	unsigned configurations;                 /* how many there have been */
 	struct remote_attempt *attempts;         /* under way */

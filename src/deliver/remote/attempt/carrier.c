@@ -21,6 +21,7 @@ void remote_carrier_configure(struct remote_carrier *carrier, const struct confi
 {
 	remote_pool_clear(carrier->pool);
 	carrier->configurations++;
+	carrier->site_key = config->site_key;
 	carrier->settings.hostname = config->hostname;
 	carrier->settings.connect_timeout_us = config->remote_connect_timeout * SECOND_US;
 	carrier->settings.reply_timeout_us = reply_timeout_us;

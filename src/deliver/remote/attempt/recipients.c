@@ -6,10 +6,11 @@ void remote_recipients_init(struct remote_recipients *recipients, struct deliver
 	size_t count = job->recipient_count;
 	size_t most = count < REMOTE_RECIPIENTS_MAX ? count : REMOTE_RECIPIENTS_MAX;
 
-	*recipients = (struct remote_recipients){.job = job, .end = count};
+	*recipients = (struct remote_recipients){.job = job};
 	recipients->order = arena_alloc(job->arena, count * sizeof *recipients->order);
 	for (size_t i = 0; i < count; i++)
-		recipients->order[i] = i;
+		if (!job->recipients[i].is_reported)
+			recipients->order[recipients->end++] = i;
 	recipients->transaction = arena_alloc(job->arena, most * sizeof *recipients->transaction);
 }
 

@@ -30,7 +30,8 @@ struct remote_recipients {
 	bool is_anew; /* those that are left to try at this server need a new session */
 };
 
-/* What it allocates is in JOB's arena. */
+/* Those who are reported already are left out, and there are others. What it allocates is in JOB's
+ * arena. */
 void remote_recipients_init(struct remote_recipients *recipients, struct deliver_helper_job *job);
 
 /* How many recipients the next transaction has if the server takes MOST (0: any number). */

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "deliver/list/list.h"
 #include "directory/lookup/post.h"
+#include "header/loop.h"
 #include "queue/message.h"
 #include "test.h"
 #include <errno.h>
@@ -12,6 +13,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+static const struct hash_key KEY = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
+
+#define MARK      "X-Stagepost-Loop: v1 8489f5000e5c552f\r\n"
+#define NEST_MARK "X-Stagepost-Loop: v1 56c5ab42396be7ee\r\n"
+#define HEAD      "Delivered-To: list@a.test\r\n" MARK
+
 static const char TEXT[] = "Received: x\r\nSubject: hello\r\n\r\nA line.\r\n";
 
 enum { PEOPLE_MAX = 150000 };
@@ -20,6 +27,7 @@ static struct {
 	struct os_loop *loop;
 	struct deliver_list *list;
 	const char *text; /* of the message */
+	struct str via;   /* that leads to the list; empty: nothing does */
 	/* the directory */
 	size_t members; /* m0@b.test and so on */
 	const char *odd_member;
@@ -198,8 +206,11 @@ static void check_data(const struct queue_client_message *message,
 	struct buffer found = {0};
 
 	if (str_starts_with(data, STR("Delivered-To: nest@a.test\r\n")))
-		buffer_append_string(&wanted, "Delivered-To: nest@a.test\r\n");
-	buffer_append_format(&wanted, "Delivered-To: list@a.test\r\n%s", world.text);
+		buffer_append_string(&wanted, "Delivered-To: nest@a.test\r\n" NEST_MARK);
+	buffer_append_string(&wanted, HEAD);
+	if (world.via.length > 0)
+		header_loop_append(KEY, HEADER_LOOP_LED_ON, world.via, "\r\n", &wanted);
+	buffer_append_string(&wanted, world.text);
 	buffer_append_str(&found, data);
 	if (message->file >= 0) {
 		char *space = buffer_reserve(&found, message->written);
@@ -306,6 +317,7 @@ static struct deliver_helper_job *job_new(const char *sender, const char *text, 
 		job->recipients[i] =
 			(struct deliver_helper_recipient){.number = (uint32_t)i + 1,
 							  .address = STR("list@a.test"),
+							  .via = world.via,
 							  .notify = MAIL_NOTIFY_SUCCESS};
 	world.text = text;
 	world.jobs++;
@@ -325,7 +337,7 @@ static int set_up(void **state)
 	memset(&world, 0, sizeof world);
 	world.route = "list";
 	world.loop = os_loop_new();
-	world.list = deliver_list_new(world.loop, NULL, NULL);
+	world.list = deliver_list_new(world.loop, NULL, NULL, KEY);
 	return 0;
 }
 
@@ -379,11 +391,11 @@ static void each_member_has_it_once(void **state)
 /* Up to its bound a message goes with its commit, larger ones into files. */
 static void large_messages_are_copied_into_files(void **state)
 {
-	enum { HEAD = sizeof "Delivered-To: list@a.test\r\n" - 1 };
+	enum { HEAD_SIZE = sizeof HEAD - 1 };
 	static char text[3 * QUEUE_BY_VALUE_MAX];
 
 	for (size_t i = 0; i < 3; i++) {
-		size_t size = i == 2 ? sizeof text - 1 : QUEUE_BY_VALUE_MAX - HEAD + i;
+		size_t size = i == 2 ? sizeof text - 1 : QUEUE_BY_VALUE_MAX - HEAD_SIZE + i;
 
 		set_up(state);
 		memset(text, 'x', size);
@@ -520,15 +532,16 @@ static void some_mail_is_not_for_members(void **state)
 		{"mailbox", "ann@c.test", TEXT, "5.1.1 there is no such list any more;"},
 		{"ownerless", "ann@c.test", TEXT, "4.3.5 the list has no owner;"},
 		{"away", "ann@c.test", TEXT, "4.4.3 told directory;"},
-		{"list", "ann@c.test", "Delivered-To: list@a.test\r\n\r\n",
-		 "5.4.6 mail loop: list@a.test > list@a.test;"},
-		{"list", "ann@c.test",
-		 "Delivered-To: l\\x{FC}ste@a.test\r\nDelivered-To: list@a.test\r\n\r\n",
+		{"list", "ann@c.test", HEAD "\r\n", "5.4.6 mail loop: list@a.test > list@a.test;"},
+		{"list", "ann@c.test", "Delivered-To: l\\x{FC}ste@a.test\r\n" HEAD "\r\n",
 		 "5.4.6 mail loop: list@a.test > l\\x{FC}ste@a.test > list@a.test;"},
 		{"list", "ann@c.test",
 		 "delivered-to: two@a.test\r\nReceived: x\r\nDelivered-To: one@a.test\r\n"
-		 "DELIVERED-TO:List@a.test\r\nDelivered-To: before@a.test\r\n\r\n",
+		 "DELIVERED-TO:List@a.test\r\n" MARK "Delivered-To: before@a.test\r\n\r\n",
 		 "5.4.6 mail loop: List@a.test > one@a.test > two@a.test > List@a.test;"},
+		/* others have taken the fields away */
+		{"list", "ann@c.test", "Delivered-To: one@a.test\r\n" MARK "\r\n",
+		 "5.4.6 mail loop: list@a.test > one@a.test > list@a.test;"},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -542,11 +555,34 @@ static void some_mail_is_not_for_members(void **state)
 	}
 }
 
+/* Mail that comes back to the address that leads to the list is as well known as to the list. */
+static void what_leads_to_it_is_marked(void **state)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	set_up(state);
+	world.members = 3;
+	world.via = STR("Info+x@A.test");
+	deliver("ann@c.test", TEXT, 1);
+	each_has_it(1);
+	tear_down(state);
+
+	set_up(state);
+	world.via = STR("info+x@a.test");
+	header_loop_append(KEY, HEADER_LOOP_LED_ON, world.via, "\r\n\r\n", &text);
+	buffer_append_byte(&text, '\0');
+	deliver("ann@c.test", buffer_data(&text), 1);
+	assert_string_equal(world.outcome, "5.4.6 mail loop: list@a.test > list@a.test;");
+	tear_down(state);
+}
+
 static void what_looks_like_a_loop_is_none(void **state)
 {
 	static const char *const texts[] = {
+		"Delivered-To: list@a.test\r\n\r\n", /* anybody may have written it */
+		NEST_MARK "\r\n",
 		"Delivered-To: other@a.test\r\n\r\nA line.\r\n",
-		"Subject: x\r\n\r\nDelivered-To: list@a.test\r\n",
+		"Subject: x\r\n\r\n" HEAD,
 		"X-Delivered-To: list@a.test\r\n\r\n",
 		"Delivered-To: list@a.test.example\r\n\r\n",
 		"Delivered-To\r\n\r\n",
@@ -669,6 +705,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test(what_is_no_address_is_left_out),
 		cmocka_unit_test(some_mail_is_not_for_members),
+		cmocka_unit_test(what_leads_to_it_is_marked),
 		cmocka_unit_test(what_looks_like_a_loop_is_none),
 		cmocka_unit_test_setup_teardown(a_directory_that_goes_away_is_waited_for, set_up,
 						tear_down),
