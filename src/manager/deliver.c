@@ -192,14 +192,18 @@ static size_t packed_size(const struct mail_recipient *recipient,
 	       deliver_via(recipient, delivery).length;
 }
 
-/* Whether it must not be in one job with deliveries of other recipients: each recipient has a
- * sender of its own; or the message goes on with the address that led it on, which is nobody else's
- * business. */
-static bool is_apart(const struct mail_envelope *envelope, const struct mail_recipient *recipient,
-		     const struct queue_delivery *delivery)
+/* With a sender for each recipient there is a job for each delivery. What an address leads to
+ * another host goes on with that address, which is nobody else's business: only its own deliveries
+ * may be in the job. */
+static uint32_t apart_of(const struct mail_envelope *envelope,
+			 const struct mail_recipient *recipient,
+			 const struct queue_delivery *delivery)
 {
-	return mail_verp_is(envelope->sender) || (delivery->route == QUEUE_ROUTE_REMOTE &&
-						  deliver_via(recipient, delivery).length > 0);
+	if (mail_verp_is(envelope->sender))
+		return delivery->number;
+	if (delivery->route == QUEUE_ROUTE_REMOTE && deliver_via(recipient, delivery).length > 0)
+		return recipient->number;
+	return 0;
 }
 
 /* Its destination, if a domain, is in NAME. LOOK_US: message_look_us(). */
@@ -220,7 +224,7 @@ static struct transport_delivery subject_of(struct message *message, uint32_t in
 		.urgency = envelope->priority > 0   ? URGENCY_HIGH
 			   : envelope->priority < 0 ? URGENCY_LOW
 						    : URGENCY_ORDINARY,
-		.apart = is_apart(envelope, recipient, delivery) ? delivery->recipient : 0,
+		.apart = apart_of(envelope, recipient, delivery),
 		.look_us = look_us,
 	};
 }

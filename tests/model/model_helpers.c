@@ -254,6 +254,7 @@ static void on_start(struct pretended *helper, uint32_t tag, struct str text, bo
 		(void)unpack_u32(&body);
 		job->kinds[i] = kind_of(unpack_str(&body));
 		(void)unpack_str(&body);
+		(void)unpack_str(&body);
 		check_start(helper, m, job->deliveries[i]);
 	}
 	if (m->is_verp && (job->count != 1 || str_find(sender, '[') >= 0))

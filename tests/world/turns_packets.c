@@ -119,6 +119,7 @@ static void hear_deliveries(struct account *account, struct wait_place *place, s
 		(void)unpack_u32(body); /* notify */
 		(void)unpack_str(body); /* address */
 		(void)unpack_str(body); /* orcpt */
+		(void)unpack_str(body); /* via */
 		if (!body->failed)
 			waits_try(account, place, number);
 	}

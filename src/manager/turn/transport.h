@@ -116,8 +116,8 @@ struct transport_delivery {
 	size_t size; /* bytes in a START */
 	bool is_retry;
 	enum urgency urgency; /* retries are all alike */
-	uint32_t apart;       /* its recipient, if only those of the same one may be in its job;
-			       * else 0 */
+	uint32_t apart;       /* only deliveries of its message with the same number may be in
+			       * its job; 0: those of no such number */
 	int64_t look_us;      /* of the message, time of day: transports_overdue(); 0: never */
 };
 
