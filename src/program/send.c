@@ -28,6 +28,9 @@ static int open_store(struct send_program *program)
 	error = queue_store_lock(program->store, "send");
 	for (size_t i = 1; error == 0 && i < config->transport_count; i++)
 		error = queue_store_add_service(program->store, config->transports[i].name);
+	/* on a full disk the directories of the cleaner can wait */
+	if (error == 0 && queue_store_make_aside(program->store) < 0)
+		log_event(EVENT_QUEUE_ERROR, log_string("operation", "make directories"));
 	return error;
 }
 

@@ -3,11 +3,9 @@
  * For each X: read the names of info/, mess/ and todo/ into a table; check the table for
  * mismatches; then check the names of the other places against it.
  */
-#include "queue/cleaner.h"
 #include "base/panic.h"
 #include "os/file/file.h"
-#include "queue/internal.h"
-#include "queue/number_table.h"
+#include "queue/cleaner/internal.h"
 #include "queue/trigger.h"
 #include "queue/update.h"
 #include <errno.h>
@@ -25,22 +23,6 @@ enum {
 	PHASE_REMOTE,
 	PHASE_INTD,
 	PHASE_LOCAL, /* then the other services */
-};
-
-struct queue_cleaner {
-	struct queue_store *store;
-	const char *const *services;
-	size_t service_count;
-	const struct queue_cleaner_handler *handler;
-	void *context;
-	uint32_t x;
-	size_t phase;
-	struct os_file_list *list; /* of the current phase, or NULL */
-	size_t judged;             /* entries of the table */
-	struct number_table table;
-	bool has_failed;
-	bool is_finished;
-	int error; /* of the current step */
 };
 
 struct queue_cleaner *queue_cleaner_new(struct queue_store *store, const char *const *services,
@@ -73,54 +55,6 @@ bool queue_cleaner_is_sure(const struct queue_cleaner *cleaner)
 
 /* --- one message --- */
 
-static int drop(struct queue_cleaner *cleaner, enum queue_place place, const char *name,
-		uint64_t number)
-{
-	int result = queue_store_drop_durably(cleaner->store, place, name, number);
-	char path[QUEUE_PATH_SIZE];
-
-	if (result > 0 && cleaner->handler->removed != NULL) {
-		queue_store_path(cleaner->store, place, name, number, path);
-		cleaner->handler->removed(cleaner->context, path);
-	}
-	return result < 0 ? result : 0;
-}
-
-/* It is in info/ and has no data. */
-static int judge_info(struct queue_cleaner *cleaner, uint64_t number)
-{
-	int result = queue_store_has(cleaner->store, QUEUE_MESS, NULL, number);
-
-	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++)
-		result =
-			queue_store_has(cleaner->store, QUEUE_TODO, mail_stage_name(stage), number);
-	if (result != 0)
-		return result < 0 ? result : 0;
-	if (cleaner->handler->forget != NULL)
-		cleaner->handler->forget(cleaner->context, number);
-	return drop(cleaner, QUEUE_INFO, NULL, number);
-}
-
-/* It has data, under its true number, and is neither at S4 nor at S5. */
-static int judge_mess(struct queue_cleaner *cleaner, uint64_t number)
-{
-	int result = queue_store_is_live(cleaner->store, number);
-	struct os_file_info info;
-	char path[QUEUE_PATH_SIZE];
-
-	if (result != 0)
-		return result < 0 ? result : 0;
-	queue_store_path(cleaner->store, QUEUE_MESS, NULL, number, path);
-	if (os_file_info_at(cleaner->store->directory, path, &info) < 0 || info.inode != number)
-		return 0;
-	if (cleaner->handler->forget != NULL)
-		cleaner->handler->forget(cleaner->context, number);
-	result = cleaner->handler->remove_data(cleaner->context, number);
-	if (result == 0 && cleaner->handler->removed != NULL)
-		cleaner->handler->removed(cleaner->context, path);
-	return result;
-}
-
 static int settle(struct queue_cleaner *cleaner, unsigned flags, uint64_t number)
 {
 	const struct queue_settling settling = {cleaner->store, cleaner->services,
@@ -143,28 +77,27 @@ static int judge(struct queue_cleaner *cleaner, struct number_entry *entry)
 	    cleaner->handler->is_busy(cleaner->context, entry->number))
 		return 0;
 	entry->flags = 0; /* its other names are examined one by one */
-	if (has_todo)
-		return settle(cleaner, flags, entry->number);
-	return flags == HAS_INFO ? judge_info(cleaner, entry->number)
-				 : judge_mess(cleaner, entry->number);
+	return has_todo ? settle(cleaner, flags, entry->number)
+			: cleaner_judge(cleaner, entry->number);
 }
 
-/* Whatever is still in info/ is S5. */
+/* A name in any other place. Whatever is still in info/ is S5: then that in intd/ is of an update
+ * that was interrupted. At S4 all of them go: everything is in the data file. */
 static int judge_side(struct queue_cleaner *cleaner, enum queue_place place, const char *name,
 		      uint64_t number)
 {
+	bool is_s5 = (number_table_flags(&cleaner->table, number) & HAS_INFO) != 0;
 	int result;
 
-	if ((place != QUEUE_INTD &&
-	     (number_table_flags(&cleaner->table, number) & HAS_INFO) != 0) ||
-	    cleaner->handler->is_busy(cleaner->context, number))
+	if ((is_s5 && place != QUEUE_INTD) || cleaner->handler->is_busy(cleaner->context, number))
 		return 0;
-	if (place == QUEUE_INTD)
-		return drop(cleaner, place, name, number);
+	result = is_s5 ? 1 : queue_store_is_live(cleaner->store, number);
+	if (result == 0)
+		return cleaner_judge(cleaner, number);
+	if (result < 0 || place == QUEUE_INTD)
+		return result < 0 ? result : cleaner_drop(cleaner, place, name, number);
 	result = queue_store_has(cleaner->store, QUEUE_INFO, NULL, number);
-	if (result != 0)
-		return result < 0 ? result : 0;
-	return drop(cleaner, place, name, number);
+	return result == 0 ? cleaner_drop(cleaner, place, name, number) : result < 0 ? result : 0;
 }
 
 /* --- all messages --- */

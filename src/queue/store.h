@@ -19,6 +19,8 @@
  *   remote/X/ID          the control file: not done for other hosts
  *   bounce/X/ID          permanent failures not yet reported
  *   trigger/NAME         triggers being waited on
+ *   damaged/NAME         what is left of messages that the disk has damaged, for people
+ *   litter/NAME          what a power failure seems to have left, for 36 hours (queue/cleaner.h)
  *   lock/trigger lock/queue lock/send
  *   directory            what the node has seen of its directory's data (store/guard/guard.h):
  *                        not part of the queue; kept here because it belongs to the node
@@ -45,9 +47,9 @@
  * (Sources: qmail internals, section 2; the hard links to one append-only textual control file are
  * from the distributed design.)
  *
- * Only the process "queue" makes names in pid and todo, and removes names in pid, todo and mess.
- * Only "send" makes names in mess, makes and removes names in intd, info, local, remote, bounce and
- * trigger, and writes control files.
+ * Only the process "queue" makes names in pid and todo, and removes names in pid, todo and, at the
+ * end of a message, mess. Only "send" makes names in mess, makes and removes names in intd, info,
+ * local, remote, bounce, trigger, damaged and litter, and writes control files.
  */
 #ifndef QUEUE_STORE_H
 #define QUEUE_STORE_H
@@ -75,6 +77,9 @@ struct queue_options {
 	uint32_t split; /* for creation; 0: 97 */
 	enum queue_sync sync;
 };
+
+#define QUEUE_DAMAGED "damaged"
+#define QUEUE_LITTER  "litter"
 
 /* An unfinished file of this age is litter: the sources, section 6. */
 #define QUEUE_LITTER_AGE_US (36 * HOUR_US)
@@ -111,6 +116,9 @@ const char *queue_sync_name(enum queue_sync sync);
  * that makes names in them does so when it starts, and a power failure may take such names anyway.
  */
 MUST_CHECK int queue_store_add_service(struct queue_store *store, const char *service);
+
+/* The same for damaged/ and litter/. */
+MUST_CHECK int queue_store_make_aside(const struct queue_store *store);
 
 enum queue_place {
 	QUEUE_MESS,

@@ -270,6 +270,7 @@ static struct world *begin_run(const struct scenario *scenario, enum queue_sync 
 	ledger.sync = sync;
 	ledger.spares = scenario->spares;
 	ledger.has_queue = !scenario->is_empty_disk;
+	ledger.may_be_damaged = scenario->is_by_hand;
 	campaign.is_broken = false;
 	campaign.scenario = scenario->name;
 	campaign.random = 1;

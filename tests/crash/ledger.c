@@ -309,10 +309,17 @@ static int remove_data(void *context, uint64_t number)
 	return queue_message_remove_data(context, number);
 }
 
+static void on_finding(void *context, const struct queue_cleaner_finding *finding)
+{
+	(void)context;
+	if (finding->kind != QUEUE_CLEANER_LITTER)
+		ledger.damaged = finding->number;
+}
+
 int ledger_clean(struct queue_store *store, struct queue_intake *intake)
 {
-	static const struct queue_cleaner_handler handler = {.is_busy = is_busy,
-							     .remove_data = remove_data};
+	static const struct queue_cleaner_handler handler = {
+		.is_busy = is_busy, .remove_data = remove_data, .found = on_finding};
 	struct queue_cleaner *cleaner =
 		queue_cleaner_new(store, ledger_services, LEDGER_SERVICES, &handler, intake);
 	int first_error = 0;
@@ -369,11 +376,25 @@ static int start(struct trial *trial)
 	return result;
 }
 
+/* No state of a power cut is mistaken for damage. A failed sync is damage: what it was to write may
+ * be lost for good, in any order. */
+static int check_damage(const struct trial *trial)
+{
+	if (ledger.damaged == 0 || ledger.may_be_damaged ||
+	    strncmp(recorder.failed, "sync", 4) == 0)
+		return 0;
+	return blame(trial, ledger.damaged, "is taken for one that the disk has damaged");
+}
+
 bool ledger_holds(struct buffer *why)
 {
 	struct trial trial = {.why = why};
-	int result = start(&trial);
+	int result;
 
+	ledger.damaged = 0;
+	result = start(&trial);
+	if (result == 0)
+		result = check_damage(&trial);
 	if (result == 0)
 		result = check_promises(&trial);
 	if (result == 0)

@@ -42,7 +42,9 @@ struct ledger {
 	uint64_t version; /* of the promises */
 	enum queue_sync sync;
 	uint32_t spares;
-	bool has_queue; /* it was created */
+	bool has_queue;      /* it was created */
+	bool may_be_damaged; /* names were removed by hand */
+	uint64_t damaged;    /* a message that the last cleaner called damaged; 0: none */
 };
 
 extern struct ledger ledger;

@@ -67,6 +67,8 @@ const struct mutant mutants[] = {
 	 CALL_RENAME, "todo", ORDERED},
 	{"map written out after todo went", MUTANT_DEFER, CALL_WRITE_OUT, "intd", CALL_UNLINK,
 	 "todo", ORDERED},
+	/* elsewhere what has no mark is litter, and delivered to nobody either */
+	{"end not marked", MUTANT_SKIP, CALL_MODIFY, "mess", 0, NULL, ORDERED},
 	{"quarantine released without a sync", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "pid", 0, NULL,
 	 ORDERED},
 };

@@ -686,7 +686,7 @@ const struct scenario scenarios[] = {
 	{"reuse, no spares", reuse, 0, false},
 	{"short lives, no spares", short_lives, 0, false},
 	{"writing anew, no spares", writing_anew, 0, false},
-	{"stray, no spares", stray, 0, false},
+	{"stray, no spares", stray, 0, false, true},
 };
 const size_t scenario_count = COUNT_OF(scenarios);
 

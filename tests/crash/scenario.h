@@ -13,6 +13,7 @@ struct scenario {
 	void (*run)(void);
 	uint32_t spares;
 	bool is_empty_disk; /* no queue yet */
+	bool is_by_hand;    /* names are removed as a damaged disk would */
 };
 
 extern const struct scenario scenarios[];

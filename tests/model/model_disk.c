@@ -187,6 +187,16 @@ int queue_cleaner_step(struct queue_cleaner *cleaner)
 	return model_is_calm || model_once_in(10) ? 0 : model_once_in(10) ? -EIO : 1;
 }
 
+int queue_cleaner_sweep(struct queue_store *store, int64_t now_us,
+			void (*removed)(void *context, const char *path), void *context)
+{
+	(void)store;
+	(void)now_us;
+	(void)removed;
+	(void)context;
+	return model_is_calm || model_once_in(10) ? 0 : -EIO;
+}
+
 bool queue_cleaner_is_sure(const struct queue_cleaner *cleaner)
 {
 	(void)cleaner;

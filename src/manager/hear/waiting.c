@@ -181,8 +181,15 @@ static void on_cleaned(void *context, bool is_sure)
 		queue_link_cleaned(manager->queue);
 }
 
-static const struct cleaning_handler cleaning_handler = {is_awake, on_data_left, on_hold_left,
-							 on_cleaned};
+static void on_message_left(void *context, uint64_t number)
+{
+	struct manager *manager = context;
+
+	(void)scan_find(manager->scan, number);
+}
+
+static const struct cleaning_handler cleaning_handler = {is_awake, on_data_left, on_message_left,
+							 on_hold_left, on_cleaned};
 
 static void on_all_found(void *context)
 {

@@ -3,13 +3,18 @@
 #include "base/arena.h"
 #include "base/panic.h"
 #include "log/event.h"
+#include "manager/outcome.h"
 #include "os/clock.h"
 #include "queue/cleaner.h"
 #include <stdlib.h>
 
 enum { SLICE_US = 2000, PAUSE_US = 1000, BUSY_PAUSE_US = 20000 };
 
+/* Recipients of one message, each with an event of its own. */
+enum { LOGGED_MAX = 100 };
+
 struct cleaning {
+	struct queue_store *store;
 	struct sleepers *sleepers;
 	struct wake *wake;
 	const struct cleaning_handler *handler;
@@ -56,8 +61,72 @@ static int end_hold(void *context, struct str name)
 	return cleaning->handler->end_hold(cleaning->context, name);
 }
 
-static const struct queue_cleaner_handler cleaner_handler = {is_busy, forget, remove_data,
-							     cleaning_log, end_hold};
+/* --- messages that have lost names --- */
+
+static void log_undelivered(enum log_name event, const struct queue_cleaner_finding *finding,
+			    struct str to, int64_t recipients)
+{
+	const struct mail_envelope *envelope = finding->control->envelope;
+
+	log_event(event, log_id(envelope->id), log_str("from", envelope->sender), log_str("to", to),
+		  log_number("recipients", recipients), log_string("reason", finding->why),
+		  log_string("path", finding->path));
+}
+
+/* Those of whom it is not known that they have it: an event for each, for the first of them. */
+static void log_each_undelivered(enum log_name event, const struct queue_cleaner_finding *finding)
+{
+	const struct queue_control *control = finding->control;
+	const struct mail_envelope *envelope = control->envelope;
+	int64_t count = 0;
+
+	for (size_t i = 0; control->is_mapped && i < control->delivery_count; i++)
+		count += outcome_is_open(&control->deliveries[i]);
+	for (size_t i = 0, logged = 0; control->is_mapped && i < control->delivery_count; i++)
+		if (outcome_is_open(&control->deliveries[i]) && logged++ < LOGGED_MAX)
+			log_undelivered(event, finding, control->deliveries[i].address, count);
+	for (size_t i = 0; !control->is_mapped && i < envelope->recipient_count && i < LOGGED_MAX;
+	     i++)
+		log_undelivered(event, finding, envelope->recipients[i].address,
+				(int64_t)envelope->recipient_count);
+	if (control->is_mapped && count == 0)
+		log_undelivered(event, finding, STR(""), 0);
+}
+
+static void found(void *context, const struct queue_cleaner_finding *finding)
+{
+	static const enum log_name events[] = {
+		[QUEUE_CLEANER_REBUILT] = EVENT_MESSAGE_REBUILT,
+		[QUEUE_CLEANER_DAMAGED] = EVENT_MESSAGE_LOST,
+		[QUEUE_CLEANER_LITTER] = EVENT_MESSAGE_LITTER,
+	};
+	struct cleaning *cleaning = context;
+
+	if (finding->control != NULL)
+		log_each_undelivered(events[finding->kind], finding);
+	else
+		log_event(events[finding->kind], log_number("number", (int64_t)finding->number),
+			  log_string("reason", finding->why), log_string("path", finding->path));
+	if (finding->kind == QUEUE_CLEANER_REBUILT)
+		cleaning->handler->found(cleaning->context, finding->number);
+	if (finding->report != 0)
+		cleaning->handler->found(cleaning->context, finding->report);
+}
+
+/* --- itself --- */
+
+static const struct queue_cleaner_handler cleaner_handler = {is_busy,      forget, remove_data,
+							     cleaning_log, found,  end_hold};
+
+static void finish(struct cleaning *cleaning)
+{
+	int error = queue_cleaner_sweep(cleaning->store, os_clock_wall_us(), cleaning_log, NULL);
+
+	if (error < 0)
+		log_event(EVENT_QUEUE_ERROR, log_string("operation", "clean litter"),
+			  log_error(error));
+	cleaning->handler->done(cleaning->context, queue_cleaner_is_sure(cleaning->cleaner));
+}
 
 static void on_slice(void *context)
 {
@@ -73,8 +142,7 @@ static void on_slice(void *context)
 		os_timer_start(cleaning->timer,
 			       wake_is_quiet(cleaning->wake) ? PAUSE_US : BUSY_PAUSE_US);
 	else
-		cleaning->handler->done(cleaning->context,
-					queue_cleaner_is_sure(cleaning->cleaner));
+		finish(cleaning);
 }
 
 struct cleaning *cleaning_new(struct os_loop *loop, struct queue_store *store,
@@ -85,6 +153,7 @@ struct cleaning *cleaning_new(struct os_loop *loop, struct queue_store *store,
 	struct cleaning *cleaning = memory_alloc_zero(1, sizeof *cleaning);
 	const char **names;
 
+	cleaning->store = store;
 	cleaning->sleepers = sleepers;
 	cleaning->wake = wake;
 	cleaning->handler = handler;

@@ -17,6 +17,8 @@ struct cleaning_handler {
 	bool (*is_awake)(void *context, uint64_t number);
 	/* Asks to remove the data of a message that ended before this process began. */
 	void (*remove_data)(void *context, uint64_t number);
+	/* NUMBER is a message at S5 again, and is not known yet. */
+	void (*found)(void *context, uint64_t number);
 	/* The message that the trigger NAME holds is gone. 0 or -errno. */
 	int (*end_hold)(void *context, struct str name);
 	/* It has finished. IS_SURE: no names of ended messages are left. */

@@ -88,6 +88,8 @@ static const struct rights table[] = {
 	  {RIGHTS_QUEUE, "remote", true},
 	  {RIGHTS_QUEUE, "bounce", true},
 	  {RIGHTS_QUEUE, "trigger", true},
+	  {RIGHTS_QUEUE, "damaged", false},
+	  {RIGHTS_QUEUE, "litter", false},
 	  {RIGHTS_SYSTEM, "/proc/stat", false}, /* the load of the processors */
 	  {RIGHTS_SYSTEM, "/proc/fs/ext4", false}}},
 	{"resolve", "process", 0, {NULL}, {"send", "directory"}, RIGHTS_CONFINED, {{0}}},

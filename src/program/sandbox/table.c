@@ -132,6 +132,8 @@ static const struct sandbox_profile profiles[] = {
 	  {SANDBOX_IN_QUEUE, "todo", OS_SANDBOX_READ | OS_SANDBOX_LIST | OS_SANDBOX_LINK},
 	  /* removes only what was incomplete */
 	  {SANDBOX_IN_QUEUE, "mess", KEEP & ~OS_SANDBOX_WRITE},
+	  {SANDBOX_IN_QUEUE, "damaged", KEEP & ~OS_SANDBOX_WRITE},
+	  {SANDBOX_IN_QUEUE, "litter", KEEP & ~OS_SANDBOX_WRITE},
 	  {SANDBOX_IN_QUEUE, "lock/trigger", OS_SANDBOX_READ}}},
 	{"resolve", 0, {{0}}},
 	{"list", 0, {{0}}},

@@ -11,8 +11,9 @@
 
 enum { LOCK_MS = 30000 };
 
-static const char *const plain_names[] = {"pid",   "mess",   "intd",   "todo",    "info",
-					  "local", "remote", "bounce", "trigger", "lock"};
+static const char *const plain_names[] = {"pid",     "mess",  "intd",        "todo",
+					  "info",    "local", "remote",      "bounce",
+					  "trigger", "lock",  QUEUE_DAMAGED, QUEUE_LITTER};
 static const char *const split_names[] = {"mess", "intd",   "todo/submit", "todo/arrive",
 					  "info", "remote", "bounce"};
 static const char *const lock_names[] = {"lock/queue", "lock/send"};

@@ -3,9 +3,6 @@
 #include "os/file/file.h"
 #include "queue/repair/internal.h"
 #include <errno.h>
-#include <stdio.h>
-
-enum { ASIDE_TRIES = 10000 };
 
 int repair_make_directory(struct repair *repair, const char *name)
 {
@@ -16,41 +13,19 @@ int repair_make_directory(struct repair *repair, const char *name)
 	return result == 0 ? os_file_sync_directory(repair->store->directory, ".") : result;
 }
 
-/* A free name in damaged/: "info_7_457", or with ".2" after it ... */
-static int free_name(struct repair *repair, const char *path, char out[REPAIR_PATH_SIZE])
-{
-	struct os_file_info info;
-	size_t length;
-	int result = 0;
-
-	length = (size_t)snprintf(out, REPAIR_PATH_SIZE - 16, "damaged/%s", path);
-	if (length >= REPAIR_PATH_SIZE - 16)
-		return -ENAMETOOLONG;
-	for (char *c = out + sizeof "damaged/" - 1; *c != '\0'; c++)
-		if (*c == '/')
-			*c = '_';
-	for (unsigned i = 2; i < ASIDE_TRIES; i++) {
-		result = os_file_info_at(repair->store->directory, out, &info);
-		if (result != 0)
-			break;
-		snprintf(out + length, 16, ".%u", i);
-	}
-	return result == -ENOENT ? 0 : result < 0 ? result : -EEXIST;
-}
-
 int repair_set_aside(struct repair *repair, const char *path, const char *why)
 {
 	int directory = repair->store->directory;
-	char to[REPAIR_PATH_SIZE];
+	char to[QUEUE_ASIDE_PATH_SIZE];
 	struct os_file_info info;
 	int result = os_file_info_at(directory, path, &info);
 
 	if (result < 0)
 		return result == -ENOENT ? 0 : result;
 	if (!repair->options->dry_run) {
-		result = repair_make_directory(repair, "damaged");
+		result = repair_make_directory(repair, QUEUE_DAMAGED);
 		if (result == 0)
-			result = free_name(repair, path, to);
+			result = queue_store_aside_name(repair->store, QUEUE_DAMAGED, path, to);
 		if (result == 0)
 			result = os_file_rename(directory, path, to);
 	}
