@@ -174,18 +174,19 @@ static bool has_flight(const struct message *message)
 	return false;
 }
 
-/* Gives up what is not decided, or looks up its addresses again, when the message has its
- * deliveries in memory and none is in flight. The result is news being written when this
- * returns; while the disk does not accept news, the order is not confirmed. */
+/* Gives up what is not decided, or looks up its addresses again, or takes its data as they are,
+ * when the message has its deliveries in memory and none is in flight. The result is news being
+ * written when this returns; while the disk does not accept news, the order is not confirmed. */
 static enum order_code intervene(const struct request *request)
 {
 	static const enum message_order orders[] = {[ORDER_BOUNCE] = MESSAGE_ORDER_BOUNCE,
 						    [ORDER_REMOVE] = MESSAGE_ORDER_REMOVE,
-						    [ORDER_REQUEUE] = MESSAGE_ORDER_REQUEUE};
+						    [ORDER_REQUEUE] = MESSAGE_ORDER_REQUEUE,
+						    [ORDER_ACCEPT] = MESSAGE_ORDER_ACCEPT};
 	enum message_order order = orders[request->order->kind];
 
 	if (request->message == NULL) {
-		request->sleeper->facts.order = order & 3U;
+		request->sleeper->facts.order = order & 7U;
 		life_wake(request->manager, request->sleeper, false, NULL);
 		return take_order_back(request->manager, request->id.number) ? ORDER_UNREADABLE
 									     : ORDER_OK;
@@ -194,14 +195,14 @@ static enum order_code intervene(const struct request *request)
 	    (request->message->state == MESSAGE_OWING || request->message->jobs > 0))
 		return ORDER_NOT_RECORDED;
 	if (request->message->state == MESSAGE_OWING) { /* done once its news is on disk */
-		request->message->facts.order = order & 3U;
+		request->message->facts.order = order & 7U;
 		return ORDER_OK;
 	}
 	if (has_flight(request->message))
 		return ORDER_UNDER_WAY;
 	if (request->message->jobs == 0)
 		return ORDER_BUSY;
-	request->message->facts.order = order & 3U;
+	request->message->facts.order = order & 7U;
 	end_waiting(request->manager, request->message);
 	return ORDER_OK;
 }
@@ -302,6 +303,7 @@ static const struct {
 	[ORDER_BOUNCE] = {true, intervene},
 	[ORDER_REMOVE] = {true, intervene},
 	[ORDER_REQUEUE] = {true, intervene},
+	[ORDER_ACCEPT] = {true, intervene},
 	[ORDER_WHY] = {true, why},
 	[ORDER_PAUSED] = {false, paused},
 	[ORDER_SAID] = {false, said},

@@ -176,10 +176,24 @@ static void requeue(struct message *message)
 	message->facts.order = MESSAGE_ORDER_NONE;
 }
 
-static void carry_out_order(struct message *message)
+/* From now on what the disk has made of its data is the message. That is durable, with the next
+ * record, before it is tried. */
+static void accept_data(struct manager *manager, struct message *message)
+{
+	int error = message_accept_data(manager, message);
+
+	message->facts.order = MESSAGE_ORDER_NONE;
+	if (error < 0)
+		log_event(EVENT_QUEUE_ERROR, log_id(message->id),
+			  log_string("operation", "read data"), log_error(error));
+}
+
+static void carry_out_order(struct manager *manager, struct message *message)
 {
 	if (message->facts.order == MESSAGE_ORDER_REQUEUE)
 		requeue(message);
+	else if (message->facts.order == MESSAGE_ORDER_ACCEPT)
+		accept_data(manager, message);
 	else if (message->facts.order != MESSAGE_ORDER_NONE)
 		give_up(message);
 }
@@ -254,7 +268,7 @@ enum message_state decide(struct manager *manager, struct message *message)
 	struct mail_envelope *requeued;
 	bool is_missed;
 
-	carry_out_order(message);
+	carry_out_order(manager, message);
 	deliver_end_hold(manager, message->id);
 	is_missed = outcome_is_missed(&message->control->envelope->deadline, os_clock_wall_us());
 	requeued = manager->is_stopping || is_missed ? NULL : remap_envelope(message->control);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Starts jobs with helpers, and ends them. */
+#include "base/checksum.h"
 #include "base/panic.h"
 #include "ipc/pack.h"
 #include "log/event.h"
@@ -11,6 +12,7 @@
 #include "os/file/file.h"
 #include "os/random.h"
 #include "queue/message.h"
+#include <errno.h>
 #include <string.h>
 #include <utlist.h>
 
@@ -194,18 +196,52 @@ _Static_assert((int)IPC_JOB_CONTENT_MAX == (int)QUEUE_BY_VALUE_MAX,
 
 /* A large message is passed as its file's descriptor, a small one by value (queue/intake/spare.c):
  * 0 or -errno; *FILE_OUT may be invalid. */
-static int read_content(struct manager *manager, const struct message *message,
-			struct buffer *content, int *file_out)
+static int read_content(struct manager *manager, struct message *message, struct buffer *content,
+			int *file_out)
 {
 	enum mail_stage stage = (enum mail_stage)message->facts.stage;
 	const enum mail_stage *place = message_facts_are_s4(message->facts) ? &stage : NULL;
 	uint64_t size = message->control->envelope->size;
+	uint32_t checksum = 0;
+	int error = 0;
 
-	if (size <= QUEUE_BY_VALUE_MAX)
-		return queue_update_read_data(manager->store, place, message->id.number, size,
-					      content);
-	*file_out = queue_update_open_data(manager->store, place, message->id.number);
-	return *file_out < 0 ? *file_out : 0;
+	if (size <= QUEUE_BY_VALUE_MAX) {
+		error = queue_update_read_data(manager->store, place, message->id.number, size,
+					       content);
+		if (error == 0)
+			checksum = checksum_extend(0, buffer_data(content), content->length);
+	} else {
+		*file_out = queue_update_open_data(manager->store, place, message->id.number);
+		if (*file_out < 0)
+			return *file_out;
+		if (!message->is_sound)
+			error = queue_update_checksum_data(*file_out, size, &checksum);
+	}
+	if (error == 0 && !message->is_sound && !queue_control_has_data(message->control, checksum))
+		error = -EBADMSG;
+	message->is_sound = error == 0;
+	return error;
+}
+
+/* What is not as it was queued is not delivered as if it were. */
+static void hold_damaged(struct manager *manager, struct job *job)
+{
+	struct message *message = job->message;
+	const struct mail_envelope *envelope = message->control->envelope;
+	const struct outcome_terms terms = dispatch_terms(manager, job);
+
+	log_event(EVENT_DATA_DAMAGED, log_id(message->id), log_str("from", envelope->sender),
+		  log_number("recipients", (int64_t)envelope->recipient_count),
+		  log_number("size", (int64_t)envelope->size));
+	for (uint32_t i = 0; i < job->delivery_count; i++) {
+		uint32_t index = job->deliveries[i].index;
+
+		job->deliveries[i].is_reported = true;
+		outcome_damage(&message->control->deliveries[index], &terms);
+		message->news[index] |= RECORDER_OUTCOME;
+		outcome_log(envelope, &message->control->deliveries[index], NULL);
+	}
+	dispatch_end(manager, job);
 }
 
 /* If the data cannot be read the message is deferred, not lost. */
@@ -213,13 +249,18 @@ static void start(struct manager *manager, struct job *job, struct helper *helpe
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
 	struct buffer content CLEANUP(buffer_clear) = {0};
-	const struct message *message = job->message;
+	struct message *message = job->message;
 	bool is_kept = message->content.length > 0 &&
 		       message->content.length == message->control->envelope->size;
 	int file = -1;
 	int error;
 
 	error = is_kept ? 0 : read_content(manager, message, &content, &file);
+	if (error == -EBADMSG) {
+		os_file_close(file);
+		hold_damaged(manager, job);
+		return;
+	}
 	if (error < 0) {
 		log_event(EVENT_QUEUE_ERROR, log_id(message->id),
 			  log_string("operation", "open data"), log_error(error));

@@ -344,6 +344,7 @@ void life_begin(struct manager *manager, const struct queue_link_notice *notice)
 	struct message *message = message_new(manager, notice->number, facts);
 
 	message_keep_content(manager, message, notice->content);
+	message->is_sound = true; /* "queue" has just computed their checksum */
 	begin(manager, message, notice->text);
 }
 

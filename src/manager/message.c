@@ -6,6 +6,7 @@
 #include "manager/link/remap.h"
 #include "manager/notice.h"
 #include "os/clock.h"
+#include "os/file/file.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -80,13 +81,19 @@ static int load(struct manager *manager, struct message *message, struct str tex
 		error = queue_update_load(manager->store,
 					  message_facts_are_s4(message->facts) ? &stage : NULL,
 					  message->id.number, &message->control, &line);
+	if (error == 0 && message->control->damaged > 0)
+		log_event(EVENT_RECORDS_DAMAGED, log_id(message->control->envelope->id),
+			  log_str("from", message->control->envelope->sender),
+			  log_number("recipients",
+				     (int64_t)message->control->envelope->recipient_count),
+			  log_number("records", message->control->damaged));
 	if (message_is_damage(error))
 		log_event(EVENT_MESSAGE_DAMAGED, log_number("number", (int64_t)message->id.number),
 			  log_number("line", line), log_error(error));
 	else if (error == -EPROTO)
 		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)message->id.number),
 			  log_string("operation", "read message"),
-			  log_string("error", "its control file is not of format 1: a later "
+			  log_string("error", "its control file is not of format 1 or 2: a later "
 					      "version of Stagepost has written it"));
 	else if (error < 0 && error != -ENOENT)
 		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)message->id.number),
@@ -151,6 +158,34 @@ void message_take_mapping(struct manager *manager, struct message *message,
 	for (size_t i = 0; i < count; i++)
 		if (deliveries[i].outcome != QUEUE_PENDING)
 			message->news[i] |= RECORDER_OUTCOME;
+}
+
+int message_accept_data(struct manager *manager, struct message *message)
+{
+	enum mail_stage stage = (enum mail_stage)message->facts.stage;
+	const enum mail_stage *place = message_facts_are_s4(message->facts) ? &stage : NULL;
+	uint32_t checksum = 0;
+	int file = queue_update_open_data(manager->store, place, message->id.number);
+	int error = file < 0 ? file
+			     : queue_update_checksum_data(file, message->control->envelope->size,
+							  &checksum);
+
+	os_file_close(file);
+	if (error < 0)
+		return error;
+	if (queue_control_has_data(message->control, checksum))
+		return 0;
+	log_event(EVENT_DATA_ACCEPTED, log_id(message->id));
+	queue_control_take_data(message->control, checksum);
+	for (size_t i = 0; i < message->control->delivery_count; i++) {
+		struct queue_delivery *delivery = &message->control->deliveries[i];
+
+		if (!outcome_is_open(delivery))
+			continue;
+		delivery->until_us = os_clock_wall_us();
+		message->news[i] |= RECORDER_OUTCOME;
+	}
+	return 0;
 }
 
 int message_read(struct manager *manager, struct message *message, struct str text)

@@ -88,6 +88,7 @@ struct message {
 	bool is_crowded_out;           /* sleeps because its destination has too many waiting */
 	bool was_released;             /* an event has made some due, which is not recorded */
 	bool lost_turn;   /* its last job had one (wait/trigger/gate.h), and others were faster */
+	bool is_sound;    /* its data have been compared with their checksum */
 	bool is_doubtful; /* REMOVING, but whether it was removed is not known yet */
 	unsigned record_failures; /* in a row */
 	struct buffer content;    /* its data; empty: on the disk */
@@ -109,6 +110,10 @@ struct message *message_find(const struct manager *manager, uint64_t number);
 struct message *message_new(struct manager *manager, uint64_t number, struct message_facts facts);
 /* Only by life.c. */
 void message_free(struct manager *manager, struct message *message);
+/* An operator wants the data delivered as the disk has made them: takes their checksum for the
+ * right one, and makes open deliveries due. Changes nothing if it is right already. -errno: they
+ * cannot be read. */
+MUST_CHECK int message_accept_data(struct manager *manager, struct message *message);
 /* Sets its units of memory; IS_MAPPING: its recipients are not resolved yet. */
 void message_weigh(struct manager *manager, struct message *message, size_t units, bool is_mapping);
 /* Reads its control file: 0 or -errno, which is logged unless it is -ENOENT. TEXT: its content

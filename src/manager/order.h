@@ -12,6 +12,7 @@
  *   bounce ID         give up undecided deliveries and report them to the sender
  *   remove ID         give up undecided deliveries without a report
  *   requeue ID        look up the addresses of undecided deliveries again, and try them
+ *   accept ID         deliver the data as they are now, though the disk has changed them
  *   why ID            the trigger that all of it waits for: "ok NAME", or "ok" if none
  *   paused [NAME]     a destination that has a pause, the first or that after NAME: "ok DOMAIN
  *                     MILLISECONDS JOBS REASON", or "ok" if none. The domain "*" stands for all:
@@ -41,6 +42,7 @@ enum order_kind {
 	ORDER_BOUNCE,
 	ORDER_REMOVE,
 	ORDER_REQUEUE,
+	ORDER_ACCEPT,
 	ORDER_WHY,
 	ORDER_PAUSED,
 	ORDER_SAID,

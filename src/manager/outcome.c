@@ -206,6 +206,22 @@ void outcome_interrupt(struct arena *arena, struct queue_delivery *delivery,
 		end_if_late(arena, delivery, terms);
 }
 
+/* Not as old mail is, of which the text says that trying again would not help. */
+void outcome_damage(struct queue_delivery *delivery, const struct outcome_terms *terms)
+{
+	static const char *const text = "the disk of this host has damaged the message; it is held";
+
+	outcome_defer(delivery, terms->now_us, terms->start_us + terms->lifetime_us, "4.3.0", text);
+	if (outcome_is_missed(&terms->deadline, terms->now_us) || is_too_old(terms)) {
+		delivery->outcome = QUEUE_FAIL;
+		delivery->until_us = 0;
+		delivery->status = STR("5.3.0");
+		delivery->text = STR("the disk of this host has damaged the message");
+	} else {
+		delivery->attempts++;
+	}
+}
+
 void outcome_defer(struct queue_delivery *delivery, int64_t now_us, int64_t until_us,
 		   const char *status, const char *text)
 {

@@ -47,6 +47,9 @@ bool outcome_is_redirected(const struct queue_delivery *delivery);
 /* The helper that tried it ended without a report, or its message could not be read. */
 void outcome_interrupt(struct arena *arena, struct queue_delivery *delivery,
 		       const struct outcome_terms *terms);
+/* Its message's data are damaged: it waits for an operator, until the message is too old; then it
+ * has failed. */
+void outcome_damage(struct queue_delivery *delivery, const struct outcome_terms *terms);
 /* It cannot be tried before UNTIL_US, because of STATUS and TEXT (literals). */
 void outcome_defer(struct queue_delivery *delivery, int64_t now_us, int64_t until_us,
 		   const char *status, const char *text);

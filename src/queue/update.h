@@ -25,11 +25,10 @@ struct queue_update {
 				* file, with CONTROL after the envelope, under the names in info/
 				* and the places below: S5 except for todo, from which "queue"
 				* removes it when told */
-	bool
-		is_whole; /* CONTROL is the complete control file, with its checksums, which
-			   * replaces the old one: see queue_control_outgrown(). At S5; never
-			   * may_be_lost. After a failure the next update must be whole too */
-	bool link_remote; /* with preprocess and is_whole: the names to make */
+	bool is_whole;         /* CONTROL is the complete control file, with its checksums, which
+				* replaces the old one: see queue_control_outgrown(). At S5; never
+				* may_be_lost. After a failure the next update must be whole too */
+	bool link_remote;      /* with preprocess and is_whole: the names to make */
 	const char *const *link_services;
 	size_t link_service_count;
 	int result;       /* out: 0 or -errno */
@@ -144,6 +143,9 @@ MUST_CHECK int queue_update_open_data(struct queue_store *store, const enum mail
 /* The same in a queue that may be a copy. */
 MUST_CHECK int queue_update_open_copy(struct queue_store *store, const enum mail_stage *stage,
 				      uint64_t number);
+
+/* The checksum of the first SIZE bytes of such a file (base/checksum.h). -EBADMSG: it has fewer. */
+MUST_CHECK int queue_update_checksum_data(int file, uint64_t size, uint32_t *checksum_out);
 
 /* Sets when the message is next due (the control file's modification time). */
 MUST_CHECK int queue_update_set_due(struct queue_store *store, uint64_t number, int64_t due_us);

@@ -475,7 +475,7 @@ def test_show(node, run):
     (message,) = listing(run, mx)
     for name in (message["id"], str(message["number"])):
         text = run(mx, "queue", "show", name).stdout.decode()
-        assert text.startswith("stagepost 1\nid: " + message["id"])
+        assert text.startswith("stagepost 2\nid: " + message["id"])
         assert "Subject: ?[31mred\n" in text and "unseen" not in text
     for words in (["--json", message["id"]], [message["id"], "--json", "-c", mx.conf]):
         shown = json.loads(run(mx, "queue", "show", *words).stdout)

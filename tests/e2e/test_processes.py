@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 
+import checksums
 import pytest
 from smtp import Client, Wire, deliver
 from stagepost import (PATIENCE, PROGRAMS, Maildir, as_user, free_port, give_to_user, install_programs, is_alive,
@@ -416,11 +417,12 @@ def test_control_file_can_be_read(node):
     mx.log.wait("delivered", to="anna@a.test")
     wait_until(lambda: "\ndone: " in "".join(mx.control_files().values()), "it is recorded")
     ((number, control),) = mx.control_files().items()
-    for pattern in (r"^stagepost 1\n", rf"^id: {number}-[0-9a-f]+$", r"^stage: arrive$",
+    for pattern in (r"^stagepost 2\n", rf"^id: {number}-[0-9a-f]+$", r"^stage: arrive$",
                     r"^from: <sender@client\.test>", r"^to: 1 <anna@a\.test>$",
-                    r"^map: \d local maildir <anna@a\.test>$", r"^map: \d remote <bob@b\.test>$",
+                    r"^map: \d local maildir <anna@a\.test> #", r"^map: \d remote <bob@b\.test> #",
                     r"^wait: \d \S+ until=\S+ trigger=host\.127\.0\.0\.1:\d+ 4\.4\.1 "):
         assert re.search(pattern, control, re.M), f"{pattern} in\n{control}"
+    checksums.check(control.encode(), mx.queued_message(number))
     split_trace(mx.queued_message(number).replace(b"\r\n", b"\n"), STORED)
 
 

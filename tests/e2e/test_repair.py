@@ -12,6 +12,7 @@ import signal
 import subprocess
 import time
 
+import checksums
 import pytest
 from stagepost import PATIENCE, as_user, envelope_of, free_port, give_to_user, wait_until
 
@@ -81,8 +82,8 @@ def rotate(mx):
                 text = envelope_of(data)
                 start = data.rindex(text)
                 with open(path, "wb") as file:
-                    file.write(data[:start] + data[start:].replace(
-                        b"id: %s-" % name.encode(), b"id: %d-" % number, 1))
+                    file.write(data[:start] + checksums.with_new_head(data[start:].replace(
+                        b"id: %s-" % name.encode(), b"id: %d-" % number, 1)))
             moves.append((path, os.path.join(os.path.dirname(folder), str(number % split),
                                              str(number))))
     for hold in glob.glob(mx.queue + "/trigger/hold.*"):

@@ -241,6 +241,14 @@ int queue_update_open_data(struct queue_store *store, const enum mail_stage *sta
 	return MODEL_DATA;
 }
 
+int queue_update_checksum_data(int file, uint64_t size, uint32_t *checksum_out)
+{
+	(void)file;
+	(void)size;
+	*checksum_out = 0; /* as the heads of large messages say */
+	return 0;
+}
+
 int queue_update_read_data(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
 			   uint64_t size, struct buffer *data)
 {

@@ -20,12 +20,13 @@ enum message_order {
 	MESSAGE_ORDER_BOUNCE,
 	MESSAGE_ORDER_REMOVE,
 	MESSAGE_ORDER_REQUEUE, /* look up its addresses again */
+	MESSAGE_ORDER_ACCEPT,  /* deliver its data as they are now, though they are damaged */
 };
 
 struct message_facts {
 	unsigned place : 2;       /* enum message_place */
 	unsigned stage : 4;       /* enum mail_stage; of S4 */
-	unsigned order : 2;       /* enum message_order: not carried out yet */
+	unsigned order : 3;       /* enum message_order: not carried out yet */
 	unsigned is_released : 1; /* the event that it waited for has happened: times are ignored */
 	unsigned is_hurried : 1;  /* an operator wants it tried now, also if its sender does not */
 	unsigned is_found : 1;    /* by a scan, in todo/: not logged yet */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "queue/control/control.h"
 #include "mail/address.h"
+#include "queue/control/checksum.h"
 #include "queue/control/record.h"
 
 bool queue_text_is_clean(struct str text)
@@ -127,6 +128,24 @@ void queue_control_free(struct queue_control *control)
 {
 	if (control != NULL)
 		mail_envelope_free(control->envelope);
+}
+
+bool queue_control_has_data(const struct queue_control *control, uint32_t checksum)
+{
+	return !control->has_checksum || checksum == control->data_checksum;
+}
+
+void queue_control_take_data(struct queue_control *control, uint32_t checksum)
+{
+	struct buffer head CLEANUP(buffer_clear) = {0};
+
+	if (!control->has_checksum)
+		return;
+	buffer_append(&head, control->head.data, control->head.length - QUEUE_CHECKSUM_HEAD_SIZE);
+	queue_checksum_add_head(&head, buffer_view(&head), checksum);
+	control->head = arena_copy_str(control->envelope->arena, buffer_view(&head));
+	control->data_checksum = checksum;
+	control->must_be_whole = true;
 }
 
 bool queue_control_is_finished(const struct queue_control *control)

@@ -181,6 +181,13 @@ MUST_CHECK int queue_control_parse(struct str text, struct queue_control **contr
 				   unsigned *line_out);
 void queue_control_free(struct queue_control *control);
 
+/* Whether data with the checksum CHECKSUM (base/checksum.h) are those that were queued. In format 1
+ * nothing is known: true. */
+bool queue_control_has_data(const struct queue_control *control, uint32_t checksum);
+/* From now on data with CHECKSUM are the message's, although a disk has changed them. The file must
+ * be written anew. */
+void queue_control_take_data(struct queue_control *control, uint32_t checksum);
+
 /* The control file of a message at S5 is damaged, and no map is in it: every recipient is to be
  * mapped again. */
 void queue_control_map_again(struct queue_control *control);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The data of queued messages, and the steps of their end. */
 #include "os/file/file.h"
+#include "queue/control/trailer.h"
 #include "queue/internal.h"
 #include "queue/update.h"
 #include <errno.h>
@@ -94,6 +95,11 @@ int queue_update_open_data(struct queue_store *store, const enum mail_stage *sta
 		return file;
 	os_file_close(file);
 	return result;
+}
+
+int queue_update_checksum_data(int file, uint64_t size, uint32_t *checksum_out)
+{
+	return queue_trailer_checksum(file, size, checksum_out);
 }
 
 static int read_file(int file, uint64_t size, struct buffer *data)

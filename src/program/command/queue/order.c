@@ -126,6 +126,7 @@ struct order_options {
 	struct queue_filter filter;
 	bool all;
 	bool yes;
+	bool damaged;
 	const char *until;
 };
 
@@ -134,6 +135,18 @@ const struct command_option command_queue_hold_options[] = {
 	QUEUE_FILTER_OPTIONS(struct order_options, filter),
 	{"--until", "NAME", "set this trigger; the hold ends when it is released",
 	 offsetof(struct order_options, until)},
+	{"--all", NULL, "every message", offsetof(struct order_options, all)},
+	{"--yes", NULL, "do not ask", offsetof(struct order_options, yes)},
+	{"-y", NULL, NULL, offsetof(struct order_options, yes)},
+	COMMAND_OPTION_JSON("print what is refused, and the sums, as JSON: an object a line"),
+	COMMAND_OPTION_END,
+};
+
+const struct command_option command_queue_release_options[] = {
+	COMMAND_OPTION_CONFIG,
+	QUEUE_FILTER_OPTIONS(struct order_options, filter),
+	{"--damaged", NULL, "deliver messages whose data the disk has changed, as they are now",
+	 offsetof(struct order_options, damaged)},
 	{"--all", NULL, "every message", offsetof(struct order_options, all)},
 	{"--yes", NULL, "do not ask", offsetof(struct order_options, yes)},
 	{"-y", NULL, NULL, offsetof(struct order_options, yes)},
@@ -164,6 +177,9 @@ int command_queue_order(const struct command *command, int argc, char **argv)
 		return status;
 	if (!order_kind_find(str_from(order.verb), &order.kind))
 		panic("\"%s\" is the name of no order", command->name);
+	if (options.damaged)
+		order.kind = ORDER_ACCEPT;
+	order.word = options.damaged ? "accept" : order.verb;
 	order.json = options.common.json;
 	if ((options.common.first < argc) + queue_filter_is_given(&options.filter) + options.all !=
 	    1)

@@ -18,6 +18,7 @@ struct queue_order {
 	const struct command *command;
 	enum order_kind kind;
 	const char *verb;  /* the command's name: "hold" */
+	const char *word;  /* the order's (manager/order.h) */
 	const char *until; /* of a hold: the trigger that ends it; "": none */
 	struct config *config;
 	struct queue_store *store;

@@ -91,7 +91,7 @@ static int send_command(struct queue_order *order, struct mail_id id)
 	char name[MAIL_ID_SIZE];
 
 	mail_id_format(id, name);
-	snprintf(text, sizeof text, "%s %s%s%s", order->verb, name,
+	snprintf(text, sizeof text, "%s %s%s%s", order->word, name,
 		 order->until[0] != '\0' ? " " : "", order->until);
 	return manager_talk_send(order->talk, id, str_from(text));
 }

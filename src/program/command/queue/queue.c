@@ -36,8 +36,9 @@ const struct command command_queue_subcommands[] = {
 	{"queue hold", "[ID ...]", "Holds messages back until they are released.",
 	 "A delivery under way is not stopped. Works also while nothing runs.\n" ORDER_HELP,
 	 command_queue_order, command_queue_hold_options, order_exits, NULL},
-	{"queue release", "[ID ...]", "Ends holds.", "Works also while nothing runs.\n" ORDER_HELP,
-	 command_queue_order, command_queue_order_options, order_exits, NULL},
+	{"queue release", "[ID ...]", "Ends holds.",
+	 "Works also while nothing runs, but not with --damaged.\n" ORDER_HELP, command_queue_order,
+	 command_queue_release_options, order_exits, NULL},
 	{"queue retry", "[ID ...]", "Tries all deliveries now, whatever they wait for.",
 	 "A message that its sender wants to be delivered later is tried only if its ID is "
 	 "given.\n" ORDER_HELP,

@@ -24,6 +24,7 @@ void command_queue_flush(struct buffer *text);
 /* The tables of options and of the subcommands themselves. */
 extern const struct command_option command_queue_list_options[];
 extern const struct command_option command_queue_show_options[];
+extern const struct command_option command_queue_release_options[];
 extern const struct command_option command_queue_order_options[];
 extern const struct command_option command_queue_hold_options[];
 extern const struct command_option command_queue_repair_options[];
