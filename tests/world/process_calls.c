@@ -3,6 +3,7 @@
  * become another one. */
 #include "endpoint.h"
 #include "inside.h"
+#include "os/process/account.h"
 #include "os/process/process.h"
 #include <err.h>
 #include <errno.h>
@@ -238,6 +239,27 @@ int os_process_account_helper(const struct os_process_user *user)
 {
 	(void)user;
 	return 0;
+}
+
+/* No service of a world delivers as the user of each mailbox, so nobody is asked for. */
+int os_process_account_open(void)
+{
+	return -EOPNOTSUPP;
+}
+
+int os_process_account_ask(int socket, const char *name)
+{
+	(void)socket;
+	(void)name;
+	return -EPIPE;
+}
+
+int os_process_account_answer(int socket, int *error_out, struct os_process_account *out)
+{
+	(void)socket;
+	(void)error_out;
+	(void)out;
+	return -EPIPE;
 }
 
 size_t os_process_groups_find(const char *name, gid_t gid, gid_t groups[OS_PROCESS_GROUPS_MAX])
