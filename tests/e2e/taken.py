@@ -7,6 +7,7 @@ import signal
 import struct
 import time
 
+from taken_decoders import Decoders
 from taken_logins import TRIES, Logins
 from taken_process import (CONTROL, DATAGRAM, HELPERS, MSG, QUESTION, SEQPACKET, STREAM,
                            Enough)
@@ -28,7 +29,7 @@ SETTLED = 1  # seconds after which an unwanted connection has been closed
 AF_INET = 2
 
 
-class Taken(Logins):
+class Taken(Logins, Decoders):
     """The process PID, a PROGRAM of the node MX, until release()."""
 
     def __init__(self, mx, program, pid, seed):
@@ -46,6 +47,9 @@ class Taken(Logins):
             for action in "reach", "vouch":
                 self.untried.remove(action)
                 self.untried.append(action)
+        if program == "decode":  # likewise
+            self.untried.remove("swell")
+            self.untried += ["swell", *["misdecode"] * self.source.choice((3, 10, 30))]
         if "keys" in TARGETS.get(program, ()):  # before he has used up the connections that he is given
             self.untried.remove("sign")
             self.untried.append("sign")
@@ -418,7 +422,7 @@ class Taken(Logins):
                ("listener", 2), ("network", 2), ("files", 2), ("descriptors", 0.2),
                ("hoard_jobs", 15), ("manage", 10), ("commit_to_many", 3), ("run_programs", 4),
                ("crowd_in", 4), ("scribble", 4), ("welcome", 4), ("sign", 4), ("misinform", 2), ("vouch", 10), ("reach", 2),
-               ("guess", 4))
+               ("guess", 4), ("misdecode", 30), ("swell", 0.3))
     LAST = ("tell_supervisor", "listener", "descriptors")  # after these much else cannot be tried
     # Of root's: nothing that the whole machine would feel.
     ROOTS = ("say", "hear", "flood", "listener", "descriptors", "tell_supervisor", "welcome")

@@ -4,6 +4,7 @@ what is said of it."""
 
 import contextlib
 import os
+from datetime import datetime
 
 from scene import SENDERS
 from stagepost import is_alive, wait_until
@@ -24,6 +25,8 @@ SPARES = 40  # files that "queue" keeps between messages, three times
 MORE = 3 * SPARES + 80  # descriptors that may be left when he is gone: these, and honest mail's
 PEACE = 60  # seconds after his end: mail flows
 SERVICES = {"local": ("maildir",), "lmtp": ("box",), "mailbox": ("once",), "pipe": ("run",), "launch": ("run", "pipe")}
+FILED = "m.test"  # the domain of what is decoded
+LONG = 2  # seconds that a message waits, at most, for a decoder that has another one in its hands
 OPEN = 20  # messages before and after his taking over, of which a client may bring him one
 
 
@@ -143,3 +146,22 @@ def corrupt_wrongly(verdict, spans):
                    (number == "None" or number.isdigit() and since - 50 <= int(number) <= until)
                    for program, (since, until) in spans.items()):
             yield line
+
+
+def count_long(events, is_meant):
+    """How many messages that are meant took more than LONG seconds from the queue to their mailbox, and of how many."""
+    queued = {event["id"]: event["time"] for event in events if event["event"] == "message_queued"}
+    took = [(datetime.fromisoformat(event["time"]) - datetime.fromisoformat(queued[event["id"]])).total_seconds()
+            for event in events if event["event"] == "delivered" and event["id"] in queued
+            and is_meant(event.get("to", ""))]
+    return sum(one > LONG for one in took), len(took)
+
+
+def delayed(events, lives):
+    """What "decode" has delayed besides the messages that were in its hands. On a busy machine all mail takes long."""
+    count, filed = count_long(events, lambda to: to.endswith("@" + FILED))
+    usual, others = count_long(events, lambda to: not to.endswith("@" + FILED))
+    withheld = sum(len(taken.withheld) + taken.acts for taken in lives)  # others of his acts may take as long
+    if count > withheld + filed * usual / max(others, 1):
+        yield (f"{count} of {filed} messages waited for the decoder, which had {withheld} in its hands; "
+               f"{usual} of {others} others as long")

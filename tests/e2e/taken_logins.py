@@ -3,7 +3,7 @@
 
 import struct
 
-from taken_process import MSG, SEQPACKET, STREAM, Hands
+from taken_process import SEQPACKET, STREAM, Hands
 from taken_words import (ACCEPTED, BEGIN_LOGIN, CANCEL_LOGIN, JUDGE, OFFER, RESPOND_LOGIN, TARGETS, packet,
                          text, u32)
 
@@ -57,9 +57,6 @@ class Logins(Hands):
             kind, body = source.choice(((BEGIN_LOGIN, self.attempt()), (CANCEL_LOGIN, b""),
                                         (RESPOND_LOGIN, text(source.randbytes(9)))))
         return packet(kind, body, tag)[:60000]
-
-    def tell(self, socket, said):
-        return self.number_of("sendto", socket, f"~{said.hex()}", len(said), MSG, 0, 0)
 
     def vouch(self):
         """He says of whoever asks that he is who he likes."""

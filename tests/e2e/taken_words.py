@@ -13,6 +13,7 @@ SET_PART, SET_END, SIGN, SIGNED = range(1, 5)  # src/keys/protocol.h
 ASK, COUNT, ANSWER = range(1, 4)  # src/sts/protocol.h
 OFFER, BEGIN_LOGIN, RESPOND_LOGIN, CANCEL_LOGIN, JUDGE = range(1, 6)  # src/auth/protocol.h
 ACCEPTED = 1  # src/auth/client.h
+DECODE_HELLO, DECODE_ASK, DECODE_CONTENT, DECODE_PART, DECODE_END, DECODE_LAST = range(1, 7)  # src/decode/protocol.h
 KEY_ID = 32  # bytes
 SERVICES = (b"maildir", b"remote", b"resolve", b"list", b"box", b"run", b"once")
 PART = 50000  # bytes of an envelope in one packet
@@ -24,7 +25,7 @@ TARGETS = {"smtpd": ("queue", "directory", "names", "keys", "auth"), "auth": ("d
            "remote": ("send", "keys", "policy"),
            "lmtp": ("send", "keys"), "policy": ("queue",), "send": ("queue",), "resolve": ("send", "directory"),
            "list": ("send", "queue", "directory"), "pipe": ("send", "launch"),
-           "mailbox": ("send", "directory", "decode")}
+           "mailbox": ("send", "directory", "decode", "decode2")}
 
 
 def u32(value):
@@ -189,8 +190,39 @@ class Words:
                                                                      else 1))
         return said[:choose((len(said), len(said), len(said), 9))][:60000]
 
+    def decoded(self, is_good):
+        """A message as "decode" says that it is (src/decode/wire.h): false, and if it IS_GOOD, well formed."""
+        choose = self.source.choice
+        texts = (b"loot", b"", b"List-Id: <x@d.test>", b"x" * 998, "\u00fc".encode())
+        wrong = () if is_good else (b"x" * 999, b"a\nb", b"\xff", b"\x1b[2J", b"z" * 50000)
+        word = lambda: text(choose(texts + wrong))
+        numbers = (0, 7, 10**15) if is_good else (0, 2**62, 2**63, 2**64 - 1)
+        addresses = (b"thief@a.test", b"u1@m.test") if is_good else (b"", b"a@b@c", b"a>\n@m.test", b"x" * 9000)
+        participant = lambda: u32(choose(range(6 if is_good else 9))) + text(choose(addresses)) + word()
+        part = lambda: (text(choose((b"1", b"TEXT", b"1.2") if is_good else (b"", b"x"))) +
+                        text(b"text/plain") + text(b"utf-8") + text(b"") + word() + u64(choose(numbers)) +
+                        text(b"d" * (32 if is_good else choose((0, 31, 32)))))
+        several = lambda make, most: (lambda count: u32(count if is_good else choose((count, 2**32 - 1))) +
+                                      b"".join(make() for _ in range(count)))(choose((0, 1, 3, most)))
+        said = (word() + u64(choose(numbers)) + several(participant, 40 if is_good else 1001) +
+                several(part, 40 if is_good else 1001) + word())
+        return said if is_good else said[:choose((len(said), self.source.randrange(len(said))))]
+
+    def decoding(self):
+        """What "mailbox" and "decode" say to each other (src/decode/protocol.h)."""
+        choose = self.source.choice
+        kind = choose((DECODE_HELLO, DECODE_ASK, DECODE_CONTENT, DECODE_PART, DECODE_END, DECODE_LAST, 99))
+        body = {
+            DECODE_HELLO: lambda: text(choose((self.token, b"", b"mailbox-" + b"0" * 32))),
+            DECODE_ASK: lambda: u64(choose((0, 1, 9, 1 << 20, (1 << 20) + 1, 2**63, 2**64 - 1))),
+            DECODE_CONTENT: lambda: self.source.randbytes(choose((0, 1, 9, 2000, 30000))),
+        }.get(kind, lambda: self.decoded(choose((True, False))))()
+        return packet(kind, body, choose((*range(4), *self.tags[-9:])))[:60000]
+
     def sentence(self):
         source = self.source
+        if source.random() < {"decode": 0.8, "mailbox": 0.2}.get(self.program, 0):
+            return self.decoding()
         if source.random() < (0.8 if self.program == "directory" else
                               0.2 if "directory" in TARGETS.get(self.program, ()) else 0.02):
             return self.frame()

@@ -28,8 +28,8 @@ from slapd import BASE, START, Slapd, person
 from smtp import Client
 from stagepost import wait_until
 from taken import CROWDED, FORGED, Taken
-from taken_judge import (OPENED, PEACE, SPARES, Watch, corrupt_wrongly, has_key, leaks, lost_wrongly,
-                         names)
+from taken_judge import (FILED, OPENED, PEACE, SPARES, Watch, corrupt_wrongly, delayed, has_key, leaks,
+                         lost_wrongly, names)
 from test_check_running import check
 from common.holdings import all_queued
 from common.ledger import MARK, Generator, Ledger, judge, make_named_message
@@ -41,15 +41,15 @@ PROGRAMS = os.environ.get("INSIDE_PROGRAMS", "smtpd qmtpd names remote lmtp loca
                           "send queue launch keys policy auth mailbox decode").split()
 SIZES = (100, 2000, 3000, 8000, 40000, 150000)
 COMPLAINTS = ("ipc_refused", "helper_lost", "connect_refused", "helper_refused", "queue_refused",
-              "directory_refused", "directory_lost", "directory_strange", "process_said", "log_flood",
-              "control_flood")
+              "directory_refused", "directory_lost", "directory_strange", "process_said", "process_silent",
+              "log_flood", "control_flood")
 COMPLAINTS_A_SECOND = 10  # one of each name in each process that he talks to
 COMPLAINTS_AT_ONCE = 250
 JOBS, SESSIONS = 8, 40  # concurrency of a service, maxsessions
 # What one may have at once, of what he asks for without end.
 BOUNDS = {"jobs": JOBS, "programs": JOBS, "numbers": 8192, "connections to queue": 4 * 8,
           "connections to send": 64, "connections to launch": 8, "connections to names": 256,
-          "connections to keys": 256, "connections to decode": 256, "connections to policy": 64, "connections to auth": 256,
+          "connections to keys": 256, "connections to decode": 256, "connections to decode2": 256, "connections to policy": 64, "connections to auth": 256,
           "connections to others": 0, "recipients": CROWDED - 1,
           "times manager of the queue": 0}
 OTHER_BOUNDS = {"smtpd": {"numbers": 2 * SESSIONS // 2 + 4 * 128},
@@ -62,6 +62,7 @@ LEAST_MAIL = 2  # of all, while no address is known
 LEAST = 20  # acts, that he be worth his time: each kind once
 LONGER = 60  # seconds that he has for these on a busy machine
 QUIET = 15  # and what can be delivered is, at the latest
+MOST = 0.8  # of the mail, which is decoded while "decode" is in his hands
 STILL = 3  # after so long without a change in the queue, all that can be is
 
 # So that those who count sessions, and "send", who looks, have rows of each other.
@@ -89,6 +90,7 @@ class Load(Generator):
             ways.append(lambda: scene.doors.submission(tries=1, timeout=5))
         self.ways = itertools.cycle(ways)
         self.by_path = 0  # messages
+        self.wanted = None  # of the ways below, which most of them go
         super().__init__(ledger, self._connect, None, connections=4, pause=0.02, seed=seed)
 
     def _connect(self):
@@ -106,6 +108,8 @@ class Load(Generator):
             self.by_path += 1
             ways.remove(f"u{number}@b.test")
         recipients = source.choice((*([way] for way in ways), ways[:3]))
+        if self.wanted is not None and source.random() < MOST:
+            recipients = [way for way in ways if way.endswith(self.wanted)]
         self.ledger.write("begun", number, sha256=sha256, recipients=expanded(recipients))
         try:
             self.send_whole(client, number, sender_of(number), recipients, message)
@@ -241,6 +245,10 @@ def take_over(scene, ledger, program, seed, bounds):
                      program not in TRIGGERS.get(name, ())]
     if acts < LEAST:
         problems.append(f"only {acts} acts: {[taken.acts for taken in lives]}")
+    if program == "decode":
+        problems += delayed(mx.log.read()[mark:], lives)
+        if not any(taken.asked for taken in lives):
+            problems.append("nobody asked him what is in a message")
     problems += [leak for taken in lives for leak in leaks(program, taken, ledger.known)]
     problems += secrets(scene, program, lives)
     return lives, watch, acts, problems, (since, until), found
@@ -325,6 +333,7 @@ def campaign(scene, ledger, programs, extra=None, least=SECONDS, bounds=None):
         scene.prepare()
         wait_until(lambda: mx.log.find("delivered"), "mail flows")
         for place, program in enumerate(programs):
+            load.wanted = FILED if program == "decode" else None
             lives, watch, acts, wrong, span, found = take_over(scene, ledger, program, SEED + place, bounds or {})
             spans[program] = span
             settled = len(ledger.known)
