@@ -9,7 +9,8 @@
 #include <uninorm.h>
 
 enum {
-	NAME_MAX_BYTES = 1024, /* of a domain in U-labels: 253 characters of at most 4 bytes */
+	NAME_MAX_BYTES = 1024,  /* of a domain in U-labels: 253 characters of at most 4 bytes */
+	LOCAL_MAX_BYTES = 1024, /* of a local part, before it is composed */
 	IDNA_FLAGS = IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL,
 };
 
@@ -90,7 +91,7 @@ int mail_unicode_local(struct str local, struct buffer *out)
 	size_t first_length;
 	size_t second_length;
 
-	if (local.length == 0 || !is_text(local))
+	if (local.length == 0 || local.length > LOCAL_MAX_BYTES || !is_text(local))
 		return -EINVAL;
 	first = to_lower((const uint8_t *)local.data, local.length, &first_length);
 	if (first == NULL)

@@ -6,7 +6,10 @@
 
 static const char CIPHERS[] = "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20:!aNULL";
 
-enum { CHAIN_MAX = 8 }; /* intermediate certificates of a peer */
+enum {
+	CHAIN_MAX = 8,           /* intermediate certificates of a peer */
+	CHAIN_SIZE = 100 * 1024, /* bytes of all that it sends: more ends the handshake */
+};
 
 void tls_context_set_rules(SSL_CTX *openssl)
 {
@@ -21,6 +24,7 @@ void tls_context_set_rules(SSL_CTX *openssl)
 	/* a read ends after a record without data, so that who sends only these keeps nobody */
 	(void)SSL_CTX_clear_mode(openssl, SSL_MODE_AUTO_RETRY);
 	SSL_CTX_set_verify_depth(openssl, CHAIN_MAX);
+	(void)SSL_CTX_set_max_cert_list(openssl, CHAIN_SIZE);
 	if (SSL_CTX_set_min_proto_version(openssl, TLS1_2_VERSION) != 1 ||
 	    SSL_CTX_set_num_tickets(openssl, 0) != 1 ||
 	    SSL_CTX_set_cipher_list(openssl, CIPHERS) != 1)

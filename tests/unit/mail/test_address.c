@@ -275,6 +275,21 @@ static void text_of_others_is_harmless(void **state)
 	}
 }
 
+/* No library sees more of it. */
+static void a_local_part_has_a_bound(void **state)
+{
+	char text[1026];
+	struct buffer out = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof text; i += 2)
+		memcpy(text + i, "\xc3\xa4", 2);
+	assert_int_equal(mail_unicode_local(str_slice(text, 1024), &out), 0);
+	assert_int_equal(out.length, 1024);
+	assert_int_equal(mail_unicode_local(str_slice(text, 1026), &out), -EINVAL);
+	buffer_clear(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +300,7 @@ int main(void)
 		cmocka_unit_test(addresses_follow_the_grammar),
 		cmocka_unit_test(domains_follow_the_grammar),
 		cmocka_unit_test(ids_are_written_and_read),
+		cmocka_unit_test(a_local_part_has_a_bound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
