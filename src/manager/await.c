@@ -67,6 +67,19 @@ static struct trigger *class_trigger(struct manager *manager, const struct messa
 	return NULL;
 }
 
+/* Whether it was told to come later, and its host or service has got that trigger since: then the
+ * release of that makes it no earlier. */
+static bool waits_for_time(const struct queue_delivery *delivery, const struct trigger *trigger,
+			   int64_t now_us)
+{
+	enum queue_trigger_kind kind = queue_trigger_kind(trigger_name(trigger));
+
+	return (kind == QUEUE_TRIGGER_HOST || kind == QUEUE_TRIGGER_SERVICE) &&
+	       delivery->outcome == QUEUE_WAIT &&
+	       !str_equal(delivery->trigger, trigger_name(trigger)) &&
+	       schedule_until(delivery->changed_us, delivery->until_us, now_us) > now_us;
+}
+
 /* The trigger that all of its waiting deliveries wait for, or NULL. What is postponed waits for
  * none: it could not be a probe. */
 static struct trigger *common_trigger(struct manager *manager, const struct message *message)
@@ -84,7 +97,8 @@ static struct trigger *common_trigger(struct manager *manager, const struct mess
 		if (outcome_is_postponed(delivery, release_us, now_us))
 			return NULL;
 		trigger = deliver_blocked_by(manager, message, delivery);
-		if (trigger == NULL || (common != NULL && common != trigger))
+		if (trigger == NULL || (common != NULL && common != trigger) ||
+		    waits_for_time(delivery, trigger, now_us))
 			return NULL;
 		common = trigger;
 	}

@@ -99,6 +99,28 @@ static void who_is_awake_is_released_too(void **state)
 	scene_end();
 }
 
+/* It was told to come later, and then its host cannot be reached, before it sleeps. */
+static void who_waits_for_a_time_is_not_released(void **state)
+{
+	struct model_message *later;
+	struct model_message *other;
+
+	(void)state;
+	scene_begin(true);
+	later = scene_mail_to("r@dead.example", "s@slow.example", NULL);
+	other = scene_mail("r@dead.example");
+	scene_say(later, 1, "4.7.1", "");
+	scene_say(other, 1, "4.4.1", "host.dead");
+	scene_say(later, 2, "2.0.0", "");
+	assert_string_equal(model_give_order("trigger host.dead"), "ok");
+	scene_pass(SECOND_US);
+	assert_true(scene_is_tried(other, 1));
+	scene_say(other, 1, "2.0.0", "");
+	scene_pass(SECOND_US);
+	assert_false(scene_is_tried(later, 1));
+	scene_end();
+}
+
 /* It got as far as to another obstacle. */
 static void another_trigger_releases_the_first(void **state)
 {
@@ -445,6 +467,7 @@ int main(void)
 		cmocka_unit_test(a_service_that_is_not_configured_is_waited_for),
 		cmocka_unit_test(who_has_just_been_tried_is_not_due),
 		cmocka_unit_test(who_is_awake_is_released_too),
+		cmocka_unit_test(who_waits_for_a_time_is_not_released),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
