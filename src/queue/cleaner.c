@@ -67,7 +67,7 @@ static int settle(struct queue_cleaner *cleaner, unsigned flags, uint64_t number
 	return 0;
 }
 
-static int judge(struct queue_cleaner *cleaner, struct number_entry *entry)
+static int judge(struct queue_cleaner *cleaner, const struct number_entry *entry)
 {
 	unsigned flags = entry->flags;
 	bool has_todo = flags >= HAS_TODO;
@@ -76,7 +76,6 @@ static int judge(struct queue_cleaner *cleaner, struct number_entry *entry)
 	if (flags == (HAS_INFO | HAS_MESS) || (has_todo && (flags & (HAS_INFO | HAS_MESS)) == 0) ||
 	    cleaner->handler->is_busy(cleaner->context, entry->number))
 		return 0;
-	entry->flags = 0; /* its other names are examined one by one */
 	return has_todo ? settle(cleaner, flags, entry->number)
 			: cleaner_judge(cleaner, entry->number);
 }
@@ -178,7 +177,7 @@ static int read_names(struct queue_cleaner *cleaner)
 static int judge_some(struct queue_cleaner *cleaner)
 {
 	for (unsigned i = 0; i < NAMES_A_STEP; i++) {
-		struct number_entry *entry;
+		const struct number_entry *entry;
 		int result;
 
 		if (cleaner->judged == cleaner->table.size)

@@ -256,7 +256,7 @@ def test_repair_killed_at_every_call(filled, node, run, listing, start):
         assert ended.returncode == 0, (step, ended.stdout, ended.stderr)
         check_true(copy)
         assert contents(copy, listing) == before, step
-        assert not os.path.exists(copy.queue + "/damaged"), step
+        assert not os.listdir(copy.queue + "/damaged"), step
         if not was_killed:
             break
         step += STARTS * SPARED
@@ -274,7 +274,7 @@ def test_repair_killed_again_and_again(copied, run, listing):
         assert len(data_files(copy)) == 4
     check_true(copy)
     assert contents(copy, listing) == before
-    assert not os.path.exists(copy.queue + "/damaged")
+    assert not os.listdir(copy.queue + "/damaged")
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -25,7 +25,7 @@ enum outcome {
 };
 
 /* T todo, M mess, I info, R remote, L local, B bounce, D intd. "!": marked as ended; "=": all is
- * decided; "?": a control file that cannot be read. */
+ * decided; "?": a control file that cannot be read; "~": that of an earlier message. */
 struct row {
 	const char *state;
 	const char *missing;
@@ -150,6 +150,7 @@ static const struct row rows[] = {
 	{"D?", "", "", REMOVED, REMOVED}, /* under construction: nothing was in it yet */
 	{"B", "", "", DAMAGED, LITTER},
 	{"MR?", "", "", RETRIED, LITTER},
+	{"MR~", "", "", RETRIED, LITTER},
 };
 
 /* --- the queue --- */
@@ -260,6 +261,26 @@ static void make_all(struct scene *scene, bool is_decided)
 	buffer_clear(&text);
 }
 
+/* The file at LETTER becomes one of a message that had the number before: born a microsecond
+ * later. */
+static void make_earlier(const struct scene *scene, char letter)
+{
+	static const char *const births[][2] = {{"-f4240\n", "-f4241\n"},
+						{":01.000000Z", ":01.000001Z"}};
+	struct buffer text = {0};
+	char *found;
+
+	assert_int_equal(queue_update_read(scene->store, NULL, scene->number, &text), 0);
+	buffer_append_byte(&text, '\0');
+	for (size_t i = 0; i < COUNT_OF(births); i++) {
+		found = strstr(buffer_data(&text), births[i][0]);
+		assert_non_null(found);
+		memcpy(found, births[i][1], strlen(births[i][1]));
+	}
+	write_file(scene, letter, buffer_data(&text));
+	buffer_clear(&text);
+}
+
 static void make_state(struct scene *scene)
 {
 	const char *state = scene->row->state;
@@ -272,6 +293,8 @@ static void make_state(struct scene *scene)
 	for (const char *c = "RIDLMBT"; *c != '\0'; c++) {
 		if (has(state, '?') && *c != 'M' && has(state, *c))
 			write_file(scene, *c, "nothing of the kind\n");
+		if (has(state, '~') && *c == 'R')
+			make_earlier(scene, *c);
 		if ((!has(state, *c) && !has(scene->row->more, *c)) || has(scene->row->missing, *c))
 			drop(scene, *c);
 	}

@@ -31,6 +31,7 @@ WRAP(disk_rename);
 WRAP(disk_sync);
 WRAP(disk_sync_all);
 WRAP(disk_sync_names);
+WRAP(disk_set_modified);
 WRAP(disk_truncate);
 WRAP(disk_unlink);
 WRAP(disk_write_out);
@@ -351,6 +352,17 @@ int __wrap_disk_truncate(struct disk_file *file, uint64_t size)
 	return strikes(MUTANT_SKIP, CALL_TRUNCATE, place_of(file->node))
 		       ? 0
 		       : __real_disk_truncate(file, size);
+}
+
+int __wrap_disk_set_modified(struct disk *disk, struct disk_file *from, const char *path,
+			     int64_t modified_us)
+{
+	char place[PLACE_SIZE];
+
+	place_of_path(path, place);
+	return strikes(MUTANT_SKIP, CALL_MODIFY, place)
+		       ? 0
+		       : __real_disk_set_modified(disk, from, path, modified_us);
 }
 
 /* PATH has a new name. */
