@@ -77,7 +77,7 @@ MUST_CHECK int queue_update_leave(struct queue_store *store, uint64_t number, co
 /* Marks the data and the control file of the message ID as those of a message that has ended: the
  * time of each becomes its birth, which no file has by itself (not the data of a later message
  * either, whose birth is another). No sync: where order is kept, no name that is removed after this
- * is gone without the mark. No error when there are no such files. */
+ * is gone without the mark. No error when there are no such files, or they are another user's. */
 MUST_CHECK int queue_update_mark_ended(struct queue_store *store, struct mail_id id);
 /* Whether a file with the time MODIFIED_US is so marked, of a message born at BORN_US. */
 bool queue_update_is_marked(int64_t modified_us, int64_t born_us);

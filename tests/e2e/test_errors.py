@@ -230,7 +230,7 @@ class Attempt:
         told = len(log.strange) > len(panics)
         log.strange.clear()
         for event in events:
-            if event["event"] == "message_damaged":
+            if event["event"] in ("message_damaged", "message_lost", "message_rebuilt"):
                 self.wrong(f"corrupt {event}")
             if event["event"] == "process_ended":
                 self.campaign.restarts[f"{call} {name_of(action)} {event['status']}"] += 1

@@ -212,5 +212,6 @@ def test_kill_campaign(node, scene, ledger, capsys):
     assert not scene.doors.misjudged and mx.log.find("auth_accepted")
     assert not bad, "\n".join(bad)
     for owner in mx, other:
-        assert not owner.log.find("message_damaged")
+        for event in "message_damaged", "message_lost", "message_rebuilt":
+            assert not owner.log.find(event)
     assert verdict.queued == 0, "nothing prevents these deliveries"

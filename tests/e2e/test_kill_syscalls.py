@@ -67,8 +67,10 @@ class Campaign:
         self.wrong += [f"{what}: corrupt: {text}" for text in verdict.corrupt]
         if not what.startswith("first "):
             self.wrong += [f"{what}: open: {text}" for text in scene.open_mail()]
-        if scene.mx.log.find("message_damaged") or scene.mx.log.strange:
-            self.wrong.append(f"{what}: {scene.mx.log.strange[:20]} {scene.mx.log.tail(3)}")
+        damage = [event for name in ("message_damaged", "message_lost", "message_rebuilt")
+                  for event in scene.mx.log.find(name)]
+        if damage or scene.mx.log.strange:
+            self.wrong.append(f"{what}: {damage} {scene.mx.log.strange[:20]} {scene.mx.log.tail(3)}")
 
     def count(self, name):
         return sum(name in line for line in self.wrong)

@@ -84,6 +84,14 @@ def take_names(mx, numbers):
             os.unlink(path)
 
 
+def take_owner(mx, number):
+    """As if root had queued it while no daemon ran: nobody else can mark its end."""
+    (path,) = glob.glob(f"{mx.queue}/mess/*/{number}")
+    os.chmod(path, 0o644)
+    if os.geteuid() == 0:
+        os.chown(path, 0, 0)
+
+
 def start_and_clean(mx):
     """Starts it, with something to clean, and waits for that: a place in the log before it."""
     path = f"{mx.queue}/intd/1/1"
@@ -103,6 +111,7 @@ def addressees(events):
 def test_what_is_left_is_delivered_or_reported(waiting, host):
     mx, numbers = waiting("ordered")
     take_names(mx, numbers)
+    take_owner(mx, numbers["none"])
     host.is_open = True
     since = mx.log.mark()
     mx.start()

@@ -405,7 +405,7 @@ def test_stop_leaves_nothing_behind(node):
     assert not any(is_alive(pid) for pid in pids)
     for top in "mess", "intd", "todo", "info", "bounce":
         assert not [names for _, _, names in os.walk(os.path.join(mx.queue, top)) if names]
-    for event in "process_error", "queue_error", "message_damaged":
+    for event in "process_error", "queue_error", "message_damaged", "message_lost", "message_rebuilt":
         assert not mx.log.find(event)
 
 
