@@ -81,6 +81,12 @@ static void clear_slot(struct slot *slot)
 
 void limit_clients_prepare(const struct limit_memory *memory, size_t row, struct hash_key key)
 {
+	if (limit_memory_area_size(memory, LIMIT_AREA_CLIENTS) > 0)
+		area_at(memory, row)->key = key;
+}
+
+void limit_clients_clear(const struct limit_memory *memory, size_t row)
+{
 	size_t buckets = buckets_in(limit_memory_area_size(memory, LIMIT_AREA_CLIENTS));
 	struct clients_area *area;
 
@@ -92,7 +98,6 @@ void limit_clients_prepare(const struct limit_memory *memory, size_t row, struct
 			if (atomic_load(&area->buckets[i].slots[j].key) != 0)
 				clear_slot(&area->buckets[i].slots[j]);
 	atomic_store(&area->used, 0);
-	area->key = key;
 }
 
 static struct bucket *bucket_of(struct clients_area *area, size_t buckets, uint64_t key,

@@ -27,9 +27,10 @@
 
 /* The size of its area; 0: CONFIG limits no client. */
 uint32_t limit_clients_area_size(const struct config *config);
-/* Before each process that uses ROW, which must be writable: KEY is that of all rows, and what an
- * earlier process had is given back. */
+/* Before each process that uses ROW, which must be writable: KEY is that of all rows. */
 void limit_clients_prepare(const struct limit_memory *memory, size_t row, struct hash_key key);
+/* The process of ROW, which must be writable, has ended: what it had is given back. */
+void limit_clients_clear(const struct limit_memory *memory, size_t row);
 
 /* The clients of this process. */
 struct limit_clients;
@@ -37,8 +38,9 @@ struct limit_clients;
 struct limit_clients *limit_clients_new(void);
 /* When all have left. NULL is allowed. */
 void limit_clients_free(struct limit_clients *clients);
-/* From now on its row of MEMORY is written, which is prepared, and the others are read: all counts
- * are published there. MEMORY must outlive that; NULL, or without the area: it counts alone. */
+/* From now on its row of MEMORY is written, which is prepared and has no client, and the others are
+ * read: all counts are published there. MEMORY must outlive that; NULL, or without the area: it
+ * counts alone. */
 void limit_clients_use(struct limit_clients *clients, const struct limit_memory *memory);
 
 /* A client with a session in this process. */

@@ -10,7 +10,6 @@
 #include "os/process/capability.h"
 #include "os/random.h"
 #include "os/sandbox/sandbox.h"
-#include "os/shared.h"
 #include "os/socket/interface.h"
 #include "os/socket/socket.h"
 #include "os/stream/stream.h"
@@ -115,37 +114,7 @@ unsigned os_load_average(void)
 	return 0;
 }
 
-/* No configuration here has classes of hosts, so nobody counts their sessions in shared memory, and
- * no door is closed. */
-int os_shared_new(const char *name, size_t size, size_t allocated)
-{
-	(void)name;
-	(void)size;
-	(void)allocated;
-	return -ENOMEM;
-}
-
-int os_shared_reader(int memory)
-{
-	(void)memory;
-	return -EBADF;
-}
-
-int os_shared_map(int memory, size_t size, bool may_write, void **place_out)
-{
-	(void)memory;
-	(void)size;
-	(void)may_write;
-	(void)place_out;
-	return -EBADF;
-}
-
-void os_shared_unmap(void *place, size_t size)
-{
-	(void)place;
-	(void)size;
-}
-
+/* No configuration here has classes of hosts: no door is closed. */
 void os_socket_shut(int listening)
 {
 	(void)listening;

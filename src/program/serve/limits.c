@@ -189,5 +189,6 @@ void serve_clear_row(const struct process *process)
 	if (process->row.name[0] == '\0')
 		return;
 	limit_clear_sessions(supervisor->limits, process->row.number);
+	limit_clients_clear(supervisor->limits, process->row.number);
 	prepare_row(supervisor, supervisor->limits, process->row.number);
 }

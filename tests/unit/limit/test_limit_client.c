@@ -47,10 +47,12 @@ static struct limit_memory *map_rows(size_t i, const struct limit_layout *layout
 	return memory;
 }
 
+/* What an earlier one had is given back. */
 static void begin_process(size_t i)
 {
 	struct limit_layout layout = layout_of(&settings);
 
+	limit_clients_clear(scene.supervisor, i);
 	limit_clients_prepare(scene.supervisor, i, key);
 	scene.memories[i] = map_rows(i, &layout);
 	scene.clients[i] = limit_clients_new();
