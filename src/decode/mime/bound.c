@@ -14,6 +14,7 @@
  */
 #include "base/panic.h"
 #include "decode/mime/internal.h"
+#include "header/field.h"
 #include <stdlib.h>
 
 enum {
@@ -143,24 +144,6 @@ static bool name_is(const struct scan *scan, struct str name)
 /* Its name has ended. */
 static void know_field(struct scan *scan)
 {
-	static const struct str addresses[] = {
-		STR("from"),
-		STR("sender"),
-		STR("reply-to"),
-		STR("to"),
-		STR("cc"),
-		STR("bcc"),
-		STR("resent-from"),
-		STR("resent-sender"),
-		STR("resent-reply-to"),
-		STR("resent-to"),
-		STR("resent-cc"),
-		STR("resent-bcc"),
-		STR("mail-reply-to"),
-		STR("mail-followup-to"),
-		STR("disposition-notification-to"),
-	};
-
 	while (scan->name_length > 0 && scan->name_length <= sizeof scan->name &&
 	       (scan->name[scan->name_length - 1] == ' ' ||
 		scan->name[scan->name_length - 1] == '\t'))
@@ -168,8 +151,9 @@ static void know_field(struct scan *scan)
 	scan->is_named = true;
 	scan->is_type = name_is(scan, STR("content-type"));
 	scan->has_type |= scan->is_type;
-	for (size_t i = 0; i < COUNT_OF(addresses); i++)
-		scan->has_addresses |= name_is(scan, addresses[i]);
+	scan->has_addresses =
+		scan->name_length <= sizeof scan->name &&
+		header_field_has_addresses(str_slice(scan->name, scan->name_length));
 	if (scan->has_addresses)
 		scan->work += scan->again + (uint64_t)scan->fields * FIELD_STEPS;
 }
