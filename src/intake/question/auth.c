@@ -80,15 +80,19 @@ static void answer_mail(struct intake_session *session, enum auth_login_state st
 static void on_login(void *context, enum auth_login_state state, bool is_answer)
 {
 	struct intake_session *session = context;
+	const bool was_pumping = session->is_pumping;
 
 	if (state == AUTH_LOGIN_ENDED && session->farewell != over) {
 		session->farewell = over;
 		log_event(EVENT_LOGIN_ENDED, log_string("client", session->address),
 			  log_str("user", intake_session_user(session)));
 	}
+	/* what comes of the answer may be known at once, too: it must not end the session here */
+	session->is_pumping = true;
 	if (is_answer)
 		answer_mail(session, state);
-	if ((is_answer || state == AUTH_LOGIN_ENDED) && !session->is_pumping)
+	session->is_pumping = was_pumping;
+	if ((is_answer || state == AUTH_LOGIN_ENDED) && !was_pumping)
 		session->pump(session);
 }
 
