@@ -299,16 +299,18 @@ static int adopt_loaded(struct adopt *adopt, const struct queue_control *control
 	enum mail_stage stage = adopt->place;
 	int data = queue_update_open_copy(adopt->there.store,
 					  adopt->place == REPAIR_INFO ? NULL : &stage, number);
-	struct os_file_info info;
+	uint32_t checksum = 0;
 	int result;
 
 	if (data < 0)
 		return data == -ENOENT ? leave(adopt, number, "its data file is gone") : data;
-	result = os_file_info(data, &info);
-	if (result == 0 && info.size < control->envelope->size)
+	result = queue_update_checksum_data(data, control->envelope->size, &checksum);
+	if (result == -EBADMSG)
 		result = leave(adopt, number, "its data file is too short");
 	else if (result == 0)
-		result = adopt_with(adopt, control, data);
+		result = queue_control_has_data(control, checksum)
+				 ? adopt_with(adopt, control, data)
+				 : leave(adopt, number, "the disk has changed its data");
 	os_file_close(data);
 	return result;
 }

@@ -39,6 +39,14 @@ def with_new_head(text):
     return text.replace(record, sum_record(envelope, data), 1)
 
 
+def with_checksum(text, record):
+    """The line RECORD as it is at the end of the control file TEXT, of either format."""
+    if text.startswith(b"stagepost 1\n"):
+        return record + b"\n"
+    birth = re.search(rb"^id: \d+-([0-9a-f]+)$", text, re.M).group(1)
+    return record + b" #%08x\n" % crc32c(birth + record)
+
+
 def check(text, data=None):
     """That each checksum of a control file's TEXT, and that of its DATA, is right."""
     envelope, checksum, record = head_of(text)

@@ -18,6 +18,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import checksums  # noqa: E402
 from common.net import (PATIENCE, POLL, ThreadServer, free_port,  # noqa: E402,F401
                         listening, pause_since, wait_until)
 
@@ -484,10 +485,12 @@ class Node:
         assert self.process is None
         for folder, _, names in os.walk(os.path.join(self.queue, "info")):
             for name in names:
-                with open(os.path.join(folder, name), "r+", encoding="utf-8") as file:
-                    waits = re.findall(r"^wait: (\d+) (\S+) until=\S+", file.read(), re.M)
+                with open(os.path.join(folder, name), "r+b") as file:
+                    text = file.read()
+                    waits = re.findall(rb"^wait: (\d+) (\S+) until=\S+", text, re.M)
                     for delivery, when in dict(waits).items():
-                        file.write(f"wait: {delivery} {when} until={when} 4.0.0 made due\n")
+                        file.write(checksums.with_checksum(
+                            text, b"wait: %s %s until=%s 4.0.0 made due" % (delivery, when, when)))
 
     def __enter__(self):
         return self.start()

@@ -308,6 +308,139 @@ static void a_full_disk_does_not_let_files_grow(void **state)
 #define STORE_TEST(test) \
 	cmocka_unit_test_setup_teardown(test, queue_scene_set_up, queue_scene_tear_down)
 
+/* --- a disk that changes bytes --- */
+
+/* Changes the byte AT of a file; the byte that was there. */
+static char change_byte(struct queue_store *store, const char *path, uint64_t at, char byte)
+{
+	int file = os_file_open(queue_store_directory(store), path, OS_FILE_WRITE);
+	char was = 0;
+
+	assert_true(file >= 0);
+	assert_int_equal(os_file_read(file, &was, 1, at), 1);
+	assert_int_equal(os_file_write(file, &byte, 1, at), 0);
+	os_file_close(file);
+	return was;
+}
+
+static uint64_t size_of(struct queue_store *store, const char *path)
+{
+	struct os_file_info info;
+
+	assert_int_equal(os_file_info_at(queue_store_directory(store), path, &info), 0);
+	return info.size;
+}
+
+/* Whatever byte of the control file changes, its message is known: the envelope is behind its data,
+ * too, and who may have lost a delivery is mapped again. */
+static void a_damaged_control_file_is_mended(void **state)
+{
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	struct queue_intake *intake = queue_scene_intake(store);
+	struct queue_update update = queue_scene_preprocessed(store, intake);
+	struct queue_update anew = {.number = update.number, .is_whole = true};
+	struct queue_control *control;
+	struct buffer whole = {0};
+	char path[QUEUE_PATH_SIZE];
+	uint64_t size;
+
+	(void)state;
+	queue_store_path(store, QUEUE_INFO, NULL, update.number, path);
+	size = size_of(store, path);
+	for (uint64_t i = 0; i < size; i++) {
+		char was = change_byte(store, path, i, '\0');
+
+		assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+		assert_true(control->is_mapped && control->delivery_count > 0);
+		assert_true(control->must_be_whole);
+		assert_true(str_equal(control->envelope->sender, STR("a@example.org")));
+		assert_int_equal(control->envelope->recipient_count, 1);
+		queue_control_free(control);
+		change_byte(store, path, i, was);
+	}
+	/* even nothing is enough, and the next record makes it whole */
+	for (uint64_t i = 0; i < size; i++)
+		change_byte(store, path, i, '\0');
+	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+	assert_true(control->deliveries[0].is_requeued);
+	assert_true(queue_control_outgrown(control, 0, &whole));
+	anew.born_us = control->envelope->id.born_us;
+	anew.control = buffer_view(&whole);
+	queue_control_free(control);
+	assert_int_equal(queue_scene_update(store, &anew), 0);
+	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+	assert_int_equal(control->damaged, 0);
+	queue_control_free(control);
+	buffer_clear(&whole);
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
+static uint64_t enqueue_shared(struct queue_intake *intake, const char *data)
+{
+	struct mail_envelope *envelope = queue_scene_envelope_to_one();
+	struct queue_message *message = NULL;
+	struct buffer text = {0};
+	int result = -1;
+
+	assert_int_equal(queue_message_new(intake, &message), 0);
+	assert_int_equal(queue_message_share(message), 0);
+	assert_int_equal(os_file_write(queue_message_file(message), data, strlen(data), 0), 0);
+	envelope->id.number = queue_message_number(message);
+	envelope->size = strlen(data);
+	assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
+	assert_int_equal(queue_message_envelope(message, MAIL_STAGE_ARRIVE, &text), 0);
+	queue_message_commit_group(intake, &message, 1, &result);
+	assert_int_equal(result, 0);
+	buffer_clear(&text);
+	result = (int)envelope->id.number;
+	mail_envelope_free(envelope);
+	return (uint64_t)result;
+}
+
+/* By value and in a shared file. */
+static void damaged_data_are_seen(void **state)
+{
+	static const char data[] = "Subject: data\r\n\r\nThe disk changes one of these bytes.\r\n";
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	struct queue_intake *intake = queue_scene_intake(store);
+	const enum mail_stage stage = MAIL_STAGE_ARRIVE;
+
+	(void)state;
+	for (unsigned is_shared = 0; is_shared < 2; is_shared++) {
+		uint64_t number = is_shared ? enqueue_shared(intake, data)
+					    : queue_scene_enqueue(intake, NULL, data);
+		struct queue_control *control;
+		char path[QUEUE_PATH_SIZE];
+		int file = queue_update_open_data(store, &stage, number);
+
+		assert_true(file >= 0);
+		queue_store_path(store, QUEUE_TODO, mail_stage_name(stage), number, path);
+		assert_int_equal(queue_update_load(store, &stage, number, &control, NULL), 0);
+		assert_int_equal(control->format, 2);
+		for (uint64_t i = 0; i < strlen(data); i++) {
+			uint32_t sound = 0;
+			uint32_t damaged = 0;
+			char was;
+
+			assert_int_equal(queue_update_checksum_data(file, strlen(data), &sound), 0);
+			was = change_byte(store, path, i, '?');
+			assert_int_equal(queue_update_checksum_data(file, strlen(data), &damaged),
+					 0);
+			change_byte(store, path, i, was);
+			assert_true(queue_control_has_data(control, sound));
+			assert_int_equal(queue_control_has_data(control, damaged), was == '?');
+		}
+		/* what an operator takes for the message is it */
+		queue_control_take_data(control, 7);
+		assert_true(queue_control_has_data(control, 7) && control->must_be_whole);
+		queue_control_free(control);
+		os_file_close(file);
+	}
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +449,8 @@ int main(void)
 		STORE_TEST(a_torn_line_stays_no_record),
 		STORE_TEST(who_goes_to_a_service_without_directories_waits_too),
 		STORE_TEST(a_full_disk_does_not_let_files_grow),
+		STORE_TEST(a_damaged_control_file_is_mended),
+		STORE_TEST(damaged_data_are_seen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
