@@ -67,12 +67,6 @@ void directory_client_watch(struct directory_client *client,
 	changed = watch;
 }
 
-void auth_offer_reconsider(struct auth_server *of, struct str user)
-{
-	assert_ptr_equal(of, &server);
-	assert_true(user.length > 0);
-}
-
 /* The hash stands for itself. */
 void auth_inventor_stamp(const struct auth_inventor *inventor, struct str hash, struct buffer *out)
 {
