@@ -4,6 +4,7 @@
 #include "os/clock.h"
 #include "os/file/file.h"
 #include "queue/cleaner/internal.h"
+#include "queue/control/checksum.h"
 #include <errno.h>
 
 static int sync_info(const struct queue_store *store, uint64_t number)
@@ -85,12 +86,16 @@ int cleaner_write_control(const struct queue_cleaner *cleaner, uint64_t number, 
 int cleaner_rebuild(const struct queue_cleaner *cleaner, const struct remains *remains)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
+	size_t before;
 	int result;
 
 	if (remains->control != NULL)
 		return link_copy(cleaner, remains);
 	buffer_append_str(&text, buffer_view(&remains->text));
+	before = text.length;
 	result = map_later(&text, remains->envelope->envelope);
+	if (result == 0 && remains->envelope->has_checksum)
+		queue_checksum_add_records(&text, before, remains->envelope->envelope->id.born_us);
 	return result == 0 ? cleaner_write_control(cleaner, remains->number, buffer_view(&text))
 			   : result;
 }

@@ -9,6 +9,7 @@
 #include "os/clock.h"
 #include "os/file/file.h"
 #include "queue/cleaner/internal.h"
+#include "queue/control/checksum.h"
 #include "queue/update.h"
 #include <errno.h>
 
@@ -93,15 +94,22 @@ static int write_text(const struct queue_control *control, uint64_t number, stru
 	struct mail_envelope envelope = *control->envelope;
 	struct queue_delivery *deliveries;
 	size_t count = take_deliveries(control, &deliveries);
+	size_t before;
 	int result;
 
 	envelope.id.number = number;
 	envelope.size = 0;
 	result = queue_control_write_envelope(text, &envelope);
+	if (result < 0)
+		return result;
+	queue_checksum_add_head(text, buffer_view(text), 0); /* of no data */
+	before = text->length;
+	result = queue_control_write_map(text, deliveries, count, control->directory_version);
 	if (result == 0)
-		result = queue_control_write_map(text, deliveries, count,
-						 control->directory_version);
-	return result == 0 ? write_outcomes(deliveries, count, text, bounce) : result;
+		result = write_outcomes(deliveries, count, text, bounce);
+	if (result == 0)
+		queue_checksum_add_records(text, before, envelope.id.born_us);
+	return result;
 }
 
 static int write_bounce(const struct queue_store *store, uint64_t number, struct str records)
