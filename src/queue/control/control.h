@@ -120,6 +120,7 @@ struct queue_control {
 	struct queue_delivery *deliveries;
 	size_t delivery_count;
 	bool is_mapped; /* the file has a complete block of map records */
+	bool is_mended; /* or some that cannot be read: mend.c has put others in their place */
 	uint64_t directory_version;
 	unsigned format;   /* 2, or 1 of an earlier version */
 	struct str head;   /* the envelope's text, up to "end:"; in format 2 with its sum record */

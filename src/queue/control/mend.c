@@ -72,6 +72,7 @@ void control_mend_map(struct queue_control *control, size_t lost, uint32_t highe
 	control->deliveries = deliveries;
 	control->delivery_count = count;
 	control->is_mapped = true;
+	control->is_mended = true;
 	control->must_be_whole = true;
 }
 

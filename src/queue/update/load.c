@@ -71,7 +71,7 @@ static bool is_lacking(const struct queue_delivery *delivery)
 
 bool queue_update_is_complete(const struct queue_control *control)
 {
-	bool is_complete = control->is_mapped && !control->must_be_whole;
+	bool is_complete = control->is_mapped && !control->is_mended;
 
 	for (size_t i = 0; is_complete && i < control->delivery_count; i++)
 		is_complete = !is_lacking(&control->deliveries[i]);
