@@ -200,7 +200,9 @@ def preprocess(mx, path):
     with open(path, "rb") as file:
         envelope = envelope_of(file.read())
     with open(f"{mx.queue}/info/{x}", "wb") as file:
-        file.write(envelope + b"map: 1 remote <x@b.test>\nmapped: directory=1 count=1\n")
+        file.write(envelope)
+        for record in b"map: 1 remote <x@b.test>", b"mapped: directory=1 count=1":
+            file.write(checksums.with_checksum(envelope, record))
     os.rename(path, f"{mx.queue}/mess/{x}")
     return f"{mx.queue}/mess/{x}", f"{mx.queue}/info/{x}"
 
