@@ -60,6 +60,7 @@ struct auth_server {
 	size_t offered_count;
 	struct auth_tally *tallies;
 	struct auth_keys user_keys[AUTH_KEYS];
+	void (*keys_changed)(struct auth_server *server); /* what keys.c knows of them */
 	struct os_timer *keys_again;    /* runs while the directory does not answer about them */
 	struct auth_followed *followed; /* users who have authenticated, by name */
 	struct auth_followed *due;      /* of them, whose records are to be looked at */

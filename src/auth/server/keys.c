@@ -43,7 +43,7 @@ static void on_answer(void *context, const struct directory_answer_text *answer)
 		log_event(EVENT_AUTH_WITHHELD,
 			  log_string("method", methods[keys - server->user_keys].name));
 	if (is_news)
-		auth_offer_update(server);
+		server->keys_changed(server);
 	if (keys->is_due && answer->error == DIRECTORY_ERROR_NONE)
 		ask(keys);
 }

@@ -252,6 +252,7 @@ int auth_server_new(const struct auth_server_ways *ways, const struct config *co
 		server->directory =
 			directory_client_new(ways->loop, &ways->directory, 1, NULL, NULL, NULL);
 	auth_logins_open(server);
+	server->keys_changed = auth_offer_update;
 	auth_keys_open(server);
 	apply(server, config);
 	server->ipc = ipc_server_new(ways->loop, ways->listening, &kind, server);

@@ -161,6 +161,7 @@ struct directory_server {
 	size_t questions_under_way;
 	struct change_batch *batch; /* being gathered; NULL: none */
 	struct lacking *lacking[SERVER_LACKING];
+	void (*free_lacking)(struct directory_server *server); /* lacking.c */
 	struct os_task batch_task;
 	struct answer answer;
 	struct buffer scratch;
@@ -214,7 +215,6 @@ void route_ask(struct question *question);
 void lacking_open(struct directory_server *server);
 /* Nothing is asked of the store any more. */
 void lacking_stop(struct directory_server *server);
-void lacking_free(struct directory_server *server);
 /* METHOD: "scram-sha-256", "scram-sha-1" (directory/record/password.h); NULL for any other. */
 struct lacking *lacking_find(struct directory_server *server, struct str method);
 /* Answers QUESTION, about its member "lacking", by reply_lacking(). */

@@ -253,8 +253,22 @@ struct lacking *lacking_find(struct directory_server *server, struct str method)
 	return NULL;
 }
 
+static void free_lacking(struct directory_server *server)
+{
+	for (size_t i = 0; i < SERVER_LACKING; i++) {
+		struct lacking *lacking = server->lacking[i];
+
+		for (size_t k = 0; k < CHANGED_MAX; k++)
+			buffer_clear(&lacking->changed[k]);
+		buffer_clear(&lacking->seen);
+		buffer_clear(&lacking->user);
+		free(lacking);
+	}
+}
+
 void lacking_open(struct directory_server *server)
 {
+	server->free_lacking = free_lacking;
 	for (size_t i = 0; i < SERVER_LACKING; i++) {
 		struct lacking *lacking = memory_alloc_zero(1, sizeof *lacking);
 
@@ -272,18 +286,5 @@ void lacking_stop(struct directory_server *server)
 		os_task_cancel(server->loop, &server->lacking[i]->task);
 		if (!server->lacking[i]->is_reading)
 			answer_all(server->lacking[i], -ENOTCONN);
-	}
-}
-
-void lacking_free(struct directory_server *server)
-{
-	for (size_t i = 0; i < SERVER_LACKING; i++) {
-		struct lacking *lacking = server->lacking[i];
-
-		for (size_t k = 0; k < CHANGED_MAX; k++)
-			buffer_clear(&lacking->changed[k]);
-		buffer_clear(&lacking->seen);
-		buffer_clear(&lacking->user);
-		free(lacking);
 	}
 }

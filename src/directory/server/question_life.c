@@ -54,7 +54,7 @@ void server_free_whole(struct directory_server *server)
 		free(question);
 	}
 	directory_expander_free(server->expander);
-	lacking_free(server);
+	server->free_lacking(server);
 	answer_clear(&server->answer);
 	buffer_clear(&server->scratch);
 	free(server);

@@ -75,7 +75,7 @@ static void make_rows(const struct config *config)
 }
 
 /* What killed processes had, which nobody frees. */
-static void *dead[2];
+static void *volatile dead[2];
 
 static int begin_scene(void **state)
 {

@@ -336,6 +336,7 @@ static int tear_down(void **state)
 	os_loop_free(scene.loop);
 	config_free(scene.config);
 	limit_memory_free(scene.limits);
+	scene.limits = NULL; /* the next test begins without */
 	return 0;
 }
 
