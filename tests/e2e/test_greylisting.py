@@ -5,6 +5,7 @@ import os
 import re
 import time
 
+import checksums
 import pytest
 from lmtp import Server
 from smtp import deliver
@@ -38,11 +39,13 @@ def set_dues(mx, seconds_of):
     count = 0
     for folder, _, names in os.walk(os.path.join(mx.queue, "info")):
         for name in names:
-            with open(os.path.join(folder, name), "r+", encoding="utf-8") as file:
-                waiting = set(re.findall(r"^wait: (\d+) ", file.read(), re.M))
-                for number in sorted(waiting, key=int):
-                    file.write(f"wait: {number} {at(-AGO)} until={at(seconds_of(int(number)))} "
-                               "4.7.1 greylisted\n")
+            with open(os.path.join(folder, name), "r+b") as file:
+                text = file.read()
+                waiting = set(re.findall(rb"^wait: (\d+) ", text, re.M))
+                for number in sorted(map(int, waiting)):
+                    file.write(checksums.with_checksum(
+                        text, f"wait: {number} {at(-AGO)} until={at(seconds_of(number))} "
+                        "4.7.1 greylisted".encode()))
             count += len(waiting)
     return count
 

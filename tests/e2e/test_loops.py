@@ -86,6 +86,7 @@ def test_forwards_that_keep_nothing(site):
     deliver(one, "ann@one.test", TEXT, sender="bob@one.test")
     one.maildir("bob@one.test").wait(1)
     is_quiet(one, two)
+    one.log.wait("message_refused", status="5.4.6")
     assert len(one.log.find("message_refused", status="5.4.6")) == 1
     assert not two.log.find("message_refused")
 
