@@ -111,8 +111,7 @@ static int write_lent(struct queue_message *message, struct str data)
 }
 
 /* By value what may, and the rest into a file that is lent. */
-static int write_data(struct queue_message *message, struct entry *entry,
-		      enum mail_stage stage)
+static int write_data(struct queue_message *message, struct entry *entry, enum mail_stage stage)
 {
 	struct str data = buffer_view(&entry->data);
 	struct buffer copy CLEANUP(buffer_clear) = {0};

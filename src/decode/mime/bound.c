@@ -151,9 +151,8 @@ static void know_field(struct scan *scan)
 	scan->is_named = true;
 	scan->is_type = name_is(scan, STR("content-type"));
 	scan->has_type |= scan->is_type;
-	scan->has_addresses =
-		scan->name_length <= sizeof scan->name &&
-		header_field_has_addresses(str_slice(scan->name, scan->name_length));
+	scan->has_addresses = scan->name_length <= sizeof scan->name &&
+			      header_field_has_addresses(str_slice(scan->name, scan->name_length));
 	if (scan->has_addresses)
 		scan->work += scan->again + (uint64_t)scan->fields * FIELD_STEPS;
 }
