@@ -339,12 +339,11 @@ static void take_angle(struct parser *p)
 	drop_into_name(p);
 	clear_pending(p);
 	header_lexer_angle(&p->lexer, &p->addresses, &angle);
-	if (angle.kind == HEADER_ANGLE_LOCAL && !qualify(p, 0))
+	if ((angle.kind == HEADER_ANGLE_LOCAL && !qualify(p, 0)) ||
+	    (angle.kind == HEADER_ANGLE_WHOLE && !is_address(p, buffer_view(&p->addresses))))
 		angle.kind = HEADER_ANGLE_BAD;
 	else if (angle.kind == HEADER_ANGLE_LOCAL)
 		rewrite(p, angle.local_end);
-	else if (angle.kind == HEADER_ANGLE_WHOLE && !is_address(p, buffer_view(&p->addresses)))
-		angle.kind = HEADER_ANGLE_BAD;
 	if (angle.kind == HEADER_ANGLE_BAD)
 		tell(p, HEADER_ELEMENT_BAD, STR(""), slice_of(p, start, p->lexer.position));
 	else if (angle.kind != HEADER_ANGLE_EMPTY)
