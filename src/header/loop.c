@@ -74,7 +74,7 @@ struct text {
 	size_t length;
 };
 
-static void append_text(struct text *text, struct str piece)
+static void append_marked(struct text *text, struct str piece)
 {
 	size_t room = sizeof text->bytes - text->length;
 	size_t length = piece.length < room ? piece.length : room;
@@ -92,11 +92,11 @@ static uint64_t mark_of(struct hash_key key, enum header_loop_way way, struct st
 
 	(void)mail_domain_form(parts.domain, &domain);
 	if (mail_localpart_parse(parts.local, &local) == 0)
-		append_text(&text, mail_localpart_whole(&local));
+		append_marked(&text, mail_localpart_whole(&local));
 	else
-		append_text(&text, parts.local);
-	append_text(&text, STR("@"));
-	append_text(&text, mail_domain_view(&domain));
+		append_marked(&text, parts.local);
+	append_marked(&text, STR("@"));
+	append_marked(&text, mail_domain_view(&domain));
 	return hash_keyed(key, text.bytes, text.length);
 }
 

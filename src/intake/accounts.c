@@ -32,7 +32,7 @@ struct intake_accounts {
 	struct intake_account_question *waiting;
 };
 
-static void answer(struct intake_account_question *question, enum intake_account account)
+static void answer_account(struct intake_account_question *question, enum intake_account account)
 {
 	struct intake_account_request *request = question->request;
 
@@ -43,7 +43,7 @@ static void answer(struct intake_account_question *question, enum intake_account
 	request->found(request->context, account);
 }
 
-static void ask_more(struct intake_accounts *accounts)
+static void ask_helper(struct intake_accounts *accounts)
 {
 	while (accounts->waiting != NULL && accounts->asked_count < WITH_HELPER_MAX) {
 		struct intake_account_question *question = accounts->waiting;
@@ -81,12 +81,12 @@ static void on_readable(void *context, unsigned events)
 			panic("the process that looks users up answers what was not asked");
 		DL_DELETE2(accounts->asked, question, previous, next);
 		accounts->asked_count--;
-		answer(question, judge(error, &account));
+		answer_account(question, judge(error, &account));
 		free(question);
 	}
 	if (result < 0)
 		panic("the process that looks users up has ended");
-	ask_more(accounts);
+	ask_helper(accounts);
 }
 
 static void expire(struct intake_account_question *questions, int64_t now_us, int64_t *next_us)
@@ -101,7 +101,7 @@ static void expire(struct intake_account_question *questions, int64_t now_us, in
 				*next_us = question->until_us;
 			continue;
 		}
-		answer(question, INTAKE_ACCOUNT_UNKNOWN);
+		answer_account(question, INTAKE_ACCOUNT_UNKNOWN);
 	}
 }
 
@@ -169,7 +169,7 @@ void intake_accounts_find(struct intake_accounts *accounts, struct str name,
 	DL_APPEND2(accounts->waiting, question, previous, next);
 	if (!os_timer_is_running(accounts->timer))
 		os_timer_start(accounts->timer, PATIENCE_US);
-	ask_more(accounts);
+	ask_helper(accounts);
 }
 
 void intake_accounts_cancel(struct intake_account_request *request)

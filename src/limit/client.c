@@ -166,7 +166,7 @@ struct total {
 	uint64_t bytes;
 };
 
-static void add_row(const struct limit_client *client, size_t row, struct total *total)
+static void add_client_row(const struct limit_client *client, size_t row, struct total *total)
 {
 	const struct limit_clients *clients = client->clients;
 	struct clients_area *area = area_at(clients->memory, row);
@@ -194,7 +194,7 @@ static struct total total_of(const struct limit_client *client)
 
 	for (size_t i = 0; client->slot != NULL && i < limit_memory_count(clients->memory); i++)
 		if (i != clients->own_row)
-			add_row(client, i, &total);
+			add_client_row(client, i, &total);
 	return total;
 }
 

@@ -22,7 +22,7 @@ static bool is_wanted(const struct auth_server *server)
 	       server->config->auth.mechanism_count == 0;
 }
 
-static void ask(struct auth_keys *keys);
+static void ask_keys(struct auth_keys *keys);
 
 static void on_answer(void *context, const struct directory_answer_text *answer)
 {
@@ -45,10 +45,10 @@ static void on_answer(void *context, const struct directory_answer_text *answer)
 	if (is_news)
 		server->keys_changed(server);
 	if (keys->is_due && answer->error == DIRECTORY_ERROR_NONE)
-		ask(keys);
+		ask_keys(keys);
 }
 
-static void ask(struct auth_keys *keys)
+static void ask_keys(struct auth_keys *keys)
 {
 	struct auth_server *server = keys->server;
 
@@ -64,7 +64,7 @@ static void ask(struct auth_keys *keys)
 void auth_keys_ask(struct auth_server *server)
 {
 	for (size_t i = 0; is_wanted(server) && i < AUTH_KEYS; i++)
-		ask(&server->user_keys[i]);
+		ask_keys(&server->user_keys[i]);
 }
 
 static void on_again(void *context)

@@ -127,7 +127,7 @@ void lacking_reset(struct directory_server *server)
 /* --- reading --- */
 
 /* Answers all who wait. */
-static void answer_all(struct lacking *lacking, int error)
+static void answer_lacking(struct lacking *lacking, int error)
 {
 	while (lacking->waiting != NULL) {
 		struct question *question = lacking->waiting;
@@ -143,7 +143,7 @@ static bool end_reading(struct lacking *lacking, int error)
 {
 	lacking->is_reading = false;
 	if (lacking->server->is_freed || (error < 0 && error != -EBADMSG)) {
-		answer_all(lacking, error);
+		answer_lacking(lacking, error);
 		return false;
 	}
 	os_loop_defer(lacking->server->loop, &lacking->task);
@@ -223,7 +223,7 @@ static void read_on(void *context)
 	if (lacking->is_reading || lacking->waiting == NULL)
 		return;
 	if (is_known) {
-		answer_all(lacking, 0);
+		answer_lacking(lacking, 0);
 		return;
 	}
 	lacking->is_reading = true;
@@ -285,6 +285,6 @@ void lacking_stop(struct directory_server *server)
 	for (size_t i = 0; i < SERVER_LACKING; i++) {
 		os_task_cancel(server->loop, &server->lacking[i]->task);
 		if (!server->lacking[i]->is_reading)
-			answer_all(server->lacking[i], -ENOTCONN);
+			answer_lacking(server->lacking[i], -ENOTCONN);
 	}
 }

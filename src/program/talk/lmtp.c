@@ -82,7 +82,8 @@ static int hear(struct dialogue *dialogue)
 }
 
 /* Says COMMAND with its ARGUMENT; its reply as hear() has it. */
-static int ask(struct dialogue *dialogue, const char *command, struct str argument, const char *end)
+static int ask_recipient(struct dialogue *dialogue, const char *command, struct str argument,
+			 const char *end)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	int error;
@@ -99,12 +100,12 @@ static int run(struct dialogue *dialogue, const struct config *config, struct st
 	int result = hear(dialogue);
 
 	if (result == 2)
-		result = ask(dialogue, "LHLO ", str_from(config->hostname), "");
+		result = ask_recipient(dialogue, "LHLO ", str_from(config->hostname), "");
 	if (result == 2)
-		result = ask(dialogue, "MAIL FROM:<", STR(""), ">");
+		result = ask_recipient(dialogue, "MAIL FROM:<", STR(""), ">");
 	if (result != 2)
 		return -EPROTO;
-	return ask(dialogue, "RCPT TO:<", address, ">");
+	return ask_recipient(dialogue, "RCPT TO:<", address, ">");
 }
 
 static bool is_no_mailbox(struct str line)

@@ -137,8 +137,8 @@ int update_check_identity(struct queue_store *store, const struct queue_update *
 
 /* Appends the records of UPDATE to OUT, as they are in a file of ID's that begins with HEAD, which
  * may be a view of OUT. */
-static void append_records(struct queue_update *update, struct str head, struct mail_id id,
-			   struct buffer *out)
+static void append_update(struct queue_update *update, struct str head, struct mail_id id,
+			  struct buffer *out)
 {
 	bool has_checksums = queue_checksum_is_used(head);
 	size_t begin = out->length;
@@ -190,7 +190,7 @@ int update_make_control(struct queue_store *store, struct queue_update *update)
 		return result;
 	if (buffer_data(&text)[text.length - 1] != '\n') /* the last line was cut */
 		buffer_append_string(&text, QUEUE_CONTROL_CANCEL);
-	append_records(update, buffer_view(&text), id, &text);
+	append_update(update, buffer_view(&text), id, &text);
 	return write_new(store, update->number, buffer_view(&text));
 }
 
@@ -222,7 +222,7 @@ static int append_to(struct queue_store *store, struct queue_update *update, int
 
 	if (result < 0)
 		return result;
-	append_records(update, begin, id, &records);
+	append_update(update, begin, id, &records);
 	return update_append(store, file, buffer_view(&records), &update->is_in_doubt);
 }
 
