@@ -18,10 +18,9 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from common.net import end, free_port, wait_until  # noqa: E402
+from common.net import PATIENCE, end, free_port, wait_until  # noqa: E402
 
 BACKLOG = 1000
-PATIENCE = 20
 MARK = b"X-Burst: "
 
 

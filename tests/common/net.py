@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: ISC
 """What tests and benchmarks need to start servers on loopback."""
+import os
 import socket
 import socketserver
 import subprocess
 import threading
 import time
 
-PATIENCE = 20  # seconds, for what takes milliseconds on an idle machine
+# seconds, for what takes milliseconds on an idle machine; tools/testing/pace.py
+PATIENCE = 20 * float(os.environ.get("TEST_SLOWNESS", "1"))
 POLL = 0.02  # between two looks at what comes soon
 POLL_MAX = 0.25
 

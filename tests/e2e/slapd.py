@@ -8,12 +8,11 @@ import subprocess
 
 from passwords import LDAP as PASSWORD
 from stagepost import listening, wait_until
-from common.net import end, free_port
+from common.net import PATIENCE, end, free_port
 
 BASE = "dc=example,dc=org"
 ADMIN = f"cn=admin,{BASE}"
 READER = f"cn=stagepost,{BASE}"
-PATIENCE = 20
 
 # Attributes and classes that mail systems use and Debian's slapd has no schema of.
 SCHEMA = """

@@ -7,7 +7,7 @@ from testing.commands import Failed, run
 
 REPEATS = 3  # passed alone: unsteady, not failed
 MANY = 4  # failures of one file
-UNSTEADY_MAX = 12  # more failures are not repeated: something is broken
+UNSTEADY_MAX = 40  # of some 4,400 tests; more failures are not repeated: something is broken
 
 
 class Again:

@@ -5,7 +5,7 @@ import concurrent.futures
 import os
 import subprocess
 
-from testing import again, commands, reports
+from testing import again, commands, pace, reports
 from testing.commands import PART, ROOT
 
 RELEASE = ROOT / "build"
@@ -13,6 +13,7 @@ REPORT_AGAIN = RELEASE / "again.junit.xml"
 
 FILES = 4  # of tests that one run has
 AT_ONCE = 12  # such runs: one takes a fifth of a processor, the rest of its time it waits
+AT_ONCE_MIN = 3
 LONG = 10  # seconds
 ALONE = 24  # of LONG_FILES: each begins a Python and a disk of its own, which takes most of a second
 WITH_MACHINE = ("test_machine",)  # wait for the small Debian
@@ -98,10 +99,14 @@ def shares():
         rest[first:first + FILES] for first in range(0, len(rest), FILES)]
 
 
+def at_once():
+    """Root's tests have namespaces of their own and mostly wait: some shares go side by side."""
+    return max(int(AT_ONCE / pace.slowness()), AT_ONCE_MIN) if os.geteuid() == 0 else 1
+
+
 def run_all(machine):
-    """(passed, names of failed). Root's tests have namespaces of their own and mostly wait: some shares
-    go side by side."""
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE if os.geteuid() == 0 else 1) as pool:
+    """(passed, names of failed)."""
+    with concurrent.futures.ThreadPoolExecutor(at_once()) as pool:
         counts = list(pool.map(lambda share: run_files(*share, machine), enumerate(shares())))
     return sum(passed for passed, _ in counts), again.gather([name for _, failed in counts for name in failed])
 
