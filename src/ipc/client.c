@@ -70,9 +70,11 @@ static void try_connect(void *context)
 	struct ipc_client *client = context;
 	int socket = os_socket_connect_unix(client->path, SOCK_SEQPACKET);
 
-	if (client->is_loss_untold) /* not if the whole node stops */
+	/* when it is over, or lasts; not if the whole node stops, which takes a moment */
+	if (client->is_loss_untold && (socket >= 0 || client->delay_us == LONGEST_DELAY_US)) {
 		log_event(EVENT_IPC_LOST, log_string("path", client->path));
-	client->is_loss_untold = false;
+		client->is_loss_untold = false;
+	}
 	if (socket < 0) {
 		/* if it has not begun to listen, that is not an error */
 		if (client->delay_us == FIRST_DELAY_US && socket != -ENOENT &&
