@@ -188,6 +188,8 @@ static void on_message(void *context, struct ipc_message *message)
 		is_good = take_answer(auth, &unpack, message->tag);
 	else if (message->type == AUTH_LOGIN)
 		is_good = auth_login_take(auth, message->tag, message->body);
+	else if (message->type == AUTH_DOUBT)
+		is_good = auth_login_doubt(auth, message->body);
 	if (!is_good) {
 		auth->mechanism_count = 0;
 		ipc_channel_refuse(ipc_client_channel(auth->client), message->type);

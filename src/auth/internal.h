@@ -25,14 +25,16 @@ struct auth {
 	struct auth_exchange *asking;  /* in the order of the questions */
 	struct auth_exchange *waiting; /* for the client's response */
 	struct auth_login *logins;     /* by tag */
+	uint64_t doubts;               /* how often all of them were in doubt */
 	uint32_t last_tag;
 	struct buffer list;                  /* of auth_mechanisms() */
 	void (*when_offered)(void *context); /* NULL: nobody waits for that */
 	void *when_context;
 };
 
-/* login.c: what "auth" says of one; false: malformed. */
+/* login.c: what "auth" says of one, or of all; false: malformed. */
 MUST_CHECK bool auth_login_take(struct auth *auth, uint32_t tag, struct str body);
+MUST_CHECK bool auth_login_doubt(struct auth *auth, struct str body);
 /* The connection is there, or was lost. */
 void auth_login_resume(struct auth *auth);
 void auth_login_lost(struct auth *auth);

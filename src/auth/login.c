@@ -13,6 +13,9 @@ struct auth_login {
 	void *context;
 	struct os_timer *patience; /* runs while an answer is awaited */
 	bool is_asking;
+	bool is_sent;    /* the question, to the "auth" that is connected; no answer has come */
+	bool is_valid;   /* "auth" has said so, */
+	uint64_t doubts; /* after so many doubts of struct auth: with another one it is not known */
 	struct buffer user;
 	struct buffer stamp;
 	UT_hash_handle hh;
@@ -23,16 +26,24 @@ static void send_follow(struct auth_login *login)
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
 
+	login->is_sent = true;
 	pack_str(&body, buffer_view(&login->user));
 	pack_str(&body, buffer_view(&login->stamp));
 	ipc_channel_send(ipc_client_channel(login->auth->client), AUTH_FOLLOW, login->tag,
 			 buffer_view(&body), NULL, 0);
 }
 
+static bool is_known_valid(const struct auth_login *login)
+{
+	return login->is_valid && login->doubts == login->auth->doubts;
+}
+
 static void answer_login(struct auth_login *login, enum auth_login_state state)
 {
 	bool is_answer = login->is_asking;
 
+	login->is_valid = state == AUTH_LOGIN_VALID;
+	login->doubts = login->auth->doubts;
 	login->is_asking = false;
 	os_timer_stop(login->patience);
 	if (is_answer || state == AUTH_LOGIN_ENDED)
@@ -41,7 +52,10 @@ static void answer_login(struct auth_login *login, enum auth_login_state state)
 
 static void on_patience(void *context)
 {
-	answer_login(context, AUTH_LOGIN_UNKNOWN);
+	struct auth_login *login = context;
+
+	login->is_sent = false;
+	answer_login(login, AUTH_LOGIN_UNKNOWN);
 }
 
 struct auth_login *auth_login_new(struct auth *auth, struct str user, struct str stamp,
@@ -64,12 +78,16 @@ struct auth_login *auth_login_new(struct auth *auth, struct str user, struct str
 
 void auth_login_ask(struct auth_login *login)
 {
+	if (is_known_valid(login)) {
+		login->told(login->context, AUTH_LOGIN_VALID, true);
+		return;
+	}
 	login->is_asking = true;
 	os_timer_start(login->patience, AUTH_LOGIN_PATIENCE_US);
-	if (ipc_client_channel(login->auth->client) != NULL)
-		send_follow(login);
-	else
+	if (ipc_client_channel(login->auth->client) == NULL)
 		answer_login(login, AUTH_LOGIN_UNKNOWN);
+	else if (!login->is_sent)
+		send_follow(login);
 }
 
 void auth_login_free(struct auth_login *login)
@@ -97,9 +115,17 @@ bool auth_login_take(struct auth *auth, uint32_t tag, struct str body)
 	if (!unpack_is_whole(&unpack) || state > AUTH_LOGIN_UNKNOWN)
 		return false;
 	HASH_FIND(hh, auth->logins, &tag, sizeof tag, login);
-	if (login != NULL)
+	if (login != NULL) {
+		login->is_sent = false;
 		answer_login(login, (enum auth_login_state)state);
+	}
 	return true;
+}
+
+bool auth_login_doubt(struct auth *auth, struct str body)
+{
+	auth->doubts++;
+	return body.length == 0;
 }
 
 void auth_login_resume(struct auth *auth)
@@ -117,7 +143,10 @@ void auth_login_lost(struct auth *auth)
 	struct auth_login *login;
 	struct auth_login *next;
 
-	HASH_ITER (hh, auth->logins, login, next)
+	auth->doubts++;
+	HASH_ITER (hh, auth->logins, login, next) {
+		login->is_sent = false;
 		if (login->is_asking)
 			answer_login(login, AUTH_LOGIN_UNKNOWN);
+	}
 }

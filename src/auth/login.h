@@ -3,8 +3,9 @@
  * auth/login.h - whether who has authenticated still may: the user is disabled or removed, or has
  * another password.
  *
- * "auth" follows the user's record and says so at once; and it is asked when that matters. Logins
- * outlive the process "auth", which is told of them again.
+ * "auth" follows the user's record and says so at once. What it has said holds until it says
+ * something else, or that it does not know any more; only then it is asked. Logins outlive the
+ * process "auth", which is told of them again.
  */
 #ifndef AUTH_LOGIN_H
 #define AUTH_LOGIN_H
@@ -29,7 +30,7 @@ typedef void auth_login_told(void *context, enum auth_login_state state, bool is
 /* USER and STAMP as in the answer AUTH_ACCEPTED; STAMP is not empty. */
 struct auth_login *auth_login_new(struct auth *auth, struct str user, struct str stamp,
 				  auth_login_told *told, void *context);
-/* The answer may come before this returns. One at a time. */
+/* Asks "auth" only if it is not known. The answer may come before this returns. One at a time. */
 void auth_login_ask(struct auth_login *login);
 /* NULL is allowed. */
 void auth_login_free(struct auth_login *login);

@@ -27,13 +27,16 @@ enum auth_message {
 	 * AUTH_FORGIVE if it is no failure, as the session has succeeded after all. */
 	AUTH_LEAVE,
 	AUTH_FORGIVE, /* to "auth": nothing */
-	/* To "auth": str user, str stamp. Whether this login is still valid, now and from now on;
-	 * sent again it is asked again. */
+	/* To "auth": str user, str stamp. Whether this login is still valid, now and from now on.
+	 * It is sent again when that is in doubt and must be known. */
 	AUTH_FOLLOW,
 	AUTH_UNFOLLOW, /* to "auth": nothing; it need not be said any more */
 	/* From "auth", with the tag of an AUTH_FOLLOW: u32 state (enum auth_login_state); one for
 	 * each of them, and whenever the login has ended. */
 	AUTH_LOGIN,
+	/* From "auth", with the tag 0: nothing. Of all logins it is not known now whether they are
+	 * valid, whatever was said before. */
+	AUTH_DOUBT,
 };
 
 /* What a mechanism needs of a client's connection. */

@@ -16,7 +16,7 @@ import time
 
 from stagepost import PATIENCE, USER, is_root
 
-OFFER, BEGIN, RESPOND, CANCEL, ANSWER, LEAVE, FORGIVE, FOLLOW, UNFOLLOW, LOGIN = range(1, 11)
+OFFER, BEGIN, RESPOND, CANCEL, ANSWER, LEAVE, FORGIVE, FOLLOW, UNFOLLOW, LOGIN, DOUBT = range(1, 12)
 VALID, ENDED, NOT_KNOWN = range(3)
 CHALLENGE, ACCEPTED, REFUSED, LAST_CHALLENGE = range(4)
 FAILED, TEMPORARY, MALFORMED, UNKNOWN, INSECURE, TOO_WEAK = range(6)
@@ -71,6 +71,7 @@ class Client:
         self.tag = 0
         self.offer = None
         self.states = []  # of logins that are followed: (tag, state)
+        self.doubts = 0  # how often all of them were in doubt
         self.early = {}  # answers to others than the one that was waited for
         deadline = time.monotonic() + PATIENCE
         while True:
@@ -111,6 +112,9 @@ class Client:
                 at += 8 + length
         elif kind == LOGIN:
             self.states.append((tag, *struct.unpack_from("<I", packet, 8)))
+        elif kind == DOUBT:
+            assert len(packet) == 8 and tag == 0
+            self.doubts += 1
         else:
             assert kind == ANSWER
             self.early[tag] = Answer(packet[8:])

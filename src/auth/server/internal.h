@@ -67,6 +67,7 @@ struct auth_server {
 	size_t looks;                   /* questions about them that are under way */
 	bool is_looking;
 	struct os_timer *look_again; /* runs while the directory does not answer */
+	struct os_task doubt;        /* says that it is not known who is valid */
 };
 
 /* A process that asks. */
@@ -128,6 +129,8 @@ void auth_attempt_fail(struct auth_attempt *attempt, struct str user, const char
 /* auth/server/logins.c */
 void auth_logins_open(struct auth_server *server);
 void auth_logins_close(struct auth_server *server);
+/* Of the server's directory: struct directory_client_handler. */
+void auth_logins_hear_directory(void *server, bool is_up);
 /* False: the message is malformed. */
 MUST_CHECK bool auth_logins_follow(struct auth_asker *asker, uint32_t tag, struct str body);
 void auth_logins_unfollow(struct auth_asker *asker, uint32_t tag);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * Who has authenticated, and still may (auth/login.h): the users' records are looked at when
- * somebody asks, and when the directory says that they have changed.
+ * somebody asks, and when the directory says that they have changed. That a login is valid holds
+ * until a doubt: since a user who is followed has changed, or since the directory is away.
  *
  * A login is known by a stamp of what it was made with: "H" and a keyed digest of the user's hash,
  * or "A" where the user need only be active, as with a token.
@@ -86,9 +87,32 @@ static void tell_follower(struct auth_follower *follower, enum auth_login_state 
 			 NULL, 0);
 }
 
+static void say_doubt(void *asker, struct ipc_channel *channel)
+{
+	(void)asker;
+	ipc_channel_send(channel, AUTH_DOUBT, 0, STR(""), NULL, 0);
+}
+
+static void say_doubt_to_all(void *context)
+{
+	struct auth_server *server = context;
+
+	ipc_server_each(server->ipc, say_doubt);
+}
+
+/* Of all logins: which of them matter, those who ask will say. One message for all changes of a
+ * turn, at its end, as it may disconnect who asks. */
+static void doubt(struct auth_server *server)
+{
+	os_loop_defer(server->ways.loop, &server->doubt);
+}
+
+/* An answer that is under way may be of before. */
 static void set_due(struct auth_followed *user)
 {
-	if (user->is_due)
+	if (user->question.private != NULL)
+		user->has_changed = true;
+	if (user->is_due || user->has_changed)
 		return;
 	user->is_due = true;
 	DL_APPEND2(user->server->due, user, previous, next);
@@ -115,12 +139,15 @@ static void on_record(void *context, const struct directory_answer_text *answer)
 	struct auth_followed *user = context;
 	struct auth_server *server = user->server;
 	struct auth_follower *follower;
+	bool is_old = user->has_changed || !directory_client_is_up(server->directory);
 	bool must_look = user->has_changed || answer->error != DIRECTORY_ERROR_NONE;
 
 	server->looks--;
 	user->has_changed = false;
 	DL_FOREACH2 (user->followers, follower, next)
 		tell_follower(follower, judge(follower, answer));
+	if (is_old)
+		doubt(server);
 	if (must_look)
 		set_due(user);
 	if (answer->error == DIRECTORY_ERROR_NONE)
@@ -136,10 +163,6 @@ static void look(struct auth_followed *user)
 	if (user->is_due)
 		DL_DELETE2(server->due, user, previous, next);
 	user->is_due = false;
-	if (user->question.private != NULL) { /* whose answer may be of before */
-		user->has_changed = true;
-		return;
-	}
 	server->looks++;
 	user->question.answered = on_record;
 	user->question.context = user;
@@ -165,26 +188,34 @@ static void on_look_again(void *context)
 static void on_changed(void *context, uint64_t version, struct str table, struct str key)
 {
 	struct auth_server *server = context;
-	struct auth_followed *user;
+	struct auth_followed *user = NULL;
 	struct auth_followed *next;
 
 	(void)version;
 	if (table.length == 0 || str_equal(table, STR("user")))
 		auth_keys_ask(server);
-	if (str_equal(table, STR("user"))) {
+	if (str_equal(table, STR("user")))
 		HASH_FIND(hh, server->followed, key.data, key.length, user);
-		if (user != NULL)
-			set_due(user);
-	} else if (table.length == 0) {
+	if (user != NULL || table.length == 0)
+		doubt(server);
+	if (user != NULL)
+		set_due(user);
+	else if (table.length == 0)
 		HASH_ITER (hh, server->followed, user, next)
 			set_due(user);
-	}
 	look_at_due(server);
+}
+
+void auth_logins_hear_directory(void *context, bool is_up)
+{
+	if (!is_up)
+		doubt(context);
 }
 
 void auth_logins_open(struct auth_server *server)
 {
 	server->look_again = os_timer_new(server->ways.loop, on_look_again, server);
+	server->doubt = (struct os_task){.call = say_doubt_to_all, .context = server};
 	if (server->directory != NULL)
 		directory_client_watch(server->directory, on_changed, server);
 }
@@ -192,6 +223,7 @@ void auth_logins_open(struct auth_server *server)
 void auth_logins_close(struct auth_server *server)
 {
 	os_timer_free(server->look_again);
+	os_task_cancel(server->ways.loop, &server->doubt);
 }
 
 /* --- who asks --- */
@@ -255,7 +287,7 @@ bool auth_logins_follow(struct auth_asker *asker, uint32_t tag, struct str body)
 	follower->is_asking = true;
 	if (asker->server->directory == NULL)
 		tell_follower(follower, AUTH_LOGIN_VALID);
-	else
+	else if (follower->user->question.private == NULL) /* else its answer will do */
 		look(follower->user);
 	return true;
 }

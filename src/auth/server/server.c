@@ -237,6 +237,7 @@ void auth_server_set_users(struct auth_server *server, const uid_t *users, size_
 int auth_server_new(const struct auth_server_ways *ways, const struct config *config,
 		    struct auth_server **server_out)
 {
+	static const struct directory_client_handler directory = {auth_logins_hear_directory};
 	struct auth_server *server = memory_alloc_zero(1, sizeof *server);
 	int error = auth_checks_new(ways->loop, config->auth.threads, &server->checks);
 
@@ -249,8 +250,8 @@ int auth_server_new(const struct auth_server_ways *ways, const struct config *co
 	server->known = auth_known_new();
 	server->inventor = auth_inventor_new(ways->seed);
 	if (ways->directory != NULL)
-		server->directory =
-			directory_client_new(ways->loop, &ways->directory, 1, NULL, NULL, NULL);
+		server->directory = directory_client_new(ways->loop, &ways->directory, 1, NULL,
+							 &directory, server);
 	auth_logins_open(server);
 	server->keys_changed = auth_offer_update;
 	auth_keys_open(server);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The client's side of auth/protocol.h, with an "auth" that is played here and may lie. */
 #include "auth/client.h"
+#include "auth/login.h"
 #include "auth/protocol.h"
 #include "ipc/channel.h"
 #include "ipc/listener.h"
@@ -30,6 +31,9 @@ static struct {
 	struct auth_answer answer;
 	char message[64];
 	char user[64];
+	/* about a login */
+	unsigned told;
+	enum auth_login_state state;
 } scene;
 
 static const struct auth_peer peer = {.is_secured = true, .protocol = STR("submission")};
@@ -404,6 +408,113 @@ static void answers_to_no_question_are_dropped(void **state)
 	auth_exchange_cancel(&exchange);
 }
 
+/* --- logins that are followed --- */
+
+static void on_told(void *context, enum auth_login_state state, bool is_answer)
+{
+	(void)context;
+	assert_true(is_answer || state == AUTH_LOGIN_ENDED);
+	scene.told++;
+	scene.state = state;
+	os_loop_stop(scene.loop);
+}
+
+static void say_state(uint32_t tag, enum auth_login_state state)
+{
+	struct buffer body = {0};
+
+	pack_u32(&body, state);
+	ipc_channel_send(scene.channel, AUTH_LOGIN, tag, buffer_view(&body), NULL, 0);
+	buffer_clear(&body);
+}
+
+static struct auth_login *follow(void)
+{
+	struct auth_login *login = auth_login_new(scene.auth, STR("ann"), STR("Hx"), on_told, NULL);
+
+	run_until(&scene.heard, 1);
+	assert_int_equal(scene.type, AUTH_FOLLOW);
+	return login;
+}
+
+/* Asks; the number of messages that "auth" has heard since. */
+static unsigned ask(struct auth_login *login)
+{
+	unsigned heard = scene.heard;
+
+	auth_login_ask(login);
+	run_a_little();
+	return scene.heard - heard;
+}
+
+static void expect_state(unsigned told, enum auth_login_state state)
+{
+	run_until(&scene.told, told);
+	assert_int_equal(scene.state, state);
+}
+
+static void only_what_is_not_known_is_asked(void **state)
+{
+	struct auth_login *login = follow();
+
+	(void)state;
+	assert_int_equal(ask(login), 0); /* it has been, and no answer has come */
+	assert_int_equal(scene.told, 0);
+	say_state(scene.tag, AUTH_LOGIN_VALID);
+	expect_state(1, AUTH_LOGIN_VALID);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(ask(login), 0);
+		expect_state(i + 2, AUTH_LOGIN_VALID);
+	}
+	say_state(scene.tag, AUTH_LOGIN_UNKNOWN); /* which nobody has asked */
+	run_a_little();
+	assert_int_equal(scene.told, 3);
+	assert_int_equal(ask(login), 1);
+	say_state(scene.tag, AUTH_LOGIN_UNKNOWN);
+	expect_state(4, AUTH_LOGIN_UNKNOWN);
+	assert_int_equal(ask(login), 1);
+	say_state(scene.tag, AUTH_LOGIN_ENDED);
+	expect_state(5, AUTH_LOGIN_ENDED);
+	auth_login_free(login);
+}
+
+static void a_doubt_is_about_all(void **state)
+{
+	struct auth_login *login = follow();
+
+	(void)state;
+	say_state(scene.tag, AUTH_LOGIN_VALID);
+	ipc_channel_send(scene.channel, AUTH_DOUBT, 0, STR(""), NULL, 0);
+	run_a_little();
+	assert_int_equal(scene.told, 0);
+	assert_int_equal(ask(login), 1);
+	say_state(scene.tag, AUTH_LOGIN_VALID);
+	expect_state(1, AUTH_LOGIN_VALID);
+	assert_int_equal(ask(login), 0);
+	expect_state(2, AUTH_LOGIN_VALID);
+	auth_login_free(login);
+}
+
+static void a_lost_auth_is_believed_no_more(void **state)
+{
+	struct auth_login *login = follow();
+	uint32_t tag = scene.tag;
+
+	(void)state;
+	say_state(tag, AUTH_LOGIN_VALID);
+	run_a_little();
+	ipc_channel_close(scene.channel);
+	scene.channel = NULL;
+	run_until(&scene.heard, 2); /* the new one is told of it */
+	assert_int_equal(scene.type, AUTH_FOLLOW);
+	assert_int_equal(scene.tag, tag);
+	assert_int_equal(ask(login), 0);
+	assert_int_equal(scene.told, 0);
+	say_state(tag, AUTH_LOGIN_VALID);
+	expect_state(1, AUTH_LOGIN_VALID);
+	auth_login_free(login);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +529,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(long_messages_are_not_sent, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lies_end_the_connection, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(only_names_are_offered, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(only_what_is_not_known_is_asked, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_doubt_is_about_all, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_lost_auth_is_believed_no_more, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(answers_to_no_question_are_dropped, set_up,
 						tear_down),
 	};

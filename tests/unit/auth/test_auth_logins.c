@@ -21,6 +21,9 @@ static unsigned turns;  /* how often that was asked since the test did something
 static uint32_t told_tag[USERS];
 static uint32_t told[USERS];
 static size_t told_count;
+static unsigned doubts;      /* how often all logins were in doubt */
+static struct os_task *task; /* for the end of the turn; NULL: none */
+static bool is_up;           /* the directory */
 
 static struct auth_server server;
 static struct auth_asker asker;
@@ -67,6 +70,12 @@ void directory_client_watch(struct directory_client *client,
 	changed = watch;
 }
 
+bool directory_client_is_up(const struct directory_client *client)
+{
+	(void)client;
+	return is_up;
+}
+
 void auth_keys_ask(struct auth_server *of)
 {
 	assert_ptr_equal(of, &server);
@@ -86,8 +95,14 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 
 	(void)channel;
 	(void)descriptors;
-	assert_int_equal(type, AUTH_LOGIN);
 	assert_int_equal(count, 0);
+	if (type == AUTH_DOUBT) {
+		assert_int_equal(tag, 0);
+		assert_int_equal(body.length, 0);
+		doubts++;
+		return;
+	}
+	assert_int_equal(type, AUTH_LOGIN);
 	assert_true(told_count < USERS);
 	told_tag[told_count] = tag;
 	told[told_count++] = unpack_u32(&unpack);
@@ -123,9 +138,42 @@ bool os_timer_is_running(const struct os_timer *timer)
 	return is_waiting;
 }
 
+void ipc_server_each(struct ipc_server *ipc,
+		     void (*call)(void *client, struct ipc_channel *channel))
+{
+	(void)ipc;
+	call(&asker, NULL);
+}
+
+void os_loop_defer(struct os_loop *loop, struct os_task *deferred)
+{
+	(void)loop;
+	task = deferred;
+}
+
+void os_task_cancel(struct os_loop *loop, struct os_task *deferred)
+{
+	(void)loop;
+	if (task == deferred)
+		task = NULL;
+}
+
+/* The doubts that were said until the end of this turn. */
+static unsigned end_turn(void)
+{
+	struct os_task *due = task;
+	unsigned before = doubts;
+
+	task = NULL;
+	if (due != NULL)
+		due->call(due->context);
+	return doubts - before;
+}
+
 static int set_up(void **state)
 {
 	(void)state;
+	is_up = true;
 	question_count = 0;
 	told_count = 0;
 	turns = 0;
@@ -142,6 +190,7 @@ static int tear_down(void **state)
 	auth_logins_lose(&asker);
 	auth_logins_close(&server);
 	assert_null(server.followed);
+	assert_null(task);
 	assert_int_equal(question_count, 0);
 	assert_int_equal(server.looks, 0);
 	return 0;
@@ -206,7 +255,7 @@ static void a_record_that_changes_while_it_is_looked_at(void **state)
 	assert_int_equal(question_count, 0);
 }
 
-/* Who asks meanwhile gets the answer that is on its way, and the record is looked at again. */
+/* Who asks meanwhile gets the answer that is on its way: what changes after it is said. */
 static void who_asks_while_it_is_looked_at(void **state)
 {
 	(void)state;
@@ -215,10 +264,53 @@ static void who_asks_while_it_is_looked_at(void **state)
 	assert_int_equal(question_count, 1);
 	answer("ann", DIRECTORY_ERROR_NONE, "any");
 	assert_int_equal(told_count, 2);
-	assert_int_equal(question_count, 1);
-	answer("ann", DIRECTORY_ERROR_NONE, "any");
-	assert_int_equal(told_count, 2);
 	assert_int_equal(question_count, 0);
+	assert_int_equal(end_turn(), 0);
+}
+
+/* What was said to be valid is so until a change of a user who is followed, or of all: whatever was
+ * looked at before it, and whatever is answered to it while the next look is to come. */
+static void what_was_said_holds_until_a_change(void **state)
+{
+	(void)state;
+	follow(1, "ann", "A");
+	answer("ann", DIRECTORY_ERROR_NONE, "any");
+	change("bob");
+	assert_int_equal(end_turn(), 0);
+	change("ann");
+	change("ann");
+	assert_int_equal(end_turn(), 1);
+	change(NULL);
+	assert_int_equal(end_turn(), 1);
+	follow(1, "ann", "A");
+	answer("ann", DIRECTORY_ERROR_NONE, "any");
+	expect_told(2, 1, AUTH_LOGIN_VALID);
+	assert_int_equal(end_turn(), 1); /* it is of before the second change */
+	answer("ann", DIRECTORY_ERROR_NONE, "any");
+	assert_int_equal(end_turn(), 0);
+	assert_int_equal(told_count, 2);
+}
+
+/* While no directory says what changes, nothing that it has said holds. */
+static void nothing_holds_without_a_directory(void **state)
+{
+	(void)state;
+	follow(1, "ann", "A");
+	answer("ann", DIRECTORY_ERROR_NONE, "any");
+	is_up = false;
+	auth_logins_hear_directory(&server, false);
+	assert_int_equal(end_turn(), 1);
+	for (unsigned i = 0; i < 2; i++) {
+		follow(1, "ann", "A");
+		answer("ann", DIRECTORY_ERROR_NONE, "any"); /* from a cache */
+		expect_told(i + 2, 1, AUTH_LOGIN_VALID);
+		assert_int_equal(end_turn(), 1);
+	}
+	is_up = true;
+	auth_logins_hear_directory(&server, true);
+	follow(1, "ann", "A");
+	answer("ann", DIRECTORY_ERROR_NONE, "any");
+	assert_int_equal(end_turn(), 0);
 }
 
 /* Others are looked at while it waits, and after a directory that does not answer. */
@@ -272,6 +364,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		LOGINS_TEST(a_record_that_changes_while_it_is_looked_at),
 		LOGINS_TEST(who_asks_while_it_is_looked_at),
+		LOGINS_TEST(what_was_said_holds_until_a_change),
+		LOGINS_TEST(nothing_holds_without_a_directory),
 		LOGINS_TEST(others_do_not_wait_for_it),
 		LOGINS_TEST(so_many_are_looked_at_at_once),
 	};
