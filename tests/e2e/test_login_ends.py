@@ -7,7 +7,7 @@ import select
 import signal
 
 import pytest
-from stagepost import split_trace
+from stagepost import split_trace, wait_until
 from test_submission_auth import ANN, BOB, Site, run
 
 TEXT = f"From: {ANN}\r\nTo: {BOB}\r\nDate: Mon, 2 Nov 2026 10:00:00 +0000\r\nMessage-ID: <1@a.test>\r\n" \
@@ -36,6 +36,14 @@ def by_bdat_and_more(client):
     return by_bdat(client) + f"MAIL FROM:<{ANN}>\r\n".encode()
 
 
+def is_read(client):
+    """Whether the server has read all that CLIENT has sent: no byte waits at an end of the connection."""
+    ends = {f":{client.sock.getpeername()[1]:04X} ", f":{client.sock.getsockname()[1]:04X} "}
+    with open("/proc/net/tcp", encoding="ascii") as table:
+        lines = [line for line in table if all(end in line for end in ends)]
+    return len(lines) == 2 and all(" 00000000:00000000 " in line for line in lines)
+
+
 @pytest.mark.parametrize("change", ["disabled", "removed"])
 @pytest.mark.parametrize("way", [by_data, by_bdat, by_data_and_more, by_bdat_and_more])
 def test_the_reply_to_a_message_comes_first(node, ground, way, change):
@@ -48,6 +56,7 @@ def test_the_reply_to_a_message_comes_first(node, ground, way, change):
     os.kill(queue, signal.SIGSTOP)
     try:
         client.send(end)
+        wait_until(lambda: is_read(client), "the end is read")
         if change == "disabled":
             site.put("user", "ann", "state=disabled")
         else:
