@@ -255,6 +255,39 @@ def owners(machine):
     return set(machine.run("find", "/run/stagepost", "-printf", "%u:%g\n").stdout.split())
 
 
+def mail_to_a_user(machine, code):
+    """Whether the directory's user exists, as a client is told; 451 also before it answers."""
+    script = ("import socket; client = socket.create_connection(('127.0.0.1', 25)); replies = client.makefile(); "
+              "said = [(replies.readline(), client.sendall(line.encode() + b'\\r\\n')) for line in "
+              "('HELO a', 'MAIL FROM:<eve@example.net>', 'RCPT TO:<ann@dir.example>', 'QUIT')]; "
+              "print(said[-1][0][:3])")
+    machine.wait(lambda: machine.run("python3", "-c", script).stdout.strip() == code, f"{code} for a user")
+
+
+def test_a_directory_that_is_emptied(machine):
+    """The supervisor has no rights in the queue; what was seen of the directory is remembered all the same."""
+    machine.run("install", "-d", "-o", "stagepost-directory", "-g", "stagepost", "/var/lib/stagepost/data")
+    machine.configure(lambda text: text + 'process directory { user = "stagepost-directory" }\n'
+                      'directory { path = "/var/lib/stagepost/data/directory.db" }\n')
+    start(machine)
+    machine.run("stagepost", "directory", "put", "--table", "domain", "dir.example", "kind=local",
+                "service=maildir")
+    machine.run("stagepost", "directory", "put", "ann@dir.example", "kind=mailbox")
+    mail_to_a_user(machine, "250")
+    machine.run("systemctl", "stop", "stagepost")
+    assert machine.run("stat", "-c", "%U", "/var/spool/stagepost/directory").stdout.strip() == "stagepost"
+    machine.run("sh", "-c", "rm /var/lib/stagepost/data/directory.db*")
+    start(machine)
+    mail_to_a_user(machine, "451")
+    assert "event=store_held" in machine.journal()
+    machine.run("systemctl", "stop", "stagepost")
+    machine.run("sh", "-c", "rm -rf /var/spool/stagepost/directory; install -d /var/spool/stagepost/directory")
+    machine.run("systemctl", "start", "--no-block", "stagepost")
+    machine.wait(lambda: "what was seen of the directory cannot be opened" in machine.journal(), "the reason")
+    machine.run("rmdir", "/var/spool/stagepost/directory")
+    machine.wait(lambda: machine.unit("ActiveState")["ActiveState"] == "active", "a start when the file can be opened")
+
+
 PROGRAM = """\
 set -e
 grep -qP '^A l[h-j]ne' # compiles what it looks for to machine code

@@ -130,6 +130,7 @@ struct supervisor {
 	struct transcripts *transcripts; /* watchers of sessions */
 	struct hash_key rates_key;       /* of names in the rows */
 	struct hash_key site_key;        /* if the configuration has none */
+	int seen_error;                  /* of serve_open_seen(), as logged; 0: none */
 	struct limit_memory *limits;     /* all rows; NULL: nothing was limited so far */
 	struct limit_classes *classes;   /* of the configuration in force */
 	struct os_timer *doors;          /* runs while they are closed */
@@ -211,8 +212,9 @@ void serve_set_up(void *process);
 /* token.c, seen.c */
 /* Sends the tokens to PROCESS, which is starting or running. */
 void serve_send_tokens(struct process *process);
-/* Sends the directory process the file of what was seen of its data. */
-void serve_send_seen(struct process *process);
+/* Opens the file of what was seen of the directory's data, for the process: a descriptor that the
+ * caller closes, or -errno, which is logged once. */
+MUST_CHECK int serve_open_seen(struct supervisor *supervisor);
 /* Gives PROCESS a new token, and tells the processes that check it. */
 void serve_renew_token(struct process *process);
 

@@ -2,15 +2,23 @@
 /*
  * What the node has seen of the directory's data (store/guard/guard.h) is stored in the queue,
  * QUEUE/directory, independent of the data. The process gets only the open file; with PostgreSQL it
- * may not open any.
+ * may not open any. Without the file the process does not start: it could not tell an empty
+ * directory from one that was emptied.
  */
 #include "log/event.h"
 #include "os/file/file.h"
+#include "os/worker.h"
 #include "program/serve/internal.h"
 #include "store/guard/guard.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+struct seen_file {
+	const struct supervisor *supervisor;
+	char path[OS_PROCESS_PATH_SIZE + 32];
+	int file; /* open, or -errno */
+};
 
 /* The file has its size on the disk before anything is written in place: a size that grows may be
  * durable before what is in it. */
@@ -49,18 +57,47 @@ static int open_seen(const char *path, const char *queue)
 	return error;
 }
 
-void serve_send_seen(struct process *process)
+/* In a thread of its own, which ends with the owner's rights. What a supervisor of root's has made
+ * before, root opens. */
+static void open_as_owner(void *context)
 {
-	const char *queue = process->supervisor->config->queue;
-	char path[OS_PROCESS_PATH_SIZE + 32];
+	struct seen_file *seen = context;
+	const struct os_process_user *owner = &seen->supervisor->user;
+	const char *queue = seen->supervisor->config->queue;
+	int error = owner->change ? os_process_files_as(owner) : 0;
+
+	seen->file = error == 0 ? open_seen(seen->path, queue) : error;
+	if (seen->file != -EACCES || !owner->change)
+		return;
+	os_process_files_as_self();
+	seen->file = open_seen(seen->path, queue);
+}
+
+/* As the queue's owner, as only he may enter it. */
+static int open_in_queue(struct seen_file *seen)
+{
+	struct os_worker *worker;
+	int error = os_worker_new(open_as_owner, seen, NULL, &worker);
+
+	if (error < 0)
+		return error;
+	os_worker_start(worker);
+	os_worker_free(worker);
+	return seen->file;
+}
+
+int serve_open_seen(struct supervisor *supervisor)
+{
+	struct seen_file seen = {.supervisor = supervisor};
 	int file;
 
-	snprintf(path, sizeof path, "%s/directory", queue);
-	file = open_seen(path, queue);
-	if (file < 0) {
-		log_event(EVENT_PROCESS_ERROR, log_string("file", path), log_error(file));
-		return;
-	}
-	ipc_channel_send(process->control, CHILD_SOCKET, 0, STR("directory_seen"), &file, 1);
-	os_file_close(file);
+	snprintf(seen.path, sizeof seen.path, "%s/directory", supervisor->config->queue);
+	file = open_in_queue(&seen);
+	if (file < 0 && file != supervisor->seen_error)
+		log_event(EVENT_PROCESS_ERROR,
+			  log_string("reason", "what was seen of the directory cannot be opened"),
+			  log_string("file", seen.path),
+			  log_string("user", supervisor->config->user), log_error(file));
+	supervisor->seen_error = file < 0 ? file : 0;
+	return file;
 }

@@ -38,25 +38,10 @@ static int share_configuration(const struct process *process)
 	return descriptor;
 }
 
-void serve_set_up(void *context)
+static void send_sockets(struct process *process)
 {
-	struct process *process = context;
-	struct supervisor *supervisor = process->supervisor;
-	int text;
+	const struct supervisor *supervisor = process->supervisor;
 
-	if (process->control == NULL)
-		return;
-	text = share_configuration(process);
-	if (text < 0) {
-		log_event(EVENT_PROCESS_ERROR, log_string("reason", "no memory file"),
-			  log_error(text));
-		os_timer_start(process->again, SERVE_SET_UP_AGAIN_US);
-		return;
-	}
-	ipc_channel_send(process->control, CHILD_CONFIG, 0, str_from(supervisor->file), &text, 1);
-	os_file_close(text);
-	send_users(process);
-	serve_send_tokens(process);
 	if (process->connector_watch != NULL)
 		ipc_channel_send(process->control, CHILD_SOCKET, 0, STR("connector"),
 				 &process->asker, 1);
@@ -68,8 +53,54 @@ void serve_set_up(void *context)
 			ipc_channel_send(process->control, CHILD_SOCKET, 0, str_from(bound->name),
 					 &bound->descriptor, 1);
 	}
+}
+
+/* Opened before anything is sent: a process gets all, or is set up later. */
+struct files {
+	int configuration;
+	int seen; /* -1: the process is not told */
+};
+
+static int open_files(struct process *process, struct files *files_out)
+{
+	int text = share_configuration(process);
+
+	*files_out = (struct files){text, -1};
+	if (text < 0) {
+		log_event(EVENT_PROCESS_ERROR, log_string("reason", "no memory file"),
+			  log_error(text));
+		return text;
+	}
 	if (process->program->is_told_seen)
-		serve_send_seen(process);
+		files_out->seen = serve_open_seen(process->supervisor);
+	if (!process->program->is_told_seen || files_out->seen >= 0)
+		return 0;
+	os_file_close(text);
+	return files_out->seen;
+}
+
+void serve_set_up(void *context)
+{
+	struct process *process = context;
+	struct files files;
+
+	if (process->control == NULL)
+		return;
+	if (open_files(process, &files) < 0) {
+		os_timer_start(process->again, SERVE_SET_UP_AGAIN_US);
+		return;
+	}
+	ipc_channel_send(process->control, CHILD_CONFIG, 0, str_from(process->supervisor->file),
+			 &files.configuration, 1);
+	os_file_close(files.configuration);
+	send_users(process);
+	serve_send_tokens(process);
+	send_sockets(process);
+	if (files.seen >= 0) {
+		ipc_channel_send(process->control, CHILD_SOCKET, 0, STR("directory_seen"),
+				 &files.seen, 1);
+		os_file_close(files.seen);
+	}
 	serve_send_rows(process);
 	serve_send_transcript(process);
 	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);
