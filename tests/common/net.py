@@ -7,8 +7,8 @@ import subprocess
 import threading
 import time
 
-# seconds, for what takes milliseconds on an idle machine; tools/testing/pace.py
-PATIENCE = 20 * float(os.environ.get("TEST_SLOWNESS", "1"))
+SLOWNESS = float(os.environ.get("TEST_SLOWNESS", "1"))  # tools/testing/pace.py: limits of time are so much longer
+PATIENCE = 20 * SLOWNESS  # seconds, for what takes milliseconds on an idle machine
 POLL = 0.02  # between two looks at what comes soon
 POLL_MAX = 0.25
 

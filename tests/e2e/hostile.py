@@ -6,6 +6,8 @@ import socket
 import struct
 import threading
 
+from stagepost import SLOWNESS
+
 # what is said in each state; END is the message's
 GOOD = {
     "greeting": b"220 hostile.test\r\n",
@@ -18,7 +20,7 @@ GOOD = {
     "QUIT": b"221 bye\r\n",
 }
 PIPELINING = {**GOOD, "EHLO": b"250-hostile.test\r\n250-8BITMIME\r\n250 PIPELINING\r\n"}
-PATIENCE = 30  # seconds, for a client that is to close
+PATIENCE = 30 * SLOWNESS  # seconds, for a client that is to close
 
 
 class Cut(Exception):

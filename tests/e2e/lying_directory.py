@@ -8,7 +8,9 @@ import struct
 import threading
 import time
 
-PATIENCE = 60  # seconds, for all that one connection says
+from stagepost import SLOWNESS
+
+PATIENCE = 60 * SLOWNESS  # seconds, for all that one connection says
 LARGE = 1 << 30  # bytes that a case would like to say
 
 

@@ -19,7 +19,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import checksums  # noqa: E402
-from common.net import (PATIENCE, POLL, ThreadServer, free_port,  # noqa: E402,F401
+from common.net import (PATIENCE, POLL, SLOWNESS, ThreadServer, free_port,  # noqa: E402,F401
                         listening, pause_since, wait_until)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -32,7 +32,7 @@ PROGRAMS = ("stagepost", "smtpd", "qmtpd", "queue", "send", "resolve", "names", 
 FOR_SECTIONS = ("keys", "policy", "decode", "auth", "auth-ldap", "list", "mailbox", "mailbox-command", "directory", "directory-ldap",
                 "directory-postgresql")
 USER = "nobody"
-STOP_PATIENCE = 45  # the supervisor's own patience is 35
+STOP_PATIENCE = 45 * SLOWNESS  # the supervisor's own patience is 35
 
 
 def is_root():

@@ -19,7 +19,7 @@ import pytest
 from hostile import Server
 from hostile_cases import MODES, TIMEOUT, cuts, faults, specials
 from smtp import Client
-from stagepost import Node, wait_until
+from stagepost import SLOWNESS, Node, wait_until
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from common.record import record  # noqa: E402
@@ -27,7 +27,7 @@ from common.record import record  # noqa: E402
 SERVICES = 120  # LMTP services of a node
 CASES = [*faults(), *specials(), *cuts()]
 OUTCOMES = ("delivered", "deferred", "failed")
-PATIENCE = 60  # seconds for all first attempts; each alone has a few times TIMEOUT
+PATIENCE = 60 * SLOWNESS  # seconds for all first attempts; each alone has a few times TIMEOUT
 MEMORY = 64 << 10  # KiB, of any process
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n.dots\r\n"
 

@@ -18,7 +18,7 @@ from lying_directory import (BIND_RESPONSE, COMPLETE, DONE, ENTRY, EXTENDED_RESP
 from postgresql import SCHEMA, several
 from slapd import PASSWORD, READER, START, Slapd, person
 from smtp import Client
-from stagepost import free_port, give_to_user, wait_until
+from stagepost import SLOWNESS, free_port, give_to_user, wait_until
 from test_directory_ldap import SETTINGS as LDAP_SETTINGS
 from test_directory_postgresql import SETTINGS as POSTGRESQL_SETTINGS, fill
 from test_hostile_clients import peak_memory
@@ -29,7 +29,7 @@ ANSWERS = 400 << 10  # the same, where answers of PostgreSQL are gathered
 LARGE_RECORDS = 400  # twice as many as one statement asks for
 LINES = 150        # of the log, that the lies make
 EACH = 1 if os.environ.get("LIES") == "all" else 8  # of so many cases one
-PATIENCE = 120     # seconds, until the true server is followed
+PATIENCE = 120 * SLOWNESS     # seconds, until the true server is followed
 
 
 def sample(cases, always=()):

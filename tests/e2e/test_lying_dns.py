@@ -10,14 +10,14 @@ import pytest
 from lying_dns import AAAA, NOERROR, NXDOMAIN, SERVFAIL, LyingServer, A, Answer, a, mx, MX
 from lying_dns_cases import ADDRESSES, CASES, SILENT, answers_of, domain_of
 from smtp import deliver
-from stagepost import wait_until
+from stagepost import SLOWNESS, wait_until
 from test_dns import search
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from common.record import record  # noqa: E402
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
-PATIENCE = 60  # seconds, for all searches; a silent server is given up after half of that
+PATIENCE = 60 * SLOWNESS  # seconds, for all searches; a silent server is given up after half of that
 
 
 @pytest.fixture(scope="module")

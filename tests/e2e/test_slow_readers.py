@@ -13,7 +13,7 @@ from extent import some
 from postgresql import SCHEMA, several
 from records import Records
 from slapd import BASE, PASSWORD, READER, START, Slapd, person
-from stagepost import give_to_user, wait_until
+from stagepost import SLOWNESS, give_to_user, wait_until
 from test_directory_ldap import SETTINGS as LDAP
 from test_hostile_clients import peak_memory
 
@@ -25,7 +25,7 @@ LISTS, GETS = 4, RECORDS  # that each asks for at once
 MEMORY = {"sqlite": 64 << 10, "ldap": 128 << 10, "servers": 96 << 10,
           "postgresql": 256 << 10}  # KiB, with what copying or a round of gets takes
 READ_AT_ONCE = 64 << 10
-PATIENCE = 60
+PATIENCE = 60 * SLOWNESS
 
 POSTGRESQL = "directory {{ backend = postgresql  database = {{ \"{conninfo}\" }} }}\n"
 

@@ -14,13 +14,13 @@ from dovecot import Dovecot
 from exim import Exim
 from peers import Postfix
 from smuggling import ALL, STRINGS, attempts, by_number, second_messages, send_all
-from stagepost import split_trace, wait_until
+from stagepost import SLOWNESS, split_trace, wait_until
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from common.record import record  # noqa: E402
 
 STEP = 1 if ALL else 7
-PATIENCE = 300 if ALL else 60
+PATIENCE = (300 if ALL else 60) * SLOWNESS
 FORMS = {"DATA": True, "BDAT": False}
 COUNTS = {"strings": len(STRINGS[::STEP]), "messages tried": 0, "refused at once": 0,
           "messages at a next hop": 0, "second messages": 0}

@@ -6,9 +6,10 @@ import json
 import os
 import subprocess
 
+from stagepost import SLOWNESS
 from tls_in import HOST, Certificates
 
-PATIENCE = 400  # seconds; it takes one minute
+PATIENCE = 400 * SLOWNESS  # seconds; it takes one minute
 BELOW = ("OK", "INFO", "DEBUG", "LOW")  # WARN: a check that did not come to its end
 ALL = os.environ.get("TESTSSL") == "all"
 CHECKS = ("--protocols", "--std", "--server-preference", *(["--fs", "--vulnerable"] if ALL else []))
