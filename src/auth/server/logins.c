@@ -102,7 +102,7 @@ static void say_doubt_to_all(void *context)
 
 /* Of all logins: which of them matter, those who ask will say. One message for all changes of a
  * turn, at its end, as it may disconnect who asks. */
-static void doubt(struct auth_server *server)
+static void doubt_logins(struct auth_server *server)
 {
 	os_loop_defer(server->ways.loop, &server->doubt);
 }
@@ -147,7 +147,7 @@ static void on_record(void *context, const struct directory_answer_text *answer)
 	DL_FOREACH2 (user->followers, follower, next)
 		tell_follower(follower, judge(follower, answer));
 	if (is_old)
-		doubt(server);
+		doubt_logins(server);
 	if (must_look)
 		set_due(user);
 	if (answer->error == DIRECTORY_ERROR_NONE)
@@ -197,7 +197,7 @@ static void on_changed(void *context, uint64_t version, struct str table, struct
 	if (str_equal(table, STR("user")))
 		HASH_FIND(hh, server->followed, key.data, key.length, user);
 	if (user != NULL || table.length == 0)
-		doubt(server);
+		doubt_logins(server);
 	if (user != NULL)
 		set_due(user);
 	else if (table.length == 0)
@@ -209,7 +209,7 @@ static void on_changed(void *context, uint64_t version, struct str table, struct
 void auth_logins_hear_directory(void *context, bool is_up)
 {
 	if (!is_up)
-		doubt(context);
+		doubt_logins(context);
 }
 
 void auth_logins_open(struct auth_server *server)

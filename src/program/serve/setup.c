@@ -56,16 +56,16 @@ static void send_sockets(struct process *process)
 }
 
 /* Opened before anything is sent: a process gets all, or is set up later. */
-struct files {
+struct process_files {
 	int configuration;
 	int seen; /* -1: the process is not told */
 };
 
-static int open_files(struct process *process, struct files *files_out)
+static int open_process_files(struct process *process, struct process_files *files_out)
 {
 	int text = share_configuration(process);
 
-	*files_out = (struct files){text, -1};
+	*files_out = (struct process_files){text, -1};
 	if (text < 0) {
 		log_event(EVENT_PROCESS_ERROR, log_string("reason", "no memory file"),
 			  log_error(text));
@@ -82,11 +82,11 @@ static int open_files(struct process *process, struct files *files_out)
 void serve_set_up(void *context)
 {
 	struct process *process = context;
-	struct files files;
+	struct process_files files;
 
 	if (process->control == NULL)
 		return;
-	if (open_files(process, &files) < 0) {
+	if (open_process_files(process, &files) < 0) {
 		os_timer_start(process->again, SERVE_SET_UP_AGAIN_US);
 		return;
 	}
