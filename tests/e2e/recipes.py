@@ -61,7 +61,7 @@ def sessions(text):
             is_open = line.endswith("\\") or (line.startswith(">") and line != "> done")
         elif line[:2] in ("$ ", "# "):
             steps.append([line[2:], "", line[0]])
-            is_open = line.endswith(("\\", "; do"))
+            is_open = line.endswith(("\\", "; do", " |"))
         else:
             steps[-1][1] += line + "\n"
     return [tuple(step) for step in steps]

@@ -137,14 +137,19 @@ def watch(mx, words, act):
                                 env={**os.environ, "STAGEPOST_CONF": mx.conf}, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT)
 
+    told = b""
+
     def is_told():
+        nonlocal told
         act()
-        return bool(select.select([watching.stdout], [], [], 0)[0])
+        while select.select([watching.stdout], [], [], 0)[0] and (more := os.read(watching.stdout.fileno(), 65536)):
+            told += more
+        return told.count(b"\n") > 1  # the first line says that it watches
 
     with watching:
         wait_until(is_told, "it is printed")
         watching.send_signal(signal.SIGINT)
-        return check(words, watching.stdout.read())
+        return check(words, told + watching.stdout.read())
 
 
 # --- peers, and arguments ---

@@ -28,7 +28,7 @@ SESSIONS = ("stagepost-check.8/0", "stagepost-completion.8/0", "stagepost-config
             "stagepost-directory.8/2", "stagepost-directory.8/3", "stagepost-directory.8/4",
             "stagepost-directory.8/5", "stagepost-enqueue.8/0", "stagepost-manual.8/0",
             "stagepost-queue-format.5/1", "stagepost-queue-format.5/2", "stagepost-queue.8/0",
-            "stagepost-queue.8/1", "stagepost-queue.8/2", "stagepost-sendmail.8/0",
+            "stagepost-queue.8/1", "stagepost-queue.8/2", "stagepost-queue.8/3", "stagepost-sendmail.8/0",
             "stagepost-trace.8/0", "stagepost-trigger.8/0", "README.md/4")
 FILES = {"stagepost-directory.8/0": "json", "stagepost-directory.8/1": "aliases"}
 LOGS = ("stagepost-log.5/0", "README.md/3")
@@ -130,8 +130,12 @@ def tell(mx, *words, name="stagepost", text=b""):
 def session(mx, name, prepare=""):
     """Runs the commands of a block, one after the other; what each says is what is printed."""
     bind = f"mount --bind {mx.queue} /var/spool/stagepost; {prepare}"
+    place = ""
     for command, printed, prompt in recipes.sessions(BLOCKS[name].text):
-        user = READERS.get(name, "nobody") if prompt == "$" else None
+        user = READERS.get(name, "nobody") if prompt == "$" or name in AS_OWNER else None
+        if command.startswith("cd "):  # for those after it, too
+            place = command + "\n"
+        command = place + command
         if " remove " in command:  # at a terminal, where it asks
             command = f"script -qec {shlex.quote(command)} /dev/null <<<y"
         ended = recipes.run(command, mx.directory, bind, user, STAGEPOST_CONF=mx.conf,
@@ -161,7 +165,11 @@ def own_configuration():
 
 
 READERS = {"stagepost-check.8/0": "lisa"}  # of pages that name them
+AS_OWNER = {"stagepost-queue.8/0"}  # root may send mail by a node of root's; this one's owner is another
 PREPARE = {
+    "stagepost-queue.8/0": "[ -e /var/spool/stagepost/damaged/mess_7_457 ] || "
+                           "cp -p $(find /var/spool/stagepost/mess -type f | head -n 1) "
+                           "/var/spool/stagepost/damaged/mess_7_457",
     "stagepost-check.8/0": "chmod 755 . /home/lisa",
     "stagepost-trace.8/0": "echo 'time=2026-11-20T08:33:11.482913Z process=queue[1] "
                            "event=message_queued id=457-63f1a2b3c4d5e stage=arrive' "
@@ -208,6 +216,16 @@ def is_delivered(mx, _):
     assert stored.endswith(b"\n\ny\n")
 
 
+def is_sent_again(mx, ended):
+    """The envelope was shown; whose address the page has got the text of the damaged message."""
+    assert "spammer@example.com" in ended[1].stdout
+    event = mx.log.wait("message_found", **{"from": "lisa@example.com"})
+    with open(f"{mx.queue}/damaged/mess_7_457", "rb") as damaged:
+        text = damaged.read()
+    with open(mx.data_files()[int(event["id"].partition("-")[0])], "rb") as data:
+        assert text[:int(text[-21:])] in data.read()
+
+
 JUDGES = {
     "stagepost-enqueue.8/0": is_delivered,
     "stagepost-sendmail.8/0": lambda mx, ended: mx.maildir("bob@example.org").wait(2),
@@ -217,7 +235,8 @@ JUDGES = {
     "stagepost-queue-format.5/1": lambda mx, ended: None,
     "stagepost-directory.8/3": lambda mx, ended: tell(mx, "directory", "get", "staff@example.org"),
     "stagepost-directory.8/5": lambda mx, ended: tell(mx, "directory", "get", "jo@example.org"),
-    "stagepost-queue.8/1": lambda mx, ended: mx.wait_empty(),
+    "stagepost-queue.8/0": is_sent_again,
+    "stagepost-queue.8/2": lambda mx, ended: mx.wait_empty(),
 }
 
 

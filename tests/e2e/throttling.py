@@ -21,7 +21,8 @@ LATE = 0.3  # seconds: a busy machine takes longer with one message, and the oth
 
 class Quota:
     """MOST at VERB in any SECONDS; for one too many COMPLAINT. VERB is CONNECT, MAIL, RCPT, or END: the
-    message's final dot. Who was refused does not count."""
+    message's final dot. Who was refused does not count. The time is counted from the first complaint, until
+    which all that was taken came as if at once: how fast a machine sends does not decide whether it is too much."""
 
     def __init__(self, verb, most, seconds, complaint):
         self.verb, self.most, self.seconds, self.complaint = verb, most, seconds, complaint
@@ -35,6 +36,8 @@ class Quota:
         with self.lock:
             now = time.monotonic()
             self.tries.append(now)
+            if not self.refused and len(self.taken) == self.most:
+                self.taken = [now] * self.most
             if sum(1 for at in self.taken if at > now - self.seconds) < self.most:
                 self.taken.append(now)
                 return None
