@@ -38,6 +38,16 @@ static uint32_t extend_by_table(uint32_t state, const unsigned char *bytes, size
 
 /* --- with an instruction --- */
 
+enum { BLOCK = 8 }; /* words, without a loop */
+
+static inline uint64_t word_at(const unsigned char *bytes, size_t number)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + number * sizeof word, sizeof word);
+	return word;
+}
+
 #if defined(__x86_64__)
 
 #include <nmmintrin.h>
@@ -47,12 +57,12 @@ extend_by_instruction(uint32_t state, const unsigned char *bytes, size_t size)
 {
 	uint64_t wide = state;
 
-	for (; size >= sizeof wide; size -= sizeof wide, bytes += sizeof wide) {
-		uint64_t word;
-
-		memcpy(&word, bytes, sizeof word);
-		wide = _mm_crc32_u64(wide, word);
-	}
+	for (; size >= BLOCK * sizeof wide;
+	     size -= BLOCK * sizeof wide, bytes += BLOCK * sizeof wide)
+		for (unsigned i = 0; i < BLOCK; i++)
+			wide = _mm_crc32_u64(wide, word_at(bytes, i));
+	for (; size >= sizeof wide; size -= sizeof wide, bytes += sizeof wide)
+		wide = _mm_crc32_u64(wide, word_at(bytes, 0));
 	state = (uint32_t)wide;
 	for (size_t i = 0; i < size; i++)
 		state = _mm_crc32_u8(state, bytes[i]);
@@ -73,12 +83,12 @@ static bool has_instruction(void)
 __attribute__((target("+crc"))) static uint32_t
 extend_by_instruction(uint32_t state, const unsigned char *bytes, size_t size)
 {
-	for (; size >= sizeof(uint64_t); size -= sizeof(uint64_t), bytes += sizeof(uint64_t)) {
-		uint64_t word;
-
-		memcpy(&word, bytes, sizeof word);
-		state = __crc32cd(state, word);
-	}
+	for (; size >= BLOCK * sizeof(uint64_t);
+	     size -= BLOCK * sizeof(uint64_t), bytes += BLOCK * sizeof(uint64_t))
+		for (unsigned i = 0; i < BLOCK; i++)
+			state = __crc32cd(state, word_at(bytes, i));
+	for (; size >= sizeof(uint64_t); size -= sizeof(uint64_t), bytes += sizeof(uint64_t))
+		state = __crc32cd(state, word_at(bytes, 0));
 	for (size_t i = 0; i < size; i++)
 		state = __crc32cb(state, bytes[i]);
 	return state;

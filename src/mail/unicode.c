@@ -186,7 +186,7 @@ bool mail_unicode_is_address(struct str shown, struct str address)
 {
 	struct buffer form CLEANUP(buffer_clear) = {0};
 
-	if (str_equal_nocase(shown, address))
+	if (str_equal(shown, address) || str_equal_nocase(shown, address))
 		return true;
 	if (is_ascii(address))
 		return false;

@@ -5,14 +5,24 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool is_printable_ascii(char c)
+{
+	return c >= 0x20 && c < 0x7f;
+}
+
 static void make_safe(char *text)
 {
 	size_t size = strlen(text);
 	size_t i = 0;
 
 	while (i < size) {
-		size_t length = utf8_length(str_slice(text + i, size - i));
+		size_t length;
 
+		if (is_printable_ascii(text[i])) { /* all of it, nearly always */
+			i++;
+			continue;
+		}
+		length = utf8_length(str_slice(text + i, size - i));
 		if (length == 0)
 			length = 1;
 		if (!utf8_is_harmless(utf8_code_point(str_slice(text + i, length))) ||
@@ -22,11 +32,19 @@ static void make_safe(char *text)
 	}
 }
 
+static void copy_status(struct mail_verdict *verdict, const char *status)
+{
+	size_t length = strnlen(status, sizeof verdict->status - 1);
+
+	memcpy(verdict->status, status, length);
+	verdict->status[length] = '\0';
+}
+
 void mail_verdict_set(struct mail_verdict *verdict, const char *status, const char *format, ...)
 {
 	va_list arguments;
 
-	snprintf(verdict->status, sizeof verdict->status, "%s", status);
+	copy_status(verdict, status);
 	va_start(arguments, format);
 	vsnprintf(verdict->text, sizeof verdict->text, format, arguments);
 	va_end(arguments);

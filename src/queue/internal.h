@@ -181,9 +181,11 @@ void queue_message_discard(struct queue_message *message);
  * still has it open. */
 MUST_CHECK int queue_message_take_back(struct queue_message *message);
 
-/* intake/spare_list.c */
+/* directory/place.c */
 void queue_spare_path(const struct queue_intake *intake, const struct queue_spare *spare,
 		      char path[QUEUE_PATH_SIZE]);
+
+/* intake/spare_list.c */
 void queue_spare_list_add(struct queue_spare_list *list, struct queue_spare spare);
 bool queue_spare_list_take(struct queue_spare_list *list, struct queue_spare *spare_out);
 /* Closes the descriptors; the files are kept. */

@@ -78,6 +78,13 @@ static struct shape_entry *add(struct shape *shape, const char *key, size_t leng
 	return entry;
 }
 
+static struct shape_entry *move_to_end(struct shape *shape, struct shape_entry *entry)
+{
+	DL_DELETE2(shape->order, entry, previous, next);
+	DL_APPEND2(shape->order, entry, previous, next);
+	return entry;
+}
+
 static struct shape_entry *get(struct shape *shape, const char *mask, struct str name)
 {
 	char key[KEY_SIZE];
@@ -87,11 +94,7 @@ static struct shape_entry *get(struct shape *shape, const char *mask, struct str
 	if (length >= (int)sizeof key)
 		length = sizeof key - 1;
 	HASH_FIND(hh, shape->entries, key, (size_t)length, entry);
-	if (entry == NULL)
-		return add(shape, key, (size_t)length);
-	DL_DELETE2(shape->order, entry, previous, next);
-	DL_APPEND2(shape->order, entry, previous, next);
-	return entry;
+	return entry == NULL ? add(shape, key, (size_t)length) : move_to_end(shape, entry);
 }
 
 /* --- what is to be begun --- */
@@ -249,17 +252,18 @@ static struct shape_entry *get_server(struct shape *shape, const struct shape_su
 	return entry;
 }
 
+/* HOLD: of a connection for MAIL, which has its server; NULL: none. */
 static struct request make_request(struct shape *shape, const struct shape_subject *mail,
-				   struct shape_wait *wait)
+				   const struct shape_hold *hold)
 {
 	char names[2][256];
 	const struct shape_subject subject = {lower(mail->domain, names[0], sizeof names[0]),
 					      lower(mail->host, names[1], sizeof names[1]),
 					      mail->port};
-	struct request request = {.rule = shape_rules_find(shape->config, &subject), .wait = wait};
+	struct request request = {.rule = shape_rules_find(shape->config, &subject)};
 
-	*wait = (struct shape_wait){0};
-	request.server = get_server(shape, &subject);
+	request.server =
+		hold != NULL ? move_to_end(shape, hold->server) : get_server(shape, &subject);
 	request.server->holds++; /* the next one must not forget it */
 	if (request.rule != NULL)
 		request.bearer =
@@ -268,13 +272,25 @@ static struct request make_request(struct shape *shape, const struct shape_subje
 	return request;
 }
 
+static struct request make_question(struct shape *shape, const struct shape_subject *mail,
+				    const struct shape_hold *hold, size_t recipients,
+				    int64_t now_us, struct shape_wait *wait)
+{
+	struct request request = make_request(shape, mail, hold);
+
+	*wait = (struct shape_wait){0};
+	request.recipients = recipients;
+	request.now_us = now_us;
+	request.wait = wait;
+	return request;
+}
+
 bool shape_enter(struct shape *shape, const struct shape_subject *subject, size_t recipients,
 		 int64_t now_us, struct shape_hold *hold_out, struct shape_wait *wait_out)
 {
-	struct request request = make_request(shape, subject, wait_out);
+	const struct request request =
+		make_question(shape, subject, NULL, recipients, now_us, wait_out);
 
-	request.recipients = recipients;
-	request.now_us = now_us;
 	ask_message(&request);
 	ask_room(&request);
 	ask_session(&request);
@@ -291,10 +307,9 @@ bool shape_next(struct shape *shape, struct shape_hold *hold, struct str domain,
 		int64_t now_us, struct shape_wait *wait_out)
 {
 	const struct shape_subject subject = shape_subject_of(hold, domain);
-	struct request request = make_request(shape, &subject, wait_out);
+	const struct request request =
+		make_question(shape, &subject, hold, recipients, now_us, wait_out);
 
-	request.recipients = recipients;
-	request.now_us = now_us;
 	ask_message(&request);
 	ask_delay(&request, hold);
 	if (wait_out->us > 0)
@@ -347,21 +362,20 @@ static uint32_t lower_of(uint32_t one, uint32_t other)
 	return one < other ? one : other;
 }
 
-uint32_t shape_messages_most(struct shape *shape, const struct shape_subject *subject,
+uint32_t shape_messages_most(struct shape *shape, const struct shape_hold *hold, struct str domain,
 			     int64_t now_us)
 {
-	struct shape_wait wait;
-	const struct request request = make_request(shape, subject, &wait);
+	const struct shape_subject subject = shape_subject_of(hold, domain);
+	const struct request request = make_request(shape, &subject, hold);
 
 	return lower_of(request.rule != NULL ? request.rule->session_messages : 0,
 			shape_learnt_most(&request.server->learnt_messages, now_us));
 }
 
 uint32_t shape_recipients_most(struct shape *shape, const struct shape_subject *subject,
-			       int64_t now_us)
+			       const struct shape_hold *hold, int64_t now_us)
 {
-	struct shape_wait wait;
-	const struct request request = make_request(shape, subject, &wait);
+	const struct request request = make_request(shape, subject, hold);
 
 	return lower_of(request.rule != NULL ? request.rule->recipients : 0,
 			shape_learnt_most(&request.server->learnt_recipients, now_us));

@@ -131,11 +131,13 @@ void shape_renewed(const struct shape_hold *hold, uint32_t count, const struct s
 
 /* What HOLD's connection is for. */
 struct shape_subject shape_subject_of(const struct shape_hold *hold, struct str domain);
-/* How many messages for SUBJECT one session may have, and recipients one transaction: as its
- * section says, or as its server has shown. 0: any number. */
-uint32_t shape_messages_most(struct shape *shape, const struct shape_subject *subject,
+/* How many messages for DOMAIN the session of HOLD may have: as its section says, or as its server
+ * has shown. 0: any number. */
+uint32_t shape_messages_most(struct shape *shape, const struct shape_hold *hold, struct str domain,
 			     int64_t now_us);
+/* The same of recipients of a transaction for SUBJECT. HOLD: its connection's; NULL: there is none
+ * yet. */
 uint32_t shape_recipients_most(struct shape *shape, const struct shape_subject *subject,
-			       int64_t now_us);
+			       const struct shape_hold *hold, int64_t now_us);
 
 #endif

@@ -225,7 +225,8 @@ static int read_sum(struct control_reader *reader, struct str *text)
 		return -EBADMSG;
 	control->has_checksum = true;
 	control->head = str_slice(control->head.data, control->head.length + line.length + 1);
-	reader->of_birth = queue_checksum_of_birth(reader->born_us);
+	if (text->length > 0) /* there are records */
+		reader->of_birth = queue_checksum_of_birth(reader->born_us);
 	return 0;
 }
 

@@ -5,7 +5,6 @@
 #include "os/file/file.h"
 #include "queue/control/control.h"
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +22,21 @@ static bool parse_line(const char line[LINE], uint64_t *offset_out)
 	       str_to_u64(str_slice(text.data + 4, LINE - 5), offset_out);
 }
 
+static void append_line(struct buffer *data, uint64_t offset)
+{
+	char line[] = "at: 00000000000000000000\n";
+
+	_Static_assert(sizeof line == LINE + 1, "all of the line");
+	for (size_t i = LINE - 2; offset > 0; offset /= 10)
+		line[i--] = (char)('0' + offset % 10);
+	buffer_append(data, line, LINE);
+}
+
 void queue_trailer_append(struct buffer *data, uint64_t offset, struct str text)
 {
 	(void)buffer_reserve(data, text.length + LINE + 1);
 	buffer_append_str(data, text);
-	buffer_append_format(data, "at: %020" PRIu64 "\n", offset);
+	append_line(data, offset);
 }
 
 int queue_trailer_write(int file, uint64_t offset, struct str text, uint64_t *end_out)

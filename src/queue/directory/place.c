@@ -27,14 +27,13 @@ static void put(struct path *path, const char *text)
 
 static void put_number(struct path *path, uint64_t number)
 {
-	char digits[sizeof "/18446744073709551615"];
+	char digits[sizeof "18446744073709551615"];
 	char *first = digits + sizeof digits - 1;
 
 	*first = '\0';
 	do
 		*--first = (char)('0' + number % 10);
 	while ((number /= 10) > 0);
-	*--first = '/';
 	put(path, first);
 }
 
@@ -47,6 +46,7 @@ static struct path put_part(enum queue_place place, const char *name, uint64_t x
 		put(&path, "/");
 		put(&path, name);
 	}
+	put(&path, "/");
 	put_number(&path, x);
 	return path;
 }
@@ -68,7 +68,23 @@ void queue_store_path(const struct queue_store *store, enum queue_place place, c
 {
 	struct path made = put_part(place, name, number % store->split, path);
 
+	put(&made, "/");
 	put_number(&made, number);
+}
+
+void queue_spare_path(const struct queue_intake *intake, const struct queue_spare *spare,
+		      char path[QUEUE_PATH_SIZE])
+{
+	struct path made = {path, path + QUEUE_PATH_SIZE - 1};
+
+	put(&made, spare->serial != 0 ? "pid/n" : "pid/m");
+	if (spare->serial == 0) {
+		put_number(&made, spare->number);
+		return;
+	}
+	put_number(&made, (uint64_t)intake->process);
+	put(&made, "-");
+	put_number(&made, spare->serial);
 }
 
 int queue_store_has(const struct queue_store *store, enum queue_place place, const char *name,

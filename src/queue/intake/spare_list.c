@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: ISC
-/* Lists of spares, and the names of spares. */
+/* Lists of spares. */
 #include "base/panic.h"
 #include "os/file/file.h"
 #include "queue/internal.h"
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-
-void queue_spare_path(const struct queue_intake *intake, const struct queue_spare *spare,
-		      char path[QUEUE_PATH_SIZE])
-{
-	if (spare->serial != 0)
-		snprintf(path, QUEUE_PATH_SIZE, "pid/n%ld-%" PRIu64, (long)intake->process,
-			 spare->serial);
-	else
-		snprintf(path, QUEUE_PATH_SIZE, "pid/m%" PRIu64, spare->number);
-}
 
 void queue_spare_list_add(struct queue_spare_list *list, struct queue_spare spare)
 {

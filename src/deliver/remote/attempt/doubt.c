@@ -63,10 +63,13 @@ void remote_doubt_add(struct remote_doubt *doubt, struct mail_id id,
 unsigned remote_doubt_count(struct remote_doubt *doubt, struct mail_id id,
 			    const struct dns_server *server)
 {
+	struct remote_memory *memory = server != NULL ? doubt->servers : doubt->messages;
 	char key[REMOTE_MEMORY_KEY_SIZE];
 	const struct remote_memory_entry *entry;
 
+	if (remote_memory_is_empty(memory))
+		return 0;
 	format_doubt(id, server, key);
-	entry = remote_memory_find(server != NULL ? doubt->servers : doubt->messages, key);
+	entry = remote_memory_find(memory, key);
 	return entry != NULL ? entry->count : 0;
 }

@@ -16,7 +16,7 @@ enum { SERVERS_MAX = 4 };
 
 /* A session in which a server has refused what it may accept in the next one. */
 struct remote_served {
-	uint32_t messages; /* that it was given before */
+	uint32_t messages; /* that it was given before; 0: nothing follows from that */
 	union os_socket_address server;
 	struct mail_verdict verdict; /* what it said */
 	struct str to;
@@ -53,12 +53,12 @@ struct remote_attempt {
 	int64_t begin_us; /* monotonic */
 	struct remote_recipients recipients;
 	struct remote_content_needs needs;
-	bool is_allowed;             /* by the shape: the next transaction, with its new session */
-	bool is_slowed;              /* the server has said in the last one that it gets too much */
-	bool has_complained;         /* of the message, too: others are tried before it */
-	struct remote_served served; /* the session that had served enough; no messages: none */
-	int64_t begun_us;            /* the last one; monotonic */
-	int64_t held_until_us;       /* the next one, in the session; monotonic */
+	bool is_allowed;     /* by the shape: the next transaction, with its new session */
+	bool is_slowed;      /* the server has said in the last one that it gets too much */
+	bool has_complained; /* of the message, too: others are tried before it */
+	struct remote_served *served; /* the session that had served enough; NULL: none */
+	int64_t begun_us;             /* the last one; monotonic */
+	int64_t held_until_us;        /* the next one, in the session; monotonic */
 	struct shape_wait busy; /* of servers that may not be asked now, the shortest; 0: none */
 	bool needs_utf8;        /* its header does */
 	bool has_fallen_back;   /* to servers that are not those of KEY */

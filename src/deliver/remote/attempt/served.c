@@ -33,7 +33,8 @@ static void note_served(struct remote_attempt *attempt)
 
 	if (to == NULL)
 		return;
-	attempt->served = (struct remote_served){
+	attempt->served = arena_alloc(attempt->job->arena, sizeof *attempt->served);
+	*attempt->served = (struct remote_served){
 		.messages = remote_session_transactions(attempt->session) - 1,
 		.server = *remote_session_address(attempt->session),
 		.verdict = *to->verdict,
@@ -41,20 +42,21 @@ static void note_served(struct remote_attempt *attempt)
 	};
 	said = remote_attempt_said(attempt, to->address, to->verdict);
 	if (hold->server != NULL)
-		shape_renewed(hold, attempt->served.messages, &said);
+		shape_renewed(hold, attempt->served->messages, &said);
 }
 
 static void learn_messages(struct remote_attempt *attempt, struct shape_hold *hold)
 {
-	const struct remote_served *served = &attempt->served;
-	const struct shape_said said = remote_attempt_said(attempt, served->to, &served->verdict);
+	const struct remote_served *served = attempt->served;
+	struct shape_said said;
 
-	if (served->messages == 0 || remote_session_transactions(attempt->session) != 1)
+	if (served == NULL || remote_session_transactions(attempt->session) != 1)
 		return;
-	if (is_taken(attempt) &&
+	said = remote_attempt_said(attempt, served->to, &served->verdict);
+	if (served->messages > 0 && is_taken(attempt) &&
 	    os_socket_address_is_equal(&served->server, remote_session_address(attempt->session)))
 		shape_learn_messages(hold, served->messages, &said, os_clock_monotonic_us());
-	attempt->served.messages = 0;
+	attempt->served = NULL;
 }
 
 static void learn_recipients(const struct remote_attempt *attempt, struct shape_hold *hold)
@@ -75,14 +77,13 @@ static void learn_recipients(const struct remote_attempt *attempt, struct shape_
 void remote_attempt_learn_limits(struct remote_attempt *attempt)
 {
 	struct shape_hold *hold = remote_session_hold(attempt->session);
-	struct shape_subject subject;
 
 	if (hold->server != NULL) {
 		learn_messages(attempt, hold);
 		learn_recipients(attempt, hold);
-		subject = shape_subject_of(hold, attempt->job->destination);
 		remote_session_limit(attempt->session,
-				     shape_messages_most(attempt->carrier->shape, &subject,
+				     shape_messages_most(attempt->carrier->shape, hold,
+							 attempt->job->destination,
 							 os_clock_monotonic_us()));
 	}
 	note_served(attempt);

@@ -21,7 +21,8 @@ uint32_t remote_attempt_recipients_most(const struct remote_attempt *attempt)
 	if (hold->server == NULL)
 		return 0;
 	subject = shape_subject_of(hold, attempt->job->destination);
-	return shape_recipients_most(attempt->carrier->shape, &subject, os_clock_monotonic_us());
+	return shape_recipients_most(attempt->carrier->shape, &subject, hold,
+				     os_clock_monotonic_us());
 }
 
 bool remote_attempt_may_meet(struct remote_attempt *attempt, struct shape_hold *hold_out)
@@ -38,7 +39,7 @@ bool remote_attempt_may_meet(struct remote_attempt *attempt, struct shape_hold *
 	if (shape == NULL)
 		return true;
 	count = remote_recipients_next(&attempt->recipients,
-				       shape_recipients_most(shape, &subject, now_us));
+				       shape_recipients_most(shape, &subject, NULL, now_us));
 	do {
 		attempt->is_allowed = shape_enter(shape, &subject, count, now_us, hold_out, &wait);
 	} while (!attempt->is_allowed && wait.place != NULL &&

@@ -53,6 +53,11 @@ static struct memory_item *find_item(struct remote_memory *memory, const char *k
 	return NULL;
 }
 
+bool remote_memory_is_empty(const struct remote_memory *memory)
+{
+	return memory->items == NULL;
+}
+
 struct remote_memory_entry *remote_memory_find(struct remote_memory *memory, const char *key)
 {
 	struct memory_item *item = find_item(memory, key);

@@ -24,6 +24,8 @@ struct remote_memory *remote_memory_new(unsigned max);
 /* NULL is allowed. */
 void remote_memory_free(struct remote_memory *memory);
 
+/* Whether nothing is found: a caller need not make a key. */
+bool remote_memory_is_empty(const struct remote_memory *memory);
 /* The entry of KEY, if its time is not over; otherwise NULL. Valid until the next call. */
 struct remote_memory_entry *remote_memory_find(struct remote_memory *memory, const char *key);
 /* The same, or else a new one; it is the latest now, and kept for so long. */
