@@ -83,19 +83,22 @@ static void who_has_just_been_tried_is_not_due(void **state)
 	scene_end();
 }
 
-/* One that is awake, for another of its recipients is with a helper. */
+/* One that is awake, for another of its recipients is with a helper; but not who was told to come
+ * later. */
 static void who_is_awake_is_released_too(void **state)
 {
 	struct model_message *m;
 
 	(void)state;
 	scene_begin(true);
-	m = scene_mail_to("r@dead.example", "s@slow.example", NULL);
+	m = scene_mail_to("r@dead.example", "s@slow.example", "t@late.example");
 	scene_say(m, 1, "4.4.1", "host.dead");
+	scene_say(m, 3, "4.7.1", "");
 	assert_string_equal(model_give_order("trigger host.dead"), "ok");
 	scene_say(m, 2, "2.0.0", "");
 	scene_pass(SECOND_US);
 	assert_true(scene_is_tried(m, 1));
+	assert_false(scene_is_tried(m, 3));
 	scene_end();
 }
 
