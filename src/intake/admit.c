@@ -122,6 +122,10 @@ bool intake_session_admit(struct intake_session *session, struct str early)
 		session->engine->turn_away(session, "The address is not in clients");
 		return false;
 	}
+	if (intake_security_lacks_tls(session->security)) {
+		intake_secure_log_lacking(session);
+		return turn_away(session, "TLS is not possible now, try again later");
+	}
 	if (intake_limit_is_overloaded(session))
 		return turn_away(session, "The load is too high, try again later");
 	if (!intake_session_count(session))

@@ -139,6 +139,8 @@ bool intake_deadline_has_passed(struct intake_session *session);
  * session ends.
  */
 bool intake_secure_begin(struct intake_session *session, struct str early);
+/* Logs that a listener which is to have TLS has no certificate for it. */
+void intake_secure_log_lacking(const struct intake_session *session);
 enum intake_secure { INTAKE_SECURE_WAIT, INTAKE_SECURE_DONE, INTAKE_SECURE_FAILED };
 /* Goes on with it. When it is done, the engine knows; when it has failed, the log does. */
 enum intake_secure intake_secure_go_on(struct intake_session *session);

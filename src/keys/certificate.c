@@ -112,10 +112,13 @@ static bool read_again(struct keys_certificate *certificate,
 	const char *file;
 	int error = keys_certificate_read(wanted, &fresh, &file, &reason);
 
+	buffer_clear(&certificate->problem);
 	if (error == 0) {
 		take_over(certificate, &fresh, retired);
 		log_loaded(certificate);
 	} else {
+		buffer_append_format(&certificate->problem, "%s: ", file);
+		buffer_append_str(&certificate->problem, buffer_view(&reason));
 		if (!is_same || error != certificate->error)
 			log_event(EVENT_CERTIFICATE_ERROR,
 				  log_string("certificate", certificate->name),
@@ -174,6 +177,7 @@ void keys_certificate_warn(struct keys_certificate *certificate)
 void keys_certificate_clear(struct keys_certificate *certificate)
 {
 	buffer_clear(&certificate->chain);
+	buffer_clear(&certificate->problem);
 	tls_private_key_free(certificate->key);
 	free(certificate->name);
 	*certificate = (struct keys_certificate){0};

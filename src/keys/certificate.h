@@ -18,10 +18,11 @@ struct keys_certificate {
 	int64_t ends_us;             /* of validity */
 	struct keys_stamp chain_stamp;
 	struct keys_stamp key_stamp;
-	bool is_known;        /* files were looked at */
-	int error;            /* of the last reading, or 0 */
-	unsigned days_warned; /* of the last warning that it ends; 0: none */
-	bool is_ended;        /* likewise, that it has ended */
+	bool is_known;         /* files were looked at */
+	int error;             /* of the last reading, or 0 */
+	struct buffer problem; /* then: which file, and why */
+	unsigned days_warned;  /* of the last warning that it ends; 0: none */
+	bool is_ended;         /* likewise, that it has ended */
 };
 
 /* Reads the files if they have changed, or could not be read for a reason that passes: true if

@@ -30,6 +30,9 @@ struct keys_server {
 	uid_t sender;                               /* who gets passwords; -1: nobody */
 	uid_t acceptors[KEYS_SERVER_ACCEPTORS_MAX]; /* who gets the keys of tickets */
 	size_t acceptor_count;
+	struct buffer problems;                              /* as TROUBLE was told */
+	void (*trouble)(void *context, struct str problems); /* NULL: nobody is told */
+	void *context;
 };
 
 static void send_text(struct ipc_channel *channel, struct str rest)
@@ -161,12 +164,25 @@ static void publish(struct keys_server *server)
 	ipc_server_each(server->clients, send_set);
 }
 
+static void tell_problems(struct keys_server *server)
+{
+	struct buffer problems = {0};
+
+	keys_store_append_problems(server->store, &problems);
+	if (!str_equal(buffer_view(&problems), buffer_view(&server->problems)) &&
+	    server->trouble != NULL)
+		server->trouble(server->context, buffer_view(&problems));
+	buffer_clear(&server->problems);
+	server->problems = problems;
+}
+
 static void look(void *context)
 {
 	struct keys_server *server = context;
 
 	if (keys_store_refresh(server->store, server->config))
 		publish(server);
+	tell_problems(server);
 	os_timer_start(server->timer,
 		       keys_store_is_unsure(server->store) ? LOOK_SOON_US : LOOK_EVERY_US);
 }
@@ -212,10 +228,19 @@ void keys_server_set_acceptors(struct keys_server *server, const uid_t *users, s
 	server->acceptor_count = count;
 }
 
+void keys_server_set_trouble(struct keys_server *server,
+			     void (*trouble)(void *context, struct str problems), void *context)
+{
+	server->trouble = trouble;
+	server->context = context;
+	trouble(context, buffer_view(&server->problems));
+}
+
 void keys_server_free(struct keys_server *server)
 {
 	if (server == NULL)
 		return;
+	buffer_clear(&server->problems);
 	ipc_server_free(server->clients);
 	os_timer_free(server->timer);
 	keys_store_free(server->store);

@@ -30,6 +30,10 @@ void keys_server_set_users(struct keys_server *server, const uid_t *users, size_
 void keys_server_set_acceptors(struct keys_server *server, const uid_t *users, size_t count);
 /* Only this user gets passwords; at first nobody does. */
 void keys_server_set_sender(struct keys_server *server, uid_t user);
+/* TROUBLE is called now and whenever it is another: what is wrong with certificates that cannot be
+ * used, for people; "": nothing. It has been logged. */
+void keys_server_set_trouble(struct keys_server *server,
+			     void (*trouble)(void *context, struct str problems), void *context);
 /* NULL is allowed. */
 void keys_server_free(struct keys_server *server);
 

@@ -249,6 +249,19 @@ bool keys_store_is_unsure(const struct keys_store *store)
 	return is_unsure;
 }
 
+void keys_store_append_problems(const struct keys_store *store, struct buffer *out)
+{
+	for (size_t i = 0; i < store->certificate_count; i++) {
+		const struct keys_certificate *one = &store->certificates[i];
+
+		if (one->error == 0)
+			continue;
+		buffer_append_format(out, "%scertificate %s: ", out->length > 0 ? "; " : "",
+				     one->name);
+		buffer_append_str(out, buffer_view(&one->problem));
+	}
+}
+
 void keys_store_pack(const struct keys_store *store, struct keys_packed *out)
 {
 	struct keys_set *set = memory_alloc_zero(1, sizeof *set);

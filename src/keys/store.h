@@ -26,6 +26,10 @@ bool keys_store_refresh(struct keys_store *store, const struct config *config);
 /* Whether a file could not be read for a reason that passes: to be tried again soon. */
 bool keys_store_is_unsure(const struct keys_store *store);
 
+/* Appends what is wrong with the certificates that cannot be used, each with its file and the
+ * reason, after "; ". */
+void keys_store_append_problems(const struct keys_store *store, struct buffer *out);
+
 /* A set, packed (keys/set.h), in two parts: who accepts no sessions gets NO_TICKETS for TICKETS. */
 struct keys_packed {
 	struct buffer texts;

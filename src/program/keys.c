@@ -18,6 +18,11 @@ static void allow_users(struct child *child, struct keys_server *server)
 	keys_server_set_sender(server, child_user(child, "remote"));
 }
 
+static void tell_problems(void *context, struct str problems)
+{
+	child_waits(context, problems);
+}
+
 static int start(struct child *child)
 {
 	struct keys_server *server =
@@ -25,6 +30,7 @@ static int start(struct child *child)
 
 	child->state = server;
 	allow_users(child, server);
+	keys_server_set_trouble(server, tell_problems, child);
 	child_ready(child);
 	return 0;
 }

@@ -308,7 +308,7 @@ class Node:
 
     # --- life ---
 
-    def start(self, timeout=PATIENCE):
+    def start(self, timeout=PATIENCE, until="serve_ready"):
         command = self.prefix + ([] if self.switch_user else as_user())
         mark = self.log.mark()
         with open(self.log.path, "ab") as log:
@@ -317,9 +317,9 @@ class Node:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
                 cwd=self.directory, pass_fds=self.inherited)
         process = self.process
-        wait_until(lambda: self.log.find("serve_ready", since=mark) or process.poll() is not None,
-                   f"the node is ready: {self.log.path}", timeout)
-        if not self.log.find("serve_ready", since=mark):
+        wait_until(lambda: self.log.find(until, since=mark) or process.poll() is not None,
+                   f"{until} in {self.log.path}", timeout)
+        if not self.log.find(until, since=mark):
             self.process = None
             raise AssertionError(f"exit status {process.returncode}:\n{self.log.tail()}")
         return self

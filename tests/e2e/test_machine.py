@@ -4,6 +4,7 @@
 
 import os
 import re
+import subprocess
 import tempfile
 
 import pytest
@@ -286,6 +287,57 @@ def test_a_directory_that_is_emptied(machine):
     machine.wait(lambda: "what was seen of the directory cannot be opened" in machine.journal(), "the reason")
     machine.run("rmdir", "/var/spool/stagepost/directory")
     machine.wait(lambda: machine.unit("ActiveState")["ActiveState"] == "active", "a start when the file can be opened")
+
+
+# All that a port says until it has heard QUIT.
+HELLO = """\
+import socket, sys
+client = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+replies = client.makefile()
+greeting = replies.readline()
+if greeting.startswith("220 "):
+    client.sendall(b"EHLO client.example\\r\\nQUIT\\r\\n")
+print(greeting + replies.read())
+"""
+
+
+def make_certificate(machine, *names):
+    """As certbot leaves them: the keys are root's alone."""
+    folder = f"{machine.root}/etc/stagepost/tls"
+    os.makedirs(folder, exist_ok=True)
+    subprocess.run([os.path.join(ROOT, "tests/common/make-certificates"), folder, *names], check=True)
+    machine.run("sh", "-ec", "cd /etc/stagepost/tls; chown root:root *; chmod 644 *.pem; chmod 600 *.key")
+
+
+def with_certificate(text, name):
+    return text + (f'process keys {{ user = "stagepost-keys" }}\ncertificate main {{ chain = "/etc/stagepost/tls/{name}.pem" '
+                   f'key = "/etc/stagepost/tls/{name}.key" }}\nlisten smtp {{ address = {{ "127.0.0.1:2525" }} tls = none }}\n')
+
+
+def test_a_key_that_cannot_be_read(machine):
+    """Nobody who is to have TLS gets less; the rest works; and systemctl says what is the matter."""
+    make_certificate(machine, "mx.example.org", "other.example.org")
+    machine.configure(lambda text: with_certificate(text, "mx.example.org"))
+    machine.run("systemctl", "start", "--no-block", "stagepost")
+    machine.wait(lambda: "mx.example.org.key: Permission denied" in machine.unit("StatusText")["StatusText"],
+                 "the file and the reason")
+    machine.wait(lambda: "listen smtp has no certificate" in machine.unit("StatusText")["StatusText"], "what lacks it")
+    assert machine.unit("ActiveState")["ActiveState"] == "activating"
+    assert machine.run("python3", "-c", HELLO, "25").stdout.startswith("421 ")
+    assert "STARTTLS" not in machine.run("python3", "-c", HELLO, "2525").stdout
+    assert "250 " in machine.run("python3", "-c", HELLO, "2525").stdout
+    machine.run("chgrp", "stagepost-keys", "/etc/stagepost/tls/mx.example.org.key")
+    machine.run("chmod", "640", "/etc/stagepost/tls/mx.example.org.key")
+    machine.wait(lambda: machine.unit("ActiveState")["ActiveState"] == "active", "a start when the key can be read")
+    assert machine.unit("StatusText")["StatusText"] == "All processes are ready"
+    assert "STARTTLS" in machine.run("python3", "-c", HELLO, "25").stdout
+    machine.configure(lambda text: with_certificate(text, "other.example.org"))
+    ended = machine.run("stagepost", "reload", check=False)
+    assert ended.returncode != 0 and "other.example.org.key: Permission denied" in ended.stderr, ended.stderr
+    assert "STARTTLS" in machine.run("python3", "-c", HELLO, "25").stdout
+    machine.run("chgrp", "stagepost-keys", "/etc/stagepost/tls/other.example.org.key")
+    machine.run("chmod", "640", "/etc/stagepost/tls/other.example.org.key")
+    machine.run("stagepost", "reload")
 
 
 PROGRAM = """\

@@ -15,7 +15,7 @@ import pytest
 from extent import extent
 from memory import has_in_memory, secret_of
 from smtp import Client
-from stagepost import PATIENCE, give_to_user, wait_until
+from stagepost import PATIENCE, free_port, give_to_user, wait_until
 from tls_in import (HOST, Certificates, ImplicitClient, context_for, implicit, raw, session_with,
                     start_tls)
 
@@ -366,20 +366,33 @@ def test_who_is_told_that_it_ends(server, certificates):
     assert not mx.log.find("certificate_ends", certificate="later")
 
 
-def test_without_a_certificate_that_can_be_used(server, certificates):
-    """Mail passes as before; where TLS is demanded, it waits."""
+def test_without_a_certificate_that_can_be_used(node, certificates):
+    """Who is to have TLS is served once it is possible; the others are meanwhile."""
     text, port = implicit(certificates)
-    section = (f'certificate main {{ chain = "{certificates.path(HOST)}.pem" '
-               f'key = "{certificates.path(OTHER)}.key" }}\n')
-    mx = server(section + text)
+    plain = free_port()
+    mx = node("tls", start=False)
+    key = os.path.join(mx.directory, "key.pem")
+    shutil.copy(certificates.path(f"{OTHER}.key"), key)
+    give_to_user(key)
+    mx.settings = (f'certificate main {{ chain = "{certificates.path(HOST)}.pem" key = "{key}" }}\n' + text +
+                   f'listen smtp {{ address = {{ "127.0.0.1:{plain}" }} tls = none }}\n')
+    mx.write_configuration()
+    mx.start(until="certificate_error")
     error = mx.log.wait("certificate_error", certificate="main")
     assert error["text"] == "the private key does not match the certificate"
-    with Client(mx) as client:
-        assert not client.has_extn("starttls")
-        assert client.docmd("STARTTLS")[0] == 454
-        deliver(client)
+    mx.log.wait("certificate_error", text="listen submission has no certificate that can be used")
+    with raw(mx) as client:
+        assert client.recv(100).startswith(b"421 ")
     with raw(mx, port) as client:
         assert client.recv(100) == b""
+    assert mx.log.wait("tls_failed")["text"] == "no certificate can be used now"
+    with smtplib.SMTP(mx.address, plain, local_hostname="client.test") as client:
+        assert not client.sendmail("sender@x.test", "anna@a.test", MESSAGE)
+    assert not mx.log.find("serve_ready")
+    shutil.copy(certificates.path(f"{HOST}.key"), key)
+    mx.log.wait("serve_ready")
+    with session_with(mx, context_for(certificates)) as client:
+        deliver(client)
 
 
 # --- whose certificate gives leave ---

@@ -27,13 +27,18 @@ static void resume(void *context)
 	session->pump(session);
 }
 
+void intake_secure_log_lacking(const struct intake_session *session)
+{
+	log_event_rated(EVENT_TLS_FAILED, log_string("client", session->address),
+			log_string("text", "no certificate can be used now"));
+}
+
 bool intake_secure_begin(struct intake_session *session, struct str early)
 {
 	const struct tls_context *context = intake_security_context(session->security);
 
 	if (context == NULL) {
-		log_event_rated(EVENT_TLS_FAILED, log_string("client", session->address),
-				log_string("text", "no certificate can be used now"));
+		intake_secure_log_lacking(session);
 		return false;
 	}
 	session->stream.tls = tls_connection_new(context, session->stream.socket, NULL);

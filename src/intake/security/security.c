@@ -24,7 +24,8 @@ struct intake_tls {
 	struct keys *keys;
 	struct os_timer *patience; /* runs while the set lacks certificates */
 	struct door *doors;
-	void (*ready)(void *context); /* NULL: was called */
+	bool has_set; /* the first one has come */
+	void (*changed)(void *context);
 	void *context;
 };
 
@@ -111,6 +112,8 @@ static void renew_now(void *context)
 
 	for (struct door *door = tls->doors; door != NULL; door = door->next)
 		renew(tls, door);
+	tls->has_set = true;
+	tls->changed(tls->context);
 }
 
 static void renew_all(struct intake_tls *tls)
@@ -118,7 +121,7 @@ static void renew_all(struct intake_tls *tls)
 	if (keys_set(tls->keys) == NULL)
 		return;
 	os_timer_stop(tls->patience);
-	if (is_complete(tls) || tls->ready != NULL)
+	if (is_complete(tls) || !tls->has_set)
 		renew_now(tls);
 	else
 		os_timer_start(tls->patience, KEYS_PATIENCE_US);
@@ -176,23 +179,17 @@ static const struct door *find_door(struct intake_tls *tls, const char *authorit
 
 static void on_changed(void *context)
 {
-	struct intake_tls *tls = context;
-	void (*ready)(void *context) = tls->ready;
-
-	renew_all(tls);
-	tls->ready = NULL;
-	if (ready != NULL)
-		ready(tls->context);
+	renew_all(context);
 }
 
 struct intake_tls *intake_tls_new(struct os_loop *loop, const char *path,
-				  const struct config *config, void (*ready)(void *context),
+				  const struct config *config, void (*changed)(void *context),
 				  void *context)
 {
 	struct intake_tls *tls = memory_alloc_zero(1, sizeof *tls);
 
 	tls->config = config;
-	tls->ready = ready;
+	tls->changed = changed;
 	tls->context = context;
 	tls->patience = os_timer_new(loop, renew_now, tls);
 	tls->keys = keys_new(loop, path, on_changed, tls);
@@ -249,8 +246,9 @@ struct intake_security *intake_security_new(struct intake_tls *tls,
 		copy_texts(listen->client_fingerprints, listen->client_fingerprint_count);
 	security->fingerprint_count = listen->client_fingerprint_count;
 	strength = listener_strength(tls->config, listen, &ciphers);
-	security->door =
-		find_door(tls, listen->client_authority, listen->client_certificates, &strength);
+	if (tls->config->certificate_count > 0) /* a reload may have taken them away */
+		security->door = find_door(tls, listen->client_authority,
+					   listen->client_certificates, &strength);
 	buffer_clear(&ciphers);
 	return security;
 }
@@ -258,6 +256,11 @@ struct intake_security *intake_security_new(struct intake_tls *tls,
 const struct tls_context *intake_security_context(const struct intake_security *security)
 {
 	return security->door != NULL ? security->door->context : NULL;
+}
+
+bool intake_security_lacks_tls(const struct intake_security *security)
+{
+	return security->door != NULL && security->door->context == NULL;
 }
 
 bool intake_security_is_implicit(const struct intake_security *security)

@@ -16,10 +16,10 @@ struct intake_tls;
 /* One listener's. */
 struct intake_security;
 
-/* PATH: the socket of "keys". READY is called once, when the first certificates are here. CONFIG
- * stays valid until the next intake_tls_configure(). */
+/* PATH: the socket of "keys". CHANGED is called whenever certificates have come from there, and are
+ * in use. CONFIG stays valid until the next intake_tls_configure(). */
 struct intake_tls *intake_tls_new(struct os_loop *loop, const char *path,
-				  const struct config *config, void (*ready)(void *context),
+				  const struct config *config, void (*changed)(void *context),
 				  void *context);
 void intake_tls_configure(struct intake_tls *tls, const struct config *config);
 
@@ -33,6 +33,8 @@ const struct tls_context *intake_security_context(const struct intake_security *
 bool intake_security_admits(const struct intake_security *security, const struct in6_addr *address);
 /* Whether those who may connect may also relay. */
 bool intake_security_trusts_all(const struct intake_security *security);
+/* Whether it is to have TLS, for which no certificate can be used now: then nobody is served. */
+bool intake_security_lacks_tls(const struct intake_security *security);
 /* Whether TLS begins with the connection. */
 bool intake_security_is_implicit(const struct intake_security *security);
 

@@ -346,6 +346,14 @@ void child_cannot_start(struct child *child, struct str reason)
 		ipc_channel_send(supervised->control, CHILD_FAILED, 0, reason, NULL, 0);
 }
 
+void child_waits(struct child *child, struct str reason)
+{
+	struct supervised *supervised = CONTAINER_OF(child, struct supervised, child);
+
+	if (supervised->control != NULL)
+		ipc_channel_send(supervised->control, CHILD_WAITS, 0, reason, NULL, 0);
+}
+
 void child_full(struct child *child)
 {
 	struct supervised *supervised = CONTAINER_OF(child, struct supervised, child);

@@ -39,6 +39,7 @@ enum child_message {
 	CHILD_ROWS,       /* descriptors: rows in which sessions are counted; body: their layout
 			   * (limit/memory.h), then for each (str name, u32 whether it is its own) */
 	CHILD_FULL,       /* from the process: no class of hosts can take another client */
+	CHILD_WAITS,      /* from the process: body: what it waits for, for people; "": nothing */
 	CHILD_REPLACE,    /* from the process: another one, whose socket the body names, does not
 			   * answer it: kill that, and start its successor */
 };
@@ -100,6 +101,9 @@ void child_ready(struct child *child);
 /* Reports that the process cannot start until the configuration or the machine is changed, because
  * of REASON: then the node cannot start either. It must have been logged. */
 void child_cannot_start(struct child *child, struct str reason);
+/* Reports what the process waits for, or works without, until REASON is another one; "": nothing.
+ * The service manager shows it. It must have been logged. */
+void child_waits(struct child *child, struct str reason);
 /* Reports that no class of hosts can take another client. */
 void child_full(struct child *child);
 /* Reports that the process at the socket RUN/NAME does not answer, or not as it should. */

@@ -169,6 +169,14 @@ int directory_process_guard(const struct child *child, const char *place,
 	return error;
 }
 
+static void tell_unopened(struct child *child, struct buffer *why, int error)
+{
+	log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "open"),
+		  log_str("reason", buffer_view(why)), log_error(error));
+	buffer_append_format(why, " (%s); it is tried again", strerror(-error));
+	child_waits(child, buffer_view(why));
+}
+
 static int start(struct child *child)
 {
 	struct buffer why = {0};
@@ -176,8 +184,7 @@ static int start(struct child *child)
 	int error = process.backend->start(child, process.network, &process.store, &why);
 
 	if (error < 0)
-		log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "open"),
-			  log_str("reason", buffer_view(&why)), log_error(error));
+		tell_unopened(child, &why, error);
 	buffer_clear(&why);
 	if (error < 0)
 		return error;

@@ -48,6 +48,8 @@ struct door {
 	unsigned lacks; /* connections that it waits for before it begins */
 	bool has_queue; /* there was a connection to "queue" */
 	bool is_begun;  /* it accepts clients */
+	bool is_insecure;
+	bool has_certificates; /* or knows that there are none that can be used */
 	bool is_full;
 	bool is_stopping;
 };
@@ -225,10 +227,38 @@ static bool is_listened_at(const void *context, const struct child_socket *socke
 
 /* --- what it waits for --- */
 
-/* Without "queue" it can only defer mail: then it is not ready. */
+/* A listener that is to have TLS and cannot; or NULL. */
+static const struct listener *find_insecure(const struct door *door)
+{
+	for (const struct listener *one = door->listeners; one != NULL; one = one->next)
+		if (intake_security_lacks_tls(one->security))
+			return one;
+	return NULL;
+}
+
+static void say_what_lacks(struct door *door, const struct listener *insecure)
+{
+	char text[128] = "";
+
+	if (door->is_insecure == (insecure != NULL))
+		return;
+	if (insecure != NULL) {
+		snprintf(text, sizeof text, "listen %s has no certificate that can be used",
+			 intake_security_protocol(insecure->security));
+		log_event(EVENT_CERTIFICATE_ERROR, log_string("text", text));
+	}
+	child_waits(door->child, str_from(text));
+	door->is_insecure = insecure != NULL;
+}
+
+/* Without "queue" it can only defer mail, and without certificates turn clients away: then it is
+ * not ready. */
 static void say_ready(struct door *door)
 {
-	if (door->is_begun && door->has_queue)
+	if (!door->is_begun || !door->has_queue)
+		return;
+	say_what_lacks(door, find_insecure(door));
+	if (!door->is_insecure)
 		child_ready(door->child);
 }
 
@@ -317,6 +347,18 @@ static void configure_limits(struct door *door)
 	limit_classes_free(old);
 }
 
+static void on_certificates(void *context)
+{
+	struct door *door = context;
+
+	if (door->has_certificates) {
+		say_ready(door);
+		return;
+	}
+	door->has_certificates = true;
+	on_one_less(door);
+}
+
 /* Once it exists it stays, as sessions may need it. */
 static void configure_tls(struct door *door)
 {
@@ -327,7 +369,7 @@ static void configure_tls(struct door *door)
 		intake_tls_configure(door->tls, config);
 	} else if (config_has_tls_in(config)) {
 		child_path(door->child, "keys", path);
-		door->tls = intake_tls_new(door->child->loop, path, config, on_one_less, door);
+		door->tls = intake_tls_new(door->child->loop, path, config, on_certificates, door);
 		door->lacks++;
 	}
 }
@@ -411,6 +453,7 @@ void door_reload(struct child *child, const struct config *old)
 	drop_listeners(door);
 	add_listeners(door);
 	child_close_sockets(door->child, is_listened_at, door);
+	say_ready(door);
 	if (door->is_stopping)
 		stop_accepting(door);
 }

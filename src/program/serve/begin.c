@@ -46,7 +46,7 @@ void serve_announce_ready(struct supervisor *supervisor)
 	}
 	supervisor->was_ready = true;
 	log_event(EVENT_SERVE_READY, log_number("processes", wanted));
-	serve_notify("READY=1\nSTATUS=All processes are ready");
+	serve_tell_status(supervisor, "READY=1\n");
 }
 
 void serve_give_up(struct supervisor *supervisor, struct str reason)

@@ -70,9 +70,11 @@ struct process {
 	struct serve_row row;
 	int64_t delay_us;
 	int64_t started_us;
-	uint32_t pending; /* deliveries for which it waits before it ends */
-	bool is_wanted;   /* by the configuration */
-	bool is_stopped;  /* was told to end, as it is not wanted */
+	uint32_t pending;    /* deliveries for which it waits before it ends */
+	struct buffer waits; /* what it waits for, or works without; "": nothing */
+	pid_t waits_since;   /* which of its processes has said so */
+	bool is_wanted;      /* by the configuration */
+	bool is_stopped;     /* was told to end, as it is not wanted */
 	bool is_ready;
 	bool is_renewed; /* it ends because it asked to be started again */
 	bool is_retired; /* likewise, while its successor runs already */
@@ -125,6 +127,8 @@ struct supervisor {
 	int64_t stop_until_us; /* monotonic */
 	bool is_stopping;
 	bool was_ready;
+	struct os_timer *lateness; /* until processes that are not ready are named */
+	bool is_late;
 	int exit_status;
 	struct buffer failure;           /* why nothing can start; otherwise "" */
 	struct transcripts *transcripts; /* watchers of sessions */
@@ -170,6 +174,20 @@ void serve_give_up(struct supervisor *supervisor, struct str reason);
  * logged, also later. */
 void serve_judge_end(struct supervisor *supervisor, const char *program, int status);
 
+/* certificates.c: whether "keys" can use the certificates of CONFIG that are not in force; otherwise
+ * REASON has which one, its file, and why. */
+MUST_CHECK bool serve_can_use_certificates(const struct supervisor *supervisor,
+					   const struct config *config, struct buffer *reason);
+
+/* status.c */
+/* STATE: what else the service manager is told, each line with its end; "": nothing. */
+void serve_tell_status(const struct supervisor *supervisor, const char *state);
+/* PROCESS waits for something, or works without it: tells the service manager; "": it does no
+ * more. */
+void serve_note_waits(struct process *process, struct str reason);
+/* From now on, if they are not ready soon, those processes are told to the service manager. */
+void serve_expect_ready(struct supervisor *supervisor);
+
 /* socket.c */
 /* Binds the sockets of CONFIG and marks them; keeps those that are bound. If an address is in use,
  * retries, and blocks, for PATIENCE_US. */
@@ -214,7 +232,7 @@ void serve_set_up(void *process);
 void serve_send_tokens(struct process *process);
 /* Opens the file of what was seen of the directory's data, for the process: a descriptor that the
  * caller closes, or -errno, which is logged once. */
-MUST_CHECK int serve_open_seen(struct supervisor *supervisor);
+MUST_CHECK int serve_open_seen(struct process *process);
 /* Gives PROCESS a new token, and tells the processes that check it. */
 void serve_renew_token(struct process *process);
 

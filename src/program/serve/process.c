@@ -125,10 +125,14 @@ static void on_said(struct process *process, const struct ipc_message *message)
 {
 	if (message->type == CHILD_READY) {
 		process->is_ready = true;
+		if (process->waits_since != process->pid) /* what a former one lacked is here */
+			buffer_clear(&process->waits);
 		serve_announce_ready(process->supervisor);
 	}
 	if (message->type == CHILD_FAILED)
 		serve_give_up(process->supervisor, message->body);
+	if (message->type == CHILD_WAITS)
+		serve_note_waits(process, message->body);
 	if (message->type == CHILD_AGAIN)
 		os_timer_start(process->again, SERVE_SET_UP_AGAIN_US);
 	if (message->type == CHILD_RENEW)

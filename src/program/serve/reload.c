@@ -103,6 +103,17 @@ static void take_over(struct supervisor *supervisor, struct config *config, stru
 	log_event(EVENT_CONFIG_RELOADED, log_string("file", supervisor->file));
 }
 
+static bool can_use_certificates(struct supervisor *supervisor, const struct config *config)
+{
+	struct buffer reason CLEANUP(buffer_clear) = {0};
+
+	if (serve_can_use_certificates(supervisor, config, &reason))
+		return true;
+	log_event(EVENT_CONFIG_REFUSED, log_str("problem", buffer_view(&reason)));
+	refuse(supervisor, buffer_view(&reason));
+	return false;
+}
+
 static void try_reload(struct supervisor *supervisor)
 {
 	struct config_problems problems = {0};
@@ -120,6 +131,8 @@ static void try_reload(struct supervisor *supervisor)
 		refuse_fixed(supervisor, fixed);
 	} else if (!serve_can_work(config, buffer_view(&text), &supervisor->reload.reason)) {
 		supervisor->reload.is_refused = true;
+	} else if (!can_use_certificates(supervisor, config)) {
+		; /* it is refused */
 	} else if (serve_bind_sockets(supervisor, config, 0) < 0) {
 		refuse_sockets(supervisor);
 	} else if (serve_prepare_limits(supervisor, config) < 0) {

@@ -86,18 +86,33 @@ static int open_in_queue(struct seen_file *seen)
 	return seen->file;
 }
 
-int serve_open_seen(struct supervisor *supervisor)
+/* Logged once, though it is tried each second. */
+static void tell_unseen(struct process *process, const char *path, int error)
 {
+	static const char reason[] = "what was seen of the directory cannot be opened";
+	struct supervisor *supervisor = process->supervisor;
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	if (error == supervisor->seen_error)
+		return;
+	supervisor->seen_error = error;
+	if (error < 0) {
+		log_event(EVENT_PROCESS_ERROR, log_string("reason", reason),
+			  log_string("file", path), log_string("user", supervisor->config->user),
+			  log_error(error));
+		buffer_append_format(&text, "%s: %s: %s", reason, path, strerror(-error));
+	}
+	serve_note_waits(process, buffer_view(&text));
+}
+
+int serve_open_seen(struct process *process)
+{
+	struct supervisor *supervisor = process->supervisor;
 	struct seen_file seen = {.supervisor = supervisor};
 	int file;
 
 	snprintf(seen.path, sizeof seen.path, "%s/directory", supervisor->config->queue);
 	file = open_in_queue(&seen);
-	if (file < 0 && file != supervisor->seen_error)
-		log_event(EVENT_PROCESS_ERROR,
-			  log_string("reason", "what was seen of the directory cannot be opened"),
-			  log_string("file", seen.path),
-			  log_string("user", supervisor->config->user), log_error(file));
-	supervisor->seen_error = file < 0 ? file : 0;
+	tell_unseen(process, seen.path, file < 0 ? file : 0);
 	return file;
 }

@@ -172,6 +172,7 @@ int serve(const char *file, struct str text, struct config *config)
 	serve_know_names(&supervisor);
 	serve_watch_sockets(&supervisor);
 	serve_watch_transcripts(&supervisor);
+	serve_expect_ready(&supervisor);
 	for (size_t i = 0; i < supervisor.process_count; i++)
 		if (supervisor.processes[i].is_wanted)
 			serve_process_start(&supervisor.processes[i]);

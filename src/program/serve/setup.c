@@ -72,7 +72,7 @@ static int open_process_files(struct process *process, struct process_files *fil
 		return text;
 	}
 	if (process->program->is_told_seen)
-		files_out->seen = serve_open_seen(process->supervisor);
+		files_out->seen = serve_open_seen(process);
 	if (!process->program->is_told_seen || files_out->seen >= 0)
 		return 0;
 	os_file_close(text);

@@ -18,7 +18,7 @@ static struct {
 	void (*call)(void *context);
 	void *call_context;
 	bool is_timed;
-	unsigned ready;
+	unsigned told; /* how often it was told of certificates */
 	struct buffer chain;
 	struct config_certificate sections[2];
 	struct config_listen listen;
@@ -106,10 +106,10 @@ static void let_patience_end(void)
 
 /* --- the scene --- */
 
-static void on_ready(void *context)
+static void on_certificates(void *context)
 {
 	(void)context;
-	world.ready++;
+	world.told++;
 }
 
 static const struct tls_context *context_now(void)
@@ -138,7 +138,7 @@ static int set_up(void **state)
 		world.configs[i].certificates = &world.sections[i];
 		world.configs[i].certificate_count = 1;
 	}
-	world.tls = intake_tls_new(NULL, "keys", &world.configs[0], on_ready, NULL);
+	world.tls = intake_tls_new(NULL, "keys", &world.configs[0], on_certificates, NULL);
 	world.security = intake_security_new(world.tls, &world.listen);
 	world.set = NULL;
 	return 0;
@@ -148,20 +148,25 @@ static void begin(void)
 {
 	world.set = calloc(1, sizeof *world.set);
 	tell_one("first");
-	assert_int_equal(world.ready, 1);
+	assert_int_equal(world.told, 1);
 	assert_non_null(context_now());
 }
 
 /* A process never frees these. */
-static int tear_down(void **state)
+static void keep(void *made)
 {
-	static void *kept[8];
+	static void *kept[16];
 	static size_t count;
 
+	assert_in_range(count, 0, COUNT_OF(kept) - 1);
+	kept[count++] = made;
+}
+
+static int tear_down(void **state)
+{
 	(void)state;
-	assert_in_range(count, 0, COUNT_OF(kept) - 2);
-	kept[count++] = world.tls;
-	kept[count++] = world.security;
+	keep(world.tls);
+	keep(world.security);
 	free(world.set);
 	buffer_clear(&world.chain);
 	return 0;
@@ -173,14 +178,35 @@ static void the_first_certificates_count_at_once(void **state)
 {
 	(void)state;
 	assert_null(context_now());
+	assert_true(intake_security_lacks_tls(world.security));
 	world.set = calloc(1, sizeof *world.set);
 	tell(NULL, 0); /* none can be used */
-	assert_int_equal(world.ready, 1);
+	assert_int_equal(world.told, 1);
 	assert_null(context_now());
+	assert_true(intake_security_lacks_tls(world.security));
 	assert_false(world.is_timed);
 	tell_one("first");
 	assert_non_null(context_now());
-	assert_int_equal(world.ready, 1);
+	assert_false(intake_security_lacks_tls(world.security));
+	assert_int_equal(world.told, 2);
+}
+
+/* A listener without TLS; and one of a configuration that a reload has left without certificates. */
+static void who_is_to_have_no_tls_lacks_none(void **state)
+{
+	const struct config_listen plain = {.tls = CONFIG_LISTEN_TLS_NONE, .client_authority = ""};
+	struct intake_security *security = intake_security_new(world.tls, &plain);
+
+	(void)state;
+	assert_false(intake_security_lacks_tls(security));
+	keep(security);
+	begin();
+	world.configs[1].certificate_count = 0;
+	intake_tls_configure(world.tls, &world.configs[1]);
+	security = intake_security_new(world.tls, &world.listen);
+	assert_false(intake_security_lacks_tls(security));
+	assert_null(intake_security_context(security));
+	keep(security);
 }
 
 /* The only section gets another name: "keys" may hear of that first, or this process. */
@@ -233,6 +259,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_first_certificates_count_at_once),
+		TEST(who_is_to_have_no_tls_lacks_none),
 		TEST(there_is_a_context_at_any_time),
 		TEST(what_does_not_come_is_not_waited_for),
 		TEST(others_do_not_need_it),

@@ -105,6 +105,39 @@ static void test_ready_when_all_are(void **state)
 	check_told("");
 }
 
+static struct process *add_waiting(const struct serve_program *program, const char *reason)
+{
+	struct process *process = add(true);
+
+	process->supervisor = &supervisor;
+	process->program = program;
+	serve_note_waits(process, str_from(reason));
+	return process;
+}
+
+/* Once for both processes of a program, and in one line. */
+static void test_what_is_waited_for_is_told(void **state)
+{
+	const struct serve_program keys = {.name = "keys"};
+	const struct serve_program smtpd = {.name = "smtpd"};
+	struct process *process;
+
+	(void)state;
+	process = add_waiting(&keys, "a.key: Permission denied\nsecond line");
+	check_told("STATUS=Not ready; keys: a.key: Permission denied second line");
+	(void)add_waiting(&smtpd, "no certificate");
+	check_told("STATUS=Not ready; keys: a.key: Permission denied second line; smtpd: no "
+		   "certificate");
+	(void)add_waiting(&smtpd, "no certificate");
+	check_told("STATUS=Not ready; keys: a.key: Permission denied second line; smtpd: no "
+		   "certificate");
+	supervisor.was_ready = true;
+	serve_note_waits(process, STR(""));
+	check_told("STATUS=All processes are ready; smtpd: no certificate");
+	for (size_t i = 0; i < supervisor.process_count; i++)
+		buffer_clear(&supervisor.processes[i].waits);
+}
+
 static void test_not_ready_while_it_stops(void **state)
 {
 	(void)state;
@@ -189,13 +222,10 @@ static void test_ended_otherwise(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		CASE(test_ready_when_all_are),
-		CASE(test_not_ready_while_it_stops),
-		CASE(test_never),
-		CASE(test_a_stop_is_told),
-		CASE(test_later_it_is_started_again),
-		CASE(test_killed_by_a_filter),
-		CASE(test_killed_by_a_filter_later),
+		CASE(test_ready_when_all_are),       CASE(test_what_is_waited_for_is_told),
+		CASE(test_not_ready_while_it_stops), CASE(test_never),
+		CASE(test_a_stop_is_told),           CASE(test_later_it_is_started_again),
+		CASE(test_killed_by_a_filter),       CASE(test_killed_by_a_filter_later),
 		CASE(test_ended_otherwise),
 	};
 	int failed;
