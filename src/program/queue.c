@@ -5,6 +5,7 @@
 #include "log/event.h"
 #include "os/process/process.h"
 #include "program/child/child.h"
+#include "program/kind/queue_lock.h"
 #include "queue/client/protocol.h"
 #include "queue/repair.h"
 #include "queue/server/server.h"
@@ -75,14 +76,17 @@ static int refuse_half_repaired(struct queue_store *store)
 
 static int open_queue(struct child *child)
 {
-	struct queue_program *program = memory_alloc_zero(1, sizeof *program);
-	int error;
+	struct queue_program *program = child->state;
+	int error = 0;
 
+	if (program == NULL)
+		program = memory_alloc_zero(1, sizeof *program);
 	child->state = program;
 	program->child = child;
-	error = open_store(program, child->config);
+	if (program->store == NULL)
+		error = open_store(program, child->config);
 	if (error == 0)
-		error = queue_store_lock(program->store, "queue");
+		error = queue_lock_take(child, program->store, "queue");
 	if (error == 0)
 		error = refuse_half_repaired(program->store);
 	return error;

@@ -4,6 +4,7 @@
 #include "log/event.h"
 #include "manager/manager.h"
 #include "program/child/child.h"
+#include "program/kind/queue_lock.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +22,13 @@ static int open_store(struct send_program *program)
 	const struct config *config = program->child->config;
 	const struct queue_options options = {.unsafe = config->queue_unsafe,
 					      .sync = queue_sync_of(config->queue_sync)};
-	int error = queue_store_open(config->queue, &options, &program->store, NULL);
+	int error = 0;
 
+	if (program->store == NULL)
+		error = queue_store_open(config->queue, &options, &program->store, NULL);
 	if (error < 0)
 		return error;
-	error = queue_store_lock(program->store, "send");
+	error = queue_lock_take(program->child, program->store, "send");
 	for (size_t i = 1; error == 0 && i < config->transport_count; i++)
 		error = queue_store_add_service(program->store, config->transports[i].name);
 	/* on a full disk the directories of the cleaner can wait */
@@ -54,7 +57,7 @@ static int open_queue(struct child *child)
 	error = open_store(program);
 	if (error == -ENOENT || error == -EPROTO)
 		return -EAGAIN;
-	if (error < 0)
+	if (error < 0 && error != -EAGAIN && error != -EBUSY)
 		log_event(EVENT_PROCESS_ERROR, log_string("queue", child->config->queue),
 			  log_error(error));
 	return error;

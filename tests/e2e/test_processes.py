@@ -248,12 +248,15 @@ def test_wrong_file_at_the_start(node):
 
 
 def test_queue_is_served_once(node):
-    """A second node on the same queue must not touch it."""
+    """A second node on the same queue must not touch it: it says what is the matter, once, and ends."""
     mx = node()
     other = node("other", start=False, queue=mx.queue)
-    with pytest.raises(AssertionError):
-        other.start(timeout=3)
-    other.abandon()
+    with pytest.raises(AssertionError, match="exit status 78"):
+        other.start(timeout=2 * PATIENCE)
+    reason = f"another mail system works with the queue {mx.queue}: it has lock/"
+    assert reason in other.log.find("serve_failed")[0]["reason"]
+    said = [event for event in other.log.read() if "another mail system" in event.get("reason", "")]
+    assert len(said) <= 3, said  # "queue", "send", and in the end
     deliver(mx, "anna@a.test", TEXT)
     mx.maildir("anna@a.test").wait()
 
