@@ -167,7 +167,7 @@ def test_a_start_that_fails_is_said(logged):
     ended = run(mx, "serve")
     assert ended.returncode == 1 and ended.stderr == (
         b"stagepost serve: it has failed; why is in the log, which goes to syslog\n")
-    wait_until(lambda: any(b"another one runs here" in text for _, _, text in collector.messages),
+    wait_until(lambda: any(b"another mail system runs here" in text for _, _, text in collector.messages),
                "the reason is in the log")
 
 

@@ -251,6 +251,28 @@ def test_an_upgrade_from_a_supervisor_of_roots(machine):
     assert owners(machine) == {"stagepost-supervisor:stagepost"}
 
 
+def test_a_start_by_root(machine):
+    """Once, by hand, before the unit: what it leaves is in the way of none."""
+    start(machine)
+    machine.run("systemctl", "stop", "stagepost")
+    machine.run("systemd-run", "--unit=by-hand", "-p", "Type=notify", "-p", "NotifyAccess=all", "stagepost", "serve",
+                timeout=2 * PATIENCE)
+    machine.run("mail-some", "1", "1")
+    assert machine.run("systemctl", "start", "stagepost", check=False).returncode != 0
+    try:
+        machine.wait(lambda: "another mail system runs here" in machine.status(), "who is in the way")
+    except AssertionError as why:
+        raise AssertionError(machine.run("sh", "-c", "ls -la /run/stagepost; journalctl -n 30").stdout) from why
+    machine.run("systemctl", "stop", "stagepost", "by-hand")
+    start(machine)
+    before = machine.journal().count("event=delivered ")
+    machine.run("mail-some", "1", "1")
+    delivered(machine, before + 1)
+    machine.run("stagepost", "reload")
+    machine.run("systemctl", "stop", "stagepost")
+    assert owners(machine) <= {"stagepost-supervisor:stagepost"}
+
+
 def owners(machine):
     """Of the run directory and all in it."""
     return set(machine.run("find", "/run/stagepost", "-printf", "%u:%g\n").stdout.split())

@@ -40,16 +40,22 @@ static void on_child_signal(void *context)
 
 /* --- starting --- */
 
-/* The file stays open, and so locked, until the process ends. */
-static int write_pid_file(const struct config *config)
+/* The file stays open, and so locked, until the process ends. It has the group of the directory, so
+ * that a supervisor which is not root can see whether root's has it still. */
+static int write_pid_file(const struct supervisor *supervisor)
 {
-	int file = pid_file_write(config->run);
+	const char *run = supervisor->config->run;
+	gid_t before;
+	int file = os_process_change_group(&supervisor->user, &before);
 
+	if (file == 0) {
+		file = pid_file_write(run);
+		os_process_change_group_back(&supervisor->user, before);
+	}
 	if (file >= 0)
 		return 0;
-	log_event(EVENT_PROCESS_ERROR, log_string("file", PID_FILE_NAME),
-		  log_string("run", config->run),
-		  log_string("reason", file == -EAGAIN ? "another one runs here" : "not written"),
+	log_event(EVENT_PROCESS_ERROR, log_string("file", PID_FILE_NAME), log_string("run", run),
+		  log_string("reason", file == -EAGAIN ? "another mail system runs here" : "not written"),
 		  log_error(file));
 	return file;
 }
@@ -103,7 +109,7 @@ static int prepare(struct supervisor *supervisor)
 	if (error == 0)
 		error = serve_prepare_run(supervisor);
 	if (error == 0)
-		error = write_pid_file(config);
+		error = write_pid_file(supervisor);
 	if (error == 0)
 		error = begin_reload_record(supervisor);
 	if (error == 0)

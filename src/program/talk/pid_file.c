@@ -58,6 +58,8 @@ int pid_file_write(const char *run)
 
 	if (file == -EEXIST) {
 		file = open_file(run, OS_FILE_WRITE | OS_FILE_NO_FOLLOW | OS_FILE_NO_BLOCK);
+		if (file == -EACCES) /* root's, in our directory: to lock it, reading is enough */
+			file = open_file(run, OS_FILE_READ | OS_FILE_NO_FOLLOW | OS_FILE_NO_BLOCK);
 		if (file >= 0)
 			file = replace(run, file);
 	}
