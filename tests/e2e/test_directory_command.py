@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""stagepost directory get, put, del, list, watch, stats."""
+"""stagepost directory get, put, set, del, list, watch, stats."""
 
 import concurrent.futures
 import json
@@ -11,6 +11,9 @@ import subprocess
 import pytest
 from directory import HASH
 from stagepost import PATIENCE, as_user, wait_until
+
+
+OTHER_HASH = HASH[:-1] + ("a" if HASH[-1] != "a" else "b")
 
 
 @pytest.fixture
@@ -63,6 +66,31 @@ def test_records_come_and_go(command):
     assert change["key"] == "bob@example.org" and change["changes"] == "1"
 
 
+def test_no_field_is_lost(command):
+    """A user is disabled, and has his password afterwards."""
+    def fields():
+        (line,) = [json.loads(line) for line in command("export", "--format", "json")[1].splitlines()
+                   if '"user"' in line]
+        return {name: line[name] for name in line if name not in ("table", "key")}
+
+    assert command("put", "--table", "user", "ann", f"password={HASH}", "name=Ann", "send_as=@x.test",
+                   f"password={OTHER_HASH}") == (0, "", "")
+    before = fields()
+    mark = command.node.log.mark()
+    assert command("put", "--table", "user", "ann", "state=disabled", "name=Ann") == (
+        1, "", "stagepost directory put: user ann has other fields, which would be gone: password, send_as; "
+        '"stagepost directory set" changes single fields, --replace drops those. Nothing was changed.\n')
+    assert fields() == before and not command.node.log.find("directory_changed", since=mark)
+    assert command("set", "--table", "user", "ann", "state=disabled", "name=")[0] == 0
+    assert fields() == {"password": [HASH, OTHER_HASH], "send_as": before["send_as"], "state": "disabled"}
+    assert command("set", "--table", "user", "ann", f"password={HASH}")[0] == 0
+    assert fields() == {"password": [HASH], "send_as": before["send_as"], "state": "disabled"}
+    assert command("put", "--replace", "--table", "user", "ann", "state=active")[0] == 0
+    assert fields() == {"state": "active"}
+    assert command("set", "--table", "user", "bob", "state=disabled") == (
+        1, "", "stagepost directory set: there is no user bob\n")
+
+
 def test_what_dangles_is_told(command):
     """By put, which makes the record all the same, and by check, until it is there."""
     def put(*words):
@@ -98,7 +126,7 @@ def test_what_dangles_is_told(command):
     assert put("--table", "member", "none@a.test ann@b.example") == [
         "none@a.test: there is no such record"]
     assert put("@a.test", "kind=forward", "target=x@elsewhere.test") == []
-    assert put("@a.test", "kind=refused", "text=Nobody") == []
+    assert put("--replace", "@a.test", "kind=refused", "text=Nobody") == []
     assert put("old@a.test", "kind=refused", "text=Ann has left") == []
     assert command("del", "@a.test")[0] == 0
     assert sorted(check()) == sorted([

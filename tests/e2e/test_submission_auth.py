@@ -66,7 +66,7 @@ class Site:
         self.mx.write_configuration()
 
     def put(self, table, key, *fields):
-        run(self.mx, "directory", "put", "--table", table, key, *fields)
+        run(self.mx, "directory", "put", "--replace", "--table", table, key, *fields)
 
     def add_users(self):
         self.put("domain", "a.test", "kind=local", "service=maildir")

@@ -20,6 +20,15 @@ static const struct command_exit change_exits[] = {
 	{0, NULL},
 };
 
+static const struct command_exit put_exits[] = {
+	{COMMAND_OK, "the change is durable"},
+	{COMMAND_FAILED, "the record has other fields, which would be gone"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{COMMAND_DIRECTORY_UNANSWERED,
+	 "no answer (the change may be made yet), or not taken; or a wrong configuration"},
+	{0, NULL},
+};
+
 static const struct command_exit accept_exits[] = {
 	{COMMAND_OK, "from now on they are what is expected"},
 	{COMMAND_USAGE, "the command line is wrong"},
@@ -75,10 +84,17 @@ const struct command command_directory_subcommands[] = {
 	 command_directory_get, command_directory_get_options, get_exits, NULL},
 	{"directory put", "KEY [FIELD ...]", "Makes or replaces a record.",
 	 "A FIELD is written NAME=VALUE: kind=forward target=ann@example.org. The record\n"
-	 "has these fields and no others afterwards. stagepost-directory(7) names them. What it\n"
-	 "names and does not exist yet is reported on standard error; the record is made. With\n"
-	 "--table member KEY is one word of two addresses: \"LIST MEMBER\".\n",
-	 command_directory_put, command_directory_change_options, change_exits, NULL},
+	 "has these fields and no others afterwards. If it has others before, they are named\n"
+	 "and nothing is changed, unless --replace agrees to that. stagepost-directory(7)\n"
+	 "names the fields. What it names and does not exist yet is reported on standard\n"
+	 "error; the record is made. With --table member KEY is one word of two addresses:\n"
+	 "\"LIST MEMBER\".\n",
+	 command_directory_put, command_directory_put_options, put_exits, NULL},
+	{"directory set", "KEY FIELD ...", "Changes single fields of a record.",
+	 "A FIELD is written as for \"directory put\"; NAME= without a value removes it. The\n"
+	 "other fields stay. It reads the record and puts it again: of two changes of one\n"
+	 "record at once one may be lost.\n",
+	 command_directory_set, command_directory_change_options, change_exits, NULL},
 	{"directory del", "KEY", "Removes a record.",
 	 "With --table member KEY is one word of two addresses: \"LIST MEMBER\".\n",
 	 command_directory_del, command_directory_change_options, change_exits, NULL},

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: ISC
+/* stagepost directory put, set */
+#include "program/command/directory/ask.h"
+#include <stdio.h>
+
+const struct command_option command_directory_put_options[] = {
+	COMMAND_OPTION_CONFIG,
+	DIRECTORY_TABLE_OPTION("TABLE",
+			       "its table: domain, address, member, user or server (address)"),
+	{"--replace", NULL, "drop fields that the record has and that are not named",
+	 offsetof(struct directory_table_options, replace)},
+	COMMAND_OPTION_END,
+};
+
+/* The fields of a record, "NAME VALUE"; those that the directory has are in the arena. */
+struct record_fields {
+	struct arena *arena;
+	struct str fields[DIRECTORY_FIELDS_MAX];
+	size_t count;
+};
+
+/* Converts "NAME=VALUE" to "NAME VALUE" in place. */
+static bool take_field(char *argument, struct str *field_out)
+{
+	char *equals = strchr(argument, '=');
+
+	if (equals == NULL || equals == argument)
+		return false;
+	*equals = ' ';
+	*field_out = str_from(argument);
+	return true;
+}
+
+/* The KEY and what follows it; false: end with EXCHANGE's status. */
+static bool parse_record(struct directory_asking *asking, int argc, char **argv,
+			 struct record_fields *record)
+{
+	const char *problem = NULL;
+	int first;
+
+	if (!directory_asking_parse(asking, argc, argv))
+		return false;
+	first = asking->options.common.first;
+	asking->key = argv[first];
+	if (first >= argc)
+		problem = "a KEY is required";
+	for (int i = first + 1; i < argc && problem == NULL; i++) {
+		if (record->count == DIRECTORY_FIELDS_MAX)
+			problem = "a record has at most 1000 fields";
+		else if (!take_field(argv[i], &record->fields[record->count++]))
+			problem = "a field is written NAME=VALUE";
+	}
+	if (problem != NULL)
+		asking->status = command_usage(asking->command, problem);
+	return problem == NULL;
+}
+
+static struct str field_name(struct str field)
+{
+	ptrdiff_t space = str_find(field, ' ');
+
+	return space < 0 ? field : str_slice(field.data, (size_t)space);
+}
+
+static bool has_field(const struct record_fields *record, struct str name)
+{
+	for (size_t i = 0; i < record->count; i++)
+		if (str_equal(field_name(record->fields[i]), name))
+			return true;
+	return false;
+}
+
+struct record_reading {
+	struct directory_asking *asking;
+	struct record_fields *record;
+};
+
+static void on_read(void *context, const struct directory_answer_text *answer)
+{
+	struct record_reading *reading = context;
+	struct record_fields *record = reading->record;
+
+	if (exchange_server_has_failed(&reading->asking->directory.server, answer))
+		reading->asking->status = COMMAND_DIRECTORY_UNANSWERED;
+	else if (answer->exists)
+		for (size_t i = 0; i < answer->result_count && i < DIRECTORY_FIELDS_MAX; i++)
+			record->fields[record->count++] =
+				arena_copy_str(record->arena, answer->results[i]);
+	exchange_server_stop(&reading->asking->directory.server);
+}
+
+/* What the directory has of the record now: nothing if there is none. */
+static void read_record(struct directory_asking *asking, struct record_fields *record)
+{
+	struct record_reading reading = {asking, record};
+	struct directory_question question = {.answered = on_read, .context = &reading};
+
+	directory_client_get(asking->directory.server.client, asking->options.table,
+			     str_from(asking->key), DIRECTORY_PATIENCE_US, &question);
+	exchange_server_wait(&asking->directory.server, &question);
+}
+
+/* Whether RECORD has all fields that are there; otherwise says which it lacks. */
+static bool keeps_all(struct directory_asking *asking, const struct record_fields *record)
+{
+	struct record_fields there = {.arena = arena_new()};
+	struct buffer lacking CLEANUP(buffer_clear) = {0};
+
+	read_record(asking, &there);
+	for (size_t i = 0; i < there.count; i++) {
+		struct str name = field_name(there.fields[i]);
+
+		if (has_field(record, name) ||
+		    (i > 0 && str_equal(field_name(there.fields[i - 1]), name)))
+			continue;
+		buffer_append_format(&lacking, "%s" STR_FORMAT, lacking.length > 0 ? ", " : "",
+				     STR_ARGUMENTS(name));
+	}
+	if (asking->status == COMMAND_OK && lacking.length > 0) {
+		fprintf(stderr,
+			"stagepost %s: %s %s has other fields, which would be gone: " STR_FORMAT
+			"; \"stagepost directory set\" changes single fields, --replace drops "
+			"those. Nothing was changed.\n",
+			asking->command->name, asking->options.table, asking->key,
+			STR_ARGUMENTS(buffer_view(&lacking)));
+		asking->status = COMMAND_FAILED;
+	}
+	arena_free(there.arena);
+	return asking->status == COMMAND_OK;
+}
+
+/* Puts the record, warns of what it names, and ends. */
+static int put_record(struct directory_asking *asking, const struct record_fields *record)
+{
+	directory_client_put(asking->directory.server.client, asking->options.table,
+			     str_from(asking->key), record->fields, record->count,
+			     &asking->question);
+	exchange_server_wait(&asking->directory.server, &asking->question);
+	if (asking->status == COMMAND_OK)
+		asking->status = command_directory_warn(asking->command, &asking->directory,
+							asking->options.table, asking->key,
+							record->fields, record->count);
+	return directory_asking_end(asking);
+}
+
+int command_directory_put(const struct command *command, int argc, char **argv)
+{
+	struct directory_asking asking = {.command = command, .options.table = "address"};
+	struct record_fields record = {.count = 0};
+
+	if (!parse_record(&asking, argc, argv, &record) ||
+	    !directory_asking_begin(&asking, directory_asking_changed))
+		return asking.status;
+	if (!asking.options.replace && !keeps_all(&asking, &record))
+		return directory_asking_end(&asking);
+	return put_record(&asking, &record);
+}
+
+/* Those of THERE that are not in CHANGES, then what CHANGES gives a value. */
+static bool merge(const struct record_fields *there, const struct record_fields *changes,
+		  struct record_fields *out)
+{
+	out->count = 0;
+	for (size_t i = 0; i < there->count; i++)
+		if (!has_field(changes, field_name(there->fields[i])))
+			out->fields[out->count++] = there->fields[i];
+	for (size_t i = 0; i < changes->count; i++) {
+		if (field_name(changes->fields[i]).length + 1 == changes->fields[i].length)
+			continue;
+		if (out->count == DIRECTORY_FIELDS_MAX)
+			return false;
+		out->fields[out->count++] = changes->fields[i];
+	}
+	return true;
+}
+
+int command_directory_set(const struct command *command, int argc, char **argv)
+{
+	struct directory_asking asking = {.command = command, .options.table = "address"};
+	struct record_fields changes = {.count = 0};
+	struct record_fields there = {.arena = arena_new()};
+	struct record_fields merged;
+
+	if (!parse_record(&asking, argc, argv, &changes) ||
+	    !directory_asking_begin(&asking, directory_asking_changed)) {
+		arena_free(there.arena);
+		return asking.status;
+	}
+	read_record(&asking, &there);
+	if (asking.status == COMMAND_OK && there.count == 0) {
+		directory_asking_say_none(&asking);
+		asking.status = COMMAND_FAILED;
+	} else if (asking.status == COMMAND_OK && !merge(&there, &changes, &merged)) {
+		asking.status = command_usage(command, "a record has at most 1000 fields");
+	}
+	asking.status = asking.status == COMMAND_OK ? put_record(&asking, &merged)
+						    : directory_asking_end(&asking);
+	arena_free(there.arena);
+	return asking.status;
+}
