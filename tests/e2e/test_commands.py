@@ -603,13 +603,25 @@ def test_reload_tells_what_this_machine_does_not_have(node, run):
     """All else is in force."""
     mx = node()
     with open(mx.conf, "a", encoding="ascii") as conf:
-        conf.write('certificate main { chain = "/nowhere/a.pem" }\ntls_timeout = 31\n')
+        conf.write('service box { kind = pipe command = "/bin/true" user = "gone" }\ntls_timeout = 31\n')
     mark = mx.log.mark()
     ended = run(mx, "reload")
     assert (ended.returncode, ended.stdout) == (0, b"")
-    assert re.fullmatch(r"[^\n]+: certificate main\.chain: /nowhere/a\.pem: No such file or directory\n",
+    assert re.fullmatch(r"[^\n]+: service box\.user: there is no user gone on this machine\n",
                         ended.stderr.decode()), ended
     mx.log.wait("config_reloaded", since=mark)
+
+
+def test_reload_takes_no_certificate_that_is_not_there(node, run):
+    """It would take TLS from who is to have it."""
+    mx = node()
+    with open(mx.conf, "a", encoding="ascii") as conf:
+        conf.write('certificate main { chain = "/nowhere/a.pem" }\n')
+    mark = mx.log.mark()
+    ended = run(mx, "reload")
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert "certificate main: /nowhere/a.pem: No such file or directory" in ended.stderr.decode(), ended
+    assert mx.log.find("config_refused", since=mark) and not mx.log.find("config_reloaded", since=mark)
 
 
 def test_stop(node, run):
