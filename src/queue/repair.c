@@ -67,7 +67,7 @@ static int check_message(struct repair *repair, unsigned place, uint64_t number,
 	if (why != NULL || error < 0)
 		return error < 0 ? error : set_message_aside(repair, number, why);
 	return info->inode == number
-		       ? 0
+		       ? repair_tell_kept(repair, number, number)
 		       : add_move(repair, (struct repair_move){info->inode, number, place});
 }
 

@@ -34,6 +34,10 @@ struct queue_repair {
 	bool dry_run; /* only report */
 	/* A message got (or would get) another number. */
 	void (*renumbered)(void *context, uint64_t old, uint64_t number);
+	/* A message is in the queue as NUMBER, and was there as OLD, perhaps the same: called for
+	 * each, also for what an interrupted repair has renumbered, but not with dry_run. -errno
+	 * ends the repair. May be NULL. */
+	int (*kept)(void *context, uint64_t old, uint64_t number);
 	/* PATH was (or would be) moved to damaged/, because of WHY. */
 	void (*set_aside)(void *context, const char *path, const char *why);
 	/* Now and then, with the number of data files looked at. */

@@ -31,6 +31,8 @@ static const struct {
 	 "found in the queue, where it came by {received}: from <{from}>, {recipients} recipients, "
 	 "{size} bytes"},
 	{"message_queued", "queued at {stage}"},
+	{"message_restored", "restored from a backup, and is {message} now", "message"},
+	{"message_restored", "restored from a backup"},
 	{"message_preprocessed", "preprocessed: it is decided where each recipient goes"},
 	{"delivered", "delivered to <{to}> by {by} for <{original}>: {status} {text}", "original"},
 	{"delivered", "delivered to <{to}> by {by}: {status} {text}"},

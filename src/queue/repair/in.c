@@ -233,10 +233,14 @@ static int finish(struct repair *repair)
 	if (result == 0)
 		result = repair_barrier(repair);
 	for (size_t i = 0; result == 0 && i < repair->group_count; i++) {
-		result = drop_entry(repair, &repair->group[i]);
-		if (result == 0)
-			repair->options->renumbered(repair->options->context, repair->group[i].old,
-						    repair->group[i].number);
+		const struct repair_move *move = &repair->group[i];
+
+		result = drop_entry(repair, move);
+		if (result == 0) {
+			repair->options->renumbered(repair->options->context, move->old,
+						    move->number);
+			result = repair_tell_kept(repair, move->old, move->number);
+		}
 	}
 	repair->group_count = 0;
 	return result;

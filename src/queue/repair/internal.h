@@ -49,6 +49,8 @@ MUST_CHECK int repair_find(const struct repair *repair, uint64_t number, unsigne
 /* Reads and checks it against PLACE and the number it must have. -EBADMSG: damaged. */
 MUST_CHECK int repair_load(const struct repair *repair, unsigned place, uint64_t number,
 			   struct buffer *text, struct queue_control **control_out);
+/* A message is in the queue with its true NUMBER: "kept" of struct queue_repair. */
+MUST_CHECK int repair_tell_kept(const struct repair *repair, uint64_t old, uint64_t number);
 /* aside.c: creates a directory of the queue, durably; no error when it exists. */
 MUST_CHECK int repair_make_directory(struct repair *repair, const char *name);
 /* Moves PATH to damaged/; no error when it is gone. */

@@ -67,3 +67,12 @@ int repair_load(const struct repair *repair, unsigned place, uint64_t number, st
 	*control_out = control;
 	return 0;
 }
+
+int repair_tell_kept(const struct repair *repair, uint64_t old, uint64_t number)
+{
+	const struct queue_repair *options = repair->options;
+
+	return options->kept != NULL && !options->dry_run
+		       ? options->kept(options->context, old, number)
+		       : 0;
+}

@@ -59,7 +59,9 @@ const struct command command_queue_subcommands[] = {
 	 "Gives messages their true numbers after the queue was copied or restored.",
 	 "The mail system must not run. What is damaged, and names that belong to no\n"
 	 "message, are moved to damaged/ in the queue directory.\n"
-	 "May be interrupted: run it again, until then the mail system does not start.\n",
+	 "May be interrupted: run it again, until then the mail system does not start.\n"
+	 "A backup does not know what was delivered since: of such a queue say --restored or "
+	 "--hold.\n",
 	 command_queue_repair, command_queue_repair_options, repair_exits, NULL},
 	{"queue adopt", "DIRECTORY", "Takes over the messages of another queue directory.",
 	 "For the disk of a host that is dead. The mail system may run here, not there.\n"
