@@ -271,11 +271,6 @@ int queue_repair(struct queue_store *store, const struct queue_repair *options)
 	return result;
 }
 
-int queue_repair_directories(struct queue_store *store)
-{
-	return queue_create_lacking(store->directory, store->split);
-}
-
 static int on_left(void *context, const char *name)
 {
 	(void)context;

@@ -45,9 +45,8 @@ struct queue_repair {
 	void *context;
 };
 
-/* Creates directories and locks that a copy does not have. Before queue_store_lock(). */
-MUST_CHECK int queue_repair_directories(struct queue_store *store);
-/* The caller holds both locks. May be interrupted at any moment and run again. */
+/* STORE was opened with make_lacking. The caller holds both locks. May be interrupted at any moment
+ * and run again. */
 MUST_CHECK int queue_repair(struct queue_store *store, const struct queue_repair *repair);
 /* Whether a repair was interrupted: 1, 0 or -errno. */
 MUST_CHECK int queue_repair_is_pending(struct queue_store *store);

@@ -103,6 +103,12 @@ static int check(int directory, bool unsafe, struct buffer *reason)
 
 	if (result == 0)
 		result = queue_filesystem_probe(directory, reason);
+	if (result == -ENOENT) {
+		if (reason != NULL)
+			buffer_append_string(reason, "directories of the queue are missing: run "
+						     "\"stagepost queue repair\"");
+		return -EPROTO;
+	}
 	return result == -ENOTSUP && unsafe ? 0 : result;
 }
 
@@ -152,7 +158,9 @@ int queue_store_open(const char *path, const struct queue_options *options,
 	directory = open_or_create(path, options, &split, reason);
 	if (directory < 0)
 		return directory;
-	result = options->read_only ? 0 : check(directory, options->unsafe, reason);
+	result = options->make_lacking ? queue_create_lacking(directory, split) : 0;
+	if (result == 0 && !options->read_only)
+		result = check(directory, options->unsafe, reason);
 	if (result < 0) {
 		os_file_close(directory);
 		return result;

@@ -71,10 +71,11 @@ enum queue_sync {
 };
 
 struct queue_options {
-	bool create;    /* create the directory if it does not exist or is empty */
-	bool read_only; /* only look: creates nothing, does not check the filesystem */
-	bool unsafe;    /* accept a filesystem that fails the checks */
-	uint32_t split; /* for creation; 0: 97 */
+	bool create;       /* create the directory if it does not exist or is empty */
+	bool read_only;    /* only look: creates nothing, does not check the filesystem */
+	bool make_lacking; /* make the directories and locks that a copy does not have */
+	bool unsafe;       /* accept a filesystem that fails the checks */
+	uint32_t split;    /* for creation; 0: 97 */
 	enum queue_sync sync;
 };
 
@@ -92,9 +93,10 @@ struct queue_store;
  * If a sync fails (-EIO) while the queue is created, remove the directory before you try again:
  * a second sync could report success although nothing was written.
  *
- * -ENOENT, -EACCES ...; -EPROTO: not a queue, or of an unknown format; -ENOTSUP: the filesystem
- * fails a check and options->unsafe is false. In each case one sentence for people is appended
- * to *REASON, if not NULL; also on success, when an unsafe filesystem was accepted. */
+ * -ENOENT, -EACCES ...; -EPROTO: not a queue, or of an unknown format, or lacking directories;
+ * -ENOTSUP: the filesystem fails a check and options->unsafe is false. In each case one sentence
+ * for people is appended to *REASON, if not NULL; also on success, when an unsafe filesystem was
+ * accepted. */
 MUST_CHECK int queue_store_open(const char *path, const struct queue_options *options,
 				struct queue_store **store_out, struct buffer *reason);
 /* Whether the filesystem of a queue at PATH, which may still have to be made, can be relied upon:

@@ -219,15 +219,13 @@ static const struct queue_repair repair_options = {
 
 static int repair_once(void)
 {
-	struct queue_options options = {.sync = QUEUE_SYNC_FILES};
+	struct queue_options options = {.make_lacking = true, .sync = QUEUE_SYNC_FILES};
 	struct queue_store *store;
 	int result = queue_store_open("queue", &options, &store, NULL);
 
 	if (result < 0)
 		return result;
-	result = queue_repair_directories(store);
-	if (result == 0)
-		result = queue_repair(store, &repair_options);
+	result = queue_repair(store, &repair_options);
 	queue_store_close(store);
 	return result;
 }

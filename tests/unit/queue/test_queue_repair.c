@@ -214,6 +214,37 @@ static void what_was_copied_on_its_way_is_one_message(void **state)
 	queue_control_free(control);
 }
 
+/* Some tools leave out empty directories, and most of them pipes. */
+static void what_a_copy_lacks_is_made(void **state)
+{
+	static const char *const names[] = {"pid", "todo", "lock"};
+	struct queue_options options = {.sync = QUEUE_SYNC_FILES};
+	int directory = queue_store_directory(store);
+	struct queue_store *opened = NULL;
+	struct buffer reason = {0};
+	struct os_file_info info;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		char away[32];
+
+		snprintf(away, sizeof away, "%s.away", names[i]);
+		assert_int_equal(os_file_rename(directory, names[i], away), 0);
+	}
+	assert_int_equal(queue_store_open(queue_scene_path("queue"), &options, &opened, &reason),
+			 -EPROTO);
+	buffer_append_byte(&reason, '\0');
+	assert_string_equal(buffer_data(&reason),
+			    "directories of the queue are missing: run \"stagepost queue repair\"");
+	options.make_lacking = true;
+	assert_int_equal(queue_store_open(queue_scene_path("queue"), &options, &opened, NULL), 0);
+	assert_int_equal(queue_store_lock(opened, "queue"), 0);
+	assert_int_equal(os_file_info_at(directory, "todo/arrive/2", &info), 0);
+	assert_int_equal(os_file_info_at(directory, "lock/trigger", &info), 0);
+	queue_store_close(opened);
+	buffer_clear(&reason);
+}
+
 #define REPAIR_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -222,6 +253,7 @@ int main(void)
 		REPAIR_TEST(each_message_is_told),
 		REPAIR_TEST(an_error_ends_the_repair),
 		REPAIR_TEST(what_was_copied_on_its_way_is_one_message),
+		REPAIR_TEST(what_a_copy_lacks_is_made),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,12 +80,23 @@ bool command_queue_become_owner(const struct config *config)
 	return false;
 }
 
-struct queue_store *command_queue_open_for_change(const struct config *config)
+static struct queue_store *open_for_change(const struct config *config, bool make_lacking)
 {
 	const struct queue_options options = {
+		.make_lacking = make_lacking,
 		.unsafe = config->queue_unsafe,
 		.sync = queue_sync_of(config->queue_sync),
 	};
 
 	return command_queue_become_owner(config) ? open_store(config, &options) : NULL;
+}
+
+struct queue_store *command_queue_open_for_change(const struct config *config)
+{
+	return open_for_change(config, false);
+}
+
+struct queue_store *command_queue_open_to_repair(const struct config *config)
+{
+	return open_for_change(config, true);
 }

@@ -14,6 +14,8 @@ struct queue_store *command_queue_open_to_read(const struct config *config);
 /* Likewise for changes, as the queue's owner: becomes that user if started as
  * root. */
 struct queue_store *command_queue_open_for_change(const struct config *config);
+/* The same, and makes the directories that a copy lacks. */
+struct queue_store *command_queue_open_to_repair(const struct config *config);
 /* The first step of that; false, after an error message. */
 bool command_queue_become_owner(const struct config *config);
 /* Prints that WHAT failed with ERROR (-errno); COMMAND_FAILED. */

@@ -79,10 +79,8 @@ static int repair(struct queue_store *store, const char *path, const struct repa
 		.progress = on_progress,
 		.context = &report,
 	};
-	int error = dry_run ? 0 : queue_repair_directories(store);
+	int error;
 
-	if (error < 0)
-		return command_queue_failed(path, error);
 	if (!command_queue_lock(store, path))
 		return COMMAND_FAILED;
 	if (dry_run && queue_repair_is_pending(store) > 0)
@@ -123,7 +121,8 @@ int command_queue_repair(const struct command *command, int argc, char **argv)
 	if (config == NULL)
 		return COMMAND_FAILED;
 	log_settings_apply("repair", config);
-	store = command_queue_open_for_change(config);
+	store = options.dry_run ? command_queue_open_for_change(config)
+				: command_queue_open_to_repair(config);
 	if (store != NULL)
 		result = repair(store, config->queue, &options);
 	queue_store_close(store);
