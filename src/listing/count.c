@@ -14,12 +14,14 @@ struct counting {
 	enum queue_place place;
 	const char *name;
 	int64_t oldest_us;
+	struct listing_count unchecked; /* messages of format 1 */
 	int (*each)(void *context, const struct listing_count *count);
 	void *context;
 };
 
-/* "stagepost 1\nid: NUMBER-BIRTH\n" */
-static bool read_birth(const struct counting *counting, uint64_t number, int64_t *born_us_out)
+/* "stagepost 2\nid: NUMBER-BIRTH\n" */
+static bool read_birth(const struct counting *counting, uint64_t number, int64_t *born_us_out,
+		       bool *is_format_1_out)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	enum mail_stage stage;
@@ -36,6 +38,7 @@ static bool read_birth(const struct counting *counting, uint64_t number, int64_t
 	    !str_starts_with(line, STR("id: ")) || !mail_id_parse(str_skip(line, 4), &id))
 		return false;
 	*born_us_out = id.born_us;
+	*is_format_1_out = str_starts_with(buffer_view(&text), STR("stagepost 1\n"));
 	/* at S4 the file may have been reused meanwhile: only then is what was read in doubt,
 	 * and it only matters if it would be the oldest */
 	return !is_queued || (counting->oldest_us != 0 && id.born_us >= counting->oldest_us) ||
@@ -47,7 +50,8 @@ static int count_message(void *context, uint64_t number)
 	struct counting *counting = context;
 	int directory = queue_store_directory(counting->store);
 	char path[QUEUE_PATH_SIZE];
-	struct os_file_info info;
+	struct os_file_info info = {.size = 0};
+	bool is_format_1 = false;
 	int64_t born_us;
 
 	counting->count.messages++;
@@ -59,9 +63,13 @@ static int count_message(void *context, uint64_t number)
 		counting->count.bytes += info.size;
 	if (counting->place != QUEUE_TODO && counting->place != QUEUE_INFO)
 		return 0;
-	if (read_birth(counting, number, &born_us) &&
+	if (read_birth(counting, number, &born_us, &is_format_1) &&
 	    (counting->oldest_us == 0 || born_us < counting->oldest_us))
 		counting->oldest_us = born_us;
+	if (is_format_1) {
+		counting->unchecked.messages++;
+		counting->unchecked.bytes += info.size;
+	}
 	return 0;
 }
 
@@ -133,7 +141,8 @@ int listing_count(struct queue_store *store,
 		  int (*each)(void *context, const struct listing_count *count), void *context,
 		  int64_t *oldest_us)
 {
-	struct counting counting = {.store = store, .each = each, .context = context};
+	struct counting counting = {
+		.store = store, .unchecked.name = "of format 1", .each = each, .context = context};
 	int result = 0;
 
 	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++)
@@ -149,6 +158,8 @@ int listing_count(struct queue_store *store,
 		result = count_place(&counting, QUEUE_BOUNCE, "bounce", NULL);
 	if (result == 0)
 		result = count_spares(&counting);
+	if (result == 0 && counting.unchecked.messages > 0)
+		result = each(context, &counting.unchecked);
 	*oldest_us = counting.oldest_us;
 	return result;
 }

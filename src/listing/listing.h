@@ -84,7 +84,8 @@ MUST_CHECK int listing_find(struct queue_store *store, struct str text,
 
 /* One place of the queue. */
 struct listing_count {
-	char name[64]; /* "todo submit", "preprocessed", "local maildir", "spare files" ... */
+	char name[64]; /* "todo submit", "preprocessed", "local maildir", "spare files" ...; last
+			* "of format 1", if an earlier version has queued any */
 	uint64_t messages;
 	uint64_t bytes; /* of data files, if they can be read */
 };

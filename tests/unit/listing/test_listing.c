@@ -265,6 +265,47 @@ static void what_goes_while_it_is_counted_is_not_the_oldest(void **state)
 	assert_int_equal(oldest_us, 0);
 }
 
+static int note_format_1(void *context, const struct listing_count *count)
+{
+	struct listing_count *noted = context;
+
+	if (strcmp(count->name, "of format 1") == 0)
+		*noted = *count;
+	return 0;
+}
+
+/* Until none is left, an operator sees that an earlier version has queued some. */
+static void what_an_earlier_version_has_queued_is_counted(void **state)
+{
+	struct fixture *fixture = *state;
+	struct listing_count noted = {.messages = 0};
+	char path[QUEUE_PATH_SIZE];
+	struct os_file_info info;
+	char text[4096];
+	int64_t oldest_us;
+	char *begin;
+	ssize_t length;
+	int file;
+
+	assert_int_equal(listing_count(fixture->store, note_format_1, &noted, &oldest_us), 0);
+	assert_int_equal(noted.messages, 0);
+	queue_store_path(fixture->store, QUEUE_TODO, "arrive", fixture->numbers[1], path);
+	file = os_file_open(queue_store_directory(fixture->store), path,
+			    OS_FILE_READ | OS_FILE_WRITE);
+	assert_true(file >= 0);
+	length = os_file_read(file, text, sizeof text - 1, 0);
+	assert_true(length > 0);
+	text[length] = '\0';
+	begin = strstr(text, "stagepost 2\n");
+	assert_non_null(begin);
+	assert_int_equal(os_file_write(file, "stagepost 1", 11, (uint64_t)(begin - text)), 0);
+	assert_int_equal(os_file_info(file, &info), 0);
+	os_file_close(file);
+	assert_int_equal(listing_count(fixture->store, note_format_1, &noted, &oldest_us), 0);
+	assert_int_equal(noted.messages, 1);
+	assert_int_equal(noted.bytes, info.size);
+}
+
 /* Of the next time that a message's file is opened. */
 static int opening_error;
 
@@ -318,6 +359,7 @@ int main(void)
 		LISTING_TEST(what_is_held_is_found),
 		LISTING_TEST(a_user_has_what_he_queued),
 		LISTING_TEST(what_cannot_be_read_is_not_left_out),
+		LISTING_TEST(what_an_earlier_version_has_queued_is_counted),
 		cmocka_unit_test_setup_teardown(what_goes_while_it_is_counted_is_not_the_oldest,
 						set_up, tear_down),
 	};
