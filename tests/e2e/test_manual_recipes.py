@@ -48,6 +48,7 @@ OTHERS = {  # block: the test that runs it
     "stagepost-record.5/1": "test_record",
     "README.md/6": "test_mailboxes",
 }
+FILES_OF_TESTS = {f"stagepost-backup.7/{number}": "test_manual_backup.py" for number in range(3)}
 # Shapes of frames and of the queue's files, which have tests by these pages; what "make" does here;
 # and what is said of a node that was broken into.
 NO_RECIPES = ({f"stagepost-directory.7/{number}" for number in range(11)} |
@@ -55,9 +56,10 @@ NO_RECIPES = ({f"stagepost-directory.7/{number}" for number in range(11)} |
 
 
 def test_every_block_has_its_run():
-    runs = {*CONFIGURATIONS, *SESSIONS, *FILES, *LOGS, *OTHERS, *NO_RECIPES}
+    runs = {*CONFIGURATIONS, *SESSIONS, *FILES, *LOGS, *OTHERS, *FILES_OF_TESTS, *NO_RECIPES}
     assert sorted(BLOCKS) == sorted(runs), "a block of a page is new, or is no more"
     assert all(test in globals() for test in OTHERS.values())
+    assert all(os.path.exists(f"{ROOT}/tests/e2e/{file}") for file in FILES_OF_TESTS.values())
 
 
 # --- configurations ---
