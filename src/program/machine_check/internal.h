@@ -30,5 +30,7 @@ void machine_check_logins(struct machine_check *check);
 void machine_check_peers(struct machine_check *check);
 /* The addresses of sections source. */
 void machine_check_sources(struct machine_check *check);
+/* Who may send mail to whom, and what leads mail back. */
+void machine_check_openness(struct machine_check *check);
 
 #endif

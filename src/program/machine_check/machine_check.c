@@ -333,6 +333,7 @@ int machine_check(const struct config *config, struct str text, bool reads_secre
 		check_postmaster_of(&check, &config->domains[i], reads_secrets);
 	machine_check_sources(&check);
 	machine_check_peers(&check);
+	machine_check_openness(&check);
 	if (reads_secrets) {
 		machine_check_tls(&check);
 		machine_check_logins(&check);
