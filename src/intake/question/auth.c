@@ -193,6 +193,8 @@ static void begin(struct intake_session *session, const struct smtp_question *qu
 		peer.certificate = str_from(certificate);
 		peer.certificate_name = certificate_name(own_tls(session));
 	}
+	/* that may have been accepted, and given up at its last word */
+	intake_auth_forget(session);
 	leave(session); /* one that the client gave up just now */
 	session->exchange = (struct auth_exchange){.answered = on_answer, .context = session};
 	auth_exchange_begin(session->intake->auth, &peer, question->mechanism,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: ISC
 #include "intake_scene.h"
-#include "auth/login.h"
 #include "base/panic.h"
 #include "config/config.h"
 #include "fake_loop.h"
@@ -16,6 +15,18 @@ struct intake_scene intake_scene;
 void intake_scene_begin(void)
 {
 	memset(&intake_scene, 0, sizeof intake_scene);
+}
+
+/* Of those to choose from, the first is good. */
+static uint32_t choose(uint32_t count)
+{
+	return intake_scene.is_friendly ? 0 : fake_random(count);
+}
+
+/* But for one time in so many. */
+static bool mostly_good(uint32_t one_in)
+{
+	return intake_scene.is_friendly || fake_random(one_in) > 0;
 }
 
 /* Nobody has certificates here. */
@@ -135,9 +146,11 @@ const char *config_protocol_name(enum config_protocol protocol)
 static void answer_auth(void)
 {
 	struct auth_exchange *exchange = intake_scene.exchange;
-	struct auth_answer answer = {.outcome = (enum auth_outcome)fake_random(3),
-				     .refusal = (enum auth_refusal)fake_random(AUTH_TOO_WEAK + 1),
-				     .message = fake_random(2) ? STR("r=1") : STR("")};
+	static const enum auth_outcome outcomes[] = {AUTH_ACCEPTED, AUTH_CHALLENGE, AUTH_REFUSED};
+	struct auth_answer answer = {
+		.outcome = outcomes[choose(COUNT_OF(outcomes))],
+		.refusal = (enum auth_refusal)fake_random(AUTH_TOO_WEAK + 1),
+		.message = intake_scene.has_last_word || !mostly_good(2) ? STR("r=1") : STR("")};
 
 	if (answer.outcome != AUTH_CHALLENGE) {
 		intake_scene.exchange = NULL;
@@ -145,9 +158,23 @@ static void answer_auth(void)
 	}
 	if (answer.outcome == AUTH_ACCEPTED) {
 		answer.user = STR("lisa");
+		answer.stamp = intake_scene.has_stamps ? STR("stamp") : STR("");
 		intake_scene.users++;
 	}
 	exchange->answered(exchange->context, &answer);
+}
+
+static void answer_login(void)
+{
+	const enum auth_login_state states[] = {intake_scene.login_state, AUTH_LOGIN_ENDED,
+						AUTH_LOGIN_UNKNOWN};
+
+	intake_scene.told(intake_scene.told_context, states[choose(COUNT_OF(states))], true);
+}
+
+void intake_scene_end_login(void)
+{
+	intake_scene.told(intake_scene.told_context, AUTH_LOGIN_ENDED, false);
 }
 
 static void answer_senders(void)
@@ -155,7 +182,7 @@ static void answer_senders(void)
 	static const char *const statuses[] = {"2.1.0", "2.1.0", "5.7.1", "4.4.3"};
 	struct mail_verdict verdict;
 
-	mail_verdict_set(&verdict, statuses[fake_random(COUNT_OF(statuses))], "so it is");
+	mail_verdict_set(&verdict, statuses[choose(COUNT_OF(statuses))], "so it is");
 	intake_scene.senders_judged(intake_scene.senders_context, &verdict);
 }
 
@@ -164,7 +191,7 @@ static void answer_post(void)
 	static const char *const statuses[] = {"2.1.5", "5.7.2", "4.4.3"};
 	struct mail_verdict verdict;
 
-	mail_verdict_set(&verdict, statuses[fake_random(COUNT_OF(statuses))], "so it is");
+	mail_verdict_set(&verdict, statuses[choose(COUNT_OF(statuses))], "so it is");
 	intake_scene.judged(intake_scene.judged_context, &verdict, false);
 }
 
@@ -172,7 +199,7 @@ void intake_scene_answer(void)
 {
 	enum pending pending = intake_scene.pending;
 	struct queue_client_message *message = intake_scene.message;
-	bool is_good = fake_random(8) > 0;
+	bool is_good = mostly_good(8);
 
 	intake_scene.pending = PENDING_NONE;
 	switch (pending) {
@@ -184,6 +211,9 @@ void intake_scene_answer(void)
 		break;
 	case PENDING_AUTH:
 		answer_auth();
+		break;
+	case PENDING_LOGIN:
+		answer_login();
 		break;
 	case PENDING_SENDERS:
 		answer_senders();
@@ -243,7 +273,7 @@ const char *directory_judge_recipient(const struct directory_result *result, boo
 
 	(void)result;
 	(void)client_may_relay;
-	mail_verdict_set(verdict, statuses[fake_random(COUNT_OF(statuses))], "so it is");
+	mail_verdict_set(verdict, statuses[choose(COUNT_OF(statuses))], "so it is");
 	intake_scene.recipient = verdict->class;
 	return NULL;
 }
@@ -303,7 +333,7 @@ struct str auth_mechanisms(struct auth *auth, bool is_secured, bool has_binding,
 {
 	(void)auth;
 	assert_true(is_secured && !has_binding && !has_certificate);
-	return fake_random(50) > 0 ? STR("PLAIN LOGIN") : STR("");
+	return mostly_good(50) ? STR("PLAIN LOGIN") : STR("");
 }
 
 /* The one before is over, or was cancelled. */
@@ -336,27 +366,36 @@ void auth_exchange_cancel(struct auth_exchange *exchange)
 		intake_scene.pending = PENDING_NONE;
 }
 
+struct auth_login {
+	int unused;
+};
+
 struct auth_login *auth_login_new(struct auth *auth, struct str user, struct str stamp,
 				  auth_login_told *told, void *context)
 {
+	static struct auth_login login;
+
 	(void)auth;
-	(void)user;
-	(void)stamp;
-	(void)told;
-	(void)context;
-	fail(); /* no answer here has a stamp */
-	return NULL;
+	assert_true(str_equal(user, STR("lisa")) && str_equal(stamp, STR("stamp")));
+	assert_null(intake_scene.told);
+	intake_scene.told = told;
+	intake_scene.told_context = context;
+	return &login;
 }
 
 void auth_login_ask(struct auth_login *login)
 {
-	(void)login;
-	fail();
+	assert_true(login != NULL && intake_scene.told != NULL);
+	intake_scene.logins++;
+	ask(PENDING_LOGIN);
 }
 
 void auth_login_free(struct auth_login *login)
 {
-	assert_null(login);
+	assert_int_equal(login != NULL, intake_scene.told != NULL);
+	intake_scene.told = NULL;
+	if (intake_scene.pending == PENDING_LOGIN)
+		intake_scene.pending = PENDING_NONE;
 }
 
 uint32_t auth_exchange_leave(struct auth_exchange *exchange)
@@ -467,7 +506,7 @@ int queue_client_write(struct queue_client_message *message, struct str bytes)
 {
 	assert_int_equal(message->state, QUEUE_CLIENT_OPEN);
 	message->written += bytes.length;
-	return fake_random(20) > 0 ? 0 : -EIO;
+	return mostly_good(20) ? 0 : -EIO;
 }
 
 void queue_client_commit(struct queue_client_message *message, const struct mail_envelope *envelope,

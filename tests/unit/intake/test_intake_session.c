@@ -223,7 +223,7 @@ static void check(void)
 /* One thing that may happen without that time passes; false when there is none. */
 static bool play_one(void)
 {
-	enum { WRITE, READ, SHUT, LEAVE, WATCH, ANSWER, NAME } actions[7];
+	enum { WRITE, READ, SHUT, LEAVE, WATCH, ANSWER, NAME, END_LOGIN } actions[8];
 	unsigned count = 0;
 
 	if (client_has_more() && fake_peer_room(scene.socket) > 0)
@@ -243,6 +243,8 @@ static bool play_one(void)
 		actions[count++] = NAME;
 	if (count == 0)
 		return false;
+	if (intake_scene.told != NULL && fake_random(100) == 0)
+		actions[count++] = END_LOGIN;
 	switch (actions[fake_random(count)]) {
 	case WRITE:
 		client_writes();
@@ -266,6 +268,9 @@ static bool play_one(void)
 		break;
 	case NAME:
 		intake_scene_say_name();
+		break;
+	case END_LOGIN:
+		intake_scene_end_login();
 		break;
 	}
 	check();
@@ -317,7 +322,7 @@ static void bring_to_end(void)
 	}
 }
 
-static size_t posts, users, senders, lookups; /* in all runs */
+static size_t posts, users, logins, senders, lookups; /* in all runs */
 
 static void run(uint64_t seed, const struct smtp_service *service, const struct config *config)
 {
@@ -348,6 +353,7 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 	intake_scene.has_slow_names = fake_random(4) == 0;
 	intake_scene.free_bytes = seed % 2 == 0 ? 1 << 20 : 1 << 30;
 	intake_scene.has_lists = fake_random(3) == 0;
+	intake_scene.has_stamps = fake_random(2) == 0;
 	write_script(has_proxy);
 	least = scene.script.length > 20000 ? 3 : 0; /* byte by byte is for short ones */
 	scene.socket = fake_connect(rooms[least + fake_random(COUNT_OF(rooms) - least)],
@@ -371,6 +377,7 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 	limit_clients_free(scene.intake.clients); /* all have left */
 	posts += intake_scene.posts;
 	users += intake_scene.users;
+	logins += intake_scene.logins;
 	senders += intake_scene.senders;
 	assert_true(intake_scene.lookups <= 1);
 	lookups += intake_scene.lookups;
@@ -412,6 +419,7 @@ static void test_clients(void **state)
 	fake_seeds(SEEDS, run_seed);
 	assert_true(posts > 0);
 	assert_true(users > 0);
+	assert_true(logins > 0);
 	assert_true(senders > 0);
 	assert_true(lookups > 0);
 }
