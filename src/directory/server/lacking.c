@@ -126,14 +126,18 @@ void lacking_reset(struct directory_server *server)
 
 /* --- reading --- */
 
-/* Answers all who wait. */
+/* Answers all who wait. With the last of them the server may go, and LACKING. */
 static void answer_lacking(struct lacking *lacking, int error)
 {
-	while (lacking->waiting != NULL) {
-		struct question *question = lacking->waiting;
+	struct question *waiting = lacking->waiting;
+	bool is_lacking = lacking->user.length > 0;
 
-		DL_DELETE2(lacking->waiting, question, paused_previous, paused_next);
-		reply_lacking(question, error, lacking->user.length > 0);
+	lacking->waiting = NULL;
+	while (waiting != NULL) {
+		struct question *question = waiting;
+
+		DL_DELETE2(waiting, question, paused_previous, paused_next);
+		reply_lacking(question, error, is_lacking);
 	}
 }
 
