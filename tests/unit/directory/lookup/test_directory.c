@@ -266,6 +266,88 @@ static void what_is_inside_is_not_told(void **state)
 	}
 }
 
+/* --- users of this machine --- */
+
+enum { LEADS_MAX = 3 };
+
+/* Of a service, and an address in mail. */
+static void lead(struct directory_result *result, struct str service, struct str address)
+{
+	struct directory_target *next = &result->targets[result->target_count++];
+
+	assert_true(result->target_count <= LEADS_MAX);
+	*next = (struct directory_target){.kind = service.length > 0 ? DIRECTORY_TARGET_LOCAL
+								     : DIRECTORY_TARGET_REMOTE,
+					  .service = service,
+					  .address = address};
+}
+
+/* Names that a machine without these users makes nobody's: each with a comma in the place of its
+ * NUL. Services "own" deliver as the user whose mailbox it is. */
+static void mailboxes_of_users_are_known(void **state)
+{
+	static struct config_service kinds[] = {{.name = "own", .user = "%u"},
+						{.name = "maildir", .user = ""},
+						{.name = "one", .user = "ann"}};
+	static const struct config kinds_config = {.services = kinds,
+						   .service_count = COUNT_OF(kinds)};
+	static const struct {
+		const char *address;
+		const char *leads[LEADS_MAX][2]; /* service, "": a remote one; address */
+		const char *names;               /* NULL: it may not be refused */
+	} cases[] = {
+		{"ann@a.test", {{"own", "ann@a.test"}}, "ann,"},
+		{"ann+x@a.test", {{"own", "Ann+x@a.test"}}, "ann,"},
+		{"all@a.test", {{"own", "ann@a.test"}, {"own", "bob@b.test"}}, "ann,bob,"},
+		{"all@a.test", {{"own", "ann@a.test"}, {"", "bob@b.test"}}, NULL},
+		{"ann@a.test", {{"maildir", "ann@a.test"}}, NULL},
+		{"ann@a.test", {{"one", "ann@a.test"}}, NULL},
+		{"ann@a.test", {{"gone", "ann@a.test"}}, NULL},
+		{"info@a.test", {{"own", "ann@a.test"}, {"own", "postmaster@a.test"}}, NULL},
+		{"postmaster@a.test", {{"own", "ann@a.test"}}, NULL},
+		{"Postmaster+x@a.test", {{"own", "Postmaster+x@a.test"}}, NULL},
+		{"postmaster", {{"own", "ann@a.test"}}, NULL},
+		/* names that no user can have */
+		{"a/b@a.test", {{"own", "\"a/b\"@a.test"}}, ""},
+		{"all@a.test", {{"own", "\"..\"@a.test"}, {"own", "bob@b.test"}}, "bob,"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct directory_target targets[LEADS_MAX];
+		struct directory_result result = {.answer = DIRECTORY_FOUND, .targets = targets};
+		struct buffer names CLEANUP(buffer_clear) = {0};
+
+		for (size_t k = 0; k < LEADS_MAX && cases[i].leads[k][0] != NULL; k++)
+			lead(&result, str_from(cases[i].leads[k][0]),
+			     str_from(cases[i].leads[k][1]));
+		assert_int_equal(directory_result_owners(&result, &kinds_config,
+							 str_from(cases[i].address), &names),
+				 cases[i].names != NULL);
+		for (size_t k = 0; k < names.length; k++)
+			if (buffer_data(&names)[k] == '\0')
+				buffer_data(&names)[k] = ',';
+		if (cases[i].names != NULL)
+			assert_true(str_equal(buffer_view(&names), str_from(cases[i].names)));
+	}
+}
+
+/* An answer that names nobody: nobody is looked for. */
+static void only_who_exists_is_looked_for(void **state)
+{
+	static const enum directory_answer answers[] = {DIRECTORY_NOT_LOCAL, DIRECTORY_REFUSED,
+							DIRECTORY_UNKNOWN};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(answers); i++) {
+		const struct directory_result result = {.answer = answers[i]};
+		struct buffer names = {0};
+
+		assert_false(directory_result_owners(&result, &config, STR("ann@a.test"), &names));
+		assert_int_equal(names.length, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +357,8 @@ int main(void)
 		cmocka_unit_test(without_domains_there_is_no_postmaster),
 		cmocka_unit_test(local_parts_are_understood),
 		cmocka_unit_test(quotes_are_there_where_they_are_needed),
+		cmocka_unit_test(mailboxes_of_users_are_known),
+		cmocka_unit_test(only_who_exists_is_looked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
