@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What was mapped is mapped anew, by an operator's order. */
+/* What was mapped is mapped anew: by an operator's order, or since there is no such postmaster. */
 #include "scene.h"
 #include "unit/test.h"
 #include <string.h>
@@ -290,6 +290,50 @@ static void many_wait_for_room(void **state)
 	scene_end();
 }
 
+/* --- the postmaster --- */
+
+/* His mail is the node's own postmaster's where his service has no mailbox of his. */
+static void mail_for_a_missing_postmaster_is_mapped_anew(void **state)
+{
+	static const char *const nodes[] = {"hugo@local.example", NULL};
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	m = scene_mail_to("Postmaster+x@local.example", "nobody@local.example", NULL);
+	scene_say(m, 2, "5.1.1", "");
+	scene_say(m, 1, "5.1.1", "");
+	assert_true(control_has(m, "\nrequeue: 1 #"));
+	m->decided[1] = 0; /* by his service, but not for good */
+	model_resolve_to(nodes);
+	scene_work();
+	assert_true(scene_is_tried(m, 1));
+	assert_true(control_has(m, "\nmap: 1 local local <hugo@local.example> #"));
+	scene_say(m, 1, "2.0.0", "");
+	assert_false(m->is_present);
+	assert_int_equal(m->reports, 1); /* of the other one */
+	scene_end();
+}
+
+/* If that is the same mailbox there is nobody left to have it. */
+static void a_postmaster_who_is_missing_here_too_is_reported(void **state)
+{
+	static const char *const nodes[] = {"postmaster@local.example", NULL};
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	m = scene_mail("postmaster@local.example");
+	scene_say(m, 1, "5.1.1", "");
+	assert_int_equal(m->reports, 0);
+	model_resolve_to(nodes);
+	scene_work();
+	assert_false(scene_is_tried(m, 1));
+	assert_false(m->is_present);
+	assert_int_equal(m->reports, 1);
+	scene_end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,6 +349,8 @@ int main(void)
 		cmocka_unit_test(who_was_never_mapped_is_mapped),
 		cmocka_unit_test(it_tries_a_host_that_is_blocked),
 		cmocka_unit_test(many_wait_for_room),
+		cmocka_unit_test(mail_for_a_missing_postmaster_is_mapped_anew),
+		cmocka_unit_test(a_postmaster_who_is_missing_here_too_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
