@@ -9,5 +9,6 @@ void mailbox_command_print(const struct buffer *out)
 	struct buffer shown CLEANUP(buffer_clear) = {0};
 
 	mail_text_append_lines(&shown, buffer_view(out));
-	fwrite(buffer_data(&shown), 1, shown.length, stdout);
+	if (shown.length > 0)
+		fwrite(buffer_data(&shown), 1, shown.length, stdout);
 }
