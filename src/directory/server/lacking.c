@@ -163,12 +163,10 @@ static void on_got(void *context, int error, const struct directory_record *cons
 	size_t kept = 0;
 
 	(void)version;
+	if (error < 0) /* perhaps as one of them is malformed: a list leaves it out */
+		forget(lacking);
 	if (!end_reading(lacking, error))
 		return;
-	if (error == -EBADMSG) { /* one of them is malformed: a list leaves it out */
-		forget(lacking);
-		return;
-	}
 	for (size_t i = 0; i < lacking->changed_count; i++) {
 		struct buffer moved = lacking->changed[i];
 		bool is_lacking = i < lacking->asked && records[i] != NULL &&

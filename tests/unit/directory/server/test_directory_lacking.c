@@ -312,29 +312,41 @@ static void what_cannot_be_read_is_not_answered(void **state)
 	end();
 }
 
-static void get_malformed(struct directory_store *store, const struct directory_key *keys,
-			  size_t count, directory_got *got, void *context)
+static int get_error;
+
+static void fail_get(struct directory_store *store, const struct directory_key *keys, size_t count,
+		     directory_got *got, void *context)
 {
 	(void)keys, (void)count;
-	got(context, -EBADMSG, NULL, store->version);
+	got(context, get_error, NULL, store->version);
 }
 
-/* One of those that have changed: then the others are found in the list. */
+/* One of those that have changed: then the others are found in the list. Other servers do not say
+ * that it is malformed, but that they cannot answer. */
 static void a_malformed_user_hides_nobody(void **state)
 {
+	static const int errors[] = {-EBADMSG, -ENOTCONN};
 	struct directory_store_operations operations;
 
 	(void)state;
-	begin(AT_ONCE);
-	operations = *scene.store->base.operations;
-	operations.get = get_malformed;
-	put("ann", ALL_KEYS);
-	put("bob", ALL_KEYS);
-	expect(SHA256, false);
-	put("bob", CRYPT);
-	scene.store->base.operations = &operations;
-	expect(SHA256, true);
-	end();
+	for (size_t i = 0; i < COUNT_OF(errors); i++) {
+		begin(AT_ONCE);
+		operations = *scene.store->base.operations;
+		operations.get = fail_get;
+		get_error = errors[i];
+		put("ann", ALL_KEYS);
+		put("bob", ALL_KEYS);
+		expect(SHA256, false);
+		put("bob", CRYPT);
+		scene.store->base.operations = &operations;
+		if (errors[i] != -EBADMSG) {
+			ask(SHA256);
+			assert_string_equal(directory_peer_hear(scene.peer),
+					    "err|7|later|The data cannot be reached now");
+		}
+		expect(SHA256, true);
+		end();
+	}
 }
 
 /* A client, or the server, while the store is asked. */
