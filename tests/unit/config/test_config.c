@@ -59,6 +59,22 @@ static void the_example_parses(void **state)
 	assert_int_equal(c->listens[0].addresses[1].port, 25);
 	assert_int_equal(c->listens[1].protocol, CONFIG_SUBMISSION);
 	assert_int_equal(c->listens[1].stage, MAIL_STAGE_SUBMIT);
+	assert_int_equal(c->smtproute_count, 0); /* a copy sends nobody's mail to a relay */
+	assert_int_equal(config_transport_find(c, STR("remote"))->concurrency, 200);
+	assert_int_equal(config_transport_find(c, STR("maildir"))->destination_concurrency, 20);
+	config_free(c);
+	config_problems_clear(&problems);
+}
+
+static void routes_have_domains_and_relays(void **state)
+{
+	static const char text[] = "hostname = mx.example.org\n"
+				   "smtproutes = { \"example.net:relay.example.net;2525\", "
+				   "\".example.edu:\", \":smarthost.example.org\", "
+				   "\"!:bounces.example.org\" }\n";
+	struct config *c = config_of(text);
+
+	(void)state;
 	assert_int_equal(c->smtproute_count, 4);
 	assert_string_equal(c->smtproutes[0].relay, "relay.example.net");
 	assert_int_equal(c->smtproutes[0].port, 2525);
@@ -67,10 +83,7 @@ static void the_example_parses(void **state)
 	assert_int_equal(c->smtproutes[1].port, 25);
 	assert_string_equal(c->smtproutes[2].domain, "");
 	assert_string_equal(c->smtproutes[3].domain, "!");
-	assert_int_equal(config_transport_find(c, STR("remote"))->concurrency, 200);
-	assert_int_equal(config_transport_find(c, STR("maildir"))->destination_concurrency, 20);
 	config_free(c);
-	config_problems_clear(&problems);
 }
 
 /* As netqmail has them in control/smtproutes, and with an address that has colons itself. */
@@ -588,6 +601,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_complete),
 		cmocka_unit_test(a_port_after_a_colon),
+		cmocka_unit_test(routes_have_domains_and_relays),
 		cmocka_unit_test(the_example_parses),
 		cmocka_unit_test(users_are_asked_for_where_they_can_answer),
 		cmocka_unit_test(the_key_of_the_site_is_hidden),
