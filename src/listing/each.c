@@ -215,8 +215,10 @@ static void learn_why(const struct walk *walk, struct listing_entry *entry, stru
 	if (walk->filter->ask_why == NULL || entry->control == NULL || !is_untried(entry->control))
 		return;
 	walk->filter->ask_why(walk->filter->why_context, entry->control->envelope->id, name);
-	if (queue_trigger_kind(buffer_view(name)) !=
-	    QUEUE_TRIGGER_HOLD) /* holds are found elsewhere */
+	if (name->length > 2 && buffer_data(name)[0] == '(')
+		entry->pause = str_slice(buffer_data(name) + 1, name->length - 2);
+	else if (queue_trigger_kind(buffer_view(name)) !=
+		 QUEUE_TRIGGER_HOLD) /* holds are found elsewhere */
 		entry->waits_for = buffer_view(name);
 }
 
@@ -296,13 +298,13 @@ static int is_any(void *context, struct str name)
 	return 1;
 }
 
-/* Without any triggers the manager need not be asked. */
+/* Without any triggers and pauses the manager need not be asked. */
 static struct listing_filter filter_for(struct queue_store *store,
 					const struct listing_filter *filter)
 {
 	struct listing_filter own = *filter;
 
-	if (own.ask_why != NULL && queue_trigger_each(store, is_any, NULL) == 0)
+	if (own.ask_why != NULL && !own.has_pauses && queue_trigger_each(store, is_any, NULL) == 0)
 		own.ask_why = NULL;
 	return own;
 }

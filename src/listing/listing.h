@@ -24,6 +24,7 @@ struct listing_entry {
 	struct str held_until;         /* the trigger with which the hold ends; empty: none */
 	struct str waits_for;          /* the trigger that all of it waits for, if no record of a
 					* delivery has it; empty: none, or unknown */
+	struct str pause;              /* why those who are tried before it are not, for people */
 };
 
 /* An empty text matches everything. Addresses are compared ignoring case. */
@@ -43,9 +44,10 @@ struct listing_filter {
 	int64_t born_after_us;
 	bool is_of_one_user; /* only messages that USER queued by a command */
 	unsigned long user;
-	/* Asks what a message waits for that has not been tried: appends the trigger's name, or
-	 * nothing, to NAME. NULL: not asked. */
+	/* Asks what a message waits for that has not been tried: appends the trigger's name, a
+	 * pause in parentheses, or nothing, to NAME. NULL: not asked. */
 	void (*ask_why)(void *context, struct mail_id id, struct buffer *name);
+	bool has_pauses; /* it is asked also if there is no trigger */
 	void *why_context;
 };
 

@@ -128,6 +128,11 @@ void listing_print(const struct listing_entry *entry, struct buffer *out)
 	if (!control->is_mapped)
 		print_release(out, control->envelope->release_us);
 	print_wait(out, entry->waits_for);
+	if (entry->pause.length > 0) {
+		buffer_append_string(out, "    (");
+		mail_text_append(out, entry->pause, MAIL_TEXT_ASCII);
+		buffer_append_string(out, ")\n");
+	}
 	for (size_t i = 0; control->is_mapped && i < control->delivery_count; i++)
 		print_delivery(out, &control->deliveries[i]);
 	for (size_t i = 0; !control->is_mapped && i < control->envelope->recipient_count; i++)
@@ -249,6 +254,8 @@ void listing_print_json(const struct listing_entry *entry, struct buffer *out)
 		json_field_text(out, "held_until", entry->held_until);
 	if (entry->waits_for.length > 0)
 		json_field_text(out, "trigger", entry->waits_for);
+	if (entry->pause.length > 0)
+		json_field_text(out, "pause", entry->pause);
 	json_time(out, "born", envelope->id.born_us);
 	json_time(out, "release", envelope->release_us);
 	json_deadline(out, &envelope->deadline);

@@ -207,10 +207,16 @@ static enum order_code intervene(const struct request *request)
 	return ORDER_OK;
 }
 
-/* No answer for a message that is awake: it does not wait, or only for its turn. */
+/* The name of a trigger; or in parentheses what pauses the turns for which a message that is awake
+ * waits. Otherwise it does not wait, or only for its turn. */
 static enum order_code why(const struct request *request)
 {
 	struct trigger *trigger = NULL;
+	struct transport_pause pause;
+
+	if (request->message != NULL &&
+	    deliver_paused_by(request->manager, request->message, &pause))
+		buffer_append_format(request->told, "(%s: %s)", pause.destination, pause.reason);
 
 	if (request->sleeper != NULL)
 		trigger =

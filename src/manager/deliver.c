@@ -114,6 +114,24 @@ struct trigger *deliver_blocked_by(struct manager *manager, const struct message
 	return trigger != NULL && !trigger_is_probe(trigger, message) ? trigger : NULL;
 }
 
+bool deliver_paused_by(struct manager *manager, const struct message *message,
+		       struct transport_pause *pause_out)
+{
+	const struct queue_control *control = message->control;
+
+	for (size_t i = 0; control != NULL && i < control->delivery_count; i++) {
+		const struct queue_delivery *delivery = &control->deliveries[i];
+		const struct transport *transport = transport_of(manager, delivery);
+		struct mail_domain name;
+
+		if (transport != NULL && outcome_is_open(delivery) &&
+		    transport_pause_of(transport, destination_of(delivery, &name),
+				       os_clock_monotonic_us(), pause_out))
+			return true;
+	}
+	return false;
+}
+
 void deliver_probe(struct manager *manager, struct message *message)
 {
 	struct trigger *obstacle = NULL;

@@ -93,6 +93,9 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 /* The trigger that keeps the delivery from being tried now, or NULL. */
 struct trigger *deliver_blocked_by(struct manager *manager, const struct message *message,
 				   const struct queue_delivery *delivery);
+/* What keeps one of MESSAGE's deliveries waiting for its turn besides others: false: nothing. */
+bool deliver_paused_by(struct manager *manager, const struct message *message,
+		       struct transport_pause *pause_out);
 /* The address of the envelope, if DELIVERY's is another one, to which it leads; otherwise "". */
 struct str deliver_via(const struct mail_recipient *recipient,
 		       const struct queue_delivery *delivery);

@@ -68,6 +68,24 @@ def stuck(node, run, listing):
     return stuck
 
 
+# --- turns ---
+
+
+def test_a_paused_transport_is_told(node, run, listing):
+    """Mail that has not been tried waits for its setting, and says so until that is changed."""
+    hop = node("hop", domains=["b.test"])
+    mx = node("mx", routes=[f":127.0.0.1;{hop.port}"], settings="transport remote { paused = yes }")
+    send(run, mx, "bob@b.test")
+    reason = "remote: the transport is paused by its setting"
+    wait_until(lambda: listing(mx)[0].get("pause") == reason, "the reason")
+    assert f"({reason})" in run(mx, "queue", "list").stdout.decode()
+    assert f"({reason})" in run(mx, "mailq").stdout.decode()
+    mx.settings = ""
+    mx.write_configuration()
+    mx.reload()
+    wait_until(lambda: not listing(mx), "it is delivered")
+
+
 # --- triggers ---
 
 

@@ -70,6 +70,35 @@ void transport_end_pauses(struct transport *transport, int64_t now_us)
 		resume(CONTAINER_OF(first, struct destination, pause));
 }
 
+static struct transport_pause pause_of(const struct destination *destination, int64_t now_us)
+{
+	return (struct transport_pause){
+		.destination = destination->name,
+		.left_us = destination->pause.key > now_us ? destination->pause.key - now_us : 0,
+		.waiting = destination->waiting,
+		.reason = destination->pause_reason,
+	};
+}
+
+bool transport_pause_of(const struct transport *transport, struct str destination, int64_t now_us,
+			struct transport_pause *pause_out)
+{
+	const struct destination *found = destination_find(transport, destination);
+
+	if (transport->is_paused) {
+		*pause_out = (struct transport_pause){
+			.destination = transport->name,
+			.waiting = transport_count(transport).waiting,
+			.reason = "the transport is paused by its setting",
+		};
+		return true;
+	}
+	if (found == NULL || !destination_is_paused(found))
+		return false;
+	*pause_out = pause_of(found, now_us);
+	return true;
+}
+
 bool transport_next_pause(const struct transport *transport, struct str after, int64_t now_us,
 			  struct transport_pause *pause_out)
 {
@@ -84,11 +113,6 @@ bool transport_next_pause(const struct transport *transport, struct str after, i
 		destination = destination->hh.next;
 	if (destination == NULL)
 		return false;
-	*pause_out = (struct transport_pause){
-		.destination = destination->name,
-		.left_us = destination->pause.key > now_us ? destination->pause.key - now_us : 0,
-		.waiting = destination->waiting,
-		.reason = destination->pause_reason,
-	};
+	*pause_out = pause_of(destination, now_us);
 	return true;
 }

@@ -168,6 +168,10 @@ struct transport_pause {
  * as destinations do; false: none. */
 bool transport_next_pause(const struct transport *transport, struct str after, int64_t now_us,
 			  struct transport_pause *pause_out);
+/* What keeps jobs of DESTINATION from being started: the setting "paused" of TRANSPORT, or a pause
+ * of the destination; false: neither. */
+bool transport_pause_of(const struct transport *transport, struct str destination, int64_t now_us,
+			struct transport_pause *pause_out);
 /* A job that waits at JOB's destination, and must not while the pause lasts: its message is to
  * sleep. JOB itself is the last. NULL: none. */
 struct job *job_to_sleep_beside(const struct job *job);

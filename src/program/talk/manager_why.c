@@ -16,17 +16,28 @@ static void nobody_asks(void *context, struct mail_id id, const struct order_ans
 	(void)answer;
 }
 
+static void put_question(struct manager_why *why, const char *question, struct buffer *answer)
+{
+	if (!why->is_over && why->talk == NULL)
+		why->is_over = manager_talk_open(why->run, nobody_asks, why, &why->talk) < 0;
+	if (!why->is_over)
+		why->is_over = manager_talk_question(why->talk, str_from(question), answer) < 0;
+}
+
+bool manager_why_has_pauses(struct manager_why *why)
+{
+	struct buffer first CLEANUP(buffer_clear) = {0};
+
+	put_question(why, "paused", &first);
+	return first.length > 0;
+}
+
 void manager_why_ask(void *context, struct mail_id id, struct buffer *name)
 {
-	struct manager_why *why = context;
 	char question[MAIL_ID_SIZE + 8];
 	char text[MAIL_ID_SIZE];
 
-	if (!why->is_over && why->talk == NULL)
-		why->is_over = manager_talk_open(why->run, nobody_asks, why, &why->talk) < 0;
-	if (why->is_over)
-		return;
 	mail_id_format(id, text);
 	snprintf(question, sizeof question, "why %s", text);
-	why->is_over = manager_talk_question(why->talk, str_from(question), name) < 0;
+	put_question(context, question, name);
 }

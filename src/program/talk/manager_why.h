@@ -19,8 +19,10 @@ struct manager_why {
 
 void manager_why_clear(struct manager_why *why);
 
-/* For struct listing_filter: CONTEXT is a struct manager_why. Appends the trigger's name, or
- * nothing. */
+/* Whether deliveries are paused for a while, so that an answer may be a pause. */
+bool manager_why_has_pauses(struct manager_why *why);
+/* For struct listing_filter: CONTEXT is a struct manager_why. Appends the trigger's name, a pause,
+ * or nothing. */
 void manager_why_ask(void *context, struct mail_id id, struct buffer *name);
 
 #endif

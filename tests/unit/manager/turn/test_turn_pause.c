@@ -222,6 +222,11 @@ static void pauses_are_listed(void **state)
 	}
 	assert_int_equal(count, 2);
 	assert_false(transport_next_pause(scene->remote, STR("gone"), scene->now_us, &found));
+	assert_true(transport_pause_of(scene->remote, STR("z"), scene->now_us, &found));
+	assert_string_equal(found.destination, "z");
+	assert_string_equal(found.reason, "enough");
+	assert_false(transport_pause_of(scene->remote, STR("y"), scene->now_us, &found));
+	assert_false(transport_pause_of(scene->remote, STR("gone"), scene->now_us, &found));
 	scene_free(scene);
 }
 
