@@ -97,6 +97,18 @@ MUST_CHECK int listing_count(struct queue_store *store,
 			     int (*each)(void *context, const struct listing_count *count),
 			     void *context, int64_t *oldest_us);
 
+struct listing_damage {
+	uint64_t messages;    /* that a disk has changed */
+	uint64_t differences; /* in them */
+};
+
+/* Looks at the envelope and the control file of every message, and at the data if WITH_DATA: calls
+ * EACH with each difference (queue/damage.h). */
+MUST_CHECK int listing_damage(struct queue_store *store, bool with_data,
+			      void (*each)(void *context, const char *path,
+					   const struct queue_difference *difference),
+			      void *context, struct listing_damage *found_out);
+
 enum listing_by {
 	LISTING_BY_DESTINATION, /* the domain, or "local SERVICE" */
 	LISTING_BY_REASON,      /* the last status and text, with numbers replaced */

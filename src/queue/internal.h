@@ -218,6 +218,12 @@ void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *he
 MUST_CHECK int queue_update_is_interrupted(const struct queue_store *store, enum mail_stage stage,
 					   uint64_t number);
 
+/* Parses TEXT, what queue_update_read() has read of a message: a damaged envelope of one at S5 is
+ * replaced by that after its data, in TEXT too. Errors of queue_update_load(). */
+MUST_CHECK int queue_update_parse(struct queue_store *store, const enum mail_stage *stage,
+				  uint64_t number, struct buffer *text,
+				  struct queue_control **control_out, unsigned *line_out);
+
 /* Appends the control file PATH to TEXT: -ENOENT, -EFBIG. */
 MUST_CHECK int queue_update_read_file(const struct queue_store *store, const char *path,
 				      struct buffer *text);

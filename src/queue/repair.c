@@ -2,6 +2,7 @@
 /* Finds what is wrong with a queue's names. */
 #include "base/panic.h"
 #include "os/file/file.h"
+#include "queue/damage.h"
 #include "queue/repair/internal.h"
 #include "queue/update.h"
 #include <errno.h>
@@ -57,13 +58,28 @@ static void tell_progress(struct repair *repair)
 		repair->options->progress(repair->options->context, repair->seen - 1);
 }
 
+/* What cannot be read for other reasons is the judge's. */
+static void tell_differences(const struct repair *repair, unsigned place, uint64_t number)
+{
+	struct queue_damage damage = {.store = repair->store,
+				      .with_data = true,
+				      .each = repair->options->differs,
+				      .context = repair->options->context};
+	enum mail_stage stage = place;
+	int result = queue_damage_look(&damage, place == REPAIR_INFO ? NULL : &stage, number);
+
+	(void)result;
+}
+
 /* Checks a message at S4 or S5 (PLACE), whose data file is INFO. */
 static int check_message(struct repair *repair, unsigned place, uint64_t number,
 			 const struct os_file_info *info)
 {
 	int error = 0;
-	const char *why = judge(repair, number, place, info->size, &error);
+	const char *why;
 
+	tell_differences(repair, place, number);
+	why = judge(repair, number, place, info->size, &error);
 	if (why != NULL || error < 0)
 		return error < 0 ? error : set_message_aside(repair, number, why);
 	return info->inode == number

@@ -30,6 +30,8 @@
 
 #include "queue/store.h"
 
+struct queue_difference;
+
 struct queue_repair {
 	bool dry_run; /* only report */
 	/* A message got (or would get) another number. */
@@ -40,6 +42,9 @@ struct queue_repair {
 	int (*kept)(void *context, uint64_t old, uint64_t number);
 	/* PATH was (or would be) moved to damaged/, because of WHY. */
 	void (*set_aside)(void *context, const char *path, const char *why);
+	/* A disk has changed a part of a message, in the file PATH. The message stays, unless it is
+	 * set aside next. May be NULL. */
+	void (*differs)(void *context, const char *path, const struct queue_difference *difference);
 	/* Now and then, with the number of data files looked at. */
 	void (*progress)(void *context, uint64_t count);
 	void *context;

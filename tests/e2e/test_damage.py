@@ -3,13 +3,15 @@
 were whole, nothing goes silently, and an operator is told, and decides."""
 
 import glob
+import json
+import os
 import re
 import subprocess
 
 import checksums
 import pytest
 from smtp import deliver
-from stagepost import as_user, free_port, wait_until
+from stagepost import as_user, envelope_of, free_port, wait_until
 
 TEXT = b"Subject: damage\r\n\r\nA line that the disk will change.\r\n"
 LARGE = TEXT + b"0123456789abcdef" * 6 * 2000 + b"\r\n"
@@ -129,3 +131,65 @@ def test_a_damaged_envelope_is_taken_from_behind_the_data(waiting, node):
     (mail,) = hop.maildir("bob@b.test").wait()
     assert b"Return-Path: <sender@client.test>" in mail
     mx.wait_empty()
+
+
+def without_checksums(path):
+    """A queued message as an earlier version has left it."""
+    with open(path, "rb") as file:
+        data = file.read()
+    text = envelope_of(data)
+    envelope, _, _ = checksums.head_of(text)
+    with open(path, "wb") as file:
+        file.write(data[:-len(text) - 25] + envelope.replace(b"stagepost 2\n", b"stagepost 1\n") + data[-25:])
+
+
+def parts(told):
+    return {(difference["part"], difference["path"].split("/")[0]) for difference in told}
+
+
+def test_what_differs_is_said(waiting, run):
+    """By queue show, queue stats and queue repair, to people and as JSON: which part of which file,
+    at which byte, and both checksums."""
+    mx, _ = waiting(TEXT)
+    sent = subprocess.run([*as_user(), f"{mx.programs}/stagepost", "sendmail", "-f", "anna@a.test",
+                           "carl@a.test"], check=False, input=TEXT, capture_output=True, timeout=60,
+                          env={**os.environ, "STAGEPOST_CONF": mx.conf})
+    assert sent.returncode == 0, sent.stderr
+    stats = lambda *words: json.loads(run(mx, "queue", "stats", "--json", *words).stdout)
+    assert stats()["damaged"] == 0 and stats()["damage"] == []
+    assert b"checksum" not in run(mx, "queue", "stats", "--check").stdout
+    (queued,) = glob.glob(mx.queue + "/todo/*/*/*")
+    without_checksums(queued)
+    (number,) = {os.path.basename(path) for path in glob.glob(mx.queue + "/mess/*/*")}
+    with open(info_file(mx), "rb") as file:
+        text = file.read()
+    data = mx.data_files()[int(number)]
+    change(data, b"will change", b"has changed")
+    change(info_file(mx), b"\nmap: 1 ", b"\nmap; 1 ")
+    shown = json.loads(run(mx, "queue", "show", number, "--json").stdout)
+    assert parts(shown["damage"]) == {("data", "mess"), ("record", "info")}
+    record, = (found for found in shown["damage"] if found["part"] == "record")
+    line = re.search(rb"^map: 1 .* #([0-9a-f]{8})\n", text, re.M)
+    birth = re.search(rb"^id: \d+-([0-9a-f]+)$", text, re.M).group(1)
+    assert record == {
+        "path": os.path.relpath(info_file(mx), mx.queue), "part": "record", "line": text[:line.start()].count(b"\n") + 1,
+        "at": line.start(), "length": len(line.group()), "expected": line.group(1).decode(),
+        "found": "%08x" % checksums.crc32c(birth + line.group()[:-11].replace(b"map:", b"map;"))}
+    with open(data, "rb") as file:
+        now = file.read()[:shown["size"]]
+    found, = (found for found in shown["damage"] if found["part"] == "data")
+    assert (found["at"], found["length"], found["found"]) == (0, len(now), "%08x" % checksums.crc32c(now))
+    assert found["expected"] == "%08x" % checksums.head_of(text)[1] != found["found"]
+    told = run(mx, "queue", "show", number).stdout.decode()
+    for each in shown["damage"]:
+        assert re.search(rf"{each['path']}: .*{each['length']} bytes from byte {each['at']}, "
+                         rf"checksum {each['expected']} expected, {each['found']} found", told), told
+    assert parts(stats()["damage"]) == {("record", "info")} and stats()["damaged"] == 1
+    assert stats("--check")["damage"] == shown["damage"]
+    assert re.search(r"^damaged +1$", run(mx, "queue", "stats").stdout.decode(), re.M)
+    repaired = run(mx, "queue", "repair", "--json")
+    assert repaired.returncode == 1
+    *each, total = map(json.loads, repaired.stdout.splitlines())
+    assert parts(line["damage"] for line in each) == parts(shown["damage"])
+    assert total == {"sum": {"renumbered": 0, "set_aside": 0, "damage": 2, "dry_run": False}}
+    assert b"0 renumbered, 0 set aside" in run(mx, "queue", "repair").stdout

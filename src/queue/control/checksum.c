@@ -3,7 +3,11 @@
 #include "base/checksum.h"
 #include "mail/envelope.h"
 
-enum { DIGITS = 8 };
+enum {
+	DIGITS = 8,
+	HEAD_COVERED = sizeof "sum: " - 1 + DIGITS, /* bytes of the sum record that its second
+						     * checksum covers */
+};
 
 static void append_checksum(struct buffer *out, uint32_t checksum)
 {
@@ -54,17 +58,26 @@ void queue_checksum_add_head(struct buffer *out, struct str envelope, uint32_t d
 	buffer_append_byte(out, '\n');
 }
 
-bool queue_checksum_read_head(struct str line, struct str envelope, uint32_t *data_out)
+bool queue_checksum_compare_head(struct str line, struct str envelope,
+				 struct queue_checksums *sums_out)
 {
-	enum { COVERED = sizeof "sum: " - 1 + DIGITS };
 	uint32_t checksum = checksum_extend(0, envelope.data, envelope.length);
-	uint32_t written;
-	uint32_t data;
 
 	if (line.length != QUEUE_CHECKSUM_HEAD_SIZE - 1 || !str_starts_with(line, STR("sum: ")) ||
-	    line.data[COVERED] != ' ' || !read_checksum(line.data + COVERED - DIGITS, &data) ||
-	    !read_checksum(line.data + COVERED + 1, &written) ||
-	    checksum_extend(checksum, line.data, COVERED) != written)
+	    line.data[HEAD_COVERED] != ' ' ||
+	    !read_checksum(line.data + HEAD_COVERED + 1, &sums_out->expected))
+		return false;
+	sums_out->found = checksum_extend(checksum, line.data, HEAD_COVERED);
+	return true;
+}
+
+bool queue_checksum_read_head(struct str line, struct str envelope, uint32_t *data_out)
+{
+	struct queue_checksums sums;
+	uint32_t data;
+
+	if (!queue_checksum_compare_head(line, envelope, &sums) || sums.expected != sums.found ||
+	    !read_checksum(line.data + HEAD_COVERED - DIGITS, &data))
 		return false;
 	*data_out = data;
 	return true;
@@ -108,18 +121,26 @@ void queue_checksum_add_records(struct buffer *text, size_t from, int64_t born_u
 		append_record(text, line, of_birth);
 }
 
-bool queue_checksum_take(struct str *line, uint32_t of_birth)
+bool queue_checksum_compare(struct str line, uint32_t of_birth, struct queue_checksums *sums_out)
 {
 	struct str record;
-	uint32_t checksum;
 
-	if (line->length < QUEUE_CHECKSUM_SIZE)
+	if (line.length < QUEUE_CHECKSUM_SIZE)
 		return false;
-	record = str_slice(line->data, line->length - QUEUE_CHECKSUM_SIZE);
+	record = str_slice(line.data, line.length - QUEUE_CHECKSUM_SIZE);
 	if (record.data[record.length] != ' ' || record.data[record.length + 1] != '#' ||
-	    !read_checksum(record.data + record.length + 2, &checksum) ||
-	    checksum_extend(of_birth, record.data, record.length) != checksum)
+	    !read_checksum(record.data + record.length + 2, &sums_out->expected))
 		return false;
-	*line = record;
+	sums_out->found = checksum_extend(of_birth, record.data, record.length);
+	return true;
+}
+
+bool queue_checksum_take(struct str *line, uint32_t of_birth)
+{
+	struct queue_checksums sums;
+
+	if (!queue_checksum_compare(*line, of_birth, &sums) || sums.expected != sums.found)
+		return false;
+	line->length -= QUEUE_CHECKSUM_SIZE;
 	return true;
 }

@@ -23,6 +23,12 @@
 #include "base/attributes.h"
 #include "base/buffer.h"
 
+/* A checksum as it was written, and that of what is there. */
+struct queue_checksums {
+	uint32_t expected;
+	uint32_t found;
+};
+
 enum {
 	QUEUE_CHECKSUM_SIZE = sizeof " #00000000" - 1, /* bytes, of a record */
 	QUEUE_CHECKSUM_HEAD_SIZE =
@@ -38,11 +44,18 @@ void queue_checksum_add_head(struct buffer *out, struct str envelope, uint32_t d
 /* LINE is the sum record after ENVELOPE: whether it is one, and right; the checksum of the data. */
 bool queue_checksum_read_head(struct str line, struct str envelope, uint32_t *data_out);
 
+/* The same: whether it has the form of one, right or not; what it says of itself and of ENVELOPE.
+ */
+bool queue_checksum_compare_head(struct str line, struct str envelope,
+				 struct queue_checksums *sums_out);
+
 /* What the checksums of a message's records begin with. */
 uint32_t queue_checksum_of_birth(int64_t born_us);
 /* Gives each line of TEXT from byte FROM on, which end with newlines, its checksum. */
 void queue_checksum_add_records(struct buffer *text, size_t from, int64_t born_us);
 /* Whether *LINE ends with its checksum, which is then taken off. */
 bool queue_checksum_take(struct str *line, uint32_t of_birth);
+/* Whether LINE ends with a checksum, right or not. */
+bool queue_checksum_compare(struct str line, uint32_t of_birth, struct queue_checksums *sums_out);
 
 #endif

@@ -115,6 +115,30 @@ struct queue_delivery {
 	int64_t delayed_us; /* when its delay was reported; 0: never */
 };
 
+/* A part of a message's files. */
+enum queue_part {
+	QUEUE_PART_DATA,
+	QUEUE_PART_ENVELOPE,
+	QUEUE_PART_RECORD,  /* of the control file */
+	QUEUE_PART_TRAILER, /* the last line, which says where the envelope begins */
+	QUEUE_PART_ID,      /* it is another message's, or that of another place */
+};
+
+/* A part that a disk has changed. */
+struct queue_difference {
+	enum queue_part part;
+	unsigned line; /* of the control file's text; RECORD, and ENVELOPE if it has no checksum; 0:
+			* not one line */
+	uint64_t at;   /* the byte of the file where the part begins */
+	uint64_t length;
+	bool has_expected; /* false: its checksum cannot be read */
+	bool has_found;    /* false: not all of it is there */
+	uint32_t expected;
+	uint32_t found;
+};
+
+enum { QUEUE_DIFFERENCES_MAX = 100 }; /* records of a file that are kept */
+
 struct queue_control {
 	struct mail_envelope *envelope; /* owned; its arena owns all of this */
 	struct queue_delivery *deliveries;
@@ -126,8 +150,10 @@ struct queue_control {
 	struct str head;   /* the envelope's text, up to "end:"; in format 2 with its sum record */
 	bool has_checksum; /* false in format 1, and before the message is written */
 	uint32_t data_checksum;
-	unsigned damaged;   /* records after the envelope that a disk has changed: their deliveries
-			     * are in the state before them */
+	unsigned damaged; /* records after the envelope that a disk has changed: their deliveries
+			   * are in the state before them */
+	struct queue_difference *differences; /* the first of these, in the arena */
+	size_t difference_count;
 	uint32_t said;      /* the highest number of a said record; 0: no such record */
 	uint64_t size;      /* of its file, at least; updated by queue_update_account() */
 	uint64_t needed;    /* size of its file if rewritten, as last computed */

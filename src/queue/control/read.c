@@ -238,7 +238,38 @@ static bool is_synced(struct str line)
 	return !str_starts_with(line, STR("wait: ")) && !str_starts_with(line, STR("said: "));
 }
 
-static void read_line(struct control_reader *reader, struct str line)
+/* LINE of TEXT, the whole file's. */
+static void note_difference(struct control_reader *reader, struct str text, struct str line)
+{
+	struct queue_difference *difference;
+	struct queue_checksums sums;
+
+	if (reader->differences == NULL)
+		reader->differences =
+			arena_alloc(reader->envelope->arena,
+				    QUEUE_DIFFERENCES_MAX * sizeof *reader->differences);
+	if (reader->difference_count == QUEUE_DIFFERENCES_MAX)
+		return;
+	difference = &reader->differences[reader->difference_count++];
+	*difference = (struct queue_difference){.part = QUEUE_PART_RECORD,
+						.line = reader->line,
+						.at = (uint64_t)(line.data - text.data),
+						.length = line.length + 1};
+	if (!queue_checksum_compare(line, reader->of_birth, &sums))
+		return;
+	difference->has_expected = difference->has_found = true;
+	difference->expected = sums.expected;
+	difference->found = sums.found;
+}
+
+/* What was noted is damage. */
+static void confirm_differences(struct control_reader *reader)
+{
+	reader->control->differences = reader->differences;
+	reader->control->difference_count = reader->difference_count;
+}
+
+static void read_line(struct control_reader *reader, struct str text, struct str line)
 {
 	if (reader->control->format == 1) {
 		control_read_progress(reader, line);
@@ -247,6 +278,7 @@ static void read_line(struct control_reader *reader, struct str line)
 	if (line.length > 0 && line.data[line.length - 1] == QUEUE_CONTROL_CANCEL[0])
 		return; /* it was cut, and ended when that was seen */
 	if (!queue_checksum_take(&line, reader->of_birth)) {
+		note_difference(reader, text, line);
 		reader->block_lost++;
 		reader->doubtful++;
 		return;
@@ -254,21 +286,25 @@ static void read_line(struct control_reader *reader, struct str line)
 	if (is_synced(line)) {
 		reader->control->damaged += reader->doubtful;
 		reader->doubtful = 0;
+		confirm_differences(reader);
 	}
 	control_read_progress(reader, line);
 }
 
 /* Reads what follows the envelope. A power failure takes the end of a file; the map, which comes
  * first, was synced before the message was at S5. */
-static void read_records(struct control_reader *reader, struct str text)
+static void read_records(struct control_reader *reader, struct str all, struct str text)
 {
 	struct queue_control *control = reader->control;
 	bool is_marked = control->has_checksum && text.length > 0;
 	struct str line;
 
-	while (next_line(&text, &line))
-		read_line(reader, line);
+	while (next_line(&text, &line)) {
+		reader->line++;
+		read_line(reader, all, line);
+	}
 	if (is_marked && !control->is_mapped) {
+		confirm_differences(reader);
 		control->damaged++;
 		control_end_map(reader);
 	}
@@ -307,7 +343,8 @@ int queue_control_parse(struct str text, struct queue_control **control_out, uns
 		mail_envelope_free(reader.envelope);
 		return result;
 	}
-	read_records(&reader, text);
+	reader.line = line_number + reader.control->has_checksum;
+	read_records(&reader, all, text);
 	free(reader.block);
 	free(reader.said);
 	*control_out = reader.control;

@@ -47,6 +47,11 @@ struct control_reader {
 	uint32_t of_birth; /* queue_checksum_of_birth() */
 	unsigned doubtful; /* lines whose checksum is wrong, since the last record that
 			    * was synced */
+	unsigned line;     /* the current one, from 1 */
+	/* the first QUEUE_DIFFERENCES_MAX lines whose checksum is wrong, in the arena, also those
+	 * that may be no damage */
+	struct queue_difference *differences;
+	size_t difference_count;
 	int64_t born_us;
 	unsigned seen;                /* of the head's records */
 	struct queue_delivery *block; /* owned; the map records read so far */

@@ -10,16 +10,14 @@
 #include <string.h>
 
 enum {
-	LINE = sizeof "at: 00000000000000000000\n" - 1,
+	LINE = QUEUE_TRAILER_LINE,
 	TAIL = 4096, /* read at once: nearly every envelope is shorter */
 };
 
-static bool parse_line(const char line[LINE], uint64_t *offset_out)
+bool queue_trailer_parse(struct str line, uint64_t *offset_out)
 {
-	struct str text = str_slice(line, LINE);
-
-	return str_starts_with(text, STR("at: ")) && text.data[LINE - 1] == '\n' &&
-	       str_to_u64(str_slice(text.data + 4, LINE - 5), offset_out);
+	return str_starts_with(line, STR("at: ")) && line.data[LINE - 1] == '\n' &&
+	       str_to_u64(str_slice(line.data + 4, LINE - 5), offset_out);
 }
 
 static void append_line(struct buffer *data, uint64_t offset)
@@ -76,7 +74,8 @@ int queue_trailer_read(int file, struct buffer *text, uint64_t *offset_out)
 	result = read_part(file, tail, have, info.size - have);
 	if (result < 0)
 		return result;
-	if (!parse_line(tail + have - LINE, &offset) || offset > info.size - LINE)
+	if (!queue_trailer_parse(str_slice(tail + have - LINE, LINE), &offset) ||
+	    offset > info.size - LINE)
 		return -ENODATA;
 	if (info.size - LINE - offset > QUEUE_CONTROL_MAX)
 		return -EFBIG;

@@ -13,11 +13,15 @@
 #include "base/attributes.h"
 #include "base/buffer.h"
 
+enum { QUEUE_TRAILER_LINE = sizeof "at: 00000000000000000000\n" - 1 }; /* bytes of that line */
+
 /* Appends to DATA, which has OFFSET bytes, the rest of the file. */
 void queue_trailer_append(struct buffer *data, uint64_t offset, struct str text);
 /* Writes TEXT after OFFSET bytes of data; *END_OUT is the end of the file, at which the caller
  * must truncate it. */
 MUST_CHECK int queue_trailer_write(int file, uint64_t offset, struct str text, uint64_t *end_out);
+/* Whether LINE, QUEUE_TRAILER_LINE bytes, is the last one of a file; the offset in it. */
+bool queue_trailer_parse(struct str line, uint64_t *offset_out);
 /* Appends the text to TEXT. -ENODATA: the file has no trailer; -EFBIG. */
 MUST_CHECK int queue_trailer_read(int file, struct buffer *text, uint64_t *offset_out);
 /* The CRC-32C of the data, the first SIZE bytes of FILE. -EBADMSG: it has fewer; -EIO. */

@@ -49,18 +49,18 @@ int repair_load(const struct repair *repair, unsigned place, uint64_t number, st
 		struct queue_control **control_out)
 {
 	enum mail_stage stage = place;
+	const enum mail_stage *queued = place == REPAIR_INFO ? NULL : &stage;
 	struct queue_control *control;
-	int result = queue_update_read(repair->store, place == REPAIR_INFO ? NULL : &stage, number,
-				       text);
+	int result = queue_update_read(repair->store, queued, number, text);
 
 	if (result == 0)
-		result = queue_control_parse(buffer_view(text), &control, NULL);
+		result = queue_update_parse(repair->store, queued, number, text, &control, NULL);
 	if (result == -ENODATA || result == -EPROTO || result == -EFBIG || result == -EISDIR)
 		return -EBADMSG;
 	if (result < 0)
 		return result;
 	if (control->envelope->id.number != number ||
-	    (place != REPAIR_INFO && control->envelope->stage != stage)) {
+	    (queued != NULL && control->envelope->stage != stage)) {
 		queue_control_free(control);
 		return -EBADMSG;
 	}

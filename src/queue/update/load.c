@@ -200,6 +200,13 @@ static int parse_waiting(const struct queue_store *store, uint64_t number, struc
 	return 0;
 }
 
+int queue_update_parse(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
+		       struct buffer *text, struct queue_control **control_out, unsigned *line_out)
+{
+	return stage != NULL ? parse(buffer_view(text), control_out, line_out)
+			     : parse_waiting(store, number, text, control_out, line_out);
+}
+
 int queue_update_load(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
 		      struct queue_control **control_out, unsigned *line_out)
 {
@@ -213,8 +220,7 @@ int queue_update_load(struct queue_store *store, const enum mail_stage *stage, u
 	if (result == 0 && stage == NULL)
 		result = check_data(store, number);
 	if (result == 0)
-		result = stage != NULL ? parse(buffer_view(&text), &control, &line)
-				       : parse_waiting(store, number, &text, &control, &line);
+		result = queue_update_parse(store, stage, number, &text, &control, &line);
 	if (line_out != NULL)
 		*line_out = line;
 	if (result < 0)

@@ -15,7 +15,7 @@ static const struct command_exit order_exits[] = {
 
 static const struct command_exit repair_exits[] = {
 	{COMMAND_OK, "every message has its true number"},
-	{COMMAND_FAILED, "something was moved to damaged/, or the repair has failed"},
+	{COMMAND_FAILED, "something is damaged or was moved to damaged/, or the repair has failed"},
 	{COMMAND_USAGE, "the command line is wrong"},
 	{0, NULL},
 };
@@ -57,8 +57,9 @@ const struct command command_queue_subcommands[] = {
 	 command_queue_stats, command_queue_stats_options, NULL, NULL},
 	{"queue repair", "",
 	 "Gives messages their true numbers after the queue was copied or restored.",
-	 "The mail system must not run. What is damaged, and names that belong to no\n"
-	 "message, are moved to damaged/ in the queue directory.\n"
+	 "The mail system must not run. What cannot be read, and names that belong to no\n"
+	 "message, are moved to damaged/ in the queue directory. All data are read, and\n"
+	 "what differs from its checksum is printed.\n"
 	 "May be interrupted: run it again, until then the mail system does not start.\n"
 	 "A backup does not know what was delivered since: of such a queue say --restored or "
 	 "--hold.\n",

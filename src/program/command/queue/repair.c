@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* stagepost queue repair */
 #include "queue/repair.h"
+#include "base/text/json.h"
+#include "program/command/queue/damage.h"
 #include "program/command/queue/queue.h"
 #include "program/command/queue/restored.h"
 #include "program/start/log_settings.h"
@@ -11,26 +13,95 @@
 
 struct report {
 	bool dry_run;
+	bool is_json;
 	uint64_t renumbered;
 	uint64_t set_aside;
+	uint64_t differing;
+	bool is_restored; /* RESTORED counts */
 	struct queue_restored restored;
 };
 
 static void on_renumbered(void *context, uint64_t old, uint64_t number)
 {
+	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct report *report = context;
 
 	report->renumbered++;
-	printf("%llu %s %llu\n", (unsigned long long)old,
-	       report->dry_run ? "would become" : "is now", (unsigned long long)number);
+	if (report->is_json) {
+		buffer_append_byte(&text, '{');
+		json_field_number(&text, "renumbered", old);
+		json_field_number(&text, "number", number);
+		buffer_append_string(&text, "}\n");
+	} else {
+		buffer_append_format(&text, "%llu %s %llu\n", (unsigned long long)old,
+				     report->dry_run ? "would become" : "is now",
+				     (unsigned long long)number);
+	}
+	command_queue_flush(&text);
 }
 
 static void on_set_aside(void *context, const char *path, const char *why)
 {
+	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct report *report = context;
 
 	report->set_aside++;
-	printf("%s %s damaged/: %s\n", path, report->dry_run ? "would go to" : "is now in", why);
+	if (report->is_json) {
+		buffer_append_byte(&text, '{');
+		json_field_text(&text, "set_aside", str_from(path));
+		json_field_text(&text, "reason", str_from(why));
+		buffer_append_string(&text, "}\n");
+	} else {
+		buffer_append_format(&text, "%s %s damaged/: %s\n", path,
+				     report->dry_run ? "would go to" : "is now in", why);
+	}
+	command_queue_flush(&text);
+}
+
+static void on_differs(void *context, const char *path, const struct queue_difference *difference)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct report *report = context;
+
+	report->differing++;
+	if (report->is_json) {
+		buffer_append_byte(&text, '{');
+		json_field(&text, "damage");
+		command_damage_print_json(&text, path, difference);
+		buffer_append_byte(&text, '}');
+	} else {
+		command_damage_print(&text, path, difference);
+	}
+	buffer_append_byte(&text, '\n');
+	command_queue_flush(&text);
+}
+
+static void print_sum(const struct report *report)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	if (report->is_json) {
+		buffer_append_byte(&text, '{');
+		json_field(&text, "sum");
+		buffer_append_byte(&text, '{');
+		json_field_number(&text, "renumbered", report->renumbered);
+		json_field_number(&text, "set_aside", report->set_aside);
+		json_field_number(&text, "damage", report->differing);
+		if (report->is_restored)
+			json_field_number(&text, "restored", report->restored.count);
+		json_field(&text, "dry_run");
+		buffer_append_string(&text, report->dry_run ? "true}}\n" : "false}}\n");
+	} else {
+		buffer_append_format(&text, "%llu renumbered, %llu set aside%s\n",
+				     (unsigned long long)report->renumbered,
+				     (unsigned long long)report->set_aside,
+				     report->dry_run ? " (dry run: nothing is done)" : "");
+		if (report->is_restored && !report->dry_run)
+			buffer_append_format(&text, "%llu restored%s\n",
+					     (unsigned long long)report->restored.count,
+					     report->restored.is_to_hold ? ", and held" : "");
+	}
+	command_queue_flush(&text);
 }
 
 static int on_kept(void *context, uint64_t old, uint64_t number)
@@ -67,33 +138,29 @@ struct repair_options {
 	bool hold;
 };
 
-static int repair(struct queue_store *store, const char *path, const struct repair_options *given)
+static int repair(struct queue_store *store, const char *path, struct report *report)
 {
-	bool dry_run = given->dry_run;
-	struct report report = {.dry_run = dry_run, .restored = {store, given->hold, 0}};
 	const struct queue_repair options = {
-		.dry_run = dry_run,
+		.dry_run = report->dry_run,
 		.renumbered = on_renumbered,
-		.kept = given->restored || given->hold ? on_kept : NULL,
+		.kept = report->is_restored ? on_kept : NULL,
 		.set_aside = on_set_aside,
+		.differs = on_differs,
 		.progress = on_progress,
-		.context = &report,
+		.context = report,
 	};
 	int error;
 
 	if (!command_queue_lock(store, path))
 		return COMMAND_FAILED;
-	if (dry_run && queue_repair_is_pending(store) > 0)
+	if (report->dry_run && !report->is_json && queue_repair_is_pending(store) > 0)
 		puts("a repair was interrupted: it would be finished");
 	error = queue_repair(store, &options);
-	printf("%llu renumbered, %llu set aside%s\n", (unsigned long long)report.renumbered,
-	       (unsigned long long)report.set_aside, dry_run ? " (dry run: nothing is done)" : "");
-	if (options.kept != NULL && !dry_run)
-		printf("%llu restored%s\n", (unsigned long long)report.restored.count,
-		       given->hold ? ", and held" : "");
+	print_sum(report);
 	if (error < 0)
 		command_queue_failed("repair; run it again", error);
-	return error < 0 || report.set_aside > 0 ? COMMAND_FAILED : COMMAND_OK;
+	return error < 0 || report->set_aside > 0 || report->differing > 0 ? COMMAND_FAILED
+									   : COMMAND_OK;
 }
 
 const struct command_option command_queue_repair_options[] = {
@@ -104,6 +171,7 @@ const struct command_option command_queue_repair_options[] = {
 	 offsetof(struct repair_options, restored)},
 	{"--hold", NULL, "the same, and hold each, until it is released",
 	 offsetof(struct repair_options, hold)},
+	COMMAND_OPTION_JSON("print JSON, one object a line"),
 	COMMAND_OPTION_END,
 };
 
@@ -123,8 +191,14 @@ int command_queue_repair(const struct command *command, int argc, char **argv)
 	log_settings_apply("repair", config);
 	store = options.dry_run ? command_queue_open_for_change(config)
 				: command_queue_open_to_repair(config);
-	if (store != NULL)
-		result = repair(store, config->queue, &options);
+	if (store != NULL) {
+		struct report report = {.dry_run = options.dry_run,
+					.is_json = options.common.json,
+					.is_restored = options.restored || options.hold,
+					.restored = {store, options.hold, 0}};
+
+		result = repair(store, config->queue, &report);
+	}
 	queue_store_close(store);
 	config_free(config);
 	return result;

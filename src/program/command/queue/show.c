@@ -3,6 +3,7 @@
 #include "base/text/json.h"
 #include "mail/text/text.h"
 #include "os/file/file.h"
+#include "program/command/queue/damage.h"
 #include "program/command/queue/queue.h"
 #include "queue/update.h"
 #include <errno.h>
@@ -11,6 +12,23 @@
 #include <unistd.h>
 
 enum { HEADER_MAX = 1 << 20, PIECE = 1 << 20, TRIES = 5 };
+
+/* What is shown of a message. */
+struct shown {
+	struct listing_entry entry;
+	struct buffer control;
+	struct buffer header;
+	struct buffer damage; /* lines of text, or JSON objects with ',' between */
+	bool is_json;
+};
+
+static void clear_shown(struct shown *shown)
+{
+	queue_control_free(shown->entry.control);
+	buffer_clear(&shown->control);
+	buffer_clear(&shown->header);
+	buffer_clear(&shown->damage);
+}
 
 /* Reads the data up to the empty line after the header. */
 static int read_header(struct queue_store *store, const struct listing_entry *entry,
@@ -25,7 +43,7 @@ static int read_header(struct queue_store *store, const struct listing_entry *en
 	error = queue_update_read_beginning(store, entry->is_preprocessed ? NULL : &entry->stage,
 					    entry->number, size, out);
 	if (error < 0)
-		return error;
+		return error == -ENODATA ? 0 : error; /* nothing is left of them */
 	end = out->length > 0 ? memmem(buffer_data(out), out->length, "\r\n\r\n", 4) : NULL;
 	if (end != NULL)
 		buffer_truncate(out, (size_t)(end + 2 - buffer_data(out)));
@@ -53,20 +71,47 @@ static int read_damaged(struct queue_store *store, const struct listing_entry *e
 	return result == 0 ? -ENOENT : 0; /* sound, so it is another message */
 }
 
+static void add_difference(void *context, const char *path,
+			   const struct queue_difference *difference)
+{
+	struct shown *shown = context;
+
+	if (shown->is_json) {
+		if (shown->damage.length > 0)
+			buffer_append_byte(&shown->damage, ',');
+		command_damage_print_json(&shown->damage, path, difference);
+		return;
+	}
+	buffer_append_string(&shown->damage, "(damaged: ");
+	command_damage_print(&shown->damage, path, difference);
+	buffer_append_string(&shown->damage, ")\n");
+}
+
+static int read_differences(struct queue_store *store, const enum mail_stage *stage,
+			    struct shown *shown)
+{
+	struct queue_damage damage = {
+		.store = store, .with_data = true, .each = add_difference, .context = shown};
+
+	return queue_damage_look(&damage, stage, shown->entry.number);
+}
+
 /* Reads everything that is shown. -ENOENT: the message has ended or moved meanwhile, and the data
  * may be another's. The data of a damaged message are not shown, as their end is unknown. */
-static int read_all(struct queue_store *store, const struct listing_entry *entry,
-		    struct buffer *control, struct buffer *header)
+static int read_all(struct queue_store *store, struct shown *shown)
 {
+	const struct listing_entry *entry = &shown->entry;
 	const enum mail_stage *stage = entry->is_preprocessed ? NULL : &entry->stage;
-	int result;
+	int result = read_differences(store, stage, shown);
 
-	if (entry->control == NULL)
-		return read_damaged(store, entry, stage, control);
-	result = queue_update_read(store, stage, entry->number, control);
 	if (result < 0)
 		return result;
-	result = read_header(store, entry, header);
+	if (entry->control == NULL)
+		return read_damaged(store, entry, stage, &shown->control);
+	result = queue_update_read(store, stage, entry->number, &shown->control);
+	if (result < 0)
+		return result;
+	result = read_header(store, entry, &shown->header);
 	if (result == 0)
 		result = queue_update_is_still(store, stage, entry->control->envelope->id);
 	return result == 0 ? -ENOENT : result < 0 ? result : 0;
@@ -101,42 +146,52 @@ static void print_hold(const struct listing_entry *entry)
 	printf("(" STR_FORMAT ")\n", STR_ARGUMENTS(buffer_view(&text)));
 }
 
-static void print_message(const struct listing_entry *entry, struct str control, struct str header,
-			  bool json)
+static void print_message(const struct shown *shown)
 {
+	struct str control = buffer_view(&shown->control);
+	struct str header = buffer_view(&shown->header);
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
-	if (!json) {
+	if (!shown->is_json) {
 		print_safely(control);
-		if (entry->is_held)
-			print_hold(entry);
+		if (shown->entry.is_held)
+			print_hold(&shown->entry);
+		print_safely(buffer_view(&shown->damage));
 		putchar('\n');
 		print_safely(header);
 		return;
 	}
-	listing_print_json(entry, &text);
+	listing_print_json(&shown->entry, &text);
 	buffer_truncate(&text, text.length - 1);
 	json_field_text(&text, "control", control);
 	json_field_text(&text, "header", header);
+	if (shown->damage.length > 0) {
+		json_field(&text, "damage");
+		buffer_append_byte(&text, '[');
+		buffer_append_str(&text, buffer_view(&shown->damage));
+		buffer_append_byte(&text, ']');
+	}
 	buffer_append_string(&text, "}\n");
 	command_queue_flush(&text);
 }
 
 /* Tries again, as the message may be moving from one place to another. */
-static int find_and_read(struct queue_store *store, const char *id, struct listing_entry *entry,
-			 struct buffer *control, struct buffer *header)
+static int find_and_read(struct queue_store *store, const char *id, struct shown *shown)
 {
 	int result = -ENOENT;
 
 	for (unsigned i = 0; result == -ENOENT && i < TRIES; i++) {
-		result = listing_find(store, str_from(id), entry);
+		result = listing_find(store, str_from(id), &shown->entry);
 		if (result < 0)
 			continue;
-		buffer_reset(control);
-		buffer_reset(header);
-		result = read_all(store, entry, control, header);
-		if (result < 0)
-			queue_control_free(entry->control);
+		buffer_reset(&shown->control);
+		buffer_reset(&shown->header);
+		buffer_reset(&shown->damage);
+		result = read_all(store, shown);
+		if (result == 0)
+			break;
+		queue_control_free(shown->entry.control);
+		shown->entry.control = NULL;
 	}
 	return result;
 }
@@ -154,15 +209,12 @@ static int refuse(const char *id, int error)
 
 static int show(struct queue_store *store, const char *id, bool json)
 {
-	struct buffer control CLEANUP(buffer_clear) = {0};
-	struct buffer header CLEANUP(buffer_clear) = {0};
-	struct listing_entry entry;
-	int error = find_and_read(store, id, &entry, &control, &header);
+	struct shown shown CLEANUP(clear_shown) = {.is_json = json};
+	int error = find_and_read(store, id, &shown);
 
 	if (error < 0)
 		return refuse(id, error);
-	print_message(&entry, buffer_view(&control), buffer_view(&header), json);
-	queue_control_free(entry.control);
+	print_message(&shown);
 	return COMMAND_OK;
 }
 

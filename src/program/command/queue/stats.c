@@ -3,6 +3,7 @@
 #include "base/text/json.h"
 #include "mail/text/text.h"
 #include "os/clock.h"
+#include "program/command/queue/damage.h"
 #include "program/command/queue/queue.h"
 #include "program/talk/manager.h"
 #include <stdio.h>
@@ -272,7 +273,7 @@ static void add_words(struct stats *stats, const char *run)
 	manager_talk_close(talk);
 }
 
-static int stats_of_places(struct queue_store *store, const char *run, bool json)
+static int stats_of_places(struct queue_store *store, const char *run, bool json, bool with_data)
 {
 	struct stats stats = {.json = json};
 	int64_t oldest_us;
@@ -285,6 +286,8 @@ static int stats_of_places(struct queue_store *store, const char *run, bool json
 				     "bytes");
 	result = listing_count(store, add_place, &stats, &oldest_us);
 	add_oldest(&stats, oldest_us);
+	if (result == 0)
+		result = command_stats_damage(&stats.text, json, store, with_data);
 	if (result == 0)
 		result = add_troubles(&stats, store);
 	add_pauses(&stats, run);
@@ -340,12 +343,15 @@ static int stats_of_groups(struct queue_store *store, enum listing_by by, bool j
 struct stats_options {
 	struct command_options common;
 	const char *by;
+	bool check;
 };
 
 const struct command_option command_queue_stats_options[] = {
 	COMMAND_OPTION_CONFIG,
 	{"--by", "destination|reason", "count what is not done of the messages by that",
 	 offsetof(struct stats_options, by)},
+	{"--check", NULL, "read all data, too, and compare them with their checksums",
+	 offsetof(struct stats_options, check)},
 	COMMAND_OPTION_JSON("print JSON; with --by one object a line"),
 	COMMAND_OPTION_END,
 };
@@ -366,6 +372,8 @@ int command_queue_stats(const struct command *command, int argc, char **argv)
 	json = options.common.json;
 	if (by != NULL && strcmp(by, "destination") != 0 && strcmp(by, "reason") != 0)
 		return command_usage(command, "--by needs \"destination\" or \"reason\"");
+	if (by != NULL && options.check)
+		return command_usage(command, "--check is not for --by");
 	config = command_config(options.common.config_file);
 	store = config != NULL ? command_queue_open_to_read(config) : NULL;
 	if (store == NULL) {
@@ -373,7 +381,7 @@ int command_queue_stats(const struct command *command, int argc, char **argv)
 		return COMMAND_FAILED;
 	}
 	if (by == NULL)
-		result = stats_of_places(store, config->run, json);
+		result = stats_of_places(store, config->run, json, options.check);
 	else
 		result = stats_of_groups(
 			store, by[0] == 'r' ? LISTING_BY_REASON : LISTING_BY_DESTINATION, json);
