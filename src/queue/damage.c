@@ -160,7 +160,15 @@ static int look_at_trailer(struct queue_damage *damage, struct part_file *file, 
 	return result;
 }
 
-/* CONTROL: that of S5, if it is whole. */
+/* Whether the envelope after the data is a later message's than CONTROL, which was put back. */
+static bool is_later(const struct part_file *file, const struct queue_control *control)
+{
+	return file->control != NULL && file->control->has_checksum &&
+	       file->control->envelope->id.number == control->envelope->id.number &&
+	       file->control->envelope->id.born_us > control->envelope->id.born_us;
+}
+
+/* CONTROL: that of S5, if it is whole. The caller frees file->control. */
 static int look_at_data_file(struct queue_damage *damage, struct part_file *file,
 			     const struct queue_control *control)
 {
@@ -168,13 +176,12 @@ static int look_at_data_file(struct queue_damage *damage, struct part_file *file
 	int data = os_file_open(damage->store->directory, file->path, OS_FILE_READ);
 	int result = data < 0 ? data : look_at_trailer(damage, file, data, control, &text);
 
-	if (control == NULL)
+	if (control == NULL || is_later(file, control))
 		control = file->control;
 	if (result == 0 && control != NULL)
 		look_at_data(damage, file->path, data, control);
 	if (data >= 0)
 		os_file_close(data);
-	queue_control_free(file->control);
 	return result;
 }
 
@@ -182,9 +189,12 @@ static int look_at_queued(struct queue_damage *damage, enum mail_stage stage, ui
 {
 	char path[QUEUE_PATH_SIZE];
 	struct part_file file = {.path = path, .number = number, .stage = &stage};
+	int result;
 
 	queue_store_path(damage->store, QUEUE_TODO, mail_stage_name(stage), number, path);
-	return look_at_data_file(damage, &file, NULL);
+	result = look_at_data_file(damage, &file, NULL);
+	queue_control_free(file.control);
+	return result;
 }
 
 /* A control file has records: the map, at least. */
@@ -216,7 +226,10 @@ static int look_at_waiting(struct queue_damage *damage, uint64_t number)
 	if (control.control == NULL)
 		data.number = number;
 	result = look_at_data_file(damage, &data, control.control);
+	if (control.control != NULL && is_later(&data, control.control))
+		tell_id(damage, &control);
 	queue_control_free(control.control);
+	queue_control_free(data.control);
 	return result;
 }
 

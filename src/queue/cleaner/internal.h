@@ -42,8 +42,10 @@ struct remains {
 	uint64_t copy_inode;
 	bool has_bounce; /* failures that were not reported */
 	bool has_names;  /* any but that in mess/ */
-	bool has_unread; /* a control file that cannot be read, and was not under construction */
+	bool has_unread; /* a control file that cannot be read, and was not under construction; or
+			    that of another number */
 	bool is_marked;  /* as ended */
+	bool is_of_earlier; /* the data were put back from an earlier message; ENVELOPE is NULL */
 };
 
 /* remains.c: the places of all names but that in mess/, those of control files first, in the order

@@ -53,6 +53,8 @@ static int end_it(const struct queue_cleaner *cleaner, const struct remains *rem
 
 static const char *what_is_missing(const struct remains *remains)
 {
+	if (remains->is_of_earlier)
+		return "its data are an earlier message's";
 	if (!remains->has_data)
 		return remains->control != NULL ? "its data are gone"
 						: "its data and its control file are gone";
@@ -99,8 +101,8 @@ static int rebuild(const struct queue_cleaner *cleaner, const struct remains *re
 static int put_aside(const struct queue_cleaner *cleaner, const struct remains *remains,
 		     enum queue_cleaner_kind kind)
 {
-	bool is_to_report =
-		kind == QUEUE_CLEANER_DAMAGED && remains->control != NULL && !remains->has_data;
+	bool is_to_report = kind == QUEUE_CLEANER_DAMAGED && remains->control != NULL &&
+			    (!remains->has_data || remains->is_of_earlier);
 	char path[QUEUE_ASIDE_PATH_SIZE] = "";
 	uint64_t report = 0;
 	int result = 0;

@@ -87,6 +87,23 @@ static bool is_of_message(const struct remains *remains, const struct queue_cont
 	       control->envelope->id.born_us == remains->envelope->envelope->id.born_us;
 }
 
+/* The data were put back from a time when the number was another message's: of CONTROL's they are
+ * gone. */
+static bool is_later(const struct remains *remains, const struct queue_control *control)
+{
+	return remains->envelope != NULL && control->envelope->id.number == remains->number &&
+	       control->has_checksum && queue_update_is_complete(control) &&
+	       control->envelope->id.born_us > remains->envelope->envelope->id.born_us;
+}
+
+static void forget_data(struct remains *remains)
+{
+	queue_control_free(remains->envelope);
+	remains->envelope = NULL;
+	remains->is_of_earlier = true;
+	remains->is_marked = false;
+}
+
 static int read_control(const struct queue_cleaner *cleaner, const char *path, size_t copy,
 			const struct os_file_info *info, struct remains *remains)
 {
@@ -100,7 +117,10 @@ static int read_control(const struct queue_cleaner *cleaner, const char *path, s
 		remains->has_unread |= info->size > 0 && copy != COPY_IN_INTD;
 	if (result < 0)
 		return is_of_text(result) || result == -ENOENT ? 0 : result;
+	if (is_later(remains, control))
+		forget_data(remains);
 	if (!is_of_message(remains, control)) {
+		remains->has_unread |= control->envelope->id.number != remains->number;
 		queue_control_free(control);
 		return 0;
 	}

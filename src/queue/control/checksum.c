@@ -144,3 +144,14 @@ bool queue_checksum_take(struct str *line, uint32_t of_birth)
 	line->length -= QUEUE_CHECKSUM_SIZE;
 	return true;
 }
+
+bool queue_checksum_has_record(struct str text, int64_t born_us)
+{
+	uint32_t of_birth = queue_checksum_of_birth(born_us);
+	struct str line;
+
+	while (text.length > 0 && str_split(&text, '\n', &line))
+		if (queue_checksum_take(&line, of_birth))
+			return true;
+	return false;
+}

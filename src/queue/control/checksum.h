@@ -55,6 +55,8 @@ uint32_t queue_checksum_of_birth(int64_t born_us);
 void queue_checksum_add_records(struct buffer *text, size_t from, int64_t born_us);
 /* Whether *LINE ends with its checksum, which is then taken off. */
 bool queue_checksum_take(struct str *line, uint32_t of_birth);
+/* Whether any line of TEXT is a record of the message that was born at BORN_US. */
+bool queue_checksum_has_record(struct str text, int64_t born_us);
 /* Whether LINE ends with a checksum, right or not. */
 bool queue_checksum_compare(struct str line, uint32_t of_birth, struct queue_checksums *sums_out);
 

@@ -124,6 +124,15 @@ bool record_split(struct str line, struct str *name_out, struct str *value_out)
 	return true;
 }
 
+bool queue_control_read_id(struct str text, struct mail_id *id_out)
+{
+	struct str line;
+
+	return str_split(&text, '\n', &line) && str_starts_with(line, STR("stagepost ")) &&
+	       str_split(&text, '\n', &line) && str_starts_with(line, STR("id: ")) &&
+	       mail_id_parse(str_skip(line, 4), id_out);
+}
+
 void queue_control_free(struct queue_control *control)
 {
 	if (control != NULL)

@@ -208,6 +208,9 @@ MUST_CHECK int queue_control_parse(struct str text, struct queue_control **contr
 				   unsigned *line_out);
 void queue_control_free(struct queue_control *control);
 
+/* The id that TEXT says, the beginning of a control file of any format, whole or not. */
+bool queue_control_read_id(struct str text, struct mail_id *id_out);
+
 /* Whether data with the checksum CHECKSUM (base/checksum.h) are those that were queued. In format 1
  * nothing is known: true. */
 bool queue_control_has_data(const struct queue_control *control, uint32_t checksum);

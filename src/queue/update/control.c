@@ -61,21 +61,11 @@ void queue_update_account(struct queue_control *control, const struct queue_upda
 		control->size = control->head.length + update->length;
 }
 
-/* The id that HEAD says, the beginning of a control file of any format. */
-static bool read_id(struct str head, struct mail_id *id_out)
-{
-	struct str line;
-
-	return str_split(&head, '\n', &line) && str_starts_with(line, STR("stagepost ")) &&
-	       str_split(&head, '\n', &line) && str_starts_with(line, STR("id: ")) &&
-	       mail_id_parse(str_skip(line, 4), id_out);
-}
-
 /* Numbers are reused: -ESTALE when HEAD is of another message than the update is for. *ID_OUT is
  * whose it is. */
 static int check_head(const struct queue_update *update, struct str head, struct mail_id *id_out)
 {
-	if (!read_id(head, id_out))
+	if (!queue_control_read_id(head, id_out))
 		return -EBADMSG;
 	return update->born_us == 0 || (id_out->number == update->number &&
 					id_out->born_us == update->born_us)
@@ -104,6 +94,24 @@ static int read_head(const struct queue_update *update, int file, char head[HEAD
 	return check_head(update, *begin_out, id_out);
 }
 
+/* Whether the control file is a later message's: that is not to be destroyed. What says so may be
+ * damaged, or have been put back from an earlier time. */
+static int check_later(struct queue_store *store, const struct queue_update *update)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct queue_control *control;
+	int result = queue_update_read(store, NULL, update->number, &text);
+
+	if (result < 0 || queue_control_parse(buffer_view(&text), &control, NULL) < 0)
+		return result;
+	if (control->envelope->id.number == update->number &&
+	    control->envelope->id.born_us > update->born_us)
+		result = -ESTALE;
+	queue_control_free(control);
+	return result;
+}
+
+/* Whose the control file is; one that is replaced may be damaged. */
 static int check_file(struct queue_store *store, const struct queue_update *update)
 {
 	char path[QUEUE_PATH_SIZE];
@@ -119,6 +127,8 @@ static int check_file(struct queue_store *store, const struct queue_update *upda
 		return file;
 	result = read_head(update, file, head, &begin, &id);
 	os_file_close(file);
+	if (update->is_whole && (result == -EBADMSG || result == -ESTALE))
+		return check_later(store, update);
 	return result;
 }
 
@@ -196,12 +206,10 @@ int update_make_control(struct queue_store *store, struct queue_update *update)
 
 int update_make_whole(struct queue_store *store, struct queue_update *update)
 {
-	/* replacing another message's file would destroy that message; a damaged one is nobody's */
 	int result = check_file(store, update);
 
 	update->length = update->control.length;
-	return result == 0 || result == -EBADMSG ? write_new(store, update->number, update->control)
-						 : result;
+	return result == 0 ? write_new(store, update->number, update->control) : result;
 }
 
 void update_drop_whole(struct queue_store *store, const struct queue_update *update)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Reading what is known of queued messages. */
 #include "os/file/file.h"
+#include "queue/control/checksum.h"
 #include "queue/control/trailer.h"
 #include "queue/internal.h"
 #include "queue/update.h"
@@ -155,8 +156,27 @@ static int check_data(const struct queue_store *store, uint64_t number)
 	return result == 0 ? -ENOENT : result < 0 ? result : 0;
 }
 
+/* Whether TEXT, a control file whose envelope is damaged, is that of a message with the number of
+ * OWN that was born later: its id says so, and its birth or a record says the same. */
+static bool is_of_later(struct str text, struct mail_id own)
+{
+	struct mail_id id = own;
+	int64_t born_us = 0;
+	struct str rest = text;
+	struct str line;
+
+	while (rest.length > 0 && str_split(&rest, '\n', &line) && !str_equal(line, STR("end:")))
+		if (str_starts_with(line, STR("id: ")))
+			(void)mail_id_parse(str_skip(line, 4), &id);
+		else if (str_starts_with(line, STR("born: ")))
+			(void)timestamp_parse(str_skip(line, 6), &born_us);
+	return id.number == own.number && id.born_us > own.born_us &&
+	       (id.born_us == born_us || queue_checksum_has_record(text, id.born_us));
+}
+
 /* A message at S5 has its envelope twice, for its data file still has the one after the data: that
- * takes the place of a damaged one in TEXT, the control file. -EBADMSG: it is damaged, too. */
+ * takes the place of a damaged one in TEXT, the control file. -EBADMSG: it is damaged, too, or an
+ * earlier message's, whose data were put back. */
 static int mend_envelope(const struct queue_store *store, uint64_t number, struct buffer *text)
 {
 	struct buffer own CLEANUP(buffer_clear) = {0};
@@ -166,7 +186,8 @@ static int mend_envelope(const struct queue_store *store, uint64_t number, struc
 
 	if (result == 0)
 		result = parse(buffer_view(&own), &control, NULL);
-	if (result == 0 && (!control->has_checksum || control->envelope->size != offset))
+	if (result == 0 && (!control->has_checksum || control->envelope->size != offset ||
+			    is_of_later(buffer_view(text), control->envelope->id)))
 		result = -EBADMSG;
 	queue_control_free(control);
 	if (result < 0)
@@ -177,15 +198,44 @@ static int mend_envelope(const struct queue_store *store, uint64_t number, struc
 	return 0;
 }
 
+/* Whether CONTROL, though whole, was put back from a time when the number was an earlier message's:
+ * the envelope after the data is a later one's. */
+static bool is_of_earlier(const struct queue_store *store, uint64_t number,
+			  const struct queue_control *control)
+{
+	struct buffer own CLEANUP(buffer_clear) = {0};
+	struct queue_control *later = NULL;
+	struct mail_id id = {0, 0};
+	uint64_t offset;
+	bool is_earlier;
+
+	if (read_trailer(store, NULL, number, &own, &offset) < 0 ||
+	    !queue_control_read_id(buffer_view(&own), &id) || id.number != number ||
+	    id.born_us <= control->envelope->id.born_us ||
+	    parse(buffer_view(&own), &later, NULL) < 0)
+		return false;
+	is_earlier = later->has_checksum && later->envelope->size == offset;
+	queue_control_free(later);
+	return is_earlier;
+}
+
 /* Parses TEXT, the control file of a message at S5. */
 static int parse_waiting(const struct queue_store *store, uint64_t number, struct buffer *text,
 			 struct queue_control **control_out, unsigned *line_out)
 {
-	int result = parse(buffer_view(text), control_out, line_out);
+	struct queue_control *control = NULL;
+	int result = parse(buffer_view(text), &control, line_out);
 	int mended;
 
-	if (result == 0 && (*control_out)->format > 1 && !(*control_out)->is_mapped)
-		queue_control_map_again(*control_out);
+	if (result == 0 &&
+	    (control->envelope->id.number != number || is_of_earlier(store, number, control))) {
+		queue_control_free(control);
+		result = -EBADMSG;
+	}
+	if (result == 0 && control->format > 1 && !control->is_mapped)
+		queue_control_map_again(control);
+	if (result == 0)
+		*control_out = control;
 	if (result != -EBADMSG && result != -ENODATA && result != -EPROTO)
 		return result;
 	mended = mend_envelope(store, number, text);

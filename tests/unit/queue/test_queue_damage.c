@@ -2,6 +2,7 @@
 /* What a disk has changed in a message is said exactly: which part, where, and both checksums. */
 #include "base/checksum.h"
 #include "os/file/file.h"
+#include "queue/control/checksum.h"
 #include "queue/control/trailer.h"
 #include "queue/damage.h"
 #include "queue/repair.h"
@@ -233,6 +234,130 @@ static void at_s5(void **state)
 	end(&scene);
 }
 
+/* --- a control file that was put back --- */
+
+/* The control file of a message with the same number, born at BORN_US, from SENDER. */
+static void put_control_of(struct scene *scene, int64_t born_us, const char *sender)
+{
+	struct mail_envelope *envelope = queue_scene_envelope_to_one();
+	struct buffer text = {0};
+	size_t before;
+
+	envelope->id = (struct mail_id){scene->number, born_us};
+	envelope->sender = str_from(sender);
+	envelope->size = strlen(DATA);
+	assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
+	mail_envelope_free(envelope);
+	queue_checksum_add_head(&text, buffer_view(&text), 1);
+	before = text.length;
+	buffer_append_string(&text, MAP);
+	queue_checksum_add_records(&text, before, born_us);
+	put(scene, 0, NULL, -1);
+	put(scene, 0, buffer_data(&text), (ssize_t)text.length);
+	buffer_clear(&text);
+}
+
+static int write_anew(const struct scene *scene, struct queue_control *control)
+{
+	struct buffer whole = {0};
+	struct queue_update update = {.number = scene->number,
+				      .born_us = control->envelope->id.born_us,
+				      .bounce = STR("fail: 1 2026-11-20T08:33:11Z 5.1.1 no\n"),
+				      .is_whole = true,
+				      .link_remote = true};
+	int result;
+
+	assert_true(control->must_be_whole);
+	assert_true(queue_control_outgrown(control, 0, &whole));
+	update.control = buffer_view(&whole);
+	result = queue_scene_update(scene->store, &update);
+	buffer_clear(&whole);
+	return result;
+}
+
+static void the_younger_one_is_the_message(void **state)
+{
+	struct queue_control *control;
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	queue_scene_preprocess(scene.store, scene.intake, scene.number, MAP, "");
+	take_file(&scene, QUEUE_INFO, NULL);
+	put_control_of(&scene, SECOND_US - 1, "earlier@example.org");
+	assert_int_equal(look(&scene, NULL), 0);
+	expect_one(&scene, QUEUE_PART_ID, 0, scene.found[0].length);
+	assert_int_equal(queue_update_load(scene.store, NULL, scene.number, &control, NULL), 0);
+	assert_true(str_equal(control->envelope->sender, STR("a@example.org")));
+	assert_int_equal(control->delivery_count, 1);
+	assert_true(control->deliveries[0].is_requeued);
+	assert_int_equal(write_anew(&scene, control), 0);
+	queue_control_free(control);
+	assert_int_equal(look(&scene, NULL), 0);
+	assert_int_equal(scene.count, 0);
+
+	/* the data were put back, and the control file's envelope is damaged: its records tell, or
+	 * its id and its birth */
+	put_control_of(&scene, SECOND_US + 1, "later@example.org");
+	take_file(&scene, QUEUE_INFO, NULL);
+	put(&scene, place_of(&scene, "later@"), "L", 1);
+	assert_int_equal(queue_update_load(scene.store, NULL, scene.number, &control, NULL),
+			 -EBADMSG);
+	put(&scene, place_of(&scene, "id: "), "I", 1); /* now nothing says whose it is */
+	assert_int_equal(queue_update_load(scene.store, NULL, scene.number, &control, NULL), 0);
+	assert_true(str_equal(control->envelope->sender, STR("a@example.org")));
+	queue_control_free(control);
+	restore(&scene);
+	put(&scene, place_of(&scene, "born: "), "B", 1);
+	assert_int_equal(queue_update_load(scene.store, NULL, scene.number, &control, NULL),
+			 -EBADMSG);
+	restore(&scene);
+	put(&scene, place_of(&scene, "from: "), NULL, -1);
+	assert_int_equal(queue_update_load(scene.store, NULL, scene.number, &control, NULL),
+			 -ENODATA);
+
+	/* that of another message, by its name or its number */
+	scene.number++;
+	put_control_of(&scene, SECOND_US + 1, "other@example.org");
+	scene.number--;
+	assert_int_equal(queue_update_load(scene.store, NULL, scene.number, &control, NULL), 0);
+	assert_true(str_equal(control->envelope->sender, STR("a@example.org")));
+	assert_int_equal(write_anew(&scene, control), 0);
+	queue_control_free(control);
+
+	/* the data were put back: they are not this message's */
+	put_control_of(&scene, SECOND_US + 1, "later@example.org");
+	assert_int_equal(queue_update_load(scene.store, NULL, scene.number, &control, NULL), 0);
+	assert_true(str_equal(control->envelope->sender, STR("later@example.org")));
+	assert_false(queue_control_has_data(control, checksum_extend(0, DATA, strlen(DATA))));
+	/* who believes it is the other one destroys nothing */
+	control->envelope->id.born_us = SECOND_US;
+	control->must_be_whole = true;
+	assert_int_equal(write_anew(&scene, control), -ESTALE);
+	queue_control_free(control);
+	end(&scene);
+}
+
+/* The digits of an id are as valid as those that were written. */
+static void a_damaged_id_keeps_nothing_from_being_recorded(void **state)
+{
+	struct queue_control *control;
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	queue_scene_preprocess(scene.store, scene.intake, scene.number, MAP, "");
+	take_file(&scene, QUEUE_INFO, NULL);
+	put(&scene, place_of(&scene, "-f4240\n") + 1, "e", 1);
+	assert_int_equal(queue_update_load(scene.store, NULL, scene.number, &control, NULL), 0);
+	assert_int_equal(control->envelope->id.born_us, SECOND_US);
+	assert_int_equal(write_anew(&scene, control), 0);
+	queue_control_free(control);
+	assert_int_equal(look(&scene, NULL), 0);
+	assert_int_equal(scene.count, 0);
+	end(&scene);
+}
+
 /* --- a repair --- */
 
 static void on_set_aside(void *context, const char *path, const char *why)
@@ -309,6 +434,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(at_s4, queue_scene_set_up, queue_scene_tear_down),
 		cmocka_unit_test_setup_teardown(at_s5, queue_scene_set_up, queue_scene_tear_down),
+		cmocka_unit_test_setup_teardown(the_younger_one_is_the_message, queue_scene_set_up,
+						queue_scene_tear_down),
+		cmocka_unit_test_setup_teardown(a_damaged_id_keeps_nothing_from_being_recorded,
+						queue_scene_set_up, queue_scene_tear_down),
 		cmocka_unit_test_setup_teardown(a_repair_keeps_what_can_be_mended,
 						queue_scene_set_up, queue_scene_tear_down),
 	};

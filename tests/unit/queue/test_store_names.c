@@ -6,6 +6,7 @@
  */
 #include "os/file/file.h"
 #include "queue/cleaner.h"
+#include "queue/control/checksum.h"
 #include "queue/repair.h"
 #include "queue_scene.h"
 #include "test.h"
@@ -25,7 +26,8 @@ enum outcome {
 };
 
 /* T todo, M mess, I info, R remote, L local, B bounce, D intd. "!": marked as ended; "=": all is
- * decided; "?": a control file that cannot be read; "~": that of an earlier message. */
+ * decided; "?": a control file that cannot be read; "~": that of an earlier message, "^" of a later
+ * one, whose data were put back, "#" of one with another number. */
 struct row {
 	const char *state;
 	const char *missing;
@@ -151,6 +153,10 @@ static const struct row rows[] = {
 	{"B", "", "", DAMAGED, LITTER},
 	{"MR?", "", "", RETRIED, LITTER},
 	{"MR~", "", "", RETRIED, LITTER},
+	/* files of other messages */
+	{"MR^", "", "", REPORTED, LITTER},
+	{"MR#", "", "", RETRIED, LITTER},
+	{"R#", "", "", DAMAGED, LITTER},
 };
 
 /* --- the queue --- */
@@ -261,22 +267,22 @@ static void make_all(struct scene *scene, bool is_decided)
 	buffer_clear(&text);
 }
 
-/* The file at LETTER becomes one of a message that had the number before: born a microsecond
- * later. */
-static void make_earlier(const struct scene *scene, char letter)
+/* The file at LETTER becomes the control file of another message: ID's. */
+static void make_other(const struct scene *scene, char letter, struct mail_id id)
 {
-	static const char *const births[][2] = {{"-f4240\n", "-f4241\n"},
-						{":01.000000Z", ":01.000001Z"}};
+	struct mail_envelope *envelope = queue_scene_envelope_to_one();
 	struct buffer text = {0};
-	char *found;
+	size_t before;
 
-	assert_int_equal(queue_update_read(scene->store, NULL, scene->number, &text), 0);
+	envelope->id = id;
+	envelope->size = strlen("data\r\n");
+	assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
+	mail_envelope_free(envelope);
+	queue_checksum_add_head(&text, buffer_view(&text), 0);
+	before = text.length;
+	buffer_append_string(&text, "map: 1 remote <b@c>\nmapped: directory=1 count=1\n");
+	queue_checksum_add_records(&text, before, id.born_us);
 	buffer_append_byte(&text, '\0');
-	for (size_t i = 0; i < COUNT_OF(births); i++) {
-		found = strstr(buffer_data(&text), births[i][0]);
-		assert_non_null(found);
-		memcpy(found, births[i][1], strlen(births[i][1]));
-	}
 	write_file(scene, letter, buffer_data(&text));
 	buffer_clear(&text);
 }
@@ -294,7 +300,11 @@ static void make_state(struct scene *scene)
 		if (has(state, '?') && *c != 'M' && has(state, *c))
 			write_file(scene, *c, "nothing of the kind\n");
 		if (has(state, '~') && *c == 'R')
-			make_earlier(scene, *c);
+			make_other(scene, *c, (struct mail_id){scene->number, SECOND_US - 1});
+		if (has(state, '^') && *c == 'R')
+			make_other(scene, *c, (struct mail_id){scene->number, SECOND_US + 1});
+		if (has(state, '#') && *c == 'R')
+			make_other(scene, *c, (struct mail_id){scene->number + 1, SECOND_US});
 		if ((!has(state, *c) && !has(scene->row->more, *c)) || has(scene->row->missing, *c))
 			drop(scene, *c);
 	}
@@ -391,7 +401,7 @@ static void expect_report(const struct scene *scene)
 	assert_int_equal(control->deliveries[0].outcome, QUEUE_FAIL);
 	assert_int_equal(control->envelope->size, 0);
 	assert_true(str_equal(control->envelope->sender, STR("a@example.org")));
-	assert_int_equal(control->envelope->id.born_us, SECOND_US);
+	assert_int_equal(control->envelope->id.born_us, SECOND_US + has(scene->row->state, '^'));
 	queue_control_free(control);
 }
 
