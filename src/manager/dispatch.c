@@ -256,7 +256,7 @@ static void start(struct manager *manager, struct job *job, struct helper *helpe
 	int error;
 
 	error = is_kept ? 0 : read_content(manager, message, &content, &file);
-	if (error == -EBADMSG) {
+	if (error == -EBADMSG || error == -ENODATA) { /* the latter: nothing is left of them */
 		os_file_close(file);
 		hold_damaged(manager, job);
 		return;

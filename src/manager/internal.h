@@ -156,6 +156,11 @@ enum message_state decide_end(struct manager *manager, struct message *message);
 enum message_state decide_again(struct manager *manager, struct message *message,
 				const char *operation, int error);
 
+/* --- damaged.c --- */
+
+/* The envelope of MESSAGE, at S4, is damaged: it leaves the queue for damaged/. */
+enum message_state damaged_set_aside(struct manager *manager, struct message *message);
+
 /* --- life.c --- */
 
 /* EVENT has happened to MESSAGE, which may be freed afterwards. */

@@ -39,6 +39,13 @@ static enum message_state wait_unreadable(struct manager *manager, struct messag
 	return message_sleep(manager, message, NULL, os_clock_wall_us() + UNREADABLE_US);
 }
 
+static enum message_state set_aside(struct manager *manager, struct message *message,
+				    const void *detail)
+{
+	(void)detail;
+	return damaged_set_aside(manager, message);
+}
+
 static enum message_state vanish(struct manager *manager, struct message *message,
 				 const void *detail)
 {
@@ -165,51 +172,58 @@ struct step {
 	unsigned next; /* the states that may follow */
 };
 
-static const struct step life[MESSAGE_STATES][MESSAGE_EVENTS] = {
-	[MESSAGE_READING] =
-		{
-			[MESSAGE_NOT_MAPPED] = {ask, TO(MAPPING) | TO(ASLEEP)},
-			[MESSAGE_MAPPED] = {go_on, TO(DECIDING)},
-			[MESSAGE_HALF_MAPPED] = {record, TO(RECORDING) | TO(OWING) | TO(ASLEEP)},
-			[MESSAGE_UNREADABLE] = {wait_unreadable, TO(ASLEEP)},
-			[MESSAGE_VANISHED] = {vanish, TO(GONE)},
-		},
-	[MESSAGE_MAPPING] =
-		{
-			[MESSAGE_MAPPED] = {take_mapping, TO(DECIDING)},
-			[MESSAGE_NOT_MAPPED] = {wait_for_directory, TO(ASLEEP) | TO(DECIDING)},
-		},
-	[MESSAGE_DELIVERING] =
-		{
-			[MESSAGE_JOB_ENDED] = {end_job, TO(DELIVERING) | TO(DECIDING)},
-			[MESSAGE_RECORD_DUE] = {record, TO(RECORDING) | TO(DELIVERING)},
-		},
-	[MESSAGE_OWING] =
-		{
-			[MESSAGE_RECORD_DUE] = {record, TO(RECORDING) | TO(OWING) | TO(ASLEEP)},
-		},
-	[MESSAGE_RECORDING] =
-		{
-			[MESSAGE_JOB_ENDED] = {end_job_while_recording, TO(RECORDING)},
-			[MESSAGE_RECORDED] = {take_record, TO(DELIVERING) | TO(DECIDING)},
-			[MESSAGE_RECORD_FAILED] = {take_record_failure,
-						   TO(DELIVERING) | TO(OWING) | TO(ASLEEP)},
-		},
-	[MESSAGE_REPORTING] =
-		{
-			[MESSAGE_END_REPORTED] = {take_report, TO(ENDING) | TO(REMOVING) |
-								       TO(OWING) | TO(ASLEEP)},
-			[MESSAGE_DELAY_REPORTED] = {take_delay, TO(DECIDING)},
-			[MESSAGE_REPORT_FAILED] = {report_again, TO(OWING) | TO(ASLEEP)},
-		},
-	[MESSAGE_ENDING] =
-		{
-			[MESSAGE_TODO_REMOVED] = {end, TO(REMOVING) | TO(OWING) | TO(ASLEEP)},
-		},
-	[MESSAGE_REMOVING] =
-		{
-			[MESSAGE_REMOVED] = {vanish, TO(GONE)},
-		},
+static const struct step life[MESSAGE_STATES][MESSAGE_EVENTS] =
+	{
+		[MESSAGE_READING] =
+			{
+				[MESSAGE_NOT_MAPPED] = {ask, TO(MAPPING) | TO(ASLEEP)},
+				[MESSAGE_MAPPED] = {go_on, TO(DECIDING)},
+				[MESSAGE_HALF_MAPPED] = {record,
+							 TO(RECORDING) | TO(OWING) | TO(ASLEEP)},
+				[MESSAGE_UNREADABLE] = {wait_unreadable, TO(ASLEEP)},
+				[MESSAGE_DAMAGED] = {set_aside, TO(REMOVING) | TO(ASLEEP)},
+				[MESSAGE_VANISHED] = {vanish, TO(GONE)},
+			},
+		[MESSAGE_MAPPING] =
+			{
+				[MESSAGE_MAPPED] = {take_mapping, TO(DECIDING)},
+				[MESSAGE_NOT_MAPPED] = {wait_for_directory,
+							TO(ASLEEP) | TO(DECIDING)},
+			},
+		[MESSAGE_DELIVERING] =
+			{
+				[MESSAGE_JOB_ENDED] = {end_job, TO(DELIVERING) | TO(DECIDING)},
+				[MESSAGE_RECORD_DUE] = {record, TO(RECORDING) | TO(DELIVERING)},
+			},
+		[MESSAGE_OWING] =
+			{
+				[MESSAGE_RECORD_DUE] = {record,
+							TO(RECORDING) | TO(OWING) | TO(ASLEEP)},
+			},
+		[MESSAGE_RECORDING] =
+			{
+				[MESSAGE_JOB_ENDED] = {end_job_while_recording, TO(RECORDING)},
+				[MESSAGE_RECORDED] = {take_record, TO(DELIVERING) | TO(DECIDING)},
+				[MESSAGE_RECORD_FAILED] = {take_record_failure,
+							   TO(DELIVERING) | TO(OWING) | TO(ASLEEP)},
+			},
+		[MESSAGE_REPORTING] =
+			{
+				[MESSAGE_END_REPORTED] = {take_report, TO(ENDING) | TO(REMOVING) |
+									       TO(OWING) |
+									       TO(ASLEEP)},
+				[MESSAGE_DELAY_REPORTED] = {take_delay, TO(DECIDING)},
+				[MESSAGE_REPORT_FAILED] = {report_again, TO(OWING) | TO(ASLEEP)},
+			},
+		[MESSAGE_ENDING] =
+			{
+				[MESSAGE_TODO_REMOVED] = {end,
+							  TO(REMOVING) | TO(OWING) | TO(ASLEEP)},
+			},
+		[MESSAGE_REMOVING] =
+			{
+				[MESSAGE_REMOVED] = {vanish, TO(GONE)},
+			},
 };
 
 /* The exits of DECIDING, which ends as soon as it begins. */
@@ -304,6 +318,8 @@ static enum message_event event_of(const struct message *message, int error)
 {
 	if (error == -ENOENT)
 		return MESSAGE_VANISHED;
+	if (message_facts_are_s4(message->facts) && (message_is_damage(error) || error == -EPROTO))
+		return MESSAGE_DAMAGED;
 	if (error < 0)
 		return MESSAGE_UNREADABLE;
 	if (!message->control->is_mapped)

@@ -10,6 +10,7 @@
  *               MAPPED          - (also if it is given up)  DECIDING
  *               HALF_MAPPED     write S5 again              RECORDING OWING ASLEEP
  *               UNREADABLE      try again much later        ASLEEP
+ *               DAMAGED         at S4: move to damaged/     REMOVING ASLEEP
  *               VANISHED        -                           GONE
  *   MAPPING     MAPPED          take over the deliveries    DECIDING
  *               NOT_MAPPED      wait for the directory      ASLEEP
@@ -62,6 +63,7 @@ enum message_event {
 	MESSAGE_MAPPED,
 	MESSAGE_HALF_MAPPED,
 	MESSAGE_UNREADABLE,
+	MESSAGE_DAMAGED,
 	MESSAGE_VANISHED,
 	MESSAGE_JOB_ENDED,
 	MESSAGE_RECORD_DUE,

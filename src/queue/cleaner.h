@@ -35,6 +35,9 @@
  *                                  was not delivered
  *   anything else                  damaged                                    litter
  *
+ * A message at S4 whose envelope is damaged goes to damaged/, too, when it is read
+ * (queue_cleaner_set_aside()).
+ *
  * "Damaged" means that the files are moved to damaged/, and "litter" that they are moved to
  * litter/, and removed from there after QUEUE_LITTER_AGE_US. Where order is kept no power failure
  * leaves any of these states: all of them come before the name in info/ is removed, and the mark
@@ -95,6 +98,16 @@ MUST_CHECK int queue_cleaner_step(struct queue_cleaner *cleaner);
  * paths. */
 MUST_CHECK int queue_cleaner_sweep(struct queue_store *store, int64_t now_us,
 				   void (*removed)(void *context, const char *path), void *context);
+/* The message NUMBER in todo/STAGE has an envelope that cannot be read. Gives its file a name in
+ * damaged/, durably, and FOUND what is left of it. If the checksum proves who sent it to whom
+ * (queue/control/salvage.h), a message that stands for it is at S5: finding->report, without data,
+ * to be mapped. Nothing can be delivered of that, so that its sender is told when it is too old,
+ * or whatever an operator orders. 0, also when an earlier attempt has done all this: the caller has
+ * "queue" remove the name in todo/ (QUEUE_REMOVE_TODO). -EPROTO: a later version has written it. */
+MUST_CHECK int
+queue_cleaner_set_aside(struct queue_store *store, enum mail_stage stage, uint64_t number,
+			void (*found)(void *context, const struct queue_cleaner_finding *finding),
+			void *context);
 /* Whether nothing was skipped. After the last step: all names are right. */
 bool queue_cleaner_is_sure(const struct queue_cleaner *cleaner);
 

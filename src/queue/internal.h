@@ -57,11 +57,18 @@ MUST_CHECK int queue_store_has(const struct queue_store *store, enum queue_place
 /* Whether NUMBER has a name in any todo/STAGE or, looked at last, in info: the message is S4 or
  * S5. */
 MUST_CHECK int queue_store_is_live(const struct queue_store *store, uint64_t number);
+/* Whether NUMBER has a name, of a message or of what is left of one, but for those of services: a
+ * new file must not have it. */
+MUST_CHECK int queue_store_has_any(const struct queue_store *store, uint64_t number);
 /* directory/aside_name.c: a free name for PATH in the directory ASIDE, damaged/ or litter/:
  * "damaged/info_7_457", or with ".2" after it ... */
 enum { QUEUE_ASIDE_PATH_SIZE = 512 };
 MUST_CHECK int queue_store_aside_name(const struct queue_store *store, const char *aside,
 				      const char *path, char out[QUEUE_ASIDE_PATH_SIZE]);
+/* The same; 1: OUT is such a name that the file INODE has already. */
+MUST_CHECK int queue_store_find_aside(const struct queue_store *store, const char *aside,
+				      const char *path, uint64_t inode,
+				      char out[QUEUE_ASIDE_PATH_SIZE]);
 /* Unlinks; no error when the name is gone already. 1 when it was there. */
 MUST_CHECK int queue_store_drop(const struct queue_store *store, enum queue_place place,
 				const char *name, uint64_t number);

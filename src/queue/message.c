@@ -32,17 +32,7 @@ static int make_file(struct queue_intake *intake, struct queue_spare *spare_out)
  * -errno. */
 static int has_stale_names(const struct queue_intake *intake, uint64_t number)
 {
-	const struct queue_store *store = intake->store;
-	int result;
-
-	if (intake->is_clean)
-		return 0;
-	result = queue_store_is_live(store, number);
-	if (result == 0)
-		result = queue_store_has(store, QUEUE_MESS, NULL, number);
-	if (result == 0)
-		result = queue_store_has(store, QUEUE_BOUNCE, NULL, number);
-	return result;
+	return intake->is_clean ? 0 : queue_store_has_any(intake->store, number);
 }
 
 /* Makes a new file under its own number. If the number is not free the file stays in pid/, so

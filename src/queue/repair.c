@@ -2,6 +2,7 @@
 /* Finds what is wrong with a queue's names. */
 #include "base/panic.h"
 #include "os/file/file.h"
+#include "queue/cleaner.h"
 #include "queue/damage.h"
 #include "queue/repair/internal.h"
 #include "queue/update.h"
@@ -21,25 +22,49 @@ static int set_message_aside(struct repair *repair, uint64_t number, const char 
 	return result == 0 ? repair_set_place_aside(repair, QUEUE_MESS, NULL, number, why) : result;
 }
 
-/* Why the message cannot be kept; NULL: it can be, or *ERROR_OUT is set. */
-static const char *judge(struct repair *repair, uint64_t number, unsigned place, uint64_t size,
-			 int *error_out)
+/* Whether the message can be kept: 0, -EBADMSG or another -errno. Damaged data can: they are held
+ * when they are to be delivered. */
+static int judge(struct repair *repair, uint64_t number, unsigned place)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct queue_control *control;
-	const char *why = NULL;
 	int result = repair_load(repair, place, number, &text, &control);
 
-	if (result == -EBADMSG)
-		return "its control file is damaged";
-	if (result < 0) {
-		*error_out = result;
-		return NULL;
-	}
-	if (control->envelope->size > size)
-		why = "its data file is too short";
-	queue_control_free(control);
-	return why;
+	if (result == 0)
+		queue_control_free(control);
+	return result;
+}
+
+static void nobody_hears(void *context, const struct queue_cleaner_finding *finding)
+{
+	(void)context;
+	(void)finding;
+}
+
+/* The same as when the manager finds it. */
+static int set_queued_aside(struct repair *repair, enum mail_stage stage, uint64_t number)
+{
+	const struct queue_repair *options = repair->options;
+	int result = repair_make_directory(repair, QUEUE_DAMAGED);
+
+	if (result == 0)
+		result = queue_cleaner_set_aside(
+			repair->store, stage, number,
+			options->lost != NULL ? options->lost : nobody_hears, options->context);
+	if (result == 0)
+		result =
+			queue_store_drop(repair->store, QUEUE_TODO, mail_stage_name(stage), number);
+	return result < 0 ? result : 0;
+}
+
+static int set_damaged_aside(struct repair *repair, unsigned place, uint64_t number, bool is_true)
+{
+	int result = -EPROTO;
+
+	if (place != REPAIR_INFO && is_true && !repair->options->dry_run)
+		result = set_queued_aside(repair, (enum mail_stage)place, number);
+	return result == -EPROTO ? set_message_aside(repair, number, "its control file is damaged")
+				 : result;
 }
 
 static int add_move(struct repair *repair, struct repair_move move)
@@ -75,15 +100,16 @@ static void tell_differences(const struct repair *repair, unsigned place, uint64
 static int check_message(struct repair *repair, unsigned place, uint64_t number,
 			 const struct os_file_info *info)
 {
-	int error = 0;
-	const char *why;
+	bool is_true = info->inode == number;
+	int result;
 
 	tell_differences(repair, place, number);
-	why = judge(repair, number, place, info->size, &error);
-	if (why != NULL || error < 0)
-		return error < 0 ? error : set_message_aside(repair, number, why);
-	return info->inode == number
-		       ? repair_tell_kept(repair, number, number)
+	result = judge(repair, number, place);
+	if (result == -EBADMSG)
+		return set_damaged_aside(repair, place, number, is_true);
+	if (result < 0)
+		return result;
+	return is_true ? repair_tell_kept(repair, number, number)
 		       : add_move(repair, (struct repair_move){info->inode, number, place});
 }
 

@@ -30,6 +30,7 @@
 
 #include "queue/store.h"
 
+struct queue_cleaner_finding;
 struct queue_difference;
 
 struct queue_repair {
@@ -42,6 +43,8 @@ struct queue_repair {
 	int (*kept)(void *context, uint64_t old, uint64_t number);
 	/* PATH was (or would be) moved to damaged/, because of WHY. */
 	void (*set_aside)(void *context, const char *path, const char *why);
+	/* A message at S4 whose envelope is damaged was moved there. May be NULL. */
+	void (*lost)(void *context, const struct queue_cleaner_finding *finding);
 	/* A disk has changed a part of a message, in the file PATH. The message stays, unless it is
 	 * set aside next. May be NULL. */
 	void (*differs)(void *context, const char *path, const struct queue_difference *difference);

@@ -89,24 +89,30 @@ static void log_each_undelivered(enum log_name event, const struct queue_cleaner
 	     i++)
 		log_undelivered(event, finding, envelope->recipients[i].address,
 				(int64_t)envelope->recipient_count);
-	if (control->is_mapped && count == 0)
+	if (control->is_mapped ? count == 0 : envelope->recipient_count == 0)
 		log_undelivered(event, finding, STR(""), 0);
 }
 
-static void found(void *context, const struct queue_cleaner_finding *finding)
+void cleaning_log_finding(const struct queue_cleaner_finding *finding)
 {
 	static const enum log_name events[] = {
 		[QUEUE_CLEANER_REBUILT] = EVENT_MESSAGE_REBUILT,
 		[QUEUE_CLEANER_DAMAGED] = EVENT_MESSAGE_LOST,
 		[QUEUE_CLEANER_LITTER] = EVENT_MESSAGE_LITTER,
 	};
-	struct cleaning *cleaning = context;
 
 	if (finding->control != NULL)
 		log_each_undelivered(events[finding->kind], finding);
 	else
 		log_event(events[finding->kind], log_number("number", (int64_t)finding->number),
 			  log_string("reason", finding->why), log_string("path", finding->path));
+}
+
+static void found(void *context, const struct queue_cleaner_finding *finding)
+{
+	struct cleaning *cleaning = context;
+
+	cleaning_log_finding(finding);
 	if (finding->kind == QUEUE_CLEANER_REBUILT)
 		cleaning->handler->found(cleaning->context, finding->number);
 	if (finding->report != 0)

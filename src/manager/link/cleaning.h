@@ -11,6 +11,7 @@
 #include "queue/store.h"
 
 struct cleaning;
+struct queue_cleaner_finding;
 
 struct cleaning_handler {
 	/* Whether the message is awake. */
@@ -34,5 +35,7 @@ struct cleaning *cleaning_new(struct os_loop *loop, struct queue_store *store,
 void cleaning_free(struct cleaning *cleaning);
 /* Logs that PATH was removed. */
 void cleaning_log(void *context, const char *path);
+/* Logs what was found: an event for each recipient who may not have the message. */
+void cleaning_log_finding(const struct queue_cleaner_finding *finding);
 
 #endif

@@ -43,7 +43,7 @@ struct remains {
 	bool has_bounce; /* failures that were not reported */
 	bool has_names;  /* any but that in mess/ */
 	bool has_unread; /* a control file that cannot be read, and was not under construction; or
-			    that of another number */
+			  * that of another number */
 	bool is_marked;  /* as ended */
 	bool is_of_earlier; /* the data were put back from an earlier message; ENVELOPE is NULL */
 };
@@ -64,13 +64,21 @@ void cleaner_clear(struct remains *remains);
 MUST_CHECK int cleaner_rebuild(const struct queue_cleaner *cleaner, const struct remains *remains);
 
 /* Makes NUMBER's name in info/ a control file with TEXT; durable. */
-MUST_CHECK int cleaner_write_control(const struct queue_cleaner *cleaner, uint64_t number,
-				     struct str text);
+MUST_CHECK int cleaner_write_control(struct queue_store *store, uint64_t number, struct str text);
+/* Appends a map by which all recipients of ENVELOPE, which gets them in its arena, are to be mapped
+ * again, because of WHY. */
+MUST_CHECK int cleaner_map_later(struct buffer *text, struct mail_envelope *envelope,
+				 const char *why);
 
 /* report.c: queues a message without data, in which all that was open in REMAINS->control has
  * failed. */
 MUST_CHECK int cleaner_report(const struct queue_cleaner *cleaner, const struct remains *remains,
 			      uint64_t *number_out);
+
+/* The same without data, whose checksum it keeps: all its recipients are to be mapped, and nothing
+ * can be delivered to them. */
+MUST_CHECK int cleaner_stand_in(struct queue_store *store, const struct queue_control *control,
+				uint64_t *number_out);
 
 /* move.c: moves all names to the directory ASIDE; PATH_OUT is what tells most. */
 MUST_CHECK int cleaner_move(const struct queue_cleaner *cleaner, const struct remains *remains,

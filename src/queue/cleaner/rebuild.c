@@ -29,8 +29,8 @@ static int link_copy(const struct queue_cleaner *cleaner, const struct remains *
 	return result == 0 ? sync_info(cleaner->store, remains->number) : result;
 }
 
-/* As when the directory could not tell where the recipients go: they are to be mapped. */
-static int map_later(struct buffer *text, struct mail_envelope *envelope)
+/* As when the directory could not tell where the recipients go. */
+int cleaner_map_later(struct buffer *text, struct mail_envelope *envelope, const char *why)
 {
 	int64_t now_us = os_clock_wall_us();
 	size_t count = envelope->recipient_count;
@@ -39,17 +39,16 @@ static int map_later(struct buffer *text, struct mail_envelope *envelope)
 	int result;
 
 	for (size_t i = 0; i < count; i++)
-		deliveries[i] = (struct queue_delivery){
-			.number = envelope->recipients[i].number,
-			.recipient = envelope->recipients[i].number,
-			.route = QUEUE_ROUTE_NONE,
-			.address = envelope->recipients[i].address,
-			.outcome = QUEUE_WAIT,
-			.changed_us = now_us,
-			.until_us = now_us,
-			.status = STR("4.3.0"),
-			.text = STR("its control file was lost: nobody knows what was delivered"),
-			.is_requeued = true};
+		deliveries[i] = (struct queue_delivery){.number = envelope->recipients[i].number,
+							.recipient = envelope->recipients[i].number,
+							.route = QUEUE_ROUTE_NONE,
+							.address = envelope->recipients[i].address,
+							.outcome = QUEUE_WAIT,
+							.changed_us = now_us,
+							.until_us = now_us,
+							.status = STR("4.3.0"),
+							.text = str_from(why),
+							.is_requeued = true};
 	result = queue_control_write_map(text, deliveries, count, 0);
 	for (size_t i = 0; result == 0 && i < count; i++) {
 		result = queue_control_write_outcome(text, &deliveries[i]);
@@ -59,17 +58,17 @@ static int map_later(struct buffer *text, struct mail_envelope *envelope)
 	return result;
 }
 
-int cleaner_write_control(const struct queue_cleaner *cleaner, uint64_t number, struct str text)
+int cleaner_write_control(struct queue_store *store, uint64_t number, struct str text)
 {
 	char from[QUEUE_PATH_SIZE];
 	char to[QUEUE_PATH_SIZE];
-	int result = queue_store_drop(cleaner->store, QUEUE_INTD, NULL, number);
+	int result = queue_store_drop(store, QUEUE_INTD, NULL, number);
 	int file;
 
 	if (result < 0)
 		return result;
-	queue_store_path(cleaner->store, QUEUE_INTD, NULL, number, from);
-	file = os_file_open(cleaner->store->directory, from, OS_FILE_WRITE | OS_FILE_CREATE);
+	queue_store_path(store, QUEUE_INTD, NULL, number, from);
+	file = os_file_open(store->directory, from, OS_FILE_WRITE | OS_FILE_CREATE);
 	if (file < 0)
 		return file;
 	result = os_file_write(file, text.data, text.length, 0);
@@ -78,9 +77,9 @@ int cleaner_write_control(const struct queue_cleaner *cleaner, uint64_t number, 
 	os_file_close(file);
 	if (result < 0)
 		return result;
-	queue_store_path(cleaner->store, QUEUE_INFO, NULL, number, to);
-	result = os_file_rename(cleaner->store->directory, from, to);
-	return result == 0 ? sync_info(cleaner->store, number) : result;
+	queue_store_path(store, QUEUE_INFO, NULL, number, to);
+	result = os_file_rename(store->directory, from, to);
+	return result == 0 ? sync_info(store, number) : result;
 }
 
 int cleaner_rebuild(const struct queue_cleaner *cleaner, const struct remains *remains)
@@ -93,9 +92,11 @@ int cleaner_rebuild(const struct queue_cleaner *cleaner, const struct remains *r
 		return link_copy(cleaner, remains);
 	buffer_append_str(&text, buffer_view(&remains->text));
 	before = text.length;
-	result = map_later(&text, remains->envelope->envelope);
+	result = cleaner_map_later(&text, remains->envelope->envelope,
+				   "its control file was lost: nobody knows what was delivered");
 	if (result == 0 && remains->envelope->has_checksum)
 		queue_checksum_add_records(&text, before, remains->envelope->envelope->id.born_us);
-	return result == 0 ? cleaner_write_control(cleaner, remains->number, buffer_view(&text))
-			   : result;
+	return result == 0
+		       ? cleaner_write_control(cleaner->store, remains->number, buffer_view(&text))
+		       : result;
 }

@@ -13,32 +13,65 @@
 #include "queue/update.h"
 #include <errno.h>
 
-/* An empty file with its name in mess/, and its number. No message's file in intd/ has the number
- * 0: nobody but an earlier attempt has that name. */
+enum { NUMBER_TRIES = 64 };
+
+/* An empty file in intd/ with the number 0, which no message's file has: nobody but an earlier
+ * attempt has that name. */
+static int create_data(const struct queue_store *store, const char *path, uint64_t *number_out)
+{
+	struct os_file_info info;
+	int result = queue_store_drop(store, QUEUE_INTD, NULL, 0);
+	int file = result < 0
+			   ? result
+			   : os_file_open(store->directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
+
+	if (file < 0)
+		return file;
+	result = os_file_info(file, &info);
+	if (result == 0) {
+		*number_out = info.inode;
+		return file;
+	}
+	os_file_close(file);
+	return result;
+}
+
+/* The same whose number no name has, though its data may be gone: what is left of that message is
+ * not judged yet. While a file is open nobody else gets its number. */
+static int create_free_data(const struct queue_store *store, const char *path, uint64_t *number_out)
+{
+	int files[NUMBER_TRIES];
+	size_t count = 0;
+	int result = 1;
+
+	while (result > 0 && count < NUMBER_TRIES) {
+		files[count] = create_data(store, path, number_out);
+		result = files[count] < 0 ? files[count] : queue_store_has_any(store, *number_out);
+		count += files[count] >= 0;
+	}
+	for (size_t i = 0; i < count; i++)
+		os_file_close(files[i]);
+	return result > 0 ? -EEXIST : result;
+}
+
+/* It gets its name in mess/. */
 static int make_data(const struct queue_store *store, uint64_t *number_out)
 {
 	char from[QUEUE_PATH_SIZE];
 	char to[QUEUE_PATH_SIZE];
-	struct os_file_info info;
-	int result = queue_store_drop(store, QUEUE_INTD, NULL, 0);
-	int file;
+	uint64_t number = 0;
+	int result;
 
-	if (result < 0)
-		return result;
 	queue_store_path(store, QUEUE_INTD, NULL, 0, from);
-	file = os_file_open(store->directory, from, OS_FILE_WRITE | OS_FILE_CREATE);
-	if (file < 0)
-		return file;
-	result = os_file_info(file, &info);
-	os_file_close(file);
+	result = create_free_data(store, from, &number);
 	if (result < 0)
 		return result;
-	queue_store_path(store, QUEUE_MESS, NULL, info.inode, to);
+	queue_store_path(store, QUEUE_MESS, NULL, number, to);
 	result = os_file_rename_new(store->directory, from, to);
 	if (result < 0)
 		return result;
-	*number_out = info.inode;
-	queue_store_directory_path(store, QUEUE_MESS, NULL, info.inode, to);
+	*number_out = number;
+	queue_store_directory_path(store, QUEUE_MESS, NULL, number, to);
 	return os_file_sync_directory(store->directory, to);
 }
 
@@ -142,8 +175,32 @@ int cleaner_report(const struct queue_cleaner *cleaner, const struct remains *re
 	if (result == 0 && bounce.length > 0)
 		result = write_bounce(cleaner->store, number, buffer_view(&bounce));
 	if (result == 0)
-		result = cleaner_write_control(cleaner, number, buffer_view(&text));
+		result = cleaner_write_control(cleaner->store, number, buffer_view(&text));
 	if (result == 0)
 		*number_out = number;
+	return result;
+}
+
+int cleaner_stand_in(struct queue_store *store, const struct queue_control *control,
+		     uint64_t *number_out)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct mail_envelope envelope = *control->envelope;
+	size_t before;
+	int result = make_data(store, &envelope.id.number);
+
+	if (result == 0)
+		result = queue_control_write_envelope(&text, &envelope);
+	if (result < 0)
+		return result;
+	queue_checksum_add_head(&text, buffer_view(&text), control->data_checksum);
+	before = text.length;
+	result = cleaner_map_later(&text, &envelope, "the disk of this host has damaged it");
+	if (result < 0)
+		return result;
+	queue_checksum_add_records(&text, before, envelope.id.born_us);
+	result = cleaner_write_control(store, envelope.id.number, buffer_view(&text));
+	if (result == 0)
+		*number_out = envelope.id.number;
 	return result;
 }

@@ -8,8 +8,8 @@
 
 enum { ASIDE_TRIES = 10000 };
 
-int queue_store_aside_name(const struct queue_store *store, const char *aside, const char *path,
-			   char out[QUEUE_ASIDE_PATH_SIZE])
+int queue_store_find_aside(const struct queue_store *store, const char *aside, const char *path,
+			   uint64_t inode, char out[QUEUE_ASIDE_PATH_SIZE])
 {
 	const size_t room = QUEUE_ASIDE_PATH_SIZE - 16;
 	size_t length = (size_t)snprintf(out, room, "%s/%s", aside, path);
@@ -25,9 +25,17 @@ int queue_store_aside_name(const struct queue_store *store, const char *aside, c
 		result = os_file_info_at(store->directory, out, &info);
 		if (result != 0)
 			break;
+		if (info.inode == inode)
+			return 1;
 		snprintf(out + length, 16, ".%u", i);
 	}
 	return result == -ENOENT ? 0 : result < 0 ? result : -EEXIST;
+}
+
+int queue_store_aside_name(const struct queue_store *store, const char *aside, const char *path,
+			   char out[QUEUE_ASIDE_PATH_SIZE])
+{
+	return queue_store_find_aside(store, aside, path, 0, out);
 }
 
 int queue_store_make_aside(const struct queue_store *store)

@@ -113,6 +113,16 @@ int queue_store_is_live(const struct queue_store *store, uint64_t number)
 	return queue_store_has(store, QUEUE_INFO, NULL, number);
 }
 
+int queue_store_has_any(const struct queue_store *store, uint64_t number)
+{
+	static const enum queue_place places[] = {QUEUE_MESS, QUEUE_BOUNCE, QUEUE_REMOTE};
+	int result = queue_store_is_live(store, number);
+
+	for (size_t i = 0; result == 0 && i < COUNT_OF(places); i++)
+		result = queue_store_has(store, places[i], NULL, number);
+	return result;
+}
+
 int queue_store_look(const struct queue_store *store, const enum mail_stage *stage, uint64_t number,
 		     uint64_t *inode_out)
 {

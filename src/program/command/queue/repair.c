@@ -2,10 +2,12 @@
 /* stagepost queue repair */
 #include "queue/repair.h"
 #include "base/text/json.h"
+#include "mail/text/text.h"
 #include "program/command/queue/damage.h"
 #include "program/command/queue/queue.h"
 #include "program/command/queue/restored.h"
 #include "program/start/log_settings.h"
+#include "queue/cleaner.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,6 +56,65 @@ static void on_set_aside(void *context, const char *path, const char *why)
 	} else {
 		buffer_append_format(&text, "%s %s damaged/: %s\n", path,
 				     report->dry_run ? "would go to" : "is now in", why);
+	}
+	command_queue_flush(&text);
+}
+
+static void add_recipients(struct buffer *text, const struct mail_envelope *envelope)
+{
+	json_field(text, "recipients");
+	buffer_append_byte(text, '[');
+	for (size_t i = 0; i < envelope->recipient_count; i++) {
+		if (i > 0)
+			buffer_append_byte(text, ',');
+		json_append_text(text, envelope->recipients[i].address);
+	}
+	buffer_append_byte(text, ']');
+}
+
+static void print_recipients(struct buffer *text, const struct mail_envelope *envelope)
+{
+	buffer_append_string(text, ": from <");
+	mail_text_append(text, envelope->sender, MAIL_TEXT_ASCII);
+	buffer_append_string(text, "> to");
+	for (size_t i = 0; i < envelope->recipient_count; i++) {
+		buffer_append_string(text, " <");
+		mail_text_append(text, envelope->recipients[i].address, MAIL_TEXT_ASCII);
+		buffer_append_byte(text, '>');
+	}
+}
+
+/* Its sender and recipients are those that can be read. */
+static void on_lost(void *context, const struct queue_cleaner_finding *finding)
+{
+	const struct mail_envelope *envelope =
+		finding->control != NULL ? finding->control->envelope : NULL;
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct report *report = context;
+
+	report->set_aside++;
+	if (report->is_json) {
+		buffer_append_byte(&text, '{');
+		json_field_number(&text, "lost", finding->number);
+		json_field_text(&text, "path", str_from(finding->path));
+		json_field_text(&text, "reason", str_from(finding->why));
+		if (envelope != NULL) {
+			json_field_text(&text, "sender", envelope->sender);
+			add_recipients(&text, envelope);
+		}
+		if (finding->report != 0)
+			json_field_number(&text, "report", finding->report);
+		buffer_append_string(&text, "}\n");
+	} else {
+		buffer_append_format(&text, "%llu is now in %s: %s",
+				     (unsigned long long)finding->number, finding->path,
+				     finding->why);
+		if (envelope != NULL)
+			print_recipients(&text, envelope);
+		if (finding->report != 0)
+			buffer_append_format(&text, "; %llu stands for it",
+					     (unsigned long long)finding->report);
+		buffer_append_byte(&text, '\n');
 	}
 	command_queue_flush(&text);
 }
@@ -145,6 +206,7 @@ static int repair(struct queue_store *store, const char *path, struct report *re
 		.renumbered = on_renumbered,
 		.kept = report->is_restored ? on_kept : NULL,
 		.set_aside = on_set_aside,
+		.lost = on_lost,
 		.differs = on_differs,
 		.progress = on_progress,
 		.context = report,
